@@ -1,0 +1,8 @@
+/* base/clock.h - CLOCK_MONOTONIC in nanoseconds.  Any thread. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+#include <stdint.h>
+int64_t clock_now_ns(void);
+double  clock_ms(int64_t from_ns, int64_t to_ns);
+int64_t clock_exec_ns(void);   /* when the process was started, on the same clock (from /proc/self/stat, 10 ms steps); 0: unknown */
+#endif

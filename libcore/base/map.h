@@ -1,0 +1,22 @@
+/* base/map.h - byte strings to u32, open addressing; keys are borrowed and must outlive the map.
+ * Confined while it is filled, immutable afterwards. */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+#include <stddef.h>
+#include <stdint.h>
+#include "base/mem.h"
+
+struct map_slot { const char *key; uint32_t len, hash; uint32_t value; };
+struct map {
+	struct map_slot *at;   /* [mask + 1], key NULL: empty */
+	uint32_t mask, count;
+	enum mem_module who;
+};
+
+int  map_init(struct map *m, enum mem_module who, uint32_t expect);   /* 0 or INFER_ENOMEM */
+void map_fini(struct map *m);
+/* 0; INFER_ENOMEM; INFER_EINVAL where the key is there already (the old value stays). */
+int  map_put(struct map *m, const char *key, size_t len, uint32_t value);
+const uint32_t *map_get(const struct map *m, const char *key, size_t len);   /* borrowed; NULL: absent */
+uint64_t map_hash(const void *bytes, size_t n);    /* not cryptographic, but seeded against crafted keys by length and mixing */
+#endif

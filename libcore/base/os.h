@@ -1,0 +1,33 @@
+/* base/os.h - memory from the operating system, files mapped read-only, and what the process may use.  Any thread. */
+#ifndef BASE_OS_H
+#define BASE_OS_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+
+struct os_file { const unsigned char *at; size_t bytes; uint64_t device, inode; int64_t mtime_ns; };
+
+/* Map a regular file read-only, whole.  Anything else (a directory, a pipe) is INFER_EIO with its name; an empty file
+ * gives at = NULL, bytes = 0. */
+int  os_file_map(struct os_file *f, const char *path, infer_error *err);
+void os_file_unmap(struct os_file *f);              /* a zeroed *f is fine */
+void os_file_want(const struct os_file *f, size_t from, size_t bytes);   /* start reading ahead; a hint */
+
+/* Address space without memory behind it (PROT_READ|WRITE, NORESERVE): pages appear when touched.
+ * INFER_ENOMEM names bytes and the limit that was met. */
+int  os_reserve(void **at, size_t bytes, infer_error *err);
+void os_release(void *at, size_t bytes);            /* the whole reservation */
+void os_forget(void *at, size_t bytes);             /* give page-aligned memory back; reads as zero again */
+size_t os_page(void);
+
+struct os_limits {
+	int      threads;          /* cores this process may use: affinity, then the cgroup's cpu.max rounded up; >= 1 */
+	uint64_t memory_bytes;     /* least of physical memory and the cgroup's memory.max */
+	uint64_t available_bytes;  /* of that, not in use by others now (MemAvailable, cgroup usage) */
+	uint64_t address_bytes;    /* RLIMIT_AS less what is mapped already; UINT64_MAX: no limit */
+};
+void os_limits(struct os_limits *l);
+
+struct os_usage { uint64_t minor_faults, major_faults, peak_rss_bytes; double user_ms, system_ms; };
+void os_usage(struct os_usage *u);                  /* of this process so far */
+#endif

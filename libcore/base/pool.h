@@ -1,0 +1,19 @@
+/* base/pool.h - threads that stay.  Shared: one run at a time, from the thread that owns the work.
+ *
+ * A run calls fn(user, i, worker) for every i in [0, n): worker 0 is the caller.  Work is dealt in one contiguous share
+ * per worker; who finishes early takes single items from the end of the longest share left.  Which worker runs an item
+ * must not matter for the result.  Waiting spins at most 50 us, then sleeps in a futex. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+#include <stdint.h>
+#include <infer/status.h>
+
+struct pool;
+typedef void pool_fn(void *user, int64_t i, int worker);
+
+/* threads 1 ... 1024 including the caller; threads are started here.  INFER_ENOMEM, INFER_EIO. */
+int  pool_new(struct pool **out, int threads, infer_error *err);
+void pool_free(struct pool *p);           /* NULL is fine; joins */
+int  pool_threads(const struct pool *p);
+void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user);   /* allocates nothing */
+#endif

@@ -1,0 +1,12 @@
+/* base/rng.h - a generator without state: value i of stream (seed, position).   Philox4x32-10, Salmon+ 2011 */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+
+void     rng_block(uint32_t out[4], uint64_t seed, uint64_t position);   /* four words of the stream */
+double   rng_unit(uint64_t seed, uint64_t position);   /* uniform in [0, 1), 53 bits, words 0 and 1 */
+uint64_t rng_hash(uint64_t seed, const void *bytes, size_t n);   /* hash64(seed, id): splitmix64 over 8-byte words and the length */
+int      rng_system(uint64_t *out, infer_error *err);  /* getrandom(2) */
+#endif

@@ -1,0 +1,12 @@
+/* base/sha256.h - SHA-256, FIPS 180-4.  With the CPU's SHA instructions where it has them; same result.  Confined. */
+#ifndef BASE_SHA256_H
+#define BASE_SHA256_H
+#include <stddef.h>
+#include <stdint.h>
+
+struct sha256 { uint32_t h[8]; uint64_t bytes; uint8_t block[64]; };
+void sha256_init(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *bytes, size_t n);
+void sha256_end(struct sha256 *s, uint8_t out[32]);
+void sha256_hex(const uint8_t in[32], char out[65]);    /* lower case, NUL-terminated */
+#endif

@@ -1,0 +1,50 @@
+/* infer/status.h - version, status codes, errors and the log hook.   floor: base */
+#ifndef INFER_STATUS_H
+#define INFER_STATUS_H
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define INFER_VERSION "0.1.0"
+
+/* What a fallible function returns.  Codes are appended, never renumbered. */
+enum infer_status {
+	INFER_OK = 0,
+	INFER_EINVAL,   /* the caller's mistake: an argument out of its range */
+	INFER_EFORMAT,  /* bad bytes; the message names file, tensor or key, and byte offset */
+	INFER_EUNSUP,   /* well formed, not supported; the message names the thing */
+	INFER_ENOMEM,   /* host or device memory, or the context, is too small */
+	INFER_EIO,      /* the operating system refused; the message carries its reason */
+	INFER_ENET,
+	INFER_EDEVICE,
+	INFER_ECANCEL,
+	INFER_EAGAIN,   /* the queue is full */
+	INFER_EEMPTY,   /* a constraint admits no token */
+	INFER_ENAN,     /* a weight or a logit is not finite */
+	INFER_STATUS_COUNT
+};
+
+/* A code and one sentence, in the caller's own storage.  Every function that takes an
+ * `infer_error *` accepts NULL.  Written on failure only. */
+typedef struct infer_error {
+	int  code;          /* enum infer_status */
+	char message[252];  /* UTF-8, no newline, NUL-terminated */
+} infer_error;
+
+/* "INFER_EFORMAT" and so on; never NULL.  Any thread. */
+const char *infer_status_name(int code);
+
+/* Version of the library that is linked, as INFER_VERSION.  Any thread. */
+const char *infer_version(void);
+
+enum infer_log_level { INFER_LOG_WARN, INFER_LOG_INFO, INFER_LOG_DEBUG };
+
+/* Called with one sentence, no newline; may come from the thread that called into the library. */
+typedef void infer_log_fn(void *user, int level, const char *sentence);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
