@@ -1,0 +1,118 @@
+/* kern/kern.h - inner loops.  Every slot is single-threaded, allocates nothing, reads no global.
+ *
+ * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
+ *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
+ *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
+ *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain ymin, y - ymin at the end;
+ *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes k = i mod 16,
+ *     ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the end of k take no part;
+ *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/type.h>
+#include "base/cpu.h"
+
+/* Fold halves three times (16 -> 8 -> 4 -> 2), then add the two. */
+static inline float kern_sum16(const float l[16])
+{
+	float a[8], b[4];
+
+	for (int i = 0; i < 8; i++)
+		a[i] = l[i] + l[i + 8];
+	for (int i = 0; i < 4; i++)
+		b[i] = a[i] + a[i + 4];
+	return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+/* Attention of `rows` consecutive positions of one sequence, of the query heads that share one KV head, over the cache
+ * positions [from, to) of one split.  Splits lie at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial
+ * results in ascending order.  Row r sits at position pos + r and sees cache position p when p <= pos + r and (window 0
+ * or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0, o = 0.  The result of a row
+ * does not depend on the rows beside it.
+ *   s = (q . k) * scale, capped; m = max s; l = sum exp(s - m); o = sum exp(s - m) v, positions ascending, by fma */
+struct kern_attn {
+	const float *q;                  /* [rows][heads][dk], q_row floats from one row to the next */
+	const void *const *k, *const *v; /* one pointer per page of KERN_PAGE positions, the first holds `from`; this KV head's */
+	size_t q_row;
+	size_t k_row, v_row;             /* bytes from one position to the next inside a page */
+	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 */
+	int rows, heads, dk, dv;
+	int from, to, pos, window;       /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
+	float scale, cap;                /* cap 0: none; else s = cap * tanh(s / cap) */
+	const float *sink;               /* [heads] a logit without a value, or NULL; given to the first split only */
+	float *m, *l, *o;                /* out: [rows][heads], [rows][heads], [rows][heads][dv] */
+	size_t ml_row, o_row;            /* floats from one row to the next in m and l, and in o */
+	float *scratch;                  /* f32 [KERN_ATTN_SCRATCH(heads)] */
+};
+enum { KERN_PAGE = 32, KERN_SPLIT = 256 };
+#define KERN_ATTN_SCRATCH(heads) ((size_t)(heads) * KERN_SPLIT)
+
+/* Rows of activations in the form one product reads; made by kern_mm.quant in the step's workspace. */
+enum kern_form {
+	KERN_FORM_F32,   /* q: f32 [m][k]; d, s unused */
+	KERN_FORM_Q8,    /* per 32: d = amax / 127, q = round-to-even(x / d) as i8 (x * (1 / d), 1 / d rounded), s = sum of q */
+	KERN_FORM_Q8K,   /* per 256: d, q the same way over 256; s = sums of 16: i32 [m][k / 16] */
+	KERN_FORMS
+};
+struct kern_act {
+	uint8_t  form;
+	void    *q;                   /* [m][q_row bytes] */
+	float   *d;                   /* [m][k / block] */
+	int32_t *s;                   /* [m][k / (32 | 16)] */
+	size_t   q_row, d_row, s_row; /* bytes, floats, words from one row to the next */
+};
+/* Bytes that m rows of k take in a form (64-aligned parts), and laying them out at `at` (64-aligned).  k is a multiple
+ * of 32 (Q8) or 256 (Q8K). */
+size_t kern_act_bytes(enum kern_form form, int m, int k);
+void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
+
+/* y[m][n] = x[m][k] W[n][k]^T.  rows and tile of one type give the same bits for every m (tests/kern: m = 1 ... 64).
+ * One call covers the whole of k, so every chain of sums starts and ends inside it.  n and m are any number >= 1. */
+struct kern_mm {
+	void (*quant)(struct kern_act *x, int row, const float *src, int k);
+	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows from x_row on */
+	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
+	/* nr rows (n <= nr given: the rest is zero) into the tile's order at dst (64-aligned, pack_bytes(k)) */
+	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
+	/* as rows, n <= nr, from a packed panel */
+	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);
+	size_t (*pack_bytes)(int k);
+	uint8_t form, mr, nr;        /* enum kern_form; register tile */
+};
+
+#define KERN_SLOTS(S) /* name, arguments */ \
+	S(rms_norm,    (float *y, const float *x, const float *g, int n, float eps))      /* y = x / sqrt(mean x^2 + eps) * g; y may be x; g NULL: 1 */ \
+	S(rope_pairs,  (float *x, const float *cs, int heads, int dim, int rot))          /* x [heads][dim]; cs [rot/2][2] cos, sin; pairs (2i, 2i+1) */ \
+	S(rope_halves, (float *x, const float *cs, int heads, int dim, int rot))          /* pairs (i, i + rot/2) */ \
+	S(silu_mul,    (float *y, const float *gate, const float *up, int n))             /* gate * sigmoid(gate) * up; y may be gate */ \
+	S(gelu_mul,    (float *y, const float *gate, const float *up, int n))             /* tanh form; y may be gate */ \
+	S(add_scaled,  (float *y, const float *a, const float *b, float s, int n))        /* y = fma(s, b, a); y may be a */ \
+	S(scale,       (float *y, const float *x, float s, int n))                        /* y may be x */ \
+	S(softcap,     (float *y, const float *x, float cap, int n))                      /* cap * tanh(x / cap); y may be x */ \
+	S(to_f16,      (uint16_t *y, const float *x, int n))                              /* ties to even */ \
+	S(lse,         (float *out, const float *x, int n))                               /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
+	S(attn,        (const struct kern_attn *a)) \
+	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv))
+/* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits ascending:
+ * M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
+
+struct kern {
+	const char *name;
+	uint64_t    needs;            /* CPU_* bits, all of them */
+	uint64_t    used;             /* after kern_select: bit i is row i of isa_list.h; the record's kernel set */
+#define S(slot, args) void (*slot) args;
+	KERN_SLOTS(S)
+#undef S
+	struct kern_mm mm[INFER_TYPE_COUNT];     /* rows NULL: decode to f32, then mm[INFER_F32] */
+};
+
+/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any mask. */
+struct kern kern_select(uint64_t have);
+const char *kern_name(unsigned i);           /* row i of isa_list.h; NULL past the end */
+uint64_t    kern_needs(unsigned i);
+/* The features that `--isa NAME` leaves: those of have that the named overlay and the narrower ones need.
+ * INFER_EUNSUP: no such overlay, or the processor lacks it. */
+int kern_limit(uint64_t *have, const char *name, infer_error *err);
+#endif
