@@ -1,0 +1,69 @@
+/* backend/backend.h - where a graph runs.  One const row per kind in backend_list.h. */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+#include "graph/graph.h"
+
+/* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable, borrowed from the model. */
+struct weight {
+	int     type;                    /* enum infer_type */
+	int     n;                       /* 1, or experts */
+	int64_t ne[2];                   /* ne[0] = k, ne[1] = rows; a vector has ne[1] = 1 */
+	size_t  row_bytes;               /* from one row to the next */
+	float   scale;                   /* multiplies the product; 1 */
+	const void *const *at;           /* [n] */
+};
+
+/* The cache as a step sees it: pages of KERN_PAGE positions.  Written by ops KV_PUT, read by ATTN.  A page of a group
+ * holds, for each of its layers, K then V, each [kv head][KERN_PAGE][dim]. */
+struct backend_kv_layer { int group; int k_type, v_type; int kv_heads, dk, dv; size_t k_offset, v_offset; };   /* offsets in a page */
+struct backend_kv_group { unsigned char *base; size_t page_bytes; };
+struct backend_kv {
+	const struct backend_kv_layer *layers;    /* by layer of the model */
+	const struct backend_kv_group *groups;
+	int n_layers, n_groups;
+};
+enum { BACKEND_NO_PAGE = UINT32_MAX };
+
+/* Rows of one sequence, consecutive in the step and in position. */
+struct backend_run {
+	int32_t row, n;                  /* rows [row, row + n) of the step */
+	int32_t pos;                     /* position of the first */
+	const uint32_t *const *pages;    /* [group][position / KERN_PAGE]: page of the group, BACKEND_NO_PAGE where a window let go */
+};
+struct backend_step {
+	int32_t n, n_out, n_runs;
+	const int32_t *ids;              /* [n] */
+	const struct backend_run *runs;  /* [n_runs], cover all rows in order */
+	const int32_t *out;              /* [n_out], ascending rows that want logits */
+
+	const struct backend_kv *kv;
+};
+
+/* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded once to f32. */
+struct backend_rope { const double *freq; int half; double mscale; };   /* freq [half], radians a position */
+
+struct backend_opts { int threads; const char *isa; };    /* threads >= 1; isa NULL: all */
+struct backend;      /* a device that is open: its pool, its kernel table.  Confined */
+struct backend_plan; /* a graph made ready on it, with its workspace.  Confined */
+struct backend_kind {
+	const char *name;
+	int  (*open)(struct backend **out, const struct backend_opts *o, infer_error *err);
+	void (*close)(struct backend *b);
+	/* Make g ready for at most `rows` rows of which `out` want logits, over contexts up to ctx.  Everything is borrowed
+	 * and must outlive the plan.  Allocates all that run needs.  INFER_EUNSUP: an op or type it has no way to compute. */
+	int  (*plan)(struct backend_plan **out, struct backend *b, const struct graph *g, const struct weight *w, int n_weights,
+	             const struct backend_rope *ropes, int n_ropes, int64_t rows, int64_t n_out, int64_t ctx, infer_error *err);
+	void (*plan_free)(struct backend_plan *p);
+	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab].  Allocates nothing.  The value of a row
+	 * depends on its own sequence alone. */
+	int  (*run)(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err);
+	size_t (*plan_bytes)(const struct backend_plan *p);
+	void (*describe)(const struct backend *b, char *out, size_t n);     /* kernel set: "ref+avx2" */
+	int  (*threads)(const struct backend *b);
+	const struct kern *(*kern)(const struct backend *b);                /* the host's table; never NULL */
+};
+const struct backend_kind *backend_find(const char *name);    /* NULL: not built in */
+#endif

@@ -1,0 +1,2 @@
+/* backend/backend_list.h - BACKEND(folder), the one that is always there first. */
+BACKEND(cpu)
