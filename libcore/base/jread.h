@@ -12,5 +12,5 @@ int jread(json_t **out, const char *text, size_t bytes, const char *what, infer_
 /* Typed fields of an object: absent or null leaves *v alone; another type or range is INFER_EFORMAT naming the key. */
 int jread_i64(const json_t *o, const char *key, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err);
 int jread_f64(const json_t *o, const char *key, double *v, double lo, double hi, const char *what, infer_error *err);
-int jread_str(const json_t *o, const char *key, const char **v, size_t *len, const char *what, infer_error *err);   /* borrowed from o */
+int jread_str(const json_t *o, const char *key, const char **v, size_t *len, const char *what, infer_error *err);   /* borrowed from o; len NULL: a NUL in it is EFORMAT */
 #endif

@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include "base/buf.h"
 
-struct jwrite { struct buf *to; uint64_t comma; int depth; };   /* depth <= 63 */
+struct jwrite { struct buf *to; uint64_t comma, array; int depth; };   /* a bit per level; depth <= 63 */
 
 void jw_init(struct jwrite *w, struct buf *to);
-/* key NULL inside arrays and at the top */
+/* key NULL inside arrays and at the top, and only there */
 void jw_object(struct jwrite *w, const char *key);
 void jw_array(struct jwrite *w, const char *key);
 void jw_end(struct jwrite *w);                       /* of the innermost object or array */
-void jw_str(struct jwrite *w, const char *key, const char *s);
+void jw_str(struct jwrite *w, const char *key, const char *s);   /* s NULL: null */
 void jw_strn(struct jwrite *w, const char *key, const char *s, size_t n);
 void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n);
 void jw_int(struct jwrite *w, const char *key, int64_t v);

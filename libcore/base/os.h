@@ -27,6 +27,8 @@ struct os_limits {
 	uint64_t address_bytes;    /* RLIMIT_AS less what is mapped already; UINT64_MAX: no limit */
 };
 void os_limits(struct os_limits *l);
+/* Lower *l to what the control groups allow, seen from the files root/proc/self/cgroup and root/sys/fs/cgroup. */
+void os_limits_cgroup(struct os_limits *l, const char *root);
 
 struct os_usage { uint64_t minor_faults, major_faults, peak_rss_bytes; double user_ms, system_ms; };
 void os_usage(struct os_usage *u);                  /* of this process so far */

@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sha256 { uint32_t h[8]; uint64_t bytes; uint8_t block[64]; };
-void sha256_init(struct sha256 *s);
+struct sha256 { uint32_t h[8]; uint64_t bytes; uint8_t block[64]; int fast; };
+void sha256_init(struct sha256 *s);        /* asks the CPU, once */
+void sha256_init_plain(struct sha256 *s);  /* plain C whatever the CPU has: for tests and comparison */
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);
 void sha256_hex(const uint8_t in[32], char out[65]);    /* lower case, NUL-terminated */

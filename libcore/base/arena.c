@@ -1,0 +1,106 @@
+/* base/arena.c */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { FIRST = 4096, LARGEST = 1 << 20 };   /* blocks double between these, and are never smaller than asked for */
+
+struct arena_block {
+	struct arena_block *next;
+	alignas(16) unsigned char at[];
+};
+
+void arena_init(struct arena *a, enum mem_module who)
+{
+	*a = (struct arena){ .who = who };
+}
+
+static int grow(struct arena *a, size_t bytes)
+{
+	size_t size = a->size ? a->size * 2 : FIRST;
+	struct arena_block *b;
+
+	if (size > LARGEST)
+		size = LARGEST;
+	if (size < bytes)
+		size = bytes;
+	b = size <= SIZE_MAX - sizeof *b ? mem_alloc(a->who, 1, sizeof *b + size) : NULL;
+	if (!b)
+		return -1;
+	b->next = a->first;
+	a->first = b;
+	a->used = 0;
+	a->size = size;
+	return 0;
+}
+
+/* Room for n * size bytes, not zeroed; NULL sets bad. */
+static void *take(struct arena *a, size_t n, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (a->bad)
+		return NULL;
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - 15)
+		goto bad;
+	bytes = bytes ? (bytes + 15) & ~(size_t)15 : 16;
+	if ((!a->first || bytes > a->size - a->used) && grow(a, bytes))
+		goto bad;
+	p = a->first->at + a->used;
+	a->used += bytes;
+	return p;
+bad:
+	a->bad = 1;
+	return NULL;
+}
+
+void *arena_alloc(struct arena *a, size_t n, size_t size)
+{
+	void *p = take(a, n, size);
+
+	return p ? memset(p, 0, n * size) : NULL;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *p = n < SIZE_MAX ? take(a, n + 1, 1) : NULL;
+
+	if (!p) {
+		a->bad = 1;
+		return NULL;
+	}
+	if (n)
+		memcpy(p, s, n);
+	p[n] = 0;
+	return p;
+}
+
+/* Free b and all that is older. */
+static void drop(struct arena_block *b)
+{
+	while (b) {
+		struct arena_block *next = b->next;
+
+		mem_free(b);
+		b = next;
+	}
+}
+
+void arena_reset(struct arena *a)
+{
+	if (a->first) {
+		drop(a->first->next);
+		a->first->next = NULL;
+	}
+	a->used = 0;
+	a->bad = 0;
+}
+
+void arena_fini(struct arena *a)
+{
+	drop(a->first);
+	arena_init(a, a->who);
+}

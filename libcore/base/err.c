@@ -1,0 +1,80 @@
+/* base/err.c */
+#include "base/err.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* File names and model texts reach messages: what is not UTF-8, and controls, become '?'. */
+static void make_plain(char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		uint32_t cp;
+		int len = utf8_get(s + i, n - i, &cp);
+
+		if (!len || cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 || cp == 0x2029) {
+			len = len ? len : 1;
+			memset(s + i, '?', (size_t)len);
+		}
+		i += (size_t)len;
+	}
+}
+
+/* tail: NULL, or what follows ": ". */
+static void fill(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
+{
+	char s[sizeof err->message];   /* an argument may be the old message itself */
+	size_t n, room = sizeof s;
+	int want;
+
+	want = vsnprintf(s, room, fmt, ap);
+	if (want < 0)
+		want = snprintf(s, room, "%s", fmt);
+	n = (size_t)want < room ? (size_t)want : room - 1;
+	if (tail && n + 1 < room) {
+		int more = snprintf(s + n, room - n, ": %s", tail);
+
+		want += more > 0 ? more : 0;
+		n = (size_t)want < room ? (size_t)want : room - 1;
+	}
+	if ((size_t)want >= room)
+		n -= utf8_tail(s, n);
+	make_plain(s, n);
+	s[n] = 0;
+	err->code = code;
+	memcpy(err->message, s, n + 1);
+}
+
+int err_set(infer_error *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		fill(err, code, NULL, fmt, ap);
+		va_end(ap);
+	}
+	return code;
+}
+
+int err_errno(infer_error *err, int errnum, const char *fmt, ...)
+{
+	int code = errnum == ENOMEM ? INFER_ENOMEM : INFER_EIO;
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		fill(err, code, strerror(errnum), fmt, ap);
+		va_end(ap);
+	}
+	return code;
+}
+
+void must_fail(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: this must hold: %s\n", file, line, what);
+	abort();
+}

@@ -1,0 +1,187 @@
+/* base/jwrite.c */
+#include "base/jwrite.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void jw_init(struct jwrite *w, struct buf *to)
+{
+	*w = (struct jwrite){ .to = to };
+}
+
+static void quoted(struct buf *b, const char *s, size_t n)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t i = 0;
+
+	buf_putc(b, '"');
+	while (i < n) {
+		size_t plain = i;
+		unsigned char c;
+
+		while (i < n && (c = (unsigned char)s[i]) >= 0x20 && c < 0x80 && c != '"' && c != '\\')
+			i++;
+		buf_put(b, s + plain, i - plain);
+		if (i == n)
+			break;
+		c = (unsigned char)s[i];
+		if (c >= 0x80) {
+			uint32_t cp;
+			int len = utf8_get(s + i, n - i, &cp);
+
+			if (len)
+				buf_put(b, s + i, (size_t)len);
+			else
+				buf_put(b, "\xef\xbf\xbd", 3);
+			i += len ? (size_t)len : utf8_bad(s + i, n - i);
+			continue;
+		}
+		buf_putc(b, '\\');
+		switch (c) {
+		case '"': case '\\': buf_putc(b, c); break;
+		case '\b': buf_putc(b, 'b'); break;
+		case '\f': buf_putc(b, 'f'); break;
+		case '\n': buf_putc(b, 'n'); break;
+		case '\r': buf_putc(b, 'r'); break;
+		case '\t': buf_putc(b, 't'); break;
+		default: buf_put(b, (char[]){ 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 5);
+		}
+		i++;
+	}
+	buf_putc(b, '"');
+}
+
+/* What stands before a value: the comma, and the key in an object. */
+static void before(struct jwrite *w, const char *key)
+{
+	uint64_t bit = (uint64_t)1 << w->depth;
+
+	must(w->depth && !(w->array & bit) ? key != NULL : key == NULL);
+	if (w->comma & bit)
+		buf_putc(w->to, ',');
+	if (w->depth)
+		w->comma |= bit;
+	if (key) {
+		quoted(w->to, key, strlen(key));
+		buf_putc(w->to, ':');
+	}
+}
+
+static void open_level(struct jwrite *w, const char *key, uint64_t array)
+{
+	before(w, key);
+	must(w->depth < 63);
+	w->depth++;
+	w->comma &= ~((uint64_t)1 << w->depth);
+	w->array &= ~((uint64_t)1 << w->depth);
+	w->array |= array << w->depth;
+	buf_putc(w->to, array ? '[' : '{');
+}
+
+void jw_object(struct jwrite *w, const char *key)
+{
+	open_level(w, key, 0);
+}
+
+void jw_array(struct jwrite *w, const char *key)
+{
+	open_level(w, key, 1);
+}
+
+void jw_end(struct jwrite *w)
+{
+	must(w->depth > 0);
+	buf_putc(w->to, w->array >> w->depth & 1 ? ']' : '}');
+	w->depth--;
+}
+
+void jw_strn(struct jwrite *w, const char *key, const char *s, size_t n)
+{
+	before(w, key);
+	quoted(w->to, s, n);
+}
+
+void jw_str(struct jwrite *w, const char *key, const char *s)
+{
+	if (s)
+		jw_strn(w, key, s, strlen(s));
+	else
+		jw_null(w, key);
+}
+
+void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = bytes;
+
+	before(w, key);
+	buf_putc(w->to, '"');
+	for (; n; p += n < 3 ? n : 3, n -= n < 3 ? n : 3) {
+		uint32_t u = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0u);
+		char four[4] = { digit[u >> 18], digit[u >> 12 & 63], n > 1 ? digit[u >> 6 & 63] : '=',
+		                 n > 2 ? digit[u & 63] : '=' };
+
+		buf_put(w->to, four, 4);
+	}
+	buf_putc(w->to, '"');
+}
+
+void jw_int(struct jwrite *w, const char *key, int64_t v)
+{
+	before(w, key);
+	buf_printf(w->to, "%lld", (long long)v);
+}
+
+void jw_uint(struct jwrite *w, const char *key, uint64_t v)
+{
+	before(w, key);
+	buf_printf(w->to, "%llu", (unsigned long long)v);
+}
+
+void jw_num(struct jwrite *w, const char *key, double v)
+{
+	char text[40], out[40];
+	size_t n = 0;
+
+	if (!isfinite(v)) {
+		jw_null(w, key);
+		return;
+	}
+	before(w, key);
+	snprintf(text, sizeof text, "%.9g", v);
+	/* the caller's locale may have another decimal point, of several bytes even */
+	for (const char *p = text; *p; p++) {
+		if (strchr("0123456789+-e", *p))
+			out[n++] = *p;
+		else if (n && out[n - 1] != '.')
+			out[n++] = '.';
+	}
+	buf_put(w->to, out, n);
+}
+
+void jw_bool(struct jwrite *w, const char *key, int v)
+{
+	before(w, key);
+	buf_puts(w->to, v ? "true" : "false");
+}
+
+void jw_null(struct jwrite *w, const char *key)
+{
+	before(w, key);
+	buf_puts(w->to, "null");
+}
+
+void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
+{
+	before(w, key);
+	buf_put(w->to, json, n);
+}
+
+void jw_line(struct jwrite *w)
+{
+	must(!w->depth);
+	buf_putc(w->to, '\n');
+}

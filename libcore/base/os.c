@@ -1,0 +1,115 @@
+/* base/os.c */
+#include "base/os.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int os_file_map(struct os_file *f, const char *path, infer_error *err)
+{
+	int fd, rc = INFER_OK;
+	struct stat st;
+	void *at;
+
+	*f = (struct os_file){ 0 };
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);   /* a FIFO must not block */
+	if (fd < 0)
+		return err_errno(err, errno, "%s", path);
+	if (fstat(fd, &st)) {
+		rc = err_errno(err, errno, "%s", path);
+	} else if (!S_ISREG(st.st_mode)) {
+		rc = err_set(err, INFER_EIO, "%s: not a regular file", path);
+	} else if ((uint64_t)st.st_size > PTRDIFF_MAX) {
+		rc = err_set(err, INFER_ENOMEM, "%s: larger than the address space", path);
+	} else if (st.st_size) {
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at == MAP_FAILED)
+			rc = err_errno(err, errno, "%s: cannot map %lld bytes", path, (long long)st.st_size);
+		else
+			f->at = at;
+	}
+	if (!rc) {
+		f->bytes = (size_t)st.st_size;
+		f->device = st.st_dev;
+		f->inode = st.st_ino;
+		f->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	}
+	close(fd);
+	return rc;
+}
+
+void os_file_unmap(struct os_file *f)
+{
+	if (f->at)
+		munmap((void *)f->at, f->bytes);
+	*f = (struct os_file){ 0 };
+}
+
+void os_file_want(const struct os_file *f, size_t from, size_t bytes)
+{
+	size_t page = os_page();
+
+	if (from >= f->bytes)
+		return;
+	if (bytes > f->bytes - from)
+		bytes = f->bytes - from;
+	bytes += from % page;
+	from -= from % page;
+	madvise((void *)(f->at + from), bytes, MADV_WILLNEED);
+}
+
+int os_reserve(void **at, size_t bytes, infer_error *err)
+{
+	struct os_limits l;
+	void *p;
+
+	*at = NULL;
+	if (!bytes)
+		return err_set(err, INFER_EINVAL, "a reservation of 0 bytes");
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p != MAP_FAILED) {
+		*at = p;
+		return INFER_OK;
+	}
+	os_limits(&l);
+	if (bytes > l.address_bytes)
+		return err_set(err, INFER_ENOMEM, "cannot reserve %zu bytes of address space: the limit (RLIMIT_AS, "
+		               "ulimit -v) leaves %llu", bytes, (unsigned long long)l.address_bytes);
+	return err_set(err, INFER_ENOMEM, "cannot reserve %zu bytes of address space: the kernel refuses "
+	               "(vm.overcommit_memory, or too many mappings)", bytes);
+}
+
+void os_release(void *at, size_t bytes)
+{
+	if (at)
+		must(!munmap(at, bytes));
+}
+
+void os_forget(void *at, size_t bytes)
+{
+	if (bytes)
+		must(!madvise(at, bytes, MADV_DONTNEED));
+}
+
+size_t os_page(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void os_usage(struct os_usage *u)
+{
+	struct rusage r;
+
+	*u = (struct os_usage){ 0 };
+	if (getrusage(RUSAGE_SELF, &r))
+		return;
+	u->minor_faults = (uint64_t)r.ru_minflt;
+	u->major_faults = (uint64_t)r.ru_majflt;
+	u->peak_rss_bytes = (uint64_t)r.ru_maxrss * 1024;
+	u->user_ms = (double)r.ru_utime.tv_sec * 1e3 + (double)r.ru_utime.tv_usec * 1e-3;
+	u->system_ms = (double)r.ru_stime.tv_sec * 1e3 + (double)r.ru_stime.tv_usec * 1e-3;
+}

@@ -1,0 +1,218 @@
+/* base/os_limits.c - what the process may use: affinity, control groups of either version, RLIMIT_AS. */
+#include "base/os.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PATH = 1024, TEXT = 8192 };
+
+/* The head of the small file root/a/b/c/name as a string; 0 where it cannot be read. */
+static int slurp(char out[TEXT], const char *root, const char *a, const char *b, const char *name)
+{
+	char path[PATH];
+	int fd, n = snprintf(path, sizeof path, "%s%s%s/%s", root, a, b, name);
+	ssize_t got;
+
+	out[0] = 0;
+	if (n < 0 || n >= (int)sizeof path)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	got = read(fd, out, TEXT - 1);
+	close(fd);
+	out[got > 0 ? got : 0] = 0;
+	return got > 0;
+}
+
+/* The number behind a key at the beginning of a line; 0 where there is none. */
+static uint64_t keyed(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *p = text; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, key, n) && (p[n] == ' ' || p[n] == ':'))
+			return strtoull(p + n + 1, NULL, 10);
+	}
+	return 0;
+}
+
+/* Cores from "quota period"; rounded up. */
+static void take_cpu(struct os_limits *l, long long quota, long long period)
+{
+	long long n;
+
+	if (quota <= 0 || period <= 0)
+		return;
+	n = (quota + period - 1) / period;
+	if (n < l->threads)
+		l->threads = (int)n;
+}
+
+/* used counts the page cache, which gives way */
+static void take_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64_t cache)
+{
+	uint64_t left;
+
+	used -= used < cache ? used : cache;
+	left = max > used ? max - used : 0;
+	if (max < l->memory_bytes)
+		l->memory_bytes = max;
+	if (left < l->available_bytes)
+		l->available_bytes = left;
+}
+
+/* One group of version 2. */
+static void take_v2(struct os_limits *l, const char *root, const char *mount, const char *group)
+{
+	char text[TEXT];
+	long long quota, period;
+	uint64_t max, used = 0;
+
+	if (slurp(text, root, mount, group, "cpu.max") && sscanf(text, "%lld %lld", &quota, &period) == 2)
+		take_cpu(l, quota, period);
+	if (!slurp(text, root, mount, group, "memory.max") || text[0] < '0' || text[0] > '9')
+		return;   /* "max" */
+	max = strtoull(text, NULL, 10);
+	if (slurp(text, root, mount, group, "memory.current"))
+		used = strtoull(text, NULL, 10);
+	slurp(text, root, mount, group, "memory.stat");
+	take_memory(l, max, used, keyed(text, "inactive_file") + keyed(text, "active_file"));
+}
+
+static void take_v1_cpu(struct os_limits *l, const char *root, const char *mount, const char *group)
+{
+	char quota[TEXT], period[TEXT];
+
+	if (slurp(quota, root, mount, group, "cpu.cfs_quota_us") &&
+	    slurp(period, root, mount, group, "cpu.cfs_period_us"))
+		take_cpu(l, atoll(quota), atoll(period));
+}
+
+static void take_v1_memory(struct os_limits *l, const char *root, const char *mount, const char *group)
+{
+	char text[TEXT];
+	uint64_t max, used = 0;
+
+	if (!slurp(text, root, mount, group, "memory.limit_in_bytes"))
+		return;
+	max = strtoull(text, NULL, 10);
+	if (!max || max > INT64_MAX / 2)   /* its way of saying none */
+		return;
+	if (slurp(text, root, mount, group, "memory.usage_in_bytes"))
+		used = strtoull(text, NULL, 10);
+	slurp(text, root, mount, group, "memory.stat");
+	take_memory(l, max, used, keyed(text, "total_inactive_file") + keyed(text, "total_active_file"));
+}
+
+typedef void take_fn(struct os_limits *l, const char *root, const char *mount, const char *group);
+
+/* take for the group and all above it.  Inside a container the path may be the host's, and not be there: then
+ * the top, which is the container's own group, is what counts. */
+static void climb(struct os_limits *l, const char *root, const char *mount, const char *group, take_fn *take)
+{
+	char path[PATH];
+	size_t n = strlen(group);
+
+	if (n >= sizeof path)
+		n = 0;
+	memcpy(path, group, n);
+	while (n) {
+		while (n && path[n - 1] == '/')
+			n--;
+		path[n] = 0;
+		take(l, root, mount, path);
+		while (n && path[n - 1] != '/')
+			n--;
+	}
+	take(l, root, mount, "");
+}
+
+/* Is name one of a list between commas? */
+static int listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',')) {
+		p += *p == ',';
+		if (!strncmp(p, name, n) && (!p[n] || p[n] == ','))
+			return 1;
+	}
+	return 0;
+}
+
+void os_limits_cgroup(struct os_limits *l, const char *root)
+{
+	char text[TEXT], *line, *next;
+
+	if (!slurp(text, root, "/proc", "/self", "cgroup"))
+		return;
+	for (line = text; line; line = next) {   /* id:controllers:path */
+		char *list, *path;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		list = strchr(line, ':');
+		path = list ? strchr(list + 1, ':') : NULL;
+		if (!path)
+			continue;
+		list++;
+		*path++ = 0;
+		if (!*list) {
+			climb(l, root, "/sys/fs/cgroup", path, take_v2);
+			climb(l, root, "/sys/fs/cgroup/unified", path, take_v2);
+		}
+		if (listed(list, "cpu")) {
+			climb(l, root, "/sys/fs/cgroup/cpu", path, take_v1_cpu);
+			climb(l, root, "/sys/fs/cgroup/cpu,cpuacct", path, take_v1_cpu);
+		}
+		if (listed(list, "memory"))
+			climb(l, root, "/sys/fs/cgroup/memory", path, take_v1_memory);
+	}
+}
+
+/* Cores in the affinity mask; the mask of a large machine does not fit a cpu_set_t. */
+static int affinity(void)
+{
+	unsigned long mask[1024];   /* 65536 cores */
+	int n = 0, all;
+
+	memset(mask, 0, sizeof mask);
+	if (!sched_getaffinity(0, sizeof mask, (cpu_set_t *)mask))
+		for (size_t i = 0; i < sizeof mask / sizeof *mask; i++)
+			n += __builtin_popcountl(mask[i]);
+	all = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	return n ? n : all > 1 ? all : 1;
+}
+
+void os_limits(struct os_limits *l)
+{
+	char text[TEXT];
+	struct rlimit r;
+	uint64_t pages = 0, mapped;
+
+	*l = (struct os_limits){ .threads = affinity(), .address_bytes = UINT64_MAX };
+	slurp(text, "", "/proc", "", "meminfo");
+	l->memory_bytes = keyed(text, "MemTotal") * 1024;
+	l->available_bytes = keyed(text, "MemAvailable") * 1024;
+	if (!l->memory_bytes) {
+		l->memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * os_page();
+		l->available_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * os_page();
+	}
+	os_limits_cgroup(l, "");
+	if (l->available_bytes > l->memory_bytes)
+		l->available_bytes = l->memory_bytes;
+	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
+		return;
+	if (slurp(text, "", "/proc", "/self", "statm"))
+		pages = strtoull(text, NULL, 10);
+	mapped = pages * os_page();
+	l->address_bytes = r.rlim_cur > mapped ? r.rlim_cur - mapped : 0;
+}

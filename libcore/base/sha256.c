@@ -1,0 +1,163 @@
+/* base/sha256.c */
+#include "base/sha256.h"
+#include "base/cpu.h"
+#include "base/num.h"
+
+#include <string.h>
+
+/* FIPS 180-4, 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
+static const uint32_t round_k[64] = {
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t big_endian(const uint8_t *p) { return __builtin_bswap32(num_u32(p)); }
+
+static void blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
+{
+	for (; blocks; blocks--, p += 64) {
+		uint32_t w[64], v[8];
+
+		for (int i = 0; i < 16; i++)
+			w[i] = big_endian(p + 4 * i);
+		for (int i = 16; i < 64; i++) {
+			uint32_t a = w[i - 15], b = w[i - 2];
+
+			w[i] = w[i - 16] + w[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) +
+			       (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+		}
+		memcpy(v, h, sizeof v);
+		for (int i = 0; i < 64; i++) {
+			uint32_t a = v[0], e = v[4];
+			uint32_t t1 = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+			              ((e & v[5]) ^ (~e & v[6])) + round_k[i] + w[i];
+			uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
+			              ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+
+			memmove(v + 1, v, 7 * sizeof *v);
+			v[4] += t1;
+			v[0] = t1 + t2;
+		}
+		for (int i = 0; i < 8; i++)
+			h[i] += v[i];
+	}
+}
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+/* The instructions keep the state as (a b e f) and (c d g h), highest word first, and do two rounds at a time. */
+__attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
+{
+	const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+	__m128i abef = _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]);
+	__m128i cdgh = _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]);
+	uint32_t s[8];
+
+	for (; blocks; blocks--, p += 64) {
+		__m128i w[4], old_abef = abef, old_cdgh = cdgh;
+
+		for (int i = 0; i < 4; i++)
+			w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), swap);
+		for (int i = 0; i < 16; i++) {   /* four rounds each */
+			__m128i now = w[i & 3], k;
+
+			if (i >= 4) {
+				__m128i prev = w[(i + 3) & 3];
+				__m128i w7 = _mm_alignr_epi8(prev, w[(i + 2) & 3], 4);
+
+				now = _mm_sha256msg1_epu32(now, w[(i + 1) & 3]);
+				now = _mm_sha256msg2_epu32(_mm_add_epi32(now, w7), prev);
+				w[i & 3] = now;
+			}
+			k = _mm_add_epi32(now, _mm_loadu_si128((const __m128i *)(round_k + 4 * i)));
+			cdgh = _mm_sha256rnds2_epu32(cdgh, abef, k);
+			abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(k, 0x0e));
+		}
+		abef = _mm_add_epi32(abef, old_abef);
+		cdgh = _mm_add_epi32(cdgh, old_cdgh);
+	}
+	_mm_storeu_si128((__m128i *)s, abef);
+	_mm_storeu_si128((__m128i *)(s + 4), cdgh);
+	for (int i = 0; i < 4; i++)   /* f e b a, h g d c in memory */
+		h[(const int[]){ 5, 4, 1, 0 }[i]] = s[i];
+	for (int i = 0; i < 4; i++)
+		h[(const int[]){ 7, 6, 3, 2 }[i]] = s[4 + i];
+}
+#else
+#define blocks_sha blocks_plain
+#endif
+
+static void blocks(struct sha256 *s, const uint8_t *p, size_t n)
+{
+	(s->fast ? blocks_sha : blocks_plain)(s->h, p, n);
+}
+
+void sha256_init(struct sha256 *s)
+{
+	sha256_init_plain(s);
+	s->fast = (cpu_features() & CPU_SHA) != 0;
+}
+
+void sha256_init_plain(struct sha256 *s)
+{
+	*s = (struct sha256){ .h = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+	                             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
+}
+
+void sha256_add(struct sha256 *s, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	size_t have = s->bytes & 63, part;
+
+	s->bytes += n;
+	if (have) {
+		part = n < 64 - have ? n : 64 - have;
+		if (part)
+			memcpy(s->block + have, p, part);
+		if (have + part < 64)
+			return;
+		blocks(s, s->block, 1);
+		p += part;
+		n -= part;
+	}
+	if (n >= 64)
+		blocks(s, p, n / 64);
+	if (n % 64)
+		memcpy(s->block, p + n / 64 * 64, n % 64);
+}
+
+void sha256_end(struct sha256 *s, uint8_t out[32])
+{
+	uint64_t bits = s->bytes * 8;
+	size_t have = s->bytes & 63;
+
+	s->block[have++] = 0x80;
+	if (have > 56) {
+		memset(s->block + have, 0, 64 - have);
+		blocks(s, s->block, 1);
+		have = 0;
+	}
+	memset(s->block + have, 0, 56 - have);
+	for (int i = 0; i < 8; i++)
+		s->block[56 + i] = (uint8_t)(bits >> (56 - 8 * i));
+	blocks(s, s->block, 1);
+	for (int i = 0; i < 32; i++)
+		out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_hex(const uint8_t in[32], char out[65])
+{
+	for (int i = 0; i < 32; i++) {
+		out[2 * i] = "0123456789abcdef"[in[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[in[i] & 15];
+	}
+	out[64] = 0;
+}
