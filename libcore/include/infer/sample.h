@@ -57,15 +57,19 @@ struct infer_sample_opts {
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
                       int32_t n_vocab, struct infer_grammar *grammar, infer_error *err);
 
-/* Draw one token for the position `position` of its sequence and take it into the history.  O(n_vocab), allocates nothing.
+/* Draw one token for the position `position` of its sequence and take it into the history.  O(n_vocab), allocates nothing
+ * within infer_sampler_reserve.
  * logits   f32 [n_vocab], nats, not normalised; scratch afterwards.  NaN is never chosen.
  * token    out, 0 <= *token < n_vocab
  * INFER_EEMPTY  nothing is left to choose from (every logit is -inf or biased away)
- * INFER_ENAN    every logit is NaN, or the greatest is +inf twice; err says which */
+ * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
 int infer_sampler_draw(infer_sampler *s, float *logits, uint64_t position, int32_t *token, infer_error *err);
 
-/* Take into the history n tokens that were not drawn here (a prompt, a draft). */
+/* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id outside the vocabulary.
+ * INFER_ENOMEM only past what infer_sampler_reserve made room for. */
 int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err);
+/* Room for a history of n tokens, so that feed and draw allocate nothing up to there. */
+int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
 /* The candidates that the last draw chose from, likeliest first: probabilities sum to 1; borrowed until the next draw. */
 struct infer_candidate { int32_t token; float p; };

@@ -1,0 +1,84 @@
+/* Sorting, softmax and entropy of candidates. */
+#include "sample/sample.h"
+#include "base/fmath.h"
+
+static int before(const struct cand *a, const struct cand *b)
+{
+	return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
+}
+
+static void swap(struct cand *a, struct cand *b)
+{
+	struct cand t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static void sink(struct cand *at, int32_t i, int32_t n)    /* heap whose root comes last in the order */
+{
+	for (;;) {
+		int32_t big = i, l = 2 * i + 1, r = l + 1;
+
+		if (l < n && before(&at[big], &at[l]))
+			big = l;
+		if (r < n && before(&at[big], &at[r]))
+			big = r;
+		if (big == i)
+			return;
+		swap(&at[i], &at[big]);
+		i = big;
+	}
+}
+
+/* A heap of the n best seen so far, its worst at the root: nearly every later candidate costs one comparison.
+ * Heap sort then orders them in place, so the time is bounded whatever the values. */
+void cands_sort(struct cands *c, int32_t n)
+{
+	struct cand *at = c->at;
+
+	if (n > c->n)
+		n = c->n;
+	if (c->sorted || n < 1)
+		return;
+	for (int32_t i = n / 2; i-- > 0;)
+		sink(at, i, n);
+	for (int32_t i = n; i < c->n; i++)
+		if (before(&at[i], &at[0])) {
+			swap(&at[i], &at[0]);
+			sink(at, 0, n);
+		}
+	for (int32_t i = n; i-- > 1;) {
+		swap(&at[0], &at[i]);
+		sink(at, 0, i);
+	}
+	c->sorted = n == c->n;
+}
+
+void cands_soft(struct cands *c)
+{
+	float max = c->at[0].logit;
+	double sum = 0;
+
+	if (c->soft)
+		return;
+	for (int32_t i = 1; i < c->n; i++)
+		max = c->at[i].logit > max ? c->at[i].logit : max;
+	for (int32_t i = 0; i < c->n; i++) {
+		c->at[i].p = fm_expf(c->at[i].logit - max);
+		sum += (double)c->at[i].p;
+	}
+	for (int32_t i = 0; i < c->n; i++)
+		c->at[i].p = (float)((double)c->at[i].p / sum);
+	c->soft = 1;
+}
+
+double cands_entropy(const struct cands *c)
+{
+	double h = 0;
+
+	for (int32_t i = 0; i < c->n; i++)
+		if (c->at[i].p > 0)
+			h -= (double)c->at[i].p * fm_log((double)c->at[i].p);
+	return h;
+}

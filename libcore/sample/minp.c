@@ -1,0 +1,32 @@
+/* Keep p_i >= p max_j p_j, that is l_i >= max l + ln p.   Nguyen+ 2024, arXiv:2407.01082 */
+#include "sample/sample.h"
+#include "base/fmath.h"
+
+void stage_min_p(struct cands *c, float p, int32_t min_keep)
+{
+	float max = c->at[0].logit, least;
+	int32_t k = 0;
+
+	if (p <= 0)
+		return;
+	for (int32_t i = 1; i < c->n; i++)
+		max = c->at[i].logit > max ? c->at[i].logit : max;
+	least = max + fm_logf(p);
+	for (int32_t i = 0; i < c->n; i++)
+		k += c->at[i].logit >= least;
+	if (k < min_keep) {          /* the likeliest min_keep instead, which hold all that passed */
+		k = min_keep < c->n ? min_keep : c->n;
+		cands_sort(c, k);
+		c->sorted = 1;
+	} else {
+		for (int32_t i = k = 0; i < c->n; i++)
+			if (c->at[i].logit >= least)
+				c->at[k++] = c->at[i];
+	}
+	c->soft &= k == c->n;
+	c->n = k;
+}
+
+static int on(const struct infer_sample_opts *o) { return o->min_p > 0; }
+static void apply(struct infer_sampler *s, struct cands *c) { stage_min_p(c, s->o.min_p, s->o.min_keep); }
+const struct stage stage_row_min_p = { "min_p", on, apply };

@@ -1,0 +1,195 @@
+/* A sampler: options checked once, storage for every draw. */
+#include <math.h>
+#include <string.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "sample/sample.h"
+
+#define STAGE(row, id) extern const struct stage stage_row_##row;
+#include "sample/stage_list.h"
+#undef STAGE
+static const struct stage *const stages[INFER_STAGE_COUNT] = {
+#define STAGE(row, id) [id] = &stage_row_##row,
+#include "sample/stage_list.h"
+#undef STAGE
+};
+
+const struct stage *stage_get(int stage)
+{
+	return stage > 0 && stage < INFER_STAGE_COUNT ? stages[stage] : NULL;
+}
+
+const char *infer_stage_name(int stage)
+{
+	const struct stage *s = stage_get(stage);
+
+	return s ? s->name : NULL;
+}
+
+static int in_range(double v, double lo, double hi, const char *name, infer_error *err)
+{
+	if (v >= lo && v <= hi)
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL, "%s is %g: from %g to %g", name, v, lo, hi);
+}
+
+static int check_numbers(const struct infer_sample_opts *o, infer_error *err)
+{
+	const struct { double v, lo, hi; const char *name; } rows[] = {
+		{ (double)o->temp, 0, 1e6, "temp" }, { (double)o->dynatemp_range, 0, 1e6, "dynatemp_range" },
+		{ (double)o->dynatemp_exp, 0, 1e3, "dynatemp_exp" }, { o->top_k, 0, INT32_MAX, "top_k" },
+		{ (double)o->top_p, 0, 1, "top_p" }, { (double)o->min_p, 0, 1, "min_p" }, { (double)o->typical, 0, 1, "typical" },
+		{ (double)o->top_n_sigma, 0, 1e6, "top_n_sigma" }, { (double)o->xtc_probability, 0, 1, "xtc_probability" },
+		{ (double)o->xtc_threshold, 0, 1, "xtc_threshold" }, { (double)o->repeat, 0, 1e6, "repeat_penalty" },
+		{ (double)o->presence, -1e6, 1e6, "presence_penalty" }, { (double)o->frequency, -1e6, 1e6, "frequency_penalty" },
+		{ o->repeat_window, -1, INT32_MAX, "repeat_last_n" }, { (double)o->dry_multiplier, 0, 1e6, "dry_multiplier" },
+		{ (double)(o->dry_base != 0 ? o->dry_base : 1.75f), 1, 1e6, "dry_base" },
+		{ o->dry_allowed_length, 0, INT32_MAX, "dry_allowed_length" }, { o->dry_window, -1, INT32_MAX, "dry_penalty_last_n" },
+		{ o->mirostat, 0, 2, "mirostat" }, { (double)o->mirostat_tau, 0, 1e3, "mirostat_tau" },
+		{ (double)o->mirostat_eta, 0, 1e3, "mirostat_eta" }, { o->min_keep, 0, INT32_MAX, "min_keep" },
+		{ o->n_bias, 0, INT32_MAX, "logit_bias" }, { o->n_dry_breakers, 0, INT32_MAX, "dry_sequence_breakers" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		TRY(in_range(rows[i].v, rows[i].lo, rows[i].hi, rows[i].name, err));
+	return INFER_OK;
+}
+
+static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error *err)
+{
+	uint32_t seen = 0;
+	int i = 0;
+
+	if (n_vocab < 1)
+		return err_set(err, INFER_EINVAL, "a vocabulary of %d tokens", (int)n_vocab);
+	TRY(check_numbers(o, err));
+	for (; i < INFER_STAGE_COUNT && o->order[i] != INFER_STAGE_END; i++) {
+		if (!stage_get(o->order[i]))
+			return err_set(err, INFER_EINVAL, "sampler stage %d is not known", o->order[i]);
+		if (seen >> o->order[i] & 1)
+			return err_set(err, INFER_EINVAL, "sampler stage %s is named twice", stages[o->order[i]]->name);
+		seen |= 1u << o->order[i];
+	}
+	if (i == INFER_STAGE_COUNT)
+		return err_set(err, INFER_EINVAL, "the order of sampler stages has no end");
+	for (int32_t b = 0; b < o->n_bias; b++) {
+		if (o->bias[b].token < 0 || o->bias[b].token >= n_vocab)
+			return err_set(err, INFER_EINVAL, "logit_bias: token %d is outside the vocabulary of %d",
+			               (int)o->bias[b].token, (int)n_vocab);
+		if (!(o->bias[b].bias <= 1e30f))
+			return err_set(err, INFER_EINVAL, "logit_bias: %g for token %d", (double)o->bias[b].bias, (int)o->bias[b].token);
+	}
+	return INFER_OK;
+}
+
+static void fill_defaults(struct infer_sample_opts *o)
+{
+	if (o->repeat == 0)
+		o->repeat = 1;
+	if (o->repeat_window == 0)
+		o->repeat_window = 64;
+	if (o->dynatemp_exp == 0)
+		o->dynatemp_exp = 1;
+	if (o->dry_base == 0)
+		o->dry_base = 1.75f;
+	if (o->dry_allowed_length == 0)
+		o->dry_allowed_length = 2;
+	if (o->mirostat_tau == 0)
+		o->mirostat_tau = 5;
+	if (o->mirostat_eta == 0)
+		o->mirostat_eta = 0.1f;
+	if (o->min_keep == 0)
+		o->min_keep = 1;
+	if (o->order[0] == INFER_STAGE_END)
+		for (int i = 0; i + 1 < INFER_STAGE_COUNT; i++)
+			o->order[i] = (uint8_t)(i + 1);
+}
+
+int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
+                      int32_t n_vocab, struct infer_grammar *grammar, infer_error *err)
+{
+	*out = NULL;
+	TRY(check(o, n_vocab, err));
+	if (grammar)
+		return err_set(err, INFER_EUNSUP, "grammars are not supported");
+	infer_sampler *s = mem_zalloc(MEM_SAMPLE, 1, sizeof *s);
+	if (!s)
+		goto full;
+	s->o = *o;
+	fill_defaults(&s->o);
+	s->n_vocab = n_vocab;
+	s->mu = 2 * (double)s->o.mirostat_tau;
+	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o), dry = stages[INFER_STAGE_DRY]->on(&s->o);
+	s->h.keep = dry ? 2 : counts && s->o.repeat_window > 0;
+	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
+	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
+	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
+	s->h.count_dry = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
+	if (!s->c.at || !s->last || (counts && !s->h.count) || (dry && !s->h.count_dry))
+		goto full;
+	*out = s;
+	return INFER_OK;
+full:
+	infer_sampler_free(s);
+	return err_set(err, INFER_ENOMEM, "no memory for a sampler over %d tokens", (int)n_vocab);
+}
+
+int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err)
+{
+	if (!s->h.keep || n <= s->h.cap)
+		return INFER_OK;
+	int32_t *ids = mem_realloc(MEM_SAMPLE, s->h.ids, n, sizeof *ids);
+	if (ids)
+		s->h.ids = ids;
+	int32_t *z = ids && s->h.keep == 2 ? mem_realloc(MEM_SAMPLE, s->h.z, n, sizeof *z) : NULL;
+	if (z)
+		s->h.z = z;
+	if (!ids || (s->h.keep == 2 && !z))
+		return err_set(err, INFER_ENOMEM, "no memory for a history of %zu tokens", n);
+	s->h.cap = n;
+	return INFER_OK;
+}
+
+int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err)
+{
+	struct sampler_history *h = &s->h;
+
+	for (size_t i = 0; i < n; i++)
+		if (tokens[i] < 0 || tokens[i] >= s->n_vocab)
+			return err_set(err, INFER_EINVAL, "token %d is outside the vocabulary of %d", (int)tokens[i], (int)s->n_vocab);
+	if (h->keep && h->n + n > h->cap)
+		TRY(infer_sampler_reserve(s, h->n + n + h->cap / 2 + 64, err));
+	for (size_t i = 0; i < n; i++) {
+		if (h->keep)
+			h->ids[h->n] = tokens[i];
+		if (h->count) {
+			h->count[tokens[i]]++;
+			if (s->o.repeat_window > 0 && h->n >= (size_t)s->o.repeat_window)
+				h->count[h->ids[h->n - (size_t)s->o.repeat_window]]--;
+		}
+		h->n++;
+	}
+	return INFER_OK;
+}
+
+void infer_sampler_reset(infer_sampler *s)
+{
+	if (s->h.count)
+		memset(s->h.count, 0, (size_t)s->n_vocab * sizeof *s->h.count);
+	s->h.n = 0;
+	s->n_last = 0;
+	s->mu = 2 * (double)s->o.mirostat_tau;
+}
+
+void infer_sampler_free(infer_sampler *s)
+{
+	if (!s)
+		return;
+	mem_free(s->c.at);
+	mem_free(s->last);
+	mem_free(s->h.ids);
+	mem_free(s->h.z);
+	mem_free(s->h.count);
+	mem_free(s->h.count_dry);
+	mem_free(s);
+}

@@ -1,0 +1,59 @@
+/* sample/sample.h - candidates and the stages that narrow them.  One const row per stage in stage_list.h.
+ *
+ * The order of candidates is total: greater logit first, ties to the lower id; so what a stage keeps never depends on how
+ * they were sorted.  Sums run in that order, or by id while nothing has sorted yet, in double. */
+#ifndef SAMPLE_SAMPLE_H
+#define SAMPLE_SAMPLE_H
+#include <infer/sample.h>
+
+struct cand { int32_t id; float logit; float p; };
+struct cands {
+	struct cand *at;
+	int32_t n;
+	int sorted;             /* 1: in the order above */
+	int soft;               /* 1: p is the softmax of the logits */
+};
+
+struct sampler_history {    /* of one sequence */
+	int32_t *ids; size_t n, cap;   /* kept only where DRY or a finite window asks for it */
+	int32_t *z;             /* scratch of DRY, [cap] */
+	int32_t *count_dry;     /* scratch of DRY, [n_vocab], zero between draws */
+	int32_t *count;         /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
+	int keep;
+};
+
+struct infer_sampler {
+	struct infer_sample_opts o;    /* defaults filled in */
+	int32_t n_vocab;
+	struct cands c;         /* storage for n_vocab */
+	struct sampler_history h;
+	uint64_t position;      /* of the draw that runs */
+	double mu;              /* mirostat */
+	struct infer_candidate *last; int32_t n_last;
+};
+
+struct stage {
+	const char *name;
+	/* nonzero where the options switch it on */
+	int  (*on)(const struct infer_sample_opts *o);
+	void (*apply)(struct infer_sampler *s, struct cands *c);
+};
+const struct stage *stage_get(int stage);    /* enum infer_stage; NULL outside */
+
+/* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts everything. */
+void cands_sort(struct cands *c, int32_t n);
+void cands_soft(struct cands *c);            /* p = softmax; leaves the order */
+double cands_entropy(const struct cands *c); /* of p, nats */
+
+/* The stages' own arithmetic, with explicit parameters (tests call them). */
+void stage_top_k(struct cands *c, int32_t k);
+void stage_top_p(struct cands *c, float p, int32_t min_keep);
+void stage_min_p(struct cands *c, float p, int32_t min_keep);
+void stage_typical(struct cands *c, float p, int32_t min_keep);
+void stage_top_n_sigma(struct cands *c, float n);
+void stage_xtc(struct cands *c, float threshold, int32_t min_keep);
+void stage_temp(struct cands *c, float temp, float range, float exponent);
+/* mirostat: narrow, then (after the draw took candidate i) update mu */
+void mirostat_cut(struct infer_sampler *s, struct cands *c);
+void mirostat_update(struct infer_sampler *s, float p);
+#endif

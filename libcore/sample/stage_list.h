@@ -1,0 +1,10 @@
+/* sample/stage_list.h - STAGE(file's row, enum infer_stage), in the default order. */
+STAGE(penalties, INFER_STAGE_PENALTIES)
+STAGE(dry, INFER_STAGE_DRY)
+STAGE(top_n_sigma, INFER_STAGE_TOP_N_SIGMA)
+STAGE(top_k, INFER_STAGE_TOP_K)
+STAGE(typical, INFER_STAGE_TYPICAL)
+STAGE(top_p, INFER_STAGE_TOP_P)
+STAGE(min_p, INFER_STAGE_MIN_P)
+STAGE(xtc, INFER_STAGE_XTC)
+STAGE(temp, INFER_STAGE_TEMP)
