@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Evaluate a GGUF model in float64 with numpy: the outside truth for logits and log-probabilities.
+
+  eval_gguf.py MODEL.gguf --ids 1,2,3 [--kv f64|f32|f16] [--act f64|kern] [--float TYPES] [--ctx N] [--out logits|logprobs] [--bin FILE]
+
+Written from the model descriptions, not from the library: one plain loop per layer, all positions at once, no cache.
+Weights are decoded by gguf-py.  --act kern rounds activations before each product with quantised weights as
+libcore/kern/kern.h says (KERN_FORM_Q8 for blocks of 32, KERN_FORM_Q8K for blocks of 256); types named by --float
+(comma separated) have no integer product and take them unrounded.  --kv rounds keys and values as the cache would.
+Faults (see FAULTS) make the evaluation wrong on purpose; scripts/golden-logits.py uses them to show that a feature acts.
+"""
+import argparse
+import json
+import math
+import sys
+
+import numpy as np
+
+FAULTS = {
+    "no-qk-norm": "query and key norms are skipped",
+    "qk-norm-after-rope": "query and key norms stand after the rotation",
+    "kv-mod": "query head h reads kv head h mod n_kv",
+    "no-mscale": "cos and sin are not scaled",
+    "no-ramp": "YaRN interpolates every frequency",
+    "no-round": "YaRN's ramp bounds are not rounded to integers",
+    "rope-other": "pairs for halves, halves for pairs",
+    "rope-full": "the rotation takes the whole head",
+    "no-window": "sliding windows are ignored",
+    "window-all": "every layer has the window",
+    "gelu-erf": "GELU by erf",
+    "silu": "SiLU instead of GELU",
+    "no-embed-scale": "embeddings are not scaled",
+    "no-post-norm": "norms after attention and FFN are skipped",
+    "no-renorm": "expert weights are not renormalised",
+    "swa-base": "window layers rotate with the base of the full ones",
+    "swa-scaled": "window layers take the RoPE scaling of the full ones",
+    "all-rope": "layers without rotation are rotated",
+    "no-softcap": "softcaps are skipped",
+    "tie-high": "equal router logits go to the higher expert",
+}
+# rope: how dimensions pair up in the file; the rest are departures from the llama block
+ARCHS = {
+    "llama": {"rope": "pairs"},
+    "granite": {"rope": "pairs", "logit": "divide"},
+    "granitemoe": {"rope": "pairs", "logit": "divide"},
+    "smollm3": {"rope": "pairs", "nope": 4},
+    "qwen2": {"rope": "halves"},
+    "qwen3": {"rope": "halves"},
+    "qwen2moe": {"rope": "halves", "renorm": False},
+    "qwen3moe": {"rope": "halves"},
+    "phi3": {"rope": "halves"},
+    "olmo2": {"rope": "halves"},
+    "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
+    "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
+}
+
+
+def load(path):
+    """keys: name -> value; tensors: name -> (float64 array, outermost dimension first, type name)."""
+    from gguf import GGUFReader, quants
+    r = GGUFReader(path)
+    keys = {k: f.contents() for k, f in r.fields.items()}
+    tensors = {}
+    for t in r.tensors:
+        shape = [int(d) for d in reversed(t.shape)]
+        tensors[t.name] = (quants.dequantize(t.data, t.tensor_type).astype(np.float64).reshape(shape), t.tensor_type.name)
+    return keys, tensors
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def round_act(x, block):
+    """Round rows of x to block-scaled int8: d = amax / 127, q = round-to-even(x * (1 / d)), all in float32."""
+    f = x.astype(np.float32)
+    if f.shape[-1] % block:
+        raise SystemExit(f"a row of {f.shape[-1]} is no multiple of {block}")
+    b = f.reshape(*f.shape[:-1], -1, block)
+    d = np.abs(b).max(-1, keepdims=True) / np.float32(127)
+    inv = np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
+    return (np.rint(b * inv).astype(np.float64) * d.astype(np.float64)).reshape(x.shape)
+
+
+def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, faults):
+    def corr(beta):
+        return n_rot * math.log(orig / (beta * 2 * math.pi)) / (2 * math.log(base))
+    lo, hi = corr(fast), corr(slow)
+    if "no-round" not in faults:
+        lo, hi = math.floor(lo), math.ceil(hi)
+    lo, hi = max(lo, 0), min(hi, n_rot - 1)
+    ramp = np.clip((np.arange(len(inv)) - lo) / max(hi - lo, 0.001), 0, 1)
+    if "no-ramp" in faults:
+        ramp = np.ones_like(inv)
+    return inv / factor * ramp + inv * (1 - ramp)
+
+
+class Model:
+    def __init__(self, keys, tensors, ctx=0, kv="f64", act="f64", float_types=(), faults=()):
+        self.keys, self.tensors, self.faults, self.kv, self.act = keys, tensors, set(faults), kv, act
+        self.float_types = set(float_types)
+        unknown = self.faults - set(FAULTS)
+        if unknown:
+            raise SystemExit(f"no such fault: {unknown}")
+        self.arch = keys["general.architecture"]
+        if self.arch not in ARCHS:
+            raise SystemExit(f"architecture {self.arch} is not written here")
+        self.how = ARCHS[self.arch]
+        k = self.key
+        self.n_layer, self.n_embd = k("block_count"), k("embedding_length")
+        self.eps = float(k("attention.layer_norm_rms_epsilon"))
+        self.ctx = ctx or k("context_length")
+        self.window, self.scale_all = k("attention.sliding_window", 0), k("attention.scale", 0.0)
+        self.cap_attn, self.cap_out = k("attn_logit_softcapping", 0.0), k("final_logit_softcapping", 0.0)
+        self.res = k("residual_scale", 0.0) or 1.0
+
+    def key(self, name, default=None):
+        v = self.keys.get(f"{self.arch}.{name}", default)
+        if v is None:
+            raise SystemExit(f"key {self.arch}.{name} is absent")
+        return v
+
+    def per_layer(self, name, il, default=None):
+        v = self.key(name, default)
+        return v[il] if isinstance(v, (list, np.ndarray)) else v
+
+    def has(self, name):
+        return name in self.tensors
+
+    def is_window(self, il):
+        if not self.window or "no-window" in self.faults:
+            return False
+        p = self.key("attention.sliding_window_pattern", self.how.get("period", 0))
+        if isinstance(p, (list, np.ndarray)):
+            return bool(p[il])
+        return "window-all" in self.faults or p == 0 or il % p != p - 1
+
+    def rounded(self, x, kind):
+        block = {"f64": 0}.get(self.act, 256 if kind.endswith("_K") or kind.startswith(("IQ", "TQ")) and kind != "IQ4_NL" else 32)
+        if not block or kind in ("F32", "F16", "BF16", "F64") or kind in self.float_types:
+            return x
+        return round_act(x, block)
+
+    def mm(self, x, name, expert=None):
+        """x [..., k] times the rows of a weight, and its bias if there is one."""
+        w, kind = self.tensors[name + ".weight"]
+        y = self.rounded(x, kind) @ (w if expert is None else w[expert]).T
+        return y + self.tensors[name + ".bias"][0] if self.has(name + ".bias") else y
+
+    def norm(self, x, name):
+        y = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
+        return y * self.tensors[name + ".weight"][0]
+
+    def rope(self, il, n_rot, n):
+        """cos and sin [n][n_rot / 2] of layer il, and their scale applied."""
+        local = self.is_window(il) and "base_swa" in self.how and "swa-base" not in self.faults
+        base = float(self.key("rope.freq_base_swa", self.how["base_swa"]) if local else self.key("rope.freq_base", 10000.0))
+        inv = base ** (-np.arange(0, n_rot, 2) / n_rot)
+        kind = self.key("rope.scaling.type", "linear")
+        factor = float(self.key("rope.scaling.factor", 0.0) or self.key("rope.scale_linear", 0.0) or 1.0)
+        orig = self.key("rope.scaling.original_context_length", self.key("context_length", 0))
+        mscale = float(self.key("rope.scaling.attn_factor", 1.0))
+        if self.is_window(il) and "base_swa" in self.how and "swa-scaled" not in self.faults:
+            kind, mscale = "none", 1.0
+        if kind == "linear":
+            inv = inv / factor
+        elif kind == "yarn":
+            inv = yarn_inv(inv, n_rot, base, factor, orig, float(self.key("rope.scaling.yarn_beta_fast", 32.0)),
+                           float(self.key("rope.scaling.yarn_beta_slow", 1.0)), self.faults)
+            mscale *= 0.1 * math.log(factor) + 1 if factor > 1 else 1
+        if self.has("rope_freqs.weight"):
+            inv = inv / self.tensors["rope_freqs.weight"][0]
+        if self.has("rope_factors_long.weight"):
+            inv = inv / self.tensors["rope_factors_%s.weight" % ("long" if self.ctx > orig else "short")][0]
+        a = np.arange(n)[:, None] * inv
+        m = 1.0 if "no-mscale" in self.faults else mscale
+        return np.cos(a) * m, np.sin(a) * m
+
+    def rotate(self, x, il):
+        """x [n][heads][d]"""
+        nope = self.how.get("nope")
+        if nope and (il + 1) % nope == 0 and "all-rope" not in self.faults:
+            return x
+        n, _, d = x.shape
+        rot = self.key("rope.dimension_count", d) if "rope-full" not in self.faults else d
+        c, s = (t[:, None, :] for t in self.rope(il, rot, n))
+        pairs = (self.how["rope"] == "pairs") != ("rope-other" in self.faults)
+        one, two = (slice(0, rot, 2), slice(1, rot, 2)) if pairs else (slice(0, rot // 2), slice(rot // 2, rot))
+        y = x.copy()
+        y[..., one] = x[..., one] * c - x[..., two] * s
+        y[..., two] = x[..., one] * s + x[..., two] * c
+        return y
+
+    def qk_norm(self, x, name):
+        """Over a head, or over all heads together, as the weight is long."""
+        if not self.has(name + ".weight") or "no-qk-norm" in self.faults:
+            return x
+        if self.tensors[name + ".weight"][0].size == x.shape[-1]:
+            return self.norm(x, name)
+        return self.norm(x.reshape(len(x), -1), name).reshape(x.shape)
+
+    def qkv(self, h, p, heads, kv, dk, dv):
+        n = len(h)
+        if self.has(p + "attn_qkv.weight"):
+            y = self.mm(h, p + "attn_qkv")
+            q, k, v = np.split(y, [heads * dk, heads * dk + kv * dk], axis=-1)
+        else:
+            q, k, v = (self.mm(h, p + "attn_" + c) for c in "qkv")
+        return q.reshape(n, heads, dk), k.reshape(n, kv, dk), v.reshape(n, kv, dv)
+
+    def attention(self, h, il):
+        p, n = f"blk.{il}.", len(h)
+        heads = self.per_layer("attention.head_count", il)
+        kv = self.per_layer("attention.head_count_kv", il, heads)
+        dk = self.key("attention.key_length", self.n_embd // heads)
+        dv = self.key("attention.value_length", self.n_embd // heads)
+        q, k, v = self.qkv(h, p, heads, kv, dk, dv)
+        late = "qk-norm-after-rope" in self.faults
+        if not late:
+            q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
+        q, k = self.rotate(q, il), self.rotate(k, il)
+        if late:
+            q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
+        if self.kv != "f64":
+            t = {"f32": np.float32, "f16": np.float16}[self.kv]
+            k, v = k.astype(t).astype(np.float64), v.astype(t).astype(np.float64)
+        scale = self.scale_all or 1 / math.sqrt(dk)
+        i = np.arange(n)
+        seen = i[None, :] <= i[:, None]
+        if self.is_window(il):
+            seen &= i[:, None] - i[None, :] < self.window
+        o = np.empty((n, heads, dv))
+        for g in range(heads):
+            j = g % kv if "kv-mod" in self.faults else g // (heads // kv)
+            s = q[:, g] @ k[:, j].T * scale
+            if self.cap_attn and "no-softcap" not in self.faults:
+                s = self.cap_attn * np.tanh(s / self.cap_attn)
+            o[:, g] = softmax(np.where(seen, s, -np.inf)) @ v[:, j]
+        return self.mm(o.reshape(n, -1), p + "attn_output")
+
+    def activate(self, gate):
+        if self.how.get("act") != "gelu" or "silu" in self.faults:
+            return gate * sigmoid(gate)
+        if "gelu-erf" in self.faults:
+            return gate * 0.5 * (1 + erf(gate / math.sqrt(2)))
+        return 0.5 * gate * (1 + np.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3)))
+
+    def mlp(self, h, p, tail="", expert=None):
+        if not self.has(p + "ffn_gate" + tail + ".weight"):
+            gate, up = np.split(self.mm(h, p + "ffn_up" + tail), 2, axis=-1)
+        else:
+            gate, up = self.mm(h, p + "ffn_gate" + tail, expert), self.mm(h, p + "ffn_up" + tail, expert)
+        return self.mm(self.activate(gate) * up, p + "ffn_down" + tail, expert)
+
+    def route(self, h, p):
+        """Chosen experts [n][used] in rank order, equal logits to the lower index; weights [n][used]."""
+        logits = self.mm(h, p + "ffn_gate_inp")
+        used = self.key("expert_used_count")
+        if "tie-high" in self.faults:
+            top = logits.shape[-1] - 1 - np.argsort(-logits[:, ::-1], axis=-1, kind="stable")[:, :used]
+        else:
+            top = np.argsort(-logits, axis=-1, kind="stable")[:, :used]
+        w = np.take_along_axis(softmax(logits), top, -1)
+        if self.key("expert_weights_norm", self.how.get("renorm", True)) and "no-renorm" not in self.faults:
+            w = w / w.sum(-1, keepdims=True)
+        return top, w * (self.key("expert_weights_scale", 0.0) or 1.0)
+
+    def ffn(self, h, il):
+        p = f"blk.{il}."
+        if not self.has(p + "ffn_gate_inp.weight"):
+            return self.mlp(h, p)
+        top, w = self.route(h, p)
+        y = np.zeros_like(h)
+        for r, row in enumerate(h):
+            for e, we in zip(top[r], w[r]):
+                y[r] += we * self.mlp(row, p, "_exps", e)
+        if self.has(p + "ffn_up_shexp.weight"):
+            g = sigmoid(h @ self.tensors[p + "ffn_gate_inp_shexp.weight"][0].reshape(-1, 1))
+            y += g * self.mlp(h, p, "_shexp")
+        return y
+
+    def branch(self, x, il, f, pre, post):
+        p = f"blk.{il}."
+        y = f(self.norm(x, p + pre) if self.has(p + pre + ".weight") else x, il)
+        if self.has(p + post + ".weight") and "no-post-norm" not in self.faults:
+            y = self.norm(y, p + post)
+        return x + self.res * y
+
+    def hidden(self, ids):
+        x = self.tensors["token_embd.weight"][0][ids]
+        if "no-embed-scale" not in self.faults:
+            x = x * (math.sqrt(self.n_embd) if self.how.get("embed") == "sqrt" else self.key("embedding_scale", 0.0) or 1.0)
+        for il in range(self.n_layer):
+            x = self.branch(x, il, self.attention, "attn_norm", "post_attention_norm")
+            x = self.branch(x, il, self.ffn, "ffn_norm", "post_ffw_norm")
+        return self.norm(x, "output_norm")
+
+    def logits(self, ids):
+        """float64 [len(ids)][n_vocab], nats, not normalised"""
+        y = self.mm(self.hidden(np.asarray(ids)), "output" if self.has("output.weight") else "token_embd")
+        scale = self.key("logit_scale", 0.0)
+        if scale:
+            y = y / scale if self.how.get("logit") == "divide" else y * scale
+        if self.cap_out and "no-softcap" not in self.faults:
+            y = self.cap_out * np.tanh(y / self.cap_out)
+        return y
+
+
+def log_softmax(y):
+    m = y.max(-1, keepdims=True)
+    return y - m - np.log(np.exp(y - m).sum(-1, keepdims=True))
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("model")
+    a.add_argument("--ids", required=True, help="token ids separated by commas or blanks")
+    a.add_argument("--ctx", type=int, default=0)
+    a.add_argument("--kv", choices=("f64", "f32", "f16"), default="f64")
+    a.add_argument("--act", choices=("f64", "kern"), default="f64")
+    a.add_argument("--float", default="", help="types without an integer product, comma separated")
+    a.add_argument("--fault", action="append", default=[], choices=sorted(FAULTS))
+    a.add_argument("--out", choices=("logits", "logprobs", "next"), default="next")
+    a.add_argument("--bin", help="write float32 [position][vocabulary] here instead of printing JSON")
+    o = a.parse_args()
+    ids = [int(t) for t in o.ids.replace(",", " ").split()]
+    keys, tensors = load(o.model)
+    y = Model(keys, tensors, o.ctx, o.kv, o.act, [t for t in o.float.split(",") if t], o.fault).logits(ids)
+    if o.out != "logits":
+        y = log_softmax(y)
+    if o.bin:
+        y.astype("<f4").tofile(o.bin)
+    elif o.out == "next":
+        p = [float(y[i, ids[i + 1]]) for i in range(len(ids) - 1)]
+        json.dump({"tokens": ids, "logprobs": [None] + p, "perplexity": math.exp(-sum(p) / len(p)) if p else None}, sys.stdout)
+        print()
+    else:
+        json.dump(y.tolist(), sys.stdout)
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Make tests/golden/logits/: tiny random checkpoints as GGUF files, and the logits transformers gives for them in float64.
+
+  golden-logits.py            rewrite the files (needs torch, transformers, gguf, numpy)
+  golden-logits.py --mutants  print how far every mutant and fault is from the expected logits, as a markdown table
+
+Each case is a config of a transformers class.  Weights are drawn so that every feature acts, evaluated by the class
+itself with all its float32 steps made float64, and converted by the code below.  Then scripts/eval_gguf.py, which
+knows nothing of transformers, must agree on the converted tensors within 1e-9.
+
+cases.txt, read by tests/unit/arch/test_logits.c:
+  case NAME FILE VOCAB CTX N ID...       NAME.f32 holds float32 [N][VOCAB]; open FILE with context CTX
+  edit OP ARG...                         an edit of FILE that belongs to the case or mutant above
+  mutant NAME RATIO                      the case's file so edited must miss the bound; RATIO as computed here
+An edit changes bytes in place: key K V | fill T X | mul T X | copy T U | pairs T D | halves T D | swaprows T I J N |
+swapcols T I J N  (T, U tensors; pairs: rows of each head of D from halves to pairs; halves: back).
+"""
+import argparse
+import os
+import struct
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import eval_gguf  # noqa: E402
+from golden_logits_cases import CASES  # noqa: E402
+
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "logits")
+N_IDS = 64
+TOLERANCE = 1e-4
+PERMUTED = ("llama", "granite", "granitemoe", "smollm3")
+
+
+# --- GGUF writer
+
+def string(s):
+    b = s.encode()
+    return struct.pack("<Q", len(b)) + b
+
+
+def value(v):
+    """type id and bytes of a metadata value"""
+    if isinstance(v, bool):
+        return 7, struct.pack("<?", v)
+    if isinstance(v, int):
+        return 4, struct.pack("<I", v)
+    if isinstance(v, float):
+        return 6, struct.pack("<f", v)
+    if isinstance(v, str):
+        return 8, string(v)
+    kind = {bool: 7, int: 5, float: 6, str: 8}[type(v[0])]
+    items = b"".join(struct.pack("<i", x) if kind == 5 else value(x)[1] for x in v)
+    return 9, struct.pack("<IQ", kind, len(v)) + items
+
+
+def write_gguf(path, keys, tensors):
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    for k, v in keys.items():
+        t, b = value(v)
+        head += string(k) + struct.pack("<I", t) + b
+    body = b""
+    for name, a in tensors.items():
+        head += string(name) + struct.pack("<I", a.ndim) + struct.pack(f"<{a.ndim}Q", *reversed(a.shape))
+        head += struct.pack("<IQ", 0, len(body))
+        body += a.astype("<f4").tobytes()
+        body += bytes(-len(body) % 32)
+    with open(path, "wb") as f:
+        f.write(head + bytes(-len(head) % 32) + body)
+
+
+def tokenizer(n_vocab):
+    """A byte-level vocabulary just large enough that a program opens the file; the tests feed ids."""
+    tokens = [chr(33 + i) if i < 94 else chr(0xA1 + i - 94) for i in range(n_vocab - 2)] + ["ab", "<eos>"]
+    return {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [1] * (n_vocab - 1) + [3], "tokenizer.ggml.merges": ["a b"],
+        "tokenizer.ggml.eos_token_id": n_vocab - 1, "tokenizer.ggml.bos_token_id": n_vocab - 1,
+        "tokenizer.ggml.add_bos_token": False,
+    }
+
+
+# --- drawing a checkpoint, and its logits
+
+def use_float64():
+    """Let every float32 step of transformers (norms, softmax, rotation) be float64."""
+    import torch
+    import transformers  # noqa: F401  (its modules must be there before the names change)
+    import transformers.masking_utils  # noqa: F401
+    torch.set_default_dtype(torch.float64)
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+    return torch
+
+
+def draw(name, shape, rng, gemma):
+    """Random values whose effect can be seen, each a float32 number."""
+    if name.endswith("norm.weight") or "layernorm" in name:
+        a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
+    elif name.endswith("bias"):
+        a = 0.5 * rng.standard_normal(shape)
+    elif "embed_tokens" in name:
+        a = rng.standard_normal(shape)
+    else:
+        gain = 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight")) else 1.2
+        a = gain / np.sqrt(shape[-1]) * rng.standard_normal(shape)
+    return a.astype(np.float32).astype(np.float64)
+
+
+def build(name, case):
+    torch = use_float64()
+    import transformers
+    cfg = dict(case["config"], num_hidden_layers=case["config"].get("num_hidden_layers", 2))
+    cfg.setdefault("pad_token_id", None)
+    config = getattr(transformers, case["hf"] + "Config")(**cfg)
+    config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
+    model = getattr(transformers, case.get("class", case["hf"] + "ForCausalLM"))(config).double().eval()
+    rng = np.random.default_rng(list(name.encode()))
+    state = {}
+    for k, p in model.named_parameters():
+        state[k] = draw(k, tuple(p.shape), rng, case["arch"].startswith("gemma"))
+        with torch.no_grad():
+            p.copy_(torch.from_numpy(state[k]))
+    for k, b in model.named_buffers():
+        if b.dtype.is_floating_point and b.dtype != torch.float64:
+            raise SystemExit(f"{name}: buffer {k} is {b.dtype}")
+    ids = [int(t) for t in rng.integers(0, config.vocab_size - 8, N_IDS)]
+    return config, model, state, ids
+
+
+def expect(model, ids):
+    import torch
+    with torch.no_grad():
+        y = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+    if y.dtype != torch.float64:
+        raise SystemExit(f"logits came as {y.dtype}")
+    return y.numpy()
+
+
+# --- conversion
+
+LAYER = {
+    "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate_up_proj": "ffn_up",
+    "mlp.gate": "ffn_gate_inp", "block_sparse_moe.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp",
+    "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+}
+
+
+def to_pairs(a, d):
+    """Rows of each head of d from halves (m, m + d/2) to pairs (2m, 2m + 1)."""
+    return a.reshape(-1, 2, d // 2, *a.shape[1:]).swapaxes(1, 2).reshape(a.shape)
+
+
+def to_halves(a, d):
+    return a.reshape(-1, d // 2, 2, *a.shape[1:]).swapaxes(1, 2).reshape(a.shape)
+
+
+def convert_tensors(case, config, state):
+    arch, out = case["arch"], {}
+    sandwich = arch.startswith("gemma") or arch == "olmo2"
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    for k, a in state.items():
+        if arch.startswith("gemma") and "norm" in k:
+            a = a + 1.0
+        k = k.removeprefix("model.").replace("block_sparse_moe.experts", "mlp.experts")
+        if not k.startswith("layers."):
+            base, tail = k.rsplit(".", 1)
+            out[{"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}[base] + "." + tail] = a
+            continue
+        _, il, rest = k.split(".", 2)
+        p = f"blk.{il}."
+        if rest == "mlp.experts.gate_up_proj":
+            out[p + "ffn_gate_exps.weight"], out[p + "ffn_up_exps.weight"] = np.split(a, 2, axis=1)
+            continue
+        if rest == "mlp.experts.down_proj":
+            out[p + "ffn_down_exps.weight"] = a
+            continue
+        base, tail = rest.rsplit(".", 1)
+        if base == "post_attention_layernorm":
+            to = "post_attention_norm" if sandwich else "ffn_norm"
+        else:
+            to = LAYER[base]
+        if arch in PERMUTED and to in ("attn_q", "attn_k"):
+            a = to_pairs(a, head)
+        if to == "ffn_gate_inp_shexp":
+            a = a.reshape(-1)
+        out[f"{p}{to}.{tail}"] = a
+    out.update(case.get("tensors", lambda c: {})(config))
+    order = sorted(out, key=lambda n: (n.startswith("output"), n.startswith("blk."), n))
+    return {n: out[n] for n in order}
+
+
+def convert_keys(name, case, config):
+    arch = case["arch"]
+    heads = config.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // heads
+    k = {
+        "context_length": config.max_position_embeddings, "embedding_length": config.hidden_size, "block_count": config.num_hidden_layers,
+        "feed_forward_length": config.intermediate_size, "attention.head_count": heads, "attention.head_count_kv": config.num_key_value_heads,
+        "attention.layer_norm_rms_epsilon": float(config.rms_norm_eps), "attention.key_length": head, "attention.value_length": head,
+        "rope.dimension_count": head, "vocab_size": config.vocab_size,
+    }
+    if "rope_theta" in (config.rope_parameters or {}):
+        k["rope.freq_base"] = float(config.rope_parameters["rope_theta"])
+    k.update(case.get("keys", {}))
+    out = {"general.architecture": arch, "general.type": "model", "general.name": name, "general.file_type": 0}
+    out.update({f"{arch}.{a}": b for a, b in k.items() if b is not None})
+    out.update(tokenizer(config.vocab_size))
+    return out
+
+
+# --- edits
+
+def edit(keys, tensors, op):
+    """Apply one edit of the list in the head comment; tensors are replaced, not changed."""
+    what, t, *args = op.split()
+    if what == "key":
+        old = keys[t]
+        keys[t] = type(old)(args[0] == "true" if isinstance(old, bool) else args[0])
+        if isinstance(old, str) and len(old) != len(args[0]):
+            raise SystemExit(f"edit {op}: not the length of {old}")
+        return
+    a = tensors[t]
+    if what in ("fill", "mul"):
+        b = a * np.float32(args[0]) if what == "mul" else np.full_like(a, float(args[0]))
+    elif what == "copy":
+        b = tensors[args[0]]
+        if b.shape != a.shape:
+            raise SystemExit(f"edit {op}: shapes differ")
+    elif what in ("pairs", "halves"):
+        b = {"pairs": to_pairs, "halves": to_halves}[what](a, int(args[0]))
+    elif what in ("swaprows", "swapcols"):
+        i, j, n = map(int, args)
+        at = np.arange(a.shape[-2 if what == "swaprows" and a.ndim > 1 else -1])
+        at[i:i + n], at[j:j + n] = np.arange(j, j + n), np.arange(i, i + n)
+        b = a[..., at, :] if what == "swaprows" and a.ndim > 1 else a[..., at]
+    else:
+        raise SystemExit(f"no such edit: {op}")
+    tensors[t] = b.astype(np.float32).astype(np.float64)
+
+
+def edited(keys, tensors, ops):
+    keys, tensors = dict(keys), dict(tensors)
+    for op in ops:
+        edit(keys, tensors, op)
+    return keys, tensors
+
+
+def evaluate(keys, tensors, ids, ctx, faults=()):
+    return eval_gguf.Model(keys, {k: (v[None] if v.ndim == 1 else v, "F32") for k, v in tensors.items()}, ctx, faults=faults).logits(ids)
+
+
+def ratio(y, want):
+    """Largest deviation over the bound."""
+    return np.abs(y - want).max() / (TOLERANCE * max(1.0, np.abs(want).max()))
+
+
+# --- all of it
+
+def make(name, case):
+    """The case's keys, tensors, and for each of its runs: name, context, ids, expected logits, edits."""
+    config, model, state, ids = build(name, case)
+    keys, tensors = convert_keys(name, case, config), convert_tensors(case, config, state)
+    runs = []
+    for tail, ctx, n in case.get("runs", [("", 64, N_IDS)]):
+        want = expect(model, ids[:n])
+        gap = np.abs(evaluate(keys, tensors, ids[:n], ctx) - want).max()
+        if not gap < 1e-9:
+            raise SystemExit(f"{name}{tail}: transformers and eval_gguf.py differ by {gap:.3g}")
+        if want.std() < 1:
+            raise SystemExit(f"{name}{tail}: logits have a spread of {want.std():.3g}")
+        runs.append((name + tail, ctx, ids[:n], want, []))
+    for tail, ops in case.get("derived", {}).items():
+        runs.append((name + tail, 64, ids, evaluate(*edited(keys, tensors, ops), ids, 64), ops))
+    return keys, tensors, runs
+
+
+def measure(case, keys, tensors, runs):
+    """Each mutant as (run name, mutant, edits or fault, ratio)."""
+    found = []
+    for run, ctx, ids, want, ops in runs:
+        tail = run[len(runs[0][0]):] if run != runs[0][0] else ""
+        for m, medits in case.get("mutants" + tail, {}).items():
+            k, t = edited(keys, tensors, ops + medits)
+            found.append((run, m, medits, ratio(evaluate(k, t, ids, ctx), want)))
+        for f in case.get("faults" + tail, []):
+            k, t = edited(keys, tensors, ops)
+            found.append((run, f, f, ratio(evaluate(k, t, ids, ctx, [f]), want)))
+    return found
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--mutants", action="store_true")
+    a.add_argument("--only", help="work on this case alone, write nothing")
+    o = a.parse_args()
+    index, table, weak = [], [], []
+    for name, case in CASES.items():
+        if o.only and name != o.only:
+            continue
+        keys, tensors, runs = make(name, case)
+        found = measure(case, keys, tensors, runs)
+        weak += [f"{f[0]} {f[1]} {f[3]:.3g}" for f in found if not f[3] >= 100]
+        for run, ctx, ids, want, ops in runs:
+            index.append(" ".join(["case", run, name + ".gguf", str(want.shape[1]), str(ctx), str(len(ids)), *map(str, ids)]))
+            index += [f"edit {op}" for op in ops]
+            for r, m, how, x in found:
+                table += [(r, m, "; ".join(how) if isinstance(how, list) else eval_gguf.FAULTS[how], x)] if r == run else []
+                if r == run and isinstance(how, list):
+                    index.append(f"mutant {m} {x:.0f}")
+                    index += [f"edit {op}" for op in how]
+            if not (o.mutants or o.only):
+                want.astype("<f4").tofile(os.path.join(OUT, run + ".f32"))
+        if not (o.mutants or o.only):
+            write_gguf(os.path.join(OUT, name + ".gguf"), keys, tensors)
+    if o.mutants or o.only:
+        print("| case | mutant | how | largest deviation / bound |\n|---|---|---|---|")
+        print("\n".join(f"| {r} | {m} | {h} | {x:.0f} |" for r, m, h, x in table))
+    else:
+        with open(os.path.join(OUT, "cases.txt"), "w") as f:
+            f.write("# made by scripts/golden-logits.py, which says what the lines mean\n" + "\n".join(index) + "\n")
+    if weak:
+        raise SystemExit("mutants that miss the bound by less than 100 times:\n" + "\n".join(weak))
+
+
+if __name__ == "__main__":
+    main()

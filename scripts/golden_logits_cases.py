@@ -1,0 +1,203 @@
+"""The cases of golden-logits.py: configs of transformers classes, the keys a converter writes for them, and mutants.
+
+Each case: hf (class prefix), arch (GGUF), config, keys (GGUF keys beyond the common ones; None takes a common one
+away), tensors (made from the config), runs (name tail, context, ids), mutants (edits), faults (of eval_gguf.py),
+derived (edits of the file with truth from eval_gguf.py).
+"""
+import math
+
+import numpy as np
+
+
+def scaling(kind, factor, orig, **more):
+    return {"rope.scaling.type": kind, "rope.scaling.factor": factor, "rope.scaling.original_context_length": orig, **more}
+
+
+def each(n_layer, *ops):
+    """The edits for every layer: %d is its number."""
+    return [op.replace("%d", str(il)) for il in range(n_layer) for op in ops]
+
+
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32}
+
+
+def llama3_freqs(config):
+    """Divisor of each frequency (formats.md 3.3)."""
+    r, d = LLAMA3, config.head_dim
+    out = []
+    for m in range(d // 2):
+        wave = 2 * math.pi * r["rope_theta"] ** (2 * m / d)
+        lo, hi, orig = r["low_freq_factor"], r["high_freq_factor"], r["original_max_position_embeddings"]
+        s = (orig / wave - lo) / (hi - lo)
+        out.append(1.0 if wave < orig / hi else r["factor"] if wave > orig / lo else 1 / ((1 - s) / r["factor"] + s))
+    return {"rope_freqs.weight": np.array(out)}
+
+
+LONG = [1.0, 1.5, 2.25, 4.0, 7.5, 12.0, 24.0, 31.0]
+SHORT = [1.0, 1.0, 1.125, 1.25, 1.5, 1.75, 2.0, 2.5]
+
+
+def long_factors(n):
+    return lambda config: {"rope_factors_long.weight": np.array(LONG[:n]), "rope_factors_short.weight": np.array(SHORT[:n])}
+
+
+def longrope(n, **more):
+    return {"rope_type": "longrope", "rope_theta": 10000.0, "long_factor": LONG[:n], "short_factor": SHORT[:n],
+            "original_max_position_embeddings": 32, **more}
+
+
+BIASES = {f"no-{b}-bias": each(2, f"fill blk.%d.{t}.bias 0") for b, t in (
+    ("q", "attn_q"), ("k", "attn_k"), ("v", "attn_v"), ("o", "attn_output"), ("gate", "ffn_gate"), ("up", "ffn_up"), ("down", "ffn_down"))}
+QKV_BIASES = {k: v for k, v in BIASES.items() if k[3] in "qkv"}
+PLAIN = {"rope_type": "default", "rope_theta": 10000.0}
+YARN_M = 0.1 * math.log(4.0) + 1
+
+QK_OTHER = "halves blk.%d.attn_q.weight {0}", "halves blk.%d.attn_k.weight {0}"
+QK_PAIRS = "pairs blk.%d.attn_q.weight {0}", "pairs blk.%d.attn_k.weight {0}"
+
+
+def pairs_mixed(n_layer, how, d):
+    return each(n_layer, *(op.format(d) for op in how))
+
+
+CASES = {
+    # grouped queries, untied, defaults for head sizes
+    "llama-gqa": {
+        "hf": "Llama", "arch": "llama",
+        "keys": {"rope.dimension_count": None, "attention.key_length": None, "attention.value_length": None},
+        "config": dict(vocab_size=80, hidden_size=32, intermediate_size=56, num_attention_heads=4, num_key_value_heads=2,
+                       rms_norm_eps=1e-5, max_position_embeddings=256, rope_parameters=PLAIN),
+        "mutants": {
+            "halves": pairs_mixed(2, QK_OTHER, 8),
+            "kv-mod": each(2, "swaprows blk.%d.attn_q.weight 8 16 8", "swapcols blk.%d.attn_output.weight 8 16 8"),
+            "freq-base": ["key llama.rope.freq_base 500000"],
+            "tied": ["copy output.weight token_embd.weight"],
+            "gate-is-up": ["copy blk.0.ffn_gate.weight blk.0.ffn_up.weight"],
+            "norms-same": ["copy blk.0.attn_norm.weight blk.0.ffn_norm.weight"],
+            "no-output-norm-weight": ["fill output_norm.weight 1"],
+        },
+        "faults": ["rope-other", "kv-mod"],
+    },
+    # one kv head, heads * size is not the width, tied, an eps that acts, three layers
+    "llama-mqa": {
+        "hf": "Llama", "arch": "llama",
+        "config": dict(vocab_size=72, hidden_size=24, intermediate_size=40, num_attention_heads=3, num_key_value_heads=1, head_dim=16,
+                       num_hidden_layers=3, rms_norm_eps=0.03, max_position_embeddings=64, tie_word_embeddings=True, rope_parameters=PLAIN),
+        "mutants": {
+            "eps-10": ["key llama.attention.layer_norm_rms_epsilon 0.3"],
+            "scale-width": each(3, "mul blk.%d.attn_q.weight 1.41421356"),
+            "not-tied": ["swaprows token_embd.weight 70 71 1"],
+            "halves": pairs_mixed(3, QK_OTHER, 16),
+        },
+        "faults": ["rope-other"],
+    },
+    # as many kv heads, given by default; every bias
+    "llama-bias": {
+        "hf": "Llama", "arch": "llama", "keys": {"attention.head_count_kv": None},
+        "config": dict(vocab_size=72, hidden_size=40, intermediate_size=48, num_attention_heads=4, num_key_value_heads=4, rms_norm_eps=1e-6,
+                       max_position_embeddings=64, attention_bias=True, mlp_bias=True, rope_parameters=dict(PLAIN, rope_theta=5000.0)),
+        "mutants": dict(BIASES, **{"q-bias-halves": each(2, "halves blk.%d.attn_q.bias 10"), "k-bias-halves": each(2, "halves blk.%d.attn_k.bias 10")}),
+    },
+    "llama-linear": {
+        "hf": "Llama", "arch": "llama", "keys": {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0},
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=2, rms_norm_eps=1e-5,
+                       max_position_embeddings=128, tie_word_embeddings=True, rope_parameters=dict(PLAIN, rope_type="linear", factor=4.0)),
+        "mutants": {"no-factor": ["key llama.rope.scaling.factor 1"], "factor-inverted": ["key llama.rope.scaling.factor 0.25"]},
+    },
+    # attention_factor and betas by default
+    "llama-yarn": {
+        "hf": "Llama", "arch": "llama", "keys": scaling("yarn", 4.0, 32),
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=1, rms_norm_eps=1e-5,
+                       max_position_embeddings=128, rope_parameters=dict(PLAIN, rope_type="yarn", factor=4.0, original_max_position_embeddings=32)),
+        "mutants": {
+            "none": ["key llama.rope.scaling.type none"],
+            "no-mscale": each(2, f"mul blk.%d.attn_q.weight {YARN_M ** -2}"),
+            "factor": ["key llama.rope.scaling.factor 8"],
+            "original": ["key llama.rope.scaling.original_context_length 128"],
+        },
+        "faults": ["no-mscale", "no-ramp", "no-round"],
+    },
+    "llama-llama3": {
+        "hf": "Llama", "arch": "llama", "tensors": llama3_freqs,
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=2, rms_norm_eps=1e-5,
+                       max_position_embeddings=256, tie_word_embeddings=True, rope_parameters=LLAMA3),
+        "mutants": {"no-freqs": ["fill rope_freqs.weight 1"], "freqs-8": ["fill rope_freqs.weight 8"]},
+    },
+    # the factors follow the context the model is opened with
+    "llama-longrope": {
+        "hf": "Llama", "arch": "llama", "tensors": long_factors(8),
+        "keys": {"rope.scaling.type": "longrope", "rope.scaling.original_context_length": 32,
+                 "rope.scaling.attn_factor": math.sqrt(1 + math.log(256 / 32) / math.log(32))},
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=2, rms_norm_eps=1e-5,
+                       max_position_embeddings=256, tie_word_embeddings=True, rope_parameters=longrope(8)),
+        "runs": [("", 64, 64), ("-short", 32, 32)],
+        "mutants": {"short": ["copy rope_factors_long.weight rope_factors_short.weight"], "no-mscale": ["key llama.rope.scaling.attn_factor 1"]},
+        "mutants-short": {"long": ["copy rope_factors_short.weight rope_factors_long.weight"]},
+    },
+    # Mistral 7B v0.1: every layer sees the last W positions
+    "mistral-window": {
+        "hf": "Mistral", "arch": "llama", "keys": {"attention.sliding_window": 11},
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-5,
+                       max_position_embeddings=128, sliding_window=11, tie_word_embeddings=True, rope_parameters=PLAIN),
+        "mutants": {"window-12": ["key llama.attention.sliding_window 12"], "window-10": ["key llama.attention.sliding_window 10"],
+                    "no-window": ["key llama.attention.sliding_window 4096"]},
+    },
+    "granite": {
+        "hf": "Granite", "arch": "granite",
+        "keys": {"embedding_scale": 3.0, "residual_scale": 0.3125, "attention.scale": 0.109375, "logit_scale": 0.625},
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-5,
+                       max_position_embeddings=128, tie_word_embeddings=True, embedding_multiplier=3.0, residual_multiplier=0.3125,
+                       attention_multiplier=0.109375, logits_scaling=0.625, rope_parameters=PLAIN),
+        "mutants": {
+            "no-embedding-scale": ["key granite.embedding_scale 1"], "no-residual-scale": ["key granite.residual_scale 1"],
+            "no-attention-scale": ["key granite.attention.scale 0.35355339"], "no-logit-scale": ["key granite.logit_scale 1"],
+            "logit-scale-times": ["key granite.logit_scale 1.6"], "halves": pairs_mixed(2, QK_OTHER, 8),
+        },
+    },
+    "qwen2": {
+        "hf": "Qwen2", "arch": "qwen2",
+        "config": dict(vocab_size=80, hidden_size=32, intermediate_size=56, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6,
+                       max_position_embeddings=128, rope_parameters=dict(PLAIN, rope_theta=1000000.0)),
+        "mutants": dict(QKV_BIASES, **{
+            "pairs": pairs_mixed(2, QK_PAIRS, 8) + each(2, "pairs blk.%d.attn_q.bias 8", "pairs blk.%d.attn_k.bias 8"),
+            "q-bias-pairs": each(2, "pairs blk.%d.attn_q.bias 8"), "freq-base": ["key qwen2.rope.freq_base 10000"],
+            "tied": ["copy output.weight token_embd.weight"]}),
+        "faults": ["rope-other", "kv-mod"],
+    },
+    # tied, as many kv heads, an eps that acts
+    "qwen2-tied": {
+        "hf": "Qwen2", "arch": "qwen2",
+        "config": dict(vocab_size=72, hidden_size=30, intermediate_size=44, num_attention_heads=3, num_key_value_heads=3, rms_norm_eps=0.02,
+                       max_position_embeddings=64, tie_word_embeddings=True, rope_parameters=PLAIN),
+        "mutants": {"eps-10": ["key qwen2.attention.layer_norm_rms_epsilon 0.2"], "not-tied": ["swaprows token_embd.weight 70 71 1"]},
+    },
+    # norms of queries and keys, heads * size is not the width; their eps acts too
+    "qwen3": {
+        "hf": "Qwen3", "arch": "qwen3",
+        "config": dict(vocab_size=80, hidden_size=32, intermediate_size=56, num_attention_heads=4, num_key_value_heads=2, head_dim=12,
+                       rms_norm_eps=1e-2, max_position_embeddings=128, rope_parameters=dict(PLAIN, rope_theta=1000000.0)),
+        "mutants": {
+            "no-q-norm-weight": each(2, "fill blk.%d.attn_q_norm.weight 1"), "no-k-norm-weight": each(2, "fill blk.%d.attn_k_norm.weight 1"),
+            "norms-swapped": each(2, "copy blk.%d.attn_q_norm.weight blk.%d.attn_k_norm.weight"),
+            "eps-10": ["key qwen3.attention.layer_norm_rms_epsilon 0.1"],
+            "pairs": pairs_mixed(2, QK_PAIRS, 12) + each(2, "pairs blk.%d.attn_q_norm.weight 12", "pairs blk.%d.attn_k_norm.weight 12"),
+        },
+        "faults": ["no-qk-norm", "qk-norm-after-rope", "rope-other", "kv-mod"],
+    },
+    # betas and an attention_factor of its own: the file holds its ratio to 0.1 ln(factor) + 1
+    "qwen3-yarn": {
+        "hf": "Qwen3", "arch": "qwen3",
+        "keys": scaling("yarn", 4.0, 32, **{"rope.scaling.yarn_beta_fast": 1.0, "rope.scaling.yarn_beta_slow": 0.125,
+                                            "rope.scaling.attn_factor": 1.375 / YARN_M}),
+        "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=1, head_dim=24,
+                       rms_norm_eps=1e-6, max_position_embeddings=128, tie_word_embeddings=True,
+                       rope_parameters=dict(PLAIN, rope_theta=500.0, rope_type="yarn", factor=4.0, original_max_position_embeddings=32, beta_fast=1.0,
+                                            beta_slow=0.125, attention_factor=1.375)),
+        "mutants": {
+            "none": ["key qwen3.rope.scaling.type none"], "attn-factor": ["key qwen3.rope.scaling.attn_factor 1"],
+            "beta-fast": ["key qwen3.rope.scaling.yarn_beta_fast 32"], "beta-slow": ["key qwen3.rope.scaling.yarn_beta_slow 1"],
+        },
+        "faults": ["no-round", "no-ramp"],
+    },
+}
