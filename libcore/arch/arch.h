@@ -10,79 +10,101 @@
 #include "graph/graph.h"
 
 enum arch_slot {   /* model-wide, then per layer */
-	W_END, W_TOKEN_EMBD, W_OUTPUT_NORM, W_OUTPUT, W_ROPE_FREQS, W_ROPE_LONG, W_ROPE_SHORT, W_GLOBALS,
+	W_END, W_TOKEN_EMBD, W_OUTPUT_NORM, W_OUTPUT, W_OUTPUT_BIAS, W_ROPE_FREQS, W_ROPE_LONG, W_ROPE_SHORT, W_GLOBALS,
 	W_ATTN_NORM = W_GLOBALS, W_Q, W_K, W_V, W_O, W_Q_BIAS, W_K_BIAS, W_V_BIAS, W_O_BIAS, W_Q_NORM, W_K_NORM, W_ATTN_POST_NORM,
 	W_FFN_NORM, W_GATE, W_UP, W_DOWN, W_GATE_BIAS, W_UP_BIAS, W_DOWN_BIAS, W_FFN_POST_NORM,
-	W_ROUTER, W_GATE_EXPS, W_UP_EXPS, W_DOWN_EXPS, W_SLOTS
+	W_ROUTER, W_GATE_EXPS, W_UP_EXPS, W_DOWN_EXPS,
+	W_UNUSED,                   /* known, and of no use to us: old files' copy of the RoPE frequencies */
+	W_SLOTS
 };
-enum arch_dim { D_END, D_VOCAB, D_EMBD, D_HEAD, D_V_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS, D_EXPERT_FF };
-enum arch_need { ARCH_MUST, ARCH_MAY };
-/* closed; what makes the HF tensor the GGUF one; T_ROWS: from a to b */
-enum arch_transform { T_NONE, T_PLUS1, T_PAIRS, T_NEG_EXP, T_ROWS, T_EVEN_ROWS, T_ODD_ROWS, T_STACK };
+enum arch_dim { D_END, D_VOCAB, D_EMBD, D_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS, D_EXPERT_FF };
+/* when a tensor has to be there; a tensor that is there and has no use by this column is refused */
+enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE /* layers without experts */, ARCH_EXPERTS /* layers with */ };
 struct arch_tensor {
 	int     slot;
-	const char *gguf;           /* "blk.%d.attn_q.weight" without the suffix ".weight" or with ".bias" written out */
-	const char *hf[2];          /* hf[1]: another spelling */
-	uint8_t shape[4];           /* enum arch_dim, ne[0] first */
+	const char *gguf;           /* whole name, or what follows "blk.N." for the slots of a layer */
+	uint8_t shape[3];           /* enum arch_dim, ne[0] first */
 	uint8_t need;               /* enum arch_need */
-	enum arch_transform how; int16_t a, b;
 };
-enum rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
+enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
+enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };   /* llama3: divisors in rope_freqs */
+enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };        /* as i1 of ROUTE */
+enum arch_act { ACT_SILU, ACT_GELU };                       /* as i2 of MOE */
 
 enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
 struct arch_rope {              /* what one frequency table is made from */
-	double base, factor;        /* factor 0: none */
-	int    kind;                /* enum arch_scaling */
-	double attn_factor, beta_fast, beta_slow, ext_factor;   /* YaRN, longrope */
+	double base;
+	int    scaling;             /* enum arch_scaling */
+	double factor, attn_factor, ext_factor, beta_fast, beta_slow;
 	int64_t orig_ctx;
 };
-enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };   /* llama3: divisors in rope_freqs */
-struct arch_hparam {            /* checked and bounded; one value per model, arrays per layer where a file may say so */
+struct arch_hparam {            /* checked and bounded: products of any two stay below 2^62 */
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
-	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm;
-	float   eps, expert_scale;
-	float   embd_scale, residual_scale, logit_scale, attn_scale, attn_cap, logit_cap;   /* 0: 1, or off */
-	int32_t window;             /* of sliding-window layers; 0: none */
-	uint8_t windowed[ARCH_MAX_LAYERS];       /* 1: layer slides */
-	struct arch_rope rope[2];   /* [1]: of windowed layers, where they differ */
-	int     n_ropes;
-	enum rope_mode rope_mode;
+	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm;      /* n_expert 0: dense */
+	float   eps, expert_scale;                                                  /* scales: 0 is 1 */
+	float   embd_scale, residual_scale, logit_scale, attn_scale;
+	float   attn_cap, logit_cap;                                                /* 0: none */
+	int32_t act;                /* enum arch_act */
+	int32_t window;             /* positions a row of a sliding-window layer sees, itself included; 0: none slides */
+	uint8_t windowed[ARCH_MAX_LAYERS];       /* 1: the layer slides */
+	struct arch_rope rope[2];   /* [1]: of windowed layers, where n_ropes is 2 */
+	int32_t n_ropes;
 };
 
-struct arch_model;              /* = infer_model */
+struct arch_reader;             /* hparam.c: keys of one file */
 struct arch {
 	const char *gguf;           /* general.architecture */
-	const char *hf[3];          /* config.json: architectures[0] */
-	const struct arch *like;
-	const struct arch_tensor *tensors;      /* the base row's: all of them */
-	const struct arch_tensor *add;          /* on top of like's; closed by W_END */
-	enum rope_mode rope_gguf, rope_hf;
-	int  (*hparam)(struct arch_hparam *h, const infer_file *f, const char *arch, infer_error *err);   /* more keys; NULL: none */
-	int  (*block)(struct graph *g, const struct infer_model *m, int layer, int32_t *x);               /* NULL: arch_block */
+	const struct arch *like;    /* NULL: the base row */
+	const struct arch_tensor *tensors;      /* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
+	enum arch_rope_mode rope;   /* ROPE_NONE: like's */
+	/* keys beyond the common ones, and what they change; NULL: like's.  Called once the common ones are read */
+	int  (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
+	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is arch_block */
+	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
 };
 
-/* The parts of an open model that the floors above read. */
+/* The parts of an open model that the floors above read.  Immutable. */
 struct infer_model {
 	const struct arch *arch;
 	infer_file *file;
-	infer_tokenizer *tok;
+	infer_tokenizer *tok;                   /* NULL: the file has no vocabulary */
 	struct arch_hparam h;
-	struct weight *weights; int n_weights;
+	struct weight *weights;
+	const char **weight_names;              /* [n_weights] */
+	int     n_weights;
 	int32_t global[W_GLOBALS];              /* slot -> index of a weight, -1: not there */
 	int32_t (*layer)[W_SLOTS];              /* [n_layers][slot] */
 	struct graph graph;
 	struct backend_rope ropes[2]; int n_ropes;
-	uint64_t private_bytes;
-	struct arena arena;
+	int32_t ctx;                            /* that the frequencies were made for */
+	uint64_t private_bytes, weight_bytes, n_params;
+	infer_log_fn *log; void *log_user;
+	struct arena arena;                     /* weights and all arrays */
 };
+struct backend_model arch_parts(const infer_model *m);      /* for kind->plan */
 
-const struct arch *arch_find(struct infer_str gguf_name);
-int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f, infer_error *err);
-int arch_bind(struct infer_model *m, infer_error *err);          /* names -> slots, shapes checked */
-int arch_rope_init(struct infer_model *m, int32_t ctx, infer_error *err);
-int arch_graph_build(struct infer_model *m, infer_error *err);
-/* blocks: each takes node x and returns the node behind it, -1 on failure (graph bad) */
-int32_t arch_attention(struct graph *g, const struct infer_model *m, int layer, int32_t x);
-int32_t arch_mlp(struct graph *g, const struct infer_model *m, int layer, int32_t x);
-int32_t arch_moe(struct graph *g, const struct infer_model *m, int layer, int32_t x);
+const struct arch *arch_find(struct infer_str gguf_name);   /* NULL: not built in */
+const struct arch *arch_at(int i);                          /* row of arch_list.h; NULL past the end */
+enum arch_rope_mode arch_rope_mode(const struct arch *a);
+
+/* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT INFER_EUNSUP name the key. */
+int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f, infer_log_fn *log, void *log_user,
+                     infer_error *err);
+/* For arch.hparam: "<architecture>.<key>".  Absent: *v is left alone.  Outside [lo, hi], or no number: INFER_EFORMAT. */
+int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi, infer_error *err);
+int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi, infer_error *err);
+int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi, infer_error *err);
+int arch_key_layers(struct arch_reader *r, const char *key, uint8_t *v, int n, int *found, infer_error *err);   /* bool array, or period */
+
+int arch_bind(infer_model *m, infer_error *err);            /* names -> slots; types and shapes checked */
+int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
+int arch_graph_build(infer_model *m, infer_error *err);
+
+/* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
+int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
+int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);     /* of a normed row; before W_O */
+int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
+int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h);
+int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);         /* w -1: x itself */
+int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 #endif

@@ -25,7 +25,7 @@ struct backend_kv {
 	const struct backend_kv_group *groups;
 	int n_layers, n_groups;
 };
-enum { BACKEND_NO_PAGE = UINT32_MAX };
+#define BACKEND_NO_PAGE UINT32_MAX
 
 /* Rows of one sequence, consecutive in the step and in position. */
 struct backend_run {
@@ -45,25 +45,38 @@ struct backend_step {
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded once to f32. */
 struct backend_rope { const double *freq; int half; double mscale; };   /* freq [half], radians a position */
 
+/* What a plan is made of and for; all borrowed, and must outlive the plan. */
+struct backend_model {
+	const struct graph *graph;
+	const struct weight *weights; int n_weights;
+	const struct backend_rope *ropes; int n_ropes;
+};
+struct backend_size { int32_t rows, out, ctx; };      /* most rows of a step, of which want logits; longest context */
+
 struct backend_opts { int threads; const char *isa; };    /* threads >= 1; isa NULL: all */
 struct backend;      /* a device that is open: its pool, its kernel table.  Confined */
 struct backend_plan; /* a graph made ready on it, with its workspace.  Confined */
 struct backend_kind {
 	const char *name;
+	/* INFER_EINVAL: threads; INFER_EUNSUP: isa; INFER_ENOMEM, INFER_EIO */
 	int  (*open)(struct backend **out, const struct backend_opts *o, infer_error *err);
 	void (*close)(struct backend *b);
-	/* Make g ready for at most `rows` rows of which `out` want logits, over contexts up to ctx.  Everything is borrowed
-	 * and must outlive the plan.  Allocates all that run needs.  INFER_EUNSUP: an op or type it has no way to compute. */
-	int  (*plan)(struct backend_plan **out, struct backend *b, const struct graph *g, const struct weight *w, int n_weights,
-	             const struct backend_rope *ropes, int n_ropes, int64_t rows, int64_t n_out, int64_t ctx, infer_error *err);
+	/* Bytes that plan would allocate.  INFER_EUNSUP: an op or type it has no way to compute, by name. */
+	int  (*need)(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size,
+	             infer_error *err);
+	/* Make the graph ready.  Allocates all that run needs, touches none of it; errors as need, and INFER_ENOMEM. */
+	int  (*plan)(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
+	             infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
-	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab].  Allocates nothing.  The value of a row
-	 * depends on its own sequence alone. */
+	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab], NULL where n_out is 0.  Allocates
+	 * nothing.  The value of a row depends on its own sequence alone. */
 	int  (*run)(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err);
 	size_t (*plan_bytes)(const struct backend_plan *p);
 	void (*describe)(const struct backend *b, char *out, size_t n);     /* kernel set: "ref+avx2" */
 	int  (*threads)(const struct backend *b);
 	const struct kern *(*kern)(const struct backend *b);                /* the host's table; never NULL */
+	struct pool *(*pool)(const struct backend *b);                      /* the host's threads, between two runs; never NULL */
 };
 const struct backend_kind *backend_find(const char *name);    /* NULL: not built in */
+const struct backend_kind *backend_at(int i);                 /* row of backend_list.h; NULL past the end */
 #endif

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 
 enum graph_op {
-#define OP(name, n_src, n_w, what) GRAPH_##name,
+#define OP(name, n_src, n_w, cols, over, what) GRAPH_##name,
 #include "graph/op_list.h"
 #undef OP
 	GRAPH_OPS
@@ -19,7 +19,7 @@ enum graph_rows { GRAPH_ALL, GRAPH_OUT };      /* every row of the step, or thos
 
 enum { GRAPH_SRC = 3, GRAPH_W = 3, GRAPH_I = 6, GRAPH_F = 3 };
 struct graph_node {
-	uint8_t op, rows;
+	uint8_t op, rows;           /* enum graph_op, graph_rows */
 	int32_t cols;               /* floats of a row; 0: no value (KV_PUT) */
 	int32_t src[GRAPH_SRC];     /* node, -1: none */
 	int32_t w[GRAPH_W];         /* index of a bound weight, -1: none */
@@ -28,27 +28,46 @@ struct graph_node {
 };
 struct graph {
 	struct graph_node *nodes;
-	int32_t n, cap, output;     /* output: the logits */
+	int32_t n, cap, output;     /* output: the logits; -1: not set */
 	int     bad;                /* out of memory while building; sticky */
 };
 
 void graph_init(struct graph *g);
 void graph_fini(struct graph *g);
-/* Append a node; its cols follow from op_list.h's shape rule where n.cols is 0.  Returns its index, or -1 with bad set. */
+/* A node of op with nothing else in it: no source, no weight, zeroes. */
+struct graph_node graph_node_of(enum graph_op op);
+/* Append a node.  rows follow from its sources; so do cols, where op_list.h does not say GIVEN.  Returns its index, or
+ * -1 with bad set; a source that is -1 where the op needs one (what an earlier failure left) gives -1 too. */
 int32_t graph_add(struct graph *g, struct graph_node n);
-const char *graph_op_name(int op);
-/* Every src below its node, counts as op_list.h says, cols agree.  INFER_EINVAL names the node: our own mistake. */
-int  graph_check(const struct graph *g, infer_error *err);
+const char *graph_op_name(int op);            /* "MM"; NULL outside the enum */
+const char *graph_op_what(int op);            /* the sentence of op_list.h */
+int  graph_op_srcs(int op);
+int  graph_op_over(int op);
+/* Every src below its node, counts as op_list.h says, cols and rows agree, output set.  INFER_EINVAL names the node and
+ * what is wrong: our own mistake.  INFER_ENOMEM where the graph is bad. */
+int  graph_check(const struct graph *g, int n_weights, infer_error *err);
+
+/* Spans of time that want memory: [from, to] inclusive, any unit.  Those that do not meet may share bytes. */
+struct graph_span { int32_t from, to; size_t bytes, offset; };      /* offset: out, 64-aligned */
+/* *bytes: what all of them take.  Larger spans first, each at the lowest free offset.  INFER_ENOMEM: more than SIZE_MAX. */
+int  graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *err);
 
 /* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in bytes, 64-aligned, or
- * SIZE_MAX where the node has none.  Values whose lives do not meet share memory; a node may write over a source that
- * dies with it where the op allows (op_list.h).  *bytes: what the workspace takes. */
-int  graph_place(const struct graph *g, int64_t rows, int64_t out, size_t *offset, size_t *bytes, infer_error *err);
+ * SIZE_MAX where the node has none.  Values whose lives do not meet share memory; a node writes over a source that ends
+ * with it where its op allows.  *bytes: what the workspace takes.
+ * stage   [g->n] ascending: when a node runs, or NULL: each by itself.  Nodes of one stage may run at the same time, but
+ *         each row of them in order. */
+int  graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t *offset, size_t *bytes,
+                 infer_error *err);
 
-/* Bytes of weights and cache read, and floating-point operations, of one node for `rows` rows at context `ctx`. */
+/* Bytes of weights and cache read, and floating-point operations, for `rows` rows (`out` of which want logits) at
+ * context `ctx` each.  Experts: as many distinct ones as rows can choose. */
 struct graph_cost { double weight_bytes, kv_bytes, flops; };
-struct graph_weight_size { int64_t n, k; size_t bytes; };      /* of one bound weight */
-void graph_cost(const struct graph *g, const struct graph_weight_size *w, int64_t rows, int64_t ctx, double kv_elem_bytes, struct graph_cost *sum);
+struct graph_weight_size { int64_t n, k, count; size_t bytes; };      /* rows and row of one matrix; how many; bytes of all */
+struct graph_load { int64_t rows, out, ctx; double k_bytes, v_bytes; };   /* bytes of a K and a V element */
+void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w, const struct graph_load *load,
+                     struct graph_cost *cost);
+void graph_cost(const struct graph *g, const struct graph_weight_size *w, const struct graph_load *load, struct graph_cost *sum);
 
 void graph_dump(const struct graph *g, struct buf *out);       /* one line a node: golden files compare it */
 #endif
