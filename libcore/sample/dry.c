@@ -32,6 +32,15 @@ static int32_t limit(const struct infer_sample_opts *o, const int32_t *end, int3
 	return n;
 }
 
+/* A token that is a breaker by itself ends the run that it would extend. */
+static int breaks(const struct infer_sample_opts *o, int32_t id)
+{
+	for (int32_t b = 0; b < o->n_dry_breakers; b++)
+		if (o->n_dry_breaker[b] == 1 && o->dry_breakers[b][0] == id)
+			return 1;
+	return 0;
+}
+
 static void z_function(int32_t *z, const int32_t *end, int32_t n)
 {
 	int32_t l = 0, r = 0;
@@ -73,7 +82,7 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	}
 	for (int32_t i = 0; i < c->n; i++) {
 		int32_t k = longest[c->at[i].id];
-		if (!k)
+		if (!k || breaks(o, c->at[i].id))
 			continue;
 		double cost = (double)o->dry_multiplier * fm_exp((k - o->dry_allowed_length) * fm_log((double)o->dry_base));
 		c->at[i].logit -= cost < (double)FLT_MAX ? (float)cost : FLT_MAX;

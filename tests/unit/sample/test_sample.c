@@ -1,0 +1,497 @@
+/* Stages against float64 numpy (tests/golden/sample/chains.jsonl), draws against their distribution, public vectors. */
+#include "../nth.h"
+#include "../shared.h"
+#include <math.h>
+#include <jansson.h>
+#include "base/fmath.h"
+#include "sample/sample.h"
+
+enum { MOST = 256 };
+struct row {
+	json_t *json;
+	float logits[MOST]; int32_t n;
+	int32_t history[MOST]; size_t n_history;
+	double want[MOST];
+	struct infer_sample_opts o;
+	struct infer_logit_bias bias[8];
+	int32_t breakers[8][8], n_breaker[8]; const int32_t *breaker_at[8];
+};
+
+static int32_t ints(const json_t *a, int32_t *out)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(a, i, v)
+		out[i] = (int32_t)json_integer_value(v);
+	return (int32_t)json_array_size(a);
+}
+
+static void set(struct row *r, const char *key, const json_t *v)
+{
+	struct infer_sample_opts *o = &r->o;
+	const struct { const char *name; float *at; } floats[] = {
+		{ "temp", &o->temp }, { "top_p", &o->top_p }, { "min_p", &o->min_p }, { "typical", &o->typical },
+		{ "top_n_sigma", &o->top_n_sigma }, { "xtc_probability", &o->xtc_probability }, { "xtc_threshold", &o->xtc_threshold },
+		{ "repeat", &o->repeat }, { "presence", &o->presence }, { "frequency", &o->frequency },
+		{ "dry_multiplier", &o->dry_multiplier }, { "dry_base", &o->dry_base }, { "dynatemp_range", &o->dynatemp_range },
+		{ "dynatemp_exp", &o->dynatemp_exp },
+	};
+	const struct { const char *name; int32_t *at; } words[] = {
+		{ "top_k", &o->top_k }, { "repeat_window", &o->repeat_window }, { "dry_allowed_length", &o->dry_allowed_length },
+		{ "dry_window", &o->dry_window }, { "min_keep", &o->min_keep },
+	};
+	size_t i;
+	json_t *e;
+
+	for (i = 0; i < sizeof floats / sizeof *floats; i++)
+		if (!strcmp(key, floats[i].name)) {
+			*floats[i].at = (float)json_number_value(v);
+			return;
+		}
+	for (i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(key, words[i].name)) {
+			*words[i].at = (int32_t)json_integer_value(v);
+			return;
+		}
+	if (!strcmp(key, "bias")) {
+		json_array_foreach(v, i, e)
+			r->bias[i] = (struct infer_logit_bias){ (int32_t)json_integer_value(json_array_get(e, 0)),
+			                                        (float)json_number_value(json_array_get(e, 1)) };
+		o->bias = r->bias;
+		o->n_bias = (int32_t)i;
+	} else if (!strcmp(key, "dry_breakers")) {
+		json_array_foreach(v, i, e) {
+			r->n_breaker[i] = ints(e, r->breakers[i]);
+			r->breaker_at[i] = r->breakers[i];
+		}
+		o->dry_breakers = r->breaker_at;
+		o->n_dry_breaker = r->n_breaker;
+		o->n_dry_breakers = (int32_t)i;
+	} else if (!strcmp(key, "order")) {
+		json_array_foreach(v, i, e)
+			for (int s = 1; s < INFER_STAGE_COUNT; s++)
+				if (!strcmp(infer_stage_name(s), json_string_value(e)))
+					o->order[i] = (uint8_t)s;
+	} else {
+		fail_msg("option %s", key);
+	}
+}
+
+/* 1; 0 at the end; -1 without memory. */
+static int read_row(FILE *f, struct row *r)
+{
+	static char line[1 << 16];
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	if (!fgets(line, sizeof line, f))
+		return 0;
+	memset(r, 0, sizeof *r);
+	r->json = json_loads(line, 0, NULL);
+	if (!r->json)
+		return -1;
+	json_array_foreach(json_object_get(r->json, "logits"), i, v)
+		r->logits[i] = (float)json_number_value(v);
+	r->n = (int32_t)i;
+	r->n_history = (size_t)ints(json_object_get(r->json, "history"), r->history);
+	json_array_foreach(json_object_get(r->json, "expected"), i, v)
+		r->want[json_integer_value(json_array_get(v, 0))] = json_number_value(json_array_get(v, 1));
+	json_object_foreach(json_object_get(r->json, "options"), key, v)
+		set(r, key, v);
+	return 1;
+}
+
+static void check_candidates(const struct row *r, const infer_sampler *s, int number)
+{
+	int32_t n, want = 0;
+	const struct infer_candidate *c = infer_sampler_last(s, &n);
+
+	for (int32_t i = 0; i < r->n; i++)
+		want += r->want[i] > 0;
+	if (n != want)
+		fail_msg("row %d: %d candidates, not %d", number, n, want);
+	for (int32_t i = 0; i < n; i++)
+		if (fabs((double)c[i].p - r->want[c[i].token]) > 2e-6)
+			fail_msg("row %d: token %d has %.8f, not %.8f", number, c[i].token, (double)c[i].p, r->want[c[i].token]);
+}
+
+/* chi-square of draws at successive positions; history is put back after each */
+static void check_draws(const struct row *r, infer_sampler *s, int number)
+{
+	enum { DRAWS = 4000 };
+	int seen[MOST] = { 0 }, bins = 0;
+	double x = 0, rest = 0, rest_seen = 0;
+
+	for (int d = 0; d < DRAWS; d++) {
+		float l[MOST];
+		int32_t token;
+
+		memcpy(l, r->logits, sizeof l);
+		infer_sampler_reset(s);
+		assert_int_equal(infer_sampler_feed(s, r->history, r->n_history, NULL), 0);
+		assert_int_equal(infer_sampler_draw(s, l, (uint64_t)d, &token, NULL), 0);
+		seen[token]++;
+	}
+	for (int32_t i = 0; i < r->n; i++) {
+		double want = r->want[i] * DRAWS;
+
+		if (want < 5) {      /* too few for a bin of its own */
+			rest += want;
+			rest_seen += seen[i];
+			if (r->want[i] <= 0 && seen[i])
+				fail_msg("row %d: token %d cannot be drawn, but was", number, i);
+			continue;
+		}
+		x += (seen[i] - want) * (seen[i] - want) / want;
+		bins++;
+	}
+	if (rest > 0) {
+		x += (rest_seen - rest) * (rest_seen - rest) / rest;
+		bins++;
+	}
+	/* mean k, variance 2k: five standard deviations */
+	double k = bins - 1;
+	if (x > k + 5 * sqrt(2 * k) + 5)
+		fail_msg("row %d: chi-square %.1f with %g degrees of freedom", number, x, k);
+}
+
+static int case_chains(void)
+{
+	int rc = 0, number = 0, more;
+	FILE *f = fopen("tests/golden/sample/chains.jsonl", "r");
+	struct row *r = malloc(sizeof *r);
+	infer_sampler *s = NULL;
+
+	assert_non_null(f);
+	while ((more = read_row(f, r)) > 0) {
+		float l[MOST];
+		int32_t token;
+
+		memcpy(l, r->logits, sizeof l);
+		r->o.seed = 7;
+		rc = infer_sampler_new(&s, &r->o, r->n, NULL, NULL);
+		if (!rc)
+			rc = infer_sampler_feed(s, r->history, r->n_history, NULL);
+		if (!rc)
+			rc = infer_sampler_draw(s, l, 0, &token, NULL);
+		if (!rc && (r->o.xtc_probability <= 0 || r->o.xtc_probability >= 1))
+			check_candidates(r, s, number);
+		infer_sampler_free(s);
+		s = NULL;
+		json_decref(r->json);
+		number++;
+		if (rc)
+			break;
+	}
+	free(r);
+	fclose(f);
+	if (more < 0)
+		rc = INFER_ENOMEM;
+	if (!rc)
+		assert_true(number >= 40);
+	return rc;
+}
+
+static void test_draws(void **state)
+{
+	FILE *f = fopen("tests/golden/sample/chains.jsonl", "r");
+	struct row *r = malloc(sizeof *r);
+	infer_sampler *s;
+
+	(void)state;
+	assert_non_null(f);
+	for (int number = 0; read_row(f, r) > 0; number++) {
+		r->o.seed = 1000 + (uint64_t)number;
+		assert_int_equal(infer_sampler_new(&s, &r->o, r->n, NULL, NULL), 0);
+		check_draws(r, s, number);
+		infer_sampler_free(s);
+		json_decref(r->json);
+	}
+	free(r);
+	fclose(f);
+}
+
+static void test_greedy(void **state)
+{
+	struct infer_sample_opts o = { 0 };
+	infer_sampler *s;
+	infer_error err;
+	int32_t token;
+
+	(void)state;
+	assert_int_equal(infer_sampler_new(&s, &o, 6, NULL, NULL), 0);
+	float ties[6] = { 1, 3, NAN, 3, -INFINITY, 3 };
+	assert_int_equal(infer_sampler_draw(s, ties, 0, &token, &err), 0);
+	assert_int_equal(token, 1);
+	float none[6] = { NAN, NAN, NAN, NAN, NAN, NAN };
+	assert_int_equal(infer_sampler_draw(s, none, 0, &token, &err), INFER_ENAN);
+	float empty[6] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+	assert_int_equal(infer_sampler_draw(s, empty, 0, &token, &err), INFER_EEMPTY);
+	float large[6] = { 0, 0, INFINITY, 0, 0, 0 };
+	assert_int_equal(infer_sampler_draw(s, large, 0, &token, &err), INFER_ENAN);
+	assert_non_null(strstr(err.message, "token 2"));
+	infer_sampler_free(s);
+}
+
+/* NaN is never chosen, whatever the stages */
+static void test_nan(void **state)
+{
+	struct infer_sample_opts o = { .temp = 1, .top_k = 4, .top_p = 0.9f, .min_p = 0.01f, .typical = 0.9f };
+	infer_sampler *s;
+
+	(void)state;
+	assert_int_equal(infer_sampler_new(&s, &o, 8, NULL, NULL), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		float l[8] = { NAN, 0.1f, NAN, 0.3f, 2, NAN, -1, NAN };
+		int32_t token;
+
+		assert_int_equal(infer_sampler_draw(s, l, i, &token, NULL), 0);
+		assert_true(token == 1 || token == 3 || token == 4 || token == 6);
+	}
+	infer_sampler_free(s);
+}
+
+static void test_refused(void **state)
+{
+	const struct infer_sample_opts bad[] = {
+		{ .temp = -1 }, { .temp = NAN }, { .top_p = 1.5f }, { .top_p = -0.1f }, { .min_p = 2 }, { .top_k = -1 }, { .mirostat = 3 },
+		{ .repeat = NAN }, { .dry_base = 0.5f }, { .repeat_window = -2 }, { .order = { 200 } },
+		{ .order = { INFER_STAGE_TOP_K, INFER_STAGE_TOP_K } },
+		{ .bias = &(struct infer_logit_bias){ 9, 1 }, .n_bias = 1 }, { .bias = &(struct infer_logit_bias){ 1, INFINITY }, .n_bias = 1 },
+	};
+	infer_sampler *s;
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		if (infer_sampler_new(&s, &bad[i], 8, NULL, &err) != INFER_EINVAL)
+			fail_msg("options %zu are taken", i);
+		assert_null(s);
+	}
+}
+
+/* mirostat holds the mean surprise near tau on a Zipf distribution, in both versions */
+static void test_mirostat(void **state)
+{
+	enum { N = 2000, DRAWS = 3000 };
+	static float zipf[N], l[N];
+	double lse = 0;
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		zipf[i] = (float)(-1.1 * log(i + 1.0));
+		lse += exp((double)zipf[i]);
+	}
+	lse = log(lse);
+	for (int version = 1; version <= 2; version++)
+		for (int tau = 2; tau <= 5; tau++) {
+			struct infer_sample_opts o = { .temp = 1, .mirostat = version, .mirostat_tau = (float)tau, .seed = 3 };
+			double sum = 0;
+			infer_sampler *s;
+			int32_t token;
+
+			assert_int_equal(infer_sampler_new(&s, &o, N, NULL, NULL), 0);
+			for (uint64_t i = 0; i < DRAWS; i++) {
+				memcpy(l, zipf, sizeof l);
+				assert_int_equal(infer_sampler_draw(s, l, i, &token, NULL), 0);
+				int32_t n;
+				const struct infer_candidate *c = infer_sampler_last(s, &n);
+				for (int32_t k = 0; k < n; k++)
+					if (c[k].token == token)
+						sum += -log2((double)c[k].p);
+			}
+			if (fabs(sum / DRAWS - tau) > 0.35)
+				fail_msg("mirostat %d: mean surprise %.2f bits, tau %d", version, sum / DRAWS, tau);
+			infer_sampler_free(s);
+		}
+}
+
+/* candidates from probabilities, as the public vectors give them */
+static void load(struct cands *c, const json_t *probs)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(probs, i, v)
+		c->at[i] = (struct cand){ .id = (int32_t)i, .logit = logf((float)json_number_value(v)) };
+	c->n = (int32_t)i;
+	c->sorted = c->soft = 0;
+}
+
+static double num(const json_t *row, const char *key) { return json_number_value(json_object_get(row, key)); }
+
+/* Returns 0 for a kind this library does not have.  *plain: the expected values are the original probabilities of those kept. */
+static int apply_vector(const json_t *row, struct cands *c, int *plain)
+{
+	const char *kind = json_string_value(json_object_get(row, "sampler"));
+
+	*plain = 0;
+	if (!strcmp(kind, "temp") || !strcmp(kind, "temp_ext"))
+		stage_temp(c, (float)num(row, "temp"), (float)num(row, "delta"), (float)num(row, "exponent"));
+	else if (!strcmp(kind, "top_k"))
+		stage_top_k(c, (int32_t)num(row, "k"));
+	else if (!strcmp(kind, "top_p"))
+		stage_top_p(c, (float)num(row, "p"), 1);
+	else if (!strcmp(kind, "min_p"))
+		stage_min_p(c, (float)num(row, "p"), 1);
+	else if (!strcmp(kind, "top_n_sigma"))
+		stage_top_n_sigma(c, (float)num(row, "n"));
+	else if (!strcmp(kind, "typical") && (*plain = 1))
+		stage_typical(c, (float)num(row, "p"), 1);
+	else if (!strcmp(kind, "xtc") && (*plain = 1))
+		stage_xtc(c, (float)num(row, "threshold"), 0);
+	else
+		return 0;
+	return 1;
+}
+
+static void compare(const json_t *row, struct cands *c, int plain, const char *text)
+{
+	const json_t *probs = json_object_get(row, "probs"), *want = json_object_get(row, "expected");
+
+	cands_soft(c);
+	cands_sort(c, c->n);
+	for (size_t i = 0; i < json_array_size(want); i++) {
+		double w = json_number_value(json_array_get(want, i)), have = 0;
+
+		if ((int32_t)i < c->n)
+			have = plain ? json_number_value(json_array_get(probs, (size_t)c->at[i].id)) : (double)c->at[i].p;
+		if (fabs(have - w) > 1e-5)
+			fail_msg("%s: value %zu is %.6f", text, i, have);
+	}
+	for (int32_t i = (int32_t)json_array_size(want); i < c->n; i++)
+		assert_true(c->at[i].p < 1e-5f);
+}
+
+static void history_vector(const json_t *row, struct cands *c)
+{
+	static struct row r;
+	static float l[MOST];
+	infer_sampler *s;
+	int32_t token, n;
+	size_t i;
+	json_t *v;
+
+	memset(&r, 0, sizeof r);
+	r.n_history = (size_t)ints(json_object_get(row, "last_tokens"), r.history);
+	r.o = (struct infer_sample_opts){ .temp = 1, .repeat = (float)num(row, "repeat"), .frequency = (float)num(row, "frequency"),
+		.presence = (float)num(row, "presence"), .repeat_window = -1, .dry_multiplier = (float)num(row, "multiplier"),
+		.dry_base = (float)num(row, "base"), .dry_allowed_length = (int32_t)num(row, "allowed_length"),
+		.dry_window = (int32_t)num(row, "penalty_last_n") };
+	json_array_foreach(json_object_get(row, "seq_breakers"), i, v) {
+		r.n_breaker[i] = ints(v, r.breakers[i]);
+		r.breaker_at[i] = r.breakers[i];
+	}
+	r.o.dry_breakers = r.breaker_at;
+	r.o.n_dry_breaker = r.n_breaker;
+	r.o.n_dry_breakers = (int32_t)i;
+	assert_int_equal(infer_sampler_new(&s, &r.o, c->n, NULL, NULL), 0);
+	assert_int_equal(infer_sampler_feed(s, r.history, r.n_history, NULL), 0);
+	for (int32_t k = 0; k < c->n; k++)
+		l[k] = c->at[k].logit;
+	assert_int_equal(infer_sampler_draw(s, l, 0, &token, NULL), 0);
+	const struct infer_candidate *last = infer_sampler_last(s, &n);
+	for (int32_t k = 0; k < n; k++)
+		c->at[k] = (struct cand){ .id = last[k].token, .logit = logf(last[k].p) };
+	c->n = n;
+	infer_sampler_free(s);
+}
+
+static void test_vectors(void **state)
+{
+	char path[SHARED_PATH], line[4096];
+	struct cand at[64];
+	struct cands c = { .at = at };
+	int done = 0, plain;
+
+	(void)state;
+	shared_need("data/extracted/samplers.jsonl", 40, path);
+	FILE *f = fopen(path, "r");
+	while (fgets(line, sizeof line, f)) {
+		json_t *row = json_loads(line, 0, NULL);
+		const char *kind = json_string_value(json_object_get(row, "sampler"));
+
+		if (json_object_get(row, "probs") && strcmp(kind, "tfs")) {
+			load(&c, json_object_get(row, "probs"));
+			if (json_object_get(row, "last_tokens")) {
+				history_vector(row, &c);
+				plain = 0;
+				c.sorted = c.soft = 0;
+			} else {
+				assert_true(apply_vector(row, &c, &plain));
+			}
+			compare(row, &c, plain, line);
+			done++;
+		}
+		json_decref(row);
+	}
+	fclose(f);
+	assert_int_equal(done, 40);
+}
+
+/* the queue rows: logits ln(j), j = 0 ... n-1; k, p, m in the row's order; sizes as a float64 chain gives */
+static void test_queues(void **state)
+{
+	char path[SHARED_PATH], line[4096];
+	int done = 0;
+
+	(void)state;
+	shared_need("data/extracted/samplers.jsonl", 24, path);
+	FILE *f = fopen(path, "r");
+	while (fgets(line, sizeof line, f)) {
+		json_t *row = json_loads(line, 0, NULL);
+		int32_t n = (int32_t)num(row, "n_vocab"), want = n;
+
+		if (strcmp(json_string_value(json_object_get(row, "sampler")), "sampler_queue")) {
+			json_decref(row);
+			continue;
+		}
+		struct cands c = { .at = malloc((size_t)n * sizeof(struct cand)), .n = n };
+		for (int32_t j = 0; j < n; j++)
+			c.at[j] = (struct cand){ .id = j, .logit = j ? logf((float)j) : -1e9f };
+		for (const char *st = json_string_value(json_object_get(row, "samplers")); *st; st++) {
+			double top_p = num(row, "top_p"), min_p = num(row, "min_p"), mass = 0, all = 0;
+			int32_t k = 0;
+
+			for (int32_t j = 0; j < want; j++)
+				all += n - 1 - j;
+			if (*st == 'k') {
+				stage_top_k(&c, (int32_t)num(row, "top_k"));
+				k = (int32_t)num(row, "top_k") < want ? (int32_t)num(row, "top_k") : want;
+			} else if (*st == 'p') {
+				stage_top_p(&c, (float)top_p, 1);
+				while (k < want && (k < 1 || mass < top_p * (1 - 1e-12)) && top_p < 1)
+					mass += (n - 1 - k++) / all;
+				k = top_p < 1 ? k : want;
+			} else {
+				stage_min_p(&c, (float)min_p, 1);
+				while (k < want && n - 1 - k >= min_p * (n - 1) * (1 - 1e-6))
+					k++;
+			}
+			want = k;
+			if (abs(c.n - want) > 1 || c.n < 1)
+				fail_msg("%s: %d candidates, not %d", line, c.n, want);
+			want = c.n;
+		}
+		cands_sort(&c, c.n);
+		for (int32_t j = 0; j < c.n; j++)
+			assert_int_equal(c.at[j].id, n - 1 - j);
+		free(c.at);
+		json_decref(row);
+		done++;
+	}
+	fclose(f);
+	assert_int_equal(done, 24);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		nth_case(case_chains), cmocka_unit_test(test_draws), cmocka_unit_test(test_greedy), cmocka_unit_test(test_nan),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_mirostat), cmocka_unit_test(test_vectors), cmocka_unit_test(test_queues),
+	};
+
+	return nth_group(tests);
+}
