@@ -27,7 +27,6 @@ FAULTS = {
     "rope-full": "the rotation takes the whole head",
     "no-window": "sliding windows are ignored",
     "window-all": "every layer has the window",
-    "gelu-erf": "GELU by erf",
     "silu": "SiLU instead of GELU",
     "no-embed-scale": "embeddings are not scaled",
     "no-post-norm": "norms after attention and FFN are skipped",
@@ -65,10 +64,6 @@ def load(path):
         shape = [int(d) for d in reversed(t.shape)]
         tensors[t.name] = (quants.dequantize(t.data, t.tensor_type).astype(np.float64).reshape(shape), t.tensor_type.name)
     return keys, tensors
-
-
-def erf(x):
-    return np.vectorize(math.erf)(x)
 
 
 def softmax(x):
@@ -139,10 +134,12 @@ class Model:
     def is_window(self, il):
         if not self.window or "no-window" in self.faults:
             return False
+        if "window-all" in self.faults:
+            return True
         p = self.key("attention.sliding_window_pattern", self.how.get("period", 0))
         if isinstance(p, (list, np.ndarray)):
             return bool(p[il])
-        return "window-all" in self.faults or p == 0 or il % p != p - 1
+        return p == 0 or il % p != p - 1
 
     def rounded(self, x, kind):
         block = {"f64": 0}.get(self.act, 256 if kind.endswith("_K") or kind.startswith(("IQ", "TQ")) and kind != "IQ4_NL" else 32)
@@ -250,8 +247,6 @@ class Model:
     def activate(self, gate):
         if self.how.get("act") != "gelu" or "silu" in self.faults:
             return gate * sigmoid(gate)
-        if "gelu-erf" in self.faults:
-            return gate * 0.5 * (1 + erf(gate / math.sqrt(2)))
         return 0.5 * gate * (1 + np.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3)))
 
     def mlp(self, h, p, tail="", expert=None):

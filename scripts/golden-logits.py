@@ -100,7 +100,7 @@ def draw(name, shape, rng, gemma):
     elif name.endswith("bias"):
         a = 0.5 * rng.standard_normal(shape)
     elif "embed_tokens" in name:
-        a = rng.standard_normal(shape)
+        a = (0.4 if gemma else 1.0) * rng.standard_normal(shape)
     else:
         gain = 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight")) else 1.2
         a = gain / np.sqrt(shape[-1]) * rng.standard_normal(shape)
@@ -235,9 +235,10 @@ def edit(keys, tensors, op):
         b = {"pairs": to_pairs, "halves": to_halves}[what](a, int(args[0]))
     elif what in ("swaprows", "swapcols"):
         i, j, n = map(int, args)
-        at = np.arange(a.shape[-2 if what == "swaprows" and a.ndim > 1 else -1])
+        b = a.reshape(-1, a.shape[-1] if a.ndim > 1 else 1)     # elements of a vector are rows; experts follow each other
+        at = np.arange(b.shape[what == "swapcols"])
         at[i:i + n], at[j:j + n] = np.arange(j, j + n), np.arange(i, i + n)
-        b = a[..., at, :] if what == "swaprows" and a.ndim > 1 else a[..., at]
+        b = (b[at] if what == "swaprows" else b[:, at]).reshape(a.shape)
     else:
         raise SystemExit(f"no such edit: {op}")
     tensors[t] = b.astype(np.float32).astype(np.float64)
