@@ -49,7 +49,7 @@ int  graph_check(const struct graph *g, int n_weights, infer_error *err);
 
 /* Spans of time that want memory: [from, to] inclusive, any unit.  Those that do not meet may share bytes. */
 struct graph_span { int32_t from, to; size_t bytes, offset; };      /* offset: out, 64-aligned */
-/* *bytes: what all of them take.  Larger spans first, each at the lowest free offset.  INFER_ENOMEM: more than SIZE_MAX. */
+/* s: by ascending from.  Each is put at the lowest offset that is free.  *bytes: what all of them take.  INFER_ENOMEM. */
 int  graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *err);
 
 /* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in bytes, 64-aligned, or

@@ -1,0 +1,65 @@
+#include "graph/graph.h"
+
+#include "base/num.h"
+
+/* A matrix product reads its weights once, whatever the rows. */
+static void product(struct graph_cost *c, const struct graph_weight_size *w, double rows)
+{
+	c->weight_bytes += (double)w->bytes;
+	c->flops += 2.0 * rows * (double)w->n * (double)w->k;
+}
+
+static void experts(struct graph_cost *c, const struct graph_node *n, const struct graph_weight_size *w, double rows)
+{
+	for (int i = 0; i < 3; i++) {
+		const struct graph_weight_size *e = &w[n->w[i]];
+		double chosen = rows * n->i[0], touched = (double)e->count < chosen ? (double)e->count : chosen;
+		c->weight_bytes += (double)e->bytes / (double)e->count * touched;
+		c->flops += 2.0 * chosen * (double)e->n * (double)e->k;
+	}
+}
+
+static void attention(struct graph_cost *c, const struct graph_node *n, const struct graph_load *load, double rows)
+{
+	double seen = (double)(n->i[5] ? num_min(n->i[5], load->ctx) : load->ctx);
+
+	c->kv_bytes += rows * seen * n->i[2] * (n->i[3] * load->k_bytes + n->i[4] * load->v_bytes);
+	c->flops += 2.0 * rows * seen * n->i[1] * (n->i[3] + n->i[4]);
+}
+
+void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w, const struct graph_load *load,
+                     struct graph_cost *cost)
+{
+	const struct graph_node *n = &g->nodes[node];
+	double rows = (double)(n->rows == GRAPH_OUT ? load->out : load->rows);
+
+	*cost = (struct graph_cost){ 0 };
+	switch (n->op) {
+	case GRAPH_EMBED:                /* rows of the table, not the table */
+		cost->weight_bytes = rows * (double)w[n->w[0]].bytes / (double)w[n->w[0]].n;
+		break;
+	case GRAPH_MM:
+		product(cost, &w[n->w[0]], rows);
+		break;
+	case GRAPH_ATTN:
+		attention(cost, n, load, rows);
+		break;
+	case GRAPH_MOE:
+		experts(cost, n, w, rows);
+		break;
+	default:                         /* a few operations for each float */
+		cost->flops = 4.0 * rows * n->cols;
+	}
+}
+
+void graph_cost(const struct graph *g, const struct graph_weight_size *w, const struct graph_load *load, struct graph_cost *sum)
+{
+	*sum = (struct graph_cost){ 0 };
+	for (int32_t i = 0; i < g->n; i++) {
+		struct graph_cost c;
+		graph_node_cost(g, i, w, load, &c);
+		sum->weight_bytes += c.weight_bytes;
+		sum->kv_bytes += c.kv_bytes;
+		sum->flops += c.flops;
+	}
+}

@@ -1,0 +1,59 @@
+#include "graph/graph.h"
+
+#include "base/err.h"
+#include "graph/shape.h"
+
+static const struct { const char *name, *what; uint8_t srcs, weights, cols, over; } ops[] = {
+#define OP(name, n_src, n_w, cols, over, what) { #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
+#include "graph/op_list.h"
+#undef OP
+};
+
+const char *graph_op_name(int op) { return op >= 0 && op < GRAPH_OPS ? ops[op].name : NULL; }
+const char *graph_op_what(int op) { return op >= 0 && op < GRAPH_OPS ? ops[op].what : NULL; }
+int graph_op_srcs(int op) { return ops[op].srcs; }
+int graph_op_weights(int op) { return ops[op].weights; }
+int graph_op_over(int op) { return ops[op].over; }
+enum graph_cols graph_op_cols(int op) { return ops[op].cols; }
+
+void graph_init(struct graph *g) { *g = (struct graph){ .output = -1 }; }
+
+void graph_fini(struct graph *g)
+{
+	mem_free(g->nodes);
+	graph_init(g);
+}
+
+struct graph_node graph_node_of(enum graph_op op)
+{
+	return (struct graph_node){ .op = (uint8_t)op, .src = { -1, -1, -1 }, .w = { -1, -1, -1 } };
+}
+
+static int grow(struct graph *g)
+{
+	int32_t cap = g->cap ? g->cap * 2 : 256;
+	struct graph_node *nodes = mem_realloc(MEM_GRAPH, g->nodes, (size_t)cap, sizeof(*nodes));
+
+	if (!nodes)
+		return INFER_ENOMEM;
+	g->nodes = nodes;
+	g->cap = cap;
+	return INFER_OK;
+}
+
+int32_t graph_add(struct graph *g, struct graph_node n)
+{
+	if (g->bad)
+		return -1;
+	must(n.op < GRAPH_OPS);
+	for (int i = 0; i < ops[n.op].srcs; i++)
+		if (n.src[i] < 0 || n.src[i] >= g->n)
+			return -1;
+	if (g->n == g->cap && grow(g)) {
+		g->bad = 1;
+		return -1;
+	}
+	graph_shape(g, &n);
+	g->nodes[g->n] = n;
+	return g->n++;
+}

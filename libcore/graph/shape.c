@@ -1,0 +1,91 @@
+#include "graph/shape.h"
+
+#include "base/err.h"
+
+void graph_shape(const struct graph *g, struct graph_node *n)
+{
+	const struct graph_node *src0 = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
+
+	n->rows = n->op == GRAPH_PICK ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
+	switch (graph_op_cols(n->op)) {
+	case GRAPH_COLS_GIVEN: break;
+	case GRAPH_COLS_LIKE:  n->cols = src0->cols; break;
+	case GRAPH_COLS_HEADS: n->cols = n->i[1] * n->i[4]; break;
+	case GRAPH_COLS_PAIRS: n->cols = 2 * n->i[0]; break;
+	case GRAPH_COLS_NONE:  n->cols = 0; break;
+	}
+}
+
+/* What is wrong with the numbers of one node, or NULL. */
+static const char *wrong(const struct graph *g, const struct graph_node *n)
+{
+	const struct graph_node *a = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
+	const struct graph_node *b = n->src[1] >= 0 ? &g->nodes[n->src[1]] : NULL;
+
+	switch (n->op) {
+	case GRAPH_EMBED:
+	case GRAPH_MM:
+		return n->w[0] < 0 ? "no weight" : NULL;
+	case GRAPH_NORM:
+		return n->i[0] < 1 || n->cols % n->i[0] ? "groups that do not divide the columns" : NULL;
+	case GRAPH_ROPE:
+		return (int64_t)n->i[0] * n->i[1] != n->cols || n->i[2] < 2 || n->i[2] > n->i[1] || n->i[2] & 1 ?
+		       "heads or rotated part that do not fit the columns" : NULL;
+	case GRAPH_KV_PUT:
+		return (int64_t)n->i[1] * n->i[2] != a->cols || (int64_t)n->i[1] * n->i[3] != b->cols ?
+		       "heads that do not fit the columns" : NULL;
+	case GRAPH_ATTN:
+		if (b->op != GRAPH_KV_PUT || b->i[0] != n->i[0])
+			return "src1 is no KV_PUT of its layer";
+		return (int64_t)n->i[1] * n->i[3] != a->cols || n->i[2] < 1 || n->i[1] % n->i[2] || n->i[3] != b->i[2] ||
+		       n->i[4] != b->i[3] ? "heads that do not fit the columns" : NULL;
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+		return a->cols != b->cols ? "sources of different width" : NULL;
+	case GRAPH_ROUTE:
+		return n->i[0] < 1 || n->i[0] > a->cols ? "more experts chosen than there are" : NULL;
+	case GRAPH_MOE:
+		return b->op != GRAPH_ROUTE || b->i[0] != n->i[0] ? "src1 is no ROUTE of as many experts" : NULL;
+	}
+	return NULL;
+}
+
+static const char *wrong_links(const struct graph *g, int32_t i, int n_weights)
+{
+	const struct graph_node *n = &g->nodes[i];
+
+	for (int s = 0; s < GRAPH_SRC; s++) {
+		if (s >= graph_op_srcs(n->op) ? n->src[s] != -1 : n->src[s] < 0 || n->src[s] >= i)
+			return "a source that is not below it, or one too many";
+		if (s >= graph_op_srcs(n->op))
+			continue;
+		if (g->nodes[n->src[s]].rows != n->rows && n->op != GRAPH_PICK && n->op != GRAPH_ATTN)
+			return "sources of different rows";
+		if (!g->nodes[n->src[s]].cols && !(n->op == GRAPH_ATTN && s == 1))
+			return "a source without a value";
+	}
+	for (int w = 0; w < GRAPH_W; w++)
+		if (w >= graph_op_weights(n->op) ? n->w[w] != -1 : n->w[w] >= n_weights)
+			return "a weight that is not there, or one too many";
+	return n->cols < 1 && graph_op_cols(n->op) != GRAPH_COLS_NONE ? "no columns" : NULL;
+}
+
+int graph_check(const struct graph *g, int n_weights, infer_error *err)
+{
+	if (g->bad)
+		return err_set(err, INFER_ENOMEM, "no memory for the graph");
+	for (int32_t i = 0; i < g->n; i++) {
+		const struct graph_node *n = &g->nodes[i];
+		if (n->op >= GRAPH_OPS)
+			return err_set(err, INFER_EINVAL, "node %d: op %d is not known", i, n->op);
+		const char *why = wrong_links(g, i, n_weights);
+		if (!why)
+			why = wrong(g, n);
+		if (why)
+			return err_set(err, INFER_EINVAL, "node %d (%s): %s", i, graph_op_name(n->op), why);
+	}
+	if (g->output < 0 || g->output >= g->n || g->nodes[g->output].rows != GRAPH_OUT)
+		return err_set(err, INFER_EINVAL, "the graph has no output, or one of all rows");
+	return INFER_OK;
+}
