@@ -1,0 +1,321 @@
+#include "file/file.h"
+#include <string.h>
+#include "base/err.h"
+#include "base/sha256.h"
+#include "type/type.h"
+
+static const struct format *const formats[] = {
+#define FORMAT(x) &format_##x,
+#include "file/format_list.h"
+#undef FORMAT
+};
+
+const char *file_quote(char out[FILE_QUOTE], const char *s, size_t n)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+		size_t need = c > 31 && c < 127 ? 1 : 4;
+		if (to + need + sizeof "..." > FILE_QUOTE) {
+			memcpy(out + to, "...", 3);
+			to += 3;
+			break;
+		}
+		if (need == 1) {
+			out[to] = (char)c;
+		} else {
+			memcpy(out + to, "\\x", 2);
+			out[to + 2] = "0123456789abcdef"[c >> 4];
+			out[to + 3] = "0123456789abcdef"[c & 15];
+		}
+		to += need;
+	}
+	out[to] = '\0';
+	return out;
+}
+
+const char *file_label(const char *path)
+{
+	enum { KEEP = 96 };
+	size_t n = strlen(path);
+
+	if (n <= KEEP)
+		return path;
+	path += n - KEEP;
+	while ((*path & 0xc0) == 0x80)
+		path++;
+	return path;
+}
+
+/* Room for one more of size bytes in *at; doubling, so that memory stays in step with what was read. */
+static int grow(void **at, uint32_t *cap, uint32_t n, size_t size)
+{
+	if (n < *cap)
+		return INFER_OK;
+	if (n >= UINT32_MAX / 2)
+		return INFER_ENOMEM;
+	uint32_t more = n ? n * 2 : 32;
+	void *p = mem_realloc(MEM_FILE, *at, more, size);
+	if (!p)
+		return INFER_ENOMEM;
+	*at = p;
+	*cap = more;
+	return INFER_OK;
+}
+
+int file_meta_init(struct file_meta *m, infer_error *err)
+{
+	*m = (struct file_meta){ 0 };
+	if (map_init(&m->map, MEM_FILE, 64))
+		return err_set(err, INFER_ENOMEM, "no memory for the metadata of a model file");
+	return INFER_OK;
+}
+
+void file_meta_fini(struct file_meta *m)
+{
+	mem_free(m->at);
+	map_fini(&m->map);
+	*m = (struct file_meta){ 0 };
+}
+
+int file_meta_add(struct file_meta *m, const struct infer_meta *v)
+{
+	int rc = map_put(&m->map, v->key.at, v->key.len, m->n);
+
+	if (rc)
+		return rc == INFER_ENOMEM ? INFER_ENOMEM : INFER_EFORMAT;
+	TRY(grow((void **)&m->at, &m->cap, m->n, sizeof *m->at));
+	m->at[m->n++] = *v;
+	return INFER_OK;
+}
+
+const struct infer_meta *file_meta_get(const struct file_meta *m, const char *key)
+{
+	const uint32_t *i = map_get(&m->map, key, strlen(key));
+
+	return i ? &m->at[*i] : NULL;
+}
+
+int file_tensor_add(struct infer_file *f, const struct infer_tensor *t)
+{
+	int rc = map_put(&f->tensor_map, t->name.at, t->name.len, f->n_tensors);
+
+	if (rc)
+		return rc == INFER_ENOMEM ? INFER_ENOMEM : INFER_EFORMAT;
+	TRY(grow((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors));
+	f->tensors[f->n_tensors++] = *t;
+	return INFER_OK;
+}
+
+static void trim(void **at, uint32_t *cap, uint32_t n, size_t size)
+{
+	void *p = n && n < *cap ? mem_realloc(MEM_FILE, *at, n, size) : NULL;
+
+	if (p) {
+		*at = p;
+		*cap = n;
+	}
+}
+
+void file_trim(struct infer_file *f)
+{
+	trim((void **)&f->meta.at, &f->meta.cap, f->meta.n, sizeof *f->meta.at);
+	trim((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors);
+}
+
+static int add_shard(struct infer_file *f, infer_error *err)
+{
+	struct file_shard *p = mem_realloc(MEM_FILE, f->shards, (size_t)f->n_shards + 1, sizeof *p);
+
+	if (!p)
+		return err_set(err, INFER_ENOMEM, "no memory for shard %d of a model file", f->n_shards + 1);
+	f->shards = p;
+	p[f->n_shards] = (struct file_shard){ 0 };
+	return INFER_OK;
+}
+
+int file_add_shard(struct infer_file *f, const char *path, infer_error *err)
+{
+	TRY(add_shard(f, err));
+	struct file_shard *s = &f->shards[f->n_shards];
+	TRY(os_file_map(&s->map, path, err));
+	s->at = s->map.at;
+	s->bytes = s->map.bytes;
+	f->n_shards++;
+	return INFER_OK;
+}
+
+void file_drop(struct infer_file *f)
+{
+	for (int i = 0; i < f->n_shards; i++)
+		os_file_unmap(&f->shards[i].map);
+	mem_free(f->shards);
+	file_meta_fini(&f->meta);
+	mem_free(f->tensors);
+	map_fini(&f->tensor_map);
+	*f = (struct infer_file){ .format = f->format, .path = f->path };
+}
+
+static int new_file(struct infer_file **out, const char *path, infer_error *err)
+{
+	struct infer_file *f = mem_zalloc(MEM_FILE, 1, sizeof *f);
+
+	if (f)
+		f->path = mem_strndup(MEM_FILE, path, strlen(path));
+	if (!f || !f->path) {
+		mem_free(f);
+		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(path));
+	}
+	*out = f;
+	return INFER_OK;
+}
+
+static int sniff(struct infer_file *f, infer_error *err)
+{
+	const struct file_shard *s = &f->shards[0];
+	static const unsigned char zstd[4] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (formats[i]->knows(s->at, s->bytes)) {
+			f->format = formats[i];
+			return formats[i]->open(f, err);
+		}
+	if (s->bytes >= 4 && !memcmp(s->at, zstd, 4))
+		return err_set(err, INFER_EUNSUP, "%s: compressed with zstd; unpack it first", file_label(f->path));
+	if (s->bytes < 4)
+		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file", file_label(f->path), s->bytes);
+	return err_set(err, INFER_EFORMAT, "%s: no model file: it begins with %02x %02x %02x %02x",
+	               file_label(f->path), s->at[0], s->at[1], s->at[2], s->at[3]);
+}
+
+int infer_file_open(infer_file **out, const char *path, infer_error *err)
+{
+	struct infer_file *f;
+	int rc;
+
+	*out = NULL;
+	TRY(new_file(&f, path, err));
+	rc = file_add_shard(f, path, err);
+	if (!rc)
+		rc = sniff(f, err);
+	if (rc)
+		infer_file_close(&f);
+	*out = f;
+	return rc;
+}
+
+int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name, infer_error *err)
+{
+	struct infer_file *f;
+	int rc;
+
+	*out = NULL;
+	if ((uintptr_t)bytes % 8)
+		return err_set(err, INFER_EINVAL, "%s: a model in memory lies on a multiple of 8 bytes", file_label(name));
+	TRY(new_file(&f, name, err));
+	rc = add_shard(f, err);
+	if (!rc) {
+		f->shards[f->n_shards++] = (struct file_shard){ .at = bytes, .bytes = n };
+		rc = sniff(f, err);
+	}
+	if (rc)
+		infer_file_close(&f);
+	*out = f;
+	return rc;
+}
+
+void infer_file_close(infer_file **f)
+{
+	if (!*f)
+		return;
+	file_drop(*f);
+	mem_free((*f)->path);
+	mem_free(*f);
+	*f = NULL;
+}
+
+const char *infer_file_path(const infer_file *f) { return f->path; }
+
+void infer_file_info(const infer_file *f, struct infer_file_info *info)
+{
+	*info = (struct infer_file_info){
+		.format = f->format->name, .version = f->version, .n_shards = f->n_shards,
+		.n_meta = f->meta.n, .n_tensors = f->n_tensors,
+		.header_bytes = f->shards[0].header_bytes, .alignment = f->alignment,
+	};
+	for (int i = 0; i < f->n_shards; i++)
+		info->file_bytes += f->shards[i].bytes;
+}
+
+const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i)
+{
+	return i < f->meta.n ? &f->meta.at[i] : NULL;
+}
+
+const struct infer_meta *infer_file_meta(const infer_file *f, const char *key)
+{
+	return file_meta_get(&f->meta, key);
+}
+
+const struct infer_tensor *infer_file_tensor_at(const infer_file *f, uint64_t i)
+{
+	return i < f->n_tensors ? &f->tensors[i] : NULL;
+}
+
+const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *name)
+{
+	const uint32_t *i = map_get(&f->tensor_map, name, strlen(name));
+
+	return i ? &f->tensors[*i] : NULL;
+}
+
+void infer_file_id(const infer_file *f, char hex[65])
+{
+	struct sha256 s;
+	uint8_t sum[32], size[8];
+	uint64_t bytes = 0;
+
+	sha256_init(&s);
+	for (int i = 0; i < f->n_shards; i++) {
+		sha256_add(&s, f->shards[i].at, f->shards[i].header_bytes);
+		bytes += f->shards[i].bytes;
+	}
+	for (int i = 0; i < 8; i++)
+		size[i] = (uint8_t)(bytes >> 8 * i);
+	sha256_add(&s, size, sizeof size);
+	sha256_end(&s, sum);
+	sha256_hex(sum, hex);
+}
+
+int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err)
+{
+	struct sha256 s;
+	uint8_t sum[32];
+
+	hex[0] = '\0';
+	if (shard < 0 || shard >= f->n_shards)
+		return err_set(err, INFER_EINVAL, "%s has %d files, no file %d", file_label(f->path), f->n_shards, shard);
+	os_file_want(&f->shards[shard].map, 0, f->shards[shard].map.bytes);
+	sha256_init(&s);
+	sha256_add(&s, f->shards[shard].at, f->shards[shard].bytes);
+	sha256_end(&s, sum);
+	sha256_hex(sum, hex);
+	return INFER_OK;
+}
+
+int infer_file_check_finite(const infer_file *f, infer_error *err)
+{
+	char name[FILE_QUOTE];
+
+	for (uint32_t i = 0; i < f->n_tensors; i++) {
+		const struct infer_tensor *t = &f->tensors[i];
+		size_t n = (size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3];
+		size_t at = type_find_bad(t->type, t->data, n);
+		if (at != SIZE_MAX)
+			return err_set(err, INFER_ENAN, "%s: tensor %s: the %s weight at byte %zu is not finite",
+			               file_label(f->path), file_quote(name, t->name.at, t->name.len),
+			               infer_type_info(t->type)->name, (size_t)t->offset + at);
+	}
+	return INFER_OK;
+}

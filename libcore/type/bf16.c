@@ -1,0 +1,22 @@
+/* BF16: the upper half of a binary32. */
+#include "type/block.h"
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const uint8_t *at = src;
+
+	for (size_t i = 0; i < blocks; i++)
+		dst[i] = num_bf16(num_u16(at + 2 * i));
+}
+
+static size_t bad(const void *src, size_t blocks)
+{
+	const uint8_t *at = src;
+
+	for (size_t i = 0; i < blocks; i++)
+		if ((num_u16(at + 2 * i) & 0x7f80) == 0x7f80)
+			return 2 * i;
+	return SIZE_MAX;
+}
+
+const struct type type_bf16 = { { "BF16", 30, 1, 2, 0 }, decode, .bad = bad };

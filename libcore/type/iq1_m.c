@@ -1,0 +1,49 @@
+/* IQ1_M: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 16 groups of 16, each with a
+ * 3-bit scale; every point with a shift.
+ *    0  u8 qs[32]: low eight bits of the points
+ *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g, its top bit shifts down
+ *   48  u16 sc[4]: bits 3 s ... 3 s + 2 are the scale of group 4 k + s; bits 12 ... 15 are half k of the f16 d
+ * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
+#include "type/block.h"
+#include "type/grids.h"
+
+struct iq1_m { uint8_t qs[32], qh[16], sc[8]; };
+static_assert(sizeof(struct iq1_m) == 56, "no padding");
+
+static uint16_t scale_bits(const struct iq1_m *b)
+{
+	uint16_t d = 0;
+
+	for (int k = 0; k < 4; k++)
+		d |= (uint16_t)(num_u16(b->sc + 2 * k) >> 12 << 4 * k);
+	return d;
+}
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct iq1_m *b = src;
+
+	for (; blocks--; b++) {
+		float d = num_f16(scale_bits(b));
+		for (int g = 0; g < 32; g++, dst += 8) {
+			int n = b->qh[g / 2] >> g % 2 * 4 & 15;
+			float dl = d * (float)(2 * (num_u16(b->sc + g / 8 * 2) >> g % 8 / 2 * 3 & 7) + 1);
+			float shift = n & 8 ? -0.125f : 0.125f;
+			uint64_t point = grid_iq1[b->qs[g] | (n & 7) << 8];
+			for (int j = 0; j < 8; j++)
+				dst[j] = dl * ((float)(int8_t)(point >> 8 * j & 255) + shift);
+		}
+	}
+}
+
+static size_t bad(const void *src, size_t blocks)
+{
+	const struct iq1_m *b = src;
+
+	for (size_t i = 0; i < blocks; i++)
+		if ((scale_bits(&b[i]) & 0x7c00) == 0x7c00)
+			return sizeof *b * i + offsetof(struct iq1_m, sc);
+	return SIZE_MAX;
+}
+
+const struct type type_iq1_m = { { "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 }, decode, .bad = bad };

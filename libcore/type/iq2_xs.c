@@ -1,0 +1,28 @@
+/* IQ2_XS: 256 elements as 32 points of a codebook of 512 in eight dimensions, in 16 groups of 16, each with a 4-bit scale.
+ *    0  f16 d
+ *    2  u16 q[32]: bits 0 ... 8 the point, 9 ... 15 its signs
+ *   66  u8 sc[8]: halves are the scales
+ * value = d (0.5 + scale) / 4 grid[q][j], signed */
+#include "type/block.h"
+#include "type/grids.h"
+
+struct iq2_xs { uint8_t d[2], q[64], sc[8]; };
+static_assert(sizeof(struct iq2_xs) == 74, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct iq2_xs *b = src;
+
+	for (; blocks--; b++) {
+		float d = block_f16(b->d);
+		for (int g = 0; g < 32; g++, dst += 8) {
+			int q = num_u16(b->q + 2 * g), signs = grid_signs((uint32_t)q >> 9);
+			float dl = d * (0.5f + (float)(b->sc[g / 4] >> g % 4 / 2 * 4 & 15)) * 0.25f;
+			uint64_t point = grid_iq2_xs[q & 511];
+			for (int j = 0; j < 8; j++)
+				dst[j] = dl * (float)(point >> 8 * j & 255) * block_sign(signs, j);
+		}
+	}
+}
+
+const struct type type_iq2_xs = { { "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };

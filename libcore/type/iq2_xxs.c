@@ -1,0 +1,29 @@
+/* IQ2_XXS: 256 elements as 32 points of a codebook of 256 in eight dimensions, in 8 groups of 32, each with a 4-bit scale.
+ *   0  f16 d
+ *   2  8 times { u8 idx[4]; u32 aux }: aux bits 7 l ... 7 l + 6 are the signs of point l, bits 28 ... 31 the scale
+ * value = d (0.5 + scale) / 4 grid[idx][j], signed */
+#include "type/block.h"
+#include "type/grids.h"
+
+struct iq2_xxs { uint8_t d[2], qs[64]; };
+static_assert(sizeof(struct iq2_xxs) == 66, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct iq2_xxs *b = src;
+
+	for (; blocks--; b++) {
+		float d = block_f16(b->d);
+		for (int g = 0; g < 32; g++, dst += 8) {
+			const uint8_t *group = b->qs + g / 4 * 8;
+			uint32_t aux = num_u32(group + 4);
+			float dl = d * (0.5f + (float)(aux >> 28)) * 0.25f;
+			int signs = grid_signs(aux >> g % 4 * 7 & 127);
+			uint64_t point = grid_iq2_xxs[group[g % 4]];
+			for (int j = 0; j < 8; j++)
+				dst[j] = dl * (float)(point >> 8 * j & 255) * block_sign(signs, j);
+		}
+	}
+}
+
+const struct type type_iq2_xxs = { { "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };

@@ -1,0 +1,22 @@
+/* IQ4_NL: 32 elements through a table of 16 values, one scale.
+ *   0  f16 d
+ *   2  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
+ * value = d table[q] */
+#include "type/block.h"
+#include "type/grids.h"
+
+struct iq4_nl { uint8_t d[2], qs[16]; };
+static_assert(sizeof(struct iq4_nl) == 18, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct iq4_nl *b = src;
+
+	for (; blocks--; b++, dst += 32) {
+		float d = block_f16(b->d);
+		for (int i = 0; i < 32; i++)
+			dst[i] = d * (float)grid_iq4[block_nibble(b->qs, i)];
+	}
+}
+
+const struct type type_iq4_nl = { { "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };

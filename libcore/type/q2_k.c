@@ -1,0 +1,30 @@
+/* Q2_K: 256 elements in 16 groups of 16, each with a 4-bit scale and a 4-bit minimum.
+ *    0  u8 scales[16]: low half the scale of group s, high half its minimum
+ *   16  u8 qs[64]: byte 32 H + l holds elements 128 H + 32 j + l, j = 0 ... 3 from the low bits up
+ *   80  f16 d
+ *   82  f16 dmin
+ * value = d scale q - dmin min */
+#include "type/block.h"
+
+struct q2_k { uint8_t scales[16], qs[64], d[2], dmin[2]; };
+static_assert(sizeof(struct q2_k) == 84, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct q2_k *b = src;
+
+	for (; blocks--; b++, dst += 256) {
+		float d = block_f16(b->d), dmin = block_f16(b->dmin);
+		for (int i = 0; i < 256; i++) {
+			int q = b->qs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+			float dl = d * (float)(b->scales[i / 16] & 15);
+			float ml = dmin * (float)(b->scales[i / 16] >> 4);
+			dst[i] = dl * (float)q - ml;
+		}
+	}
+}
+
+const struct type type_q2_k = {
+	{ "Q2_K", 10, 256, sizeof(struct q2_k), 0 }, decode,
+	.n_f16 = 2, .f16 = { offsetof(struct q2_k, d), offsetof(struct q2_k, dmin) },
+};

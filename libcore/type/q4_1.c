@@ -1,0 +1,22 @@
+/* Q4_1: 32 elements, a scale and a minimum.
+ *   0  f16 d
+ *   2  f16 m
+ *   4  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
+ * value = d q + m */
+#include "type/block.h"
+
+struct q4_1 { uint8_t d[2], m[2], qs[16]; };
+static_assert(sizeof(struct q4_1) == 20, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct q4_1 *b = src;
+
+	for (; blocks--; b++, dst += 32) {
+		float d = block_f16(b->d), m = block_f16(b->m);
+		for (int i = 0; i < 32; i++)
+			dst[i] = d * (float)block_nibble(b->qs, i) + m;
+	}
+}
+
+const struct type type_q4_1 = { { "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };

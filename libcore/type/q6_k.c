@@ -1,0 +1,29 @@
+/* Q6_K: 256 elements in 16 groups of 16, each with an 8-bit scale.
+ *     0  u8 ql[128]: byte 64 H + 32 (j & 1) + l holds the low four bits of element 128 H + 32 j + l, j < 2 in its low half
+ *   128  u8 qh[64]: byte 32 H + l holds the high two bits of elements 128 H + 32 j + l, j = 0 ... 3 from the low bits up
+ *   192  i8 sc[16]
+ *   208  f16 d
+ * value = d sc (q - 32) */
+#include "type/block.h"
+
+struct q6_k { uint8_t ql[128], qh[64]; int8_t sc[16]; uint8_t d[2]; };
+static_assert(sizeof(struct q6_k) == 210, "no padding");
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct q6_k *b = src;
+
+	for (; blocks--; b++, dst += 256) {
+		float d = block_f16(b->d);
+		for (int i = 0; i < 256; i++) {
+			int half = i / 128, j = i % 128 / 32, l = i % 32;
+			int lo = b->ql[64 * half + 32 * (j & 1) + l] >> j / 2 * 4 & 15;
+			int hi = b->qh[32 * half + l] >> 2 * j & 3;
+			dst[i] = d * (float)b->sc[i / 16] * (float)((lo | hi << 4) - 32);
+		}
+	}
+}
+
+const struct type type_q6_k = {
+	{ "Q6_K", 14, 256, sizeof(struct q6_k), 0 }, decode, .n_f16 = 1, .f16 = { offsetof(struct q6_k, d) },
+};

@@ -1,0 +1,34 @@
+/* TQ1_0: 256 ternary elements, five to a byte as a fraction in base 3, one scale.
+ *    0  u8 qs[48]: elements 32 n + l in byte l (n < 5), then 160 + 16 n + l in byte 32 + l (n < 5)
+ *   48  u8 qh[4]: elements 240 + 4 n + l in byte l (n < 4)
+ *   52  f16 d
+ * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is what three times
+ * (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
+#include "type/block.h"
+
+struct tq1_0 { uint8_t qs[48], qh[4], d[2]; };
+static_assert(sizeof(struct tq1_0) == 54, "no padding");
+
+static float digit(int byte, int n)
+{
+	static const uint8_t pow3[5] = { 1, 3, 9, 27, 81 };
+
+	return (float)(((byte * pow3[n] & 255) * 3 >> 8) - 1);
+}
+
+static void decode(float *dst, const void *src, size_t blocks)
+{
+	const struct tq1_0 *b = src;
+
+	for (; blocks--; b++, dst += 256) {
+		float d = block_f16(b->d);
+		for (int i = 0; i < 160; i++)
+			dst[i] = d * digit(b->qs[i % 32], i / 32);
+		for (int i = 0; i < 80; i++)
+			dst[160 + i] = d * digit(b->qs[32 + i % 16], i / 16);
+		for (int i = 0; i < 16; i++)
+			dst[240 + i] = d * digit(b->qh[i % 4], i / 4);
+	}
+}
+
+const struct type type_tq1_0 = { { "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, .n_f16 = 1, .f16 = { 52 } };
