@@ -343,8 +343,8 @@ int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const cha
 {
 	struct file_shard *s = &f->shards[shard];
 	struct reader r = { .at = s->at, .n = s->bytes, .path = path, .kind = "", .err = err };
-	uint64_t n_tensors, n_keys, alignment;
-	uint32_t version;
+	uint64_t n_tensors = 0, n_keys = 0, alignment = 0;
+	uint32_t version = 0;
 
 	if (!format_gguf.knows(s->at, s->bytes))
 		return fail(&r, INFER_EFORMAT, "no GGUF file");

@@ -27,8 +27,8 @@ struct infer_meta {
 	int      type;          /* enum infer_meta_type */
 	int      elem_type;     /* of an array; else = type */
 	uint64_t count;         /* of an array; else 1 */
-	const unsigned char *at;   /* the value's bytes as they lie in the file (little-endian, unaligned) */
-	size_t   bytes;         /* of them */
+	const unsigned char *at;   /* the value's bytes as they lie in the file (little-endian, unaligned); a string: u64 length, bytes */
+	size_t   bytes;         /* of them, all elements of an array without its head */
 };
 
 struct infer_tensor {
@@ -55,11 +55,11 @@ struct infer_file_info {
 /* Open and check the whole of a model file (of a split one: any shard's name; all shards).  Nothing of the file's
  * sizes is believed before it is checked; tensor data is mapped, not read.
  * INFER_EIO      cannot be opened, or is no regular file
- * INFER_EFORMAT  damaged; names the key or tensor and the byte offset
- * INFER_EUNSUP   GGUF v1, big-endian, or a tensor type that is not known: by number and tensor name
+ * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
+ * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or a tensor type that is not known: by number and tensor name
  * INFER_ENOMEM */
 int  infer_file_open(infer_file **out, const char *path, infer_error *err);
-/* The same over bytes in memory, borrowed until close; name is for messages. */
+/* The same over bytes in memory, borrowed until close; name is for messages.  INFER_EINVAL: not on a multiple of 8 bytes. */
 int  infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name, infer_error *err);
 void infer_file_close(infer_file **f);
 
@@ -77,7 +77,7 @@ int infer_meta_i64(const infer_file *f, const char *key, int64_t *v, int *found,
 int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, infer_error *err);     /* F32, F64 or an integer */
 int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, infer_error *err);
 int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found, infer_error *err);
-/* Element i of an array (or i = 0 of a scalar), by the same rules. */
+/* Element i of an array (or i = 0 of a scalar), by the same rules; bools of an array are the integers 0 and 1. */
 int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v, infer_error *err);
 int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v, infer_error *err);
 /* Strings of an array lie one behind the other; *cursor is 0 at first and is moved on. INFER_EINVAL past the last. */
