@@ -5,7 +5,7 @@ Each case is one line of numbers:
   NAME experts used gating(0 softmax, 1 sigmoid) renormalise(0 1) scale has_bias  bias...  logits...  ids...  weights...
 The best `used` experts by score (softmax of the logits, or sigmoid) plus bias, equal ones to the lower id; weights are
 the scores without the bias, made to add to 1 where asked, times scale.  Logits and biases are float32 numbers, and no two
-sums that differ lie within 1e-4, so float32 arithmetic picks the same; ties are exact in any arithmetic.
+of the best sums that differ lie within 1e-5, so float32 arithmetic picks the same; ties are exact in any arithmetic.
 """
 import os
 
@@ -23,9 +23,9 @@ def route(logits, used, gating, renorm, scale, bias):
     return ids, (w / w.sum() if renorm else w) * scale, by
 
 
-def clear(by):
-    gap = np.diff(np.sort(by))
-    return not ((gap > 0) & (gap < 1e-4)).any()
+def clear(by, used):
+    gap = np.diff(np.sort(by)[-used - 1:])
+    return not ((gap > 0) & (gap < 1e-5)).any()
 
 
 def ties(kind, n, rng):
@@ -58,7 +58,7 @@ def main():
                         while True:
                             a = rng.standard_normal(n).astype(np.float32).astype(np.float64) if tie == "none" else ties(tie, n, rng)
                             ids, w, by = route(a, used, gating, renorm, scale, bias)
-                            if clear(by) or tie != "none" and not biased:
+                            if clear(by, used) or tie != "none" and not biased:
                                 break
                             bias = np.round(rng.standard_normal(n) * 8) / 32 if biased else bias
                         fields = [name + "-" + tie, n, used, gating, renorm, scale, biased, *(bias if biased else [])]
