@@ -46,21 +46,22 @@ struct kern_attn {
 	size_t ml_row, o_row;            /* floats from one row to the next in m and l, and in o */
 	float *scratch;                  /* f32 [KERN_ATTN_SCRATCH(heads)] */
 };
-enum { KERN_PAGE = 32, KERN_SPLIT = 256 };
-#define KERN_ATTN_SCRATCH(heads) ((size_t)(heads) * KERN_SPLIT)
+enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 16 };
+/* scores of KERN_ATTN_Q pairs of row and head at a time, whatever the heads */
+#define KERN_ATTN_SCRATCH(heads) ((void)(heads), (size_t)KERN_ATTN_Q * KERN_SPLIT)
 
 /* Rows of activations in the form one product reads; made by kern_mm.quant in the step's workspace. */
 enum kern_form {
 	KERN_FORM_F32,   /* q: f32 [m][k]; d, s unused */
 	KERN_FORM_Q8,    /* per 32: d = amax / 127, q = round-to-even(x / d) as i8 (x * (1 / d), 1 / d rounded), s = sum of q */
-	KERN_FORM_Q8K,   /* per 256: d, q the same way over 256; s = sums of 16: i32 [m][k / 16] */
-	KERN_FORMS
+	KERN_FORM_Q8K,   /* per 256: d, q the same way over 256; s: one struct kern_sums (kern/act.h) per 256 */
+	KERN_FORMS       /* Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0 */
 };
 struct kern_act {
 	uint8_t  form;
 	void    *q;                   /* [m][q_row bytes] */
 	float   *d;                   /* [m][k / block] */
-	int32_t *s;                   /* [m][k / (32 | 16)] */
+	int32_t *s;                   /* [m][s_row]; Q8: k / 32 words, Q8K: k / 256 structs */
 	size_t   q_row, d_row, s_row; /* bytes, floats, words from one row to the next */
 };
 /* Bytes that m rows of k take in a form (64-aligned parts), and laying them out at `at` (64-aligned).  k is a multiple

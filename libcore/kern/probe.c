@@ -1,0 +1,198 @@
+#include "kern/probe.h"
+#include <string.h>
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "kern/act.h"
+#include "type/type.h"
+
+/* splitmix64; a stream per seed */
+static uint64_t next(uint64_t *s)
+{
+	uint64_t z = *s += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* sum of four 16-bit uniforms: mean 0, deviation 1 */
+static float bell(uint64_t u)
+{
+	int32_t sum = (int32_t)((u & 0xffff) + (u >> 16 & 0xffff) + (u >> 32 & 0xffff) + (u >> 48)) - 2 * 0xffff;
+
+	return (float)sum * (1.7320508f / 65536.0f);
+}
+
+void probe_floats(float *x, size_t n, enum probe_fill fill, uint64_t seed)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t u = next(&seed);
+		x[i] = bell(u);
+		if (fill != PROBE_ODD || u >> 20 & 3)
+			continue;
+		switch (u >> 22 & 7) {
+		case 0:  x[i] = 0; break;
+		case 1:  x[i] = -0.0f; break;
+		case 2:  x[i] = num_float((uint32_t)(u >> 40) & 0x807fffff); break;
+		case 3:  x[i] *= 0x1p60f; break;
+		case 4:  x[i] *= 0x1p-60f; break;
+		default: x[i] = num_float((uint32_t)(u >> 32) & 0x8000ffff); break;
+		}
+	}
+}
+
+/* where the f16 scales of a block stand; a type without any has its own case */
+static int scales_at(int type, int at[2])
+{
+	switch (type) {
+	case INFER_Q8_0: case INFER_Q4_0: case INFER_Q5_0: case INFER_IQ4_NL: case INFER_IQ4_XS:
+		at[0] = 0;
+		return 1;
+	case INFER_Q4_1: case INFER_Q5_1: case INFER_Q4_K: case INFER_Q5_K:
+		at[0] = 0, at[1] = 2;
+		return 2;
+	case INFER_Q2_K:
+		at[0] = 80, at[1] = 82;
+		return 2;
+	case INFER_Q3_K:
+		at[0] = 108;
+		return 1;
+	case INFER_Q6_K:
+		at[0] = 208;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static float scale(enum probe_fill fill, uint64_t u)
+{
+	float d = bell(u) * 0.01f;
+
+	if (fill == PROBE_ODD && !(u >> 10 & 7)) {
+		switch (u >> 13 & 3) {
+		case 0:  return 0;
+		case 1:  return -0.0f;
+		case 2:  return (float)(u >> 20 & 255) * 0x1p-24f;
+		default: return d * 1e5f;
+		}
+	}
+	return d;
+}
+
+static void quants(unsigned char *w, int type, size_t blocks, enum probe_fill fill, uint64_t *seed)
+{
+	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
+	int at[2], n = scales_at(type, at);
+
+	must(n || type == INFER_MXFP4);
+	for (uint64_t u; i < blocks * bytes; i += sizeof u) {
+		u = next(seed);
+		memcpy(w + i, &u, blocks * bytes - i < sizeof u ? blocks * bytes - i : sizeof u);
+	}
+	for (i = 0; i < blocks; i++) {
+		for (int j = 0; j < n; j++) {
+			uint16_t h = num_to_f16(scale(fill, next(seed)));
+			memcpy(w + i * bytes + at[j], &h, 2);
+		}
+		if (type == INFER_MXFP4 && fill == PROBE_PLAIN)
+			w[i * bytes] = (unsigned char)(115 + next(seed) % 8);
+		else if (type == INFER_MXFP4)
+			w[i * bytes] = (unsigned char)(next(seed) % 180);
+	}
+}
+
+void probe_weights(void *w, int type, size_t n, int k, enum probe_fill fill, uint64_t seed)
+{
+	size_t all = n * (size_t)k;
+	uint64_t s = seed;
+
+	if (type == INFER_F32) {
+		probe_floats(w, all, fill, seed);
+		return;
+	}
+	if (type != INFER_F16 && type != INFER_BF16) {
+		quants(w, type, all / (size_t)infer_type_info(type)->block, fill, &s);
+		return;
+	}
+	for (size_t i = 0; i < all; i++) {
+		float x = bell(next(&s));
+		if (fill == PROBE_ODD && !(i % 5))
+			x *= 0x1p-20f;                      /* subnormal in f16 */
+		((uint16_t *)w)[i] = type == INFER_F16 ? num_to_f16(x) : num_to_bf16(x);
+	}
+}
+
+int64_t probe_differ(const float *a, const float *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (num_bits(a[i]) != num_bits(b[i]) && !(a[i] != a[i] && b[i] != b[i]))
+			return (int64_t)i;
+	return -1;
+}
+
+void probe_act(double *x, const struct kern_act *a, int row, int k)
+{
+	int block = a->form == KERN_FORM_Q8 ? 32 : 256;
+
+	for (int i = 0; i < k; i++)
+		if (a->form == KERN_FORM_F32)
+			x[i] = (double)act_f(a, row)[i];
+		else
+			x[i] = (double)act_d(a, row)[i / block] * act_q(a, row)[i];
+}
+
+static double since(int64_t t)
+{
+	return (double)(clock_now_ns() - t) * 1e-9;
+}
+
+double probe_time_rows(const struct kern *kern, int type, float *y, const void *w, const struct kern_act *x, int m, size_t n, int k)
+{
+	size_t row_bytes = type_row_bytes(type, k);
+	int64_t t = clock_now_ns();
+
+	/* in parts, as a backend deals them out */
+	for (size_t r = 0; r < n; r += 128)
+		kern->mm[type].rows(y + r, n, (const char *)w + r * row_bytes, row_bytes, x, 0, m, n - r < 128 ? (int)(n - r) : 128, k);
+	return since(t);
+}
+
+double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel, const struct kern_act *x, int m, int k, int times)
+{
+	const struct kern_mm *mm = &kern->mm[type];
+	int64_t t = clock_now_ns();
+
+	for (int i = 0; i < times; i++)
+		mm->tile(y, mm->nr, panel, x, 0, m, mm->nr, k);
+	return since(t);
+}
+
+double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n, int k, int times)
+{
+	const struct kern_mm *mm = &kern->mm[type];
+	size_t row_bytes = type_row_bytes(type, k), at = 0;
+	int64_t t = clock_now_ns();
+
+	for (int i = 0; i < times; i++, at += mm->nr) {
+		if (at + mm->nr > n)
+			at = 0;
+		mm->pack(panel, (const char *)w + at * row_bytes, row_bytes, mm->nr, k);
+	}
+	return since(t);
+}
+
+double probe_time_read(const void *p, size_t bytes, uint64_t *sum)
+{
+	const uint64_t *q = p;
+	uint64_t s[8] = { 0 };
+	int64_t t = clock_now_ns();
+
+	for (size_t i = 0; i + 8 <= bytes / 8; i += 8)
+		for (int j = 0; j < 8; j++)
+			s[j] += q[i + (size_t)j];
+	for (int j = 0; j < 8; j++)
+		*sum += s[j];
+	return since(t);
+}

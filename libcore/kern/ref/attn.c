@@ -1,0 +1,2 @@
+#include "kern/ref/simd.h"
+#include "kern/tmpl/attn.h"

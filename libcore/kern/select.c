@@ -1,0 +1,62 @@
+#include "kern/kern.h"
+#include <string.h>
+#include "base/err.h"
+
+#define KERN(x) extern const struct kern kern_##x;
+#include "kern/isa_list.h"
+#undef KERN
+static const struct kern *const all[] = {
+#define KERN(x) &kern_##x,
+#include "kern/isa_list.h"
+#undef KERN
+};
+enum { COUNT = sizeof all / sizeof *all };
+
+const char *kern_name(unsigned i)
+{
+	return i < COUNT ? all[i]->name : NULL;
+}
+
+uint64_t kern_needs(unsigned i)
+{
+	return i < COUNT ? all[i]->needs : 0;
+}
+
+struct kern kern_select(uint64_t have)
+{
+	struct kern k = kern_ref;
+
+	k.used = 1;
+	for (unsigned i = 1; i < COUNT; i++) {
+		const struct kern *o = all[i];
+		if (o->needs & ~have)
+			continue;
+		k.name = o->name;
+		k.needs |= o->needs;
+		k.used |= UINT64_C(1) << i;
+#define S(slot, args) if (o->slot) k.slot = o->slot;
+		KERN_SLOTS(S)
+#undef S
+		for (int t = 0; t < INFER_TYPE_COUNT; t++)
+			if (o->mm[t].rows)
+				k.mm[t] = o->mm[t];
+	}
+	return k;
+}
+
+int kern_limit(uint64_t *have, const char *name, infer_error *err)
+{
+	uint64_t needs = 0;
+
+	for (unsigned i = 0; i < COUNT; i++) {
+		if (!(all[i]->needs & ~*have))
+			needs |= all[i]->needs;
+		if (strcmp(all[i]->name, name))
+			continue;
+		if (all[i]->needs & ~*have)
+			return err_set(err, INFER_EUNSUP, "kernel set %s: the processor lacks it", name);
+		*have &= needs;
+		return INFER_OK;
+	}
+	return err_set(err, INFER_EUNSUP, "kernel set %s: not built in", name);
+}

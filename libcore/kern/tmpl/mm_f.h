@@ -1,0 +1,187 @@
+/* kern/tmpl/mm_f.h - products with float weights, over the vector words of simd.h.
+ *
+ *   W  F32 | F16 | BF16 [n][k], row major, exact in f32      x  f32 [m][k]
+ *   y[t][r] = tree of 16 lanes:  lane i = fma chain over j ascending of W[r][16 j + i] x[t][16 j + i]
+ *   bytes per flop: 4, 2, 2 per 2 m;  limits: none (k % 16 lanes past the end take no part)
+ *
+ * simd.h says MM_R x MM_T, rows and tokens of the register tile, and MM_W (a multiple of MM_R), rows for a single token. */
+#include <string.h>
+#include "kern/act.h"
+
+enum { MM_KC = 512 };
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE size_t width(enum infer_type type) { return type == INFER_F32 ? 4 : 2; }
+
+INLINE vf load_w(enum infer_type type, const unsigned char *w, int i)
+{
+	if (type == INFER_F16)
+		return v_load_h((const uint16_t *)(const void *)(w + (size_t)i * 2));
+	if (type == INFER_BF16)
+		return v_load_b((const uint16_t *)(const void *)(w + (size_t)i * 2));
+	return v_load((const float *)(const void *)(w + (size_t)i * 4));
+}
+
+INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
+{
+	if (type == INFER_F16)
+		return v_loadn_h((const uint16_t *)(const void *)(w + (size_t)i * 2), n);
+	if (type == INFER_BF16)
+		return v_loadn_b((const uint16_t *)(const void *)(w + (size_t)i * 2), n);
+	return v_loadn((const float *)(const void *)(w + (size_t)i * 4), n);
+}
+
+/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.  ahead: bytes to prefetch */
+INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
+                int rn, int tn, size_t ahead)
+{
+	int i = 0;
+
+	for (; i + 16 <= k; i += 16) {
+		vf xv[MM_T];
+		UNROLL
+		for (int t = 0; t < tn; t++)
+			xv[t] = v_load(x + (size_t)t * xrow + i);
+		UNROLL
+		for (int r = 0; r < rn; r++) {
+			const unsigned char *p = w + (size_t)r * wrow;
+			if (ahead && (size_t)i * width(type) % 64 == 0)
+				v_prefetch(p + (size_t)i * width(type) + ahead);
+			vf wv = load_w(type, p, i);
+			UNROLL
+			for (int t = 0; t < tn; t++)
+				acc[r * tn + t] = v_fma(wv, xv[t], acc[r * tn + t]);
+		}
+	}
+	if (i == k)
+		return;
+	UNROLL
+	for (int r = 0; r < rn; r++) {
+		vf wv = loadn_w(type, w + (size_t)r * wrow, i, k - i);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			vf *a = &acc[r * tn + t];
+			*a = v_keep(k - i, v_fma(wv, v_loadn(x + (size_t)t * xrow + i, k - i), *a), *a);
+		}
+	}
+}
+
+INLINE void rows_part(float *y, size_t ldy, enum infer_type type, const unsigned char *w, size_t row_bytes, const float *x,
+                      size_t xrow, int k, int rn, int tn, size_t ahead)
+{
+	vf acc[MM_R * MM_T > MM_W ? MM_R * MM_T : MM_W];
+
+	UNROLL
+	for (int i = 0; i < rn * tn; i++)
+		acc[i] = v_set(0);
+	dot(acc, type, w, row_bytes, x, xrow, k, rn, tn, ahead);
+	UNROLL
+	for (int r = 0; r < rn; r++) {
+		UNROLL
+		for (int t = 0; t < tn; t++)
+			y[(size_t)t * ldy + r] = v_sum(acc[r * tn + t]);
+	}
+}
+
+INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, size_t row_bytes, const struct kern_act *a,
+                   int x_row, int m, int n, int k)
+{
+	const float *x = act_f(a, x_row);
+	size_t xrow = a->q_row / 4;
+
+	for (int r = 0; r < n;) {
+		int step = n - r >= MM_W ? MM_W : 1;
+		const unsigned char *w = (const unsigned char *)wv + (size_t)r * row_bytes;
+		size_t ahead = row_bytes * MM_W;
+		int t = 0;
+
+		for (; step == MM_W && m - t >= MM_T; t += MM_T, ahead = 0)
+			for (int q = 0; q < MM_W; q += MM_R)
+				rows_part(y + (size_t)t * ldy + r + q, ldy, type, w + (size_t)q * row_bytes, row_bytes,
+				          x + (size_t)t * xrow, xrow, k, MM_R, MM_T, ahead);
+		for (; step == MM_W && t < m; t++, ahead = 0)
+			rows_part(y + (size_t)t * ldy + r, ldy, type, w, row_bytes, x + (size_t)t * xrow, xrow, k, MM_W, 1, ahead);
+		for (; t < m; t++)
+			rows_part(y + (size_t)t * ldy + r, ldy, type, w, row_bytes, x + (size_t)t * xrow, xrow, k, 1, 1, 0);
+		r += step;
+	}
+}
+
+/* Panel: f32 [MM_PANEL][k rounded up to 16]. */
+INLINE int panel_row(int k) { return (k + 15) & ~15; }
+static size_t pack_bytes_f(int k) { return (size_t)panel_row(k) * MM_PANEL * 4; }
+
+INLINE void pack_f(enum infer_type type, void *dst, const void *wv, size_t row_bytes, int n, int k)
+{
+	for (int r = 0; r < MM_PANEL; r++) {
+		float *d = (float *)dst + (size_t)r * (size_t)panel_row(k);
+		const unsigned char *w = (const unsigned char *)wv + (size_t)r * row_bytes;
+		int i = 0;
+
+		if (r >= n) {
+			memset(d, 0, (size_t)panel_row(k) * 4);
+			continue;
+		}
+		for (; i + 16 <= k; i += 16)
+			v_store(d + i, load_w(type, w, i));
+		if (i < k)
+			v_store(d + i, loadn_w(type, w, i, k - i));
+	}
+}
+
+/* tn tokens against the panel, k in parts that stay in the first cache; the lanes of all rows wait on the stack. */
+INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t xrow, int n, int k, int tn)
+{
+	vf lanes[MM_PANEL][MM_T];
+	size_t wrow = (size_t)panel_row(k);
+
+	for (int i = 0; i < MM_PANEL; i++)
+		for (int t = 0; t < tn; t++)
+			lanes[i][t] = v_set(0);
+	for (int at = 0; at < k; at += MM_KC) {
+		int kc = k - at < MM_KC ? k - at : MM_KC;
+		for (int r = 0; r < n; r += MM_R) {
+			vf acc[MM_R * MM_T];
+			UNROLL
+			for (int i = 0; i < MM_R * tn; i++)
+				acc[i] = lanes[r + i / tn][i % tn];
+			dot(acc, INFER_F32, (const unsigned char *)(w + (size_t)r * wrow + at), wrow * 4, x + at, xrow, kc, MM_R, tn, 0);
+			UNROLL
+			for (int i = 0; i < MM_R * tn; i++)
+				lanes[r + i / tn][i % tn] = acc[i];
+		}
+	}
+	for (int r = 0; r < n; r++)
+		for (int t = 0; t < tn; t++)
+			y[(size_t)t * ldy + r] = v_sum(lanes[r][t]);
+}
+
+static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_act *a, int x_row, int m, int n, int k)
+{
+	const float *x = act_f(a, x_row);
+	size_t xrow = a->q_row / 4;
+	int t = 0;
+
+	for (; m - t >= MM_T; t += MM_T)
+		tile_part(y + (size_t)t * ldy, ldy, packed, x + (size_t)t * xrow, xrow, n, k, MM_T);
+	for (; t < m; t++)
+		tile_part(y + (size_t)t * ldy, ldy, packed, x + (size_t)t * xrow, xrow, n, k, 1);
+}
+
+void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)
+{
+	memcpy((char *)x->q + (size_t)row * x->q_row, src, (size_t)k * 4);
+}
+
+#define ROW(TYPE, name) \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
+	                          int m, int n, int k) \
+	{ rows_f(INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
+	{ pack_f(INFER_##TYPE, dst, w, row_bytes, n, k); } \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
+	                          int k) \
+	{ tile_f(y, ldy, packed, x, x_row, m, n, k); } \
+	size_t KERN_FN(name##_pack_bytes)(int k) { return pack_bytes_f(k); }
+KERN_ROWS_F(ROW)
+#undef ROW
