@@ -1,0 +1,252 @@
+#include "file/gguf_write.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/err.h"
+#include "base/num.h"
+#include "file/file.h"
+#include "type/type.h"
+
+enum { CHUNK = 4 << 20, TRIES = 100 };
+
+struct out_tensor {
+	int type;
+	int64_t rows;
+	size_t row_bytes;
+	gguf_rows_fn *fill;
+	void *user;
+};
+
+struct gguf_write {
+	char *path, *tmp;            /* tmp has room for a suffix */
+	size_t tmp_size;
+	struct buf keys, table;      /* as they lie in the file */
+	uint64_t n_keys, alignment, data;   /* data: bytes of the tensors so far, padded */
+	struct out_tensor *tensors;
+	uint32_t n_tensors, cap;
+};
+
+int gguf_write_new(struct gguf_write **out, const char *path, infer_error *err)
+{
+	struct gguf_write *w = mem_zalloc(MEM_FILE, 1, sizeof *w);
+	size_t n = strlen(path);
+
+	*out = NULL;
+	if (w) {
+		w->tmp_size = n + sizeof ".2147483647.999.tmp";
+		w->path = mem_strndup(MEM_FILE, path, n);
+		w->tmp = mem_alloc(MEM_FILE, w->tmp_size, 1);
+	}
+	if (!w || !w->path || !w->tmp) {
+		gguf_write_free(w);
+		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(path));
+	}
+	buf_init(&w->keys, MEM_FILE);
+	buf_init(&w->table, MEM_FILE);
+	w->alignment = 32;
+	*out = w;
+	return INFER_OK;
+}
+
+void gguf_write_free(struct gguf_write *w)
+{
+	if (!w)
+		return;
+	mem_free(w->path);
+	mem_free(w->tmp);
+	buf_fini(&w->keys);
+	buf_fini(&w->table);
+	mem_free(w->tensors);
+	mem_free(w);
+}
+
+static void put_u32(struct buf *b, uint32_t v) { buf_put(b, &v, 4); }
+static void put_u64(struct buf *b, uint64_t v) { buf_put(b, &v, 8); }
+
+void gguf_put_str(struct buf *b, const char *s, size_t n)
+{
+	put_u64(b, n);
+	buf_put(b, s, n);
+}
+
+static void put_key(struct gguf_write *w, const char *key, size_t n, int type)
+{
+	gguf_put_str(&w->keys, key, n);
+	put_u32(&w->keys, (uint32_t)type);
+	w->n_keys++;
+}
+
+static void put_scalar(struct gguf_write *w, const char *key, int type, const void *v, size_t n)
+{
+	put_key(w, key, strlen(key), type);
+	buf_put(&w->keys, v, n);
+}
+
+void gguf_write_u16(struct gguf_write *w, const char *key, uint16_t v) { put_scalar(w, key, INFER_META_U16, &v, 2); }
+void gguf_write_u32(struct gguf_write *w, const char *key, uint32_t v) { put_scalar(w, key, INFER_META_U32, &v, 4); }
+void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v) { put_scalar(w, key, INFER_META_I32, &v, 4); }
+void gguf_write_f32(struct gguf_write *w, const char *key, float v) { put_scalar(w, key, INFER_META_F32, &v, 4); }
+
+void gguf_write_bool(struct gguf_write *w, const char *key, int v)
+{
+	unsigned char b = v != 0;
+
+	put_scalar(w, key, INFER_META_BOOL, &b, 1);
+}
+
+void gguf_write_str(struct gguf_write *w, const char *key, const char *s, size_t n)
+{
+	put_key(w, key, strlen(key), INFER_META_STR);
+	gguf_put_str(&w->keys, s, n);
+}
+
+static void put_array(struct gguf_write *w, int elem_type, uint64_t count, const void *bytes, size_t n)
+{
+	put_u32(&w->keys, (uint32_t)elem_type);
+	put_u64(&w->keys, count);
+	buf_put(&w->keys, bytes, n);
+}
+
+void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint64_t count, const void *bytes, size_t n)
+{
+	put_key(w, key, strlen(key), INFER_META_ARR);
+	put_array(w, elem_type, count, bytes, n);
+}
+
+void gguf_write_copy(struct gguf_write *w, const struct infer_meta *m)
+{
+	put_key(w, m->key.at, m->key.len, m->type);
+	if (m->type == INFER_META_ARR)
+		put_array(w, m->elem_type, m->count, m->at, m->bytes);
+	else
+		buf_put(&w->keys, m->at, m->bytes);
+}
+
+void gguf_write_alignment(struct gguf_write *w, uint32_t alignment)
+{
+	must(alignment >= 8 && !(alignment & (alignment - 1)) && !w->n_tensors);
+	gguf_write_u32(w, "general.alignment", alignment);
+	w->alignment = alignment;
+}
+
+int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims, const int64_t *ne, gguf_rows_fn *rows,
+                      void *user, infer_error *err)
+{
+	const struct infer_type_info *info = infer_type_info(type);
+	struct out_tensor *t;
+
+	if (!info || n_dims < 1 || n_dims > 4 || !*name || strlen(name) > 63)
+		return err_set(err, INFER_EINVAL, "tensor %s: a name, type or number of dimensions that no file can have", name);
+	if (ne[0] % info->block)
+		return err_set(err, INFER_EINVAL, "tensor %s: rows of %lld elements are not whole blocks of %s (%d)", name,
+		               (long long)ne[0], info->name, info->block);
+	if (w->n_tensors == w->cap) {
+		t = mem_realloc(MEM_FILE, w->tensors, w->cap ? w->cap * 2 : 32, sizeof *t);
+		if (!t)
+			return err_set(err, INFER_ENOMEM, "no memory for tensor %s", name);
+		w->tensors = t;
+		w->cap = w->cap ? w->cap * 2 : 32;
+	}
+	t = &w->tensors[w->n_tensors++];
+	*t = (struct out_tensor){ type, 1, type_row_bytes(type, ne[0]), rows, user };
+	gguf_put_str(&w->table, name, strlen(name));
+	put_u32(&w->table, (uint32_t)n_dims);
+	for (int i = 0; i < n_dims; i++) {
+		put_u64(&w->table, (uint64_t)ne[i]);
+		t->rows *= i ? ne[i] : 1;
+	}
+	put_u32(&w->table, (uint32_t)info->gguf_id);
+	put_u64(&w->table, w->data);
+	w->data += num_round_up((size_t)t->rows * t->row_bytes, w->alignment);
+	return INFER_OK;
+}
+
+static int put(int fd, const struct gguf_write *w, const void *p, size_t n, infer_error *err)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return err_errno(err, errno, "%s: writing", file_label(w->tmp));
+		p = (const char *)p + k;
+		n -= (size_t)k;
+	}
+	return INFER_OK;
+}
+
+static int put_zeros(int fd, const struct gguf_write *w, uint64_t at, infer_error *err)
+{
+	static const char zeros[512];
+	size_t n = num_round_up(at, w->alignment) - at;
+
+	while (n) {
+		size_t k = n < sizeof zeros ? n : sizeof zeros;
+		TRY(put(fd, w, zeros, k, err));
+		n -= k;
+	}
+	return INFER_OK;
+}
+
+static int put_tensor(int fd, const struct gguf_write *w, const struct out_tensor *t, infer_error *err)
+{
+	int64_t at_once = t->row_bytes && t->row_bytes < CHUNK ? (int64_t)(CHUNK / t->row_bytes) : 1, n;
+	void *chunk = mem_alloc(MEM_FILE, (size_t)num_min(at_once, num_max(t->rows, 1)), t->row_bytes);
+	int rc = INFER_OK;
+
+	if (!chunk)
+		return err_set(err, INFER_ENOMEM, "no memory for a row of %zu bytes", t->row_bytes);
+	for (int64_t row = 0; !rc && row < t->rows; row += n) {
+		n = num_min(at_once, t->rows - row);
+		rc = t->fill(t->user, row, n, chunk, err);
+		if (!rc)
+			rc = put(fd, w, chunk, (size_t)n * t->row_bytes, err);
+	}
+	mem_free(chunk);
+	return rc ? rc : put_zeros(fd, w, (uint64_t)t->rows * t->row_bytes, err);
+}
+
+static int put_all(int fd, const struct gguf_write *w, infer_error *err)
+{
+	unsigned char head[24] = { 'G', 'G', 'U', 'F', 3 };
+	uint64_t n_tensors = w->n_tensors;
+
+	memcpy(head + 8, &n_tensors, 8);
+	memcpy(head + 16, &w->n_keys, 8);
+	TRY(put(fd, w, head, sizeof head, err));
+	TRY(put(fd, w, w->keys.at, w->keys.len, err));
+	TRY(put(fd, w, w->table.at, w->table.len, err));
+	if (w->n_tensors)
+		TRY(put_zeros(fd, w, sizeof head + w->keys.len + w->table.len, err));
+	for (uint32_t i = 0; i < w->n_tensors; i++)
+		TRY(put_tensor(fd, w, &w->tensors[i], err));
+	if (fsync(fd))
+		return err_errno(err, errno, "%s: fsync", file_label(w->tmp));
+	return INFER_OK;
+}
+
+int gguf_write_end(struct gguf_write *w, infer_error *err)
+{
+	int fd = -1, rc;
+
+	if (w->keys.bad || w->table.bad)
+		return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table", file_label(w->path));
+	for (int i = 0; fd < 0 && i < TRIES; i++) {
+		snprintf(w->tmp, w->tmp_size, "%s.%d.%d.tmp", w->path, (int)getpid(), i);
+		fd = open(w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		return err_errno(err, errno, "%s", file_label(w->tmp));
+	rc = put_all(fd, w, err);
+	if (close(fd) && !rc)
+		rc = err_errno(err, errno, "%s: writing", file_label(w->tmp));
+	if (!rc && rename(w->tmp, w->path))
+		rc = err_errno(err, errno, "%s", file_label(w->path));
+	if (rc)
+		unlink(w->tmp);
+	return rc;
+}

@@ -1,0 +1,169 @@
+/* tests/unit/file/test_meta.c - typed access: every type against every question. */
+#include "../nth.h"
+#include "make.h"
+
+#include <float.h>
+
+static struct make m;
+
+/* One key per type, holding -1 or the largest value, then arrays. */
+static void all(void)
+{
+	static const unsigned char ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	double d = -2.5;
+	float f = 0.75f;
+	uint64_t top = (uint64_t)1 << 63;
+
+	make_head(&m, 0, 17);
+	make_key(&m, "u8", INFER_META_U8), make_put(&m, ones, 1);
+	make_key(&m, "i8", INFER_META_I8), make_put(&m, ones, 1);
+	make_key(&m, "u16", INFER_META_U16), make_put(&m, ones, 2);
+	make_key(&m, "i16", INFER_META_I16), make_put(&m, ones, 2);
+	make_key(&m, "u32", INFER_META_U32), make_put(&m, ones, 4);
+	make_key(&m, "i32", INFER_META_I32), make_put(&m, ones, 4);
+	make_key(&m, "u64", INFER_META_U64), make_put(&m, &top, 8);
+	make_key(&m, "i64", INFER_META_I64), make_put(&m, ones, 8);
+	make_key(&m, "f32", INFER_META_F32), make_put(&m, &f, 4);
+	make_key(&m, "f64", INFER_META_F64), make_put(&m, &d, 8);
+	make_key(&m, "bool", INFER_META_BOOL), make_put(&m, "\1", 1);
+	make_key_str(&m, "str", "text");
+	make_array(&m, "strs", INFER_META_STR, 3), make_str(&m, "a"), make_str(&m, ""), make_str(&m, "ccc");
+	make_array(&m, "i16s", INFER_META_I16, 2), make_put(&m, "\xfe\xff\x07\x00", 4);
+	make_array(&m, "bools", INFER_META_BOOL, 2), make_put(&m, "\0\1", 2);
+	make_array(&m, "f32s", INFER_META_F32, 2), make_put(&m, &f, 4), make_put(&m, &f, 4);
+	make_array(&m, "none", INFER_META_STR, 0);
+}
+
+static infer_file *open_all(void)
+{
+	infer_file *f;
+
+	all();
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "meta.gguf", NULL), INFER_OK);
+	return f;
+}
+
+struct row { const char *key; int u, i, d; uint64_t u_is; int64_t i_is; double d_is; };
+
+static void test_numbers(void **state)
+{
+	static const struct row rows[] = {
+		{ "u8", 0, 0, 0, 255, 255, 255 }, { "i8", 1, 0, 0, 0, -1, -1 }, { "u16", 0, 0, 0, 65535, 65535, 65535 },
+		{ "i16", 1, 0, 0, 0, -1, -1 }, { "u32", 0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX }, { "i32", 1, 0, 0, 0, -1, -1 },
+		{ "u64", 0, 1, 0, (uint64_t)1 << 63, 0, 0x1p63 }, { "i64", 1, 0, 0, 0, -1, -1 }, { "f32", 1, 1, 0, 0, 0, 0.75 },
+		{ "f64", 1, 1, 0, 0, 0, -2.5 }, { "bool", 1, 1, 1, 0, 0, 0 }, { "str", 1, 1, 1, 0, 0, 0 }, { "strs", 1, 1, 1, 0, 0, 0 },
+		{ "i16s", 1, 1, 1, 0, 0, 0 }, { "none", 1, 1, 1, 0, 0, 0 },
+	};
+	infer_file *f = open_all();
+
+	(void)state;
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		const struct row *r = &rows[k];
+		uint64_t u = 0;
+		int64_t i = 0;
+		double d = 0;
+		int found = 0;
+		infer_error err = { 0 };
+		assert_int_equal(infer_meta_u64(f, r->key, &u, &found, &err), r->u ? INFER_EFORMAT : INFER_OK);
+		assert_int_equal(found, 1);
+		assert_true(u == r->u_is);
+		assert_int_equal(r->u, strstr(err.message, r->key) != NULL);
+		assert_int_equal(infer_meta_i64(f, r->key, &i, NULL, &err), r->i ? INFER_EFORMAT : INFER_OK);
+		assert_true(i == r->i_is);
+		assert_int_equal(infer_meta_f64(f, r->key, &d, NULL, NULL), r->d ? INFER_EFORMAT : INFER_OK);
+		assert_true(d == r->d_is);
+	}
+	infer_file_close(&f);
+}
+
+static void test_others(void **state)
+{
+	infer_file *f = open_all();
+	struct infer_str s = { 0 };
+	int b = 7, found = 7;
+	uint64_t u = 7;
+
+	(void)state;
+	assert_int_equal(infer_meta_bool(f, "bool", &b, &found, NULL), INFER_OK);
+	assert_int_equal(b, 1);
+	assert_int_equal(infer_meta_bool(f, "u8", &b, NULL, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_bool(f, "bools", &b, NULL, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_str(f, "str", &s, NULL, NULL), INFER_OK);
+	assert_int_equal(s.len, 4);
+	assert_memory_equal(s.at, "text", 4);
+	assert_int_equal(infer_meta_str(f, "strs", &s, NULL, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_str(f, "u32", &s, NULL, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_u64(f, "absent", &u, &found, NULL), INFER_OK);
+	assert_int_equal(found, 0);
+	assert_int_equal(u, 7);
+	infer_file_close(&f);
+}
+
+static void test_arrays(void **state)
+{
+	infer_file *f = open_all();
+	const struct infer_meta *a = infer_file_meta(f, "i16s"), *strs = infer_file_meta(f, "strs");
+	static const char *const want[] = { "a", "", "ccc" };
+	struct infer_str s;
+	size_t cursor = 0;
+	int64_t i;
+	double d;
+
+	(void)state;
+	assert_int_equal(infer_meta_elem_i64(f, a, 0, &i, NULL), INFER_OK);
+	assert_int_equal(i, -2);
+	assert_int_equal(infer_meta_elem_f64(f, a, 1, &d, NULL), INFER_OK);
+	assert_true(d == 7);
+	assert_int_equal(infer_meta_elem_i64(f, a, 2, &i, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "bools"), 1, &i, NULL), INFER_OK);
+	assert_int_equal(i, 1);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "f32s"), 0, &i, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_elem_f64(f, infer_file_meta(f, "f32s"), 1, &d, NULL), INFER_OK);
+	assert_true(d == 0.75);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "u16"), 0, &i, NULL), INFER_OK);
+	assert_int_equal(i, 65535);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "u16"), 1, &i, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_elem_i64(f, strs, 0, &i, NULL), INFER_EFORMAT);
+	for (int k = 0; k < 3; k++) {
+		assert_int_equal(infer_meta_next_str(strs, &cursor, &s), INFER_OK);
+		assert_int_equal(s.len, strlen(want[k]));
+		assert_memory_equal(s.at, want[k], s.len);
+	}
+	assert_int_equal(infer_meta_next_str(strs, &cursor, &s), INFER_EINVAL);
+	assert_null(s.at);
+	cursor = 0;
+	assert_int_equal(infer_meta_next_str(infer_file_meta(f, "none"), &cursor, &s), INFER_EINVAL);
+	assert_int_equal(infer_meta_next_str(a, &cursor, &s), INFER_EINVAL);
+	assert_int_equal(infer_meta_next_str(infer_file_meta(f, "str"), &cursor, &s), INFER_OK);
+	assert_memory_equal(s.at, "text", 4);
+	infer_file_close(&f);
+}
+
+/* Names of the file come into messages as they can be printed. */
+static void test_message(void **state)
+{
+	infer_file *f;
+	infer_error err;
+	char key[300];
+	uint64_t u;
+
+	(void)state;
+	memset(key, 'k', sizeof key - 1);
+	memcpy(key, "a\n\xff", 3);
+	key[sizeof key - 1] = '\0';
+	make_head(&m, 0, 1);
+	make_key_str(&m, key, "v");
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "meta.gguf", NULL), INFER_OK);
+	assert_int_equal(infer_meta_u64(f, key, &u, NULL, &err), INFER_EFORMAT);
+	assert_non_null(strstr(err.message, "meta.gguf: key a\\x0a\\xffkkk"));
+	assert_non_null(strstr(err.message, "...: string where an integer is wanted"));
+	infer_file_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_others), cmocka_unit_test(test_arrays), cmocka_unit_test(test_message),
+	};
+	return nth_group(tests);
+}
