@@ -1,0 +1,389 @@
+#include "common/opt.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 128, LONG = 256, NAME_MAX_BYTES = 40, HELP_COLUMN = 32 };
+
+/* The two forms in which getopt_long wants the table. */
+struct tables {
+	char short_opts[2 * ROWS_MAX + 2];
+	struct option long_opts[ROWS_MAX + 1];
+};
+
+static void tables_fill(struct tables *t, const struct opt *rows)
+{
+	char *s = t->short_opts;
+	int n = 0;
+
+	*s++ = ':';
+	for (int i = 0; rows[i].kind != OPT_END; i++) {
+		const struct opt *o = &rows[i];
+
+		must(i < ROWS_MAX);
+		if (o->kind == OPT_GROUP)
+			continue;
+		if (o->key) {
+			*s++ = o->key;
+			if (o->arg)
+				*s++ = ':';
+		}
+		if (o->name) {
+			must(strlen(o->name) < NAME_MAX_BYTES);
+			t->long_opts[n++] = (struct option){
+				o->name, o->arg ? required_argument : no_argument, NULL, LONG + i };
+		}
+	}
+	*s = 0;
+	t->long_opts[n] = (struct option){ 0 };
+}
+
+static const struct opt *by_key(const struct opt *rows, int key)
+{
+	for (; rows->kind != OPT_END; rows++)
+		if (rows->kind != OPT_GROUP && rows->key == key)
+			return rows;
+	return NULL;
+}
+
+/* Edits (insert, delete, replace) from a to b; both shorter than NAME_MAX_BYTES. */
+static int edits(const char *a, const char *b)
+{
+	int row[NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
+
+	for (int j = 0; j <= nb; j++)
+		row[j] = j;
+	for (int i = 1; i <= na; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= nb; j++) {
+			int best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+/* The name somebody who typed `name` may have meant, or NULL. */
+static const char *nearest(const struct opt *rows, const char *name)
+{
+	const char *best = NULL;
+	int least = strlen(name) < 6 ? 2 : 3;
+
+	if (strlen(name) < 2 || strlen(name) >= NAME_MAX_BYTES)
+		return NULL;
+	for (; rows->kind != OPT_END; rows++) {
+		if (rows->kind == OPT_GROUP || !rows->name)
+			continue;
+		int d = strncmp(rows->name, name, strlen(name)) ? edits(name, rows->name) : 1;
+
+		if (d < least) {
+			least = d;
+			best = rows->name;
+		}
+	}
+	return best;
+}
+
+static int unknown_long(const struct opt *rows, const char *typed, infer_error *err)
+{
+	char name[NAME_MAX_BYTES] = "";
+	size_t n = strcspn(typed, "=");
+
+	if (n < sizeof name)
+		memcpy(name, typed, n);
+	const char *meant = nearest(rows, name);
+
+	if (meant)
+		return err_set(err, INFER_EINVAL, "unknown option --%.*s; did you mean --%s?",
+		               (int)(n < 80 ? n : 80), typed, meant);
+	return err_set(err, INFER_EINVAL, "unknown option --%.*s; --help lists them all",
+	               (int)(n < 80 ? n : 80), typed);
+}
+
+/* "--ctx" or "-c", as messages name a row. */
+static const char *called(const struct opt *o, char out[NAME_MAX_BYTES + 3])
+{
+	if (o->name)
+		snprintf(out, NAME_MAX_BYTES + 3, "--%s", o->name);
+	else
+		snprintf(out, NAME_MAX_BYTES + 3, "-%c", o->key);
+	return out;
+}
+
+static int out_of_range(const struct opt *o, const char *text, const char *from, infer_error *err)
+{
+	return err_set(err, INFER_EINVAL, "%s: %.40s is out of range (%s%.15g ... %.15g)", from, text,
+	               o->marks & OPT_ABOVE_LO ? "above " : "", o->lo, o->hi);
+}
+
+static int in_range(const struct opt *o, double v)
+{
+	return v <= o->hi && (o->marks & OPT_ABOVE_LO ? v > o->lo : v >= o->lo);
+}
+
+/* Digits with at most a sign before them: strtoll alone takes leading space. */
+static int is_integer(const char *text)
+{
+	if (*text == '-' || *text == '+')
+		text++;
+	return *text && !text[strspn(text, "0123456789")];
+}
+
+static int take_int(const struct opt *o, int64_t *v, const char *text, const char *from, infer_error *err)
+{
+	if (!is_integer(text))
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a whole number", from, text);
+	errno = 0;
+	int64_t x = strtoll(text, NULL, 10);
+
+	if (errno || !in_range(o, (double)x))
+		return out_of_range(o, text, from, err);
+	*v = x;
+	return INFER_OK;
+}
+
+static int take_bits(struct opt_bits *v, const char *text, const char *from, infer_error *err)
+{
+	if (!is_integer(text))
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a whole number", from, text);
+	errno = 0;
+	uint64_t x = *text == '-' ? (uint64_t)strtoll(text, NULL, 10) : strtoull(text, NULL, 10);
+
+	if (errno)
+		return err_set(err, INFER_EINVAL, "%s: %.40s does not fit 64 bits", from, text);
+	*v = (struct opt_bits){ x, 1 };
+	return INFER_OK;
+}
+
+static int take_size(const struct opt *o, uint64_t *v, const char *text, const char *from, infer_error *err)
+{
+	static const char units[] = "KMGT";
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+
+	if (!digits || (text[digits] && (!unit || text[digits + 1])))
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a size (bytes, or a number with K, M, G or T)",
+		               from, text);
+	errno = 0;
+	uint64_t x = strtoull(text, NULL, 10);
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+
+	if (errno || x > UINT64_MAX >> shift || !in_range(o, (double)(x << shift)))
+		return out_of_range(o, text, from, err);
+	*v = x << shift;
+	return INFER_OK;
+}
+
+static int take_num(const struct opt *o, double *v, const char *text, const char *from, infer_error *err)
+{
+	char *end = NULL;
+	double x = strtod(text, &end);
+
+	/* strtod would take space, hexadecimal, "inf" and "nan" */
+	if (!*text || *end || text[strspn(text, "0123456789+-.eE")])
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a number", from, text);
+	if (!in_range(o, x))
+		return out_of_range(o, text, from, err);
+	*v = x;
+	return INFER_OK;
+}
+
+static int take_pick(const struct opt *o, int *v, const char *text, const char *from, infer_error *err)
+{
+	const char *p = o->arg;
+
+	for (int i = 0;; i++) {
+		size_t n = strcspn(p, "|");
+
+		if (strlen(text) == n && !memcmp(text, p, n)) {
+			*v = i;
+			return INFER_OK;
+		}
+		if (!p[n])
+			return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text, o->arg);
+		p += n + 1;
+	}
+}
+
+/* The array grows by doubling in the arena; what it leaves behind dies with it. */
+static int list_add(struct opt_list *l, const char *text, struct arena *mem, infer_error *err)
+{
+	if ((l->n & (l->n - 1)) == 0) {
+		const char **more = arena_alloc(mem, l->n ? 2 * (size_t)l->n : 1, sizeof *more);
+
+		if (!more)
+			return err_set(err, INFER_ENOMEM, "out of memory for options");
+		if (l->n)
+			memcpy(more, l->at, (size_t)l->n * sizeof *more);
+		l->at = more;
+	}
+	l->at[l->n++] = text;
+	return INFER_OK;
+}
+
+int opt_value(const struct opt *o, void *into, const char *text, const char *from, struct arena *mem,
+              infer_error *err)
+{
+	void *at = (char *)into + o->at;
+
+	if (text && utf8_check(text, strlen(text)) != strlen(text))
+		return err_set(err, INFER_EINVAL, "%s: the value is not UTF-8", from);
+	switch (o->kind) {
+	case OPT_FLAG:
+	case OPT_LAST:
+		*(int *)at = o->value;
+		return INFER_OK;
+	case OPT_MORE:
+		++*(int *)at;
+		return INFER_OK;
+	case OPT_INT:
+		return take_int(o, at, text, from, err);
+	case OPT_BITS:
+		return take_bits(at, text, from, err);
+	case OPT_SIZE:
+		return take_size(o, at, text, from, err);
+	case OPT_NUM:
+		return take_num(o, at, text, from, err);
+	case OPT_PICK:
+		return take_pick(o, at, text, from, err);
+	case OPT_STR:
+	case OPT_LIST:
+		if (!*text)
+			return err_set(err, INFER_EINVAL, "%s: the value is empty", from);
+		if (o->kind == OPT_LIST)
+			return list_add(at, text, mem, err);
+		*(const char **)at = text;
+		return INFER_OK;
+	case OPT_END:
+	case OPT_GROUP:
+		break;
+	}
+	must(!"a row that takes values");
+	return INFER_EINVAL;
+}
+
+static int record_add(struct opt_rest *rest, const struct opt *o, const char *text, infer_error *err)
+{
+	char name[NAME_MAX_BYTES + 3];
+	struct buf b;
+
+	if (!(o->marks & OPT_RECORDED))
+		return INFER_OK;
+	buf_init(&b, MEM_BASE);
+	buf_puts(&b, called(o, name));
+	if (text) {
+		buf_putc(&b, '=');
+		buf_puts(&b, text);
+	}
+	char *kept = b.bad ? NULL : arena_strndup(&rest->mem, b.at, b.len);
+
+	buf_fini(&b);
+	if (!kept)
+		return err_set(err, INFER_ENOMEM, "out of memory for options");
+	return list_add(&rest->record, kept, &rest->mem, err);
+}
+
+/* The argument that getopt_long has just taken a long option from, behind its dashes; NULL: a short one. */
+static const char *typed_long(char **argv, int key)
+{
+	int i = optind - 1;
+
+	if (key >= LONG && optarg && optarg == argv[i])
+		i--;
+	return i > 0 && !strncmp(argv[i], "--", 2) && argv[i][2] ? argv[i] + 2 : NULL;
+}
+
+/* getopt_long answered '?' or ':'. */
+static int refused(const struct opt *rows, char **argv, int key, infer_error *err)
+{
+	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
+	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG] : optopt ? by_key(rows, optopt) : NULL;
+	char name[NAME_MAX_BYTES + 3];
+
+	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
+		return unknown_long(rows, typed, err);
+	if (!o)
+		return err_set(err, INFER_EINVAL, "unknown option -%c; --help lists them all", optopt);
+	called(o, name);
+	if (!o->arg)
+		return err_set(err, INFER_EINVAL, "%s takes no value", name);
+	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
+}
+
+int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest, infer_error *err)
+{
+	struct tables t;
+	char name[NAME_MAX_BYTES + 3];
+	int key;
+
+	tables_fill(&t, rows);
+	opterr = 0;
+	optind = 0;    /* glibc and musl: begin anew */
+	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
+		if (key == '?' || key == ':')
+			return refused(rows, argv, key, err);
+		const struct opt *o = key >= LONG ? &rows[key - LONG] : by_key(rows, key);
+		const char *typed = key >= LONG ? typed_long(argv, key) : NULL;
+
+		if (typed && strcspn(typed, "=") != strlen(o->name))
+			return unknown_long(rows, typed, err);
+		TRY(opt_value(o, into, optarg, called(o, name), &rest->mem, err));
+		TRY(record_add(rest, o, optarg, err));
+		if (o->kind == OPT_LAST)
+			break;
+	}
+	rest->words = argv + (optind < argc ? optind : argc);
+	rest->n_words = optind < argc ? argc - optind : 0;
+	return INFER_OK;
+}
+
+void opt_rest_init(struct opt_rest *rest)
+{
+	*rest = (struct opt_rest){ 0 };
+	arena_init(&rest->mem, MEM_BASE);
+}
+
+void opt_rest_fini(struct opt_rest *rest)
+{
+	arena_fini(&rest->mem);
+	*rest = (struct opt_rest){ 0 };
+}
+
+void opt_help(const struct opt *rows, struct buf *out)
+{
+	for (; rows->kind != OPT_END; rows++) {
+		size_t from = out->len;
+
+		if (rows->kind == OPT_GROUP) {
+			buf_printf(out, "\n%s:\n", rows->help);
+			continue;
+		}
+		if (rows->key)
+			buf_printf(out, "  -%c%s", rows->key, rows->name ? ", " : "");
+		else
+			buf_puts(out, "      ");
+		if (rows->name)
+			buf_printf(out, "--%s", rows->name);
+		if (rows->arg)
+			buf_printf(out, " %s", rows->arg);
+		if (out->len - from > HELP_COLUMN - 2) {
+			buf_putc(out, '\n');
+			from = out->len;
+		}
+		buf_printf(out, "%*s%s\n", (int)(HELP_COLUMN - (out->len - from)), "", rows->help);
+	}
+}

@@ -1,0 +1,176 @@
+#include "common/say.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 1024 };
+
+static const char *name = "infer";
+static int verbose, progress_shown;
+
+void say_init(const char *program, int verbosity)
+{
+	name = program;
+	verbose = verbosity;
+}
+
+static int write_all(int fd, const char *at, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, at, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -1;
+		at += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+/* s into out as one line that a terminal takes without harm; returns its length, at most room - 4. */
+static size_t printable(char *out, size_t room, const char *s)
+{
+	size_t n = strlen(s), len = 0;
+
+	for (size_t i = 0; i < n && len + 8 < room;) {
+		uint32_t cp;
+		int k = utf8_get(s + i, n - i, &cp);
+
+		if (!k) {
+			len += (size_t)utf8_put(out + len, 0xfffd);
+			i += utf8_bad(s + i, n - i);
+		} else if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
+			len += (size_t)snprintf(out + len, room - len, "\\x%02x", (unsigned)cp);
+			i += (size_t)k;
+		} else {
+			memcpy(out + len, s + i, (size_t)k);
+			len += (size_t)k;
+			i += (size_t)k;
+		}
+	}
+	return len;
+}
+
+static void line(const char *kind, const char *fmt, va_list ap)
+{
+	char sentence[LINE], out[2 * LINE];
+
+	say_progress_end();
+	vsnprintf(sentence, sizeof sentence, fmt, ap);
+	size_t n = (size_t)snprintf(out, LINE, "%s: %s", name, kind);
+
+	n += printable(out + n, sizeof out - n - 1, sentence);
+	out[n++] = '\n';
+	(void)write_all(STDERR_FILENO, out, n);
+}
+
+void say_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line("error: ", fmt, ap);
+	va_end(ap);
+}
+
+void say_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (verbose < 0)
+		return;
+	va_start(ap, fmt);
+	line("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line("", fmt, ap);
+	va_end(ap);
+}
+
+void say_log(void *user, int level, const char *sentence)
+{
+	(void)user;
+	if (level == INFER_LOG_WARN)
+		say_warning("%s", sentence);
+	else if (verbose >= (level == INFER_LOG_INFO ? 1 : 2))
+		note("%s", sentence);
+}
+
+void say_progress(const char *fmt, ...)
+{
+	char text[LINE], out[2 * LINE] = "\r";
+	va_list ap;
+
+	if (verbose < 0 || !isatty(STDERR_FILENO))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	size_t n = 1 + printable(out + 1, sizeof out - 8, text);
+
+	memcpy(out + n, "\033[K", 3);
+	progress_shown = !write_all(STDERR_FILENO, out, n + 3);
+}
+
+void say_progress_end(void)
+{
+	if (progress_shown)
+		(void)write_all(STDERR_FILENO, "\r\033[K", 4);
+	progress_shown = 0;
+}
+
+int say_code(int status)
+{
+	switch (status) {
+	case INFER_OK:
+		return EXIT_DONE;
+	case INFER_EINVAL:
+		return EXIT_USAGE;
+	case INFER_EFORMAT:
+	case INFER_EUNSUP:
+	case INFER_ENAN:
+		return EXIT_INPUT;
+	case INFER_ENOMEM:
+		return EXIT_NO_ROOM;
+	case INFER_EEMPTY:
+		return EXIT_CONSTRAINT;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+int say_fail(const infer_error *err)
+{
+	say_error("%s", err->message);
+	return say_code(err->code);
+}
+
+int say_out(const void *bytes, size_t n, infer_error *err)
+{
+	return write_all(STDOUT_FILENO, bytes, n) ? err_errno(err, errno, "cannot write standard output") : INFER_OK;
+}
+
+int say_end(int code)
+{
+	infer_error err;
+
+	say_progress_end();
+	if (!close(STDOUT_FILENO) || code != EXIT_DONE)
+		return code;
+	err_errno(&err, errno, "cannot write standard output");
+	return say_fail(&err);
+}

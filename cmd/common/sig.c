@@ -1,0 +1,44 @@
+#include "common/sig.h"
+#include "common/say.h"
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static const char *program = "infer", *volatile mapped;
+
+static struct iovec part(const char *s)
+{
+	return (struct iovec){ (void *)(size_t)s, strlen(s) };
+}
+
+/* Only what is safe inside a handler: strlen, writev, _exit. */
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	const char *path = mapped;
+	const struct iovec line[] = { part(program), part(": error: "), part(path ? path : "a mapped file"),
+	                              part(": became shorter while it was in use\n") };
+
+	(void)context;
+	if (info->si_code != BUS_ADRERR) {     /* not a page that the file has lost: sent, or a fault of ours */
+		signal(sig, SIG_DFL);
+		raise(sig);
+		return;
+	}
+	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
+		/* nobody listens: the code has to do */
+	}
+	_exit(EXIT_FAILED);
+}
+
+void sig_init(const char *name)
+{
+	struct sigaction a = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+
+	program = name;
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGBUS, &a, NULL);
+}
+
+void sig_mapped(const char *path) { mapped = path; }

@@ -1,0 +1,81 @@
+#include "common/start.h"
+#include "common/env.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include <infer/hw.h>
+#include "base/err.h"
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <jansson.h>
+#include <pcre2.h>
+#include <yaml.h>
+#include <zstd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A standard descriptor that came closed would become the next file that is opened, a model read as a prompt.  Standard
+ * input is then empty, and writing to the others fails as it should. */
+static void fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) != fd)
+			_exit(EXIT_FAILED);
+}
+
+static int print(struct buf *b)
+{
+	infer_error err = { 0 };
+	int rc = b->bad ? err_set(&err, INFER_ENOMEM, "out of memory") : say_out(b->at, b->len, &err);
+
+	buf_fini(b);
+	return say_end(rc ? say_fail(&err) : EXIT_DONE);
+}
+
+static int help(const struct program *p)
+{
+	struct buf b;
+
+	buf_init(&b, MEM_BASE);
+	buf_printf(&b, "Usage: %s\n%s\n", p->usage, p->about);
+	opt_help(p->rows, &b);
+	buf_printf(&b, "\nman %s tells more.\n", p->name);
+	return print(&b);
+}
+
+static int version(const struct program *p)
+{
+	struct infer_kernel_set s;
+	struct buf b;
+
+	buf_init(&b, MEM_BASE);
+	buf_printf(&b, "%s %s\nkernels:", p->name, infer_version());
+	for (int i = 0; infer_kernel_set(i, &s); i++)
+		if (s.usable)
+			buf_printf(&b, " %s", s.name);
+	buf_printf(&b, "\nlibraries: jansson %s, pcre2 %d.%d, yaml %s, zstd %s\n", JANSSON_VERSION, PCRE2_MAJOR,
+	           PCRE2_MINOR, yaml_get_version_string(), ZSTD_versionString());
+	return print(&b);
+}
+
+int start(const struct program *p, void *into, const struct start *s, int argc, char **argv, struct opt_rest *rest)
+{
+	infer_error env_err = { 0 }, err = { 0 };
+
+	fill_descriptors();
+	sig_init(p->name);
+	say_init(p->name, 0);
+	opt_rest_init(rest);
+	/* options win over the environment, and --help over its mistakes */
+	env_read(p->rows, into, &rest->mem, &env_err);
+	opt_parse(p->rows, into, argc, argv, rest, &err);
+	say_init(p->name, s->quiet ? -1 : s->verbose);
+	int code = err.code           ? say_fail(&err)
+	           : s->stop          ? s->stop == STOP_HELP ? help(p) : version(p)
+	           : env_err.code     ? say_fail(&env_err)
+	                              : -1;
+
+	if (code >= 0)
+		opt_rest_fini(rest);
+	return code;
+}

@@ -1,2 +1,0 @@
-#include "kern/avx2/simd.h"
-#include "kern/tmpl/attn.h"

@@ -1,2 +1,0 @@
-#include "kern/avx512/simd.h"
-#include "kern/tmpl/attn.h"
