@@ -30,10 +30,11 @@ enum {
 	INFER_ENCODE_ADD     = 1 << 1,   /* add BOS / EOS / SEP as the model's flags say */
 };
 
-/* Encode any bytes (ill-formed UTF-8 through byte tokens; a vocabulary without them uses its unknown token).
- * Linear in n, whatever the bytes.
+/* Encode any bytes: ill-formed UTF-8 through byte tokens; a vocabulary without them uses its unknown token, and U+FFFD
+ * where it has none.  n < 2^29.  O(n log n) at worst, whatever the bytes.
  * ids   out; mem_free-compatible: give it to infer_ids_free; NULL where *n_ids is 0
- * INFER_EUNSUP  the pre-tokenizer's pattern met its match limit at a byte offset
+ * INFER_EUNSUP  the pre-tokenizer's pattern met its match limit at a byte offset; or the vocabulary cannot spell a byte
+ * INFER_EINVAL  the text is too long
  * INFER_ENOMEM */
 int  infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags,
                   int32_t **ids, size_t *n_ids, infer_error *err);

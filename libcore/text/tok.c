@@ -1,0 +1,253 @@
+/* text/tok.c - building a tokenizer's tables, and encoding: added tokens first, what lies between them by the kind. */
+#include "text/tok.h"
+#include <string.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "text/merge.h"
+
+#define MODEL(x) extern const struct tok_model tok_##x;
+#include "text/tok_model_list.h"
+#undef MODEL
+
+const struct tok_model *tok_model_find(const char *name, size_t n)
+{
+	static const struct tok_model *const list[] = {
+#define MODEL(x) &tok_##x,
+#include "text/tok_model_list.h"
+#undef MODEL
+	};
+
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+		if (strlen(list[i]->gguf) == n && !memcmp(list[i]->gguf, name, n))
+			return list[i];
+	return NULL;
+}
+
+static int hex(unsigned char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int tok_byte_of(const char *s, size_t n)
+{
+	if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex((unsigned char)s[3]) < 0 || hex((unsigned char)s[4]) < 0)
+		return -1;
+	return hex((unsigned char)s[3]) * 16 + hex((unsigned char)s[4]);
+}
+
+/* What every token stands for.  No text is longer than its piece. */
+static int build_text(struct infer_tokenizer *t, const char *name, infer_error *err)
+{
+	uint64_t bytes = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < t->piece.n; i++)
+		bytes += t->piece.len[i];
+	if (bytes > UINT32_MAX)
+		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: %llu bytes", name, (unsigned long long)bytes);
+	t->text = mem_alloc(MEM_TEXT, bytes + 1, 1);
+	t->text_at = mem_alloc(MEM_TEXT, (size_t)t->piece.n + 1, sizeof *t->text_at);
+	if (!t->text || !t->text_at)
+		return err_set(err, INFER_ENOMEM, "%s: %u tokens", name, t->piece.n);
+	for (uint32_t i = 0; i < t->piece.n; i++) {
+		const char *s = t->piece.base + t->piece.at[i];
+		uint32_t n = t->piece.len[i];
+		t->text_at[i] = at;
+		if (n > t->max_len)
+			t->max_len = n;
+		if (t->kind[i] == TOK_BYTE) {
+			int b = tok_byte_of(s, n);
+			if (b < 0)
+				return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.tokens: token %u is of the byte type but does not "
+					"read <0x00> ... <0xFF>", name, i);
+			t->byte_id[b] = (int32_t)i;
+			t->text[at++] = (char)b;
+		} else if (t->kind[i] == TOK_NORMAL || t->kind[i] == TOK_UNUSED) {
+			at += (uint32_t)t->model->text(t, s, n, t->text + at);
+		} else {
+			memcpy(t->text + at, s, n);
+			at += n;
+		}
+	}
+	t->text_at[t->piece.n] = at;
+	return INFER_OK;
+}
+
+int tok_build(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+{
+	memset(t->byte_id, -1, sizeof t->byte_id);
+	TRY(build_text(t, src->name, err));
+	if (tok_map_new(&t->map, t->piece.n) || tok_trie_new(&t->added, t))
+		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
+	tok_map_fill(&t->map, &t->piece);
+	return t->model->open(t, src, err);
+}
+
+void infer_tokenizer_close(infer_tokenizer **out)
+{
+	struct infer_tokenizer *t = *out;
+
+	if (!t)
+		return;
+	if (t->model)
+		t->model->close(t);
+	tok_trie_free(&t->added);
+	mem_free(t->map.slot);
+	mem_free(t->text);
+	mem_free(t->text_at);
+	mem_free(t->piece.at);
+	mem_free(t->piece.len);
+	mem_free(t->kind);
+	mem_free(t->flag);
+	mem_free(t->score);
+	mem_free(t);
+	*out = NULL;
+}
+
+void tok_push(struct tok_ids *ids, int32_t id)
+{
+	if (ids->n == ids->cap && !ids->bad) {
+		size_t cap = ids->cap ? 2 * ids->cap : 32;
+		int32_t *at = mem_realloc(MEM_TEXT, ids->at, cap, sizeof *at);
+		ids->bad = !at;
+		if (at) {
+			ids->at = at;
+			ids->cap = cap;
+		}
+	}
+	if (!ids->bad)
+		ids->at[ids->n++] = id;
+}
+
+void tok_fallback(struct tok_run *r, const char *s, size_t n)
+{
+	const struct infer_tokenizer *t = r->t;
+
+	for (size_t i = 0; i < n; i++) {
+		int32_t id = t->byte_id[(unsigned char)s[i]];
+		if (id >= 0) {
+			tok_push(&r->ids, id);
+		} else if (t->id[TOK_UNK] < 0) {
+			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses: U+FFFD stands for those */
+			for (int k = 0; k < 3; k++)
+				if (t->byte_id["\xef\xbf\xbd"[k] & 255] >= 0)
+					tok_push(&r->ids, t->byte_id["\xef\xbf\xbd"[k] & 255]);
+				else
+					r->lost = 1;
+			r->lost_byte = (unsigned char)s[i];
+		} else if (r->unk_end != r->ids.n) {   /* one stands for all that follows it and is unknown too */
+			tok_push(&r->ids, t->id[TOK_UNK]);
+			r->unk_end = r->ids.n;
+		}
+	}
+}
+
+int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot)
+{
+	*slot = NULL;
+	if (!r->word || n > sizeof r->word->key)
+		return 0;
+	uint32_t hash = tok_hash(s, n);
+	struct tok_word *w = &r->word[hash & r->word_mask];
+	if (!w->n || w->hash != hash || w->len != n || memcmp(w->key, s, n)) {
+		*slot = w;
+		w->hash = hash;
+		w->n = 0;
+		return 0;
+	}
+	for (int i = 0; i < w->n; i++)
+		tok_push(&r->ids, w->id[i]);
+	return 1;
+}
+
+void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from)
+{
+	size_t k = r->ids.n - from;
+
+	/* an unknown token may have joined with the one before it: such a word is not the same everywhere */
+	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id || r->unk_end >= from)
+		return;
+	slot->len = (uint8_t)n;
+	slot->n = (uint8_t)k;
+	memcpy(slot->key, s, n);
+	memcpy(slot->id, r->ids.at + from, k * sizeof *slot->id);
+}
+
+static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* Text up to the next added token, that token; and so on. */
+static int pieces(struct tok_run *r, const char *s, size_t n, uint32_t kinds, infer_error *err)
+{
+	const struct infer_tokenizer *t = r->t;
+	size_t from = 0, len = 0;
+	int opens = 1;
+
+	for (size_t at = 0; at < n;) {
+		int32_t id = t->added.first[(unsigned char)s[at]] ? tok_trie_get(&t->added, t->kind, kinds, s + at, n - at, &len) : -1;
+		if (id < 0) {
+			at++;
+			continue;
+		}
+		size_t end = at;
+		while (t->flag[id] & TOK_LSTRIP && end > from && is_space(s[end - 1]))
+			end--;
+		if (end > from)
+			TRY(t->model->encode(r, s + from, end - from, opens, err));
+		tok_push(&r->ids, id);
+		opens = 1;
+		at += len;
+		while (t->flag[id] & TOK_RSTRIP && at < n && is_space(s[at]))
+			at++;
+		from = at;
+	}
+	return from < n ? t->model->encode(r, s + from, n - from, opens, err) : INFER_OK;
+}
+
+static void words_new(struct tok_run *r, size_t n)
+{
+	uint32_t lines = 64;
+
+	if (n < 512)
+		return;
+	while (lines < 8192 && lines < n / 16)
+		lines *= 2;
+	r->word = mem_zalloc(MEM_TEXT, lines, sizeof *r->word);   /* a cache: without memory for it all goes on without it */
+	r->word_mask = lines - 1;
+}
+
+int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
+{
+	struct tok_run r = { .t = t, .text = text, .unk_end = SIZE_MAX };
+	uint32_t kinds = 1u << TOK_USER;
+	int rc;
+
+	*ids = NULL;
+	*n_ids = 0;
+	if (n > INT32_MAX / 4)
+		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n, INT32_MAX / 4);
+	if (flags & INFER_ENCODE_SPECIAL)
+		kinds |= 1u << TOK_CONTROL | 1u << TOK_UNKNOWN;
+	words_new(&r, n);
+	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
+		tok_push(&r.ids, t->id[TOK_BOS]);
+	rc = pieces(&r, text, n, kinds, err);
+	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
+		tok_push(&r.ids, t->id[TOK_EOS]);
+	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)
+		tok_push(&r.ids, t->id[TOK_SEP]);
+	mem_free(r.word);
+	merge_free(r.merge);
+	if (!rc && r.lost)
+		rc = err_set(err, INFER_EUNSUP, "the vocabulary has no token for byte 0x%02x, no unknown token and none for U+FFFD", r.lost_byte);
+	if (!rc && r.ids.bad)
+		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", n);
+	if (rc) {
+		mem_free(r.ids.at);
+		return rc;
+	}
+	*ids = r.ids.at;
+	*n_ids = r.ids.n;
+	return INFER_OK;
+}
+
+void infer_ids_free(int32_t *ids) { mem_free(ids); }

@@ -1,0 +1,121 @@
+/* text/tok.h - inside of a tokenizer.  Immutable once open; what one encode call changes is in its struct tok_run.
+ *
+ * A kind of tokenizer is one const struct tok_model, named in tok_model_list.h.  A reader (tok_gguf.c) fills the first
+ * half of struct infer_tokenizer and a tok_source; tok_build checks them and makes the tables. */
+#ifndef TEXT_TOK_H
+#define TEXT_TOK_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/token.h>
+#include "text/pretok.h"
+
+enum tok_kind { TOK_NORMAL = 1, TOK_UNKNOWN, TOK_CONTROL, TOK_USER, TOK_UNUSED, TOK_BYTE };
+enum { TOK_EOG = 1 << 0, TOK_SHOWN = 1 << 1 /* control, but part of the answer */, TOK_RSTRIP = 1 << 2, TOK_LSTRIP = 1 << 3 };
+enum tok_id {
+	TOK_BOS, TOK_EOS, TOK_EOT, TOK_EOM, TOK_UNK, TOK_SEP, TOK_PAD, TOK_MASK, TOK_CLS, TOK_FIM_PAD, TOK_FIM_REP, TOK_FIM_SEP,
+	TOK_IDS
+};
+
+#define TOK_SPACE "\xe2\x96\x81"                    /* U+2581 stands for a space in pieces */
+
+struct tok_strings { const char *base; uint32_t *at, *len; uint32_t n; };
+struct tok_slot { uint32_t hash, at; };             /* at: index + 1; 0: empty */
+struct tok_map { struct tok_slot *slot; uint32_t mask; };   /* open addressing; of equal keys the last index */
+struct tok_merge { uint32_t left, right, to; };     /* its index is its rank */
+struct tok_node { uint32_t child, next; int32_t id; unsigned char c; };   /* child, next: index, 0: none; id -1: none */
+struct tok_trie { struct tok_node *node; uint32_t first[256]; };
+
+struct infer_tokenizer {
+	/* from the reader */
+	const struct tok_model *model;
+	struct tok_strings piece;        /* as stored */
+	uint8_t *kind, *flag;            /* [n] enum tok_kind; TOK_EOG ... */
+	float   *score;                  /* [n], or NULL */
+	int32_t  id[TOK_IDS];            /* -1: none */
+	int      add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
+	const struct pretok *pre;        /* BPE only */
+	char     pre_name[64];
+	/* from tok_build */
+	char    *text;                   /* what the tokens stand for, one behind the other */
+	uint32_t *text_at;               /* [n + 1] */
+	struct tok_map map;              /* of piece */
+	struct tok_trie added;           /* control, unknown and user-defined tokens */
+	int32_t  byte_id[256];           /* -1: none */
+	uint32_t max_len;                /* bytes of the longest piece */
+	int      apart;                  /* no piece holds U+2581 behind something else: words do not touch each other */
+	struct pretok_code *pre_code;    /* BPE only, and the next two */
+	struct tok_merge *merge;
+	struct tok_map pair;             /* (left, right) to rank */
+	struct tok_charsmap *charsmap;   /* unigram only, and the next */
+	float    unk_score, max_score;
+};
+
+struct tok_source { const char *name; struct tok_strings merges; const unsigned char *charsmap; size_t charsmap_bytes; };
+
+/* Growing list of ids; failing is sticky. */
+struct tok_ids { int32_t *at; size_t n, cap; int bad; };
+void tok_push(struct tok_ids *ids, int32_t id);
+
+/* Short words met before in this call, with their ids: one cache line each, a newer word takes an older one's place. */
+struct tok_word { uint32_t hash; uint8_t len, n; char key[26]; int32_t id[8]; };
+
+struct merge;
+struct tok_run {
+	const struct infer_tokenizer *t;
+	struct tok_ids ids;
+	size_t unk_end;                  /* ids.n behind an unknown token that stands for text */
+	struct tok_word *word;           /* [word_mask + 1]; NULL: none */
+	uint32_t word_mask;
+	struct merge *merge;             /* scratch of merge.c */
+	const char *text;                /* the whole text: offsets in messages count from it */
+	int lost; unsigned lost_byte;    /* a byte that neither a byte token nor an unknown token stands for */
+};
+
+struct tok_model {
+	const char *gguf;                /* value of tokenizer.ggml.model */
+	const char *kind;                /* infer_tokenizer_kind */
+	const char *pre;                 /* pre-tokenizer where the file names none; NULL: the kind has none */
+	int32_t id[TOK_IDS];             /* where the file names none; -1: none */
+	int add_bos, add_eos, add_sep, add_space;
+	int scored;                      /* the file must have scores */
+	/* Build what the kind needs beyond the common tables; close frees it. */
+	int    (*open)(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);
+	void   (*close)(struct infer_tokenizer *t);
+	/* What a normal piece stands for, put to out (room for n bytes); returns the bytes. */
+	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
+	/* Tokens of text between added tokens.  opens: it begins the text or stands behind an added token. */
+	int    (*encode)(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err);
+};
+const struct tok_model *tok_model_find(const char *name, size_t n);   /* NULL: not known */
+
+/* tok.c */
+int  tok_build(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);
+int  tok_byte_of(const char *s, size_t n);                             /* the byte of "<0x0A>", or -1 */
+void tok_fallback(struct tok_run *r, const char *s, size_t n);        /* byte tokens, or the unknown token */
+/* The ids of a short word from the cache, pushed: 1; 0: not there, and *slot is where tok_word_put shall put it (or NULL). */
+int  tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
+void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);   /* ids from ... on */
+
+/* tok_map.c */
+static inline uint64_t tok_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+static inline uint32_t tok_pair_hash(uint32_t a, uint32_t b)
+{
+	return (uint32_t)tok_mix(((uint64_t)a << 32 | b) ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9));
+}
+uint32_t tok_hash(const char *s, size_t n);
+int      tok_map_new(struct tok_map *m, uint32_t n);                  /* room for n; INFER_OK or INFER_ENOMEM */
+void     tok_map_fill(struct tok_map *m, const struct tok_strings *s);
+int32_t  tok_map_get(const struct tok_map *m, const struct tok_strings *s, uint32_t hash, const char *key, size_t n);   /* or -1 */
+static inline int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n)
+{
+	return n && n <= t->max_len ? tok_map_get(&t->map, &t->piece, tok_hash(s, n), s, n) : -1;
+}
+int      tok_trie_new(struct tok_trie *trie, const struct infer_tokenizer *t);
+void     tok_trie_free(struct tok_trie *trie);
+/* The longest token of a kind in kinds (bits 1 << kind) that s begins with, or -1; *len its bytes. */
+int32_t  tok_trie_get(const struct tok_trie *trie, const uint8_t *kind, uint32_t kinds, const char *s, size_t n, size_t *len);
+#endif

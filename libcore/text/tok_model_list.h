@@ -1,0 +1,3 @@
+MODEL(spm)
+MODEL(bpe)
+MODEL(gemma4)
