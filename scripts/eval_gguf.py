@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Evaluate a GGUF model in float64 with numpy: the outside truth for logits and log-probabilities.
 
-  eval_gguf.py MODEL.gguf --ids 1,2,3 [--kv f64|f32|f16] [--act f64|kern] [--float TYPES] [--ctx N] [--out logits|logprobs] [--bin FILE]
+  eval_gguf.py MODEL.gguf --ids 1,2,3 [--kv f64|f32|f16] [--act f64|kern] [--ctx N] [--out logits|logprobs|next] [--bin FILE]
 
 Written from the model descriptions, not from the library: one plain loop per layer, all positions at once, no cache.
 Weights are decoded by gguf-py.  --act kern rounds activations before each product with quantised weights as
-libcore/kern/kern.h says (KERN_FORM_Q8 for blocks of 32, KERN_FORM_Q8K for blocks of 256); types named by --float
-(comma separated) have no integer product and take them unrounded.  --kv rounds keys and values as the cache would.
+libcore/kern/kern.h says: KERN_FORM_Q8 and KERN_FORM_Q8K for the types of ACT_BLOCK, not at all for others.  --kv rounds
+keys and values as the cache would.
 Faults (see FAULTS) make the evaluation wrong on purpose; scripts/golden-logits.py uses them to show that a feature acts.
 """
 import argparse
@@ -37,6 +37,9 @@ FAULTS = {
     "no-softcap": "softcaps are skipped",
     "tie-high": "equal router logits go to the higher expert",
 }
+# types with an integer product: elements that share a scale of the activations
+ACT_BLOCK = dict.fromkeys(("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "MXFP4"), 32)
+ACT_BLOCK.update(dict.fromkeys(("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"), 256))
 # rope: how dimensions pair up in the file; the rest are departures from the llama block
 ARCHS = {
     "llama": {"rope": "pairs"},
@@ -76,14 +79,17 @@ def sigmoid(x):
 
 
 def round_act(x, block):
-    """Round rows of x to block-scaled int8: d = amax / 127, q = round-to-even(x * (1 / d)), all in float32."""
+    """Rows of x rounded to block-scaled int8: d = amax / 127, q = round-to-even(x * (1 / d)), all in float32.
+    Also how near the nearest value lay to the edge between two roundings."""
     f = x.astype(np.float32)
     if f.shape[-1] % block:
         raise SystemExit(f"a row of {f.shape[-1]} is no multiple of {block}")
     b = f.reshape(*f.shape[:-1], -1, block)
     d = np.abs(b).max(-1, keepdims=True) / np.float32(127)
-    inv = np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
-    return (np.rint(b * inv).astype(np.float64) * d.astype(np.float64)).reshape(x.shape)
+    inv = np.divide(np.float32(1), d, out=np.zeros_like(d), where=d >= np.float32(2.0**-126))
+    q = np.rint(b * inv)
+    edge = np.abs(np.abs(b.astype(np.float64) * inv - q) - 0.5).min()
+    return (q.astype(np.float64) * d.astype(np.float64)).reshape(x.shape), edge
 
 
 def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, faults):
@@ -100,9 +106,9 @@ def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, faults):
 
 
 class Model:
-    def __init__(self, keys, tensors, ctx=0, kv="f64", act="f64", float_types=(), faults=()):
+    def __init__(self, keys, tensors, ctx=0, kv="f64", act="f64", faults=()):
         self.keys, self.tensors, self.faults, self.kv, self.act = keys, tensors, set(faults), kv, act
-        self.float_types = set(float_types)
+        self.edge = 1.0
         unknown = self.faults - set(FAULTS)
         if unknown:
             raise SystemExit(f"no such fault: {unknown}")
@@ -142,10 +148,11 @@ class Model:
         return p == 0 or il % p != p - 1
 
     def rounded(self, x, kind):
-        block = {"f64": 0}.get(self.act, 256 if kind.endswith("_K") or kind.startswith(("IQ", "TQ")) and kind != "IQ4_NL" else 32)
-        if not block or kind in ("F32", "F16", "BF16", "F64") or kind in self.float_types:
+        if self.act == "f64" or kind not in ACT_BLOCK:
             return x
-        return round_act(x, block)
+        y, edge = round_act(x, ACT_BLOCK[kind])
+        self.edge = min(self.edge, edge)
+        return y
 
     def mm(self, x, name, expert=None):
         """x [..., k] times the rows of a weight, and its bias if there is one."""
@@ -322,14 +329,13 @@ def main():
     a.add_argument("--ctx", type=int, default=0)
     a.add_argument("--kv", choices=("f64", "f32", "f16"), default="f64")
     a.add_argument("--act", choices=("f64", "kern"), default="f64")
-    a.add_argument("--float", default="", help="types without an integer product, comma separated")
     a.add_argument("--fault", action="append", default=[], choices=sorted(FAULTS))
     a.add_argument("--out", choices=("logits", "logprobs", "next"), default="next")
     a.add_argument("--bin", help="write float32 [position][vocabulary] here instead of printing JSON")
     o = a.parse_args()
     ids = [int(t) for t in o.ids.replace(",", " ").split()]
     keys, tensors = load(o.model)
-    y = Model(keys, tensors, o.ctx, o.kv, o.act, [t for t in o.float.split(",") if t], o.fault).logits(ids)
+    y = Model(keys, tensors, o.ctx, o.kv, o.act, o.fault).logits(ids)
     if o.out != "logits":
         y = log_softmax(y)
     if o.bin:

@@ -23,7 +23,7 @@ struct kv_group {
 
 struct kv_opts {
 	const struct kv_group *groups; int n_groups; int n_layers;   /* n_layers: of the model */
-	uint64_t bytes;             /* budget of pages; their bookkeeping, about 2 % more, comes on top */
+	uint64_t bytes;             /* budget of pages; their bookkeeping, some hundred bytes a page, comes on top */
 	int32_t  ctx;               /* longest sequence */
 	int32_t  max_seqs;
 	uint32_t flags;

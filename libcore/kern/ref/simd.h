@@ -13,7 +13,6 @@ enum { MM_R = 1, MM_T = 1, MM_W = 1, MM_PANEL = 16 };
 typedef struct { float f[16]; } vf;
 typedef struct { int32_t i[16]; } vi;      /* also a mask: -1 or 0 a lane */
 #define EACH for (int i_ = 0; i_ < 16; i_++)
-#define UNROLL
 
 static inline vf v_set(float x) { vf r; EACH r.f[i_] = x; return r; }
 static inline vf v_load(const float *p) { vf r; EACH r.f[i_] = p[i_]; return r; }

@@ -2,6 +2,13 @@
  * KERN_ROWS_*(X) list the types by what their loops share; tables, instances and declarations come from the lists. */
 #include "kern/kern.h"
 
+/* before a loop of constant length whose turns index arrays that are to be registers */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)

@@ -1,0 +1,2 @@
+#include "kern/avx2/simd.h"
+#include "kern/tmpl/attn.h"

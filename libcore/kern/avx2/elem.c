@@ -1,0 +1,3 @@
+#include "kern/avx2/simd.h"
+#include "kern/tmpl/elem.h"
+#include "kern/tmpl/rope.h"

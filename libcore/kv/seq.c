@@ -1,0 +1,250 @@
+/* kv/seq.c - sequences: block tables that grow, share, fall behind a window, and are handed to the tree */
+#include "kv/inner.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
+{
+	struct kv_seq *s;
+
+	if (kv->seq_free == NONE)
+		return NULL;
+	s = &kv->seqs[kv->seq_free];
+	kv->seq_free = s->next_free;
+	kv->n_seqs++;
+	kv->now++;
+	s->root = root;
+	s->node = NONE;
+	s->n_tree = s->len = s->n_pages = 0;
+	memset(s->first, 0, sizeof s->first);
+	s->open = 1;
+	return s;
+}
+
+/* The deepest node from which every group can go on, at most `most` pages down; *depth: its pages. */
+static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, int32_t most, int32_t *depth)
+{
+	int32_t have[KV_GROUPS] = { 0 };
+	uint32_t at = NONE, best = NONE;
+
+	*depth = 0;
+	for (int32_t d = 0; d < most; d++) {
+		int fits = 1;
+
+		at = kv_tree_find(kv, root, at, ids + (size_t)d * KERN_PAGE);
+		if (at == NONE)
+			break;
+		for (int g = 0; g < kv->n_groups; g++) {
+			have[g] = kv->nodes[at].page[g] != NONE ? have[g] + 1 : 0;
+			fits &= have[g] >= d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
+		}
+		if (fits) {
+			best = at;
+			*depth = d + 1;
+		}
+	}
+	return best;
+}
+
+struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n, int32_t *cached)
+{
+	struct kv_seq *s = seq_take(kv, root);
+	int32_t depth, d;
+	uint32_t at;
+
+	*cached = 0;
+	if (!s || !n || kv->flags & KV_NO_TREE)
+		return s;
+	at = match(kv, root, ids, (int32_t)((n - 1) / KERN_PAGE), &depth);
+	s->node = at;
+	s->n_tree = s->n_pages = depth;
+	s->len = *cached = depth * KERN_PAGE;
+	for (int g = 0; g < kv->n_groups; g++)
+		s->first[g] = kv_first_page(&kv->groups[g], s->len);
+	for (d = depth; d-- > 0; at = kv->nodes[at].parent) {
+		kv_tree_use(kv, at);
+		for (int g = 0; g < kv->n_groups; g++) {
+			s->table[g][d] = d < s->first[g] ? NONE : kv->nodes[at].page[g];
+			if (d >= s->first[g])
+				kv_page_ref(kv, g, s->table[g][d]);
+		}
+	}
+	return s;
+}
+
+/* The page that the next position goes into, where others hold it too; -1: none. */
+static int32_t part_page(const struct kv_seq *s, int32_t len)
+{
+	return len > s->len && s->len % KERN_PAGE ? s->len / KERN_PAGE : -1;
+}
+
+static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
+{
+	return kv->groups[g].pages[s->table[g][i]].refs > 1;
+}
+
+int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
+{
+	int32_t want = kv_pages_of(len), part = part_page(s, len);
+	uint64_t need = 0;
+	uint32_t p;
+
+	must(len >= s->len && len <= kv->ctx);
+	if (want < s->n_pages)
+		want = s->n_pages;
+	for (int g = 0; g < kv->n_groups; g++) {
+		need += (uint64_t)(want - s->n_pages) * kv->groups[g].page_bytes;
+		if (part >= 0 && is_shared(kv, s, g, part))
+			need += kv->groups[g].page_bytes;
+	}
+	if (need > kv_room_bytes(kv))
+		return INFER_ENOMEM;
+	kv->now++;
+	for (int g = 0; g < kv->n_groups; g++) {
+		struct group *gr = &kv->groups[g];
+
+		if (part >= 0 && is_shared(kv, s, g, part)) {
+			p = kv_page_take(kv, g);
+			memcpy(gr->base + p * gr->page_bytes, gr->base + s->table[g][part] * gr->page_bytes, gr->page_bytes);
+			kv_page_unref(kv, g, s->table[g][part]);
+			s->table[g][part] = p;
+		}
+		for (int32_t i = s->n_pages; i < want; i++)
+			s->table[g][i] = kv_page_take(kv, g);
+	}
+	s->n_pages = want;
+	return INFER_OK;
+}
+
+/* Give the tree page i of s, or take the tree's where it has one. */
+static void lend(struct kv *kv, struct kv_seq *s, uint32_t node, int32_t i)
+{
+	for (int g = 0; g < kv->n_groups; g++) {
+		uint32_t *mine = &s->table[g][i], theirs = kv->nodes[node].page[g];
+
+		if (*mine == NONE || *mine == theirs)
+			continue;
+		if (theirs == NONE) {
+			kv_page_lend(kv, g, *mine, node);
+			continue;
+		}
+		kv_page_ref(kv, g, theirs);
+		kv_page_unref(kv, g, *mine);
+		*mine = theirs;
+	}
+}
+
+void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t len)
+{
+	uint32_t node;
+
+	must(len >= s->len && kv_pages_of(len) <= s->n_pages);
+	kv->now++;
+	s->len = len;
+	while (!(kv->flags & KV_NO_TREE) && (s->n_tree + 1) * KERN_PAGE <= len) {
+		const uint64_t *key = ids + (size_t)s->n_tree * KERN_PAGE;
+
+		node = kv_tree_find(kv, s->root, s->node, key);
+		if (node != NONE)
+			kv_tree_use(kv, node);
+		else if ((node = kv_tree_add(kv, s->root, s->node, key)) == NONE)
+			break;
+		lend(kv, s, node, s->n_tree);
+		s->node = node;
+		s->n_tree++;
+	}
+	for (int g = 0; g < kv->n_groups; g++)
+		for (int32_t first = kv_first_page(&kv->groups[g], len); s->first[g] < first; s->first[g]++) {
+			kv_page_unref(kv, g, s->table[g][s->first[g]]);
+			s->table[g][s->first[g]] = NONE;
+		}
+}
+
+struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *of)
+{
+	struct kv_seq *s = seq_take(kv, of->root);
+
+	if (!s)
+		return NULL;
+	s->node = of->node;
+	s->n_tree = of->n_tree;
+	s->len = of->len;
+	s->n_pages = kv_pages_of(of->len);
+	memcpy(s->first, of->first, sizeof s->first);
+	for (int g = 0; g < kv->n_groups; g++) {
+		memcpy(s->table[g], of->table[g], (size_t)s->n_pages * sizeof *s->table[g]);
+		for (int32_t i = s->first[g]; i < s->n_pages; i++)
+			kv_page_ref(kv, g, s->table[g][i]);
+	}
+	for (uint32_t n = s->node; n != NONE; n = kv->nodes[n].parent)
+		kv_tree_use(kv, n);
+	return s;
+}
+
+int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
+{
+	int32_t keep = kv_pages_of(len);
+	uint32_t up;
+
+	must(len >= 0);
+	for (int g = 0; g < kv->n_groups; g++)
+		if (len < s->len && kv_first_page(&kv->groups[g], len) < s->first[g])
+			return INFER_EINVAL;
+	kv->now++;
+	for (int g = 0; g < kv->n_groups; g++)
+		for (int32_t i = keep > s->first[g] ? keep : s->first[g]; i < s->n_pages; i++)
+			kv_page_unref(kv, g, s->table[g][i]);
+	if (s->n_pages > keep)
+		s->n_pages = keep;
+	if (s->len > len)
+		s->len = len;
+	for (; s->n_tree > s->len / KERN_PAGE; s->n_tree--) {
+		up = kv->nodes[s->node].parent;
+		kv_tree_leave(kv, s->node);
+		s->node = up;
+	}
+	return INFER_OK;
+}
+
+void kv_seq_close(struct kv *kv, struct kv_seq *s)
+{
+	if (!s)
+		return;
+	must(s->open);
+	kv->now++;
+	for (int g = 0; g < kv->n_groups; g++)
+		for (int32_t i = s->first[g]; i < s->n_pages; i++)
+			kv_page_unref(kv, g, s->table[g][i]);
+	for (uint32_t n = s->node, up; n != NONE; n = up) {
+		up = kv->nodes[n].parent;
+		kv_tree_leave(kv, n);
+	}
+	s->open = 0;
+	s->next_free = kv->seq_free;
+	kv->seq_free = (uint32_t)(s - kv->seqs);
+	kv->n_seqs--;
+}
+
+int32_t kv_seq_len(const struct kv_seq *s) { return s->len; }
+
+const uint32_t *const *kv_seq_pages(const struct kv_seq *s) { return (const uint32_t *const *)s->table; }
+
+uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows)
+{
+	int32_t part = part_page(s, len);
+	uint64_t need = 0;
+
+	for (int g = 0; g < kv->n_groups; g++) {
+		const struct group *gr = &kv->groups[g];
+		int64_t held = s->n_pages - s->first[g], peak = kv_pages_of(len) - s->first[g];
+
+		if (gr->kind == KV_WINDOW && peak > kv_window_pages(gr->window, rows))
+			peak = kv_window_pages(gr->window, rows);
+		if (peak > held)
+			need += (uint64_t)(peak - held) * gr->page_bytes;
+		if (part >= 0 && is_shared(kv, s, g, part))
+			need += gr->page_bytes;
+	}
+	return need;
+}

@@ -1,0 +1,452 @@
+/* tests/unit/kv/test_kv.c - the cache: what it refuses, what it shares, and a long random walk against a plain recount
+ *
+ * Every position that a sequence computes is marked in each layer's page with a hash of the whole prefix; whatever is
+ * read back later, by whichever sequence, must carry that mark. */
+#include "../nth.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/rng.h"
+#include "kv/inner.h"
+#include "kv/kv.h"
+
+enum { CTX = 512, SEQS = 6, LAYERS = 6 };
+static const int even[] = { 0, 2, 4 }, odd[] = { 1, 3, 5 };
+static const struct kv_group full = { KV_FULL, 0, 3, even, INFER_F16, INFER_F32, 2, 16, 8 };
+static const struct kv_group window = { KV_WINDOW, 70, 3, odd, INFER_F16, INFER_F16, 4, 32, 32 };
+
+struct walker {
+	struct kv_seq *s;
+	uint64_t root, ids[CTX], marks[CTX];      /* marks: of the prefix that ends here */
+	int32_t  len, grown;          /* committed; room for */
+};
+
+struct world {
+	struct kv *kv;
+	struct kv_group groups[2];
+	int      n_groups;
+	uint32_t flags;
+	uint64_t seed, draws;
+	struct walker w[SEQS];
+	uint64_t hits, refused, forks, trims, copies;
+};
+
+static uint64_t draw(struct world *w, uint64_t below)
+{
+	uint32_t r[4];
+
+	rng_block(r, w->seed, w->draws++);
+	return (r[0] | (uint64_t)r[1] << 32) % below;
+}
+
+static unsigned char *cell(struct kv *kv, const struct walker *k, int layer, int32_t pos, int is_v)
+{
+	const struct backend_kv *v = kv_view(kv);
+	const struct backend_kv_layer *l = &v->layers[layer];
+	uint32_t page = kv_seq_pages(k->s)[l->group][pos / KERN_PAGE];
+
+	assert_true(page != BACKEND_NO_PAGE);
+	return v->groups[l->group].base + page * v->groups[l->group].page_bytes + (is_v ? l->v_offset : l->k_offset) +
+	       (size_t)(pos % KERN_PAGE) * 8;
+}
+
+static void compute(struct world *w, struct walker *k, int32_t from, int32_t to)
+{
+	for (int32_t pos = from; pos < to; pos++)
+		for (int l = 0; l < LAYERS; l++)
+			if (kv_view(w->kv)->layers[l].group >= 0)
+				for (int v = 0; v < 2; v++) {
+					uint64_t m = k->marks[pos] ^ (uint64_t)(l * 2 + v);
+					memcpy(cell(w->kv, k, l, pos, v), &m, 8);
+				}
+}
+
+/* Every position that the next row sees carries its mark. */
+static void read_back(struct world *w, const struct walker *k)
+{
+	for (int l = 0; l < LAYERS; l++) {
+		int g = kv_view(w->kv)->layers[l].group;
+
+		if (g < 0)
+			continue;
+		int32_t from = w->groups[g].kind == KV_WINDOW && k->len >= w->groups[g].window ? k->len - w->groups[g].window + 1 : 0;
+
+		for (int32_t pos = from; pos < k->len; pos += 1 + (int32_t)draw(w, 9))
+			for (int v = 0; v < 2; v++) {
+				uint64_t m;
+				memcpy(&m, cell(w->kv, k, l, pos, v), 8);
+				if (m != (k->marks[pos] ^ (uint64_t)(l * 2 + v)))
+					fail_msg("layer %d position %d of %d does not hold what was computed", l, (int)pos, (int)k->len);
+			}
+	}
+}
+
+/* Count all references again, from the sequences and the tree, and compare with the cache's own books. */
+static void recount(struct world *w)
+{
+	struct kv *kv = w->kv;
+	uint64_t used = 0, held = 0, idle = 0, in_tree = 0, n_used = 0;
+	uint32_t *refs;
+
+	for (int g = 0; g < kv->n_groups; g++) {
+		struct group *gr = &kv->groups[g];
+
+		refs = calloc(gr->cap, sizeof *refs);
+		for (int i = 0; i < SEQS; i++) {
+			struct kv_seq *s = w->w[i].s;
+
+			for (int32_t p = 0; s && p < s->n_pages; p++) {
+				assert_int_equal(s->table[g][p] == NONE, p < s->first[g]);
+				if (s->table[g][p] != NONE)
+					refs[s->table[g][p]]++;
+			}
+		}
+		for (uint32_t p = 0; p < gr->fresh; p++) {
+			held += refs[p] ? gr->page_bytes : 0;
+			if (gr->pages[p].refs && gr->pages[p].node != NONE) {
+				assert_int_equal(kv->nodes[gr->pages[p].node].page[g], p);
+				in_tree++;
+				if (!refs[p])
+					idle += gr->page_bytes;
+				refs[p]++;
+			}
+			assert_int_equal(gr->pages[p].refs, refs[p]);
+			used += refs[p] ? gr->page_bytes : 0;
+			n_used += refs[p] != 0;
+		}
+		free(refs);
+	}
+	assert_int_equal(kv->used, used);
+	assert_int_equal(kv->idle, idle);
+	assert_int_equal(kv->pages_used, n_used);
+	assert_int_equal(kv->pages_tree, in_tree);
+	assert_true(used <= kv->budget);
+	assert_int_equal(kv_room_bytes(kv), kv->budget - held);      /* all that no sequence holds can be had */
+}
+
+/* Node use counts, and the order of the idle list: what hangs below goes first. */
+static void recount_nodes(struct world *w)
+{
+	struct kv *kv = w->kv;
+	uint32_t *users = calloc(kv->node_fresh + 1, sizeof *users), n = 0, seen = 0;
+
+	for (int i = 0; i < SEQS; i++)
+		if (w->w[i].s) {
+			int32_t depth = 0;
+			for (uint32_t at = w->w[i].s->node; at != NONE; at = kv->nodes[at].parent, depth++)
+				users[at]++;
+			assert_int_equal(depth, w->w[i].s->n_tree);
+		}
+	for (uint32_t b = 0; kv->buckets && b <= kv->bucket_mask && !(w->flags & KV_NO_TREE); b++)
+		for (uint32_t i = kv->buckets[b]; i; i = kv->nodes[i - 1].chain, n++)
+			assert_int_equal(kv->nodes[i - 1].users, users[i - 1]);
+	assert_int_equal(n, kv->n_nodes);
+	for (uint32_t i = kv->idle_nodes.tail; i != NONE; i = kv->nodes[i].link.prev, seen++) {
+		assert_int_equal(kv->nodes[i].users, 0);
+		if (kv->nodes[i].parent != NONE && !kv->nodes[kv->nodes[i].parent].users)
+			assert_true(kv->nodes[kv->nodes[i].parent].stamp >= kv->nodes[i].stamp);
+	}
+	for (uint32_t i = 0; i < kv->node_fresh; i++)
+		seen += users[i] != 0;
+	assert_int_equal(seen, kv->n_nodes);
+	free(users);
+}
+
+/* Texts are made of few different pages, so that prefixes meet. */
+static void write_ids(struct world *w, struct walker *k, int32_t from, int32_t to)
+{
+	uint64_t kind = draw(w, 2);
+
+	for (int32_t i = from; i < to; i++) {
+		if (i % KERN_PAGE == 0)
+			kind = draw(w, 2);
+		k->ids[i] = kind * 1000 + (uint64_t)i;
+		k->marks[i] = rng_hash(i ? k->marks[i - 1] : k->root, &k->ids[i], sizeof k->ids[i]);
+	}
+}
+
+static void op_open(struct world *w, struct walker *k)
+{
+	int32_t n = 1 + (int32_t)draw(w, CTX), cached;
+
+	k->root = draw(w, 2);
+	write_ids(w, k, 0, n);
+	k->s = kv_seq_open(w->kv, k->root, k->ids, (size_t)n, &cached);
+	assert_non_null(k->s);
+	assert_true(cached < n && cached % KERN_PAGE == 0);
+	assert_int_equal(kv_seq_len(k->s), cached);
+	k->len = k->grown = cached;
+	w->hits += cached > 0;
+}
+
+static void op_grow(struct world *w, struct walker *k)
+{
+	int32_t len = k->len + (int32_t)draw(w, draw(w, 4) ? 40 : 200), want;
+	uint64_t need, room = kv_room_bytes(w->kv);
+	uint32_t shared = 0;
+
+	if (len > CTX)
+		len = CTX;
+	need = kv_seq_need(w->kv, k->s, len, len - k->len);
+	if (k->len % KERN_PAGE && len > k->len)
+		for (int g = 0; g < w->n_groups; g++)
+			shared += w->kv->groups[g].pages[kv_seq_pages(k->s)[g][k->len / KERN_PAGE]].refs > 1;
+	if (kv_seq_grow(w->kv, k->s, len)) {
+		assert_true(need > room);
+		w->refused++;
+		return;
+	}
+	if (k->s->n_pages == kv_pages_of(len) && w->n_groups == 1 && w->groups[0].kind == KV_FULL)
+		assert_true(need <= room);
+	w->copies += shared > 0;
+	if (len > k->grown)
+		k->grown = len;
+	write_ids(w, k, k->len, k->grown);
+	compute(w, k, k->len, k->grown);
+	want = k->len + (int32_t)draw(w, (uint64_t)(k->grown - k->len) + 1);
+	kv_seq_commit(w->kv, k->s, k->ids, want);
+	k->len = want;
+	read_back(w, k);
+}
+
+static void op_fork(struct world *w, const struct walker *k)
+{
+	for (int i = 0; i < SEQS; i++)
+		if (!w->w[i].s) {
+			w->w[i] = *k;
+			w->w[i].s = kv_seq_fork(w->kv, k->s);
+			assert_non_null(w->w[i].s);
+			w->w[i].grown = k->len;
+			w->forks++;
+			return;
+		}
+	assert_null(kv_seq_fork(w->kv, k->s));
+}
+
+static void op_trim(struct world *w, struct walker *k)
+{
+	int32_t len = k->len - (int32_t)draw(w, draw(w, 2) ? 5 : 100), least = 0;
+
+	if (len < 0)
+		len = 0;
+	for (int g = 0; g < w->n_groups; g++)
+		if (k->s->first[g] > least)
+			least = k->s->first[g];
+	if (kv_seq_trim(w->kv, k->s, len)) {
+		assert_true(least > 0 && len < k->len);
+		return;
+	}
+	k->len = k->grown = len;
+	w->trims++;
+}
+
+static void walk(struct world *w, int ops, uint64_t bytes)
+{
+	struct kv_opts o = { w->groups, w->n_groups, LAYERS, bytes, CTX, SEQS, w->flags };
+	struct kv_stats st;
+
+	assert_int_equal(kv_open(&w->kv, &o, NULL), INFER_OK);
+	for (int i = 0; i < ops; i++) {
+		struct walker *k = &w->w[draw(w, SEQS)];
+		uint64_t what = draw(w, 100);
+
+		if (!k->s)
+			op_open(w, k);
+		else if (what < 70)
+			op_grow(w, k);
+		else if (what < 78)
+			op_fork(w, k);
+		else if (what < 86)
+			op_trim(w, k);
+		else if (what < 99) {
+			kv_seq_close(w->kv, k->s);
+			k->s = NULL;
+		} else if (draw(w, 40) == 0)
+			kv_clear(w->kv);
+		if (k->s)
+			read_back(w, k);
+		recount(w);
+		if (i % 16 == 0)
+			recount_nodes(w);
+	}
+	kv_stats(w->kv, &st);
+	if (!(w->flags & KV_NO_TREE)) {
+		assert_true(st.evicted > 1000);
+		assert_true(w->hits > 100);
+	}
+	assert_true(w->refused > 10 && w->forks > 100 && w->trims > 100 && w->copies > 100);
+	for (int i = 0; i < SEQS; i++)
+		kv_seq_close(w->kv, w->w[i].s);
+	kv_clear(w->kv);
+	kv_stats(w->kv, &st);
+	assert_int_equal(st.used_bytes + st.pages_used + st.pages_tree + st.nodes + (uint64_t)st.seqs, 0);
+	for (int g = 0; g < w->n_groups; g++)        /* free pages were given back: they read as zero */
+		for (size_t b = 0; b < w->kv->groups[g].page_bytes; b += 8)
+			assert_int_equal(*(uint64_t *)(void *)(w->kv->groups[g].base + b), 0);
+	kv_close(&w->kv);
+}
+
+static void test_walk_full(void **state)
+{
+	(void)state;
+	walk(&(struct world){ .groups = { full }, .n_groups = 1, .seed = 1 }, 40000, 40 * kv_page_bytes(&full));
+}
+
+static void test_walk_window(void **state)
+{
+	(void)state;
+	walk(&(struct world){ .groups = { window }, .n_groups = 1, .seed = 2 }, 20000, 14 * kv_page_bytes(&window));
+}
+
+static void test_walk_both(void **state)
+{
+	(void)state;
+	walk(&(struct world){ .groups = { full, window }, .n_groups = 2, .seed = 3 }, 30000,
+	     30 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
+}
+
+static void test_walk_no_tree(void **state)
+{
+	(void)state;
+	walk(&(struct world){ .groups = { full, window }, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4 }, 10000,
+	     25 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
+}
+
+static void run_through(struct kv *kv, uint64_t root, const uint64_t *ids, int32_t n, int32_t want_cached)
+{
+	int32_t cached;
+	struct kv_seq *s = kv_seq_open(kv, root, ids, (size_t)n, &cached);
+
+	assert_non_null(s);
+	assert_int_equal(cached, want_cached);
+	assert_int_equal(kv_seq_grow(kv, s, n), INFER_OK);
+	kv_seq_commit(kv, s, ids, n);
+	kv_seq_close(kv, s);
+}
+
+/* What is found, to the position. */
+static int case_prefix(void)
+{
+	struct kv_group groups[2] = { full, window };
+	struct kv_opts o = { groups, 2, LAYERS, 100 * (kv_page_bytes(&full) + kv_page_bytes(&window)), CTX, 2, 0 };
+	struct kv *kv = NULL;
+	uint64_t ids[CTX], other[CTX];
+	infer_error err;
+	int rc;
+
+	for (int i = 0; i < CTX; i++)
+		ids[i] = other[i] = (uint64_t)i * 7;
+	other[200]++;
+	nth_ok(kv_open(&kv, &o, &err));
+	run_through(kv, 5, ids, 300, 0);
+	run_through(kv, 5, ids, 300, 288);          /* nine whole pages */
+	run_through(kv, 5, ids, 289, 288);
+	run_through(kv, 5, ids, 288, 256);          /* at most n - 1 */
+	run_through(kv, 5, ids, 33, 32);
+	run_through(kv, 5, ids, 32, 0);
+	run_through(kv, 6, ids, 300, 0);            /* another root */
+	run_through(kv, 5, other, 300, 192);        /* they part inside a page */
+	run_through(kv, 5, other, 300, 288);
+	kv_clear(kv);
+	run_through(kv, 5, ids, 300, 0);
+out:
+	kv_close(&kv);
+	return rc;
+}
+
+/* A window that lost a page in the middle resumes only where W positions lie behind it; and age decides who goes. */
+static int case_evict(void)
+{
+	struct kv_group groups[2] = { full, window };
+	uint64_t pf = kv_page_bytes(&full), pw = kv_page_bytes(&window), ids[CTX], two[CTX];
+	struct kv_opts o = { groups, 2, LAYERS, 16 * pf + 8 * pw, CTX, 2, 0 };
+	struct kv_stats st;
+	struct kv *kv = NULL;
+	infer_error err;
+	int rc;
+
+	for (int i = 0; i < CTX; i++) {
+		ids[i] = (uint64_t)i;
+		two[i] = (uint64_t)i + 100000;
+	}
+	nth_ok(kv_open(&kv, &o, &err));
+	run_through(kv, 1, ids, 200, 0);            /* six whole pages of each; the first four fell behind the window */
+	run_through(kv, 1, two, 132, 0);            /* room for three more of the window's: its two oldest go */
+	kv_stats(kv, &st);
+	assert_int_equal(st.evicted, 2);
+	assert_true(st.used_bytes <= st.budget_bytes);
+	run_through(kv, 1, ids, 193, 192);
+	run_through(kv, 1, ids, 161, 160);          /* sees pages 2 to 4 */
+	run_through(kv, 1, two, 97, 96);
+	run_through(kv, 1, ids, 129, 0);            /* would need page 1 */
+out:
+	kv_close(&kv);
+	return rc;
+}
+
+static int case_refuse(void)
+{
+	const struct { struct kv_group g; uint64_t bytes; int code; const char *says; } bad[] = {
+		{ { KV_LATENT, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 }, 1 << 20, INFER_EUNSUP, "KV_LATENT" },
+		{ { KV_STATE, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 }, 1 << 20, INFER_EUNSUP, "KV_STATE" },
+		{ { KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 32, 32 }, 1 << 20, INFER_EUNSUP, "Q8_0" },
+		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 32 }, 1 << 20, INFER_EUNSUP, "Q4_0" },
+		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32 }, 4096, INFER_ENOMEM, "12288 bytes do" },
+	};
+	struct kv *kv = NULL;
+	infer_error err;
+	int rc = INFER_OK;
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct kv_opts o = { &bad[i].g, 1, LAYERS, bad[i].bytes, CTX, 2, 0 };
+
+		assert_int_equal(kv_open(&kv, &o, &err), bad[i].code);
+		assert_null(kv);
+		assert_non_null(strstr(err.message, bad[i].says));
+	}
+	return rc;
+}
+
+/* Nothing is touched before it is used, and no call but open allocates. */
+static int case_quiet(void)
+{
+	struct kv_opts o = { &full, 1, LAYERS, (uint64_t)1 << 36, 1 << 20, 64, 0 };
+	struct os_usage before, after;
+	struct kv *kv = NULL;
+	struct kv_seq *s, *f;
+	infer_error err;
+	uint64_t ids[96] = { 0 }, calls;
+	int32_t cached;
+	int rc;
+
+	os_usage(&before);
+	nth_ok(kv_open(&kv, &o, &err));
+	os_usage(&after);
+	assert_true(after.minor_faults - before.minor_faults < 200);
+	calls = mem_calls_all();
+	s = kv_seq_open(kv, 0, ids, 90, &cached);
+	assert_int_equal(kv_seq_grow(kv, s, 90), INFER_OK);
+	kv_seq_commit(kv, s, ids, 90);
+	f = kv_seq_fork(kv, s);
+	assert_int_equal(kv_seq_grow(kv, f, 96), INFER_OK);
+	kv_seq_commit(kv, f, ids, 96);
+	assert_int_equal(kv_seq_trim(kv, f, 3), INFER_OK);
+	kv_seq_close(kv, s);
+	kv_seq_close(kv, f);
+	kv_seq_close(kv, NULL);
+	assert_int_equal(mem_calls_all(), calls);
+out:
+	kv_close(&kv);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		nth_case(case_refuse), nth_case(case_prefix), nth_case(case_evict), nth_case(case_quiet),
+		cmocka_unit_test(test_walk_full), cmocka_unit_test(test_walk_window),
+		cmocka_unit_test(test_walk_both), cmocka_unit_test(test_walk_no_tree),
+	};
+	return nth_group(tests);
+}
