@@ -2,7 +2,9 @@
  *
  * A run calls fn(user, i, worker) for every i in [0, n): worker 0 is the caller.  Work is dealt in one contiguous share
  * per worker; who finishes early takes single items from the end of the longest share left.  Which worker runs an item
- * must not matter for the result.  Waiting spins at most 50 us, then sleeps in a futex. */
+ * must not matter for the result.  Waiting spins at most 50 us, then sleeps in a futex; a worker that has not come
+ * by the time the work is done is not waited for.  A run must not begin another on the same pool.  Workers have stacks
+ * of 1 MiB and take no signals but those of their own faults. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 #include <stdint.h>
@@ -11,7 +13,7 @@
 struct pool;
 typedef void pool_fn(void *user, int64_t i, int worker);
 
-/* threads 1 ... 1024 including the caller; threads are started here.  INFER_ENOMEM, INFER_EIO. */
+/* threads 1 ... 1024 including the caller; threads are started here.  INFER_EINVAL, INFER_ENOMEM, INFER_EIO. */
 int  pool_new(struct pool **out, int threads, infer_error *err);
 void pool_free(struct pool *p);           /* NULL is fine; joins */
 int  pool_threads(const struct pool *p);

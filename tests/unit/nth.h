@@ -29,7 +29,8 @@
  * and a wanted failure of a call that allocates says nth_fails(call, INFER_EFORMAT).  For other signs of failure
  * (NULL, a buf's bad): nth_need(p != NULL).
  *
- * jansson's own allocations are counted and made to fail like ours. */
+ * jansson's own allocations are counted and made to fail like ours.  Under a sanitizer malloc returns NULL for a size that
+ * cannot be, as it does without; NTH_SANITIZED is 1 there, for what it does not bear (limits on address space). */
 #ifndef TESTS_NTH_H
 #define TESTS_NTH_H
 #include <setjmp.h>
@@ -43,6 +44,18 @@
 #include <infer/status.h>
 
 enum { NTH_MOST = 200 };
+
+#ifdef __has_feature
+#define NTH_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define NTH_SANITIZED 1
+#else
+#define NTH_SANITIZED 0
+#endif
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
 
 struct nth { int (*run)(void); };
 

@@ -1,0 +1,298 @@
+/* base/pool.c
+ *
+ * A run is open or closed, which one word says: the gate.  A worker joins an open run by adding itself to the gate,
+ * works while any share has an item left, and leaves.  The caller closes the run when it finds no item left, and
+ * waits for those who joined; who slept through the run is not waited for.  So an unlucky worker that the kernel
+ * does not schedule costs nothing: its share is taken from its end by the others.
+ *
+ * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the end, both by
+ * compare and exchange.  Shares are written only while no worker is inside. */
+#include "base/pool.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	SPIN_NS = 50000, MOST = 1024,
+	STACK_BYTES = 1 << 20,   /* the usual 8 MiB each would eat up a limit on address space */
+	/* the gate: workers inside, the run is open, the caller sleeps, the pool ends, number of the run */
+	INSIDE = 0x7ff, OPEN = 0x800, CALLER_SLEEPS = 0x1000, HOME = 0x2000, RUN = 0x4000,
+	/* who sleeps, as the kernel's bit sets */
+	WORKERS = 1, CALLER = 2,
+};
+#define PART ((int64_t)1 << 31)   /* items dealt at once: a share's ends have 32 bits */
+
+struct share { alignas(128) _Atomic uint64_t range; };
+
+struct worker { struct pool *pool; int index; pthread_t thread; };
+
+struct pool {
+	alignas(128) _Atomic uint32_t gate;
+	alignas(128) _Atomic uint32_t sleepers;   /* workers that sleep, or are about to */
+	alignas(128) pool_fn *fn;
+	void *user;
+	int64_t base;
+	int threads, started;
+	struct share *shares;
+	struct worker *workers;                   /* [threads]; 0 is the caller and has no thread */
+};
+
+static void relax(void)
+{
+#if defined __x86_64__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}
+
+static void sleep_on(_Atomic uint32_t *word, uint32_t value, uint32_t who)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, NULL, NULL, who);
+}
+
+static void wake(_Atomic uint32_t *word, int most, uint32_t who)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, most, NULL, NULL, who);
+}
+
+/* Take an item of a share: the first for its owner, the last for others.  -1: it is empty. */
+static int64_t take(struct share *s, int last)
+{
+	uint64_t r = atomic_load_explicit(&s->range, memory_order_relaxed);
+
+	for (;;) {
+		uint64_t begin = r >> 32, end = r & UINT32_MAX, rest;
+
+		if (begin >= end)
+			return -1;
+		rest = last ? begin << 32 | (end - 1) : (begin + 1) << 32 | end;
+		if (atomic_compare_exchange_weak_explicit(&s->range, &r, rest, memory_order_relaxed,
+		                                          memory_order_relaxed))
+			return (int64_t)(last ? end - 1 : begin);
+	}
+}
+
+/* The share with the most items left, or NULL. */
+static struct share *longest(struct pool *p)
+{
+	struct share *best = NULL;
+	uint64_t most = 0;
+
+	for (int i = 0; i < p->threads; i++) {
+		uint64_t r = atomic_load_explicit(&p->shares[i].range, memory_order_relaxed);
+		uint64_t begin = r >> 32, end = r & UINT32_MAX;
+
+		if (end > begin && end - begin > most) {
+			most = end - begin;
+			best = &p->shares[i];
+		}
+	}
+	return best;
+}
+
+static void work(struct pool *p, int index)
+{
+	struct share *s;
+	int64_t i;
+
+	while ((i = take(&p->shares[index], 0)) >= 0)
+		p->fn(p->user, p->base + i, index);
+	while ((s = longest(p)))
+		if ((i = take(s, 1)) >= 0)
+			p->fn(p->user, p->base + i, index);
+}
+
+/* seen: the run that the worker did last.  Numbers come round again: then it sleeps through one run, no more. */
+static int may_enter(uint32_t g, uint32_t seen)
+{
+	return g & HOME || (g & OPEN && g / RUN != seen);
+}
+
+/* Wait until there is a run to join, and join it.  Returns the gate as it was then. */
+static uint32_t join(struct pool *p, uint32_t seen)
+{
+	uint32_t g = atomic_load_explicit(&p->gate, memory_order_acquire);
+	int64_t until = 0;
+
+	for (unsigned turn = 1;; turn++) {
+		if (may_enter(g, seen)) {
+			if (atomic_compare_exchange_weak_explicit(&p->gate, &g, g + 1, memory_order_acquire,
+			                                          memory_order_acquire))
+				return g;
+			continue;
+		}
+		if (turn % 64 == 0) {   /* asking for the time takes about as long as one pause */
+			int64_t now = clock_now_ns();
+
+			if (!until)
+				until = now + SPIN_NS;
+			if (now >= until) {
+				atomic_fetch_add(&p->sleepers, 1);
+				g = atomic_load(&p->gate);
+				if (!may_enter(g, seen))
+					sleep_on(&p->gate, g, WORKERS);
+				atomic_fetch_sub(&p->sleepers, 1);
+			}
+		}
+		relax();
+		g = atomic_load_explicit(&p->gate, memory_order_acquire);
+	}
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct pool *p = w->pool;
+	uint32_t g, seen = 0;
+
+	for (;;) {
+		g = join(p, seen);
+		if (g & HOME)
+			return NULL;
+		seen = g / RUN;
+		work(p, w->index);
+		g = atomic_fetch_sub_explicit(&p->gate, 1, memory_order_release) - 1;
+		if (g & CALLER_SLEEPS && !(g & INSIDE))
+			wake(&p->gate, 1, CALLER);
+	}
+}
+
+/* Begin the next run (how: OPEN, or HOME for the last), and wake up to `most` of those who sleep. */
+static void open_gate(struct pool *p, uint32_t how, int most)
+{
+	uint32_t g = atomic_load_explicit(&p->gate, memory_order_relaxed);
+
+	atomic_store(&p->gate, (g / RUN + 1) * RUN | how);
+	if (atomic_load(&p->sleepers))
+		wake(&p->gate, most, WORKERS);
+}
+
+/* Let nobody in any more, and wait until all are out. */
+static void close_gate(struct pool *p)
+{
+	uint32_t g = atomic_fetch_and_explicit(&p->gate, ~(uint32_t)OPEN, memory_order_acquire) & ~(uint32_t)OPEN;
+	int64_t until = 0;
+
+	for (unsigned turn = 1; g & INSIDE; turn++) {
+		if (turn % 64 == 0) {
+			int64_t now = clock_now_ns();
+
+			if (!until)
+				until = now + SPIN_NS;
+			if (now >= until) {
+				g = atomic_fetch_or(&p->gate, CALLER_SLEEPS) | CALLER_SLEEPS;
+				if (g & INSIDE)
+					sleep_on(&p->gate, g, CALLER);
+			}
+		}
+		relax();
+		g = atomic_load_explicit(&p->gate, memory_order_acquire);
+	}
+}
+
+void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
+{
+	if (p->threads == 1 || n <= 1) {
+		for (int64_t i = 0; i < n; i++)
+			fn(user, i, 0);
+		return;
+	}
+	must(!(atomic_load_explicit(&p->gate, memory_order_relaxed) & (OPEN | INSIDE)));
+	p->fn = fn;
+	p->user = user;
+	for (p->base = 0; n > 0; p->base += PART, n -= PART) {
+		uint64_t part = (uint64_t)(n < PART ? n : PART), t = (uint64_t)p->threads;
+
+		for (uint64_t i = 0; i < t; i++)
+			atomic_store_explicit(&p->shares[i].range, part * i / t << 32 | part * (i + 1) / t,
+			                      memory_order_relaxed);
+		open_gate(p, OPEN, (int)(part < t ? part - 1 : t - 1));
+		work(p, 0);
+		close_gate(p);
+	}
+}
+
+int pool_threads(const struct pool *p)
+{
+	return p->threads;
+}
+
+/* Signals are the callers' business; but a fault is handled by the thread that made it. */
+static int start(struct pool *p)
+{
+	sigset_t most, old;
+	pthread_attr_t attr;
+	int rc = pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&most);
+	sigdelset(&most, SIGBUS);
+	sigdelset(&most, SIGSEGV);
+	sigdelset(&most, SIGFPE);
+	sigdelset(&most, SIGILL);
+	sigdelset(&most, SIGTRAP);
+	pthread_sigmask(SIG_SETMASK, &most, &old);
+	for (int i = 1; i < p->threads && !rc; i++) {
+		p->workers[i] = (struct worker){ p, i, 0 };
+		rc = pthread_create(&p->workers[i].thread, &attr, worker_main, &p->workers[i]);
+		p->started += !rc;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+int pool_new(struct pool **out, int threads, infer_error *err)
+{
+	struct pool *p;
+	int rc;
+
+	*out = NULL;
+	if (threads < 1 || threads > MOST)
+		return err_set(err, INFER_EINVAL, "%d threads, not in 1 ... %d", threads, MOST);
+	p = mem_aligned(MEM_BASE, alignof(struct pool), sizeof *p);
+	if (!p)
+		return err_set(err, INFER_ENOMEM, "no memory for a pool of threads");
+	*p = (struct pool){ .threads = threads };
+	p->shares = mem_aligned(MEM_BASE, alignof(struct share), (size_t)threads * sizeof *p->shares);
+	p->workers = mem_zalloc(MEM_BASE, (size_t)threads, sizeof *p->workers);
+	if (!p->shares || !p->workers) {
+		pool_free(p);
+		return err_set(err, INFER_ENOMEM, "no memory for a pool of %d threads", threads);
+	}
+	for (int i = 0; i < threads; i++)
+		atomic_init(&p->shares[i].range, 0);
+	rc = start(p);
+	if (rc) {
+		int have = p->started;
+
+		pool_free(p);
+		return err_errno(err, rc, "cannot start thread %d of %d", have + 2, threads);
+	}
+	*out = p;
+	return INFER_OK;
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	open_gate(p, HOME, MOST);
+	for (int i = 1; i <= p->started; i++)
+		pthread_join(p->workers[i].thread, NULL);
+	mem_free(p->workers);
+	mem_free(p->shares);
+	mem_free(p);
+}
