@@ -13,7 +13,6 @@
 #include "kern/tmpl/fmath.h"
 
 enum { TILE_Q = 4, TILE_P = 4, TILE_D = 4 };
-#define INLINE static inline __attribute__((always_inline))
 
 struct pair { const float *q; float *s, *o; int lo, hi; };     /* lo, hi: positions it sees, counted from a->from */
 

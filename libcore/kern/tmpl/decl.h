@@ -1,6 +1,10 @@
 /* kern/tmpl/decl.h - the names of one ISA: its simd.h defines KERN_FN(x) as kern_<isa>_x, then includes this.
  * KERN_ROWS_*(X) list the types by what their loops share; tables, instances and declarations come from the lists. */
+#ifndef KERN_TMPL_DECL_H
+#define KERN_TMPL_DECL_H
 #include "kern/kern.h"
+
+#define INLINE static inline __attribute__((always_inline))
 
 /* before a loop of constant length whose turns index arrays that are to be registers */
 #ifdef __clang__
@@ -35,3 +39,4 @@ KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
 #define KERN_ROW(TYPE, name, quant, form, mr, nr) \
 	[INFER_##TYPE] = { KERN_FN(quant), KERN_FN(name##_rows), KERN_FN(name##_pack), KERN_FN(name##_tile), \
 	                   KERN_FN(name##_pack_bytes), form, mr, nr },
+#endif

@@ -9,7 +9,6 @@
 #include "kern/act.h"
 
 enum { MM_KC = 512 };
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE size_t width(enum infer_type type) { return type == INFER_F32 ? 4 : 2; }
 

@@ -1,0 +1,2 @@
+#include "kern/avx2/int.h"
+#include "kern/tmpl/quant.h"

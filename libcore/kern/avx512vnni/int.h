@@ -1,0 +1,40 @@
+/* kern/avx512vnni/int.h - integer words of the quantised products: rows on 256 bits, panels on 512.
+ * wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte, so signed weights are
+ * packed with their top bit flipped and 128 sum(x) is taken off. */
+#ifndef KERN_AVX512VNNI_INT_H
+#define KERN_AVX512VNNI_INT_H
+#include <immintrin.h>
+#define KERN_FN(x) kern_avx512vnni_##x
+#include "kern/tmpl/q_x86.h"
+
+typedef __m512i wi;
+typedef __m512 wf;
+enum { NR = 16, TILE_T = 8, FLIP = 128 };
+
+/* sums of 4 products; u unsigned, w and x signed, x above -128 */
+INLINE __m256i dot_us(__m256i u, __m256i x) { return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x); }
+INLINE __m256i dot_ss(__m256i w, __m256i x) { return dot_us(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)); }
+/* acc + sums of 2 products */
+INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
+
+INLINE wi wi_set(int32_t x) { return _mm512_set1_epi32(x); }
+INLINE wi wi_load(const void *p) { return _mm512_loadu_si512(p); }
+INLINE wi wi_dot(wi acc, wi u, wi x) { return _mm512_dpbusd_epi32(acc, u, x); }
+INLINE wi wi_dot_ws(wi acc, wi w, wi x) { return _mm512_dpbusd_epi32(acc, w, x); }
+INLINE wi wi_mac16(wi acc, wi a, wi b) { return _mm512_dpwssd_epi32(acc, a, b); }
+INLINE wi wi_add(wi a, wi b) { return _mm512_add_epi32(a, b); }
+INLINE wi wi_sub(wi a, wi b) { return _mm512_sub_epi32(a, b); }
+INLINE wi wi_mul(wi a, wi b) { return _mm512_mullo_epi32(a, b); }
+INLINE wi wi_shl(wi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
+INLINE wf wf_set(float x) { return _mm512_set1_ps(x); }
+INLINE wf wf_load(const void *p) { return _mm512_loadu_ps(p); }
+INLINE wf wf_mul(wf a, wf b) { return _mm512_mul_ps(a, b); }
+INLINE wf wf_add(wf a, wf b) { return _mm512_add_ps(a, b); }
+INLINE wf wf_sub(wf a, wf b) { return _mm512_sub_ps(a, b); }
+INLINE wf wf_fma(wf a, wf b, wf c) { return _mm512_fmadd_ps(a, b, c); }
+INLINE wf wf_from(wi a) { return _mm512_cvtepi32_ps(a); }
+INLINE void wf_put(float *y, wf v, int n)
+{
+	_mm512_mask_storeu_ps(y, n >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << n) - 1), v);
+}
+#endif

@@ -1,0 +1,198 @@
+/* kern/tmpl/q_x86.h - quantised blocks in 256-bit registers, for the x86 folders; layouts as drawn in ref/mm_q32.c and
+ * ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its own dot products. */
+#ifndef KERN_TMPL_Q_X86_H
+#define KERN_TMPL_Q_X86_H
+#include "base/num.h"
+#include "kern/act.h"
+#include "kern/tmpl/decl.h"
+
+
+/* bytes of a block; zero point of what unpack gives; whether that is signed; whether minima follow; all by type */
+INLINE int q_bytes(enum infer_type t)
+{
+	switch (t) {
+	case INFER_Q8_0:   return 34;
+	case INFER_Q4_0:   return 18;
+	case INFER_Q4_1:   return 20;
+	case INFER_Q5_0:   return 22;
+	case INFER_Q5_1:   return 24;
+	case INFER_IQ4_NL: return 18;
+	case INFER_MXFP4:  return 17;
+	case INFER_Q4_K:   return 144;
+	case INFER_Q5_K:   return 176;
+	case INFER_Q6_K:   return 210;
+	case INFER_Q2_K:   return 84;
+	case INFER_Q3_K:   return 110;
+	default:           return 136;  /* IQ4_XS */
+	}
+}
+INLINE int q_zero(enum infer_type t)
+{
+	return t == INFER_Q4_0 ? 8 : t == INFER_Q5_0 ? 16 : t == INFER_Q6_K ? 32 : t == INFER_Q3_K ? 4 : 0;
+}
+INLINE int q_signed(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS; }
+INLINE int q_minima(enum infer_type t)
+{
+	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q2_K;
+}
+
+INLINE __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+INLINE __m256i load32(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+INLINE __m256i twice(__m128i x) { return _mm256_broadcastsi128_si256(x); }
+INLINE __m256i shr4(__m256i x) { return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15)); }
+INLINE __m256i low4(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+/* low nibbles of 16 bytes, then the high ones */
+INLINE __m256i nibbles(const uint8_t *p)
+{
+	return low4(_mm256_srlv_epi32(twice(load16(p)), _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)));
+}
+/* 16 where bit i of 32 is set */
+INLINE __m256i fifth(const uint8_t *p)
+{
+	const __m256i byte = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+	const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
+	__m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte), bit);
+
+	return _mm256_and_si256(_mm256_cmpeq_epi8(x, bit), _mm256_set1_epi8(16));
+}
+INLINE __m256i nl4(__m256i n)
+{
+	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
+
+	return _mm256_shuffle_epi8(twice(t), n);
+}
+
+/* the 32 weights of a block */
+INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
+{
+	const __m128i fp4x2 = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+
+	switch (t) {
+	case INFER_Q8_0:   return load32(p + 2);
+	case INFER_Q4_0:   return nibbles(p + 2);
+	case INFER_Q4_1:   return nibbles(p + 4);
+	case INFER_Q5_0:   return _mm256_or_si256(nibbles(p + 6), fifth(p + 2));
+	case INFER_Q5_1:   return _mm256_or_si256(nibbles(p + 8), fifth(p + 4));
+	case INFER_IQ4_NL: return nl4(nibbles(p + 2));
+	default:           return _mm256_shuffle_epi8(twice(fp4x2), nibbles(p + 1));
+	}
+}
+
+/* f16 at p of 8 rows */
+INLINE __m256 halves8(const uint8_t *p, size_t stride)
+{
+	__m128i h = _mm_cvtsi32_si128(num_u16(p));
+
+	h = _mm_insert_epi16(h, num_u16(p + stride), 1);
+	h = _mm_insert_epi16(h, num_u16(p + 2 * stride), 2);
+	h = _mm_insert_epi16(h, num_u16(p + 3 * stride), 3);
+	h = _mm_insert_epi16(h, num_u16(p + 4 * stride), 4);
+	h = _mm_insert_epi16(h, num_u16(p + 5 * stride), 5);
+	h = _mm_insert_epi16(h, num_u16(p + 6 * stride), 6);
+	h = _mm_insert_epi16(h, num_u16(p + 7 * stride), 7);
+	return _mm256_cvtph_ps(h);
+}
+
+INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
+{
+	float d[8];
+
+	if (t != INFER_MXFP4)
+		return halves8(p, stride);
+	for (int r = 0; r < 8; r++)
+		d[r] = num_e8m0(p[(size_t)r * stride]) * 0.5f;
+	return _mm256_loadu_ps(d);
+}
+
+/* sums over each of 8 registers */
+INLINE __m256i red8(const __m256i a[8])
+{
+	__m256i s[4], t[2];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		s[i] = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2 * i], a[2 * i + 1]), _mm256_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
+	UNROLL
+	for (int i = 0; i < 2; i++)
+		t[i] = _mm256_add_epi32(_mm256_unpacklo_epi64(s[2 * i], s[2 * i + 1]), _mm256_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+	return _mm256_add_epi32(_mm256_permute2x128_si256(t[0], t[1], 0x20), _mm256_permute2x128_si256(t[0], t[1], 0x31));
+}
+
+/* x[r] dwords 0-7 -> x[i] rows 0-7 */
+INLINE void turn8(__m256i x[8])
+{
+	__m256i a[8], b[8];
+
+	UNROLL
+	for (int i = 0; i < 8; i += 2) {
+		a[i] = _mm256_unpacklo_epi32(x[i], x[i + 1]);
+		a[i + 1] = _mm256_unpackhi_epi32(x[i], x[i + 1]);
+	}
+	UNROLL
+	for (int i = 0; i < 8; i += 4) {
+		b[i] = _mm256_unpacklo_epi64(a[i], a[i + 2]);
+		b[i + 1] = _mm256_unpackhi_epi64(a[i], a[i + 2]);
+		b[i + 2] = _mm256_unpacklo_epi64(a[i + 1], a[i + 3]);
+		b[i + 3] = _mm256_unpackhi_epi64(a[i + 1], a[i + 3]);
+	}
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		x[i] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x20);
+		x[i + 4] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x31);
+	}
+}
+
+/* what comes after the 8 rows at hand, line by line */
+INLINE void ask(const uint8_t *p, int bytes)
+{
+	UNROLL
+	for (int i = 0; i < bytes; i += 64)
+		_mm_prefetch((const char *)p + i, _MM_HINT_T0);
+}
+
+/* 8 rows, or the one row of which there were 8 */
+INLINE void put8(float *y, __m256 v, int keep)
+{
+	if (keep == 8)
+		_mm256_storeu_ps(y, v);
+	else
+		*y = _mm256_cvtss_f32(v);
+}
+
+/* Steps of 8 rows through n: the last overlaps where n is no multiple; fewer than 8 go one by one, 8 times over. */
+struct step { int row, keep; size_t stride; };
+INLINE struct step step_at(int i, int n, size_t row_bytes)
+{
+	if (n < 8)
+		return (struct step){ i, 1, 0 };
+	return (struct step){ 8 * i < n - 8 ? 8 * i : n - 8, 8, row_bytes };
+}
+INLINE int steps(int n) { return n < 8 ? n : (n + 7) / 8; }
+
+/* rows as an instance has it: all steps of rows, in each 4 tokens at a time, then 2, then 1 */
+#define Q_ROWS(part, type, y, ldy, wv, row_bytes, x, x_row, m, n, k) do { \
+		for (int i_ = 0; i_ < steps(n); i_++) { \
+			const struct step s_ = step_at(i_, n, row_bytes); \
+			const uint8_t *w_ = (const uint8_t *)(wv) + (size_t)s_.row * (row_bytes); \
+			float *y_ = (y) + s_.row; \
+			int t_ = 0; \
+			for (; t_ + 4 <= (m); t_ += 4) \
+				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+			for (; t_ + 2 <= (m); t_ += 2) \
+				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+			if (t_ < (m)) \
+				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+		} \
+	} while (0)
+
+/* tile likewise: TILE_T tokens at a time, then 2, then 1 */
+#define Q_TILE(part, type, y, ldy, p, x, x_row, m, n, k) do { \
+		int t_ = 0; \
+		for (; t_ + TILE_T <= (m); t_ += TILE_T) \
+			part(type, TILE_T, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
+		for (; t_ + 2 <= (m); t_ += 2) \
+			part(type, 2, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
+		if (t_ < (m)) \
+			part(type, 1, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
+	} while (0)
+#endif
