@@ -35,7 +35,7 @@ def ties(kind, n, rng):
     if kind == "blocks":
         return np.repeat([0.5, 1.5], [n // 2, n - n // 2])
     if kind == "pair":
-        a = np.arange(n) * 0.25
+        a = np.arange(n) * (8 / n) - 4
         a[-2] = a[-1]
         return a
     if kind == "zeros":
@@ -56,9 +56,9 @@ def main():
                         scale = (1.0, 2.5)[renorm]
                         bias = np.round(rng.standard_normal(n) * biased * 8) / 32
                         while True:
-                            a = rng.standard_normal(n).astype(np.float32).astype(np.float64) if tie == "none" else ties(tie, n, rng)
+                            a = (rng.standard_normal(n) if tie == "none" else ties(tie, n, rng)).astype(np.float32).astype(np.float64)
                             ids, w, by = route(a, used, gating, renorm, scale, bias)
-                            if clear(by, used) or tie != "none" and not biased:
+                            if clear(by, used):
                                 break
                             bias = np.round(rng.standard_normal(n) * 8) / 32 if biased else bias
                         fields = [name + "-" + tie, n, used, gating, renorm, scale, biased, *(bias if biased else [])]
