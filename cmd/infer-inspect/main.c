@@ -1,0 +1,87 @@
+#include "opts.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include <string.h>
+
+static const struct program program = {
+	.name = "infer-inspect",
+	.usage = "infer-inspect [show|tensors|tokens|verify|hw] [-m MODEL] [OPTION]... [TEXT]...",
+	.about = "Look into a model file, or at this machine.\n\n"
+	         "  show      format, sizes and metadata (what is done where nothing is named)\n"
+	         "  tensors   the tensor table: types, shapes, offsets, sizes, bits per weight\n"
+	         "  tokens    ids and pieces of a text\n"
+	         "  verify    read the whole file: sha256, and that every weight is finite\n"
+	         "  hw        processor, caches, limits and kernel sets",
+	.rows = inspect_rows,
+};
+
+static const struct subject subjects[] = {
+	{ "show", .needs_file = 1, .run = show },
+	{ "tensors", .needs_file = 1, .run = tensors },
+	{ "tokens", .needs_file = 1, .takes_words = 1, .run = tokens },
+	{ "verify", .needs_file = 1, .run = verify },
+	{ "hw", .run = hw },
+};
+
+/* Take the subject off the words. */
+static int subject_take(const struct subject **out, struct opt_rest *rest, infer_error *err)
+{
+	*out = &subjects[0];
+	if (!rest->n_words)
+		return INFER_OK;
+	for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+		if (strcmp(subjects[i].name, rest->words[0]))
+			continue;
+		*out = &subjects[i];
+		rest->words++;
+		rest->n_words--;
+		if (rest->n_words && !subjects[i].takes_words)
+			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'", subjects[i].name, rest->words[0]);
+		return INFER_OK;
+	}
+	return err_set(err, INFER_EINVAL, "'%.60s' is none of show, tensors, tokens, verify, hw (a model goes with -m)",
+	               rest->words[0]);
+}
+
+static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct buf *out, infer_error *err)
+{
+	const struct subject *s;
+	infer_file *file = NULL;
+	const char *path;
+
+	TRY(subject_take(&s, rest, err));
+	if (!s->takes_words && (o->files.n || o->no_stdin || o->raw || o->special || o->bos))
+		return err_set(err, INFER_EINVAL, "-f, --no-stdin, --raw, --special and --bos go with tokens only");
+	if (s->needs_file) {
+		TRY(model_path(&path, o->model, err));
+		TRY(infer_file_open(&file, path, err));
+		sig_mapped(path);
+	}
+	int rc = s->run(out, o, file, rest, err);
+
+	if (!rc && out->bad)
+		rc = err_set(err, INFER_ENOMEM, "out of memory for the answer");
+	if (!rc && out->len)
+		rc = say_out(out->at, out->len, err);
+	infer_file_close(&file);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct inspect_opts o = { 0 };
+	struct opt_rest rest;
+	infer_error err = { 0 };
+	struct buf out;
+	int code = start(&program, &o, &o.start, argc, argv, &rest);
+
+	if (code >= 0)
+		return code;
+	buf_init(&out, MEM_BASE);
+	code = inspect(&o, &rest, &out, &err) ? say_fail(&err) : EXIT_DONE;
+	buf_fini(&out);
+	opt_rest_fini(&rest);
+	return say_end(code);
+}

@@ -1,0 +1,23 @@
+/* infer-inspect/opts.h - the options of infer-inspect.  Included by main.c alone. */
+#ifndef INFER_INSPECT_OPTS_H
+#define INFER_INSPECT_OPTS_H
+#include "common/model.h"
+#include "inspect.h"
+
+#define AT(field) offsetof(struct inspect_opts, field)
+static const struct opt inspect_rows[] = {
+	{ OPT_GROUP, .help = "Model and output" },
+	MODEL_ROW(struct inspect_opts, model),
+	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1 },
+
+	{ OPT_GROUP, .help = "Text of tokens" },
+	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files) },
+	{ OPT_FLAG, 0, "no-stdin", NULL, "leave standard input alone", AT(no_stdin), .value = 1 },
+	{ OPT_FLAG, 0, "raw", NULL, "any bytes, not only UTF-8", AT(raw), .value = 1 },
+	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens", AT(special), .value = 1 },
+	{ OPT_FLAG, 0, "bos", NULL, "add what the model's flags say", AT(bos), .value = 1 },
+
+	START_ROWS(struct inspect_opts, start),
+};
+#undef AT
+#endif

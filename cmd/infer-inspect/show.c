@@ -1,0 +1,225 @@
+#include "inspect.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include <string.h>
+
+/* Arrays and strings longer than these are cut in text; JSON has them whole. */
+enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200 };
+
+static const char *const type_names[] = { "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64" };
+
+void put_plain(struct buf *out, struct infer_str s, size_t max)
+{
+	size_t i = 0;
+
+	while (i < s.len && i < max) {
+		uint32_t cp;
+		int k = utf8_get(s.at + i, s.len - i, &cp);
+
+		if (!k || cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
+			k = k ? k : (int)utf8_bad(s.at + i, s.len - i);
+			for (int j = 0; j < k; j++)
+				buf_printf(out, "\\x%02x", (unsigned char)s.at[i + (size_t)j]);
+		} else {
+			buf_put(out, s.at + i, (size_t)k);
+		}
+		i += (size_t)k;
+	}
+	if (i < s.len)
+		buf_printf(out, "... (%zu bytes)", s.len);
+}
+
+void put_bytes(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+	double v = (double)bytes / 1024;
+	int u = 0;
+
+	buf_printf(out, "%llu", (unsigned long long)bytes);
+	if (bytes < 1024)
+		return;
+	for (; v >= 1024 && u < 3; u++)
+		v /= 1024;
+	buf_printf(out, " (%.1f %s)", v, units[u]);
+}
+
+static const char *type_name(int type)
+{
+	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type] : "?";
+}
+
+/* Element i; a string is the next one behind *cursor. */
+static int put_element(struct buf *out, struct jwrite *w, const infer_file *f, const struct infer_meta *m, uint64_t i,
+                       size_t *cursor, infer_error *err)
+{
+	struct infer_str s;
+	int64_t n;
+	double x;
+
+	switch (m->elem_type) {
+	case INFER_META_STR:
+		TRY(infer_meta_next_str(m, cursor, &s));
+		if (w)
+			jw_strn(w, NULL, s.at, s.len);
+		else
+			put_plain(out, s, SHOWN_BYTES);
+		return INFER_OK;
+	case INFER_META_F32:
+	case INFER_META_F64:
+		TRY(infer_meta_elem_f64(f, m, i, &x, err));
+		if (w)
+			jw_num(w, NULL, x);
+		else
+			buf_printf(out, "%.9g", x);
+		return INFER_OK;
+	case INFER_META_U64:
+		if (w)
+			jw_uint(w, NULL, num_u64(m->at + 8 * i));
+		else
+			buf_printf(out, "%llu", (unsigned long long)num_u64(m->at + 8 * i));
+		return INFER_OK;
+	case INFER_META_BOOL:
+		if (w)
+			jw_bool(w, NULL, m->at[i] != 0);
+		else
+			buf_puts(out, m->at[i] ? "true" : "false");
+		return INFER_OK;
+	default:
+		TRY(infer_meta_elem_i64(f, m, i, &n, err));
+		if (w)
+			jw_int(w, NULL, n);
+		else
+			buf_printf(out, "%lld", (long long)n);
+		return INFER_OK;
+	}
+}
+
+static int put_meta_text(struct buf *out, const infer_file *f, const struct infer_meta *m, infer_error *err)
+{
+	size_t cursor = 0;
+
+	put_plain(out, m->key, SHOWN_BYTES);
+	if (m->type == INFER_META_ARR)
+		buf_printf(out, "  %s[%llu]  ", type_name(m->elem_type), (unsigned long long)m->count);
+	else
+		buf_printf(out, "  %s  ", type_name(m->type));
+	for (uint64_t i = 0; i < m->count && i < SHOWN_ELEMENTS; i++) {
+		if (i)
+			buf_puts(out, ", ");
+		TRY(put_element(out, NULL, f, m, i, &cursor, err));
+	}
+	buf_puts(out, m->count > SHOWN_ELEMENTS ? ", ...\n" : "\n");
+	return INFER_OK;
+}
+
+/* One record a key; an array's value is an array. */
+static int put_meta_json(struct buf *out, const infer_file *f, const struct infer_meta *m, infer_error *err)
+{
+	size_t cursor = 0, from;
+	struct jwrite w;
+	struct buf value;
+	int rc = INFER_OK;
+
+	buf_init(&value, MEM_BASE);
+	jw_init(&w, &value);
+	jw_array(&w, NULL);
+	for (uint64_t i = 0; !rc && i < m->count; i++)
+		rc = put_element(&value, &w, f, m, i, &cursor, err);
+	jw_end(&w);
+	if (!rc && value.bad)
+		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
+	from = m->type != INFER_META_ARR;    /* of one value, the brackets are not its own */
+	jw_init(&w, out);
+	jw_object(&w, NULL);
+	jw_str(&w, "kind", "meta");
+	jw_strn(&w, "key", m->key.at, m->key.len);
+	jw_str(&w, "type", type_name(m->type));
+	if (m->type == INFER_META_ARR)
+		jw_str(&w, "elem_type", type_name(m->elem_type));
+	if (!rc)
+		jw_raw(&w, "value", value.at + from, value.len - 2 * from);
+	jw_end(&w);
+	jw_line(&w);
+	buf_fini(&value);
+	return rc;
+}
+
+struct sums { uint64_t elements, bytes; };
+
+static struct sums add_up(const infer_file *f)
+{
+	const struct infer_tensor *t;
+	struct sums s = { 0, 0 };
+
+	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
+		s.elements += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
+		s.bytes += t->bytes;
+	}
+	return s;
+}
+
+static void put_file_text(struct buf *out, const infer_file *f, const struct infer_file_info *info, const char *id)
+{
+	struct sums s = add_up(f);
+	const char *path = infer_file_path(f);
+
+	buf_puts(out, "file       ");
+	put_plain(out, (struct infer_str){ path, strlen(path) }, SIZE_MAX);
+	buf_printf(out, "\nformat     %s version %u, alignment %llu\nshards     %d\nbytes      ", info->format, info->version,
+	           (unsigned long long)info->alignment, info->n_shards);
+	put_bytes(out, info->file_bytes);
+	buf_puts(out, "\nheader     ");
+	put_bytes(out, info->header_bytes);
+	buf_printf(out, "\ntensors    %llu, ", (unsigned long long)info->n_tensors);
+	put_bytes(out, s.bytes);
+	buf_printf(out, ", %llu elements", (unsigned long long)s.elements);
+	if (s.elements)
+		buf_printf(out, ", %.3f bits each", 8 * (double)s.bytes / (double)s.elements);
+	buf_printf(out, "\nid         %s\nmetadata   %llu keys\n\n", id, (unsigned long long)info->n_meta);
+}
+
+static void put_file_json(struct buf *out, const infer_file *f, const struct infer_file_info *info, const char *id)
+{
+	struct sums s = add_up(f);
+	struct jwrite w;
+
+	jw_init(&w, out);
+	jw_object(&w, NULL);
+	jw_str(&w, "kind", "file");
+	jw_int(&w, "v", 1);
+	jw_str(&w, "name", infer_file_path(f));
+	jw_str(&w, "format", info->format);
+	jw_uint(&w, "version", info->version);
+	jw_int(&w, "shards", info->n_shards);
+	jw_uint(&w, "file_bytes", info->file_bytes);
+	jw_uint(&w, "header_bytes", info->header_bytes);
+	jw_uint(&w, "alignment_bytes", info->alignment);
+	jw_uint(&w, "metas", info->n_meta);
+	jw_uint(&w, "tensors", info->n_tensors);
+	jw_uint(&w, "tensor_bytes", s.bytes);
+	jw_uint(&w, "elements", s.elements);
+	jw_num(&w, "bits_per_weight", s.elements ? 8 * (double)s.bytes / (double)s.elements : 0);
+	jw_str(&w, "id", id);
+	jw_end(&w);
+	jw_line(&w);
+}
+
+int show(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
+         infer_error *err)
+{
+	struct infer_file_info info;
+	const struct infer_meta *m;
+	char id[65];
+
+	(void)words;
+	infer_file_info(file, &info);
+	infer_file_id(file, id);
+	if (o->json)
+		put_file_json(out, file, &info, id);
+	else
+		put_file_text(out, file, &info, id);
+	for (uint64_t i = 0; (m = infer_file_meta_at(file, i)); i++)
+		TRY(o->json ? put_meta_json(out, file, m, err) : put_meta_text(out, file, m, err));
+	return INFER_OK;
+}

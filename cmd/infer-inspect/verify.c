@@ -1,0 +1,45 @@
+#include "inspect.h"
+#include "common/say.h"
+#include "base/err.h"
+
+int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
+           infer_error *err)
+{
+	struct infer_file_info info;
+	struct jwrite w;
+	char hex[65];
+
+	(void)words;
+	infer_file_info(file, &info);
+	jw_init(&w, out);
+	if (o->json) {
+		jw_object(&w, NULL);
+		jw_str(&w, "kind", "verify");
+		jw_int(&w, "v", 1);
+		jw_str(&w, "name", infer_file_path(file));
+		jw_uint(&w, "file_bytes", info.file_bytes);
+		jw_array(&w, "sha256");
+	}
+	for (int i = 0; i < info.n_shards; i++) {
+		say_progress("sha256 of file %d of %d", i + 1, info.n_shards);
+		TRY(infer_file_sha256(file, i, hex, err));
+		if (o->json)
+			jw_str(&w, NULL, hex);
+		else
+			buf_printf(out, "sha256  %s  (file %d of %d)\n", hex, i + 1, info.n_shards);
+	}
+	say_progress("weights of %llu tensors", (unsigned long long)info.n_tensors);
+	TRY(infer_file_check_finite(file, err));
+	say_progress_end();
+	infer_file_id(file, hex);
+	if (!o->json) {
+		buf_printf(out, "id      %s\nfinite  all weights of %llu tensors\n", hex, (unsigned long long)info.n_tensors);
+		return INFER_OK;
+	}
+	jw_end(&w);
+	jw_str(&w, "id", hex);
+	jw_bool(&w, "finite", 1);
+	jw_end(&w);
+	jw_line(&w);
+	return INFER_OK;
+}

@@ -1,0 +1,55 @@
+# bash completion for inferutils
+
+# _infer_complete OPTIONS FILES-OPTIONS: options where the word begins with a dash, values where the option before has some
+_infer_complete()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+
+	COMPREPLY=()
+	case $before in
+	-m | --model)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
+		return ;;
+	-f | --file)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return ;;
+	-o | --output)
+		mapfile -t COMPREPLY < <(compgen -W 'text jsonl tokens' -- "$word")
+		return ;;
+	--kv-type)
+		mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$word")
+		return ;;
+	--isa)
+		mapfile -t COMPREPLY < <(compgen -W "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')" -- "$word")
+		return ;;
+	esac
+	case $word in
+	-*) mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word") ;;
+	*) mapfile -t COMPREPLY < <(compgen -W "$2" -- "$word") ;;
+	esac
+}
+
+# infer-inspect
+_infer_inspect()
+{
+	_infer_complete '-m --model --json -f --file --no-stdin --raw --special --bos
+		-q --quiet -v --verbose -h --help --version' 'show tensors tokens verify hw'
+}
+
+# infer-run
+_infer_run()
+{
+	_infer_complete '-f --file --no-stdin --raw --special --echo
+		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--temp --top-k --top-p --min-p --seed
+		-n --max-tokens --stop --ignore-eos --fail-on-length
+		-o --output --json --logprobs --stats --repeat
+		--score --tokenize --bos --detokenize
+		-q --quiet -v --verbose -h --help --version' ''
+}
+
+# infer: which function completes which program
+complete -F _infer_inspect infer-inspect
+complete -F _infer_run infer-run
