@@ -2,6 +2,7 @@
  * ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its own dot products. */
 #ifndef KERN_TMPL_Q_X86_H
 #define KERN_TMPL_Q_X86_H
+#include <string.h>
 #include "base/num.h"
 #include "kern/act.h"
 #include "kern/tmpl/decl.h"

@@ -1,0 +1,3 @@
+#include "kern/avx2/int.h"
+#include "kern/tmpl/mm_q256.h"
+#include "kern/tmpl/mm_q256_tile.h"

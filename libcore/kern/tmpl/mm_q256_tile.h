@@ -1,0 +1,225 @@
+/* kern/tmpl/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86); after mm_q256.h.
+ *
+ *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2], to go with the sums of x
+ *          in kern_sums' order: M (Q4_K, Q5_K: 4, Q2_K: 8), S where a zero point is taken off after scaling (IQ4_XS: 4,
+ *          Q6_K: 8) | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
+ *          Q2_K and Q3_K hold S q and -S q: they fit 8 bits, and the whole block is one chain of dots
+ *   tile   NR rows x T tokens: x 4 bytes broadcast */
+
+INLINE int k_pairs(enum infer_type t) { return t == INFER_Q3_K ? 0 : t == INFER_Q2_K || t == INFER_Q6_K ? 8 : 4; }
+INLINE int k_scales(enum infer_type t) { return t == INFER_Q3_K || t == INFER_Q2_K ? 0 : t == INFER_Q6_K ? 16 : 8; }
+INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k_scales(t); }
+INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
+
+/* scales and minima of one row's block, those of 32 or of 16 */
+struct head { float d, dmin; int16_t s[16], m[16]; };
+
+INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
+{
+	h->d = num_f16(num_u16(p + q_scale_at(t)));
+	h->dmin = q_minima(t) ? num_f16(num_u16(p + q_scale_at(t) + 2)) : 0;
+	switch (t) {
+	case INFER_Q4_K: case INFER_Q5_K:
+		for (int c = 0; c < 4; c++) {
+			const uint8_t *sc = p + 4;
+			h->s[c] = sc[c] & 63;
+			h->m[c] = sc[c + 4] & 63;
+			h->s[c + 4] = (int16_t)((sc[c + 8] & 15) | sc[c] >> 6 << 4);
+			h->m[c + 4] = (int16_t)(sc[c + 8] >> 4 | sc[c + 4] >> 6 << 4);
+		}
+		break;
+	case INFER_Q2_K:
+		for (int i = 0; i < 16; i++) {
+			h->s[i] = p[i] & 15;
+			h->m[i] = p[i] >> 4;
+		}
+		break;
+	case INFER_Q6_K:
+		for (int i = 0; i < 16; i++)
+			h->s[i] = (int8_t)p[192 + i];
+		break;
+	case INFER_Q3_K:
+		_mm256_storeu_si256((__m256i *)(void *)h->s, _mm256_cvtepi8_epi16(scales_k3(p + 96)));
+		break;
+	default:
+		_mm_storeu_si128((__m128i *)(void *)h->s, scales_x4(p));
+	}
+}
+
+/* the fields of row r before q */
+INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int r)
+{
+	static const uint8_t of32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
+	static const uint8_t of16[16] = { 0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15 };
+	const uint8_t *order = q_by16(t) ? of16 : of32;
+	const int16_t *pair = q_minima(t) ? h->m : h->s;
+	int at = 0;
+
+	memcpy(dst + (at++ * NR + r) * 4, &h->d, 4);
+	if (q_minima(t))
+		memcpy(dst + (at++ * NR + r) * 4, &h->dmin, 4);
+	for (int i = 0; i < k_pairs(t); i++) {
+		int16_t two[2] = { pair[order[2 * i]], pair[order[2 * i + 1]] };
+		memcpy(dst + (at++ * NR + r) * 4, two, 4);
+	}
+	for (int i = 0; i < k_scales(t); i++) {
+		int32_t s = h->s[i];
+		memcpy(dst + (at++ * NR + r) * 4, &s, 4);
+	}
+}
+
+/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; a word of s times both bytes of a word */
+INLINE __m256i times2(__m256i q, __m256i s) { return _mm256_mullo_epi16(q, s); }
+INLINE __m256i times3(__m256i q, __m256i s)
+{
+	const __m256i low = _mm256_set1_epi16(255);
+	__m256i a = _mm256_and_si256(_mm256_mullo_epi16(_mm256_and_si256(q, low), s), low);
+	__m256i b = _mm256_slli_epi16(_mm256_mullo_epi16(_mm256_srli_epi16(q, 8), s), 8);
+	__m256i four = _mm256_and_si256(_mm256_slli_epi16(s, 2), low);
+
+	four = _mm256_or_si256(four, _mm256_slli_epi16(four, 8));
+	return _mm256_sub_epi8(four, _mm256_or_si256(a, b));
+}
+
+INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
+{
+	__m256i s = t == INFER_Q3_K ? evens_odds(scales_k3(p + 96)) : evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
+
+	unpack256(t, u, p);
+	UNROLL
+	for (int k = 0; k < 8; k++) {
+		__m256i word = _mm256_shuffle_epi8(s, _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8)));
+		if (t == INFER_Q2_K)
+			u[k] = times2(u[k], word);
+		else if (t == INFER_Q3_K)
+			u[k] = times3(u[k], word);
+		if (q_signed(t) || t == INFER_Q3_K)
+			u[k] = _mm256_xor_si256(u[k], _mm256_set1_epi8((char)FLIP));
+	}
+}
+
+INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+{
+	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel256(type)) {
+		uint8_t *q = dst + NR * 4 * k_fields(type);
+		for (int half = 0; half < NR; half += 8) {
+			__m256i v[8][8];
+			for (int r = 0; r < 8; r++) {
+				/* rows past the end repeat the last */
+				const uint8_t *p = w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
+				struct head h;
+				__m256i u[8];
+				head_get(type, &h, p);
+				head_put(type, dst, &h, half + r);
+				unpack_for_tile(type, u, p);
+				UNROLL
+				for (int i = 0; i < 8; i++)
+					v[i][r] = u[i];
+			}
+			for (int i = 0; i < 8; i++) {
+				turn8(v[i]);
+				UNROLL
+				for (int j = 0; j < 8; j++)
+					_mm256_storeu_si256((__m256i *)(void *)(q + (i * 8 + j) * NR * 4 + half * 4), v[i][j]);
+			}
+		}
+	}
+}
+
+/* sums over 4 count weights of each row, from q and x on */
+INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const int8_t *xq, size_t xrow, int count)
+{
+	UNROLL
+	for (int i = 0; i < count; i++) {
+		wi wv = wi_load(q + i * NR * 4);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			wi xv = wi_set((int32_t)num_u32(xq + (size_t)t * xrow + 4 * i));
+			is[t] = q_signed(type) || type == INFER_Q3_K ? wi_dot_ws(is[t], wv, xv) : wi_dot(is[t], wv, xv);
+		}
+	}
+}
+
+/* isum of one block; sc: its scales, q: its weights */
+INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const int8_t *xq, size_t xrow)
+{
+	enum { MOST = 16 };
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		isum[t] = wi_set(0);
+	if (!k_scales(type)) {
+		for (int i = 0; i < 64; i += MOST, q += MOST * NR * 4)
+			chain(type, tn, isum, q, xq + 4 * i, xrow, MOST);
+		return;
+	}
+	const int count = k_scales(type) == 16 ? 4 : 8;
+	for (int j = 0; j < k_scales(type); j++, q += count * NR * 4, xq += 4 * count) {
+		wi sub[TILE_T], s = wi_load(sc + j * NR * 4);
+		UNROLL
+		for (int t = 0; t < tn; t++)
+			sub[t] = wi_set(0);
+		chain(type, tn, sub, q, xq, xrow, count);
+		UNROLL
+		for (int t = 0; t < tn; t++)
+			isum[t] = wi_add(isum[t], wi_mul(sub[t], s));
+	}
+}
+
+/* the pairs of one block with the sums of x */
+INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct kern_sums *s)
+{
+	const int16_t *of = q_by16(type) ? s->s16 : s->s32;
+	wi r = wi_set(0);
+
+	UNROLL
+	for (int i = 0; i < k_pairs(type); i++)
+		r = wi_mac16(r, wi_load(pairs + i * NR * 4), wi_set((int32_t)num_u32(of + 2 * i)));
+	return r;
+}
+
+INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
+                    int n, int k)
+{
+	const int8_t *xq = act_q(x, x_row);
+	wf sum[TILE_T], min[TILE_T];
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		sum[t] = min[t] = wf_set(0);
+	for (int b = 0; b < k / 256; b++, p += panel256(type), xq += 256) {
+		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)), *sc = pairs + NR * 4 * k_pairs(type);
+		wi isum[TILE_T];
+		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), xq, x->q_row);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_sums *s = act_sums(x, x_row + t) + b;
+			wf dx = wf_set(act_d(x, x_row + t)[b]);
+			if (type == INFER_Q3_K)
+				isum[t] = wi_sub(wi_set(FLIP * s->s256), isum[t]);
+			if (type == INFER_Q6_K)
+				isum[t] = wi_sub(isum[t], wi_shl(tile_pairs(type, pairs, s), 5));
+			if (type == INFER_IQ4_XS && FLIP)
+				isum[t] = wi_sub(isum[t], wi_shl(tile_pairs(type, pairs, s), 7));
+			sum[t] = wf_fma(wf_mul(wf_load(p), dx), wf_from(isum[t]), sum[t]);
+			if (q_minima(type))
+				min[t] = wf_fma(wf_mul(wf_load(p + NR * 4), dx), wf_from(tile_pairs(type, pairs, s)), min[t]);
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		wf_put(y + (size_t)t * ldy, q_minima(type) ? wf_sub(sum[t], min[t]) : sum[t], n);
+}
+
+#define ROW(TYPE, name) \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
+	                          int m, int n, int k) \
+	{ Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
+	{ pack256(INFER_##TYPE, dst, w, row_bytes, n, k); } \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
+	                          int k) \
+	{ Q_TILE(tile256, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
+	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 256) * panel256(INFER_##TYPE); }
+KERN_ROWS_256(ROW)
+#undef ROW
