@@ -277,6 +277,8 @@ static void test_split_wrong(void **state)
 	split_fails(INFER_EIO, "model-00002-of-00002.gguf");
 	shard(1, 2, 0, 1, 2), write_shard(2, 2);
 	split_fails(INFER_EFORMAT, "tensor t0: there twice");
+	shard(1, 2, 0, 1, 9), write_shard(2, 2);        /* a stranger with the same names */
+	split_fails(INFER_EFORMAT, "no shard of this model");
 	shard(1, 2, 1, 2, 3), write_shard(2, 2);        /* its own count is another */
 	split_fails(INFER_EFORMAT, "no shard of this model");
 	shard(0, 2, 1, 1, 2), write_shard(2, 2);        /* says it is the first */
