@@ -1,20 +1,51 @@
 /* tests/unit/file/test_hostile.c - hundreds of damaged files: each is refused, or opens where nothing is wrong with the
- * container, and none takes memory or time. */
+ * container, and then its tokenizer alike; none takes memory or time. */
 #include "../nth.h"
 #include "../../tools/hostile_model.h"
 #include "base/clock.h"
 #include "base/os.h"
+#include <infer/token.h>
 
 #include <malloc.h>
 
 static struct os_file good[2];
-static int n_cases, n_refused;
+static int n_cases, n_refused, n_tokenizers;
 
 static size_t in_use(void)
 {
 	struct mallinfo2 m = mallinfo2();
 
 	return m.uordblks + m.hblkhd;
+}
+
+/* What opens can be asked; its vocabulary is well or refused, as the list says. */
+static void ask(const infer_file *f, const unsigned char *at, size_t n, const char *name, char want)
+{
+	infer_tokenizer *t;
+	infer_error err = { 0 };
+	int32_t *ids = NULL;
+	size_t n_ids;
+
+	for (uint64_t i = 0; infer_file_meta_at(f, i); i++) {
+		struct infer_str s;
+		size_t cursor = 0;
+		while (!infer_meta_next_str(infer_file_meta_at(f, i), &cursor, &s))
+			assert_true((const unsigned char *)s.at + s.len <= at + n);
+	}
+	infer_file_check_finite(f, NULL);
+	int rc = infer_tokenizer_open(&t, f, &err);
+	if (want == '0' && rc)
+		fail_msg("%s: %s", name, err.message);
+	if ((want == '3' || rc) && rc != INFER_EFORMAT && rc != INFER_EUNSUP)
+		fail_msg("%s: its tokenizer opens with code %d", name, rc);
+	if (rc)
+		return;
+	n_tokenizers++;
+	rc = infer_encode(t, "the word \xff\xc3\xbc", 12, INFER_ENCODE_ADD | INFER_ENCODE_SPECIAL, &ids, &n_ids, &err);
+	for (size_t i = 0; !rc && i < n_ids; i++)
+		assert_true(ids[i] >= 0 && ids[i] < infer_tokenizer_count(t));
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
 }
 
 static void one(void *user, const char *name, const void *bytes, size_t n, const char want[3])
@@ -43,15 +74,8 @@ static void one(void *user, const char *name, const void *bytes, size_t n, const
 		fail_msg("%s: takes %zu bytes", name, after - before);
 	if (mem_calls_all() - calls > 64 || clock_ms(from, clock_now_ns()) > 1000)
 		fail_msg("%s: %d calls for memory", name, (int)(mem_calls_all() - calls));
-	if (f)                                /* what opens can be asked */
-		for (uint64_t i = 0; infer_file_meta_at(f, i); i++) {
-			struct infer_str s;
-			size_t cursor = 0;
-			while (!infer_meta_next_str(infer_file_meta_at(f, i), &cursor, &s))
-				assert_true((const unsigned char *)s.at + s.len <= at + n);
-		}
 	if (f)
-		infer_file_check_finite(f, NULL);
+		ask(f, at, n, name, want[1]);
 	infer_file_close(&f);
 }
 
@@ -60,7 +84,7 @@ static void test_all(void **state)
 	(void)state;
 	assert_int_equal(hostile_all(good[0].at, good[0].bytes, "bpe-", one, NULL), 0);
 	assert_int_equal(hostile_all(good[1].at, good[1].bytes, "spm-", one, NULL), 0);
-	printf("# %d files, %d refused\n", n_cases, n_refused);
+	printf("# %d files, %d refused, %d tokenizers\n", n_cases, n_refused, n_tokenizers);
 	assert_true(n_cases > 600 && n_refused > 500);
 }
 
