@@ -1,6 +1,7 @@
 /* infer/engine.h - requests in, events out: the one way to run a model.   floor: engine
  *
- * Shared.  submit, cancel and wait may be called from any thread; step and next belong to one thread, which computes.
+ * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy belong to one thread,
+ * which computes.
  * A step holds every decoding row and at most the prefill rows that keep it under step_ms.  Iteration-level batching:
  * Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree:
  * Zheng+ 2023, arXiv:2312.07104.
@@ -30,9 +31,9 @@ struct infer_engine_opts {
 	int32_t  ctx;             /* largest context; 0: the model's own, or what fits */
 	int      k_type, v_type;  /* cache: INFER_F32 INFER_F16, with 0 (INFER_F32) taken as it is only with kv_set */
 	int      kv_set;          /* 0: f16 */
-	uint64_t kv_bytes;        /* cache budget; 0: for ctx, at most what fits */
+	uint64_t kv_bytes;        /* cache budget; 0: for ctx of max_seqs, at most what fits */
 	int32_t  prefill_chunk;   /* most prefill rows of a step; 0: 512 */
-	int32_t  step_ms;         /* 0: 50 */
+	int32_t  step_ms;         /* beside rows that decode, prefill rows stop at this time, but not below 16; 0: 50 */
 	int32_t  max_seqs;        /* sequences at once; 0: 1 */
 	int32_t  max_queue;       /* requests waiting; 0: 1024 */
 	uint32_t flags;
@@ -61,7 +62,7 @@ struct infer_request {                     /* everything is copied at submit */
 	int32_t  top;                      /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
 	uint32_t flags;
 	int32_t  priority;                 /* greater goes first */
-	int64_t  deadline_ns;              /* on CLOCK_MONOTONIC; 0: none.  Past it the request ends with INFER_ECANCEL */
+	int64_t  deadline_ns;              /* on CLOCK_MONOTONIC; 0: none.  Past it the request ends as if cancelled */
 	uint64_t salt;                     /* prefix cache is shared among equal salts only */
 	void    *user;                     /* comes back with every event */
 };
@@ -90,8 +91,8 @@ struct infer_event {
 	const char *text; size_t text_bytes;            /* TOKEN, DONE: bytes that are now certain (never a part of a UTF-8 sequence or of
 	                                                   a stop string that still may come); borrowed likewise */
 	int      finish;           /* DONE: enum infer_finish */
-	int      code;             /* DONE with FINISH_ERROR: why, and message */
-	const char *message;
+	int      code;             /* DONE: 0, INFER_ECANCEL with FINISH_CANCELLED, or why with FINISH_ERROR */
+	const char *message;       /* DONE: a sentence, or empty; borrowed likewise */
 	struct infer_usage usage;  /* DONE */
 };
 /* An end-of-turn or stop token is reported as TOKEN with empty text, then DONE.  Score: rows of the prompt come in order. */
@@ -105,11 +106,11 @@ int  infer_engine_wait(infer_engine *e, int64_t timeout_ns);       /* until ther
 
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows, chunks, preemptions, cached_tokens, evicted_pages;
-	uint64_t kv_pages, kv_pages_used, kv_page_bytes;
-	uint64_t decode_allocs;    /* heap calls made inside steps that only decoded: 0 */
+	uint64_t kv_pages, kv_pages_used, kv_page_bytes;   /* a page: 32 positions of all layers; used: rounded up */
+	uint64_t decode_allocs;    /* heap calls of the process while steps that only decoded ran: 0 with one thread */
 	uint64_t workspace_bytes, kv_reserved_bytes;
 	int64_t  compute_ns, open_ns;
-	uint64_t digest;           /* of (ids, log-probabilities) of all ended requests, in order of submit */
+	uint64_t digest;           /* of (ids, log-probabilities) of all ended requests by order of submit, not of ending */
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
