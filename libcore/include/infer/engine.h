@@ -117,6 +117,7 @@ void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 /* What the record of a run says about the machine side. */
 struct infer_engine_info {
 	char    isa[128];          /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
+	char    placement[64];     /* where layers run: "cpu:0-31" */
 	int32_t threads, ctx;
 	int     k_type, v_type;
 };

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef struct infer_writer infer_writer;      /* JSON lines to a file descriptor, one write(2) each.  Confined */
-int  infer_writer_open(infer_writer **out, int fd, infer_error *err);
+int  infer_writer_open(infer_writer **out, int fd, infer_error *err);      /* fd: borrowed.  The first line carries "v":1 */
 void infer_writer_free(infer_writer *w);
 
 /* What the `run` object needs (contract, promise 7); everything borrowed. */
@@ -36,7 +36,10 @@ struct infer_completion {
 };
 enum { INFER_RECORD_TOKENS = 1 << 0, INFER_RECORD_LOGPROBS = 1 << 1 };
 
-/* Each writes one line.  INFER_EIO: the descriptor refused it; INFER_ENOMEM. */
+/* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that is not UTF-8 stands with
+ * U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null where they are not finite.
+ * logprobs f32 [n], the first is not looked at.  id, param: NULL writes null.
+ * INFER_EIO: the descriptor refused it; INFER_ENOMEM: nothing was written. */
 int infer_write_completion(infer_writer *w, const struct infer_completion *c, const struct infer_run_info *run, infer_error *err);
 int infer_write_token(infer_writer *w, const struct infer_event *ev, infer_error *err);
 int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs, size_t n,

@@ -1,0 +1,197 @@
+/* engine/batch.c - the rows of a step, from requests to the backend and back */
+#include "engine/engine.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/pool.h"
+
+void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
+{
+	st->s = (struct backend_step){ .ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv) };
+	st->score_left = score_rows;
+	st->n_decode = st->n_prefill = 0;
+}
+
+static int draws(const struct request *r) { return r->cap > r->n; }
+
+/* Prompt rows [from, to) whose logits give scores, among positions [pos, pos + rows). */
+static int32_t score_range(const struct request *r, int32_t pos, int32_t rows, int32_t *from)
+{
+	int32_t to = pos + rows < r->n_prompt - 1 ? pos + rows : r->n_prompt - 1;
+
+	*from = pos > r->scored - 1 ? pos : r->scored - 1;
+	return to > *from ? to - *from : 0;
+}
+
+int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows)
+{
+	int32_t from, over, pending = request_pending(r);
+
+	if (rows > pending)
+		rows = pending;
+	over = score_range(r, kv_seq_len(r->seq), rows, &from) - e->step.score_left;
+	return over > 0 ? rows - over : rows;
+}
+
+static void want(struct step *st, struct request *r, int32_t row, int32_t position, int is_draw)
+{
+	st->jobs[st->s.n_out] = (struct row_job){
+		.r = r, .position = position, .draws = is_draw, .n_top = r->top,
+		.token = is_draw ? -1 : (int32_t)r->ids[position],
+	};
+	st->out[st->s.n_out++] = row;
+}
+
+void batch_add(infer_engine *e, struct request *r, int32_t rows)
+{
+	struct step *st = &e->step;
+	int32_t row = st->s.n, pos = kv_seq_len(r->seq), from, scores = score_range(r, pos, rows, &from);
+
+	for (int32_t i = 0; i < rows; i++)
+		st->ids[row + i] = (int32_t)r->ids[pos + i];
+	st->runs[st->s.n_runs] = (struct backend_run){ .row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq) };
+	st->requests[st->s.n_runs++] = r;
+	st->s.n += rows;
+	r->rows = rows;
+	for (int32_t i = 0; i < scores; i++)
+		want(st, r, row + from - pos + i, from + i + 1, 0);
+	st->score_left -= scores;
+	if (pos + rows == r->n && draws(r))
+		want(st, r, row + rows - 1, r->n, 1);
+	if (rows == 1 && pos >= r->n_prompt)
+		st->n_decode++;
+	else
+		st->n_prefill += rows;
+}
+
+static void job_run(void *user, int64_t i, int worker)
+{
+	infer_engine *e = user;
+	struct row_job *j = &e->step.jobs[i];
+
+	score_row(e, j, e->events.tops + j->top_at, e->step.scratch + (size_t)worker * (size_t)e->n_vocab);
+}
+
+int batch_run(infer_engine *e, infer_error *err)
+{
+	struct step *st = &e->step;
+	const float *logits;
+
+	TRY(e->kind->run(e->plan, &st->s, &logits, err));
+	for (int32_t i = 0; i < st->s.n_out; i++) {
+		struct row_job *j = &st->jobs[i];
+
+		j->logits = logits + (size_t)i * (size_t)e->n_vocab;
+		if (j->n_top > e->n_vocab)
+			j->n_top = e->n_vocab;
+		j->top_at = e->events.n_tops;
+		e->events.n_tops += (size_t)j->n_top;
+	}
+	pool_run(e->kind->pool(e->backend), st->s.n_out, job_run, e);
+	return INFER_OK;
+}
+
+static int ends_turn(const infer_engine *e, const struct request *r, int32_t token)
+{
+	for (int32_t i = 0; i < r->n_stop_tokens; i++)
+		if (r->stop_tokens[i] == token)
+			return 1;
+	return !(r->flags & INFER_REQ_IGNORE_EOS) && e->tok && infer_token_is_eog(e->tok, token);
+}
+
+static struct event_slot *say(infer_engine *e, const struct row_job *j, int kind, int32_t index)
+{
+	struct event_slot *s = events_add(&e->events, j->r, kind);
+
+	s->ev.index = index;
+	s->ev.token = j->token;
+	s->ev.logprob = j->logprob;
+	s->ev.n_top = j->n_top;
+	s->top_at = j->top_at;
+	j->r->digest = stats_digest(j->r->digest, j->token, j->logprob);
+	return s;
+}
+
+static void times(struct request *r, int64_t now)
+{
+	if (!r->first_ns) {
+		r->first_ns = now;
+		r->usage.prefill_ns = now - r->seated_ns;
+		r->usage.first_token_ns = now - r->submit_ns;
+	}
+	r->last_ns = now;
+	r->usage.decode_ns = r->last_ns - r->first_ns;
+}
+
+/* A token was drawn: its event, and the end of the request where it is one. */
+static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
+{
+	struct request *r = j->r;
+	struct buf *text = &e->events.text;
+	struct event_slot *s = say(e, j, INFER_EVENT_TOKEN, r->n - r->n_prompt);
+	int over = ends_turn(e, r, j->token), rc = INFER_OK;
+	infer_error err = { .message = "no memory for text" };
+	const char *bytes;
+	size_t n;
+
+	r->ids[r->n++] = (uint64_t)j->token;
+	r->usage.completion_tokens++;
+	times(r, now);
+	if (!over && r->detok) {
+		rc = infer_detok_put(r->detok, j->token, &bytes, &n, &err);
+		if (!rc)
+			over = stop_put(&r->stop, bytes, n, text);
+		s->ev.text_bytes = text->len - s->text_at;
+		if (!rc && text->bad)
+			rc = INFER_ENOMEM;
+		text->bad = 0;
+	}
+	if (rc)
+		request_end(e, r, INFER_FINISH_ERROR, rc, err.message);
+	else if (over)
+		request_end(e, r, INFER_FINISH_STOP, INFER_OK, "");
+	else if (r->n == r->cap)
+		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
+}
+
+static void take_rows(infer_engine *e, struct request *r)
+{
+	int32_t pos = kv_seq_len(r->seq);
+
+	if (pos < r->n_prompt) {
+		r->usage.chunks++;
+		e->now.chunks++;
+	}
+	kv_seq_commit(e->kv, r->seq, r->ids, pos + r->rows);
+}
+
+void batch_absorb(infer_engine *e)
+{
+	const struct step *st = &e->step;
+	int64_t now = clock_now_ns();
+	struct request *r;
+
+	for (int32_t i = 0; i < st->s.n_runs; i++)
+		take_rows(e, st->requests[i]);
+	for (int32_t i = 0; i < st->s.n_out; i++) {
+		const struct row_job *j = &st->jobs[i];
+
+		r = j->r;
+		if (r->ended)
+			continue;
+		if (j->err.code) {
+			request_end(e, r, INFER_FINISH_ERROR, j->err.code, j->err.message);
+		} else if (j->draws) {
+			take_token(e, j, now);
+		} else {
+			say(e, j, INFER_EVENT_SCORE, j->position);
+			r->scored = j->position + 1;
+		}
+	}
+	for (int32_t i = 0; i < st->s.n_runs; i++) {
+		r = st->requests[i];
+		if (r->ended || draws(r) || request_pending(r))
+			continue;
+		r->usage.prefill_ns = now - r->seated_ns;
+		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
+	}
+}

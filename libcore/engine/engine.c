@@ -1,0 +1,285 @@
+/* engine/engine.c - open, close, and one step */
+#include "engine/engine.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/os.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { CHUNK = 512, STEP_MS = 50, QUEUE = 1024, MOST_SEQS = 4096, MOST_CHUNK = 65536,
+       SCORE_ROWS = 64, SCORE_BYTES = 32 << 20 };
+
+static int check(const struct infer_engine_opts *o, infer_error *err)
+{
+	const struct { int64_t v, hi; const char *name; } rows[] = {
+		{ o->threads, 1024, "threads" }, { o->ctx, INT32_MAX - 1, "ctx" }, { o->prefill_chunk, MOST_CHUNK, "prefill_chunk" },
+		{ o->step_ms, 1 << 20, "step_ms" }, { o->max_seqs, MOST_SEQS, "max_seqs" }, { o->max_queue, 1 << 24, "max_queue" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].v < 0 || rows[i].v > rows[i].hi)
+			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld", rows[i].name, (long long)rows[i].v,
+			               (long long)rows[i].hi);
+	if (o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE)
+		return err_set(err, INFER_EINVAL, "engine flags 0x%x are not known",
+		               (unsigned)(o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE));
+	return INFER_OK;
+}
+
+static void take_opts(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o, const struct os_limits *l)
+{
+	e->model = m;
+	e->tok = infer_model_tokenizer(m);
+	e->n_vocab = m->h.n_vocab;
+	e->threads = o->threads ? o->threads : l->threads;
+	e->k_type = o->kv_set ? o->k_type : INFER_F16;
+	e->v_type = o->kv_set ? o->v_type : INFER_F16;
+	e->chunk = o->prefill_chunk ? o->prefill_chunk : CHUNK;
+	e->step_ns = (int64_t)(o->step_ms ? o->step_ms : STEP_MS) * 1000000;
+	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
+	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
+	/* as many rows of logits as stay small beside the rest */
+	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
+	if (e->score_rows > SCORE_ROWS)
+		e->score_rows = SCORE_ROWS;
+	if (e->score_rows < 1)
+		e->score_rows = 1;
+	if (e->score_rows > e->chunk)
+		e->score_rows = e->chunk;
+}
+
+/* The longest sequence that context and budget hold. */
+static int32_t longest(const infer_engine *e)
+{
+	int32_t lo = 0, hi = e->ctx;
+
+	while (lo < hi) {
+		int32_t mid = lo + (hi - lo + 1) / 2;
+
+		if (kv_seq_bytes(e->place.groups, e->place.n_groups, mid, e->chunk) <= e->place.kv_bytes)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l, infer_error *err)
+{
+	struct place_ask ask = {
+		.ctx = o->ctx, .k_type = e->k_type, .v_type = e->v_type, .kv_bytes = o->kv_bytes, .max_seqs = e->max_seqs,
+		.rows = e->chunk + e->max_seqs, .out = e->score_rows + e->max_seqs, .memory_bytes = l->available_bytes,
+		.address_bytes = l->address_bytes, .kind = e->kind, .backend = e->backend,
+	};
+	struct kv_opts k;
+
+	TRY(place_solve(&e->place, e->model, &ask, err));
+	e->ctx = e->place.ctx;
+	e->fit = longest(e);
+	k = (struct kv_opts){ .groups = e->place.groups, .n_groups = e->place.n_groups, .n_layers = e->model->h.n_layers,
+	                      .bytes = e->place.kv_bytes, .ctx = e->ctx, .max_seqs = e->max_seqs,
+	                      .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
+	TRY(kv_open(&e->kv, &k, err));
+	for (int g = 0; g < e->place.n_groups; g++)
+		e->now.kv_page_bytes += kv_page_bytes(&e->place.groups[g]);
+	return INFER_OK;
+}
+
+static int open_step(infer_engine *e, infer_error *err)
+{
+	struct step *s = &e->step;
+	size_t seqs = (size_t)e->max_seqs, rows = (size_t)e->chunk + seqs, out = (size_t)e->score_rows + seqs;
+
+	s->ids = mem_alloc(MEM_ENGINE, rows, sizeof *s->ids);
+	s->runs = mem_alloc(MEM_ENGINE, seqs, sizeof *s->runs);
+	s->requests = mem_alloc(MEM_ENGINE, seqs, sizeof *s->requests);
+	s->out = mem_alloc(MEM_ENGINE, out, sizeof *s->out);
+	s->jobs = mem_alloc(MEM_ENGINE, out, sizeof *s->jobs);
+	s->scratch = mem_alloc(MEM_ENGINE, (size_t)e->threads * (size_t)e->n_vocab, sizeof *s->scratch);
+	e->active = mem_alloc(MEM_ENGINE, seqs, sizeof *e->active);
+	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !s->scratch || !e->active)
+		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
+	return events_init(&e->events, 4 * seqs, seqs * INFER_MAX_TOP, err);
+}
+
+static int open_lock(infer_engine *e, infer_error *err)
+{
+	pthread_condattr_t a;
+	int rc = pthread_condattr_init(&a);
+
+	if (!rc) {
+		pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+		rc = pthread_cond_init(&e->wake, &a);
+		pthread_condattr_destroy(&a);
+	}
+	if (!rc) {
+		rc = pthread_mutex_init(&e->lock, NULL);
+		if (rc)
+			pthread_cond_destroy(&e->wake);
+	}
+	if (rc)
+		return err_errno(err, rc, "cannot make the engine's lock");
+	e->lock_made = 1;
+	return INFER_OK;
+}
+
+static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o, infer_error *err)
+{
+	struct backend_model parts = arch_parts(m);
+	struct backend_size size;
+	struct os_limits l;
+
+	os_limits(&l);
+	take_opts(e, m, o, &l);
+	TRY(open_lock(e, err));
+	e->kind = backend_find("cpu");
+	must(e->kind);
+	TRY(e->kind->open(&e->backend, &(struct backend_opts){ e->threads, o->isa }, err));
+	e->kern = e->kind->kern(e->backend);
+	TRY(open_cache(e, o, &l, err));
+	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
+	TRY(e->kind->plan(&e->plan, e->backend, &parts, &size, err));
+	return open_step(e, err);
+}
+
+/* The context and cache that came out, for who wants to know. */
+static void tell(const infer_engine *e, const struct infer_engine_opts *o)
+{
+	char line[160];
+
+	if (!o->log)
+		return;
+	if (!o->ctx && e->ctx < e->model->h.ctx_train) {
+		snprintf(line, sizeof line, "the context is %d of the model's %d tokens: no more fits into memory", (int)e->ctx,
+		         (int)e->model->h.ctx_train);
+		o->log(o->log_user, INFER_LOG_WARN, line);
+	}
+	snprintf(line, sizeof line, "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of workspace",
+	         (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->fit, e->kind->plan_bytes(e->plan));
+	o->log(o->log_user, INFER_LOG_INFO, line);
+}
+
+int infer_engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o, infer_error *err)
+{
+	int64_t from = clock_now_ns();
+	struct kv_stats kv;
+	infer_engine *e;
+	int rc;
+
+	*out = NULL;
+	TRY(check(o, err));
+	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
+	if (!e)
+		return err_set(err, INFER_ENOMEM, "no memory for an engine");
+	rc = open_all(e, model, o, err);
+	if (rc) {
+		infer_engine_close(&e);
+		return rc;
+	}
+	kv_stats(e->kv, &kv);
+	e->now.kv_reserved_bytes = kv.reserved_bytes;
+	e->now.workspace_bytes = e->kind->plan_bytes(e->plan);
+	tell(e, o);
+	e->now.open_ns = clock_now_ns() - from;
+	stats_publish(e);
+	*out = e;
+	return INFER_OK;
+}
+
+void infer_engine_close(infer_engine **at)
+{
+	infer_engine *e = *at;
+
+	*at = NULL;
+	if (!e)
+		return;
+	for (struct request *r = e->queue, *next; r; r = next) {
+		next = r->next;
+		request_free(r);
+	}
+	for (int32_t i = 0; i < e->n_active; i++)
+		request_free(e->active[i]);
+	events_fini(&e->events);
+	kv_close(&e->kv);
+	if (e->plan)
+		e->kind->plan_free(e->plan);
+	if (e->backend)
+		e->kind->close(e->backend);
+	place_fini(&e->place);
+	if (e->lock_made) {
+		pthread_mutex_destroy(&e->lock);
+		pthread_cond_destroy(&e->wake);
+	}
+	mem_free(e->step.ids);
+	mem_free(e->step.runs);
+	mem_free(e->step.requests);
+	mem_free(e->step.out);
+	mem_free(e->step.jobs);
+	mem_free(e->step.scratch);
+	mem_free(e->active);
+	mem_free(e);
+}
+
+/* Everything that the step needs: pages, seats and events for. */
+static int prepare(infer_engine *e, infer_error *err)
+{
+	size_t tops = 0;
+	int rc;
+
+	pthread_mutex_lock(&e->lock);
+	rc = events_reserve(&e->events, sched_ending(e), 0, err);
+	if (!rc) {
+		sched_sweep(e);
+		sched_admit(e);
+		sched_compose(e);
+	}
+	pthread_mutex_unlock(&e->lock);
+	if (rc)
+		return rc;
+	for (int32_t i = 0; i < e->step.s.n_out; i++)
+		tops += (size_t)e->step.jobs[i].r->top;
+	return events_reserve(&e->events, (size_t)e->step.s.n_out + 2 * (size_t)e->max_seqs, tops, err);
+}
+
+static void count(infer_engine *e, int64_t ns, uint64_t calls)
+{
+	struct infer_engine_stats *s = &e->now;
+	const struct step *st = &e->step;
+
+	s->steps++;
+	s->rows += (uint64_t)st->s.n;
+	s->decode_rows += (uint64_t)st->n_decode;
+	s->prefill_rows += (uint64_t)st->n_prefill;
+	if (s->rows_max < (uint64_t)st->s.n)
+		s->rows_max = (uint64_t)st->s.n;
+	s->compute_ns += ns;
+	if (!st->n_prefill)
+		s->decode_allocs += calls;
+}
+
+int infer_engine_step(infer_engine *e, infer_error *err)
+{
+	uint64_t calls = mem_calls_all();
+	infer_error why = { 0 };
+	int64_t from;
+
+	TRY(prepare(e, err));
+	if (e->step.s.n) {
+		from = clock_now_ns();
+		if (batch_run(e, &why))
+			for (int32_t i = 0; i < e->step.s.n_runs; i++)
+				request_end(e, e->step.requests[i], INFER_FINISH_ERROR, why.code, why.message);
+		else
+			batch_absorb(e);
+		from = clock_now_ns() - from;
+		sched_measure(e, from);
+		count(e, from, mem_calls_all() - calls);
+		pthread_mutex_lock(&e->lock);
+		sched_reap(e);
+		pthread_mutex_unlock(&e->lock);
+	}
+	stats_publish(e);
+	return INFER_OK;
+}

@@ -1,0 +1,215 @@
+/* engine/request.c - a request copied whole at submit, and its end */
+#include "engine/engine.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/rng.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+enum { KNOWN_FLAGS = INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT | INFER_REQ_SPECIAL_TEXT };
+
+static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what, infer_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] < 0 || ids[i] >= n_vocab)
+			return err_set(err, INFER_EINVAL, "%s %zu: token %d is outside the vocabulary of %d", what, i, (int)ids[i],
+			               (int)n_vocab);
+	return INFER_OK;
+}
+
+static int check_stops(const struct infer_request *r, infer_error *err)
+{
+	if (r->n_stop < 0 || r->n_stop_tokens < 0)
+		return err_set(err, INFER_EINVAL, "n_stop %d, n_stop_tokens %d: at least 0", (int)r->n_stop, (int)r->n_stop_tokens);
+	if (r->n_stop && r->flags & INFER_REQ_NO_TEXT)
+		return err_set(err, INFER_EINVAL, "stop strings in a request without text");
+	for (int32_t i = 0; i < r->n_stop; i++) {
+		if (!r->stop[i].len || r->stop[i].len > INT32_MAX)
+			return err_set(err, INFER_EINVAL, "stop string %d is empty", (int)i);
+		if (utf8_check(r->stop[i].at, r->stop[i].len) != r->stop[i].len)
+			return err_set(err, INFER_EINVAL, "stop string %d is not UTF-8", (int)i);
+	}
+	return INFER_OK;
+}
+
+static int check_fields(const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	if (!r->n_prompt)
+		return err_set(err, INFER_EINVAL, "the prompt is empty");
+	if (r->max_tokens < -1)
+		return err_set(err, INFER_EINVAL, "max_tokens is %d: at least -1", (int)r->max_tokens);
+	if (r->top < 0 || r->top > INFER_MAX_TOP)
+		return err_set(err, INFER_EINVAL, "top is %d: from 0 to %d", (int)r->top, INFER_MAX_TOP);
+	if (r->flags & ~(uint32_t)KNOWN_FLAGS)
+		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known", (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
+	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
+		return err_set(err, INFER_EUNSUP, "the model has no vocabulary: only requests without text can run");
+	TRY(check_stops(r, err));
+	TRY(check_tokens(r->prompt, r->n_prompt, e->n_vocab, "prompt", err));
+	return check_tokens(r->stop_tokens, (size_t)r->n_stop_tokens, e->n_vocab, "stop token", err);
+}
+
+/* Does it fit, alone?  What others hold can be had back. */
+static int check_room(const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	size_t want = r->n_prompt + (r->max_tokens != 0);
+
+	if (want > (size_t)e->ctx)
+		return err_set(err, INFER_ENOMEM, "a prompt of %zu tokens needs a context of %zu; there are %d: "
+		               "a context of %zu or a prompt of at most %zu tokens would fit", r->n_prompt, want, (int)e->ctx,
+		               want, r->n_prompt - (want - (size_t)e->ctx));
+	if (want > (size_t)e->fit)
+		return err_set(err, INFER_ENOMEM, "a prompt of %zu tokens needs %llu bytes of cache; there are %llu: "
+		               "a prompt of at most %zu tokens would fit", r->n_prompt,
+		               (unsigned long long)kv_seq_bytes(e->place.groups, e->place.n_groups, (int64_t)want, e->chunk),
+		               (unsigned long long)e->place.kv_bytes, r->n_prompt - (want - (size_t)e->fit));
+	return INFER_OK;
+}
+
+/* The options with everything they point to moved into the arena. */
+static void copy_sample(struct infer_sample_opts *o, struct arena *a)
+{
+	struct infer_logit_bias *bias = arena_alloc(a, (size_t)o->n_bias, sizeof *bias);
+	const int32_t **breakers = arena_alloc(a, (size_t)o->n_dry_breakers, sizeof *breakers);
+	int32_t *lens = arena_alloc(a, (size_t)o->n_dry_breakers, sizeof *lens), *ids;
+
+	if (a->bad)
+		return;
+	for (int32_t i = 0; i < o->n_bias; i++)
+		bias[i] = o->bias[i];
+	for (int32_t i = 0; i < o->n_dry_breakers; i++) {
+		lens[i] = o->n_dry_breaker[i];
+		ids = arena_alloc(a, (size_t)lens[i], sizeof *ids);
+		if (!ids)
+			return;
+		memcpy(ids, o->dry_breakers[i], (size_t)lens[i] * sizeof *ids);
+		breakers[i] = ids;
+	}
+	o->bias = bias;
+	o->dry_breakers = breakers;
+	o->n_dry_breaker = lens;
+}
+
+static int make_sampler(struct request *q, const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	struct infer_sample_opts o = r->sample;
+
+	if (o.n_bias < 0 || o.n_dry_breakers < 0)
+		return err_set(err, INFER_EINVAL, "n_bias %d, n_dry_breakers %d: at least 0", (int)o.n_bias, (int)o.n_dry_breakers);
+	for (int32_t i = 0; i < o.n_dry_breakers; i++)
+		if (o.n_dry_breaker[i] < 0)
+			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i, (int)o.n_dry_breaker[i]);
+	copy_sample(&o, &q->arena);
+	if (q->arena.bad)
+		return err_set(err, INFER_ENOMEM, "no memory for the sampler's options");
+	TRY(infer_sampler_new(&q->sampler, &o, e->n_vocab, NULL, err));
+	TRY(infer_sampler_reserve(q->sampler, (size_t)q->cap, err));
+	return infer_sampler_feed(q->sampler, r->prompt, r->n_prompt, err);
+}
+
+static int fill(struct request *q, const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	const int32_t numeric[] = { e->k_type, e->v_type, e->ctx };
+
+	q->n = q->n_prompt = (int32_t)r->n_prompt;
+	q->cap = r->max_tokens < 0 ? e->fit : (int32_t)num_min((int64_t)q->n_prompt + r->max_tokens, e->fit);
+	q->user = r->user;
+	q->top = r->top;
+	q->priority = r->priority;
+	q->flags = r->flags;
+	q->deadline_ns = r->deadline_ns;
+	q->root = rng_hash(r->salt, numeric, sizeof numeric);
+	q->scored = r->flags & INFER_REQ_SCORE ? 1 : q->n_prompt;
+	q->usage.prompt_tokens = q->n_prompt;
+	q->ids = arena_alloc(&q->arena, (size_t)q->cap, sizeof *q->ids);
+	q->stop_tokens = arena_alloc(&q->arena, (size_t)r->n_stop_tokens, sizeof *q->stop_tokens);
+	q->n_stop_tokens = r->n_stop_tokens;
+	if (q->arena.bad || stop_init(&q->stop, &q->arena, r->stop, r->n_stop))
+		return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens", (int)q->cap);
+	for (int32_t i = 0; i < q->n; i++)
+		q->ids[i] = (uint64_t)r->prompt[i];
+	for (int32_t i = 0; i < r->n_stop_tokens; i++)
+		q->stop_tokens[i] = r->stop_tokens[i];
+	if (q->cap > q->n)
+		TRY(make_sampler(q, e, r, err));
+	if (!(r->flags & INFER_REQ_NO_TEXT))
+		TRY(infer_detok_new(&q->detok, e->tok, r->flags & INFER_REQ_SPECIAL_TEXT ? INFER_DECODE_SPECIAL : 0,
+		                    r->prompt[r->n_prompt - 1], err));
+	return INFER_OK;
+}
+
+int request_new(struct request **out, const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	struct request *q;
+	int rc;
+
+	*out = NULL;
+	TRY(check_fields(e, r, err));
+	TRY(check_room(e, r, err));
+	q = mem_zalloc(MEM_ENGINE, 1, sizeof *q);
+	if (!q)
+		return err_set(err, INFER_ENOMEM, "no memory for a request");
+	q->submit_ns = clock_now_ns();
+	arena_init(&q->arena, MEM_ENGINE);
+	rc = fill(q, e, r, err);
+	if (rc)
+		request_free(q);
+	else
+		*out = q;
+	return rc;
+}
+
+void request_free(struct request *r)
+{
+	if (!r)
+		return;
+	infer_sampler_free(r->sampler);
+	infer_detok_free(r->detok);
+	arena_fini(&r->arena);
+	mem_free(r);
+}
+
+int request_before(const struct request *a, const struct request *b)
+{
+	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
+}
+
+/* The text that was held back, now that nothing can follow. */
+static void flush_text(infer_engine *e, struct request *r)
+{
+	struct buf *out = &e->events.text;
+	const char *bytes;
+	size_t n;
+
+	if (!r->detok || infer_detok_end(r->detok, &bytes, &n, NULL))
+		return;
+	if (!stop_put(&r->stop, bytes, n, out))
+		stop_flush(&r->stop, out);
+}
+
+void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message)
+{
+	struct event_slot *s = events_add(&e->events, r, INFER_EVENT_DONE);
+
+	must(!r->ended);
+	r->ended = 1;
+	flush_text(e, r);
+	s->ev.text_bytes = e->events.text.len - s->text_at;
+	s->ev.finish = finish;
+	s->message_at = e->events.text.len;
+	buf_put(&e->events.text, message, strlen(message) + 1);
+	if (e->events.text.bad) {            /* a sentence less, rather than a request that never ends */
+		e->events.text.bad = 0;
+		s->message_at = SIZE_MAX;
+	}
+	s->ev.code = code;
+	if (!r->seated)
+		r->usage.queue_ns = clock_now_ns() - r->submit_ns;
+	s->ev.usage = r->usage;
+	e->digest += rng_hash(r->digest, &r->id, sizeof r->id);
+	kv_seq_close(e->kv, r->seq);
+	r->seq = NULL;
+}

@@ -1,0 +1,230 @@
+/* engine/sched.c - who computes what in the next step
+ *
+ * Rank is priority, then age.  Every sequence that decodes has its row in every step; prompts share what is left of the
+ * step's time.  When pages run out, the last in rank gives its own back and is computed again later; what it had
+ * drawn stays, so nothing that was said changes. */
+#include "engine/engine.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+/* Even in a slow step a prompt moves on by so many rows, or it would starve beside sequences that decode. */
+enum { LEAST_ROWS = 16 };
+
+static int is_late(const infer_engine *e, const struct request *r) { return r->deadline_ns && e->now_ns > r->deadline_ns; }
+
+static int has_ended(infer_engine *e, struct request *r)
+{
+	if (r->cancelled)
+		request_end(e, r, INFER_FINISH_CANCELLED, INFER_ECANCEL, "cancelled");
+	else if (is_late(e, r))
+		request_end(e, r, INFER_FINISH_CANCELLED, INFER_ECANCEL, "the deadline has passed");
+	return r->ended;
+}
+
+size_t sched_ending(infer_engine *e)
+{
+	size_t n = 0;
+
+	e->now_ns = clock_now_ns();
+	for (const struct request *r = e->queue; r; r = r->next)
+		n += r->cancelled || is_late(e, r);
+	for (int32_t i = 0; i < e->n_active; i++)
+		n += e->active[i]->cancelled || is_late(e, e->active[i]);
+	return n;
+}
+
+void sched_sweep(infer_engine *e)
+{
+	for (struct request **at = &e->queue, *r; (r = *at);) {
+		if (!has_ended(e, r)) {
+			at = &r->next;
+			continue;
+		}
+		*at = r->next;
+		e->n_queued--;
+		request_free(r);
+	}
+	for (int32_t i = 0; i < e->n_active; i++)
+		has_ended(e, e->active[i]);
+	sched_reap(e);
+}
+
+void sched_reap(infer_engine *e)
+{
+	int32_t n = 0;
+
+	for (int32_t i = 0; i < e->n_active; i++)
+		if (e->active[i]->ended)
+			request_free(e->active[i]);
+		else
+			e->active[n++] = e->active[i];
+	e->n_active = n;
+}
+
+void sched_queue(infer_engine *e, struct request *r)
+{
+	struct request **at = &e->queue;
+
+	while (*at && request_before(*at, r))
+		at = &(*at)->next;
+	r->next = *at;
+	*at = r;
+	e->n_queued++;
+}
+
+/* The last in rank gives its seat and pages back. */
+static void preempt_last(infer_engine *e)
+{
+	struct request *r = e->active[--e->n_active];
+
+	kv_seq_close(e->kv, r->seq);
+	r->seq = NULL;
+	r->usage.preemptions++;
+	e->now.preemptions++;
+	sched_queue(e, r);
+}
+
+static void seat(infer_engine *e, struct request *r, int32_t cached)
+{
+	int32_t i = e->n_active++;
+
+	for (; i > 0 && request_before(r, e->active[i - 1]); i--)
+		e->active[i] = e->active[i - 1];
+	e->active[i] = r;
+	e->queue = r->next;
+	e->n_queued--;
+	if (!r->seated) {
+		r->seated = 1;
+		r->seated_ns = clock_now_ns();
+		r->usage.queue_ns = r->seated_ns - r->submit_ns;
+		r->usage.cached_tokens = cached;
+		e->now.cached_tokens += (uint64_t)cached;
+	}
+}
+
+/* Seat the first of the queue, if all it knows fits beside what the others still need for what they know. */
+static int try_seat(infer_engine *e)
+{
+	struct request *r = e->queue;
+	/* a row whose score is not out has to be computed, cached or not */
+	size_t reuse = r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored : (size_t)r->n;
+	uint64_t need;
+	int32_t cached;
+
+	r->seq = kv_seq_open(e->kv, r->root, r->ids, reuse, &cached);
+	must(r->seq);
+	need = kv_seq_need(e->kv, r->seq, r->n, e->chunk);
+	for (int32_t i = 0; i < e->n_active; i++)
+		need += kv_seq_need(e->kv, e->active[i]->seq, e->active[i]->n, e->chunk);
+	if (e->n_active && need > kv_room_bytes(e->kv)) {
+		kv_seq_close(e->kv, r->seq);
+		r->seq = NULL;
+		return 0;
+	}
+	seat(e, r, cached);
+	return 1;
+}
+
+void sched_admit(infer_engine *e)
+{
+	while (e->queue) {
+		if (e->n_active < e->max_seqs && try_seat(e))
+			continue;
+		if (!e->n_active || e->active[e->n_active - 1]->priority >= e->queue->priority)
+			break;
+		preempt_last(e);
+	}
+}
+
+static void compose_decode(infer_engine *e)
+{
+	struct request *r;
+
+	for (int32_t i = 0; i < e->n_active; i++) {
+		r = e->active[i];
+		if (request_pending(r) != 1)
+			continue;
+		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
+			must(e->n_active > 1);       /* alone it fits: submit and `fit` saw to that */
+			preempt_last(e);
+		}
+		if (r->seq)
+			batch_add(e, r, 1);
+	}
+}
+
+/* Rows of prompts that this step may hold. */
+static int32_t prompt_quota(const infer_engine *e)
+{
+	int64_t rows;
+
+	if (!e->step.n_decode || !e->row_ns)
+		return e->chunk;
+	rows = (e->step_ns - e->decode_ns) / e->row_ns;
+	if (rows < LEAST_ROWS)
+		rows = LEAST_ROWS;
+	return rows < e->chunk ? (int32_t)rows : e->chunk;
+}
+
+/* Pages for so many more positions of r, from those behind it in rank that have no row in this step. */
+static int prompt_grow(infer_engine *e, struct request *r, int32_t rows)
+{
+	struct request *last;
+
+	while (kv_seq_grow(e->kv, r->seq, kv_seq_len(r->seq) + rows)) {
+		last = e->active[e->n_active - 1];
+		if (last == r || last->rows)
+			return 0;
+		preempt_last(e);
+	}
+	return 1;
+}
+
+static void compose_prompts(infer_engine *e)
+{
+	int32_t quota = prompt_quota(e), left = quota, waiting = 0, rows;
+	struct request *r;
+
+	for (int32_t i = 0; i < e->n_active; i++)
+		waiting += request_pending(e->active[i]) > 1;
+	for (int32_t i = 0, first = 1; i < e->n_active && left > 0; i++) {
+		r = e->active[i];
+		if (request_pending(r) <= 1)
+			continue;
+		/* a quarter is kept from the first, so that short prompts get past a long one */
+		rows = first && waiting > 1 ? left - quota / 4 : left;
+		rows = batch_rows(e, r, rows);
+		first = 0;
+		if (rows < 1 || !prompt_grow(e, r, rows))
+			continue;
+		batch_add(e, r, rows);
+		left -= rows;
+	}
+}
+
+void sched_compose(infer_engine *e)
+{
+	for (int32_t i = 0; i < e->n_active; i++)
+		e->active[i]->rows = 0;
+	batch_begin(&e->step, e->kv, e->score_rows);
+	compose_decode(e);
+	compose_prompts(e);
+	must(e->step.s.n || !e->n_active);
+}
+
+static void average(int64_t *mean, int64_t ns)
+{
+	*mean = *mean ? *mean + (ns - *mean) / 4 : ns;
+	if (*mean < 1)
+		*mean = 1;
+}
+
+void sched_measure(infer_engine *e, int64_t ns)
+{
+	const struct step *s = &e->step;
+
+	if (!s->n_prefill)
+		average(&e->decode_ns, ns);
+	else
+		average(&e->row_ns, (ns > e->decode_ns && s->n_decode ? ns - e->decode_ns : ns) / s->n_prefill);
+}

@@ -1,0 +1,54 @@
+/* engine/score.c - log-probabilities and alternatives of one row of logits, and the draw from it */
+#include "engine/engine.h"
+#include "base/err.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The n greatest, greatest first, equal ones by id. */
+static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab, float lse)
+{
+	int32_t have = 0, i;
+
+	for (int32_t t = 0; t < n_vocab; t++) {
+		if (have == n && !(logits[t] > top[n - 1].logprob))
+			continue;
+		for (i = have < n ? have++ : n - 1; i > 0 && logits[t] > top[i - 1].logprob; i--)
+			top[i] = top[i - 1];
+		top[i] = (struct infer_top){ t, logits[t] };
+	}
+	for (i = 0; i < have; i++)
+		top[i].logprob -= lse;
+}
+
+static void not_finite(struct row_job *j, int32_t n_vocab)
+{
+	int32_t t = 0;
+
+	while (t < n_vocab && !isnan(j->logits[t]) && j->logits[t] != INFINITY)
+		t++;
+	if (t < n_vocab)
+		err_set(&j->err, INFER_ENAN, "the logit of token %d at position %d is %g", (int)t, (int)j->position,
+		        (double)j->logits[t]);
+	else
+		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
+}
+
+void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, float *scratch)
+{
+	float lse;
+
+	e->kern->lse(&lse, j->logits, e->n_vocab);
+	if (!isfinite(lse)) {
+		not_finite(j, e->n_vocab);
+		return;
+	}
+	if (j->draws) {
+		memcpy(scratch, j->logits, (size_t)e->n_vocab * sizeof *scratch);
+		if (infer_sampler_draw(j->r->sampler, scratch, (uint64_t)j->position, &j->token, &j->err))
+			return;
+	}
+	j->logprob = j->logits[j->token] - lse;
+	if (j->n_top)
+		pick_top(top, j->n_top, j->logits, e->n_vocab, lse);
+}

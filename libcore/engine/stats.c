@@ -1,0 +1,44 @@
+/* engine/stats.c - counters, and a digest that two runs agree in when they said the same */
+#include "engine/engine.h"
+#include "base/num.h"
+#include "base/rng.h"
+
+#include <stdio.h>
+
+uint64_t stats_digest(uint64_t digest, int32_t token, float logprob)
+{
+	const uint32_t words[2] = { (uint32_t)token, num_bits(logprob) };
+
+	return rng_hash(digest, words, sizeof words);
+}
+
+void stats_publish(infer_engine *e)
+{
+	struct infer_engine_stats *s = &e->now;
+	struct kv_stats kv;
+
+	kv_stats(e->kv, &kv);
+	s->kv_pages = kv.budget_bytes / s->kv_page_bytes;
+	s->kv_pages_used = (kv.used_bytes + s->kv_page_bytes - 1) / s->kv_page_bytes;
+	s->evicted_pages = kv.evicted;
+	s->digest = e->digest;
+	pthread_mutex_lock(&e->lock);
+	e->stats = *s;
+	pthread_mutex_unlock(&e->lock);
+}
+
+void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&e->lock;     /* reading is const; the lock is not a part of the value */
+
+	pthread_mutex_lock(lock);
+	*s = e->stats;
+	pthread_mutex_unlock(lock);
+}
+
+void infer_engine_info(const infer_engine *e, struct infer_engine_info *info)
+{
+	*info = (struct infer_engine_info){ .threads = e->threads, .ctx = e->ctx, .k_type = e->k_type, .v_type = e->v_type };
+	snprintf(info->placement, sizeof info->placement, "%s:0-%d", e->kind->name, (int)e->model->h.n_layers - 1);
+	e->kind->describe(e->backend, info->isa, sizeof info->isa);
+}

@@ -1,0 +1,154 @@
+/* record/run.c - what has to be known to run it again */
+#include "record/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A float as short as it can be read back: 0.8, not 0.800000012. */
+static void put_float(struct jwrite *w, const char *key, float v)
+{
+	char text[32];
+	int n = 0;
+
+	if (v - v != 0) {                    /* infinite or NaN has no number in JSON */
+		jw_null(w, key);
+		return;
+	}
+	for (int digits = 6; digits <= 9; digits++) {
+		n = snprintf(text, sizeof text, "%.*g", digits, (double)v);
+		if (strtof(text, NULL) == v)
+			break;
+	}
+	jw_raw(w, key, text, (size_t)n);
+}
+
+static float or_else(float v, float otherwise) { return v != 0 ? v : otherwise; }
+
+static void put_stages(struct jwrite *w, const struct infer_sample_opts *o)
+{
+	jw_array(w, "samplers");
+	for (int i = 0; i < INFER_STAGE_COUNT; i++) {
+		int stage = o->order[0] != INFER_STAGE_END ? o->order[i] : i + 1;
+		const char *name = infer_stage_name(stage);
+
+		if (!name)
+			break;
+		jw_str(w, NULL, name);
+	}
+	jw_end(w);
+}
+
+/* Under the names that requests use; a zero that stands for a default is written as that default. */
+static void put_sampler(struct jwrite *w, const struct infer_sample_opts *o)
+{
+	jw_object(w, "sampler");
+	put_float(w, "temperature", o->temp);
+	put_float(w, "dynatemp_range", o->dynatemp_range);
+	put_float(w, "dynatemp_exponent", or_else(o->dynatemp_exp, 1));
+	jw_int(w, "top_k", o->top_k);
+	put_float(w, "top_p", or_else(o->top_p, 1));
+	put_float(w, "min_p", o->min_p);
+	put_float(w, "typical_p", or_else(o->typical, 1));
+	put_float(w, "top_n_sigma", o->top_n_sigma);
+	put_float(w, "xtc_probability", o->xtc_probability);
+	put_float(w, "xtc_threshold", o->xtc_threshold);
+	put_float(w, "repeat_penalty", or_else(o->repeat, 1));
+	jw_int(w, "repeat_last_n", o->repeat_window ? o->repeat_window : 64);
+	put_float(w, "presence_penalty", o->presence);
+	put_float(w, "frequency_penalty", o->frequency);
+	put_float(w, "dry_multiplier", o->dry_multiplier);
+	put_float(w, "dry_base", or_else(o->dry_base, 1.75f));
+	jw_int(w, "dry_allowed_length", o->dry_allowed_length ? o->dry_allowed_length : 2);
+	jw_int(w, "dry_penalty_last_n", o->dry_window ? o->dry_window : -1);
+	jw_int(w, "mirostat", o->mirostat);
+	put_float(w, "mirostat_tau", or_else(o->mirostat_tau, 5));
+	put_float(w, "mirostat_eta", or_else(o->mirostat_eta, 0.1f));
+	jw_int(w, "min_keep", o->min_keep ? o->min_keep : 1);
+	put_stages(w, o);
+	if (o->n_bias) {
+		jw_array(w, "logit_bias");
+		for (int32_t i = 0; i < o->n_bias; i++) {
+			jw_array(w, NULL);
+			jw_int(w, NULL, o->bias[i].token);
+			put_float(w, NULL, o->bias[i].bias);
+			jw_end(w);
+		}
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void put_model(infer_writer *out, const infer_model *m)
+{
+	const infer_file *f = infer_model_file(m);
+	const char *path = infer_file_path(f), *slash = path ? strrchr(path, '/') : NULL;
+	struct infer_model_info info;
+	struct infer_file_info file;
+	struct jwrite *w = &out->w;
+
+	infer_model_info(m, &info);
+	infer_file_info(f, &file);
+	if (out->model != m) {
+		infer_file_id(f, out->id);
+		out->model = m;
+	}
+	jw_object(w, "model");
+	if (info.name.len)
+		jw_strn(w, "name", info.name.at, info.name.len);
+	else
+		jw_str(w, "name", slash ? slash + 1 : path);
+	jw_uint(w, "file_bytes", file.file_bytes);
+	jw_str(w, "id", out->id);
+	jw_end(w);
+}
+
+/* "ref+avx2" as a list */
+static void put_kernels(struct jwrite *w, const char *isa)
+{
+	jw_array(w, "kernels");
+	while (*isa) {
+		size_t n = strcspn(isa, "+");
+
+		jw_strn(w, NULL, isa, n);
+		isa += n + (isa[n] == '+');
+	}
+	jw_end(w);
+}
+
+/* "f16", or "f16,f32" where K and V differ; lower case, as the option has it */
+static void put_kv_type(struct jwrite *w, int k_type, int v_type)
+{
+	const struct infer_type_info *k = infer_type_info(k_type), *v = infer_type_info(v_type);
+	char text[64];
+	int n = snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", k ? k->name : "?", v ? v->name : "?");
+
+	for (int i = 0; i < n; i++)
+		if (text[i] >= 'A' && text[i] <= 'Z')
+			text[i] = (char)(text[i] - 'A' + 'a');
+	jw_str(w, "kv_type", text);
+}
+
+void record_run(infer_writer *out, const struct infer_run_info *run)
+{
+	struct infer_engine_info info;
+	struct jwrite *w = &out->w;
+
+	infer_engine_info(run->engine, &info);
+	jw_object(w, "run");
+	jw_str(w, "version", infer_version());
+	put_model(out, run->model);
+	put_kernels(w, info.isa);
+	jw_str(w, "placement", info.placement);
+	put_kv_type(w, info.k_type, info.v_type);
+	jw_int(w, "ctx", info.ctx);
+	put_sampler(w, run->sample);
+	jw_uint(w, "seed", run->sample->seed);
+	if (run->seed_random)
+		jw_bool(w, "seed_random", 1);
+	jw_array(w, "flags");
+	for (int i = 0; i < run->n_flags; i++)
+		jw_str(w, NULL, run->flags[i]);
+	jw_end(w);
+	jw_end(w);
+}
