@@ -1,3 +1,2 @@
-/* Every format of model files, asked in this order.  No guard: included once per use of
- * FORMAT(). */
+/* Every format of model files, asked in this order.  No guard: included once per use of FORMAT(). */
 FORMAT(gguf)

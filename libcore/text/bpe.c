@@ -127,6 +127,8 @@ static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_e
 	struct buf scratch;
 	int rc = INFER_OK;
 
+	if (src->charsmap_bytes)
+		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s", src->name, t->model->gguf);
 	for (unsigned b = 0; b < 256 && !raw(t); b++) {
 		char c[4];
 		int32_t id = tok_find(t, c, (size_t)utf8_put(c, letter_of(b)));

@@ -318,11 +318,20 @@ int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 	return 0;
 }
 
+/* \w of Oniguruma, which is what runs tokenizer.json files: letters, marks, connectors, circled letters, and numbers, of
+ * which those of category No only where they are in Latin-1 */
+static int is_word(uint32_t cp, uint32_t set)
+{
+	if (set & UNI_BIT(UNI_NO))
+		return cp < 0x100;
+	return set & (UNI_L | UNI_M | UNI_N | UNI_BIT(UNI_PC)) || (cp >= 0x24b6 && cp <= 0x24e9) || (cp >= 0x1f130 && cp <= 0x1f149) ||
+		(cp >= 0x1f150 && cp <= 0x1f169) || (cp >= 0x1f170 && cp <= 0x1f189);
+}
+
 /* Of a run of the class, groups of three from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with PRETOK_AT_END \b for the
- * last part.  \b follows Oniguruma: a letter, mark, decimal number or connector goes on with the word. */
+ * last part. */
 int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 {
-	const uint32_t word = UNI_L | UNI_M | UNI_BIT(UNI_ND) | UNI_BIT(UNI_PC);
 	uint32_t cp, set;
 	size_t k, at = it->to;
 
@@ -334,7 +343,7 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 		size_t p = at, n = 0;
 		for (; (k = look(it, p, &cp, &set)) && in_class(st->of, cp, set); n++)
 			p += k;
-		if (st->flags & PRETOK_AT_END && k && set & word)
+		if (st->flags & PRETOK_AT_END && k && is_word(cp, set))
 			at = p;
 		else
 			it->left = n;

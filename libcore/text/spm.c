@@ -22,10 +22,8 @@ struct word {
 	int bad;
 };
 
-int spm_open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
 {
-	(void)src;
-	(void)err;
 	t->apart = 1;
 	for (uint32_t i = 0; i < t->piece.n && t->apart; i++) {
 		const char *s = t->piece.base + t->piece.at[i], *p = s;
@@ -42,10 +40,10 @@ int spm_open(struct infer_tokenizer *t, const struct tok_source *src, infer_erro
 			n = t->piece.len[i] - (size_t)(p - s);
 		}
 	}
-	return INFER_OK;
+	return spm_charsmap_open(t, src, err);
 }
 
-void spm_close(struct infer_tokenizer *t) { (void)t; }
+static void close(struct infer_tokenizer *t) { (void)t; }
 
 size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out)
 {
@@ -185,21 +183,6 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	return INFER_OK;
 }
 
-/* see spm.h */
-void spm_escape(struct buf *b, const char *s, size_t n, int front)
-{
-	if (front)
-		buf_put(b, TOK_SPACE, 3);
-	for (size_t at = 0; at < n;) {
-		const char *space = memchr(s + at, ' ', n - at);
-		size_t end = space ? (size_t)(space - s) : n;
-		buf_put(b, s + at, end - at);
-		if (space)
-			buf_put(b, TOK_SPACE, 3);
-		at = end + 1;
-	}
-}
-
 static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err)
 {
 	struct buf b;
@@ -207,7 +190,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 
 	buf_init(&b, MEM_TEXT);
 	buf_reserve(&b, n + n / 2 + 16);
-	spm_escape(&b, s, n, opens && r->t->add_space);
+	spm_normal(r->t, &b, s, n, opens && r->t->add_space);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
 	for (size_t at = 0; !rc && at < b.len;) {
@@ -231,5 +214,5 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 const struct tok_model tok_spm = {
 	.gguf = "llama", .kind = "spm", .id = { [TOK_BOS] = 1, [TOK_EOS] = 2, [TOK_UNK] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_SEP] = -1,
 		[TOK_PAD] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_bos = 1, .add_space = 1, .scored = 1, .open = spm_open, .close = spm_close, .text = spm_text, .encode = encode,
+	.add_bos = 1, .add_space = 1, .scored = 1, .open = open, .close = close, .text = spm_text, .encode = encode,
 };

@@ -25,6 +25,9 @@ struct tok_merge { uint32_t left, right, to; };     /* its index is its rank */
 struct tok_node { uint32_t child, next; int32_t id; unsigned char c; };   /* child, next: index, 0: none; id -1: none */
 struct tok_trie { struct tok_node *node; uint32_t first[256]; };
 
+/* A precompiled_charsmap, see spm.h. */
+struct spm_charsmap { const unsigned char *unit; uint32_t n_units; const char *text; uint32_t n_text; };
+
 struct infer_tokenizer {
 	/* from the reader */
 	const struct tok_model *model;
@@ -46,8 +49,9 @@ struct infer_tokenizer {
 	struct pretok_code *pre_code;    /* BPE only, and the next two */
 	struct tok_merge *merge;
 	struct tok_map pair;             /* (left, right) to rank */
-	struct tok_charsmap *charsmap;   /* unigram only, and the next */
-	float    unk_score, max_score;
+	struct spm_charsmap charsmap;    /* SentencePiece kinds */
+	float    unk_score, max_score;   /* unigram only, and the next */
+	uint16_t *reach;                 /* bytes of the longest piece that begins with a code point, by its hash */
 };
 
 struct tok_source { const char *name; struct tok_strings merges; const unsigned char *charsmap; size_t charsmap_bytes; };
@@ -76,7 +80,7 @@ struct tok_model {
 	const char *kind;                /* infer_tokenizer_kind */
 	const char *pre;                 /* pre-tokenizer where the file names none; NULL: the kind has none */
 	int32_t id[TOK_IDS];             /* where the file names none; -1: none */
-	int add_bos, add_eos, add_sep, add_space;
+	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;                      /* the file must have scores */
 	/* Build what the kind needs beyond the common tables; close frees it. */
 	int    (*open)(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);

@@ -135,6 +135,7 @@ static int flags(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	t->add_eos = t->model->add_eos;
 	t->add_sep = t->model->add_sep || (t->pre && t->pre->flags & PRETOK_ADD_SEP);
 	t->add_space = t->model->add_space;
+	t->squeeze = t->model->squeeze;
 	t->lower = t->strip = 1;
 	TRY(infer_meta_bool(f, KEY("add_bos_token"), &t->add_bos, NULL, err));
 	TRY(infer_meta_bool(f, KEY("add_eos_token"), &t->add_eos, NULL, err));

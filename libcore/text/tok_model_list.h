@@ -1,3 +1,5 @@
 MODEL(spm)
 MODEL(bpe)
 MODEL(gemma4)
+MODEL(wpm)
+MODEL(unigram)

@@ -1,6 +1,5 @@
-/* tests/unit/file/test_file.c - opening, tables, splits, digests.  What real files hold is compared
- * with what the package gguf reads in them (tests/golden/files, made by
- * scripts/golden-files.py). */
+/* tests/unit/file/test_file.c - opening, tables, splits, digests.  What real files hold is compared with what the
+ * package gguf reads in them (tests/golden/files, made by scripts/golden-files.py). */
 #include "../nth.h"
 #include "../shared.h"
 #include "base/num.h"
@@ -23,8 +22,7 @@ static void good(void)
 	make_str(&m, "");
 	make_str(&m, "three");
 	make_tensor(&m, "a", 2, (uint64_t[]){ 32, 3 }, 8, 0);      /* Q8_0: 102 bytes */
-	/* F32: 20 bytes, the last one not padded */
-	make_tensor(&m, "b", 1, (uint64_t[]){ 5 }, 0, 128);
+	make_tensor(&m, "b", 1, (uint64_t[]){ 5 }, 0, 128);        /* F32: 20 bytes, the last one not padded */
 	make_pad(&m, 32);
 	memset(m.at + m.n, 1, 148);
 	m.n += 148;
@@ -156,8 +154,7 @@ static int case_finite(void)
 	snprintf(at, sizeof at, "byte %zu ", m.n - 8);
 	assert_non_null(strstr(err.message, at));
 	const struct infer_tensor *a = infer_file_tensor(f, "a");
-	/* the second block's scale: the first of the bad */
-	memcpy(m.at + a->offset + 34, "\0\x7c", 2);
+	memcpy(m.at + a->offset + 34, "\0\x7c", 2);               /* the second block's scale: the first of the bad */
 	assert_int_equal(infer_file_check_finite(f, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "tensor a"));
 out:
@@ -181,8 +178,7 @@ static void test_no_file(void **state)
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
 	assert_int_equal(infer_file_open_bytes(&f, NULL, 0, "none", &err), INFER_EFORMAT);
-	assert_int_equal(infer_file_open_bytes(&f, "hello, world", 12, "text", NULL) == INFER_OK,
-	                 0);
+	assert_int_equal(infer_file_open_bytes(&f, "hello, world", 12, "text", NULL) == INFER_OK, 0);
 	m.n = 0;
 	make_put(&m, "\x28\xb5\x2f\xfd....", 8);
 	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "x.zst", &err), INFER_EUNSUP);
@@ -301,8 +297,7 @@ static void test_split_wrong(void **state)
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
 	assert_non_null(strstr(err.message, "-00001-of-00002.gguf"));
-	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "model-00001-of-00002.gguf", &err),
-	                 INFER_EUNSUP);
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "model-00001-of-00002.gguf", &err), INFER_EUNSUP);
 	shard(5, 2, 0, 1, 2);
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
@@ -318,8 +313,7 @@ static void check_key(const infer_file *f, uint64_t i, const char *line)
 	unsigned long long count;
 	const struct infer_meta *k = infer_file_meta_at(f, i);
 
-	assert_int_equal(sscanf(line, "key %127s %d %d %llu %64s", key, &type, &elem, &count, sha),
-	                 5);
+	assert_int_equal(sscanf(line, "key %127s %d %d %llu %64s", key, &type, &elem, &count, sha), 5);
 	assert_non_null(k);
 	assert_int_equal(k->key.len, strlen(key));
 	assert_memory_equal(k->key.at, key, k->key.len);
@@ -337,9 +331,8 @@ static void check_tensor(const infer_file *f, uint64_t i, const char *line)
 	unsigned long long offset, bytes;
 	const struct infer_tensor *t = infer_file_tensor_at(f, i);
 
-	assert_int_equal(sscanf(line, "tensor %127s %15s %lld %lld %lld %lld %llu %llu %64s", name,
-	                        type, ne, ne + 1, ne + 2, ne + 3, &offset, &bytes, sha),
-	                 9);
+	assert_int_equal(sscanf(line, "tensor %127s %15s %lld %lld %lld %lld %llu %llu %64s", name, type, ne, ne + 1, ne + 2,
+	                        ne + 3, &offset, &bytes, sha), 9);
 	assert_ptr_equal(t, infer_file_tensor(f, name));
 	assert_string_equal(infer_type_info(t->type)->name, type);
 	for (int d = 0; d < 4; d++)
@@ -361,14 +354,11 @@ static void test_real(void **state)
 	infer_error err;
 
 	shared_need(*state, 1, path);
-	snprintf(golden, sizeof golden, "tests/golden/files/%.*s.txt", (int)(strlen(base) - 5),
-	         base);
+	snprintf(golden, sizeof golden, "tests/golden/files/%.*s.txt", (int)(strlen(base) - 5), base);
 	FILE *g = fopen(golden, "r");
 	assert_non_null(g);
 	assert_non_null(fgets(line, sizeof line, g));
-	assert_int_equal(sscanf(line, "info %llu %llu %llu %llu %llu", &version, &keys, &tensors,
-	                        &alignment, &bytes),
-	                 5);
+	assert_int_equal(sscanf(line, "info %llu %llu %llu %llu %llu", &version, &keys, &tensors, &alignment, &bytes), 5);
 	if (infer_file_open(&f, path, &err))
 		fail_msg("%s", err.message);
 	infer_file_info(f, &info);
@@ -396,25 +386,10 @@ static void test_real(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_open),
-		nth_case(case_many),
-		nth_case(case_digests),
-		nth_case(case_finite),
-		cmocka_unit_test(test_no_file),
-		nth_case(case_split),
-		cmocka_unit_test(test_split_wrong),
-		REAL("stories260K", "models/stories260K.gguf"),
-		VOCAB("baichuan"),
-		VOCAB("bert-bge"),
-		VOCAB("deepseek-coder"),
-		VOCAB("deepseek-llm"),
-		VOCAB("falcon"),
-		VOCAB("gpt-2"),
-		VOCAB("gpt-neox"),
-		VOCAB("llama-spm"),
-		VOCAB("mpt"),
-		VOCAB("phi-3"),
-		VOCAB("refact"),
+		nth_case(case_open), nth_case(case_many), nth_case(case_digests), nth_case(case_finite), cmocka_unit_test(test_no_file),
+		nth_case(case_split), cmocka_unit_test(test_split_wrong), REAL("stories260K", "models/stories260K.gguf"),
+		VOCAB("baichuan"), VOCAB("bert-bge"), VOCAB("deepseek-coder"), VOCAB("deepseek-llm"), VOCAB("falcon"),
+		VOCAB("gpt-2"), VOCAB("gpt-neox"), VOCAB("llama-spm"), VOCAB("mpt"), VOCAB("phi-3"), VOCAB("refact"),
 		VOCAB("starcoder"),
 	};
 	char path[128];

@@ -84,7 +84,7 @@ static void one(const infer_tokenizer *t, const char *name, int i, const char *t
 static void test_vectors(void **state)
 {
 	static const char *const names[] = { "llama-spm", "phi-3", "gpt-2", "mpt", "falcon", "refact", "starcoder", "deepseek-coder",
-		"deepseek-llm" };
+		"deepseek-llm", "bert-bge" };
 	char path[SHARED_PATH], out[SHARED_PATH + 64];
 	struct buf back;
 	size_t n, m;
