@@ -14,6 +14,10 @@ setup_file() {
 	"$B/tests/tools/runlist" "$D" 1 64 1000 "$B/infer-inspect" tensors -m {}
 }
 
+@test "infer-inspect tokens" {
+	"$B/tests/tools/runlist" "$D" 2 64 1000 "$B/infer-inspect" tokens -m {}
+}
+
 @test "infer-run --tokenize" {
 	"$B/tests/tools/runlist" "$D" 2 64 1000 "$B/infer-run" -m {} --no-stdin --tokenize "the word"
 }
