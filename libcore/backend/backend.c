@@ -1,0 +1,24 @@
+#include "backend/backend.h"
+
+#include <string.h>
+
+#define BACKEND(x) extern const struct backend_kind backend_##x;
+#include "backend/backend_list.h"
+#undef BACKEND
+
+static const struct backend_kind *const kinds[] = {
+#define BACKEND(x) &backend_##x,
+#include "backend/backend_list.h"
+#undef BACKEND
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+const struct backend_kind *backend_at(int i) { return i >= 0 && i < KINDS ? kinds[i] : NULL; }
+
+const struct backend_kind *backend_find(const char *name)
+{
+	for (int i = 0; i < KINDS; i++)
+		if (!strcmp(kinds[i]->name, name))
+			return kinds[i];
+	return NULL;
+}

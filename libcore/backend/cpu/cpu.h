@@ -1,0 +1,114 @@
+/* backend/cpu/cpu.h - inside the CPU backend: a plan is a list of steps, each one parallel region or a few.
+ *
+ * Nodes run in the order of the graph.  Neighbours become one step where that needs no barrier: row operations as a
+ * chain that each row goes through by itself, matrix products with one source as the union of their tiles.  What a
+ * product reads in another form (quantised activations) is made at the end of the chain before it, once per source. */
+#ifndef BACKEND_CPU_CPU_H
+#define BACKEND_CPU_CPU_H
+#include "backend/backend.h"
+#include "base/pool.h"
+#include "kern/kern.h"
+
+struct backend {
+	struct pool *pool;
+	struct kern kern;
+};
+
+enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE };
+struct cpu_step {
+	uint8_t kind, rows;          /* enum cpu_step_kind, graph_rows */
+	int32_t first, n;            /* nodes */
+	int32_t act, n_acts;         /* CPU_ROWS: forms to make once the nodes are done */
+	int64_t work;                /* CPU_ROWS: floats that a row goes through */
+};
+
+/* A value in the form a product reads: made by one step, read by later ones. */
+struct cpu_act { int32_t node, from, to; int type; enum kern_form form; size_t offset; struct kern_act x; };   /* type: whose quant makes it */
+
+/* y[m][n] = x W^T, with what follows it; cut into items: blocks of weight rows, and of x rows where those are too few. */
+struct cpu_job {
+	int      type, n, k, m, x_row;
+	const unsigned char *w;
+	size_t   row_bytes;
+	const struct kern_act *x;
+	float   *y;
+	size_t   ldy;
+	const float *bias;           /* [n] or NULL */
+	float    mul, cap;           /* 1, 0: none */
+	int      block;              /* weight rows of an item */
+	int      parts, part_rows;   /* of x rows */
+	int      tiled;
+	int64_t  first;              /* number of its first item */
+};
+
+/* Rows of one sequence that go through attention together, and the splits they see. */
+struct cpu_block { int32_t run, row, n, s0, s1; int64_t first, slot; };
+
+/* Pairs (row, expert) of a step, by expert; sized for all rows. */
+struct cpu_moe {
+	int32_t *count;              /* [experts + 1] first pair of each expert */
+	int32_t *row, *slot;         /* [pairs] row of a pair; pair of [row][rank] */
+	void    *in[KERN_FORMS], *mid[KERN_FORMS];          /* rows of pairs, for gate and up, and for down */
+	float   *gate, *up, *out;    /* [pairs][ff] twice, [pairs][cols] */
+};
+
+struct backend_plan {
+	struct backend *b;
+	struct backend_model m;
+	struct backend_size size;
+	struct cpu_step *steps; int n_steps;
+	struct cpu_act *acts; int n_acts;
+	int32_t *stage;              /* [nodes] step of a node */
+	size_t  *offset;             /* [nodes] in values */
+	struct cpu_job *jobs; int max_jobs;
+	size_t  value_bytes, act_bytes;
+	unsigned char *mem; size_t bytes;
+	/* parts of mem */
+	unsigned char *values, *act_mem, *scratch;
+	size_t  scratch_bytes;       /* of one thread */
+	float  *cs[2];               /* [rows][half][2] of each frequency table */
+	int32_t *pos, *run_of;       /* [rows] */
+	float  *part_m, *part_l, *part_o;      /* [slots][heads], again, [slots][heads * dv] */
+	int64_t slots;
+	struct cpu_block *blocks;    /* [rows] */
+	struct cpu_moe moe;
+	/* of the step that runs */
+	const struct backend_step *s;
+};
+
+/* plan.c */
+int  cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size, infer_error *err);
+int  cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
+              infer_error *err);
+void cpu_plan_free(struct backend_plan *p);
+const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);   /* NULL: read as it is */
+
+/* layout.c: hand out parts of one block; with base NULL it only counts */
+int  cpu_place(struct backend_plan *p, infer_error *err);
+struct cpu_space { unsigned char *base; size_t used; int bad; };
+void *cpu_space_take(struct cpu_space *s, size_t n, size_t size);
+void  cpu_layout(struct backend_plan *p, struct cpu_space *s);
+
+static inline const struct graph_node *cpu_node(const struct backend_plan *p, int32_t i) { return &p->m.graph->nodes[i]; }
+static inline float *cpu_value(const struct backend_plan *p, int32_t node, int32_t row)
+{
+	return (float *)(p->values + p->offset[node]) + (size_t)row * (size_t)cpu_node(p, node)->cols;
+}
+static inline int32_t cpu_rows(const struct backend_plan *p, int rows) { return rows == GRAPH_OUT ? p->s->n_out : p->s->n; }
+
+/* run.c */
+int  cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err);
+/* tile.c: fill in how j is cut; then run the items of all of them as one region */
+const struct kern_mm *cpu_mm(const struct backend *b, int type);      /* the loops for a type: its own or F32's */
+void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);
+void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n);
+size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k);
+void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);
+/* attn.c */
+size_t cpu_attn_scratch(const struct graph_node *n);
+void cpu_attn_run(struct backend_plan *p, int32_t node);
+/* moe.c */
+size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n);
+void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch);
+void cpu_moe_run(struct backend_plan *p, int32_t node);
+#endif

@@ -1,0 +1,192 @@
+/* Experts: a router row picks some, each expert's rows go through its matrices as any product, and a row adds what its
+ * experts gave in the order of rank.  Only chosen experts are read.   Shazeer+ 2017, arXiv:1701.06538; Mixtral:
+ * Jiang+ 2024, arXiv:2401.04088 */
+#include "backend/cpu/cpu.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/num.h"
+
+/* Probabilities of experts: softmax with the sum ascending, or sigmoid. */
+static void gate(float *y, const float *x, int n, int gating)
+{
+	float most = x[0], sum = 0;
+
+	if (gating) {
+		for (int i = 0; i < n; i++)
+			y[i] = fm_sigmoidf(x[i]);
+		return;
+	}
+	for (int i = 1; i < n; i++)
+		most = x[i] > most ? x[i] : most;
+	for (int i = 0; i < n; i++) {
+		y[i] = fm_expf(x[i] - most);
+		sum += y[i];
+	}
+	for (int i = 0; i < n; i++)
+		y[i] /= sum;
+}
+
+/* Probabilities, and what is left to choose from. */
+size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n)
+{
+	return 2 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
+}
+
+void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch)
+{
+	const struct graph_node *n = cpu_node(p, node);
+	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
+	float *y = cpu_value(p, node, row), sum = 0;
+	int experts = cpu_node(p, n->src[0])->cols, used = n->i[0];
+	float *prob = scratch, *left = scratch + experts, mul = n->f[0] == 0 ? 1 : n->f[0];
+
+	gate(prob, cpu_value(p, n->src[0], row), experts, n->i[1]);
+	for (int e = 0; e < experts; e++)
+		left[e] = bias ? prob[e] + bias[e] : prob[e];
+	for (int r = 0; r < used; r++) {
+		int best = 0;
+		for (int e = 1; e < experts; e++)    /* ties stay with the lower id; what is taken is NaN, and loses */
+			if (left[e] > left[best] || (left[best] != left[best] && left[e] == left[e]))
+				best = e;
+		left[best] = NAN;
+		y[r] = (float)best;
+		y[used + r] = prob[best];
+		sum += prob[best];
+	}
+	for (int r = 0; r < used; r++)
+		y[used + r] = (n->i[2] ? y[used + r] / sum : y[used + r]) * mul;
+}
+
+struct moe {
+	struct backend_plan *p;
+	const struct graph_node *n;
+	int32_t node, rows, used, pairs;
+	struct kern_act in[KERN_FORMS], mid[KERN_FORMS];
+};
+
+static enum kern_form form_of(const struct moe *m, int slot)
+{
+	return cpu_mm(m->p->b, m->p->m.weights[m->n->w[slot]].type)->form;
+}
+
+/* Pairs (row, rank) by expert, ascending; inside one by row. */
+static void group(const struct moe *m)
+{
+	struct cpu_moe *o = &m->p->moe;
+	int experts = m->p->m.weights[m->n->w[0]].n;
+
+	memset(o->count, 0, ((size_t)experts + 1) * sizeof(*o->count));
+	for (int32_t r = 0; r < m->rows; r++)
+		for (int i = 0; i < m->used; i++)
+			o->count[(int)cpu_value(m->p, m->n->src[1], r)[i] + 1]++;
+	for (int e = 0; e < experts; e++)
+		o->count[e + 1] += o->count[e];
+	for (int32_t r = 0; r < m->rows; r++)
+		for (int i = 0; i < m->used; i++) {
+			int32_t pair = o->count[(int)cpu_value(m->p, m->n->src[1], r)[i]]++;
+			o->row[pair] = r;
+			o->slot[r * m->used + i] = pair;
+		}
+	for (int e = experts; e; e--)            /* back from ends to beginnings */
+		o->count[e] = o->count[e - 1];
+	o->count[0] = 0;
+}
+
+static void copy_row(struct kern_act *to, int32_t a, const struct kern_act *from, int32_t b)
+{
+	memcpy((char *)to->q + (size_t)a * to->q_row, (const char *)from->q + (size_t)b * from->q_row,
+	       from->q_row < to->q_row ? from->q_row : to->q_row);
+	if (!from->d)
+		return;
+	memcpy(to->d + (size_t)a * to->d_row, from->d + (size_t)b * from->d_row, from->d_row * sizeof(*to->d));
+	memcpy(to->s + (size_t)a * to->s_row, from->s + (size_t)b * from->s_row, from->s_row * sizeof(*to->s));
+}
+
+/* The row of a pair, in the forms that gate and up read. */
+static void gather(void *user, int64_t pair, int worker)
+{
+	struct moe *m = user;
+	int32_t src = m->n->src[0];
+
+	(void)worker;
+	for (int s = 0; s < 2; s++) {
+		enum kern_form f = form_of(m, s);
+		const struct cpu_act *a = cpu_act_find(m->p, src, m->p->m.weights[m->n->w[s]].type);
+		struct kern_act direct = { .q = cpu_value(m->p, src, 0), .q_row = (size_t)m->n->cols * sizeof(float) };
+		if (!s || f != form_of(m, 0))
+			copy_row(&m->in[f], (int32_t)pair, a ? &a->x : &direct, m->p->moe.row[pair]);
+	}
+}
+
+/* act(gate) * up of a pair, then the form that down reads. */
+static void middle(void *user, int64_t pair, int worker)
+{
+	struct moe *m = user;
+	const struct kern *k = &m->p->b->kern;
+	int type = m->p->m.weights[m->n->w[2]].type, ff = m->n->i[1];
+	float *g = m->p->moe.gate + (size_t)pair * (size_t)ff;
+	const float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
+
+	(void)worker;
+	(m->n->i[2] ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
+	cpu_mm(m->p->b, type)->quant(&m->mid[form_of(m, 2)], (int)pair, g, ff);
+}
+
+static void sum_row(void *user, int64_t row, int worker)
+{
+	const struct moe *m = user;
+	const float *weights = cpu_value(m->p, m->n->src[1], (int32_t)row) + m->used;
+	float *y = cpu_value(m->p, m->node, (int32_t)row);
+
+	(void)worker;
+	memset(y, 0, (size_t)m->n->cols * sizeof(float));
+	for (int i = 0; i < m->used; i++)
+		m->p->b->kern.add_scaled(y, y, m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] * (size_t)m->n->cols,
+		                         weights[i], m->n->cols);
+}
+
+/* One job for each chosen expert and each of the weights [from, to). */
+static void products(struct moe *m, int from, int to)
+{
+	struct backend_plan *p = m->p;
+	int jobs = 0, experts = p->m.weights[m->n->w[0]].n;
+
+	for (int e = 0; e < experts; e++) {
+		int32_t first = p->moe.count[e], rows = p->moe.count[e + 1] - first;
+		for (int s = from; s < to && rows; s++) {
+			const struct weight *w = &p->m.weights[m->n->w[s]];
+			float *y = s == 0 ? p->moe.gate : s == 1 ? p->moe.up : p->moe.out;
+			struct cpu_job *j = &p->jobs[jobs++];
+			*j = (struct cpu_job){ .type = w->type, .n = (int)w->ne[1], .k = (int)w->ne[0], .m = rows, .x_row = first,
+				               .w = w->at[e], .row_bytes = w->row_bytes,
+				               .x = s < 2 ? &m->in[form_of(m, s)] : &m->mid[form_of(m, s)],
+				               .y = y + (size_t)first * (size_t)w->ne[1], .ldy = (size_t)w->ne[1], .mul = w->scale };
+			cpu_job_cut(p, j);
+		}
+	}
+	cpu_jobs_run(p, p->jobs, jobs);
+}
+
+void cpu_moe_run(struct backend_plan *p, int32_t node)
+{
+	const struct graph_node *n = cpu_node(p, node);
+	struct moe m = { .p = p, .n = n, .node = node, .rows = cpu_rows(p, n->rows), .used = n->i[0] };
+
+	m.pairs = m.rows * m.used;
+	for (int s = 0; s < 3; s++) {
+		enum kern_form f = form_of(&m, s);
+		if (s < 2)
+			kern_act_init(&m.in[f], f, p->moe.in[f], m.pairs, n->cols);
+		else
+			kern_act_init(&m.mid[f], f, p->moe.mid[f], m.pairs, n->i[1]);
+	}
+	group(&m);
+	pool_run(p->b->pool, m.pairs, gather, &m);
+	products(&m, 0, 2);
+	pool_run(p->b->pool, m.pairs, middle, &m);
+	products(&m, 2, 3);
+	pool_run(p->b->pool, m.rows, sum_row, &m);
+}

@@ -1,0 +1,287 @@
+/* From the nodes of a graph to steps: what runs together, what is quantised where, what is refused. */
+#include "backend/cpu/cpu.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "type/type.h"
+
+static enum cpu_step_kind kind_of(int op)
+{
+	switch (op) {
+	case GRAPH_MM:   return CPU_MM;
+	case GRAPH_ATTN: return CPU_ATTN;
+	case GRAPH_MOE:  return CPU_MOE;
+	default:         return CPU_ROWS;
+	}
+}
+
+static int check_matrix(const struct backend_plan *p, int32_t i, int slot, int64_t k, int64_t n, infer_error *err)
+{
+	const struct graph_node *node = cpu_node(p, i);
+	const struct weight *w = &p->m.weights[node->w[slot]];
+	const struct type *t = type_get(w->type);
+
+	if (!t || !t->decode || t->info.file_only)
+		return err_set(err, INFER_EUNSUP, "node %d (%s): type %s is no weight's", i, graph_op_name(node->op),
+		               t ? t->info.name : "(unknown)");
+	if (w->ne[0] != k || w->ne[1] != n || w->n < 1)
+		return err_set(err, INFER_EINVAL, "node %d (%s): weight of %lld x %lld where %lld x %lld is wanted", i,
+		               graph_op_name(node->op), (long long)w->ne[0], (long long)w->ne[1], (long long)k, (long long)n);
+	return INFER_OK;
+}
+
+static int check_vector(const struct backend_plan *p, int32_t i, int slot, int64_t n, infer_error *err)
+{
+	const struct graph_node *node = cpu_node(p, i);
+
+	if (node->w[slot] < 0)
+		return INFER_OK;
+	const struct weight *w = &p->m.weights[node->w[slot]];
+	if (w->type != INFER_F32 || w->ne[0] != n || (uintptr_t)w->at[0] % sizeof(float))
+		return err_set(err, INFER_EINVAL, "node %d (%s): its vector is not %lld aligned floats", i,
+		               graph_op_name(node->op), (long long)n);
+	return INFER_OK;
+}
+
+static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	int experts = p->m.weights[n->w[0]].n;
+
+	TRY(check_matrix(p, i, 0, n->cols, n->i[1], err));
+	TRY(check_matrix(p, i, 1, n->cols, n->i[1], err));
+	TRY(check_matrix(p, i, 2, n->i[1], n->cols, err));
+	for (int s = 0; s < 3; s++)
+		if (p->m.weights[n->w[s]].n != experts)
+			return err_set(err, INFER_EINVAL, "node %d (MOE): weights of different numbers of experts", i);
+	if (cpu_node(p, cpu_node(p, n->src[1])->src[0])->cols != experts)
+		return err_set(err, INFER_EINVAL, "node %d (MOE): a router of another number of experts", i);
+	return INFER_OK;
+}
+
+static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+
+	if (n->rows == GRAPH_OUT && (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN))
+		return err_set(err, INFER_EUNSUP, "node %d (%s): rows picked out have no neighbours", i, graph_op_name(n->op));
+	switch (n->op) {
+	case GRAPH_EMBED:
+		return check_matrix(p, i, 0, n->cols, p->m.weights[n->w[0]].ne[1], err);
+	case GRAPH_MM:
+		TRY(check_matrix(p, i, 0, cpu_node(p, n->src[0])->cols, n->cols, err));
+		return check_vector(p, i, 1, n->cols, err);
+	case GRAPH_NORM:
+		return check_vector(p, i, 0, n->cols / n->i[0], err);
+	case GRAPH_ROPE:
+		if (n->i[4] < 0 || n->i[4] >= p->m.n_ropes || p->m.ropes[n->i[4]].half * 2 != n->i[2])
+			return err_set(err, INFER_EINVAL, "node %d (ROPE): no frequency table of %d pairs", i, n->i[2] / 2);
+		return INFER_OK;
+	case GRAPH_ATTN:
+		return check_vector(p, i, 0, n->i[1], err);
+	case GRAPH_ROUTE:
+		return check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err);
+	case GRAPH_MOE:
+		return check_moe(p, i, err);
+	default:
+		return INFER_OK;
+	}
+}
+
+static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kind, int rows, int32_t first)
+{
+	struct cpu_step *s = &p->steps[p->n_steps++];
+
+	*s = (struct cpu_step){ .kind = kind, .rows = (uint8_t)rows, .first = first, .act = p->n_acts };
+	return s;
+}
+
+static struct cpu_act *find_act(const struct backend_plan *p, int32_t node, enum kern_form form)
+{
+	for (int i = p->n_acts - 1; i >= 0; i--)
+		if (p->acts[i].node == node && p->acts[i].form == form)
+			return &p->acts[i];
+	return NULL;
+}
+
+const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type)
+{
+	return find_act(p, node, cpu_mm(p->b, type)->form);
+}
+
+/* See that `node` is there in the form that products of `type` read before step `at`; the chain right before it makes it.  0: there is no such chain. */
+static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
+{
+	enum kern_form form = cpu_mm(p->b, type)->form;
+	struct cpu_act *a = find_act(p, node, form);
+	struct cpu_step *before = at ? &p->steps[at - 1] : NULL;
+
+	if (form == KERN_FORM_F32)
+		return 1;
+	if (!a) {
+		if (!before || before->kind != CPU_ROWS || before->rows != cpu_node(p, node)->rows ||
+		    before->act + before->n_acts != p->n_acts)
+			return 0;
+		a = &p->acts[p->n_acts++];
+		*a = (struct cpu_act){ .node = node, .type = type, .form = form, .from = at - 1 };
+		before->n_acts++;
+		before->work += cpu_node(p, node)->cols;
+	}
+	a->to = at;
+	return 1;
+}
+
+static void add_mm(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
+	int type = p->m.weights[n->w[0]].type;
+
+	if (last && last->kind == CPU_MM && cpu_node(p, last->first)->src[0] == n->src[0] &&
+	    want_act(p, n->src[0], type, p->n_steps - 1)) {
+		last->n++;
+		return;
+	}
+	if (!want_act(p, n->src[0], type, p->n_steps)) {
+		push_step(p, CPU_ROWS, cpu_node(p, n->src[0])->rows, i);
+		must(want_act(p, n->src[0], type, p->n_steps));
+	}
+	push_step(p, CPU_MM, n->rows, i)->n = 1;
+}
+
+static void add_moe(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cpu_node(p, i);
+
+	for (int s = 0; s < 2; s++) {
+		int type = p->m.weights[n->w[s]].type;
+		if (!want_act(p, n->src[0], type, p->n_steps)) {
+			push_step(p, CPU_ROWS, n->rows, i);
+			must(want_act(p, n->src[0], type, p->n_steps));
+		}
+	}
+	push_step(p, CPU_MOE, n->rows, i)->n = 1;
+}
+
+static void add_rows(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
+
+	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts || n->op == GRAPH_PICK)
+		last = push_step(p, CPU_ROWS, n->rows, i);
+	if (!last->n)
+		last->first = i;
+	last->n++;
+	last->work += n->cols ? n->cols : cpu_node(p, n->src[0])->cols;
+}
+
+static void make_steps(struct backend_plan *p)
+{
+	for (int32_t i = 0; i < p->m.graph->n; i++) {
+		const struct graph_node *n = cpu_node(p, i);
+		switch (kind_of(n->op)) {
+		case CPU_ROWS: add_rows(p, i); break;
+		case CPU_MM:   add_mm(p, i); break;
+		case CPU_MOE:  add_moe(p, i); break;
+		case CPU_ATTN: push_step(p, CPU_ATTN, n->rows, i)->n = 1; break;
+		}
+		p->stage[i] = p->n_steps - 1;
+		if (p->steps[p->n_steps - 1].kind == CPU_MM)
+			p->max_jobs = p->max_jobs > p->steps[p->n_steps - 1].n ? p->max_jobs : p->steps[p->n_steps - 1].n;
+		if (n->op == GRAPH_MOE)      /* gate and up of every expert */
+			p->max_jobs = (int)num_max(p->max_jobs, 2 * p->m.weights[n->w[0]].n);
+	}
+}
+
+/* All but the big block: everything whose size does not follow from the number of rows. */
+static int prepare(struct backend_plan *p, infer_error *err)
+{
+	size_t n = (size_t)p->m.graph->n;
+
+	TRY(graph_check(p->m.graph, p->m.n_weights, err));
+	if (p->size.rows < 1 || p->size.out < 0 || p->size.out > p->size.rows || p->size.ctx < 1)
+		return err_set(err, INFER_EINVAL, "a plan for %d rows, %d out, context %d", p->size.rows, p->size.out, p->size.ctx);
+	if (p->m.n_ropes > 2)
+		return err_set(err, INFER_EINVAL, "%d frequency tables", p->m.n_ropes);
+	for (int32_t i = 0; i < p->m.graph->n; i++)
+		TRY(check_node(p, i, err));
+	p->steps = mem_alloc(MEM_BACKEND, n, 3 * sizeof(*p->steps));
+	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof(*p->acts));
+	p->stage = mem_alloc(MEM_BACKEND, n, sizeof(*p->stage));
+	p->offset = mem_alloc(MEM_BACKEND, n, sizeof(*p->offset));
+	if (!p->steps || !p->acts || !p->stage || !p->offset)
+		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+	make_steps(p);
+	p->jobs = mem_alloc(MEM_BACKEND, (size_t)p->max_jobs, sizeof(*p->jobs));
+	if (!p->jobs)
+		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+	return INFER_OK;
+}
+
+static int measure(struct backend_plan *p, infer_error *err)
+{
+	struct cpu_space s = { 0 };
+
+	TRY(prepare(p, err));
+	TRY(cpu_place(p, err));
+	cpu_layout(p, &s);
+	p->bytes = s.used;
+	return s.bad ? err_set(err, INFER_ENOMEM, "the workspace does not fit the address space") : INFER_OK;
+}
+
+int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size, infer_error *err)
+{
+	struct backend_plan p = { .b = b, .m = *m, .size = *size };
+	int rc = measure(&p, err);
+
+	*bytes = rc ? 0 : p.bytes;
+	mem_free(p.steps);
+	mem_free(p.acts);
+	mem_free(p.stage);
+	mem_free(p.offset);
+	mem_free(p.jobs);
+	return rc;
+}
+
+int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
+             infer_error *err)
+{
+	struct backend_plan *p = mem_zalloc(MEM_BACKEND, 1, sizeof(*p));
+	int rc;
+
+	*out = NULL;
+	if (!p)
+		return err_set(err, INFER_ENOMEM, "no memory for a plan");
+	p->b = b;
+	p->m = *m;
+	p->size = *size;
+	rc = measure(p, err);
+	if (rc)
+		goto out;
+	p->mem = mem_aligned(MEM_BACKEND, 4096, p->bytes);
+	if (!p->mem) {
+		rc = err_set(err, INFER_ENOMEM, "a workspace of %zu bytes for %d rows: no memory", p->bytes, size->rows);
+		goto out;
+	}
+	cpu_layout(p, &(struct cpu_space){ .base = p->mem });
+	*out = p;
+	p = NULL;
+out:
+	cpu_plan_free(p);
+	return rc;
+}
+
+void cpu_plan_free(struct backend_plan *p)
+{
+	if (!p)
+		return;
+	mem_free(p->mem);
+	mem_free(p->jobs);
+	mem_free(p->offset);
+	mem_free(p->stage);
+	mem_free(p->acts);
+	mem_free(p->steps);
+	mem_free(p);
+}

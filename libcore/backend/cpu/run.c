@@ -1,0 +1,191 @@
+/* A step of the model: positions and rotations first, then the steps of the plan in order. */
+#include "backend/cpu/cpu.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/num.h"
+#include "type/type.h"
+
+enum { SMALL = 8 << 10 };       /* floats of a chain below which one thread is quicker than two */
+
+static void embed(const struct backend_plan *p, const struct graph_node *n, float *y, int32_t row)
+{
+	const struct weight *w = &p->m.weights[n->w[0]];
+	const struct type *t = type_get(w->type);
+	float mul = (n->f[0] == 0 ? 1 : n->f[0]) * w->scale;
+
+	t->decode(y, (const unsigned char *)w->at[0] + (size_t)p->s->ids[row] * w->row_bytes, (size_t)(n->cols / t->info.block));
+	if (mul != 1)
+		p->b->kern.scale(y, y, mul, n->cols);
+}
+
+static void norm(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
+{
+	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
+	int cols = n->cols / n->i[0];
+
+	for (int i = 0; i < n->i[0]; i++)
+		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->f[0]);
+}
+
+static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x, int32_t row)
+{
+	int table = n->i[4], half = p->m.ropes[table].half;
+	const float *cs = p->cs[table] + (size_t)row * 2 * (size_t)half;
+
+	if (y != x)
+		memcpy(y, x, (size_t)n->cols * sizeof(float));
+	(n->i[3] ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->i[0], n->i[1], n->i[2]);
+}
+
+static void put(const struct backend_plan *p, unsigned char *to, int type, const float *x, int n)
+{
+	if (type == INFER_F16)
+		p->b->kern.to_f16((uint16_t *)(void *)to, x, n);
+	else
+		memcpy(to, x, (size_t)n * sizeof(float));
+}
+
+static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k, const float *v, int32_t row)
+{
+	const struct backend_kv_layer *l = &p->s->kv->layers[n->i[0]];
+	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
+	const struct backend_run *run = &p->s->runs[p->run_of[row]];
+	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
+	size_t at = (size_t)(p->pos[row] % KERN_PAGE), k_elem = l->k_type == INFER_F16 ? 2 : 4, v_elem = l->v_type == INFER_F16 ? 2 : 4;
+
+	must(page != BACKEND_NO_PAGE);
+	unsigned char *base = g->base + (size_t)page * g->page_bytes;
+	for (int h = 0; h < n->i[1]; h++) {
+		size_t cell = (size_t)h * KERN_PAGE + at;
+		put(p, base + l->k_offset + cell * (size_t)n->i[2] * k_elem, l->k_type, k + h * n->i[2], n->i[2]);
+		put(p, base + l->v_offset + cell * (size_t)n->i[3] * v_elem, l->v_type, v + h * n->i[3], n->i[3]);
+	}
+}
+
+static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	const struct kern *k = &p->b->kern;
+	float *y = n->cols ? cpu_value(p, i, row) : NULL;
+	const float *a = n->src[0] < 0 || n->op == GRAPH_PICK ? NULL : cpu_value(p, n->src[0], row);
+	const float *b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
+
+	switch (n->op) {
+	case GRAPH_EMBED:    embed(p, n, y, row); break;
+	case GRAPH_NORM:     norm(p, n, y, a); break;
+	case GRAPH_ROPE:     rope(p, n, y, a, row); break;
+	case GRAPH_KV_PUT:   kv_put(p, n, a, b, row); break;
+	case GRAPH_ADD:      k->add_scaled(y, a, b, n->f[0] == 0 ? 1 : n->f[0], n->cols); break;
+	case GRAPH_SILU_MUL: k->silu_mul(y, a, b, n->cols); break;
+	case GRAPH_GELU_MUL: k->gelu_mul(y, a, b, n->cols); break;
+	case GRAPH_SCALE:    k->scale(y, a, n->f[0], n->cols); break;
+	case GRAPH_PICK:
+		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof(float));
+		break;
+	case GRAPH_ROUTE:    cpu_route_row(p, i, row, scratch); break;
+	}
+}
+
+struct chain { struct backend_plan *p; const struct cpu_step *step; };
+
+static void chain_row(void *user, int64_t row, int worker)
+{
+	const struct chain *c = user;
+	struct backend_plan *p = c->p;
+
+	for (int32_t i = 0; i < c->step->n; i++)
+		row_op(p, c->step->first + i, (int32_t)row, p->scratch + (size_t)worker * p->scratch_bytes);
+	for (int32_t i = c->step->act; i < c->step->act + c->step->n_acts; i++) {
+		struct cpu_act *a = &p->acts[i];
+		p->b->kern.mm[a->type].quant(&a->x, (int)row, cpu_value(p, a->node, (int32_t)row), cpu_node(p, a->node)->cols);
+	}
+}
+
+static void rows_run(struct backend_plan *p, const struct cpu_step *step)
+{
+	struct chain c = { p, step };
+	int32_t rows = cpu_rows(p, step->rows);
+
+	if (rows > 1 && rows * step->work > SMALL) {
+		pool_run(p->b->pool, rows, chain_row, &c);
+		return;
+	}
+	for (int32_t i = 0; i < rows; i++)
+		chain_row(&c, i, 0);
+}
+
+static void angles(void *user, int64_t row, int worker)
+{
+	const struct backend_plan *p = user;
+
+	(void)worker;
+	for (int t = 0; t < p->m.n_ropes; t++) {
+		const struct backend_rope *r = &p->m.ropes[t];
+		float *cs = p->cs[t] + (size_t)row * 2 * (size_t)r->half;
+		for (int i = 0; i < r->half; i++) {
+			double angle = p->pos[row] * r->freq[i];
+			cs[2 * i] = (float)(fm_cos(angle) * r->mscale);
+			cs[2 * i + 1] = (float)(fm_sin(angle) * r->mscale);
+		}
+	}
+}
+
+/* What the engine hands over is ours, so a mistake in it is named, not survived. */
+static int check_step(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
+{
+	int32_t row = 0, n_vocab = 0;
+
+	if (s->n < 1 || s->n > p->size.rows || s->n_out < 0 || s->n_out > p->size.out || s->n_out > s->n)
+		return err_set(err, INFER_EINVAL, "a step of %d rows, %d out, where the plan has %d and %d", s->n, s->n_out,
+		               p->size.rows, p->size.out);
+	for (int32_t i = 0; i < s->n_runs; i++) {
+		const struct backend_run *r = &s->runs[i];
+		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 || r->pos > p->size.ctx - r->n)
+			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i, r->row, r->n, r->pos);
+		row += r->n;
+	}
+	for (int32_t i = 0; i < p->m.graph->n; i++)
+		if (cpu_node(p, i)->op == GRAPH_EMBED)
+			n_vocab = (int32_t)p->m.weights[cpu_node(p, i)->w[0]].ne[1];
+	for (int32_t i = 0; i < s->n; i++)
+		if (s->ids[i] < 0 || s->ids[i] >= n_vocab)
+			return err_set(err, INFER_EINVAL, "row %d: id %d where the vocabulary has %d", i, s->ids[i], n_vocab);
+	for (int32_t i = 0; i < s->n_out; i++)
+		if (s->out[i] < 0 || s->out[i] >= s->n)
+			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
+	return row == s->n ? INFER_OK : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
+}
+
+int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err)
+{
+	*logits = NULL;
+	TRY(check_step(p, s, err));
+	p->s = s;
+	for (int32_t i = 0; i < s->n_runs; i++)
+		for (int32_t k = 0; k < s->runs[i].n; k++) {
+			p->pos[s->runs[i].row + k] = s->runs[i].pos + k;
+			p->run_of[s->runs[i].row + k] = i;
+		}
+	if (s->n > 1)
+		pool_run(p->b->pool, s->n, angles, p);
+	else
+		angles(p, 0, 0);
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct cpu_step *step = &p->steps[i];
+		if (!cpu_rows(p, step->rows))
+			continue;
+		switch ((enum cpu_step_kind)step->kind) {
+		case CPU_ROWS: rows_run(p, step); break;
+		case CPU_MM:   cpu_mm_run(p, step); break;
+		case CPU_ATTN: cpu_attn_run(p, step->first); break;
+		case CPU_MOE:  cpu_moe_run(p, step->first); break;
+		}
+	}
+	if (s->n_out)
+		*logits = cpu_value(p, p->m.graph->output, 0);
+	p->s = NULL;
+	return INFER_OK;
+}
