@@ -36,6 +36,7 @@ struct arch_rope {              /* what one frequency table is made from */
 	double base;
 	int    scaling;             /* enum arch_scaling */
 	double factor, attn_factor, ext_factor, beta_fast, beta_slow;
+	int    has_attn_factor;     /* longrope: the file gives it, else it follows from the contexts */
 	int64_t orig_ctx;
 };
 struct arch_hparam {            /* checked and bounded: products of any two stay below 2^62 */
@@ -57,7 +58,7 @@ struct arch {
 	const struct arch *like;    /* NULL: the base row */
 	const struct arch_tensor *tensors;      /* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
 	enum arch_rope_mode rope;   /* ROPE_NONE: like's */
-	/* keys beyond the common ones, and what they change; NULL: like's.  Called once the common ones are read */
+	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common ones are read */
 	int  (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
 	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -68,9 +69,10 @@ struct infer_model {
 	const struct arch *arch;
 	infer_file *file;
 	infer_tokenizer *tok;                   /* NULL: the file has no vocabulary */
+	int     adds_bos;
 	struct arch_hparam h;
 	struct weight *weights;
-	const char **weight_names;              /* [n_weights] */
+	const struct infer_tensor **tensors;    /* [n_weights] what each was bound from */
 	int     n_weights;
 	int32_t global[W_GLOBALS];              /* slot -> index of a weight, -1: not there */
 	int32_t (*layer)[W_SLOTS];              /* [n_layers][slot] */
@@ -94,7 +96,8 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_fi
 int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi, infer_error *err);
 int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi, infer_error *err);
 int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi, infer_error *err);
-int arch_key_layers(struct arch_reader *r, const char *key, uint8_t *v, int n, int *found, infer_error *err);   /* bool array, or period */
+/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do); absent: period. */
+int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
 
 int arch_bind(infer_model *m, infer_error *err);            /* names -> slots; types and shapes checked */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);

@@ -1,0 +1,198 @@
+/* Names to slots.  Every tensor of the file is looked at once: it has a slot and the shape that belongs there, or the
+ * file is refused; then every slot that has to be filled is. */
+#include "arch/arch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+
+static int64_t dim_of(const struct arch_hparam *h, int dim)
+{
+	switch ((enum arch_dim)dim) {
+	case D_END:       return 1;
+	case D_VOCAB:     return h->n_vocab;
+	case D_EMBD:      return h->n_embd;
+	case D_HEAD:      return h->dk;
+	case D_Q:         return (int64_t)h->n_head * h->dk;
+	case D_KV_K:      return (int64_t)h->n_head_kv * h->dk;
+	case D_KV_V:      return (int64_t)h->n_head_kv * h->dv;
+	case D_O:         return (int64_t)h->n_head * h->dv;
+	case D_FF:        return h->n_ff;
+	case D_HALF_ROT:  return h->n_rot / 2;
+	case D_EXPERTS:   return h->n_expert;
+	case D_EXPERT_FF: return h->n_expert_ff;
+	}
+	return 0;
+}
+
+/* Whether the row of slot in a's chain is t, and not one that stands nearer. */
+static const struct arch_tensor *find_slot(const struct arch *a, int slot)
+{
+	for (; a; a = a->like)
+		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
+			if (t->slot == slot)
+				return t;
+	return NULL;
+}
+
+static const struct arch_tensor *find_row(const struct arch *a, const char *name, size_t len, int layered)
+{
+	for (const struct arch *at = a; at; at = at->like)
+		for (const struct arch_tensor *t = at->tensors; t && t->slot; t++)
+			if (strlen(t->gguf) == len && !memcmp(t->gguf, name, len) && (t->slot >= W_GLOBALS) == layered &&
+			    find_slot(a, t->slot) == t)
+				return t;
+	return NULL;
+}
+
+/* "blk.12.rest": the layer, and *rest; -1 where the name is not of that form. */
+static int layer_of(struct infer_str name, struct infer_str *rest)
+{
+	size_t i = 4;
+	int layer = 0;
+
+	if (name.len < 6 || memcmp(name.at, "blk.", 4) || (name.at[4] == '0' && name.at[5] != '.'))
+		return -1;
+	for (; i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && layer <= ARCH_MAX_LAYERS; i++)
+		layer = layer * 10 + name.at[i] - '0';
+	if (i == 4 || i >= name.len || name.at[i] != '.')
+		return -1;
+	*rest = (struct infer_str){ name.at + i + 1, name.len - i - 1 };
+	return layer;
+}
+
+static int check_shape(const infer_model *m, const struct arch_tensor *row, const struct infer_tensor *t, infer_error *err)
+{
+	for (int i = 0; i < 4; i++) {
+		int64_t want = dim_of(&m->h, i < 3 ? row->shape[i] : D_END);
+		if (t->ne[i] != want)
+			return err_set(err, INFER_EFORMAT, "tensor %.*s: dimension %d is %lld where %lld is wanted", (int)t->name.len,
+			               t->name.at, i, (long long)t->ne[i], (long long)want);
+	}
+	return INFER_OK;
+}
+
+static void say_copied(const infer_model *m, const struct infer_tensor *t)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "tensor %.*s: %s copied to F32, %llu bytes", (int)(t->name.len < 128 ? t->name.len : 128),
+	         t->name.at, infer_type_info(t->type)->name, (unsigned long long)t->ne[0] * 4);
+	if (m->log)
+		m->log(m->log_user, INFER_LOG_INFO, line);
+}
+
+/* Vectors are read as floats: one that is not is copied, counted and named. */
+static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weight *w, const void **at, infer_error *err)
+{
+	float *copy;
+
+	if (t->type == INFER_F32 && (uintptr_t)t->data % sizeof(float) == 0)
+		return INFER_OK;
+	copy = arena_alloc(&m->arena, (size_t)t->ne[0], sizeof(*copy));
+	if (!copy)
+		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len, t->name.at);
+	TRY(infer_type_decode(t->type, copy, t->data, (size_t)t->ne[0], err));
+	m->private_bytes += (uint64_t)t->ne[0] * sizeof(*copy);
+	say_copied(m, t);
+	w->type = INFER_F32;
+	w->row_bytes = (size_t)t->ne[0] * sizeof(*copy);
+	at[0] = copy;
+	return INFER_OK;
+}
+
+static int bind(infer_model *m, const struct arch_tensor *row, const struct infer_tensor *t, int32_t *slot, infer_error *err)
+{
+	const struct infer_type_info *type = infer_type_info(t->type);
+	struct weight *w = &m->weights[m->n_weights];
+	int64_t n = t->ne[2];
+	const void **at;
+
+	TRY(check_shape(m, row, t, err));
+	if (type->file_only || t->type == INFER_I8 || t->type == INFER_I16 || t->type == INFER_I32 || t->type == INFER_I64)
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s is no weight's", (int)t->name.len, t->name.at, type->name);
+	if (*slot >= 0)
+		return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len, t->name.at);
+	at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
+	if (!at)
+		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len, t->name.at);
+	*w = (struct weight){ .type = t->type, .n = (int)n, .ne = { t->ne[0], t->ne[1] }, .scale = 1, .at = at,
+		              .row_bytes = (size_t)(t->ne[0] / type->block) * (size_t)type->block_bytes };
+	for (int64_t i = 0; i < n; i++)
+		at[i] = (const unsigned char *)t->data + (size_t)i * (size_t)t->ne[1] * w->row_bytes;
+	if (!row->shape[1])
+		TRY(bind_vector(m, t, w, at, err));
+	m->tensors[m->n_weights] = t;
+	*slot = m->n_weights++;
+	return INFER_OK;
+}
+
+static int bind_one(infer_model *m, const struct infer_tensor *t, infer_error *err)
+{
+	struct infer_str rest = t->name;
+	int layer = layer_of(t->name, &rest);
+	const struct arch_tensor *row = find_row(m->arch, rest.at, rest.len, layer >= 0);
+
+	if (!row || layer >= m->h.n_layers || (row->need == ARCH_DENSE && m->h.n_expert) ||
+	    (row->need == ARCH_EXPERTS && !m->h.n_expert))
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s", (int)t->name.len, t->name.at,
+		               m->arch->gguf, layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
+	if (row->slot == W_UNUSED)
+		return INFER_OK;
+	return bind(m, row, t, layer >= 0 ? &m->layer[layer][row->slot] : &m->global[row->slot], err);
+}
+
+static int check_all(const infer_model *m, infer_error *err)
+{
+	for (int slot = 1; slot < W_SLOTS; slot++) {
+		const struct arch_tensor *row = find_slot(m->arch, slot);
+		if (!row || row->need == ARCH_MAY || row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
+			continue;
+		if (slot < W_GLOBALS && m->global[slot] < 0)
+			return err_set(err, INFER_EFORMAT, "tensor %s: missing", row->gguf);
+		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++)
+			if (m->layer[i][slot] < 0)
+				return err_set(err, INFER_EFORMAT, "tensor blk.%d.%s: missing", i, row->gguf);
+	}
+	return INFER_OK;
+}
+
+/* The vocabulary has as many ids as the embedding table has rows, and as the tokenizer has pieces, if there is one. */
+static int read_vocab(infer_model *m, infer_error *err)
+{
+	const struct infer_tensor *t = infer_file_tensor(m->file, "token_embd.weight");
+
+	if (!t)
+		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: missing");
+	if (t->ne[1] < 1 || t->ne[1] > 1 << 24)
+		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %lld rows", (long long)t->ne[1]);
+	m->h.n_vocab = (int32_t)t->ne[1];
+	if (m->tok && infer_tokenizer_count(m->tok) != m->h.n_vocab)
+		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %d rows for a vocabulary of %d tokens", m->h.n_vocab,
+		               infer_tokenizer_count(m->tok));
+	return INFER_OK;
+}
+
+int arch_bind(infer_model *m, infer_error *err)
+{
+	struct infer_file_info info;
+	const struct infer_tensor *t;
+
+	infer_file_info(m->file, &info);
+	TRY(read_vocab(m, err));
+	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, sizeof(*m->weights));
+	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, sizeof(*m->tensors));
+	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof(*m->layer));
+	if (!m->weights || !m->tensors || !m->layer)
+		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors", (unsigned long long)info.n_tensors);
+	memset(m->global, -1, sizeof(m->global));
+	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof(*m->layer));
+	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {
+		TRY(bind_one(m, t, err));
+		m->weight_bytes += t->bytes;
+		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
+	}
+	return check_all(m, err);
+}

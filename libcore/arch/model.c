@@ -1,0 +1,133 @@
+/* Opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing here looks at weights. */
+#include "arch/arch.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+static int find_arch(infer_model *m, infer_error *err)
+{
+	struct infer_str name = { "", 0 }, type = { "model", 5 };
+	int found;
+
+	TRY(infer_meta_str(m->file, "general.type", &type, NULL, err));
+	if (type.len != 5 || memcmp(type.at, "model", 5))
+		return err_set(err, INFER_EUNSUP, "%s: general.type is %.*s, not a model", infer_file_path(m->file),
+		               (int)(type.len < 64 ? type.len : 64), type.at);
+	TRY(infer_meta_str(m->file, "general.architecture", &name, &found, err));
+	if (!found)
+		return err_set(err, INFER_EFORMAT, "%s: key general.architecture: missing", infer_file_path(m->file));
+	m->arch = arch_find(name);
+	if (!m->arch)
+		return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported", infer_file_path(m->file),
+		               (int)(name.len < 64 ? name.len : 64), name.at);
+	return INFER_OK;
+}
+
+/* Whether the tokenizer starts a text with BOS: look at what it makes of no text at all. */
+static int see_bos(infer_model *m, infer_error *err)
+{
+	int32_t *ids;
+	size_t n;
+
+	TRY(infer_encode(m->tok, "", 0, INFER_ENCODE_ADD, &ids, &n, err));
+	m->adds_bos = n && ids[0] == infer_token_special(m->tok, INFER_BOS);
+	infer_ids_free(ids);
+	return INFER_OK;
+}
+
+/* A file may come without a vocabulary: ids in, ids out. */
+static int open_tokenizer(infer_model *m, infer_error *err)
+{
+	struct infer_str name = { "", 0 };
+
+	TRY(infer_meta_str(m->file, "tokenizer.ggml.model", &name, NULL, err));
+	if (!name.len || (name.len == 8 && !memcmp(name.at, "no_vocab", 8)) || (name.len == 4 && !memcmp(name.at, "none", 4)))
+		return INFER_OK;
+	TRY(infer_tokenizer_open(&m->tok, m->file, err));
+	return see_bos(m, err);
+}
+
+static int fill(infer_model *m, int32_t ctx, infer_error *err)
+{
+	TRY(find_arch(m, err));
+	TRY(arch_hparam_read(&m->h, m->arch, m->file, m->log, m->log_user, err));
+	TRY(open_tokenizer(m, err));
+	TRY(arch_bind(m, err));
+	TRY(arch_rope_init(m, ctx, err));
+	return arch_graph_build(m, err);
+}
+
+int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o, infer_error *err)
+{
+	infer_model *m;
+	int rc;
+
+	*out = NULL;
+	if (o && o->ctx < 0)
+		return err_set(err, INFER_EINVAL, "context %d: below 0", o->ctx);
+	m = mem_zalloc(MEM_ARCH, 1, sizeof(*m));
+	if (!m)
+		return err_set(err, INFER_ENOMEM, "no memory for a model");
+	arena_init(&m->arena, MEM_ARCH);
+	graph_init(&m->graph);
+	m->log = o ? o->log : NULL;
+	m->log_user = o ? o->log_user : NULL;
+	rc = infer_file_open(&m->file, path, err);
+	if (!rc)
+		rc = fill(m, o ? o->ctx : 0, err);
+	if (rc)
+		infer_model_close(&m);
+	*out = m;
+	return rc;
+}
+
+void infer_model_close(infer_model **model)
+{
+	infer_model *m = *model;
+
+	*model = NULL;
+	if (!m)
+		return;
+	graph_fini(&m->graph);
+	infer_tokenizer_close(&m->tok);
+	arena_fini(&m->arena);
+	infer_file_close(&m->file);
+	mem_free(m);
+}
+
+/* What one token touches: all matrices, but of a table of embeddings that serves no output only a row; of experts only
+ * the ones it uses. */
+static uint64_t token_bytes(const infer_model *m)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < m->n_weights; i++) {
+		uint64_t bytes = m->tensors[i]->bytes;
+		if (i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0)
+			bytes /= (uint64_t)m->h.n_vocab;
+		if (m->weights[i].n > 1)
+			bytes = bytes / (uint64_t)m->weights[i].n * (uint64_t)m->h.n_expert_used;
+		sum += bytes;
+	}
+	return sum;
+}
+
+void infer_model_info(const infer_model *m, struct infer_model_info *info)
+{
+	*info = (struct infer_model_info){
+		.arch = m->arch->gguf, .name = { "", 0 }, .n_vocab = m->h.n_vocab, .n_layers = m->h.n_layers, .n_embd = m->h.n_embd,
+		.n_head = m->h.n_head, .n_head_kv = m->h.n_head_kv, .head_dim = m->h.dk, .n_ff = m->h.n_ff,
+		.ctx_train = m->h.ctx_train, .n_expert = m->h.n_expert, .n_expert_used = m->h.n_expert_used,
+		.n_params = m->n_params, .weight_bytes = m->weight_bytes, .token_bytes = token_bytes(m),
+		.private_bytes = m->private_bytes,
+		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv * (uint64_t)(m->h.dk + m->h.dv),
+	};
+	if (infer_meta_str(m->file, "general.name", &info->name, NULL, NULL))
+		info->name = (struct infer_str){ "", 0 };
+}
+
+const infer_file *infer_model_file(const infer_model *m) { return m->file; }
+const infer_tokenizer *infer_model_tokenizer(const infer_model *m) { return m->tok; }
+int infer_model_adds_bos(const infer_model *m) { return m->adds_bos; }

@@ -1,0 +1,36 @@
+/* Gemma 2: a norm behind each branch too, capped scores and logits, every other layer slides.  Gemma Team 2024,
+ * arXiv:2408.00118 */
+#include "arch/arch.h"
+
+#include <math.h>
+
+extern const struct arch arch_llama;
+
+static const struct arch_tensor tensors[] = {
+	{ W_ATTN_POST_NORM, "post_attention_norm.weight", { D_EMBD }, ARCH_MUST },
+	{ W_FFN_POST_NORM,  "post_ffw_norm.weight",       { D_EMBD }, ARCH_MUST },
+	{ W_END },
+};
+
+/* The largest of the family divides by the width of a head that it does not have: embedding / heads. */
+enum { LAYERS_27B = 46 };
+
+static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int rc;
+
+	h->act = ACT_GELU;
+	h->embd_scale = sqrtf((float)h->n_embd);
+	if (h->attn_scale == 0 && h->n_layers == LAYERS_27B)
+		h->attn_scale = 1 / sqrtf((float)(h->n_embd / h->n_head));
+	h->attn_cap = 50;
+	h->logit_cap = 30;
+	h->window = 4096;
+	rc = arch_key_float(r, "attn_logit_softcapping", &h->attn_cap, 0, 1e6, err);
+	if (!rc)
+		rc = arch_key_float(r, "final_logit_softcapping", &h->logit_cap, 0, 1e6, err);
+	return rc ? rc : arch_key_slides(r, h, 2, err);
+}
+
+const struct arch arch_gemma2 = { .gguf = "gemma2", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES,
+	                          .hparam = hparam };

@@ -1,0 +1,6 @@
+/* Qwen 3 with experts: weights of the chosen add to 1.  Qwen Team 2025, arXiv:2505.09388 */
+#include "arch/arch.h"
+
+extern const struct arch arch_qwen3;
+
+const struct arch arch_qwen3moe = { .gguf = "qwen3moe", .like = &arch_qwen3 };
