@@ -75,16 +75,16 @@ float fm_logf(float x)
 
 float fm_tanhf(float x)
 {
-	float a = fabsf(x), z = x * x, p, small, large;
+	float a = fabsf(x), z = a * a, p, small, large;
 
 	p = FM_TANHF_C11;
 	p = fmaf(p, z, FM_TANHF_C9);
 	p = fmaf(p, z, FM_TANHF_C7);
 	p = fmaf(p, z, FM_TANHF_C5);
 	p = fmaf(p, z, FM_TANHF_C3);
-	small = fmaf(x * z, p, x);
-	large = copysignf(1.0f - 2.0f / (fm_expf(a + a) + 1.0f), x);
-	return a < FM_TANHF_SMALL ? small : large;
+	small = fmaf(a * z, p, a);
+	large = 1.0f - 2.0f / (fm_expf(a + a) + 1.0f);
+	return copysignf(a < FM_TANHF_SMALL ? small : large, x);
 }
 
 float fm_sigmoidf(float x)

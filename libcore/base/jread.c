@@ -42,7 +42,7 @@ int jread(json_t **out, const char *text, size_t bytes, const char *what, infer_
 	*out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
 	if (*out)
 		return INFER_OK;
-	if (json_error_code(&e) == json_error_out_of_memory)
+	if (!e.text[0] || json_error_code(&e) == json_error_out_of_memory)
 		return err_set(err, INFER_ENOMEM, "%s: no memory for the JSON value", what);
 	return err_set(err, INFER_EFORMAT, "%s: line %d, column %d: %s", what, e.line, e.column, e.text);
 }

@@ -7,7 +7,8 @@
 #include <infer/status.h>
 
 /* One JSON value, nothing behind it, duplicate keys refused, depth <= 256.  what: the name in the message.
- * INFER_EFORMAT with line and column; INFER_ENOMEM.  *out: json_decref is the caller's. */
+ * INFER_EFORMAT with line and column; INFER_ENOMEM (jansson reports some as the former).  *out: json_decref is the
+ * caller's. */
 int jread(json_t **out, const char *text, size_t bytes, const char *what, infer_error *err);
 /* Typed fields of an object: absent or null leaves *v alone; another type or range is INFER_EFORMAT naming the key. */
 int jread_i64(const json_t *o, const char *key, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err);

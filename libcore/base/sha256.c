@@ -20,33 +20,51 @@ static const uint32_t round_k[64] = {
 static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static uint32_t big_endian(const uint8_t *p) { return __builtin_bswap32(num_u32(p)); }
 
-static void blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
+/* One round; the letters move on by one in the call, not in memory. */
+static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
+                             uint32_t *h, uint32_t kw)
+{
+	uint32_t t1 = *h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + kw;
+	uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+
+	*d += t1;
+	*h = t1 + t2;
+}
+
+static void blocks_plain(uint32_t s[8], const uint8_t *p, size_t blocks)
 {
 	for (; blocks; blocks--, p += 64) {
-		uint32_t w[64], v[8];
+		uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
+		uint32_t w[64];
 
 		for (int i = 0; i < 16; i++)
 			w[i] = big_endian(p + 4 * i);
 		for (int i = 16; i < 64; i++) {
-			uint32_t a = w[i - 15], b = w[i - 2];
+			uint32_t x = w[i - 15], y = w[i - 2];
 
-			w[i] = w[i - 16] + w[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) +
-			       (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+			w[i] = w[i - 16] + w[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ x >> 3) +
+			       (turn(y, 17) ^ turn(y, 19) ^ y >> 10);
 		}
-		memcpy(v, h, sizeof v);
-		for (int i = 0; i < 64; i++) {
-			uint32_t a = v[0], e = v[4];
-			uint32_t t1 = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
-			              ((e & v[5]) ^ (~e & v[6])) + round_k[i] + w[i];
-			uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
-			              ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-
-			memmove(v + 1, v, 7 * sizeof *v);
-			v[4] += t1;
-			v[0] = t1 + t2;
+		for (int i = 0; i < 64; i++)
+			w[i] += round_k[i];
+		for (int i = 0; i < 64; i += 8) {
+			turn_once(a, b, c, &d, e, f, g, &h, w[i]);
+			turn_once(h, a, b, &c, d, e, f, &g, w[i + 1]);
+			turn_once(g, h, a, &b, c, d, e, &f, w[i + 2]);
+			turn_once(f, g, h, &a, b, c, d, &e, w[i + 3]);
+			turn_once(e, f, g, &h, a, b, c, &d, w[i + 4]);
+			turn_once(d, e, f, &g, h, a, b, &c, w[i + 5]);
+			turn_once(c, d, e, &f, g, h, a, &b, w[i + 6]);
+			turn_once(b, c, d, &e, f, g, h, &a, w[i + 7]);
 		}
-		for (int i = 0; i < 8; i++)
-			h[i] += v[i];
+		s[0] += a;
+		s[1] += b;
+		s[2] += c;
+		s[3] += d;
+		s[4] += e;
+		s[5] += f;
+		s[6] += g;
+		s[7] += h;
 	}
 }
 
@@ -54,42 +72,58 @@ static void blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
 #include <immintrin.h>
 
 /* The instructions keep the state as (a b e f) and (c d g h), highest word first, and do two rounds at a time. */
-__attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
+#define WITH_SHA __attribute__((target("sha,sse4.1")))
+struct state { __m128i abef, cdgh; };
+
+WITH_SHA static inline struct state four_rounds(struct state s, __m128i w, const uint32_t *k)
+{
+	w = _mm_add_epi32(w, _mm_loadu_si128((const __m128i *)k));
+	s.cdgh = _mm_sha256rnds2_epu32(s.cdgh, s.abef, w);
+	s.abef = _mm_sha256rnds2_epu32(s.abef, s.cdgh, _mm_shuffle_epi32(w, 0x0e));
+	return s;
+}
+
+/* The four words after d, a being the oldest of sixteen. */
+WITH_SHA static inline __m128i next_words(__m128i a, __m128i b, __m128i c, __m128i d)
+{
+	a = _mm_add_epi32(_mm_sha256msg1_epu32(a, b), _mm_alignr_epi8(d, c, 4));
+	return _mm_sha256msg2_epu32(a, d);
+}
+
+WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
 {
 	const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-	__m128i abef = _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]);
-	__m128i cdgh = _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]);
-	uint32_t s[8];
+	struct state s = { _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]),
+	                   _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]) };
+	uint32_t out[8];
 
 	for (; blocks; blocks--, p += 64) {
-		__m128i w[4], old_abef = abef, old_cdgh = cdgh;
+		const __m128i *in = (const __m128i *)p;
+		__m128i a = _mm_shuffle_epi8(_mm_loadu_si128(in), swap);
+		__m128i b = _mm_shuffle_epi8(_mm_loadu_si128(in + 1), swap);
+		__m128i c = _mm_shuffle_epi8(_mm_loadu_si128(in + 2), swap);
+		__m128i d = _mm_shuffle_epi8(_mm_loadu_si128(in + 3), swap);
+		struct state old = s;
 
-		for (int i = 0; i < 4; i++)
-			w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), swap);
-		for (int i = 0; i < 16; i++) {   /* four rounds each */
-			__m128i now = w[i & 3], k;
-
-			if (i >= 4) {
-				__m128i prev = w[(i + 3) & 3];
-				__m128i w7 = _mm_alignr_epi8(prev, w[(i + 2) & 3], 4);
-
-				now = _mm_sha256msg1_epu32(now, w[(i + 1) & 3]);
-				now = _mm_sha256msg2_epu32(_mm_add_epi32(now, w7), prev);
-				w[i & 3] = now;
-			}
-			k = _mm_add_epi32(now, _mm_loadu_si128((const __m128i *)(round_k + 4 * i)));
-			cdgh = _mm_sha256rnds2_epu32(cdgh, abef, k);
-			abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(k, 0x0e));
+		for (const uint32_t *k = round_k;; k += 16) {
+			s = four_rounds(s, a, k);
+			s = four_rounds(s, b, k + 4);
+			s = four_rounds(s, c, k + 8);
+			s = four_rounds(s, d, k + 12);
+			if (k == round_k + 48)
+				break;
+			a = next_words(a, b, c, d);
+			b = next_words(b, c, d, a);
+			c = next_words(c, d, a, b);
+			d = next_words(d, a, b, c);
 		}
-		abef = _mm_add_epi32(abef, old_abef);
-		cdgh = _mm_add_epi32(cdgh, old_cdgh);
+		s.abef = _mm_add_epi32(s.abef, old.abef);
+		s.cdgh = _mm_add_epi32(s.cdgh, old.cdgh);
 	}
-	_mm_storeu_si128((__m128i *)s, abef);
-	_mm_storeu_si128((__m128i *)(s + 4), cdgh);
-	for (int i = 0; i < 4; i++)   /* f e b a, h g d c in memory */
-		h[(const int[]){ 5, 4, 1, 0 }[i]] = s[i];
-	for (int i = 0; i < 4; i++)
-		h[(const int[]){ 7, 6, 3, 2 }[i]] = s[4 + i];
+	_mm_storeu_si128((__m128i *)out, s.abef);
+	_mm_storeu_si128((__m128i *)(out + 4), s.cdgh);
+	for (int i = 0; i < 8; i++)   /* f e b a h g d c in memory */
+		h[i] = out[(const int[]){ 3, 2, 7, 6, 1, 0, 5, 4 }[i]];
 }
 #else
 #define blocks_sha blocks_plain

@@ -1,0 +1,270 @@
+/* tests/unit/base/test_os.c - os.c and os_limits.c. */
+#include "../nth.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/test_os.XXXXXX";
+
+static int set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char cmd[64];
+
+	(void)state;
+	snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+	return system(cmd);
+}
+
+/* Write a file below the directory, with the folders that lead to it; its path. */
+static char *put(const char *name, const char *text)
+{
+	static char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	for (char *p = path + strlen(dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = 0;
+		mkdir(path, 0700);
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	return path;
+}
+
+static void test_map(void **state)
+{
+	struct os_file f;
+	struct stat st;
+	char *path = put("file", "hello");
+
+	(void)state;
+	assert_int_equal(os_file_map(&f, path, NULL), 0);
+	assert_int_equal(f.bytes, 5);
+	assert_memory_equal(f.at, "hello", 5);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(f.inode == st.st_ino && f.device == st.st_dev);
+	assert_true(f.mtime_ns == (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	os_file_want(&f, 0, 5);
+	os_file_want(&f, 3, SIZE_MAX);
+	os_file_want(&f, 99, 1);
+	os_file_unmap(&f);
+	assert_null(f.at);
+	os_file_unmap(&f);
+	assert_int_equal(os_file_map(&f, put("empty", ""), NULL), 0);
+	assert_null(f.at);
+	assert_int_equal(f.bytes, 0);
+	assert_true(f.inode != 0);
+	os_file_want(&f, 0, 1);
+	os_file_unmap(&f);
+}
+
+/* What is no regular file is refused by name, and a pipe without a writer does not block. */
+static void test_map_refused(void **state)
+{
+	struct os_file f = { .bytes = 7 };
+	infer_error err;
+	char path[128];
+
+	(void)state;
+	assert_int_equal(os_file_map(&f, dir, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, dir));
+	assert_non_null(strstr(err.message, "not a regular file"));
+	assert_true(!f.at && !f.bytes);
+	snprintf(path, sizeof path, "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(os_file_map(&f, path, &err), INFER_EIO);
+	snprintf(path, sizeof path, "%s/absent", dir);
+	assert_int_equal(os_file_map(&f, path, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, "absent: No such file"));
+	assert_int_equal(os_file_map(&f, path, NULL), INFER_EIO);
+}
+
+static void test_reserve(void **state)
+{
+	size_t bytes = (size_t)1 << 36, page = os_page();   /* more than there is memory, perhaps */
+	struct os_usage before, after;
+	unsigned char *p;
+	void *at;
+
+	(void)state;
+	os_usage(&before);
+	assert_int_equal(os_reserve(&at, bytes, NULL), 0);
+	p = at;
+	assert_int_equal((uintptr_t)p % page, 0);
+	for (size_t i = 0; i < 64; i++) {
+		assert_int_equal(p[i * page], 0);
+		p[i * page] = 1;
+	}
+	os_usage(&after);
+	assert_true(after.minor_faults > before.minor_faults);
+	assert_true(after.peak_rss_bytes >= before.peak_rss_bytes && after.peak_rss_bytes > 1 << 18);
+	assert_true(after.user_ms >= before.user_ms && after.system_ms >= before.system_ms);
+	os_forget(p, 32 * page);
+	for (size_t i = 0; i < 64; i++)
+		assert_int_equal(p[i * page], i >= 32);
+	os_forget(p, 0);
+	os_release(at, bytes);
+	os_release(NULL, 0);
+	assert_int_equal(os_reserve(&at, 0, NULL), INFER_EINVAL);
+	assert_null(at);
+}
+
+static void test_reserve_refused(void **state)
+{
+	struct os_limits l;
+	struct rlimit r;
+	infer_error err;
+	void *at;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (NTH_SANITIZED)
+		skip();
+	pid = fork();
+	if (!pid) {
+		r.rlim_cur = r.rlim_max = (rlim_t)1 << 30;
+		setrlimit(RLIMIT_AS, &r);
+		os_limits(&l);
+		if (l.address_bytes >= (uint64_t)1 << 30 || l.address_bytes < (uint64_t)900 << 20)
+			_exit(1);
+		if (os_reserve(&at, (size_t)1 << 31, &err) != INFER_ENOMEM || at)
+			_exit(2);
+		if (!strstr(err.message, "2147483648") || !strstr(err.message, "RLIMIT_AS"))
+			_exit(3);
+		_exit(os_reserve(&at, (size_t)1 << 29, &err) ? 4 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(os_reserve(&at, SIZE_MAX / 2, &err), INFER_ENOMEM);
+	assert_int_equal(err.code, INFER_ENOMEM);
+}
+
+/* Affinity lowers the threads. */
+static void test_limits(void **state)
+{
+	struct os_limits l;
+	cpu_set_t one, old;
+
+	(void)state;
+	os_limits(&l);
+	assert_in_range(l.threads, 1, sysconf(_SC_NPROCESSORS_CONF));
+	assert_true(l.memory_bytes > 1 << 24);
+	assert_true(l.available_bytes > 0 && l.available_bytes <= l.memory_bytes);
+	assert_true(l.memory_bytes <= (uint64_t)sysconf(_SC_PHYS_PAGES) * os_page());
+	assert_int_equal(sched_getaffinity(0, sizeof old, &old), 0);
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &old))
+			CPU_SET(i, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	os_limits(&l);
+	sched_setaffinity(0, sizeof old, &old);
+	assert_int_equal(l.threads, 1);
+}
+
+static struct os_limits plenty(void)
+{
+	return (struct os_limits){ .threads = 64, .memory_bytes = (uint64_t)1 << 40, .available_bytes = (uint64_t)1 << 39,
+	                           .address_bytes = UINT64_MAX };
+}
+
+/* A tree of version 2: the least of the group's limits and those above it. */
+static void test_cgroup_v2(void **state)
+{
+	struct os_limits l = plenty();
+	char root[64];
+
+	(void)state;
+	snprintf(root, sizeof root, "%s/v2", dir);
+	os_limits_cgroup(&l, root);   /* nothing there yet */
+	assert_int_equal(l.threads, 64);
+	put("v2/proc/self/cgroup", "0::/a.slice/b.scope\n");
+	put("v2/sys/fs/cgroup/a.slice/b.scope/cpu.max", "max 100000\n");
+	put("v2/sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 64);
+	assert_true(l.memory_bytes == (uint64_t)1 << 40);
+	put("v2/sys/fs/cgroup/a.slice/cpu.max", "250000 100000\n");
+	put("v2/sys/fs/cgroup/a.slice/memory.max", "1000000\n");
+	put("v2/sys/fs/cgroup/a.slice/memory.current", "700000\n");
+	put("v2/sys/fs/cgroup/a.slice/memory.stat", "anon 1\nfile 500000\ninactive_file 300000\nactive_file 200000\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 3);   /* 2.5, rounded up */
+	assert_int_equal(l.memory_bytes, 1000000);
+	assert_int_equal(l.available_bytes, 800000);   /* of 700000 used, 500000 are the page cache */
+	put("v2/sys/fs/cgroup/a.slice/b.scope/cpu.max", "50000 100000\n");
+	put("v2/sys/fs/cgroup/a.slice/b.scope/memory.max", "600000\n");
+	put("v2/sys/fs/cgroup/a.slice/b.scope/memory.current", "900000\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 1);
+	assert_int_equal(l.memory_bytes, 600000);
+	assert_int_equal(l.available_bytes, 0);
+}
+
+/* Inside a container the path may be the host's: the top counts. */
+static void test_cgroup_container(void **state)
+{
+	struct os_limits l = plenty();
+	char root[64];
+
+	(void)state;
+	snprintf(root, sizeof root, "%s/in", dir);
+	put("in/proc/self/cgroup", "0::/docker/0123456789abcdef\n");
+	put("in/sys/fs/cgroup/cpu.max", "400000 100000\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 4);
+}
+
+static void test_cgroup_v1(void **state)
+{
+	struct os_limits l = plenty();
+	char root[64];
+
+	(void)state;
+	snprintf(root, sizeof root, "%s/v1", dir);
+	put("v1/proc/self/cgroup", "12:cpuset:/x\n5:cpu,cpuacct:/jobs/7\n4:memory:/jobs/7\n1:name=systemd:/y\n");
+	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_quota_us", "-1\n");
+	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_period_us", "100000\n");
+	put("v1/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 64);
+	assert_true(l.memory_bytes == (uint64_t)1 << 40);
+	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "150000\n");
+	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "50000\n");
+	put("v1/sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes", "5000\n");
+	put("v1/sys/fs/cgroup/memory/jobs/7/memory.usage_in_bytes", "4000\n");
+	put("v1/sys/fs/cgroup/memory/jobs/7/memory.stat",
+	    "cache 9\ninactive_file 1\ntotal_inactive_file 2000\ntotal_active_file 500\n");
+	os_limits_cgroup(&l, root);
+	assert_int_equal(l.threads, 3);
+	assert_int_equal(l.memory_bytes, 5000);
+	assert_int_equal(l.available_bytes, 3500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_map), cmocka_unit_test(test_map_refused), cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_reserve_refused), cmocka_unit_test(test_limits), cmocka_unit_test(test_cgroup_v2),
+		cmocka_unit_test(test_cgroup_container), cmocka_unit_test(test_cgroup_v1),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
