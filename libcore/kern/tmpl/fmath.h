@@ -31,17 +31,16 @@ static inline vf v_exp(vf x)
 
 static inline vf v_tanh(vf x)
 {
-	vf a = v_abs(x), z = v_mul(x, x), p = v_set(FM_TANHF_C11);
+	vf a = v_abs(x), z = v_mul(a, a), p = v_set(FM_TANHF_C11);
 
 	p = v_fma(p, z, v_set(FM_TANHF_C9));
 	p = v_fma(p, z, v_set(FM_TANHF_C7));
 	p = v_fma(p, z, v_set(FM_TANHF_C5));
 	p = v_fma(p, z, v_set(FM_TANHF_C3));
-	vf small = v_fma(v_mul(x, z), p, x);
+	vf small = v_fma(v_mul(a, z), p, a);
 	vf q = v_div(v_set(2.0f), v_add(v_exp(v_add(a, a)), v_set(1.0f)));
-	vi sign = vi_and(v_bits(x), vi_set(INT32_MIN));
-	vf large = v_from(vi_or(v_bits(v_abs(v_sub(v_set(1.0f), q))), sign));
-	return v_pick(v_lt(a, v_set(FM_TANHF_SMALL)), small, large);
+	vf y = v_pick(v_lt(a, v_set(FM_TANHF_SMALL)), small, v_sub(v_set(1.0f), q));
+	return v_from(vi_or(v_bits(v_abs(y)), vi_and(v_bits(x), vi_set(INT32_MIN))));
 }
 
 static inline vf v_sigmoid(vf x)
