@@ -1,0 +1,246 @@
+/* tests/unit/engine/test_stories.c - a real small model through the public library against a
+ * float64 evaluation of it: ids, log-probabilities, perplexity, the five likeliest tokens, and 60
+ * greedy tokens with their text. */
+#include "../nth.h"
+#include "../shared.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <infer/engine.h>
+#include <infer/type.h>
+#include "base/buf.h"
+
+enum { PROMPTS = 5, GREEDY = 60, TOP = 5, MOST = 64 };
+static const char model_rel[] = "models/stories260K.gguf",
+                  golden_rel[] = "models/stories260K.golden.json";
+
+struct kv_case {
+	int type;
+	double tolerance;
+	const char *name;
+};
+static struct kv_case f32_cache = {INFER_F32, 1e-4, "f32"}, f16_cache = {INFER_F16, 2e-2, "f16"};
+
+/* what one request gave */
+struct answer {
+	float score[MOST], logprob[MOST];
+	int32_t token[MOST];
+	struct infer_top top[TOP];
+	int n_score, n_token, finish, code;
+	struct buf text;
+};
+
+static int take(struct answer *a, const struct infer_event *ev)
+{
+	buf_put(&a->text, ev->text, ev->text_bytes);
+	switch (ev->kind) {
+	case INFER_EVENT_SCORE:
+		assert_int_equal(ev->index, a->n_score + 1);
+		assert_true(a->n_score < MOST);
+		a->score[a->n_score++] = ev->logprob;
+		break;
+	case INFER_EVENT_TOKEN:
+		assert_int_equal(ev->index, a->n_token);
+		assert_true(a->n_token < MOST);
+		if (!a->n_token) {
+			assert_int_equal(ev->n_top, TOP);
+			memcpy(a->top, ev->top, sizeof a->top);
+		}
+		a->logprob[a->n_token] = ev->logprob;
+		a->token[a->n_token++] = ev->token;
+		break;
+	default:
+		a->finish = ev->finish;
+		a->code = ev->code;
+		return 1;
+	}
+	return 0;
+}
+
+static int ask(infer_engine *e, const int32_t *ids, size_t n, int max_tokens, struct answer *a)
+{
+	struct infer_request r = {.prompt = ids,
+	                          .n_prompt = n,
+	                          .max_tokens = max_tokens,
+	                          .top = TOP,
+	                          .flags = INFER_REQ_SCORE | INFER_REQ_IGNORE_EOS};
+	infer_error err = {0};
+	uint64_t id;
+	int done = 0, rc;
+
+	memset(a, 0, sizeof *a);
+	buf_init(&a->text, MEM_ENGINE);
+	rc = infer_engine_submit(e, &r, &id, &err);
+	while (!rc && !done) {
+		struct infer_event ev;
+
+		rc = infer_engine_step(e, &err);
+		while (!rc && infer_engine_next(e, &ev)) {
+			assert_int_equal(ev.id, id);
+			done |= take(a, &ev);
+		}
+		if (!rc && !done && !infer_engine_busy(e))
+			fail_msg("the engine rests before the request is done");
+	}
+	if (rc && rc != INFER_ENOMEM)
+		fail_msg("%s", err.message);
+	return rc ? rc : a->text.bad ? INFER_ENOMEM : a->code;
+}
+
+static int start(infer_model **m, infer_engine **e, const char *path, int type)
+{
+	struct infer_engine_opts o = {.threads = 2, .k_type = type, .v_type = type, .kv_set = 1};
+	infer_error err = {0};
+	int rc = infer_model_open(m, path, NULL, &err);
+
+	if (!rc)
+		rc = infer_engine_open(e, *m, &o, &err);
+	if (rc && rc != INFER_ENOMEM)
+		fail_msg("%s", err.message);
+	return rc;
+}
+
+static void close_to(const char *what, int i, double have, double want, double tolerance)
+{
+	if (!(fabs(have - want) <= tolerance))
+		fail_msg("%s %d: %.9g for %.9g", what, i, have, want);
+}
+
+/* Two that lie within the tolerance of each other may change places. */
+static void check_top(const struct answer *a, const json_t *top, double tolerance)
+{
+	double p[TOP];
+
+	assert_int_equal(json_array_size(top), TOP);
+	for (size_t i = 0; i < TOP; i++)
+		p[i] = json_number_value(json_array_get(json_array_get(top, i), 1));
+	for (size_t i = 0; i < TOP; i++) {
+		size_t j = 0;
+
+		while (j < TOP && json_integer_value(json_array_get(json_array_get(top, j), 0)) !=
+		                      a->top[i].token)
+			j++;
+		if (j == TOP)
+			fail_msg("likeliest %zu: token %d", i, a->top[i].token);
+		close_to("likeliest", (int)i, a->top[i].logprob, p[i], tolerance);
+		close_to("likeliest", (int)i, a->top[i].logprob, p[j], tolerance);
+	}
+}
+
+static void check_prompt(const struct answer *a, const json_t *c, double tolerance)
+{
+	const json_t *p = json_object_get(c, "logprob_of_each_next_prompt_token");
+	double sum = 0, perplexity = json_real_value(json_object_get(c, "perplexity"));
+
+	assert_int_equal(a->n_score, json_array_size(p));
+	assert_true(a->n_score > 0);
+	for (int i = 0; i < a->n_score; i++) {
+		close_to("log-probability", i, a->score[i],
+		         json_number_value(json_array_get(p, (size_t)i)), tolerance);
+		sum += a->score[i];
+	}
+	close_to("perplexity", 0, log(exp(-sum / a->n_score)), log(perplexity), tolerance);
+	check_top(a, json_object_get(c, "top5_after_prompt"), tolerance);
+}
+
+static void check_greedy(struct answer *a, const json_t *c)
+{
+	const json_t *g = json_object_get(c, "greedy_tokens");
+
+	assert_int_equal(json_array_size(g), GREEDY);
+	assert_int_equal(a->n_token, GREEDY);
+	assert_int_equal(a->finish, INFER_FINISH_LENGTH);
+	for (int i = 0; i < GREEDY; i++) {
+		json_int_t want = json_integer_value(json_array_get(g, (size_t)i));
+
+		if (a->token[i] != want)
+			fail_msg("\"%s\": greedy token %d is %d (ln p %.6g) for %d",
+			         json_string_value(json_object_get(c, "prompt")), i, a->token[i],
+			         (double)a->logprob[i], (int)want);
+	}
+	buf_putc(&a->text, 0);
+	assert_string_equal(a->text.at, json_string_value(json_object_get(c, "greedy_text")));
+}
+
+static void check_ids(const infer_model *m, const json_t *c, int32_t **ids, size_t *n)
+{
+	const char *prompt = json_string_value(json_object_get(c, "prompt"));
+	const json_t *t = json_object_get(c, "tokens");
+	infer_error err = {0};
+
+	if (infer_encode(infer_model_tokenizer(m), prompt, strlen(prompt), INFER_ENCODE_ADD, ids, n,
+	                 &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(*n, json_array_size(t));
+	for (size_t i = 0; i < *n; i++)
+		assert_int_equal((*ids)[i], json_integer_value(json_array_get(t, i)));
+}
+
+static void test_golden(void **state)
+{
+	const struct kv_case *k = *state;
+	char model_path[SHARED_PATH], path[SHARED_PATH];
+	infer_model *m = NULL;
+	infer_engine *e = NULL;
+	json_error_t jerr;
+	json_t *j, *cases;
+
+	shared_need(model_rel, PROMPTS, model_path);
+	shared_need(golden_rel, PROMPTS, path);
+	j = json_load_file(path, 0, &jerr);
+	cases = json_object_get(j, "cases");
+	assert_int_equal(json_array_size(cases), PROMPTS);
+	assert_int_equal(start(&m, &e, model_path, k->type), INFER_OK);
+	for (size_t i = 0; i < PROMPTS; i++) {
+		const json_t *c = json_array_get(cases, i);
+		struct answer a;
+		int32_t *ids;
+		size_t n;
+
+		check_ids(m, c, &ids, &n);
+		assert_int_equal(ask(e, ids, n, GREEDY, &a), INFER_OK);
+		check_prompt(&a, c, k->tolerance);
+		check_greedy(&a, c);
+		buf_fini(&a.text);
+		infer_ids_free(ids);
+	}
+	infer_engine_close(&e);
+	infer_model_close(&m);
+	json_decref(j);
+}
+
+/* A model opened and asked with every allocation failing in turn. */
+static int case_memory(void)
+{
+	static const int32_t ids[] = {1, 403, 407, 261, 378};
+	char path[SHARED_PATH];
+	infer_model *m = NULL;
+	infer_engine *e = NULL;
+	struct answer a = {0};
+	int rc;
+
+	if (!shared_find(model_rel, path))
+		return INFER_OK;
+	nth_ok(start(&m, &e, path, INFER_F32));
+	nth_ok(ask(e, ids, 5, 2, &a));
+	assert_int_equal(a.n_token, 2);
+	assert_int_equal(a.token[0], 432);
+	assert_int_equal(a.token[1], 383);
+out:
+	buf_fini(&a.text);
+	infer_engine_close(&e);
+	infer_model_close(&m);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    {"golden, f32 cache", test_golden, NULL, NULL, &f32_cache},
+	    {"golden, f16 cache", test_golden, NULL, NULL, &f16_cache},
+	    nth_case(case_memory),
+	};
+	return nth_group(tests);
+}
