@@ -6,7 +6,8 @@
 
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
 {
-	st->s = (struct backend_step){ .ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv) };
+	st->s = (struct backend_step){
+	    .ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv)};
 	st->score_left = score_rows;
 	st->n_decode = st->n_prefill = 0;
 }
@@ -44,11 +45,13 @@ static void want(struct step *st, struct request *r, int32_t row, int32_t positi
 void batch_add(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct step *st = &e->step;
-	int32_t row = st->s.n, pos = kv_seq_len(r->seq), from, scores = score_range(r, pos, rows, &from);
+	int32_t row = st->s.n, pos = kv_seq_len(r->seq), from,
+	        scores = score_range(r, pos, rows, &from);
 
 	for (int32_t i = 0; i < rows; i++)
 		st->ids[row + i] = (int32_t)r->ids[pos + i];
-	st->runs[st->s.n_runs] = (struct backend_run){ .row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq) };
+	st->runs[st->s.n_runs] =
+	    (struct backend_run){.row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq)};
 	st->requests[st->s.n_runs++] = r;
 	st->s.n += rows;
 	r->rows = rows;
@@ -68,7 +71,8 @@ static void job_run(void *user, int64_t i, int worker)
 	infer_engine *e = user;
 	struct row_job *j = &e->step.jobs[i];
 
-	score_row(e, j, e->events.tops + j->top_at, e->step.scratch + (size_t)worker * (size_t)e->n_vocab);
+	score_row(e, j, e->events.tops + j->top_at,
+	          e->step.scratch + (size_t)worker * (size_t)e->n_vocab);
 }
 
 int batch_run(infer_engine *e, infer_error *err)

@@ -14,21 +14,26 @@ enum { CHUNK = 512, STEP_MS = 50, QUEUE = 1024, MOST_SEQS = 4096, MOST_CHUNK = 6
 static int check(const struct infer_engine_opts *o, infer_error *err)
 {
 	const struct { int64_t v, hi; const char *name; } rows[] = {
-		{ o->threads, 1024, "threads" }, { o->ctx, INT32_MAX - 1, "ctx" }, { o->prefill_chunk, MOST_CHUNK, "prefill_chunk" },
-		{ o->step_ms, 1 << 20, "step_ms" }, { o->max_seqs, MOST_SEQS, "max_seqs" }, { o->max_queue, 1 << 24, "max_queue" },
+	    {o->threads, 1024, "threads"},
+	    {o->ctx, INT32_MAX - 1, "ctx"},
+	    {o->prefill_chunk, MOST_CHUNK, "prefill_chunk"},
+	    {o->step_ms, 1 << 20, "step_ms"},
+	    {o->max_seqs, MOST_SEQS, "max_seqs"},
+	    {o->max_queue, 1 << 24, "max_queue"},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].v < 0 || rows[i].v > rows[i].hi)
-			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld", rows[i].name, (long long)rows[i].v,
-			               (long long)rows[i].hi);
+			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld",
+			               rows[i].name, (long long)rows[i].v, (long long)rows[i].hi);
 	if (o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE)
 		return err_set(err, INFER_EINVAL, "engine flags 0x%x are not known",
 		               (unsigned)(o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE));
 	return INFER_OK;
 }
 
-static void take_opts(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o, const struct os_limits *l)
+static void take_opts(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
+                      const struct os_limits *l)
 {
 	e->model = m;
 	e->tok = infer_model_tokenizer(m);
@@ -50,37 +55,35 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 		e->score_rows = e->chunk;
 }
 
-/* The longest sequence that context and budget hold. */
-static int32_t longest(const infer_engine *e)
-{
-	int32_t lo = 0, hi = e->ctx;
-
-	while (lo < hi) {
-		int32_t mid = lo + (hi - lo + 1) / 2;
-
-		if (kv_seq_bytes(e->place.groups, e->place.n_groups, mid, e->chunk) <= e->place.kv_bytes)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
-}
-
-static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l, infer_error *err)
+static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
+                      infer_error *err)
 {
 	struct place_ask ask = {
-		.ctx = o->ctx, .k_type = e->k_type, .v_type = e->v_type, .kv_bytes = o->kv_bytes, .max_seqs = e->max_seqs,
-		.rows = e->chunk + e->max_seqs, .out = e->score_rows + e->max_seqs, .memory_bytes = l->available_bytes,
-		.address_bytes = l->address_bytes, .kind = e->kind, .backend = e->backend,
+	    .ctx = o->ctx,
+	    .k_type = e->k_type,
+	    .v_type = e->v_type,
+	    .kv_bytes = o->kv_bytes,
+	    .max_seqs = e->max_seqs,
+	    .rows = e->chunk + e->max_seqs,
+	    .out = e->score_rows + e->max_seqs,
+	    .memory_bytes = l->available_bytes,
+	    .address_bytes = l->address_bytes,
+	    .kind = e->kind,
+	    .backend = e->backend,
 	};
 	struct kv_opts k;
 
 	TRY(place_solve(&e->place, e->model, &ask, err));
 	e->ctx = e->place.ctx;
-	e->fit = longest(e);
-	k = (struct kv_opts){ .groups = e->place.groups, .n_groups = e->place.n_groups, .n_layers = e->model->h.n_layers,
-	                      .bytes = e->place.kv_bytes, .ctx = e->ctx, .max_seqs = e->max_seqs,
-	                      .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
+	must(kv_seq_bytes(e->place.groups, e->place.n_groups, e->ctx, ask.rows) <=
+	     e->place.kv_bytes);
+	k = (struct kv_opts){.groups = e->place.groups,
+	                     .n_groups = e->place.n_groups,
+	                     .n_layers = e->model->h.n_layers,
+	                     .bytes = e->place.kv_bytes,
+	                     .ctx = e->ctx,
+	                     .max_seqs = e->max_seqs,
+	                     .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0};
 	TRY(kv_open(&e->kv, &k, err));
 	for (int g = 0; g < e->place.n_groups; g++)
 		e->now.kv_page_bytes += kv_page_bytes(&e->place.groups[g]);
@@ -90,14 +93,16 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 static int open_step(infer_engine *e, infer_error *err)
 {
 	struct step *s = &e->step;
-	size_t seqs = (size_t)e->max_seqs, rows = (size_t)e->chunk + seqs, out = (size_t)e->score_rows + seqs;
+	size_t seqs = (size_t)e->max_seqs, rows = (size_t)e->chunk + seqs,
+	       out = (size_t)e->score_rows + seqs;
 
 	s->ids = mem_alloc(MEM_ENGINE, rows, sizeof *s->ids);
 	s->runs = mem_alloc(MEM_ENGINE, seqs, sizeof *s->runs);
 	s->requests = mem_alloc(MEM_ENGINE, seqs, sizeof *s->requests);
 	s->out = mem_alloc(MEM_ENGINE, out, sizeof *s->out);
 	s->jobs = mem_alloc(MEM_ENGINE, out, sizeof *s->jobs);
-	s->scratch = mem_alloc(MEM_ENGINE, (size_t)e->threads * (size_t)e->n_vocab, sizeof *s->scratch);
+	s->scratch =
+	    mem_alloc(MEM_ENGINE, (size_t)e->threads * (size_t)e->n_vocab, sizeof *s->scratch);
 	e->active = mem_alloc(MEM_ENGINE, seqs, sizeof *e->active);
 	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !s->scratch || !e->active)
 		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
@@ -125,7 +130,8 @@ static int open_lock(infer_engine *e, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o, infer_error *err)
+static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
+                    infer_error *err)
 {
 	struct backend_model parts = arch_parts(m);
 	struct backend_size size;
@@ -152,16 +158,21 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 	if (!o->log)
 		return;
 	if (!o->ctx && e->ctx < e->model->h.ctx_train) {
-		snprintf(line, sizeof line, "the context is %d of the model's %d tokens: no more fits into memory", (int)e->ctx,
-		         (int)e->model->h.ctx_train);
+		snprintf(line, sizeof line,
+		         "the context is %d of the model's %d tokens: no more fits into memory",
+		         (int)e->ctx, (int)e->model->h.ctx_train);
 		o->log(o->log_user, INFER_LOG_WARN, line);
 	}
-	snprintf(line, sizeof line, "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of workspace",
-	         (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->fit, e->kind->plan_bytes(e->plan));
+	snprintf(
+	    line, sizeof line,
+	    "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of workspace",
+	    (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->ctx,
+	    e->kind->plan_bytes(e->plan));
 	o->log(o->log_user, INFER_LOG_INFO, line);
 }
 
-int infer_engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o, infer_error *err)
+int infer_engine_open(infer_engine **out, const infer_model *model,
+                      const struct infer_engine_opts *o, infer_error *err)
 {
 	int64_t from = clock_now_ns();
 	struct kv_stats kv;
@@ -240,7 +251,8 @@ static int prepare(infer_engine *e, infer_error *err)
 		return rc;
 	for (int32_t i = 0; i < e->step.s.n_out; i++)
 		tops += (size_t)e->step.jobs[i].r->top;
-	return events_reserve(&e->events, (size_t)e->step.s.n_out + 2 * (size_t)e->max_seqs, tops, err);
+	return events_reserve(&e->events, (size_t)e->step.s.n_out + 2 * (size_t)e->max_seqs, tops,
+	                      err);
 }
 
 static void count(infer_engine *e, int64_t ns, uint64_t calls)
@@ -270,7 +282,8 @@ int infer_engine_step(infer_engine *e, infer_error *err)
 		from = clock_now_ns();
 		if (batch_run(e, &why))
 			for (int32_t i = 0; i < e->step.s.n_runs; i++)
-				request_end(e, e->step.requests[i], INFER_FINISH_ERROR, why.code, why.message);
+				request_end(e, e->step.requests[i], INFER_FINISH_ERROR, why.code,
+				            why.message);
 		else
 			batch_absorb(e);
 		from = clock_now_ns() - from;

@@ -1,7 +1,8 @@
-/* engine/engine.h - inside the engine: requests on their way from the queue through steps to events.
+/* engine/engine.h - inside the engine: requests from the queue through steps to events.
  *
- * One lock.  Under it: the queue, the list of active requests, cancel flags, the published counters.  All else belongs
- * to the thread that steps.  What a request needs is allocated at submit, what a step needs at open. */
+ * One lock.  Under it: the queue, the active requests, cancel flags, the published counters.
+ * All else belongs to the thread that steps.  What a request needs is allocated at submit, what a
+ * step needs at open. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 #include <pthread.h>
@@ -14,16 +15,23 @@
 #include "kv/kv.h"
 #include "place/place.h"
 
-/* Stop strings over a stream of bytes: an automaton each (Knuth+ 1977).  Bytes that may begin one are held back. */
-struct stop_string { const char *at; int32_t len, state; int32_t *border; };   /* border[i]: of the first i + 1 bytes */
+/* Stop strings over a stream of bytes: an automaton each (Knuth+ 1977).  Bytes that may begin one
+ * are held back. */
+struct stop_string {
+	const char *at;
+	int32_t  len, state;
+	int32_t *border;                     /* [len] longest border of the first i + 1 bytes */
+};
 struct stop {
 	struct stop_string *strings;
 	int32_t n, longest;
 	char   *held; int32_t n_held;        /* [longest] */
 	int     over;                        /* one is complete: nothing comes any more */
 };
-int  stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);   /* copies; INFER_ENOMEM */
-/* Append to out what is certain by now.  1: a stop string is complete; what stood before it is in out, the rest is gone. */
+/* Copies.  INFER_ENOMEM. */
+int  stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
+/* Append to out what is certain by now.  1: a stop string is complete; what stood before it is in
+ * out, the rest is gone. */
 int  stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
 void stop_flush(struct stop *s, struct buf *out);
 
@@ -32,7 +40,7 @@ struct request {
 	uint64_t id;
 	void    *user;
 	struct arena arena;                  /* all that is copied */
-	uint64_t *ids;                       /* [cap] tokens known, as keys of the cache: the prompt, then what was drawn */
+	uint64_t *ids;                    /* [cap] keys of the cache: prompt, then what was drawn */
 	int32_t  n, n_prompt, cap;
 	int32_t  top, priority;
 	uint32_t flags;
@@ -42,10 +50,11 @@ struct request {
 	struct stop stop;
 	infer_sampler *sampler;
 	infer_detok *detok;                  /* NULL without text */
-	int      cancelled, ended;           /* cancelled: under the lock; ended: DONE is out, to be freed */
+	int      cancelled;                  /* under the lock */
+	int      ended;                      /* DONE is out; to be freed */
 	int      seated;                     /* has been active: its first times stand */
 	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
-	int32_t  scored;                     /* prompt tokens that need no SCORE event any more: the first, and those reported */
+	int32_t  scored;                     /* prompt tokens that need no SCORE event any more */
 	int32_t  rows;                       /* of the step that runs */
 	int64_t  submit_ns, seated_ns, first_ns, last_ns;
 	uint64_t digest;
@@ -72,8 +81,9 @@ struct events {
 };
 int  events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
 void events_fini(struct events *q);
-int  events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);   /* so many more */
-struct event_slot *events_add(struct events *q, const struct request *r, int kind);   /* room was made */
+/* Room for so many more. */
+int  events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
+struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
 struct step {                                /* arrays sized at open */
 	struct backend_step s;
@@ -97,33 +107,38 @@ struct infer_engine {
 	struct kv *kv;
 	struct step step;
 	struct events events;
-	int32_t  n_vocab, threads, ctx, fit;         /* fit: longest lone sequence that context and budget hold */
+	int32_t  n_vocab, threads, ctx;
 	int      k_type, v_type;
 	int32_t  chunk, score_rows, max_seqs, max_queue;
 	int64_t  step_ns, now_ns;            /* now: when this step began */
-	int64_t  decode_ns, row_ns;          /* measured: of a step that only decodes, of one more row of a prompt */
+	int64_t  decode_ns, row_ns;          /* measured: a decoding step, a row of a prompt */
 	uint64_t digest;
-	struct infer_engine_stats now;       /* counted by the thread that steps; published under the lock */
-	struct request **active; int32_t n_active;   /* [max_seqs] first to last in rank: priority, then age */
+	struct infer_engine_stats now;       /* counted by the thread that steps */
+	struct request **active;             /* [max_seqs] in rank: priority, then age */
+	int32_t  n_active;
 
 	pthread_mutex_t lock;
 	pthread_cond_t  wake;
 	int      lock_made;
 	struct request *queue; int32_t n_queued;     /* in rank */
 	uint64_t last_id;
-	struct infer_engine_stats stats;
+	struct infer_engine_stats stats;             /* published at the end of a step */
 };
 
 /* request.c */
-int  request_new(struct request **out, const infer_engine *e, const struct infer_request *r, infer_error *err);
+int  request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
+                 infer_error *err);
 void request_free(struct request *r);
 int  request_before(const struct request *a, const struct request *b);     /* a ranks before b */
-static inline int32_t request_pending(const struct request *r) { return r->n - kv_seq_len(r->seq); }
+static inline int32_t request_pending(const struct request *r)             /* not computed yet */
+{
+	return r->n - kv_seq_len(r->seq);
+}
 /* The request has ended: DONE goes out, its pages are let go; freed by sched_reap or the caller. */
 void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message);
 
 /* sched.c; the lock is held */
-size_t sched_ending(infer_engine *e);    /* looks at the clock; how many requests sweep will end */
+size_t sched_ending(infer_engine *e);    /* reads the clock; how many requests sweep will end */
 void sched_sweep(infer_engine *e);       /* end what was cancelled or is too late */
 void sched_admit(infer_engine *e);
 void sched_compose(infer_engine *e);
@@ -133,10 +148,11 @@ void sched_measure(infer_engine *e, int64_t ns);
 
 /* batch.c */
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows);
-int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);   /* how many of the rows asked for may go in */
+/* How many of the rows asked for may go in. */
+int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);
 void batch_add(infer_engine *e, struct request *r, int32_t rows);
-int  batch_run(infer_engine *e, infer_error *err);           /* compute, and look at every row that wants it */
-void batch_absorb(infer_engine *e);                          /* events out of what came */
+int  batch_run(infer_engine *e, infer_error *err);       /* compute, and look at the logits */
+void batch_absorb(infer_engine *e);                      /* events out of what came */
 
 /* score.c: one row of logits; any thread, with a scratch row of its own */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, float *scratch);

@@ -1,4 +1,5 @@
-/* engine/events.c - what was said and not yet heard; room is made before a step, so that saying cannot fail */
+/* engine/events.c - what was said and not yet heard; room is made before a step, so that saying
+ * cannot fail */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -63,7 +64,8 @@ struct event_slot *events_add(struct events *q, const struct request *r, int kin
 
 	must(q->n < q->cap);
 	s = &q->slots[q->n++];
-	*s = (struct event_slot){ .ev = { .id = r->id, .user = r->user, .kind = kind, .token = -1 }, .text_at = q->text.len };
+	*s = (struct event_slot){.ev = {.id = r->id, .user = r->user, .kind = kind, .token = -1},
+	                         .text_at = q->text.len};
 	return s;
 }
 
@@ -80,6 +82,8 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev)
 	*ev = s->ev;
 	ev->text = ev->text_bytes ? q->text.at + s->text_at : "";
 	ev->top = ev->n_top ? q->tops + s->top_at : NULL;
-	ev->message = ev->kind == INFER_EVENT_DONE && s->message_at != SIZE_MAX ? q->text.at + s->message_at : "";
+	ev->message = ev->kind == INFER_EVENT_DONE && s->message_at != SIZE_MAX
+	                  ? q->text.at + s->message_at
+	                  : "";
 	return 1;
 }

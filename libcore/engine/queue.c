@@ -7,10 +7,12 @@
 
 static int queue_full(const infer_engine *e, infer_error *err)
 {
-	return err_set(err, INFER_EAGAIN, "%d requests are waiting, as many as may", (int)e->max_queue);
+	return err_set(err, INFER_EAGAIN, "%d requests are waiting, as many as may",
+	               (int)e->max_queue);
 }
 
-int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id, infer_error *err)
+int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
+                        infer_error *err)
 {
 	struct request *q;
 	int rc = INFER_OK;
@@ -80,7 +82,8 @@ int infer_engine_wait(infer_engine *e, int64_t timeout_ns)
 	}
 	pthread_mutex_lock(&e->lock);
 	while (!(work = e->queue || e->n_active) && rc != ETIMEDOUT && timeout_ns)
-		rc = timeout_ns < 0 ? pthread_cond_wait(&e->wake, &e->lock) : pthread_cond_timedwait(&e->wake, &e->lock, &until);
+		rc = timeout_ns < 0 ? pthread_cond_wait(&e->wake, &e->lock)
+		                    : pthread_cond_timedwait(&e->wake, &e->lock, &until);
 	pthread_mutex_unlock(&e->lock);
 	return work;
 }

@@ -9,21 +9,27 @@
 
 #include <string.h>
 
-enum { KNOWN_FLAGS = INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT | INFER_REQ_SPECIAL_TEXT };
+enum {
+	KNOWN_FLAGS =
+	    INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT | INFER_REQ_SPECIAL_TEXT
+};
 
-static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what, infer_error *err)
+static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what,
+                        infer_error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ids[i] < 0 || ids[i] >= n_vocab)
-			return err_set(err, INFER_EINVAL, "%s %zu: token %d is outside the vocabulary of %d", what, i, (int)ids[i],
-			               (int)n_vocab);
+			return err_set(err, INFER_EINVAL,
+			               "%s %zu: token %d is outside the vocabulary of %d", what, i,
+			               (int)ids[i], (int)n_vocab);
 	return INFER_OK;
 }
 
 static int check_stops(const struct infer_request *r, infer_error *err)
 {
 	if (r->n_stop < 0 || r->n_stop_tokens < 0)
-		return err_set(err, INFER_EINVAL, "n_stop %d, n_stop_tokens %d: at least 0", (int)r->n_stop, (int)r->n_stop_tokens);
+		return err_set(err, INFER_EINVAL, "n_stop %d, n_stop_tokens %d: at least 0",
+		               (int)r->n_stop, (int)r->n_stop_tokens);
 	if (r->n_stop && r->flags & INFER_REQ_NO_TEXT)
 		return err_set(err, INFER_EINVAL, "stop strings in a request without text");
 	for (int32_t i = 0; i < r->n_stop; i++) {
@@ -40,32 +46,35 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	if (!r->n_prompt)
 		return err_set(err, INFER_EINVAL, "the prompt is empty");
 	if (r->max_tokens < -1)
-		return err_set(err, INFER_EINVAL, "max_tokens is %d: at least -1", (int)r->max_tokens);
+		return err_set(err, INFER_EINVAL, "max_tokens is %d: at least -1",
+		               (int)r->max_tokens);
 	if (r->top < 0 || r->top > INFER_MAX_TOP)
-		return err_set(err, INFER_EINVAL, "top is %d: from 0 to %d", (int)r->top, INFER_MAX_TOP);
+		return err_set(err, INFER_EINVAL, "top is %d: from 0 to %d", (int)r->top,
+		               INFER_MAX_TOP);
 	if (r->flags & ~(uint32_t)KNOWN_FLAGS)
-		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known", (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
+		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known",
+		               (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
-		return err_set(err, INFER_EUNSUP, "the model has no vocabulary: only requests without text can run");
+		return err_set(err, INFER_EUNSUP,
+		               "the model has no vocabulary: only requests without text can run");
 	TRY(check_stops(r, err));
 	TRY(check_tokens(r->prompt, r->n_prompt, e->n_vocab, "prompt", err));
-	return check_tokens(r->stop_tokens, (size_t)r->n_stop_tokens, e->n_vocab, "stop token", err);
+	return check_tokens(r->stop_tokens, (size_t)r->n_stop_tokens, e->n_vocab, "stop token",
+	                    err);
 }
 
-/* Does it fit, alone?  What others hold can be had back. */
+/* Does it fit, alone?  The cache holds one whole context (place), and what others hold can be had
+ * back. */
 static int check_room(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
 
 	if (want > (size_t)e->ctx)
-		return err_set(err, INFER_ENOMEM, "a prompt of %zu tokens needs a context of %zu; there are %d: "
-		               "a context of %zu or a prompt of at most %zu tokens would fit", r->n_prompt, want, (int)e->ctx,
-		               want, r->n_prompt - (want - (size_t)e->ctx));
-	if (want > (size_t)e->fit)
-		return err_set(err, INFER_ENOMEM, "a prompt of %zu tokens needs %llu bytes of cache; there are %llu: "
-		               "a prompt of at most %zu tokens would fit", r->n_prompt,
-		               (unsigned long long)kv_seq_bytes(e->place.groups, e->place.n_groups, (int64_t)want, e->chunk),
-		               (unsigned long long)e->place.kv_bytes, r->n_prompt - (want - (size_t)e->fit));
+		return err_set(err, INFER_ENOMEM,
+		               "a prompt of %zu tokens needs a context of %zu; there are %d: "
+		               "a context of %zu or a prompt of at most %zu tokens would fit",
+		               r->n_prompt, want, (int)e->ctx, want,
+		               r->n_prompt - (want - (size_t)e->ctx));
 	return INFER_OK;
 }
 
@@ -93,15 +102,18 @@ static void copy_sample(struct infer_sample_opts *o, struct arena *a)
 	o->n_dry_breaker = lens;
 }
 
-static int make_sampler(struct request *q, const infer_engine *e, const struct infer_request *r, infer_error *err)
+static int make_sampler(struct request *q, const infer_engine *e, const struct infer_request *r,
+                        infer_error *err)
 {
 	struct infer_sample_opts o = r->sample;
 
 	if (o.n_bias < 0 || o.n_dry_breakers < 0)
-		return err_set(err, INFER_EINVAL, "n_bias %d, n_dry_breakers %d: at least 0", (int)o.n_bias, (int)o.n_dry_breakers);
+		return err_set(err, INFER_EINVAL, "n_bias %d, n_dry_breakers %d: at least 0",
+		               (int)o.n_bias, (int)o.n_dry_breakers);
 	for (int32_t i = 0; i < o.n_dry_breakers; i++)
 		if (o.n_dry_breaker[i] < 0)
-			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i, (int)o.n_dry_breaker[i]);
+			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i,
+			               (int)o.n_dry_breaker[i]);
 	copy_sample(&o, &q->arena);
 	if (q->arena.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for the sampler's options");
@@ -110,12 +122,14 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 	return infer_sampler_feed(q->sampler, r->prompt, r->n_prompt, err);
 }
 
-static int fill(struct request *q, const infer_engine *e, const struct infer_request *r, infer_error *err)
+static int fill(struct request *q, const infer_engine *e, const struct infer_request *r,
+                infer_error *err)
 {
 	const int32_t numeric[] = { e->k_type, e->v_type, e->ctx };
 
 	q->n = q->n_prompt = (int32_t)r->n_prompt;
-	q->cap = r->max_tokens < 0 ? e->fit : (int32_t)num_min((int64_t)q->n_prompt + r->max_tokens, e->fit);
+	q->cap = r->max_tokens < 0 ? e->ctx
+	                           : (int32_t)num_min((int64_t)q->n_prompt + r->max_tokens, e->ctx);
 	q->user = r->user;
 	q->top = r->top;
 	q->priority = r->priority;
@@ -128,7 +142,8 @@ static int fill(struct request *q, const infer_engine *e, const struct infer_req
 	q->stop_tokens = arena_alloc(&q->arena, (size_t)r->n_stop_tokens, sizeof *q->stop_tokens);
 	q->n_stop_tokens = r->n_stop_tokens;
 	if (q->arena.bad || stop_init(&q->stop, &q->arena, r->stop, r->n_stop))
-		return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens", (int)q->cap);
+		return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens",
+		               (int)q->cap);
 	for (int32_t i = 0; i < q->n; i++)
 		q->ids[i] = (uint64_t)r->prompt[i];
 	for (int32_t i = 0; i < r->n_stop_tokens; i++)
@@ -136,12 +151,14 @@ static int fill(struct request *q, const infer_engine *e, const struct infer_req
 	if (q->cap > q->n)
 		TRY(make_sampler(q, e, r, err));
 	if (!(r->flags & INFER_REQ_NO_TEXT))
-		TRY(infer_detok_new(&q->detok, e->tok, r->flags & INFER_REQ_SPECIAL_TEXT ? INFER_DECODE_SPECIAL : 0,
+		TRY(infer_detok_new(&q->detok, e->tok,
+		                    r->flags & INFER_REQ_SPECIAL_TEXT ? INFER_DECODE_SPECIAL : 0,
 		                    r->prompt[r->n_prompt - 1], err));
 	return INFER_OK;
 }
 
-int request_new(struct request **out, const infer_engine *e, const struct infer_request *r, infer_error *err)
+int request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
+                infer_error *err)
 {
 	struct request *q;
 	int rc;
@@ -201,7 +218,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	s->ev.finish = finish;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
-	if (e->events.text.bad) {            /* a sentence less, rather than a request that never ends */
+	if (e->events.text.bad) { /* a sentence less, rather than a request that never ends */
 		e->events.text.bad = 0;
 		s->message_at = SIZE_MAX;
 	}

@@ -1,16 +1,20 @@
 /* engine/sched.c - who computes what in the next step
  *
- * Rank is priority, then age.  Every sequence that decodes has its row in every step; prompts share what is left of the
- * step's time.  When pages run out, the last in rank gives its own back and is computed again later; what it had
- * drawn stays, so nothing that was said changes. */
+ * Rank is priority, then age.  Every sequence that decodes has its row in every step; prompts share
+ * what is left of the step's time.  When pages run out, the last in rank gives its own back and is
+ * computed again later; what it had drawn stays, so nothing that was said changes. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
 
-/* Even in a slow step a prompt moves on by so many rows, or it would starve beside sequences that decode. */
+/* Even in a slow step a prompt moves on by so many rows, or it would starve beside sequences that
+ * decode. */
 enum { LEAST_ROWS = 16 };
 
-static int is_late(const infer_engine *e, const struct request *r) { return r->deadline_ns && e->now_ns > r->deadline_ns; }
+static int is_late(const infer_engine *e, const struct request *r)
+{
+	return r->deadline_ns && e->now_ns > r->deadline_ns;
+}
 
 static int has_ended(infer_engine *e, struct request *r)
 {
@@ -102,12 +106,14 @@ static void seat(infer_engine *e, struct request *r, int32_t cached)
 	}
 }
 
-/* Seat the first of the queue, if all it knows fits beside what the others still need for what they know. */
+/* Seat the first of the queue, if all it knows fits beside what the others still need for what they
+ * know. */
 static int try_seat(infer_engine *e)
 {
 	struct request *r = e->queue;
 	/* a row whose score is not out has to be computed, cached or not */
-	size_t reuse = r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored : (size_t)r->n;
+	size_t reuse = r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored
+	                                                                     : (size_t)r->n;
 	uint64_t need;
 	int32_t cached;
 
@@ -145,7 +151,7 @@ static void compose_decode(infer_engine *e)
 		if (request_pending(r) != 1)
 			continue;
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
-			must(e->n_active > 1);       /* alone it fits: submit and `fit` saw to that */
+			must(e->n_active > 1);       /* alone it fits: place saw to that */
 			preempt_last(e);
 		}
 		if (r->seq)
@@ -166,7 +172,8 @@ static int32_t prompt_quota(const infer_engine *e)
 	return rows < e->chunk ? (int32_t)rows : e->chunk;
 }
 
-/* Pages for so many more positions of r, from those behind it in rank that have no row in this step. */
+/* Pages for so many more positions of r, from those behind it in rank that have no row in this
+ * step. */
 static int prompt_grow(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct request *last;
@@ -226,5 +233,6 @@ void sched_measure(infer_engine *e, int64_t ns)
 	if (!s->n_prefill)
 		average(&e->decode_ns, ns);
 	else
-		average(&e->row_ns, (ns > e->decode_ns && s->n_decode ? ns - e->decode_ns : ns) / s->n_prefill);
+		average(&e->row_ns,
+		        (ns > e->decode_ns && s->n_decode ? ns - e->decode_ns : ns) / s->n_prefill);
 }

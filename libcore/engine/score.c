@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* The n greatest, greatest first, equal ones by id. */
-static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab, float lse)
+static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab,
+                     float lse)
 {
 	int32_t have = 0, i;
 
@@ -28,8 +29,8 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 	while (t < n_vocab && !isnan(j->logits[t]) && j->logits[t] != INFINITY)
 		t++;
 	if (t < n_vocab)
-		err_set(&j->err, INFER_ENAN, "the logit of token %d at position %d is %g", (int)t, (int)j->position,
-		        (double)j->logits[t]);
+		err_set(&j->err, INFER_ENAN, "the logit of token %d at position %d is %g", (int)t,
+		        (int)j->position, (double)j->logits[t]);
 	else
 		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
 }
@@ -45,7 +46,8 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, 
 	}
 	if (j->draws) {
 		memcpy(scratch, j->logits, (size_t)e->n_vocab * sizeof *scratch);
-		if (infer_sampler_draw(j->r->sampler, scratch, (uint64_t)j->position, &j->token, &j->err))
+		if (infer_sampler_draw(j->r->sampler, scratch, (uint64_t)j->position, &j->token,
+		                       &j->err))
 			return;
 	}
 	j->logprob = j->logits[j->token] - lse;

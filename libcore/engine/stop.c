@@ -24,7 +24,8 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 	for (int32_t i = 0; i < n && !a->bad; i++) {
 		struct stop_string *t = &s->strings[i];
 
-		*t = (struct stop_string){ .at = arena_strndup(a, strings[i].at, strings[i].len), .len = (int32_t)strings[i].len };
+		*t = (struct stop_string){.at = arena_strndup(a, strings[i].at, strings[i].len),
+		                          .len = (int32_t)strings[i].len};
 		t->border = arena_alloc(a, strings[i].len, sizeof *t->border);
 		if (a->bad)
 			break;
@@ -36,7 +37,8 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 	return a->bad ? INFER_ENOMEM : INFER_OK;
 }
 
-/* One byte into every automaton; *held: the most that a beginning matches, returns the longest that is complete. */
+/* One byte into every automaton; *held: the most that a beginning matches, returns the longest that
+ * is complete. */
 static int32_t advance(struct stop *s, char c, int32_t *held)
 {
 	int32_t whole = 0;

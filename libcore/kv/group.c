@@ -1,4 +1,5 @@
-/* kv/group.c - groups of layers: what is built, how a page is laid out, and the one reservation for all of it */
+/* kv/group.c - groups of layers: what is built, how a page is laid out, and the one reservation for
+ * all of it */
 #include "kv/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -46,14 +47,18 @@ static int group_check(const struct kv_group *g, infer_error *err)
 	const int types[] = { g->k_type, g->v_type };
 
 	if (g->kind == KV_LATENT)
-		return err_set(err, INFER_EUNSUP, "a cache of latent vectors (KV_LATENT) is not built");
+		return err_set(err, INFER_EUNSUP,
+		               "a cache of latent vectors (KV_LATENT) is not built");
 	if (g->kind == KV_STATE)
-		return err_set(err, INFER_EUNSUP, "a cache of recurrent states (KV_STATE) is not built");
+		return err_set(err, INFER_EUNSUP,
+		               "a cache of recurrent states (KV_STATE) is not built");
 	for (int i = 0; i < 2; i++) {
 		const struct infer_type_info *t = infer_type_info(types[i]);
 
 		if (!elem_bytes(types[i]))
-			return err_set(err, INFER_EUNSUP, "cache type %s is not supported: f16 and f32 are", t ? t->name : "?");
+			return err_set(err, INFER_EUNSUP,
+			               "cache type %s is not supported: f16 and f32 are",
+			               t ? t->name : "?");
 	}
 	must(g->n_layers > 0 && g->kv_heads > 0 && g->dk > 0 && g->dv > 0);
 	must(g->kind == KV_FULL || g->window > 0);
@@ -73,8 +78,14 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 
 			must(gr->layers[i] >= 0 && gr->layers[i] < o->n_layers);
 			kv->layers[gr->layers[i]] = (struct backend_kv_layer){
-				.group = g, .k_type = gr->k_type, .v_type = gr->v_type, .kv_heads = gr->kv_heads,
-				.dk = gr->dk, .dv = gr->dv, .k_offset = at, .v_offset = at + k_bytes,
+			    .group = g,
+			    .k_type = gr->k_type,
+			    .v_type = gr->v_type,
+			    .kv_heads = gr->kv_heads,
+			    .dk = gr->dk,
+			    .dv = gr->dv,
+			    .k_offset = at,
+			    .v_offset = at + k_bytes,
 			};
 		}
 	}
@@ -110,8 +121,8 @@ static void parts_count(struct kv *kv, struct parts *p)
 	                 (size_t)kv_pages_of(kv->ctx) * sizeof(uint32_t));
 	if (kv->flags & KV_NO_TREE)
 		return;
-	/* a node without any page can exist only where all groups are windows; then nodes may run out, and the tree
-	 * takes no more until some are idle */
+	/* a node without any page can exist only where all groups are windows; then nodes may run
+	 * out, and the tree takes no more until some are idle */
 	while (buckets < most)
 		buckets *= 2;
 	kv->node_cap = (uint32_t)most;
@@ -130,7 +141,7 @@ static void parts_place(struct kv *kv, const struct parts *p)
 		gr->base = kv->at + p->pages[g];
 		gr->pages = (struct page *)(void *)(kv->at + p->records[g]);
 		gr->free = NONE;
-		gr->stale = (struct list){ kv->at + p->records[g], sizeof(struct page), NONE, NONE };
+		gr->stale = (struct list){kv->at + p->records[g], sizeof(struct page), NONE, NONE};
 		kv->view_groups[g] = (struct backend_kv_group){ gr->base, gr->page_bytes };
 	}
 	kv->nodes = (struct node *)(void *)(kv->at + p->nodes);
@@ -142,7 +153,8 @@ static void parts_place(struct kv *kv, const struct parts *p)
 		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv->ctx))
 			kv->seqs[i].table[g] = table;
 	}
-	kv->view = (struct backend_kv){ kv->layers, kv->view_groups, kv->view.n_layers, kv->n_groups };
+	kv->view =
+	    (struct backend_kv){kv->layers, kv->view_groups, kv->view.n_layers, kv->n_groups};
 }
 
 int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
@@ -160,25 +172,35 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 		least += kv_page_bytes(&o->groups[g]);
 	}
 	if (o->bytes < least)
-		return err_set(err, INFER_ENOMEM, "a cache of %llu bytes does not hold one page of %d positions: %llu bytes do",
-		               (unsigned long long)o->bytes, KERN_PAGE, (unsigned long long)least);
+		return err_set(
+		    err, INFER_ENOMEM,
+		    "a cache of %llu bytes does not hold one page of %d positions: %llu bytes do",
+		    (unsigned long long)o->bytes, KERN_PAGE, (unsigned long long)least);
 	kv = mem_zalloc(MEM_KV, 1, sizeof *kv);
 	if (!kv)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
-	*kv = (struct kv){ .n_groups = o->n_groups, .ctx = o->ctx, .max_seqs = o->max_seqs, .flags = o->flags,
-	                   .budget = o->bytes, .view.n_layers = o->n_layers };
+	*kv = (struct kv){.n_groups = o->n_groups,
+	                  .ctx = o->ctx,
+	                  .max_seqs = o->max_seqs,
+	                  .flags = o->flags,
+	                  .budget = o->bytes,
+	                  .view.n_layers = o->n_layers};
 	for (int g = 0; g < o->n_groups; g++)
-		kv->groups[g] = (struct group){ .kind = o->groups[g].kind, .window = o->groups[g].window,
-		                                .page_bytes = (size_t)kv_page_bytes(&o->groups[g]) };
+		kv->groups[g] = (struct group){.kind = o->groups[g].kind,
+		                               .window = o->groups[g].window,
+		                               .page_bytes = (size_t)kv_page_bytes(&o->groups[g])};
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
 	kv->seqs = mem_zalloc(MEM_KV, (size_t)o->max_seqs, sizeof *kv->seqs);
 	if (!kv->layers || !kv->seqs) {
-		rc = err_set(err, INFER_ENOMEM, "no memory for %d sequences of the cache", (int)o->max_seqs);
+		rc = err_set(err, INFER_ENOMEM, "no memory for %d sequences of the cache",
+		             (int)o->max_seqs);
 		goto out;
 	}
 	parts_count(kv, &p);
 	if (p.bad) {
-		rc = err_set(err, INFER_ENOMEM, "a cache of %llu bytes does not fit the address space", (unsigned long long)o->bytes);
+		rc = err_set(err, INFER_ENOMEM,
+		             "a cache of %llu bytes does not fit the address space",
+		             (unsigned long long)o->bytes);
 		goto out;
 	}
 	rc = os_reserve(&at, p.end, err);
@@ -215,9 +237,15 @@ uint64_t kv_room_bytes(const struct kv *kv) { return kv->budget - kv->used + kv-
 
 void kv_stats(const struct kv *kv, struct kv_stats *s)
 {
-	*s = (struct kv_stats){ .budget_bytes = kv->budget, .used_bytes = kv->used, .idle_bytes = kv->idle,
-	                        .pages_used = kv->pages_used, .pages_tree = kv->pages_tree, .nodes = kv->n_nodes,
-	                        .evicted = kv->evicted, .reserved_bytes = kv->reserved, .seqs = kv->n_seqs };
+	*s = (struct kv_stats){.budget_bytes = kv->budget,
+	                       .used_bytes = kv->used,
+	                       .idle_bytes = kv->idle,
+	                       .pages_used = kv->pages_used,
+	                       .pages_tree = kv->pages_tree,
+	                       .nodes = kv->n_nodes,
+	                       .evicted = kv->evicted,
+	                       .reserved_bytes = kv->reserved,
+	                       .seqs = kv->n_seqs};
 }
 
 void kv_clear(struct kv *kv)

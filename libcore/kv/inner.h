@@ -1,7 +1,8 @@
-/* kv/inner.h - what the files of kv share: pages with their counts, the tree's nodes, the lists of what may go.
+/* kv/inner.h - what the files of kv share: pages with their counts, the tree's nodes, the lists of
+ * what may go.
  *
- * One reservation holds, for every group, its pages and their records, then the nodes, their hash table and the block
- * tables of all sequences; what is not used is never touched. */
+ * One reservation holds, for every group, its pages and their records, then the block tables of all
+ * sequences, the nodes and their hash table; what is not used is never touched. */
 #ifndef KV_INNER_H
 #define KV_INNER_H
 #include "kv/kv.h"
@@ -26,12 +27,14 @@ struct group {
 	size_t   page_bytes;
 	unsigned char *base;
 	struct page *pages;
-	uint32_t cap, fresh, free;   /* fresh: pages from here on were never used; free: head of the others */
+	uint32_t cap;
+	uint32_t fresh, free;    /* pages from fresh on were never used; free: head of the others */
 	struct list stale;           /* KV_WINDOW: pages that the tree alone holds */
 };
 
-/* One page of positions.  All nodes above a node in use are in use, and a node leaves use before those above it do; so
- * in the list of idle nodes what hangs below stands nearer to the tail, and the tail is always a leaf. */
+/* One page of positions.  All nodes above a node in use are in use, and a node leaves use before
+ * those above it do; so in the list of idle nodes what hangs below stands nearer to the tail, and
+ * the tail is always a leaf. */
 struct node {
 	struct link link;            /* idle list */
 	uint64_t stamp;              /* when the last user left */
@@ -73,25 +76,32 @@ struct kv {
 	size_t   reserved;
 };
 
-static inline struct link *list_link(const struct list *l, uint32_t i) { return (struct link *)(void *)(l->at + i * l->size); }
+static inline struct link *list_link(const struct list *l, uint32_t i)
+{
+	return (struct link *)(void *)(l->at + i * l->size);
+}
 void kv_list_push(struct list *l, uint32_t i);
 void kv_list_remove(struct list *l, uint32_t i);
 
 /* page.c */
-uint32_t kv_page_take(struct kv *kv, int g);                 /* a page with one reference; the caller knows that there is room */
+uint32_t kv_page_take(struct kv *kv, int g);   /* one reference; the caller knows there is room */
 void kv_page_ref(struct kv *kv, int g, uint32_t p);
 void kv_page_unref(struct kv *kv, int g, uint32_t p);
-void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node);   /* the tree holds it too */
+void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node);      /* the tree holds it too */
 void kv_page_unlend(struct kv *kv, int g, uint32_t p);
 
 /* radix.c */
-uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);   /* NONE: not there */
-uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);   /* no pages yet; NONE: no node left */
-void kv_tree_use(struct kv *kv, uint32_t node);              /* one more user */
+uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
+/* A node in use, without pages; NONE: no node is left. */
+uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
+void kv_tree_use(struct kv *kv, uint32_t node);      /* one more user */
 void kv_tree_leave(struct kv *kv, uint32_t node);
-int  kv_tree_evict(struct kv *kv);                           /* the oldest that may go; 0: there is none */
+int  kv_tree_evict(struct kv *kv);                   /* the oldest that may go; 0: there is none */
 
-static inline int32_t kv_pages_of(int64_t len) { return (int32_t)((len + KERN_PAGE - 1) / KERN_PAGE); }
+static inline int32_t kv_pages_of(int64_t len)
+{
+	return (int32_t)((len + KERN_PAGE - 1) / KERN_PAGE);
+}
 /* First page that rows from position len on still see. */
 static inline int32_t kv_first_page(const struct group *g, int32_t len)
 {

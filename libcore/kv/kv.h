@@ -1,8 +1,10 @@
-/* kv/kv.h - the paged KV cache, in groups of layers, with a prefix tree.  Confined to the thread that steps the engine.
+/* kv/kv.h - the paged KV cache, in groups of layers, with a prefix tree.  Confined to the thread
+ * that steps the engine.
  *
- * A group is a set of layers with one kind, one row size, one backend; a page is KERN_PAGE positions of all its layers.
- * A sequence has a block table per group.  Full pages of tokens that are done go into a radix tree and may be shared;
- * a shared page is never written: who must write into one gets a copy.  All groups draw on one budget of bytes.
+ * A group is a set of layers with one kind, one row size, one backend; a page is KERN_PAGE
+ * positions of all its layers.  A sequence has a block table per group.  Full pages of tokens that
+ * are done go into a radix tree and may be shared; a shared page is never written: who must write
+ * into one gets a copy.  All groups draw on one budget of bytes.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
 #define KV_KV_H
@@ -22,8 +24,9 @@ struct kv_group {
 };
 
 struct kv_opts {
-	const struct kv_group *groups; int n_groups; int n_layers;   /* n_layers: of the model */
-	uint64_t bytes;             /* budget of pages; their bookkeeping, some hundred bytes a page, comes on top */
+	const struct kv_group *groups; int n_groups;
+	int      n_layers;          /* of the model */
+	uint64_t bytes;           /* budget of pages; some hundred bytes of records a page on top */
 	int32_t  ctx;               /* longest sequence */
 	int32_t  max_seqs;
 	uint32_t flags;
@@ -33,46 +36,56 @@ enum { KV_NO_TREE = 1 << 0 };
 struct kv;
 struct kv_seq;                  /* one sequence: its block tables and length */
 
-/* INFER_ENOMEM: the budget does not hold one sequence of one page, or the reservation fails.  INFER_EUNSUP: a kind or
- * type that is not built.  Nothing is touched: pages appear as positions come, and are given back when they are free.
- * Address space taken: the budget once for every group, since any of them may come to use all of it.
- * Everything is allocated here; no other call allocates. */
+/* Nothing is touched: pages appear as positions come, and are given back when they are free.
+ * Address space taken: the budget once for every group, since any of them may come to use it all.
+ * Everything is allocated here; no other call allocates.
+ * INFER_ENOMEM  the budget does not hold one sequence of one page, or the reservation fails
+ * INFER_EUNSUP  a kind or type that is not built */
 int  kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
-void kv_close(struct kv **kv);                              /* NULL is fine; all sequences with it */
-const struct backend_kv *kv_view(const struct kv *kv);      /* for backend_step */
+void kv_close(struct kv **kv);                           /* all sequences with it */
+const struct backend_kv *kv_view(const struct kv *kv);   /* for backend_step */
 
 /* Bytes of a page of one group: whole pages of the operating system. */
 uint64_t kv_page_bytes(const struct kv_group *g);
-/* Bytes that a sequence of n positions takes at most in all groups while up to `rows` are computed in a step. */
+/* Bytes that a sequence of n positions takes at most in all groups while up to `rows` are computed
+ * in a step. */
 uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, int64_t rows);
 
-/* A sequence that starts as the longest prefix of ids[0 .. n) that the tree has under `root` for every group, at most n - 1
- * positions; *cached: how many.  NULL when max_seqs are open. */
-struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n, int32_t *cached);
-/* Pages for positions up to `len` (exclusive), the committed ones kept; always called before positions are written.
- * INFER_ENOMEM when free pages and what can be evicted do not suffice (then nothing has changed). */
+/* A sequence that starts as the longest prefix of ids[0 .. n) that the tree has under `root` for
+ * every group, at most n - 1 positions; *cached: how many.  NULL when max_seqs are open. */
+struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
+                           int32_t *cached);
+/* Pages for positions up to `len` (exclusive), the committed ones kept; always called before
+ * positions are written.  INFER_ENOMEM when free pages and what can be evicted do not suffice (then
+ * nothing has changed). */
 int  kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len);
-/* The positions up to len are computed: ids[0 .. len) name them.  Whole pages become shareable, and where the tree has the
- * same prefix already, its pages take the place of ours; a window's pages that no later row sees are let go. */
+/* The positions up to len are computed: ids[0 .. len) name them.  Whole pages become shareable, and
+ * where the tree has the same prefix already, its pages take the place of ours; a window's pages
+ * that no later row sees are let go. */
 void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t len);
-/* A second sequence with the same committed positions: shares all pages, a part-filled last one is copied by the first
- * of the two that grows.  NULL when max_seqs are open. */
+/* A second sequence with the same committed positions: shares all pages, a part-filled last one is
+ * copied by the first of the two that grows.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
-/* Forget positions >= len and pages grown for them.  INFER_EINVAL: a window has let go what len needs; nothing is done. */
+/* Forget positions >= len and pages grown for them.  INFER_EINVAL: a window has let go what len
+ * needs; nothing is done. */
 int  kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
-void kv_seq_close(struct kv *kv, struct kv_seq *s);         /* NULL is fine; its committed pages stay in the tree until evicted */
-int32_t kv_seq_len(const struct kv_seq *s);                 /* committed */
-const uint32_t *const *kv_seq_pages(const struct kv_seq *s);            /* [group][page]: for backend_run */
-/* Bytes that growing to len would take at most, `rows` at a time; and bytes that are free or can be made so. */
+/* NULL is fine.  Its committed pages stay in the tree until evicted. */
+void kv_seq_close(struct kv *kv, struct kv_seq *s);
+int32_t kv_seq_len(const struct kv_seq *s);                    /* committed */
+const uint32_t *const *kv_seq_pages(const struct kv_seq *s);   /* [group][page]: for backend_run */
+/* Bytes that growing to len would take at most, `rows` at a time; and bytes that are free or can be
+ * made so. */
 uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows);
 uint64_t kv_room_bytes(const struct kv *kv);
 
 struct kv_stats {
-	uint64_t budget_bytes, used_bytes, idle_bytes;   /* idle: held by the tree alone, part of used */
-	uint64_t pages_used, pages_tree, nodes, evicted; /* pages of any group; evicted: pages so far */
-	uint64_t reserved_bytes;                         /* address space */
+	uint64_t budget_bytes, used_bytes;
+	uint64_t idle_bytes;        /* held by the tree alone; part of used */
+	uint64_t pages_used, pages_tree, nodes;      /* pages of any group */
+	uint64_t evicted;           /* pages, so far */
+	uint64_t reserved_bytes;    /* address space */
 	int32_t  seqs;
 };
 void kv_stats(const struct kv *kv, struct kv_stats *s);
-void kv_clear(struct kv *kv);                               /* drop all of the tree that no sequence uses */
+void kv_clear(struct kv *kv);    /* drop all of the tree that no sequence uses */
 #endif

@@ -107,7 +107,8 @@ int kv_tree_evict(struct kv *kv)
 		kv_page_unlend(kv, from, kv->groups[from].stale.tail);
 		kv->evicted++;
 	} else if (n != NONE) {
-		/* of one age the deepest node goes first, whole: what stands above it may still be resumed */
+		/* of one age the deepest node goes first, whole: what stands above it may still be
+		 * resumed */
 		node_drop(kv, n);
 	}
 	return from >= 0 || n != NONE;

@@ -1,4 +1,5 @@
-/* kv/seq.c - sequences: block tables that grow, share, fall behind a window, and are handed to the tree */
+/* kv/seq.c - sequences: block tables that grow, share, fall behind a window, and are handed to the
+ * tree */
 #include "kv/inner.h"
 #include "base/err.h"
 
@@ -22,8 +23,10 @@ static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
 	return s;
 }
 
-/* The deepest node from which every group can go on, at most `most` pages down; *depth: its pages. */
-static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, int32_t most, int32_t *depth)
+/* The deepest node from which every group can go on, at most `most` pages down; *depth: its pages.
+ */
+static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, int32_t most,
+                      int32_t *depth)
 {
 	int32_t have[KV_GROUPS] = { 0 };
 	uint32_t at = NONE, best = NONE;
@@ -37,7 +40,8 @@ static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, i
 			break;
 		for (int g = 0; g < kv->n_groups; g++) {
 			have[g] = kv->nodes[at].page[g] != NONE ? have[g] + 1 : 0;
-			fits &= have[g] >= d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
+			fits &=
+			    have[g] >= d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
 		}
 		if (fits) {
 			best = at;
@@ -47,7 +51,8 @@ static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, i
 	return best;
 }
 
-struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n, int32_t *cached)
+struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
+                           int32_t *cached)
 {
 	struct kv_seq *s = seq_take(kv, root);
 	int32_t depth, d;
@@ -106,7 +111,8 @@ int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 
 		if (part >= 0 && is_shared(kv, s, g, part)) {
 			p = kv_page_take(kv, g);
-			memcpy(gr->base + p * gr->page_bytes, gr->base + s->table[g][part] * gr->page_bytes, gr->page_bytes);
+			memcpy(gr->base + p * gr->page_bytes,
+			       gr->base + s->table[g][part] * gr->page_bytes, gr->page_bytes);
 			kv_page_unref(kv, g, s->table[g][part]);
 			s->table[g][part] = p;
 		}
@@ -155,7 +161,8 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 		s->n_tree++;
 	}
 	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t first = kv_first_page(&kv->groups[g], len); s->first[g] < first; s->first[g]++) {
+		for (int32_t first = kv_first_page(&kv->groups[g], len); s->first[g] < first;
+		     s->first[g]++) {
 			kv_page_unref(kv, g, s->table[g][s->first[g]]);
 			s->table[g][s->first[g]] = NONE;
 		}
@@ -228,7 +235,10 @@ void kv_seq_close(struct kv *kv, struct kv_seq *s)
 
 int32_t kv_seq_len(const struct kv_seq *s) { return s->len; }
 
-const uint32_t *const *kv_seq_pages(const struct kv_seq *s) { return (const uint32_t *const *)s->table; }
+const uint32_t *const *kv_seq_pages(const struct kv_seq *s)
+{
+	return (const uint32_t *const *)s->table;
+}
 
 uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows)
 {

@@ -48,7 +48,8 @@ static int again(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) && (poll(&p, 1, -1) >= 0 || errno == EINTR));
+	return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) &&
+	                          (poll(&p, 1, -1) >= 0 || errno == EINTR));
 }
 
 static int end(infer_writer *w, infer_error *err)
@@ -153,8 +154,8 @@ static void put_tokens(struct jwrite *w, const struct infer_completion *c)
 	jw_end(w);
 }
 
-int infer_write_completion(infer_writer *out, const struct infer_completion *c, const struct infer_run_info *run,
-                           infer_error *err)
+int infer_write_completion(infer_writer *out, const struct infer_completion *c,
+                           const struct infer_run_info *run, infer_error *err)
 {
 	struct jwrite *w = begin(out, "completion");
 
@@ -185,8 +186,9 @@ int infer_write_token(infer_writer *out, const struct infer_event *ev, infer_err
 	return end(out, err);
 }
 
-int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens, const float *logprobs, size_t n,
-                      const struct infer_run_info *run, infer_error *err)
+int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens,
+                      const float *logprobs, size_t n, const struct infer_run_info *run,
+                      infer_error *err)
 {
 	struct jwrite *w = begin(out, "score");
 	double sum = 0;
@@ -213,7 +215,8 @@ int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens, 
 	return end(out, err);
 }
 
-int infer_write_error(infer_writer *out, const char *id, const infer_error *e, const char *param, infer_error *err)
+int infer_write_error(infer_writer *out, const char *id, const infer_error *e, const char *param,
+                      infer_error *err)
 {
 	struct jwrite *w = begin(out, "error");
 

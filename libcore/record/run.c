@@ -39,7 +39,8 @@ static void put_stages(struct jwrite *w, const struct infer_sample_opts *o)
 	jw_end(w);
 }
 
-/* Under the names that requests use; a zero that stands for a default is written as that default. */
+/* Under the names that requests use; a zero that stands for a default is written as that default.
+ */
 static void put_sampler(struct jwrite *w, const struct infer_sample_opts *o)
 {
 	jw_object(w, "sampler");
@@ -121,7 +122,8 @@ static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 {
 	const struct infer_type_info *k = infer_type_info(k_type), *v = infer_type_info(v_type);
 	char text[64];
-	int n = snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", k ? k->name : "?", v ? v->name : "?");
+	int n = snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", k ? k->name : "?",
+	                 v ? v->name : "?");
 
 	for (int i = 0; i < n; i++)
 		if (text[i] >= 'A' && text[i] <= 'Z')

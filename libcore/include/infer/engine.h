@@ -1,10 +1,11 @@
 /* infer/engine.h - requests in, events out: the one way to run a model.   floor: engine
  *
- * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy belong to one thread,
- * which computes.
- * A step holds every decoding row and at most the prefill rows that keep it under step_ms.  Iteration-level batching:
- * Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree:
- * Zheng+ 2023, arXiv:2312.07104.
+ * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy
+ * belong to one thread, which computes.
+ *
+ * A step holds every decoding row and at most the prefill rows that keep it under step_ms.
+ * Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked
+ * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
  *
  *	infer_engine_submit(e, &request, &id, &err);
  *	while (infer_engine_step(e, &err) == INFER_OK && infer_engine_busy(e))
@@ -29,11 +30,11 @@ struct infer_engine_opts {
 	int32_t  threads;         /* 0: the cores the process may use */
 	const char *isa;          /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
 	int32_t  ctx;             /* largest context; 0: the model's own, or what fits */
-	int      k_type, v_type;  /* cache: INFER_F32 INFER_F16, with 0 (INFER_F32) taken as it is only with kv_set */
-	int      kv_set;          /* 0: f16 */
+	int      kv_set;          /* 0: the cache is f16, and the two types are not looked at */
+	int      k_type, v_type;  /* INFER_F32 INFER_F16 */
 	uint64_t kv_bytes;        /* cache budget; 0: for ctx of max_seqs, at most what fits */
 	int32_t  prefill_chunk;   /* most prefill rows of a step; 0: 512 */
-	int32_t  step_ms;         /* beside rows that decode, prefill rows stop at this time, but not below 16; 0: 50 */
+	int32_t  step_ms;      /* beside decoding rows prefill stops here, from 16 rows on; 0: 50 */
 	int32_t  max_seqs;        /* sequences at once; 0: 1 */
 	int32_t  max_queue;       /* requests waiting; 0: 1024 */
 	uint32_t flags;
@@ -42,75 +43,91 @@ struct infer_engine_opts {
 };
 
 /* model: borrowed, must outlive *out.
- * INFER_EINVAL INFER_EUNSUP (isa, kv type)  INFER_ENOMEM (says what is needed, what is there, the nearest setting that fits) */
-int  infer_engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o, infer_error *err);
+ * INFER_EINVAL  a field out of its range
+ * INFER_EUNSUP  isa or cache type, by name
+ * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits */
+int  infer_engine_open(infer_engine **out, const infer_model *model,
+                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
 
 enum {
 	INFER_REQ_IGNORE_EOS   = 1 << 0,
-	INFER_REQ_SCORE        = 1 << 1,   /* a SCORE event for every prompt token but the first; max_tokens may be 0 */
+	INFER_REQ_SCORE        = 1 << 1,   /* a SCORE event for every prompt token but the first */
 	INFER_REQ_NO_TEXT      = 1 << 2,   /* ids only: no detokenising, no stop strings */
 	INFER_REQ_SPECIAL_TEXT = 1 << 3,   /* control tokens appear in text */
 };
 enum { INFER_MAX_TOP = 128 };
 struct infer_request {                     /* everything is copied at submit */
 	const int32_t *prompt; size_t n_prompt;      /* ids, n_prompt >= 1 */
-	int32_t  max_tokens;               /* -1: until end of turn or context; 0: evaluate the prompt only */
+	int32_t  max_tokens;              /* -1: until end of turn or context; 0: the prompt only */
 	struct infer_sample_opts sample;
 	const struct infer_str *stop; int32_t n_stop;            /* stop strings, not empty */
 	const int32_t *stop_tokens; int32_t n_stop_tokens;
-	int32_t  top;                      /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
+	int32_t  top;               /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
 	uint32_t flags;
 	int32_t  priority;                 /* greater goes first */
-	int64_t  deadline_ns;              /* on CLOCK_MONOTONIC; 0: none.  Past it the request ends as if cancelled */
+	int64_t  deadline_ns;            /* on CLOCK_MONOTONIC; past it: as if cancelled; 0: none */
 	uint64_t salt;                     /* prefix cache is shared among equal salts only */
 	void    *user;                     /* comes back with every event */
 };
 
 /* INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
- * INFER_ENOMEM  prompt (+ 1 token) does not fit the context or the cache budget; says what is needed and what is there
+ * INFER_ENOMEM  prompt (+ 1 token) does not fit the context; says what is needed, what is there,
+ *               and the nearest that fits
+ * INFER_EUNSUP  text is asked of a model without a vocabulary
  * INFER_EAGAIN  the queue is full */
-int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id, infer_error *err);
-int infer_engine_cancel(infer_engine *e, uint64_t id);   /* INFER_EINVAL: not known, or ended already */
+int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
+                        infer_error *err);
+int infer_engine_cancel(infer_engine *e, uint64_t id);   /* INFER_EINVAL: not known, or ended */
 
 enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE };
-enum infer_finish { INFER_FINISH_STOP, INFER_FINISH_LENGTH, INFER_FINISH_CANCELLED, INFER_FINISH_ERROR };
+enum infer_finish {
+	INFER_FINISH_STOP, INFER_FINISH_LENGTH, INFER_FINISH_CANCELLED, INFER_FINISH_ERROR
+};
 struct infer_top { int32_t token; float logprob; };
 struct infer_usage {
 	int64_t prompt_tokens, completion_tokens, cached_tokens;
-	int64_t queue_ns, prefill_ns, first_token_ns, decode_ns;   /* first token: from submit; decode: first to last token */
+	int64_t queue_ns, prefill_ns;
+	int64_t first_token_ns;    /* from submit */
+	int64_t decode_ns;         /* from the first token to the last */
 	int64_t preemptions, chunks;
 };
 struct infer_event {
 	uint64_t id; void *user;
 	int      kind;
-	int32_t  index;            /* TOKEN: of the completion, from 0; SCORE: position in the prompt, from 1 */
+	int32_t  index;         /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
 	int32_t  token;
 	float    logprob;          /* ln p(token) under the unmodified logits */
-	const struct infer_top *top; int32_t n_top;     /* likeliest first; borrowed until the next call of next */
-	const char *text; size_t text_bytes;            /* TOKEN, DONE: bytes that are now certain (never a part of a UTF-8 sequence or of
-	                                                   a stop string that still may come); borrowed likewise */
+	/* likeliest first; borrowed until the next call of next, as all pointers here */
+	const struct infer_top *top; int32_t n_top;
+	/* TOKEN, DONE: bytes that are now certain: never a part of a UTF-8 sequence or of a stop
+	 * string that still may come */
+	const char *text; size_t text_bytes;
 	int      finish;           /* DONE: enum infer_finish */
-	int      code;             /* DONE: 0, INFER_ECANCEL with FINISH_CANCELLED, or why with FINISH_ERROR */
-	const char *message;       /* DONE: a sentence, or empty; borrowed likewise */
+	int      code;             /* DONE: 0; INFER_ECANCEL for CANCELLED; for ERROR why */
+	const char *message;       /* DONE: a sentence, or empty */
 	struct infer_usage usage;  /* DONE */
 };
-/* An end-of-turn or stop token is reported as TOKEN with empty text, then DONE.  Score: rows of the prompt come in order. */
-int  infer_engine_next(infer_engine *e, struct infer_event *ev);   /* 1: *ev is filled; 0: none now */
+/* 1: *ev is filled; 0: none now.  An end-of-turn or stop token is a TOKEN with empty text, then
+ * comes DONE.  SCORE comes in the order of the prompt.  Events that are not read before the next
+ * step pile up. */
+int  infer_engine_next(infer_engine *e, struct infer_event *ev);
 
-/* Compute one step, if there is work.  INFER_ENOMEM INFER_EDEVICE INFER_ENAN end the requests concerned with DONE, not the engine;
- * what is returned is a fault of the engine itself. */
+/* Compute one step, if there is work.  INFER_ENAN and a fault of the device end the requests
+ * concerned with DONE, not the engine.  INFER_ENOMEM: no room for events; nothing was done. */
 int  infer_engine_step(infer_engine *e, infer_error *err);
-int  infer_engine_busy(const infer_engine *e);                     /* requests not yet ended, or events not yet read */
-int  infer_engine_wait(infer_engine *e, int64_t timeout_ns);       /* until there is work: 1; 0 after the time; -1: for ever */
+int  infer_engine_busy(const infer_engine *e);    /* requests not yet ended, or events unread */
+/* 1 once a request waits or runs; 0 after the time (-1: for ever). */
+int  infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
 struct infer_engine_stats {
-	uint64_t steps, rows, rows_max, prefill_rows, decode_rows, chunks, preemptions, cached_tokens, evicted_pages;
-	uint64_t kv_pages, kv_pages_used, kv_page_bytes;   /* a page: 32 positions of all layers; used: rounded up */
-	uint64_t decode_allocs;    /* heap calls of the process while steps that only decoded ran: 0 with one thread */
+	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
+	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
+	uint64_t kv_pages, kv_pages_used, kv_page_bytes;   /* 32 positions of all layers */
+	uint64_t decode_allocs;    /* heap calls of the process during steps that only decode */
 	uint64_t workspace_bytes, kv_reserved_bytes;
 	int64_t  compute_ns, open_ns;
-	uint64_t digest;           /* of (ids, log-probabilities) of all ended requests by order of submit, not of ending */
+	uint64_t digest;           /* of (ids, log-probs) of ended requests, in order of submit */
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 

@@ -1,6 +1,6 @@
 /* infer/record.h - the JSON lines that all programs share.   floor: record
  *
- * One function per kind of record fills a line in the caller's buffer; man 5 infer-jsonl defines every field. */
+ * One function per kind of record; man 5 infer-jsonl defines every field. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
@@ -13,8 +13,10 @@
 extern "C" {
 #endif
 
-typedef struct infer_writer infer_writer;      /* JSON lines to a file descriptor, one write(2) each.  Confined */
-int  infer_writer_open(infer_writer **out, int fd, infer_error *err);      /* fd: borrowed.  The first line carries "v":1 */
+/* JSON lines to a file descriptor, one write(2) each.  Confined. */
+typedef struct infer_writer infer_writer;
+/* fd: borrowed.  The first line carries "v":1. */
+int  infer_writer_open(infer_writer **out, int fd, infer_error *err);
 void infer_writer_free(infer_writer *w);
 
 /* What the `run` object needs (contract, promise 7); everything borrowed. */
@@ -22,7 +24,7 @@ struct infer_run_info {
 	const infer_model *model;
 	const infer_engine *engine;
 	const struct infer_sample_opts *sample;
-	const char *const *flags; int n_flags;     /* options as given that change numbers or scheduling */
+	const char *const *flags; int n_flags; /* options given that change numbers or scheduling */
 	int seed_random;                           /* 1: the seed was not given */
 };
 struct infer_completion {
@@ -31,20 +33,25 @@ struct infer_completion {
 	int  finish, code; const char *message;
 	struct infer_usage usage;
 	double load_ms;
-	const struct infer_event *tokens; size_t n_tokens;   /* kept TOKEN events with their top lists when logprobs were asked; NULL: none */
+	const struct infer_event *tokens; size_t n_tokens;   /* TOKEN events; or NULL */
 	uint32_t flags;                            /* INFER_RECORD_* */
 };
 enum { INFER_RECORD_TOKENS = 1 << 0, INFER_RECORD_LOGPROBS = 1 << 1 };
 
-/* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that is not UTF-8 stands with
- * U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null where they are not finite.
- * logprobs f32 [n], the first is not looked at.  id, param: NULL writes null.
- * INFER_EIO: the descriptor refused it; INFER_ENOMEM: nothing was written. */
-int infer_write_completion(infer_writer *w, const struct infer_completion *c, const struct infer_run_info *run, infer_error *err);
+/* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that
+ * is not UTF-8 stands with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g,
+ * null where they are not finite.  id, param: NULL writes null.
+ * tokens    i32 [n]
+ * logprobs  f32 [n], nats; the first is not looked at
+ * INFER_EIO     the descriptor refused it
+ * INFER_ENOMEM  nothing was written */
+int infer_write_completion(infer_writer *w, const struct infer_completion *c,
+                           const struct infer_run_info *run, infer_error *err);
 int infer_write_token(infer_writer *w, const struct infer_event *ev, infer_error *err);
-int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs, size_t n,
-                      const struct infer_run_info *run, infer_error *err);
-int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param, infer_error *err);
+int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs,
+                      size_t n, const struct infer_run_info *run, infer_error *err);
+int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
+                      infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* tests/unit/engine/test_stop.c - stop strings against a search over the whole text, for random texts, strings and cuts */
+/* tests/unit/engine/test_stop.c - stop strings against a search over the whole text, for random
+ * texts, strings and cuts */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@ static uint32_t draw(uint32_t below)
 	return r[0] % below;
 }
 
-/* Bytes of text[0 .. n) that may go out: *over where a string is complete; else all but the longest end that begins one. */
+/* Bytes of text[0 .. n) that may go out: *over where a string is complete; else all but the longest
+ * end that begins one. */
 static size_t expect(const char *text, size_t n, const struct infer_str *s, int k, int *over)
 {
 	size_t held = 0;
@@ -24,7 +26,8 @@ static size_t expect(const char *text, size_t n, const struct infer_str *s, int 
 		size_t whole = 0;
 
 		for (int i = 0; i < k; i++)
-			if (s[i].len <= end && !memcmp(text + end - s[i].len, s[i].at, s[i].len) && s[i].len > whole)
+			if (s[i].len <= end && !memcmp(text + end - s[i].len, s[i].at, s[i].len) &&
+			    s[i].len > whole)
 				whole = s[i].len;
 		if (whole) {
 			*over = 1;
@@ -73,7 +76,7 @@ static void one_text(void)
 	}
 	if (over) {
 		at = out.len;
-		assert_int_equal(stop_put(&st, "abc", 3, &out), 1);      /* nothing comes any more */
+		assert_int_equal(stop_put(&st, "abc", 3, &out), 1); /* nothing comes any more */
 	}
 	stop_flush(&st, &out);
 	assert_int_equal(out.len, at);

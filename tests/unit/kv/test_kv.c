@@ -1,7 +1,8 @@
-/* tests/unit/kv/test_kv.c - the cache: what it refuses, what it shares, and a long random walk against a plain recount
+/* tests/unit/kv/test_kv.c - the cache: what it refuses, what it shares, and a long random walk
+ * against a plain recount
  *
- * Every position that a sequence computes is marked in each layer's page with a hash of the whole prefix; whatever is
- * read back later, by whichever sequence, must carry that mark. */
+ * Every position that a sequence computes is marked in each layer's page with a hash of the whole
+ * prefix; whatever is read back later, by whichever sequence, must carry that mark. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +48,8 @@ static unsigned char *cell(struct kv *kv, const struct walker *k, int layer, int
 	uint32_t page = kv_seq_pages(k->s)[l->group][pos / KERN_PAGE];
 
 	assert_true(page != BACKEND_NO_PAGE);
-	return v->groups[l->group].base + page * v->groups[l->group].page_bytes + (is_v ? l->v_offset : l->k_offset) +
-	       (size_t)(pos % KERN_PAGE) * 8;
+	return v->groups[l->group].base + page * v->groups[l->group].page_bytes +
+	       (is_v ? l->v_offset : l->k_offset) + (size_t)(pos % KERN_PAGE) * 8;
 }
 
 static void compute(struct world *w, struct walker *k, int32_t from, int32_t to)
@@ -70,19 +71,24 @@ static void read_back(struct world *w, const struct walker *k)
 
 		if (g < 0)
 			continue;
-		int32_t from = w->groups[g].kind == KV_WINDOW && k->len >= w->groups[g].window ? k->len - w->groups[g].window + 1 : 0;
+		int32_t from = w->groups[g].kind == KV_WINDOW && k->len >= w->groups[g].window
+		                   ? k->len - w->groups[g].window + 1
+		                   : 0;
 
 		for (int32_t pos = from; pos < k->len; pos += 1 + (int32_t)draw(w, 9))
 			for (int v = 0; v < 2; v++) {
 				uint64_t m;
 				memcpy(&m, cell(w->kv, k, l, pos, v), 8);
 				if (m != (k->marks[pos] ^ (uint64_t)(l * 2 + v)))
-					fail_msg("layer %d position %d of %d does not hold what was computed", l, (int)pos, (int)k->len);
+					fail_msg("layer %d position %d of %d does not hold what "
+					         "was computed",
+					         l, (int)pos, (int)k->len);
 			}
 	}
 }
 
-/* Count all references again, from the sequences and the tree, and compare with the cache's own books. */
+/* Count all references again, from the sequences and the tree, and compare with the cache's own
+ * books. */
 static void recount(struct world *w)
 {
 	struct kv *kv = w->kv;
@@ -122,7 +128,8 @@ static void recount(struct world *w)
 	assert_int_equal(kv->pages_used, n_used);
 	assert_int_equal(kv->pages_tree, in_tree);
 	assert_true(used <= kv->budget);
-	assert_int_equal(kv_room_bytes(kv), kv->budget - held);      /* all that no sequence holds can be had */
+	assert_int_equal(kv_room_bytes(kv),
+	                 kv->budget - held); /* all that no sequence holds can be had */
 }
 
 /* Node use counts, and the order of the idle list: what hangs below goes first. */
@@ -134,7 +141,8 @@ static void recount_nodes(struct world *w)
 	for (int i = 0; i < SEQS; i++)
 		if (w->w[i].s) {
 			int32_t depth = 0;
-			for (uint32_t at = w->w[i].s->node; at != NONE; at = kv->nodes[at].parent, depth++)
+			for (uint32_t at = w->w[i].s->node; at != NONE;
+			     at = kv->nodes[at].parent, depth++)
 				users[at]++;
 			assert_int_equal(depth, w->w[i].s->n_tree);
 		}
@@ -191,7 +199,9 @@ static void op_grow(struct world *w, struct walker *k)
 	need = kv_seq_need(w->kv, k->s, len, len - k->len);
 	if (k->len % KERN_PAGE && len > k->len)
 		for (int g = 0; g < w->n_groups; g++)
-			shared += w->kv->groups[g].pages[kv_seq_pages(k->s)[g][k->len / KERN_PAGE]].refs > 1;
+			shared +=
+			    w->kv->groups[g].pages[kv_seq_pages(k->s)[g][k->len / KERN_PAGE]].refs >
+			    1;
 	if (kv_seq_grow(w->kv, k->s, len)) {
 		assert_true(need > room);
 		w->refused++;
@@ -280,8 +290,9 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 		kv_seq_close(w->kv, w->w[i].s);
 	kv_clear(w->kv);
 	kv_stats(w->kv, &st);
-	assert_int_equal(st.used_bytes + st.pages_used + st.pages_tree + st.nodes + (uint64_t)st.seqs, 0);
-	for (int g = 0; g < w->n_groups; g++)        /* free pages were given back: they read as zero */
+	assert_int_equal(
+	    st.used_bytes + st.pages_used + st.pages_tree + st.nodes + (uint64_t)st.seqs, 0);
+	for (int g = 0; g < w->n_groups; g++) /* free pages were given back: they read as zero */
 		for (size_t b = 0; b < w->kv->groups[g].page_bytes; b += 8)
 			assert_int_equal(*(uint64_t *)(void *)(w->kv->groups[g].base + b), 0);
 	kv_close(&w->kv);
@@ -290,13 +301,15 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 static void test_walk_full(void **state)
 {
 	(void)state;
-	walk(&(struct world){ .groups = { full }, .n_groups = 1, .seed = 1 }, 40000, 40 * kv_page_bytes(&full));
+	walk(&(struct world){.groups = {full}, .n_groups = 1, .seed = 1}, 40000,
+	     40 * kv_page_bytes(&full));
 }
 
 static void test_walk_window(void **state)
 {
 	(void)state;
-	walk(&(struct world){ .groups = { window }, .n_groups = 1, .seed = 2 }, 20000, 14 * kv_page_bytes(&window));
+	walk(&(struct world){.groups = {window}, .n_groups = 1, .seed = 2}, 20000,
+	     14 * kv_page_bytes(&window));
 }
 
 static void test_walk_both(void **state)
@@ -309,11 +322,14 @@ static void test_walk_both(void **state)
 static void test_walk_no_tree(void **state)
 {
 	(void)state;
-	walk(&(struct world){ .groups = { full, window }, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4 }, 10000,
-	     25 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
+	walk(
+	    &(struct world){
+	        .groups = {full, window}, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4},
+	    10000, 25 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
 }
 
-static void run_through(struct kv *kv, uint64_t root, const uint64_t *ids, int32_t n, int32_t want_cached)
+static void run_through(struct kv *kv, uint64_t root, const uint64_t *ids, int32_t n,
+                        int32_t want_cached)
 {
 	int32_t cached;
 	struct kv_seq *s = kv_seq_open(kv, root, ids, (size_t)n, &cached);
@@ -329,7 +345,8 @@ static void run_through(struct kv *kv, uint64_t root, const uint64_t *ids, int32
 static int case_prefix(void)
 {
 	struct kv_group groups[2] = { full, window };
-	struct kv_opts o = { groups, 2, LAYERS, 100 * (kv_page_bytes(&full) + kv_page_bytes(&window)), CTX, 2, 0 };
+	struct kv_opts o = {
+	    groups, 2, LAYERS, 100 * (kv_page_bytes(&full) + kv_page_bytes(&window)), CTX, 2, 0};
 	struct kv *kv = NULL;
 	uint64_t ids[CTX], other[CTX];
 	infer_error err;
@@ -355,7 +372,8 @@ out:
 	return rc;
 }
 
-/* A window that lost a page in the middle resumes only where W positions lie behind it; and age decides who goes. */
+/* A window that lost a page in the middle resumes only where W positions lie behind it; and age
+ * decides who goes. */
 static int case_evict(void)
 {
 	struct kv_group groups[2] = { full, window };
@@ -371,8 +389,10 @@ static int case_evict(void)
 		two[i] = (uint64_t)i + 100000;
 	}
 	nth_ok(kv_open(&kv, &o, &err));
-	run_through(kv, 1, ids, 200, 0);            /* six whole pages of each; the first four fell behind the window */
-	run_through(kv, 1, two, 132, 0);            /* room for three more of the window's: its two oldest go */
+	run_through(kv, 1, ids, 200,
+	            0); /* six whole pages of each; the first four fell behind the window */
+	run_through(kv, 1, two, 132,
+	            0); /* room for three more of the window's: its two oldest go */
 	kv_stats(kv, &st);
 	assert_int_equal(st.evicted, 2);
 	assert_true(st.used_bytes <= st.budget_bytes);
@@ -387,12 +407,28 @@ out:
 
 static int case_refuse(void)
 {
-	const struct { struct kv_group g; uint64_t bytes; int code; const char *says; } bad[] = {
-		{ { KV_LATENT, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 }, 1 << 20, INFER_EUNSUP, "KV_LATENT" },
-		{ { KV_STATE, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 }, 1 << 20, INFER_EUNSUP, "KV_STATE" },
-		{ { KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 32, 32 }, 1 << 20, INFER_EUNSUP, "Q8_0" },
-		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 32 }, 1 << 20, INFER_EUNSUP, "Q4_0" },
-		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32 }, 4096, INFER_ENOMEM, "12288 bytes do" },
+	const struct { struct kv_group g; uint64_t bytes; int code; const char *says;
+	} bad[] = {
+	    {{KV_LATENT, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8},
+	     1 << 20,
+	     INFER_EUNSUP,
+	     "KV_LATENT"},
+	    {{KV_STATE, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8},
+	     1 << 20,
+	     INFER_EUNSUP,
+	     "KV_STATE"},
+	    {{KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 32, 32},
+	     1 << 20,
+	     INFER_EUNSUP,
+	     "Q8_0"},
+	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 32},
+	     1 << 20,
+	     INFER_EUNSUP,
+	     "Q4_0"},
+	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32},
+	     4096,
+	     INFER_ENOMEM,
+	     "12288 bytes do"},
 	};
 	struct kv *kv = NULL;
 	infer_error err;
@@ -444,9 +480,14 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_refuse), nth_case(case_prefix), nth_case(case_evict), nth_case(case_quiet),
-		cmocka_unit_test(test_walk_full), cmocka_unit_test(test_walk_window),
-		cmocka_unit_test(test_walk_both), cmocka_unit_test(test_walk_no_tree),
+	    nth_case(case_refuse),
+	    nth_case(case_prefix),
+	    nth_case(case_evict),
+	    nth_case(case_quiet),
+	    cmocka_unit_test(test_walk_full),
+	    cmocka_unit_test(test_walk_window),
+	    cmocka_unit_test(test_walk_both),
+	    cmocka_unit_test(test_walk_no_tree),
 	};
 	return nth_group(tests);
 }

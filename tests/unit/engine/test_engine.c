@@ -1,0 +1,565 @@
+/* tests/unit/engine/test_engine.c - what the engine refuses, how requests end, who goes first, and
+ * many threads */
+#include "run.h"
+#include <math.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/fmath.h"
+
+static const char options[] =
+    "--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab 1003 --ctx 256 --type f32 --seed 3";
+static infer_model *model;       /* opened once: it is immutable */
+static struct result res[16];
+
+static infer_engine *engine(struct infer_engine_opts o)
+{
+	infer_engine *e;
+	infer_error err;
+
+	if (!o.kv_bytes)
+		o.kv_bytes = 16 << 20;
+	if (infer_engine_open(&e, model, &o, &err))
+		fail_msg("%s", err.message);
+	return e;
+}
+
+static struct infer_request request(const int32_t *ids, size_t n, int32_t max_tokens, int slot)
+{
+	res[slot] = (struct result){ 0 };
+	return (struct infer_request){.prompt = ids,
+	                              .n_prompt = n,
+	                              .max_tokens = max_tokens,
+	                              .user = &res[slot],
+	                              .flags = INFER_REQ_IGNORE_EOS};
+}
+
+static uint64_t submit(infer_engine *e, const struct infer_request *r)
+{
+	infer_error err;
+	uint64_t id;
+
+	if (infer_engine_submit(e, r, &id, &err))
+		fail_msg("%s", err.message);
+	assert_true(id > 0);
+	return id;
+}
+
+static void drive(infer_engine *e)
+{
+	infer_error err;
+
+	if (run_drive(e, &err))
+		fail_msg("%s", err.message);
+}
+
+static void refuse(infer_engine *e, const struct infer_request *r, int code, const char *says)
+{
+	infer_error err;
+	uint64_t id;
+
+	assert_int_equal(infer_engine_submit(e, r, &id, &err), code);
+	assert_int_equal(id, 0);
+	if (!strstr(err.message, says))
+		fail_msg("\"%s\" does not say \"%s\"", err.message, says);
+}
+
+static void test_refused(void **state)
+{
+	int32_t ids[300], bad = 1003;
+	const struct infer_str empty = { "", 0 }, latin = { "\xe9", 1 };
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 });
+	struct infer_engine_stats st;
+	struct infer_request ok, r;
+
+	(void)state;
+	run_ids(ids, 300, 1, 260, 700);
+	ok = request(ids, 10, 5, 0);
+#define REFUSE(change, code, says) do { r = ok; change; refuse(e, &r, code, says); } while (0)
+	REFUSE(r.n_prompt = 0, INFER_EINVAL, "empty");
+	REFUSE(r.prompt = &bad;
+	       r.n_prompt = 1, INFER_EINVAL, "token 1003 is outside the vocabulary of 1003");
+	REFUSE(r.max_tokens = -2, INFER_EINVAL, "max_tokens is -2");
+	REFUSE(r.top = 129, INFER_EINVAL, "top is 129");
+	REFUSE(r.flags = 1 << 9, INFER_EINVAL, "0x200");
+	REFUSE(r.stop = &empty; r.n_stop = 1, INFER_EINVAL, "stop string 0 is empty");
+	REFUSE(r.stop = &latin; r.n_stop = 1, INFER_EINVAL, "stop string 0 is not UTF-8");
+	REFUSE(r.stop = &latin; r.n_stop = 1;
+	       r.flags = INFER_REQ_NO_TEXT, INFER_EINVAL, "without text");
+	REFUSE(r.stop_tokens = &bad; r.n_stop_tokens = 1, INFER_EINVAL, "stop token 0");
+	REFUSE(r.sample.temp = -1, INFER_EINVAL, "temp");
+	REFUSE(
+	    r.n_prompt = 256, INFER_ENOMEM,
+	    "needs a context of 257; there are 256: a context of 257 or a prompt of at most 255");
+	REFUSE(r.n_prompt = 257;
+	       r.max_tokens = 0, INFER_ENOMEM, "needs a context of 257; there are 256");
+	infer_engine_stats(e, &st);
+	infer_engine_close(&e);
+	/* the context that a cache of two pages holds */
+	e = engine((struct infer_engine_opts){ .threads = 1, .kv_bytes = 2 * st.kv_page_bytes });
+	REFUSE(r.n_prompt = 64, INFER_ENOMEM, "needs a context of 65; there are 64");
+	infer_engine_close(&e);
+}
+
+static void test_open_refused(void **state)
+{
+	const struct { struct infer_engine_opts o; int code; const char *says;
+	} bad[] = {
+	    {{.threads = -1}, INFER_EINVAL, "threads"},
+	    {{.max_seqs = 5000}, INFER_EINVAL, "max_seqs"},
+	    {{.flags = 1 << 5}, INFER_EINVAL, "flags"},
+	    {{.isa = "sse9"}, INFER_EUNSUP, "sse9"},
+	    {{.kv_set = 1, .k_type = INFER_Q8_0, .v_type = INFER_F16}, INFER_EUNSUP, "Q8_0"},
+	};
+	infer_engine *e;
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(infer_engine_open(&e, model, &bad[i].o, &err), bad[i].code);
+		assert_null(e);
+		if (!strstr(err.message, bad[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", err.message, bad[i].says);
+	}
+}
+
+/* Text is that of the tokens; a full context ends with LENGTH; greedy takes the likeliest; its
+ * alternatives are sorted. */
+static void test_text(void **state)
+{
+	int32_t ids[20];
+	struct infer_request r;
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 });
+	struct buf all;
+	infer_detok *d;
+	const char *bytes;
+	size_t n;
+	double sum = 0;
+
+	(void)state;
+	run_ids(ids, 20, 2, 260, 700);
+	r = request(ids, 20, -1, 0);
+	r.top = INFER_MAX_TOP;
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[0].finish, INFER_FINISH_LENGTH);
+	assert_int_equal(res[0].n, 256 - 20);
+	buf_init(&all, MEM_BASE);
+	assert_int_equal(infer_detok_new(&d, infer_model_tokenizer(model), 0, ids[19], NULL),
+	                 INFER_OK);
+	for (int32_t i = 0; i < res[0].n; i++) {
+		assert_int_equal(infer_detok_put(d, res[0].ids[i], &bytes, &n, NULL), INFER_OK);
+		buf_put(&all, bytes, n);
+	}
+	assert_int_equal(infer_detok_end(d, &bytes, &n, NULL), INFER_OK);
+	buf_put(&all, bytes, n);
+	infer_detok_free(d);
+	assert_int_equal(all.len, res[0].text_bytes);
+	assert_memory_equal(all.at, res[0].text, all.len);
+	buf_fini(&all);
+	assert_int_equal(res[0].n_top, INFER_MAX_TOP);
+	assert_int_equal(res[0].top[0].token, res[0].ids[0]);
+	assert_true(num_bits(res[0].top[0].logprob) == num_bits(res[0].logprobs[0]));
+	for (int i = 0; i < INFER_MAX_TOP; i++) {
+		sum += fm_exp((double)res[0].top[i].logprob);
+		assert_true(!i || res[0].top[i].logprob < res[0].top[i - 1].logprob ||
+		            (res[0].top[i].logprob == res[0].top[i - 1].logprob &&
+		             res[0].top[i].token > res[0].top[i - 1].token));
+	}
+	assert_true(sum > 0.1 && sum <= 1.000001);
+	infer_engine_close(&e);
+}
+
+static void test_stops(void **state)
+{
+	int32_t ids[20], stop_token;
+	struct infer_request r;
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 4 });
+	struct infer_str stop[2] = { { "~~never~~", 9 } };
+	char word[16], *found;
+	size_t at;
+
+	(void)state;
+	run_ids(ids, 20, 2, 260, 700);
+	r = request(ids, 20, 60, 0);
+	submit(e, &r);
+	drive(e);
+	/* bytes from the middle of the text, across tokens */
+	assert_true(res[0].text_bytes > 80);
+	memcpy(word, res[0].text + 37, 9);
+	word[9] = 0;
+	res[0].text[res[0].text_bytes] = 0;
+	found = strstr(res[0].text, word);
+	at = (size_t)(found - res[0].text);
+	stop[1] = (struct infer_str){ word, 9 };
+	r = request(ids, 20, 60, 1);
+	r.stop = stop;
+	r.n_stop = 2;
+	submit(e, &r);
+	stop_token = res[0].ids[10];
+	for (int i = 0; i < 10; i++)
+		assert_int_not_equal(res[0].ids[i], stop_token);
+	r = request(ids, 20, 60, 2);
+	r.stop_tokens = &stop_token;
+	r.n_stop_tokens = 1;
+	submit(e, &r);
+	memset(&stop, 0x5a, sizeof stop);            /* all was copied */
+	stop_token = 0;
+	drive(e);
+	assert_int_equal(res[1].finish, INFER_FINISH_STOP);
+	assert_int_equal(res[1].text_bytes, at);
+	assert_memory_equal(res[1].text, res[0].text, at);
+	assert_true(res[1].n < 60);
+	assert_int_equal(res[2].finish, INFER_FINISH_STOP);
+	assert_int_equal(res[2].n, 11);
+	assert_memory_equal(res[2].text, res[0].text, res[2].text_bytes);
+	infer_engine_close(&e);
+}
+
+/* A bias makes the end-of-text token certain; with IGNORE_EOS it is a token like others, without it
+ * the end. */
+static void test_end_of_text(void **state)
+{
+	int32_t ids[4] = {300, 301, 302, 303},
+	        eos = infer_token_special(infer_model_tokenizer(model), INFER_EOS);
+	const struct infer_logit_bias bias = { eos, 1000 };
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 });
+	struct infer_request r = request(ids, 4, 8, 0);
+
+	(void)state;
+	assert_true(eos >= 0);
+	r.sample.bias = &bias;
+	r.sample.n_bias = 1;
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[0].n, 8);
+	r = request(ids, 4, 8, 1);
+	r.flags = 0;
+	r.sample.bias = &bias;
+	r.sample.n_bias = 1;
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].n, 1);
+	assert_int_equal(res[1].ids[0], eos);
+	assert_int_equal(res[1].finish, INFER_FINISH_STOP);
+	assert_int_equal(res[1].text_bytes, 0);
+	assert_true(num_bits(res[0].logprobs[0]) == num_bits(res[1].logprobs[0]));
+	assert_true(res[1].logprobs[0] < -1); /* under the logits as they are, without the bias */
+	infer_engine_close(&e);
+}
+
+/* Scoring what was drawn gives the log-probabilities it was drawn with, to the bit. */
+static void test_score(void **state)
+{
+	int32_t ids[120];
+	infer_engine *e =
+	    engine((struct infer_engine_opts){.threads = 2, .max_seqs = 2, .prefill_chunk = 50});
+	struct infer_request r;
+
+	(void)state;
+	run_ids(ids, 40, 5, 260, 700);
+	r = request(ids, 40, 80, 0);
+	r.sample.temp = 1;
+	submit(e, &r);
+	drive(e);
+	memcpy(ids + 40, res[0].ids, 80 * sizeof *ids);
+	for (int round = 0; round < 2;
+	     round++) { /* the second with a warm cache, which it must not read */
+		r = request(ids, 120, 0, 1);
+		r.flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT;
+		submit(e, &r);
+		drive(e);
+		assert_int_equal(res[1].finish, INFER_FINISH_LENGTH);
+		assert_int_equal(res[1].n, 0);
+		assert_int_equal(res[1].n_scores, 119);
+		assert_int_equal(res[1].usage.cached_tokens, 0);
+		assert_memory_equal(res[1].scores + 39, res[0].logprobs, 80 * sizeof(float));
+	}
+	r = request(ids, 1, 0, 2);                   /* nothing to score, nothing to draw */
+	r.flags |= INFER_REQ_SCORE;
+	submit(e, &r);
+	r = request(ids, 256, 0, 3);
+	r.n_prompt = 120;
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[2].n + res[2].n_scores + res[3].n + res[3].n_scores, 0);
+	assert_int_equal(res[2].finish, INFER_FINISH_LENGTH);
+	infer_engine_close(&e);
+}
+
+static void test_order(void **state)
+{
+	int32_t ids[200];
+	infer_engine *e =
+	    engine((struct infer_engine_opts){.threads = 1, .max_seqs = 1, .max_queue = 3});
+	struct infer_request r;
+	uint64_t id;
+
+	(void)state;
+	run_ids(ids, 200, 6, 260, 700);
+	for (int i = 0; i < 3; i++) {
+		r = request(ids + i, 20, 4, i);
+		r.priority = i == 2;
+		submit(e, &r);
+	}
+	r = request(ids, 20, 4, 3);
+	refuse(e, &r, INFER_EAGAIN, "3 requests are waiting");
+	drive(e);
+	assert_int_equal(res[2].order, 1);
+	assert_int_equal(res[0].order, 2);
+	assert_int_equal(res[1].order, 3);
+	/* one that is greater takes the seat of one that runs */
+	r = request(ids, 20, 100, 0);
+	submit(e, &r);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	r = request(ids + 1, 20, 4, 1);
+	r.priority = 7;
+	id = submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].order, 1);
+	assert_int_equal(res[0].usage.preemptions, 1);
+	assert_int_equal(res[0].n, 100);
+	assert_int_equal(infer_engine_cancel(e, id), INFER_EINVAL);       /* ended */
+	infer_engine_close(&e);
+	/* a short prompt gets past a long one */
+	e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 2, .prefill_chunk = 16 });
+	r = request(ids, 200, 1, 0);
+	submit(e, &r);
+	r = request(ids + 3, 8, 1, 1);
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].order, 1);
+	assert_true(res[0].usage.chunks > 12);
+	infer_engine_close(&e);
+}
+
+static void test_cancel(void **state)
+{
+	int32_t ids[20];
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 1 });
+	struct infer_request r;
+	uint64_t running, waiting;
+
+	(void)state;
+	run_ids(ids, 20, 6, 260, 700);
+	r = request(ids, 20, 100, 0);
+	running = submit(e, &r);
+	r = request(ids, 20, 5, 1);
+	waiting = submit(e, &r);
+	r = request(ids, 20, 5, 2);
+	r.deadline_ns = clock_now_ns() - 1;
+	submit(e, &r);
+	r = request(ids, 20, 5, 3);
+	submit(e, &r);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, running), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, waiting), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, 99), INFER_EINVAL);
+	drive(e);
+	assert_int_equal(res[0].finish, INFER_FINISH_CANCELLED);
+	assert_int_equal(res[0].code, INFER_ECANCEL);
+	assert_int_equal(res[0].n, 3);
+	assert_int_equal(res[1].finish, INFER_FINISH_CANCELLED);
+	assert_int_equal(res[2].finish, INFER_FINISH_CANCELLED);
+	assert_string_equal(res[2].message, "the deadline has passed");
+	assert_int_equal(res[3].finish, INFER_FINISH_LENGTH);
+	/* what is left behind goes with the engine */
+	r = request(ids, 20, 100, 0);
+	submit(e, &r);
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	submit(e, &r);
+	infer_engine_close(&e);
+}
+
+/* A weight that is no number ends the requests that meet it, by name, and not the engine. */
+static void test_nan(void **state)
+{
+	const struct infer_tensor *t = infer_file_tensor(infer_model_file(model), "output.weight");
+	float nan = NAN;
+	char path[160];
+	infer_model *m;
+	infer_engine *e;
+	infer_error err;
+	FILE *from, *to;
+	int32_t ids[4] = { 300, 301, 302, 303 };
+	struct infer_request r;
+	int c;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/nan.gguf", run_dir);
+	from = fopen(run_model("plain", options), "rb");
+	to = fopen(path, "wb");
+	assert_non_null(from);
+	assert_non_null(to);
+	while ((c = getc(from)) != EOF)
+		putc(c, to);
+	fclose(from);
+	fseek(to, (long)(t->offset + 7 * 96 * 4), SEEK_SET);
+	fwrite(&nan, 4, 1, to);
+	fclose(to);
+	assert_int_equal(infer_model_open(&m, path, &(struct infer_model_opts){0}, &err), INFER_OK);
+	assert_int_equal(
+	    infer_engine_open(&e, m, &(struct infer_engine_opts){.threads = 1, .kv_bytes = 1 << 20},
+	                      &err),
+	    INFER_OK);
+	r = request(ids, 4, 5, 0);
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[0].finish, INFER_FINISH_ERROR);
+	assert_int_equal(res[0].code, INFER_ENAN);
+	assert_non_null(strstr(res[0].message, "token 7 at position 4"));
+	r = request(ids, 4, 0, 1);
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].finish, INFER_FINISH_LENGTH);
+	infer_engine_close(&e);
+	infer_model_close(&m);
+}
+
+struct client { infer_engine *e; pthread_t thread; int index, cancels; struct result *to; };
+
+static void *client_run(void *user)
+{
+	struct client *c = user;
+	int32_t ids[16];
+	uint64_t id;
+
+	for (int i = 0; i < 4; i++) {
+		struct infer_request r;
+		struct infer_engine_stats st;
+
+		run_ids(ids, 16, (uint64_t)(c->index * 4 + i), 260, 700);
+		r = (struct infer_request){.prompt = ids,
+		                           .n_prompt = 16,
+		                           .max_tokens = 10,
+		                           .user = &c->to[i],
+		                           .flags = INFER_REQ_IGNORE_EOS,
+		                           .sample = {.temp = 1, .seed = 9}};
+		while (infer_engine_submit(c->e, &r, &id, NULL) == INFER_EAGAIN)
+			nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+		if (i == 3)
+			c->cancels += infer_engine_cancel(c->e, id) == INFER_OK;
+		infer_engine_stats(c->e, &st);
+	}
+	return NULL;
+}
+
+/* Four threads submit and cancel while one steps; what is not cancelled is what it is alone. */
+static void test_threads(void **state)
+{
+	static struct result to[4][4];
+	struct client c[4];
+	struct infer_event ev;
+	infer_engine *e =
+	    engine((struct infer_engine_opts){.threads = 2, .max_seqs = 3, .max_queue = 4});
+	struct infer_request r;
+	int32_t ids[16];
+	int ended = 0;
+
+	(void)state;
+	assert_int_equal(infer_engine_wait(e, 1000000), 0);
+	assert_int_equal(infer_engine_wait(e, 0), 0);
+	memset(to, 0, sizeof to);
+	for (int i = 0; i < 4; i++) {
+		c[i] = (struct client){ .e = e, .index = i, .to = to[i] };
+		assert_int_equal(pthread_create(&c[i].thread, NULL, client_run, &c[i]), 0);
+	}
+	while (ended < 16) {
+		assert_int_equal(infer_engine_wait(e, -1), 1);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		while (infer_engine_next(e, &ev))
+			run_take(&ev, &ended);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(c[i].thread, NULL);
+	infer_engine_close(&e);
+	e = engine((struct infer_engine_opts){ .threads = 1 });
+	for (int i = 0; i < 16; i++) {
+		run_ids(ids, 16, (uint64_t)i, 260, 700);
+		r = request(ids, 16, 10, 0);
+		r.sample.temp = 1;
+		r.sample.seed = 9;
+		submit(e, &r);
+		drive(e);
+		if (to[i / 4][i % 4].finish == INFER_FINISH_LENGTH)
+			run_same(&res[0], &to[i / 4][i % 4], "among threads");
+		else
+			assert_int_equal(i % 4, 3);
+	}
+	infer_engine_close(&e);
+}
+
+/* Everything once, for the run under failing allocations. */
+static int case_memory(void)
+{
+	static struct result r0, r1;
+	int32_t ids[40];
+	const struct infer_str stop = { "zzzz", 4 };
+	const struct infer_logit_bias bias = { 300, 1 };
+	struct infer_request r = {
+	    .prompt = ids,
+	    .n_prompt = 40,
+	    .max_tokens = 6,
+	    .stop = &stop,
+	    .n_stop = 1,
+	    .top = 3,
+	    .user = &r0,
+	    .sample = {.temp = 1, .repeat = 1.1f, .bias = &bias, .n_bias = 1, .dry_multiplier = 1}};
+	infer_engine *e = NULL;
+	infer_error err;
+	uint64_t id;
+	int rc;
+
+	r0 = r1 = (struct result){ 0 };
+	run_ids(ids, 40, 1, 260, 700);
+	nth_ok(infer_engine_open(
+	    &e, model,
+	    &(struct infer_engine_opts){.threads = 1, .kv_bytes = 1 << 20, .max_seqs = 2}, &err));
+	nth_ok(infer_engine_submit(e, &r, &id, &err));
+	r.user = &r1;
+	r.flags = INFER_REQ_SCORE;
+	nth_ok(infer_engine_submit(e, &r, &id, &err));
+	rc = run_drive(e, &err);
+	if (rc == INFER_ENOMEM)
+		rc = run_drive(e, &err);     /* nothing is lost by a step that failed */
+	assert_int_equal(rc, INFER_OK);
+	assert_true(r0.done && r1.done);
+	assert_true(r0.code == INFER_OK || r0.code == INFER_ENOMEM);
+	assert_int_equal(r1.n_scores, r1.code ? r1.n_scores : 39);
+out:
+	infer_engine_close(&e);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_open_refused),
+	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_stops),
+	    cmocka_unit_test(test_end_of_text),
+	    cmocka_unit_test(test_score),
+	    cmocka_unit_test(test_order),
+	    cmocka_unit_test(test_cancel),
+	    cmocka_unit_test(test_nan),
+	    cmocka_unit_test(test_threads),
+	    nth_case(case_memory),
+	};
+	infer_error err;
+	int failed;
+
+	(void)argc;
+	run_init(argv[0]);
+	if (infer_model_open(&model, run_model("plain", options), &(struct infer_model_opts){0},
+	                     &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	failed = nth_group(tests);
+	infer_model_close(&model);
+	return failed;
+}

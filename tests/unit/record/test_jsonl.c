@@ -1,0 +1,366 @@
+/* tests/unit/record/test_jsonl.c - records as bytes, as JSON, and through descriptors that take
+ * little at a time */
+#include "../engine/run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <infer/record.h>
+
+static infer_model *model;
+static infer_engine *engine;
+
+/* A datagram socket: one write is one message. */
+static int pair[2];
+
+static int pair_open(infer_writer **w, infer_error *err)
+{
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
+		fail_msg("socketpair: %s", strerror(errno));
+	return infer_writer_open(w, pair[1], err);
+}
+
+static void pair_close(void)
+{
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static char line[1 << 16];
+
+static const char *message(void)
+{
+	ssize_t n = recv(pair[0], line, sizeof line - 1, MSG_DONTWAIT);
+
+	if (n < 1)
+		fail_msg("no record came");
+	line[n] = 0;
+	assert_int_equal(line[n - 1], '\n');
+	assert_ptr_equal(strchr(line, '\n'), line + n - 1);
+	return line;
+}
+
+static int case_token(void)
+{
+	const struct infer_top top[2] = { { 7, -0.25f }, { 9, -3.0f } };
+	struct infer_event ev = {.index = 0,
+	                         .token = 7,
+	                         .logprob = -0.25f,
+	                         .top = top,
+	                         .n_top = 2,
+	                         .text = " \"\xc3\xa9\n",
+	                         .text_bytes = 5};
+	infer_writer *w = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(message(),
+	                    "{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":7,\"text\":\" "
+	                    "\\\"\xc3\xa9\\n\",\"logprob\":-0.25,"
+	                    "\"top\":[{\"id\":7,\"logprob\":-0.25},{\"id\":9,\"logprob\":-3}]}\n");
+	ev = (struct infer_event){
+	    .index = 1, .token = 8, .logprob = -0.1f, .text = "a\xff\xe2\x82", .text_bytes = 4};
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(message(), "{\"kind\":\"token\",\"i\":1,\"id\":8,\"text\":"
+	                               "\"a\xef\xbf\xbd\xef\xbf\xbd\",\"text_b64\":\"Yf/igg==\","
+	                               "\"logprob\":-0.100000001,\"top\":[]}\n");
+	ev = (struct infer_event){ .index = 2, .token = 9, .logprob = -INFINITY };
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(
+	    message(),
+	    "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\",\"logprob\":null,\"top\":[]}\n");
+out:
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
+static int case_error(void)
+{
+	const infer_error e = { INFER_EINVAL, "temp is -1: from 0 to 1e+06" };
+	infer_writer *w = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_write_error(w, "a1", &e, "temperature", &err));
+	assert_string_equal(
+	    message(), "{\"v\":1,\"kind\":\"error\",\"id\":\"a1\",\"code\":\"INFER_EINVAL\","
+	               "\"message\":\"temp is -1: from 0 to 1e+06\",\"param\":\"temperature\"}\n");
+	nth_ok(infer_write_error(w, NULL, &e, NULL, &err));
+	assert_non_null(strstr(message(), "\"id\":null"));
+	assert_non_null(strstr(line, "\"param\":null"));
+out:
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
+/* jansson loses bytes of a string without a word when its buffer cannot grow: parse with memory. */
+static json_t *parse(const char *text)
+{
+	mem_fail_at(0);
+	return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* The keys of an object, in their order, blank between them. */
+static void check_keys(const json_t *o, const char *want)
+{
+	char keys[1024] = "";
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)o, key, v) {
+		strcat(keys, keys[0] ? " " : "");
+		strcat(keys, key);
+	}
+	assert_string_equal(keys, want);
+}
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static void check_run(const json_t *run)
+{
+	const json_t *m = json_object_get(run, "model"), *s = json_object_get(run, "sampler"),
+	             *k = json_object_get(run, "kernels");
+	char id[65];
+	struct stat st;
+
+	check_keys(run,
+	           "version model kernels placement kv_type ctx sampler seed seed_random flags");
+	assert_string_equal(str(run, "version"), INFER_VERSION);
+	check_keys(m, "name file_bytes id");
+	assert_string_equal(str(m, "name"), "random");
+	assert_int_equal(stat(infer_file_path(infer_model_file(model)), &st), 0);
+	assert_int_equal(json_integer_value(json_object_get(m, "file_bytes")), st.st_size);
+	infer_file_id(infer_model_file(model), id);
+	assert_string_equal(str(m, "id"), id);
+	assert_int_equal(json_array_size(k), 1);
+	assert_string_equal(json_string_value(json_array_get(k, 0)), "ref");
+	assert_string_equal(str(run, "placement"), "cpu:0-1");
+	assert_string_equal(str(run, "kv_type"), "f32,f16");
+	assert_int_equal(json_integer_value(json_object_get(run, "ctx")), 128);
+	assert_true(json_real_value(json_object_get(s, "temperature")) == 0.8);
+	assert_int_equal(json_integer_value(json_object_get(s, "top_k")), 40);
+	assert_int_equal(json_integer_value(json_object_get(s, "repeat_last_n")), 64);
+	assert_int_equal(json_array_size(json_object_get(s, "samplers")), INFER_STAGE_COUNT - 1);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(s, "samplers"), 0)),
+	                    "penalties");
+	assert_int_equal(json_integer_value(json_object_get(run, "seed")), 1234567890123456789);
+	assert_true(json_is_true(json_object_get(run, "seed_random")));
+	assert_int_equal(json_array_size(json_object_get(run, "flags")), 2);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(run, "flags"), 1)),
+	                    "--step-ms=7");
+}
+
+static const char *const flags[] = { "--no-prefix-cache", "--step-ms=7" };
+static const struct infer_sample_opts sample = {
+    .temp = 0.8f, .top_k = 40, .seed = 1234567890123456789};
+
+static int case_completion(void)
+{
+	const struct infer_run_info run = { model, engine, &sample, flags, 2, 1 };
+	const struct infer_top top = { 5, -1 };
+	const struct infer_event tokens[2] = {{.token = 5, .logprob = -1, .top = &top, .n_top = 1},
+	                                      {.token = 6, .logprob = -2.5f}};
+	struct infer_completion c = {.id = "x",
+	                             .text = "hi",
+	                             .text_bytes = 2,
+	                             .finish = INFER_FINISH_LENGTH,
+	                             .load_ms = 1.5,
+	                             .usage = {10, 3, 6, 1000000, 2000000, 3000000, 4000000},
+	                             .tokens = tokens,
+	                             .n_tokens = 2};
+	infer_writer *w = NULL;
+	json_t *o = NULL, *t;
+	infer_error err;
+	int rc;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_write_completion(w, &c, &run, &err));
+	nth_need(o = parse(message()));
+	check_keys(o, "v kind id text finish_reason usage timings run");
+	assert_string_equal(str(o, "finish_reason"), "length");
+	t = json_object_get(o, "usage");
+	check_keys(t, "prompt_tokens completion_tokens cached_tokens");
+	assert_int_equal(json_integer_value(json_object_get(t, "cached_tokens")), 6);
+	t = json_object_get(o, "timings");
+	check_keys(t, "load_ms queue_ms prefill_ms ttft_ms decode_ms prefill_tok_s decode_tok_s");
+	assert_true(json_number_value(json_object_get(t, "prefill_tok_s")) == 2000); /* 4 in 2 ms */
+	assert_true(json_number_value(json_object_get(t, "decode_tok_s")) == 500);   /* 2 in 4 ms */
+	check_run(json_object_get(o, "run"));
+	json_decref(o);
+	o = NULL;
+	c.flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
+	c.finish = INFER_FINISH_ERROR;
+	c.code = INFER_ENAN;
+	c.message = "the logit of token 7";
+	c.usage = (struct infer_usage){ .prompt_tokens = 1 };
+	c.text = NULL;
+	c.text_bytes = 0;
+	nth_ok(infer_write_completion(w, &c, &run, &err));
+	nth_need(o = parse(message()));
+	check_keys(o, "kind id text finish_reason usage timings error run tokens logprobs top");
+	assert_string_equal(str(json_object_get(o, "error"), "code"), "INFER_ENAN");
+	assert_true(json_is_null(json_object_get(json_object_get(o, "timings"), "decode_tok_s")));
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(o, "tokens"), 1)), 6);
+	assert_true(json_number_value(json_array_get(json_object_get(o, "logprobs"), 1)) == -2.5);
+	assert_int_equal(json_array_size(json_array_get(json_object_get(o, "top"), 0)), 1);
+	assert_int_equal(json_array_size(json_array_get(json_object_get(o, "top"), 1)), 0);
+out:
+	json_decref(o);
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
+static int case_score(void)
+{
+	const struct infer_run_info run = { model, engine, &sample, flags, 2, 1 };
+	const int32_t ids[3] = { 4, 5, 6 };
+	const float logprobs[3] = { NAN, -1, -2 };
+	infer_writer *w = NULL;
+	json_t *o = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_write_score(w, "s", ids, logprobs, 3, &run, &err));
+	assert_non_null(strstr(
+	    message(),
+	    "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,5,6],\"logprobs\":[null,-1,-2],"
+	    "\"perplexity\":4.48168907,\"run\":{"));
+	nth_need(o = parse(line));
+	check_run(json_object_get(o, "run"));
+	nth_ok(infer_write_score(w, NULL, ids, logprobs, 1, &run, &err));
+	assert_non_null(strstr(message(), "\"logprobs\":[null],\"perplexity\":null"));
+out:
+	json_decref(o);
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
+struct reader { int fd; size_t bytes; uint64_t hash; };
+
+static void *read_all(void *user)
+{
+	struct reader *r = user;
+	char part[1000];
+	ssize_t n;
+
+	while ((n = read(r->fd, part, sizeof part)) != 0)
+		for (ssize_t i = 0; i < n; i++, r->bytes++)
+			r->hash = r->hash * 31 + (unsigned char)part[i];
+	return NULL;
+}
+
+static void on_alarm(int sig) { (void)sig; }
+
+/* A full pipe, blocking and not, with signals in between: the line comes whole. */
+static void test_pipe(void **state)
+{
+	const struct infer_event ev = { .text = calloc(1, 1 << 20), .text_bytes = 1 << 20 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	timer_t timer;
+
+	(void)state;
+	memset((char *)ev.text, 'x', 1 << 20);
+	sigaction(SIGALRM, &sa, NULL);           /* without SA_RESTART */
+	assert_int_equal(
+	    timer_create(CLOCK_MONOTONIC,
+	                 &(struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM},
+	                 &timer),
+	    0);
+	timer_settime(timer, 0, &(struct itimerspec){ { 0, 200000 }, { 0, 200000 } }, NULL);
+	for (int nonblock = 0; nonblock < 2; nonblock++) {
+		struct reader r = { 0 };
+		infer_writer *w;
+		pthread_t thread;
+		uint64_t want = 0;
+		int fd[2];
+		static const char head[] =
+		    "{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":0,\"text\":\"",
+		                  tail[] = "\",\"logprob\":0,\"top\":[]}\n";
+
+		assert_int_equal(pipe(fd), 0);
+		if (nonblock)
+			fcntl(fd[1], F_SETFL, O_NONBLOCK);
+		r.fd = fd[0];
+		pthread_create(&thread, NULL, read_all, &r);
+		assert_int_equal(infer_writer_open(&w, fd[1], NULL), INFER_OK);
+		assert_int_equal(infer_write_token(w, &ev, NULL), INFER_OK);
+		infer_writer_free(w);
+		close(fd[1]);
+		pthread_join(thread, NULL);
+		close(fd[0]);
+		for (size_t i = 0; i + 1 < sizeof head; i++)
+			want = want * 31 + (unsigned char)head[i];
+		for (size_t i = 0; i < 1 << 20; i++)
+			want = want * 31 + 'x';
+		for (size_t i = 0; i + 1 < sizeof tail; i++)
+			want = want * 31 + (unsigned char)tail[i];
+		assert_int_equal(r.bytes, (1 << 20) + sizeof head + sizeof tail - 2);
+		assert_true(r.hash == want);
+	}
+	timer_delete(timer);
+	free((char *)ev.text);
+}
+
+static void test_refused(void **state)
+{
+	const struct infer_event ev = { .text = "" };
+	infer_writer *w;
+	infer_error err;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(infer_writer_open(&w, -1, &err), INFER_EINVAL);
+	assert_null(w);
+	assert_int_equal(pipe(fd), 0);
+	close(fd[0]);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(infer_writer_open(&w, fd[1], &err), INFER_OK);
+	assert_int_equal(infer_write_token(w, &ev, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, strerror(EPIPE)));
+	infer_writer_free(w);
+	infer_writer_free(NULL);
+	close(fd[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    nth_case(case_token), nth_case(case_error),        nth_case(case_completion),
+	    nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
+	};
+	const struct infer_engine_opts o = {.threads = 1,
+	                                    .isa = "ref",
+	                                    .ctx = 128,
+	                                    .kv_set = 1,
+	                                    .k_type = INFER_F32,
+	                                    .v_type = INFER_F16};
+	infer_error err;
+	int failed;
+
+	(void)argc;
+	run_init(argv[0]);
+	if (infer_model_open(&model, run_model("record", "--ctx 256"),
+	                     &(struct infer_model_opts){0}, &err) ||
+	    infer_engine_open(&engine, model, &o, &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	failed = nth_group(tests);
+	infer_engine_close(&engine);
+	infer_model_close(&model);
+	return failed;
+}
