@@ -6,6 +6,7 @@
  * miss the bound by far, so that a feature that does not act cannot pass unseen. */
 #include "../nth.h"
 #include "../floor.h"
+#include "../golden_logits.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -17,87 +18,7 @@
 #include <infer/model.h>
 #include "base/buf.h"
 
-#define DIR "tests/golden/logits/"
-enum { MAX_CASES = 64, MAX_MUTANTS = 16, MAX_EDITS = 64, MAX_IDS = 64, NAME = 64 };
-static const double tolerance = 1e-4, far = 100;
-/* architectures with truth but without code yet: they must be refused by name */
-static const char *const unbuilt[] = {"phi3"};
-
-struct edits {
-	char *line[MAX_EDITS];
-	int n;
-};
-struct mutant {
-	char name[NAME];
-	struct edits edits;
-};
-struct golden {
-	char name[NAME], file[NAME];
-	int n_vocab, ctx, n;
-	int32_t ids[MAX_IDS];
-	struct edits edits;
-	struct mutant mutants[MAX_MUTANTS];
-	int n_mutants;
-};
-static struct golden cases[MAX_CASES];
-static int n_cases;
-static char text[1 << 16];
-
-/* --- cases.txt */
-
-static void read_case(struct golden *g, char *line)
-{
-	int used = 0;
-
-	if (sscanf(line, "case %63s %63s %d %d %d%n", g->name, g->file, &g->n_vocab, &g->ctx, &g->n,
-	           &used) != 5 ||
-	    g->n > MAX_IDS)
-		fail_msg("cases.txt: %s", line);
-	for (int i = 0, k = 0; i < g->n; i++, used += k)
-		if (sscanf(line + used, "%d%n", &g->ids[i], &k) != 1)
-			fail_msg("cases.txt: too few ids: %s", line);
-}
-
-static void read_line(char *line)
-{
-	static struct edits *to;
-	struct golden *g = n_cases ? &cases[n_cases - 1] : NULL;
-
-	if (!strncmp(line, "case ", 5)) {
-		assert_true(n_cases < MAX_CASES);
-		read_case(&cases[n_cases], line);
-		to = &cases[n_cases++].edits;
-	} else if (!strncmp(line, "mutant ", 7) && g) {
-		struct mutant *m = &g->mutants[g->n_mutants++];
-
-		assert_true(g->n_mutants <= MAX_MUTANTS);
-		assert_int_equal(sscanf(line, "mutant %63s", m->name), 1);
-		to = &m->edits;
-	} else if (!strncmp(line, "edit ", 5) && to) {
-		assert_true(to->n < MAX_EDITS);
-		to->line[to->n++] = line + 5;
-	} else if (*line && *line != '#') {
-		fail_msg("cases.txt: %s", line);
-	}
-}
-
-static void read_cases(void)
-{
-	FILE *f = fopen(DIR "cases.txt", "r");
-	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-
-	if (!f || !n || n == sizeof text - 1) {
-		printf("Bail out! " DIR "cases.txt cannot be read\n");
-		exit(1);
-	}
-	fclose(f);
-	for (char *line = text, *end; *line; line = end) {
-		end = line + strcspn(line, "\n");
-		if (*end)
-			*end++ = 0;
-		read_line(line);
-	}
-}
+static const double far = 100;
 
 /* --- edits: the bytes of a file, changed in place */
 
@@ -113,7 +34,7 @@ static void image_read(struct image *im, const char *name)
 	infer_error err = {0};
 	FILE *f;
 
-	snprintf(path, sizeof path, DIR "%s", name);
+	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", name);
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	fseek(f, 0, SEEK_END);
@@ -294,22 +215,6 @@ static void eval(const struct golden *g, const struct edits *more, const char *i
 		fail_msg("%s: %s", g->name, err.message);
 }
 
-static float *expected(const struct golden *g)
-{
-	size_t n = (size_t)g->n * (size_t)g->n_vocab;
-	float *want = malloc(n * sizeof *want);
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof path, DIR "%s.f32", g->name);
-	f = fopen(path, "rb");
-	assert_non_null(f);
-	assert_non_null(want);
-	assert_int_equal(fread(want, sizeof *want, n, f), n);
-	fclose(f);
-	return want;
-}
-
 /* Largest deviation over the bound 1e-4 max(1, max |logit|). */
 static double ratio(const struct golden *g, const float *y, const float *want)
 {
@@ -323,7 +228,7 @@ static double ratio(const struct golden *g, const float *y, const float *want)
 		if (fabs((double)want[i]) > size)
 			size = fabs((double)want[i]);
 	}
-	return most / (tolerance * size);
+	return most / (GOLDEN_TOLERANCE * size);
 }
 
 /* All positions, in one step and in steps of 1 and 7 rows, which must give the same bits. */
@@ -361,7 +266,7 @@ static void test_unbuilt(void **state)
 	infer_model *m = NULL;
 	char path[512];
 
-	snprintf(path, sizeof path, DIR "%s", g->file);
+	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", g->file);
 	assert_int_equal(infer_model_open(&m, path, NULL, &err), INFER_EUNSUP);
 	assert_null(m);
 	for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
@@ -396,18 +301,10 @@ static int case_memory(void)
 	infer_error err = {0};
 	int rc;
 
-	snprintf(path, sizeof path, DIR "%s", g->file);
+	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", g->file);
 	nth_ok(eval_path(g, path, NULL, g->n, y, &err));
 out:
 	return rc;
-}
-
-static int is_unbuilt(const struct golden *g)
-{
-	for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
-		if (!strncmp(g->file, unbuilt[i], strlen(unbuilt[i])))
-			return 1;
-	return 0;
 }
 
 int main(void)
@@ -417,7 +314,7 @@ int main(void)
 	static struct nth memory = {case_memory};
 	int n = 0;
 
-	read_cases();
+	golden_read();
 	for (int i = 0; i < n_cases; i++) {
 		struct golden *g = &cases[i];
 
