@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fmath.h"
+#include "engine/engine.h"
 
 static const char options[] =
     "--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab 1003 --ctx 256 --type f32 --seed 3";
@@ -335,6 +336,63 @@ static void test_order(void **state)
 	infer_engine_close(&e);
 }
 
+/* Beside a sequence that decodes, a prompt gets the rows that the measured time allows, but 16. */
+static void test_step_time(void **state)
+{
+	const struct { int64_t row_ns; uint64_t rows; } cases[] = {
+		{ 1000000000, 16 }, { 1000000, 30 }, { 100000, 128 }, { 1, 128 },
+	};
+	int32_t ids[250];
+	struct infer_request r;
+	struct infer_engine_stats before, after;
+
+	(void)state;
+	run_ids(ids, 250, 6, 260, 700);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){
+		    .threads = 1, .max_seqs = 2, .prefill_chunk = 128, .step_ms = 40 });
+
+		r = request(ids, 10, 100, 0);
+		submit(e, &r);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		r = request(ids + 20, 200, 1, 1);
+		submit(e, &r);
+		e->row_ns = cases[i].row_ns;
+		e->decode_ns = 10000000;
+		infer_engine_stats(e, &before);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		infer_engine_stats(e, &after);
+		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
+		drive(e);
+		infer_engine_close(&e);
+	}
+}
+
+/* Events that are not read wait, in order. */
+static void test_unread(void **state)
+{
+	int32_t ids[20];
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 2 });
+	struct infer_request r;
+
+	(void)state;
+	run_ids(ids, 20, 6, 260, 700);
+	r = request(ids, 20, 200, 0);
+	r.top = 20;
+	submit(e, &r);
+	r = request(ids, 20, 200, 1);
+	r.top = 20;
+	submit(e, &r);
+	for (int i = 0; i < 210; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	assert_true(infer_engine_busy(e));
+	drive(e);
+	assert_false(infer_engine_busy(e));
+	assert_int_equal(res[0].n, 200);
+	run_same(&res[0], &res[1], "unread");
+	infer_engine_close(&e);
+}
+
 static void test_cancel(void **state)
 {
 	int32_t ids[20];
@@ -543,7 +601,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_stops),
 	    cmocka_unit_test(test_end_of_text),
 	    cmocka_unit_test(test_score),
-	    cmocka_unit_test(test_order),
+	    cmocka_unit_test(test_order), cmocka_unit_test(test_step_time),
+	    cmocka_unit_test(test_unread),
 	    cmocka_unit_test(test_cancel),
 	    cmocka_unit_test(test_nan),
 	    cmocka_unit_test(test_threads),
