@@ -1,0 +1,236 @@
+/* tests/unit/engine/test_sched.c - who goes first, who gives way, what a step holds, and many
+ * threads */
+#include "small.h"
+#include <pthread.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+
+static void test_order(void **state)
+{
+	int32_t ids[200];
+	infer_engine *e =
+	    engine((struct infer_engine_opts){.threads = 1, .max_seqs = 1, .max_queue = 3});
+	struct infer_request r;
+	uint64_t id;
+
+	(void)state;
+	run_ids(ids, 200, 6, 260, 700);
+	for (int i = 0; i < 3; i++) {
+		r = request(ids + i, 20, 4, i);
+		r.priority = i == 2;
+		submit(e, &r);
+	}
+	r = request(ids, 20, 4, 3);
+	refuse(e, &r, INFER_EAGAIN, "3 requests are waiting");
+	drive(e);
+	assert_int_equal(res[2].order, 1);
+	assert_int_equal(res[0].order, 2);
+	assert_int_equal(res[1].order, 3);
+	/* one that is greater takes the seat of one that runs */
+	r = request(ids, 20, 100, 0);
+	submit(e, &r);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	r = request(ids + 1, 20, 4, 1);
+	r.priority = 7;
+	id = submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].order, 1);
+	assert_int_equal(res[0].usage.preemptions, 1);
+	assert_int_equal(res[0].n, 100);
+	assert_int_equal(infer_engine_cancel(e, id), INFER_EINVAL);       /* ended */
+	infer_engine_close(&e);
+	/* a short prompt gets past a long one */
+	e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 2, .prefill_chunk = 16 });
+	r = request(ids, 200, 1, 0);
+	submit(e, &r);
+	r = request(ids + 3, 8, 1, 1);
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[1].order, 1);
+	assert_true(res[0].usage.chunks > 12);
+	infer_engine_close(&e);
+}
+
+/* Beside a sequence that decodes, a prompt gets the rows that the measured time allows, but 16. */
+static void test_step_time(void **state)
+{
+	const struct { int64_t row_ns; uint64_t rows; } cases[] = {
+		{ 1000000000, 16 }, { 1000000, 30 }, { 100000, 128 }, { 1, 128 },
+	};
+	int32_t ids[250];
+	struct infer_request r;
+	struct infer_engine_stats before, after;
+
+	(void)state;
+	run_ids(ids, 250, 6, 260, 700);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){
+		    .threads = 1, .max_seqs = 2, .prefill_chunk = 128, .step_ms = 40 });
+
+		r = request(ids, 10, 100, 0);
+		submit(e, &r);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		r = request(ids + 20, 200, 1, 1);
+		submit(e, &r);
+		e->row_ns = cases[i].row_ns;
+		e->decode_ns = 10000000;
+		infer_engine_stats(e, &before);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		infer_engine_stats(e, &after);
+		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
+		drive(e);
+		infer_engine_close(&e);
+	}
+}
+
+/* Events that are not read wait, in order. */
+static void test_unread(void **state)
+{
+	int32_t ids[20];
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 2 });
+	struct infer_request r;
+
+	(void)state;
+	run_ids(ids, 20, 6, 260, 700);
+	r = request(ids, 20, 200, 0);
+	r.top = 20;
+	submit(e, &r);
+	r = request(ids, 20, 200, 1);
+	r.top = 20;
+	submit(e, &r);
+	for (int i = 0; i < 210; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	assert_true(infer_engine_busy(e));
+	drive(e);
+	assert_false(infer_engine_busy(e));
+	assert_int_equal(res[0].n, 200);
+	run_same(&res[0], &res[1], "unread");
+	infer_engine_close(&e);
+}
+
+static void test_cancel(void **state)
+{
+	int32_t ids[20];
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 1 });
+	struct infer_request r;
+	uint64_t running, waiting;
+
+	(void)state;
+	run_ids(ids, 20, 6, 260, 700);
+	r = request(ids, 20, 100, 0);
+	running = submit(e, &r);
+	r = request(ids, 20, 5, 1);
+	waiting = submit(e, &r);
+	r = request(ids, 20, 5, 2);
+	r.deadline_ns = clock_now_ns() - 1;
+	submit(e, &r);
+	r = request(ids, 20, 5, 3);
+	submit(e, &r);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, running), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, waiting), INFER_OK);
+	assert_int_equal(infer_engine_cancel(e, 99), INFER_EINVAL);
+	drive(e);
+	assert_int_equal(res[0].finish, INFER_FINISH_CANCELLED);
+	assert_int_equal(res[0].code, INFER_ECANCEL);
+	assert_int_equal(res[0].n, 3);
+	assert_int_equal(res[1].finish, INFER_FINISH_CANCELLED);
+	assert_int_equal(res[2].finish, INFER_FINISH_CANCELLED);
+	assert_string_equal(res[2].message, "the deadline has passed");
+	assert_int_equal(res[3].finish, INFER_FINISH_LENGTH);
+	/* what is left behind goes with the engine */
+	r = request(ids, 20, 100, 0);
+	submit(e, &r);
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	submit(e, &r);
+	infer_engine_close(&e);
+}
+
+struct client { infer_engine *e; pthread_t thread; int index, cancels; struct result *to; };
+
+static void *client_run(void *user)
+{
+	struct client *c = user;
+	int32_t ids[16];
+	uint64_t id;
+
+	for (int i = 0; i < 4; i++) {
+		struct infer_request r;
+		struct infer_engine_stats st;
+
+		run_ids(ids, 16, (uint64_t)(c->index * 4 + i), 260, 700);
+		r = (struct infer_request){.prompt = ids,
+		                           .n_prompt = 16,
+		                           .max_tokens = 10,
+		                           .user = &c->to[i],
+		                           .flags = INFER_REQ_IGNORE_EOS,
+		                           .sample = {.temp = 1, .seed = 9}};
+		while (infer_engine_submit(c->e, &r, &id, NULL) == INFER_EAGAIN)
+			nanosleep(&(struct timespec){ 0, 100000 }, NULL);
+		if (i == 3)
+			c->cancels += infer_engine_cancel(c->e, id) == INFER_OK;
+		infer_engine_stats(c->e, &st);
+	}
+	return NULL;
+}
+
+/* Four threads submit and cancel while one steps; what is not cancelled is what it is alone. */
+static void test_threads(void **state)
+{
+	static struct result to[4][4];
+	struct client c[4];
+	struct infer_event ev;
+	infer_engine *e =
+	    engine((struct infer_engine_opts){.threads = 2, .max_seqs = 3, .max_queue = 4});
+	struct infer_request r;
+	int32_t ids[16];
+	int ended = 0;
+
+	(void)state;
+	assert_int_equal(infer_engine_wait(e, 1000000), 0);
+	assert_int_equal(infer_engine_wait(e, 0), 0);
+	memset(to, 0, sizeof to);
+	for (int i = 0; i < 4; i++) {
+		c[i] = (struct client){ .e = e, .index = i, .to = to[i] };
+		assert_int_equal(pthread_create(&c[i].thread, NULL, client_run, &c[i]), 0);
+	}
+	while (ended < 16) {
+		assert_int_equal(infer_engine_wait(e, -1), 1);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		while (infer_engine_next(e, &ev))
+			run_take(&ev, &ended);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(c[i].thread, NULL);
+	infer_engine_close(&e);
+	e = engine((struct infer_engine_opts){ .threads = 1 });
+	for (int i = 0; i < 16; i++) {
+		run_ids(ids, 16, (uint64_t)i, 260, 700);
+		r = request(ids, 16, 10, 0);
+		r.sample.temp = 1;
+		r.sample.seed = 9;
+		submit(e, &r);
+		drive(e);
+		if (to[i / 4][i % 4].finish == INFER_FINISH_LENGTH)
+			run_same(&res[0], &to[i / 4][i % 4], "among threads");
+		else
+			assert_int_equal(i % 4, 3);
+	}
+	infer_engine_close(&e);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_order), cmocka_unit_test(test_step_time),
+	    cmocka_unit_test(test_unread), cmocka_unit_test(test_cancel),
+	    cmocka_unit_test(test_threads),
+	};
+
+	(void)argc;
+	return small_group(argv[0], tests, sizeof tests / sizeof *tests);
+}
