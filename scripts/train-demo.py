@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Train the built-in model and write it as GGUF.
 
-  train-demo.py [--dir build/demo] [--steps 3000] [--threads 1] [--device cpu|cuda]
+  train-demo.py [--dir build/demo] [--steps 2400] [--threads 1] [--device cpu|cuda]
 
 Text: scripts/demo_text.py.  Needs torch, numpy and tokenizers (PyPI).  State is saved every minute in DIR and training
-goes on from there when the script is started again.  3000 steps take about half an hour on one core.  At the end DIR/demo.gguf (Q8_0; the
+goes on from there when the script is started again.  2400 steps take about half an hour on one core.  At the end DIR/demo.gguf (Q8_0; the
 file that belongs in libcore/demo/) and DIR/demo-f32.gguf (the master that measures quantisers) are written, with the
 perplexity on held-out seeds, and three prompts are continued whose combination of hero, place and object is searched for
 in all the training text and not found."""
@@ -249,7 +249,7 @@ def unseen(tok, steps, wanted):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("build/demo"))
-    p.add_argument("--steps", type=int, default=3000)
+    p.add_argument("--steps", type=int, default=2400)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--device", default="cpu")
     a = p.parse_args()
