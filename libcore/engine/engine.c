@@ -174,12 +174,14 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err)
 {
+	static const struct infer_engine_opts defaults;
 	int64_t from = clock_now_ns();
 	struct kv_stats kv;
 	infer_engine *e;
 	int rc;
 
 	*out = NULL;
+	o = o ? o : &defaults;
 	TRY(check(o, err));
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)

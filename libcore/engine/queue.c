@@ -15,8 +15,10 @@ int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t
                         infer_error *err)
 {
 	struct request *q;
+	uint64_t unasked;
 	int rc = INFER_OK;
 
+	id = id ? id : &unasked;
 	*id = 0;
 	pthread_mutex_lock(&e->lock);
 	if (e->n_queued >= e->max_queue)

@@ -42,7 +42,7 @@ struct infer_engine_opts {
 	void    *log_user;
 };
 
-/* model: borrowed, must outlive *out.
+/* model: borrowed, must outlive *out.  o: NULL is all defaults.
  * INFER_EINVAL  a field out of its range
  * INFER_EUNSUP  isa or cache type, by name
  * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits */
@@ -71,7 +71,8 @@ struct infer_request {                     /* everything is copied at submit */
 	void    *user;                     /* comes back with every event */
 };
 
-/* INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
+/* id: out, or NULL.
+ * INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
  * INFER_ENOMEM  prompt (+ 1 token) does not fit the context; says what is needed, what is there,
  *               and the nearest that fits
  * INFER_EUNSUP  text is asked of a model without a vocabulary
