@@ -59,6 +59,17 @@ static int fill(infer_model *m, int32_t ctx, infer_error *err)
 	return arch_graph_build(m, err);
 }
 
+/* What is wrong with a key or a tensor names the file too. */
+static int name_file(int rc, const char *path, infer_error *err)
+{
+	char why[sizeof err->message];
+
+	if (!err || (rc != INFER_EFORMAT && rc != INFER_EUNSUP) || strstr(err->message, path))
+		return rc;
+	memcpy(why, err->message, sizeof why);
+	return err_set(err, rc, "%s: %s", path, why);
+}
+
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o, infer_error *err)
 {
 	infer_model *m;
@@ -76,7 +87,7 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	m->log_user = o ? o->log_user : NULL;
 	rc = infer_file_open(&m->file, path, err);
 	if (!rc)
-		rc = fill(m, o ? o->ctx : 0, err);
+		rc = name_file(fill(m, o ? o->ctx : 0, err), path, err);
 	if (rc)
 		infer_model_close(&m);
 	*out = m;
