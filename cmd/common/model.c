@@ -189,8 +189,10 @@ int sampling_take(struct infer_sample_opts *out, const struct sampling_args *a, 
 	if (!isnan(a->min_p))
 		o.min_p = (float)a->min_p;
 	o.seed = a->seed.value;
-	if (!a->seed.given)
+	if (!a->seed.given) {
 		TRY(rng_system(&o.seed, err));
+		o.seed >>= 11;     /* a number that every reader of JSON gives back as it is */
+	}
 	*out = o;
 	return INFER_OK;
 }

@@ -1,0 +1,44 @@
+/* infer-run/opts.h - the options of infer-run.  Included by main.c alone. */
+#ifndef INFER_RUN_OPTS_H
+#define INFER_RUN_OPTS_H
+#include "run.h"
+
+#define AT(field) offsetof(struct run_opts, field)
+static const struct opt run_rows[] = {
+	{ OPT_GROUP, .help = "Prompt" },
+	{ OPT_LIST, 'f', "file", "FILE", "add a file to the prompt; - is standard input", AT(files) },
+	{ OPT_FLAG, 0, "no-stdin", NULL, "leave standard input alone", AT(no_stdin), .value = 1 },
+	{ OPT_FLAG, 0, "raw", NULL, "any bytes, given to the model as they are", AT(raw), .value = 1 },
+	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens in the prompt", AT(special), .value = 1 },
+	{ OPT_FLAG, 0, "echo", NULL, "print the prompt before its continuation", AT(echo), .value = 1 },
+
+	{ OPT_GROUP, .help = "Model and engine" },
+	MODEL_ROW(struct run_opts, model),
+	ENGINE_ROWS(struct run_opts, engine),
+
+	{ OPT_GROUP, .help = "Sampling (defaults: the model's, else those shown)" },
+	SAMPLING_ROWS(struct run_opts, sampling),
+
+	{ OPT_GROUP, .help = "Where it ends" },
+	{ OPT_INT, 'n', "max-tokens", "N", "stop after N tokens (end of turn, or of the context)", AT(max_tokens), 0, INT32_MAX },
+	{ OPT_LIST, 0, "stop", "STR", "stop before STR; may be given more than once", AT(stop) },
+	{ OPT_FLAG, 0, "ignore-eos", NULL, "go on past the end of a turn", AT(ignore_eos), .value = 1, .marks = OPT_RECORDED },
+	{ OPT_FLAG, 0, "fail-on-length", NULL, "exit with code 6 where the limit cut the output", AT(fail_on_length), .value = 1 },
+
+	{ OPT_GROUP, .help = "Output" },
+	{ OPT_PICK, 'o', "output", "text|jsonl|tokens", "the text, one record, or one record per token (text)", AT(output) },
+	{ OPT_FLAG, 0, "json", NULL, "the same as -o jsonl", AT(output), .value = OUTPUT_JSONL },
+	{ OPT_INT, 0, "logprobs", "K", "with records: log-probabilities, and the K likeliest tokens", AT(logprobs), 0, INFER_MAX_TOP },
+	{ OPT_FLAG, 0, "stats", NULL, "timings, counters and a digest, as a JSON line on stderr", AT(stats), .value = 1 },
+	{ OPT_INT, 0, "repeat", "N", "run the request N times in one process (1)", AT(repeat), 1, 1000000 },
+
+	{ OPT_GROUP, .help = "Instead of continuing the prompt" },
+	{ OPT_FLAG, 0, "score", NULL, "log-probability of each of its tokens, and perplexity", AT(score), .value = 1 },
+	{ OPT_FLAG, 0, "tokenize", NULL, "its token ids, on one line", AT(tokenize), .value = 1 },
+	{ OPT_FLAG, 0, "bos", NULL, "with --tokenize: add what the model's flags say", AT(bos), .value = 1 },
+	{ OPT_FLAG, 0, "detokenize", NULL, "ids or token records to bytes", AT(detokenize), .value = 1 },
+
+	START_ROWS(struct run_opts, start),
+};
+#undef AT
+#endif

@@ -1,0 +1,65 @@
+#include "run.h"
+#include "common/input.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
+{
+	buf_init(text, MEM_BASE);
+	return input_read(text, rest, &o->files,
+	                  (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
+}
+
+static int open_parts(struct run *r, infer_error *err)
+{
+	struct infer_model_opts mo = { .ctx = (int32_t)r->o->engine.ctx, .log = say_log };
+	struct infer_engine_opts eo;
+	const char *path;
+
+	TRY(model_path(&path, r->o->model, err));
+	TRY(engine_args_take(&eo, &r->o->engine, err));
+	eo.log = say_log;
+	TRY(infer_model_open(&r->model, path, &mo, err));
+	sig_mapped(path);
+	if (!infer_model_tokenizer(r->model))
+		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
+	TRY(sampling_take(&r->sample, &r->o->sampling, infer_model_file(r->model), err));
+	return infer_engine_open(&r->engine, r->model, &eo, err);
+}
+
+int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
+{
+	int64_t from = clock_now_ns();
+
+	*r = (struct run){ .o = o, .rest = rest };
+	int rc = open_parts(r, err);
+
+	if (rc)
+		run_close(r);
+	r->load_ms = clock_ms(from, clock_now_ns());
+	return rc;
+}
+
+void run_close(struct run *r)
+{
+	infer_engine_close(&r->engine);
+	infer_model_close(&r->model);
+	sig_mapped(NULL);
+}
+
+int prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *text, infer_error *err)
+{
+	return infer_encode(infer_model_tokenizer(r->model), text->at ? text->at : "", text->len,
+	                    INFER_ENCODE_ADD | (r->o->special ? INFER_ENCODE_SPECIAL : 0u), ids, n, err);
+}
+
+void run_info(struct infer_run_info *info, const struct run *r)
+{
+	*info = (struct infer_run_info){
+		.model = r->model, .engine = r->engine, .sample = &r->sample,
+		.flags = r->rest->record.at, .n_flags = r->rest->record.n,
+		.seed_random = !r->o->sampling.seed.given,
+	};
+}

@@ -1,0 +1,54 @@
+/* infer-run/run.h - what the files of infer-run share. */
+#ifndef INFER_RUN_RUN_H
+#define INFER_RUN_RUN_H
+#include <infer/record.h>
+#include "common/model.h"
+#include "common/opt.h"
+#include "common/start.h"
+
+enum run_mode { RUN_COMPLETE, RUN_SCORE, RUN_TOKENIZE, RUN_DETOKENIZE };
+enum run_output { OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
+
+struct run_opts {
+	struct start start;
+	const char *model;
+	struct engine_args engine;
+	struct sampling_args sampling;
+	struct opt_list files, stop;
+	int64_t max_tokens;          /* -1: no limit */
+	int64_t logprobs;            /* -1: not asked for */
+	int64_t repeat;
+	int no_stdin, raw, special, bos, echo;
+	int ignore_eos, fail_on_length;
+	int output, stats;           /* output: enum run_output */
+	int score, tokenize, detokenize;
+};
+
+/* The model and engine of a run, and what it took to open them. */
+struct run {
+	const struct run_opts *o;
+	const struct opt_rest *rest;
+	infer_model *model;
+	infer_engine *engine;
+	struct infer_sample_opts sample;
+	double load_ms;
+};
+
+/* Each is one thing that infer-run does; returns the exit code, what is to be said being said. */
+int complete(const struct run_opts *o, const struct opt_rest *rest);
+int score(const struct run_opts *o, const struct opt_rest *rest);
+int tokenize(const struct run_opts *o, const struct opt_rest *rest);
+int detokenize(const struct run_opts *o, const struct opt_rest *rest);
+
+/* The text to work on into *text (initialised here, the caller's to buf_fini, on failure too). */
+int  prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
+/* Model, sampling and engine; on failure everything is closed. */
+int  run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
+void run_close(struct run *r);
+/* Token ids of the prompt as the model is to read it (infer_ids_free). */
+int  prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *text, infer_error *err);
+void run_info(struct infer_run_info *info, const struct run *r);
+
+/* --stats: one JSON line on stderr.  usage: [n], one per repetition. */
+void stats_print(const struct run *r, const struct infer_usage *usage, size_t n);
+#endif

@@ -1,0 +1,155 @@
+#include "run.h"
+#include "common/say.h"
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/jwrite.h"
+#include <math.h>
+#include <string.h>
+
+/* A text as one list of tokens, of which the first `lead` (BOS) stand before every window. */
+struct text {
+	int32_t *ids;
+	float *logprobs;         /* [n]; NAN for the first */
+	size_t n, lead;
+};
+
+/* Evaluate ids[0 .. lead) and ids[from .. to); keep the log-probabilities of those from `fresh` on. */
+static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to, size_t fresh, infer_error *err)
+{
+	struct infer_request req = { .prompt = scratch, .sample = r->sample, .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
+	struct infer_event ev;
+	uint64_t id;
+	int done = 0;
+
+	memcpy(scratch, t->ids, t->lead * sizeof *scratch);
+	memcpy(scratch + t->lead, t->ids + from, (to - from) * sizeof *scratch);
+	req.n_prompt = t->lead + to - from;
+	TRY(infer_engine_submit(r->engine, &req, &id, err));
+	while (!done) {
+		TRY(infer_engine_step(r->engine, err));
+		while (!done && infer_engine_next(r->engine, &ev)) {
+			size_t at = (size_t)ev.index - t->lead + from;
+
+			if (ev.kind == INFER_EVENT_SCORE && (size_t)ev.index >= t->lead && at >= fresh && at < to)
+				t->logprobs[at] = ev.logprob;
+			done = ev.kind == INFER_EVENT_DONE;
+			if (done && ev.finish == INFER_FINISH_ERROR)
+				return err_set(err, ev.code, "%s", ev.message);
+		}
+		if (!done && !infer_engine_busy(r->engine))
+			return err_set(err, INFER_EDEVICE, "the engine lost the request");
+	}
+	return INFER_OK;
+}
+
+/* Texts longer than the context go through it in windows, each half a context on from the one before; every token is
+ * scored once, by the first window that holds it, so with at least half a context before it from the second window on. */
+static int windows(struct run *r, struct text *t, infer_error *err)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(r->engine, &info);
+	size_t room = (size_t)info.ctx > t->lead ? (size_t)info.ctx - t->lead : 0, step = (room + 1) / 2;
+
+	if (room < 2)
+		return err_set(err, INFER_ENOMEM, "--score needs a context of at least %zu tokens; it has %d", t->lead + 2,
+		               (int)info.ctx);
+	int32_t *scratch = mem_alloc(MEM_BASE, t->lead + room, sizeof *scratch);
+	int rc = scratch ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for a window of %zu tokens", room);
+
+	for (size_t from = t->lead, fresh = t->lead; !rc && fresh < t->n; from += step) {
+		size_t to = t->n - from < room ? t->n : from + room;
+
+		say_progress("scored: %zu of %zu tokens", fresh, t->n);
+		rc = window(r, t, scratch, from, to, fresh, err);
+		fresh = to;
+	}
+	say_progress_end();
+	mem_free(scratch);
+	return rc;
+}
+
+/* One line a token: id, log-probability, its text as a JSON string; then the perplexity. */
+static int print_text(const struct run *r, const struct text *t, infer_error *err)
+{
+	const infer_tokenizer *tok = infer_model_tokenizer(r->model);
+	struct buf b;
+	struct jwrite w;
+	double sum = 0;
+	int rc = INFER_OK;
+
+	buf_init(&b, MEM_BASE);
+	for (size_t i = 0; !rc && i < t->n; i++) {
+		const char *bytes = "";
+		size_t n = 0;
+
+		rc = infer_token_bytes(tok, t->ids[i], INFER_DECODE_SPECIAL, &bytes, &n, err);
+		if (i) {
+			buf_printf(&b, "%d\t%.9g\t", (int)t->ids[i], (double)t->logprobs[i]);
+			sum += (double)t->logprobs[i];
+		} else {
+			buf_printf(&b, "%d\t-\t", (int)t->ids[i]);
+		}
+		jw_init(&w, &b);
+		jw_strn(&w, NULL, bytes, n);
+		buf_putc(&b, '\n');
+	}
+	buf_printf(&b, "perplexity\t%.9g\n", fm_exp(-sum / (double)(t->n - 1)));
+	if (!rc)
+		rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for the scores") : say_out(b.at, b.len, err);
+	buf_fini(&b);
+	return rc;
+}
+
+static int print_record(const struct run *r, const struct text *t, infer_error *err)
+{
+	struct infer_run_info info;
+	infer_writer *w;
+
+	TRY(infer_writer_open(&w, 1, err));
+	run_info(&info, r);
+	int rc = infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err);
+
+	infer_writer_free(w);
+	return rc;
+}
+
+static int score_text(struct run *r, struct text *t, infer_error *err)
+{
+	int32_t bos = infer_token_special(infer_model_tokenizer(r->model), INFER_BOS);
+
+	if (t->n < 2)
+		return err_set(err, INFER_EINVAL, "nothing to score: the text has fewer than two tokens");
+	t->lead = infer_model_adds_bos(r->model) && t->ids[0] == bos;
+	t->logprobs = mem_alloc(MEM_BASE, t->n, sizeof *t->logprobs);
+	if (!t->logprobs)
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu scores", t->n);
+	for (size_t i = 0; i < t->n; i++)
+		t->logprobs[i] = NAN;
+	TRY(windows(r, t, err));
+	return r->o->output == OUTPUT_JSONL ? print_record(r, t, err) : print_text(r, t, err);
+}
+
+int score(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct text t = { 0 };
+	struct run r;
+	struct buf prompt;
+	int rc = run_open(&r, o, rest, &err);
+
+	if (rc)
+		return say_fail(&err);
+	rc = prompt_read(&prompt, o, rest, &err);
+	if (!rc)
+		rc = prompt_ids(&t.ids, &t.n, &r, &prompt, &err);
+	if (!rc)
+		rc = score_text(&r, &t, &err);
+	if (!rc && o->stats)
+		stats_print(&r, NULL, 0);
+	mem_free(t.logprobs);
+	infer_ids_free(t.ids);
+	buf_fini(&prompt);
+	run_close(&r);
+	return rc ? say_fail(&err) : EXIT_DONE;
+}

@@ -1,0 +1,102 @@
+#include "run.h"
+#include "common/say.h"
+#include "base/clock.h"
+#include "base/jwrite.h"
+#include "base/os.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static double ms(int64_t ns) { return (double)ns / 1e6; }
+static double per_s(int64_t n, int64_t ns) { return ns > 0 ? (double)n * 1e9 / (double)ns : 0; }
+
+static void put_usage(struct jwrite *w, const struct infer_usage *u)
+{
+	jw_object(w, NULL);
+	jw_int(w, "prompt_tokens", u->prompt_tokens);
+	jw_int(w, "completion_tokens", u->completion_tokens);
+	jw_int(w, "cached_tokens", u->cached_tokens);
+	jw_int(w, "preemptions", u->preemptions);
+	jw_int(w, "chunks", u->chunks);
+	jw_num(w, "queue_ms", ms(u->queue_ns));
+	jw_num(w, "prefill_ms", ms(u->prefill_ns));
+	jw_num(w, "ttft_ms", ms(u->first_token_ns));
+	jw_num(w, "decode_ms", ms(u->decode_ns));
+	jw_num(w, "prefill_tok_s", per_s(u->prompt_tokens - u->cached_tokens, u->prefill_ns));
+	jw_num(w, "decode_tok_s", per_s(u->completion_tokens - 1, u->decode_ns));
+	jw_end(w);
+}
+
+static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, const struct infer_engine_info *info)
+{
+	char digest[17];
+
+	jw_uint(w, "steps", s->steps);
+	jw_uint(w, "rows", s->rows);
+	jw_uint(w, "rows_max", s->rows_max);
+	jw_num(w, "rows_per_step", s->steps ? (double)s->rows / (double)s->steps : 0);
+	jw_uint(w, "prefill_rows", s->prefill_rows);
+	jw_uint(w, "decode_rows", s->decode_rows);
+	jw_uint(w, "chunks", s->chunks);
+	jw_uint(w, "preemptions", s->preemptions);
+	jw_uint(w, "cached_tokens", s->cached_tokens);
+	jw_uint(w, "evicted_pages", s->evicted_pages);
+	jw_uint(w, "kv_pages", s->kv_pages);
+	jw_uint(w, "kv_pages_used", s->kv_pages_used);
+	jw_uint(w, "kv_page_bytes", s->kv_page_bytes);
+	jw_uint(w, "kv_reserved_bytes", s->kv_reserved_bytes);
+	jw_uint(w, "workspace_bytes", s->workspace_bytes);
+	jw_uint(w, "decode_allocs", s->decode_allocs);
+	jw_num(w, "compute_ms", ms(s->compute_ns));
+	jw_str(w, "isa", info->isa);
+	jw_int(w, "threads", info->threads);
+	jw_int(w, "ctx", info->ctx);
+	snprintf(digest, sizeof digest, "%016llx", (unsigned long long)s->digest);
+	jw_str(w, "digest", digest);
+}
+
+static void put_process(struct jwrite *w, double load_ms)
+{
+	struct os_usage u;
+	int64_t started = clock_exec_ns();
+
+	os_usage(&u);
+	if (started)
+		jw_num(w, "since_exec_ms", clock_ms(started, clock_now_ns()));
+	jw_num(w, "load_ms", load_ms);
+	jw_uint(w, "minor_faults", u.minor_faults);
+	jw_uint(w, "major_faults", u.major_faults);
+	jw_uint(w, "peak_rss_bytes", u.peak_rss_bytes);
+	jw_num(w, "user_ms", u.user_ms);
+	jw_num(w, "system_ms", u.system_ms);
+}
+
+void stats_print(const struct run *r, const struct infer_usage *usage, size_t n)
+{
+	struct infer_engine_stats s;
+	struct infer_engine_info info;
+	struct jwrite w;
+	struct buf b;
+
+	infer_engine_stats(r->engine, &s);
+	infer_engine_info(r->engine, &info);
+	buf_init(&b, MEM_BASE);
+	jw_init(&w, &b);
+	jw_object(&w, NULL);
+	jw_str(&w, "kind", "stats");
+	jw_int(&w, "v", 1);
+	jw_uint(&w, "seed", r->sample.seed);
+	put_process(&w, r->load_ms);
+	put_engine(&w, &s, &info);
+	jw_array(&w, "runs");
+	for (size_t i = 0; i < n; i++)
+		put_usage(&w, &usage[i]);
+	jw_end(&w);
+	jw_end(&w);
+	jw_line(&w);
+	if (b.bad)
+		say_error("out of memory for --stats");
+	else if (write(STDERR_FILENO, b.at, b.len) < 0) {
+		/* nobody reads stderr: nothing is left to tell it to */
+	}
+	buf_fini(&b);
+}

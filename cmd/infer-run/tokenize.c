@@ -1,0 +1,172 @@
+#include "run.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include <string.h>
+
+/* Both need the tokenizer alone: a file without tensors will do, of any architecture. */
+struct vocab { infer_file *file; infer_tokenizer *tok; };
+
+static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *err)
+{
+	const char *path;
+
+	*v = (struct vocab){ 0 };
+	TRY(model_path(&path, o->model, err));
+	TRY(infer_file_open(&v->file, path, err));
+	sig_mapped(path);
+	return infer_tokenizer_open(&v->tok, v->file, err);
+}
+
+static void vocab_close(struct vocab *v)
+{
+	infer_tokenizer_close(&v->tok);
+	infer_file_close(&v->file);
+	sig_mapped(NULL);
+}
+
+static int write_ids(const int32_t *ids, size_t n, infer_error *err)
+{
+	struct buf b;
+	int rc;
+
+	buf_init(&b, MEM_BASE);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "%s%d", i ? " " : "", (int)ids[i]);
+	buf_putc(&b, '\n');
+	rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for %zu ids", n) : say_out(b.at, b.len, err);
+	buf_fini(&b);
+	return rc;
+}
+
+int tokenize(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct vocab v;
+	struct buf text = { 0 };
+	int32_t *ids = NULL;
+	size_t n = 0;
+	int rc = vocab_open(&v, o, &err);
+
+	if (!rc)
+		rc = prompt_read(&text, o, rest, &err);
+	if (!rc)
+		rc = infer_encode(v.tok, text.at ? text.at : "", text.len,
+		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) | (o->bos ? INFER_ENCODE_ADD : 0u), &ids, &n, &err);
+	if (!rc)
+		rc = write_ids(ids, n, &err);
+	infer_ids_free(ids);
+	buf_fini(&text);
+	vocab_close(&v);
+	return rc ? say_fail(&err) : EXIT_DONE;
+}
+
+/* What the ids of a stream become, written in pieces. */
+struct bytes { infer_detok *d; struct buf out; };
+enum { BYTES_AT_ONCE = 1 << 16 };
+
+static int put_id(struct bytes *b, int64_t id, infer_error *err)
+{
+	const char *at;
+	size_t n;
+
+	if (id < 0 || id > INT32_MAX)
+		return err_set(err, INFER_EINVAL, "%lld is no token id", (long long)id);
+	TRY(infer_detok_put(b->d, (int32_t)id, &at, &n, err));
+	buf_put(&b->out, at, n);
+	if (b->out.bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for the text");
+	if (b->out.len < BYTES_AT_ONCE)
+		return INFER_OK;
+	int rc = say_out(b->out.at, b->out.len, err);
+
+	buf_clear(&b->out);
+	return rc;
+}
+
+/* A line of JSON: a record of kind "token" gives its id, other kinds are passed over. */
+static int put_record(struct bytes *b, const char *line, size_t n, infer_error *err)
+{
+	const char *kind = "";
+	size_t kind_bytes = 0;
+	int64_t id = -1;
+	json_t *o;
+
+	TRY(jread(&o, line, n, "record", err));
+	int rc = jread_str(o, "kind", &kind, &kind_bytes, "record", err);
+
+	if (!rc && kind_bytes == 5 && !memcmp(kind, "token", 5)) {
+		rc = jread_i64(o, "id", &id, 0, INT32_MAX, "token record", err);
+		if (!rc)
+			rc = id < 0 ? err_set(err, INFER_EFORMAT, "token record: no id") : put_id(b, id, err);
+	}
+	json_decref(o);
+	return rc;
+}
+
+/* Ids between white space. */
+static int put_words(struct bytes *b, const char *at, size_t n, infer_error *err)
+{
+	static const char space[] = " \t\r\n\v\f";
+
+	for (size_t i = 0; i < n;) {
+		size_t from = i;
+		int64_t id = 0;
+
+		for (; i < n && !memchr(space, at[i], sizeof space - 1); i++) {
+			if (at[i] < '0' || at[i] > '9' || id > INT32_MAX)
+				return err_set(err, INFER_EINVAL, "'%.*s' is no token id",
+				               (int)(n - from < 24 ? n - from : 24), at + from);
+			id = 10 * id + at[i] - '0';
+		}
+		if (i > from)
+			TRY(put_id(b, id, err));
+		i++;
+	}
+	return INFER_OK;
+}
+
+static int put_text(struct bytes *b, const char *at, size_t n, infer_error *err)
+{
+	const char *bytes;
+	size_t n_bytes;
+
+	while (n) {
+		const char *end = memchr(at, '\n', n);
+		size_t line = end ? (size_t)(end - at) : n, indent = 0;
+
+		while (indent < line && (at[indent] == ' ' || at[indent] == '\t'))
+			indent++;
+		TRY(indent < line && at[indent] == '{' ? put_record(b, at, line, err) : put_words(b, at, line, err));
+		at += end ? line + 1 : line;
+		n -= end ? line + 1 : line;
+	}
+	TRY(infer_detok_end(b->d, &bytes, &n_bytes, err));
+	buf_put(&b->out, bytes, n_bytes);
+	if (b->out.bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for the text");
+	return b->out.len ? say_out(b->out.at, b->out.len, err) : INFER_OK;
+}
+
+int detokenize(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct vocab v;
+	struct buf text = { 0 };
+	struct bytes b = { 0 };
+	int rc = vocab_open(&v, o, &err);
+
+	buf_init(&b.out, MEM_BASE);
+	if (!rc)
+		rc = prompt_read(&text, o, rest, &err);
+	if (!rc)
+		rc = infer_detok_new(&b.d, v.tok, o->special ? INFER_DECODE_SPECIAL : 0u, -1, &err);
+	if (!rc)
+		rc = put_text(&b, text.at, text.len, &err);
+	infer_detok_free(b.d);
+	buf_fini(&b.out);
+	buf_fini(&text);
+	vocab_close(&v);
+	return rc ? say_fail(&err) : EXIT_DONE;
+}
