@@ -1,27 +1,32 @@
 # Damaged files: every program refuses each with exit code 3 and one line naming it, or opens it where nothing is wrong;
 # never a signal, never more than 64 MiB or a second (tests/tools/mkhostile.c has the list).
 
-setup_file() {
-	export D=$BATS_FILE_TMPDIR/hostile
-	"$B/tests/tools/mkhostile" "$D" tests/fuzz/corpus/gguf/tiny-bpe.gguf tests/fuzz/corpus/gguf/tiny-spm.gguf
+load lib
+
+setup_more()
+{
+	export D=$BATS_FILE_TMPDIR/hostile MIB=64 MS=1000
+	# sanitizers take memory and time of their own
+	[ -z "${SAN:-}" ] || MIB=100000 MS=20000
+	mkhostile "$D" "$TOP"/tests/fuzz/corpus/gguf/tiny-bpe.gguf "$TOP"/tests/fuzz/corpus/gguf/tiny-spm.gguf
 }
 
 @test "infer-inspect show" {
-	"$B/tests/tools/runlist" "$D" 1 64 1000 "$B/infer-inspect" show -m {}
+	runlist "$D" 1 $MIB $MS "$B/infer-inspect" show -m {}
 }
 
 @test "infer-inspect tensors" {
-	"$B/tests/tools/runlist" "$D" 1 64 1000 "$B/infer-inspect" tensors -m {}
+	runlist "$D" 1 $MIB $MS "$B/infer-inspect" tensors -m {}
 }
 
 @test "infer-inspect tokens" {
-	"$B/tests/tools/runlist" "$D" 2 64 1000 "$B/infer-inspect" tokens -m {}
+	runlist "$D" 2 $MIB $MS "$B/infer-inspect" tokens -m {}
 }
 
 @test "infer-run --tokenize" {
-	"$B/tests/tools/runlist" "$D" 2 64 1000 "$B/infer-run" -m {} --no-stdin --tokenize "the word"
+	runlist "$D" 2 $MIB $MS "$B/infer-run" -m {} --no-stdin --tokenize "the word"
 }
 
 @test "infer-run" {
-	"$B/tests/tools/runlist" "$D" 3 64 1000 "$B/infer-run" -m {} -t 1 -c 64 -n 2 --temp 0 --raw --no-stdin "the word"
+	runlist "$D" 3 $MIB $MS "$B/infer-run" -m {} -t 1 -c 64 -n 2 --temp 0 --raw --no-stdin "the word"
 }

@@ -1,0 +1,75 @@
+# the checks of the tree find what they are there to find
+load lib
+
+setup()
+{
+	cd "$BATS_TEST_TMPDIR" || return
+	mkdir -p libcore/base libcore/file libcore/include/infer cmd tests
+	cp "$TOP/libcore/FLOORS" libcore/
+}
+
+@test "check-size finds a long function, a long file, a long header; tables and reasons excuse" {
+	{ echo 'int f(void)'; echo '{'; yes '	;' | head -n 58; echo '}'; } >libcore/base/a.c
+	"$TOP/scripts/check-size"
+	{ echo 'int f(void)'; echo '{'; yes '	;' | head -n 59; echo '}'; } >libcore/base/a.c
+	run -1 "$TOP/scripts/check-size"
+	{ echo 'int f(void) /* long: one switch */'; echo '{'; echo '	/* long: one switch */'; yes '	;' | head -n 90; echo '}'; } >libcore/base/a.c
+	"$TOP/scripts/check-size"
+	yes '/* */' | head -n 601 >libcore/base/a.c
+	run -1 "$TOP/scripts/check-size"
+	{ echo 'static const int t[] = {'; yes '	1,' | head -n 900; echo '};'; } >libcore/base/a.c
+	"$TOP/scripts/check-size"
+	yes '/* */' | head -n 201 >libcore/base/a.h
+	run -1 "$TOP/scripts/check-size"
+}
+
+@test "check-layers finds an include and a symbol of a higher floor" {
+	echo '#include "file/file.h"' >libcore/base/a.c
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'base/a.c'*'not below'* ]]
+	printf 'int file_x(void);\nint base_y(void) { return file_x(); }\n' >libcore/base/a.c
+	printf 'int file_x(void) { return 1; }\n' >libcore/file/b.c
+	for f in base/a file/b; do cc -c -o "libcore/$f.c.o" "libcore/$f.c"; done
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'uses file_x'* ]]
+	printf 'int base_y(void) { return 1; }\n' >libcore/base/a.c
+	cc -c -o libcore/base/a.c.o libcore/base/a.c
+	B=$PWD "$TOP/scripts/check-layers"
+}
+
+@test "check-headers finds a header that does not compile alone, in C or in C++" {
+	echo 'int infer_f(size_t n);' >libcore/include/infer/a.h
+	run -1 "$TOP/scripts/check-headers"
+	echo 'int infer_f(int class);' >libcore/include/infer/a.h
+	if command -v c++ >/dev/null; then run -1 "$TOP/scripts/check-headers"; fi
+	echo 'int infer_f(int n);' >libcore/include/infer/a.h
+	"$TOP/scripts/check-headers"
+}
+
+@test "check-docs finds an option that man or a completion lacks" {
+	cp -r "$TOP/man" "$TOP/completions" .
+	mkdir cmd/infer-run cmd/infer-inspect
+	"$TOP/scripts/check-docs"
+	sed -i 's/^\.It Fl -echo/.It Fl -ecko/' man/infer-run.1
+	run -1 "$TOP/scripts/check-docs"
+	[[ $output == *'--echo'* ]]
+	cp "$TOP"/man/* man/
+	sed -i '/-l echo /d' completions/infer.fish
+	run -1 "$TOP/scripts/check-docs"
+	cp "$TOP"/completions/* completions/
+	sed -i 's/--echo/--eco/' completions/_infer
+	run -1 "$TOP/scripts/check-docs"
+}
+
+@test "run-tests counts what passed, failed and was left out, and programs that die" {
+	printf '#!/bin/sh\necho 1..3; echo ok 1; echo not ok 2; echo "ok 3 # SKIP for no reason"\n' >a
+	printf '#!/bin/sh\necho 1..2; echo ok 1; kill -9 $$\n' >b
+	chmod +x a b
+	run -1 "$TOP/scripts/run-tests" ./a
+	same '1 passed, 1 failed, 1 skipped' "${lines[-1]}"
+	run -1 "$TOP/scripts/run-tests" ./b
+	[[ ${lines[-1]} == '1 passed, 1 failed, 0 skipped' ]]
+	printf '#!/bin/sh\necho 1..1; echo ok 1\n' >a
+	run -0 "$TOP/scripts/run-tests" ./a
+	same '1 passed, 0 failed, 0 skipped' "${lines[-1]}"
+}

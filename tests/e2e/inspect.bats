@@ -1,0 +1,133 @@
+# infer-inspect
+load lib
+
+@test "show is what is done where nothing is named; it says format, sizes, id and every key" {
+	infer-inspect >a 2>err
+	infer-inspect show -m "$M" | cmp - a
+	[ ! -s err ]
+	grep -q '^format .*gguf version 3' a
+	grep -q "^bytes .*$(stat -c %s "$M")" a
+	grep -q '^general.architecture  string  llama$' a
+	grep -Eq '^id +[0-9a-f]{64}$' a
+	n=$(sed -n 's/^metadata *\([0-9]*\) keys/\1/p' a)
+	same "$n" "$(sed '1,/^$/d' a | wc -l)"
+}
+
+@test "show --json has every value whole" {
+	infer-inspect show --json >a
+	same file "$(head -n 1 a | json kind)"
+	same 1 "$(head -n 1 a | json v)"
+	same 1024 "$(grep '"tokenizer.ggml.tokens"' a | json value.#)"
+	same llama "$(grep '"general.architecture"' a | json value)"
+	same 512 "$(grep '"llama.context_length"' a | json value)"
+}
+
+@test "tensors: offsets and sizes are those of the file" {
+	infer-inspect tensors --json >a
+	end=0
+	while read -r off size; do
+		[ "$off" -ge "$end" ]
+		end=$((off + size))
+	done < <(paste -d' ' <(json offset_bytes <a) <(json size_bytes <a))
+	[ "$end" -le "$(stat -c %s "$M")" ]
+	same "$(wc -l <a)" "$(infer-inspect tensors | tail -n +2 | wc -l)"
+	same '[64,1024]' "$(grep '"token_embd.weight"' a | json shape)"
+	same 32 "$(grep '"token_embd.weight"' a | json bits_per_weight)"
+}
+
+@test "tensors: bits per weight count the scales" {
+	mkmodel --type q8_0 q8.gguf
+	same 8.5 "$(infer-inspect tensors -m q8.gguf --json | grep '"blk.0.attn_q.weight"' | json bits_per_weight)"
+	mkmodel --type q4_k --embd 256 q4.gguf
+	same 4.5 "$(infer-inspect tensors -m q4.gguf --json | grep '"blk.0.attn_q.weight"' | json bits_per_weight)"
+}
+
+@test "tokens: the ids of infer-run --tokenize, with pieces" {
+	a=$(infer-run --tokenize --no-stdin 'the of')
+	same "$a" "$(infer-inspect tokens --no-stdin 'the of' | awk '{ print $1 }' | tr '\n' ' ' | sed 's/ $//')"
+	same "$a" "$(printf 'the of\n' | infer-inspect tokens --json | json id | tr '\n' ' ' | sed 's/ $//')"
+	same 'the of' "$(infer-inspect tokens --no-stdin --json the of | json text | tr -d '\n')"
+	fails 2 'no text' infer-inspect tokens --no-stdin
+}
+
+@test "verify: the sha256 that sha256sum prints, and that all is finite" {
+	sum=$(sha256sum "$M" | cut -d' ' -f 1)
+	infer-inspect verify >a 2>err
+	[ ! -s err ]
+	grep -q "^sha256  $sum" a
+	same "$sum" "$(infer-inspect verify --json | json sha256.0)"
+	same true "$(infer-inspect verify --json | json finite)"
+	same "$(infer-inspect --json | head -n 1 | json id)" "$(infer-inspect verify --json | json id)"
+}
+
+@test "verify: a weight that is not finite exits with 3 and names tensor and byte" {
+	for t in f32 f16 bf16 q8_0 q4_0; do
+		mkmodel --type $t w.gguf
+		off=$(infer-inspect tensors -m w.gguf --json | grep '"blk.1.ffn_up.weight"' | json offset_bytes)
+		printf '\377\177\377\177' | dd of=w.gguf bs=1 seek="$off" conv=notrunc 2>/dev/null
+		fails 3 'blk.1.ffn_up.weight' infer-inspect verify -m w.gguf
+	done
+}
+
+@test "the id changes with the header, not with the weights" {
+	cp "$M" a.gguf
+	printf 'x' | dd of=a.gguf bs=1 seek=$(($(stat -c %s "$M") - 3)) conv=notrunc 2>/dev/null
+	id() { infer-inspect --json -m "$1" | head -n 1 | json id; }
+	same "$(id "$M")" "$(id a.gguf)"
+	perl -0pe 's/random/Random/' "$M" >b.gguf
+	[ "$(id "$M")" != "$(id b.gguf)" ]
+}
+
+@test "a split model is read from any of its files, and says what the whole one says" {
+	mkmodel --seed 4 whole.gguf
+	mkmodel --seed 4 --split 3 part
+	parts=(part-0000?-of-00003*)
+	same 3 "${#parts[@]}"
+	a=$(infer-run -q -m whole.gguf --temp 0 --no-stdin -n 8 the)
+	for p in "${parts[@]}"; do
+		same "$a" "$(infer-run -q -m "$p" --temp 0 --no-stdin -n 8 the)"
+	done
+	same 3 "$(infer-inspect verify --json -m "${parts[1]}" | json sha256.#)"
+	mv "${parts[2]}" away
+	fails 1 '00003-of-00003' infer-inspect -m "${parts[0]}"
+}
+
+@test "hw names processor, kernel sets and limits" {
+	infer-inspect hw --json >a
+	same hw "$(json kind <a)"
+	same ref "$(json kernels.0.name <a)"
+	same true "$(json kernels.0.usable <a)"
+	[ "$(json threads <a)" -ge 1 ]
+	[ "$(json memory_bytes <a)" -gt 0 ]
+	infer-inspect hw | grep -q '^kernels *ref'
+}
+
+@test "hw: the cores are those the process may use" {
+	same 1 "$(taskset -c 0 infer-inspect hw --json | json threads)"
+}
+
+@test "every field of every record is defined in infer-jsonl(5)" {
+	page=$BATS_TEST_DIRNAME/../../man/infer-jsonl.5
+	{
+		infer-inspect show --json; infer-inspect tensors --json; infer-inspect tokens --json --no-stdin the
+		printf '\xff' | infer-inspect tokens --json --raw; infer-inspect verify --json; infer-inspect hw --json
+		infer-run -q --no-stdin --json --logprobs 2 -n 4 the; infer-run -q --no-stdin -o tokens --logprobs 2 -n 4 the
+		infer-run -q --no-stdin --score --json the of; infer-run -q --no-stdin --stats -n 2 the 2>&1 >/dev/null
+		infer-run -q --no-stdin --json -c 64 "$(yes the | head -n 99 | tr '\n' ' ')" 2>/dev/null || true
+	} >records
+	perl -MJSON::PP -e '
+		my (%known, %kind);
+		open my $p, "<", shift or die;
+		while (<$p>) {
+			if (/^\.Ss (\S+)$/) { $kind{$1} = 1 }
+			elsif (/^\.(?:It )?Va (.*)/) { $known{$_} = 1 for split / ,? ?/, $1 }
+		}
+		my %seen;
+		sub walk { my $v = shift;
+			if (ref $v eq "HASH") { for my $k (keys %$v) { $seen{$k} = 1; walk($v->{$k}) } }
+			elsif (ref $v eq "ARRAY") { walk($_) for @$v } }
+		while (<STDIN>) { my $r = decode_json($_); $kind{$r->{kind}} or die "kind $r->{kind} is not defined\n"; walk($r) }
+		my @not = grep { !$known{$_} } sort keys %seen;
+		die "not defined: @not\n" if @not;
+		die "too few fields seen\n" if keys %seen < 60;' "$page" <records
+}

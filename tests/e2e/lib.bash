@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# What the cases share.  Loaded by each file; run from the top of the tree.  B: the build (default build/release).
+bats_require_minimum_version 1.5.0
+TOP=${BATS_TEST_DIRNAME%/tests/e2e}
+B=${B:-$TOP/build/release}
+export TOP B PATH=$B:$B/tests/tools:$PATH
+
+# small, words only, answers in milliseconds: byte-level BPE without BOS, and SentencePiece with it
+setup_file()
+{
+	unset INFER_MODEL INFER_ISA INFER_THREADS CDPATH
+	export M=$BATS_FILE_TMPDIR/bpe.gguf SPM=$BATS_FILE_TMPDIR/spm.gguf
+	mkmodel "$M"
+	mkmodel --tok spm "$SPM"
+	cd "$BATS_FILE_TMPDIR" || return
+	export INFER_MODEL=$M
+	if declare -F setup_more >/dev/null; then setup_more; fi
+}
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+
+# fails CODE REGEX COMMAND...: it ends with CODE, nothing on stdout, and one line on stderr that REGEX finds
+fails()
+{
+	local code=$1 regex=$2 rc=0
+
+	shift 2
+	"$@" >out 2>err </dev/null || rc=$?
+	if [ "$rc" = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE "^infer-(run|inspect): error: .*$regex" err; then
+		return 0
+	fi
+	echo "wanted $code and '$regex', got $rc:"
+	cat out err
+	return 1
+}
+
+# same A B: equal texts, not empty: two commands that fail alike are not the same
+same()
+{
+	if [ -n "$1" ] && [ "$1" = "$2" ]; then
+		return 0
+	fi
+	printf 'differ:\n%s\n%s\n' "$1" "$2"
+	return 1
+}
+
+# json PATH: values at PATH (a.b.0; a.# is a length) of each JSON line of standard input, one a line; every line must parse
+json()
+{
+	perl -MJSON::PP -e '
+		my $path = shift;
+		while (my $line = <STDIN>) {
+			my $v = decode_json($line);
+			for my $k (split /\./, $path) {
+				if ($k eq "#") { $v = scalar @$v }
+				else { $v = ref $v eq "ARRAY" ? $v->[$k] : $v->{$k} }
+			}
+			print ref $v ? encode_json($v) : defined $v ? $v : "null", "\n";
+		}' "$1"
+}
+
+# the ../shared of the tree, where models and truths lie that are not ours to keep; cases that need it are left out without it
+SHARED=$TOP/../shared
+need_shared()
+{
+	[ -e "$SHARED/$1" ] && return
+	[ "${NEED_SHARED:-0}" != 1 ] || { echo "NEED_SHARED=1, and no $SHARED/$1"; return 1; }
+	skip "needs ../shared/$1"
+}
+
