@@ -18,7 +18,8 @@ enum arch_slot {   /* model-wide, then per layer */
 	W_SLOTS
 };
 enum arch_dim { D_END, D_VOCAB, D_EMBD, D_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS, D_EXPERT_FF };
-/* when a tensor has to be there; a tensor that is there and has no use by this column is refused */
+/* Rows of one name are parts of one tensor, its rows in the order of the slots.
+ * need: when a tensor has to be there; a tensor that is there and has no use by this column is refused */
 enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE /* layers without experts */, ARCH_EXPERTS /* layers with */ };
 struct arch_tensor {
 	int     slot;

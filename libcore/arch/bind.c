@@ -27,7 +27,7 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	return 0;
 }
 
-/* Whether the row of slot in a's chain is t, and not one that stands nearer. */
+/* The row that says what fills a slot: the nearest one. */
 static const struct arch_tensor *find_slot(const struct arch *a, int slot)
 {
 	for (; a; a = a->like)
@@ -37,14 +37,22 @@ static const struct arch_tensor *find_slot(const struct arch *a, int slot)
 	return NULL;
 }
 
-static const struct arch_tensor *find_row(const struct arch *a, const char *name, size_t len, int layered)
+/* Rows of the table that share a name are parts of one tensor: its rows, in the order of the slots. */
+enum { MAX_PARTS = 4 };
+struct parts { const struct arch_tensor *row[MAX_PARTS]; int n; };
+
+static struct parts find_rows(const struct arch *a, const char *name, size_t len, int layered)
 {
-	for (const struct arch *at = a; at; at = at->like)
-		for (const struct arch_tensor *t = at->tensors; t && t->slot; t++)
-			if (strlen(t->gguf) == len && !memcmp(t->gguf, name, len) && (t->slot >= W_GLOBALS) == layered &&
-			    find_slot(a, t->slot) == t)
-				return t;
-	return NULL;
+	struct parts p = { .n = 0 };
+
+	for (int slot = layered ? W_GLOBALS : 1; slot < (layered ? W_SLOTS : W_GLOBALS); slot++) {
+		const struct arch_tensor *t = find_slot(a, slot);
+		if (t && strlen(t->gguf) == len && !memcmp(t->gguf, name, len)) {
+			must(p.n < MAX_PARTS);
+			p.row[p.n++] = t;
+		}
+	}
+	return p;
 }
 
 /* "blk.12.rest": the layer, and *rest; -1 where the name is not of that form. */
@@ -63,10 +71,14 @@ static int layer_of(struct infer_str name, struct infer_str *rest)
 	return layer;
 }
 
-static int check_shape(const infer_model *m, const struct arch_tensor *row, const struct infer_tensor *t, infer_error *err)
+static int check_shape(const infer_model *m, const struct parts *p, const struct infer_tensor *t, infer_error *err)
 {
+	int rows_at = p->row[0]->shape[1] ? 1 : 0;      /* parts of a vector are elements */
+
 	for (int i = 0; i < 4; i++) {
-		int64_t want = dim_of(&m->h, i < 3 ? row->shape[i] : D_END);
+		int64_t want = dim_of(&m->h, i < 3 ? p->row[0]->shape[i] : D_END);
+		for (int part = 1; part < p->n && i == rows_at; part++)
+			want += dim_of(&m->h, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
 			return err_set(err, INFER_EFORMAT, "tensor %.*s: dimension %d is %lld where %lld is wanted", (int)t->name.len,
 			               t->name.at, i, (long long)t->ne[i], (long long)want);
@@ -89,59 +101,83 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weig
 {
 	float *copy;
 
-	if (t->type == INFER_F32 && (uintptr_t)t->data % sizeof(float) == 0)
+	if (w->type == INFER_F32 && (uintptr_t)at[0] % sizeof(float) == 0)
 		return INFER_OK;
-	copy = arena_alloc(&m->arena, (size_t)t->ne[0], sizeof(*copy));
+	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof(*copy));
 	if (!copy)
 		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len, t->name.at);
-	TRY(infer_type_decode(t->type, copy, t->data, (size_t)t->ne[0], err));
-	m->private_bytes += (uint64_t)t->ne[0] * sizeof(*copy);
+	TRY(infer_type_decode(t->type, copy, at[0], (size_t)w->ne[0], err));
+	m->private_bytes += (uint64_t)w->ne[0] * sizeof(*copy);
 	say_copied(m, t);
 	w->type = INFER_F32;
-	w->row_bytes = (size_t)t->ne[0] * sizeof(*copy);
+	w->row_bytes = (size_t)w->ne[0] * sizeof(*copy);
 	at[0] = copy;
 	return INFER_OK;
 }
 
-static int bind(infer_model *m, const struct arch_tensor *row, const struct infer_tensor *t, int32_t *slot, infer_error *err)
+/* Rows [first, first + rows) of every matrix of t; of a vector, elements. */
+static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_t first, int64_t rows, int32_t *slot,
+                infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
+	size_t row_bytes = (size_t)(t->ne[0] / type->block) * (size_t)type->block_bytes;
 	struct weight *w = &m->weights[m->n_weights];
 	int64_t n = t->ne[2];
 	const void **at;
 
-	TRY(check_shape(m, row, t, err));
-	if (type->file_only || t->type == INFER_I8 || t->type == INFER_I16 || t->type == INFER_I32 || t->type == INFER_I64)
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s is no weight's", (int)t->name.len, t->name.at, type->name);
 	if (*slot >= 0)
 		return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len, t->name.at);
 	at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len, t->name.at);
-	*w = (struct weight){ .type = t->type, .n = (int)n, .ne = { t->ne[0], t->ne[1] }, .scale = 1, .at = at,
-		              .row_bytes = (size_t)(t->ne[0] / type->block) * (size_t)type->block_bytes };
+	*w = (struct weight){ .type = t->type, .n = (int)n, .ne = { t->ne[0], rows }, .scale = 1, .at = at, .row_bytes = row_bytes };
 	for (int64_t i = 0; i < n; i++)
-		at[i] = (const unsigned char *)t->data + (size_t)i * (size_t)t->ne[1] * w->row_bytes;
-	if (!row->shape[1])
+		at[i] = (const unsigned char *)t->data + (size_t)(i * t->ne[1] + first) * row_bytes;
+	if (vector) {
+		must(type->block == 1);
+		w->ne[0] = rows;
+		w->ne[1] = 1;
+		at[0] = (const unsigned char *)t->data + (size_t)first * (size_t)type->block_bytes;
 		TRY(bind_vector(m, t, w, at, err));
+	}
 	m->tensors[m->n_weights] = t;
 	*slot = m->n_weights++;
 	return INFER_OK;
 }
 
-static int bind_one(infer_model *m, const struct infer_tensor *t, infer_error *err)
+static int check_type(const struct infer_tensor *t, int vector, infer_error *err)
+{
+	const struct infer_type_info *type = infer_type_info(t->type);
+	int integer = t->type == INFER_I8 || t->type == INFER_I16 || t->type == INFER_I32 || t->type == INFER_I64;
+
+	if (type->file_only || integer || (vector && type->block > 1))
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s is not supported for %s", (int)t->name.len, t->name.at,
+		               type->name, vector ? "a vector" : "weights");
+	return INFER_OK;
+}
+
+static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
 	struct infer_str rest = t->name;
 	int layer = layer_of(t->name, &rest);
-	const struct arch_tensor *row = find_row(m->arch, rest.at, rest.len, layer >= 0);
+	struct parts p = find_rows(m->arch, rest.at, rest.len, layer >= 0);
+	int vector = p.n && !p.row[0]->shape[1];
+	int64_t first = 0;
 
-	if (!row || layer >= m->h.n_layers || (row->need == ARCH_DENSE && m->h.n_expert) ||
-	    (row->need == ARCH_EXPERTS && !m->h.n_expert))
+	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
+	    (p.row[0]->need == ARCH_EXPERTS && !m->h.n_expert))
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s", (int)t->name.len, t->name.at,
 		               m->arch->gguf, layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
-	if (row->slot == W_UNUSED)
+	if (p.row[0]->slot == W_UNUSED)
 		return INFER_OK;
-	return bind(m, row, t, layer >= 0 ? &m->layer[layer][row->slot] : &m->global[row->slot], err);
+	TRY(check_shape(m, &p, t, err));
+	TRY(check_type(t, vector, err));
+	for (int i = 0; i < p.n; i++) {
+		int64_t rows = dim_of(&m->h, p.row[i]->shape[vector ? 0 : 1]);
+		TRY(bind(m, t, vector, first, rows, layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot], err));
+		first += rows;
+	}
+	return INFER_OK;
 }
 
 static int check_all(const infer_model *m, infer_error *err)
@@ -182,15 +218,15 @@ int arch_bind(infer_model *m, infer_error *err)
 
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
-	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, sizeof(*m->weights));
-	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, sizeof(*m->tensors));
+	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
+	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof(*m->layer));
 	if (!m->weights || !m->tensors || !m->layer)
 		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors", (unsigned long long)info.n_tensors);
 	memset(m->global, -1, sizeof(m->global));
 	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof(*m->layer));
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {
-		TRY(bind_one(m, t, err));
+		TRY(bind_tensor(m, t, err));
 		m->weight_bytes += t->bytes;
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}

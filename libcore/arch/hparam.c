@@ -80,6 +80,14 @@ int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, 
 	return INFER_OK;
 }
 
+static int key_bool(struct arch_reader *r, const char *key, int *v, infer_error *err)
+{
+	char name[MAX_KEY];
+
+	look(r, key, name);
+	return infer_meta_bool(r->file, name, v, NULL, err);
+}
+
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err)
 {
 	const char *key = "attention.sliding_window_pattern";
@@ -153,7 +161,7 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 		return err_set(err, INFER_EUNSUP, "key %s.expert_gating_func: %d is not supported", r->arch, gating);
 	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	h->expert_norm = 1;
-	TRY(arch_key_i32(r, "expert_weights_norm", &h->expert_norm, 0, 1, err));
+	TRY(key_bool(r, "expert_weights_norm", &h->expert_norm, err));
 	return arch_key_float(r, "expert_weights_scale", &h->expert_scale, 0, 1e6, err);
 }
 
@@ -241,11 +249,15 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 			known |= !strcmp(r->read[k], neutral[i].key);
 		const struct infer_meta *m = known ? NULL : look(r, neutral[i].key, name);
 		double x;
-		if (!m)
+		int flag;
+		if (!m || (m->type == INFER_META_ARR && !m->count))
 			continue;
-		if (m->type == INFER_META_ARR && !m->count)
-			continue;
-		TRY(infer_meta_elem_f64(r->file, m, 0, &x, err));
+		if (m->type == INFER_META_BOOL) {
+			TRY(infer_meta_bool(r->file, name, &flag, NULL, err));
+			x = flag;
+		} else {
+			TRY(infer_meta_elem_f64(r->file, m, 0, &x, err));
+		}
 		if (x != neutral[i].ok[0] && x != neutral[i].ok[1])
 			return err_set(err, INFER_EUNSUP, "key %s: %g is not supported with architecture %s", name, x, r->arch);
 	}

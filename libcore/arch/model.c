@@ -115,11 +115,12 @@ static uint64_t token_bytes(const infer_model *m)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < m->n_weights; i++) {
-		uint64_t bytes = m->tensors[i]->bytes;
+		const struct weight *w = &m->weights[i];
+		uint64_t bytes = (uint64_t)w->row_bytes * (uint64_t)w->ne[1] * (uint64_t)w->n;
 		if (i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0)
 			bytes /= (uint64_t)m->h.n_vocab;
-		if (m->weights[i].n > 1)
-			bytes = bytes / (uint64_t)m->weights[i].n * (uint64_t)m->h.n_expert_used;
+		if (w->n > 1)
+			bytes = bytes / (uint64_t)w->n * (uint64_t)m->h.n_expert_used;
 		sum += bytes;
 	}
 	return sum;

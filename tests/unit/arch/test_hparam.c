@@ -1,0 +1,284 @@
+/* Hyper-parameters: what a good file says arrives; each hostile value is refused, and the message names the key. */
+#include "../nth.h"
+#include "../file/make.h"
+
+#include <math.h>
+
+#include "arch/arch.h"
+
+enum kind { NONE, U32, I32, U64, F32, BOOL, STR, ARR_U32, ARR_BOOL };
+struct key { const char *key; enum kind kind; double v; const char *s; double more[8]; int n; };
+
+static const struct key llama[] = {
+	{ "llama.block_count", U32, 4 }, { "llama.context_length", U32, 512 }, { "llama.embedding_length", U32, 64 },
+	{ "llama.feed_forward_length", U32, 172 }, { "llama.attention.head_count", U32, 8 },
+	{ "llama.attention.head_count_kv", U32, 4 }, { "llama.rope.dimension_count", U32, 8 },
+	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
+};
+enum { LLAMA = sizeof(llama) / sizeof(llama[0]) };
+
+static void put_key(struct make *m, const struct key *k, const char *name)
+{
+	uint32_t u = (uint32_t)k->v;
+	int32_t i = (int32_t)k->v;
+	uint64_t w = (uint64_t)k->v;
+	float f = (float)k->v;
+
+	switch (k->kind) {
+	case NONE: break;
+	case U32:  make_key_u32(m, name, u); break;
+	case I32:  make_key(m, name, INFER_META_I32); make_put(m, &i, 4); break;
+	case U64:  make_key(m, name, INFER_META_U64); make_put(m, &w, 8); break;
+	case F32:  make_key(m, name, INFER_META_F32); make_put(m, &f, 4); break;
+	case BOOL: make_key(m, name, INFER_META_BOOL); make_put(m, &(unsigned char){ k->v != 0 }, 1); break;
+	case STR:  make_key_str(m, name, k->s); break;
+	case ARR_U32:
+		make_array(m, name, INFER_META_U32, (uint64_t)k->n);
+		for (int a = 0; a < k->n; a++)
+			make_u32(m, (uint32_t)k->more[a]);
+		break;
+	case ARR_BOOL:
+		make_array(m, name, INFER_META_BOOL, (uint64_t)k->n);
+		for (int a = 0; a < k->n; a++)
+			make_put(m, &(unsigned char){ k->more[a] != 0 }, 1);
+		break;
+	}
+}
+
+/* The keys of a llama under another name, with those of `with` on top or instead. */
+static int read_with(struct arch_hparam *h, const char *arch, const struct key *with, int n, infer_log_fn *log, void *user,
+                     infer_error *e)
+{
+	static struct make m;
+	infer_file *f;
+	int count = 0, rc;
+	char name[128];
+
+	for (int pass = 0; pass < 2; pass++) {
+		make_head(&m, 0, (uint64_t)count);
+		count = 0;
+		for (int i = 0; i < LLAMA + n; i++) {
+			const struct key *k = i < LLAMA ? &llama[i] : &with[i - LLAMA];
+			int replaced = k->kind == NONE;
+			for (int j = 0; j < n && i < LLAMA; j++)
+				replaced |= !strcmp(with[j].key, k->key);
+			if (replaced)
+				continue;
+			snprintf(name, sizeof(name), "%s%s", arch, k->key + 5);
+			put_key(&m, k, name);
+			count++;
+		}
+	}
+	make_pad(&m, 32);
+	rc = infer_file_open_bytes(&f, m.at, m.n, "made", e);
+	if (rc)
+		return rc;
+	const struct infer_str s = { arch, strlen(arch) };
+	rc = arch_hparam_read(h, arch_find(s), f, log, user, e);
+	infer_file_close(&f);
+	return rc;
+}
+
+static int case_good(void)
+{
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "llama", NULL, 0, NULL, NULL, &e));
+	assert_int_equal(h.n_layers, 4);
+	assert_int_equal(h.n_head, 8);
+	assert_int_equal(h.n_head_kv, 4);
+	assert_int_equal(h.dk, 8);
+	assert_int_equal(h.dv, 8);
+	assert_int_equal(h.n_rot, 8);
+	assert_true(h.eps == 1e-5f);
+	assert_true(h.rope[0].base == 10000);
+	assert_int_equal(h.rope[0].scaling, SCALING_LINEAR);   /* absent: linear by 1 */
+	assert_true(h.rope[0].factor == 1);
+	assert_int_equal(h.window, 0);
+	assert_int_equal(h.n_expert, 0);
+	const struct key absent[] = { { "llama.attention.head_count_kv" }, { "llama.rope.dimension_count" } };
+	nth_ok(read_with(&h, "llama", absent, 2, NULL, NULL, &e));
+	assert_int_equal(h.n_head_kv, 8);
+	assert_int_equal(h.n_rot, 8);
+	const struct key arrays[] = { { "llama.attention.head_count_kv", ARR_U32, .more = { 2, 2, 2, 2 }, .n = 4 },
+		                      { "llama.feed_forward_length", ARR_U32, .more = { 96, 96, 96, 96 }, .n = 4 } };
+	nth_ok(read_with(&h, "llama", arrays, 2, NULL, NULL, &e));
+	assert_int_equal(h.n_head_kv, 2);
+	assert_int_equal(h.n_ff, 96);
+out:
+	return rc;
+}
+
+static const struct { struct key k; int code; const char *arch; } bad[] = {
+	{ { "llama.block_count", NONE }, INFER_EFORMAT },
+	{ { "llama.block_count", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.block_count", U32, 2147483648.0 }, INFER_EFORMAT },
+	{ { "llama.block_count", U64, 9.3e18 }, INFER_EFORMAT },
+	{ { "llama.block_count", I32, -1 }, INFER_EFORMAT },
+	{ { "llama.block_count", STR, 0, "four" }, INFER_EFORMAT },
+	{ { "llama.context_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.context_length", U32, 4294967295.0 }, INFER_EFORMAT },
+	{ { "llama.embedding_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.embedding_length", U32, 1 << 30 }, INFER_EFORMAT },
+	{ { "llama.embedding_length", NONE }, INFER_EFORMAT },
+	{ { "llama.feed_forward_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.feed_forward_length", U32, 4294967295.0 }, INFER_EFORMAT },
+	{ { "llama.feed_forward_length", ARR_U32, .n = 0 }, INFER_EFORMAT },
+	{ { "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 9, 8 }, .n = 4 }, INFER_EUNSUP },
+	{ { "llama.attention.head_count", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count", U32, 7 }, INFER_EFORMAT },              /* embedding 64 */
+	{ { "llama.attention.head_count", U32, 1 << 20 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", U32, 3 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", U32, 16 }, INFER_EFORMAT },
+	{ { "llama.attention.key_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.attention.key_length", U32, 1 << 20 }, INFER_EFORMAT },
+	{ { "llama.attention.value_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.attention.layer_norm_rms_epsilon", F32, 0 }, INFER_EFORMAT },
+	{ { "llama.attention.layer_norm_rms_epsilon", F32, -1e-5 }, INFER_EFORMAT },
+	{ { "llama.attention.layer_norm_rms_epsilon", F32, NAN }, INFER_EFORMAT },
+	{ { "llama.attention.layer_norm_rms_epsilon", F32, INFINITY }, INFER_EFORMAT },
+	{ { "llama.attention.layer_norm_rms_epsilon", NONE }, INFER_EFORMAT },
+	{ { "llama.attention.scale", F32, -1 }, INFER_EFORMAT },
+	{ { "llama.attention.scale", F32, NAN }, INFER_EFORMAT },
+	{ { "llama.attention.sliding_window", I32, -4 }, INFER_EFORMAT },
+	{ { "llama.rope.dimension_count", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.rope.dimension_count", U32, 7 }, INFER_EFORMAT },
+	{ { "llama.rope.dimension_count", U32, 10 }, INFER_EFORMAT },             /* heads of 8 */
+	{ { "llama.rope.freq_base", F32, 0 }, INFER_EFORMAT },
+	{ { "llama.rope.freq_base", F32, NAN }, INFER_EFORMAT },
+	{ { "llama.rope.freq_base", F32, INFINITY }, INFER_EFORMAT },
+	{ { "llama.rope.scaling.factor", F32, -2 }, INFER_EFORMAT },
+	{ { "llama.rope.scaling.type", STR, 0, "dynamic" }, INFER_EUNSUP },
+	{ { "llama.rope.scaling.type", U32, 1 }, INFER_EFORMAT },
+	{ { "llama.rope.scaling.original_context_length", U32, 0 }, INFER_EFORMAT },
+	{ { "llama.rope.scaling.yarn_beta_fast", F32, 0 }, INFER_EFORMAT },
+	{ { "llama.rope.scaling.yarn_log_multiplier", F32, 0.1 }, INFER_EUNSUP },
+	{ { "llama.expert_count", U32, 100000 }, INFER_EFORMAT },
+	{ { "llama.expert_used_count", U32, 3 }, INFER_EFORMAT },                 /* of none */
+	{ { "llama.attention.causal", BOOL, 0 }, INFER_EUNSUP },
+	{ { "llama.attn_logit_softcapping", F32, 30 }, INFER_EUNSUP },
+	{ { "llama.residual_scale", F32, 0.5 }, INFER_EUNSUP },
+	{ { "llama.use_parallel_residual", BOOL, 1 }, INFER_EUNSUP },
+	{ { "llama.expert_shared_count", U32, 1 }, INFER_EUNSUP },
+	{ { "llama.nextn_predict_layers", U32, 1 }, INFER_EUNSUP },
+	{ { "llama.attention.sliding_window", U32, 128 }, INFER_EUNSUP, "qwen3" },
+	{ { "llama.residual_scale", F32, NAN }, INFER_EFORMAT, "granite" },
+	{ { "llama.logit_scale", F32, 0 }, INFER_EFORMAT, "granite" },
+	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 }, INFER_EFORMAT, "gemma3" },
+};
+
+static int case_bad(void)
+{
+	struct arch_hparam h;
+	infer_error e;
+	int rc = INFER_OK;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *arch = bad[i].arch ? bad[i].arch : "llama";
+		rc = read_with(&h, arch, &bad[i].k, 1, NULL, NULL, &e);
+		if (rc == INFER_ENOMEM)
+			return rc;
+		if (rc != bad[i].code)
+			fail_msg("%zu %s: %s", i, bad[i].k.key, rc ? e.message : "taken");
+		if (!strstr(e.message, bad[i].k.key + 5))
+			fail_msg("%s: not named in: %s", bad[i].k.key, e.message);
+	}
+	return INFER_OK;
+}
+
+static int case_experts(void)
+{
+	struct key k[] = { { "llama.expert_count", U32, 4 }, { "llama.expert_used_count", U32, 2 },
+		           { "llama.expert_gating_func", U32, 2 }, { "llama.expert_weights_norm", BOOL, 0 } };
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "llama", k, 4, NULL, NULL, &e));
+	assert_int_equal(h.n_expert_used, 2);
+	assert_int_equal(h.n_expert_ff, 172);
+	assert_int_equal(h.expert_gating, GATING_SIGMOID);
+	assert_int_equal(h.expert_norm, 0);
+	k[1].v = 5;
+	nth_fails(read_with(&h, "llama", k, 2, NULL, NULL, &e), INFER_EFORMAT);
+	assert_non_null(strstr(e.message, "expert_used_count"));
+	nth_fails(read_with(&h, "llama", k, 1, NULL, NULL, &e), INFER_EFORMAT);
+	k[1].v = 2;
+	k[2].v = 4;
+	nth_fails(read_with(&h, "llama", k, 3, NULL, NULL, &e), INFER_EUNSUP);
+out:
+	return rc;
+}
+
+/* gemma3: five of six slide, with a table of their own; gemma2: every other one; a pattern in the file wins. */
+static int case_windows(void)
+{
+	const struct key k[] = { { "llama.attention.sliding_window", U32, 32 }, { "llama.block_count", U32, 12 },
+		                 { "llama.attention.sliding_window_pattern", U32, 3 } };
+	const struct key list[] = { { "llama.attention.sliding_window", U32, 32 },
+		                    { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 0, 1, 1, 0 }, .n = 4 } };
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "gemma3", k, 2, NULL, NULL, &e));
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(h.windowed[i], i != 5 && i != 11);
+	assert_int_equal(h.n_ropes, 2);
+	assert_int_equal(h.act, ACT_GELU);
+	assert_true(h.embd_scale == 8);
+	nth_ok(read_with(&h, "gemma3", k, 3, NULL, NULL, &e));
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(h.windowed[i], i % 3 != 2);
+	nth_ok(read_with(&h, "gemma3", list, 2, NULL, NULL, &e));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(h.windowed[i], i == 1 || i == 2);
+	nth_ok(read_with(&h, "gemma2", k, 2, NULL, NULL, &e));
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(h.windowed[i], !(i & 1));
+	assert_true(h.attn_cap == 50 && h.logit_cap == 30 && h.n_ropes == 1);
+	nth_ok(read_with(&h, "llama", k, 2, NULL, NULL, &e));
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(h.windowed[i], 1);
+	nth_ok(read_with(&h, "gemma3", NULL, 0, NULL, NULL, &e));
+	assert_int_equal(h.windowed[0] || h.window || h.n_ropes != 1, 0);
+out:
+	return rc;
+}
+
+static void hear(void *user, int level, const char *line)
+{
+	struct buf *b = user;
+
+	assert_int_equal(level, INFER_LOG_WARN);
+	buf_puts(b, line);
+}
+
+/* A key nobody knows is warned about; one that is known to do nothing is not. */
+static int case_unknown_key(void)
+{
+	const struct key k[] = { { "llama.frobnication", U32, 1 }, { "llama.vocab_size", U32, 512 } };
+	struct arch_hparam h;
+	struct buf b;
+	infer_error e;
+	int rc;
+
+	buf_init(&b, MEM_ARCH);
+	nth_ok(read_with(&h, "llama", k, 2, hear, &b, &e));
+	nth_need(!b.bad);
+	assert_non_null(strstr(b.at, "llama.frobnication"));
+	assert_null(strstr(b.at, "vocab_size"));
+out:
+	buf_fini(&b);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { nth_case(case_good), nth_case(case_bad), nth_case(case_experts), nth_case(case_windows),
+		                            nth_case(case_unknown_key) };
+	return nth_group(tests);
+}
