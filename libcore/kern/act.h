@@ -7,23 +7,26 @@
 #include "base/num.h"
 #include "kern/kern.h"
 
-/* Sums of the quants of one block of 256 (KERN_FORM_Q8K), in the orders that the vector loops read without shuffles. */
-struct kern_sums {
+struct kern_q8 { float d; int32_t minus; int8_t q[32]; };   /* minus: the sum of q, negated */
+
+/* With the sums of q in the orders that the vector loops read without shuffles. */
+struct kern_q8k {
+	int8_t  q[256];
 	int16_t s16[16];     /* of 16: 0 2 4 ... 14, then 1 3 5 ... 15 */
 	int16_t s32[8];      /* of 32: 0 2 1 3, 4 6 5 7 */
-	int32_t s256, zero[3];
+	int32_t s256;
+	float   d;
+	int32_t zero[2];
 	int32_t h8[32];      /* -32 times, for each 16: the sum of its elements 0-3 and 8-11, then of 4-7 and 12-15 */
 };
-enum { ACT_SUMS_WORDS = sizeof(struct kern_sums) / 4 };
 
-static inline const int8_t *act_q(const struct kern_act *x, int row) { return (const int8_t *)x->q + (size_t)row * x->q_row; }
-static inline const float *act_f(const struct kern_act *x, int row) { return (const float *)(const void *)act_q(x, row); }
-static inline const float *act_d(const struct kern_act *x, int row) { return x->d + (size_t)row * x->d_row; }
-static inline const int32_t *act_s(const struct kern_act *x, int row) { return x->s + (size_t)row * x->s_row; }
-static inline const struct kern_sums *act_sums(const struct kern_act *x, int row)
+static inline const void *act_row(const struct kern_act *x, int row)
 {
-	return (const struct kern_sums *)(const void *)act_s(x, row);
+	return (const char *)x->q + (size_t)row * x->q_row;
 }
+static inline const float *act_f(const struct kern_act *x, int row) { return act_row(x, row); }
+static inline const struct kern_q8 *act_q8(const struct kern_act *x, int row) { return act_row(x, row); }
+static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row) { return act_row(x, row); }
 
 /* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and what to multiply by. */
 static inline float act_scale(uint32_t amax, float *inverse)
@@ -36,12 +39,12 @@ static inline float act_scale(uint32_t amax, float *inverse)
 }
 
 /* All sums from those of 4 neighbours, quad[64]. */
-static inline void act_sums_fill(struct kern_sums *s, const int32_t *quad)
+static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
 	static const uint8_t at32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
 	int16_t of32[8];
 
-	s->s256 = s->zero[0] = s->zero[1] = s->zero[2] = 0;
+	s->s256 = s->zero[0] = s->zero[1] = 0;
 	for (int i = 0; i < 8; i++)
 		of32[i] = 0;
 	for (int i = 0; i < 16; i++) {

@@ -52,20 +52,18 @@ enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 16 };
 
 /* Rows of activations in the form one product reads; made by kern_mm.quant in the step's workspace. */
 enum kern_form {
-	KERN_FORM_F32,   /* q: f32 [m][k]; d, s unused */
-	KERN_FORM_Q8,    /* per 32: d = amax / 127, q = round-to-even(x / d) as i8 (x * (1 / d), 1 / d rounded), s = sum of q */
-	KERN_FORM_Q8K,   /* per 256: d, q the same way over 256; s: one struct kern_sums (kern/act.h) per 256 */
+	KERN_FORM_F32,   /* f32 [k] */
+	KERN_FORM_Q8,    /* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x / d) (x * (1 / d), 1 / d rounded) */
+	KERN_FORM_Q8K,   /* struct kern_q8k [k / 256]: the same over 256; both stand in kern/act.h */
 	KERN_FORMS       /* Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0 */
 };
 struct kern_act {
-	uint8_t  form;
-	void    *q;                   /* [m][q_row bytes] */
-	float   *d;                   /* [m][k / block] */
-	int32_t *s;                   /* [m][s_row]; Q8: k / 32 words, Q8K: k / 256 structs */
-	size_t   q_row, d_row, s_row; /* bytes, floats, words from one row to the next */
+	uint8_t form;
+	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
+	size_t  q_row;
 };
-/* Bytes that m rows of k take in a form (64-aligned parts), and laying them out at `at` (64-aligned).  k is a multiple
- * of 32 (Q8) or 256 (Q8K). */
+/* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple of 32 (Q8) or 256
+ * (Q8K). */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
 void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
@@ -75,7 +73,7 @@ struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
 	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows from x_row on */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
-	/* nr rows (n <= nr given: the rest is zero) into the tile's order at dst (64-aligned, pack_bytes(k)) */
+	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned, pack_bytes(k)) */
 	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
 	/* as rows, n <= nr, from a packed panel */
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);

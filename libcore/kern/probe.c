@@ -134,13 +134,13 @@ int64_t probe_differ(const float *a, const float *b, size_t n)
 
 void probe_act(double *x, const struct kern_act *a, int row, int k)
 {
-	int block = a->form == KERN_FORM_Q8 ? 32 : 256;
-
 	for (int i = 0; i < k; i++)
 		if (a->form == KERN_FORM_F32)
 			x[i] = (double)act_f(a, row)[i];
+		else if (a->form == KERN_FORM_Q8)
+			x[i] = (double)act_q8(a, row)[i / 32].d * act_q8(a, row)[i / 32].q[i % 32];
 		else
-			x[i] = (double)act_d(a, row)[i / block] * act_q(a, row)[i];
+			x[i] = (double)act_q8k(a, row)[i / 256].d * act_q8k(a, row)[i / 256].q[i % 256];
 }
 
 static double since(int64_t t)

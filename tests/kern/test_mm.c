@@ -18,7 +18,7 @@ static struct kern_act act_make(const struct kern *kern, int type, const float *
 	*mem = block_new(bytes);
 	memset(*mem, 0xa5, bytes);
 	kern_act_init(&a, mm->form, *mem, m, k);
-	assert_true((char *)*mem + bytes >= (char *)(a.s ? a.s + (size_t)m * a.s_row : (int32_t *)a.q));
+	assert_true((size_t)m * a.q_row <= bytes);
 	for (int t = 0; t < m; t++)
 		mm->quant(&a, t, x + (size_t)t * (size_t)k, k);
 	return a;
@@ -51,17 +51,13 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 
 static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s, const struct kern *k)
 {
-	size_t sum = a->form == KERN_FORM_F32 ? 0 : a->s_row * 4, q = a->form == KERN_FORM_F32 ? (size_t)s.k * 4 : (size_t)s.k;
+	size_t bytes = a->form == KERN_FORM_F32 ? (size_t)s.k * 4 : a->form == KERN_FORM_Q8 ? (size_t)s.k / 32 * sizeof(struct kern_q8)
+	                                                                                     : (size_t)s.k / 256 * sizeof(struct kern_q8k);
 
 	assert_int_equal(a->form, b->form);
-	for (int t = 0; t < s.m; t++) {
-		if (memcmp(act_q(a, t), act_q(b, t), q))
-			fail_msg("%s %s: activations differ", k->name, infer_type_info(s.type)->name);
-		if (a->d)
-			same(act_d(a, t), act_d(b, t), a->d_row, k, s, "scales");
-		if (sum)
-			assert_memory_equal(act_s(a, t), act_s(b, t), sum);
-	}
+	for (int t = 0; t < s.m; t++)
+		if (memcmp(act_row(a, t), act_row(b, t), bytes))
+			fail_msg("%s %s k %d: activations differ", k->name, infer_type_info(s.type)->name, s.k);
 }
 
 /* all of one shape: quant, rows, tile, against ref's rows */
@@ -197,25 +193,27 @@ static void test_rounding(void **state)
 	x[128] = INFINITY;
 	struct kern_act a = act_make(&ref, INFER_Q8_0, x, 1, 512, &mem), k = act_make(&ref, INFER_Q4_K, x + 256, 1, 256, &mem_k);
 	for (int b = 0; b < 16; b++) {
-		float d = a.d[b], most = 0;
+		const struct kern_q8 *q = act_q8(&a, 0) + b;
+		float d = q->d, most = 0;
 		int sum = 0;
 		for (int i = 32 * b; i < 32 * b + 32; i++) {
 			most = fmaxf(most, fabsf(x[i]));
-			sum += act_q(&a, 0)[i];
+			sum += q->q[i % 32];
 			if (b < 1 || b > 4)
-				assert_int_equal(act_q(&a, 0)[i], (int)nearbyintf(x[i] * (1.0f / d)));
+				assert_int_equal(q->q[i % 32], (int)nearbyintf(x[i] * (1.0f / d)));
 			else
-				assert_int_equal(act_q(&a, 0)[i], 0);
+				assert_int_equal(q->q[i % 32], 0);
 		}
-		assert_int_equal(a.s[b], sum);
+		assert_int_equal(q->minus, -sum);
 		if (b < 1 || b > 4)
 			assert_true(d == most / 127.0f);
 	}
-	assert_true(a.d[1] == 0 && a.d[2] == 0 && a.d[3] != a.d[3] && a.d[4] == INFINITY);
-	const struct kern_sums *s = act_sums(&k, 0);
+	const struct kern_q8 *q = act_q8(&a, 0);
+	assert_true(q[1].d == 0 && q[2].d == 0 && q[3].d != q[3].d && q[4].d == INFINITY);
+	const struct kern_q8k *s = act_q8k(&k, 0);
 	int all = 0;
 	for (int i = 0; i < 256; i++)
-		all += act_q(&k, 0)[i];
+		all += s->q[i];
 	assert_int_equal(all, s->s256);
 	for (int i = 0; i < 16; i++)
 		all -= s->s16[i];

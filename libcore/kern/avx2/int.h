@@ -8,7 +8,7 @@
 
 typedef __m256i wi;
 typedef __m256 wf;
-enum { NR = 8, TILE_T = 4, FLIP = 0 };
+enum { LANES = 8, H = 1, NR = LANES * H, TILE_T = 4, FLIP = 0 };
 
 /* sums of 4 products; u unsigned, w and x signed, x above -128 */
 INLINE __m256i dot_us(__m256i u, __m256i x)
@@ -30,13 +30,14 @@ INLINE wi wi_mac16(wi acc, wi a, wi b) { return mac16(acc, a, b); }
 INLINE wi wi_add(wi a, wi b) { return _mm256_add_epi32(a, b); }
 INLINE wi wi_sub(wi a, wi b) { return _mm256_sub_epi32(a, b); }
 INLINE wi wi_mul(wi a, wi b) { return _mm256_mullo_epi32(a, b); }
-INLINE wi wi_shl(wi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
+#define wi_shl(a, n) _mm256_slli_epi32(a, n)
 INLINE wf wf_set(float x) { return _mm256_set1_ps(x); }
 INLINE wf wf_load(const void *p) { return _mm256_loadu_ps((const float *)p); }
 INLINE wf wf_mul(wf a, wf b) { return _mm256_mul_ps(a, b); }
 INLINE wf wf_add(wf a, wf b) { return _mm256_add_ps(a, b); }
 INLINE wf wf_sub(wf a, wf b) { return _mm256_sub_ps(a, b); }
 INLINE wf wf_fma(wf a, wf b, wf c) { return _mm256_fmadd_ps(a, b, c); }
+INLINE wf wf_fnma(wf a, wf b, wf c) { return _mm256_fnmadd_ps(a, b, c); }
 INLINE wf wf_from(wi a) { return _mm256_cvtepi32_ps(a); }
 INLINE void wf_put(float *y, wf v, int n)
 {

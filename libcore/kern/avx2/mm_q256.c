@@ -1,3 +1,2 @@
 #include "kern/avx2/int.h"
 #include "kern/tmpl/mm_q256.h"
-#include "kern/tmpl/mm_q256_tile.h"

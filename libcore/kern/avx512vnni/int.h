@@ -9,7 +9,7 @@
 
 typedef __m512i wi;
 typedef __m512 wf;
-enum { NR = 16, TILE_T = 8, FLIP = 128 };
+enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
 
 /* sums of 4 products; u unsigned, w and x signed, x above -128 */
 INLINE __m256i dot_us(__m256i u, __m256i x) { return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x); }
@@ -25,16 +25,17 @@ INLINE wi wi_mac16(wi acc, wi a, wi b) { return _mm512_dpwssd_epi32(acc, a, b); 
 INLINE wi wi_add(wi a, wi b) { return _mm512_add_epi32(a, b); }
 INLINE wi wi_sub(wi a, wi b) { return _mm512_sub_epi32(a, b); }
 INLINE wi wi_mul(wi a, wi b) { return _mm512_mullo_epi32(a, b); }
-INLINE wi wi_shl(wi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
+#define wi_shl(a, n) _mm512_slli_epi32(a, n)
 INLINE wf wf_set(float x) { return _mm512_set1_ps(x); }
 INLINE wf wf_load(const void *p) { return _mm512_loadu_ps(p); }
 INLINE wf wf_mul(wf a, wf b) { return _mm512_mul_ps(a, b); }
 INLINE wf wf_add(wf a, wf b) { return _mm512_add_ps(a, b); }
 INLINE wf wf_sub(wf a, wf b) { return _mm512_sub_ps(a, b); }
 INLINE wf wf_fma(wf a, wf b, wf c) { return _mm512_fmadd_ps(a, b, c); }
+INLINE wf wf_fnma(wf a, wf b, wf c) { return _mm512_fnmadd_ps(a, b, c); }
 INLINE wf wf_from(wi a) { return _mm512_cvtepi32_ps(a); }
 INLINE void wf_put(float *y, wf v, int n)
 {
-	_mm512_mask_storeu_ps(y, n >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << n) - 1), v);
+	_mm512_mask_storeu_ps(y, n >= 16 ? (__mmask16)0xffff : n > 0 ? (__mmask16)((1u << n) - 1) : 0, v);
 }
 #endif

@@ -113,20 +113,19 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 		struct block blk;
 		un(&blk, w + (size_t)b * (size_t)bytes);
 		for (int t = 0; t < tn; t++) {
-			const int8_t *q = act_q(x, x_row + t) + (size_t)b * 256;
-			float dx = act_d(x, x_row + t)[b];
+			const struct kern_q8k *a = act_q8k(x, x_row + t) + b;
 			int32_t isum = 0, imin = 0;
 			for (int s = 0; s < 16; s++) {
 				int32_t dot = 0;
 				for (int i = 0; i < 16; i++)
-					dot += blk.q[16 * s + i] * q[16 * s + i];
+					dot += blk.q[16 * s + i] * a->q[16 * s + i];
 				isum += blk.sc[s] * dot;
 				if (has_min)
-					imin += blk.mn[s] * act_sums(x, x_row + t)[b].s16[s / 2 + 8 * (s & 1)];
+					imin += blk.mn[s] * a->s16[s / 2 + 8 * (s & 1)];
 			}
-			sum[t] = fmaf(blk.d * dx, (float)isum, sum[t]);
+			sum[t] = fmaf(blk.d * a->d, (float)isum, sum[t]);
 			if (has_min)
-				min[t] = fmaf(blk.dmin * dx, (float)imin, min[t]);
+				min[t] = fmaf(blk.dmin * a->d, (float)imin, min[t]);
 		}
 	}
 	for (int t = 0; t < tn; t++)

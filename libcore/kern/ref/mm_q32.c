@@ -102,14 +102,13 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 		struct block blk;
 		un(&blk, w + (size_t)b * (size_t)bytes);
 		for (int t = 0; t < tn; t++) {
-			const int8_t *q = act_q(x, x_row + t) + (size_t)b * 32;
-			float dx = act_d(x, x_row + t)[b];
+			const struct kern_q8 *a = act_q8(x, x_row + t) + b;
 			int32_t isum = 0;
 			for (int i = 0; i < 32; i++)
-				isum += blk.q[i] * q[i];
-			sum[t] = fmaf(blk.d * dx, (float)isum, sum[t]);
+				isum += blk.q[i] * a->q[i];
+			sum[t] = fmaf(blk.d * a->d, (float)isum, sum[t]);
 			if (has_min)
-				min[t] = fmaf(blk.m * dx, (float)act_s(x, x_row + t)[b], min[t]);
+				min[t] = fmaf(blk.m * a->d, (float)-a->minus, min[t]);
 		}
 	}
 	for (int t = 0; t < tn; t++)

@@ -33,24 +33,23 @@ static int32_t sum(const int8_t *q, int n)
 
 void kern_ref_quant_q8(struct kern_act *x, int row, const float *src, int k)
 {
-	int8_t *q = (int8_t *)x->q + (size_t)row * x->q_row;
+	struct kern_q8 *b = (struct kern_q8 *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
-	for (int b = 0; b < k / 32; b++) {
-		x->d[(size_t)row * x->d_row + (size_t)b] = block(q + 32 * b, src + 32 * b, 32);
-		x->s[(size_t)row * x->s_row + (size_t)b] = sum(q + 32 * b, 32);
+	for (int i = 0; i < k / 32; i++) {
+		b[i].d = block(b[i].q, src + 32 * i, 32);
+		b[i].minus = -sum(b[i].q, 32);
 	}
 }
 
 void kern_ref_quant_q8k(struct kern_act *x, int row, const float *src, int k)
 {
-	int8_t *q = (int8_t *)x->q + (size_t)row * x->q_row;
-	struct kern_sums *s = (struct kern_sums *)(void *)(x->s + (size_t)row * x->s_row);
+	struct kern_q8k *b = (struct kern_q8k *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
-	for (int b = 0; b < k / 256; b++) {
+	for (int i = 0; i < k / 256; i++) {
 		int32_t quad[64];
-		x->d[(size_t)row * x->d_row + (size_t)b] = block(q + 256 * b, src + 256 * b, 256);
-		for (int i = 0; i < 64; i++)
-			quad[i] = sum(q + 256 * b + 4 * i, 4);
-		act_sums_fill(&s[b], quad);
+		b[i].d = block(b[i].q, src + 256 * i, 256);
+		for (int j = 0; j < 64; j++)
+			quad[j] = sum(b[i].q + 4 * j, 4);
+		act_sums_fill(&b[i], quad);
 	}
 }

@@ -16,8 +16,9 @@
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
-#define KERN_ROWS_256(X) \
-	X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
+#define KERN_ROWS_256(X) KERN_ROWS_K46(X) KERN_ROWS_K235(X)
+#define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
+#define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
 
 #define S(slot, args) void KERN_FN(slot) args;
 KERN_SLOTS(S)

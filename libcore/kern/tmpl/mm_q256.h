@@ -5,131 +5,7 @@
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); ymin = fma(dmin dx, imin, ymin), imin = sum of M sum(x); y - ymin
  *   bytes per flop and limits: ref/mm_q256.c;  panels: tmpl/mm_q256_tile.h */
 
-/* 8 times 32 weights, in order */
-INLINE void unpack_k4(__m256i u[8], const uint8_t *qs)
-{
-	UNROLL
-	for (int i = 0; i < 4; i++) {
-		__m256i b = load32(qs + 32 * i);
-		u[2 * i] = low4(b);
-		u[2 * i + 1] = shr4(b);
-	}
-}
-
-INLINE void unpack_k5(__m256i u[8], const uint8_t *qh, const uint8_t *qs)
-{
-	const __m256i sixteen = _mm256_set1_epi8(16);
-	__m256i h = load32(qh);
-
-	unpack_k4(u, qs);
-	/* bit c of every byte to bit 4 */
-	u[0] = _mm256_or_si256(u[0], _mm256_and_si256(_mm256_slli_epi16(h, 4), sixteen));
-	u[1] = _mm256_or_si256(u[1], _mm256_and_si256(_mm256_slli_epi16(h, 3), sixteen));
-	u[2] = _mm256_or_si256(u[2], _mm256_and_si256(_mm256_slli_epi16(h, 2), sixteen));
-	u[3] = _mm256_or_si256(u[3], _mm256_and_si256(_mm256_slli_epi16(h, 1), sixteen));
-	u[4] = _mm256_or_si256(u[4], _mm256_and_si256(h, sixteen));
-	u[5] = _mm256_or_si256(u[5], _mm256_and_si256(_mm256_srli_epi16(h, 1), sixteen));
-	u[6] = _mm256_or_si256(u[6], _mm256_and_si256(_mm256_srli_epi16(h, 2), sixteen));
-	u[7] = _mm256_or_si256(u[7], _mm256_and_si256(_mm256_srli_epi16(h, 3), sixteen));
-}
-
-INLINE void unpack_k6(__m256i u[8], const uint8_t *ql, const uint8_t *qh)
-{
-	const __m256i two = _mm256_set1_epi8(0x30);
-
-	UNROLL
-	for (int h = 0; h < 2; h++, u += 4, ql += 64, qh += 32) {
-		__m256i a = load32(ql), b = load32(ql + 32), x = load32(qh);
-		u[0] = _mm256_or_si256(low4(a), _mm256_and_si256(_mm256_slli_epi16(x, 4), two));
-		u[1] = _mm256_or_si256(low4(b), _mm256_and_si256(_mm256_slli_epi16(x, 2), two));
-		u[2] = _mm256_or_si256(shr4(a), _mm256_and_si256(x, two));
-		u[3] = _mm256_or_si256(shr4(b), _mm256_and_si256(_mm256_srli_epi16(x, 2), two));
-	}
-}
-
-INLINE void unpack_k2(__m256i u[8], const uint8_t *qs)
-{
-	const __m256i three = _mm256_set1_epi8(3);
-
-	UNROLL
-	for (int h = 0; h < 2; h++, u += 4) {
-		__m256i a = load32(qs + 32 * h);
-		u[0] = _mm256_and_si256(a, three);
-		u[1] = _mm256_and_si256(_mm256_srli_epi16(a, 2), three);
-		u[2] = _mm256_and_si256(_mm256_srli_epi16(a, 4), three);
-		u[3] = _mm256_and_si256(_mm256_srli_epi16(a, 6), three);
-	}
-}
-
-INLINE void unpack_k3(__m256i u[8], const uint8_t *hm, const uint8_t *qs)
-{
-	const __m256i four = _mm256_set1_epi8(4);
-	__m256i h = load32(hm);
-
-	unpack_k2(u, qs);
-	/* bit c of every byte to bit 2 */
-	u[0] = _mm256_or_si256(u[0], _mm256_and_si256(_mm256_slli_epi16(h, 2), four));
-	u[1] = _mm256_or_si256(u[1], _mm256_and_si256(_mm256_slli_epi16(h, 1), four));
-	u[2] = _mm256_or_si256(u[2], _mm256_and_si256(h, four));
-	u[3] = _mm256_or_si256(u[3], _mm256_and_si256(_mm256_srli_epi16(h, 1), four));
-	u[4] = _mm256_or_si256(u[4], _mm256_and_si256(_mm256_srli_epi16(h, 2), four));
-	u[5] = _mm256_or_si256(u[5], _mm256_and_si256(_mm256_srli_epi16(h, 3), four));
-	u[6] = _mm256_or_si256(u[6], _mm256_and_si256(_mm256_srli_epi16(h, 4), four));
-	u[7] = _mm256_or_si256(u[7], _mm256_and_si256(_mm256_srli_epi16(h, 5), four));
-}
-
-INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
-{
-	UNROLL
-	for (int i = 0; i < 8; i++)
-		u[i] = nl4(nibbles(qs + 16 * i));
-}
-
-/* weights of a block, q_zero above what they mean */
-INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
-{
-	switch (t) {
-	case INFER_Q4_K: unpack_k4(u, p + 16); break;
-	case INFER_Q5_K: unpack_k5(u, p + 16, p + 48); break;
-	case INFER_Q6_K: unpack_k6(u, p, p + 128); break;
-	case INFER_Q2_K: unpack_k2(u, p + 16); break;
-	case INFER_Q3_K: unpack_k3(u, p, p + 32); break;
-	default:         unpack_x4(u, p + 8);
-	}
-}
-
-INLINE int q_scale_at(enum infer_type t) { return t == INFER_Q6_K ? 208 : t == INFER_Q3_K ? 108 : t == INFER_Q2_K ? 80 : 0; }
-/* whether scales are of 16 weights, else of 32 */
-INLINE int q_by16(enum infer_type t) { return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K; }
-
-/* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in the high one. */
-INLINE __m256i evens_odds(__m128i bytes)
-{
-	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
-}
-
-/* S of Q3_K: 16 times 6 bits, less 32 */
-INLINE __m128i scales_k3(const uint8_t *sc)
-{
-	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
-	const uint32_t low = 0x0f0f0f0f, two = 0x30303030;
-	__m128i s = _mm_setr_epi32((int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
-	                           (int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
-
-	return _mm_sub_epi8(s, _mm_set1_epi8(32));
-}
-
-/* L of IQ4_XS, less 32: 8 words */
-INLINE __m128i scales_x4(const uint8_t *p)
-{
-	uint32_t l = num_u32(p + 4), h = num_u16(p + 2);
-	/* nibble c of l, two bits 2c of h */
-	__m128i lo = _mm_and_si128(_mm_unpacklo_epi8(_mm_cvtsi32_si128((int)l), _mm_cvtsi32_si128((int)(l >> 4))), _mm_set1_epi8(15));
-	__m128i hi = _mm_mullo_epi16(_mm_set1_epi16((short)h), _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
-
-	hi = _mm_slli_epi16(_mm_srli_epi16(hi, 14), 4);
-	return _mm_sub_epi16(_mm_or_si128(_mm_cvtepu8_epi16(lo), hi), _mm_set1_epi16(32));
-}
+#include "kern/tmpl/q256.h"
 
 /* What the heads of 8 rows say. */
 struct heads { __m256 d, dmin; __m256i min_lo, min_hi; uint8_t s[8][8]; };
@@ -166,8 +42,8 @@ INLINE void heads_k4(struct heads *h, const uint8_t *p, size_t stride)
 	h->dmin = _mm256_cvtph_ps(_mm256_extracti128_si256(w, 1));
 }
 
-/* imin of 8 rows: words of M, even and odd, with the sums in kern_sums' order */
-INLINE __m256i minima_k4(const struct heads *h, const struct kern_sums *s)
+/* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
+INLINE __m256i minima_k4(const struct heads *h, const struct kern_q8k *s)
 {
 	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
 	__m256i r = _mm256_madd_epi16(_mm256_and_si256(h->min_lo, byte), _mm256_set1_epi32((int)num_u32(s->s32)));
@@ -193,18 +69,18 @@ INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, cons
 }
 
 /* 8 partial isums of a row: q[k] . x[k] times word k of s, less the zero point */
-INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const int8_t *x, const struct kern_sums *sums)
+INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const struct kern_q8k *x)
 {
 	__m256i acc = _mm256_setzero_si256();
 
 	if (q_zero(t)) {
-		acc = _mm256_madd_epi16(s, load32(sums->s16));
-		acc = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_sll_epi32(acc, _mm_cvtsi32_si128(t == INFER_Q6_K ? 5 : 2)));
+		acc = _mm256_madd_epi16(s, load32(x->s16));
+		acc = _mm256_sub_epi32(_mm256_setzero_si256(), times_zero(t, acc));
 	}
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
-		__m256i xv = load32(x + 32 * k);
+		__m256i xv = load32(x->q + 32 * k);
 		__m256i p = q_signed(t) ? _mm256_maddubs_epi16(_mm256_abs_epi8(q[k]), _mm256_sign_epi8(xv, q[k])) : _mm256_maddubs_epi16(q[k], xv);
 		acc = mac16(acc, p, _mm256_shuffle_epi8(s, word));
 	}
@@ -215,14 +91,13 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const ui
                     const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
-	const int8_t *xq = act_q(x, x_row);
 	const uint8_t *next = w + 8 * s->stride;
 	__m256 sum[4], min[4];
 
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
-	for (int b = 0; b < k / 256; b++, w += bytes, xq += 256, next += 8 * bytes) {
+	for (int b = 0; b < k / 256; b++, w += bytes, next += 8 * bytes) {
 		struct heads h;
 		__m256i a[4][8], m[4][8];
 		if (type == INFER_Q4_K || type == INFER_Q5_K)
@@ -238,18 +113,19 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 			unpack256(type, q, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
-				const struct kern_sums *sums = act_sums(x, x_row + t) + b;
-				a[t][r] = isum256(type, q, words, xq + (size_t)t * x->q_row, sums);
+				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+				a[t][r] = isum256(type, q, words, xt);
 				if (type == INFER_Q2_K)
-					m[t][r] = _mm256_madd_epi16(evens_odds(_mm_and_si128(_mm_srli_epi16(load16(p), 4), _mm_set1_epi8(15))), load32(sums->s16));
+					m[t][r] = _mm256_madd_epi16(evens_odds(_mm_and_si128(_mm_srli_epi16(load16(p), 4), _mm_set1_epi8(15))), load32(xt->s16));
 			}
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			__m256 dx = _mm256_set1_ps(act_d(x, x_row + t)[b]);
+			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+			__m256 dx = _mm256_set1_ps(xt->d);
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(red8(a[t])), sum[t]);
 			if (q_minima(type)) {
-				__m256i im = type == INFER_Q2_K ? red8(m[t]) : minima_k4(&h, act_sums(x, x_row + t) + b);
+				__m256i im = type == INFER_Q2_K ? red8(m[t]) : minima_k4(&h, xt);
 				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx), _mm256_cvtepi32_ps(im), min[t]);
 			}
 		}
@@ -258,3 +134,10 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	for (int t = 0; t < tn; t++)
 		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t], s->keep);
 }
+
+#define ROW(TYPE, name) \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
+	                          int m, int n, int k) \
+	{ Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); }
+KERN_ROWS_256(ROW)
+#undef ROW

@@ -1,50 +1,18 @@
-/* kern/tmpl/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86); after mm_q256.h.
+/* kern/tmpl/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86), of the
+ * types that the folder lists in TILE_TYPES.
  *
  *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2], to go with the sums of x
- *          in kern_sums' order: M (Q4_K, Q5_K: 4, Q2_K: 8), S where a zero point is taken off after scaling (IQ4_XS: 4,
+ *          in kern_q8k's order: M (Q4_K, Q5_K: 4, Q2_K: 8), S where a zero point is taken off after scaling (IQ4_XS: 4,
  *          Q6_K: 8) | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
  *          Q2_K and Q3_K hold S q and -S q: they fit 8 bits, and the whole block is one chain of dots
  *   tile   NR rows x T tokens: x 4 bytes broadcast */
+
+#include "kern/tmpl/q256.h"
 
 INLINE int k_pairs(enum infer_type t) { return t == INFER_Q3_K ? 0 : t == INFER_Q2_K || t == INFER_Q6_K ? 8 : 4; }
 INLINE int k_scales(enum infer_type t) { return t == INFER_Q3_K || t == INFER_Q2_K ? 0 : t == INFER_Q6_K ? 16 : 8; }
 INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k_scales(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
-
-/* scales and minima of one row's block, those of 32 or of 16 */
-struct head { float d, dmin; int16_t s[16], m[16]; };
-
-INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
-{
-	h->d = num_f16(num_u16(p + q_scale_at(t)));
-	h->dmin = q_minima(t) ? num_f16(num_u16(p + q_scale_at(t) + 2)) : 0;
-	switch (t) {
-	case INFER_Q4_K: case INFER_Q5_K:
-		for (int c = 0; c < 4; c++) {
-			const uint8_t *sc = p + 4;
-			h->s[c] = sc[c] & 63;
-			h->m[c] = sc[c + 4] & 63;
-			h->s[c + 4] = (int16_t)((sc[c + 8] & 15) | sc[c] >> 6 << 4);
-			h->m[c + 4] = (int16_t)(sc[c + 8] >> 4 | sc[c + 4] >> 6 << 4);
-		}
-		break;
-	case INFER_Q2_K:
-		for (int i = 0; i < 16; i++) {
-			h->s[i] = p[i] & 15;
-			h->m[i] = p[i] >> 4;
-		}
-		break;
-	case INFER_Q6_K:
-		for (int i = 0; i < 16; i++)
-			h->s[i] = (int8_t)p[192 + i];
-		break;
-	case INFER_Q3_K:
-		_mm256_storeu_si256((__m256i *)(void *)h->s, _mm256_cvtepi8_epi16(scales_k3(p + 96)));
-		break;
-	default:
-		_mm_storeu_si128((__m128i *)(void *)h->s, scales_x4(p));
-	}
-}
 
 /* the fields of row r before q */
 INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int r)
@@ -126,48 +94,54 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
 	}
 }
 
-/* sums over 4 count weights of each row, from q and x on */
-INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const int8_t *xq, size_t xrow, int count)
+/* is[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
+INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x, int at, int count)
 {
 	UNROLL
 	for (int i = 0; i < count; i++) {
-		wi wv = wi_load(q + i * NR * 4);
+		wi w[H];
+		UNROLL
+		for (int h = 0; h < H; h++)
+			w[h] = wi_load(q + i * NR * 4 + h * LANES * 4);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			wi xv = wi_set((int32_t)num_u32(xq + (size_t)t * xrow + 4 * i));
-			is[t] = q_signed(type) || type == INFER_Q3_K ? wi_dot_ws(is[t], wv, xv) : wi_dot(is[t], wv, xv);
+			wi xv = wi_set((int32_t)num_u32((const char *)line_at(x, t) + at + 4 * i));
+			UNROLL
+			for (int h = 0; h < H; h++)
+				is[t * H + h] = q_signed(type) || type == INFER_Q3_K ? wi_dot_ws(is[t * H + h], w[h], xv)
+				                                                      : wi_dot(is[t * H + h], w[h], xv);
 		}
 	}
 }
 
 /* isum of one block; sc: its scales, q: its weights */
-INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const int8_t *xq, size_t xrow)
+INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const struct lines *x)
 {
 	enum { MOST = 16 };
 
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		isum[t] = wi_set(0);
+	for (int i = 0; i < tn * H; i++)
+		isum[i] = wi_set(0);
 	if (!k_scales(type)) {
 		for (int i = 0; i < 64; i += MOST, q += MOST * NR * 4)
-			chain(type, tn, isum, q, xq + 4 * i, xrow, MOST);
+			chain(type, tn, isum, q, x, 4 * i, MOST);
 		return;
 	}
 	const int count = k_scales(type) == 16 ? 4 : 8;
-	for (int j = 0; j < k_scales(type); j++, q += count * NR * 4, xq += 4 * count) {
-		wi sub[TILE_T], s = wi_load(sc + j * NR * 4);
+	for (int j = 0; j < k_scales(type); j++, q += count * NR * 4) {
+		wi sub[TILE_T * H];
 		UNROLL
-		for (int t = 0; t < tn; t++)
-			sub[t] = wi_set(0);
-		chain(type, tn, sub, q, xq, xrow, count);
+		for (int i = 0; i < tn * H; i++)
+			sub[i] = wi_set(0);
+		chain(type, tn, sub, q, x, 4 * count * j, count);
 		UNROLL
-		for (int t = 0; t < tn; t++)
-			isum[t] = wi_add(isum[t], wi_mul(sub[t], s));
+		for (int i = 0; i < tn * H; i++)
+			isum[i] = wi_add(isum[i], wi_mul(sub[i], wi_load(sc + j * NR * 4 + i % H * LANES * 4)));
 	}
 }
 
 /* the pairs of one block with the sums of x */
-INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct kern_sums *s)
+INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct kern_q8k *s)
 {
 	const int16_t *of = q_by16(type) ? s->s16 : s->s32;
 	wi r = wi_set(0);
@@ -181,45 +155,44 @@ INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct ke
 INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
                     int n, int k)
 {
-	const int8_t *xq = act_q(x, x_row);
-	wf sum[TILE_T], min[TILE_T];
+	const struct kern_q8k *xb = act_q8k(x, x_row);
+	wf sum[TILE_T * H], min[TILE_T * H];
 
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		sum[t] = min[t] = wf_set(0);
-	for (int b = 0; b < k / 256; b++, p += panel256(type), xq += 256) {
+	for (int i = 0; i < tn * H; i++)
+		sum[i] = min[i] = wf_set(0);
+	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
+		const struct lines at = lines_at(xb, x->q_row);
 		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)), *sc = pairs + NR * 4 * k_pairs(type);
-		wi isum[TILE_T];
-		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), xq, x->q_row);
+		wi isum[TILE_T * H];
+		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), &at);
 		UNROLL
-		for (int t = 0; t < tn; t++) {
-			const struct kern_sums *s = act_sums(x, x_row + t) + b;
-			wf dx = wf_set(act_d(x, x_row + t)[b]);
+		for (int i = 0; i < tn * H; i++) {
+			const struct kern_q8k *s = line_at(&at, i / H);
+			const int off = i % H * LANES * 4;
+			wf dx = wf_set(s->d);
 			if (type == INFER_Q3_K)
-				isum[t] = wi_sub(wi_set(FLIP * s->s256), isum[t]);
+				isum[i] = wi_sub(wi_set(FLIP * s->s256), isum[i]);
 			if (type == INFER_Q6_K)
-				isum[t] = wi_sub(isum[t], wi_shl(tile_pairs(type, pairs, s), 5));
+				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 5));
 			if (type == INFER_IQ4_XS && FLIP)
-				isum[t] = wi_sub(isum[t], wi_shl(tile_pairs(type, pairs, s), 7));
-			sum[t] = wf_fma(wf_mul(wf_load(p), dx), wf_from(isum[t]), sum[t]);
+				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 7));
+			sum[i] = wf_fma(wf_mul(wf_load(p + off), dx), wf_from(isum[i]), sum[i]);
 			if (q_minima(type))
-				min[t] = wf_fma(wf_mul(wf_load(p + NR * 4), dx), wf_from(tile_pairs(type, pairs, s)), min[t]);
+				min[i] = wf_fma(wf_mul(wf_load(p + NR * 4 + off), dx), wf_from(tile_pairs(type, pairs + off, s)), min[i]);
 		}
 	}
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		wf_put(y + (size_t)t * ldy, q_minima(type) ? wf_sub(sum[t], min[t]) : sum[t], n);
+	for (int i = 0; i < tn * H; i++)
+		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES, q_minima(type) ? wf_sub(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); } \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ pack256(INFER_##TYPE, dst, w, row_bytes, n, k); } \
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
 	                          int k) \
-	{ Q_TILE(tile256, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
+	{ Q_TILE(tile256, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 256) * panel256(INFER_##TYPE); }
-KERN_ROWS_256(ROW)
+TILE_TYPES(ROW)
 #undef ROW

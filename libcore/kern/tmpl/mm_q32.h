@@ -1,7 +1,7 @@
 /* kern/tmpl/mm_q32.h - products of weights in blocks of 32, over the words of int.h (x86).
  *
  *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8 sums, one fma
- *   panel  per block: d f32 [NR] | m f32 [NR] where there are minima | q u8 [8][NR][4] (4 neighbours of each row)
+ *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are minima | q u8 [8][NR][4] (4 neighbours of each row)
  *   tile   NR rows x T tokens: x 4 bytes broadcast; the zero point is in the accumulator's start, -z sum(x)
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added at the end
  *   bytes per flop and limits: ref/mm_q32.c */
@@ -10,16 +10,14 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const uin
                    const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
-	const int8_t *xq = act_q(x, x_row);
-	const float *xd = act_d(x, x_row);
-	const int32_t *xs = act_s(x, x_row);
+	const struct kern_q8 *xb = act_q8(x, x_row);
 	const uint8_t *next = w + 8 * s->stride;
 	__m256 sum[4], min[4];
 
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
-	for (int b = 0; b < k / 32; b++, w += bytes, xq += 32, next += 8 * bytes) {
+	for (int b = 0; b < k / 32; b++, w += bytes, xb++, next += 8 * bytes) {
 		__m256i q[8], a[8];
 		__m256 d = scales32(type, w, s->stride), mn = sum[0];
 		ask(next, 8 * bytes);
@@ -30,18 +28,18 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 			q[r] = unpack32(type, w + (size_t)r * s->stride);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			__m256i xv = load32(xq + (size_t)t * x->q_row);
-			__m256 dx = _mm256_set1_ps(xd[(size_t)t * x->d_row + (size_t)b]);
-			int32_t sx = xs[(size_t)t * x->s_row + (size_t)b];
+			const struct kern_q8 *xt = row_of(xb, x->q_row, t);
+			__m256i xv = load32(xt->q);
+			__m256 dx = _mm256_set1_ps(xt->d);
 			UNROLL
 			for (int r = 0; r < 8; r++)
 				a[r] = q_signed(type) ? dot_ss(q[r], xv) : dot_us(q[r], xv);
 			__m256i is = red8(a);
 			if (q_zero(type))
-				is = _mm256_sub_epi32(is, _mm256_set1_epi32(q_zero(type) * sx));
+				is = _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(xt->minus)));
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is), sum[t]);
 			if (q_minima(type))
-				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(mn, dx), _mm256_cvtepi32_ps(_mm256_set1_epi32(sx)), min[t]);
+				min[t] = _mm256_fnmadd_ps(_mm256_mul_ps(mn, dx), _mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
 		}
 	}
 	UNROLL
@@ -76,46 +74,70 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 	}
 }
 
+INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at(l, t); }
+
+/* what the accumulators start from: the zero point times minus sum(x) */
+INLINE wi start32(enum infer_type type, int32_t minus)
+{
+	switch (q_signed(type) ? FLIP : q_zero(type)) {
+	case 0:  return wi_set(0);
+	case 8:  return wi_shl(wi_set(minus), 3);
+	case 16: return wi_shl(wi_set(minus), 4);
+	default: return wi_shl(wi_set(minus), 7);
+	}
+}
+
+/* isum[t][h] of one block */
+INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x)
+{
+	UNROLL
+	for (int t = 0; t < tn; t++) {
+		wi start = start32(type, line(x, t)->minus);
+		UNROLL
+		for (int h = 0; h < H; h++)
+			is[t * H + h] = start;
+	}
+	UNROLL
+	for (int i = 0; i < 8; i++) {
+		wi w[H];
+		UNROLL
+		for (int h = 0; h < H; h++)
+			w[h] = wi_load(q + i * NR * 4 + h * LANES * 4);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			wi xv = wi_set((int32_t)num_u32(line(x, t)->q + 4 * i));
+			UNROLL
+			for (int h = 0; h < H; h++)
+				is[t * H + h] = q_signed(type) ? wi_dot_ws(is[t * H + h], w[h], xv) : wi_dot(is[t * H + h], w[h], xv);
+		}
+	}
+}
+
 INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
                    int n, int k)
 {
-	const int8_t *xq = act_q(x, x_row);
-	const float *xd = act_d(x, x_row);
-	const int32_t *xs = act_s(x, x_row);
-	const int zero = q_signed(type) ? FLIP : q_zero(type);
-	wf sum[TILE_T], min[TILE_T];
+	const struct kern_q8 *xb = act_q8(x, x_row);
+	wf sum[TILE_T * H], min[TILE_T * H];
 
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		sum[t] = min[t] = wf_set(0);
-	for (int b = 0; b < k / 32; b++, p += panel32(type), xq += 32) {
-		const uint8_t *q = p + NR * 4 * (q_minima(type) ? 2 : 1);
-		wi is[TILE_T];
+	for (int i = 0; i < tn * H; i++)
+		sum[i] = min[i] = wf_set(0);
+	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
+		const struct lines at = lines_at(xb, x->q_row);
+		wi is[TILE_T * H];
+		dots32(type, tn, is, p + NR * 4 * (q_minima(type) ? 2 : 1), &at);
 		UNROLL
-		for (int t = 0; t < tn; t++)
-			is[t] = wi_set(zero ? -zero * xs[(size_t)t * x->s_row + (size_t)b] : 0);
-		UNROLL
-		for (int i = 0; i < 8; i++) {
-			wi wv = wi_load(q + i * NR * 4);
-			UNROLL
-			for (int t = 0; t < tn; t++) {
-				wi xv = wi_set((int32_t)num_u32(xq + (size_t)t * x->q_row + 4 * i));
-				is[t] = q_signed(type) ? wi_dot_ws(is[t], wv, xv) : wi_dot(is[t], wv, xv);
-			}
-		}
-		wf d = wf_load(p);
-		UNROLL
-		for (int t = 0; t < tn; t++) {
-			wf dx = wf_set(xd[(size_t)t * x->d_row + (size_t)b]);
-			sum[t] = wf_fma(wf_mul(d, dx), wf_from(is[t]), sum[t]);
+		for (int i = 0; i < tn * H; i++) {
+			const struct kern_q8 *xt = line(&at, i / H);
+			wf dx = wf_set(xt->d);
+			sum[i] = wf_fma(wf_mul(wf_load(p + i % H * LANES * 4), dx), wf_from(is[i]), sum[i]);
 			if (q_minima(type))
-				min[t] = wf_fma(wf_mul(wf_load(p + NR * 4), dx),
-				                wf_from(wi_set(xs[(size_t)t * x->s_row + (size_t)b])), min[t]);
+				min[i] = wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx), wf_from(wi_set(xt->minus)), min[i]);
 		}
 	}
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		wf_put(y + (size_t)t * ldy, q_minima(type) ? wf_add(sum[t], min[t]) : sum[t], n);
+	for (int i = 0; i < tn * H; i++)
+		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES, q_minima(type) ? wf_add(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
 #define ROW(TYPE, name) \
@@ -126,7 +148,7 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	{ pack32(INFER_##TYPE, dst, w, row_bytes, n, k); } \
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
 	                          int k) \
-	{ Q_TILE(tile32, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
+	{ Q_TILE(tile32, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 32) * (size_t)panel32(INFER_##TYPE); }
 KERN_ROWS_32(ROW)
 #undef ROW

@@ -31,6 +31,16 @@ INLINE int q_zero(enum infer_type t)
 {
 	return t == INFER_Q4_0 ? 8 : t == INFER_Q5_0 ? 16 : t == INFER_Q6_K ? 32 : t == INFER_Q3_K ? 4 : 0;
 }
+/* x q_zero, a power of two (0 is for the caller to know) */
+INLINE __m256i times_zero(enum infer_type t, __m256i x)
+{
+	switch (q_zero(t)) {
+	case 4:  return _mm256_slli_epi32(x, 2);
+	case 8:  return _mm256_slli_epi32(x, 3);
+	case 16: return _mm256_slli_epi32(x, 4);
+	default: return _mm256_slli_epi32(x, 5);
+	}
+}
 INLINE int q_signed(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS; }
 INLINE int q_minima(enum infer_type t)
 {
@@ -151,6 +161,24 @@ INLINE void ask(const uint8_t *p, int bytes)
 		_mm_prefetch((const char *)p + i, _MM_HINT_T0);
 }
 
+/* the same block, t rows further */
+#define row_of(block, stride, t) ((const void *)((const char *)(block) + (size_t)(t) * (stride)))
+
+/* Where the same block of up to 8 rows of x stands.  The compiler must not see the strides: it would keep a pointer for each
+ * row, more than there are registers, where two and their sums with the strides do. */
+struct lines { const char *x0, *x4; size_t s, s3; };
+INLINE struct lines lines_at(const void *x, size_t stride)
+{
+	struct lines l = { x, (const char *)x + 4 * stride, stride, 3 * stride };
+
+	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.s), "+r"(l.s3));
+	return l;
+}
+INLINE const void *line_at(const struct lines *l, int t)
+{
+	return (t < 4 ? l->x0 : l->x4) + (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
+}
+
 /* 8 rows, or the one row of which there were 8 */
 INLINE void put8(float *y, __m256 v, int keep)
 {
@@ -186,11 +214,13 @@ INLINE int steps(int n) { return n < 8 ? n : (n + 7) / 8; }
 		} \
 	} while (0)
 
-/* tile likewise: TILE_T tokens at a time, then 2, then 1 */
-#define Q_TILE(part, type, y, ldy, p, x, x_row, m, n, k) do { \
+/* tile likewise: most tokens at a time, then 4, 2, 1 */
+#define Q_TILE(part, most, type, y, ldy, p, x, x_row, m, n, k) do { \
 		int t_ = 0; \
-		for (; t_ + TILE_T <= (m); t_ += TILE_T) \
-			part(type, TILE_T, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
+		for (; t_ + most <= (m); t_ += most) \
+			part(type, most, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
+		for (; t_ + 4 <= (m); t_ += 4) \
+			part(type, 4, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
 		for (; t_ + 2 <= (m); t_ += 2) \
 			part(type, 2, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
 		if (t_ < (m)) \

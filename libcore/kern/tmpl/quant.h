@@ -30,26 +30,22 @@ INLINE float quantise(int8_t *q, int32_t *quad, const float *x, int n)
 
 void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 {
-	int8_t *q = (int8_t *)x->q + (size_t)row * x->q_row;
-	float *d = x->d + (size_t)row * x->d_row;
-	int32_t *s = x->s + (size_t)row * x->s_row;
+	struct kern_q8 *b = (struct kern_q8 *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
-	for (int b = 0; b < k / 32; b++) {
+	for (int i = 0; i < k / 32; i++) {
 		int32_t quad[8];
-		d[b] = quantise(q + 32 * b, quad, src + 32 * b, 32);
-		s[b] = (quad[0] + quad[1]) + (quad[2] + quad[3]) + (quad[4] + quad[5]) + (quad[6] + quad[7]);
+		b[i].d = quantise(b[i].q, quad, src + 32 * i, 32);
+		b[i].minus = -(quad[0] + quad[1] + quad[2] + quad[3] + quad[4] + quad[5] + quad[6] + quad[7]);
 	}
 }
 
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k)
 {
-	int8_t *q = (int8_t *)x->q + (size_t)row * x->q_row;
-	float *d = x->d + (size_t)row * x->d_row;
-	struct kern_sums *s = (struct kern_sums *)(void *)(x->s + (size_t)row * x->s_row);
+	struct kern_q8k *b = (struct kern_q8k *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
-	for (int b = 0; b < k / 256; b++) {
+	for (int i = 0; i < k / 256; i++) {
 		int32_t quad[64];
-		d[b] = quantise(q + 256 * b, quad, src + 256 * b, 256);
-		act_sums_fill(&s[b], quad);
+		b[i].d = quantise(b[i].q, quad, src + 256 * i, 256);
+		act_sums_fill(&b[i], quad);
 	}
 }
