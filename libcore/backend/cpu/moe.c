@@ -99,10 +99,6 @@ static void copy_row(struct kern_act *to, int32_t a, const struct kern_act *from
 {
 	memcpy((char *)to->q + (size_t)a * to->q_row, (const char *)from->q + (size_t)b * from->q_row,
 	       from->q_row < to->q_row ? from->q_row : to->q_row);
-	if (!from->d)
-		return;
-	memcpy(to->d + (size_t)a * to->d_row, from->d + (size_t)b * from->d_row, from->d_row * sizeof(*to->d));
-	memcpy(to->s + (size_t)a * to->s_row, from->s + (size_t)b * from->s_row, from->s_row * sizeof(*to->s));
 }
 
 /* The row of a pair, in the forms that gate and up read. */
