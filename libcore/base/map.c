@@ -88,12 +88,10 @@ int map_put(struct map *m, const char *key, size_t len, uint32_t value)
 		return INFER_ENOMEM;
 	if (!key)   /* NULL means empty */
 		key = "";
-	if (m->at) {
-		s = find(m, key, len, hash);
-		if (s->key)
-			return INFER_EINVAL;
-	}
-	if (!m->at || m->count >= slots / 4 * 3) {
+	s = m->at ? find(m, key, len, hash) : NULL;
+	if (s && s->key)
+		return INFER_EINVAL;
+	if (!s || m->count >= slots / 4 * 3) {
 		if (resize(m, slots * 2))
 			return INFER_ENOMEM;
 		s = find(m, key, len, hash);

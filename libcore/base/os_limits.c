@@ -123,15 +123,16 @@ static void climb(struct os_limits *l, const char *root, const char *mount, cons
 	if (n >= sizeof path)
 		n = 0;
 	memcpy(path, group, n);
-	while (n) {
+	for (;;) {
 		while (n && path[n - 1] == '/')
 			n--;
 		path[n] = 0;
 		take(l, root, mount, path);
+		if (!n)
+			return;
 		while (n && path[n - 1] != '/')
 			n--;
 	}
-	take(l, root, mount, "");
 }
 
 /* Is name one of a list between commas? */

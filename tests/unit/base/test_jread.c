@@ -66,7 +66,7 @@ static int case_values(void)
 	static const char *const good[] = { "0", " \"x\" ", "null", "[]", "{}", "true", "-1.5e3", "\"\\ud83d\\ude00\"" };
 	static const char *const bad[] = { "", " ", "[1,]", "{\"a\":1,}", "{a:1}", "1 2", "[] x", "'a'", "01", "+1", ".5",
 		"1.", "\"\\x\"", "\"a", "[", "{\"a\"", "nul", "NaN", "Infinity", "\"\\ud800\"", "\"\t\"", "\"\xff\"",
-		"\"\xed\xa0\x80\"", "{\"a\":1,\"b\":2,\"a\":1}", "1e999", "9223372036854775808", "/**/1", "\xef\xbb\xbf" "1" };
+		"\"\xed\xa0\x80\"", "{\"a\":1,\"b\":2,\"a\":1}", "1e999", "9223372036854775808", "/**/1", "\xef\xbb\xbf\x31" };
 	infer_error err;
 	int rc = INFER_OK;
 

@@ -134,7 +134,7 @@ static void test_arithmetic(void **state)
 	assert_int_equal(num_round_up(64, 32), 64);
 	assert_true(num_min(-5, 3) == -5 && num_max(-5, 3) == 3);
 	assert_int_equal(num_u16("\x34\x12"), 0x1234);
-	assert_int_equal(num_u32("x\x78\x56\x34\x12" + 1), 0x12345678);
+	assert_int_equal(num_u32(&"x\x78\x56\x34\x12"[1]), 0x12345678);
 	assert_true(num_u64("\1\2\3\4\5\6\7\x88") == 0x8807060504030201);
 }
 
