@@ -76,7 +76,7 @@ int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out)
 
 	if (s->over)
 		return 1;
-	if (!s->n) {
+	if (!s->n || !n) {
 		buf_put(out, bytes, n);
 		return 0;
 	}
