@@ -28,6 +28,6 @@ double probe_time_rows(const struct kern *kern, int type, float *y, const void *
 double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel, const struct kern_act *x, int m, int k, int times);
 /* Seconds for `times` packings of a panel from n >= nr rows. */
 double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n, int k, int times);
-/* Seconds to read bytes (a multiple of 64) once, in order; *sum takes their sum so that nothing is left out. */
+/* Seconds to read bytes (a multiple of 512) once, as fast as goes; *sum takes their sum so that nothing is left out. */
 double probe_time_read(const void *p, size_t bytes, uint64_t *sum);
 #endif

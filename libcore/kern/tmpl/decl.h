@@ -13,6 +13,9 @@
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
+/* bytes to ask for ahead of where a stream of weights is read */
+enum { KERN_AHEAD = 512 };
+
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)

@@ -30,9 +30,9 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 	return v_loadn((const float *)(const void *)(w + (size_t)i * 4), n);
 }
 
-/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.  ahead: bytes to prefetch */
+/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.  ask: prefetch */
 INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
-                int rn, int tn, size_t ahead)
+                int rn, int tn, int ask)
 {
 	int i = 0;
 
@@ -44,8 +44,8 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 		UNROLL
 		for (int r = 0; r < rn; r++) {
 			const unsigned char *p = w + (size_t)r * wrow;
-			if (ahead && (size_t)i * width(type) % 64 == 0)
-				v_prefetch(p + (size_t)i * width(type) + ahead);
+			if (ask && (size_t)i * width(type) % 64 == 0)
+				v_prefetch(p + (size_t)i * width(type) + KERN_AHEAD);
 			vf wv = load_w(type, p, i);
 			UNROLL
 			for (int t = 0; t < tn; t++)
@@ -65,45 +65,52 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 	}
 }
 
-INLINE void rows_part(float *y, size_t ldy, enum infer_type type, const unsigned char *w, size_t row_bytes, const float *x,
-                      size_t xrow, int k, int rn, int tn, size_t ahead)
+/* rows wrow bytes apart, their results `apart` floats apart */
+INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type, const unsigned char *w, size_t wrow,
+                      const float *x, size_t xrow, int k, int rn, int tn, int ask)
 {
 	vf acc[MM_R * MM_T > MM_W ? MM_R * MM_T : MM_W];
 
 	UNROLL
 	for (int i = 0; i < rn * tn; i++)
 		acc[i] = v_set(0);
-	dot(acc, type, w, row_bytes, x, xrow, k, rn, tn, ahead);
+	dot(acc, type, w, wrow, x, xrow, k, rn, tn, ask);
 	UNROLL
 	for (int r = 0; r < rn; r++) {
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			y[(size_t)t * ldy + r] = v_sum(acc[r * tn + t]);
+			y[(size_t)t * ldy + (size_t)r * apart] = v_sum(acc[r * tn + t]);
 	}
+}
+
+/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q_x86.h) */
+INLINE void rows_step(float *y, size_t ldy, size_t apart, enum infer_type type, const unsigned char *w, size_t row_bytes,
+                      const float *x, size_t xrow, int m, int k)
+{
+	size_t wrow = apart * row_bytes;
+	int t = 0;
+
+	for (; m - t >= MM_T; t += MM_T)
+		for (int q = 0; q < MM_W; q += MM_R)
+			rows_part(y + (size_t)t * ldy + (size_t)q * apart, ldy, apart, type, w + (size_t)q * wrow, wrow,
+			          x + (size_t)t * xrow, xrow, k, MM_R, MM_T, !t);
+	for (; t < m; t++)
+		rows_part(y + (size_t)t * ldy, ldy, apart, type, w, wrow, x + (size_t)t * xrow, xrow, k, MM_W, 1, !t);
 }
 
 INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, size_t row_bytes, const struct kern_act *a,
                    int x_row, int m, int n, int k)
 {
 	const float *x = act_f(a, x_row);
-	size_t xrow = a->q_row / 4;
+	const unsigned char *w = wv;
+	size_t xrow = a->q_row / 4, apart = (size_t)(n / MM_W);
 
-	for (int r = 0; r < n;) {
-		int step = n - r >= MM_W ? MM_W : 1;
-		const unsigned char *w = (const unsigned char *)wv + (size_t)r * row_bytes;
-		size_t ahead = row_bytes * MM_W;
-		int t = 0;
-
-		for (; step == MM_W && m - t >= MM_T; t += MM_T, ahead = 0)
-			for (int q = 0; q < MM_W; q += MM_R)
-				rows_part(y + (size_t)t * ldy + r + q, ldy, type, w + (size_t)q * row_bytes, row_bytes,
-				          x + (size_t)t * xrow, xrow, k, MM_R, MM_T, ahead);
-		for (; step == MM_W && t < m; t++, ahead = 0)
-			rows_part(y + (size_t)t * ldy + r, ldy, type, w, row_bytes, x + (size_t)t * xrow, xrow, k, MM_W, 1, ahead);
-		for (; t < m; t++)
-			rows_part(y + (size_t)t * ldy + r, ldy, type, w, row_bytes, x + (size_t)t * xrow, xrow, k, 1, 1, 0);
-		r += step;
-	}
+	for (size_t r = 0; r < apart; r++)
+		rows_step(y + r, ldy, apart, type, w + r * row_bytes, row_bytes, x, xrow, m, k);
+	for (int r = n / MM_W * MM_W; r < n; r++)
+		for (int t = 0; t < m; t++)
+			rows_part(y + (size_t)t * ldy + r, ldy, 1, type, w + (size_t)r * row_bytes, row_bytes, x + (size_t)t * xrow, xrow,
+			          k, 1, 1, 0);
 }
 
 /* Panel: f32 [MM_PANEL][k rounded up to 16]. */

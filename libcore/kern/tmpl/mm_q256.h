@@ -87,17 +87,17 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 	return acc;
 }
 
-INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *w, const struct step *s,
-                    const struct kern_act *x, int x_row, int k)
+INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s, const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
-	const uint8_t *next = w + 8 * s->stride;
+	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
 
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
-	for (int b = 0; b < k / 256; b++, w += bytes, next += 8 * bytes) {
+	for (int b = 0; b < k / 256; b++, w += bytes) {
+		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		struct heads h;
 		__m256i a[4][8], m[4][8];
 		if (type == INFER_Q4_K || type == INFER_Q5_K)
@@ -109,7 +109,6 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;
 			__m256i q[8], words = scale_words(type, &h, r, p);
-			ask(next + r * bytes, bytes);
 			unpack256(type, q, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
@@ -132,7 +131,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t], s->keep);
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t], s);
 }
 
 #define ROW(TYPE, name) \

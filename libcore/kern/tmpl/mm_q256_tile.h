@@ -175,7 +175,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 				isum[i] = wi_sub(wi_set(FLIP * s->s256), isum[i]);
 			if (type == INFER_Q6_K)
 				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 5));
-			if (type == INFER_IQ4_XS && FLIP)
+			if (type == INFER_IQ4_XS && FLIP != 0)
 				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 7));
 			sum[i] = wf_fma(wf_mul(wf_load(p + off), dx), wf_from(isum[i]), sum[i]);
 			if (q_minima(type))

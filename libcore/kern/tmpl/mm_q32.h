@@ -6,21 +6,20 @@
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 
-INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *w, const struct step *s,
-                   const struct kern_act *x, int x_row, int k)
+INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s, const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
-	const uint8_t *next = w + 8 * s->stride;
+	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
 
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
-	for (int b = 0; b < k / 32; b++, w += bytes, xb++, next += 8 * bytes) {
+	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
 		__m256i q[8], a[8];
 		__m256 d = scales32(type, w, s->stride), mn = sum[0];
-		ask(next, 8 * bytes);
+		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		if (q_minima(type))
 			mn = halves8(w + 2, s->stride);
 		UNROLL
@@ -44,7 +43,7 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_add_ps(sum[t], min[t]) : sum[t], s->keep);
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_add_ps(sum[t], min[t]) : sum[t], s);
 }
 
 INLINE int panel32(enum infer_type type) { return NR * 4 * (q_minima(type) ? 10 : 9); }

@@ -153,12 +153,14 @@ INLINE void turn8(__m256i x[8])
 	}
 }
 
-/* what comes after the 8 rows at hand, line by line */
-INLINE void ask(const uint8_t *p, int bytes)
+/* Of 8 streams, the lines that hold bytes [from, to) a way ahead. */
+INLINE void ask8(const uint8_t *p, size_t stride, int from, int to)
 {
-	UNROLL
-	for (int i = 0; i < bytes; i += 64)
-		_mm_prefetch((const char *)p + i, _MM_HINT_T0);
+	for (int i = (from + 63) & ~63; i < to; i += 64) {
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			_mm_prefetch((const char *)p + (size_t)r * stride + i + KERN_AHEAD, _MM_HINT_T0);
+	}
 }
 
 /* the same block, t rows further */
@@ -179,38 +181,47 @@ INLINE const void *line_at(const struct lines *l, int t)
 	return (t < 4 ? l->x0 : l->x4) + (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
 }
 
-/* 8 rows, or the one row of which there were 8 */
-INLINE void put8(float *y, __m256 v, int keep)
+/* Eight rows that are taken together: the one at w and those stride bytes further; their results apart floats apart.
+ * keep 1: one row, eight times over. */
+struct step { const uint8_t *w; size_t stride, apart; int row, keep; };
+
+INLINE void put8(float *y, __m256 v, const struct step *s)
 {
-	if (keep == 8)
-		_mm256_storeu_ps(y, v);
-	else
-		*y = _mm256_cvtss_f32(v);
+	float t[8];
+
+	_mm256_storeu_ps(t, v);
+	UNROLL
+	for (int r = 0; r < s->keep; r++)
+		y[(size_t)r * s->apart] = t[r];
 }
 
-/* Steps of 8 rows through n: the last overlaps where n is no multiple; fewer than 8 go one by one, 8 times over. */
-struct step { int row, keep; size_t stride; };
-INLINE struct step step_at(int i, int n, size_t row_bytes)
+/* Steps through n rows.  Eight streams of rows that follow each other, so that each is long and the memory sees eight
+ * pages at work; what n / 8 leaves is a step of the last 8 rows.  Fewer than 8 rows go one by one. */
+INLINE int steps(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
+INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
 {
+	struct step s = { .stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8 };
+
 	if (n < 8)
-		return (struct step){ i, 1, 0 };
-	return (struct step){ 8 * i < n - 8 ? 8 * i : n - 8, 8, row_bytes };
+		s.stride = 0, s.keep = 1;
+	else if (i == n / 8)
+		s.stride = row_bytes, s.apart = 1, s.row = n - 8;
+	s.w = (const uint8_t *)w + (size_t)s.row * row_bytes;
+	return s;
 }
-INLINE int steps(int n) { return n < 8 ? n : (n + 7) / 8; }
 
 /* rows as an instance has it: all steps of rows, in each 4 tokens at a time, then 2, then 1 */
 #define Q_ROWS(part, type, y, ldy, wv, row_bytes, x, x_row, m, n, k) do { \
 		for (int i_ = 0; i_ < steps(n); i_++) { \
-			const struct step s_ = step_at(i_, n, row_bytes); \
-			const uint8_t *w_ = (const uint8_t *)(wv) + (size_t)s_.row * (row_bytes); \
+			const struct step s_ = step_at(i_, n, wv, row_bytes); \
 			float *y_ = (y) + s_.row; \
 			int t_ = 0; \
 			for (; t_ + 4 <= (m); t_ += 4) \
-				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
 			for (; t_ + 2 <= (m); t_ += 2) \
-				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
 			if (t_ < (m)) \
-				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, w_, &s_, x, (x_row) + t_, k); \
+				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
 		} \
 	} while (0)
 
