@@ -13,6 +13,8 @@ enum {
 	ITEM_BYTES = 64 << 10,       /* of weights in place: a few pages, far below a worker's share */
 	ITEM_WORK = 64 << 10,        /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,                /* weight rows decoded at a time */
+	PANELS = 4,                  /* packed at a time, at most */
+	X_BYTES = 512 << 10,         /* of x that go past them before the next rows of x do: what stays in L2 beside them */
 };
 
 static int has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }
@@ -24,12 +26,16 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
 
+static size_t packed_bytes(const struct kern_mm *mm, int64_t k)
+{
+	return mm->tile ? PANELS * num_round_up(mm->pack_bytes((int)k), 64) : 0;
+}
+
 size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 {
 	const struct kern_mm *mm = cpu_mm(b, type);
-	size_t packed = mm->tile ? num_round_up(mm->pack_bytes((int)k), 64) : 0;
 
-	return packed + (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
+	return packed_bytes(mm, k) + (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
@@ -41,7 +47,8 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->tiled) {
-		j->block = (int)num_min(j->n, num_round_up((size_t)(ITEM_WORK / row_work + 1), mm->nr));
+		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
+		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
 		if (items < want && j->m >= 128) {      /* pack again in every part: only where x is long */
 			j->part_rows = (int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
@@ -85,28 +92,51 @@ static void finish(const struct kern *k, const struct cpu_job *j, int m0, int m,
 	}
 }
 
-static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t i, unsigned char *scratch)
+/* Weight rows [row, end) in place, as far as one call goes. */
+static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	int part = (int)(i % j->parts), m0 = part * j->part_rows, m = (int)num_min(j->part_rows, j->m - m0);
-	int row = (int)(i / j->parts) * j->block, end = (int)num_min(j->n, (int64_t)row + j->block), x_row = j->x_row + m0;
-	int in_place = has_loops(p->b, j->type);
-	size_t row_bytes = in_place ? j->row_bytes : (size_t)j->k * sizeof(float);
-	float *decoded = (float *)(void *)(scratch + (mm->tile ? num_round_up(mm->pack_bytes(j->k), 64) : 0));
-	int step = j->tiled ? mm->nr : in_place ? end - row : decoded_rows(mm);
+	int own = has_loops(p->b, j->type), n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
+	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	for (int n; row < end; row += n) {
-		n = (int)num_min(step, end - row);
-		const void *w = weights(p, j, row, n, decoded);
-		float *y = j->y + (size_t)m0 * j->ldy + row;
-		if (j->tiled) {
-			mm->pack(scratch, w, row_bytes, n, j->k);
-			mm->tile(y, j->ldy, scratch, j->x, x_row, m, n, j->k);
-		} else {
-			mm->rows(y, j->ldy, w, row_bytes, j->x, x_row, m, n, j->k);
-		}
-		finish(&p->b->kern, j, m0, m, row, n);
+	mm->rows(j->y + row, j->ldy, weights(p, j, row, n, decoded), own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
+	         j->x_row, j->m, n, j->k);
+	finish(&p->b->kern, j, 0, j->m, row, n);
+	return n;
+}
+
+/* Weight rows [row, end), as many panels as are packed at a time; x rows [m0, m0 + m) go past them, as many at once as
+ * stay in cache. */
+static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end, int m0, int m, unsigned char *scratch)
+{
+	const struct kern_mm *mm = cpu_mm(p->b, j->type);
+	size_t panel = packed_bytes(mm, j->k) / PANELS, own = has_loops(p->b, j->type);
+	float *decoded = (float *)(void *)(scratch + PANELS * panel);
+	int n = (int)num_min(PANELS * mm->nr, end - row);
+	int chunk = (int)num_max(mm->mr, X_BYTES / (int64_t)(j->x->q_row + 1) / mm->mr * mm->mr);
+
+	for (int r = 0; r < n; r += mm->nr) {
+		int rows = (int)num_min(mm->nr, n - r);
+		mm->pack(scratch + (size_t)(r / mm->nr) * panel, weights(p, j, row + r, rows, decoded),
+		         own ? j->row_bytes : (size_t)j->k * sizeof(float), rows, j->k);
 	}
+	for (int at = m0; at < m0 + m; at += chunk) {
+		int part = (int)num_min(chunk, m0 + m - at);
+		for (int r = 0; r < n; r += mm->nr)
+			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy, scratch + (size_t)(r / mm->nr) * panel, j->x,
+			         j->x_row + at, part, (int)num_min(mm->nr, n - r), j->k);
+		finish(&p->b->kern, j, at, part, row, n);
+	}
+	return n;
+}
+
+static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t i, unsigned char *scratch)
+{
+	int part = (int)(i % j->parts), m0 = part * j->part_rows, m = (int)num_min(j->part_rows, j->m - m0);
+	int row = (int)(i / j->parts) * j->block, end = (int)num_min(j->n, (int64_t)row + j->block);
+
+	while (row < end)
+		row += j->tiled ? tile_item(p, j, row, end, m0, m, scratch) : rows_item(p, j, row, end, scratch);
 }
 
 struct region { const struct backend_plan *p; const struct cpu_job *jobs; int n; };
