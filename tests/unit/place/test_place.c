@@ -1,0 +1,156 @@
+/* Placement: what fits is taken, what does not is refused with what would. */
+#include "../nth.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kern/kern.h"
+#include "place/place.h"
+
+struct rig { infer_model *m; const struct backend_kind *kind; struct backend *b; struct place_ask ask; };
+
+static int rig_open(struct rig *r, const char *path, infer_error *e)
+{
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	r->kind = backend_find("cpu");
+	rc = infer_model_open(&r->m, path, NULL, e);
+	if (!rc)
+		rc = r->kind->open(&r->b, &(struct backend_opts){ .threads = 1 }, e);
+	r->ask = (struct place_ask){ .k_type = INFER_F16, .v_type = INFER_F16, .max_seqs = 1, .rows = 16, .out = 4,
+		                     .memory_bytes = UINT64_C(1) << 40, .address_bytes = UINT64_MAX, .kind = r->kind, .backend = r->b };
+	return rc;
+}
+
+static void rig_close(struct rig *r)
+{
+	r->kind->close(r->b);
+	infer_model_close(&r->m);
+}
+
+static int case_plenty(void)
+{
+	struct place_plan p = { 0 };
+	struct rig r;
+	infer_error e;
+	int rc;
+
+	nth_ok(rig_open(&r, "tests/golden/logits/llama-gqa.gguf", &e));
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_int_equal(p.ctx, r.m->h.ctx_train);
+	assert_int_equal(p.n_groups, 1);
+	assert_int_equal(p.groups[0].kind, KV_FULL);
+	assert_int_equal(p.groups[0].n_layers, r.m->h.n_layers);
+	assert_int_equal(p.kv_token_bytes, (uint64_t)r.m->h.n_layers * (uint64_t)r.m->h.n_head_kv * 2 * (uint64_t)r.m->h.dk * 2);
+	assert_int_equal(p.kv_bytes, kv_seq_bytes(p.groups, p.n_groups, p.ctx, r.ask.rows));
+	place_fini(&p);
+	r.ask.max_seqs = 3;
+	r.ask.ctx = 40;
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_int_equal(p.ctx, 40);
+	assert_int_equal(p.kv_bytes, 3 * kv_seq_bytes(p.groups, p.n_groups, 40, r.ask.rows));
+	place_fini(&p);
+	r.ask.kv_bytes = 1 << 20;
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_int_equal(p.kv_bytes, 1 << 20);
+out:
+	place_fini(&p);
+	rig_close(&r);
+	return rc;
+}
+
+/* Layers that slide are a group of their own. */
+static int case_groups(void)
+{
+	struct place_plan p = { 0 };
+	struct rig r;
+	infer_error e;
+	int rc;
+
+	nth_ok(rig_open(&r, "tests/golden/logits/gemma3.gguf", &e));
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_int_equal(p.n_groups, 2);
+	assert_int_equal(p.groups[0].kind, KV_FULL);
+	assert_int_equal(p.groups[1].kind, KV_WINDOW);
+	assert_int_equal(p.groups[1].window, r.m->h.window);
+	assert_int_equal(p.groups[0].n_layers + p.groups[1].n_layers, r.m->h.n_layers);
+	for (int g = 0; g < 2; g++)
+		for (int i = 0; i < p.groups[g].n_layers; i++)
+			assert_int_equal(r.m->h.windowed[p.groups[g].layers[i]], g);
+out:
+	place_fini(&p);
+	rig_close(&r);
+	return rc;
+}
+
+/* Memory for less than the model's own context: the largest that fits, which a step more does not. */
+static int case_tight(void)
+{
+	struct place_plan p = { 0 };
+	uint64_t more;
+	struct rig r;
+	infer_error e;
+	int rc, near;
+
+	nth_ok(rig_open(&r, "tests/golden/logits/llama-gqa.gguf", &e));
+	r.m->h.ctx_train = 1 << 16;
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_int_equal(p.ctx, 1 << 16);
+	r.ask.memory_bytes = p.workspace_bytes + p.kv_bytes / 2;
+	place_fini(&p);
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_true(p.ctx > 1 << 14 && p.ctx < 3 << 14 && p.ctx % KERN_PAGE == 0);
+	assert_true(p.workspace_bytes + p.kv_bytes <= r.ask.memory_bytes);
+	more = kv_seq_bytes(p.groups, p.n_groups, p.ctx + KERN_PAGE, r.ask.rows);
+	assert_true(p.workspace_bytes + more + more / 49 > r.ask.memory_bytes);
+	int32_t fits = p.ctx;
+	place_fini(&p);
+	r.ask.ctx = 1 << 16;                        /* asked for by name: refused, with the nearest */
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
+	nth_need(strstr(e.message, "a context of") != NULL);      /* else memory of the solver itself failed */
+	assert_int_equal(sscanf(strstr(e.message, ": a context of"), ": a context of %d fits", &near), 1);
+	assert_int_equal(near, fits);
+	assert_null(p.layers);
+	r.ask.address_bytes = r.ask.memory_bytes / 2;       /* the tighter of the two counts */
+	r.ask.ctx = fits;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
+	r.ask.memory_bytes = 1000;
+	r.ask.ctx = 0;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
+	if (strstr(e.message, "a context of"))
+		assert_non_null(strstr(e.message, "no context fits"));
+out:
+	place_fini(&p);
+	rig_close(&r);
+	return rc;
+}
+
+static int case_refusals(void)
+{
+	struct place_plan p = { 0 };
+	struct rig r;
+	infer_error e;
+	int rc;
+
+	nth_ok(rig_open(&r, "tests/golden/logits/llama-gqa.gguf", &e));
+	r.ask.k_type = INFER_Q8_0;
+	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EUNSUP);
+	assert_non_null(strstr(e.message, "Q8_0"));
+	r.ask.k_type = INFER_F32;
+	r.ask.rows = 0;
+	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
+	r.ask.rows = 8;
+	r.ask.ctx = -1;
+	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
+out:
+	place_fini(&p);
+	rig_close(&r);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { nth_case(case_plenty), nth_case(case_groups), nth_case(case_tight), nth_case(case_refusals) };
+	return nth_group(tests);
+}
