@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { CHUNK = 512, STEP_MS = 50, QUEUE = 1024, MOST_SEQS = 4096, MOST_CHUNK = 65536,
-       SCORE_ROWS = 64, SCORE_BYTES = 32 << 20 };
+       SCORE_ROWS = 64, SCORE_BYTES = 32 << 20, LATER_BYTES = 8 << 20 };
 
 static int check(const struct infer_engine_opts *o, infer_error *err)
 {
@@ -55,6 +55,16 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 		e->score_rows = e->chunk;
 }
 
+/* Address space for cache and workspace: less what requests, their texts and the allocator's own arenas take later. */
+static uint64_t address_room(const infer_engine *e, const struct os_limits *l)
+{
+	uint64_t later = LATER_BYTES + (uint64_t)e->threads * (uint64_t)e->n_vocab * sizeof(float);
+
+	if (l->address_bytes == UINT64_MAX)
+		return UINT64_MAX;
+	return l->address_bytes > later ? l->address_bytes - later : 0;
+}
+
 static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
                       infer_error *err)
 {
@@ -67,7 +77,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 	    .rows = e->chunk + e->max_seqs,
 	    .out = e->score_rows + e->max_seqs,
 	    .memory_bytes = l->available_bytes,
-	    .address_bytes = l->address_bytes,
+	    .address_bytes = address_room(e, l),
 	    .kind = e->kind,
 	    .backend = e->backend,
 	};
@@ -144,6 +154,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	must(e->kind);
 	TRY(e->kind->open(&e->backend, &(struct backend_opts){ e->threads, o->isa }, err));
 	e->kern = e->kind->kern(e->backend);
+	os_limits(&l);     /* again: threads have taken their stacks */
 	TRY(open_cache(e, o, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
 	TRY(e->kind->plan(&e->plan, e->backend, &parts, &size, err));
