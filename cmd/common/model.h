@@ -29,8 +29,8 @@ struct engine_args {
 	{ OPT_INT, 'c', "ctx", "N", "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), 1, INT32_MAX, .marks = OPT_RECORDED }, \
 	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", "type of the cache, f16 or f32; of V after a comma (f16)", offsetof(T, m.kv_type), .marks = OPT_RECORDED }, \
 	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
-	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", offsetof(T, m.prefill_chunk), 1, 1 << 20, .marks = OPT_RECORDED }, \
-	{ OPT_INT, 0, "step-ms", "N", "time a step with prompt tokens may take (50)", offsetof(T, m.step_ms), 1, 1000000, .marks = OPT_RECORDED }, \
+	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", offsetof(T, m.prefill_chunk), 1, 65536, .marks = OPT_RECORDED }, \
+	{ OPT_INT, 0, "step-ms", "N", "time a step with prompt tokens may take (50)", offsetof(T, m.step_ms), 1, 1 << 20, .marks = OPT_RECORDED }, \
 	{ OPT_FLAG, 0, "no-prefix-cache", NULL, "compute every prompt from its start", offsetof(T, m.no_prefix_cache), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_STR, 0, "isa", "NAME", "widest kernel set: infer-inspect hw lists them (INFER_ISA)", offsetof(T, m.isa), .marks = OPT_RECORDED }
 
