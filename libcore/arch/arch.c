@@ -32,8 +32,11 @@ enum arch_rope_mode arch_rope_mode(const struct arch *a)
 
 struct backend_model arch_parts(const infer_model *m)
 {
-	return (struct backend_model){ .graph = &m->graph, .weights = m->weights, .n_weights = m->n_weights,
-		                       .ropes = m->ropes, .n_ropes = m->n_ropes };
+	return (struct backend_model){ .graph = &m->graph,
+		                       .weights = m->weights,
+		                       .n_weights = m->n_weights,
+		                       .ropes = m->ropes,
+		                       .n_ropes = m->n_ropes };
 }
 
 int arch_graph_build(infer_model *m, infer_error *err)

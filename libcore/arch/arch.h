@@ -1,5 +1,5 @@
-/* arch/arch.h - architectures as data: keys, tensors, and the block that joins them.  One const row per architecture in
- * arch_list.h; a row says only what differs from the row it is `like`. */
+/* arch/arch.h - architectures as data: keys, tensors, and the block that joins them.  One const row
+ * per architecture in arch_list.h; a row says only what differs from the row it is `like`. */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
 #include <stddef.h>
@@ -10,25 +10,32 @@
 #include "graph/graph.h"
 
 enum arch_slot {   /* model-wide, then per layer */
-	W_END, W_TOKEN_EMBD, W_OUTPUT_NORM, W_OUTPUT, W_OUTPUT_BIAS, W_ROPE_FREQS, W_ROPE_LONG, W_ROPE_SHORT, W_GLOBALS,
-	W_ATTN_NORM = W_GLOBALS, W_Q, W_K, W_V, W_O, W_Q_BIAS, W_K_BIAS, W_V_BIAS, W_O_BIAS, W_Q_NORM, W_K_NORM, W_ATTN_POST_NORM,
+	W_END, W_TOKEN_EMBD, W_OUTPUT_NORM, W_OUTPUT, W_OUTPUT_BIAS,
+	W_ROPE_FREQS, W_ROPE_LONG, W_ROPE_SHORT, W_GLOBALS,
+	W_ATTN_NORM = W_GLOBALS, W_Q, W_K, W_V, W_O, W_Q_BIAS, W_K_BIAS, W_V_BIAS, W_O_BIAS,
+	W_Q_NORM, W_K_NORM, W_ATTN_POST_NORM,
 	W_FFN_NORM, W_GATE, W_UP, W_DOWN, W_GATE_BIAS, W_UP_BIAS, W_DOWN_BIAS, W_FFN_POST_NORM,
 	W_ROUTER, W_GATE_EXPS, W_UP_EXPS, W_DOWN_EXPS,
-	W_UNUSED,                   /* known, and of no use to us: old files' copy of the RoPE frequencies */
+	W_UNUSED,      /* known, and of no use to us: old files' copy of the RoPE frequencies */
 	W_SLOTS
 };
-enum arch_dim { D_END, D_VOCAB, D_EMBD, D_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS, D_EXPERT_FF };
+enum arch_dim {
+	D_END, D_VOCAB, D_EMBD, D_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS,
+	D_EXPERT_FF
+};
 /* Rows of one name are parts of one tensor, its rows in the order of the slots.
- * need: when a tensor has to be there; a tensor that is there and has no use by this column is refused */
-enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE /* layers without experts */, ARCH_EXPERTS /* layers with */ };
+ * need: when a tensor has to be there; a tensor that is there and has no use by this column is
+ * refused */
+enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };   /* without, with experts */
 struct arch_tensor {
 	int     slot;
-	const char *gguf;           /* whole name, or what follows "blk.N." for the slots of a layer */
+	const char *gguf;           /* whole name, or what follows "blk.N." */
 	uint8_t shape[3];           /* enum arch_dim, ne[0] first */
 	uint8_t need;               /* enum arch_need */
 };
 enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
-enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };   /* llama3: divisors in rope_freqs */
+/* llama3: divisors in rope_freqs */
+enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };
 enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };        /* as i1 of ROUTE */
 enum arch_act { ACT_SILU, ACT_GELU };                       /* as i2 of MOE */
 
@@ -37,17 +44,17 @@ struct arch_rope {              /* what one frequency table is made from */
 	double base;
 	int    scaling;             /* enum arch_scaling */
 	double factor, attn_factor, ext_factor, beta_fast, beta_slow;
-	int    has_attn_factor;     /* longrope: the file gives it, else it follows from the contexts */
+	int    has_attn_factor;     /* longrope: in the file; else from the contexts */
 	int64_t orig_ctx;
 };
 struct arch_hparam {            /* checked and bounded: products of any two stay below 2^62 */
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
-	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm;      /* n_expert 0: dense */
-	float   eps, expert_scale;                                                  /* scales: 0 is 1 */
+	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm;   /* 0: dense */
+	float   eps, expert_scale;  /* scales: 0 is 1 */
 	float   embd_scale, residual_scale, logit_scale, attn_scale;
-	float   attn_cap, logit_cap;                                                /* 0: none */
+	float   attn_cap, logit_cap;        /* 0: none */
 	int32_t act;                /* enum arch_act */
-	int32_t window;             /* positions a row of a sliding-window layer sees, itself included; 0: none slides */
+	int32_t window;             /* positions a row of a sliding layer sees; 0: none does */
 	uint8_t windowed[ARCH_MAX_LAYERS];       /* 1: the layer slides */
 	struct arch_rope rope[2];   /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
@@ -57,11 +64,14 @@ struct arch_reader;             /* hparam.c: keys of one file */
 struct arch {
 	const char *gguf;           /* general.architecture */
 	const struct arch *like;    /* NULL: the base row */
-	const struct arch_tensor *tensors;      /* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
+	/* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
+	const struct arch_tensor *tensors;
 	enum arch_rope_mode rope;   /* ROPE_NONE: like's */
-	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common ones are read */
+	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common
+	 * ones are read */
 	int  (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
-	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is arch_block */
+	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is
+	 * arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
 };
 
@@ -87,28 +97,35 @@ struct infer_model {
 struct backend_model arch_parts(const infer_model *m);      /* for kind->plan */
 
 const struct arch *arch_find(struct infer_str gguf_name);   /* NULL: not built in */
-const struct arch *arch_at(int i);                          /* row of arch_list.h; NULL past the end */
+const struct arch *arch_at(int i);   /* row of arch_list.h; NULL past the end */
 enum arch_rope_mode arch_rope_mode(const struct arch *a);
 
-/* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT INFER_EUNSUP name the key. */
-int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f, infer_log_fn *log, void *log_user,
-                     infer_error *err);
-/* For arch.hparam: "<architecture>.<key>".  Absent: *v is left alone.  Outside [lo, hi], or no number: INFER_EFORMAT. */
-int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi, infer_error *err);
-int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi, infer_error *err);
-int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi, infer_error *err);
-/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do); absent: period. */
+/* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
+int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f,
+                     infer_log_fn *log, void *log_user, infer_error *err);
+/* For arch.hparam: "<architecture>.<key>".  Absent: *v is left alone.  Outside [lo, hi], or no
+ * number: INFER_EFORMAT. */
+int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi,
+                 infer_error *err);
+int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi,
+                   infer_error *err);
+int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi,
+                    infer_error *err);
+/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
+ * absent: period. */
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
 
-int arch_bind(infer_model *m, infer_error *err);            /* names -> slots; types and shapes checked */
+int arch_bind(infer_model *m, infer_error *err);   /* names -> slots; types and shapes checked */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);
 
 /* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
-int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);     /* of a normed row; before W_O */
+/* of a normed row; before W_O */
+int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h);
-int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);         /* w -1: x itself */
+/* w -1: x itself */
+int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 #endif

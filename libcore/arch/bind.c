@@ -1,5 +1,5 @@
-/* Names to slots.  Every tensor of the file is looked at once: it has a slot and the shape that belongs there, or the
- * file is refused; then every slot that has to be filled is. */
+/* Names to slots.  Every tensor of the file is looked at once: it has a slot and the shape that
+ * belongs there, or the file is refused; then every slot that has to be filled is. */
 #include "arch/arch.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const struct arch_tensor *find_slot(const struct arch *a, int slot)
 	return NULL;
 }
 
-/* Rows of the table that share a name are parts of one tensor: its rows, in the order of the slots. */
+/* Rows of the table that share a name are parts of one tensor, in the order of the slots. */
 enum { MAX_PARTS = 4 };
 struct parts { const struct arch_tensor *row[MAX_PARTS]; int n; };
 
@@ -63,7 +63,8 @@ static int layer_of(struct infer_str name, struct infer_str *rest)
 
 	if (name.len < 6 || memcmp(name.at, "blk.", 4) || (name.at[4] == '0' && name.at[5] != '.'))
 		return -1;
-	for (; i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && layer <= ARCH_MAX_LAYERS; i++)
+	for (; i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && layer <= ARCH_MAX_LAYERS;
+	     i++)
 		layer = layer * 10 + name.at[i] - '0';
 	if (i == 4 || i >= name.len || name.at[i] != '.')
 		return -1;
@@ -71,7 +72,8 @@ static int layer_of(struct infer_str name, struct infer_str *rest)
 	return layer;
 }
 
-static int check_shape(const infer_model *m, const struct parts *p, const struct infer_tensor *t, infer_error *err)
+static int check_shape(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
+                       infer_error *err)
 {
 	int rows_at = p->row[0]->shape[1] ? 1 : 0;      /* parts of a vector are elements */
 
@@ -80,8 +82,10 @@ static int check_shape(const infer_model *m, const struct parts *p, const struct
 		for (int part = 1; part < p->n && i == rows_at; part++)
 			want += dim_of(&m->h, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
-			return err_set(err, INFER_EFORMAT, "tensor %.*s: dimension %d is %lld where %lld is wanted", (int)t->name.len,
-			               t->name.at, i, (long long)t->ne[i], (long long)want);
+			return err_set(err, INFER_EFORMAT,
+			               "tensor %.*s: dimension %d is %lld where %lld is wanted",
+			               (int)t->name.len, t->name.at, i, (long long)t->ne[i],
+			               (long long)want);
 	}
 	return INFER_OK;
 }
@@ -90,14 +94,16 @@ static void say_copied(const infer_model *m, const struct infer_tensor *t)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "tensor %.*s: %s copied to F32, %llu bytes", (int)(t->name.len < 128 ? t->name.len : 128),
-	         t->name.at, infer_type_info(t->type)->name, (unsigned long long)t->ne[0] * 4);
+	snprintf(line, sizeof(line), "tensor %.*s: %s copied to F32, %llu bytes",
+	         (int)(t->name.len < 128 ? t->name.len : 128), t->name.at,
+	         infer_type_info(t->type)->name, (unsigned long long)t->ne[0] * 4);
 	if (m->log)
 		m->log(m->log_user, INFER_LOG_INFO, line);
 }
 
 /* Vectors are read as floats: one that is not is copied, counted and named. */
-static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weight *w, const void **at, infer_error *err)
+static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weight *w,
+                       const void **at, infer_error *err)
 {
 	float *copy;
 
@@ -105,7 +111,8 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weig
 		return INFER_OK;
 	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof(*copy));
 	if (!copy)
-		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len, t->name.at);
+		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len,
+		               t->name.at);
 	TRY(infer_type_decode(t->type, copy, at[0], (size_t)w->ne[0], err));
 	m->private_bytes += (uint64_t)w->ne[0] * sizeof(*copy);
 	say_copied(m, t);
@@ -116,8 +123,8 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weig
 }
 
 /* Rows [first, first + rows) of every matrix of t; of a vector, elements. */
-static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_t first, int64_t rows, int32_t *slot,
-                infer_error *err)
+static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_t first,
+                int64_t rows, int32_t *slot, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
 	size_t row_bytes = (size_t)(t->ne[0] / type->block) * (size_t)type->block_bytes;
@@ -126,11 +133,18 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_
 	const void **at;
 
 	if (*slot >= 0)
-		return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len, t->name.at);
+		return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len,
+		               t->name.at);
 	at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len, t->name.at);
-	*w = (struct weight){ .type = t->type, .n = (int)n, .ne = { t->ne[0], rows }, .scale = 1, .at = at, .row_bytes = row_bytes };
+		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len,
+		               t->name.at);
+	*w = (struct weight){ .type = t->type,
+		              .n = (int)n,
+		              .ne = { t->ne[0], rows },
+		              .scale = 1,
+		              .at = at,
+		              .row_bytes = row_bytes };
 	for (int64_t i = 0; i < n; i++)
 		at[i] = (const unsigned char *)t->data + (size_t)(i * t->ne[1] + first) * row_bytes;
 	if (vector) {
@@ -148,11 +162,13 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_
 static int check_type(const struct infer_tensor *t, int vector, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
-	int integer = t->type == INFER_I8 || t->type == INFER_I16 || t->type == INFER_I32 || t->type == INFER_I64;
+	int integer = t->type == INFER_I8 || t->type == INFER_I16 || t->type == INFER_I32 ||
+	              t->type == INFER_I64;
 
 	if (type->file_only || integer || (vector && type->block > 1))
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s is not supported for %s", (int)t->name.len, t->name.at,
-		               type->name, vector ? "a vector" : "weights");
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s is not supported for %s",
+		               (int)t->name.len, t->name.at, type->name,
+		               vector ? "a vector" : "weights");
 	return INFER_OK;
 }
 
@@ -166,15 +182,18 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 
 	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
 	    (p.row[0]->need == ARCH_EXPERTS && !m->h.n_expert))
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s", (int)t->name.len, t->name.at,
-		               m->arch->gguf, layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",
+		               (int)t->name.len, t->name.at, m->arch->gguf,
+		               layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
 	if (p.row[0]->slot == W_UNUSED)
 		return INFER_OK;
 	TRY(check_shape(m, &p, t, err));
 	TRY(check_type(t, vector, err));
 	for (int i = 0; i < p.n; i++) {
 		int64_t rows = dim_of(&m->h, p.row[i]->shape[vector ? 0 : 1]);
-		TRY(bind(m, t, vector, first, rows, layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot], err));
+		TRY(bind(m, t, vector, first, rows,
+		         layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot],
+		         err));
 		first += rows;
 	}
 	return INFER_OK;
@@ -184,18 +203,21 @@ static int check_all(const infer_model *m, infer_error *err)
 {
 	for (int slot = 1; slot < W_SLOTS; slot++) {
 		const struct arch_tensor *row = find_slot(m->arch, slot);
-		if (!row || row->need == ARCH_MAY || row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
+		if (!row || row->need == ARCH_MAY ||
+		    row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
 			continue;
 		if (slot < W_GLOBALS && m->global[slot] < 0)
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing", row->gguf);
 		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++)
 			if (m->layer[i][slot] < 0)
-				return err_set(err, INFER_EFORMAT, "tensor blk.%d.%s: missing", i, row->gguf);
+				return err_set(err, INFER_EFORMAT, "tensor blk.%d.%s: missing", i,
+				               row->gguf);
 	}
 	return INFER_OK;
 }
 
-/* The vocabulary has as many ids as the embedding table has rows, and as the tokenizer has pieces, if there is one. */
+/* The vocabulary has as many ids as the embedding table has rows, and as the tokenizer has pieces,
+ * if there is one. */
 static int read_vocab(infer_model *m, infer_error *err)
 {
 	const struct infer_tensor *t = infer_file_tensor(m->file, "token_embd.weight");
@@ -203,11 +225,13 @@ static int read_vocab(infer_model *m, infer_error *err)
 	if (!t)
 		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: missing");
 	if (t->ne[1] < 1 || t->ne[1] > 1 << 24)
-		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %lld rows", (long long)t->ne[1]);
+		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %lld rows",
+		               (long long)t->ne[1]);
 	m->h.n_vocab = (int32_t)t->ne[1];
 	if (m->tok && infer_tokenizer_count(m->tok) != m->h.n_vocab)
-		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %d rows for a vocabulary of %d tokens", m->h.n_vocab,
-		               infer_tokenizer_count(m->tok));
+		return err_set(err, INFER_EFORMAT,
+		               "tensor token_embd.weight: %d rows for a vocabulary of %d tokens",
+		               m->h.n_vocab, infer_tokenizer_count(m->tok));
 	return INFER_OK;
 }
 
@@ -218,11 +242,14 @@ int arch_bind(infer_model *m, infer_error *err)
 
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
-	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
-	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
+	m->weights =
+	    arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
+	m->tensors =
+	    arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof(*m->layer));
 	if (!m->weights || !m->tensors || !m->layer)
-		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors", (unsigned long long)info.n_tensors);
+		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",
+		               (unsigned long long)info.n_tensors);
 	memset(m->global, -1, sizeof(m->global));
 	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof(*m->layer));
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {

@@ -28,7 +28,8 @@ int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bi
 }
 
 /* Norm of each head by itself, then rotation. */
-static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads, int32_t norm)
+static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads,
+                     int32_t norm)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 

@@ -1,5 +1,5 @@
-/* Hyper-parameters out of metadata: each value has its range, and a key that would change the computation in a way we
- * do not know is refused by name. */
+/* Hyper-parameters out of metadata: each value has its range, and a key that would change the
+ * computation in a way we do not know is refused by name. */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ enum { MAX_READ = 96, MAX_KEY = 128 };
 struct arch_reader {
 	const infer_file *file;
 	const char *arch;
-	const char *read[MAX_READ]; int n_read;   /* keys that were asked for, without the architecture */
+	const char *read[MAX_READ];
+	int n_read; /* keys that were asked for, without the architecture */
 };
 
 static void full_key(const struct arch_reader *r, const char *key, char out[MAX_KEY])
@@ -35,7 +36,8 @@ static const struct infer_meta *look(struct arch_reader *r, const char *key, cha
 	return infer_file_meta(r->file, out);
 }
 
-int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi, infer_error *err)
+int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi,
+                 infer_error *err)
 {
 	char name[MAX_KEY];
 	int64_t x, one;
@@ -49,15 +51,19 @@ int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo,
 	for (uint64_t i = 1; m->type == INFER_META_ARR && i < m->count; i++) {
 		TRY(infer_meta_elem_i64(r->file, m, i, &one, err));
 		if (one != x)
-			return err_set(err, INFER_EUNSUP, "key %s: differs from layer to layer (%lld, %lld)", name, (long long)x, (long long)one);
+			return err_set(err, INFER_EUNSUP,
+			               "key %s: differs from layer to layer (%lld, %lld)", name,
+			               (long long)x, (long long)one);
 	}
 	if (x < lo || x > hi)
-		return err_set(err, INFER_EFORMAT, "key %s: %lld is not in %lld ... %lld", name, (long long)x, (long long)lo, (long long)hi);
+		return err_set(err, INFER_EFORMAT, "key %s: %lld is not in %lld ... %lld", name,
+		               (long long)x, (long long)lo, (long long)hi);
 	*v = (int32_t)x;
 	return INFER_OK;
 }
 
-int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi, infer_error *err)
+int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi,
+                    infer_error *err)
 {
 	char name[MAX_KEY];
 	double x = 0;
@@ -66,12 +72,14 @@ int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo
 		return INFER_OK;
 	TRY(infer_meta_f64(r->file, name, &x, NULL, err));
 	if (!(x >= lo && x <= hi))              /* NaN is not in either */
-		return err_set(err, INFER_EFORMAT, "key %s: %g is not in %g ... %g", name, x, lo, hi);
+		return err_set(err, INFER_EFORMAT, "key %s: %g is not in %g ... %g", name, x, lo,
+		               hi);
 	*v = x;
 	return INFER_OK;
 }
 
-int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi, infer_error *err)
+int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi,
+                   infer_error *err)
 {
 	double x = (double)*v;
 
@@ -96,7 +104,8 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 	TRY(arch_key_i32(r, "attention.sliding_window", &h->window, 0, 1 << 30, err));
 	const struct infer_meta *m = look(r, key, name);
 	if (m && m->type == INFER_META_ARR && m->count != (uint64_t)h->n_layers)
-		return err_set(err, INFER_EFORMAT, "key %s: %llu values for %d layers", name, (unsigned long long)m->count, h->n_layers);
+		return err_set(err, INFER_EFORMAT, "key %s: %llu values for %d layers", name,
+		               (unsigned long long)m->count, h->n_layers);
 	if (m && m->type != INFER_META_ARR)
 		TRY(arch_key_i32(r, key, &period, 0, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++) {
@@ -118,8 +127,10 @@ static int must_have(struct arch_reader *r, const char *key, infer_error *err)
 
 static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	static const char *const needed[] = { "block_count", "context_length", "embedding_length", "feed_forward_length",
-		                              "attention.head_count", "attention.layer_norm_rms_epsilon" };
+	static const char *const needed[] = {
+		"block_count",         "context_length",       "embedding_length",
+		"feed_forward_length", "attention.head_count", "attention.layer_norm_rms_epsilon"
+	};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		TRY(must_have(r, needed[i], err));
@@ -131,17 +142,22 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	h->n_head_kv = h->n_head;
 	TRY(arch_key_i32(r, "attention.head_count_kv", &h->n_head_kv, 1, h->n_head, err));
 	if (h->n_head % h->n_head_kv)
-		return err_set(err, INFER_EFORMAT, "key %s.attention.head_count_kv: %d does not divide the %d heads", r->arch,
-		               h->n_head_kv, h->n_head);
+		return err_set(err, INFER_EFORMAT,
+		               "key %s.attention.head_count_kv: %d does not divide the %d heads",
+		               r->arch, h->n_head_kv, h->n_head);
 	h->dk = h->dv = h->n_embd / h->n_head;
 	TRY(arch_key_i32(r, "attention.key_length", &h->dk, 1, 1 << 12, err));
 	TRY(arch_key_i32(r, "attention.value_length", &h->dv, 1, 1 << 12, err));
 	char name[MAX_KEY];
 	if (h->n_embd % h->n_head && !look(r, "attention.key_length", name))
-		return err_set(err, INFER_EFORMAT, "key %s.attention.head_count: %d does not divide the embedding of %d", r->arch,
-		               h->n_head, h->n_embd);
+		return err_set(
+		    err, INFER_EFORMAT,
+		    "key %s.attention.head_count: %d does not divide the embedding of %d", r->arch,
+		    h->n_head, h->n_embd);
 	if ((int64_t)h->n_head * (h->dk > h->dv ? h->dk : h->dv) > 1 << 20)
-		return err_set(err, INFER_EFORMAT, "key %s.attention.key_length: %d heads of %d and %d", r->arch, h->n_head, h->dk, h->dv);
+		return err_set(err, INFER_EFORMAT,
+		               "key %s.attention.key_length: %d heads of %d and %d", r->arch,
+		               h->n_head, h->dk, h->dv);
 	TRY(arch_key_float(r, "attention.layer_norm_rms_epsilon", &h->eps, 1e-30, 1, err));
 	return arch_key_float(r, "attention.scale", &h->attn_scale, 0, 1e6, err);
 }
@@ -152,13 +168,18 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 
 	TRY(arch_key_i32(r, "expert_count", &h->n_expert, 0, ARCH_MAX_EXPERTS, err));
 	h->n_expert_ff = h->n_ff;
-	TRY(arch_key_i32(r, "expert_used_count", &h->n_expert_used, h->n_expert ? 1 : 0, h->n_expert, err));
-	TRY(arch_key_i32(r, "expert_feed_forward_length", &h->n_expert_ff, h->n_expert ? 1 : 0, 1 << 24, err));
+	TRY(arch_key_i32(r, "expert_used_count", &h->n_expert_used, h->n_expert ? 1 : 0,
+	                 h->n_expert, err));
+	TRY(arch_key_i32(r, "expert_feed_forward_length", &h->n_expert_ff, h->n_expert ? 1 : 0,
+	                 1 << 24, err));
 	TRY(arch_key_i32(r, "expert_gating_func", &gating, 0, 255, err));
 	if (h->n_expert && !h->n_expert_used)
-		return err_set(err, INFER_EFORMAT, "key %s.expert_used_count: missing, with %d experts", r->arch, h->n_expert);
+		return err_set(err, INFER_EFORMAT,
+		               "key %s.expert_used_count: missing, with %d experts", r->arch,
+		               h->n_expert);
 	if (gating > 2)
-		return err_set(err, INFER_EUNSUP, "key %s.expert_gating_func: %d is not supported", r->arch, gating);
+		return err_set(err, INFER_EUNSUP, "key %s.expert_gating_func: %d is not supported",
+		               r->arch, gating);
 	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	h->expert_norm = 1;
 	TRY(key_bool(r, "expert_weights_norm", &h->expert_norm, err));
@@ -179,7 +200,8 @@ static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error 
 		if (strlen(kinds[i]) == s.len && !memcmp(kinds[i], s.at, s.len))
 			p->scaling = i;
 	if (p->scaling < 0)
-		return err_set(err, INFER_EUNSUP, "key %s: %.*s is not supported", name, (int)(s.len < 64 ? s.len : 64), s.at);
+		return err_set(err, INFER_EUNSUP, "key %s: %.*s is not supported", name,
+		               (int)(s.len < 64 ? s.len : 64), s.at);
 	p->factor = p->ext_factor = p->attn_factor = 1;
 	p->beta_fast = 32;
 	p->beta_slow = 1;
@@ -205,7 +227,8 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	h->n_ropes = 1;
 	TRY(arch_key_i32(r, "rope.dimension_count", &h->n_rot, 2, h->dk, err));
 	if (h->n_rot % 2)
-		return err_set(err, INFER_EFORMAT, "key %s.rope.dimension_count: %d is odd", r->arch, h->n_rot);
+		return err_set(err, INFER_EFORMAT, "key %s.rope.dimension_count: %d is odd",
+		               r->arch, h->n_rot);
 	p->base = 10000;
 	p->orig_ctx = h->ctx_train;
 	TRY(arch_key_double(r, "rope.freq_base", &p->base, 1, 1e12, err));
@@ -216,27 +239,36 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-/* Keys that change what is computed: fine at the values that say "not used", else refused.  n: how many such values. */
+/* Keys that change what is computed: fine at the values that say "not used", else refused.  n: how
+ * many such values. */
 static const struct { const char *key; double ok[2]; } neutral[] = {
-	{ "use_parallel_residual", { 0, 0 } }, { "attention.causal", { 1, 1 } }, { "attention.clamp_kqv", { 0, 0 } },
-	{ "attention.max_alibi_bias", { 0, 0 } }, { "attn_logit_softcapping", { 0, 0 } }, { "final_logit_softcapping", { 0, 0 } },
+	{ "use_parallel_residual", { 0, 0 } }, { "attention.causal", { 1, 1 } },
+	{ "attention.clamp_kqv", { 0, 0 } }, { "attention.max_alibi_bias", { 0, 0 } },
+	{ "attn_logit_softcapping", { 0, 0 } }, { "final_logit_softcapping", { 0, 0 } },
 	{ "router_logit_softcapping", { 0, 0 } }, { "expert_shared_count", { 0, 0 } },
-	{ "expert_shared_feed_forward_length", { 0, 0 } }, { "expert_chunk_feed_forward_length", { 0, 0 } },
-	{ "expert_group_count", { 0, 1 } }, { "expert_group_used_count", { 0, 1 } }, { "expert_group_scale", { 0, 1 } },
-	{ "experts_per_group", { 0, 0 } }, { "moe_every_n_layers", { 0, 1 } }, { "moe_latent_size", { 0, 0 } },
-	{ "interleave_moe_layer_step", { 0, 1 } }, { "leading_dense_block_count", { 0, 0 } }, { "nextn_predict_layers", { 0, 0 } },
-	{ "attention.sliding_window", { 0, 0 } }, { "attention.q_lora_rank", { 0, 0 } }, { "attention.kv_lora_rank", { 0, 0 } },
-	{ "attention.shared_kv_layers", { 0, 0 } }, { "attention.temperature_scale", { 0, 0 } },
-	{ "attention.temperature_length", { 0, 0 } }, { "attention.output_scale", { 0, 1 } }, { "attention.value_scale", { 0, 1 } },
-	{ "attention.relative_buckets_count", { 0, 0 } }, { "embedding_scale", { 0, 1 } }, { "residual_scale", { 0, 1 } },
-	{ "logit_scale", { 0, 1 } }, { "embedding_length_per_layer_input", { 0, 0 } }, { "embedding_length_out", { 0, 0 } },
-	{ "full_attention_interval", { 0, 1 } }, { "rope.scaling.alpha", { 0, 0 } }, { "rope.scaling.yarn_log_multiplier", { 0, 0 } },
-	{ "swin_norm", { 0, 0 } }, { "ssm.conv_kernel", { 0, 0 } }, { "ssm.state_size", { 0, 0 } }, { "ssm.inner_size", { 0, 0 } },
+	{ "expert_shared_feed_forward_length", { 0, 0 } },
+	{ "expert_chunk_feed_forward_length", { 0, 0 } }, { "expert_group_count", { 0, 1 } },
+	{ "expert_group_used_count", { 0, 1 } }, { "expert_group_scale", { 0, 1 } },
+	{ "experts_per_group", { 0, 0 } }, { "moe_every_n_layers", { 0, 1 } },
+	{ "moe_latent_size", { 0, 0 } }, { "interleave_moe_layer_step", { 0, 1 } },
+	{ "leading_dense_block_count", { 0, 0 } }, { "nextn_predict_layers", { 0, 0 } },
+	{ "attention.sliding_window", { 0, 0 } }, { "attention.q_lora_rank", { 0, 0 } },
+	{ "attention.kv_lora_rank", { 0, 0 } }, { "attention.shared_kv_layers", { 0, 0 } },
+	{ "attention.temperature_scale", { 0, 0 } }, { "attention.temperature_length", { 0, 0 } },
+	{ "attention.output_scale", { 0, 1 } }, { "attention.value_scale", { 0, 1 } },
+	{ "attention.relative_buckets_count", { 0, 0 } }, { "embedding_scale", { 0, 1 } },
+	{ "residual_scale", { 0, 1 } }, { "logit_scale", { 0, 1 } },
+	{ "embedding_length_per_layer_input", { 0, 0 } }, { "embedding_length_out", { 0, 0 } },
+	{ "full_attention_interval", { 0, 1 } }, { "rope.scaling.alpha", { 0, 0 } },
+	{ "rope.scaling.yarn_log_multiplier", { 0, 0 } }, { "swin_norm", { 0, 0 } },
+	{ "ssm.conv_kernel", { 0, 0 } }, { "ssm.state_size", { 0, 0 } },
+	{ "ssm.inner_size", { 0, 0 } },
 };
 
 /* Keys that change nothing here. */
 static const char *const harmless[] = {
-	"vocab_size", "rope.scaling.finetuned", "tensor_data_layout", "pooling_type", "attention.layer_norm_epsilon",
+	"vocab_size",   "rope.scaling.finetuned",       "tensor_data_layout",
+	"pooling_type", "attention.layer_norm_epsilon",
 };
 
 static int check_neutral(struct arch_reader *r, infer_error *err)
@@ -259,7 +291,9 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 			TRY(infer_meta_elem_f64(r->file, m, 0, &x, err));
 		}
 		if (x != neutral[i].ok[0] && x != neutral[i].ok[1])
-			return err_set(err, INFER_EUNSUP, "key %s: %g is not supported with architecture %s", name, x, r->arch);
+			return err_set(err, INFER_EUNSUP,
+			               "key %s: %g is not supported with architecture %s", name, x,
+			               r->arch);
 	}
 	return INFER_OK;
 }
@@ -275,19 +309,22 @@ static void warn_unknown(const struct arch_reader *r, infer_log_fn *log, void *u
 		int known = m->key.len <= n || memcmp(m->key.at, r->arch, n) || m->key.at[n] != '.';
 		size_t len = m->key.len - n - 1;
 		for (int k = 0; k < r->n_read && !known; k++)
-			known = strlen(r->read[k]) == len && !memcmp(r->read[k], m->key.at + n + 1, len);
+			known = strlen(r->read[k]) == len &&
+			        !memcmp(r->read[k], m->key.at + n + 1, len);
 		for (size_t k = 0; k < sizeof(harmless) / sizeof(harmless[0]) && !known; k++)
-			known = strlen(harmless[k]) == len && !memcmp(harmless[k], m->key.at + n + 1, len);
+			known = strlen(harmless[k]) == len &&
+			        !memcmp(harmless[k], m->key.at + n + 1, len);
 		if (known)
 			continue;
-		snprintf(line, sizeof(line), "key %.*s is not known to architecture %s and has no effect",
+		snprintf(line, sizeof(line),
+		         "key %.*s is not known to architecture %s and has no effect",
 		         (int)(m->key.len < 128 ? m->key.len : 128), m->key.at, r->arch);
 		log(user, INFER_LOG_WARN, line);
 	}
 }
 
-int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f, infer_log_fn *log, void *log_user,
-                     infer_error *err)
+int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f,
+                     infer_log_fn *log, void *log_user, infer_error *err)
 {
 	struct arch_reader r = { .file = f, .arch = a->gguf };
 

@@ -1,4 +1,5 @@
-/* Opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing here looks at weights. */
+/* Opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing here looks at
+ * weights. */
 #include "arch/arch.h"
 
 #include <string.h>
@@ -13,15 +14,18 @@ static int find_arch(infer_model *m, infer_error *err)
 
 	TRY(infer_meta_str(m->file, "general.type", &type, NULL, err));
 	if (type.len != 5 || memcmp(type.at, "model", 5))
-		return err_set(err, INFER_EUNSUP, "%s: general.type is %.*s, not a model", infer_file_path(m->file),
-		               (int)(type.len < 64 ? type.len : 64), type.at);
+		return err_set(err, INFER_EUNSUP, "%s: general.type is %.*s, not a model",
+		               infer_file_path(m->file), (int)(type.len < 64 ? type.len : 64),
+		               type.at);
 	TRY(infer_meta_str(m->file, "general.architecture", &name, &found, err));
 	if (!found)
-		return err_set(err, INFER_EFORMAT, "%s: key general.architecture: missing", infer_file_path(m->file));
+		return err_set(err, INFER_EFORMAT, "%s: key general.architecture: missing",
+		               infer_file_path(m->file));
 	m->arch = arch_find(name);
 	if (!m->arch)
-		return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported", infer_file_path(m->file),
-		               (int)(name.len < 64 ? name.len : 64), name.at);
+		return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported",
+		               infer_file_path(m->file), (int)(name.len < 64 ? name.len : 64),
+		               name.at);
 	return INFER_OK;
 }
 
@@ -43,7 +47,8 @@ static int open_tokenizer(infer_model *m, infer_error *err)
 	struct infer_str name = { "", 0 };
 
 	TRY(infer_meta_str(m->file, "tokenizer.ggml.model", &name, NULL, err));
-	if (!name.len || (name.len == 8 && !memcmp(name.at, "no_vocab", 8)) || (name.len == 4 && !memcmp(name.at, "none", 4)))
+	if (!name.len || (name.len == 8 && !memcmp(name.at, "no_vocab", 8)) ||
+	    (name.len == 4 && !memcmp(name.at, "none", 4)))
 		return INFER_OK;
 	TRY(infer_tokenizer_open(&m->tok, m->file, err));
 	return see_bos(m, err);
@@ -70,7 +75,8 @@ static int name_file(int rc, const char *path, infer_error *err)
 	return err_set(err, rc, "%s: %s", path, why);
 }
 
-int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o, infer_error *err)
+int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
+                     infer_error *err)
 {
 	infer_model *m;
 	int rc;
@@ -108,8 +114,8 @@ void infer_model_close(infer_model **model)
 	mem_free(m);
 }
 
-/* What one token touches: all matrices, but of a table of embeddings that serves no output only a row; of experts only
- * the ones it uses. */
+/* What one token touches: all matrices, but of a table of embeddings that serves no output only a
+ * row; of experts only the ones it uses. */
 static uint64_t token_bytes(const infer_model *m)
 {
 	uint64_t sum = 0;
@@ -129,12 +135,24 @@ static uint64_t token_bytes(const infer_model *m)
 void infer_model_info(const infer_model *m, struct infer_model_info *info)
 {
 	*info = (struct infer_model_info){
-		.arch = m->arch->gguf, .name = { "", 0 }, .n_vocab = m->h.n_vocab, .n_layers = m->h.n_layers, .n_embd = m->h.n_embd,
-		.n_head = m->h.n_head, .n_head_kv = m->h.n_head_kv, .head_dim = m->h.dk, .n_ff = m->h.n_ff,
-		.ctx_train = m->h.ctx_train, .n_expert = m->h.n_expert, .n_expert_used = m->h.n_expert_used,
-		.n_params = m->n_params, .weight_bytes = m->weight_bytes, .token_bytes = token_bytes(m),
+		.arch = m->arch->gguf,
+		.name = { "", 0 },
+		.n_vocab = m->h.n_vocab,
+		.n_layers = m->h.n_layers,
+		.n_embd = m->h.n_embd,
+		.n_head = m->h.n_head,
+		.n_head_kv = m->h.n_head_kv,
+		.head_dim = m->h.dk,
+		.n_ff = m->h.n_ff,
+		.ctx_train = m->h.ctx_train,
+		.n_expert = m->h.n_expert,
+		.n_expert_used = m->h.n_expert_used,
+		.n_params = m->n_params,
+		.weight_bytes = m->weight_bytes,
+		.token_bytes = token_bytes(m),
 		.private_bytes = m->private_bytes,
-		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv * (uint64_t)(m->h.dk + m->h.dv),
+		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv *
+		            (uint64_t)(m->h.dk + m->h.dv),
 	};
 	if (infer_meta_str(m->file, "general.name", &info->name, NULL, NULL))
 		info->name = (struct infer_str){ "", 0 };

@@ -1,6 +1,7 @@
 /* Frequencies of rotary positions, in double: made once, when the model is opened.
- * Su+ 2021, arXiv:2104.09864; linear: Chen+ 2023, arXiv:2306.15595; YaRN: Peng+ 2023, arXiv:2309.00071, eq. 17-24;
- * longrope: Ding+ 2024, arXiv:2402.13753.  Llama 3 stores its divisors in the file. */
+ * Su+ 2021, arXiv:2104.09864; linear: Chen+ 2023, arXiv:2306.15595; YaRN: Peng+ 2023,
+ * arXiv:2309.00071, eq. 17-24; longrope: Ding+ 2024, arXiv:2402.13753.  Llama 3 stores its divisors
+ * in the file. */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -8,10 +9,11 @@
 #include "base/err.h"
 #include "base/fmath.h"
 
-/* The pair that turns beta times within the original context; YaRN's eq. 19 for the pair's number. */
+/* The pair that turns beta times within the original context: YaRN's eq. 19 for its number. */
 static double turns_at(const struct arch_rope *p, int n_rot, double beta)
 {
-	return n_rot * fm_log((double)p->orig_ctx / (beta * 6.283185307179586)) / (2 * fm_log(p->base));
+	return n_rot * fm_log((double)p->orig_ctx / (beta * 6.283185307179586)) /
+	       (2 * fm_log(p->base));
 }
 
 static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq)
@@ -22,7 +24,7 @@ static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq
 
 	for (int i = 0; i < r->half; i++) {
 		double t = (i - lo) / fmax(0.001, hi - lo);
-		double keep = (1 - (t < 0 ? 0 : t > 1 ? 1 : t)) * p->ext_factor;      /* 1: turns often, left alone */
+		double keep = (1 - fmin(1, fmax(0, t))) * p->ext_factor; /* 1: left alone */
 		freq[i] = freq[i] / p->factor * (1 - keep) + freq[i] * keep;
 	}
 	r->mscale = p->attn_factor * (p->factor > 1 ? 0.1 * fm_log(p->factor) + 1 : 1);
@@ -38,28 +40,34 @@ static int divide(const infer_model *m, int slot, int half, double *freq, infer_
 	for (int i = 0; i < half; i++) {
 		float f = ((const float *)m->weights[w].at[0])[i];
 		if (!(f > 0) || !isfinite(f))
-			return err_set(err, INFER_EFORMAT, "tensor %.*s: divisor %d is %g", (int)m->tensors[w]->name.len,
-			               m->tensors[w]->name.at, i, (double)f);
+			return err_set(err, INFER_EFORMAT, "tensor %.*s: divisor %d is %g",
+			               (int)m->tensors[w]->name.len, m->tensors[w]->name.at, i,
+			               (double)f);
 		freq[i] /= (double)f;
 	}
 	return INFER_OK;
 }
 
-static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r, double *freq,
-                    infer_error *err)
+static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx,
+                    struct backend_rope *r, double *freq, infer_error *err)
 {
 	int slot = ctx > p->orig_ctx ? W_ROPE_LONG : W_ROPE_SHORT;
 	double ratio = (double)m->h.ctx_train / (double)p->orig_ctx;
 
 	if (m->global[slot] < 0)
-		return err_set(err, INFER_EFORMAT, "tensor rope_factors_%s.weight: missing, with rope.scaling.type longrope",
-		               slot == W_ROPE_LONG ? "long" : "short");
-	r->mscale = p->has_attn_factor ? p->attn_factor :
-	            ratio > 1 && p->orig_ctx > 1 ? sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx)) : 1;
+		return err_set(
+		    err, INFER_EFORMAT,
+		    "tensor rope_factors_%s.weight: missing, with rope.scaling.type longrope",
+		    slot == W_ROPE_LONG ? "long" : "short");
+	r->mscale = p->has_attn_factor ? p->attn_factor
+	            : ratio > 1 && p->orig_ctx > 1
+	                ? sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx))
+	                : 1;
 	return divide(m, slot, r->half, freq, err);
 }
 
-static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r, infer_error *err)
+static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r,
+                infer_error *err)
 {
 	int half = m->h.n_rot / 2;
 	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof(*freq));
@@ -76,7 +84,9 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
 		break;
 	case SCALING_YARN:
 		if (p->base <= 1)
-			return err_set(err, INFER_EFORMAT, "key %s.rope.freq_base: %g, with YaRN scaling", m->arch->gguf, p->base);
+			return err_set(err, INFER_EFORMAT,
+			               "key %s.rope.freq_base: %g, with YaRN scaling",
+			               m->arch->gguf, p->base);
 		yarn(p, r, freq);
 		break;
 	case SCALING_LONGROPE:

@@ -6,7 +6,8 @@
 #include <infer/status.h>
 #include "graph/graph.h"
 
-/* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable, borrowed from the model. */
+/* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable,
+ * borrowed from the model. */
 struct weight {
 	int     type;                    /* enum infer_type */
 	int     n;                       /* 1, or experts */
@@ -16,9 +17,12 @@ struct weight {
 	const void *const *at;           /* [n] */
 };
 
-/* The cache as a step sees it: pages of KERN_PAGE positions.  Written by ops KV_PUT, read by ATTN.  A page of a group
- * holds, for each of its layers, K then V, each [kv head][KERN_PAGE][dim]. */
-struct backend_kv_layer { int group; int k_type, v_type; int kv_heads, dk, dv; size_t k_offset, v_offset; };   /* offsets in a page */
+/* The cache as a step sees it: pages of KERN_PAGE positions.  Written by ops KV_PUT, read by ATTN.
+ * A page of a group holds, for each of its layers, K then V, each [kv head][KERN_PAGE][dim]. */
+struct backend_kv_layer {
+	int group, k_type, v_type, kv_heads, dk, dv;
+	size_t k_offset, v_offset;       /* in a page */
+};
 struct backend_kv_group { unsigned char *base; size_t page_bytes; };
 struct backend_kv {
 	const struct backend_kv_layer *layers;    /* by layer of the model */
@@ -31,7 +35,8 @@ struct backend_kv {
 struct backend_run {
 	int32_t row, n;                  /* rows [row, row + n) of the step */
 	int32_t pos;                     /* position of the first */
-	const uint32_t *const *pages;    /* [group][position / KERN_PAGE]: page of the group, BACKEND_NO_PAGE where a window let go */
+	/* [group][position / KERN_PAGE]: a page, BACKEND_NO_PAGE where a window let it go */
+	const uint32_t *const *pages;
 };
 struct backend_step {
 	int32_t n, n_out, n_runs;
@@ -42,8 +47,10 @@ struct backend_step {
 	const struct backend_kv *kv;
 };
 
-/* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded once to f32. */
-struct backend_rope { const double *freq; int half; double mscale; };   /* freq [half], radians a position */
+/* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
+ * once to f32. */
+/* freq [half], radians a position */
+struct backend_rope { const double *freq; int half; double mscale; };
 
 /* What a plan is made of and for; all borrowed, and must outlive the plan. */
 struct backend_model {
@@ -51,7 +58,8 @@ struct backend_model {
 	const struct weight *weights; int n_weights;
 	const struct backend_rope *ropes; int n_ropes;
 };
-struct backend_size { int32_t rows, out, ctx; };      /* most rows of a step, of which want logits; longest context */
+/* most rows of a step, of which want logits; longest context */
+struct backend_size { int32_t rows, out, ctx; };
 
 struct backend_opts { int threads; const char *isa; };    /* threads >= 1; isa NULL: all */
 struct backend;      /* a device that is open: its pool, its kernel table.  Confined */
@@ -61,22 +69,25 @@ struct backend_kind {
 	/* INFER_EINVAL: threads; INFER_EUNSUP: isa; INFER_ENOMEM, INFER_EIO */
 	int  (*open)(struct backend **out, const struct backend_opts *o, infer_error *err);
 	void (*close)(struct backend *b);
-	/* Bytes that plan would allocate.  INFER_EUNSUP: an op or type it has no way to compute, by name. */
-	int  (*need)(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size,
-	             infer_error *err);
-	/* Make the graph ready.  Allocates all that run needs, touches none of it; errors as need, and INFER_ENOMEM. */
-	int  (*plan)(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
-	             infer_error *err);
+	/* Bytes that plan would allocate.  INFER_EUNSUP: an op or type it has no way to compute, by
+	 * name. */
+	int  (*need)(size_t *bytes, struct backend *b, const struct backend_model *m,
+	             const struct backend_size *size, infer_error *err);
+	/* Make the graph ready.  Allocates all that run needs, touches none of it; errors as need,
+	 * and INFER_ENOMEM. */
+	int  (*plan)(struct backend_plan **out, struct backend *b, const struct backend_model *m,
+	             const struct backend_size *size, infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
-	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab], NULL where n_out is 0.  Allocates
-	 * nothing.  The value of a row depends on its own sequence alone. */
-	int  (*run)(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err);
+	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab], NULL where
+	 * n_out is 0.  Allocates nothing.  The value of a row depends on its own sequence alone. */
+	int  (*run)(struct backend_plan *p, const struct backend_step *s, const float **logits,
+	            infer_error *err);
 	size_t (*plan_bytes)(const struct backend_plan *p);
-	void (*describe)(const struct backend *b, char *out, size_t n);     /* kernel set: "ref+avx2" */
+	void (*describe)(const struct backend *b, char *out, size_t n); /* kernel set: "ref+avx2" */
 	int  (*threads)(const struct backend *b);
-	const struct kern *(*kern)(const struct backend *b);                /* the host's table; never NULL */
-	struct pool *(*pool)(const struct backend *b);                      /* the host's threads, between two runs; never NULL */
+	const struct kern *(*kern)(const struct backend *b);   /* the host's table; never NULL */
+	struct pool *(*pool)(const struct backend *b);   /* the host's, between runs; never NULL */
 };
 const struct backend_kind *backend_find(const char *name);    /* NULL: not built in */
-const struct backend_kind *backend_at(int i);                 /* row of backend_list.h; NULL past the end */
+const struct backend_kind *backend_at(int i);   /* row of backend_list.h; NULL past the end */
 #endif

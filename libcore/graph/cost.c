@@ -9,17 +9,20 @@ static void product(struct graph_cost *c, const struct graph_weight_size *w, dou
 	c->flops += 2.0 * rows * (double)w->n * (double)w->k;
 }
 
-static void experts(struct graph_cost *c, const struct graph_node *n, const struct graph_weight_size *w, double rows)
+static void experts(struct graph_cost *c, const struct graph_node *n,
+                    const struct graph_weight_size *w, double rows)
 {
 	for (int i = 0; i < 3; i++) {
 		const struct graph_weight_size *e = &w[n->w[i]];
-		double chosen = rows * n->i[0], touched = (double)e->count < chosen ? (double)e->count : chosen;
+		double chosen = rows * n->i[0],
+		       touched = (double)e->count < chosen ? (double)e->count : chosen;
 		c->weight_bytes += (double)e->bytes / (double)e->count * touched;
 		c->flops += 2.0 * chosen * (double)e->n * (double)e->k;
 	}
 }
 
-static void attention(struct graph_cost *c, const struct graph_node *n, const struct graph_load *load, double rows)
+static void attention(struct graph_cost *c, const struct graph_node *n,
+                      const struct graph_load *load, double rows)
 {
 	double seen = (double)(n->i[5] ? num_min(n->i[5], load->ctx) : load->ctx);
 
@@ -27,8 +30,8 @@ static void attention(struct graph_cost *c, const struct graph_node *n, const st
 	c->flops += 2.0 * rows * seen * n->i[1] * (n->i[3] + n->i[4]);
 }
 
-void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w, const struct graph_load *load,
-                     struct graph_cost *cost)
+void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
+                     const struct graph_load *load, struct graph_cost *cost)
 {
 	const struct graph_node *n = &g->nodes[node];
 	double rows = (double)(n->rows == GRAPH_OUT ? load->out : load->rows);
@@ -52,7 +55,8 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	}
 }
 
-void graph_cost(const struct graph *g, const struct graph_weight_size *w, const struct graph_load *load, struct graph_cost *sum)
+void graph_cost(const struct graph *g, const struct graph_weight_size *w,
+                const struct graph_load *load, struct graph_cost *sum)
 {
 	*sum = (struct graph_cost){ 0 };
 	for (int32_t i = 0; i < g->n; i++) {

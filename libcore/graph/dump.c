@@ -9,7 +9,8 @@ void graph_dump(const struct graph *g, struct buf *out)
 		const struct graph_node *n = &g->nodes[k];
 		int ni = GRAPH_I, nf = GRAPH_F;
 
-		buf_printf(out, "%%%d: %s %s x %d", k, graph_op_name(n->op), n->rows == GRAPH_OUT ? "out" : "all", n->cols);
+		buf_printf(out, "%%%d: %s %s x %d", k, graph_op_name(n->op),
+		           n->rows == GRAPH_OUT ? "out" : "all", n->cols);
 		for (int i = 0; i < graph_op_srcs(n->op); i++)
 			buf_printf(out, "%s%%%d", i ? " " : " <- ", n->src[i]);
 		for (int i = 0; i < graph_op_weights(n->op); i++)

@@ -1,7 +1,8 @@
 /* graph/graph.h - a model's step as a list of operations, the number of rows symbolic.
  *
- * Nodes are named by index and hold no pointer, so a graph can be printed, hashed and compared.  Node i reads only nodes
- * below i.  Every value is f32 [rows][cols], row-major.  Built once per model; immutable afterwards. */
+ * Nodes are named by index and hold no pointer, so a graph can be printed, hashed and compared.
+ * Node i reads only nodes below i.  Every value is f32 [rows][cols], row-major.  Built once per
+ * model; immutable afterwards. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 #include <stddef.h>
@@ -15,7 +16,7 @@ enum graph_op {
 #undef OP
 	GRAPH_OPS
 };
-enum graph_rows { GRAPH_ALL, GRAPH_OUT };      /* every row of the step, or those that want logits */
+enum graph_rows { GRAPH_ALL, GRAPH_OUT };   /* every row of the step, or those that want logits */
 
 enum { GRAPH_SRC = 3, GRAPH_W = 3, GRAPH_I = 6, GRAPH_F = 3 };
 struct graph_node {
@@ -36,38 +37,44 @@ void graph_init(struct graph *g);
 void graph_fini(struct graph *g);
 /* A node of op with nothing else in it: no source, no weight, zeroes. */
 struct graph_node graph_node_of(enum graph_op op);
-/* Append a node.  rows follow from its sources; so do cols, where op_list.h does not say GIVEN.  Returns its index, or
- * -1 with bad set; a source that is -1 where the op needs one (what an earlier failure left) gives -1 too. */
+/* Append a node.  rows follow from its sources; so do cols, where op_list.h does not say GIVEN.
+ * Returns its index, or -1 with bad set; a source that is -1 where the op needs one (what an
+ * earlier failure left) gives -1 too. */
 int32_t graph_add(struct graph *g, struct graph_node n);
 const char *graph_op_name(int op);            /* "MM"; NULL outside the enum */
 const char *graph_op_what(int op);            /* the sentence of op_list.h */
 int  graph_op_srcs(int op);
 int  graph_op_over(int op);
-/* Every src below its node, counts as op_list.h says, cols and rows agree, output set.  INFER_EINVAL names the node and
- * what is wrong: our own mistake.  INFER_ENOMEM where the graph is bad. */
+/* Every src below its node, counts as op_list.h says, cols and rows agree, output set. INFER_EINVAL
+ * names the node and what is wrong: our own mistake.  INFER_ENOMEM where the graph is bad. */
 int  graph_check(const struct graph *g, int n_weights, infer_error *err);
 
-/* Spans of time that want memory: [from, to] inclusive, any unit.  Those that do not meet may share bytes. */
+/* Spans of time that want memory: [from, to] inclusive, any unit.  Those that do not meet may share
+ * bytes. */
 struct graph_span { int32_t from, to; size_t bytes, offset; };      /* offset: out, 64-aligned */
-/* s: by ascending from.  Each is put at the lowest offset that is free.  *bytes: what all of them take.  INFER_ENOMEM. */
+/* s: by ascending from.  Each is put at the lowest offset that is free.  *bytes: what all of them
+ * take.  INFER_ENOMEM. */
 int  graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *err);
 
-/* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in bytes, 64-aligned, or
- * SIZE_MAX where the node has none.  Values whose lives do not meet share memory; a node writes over a source that ends
- * with it where its op allows.  *bytes: what the workspace takes.
- * stage   [g->n] ascending: when a node runs, or NULL: each by itself.  Nodes of one stage may run at the same time, but
- *         each row of them in order. */
-int  graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t *offset, size_t *bytes,
-                 infer_error *err);
+/* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in
+ * bytes, 64-aligned, or SIZE_MAX where the node has none.  Values whose lives do not meet share
+ * memory; a node writes over a source that ends with it where its op allows.  *bytes: what the
+ * workspace takes. stage   [g->n] ascending: when a node runs, or NULL: each by itself.  Nodes of
+ * one stage may run at the same time, but each row of them in order. */
+int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+                size_t *offset, size_t *bytes, infer_error *err);
 
-/* Bytes of weights and cache read, and floating-point operations, for `rows` rows (`out` of which want logits) at
- * context `ctx` each.  Experts: as many distinct ones as rows can choose. */
+/* Bytes of weights and cache read, and floating-point operations, for `rows` rows (`out` of which
+ * want logits) at context `ctx` each.  Experts: as many distinct ones as rows can choose. */
 struct graph_cost { double weight_bytes, kv_bytes, flops; };
-struct graph_weight_size { int64_t n, k, count; size_t bytes; };      /* rows and row of one matrix; how many; bytes of all */
-struct graph_load { int64_t rows, out, ctx; double k_bytes, v_bytes; };   /* bytes of a K and a V element */
-void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w, const struct graph_load *load,
-                     struct graph_cost *cost);
-void graph_cost(const struct graph *g, const struct graph_weight_size *w, const struct graph_load *load, struct graph_cost *sum);
+/* rows and row of one matrix; how many; bytes of all */
+struct graph_weight_size { int64_t n, k, count; size_t bytes; };
+/* bytes of a K and a V element */
+struct graph_load { int64_t rows, out, ctx; double k_bytes, v_bytes; };
+void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
+                     const struct graph_load *load, struct graph_cost *cost);
+void graph_cost(const struct graph *g, const struct graph_weight_size *w,
+                const struct graph_load *load, struct graph_cost *sum);
 
-void graph_dump(const struct graph *g, struct buf *out);       /* one line a node: golden files compare it */
+void graph_dump(const struct graph *g, struct buf *out);   /* one line a node, for golden files */
 #endif

@@ -1,5 +1,6 @@
-/* Where values lie: liveness in, offsets out.  In order of time, each value at the lowest offset that is free while it
- * lives: the few that live at once are all that is looked at, so a deep graph costs no more per node than a shallow one. */
+/* Where values lie: liveness in, offsets out.  In order of time, each value at the lowest offset
+ * that is free while it lives: the few that live at once are all that is looked at, so a deep graph
+ * costs no more per node than a shallow one. */
 #include "graph/graph.h"
 
 #include "base/err.h"
@@ -39,8 +40,10 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 	*bytes = 0;
 	for (int i = 0; i < n; i++) {
 		must(!i || s[i].from >= s[i - 1].from);
-		if (s[i].bytes > SIZE_MAX / 2 || num_add(&sum, sum, num_round_up(s[i].bytes, ALIGN)))
-			return err_set(err, INFER_ENOMEM, "a step's values do not fit the address space");
+		if (s[i].bytes > SIZE_MAX / 2 ||
+		    num_add(&sum, sum, num_round_up(s[i].bytes, ALIGN)))
+			return err_set(err, INFER_ENOMEM,
+			               "a step's values do not fit the address space");
 		s[i].bytes = num_round_up(s[i].bytes, ALIGN);
 	}
 	live.next = mem_alloc(MEM_GRAPH, (size_t)n, sizeof(*live.next));
@@ -75,13 +78,15 @@ static void share(const struct graph *g, const int32_t *last, int32_t *home)
 		int32_t a = graph_op_over(n->op) ? n->src[0] : -1;
 
 		home[i] = i;
-		if (a >= 0 && last[a] == i && a != g->output && g->nodes[a].cols == n->cols && g->nodes[a].rows == n->rows)
+		if (a >= 0 && last[a] == i && a != g->output && g->nodes[a].cols == n->cols &&
+		    g->nodes[a].rows == n->rows)
 			home[i] = home[a];
 	}
 }
 
-static int place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t *offset, size_t *bytes,
-                 struct graph_span *span, int32_t *last, int32_t *home, infer_error *err)
+static int place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+                 size_t *offset, size_t *bytes, struct graph_span *span, int32_t *last,
+                 int32_t *home, infer_error *err)
 {
 	int32_t end = stage ? stage[g->n - 1] : g->n - 1;
 
@@ -94,7 +99,8 @@ static int place(const struct graph *g, const int32_t *stage, int64_t rows, int6
 
 		span[i] = (struct graph_span){ .from = stage ? stage[i] : i, .to = to };
 		if (home[i] == i) {
-			if (num_mul(&span[i].bytes, of_row, (size_t)(n->rows == GRAPH_OUT ? out : rows)))
+			if (num_mul(&span[i].bytes, of_row,
+			            (size_t)(n->rows == GRAPH_OUT ? out : rows)))
 				span[i].bytes = SIZE_MAX;
 		} else if (to > span[home[i]].to) {
 			span[home[i]].to = to;
@@ -106,8 +112,8 @@ static int place(const struct graph *g, const int32_t *stage, int64_t rows, int6
 	return INFER_OK;
 }
 
-int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t *offset, size_t *bytes,
-                infer_error *err)
+int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+                size_t *offset, size_t *bytes, infer_error *err)
 {
 	size_t n = (size_t)g->n;
 	int rc;

@@ -27,26 +27,36 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_MM:
 		return n->w[0] < 0 ? "no weight" : NULL;
 	case GRAPH_NORM:
-		return n->i[0] < 1 || n->cols % n->i[0] ? "groups that do not divide the columns" : NULL;
+		return n->i[0] < 1 || n->cols % n->i[0] ? "groups that do not divide the columns"
+		                                        : NULL;
 	case GRAPH_ROPE:
-		return (int64_t)n->i[0] * n->i[1] != n->cols || n->i[2] < 2 || n->i[2] > n->i[1] || n->i[2] & 1 ?
-		       "heads or rotated part that do not fit the columns" : NULL;
+		return (int64_t)n->i[0] * n->i[1] != n->cols || n->i[2] < 2 || n->i[2] > n->i[1] ||
+		               n->i[2] & 1
+		           ? "heads or rotated part that do not fit the columns"
+		           : NULL;
 	case GRAPH_KV_PUT:
-		return (int64_t)n->i[1] * n->i[2] != a->cols || (int64_t)n->i[1] * n->i[3] != b->cols ?
-		       "heads that do not fit the columns" : NULL;
+		return (int64_t)n->i[1] * n->i[2] != a->cols ||
+		               (int64_t)n->i[1] * n->i[3] != b->cols
+		           ? "heads that do not fit the columns"
+		           : NULL;
 	case GRAPH_ATTN:
 		if (b->op != GRAPH_KV_PUT || b->i[0] != n->i[0])
 			return "src1 is no KV_PUT of its layer";
-		return (int64_t)n->i[1] * n->i[3] != a->cols || n->i[2] < 1 || n->i[1] % n->i[2] || n->i[3] != b->i[2] ||
-		       n->i[4] != b->i[3] ? "heads that do not fit the columns" : NULL;
+		return (int64_t)n->i[1] * n->i[3] != a->cols || n->i[2] < 1 || n->i[1] % n->i[2] ||
+		               n->i[3] != b->i[2] || n->i[4] != b->i[3]
+		           ? "heads that do not fit the columns"
+		           : NULL;
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 		return a->cols != b->cols ? "sources of different width" : NULL;
 	case GRAPH_ROUTE:
-		return n->i[0] < 1 || n->i[0] > a->cols ? "more experts chosen than there are" : NULL;
+		return n->i[0] < 1 || n->i[0] > a->cols ? "more experts chosen than there are"
+		                                        : NULL;
 	case GRAPH_MOE:
-		return b->op != GRAPH_ROUTE || b->i[0] != n->i[0] ? "src1 is no ROUTE of as many experts" : NULL;
+		return b->op != GRAPH_ROUTE || b->i[0] != n->i[0]
+		           ? "src1 is no ROUTE of as many experts"
+		           : NULL;
 	}
 	return NULL;
 }
@@ -60,7 +70,8 @@ static const char *wrong_links(const struct graph *g, int32_t i, int n_weights)
 			return "a source that is not below it, or one too many";
 		if (s >= graph_op_srcs(n->op))
 			continue;
-		if (g->nodes[n->src[s]].rows != n->rows && n->op != GRAPH_PICK && n->op != GRAPH_ATTN)
+		if (g->nodes[n->src[s]].rows != n->rows && n->op != GRAPH_PICK &&
+		    n->op != GRAPH_ATTN)
 			return "sources of different rows";
 		if (!g->nodes[n->src[s]].cols && !(n->op == GRAPH_ATTN && s == 1))
 			return "a source without a value";
@@ -83,7 +94,8 @@ int graph_check(const struct graph *g, int n_weights, infer_error *err)
 		if (!why)
 			why = wrong(g, n);
 		if (why)
-			return err_set(err, INFER_EINVAL, "node %d (%s): %s", i, graph_op_name(n->op), why);
+			return err_set(err, INFER_EINVAL, "node %d (%s): %s", i,
+			               graph_op_name(n->op), why);
 	}
 	if (g->output < 0 || g->output >= g->n || g->nodes[g->output].rows != GRAPH_OUT)
 		return err_set(err, INFER_EINVAL, "the graph has no output, or one of all rows");

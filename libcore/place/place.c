@@ -22,14 +22,19 @@ static struct size say(uint64_t bytes)
 	if (u < 0)
 		snprintf(s.at, sizeof(s.at), "%d bytes", (int)x);
 	else
-		snprintf(s.at, sizeof(s.at), "%.*f %ciB", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[u]);
+		snprintf(s.at, sizeof(s.at), "%.*f %ciB",
+		         x < 9.995   ? 2
+		         : x < 99.95 ? 1
+		                     : 0,
+		         x, units[u]);
 	return s;
 }
 
 static size_t elem_bytes(int type) { return type == INFER_F16 ? 2 : 4; }
 
 /* Layers that see everything, and layers that slide: each a group where there are any. */
-static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask, infer_error *err)
+static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                       infer_error *err)
 {
 	int *at = mem_alloc(MEM_PLACE, (size_t)m->h.n_layers, sizeof(*at));
 
@@ -38,23 +43,30 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	p->layers = at;
 	for (int slides = 0; slides < 2; slides++) {
 		struct kv_group *g = &p->groups[p->n_groups];
-		*g = (struct kv_group){ .kind = slides ? KV_WINDOW : KV_FULL, .window = slides ? m->h.window : 0, .layers = at,
-			                .k_type = ask->k_type, .v_type = ask->v_type, .kv_heads = m->h.n_head_kv,
-			                .dk = m->h.dk, .dv = m->h.dv };
+		*g = (struct kv_group){ .kind = slides ? KV_WINDOW : KV_FULL,
+			                .window = slides ? m->h.window : 0,
+			                .layers = at,
+			                .k_type = ask->k_type,
+			                .v_type = ask->v_type,
+			                .kv_heads = m->h.n_head_kv,
+			                .dk = m->h.dk,
+			                .dv = m->h.dv };
 		for (int i = 0; i < m->h.n_layers; i++)
 			if (!m->h.windowed[i] == !slides)
 				at[g->n_layers++] = i;
 		at += g->n_layers;
 		p->n_groups += g->n_layers > 0;
 		p->kv_token_bytes += (uint64_t)g->n_layers * (uint64_t)m->h.n_head_kv *
-		                     ((uint64_t)m->h.dk * elem_bytes(ask->k_type) + (uint64_t)m->h.dv * elem_bytes(ask->v_type));
+		                     ((uint64_t)m->h.dk * elem_bytes(ask->k_type) +
+		                      (uint64_t)m->h.dv * elem_bytes(ask->v_type));
 	}
 	return INFER_OK;
 }
 
-/* What a context takes: cache of one sequence, and the workspace, which holds partial results over the whole of it. */
-static int weigh(struct place_plan *p, const infer_model *m, const struct place_ask *ask, int32_t ctx, uint64_t *cache,
-                 uint64_t *work, infer_error *err)
+/* What a context takes: cache of one sequence, and the workspace, which holds partial results over
+ * the whole of it. */
+static int weigh(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                 int32_t ctx, uint64_t *cache, uint64_t *work, infer_error *err)
 {
 	struct backend_model parts = arch_parts(m);
 	struct backend_size size = { .rows = ask->rows, .out = ask->out, .ctx = ctx };
@@ -66,8 +78,8 @@ static int weigh(struct place_plan *p, const infer_model *m, const struct place_
 	return INFER_OK;
 }
 
-/* The most cache that stands beside a workspace: pages and their bookkeeping in memory, and in address space once for
- * every group (kv.h). */
+/* The most cache that stands beside a workspace: pages and their bookkeeping in memory, and in
+ * address space once for every group (kv.h). */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, uint64_t work)
 {
 	uint64_t memory = ask->memory_bytes > work ? ask->memory_bytes - work : 0;
@@ -79,15 +91,16 @@ static uint64_t cache_room(const struct place_plan *p, const struct place_ask *a
 	return memory < address ? memory : address;
 }
 
-static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_t cache, uint64_t work)
+static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_t cache,
+                uint64_t work)
 {
 	return cache <= cache_room(p, ask, work) && (!ask->kv_bytes || cache <= ask->kv_bytes);
 }
 
-/* The largest context up to `most` that fits, a multiple of KERN_PAGE; 0: not one page does.  The cache grows with the
- * context and the workspace does not shrink, so halving finds it. */
-static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask, int32_t most, int32_t *ctx,
-                   infer_error *err)
+/* The largest context up to `most` that fits, a multiple of KERN_PAGE; 0: not one page does.  The
+ * cache grows with the context and the workspace does not shrink, so halving finds it. */
+static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                   int32_t most, int32_t *ctx, infer_error *err)
 {
 	int32_t lo = 0, hi = most / KERN_PAGE;       /* in pages: lo fits, hi + 1 is too many */
 
@@ -104,8 +117,8 @@ static int largest(struct place_plan *p, const infer_model *m, const struct plac
 	return INFER_OK;
 }
 
-static int refuse(struct place_plan *p, const infer_model *m, const struct place_ask *ask, int32_t ctx, uint64_t cache,
-                  uint64_t work, infer_error *err)
+static int refuse(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                  int32_t ctx, uint64_t cache, uint64_t work, infer_error *err)
 {
 	uint64_t there = cache_room(p, ask, work);
 	char hint[96] = "no context fits";
@@ -116,11 +129,14 @@ static int refuse(struct place_plan *p, const infer_model *m, const struct place
 	TRY(largest(p, m, ask, ctx, &near, err));
 	if (near)
 		snprintf(hint, sizeof(hint), "a context of %d fits", near);
-	return err_set(err, INFER_ENOMEM, "a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s", ctx,
-	               say(cache).at, say(work).at, ask->rows, say(there).at, hint);
+	return err_set(
+	    err, INFER_ENOMEM,
+	    "a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
+	    ctx, say(cache).at, say(work).at, ask->rows, say(there).at, hint);
 }
 
-static int choose(struct place_plan *p, const infer_model *m, const struct place_ask *ask, infer_error *err)
+static int choose(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                  infer_error *err)
 {
 	int32_t ctx = ask->ctx ? ask->ctx : m->h.ctx_train;
 	uint64_t cache, work, room;
@@ -141,22 +157,28 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 	if (ask->kv_bytes)
 		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
 	else                     /* every sequence at its longest, or what is left */
-		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs ? room : cache * (uint64_t)ask->max_seqs;
+		p->kv_bytes =
+		    cache > room / (uint64_t)ask->max_seqs ? room : cache * (uint64_t)ask->max_seqs;
 	return INFER_OK;
 }
 
-int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask, infer_error *err)
+int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
+                infer_error *err)
 {
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (ask->ctx < 0 || ask->max_seqs < 1 || ask->rows < 1 || ask->out < 0 || ask->out > ask->rows)
-		return err_set(err, INFER_EINVAL, "a context of %d, %d sequences, steps of %d rows and %d out", ask->ctx,
-		               ask->max_seqs, ask->rows, ask->out);
-	if ((ask->k_type != INFER_F16 && ask->k_type != INFER_F32) || (ask->v_type != INFER_F16 && ask->v_type != INFER_F32))
+	if (ask->ctx < 0 || ask->max_seqs < 1 || ask->rows < 1 || ask->out < 0 ||
+	    ask->out > ask->rows)
+		return err_set(err, INFER_EINVAL,
+		               "a context of %d, %d sequences, steps of %d rows and %d out",
+		               ask->ctx, ask->max_seqs, ask->rows, ask->out);
+	if ((ask->k_type != INFER_F16 && ask->k_type != INFER_F32) ||
+	    (ask->v_type != INFER_F16 && ask->v_type != INFER_F32))
 		return err_set(err, INFER_EUNSUP, "a cache of type %s: F16 and F32 are supported",
-		               ask->k_type != INFER_F16 && ask->k_type != INFER_F32 ? infer_type_info(ask->k_type)->name :
-		               infer_type_info(ask->v_type)->name);
+		               ask->k_type != INFER_F16 && ask->k_type != INFER_F32
+		                   ? infer_type_info(ask->k_type)->name
+		                   : infer_type_info(ask->v_type)->name);
 	rc = make_groups(out, m, ask, err);
 	if (!rc)
 		rc = choose(out, m, ask, err);

@@ -9,8 +9,9 @@
 struct place_ask {
 	int32_t  ctx;               /* 0: the model's own, or what fits */
 	int      k_type, v_type;
-	uint64_t kv_bytes;          /* budget of the cache; 0: what ctx takes for max_seqs, or what fits */
-	int32_t  max_seqs, rows, out;   /* sequences at once; rows of a step, of which want logits */
+	uint64_t kv_bytes;          /* budget; 0: what ctx takes for max_seqs, or what fits */
+	int32_t  max_seqs;          /* sequences at once */
+	int32_t  rows, out;         /* of a step; of which want logits */
 	uint64_t memory_bytes;      /* what the process may still use for cache and workspace */
 	uint64_t address_bytes;     /* address space that is left; UINT64_MAX: no limit */
 	const struct backend_kind *kind;
@@ -19,14 +20,15 @@ struct place_ask {
 struct place_plan {
 	int32_t  ctx;
 	uint64_t kv_bytes;          /* for kv_opts.bytes */
-	uint64_t kv_token_bytes;    /* that one more position takes while no window is full, pages not rounded */
+	uint64_t kv_token_bytes;    /* of one more position, no window full, pages not rounded */
 	uint64_t workspace_bytes;   /* of the backend's plan */
 	struct kv_group groups[2]; int n_groups;
 	int     *layers;            /* storage the groups point into */
 };
-/* INFER_EINVAL  a field of ask out of range; a context beyond what the model was trained for, by its own scaling
- * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits
- * and what kind->need returns.  The plan is freed by place_fini. */
-int  place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask, infer_error *err);
+/* INFER_EINVAL  a field of ask out of range; a context beyond what the model was trained for, by
+ * its own scaling INFER_ENOMEM  says what is needed, what is there, and the nearest setting that
+ * fits and what kind->need returns.  The plan is freed by place_fini. */
+int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
+                infer_error *err);
 void place_fini(struct place_plan *p);
 #endif

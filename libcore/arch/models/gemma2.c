@@ -1,5 +1,5 @@
-/* Gemma 2: a norm behind each branch too, capped scores and logits, every other layer slides.  Gemma Team 2024,
- * arXiv:2408.00118 */
+/* Gemma 2: a norm behind each branch too, capped scores and logits, every other layer slides. Gemma
+ * Team 2024, arXiv:2408.00118 */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@ static const struct arch_tensor tensors[] = {
 	{ W_END },
 };
 
-/* The largest of the family divides by the width of a head that it does not have: embedding / heads. */
+/* The largest of the family divides by the width of a head that it does not have: embedding /
+ * heads. */
 enum { LAYERS_27B = 46 };
 
 static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -32,5 +33,8 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return rc ? rc : arch_key_slides(r, h, 2, err);
 }
 
-const struct arch arch_gemma2 = { .gguf = "gemma2", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES,
+const struct arch arch_gemma2 = { .gguf = "gemma2",
+	                          .like = &arch_llama,
+	                          .tensors = tensors,
+	                          .rope = ROPE_HALVES,
 	                          .hparam = hparam };

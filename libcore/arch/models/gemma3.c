@@ -1,5 +1,5 @@
-/* Gemma 3: as Gemma 2 without caps, with heads of q and k normed; five layers slide, with a RoPE base of their own, to one
- * that does not.  Gemma Team 2025, arXiv:2503.19786 */
+/* Gemma 3: as Gemma 2 without caps, with heads of q and k normed; five layers slide, with a RoPE
+ * base of their own, to one that does not.  Gemma Team 2025, arXiv:2503.19786 */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ static const struct arch_tensor tensors[] = {
 	{ W_END },
 };
 
-/* The largest of the family divides by the width of a head that it does not have: embedding / heads. */
+/* The largest of the family divides by the width of a head that it does not have: embedding /
+ * heads. */
 enum { LAYERS_27B = 62 };
 
 static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -35,5 +36,8 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_double(r, "rope.freq_base_swa", &h->rope[1].base, 1, 1e12, err);
 }
 
-const struct arch arch_gemma3 = { .gguf = "gemma3", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES,
+const struct arch arch_gemma3 = { .gguf = "gemma3",
+	                          .like = &arch_llama,
+	                          .tensors = tensors,
+	                          .rope = ROPE_HALVES,
 	                          .hparam = hparam };

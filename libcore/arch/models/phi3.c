@@ -1,4 +1,5 @@
-/* Phi 3 and 4: q, k, v in one tensor, gate and up in another; rotation by halves, longrope.  Abdin+ 2024, arXiv:2404.14219 */
+/* Phi 3 and 4: q, k, v in one tensor, gate and up in another; rotation by halves, longrope.  Abdin+
+ * 2024, arXiv:2404.14219 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -18,4 +19,8 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_slides(r, h, 0, err);
 }
 
-const struct arch arch_phi3 = { .gguf = "phi3", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES, .hparam = hparam };
+const struct arch arch_phi3 = { .gguf = "phi3",
+	                        .like = &arch_llama,
+	                        .tensors = tensors,
+	                        .rope = ROPE_HALVES,
+	                        .hparam = hparam };

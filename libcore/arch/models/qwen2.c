@@ -1,4 +1,5 @@
-/* Qwen 2 and 2.5: llama with biases on q, k, v and rotation by halves.  Yang+ 2024, arXiv:2407.10671 */
+/* Qwen 2 and 2.5: llama with biases on q, k, v and rotation by halves.  Yang+ 2024,
+ * arXiv:2407.10671 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -10,4 +11,6 @@ static const struct arch_tensor tensors[] = {
 	{ W_END },
 };
 
-const struct arch arch_qwen2 = { .gguf = "qwen2", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES };
+const struct arch arch_qwen2 = {
+	.gguf = "qwen2", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES
+};

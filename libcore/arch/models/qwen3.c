@@ -1,4 +1,5 @@
-/* Qwen 3: llama with each head of q and k normed, and rotation by halves.  Qwen Team 2025, arXiv:2505.09388 */
+/* Qwen 3: llama with each head of q and k normed, and rotation by halves.  Qwen Team 2025,
+ * arXiv:2505.09388 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -9,4 +10,6 @@ static const struct arch_tensor tensors[] = {
 	{ W_END },
 };
 
-const struct arch arch_qwen3 = { .gguf = "qwen3", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES };
+const struct arch arch_qwen3 = {
+	.gguf = "qwen3", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES
+};

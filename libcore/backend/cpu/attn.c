@@ -1,17 +1,21 @@
-/* Attention: the cache is cut at fixed positions, each split gives a partial result, those of a row are merged in
- * ascending order.  A task is (rows of one sequence, split, KV head); so one decoded row at a long context is work for
- * every thread.  Partial results have a bounded place: where all rows do not fit, they go in waves. */
+/* Attention: the cache is cut at fixed positions, each split gives a partial result, those of a row
+ * are merged in ascending order.  A task is (rows of one sequence, split, KV head); so one decoded
+ * row at a long context is work for every thread.  Partial results have a bounded place: where all
+ * rows do not fit, they go in waves. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
 #include "base/num.h"
 
 enum {
-	BLOCK = 32,                  /* rows of a task: a split of keys stays in cache while they go past */
-	SMALL = 64 << 10,            /* multiplications below which one thread is quicker */
+	BLOCK = 32,       /* rows of a task: a split of keys stays in cache while they go past */
+	SMALL = 64 << 10, /* multiplications below which one thread is quicker */
 };
 
-size_t cpu_attn_scratch(const struct graph_node *n) { return KERN_ATTN_SCRATCH(n->i[1] / n->i[2]) * sizeof(float); }
+size_t cpu_attn_scratch(const struct graph_node *n)
+{
+	return KERN_ATTN_SCRATCH(n->i[1] / n->i[2]) * sizeof(float);
+}
 
 struct wave {
 	struct backend_plan *p;
@@ -45,8 +49,8 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 }
 
 /* This KV head's keys and values, page by page from position `from` on. */
-static void find_pages(const struct wave *w, const struct backend_run *run, int head, int from, int to, const void **k,
-                       const void **v)
+static void find_pages(const struct wave *w, const struct backend_run *run, int head, int from,
+                       int to, const void **k, const void **v)
 {
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->i[0]];
 	const struct backend_kv_group *g = &w->p->s->kv->groups[l->group];
@@ -55,7 +59,8 @@ static void find_pages(const struct wave *w, const struct backend_run *run, int 
 
 	for (int i = 0; from + i * KERN_PAGE < to; i++) {
 		uint32_t page = run->pages[l->group][from / KERN_PAGE + i];
-		const unsigned char *base = page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
+		const unsigned char *base =
+		    page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
 		k[i] = base ? base + l->k_offset + k_head : NULL;
 		v[i] = base ? base + l->v_offset + v_head : NULL;
 	}
@@ -68,21 +73,38 @@ static void task(void *user, int64_t i, int worker)
 	const struct cpu_block *b = block_of(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->i[0]];
-	int splits = b->s1 - b->s0, at = (int)(i - b->first), head = at / splits, split = at % splits;
-	int group = n->i[1] / n->i[2], pos = run->pos + b->row - run->row, from = (b->s0 + split) * KERN_SPLIT;
+	int splits = b->s1 - b->s0, at = (int)(i - b->first), head = at / splits,
+	    split = at % splits;
+	int group = n->i[1] / n->i[2], pos = run->pos + b->row - run->row,
+	    from = (b->s0 + split) * KERN_SPLIT;
 	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE];
 	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->i[1];
 	struct kern_attn a = {
-		.q = w->q + (size_t)b->row * heads * (size_t)n->i[3] + (size_t)(head * group) * (size_t)n->i[3],
+		.q = w->q + (size_t)b->row * heads * (size_t)n->i[3] +
+		     (size_t)(head * group) * (size_t)n->i[3],
 		.q_row = heads * (size_t)n->i[3],
-		.k = k, .v = v, .k_type = (uint8_t)l->k_type, .v_type = (uint8_t)l->v_type,
-		.k_row = (size_t)l->dk * (l->k_type == INFER_F16 ? 2 : 4), .v_row = (size_t)l->dv * (l->v_type == INFER_F16 ? 2 : 4),
-		.rows = b->n, .heads = group, .dk = n->i[3], .dv = n->i[4], .from = from,
-		.to = (int)num_min(from + KERN_SPLIT, pos + b->n), .pos = pos, .window = n->i[5], .scale = n->f[0], .cap = n->f[1],
+		.k = k,
+		.v = v,
+		.k_type = (uint8_t)l->k_type,
+		.v_type = (uint8_t)l->v_type,
+		.k_row = (size_t)l->dk * (l->k_type == INFER_F16 ? 2 : 4),
+		.v_row = (size_t)l->dv * (l->v_type == INFER_F16 ? 2 : 4),
+		.rows = b->n,
+		.heads = group,
+		.dk = n->i[3],
+		.dv = n->i[4],
+		.from = from,
+		.to = (int)num_min(from + KERN_SPLIT, pos + b->n),
+		.pos = pos,
+		.window = n->i[5],
+		.scale = n->f[0],
+		.cap = n->f[1],
 		.sink = w->sinks && !split ? w->sinks + head * group : NULL,
-		.m = w->p->part_m + slot * heads + head * group, .l = w->p->part_l + slot * heads + head * group,
+		.m = w->p->part_m + slot * heads + head * group,
+		.l = w->p->part_l + slot * heads + head * group,
 		.o = w->p->part_o + (slot * heads + (size_t)(head * group)) * (size_t)n->i[4],
-		.ml_row = (size_t)splits * heads, .o_row = (size_t)splits * heads * (size_t)n->i[4],
+		.ml_row = (size_t)splits * heads,
+		.o_row = (size_t)splits * heads * (size_t)n->i[4],
 		.scratch = (float *)(void *)(w->p->scratch + (size_t)worker * w->p->scratch_bytes),
 	};
 
@@ -90,7 +112,7 @@ static void task(void *user, int64_t i, int worker)
 	w->p->b->kern.attn(&a);
 }
 
-/* Row by row of the wave: its own splits, so that a row takes the same sums whoever is beside it. */
+/* Row by row: its own splits, so that it takes the same sums whoever is beside it. */
 static void merge(void *user, int64_t i, int worker)
 {
 	const struct wave *w = user;
@@ -102,8 +124,9 @@ static void merge(void *user, int64_t i, int worker)
 	for (int r = 0; r < b->n; r++) {
 		int pos = run->pos + b->row - run->row + r, s0 = first_split(w->n, pos);
 		size_t slot = (size_t)(b->slot + (int64_t)r * (b->s1 - b->s0) + s0 - b->s0);
-		w->p->b->kern.attn_merge(w->y + (size_t)(b->row + r) * heads * dv, w->p->part_m + slot * heads,
-		                         w->p->part_l + slot * heads, w->p->part_o + slot * heads * dv, end_split(pos) - s0,
+		w->p->b->kern.attn_merge(w->y + (size_t)(b->row + r) * heads * dv,
+		                         w->p->part_m + slot * heads, w->p->part_l + slot * heads,
+		                         w->p->part_o + slot * heads * dv, end_split(pos) - s0,
 		                         w->n->i[1], w->n->i[4]);
 	}
 }
@@ -130,7 +153,9 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 {
 	const struct backend_run *r = &w->p->s->runs[run];
 	int pos = r->pos + row - r->row, left = r->row + r->n - row;
-	struct cpu_block b = { .run = run, .row = row, .n = 1, .s0 = first_split(w->n, pos), .s1 = end_split(pos) };
+	struct cpu_block b = {
+		.run = run, .row = row, .n = 1, .s0 = first_split(w->n, pos), .s1 = end_split(pos)
+	};
 
 	while (b.n < BLOCK && b.n < left && first_split(w->n, pos + b.n) == b.s0 &&
 	       (int64_t)(b.n + 1) * (end_split(pos + b.n) - b.s0) <= slots) {
@@ -143,7 +168,10 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 void cpu_attn_run(struct backend_plan *p, int32_t node)
 {
 	const struct graph_node *n = cpu_node(p, node);
-	struct wave w = { .p = p, .n = n, .q = cpu_value(p, n->src[0], 0), .y = cpu_value(p, node, 0),
+	struct wave w = { .p = p,
+		          .n = n,
+		          .q = cpu_value(p, n->src[0], 0),
+		          .y = cpu_value(p, node, 0),
 		          .sinks = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0] };
 	int64_t used = 0;
 

@@ -1,8 +1,10 @@
-/* backend/cpu/cpu.h - inside the CPU backend: a plan is a list of steps, each one parallel region or a few.
+/* backend/cpu/cpu.h - inside the CPU backend: a plan is a list of steps, each one parallel region
+ * or a few.
  *
- * Nodes run in the order of the graph.  Neighbours become one step where that needs no barrier: row operations as a
- * chain that each row goes through by itself, matrix products with one source as the union of their tiles.  What a
- * product reads in another form (quantised activations) is made at the end of the chain before it, once per source. */
+ * Nodes run in the order of the graph.  Neighbours become one step where that needs no barrier: row
+ * operations as a chain that each row goes through by itself, matrix products with one source as
+ * the union of their tiles.  What a product reads in another form (quantised activations) is made
+ * at the end of the chain before it, once per source. */
 #ifndef BACKEND_CPU_CPU_H
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
@@ -23,9 +25,16 @@ struct cpu_step {
 };
 
 /* A value in the form a product reads: made by one step, read by later ones. */
-struct cpu_act { int32_t node, from, to; int type; enum kern_form form; size_t offset; struct kern_act x; };   /* type: whose quant makes it */
+struct cpu_act {
+	int32_t node, from, to;
+	int type;                    /* whose quant makes it */
+	enum kern_form form;
+	size_t offset;
+	struct kern_act x;
+};
 
-/* y[m][n] = x W^T, with what follows it; cut into items: blocks of weight rows, and of x rows where those are too few. */
+/* y[m][n] = x W^T, with what follows it; cut into items: blocks of weight rows, and of x rows where
+ * those are too few. */
 struct cpu_job {
 	int      type, n, k, m, x_row;
 	const unsigned char *w;
@@ -48,7 +57,7 @@ struct cpu_block { int32_t run, row, n, s0, s1; int64_t first, slot; };
 struct cpu_moe {
 	int32_t *count;              /* [experts + 1] first pair of each expert */
 	int32_t *row, *slot;         /* [pairs] row of a pair; pair of [row][rank] */
-	void    *in[KERN_FORMS], *mid[KERN_FORMS];          /* rows of pairs, for gate and up, and for down */
+	void    *in[KERN_FORMS], *mid[KERN_FORMS];   /* rows of pairs, for gate and up; for down */
 	float   *gate, *up, *out;    /* [pairs][ff] twice, [pairs][cols] */
 };
 
@@ -77,11 +86,13 @@ struct backend_plan {
 };
 
 /* plan.c */
-int  cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size, infer_error *err);
-int  cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
-              infer_error *err);
+int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m,
+             const struct backend_size *size, infer_error *err);
+int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m,
+             const struct backend_size *size, infer_error *err);
 void cpu_plan_free(struct backend_plan *p);
-const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);   /* NULL: read as it is */
+/* NULL: read as it is */
+const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);
 
 /* layout.c: hand out parts of one block; with base NULL it only counts */
 int  cpu_place(struct backend_plan *p, infer_error *err);
@@ -89,17 +100,27 @@ struct cpu_space { unsigned char *base; size_t used; int bad; };
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size);
 void  cpu_layout(struct backend_plan *p, struct cpu_space *s);
 
-static inline const struct graph_node *cpu_node(const struct backend_plan *p, int32_t i) { return &p->m.graph->nodes[i]; }
+static inline const struct graph_node *cpu_node(const struct backend_plan *p, int32_t i)
+{
+	return &p->m.graph->nodes[i];
+}
 static inline float *cpu_value(const struct backend_plan *p, int32_t node, int32_t row)
 {
-	return (float *)(p->values + p->offset[node]) + (size_t)row * (size_t)cpu_node(p, node)->cols;
+	float *first = (float *)(void *)(p->values + p->offset[node]);
+
+	return first + (size_t)row * (size_t)cpu_node(p, node)->cols;
 }
-static inline int32_t cpu_rows(const struct backend_plan *p, int rows) { return rows == GRAPH_OUT ? p->s->n_out : p->s->n; }
+static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
+{
+	return rows == GRAPH_OUT ? p->s->n_out : p->s->n;
+}
 
 /* run.c */
-int  cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err);
+int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits,
+            infer_error *err);
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
-const struct kern_mm *cpu_mm(const struct backend *b, int type);      /* the loops for a type: its own or F32's */
+/* the loops for a type: its own or F32's */
+const struct kern_mm *cpu_mm(const struct backend *b, int type);
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);
 void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n);
 size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k);

@@ -7,14 +7,16 @@
 
 enum {
 	ALIGN = 64,
-	PART_BYTES = 16 << 20,       /* partial results of attention that are kept before they are merged, about */
+	PART_BYTES =
+	    16 << 20, /* partial results of attention that are kept before they are merged, about */
 };
 
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 {
 	size_t bytes, at = s->used;
 
-	if (num_mul(&bytes, n, size) || bytes > SIZE_MAX / 4 || num_add(&s->used, s->used, num_round_up(bytes, ALIGN))) {
+	if (num_mul(&bytes, n, size) || bytes > SIZE_MAX / 4 ||
+	    num_add(&s->used, s->used, num_round_up(bytes, ALIGN))) {
 		s->bad = 1;
 		s->used = at;
 		return NULL;
@@ -28,15 +30,18 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 	struct graph_span *span;
 	int rc;
 
-	TRY(graph_place(p->m.graph, p->stage, p->size.rows, p->size.out, p->offset, &p->value_bytes, err));
+	TRY(graph_place(p->m.graph, p->stage, p->size.rows, p->size.out, p->offset, &p->value_bytes,
+	                err));
 	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof(*span));
 	if (!span)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d activations", p->n_acts);
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
-		span[i] = (struct graph_span){ .from = p->acts[i].from, .to = p->acts[i].to,
-			                       .bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) };
+		span[i] =
+		    (struct graph_span){ .from = p->acts[i].from,
+			                 .to = p->acts[i].to,
+			                 .bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) };
 	}
 	rc = graph_place_spans(span, p->n_acts, &p->act_bytes, err);
 	for (int i = 0; i < p->n_acts && !rc; i++)
@@ -56,7 +61,8 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 	}
 }
 
-/* Partial results: as many (row, split) slots as the budget takes, at least those of one row over the whole context. */
+/* Partial results: as many (row, split) slots as the budget takes, at least those of one row over
+ * the whole context. */
 static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 {
 	int64_t splits = (p->size.ctx - 1) / KERN_SPLIT + 1, heads = 0, width = 0;
@@ -70,7 +76,8 @@ static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 	}
 	if (!heads)
 		return;
-	p->slots = num_max(splits, num_min(p->size.rows * splits, PART_BYTES / ((width + 2 * heads) * 4)));
+	p->slots =
+	    num_max(splits, num_min(p->size.rows * splits, PART_BYTES / ((width + 2 * heads) * 4)));
 	p->part_m = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_l = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_o = cpu_space_take(s, (size_t)(p->slots * width), sizeof(float));
@@ -94,7 +101,8 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 		for (int w = 0; w < 3; w++) {
 			enum kern_form form = cpu_mm(p->b, p->m.weights[n->w[w]].type)->form;
 			size_t *most = w < 2 ? &in[form] : &mid[form];
-			size_t bytes = kern_act_bytes(form, (int)(rows * n->i[0]), w < 2 ? n->cols : n->i[1]);
+			size_t bytes =
+			    kern_act_bytes(form, (int)(rows * n->i[0]), w < 2 ? n->cols : n->i[1]);
 			*most = bytes > *most ? bytes : *most;
 		}
 	}
@@ -118,7 +126,9 @@ static size_t scratch_bytes(const struct backend_plan *p)
 
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *n = cpu_node(p, i);
-		size_t bytes = n->op == GRAPH_ATTN ? cpu_attn_scratch(n) : n->op == GRAPH_ROUTE ? cpu_route_scratch(p, n) : 0;
+		size_t bytes = n->op == GRAPH_ATTN    ? cpu_attn_scratch(n)
+		               : n->op == GRAPH_ROUTE ? cpu_route_scratch(p, n)
+		                                      : 0;
 		most = bytes > most ? bytes : most;
 		for (int w = 0; w < (n->op == GRAPH_MM ? 1 : n->op == GRAPH_MOE ? 3 : 0); w++) {
 			const struct weight *m = &p->m.weights[n->w[w]];

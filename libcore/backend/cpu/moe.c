@@ -1,6 +1,6 @@
-/* Experts: a router row picks some, each expert's rows go through its matrices as any product, and a row adds what its
- * experts gave in the order of rank.  Only chosen experts are read.   Shazeer+ 2017, arXiv:1701.06538; Mixtral:
- * Jiang+ 2024, arXiv:2401.04088 */
+/* Experts: a router row picks some, each expert's rows go through its matrices as any product, and
+ * a row adds what its experts gave in the order of rank.  Only chosen experts are read.   Shazeer+
+ * 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>
@@ -48,8 +48,9 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 		left[e] = bias ? prob[e] + bias[e] : prob[e];
 	for (int r = 0; r < used; r++) {
 		int best = 0;
-		for (int e = 1; e < experts; e++)    /* ties stay with the lower id; what is taken is NaN, and loses */
-			if (left[e] > left[best] || (left[best] != left[best] && left[e] == left[e]))
+		/* ties stay with the lower id; what is taken is NaN, and loses */
+		for (int e = 1; e < experts; e++)
+			if (left[e] > left[best] || (isnan(left[best]) && !isnan(left[e])))
 				best = e;
 		left[best] = NAN;
 		y[r] = (float)best;
@@ -97,7 +98,8 @@ static void group(const struct moe *m)
 
 static void copy_row(struct kern_act *to, int32_t a, const struct kern_act *from, int32_t b)
 {
-	memcpy((char *)to->q + (size_t)a * to->q_row, (const char *)from->q + (size_t)b * from->q_row,
+	memcpy((char *)to->q + (size_t)a * to->q_row,
+	       (const char *)from->q + (size_t)b * from->q_row,
 	       from->q_row < to->q_row ? from->q_row : to->q_row);
 }
 
@@ -111,9 +113,11 @@ static void gather(void *user, int64_t pair, int worker)
 	for (int s = 0; s < 2; s++) {
 		enum kern_form f = form_of(m, s);
 		const struct cpu_act *a = cpu_act_find(m->p, src, m->p->m.weights[m->n->w[s]].type);
-		struct kern_act direct = { .q = cpu_value(m->p, src, 0), .q_row = (size_t)m->n->cols * sizeof(float) };
+		struct kern_act direct = { .q = cpu_value(m->p, src, 0),
+			                   .q_row = (size_t)m->n->cols * sizeof(float) };
 		if (!s || f != form_of(m, 0))
-			copy_row(&m->in[f], (int32_t)pair, a ? &a->x : &direct, m->p->moe.row[pair]);
+			copy_row(&m->in[f], (int32_t)pair, a ? &a->x : &direct,
+			         m->p->moe.row[pair]);
 	}
 }
 
@@ -140,7 +144,9 @@ static void sum_row(void *user, int64_t row, int worker)
 	(void)worker;
 	memset(y, 0, (size_t)m->n->cols * sizeof(float));
 	for (int i = 0; i < m->used; i++)
-		m->p->b->kern.add_scaled(y, y, m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] * (size_t)m->n->cols,
+		m->p->b->kern.add_scaled(y, y,
+		                         m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] *
+		                                             (size_t)m->n->cols,
 		                         weights[i], m->n->cols);
 }
 
@@ -156,10 +162,18 @@ static void products(struct moe *m, int from, int to)
 			const struct weight *w = &p->m.weights[m->n->w[s]];
 			float *y = s == 0 ? p->moe.gate : s == 1 ? p->moe.up : p->moe.out;
 			struct cpu_job *j = &p->jobs[jobs++];
-			*j = (struct cpu_job){ .type = w->type, .n = (int)w->ne[1], .k = (int)w->ne[0], .m = rows, .x_row = first,
-				               .w = w->at[e], .row_bytes = w->row_bytes,
-				               .x = s < 2 ? &m->in[form_of(m, s)] : &m->mid[form_of(m, s)],
-				               .y = y + (size_t)first * (size_t)w->ne[1], .ldy = (size_t)w->ne[1], .mul = w->scale };
+			*j = (struct cpu_job){ .type = w->type,
+				               .n = (int)w->ne[1],
+				               .k = (int)w->ne[0],
+				               .m = rows,
+				               .x_row = first,
+				               .w = w->at[e],
+				               .row_bytes = w->row_bytes,
+				               .x = s < 2 ? &m->in[form_of(m, s)]
+				                          : &m->mid[form_of(m, s)],
+				               .y = y + (size_t)first * (size_t)w->ne[1],
+				               .ldy = (size_t)w->ne[1],
+				               .mul = w->scale };
 			cpu_job_cut(p, j);
 		}
 	}
@@ -169,7 +183,9 @@ static void products(struct moe *m, int from, int to)
 void cpu_moe_run(struct backend_plan *p, int32_t node)
 {
 	const struct graph_node *n = cpu_node(p, node);
-	struct moe m = { .p = p, .n = n, .node = node, .rows = cpu_rows(p, n->rows), .used = n->i[0] };
+	struct moe m = {
+		.p = p, .n = n, .node = node, .rows = cpu_rows(p, n->rows), .used = n->i[0]
+	};
 
 	m.pairs = m.rows * m.used;
 	for (int s = 0; s < 3; s++) {

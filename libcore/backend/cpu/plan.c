@@ -1,4 +1,4 @@
-/* From the nodes of a graph to steps: what runs together, what is quantised where, what is refused. */
+/* From nodes of a graph to steps: what runs together, what is quantised where, what is refused. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -16,22 +16,26 @@ static enum cpu_step_kind kind_of(int op)
 	}
 }
 
-static int check_matrix(const struct backend_plan *p, int32_t i, int slot, int64_t k, int64_t n, infer_error *err)
+static int check_matrix(const struct backend_plan *p, int32_t i, int slot, int64_t k, int64_t n,
+                        infer_error *err)
 {
 	const struct graph_node *node = cpu_node(p, i);
 	const struct weight *w = &p->m.weights[node->w[slot]];
 	const struct type *t = type_get(w->type);
 
 	if (!t || !t->decode || t->info.file_only)
-		return err_set(err, INFER_EUNSUP, "node %d (%s): type %s is no weight's", i, graph_op_name(node->op),
-		               t ? t->info.name : "(unknown)");
+		return err_set(err, INFER_EUNSUP, "node %d (%s): type %s is no weight's", i,
+		               graph_op_name(node->op), t ? t->info.name : "(unknown)");
 	if (w->ne[0] != k || w->ne[1] != n || w->n < 1)
-		return err_set(err, INFER_EINVAL, "node %d (%s): weight of %lld x %lld where %lld x %lld is wanted", i,
-		               graph_op_name(node->op), (long long)w->ne[0], (long long)w->ne[1], (long long)k, (long long)n);
+		return err_set(err, INFER_EINVAL,
+		               "node %d (%s): weight of %lld x %lld where %lld x %lld is wanted", i,
+		               graph_op_name(node->op), (long long)w->ne[0], (long long)w->ne[1],
+		               (long long)k, (long long)n);
 	return INFER_OK;
 }
 
-static int check_vector(const struct backend_plan *p, int32_t i, int slot, int64_t n, infer_error *err)
+static int check_vector(const struct backend_plan *p, int32_t i, int slot, int64_t n,
+                        infer_error *err)
 {
 	const struct graph_node *node = cpu_node(p, i);
 
@@ -39,7 +43,8 @@ static int check_vector(const struct backend_plan *p, int32_t i, int slot, int64
 		return INFER_OK;
 	const struct weight *w = &p->m.weights[node->w[slot]];
 	if (w->type != INFER_F32 || w->ne[0] != n || (uintptr_t)w->at[0] % sizeof(float))
-		return err_set(err, INFER_EINVAL, "node %d (%s): its vector is not %lld aligned floats", i,
+		return err_set(err, INFER_EINVAL,
+		               "node %d (%s): its vector is not %lld aligned floats", i,
 		               graph_op_name(node->op), (long long)n);
 	return INFER_OK;
 }
@@ -54,9 +59,11 @@ static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
 	TRY(check_matrix(p, i, 2, n->i[1], n->cols, err));
 	for (int s = 0; s < 3; s++)
 		if (p->m.weights[n->w[s]].n != experts)
-			return err_set(err, INFER_EINVAL, "node %d (MOE): weights of different numbers of experts", i);
+			return err_set(err, INFER_EINVAL,
+			               "node %d (MOE): weights of different numbers of experts", i);
 	if (cpu_node(p, cpu_node(p, n->src[1])->src[0])->cols != experts)
-		return err_set(err, INFER_EINVAL, "node %d (MOE): a router of another number of experts", i);
+		return err_set(err, INFER_EINVAL,
+		               "node %d (MOE): a router of another number of experts", i);
 	return INFER_OK;
 }
 
@@ -64,8 +71,11 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cpu_node(p, i);
 
-	if (n->rows == GRAPH_OUT && (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN))
-		return err_set(err, INFER_EUNSUP, "node %d (%s): rows picked out have no neighbours", i, graph_op_name(n->op));
+	if (n->rows == GRAPH_OUT &&
+	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN))
+		return err_set(err, INFER_EUNSUP,
+		               "node %d (%s): rows picked out have no neighbours", i,
+		               graph_op_name(n->op));
 	switch (n->op) {
 	case GRAPH_EMBED:
 		return check_matrix(p, i, 0, n->cols, p->m.weights[n->w[0]].ne[1], err);
@@ -75,8 +85,11 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_NORM:
 		return check_vector(p, i, 0, n->cols / n->i[0], err);
 	case GRAPH_ROPE:
-		if (n->i[4] < 0 || n->i[4] >= p->m.n_ropes || p->m.ropes[n->i[4]].half * 2 != n->i[2])
-			return err_set(err, INFER_EINVAL, "node %d (ROPE): no frequency table of %d pairs", i, n->i[2] / 2);
+		if (n->i[4] < 0 || n->i[4] >= p->m.n_ropes ||
+		    p->m.ropes[n->i[4]].half * 2 != n->i[2])
+			return err_set(err, INFER_EINVAL,
+			               "node %d (ROPE): no frequency table of %d pairs", i,
+			               n->i[2] / 2);
 		return INFER_OK;
 	case GRAPH_ATTN:
 		return check_vector(p, i, 0, n->i[1], err);
@@ -89,11 +102,14 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	}
 }
 
-static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kind, int rows, int32_t first)
+static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kind, int rows,
+                                  int32_t first)
 {
 	struct cpu_step *s = &p->steps[p->n_steps++];
 
-	*s = (struct cpu_step){ .kind = kind, .rows = (uint8_t)rows, .first = first, .act = p->n_acts };
+	*s = (struct cpu_step){
+		.kind = kind, .rows = (uint8_t)rows, .first = first, .act = p->n_acts
+	};
 	return s;
 }
 
@@ -110,7 +126,8 @@ const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, i
 	return find_act(p, node, cpu_mm(p->b, type)->form);
 }
 
-/* See that `node` is there in the form that products of `type` read before step `at`; the chain right before it makes it.  0: there is no such chain. */
+/* See that `node` is there in the form that products of `type` read before step `at`; the chain
+ * right before it makes it.  0: there is no such chain. */
 static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 {
 	enum kern_form form = cpu_mm(p->b, type)->form;
@@ -120,7 +137,8 @@ static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 	if (form == KERN_FORM_F32)
 		return 1;
 	if (!a) {
-		if (!before || before->kind != CPU_ROWS || before->rows != cpu_node(p, node)->rows ||
+		if (!before || before->kind != CPU_ROWS ||
+		    before->rows != cpu_node(p, node)->rows ||
 		    before->act + before->n_acts != p->n_acts)
 			return 0;
 		a = &p->acts[p->n_acts++];
@@ -169,7 +187,8 @@ static void add_rows(struct backend_plan *p, int32_t i)
 	const struct graph_node *n = cpu_node(p, i);
 	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
 
-	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts || n->op == GRAPH_PICK)
+	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts ||
+	    n->op == GRAPH_PICK)
 		last = push_step(p, CPU_ROWS, n->rows, i);
 	if (!last->n)
 		last->first = i;
@@ -189,7 +208,9 @@ static void make_steps(struct backend_plan *p)
 		}
 		p->stage[i] = p->n_steps - 1;
 		if (p->steps[p->n_steps - 1].kind == CPU_MM)
-			p->max_jobs = p->max_jobs > p->steps[p->n_steps - 1].n ? p->max_jobs : p->steps[p->n_steps - 1].n;
+			p->max_jobs = p->max_jobs > p->steps[p->n_steps - 1].n
+			                  ? p->max_jobs
+			                  : p->steps[p->n_steps - 1].n;
 		if (n->op == GRAPH_MOE)      /* gate and up of every expert */
 			p->max_jobs = (int)num_max(p->max_jobs, 2 * p->m.weights[n->w[0]].n);
 	}
@@ -202,7 +223,8 @@ static int prepare(struct backend_plan *p, infer_error *err)
 
 	TRY(graph_check(p->m.graph, p->m.n_weights, err));
 	if (p->size.rows < 1 || p->size.out < 0 || p->size.out > p->size.rows || p->size.ctx < 1)
-		return err_set(err, INFER_EINVAL, "a plan for %d rows, %d out, context %d", p->size.rows, p->size.out, p->size.ctx);
+		return err_set(err, INFER_EINVAL, "a plan for %d rows, %d out, context %d",
+		               p->size.rows, p->size.out, p->size.ctx);
 	if (p->m.n_ropes > 2)
 		return err_set(err, INFER_EINVAL, "%d frequency tables", p->m.n_ropes);
 	for (int32_t i = 0; i < p->m.graph->n; i++)
@@ -228,10 +250,12 @@ static int measure(struct backend_plan *p, infer_error *err)
 	TRY(cpu_place(p, err));
 	cpu_layout(p, &s);
 	p->bytes = s.used;
-	return s.bad ? err_set(err, INFER_ENOMEM, "the workspace does not fit the address space") : INFER_OK;
+	return s.bad ? err_set(err, INFER_ENOMEM, "the workspace does not fit the address space")
+	             : INFER_OK;
 }
 
-int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m, const struct backend_size *size, infer_error *err)
+int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m,
+             const struct backend_size *size, infer_error *err)
 {
 	struct backend_plan p = { .b = b, .m = *m, .size = *size };
 	int rc = measure(&p, err);
@@ -245,8 +269,8 @@ int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m, co
 	return rc;
 }
 
-int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m, const struct backend_size *size,
-             infer_error *err)
+int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m,
+             const struct backend_size *size, infer_error *err)
 {
 	struct backend_plan *p = mem_zalloc(MEM_BACKEND, 1, sizeof(*p));
 	int rc;
@@ -262,7 +286,8 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 		goto out;
 	p->mem = mem_aligned(MEM_BACKEND, 4096, p->bytes);
 	if (!p->mem) {
-		rc = err_set(err, INFER_ENOMEM, "a workspace of %zu bytes for %d rows: no memory", p->bytes, size->rows);
+		rc = err_set(err, INFER_ENOMEM, "a workspace of %zu bytes for %d rows: no memory",
+		             p->bytes, size->rows);
 		goto out;
 	}
 	cpu_layout(p, &(struct cpu_space){ .base = p->mem });

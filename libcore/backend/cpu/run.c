@@ -16,7 +16,8 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 	const struct type *t = type_get(w->type);
 	float mul = (n->f[0] == 0 ? 1 : n->f[0]) * w->scale;
 
-	t->decode(y, (const unsigned char *)w->at[0] + (size_t)p->s->ids[row] * w->row_bytes, (size_t)(n->cols / t->info.block));
+	t->decode(y, (const unsigned char *)w->at[0] + (size_t)p->s->ids[row] * w->row_bytes,
+	          (size_t)(n->cols / t->info.block));
 	if (mul != 1)
 		p->b->kern.scale(y, y, mul, n->cols);
 }
@@ -30,14 +31,16 @@ static void norm(const struct backend_plan *p, const struct graph_node *n, float
 		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->f[0]);
 }
 
-static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x, int32_t row)
+static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
+                 int32_t row)
 {
 	int table = n->i[4], half = p->m.ropes[table].half;
 	const float *cs = p->cs[table] + (size_t)row * 2 * (size_t)half;
 
 	if (y != x)
 		memcpy(y, x, (size_t)n->cols * sizeof(float));
-	(n->i[3] ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->i[0], n->i[1], n->i[2]);
+	(n->i[3] ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->i[0], n->i[1],
+	                                                           n->i[2]);
 }
 
 static void put(const struct backend_plan *p, unsigned char *to, int type, const float *x, int n)
@@ -48,20 +51,24 @@ static void put(const struct backend_plan *p, unsigned char *to, int type, const
 		memcpy(to, x, (size_t)n * sizeof(float));
 }
 
-static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k, const float *v, int32_t row)
+static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
+                   const float *v, int32_t row)
 {
 	const struct backend_kv_layer *l = &p->s->kv->layers[n->i[0]];
 	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	size_t at = (size_t)(p->pos[row] % KERN_PAGE), k_elem = l->k_type == INFER_F16 ? 2 : 4, v_elem = l->v_type == INFER_F16 ? 2 : 4;
+	size_t at = (size_t)(p->pos[row] % KERN_PAGE), k_elem = l->k_type == INFER_F16 ? 2 : 4,
+	       v_elem = l->v_type == INFER_F16 ? 2 : 4;
 
 	must(page != BACKEND_NO_PAGE);
 	unsigned char *base = g->base + (size_t)page * g->page_bytes;
 	for (int h = 0; h < n->i[1]; h++) {
 		size_t cell = (size_t)h * KERN_PAGE + at;
-		put(p, base + l->k_offset + cell * (size_t)n->i[2] * k_elem, l->k_type, k + h * n->i[2], n->i[2]);
-		put(p, base + l->v_offset + cell * (size_t)n->i[3] * v_elem, l->v_type, v + h * n->i[3], n->i[3]);
+		put(p, base + l->k_offset + cell * (size_t)n->i[2] * k_elem, l->k_type,
+		    k + h * n->i[2], n->i[2]);
+		put(p, base + l->v_offset + cell * (size_t)n->i[3] * v_elem, l->v_type,
+		    v + h * n->i[3], n->i[3]);
 	}
 }
 
@@ -97,10 +104,12 @@ static void chain_row(void *user, int64_t row, int worker)
 	struct backend_plan *p = c->p;
 
 	for (int32_t i = 0; i < c->step->n; i++)
-		row_op(p, c->step->first + i, (int32_t)row, p->scratch + (size_t)worker * p->scratch_bytes);
+		row_op(p, c->step->first + i, (int32_t)row,
+		       p->scratch + (size_t)worker * p->scratch_bytes);
 	for (int32_t i = c->step->act; i < c->step->act + c->step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
-		p->b->kern.mm[a->type].quant(&a->x, (int)row, cpu_value(p, a->node, (int32_t)row), cpu_node(p, a->node)->cols);
+		p->b->kern.mm[a->type].quant(&a->x, (int)row, cpu_value(p, a->node, (int32_t)row),
+		                             cpu_node(p, a->node)->cols);
 	}
 }
 
@@ -138,13 +147,17 @@ static int check_step(const struct backend_plan *p, const struct backend_step *s
 {
 	int32_t row = 0, n_vocab = 0;
 
-	if (s->n < 1 || s->n > p->size.rows || s->n_out < 0 || s->n_out > p->size.out || s->n_out > s->n)
-		return err_set(err, INFER_EINVAL, "a step of %d rows, %d out, where the plan has %d and %d", s->n, s->n_out,
-		               p->size.rows, p->size.out);
+	if (s->n < 1 || s->n > p->size.rows || s->n_out < 0 || s->n_out > p->size.out ||
+	    s->n_out > s->n)
+		return err_set(err, INFER_EINVAL,
+		               "a step of %d rows, %d out, where the plan has %d and %d", s->n,
+		               s->n_out, p->size.rows, p->size.out);
 	for (int32_t i = 0; i < s->n_runs; i++) {
 		const struct backend_run *r = &s->runs[i];
-		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 || r->pos > p->size.ctx - r->n)
-			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i, r->row, r->n, r->pos);
+		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 ||
+		    r->pos > p->size.ctx - r->n)
+			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i,
+			               r->row, r->n, r->pos);
 		row += r->n;
 	}
 	for (int32_t i = 0; i < p->m.graph->n; i++)
@@ -152,14 +165,18 @@ static int check_step(const struct backend_plan *p, const struct backend_step *s
 			n_vocab = (int32_t)p->m.weights[cpu_node(p, i)->w[0]].ne[1];
 	for (int32_t i = 0; i < s->n; i++)
 		if (s->ids[i] < 0 || s->ids[i] >= n_vocab)
-			return err_set(err, INFER_EINVAL, "row %d: id %d where the vocabulary has %d", i, s->ids[i], n_vocab);
+			return err_set(err, INFER_EINVAL,
+			               "row %d: id %d where the vocabulary has %d", i, s->ids[i],
+			               n_vocab);
 	for (int32_t i = 0; i < s->n_out; i++)
 		if (s->out[i] < 0 || s->out[i] >= s->n)
 			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
-	return row == s->n ? INFER_OK : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
+	return row == s->n ? INFER_OK
+	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
 }
 
-int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits, infer_error *err)
+int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits,
+            infer_error *err)
 {
 	*logits = NULL;
 	TRY(check_step(p, s, err));

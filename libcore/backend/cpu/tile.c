@@ -1,7 +1,9 @@
-/* Matrix products as blocks of weight rows.  An item computes whole results, so how they are cut changes no bit.
+/* Matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
+ * changes no bit.
  *
- * Few rows of x: weights are read where they lie, each byte once.  Many: nr weight rows at a time are packed into the
- * worker's scratch and all rows of x go past them.  A type without loops of its own is decoded to f32 in scratch. */
+ * Few rows of x: weights are read where they lie, each byte once.  Many: nr weight rows at a time
+ * are packed into the worker's scratch and all rows of x go past them.  A type without loops of its
+ * own is decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -9,12 +11,13 @@
 #include "type/type.h"
 
 enum {
-	FEW_ROWS = 8,                /* up to here weights in place */
-	ITEM_BYTES = 64 << 10,       /* of weights in place: a few pages, far below a worker's share */
-	ITEM_WORK = 64 << 10,        /* multiplications below which an item is not worth a worker's turn */
-	DECODED = 16,                /* weight rows decoded at a time */
-	PANELS = 4,                  /* packed at a time, at most */
-	X_BYTES = 512 << 10,         /* of x that go past them before the next rows of x do: what stays in L2 beside them */
+	FEW_ROWS = 8,          /* up to here weights in place */
+	ITEM_BYTES = 64 << 10, /* of weights in place: a few pages, far below a worker's share */
+	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
+	DECODED = 16,         /* weight rows decoded at a time */
+	PANELS = 4,           /* packed at a time, at most */
+	X_BYTES = 512 << 10,  /* of x that go past them before the next rows of x do: what stays in
+	                         L2 beside them */
 };
 
 static int has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }
@@ -35,37 +38,51 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 {
 	const struct kern_mm *mm = cpu_mm(b, type);
 
-	return packed_bytes(mm, k) + (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
+	return packed_bytes(mm, k) +
+	       (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool), items;
+	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
+	        items;
 
 	j->tiled = j->m > FEW_ROWS && mm->tile;
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->tiled) {
-		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
+		int64_t rows =
+		    num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
-		if (items < want && j->m >= 128) {      /* pack again in every part: only where x is long */
-			j->part_rows = (int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
+		if (items < want &&
+		    j->m >= 128) { /* pack again in every part: only where x is long */
+			j->part_rows =
+			    (int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
-		int64_t rows = num_max(ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
+		int64_t rows =
+		    num_max(ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, 16));
-		if (j->n / j->block < want)             /* small: even shares, in whole blocks of what loops like */
-			j->block = (int)num_min(j->block, (int64_t)num_round_up((size_t)num_max(ITEM_WORK / row_work + 1, j->n / want), 16));
+		if (j->n / j->block <
+		    want) /* small: even shares, in whole blocks of what loops like */
+			j->block = (int)num_min(
+			    j->block,
+			    (int64_t)num_round_up(
+			        (size_t)num_max(ITEM_WORK / row_work + 1, j->n / want), 16));
 	}
 }
 
-static int64_t items_of(const struct cpu_job *j) { return (int64_t)((j->n + j->block - 1) / j->block) * j->parts; }
+static int64_t items_of(const struct cpu_job *j)
+{
+	return (int64_t)((j->n + j->block - 1) / j->block) * j->parts;
+}
 
-/* n weight rows from `row` on as loops of `mm` read them: in place, or decoded to f32 in scratch. */
-static const void *weights(const struct backend_plan *p, const struct cpu_job *j, int row, int n, float *decoded)
+/* n weight rows from `row` on as the loops read them: in place, or decoded to f32 in scratch. */
+static const void *weights(const struct backend_plan *p, const struct cpu_job *j, int row, int n,
+                           float *decoded)
 {
 	const unsigned char *w = j->w + (size_t)row * j->row_bytes;
 	const struct type *t = type_get(j->type);
@@ -73,7 +90,8 @@ static const void *weights(const struct backend_plan *p, const struct cpu_job *j
 	if (has_loops(p->b, j->type))
 		return w;
 	for (int r = 0; r < n; r++)
-		t->decode(decoded + (size_t)r * (size_t)j->k, w + (size_t)r * j->row_bytes, (size_t)(j->k / t->info.block));
+		t->decode(decoded + (size_t)r * (size_t)j->k, w + (size_t)r * j->row_bytes,
+		          (size_t)(j->k / t->info.block));
 	return decoded;
 }
 
@@ -93,21 +111,24 @@ static void finish(const struct kern *k, const struct cpu_job *j, int m0, int m,
 }
 
 /* Weight rows [row, end) in place, as far as one call goes. */
-static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end, unsigned char *scratch)
+static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
+                     unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	int own = has_loops(p->b, j->type), n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
+	int own = has_loops(p->b, j->type),
+	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	mm->rows(j->y + row, j->ldy, weights(p, j, row, n, decoded), own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
-	         j->x_row, j->m, n, j->k);
+	mm->rows(j->y + row, j->ldy, weights(p, j, row, n, decoded),
+	         own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x, j->x_row, j->m, n, j->k);
 	finish(&p->b->kern, j, 0, j->m, row, n);
 	return n;
 }
 
-/* Weight rows [row, end), as many panels as are packed at a time; x rows [m0, m0 + m) go past them, as many at once as
- * stay in cache. */
-static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end, int m0, int m, unsigned char *scratch)
+/* Weight rows [row, end), as many panels as are packed at a time; x rows [m0, m0 + m) go past them,
+ * as many at once as stay in cache. */
+static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
+                     int m0, int m, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	size_t panel = packed_bytes(mm, j->k) / PANELS, own = has_loops(p->b, j->type);
@@ -117,26 +138,31 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
 
 	for (int r = 0; r < n; r += mm->nr) {
 		int rows = (int)num_min(mm->nr, n - r);
-		mm->pack(scratch + (size_t)(r / mm->nr) * panel, weights(p, j, row + r, rows, decoded),
+		mm->pack(scratch + (size_t)(r / mm->nr) * panel,
+		         weights(p, j, row + r, rows, decoded),
 		         own ? j->row_bytes : (size_t)j->k * sizeof(float), rows, j->k);
 	}
 	for (int at = m0; at < m0 + m; at += chunk) {
 		int part = (int)num_min(chunk, m0 + m - at);
 		for (int r = 0; r < n; r += mm->nr)
-			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy, scratch + (size_t)(r / mm->nr) * panel, j->x,
-			         j->x_row + at, part, (int)num_min(mm->nr, n - r), j->k);
+			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy,
+			         scratch + (size_t)(r / mm->nr) * panel, j->x, j->x_row + at, part,
+			         (int)num_min(mm->nr, n - r), j->k);
 		finish(&p->b->kern, j, at, part, row, n);
 	}
 	return n;
 }
 
-static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t i, unsigned char *scratch)
+static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t i,
+                 unsigned char *scratch)
 {
-	int part = (int)(i % j->parts), m0 = part * j->part_rows, m = (int)num_min(j->part_rows, j->m - m0);
+	int part = (int)(i % j->parts), m0 = part * j->part_rows,
+	    m = (int)num_min(j->part_rows, j->m - m0);
 	int row = (int)(i / j->parts) * j->block, end = (int)num_min(j->n, (int64_t)row + j->block);
 
 	while (row < end)
-		row += j->tiled ? tile_item(p, j, row, end, m0, m, scratch) : rows_item(p, j, row, end, scratch);
+		row += j->tiled ? tile_item(p, j, row, end, m0, m, scratch)
+		                : rows_item(p, j, row, end, scratch);
 }
 
 struct region { const struct backend_plan *p; const struct cpu_job *jobs; int n; };
@@ -197,9 +223,18 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 		float mul = n->f[0] == 0 ? 1 : n->f[0];
 
 		p->jobs[i] = (struct cpu_job){
-			.type = w->type, .n = n->cols, .k = (int)w->ne[0], .m = m, .w = w->at[0], .row_bytes = w->row_bytes,
-			.x = a ? &a->x : &direct, .y = cpu_value(p, step->first + i, 0), .ldy = (size_t)n->cols,
-			.bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0], .mul = mul * w->scale, .cap = n->f[1],
+			.type = w->type,
+			.n = n->cols,
+			.k = (int)w->ne[0],
+			.m = m,
+			.w = w->at[0],
+			.row_bytes = w->row_bytes,
+			.x = a ? &a->x : &direct,
+			.y = cpu_value(p, step->first + i, 0),
+			.ldy = (size_t)n->cols,
+			.bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0],
+			.mul = mul * w->scale,
+			.cap = n->f[1],
 		};
 		cpu_job_cut(p, &p->jobs[i]);
 	}

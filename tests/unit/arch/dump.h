@@ -9,8 +9,9 @@ __attribute__((unused)) static void dump_model(const infer_model *m, struct buf 
 {
 	for (int i = 0; i < m->n_weights; i++) {
 		const struct weight *w = &m->weights[i];
-		buf_printf(out, "w%d: %.*s %s %lld x %lld", i, (int)m->tensors[i]->name.len, m->tensors[i]->name.at,
-		           infer_type_info(w->type)->name, (long long)w->ne[0], (long long)w->ne[1]);
+		buf_printf(out, "w%d: %.*s %s %lld x %lld", i, (int)m->tensors[i]->name.len,
+		           m->tensors[i]->name.at, infer_type_info(w->type)->name,
+		           (long long)w->ne[0], (long long)w->ne[1]);
 		buf_printf(out, w->n > 1 ? " x %d\n" : "\n", w->n);
 	}
 	graph_dump(&m->graph, out);

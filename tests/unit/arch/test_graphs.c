@@ -1,4 +1,5 @@
-/* What each architecture becomes, node by node, against tests/golden/graphs/ (scripts/golden-graphs rewrites them). */
+/* What each architecture becomes, node by node, against tests/golden/graphs/ (scripts/golden-graphs
+ * rewrites them). */
 #include "../nth.h"
 #include "dump.h"
 
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = { "llama-bias", "granite", "qwen2-tied", "qwen3", "qwen3moe", "mixtral", "gemma2", "gemma3", "phi3" };
+static const char *const names[] = { "llama-bias", "granite", "qwen2-tied", "qwen3", "qwen3moe",
+	                             "mixtral",    "gemma2",  "gemma3",     "phi3" };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static char *read_file(const char *name)
@@ -48,6 +50,7 @@ int main(void)
 	struct CMUnitTest tests[NAMES];
 
 	for (int i = 0; i < NAMES; i++)
-		tests[i] = (struct CMUnitTest){ names[i], check_graph, NULL, NULL, (void *)(uintptr_t)names[i] };
+		tests[i] = (struct CMUnitTest){ names[i], check_graph, NULL, NULL,
+			                        (void *)(uintptr_t)names[i] };
 	return nth_group(tests);
 }

@@ -1,4 +1,5 @@
-/* Hyper-parameters: what a good file says arrives; each hostile value is refused, and the message names the key. */
+/* Hyper-parameters: what a good file says arrives; each hostile value is refused, and the message
+ * names the key. */
 #include "../nth.h"
 #include "../file/make.h"
 
@@ -10,7 +11,8 @@ enum kind { NONE, U32, I32, U64, F32, BOOL, STR, ARR_U32, ARR_BOOL };
 struct key { const char *key; enum kind kind; double v; const char *s; double more[8]; int n; };
 
 static const struct key llama[] = {
-	{ "llama.block_count", U32, 4 }, { "llama.context_length", U32, 512 }, { "llama.embedding_length", U32, 64 },
+	{ "llama.block_count", U32, 4 }, { "llama.context_length", U32, 512 },
+	{ "llama.embedding_length", U32, 64 },
 	{ "llama.feed_forward_length", U32, 172 }, { "llama.attention.head_count", U32, 8 },
 	{ "llama.attention.head_count_kv", U32, 4 }, { "llama.rope.dimension_count", U32, 8 },
 	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
@@ -30,7 +32,10 @@ static void put_key(struct make *m, const struct key *k, const char *name)
 	case I32:  make_key(m, name, INFER_META_I32); make_put(m, &i, 4); break;
 	case U64:  make_key(m, name, INFER_META_U64); make_put(m, &w, 8); break;
 	case F32:  make_key(m, name, INFER_META_F32); make_put(m, &f, 4); break;
-	case BOOL: make_key(m, name, INFER_META_BOOL); make_put(m, &(unsigned char){ k->v != 0 }, 1); break;
+	case BOOL:
+		make_key(m, name, INFER_META_BOOL);
+		make_put(m, &(unsigned char){ k->v != 0 }, 1);
+		break;
 	case STR:  make_key_str(m, name, k->s); break;
 	case ARR_U32:
 		make_array(m, name, INFER_META_U32, (uint64_t)k->n);
@@ -46,8 +51,8 @@ static void put_key(struct make *m, const struct key *k, const char *name)
 }
 
 /* The keys of a llama under another name, with those of `with` on top or instead. */
-static int read_with(struct arch_hparam *h, const char *arch, const struct key *with, int n, infer_log_fn *log, void *user,
-                     infer_error *e)
+static int read_with(struct arch_hparam *h, const char *arch, const struct key *with, int n,
+                     infer_log_fn *log, void *user, infer_error *e)
 {
 	static struct make m;
 	infer_file *f;
@@ -98,12 +103,15 @@ static int case_good(void)
 	assert_true(h.rope[0].factor == 1);
 	assert_int_equal(h.window, 0);
 	assert_int_equal(h.n_expert, 0);
-	const struct key absent[] = { { "llama.attention.head_count_kv" }, { "llama.rope.dimension_count" } };
+	const struct key absent[] = { { "llama.attention.head_count_kv" },
+		                      { "llama.rope.dimension_count" } };
 	nth_ok(read_with(&h, "llama", absent, 2, NULL, NULL, &e));
 	assert_int_equal(h.n_head_kv, 8);
 	assert_int_equal(h.n_rot, 8);
-	const struct key arrays[] = { { "llama.attention.head_count_kv", ARR_U32, .more = { 2, 2, 2, 2 }, .n = 4 },
-		                      { "llama.feed_forward_length", ARR_U32, .more = { 96, 96, 96, 96 }, .n = 4 } };
+	const struct key arrays[] = {
+		{ "llama.attention.head_count_kv", ARR_U32, .more = { 2, 2, 2, 2 }, .n = 4 },
+		{ "llama.feed_forward_length", ARR_U32, .more = { 96, 96, 96, 96 }, .n = 4 }
+	};
 	nth_ok(read_with(&h, "llama", arrays, 2, NULL, NULL, &e));
 	assert_int_equal(h.n_head_kv, 2);
 	assert_int_equal(h.n_ff, 96);
@@ -167,7 +175,8 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.attention.sliding_window", U32, 128 }, INFER_EUNSUP, "qwen3" },
 	{ { "llama.residual_scale", F32, NAN }, INFER_EFORMAT, "granite" },
 	{ { "llama.logit_scale", F32, 0 }, INFER_EFORMAT, "granite" },
-	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 }, INFER_EFORMAT, "gemma3" },
+	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 },
+	  INFER_EFORMAT, "gemma3" },
 };
 
 static int case_bad(void)
@@ -191,8 +200,10 @@ static int case_bad(void)
 
 static int case_experts(void)
 {
-	struct key k[] = { { "llama.expert_count", U32, 4 }, { "llama.expert_used_count", U32, 2 },
-		           { "llama.expert_gating_func", U32, 2 }, { "llama.expert_weights_norm", BOOL, 0 } };
+	struct key k[] = { { "llama.expert_count", U32, 4 },
+		           { "llama.expert_used_count", U32, 2 },
+		           { "llama.expert_gating_func", U32, 2 },
+		           { "llama.expert_weights_norm", BOOL, 0 } };
 	struct arch_hparam h;
 	infer_error e;
 	int rc;
@@ -213,13 +224,16 @@ out:
 	return rc;
 }
 
-/* gemma3: five of six slide, with a table of their own; gemma2: every other one; a pattern in the file wins. */
+/* gemma3: five of six slide, with a table of their own; gemma2: every other one; a pattern in the
+ * file wins. */
 static int case_windows(void)
 {
-	const struct key k[] = { { "llama.attention.sliding_window", U32, 32 }, { "llama.block_count", U32, 12 },
+	const struct key k[] = { { "llama.attention.sliding_window", U32, 32 },
+		                 { "llama.block_count", U32, 12 },
 		                 { "llama.attention.sliding_window_pattern", U32, 3 } };
 	const struct key list[] = { { "llama.attention.sliding_window", U32, 32 },
-		                    { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 0, 1, 1, 0 }, .n = 4 } };
+		                    { "llama.attention.sliding_window_pattern", ARR_BOOL,
+		                      .more = { 0, 1, 1, 0 }, .n = 4 } };
 	struct arch_hparam h;
 	infer_error e;
 	int rc;
@@ -260,7 +274,8 @@ static void hear(void *user, int level, const char *line)
 /* A key nobody knows is warned about; one that is known to do nothing is not. */
 static int case_unknown_key(void)
 {
-	const struct key k[] = { { "llama.frobnication", U32, 1 }, { "llama.vocab_size", U32, 512 } };
+	const struct key k[] = { { "llama.frobnication", U32, 1 },
+		                 { "llama.vocab_size", U32, 512 } };
 	struct arch_hparam h;
 	struct buf b;
 	infer_error e;
@@ -278,7 +293,8 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_good), nth_case(case_bad), nth_case(case_experts), nth_case(case_windows),
+	const struct CMUnitTest tests[] = { nth_case(case_good), nth_case(case_bad),
+		                            nth_case(case_experts), nth_case(case_windows),
 		                            nth_case(case_unknown_key) };
 	return nth_group(tests);
 }

@@ -1,4 +1,5 @@
-/* Opening models: what is bound, counted and copied; what is refused, by name; nothing left behind when memory fails. */
+/* Opening models: what is bound, counted and copied; what is refused, by name; nothing left behind
+ * when memory fails. */
 #include "../nth.h"
 
 #include <stdio.h>
@@ -44,18 +45,25 @@ static int write_half(void *user, int64_t row, int64_t n, void *dst, infer_error
 	return INFER_OK;
 }
 
-static int is(struct infer_str a, const char *b) { return b && a.len == strlen(b) && !memcmp(a.at, b, a.len); }
+static int is(struct infer_str a, const char *b)
+{
+	return b && a.len == strlen(b) && !memcmp(a.at, b, a.len);
+}
 
-static int write_tensor(struct gguf_write *w, const struct infer_tensor *t, const struct edit *x, infer_error *e)
+static int write_tensor(struct gguf_write *w, const struct infer_tensor *t, const struct edit *x,
+                        infer_error *e)
 {
 	char name[64];
-	int type = is(t->name, x->half) ? INFER_F16 : is(t->name, x->integer) ? INFER_I32 : INFER_F32;
+	int type = is(t->name, x->half)      ? INFER_F16
+	           : is(t->name, x->integer) ? INFER_I32
+	                                     : INFER_F32;
 
 	if (is(t->name, x->drop))
 		return INFER_OK;
 	snprintf(name, sizeof(name), "%.*s", (int)t->name.len, t->name.at);
 	return gguf_write_tensor(w, is(t->name, x->rename) ? x->to : name, type, t->n_dims, t->ne,
-	                         type == INFER_F16 ? write_half : write_rows, (void *)(uintptr_t)t, e);
+	                         type == INFER_F16 ? write_half : write_rows, (void *)(uintptr_t)t,
+	                         e);
 }
 
 static int rewrite(const struct edit *x, infer_error *e)
@@ -100,11 +108,13 @@ static int case_open(void)
 	assert_int_equal(info.weight_bytes, info.n_params * 4);       /* F32 */
 	/* all of it but the table of embeddings, of which it is a row */
 	assert_int_equal(info.token_bytes, info.weight_bytes - 71ull * (uint64_t)info.n_embd * 4);
-	assert_int_equal(info.kv_elems, (uint64_t)info.n_layers * (uint64_t)info.n_head_kv * 2 * (uint64_t)info.head_dim);
+	assert_int_equal(info.kv_elems, (uint64_t)info.n_layers * (uint64_t)info.n_head_kv * 2 *
+	                                    (uint64_t)info.head_dim);
 	assert_non_null(infer_model_tokenizer(m));
 	assert_int_equal(infer_model_adds_bos(m), 0);
 	/* weights lie in the mapping */
-	const struct infer_tensor *t = infer_file_tensor(infer_model_file(m), "blk.1.ffn_down.weight");
+	const struct infer_tensor *t =
+	    infer_file_tensor(infer_model_file(m), "blk.1.ffn_down.weight");
 	assert_ptr_equal(m->weights[m->layer[1][W_DOWN]].at[0], t->data);
 	assert_int_equal(m->layer[1][W_Q_NORM], -1);
 out:
@@ -114,11 +124,16 @@ out:
 }
 
 static const struct { struct edit edit; int code; const char *named; } bad[] = {
-	{ { .rename = "blk.0.attn_q.weight", .to = "blk.0.attn_z.weight" }, INFER_EUNSUP, "blk.0.attn_z.weight" },
-	{ { .rename = "blk.0.attn_q.weight", .to = "blk.00.attn_q.weight" }, INFER_EUNSUP, "blk.00.attn_q.weight" },
-	{ { .rename = "blk.0.attn_q.weight", .to = "blk.99999999999.attn_q.weight" }, INFER_EUNSUP, "blk.99999999999.attn_q" },
-	{ { .rename = "blk.0.attn_q.weight", .to = "attn_q.weight" }, INFER_EUNSUP, "attn_q.weight" },
-	{ { .rename = "output.weight", .to = "blk.0.output.weight" }, INFER_EUNSUP, "blk.0.output.weight" },
+	{ { .rename = "blk.0.attn_q.weight", .to = "blk.0.attn_z.weight" },
+	  INFER_EUNSUP, "blk.0.attn_z.weight" },
+	{ { .rename = "blk.0.attn_q.weight", .to = "blk.00.attn_q.weight" },
+	  INFER_EUNSUP, "blk.00.attn_q.weight" },
+	{ { .rename = "blk.0.attn_q.weight", .to = "blk.99999999999.attn_q.weight" },
+	  INFER_EUNSUP, "blk.99999999999.attn_q" },
+	{ { .rename = "blk.0.attn_q.weight", .to = "attn_q.weight" },
+	  INFER_EUNSUP, "attn_q.weight" },
+	{ { .rename = "output.weight", .to = "blk.0.output.weight" },
+	  INFER_EUNSUP, "blk.0.output.weight" },
 	{ { .drop = "blk.1.ffn_norm.weight" }, INFER_EFORMAT, "blk.1.ffn_norm.weight" },
 	{ { .drop = "output_norm.weight" }, INFER_EFORMAT, "output_norm.weight" },
 	{ { .drop = "token_embd.weight" }, INFER_EFORMAT, "token_embd.weight" },
@@ -132,7 +147,8 @@ static const struct { struct edit edit; int code; const char *named; } bad[] = {
 	{ { .no_key = "general.architecture" }, INFER_EFORMAT, "general.architecture" },
 	{ { .str_key = "general.type", .str = "adapter" }, INFER_EUNSUP, "adapter" },
 	{ { .str_key = "tokenizer.ggml.model", .str = "abacus" }, INFER_EUNSUP, "abacus" },
-	{ { .str_key = "llama.rope.scaling.type", .str = "longrope" }, INFER_EFORMAT, "rope_factors" },
+	{ { .str_key = "llama.rope.scaling.type", .str = "longrope" },
+	  INFER_EFORMAT, "rope_factors" },
 };
 
 static void test_bad(void **state)
@@ -150,8 +166,10 @@ static void test_bad(void **state)
 		if (!strstr(e.message, bad[i].named))
 			fail_msg("%s is not named in: %s", bad[i].named, e.message);
 	}
-	assert_int_equal(infer_model_open(&m, golden, &(struct infer_model_opts){ .ctx = -1 }, &e), INFER_EINVAL);
-	assert_int_equal(infer_model_open(&m, "tests/golden/logits/no-such.gguf", NULL, &e), INFER_EIO);
+	assert_int_equal(infer_model_open(&m, golden, &(struct infer_model_opts){ .ctx = -1 }, &e),
+	                 INFER_EINVAL);
+	assert_int_equal(infer_model_open(&m, "tests/golden/logits/no-such.gguf", NULL, &e),
+	                 INFER_EIO);
 }
 
 static void hear(void *user, int level, const char *line)
@@ -161,7 +179,7 @@ static void hear(void *user, int level, const char *line)
 		++*(int *)user;
 }
 
-/* A vector of halves is copied once, counted and named; without a vocabulary there is no tokenizer. */
+/* A vector of halves is copied once, counted and named; no vocabulary, no tokenizer. */
 static void test_copy(void **state)
 {
 	struct infer_model_info info;
@@ -170,17 +188,24 @@ static void test_copy(void **state)
 	int heard = 0;
 
 	(void)state;
-	assert_int_equal(rewrite(&(struct edit){ .half = "blk.1.ffn_norm.weight", .str_key = "tokenizer.ggml.model", .str = "no_vocab" }, &e), INFER_OK);
-	if (infer_model_open(&m, path, &(struct infer_model_opts){ .log = hear, .log_user = &heard }, &e))
+	assert_int_equal(rewrite(&(struct edit){ .half = "blk.1.ffn_norm.weight",
+	                                         .str_key = "tokenizer.ggml.model",
+	                                         .str = "no_vocab" },
+	                         &e),
+	                 INFER_OK);
+	if (infer_model_open(&m, path,
+	                     &(struct infer_model_opts){ .log = hear, .log_user = &heard }, &e))
 		fail_msg("%s", e.message);
 	infer_model_info(m, &info);
 	assert_int_equal(info.private_bytes, (uint64_t)info.n_embd * 4);
 	assert_int_equal(heard, 1);
 	const struct weight *w = &m->weights[m->layer[1][W_FFN_NORM]];
-	const struct infer_tensor *t = infer_file_tensor(infer_model_file(m), "blk.1.ffn_norm.weight");
+	const struct infer_tensor *t =
+	    infer_file_tensor(infer_model_file(m), "blk.1.ffn_norm.weight");
 	assert_int_equal(w->type, INFER_F32);
 	for (int i = 0; i < info.n_embd; i++)
-		assert_true(((const float *)w->at[0])[i] == num_f16(num_u16((const char *)t->data + 2 * i)));
+		assert_true(((const float *)w->at[0])[i] ==
+		            num_f16(num_u16((const char *)t->data + 2 * i)));
 	assert_null(infer_model_tokenizer(m));
 	infer_model_close(&m);
 }
@@ -194,8 +219,10 @@ static void test_views(void **state)
 	(void)state;
 	if (infer_model_open(&m, "tests/golden/logits/phi3.gguf", NULL, &e))
 		fail_msg("%s", e.message);
-	const struct infer_tensor *t = infer_file_tensor(infer_model_file(m), "blk.0.attn_qkv.weight");
-	const struct weight *q = &m->weights[m->layer[0][W_Q]], *k = &m->weights[m->layer[0][W_K]], *v = &m->weights[m->layer[0][W_V]];
+	const struct infer_tensor *t =
+	    infer_file_tensor(infer_model_file(m), "blk.0.attn_qkv.weight");
+	const struct weight *q = &m->weights[m->layer[0][W_Q]], *k = &m->weights[m->layer[0][W_K]],
+	                    *v = &m->weights[m->layer[0][W_V]];
 	assert_ptr_equal(q->at[0], t->data);
 	assert_ptr_equal(k->at[0], (const char *)t->data + (size_t)q->ne[1] * q->row_bytes);
 	assert_ptr_equal(v->at[0], (const char *)k->at[0] + (size_t)k->ne[1] * k->row_bytes);
@@ -205,7 +232,8 @@ static void test_views(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_open), cmocka_unit_test(test_bad), cmocka_unit_test(test_copy),
+	const struct CMUnitTest tests[] = { nth_case(case_open), cmocka_unit_test(test_bad),
+		                            cmocka_unit_test(test_copy),
 		                            cmocka_unit_test(test_views) };
 	int rc;
 

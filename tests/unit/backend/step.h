@@ -1,4 +1,5 @@
-/* tests/unit/backend/step.h - a graph run step by step over a cache that is a plain table: no engine, no kv module. */
+/* tests/unit/backend/step.h - a graph run step by step over a cache that is a plain table: no
+ * engine, no kv module. */
 #ifndef TESTS_STEP_H
 #define TESTS_STEP_H
 #include <stdlib.h>
@@ -37,10 +38,12 @@ __attribute__((unused)) static void step_close(struct step *s)
 }
 
 /* Pages of the sequences lie in no order. */
-__attribute__((unused)) static int step_open(struct step *s, const struct backend_model *m, const struct step_shape *k,
-                                             int threads, const char *isa, int rows, infer_error *err)
+__attribute__((unused)) static int step_open(struct step *s, const struct backend_model *m,
+                                             const struct step_shape *k, int threads,
+                                             const char *isa, int rows, infer_error *err)
 {
-	size_t elem = k->type == INFER_F16 ? 2 : 4, half = (size_t)k->kv_heads * KERN_PAGE * (size_t)k->dk * elem;
+	size_t elem = k->type == INFER_F16 ? 2 : 4,
+	       half = (size_t)k->kv_heads * KERN_PAGE * (size_t)k->dk * elem;
 	size_t layer = half + (size_t)k->kv_heads * KERN_PAGE * (size_t)k->dv * elem;
 	struct backend_opts o = { .threads = threads, .isa = isa };
 	struct backend_size size = { .rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE };
@@ -55,9 +58,13 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 	if (!s->group.base || !s->layers)
 		return INFER_ENOMEM;
 	for (int i = 0; i < k->n_layers; i++)
-		s->layers[i] = (struct backend_kv_layer){ 0, k->type, k->type, k->kv_heads, k->dk, k->dv, (size_t)i * layer,
-			                                  (size_t)i * layer + half };
-	s->kv = (struct backend_kv){ .layers = s->layers, .groups = &s->group, .n_layers = k->n_layers, .n_groups = 1 };
+		s->layers[i] = (struct backend_kv_layer){
+			0,     k->type, k->type,           k->kv_heads,
+			k->dk, k->dv,   (size_t)i * layer, (size_t)i * layer + half
+		};
+	s->kv = (struct backend_kv){
+		.layers = s->layers, .groups = &s->group, .n_layers = k->n_layers, .n_groups = 1
+	};
 	for (uint32_t q = 0; q < STEP_SEQS; q++) {
 		for (uint32_t i = 0; i < STEP_PAGES; i++)
 			s->pages[q][i] = (i * STEP_SEQS + q) * 37 % (STEP_SEQS * STEP_PAGES);
@@ -67,9 +74,10 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 	return rc ? rc : s->kind->plan(&s->plan, s->b, m, &size, err);
 }
 
-/* Rows of some sequences as one step; n[q] of ids[q] each.  All rows want logits: *logits [sum of n][n_vocab]. */
-__attribute__((unused)) static int step_run(struct step *s, const int32_t *const *ids, const int *n, const float **logits,
-                                            infer_error *err)
+/* Rows of some sequences as one step; n[q] of ids[q] each.  All rows want logits: *logits [sum of
+ * n][n_vocab]. */
+__attribute__((unused)) static int step_run(struct step *s, const int32_t *const *ids, const int *n,
+                                            const float **logits, infer_error *err)
 {
 	struct backend_run runs[STEP_SEQS];
 	const uint32_t *const *tables[STEP_SEQS];
@@ -80,7 +88,9 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 		if (!n[q])
 			continue;
 		tables[q] = &s->tables[q];
-		runs[step.n_runs++] = (struct backend_run){ .row = step.n, .n = n[q], .pos = s->len[q], .pages = tables[q] };
+		runs[step.n_runs++] = (struct backend_run){
+			.row = step.n, .n = n[q], .pos = s->len[q], .pages = tables[q]
+		};
 		for (int i = 0; i < n[q]; i++)
 			all[step.n++] = ids[q][i];
 		s->len[q] += n[q];
@@ -91,8 +101,8 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 }
 
 /* One sequence from its beginning, in chunks: logits f32 [n][n_vocab]. */
-__attribute__((unused)) static int step_eval(struct step *s, const int32_t *ids, int n, int chunk, int n_vocab, float *logits,
-                                             infer_error *err)
+__attribute__((unused)) static int step_eval(struct step *s, const int32_t *ids, int n, int chunk,
+                                             int n_vocab, float *logits, infer_error *err)
 {
 	s->len[0] = 0;
 	for (int at = 0; at < n; at += chunk) {
@@ -102,7 +112,8 @@ __attribute__((unused)) static int step_eval(struct step *s, const int32_t *ids,
 		int rc = step_run(s, of, rows, &y, err);
 		if (rc)
 			return rc;
-		memcpy(logits + (size_t)at * (size_t)n_vocab, y, (size_t)rows[0] * (size_t)n_vocab * sizeof(float));
+		memcpy(logits + (size_t)at * (size_t)n_vocab, y,
+		       (size_t)rows[0] * (size_t)n_vocab * sizeof(float));
 	}
 	return 0;
 }

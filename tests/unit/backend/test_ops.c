@@ -1,5 +1,5 @@
-/* Every op against float64, at every place it has in a small model; then what must not matter: threads, chunks,
- * neighbours, and where pages lie. */
+/* Every op against float64, at every place it has in a small model; then what must not matter:
+ * threads, chunks, neighbours, and where pages lie. */
 #include "../nth.h"
 #include "step.h"
 #include "toy.h"
@@ -7,8 +7,18 @@
 
 #include <stdio.h>
 
-static const struct toy_shape plain = { .type = INFER_F32, .embd = 48, .dk = 12, .dv = 20, .rot = 8, .ff = 40, .window = 37, .cap = 7 };
-static struct step_shape cache_of(const struct toy_shape *k, int type) { return (struct step_shape){ TOY_LAYERS, TOY_KV, k->dk, k->dv, type }; }
+static const struct toy_shape plain = { .type = INFER_F32,
+	                                .embd = 48,
+	                                .dk = 12,
+	                                .dv = 20,
+	                                .rot = 8,
+	                                .ff = 40,
+	                                .window = 37,
+	                                .cap = 7 };
+static struct step_shape cache_of(const struct toy_shape *k, int type)
+{
+	return (struct step_shape){ TOY_LAYERS, TOY_KV, k->dk, k->dv, type };
+}
 
 static void make_ids(int32_t *ids, int n, uint32_t seed)
 {
@@ -19,7 +29,8 @@ static void make_ids(int32_t *ids, int n, uint32_t seed)
 }
 
 /* Evaluate with the backend; fails the test on any error. */
-static float *eval(const struct toy *t, int cache, int threads, const char *isa, int rows, int chunk, const int32_t *ids, int n)
+static float *eval(const struct toy *t, int cache, int threads, const char *isa, int rows,
+                   int chunk, const int32_t *ids, int n)
 {
 	struct step_shape k = cache_of(&t->k, cache);
 	int cols = t->g.nodes[t->g.output].cols;
@@ -27,7 +38,8 @@ static float *eval(const struct toy *t, int cache, int threads, const char *isa,
 	infer_error e = { 0 };
 	struct step s;
 
-	if (step_open(&s, &t->m, &k, threads, isa, rows, &e) || step_eval(&s, ids, n, chunk, cols, y, &e))
+	if (step_open(&s, &t->m, &k, threads, isa, rows, &e) ||
+	    step_eval(&s, ids, n, chunk, cols, y, &e))
 		fail_msg("%s", e.message);
 	step_close(&s);
 	return y;
@@ -65,7 +77,8 @@ static void test_every_op(void **state)
 		float *y = eval(&t, INFER_F32, 2, NULL, 64, 64, ids, N);
 		double d = distance(y, truth.value[i], (size_t)N * (size_t)cols);
 		if (!(d < 3e-6))
-			fail_msg("node %d (%s): off by %g of the largest", i, graph_op_name(all.g.nodes[i].op), d);
+			fail_msg("node %d (%s): off by %g of the largest", i,
+			         graph_op_name(all.g.nodes[i].op), d);
 		free(y);
 		toy_free(&t);
 	}
@@ -85,7 +98,8 @@ static void test_half_cache(void **state)
 	assert_int_equal(toy_make(&t, &plain, -1), INFER_OK);
 	struct truth truth = { .m = &t.m, .rows = N, .ids = ids };
 	truth_eval(&truth);
-	float *y = eval(&t, INFER_F16, 2, NULL, 64, 64, ids, N), *z = eval(&t, INFER_F32, 2, NULL, 64, 64, ids, N);
+	float *y = eval(&t, INFER_F16, 2, NULL, 64, 64, ids, N),
+	      *z = eval(&t, INFER_F32, 2, NULL, 64, 64, ids, N);
 	double d = distance(y, truth.value[t.g.output], (size_t)N * TOY_VOCAB);
 	assert_true(d < 5e-3);
 	assert_memory_not_equal(y, z, N * TOY_VOCAB * sizeof(float));
@@ -97,13 +111,20 @@ static void test_half_cache(void **state)
 
 /* Weights of blocks: activations are rounded to 8 bits, so the distance is that of the rounding. */
 static const struct { int type, embd; } types[] = {
-	{ INFER_F16, 64 }, { INFER_BF16, 64 }, { INFER_Q8_0, 64 }, { INFER_Q4_0, 64 }, { INFER_Q5_1, 64 }, { INFER_Q4_K, 256 },
+	{ INFER_F16, 64 }, { INFER_BF16, 64 }, { INFER_Q8_0, 64 }, { INFER_Q4_0, 64 },
+	{ INFER_Q5_1, 64 }, { INFER_Q4_K, 256 },
 	{ INFER_Q6_K, 256 }, { INFER_IQ4_XS, 256 }, { INFER_Q2_K, 256 }, { INFER_IQ1_S, 256 },
 };
 
 static struct toy_shape shape_of(int i)
 {
-	return (struct toy_shape){ .type = types[i].type, .embd = types[i].embd, .dk = 64, .dv = 64, .rot = 64, .ff = types[i].embd, .window = 37 };
+	return (struct toy_shape){ .type = types[i].type,
+		                   .embd = types[i].embd,
+		                   .dk = 64,
+		                   .dv = 64,
+		                   .rot = 64,
+		                   .ff = types[i].embd,
+		                   .window = 37 };
 }
 
 static void test_types(void **state)
@@ -119,16 +140,19 @@ static void test_types(void **state)
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
 		struct truth truth = { .m = &t.m, .rows = N, .ids = ids };
 		truth_eval(&truth);
-		/* before routing, where a rounding may choose another expert: the first MM of queries, then the first block */
+		/* before routing, where a rounding may choose another expert: the first MM of
+		 * queries, then the first block */
 		for (int node = 2; node < 22; node++) {
 			if (t.g.nodes[node].op != GRAPH_MM)
 				continue;
 			struct toy part;
 			assert_int_equal(toy_make(&part, &k, node), INFER_OK);
 			float *y = eval(&part, INFER_F32, 2, NULL, N, N, ids, N);
-			double d = distance(y, truth.value[node], (size_t)N * (size_t)t.g.nodes[node].cols);
+			double d = distance(y, truth.value[node],
+			                    (size_t)N * (size_t)t.g.nodes[node].cols);
 			if (!(d < (infer_type_info(k.type)->block == 1 ? 3e-6 : 3e-2)))
-				fail_msg("%s, node %d: off by %g", infer_type_info(k.type)->name, node, d);
+				fail_msg("%s, node %d: off by %g", infer_type_info(k.type)->name,
+				         node, d);
 			free(y);
 			toy_free(&part);
 		}
@@ -142,7 +166,8 @@ static void test_invariance(void **state)
 {
 	enum { N = 290 };
 	static const struct { int threads, rows, chunk; const char *isa; } ways[] = {
-		{ 2, 256, 256, NULL }, { 3, 64, 64, NULL }, { 1, 64, 7, NULL }, { 3, 16, 1, NULL }, { 2, 64, 9, "ref" },
+		{ 2, 256, 256, NULL }, { 3, 64, 64, NULL }, { 1, 64, 7, NULL },
+		{ 3, 16, 1, NULL },    { 2, 64, 9, "ref" },
 	};
 	int32_t ids[N];
 
@@ -155,10 +180,12 @@ static void test_invariance(void **state)
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
 		float *want = eval(&t, INFER_F16, 1, NULL, 256, 256, ids, n);
 		for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-			float *y = eval(&t, INFER_F16, ways[w].threads, ways[w].isa, ways[w].rows, ways[w].chunk, ids, n);
+			float *y = eval(&t, INFER_F16, ways[w].threads, ways[w].isa, ways[w].rows,
+			                ways[w].chunk, ids, n);
 			if (memcmp(y, want, (size_t)n * TOY_VOCAB * sizeof(float)))
-				fail_msg("%s: other bits with %d threads, chunks of %d, %s", infer_type_info(k.type)->name,
-				         ways[w].threads, ways[w].chunk, ways[w].isa ? ways[w].isa : "all kernels");
+				fail_msg("%s: other bits with %d threads, chunks of %d, %s",
+				         infer_type_info(k.type)->name, ways[w].threads,
+				         ways[w].chunk, ways[w].isa ? ways[w].isa : "all kernels");
 			free(y);
 		}
 		free(want);
@@ -199,7 +226,8 @@ static void test_neighbours(void **state)
 			continue;
 		assert_int_equal(step_run(&s, of, n, &y, &e), INFER_OK);
 		for (int q = 0; q < STEP_SEQS; y += n[q++] * TOY_VOCAB)
-			assert_memory_equal(y, alone[q] + (s.len[q] - n[q]) * TOY_VOCAB, (size_t)n[q] * TOY_VOCAB * sizeof(float));
+			assert_memory_equal(y, alone[q] + (s.len[q] - n[q]) * TOY_VOCAB,
+			                    (size_t)n[q] * TOY_VOCAB * sizeof(float));
 	}
 	for (int q = 0; q < STEP_SEQS; q++) {
 		assert_true(s.len[q] > 50);
@@ -222,7 +250,8 @@ static void test_window_pages(void **state)
 
 	(void)state;
 	make_ids(ids, N, 8);
-	assert_int_equal(toy_make(&t, &k, 17), INFER_OK);    /* ends with the first block, the one with a window */
+	assert_int_equal(toy_make(&t, &k, 17),
+	                 INFER_OK); /* ends with the first block, the one with a window */
 	float *want = eval(&t, INFER_F16, 1, NULL, 64, 64, ids, N);
 	assert_int_equal(step_open(&s, &t.m, &cache, 2, NULL, 64, &e), INFER_OK);
 	for (int at = 0; at < N; at += 20) {
@@ -284,7 +313,8 @@ static int case_refusals(void)
 	assert_non_null(strstr(e.message, "id 72"));
 	assert_int_equal(step_eval(&s, ids, 40, 40, TOY_VOCAB, logits, &e), INFER_EINVAL);
 	t.w[t.g.nodes[2].w[0]].type = INFER_Q8_K;
-	nth_fails(s.kind->need(&(size_t){ 0 }, s.b, &t.m, &(struct backend_size){ 1, 1, 1 }, &e), INFER_EUNSUP);
+	nth_fails(s.kind->need(&(size_t){ 0 }, s.b, &t.m, &(struct backend_size){ 1, 1, 1 }, &e),
+	          INFER_EUNSUP);
 	assert_non_null(strstr(e.message, "Q8_K"));
 	nth_fails(s.kind->open(&b, &(struct backend_opts){ 1, "abacus" }, &e), INFER_EUNSUP);
 	assert_null(b);
@@ -300,9 +330,14 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_op), cmocka_unit_test(test_half_cache), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_invariance), cmocka_unit_test(test_neighbours), cmocka_unit_test(test_window_pages),
-		nth_case(case_memory), nth_case(case_refusals),
+		cmocka_unit_test(test_every_op),
+		cmocka_unit_test(test_half_cache),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_invariance),
+		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_window_pages),
+		nth_case(case_memory),
+		nth_case(case_refusals),
 	};
 	return nth_group(tests);
 }

@@ -1,4 +1,5 @@
-/* A real small model through the backend alone: log-probabilities and greedy text of ../shared/models. */
+/* A real small model through the backend alone: log-probabilities and greedy text of
+ * ../shared/models. */
 #include "../nth.h"
 #include "../shared.h"
 #include "step.h"
@@ -22,7 +23,12 @@ static double logprob(const float *y, int n, int id)
 	return (double)y[id] - most - log(sum);
 }
 
-struct story { int32_t ids[MAX_IDS]; int n, n_greedy; int32_t greedy[MAX_IDS]; double logprob[MAX_IDS]; };
+struct story {
+	int32_t ids[MAX_IDS];
+	int n, n_greedy;
+	int32_t greedy[MAX_IDS];
+	double logprob[MAX_IDS];
+};
 
 static int read_ids(json_t *a, int32_t *ids)
 {
@@ -53,7 +59,8 @@ static void check_story(struct step *step, const struct story *s, int n_vocab)
 	if (step_eval(step, ids, n, 5, n_vocab, y, &e))
 		fail_msg("%s", e.message);
 	for (int i = 0; i + 1 < n; i++)
-		assert_true(fabs(logprob(y + i * n_vocab, n_vocab, ids[i + 1]) - s->logprob[i]) < 1e-4);
+		assert_true(fabs(logprob(y + i * n_vocab, n_vocab, ids[i + 1]) - s->logprob[i]) <
+		            1e-4);
 	const float *last = y + (n - 1) * n_vocab;
 	for (int i = 0; i < s->n_greedy; i++) {
 		int best = 0;

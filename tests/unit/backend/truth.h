@@ -1,37 +1,8 @@
-/* tests/unit/backend/truth.h - what a graph means, in float64: every op straight from op_list.h, one sequence, no cache. */
+/* tests/unit/backend/truth.h - what a graph means, in float64: every op straight from op_list.h,
+ * one sequence, no cache. */
 #ifndef TESTS_TRUTH_H
 #define TESTS_TRUTH_H
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <infer/type.h>
-#include "backend/backend.h"
-
-struct truth { const struct backend_model *m; int rows; const int32_t *ids; double **value; };
-
-static const struct graph_node *truth_node(const struct truth *t, int i) { return &t->m->graph->nodes[i]; }
-
-/* Row r of matrix e of a weight. */
-static void truth_row(const struct weight *w, int e, int64_t r, float *out)
-{
-	infer_error err;
-
-	if (infer_type_decode(w->type, out, (const char *)w->at[e] + (size_t)r * w->row_bytes, (size_t)w->ne[0], &err))
-		abort();
-}
-
-static double truth_dot(const struct weight *w, int e, int64_t r, const double *x)
-{
-	float *row = malloc((size_t)w->ne[0] * sizeof(float));
-	double sum = 0;
-
-	truth_row(w, e, r, row);
-	for (int64_t i = 0; i < w->ne[0]; i++)
-		sum += (double)row[i] * x[i];
-	free(row);
-	return sum;
-}
+#include "truth_moe.h"
 
 static void truth_embed(const struct truth *t, const struct graph_node *n, double *y, int row)
 {
@@ -43,7 +14,8 @@ static void truth_embed(const struct truth *t, const struct graph_node *n, doubl
 	free(x);
 }
 
-static void truth_norm(const struct truth *t, const struct graph_node *n, double *y, const double *x)
+static void truth_norm(const struct truth *t, const struct graph_node *n, double *y,
+                       const double *x)
 {
 	int cols = n->cols / n->i[0];
 
@@ -52,15 +24,19 @@ static void truth_norm(const struct truth *t, const struct graph_node *n, double
 		for (int c = 0; c < cols; c++)
 			sum += x[g * cols + c] * x[g * cols + c];
 		for (int c = 0; c < cols; c++)
-			y[g * cols + c] = x[g * cols + c] / sqrt(sum / cols + (double)n->f[0]) *
-			                  (n->w[0] < 0 ? 1 : (double)((const float *)t->m->weights[n->w[0]].at[0])[c]);
+			y[g * cols + c] =
+			    x[g * cols + c] / sqrt(sum / cols + (double)n->f[0]) *
+			    (n->w[0] < 0
+			         ? 1
+			         : (double)((const float *)t->m->weights[n->w[0]].at[0])[c]);
 	}
 }
 
 static void truth_mm(const struct truth *t, const struct graph_node *n, double *y, const double *x)
 {
 	for (int c = 0; c < n->cols; c++) {
-		y[c] = truth_dot(&t->m->weights[n->w[0]], 0, c, x) * (n->f[0] == 0 ? 1 : (double)n->f[0]);
+		y[c] = truth_dot(&t->m->weights[n->w[0]], 0, c, x) *
+		       (n->f[0] == 0 ? 1 : (double)n->f[0]);
 		if (n->w[1] >= 0)
 			y[c] += (double)((const float *)t->m->weights[n->w[1]].at[0])[c];
 		if (n->f[1] != 0)
@@ -68,7 +44,8 @@ static void truth_mm(const struct truth *t, const struct graph_node *n, double *
 	}
 }
 
-static void truth_rope(const struct truth *t, const struct graph_node *n, double *y, const double *x, int pos)
+static void truth_rope(const struct truth *t, const struct graph_node *n, double *y,
+                       const double *x, int pos)
 {
 	const struct backend_rope *r = &t->m->ropes[n->i[4]];
 	int rot = n->i[2];
@@ -76,25 +53,31 @@ static void truth_rope(const struct truth *t, const struct graph_node *n, double
 	memcpy(y, x, (size_t)n->cols * sizeof(double));
 	for (int h = 0; h < n->i[0]; h++)
 		for (int i = 0; i < rot / 2; i++) {
-			int a = h * n->i[1] + (n->i[3] ? i : 2 * i), b = n->i[3] ? a + rot / 2 : a + 1;
-			double c = cos(pos * r->freq[i]) * r->mscale, s = sin(pos * r->freq[i]) * r->mscale;
+			int a = h * n->i[1] + (n->i[3] ? i : 2 * i),
+			    b = n->i[3] ? a + rot / 2 : a + 1;
+			double c = cos(pos * r->freq[i]) * r->mscale,
+			       s = sin(pos * r->freq[i]) * r->mscale;
 			y[a] = x[a] * c - x[b] * s;
 			y[b] = x[a] * s + x[b] * c;
 		}
 }
 
 /* One head of one row over positions 0 ... pos. */
-static void truth_head(const struct truth *t, const struct graph_node *n, double *y, const double *q, int pos, int h)
+static void truth_head(const struct truth *t, const struct graph_node *n, double *y,
+                       const double *q, int pos, int h)
 {
 	const struct graph_node *put = truth_node(t, n->src[1]);
-	int dk = n->i[3], dv = n->i[4], kv = h / (n->i[1] / n->i[2]), from = n->i[5] && pos >= n->i[5] ? pos - n->i[5] + 1 : 0;
-	double *s = malloc((size_t)(pos + 1) * sizeof(double)), most = n->w[0] < 0 ? -INFINITY : 0, sum = 0;
+	int dk = n->i[3], dv = n->i[4], kv = h / (n->i[1] / n->i[2]),
+	    from = n->i[5] && pos >= n->i[5] ? pos - n->i[5] + 1 : 0;
+	double *s = malloc((size_t)(pos + 1) * sizeof(double)), most = n->w[0] < 0 ? -INFINITY : 0,
+	       sum = 0;
 
 	if (n->w[0] >= 0)
 		most = (double)((const float *)t->m->weights[n->w[0]].at[0])[h];
 	double sink = most;
 	for (int p = from; p <= pos; p++) {
-		const double *k = t->value[put->src[0]] + (size_t)p * (size_t)(n->i[2] * dk) + kv * dk;
+		const double *k =
+		    t->value[put->src[0]] + (size_t)p * (size_t)(n->i[2] * dk) + kv * dk;
 		s[p] = 0;
 		for (int i = 0; i < dk; i++)
 			s[p] += q[h * dk + i] * k[i];
@@ -106,7 +89,8 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	for (int i = 0; i < dv; i++)
 		y[h * dv + i] = 0;
 	for (int p = from; p <= pos; p++) {
-		const double *v = t->value[put->src[1]] + (size_t)p * (size_t)(n->i[2] * dv) + kv * dv;
+		const double *v =
+		    t->value[put->src[1]] + (size_t)p * (size_t)(n->i[2] * dv) + kv * dv;
 		double e = exp(s[p] - most);
 		sum += e;
 		for (int i = 0; i < dv; i++)
@@ -119,66 +103,13 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	free(s);
 }
 
-static void truth_route(const struct truth *t, const struct graph_node *n, double *y, const double *x)
-{
-	int experts = truth_node(t, n->src[0])->cols, used = n->i[0];
-	double *p = malloc((size_t)experts * sizeof(double)), most = -INFINITY, sum = 0;
-	char *taken = calloc((size_t)experts, 1);
-
-	for (int e = 0; e < experts; e++)
-		most = x[e] > most ? x[e] : most;
-	for (int e = 0; e < experts; e++)
-		sum += exp(x[e] - most);
-	for (int e = 0; e < experts; e++)
-		p[e] = n->i[1] ? 1 / (1 + exp(-x[e])) : exp(x[e] - most) / sum;
-	sum = 0;
-	for (int r = 0; r < used; r++) {
-		int best = -1;
-		double top = -INFINITY;
-		for (int e = 0; e < experts; e++) {
-			double score = p[e] + (n->w[0] < 0 ? 0 : (double)((const float *)t->m->weights[n->w[0]].at[0])[e]);
-			if (!taken[e] && score > top) {
-				top = score;
-				best = e;
-			}
-		}
-		taken[best] = 1;
-		y[r] = best;
-		y[used + r] = p[best];
-		sum += p[best];
-	}
-	for (int r = 0; r < used; r++)
-		y[used + r] = (n->i[2] ? y[used + r] / sum : y[used + r]) * (n->f[0] == 0 ? 1 : (double)n->f[0]);
-	free(taken);
-	free(p);
-}
-
-static double truth_act(int gelu, double x)
-{
-	return gelu ? 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x))) : x / (1 + exp(-x));
-}
-
-static void truth_moe(const struct truth *t, const struct graph_node *n, double *y, const double *x, const double *route)
-{
-	const struct weight *w = t->m->weights;
-	double *h = malloc((size_t)n->i[1] * sizeof(double));
-
-	memset(y, 0, (size_t)n->cols * sizeof(double));
-	for (int r = 0; r < n->i[0]; r++) {
-		int e = (int)route[r];
-		for (int i = 0; i < n->i[1]; i++)
-			h[i] = truth_act(n->i[2], truth_dot(&w[n->w[0]], e, i, x)) * truth_dot(&w[n->w[1]], e, i, x);
-		for (int c = 0; c < n->cols; c++)
-			y[c] += route[n->i[0] + r] * truth_dot(&w[n->w[2]], e, c, h);
-	}
-	free(h);
-}
-
 static void truth_elements(const struct graph_node *n, double *y, const double *a, const double *b)
 {
 	for (int c = 0; c < n->cols; c++)
 		switch (n->op) {
-		case GRAPH_ADD:      y[c] = a[c] + (n->f[0] == 0 ? 1 : (double)n->f[0]) * b[c]; break;
+		case GRAPH_ADD:
+			y[c] = a[c] + (n->f[0] == 0 ? 1 : (double)n->f[0]) * b[c];
+			break;
 		case GRAPH_SILU_MUL: y[c] = truth_act(0, a[c]) * b[c]; break;
 		case GRAPH_GELU_MUL: y[c] = truth_act(1, a[c]) * b[c]; break;
 		case GRAPH_SCALE:    y[c] = a[c] * (double)n->f[0]; break;
@@ -194,8 +125,14 @@ __attribute__((unused)) static void truth_eval(struct truth *t)
 		t->value[i] = calloc((size_t)t->rows * (size_t)n->cols + 1, sizeof(double));
 		for (int r = 0; r < t->rows; r++) {
 			double *y = t->value[i] + (size_t)r * (size_t)n->cols;
-			const double *a = n->src[0] < 0 ? NULL : t->value[n->src[0]] + (size_t)r * (size_t)truth_node(t, n->src[0])->cols;
-			const double *b = n->src[1] < 0 ? NULL : t->value[n->src[1]] + (size_t)r * (size_t)truth_node(t, n->src[1])->cols;
+			const double *a =
+			    n->src[0] < 0 ? NULL
+			                  : t->value[n->src[0]] +
+			                        (size_t)r * (size_t)truth_node(t, n->src[0])->cols;
+			const double *b =
+			    n->src[1] < 0 ? NULL
+			                  : t->value[n->src[1]] +
+			                        (size_t)r * (size_t)truth_node(t, n->src[1])->cols;
 			switch (n->op) {
 			case GRAPH_EMBED:  truth_embed(t, n, y, r); break;
 			case GRAPH_NORM:   truth_norm(t, n, y, a); break;

@@ -24,7 +24,8 @@ static int32_t add(struct graph *g, enum graph_op op, int32_t cols, int32_t a, i
 static void small(struct graph *g)
 {
 	int32_t x = add(g, GRAPH_EMBED, 64, -1, -1), h = add(g, GRAPH_NORM, 0, x, -1);
-	int32_t q = add(g, GRAPH_MM, 64, h, -1), k = add(g, GRAPH_MM, 32, h, -1), v = add(g, GRAPH_MM, 32, h, -1);
+	int32_t q = add(g, GRAPH_MM, 64, h, -1), k = add(g, GRAPH_MM, 32, h, -1),
+	        v = add(g, GRAPH_MM, 32, h, -1);
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 
 	n.src[0] = q;
@@ -84,11 +85,15 @@ static int case_dump(void)
 	nth_ok(graph_check(&g, 1, &e));
 	graph_dump(&g, &b);
 	nth_need(!b.bad);
-	assert_string_equal(b.at,
-	                    "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 i 1\n%2: MM all x 64 <- %1 a=w0\n"
-	                    "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 <- %2 i 4 16 16\n"
-	                    "%6: KV_PUT all x 0 <- %3 %4 i 0 2 16 16\n%7: ATTN all x 64 <- %5 %6 i 0 4 2 16 16 f 0.25\n"
-	                    "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 a=w0\noutput %10\n");
+	assert_string_equal(
+	    b.at,
+	    "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 i 1\n%2: MM all x 64 <- %1 a=w0\n"
+	    "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 <- %2 i 4 "
+	    "16 16\n"
+	    "%6: KV_PUT all x 0 <- %3 %4 i 0 2 16 16\n%7: ATTN all x 64 <- %5 %6 i 0 4 2 16 16 f "
+	    "0.25\n"
+	    "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 "
+	    "a=w0\noutput %10\n");
 out:
 	buf_fini(&b);
 	graph_fini(&g);
@@ -97,7 +102,8 @@ out:
 
 /* Each breaks the small graph in one place; graph_check names the node. */
 static const struct { int node; const char *what; } breaks[] = {
-	{ 1, "source" }, { 2, "no weight" }, { 3, "weight that is not there" }, { 5, "rotated part" }, { 7, "KV_PUT" },
+	{ 1, "source" }, { 2, "no weight" }, { 3, "weight that is not there" },
+	{ 5, "rotated part" }, { 7, "KV_PUT" },
 	{ 8, "different width" }, { 10, "columns" },
 };
 
@@ -171,12 +177,21 @@ static int case_cost(void)
 	small(&g);
 	nth_ok(graph_check(&g, 1, &e));
 	graph_node_cost(&g, 2, &w, &(struct graph_load){ .rows = 3, .out = 1, .ctx = 10 }, &one);
-	assert_true(one.weight_bytes == 8192 && one.kv_bytes == 0 && one.flops == 2.0 * 3 * 64 * 64);
-	/* 3 rows see 10 positions of 2 kv heads of 16 + 16 halves; 4 heads, 2 operations for each element of k and v */
-	graph_node_cost(&g, 7, &w, &(struct graph_load){ .rows = 3, .out = 1, .ctx = 10, .k_bytes = 2, .v_bytes = 2 }, &one);
-	assert_true(one.kv_bytes == 3 * 10 * 2 * 64 && one.flops == 2.0 * 3 * 10 * 4 * 32 && one.weight_bytes == 0);
-	graph_cost(&g, &w, &(struct graph_load){ .rows = 1, .out = 1, .ctx = 1, .k_bytes = 2, .v_bytes = 2 }, &sum);
-	assert_true(sum.weight_bytes == 4 * 8192 + 128);      /* four products, one row of the table */
+	assert_true(one.weight_bytes == 8192 && one.kv_bytes == 0 &&
+	            one.flops == 2.0 * 3 * 64 * 64);
+	/* 3 rows see 10 positions of 2 kv heads of 16 + 16 halves; 4 heads, 2 operations for each
+	 * element of k and v */
+	graph_node_cost(
+	    &g, 7, &w,
+	    &(struct graph_load){ .rows = 3, .out = 1, .ctx = 10, .k_bytes = 2, .v_bytes = 2 },
+	    &one);
+	assert_true(one.kv_bytes == 3 * 10 * 2 * 64 && one.flops == 2.0 * 3 * 10 * 4 * 32 &&
+	            one.weight_bytes == 0);
+	graph_cost(
+	    &g, &w,
+	    &(struct graph_load){ .rows = 1, .out = 1, .ctx = 1, .k_bytes = 2, .v_bytes = 2 },
+	    &sum);
+	assert_true(sum.weight_bytes == 4 * 8192 + 128); /* four products, one row of the table */
 out:
 	graph_fini(&g);
 	return rc;
@@ -184,7 +199,8 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_shapes), nth_case(case_dump), nth_case(case_mistakes),
-		                            nth_case(case_failed_source), nth_case(case_cost) };
+	const struct CMUnitTest tests[] = { nth_case(case_shapes), nth_case(case_dump),
+		                            nth_case(case_mistakes), nth_case(case_failed_source),
+		                            nth_case(case_cost) };
 	return nth_group(tests);
 }

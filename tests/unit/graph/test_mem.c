@@ -1,4 +1,5 @@
-/* Placement: values that live at once never overlap, dead ones give their memory back, offsets are aligned. */
+/* Placement: values that live at once never overlap, dead ones give their memory back, offsets are
+ * aligned. */
 #include "../nth.h"
 
 #include "base/num.h"
@@ -24,7 +25,8 @@ static void check_spans(const struct graph_span *s, int n, size_t bytes)
 		assert_true(s[i].offset + s[i].bytes <= bytes);
 		for (int j = 0; j < i; j++) {
 			int meet = s[i].from <= s[j].to && s[j].from <= s[i].to;
-			int share = s[i].offset < s[j].offset + s[j].bytes && s[j].offset < s[i].offset + s[i].bytes;
+			int share = s[i].offset < s[j].offset + s[j].bytes &&
+			            s[j].offset < s[i].offset + s[i].bytes;
 			assert_false(meet && share);
 		}
 	}
@@ -41,7 +43,9 @@ static int case_random_spans(void)
 	for (int round = 0; round < 50; round++) {
 		for (int i = 0; i < 60; i++) {
 			seed = seed * 1664525 + 1013904223;
-			s[i] = (struct graph_span){ .from = i / 2, .to = i / 2 + (int)(seed >> 28), .bytes = seed >> 16 & 4095 };
+			s[i] = (struct graph_span){ .from = i / 2,
+				                    .to = i / 2 + (int)(seed >> 28),
+				                    .bytes = seed >> 16 & 4095 };
 		}
 		nth_ok(graph_place_spans(s, 60, &bytes, &e));
 		check_spans(s, 60, bytes);
@@ -75,10 +79,11 @@ static int case_reuse(void)
 	chain(&g);
 	nth_ok(graph_check(&g, 1, &e));
 	nth_ok(graph_place(&g, NULL, 10, 2, offset, &bytes, &e));
-	assert_int_equal(bytes, 10 * row + 2 * row + 2 * 4000);       /* the end: x, the rows picked, the logits */
+	assert_int_equal(bytes, 10 * row + 2 * row +
+	                            2 * 4000); /* the end: x, the rows picked, the logits */
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(offset[3 + 3 * i], offset[0]);       /* ADD writes over the residual */
-	assert_int_not_equal(offset[1], offset[0]);                   /* NORM must not: x lives on */
+		assert_int_equal(offset[3 + 3 * i], offset[0]); /* ADD writes over the residual */
+	assert_int_not_equal(offset[1], offset[0]);             /* NORM must not: x lives on */
 out:
 	graph_fini(&g);
 	return rc;
@@ -115,6 +120,7 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_random_spans), nth_case(case_reuse), nth_case(case_stages) };
+	const struct CMUnitTest tests[] = { nth_case(case_random_spans), nth_case(case_reuse),
+		                            nth_case(case_stages) };
 	return nth_group(tests);
 }

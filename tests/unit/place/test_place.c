@@ -7,7 +7,12 @@
 #include "kern/kern.h"
 #include "place/place.h"
 
-struct rig { infer_model *m; const struct backend_kind *kind; struct backend *b; struct place_ask ask; };
+struct rig {
+	infer_model *m;
+	const struct backend_kind *kind;
+	struct backend *b;
+	struct place_ask ask;
+};
 
 static int rig_open(struct rig *r, const char *path, infer_error *e)
 {
@@ -18,8 +23,15 @@ static int rig_open(struct rig *r, const char *path, infer_error *e)
 	rc = infer_model_open(&r->m, path, NULL, e);
 	if (!rc)
 		rc = r->kind->open(&r->b, &(struct backend_opts){ .threads = 1 }, e);
-	r->ask = (struct place_ask){ .k_type = INFER_F16, .v_type = INFER_F16, .max_seqs = 1, .rows = 16, .out = 4,
-		                     .memory_bytes = UINT64_C(1) << 40, .address_bytes = UINT64_MAX, .kind = r->kind, .backend = r->b };
+	r->ask = (struct place_ask){ .k_type = INFER_F16,
+		                     .v_type = INFER_F16,
+		                     .max_seqs = 1,
+		                     .rows = 16,
+		                     .out = 4,
+		                     .memory_bytes = UINT64_C(1) << 40,
+		                     .address_bytes = UINT64_MAX,
+		                     .kind = r->kind,
+		                     .backend = r->b };
 	return rc;
 }
 
@@ -42,7 +54,8 @@ static int case_plenty(void)
 	assert_int_equal(p.n_groups, 1);
 	assert_int_equal(p.groups[0].kind, KV_FULL);
 	assert_int_equal(p.groups[0].n_layers, r.m->h.n_layers);
-	assert_int_equal(p.kv_token_bytes, (uint64_t)r.m->h.n_layers * (uint64_t)r.m->h.n_head_kv * 2 * (uint64_t)r.m->h.dk * 2);
+	assert_int_equal(p.kv_token_bytes, (uint64_t)r.m->h.n_layers * (uint64_t)r.m->h.n_head_kv *
+	                                       2 * (uint64_t)r.m->h.dk * 2);
 	assert_int_equal(p.kv_bytes, kv_seq_bytes(p.groups, p.n_groups, p.ctx, r.ask.rows));
 	place_fini(&p);
 	r.ask.max_seqs = 3;
@@ -84,7 +97,7 @@ out:
 	return rc;
 }
 
-/* Memory for less than the model's own context: the largest that fits, which a step more does not. */
+/* Memory for less than the model's own context: the largest that fits, a page more does not. */
 static int case_tight(void)
 {
 	struct place_plan p = { 0 };
@@ -106,10 +119,12 @@ static int case_tight(void)
 	assert_true(p.workspace_bytes + more + more / 49 > r.ask.memory_bytes);
 	int32_t fits = p.ctx;
 	place_fini(&p);
-	r.ask.ctx = 1 << 16;                        /* asked for by name: refused, with the nearest */
+	r.ask.ctx = 1 << 16; /* asked for by name: refused, with the nearest */
 	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
-	nth_need(strstr(e.message, "a context of") != NULL);      /* else memory of the solver itself failed */
-	assert_int_equal(sscanf(strstr(e.message, ": a context of"), ": a context of %d fits", &near), 1);
+	nth_need(strstr(e.message, "a context of") !=
+	         NULL); /* else memory of the solver itself failed */
+	assert_int_equal(
+	    sscanf(strstr(e.message, ": a context of"), ": a context of %d fits", &near), 1);
 	assert_int_equal(near, fits);
 	assert_null(p.layers);
 	r.ask.address_bytes = r.ask.memory_bytes / 2;       /* the tighter of the two counts */
@@ -151,6 +166,7 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_plenty), nth_case(case_groups), nth_case(case_tight), nth_case(case_refusals) };
+	const struct CMUnitTest tests[] = { nth_case(case_plenty), nth_case(case_groups),
+		                            nth_case(case_tight), nth_case(case_refusals) };
 	return nth_group(tests);
 }

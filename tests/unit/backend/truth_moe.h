@@ -1,0 +1,103 @@
+/* tests/unit/backend/truth_moe.h - experts in float64; part of truth.h */
+#ifndef TESTS_TRUTH_MOE_H
+#define TESTS_TRUTH_MOE_H
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infer/type.h>
+#include "backend/backend.h"
+
+struct truth { const struct backend_model *m; int rows; const int32_t *ids; double **value; };
+
+static const struct graph_node *truth_node(const struct truth *t, int i)
+{
+	return &t->m->graph->nodes[i];
+}
+
+/* Row r of matrix e of a weight. */
+static void truth_row(const struct weight *w, int e, int64_t r, float *out)
+{
+	infer_error err;
+
+	if (infer_type_decode(w->type, out, (const char *)w->at[e] + (size_t)r * w->row_bytes,
+	                      (size_t)w->ne[0], &err))
+		abort();
+}
+
+static double truth_dot(const struct weight *w, int e, int64_t r, const double *x)
+{
+	float *row = malloc((size_t)w->ne[0] * sizeof(float));
+	double sum = 0;
+
+	truth_row(w, e, r, row);
+	for (int64_t i = 0; i < w->ne[0]; i++)
+		sum += (double)row[i] * x[i];
+	free(row);
+	return sum;
+}
+
+static void truth_route(const struct truth *t, const struct graph_node *n, double *y,
+                        const double *x)
+{
+	int experts = truth_node(t, n->src[0])->cols, used = n->i[0];
+	double *p = malloc((size_t)experts * sizeof(double)), most = -INFINITY, sum = 0;
+	char *taken = calloc((size_t)experts, 1);
+
+	for (int e = 0; e < experts; e++)
+		most = x[e] > most ? x[e] : most;
+	for (int e = 0; e < experts; e++)
+		sum += exp(x[e] - most);
+	for (int e = 0; e < experts; e++)
+		p[e] = n->i[1] ? 1 / (1 + exp(-x[e])) : exp(x[e] - most) / sum;
+	sum = 0;
+	for (int r = 0; r < used; r++) {
+		int best = -1;
+		double top = -INFINITY;
+		for (int e = 0; e < experts; e++) {
+			double score =
+			    p[e] + (n->w[0] < 0
+			                ? 0
+			                : (double)((const float *)t->m->weights[n->w[0]].at[0])[e]);
+			if (!taken[e] && score > top) {
+				top = score;
+				best = e;
+			}
+		}
+		taken[best] = 1;
+		y[r] = best;
+		y[used + r] = p[best];
+		sum += p[best];
+	}
+	for (int r = 0; r < used; r++)
+		y[used + r] = (n->i[2] ? y[used + r] / sum : y[used + r]) *
+		              (n->f[0] == 0 ? 1 : (double)n->f[0]);
+	free(taken);
+	free(p);
+}
+
+static double truth_act(int gelu, double x)
+{
+	return gelu ? 0.5 * x *
+	                  (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)))
+	            : x / (1 + exp(-x));
+}
+
+static void truth_moe(const struct truth *t, const struct graph_node *n, double *y, const double *x,
+                      const double *route)
+{
+	const struct weight *w = t->m->weights;
+	double *h = malloc((size_t)n->i[1] * sizeof(double));
+
+	memset(y, 0, (size_t)n->cols * sizeof(double));
+	for (int r = 0; r < n->i[0]; r++) {
+		int e = (int)route[r];
+		for (int i = 0; i < n->i[1]; i++)
+			h[i] = truth_act(n->i[2], truth_dot(&w[n->w[0]], e, i, x)) *
+			       truth_dot(&w[n->w[1]], e, i, x);
+		for (int c = 0; c < n->cols; c++)
+			y[c] += route[n->i[0] + r] * truth_dot(&w[n->w[2]], e, c, h);
+	}
+	free(h);
+}
+#endif
