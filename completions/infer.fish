@@ -2,7 +2,7 @@
 
 # infer-inspect
 complete -c infer-inspect -n __fish_use_subcommand -f -a 'show tensors tokens verify hw'
-complete -c infer-inspect -s m -l model -r -F -d 'GGUF file, any part of a split one'
+complete -c infer-inspect -s m -l model -r -F -d 'GGUF file, any part of a split one; demo: built in'
 complete -c infer-inspect -l json -f -d 'JSON lines instead of text'
 complete -c infer-inspect -s f -l file -r -F -d 'add a file to the text'
 complete -c infer-inspect -l no-stdin -f -d 'leave standard input alone'
@@ -20,7 +20,7 @@ complete -c infer-run -l no-stdin -f -d 'leave standard input alone'
 complete -c infer-run -l raw -f -d 'any bytes, given to the model as they are'
 complete -c infer-run -l special -f -d 'parse the text of special tokens in the prompt'
 complete -c infer-run -l echo -f -d 'print the prompt before its continuation'
-complete -c infer-run -s m -l model -r -F -d 'GGUF file, any part of a split one'
+complete -c infer-run -s m -l model -r -F -d 'GGUF file, any part of a split one; demo: built in'
 complete -c infer-run -s t -l threads -x -d 'threads'
 complete -c infer-run -s c -l ctx -x -d 'largest context in tokens'
 complete -c infer-run -l kv-type -x -a 'f16 f32' -d 'type of the cache, f16 or f32'

@@ -1,4 +1,5 @@
 #include "common/model.h"
+#include "common/say.h"
 #include <infer/hw.h>
 #include "base/err.h"
 #include "base/rng.h"
@@ -6,14 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-int model_path(const char **path, const char *ref, infer_error *err)
+int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
 {
 	size_t n = ref ? strlen(ref) : 0;
 
-	if (!ref)
-		return err_set(err, INFER_EINVAL, "no model: name one with -m or INFER_MODEL (this build has none built in)");
-	if (!strcmp(ref, "demo"))
-		return err_set(err, INFER_EINVAL, "demo: this build has no built-in model (a file of that name is ./demo)");
+	if (!ref && otherwise == MODEL_NAMED)
+		return err_set(err, INFER_EINVAL, "no model: name one with -m or INFER_MODEL (-m demo: the built-in one)");
+	if (!ref) {
+		say_warning("no model is named with -m or INFER_MODEL: this is the built-in one");
+		ref = "demo";
+	}
 	if (!strncmp(ref, "hf:", 3))
 		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
 	if (n > 4 && !strcmp(ref + n - 4, ".zst"))

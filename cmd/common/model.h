@@ -11,12 +11,15 @@
 /* Each *_ROWS stands in a program's table with the type of its options and the member that takes the values. */
 
 #define MODEL_ROW(T, m) \
-	{ OPT_STR, 'm', "model", "MODEL", "GGUF file, any part of a split one (INFER_MODEL)", offsetof(T, m) }
+	{ OPT_STR, 'm', "model", "MODEL", "GGUF file, any part of a split one; demo: built in (INFER_MODEL)", offsetof(T, m) }
 
-/* The path that a reference stands for, borrowed from it.
- * INFER_EINVAL  no reference, or the built-in model, which this build has not
+/* What no reference stands for: nothing, or the built-in model with one line that says so. */
+enum model_default { MODEL_NAMED, MODEL_DEMO };
+
+/* The path that a reference stands for, borrowed from it; "demo" is the built-in model.
+ * INFER_EINVAL  no reference, and none is assumed
  * INFER_EUNSUP  a form that is not supported: hf:..., a compressed file */
-int model_path(const char **path, const char *ref, infer_error *err);
+int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
 
 struct engine_args {
 	const char *isa, *kv_type;

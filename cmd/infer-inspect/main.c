@@ -55,7 +55,7 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 	if (!s->takes_words && (o->files.n || o->no_stdin || o->raw || o->special || o->bos))
 		return err_set(err, INFER_EINVAL, "-f, --no-stdin, --raw, --special and --bos go with tokens only");
 	if (s->needs_file) {
-		TRY(model_path(&path, o->model, err));
+		TRY(model_path(&path, o->model, MODEL_NAMED, err));
 		TRY(infer_file_open(&file, path, err));
 		sig_mapped(path);
 	}

@@ -18,7 +18,9 @@ static int open_parts(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	TRY(model_path(&path, r->o->model, err));
+	int records = r->o->score || r->o->output == OUTPUT_JSONL;      /* a script reads them: it names its model */
+
+	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	eo.log = say_log;
 	TRY(infer_model_open(&r->model, path, &mo, err));

@@ -13,7 +13,7 @@ static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *er
 	const char *path;
 
 	*v = (struct vocab){ 0 };
-	TRY(model_path(&path, o->model, err));
+	TRY(model_path(&path, o->model, MODEL_DEMO, err));
 	TRY(infer_file_open(&v->file, path, err));
 	sig_mapped(path);
 	return infer_tokenizer_open(&v->tok, v->file, err);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/sha256.h"
+#include "demo/demo.h"
 #include "type/type.h"
 
 static const struct format *const formats[] = {
@@ -195,6 +196,12 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err)
 	int rc;
 
 	*out = NULL;
+	if (!strcmp(path, DEMO_NAME)) {
+		size_t n;
+		const void *bytes = demo_get(&n);
+
+		return infer_file_open_bytes(out, bytes, n, path, err);
+	}
 	TRY(new_file(&f, path, err));
 	rc = file_add_shard(f, path, err);
 	if (!rc)

@@ -99,12 +99,24 @@ load lib
 	fails 2 'is none of show, tensors' infer-inspect "$M"
 }
 
-@test "no model at all is a usage error that says how to name one" {
+@test "no model at all is the built-in one and a line that says so; where records are read it is a usage error" {
 	unset INFER_MODEL
-	fails 2 'no model: name one with -m or INFER_MODEL' infer-run x
-	fails 2 'no model' infer-run --tokenize x
+	infer-run --no-stdin --temp 0 -n 3 "Question:" >out 2>err
+	same "$(infer-run -q -m demo --no-stdin --temp 0 -n 3 "Question:")" "$(cat out)"
+	same 1 "$(wc -l <err)"
+	grep -q 'built-in' err
+	infer-run -q --no-stdin --temp 0 -n 3 "Question:" >out 2>err
+	[ ! -s err ]
+	fails 2 'no model: name one with -m or INFER_MODEL' infer-run --json x
+	fails 2 'no model' infer-run --score x
 	fails 2 'no model' infer-inspect
-	INFER_MODEL='' fails 2 'no model' infer-run x
+	INFER_MODEL='' fails 2 'no model' infer-run --json x
+}
+
+@test "the built-in model by name and by path gives the same bytes" {
+	same "$(infer-run -q -m demo --no-stdin --temp 0 --seed 1 "Story about a hen, a barn and a bell:")" \
+		"$(infer-run -q -m "$TOP/libcore/demo/demo.gguf" --no-stdin --temp 0 --seed 1 "Story about a hen, a barn and a bell:")"
+	same "$(infer-inspect -m demo --json | json id)" "$(infer-inspect -m "$TOP/libcore/demo/demo.gguf" --json | json id)"
 }
 
 @test "INFER_MODEL, INFER_THREADS and INFER_ISA stand in for options, and options win" {

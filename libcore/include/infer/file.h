@@ -52,7 +52,7 @@ struct infer_file_info {
 	uint64_t alignment;
 };
 
-/* Open and check the whole of a model file (of a split one: any shard's name; all shards).  Nothing of the file's
+/* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any shard's name; all shards).  Nothing of the file's
  * sizes is believed before it is checked; tensor data is mapped, not read.
  * INFER_EIO      cannot be opened, or is no regular file
  * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset

@@ -1,0 +1,17 @@
+/* The built-in model lies in .rodata, page-aligned, so that it is used in place like a mapped file.  scripts/train-demo.py
+ * made it. */
+#include "demo/demo.h"
+
+__asm__(".pushsection .rodata.demo, \"a\", %progbits\n"
+        ".balign 4096\n"
+        "demo_first: .incbin \"libcore/demo/demo.gguf\"\n"
+        "demo_last: .byte 0\n"
+        ".popsection\n");
+extern const unsigned char demo_first[] __attribute__((visibility("hidden")));
+extern const unsigned char demo_last[] __attribute__((visibility("hidden")));
+
+const void *demo_get(size_t *bytes)
+{
+	*bytes = (size_t)(demo_last - demo_first);
+	return demo_first;
+}
