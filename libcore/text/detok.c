@@ -115,7 +115,7 @@ int infer_token_info(const infer_tokenizer *t, int32_t id, struct infer_token_in
 {
 	*info = (struct infer_token_info){ 0 };
 	TRY(in(t, id, err));
-	info->piece = (struct infer_str){ t->piece.base + t->piece.at[id], t->piece.len[id] };
+	info->piece = (struct infer_str){ t->piece.base + t->piece.at[id].at, t->piece.at[id].len };
 	info->score = t->score ? t->score[id] : 0;
 	info->kind = t->kind[id];
 	info->eog = (t->flag[id] & TOK_EOG) != 0;
@@ -127,7 +127,7 @@ int infer_token_is_eog(const infer_tokenizer *t, int32_t id)
 	return id >= 0 && (uint32_t)id < t->piece.n && t->flag[id] & TOK_EOG;
 }
 
-int32_t infer_token_find(const infer_tokenizer *t, const char *piece, size_t n) { return tok_find(t, piece, n); }
+int32_t infer_token_find(const infer_tokenizer *t, const char *piece, size_t n) { return tok_find(t, piece, n, piece + n); }
 
 int32_t infer_token_special(const infer_tokenizer *t, int which)
 {

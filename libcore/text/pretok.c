@@ -13,6 +13,7 @@ struct pretok_code {
 	enum pretok_with with;
 	int n, n_re;
 	pcre2_code *re[PRETOK_STAGES];   /* NULL: scanned */
+	uint64_t ascii[PRETOK_STAGES][2];
 	pcre2_general_context *heap;     /* its allocations are ours */
 };
 
@@ -86,9 +87,12 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 	c->heap = pcre2_general_context_create(heap_alloc, heap_free, NULL);
 	if (!c->heap)
 		rc = err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
-	for (; !rc && c->n < PRETOK_STAGES && p->stage[c->n].pattern; c->n++)
+	for (; !rc && c->n < PRETOK_STAGES && p->stage[c->n].pattern; c->n++) {
+		for (uint32_t cp = 0; p->stage[c->n].of && cp < 128; cp++)
+			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp) << cp % 64;
 		if (with == PRETOK_WITH_PCRE2 || !p->stage[c->n].scan)
 			rc = compile(c, c->n, err);
+	}
 	if (rc)
 		pretok_free(c);
 	else
@@ -111,7 +115,7 @@ static int stage(struct run *r, int k, const char *s, size_t n);
 static int scanned(struct run *r, int k, const char *s, size_t n)
 {
 	const struct pretok_stage *st = &r->c->p->stage[k];
-	struct pretok_it it = { .s = s, .n = n };
+	struct pretok_it it = { .s = s, .n = n, .ascii = r->c->ascii[k] };
 	size_t done = 0;
 
 	while (st->scan(st, &it)) {

@@ -18,6 +18,7 @@ struct pretok_it {            /* where a scanner stands in its piece */
 	size_t n;             /* bytes of s */
 	size_t from, to;      /* of the last match; the next is looked for at `to` */
 	size_t run, left;     /* digit groups: end of the run that was counted, code points from `to` to it */
+	const uint64_t *ascii;   /* [2] bits: the stage's class below U+0080 */
 };
 
 /* code points of a category in set and of none in without, or in a range */
@@ -76,6 +77,7 @@ void pretok_free(struct pretok_code *c);
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int  pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user, infer_error *err);
 
-/* pretok_scan.c, one line each beside the code */
+/* pretok_scan.c */
+int pretok_in_class(const struct pretok_class *c, uint32_t cp);
 pretok_scan pretok_gpt2, pretok_cl, pretok_o2, pretok_ds3, pretok_runs, pretok_threes, pretok_cuts, pretok_tail;
 #endif

@@ -280,11 +280,13 @@ int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 	return 0;
 }
 
-static int in_class(const struct pretok_class *c, uint32_t cp, uint32_t set)
+int pretok_in_class(const struct pretok_class *c, uint32_t cp)
 {
+	uint32_t set = unicode_set(cp);
+	int lo = 0, hi = c->n;
+
 	if (set & c->set && !(set & c->without))
 		return 1;
-	int lo = 0, hi = c->n;
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
 		if (c->range[mid][1] < cp)
@@ -295,23 +297,37 @@ static int in_class(const struct pretok_class *c, uint32_t cp, uint32_t set)
 	return lo < c->n && c->range[lo][0] <= cp;
 }
 
+/* Bytes of the code point at `at` where it is in the stage's class, else 0. */
+static inline size_t member(const struct pretok_stage *st, const struct pretok_it *it, size_t at)
+{
+	uint32_t cp;
+
+	if (at >= it->n)
+		return 0;
+	unsigned char c = (unsigned char)it->s[at];
+	if (c < 0x80)
+		return it->ascii[c >> 6] >> (c & 63) & 1;
+	size_t k = unicode_next(it->s + at, it->n - at, &cp);
+	return pretok_in_class(st->of, cp) ? k : 0;
+}
+
 /* [class]{1,max}, or with PRETOK_EXACT {max}, with PRETOK_LEAD behind \s? */
 int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
-	size_t at = it->to, k;
+	size_t at = it->to, k, p;
 
 	for (; at < it->n; at += k) {
-		k = look(it, at, &cp, &set);
-		size_t p = at, m;
-		uint32_t n = 0, next, next_set;
-		if (st->flags & PRETOK_LEAD && set & UNI_SPACE && look(it, at + k, &next, &next_set) &&
-		    in_class(st->of, next, next_set))
-			p = at + k;
-		while ((!st->max || n < st->max) && (m = look(it, p, &next, &next_set)) && in_class(st->of, next, next_set)) {
-			p += m;
-			n++;
+		uint32_t n = 0;
+		int lead = 0;
+		k = 1;
+		if ((unsigned char)it->s[at] >= 0x80 || it->s[at] <= ' ') {
+			k = look(it, at, &cp, &set);
+			lead = st->flags & PRETOK_LEAD && set & UNI_SPACE && member(st, it, at + k);
 		}
+		p = lead ? at + k : at;
+		for (size_t m; (!st->max || n < st->max) && (m = member(st, it, p)); n++)
+			p += m;
 		if (n && !(st->flags & PRETOK_EXACT && n < st->max))
 			return found(it, at, p);
 	}
@@ -336,14 +352,14 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 	size_t k, at = it->to;
 
 	while (!it->left) {   /* find and count the next run */
-		while ((k = look(it, at, &cp, &set)) && !in_class(st->of, cp, set))
-			at += k;
-		if (!k)
+		while (at < it->n && !member(st, it, at))
+			at += look(it, at, &cp, &set);
+		if (at >= it->n)
 			return 0;
 		size_t p = at, n = 0;
-		for (; (k = look(it, p, &cp, &set)) && in_class(st->of, cp, set); n++)
+		for (; (k = member(st, it, p)); n++)
 			p += k;
-		if (st->flags & PRETOK_AT_END && k && is_word(cp, set))
+		if (st->flags & PRETOK_AT_END && look(it, p, &cp, &set) && is_word(cp, set))
 			at = p;
 		else
 			it->left = n;
@@ -365,9 +381,9 @@ int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 		return 0;
 	do {
 		k = look(it, p, &cp, &set);
-		if (p >= it->run && in_class(st->of, cp, set)) {   /* count a new run */
+		if (p >= it->run && member(st, it, p)) {   /* count a new run */
 			size_t q = p, m;
-			for (it->left = 0; (m = look(it, q, &cp, &set)) && in_class(st->of, cp, set); it->left++)
+			for (it->left = 0; (m = member(st, it, q)); it->left++)
 				q += m;
 			it->run = q;
 			if (it->left && it->left % 3 == 0 && p > at)
@@ -388,10 +404,12 @@ int pretok_tail(const struct pretok_stage *st, struct pretok_it *it)
 	int in = 0;
 
 	(void)st;
+	if (it->to >= it->n || ((unsigned char)it->s[it->n - 1] < 0x80 && it->s[it->n - 1] > ' '))
+		return 0;
 	for (size_t at = it->to; (k = look(it, at, &cp, &set)); at += k) {
 		if (set & UNI_SPACE && !in)
 			start = at;
 		in = (set & UNI_SPACE) != 0;
 	}
-	return in && it->to < it->n ? found(it, start, it->n) : 0;
+	return in ? found(it, start, it->n) : 0;
 }

@@ -22,12 +22,12 @@ struct word {
 	int bad;
 };
 
-static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	t->apart = 1;
 	for (uint32_t i = 0; i < t->piece.n && t->apart; i++) {
-		const char *s = t->piece.base + t->piece.at[i], *p = s;
-		size_t n = t->piece.len[i];
+		const char *s = t->piece.base + t->piece.at[i].at, *p = s;
+		size_t n = t->piece.at[i].len;
 		if (t->kind[i] != TOK_NORMAL && t->kind[i] != TOK_UNUSED && t->kind[i] != TOK_USER)
 			continue;
 		while (n >= 3 && !memcmp(p, TOK_SPACE, 3)) {   /* U+2581 at the front, any number of them */
@@ -37,7 +37,7 @@ static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_e
 		while (t->apart && n >= 3 && (p = memchr(p, TOK_SPACE[0], n - 2))) {
 			t->apart = memcmp(p, TOK_SPACE, 3) != 0;
 			p++;
-			n = t->piece.len[i] - (size_t)(p - s);
+			n = t->piece.at[i].len - (size_t)(p - s);
 		}
 	}
 	return spm_charsmap_open(t, src, err);
@@ -68,9 +68,10 @@ static uint32_t rank_of(float score)
 	return u >> 31 ? u : 0x7fffffff - u;
 }
 
-static int32_t find(const struct infer_tokenizer *t, const char *s, size_t n)
+static int32_t find(const struct tok_run *r, const char *s, size_t n)
 {
-	int32_t id = tok_find(t, s, n);
+	const struct infer_tokenizer *t = r->t;
+	int32_t id = tok_find(t, s, n, r->end);
 
 	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_UNUSED || t->kind[id] == TOK_USER) ? id : -1;
 }
@@ -99,7 +100,7 @@ static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_s
 	struct word *w = user;
 	const struct infer_tokenizer *t = w->r->t;
 
-	*to = find(t, w->s + l->at, (size_t)l->len + r->len);
+	*to = find(w->r, w->s + l->at, (size_t)l->len + r->len);
 	if (*to < 0)
 		return MERGE_NONE;
 	if (t->kind[*to] == TOK_UNUSED)
@@ -128,7 +129,7 @@ static void emit(struct word *w, const char *s, size_t n)
 	const struct infer_tokenizer *t = w->r->t;
 
 	for (w->n_part = 0;;) {
-		int32_t id = find(t, s, n);
+		int32_t id = find(w->r, s, n);
 		size_t i = 0;
 		if (id < 0)
 			tok_fallback(w->r, s, n);
@@ -193,6 +194,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 	spm_normal(r->t, &b, s, n, opens && r->t->add_space);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
+	r->end = b.at + b.len;
 	for (size_t at = 0; !rc && at < b.len;) {
 		size_t end = r->t->apart ? at : b.len;
 		while (end + 3 <= b.len && !memcmp(b.at + end, TOK_SPACE, 3))

@@ -8,7 +8,7 @@
  * array of u32 units (a double array as darts-clone writes it), each
  *	label 8 bits | has leaf 1 | long offset 1 | offset 22,  or 2^31 | value of a leaf
  * then NUL-terminated strings; a value is the offset of one.  INFER_EFORMAT where that does not hold. */
-int    spm_charsmap_open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);
+int    spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);   /* spaces are spaces again */
 /* Put s with U+2581 for each space, and one more in front where front is not 0. */
 void   spm_escape(struct buf *b, const char *s, size_t n, int front);

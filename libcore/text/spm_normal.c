@@ -6,7 +6,7 @@
 #include "text/spm.h"
 #include "text/unicode.h"
 
-int spm_charsmap_open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	struct spm_charsmap *m = &t->charsmap;
 	size_t bytes = src->charsmap_bytes;

@@ -1,5 +1,5 @@
 /* text/tok.c - building a tokenizer's tables, and encoding: added tokens first, what lies between them by the kind. */
-#include "text/tok.h"
+#include "text/tok_key.h"
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -42,16 +42,16 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < t->piece.n; i++)
-		bytes += t->piece.len[i];
+		bytes += t->piece.at[i].len;
 	if (bytes > UINT32_MAX)
 		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: %llu bytes", name, (unsigned long long)bytes);
-	t->text = mem_alloc(MEM_TEXT, bytes + 1, 1);
+	t->text = mem_alloc(MEM_TEXT, bytes + 8, 1);
 	t->text_at = mem_alloc(MEM_TEXT, (size_t)t->piece.n + 1, sizeof *t->text_at);
 	if (!t->text || !t->text_at)
 		return err_set(err, INFER_ENOMEM, "%s: %u tokens", name, t->piece.n);
 	for (uint32_t i = 0; i < t->piece.n; i++) {
-		const char *s = t->piece.base + t->piece.at[i];
-		uint32_t n = t->piece.len[i];
+		const char *s = t->piece.base + t->piece.at[i].at;
+		uint32_t n = t->piece.at[i].len;
 		t->text_at[i] = at;
 		if (n > t->max_len)
 			t->max_len = n;
@@ -73,13 +73,13 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 	return INFER_OK;
 }
 
-int tok_build(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	memset(t->byte_id, -1, sizeof t->byte_id);
 	TRY(build_text(t, src->name, err));
 	if (tok_map_new(&t->map, t->piece.n) || tok_trie_new(&t->added, t))
 		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
-	tok_map_fill(&t->map, &t->piece);
+	t->doubles = tok_map_fill(&t->map, &t->piece);
 	return t->model->open(t, src, err);
 }
 
@@ -96,7 +96,6 @@ void infer_tokenizer_close(infer_tokenizer **out)
 	mem_free(t->text);
 	mem_free(t->text_at);
 	mem_free(t->piece.at);
-	mem_free(t->piece.len);
 	mem_free(t->kind);
 	mem_free(t->flag);
 	mem_free(t->score);
@@ -147,11 +146,12 @@ int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **s
 	*slot = NULL;
 	if (!r->word || n > sizeof r->word->key)
 		return 0;
-	uint32_t hash = tok_hash(s, n);
-	struct tok_word *w = &r->word[hash & r->word_mask];
-	if (!w->n || w->hash != hash || w->len != n || memcmp(w->key, s, n)) {
+	struct tok_key k;
+	tok_key(&k, s, n, r->end);
+	struct tok_word *w = &r->word[k.hash & r->word_mask];
+	if (!w->n || w->hash != k.hash || w->len != n || memcmp(w->key, s, n)) {
 		*slot = w;
-		w->hash = hash;
+		w->hash = k.hash;
 		w->n = 0;
 		return 0;
 	}
@@ -209,7 +209,7 @@ static void words_new(struct tok_run *r, size_t n)
 
 	if (n < 512)
 		return;
-	while (lines < 8192 && lines < n / 16)
+	while (lines < 32768 && lines < n / 16)
 		lines *= 2;
 	r->word = mem_zalloc(MEM_TEXT, lines, sizeof *r->word);   /* a cache: without memory for it all goes on without it */
 	r->word_mask = lines - 1;
@@ -217,7 +217,7 @@ static void words_new(struct tok_run *r, size_t n)
 
 int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {
-	struct tok_run r = { .t = t, .text = text, .unk_end = SIZE_MAX };
+	struct tok_run r = { .t = t, .unk_end = SIZE_MAX };
 	uint32_t kinds = 1u << TOK_USER;
 	int rc;
 

@@ -18,9 +18,11 @@ enum tok_id {
 
 #define TOK_SPACE "\xe2\x96\x81"                    /* U+2581 stands for a space in pieces */
 
-struct tok_strings { const char *base; uint32_t *at, *len; uint32_t n; };
-struct tok_slot { uint32_t hash, at; };             /* at: index + 1; 0: empty */
-struct tok_map { struct tok_slot *slot; uint32_t mask; };   /* open addressing; of equal keys the last index */
+struct tok_string { uint32_t at, len; };
+struct tok_strings { const char *base, *end; struct tok_string *at; uint32_t n; };   /* end: of what may be read */
+/* Open addressing; of equal keys the last index.  A slot: index + 1 in the low bits (at), the high bits of the hash above;
+ * 0: empty.  Small, because opening a large vocabulary is bound by cache and TLB misses. */
+struct tok_map { uint32_t *slot, mask, at; };
 struct tok_merge { uint32_t left, right, to; };     /* its index is its rank */
 struct tok_node { uint32_t child, next; int32_t id; unsigned char c; };   /* child, next: index, 0: none; id -1: none */
 struct tok_trie { struct tok_node *node; uint32_t first[256]; };
@@ -42,6 +44,7 @@ struct infer_tokenizer {
 	char    *text;                   /* what the tokens stand for, one behind the other */
 	uint32_t *text_at;               /* [n + 1] */
 	struct tok_map map;              /* of piece */
+	int      doubles;                /* some pieces are equal */
 	struct tok_trie added;           /* control, unknown and user-defined tokens */
 	int32_t  byte_id[256];           /* -1: none */
 	uint32_t max_len;                /* bytes of the longest piece */
@@ -54,7 +57,17 @@ struct infer_tokenizer {
 	uint16_t *reach;                 /* bytes of the longest piece that begins with a code point, by its hash */
 };
 
-struct tok_source { const char *name; struct tok_strings merges; const unsigned char *charsmap; size_t charsmap_bytes; };
+/* What tok_build asks of the reader beside the first half of the tokenizer.  Merges are read once, in order. */
+struct tok_source {
+	const char *name;                /* for messages */
+	uint32_t n_merges;
+	void (*next_merge)(struct tok_source *src, struct infer_str *left_right);
+	const char *merges_end;          /* of the bytes that merges lie in */
+	const unsigned char *charsmap;
+	size_t charsmap_bytes;
+	const struct infer_meta *meta;   /* the reader's own: where its next merge is */
+	size_t cursor;
+};
 
 /* Growing list of ids; failing is sticky. */
 struct tok_ids { int32_t *at; size_t n, cap; int bad; };
@@ -71,7 +84,7 @@ struct tok_run {
 	struct tok_word *word;           /* [word_mask + 1]; NULL: none */
 	uint32_t word_mask;
 	struct merge *merge;             /* scratch of merge.c */
-	const char *text;                /* the whole text: offsets in messages count from it */
+	const char *end;                 /* of the bytes that words lie in, set by the kind: reading stops there */
 	int lost; unsigned lost_byte;    /* a byte that neither a byte token nor an unknown token stands for */
 };
 
@@ -83,9 +96,9 @@ struct tok_model {
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;                      /* the file must have scores */
 	/* Build what the kind needs beyond the common tables; close frees it. */
-	int    (*open)(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);
+	int    (*open)(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 	void   (*close)(struct infer_tokenizer *t);
-	/* What a normal piece stands for, put to out (room for n bytes); returns the bytes. */
+	/* What a normal piece stands for, put to out (room for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
 	/* Tokens of text between added tokens.  opens: it begins the text or stands behind an added token. */
 	int    (*encode)(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err);
@@ -93,31 +106,18 @@ struct tok_model {
 const struct tok_model *tok_model_find(const char *name, size_t n);   /* NULL: not known */
 
 /* tok.c */
-int  tok_build(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err);
+int  tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 int  tok_byte_of(const char *s, size_t n);                             /* the byte of "<0x0A>", or -1 */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);        /* byte tokens, or the unknown token */
 /* The ids of a short word from the cache, pushed: 1; 0: not there, and *slot is where tok_word_put shall put it (or NULL). */
 int  tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);   /* ids from ... on */
 
-/* tok_map.c */
-static inline uint64_t tok_mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 p = (unsigned __int128)a * b;
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-static inline uint32_t tok_pair_hash(uint32_t a, uint32_t b)
-{
-	return (uint32_t)tok_mix(((uint64_t)a << 32 | b) ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9));
-}
-uint32_t tok_hash(const char *s, size_t n);
+/* tok_map.c, and text/tok_key.h for what is inline */
 int      tok_map_new(struct tok_map *m, uint32_t n);                  /* room for n; INFER_OK or INFER_ENOMEM */
-void     tok_map_fill(struct tok_map *m, const struct tok_strings *s);
-int32_t  tok_map_get(const struct tok_map *m, const struct tok_strings *s, uint32_t hash, const char *key, size_t n);   /* or -1 */
-static inline int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n)
-{
-	return n && n <= t->max_len ? tok_map_get(&t->map, &t->piece, tok_hash(s, n), s, n) : -1;
-}
+int      tok_map_fill(struct tok_map *m, const struct tok_strings *s);   /* nonzero: some strings are equal */
+/* The id of a piece, or -1.  No byte from end on is read: giving more than s + n is faster. */
+int32_t  tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end);
 int      tok_trie_new(struct tok_trie *trie, const struct infer_tokenizer *t);
 void     tok_trie_free(struct tok_trie *trie);
 /* The longest token of a kind in kinds (bits 1 << kind) that s begins with, or -1; *len its bytes. */

@@ -43,26 +43,39 @@ static int array(const infer_file *f, const char *key, uint64_t want, const stru
 	return INFER_OK;
 }
 
-/* Where the strings of an array lie; s->at and s->len are the caller's to free. */
-static int strings(const infer_file *f, const struct infer_meta *m, const char *key, struct tok_strings *s, infer_error *err)
+static int check_strings(const infer_file *f, const struct infer_meta *m, const char *key, infer_error *err)
 {
-	size_t cursor = 0;
-	struct infer_str v;
-
 	if (m->elem_type != INFER_META_STR)
 		return err_set(err, INFER_EFORMAT, "%s: key %s is no array of strings", label(f), key);
 	if (m->count > INT32_MAX || m->bytes > UINT32_MAX)
 		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings in %zu bytes", label(f), key, (unsigned long long)m->count, m->bytes);
+	return INFER_OK;
+}
+
+/* Each string is its length, u64, and its bytes: checked when the file was opened. */
+static void next_merge(struct tok_source *src, struct infer_str *s)
+{
+	s->at = (const char *)src->meta->at + src->cursor + 8;
+	s->len = num_u64(src->meta->at + src->cursor);
+	src->cursor += 8 + s->len;
+}
+
+/* Where the strings of an array lie; s->at is the caller's to free. */
+static int strings(const infer_file *f, const struct infer_meta *m, const char *key, struct tok_strings *s, infer_error *err)
+{
+	size_t at = 0;
+
+	TRY(check_strings(f, m, key, err));
 	s->base = (const char *)m->at;
+	s->end = s->base + m->bytes;
 	s->n = (uint32_t)m->count;
 	s->at = mem_alloc(MEM_TEXT, s->n, sizeof *s->at);
-	s->len = mem_alloc(MEM_TEXT, s->n, sizeof *s->len);
-	if (!s->at || !s->len)
+	if (!s->at)
 		return err_set(err, INFER_ENOMEM, "%s: key %s: %u strings", label(f), key, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
-		must(!infer_meta_next_str(m, &cursor, &v));
-		s->at[i] = (uint32_t)(v.at - s->base);
-		s->len[i] = (uint32_t)v.len;
+		s->at[i].len = (uint32_t)num_u64(m->at + at);
+		s->at[i].at = (uint32_t)(at += 8);
+		at += s->at[i].len;
 	}
 	return INFER_OK;
 }
@@ -74,12 +87,14 @@ static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 
 	TRY(array(f, KEY("token_type"), t->piece.n, &m, err));
 	for (uint32_t i = 0; i < t->piece.n; i++) {
-		if (m)
+		if (m && m->elem_type == INFER_META_I32)   /* always, but for odd files */
+			v = (int32_t)num_u32(m->at + 4 * (size_t)i);
+		else if (m)
 			TRY(infer_meta_elem_i64(f, m, i, &v, err));
 		if (v < 0 || v > TOK_BYTE)
 			return err_set(err, INFER_EFORMAT, "%s: key " KEY("token_type") ": token %u has type %lld", label(f), i, (long long)v);
 		t->kind[i] = v ? (uint8_t)v : TOK_NORMAL;   /* 0 is "undefined" in old files */
-		if (!m && t->piece.len[i] == 6 && tok_byte_of(t->piece.base + t->piece.at[i], 6) >= 0)
+		if (!m && t->piece.at[i].len == 6 && tok_byte_of(t->piece.base + t->piece.at[i].at, 6) >= 0)
 			t->kind[i] = TOK_BYTE;
 	}
 	return INFER_OK;
@@ -107,7 +122,7 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 
 static int32_t find(const struct infer_tokenizer *t, const char *s)
 {
-	return tok_find(t, s, strlen(s));
+	return tok_find(t, s, strlen(s), s + strlen(s));
 }
 
 static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
@@ -241,7 +256,11 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	if (!m && t->model->pre)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("merges") " is missing", label(f));
 	if (m && t->model->pre)
-		TRY(strings(f, m, KEY("merges"), &src->merges, err));
+		TRY(check_strings(f, m, KEY("merges"), err));
+	src->n_merges = m ? (uint32_t)m->count : 0;
+	src->meta = m;
+	src->merges_end = m ? (const char *)m->at + m->bytes : NULL;
+	src->next_merge = next_merge;
 	TRY(array(f, KEY("precompiled_charsmap"), 0, &m, err));
 	if (m && m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("precompiled_charsmap") " is no array of bytes", label(f));
@@ -262,8 +281,6 @@ int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_er
 	if (!t)
 		return err_set(err, INFER_ENOMEM, "%s: tokenizer", label(file));
 	rc = read(t, file, &src, err);
-	mem_free(src.merges.at);
-	mem_free(src.merges.len);
 	if (rc)
 		infer_tokenizer_close(out);
 	return rc;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/spm.h"
-#include "text/tok.h"
+#include "text/tok_key.h"
 #include "text/unicode.h"
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
@@ -26,7 +26,7 @@ static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
 	return &t->reach[tok_pair_hash(cp, 0) % REACH];
 }
 
-static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	float least = 0;
 	int seen = 0;
@@ -35,8 +35,8 @@ static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_e
 	if (!t->reach)
 		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
 	for (uint32_t i = 0; i < t->piece.n; i++) {
-		const char *s = t->piece.base + t->piece.at[i];
-		uint32_t n = t->piece.len[i];
+		const char *s = t->piece.base + t->piece.at[i].at;
+		uint32_t n = t->piece.at[i].len;
 		if (!n || !usable(t, (int32_t)i))
 			continue;
 		uint16_t *r = reach(t, s, n);
@@ -64,7 +64,7 @@ static int offer(const struct infer_tokenizer *t, struct best *best, const char 
 
 	most = most == UINT16_MAX ? t->max_len : most;
 	for (size_t len = one; len <= most && at + len <= n;) {
-		int32_t id = tok_find(t, s + at, len);
+		int32_t id = tok_find(t, s + at, len, s + n);
 		if (usable(t, id)) {
 			/* a user-defined piece has to win against any of its size */
 			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f : t->score[id]) + here;

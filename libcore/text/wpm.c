@@ -55,7 +55,7 @@ static int32_t longest(const struct infer_tokenizer *t, const char *word, size_t
 	for (; most; most--) {
 		if (at + most < n && ((unsigned char)word[at + most] & 0xc0) == 0x80)
 			continue;                     /* inside a code point */
-		int32_t id = tok_find(t, s, most + mark);
+		int32_t id = tok_find(t, s, most + mark, word + n);
 		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN) {
 			*len = most;
 			return id;
@@ -78,6 +78,7 @@ static void word_end(struct chunk *c)
 	size_t from = r->ids.n, len = 0, n = c->word.len;
 	struct tok_word *slot = NULL;
 
+	r->end = c->word.at + n;
 	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
 		int32_t id = c->chars > WORD_CHARS ? -1 : 0;
 		for (size_t at = 3; at < n && id >= 0; at += len) {
@@ -158,7 +159,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 	return bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : INFER_OK;
 }
 
-static int open(struct infer_tokenizer *t, const struct tok_source *src, infer_error *err)
+static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	if (src->charsmap_bytes)
 		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s", src->name, t->model->gguf);

@@ -218,6 +218,9 @@ static void test_duplicates(void **state)
 	(void)state;
 	v.tokens[13] = "ab";                           /* of equal tokens the last counts, for merges too */
 	text_is(&v, "ab", 0, "13");
+	v.tokens[7] = "\xc4\xa0" "ab";
+	v.types[7] = 1;
+	text_is(&v, "ab ab", 0, "13 7");
 }
 
 static void refused(struct vocab v, int code, const char *says)
