@@ -308,7 +308,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 		buf_putc(&b, ' ');
 		buf_put(&b, s, n);
 	}
-	r->end = b.at + b.len;
+	r->end = b.bad ? NULL : b.at + b.len;
 	rc = b.bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : pretok_run(r->t->pre_code, b.at, b.len, word, r, err);
 	buf_fini(&b);
 	return rc;

@@ -194,7 +194,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 	spm_normal(r->t, &b, s, n, opens && r->t->add_space);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
-	r->end = b.at + b.len;
+	r->end = b.bad ? NULL : b.at + b.len;
 	for (size_t at = 0; !rc && at < b.len;) {
 		size_t end = r->t->apart ? at : b.len;
 		while (end + 3 <= b.len && !memcmp(b.at + end, TOK_SPACE, 3))

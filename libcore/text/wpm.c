@@ -78,7 +78,8 @@ static void word_end(struct chunk *c)
 	size_t from = r->ids.n, len = 0, n = c->word.len;
 	struct tok_word *slot = NULL;
 
-	r->end = c->word.at + n;
+	if (n)
+		r->end = c->word.at + n;
 	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
 		int32_t id = c->chars > WORD_CHARS ? -1 : 0;
 		for (size_t at = 3; at < n && id >= 0; at += len) {
