@@ -8,7 +8,7 @@
 
 typedef __m512 vf;
 typedef struct { __m512i v; } vi;
-enum { MM_R = 4, MM_T = 6, MM_W = 8, MM_PANEL = 16 };
+enum { MM_R = 4, MM_T = 6, MM_W = 8, MM_PANEL = 32 };
 
 static inline __mmask16 first(int n)
 {

@@ -11,9 +11,8 @@ typedef __m512i wi;
 typedef __m512 wf;
 enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
 
-/* sums of 4 products; u unsigned, w and x signed, x above -128 */
+/* sums of 4 products; u unsigned, x signed */
 INLINE __m256i dot_us(__m256i u, __m256i x) { return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x); }
-INLINE __m256i dot_ss(__m256i w, __m256i x) { return dot_us(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w)); }
 /* acc + sums of 2 products */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 

@@ -7,8 +7,9 @@
  * simd.h says MM_R x MM_T, rows and tokens of the register tile, and MM_W (a multiple of MM_R), rows for a single token. */
 #include <string.h>
 #include "kern/act.h"
+#include "kern/tmpl/lines.h"
 
-enum { MM_KC = 512 };
+enum { MM_KC = 1024 };
 
 INLINE size_t width(enum infer_type type) { return type == INFER_F32 ? 4 : 2; }
 
@@ -113,65 +114,103 @@ INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, s
 			          k, 1, 1, 0);
 }
 
-/* Panel: f32 [MM_PANEL][k rounded up to 16]. */
-INLINE int panel_row(int k) { return (k + 15) & ~15; }
-static size_t pack_bytes_f(int k) { return (size_t)panel_row(k) * MM_PANEL * 4; }
+/* Panel: f32 [MM_PANEL / MM_R][k / 16 rounded up][MM_R][16]. */
+INLINE size_t vectors(int k) { return (size_t)(k + 15) / 16; }
+static size_t pack_bytes_f(int k) { return vectors(k) * 16 * MM_PANEL * 4; }
 
-INLINE void pack_f(enum infer_type type, void *dst, const void *wv, size_t row_bytes, int n, int k)
+INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_bytes, int n, int k)
 {
 	for (int r = 0; r < MM_PANEL; r++) {
-		float *d = (float *)dst + (size_t)r * (size_t)panel_row(k);
-		const unsigned char *w = (const unsigned char *)wv + (size_t)r * row_bytes;
+		/* rows past the end repeat the last */
+		const unsigned char *w = (const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
+		float *d = dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
 		int i = 0;
 
-		if (r >= n) {
-			memset(d, 0, (size_t)panel_row(k) * 4);
-			continue;
-		}
-		for (; i + 16 <= k; i += 16)
-			v_store(d + i, load_w(type, w, i));
+		for (; i + 16 <= k; i += 16, d += MM_R * 16)
+			v_store(d, load_w(type, w, i));
 		if (i < k)
-			v_store(d + i, loadn_w(type, w, i, k - i));
+			v_store(d, loadn_w(type, w, i, k - i));
 	}
 }
 
-/* tn tokens against the panel, k in parts that stay in the first cache; the lanes of all rows wait on the stack. */
-INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t xrow, int n, int k, int tn)
+/* as dot, of MM_R rows of a panel */
+INLINE void dot_panel(vf *acc, const float *w, const float *x, size_t x_row, int k, int tn)
 {
-	vf lanes[MM_PANEL][MM_T];
-	size_t wrow = (size_t)panel_row(k);
+	int i = 0;
 
-	for (int i = 0; i < MM_PANEL; i++)
-		for (int t = 0; t < tn; t++)
-			lanes[i][t] = v_set(0);
+	for (; i + 16 <= k; i += 16, w += MM_R * 16) {
+		const struct lines at = lines_at(x + i, x_row);
+		vf wv[MM_R];
+		UNROLL
+		for (int r = 0; r < MM_R; r++)
+			wv[r] = v_load(w + 16 * r);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			vf xv = v_load(line_at(&at, t));
+			UNROLL
+			for (int r = 0; r < MM_R; r++)
+				acc[r * tn + t] = v_fma(wv[r], xv, acc[r * tn + t]);
+		}
+	}
+	if (i == k)
+		return;
+	UNROLL
+	for (int t = 0; t < tn; t++) {
+		vf xv = v_loadn(x + (size_t)t * (x_row / 4) + i, k - i);
+		UNROLL
+		for (int r = 0; r < MM_R; r++) {
+			vf *a = &acc[r * tn + t];
+			*a = v_keep(k - i, v_fma(v_load(w + 16 * r), xv, *a), *a);
+		}
+	}
+}
+
+/* acc[MM_R][tn] -> y, n of the rows */
+INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
+{
+	for (int t = 0; t < tn; t++, y += ldy) {
+		if (MM_R == 4 && n >= 4)
+			v_sum4(y, acc[t], acc[tn + t], acc[(2 % MM_R) * tn + t], acc[(3 % MM_R) * tn + t]);
+		else
+			for (int r = 0; r < n && r < MM_R; r++)
+				y[r] = v_sum(acc[r * tn + t]);
+	}
+}
+
+/* tn tokens against the panel, k in parts that stay in the first cache; between parts the lanes wait on the stack. */
+INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t x_row, int n, int k, int tn)
+{
+	vf lanes[MM_PANEL * MM_T];
+
 	for (int at = 0; at < k; at += MM_KC) {
 		int kc = k - at < MM_KC ? k - at : MM_KC;
 		for (int r = 0; r < n; r += MM_R) {
 			vf acc[MM_R * MM_T];
 			UNROLL
 			for (int i = 0; i < MM_R * tn; i++)
-				acc[i] = lanes[r + i / tn][i % tn];
-			dot(acc, INFER_F32, (const unsigned char *)(w + (size_t)r * wrow + at), wrow * 4, x + at, xrow, kc, MM_R, tn, 0);
+				acc[i] = at ? lanes[r * tn + i] : v_set(0);
+			dot_panel(acc, w + (size_t)r * vectors(k) * 16 + (size_t)at * MM_R, x + at, x_row, kc, tn);
+			if (at + MM_KC >= k) {
+				put_sums(y + r, ldy, acc, n - r, tn);
+				continue;
+			}
 			UNROLL
 			for (int i = 0; i < MM_R * tn; i++)
-				lanes[r + i / tn][i % tn] = acc[i];
+				lanes[r * tn + i] = acc[i];
 		}
 	}
-	for (int r = 0; r < n; r++)
-		for (int t = 0; t < tn; t++)
-			y[(size_t)t * ldy + r] = v_sum(lanes[r][t]);
 }
 
 static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_act *a, int x_row, int m, int n, int k)
 {
-	const float *x = act_f(a, x_row);
-	size_t xrow = a->q_row / 4;
 	int t = 0;
 
 	for (; m - t >= MM_T; t += MM_T)
-		tile_part(y + (size_t)t * ldy, ldy, packed, x + (size_t)t * xrow, xrow, n, k, MM_T);
+		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, MM_T);
+	for (; MM_T > 4 && m - t >= 4; t += 4)
+		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, 4);
 	for (; t < m; t++)
-		tile_part(y + (size_t)t * ldy, ldy, packed, x + (size_t)t * xrow, xrow, n, k, 1);
+		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, 1);
 }
 
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)

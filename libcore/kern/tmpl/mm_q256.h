@@ -80,9 +80,37 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
-		__m256i xv = load32(x->q + 32 * k);
-		__m256i p = q_signed(t) ? _mm256_maddubs_epi16(_mm256_abs_epi8(q[k]), _mm256_sign_epi8(xv, q[k])) : _mm256_maddubs_epi16(q[k], xv);
+		__m256i p = _mm256_maddubs_epi16(q[k], load32(x->q + 32 * k));
 		acc = mac16(acc, p, _mm256_shuffle_epi8(s, word));
+	}
+	return acc;
+}
+
+/* IQ4_XS goes two times 16 weights at once, which is how its bytes hold them: x in that order, and without signs */
+struct turned { __m256i x[8], abs_x[8]; };
+INLINE void turned_get(struct turned *t, const struct kern_q8k *x)
+{
+	UNROLL
+	for (int i = 0; i < 8; i += 2) {
+		__m256i a = load32(x->q + 32 * i), b = load32(x->q + 32 * i + 32);
+		t->x[i] = _mm256_permute2x128_si256(a, b, 0x20);
+		t->x[i + 1] = _mm256_permute2x128_si256(a, b, 0x31);
+		t->abs_x[i] = _mm256_abs_epi8(t->x[i]);
+		t->abs_x[i + 1] = _mm256_abs_epi8(t->x[i + 1]);
+	}
+}
+
+INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
+{
+	__m256i acc = _mm256_setzero_si256();
+
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		const short a = (short)(4 * i | (4 * i + 1) << 8), b = (short)((4 * i + 2) | (4 * i + 3) << 8);
+		const __m256i word = _mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
+		__m256i n = load32(qs + 32 * i), scale = _mm256_shuffle_epi8(s, word);
+		acc = mac16(acc, _mm256_maddubs_epi16(t->abs_x[2 * i], _mm256_sign_epi8(nl4(low4(n)), t->x[2 * i])), scale);
+		acc = mac16(acc, _mm256_maddubs_epi16(t->abs_x[2 * i + 1], _mm256_sign_epi8(nl4(shr4(n)), t->x[2 * i + 1])), scale);
 	}
 	return acc;
 }
@@ -99,6 +127,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 	for (int b = 0; b < k / 256; b++, w += bytes) {
 		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		struct heads h;
+		struct turned turned[4];
 		__m256i a[4][8], m[4][8];
 		if (type == INFER_Q4_K || type == INFER_Q5_K)
 			heads_k4(&h, w, s->stride);
@@ -106,14 +135,17 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 			h.d = halves8(w + q_scale_at(type), s->stride);
 		if (type == INFER_Q2_K)
 			h.dmin = halves8(w + 82, s->stride);
+		for (int t = 0; t < tn && type == INFER_IQ4_XS; t++)
+			turned_get(&turned[t], act_q8k(x, x_row + t) + b);
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;
 			__m256i q[8], words = scale_words(type, &h, r, p);
-			unpack256(type, q, p);
+			if (type != INFER_IQ4_XS)
+				unpack256(type, q, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				a[t][r] = isum256(type, q, words, xt);
+				a[t][r] = type == INFER_IQ4_XS ? isum_x4(p + 8, words, &turned[t]) : isum256(type, q, words, xt);
 				if (type == INFER_Q2_K)
 					m[t][r] = _mm256_madd_epi16(evens_odds(_mm_and_si128(_mm_srli_epi16(load16(p), 4), _mm_set1_epi8(15))), load32(xt->s16));
 			}

@@ -6,6 +6,14 @@
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 
+/* signs go to the side that has no -128, which has no opposite */
+INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
+{
+	if (!q_signed(type))
+		return dot_us(q, x);
+	return q_full(type) ? dot_us(_mm256_abs_epi8(q), _mm256_sign_epi8(x, q)) : dot_us(abs_x, _mm256_sign_epi8(q, x));
+}
+
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s, const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
@@ -32,7 +40,7 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 			__m256 dx = _mm256_set1_ps(xt->d);
 			UNROLL
 			for (int r = 0; r < 8; r++)
-				a[r] = q_signed(type) ? dot_ss(q[r], xv) : dot_us(q[r], xv);
+				a[r] = dot32(type, q[r], xv, _mm256_abs_epi8(xv));
 			__m256i is = red8(a);
 			if (q_zero(type))
 				is = _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(xt->minus)));

@@ -116,16 +116,17 @@ INLINE __m128i scales_k3(const uint8_t *sc)
 	return _mm_sub_epi8(s, _mm_set1_epi8(32));
 }
 
-/* L of IQ4_XS, less 32: 8 words */
+/* L of IQ4_XS, less 32: 8 words.  Multiplying moves the field of each word to its top, from where it is shifted down. */
 INLINE __m128i scales_x4(const uint8_t *p)
 {
-	uint32_t l = num_u32(p + 4), h = num_u16(p + 2);
-	/* nibble c of l, two bits 2c of h */
-	__m128i lo = _mm_and_si128(_mm_unpacklo_epi8(_mm_cvtsi32_si128((int)l), _mm_cvtsi32_si128((int)(l >> 4))), _mm_set1_epi8(15));
-	__m128i hi = _mm_mullo_epi16(_mm_set1_epi16((short)h), _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
+	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
+	__m128i lo = _mm_shuffle_epi8(head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
+	__m128i hi = _mm_shuffle_epi8(head, _mm_set1_epi16(2 | 3 << 8));
 
+	lo = _mm_mullo_epi16(lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8));
+	hi = _mm_mullo_epi16(hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
 	hi = _mm_slli_epi16(_mm_srli_epi16(hi, 14), 4);
-	return _mm_sub_epi16(_mm_or_si128(_mm_cvtepu8_epi16(lo), hi), _mm_set1_epi16(32));
+	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
 
 /* scales and minima of one row's block, those of 32 or of 16 */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/num.h"
 #include "kern/act.h"
-#include "kern/tmpl/decl.h"
+#include "kern/tmpl/lines.h"
 
 
 /* bytes of a block; zero point of what unpack gives; whether that is signed; whether minima follow; all by type */
@@ -42,6 +42,8 @@ INLINE __m256i times_zero(enum infer_type t, __m256i x)
 	}
 }
 INLINE int q_signed(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS; }
+/* signed, and -128 may be among them */
+INLINE int q_full(enum infer_type t) { return t == INFER_Q8_0; }
 INLINE int q_minima(enum infer_type t)
 {
 	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q2_K;
@@ -104,15 +106,22 @@ INLINE __m256 halves8(const uint8_t *p, size_t stride)
 	return _mm256_cvtph_ps(h);
 }
 
+/* 2^(e - 128) of byte e at p of 8 rows: 0 and 1 are subnormal, 255 is NaN */
+INLINE __m256 powers8(const uint8_t *p, size_t stride)
+{
+	const __m256i e = _mm256_setr_epi32(p[0], p[stride], p[2 * stride], p[3 * stride], p[4 * stride], p[5 * stride], p[6 * stride],
+	                                    p[7 * stride]);
+	__m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+	__m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+	__m256i v = _mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e));
+	__m256i nan = _mm256_and_si256(_mm256_cmpeq_epi32(e, _mm256_set1_epi32(255)), _mm256_set1_epi32(0x7fc00000));
+
+	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
+}
+
 INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
-	float d[8];
-
-	if (t != INFER_MXFP4)
-		return halves8(p, stride);
-	for (int r = 0; r < 8; r++)
-		d[r] = num_e8m0(p[(size_t)r * stride]) * 0.5f;
-	return _mm256_loadu_ps(d);
+	return t == INFER_MXFP4 ? powers8(p, stride) : halves8(p, stride);
 }
 
 /* sums over each of 8 registers */
@@ -165,21 +174,6 @@ INLINE void ask8(const uint8_t *p, size_t stride, int from, int to)
 
 /* the same block, t rows further */
 #define row_of(block, stride, t) ((const void *)((const char *)(block) + (size_t)(t) * (stride)))
-
-/* Where the same block of up to 8 rows of x stands.  The compiler must not see the strides: it would keep a pointer for each
- * row, more than there are registers, where two and their sums with the strides do. */
-struct lines { const char *x0, *x4; size_t s, s3; };
-INLINE struct lines lines_at(const void *x, size_t stride)
-{
-	struct lines l = { x, (const char *)x + 4 * stride, stride, 3 * stride };
-
-	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.s), "+r"(l.s3));
-	return l;
-}
-INLINE const void *line_at(const struct lines *l, int t)
-{
-	return (t < 4 ? l->x0 : l->x4) + (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
-}
 
 /* Eight rows that are taken together: the one at w and those stride bytes further; their results apart floats apart.
  * keep 1: one row, eight times over. */
