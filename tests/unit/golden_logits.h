@@ -12,8 +12,6 @@
 #define GOLDEN_LOGITS "tests/golden/logits/"
 #define GOLDEN_TOLERANCE 1e-4 /* times max(1, max |logit|) */
 enum { MAX_CASES = 64, MAX_MUTANTS = 16, MAX_EDITS = 64, MAX_IDS = 64, NAME = 64 };
-/* architectures with truth but without code yet: they must be refused by name */
-static const char *const unbuilt[] = {"phi3"};
 
 struct edits {
 	char *line[MAX_EDITS];
@@ -105,13 +103,5 @@ static inline float *expected(const struct golden *g)
 	assert_int_equal(fread(want, sizeof *want, n, f), n);
 	fclose(f);
 	return want;
-}
-
-static inline int is_unbuilt(const struct golden *g)
-{
-	for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
-		if (!strncmp(g->file, unbuilt[i], strlen(unbuilt[i])))
-			return 1;
-	return 0;
 }
 #endif

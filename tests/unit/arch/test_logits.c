@@ -259,22 +259,6 @@ static void test_case(void **state)
 	free(z);
 }
 
-static void test_unbuilt(void **state)
-{
-	const struct golden *g = *state;
-	infer_error err = {0};
-	infer_model *m = NULL;
-	char path[512];
-
-	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", g->file);
-	assert_int_equal(infer_model_open(&m, path, NULL, &err), INFER_EUNSUP);
-	assert_null(m);
-	for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
-		if (strstr(err.message, unbuilt[i]))
-			return;
-	fail_msg("does not name the architecture: %s", err.message);
-}
-
 static void test_mutants(void **state)
 {
 	const struct golden *g = *state;
@@ -320,10 +304,6 @@ int main(void)
 
 		memcpy(names[i], g->name, NAME);
 		strcat(names[i], " mutants");
-		if (is_unbuilt(g)) {
-			tests[n++] = (struct CMUnitTest){g->name, test_unbuilt, NULL, NULL, g};
-			continue;
-		}
 		tests[n++] = (struct CMUnitTest){g->name, test_case, NULL, NULL, g};
 		tests[n++] = (struct CMUnitTest){names[i], test_mutants, NULL, NULL, g};
 	}
