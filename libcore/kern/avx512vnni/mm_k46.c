@@ -75,13 +75,13 @@ INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *s
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		isum[t] = _mm512_setzero_si512();
-	UNROLL
-	for (int j = 0; j < subs; j++, q += 128 * count) {
+	struct lines xq = *x, xh = *x;
+	for (int j = 0; j < subs; j++, q += 128 * count, sc += FIELD) {
 		__m512i a[TOKENS], b[TOKENS];
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			const struct kern_q8k *xt = line_at(x, t);
-			a[t] = type == INFER_Q4_K ? _mm512_setzero_si512() : _mm512_set1_epi64((int64_t)num_u64(xt->h8 + 2 * j));
+			const struct kern_q8k *xt = line_at(&xh, t);
+			a[t] = type == INFER_Q4_K ? _mm512_setzero_si512() : _mm512_set1_epi64((int64_t)num_u64(xt->h8));
 			b[t] = a[t];
 		}
 		UNROLL
@@ -89,15 +89,17 @@ INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *s
 			__m512i wa = wi_load(q + i * 128), wb = wi_load(q + i * 128 + 64);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
-				const struct kern_q8k *xt = line_at(x, t);
-				__m512i xv = _mm512_set1_epi64((int64_t)num_u64(xt->q + 8 * (j * count + i)));
+				const struct kern_q8k *xt = line_at(&xq, t);
+				__m512i xv = _mm512_set1_epi64((int64_t)num_u64(xt->q + 8 * i));
 				a[t] = wi_dot(a[t], wa, xv);
 				b[t] = wi_dot(b[t], wb, xv);
 			}
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			isum[t] = wi_mac16(isum[t], _mm512_packs_epi32(a[t], b[t]), wi_load(sc + j * FIELD));
+			isum[t] = wi_mac16(isum[t], _mm512_packs_epi32(a[t], b[t]), wi_load(sc));
+		lines_move(&xq, 8 * count);
+		lines_move(&xh, 8);
 	}
 }
 

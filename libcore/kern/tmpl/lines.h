@@ -13,6 +13,12 @@ INLINE struct lines lines_at(const void *x, size_t stride)
 	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.x8), "+r"(l.s), "+r"(l.s3));
 	return l;
 }
+/* n bytes further in every row */
+INLINE void lines_move(struct lines *l, int n)
+{
+	l->x0 += n, l->x4 += n, l->x8 += n;
+	__asm__("" : "+r"(l->x0), "+r"(l->x4), "+r"(l->x8));
+}
 INLINE const void *line_at(const struct lines *l, int t)
 {
 	return (t < 4 ? l->x0 : t < 8 ? l->x4 : l->x8) + (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
