@@ -21,6 +21,9 @@ _infer_complete()
 	--kv-type)
 		mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$word")
 		return ;;
+	--mirostat)
+		mapfile -t COMPREPLY < <(compgen -W '0 1 2' -- "$word")
+		return ;;
 	--isa)
 		mapfile -t COMPREPLY < <(compgen -W "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')" -- "$word")
 		return ;;
@@ -43,8 +46,11 @@ _infer_run()
 {
 	_infer_complete '-f --file --no-stdin --raw --special --echo
 		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
-		--temp --top-k --top-p --min-p --seed
-		-n --max-tokens --stop --ignore-eos --fail-on-length
+		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma
+		--xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty
+		--dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker
+		--mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
+		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --stats --repeat
 		--score --tokenize --bos --detokenize
 		-q --quiet -v --verbose -h --help --version' ''

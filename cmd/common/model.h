@@ -1,11 +1,9 @@
-/* common/model.h - options for a model, an engine and a sampler, spelled alike in all programs, and what they become. */
+/* common/model.h - options for a model and an engine, spelled alike in all programs, and what they become. */
 #ifndef COMMON_MODEL_H
 #define COMMON_MODEL_H
-#include <math.h>
 #include <stdint.h>
 #include <infer/engine.h>
 #include <infer/model.h>
-#include <infer/sample.h>
 #include "common/opt.h"
 
 /* Each *_ROWS stands in a program's table with the type of its options and the member that takes the values. */
@@ -39,21 +37,4 @@ struct engine_args {
 
 /* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown cache type */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
-
-/* NAN and -1: not given. */
-struct sampling_args { double temp, top_p, min_p; int64_t top_k; struct opt_bits seed; };
-#define SAMPLING_ARGS { NAN, NAN, NAN, -1, { 0, 0 } }
-#define SAMPLING_ROWS(T, m) \
-	{ OPT_NUM, 0, "temp", "X", "temperature; 0 takes the likeliest token (0.8)", offsetof(T, m.temp), 0, 100 }, \
-	{ OPT_INT, 0, "top-k", "N", "keep the N likeliest tokens; 0: all (40)", offsetof(T, m.top_k), 0, INT32_MAX }, \
-	{ OPT_NUM, 0, "top-p", "X", "keep the least set of mass X; 1: all (0.95)", offsetof(T, m.top_p), 0, 1, .marks = OPT_ABOVE_LO }, \
-	{ OPT_NUM, 0, "min-p", "X", "keep tokens at least X times as likely as the likeliest (0.05)", offsetof(T, m.min_p), 0, 1 }, \
-	{ OPT_BITS, 0, "seed", "N", "begin the random numbers at N (random, and reported)", offsetof(T, m.seed) }
-
-/* What was given, else what the file recommends (general.sampling.*), else temperature 0.8, top-k 40, top-p 0.95 and
- * min-p 0.05, the rest off.
- * INFER_EFORMAT  a general.sampling key of another type or out of its range
- * INFER_EUNSUP   a stage in general.sampling.sequence that is not known, by name
- * INFER_EIO      the system gives no random seed */
-int sampling_take(struct infer_sample_opts *out, const struct sampling_args *a, const infer_file *file, infer_error *err);
 #endif

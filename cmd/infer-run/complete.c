@@ -221,8 +221,9 @@ static int request(const struct run *r, const struct buf *prompt, const int32_t 
 	size_t n_stop = (size_t)r->o->stop.n;
 	struct infer_str *stop = mem_alloc(MEM_BASE, n_stop, sizeof *stop);
 	struct infer_request req = {
-		.prompt = ids, .n_prompt = n_ids, .max_tokens = (int32_t)r->o->max_tokens, .sample = r->sample,
+		.prompt = ids, .n_prompt = n_ids, .max_tokens = (int32_t)r->o->max_tokens, .sample = r->sampling.o,
 		.stop = stop, .n_stop = r->o->stop.n,
+		.stop_tokens = r->stop_tokens, .n_stop_tokens = r->o->stop_tokens.n,
 		.top = r->o->logprobs > 0 ? (int32_t)r->o->logprobs : 0,
 		.flags = r->o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
 	};
@@ -243,7 +244,7 @@ static void report_seed(const struct run *r)
 {
 	char sentence[48];
 
-	snprintf(sentence, sizeof sentence, "seed %llu", (unsigned long long)r->sample.seed);
+	snprintf(sentence, sizeof sentence, "seed %llu", (unsigned long long)r->sampling.o.seed);
 	say_log(NULL, INFER_LOG_INFO, sentence);
 }
 

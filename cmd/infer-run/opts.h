@@ -22,6 +22,7 @@ static const struct opt run_rows[] = {
 	{ OPT_GROUP, .help = "Where it ends" },
 	{ OPT_INT, 'n', "max-tokens", "N", "stop after N tokens (end of turn, or of the context)", AT(max_tokens), 0, INT32_MAX },
 	{ OPT_LIST, 0, "stop", "STR", "stop before STR; may be given more than once", AT(stop) },
+	{ OPT_LIST, 0, "stop-token", "ID", "stop at token ID; may be given more than once", AT(stop_tokens) },
 	{ OPT_FLAG, 0, "ignore-eos", NULL, "go on past the end of a turn", AT(ignore_eos), .value = 1, .marks = OPT_RECORDED },
 	{ OPT_FLAG, 0, "fail-on-length", NULL, "exit with code 6 where the limit cut the output", AT(fail_on_length), .value = 1 },
 

@@ -27,7 +27,8 @@ static int open_parts(struct run *r, infer_error *err)
 	sig_mapped(path);
 	if (!infer_model_tokenizer(r->model))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
-	TRY(sampling_take(&r->sample, &r->o->sampling, infer_model_file(r->model), err));
+	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));
+	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model, &r->sampling.mem, err));
 	return infer_engine_open(&r->engine, r->model, &eo, err);
 }
 
@@ -47,6 +48,7 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 void run_close(struct run *r)
 {
 	infer_engine_close(&r->engine);
+	sampling_fini(&r->sampling);
 	infer_model_close(&r->model);
 	sig_mapped(NULL);
 }
@@ -60,7 +62,8 @@ int prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *
 void run_info(struct infer_run_info *info, const struct run *r)
 {
 	*info = (struct infer_run_info){
-		.model = r->model, .engine = r->engine, .sample = &r->sample,
+		.model = r->model, .engine = r->engine, .sample = &r->sampling.o,
+		.breakers = r->sampling.breaker_texts, .n_breakers = r->sampling.n_breaker_texts,
 		.flags = r->rest->record.at, .n_flags = r->rest->record.n,
 		.seed_random = !r->o->sampling.seed.given,
 	};

@@ -3,6 +3,7 @@
 #define INFER_RUN_RUN_H
 #include <infer/record.h>
 #include "common/model.h"
+#include "common/sampling.h"
 #include "common/opt.h"
 #include "common/start.h"
 
@@ -14,7 +15,7 @@ struct run_opts {
 	const char *model;
 	struct engine_args engine;
 	struct sampling_args sampling;
-	struct opt_list files, stop;
+	struct opt_list files, stop, stop_tokens;
 	int64_t max_tokens;          /* -1: no limit */
 	int64_t logprobs;            /* -1: not asked for */
 	int64_t repeat;
@@ -30,7 +31,8 @@ struct run {
 	const struct opt_rest *rest;
 	infer_model *model;
 	infer_engine *engine;
-	struct infer_sample_opts sample;
+	struct sampling sampling;
+	int32_t *stop_tokens;            /* of --stop-token */
 	double load_ms;
 };
 

@@ -16,7 +16,7 @@ struct text {
 /* Evaluate ids[0 .. lead) and ids[from .. to); keep the log-probabilities of those from `fresh` on. */
 static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to, size_t fresh, infer_error *err)
 {
-	struct infer_request req = { .prompt = scratch, .sample = r->sample, .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
+	struct infer_request req = { .prompt = scratch, .sample = r->sampling.o, .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
 	struct infer_event ev;
 	uint64_t id;
 	int done = 0;

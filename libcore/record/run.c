@@ -39,10 +39,26 @@ static void put_stages(struct jwrite *w, const struct infer_sample_opts *o)
 	jw_end(w);
 }
 
+static void put_bias(struct jwrite *w, const struct infer_sample_opts *o)
+{
+	if (!o->n_bias)
+		return;
+	jw_array(w, "logit_bias");
+	for (int32_t i = 0; i < o->n_bias; i++) {
+		jw_array(w, NULL);
+		jw_int(w, NULL, o->bias[i].token);
+		put_float(w, NULL, o->bias[i].bias);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 /* Under the names that requests use; a zero that stands for a default is written as that default.
  */
-static void put_sampler(struct jwrite *w, const struct infer_sample_opts *o)
+static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 {
+	const struct infer_sample_opts *o = run->sample;
+
 	jw_object(w, "sampler");
 	put_float(w, "temperature", o->temp);
 	put_float(w, "dynatemp_range", o->dynatemp_range);
@@ -62,21 +78,18 @@ static void put_sampler(struct jwrite *w, const struct infer_sample_opts *o)
 	put_float(w, "dry_base", or_else(o->dry_base, 1.75f));
 	jw_int(w, "dry_allowed_length", o->dry_allowed_length ? o->dry_allowed_length : 2);
 	jw_int(w, "dry_penalty_last_n", o->dry_window ? o->dry_window : -1);
+	if (o->dry_multiplier > 0) {
+		jw_array(w, "dry_sequence_breakers");
+		for (size_t i = 0; i < run->n_breakers; i++)
+			jw_strn(w, NULL, run->breakers[i].at, run->breakers[i].len);
+		jw_end(w);
+	}
 	jw_int(w, "mirostat", o->mirostat);
 	put_float(w, "mirostat_tau", or_else(o->mirostat_tau, 5));
 	put_float(w, "mirostat_eta", or_else(o->mirostat_eta, 0.1f));
 	jw_int(w, "min_keep", o->min_keep ? o->min_keep : 1);
 	put_stages(w, o);
-	if (o->n_bias) {
-		jw_array(w, "logit_bias");
-		for (int32_t i = 0; i < o->n_bias; i++) {
-			jw_array(w, NULL);
-			jw_int(w, NULL, o->bias[i].token);
-			put_float(w, NULL, o->bias[i].bias);
-			jw_end(w);
-		}
-		jw_end(w);
-	}
+	put_bias(w, o);
 	jw_end(w);
 }
 
@@ -144,7 +157,7 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	jw_str(w, "placement", info.placement);
 	put_kv_type(w, info.k_type, info.v_type);
 	jw_int(w, "ctx", info.ctx);
-	put_sampler(w, run->sample);
+	put_sampler(w, run);
 	jw_uint(w, "seed", run->sample->seed);
 	if (run->seed_random)
 		jw_bool(w, "seed_random", 1);

@@ -9,36 +9,37 @@
 
 static int on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
 
+/* Tokens of the longest breaker of several that begins i tokens before the last, less one; -1: none does. */
+static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *end, int32_t i)
+{
+	int32_t longest = -1;
+
+	for (int32_t b = 0; b < o->n_dry_breakers; b++) {
+		const int32_t *seq = o->dry_breakers[b];
+		int32_t tail = o->n_dry_breaker[b] - 1, j = 0;
+
+		if (tail < 1 || tail > i || tail <= longest || seq[0] != end[-i])
+			continue;
+		while (j < tail && seq[1 + j] == end[-i + 1 + j])
+			j++;
+		if (j == tail)
+			longest = tail;
+	}
+	return longest;
+}
+
 /* Tokens behind the last breaker: no run reaches over it. */
-static int32_t limit(const struct infer_sample_opts *o, const int32_t *end, int32_t n)
+static int32_t limit(const struct infer_sampler *s, const int32_t *end, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) {           /* i tokens before the last */
-		int32_t longest = -1;
+		int32_t longest = s->h.long_breakers ? long_breaker(&s->o, end, i) : -1;
 
-		for (int32_t b = 0; b < o->n_dry_breakers; b++) {
-			const int32_t *seq = o->dry_breakers[b];
-			int32_t tail = o->n_dry_breaker[b] - 1, j = 0;
-
-			if (tail < 0 || tail > i || tail <= longest || seq[0] != end[-i])
-				continue;
-			while (j < tail && seq[1 + j] == end[-i + 1 + j])
-				j++;
-			if (j == tail)
-				longest = tail;
-		}
+		if (longest < 0 && s->h.breaks[end[-i]])
+			longest = 0;
 		if (longest >= 0)
 			return i - longest;
 	}
 	return n;
-}
-
-/* A token that is a breaker by itself ends the run that it would extend. */
-static int breaks(const struct infer_sample_opts *o, int32_t id)
-{
-	for (int32_t b = 0; b < o->n_dry_breakers; b++)
-		if (o->n_dry_breaker[b] == 1 && o->dry_breakers[b][0] == id)
-			return 1;
-	return 0;
 }
 
 static void z_function(int32_t *z, const int32_t *end, int32_t n)
@@ -69,7 +70,7 @@ static void apply(struct infer_sampler *s, struct cands *c)
 
 	if (n <= o->dry_allowed_length)
 		return;
-	most = limit(o, end, n);
+	most = limit(s, end, n);
 	if (most < o->dry_allowed_length)
 		return;
 	z_function(z, end, n);
@@ -82,7 +83,7 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	}
 	for (int32_t i = 0; i < c->n; i++) {
 		int32_t k = longest[c->at[i].id];
-		if (!k || breaks(o, c->at[i].id))
+		if (!k || s->h.breaks[c->at[i].id])      /* a breaker ends the run that it would extend */
 			continue;
 		double cost = (double)o->dry_multiplier * fm_exp((k - o->dry_allowed_length) * fm_log((double)o->dry_base));
 		c->at[i].logit -= cost < (double)FLT_MAX ? (float)cost : FLT_MAX;

@@ -26,6 +26,26 @@ const char *infer_stage_name(int stage)
 	return s ? s->name : NULL;
 }
 
+int infer_stage_named(const char *name, size_t n)
+{
+	static const struct { const char *name; int stage; } others[] = {
+		{ "temp", INFER_STAGE_TEMP }, { "typical", INFER_STAGE_TYPICAL }, { "typical_p", INFER_STAGE_TYPICAL },
+	};
+	char plain[24] = "";
+
+	if (n >= sizeof plain)
+		return INFER_STAGE_END;
+	for (size_t i = 0; i < n; i++)
+		plain[i] = name[i] == '-' ? '_' : name[i];
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(others[i].name, plain))
+			return others[i].stage;
+	for (int i = INFER_STAGE_END + 1; i < INFER_STAGE_COUNT; i++)
+		if (!strcmp(stages[i]->name, plain))
+			return i;
+	return INFER_STAGE_END;
+}
+
 static int in_range(double v, double lo, double hi, const char *name, infer_error *err)
 {
 	if (v >= lo && v <= hi)
@@ -105,6 +125,14 @@ static void fill_defaults(struct infer_sample_opts *o)
 			o->order[i] = (uint8_t)(i + 1);
 }
 
+/* Breakers of one token are looked up, for there may be thousands; ids outside the vocabulary never come. */
+static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
+{
+	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)
+		s->h.breaks[ids[0]] = 1;
+	s->h.long_breakers |= n > 1;
+}
+
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
                       int32_t n_vocab, struct infer_grammar *grammar, infer_error *err)
 {
@@ -125,8 +153,11 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
 	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
 	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
 	s->h.count_dry = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
-	if (!s->c.at || !s->last || (counts && !s->h.count) || (dry && !s->h.count_dry))
+	s->h.breaks = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, 1) : NULL;
+	if (!s->c.at || !s->last || (counts && !s->h.count) || (dry && (!s->h.count_dry || !s->h.breaks)))
 		goto full;
+	for (int32_t b = 0; dry && b < o->n_dry_breakers; b++)
+		mark_breaker(s, o->dry_breakers[b], o->n_dry_breaker[b]);
 	*out = s;
 	return INFER_OK;
 full:
@@ -191,5 +222,6 @@ void infer_sampler_free(infer_sampler *s)
 	mem_free(s->h.z);
 	mem_free(s->h.count);
 	mem_free(s->h.count_dry);
+	mem_free(s->h.breaks);
 	mem_free(s);
 }

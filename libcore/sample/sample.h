@@ -18,6 +18,8 @@ struct sampler_history {    /* of one sequence */
 	int32_t *ids; size_t n, cap;   /* kept only where DRY or a finite window asks for it */
 	int32_t *z;             /* scratch of DRY, [cap] */
 	int32_t *count_dry;     /* scratch of DRY, [n_vocab], zero between draws */
+	uint8_t *breaks;        /* [n_vocab] 1: a breaker of DRY by itself */
+	int long_breakers;      /* 1: some breaker has more tokens than one */
 	int32_t *count;         /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
 	int keep;
 };

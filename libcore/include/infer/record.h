@@ -26,6 +26,7 @@ struct infer_run_info {
 	const struct infer_sample_opts *sample;
 	const char *const *flags; int n_flags; /* options given that change numbers or scheduling */
 	int seed_random;                           /* 1: the seed was not given */
+	const struct infer_str *breakers; size_t n_breakers;   /* texts of DRY, shown while it is on */
 };
 struct infer_completion {
 	const char *id;                            /* request id */

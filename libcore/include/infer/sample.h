@@ -21,6 +21,8 @@ enum infer_stage {      /* in the default order */
 };
 /* "penalties" "dry" "top_n_sigma" "top_k" "typ_p" "top_p" "min_p" "xtc" "temperature"; NULL outside.  Any thread. */
 const char *infer_stage_name(int stage);
+/* The stage of a name: one of those, with - for _ too, or "temp" "typical" "typical_p"; INFER_STAGE_END: none.  Any thread. */
+int infer_stage_named(const char *name, size_t n);
 
 struct infer_logit_bias { int32_t token; float bias; };   /* added before all stages; -inf: never */
 

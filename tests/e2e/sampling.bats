@@ -1,0 +1,101 @@
+# infer-run: every sampling option takes effect, is in the record, and is refused out of its range
+load lib
+
+go() { infer-run -q --no-stdin --ignore-eos --seed 5 "$@" the of; }
+sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
+
+@test "each number is in the record as it was given" {
+	while read -r option value field; do
+		same "$value" "$(sampler "--$option" "$value")"
+	done <<-END
+		temp 0.7 temperature
+		dynatemp-range 0.3 dynatemp_range
+		dynatemp-exp 1.5 dynatemp_exponent
+		top-k 7 top_k
+		top-p 0.9 top_p
+		min-p 0.1 min_p
+		typical 0.6 typical_p
+		top-n-sigma 1.5 top_n_sigma
+		xtc-probability 0.5 xtc_probability
+		xtc-threshold 0.2 xtc_threshold
+		repeat-penalty 1.25 repeat_penalty
+		repeat-last-n 9 repeat_last_n
+		presence-penalty -0.5 presence_penalty
+		frequency-penalty 0.5 frequency_penalty
+		dry-multiplier 0.8 dry_multiplier
+		dry-base 1.5 dry_base
+		dry-allowed-length 3 dry_allowed_length
+		dry-penalty-last-n 11 dry_penalty_last_n
+		mirostat 2 mirostat
+		mirostat-tau 4 mirostat_tau
+		mirostat-eta 0.25 mirostat_eta
+	END
+}
+
+@test "each changes what is drawn" {
+	plain=$(go -n 60)
+	for o in --temp=2 --dynatemp-range=0.8 --top-k=3 --top-p=0.3 --min-p=0.9 --typical=0.2 --top-n-sigma=0.5 \
+		"--xtc-probability=1 --xtc-threshold=0.01" --repeat-penalty=1.9 --presence-penalty=2 --frequency-penalty=2 \
+		--mirostat=1 "--mirostat=2 --mirostat-tau=2" --samplers=temperature --logit-bias=9=1000; do
+		# shellcheck disable=SC2086
+		[ "$plain" != "$(go -n 60 $o)" ] || { echo "$o does nothing"; return 1; }
+	done
+	go -n 120 --temp 0 >greedy
+	! cmp -s greedy <(go -n 120 --temp 0 --dry-multiplier 5 --dry-base 4)
+}
+
+@test "--logit-bias forces a token and forbids it" {
+	ids=$(go -n 4 -o tokens --logit-bias 9=1000 | json id)
+	same $'9\n9\n9\n9' "$ids"
+	first=$(go -n 1 --temp 0 -o tokens | json id)
+	[ "$first" != "$(go -n 1 --temp 0 -o tokens --logit-bias "$first=-inf" | json id)" ]
+	same '[[9,1000],[3,null]]' "$(field=logit_bias sampler --logit-bias 9=1000 --logit-bias 3=-inf)"
+}
+
+@test "--stop-token ends there, with the reason stop" {
+	third=$(go -n 3 -o tokens | json id | sed -n 3p)
+	at=$(go -n 9 -o tokens | json id | grep -nx "$third" | head -1 | cut -d: -f1)
+	same "$at stop" "$(go -n 9 --json --stop-token 1 --stop-token "$third" |
+		perl -MJSON::PP -ne '$v = decode_json($_); print "$v->{usage}{completion_tokens} $v->{finish_reason}\n"')"
+}
+
+@test "--samplers names stages and their order" {
+	field=samplers
+	same '["top_k","temperature"]' "$(sampler --samplers 'top-k;temp')"
+	same '["typ_p","min_p","xtc"]' "$(sampler --samplers typical,min_p,xtc)"
+	fails 2 "--samplers: no stage 'top'" infer-run --no-stdin --samplers top_k,top the
+	fails 2 "--samplers names top_k twice" infer-run --no-stdin --samplers top_k,top_k the
+}
+
+@test "no run reaches over a sequence breaker; none takes them away" {
+	same '["\n",":","\"","*"]' "$(field=dry_sequence_breakers sampler --dry-multiplier 1)"
+	same '["a","bc"]' "$(field=dry_sequence_breakers sampler --dry-multiplier 1 --dry-sequence-breaker a --dry-sequence-breaker bc)"
+	same '[]' "$(field=dry_sequence_breakers sampler --dry-multiplier 1 --dry-sequence-breaker a --dry-sequence-breaker none)"
+	same null "$(field=dry_sequence_breakers sampler)"
+	# a breaker in every token: no run at all, so nothing is penalised
+	plain=$(go -n 120 --temp 0)
+	[ "$plain" != "$(go -n 120 --temp 0 --dry-multiplier 5 --dry-base 4)" ]
+	breakers=()
+	for c in a b c d e f g h i j k l m n o p q r s t u v w x y z ' '; do breakers+=(--dry-sequence-breaker "$c"); done
+	same "$plain" "$(go -n 120 --temp 0 --dry-multiplier 5 --dry-base 4 "${breakers[@]}")"
+}
+
+@test "a window of 0 switches penalties and DRY off" {
+	plain=$(go -n 40)
+	same "$plain" "$(go -n 40 --repeat-penalty 1.9 --presence-penalty 2 --repeat-last-n 0)"
+	same "$plain" "$(go -n 40 --dry-multiplier 5 --dry-penalty-last-n 0)"
+}
+
+@test "what is out of range or malformed is refused by name" {
+	fails 2 "--typical: 0 is out of range" infer-run --typical 0 the
+	fails 2 "--presence-penalty: 3 is out of range" infer-run --presence-penalty 3 the
+	fails 2 "--mirostat: 3 is out of range" infer-run --mirostat 3 the
+	fails 2 "--dry-base: 0.5 is out of range" infer-run --dry-base 0.5 the
+	fails 2 "--logit-bias: 'x' does not begin with a token id" infer-run --logit-bias x the
+	fails 2 "--logit-bias: '4' is not ID=B" infer-run --logit-bias 4 the
+	fails 2 "--logit-bias: '4=' is not ID=B" infer-run --logit-bias 4= the
+	fails 2 "--logit-bias: '4=nan' is not ID=B" infer-run --logit-bias 4=nan the
+	fails 2 "--logit-bias: 99999999=1: the vocabulary has" infer-run --logit-bias 99999999=1 the
+	fails 2 "--stop-token: '4x' is no token id" infer-run --stop-token 4x the
+	fails 2 "--stop-token: 123456789012: the vocabulary has" infer-run --stop-token 123456789012 the
+}
