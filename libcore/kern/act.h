@@ -1,4 +1,5 @@
-/* kern/act.h - rows of activations as the quantised products read them.  Any thread; the caller's storage. */
+/* kern/act.h - rows of activations as the quantised products read them.  Any thread; the caller's
+ * storage. */
 #ifndef KERN_ACT_H
 #define KERN_ACT_H
 #include <stddef.h>
@@ -7,17 +8,22 @@
 #include "base/num.h"
 #include "kern/kern.h"
 
-struct kern_q8 { float d; int32_t minus; int8_t q[32]; };   /* minus: the sum of q, negated */
+struct kern_q8 {
+	float d;
+	int32_t minus; /* the sum of q, negated */
+	int8_t q[32];
+};
 
 /* With the sums of q in the orders that the vector loops read without shuffles. */
 struct kern_q8k {
-	int8_t  q[256];
-	int16_t s16[16];     /* of 16: 0 2 4 ... 14, then 1 3 5 ... 15 */
-	int16_t s32[8];      /* of 32: 0 2 1 3, 4 6 5 7 */
+	int8_t q[256];
+	int16_t s16[16]; /* of 16: 0 2 4 ... 14, then 1 3 5 ... 15 */
+	int16_t s32[8]; /* of 32: 0 2 1 3, 4 6 5 7 */
 	int32_t s256;
-	float   d;
+	float d;
 	int32_t zero[2];
-	int32_t h8[32];      /* -32 times, for each 16: the sum of its elements 0-3 and 8-11, then of 4-7 and 12-15 */
+	/* -32 times, for each 16: the sum of its elements 0-3 and 8-11, then of 4-7 and 12-15 */
+	int32_t h8[32];
 };
 
 static inline const void *act_row(const struct kern_act *x, int row)
@@ -25,10 +31,17 @@ static inline const void *act_row(const struct kern_act *x, int row)
 	return (const char *)x->q + (size_t)row * x->q_row;
 }
 static inline const float *act_f(const struct kern_act *x, int row) { return act_row(x, row); }
-static inline const struct kern_q8 *act_q8(const struct kern_act *x, int row) { return act_row(x, row); }
-static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row) { return act_row(x, row); }
+static inline const struct kern_q8 *act_q8(const struct kern_act *x, int row)
+{
+	return act_row(x, row);
+}
+static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row)
+{
+	return act_row(x, row);
+}
 
-/* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and what to multiply by. */
+/* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and
+ * what to multiply by. */
 static inline float act_scale(uint32_t amax, float *inverse)
 {
 	float d = num_float(amax) / 127.0f;
@@ -41,7 +54,7 @@ static inline float act_scale(uint32_t amax, float *inverse)
 /* All sums from those of 4 neighbours, quad[64]. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
-	static const uint8_t at32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
+	static const uint8_t at32[8] = {0, 2, 1, 3, 4, 6, 5, 7};
 	int16_t of32[8];
 
 	s->s256 = s->zero[0] = s->zero[1] = 0;

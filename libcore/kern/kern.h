@@ -3,9 +3,12 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
- *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain ymin, y - ymin at the end;
- *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes k = i mod 16,
- *     ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the end of k take no part;
+ *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain ymin, y -
+ *     ymin at the end;
+ *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes
+ *   k = i mod 16,
+ *     ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the end of k take
+ *     no part;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -26,12 +29,17 @@ static inline float kern_sum16(const float l[16])
 	return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/* Attention of `rows` consecutive positions of one sequence, of the query heads that share one KV head, over the cache
- * positions [from, to) of one split.  Splits lie at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial
- * results in ascending order.  Row r sits at position pos + r and sees cache position p when p <= pos + r and (window 0
- * or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0, o = 0.  The result of a row
+/* Attention of `rows` consecutive positions of one sequence, of the query heads that share one KV
+ * head, over the cache
+ * positions [from, to) of one split.  Splits lie at fixed absolute positions (KERN_SPLIT);
+ * attn_merge adds their partial
+ * results in ascending order.  Row r sits at position pos + r and sees cache position p when p <=
+ * pos + r and (window 0
+ * or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0, o = 0.
+ * The result of a row
  * does not depend on the rows beside it.
- *   s = (q . k) * scale, capped; m = max s; l = sum exp(s - m); o = sum exp(s - m) v, positions ascending, by fma */
+ *   s = (q . k) * scale, capped; m = max s; l = sum exp(s - m); o = sum exp(s - m) v, positions
+ *   ascending, by fma */
 struct kern_attn {
 	const float *q;                  /* [rows][heads][dk], q_row floats from one row to the next */
 	const void *const *k, *const *v; /* one pointer per page of KERN_PAGE positions, the first holds `from`; this KV head's */
@@ -50,7 +58,8 @@ enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 16 };
 /* scores of KERN_ATTN_Q pairs of row and head at a time, whatever the heads */
 #define KERN_ATTN_SCRATCH(heads) ((void)(heads), (size_t)KERN_ATTN_Q * KERN_SPLIT)
 
-/* Rows of activations in the form one product reads; made by kern_mm.quant in the step's workspace. */
+/* Rows of activations in the form one product reads; made by kern_mm.quant in the step's
+ * workspace. */
 enum kern_form {
 	KERN_FORM_F32,   /* f32 [k] */
 	KERN_FORM_Q8,    /* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x / d) (x * (1 / d), 1 / d rounded) */
@@ -62,18 +71,21 @@ struct kern_act {
 	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
 	size_t  q_row;
 };
-/* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple of 32 (Q8) or 256
- * (Q8K). */
+/* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple
+ * of 32 (Q8) or 256 (Q8K). */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
 void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
-/* y[m][n] = x[m][k] W[n][k]^T.  rows and tile of one type give the same bits for every m (tests/kern: m = 1 ... 64).
- * One call covers the whole of k, so every chain of sums starts and ends inside it.  n and m are any number >= 1. */
+/* y[m][n] = x[m][k] W[n][k]^T.  rows and tile of one type give the same bits for every m
+ * (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts and
+ * ends inside it.  n and m are any number >= 1. */
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
-	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows from x_row on */
+	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows
+	 * from x_row on */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
-	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned, pack_bytes(k)) */
+	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned,
+	 * pack_bytes(k)) */
 	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
 	/* as rows, n <= nr, from a packed panel */
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);
@@ -94,8 +106,8 @@ struct kern_mm {
 	S(lse,         (float *out, const float *x, int n))                               /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
 	S(attn,        (const struct kern_attn *a)) \
 	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv))
-/* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits ascending:
- * M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
+/* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
+ * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
 struct kern {
 	const char *name;
@@ -107,11 +119,12 @@ struct kern {
 	struct kern_mm mm[INFER_TYPE_COUNT];     /* rows NULL: decode to f32, then mm[INFER_F32] */
 };
 
-/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any mask. */
+/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any
+ * mask. */
 struct kern kern_select(uint64_t have);
 const char *kern_name(unsigned i);           /* row i of isa_list.h; NULL past the end */
 uint64_t    kern_needs(unsigned i);
-/* The features that `--isa NAME` leaves: those of have that the named overlay and the narrower ones need.
- * INFER_EUNSUP: no such overlay, or the processor lacks it. */
+/* The features that `--isa NAME` leaves: those of have that the named overlay and the narrower ones
+ * need. INFER_EUNSUP: no such overlay, or the processor lacks it. */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);
 #endif

@@ -19,7 +19,9 @@ static uint64_t next(uint64_t *s)
 /* sum of four 16-bit uniforms: mean 0, deviation 1 */
 static float bell(uint64_t u)
 {
-	int32_t sum = (int32_t)((u & 0xffff) + (u >> 16 & 0xffff) + (u >> 32 & 0xffff) + (u >> 48)) - 2 * 0xffff;
+	int32_t sum =
+	    (int32_t)((u & 0xffff) + (u >> 16 & 0xffff) + (u >> 32 & 0xffff) + (u >> 48)) -
+	    2 * 0xffff;
 
 	return (float)sum * (1.7320508f / 65536.0f);
 }
@@ -32,12 +34,24 @@ void probe_floats(float *x, size_t n, enum probe_fill fill, uint64_t seed)
 		if (fill != PROBE_ODD || u >> 20 & 3)
 			continue;
 		switch (u >> 22 & 7) {
-		case 0:  x[i] = 0; break;
-		case 1:  x[i] = -0.0f; break;
-		case 2:  x[i] = num_float((uint32_t)(u >> 40) & 0x807fffff); break;
-		case 3:  x[i] *= 0x1p60f; break;
-		case 4:  x[i] *= 0x1p-60f; break;
-		default: x[i] = num_float((uint32_t)(u >> 32) & 0x8000ffff); break;
+		case 0:
+			x[i] = 0;
+			break;
+		case 1:
+			x[i] = -0.0f;
+			break;
+		case 2:
+			x[i] = num_float((uint32_t)(u >> 40) & 0x807fffff);
+			break;
+		case 3:
+			x[i] *= 0x1p60f;
+			break;
+		case 4:
+			x[i] *= 0x1p-60f;
+			break;
+		default:
+			x[i] = num_float((uint32_t)(u >> 32) & 0x8000ffff);
+			break;
 		}
 	}
 }
@@ -46,10 +60,17 @@ void probe_floats(float *x, size_t n, enum probe_fill fill, uint64_t seed)
 static int scales_at(int type, int at[2])
 {
 	switch (type) {
-	case INFER_Q8_0: case INFER_Q4_0: case INFER_Q5_0: case INFER_IQ4_NL: case INFER_IQ4_XS:
+	case INFER_Q8_0:
+	case INFER_Q4_0:
+	case INFER_Q5_0:
+	case INFER_IQ4_NL:
+	case INFER_IQ4_XS:
 		at[0] = 0;
 		return 1;
-	case INFER_Q4_1: case INFER_Q5_1: case INFER_Q4_K: case INFER_Q5_K:
+	case INFER_Q4_1:
+	case INFER_Q5_1:
+	case INFER_Q4_K:
+	case INFER_Q5_K:
 		at[0] = 0, at[1] = 2;
 		return 2;
 	case INFER_Q2_K:
@@ -72,10 +93,14 @@ static float scale(enum probe_fill fill, uint64_t u)
 
 	if (fill == PROBE_ODD && !(u >> 10 & 7)) {
 		switch (u >> 13 & 3) {
-		case 0:  return 0;
-		case 1:  return -0.0f;
-		case 2:  return (float)(u >> 20 & 255) * 0x1p-24f;
-		default: return d * 1e5f;
+		case 0:
+			return 0;
+		case 1:
+			return -0.0f;
+		case 2:
+			return (float)(u >> 20 & 255) * 0x1p-24f;
+		default:
+			return d * 1e5f;
 		}
 	}
 	return d;
@@ -119,7 +144,7 @@ void probe_weights(void *w, int type, size_t n, int k, enum probe_fill fill, uin
 	for (size_t i = 0; i < all; i++) {
 		float x = bell(next(&s));
 		if (fill == PROBE_ODD && !(i % 5))
-			x *= 0x1p-20f;                      /* subnormal in f16 */
+			x *= 0x1p-20f; /* subnormal in f16 */
 		((uint16_t *)w)[i] = type == INFER_F16 ? num_to_f16(x) : num_to_bf16(x);
 	}
 }
@@ -140,26 +165,27 @@ void probe_act(double *x, const struct kern_act *a, int row, int k)
 		else if (a->form == KERN_FORM_Q8)
 			x[i] = (double)act_q8(a, row)[i / 32].d * act_q8(a, row)[i / 32].q[i % 32];
 		else
-			x[i] = (double)act_q8k(a, row)[i / 256].d * act_q8k(a, row)[i / 256].q[i % 256];
+			x[i] = (double)act_q8k(a, row)[i / 256].d *
+			       act_q8k(a, row)[i / 256].q[i % 256];
 }
 
-static double since(int64_t t)
-{
-	return (double)(clock_now_ns() - t) * 1e-9;
-}
+static double since(int64_t t) { return (double)(clock_now_ns() - t) * 1e-9; }
 
-double probe_time_rows(const struct kern *kern, int type, float *y, const void *w, const struct kern_act *x, int m, size_t n, int k)
+double probe_time_rows(const struct kern *kern, int type, float *y, const void *w,
+                       const struct kern_act *x, int m, size_t n, int k)
 {
 	size_t row_bytes = type_row_bytes(type, k);
 	int64_t t = clock_now_ns();
 
 	/* in parts, as a backend deals them out */
 	for (size_t r = 0; r < n; r += 128)
-		kern->mm[type].rows(y + r, n, (const char *)w + r * row_bytes, row_bytes, x, 0, m, n - r < 128 ? (int)(n - r) : 128, k);
+		kern->mm[type].rows(y + r, n, (const char *)w + r * row_bytes, row_bytes, x, 0, m,
+		                    n - r < 128 ? (int)(n - r) : 128, k);
 	return since(t);
 }
 
-double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel, const struct kern_act *x, int m, int k, int times)
+double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel,
+                       const struct kern_act *x, int m, int k, int times)
 {
 	const struct kern_mm *mm = &kern->mm[type];
 	int64_t t = clock_now_ns();
@@ -169,7 +195,8 @@ double probe_time_tile(const struct kern *kern, int type, float *y, const void *
 	return since(t);
 }
 
-double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n, int k, int times)
+double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n,
+                       int k, int times)
 {
 	const struct kern_mm *mm = &kern->mm[type];
 	size_t row_bytes = type_row_bytes(type, k), at = 0;
@@ -185,10 +212,10 @@ double probe_time_pack(const struct kern *kern, int type, void *panel, const voi
 
 double probe_time_read(const void *p, size_t bytes, uint64_t *sum)
 {
-	enum { STREAMS = 8, AHEAD = 1024 / 8 };         /* one stream does not keep the memory busy */
+	enum { STREAMS = 8, AHEAD = 1024 / 8 }; /* one stream does not keep the memory busy */
 	const uint64_t *q = p;
 	size_t part = bytes / 64 / STREAMS * 8;
-	uint64_t s[8] = { 0 };
+	uint64_t s[8] = {0};
 	int64_t t = clock_now_ns();
 
 	for (size_t i = 0; i < part; i += 8)

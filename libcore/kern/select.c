@@ -12,15 +12,9 @@ static const struct kern *const all[] = {
 };
 enum { COUNT = sizeof all / sizeof *all };
 
-const char *kern_name(unsigned i)
-{
-	return i < COUNT ? all[i]->name : NULL;
-}
+const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
-uint64_t kern_needs(unsigned i)
-{
-	return i < COUNT ? all[i]->needs : 0;
-}
+uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
 struct kern kern_select(uint64_t have)
 {
@@ -34,7 +28,9 @@ struct kern kern_select(uint64_t have)
 		k.name = o->name;
 		k.needs |= o->needs;
 		k.used |= UINT64_C(1) << i;
-#define S(slot, args) if (o->slot) k.slot = o->slot;
+#define S(slot, args) \
+	if (o->slot) \
+		k.slot = o->slot;
 		KERN_SLOTS(S)
 #undef S
 		for (int t = 0; t < INFER_TYPE_COUNT; t++)
@@ -54,7 +50,8 @@ int kern_limit(uint64_t *have, const char *name, infer_error *err)
 		if (strcmp(all[i]->name, name))
 			continue;
 		if (all[i]->needs & ~*have)
-			return err_set(err, INFER_EUNSUP, "kernel set %s: the processor lacks it", name);
+			return err_set(err, INFER_EUNSUP, "kernel set %s: the processor lacks it",
+			               name);
 		*have &= needs;
 		return INFER_OK;
 	}

@@ -1,4 +1,5 @@
-/* tests/kern/kern_test.h - every kernel set that this processor runs, and memory whose end is the end of a mapping. */
+/* tests/kern/kern_test.h - every kernel set that this processor runs, and memory whose end is the
+ * end of a mapping. */
 #ifndef TESTS_KERN_TEST_H
 #define TESTS_KERN_TEST_H
 #include <setjmp.h>
@@ -15,7 +16,10 @@
 #include "kern/probe.h"
 
 /* bytes of memory right before a page that may not be touched; aligned to 1 */
-struct fence { char *base, *at; size_t map; };
+struct fence {
+	char *base, *at;
+	size_t map;
+};
 
 static inline struct fence fence_new(size_t bytes)
 {
@@ -30,10 +34,7 @@ static inline struct fence fence_new(size_t bytes)
 	return f;
 }
 
-static inline void fence_free(struct fence *f)
-{
-	munmap(f->base, f->map);
-}
+static inline void fence_free(struct fence *f) { munmap(f->base, f->map); }
 
 /* memory aligned to 64, exactly `bytes` of it */
 static inline void *block_new(size_t bytes)
@@ -44,7 +45,8 @@ static inline void *block_new(size_t bytes)
 	return p;
 }
 
-/* Call f for each set above ref that runs here, as the table it gives when nothing wider is there. */
+/* Call f for each set above ref that runs here, as the table it gives when nothing wider is
+ * there. */
 static inline int each_set(void (*f)(const struct kern *k, const struct kern *ref))
 {
 	const struct kern ref = kern_select(0);

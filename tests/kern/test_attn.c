@@ -1,12 +1,21 @@
-/* tests/kern/test_attn.c - attention: every set gives the bits of ref, a row those it has alone, and splits merged are
- * near softmax in f64. */
+/* tests/kern/test_attn.c - attention: every set gives the bits of ref, a row those it has alone,
+ * and splits merged are near softmax in f64. */
 #include "kern_test.h"
 
 #include <math.h>
 #include "base/num.h"
 
-struct shape { int k_type, v_type, rows, heads, dk, dv, pos, window; float cap; int sink; };
-struct cache { struct fence *k, *v; const void **kp, **vp; int pages; size_t k_row, v_row; };
+struct shape {
+	int k_type, v_type, rows, heads, dk, dv, pos, window;
+	float cap;
+	int sink;
+};
+struct cache {
+	struct fence *k, *v;
+	const void **kp, **vp;
+	int pages;
+	size_t k_row, v_row;
+};
 
 static size_t width(int type) { return type == INFER_F16 ? 2 : 4; }
 
@@ -22,10 +31,12 @@ static struct fence *pages_new(const void **at, int n, int type, int d, size_t r
 		f[i] = fence_new((size_t)(here - 1) * row + (size_t)d * width(type));
 		at[i] = f[i].at;
 		for (int p = 0; p < here; p++) {
-			probe_floats(x, (size_t)d, PROBE_PLAIN, seed + (uint64_t)(i * KERN_PAGE + p));
+			probe_floats(x, (size_t)d, PROBE_PLAIN,
+			             seed + (uint64_t)(i * KERN_PAGE + p));
 			for (int j = 0; j < d; j++)
 				if (type == INFER_F16)
-					((uint16_t *)(void *)(f[i].at + (size_t)p * row))[j] = num_to_f16(x[j]);
+					((uint16_t *)(void *)(f[i].at + (size_t)p * row))[j] =
+					    num_to_f16(x[j]);
 				else
 					memcpy(f[i].at + (size_t)p * row + (size_t)j * 4, x + j, 4);
 		}
@@ -36,7 +47,7 @@ static struct fence *pages_new(const void **at, int n, int type, int d, size_t r
 
 static struct cache cache_new(const struct shape *s, int n)
 {
-	struct cache c = { .pages = (n + KERN_PAGE - 1) / KERN_PAGE };
+	struct cache c = {.pages = (n + KERN_PAGE - 1) / KERN_PAGE};
 
 	c.k_row = (size_t)s->dk * width(s->k_type) + 8;
 	c.v_row = (size_t)s->dv * width(s->v_type) + 24;
@@ -60,28 +71,48 @@ static float value(const void *row, int type, int i)
 }
 
 /* m, l, o of every split: [splits][rows][heads] and [..][dv] */
-struct parts { float *m, *l, *o; int splits; };
+struct parts {
+	float *m, *l, *o;
+	int splits;
+};
 
-static struct parts run(const struct kern *k, const struct shape *s, const struct cache *c, const float *q, const float *sink,
-                        int row, int rows)
+static struct parts run(const struct kern *k, const struct shape *s, const struct cache *c,
+                        const float *q, const float *sink, int row, int rows)
 {
 	int end = s->pos + s->rows, n = (end + KERN_SPLIT - 1) / KERN_SPLIT;
 	size_t pairs = (size_t)rows * (size_t)s->heads;
-	struct parts p = { block_new((size_t)n * pairs * 4), block_new((size_t)n * pairs * 4),
-	                   block_new((size_t)n * pairs * (size_t)s->dv * 4), n };
+	struct parts p = {block_new((size_t)n * pairs * 4), block_new((size_t)n * pairs * 4),
+	                  block_new((size_t)n * pairs * (size_t)s->dv * 4), n};
 	float *scratch = block_new(KERN_ATTN_SCRATCH(s->heads) * 4);
 
 	memset(p.o, 0xff, (size_t)n * pairs * (size_t)s->dv * 4);
 	for (int i = 0; i < n; i++) {
 		struct kern_attn a = {
-			.q = q + (size_t)row * (size_t)s->heads * (size_t)s->dk, .q_row = (size_t)s->heads * (size_t)s->dk,
-			.k = c->kp + i * KERN_SPLIT / KERN_PAGE, .v = c->vp + i * KERN_SPLIT / KERN_PAGE,
-			.k_row = c->k_row, .v_row = c->v_row, .k_type = (uint8_t)s->k_type, .v_type = (uint8_t)s->v_type,
-			.rows = rows, .heads = s->heads, .dk = s->dk, .dv = s->dv, .from = i * KERN_SPLIT,
-			.to = end < (i + 1) * KERN_SPLIT ? end : (i + 1) * KERN_SPLIT, .pos = s->pos + row, .window = s->window,
-			.scale = 1.0f / sqrtf((float)s->dk), .cap = s->cap, .sink = i ? NULL : sink,
-			.m = p.m + (size_t)i * pairs, .l = p.l + (size_t)i * pairs, .o = p.o + (size_t)i * pairs * (size_t)s->dv,
-			.ml_row = (size_t)s->heads, .o_row = (size_t)s->heads * (size_t)s->dv, .scratch = scratch,
+		    .q = q + (size_t)row * (size_t)s->heads * (size_t)s->dk,
+		    .q_row = (size_t)s->heads * (size_t)s->dk,
+		    .k = c->kp + i * KERN_SPLIT / KERN_PAGE,
+		    .v = c->vp + i * KERN_SPLIT / KERN_PAGE,
+		    .k_row = c->k_row,
+		    .v_row = c->v_row,
+		    .k_type = (uint8_t)s->k_type,
+		    .v_type = (uint8_t)s->v_type,
+		    .rows = rows,
+		    .heads = s->heads,
+		    .dk = s->dk,
+		    .dv = s->dv,
+		    .from = i * KERN_SPLIT,
+		    .to = end < (i + 1) * KERN_SPLIT ? end : (i + 1) * KERN_SPLIT,
+		    .pos = s->pos + row,
+		    .window = s->window,
+		    .scale = 1.0f / sqrtf((float)s->dk),
+		    .cap = s->cap,
+		    .sink = i ? NULL : sink,
+		    .m = p.m + (size_t)i * pairs,
+		    .l = p.l + (size_t)i * pairs,
+		    .o = p.o + (size_t)i * pairs * (size_t)s->dv,
+		    .ml_row = (size_t)s->heads,
+		    .o_row = (size_t)s->heads * (size_t)s->dv,
+		    .scratch = scratch,
 		};
 		memset(scratch, 0xff, KERN_ATTN_SCRATCH(s->heads) * 4);
 		k->attn(&a);
@@ -90,22 +121,22 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 	return p;
 }
 
-static void parts_free(struct parts *p)
-{
-	free(p->m), free(p->l), free(p->o);
-}
+static void parts_free(struct parts *p) { free(p->m), free(p->l), free(p->o); }
 
-static void same(const float *got, const float *want, size_t n, const struct kern *k, const struct shape *s, const char *what)
+static void same(const float *got, const float *want, size_t n, const struct kern *k,
+                 const struct shape *s, const char *what)
 {
 	int64_t i = probe_differ(got, want, n);
 
 	if (i >= 0)
-		fail_msg("%s %s rows %d heads %d dk %d dv %d pos %d window %d: at %lld %a, not %a", k->name, what, s->rows, s->heads,
-		         s->dk, s->dv, s->pos, s->window, (long long)i, (double)got[i], (double)want[i]);
+		fail_msg("%s %s rows %d heads %d dk %d dv %d pos %d window %d: at %lld %a, not %a",
+		         k->name, what, s->rows, s->heads, s->dk, s->dv, s->pos, s->window,
+		         (long long)i, (double)got[i], (double)want[i]);
 }
 
 /* one row's result from its splits */
-static void merged(const struct kern *k, const struct shape *s, const struct parts *p, int rows, int row, float *o)
+static void merged(const struct kern *k, const struct shape *s, const struct parts *p, int rows,
+                   int row, float *o)
 {
 	size_t h = (size_t)s->heads, d = (size_t)s->dv;
 	float *m = block_new((size_t)p->splits * h * 4), *l = block_new((size_t)p->splits * h * 4);
@@ -122,17 +153,22 @@ static void merged(const struct kern *k, const struct shape *s, const struct par
 }
 
 /* softmax of one pair in f64 against the merged row */
-static void near_truth(const struct shape *s, const struct cache *c, const float *q, const float *sink, int row, int h,
-                       const float *o)
+static void near_truth(const struct shape *s, const struct cache *c, const float *q,
+                       const float *sink, int row, int h, const float *o)
 {
 	int at = s->pos + row, lo = s->window && at - s->window + 1 > 0 ? at - s->window + 1 : 0;
-	double *w = block_new((size_t)(at + 1) * 8), sum = 0, most = sink ? (double)sink[h] : -INFINITY;
+	double *w = block_new((size_t)(at + 1) * 8), sum = 0,
+	       most = sink ? (double)sink[h] : -INFINITY;
 
 	for (int p = lo; p <= at; p++) {
-		const char *k = (const char *)c->kp[p / KERN_PAGE] + (size_t)(p % KERN_PAGE) * c->k_row;
+		const char *k =
+		    (const char *)c->kp[p / KERN_PAGE] + (size_t)(p % KERN_PAGE) * c->k_row;
 		double dot = 0;
 		for (int i = 0; i < s->dk; i++)
-			dot += (double)q[((size_t)row * (size_t)s->heads + (size_t)h) * (size_t)s->dk + (size_t)i] * (double)value(k, s->k_type, i);
+			dot +=
+			    (double)q[((size_t)row * (size_t)s->heads + (size_t)h) * (size_t)s->dk +
+			              (size_t)i] *
+			    (double)value(k, s->k_type, i);
 		dot /= sqrt(s->dk);
 		w[p] = s->cap != 0 ? (double)s->cap * tanh(dot / (double)s->cap) : dot;
 		most = w[p] > most ? w[p] : most;
@@ -144,32 +180,43 @@ static void near_truth(const struct shape *s, const struct cache *c, const float
 	for (int d = 0; d < s->dv; d++) {
 		double want = 0;
 		for (int p = lo; p <= at; p++)
-			want += w[p] / sum * (double)value((const char *)c->vp[p / KERN_PAGE] + (size_t)(p % KERN_PAGE) * c->v_row, s->v_type, d);
+			want += w[p] / sum *
+			        (double)value((const char *)c->vp[p / KERN_PAGE] +
+			                          (size_t)(p % KERN_PAGE) * c->v_row,
+			                      s->v_type, d);
 		if (!(fabs(want - (double)o[h * s->dv + d]) <= 3e-6))
-			fail_msg("row %d head %d d %d: %.9g, not %.9g", row, h, d, (double)o[h * s->dv + d], want);
+			fail_msg("row %d head %d d %d: %.9g, not %.9g", row, h, d,
+			         (double)o[h * s->dv + d], want);
 	}
 	free(w);
 }
 
 static const struct shape shapes[] = {
-	{ INFER_F32, INFER_F32, 1, 1, 64, 64, 0, 0, 0, 0 },       { INFER_F16, INFER_F16, 1, 4, 64, 64, 299, 0, 0, 0 },
-	{ INFER_F16, INFER_F16, 1, 1, 128, 128, 700, 0, 0, 0 },   { INFER_F16, INFER_F16, 9, 4, 64, 64, 250, 0, 0, 0 },
-	{ INFER_F32, INFER_F16, 33, 1, 48, 80, 0, 0, 0, 0 },      { INFER_F16, INFER_F32, 40, 3, 20, 33, 240, 0, 0, 1 },
-	{ INFER_F16, INFER_F16, 70, 2, 64, 64, 500, 37, 0, 0 },   { INFER_F16, INFER_F16, 5, 8, 96, 96, 511, 300, 50, 1 },
-	{ INFER_F32, INFER_F32, 64, 1, 8, 7, 0, 5, 2, 1 },        { INFER_F16, INFER_F16, 2, 6, 576, 512, 30, 0, 0, 0 },
-	{ INFER_F16, INFER_F16, 17, 5, 64, 64, 255, 1, 0, 1 },
+    {INFER_F32, INFER_F32, 1, 1, 64, 64, 0, 0, 0, 0},
+    {INFER_F16, INFER_F16, 1, 4, 64, 64, 299, 0, 0, 0},
+    {INFER_F16, INFER_F16, 1, 1, 128, 128, 700, 0, 0, 0},
+    {INFER_F16, INFER_F16, 9, 4, 64, 64, 250, 0, 0, 0},
+    {INFER_F32, INFER_F16, 33, 1, 48, 80, 0, 0, 0, 0},
+    {INFER_F16, INFER_F32, 40, 3, 20, 33, 240, 0, 0, 1},
+    {INFER_F16, INFER_F16, 70, 2, 64, 64, 500, 37, 0, 0},
+    {INFER_F16, INFER_F16, 5, 8, 96, 96, 511, 300, 50, 1},
+    {INFER_F32, INFER_F32, 64, 1, 8, 7, 0, 5, 2, 1},
+    {INFER_F16, INFER_F16, 2, 6, 576, 512, 30, 0, 0, 0},
+    {INFER_F16, INFER_F16, 17, 5, 64, 64, 255, 1, 0, 1},
 };
 
 static void one(const struct kern *k, const struct kern *ref, const struct shape *s)
 {
 	size_t pairs = (size_t)s->rows * (size_t)s->heads, nq = pairs * (size_t)s->dk;
 	struct cache c = cache_new(s, s->pos + s->rows);
-	float *q = block_new(nq * 4), *o = block_new((size_t)(s->heads * s->dv) * 4), *o1 = block_new((size_t)(s->heads * s->dv) * 4);
+	float *q = block_new(nq * 4), *o = block_new((size_t)(s->heads * s->dv) * 4),
+	      *o1 = block_new((size_t)(s->heads * s->dv) * 4);
 	float sinks[16], *sink = s->sink ? sinks : NULL;
 
 	probe_floats(q, nq, PROBE_PLAIN, 4);
 	probe_floats(sinks, 16, PROBE_PLAIN, 6);
-	struct parts p = run(k, s, &c, q, sink, 0, s->rows), r = run(ref, s, &c, q, sink, 0, s->rows);
+	struct parts p = run(k, s, &c, q, sink, 0, s->rows),
+	             r = run(ref, s, &c, q, sink, 0, s->rows);
 	same(p.m, r.m, (size_t)p.splits * pairs, k, s, "m");
 	same(p.l, r.l, (size_t)p.splits * pairs, k, s, "l");
 	same(p.o, r.o, (size_t)p.splits * pairs * (size_t)s->dv, k, s, "o");
@@ -204,13 +251,14 @@ static void test_same(void **state)
 /* what a row may not see does not reach it, be it NaN */
 static void set_unseen(const struct kern *k, const struct kern *ref)
 {
-	const struct shape s = { INFER_F32, INFER_F32, 8, 2, 32, 32, 60, 20, 0, 0 };
+	const struct shape s = {INFER_F32, INFER_F32, 8, 2, 32, 32, 60, 20, 0, 0};
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[8 * 2 * 32];
 
 	(void)ref;
 	probe_floats(q, 8 * 2 * 32, PROBE_PLAIN, 4);
-	for (int p = 0; p <= 60 - 20; p++)      /* too old for every row; row 7 alone sees the last position */
+	for (int p = 0; p <= 60 - 20;
+	     p++) /* too old for every row; row 7 alone sees the last position */
 		for (int i = 0; i < 32; i++) {
 			((float *)((uintptr_t)c.kp[p / 32] + (size_t)(p % 32) * c.k_row))[i] = NAN;
 			((float *)((uintptr_t)c.vp[p / 32] + (size_t)(p % 32) * c.v_row))[i] = NAN;
@@ -237,7 +285,7 @@ static void test_unseen(void **state)
 /* a split of which a row sees nothing */
 static void set_nothing(const struct kern *k, const struct kern *ref)
 {
-	const struct shape s = { INFER_F16, INFER_F16, 3, 2, 16, 16, 600, 10, 0, 0 };
+	const struct shape s = {INFER_F16, INFER_F16, 3, 2, 16, 16, 600, 10, 0, 0};
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[3 * 2 * 16];
 
@@ -262,7 +310,9 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same), cmocka_unit_test(test_unseen), cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_same),
+	    cmocka_unit_test(test_unseen),
+	    cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

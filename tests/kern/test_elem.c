@@ -1,5 +1,5 @@
-/* tests/kern/test_elem.c - slots over one or two vectors: every set gives the bits of ref, ref those of base/fmath, and
- * all are near the same function in f64. */
+/* tests/kern/test_elem.c - slots over one or two vectors: every set gives the bits of ref, ref
+ * those of base/fmath, and all are near the same function in f64. */
 #include "kern_test.h"
 
 #include <math.h>
@@ -7,18 +7,25 @@
 #include "base/num.h"
 
 enum { MOST = 300 };
-static const int sizes[] = { 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 255, 256, 299 };
+static const int sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 255, 256, 299};
 
-/* x, a, b of n numbers whose ends are ends of mappings; y as ref and as the set write it, and what stood before */
-struct data { struct fence x, a, b, y, z; float *fx, *fa, *fb, *fy, *fz; int n; };
+/* x, a, b of n numbers whose ends are ends of mappings; y as ref and as the set write it, and what
+ * stood before */
+struct data {
+	struct fence x, a, b, y, z;
+	float *fx, *fa, *fb, *fy, *fz;
+	int n;
+};
 
 static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
 {
-	struct data d = { .n = n };
+	struct data d = {.n = n};
 	size_t bytes = (size_t)n * 4;
 
-	d.x = fence_new(bytes), d.a = fence_new(bytes), d.b = fence_new(bytes), d.y = fence_new(bytes), d.z = fence_new(bytes);
-	d.fx = (float *)(void *)d.x.at, d.fa = (float *)(void *)d.a.at, d.fb = (float *)(void *)d.b.at;
+	d.x = fence_new(bytes), d.a = fence_new(bytes), d.b = fence_new(bytes),
+	d.y = fence_new(bytes), d.z = fence_new(bytes);
+	d.fx = (float *)(void *)d.x.at, d.fa = (float *)(void *)d.a.at,
+	d.fb = (float *)(void *)d.b.at;
 	d.fy = (float *)(void *)d.y.at, d.fz = (float *)(void *)d.z.at;
 	probe_floats(d.fx, (size_t)n, fill, seed);
 	probe_floats(d.fa, (size_t)n, fill, seed + 1);
@@ -28,7 +35,8 @@ static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
 
 static void data_free(struct data *d)
 {
-	fence_free(&d->x), fence_free(&d->a), fence_free(&d->b), fence_free(&d->y), fence_free(&d->z);
+	fence_free(&d->x), fence_free(&d->a), fence_free(&d->b), fence_free(&d->y),
+	    fence_free(&d->z);
 }
 
 static void same(const float *got, const float *want, int n, const struct kern *k, const char *what)
@@ -36,11 +44,13 @@ static void same(const float *got, const float *want, int n, const struct kern *
 	int64_t i = probe_differ(got, want, (size_t)n);
 
 	if (i >= 0)
-		fail_msg("%s %s n %d: at %lld %a, not %a", k->name, what, n, (long long)i, (double)got[i], (double)want[i]);
+		fail_msg("%s %s n %d: at %lld %a, not %a", k->name, what, n, (long long)i,
+		         (double)got[i], (double)want[i]);
 }
 
 /* each slot twice: into y, and over its own input */
-#define BOTH(slot, in, ...) do { \
+#define BOTH(slot, in, ...) \
+	do { \
 		ref->slot(d->fz, in, __VA_ARGS__); \
 		k->slot(d->fy, in, __VA_ARGS__); \
 		same(d->fy, d->fz, d->n, k, #slot); \
@@ -77,7 +87,7 @@ static void set_same(const struct kern *k, const struct kern *ref)
 		for (int fill = 0; fill < 2; fill++) {
 			struct data d = data_new(sizes[i], fill ? PROBE_ODD : PROBE_PLAIN, 40 + i);
 			all_slots(k, ref, &d);
-			for (int j = 0; j < d.n; j++)           /* over the whole range of exp */
+			for (int j = 0; j < d.n; j++) /* over the whole range of exp */
 				d.fx[j] = d.fx[j] * (fill ? 60.0f : 4.0f);
 			all_slots(k, ref, &d);
 			data_free(&d);
@@ -92,7 +102,8 @@ static void test_same_bits(void **state)
 
 static void set_rope(const struct kern *k, const struct kern *ref)
 {
-	static const int shape[][3] = { { 1, 2, 2 }, { 3, 64, 64 }, { 2, 80, 32 }, { 5, 96, 96 }, { 2, 10, 6 }, { 4, 128, 128 } };
+	static const int shape[][3] = {{1, 2, 2},   {3, 64, 64}, {2, 80, 32},
+	                               {5, 96, 96}, {2, 10, 6},  {4, 128, 128}};
 
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int heads = shape[i][0], dim = shape[i][1], rot = shape[i][2];
@@ -112,7 +123,7 @@ static void set_rope(const struct kern *k, const struct kern *ref)
 static void test_rope(void **state)
 {
 	const struct kern ref = kern_select(0);
-	float x[12], y[12], cs[4] = { 0.8f, 0.6f, -0.28f, 0.96f };
+	float x[12], y[12], cs[4] = {0.8f, 0.6f, -0.28f, 0.96f};
 
 	(void)state;
 	each_set(set_rope);
@@ -123,15 +134,18 @@ static void test_rope(void **state)
 	for (int h = 0; h < 2; h++) {
 		const float *p = x + 6 * h, *q = y + 6 * h;
 		float o = (float)(6 * h);
-		assert_true(fabsf(p[0] - ((o + 1) * 0.8f - (o + 2) * 0.6f)) < 1e-5f && fabsf(p[1] - ((o + 2) * 0.8f + (o + 1) * 0.6f)) < 1e-5f);
+		assert_true(fabsf(p[0] - ((o + 1) * 0.8f - (o + 2) * 0.6f)) < 1e-5f &&
+		            fabsf(p[1] - ((o + 2) * 0.8f + (o + 1) * 0.6f)) < 1e-5f);
 		assert_true(fabsf(p[2] - ((o + 3) * -0.28f - (o + 4) * 0.96f)) < 1e-5f);
-		assert_true(fabsf(q[0] - ((o + 1) * 0.8f - (o + 3) * 0.6f)) < 1e-5f && fabsf(q[2] - ((o + 3) * 0.8f + (o + 1) * 0.6f)) < 1e-5f);
+		assert_true(fabsf(q[0] - ((o + 1) * 0.8f - (o + 3) * 0.6f)) < 1e-5f &&
+		            fabsf(q[2] - ((o + 3) * 0.8f + (o + 1) * 0.6f)) < 1e-5f);
 		assert_true(fabsf(q[3] - ((o + 4) * -0.28f + (o + 2) * 0.96f)) < 1e-5f);
 		assert_true(p[4] == o + 5 && p[5] == o + 6 && q[4] == o + 5 && q[5] == o + 6);
 	}
 }
 
-/* lanes of vectors carry the bits of the scalar functions: silu of x with up 1, softcap with cap 1 */
+/* lanes of vectors carry the bits of the scalar functions: silu of x with up 1, softcap with cap
+ * 1 */
 static void set_fmath(const struct kern *k, const struct kern *ref)
 {
 	float x[MOST], one[MOST], y[MOST];
@@ -145,12 +159,13 @@ static void set_fmath(const struct kern *k, const struct kern *ref)
 		}
 		k->silu_mul(y, x, one, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){ x[i] * fm_sigmoidf(x[i]) }, 1) >= 0)
+			if (probe_differ(&y[i], &(float){x[i] * fm_sigmoidf(x[i])}, 1) >= 0)
 				fail_msg("%s sigmoid %a: %a", k->name, (double)x[i], (double)y[i]);
 		k->softcap(y, x, 1.0f, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){ fm_tanhf(x[i]) }, 1) >= 0)
-				fail_msg("%s tanh %a: %a, not %a", k->name, (double)x[i], (double)y[i], (double)fm_tanhf(x[i]));
+			if (probe_differ(&y[i], &(float){fm_tanhf(x[i])}, 1) >= 0)
+				fail_msg("%s tanh %a: %a, not %a", k->name, (double)x[i],
+				         (double)y[i], (double)fm_tanhf(x[i]));
 	}
 }
 
@@ -186,7 +201,10 @@ static void test_truth(void **state)
 	}
 	k.gelu_mul(y, x, g, MOST);
 	for (int i = 0; i < MOST; i++) {
-		double v = (double)x[i], want = 0.5 * v * (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))) * (double)g[i];
+		double v = (double)x[i],
+		       want = 0.5 * v *
+		              (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))) *
+		              (double)g[i];
 		assert_true(fabs((double)y[i] - want) <= 2e-6 * fabs(want));
 	}
 	k.softcap(y, x, 2.5f, MOST);
@@ -196,7 +214,8 @@ static void test_truth(void **state)
 	}
 	k.lse(&s, x, MOST);
 	assert_true(fabs((double)s - log(sum)) <= 1e-6);
-	const float none[3] = { -INFINITY, -INFINITY, -INFINITY }, bad[3] = { -INFINITY, NAN, -INFINITY };
+	const float none[3] = {-INFINITY, -INFINITY, -INFINITY},
+	            bad[3] = {-INFINITY, NAN, -INFINITY};
 	k.lse(&s, none, 3);
 	assert_true(s == -INFINITY);
 	k.lse(&s, bad, 3);
@@ -209,12 +228,14 @@ static void set_f16(const struct kern *k, const struct kern *ref)
 	(void)ref;
 	for (uint32_t u = 0; u < 0x10000; u++) {
 		uint32_t b = u << 16 | (u * 2654435761u >> 16 & (u & 1 ? 0xffff : 0xf000));
-		float x[3] = { num_float(b), num_f16((uint16_t)u), num_float(num_bits(num_f16((uint16_t)u)) + 0x1000) };
+		float x[3] = {num_float(b), num_f16((uint16_t)u),
+		              num_float(num_bits(num_f16((uint16_t)u)) + 0x1000)};
 		uint16_t h[3];
 		k->to_f16(h, x, 3);
 		for (int i = 0; i < 3; i++)
 			if (h[i] != num_to_f16(x[i]))
-				fail_msg("%s %a: %x, not %x", k->name, (double)x[i], h[i], num_to_f16(x[i]));
+				fail_msg("%s %a: %x, not %x", k->name, (double)x[i], h[i],
+				         num_to_f16(x[i]));
 	}
 }
 
@@ -227,8 +248,9 @@ static void test_f16(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope), cmocka_unit_test(test_fmath),
-		cmocka_unit_test(test_truth), cmocka_unit_test(test_f16),
+	    cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope),
+	    cmocka_unit_test(test_fmath),     cmocka_unit_test(test_truth),
+	    cmocka_unit_test(test_f16),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

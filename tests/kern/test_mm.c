@@ -1,5 +1,5 @@
-/* tests/kern/test_mm.c - products: every set gives the bits of ref; rows and tile agree for every m; and all are near
- * the product in f64 of the same weights and the same rounded activations. */
+/* tests/kern/test_mm.c - products: every set gives the bits of ref; rows and tile agree for every
+ * m; and all are near the product in f64 of the same weights and the same rounded activations. */
 #include "kern_test.h"
 
 #include <math.h>
@@ -7,9 +7,13 @@
 #include "kern/act.h"
 #include "type/type.h"
 
-struct shape { int type, m, n, k; enum probe_fill fill; };
+struct shape {
+	int type, m, n, k;
+	enum probe_fill fill;
+};
 
-static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k, void **mem)
+static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
+                                void **mem)
 {
 	const struct kern_mm *mm = &kern->mm[type];
 	struct kern_act a;
@@ -24,17 +28,20 @@ static struct kern_act act_make(const struct kern *kern, int type, const float *
 	return a;
 }
 
-static void same(const float *got, const float *want, size_t n, const struct kern *k, struct shape s, const char *what)
+static void same(const float *got, const float *want, size_t n, const struct kern *k,
+                 struct shape s, const char *what)
 {
 	int64_t i = probe_differ(got, want, n);
 
 	if (i >= 0)
-		fail_msg("%s %s %s m %d n %d k %d fill %d: at %lld %a, not %a", k->name, infer_type_info(s.type)->name, what, s.m,
-		         s.n, s.k, s.fill, (long long)i, (double)got[i], (double)want[i]);
+		fail_msg("%s %s %s m %d n %d k %d fill %d: at %lld %a, not %a", k->name,
+		         infer_type_info(s.type)->name, what, s.m, s.n, s.k, s.fill, (long long)i,
+		         (double)got[i], (double)want[i]);
 }
 
 /* the tile over panels, as a backend runs it */
-static void by_tiles(const struct kern *kern, struct shape s, float *y, const char *w, const struct kern_act *a)
+static void by_tiles(const struct kern *kern, struct shape s, float *y, const char *w,
+                     const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k);
@@ -49,15 +56,18 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	free(panel);
 }
 
-static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s, const struct kern *k)
+static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s,
+                     const struct kern *k)
 {
-	size_t bytes = a->form == KERN_FORM_F32 ? (size_t)s.k * 4 : a->form == KERN_FORM_Q8 ? (size_t)s.k / 32 * sizeof(struct kern_q8)
-	                                                                                     : (size_t)s.k / 256 * sizeof(struct kern_q8k);
+	size_t bytes = a->form == KERN_FORM_F32  ? (size_t)s.k * 4
+	               : a->form == KERN_FORM_Q8 ? (size_t)s.k / 32 * sizeof(struct kern_q8)
+	                                         : (size_t)s.k / 256 * sizeof(struct kern_q8k);
 
 	assert_int_equal(a->form, b->form);
 	for (int t = 0; t < s.m; t++)
 		if (memcmp(act_row(a, t), act_row(b, t), bytes))
-			fail_msg("%s %s k %d: activations differ", k->name, infer_type_info(s.type)->name, s.k);
+			fail_msg("%s %s k %d: activations differ", k->name,
+			         infer_type_info(s.type)->name, s.k);
 }
 
 /* all of one shape: quant, rows, tile, against ref's rows */
@@ -65,12 +75,15 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 {
 	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n;
 	struct fence f = fence_new(row * (size_t)s.n);
-	float *x = block_new((size_t)s.m * (size_t)s.k * 4), *want = block_new(ny * 4), *y = block_new(ny * 4);
+	float *x = block_new((size_t)s.m * (size_t)s.k * 4), *want = block_new(ny * 4),
+	      *y = block_new(ny * 4);
 	void *mem, *mem_ref;
 
-	probe_weights(f.at, s.type, (size_t)s.n, s.k, s.fill, (uint64_t)(s.type * 131 + s.n * 7 + s.k));
+	probe_weights(f.at, s.type, (size_t)s.n, s.k, s.fill,
+	              (uint64_t)(s.type * 131 + s.n * 7 + s.k));
 	probe_floats(x, (size_t)s.m * (size_t)s.k, s.fill, (uint64_t)(s.m * 31 + s.k));
-	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem), b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
+	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem),
+	                b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
 	act_same(&a, &b, s, kern);
 	ref->mm[s.type].rows(want, (size_t)s.n, f.at, row, &b, 0, s.m, s.n, s.k);
 	memset(y, 0xff, ny * 4);
@@ -79,7 +92,7 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	memset(y, 0xff, ny * 4);
 	by_tiles(kern, s, y, f.at, &a);
 	same(y, want, ny, kern, s, "tile");
-	if (s.m > 1) {                         /* the last row alone, written where nothing beside it may change */
+	if (s.m > 1) { /* the last row alone, written where nothing beside it may change */
 		memset(y, 0xff, ny * 4);
 		kern->mm[s.type].rows(y, (size_t)s.n, f.at, row, &a, s.m - 1, 1, s.n, s.k);
 		same(y, want + (size_t)(s.m - 1) * (size_t)s.n, (size_t)s.n, kern, s, "one row");
@@ -92,16 +105,21 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 
 static void shapes_of(const struct kern *kern, const struct kern *ref, int type)
 {
-	static const int floats[] = { 1, 15, 16, 17, 100, 512, 513, 1040 }, ns[] = { 1, 2, 3, 5, 8, 11, 16, 17, 35 };
+	static const int floats[] = {1, 15, 16, 17, 100, 512, 513, 1040},
+	                 ns[] = {1, 2, 3, 5, 8, 11, 16, 17, 35};
 	int block = infer_type_info(type)->block;
 
 	for (int i = 0; i < 8; i++) {
 		int k = block == 1 ? floats[i] : block * (block == 32 ? 1 + 3 * i : 1 + i / 2);
 		for (int j = 0; j < 9; j++)
-			one(kern, ref, (struct shape){ type, 1 + (i + 2 * j) % 9, ns[j], k, (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD });
+			one(kern, ref,
+			    (struct shape){type, 1 + (i + 2 * j) % 9, ns[j], k,
+			                   (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD});
 	}
 	for (int m = 1; m <= 64; m++)
-		one(kern, ref, (struct shape){ type, m, 19, block == 1 ? 75 : block * 2, m % 4 ? PROBE_PLAIN : PROBE_ODD });
+		one(kern, ref,
+		    (struct shape){type, m, 19, block == 1 ? 75 : block * 2,
+		                   m % 4 ? PROBE_PLAIN : PROBE_ODD});
 }
 
 static int sets, types;
@@ -146,7 +164,9 @@ static void near_truth(int type, int k)
 		probe_act(xd, &a, t, k);
 		for (int r = 0; r < N; r++) {
 			double sum = 0, size = 0;
-			assert_int_equal(infer_type_decode(type, wf, w + (size_t)r * row, (size_t)k, NULL), INFER_OK);
+			assert_int_equal(
+			    infer_type_decode(type, wf, w + (size_t)r * row, (size_t)k, NULL),
+			    INFER_OK);
 			for (int i = 0; i < k; i++) {
 				sum += (double)wf[i] * xd[i];
 				size += fabs((double)wf[i] * xd[i]);
@@ -154,8 +174,9 @@ static void near_truth(int type, int k)
 			/* with minima both chains are as large as what they subtract */
 			double most = 0x1p-23 * rounds * size * 4 + 1e-30;
 			if (!(fabs((double)y[t * N + r] - sum) <= most))
-				fail_msg("%s k %d: %.9g, not %.9g within %.3g", infer_type_info(type)->name, k,
-				         (double)y[t * N + r], sum, most);
+				fail_msg("%s k %d: %.9g, not %.9g within %.3g",
+				         infer_type_info(type)->name, k, (double)y[t * N + r], sum,
+				         most);
 			if (size < 1)
 				fail_msg("%s: weights of nothing", infer_type_info(type)->name);
 		}
@@ -191,7 +212,8 @@ static void test_rounding(void **state)
 		x[32 + i] = 0, x[64 + i] = num_float(3);
 	x[97] = NAN;
 	x[128] = INFINITY;
-	struct kern_act a = act_make(&ref, INFER_Q8_0, x, 1, 512, &mem), k = act_make(&ref, INFER_Q4_K, x + 256, 1, 256, &mem_k);
+	struct kern_act a = act_make(&ref, INFER_Q8_0, x, 1, 512, &mem),
+	                k = act_make(&ref, INFER_Q4_K, x + 256, 1, 256, &mem_k);
 	for (int b = 0; b < 16; b++) {
 		const struct kern_q8 *q = act_q8(&a, 0) + b;
 		float d = q->d, most = 0;
@@ -278,8 +300,9 @@ static void test_select(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_select), cmocka_unit_test(test_rounding), cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_not_finite),
+	    cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
+	    cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
+	    cmocka_unit_test(test_not_finite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

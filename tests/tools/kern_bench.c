@@ -1,7 +1,7 @@
-/* tests/tools/kern_bench.c - how near the kernels come to the machine: decode against a plain read of the same memory,
- * tiles against the rate of the dot instruction (int8) or of fma.  By processor time, best of the turns.
- *
- *	kern_bench [-t THREADS] [-b MIB] [-k K] [-m ROWS] [-i ISA] [-r TURNS] [TYPE]... */
+/* tests/tools/kern_bench.c - how near the kernels come to the machine: decode against a plain read
+ * of the same memory, tiles against the rate of the dot instruction (int8) or of fma.  By processor
+ * time, best of the turns.  kern_bench [-t THREADS] [-b MIB] [-k K] [-m ROWS] [-i ISA] [-r TURNS]
+ * [TYPE]... */
 #include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct job {
 	float *y;
 	void *panel;
 	pthread_barrier_t *bar;
-	double best[WHATS];                     /* seconds of this thread on a processor */
+	double best[WHATS]; /* seconds of this thread on a processor */
 };
 
 static double cpu_s(void)
@@ -35,7 +35,10 @@ static double cpu_s(void)
 }
 
 static size_t rows_each(const struct job *j) { return j->rows / (size_t)j->threads / 16 * 16; }
-static size_t bytes_each(const struct job *j) { return j->bytes / (size_t)j->threads / 4096 * 4096; }
+static size_t bytes_each(const struct job *j)
+{
+	return j->bytes / (size_t)j->threads / 4096 * 4096;
+}
 
 /* Reads and products take turns, so that what else the machine does meets both. */
 static void *work(void *arg)
@@ -52,11 +55,13 @@ static void *work(void *arg)
 			probe_time_read(j->w + bytes_each(j) * id, bytes_each(j), &sum);
 			break;
 		case ROWS:
-			probe_time_rows(j->kern, j->type, j->y + rows_each(j) * id * (size_t)j->m, j->w + row * rows_each(j) * id, &j->x,
-			                j->m, rows_each(j), j->k);
+			probe_time_rows(j->kern, j->type, j->y + rows_each(j) * id * (size_t)j->m,
+			                j->w + row * rows_each(j) * id, &j->x, j->m, rows_each(j),
+			                j->k);
 			break;
 		case TILE:
-			probe_time_tile(j->kern, j->type, j->y + id * ROWS_TILE * 64, j->panel, &j->x, ROWS_TILE, j->k, TILES);
+			probe_time_tile(j->kern, j->type, j->y + id * ROWS_TILE * 64, j->panel,
+			                &j->x, ROWS_TILE, j->k, TILES);
 			break;
 		default:
 			probe_time_pack(j->kern, j->type, j->panel, j->w, j->rows, j->k, PACKS);
@@ -84,10 +89,12 @@ static void report(const struct job *j, const struct job *jobs)
 	const struct kern_mm *mm = &j->kern->mm[j->type];
 	double read = rate(jobs, READ, (double)bytes_each(j));
 	double rows = rate(jobs, ROWS, (double)(rows_each(j) * type_row_bytes(j->type, j->k)));
-	double tile = rate(jobs, TILE, 2.0 * ROWS_TILE * mm->nr * j->k * TILES), pack = jobs[0].best[PACK] / PACKS / mm->nr / j->k;
+	double tile = rate(jobs, TILE, 2.0 * ROWS_TILE * mm->nr * j->k * TILES),
+	       pack = jobs[0].best[PACK] / PACKS / mm->nr / j->k;
 
-	printf("%-7s k %d m %d: rows %.2f GB/s of %.2f (%.3f)  tile %.0f GOP/s  pack %.3f ns/weight\n",
-	       infer_type_info(j->type)->name, j->k, j->m, rows, read, rows / read, tile, pack * 1e9);
+	printf(
+	    "%-7s k %d m %d: rows %.2f GB/s of %.2f (%.3f)  tile %.0f GOP/s  pack %.3f ns/weight\n",
+	    infer_type_info(j->type)->name, j->k, j->m, rows, read, rows / read, tile, pack * 1e9);
 	fflush(stdout);
 }
 
@@ -142,24 +149,36 @@ static void measure(struct job j)
 
 int main(int argc, char **argv)
 {
-	struct job j = { .threads = 2, .bytes = (size_t)700 << 20, .k = 2048, .m = 1, .turns = 7 };
+	struct job j = {.threads = 2, .bytes = (size_t)700 << 20, .k = 2048, .m = 1, .turns = 7};
 	uint64_t have = cpu_features();
 	infer_error err;
 
 	for (int c; (c = getopt(argc, argv, "t:b:k:m:i:r:")) != -1;)
 		switch (c) {
-		case 't': j.threads = atoi(optarg); break;
-		case 'b': j.bytes = (size_t)atoi(optarg) << 20; break;
-		case 'k': j.k = atoi(optarg); break;
-		case 'r': j.turns = atoi(optarg); break;
-		case 'm': j.m = atoi(optarg); break;
+		case 't':
+			j.threads = atoi(optarg);
+			break;
+		case 'b':
+			j.bytes = (size_t)atoi(optarg) << 20;
+			break;
+		case 'k':
+			j.k = atoi(optarg);
+			break;
+		case 'r':
+			j.turns = atoi(optarg);
+			break;
+		case 'm':
+			j.m = atoi(optarg);
+			break;
 		case 'i':
 			if (kern_limit(&have, optarg, &err))
 				return fprintf(stderr, "kern_bench: %s\n", err.message), 2;
 			break;
-		default: return 2;
+		default:
+			return 2;
 		}
-	if (j.threads < 1 || j.threads > 64 || j.k < 256 || j.k % 256 || j.m < 1 || j.turns < 1 || j.bytes < (size_t)1 << 20)
+	if (j.threads < 1 || j.threads > 64 || j.k < 256 || j.k % 256 || j.m < 1 || j.turns < 1 ||
+	    j.bytes < (size_t)1 << 20)
 		return fprintf(stderr, "kern_bench: out of range\n"), 2;
 	const struct kern k = kern_select(have);
 	j.kern = &k;

@@ -20,7 +20,10 @@ INLINE __m256i dot_ss(__m256i w, __m256i x)
 	return dot_us(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
 }
 /* acc + sums of 2 products */
-INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)); }
+INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b)
+{
+	return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
+}
 
 INLINE wi wi_set(int32_t x) { return _mm256_set1_epi32(x); }
 INLINE wi wi_load(const void *p) { return load32(p); }

@@ -1,6 +1,6 @@
 /* kern/avx512vnni/int.h - integer words of the quantised products: rows on 256 bits, panels on 512.
- * wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte, so signed weights are
- * packed with their top bit flipped and 128 sum(x) is taken off. */
+ * wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte,
+ * so signed weights are packed with their top bit flipped and 128 sum(x) is taken off. */
 #ifndef KERN_AVX512VNNI_INT_H
 #define KERN_AVX512VNNI_INT_H
 #include <immintrin.h>
@@ -12,7 +12,10 @@ typedef __m512 wf;
 enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
 
 /* sums of 4 products; u unsigned, x signed */
-INLINE __m256i dot_us(__m256i u, __m256i x) { return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x); }
+INLINE __m256i dot_us(__m256i u, __m256i x)
+{
+	return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x);
+}
 /* acc + sums of 2 products */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 
@@ -35,6 +38,10 @@ INLINE wf wf_fnma(wf a, wf b, wf c) { return _mm512_fnmadd_ps(a, b, c); }
 INLINE wf wf_from(wi a) { return _mm512_cvtepi32_ps(a); }
 INLINE void wf_put(float *y, wf v, int n)
 {
-	_mm512_mask_storeu_ps(y, n >= 16 ? (__mmask16)0xffff : n > 0 ? (__mmask16)((1u << n) - 1) : 0, v);
+	_mm512_mask_storeu_ps(y,
+	                      n >= 16 ? (__mmask16)0xffff
+	                      : n > 0 ? (__mmask16)((1u << n) - 1)
+	                              : 0,
+	                      v);
 }
 #endif

@@ -1,10 +1,11 @@
-/* Tiles of Q4_K and Q6_K, whose sums of 16 and of 8 products fit 16 bits: two registers of them become one, and one
- * instruction multiplies by the scales and adds.
+/* Tiles of Q4_K and Q6_K, whose sums of 16 and of 8 products fit 16 bits: two registers of them
+ * become one, and one instruction multiplies by the scales and adds.
  *
- *   panel  16 rows; per block, each field [16]: d f32 | dmin f32, M i16[2] x 4 (Q4_K; order of kern_q8k.s32)
- *          | S i16[2], twice the same, 8 or 16 | q u8 [32][2][8 rows][8 neighbours], rows 0 1 4 5 8 9 12 13, then 2 3 6 7 ...
- *   tile   x 8 bytes broadcast: a lane pair holds two halves of a row's sum.  Q6_K starts from -32 times the sum of x in
- *          that half (kern_q8k.h8), Q4_K from 0
+ *   panel  16 rows; per block, each field [16]: d f32 | dmin f32, M i16[2] x 4 (Q4_K; in the order
+ *          of kern_q8k.s32) | S i16[2], twice the same, 8 or 16 | q u8 [32][2][8 rows][8 neighbours]
+ *          of rows 0 1 4 5 8 9 12 13, then 2 3 6 7 10 11 14 15
+ *   tile   x 8 bytes broadcast: a lane pair holds two halves of a row's sum.  Q6_K starts from -32
+ *          times the sum of x in that half (kern_q8k.h8), Q4_K from 0
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/tmpl/q256.h"
@@ -12,11 +13,14 @@
 enum { ROWS16 = 16, FIELD = ROWS16 * 4, TOKENS = 8 };
 
 INLINE int fields(enum infer_type t) { return t == INFER_Q4_K ? 2 + 4 + 8 : 1 + 16; }
-INLINE size_t panel_bytes(enum infer_type t) { return (size_t)FIELD * (size_t)fields(t) + 256 * ROWS16; }
+INLINE size_t panel_bytes(enum infer_type t)
+{
+	return (size_t)FIELD * (size_t)fields(t) + 256 * ROWS16;
+}
 
 INLINE void put_head(enum infer_type t, uint8_t *dst, const uint8_t *p, int r)
 {
-	static const uint8_t order[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
+	static const uint8_t order[8] = {0, 2, 1, 3, 4, 6, 5, 7};
 	struct head h;
 
 	head_get(t, &h, p);
@@ -27,10 +31,10 @@ INLINE void put_head(enum infer_type t, uint8_t *dst, const uint8_t *p, int r)
 		memcpy(dst, &h.dmin, 4);
 		dst += FIELD;
 		for (int i = 0; i < 4; i++, dst += FIELD)
-			memcpy(dst, (int16_t[2]){ h.m[order[2 * i]], h.m[order[2 * i + 1]] }, 4);
+			memcpy(dst, (int16_t[2]){h.m[order[2 * i]], h.m[order[2 * i + 1]]}, 4);
 	}
 	for (int i = 0; i < (t == INFER_Q4_K ? 8 : 16); i++, dst += FIELD)
-		memcpy(dst, (int16_t[2]){ h.s[i], h.s[i] }, 4);
+		memcpy(dst, (int16_t[2]){h.s[i], h.s[i]}, 4);
 }
 
 /* v[i]: 32 weights of row i of four; qword j of each to q + j * 128 */
@@ -45,7 +49,8 @@ INLINE void turn4(uint8_t *q, __m256i r0, __m256i r1, __m256i r2, __m256i r3)
 	_mm256_storeu_si256((__m256i *)(void *)(q + 384), _mm256_permute2x128_si256(b, d, 0x31));
 }
 
-INLINE void pack16(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+INLINE void pack16(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                   int k)
 {
 	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel_bytes(type)) {
 		uint8_t *q = dst + FIELD * fields(type);
@@ -68,7 +73,8 @@ INLINE void pack16(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 }
 
 /* isum[t] of one block; sc: its scales, q: its weights */
-INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *sc, const uint8_t *q, const struct lines *x)
+INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *sc, const uint8_t *q,
+                   const struct lines *x)
 {
 	const int subs = type == INFER_Q4_K ? 8 : 16, count = 32 / subs;
 
@@ -81,7 +87,8 @@ INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *s
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = line_at(&xh, t);
-			a[t] = type == INFER_Q4_K ? _mm512_setzero_si512() : _mm512_set1_epi64((int64_t)num_u64(xt->h8));
+			a[t] = type == INFER_Q4_K ? _mm512_setzero_si512()
+			                          : _mm512_set1_epi64((int64_t)num_u64(xt->h8));
 			b[t] = a[t];
 		}
 		UNROLL
@@ -113,8 +120,8 @@ INLINE __m512i imin16(const uint8_t *m, const struct kern_q8k *x)
 	return r;
 }
 
-INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
-                   int n, int k)
+INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
+                   const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8k *xb = act_q8k(x, x_row);
 	const int has_min = type == INFER_Q4_K, sc = FIELD * (has_min ? 6 : 1);
@@ -133,7 +140,8 @@ INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uin
 			wf dx = wf_set(xt->d);
 			sum[t] = wf_fma(wf_mul(wf_load(p), dx), wf_from(isum[t]), sum[t]);
 			if (has_min)
-				min[t] = wf_fma(wf_mul(wf_load(p + FIELD), dx), wf_from(imin16(p + 2 * FIELD, xt)), min[t]);
+				min[t] = wf_fma(wf_mul(wf_load(p + FIELD), dx),
+				                wf_from(imin16(p + 2 * FIELD, xt)), min[t]);
 		}
 	}
 	UNROLL
@@ -143,9 +151,16 @@ INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uin
 
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack16(INFER_##TYPE, dst, w, row_bytes, n, k); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ Q_TILE(tile16, TOKENS, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
-	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 256) * panel_bytes(INFER_##TYPE); }
+	{ \
+		pack16(INFER_##TYPE, dst, w, row_bytes, n, k); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		Q_TILE(tile16, TOKENS, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
+	} \
+	size_t KERN_FN(name##_pack_bytes)(int k) \
+	{ \
+		return (size_t)(k / 256) * panel_bytes(INFER_##TYPE); \
+	}
 KERN_ROWS_K46(ROW)

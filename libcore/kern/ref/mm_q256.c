@@ -1,22 +1,32 @@
-/* Products of weights in blocks of 256, the plain way.  H = i / 128, j = (i % 128) / 32, l = i % 32, s = i / 16, c = i / 32.
+/* Products of weights in blocks of 256, the plain way.
+ * Of weight i: H = i / 128, j = (i % 128) / 32, l = i % 32, s = i / 16, c = i / 32.
  *
- *   Q4_K    d | dmin | sc[12] | qs[128]               d S q - dmin M      q = nibble (c & 1) of qs[32 (c / 2) + l]
- *   Q5_K    d | dmin | sc[12] | qh[32] | qs[128]      the same            q |= bit c of qh[l], << 4
- *   Q6_K    ql[128] | qh[64] | sc i8[16] | d          d sc[s] q           q = (nibble (j / 2) of ql[64 H + l + 32 (j & 1)]
- *                                                                            | 2 bits 2j of qh[32 H + l] << 4) - 32
- *   Q2_K    sc[16] | qs[64] | d | dmin                d S q - dmin M      q = 2 bits 2j of qs[32 H + l]; S, M nibbles of sc[s]
- *   Q3_K    hm[32] | qs[64] | sc[12] | d              d (S - 32) q        q = as Q2_K - (bit 4 H + j of hm[l] ? 0 : 4)
- *   IQ4_XS  d | sh u16 | sl[4] | qs[128]              d (L - 32) NL[n]    n = nibble of qs[16 c + i % 16]
- *   S, M of Q4_K, Q5_K: 6 bits each, c < 4: sc[c] & 63, sc[c + 4] & 63;
- *                       else (sc[c + 4] & 15) | sc[c - 4] >> 6 << 4, (sc[c + 4] >> 4) | sc[c] >> 6 << 4
+ *   Q4_K    d | dmin | sc[12] | qs[128]            d S q - dmin M
+ *           q = nibble (c & 1) of qs[32 (c / 2) + l]
+ *   Q5_K    d | dmin | sc[12] | qh[32] | qs[128]   d S q - dmin M
+ *           q = as Q4_K | bit c of qh[l] << 4
+ *   Q6_K    ql[128] | qh[64] | sc i8[16] | d       d sc[s] q
+ *           q = (nibble (j / 2) of ql[64 H + l + 32 (j & 1)] | 2 bits 2j of qh[32 H + l] << 4) - 32
+ *   Q2_K    sc[16] | qs[64] | d | dmin             d S q - dmin M
+ *           q = 2 bits 2j of qs[32 H + l]; S, M low and high nibble of sc[s]
+ *   Q3_K    hm[32] | qs[64] | sc[12] | d           d (S - 32) q
+ *           q = as Q2_K - (bit 4 H + j of hm[l] ? 0 : 4)
+ *   IQ4_XS  d | sh u16 | sl[4] | qs[128]           d (L - 32) NL[n]
+ *           n = nibble of qs[16 c + i % 16]
+ *   S, M of Q4_K, Q5_K: 6 bits each.  c < 4: sc[c] & 63, sc[c + 4] & 63;
+ *           else (sc[c + 4] & 15) | sc[c - 4] >> 6 << 4, (sc[c + 4] >> 4) | sc[c] >> 6 << 4
  *
- *   y = fma(d dx, isum, y), isum = sum of S (q . x);  ymin = fma(dmin dx, imin, ymin), imin = sum of M sum(x);  y - ymin
+ *   isum = sum of S (q . x);  y = fma(d dx, isum, y), blocks ascending
+ *   imin = sum of M sum(x);  ymin = fma(dmin dx, imin, ymin);  y - ymin at the end
  *   bytes per flop: 144, 176, 210, 84, 110, 136 per 512;  limits: k % 256 == 0 */
 #include "kern/act.h"
 #include "kern/ref/simd.h"
 #include <string.h>
 
-struct block { float d, dmin; int q[256], sc[16], mn[16]; };      /* sc, mn: one for each 16 */
+struct block {
+	float d, dmin;
+	int q[256], sc[16], mn[16];
+}; /* sc, mn: one for each 16 */
 enum { TOKENS = 8, PANEL = 4 };
 
 static void scales_k4(struct block *b, const uint8_t *sc)
@@ -44,7 +54,8 @@ static void q5_k(struct block *b, const uint8_t *p)
 	b->dmin = num_f16(num_u16(p + 2));
 	scales_k4(b, p + 4);
 	for (int i = 0; i < 256; i++)
-		b->q[i] = (p[48 + 32 * (i / 64) + i % 32] >> 4 * (i / 32 & 1) & 15) | (p[16 + i % 32] >> i / 32 & 1) << 4;
+		b->q[i] = (p[48 + 32 * (i / 64) + i % 32] >> 4 * (i / 32 & 1) & 15) |
+		          (p[16 + i % 32] >> i / 32 & 1) << 4;
 }
 
 static void q6_k(struct block *b, const uint8_t *p)
@@ -54,7 +65,8 @@ static void q6_k(struct block *b, const uint8_t *p)
 		b->sc[i] = (int8_t)p[192 + i];
 	for (int i = 0; i < 256; i++) {
 		int h = i / 128, j = i % 128 / 32, l = i % 32;
-		int lo = p[64 * h + l + 32 * (j & 1)] >> 4 * (j / 2) & 15, hi = p[128 + 32 * h + l] >> 2 * j & 3;
+		int lo = p[64 * h + l + 32 * (j & 1)] >> 4 * (j / 2) & 15,
+		    hi = p[128 + 32 * h + l] >> 2 * j & 3;
 		b->q[i] = (lo | hi << 4) - 32;
 	}
 }
@@ -88,7 +100,8 @@ static void q3_k(struct block *b, const uint8_t *p)
 
 static void iq4_xs(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
+	static const int8_t nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+	                              1,    13,   25,  38,  53,  69,  89,  113};
 
 	b->d = num_f16(num_u16(p));
 	for (int c = 0; c < 8; c++) {
@@ -99,15 +112,22 @@ static void iq4_xs(struct block *b, const uint8_t *p)
 		b->q[i] = nl[p[8 + 16 * (i / 32) + i % 16] >> 4 * (i / 16 & 1) & 15];
 }
 
-enum { BYTES_q4_k = 144, BYTES_q5_k = 176, BYTES_q6_k = 210, BYTES_q2_k = 84, BYTES_q3_k = 110, BYTES_iq4_xs = 136 };
+enum {
+	BYTES_q4_k = 144,
+	BYTES_q5_k = 176,
+	BYTES_q6_k = 210,
+	BYTES_q2_k = 84,
+	BYTES_q3_k = 110,
+	BYTES_iq4_xs = 136
+};
 enum { MIN_q4_k = 1, MIN_q5_k = 1, MIN_q6_k = 0, MIN_q2_k = 1, MIN_q3_k = 0, MIN_iq4_xs = 0 };
 typedef void unpack(struct block *b, const uint8_t *p);
 
 /* one row of weights against tn <= TOKENS rows of x */
-static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w, const struct kern_act *x,
-                     int x_row, int tn, int k)
+static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
+                     const struct kern_act *x, int x_row, int tn, int k)
 {
-	float sum[TOKENS] = { 0 }, min[TOKENS] = { 0 };
+	float sum[TOKENS] = {0}, min[TOKENS] = {0};
 
 	for (int b = 0; b < k / 256; b++) {
 		struct block blk;
@@ -132,13 +152,14 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 		y[(size_t)t * ldy] = has_min ? sum[t] - min[t] : sum[t];
 }
 
-static void rows(float *y, size_t ldy, unpack *un, int bytes, int has_min, const void *w, size_t row_bytes,
-                 const struct kern_act *x, int x_row, int m, int n, int k)
+static void rows(float *y, size_t ldy, unpack *un, int bytes, int has_min, const void *w,
+                 size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	for (int r = 0; r < n; r++)
 		for (int t = 0; t < m; t += TOKENS)
-			row_part(y + (size_t)t * ldy + r, ldy, un, bytes, has_min, (const uint8_t *)w + (size_t)r * row_bytes, x,
-			         x_row + t, m - t < TOKENS ? m - t : TOKENS, k);
+			row_part(y + (size_t)t * ldy + r, ldy, un, bytes, has_min,
+			         (const uint8_t *)w + (size_t)r * row_bytes, x, x_row + t,
+			         m - t < TOKENS ? m - t : TOKENS, k);
 }
 
 /* The plain set keeps the file's order: a panel is PANEL rows side by side. */
@@ -154,13 +175,20 @@ static void pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ rows(y, ldy, name, BYTES_##name, MIN_##name, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		rows(y, ldy, name, BYTES_##name, MIN_##name, w, row_bytes, x, x_row, m, n, k); \
+	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack(dst, w, row_bytes, n, (size_t)k / 256 * BYTES_##name); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ KERN_FN(name##_rows)(y, ldy, packed, (size_t)k / 256 * BYTES_##name, x, x_row, m, n, k); } \
+	{ \
+		pack(dst, w, row_bytes, n, (size_t)k / 256 * BYTES_##name); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		KERN_FN(name##_rows) \
+		(y, ldy, packed, (size_t)k / 256 * BYTES_##name, x, x_row, m, n, k); \
+	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)k / 256 * BYTES_##name * PANEL; }
 KERN_ROWS_256(ROW)

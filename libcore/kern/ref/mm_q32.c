@@ -1,18 +1,25 @@
-/* Products of weights in blocks of 32, the plain way.  n(i): byte i of qs, low nibbles 0-15, high nibbles 16-31.
+/* Products of weights in blocks of 32, the plain way.
+ * n: nibble of qs, the low ones of 16 bytes, then the high ones.
  *
- *   Q8_0   d f16 | q i8[32]                      d q            IQ4_NL  d f16 | qs[16]            d NL[n]
- *   Q4_0   d f16 | qs[16]                        d (n - 8)      MXFP4   e u8 | qs[16]             2^(e-128) FP4x2[n]
- *   Q4_1   d f16 | m f16 | qs[16]                d n + m
- *   Q5_0   d f16 | qh u32 | qs[16]               d ((n | bit << 4) - 16)
- *   Q5_1   d f16 | m f16 | qh u32 | qs[16]       d (n | bit << 4) + m
+ *   Q8_0    d f16 | q i8[32]                  d q
+ *   Q4_0    d f16 | qs[16]                    d (n - 8)
+ *   Q4_1    d f16 | m f16 | qs[16]            d n + m
+ *   Q5_0    d f16 | qh u32 | qs[16]           d ((n | bit << 4) - 16)
+ *   Q5_1    d f16 | m f16 | qh u32 | qs[16]   d (n | bit << 4) + m
+ *   IQ4_NL  d f16 | qs[16]                    d NL[n]
+ *   MXFP4   e u8 | qs[16]                     2^(e-128) FP4x2[n]
  *
- *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added at the end
+ *   y = fma(d dx, sum q x, y), blocks ascending
+ *   with m a second chain, fma(m dx, sum x, .), is added at the end
  *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64;  limits: k % 32 == 0 */
 #include "kern/act.h"
 #include "kern/ref/simd.h"
 #include <string.h>
 
-struct block { float d, m; int q[32]; };
+struct block {
+	float d, m;
+	int q[32];
+};
 enum { TOKENS = 8, PANEL = 4 };
 
 static void nibbles(int *q, const uint8_t *qs)
@@ -70,7 +77,8 @@ static void q5_1(struct block *b, const uint8_t *p)
 
 static void iq4_nl(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
+	static const int8_t nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+	                              1,    13,   25,  38,  53,  69,  89,  113};
 
 	b->d = num_f16(num_u16(p));
 	nibbles(b->q, p + 2);
@@ -80,7 +88,7 @@ static void iq4_nl(struct block *b, const uint8_t *p)
 
 static void mxfp4(struct block *b, const uint8_t *p)
 {
-	static const int8_t fp4x2[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+	static const int8_t fp4x2[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 	b->d = num_e8m0(p[0]) * 0.5f;
 	nibbles(b->q, p + 1);
@@ -88,15 +96,31 @@ static void mxfp4(struct block *b, const uint8_t *p)
 		b->q[i] = fp4x2[b->q[i]];
 }
 
-enum { BYTES_q8_0 = 34, BYTES_q4_0 = 18, BYTES_q4_1 = 20, BYTES_q5_0 = 22, BYTES_q5_1 = 24, BYTES_iq4_nl = 18, BYTES_mxfp4 = 17 };
-enum { MIN_q8_0 = 0, MIN_q4_0 = 0, MIN_q4_1 = 1, MIN_q5_0 = 0, MIN_q5_1 = 1, MIN_iq4_nl = 0, MIN_mxfp4 = 0 };
+enum {
+	BYTES_q8_0 = 34,
+	BYTES_q4_0 = 18,
+	BYTES_q4_1 = 20,
+	BYTES_q5_0 = 22,
+	BYTES_q5_1 = 24,
+	BYTES_iq4_nl = 18,
+	BYTES_mxfp4 = 17
+};
+enum {
+	MIN_q8_0 = 0,
+	MIN_q4_0 = 0,
+	MIN_q4_1 = 1,
+	MIN_q5_0 = 0,
+	MIN_q5_1 = 1,
+	MIN_iq4_nl = 0,
+	MIN_mxfp4 = 0
+};
 typedef void unpack(struct block *b, const uint8_t *p);
 
 /* one row of weights against tn <= TOKENS rows of x */
-static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w, const struct kern_act *x,
-                     int x_row, int tn, int k)
+static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
+                     const struct kern_act *x, int x_row, int tn, int k)
 {
-	float sum[TOKENS] = { 0 }, min[TOKENS] = { 0 };
+	float sum[TOKENS] = {0}, min[TOKENS] = {0};
 
 	for (int b = 0; b < k / 32; b++) {
 		struct block blk;
@@ -115,13 +139,14 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 		y[(size_t)t * ldy] = has_min ? sum[t] + min[t] : sum[t];
 }
 
-static void rows(float *y, size_t ldy, unpack *un, int bytes, int has_min, const void *w, size_t row_bytes,
-                 const struct kern_act *x, int x_row, int m, int n, int k)
+static void rows(float *y, size_t ldy, unpack *un, int bytes, int has_min, const void *w,
+                 size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	for (int r = 0; r < n; r++)
 		for (int t = 0; t < m; t += TOKENS)
-			row_part(y + (size_t)t * ldy + r, ldy, un, bytes, has_min, (const uint8_t *)w + (size_t)r * row_bytes, x,
-			         x_row + t, m - t < TOKENS ? m - t : TOKENS, k);
+			row_part(y + (size_t)t * ldy + r, ldy, un, bytes, has_min,
+			         (const uint8_t *)w + (size_t)r * row_bytes, x, x_row + t,
+			         m - t < TOKENS ? m - t : TOKENS, k);
 }
 
 /* The plain set keeps the file's order: a panel is PANEL rows side by side. */
@@ -137,13 +162,20 @@ static void pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ rows(y, ldy, name, BYTES_##name, MIN_##name, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		rows(y, ldy, name, BYTES_##name, MIN_##name, w, row_bytes, x, x_row, m, n, k); \
+	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack(dst, w, row_bytes, n, (size_t)k / 32 * BYTES_##name); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ KERN_FN(name##_rows)(y, ldy, packed, (size_t)k / 32 * BYTES_##name, x, x_row, m, n, k); } \
+	{ \
+		pack(dst, w, row_bytes, n, (size_t)k / 32 * BYTES_##name); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		KERN_FN(name##_rows) \
+		(y, ldy, packed, (size_t)k / 32 * BYTES_##name, x, x_row, m, n, k); \
+	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)k / 32 * BYTES_##name * PANEL; }
 KERN_ROWS_32(ROW)

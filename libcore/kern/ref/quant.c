@@ -12,13 +12,16 @@ static uint32_t amax(const float *x, int n)
 	return a;
 }
 
-/* q = x * inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low bits */
+/* q = x * inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low
+ * bits */
 static float block(int8_t *q, const float *x, int n)
 {
 	float inverse, d = act_scale(amax(x, n), &inverse);
 
 	for (int i = 0; i < n; i++)
-		q[i] = inverse == 0 ? 0 : (int8_t)((int32_t)num_bits(x[i] * inverse + 0x1.8p23f) - 0x4b400000);
+		q[i] = inverse == 0
+		           ? 0
+		           : (int8_t)((int32_t)num_bits(x[i] * inverse + 0x1.8p23f) - 0x4b400000);
 	return d;
 }
 

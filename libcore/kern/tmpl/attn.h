@@ -1,12 +1,13 @@
 /* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.
  *
- *   page   K [KERN_PAGE][dk], V [KERN_PAGE][dv], k_row and v_row bytes apart      q f32 [rows][heads][dk]
- *   s[p] = scale (q . k[p]), capped      q . k: 16 lanes over dk, kern_sum16
- *   m = max s, l = kern_sum16 of 16 lanes over p - from of e^(s - m), o[d] = fma chain over p of e^(s[p] - m) v[p][d]
+ *   page   K [KERN_PAGE][dk], V [KERN_PAGE][dv], k_row and v_row bytes apart
+ *   s[p] = scale (q . k[p]), capped      q f32 [rows][heads][dk]; q . k: 16 lanes, kern_sum16
+ *   m = max s;  w[p] = e^(s[p] - m);  l = kern_sum16 of 16 lanes over p - from of w
+ *   o[d] = fma chain over p of w[p] v[p][d]
  *   bytes per flop: 2 (dk + dv) (f16) per 2 (dk + dv) heads;  limits: none on dk, dv
  *
- * KERN_ATTN_Q pairs of row and head are taken together: their scores, then the weighted sums.  Each pair goes through
- * exactly its own positions in ascending order, whatever its neighbours see. */
+ * KERN_ATTN_Q pairs of row and head are taken together: their scores, then the weighted sums.  Each
+ * pair goes through exactly its own positions in ascending order, whatever its neighbours see. */
 #include <math.h>
 #include "base/err.h"
 #include "base/fmath.h"
@@ -14,7 +15,11 @@
 
 enum { TILE_Q = 4, TILE_P = 4, TILE_D = 4 };
 
-struct pair { const float *q; float *s, *o; int lo, hi; };     /* lo, hi: positions it sees, counted from a->from */
+struct pair {
+	const float *q;
+	float *s, *o;
+	int lo, hi;
+}; /* lo, hi: positions it sees, counted from a->from */
 
 INLINE vf load_kv(enum infer_type type, const void *row, int i, int n)
 {
@@ -32,7 +37,8 @@ static inline const void *kv_at(const void *const *pages, size_t row, int p)
 }
 
 /* scores of qn pairs against pn positions from p on, all in one page */
-INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p, int qn, int pn)
+INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
+                   int qn, int pn)
 {
 	const char *k = kv_at(a->k, a->k_row, p);
 	vf acc[TILE_Q * TILE_P];
@@ -59,18 +65,21 @@ INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct
 		UNROLL
 		for (int j = 0; j < qn * pn; j++) {
 			vf kv = load_kv(type, k + (size_t)(j % pn) * a->k_row, i, n);
-			acc[j] = v_keep(n, v_fma(v_loadn(pair[j / pn].q + i, n), kv, acc[j]), acc[j]);
+			acc[j] =
+			    v_keep(n, v_fma(v_loadn(pair[j / pn].q + i, n), kv, acc[j]), acc[j]);
 		}
 	}
 	UNROLL
 	for (int q = 0; q < qn; q++)
 		if (pn == 4)
-			v_sum4(pair[q].s + p, acc[q * pn], acc[q * pn + 1], acc[q * pn + 2], acc[q * pn + 3]);
+			v_sum4(pair[q].s + p, acc[q * pn], acc[q * pn + 1], acc[q * pn + 2],
+			       acc[q * pn + 3]);
 		else
 			pair[q].s[p] = v_sum(acc[q]);
 }
 
-INLINE void scores_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int qn, int lo, int hi)
+INLINE void scores_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                        int qn, int lo, int hi)
 {
 	int p = lo;
 
@@ -83,14 +92,15 @@ INLINE void scores_over(const struct kern_attn *a, enum infer_type type, const s
 }
 
 /* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi); the last vector has n lanes */
-INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int i, int lo, int hi, int qn,
-                  int dn, int n)
+INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int i,
+                  int lo, int hi, int qn, int dn, int n)
 {
 	vf acc[TILE_Q * TILE_D];
 
 	UNROLL
 	for (int j = 0; j < qn * dn; j++)
-		acc[j] = n == 16 ? v_load(pair[j / dn].o + i + 16 * (j % dn)) : v_loadn(pair[j / dn].o + i, n);
+		acc[j] = n == 16 ? v_load(pair[j / dn].o + i + 16 * (j % dn))
+		                 : v_loadn(pair[j / dn].o + i, n);
 	for (int p = lo; p < hi; p++) {
 		const void *v = kv_at(a->v, a->v_row, p);
 		vf vv[TILE_D];
@@ -109,7 +119,8 @@ INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct 
 			v_storen(pair[j / dn].o + i, acc[j], n);
 }
 
-INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int lo, int hi, int qn)
+INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                       int lo, int hi, int qn)
 {
 	int i = 0;
 
@@ -124,13 +135,15 @@ INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const st
 }
 
 /* what one pair alone sees of [lo, hi) */
-INLINE void weigh_own(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int lo, int hi)
+INLINE void weigh_own(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                      int lo, int hi)
 {
 	weigh_over(a, type, pair, lo > pair->lo ? lo : pair->lo, hi < pair->hi ? hi : pair->hi, 1);
 }
 
 /* scores -> weights in place, the maximum and their sum */
-static void soften(const struct kern_attn *a, struct pair *pair, const float *sink, float *m, float *l)
+static void soften(const struct kern_attn *a, struct pair *pair, const float *sink, float *m,
+                   float *l)
 {
 	int from = pair->lo & ~15;
 	vf most = v_set(-INFINITY), sum = v_set(0);
@@ -147,7 +160,7 @@ static void soften(const struct kern_attn *a, struct pair *pair, const float *si
 	float max = v_hmax(most);
 	if (sink && *sink > max)
 		max = *sink;
-	max += 0.0f;                             /* -0 becomes +0, whichever was found */
+	max += 0.0f; /* -0 becomes +0, whichever was found */
 	*m = max;
 	*l = 0;
 	if (max == -INFINITY && !(pair->lo < pair->hi))
@@ -164,7 +177,8 @@ static void soften(const struct kern_attn *a, struct pair *pair, const float *si
 		*l += fm_expf(*sink - max);
 }
 
-INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int n)
+INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                       int n)
 {
 	int i = 0;
 
@@ -180,7 +194,8 @@ INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const st
 		scores_over(a, type, pair + i, 1, pair[i].lo, pair[i].hi);
 }
 
-INLINE void all_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int n)
+INLINE void all_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                        int n)
 {
 	int i = 0;
 
@@ -202,15 +217,28 @@ INLINE void all_weights(const struct kern_attn *a, enum infer_type type, const s
 }
 
 /* one copy of the loops per type; types of packed caches join here */
-static void scores_f32(const struct kern_attn *a, const struct pair *p, int n) { all_scores(a, INFER_F32, p, n); }
-static void scores_f16(const struct kern_attn *a, const struct pair *p, int n) { all_scores(a, INFER_F16, p, n); }
-static void weights_f32(const struct kern_attn *a, const struct pair *p, int n) { all_weights(a, INFER_F32, p, n); }
-static void weights_f16(const struct kern_attn *a, const struct pair *p, int n) { all_weights(a, INFER_F16, p, n); }
+static void scores_f32(const struct kern_attn *a, const struct pair *p, int n)
+{
+	all_scores(a, INFER_F32, p, n);
+}
+static void scores_f16(const struct kern_attn *a, const struct pair *p, int n)
+{
+	all_scores(a, INFER_F16, p, n);
+}
+static void weights_f32(const struct kern_attn *a, const struct pair *p, int n)
+{
+	all_weights(a, INFER_F32, p, n);
+}
+static void weights_f16(const struct kern_attn *a, const struct pair *p, int n)
+{
+	all_weights(a, INFER_F16, p, n);
+}
 
 static void pair_fill(const struct kern_attn *a, struct pair *pair, float *scratch, int i)
 {
 	int r = i / a->heads, h = i % a->heads, at = a->pos + r;
-	int lo = a->window && at - a->window + 1 > a->from ? at - a->window + 1 : a->from, hi = at + 1 < a->to ? at + 1 : a->to;
+	int lo = a->window && at - a->window + 1 > a->from ? at - a->window + 1 : a->from,
+	    hi = at + 1 < a->to ? at + 1 : a->to;
 
 	pair->q = a->q + (size_t)r * a->q_row + (size_t)h * (size_t)a->dk;
 	pair->o = a->o + (size_t)r * a->o_row + (size_t)h * (size_t)a->dv;
@@ -226,7 +254,8 @@ void KERN_FN(attn)(const struct kern_attn *a)
 	int all = a->rows * a->heads;
 
 	must(a->from % KERN_SPLIT == 0 && a->to - a->from <= KERN_SPLIT);
-	must((a->k_type == INFER_F32 || a->k_type == INFER_F16) && (a->v_type == INFER_F32 || a->v_type == INFER_F16));
+	must((a->k_type == INFER_F32 || a->k_type == INFER_F16) &&
+	     (a->v_type == INFER_F32 || a->v_type == INFER_F16));
 	for (int i = 0; i < all; i += KERN_ATTN_Q) {
 		struct pair pair[KERN_ATTN_Q];
 		int n = all - i < KERN_ATTN_Q ? all - i : KERN_ATTN_Q;
@@ -243,7 +272,8 @@ void KERN_FN(attn)(const struct kern_attn *a)
 }
 
 /* one head; what a split that saw nothing holds is not read */
-static void merge(float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv)
+static void merge(float *o, const float *m, const float *l, const float *parts, int splits,
+                  int heads, int dv)
 {
 	float max = -INFINITY, sum = 0;
 
@@ -268,8 +298,10 @@ static void merge(float *o, const float *m, const float *l, const float *parts, 
 		o[d] = o[d] / sum;
 }
 
-void KERN_FN(attn_merge)(float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv)
+void KERN_FN(attn_merge)(float *o, const float *m, const float *l, const float *parts, int splits,
+                         int heads, int dv)
 {
 	for (int h = 0; h < heads; h++)
-		merge(o + (size_t)h * (size_t)dv, m + h, l + h, parts + (size_t)h * (size_t)dv, splits, heads, dv);
+		merge(o + (size_t)h * (size_t)dv, m + h, l + h, parts + (size_t)h * (size_t)dv,
+		      splits, heads, dv);
 }

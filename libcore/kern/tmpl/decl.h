@@ -1,5 +1,6 @@
-/* kern/tmpl/decl.h - the names of one ISA: its simd.h defines KERN_FN(x) as kern_<isa>_x, then includes this.
- * KERN_ROWS_*(X) list the types by what their loops share; tables, instances and declarations come from the lists. */
+/* kern/tmpl/decl.h - the names of one ISA: its simd.h defines KERN_FN(x) as kern_<isa>_x, then
+ * includes this. KERN_ROWS_*(X) list the types by what their loops share; tables, instances and
+ * declarations come from the lists. */
 #ifndef KERN_TMPL_DECL_H
 #define KERN_TMPL_DECL_H
 #include "kern/kern.h"
@@ -18,7 +19,8 @@ enum { KERN_AHEAD = 512 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
 #define KERN_ROWS_32(X) \
-	X(Q8_0, q8_0) X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
+	X(Q8_0, q8_0) \
+	X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
 #define KERN_ROWS_256(X) KERN_ROWS_K46(X) KERN_ROWS_K235(X)
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
@@ -30,17 +32,23 @@ void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k); \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k); \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k); \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
 #undef ROW
 
 /* one line of a table: kern_mm of a type */
 #define KERN_ROW(TYPE, name, quant, form, mr, nr) \
-	[INFER_##TYPE] = { KERN_FN(quant), KERN_FN(name##_rows), KERN_FN(name##_pack), KERN_FN(name##_tile), \
-	                   KERN_FN(name##_pack_bytes), form, mr, nr },
+	[INFER_##TYPE] = {KERN_FN(quant), \
+	                  KERN_FN(name##_rows), \
+	                  KERN_FN(name##_pack), \
+	                  KERN_FN(name##_tile), \
+	                  KERN_FN(name##_pack_bytes), \
+	                  form, \
+	                  mr, \
+	                  nr},
 #endif

@@ -1,4 +1,5 @@
-/* kern/tmpl/fmath.h - base/fmath.c on vectors, operation by operation: the same bits in every lane (tests/kern). */
+/* kern/tmpl/fmath.h - base/fmath.c on vectors, operation by operation: the same bits in every lane
+ * (tests/kern). */
 #ifndef KERN_TMPL_FMATH_H
 #define KERN_TMPL_FMATH_H
 #include "base/fmath_consts.h"

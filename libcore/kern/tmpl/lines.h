@@ -3,12 +3,17 @@
 #define KERN_TMPL_LINES_H
 #include "kern/tmpl/decl.h"
 
-/* Where the same block of up to 12 rows of x stands.  The compiler must not see the strides: it would keep a pointer for each
- * row, more than there are registers, where two and their sums with the strides do. */
-struct lines { const char *x0, *x4, *x8; size_t s, s3; };
+/* Where the same block of up to 12 rows of x stands.  The compiler must not see the strides: it
+ * would keep a pointer for each row, more than there are registers, where two and their sums with
+ * the strides do. */
+struct lines {
+	const char *x0, *x4, *x8;
+	size_t s, s3;
+};
 INLINE struct lines lines_at(const void *x, size_t stride)
 {
-	struct lines l = { x, (const char *)x + 4 * stride, (const char *)x + 8 * stride, stride, 3 * stride };
+	struct lines l = {x, (const char *)x + 4 * stride, (const char *)x + 8 * stride, stride,
+	                  3 * stride};
 
 	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.x8), "+r"(l.s), "+r"(l.s3));
 	return l;
@@ -21,6 +26,9 @@ INLINE void lines_move(struct lines *l, int n)
 }
 INLINE const void *line_at(const struct lines *l, int t)
 {
-	return (t < 4 ? l->x0 : t < 8 ? l->x4 : l->x8) + (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
+	return (t < 4   ? l->x0
+	        : t < 8 ? l->x4
+	                : l->x8) +
+	       (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
 }
 #endif

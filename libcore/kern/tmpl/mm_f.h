@@ -1,10 +1,11 @@
 /* kern/tmpl/mm_f.h - products with float weights, over the vector words of simd.h.
  *
  *   W  F32 | F16 | BF16 [n][k], row major, exact in f32      x  f32 [m][k]
- *   y[t][r] = tree of 16 lanes:  lane i = fma chain over j ascending of W[r][16 j + i] x[t][16 j + i]
+ *   y[t][r] = kern_sum16 of 16 lanes: lane i, fma chain over j: W[r][16 j + i] x[t][16 j + i]
  *   bytes per flop: 4, 2, 2 per 2 m;  limits: none (k % 16 lanes past the end take no part)
  *
- * simd.h says MM_R x MM_T, rows and tokens of the register tile, and MM_W (a multiple of MM_R), rows for a single token. */
+ * simd.h says MM_R x MM_T, rows and tokens of the register tile, and MM_W (a multiple of MM_R),
+ * rows for a single token. */
 #include <string.h>
 #include "kern/act.h"
 #include "kern/tmpl/lines.h"
@@ -31,9 +32,10 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 	return v_loadn((const float *)(const void *)(w + (size_t)i * 4), n);
 }
 
-/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.  ask: prefetch */
-INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
-                int rn, int tn, int ask)
+/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.
+ * ask: prefetch */
+INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x,
+                size_t xrow, int k, int rn, int tn, int ask)
 {
 	int i = 0;
 
@@ -61,14 +63,16 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			vf *a = &acc[r * tn + t];
-			*a = v_keep(k - i, v_fma(wv, v_loadn(x + (size_t)t * xrow + i, k - i), *a), *a);
+			*a = v_keep(k - i, v_fma(wv, v_loadn(x + (size_t)t * xrow + i, k - i), *a),
+			            *a);
 		}
 	}
 }
 
 /* rows wrow bytes apart, their results `apart` floats apart */
-INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type, const unsigned char *w, size_t wrow,
-                      const float *x, size_t xrow, int k, int rn, int tn, int ask)
+INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type,
+                      const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
+                      int rn, int tn, int ask)
 {
 	vf acc[MM_R * MM_T > MM_W ? MM_R * MM_T : MM_W];
 
@@ -85,22 +89,25 @@ INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type, 
 }
 
 /* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q_x86.h) */
-INLINE void rows_step(float *y, size_t ldy, size_t apart, enum infer_type type, const unsigned char *w, size_t row_bytes,
-                      const float *x, size_t xrow, int m, int k)
+INLINE void rows_step(float *y, size_t ldy, size_t apart, enum infer_type type,
+                      const unsigned char *w, size_t row_bytes, const float *x, size_t xrow, int m,
+                      int k)
 {
 	size_t wrow = apart * row_bytes;
 	int t = 0;
 
 	for (; m - t >= MM_T; t += MM_T)
 		for (int q = 0; q < MM_W; q += MM_R)
-			rows_part(y + (size_t)t * ldy + (size_t)q * apart, ldy, apart, type, w + (size_t)q * wrow, wrow,
-			          x + (size_t)t * xrow, xrow, k, MM_R, MM_T, !t);
+			rows_part(y + (size_t)t * ldy + (size_t)q * apart, ldy, apart, type,
+			          w + (size_t)q * wrow, wrow, x + (size_t)t * xrow, xrow, k, MM_R,
+			          MM_T, !t);
 	for (; t < m; t++)
-		rows_part(y + (size_t)t * ldy, ldy, apart, type, w, wrow, x + (size_t)t * xrow, xrow, k, MM_W, 1, !t);
+		rows_part(y + (size_t)t * ldy, ldy, apart, type, w, wrow, x + (size_t)t * xrow,
+		          xrow, k, MM_W, 1, !t);
 }
 
-INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, size_t row_bytes, const struct kern_act *a,
-                   int x_row, int m, int n, int k)
+INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, size_t row_bytes,
+                   const struct kern_act *a, int x_row, int m, int n, int k)
 {
 	const float *x = act_f(a, x_row);
 	const unsigned char *w = wv;
@@ -110,8 +117,8 @@ INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, s
 		rows_step(y + r, ldy, apart, type, w + r * row_bytes, row_bytes, x, xrow, m, k);
 	for (int r = n / MM_W * MM_W; r < n; r++)
 		for (int t = 0; t < m; t++)
-			rows_part(y + (size_t)t * ldy + r, ldy, 1, type, w + (size_t)r * row_bytes, row_bytes, x + (size_t)t * xrow, xrow,
-			          k, 1, 1, 0);
+			rows_part(y + (size_t)t * ldy + r, ldy, 1, type, w + (size_t)r * row_bytes,
+			          row_bytes, x + (size_t)t * xrow, xrow, k, 1, 1, 0);
 }
 
 /* Panel: f32 [MM_PANEL / MM_R][k / 16 rounded up][MM_R][16]. */
@@ -122,8 +129,10 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 {
 	for (int r = 0; r < MM_PANEL; r++) {
 		/* rows past the end repeat the last */
-		const unsigned char *w = (const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
-		float *d = dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
+		const unsigned char *w =
+		    (const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
+		float *d =
+		    dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
 		int i = 0;
 
 		for (; i + 16 <= k; i += 16, d += MM_R * 16)
@@ -170,15 +179,18 @@ INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
 {
 	for (int t = 0; t < tn; t++, y += ldy) {
 		if (MM_R == 4 && n >= 4)
-			v_sum4(y, acc[t], acc[tn + t], acc[(2 % MM_R) * tn + t], acc[(3 % MM_R) * tn + t]);
+			v_sum4(y, acc[t], acc[tn + t], acc[(2 % MM_R) * tn + t],
+			       acc[(3 % MM_R) * tn + t]);
 		else
 			for (int r = 0; r < n && r < MM_R; r++)
 				y[r] = v_sum(acc[r * tn + t]);
 	}
 }
 
-/* tn tokens against the panel, k in parts that stay in the first cache; between parts the lanes wait on the stack. */
-INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t x_row, int n, int k, int tn)
+/* tn tokens against the panel, k in parts that stay in the first cache; between parts the lanes
+ * wait on the stack. */
+INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t x_row, int n,
+                      int k, int tn)
 {
 	vf lanes[MM_PANEL * MM_T];
 
@@ -189,7 +201,8 @@ INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size
 			UNROLL
 			for (int i = 0; i < MM_R * tn; i++)
 				acc[i] = at ? lanes[r * tn + i] : v_set(0);
-			dot_panel(acc, w + (size_t)r * vectors(k) * 16 + (size_t)at * MM_R, x + at, x_row, kc, tn);
+			dot_panel(acc, w + (size_t)r * vectors(k) * 16 + (size_t)at * MM_R, x + at,
+			          x_row, kc, tn);
 			if (at + MM_KC >= k) {
 				put_sums(y + r, ldy, acc, n - r, tn);
 				continue;
@@ -201,12 +214,14 @@ INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size
 	}
 }
 
-static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_act *a, int x_row, int m, int n, int k)
+static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_act *a, int x_row,
+                   int m, int n, int k)
 {
 	int t = 0;
 
 	for (; m - t >= MM_T; t += MM_T)
-		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, MM_T);
+		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k,
+		          MM_T);
 	for (; MM_T > 4 && m - t >= 4; t += 4)
 		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, 4);
 	for (; t < m; t++)
@@ -219,14 +234,20 @@ void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ rows_f(INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		rows_f(INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack_f(INFER_##TYPE, dst, w, row_bytes, n, k); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ tile_f(y, ldy, packed, x, x_row, m, n, k); } \
+	{ \
+		pack_f(INFER_##TYPE, dst, w, row_bytes, n, k); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		tile_f(y, ldy, packed, x, x_row, m, n, k); \
+	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return pack_bytes_f(k); }
 KERN_ROWS_F(ROW)
 #undef ROW

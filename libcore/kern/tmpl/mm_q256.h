@@ -1,42 +1,56 @@
 /* kern/tmpl/mm_q256.h - products of weights in blocks of 256, over the words of int.h (x86).
  *
- *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32 (32 bits); a transposing
- *          tree of adds makes 8 sums; the heads of 8 rows of Q4_K and Q5_K are turned, so that a register holds one field
- *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); ymin = fma(dmin dx, imin, ymin), imin = sum of M sum(x); y - ymin
+ *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32
+ *          weights (32 bits); a transposing tree of adds makes 8 sums.  The heads of 8 rows of Q4_K
+ *          and Q5_K are turned, so that a register holds one field of all
+ *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
+ *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: tmpl/mm_q256_tile.h */
 
 #include "kern/tmpl/q256.h"
 
 /* What the heads of 8 rows say. */
-struct heads { __m256 d, dmin; __m256i min_lo, min_hi; uint8_t s[8][8]; };
+struct heads {
+	__m256 d, dmin;
+	__m256i min_lo, min_hi;
+	uint8_t s[8][8];
+};
 
-/* Q4_K, Q5_K: turn 16 bytes of each of 8 rows; M 0-3 and 4-7 stay a row a dword, S goes back to a row of bytes. */
+/* Q4_K, Q5_K: turn 16 bytes of each of 8 rows; M 0-3 and 4-7 stay a row a dword, S goes back to a
+ * row of bytes. */
 INLINE void heads_k4(struct heads *h, const uint8_t *p, size_t stride)
 {
-	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f), two = _mm256_set1_epi32(0x30303030);
+	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
+	              two = _mm256_set1_epi32(0x30303030);
 	__m256i r[4], a[4], b[4];
 
 	UNROLL
 	for (int i = 0; i < 4; i++)
-		r[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(p + (size_t)i * stride)), load16(p + (size_t)(i + 4) * stride), 1);
+		r[i] =
+		    _mm256_inserti128_si256(_mm256_castsi128_si256(load16(p + (size_t)i * stride)),
+		                            load16(p + (size_t)(i + 4) * stride), 1);
 	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
 	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
 	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
 	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
-	b[0] = _mm256_unpacklo_epi64(a[0], a[2]);       /* d, dmin */
-	b[1] = _mm256_unpackhi_epi64(a[0], a[2]);       /* sc 0-3 */
-	b[2] = _mm256_unpacklo_epi64(a[1], a[3]);       /* sc 4-7 */
-	b[3] = _mm256_unpackhi_epi64(a[1], a[3]);       /* sc 8-11 */
+	b[0] = _mm256_unpacklo_epi64(a[0], a[2]); /* d, dmin */
+	b[1] = _mm256_unpackhi_epi64(a[0], a[2]); /* sc 0-3 */
+	b[2] = _mm256_unpacklo_epi64(a[1], a[3]); /* sc 4-7 */
+	b[3] = _mm256_unpackhi_epi64(a[1], a[3]); /* sc 8-11 */
 	__m256i s_lo = _mm256_and_si256(b[1], six);
-	__m256i s_hi = _mm256_or_si256(_mm256_and_si256(b[3], low), _mm256_and_si256(_mm256_srli_epi32(b[1], 2), two));
+	__m256i s_hi = _mm256_or_si256(_mm256_and_si256(b[3], low),
+	                               _mm256_and_si256(_mm256_srli_epi32(b[1], 2), two));
 	h->min_lo = _mm256_and_si256(b[2], six);
-	h->min_hi = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b[3], 4), low), _mm256_and_si256(_mm256_srli_epi32(b[2], 2), two));
+	h->min_hi = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b[3], 4), low),
+	                            _mm256_and_si256(_mm256_srli_epi32(b[2], 2), two));
 	/* rows 0 1 4 5, then 2 3 6 7: put where they belong */
 	__m256i x = _mm256_unpacklo_epi32(s_lo, s_hi), y = _mm256_unpackhi_epi32(s_lo, s_hi);
 	_mm256_storeu_si256((__m256i *)(void *)h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
 	_mm256_storeu_si256((__m256i *)(void *)h->s[4], _mm256_permute2x128_si256(x, y, 0x31));
 	/* words d to the low half, dmin to the high one */
-	__m256i w = _mm256_shuffle_epi8(b[0], _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302, 0x0d0c090805040100, 0x0f0e0b0a07060302));
+	__m256i w =
+	    _mm256_shuffle_epi8(b[0], _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302,
+	                                                 0x0d0c090805040100, 0x0f0e0b0a07060302));
 	w = _mm256_permute4x64_epi64(w, 0xd8);
 	h->d = _mm256_cvtph_ps(_mm256_castsi256_si128(w));
 	h->dmin = _mm256_cvtph_ps(_mm256_extracti128_si256(w, 1));
@@ -46,25 +60,34 @@ INLINE void heads_k4(struct heads *h, const uint8_t *p, size_t stride)
 INLINE __m256i minima_k4(const struct heads *h, const struct kern_q8k *s)
 {
 	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
-	__m256i r = _mm256_madd_epi16(_mm256_and_si256(h->min_lo, byte), _mm256_set1_epi32((int)num_u32(s->s32)));
+	__m256i r = _mm256_madd_epi16(_mm256_and_si256(h->min_lo, byte),
+	                              _mm256_set1_epi32((int)num_u32(s->s32)));
 
-	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_lo, 8), byte), _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
-	r = mac16(r, _mm256_and_si256(h->min_hi, byte), _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
-	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_hi, 8), byte), _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
+	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_lo, 8), byte),
+	          _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
+	r = mac16(r, _mm256_and_si256(h->min_hi, byte),
+	          _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
+	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_hi, 8), byte),
+	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
 }
 
 INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, const uint8_t *p)
 {
 	switch (t) {
-	case INFER_Q4_K: case INFER_Q5_K: {
+	case INFER_Q4_K:
+	case INFER_Q5_K: {
 		uint64_t s;
 		memcpy(&s, h->s[r], 8);
 		return twice(_mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)s)));
 	}
-	case INFER_Q6_K: return evens_odds(load16(p + 192));
-	case INFER_Q2_K: return evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
-	case INFER_Q3_K: return evens_odds(scales_k3(p + 96));
-	default:         return twice(scales_x4(p));
+	case INFER_Q6_K:
+		return evens_odds(load16(p + 192));
+	case INFER_Q2_K:
+		return evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
+	case INFER_Q3_K:
+		return evens_odds(scales_k3(p + 96));
+	default:
+		return twice(scales_x4(p));
 	}
 }
 
@@ -86,8 +109,11 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 	return acc;
 }
 
-/* IQ4_XS goes two times 16 weights at once, which is how its bytes hold them: x in that order, and without signs */
-struct turned { __m256i x[8], abs_x[8]; };
+/* IQ4_XS goes two times 16 weights at once, which is how its bytes hold them: x in that order, and
+ * without signs */
+struct turned {
+	__m256i x[8], abs_x[8];
+};
 INLINE void turned_get(struct turned *t, const struct kern_q8k *x)
 {
 	UNROLL
@@ -106,16 +132,25 @@ INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
 
 	UNROLL
 	for (int i = 0; i < 4; i++) {
-		const short a = (short)(4 * i | (4 * i + 1) << 8), b = (short)((4 * i + 2) | (4 * i + 3) << 8);
-		const __m256i word = _mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
+		const short a = (short)(4 * i | (4 * i + 1) << 8),
+		            b = (short)((4 * i + 2) | (4 * i + 3) << 8);
+		const __m256i word =
+		    _mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
 		__m256i n = load32(qs + 32 * i), scale = _mm256_shuffle_epi8(s, word);
-		acc = mac16(acc, _mm256_maddubs_epi16(t->abs_x[2 * i], _mm256_sign_epi8(nl4(low4(n)), t->x[2 * i])), scale);
-		acc = mac16(acc, _mm256_maddubs_epi16(t->abs_x[2 * i + 1], _mm256_sign_epi8(nl4(shr4(n)), t->x[2 * i + 1])), scale);
+		acc = mac16(acc,
+		            _mm256_maddubs_epi16(t->abs_x[2 * i],
+		                                 _mm256_sign_epi8(nl4(low4(n)), t->x[2 * i])),
+		            scale);
+		acc = mac16(acc,
+		            _mm256_maddubs_epi16(t->abs_x[2 * i + 1],
+		                                 _mm256_sign_epi8(nl4(shr4(n)), t->x[2 * i + 1])),
+		            scale);
 	}
 	return acc;
 }
 
-INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s, const struct kern_act *x, int x_row, int k)
+INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+                    const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
 	const uint8_t *w = s->w;
@@ -145,30 +180,39 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				a[t][r] = type == INFER_IQ4_XS ? isum_x4(p + 8, words, &turned[t]) : isum256(type, q, words, xt);
+				a[t][r] = type == INFER_IQ4_XS ? isum_x4(p + 8, words, &turned[t])
+				                               : isum256(type, q, words, xt);
 				if (type == INFER_Q2_K)
-					m[t][r] = _mm256_madd_epi16(evens_odds(_mm_and_si128(_mm_srli_epi16(load16(p), 4), _mm_set1_epi8(15))), load32(xt->s16));
+					m[t][r] = _mm256_madd_epi16(
+					    evens_odds(_mm_and_si128(_mm_srli_epi16(load16(p), 4),
+					                             _mm_set1_epi8(15))),
+					    load32(xt->s16));
 			}
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
 			__m256 dx = _mm256_set1_ps(xt->d);
-			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(red8(a[t])), sum[t]);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx),
+			                         _mm256_cvtepi32_ps(red8(a[t])), sum[t]);
 			if (q_minima(type)) {
 				__m256i im = type == INFER_Q2_K ? red8(m[t]) : minima_k4(&h, xt);
-				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx), _mm256_cvtepi32_ps(im), min[t]);
+				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx),
+				                         _mm256_cvtepi32_ps(im), min[t]);
 			}
 		}
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t], s);
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
+		     s);
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); }
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+	}
 KERN_ROWS_256(ROW)
 #undef ROW

@@ -1,24 +1,31 @@
-/* kern/tmpl/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86), of the
- * types that the folder lists in TILE_TYPES.
+/* kern/tmpl/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86), of
+ * the types that the folder lists in TILE_TYPES.
  *
- *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2], to go with the sums of x
- *          in kern_q8k's order: M (Q4_K, Q5_K: 4, Q2_K: 8), S where a zero point is taken off after scaling (IQ4_XS: 4,
- *          Q6_K: 8) | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
- *          Q2_K and Q3_K hold S q and -S q: they fit 8 bits, and the whole block is one chain of dots
+ *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2]
+ *          | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
+ *   pairs  go with the sums of x in kern_q8k's order: M (Q4_K, Q5_K: 4, Q2_K: 8), or S where a zero
+ *          point is taken off after scaling (IQ4_XS: 4, Q6_K: 8)
+ *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots
  *   tile   NR rows x T tokens: x 4 bytes broadcast */
 
 #include "kern/tmpl/q256.h"
 
-INLINE int k_pairs(enum infer_type t) { return t == INFER_Q3_K ? 0 : t == INFER_Q2_K || t == INFER_Q6_K ? 8 : 4; }
-INLINE int k_scales(enum infer_type t) { return t == INFER_Q3_K || t == INFER_Q2_K ? 0 : t == INFER_Q6_K ? 16 : 8; }
+INLINE int k_pairs(enum infer_type t)
+{
+	return t == INFER_Q3_K ? 0 : t == INFER_Q2_K || t == INFER_Q6_K ? 8 : 4;
+}
+INLINE int k_scales(enum infer_type t)
+{
+	return t == INFER_Q3_K || t == INFER_Q2_K ? 0 : t == INFER_Q6_K ? 16 : 8;
+}
 INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k_scales(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
 
 /* the fields of row r before q */
 INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int r)
 {
-	static const uint8_t of32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
-	static const uint8_t of16[16] = { 0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15 };
+	static const uint8_t of32[8] = {0, 2, 1, 3, 4, 6, 5, 7};
+	static const uint8_t of16[16] = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
 	const uint8_t *order = q_by16(t) ? of16 : of32;
 	const int16_t *pair = q_minima(t) ? h->m : h->s;
 	int at = 0;
@@ -27,7 +34,7 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int 
 	if (q_minima(t))
 		memcpy(dst + (at++ * NR + r) * 4, &h->dmin, 4);
 	for (int i = 0; i < k_pairs(t); i++) {
-		int16_t two[2] = { pair[order[2 * i]], pair[order[2 * i + 1]] };
+		int16_t two[2] = {pair[order[2 * i]], pair[order[2 * i + 1]]};
 		memcpy(dst + (at++ * NR + r) * 4, two, 4);
 	}
 	for (int i = 0; i < k_scales(t); i++) {
@@ -36,7 +43,8 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int 
 	}
 }
 
-/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; a word of s times both bytes of a word */
+/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; a word of s times both bytes of a
+ * word */
 INLINE __m256i times2(__m256i q, __m256i s) { return _mm256_mullo_epi16(q, s); }
 INLINE __m256i times3(__m256i q, __m256i s)
 {
@@ -51,12 +59,14 @@ INLINE __m256i times3(__m256i q, __m256i s)
 
 INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
-	__m256i s = t == INFER_Q3_K ? evens_odds(scales_k3(p + 96)) : evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
+	__m256i s = t == INFER_Q3_K ? evens_odds(scales_k3(p + 96))
+	                            : evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
 
 	unpack256(t, u, p);
 	UNROLL
 	for (int k = 0; k < 8; k++) {
-		__m256i word = _mm256_shuffle_epi8(s, _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8)));
+		__m256i word =
+		    _mm256_shuffle_epi8(s, _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8)));
 		if (t == INFER_Q2_K)
 			u[k] = times2(u[k], word);
 		else if (t == INFER_Q3_K)
@@ -66,7 +76,8 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                    int k)
 {
 	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel256(type)) {
 		uint8_t *q = dst + NR * 4 * k_fields(type);
@@ -74,7 +85,8 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
 			__m256i v[8][8];
 			for (int r = 0; r < 8; r++) {
 				/* rows past the end repeat the last */
-				const uint8_t *p = w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
+				const uint8_t *p =
+				    w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
 				struct head h;
 				__m256i u[8];
 				head_get(type, &h, p);
@@ -88,14 +100,18 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
 				turn8(v[i]);
 				UNROLL
 				for (int j = 0; j < 8; j++)
-					_mm256_storeu_si256((__m256i *)(void *)(q + (i * 8 + j) * NR * 4 + half * 4), v[i][j]);
+					_mm256_storeu_si256(
+					    (__m256i *)(void *)(q + (i * 8 + j) * NR * 4 +
+					                        half * 4),
+					    v[i][j]);
 			}
 		}
 	}
 }
 
 /* is[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
-INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x, int at, int count)
+INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x,
+                  int at, int count)
 {
 	UNROLL
 	for (int i = 0; i < count; i++) {
@@ -108,14 +124,16 @@ INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const 
 			wi xv = wi_set((int32_t)num_u32((const char *)line_at(x, t) + at + 4 * i));
 			UNROLL
 			for (int h = 0; h < H; h++)
-				is[t * H + h] = q_signed(type) || type == INFER_Q3_K ? wi_dot_ws(is[t * H + h], w[h], xv)
-				                                                      : wi_dot(is[t * H + h], w[h], xv);
+				is[t * H + h] = q_signed(type) || type == INFER_Q3_K
+				                    ? wi_dot_ws(is[t * H + h], w[h], xv)
+				                    : wi_dot(is[t * H + h], w[h], xv);
 		}
 	}
 }
 
 /* isum of one block; sc: its scales, q: its weights */
-INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const struct lines *x)
+INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
+                      const struct lines *x)
 {
 	enum { MOST = 16 };
 
@@ -136,7 +154,8 @@ INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc,
 		chain(type, tn, sub, q, x, 4 * count * j, count);
 		UNROLL
 		for (int i = 0; i < tn * H; i++)
-			isum[i] = wi_add(isum[i], wi_mul(sub[i], wi_load(sc + j * NR * 4 + i % H * LANES * 4)));
+			isum[i] = wi_add(
+			    isum[i], wi_mul(sub[i], wi_load(sc + j * NR * 4 + i % H * LANES * 4)));
 	}
 }
 
@@ -152,8 +171,8 @@ INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct ke
 	return r;
 }
 
-INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
-                    int n, int k)
+INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
+                    const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8k *xb = act_q8k(x, x_row);
 	wf sum[TILE_T * H], min[TILE_T * H];
@@ -163,7 +182,8 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 		sum[i] = min[i] = wf_set(0);
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
-		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)), *sc = pairs + NR * 4 * k_pairs(type);
+		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)),
+		              *sc = pairs + NR * 4 * k_pairs(type);
 		wi isum[TILE_T * H];
 		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), &at);
 		UNROLL
@@ -174,25 +194,36 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 			if (type == INFER_Q3_K)
 				isum[i] = wi_sub(wi_set(FLIP * s->s256), isum[i]);
 			if (type == INFER_Q6_K)
-				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 5));
+				isum[i] =
+				    wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 5));
 			if (type == INFER_IQ4_XS && FLIP != 0)
-				isum[i] = wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 7));
+				isum[i] =
+				    wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 7));
 			sum[i] = wf_fma(wf_mul(wf_load(p + off), dx), wf_from(isum[i]), sum[i]);
 			if (q_minima(type))
-				min[i] = wf_fma(wf_mul(wf_load(p + NR * 4 + off), dx), wf_from(tile_pairs(type, pairs + off, s)), min[i]);
+				min[i] = wf_fma(wf_mul(wf_load(p + NR * 4 + off), dx),
+				                wf_from(tile_pairs(type, pairs + off, s)), min[i]);
 		}
 	}
 	UNROLL
 	for (int i = 0; i < tn * H; i++)
-		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES, q_minima(type) ? wf_sub(sum[i], min[i]) : sum[i], n - i % H * LANES);
+		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES,
+		       q_minima(type) ? wf_sub(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack256(INFER_##TYPE, dst, w, row_bytes, n, k); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ Q_TILE(tile256, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
-	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 256) * panel256(INFER_##TYPE); }
+	{ \
+		pack256(INFER_##TYPE, dst, w, row_bytes, n, k); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		Q_TILE(tile256, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
+	} \
+	size_t KERN_FN(name##_pack_bytes)(int k) \
+	{ \
+		return (size_t)(k / 256) * panel256(INFER_##TYPE); \
+	}
 TILE_TYPES(ROW)
 #undef ROW

@@ -1,9 +1,13 @@
 /* kern/tmpl/mm_q32.h - products of weights in blocks of 32, over the words of int.h (x86).
  *
- *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8 sums, one fma
- *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are minima | q u8 [8][NR][4] (4 neighbours of each row)
- *   tile   NR rows x T tokens: x 4 bytes broadcast; the zero point is in the accumulator's start, -z sum(x)
- *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added at the end
+ *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8
+ *          sums, one fma
+ *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are
+ *          minima | q u8 [8][NR][4] (4 neighbours of each row)
+ *   tile   NR rows x T tokens: x 4 bytes broadcast; the zero point is in the accumulator's start,
+ *          -z sum(x)
+ *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added
+ *   at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 
 /* signs go to the side that has no -128, which has no opposite */
@@ -11,10 +15,12 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 {
 	if (!q_signed(type))
 		return dot_us(q, x);
-	return q_full(type) ? dot_us(_mm256_abs_epi8(q), _mm256_sign_epi8(x, q)) : dot_us(abs_x, _mm256_sign_epi8(q, x));
+	return q_full(type) ? dot_us(_mm256_abs_epi8(q), _mm256_sign_epi8(x, q))
+	                    : dot_us(abs_x, _mm256_sign_epi8(q, x));
 }
 
-INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s, const struct kern_act *x, int x_row, int k)
+INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+                   const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = q_bytes(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
@@ -43,20 +49,26 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 				a[r] = dot32(type, q[r], xv, _mm256_abs_epi8(xv));
 			__m256i is = red8(a);
 			if (q_zero(type))
-				is = _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(xt->minus)));
-			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is), sum[t]);
+				is = _mm256_add_epi32(
+				    is, times_zero(type, _mm256_set1_epi32(xt->minus)));
+			sum[t] =
+			    _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is), sum[t]);
 			if (q_minima(type))
-				min[t] = _mm256_fnmadd_ps(_mm256_mul_ps(mn, dx), _mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
+				min[t] = _mm256_fnmadd_ps(
+				    _mm256_mul_ps(mn, dx),
+				    _mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
 		}
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_add_ps(sum[t], min[t]) : sum[t], s);
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_add_ps(sum[t], min[t]) : sum[t],
+		     s);
 }
 
 INLINE int panel32(enum infer_type type) { return NR * 4 * (q_minima(type) ? 10 : 9); }
 
-INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                   int k)
 {
 	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
 
@@ -67,15 +79,18 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 			__m256i v[8];
 			for (int r = 0; r < 8; r++) {
 				/* rows past the end repeat the last */
-				const uint8_t *p = w + (size_t)(h + r < n ? h + r : n - 1) * row_bytes;
+				const uint8_t *p =
+				    w + (size_t)(h + r < n ? h + r : n - 1) * row_bytes;
 				v[r] = _mm256_xor_si256(unpack32(type, p), flip);
-				d[h + r] = type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
+				d[h + r] =
+				    type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
 				if (q_minima(type))
 					mn[h + r] = num_f16(num_u16(p + 2));
 			}
 			turn8(v);
 			for (int i = 0; i < 8; i++)
-				_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4 + h * 4), v[i]);
+				_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4 + h * 4),
+				                    v[i]);
 		}
 		dst += panel32(type);
 	}
@@ -87,10 +102,14 @@ INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at
 INLINE wi start32(enum infer_type type, int32_t minus)
 {
 	switch (q_signed(type) ? FLIP : q_zero(type)) {
-	case 0:  return wi_set(0);
-	case 8:  return wi_shl(wi_set(minus), 3);
-	case 16: return wi_shl(wi_set(minus), 4);
-	default: return wi_shl(wi_set(minus), 7);
+	case 0:
+		return wi_set(0);
+	case 8:
+		return wi_shl(wi_set(minus), 3);
+	case 16:
+		return wi_shl(wi_set(minus), 4);
+	default:
+		return wi_shl(wi_set(minus), 7);
 	}
 }
 
@@ -115,13 +134,14 @@ INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const
 			wi xv = wi_set((int32_t)num_u32(line(x, t)->q + 4 * i));
 			UNROLL
 			for (int h = 0; h < H; h++)
-				is[t * H + h] = q_signed(type) ? wi_dot_ws(is[t * H + h], w[h], xv) : wi_dot(is[t * H + h], w[h], xv);
+				is[t * H + h] = q_signed(type) ? wi_dot_ws(is[t * H + h], w[h], xv)
+				                               : wi_dot(is[t * H + h], w[h], xv);
 		}
 	}
 }
 
-INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
-                   int n, int k)
+INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
+                   const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8 *xb = act_q8(x, x_row);
 	wf sum[TILE_T * H], min[TILE_T * H];
@@ -137,25 +157,38 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 		for (int i = 0; i < tn * H; i++) {
 			const struct kern_q8 *xt = line(&at, i / H);
 			wf dx = wf_set(xt->d);
-			sum[i] = wf_fma(wf_mul(wf_load(p + i % H * LANES * 4), dx), wf_from(is[i]), sum[i]);
+			sum[i] = wf_fma(wf_mul(wf_load(p + i % H * LANES * 4), dx), wf_from(is[i]),
+			                sum[i]);
 			if (q_minima(type))
-				min[i] = wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx), wf_from(wi_set(xt->minus)), min[i]);
+				min[i] =
+				    wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx),
+				            wf_from(wi_set(xt->minus)), min[i]);
 		}
 	}
 	UNROLL
 	for (int i = 0; i < tn * H; i++)
-		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES, q_minima(type) ? wf_add(sum[i], min[i]) : sum[i], n - i % H * LANES);
+		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES,
+		       q_minima(type) ? wf_add(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, \
-	                          int m, int n, int k) \
-	{ Q_ROWS(rows32, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); } \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		Q_ROWS(rows32, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ pack32(INFER_##TYPE, dst, w, row_bytes, n, k); } \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, \
-	                          int k) \
-	{ Q_TILE(tile32, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); } \
-	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)(k / 32) * (size_t)panel32(INFER_##TYPE); }
+	{ \
+		pack32(INFER_##TYPE, dst, w, row_bytes, n, k); \
+	} \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		Q_TILE(tile32, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
+	} \
+	size_t KERN_FN(name##_pack_bytes)(int k) \
+	{ \
+		return (size_t)(k / 32) * (size_t)panel32(INFER_##TYPE); \
+	}
 KERN_ROWS_32(ROW)
 #undef ROW

@@ -1,4 +1,5 @@
-/* kern/tmpl/q256.h - blocks of 256 in 256-bit registers (x86); layouts as drawn in ref/mm_q256.c. */
+/* kern/tmpl/q256.h - blocks of 256 in 256-bit registers (x86); layouts as drawn in
+ * ref/mm_q256.c. */
 #ifndef KERN_TMPL_Q256_H
 #define KERN_TMPL_Q256_H
 
@@ -86,23 +87,42 @@ INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
 INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	switch (t) {
-	case INFER_Q4_K: unpack_k4(u, p + 16); break;
-	case INFER_Q5_K: unpack_k5(u, p + 16, p + 48); break;
-	case INFER_Q6_K: unpack_k6(u, p, p + 128); break;
-	case INFER_Q2_K: unpack_k2(u, p + 16); break;
-	case INFER_Q3_K: unpack_k3(u, p, p + 32); break;
-	default:         unpack_x4(u, p + 8);
+	case INFER_Q4_K:
+		unpack_k4(u, p + 16);
+		break;
+	case INFER_Q5_K:
+		unpack_k5(u, p + 16, p + 48);
+		break;
+	case INFER_Q6_K:
+		unpack_k6(u, p, p + 128);
+		break;
+	case INFER_Q2_K:
+		unpack_k2(u, p + 16);
+		break;
+	case INFER_Q3_K:
+		unpack_k3(u, p, p + 32);
+		break;
+	default:
+		unpack_x4(u, p + 8);
 	}
 }
 
-INLINE int q_scale_at(enum infer_type t) { return t == INFER_Q6_K ? 208 : t == INFER_Q3_K ? 108 : t == INFER_Q2_K ? 80 : 0; }
+INLINE int q_scale_at(enum infer_type t)
+{
+	return t == INFER_Q6_K ? 208 : t == INFER_Q3_K ? 108 : t == INFER_Q2_K ? 80 : 0;
+}
 /* whether scales are of 16 weights, else of 32 */
-INLINE int q_by16(enum infer_type t) { return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K; }
+INLINE int q_by16(enum infer_type t)
+{
+	return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K;
+}
 
-/* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in the high one. */
+/* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in
+ * the high one. */
 INLINE __m256i evens_odds(__m128i bytes)
 {
-	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
+	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(
+	    bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
 }
 
 /* S of Q3_K: 16 times 6 bits, less 32 */
@@ -110,34 +130,43 @@ INLINE __m128i scales_k3(const uint8_t *sc)
 {
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
 	const uint32_t low = 0x0f0f0f0f, two = 0x30303030;
-	__m128i s = _mm_setr_epi32((int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
-	                           (int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
+	__m128i s = _mm_setr_epi32(
+	    (int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
+	    (int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
 
 	return _mm_sub_epi8(s, _mm_set1_epi8(32));
 }
 
-/* L of IQ4_XS, less 32: 8 words.  Multiplying moves the field of each word to its top, from where it is shifted down. */
+/* L of IQ4_XS, less 32: 8 words.  Multiplying moves the field of each word to its top, from where
+ * it is shifted down. */
 INLINE __m128i scales_x4(const uint8_t *p)
 {
 	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
-	__m128i lo = _mm_shuffle_epi8(head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
+	__m128i lo = _mm_shuffle_epi8(
+	    head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
 	__m128i hi = _mm_shuffle_epi8(head, _mm_set1_epi16(2 | 3 << 8));
 
-	lo = _mm_mullo_epi16(lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8));
-	hi = _mm_mullo_epi16(hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
+	lo = _mm_mullo_epi16(
+	    lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8));
+	hi = _mm_mullo_epi16(
+	    hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
 	hi = _mm_slli_epi16(_mm_srli_epi16(hi, 14), 4);
 	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
 
 /* scales and minima of one row's block, those of 32 or of 16 */
-struct head { float d, dmin; int16_t s[16], m[16]; };
+struct head {
+	float d, dmin;
+	int16_t s[16], m[16];
+};
 
 INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
 {
 	h->d = num_f16(num_u16(p + q_scale_at(t)));
 	h->dmin = q_minima(t) ? num_f16(num_u16(p + q_scale_at(t) + 2)) : 0;
 	switch (t) {
-	case INFER_Q4_K: case INFER_Q5_K:
+	case INFER_Q4_K:
+	case INFER_Q5_K:
 		for (int c = 0; c < 4; c++) {
 			const uint8_t *sc = p + 4;
 			h->s[c] = sc[c] & 63;
@@ -157,7 +186,8 @@ INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
 			h->s[i] = (int8_t)p[192 + i];
 		break;
 	case INFER_Q3_K:
-		_mm256_storeu_si256((__m256i *)(void *)h->s, _mm256_cvtepi8_epi16(scales_k3(p + 96)));
+		_mm256_storeu_si256((__m256i *)(void *)h->s,
+		                    _mm256_cvtepi8_epi16(scales_k3(p + 96)));
 		break;
 	default:
 		_mm_storeu_si128((__m128i *)(void *)h->s, scales_x4(p));

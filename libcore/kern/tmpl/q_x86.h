@@ -1,5 +1,6 @@
-/* kern/tmpl/q_x86.h - quantised blocks in 256-bit registers, for the x86 folders; layouts as drawn in ref/mm_q32.c and
- * ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its own dot products. */
+/* kern/tmpl/q_x86.h - quantised blocks in 256-bit registers, for the x86 folders; layouts as drawn
+ * in ref/mm_q32.c and ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and
+ * KERN_FN, and adds its own dot products. */
 #ifndef KERN_TMPL_Q_X86_H
 #define KERN_TMPL_Q_X86_H
 #include <string.h>
@@ -7,52 +8,80 @@
 #include "kern/act.h"
 #include "kern/tmpl/lines.h"
 
-
-/* bytes of a block; zero point of what unpack gives; whether that is signed; whether minima follow; all by type */
+/* bytes of a block; zero point of what unpack gives; whether that is signed; whether minima follow;
+ * all by type */
 INLINE int q_bytes(enum infer_type t)
 {
 	switch (t) {
-	case INFER_Q8_0:   return 34;
-	case INFER_Q4_0:   return 18;
-	case INFER_Q4_1:   return 20;
-	case INFER_Q5_0:   return 22;
-	case INFER_Q5_1:   return 24;
-	case INFER_IQ4_NL: return 18;
-	case INFER_MXFP4:  return 17;
-	case INFER_Q4_K:   return 144;
-	case INFER_Q5_K:   return 176;
-	case INFER_Q6_K:   return 210;
-	case INFER_Q2_K:   return 84;
-	case INFER_Q3_K:   return 110;
-	default:           return 136;  /* IQ4_XS */
+	case INFER_Q8_0:
+		return 34;
+	case INFER_Q4_0:
+		return 18;
+	case INFER_Q4_1:
+		return 20;
+	case INFER_Q5_0:
+		return 22;
+	case INFER_Q5_1:
+		return 24;
+	case INFER_IQ4_NL:
+		return 18;
+	case INFER_MXFP4:
+		return 17;
+	case INFER_Q4_K:
+		return 144;
+	case INFER_Q5_K:
+		return 176;
+	case INFER_Q6_K:
+		return 210;
+	case INFER_Q2_K:
+		return 84;
+	case INFER_Q3_K:
+		return 110;
+	default:
+		return 136; /* IQ4_XS */
 	}
 }
 INLINE int q_zero(enum infer_type t)
 {
-	return t == INFER_Q4_0 ? 8 : t == INFER_Q5_0 ? 16 : t == INFER_Q6_K ? 32 : t == INFER_Q3_K ? 4 : 0;
+	return t == INFER_Q4_0   ? 8
+	       : t == INFER_Q5_0 ? 16
+	       : t == INFER_Q6_K ? 32
+	       : t == INFER_Q3_K ? 4
+	                         : 0;
 }
 /* x q_zero, a power of two (0 is for the caller to know) */
 INLINE __m256i times_zero(enum infer_type t, __m256i x)
 {
 	switch (q_zero(t)) {
-	case 4:  return _mm256_slli_epi32(x, 2);
-	case 8:  return _mm256_slli_epi32(x, 3);
-	case 16: return _mm256_slli_epi32(x, 4);
-	default: return _mm256_slli_epi32(x, 5);
+	case 4:
+		return _mm256_slli_epi32(x, 2);
+	case 8:
+		return _mm256_slli_epi32(x, 3);
+	case 16:
+		return _mm256_slli_epi32(x, 4);
+	default:
+		return _mm256_slli_epi32(x, 5);
 	}
 }
-INLINE int q_signed(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS; }
+INLINE int q_signed(enum infer_type t)
+{
+	return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS;
+}
 /* signed, and -128 may be among them */
 INLINE int q_full(enum infer_type t) { return t == INFER_Q8_0; }
 INLINE int q_minima(enum infer_type t)
 {
-	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q2_K;
+	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K ||
+	       t == INFER_Q2_K;
 }
 
 INLINE __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 INLINE __m256i load32(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 INLINE __m256i twice(__m128i x) { return _mm256_broadcastsi128_si256(x); }
-INLINE __m256i shr4(__m256i x) { return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15)); }
+INLINE __m256i shr4(__m256i x)
+{
+	return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
+}
 INLINE __m256i low4(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
 /* low nibbles of 16 bytes, then the high ones */
 INLINE __m256i nibbles(const uint8_t *p)
@@ -62,15 +91,18 @@ INLINE __m256i nibbles(const uint8_t *p)
 /* 16 where bit i of 32 is set */
 INLINE __m256i fifth(const uint8_t *p)
 {
-	const __m256i byte = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+	const __m256i byte =
+	    _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
 	const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
-	__m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte), bit);
+	__m256i x =
+	    _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte), bit);
 
 	return _mm256_and_si256(_mm256_cmpeq_epi8(x, bit), _mm256_set1_epi8(16));
 }
 INLINE __m256i nl4(__m256i n)
 {
-	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
+	const __m128i t =
+	    _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
 
 	return _mm256_shuffle_epi8(twice(t), n);
 }
@@ -78,16 +110,24 @@ INLINE __m256i nl4(__m256i n)
 /* the 32 weights of a block */
 INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 {
-	const __m128i fp4x2 = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+	const __m128i fp4x2 =
+	    _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
 
 	switch (t) {
-	case INFER_Q8_0:   return load32(p + 2);
-	case INFER_Q4_0:   return nibbles(p + 2);
-	case INFER_Q4_1:   return nibbles(p + 4);
-	case INFER_Q5_0:   return _mm256_or_si256(nibbles(p + 6), fifth(p + 2));
-	case INFER_Q5_1:   return _mm256_or_si256(nibbles(p + 8), fifth(p + 4));
-	case INFER_IQ4_NL: return nl4(nibbles(p + 2));
-	default:           return _mm256_shuffle_epi8(twice(fp4x2), nibbles(p + 1));
+	case INFER_Q8_0:
+		return load32(p + 2);
+	case INFER_Q4_0:
+		return nibbles(p + 2);
+	case INFER_Q4_1:
+		return nibbles(p + 4);
+	case INFER_Q5_0:
+		return _mm256_or_si256(nibbles(p + 6), fifth(p + 2));
+	case INFER_Q5_1:
+		return _mm256_or_si256(nibbles(p + 8), fifth(p + 4));
+	case INFER_IQ4_NL:
+		return nl4(nibbles(p + 2));
+	default:
+		return _mm256_shuffle_epi8(twice(fp4x2), nibbles(p + 1));
 	}
 }
 
@@ -109,12 +149,14 @@ INLINE __m256 halves8(const uint8_t *p, size_t stride)
 /* 2^(e - 128) of byte e at p of 8 rows: 0 and 1 are subnormal, 255 is NaN */
 INLINE __m256 powers8(const uint8_t *p, size_t stride)
 {
-	const __m256i e = _mm256_setr_epi32(p[0], p[stride], p[2 * stride], p[3 * stride], p[4 * stride], p[5 * stride], p[6 * stride],
-	                                    p[7 * stride]);
+	const __m256i e =
+	    _mm256_setr_epi32(p[0], p[stride], p[2 * stride], p[3 * stride], p[4 * stride],
+	                      p[5 * stride], p[6 * stride], p[7 * stride]);
 	__m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
 	__m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
 	__m256i v = _mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e));
-	__m256i nan = _mm256_and_si256(_mm256_cmpeq_epi32(e, _mm256_set1_epi32(255)), _mm256_set1_epi32(0x7fc00000));
+	__m256i nan = _mm256_and_si256(_mm256_cmpeq_epi32(e, _mm256_set1_epi32(255)),
+	                               _mm256_set1_epi32(0x7fc00000));
 
 	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
 }
@@ -131,11 +173,14 @@ INLINE __m256i red8(const __m256i a[8])
 
 	UNROLL
 	for (int i = 0; i < 4; i++)
-		s[i] = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2 * i], a[2 * i + 1]), _mm256_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
+		s[i] = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2 * i], a[2 * i + 1]),
+		                        _mm256_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
 	UNROLL
 	for (int i = 0; i < 2; i++)
-		t[i] = _mm256_add_epi32(_mm256_unpacklo_epi64(s[2 * i], s[2 * i + 1]), _mm256_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
-	return _mm256_add_epi32(_mm256_permute2x128_si256(t[0], t[1], 0x20), _mm256_permute2x128_si256(t[0], t[1], 0x31));
+		t[i] = _mm256_add_epi32(_mm256_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
+		                        _mm256_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+	return _mm256_add_epi32(_mm256_permute2x128_si256(t[0], t[1], 0x20),
+	                        _mm256_permute2x128_si256(t[0], t[1], 0x31));
 }
 
 /* x[r] dwords 0-7 -> x[i] rows 0-7 */
@@ -168,16 +213,21 @@ INLINE void ask8(const uint8_t *p, size_t stride, int from, int to)
 	for (int i = (from + 63) & ~63; i < to; i += 64) {
 		UNROLL
 		for (int r = 0; r < 8; r++)
-			_mm_prefetch((const char *)p + (size_t)r * stride + i + KERN_AHEAD, _MM_HINT_T0);
+			_mm_prefetch((const char *)p + (size_t)r * stride + i + KERN_AHEAD,
+			             _MM_HINT_T0);
 	}
 }
 
 /* the same block, t rows further */
 #define row_of(block, stride, t) ((const void *)((const char *)(block) + (size_t)(t) * (stride)))
 
-/* Eight rows that are taken together: the one at w and those stride bytes further; their results apart floats apart.
- * keep 1: one row, eight times over. */
-struct step { const uint8_t *w; size_t stride, apart; int row, keep; };
+/* Eight rows that are taken together: the one at w and those stride bytes further; their results
+ * apart floats apart. keep 1: one row, eight times over. */
+struct step {
+	const uint8_t *w;
+	size_t stride, apart;
+	int row, keep;
+};
 
 INLINE void put8(float *y, __m256 v, const struct step *s)
 {
@@ -189,12 +239,14 @@ INLINE void put8(float *y, __m256 v, const struct step *s)
 		y[(size_t)r * s->apart] = t[r];
 }
 
-/* Steps through n rows.  Eight streams of rows that follow each other, so that each is long and the memory sees eight
- * pages at work; what n / 8 leaves is a step of the last 8 rows.  Fewer than 8 rows go one by one. */
+/* Steps through n rows.  Eight streams of rows that follow each other, so that each is long and the
+ * memory sees eight pages at work; what n / 8 leaves is a step of the last 8 rows.  Fewer than 8
+ * rows go one by one. */
 INLINE int steps(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
 INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
 {
-	struct step s = { .stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8 };
+	struct step s = {
+	    .stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8};
 
 	if (n < 8)
 		s.stride = 0, s.keep = 1;
@@ -205,22 +257,27 @@ INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
 }
 
 /* rows as an instance has it: all steps of rows, in each 4 tokens at a time, then 2, then 1 */
-#define Q_ROWS(part, type, y, ldy, wv, row_bytes, x, x_row, m, n, k) do { \
+#define Q_ROWS(part, type, y, ldy, wv, row_bytes, x, x_row, m, n, k) \
+	do { \
 		for (int i_ = 0; i_ < steps(n); i_++) { \
 			const struct step s_ = step_at(i_, n, wv, row_bytes); \
 			float *y_ = (y) + s_.row; \
 			int t_ = 0; \
 			for (; t_ + 4 <= (m); t_ += 4) \
-				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
+				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
+				     k); \
 			for (; t_ + 2 <= (m); t_ += 2) \
-				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
+				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
+				     k); \
 			if (t_ < (m)) \
-				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, k); \
+				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
+				     k); \
 		} \
 	} while (0)
 
 /* tile likewise: most tokens at a time, then 4, 2, 1 */
-#define Q_TILE(part, most, type, y, ldy, p, x, x_row, m, n, k) do { \
+#define Q_TILE(part, most, type, y, ldy, p, x, x_row, m, n, k) \
+	do { \
 		int t_ = 0; \
 		for (; t_ + most <= (m); t_ += most) \
 			part(type, most, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
