@@ -30,7 +30,7 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 
 @test "a closed pipe ends it by SIGPIPE, silently" {
 	set +o pipefail
-	infer-run --no-stdin --ignore-eos -n 400 the 2>err | head -c 20 >out
+	env --default-signal=PIPE infer-run --no-stdin --ignore-eos -n 400 the 2>err | head -c 20 >out
 	codes=("${PIPESTATUS[@]}")
 	same 141 "${codes[0]}"
 	same 20 "$(wc -c <out)"

@@ -7,7 +7,8 @@ setup_more()
 	export SLOW=$BATS_FILE_TMPDIR/slow.gguf
 	mkmodel --ctx 1000000 --layers 8 --embd 512 "$SLOW"
 }
-slow() { exec infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 100000 the; }
+# whoever runs the tests may ignore signals, as shells do for what runs in the background: begin with the defaults
+slow() { exec env --default-signal=INT,TERM,PIPE infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 100000 the; }
 
 # until FILE has bytes, at most 20 s
 wait_for()
