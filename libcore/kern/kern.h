@@ -3,12 +3,11 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
- *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain ymin, y -
- *     ymin at the end;
+ *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain, taken off
+ *     (blocks of 32: added) at the end;
  *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes
- *   k = i mod 16,
- *     ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the end of k take
- *     no part;
+ *     k = i mod 16, ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the
+ *     end of k take no part;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -82,7 +81,7 @@ void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, i
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
 	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows
-	 * from x_row on */
+	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want some 16 KB apiece */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
 	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned,
 	 * pack_bytes(k)) */

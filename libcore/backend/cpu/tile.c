@@ -12,7 +12,7 @@
 
 enum {
 	FEW_ROWS = 8,          /* up to here weights in place */
-	ITEM_BYTES = 64 << 10, /* of weights in place: a few pages, far below a worker's share */
+	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
 	PANELS = 4,           /* packed at a time, at most */
