@@ -1,0 +1,65 @@
+/* text/jinja.c - one rendering, from a context to text. */
+#include "text/jinja.h"
+#include "text/jinja_node.h"
+#include "base/err.h"
+
+#include <string.h>
+
+enum { STEPS = 20000000, BYTES = 64 << 20, DEPTH = 1000, DEPTH_MOST = 4000 };
+
+/* The values of the names that the template uses. */
+static int set_context(struct jrun *r, const json_t *context)
+{
+	const char *key;
+	json_t *v;
+
+	r->ctx = jinja_take(r, (size_t)r->t->names.count + 1, sizeof *r->ctx);
+	json_object_foreach((json_t *)(uintptr_t)context, key, v) {
+		const uint32_t *id = map_get(&r->t->names, key, strlen(key));
+		TRY(r->rc);
+		if (id)
+			TRY(jv_from_json(r, &r->ctx[*id], v, key));
+	}
+	return r->rc;
+}
+
+static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf *from)
+{
+	if (buf_reserve(out, b->len) || (from && buf_reserve(from, b->len)))
+		return err_set(r->err, INFER_ENOMEM, "%.60s: out of memory", jinja_name(r->t));
+	buf_put(out, b->at, b->len);
+	for (size_t i = 0; from && i < b->len; i++)
+		buf_putc(from, b->from == JFROM_MIXED ? b->mask[i] : b->from);
+	return INFER_OK;
+}
+
+int jinja_render(const struct jinja *t, const json_t *context, const struct jinja_options *o, struct buf *out,
+                 struct buf *from, infer_error *err)
+{
+	static const struct jinja_options none;
+	struct jrun r = { .t = t, .err = err };
+	struct jsb b = { .r = &r };
+	int rc;
+
+	if (!o)
+		o = &none;
+	if (!json_is_object(context) || o->depth < 0 || o->depth > DEPTH_MOST)
+		return err_set(err, INFER_EINVAL, "a template's context is an object, and its depth at most %d", DEPTH_MOST);
+	arena_init(&r.arena, MEM_TEXT);
+	r.steps_max = o->steps ? o->steps : STEPS;
+	r.bytes_max = o->bytes ? o->bytes : BYTES;
+	r.depth_max = o->depth ? o->depth : DEPTH;
+	r.flags = o->flags;
+	r.now = o->now;
+	r.trusted = o->trusted;
+	r.out = &b;
+	rc = set_context(&r, context);
+	if (!rc && !(r.scope = jinja_scope(&r, NULL)))
+		rc = r.rc;
+	if (!rc)
+		rc = jinja_exec(&r, t->root);
+	if (!rc)
+		rc = give(&r, &b, out, from);
+	arena_fini(&r.arena);
+	return rc;
+}

@@ -1,0 +1,45 @@
+/* text/jinja.h - Jinja2 templates, with Python's semantics, as the chat templates of Hugging Face use them.
+ *
+ * The environment is that of transformers: ImmutableSandboxedEnvironment(trim_blocks, lstrip_blocks, loopcontrols), its
+ * tojson, raise_exception, strftime_now and {% generation %}.  extends, include, import, block and autoescape are refused by
+ * name, and so are integers beyond 64 bits.  A rendering is bounded in steps, bytes and depth. */
+#ifndef TEXT_JINJA_H
+#define TEXT_JINJA_H
+#include <stddef.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <infer/status.h>
+#include "base/buf.h"
+
+struct jinja;   /* immutable: share freely */
+
+enum jinja_flag { JINJA_MUTABLE = 1 << 0 };   /* list.append and the like work; else they are refused, as by HF */
+
+struct jinja_options {
+	uint64_t steps;      /* 0: 20 million; about one per node evaluated, item visited or 16 bytes looked at */
+	size_t   bytes;      /* 0: 64 MiB; all strings and lists made on the way, and the output */
+	int      depth;      /* 0: 1000 nested evaluations; at most 4000, about 1 KiB of stack each */
+	uint32_t flags;      /* enum jinja_flag */
+	int64_t  now;        /* seconds since 1970-01-01 00:00 of the local clock, for strftime_now */
+	/* Names, NULL at the end, or NULL: strings that the context has under one of them, at any depth, count as the
+	 * template's own where they are made of letters, digits and any of "_-<>|/[]" ... see `from`. */
+	const char *const *trusted;
+};
+
+/* n: bytes of src, which is copied.  name: for messages, copied.
+ * INFER_EFORMAT  with the line; INFER_EUNSUP  a tag that is refused; INFER_ENOMEM */
+int  jinja_compile(struct jinja **out, const char *src, size_t n, const char *name, infer_error *err);
+void jinja_free(struct jinja *t);
+
+/* Put the rendered text behind what `out` holds.
+ * context  an object; the order of keys is kept
+ * from     NULL, or gets as many bytes: 1 where the byte comes from the context, 0 where it is the template's own
+ * INFER_EFORMAT  as Python's jinja2 would fail, with the line; a budget is spent; raise_exception, with its message
+ * INFER_ENOMEM   both bufs are as they were */
+int  jinja_render(const struct jinja *t, const json_t *context, const struct jinja_options *o, struct buf *out,
+                  struct buf *from, infer_error *err);
+
+/* What the template's text speaks of: does a name occur in it as a variable, an attribute or a string?  For guessing what a
+ * template can do. */
+int  jinja_mentions(const struct jinja *t, const char *name);
+#endif

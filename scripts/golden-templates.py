@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Write tests/golden/templates/: templates of our own and what Python's jinja2, set up as transformers does, makes of them.
+
+    scripts/golden-templates.py
+
+chat.jsonl     chat templates of the usual shapes over conversations
+parts.jsonl    one thing of the language a row, and random templates of scripts/check-jinja.py
+Rows: {"template", "context", "text"} or, where rendering must fail, {"template", "context", "fails": the error's type}; a
+template given as null is that of the row before."""
+import importlib.util
+import json
+import random
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import jinjalib as lib
+
+spec = importlib.util.spec_from_file_location("check_jinja", HERE / "check-jinja.py")
+check = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check)
+OUT = HERE.parent / "tests/golden/templates"
+
+CHAT = [
+    # plain turns
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
+    # system first, roles that alternate, tools as JSON
+    """{%- set ns = namespace(system='', n=0) %}
+{%- if messages and messages[0].role == 'system' %}
+    {%- set ns.system = messages[0].content %}
+    {%- set messages = messages[1:] %}
+{%- endif %}
+{{ bos_token }}
+{%- for m in messages %}
+    {%- if (m.role == 'user') != (loop.index0 % 2 == 0) and m.role in ['user', 'assistant'] %}
+        {{ raise_exception('roles must alternate, not ' ~ m.role) }}
+    {%- endif %}
+    {%- if m.role == 'user' %}
+[USER]{{ ns.system ~ '\\n' if ns.system and loop.first else '' }}{{ m.content }}[/USER]
+    {%- elif m.role == 'assistant' %}
+{{ m.content|default('', true) }}{{ eos_token }}
+        {%- for c in m.tool_calls or [] %}
+<call>{{ c.function|tojson }}</call>
+        {%- endfor %}
+    {%- else %}
+<result id="{{ m.tool_call_id|default('-') }}">{{ m.content if m.content is string else m.content|tojson }}</result>
+    {%- endif %}
+    {%- set ns.n = ns.n + 1 %}
+{%- endfor %}
+{%- if tools %}
+# {{ tools|length }} tools{% for t in tools if t.function is defined %}
+
+{{ t.function|tojson(indent=2) }}{% endfor %}
+{%- endif %}
+({{ ns.n }} turns)
+""",
+    # macros, recursion into schemas, thinking cut out
+    """{% macro kind(s, depth=0) -%}
+  {%- if s.type is string and s.type == 'object' -%}
+    { {%- for k, v in (s.properties or {})|dictsort -%}{{ k }}: {{ kind(v, depth + 1) }}{{ ', ' if not loop.last }}{%- endfor -%} }
+  {%- elif s.type == 'array' -%}{{ kind(s['items'], depth + 1) if 'items' in s else 'any' }}[]
+  {%- elif s.type is iterable and s.type is not string -%}{{ s.type|join(' | ') }}
+  {%- else -%}{{ s.type|default('any') }}{%- endif -%}
+{%- endmacro %}
+{%- macro visible(c) %}{% if c is string %}{{ c.split('</think>')[-1].lstrip('\\n') }}{% elif c is none or c is undefined %}{% else %}{% for p in c %}{% if p.type == 'text' %}{{ p.text }}{% else %}<{{ p.type }}>{% endif %}{% endfor %}{% endif %}{% endmacro %}
+{%- for t in tools or [] %}
+  {%- set f = t.function if t.function is defined else t %}
+fn {{ f.name }}({{ kind(f.parameters) if f.parameters is defined }}) // {{ f.description|default('')|trim|upper }}
+{% endfor %}
+{%- for m in messages %}
+{{ loop.index }}/{{ loop.length }} {{ m.role|capitalize }}: {{ visible(m.content)|trim }}
+{%- if m.role == 'assistant' %}{% generation %}{{ m.reasoning_content|default('none') }}{% endgeneration %}{% endif %}
+{% endfor %}
+{%- if messages[-1].role != 'assistant' %}{{ '<think>' if enable_thinking is defined and enable_thinking else '<a>' }}{% endif %}
+{{ strftime_now('%d %b %Y') }}""",
+]
+
+PARTS = [
+    "a\n{% if true %}\nb\n{% endif %}\nc\n", "  {% if true -%}  x  {%- endif %}  \n", "x {{- ' y ' -}} z", "  {%+ if true +%}\n a {% endif %}", "{#- c -#} x {# d #}\n y", "{% raw %}{{ a }}{% endraw %}b",
+    "{{ 1 + 2 * 3 ** 2 // 4 - 7 % 3 }} {{ 7 / 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 2 ** -1 }} {{ 1e3 }} {{ 0x1F }} {{ 1_000 }} {{ 7.5 // 2 }} {{ -7.5 % 2 }}",
+    "{{ 'a' 'b' ~ 1 ~ none ~ true }} {{ 'x' * 3 }} {{ [1] + [2] * 2 }} {{ (1,) }} {{ () }} {{ {'a': [1.0, none]} }}", "{{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 'a' in 'abc' }} {{ 2 not in [1] }} {{ 'a' < 'b' }}",
+    "{{ [3, 1, 2]|sort|join('-') }} {{ ['b', 'A']|sort }} {{ [1, 2, 3][::-1] }} {{ 'héllo'[1:-1] }} {{ 'abc'[-1] }} {{ [1, 2][5] }}|",
+    "{{ x }} {{ x.y is defined }}", "{{ x is defined }} {{ x|default('d') }} {{ ''|default('e', true) }} {{ x|length }} {{ x|list }}",
+    "{% for i in [1, 2, 3] if i != 2 %}{{ loop.index }}:{{ i }}{{ ',' if not loop.last }}{% else %}none{% endfor %}", "{% for i in [] %}{% else %}none{% endfor %}",
+    "{% for i in range(9) %}{% if i == 2 %}{% continue %}{% endif %}{% if i == 5 %}{% break %}{% endif %}{{ i }}{% endfor %}", "{% for a, b in {'x': 1, 'y': 2}.items() %}{{ a }}{{ b }}{% endfor %}",
+    "{% for i in [[1, [2]], [3]] recursive %}{{ loop.depth }}{% if i is iterable %}({{ loop(i) }}){% else %}{{ i }}{% endif %}{% endfor %}",
+    "{% for i in 'ab' %}{{ loop.previtem }}{{ i }}{{ loop.nextitem }}{{ loop.cycle('!', '?') }}{{ loop.changed(i) }}{{ loop.revindex }}{% endfor %}",
+    "{% set x = 1 %}{% for i in [1, 2] %}{{ x }}{% set x = x + 1 %}{{ x }}{% endfor %}{{ x }}", "{% set ns = namespace(a=1) %}{% set ns.a = ns.a + 1 %}{{ ns.a }}{{ ns }}",
+    "{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}", "{% set x %} y {% endset %}[{{ x|trim }}]{% set z | upper %}q{% endset %}{{ z }}", "{% filter upper|replace('B', '-') %}abc{% endfilter %}",
+    "{% macro m(a, b=a, c='z') %}{{ a }}{{ b }}{{ c }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1) }} {{ m(1, 2, 3, 4, e=5) }} {{ m(c=1, a=2) }}", "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1, 2) }}",
+    "{% macro m() %}<{{ caller(1) }}>{% endmacro %}{% call(x) m() %}{{ x }}!{% endcall %}", "{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a }}", "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(*[1]) }}{{ m(**{'a': 2}) }}",
+    "{{ d|tojson }}|{{ d|tojson(indent=2) }}|{{ d|tojson(sort_keys=true, separators=(',', ':')) }}|{{ s|tojson(ensure_ascii=true) }}|{{ [1.0, 1e22, none, true, '\\n\\u0001\\x7f\"']|tojson }}",
+    "{{ rows|map(attribute='k')|list }}{{ rows|selectattr('v', 'gt', 1)|list|length }}", "{{ rows|selectattr('v')|map(attribute='v')|list }} {{ l|map('string')|join }} {{ l|select('odd')|list }} {{ l|reject('odd')|first }}",
+    "{{ l|map('upper')|length }}", "{{ rows|groupby('v') }}", "{{ t|groupby(0) }} {{ t|unique|list }} {{ l|batch(2)|list }} {{ l|slice(2)|list }} {{ l|sum }} {{ l|min }}{{ l|max }}",
+    "{{ d|dictsort }} {{ d|items|list }} {{ d.items() }} {{ d.keys()|list }} {{ d['items'] }} {{ d.get('q', 4) }}", "{{ d.append }}", "{{ l.append(4) }}", "{{ ''.__class__ }}|", "{{ ''.__class__.__mro__ }}", "{{ (1).__add__(2) }}",
+    "{{ 'a-b c'|title }} {{ \"it's\".title() }} {{ 'ǆ ß ΑΣ İ'.lower() }} {{ 'ß ﬁ ǆ'|upper }} {{ 'éA'|capitalize }} {{ 'aB'.swapcase() }}", "{{ '%s is %05.1f %d%% %r %x' % ('a', 2.25, 3, 'q', 255) }} {{ '%(a)s' % {'a': 1} }} {{ '%s'|format(2) }}",
+    "{{ '{} {1!r} {a:>5}|{b:.2f}|{c:,}'.format('x', 'y', a='z', b=1.005, c=1234567) }}", "{{ '{} {}'.format(1) }}", "{{ '{0:^7}|{0[0]}|{{}}'.format('abc') }}", "{{ '{} {0}'.format(1) }}", "{{ 'a\\tb c\\u00a0d'.split() }} {{ 'a,b,c'.rsplit(',', 1) }} {{ ' a b '.split(none, 1) }} {{ 'x'.split('') }}",
+    "{{ 'abc'|replace('', '-') }} {{ 'aXbX'.replace('X', 'y', 1) }} {{ 'x\\r\\ny\\u2028z'.splitlines() }} {{ 'a=b=c'.partition('=') }} {{ 'a=b=c'.rpartition('=') }}", "{{ '<b>'|e }} {{ '<b>'|safe + '<i>' }} {{ ('<i>'|e)|e }} {{ '<'|safe ~ '<' }}",
+    "{{ 'one two three'|truncate(9) }} {{ 'a b'|wordcount }} {{ 'x\\ny'|indent(2, true) }} {{ 2.5|round }} {{ 2.675|round(2) }} {{ 2.1|round(0, 'ceil') }} {{ '3.7'|int }} {{ 'q'|int(9) }} {{ '1e3'|float }} {{ -3|abs }}",
+    "{{ 0.1 + 0.2 }} {{ 1e16 }} {{ 123456789012345680.0 }} {{ 1e-5 }} {{ 0.0001 }} {{ -0.0 }} {{ 1 / 3 }} {{ 1e300 * 1e10 }} {{ 5e-324 }}", "{{ 1 / 0 }}", "{{ 'a' + 1 }}", "{{ none + 1 }}", "{{ x.y }}", "{{ x[0] }}", "{{ x() }}", "{{ 1() }}",
+    "{{ none|length }}", "{{ 1|join }}", "{% for i in 3 %}{% endfor %}", "{{ raise_exception('no: ' ~ 1) }}", "{{ strftime_now('%Y-%m-%d %H:%M:%S %A %B %j %% %Z') }}", "{% if x %}{{ 1|nofilter }}{% endif %}ok", "{{ 1|nofilter }}",
+    "{% if true %}{{ 1|nofilter }}{% endif %}", "{{ 1 if false }}|{{ (1 if false)|default(3) }}", "{{ 1 is nosuch }}", "{{ 1 is not none and 'a' is string }} {{ 3 is divisibleby 3 }} {{ 3 is in [3] }} {{ x is undefined }} {{ l is sequence }}",
+    "{% set l.x = 1 %}", "{% if %}", "{{ 1 + }}", "{{ (1 }}", "{% endif %}", "{% for %}", "{{ 'a }}", "{% nosuch %}", "{% if 1 %}", "{# x", "{{ 1 }", "{% set true = 1 %}", "{{ a b }}", "{{ f(a=1, 2) }}", "{{ {1} }}", "{% macro m(a=1, b) %}{% endmacro %}",
+    "{{ range(3)|list }}{{ range(5, 1, -2) }}{{ range(4)[1:3]|list }}{{ 2 in range(3) }}{{ range(200000) }}", "{{ dict(a=1, b=2) }}{{ dict([('x', 1)]) }}", "{{ [1, [2]] == [1.0, [2]] }}{{ {'a': 1} == {'a': true} }}{{ (1,) == [1] }}{{ 'a' == none }}",
+    "{{ [x for x in l] }}", "{{ l[1:][0] }}{{ s[0] }}{{ s[-1:] }}{{ d.a.b.c is defined }}", "{% break %}", "{{ ['a', 1]|sort }}", "{{ {[]: 1} }}", "{{ nil|upper }}{{ nil|trim }}{{ true|lower }}{{ 12|string|length }}",
+    "{{ 5|tojson }}{{ x|tojson }}", "{% print 1, 2 %}", "{{ '%d' % 'a' }}", "{{ '%s %s' % ('a',) }}", "{{ '%s' % ('a', 'b') }}", "{% for k in d %}{{ k }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}", "{% set m = namespace(x=[]) %}{% set m.x = m.x + [1] %}{{ m.x }}",
+]
+
+
+def row(env, template, context, again):
+    text, why = lib.python(env, template, context)
+    r = {"template": None if again else template, "context": context}
+    r.update({"text": text} if text is not None else {"fails": type(why).__name__})
+    return r
+
+
+def put(name, rows):
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / name).write_text("".join(json.dumps(r, ensure_ascii=False, separators=(",", ":")) + "\n" for r in rows))
+
+
+def main():
+    r, env = random.Random(7), lib.environment()
+    put("chat.jsonl", [row(env, t, check.conversation(r), i > 0) for t in CHAT for i in range(25)])
+    rows = [row(env, t, check.CONTEXT, False) for t in PARTS]
+    while len(rows) < len(PARTS) + 250:
+        t = check.body(r) if r.random() < .4 else f"{{{{ {check.expr(r, 3)} }}}}"
+        x = row(env, t, check.CONTEXT, False)
+        if "text" in x and 3 < len(x["text"]) < 300 and len(t) < 400 and not any(v in x["text"].lower() for v in check.VAGUE + ("object at",)):
+            rows.append(x)
+    context = None
+    for x in rows:   # the context is the same in all: once
+        x["context"], context = (x["context"], True) if context is None else (None, True)
+    put("parts.jsonl", rows)
+
+
+if __name__ == "__main__":
+    import warnings
+    warnings.simplefilter("ignore")
+    main()

@@ -1,0 +1,392 @@
+/* Templates: what Python's jinja2 makes of ours (tests/golden/templates, by scripts/golden-templates.py) and of those in
+ * ../shared, where the bytes come from, and templates that mean harm. */
+#include "../nth.h"
+#include "../shared.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "text/jinja.h"
+
+#define NOW 1786797296   /* 2026-08-15 12:34:56 */
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	struct buf b;
+	char part[4096];
+	size_t n;
+
+	if (!f)
+		fail_msg("%s is not there", path);
+	buf_init(&b, MEM_TEXT);
+	while ((n = fread(part, 1, sizeof part, f)))
+		buf_put(&b, part, n);
+	fclose(f);
+	buf_putc(&b, 0);
+	return buf_take(&b, &n);
+}
+
+/* Compile and render; the text, to be freed with mem_free, or NULL and err. */
+static char *render(const char *src, size_t n, const json_t *context, uint32_t flags, infer_error *err)
+{
+	static const struct jinja_options base = { .now = NOW };
+	struct jinja_options o = base;
+	struct jinja *t;
+	struct buf out;
+
+	o.flags = flags;
+	memset(err, 0, sizeof *err);
+	if (jinja_compile(&t, src, n, "test", err))
+		return NULL;
+	buf_init(&out, MEM_TEXT);
+	int rc = jinja_render(t, context, &o, &out, NULL, err);
+	buf_putc(&out, 0);
+	jinja_free(t);
+	if (rc)
+		buf_fini(&out);
+	return rc ? NULL : out.at;
+}
+
+static void is_text(const char *what, const char *got, const infer_error *err, const json_t *want)
+{
+	if (!got)
+		fail_msg("%s: %s", what, err->message);
+	if (strcmp(got, json_string_value(want)))
+		fail_msg("%s\nwanted: %s\ngot:    %s", what, json_string_value(want), got);
+}
+
+typedef int row_fn(const json_t *row, const char *dir);   /* how many rows it was: 0 or 1 */
+
+static int each_row(const char *path, row_fn *fn)
+{
+	char *all = read_file(path), dir[SHARED_PATH];
+	int n = 0;
+
+	snprintf(dir, sizeof dir, "%s", path);
+	*strrchr(dir, '/') = 0;
+	for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {
+		json_t *row = json_loads(line, 0, NULL);
+		assert_non_null(row);
+		n += fn(row, dir);
+		json_decref(row);
+	}
+	mem_free(all);
+	return n;
+}
+
+/* ---- golden rows of our own ---- */
+
+static json_t *last_template, *last_context;
+
+static int golden_row(const json_t *row, const char *dir)
+{
+	json_t *t = json_object_get(row, "template"), *c = json_object_get(row, "context"), *text = json_object_get(row, "text");
+	infer_error err;
+
+	(void)dir;
+	if (json_is_string(t)) {
+		json_decref(last_template);
+		last_template = json_incref(t);
+	}
+	if (json_is_object(c)) {
+		json_decref(last_context);
+		last_context = json_incref(c);
+	}
+	const char *src = json_string_value(last_template);
+	char *got = render(src, strlen(src), last_context, 0, &err);
+	if (text)
+		is_text(src, got, &err, text);
+	else if (got)
+		fail_msg("%s: must fail (%s), gives %s", src, json_string_value(json_object_get(row, "fails")), got);
+	mem_free(got);
+	return 1;
+}
+
+static void test_golden(void **state)
+{
+	(void)state;
+	assert_int_equal(each_row("tests/golden/templates/chat.jsonl", golden_row), 75);
+	assert_true(each_row("tests/golden/templates/parts.jsonl", golden_row) > 340);
+	json_decref(last_template);
+	json_decref(last_context);
+	last_template = last_context = NULL;
+}
+
+/* ---- ../shared ---- */
+
+static int unit_row(const json_t *row, const char *dir)
+{
+	static const char *const changed[] = { "array.pop() last", "array.pop() with index", "array.append()" };
+	const char *name = json_string_value(json_object_get(row, "name"));
+	json_t *t = json_object_get(row, "template"), *vars = json_object_get(row, "vars"), *abc = NULL;
+	infer_error err;
+
+	(void)dir;
+	for (int i = 0; i < 3; i++)   /* the row has what these templates left of the list: give them what they began with */
+		if (!strcmp(name, changed[i]))
+			vars = abc = json_pack("{s:[s,s,s]}", "arr", "a", "b", "c");
+	char *got = render(json_string_value(t), json_string_length(t), vars, JINJA_MUTABLE, &err);
+	is_text(name, got, &err, json_object_get(row, "expected"));
+	mem_free(got);
+	json_decref(abc);
+	return 1;
+}
+
+static void test_units(void **state)
+{
+	char path[SHARED_PATH];
+
+	(void)state;
+	shared_need("data/extracted/jinja_units.jsonl", 265, path);
+	assert_int_equal(each_row(path, unit_row), 265);
+}
+
+static int expected_row(const json_t *row, const char *dir)
+{
+	json_t *c = json_object(), *text = json_object_get(row, "expected"), *why = json_object_get(row, "error");
+	json_t *mutable = json_object_get(row, "expected_if_mutable");
+	char path[SHARED_PATH + 300];
+	infer_error err;
+
+	snprintf(path, sizeof path, "%s/templates/%s", dir, json_string_value(json_object_get(row, "template")));
+	char *src = read_file(path);
+	json_object_update(c, json_object_get(row, "kwargs"));
+	json_object_set(c, "messages", json_object_get(row, "messages"));
+	json_object_set(c, "tools", json_object_get(row, "tools"));
+	json_object_set_new(c, "documents", json_null());
+	char *got = render(src, strlen(src), c, 0, &err);
+	if (text)
+		is_text(path, got, &err, text);
+	else if (got)
+		fail_msg("%s: must fail: %s", path, json_string_value(json_object_get(why, "message")));
+	if (why && !strcmp(json_string_value(json_object_get(why, "type")), "TemplateError"))
+		assert_non_null(strstr(err.message, json_string_value(json_object_get(why, "message"))));
+	mem_free(got);
+	if (mutable) {
+		got = render(src, strlen(src), c, JINJA_MUTABLE, &err);
+		is_text(path, got, &err, mutable);
+		mem_free(got);
+	}
+	mem_free(src);
+	json_decref(c);
+	return 1;
+}
+
+static void test_expected(void **state)
+{
+	char path[SHARED_PATH];
+
+	(void)state;
+	shared_need("data/chat-templates/expected.jsonl", 1828, path);
+	assert_int_equal(each_row(path, expected_row), 1828);
+}
+
+static int inline_row(const json_t *row, const char *dir)
+{
+	json_t *c = json_object(), *hf = json_object_get(row, "hf_jinja2"), *t = json_object_get(row, "template");
+	json_t *text = json_object_get(hf, "expected");
+	static const char *const keys[] = { "messages", "bos_token", "eos_token", "add_generation_prompt" };
+	infer_error err;
+
+	(void)dir;
+	for (int i = 0; i < 4; i++)
+		json_object_set(c, keys[i], json_object_get(row, keys[i]));
+	json_object_set_new(c, "tools", json_null());
+	json_object_set_new(c, "documents", json_null());
+	char *got = render(json_string_value(t), json_string_length(t), c, 0, &err);
+	if (text)
+		is_text(json_string_value(json_object_get(row, "name")), got, &err, text);
+	else
+		assert_null(got);
+	mem_free(got);
+	json_decref(c);
+	return 1;
+}
+
+static void test_inline(void **state)
+{
+	char path[SHARED_PATH];
+
+	(void)state;
+	shared_need("data/extracted/chat_template_inline.jsonl", 33, path);
+	assert_int_equal(each_row(path, inline_row), 33);
+}
+
+/* ---- harm ---- */
+
+static void test_hostile(void **state)
+{
+	static const struct { const char *src, *why; } bad[] = {
+		{ "{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}{% endfor %}{% endfor %}{% endfor %}", "steps" },
+		{ "{% for i in range(1000000000) %}{% endfor %}", "range too big" },
+		{ "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "levels" },
+		{ "{% set ns = namespace(x=[]) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", "levels" },
+		{ "{% set ns = namespace(x=1, y=1) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% set ns.y = [ns.y] %}{% endfor %}"
+		  "{{ ns.x == ns.y }}", "levels" },
+		{ "{{ 'a' * 10**9 }}", "bytes" }, { "{{ 'a' * 100000000 }}", "bytes" }, { "{{ [0] * 10**9 }}", "bytes" },
+		{ "{{ ('a' * 10**6)|list }}", "bytes" }, { "{{ 'a'|center(10**12) }}", "bytes" }, { "{{ 'a'.zfill(10**15) }}", "bytes" },
+		{ "{{ '%999999999d' % 1 }}{{ '%9999d' % 1 * 100000 }}", "bytes" }, { "{{ {}|tojson(indent=10**10) }}", "bytes" },
+		{ "{{ ('a' * 10**6).replace('a', 'b' * 10**6) }}", "bytes" }, { "{{ ('a' * 10**6).replace('', 'b' * 10**6) }}", "bytes" },
+		{ "{% set ns = namespace(s='ab') %}{% for i in range(100) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes" },
+		{ "{% set ns = namespace(s='ab') %}{% for i in range(100) %}{% set ns.s = ns.s ~ ns.s ~ x %}{% endfor %}", "bytes" },
+		{ "{% for i in range(100000) %}{{ 'x' * 10000 }}{% endfor %}", "bytes" },
+		{ "{% set s = 'a' * 10**6 %}{% for i in range(100000) %}{{ s.find('b') }}{{ s|length }}{% endfor %}", "steps" },
+		{ "{% set s = 'a' * 10**6 %}{% for i in range(100000) %}{% if s.strip('a') %}{% endif %}{% endfor %}", "steps" },
+		{ "{{ 2 ** 10**9 }}", "64 bits" }, { "{{ 9223372036854775807 + 1 }}", "64 bits" }, { "{{ -9223372036854775807 - 2 }}", "64 bits" },
+		{ "{{ 99999999999999999999 }}", "64 bits" }, { "{{ ''.__class__.__mro__ }}", "__class__" }, { "{{ x.__init__.__globals__ }}", "undefined" },
+		{ "{{ ''['__class__']['__mro__'] }}", "__class__" }, { "{{ (''|attr('__class__')).x }}", "__class__" }, { "{{ m.__func__() }}", "undefined" },
+		{ "{{ '{0.__class__.__mro__}'.format(1) }}", "__class__" }, { "{% include 'x' %}", "not supported" }, { "{% import 'x' as y %}", "not supported" },
+		{ "{% extends 'x' %}", "not supported" }, { "{{ lipsum() }}", "not supported" }, { "{{ l|random }}", "not supported" },
+		{ "{% for i in [1, 2] recursive %}{{ loop([1]) }}{% endfor %}", "levels" }, { "\xff", "UTF-8" },
+	};
+	json_t *c = json_pack("{s:s}", "x0", "y");
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		int64_t from = clock_now_ns();
+		char *got = render(bad[i].src, strlen(bad[i].src), c, 0, &err);
+		if (got)
+			fail_msg("%s gives %.100s", bad[i].src, got);
+		if (!strstr(err.message, bad[i].why) || strchr(err.message, '\n'))
+			fail_msg("%s: %s", bad[i].src, err.message);
+		if (clock_now_ns() - from > (NTH_SANITIZED ? 60 : 15) * INT64_C(1000000000))
+			fail_msg("%s takes long", bad[i].src);
+	}
+	json_decref(c);
+}
+
+/* The text of n times `part`, between `head` and `tail`. */
+static char *many(const char *head, const char *part, size_t n, const char *tail)
+{
+	struct buf b;
+	size_t len;
+
+	buf_init(&b, MEM_TEXT);
+	buf_puts(&b, head);
+	while (n--)
+		buf_puts(&b, part);
+	buf_puts(&b, tail);
+	return buf_take(&b, &len);
+}
+
+static void test_deep_source(void **state)
+{
+	static const struct { const char *head, *part, *tail; } deep[] = {
+		{ "{{ ", "(", "1" }, { "{{ ", "[", "1" }, { "{{ ", "{1:", "1" }, { "{{ ", "-", "1 }}" }, { "{{ ", "not ", "1 }}" }, { "", "{% if 1 %}", "" },
+		{ "{{ ", "1 if 1 else ", "1 }}" }, { "{{ x", "[x", "" }, { "{{ x", "(x", "" }, { "{{ 1", " + 1", " }}" }, { "{{ x", ".x", " }}" },
+		{ "{{ 1", "|string", " }}" }, { "", "{% for x in y %}", "" }, { "{% if 1 %}", "{% elif 1 %}", "" }, { "{{ 1", " ** 1", " }}" },
+	};
+	json_t *c = json_object();
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
+		char *src = many(deep[i].head, deep[i].part, 100000, deep[i].tail);
+		char *got = render(src, strlen(src), c, 0, &err);
+		if (got)
+			fail_msg("%s... gives %.100s", deep[i].part, got);
+		mem_free(src);
+	}
+	json_decref(c);
+}
+
+/* ---- where bytes come from ---- */
+
+static void from_is(const char *src, const json_t *context, const char *text, const char *want)
+{
+	static const char *const trusted[] = { "bos", "role", NULL };
+	struct jinja_options o = { .trusted = trusted };
+	struct jinja *t;
+	struct buf out, from;
+	infer_error err;
+
+	buf_init(&out, MEM_TEXT);
+	buf_init(&from, MEM_TEXT);
+	if (jinja_compile(&t, src, strlen(src), "test", &err) || jinja_render(t, context, &o, &out, &from, &err))
+		fail_msg("%s: %s", src, err.message);
+	assert_int_equal(out.len, from.len);
+	assert_int_equal(out.len, strlen(want));
+	assert_memory_equal(out.at, text, out.len);
+	for (size_t i = 0; i < from.len; i++)
+		if (from.at[i] != want[i] - '0')
+			fail_msg("%s: byte %zu of %s", src, i, text);
+	buf_fini(&out);
+	buf_fini(&from);
+	jinja_free(t);
+}
+
+static void test_from(void **state)
+{
+	json_t *c = json_pack("{s:s, s:s, s:[{s:s, s:s}, {s:s}], s:n}", "bos", "<s>", "u", "<b>aB ", "m", "role", "user", "content", "x\"y", "role",
+	                      "<s>", "none");
+
+	(void)state;
+	from_is("{{ bos }}{{ u }}|", c, "<s><b>aB |", "0001111110");
+	from_is("{{ '<' + m[0].role + '>' ~ m[0].content }}{{ m[1].role }}", c, "<user>x\"y<s>", "000000111111");
+	from_is("{{ u|trim|upper|replace('A', '-') }}{{ ('<' ~ u ~ '>')[2:-2] }}", c, "<B>-Bb>aB", "111011111");
+	from_is("{{ m[0]|tojson }}", c, "{\"role\": \"user\", \"content\": \"x\\\"y\"}", 
+	        "00" "1111" "000000000000" "1111111" "0000" "1111" "00");
+	from_is("{% set ns = namespace(a='') %}{% for x in m %}{% set ns.a = ns.a + '[' + x.role + ']' %}{% endfor %}{{ ns.a }}", c, "[user][<s>]",
+	        "00000001110");
+	from_is("{{ [u, 'x']|join(',') }}{{ '%s!' % u }}{{ u.split('B')|list }}", c, "<b>aB ,x<b>aB !['<b>a', ' ']", 
+	        "11111100" "1111110" "00" "1111" "0000" "1" "00");
+	from_is("{% macro f(a) %}({{ a[3:] }}){% endmacro %}{{ f(u)|indent }}{{ u[::-1] }}{{ '{}.'.format(u) }}", c, "(aB ) Ba>b<<b>aB .",
+	        "011101111111111110");
+	from_is("{{ u|e }}{% set z %}{{ u }}.{% endset %}{{ z[4:] }}", c, "&lt;b&gt;aB B .", "111111111111" "110");
+	json_decref(c);
+}
+
+/* ---- every Nth allocation failing ---- */
+
+static int case_render(void)
+{
+	static const char src[] = "{% macro m(a, b=2) %}{{ a ~ b }}{{ caller() }}{% endmacro %}{% set ns = namespace(x=0) %}{% for i in l|sort if i %}{% set ns.x = "
+		"ns.x + i %}{{ loop.last }}{% endfor %}{% call m('q') %}{{ d|tojson(indent=1) }}{% endcall %}{{ ns.x }}{{ l|map('string')|join(', ') }}"
+		"{% filter upper %}{{ s.split()[0] }}{% endfilter %}{{ '%s' % s }}{{ 'a' * 9000 }}";
+	struct jinja *t = NULL;
+	struct buf out, from;
+	json_t *c = NULL;
+	int rc;
+
+	buf_init(&out, MEM_TEXT);
+	buf_init(&from, MEM_TEXT);
+	nth_ok(jinja_compile(&t, src, sizeof src - 1, "nth", NULL));
+	nth_need((c = json_pack("{s:[i,i,i], s:{s:s}, s:s}", "l", 3, 0, 1, "d", "k", "v", "s", "one two")) != NULL);
+	nth_ok(jinja_render(t, c, NULL, &out, &from, NULL));
+	assert_memory_equal(out.at, "FalseTrueq2{\n \"k\": \"v\"\n}43, 0, 1ONEone twoaaa", 45);
+	assert_int_equal(out.len, from.len);
+	nth_fails(jinja_render(t, c, &(struct jinja_options){ .steps = 50 }, &out, NULL, NULL), INFER_EFORMAT);
+	nth_fails(jinja_render(t, c, &(struct jinja_options){ .bytes = 2000 }, &out, NULL, NULL), INFER_EFORMAT);
+out:
+	json_decref(c);
+	jinja_free(t);
+	buf_fini(&out);
+	buf_fini(&from);
+	return rc;
+}
+
+static int case_compile_fails(void)
+{
+	static const char *const bad[] = { "{% if 1 %}{% for x in y %}{{ [1, {'a': 'b' 'c'}] }}", "{{ 1|nosuch(a=1) }}", "{{ 'x", "{% macro m(a, a) %}{% endmacro %}" };
+	struct jinja *t = NULL;
+	int rc = INFER_OK;
+
+	for (int i = 0; i < 4; i++) {
+		nth_fails(jinja_compile(&t, bad[i], strlen(bad[i]), "nth", NULL), INFER_EFORMAT);
+		assert_null(t);
+	}
+	nth_fails(jinja_compile(&t, "{% include 'x' %}", 17, "nth", NULL), INFER_EUNSUP);
+out:
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		nth_case(case_render), nth_case(case_compile_fails), cmocka_unit_test(test_golden), cmocka_unit_test(test_units),
+		cmocka_unit_test(test_expected), cmocka_unit_test(test_inline), cmocka_unit_test(test_from), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_deep_source),
+	};
+
+	return nth_group(tests);
+}
