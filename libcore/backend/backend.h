@@ -1,6 +1,7 @@
 /* backend/backend.h - where a graph runs.  One const row per kind in backend_list.h. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
@@ -43,8 +44,8 @@ struct backend_step {
 	const int32_t *ids;              /* [n] */
 	const struct backend_run *runs;  /* [n_runs], cover all rows in order */
 	const int32_t *out;              /* [n_out], ascending rows that want logits */
-
 	const struct backend_kv *kv;
+	const atomic_int *stop;          /* NULL; not 0: INFER_ECANCEL soon, the step is void */
 };
 
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded

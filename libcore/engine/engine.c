@@ -45,6 +45,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->step_ns = (int64_t)(o->step_ms ? o->step_ms : STEP_MS) * 1000000;
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
 	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
+	e->flags = o->flags;
 	/* as many rows of logits as stay small beside the rest */
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
@@ -284,24 +285,34 @@ static void count(infer_engine *e, int64_t ns, uint64_t calls)
 		s->decode_allocs += calls;
 }
 
+static void settle(infer_engine *e, int64_t from, uint64_t calls)
+{
+	int64_t ns;
+
+	batch_absorb(e);
+	ns = clock_now_ns() - from;
+	sched_measure(e, ns);
+	count(e, ns, mem_calls_all() - calls);
+}
+
 int infer_engine_step(infer_engine *e, infer_error *err)
 {
 	uint64_t calls = mem_calls_all();
 	infer_error why = { 0 };
 	int64_t from;
+	int rc;
 
 	TRY(prepare(e, err));
 	if (e->step.s.n) {
 		from = clock_now_ns();
-		if (batch_run(e, &why))
+		rc = batch_run(e, &why);
+		e->stopped = rc == INFER_ECANCEL;
+		if (!rc)
+			settle(e, from, calls);
+		else if (!e->stopped)
 			for (int32_t i = 0; i < e->step.s.n_runs; i++)
 				request_end(e, e->step.requests[i], INFER_FINISH_ERROR, why.code,
 				            why.message);
-		else
-			batch_absorb(e);
-		from = clock_now_ns() - from;
-		sched_measure(e, from);
-		count(e, from, mem_calls_all() - calls);
 		pthread_mutex_lock(&e->lock);
 		sched_reap(e);
 		pthread_mutex_unlock(&e->lock);

@@ -56,6 +56,7 @@ struct request {
 	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
 	int32_t  scored;                     /* prompt tokens that need no SCORE event any more */
 	int32_t  rows;                       /* of the step that runs */
+	int32_t  rest;                       /* rows of its prompt that come next; prompts.c */
 	int64_t  submit_ns, seated_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
@@ -110,10 +111,13 @@ struct infer_engine {
 	int32_t  n_vocab, threads, ctx;
 	int      k_type, v_type;
 	int32_t  chunk, score_rows, max_seqs, max_queue;
+	uint32_t flags;
 	int64_t  step_ns, now_ns;            /* now: when this step began */
 	int64_t  decode_ns, row_ns;          /* measured: a decoding step, a row of a prompt */
 	uint64_t digest;
 	struct infer_engine_stats now;       /* counted by the thread that steps */
+	int      stopped;                    /* the last step was given up for a newcomer */
+	atomic_int newcomer;                 /* someone came since this step began */
 	struct request **active;             /* [max_seqs] in rank: priority, then age */
 	int32_t  n_active;
 
@@ -145,6 +149,13 @@ void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
+/* How many of its ids may come out of the cache. */
+size_t sched_reuse(const struct request *r);
+/* The last in rank gives its seat and pages back. */
+void sched_preempt_last(infer_engine *e);
+
+/* prompts.c */
+void prompts_compose(infer_engine *e);   /* rows of prompts, behind those that decode */
 
 /* batch.c */
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows);

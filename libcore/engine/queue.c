@@ -33,6 +33,7 @@ int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t
 	} else {
 		*id = q->id = ++e->last_id;
 		sched_queue(e, q);
+		atomic_store(&e->newcomer, 1);
 		q = NULL;
 		pthread_cond_broadcast(&e->wake);
 	}

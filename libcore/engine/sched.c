@@ -1,15 +1,11 @@
 /* engine/sched.c - who computes what in the next step
  *
  * Rank is priority, then age.  Every sequence that decodes has its row in every step; prompts share
- * what is left of the step's time.  When pages run out, the last in rank gives its own back and is
- * computed again later; what it had drawn stays, so nothing that was said changes. */
+ * what is left of the step's time (prompts.c).  When pages run out, the last in rank gives its own
+ * back and is computed again later; what it had drawn stays, so nothing that was said changes. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
-
-/* Even in a slow step a prompt moves on by so many rows, or it would starve beside sequences that
- * decode. */
-enum { LEAST_ROWS = 16 };
 
 static int is_late(const infer_engine *e, const struct request *r)
 {
@@ -76,8 +72,7 @@ void sched_queue(infer_engine *e, struct request *r)
 	e->n_queued++;
 }
 
-/* The last in rank gives its seat and pages back. */
-static void preempt_last(infer_engine *e)
+void sched_preempt_last(infer_engine *e)
 {
 	struct request *r = e->active[--e->n_active];
 
@@ -106,18 +101,22 @@ static void seat(infer_engine *e, struct request *r, int32_t cached)
 	}
 }
 
+size_t sched_reuse(const struct request *r)
+{
+	/* a row whose score is not out has to be computed, cached or not */
+	return r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored
+	                                                             : (size_t)r->n;
+}
+
 /* Seat the first of the queue, if all it knows fits beside what the others still need for what they
  * know. */
 static int try_seat(infer_engine *e)
 {
 	struct request *r = e->queue;
-	/* a row whose score is not out has to be computed, cached or not */
-	size_t reuse = r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored
-	                                                                     : (size_t)r->n;
 	uint64_t need;
 	int32_t cached;
 
-	r->seq = kv_seq_open(e->kv, r->root, r->ids, reuse, &cached);
+	r->seq = kv_seq_open(e->kv, r->root, r->ids, sched_reuse(r), &cached);
 	must(r->seq);
 	need = kv_seq_need(e->kv, r->seq, r->n, e->chunk);
 	for (int32_t i = 0; i < e->n_active; i++)
@@ -138,7 +137,7 @@ void sched_admit(infer_engine *e)
 			continue;
 		if (!e->n_active || e->active[e->n_active - 1]->priority >= e->queue->priority)
 			break;
-		preempt_last(e);
+		sched_preempt_last(e);
 	}
 }
 
@@ -152,60 +151,10 @@ static void compose_decode(infer_engine *e)
 			continue;
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
 			must(e->n_active > 1);       /* alone it fits: place saw to that */
-			preempt_last(e);
+			sched_preempt_last(e);
 		}
 		if (r->seq)
 			batch_add(e, r, 1);
-	}
-}
-
-/* Rows of prompts that this step may hold. */
-static int32_t prompt_quota(const infer_engine *e)
-{
-	int64_t rows;
-
-	if (!e->step.n_decode || !e->row_ns)
-		return e->chunk;
-	rows = (e->step_ns - e->decode_ns) / e->row_ns;
-	if (rows < LEAST_ROWS)
-		rows = LEAST_ROWS;
-	return rows < e->chunk ? (int32_t)rows : e->chunk;
-}
-
-/* Pages for so many more positions of r, from those behind it in rank that have no row in this
- * step. */
-static int prompt_grow(infer_engine *e, struct request *r, int32_t rows)
-{
-	struct request *last;
-
-	while (kv_seq_grow(e->kv, r->seq, kv_seq_len(r->seq) + rows)) {
-		last = e->active[e->n_active - 1];
-		if (last == r || last->rows)
-			return 0;
-		preempt_last(e);
-	}
-	return 1;
-}
-
-static void compose_prompts(infer_engine *e)
-{
-	int32_t quota = prompt_quota(e), left = quota, waiting = 0, rows;
-	struct request *r;
-
-	for (int32_t i = 0; i < e->n_active; i++)
-		waiting += request_pending(e->active[i]) > 1;
-	for (int32_t i = 0, first = 1; i < e->n_active && left > 0; i++) {
-		r = e->active[i];
-		if (request_pending(r) <= 1)
-			continue;
-		/* a quarter is kept from the first, so that short prompts get past a long one */
-		rows = first && waiting > 1 ? left - quota / 4 : left;
-		rows = batch_rows(e, r, rows);
-		first = 0;
-		if (rows < 1 || !prompt_grow(e, r, rows))
-			continue;
-		batch_add(e, r, rows);
-		left -= rows;
 	}
 }
 
@@ -213,9 +162,10 @@ void sched_compose(infer_engine *e)
 {
 	for (int32_t i = 0; i < e->n_active; i++)
 		e->active[i]->rows = 0;
+	atomic_store(&e->newcomer, 0);
 	batch_begin(&e->step, e->kv, e->score_rows);
 	compose_decode(e);
-	compose_prompts(e);
+	prompts_compose(e);
 	must(e->step.s.n || !e->n_active);
 }
 

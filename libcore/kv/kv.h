@@ -55,6 +55,9 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
  * every group, at most n - 1 positions; *cached: how many.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
                            int32_t *cached);
+/* Where the tree has come to hold more of ids[0 .. n) than s, which ends with a whole page: s goes
+ * on behind that.  Returns the positions gained. */
+int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n);
 /* Pages for positions up to `len` (exclusive), the committed ones kept; always called before
  * positions are written.  INFER_ENOMEM when free pages and what can be evicted do not suffice (then
  * nothing has changed). */
@@ -66,6 +69,9 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 /* A second sequence with the same committed positions: shares all pages, a part-filled last one is
  * copied by the first of the two that grows.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
+/* s lets go of all it has and becomes the first len positions of `of`, like a fork.
+ * INFER_EINVAL: a window of `of` has let go what len needs; nothing is done. */
+int  kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
 /* Forget positions >= len and pages grown for them.  INFER_EINVAL: a window has let go what len
  * needs; nothing is done. */
 int  kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);

@@ -51,23 +51,15 @@ static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, i
 	return best;
 }
 
-struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
-                           int32_t *cached)
+/* s holds nothing and becomes the path to node `at`. */
+static void enter(struct kv *kv, struct kv_seq *s, uint32_t at, int32_t depth)
 {
-	struct kv_seq *s = seq_take(kv, root);
-	int32_t depth, d;
-	uint32_t at;
-
-	*cached = 0;
-	if (!s || !n || kv->flags & KV_NO_TREE)
-		return s;
-	at = match(kv, root, ids, (int32_t)((n - 1) / KERN_PAGE), &depth);
 	s->node = at;
 	s->n_tree = s->n_pages = depth;
-	s->len = *cached = depth * KERN_PAGE;
+	s->len = depth * KERN_PAGE;
 	for (int g = 0; g < kv->n_groups; g++)
 		s->first[g] = kv_first_page(&kv->groups[g], s->len);
-	for (d = depth; d-- > 0; at = kv->nodes[at].parent) {
+	for (int32_t d = depth; d-- > 0; at = kv->nodes[at].parent) {
 		kv_tree_use(kv, at);
 		for (int g = 0; g < kv->n_groups; g++) {
 			s->table[g][d] = d < s->first[g] ? NONE : kv->nodes[at].page[g];
@@ -75,7 +67,51 @@ struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, si
 				kv_page_ref(kv, g, s->table[g][d]);
 		}
 	}
+}
+
+static void leave(struct kv *kv, const struct kv_seq *s)
+{
+	kv->now++;
+	for (int g = 0; g < kv->n_groups; g++)
+		for (int32_t i = s->first[g]; i < s->n_pages; i++)
+			kv_page_unref(kv, g, s->table[g][i]);
+	for (uint32_t n = s->node, up; n != NONE; n = up) {
+		up = kv->nodes[n].parent;
+		kv_tree_leave(kv, n);
+	}
+}
+
+struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
+                           int32_t *cached)
+{
+	struct kv_seq *s = seq_take(kv, root);
+	int32_t depth;
+	uint32_t at;
+
+	*cached = 0;
+	if (!s || !n || kv->flags & KV_NO_TREE)
+		return s;
+	at = match(kv, root, ids, (int32_t)((n - 1) / KERN_PAGE), &depth);
+	enter(kv, s, at, depth);
+	*cached = s->len;
 	return s;
+}
+
+int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n)
+{
+	int32_t had = s->len, depth, most = n ? (int32_t)((n - 1) / KERN_PAGE) : 0;
+	uint32_t at;
+
+	if (kv->flags & KV_NO_TREE || s->n_tree * KERN_PAGE != s->len || s->n_pages != s->n_tree ||
+	    most <= s->n_tree ||
+	    kv_tree_find(kv, s->root, s->node, ids + s->len) == NONE)
+		return 0;
+	at = match(kv, s->root, ids, most, &depth);
+	if (depth <= s->n_tree)
+		return 0;
+	leave(kv, s);        /* nothing goes before the next page is taken */
+	enter(kv, s, at, depth);
+	return s->len - had;
 }
 
 /* The page that the next position goes into, where others hold it too; -1: none. */
@@ -168,12 +204,9 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 		}
 }
 
-struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *of)
+/* s holds nothing and becomes what `of` has committed. */
+static void mirror(struct kv *kv, struct kv_seq *s, const struct kv_seq *of)
 {
-	struct kv_seq *s = seq_take(kv, of->root);
-
-	if (!s)
-		return NULL;
 	s->node = of->node;
 	s->n_tree = of->n_tree;
 	s->len = of->len;
@@ -186,7 +219,26 @@ struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *of)
 	}
 	for (uint32_t n = s->node; n != NONE; n = kv->nodes[n].parent)
 		kv_tree_use(kv, n);
+}
+
+struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *of)
+{
+	struct kv_seq *s = seq_take(kv, of->root);
+
+	if (s)
+		mirror(kv, s, of);
 	return s;
+}
+
+int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len)
+{
+	must(s != of && s->root == of->root && len <= of->len);
+	for (int g = 0; g < kv->n_groups; g++)
+		if (kv_first_page(&kv->groups[g], len) < of->first[g])
+			return INFER_EINVAL;
+	leave(kv, s);
+	mirror(kv, s, of);
+	return kv_seq_trim(kv, s, len);
 }
 
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
@@ -219,14 +271,7 @@ void kv_seq_close(struct kv *kv, struct kv_seq *s)
 	if (!s)
 		return;
 	must(s->open);
-	kv->now++;
-	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t i = s->first[g]; i < s->n_pages; i++)
-			kv_page_unref(kv, g, s->table[g][i]);
-	for (uint32_t n = s->node, up; n != NONE; n = up) {
-		up = kv->nodes[n].parent;
-		kv_tree_leave(kv, n);
-	}
+	leave(kv, s);
 	s->open = 0;
 	s->next_free = kv->seq_free;
 	kv->seq_free = (uint32_t)(s - kv->seqs);

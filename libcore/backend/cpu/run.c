@@ -192,6 +192,8 @@ int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **
 		angles(p, 0, 0);
 	for (int i = 0; i < p->n_steps; i++) {
 		const struct cpu_step *step = &p->steps[i];
+		if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
+			return err_set(err, INFER_ECANCEL, "the step was stopped");
 		if (!cpu_rows(p, step->rows))
 			continue;
 		switch ((enum cpu_step_kind)step->kind) {

@@ -86,6 +86,113 @@ static void test_step_time(void **state)
 	}
 }
 
+/* Requests that begin alike compute what they share once, to the position, those that run side by
+ * side too; with a window, by whole pages at least. */
+static void shared_beginning(const infer_model *m, uint32_t flags, double most)
+{
+	enum { SHARED = 140, TAIL = 9, N = 24 };
+	static struct result all[N];
+	int32_t ids[SHARED + TAIL];
+	uint64_t cached = 0, distinct = SHARED + N * TAIL;
+	struct infer_engine_opts o = {.threads = 1, .max_seqs = 8, .kv_bytes = 16 << 20, .flags = flags};
+	struct infer_engine_stats st;
+	infer_engine *e;
+
+	assert_int_equal(infer_engine_open(&e, m, &o, NULL), INFER_OK);
+	for (int i = 0; i < N; i++) {
+		struct infer_request r = request(ids, SHARED + TAIL, 2 + i % 5, 0);
+
+		r.user = memset(&all[i], 0, sizeof all[i]);
+		run_ids(ids, SHARED, 6, 260, 700);
+		run_ids(ids + SHARED, TAIL, 100 + (uint64_t)i, 260, 700);
+		submit(e, &r);
+	}
+	drive(e);
+	infer_engine_stats(e, &st);
+	for (int i = 0; i < N; i++)
+		cached += (uint64_t)all[i].usage.cached_tokens;
+	assert_int_equal(st.cached_tokens, cached);
+	assert_int_equal(st.prefill_rows + cached, N * (SHARED + TAIL));
+	if ((double)st.prefill_rows > most * (double)distinct)
+		fail_msg("%d rows for %d distinct tokens", (int)st.prefill_rows, (int)distinct);
+	assert_true(flags || cached > 0);
+	infer_engine_close(&e);
+}
+
+static void test_shared_beginning(void **state)
+{
+	infer_model *m;
+
+	(void)state;
+	shared_beginning(model, 0, 1.1);
+	shared_beginning(model, INFER_ENGINE_NO_PREFIX_CACHE, 24);
+	assert_int_equal(infer_model_open(&m, run_model("window", "--arch gemma3 --layers 6 --embd 32 "
+	                                                          "--heads 2 --kv-heads 1 --window 70 "
+	                                                          "--vocab 1003 --ctx 256"),
+	                                  &(struct infer_model_opts){0}, NULL),
+	                 INFER_OK);
+	shared_beginning(m, 0, 1.1);
+	infer_model_close(&m);
+}
+
+/* A step of a long prompt is given up for who comes while it runs; the next one is not. */
+static infer_engine *visited;
+static int visits;
+static const struct infer_request *visitor;
+static struct backend_kind real;
+
+static int run_visited(struct backend_plan *p, const struct backend_step *s, const float **logits,
+                       infer_error *err)
+{
+	int rc;
+
+	if (visits > 0 && visits--)
+		submit(visited, visitor);
+	rc = real.run(p, s, logits, err);
+	if (rc)
+		assert_int_equal(rc, INFER_ECANCEL);
+	return rc;
+}
+
+static void test_newcomer(void **state)
+{
+	int32_t ids[250];
+	struct infer_engine_stats st;
+	struct infer_request r, comes;
+	struct backend_kind kind;
+	infer_engine *e = engine((struct infer_engine_opts){.threads = 2, .max_seqs = 4});
+
+	(void)state;
+	run_ids(ids, 250, 6, 260, 700);
+	r = request(ids, 240, 3, 0);
+	submit(e, &r);
+	drive(e);
+	infer_engine_close(&e);
+	e = visited = engine((struct infer_engine_opts){.threads = 2, .max_seqs = 4});
+	kind = real = *e->kind;
+	kind.run = run_visited;
+	e->kind = &kind;
+	r = request(ids, 240, 3, 2);
+	submit(e, &r);
+	comes = request(ids + 7, 8, 1, 3);
+	visitor = &comes;
+	visits = 1;
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	infer_engine_stats(e, &st);
+	assert_int_equal(st.rows, 0);                /* given up */
+	comes = request(ids + 9, 8, 1, 4);
+	visits = 1;
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	infer_engine_stats(e, &st);
+	assert_true(st.rows > 0);                    /* not twice */
+	e->kind = &real;
+	drive(e);
+	assert_int_equal(res[3].order, 1);
+	assert_int_equal(res[4].order, 2);
+	run_same(&res[0], &res[2], "given up once");
+	infer_engine_close(&e);
+}
+
 /* Events that are not read wait, in order. */
 static void test_unread(void **state)
 {
@@ -227,6 +334,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_order), cmocka_unit_test(test_step_time),
+	    cmocka_unit_test(test_shared_beginning), cmocka_unit_test(test_newcomer),
 	    cmocka_unit_test(test_unread), cmocka_unit_test(test_cancel),
 	    cmocka_unit_test(test_threads),
 	};

@@ -30,7 +30,7 @@ struct world {
 	uint32_t flags;
 	uint64_t seed, draws;
 	struct walker w[SEQS];
-	uint64_t hits, refused, forks, trims, copies;
+	uint64_t hits, refused, forks, trims, copies, adopted, shared;
 };
 
 static uint64_t draw(struct world *w, uint64_t below)
@@ -251,6 +251,29 @@ static void op_trim(struct world *w, struct walker *k)
 	w->trims++;
 }
 
+/* What the tree or a neighbour has more of; read back by the walk, to the byte. */
+static void op_share(struct world *w, struct walker *k)
+{
+	const struct walker *of = &w->w[draw(w, SEQS)];
+	int32_t len = 0, gain, to = k->len + 65 < CTX ? k->len + 65 : CTX;
+
+	write_ids(w, k, k->len, to);
+	gain = kv_seq_adopt(w->kv, k->s, k->ids, (size_t)to);
+	assert_true(gain >= 0 && gain % KERN_PAGE == 0 && gain <= 64);
+	if (gain)
+		k->grown = k->len += gain;
+	w->adopted += gain > 0;
+	if (of == k || !of->s || of->root != k->root)
+		return;
+	while (len < of->len && len < to && of->ids[len] == k->ids[len])
+		len++;
+	if (len > k->len && !kv_seq_share(w->kv, k->s, of->s, len)) {
+		k->len = k->grown = len;
+		w->shared++;
+	}
+	assert_int_equal(kv_seq_len(k->s), k->len);
+}
+
 static void walk(struct world *w, int ops, uint64_t bytes)
 {
 	struct kv_opts o = { w->groups, w->n_groups, LAYERS, bytes, CTX, SEQS, w->flags };
@@ -265,8 +288,10 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 			op_open(w, k);
 		else if (what < 70)
 			op_grow(w, k);
-		else if (what < 78)
+		else if (what < 75)
 			op_fork(w, k);
+		else if (what < 78)
+			op_share(w, k);
 		else if (what < 86)
 			op_trim(w, k);
 		else if (what < 99) {
@@ -285,6 +310,8 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 		assert_true(st.evicted > 1000);
 		assert_true(w->hits > 100);
 	}
+	assert_true(w->flags & KV_NO_TREE ? !w->adopted : w->adopted > 10);
+	assert_true(w->shared > 10);
 	assert_true(w->refused > 10 && w->forks > 100 && w->trims > 100 && w->copies > 100);
 	for (int i = 0; i < SEQS; i++)
 		kv_seq_close(w->kv, w->w[i].s);
