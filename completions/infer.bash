@@ -11,7 +11,7 @@ _infer_complete()
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
 		return ;;
-	-f | --file)
+	-f | --file | --batch | --resume)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return ;;
@@ -52,7 +52,7 @@ _infer_run()
 		--mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --stats --repeat
-		--score --tokenize --bos --detokenize
+		--batch --resume --score --tokenize --bos --detokenize
 		-q --quiet -v --verbose -h --help --version' ''
 }
 

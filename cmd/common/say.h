@@ -16,6 +16,7 @@ enum say_exit {
 	EXIT_NO_ROOM = 4,     /* memory or context */
 	EXIT_CONSTRAINT = 5,  /* cannot be compiled or satisfied */
 	EXIT_LENGTH = 6,      /* cut by the token limit, with --fail-on-length */
+	EXIT_SOME = 7,        /* a batch is done, and some of its requests failed */
 };
 
 /* Before anything is said.  program: kept.  Verbosity: -1 quiet, 0, 1 (-v), 2 (-vv). */

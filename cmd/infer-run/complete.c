@@ -74,31 +74,13 @@ static int text_take(struct sink *s, const char *at, size_t n, infer_error *err)
 	return s->text.bad ? no_memory(err) : INFER_OK;
 }
 
-static int event_keep(struct sink *s, const struct infer_event *ev, infer_error *err)
-{
-	struct infer_event kept = *ev;
-
-	if (ev->n_top) {
-		struct infer_top *top = arena_alloc(&s->tops, (size_t)ev->n_top, sizeof *top);
-
-		if (!top)
-			return no_memory(err);
-		memcpy(top, ev->top, (size_t)ev->n_top * sizeof *top);
-		kept.top = top;
-	}
-	kept.text = NULL;
-	kept.text_bytes = 0;
-	buf_put(&s->events, &kept, sizeof kept);
-	return s->events.bad ? no_memory(err) : INFER_OK;
-}
-
 static int on_token(struct sink *s, const struct infer_event *ev, infer_error *err)
 {
 	say_progress_end();
 	if (s->run->o->output == OUTPUT_TOKENS)
 		return infer_write_token(s->writer, ev, err);
 	if (s->run->o->logprobs >= 0)
-		TRY(event_keep(s, ev, err));
+		TRY(event_keep(&s->events, &s->tops, ev, err));
 	return text_take(s, ev->text, ev->text_bytes, err);
 }
 

@@ -34,6 +34,8 @@ static const struct opt run_rows[] = {
 	{ OPT_INT, 0, "repeat", "N", "run the request N times in one process (1)", AT(repeat), 1, 1000000 },
 
 	{ OPT_GROUP, .help = "Instead of continuing the prompt" },
+	{ OPT_STR, 0, "batch", "FILE", "JSON lines of requests to JSON lines of answers; - is standard input", AT(batch) },
+	{ OPT_STR, 0, "resume", "OUT", "with --batch: append to OUT what it does not have yet", AT(resume) },
 	{ OPT_FLAG, 0, "score", NULL, "log-probability of each of its tokens, and perplexity", AT(score), .value = 1 },
 	{ OPT_FLAG, 0, "tokenize", NULL, "its token ids, on one line", AT(tokenize), .value = 1 },
 	{ OPT_FLAG, 0, "bos", NULL, "with --tokenize: add what the model's flags say", AT(bos), .value = 1 },

@@ -4,6 +4,7 @@
 #include "common/sig.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include <string.h>
 
 int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
 {
@@ -18,11 +19,13 @@ static int open_parts(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	int records = r->o->score || r->o->output == OUTPUT_JSONL;      /* a script reads them: it names its model */
+	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL;      /* a script reads them: it names its model */
 
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	eo.log = say_log;
+	eo.max_seqs = r->o->batch ? BATCH_SEQS : 1;
+	eo.max_queue = r->o->batch ? BATCH_QUEUE : 0;
 	TRY(infer_model_open(&r->model, path, &mo, err));
 	sig_mapped(path);
 	if (!infer_model_tokenizer(r->model))
@@ -67,4 +70,22 @@ void run_info(struct infer_run_info *info, const struct run *r)
 		.flags = r->rest->record.at, .n_flags = r->rest->record.n,
 		.seed_random = !r->o->sampling.seed.given,
 	};
+}
+
+int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err)
+{
+	struct infer_event kept = *ev;
+
+	if (ev->n_top) {
+		struct infer_top *top = arena_alloc(tops, (size_t)ev->n_top, sizeof *top);
+
+		if (!top)
+			return err_set(err, INFER_ENOMEM, "out of memory for the output");
+		memcpy(top, ev->top, (size_t)ev->n_top * sizeof *top);
+		kept.top = top;
+	}
+	kept.text = NULL;
+	kept.text_bytes = 0;
+	buf_put(events, &kept, sizeof kept);
+	return events->bad ? err_set(err, INFER_ENOMEM, "out of memory for the output") : INFER_OK;
 }

@@ -7,8 +7,10 @@
 #include "common/opt.h"
 #include "common/start.h"
 
-enum run_mode { RUN_COMPLETE, RUN_SCORE, RUN_TOKENIZE, RUN_DETOKENIZE };
-enum run_output { OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
+/* Sequences of a batch that are computed at once. */
+enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
+/* DEFAULT: not given. */
+enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
 
 struct run_opts {
 	struct start start;
@@ -23,6 +25,7 @@ struct run_opts {
 	int ignore_eos, fail_on_length;
 	int output, stats;           /* output: enum run_output */
 	int score, tokenize, detokenize;
+	const char *batch, *resume;
 };
 
 /* The model and engine of a run, and what it took to open them. */
@@ -41,6 +44,7 @@ int complete(const struct run_opts *o, const struct opt_rest *rest);
 int score(const struct run_opts *o, const struct opt_rest *rest);
 int tokenize(const struct run_opts *o, const struct opt_rest *rest);
 int detokenize(const struct run_opts *o, const struct opt_rest *rest);
+int batch(const struct run_opts *o, const struct opt_rest *rest);
 
 /* The text to work on into *text (initialised here, the caller's to buf_fini, on failure too). */
 int  prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
@@ -50,6 +54,9 @@ void run_close(struct run *r);
 /* Token ids of the prompt as the model is to read it (infer_ids_free). */
 int  prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *text, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
+
+/* A copy of ev without its text into *events, its list in *tops. */
+int  event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err);
 
 /* --stats: one JSON line on stderr.  usage: [n], one per repetition. */
 void stats_print(const struct run *r, const struct infer_usage *usage, size_t n);

@@ -84,7 +84,7 @@ void stats_print(const struct run *r, const struct infer_usage *usage, size_t n)
 	jw_object(&w, NULL);
 	jw_str(&w, "kind", "stats");
 	jw_int(&w, "v", 1);
-	jw_uint(&w, "seed", r->sampling.o.seed);
+	jw_int(&w, "seed", (int64_t)r->sampling.o.seed);
 	put_process(&w, r->load_ms);
 	put_engine(&w, &s, &info);
 	jw_array(&w, "runs");

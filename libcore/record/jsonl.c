@@ -19,6 +19,7 @@ int infer_writer_open(infer_writer **out, int fd, infer_error *err)
 	if (!w)
 		return err_set(err, INFER_ENOMEM, "no memory for a writer of records");
 	w->fd = fd;
+	w->owned = -1;
 	buf_init(&w->line, MEM_RECORD);
 	*out = w;
 	return INFER_OK;
@@ -29,14 +30,19 @@ void infer_writer_free(infer_writer *w)
 	if (!w)
 		return;
 	buf_fini(&w->line);
+	if (w->owned >= 0)
+		close(w->owned);
 	mem_free(w);
 }
 
-static struct jwrite *begin(infer_writer *w, const char *kind)
+struct jwrite *record_begin(infer_writer *w, const char *kind)
 {
 	buf_clear(&w->line);
 	jw_init(&w->w, &w->line);
 	jw_object(&w->w, NULL);
+	w->has_kind = kind != NULL;
+	if (!kind)
+		return &w->w;
 	if (!w->started)
 		jw_int(&w->w, "v", 1);
 	jw_str(&w->w, "kind", kind);
@@ -52,7 +58,7 @@ static int again(int fd)
 	                          (poll(&p, 1, -1) >= 0 || errno == EINTR));
 }
 
-static int end(infer_writer *w, infer_error *err)
+int record_end(infer_writer *w, infer_error *err)
 {
 	size_t at = 0;
 	ssize_t n;
@@ -67,18 +73,19 @@ static int end(infer_writer *w, infer_error *err)
 			return err_errno(err, errno, "cannot write a record");
 		at += n > 0 ? (size_t)n : 0;
 	}
-	w->started = 1;
+	w->started |= w->has_kind;
+	w->dirty = 1;
 	return INFER_OK;
 }
 
-static void put_text(struct jwrite *w, const char *text, size_t n)
+void record_text(struct jwrite *w, const char *text, size_t n)
 {
 	jw_strn(w, "text", n ? text : "", n);
 	if (n && utf8_check(text, n) != n)
 		jw_base64(w, "text_b64", text, n);
 }
 
-static const char *finish_name(int finish)
+const char *record_finish(int finish)
 {
 	static const char *const names[] = {
 		[INFER_FINISH_STOP] = "stop", [INFER_FINISH_LENGTH] = "length",
@@ -98,7 +105,7 @@ static void put_rate(struct jwrite *w, const char *key, int64_t n, int64_t ns)
 		jw_null(w, key);
 }
 
-static void put_usage(struct jwrite *w, const struct infer_usage *u, double load_ms)
+void record_usage(struct jwrite *w, const struct infer_usage *u, double load_ms)
 {
 	jw_object(w, "usage");
 	jw_int(w, "prompt_tokens", u->prompt_tokens);
@@ -128,7 +135,7 @@ static void put_top(struct jwrite *w, const char *key, const struct infer_top *t
 	jw_end(w);
 }
 
-static void put_tokens(struct jwrite *w, const struct infer_completion *c)
+void record_tokens(struct jwrite *w, const struct infer_completion *c)
 {
 	int any = 0;
 
@@ -157,12 +164,12 @@ static void put_tokens(struct jwrite *w, const struct infer_completion *c)
 int infer_write_completion(infer_writer *out, const struct infer_completion *c,
                            const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = begin(out, "completion");
+	struct jwrite *w = record_begin(out, "completion");
 
 	jw_str(w, "id", c->id);
-	put_text(w, c->text, c->text_bytes);
-	jw_str(w, "finish_reason", finish_name(c->finish));
-	put_usage(w, &c->usage, c->load_ms);
+	record_text(w, c->text, c->text_bytes);
+	jw_str(w, "finish_reason", record_finish(c->finish));
+	record_usage(w, &c->usage, c->load_ms);
 	if (c->code) {
 		jw_object(w, "error");
 		jw_str(w, "code", infer_status_name(c->code));
@@ -170,27 +177,27 @@ int infer_write_completion(infer_writer *out, const struct infer_completion *c,
 		jw_end(w);
 	}
 	record_run(out, run);
-	put_tokens(w, c);
-	return end(out, err);
+	record_tokens(w, c);
+	return record_end(out, err);
 }
 
 int infer_write_token(infer_writer *out, const struct infer_event *ev, infer_error *err)
 {
-	struct jwrite *w = begin(out, "token");
+	struct jwrite *w = record_begin(out, "token");
 
 	jw_int(w, "i", ev->index);
 	jw_int(w, "id", ev->token);
-	put_text(w, ev->text, ev->text_bytes);
+	record_text(w, ev->text, ev->text_bytes);
 	jw_num(w, "logprob", (double)ev->logprob);
 	put_top(w, "top", ev->top, ev->n_top);
-	return end(out, err);
+	return record_end(out, err);
 }
 
 int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens,
                       const float *logprobs, size_t n, const struct infer_run_info *run,
                       infer_error *err)
 {
-	struct jwrite *w = begin(out, "score");
+	struct jwrite *w = record_begin(out, "score");
 	double sum = 0;
 
 	jw_str(w, "id", id);
@@ -212,17 +219,17 @@ int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens,
 	else
 		jw_null(w, "perplexity");
 	record_run(out, run);
-	return end(out, err);
+	return record_end(out, err);
 }
 
 int infer_write_error(infer_writer *out, const char *id, const infer_error *e, const char *param,
                       infer_error *err)
 {
-	struct jwrite *w = begin(out, "error");
+	struct jwrite *w = record_begin(out, "error");
 
 	jw_str(w, "id", id);
 	jw_str(w, "code", infer_status_name(e->code));
 	jw_str(w, "message", e->message);
 	jw_str(w, "param", param);
-	return end(out, err);
+	return record_end(out, err);
 }

@@ -7,13 +7,25 @@
 
 struct infer_writer {
 	int fd;
-	int started;                 /* a line was written: no "v" any more */
+	int owned;                   /* fd where it is ours to close, else -1 */
+	int started;                 /* a record was written: no "v" any more */
+	int has_kind;                /* the line in work is a record of ours */
+	int dirty;                   /* written to since the last infer_writer_sync */
 	struct buf line;
 	struct jwrite w;
 	const infer_model *model;    /* whose id is kept: it takes a hash of the header */
 	char id[65];
 };
 
-/* run.c: the object `run` (contract, promise 7) */
+/* jsonl.c: a line, and its parts.  kind NULL: a line in another's form, without `v` and `kind` */
+struct jwrite *record_begin(infer_writer *w, const char *kind);
+int  record_end(infer_writer *w, infer_error *err);
+void record_text(struct jwrite *w, const char *text, size_t n);
+void record_usage(struct jwrite *w, const struct infer_usage *u, double load_ms);
+void record_tokens(struct jwrite *w, const struct infer_completion *c);
+const char *record_finish(int finish);
+
+/* run.c: what a model is called, and the object `run` (contract, promise 7) */
+void record_model_name(struct jwrite *w, const char *key, const infer_model *m);
 void record_run(infer_writer *w, const struct infer_run_info *run);
 #endif

@@ -93,25 +93,31 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	jw_end(w);
 }
 
+void record_model_name(struct jwrite *w, const char *key, const infer_model *m)
+{
+	const char *path = infer_file_path(infer_model_file(m)), *slash = path ? strrchr(path, '/') : NULL;
+	struct infer_model_info info;
+
+	infer_model_info(m, &info);
+	if (info.name.len)
+		jw_strn(w, key, info.name.at, info.name.len);
+	else
+		jw_str(w, key, slash ? slash + 1 : path);
+}
+
 static void put_model(infer_writer *out, const infer_model *m)
 {
 	const infer_file *f = infer_model_file(m);
-	const char *path = infer_file_path(f), *slash = path ? strrchr(path, '/') : NULL;
-	struct infer_model_info info;
 	struct infer_file_info file;
 	struct jwrite *w = &out->w;
 
-	infer_model_info(m, &info);
 	infer_file_info(f, &file);
 	if (out->model != m) {
 		infer_file_id(f, out->id);
 		out->model = m;
 	}
 	jw_object(w, "model");
-	if (info.name.len)
-		jw_strn(w, "name", info.name.at, info.name.len);
-	else
-		jw_str(w, "name", slash ? slash + 1 : path);
+	record_model_name(w, "name", m);
 	jw_uint(w, "file_bytes", file.file_bytes);
 	jw_str(w, "id", out->id);
 	jw_end(w);
@@ -158,7 +164,7 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	put_kv_type(w, info.k_type, info.v_type);
 	jw_int(w, "ctx", info.ctx);
 	put_sampler(w, run);
-	jw_uint(w, "seed", run->sample->seed);
+	jw_int(w, "seed", (int64_t)run->sample->seed);
 	if (run->seed_random)
 		jw_bool(w, "seed_random", 1);
 	jw_array(w, "flags");

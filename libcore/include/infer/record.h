@@ -8,6 +8,7 @@
 #include <infer/status.h>
 #include <infer/engine.h>
 #include <infer/model.h>
+#include <infer/request.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +19,18 @@ typedef struct infer_writer infer_writer;
 /* fd: borrowed.  The first line carries "v":1. */
 int  infer_writer_open(infer_writer **out, int fd, infer_error *err);
 void infer_writer_free(infer_writer *w);
+
+/* Open or create the records of a batch at `path` to go on where they end: nobody else may have
+ * them open this way, a last line that is torn is cut off, done is called for every record of a
+ * request.  What it returns ends it, INFER_OK aside.
+ * id: NULL in an error about an id that was there before; line: of an error, else 0
+ * INFER_EFORMAT  a line that is no record
+ * INFER_EIO      cannot be opened, no regular file, in use */
+typedef int infer_done_fn(void *user, const char *id, int64_t line, int failed, infer_error *err);
+int  infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *done, void *user,
+                         infer_error *err);
+/* To the disk, if anything was written since the last time: fdatasync(2). */
+int  infer_writer_sync(infer_writer *w, infer_error *err);
 
 /* What the `run` object needs (contract, promise 7); everything borrowed. */
 struct infer_run_info {
@@ -37,7 +50,7 @@ struct infer_completion {
 	const struct infer_event *tokens; size_t n_tokens;   /* TOKEN events; or NULL */
 	uint32_t flags;                            /* INFER_RECORD_* */
 };
-enum { INFER_RECORD_TOKENS = 1 << 0, INFER_RECORD_LOGPROBS = 1 << 1 };
+enum { INFER_RECORD_TOKENS = 1 << 0, INFER_RECORD_LOGPROBS = 1 << 1, INFER_RECORD_NO_ID = 1 << 2 };
 
 /* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that
  * is not UTF-8 stands with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g,
@@ -53,6 +66,14 @@ int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, co
                       size_t n, const struct infer_run_info *run, infer_error *err);
 int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
                       infer_error *err);
+
+/* What a request of a batch gets, in the form in which it was asked.
+ * c      [j->n], one per sample, ids and all
+ * flags  INFER_RECORD_NO_ID: the id is another's, who gets the answer */
+int infer_write_job(infer_writer *w, const infer_job *j, const struct infer_completion *c,
+                    const struct infer_run_info *run, infer_error *err);
+int infer_write_job_error(infer_writer *w, const infer_job *j, uint32_t flags, const infer_error *e,
+                          const char *param, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,50 @@ int  infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
 void infer_breakers_use(const infer_breakers *b, struct infer_sample_opts *o);
 void infer_breakers_free(infer_breakers *b);
 
+/* What a line that leaves it open gets; everything borrowed while a job is read and lives. */
+struct infer_job_opts {
+	const infer_model *model;
+	struct infer_sample_opts sample;     /* without a seed of its own a request takes
+	                                      * hash64(sample.seed, id) */
+	const struct infer_str *breaker_texts; size_t n_breaker_texts;
+	const infer_breakers *breakers;      /* of these texts */
+	const struct infer_str *stop; int32_t n_stop;
+	const int32_t *stop_tokens; int32_t n_stop_tokens;
+	int32_t  max_tokens;                 /* -1: no limit, 0: the prompt only */
+	int      max_tokens_given;           /* else OpenAI's form has 16, as its definition says */
+	int32_t  logprobs;                   /* -1: none; K: the K likeliest too */
+	uint32_t flags;                      /* INFER_REQ_IGNORE_EOS */
+	uint32_t encode;                     /* INFER_ENCODE_SPECIAL: parsed in prompts that are text */
+};
+
+enum infer_job_form { INFER_JOB_OWN, INFER_JOB_OPENAI };
+enum { INFER_JOB_MOST = 128 };               /* samples of one prompt */
+
+/* A line that was read.  A bad one is a job too, whose error says why.  Immutable. */
+typedef struct infer_job {
+	const char *id;              /* `id`, `custom_id`, else the line's number */
+	int64_t  line;
+	int      form;               /* enum infer_job_form */
+	int      is_other;           /* a record of another kind: nothing is asked */
+	infer_error error;           /* code 0: none */
+	const char *param;           /* the field at fault, or NULL */
+	struct infer_request request;        /* sample 0; without prompt where INFER_JOB_ID */
+	int32_t  n;                  /* samples, 1 ... INFER_JOB_MOST */
+	int32_t  logprobs;           /* as in infer_job_opts */
+	const struct infer_str *breaker_texts; size_t n_breaker_texts;
+} infer_job;
+
+enum { INFER_JOB_ID = 1 << 0 };              /* read no more than the id */
+/* line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
+ * INFER_ENOMEM  alone; every fault of the line is in the job */
+int  infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
+                    const struct infer_job_opts *o, infer_error *err);
+/* A job whose line could not be read whole: it has the error. */
+int  infer_job_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err);
+void infer_job_free(infer_job *j);
+/* The seed of sample i: the request's own for 0, hash64(that, i) of the others. */
+uint64_t infer_job_seed(const infer_job *j, int32_t i);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,89 @@
+#include "lines.h"
+#include "base/err.h"
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 16 };
+
+void lines_init(struct lines *l, int fd, const char *name)
+{
+	*l = (struct lines){ .fd = fd, .name = name };
+	buf_init(&l->b, MEM_BASE);
+}
+
+void lines_fini(struct lines *l) { buf_fini(&l->b); }
+
+/* What was given out makes room. */
+static void forget(struct lines *l)
+{
+	if (!l->from)
+		return;
+	memmove(l->b.at, l->b.at + l->from, l->b.len - l->from);
+	l->b.len -= l->from;
+	l->from = 0;
+}
+
+static int fill(struct lines *l, infer_error *err)
+{
+	ssize_t n;
+
+	forget(l);
+	if (buf_reserve(&l->b, PIECE))
+		return err_set(err, INFER_ENOMEM, "%s: out of memory for a line", l->name);
+	do
+		n = read(l->fd, l->b.at + l->b.len, PIECE);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return INFER_OK;
+	if (n < 0)
+		return err_errno(err, errno, "%s", l->name);
+	l->eof = !n;
+	l->b.len += (size_t)n;
+	return INFER_OK;
+}
+
+/* A line that is there, out of the buffer. */
+static enum lines_got take(struct lines *l, const char **at, size_t *n)
+{
+	size_t have = l->b.len - l->from;
+	char *text = l->b.at + l->from, *end = have > l->looked ? memchr(text + l->looked, '\n', have - l->looked) : NULL;
+	int was_cutting = l->cutting;
+
+	l->looked = have;
+	if (!end && have > LINES_LONGEST) {
+		l->cutting = 1;
+		l->b.len = l->from = l->looked = 0;
+		buf_fini(&l->b);
+		return LINES_NONE;
+	}
+	if (!end && !l->eof)
+		return LINES_NONE;
+	if (!end && !have && !was_cutting)
+		return LINES_END;
+	*at = text;
+	*n = end ? (size_t)(end - text) : have;
+	l->from += *n + (end != NULL);
+	l->looked = 0;
+	l->number++;
+	l->cutting = 0;
+	return was_cutting || *n > LINES_LONGEST ? LINES_LONG : LINES_LINE;
+}
+
+int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n, infer_error *err)
+{
+	struct pollfd p = { .fd = l->fd, .events = POLLIN };
+
+	while ((*got = take(l, at, n)) == LINES_NONE) {
+		int ready = poll(&p, 1, wait_ms);
+
+		if (ready < 0 && errno != EINTR)
+			return err_errno(err, errno, "%s", l->name);
+		if (!ready)
+			return INFER_OK;
+		if (ready > 0)
+			TRY(fill(l, err));
+	}
+	return INFER_OK;
+}

@@ -1,0 +1,21 @@
+/* base/seen.h - which byte strings were there before.  It keeps 16 bytes of their sha256.  Confined. */
+#ifndef BASE_SEEN_H
+#define BASE_SEEN_H
+#include <stddef.h>
+#include <stdint.h>
+#include "base/mem.h"
+
+struct seen_half { uint8_t (*at)[16]; size_t n, cap; };     /* open addressing; all zero: empty */
+struct seen {
+	struct seen_half young, old;
+	size_t most;
+	enum mem_module who;
+};
+
+/* most: strings that are surely remembered; up to twice as many are, then the older half is forgotten.  0: all. */
+void seen_init(struct seen *s, enum mem_module who, size_t most);
+void seen_fini(struct seen *s);
+int  seen_has(const struct seen *s, const void *bytes, size_t n);   /* 1, 0 */
+/* 0: it is new; INFER_EINVAL: it was there; INFER_ENOMEM. */
+int  seen_add(struct seen *s, const void *bytes, size_t n);
+#endif

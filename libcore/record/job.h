@@ -1,0 +1,30 @@
+/* record/job.h - inside a request line: the job that its fields fill */
+#ifndef RECORD_JOB_H
+#define RECORD_JOB_H
+#include <infer/request.h>
+#include "base/arena.h"
+#include "base/jread.h"
+
+struct job {
+	struct infer_job j;
+	const struct infer_job_opts *o;
+	struct arena mem;
+	json_t *json;                /* whose strings are borrowed */
+	int32_t *prompt;             /* infer_ids_free */
+	infer_breakers *breakers;    /* of its own texts */
+	const json_t *prompt_value;
+	int seeded, dry_nowhere;
+};
+
+/* A field that was found: its value is neither absent nor null.
+ * INFER_EINVAL  another type, or out of range
+ * INFER_EUNSUP  well formed, not supported */
+typedef int job_take(struct job *j, const char *key, const json_t *v, infer_error *err);
+
+/* sampling.c: 0 and *known 0 where key is no name of a sampling option. */
+int job_sampling(struct job *j, const char *key, const json_t *v, int *known, infer_error *err);
+/* When all fields are read. */
+int job_sampling_end(struct job *j, infer_error *err);
+int job_whole(int32_t *to, const char *key, const json_t *v, int64_t lo, int64_t hi, infer_error *err);
+int job_no_memory(infer_error *err);
+#endif

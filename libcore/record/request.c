@@ -1,0 +1,364 @@
+/* record/request.c - a line of JSON becomes a request, or an error that says why not */
+#include "record/job.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- fields; each is known in some forms */
+
+enum { OWN = 1 << INFER_JOB_OWN, OPENAI = 1 << INFER_JOB_OPENAI, BOTH = OWN | OPENAI, OPENAI_MAX_TOKENS = 16 };
+
+static int take_prompt(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	if (!json_is_string(v) && !json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids", key);
+	j->prompt_value = v;
+	return INFER_OK;
+}
+
+static int take_bool(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	(void)j;
+	return json_is_boolean(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
+}
+
+static int take_max_tokens(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	return job_whole(&j->j.request.max_tokens, key, v, -1, INT32_MAX, err);
+}
+
+static int take_n(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	return job_whole(&j->j.n, key, v, 1, INFER_JOB_MOST, err);
+}
+
+static int take_logprobs(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	return job_whole(&j->j.logprobs, key, v, 0, INFER_MAX_TOP, err);
+}
+
+static int take_stop(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	size_t n = json_is_array(v) ? json_array_size(v) : 1;
+	struct infer_str *stop = arena_alloc(&j->mem, n, sizeof *stop);
+
+	if (!stop || n > INT32_MAX)
+		return job_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *s = json_is_array(v) ? json_array_get(v, i) : v;
+
+		if (!json_is_string(s) || !json_string_length(s))
+			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key, n > 1 ? "an entry" : "it");
+		stop[i] = (struct infer_str){ json_string_value(s), json_string_length(s) };
+	}
+	j->j.request.stop = stop;
+	j->j.request.n_stop = (int32_t)n;
+	return INFER_OK;
+}
+
+/* A list of token ids; the vocabulary is looked at by the engine. */
+static int take_ids(struct job *j, int32_t **ids, const char *key, const json_t *v, infer_error *err)
+{
+	size_t n = json_array_size(v);
+
+	*ids = arena_alloc(&j->mem, n, sizeof **ids);
+	if (!*ids || n > INT32_MAX)
+		return job_no_memory(err);
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is not a list of token ids", key);
+	for (size_t i = 0; i < n; i++)
+		if (!json_is_integer(json_array_get(v, i)))
+			return err_set(err, json_is_integer(json_array_get(v, 0)) ? INFER_EINVAL : INFER_EUNSUP,
+			               "%s: entry %zu is not a token id; a request has one prompt", key, i);
+		else
+			TRY(job_whole(&(*ids)[i], key, json_array_get(v, i), 0, INT32_MAX, err));
+	return INFER_OK;
+}
+
+static int take_stop_ids(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	int32_t *ids;
+
+	TRY(take_ids(j, &ids, key, v, err));
+	j->j.request.stop_tokens = ids;
+	j->j.request.n_stop_tokens = (int32_t)json_array_size(v);
+	return INFER_OK;
+}
+
+static int take_ignore_eos(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	TRY(take_bool(j, key, v, err));
+	j->j.request.flags &= ~(uint32_t)INFER_REQ_IGNORE_EOS;
+	j->j.request.flags |= json_is_true(v) ? INFER_REQ_IGNORE_EOS : 0;
+	return INFER_OK;
+}
+
+static int pass(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	(void)j, (void)key, (void)v, (void)err;
+	return INFER_OK;
+}
+
+static int take_messages(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	(void)j, (void)v;
+	return err_set(err, INFER_EUNSUP, "%s: chat templates are not supported in a batch; give a prompt", key);
+}
+
+static const struct field { const char *key; unsigned forms; job_take *take; } fields[] = {
+	{ "prompt", BOTH, take_prompt }, { "messages", BOTH, take_messages }, { "raw", OWN, take_bool },
+	{ "max_tokens", BOTH, take_max_tokens }, { "n", BOTH, take_n }, { "logprobs", BOTH, take_logprobs },
+	{ "stop", BOTH, take_stop }, { "stop_token_ids", BOTH, take_stop_ids }, { "ignore_eos", BOTH, take_ignore_eos },
+	{ "id", OWN, pass }, { "kind", OWN, pass }, { "v", OWN, pass },
+	/* there is one model, and nobody to bill */
+	{ "model", OPENAI, pass }, { "user", OPENAI, pass }, { "metadata", OPENAI, pass },
+};
+
+/* What is known and not supported, but for the value that asks for nothing; NAN: there is none. */
+static const struct refused { const char *key; unsigned forms; double nothing; } refused[] = {
+	{ "tools", BOTH, NAN }, { "response_format", BOTH, NAN }, { "grammar", BOTH, NAN }, { "json_schema", BOTH, NAN },
+	{ "regex", BOTH, NAN }, { "choice", BOTH, NAN }, { "lora", BOTH, NAN }, { "suffix", OPENAI, NAN },
+	{ "stream", OPENAI, 0 }, { "stream_options", OPENAI, NAN }, { "echo", OPENAI, 0 }, { "best_of", OPENAI, 1 },
+	{ "min_tokens", BOTH, 0 }, { "tfs_z", BOTH, 1 }, { "include_stop_str_in_output", BOTH, 0 },
+};
+
+static int take_field(struct job *j, const char *key, const json_t *v, infer_error *err)
+{
+	unsigned form = 1u << j->j.form;
+	int known;
+
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (fields[i].forms & form && !strcmp(key, fields[i].key))
+			return json_is_null(v) ? INFER_OK : fields[i].take(j, key, v, err);
+	TRY(job_sampling(j, key, v, &known, err));
+	for (size_t i = 0; !known && i < sizeof refused / sizeof *refused; i++) {
+		const struct refused *r = &refused[i];
+
+		if (!(r->forms & form) || strcmp(key, r->key))
+			continue;
+		if (json_is_null(v) || (json_is_number(v) ? json_number_value(v) : json_is_true(v) ? 1
+		                                          : json_is_false(v) ? 0 : NAN) == r->nothing)
+			return INFER_OK;
+		return err_set(err, INFER_EUNSUP, "%s is not supported in a batch", key);
+	}
+	return known ? INFER_OK : err_set(err, INFER_EINVAL, "'%.80s' is no field of a request", key);
+}
+
+static int fault(struct job *j, const char *param)
+{
+	j->j.param = param ? arena_strndup(&j->mem, param, strlen(param)) : NULL;
+	return j->j.error.code;
+}
+
+static int take_fields(struct job *j, const json_t *o)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(size_t)o, key, v)
+		if (take_field(j, key, v, &j->j.error))
+			return fault(j, key);
+	return INFER_OK;
+}
+
+/* ---- the whole of it */
+
+static int fill_prompt(struct job *j, infer_error *err)
+{
+	const json_t *v = j->prompt_value;
+	size_t n = json_array_size(v);
+
+	if (!v)
+		return err_set(err, INFER_EINVAL, "there is no prompt");
+	if (json_is_string(v))
+		TRY(infer_encode(infer_model_tokenizer(j->o->model), json_string_value(v), json_string_length(v),
+		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
+	else
+		TRY(take_ids(j, &j->prompt, "prompt", v, err));
+	j->j.request.prompt = j->prompt;
+	j->j.request.n_prompt = n;
+	if (json_is_array(v))
+		j->prompt = NULL;           /* the arena's */
+	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
+}
+
+static void fill_defaults(struct job *j)
+{
+	const struct infer_job_opts *o = j->o;
+
+	j->j.n = 1;
+	j->j.logprobs = o->logprobs;
+	j->j.breaker_texts = o->breaker_texts;
+	j->j.n_breaker_texts = o->n_breaker_texts;
+	j->j.request = (struct infer_request){
+		.max_tokens = j->j.form == INFER_JOB_OPENAI && !o->max_tokens_given ? OPENAI_MAX_TOKENS : o->max_tokens,
+		.sample = o->sample, .stop = o->stop, .n_stop = o->n_stop, .flags = o->flags,
+		.stop_tokens = o->stop_tokens, .n_stop_tokens = o->n_stop_tokens,
+	};
+}
+
+static int text_is(const json_t *o, const char *key, const char *want)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_string(v) && !strcmp(json_string_value(v), want);
+}
+
+/* {custom_id, method, url, body}: what is around the body. */
+static int check_envelope(struct job *j)
+{
+	static const char *const keys[] = { "custom_id", "method", "url", "body" };
+	infer_error *err = &j->j.error;
+	const json_t *url = json_object_get(j->json, "url");
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(j->json, key, v) {
+		size_t i = 0;
+
+		while (i < sizeof keys / sizeof *keys && strcmp(key, keys[i]))
+			i++;
+		if (i == sizeof keys / sizeof *keys) {
+			err_set(err, INFER_EINVAL, "'%.80s' is no field of a request", key);
+			return fault(j, key);
+		}
+	}
+	if (!text_is(j->json, "method", "POST")) {
+		err_set(err, INFER_EINVAL, "method is not POST");
+		return fault(j, "method");
+	}
+	if (text_is(j->json, "url", "/v1/chat/completions"))
+		err_set(err, INFER_EUNSUP, "url: /v1/chat/completions needs a chat template, which is not supported in a batch");
+	else if (!text_is(j->json, "url", "/v1/completions"))
+		err_set(err, INFER_EUNSUP, "url: '%.80s' is not answered in a batch; /v1/completions is",
+		        json_is_string(url) ? json_string_value(url) : "");
+	if (err->code)
+		return fault(j, "url");
+	if (json_is_object(json_object_get(j->json, "body")))
+		return INFER_OK;
+	err_set(err, INFER_EINVAL, "body is not an object");
+	return fault(j, "body");
+}
+
+/* The id, which every later fault is reported under. */
+static int take_id(struct job *j)
+{
+	const char *key = j->j.form == INFER_JOB_OPENAI ? "custom_id" : "id";
+	const json_t *v = json_object_get(j->json, key);
+
+	if (j->j.form == INFER_JOB_OWN && (!v || json_is_null(v)))
+		return INFER_OK;
+	if (!json_is_string(v) || !json_string_length(v) ||
+	    strlen(json_string_value(v)) != json_string_length(v)) {
+		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key, json_is_string(v) ? "empty, or holds a NUL" : "not a text");
+		return fault(j, key);
+	}
+	j->j.id = json_string_value(v);
+	return INFER_OK;
+}
+
+static int read_object(struct job *j)
+{
+	const json_t *kind = json_object_get(j->json, "kind");
+
+	if (!json_is_object(j->json))
+		return err_set(&j->j.error, INFER_EFORMAT, "the line is not an object");
+	if (json_object_get(j->json, "custom_id"))
+		j->j.form = INFER_JOB_OPENAI;
+	j->j.is_other = kind && j->j.form == INFER_JOB_OWN && !text_is(j->json, "kind", "request");
+	return j->j.is_other ? INFER_OK : take_id(j);
+}
+
+static void read_request(struct job *j)
+{
+	infer_error *err = &j->j.error;
+
+	fill_defaults(j);
+	if (j->j.form == INFER_JOB_OPENAI && check_envelope(j))
+		return;
+	if (take_fields(j, j->j.form == INFER_JOB_OPENAI ? json_object_get(j->json, "body") : j->json))
+		return;
+	if (fill_prompt(j, err)) {
+		fault(j, "prompt");
+		return;
+	}
+	if (!j->seeded)
+		j->j.request.sample.seed = rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id));
+	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
+	if (job_sampling_end(j, err))
+		fault(j, NULL);
+}
+
+static int start(struct job **out, int64_t number, infer_error *err)
+{
+	struct job *j = mem_zalloc(MEM_RECORD, 1, sizeof *j);
+	char text[24];
+
+	*out = NULL;
+	if (!j)
+		return job_no_memory(err);
+	arena_init(&j->mem, MEM_RECORD);
+	snprintf(text, sizeof text, "%lld", (long long)number);
+	j->j.line = number;
+	j->j.id = arena_strndup(&j->mem, text, strlen(text));
+	if (!j->j.id) {
+		infer_job_free(&j->j);
+		return job_no_memory(err);
+	}
+	*out = j;
+	return INFER_OK;
+}
+
+int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
+                   const struct infer_job_opts *o, infer_error *err)
+{
+	struct job *j;
+
+	*out = NULL;
+	TRY(start(&j, number, err));
+	j->o = o;
+	if (!jread(&j->json, line, bytes, "request", &j->j.error) && !read_object(j) && !j->j.is_other &&
+	    !(flags & INFER_JOB_ID))
+		read_request(j);
+	if (j->j.error.code == INFER_ENOMEM || j->mem.bad) {
+		infer_job_free(&j->j);
+		return job_no_memory(err);
+	}
+	*out = &j->j;
+	return INFER_OK;
+}
+
+int infer_job_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err)
+{
+	struct job *j;
+
+	*out = NULL;
+	TRY(start(&j, number, err));
+	j->j.error = *why;
+	*out = &j->j;
+	return INFER_OK;
+}
+
+void infer_job_free(infer_job *job)
+{
+	struct job *j = (struct job *)(void *)job;       /* its first member */
+
+	if (!j)
+		return;
+	infer_breakers_free(j->breakers);
+	infer_ids_free(j->prompt);
+	json_decref(j->json);
+	arena_fini(&j->mem);
+	mem_free(j);
+}
+
+uint64_t infer_job_seed(const infer_job *j, int32_t i)
+{
+	uint64_t index = (uint64_t)i, seed = j->request.sample.seed;
+
+	return i ? rng_hash(seed, &index, sizeof index) : seed;
+}

@@ -1,0 +1,259 @@
+# infer-run --batch: JSON lines in, JSON lines out, whatever becomes of lines, pipes and processes
+load lib
+
+setup_more()
+{
+	for i in 1 2 3 4 5 6 7 8 9; do
+		echo "{\"id\":\"q$i\",\"prompt\":\"the of and $i\",\"max_tokens\":$((i * 3)),\"logprobs\":1}"
+	done >ask.jsonl
+}
+
+ask() { infer-run -q --ignore-eos --batch "$@"; }
+# id, reason and all that is drawn, one line for each record, sorted
+drawn()
+{
+	perl -MJSON::PP -ne '$r = decode_json($_); print JSON::PP->new->canonical->encode([@$r{qw(id finish_reason text tokens logprobs)}]), "\n"' |
+		sort
+}
+codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ // "null" } @$r{qw(line id code param)}), "\n"' | sort -n; }
+
+@test "every request gets one record, with the run that made it" {
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" >out 2>err
+	[ ! -s err ]
+	same 9 "$(wc -l <out)"
+	same 1 "$(head -1 out | json v)"
+	same null "$(sed -n 2p out | json v)"
+	same "$(printf 'q%d\n' 1 2 3 4 5 6 7 8 9)" "$(json id <out | sort)"
+	same completion "$(json kind <out | sort -u)"
+	same length "$(json finish_reason <out | sort -u)"
+	same '3 6 9 12 15 18 21 24 27' "$(json usage.completion_tokens <out | sort -n | xargs)"
+	same 9 "$(json run.seed <out | sort -u | wc -l)"
+}
+
+@test "what a request gets does not depend on the order, the others, chunks, threads or the way in" {
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" | drawn >want
+	sort -r "$BATS_FILE_TMPDIR/ask.jsonl" >back.jsonl
+	ask back.jsonl | drawn | cmp - want
+	ask - <back.jsonl -t 1 --prefill-chunk 1 | drawn | cmp - want
+	while read -r one; do echo "$one" | ask - --no-prefix-cache; done <back.jsonl | drawn | cmp - want
+	# alone, and as a prompt of its own: the record says how
+	seed=$(ask "$BATS_FILE_TMPDIR/ask.jsonl" | grep '"q4"' | json run.seed)
+	same "$(json text < <(ask "$BATS_FILE_TMPDIR/ask.jsonl" | grep '"q4"'))" \
+		"$(infer-run -q --no-stdin --ignore-eos -n 12 --seed "$seed" the of and 4)"
+}
+
+@test "the seed is that of the id and --seed, and a request's own is used as it is" {
+	echo '{"id":"x","prompt":"the","max_tokens":0}' >x.jsonl
+	a=$(ask x.jsonl | json run.seed)
+	same "$a" "$(ask x.jsonl --seed 0 | json run.seed)"
+	[ "$a" != "$(ask x.jsonl --seed 1 | json run.seed)" ]
+	same "0 -1" "$(printf '{"prompt":"a","max_tokens":0,"seed":%d}\n' 0 -1 | ask - --seed 9 | json run.seed | xargs)"
+}
+
+@test "a bad line gets an error that names the field; the others are answered; the code is 7" {
+	cat >bad.jsonl <<-'END'
+		{"prompt":"the","max_tokens":2}
+		{"prompt":
+		{"id":7,"prompt":"the"}
+		{"id":"d","prompt":"the","frob":1}
+		{"id":"e","prompt":"the","temperature":"hot"}
+		{"id":"f","prompt":"the","top_p":1.5}
+		{"id":"g"}
+		{"id":"h","prompt":[]}
+		{"id":"i","messages":[{"role":"user","content":"the"}]}
+		{"id":"j","prompt":"the","grammar":"root ::= x"}
+		{"id":"k","prompt":[1,99999999]}
+		[1]
+
+		{"kind":"meta","key":"x"}
+		{"id":"o","prompt":"the","samplers":["top_q"]}
+		{"kind":"request","v":1,"id":"p","prompt":"the","max_tokens":2,"raw":true,"seed":null}
+	END
+	rc=0
+	ask bad.jsonl >out 2>err || rc=$?
+	same 7 "$rc"
+	same 'infer-run: error: 12 of 14 requests failed; the record of each says why' "$(cat err)"
+	same '1 p' "$(grep -v '"error"' out | json id | sort | xargs)"
+	grep '"error"' out | codes >codes
+	cat >want <<-'END'
+		2 2 INFER_EFORMAT null
+		3 3 INFER_EINVAL id
+		4 d INFER_EINVAL frob
+		5 e INFER_EINVAL temperature
+		6 f INFER_EINVAL top_p
+		7 g INFER_EINVAL prompt
+		8 h INFER_EINVAL prompt
+		9 i INFER_EUNSUP messages
+		10 j INFER_EUNSUP grammar
+		11 k INFER_EINVAL null
+		12 12 INFER_EFORMAT null
+		15 o INFER_EINVAL samplers
+	END
+	diff want codes
+}
+
+@test "an id that comes again: refused before anything runs in a file, when seen in a pipe" {
+	printf '{"id":"%s","prompt":"the","max_tokens":1}\n' a b a >twice.jsonl
+	fails 3 "twice.jsonl: line 3: the id 'a' was there before" infer-run --batch twice.jsonl
+	fails 3 "standard input: line 3: the id 'a'" bash -c 'exec infer-run --batch - <twice.jsonl'
+	rc=0
+	# shellcheck disable=SC2002
+	cat twice.jsonl | ask - >out 2>err || rc=$?
+	same 7 "$rc"
+	same 'a b' "$(grep completion out | json id | sort | xargs)"
+	same '3 null INFER_EINVAL id' "$(grep '"error"' out | codes)"
+	# the same pipe again adds nothing
+	for _ in 1 2; do
+		rc=0
+		# shellcheck disable=SC2002
+		cat twice.jsonl | infer-run --batch - --resume kept >out 2>err || rc=$?
+		same 7 "$rc"
+		same 3 "$(wc -l <kept)"
+	done
+}
+
+@test "samples of one prompt: their own seeds, and the prompt computed once" {
+	words=$(yes the of and take | head -100 | xargs)
+	echo "{\"id\":\"s\",\"prompt\":\"$words\",\"max_tokens\":8,\"n\":6}" >s.jsonl
+	ask s.jsonl --stats >out 2>stats
+	same 6 "$(json 'choices.#' <out)"
+	same '0 1 2 3 4 5' "$(for i in 0 1 2 3 4 5; do json "choices.$i.index" <out; done | xargs)"
+	prompt=$(json usage.prompt_tokens <out)
+	same 48 "$(json usage.completion_tokens <out)"
+	# all but the last page of 32 comes from the cache
+	same $(((prompt - 1) / 32 * 32)) "$(json choices.5.usage.cached_tokens <out)"
+	same $((prompt + 5 * (prompt - (prompt - 1) / 32 * 32))) "$(json prefill_rows <stats)"
+	for i in 0 3; do
+		same "$(json "choices.$i.text" <out)" \
+			"$(infer-run -q --no-stdin --ignore-eos -n 8 --seed "$(json "choices.$i.seed" <out)" "$words")"
+	done
+}
+
+@test "the OpenAI form is answered in its own" {
+	body='"prompt":"the of","max_tokens":3,"temperature":0,"logprobs":2,"model":"any","n":2'
+	echo "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{$body}}" >o.jsonl
+	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[]}}' >>o.jsonl
+	rc=0
+	ask o.jsonl >out 2>err || rc=$?
+	same 7 "$rc"
+	grep '"r"' out >ok
+	same '200 text_completion 2 null' "$(for p in response.status_code response.body.object response.body.choices.# error; do json $p <ok; done | xargs)"
+	same "$(infer-run -q --no-stdin --ignore-eos --temp 0 -n 3 the of)" "$(json response.body.choices.1.text <ok)"
+	same 3 "$(json response.body.choices.0.logprobs.tokens.# <ok)"
+	same "$(json response.body.choices.0.text <ok)" "$(json response.body.choices.0.logprobs.tokens <ok | perl -MJSON::PP -e 'print @{decode_json(<STDIN>)}')"
+	same '400 invalid_request_error url' "$(grep '"c"' out | { read -r l; for p in status_code body.error.type body.error.param; do echo "$l" | json response.$p; done; } | xargs)"
+	same null "$(json kind <ok)"
+}
+
+@test "options stand where a request leaves something open" {
+	printf '%s\n' '{"id":"a","prompt":"the"}' '{"id":"b","prompt":"the","max_tokens":2,"top_k":3,"logprobs":0}' >d.jsonl
+	ask d.jsonl -n 4 --top-k 7 --logprobs 2 >out
+	same '4 7 2' "$(grep '"a"' out | { read -r l; for p in usage.completion_tokens run.sampler.top_k top.0.#; do echo "$l" | json $p; done; } | xargs)"
+	same '2 3 2 null' "$(grep '"b"' out | { read -r l; for p in usage.completion_tokens run.sampler.top_k logprobs.# top; do echo "$l" | json $p; done; } | xargs)"
+	rc=0
+	ask d.jsonl -n 4 --fail-on-length >out || rc=$?
+	same 6 "$rc"
+}
+
+@test "--resume: a torn last line is cut off, what is done is left out, standard output stays empty" {
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" | drawn >want
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept >out
+	[ ! -s out ]
+	drawn <kept | cmp - want
+	before=$(head -4 kept | cksum)
+	head -c $(($(head -5 kept | wc -c) - 9)) kept >torn
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume torn
+	same "$before" "$(head -4 torn | cksum)"
+	same 1 "$(json v <torn | grep -c 1)"
+	drawn <torn | cmp - want
+	cp torn done
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume torn
+	cmp torn done
+}
+
+@test "each record is one write, and they reach the disk" {
+	command -v strace >/dev/null || skip "no strace here"
+	strace -f -e trace=write,fdatasync -o trace infer-run -q --batch "$BATS_FILE_TMPDIR/ask.jsonl" --ignore-eos --resume kept || skip "strace may not trace here"
+	same 9 "$(grep -c 'write(.*kind' trace)"
+	grep -q 'fdatasync(.*= 0' trace
+}
+
+@test "--resume refuses what is no file of records, and what another process writes" {
+	echo 'my notes' >notes
+	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
+	same 'my notes' "$(cat notes)"
+	fails 1 '/dev/null: not a regular file' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume /dev/null
+	mkfifo pipe
+	infer-run --batch - --resume kept <pipe &
+	exec 7>pipe
+	for _ in {1..100}; do
+		[ ! -e kept ] || break
+		sleep 0.05
+	done
+	sleep 0.2
+	fails 1 'kept: another process is writing it' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
+	exec 7>&-
+	wait
+}
+
+@test "a batch that is killed and resumed gives what it gives undisturbed" {
+	"$TOP/scripts/kill-batch" 200 5
+}
+
+@test "answers come while the pipe is open" {
+	mkfifo in out
+	infer-run -q --batch - <in >out &
+	exec 7>in 8<out
+	for i in 1 2 3; do
+		echo "{\"id\":\"$i\",\"prompt\":\"the\",\"max_tokens\":2}" >&7
+		read -r -t 20 line <&8
+		same $i "$(json id <<<"$line")"
+	done
+	exec 7>&- 8<&-
+	wait
+}
+
+@test "an endless pipe works in bounded memory" {
+	ask_many() {
+		perl -e 'print qq({"prompt":"the of","max_tokens":1}\n) x shift' "$1" | ask - --stats 2>stats >out
+		same "$1" "$(wc -l <out)"
+		json peak_rss_bytes <stats
+	}
+	few=$(ask_many 500)
+	many=$(ask_many 8000)
+	# of these, 16 bytes an id are kept; a request that was, and its answer, would be kilobytes
+	[ "$((many - few))" -lt 3000000 ] || { echo "$few $many"; return 1; }
+	# and without an end: it ends with the reader
+	set +o pipefail
+	yes '{"prompt":"the","max_tokens":1}' | ask - | head -300 | json id | tail -1 >last
+	[ -s last ]
+}
+
+@test "a line of 65 MB is refused in bounded memory, and the next one is read" {
+	{ head -c 68157440 /dev/zero | tr '\0' x; echo; echo '{"id":"z","prompt":"the","max_tokens":1}'; } >long.jsonl
+	rc=0
+	ask long.jsonl >out 2>err || rc=$?
+	same 7 "$rc"
+	same '1 1 INFER_EINVAL null' "$(grep '"error"' out | codes)"
+	same z "$(grep completion out | json id)"
+}
+
+@test "batches side by side under xargs" {
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" | drawn >want
+	split -l 3 "$BATS_FILE_TMPDIR/ask.jsonl" part.
+	printf '%s\n' part.?? | xargs -P3 -I{} infer-run -q --ignore-eos --batch {} --resume {}.out
+	cat part.??.out | drawn | cmp - want
+}
+
+@test "what does not go with --batch is refused" {
+	fails 2 '--batch takes its prompts from the file' infer-run --batch x the
+	fails 2 '--batch takes its prompts from the file' infer-run --batch x -f y
+	fails 2 '--batch writes JSON lines' infer-run --batch x -o text
+	fails 2 '--resume goes with --batch only' infer-run --resume x the
+	fails 2 'exclude each other' infer-run --batch x --score
+	fails 2 '--echo goes with' infer-run --batch x --echo
+	fails 1 'nowhere.jsonl: No such file' infer-run --batch nowhere.jsonl
+	unset INFER_MODEL
+	fails 2 'no model: name one' infer-run --batch x
+	echo '{"prompt":"Once upon a time","max_tokens":3}' | infer-run -m demo --batch - | json usage.completion_tokens | grep -qx 3
+}
