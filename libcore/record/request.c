@@ -171,18 +171,19 @@ static int fill_prompt(struct job *j, infer_error *err)
 {
 	const json_t *v = j->prompt_value;
 	size_t n = json_array_size(v);
+	int32_t *ids;
 
 	if (!v)
 		return err_set(err, INFER_EINVAL, "there is no prompt");
-	if (json_is_string(v))
+	if (json_is_string(v)) {
 		TRY(infer_encode(infer_model_tokenizer(j->o->model), json_string_value(v), json_string_length(v),
 		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
-	else
-		TRY(take_ids(j, &j->prompt, "prompt", v, err));
-	j->j.request.prompt = j->prompt;
+		ids = j->prompt;
+	} else {
+		TRY(take_ids(j, &ids, "prompt", v, err));
+	}
+	j->j.request.prompt = ids;
 	j->j.request.n_prompt = n;
-	if (json_is_array(v))
-		j->prompt = NULL;           /* the arena's */
 	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
 }
 

@@ -1,0 +1,344 @@
+/* tests/unit/record/test_request.c - lines of requests, field by field; sequence breakers; files to go on with */
+#include "../engine/run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+
+#include <infer/record.h>
+
+static infer_model *model;
+static const struct infer_str colon = { ":", 1 };
+static struct infer_job_opts opts;
+
+static int read_line(infer_job **j, const char *line, infer_error *err)
+{
+	return infer_job_read(j, line, strlen(line), 7, 0, &opts, err);
+}
+
+static int case_plain(void)
+{
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(read_line(&j, "{\"prompt\":\"the of\"}", &err));
+	assert_int_equal(j->error.code, 0);
+	assert_string_equal(j->id, "7");
+	assert_int_equal(j->line, 7);
+	assert_int_equal(j->form, INFER_JOB_OWN);
+	assert_int_equal(j->n, 1);
+	assert_int_equal(j->logprobs, -1);
+	assert_int_equal(j->request.max_tokens, 33);
+	assert_int_equal(j->request.top, 0);
+	assert_true(j->request.n_prompt >= 2);
+	assert_true(j->request.sample.temp == 0.8f);
+	assert_true(j->request.sample.seed == rng_hash(5, "7", 1));
+	assert_true(infer_job_seed(j, 0) == j->request.sample.seed);
+	assert_true(infer_job_seed(j, 1) != infer_job_seed(j, 2));
+	assert_null(j->request.sample.dry_breakers);
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+static int case_fields(void)
+{
+	static const char line[] =
+	    "{\"kind\":\"request\",\"id\":\"a\",\"prompt\":[3,4,5],\"max_tokens\":-1,\"n\":4,\"logprobs\":3,"
+	    "\"stop\":[\"x\",\"yz\"],\"stop_token_ids\":[8],\"ignore_eos\":true,\"raw\":false,\"seed\":-2,"
+	    "\"temperature\":0,\"dynatemp_range\":0.5,\"dynatemp_exponent\":2,\"top_k\":-1,\"top_p\":1,"
+	    "\"min_p\":0.25,\"typical_p\":0.5,\"top_n_sigma\":1.5,\"xtc_probability\":0.5,"
+	    "\"xtc_threshold\":0.125,\"repeat_penalty\":1.5,\"repeat_last_n\":-1,\"presence_penalty\":-2,"
+	    "\"frequency_penalty\":-1,\"dry_multiplier\":2,\"dry_base\":3,\"dry_allowed_length\":4,"
+	    "\"dry_penalty_last_n\":9,\"dry_sequence_breakers\":[\"of\"],\"mirostat\":1,\"mirostat_tau\":2,"
+	    "\"mirostat_eta\":0.5,\"min_keep\":6,\"samplers\":[\"temp\",\"top-k\"],"
+	    "\"logit_bias\":{\"5\":-100,\"6\":1.5}}";
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(read_line(&j, line, &err));
+	assert_string_equal(j->error.message, "");
+	const struct infer_request *r = &j->request;
+	const struct infer_sample_opts *s = &r->sample;
+
+	assert_string_equal(j->id, "a");
+	assert_int_equal(r->n_prompt, 3);
+	assert_int_equal(r->prompt[2], 5);
+	assert_int_equal(r->max_tokens, -1);
+	assert_int_equal(j->n, 4);
+	assert_int_equal(r->top, 3);
+	assert_int_equal(r->n_stop, 2);
+	assert_memory_equal(r->stop[1].at, "yz", 2);
+	assert_int_equal(r->n_stop_tokens, 1);
+	assert_int_equal(r->stop_tokens[0], 8);
+	assert_int_equal(r->flags, INFER_REQ_IGNORE_EOS);
+	assert_true(s->seed == UINT64_MAX - 1);
+	assert_true(s->temp == 0 && s->dynatemp_range == 0.5f && s->dynatemp_exp == 2);
+	assert_true(s->top_k == 0 && s->top_p == 0 && s->min_p == 0.25f && s->typical == 0.5f);
+	assert_true(s->top_n_sigma == 1.5f && s->xtc_probability == 0.5f && s->xtc_threshold == 0.125f);
+	assert_true(s->repeat == 1.5f && s->repeat_window == -1 && s->presence == -2 && s->frequency == -1);
+	assert_true(s->dry_multiplier == 2 && s->dry_base == 3 && s->dry_allowed_length == 4 && s->dry_window == 9);
+	assert_true(s->mirostat == 1 && s->mirostat_tau == 2 && s->mirostat_eta == 0.5f && s->min_keep == 6);
+	assert_true(s->order[0] == INFER_STAGE_TEMP && s->order[1] == INFER_STAGE_TOP_K && !s->order[2]);
+	assert_int_equal(s->n_bias, 2);
+	assert_true(s->bias[0].token == 5 && s->bias[0].bias == -INFINITY && s->bias[1].bias == 1.5f);
+	assert_int_equal(j->n_breaker_texts, 1);
+	assert_true(s->n_dry_breakers > 0);
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+static int case_off(void)
+{
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(read_line(&j, "{\"prompt\":\"a\",\"repeat_penalty\":2,\"presence_penalty\":1,\"repeat_last_n\":0,"
+	                     "\"dry_multiplier\":1,\"dry_penalty_last_n\":0,\"top_n_sigma\":-1,\"typical_p\":1}", &err));
+	assert_string_equal(j->error.message, "");
+	assert_true(j->request.sample.repeat == 0 && j->request.sample.presence == 0);
+	assert_true(j->request.sample.dry_multiplier == 0 && !j->request.sample.n_dry_breakers);
+	assert_true(j->request.sample.top_n_sigma == 0 && j->request.sample.typical == 0);
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+static const struct bad { const char *line; int code; const char *param, *says; } bad[] = {
+	{ "", INFER_EFORMAT, NULL, "request" },
+	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "line 1" },
+	{ "[]", INFER_EFORMAT, NULL, "not an object" },
+	{ "{\"prompt\":\"x\",\"prompt\":\"y\"}", INFER_EFORMAT, NULL, "duplicate" },
+	{ "{\"id\":5,\"prompt\":\"x\"}", INFER_EINVAL, "id", "not a text" },
+	{ "{\"id\":\"\",\"prompt\":\"x\"}", INFER_EINVAL, "id", "empty" },
+	{ "{}", INFER_EINVAL, "prompt", "no prompt" },
+	{ "{\"prompt\":\"x\",\"extra\":null}", INFER_EINVAL, "extra", "'extra'" },
+	{ "{\"prompt\":7}", INFER_EINVAL, "prompt", "neither a text" },
+	{ "{\"prompt\":[\"a\",\"b\"]}", INFER_EUNSUP, "prompt", "one prompt" },
+	{ "{\"prompt\":[1,\"b\"]}", INFER_EINVAL, "prompt", "entry 1" },
+	{ "{\"prompt\":[-1]}", INFER_EINVAL, "prompt", "-1" },
+	{ "{\"prompt\":\"x\",\"max_tokens\":-2}", INFER_EINVAL, "max_tokens", "from -1" },
+	{ "{\"prompt\":\"x\",\"max_tokens\":1.5}", INFER_EINVAL, "max_tokens", "whole number" },
+	{ "{\"prompt\":\"x\",\"n\":0}", INFER_EINVAL, "n", "from 1 to 128" },
+	{ "{\"prompt\":\"x\",\"n\":129}", INFER_EINVAL, "n", "from 1 to 128" },
+	{ "{\"prompt\":\"x\",\"logprobs\":129}", INFER_EINVAL, "logprobs", "from 0 to 128" },
+	{ "{\"prompt\":\"x\",\"stop\":\"\"}", INFER_EINVAL, "stop", "empty" },
+	{ "{\"prompt\":\"x\",\"stop\":[\"a\",7]}", INFER_EINVAL, "stop", "no text" },
+	{ "{\"prompt\":\"x\",\"raw\":1}", INFER_EINVAL, "raw", "true nor false" },
+	{ "{\"prompt\":\"x\",\"seed\":\"1\"}", INFER_EINVAL, "seed", "whole number" },
+	{ "{\"prompt\":\"x\",\"temperature\":-0.1}", INFER_EINVAL, "temperature", "from 0" },
+	{ "{\"prompt\":\"x\",\"top_p\":0}", INFER_EINVAL, "top_p", "above 0" },
+	{ "{\"prompt\":\"x\",\"top_k\":-2}", INFER_EINVAL, "top_k", "from -1" },
+	{ "{\"prompt\":\"x\",\"mirostat\":3}", INFER_EINVAL, "mirostat", "from 0 to 2" },
+	{ "{\"prompt\":\"x\",\"presence_penalty\":2.5}", INFER_EINVAL, "presence_penalty", "from -2 to 2" },
+	{ "{\"prompt\":\"x\",\"samplers\":[]}", INFER_EINVAL, "samplers", "not a list" },
+	{ "{\"prompt\":\"x\",\"samplers\":[\"top_k\",\"top-k\"]}", INFER_EINVAL, "samplers", "twice" },
+	{ "{\"prompt\":\"x\",\"logit_bias\":{\"x\":1}}", INFER_EINVAL, "logit_bias", "'x'" },
+	{ "{\"prompt\":\"x\",\"logit_bias\":{\"99999\":1}}", INFER_EINVAL, "logit_bias", "outside" },
+	{ "{\"prompt\":\"x\",\"logit_bias\":[[1]]}", INFER_EINVAL, "logit_bias", "entry 0" },
+	{ "{\"prompt\":\"x\",\"logit_bias\":[[1,101]]}", INFER_EINVAL, "logit_bias", "from -100" },
+	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":[]}", INFER_EINVAL, "dry_sequence_breakers", "not a list" },
+	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EUNSUP, "messages", "chat templates" },
+	{ "{\"prompt\":\"x\",\"tools\":[]}", INFER_EUNSUP, "tools", "not supported" },
+	{ "{\"prompt\":\"x\",\"min_tokens\":2}", INFER_EUNSUP, "min_tokens", "not supported" },
+	{ "{\"prompt\":\"x\",\"model\":\"m\"}", INFER_EINVAL, "model", "no field" },
+	{ "{\"custom_id\":\"r\",\"method\":\"GET\"}", INFER_EINVAL, "method", "POST" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/x\"}", INFER_EUNSUP, "url", "'/v1/x'" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\"}", INFER_EINVAL, "body", "object" },
+	{ "{\"custom_id\":\"r\",\"prompt\":\"x\"}", INFER_EINVAL, "prompt", "no field" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"x\",\"stream\":true}}",
+	  INFER_EUNSUP, "stream", "not supported" },
+};
+
+static const struct bad *bad_now;
+static int case_bad(void)
+{
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(read_line(&j, bad_now->line, &err));
+	if (j->error.code != bad_now->code || !strstr(j->error.message, bad_now->says) ||
+	    strcmp(j->param ? j->param : "", bad_now->param ? bad_now->param : ""))
+		fail_msg("%s: %d, %s, %s", bad_now->line, j->error.code, j->param ? j->param : "-", j->error.message);
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+static void test_bad(void **state)
+{
+	struct nth n = { case_bad };
+	void *at = &n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		bad_now = &bad[i];
+		nth_run(&at);
+	}
+}
+
+static int case_others(void)
+{
+	infer_job *j = NULL, *k = NULL, *l = NULL;
+	infer_error err, why = { INFER_EINVAL, "too long" };
+	int rc;
+
+	nth_ok(read_line(&j, "{\"kind\":\"plan\",\"id\":5}", &err));
+	assert_true(j->is_other && !j->error.code);
+	nth_ok(read_line(&k, "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":"
+	                     "{\"prompt\":\"x\",\"model\":\"m\",\"echo\":false,\"best_of\":1,\"user\":\"u\"}}", &err));
+	assert_string_equal(k->error.message, "");
+	assert_int_equal(k->form, INFER_JOB_OPENAI);
+	assert_string_equal(k->id, "r");
+	assert_int_equal(k->request.max_tokens, 16);
+	nth_ok(infer_job_bad(&l, 9, &why, &err));
+	assert_string_equal(l->id, "9");
+	assert_string_equal(l->error.message, "too long");
+out:
+	infer_job_free(j);
+	infer_job_free(k);
+	infer_job_free(l);
+	return rc;
+}
+
+/* Each token that holds a text, once; several tokens that spell one. */
+static int case_breakers(void)
+{
+	const infer_tokenizer *t = infer_model_tokenizer(model);
+	const struct infer_str texts[] = { { "th", 2 }, { "zqzqz", 5 } };
+	struct infer_sample_opts o = { 0 };
+	infer_breakers *b = NULL;
+	infer_error err;
+	int32_t singles = 0;
+	int rc, spelled = 0;
+
+	nth_ok(infer_breakers_new(&b, t, texts, 2, &err));
+	infer_breakers_use(b, &o);
+	for (int32_t i = 0; i < o.n_dry_breakers; i++) {
+		const char *bytes;
+		size_t n;
+
+		assert_int_equal(infer_token_bytes(t, o.dry_breakers[i][0], 0, &bytes, &n, &err), INFER_OK);
+		singles += o.n_dry_breaker[i] == 1;
+		spelled += o.n_dry_breaker[i] > 1 && bytes[0] == 'z';
+		assert_true(o.n_dry_breaker[i] > 1 || memmem(bytes, n, "th", 2) || memmem(bytes, n, "zqzqz", 5));
+	}
+	assert_int_equal(spelled, 1);
+	for (int32_t id = 0; id < infer_tokenizer_count(t); id++) {
+		const char *bytes;
+		size_t n;
+
+		assert_int_equal(infer_token_bytes(t, id, 0, &bytes, &n, &err), INFER_OK);
+		singles -= n && memmem(bytes, n, "th", 2) != NULL;
+	}
+	assert_int_equal(singles, 0);
+out:
+	infer_breakers_free(b);
+	return rc;
+}
+
+struct met { int n, failed, without_id; int64_t line; char last[16]; };
+static int on_done(void *user, const char *id, int64_t line, int failed, infer_error *err)
+{
+	struct met *m = user;
+
+	(void)err;
+	m->n++;
+	m->failed += failed;
+	m->without_id += !id;
+	m->line += line;
+	snprintf(m->last, sizeof m->last, "%s", id ? id : "");
+	return INFER_OK;
+}
+
+static const char kept[] =
+    "{\"v\":1,\"kind\":\"completion\",\"id\":\"a\"}\n{\"kind\":\"meta\",\"id\":\"no\"}\n"
+    "{\"kind\":\"error\",\"id\":null,\"line\":4}\n"
+    "{\"id\":\"x\",\"custom_id\":\"o\",\"response\":{\"status_code\":400}}\n";
+
+static int case_resume(void)
+{
+	static const char torn[] = "{\"kind\":\"completion\",\"id\":\"b\"}";
+	char path[128], text[512];
+	infer_writer *w = NULL, *second = NULL;
+	struct met m = { 0 };
+	infer_error err, e = { INFER_EINVAL, "x" };
+	int rc, fd;
+
+	snprintf(path, sizeof path, "%s/kept", run_dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(fd, kept, sizeof kept - 1), sizeof kept - 1);
+	assert_int_equal(write(fd, torn, sizeof torn - 1), sizeof torn - 1);
+	close(fd);
+	nth_ok(infer_writer_resume(&w, path, on_done, &m, &err));
+	assert_int_equal(m.n, 3);
+	assert_int_equal(m.failed, 2);
+	assert_int_equal(m.without_id, 1);
+	assert_int_equal(m.line, 4);
+	assert_string_equal(m.last, "o");
+	nth_fails(infer_writer_resume(&second, path, on_done, &m, &err), INFER_EIO);
+	assert_null(second);
+	nth_ok(infer_write_error(w, "b", &e, NULL, &err));
+	nth_ok(infer_writer_sync(w, &err));
+	fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof text);
+
+	close(fd);
+	assert_true(n > (ssize_t)sizeof kept);
+	assert_memory_equal(text, kept, sizeof kept - 1);
+	assert_memory_equal(text + sizeof kept - 1, "{\"kind\":\"error\",\"id\":\"b\"", 24);
+out:
+	infer_writer_free(w);
+	return rc;
+}
+
+static int case_not_records(void)
+{
+	char path[128];
+	infer_writer *w = NULL;
+	infer_error err;
+	struct met m;
+	int rc, fd;
+
+	snprintf(path, sizeof path, "%s/notes", run_dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(fd, "{}\nnotes\n", 9), 9);
+	close(fd);
+	nth_fails(infer_writer_resume(&w, path, on_done, &m, &err), INFER_EFORMAT);
+	assert_null(w);
+	nth_fails(infer_writer_resume(&w, "/dev/null", on_done, &m, &err), INFER_EIO);
+	nth_fails(infer_writer_resume(&w, "/nowhere/x", on_done, &m, &err), INFER_EIO);
+out:
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    nth_case(case_plain),  nth_case(case_fields),   nth_case(case_off),    cmocka_unit_test(test_bad),
+	    nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
+	};
+	infer_breakers *breakers = NULL;
+	infer_error err;
+	int failed;
+
+	(void)argc;
+	run_init(argv[0]);
+	if (infer_model_open(&model, run_model("request", "--ctx 256"), &(struct infer_model_opts){ 0 }, &err) ||
+	    infer_breakers_new(&breakers, infer_model_tokenizer(model), &colon, 1, &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	opts = (struct infer_job_opts){
+		.model = model, .sample = { .temp = 0.8f, .repeat_window = 64, .seed = 5 }, .breaker_texts = &colon,
+		.n_breaker_texts = 1, .breakers = breakers, .max_tokens = 33, .logprobs = -1,
+	};
+	failed = nth_group(tests);
+	infer_breakers_free(breakers);
+	infer_model_close(&model);
+	return failed;
+}
