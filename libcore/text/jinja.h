@@ -21,8 +21,8 @@ struct jinja_options {
 	int      depth;      /* 0: 1000 nested evaluations; at most 4000, about 1 KiB of stack each */
 	uint32_t flags;      /* enum jinja_flag */
 	int64_t  now;        /* seconds since 1970-01-01 00:00 of the local clock, for strftime_now */
-	/* Names, NULL at the end, or NULL: strings that the context has under one of them, at any depth, count as the
-	 * template's own where they are made of letters, digits and any of "_-<>|/[]" ... see `from`. */
+	/* Names, NULL at the end, or NULL.  A string that the context has under one of them counts as the template's own: at the
+	 * top whatever it is, further down where it is a word of small letters and "_", as a role is. */
 	const char *const *trusted;
 };
 
@@ -38,8 +38,4 @@ void jinja_free(struct jinja *t);
  * INFER_ENOMEM   both bufs are as they were */
 int  jinja_render(const struct jinja *t, const json_t *context, const struct jinja_options *o, struct buf *out,
                   struct buf *from, infer_error *err);
-
-/* What the template's text speaks of: does a name occur in it as a variable, an attribute or a string?  For guessing what a
- * template can do. */
-int  jinja_mentions(const struct jinja *t, const char *name);
 #endif

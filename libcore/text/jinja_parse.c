@@ -487,8 +487,3 @@ void jinja_free(struct jinja *t)
 	arena_fini(&t->arena);
 	mem_free(t);
 }
-
-int jinja_mentions(const struct jinja *t, const char *name)
-{
-	return memmem(t->src, t->len, name, strlen(name)) != NULL;
-}

@@ -175,15 +175,33 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Text up to the next added token, that token; and so on. */
-static int pieces(struct tok_run *r, const char *s, size_t n, uint32_t kinds, infer_error *err)
+/* The added token that s begins with, or -1: the longest of those in kinds within s[0 .. clean), and of user-defined ones. */
+static int32_t added_at(const struct infer_tokenizer *t, uint32_t kinds, const char *s, size_t n, size_t clean, size_t *len)
+{
+	size_t user_len = 0;
+	int32_t id = clean ? tok_trie_get(&t->added, t->kind, kinds, s, clean, len) : -1;
+	int32_t user = clean < n ? tok_trie_get(&t->added, t->kind, 1u << TOK_USER, s, n, &user_len) : -1;
+
+	if (user < 0 || (id >= 0 && *len >= user_len))
+		return id;
+	*len = user_len;
+	return user;
+}
+
+/* Text up to the next added token, that token; and so on.  plain: NULL, or nonzero for bytes that are part of none but user-
+ * defined tokens. */
+static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *plain, uint32_t kinds, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
-	size_t from = 0, len = 0;
+	size_t from = 0, len = 0, clean = plain ? 0 : n;   /* clean: up to there from `at` on nothing is plain */
 	int opens = 1;
 
 	for (size_t at = 0; at < n;) {
-		int32_t id = t->added.first[(unsigned char)s[at]] ? tok_trie_get(&t->added, t->kind, kinds, s + at, n - at, &len) : -1;
+		if (clean < at)
+			clean = at;
+		while (clean < n && !plain[clean])
+			clean++;
+		int32_t id = t->added.first[(unsigned char)s[at]] ? added_at(t, kinds, s + at, n - at, clean - at, &len) : -1;
 		if (id < 0) {
 			at++;
 			continue;
@@ -217,6 +235,12 @@ static void words_new(struct tok_run *r, size_t n)
 
 int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {
+	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
+}
+
+int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *plain, uint32_t flags, int32_t **ids,
+               size_t *n_ids, infer_error *err)
+{
 	struct tok_run r = { .t = t, .unk_end = SIZE_MAX };
 	uint32_t kinds = 1u << TOK_USER;
 	int rc;
@@ -230,7 +254,7 @@ int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t 
 	words_new(&r, n);
 	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_BOS]);
-	rc = pieces(&r, text, n, kinds, err);
+	rc = pieces(&r, text, n, plain, kinds, err);
 	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_EOS]);
 	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)

@@ -106,6 +106,9 @@ struct tok_model {
 const struct tok_model *tok_model_find(const char *name, size_t n);   /* NULL: not known */
 
 /* tok.c */
+/* infer_encode, where plain (NULL, or [n]) marks bytes that no control token's text may hold: what a user wrote. */
+int  tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *plain, uint32_t flags, int32_t **ids,
+                size_t *n_ids, infer_error *err);
 int  tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 int  tok_byte_of(const char *s, size_t n);                             /* the byte of "<0x0A>", or -1 */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);        /* byte tokens, or the unknown token */

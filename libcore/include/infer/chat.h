@@ -1,0 +1,71 @@
+/* infer/chat.h - conversations to prompts, by a model's chat template.   floor: text
+ *
+ * The template is Jinja, run as transformers runs it, within budgets of time and memory.  What it cannot take is made to fit:
+ * content parts joined, a developer turned to system, a system turn put before the user's that follows, arguments of calls
+ * parsed; and templates that change lists while they run, which transformers refuses, do so on copies.
+ * Text that comes from the conversation never becomes a control token. */
+#ifndef INFER_CHAT_H
+#define INFER_CHAT_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+#include <infer/token.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct infer_chat infer_chat;   /* immutable: share freely */
+
+/* What a template was seen to do with small conversations: 1 or 0. */
+struct infer_chat_caps {
+	int system, developer;   /* has that role */
+	int parts;               /* takes content as a list of parts */
+	int only_parts;          /* and not as a string */
+	int tools;               /* writes the tools' names */
+	int calls;               /* writes calls of earlier turns */
+	int objects;             /* takes a call's arguments as an object; else as JSON text */
+	int results;             /* has the role tool */
+	int null_content;        /* takes content null beside calls */
+	int thinking;            /* writes another prompt where thinking is on than where it is off */
+};
+
+/* n: bytes of Jinja source, copied.  name: for messages.
+ * INFER_EFORMAT  not a template, with its line; INFER_EUNSUP  a tag that is refused, by name; INFER_ENOMEM */
+int  infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name, infer_error *err);
+void infer_chat_close(infer_chat **chat);
+void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps);
+
+enum infer_think { INFER_THINK_DEFAULT, INFER_THINK_ON, INFER_THINK_OFF };
+enum { INFER_CHAT_NO_PROMPT = 1 << 0 };   /* do not open the assistant's turn */
+
+/* JSON texts; all borrowed. */
+struct infer_conversation {
+	const char *messages;   size_t messages_n;   /* array, as OpenAI's */
+	const char *tools;      size_t tools_n;      /* array, or NULL */
+	const char *args;       size_t args_n;       /* object with more variables for the template, or NULL */
+	int      think;                              /* enum infer_think */
+	uint32_t flags;
+	int64_t  now;                                /* seconds since 1970 by the local clock, for templates that write a date */
+};
+
+/* The prompt as text.
+ * t      NULL, or whose BOS and EOS the template writes
+ * text   out, *n bytes, a NUL behind them; infer_chat_free
+ * plain  NULL, or out: *n bytes, 1 where the byte comes from the conversation; infer_chat_free
+ * INFER_EFORMAT  JSON or a message that is not well formed, by its index; the template fails or says no, or a budget is spent
+ * INFER_EUNSUP   a content part that is not text, by its type; INFER_ENOMEM */
+int  infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
+                       unsigned char **plain, size_t *n, infer_error *err);
+void infer_chat_free(void *p);
+
+/* The prompt as ids: control tokens where the template writes them, never from what the conversation says.  infer_ids_free.
+ * As infer_chat_render, and as infer_encode. */
+int  infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids,
+                       size_t *n_ids, infer_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
