@@ -56,8 +56,8 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 		return err_set(err, INFER_EINVAL, "-f, --no-stdin, --raw, --special and --bos go with tokens only");
 	if (s->needs_file) {
 		TRY(model_path(&path, o->model, MODEL_NAMED, err));
-		TRY(infer_file_open(&file, path, err));
 		sig_mapped(path);
+		TRY(infer_file_open(&file, path, err));
 	}
 	int rc = s->run(out, o, file, rest, err);
 

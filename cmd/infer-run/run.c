@@ -26,8 +26,8 @@ static int open_parts(struct run *r, infer_error *err)
 	eo.log = say_log;
 	eo.max_seqs = r->o->batch ? BATCH_SEQS : 1;
 	eo.max_queue = r->o->batch ? BATCH_QUEUE : 0;
-	TRY(infer_model_open(&r->model, path, &mo, err));
 	sig_mapped(path);
+	TRY(infer_model_open(&r->model, path, &mo, err));
 	if (!infer_model_tokenizer(r->model))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
 	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));

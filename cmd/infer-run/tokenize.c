@@ -14,8 +14,8 @@ static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *er
 
 	*v = (struct vocab){ 0 };
 	TRY(model_path(&path, o->model, MODEL_DEMO, err));
-	TRY(infer_file_open(&v->file, path, err));
 	sig_mapped(path);
+	TRY(infer_file_open(&v->file, path, err));
 	return infer_tokenizer_open(&v->tok, v->file, err);
 }
 

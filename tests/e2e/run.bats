@@ -131,9 +131,12 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	a=$(d)
 	[[ $a =~ ^[0-9a-f]{16}$ ]]
 	for o in '-t 1' '-t 2' '-t 3' '--prefill-chunk 1' '--prefill-chunk 64' '--prefill-chunk 512' --no-prefix-cache \
-		'-t 3 --prefill-chunk 7 --step-ms 1' '--isa ref'; do
+		'-t 3 --prefill-chunk 7 --step-ms 1'; do
 		# shellcheck disable=SC2086
 		same "$a" "$(d $o)"
+	done
+	for k in $(infer-inspect hw | sed -n 's/^kernels *//p' | sed 's/[a-z0-9]* (not[^)]*)//g'); do
+		same "$a" "$(d --isa "$k")"
 	done
 	[ "$a" != "$(d --kv-type f32)" ]
 	same "$(d --kv-type f32)" "$(d --kv-type f32,f32 -t 1)"
@@ -147,6 +150,21 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	same 0 "$(json runs.0.cached_tokens <err)"
 	[ "$(json runs.1.cached_tokens <err)" -gt 0 ]
 	same 0 "$(go --repeat 2 --no-prefix-cache -n 2 --stats "$(yes the | head -n 90 | tr '\n' ' ')" 2>&1 >/dev/null | json cached_tokens)"
+}
+
+@test "progress shows on a terminal only, and is wiped; -q silences it; -v says the seed" {
+	command -v script >/dev/null || skip "no script(1) here"
+	mkmodel --ctx 4096 long.gguf
+	yes 'the of and' | head -n 400 >p
+	show() { script -qec "infer-run -m long.gguf --no-stdin --temp 0 --prefill-chunk 64 -n 2 -f p $1 >out" /dev/null </dev/null; }
+	[[ $(show '') == *$'\r'prompt:\ *\ of\ 2*\ tokens* ]]
+	[[ $(show '') == *$'\r\e[K' ]]
+	[ -z "$(show -q)" ]
+	infer-run -m long.gguf --no-stdin --temp 0 --prefill-chunk 64 -n 2 -f p 2>err >again
+	[ ! -s err ]
+	cmp out again
+	infer-run -v --no-stdin -n 1 --seed 7 the 2>err >out
+	grep -qx 'infer-run: seed 7' err
 }
 
 @test "--stats is one JSON line on standard error, with every counter" {
