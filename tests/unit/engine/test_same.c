@@ -5,17 +5,12 @@
 #include "run.h"
 
 /* Under sanitizers everything is smaller, and all of it happens still. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { PROMPT = 150, NEW = 20, BESIDE = 60, LATER_NEW = 80 };
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { PROMPT = 150, NEW = 20, BESIDE = 60, LATER_NEW = 80 };
-#else
-enum { PROMPT = 700, NEW = 60, BESIDE = 300, LATER_NEW = 200 };
-#endif
-#else
-enum { PROMPT = 700, NEW = 60, BESIDE = 300, LATER_NEW = 200 };
-#endif
+enum {
+	PROMPT = NTH_SANITIZED ? 150 : 700,
+	NEW = NTH_SANITIZED ? 20 : 60,
+	BESIDE = NTH_SANITIZED ? 60 : 300,
+	LATER_NEW = NTH_SANITIZED ? 80 : 200,
+};
 /* more than 32 rows decode at once before the first of the others ends */
 enum { OTHER_NEW = NEW * 2 / 3, CTX = PROMPT + NEW + 96 };
 
