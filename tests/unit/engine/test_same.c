@@ -90,7 +90,7 @@ static void submit_others(infer_engine *e, const struct how *h, int from, int to
 	}
 }
 
-static int full_steps;           /* steps in which all of `rows` decoded, and nothing else happened */
+static int full_steps;        /* steps in which all of `rows` decoded, and nothing else happened */
 
 static void drive(infer_engine *e, int32_t rows)
 {
