@@ -15,19 +15,51 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 const struct arch *arch_at(int i) { return i >= 0 && i < ROWS ? rows[i] : NULL; }
 
+static int same(struct infer_str a, const char *b)
+{
+	return b && strlen(b) == a.len && !memcmp(b, a.at, a.len);
+}
+
 const struct arch *arch_find(struct infer_str name)
 {
 	for (int i = 0; i < ROWS; i++)
-		if (strlen(rows[i]->gguf) == name.len && !memcmp(rows[i]->gguf, name.at, name.len))
+		if (same(name, rows[i]->gguf))
 			return rows[i];
 	return NULL;
 }
 
-enum arch_rope_mode arch_rope_mode(const struct arch *a)
+const struct arch *arch_find_hf(struct infer_str name)
 {
-	while (!a->rope && a->like)
+	for (int i = 0; i < ROWS; i++)
+		for (size_t k = 0; k < sizeof(rows[i]->hf) / sizeof(rows[i]->hf[0]); k++)
+			if (same(name, rows[i]->hf[k]))
+				return rows[i];
+	return NULL;
+}
+
+/* The nearest row that says how it rotates. */
+static const struct arch *rotating(const struct arch *a)
+{
+	while (!a->rope.gguf && a->like)
 		a = a->like;
-	return a->rope;
+	return a;
+}
+
+enum arch_rope_mode arch_rope_mode(const struct arch *a) { return rotating(a)->rope.gguf; }
+
+const struct arch_tensor *arch_row(const struct arch *a, int slot)
+{
+	for (; a; a = a->like)
+		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
+			if (t->slot == slot)
+				return t;
+	return NULL;
+}
+
+enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t)
+{
+	a = rotating(a);
+	return t->how == T_PAIRS && a->rope.gguf == a->rope.hf ? T_NONE : t->how;
 }
 
 struct backend_model arch_parts(const infer_model *m)

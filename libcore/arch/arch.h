@@ -27,11 +27,27 @@ enum arch_dim {
  * need: when a tensor has to be there; a tensor that is there and has no use by this column is
  * refused */
 enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };   /* without, with experts */
+/* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
+ * its elements.  Closed. */
+enum arch_transform {
+	T_NONE,
+	T_PLUS1,       /* x to x + 1 */
+	T_PAIRS,       /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
+	T_NEG_EXP,     /* x to -exp(x) */
+	T_ROWS,        /* rows from a n up to b n, where the GGUF tensor has (b - a) n */
+	T_EVEN_ROWS, T_ODD_ROWS,        /* rows 0, 2, 4 ...; 1, 3, 5 ... */
+	T_STACK        /* one tensor for each expert, which stand behind each other */
+};
 struct arch_tensor {
 	int     slot;
 	const char *gguf;           /* whole name, or what follows "blk.N." */
+	/* whole name, or what follows "model.layers.N."; %d: the expert.  [1]: another spelling.
+	 * NULL: made from config.json, or by no class */
+	const char *hf[2];
 	uint8_t shape[3];           /* enum arch_dim, ne[0] first */
 	uint8_t need;               /* enum arch_need */
+	enum arch_transform how;
+	int16_t a, b;               /* of T_ROWS */
 };
 enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
 /* llama3: divisors in rope_freqs */
@@ -63,10 +79,12 @@ struct arch_hparam {            /* checked and bounded: products of any two stay
 struct arch_reader;             /* hparam.c: keys of one file */
 struct arch {
 	const char *gguf;           /* general.architecture */
+	const char *hf[3];          /* config.json: architectures[0]; NULL: no more */
 	const struct arch *like;    /* NULL: the base row */
 	/* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
 	const struct arch_tensor *tensors;
-	enum arch_rope_mode rope;   /* ROPE_NONE: like's */
+	/* what rotates together in either kind of file; ROPE_NONE: both are like's */
+	struct { enum arch_rope_mode gguf, hf; } rope;
 	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common
 	 * ones are read */
 	int  (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
@@ -98,7 +116,13 @@ struct backend_model arch_parts(const infer_model *m);      /* for kind->plan */
 
 const struct arch *arch_find(struct infer_str gguf_name);   /* NULL: not built in */
 const struct arch *arch_at(int i);   /* row of arch_list.h; NULL past the end */
-enum arch_rope_mode arch_rope_mode(const struct arch *a);
+const struct arch *arch_find_hf(struct infer_str hf_class);  /* NULL: not built in */
+enum arch_rope_mode arch_rope_mode(const struct arch *a);   /* of GGUF files, and here */
+/* The row that says what fills a slot, the nearest one; NULL: nothing does. */
+const struct arch_tensor *arch_row(const struct arch *a, int slot);
+/* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
+ * else T_NONE. */
+enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
 int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f,

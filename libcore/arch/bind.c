@@ -27,16 +27,6 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	return 0;
 }
 
-/* The row that says what fills a slot: the nearest one. */
-static const struct arch_tensor *find_slot(const struct arch *a, int slot)
-{
-	for (; a; a = a->like)
-		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
-			if (t->slot == slot)
-				return t;
-	return NULL;
-}
-
 /* Rows of the table that share a name are parts of one tensor, in the order of the slots. */
 enum { MAX_PARTS = 4 };
 struct parts { const struct arch_tensor *row[MAX_PARTS]; int n; };
@@ -46,7 +36,7 @@ static struct parts find_rows(const struct arch *a, const char *name, size_t len
 	struct parts p = { .n = 0 };
 
 	for (int slot = layered ? W_GLOBALS : 1; slot < (layered ? W_SLOTS : W_GLOBALS); slot++) {
-		const struct arch_tensor *t = find_slot(a, slot);
+		const struct arch_tensor *t = arch_row(a, slot);
 		if (t && strlen(t->gguf) == len && !memcmp(t->gguf, name, len)) {
 			must(p.n < MAX_PARTS);
 			p.row[p.n++] = t;
@@ -202,7 +192,7 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 static int check_all(const infer_model *m, infer_error *err)
 {
 	for (int slot = 1; slot < W_SLOTS; slot++) {
-		const struct arch_tensor *row = find_slot(m->arch, slot);
+		const struct arch_tensor *row = arch_row(m->arch, slot);
 		if (!row || row->need == ARCH_MAY ||
 		    row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
 			continue;

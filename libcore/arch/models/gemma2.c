@@ -7,8 +7,16 @@
 extern const struct arch arch_llama;
 
 static const struct arch_tensor tensors[] = {
-	{ W_ATTN_POST_NORM, "post_attention_norm.weight", { D_EMBD }, ARCH_MUST },
-	{ W_FFN_POST_NORM,  "post_ffw_norm.weight",       { D_EMBD }, ARCH_MUST },
+	{ W_OUTPUT_NORM, "output_norm.weight", { "model.norm.weight" },
+	  { D_EMBD }, ARCH_MUST, T_PLUS1 },
+	{ W_ATTN_NORM, "attn_norm.weight", { "input_layernorm.weight" },
+	  { D_EMBD }, ARCH_MUST, T_PLUS1 },
+	{ W_ATTN_POST_NORM, "post_attention_norm.weight", { "post_attention_layernorm.weight" },
+	  { D_EMBD }, ARCH_MUST, T_PLUS1 },
+	{ W_FFN_NORM, "ffn_norm.weight", { "pre_feedforward_layernorm.weight" },
+	  { D_EMBD }, ARCH_MUST, T_PLUS1 },
+	{ W_FFN_POST_NORM, "post_ffw_norm.weight", { "post_feedforward_layernorm.weight" },
+	  { D_EMBD }, ARCH_MUST, T_PLUS1 },
 	{ W_END },
 };
 
@@ -34,7 +42,8 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 }
 
 const struct arch arch_gemma2 = { .gguf = "gemma2",
+	                          .hf = { "Gemma2ForCausalLM" },
 	                          .like = &arch_llama,
 	                          .tensors = tensors,
-	                          .rope = ROPE_HALVES,
+	                          .rope = { ROPE_HALVES, ROPE_HALVES },
 	                          .hparam = hparam };

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-extern const struct arch arch_llama;
+extern const struct arch arch_gemma2;
 
 static const struct arch_tensor tensors[] = {
-	{ W_Q_NORM,         "attn_q_norm.weight",         { D_HEAD }, ARCH_MUST },
-	{ W_K_NORM,         "attn_k_norm.weight",         { D_HEAD }, ARCH_MUST },
-	{ W_ATTN_POST_NORM, "post_attention_norm.weight", { D_EMBD }, ARCH_MUST },
-	{ W_FFN_POST_NORM,  "post_ffw_norm.weight",       { D_EMBD }, ARCH_MUST },
+	{ W_Q_NORM, "attn_q_norm.weight", { "self_attn.q_norm.weight" },
+	  { D_HEAD }, ARCH_MUST, T_PLUS1 },
+	{ W_K_NORM, "attn_k_norm.weight", { "self_attn.k_norm.weight" },
+	  { D_HEAD }, ARCH_MUST, T_PLUS1 },
 	{ W_END },
 };
 
@@ -37,7 +37,7 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 }
 
 const struct arch arch_gemma3 = { .gguf = "gemma3",
-	                          .like = &arch_llama,
+	                          .hf = { "Gemma3ForCausalLM" },
+	                          .like = &arch_gemma2,
 	                          .tensors = tensors,
-	                          .rope = ROPE_HALVES,
 	                          .hparam = hparam };

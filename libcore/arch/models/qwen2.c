@@ -5,12 +5,16 @@
 extern const struct arch arch_llama;
 
 static const struct arch_tensor tensors[] = {
-	{ W_Q_BIAS, "attn_q.bias", { D_Q },    ARCH_MUST },
-	{ W_K_BIAS, "attn_k.bias", { D_KV_K }, ARCH_MUST },
-	{ W_V_BIAS, "attn_v.bias", { D_KV_V }, ARCH_MUST },
+	{ W_Q_BIAS, "attn_q.bias", { "self_attn.q_proj.bias" }, { D_Q }, ARCH_MUST },
+	{ W_K_BIAS, "attn_k.bias", { "self_attn.k_proj.bias" }, { D_KV_K }, ARCH_MUST },
+	{ W_V_BIAS, "attn_v.bias", { "self_attn.v_proj.bias" }, { D_KV_V }, ARCH_MUST },
 	{ W_END },
 };
 
 const struct arch arch_qwen2 = {
-	.gguf = "qwen2", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES
+	.gguf = "qwen2",
+	.hf = { "Qwen2ForCausalLM" },
+	.like = &arch_llama,
+	.tensors = tensors,
+	.rope = { ROPE_HALVES, ROPE_HALVES },
 };

@@ -5,11 +5,15 @@
 extern const struct arch arch_llama;
 
 static const struct arch_tensor tensors[] = {
-	{ W_Q_NORM, "attn_q_norm.weight", { D_HEAD }, ARCH_MUST },
-	{ W_K_NORM, "attn_k_norm.weight", { D_HEAD }, ARCH_MUST },
+	{ W_Q_NORM, "attn_q_norm.weight", { "self_attn.q_norm.weight" }, { D_HEAD }, ARCH_MUST },
+	{ W_K_NORM, "attn_k_norm.weight", { "self_attn.k_norm.weight" }, { D_HEAD }, ARCH_MUST },
 	{ W_END },
 };
 
 const struct arch arch_qwen3 = {
-	.gguf = "qwen3", .like = &arch_llama, .tensors = tensors, .rope = ROPE_HALVES
+	.gguf = "qwen3",
+	.hf = { "Qwen3ForCausalLM" },
+	.like = &arch_llama,
+	.tensors = tensors,
+	.rope = { ROPE_HALVES, ROPE_HALVES },
 };

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Make tests/golden/hf/names.txt: which tensor of a Hugging Face checkpoint is which GGUF tensor, and by what transform.
+
+  golden-hf.py     rewrite the file (needs torch, transformers, gguf, safetensors, numpy)
+
+For each class a tiny random model with every optional tensor that its config offers is written by transformers itself
+(save_pretrained), and converted by scripts/golden-logits.py, whose conversion counts only because the float64 logits of
+the converted tensors agree with the class's within 1e-9.  Names and transforms are then found by value alone: a GGUF
+tensor is looked for in every tensor of the checkpoint under every transform, and has to be there exactly once.  gguf-py's
+own table of names must say the same, and where transformers reads GGUF files of the architecture, what it makes of the
+converted file must be the checkpoint again.
+
+A line: architecture, class, HF tensor, GGUF tensor, transform, between tabs; layers 0 and 1.  HF tensor "-": made from
+config.json.  Transform "-": the tensor is of no use (RoPE frequencies in old checkpoints; from gguf-py's table).
+T_ROWS is followed by a and b of arch.h.
+"""
+import importlib.util
+import os
+import re
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OUT = os.path.join(HERE, "..", "tests", "golden", "hf", "names.txt")
+spec = importlib.util.spec_from_file_location("golden_logits", os.path.join(HERE, "golden-logits.py"))
+logits = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(logits)
+
+# cases of golden_logits_cases.py, one or more for each class
+USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtral", "granite", "qwen2", "qwen3", "qwen3moe",
+        "gemma2", "gemma3", "phi3"]
+OPTIONS = ("attention_bias", "mlp_bias")
+
+
+def with_options(case):
+    """The case with every optional tensor of its class."""
+    import transformers
+    default = getattr(transformers, case["hf"] + "Config")()
+    more = {k: True for k in OPTIONS if hasattr(default, k)}
+    if not case["arch"].startswith("gemma"):        # Gemma has no other head than its embedding table
+        more["tie_word_embeddings"] = False
+    return dict(case, config=dict(case["config"], **more))
+
+
+def checkpoint(model):
+    """name -> array of the files that save_pretrained writes"""
+    from safetensors.numpy import load_file
+    with tempfile.TemporaryDirectory() as d:
+        model.save_pretrained(d)
+        return {k: v for f in os.listdir(d) if f.endswith(".safetensors") for k, v in load_file(os.path.join(d, f)).items()}
+
+
+# --- names and transforms by value
+
+def pairs(a, d):
+    """Row i d/2 + m of each head of d becomes row 2m + i."""
+    out = np.empty_like(a)
+    for r in range(len(a)):
+        head, i, m = r // d, r % d // (d // 2), r % (d // 2)
+        out[head * d + 2 * m + i] = a[r]
+    return out
+
+
+def rows(h, g):
+    """a and b of the rows a n up to b n of h that are g, which has (b - a) n; one part of equal ones."""
+    if h.ndim == g.ndim and h.shape[1:] == g.shape[1:] and len(h) > len(g):
+        for a in range(len(h) // len(g)):
+            if np.array_equal(h[a * len(g):(a + 1) * len(g)], g):
+                return a, a + 1
+    return None
+
+
+def transforms(h, g, d):
+    """Every transform that makes h into g."""
+    with np.errstate(over="ignore"):
+        tries = {"T_NONE": h, "T_PLUS1": h + 1.0, "T_NEG_EXP": -np.exp(h), "T_EVEN_ROWS": h[0::2], "T_ODD_ROWS": h[1::2]}
+    if len(h) % d == 0:
+        tries["T_PAIRS"] = pairs(h, d)
+    found = [how for how, a in tries.items() if np.array_equal(a, g)]
+    if not found and rows(h, g):
+        found = ["T_ROWS %d %d" % rows(h, g)]
+    return found
+
+
+def match(state, tensors, d, made):
+    """[(HF name, GGUF name, transform)]; everything on both sides is used, once."""
+    lines, used = [], []
+    for name, g in tensors.items():
+        found = [(h, name, how) for h, a in state.items() for how in transforms(a, g, d)]
+        if not found and g.ndim == 3:
+            found = [[(h, name, "T_STACK") for h, a in state.items() if np.array_equal(a, e)] for e in g]
+            for i, f in enumerate(found):
+                if len(f) != 1 or re.findall(r"\.(\d+)\.", f[0][0])[1:] != [str(i)]:
+                    raise SystemExit(f"{name}: expert {i} is {f}")
+            found = [f[0] for f in found]
+        elif not found and name in made:
+            found = [("-", name, "-")]
+        elif len(found) != 1:
+            raise SystemExit(f"{name}: is {found}")
+        lines += found
+        used += [f[0] for f in found if f[0] != "-"]
+    if sorted(used) != sorted(state):
+        raise SystemExit(f"not used once: {sorted(set(state) ^ set(used)) or sorted(used)}")
+    return lines
+
+
+# --- what others say
+
+def gguf_names(arch, n_layers):
+    """gguf-py's table; experts have no number there."""
+    import gguf
+    ids = {v: k for k, v in gguf.MODEL_ARCH_NAMES.items()}
+    table = gguf.get_tensor_name_map(ids[arch], n_layers)
+    return lambda hf: table.get_name(re.sub(r"experts\.\d+\.", "experts.", hf), try_suffixes=(".weight", ".bias"))
+
+
+def check_names(arch, config, lines):
+    name_of = gguf_names(arch, config.num_hidden_layers)
+    for hf, gguf_name, _ in lines:
+        if hf != "-" and name_of(hf) != gguf_name:
+            raise SystemExit(f"{arch}: {hf} is {gguf_name} here, {name_of(hf)} to gguf-py")
+
+
+def check_reader(arch, keys, tensors, model):
+    """transformers reads the converted file into the tensors of the model; False where it cannot."""
+    import torch
+    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+    keys = {f"{arch}.attention.head_count_kv": model.config.num_key_value_heads, **keys}     # it has no default there
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "x.gguf")
+        logits.write_gguf(path, keys, tensors, {})
+        try:
+            got = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model, torch_dtype=torch.float64)["tensors"]
+        except (NotImplementedError, ValueError) as e:
+            print(f"{model.config.model_type}: {str(e)[:90]}")
+            return False
+    want = {k: p.detach() for k, p in model.named_parameters()}     # without the second name of a tied one
+    if sorted(got) != sorted(want):
+        raise SystemExit(f"{arch}: transformers reads other tensors: {sorted(set(got) ^ set(want))}")
+    for k, t in want.items():
+        a, b = np.asarray(got[k], np.float64), t.numpy()
+        if a.shape != b.shape or np.abs(a - b).max() > 1e-6:
+            raise SystemExit(f"{arch}: transformers reads other values of {k}")
+    return True
+
+
+# --- all of it
+
+def layer(name):
+    m = re.match(r"(?:model\.layers|blk)\.(\d+)\.", name)
+    return int(m[1]) if m else 0
+
+
+def lines_of(name, case):
+    config, model, state, ids = logits.build(name, case)
+    keys, tensors = logits.convert_keys(name, case, config), logits.convert_tensors(case, config, state)
+    ctx = case.get("runs", [("", 64, 64)])[0][1]
+    gap = np.abs(logits.evaluate(keys, tensors, ids, ctx) - logits.expect(model, ids)).max()
+    if not gap < 1e-9:
+        raise SystemExit(f"{name}: logits of the converted tensors are off by {gap:.3g}")
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    lines = match(checkpoint(model), tensors, head, case.get("tensors", lambda c: {})(config))
+    check_names(case["arch"], config, lines)
+    again = check_reader(case["arch"], keys, tensors, model)
+    cls = case.get("class", case["hf"] + "ForCausalLM")
+    print(f"{name}: {len(lines)} tensors of {cls}, logits within {gap:.2g}, {'' if again else 'not '}read back by transformers")
+    return [(case["arch"], cls, *l) for l in lines if layer(l[1]) < 2]
+
+
+def main():
+    lines = []
+    for name in USED:
+        lines += lines_of(name, with_options(logits.CASES[name]))
+    unused = gguf_names("llama", 2)
+    for il in range(2):
+        hf = f"model.layers.{il}.self_attn.rotary_emb.inv_freq"
+        lines.append(("llama", "LlamaForCausalLM", hf, unused(hf) + ".weight", "-"))
+    with open(OUT, "w") as f:
+        f.write("# made by scripts/golden-hf.py, which says what the lines mean\n")
+        f.writelines("\t".join(l) + "\n" for l in dict.fromkeys(lines))
+
+
+if __name__ == "__main__":
+    main()

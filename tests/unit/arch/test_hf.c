@@ -1,0 +1,244 @@
+/* The columns for Hugging Face checkpoints, both ways against what transformers writes
+ * (tests/golden/hf/names.txt, made by scripts/golden-hf.py): every tensor there has a row that says
+ * the same, and every name here is one of theirs. */
+#include "../nth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+
+enum { MAX_LINES = 2048, MAX_NAME = 128, LAYERS = 2 };
+struct line {
+	const char *arch, *cls, *hf, *gguf, *how;
+};
+static struct line lines[MAX_LINES];
+static int n_lines;
+static char text[1 << 18];
+
+static struct infer_str str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
+
+static int read_lines(void **state)
+{
+	FILE *f = fopen("tests/golden/hf/names.txt", "rb");
+	char *at = text;
+
+	(void)state;
+	if (!f)
+		return -1;
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	for (char *s = strsep(&at, "\n"); s && n_lines < MAX_LINES; s = strsep(&at, "\n")) {
+		struct line *l = &lines[n_lines];
+		if (!*s || *s == '#')
+			continue;
+		l->arch = strsep(&s, "\t");
+		l->cls = strsep(&s, "\t");
+		l->hf = strsep(&s, "\t");
+		l->gguf = strsep(&s, "\t");
+		l->how = s;
+		if (!l->how)
+			return -1;
+		n_lines++;
+	}
+	return n_lines > 0 && n_lines < MAX_LINES ? 0 : -1;
+}
+
+/* A name of a column in a layer; of an expert, where it has a %d. */
+static const char *expand(char out[MAX_NAME], int hf, const char *name, int slot, int layer,
+                          int expert)
+{
+	const char *at = strstr(name, "%d");
+	int n = 0;
+
+	if (slot >= W_GLOBALS)
+		n = snprintf(out, MAX_NAME, hf ? "model.layers.%d." : "blk.%d.", layer);
+	if (at)
+		snprintf(out + n, (size_t)(MAX_NAME - n), "%.*s%d%s", (int)(at - name), name,
+		         expert, at + 2);
+	else
+		snprintf(out + n, (size_t)(MAX_NAME - n), "%s", name);
+	return out;
+}
+
+static void spell_how(char out[MAX_NAME], const struct arch *a, const struct arch_tensor *t)
+{
+	static const char *const names[] = {
+		[T_NONE] = "T_NONE",           [T_PLUS1] = "T_PLUS1",
+		[T_PAIRS] = "T_PAIRS",         [T_NEG_EXP] = "T_NEG_EXP",
+		[T_ROWS] = "T_ROWS",           [T_EVEN_ROWS] = "T_EVEN_ROWS",
+		[T_ODD_ROWS] = "T_ODD_ROWS",   [T_STACK] = "T_STACK",
+	};
+	enum arch_transform how = arch_how(a, t);
+
+	if (how == T_ROWS)
+		snprintf(out, MAX_NAME, "%s %d %d", names[how], t->a, t->b);
+	else
+		snprintf(out, MAX_NAME, "%s", t->slot == W_UNUSED ? "-" : names[how]);
+}
+
+/* The layer and the expert that a name is about, 0 for none. */
+static int number_behind(const char *name, const char *word)
+{
+	const char *at = strstr(name, word);
+
+	return at ? atoi(at + strlen(word)) : 0;
+}
+
+/* 1: the row, as it is in a, says what the line says; *spelling: by which of its names. */
+static int says(const struct arch *a, const struct arch_tensor *t, const struct line *l,
+                int *spelling)
+{
+	char name[MAX_NAME], how[MAX_NAME];
+	int layer = number_behind(l->gguf, "blk."), expert = number_behind(l->hf, ".experts.");
+
+	if (strcmp(expand(name, 0, t->gguf, t->slot, layer, 0), l->gguf) != 0)
+		return 0;
+	if (!strcmp(l->hf, "-"))
+		return !t->hf[0];
+	spell_how(how, a, t);
+	for (int i = 0; i < 2; i++)
+		if (t->hf[i] && !strcmp(how, l->how) &&
+		    !strcmp(expand(name, 1, t->hf[i], t->slot, layer, expert), l->hf)) {
+			*spelling = i;
+			return 1;
+		}
+	return 0;
+}
+
+/* Every line: its class is found, belongs to its architecture, and a row says what it says. */
+static void test_every_tensor_has_a_row(void **state)
+{
+	(void)state;
+	for (int i = 0; i < n_lines; i++) {
+		const struct line *l = &lines[i];
+		const struct arch *a = arch_find_hf(str(l->cls));
+		int said = 0, spelling;
+		if (!a || strcmp(a->gguf, l->arch) != 0)
+			fail_msg("class %s: not of architecture %s", l->cls, l->arch);
+		for (int slot = 1; slot < W_SLOTS; slot++) {
+			const struct arch_tensor *t = arch_row(a, slot);
+			said += t && says(a, t, l, &spelling);
+		}
+		if (!said)
+			fail_msg("%s: no row says that %s is %s by %s", l->arch, l->gguf, l->hf,
+			         l->how);
+	}
+}
+
+/* No name of the checkpoint could be taken for a second GGUF tensor. */
+static void test_a_name_has_one_meaning(void **state)
+{
+	char name[MAX_NAME];
+
+	(void)state;
+	for (int i = 0; i < n_lines; i++) {
+		const struct line *l = &lines[i];
+		const struct arch *a = arch_find(str(l->arch));
+		int layer = number_behind(l->gguf, "blk.");
+		for (int k = 0; k < 2 * W_SLOTS; k++) {
+			const struct arch_tensor *t = k < 2 ? NULL : arch_row(a, k / 2);
+			if (!t || !t->hf[k % 2] ||
+			    strcmp(expand(name, 1, t->hf[k % 2], t->slot, layer,
+			                  number_behind(l->hf, ".experts.")),
+			           l->hf) != 0)
+				continue;
+			assert_string_equal(expand(name, 0, t->gguf, t->slot, layer, 0), l->gguf);
+		}
+	}
+}
+
+/* Whether some line is what the row says, in an architecture that has the row. */
+static int seen(const struct arch_tensor *t, int spelling)
+{
+	for (int i = 0; i < n_lines; i++) {
+		const struct arch *a = arch_find(str(lines[i].arch));
+		int by = -1;
+		if (arch_row(a, t->slot) == t && says(a, t, &lines[i], &by) && by == spelling)
+			return 1;
+	}
+	return 0;
+}
+
+/* Every name of every row, also where it only passes the row on, was met. */
+static void test_every_name_is_theirs(void **state)
+{
+	const struct arch *a;
+
+	(void)state;
+	for (int i = 0; (a = arch_at(i)); i++)
+		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
+			for (int k = 0; k < 2; k++)
+				if (t->hf[k] && !seen(t, k))
+					fail_msg("%s: %s is no tensor of the classes", a->gguf,
+					         t->hf[k]);
+}
+
+/* Lines of a class that say what a row says, in a layer. */
+static int count(const struct arch *a, const struct arch_tensor *t, const char *cls, int layer)
+{
+	char name[MAX_NAME];
+	int n = 0, spelling;
+
+	expand(name, 0, t->gguf, t->slot, layer, 0);
+	for (int i = 0; i < n_lines; i++)
+		n += !strcmp(lines[i].cls, cls) && !strcmp(lines[i].gguf, name) &&
+		     says(a, t, &lines[i], &spelling);
+	return n;
+}
+
+/* A class has all that its architecture cannot be without, in both layers, and of the two kinds of
+ * FFN one. */
+static void check_class(const struct arch *a, const char *cls)
+{
+	const struct arch_tensor *exps = arch_row(a, W_GATE_EXPS);
+	int n_experts = count(a, exps, cls, 0);
+
+	assert_ptr_equal(arch_find_hf(str(cls)), a);
+	for (int slot = 1; slot < W_SLOTS; slot++) {
+		const struct arch_tensor *t = arch_row(a, slot);
+		int want = t && t->how == T_STACK ? n_experts : 1;
+		if (!t || t->need == ARCH_MAY)
+			continue;
+		if (t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS))
+			want = 0;
+		for (int layer = 0; layer < (slot < W_GLOBALS ? 1 : LAYERS); layer++)
+			if (count(a, t, cls, layer) != want)
+				fail_msg("%s: %d tensors of layer %d are %s, not %d", cls,
+				         count(a, t, cls, layer), layer, t->gguf, want);
+	}
+}
+
+static void test_every_class_is_whole(void **state)
+{
+	const struct arch *a;
+
+	(void)state;
+	for (int i = 0; (a = arch_at(i)); i++) {
+		assert_non_null(a->hf[0]);
+		for (int k = 0; k < 3 && a->hf[k]; k++)
+			check_class(a, a->hf[k]);
+	}
+}
+
+static void test_unknown_class(void **state)
+{
+	(void)state;
+	assert_null(arch_find_hf(str("")));
+	assert_null(arch_find_hf(str("LlamaForCausal")));
+	assert_null(arch_find_hf(str("LlamaForCausalLMs")));
+	assert_null(arch_find_hf(str("MambaForCausalLM")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_tensor_has_a_row),
+		cmocka_unit_test(test_a_name_has_one_meaning),
+		cmocka_unit_test(test_every_name_is_theirs),
+		cmocka_unit_test(test_every_class_is_whole),
+		cmocka_unit_test(test_unknown_class),
+	};
+	return cmocka_run_group_tests(tests, read_lines, NULL);
+}
