@@ -150,14 +150,10 @@ INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uin
 }
 
 #define ROW(TYPE, name) \
+	TILE_OF(tile16, TYPE, name, TOKENS) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
 		pack16(INFER_##TYPE, dst, w, row_bytes, n, k); \
-	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		Q_TILE(tile16, TOKENS, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \

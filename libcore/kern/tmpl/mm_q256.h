@@ -209,10 +209,6 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		Q_ROWS(rows256, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
-	}
+	ROWS_OF(rows256, TYPE, name)
 KERN_ROWS_256(ROW)
 #undef ROW

@@ -212,14 +212,10 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 }
 
 #define ROW(TYPE, name) \
+	TILE_OF(tile256, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
 		pack256(INFER_##TYPE, dst, w, row_bytes, n, k); \
-	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		Q_TILE(tile256, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \

@@ -172,19 +172,11 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 }
 
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		Q_ROWS(rows32, INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
-	} \
+	ROWS_OF(rows32, TYPE, name) \
+	TILE_OF(tile32, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
 		pack32(INFER_##TYPE, dst, w, row_bytes, n, k); \
-	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		Q_TILE(tile32, TILE_T, INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \

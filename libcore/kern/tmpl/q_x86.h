@@ -256,36 +256,73 @@ INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
 	return s;
 }
 
-/* rows as an instance has it: all steps of rows, in each 4 tokens at a time, then 2, then 1 */
-#define Q_ROWS(part, type, y, ldy, wv, row_bytes, x, x_row, m, n, k) \
-	do { \
-		for (int i_ = 0; i_ < steps(n); i_++) { \
-			const struct step s_ = step_at(i_, n, wv, row_bytes); \
-			float *y_ = (y) + s_.row; \
-			int t_ = 0; \
-			for (; t_ + 4 <= (m); t_ += 4) \
-				part(type, 4, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
-				     k); \
-			for (; t_ + 2 <= (m); t_ += 2) \
-				part(type, 2, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
-				     k); \
-			if (t_ < (m)) \
-				part(type, 1, y_ + (size_t)t_ * (ldy), ldy, &s_, x, (x_row) + t_, \
-				     k); \
-		} \
-	} while (0)
+/* An instance of rows or tile is a function for each number of tokens, so that the compiler meets
+ * them one at a time.  ROWS_OF and TILE_OF make them and the slot that goes through them. */
+#define NOINLINE static __attribute__((noinline))
+typedef void rows_part(float *y, size_t ldy, const struct step *s, const struct kern_act *x,
+                       int x_row, int k);
+typedef void tile_part(float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
+                       int n, int k);
 
-/* tile likewise: most tokens at a time, then 4, 2, 1 */
-#define Q_TILE(part, most, type, y, ldy, p, x, x_row, m, n, k) \
-	do { \
-		int t_ = 0; \
-		for (; t_ + most <= (m); t_ += most) \
-			part(type, most, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
-		for (; t_ + 4 <= (m); t_ += 4) \
-			part(type, 4, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
-		for (; t_ + 2 <= (m); t_ += 2) \
-			part(type, 2, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
-		if (t_ < (m)) \
-			part(type, 1, (y) + (size_t)t_ * (ldy), ldy, p, x, (x_row) + t_, n, k); \
-	} while (0)
+/* by 4, 2, 1 tokens */
+static inline void rows_run(rows_part *const part[3], float *y, size_t ldy, const void *w,
+                            size_t row_bytes, const struct kern_act *x, int x_row, int m, int n,
+                            int k)
+{
+	for (int i = 0; i < steps(n); i++) {
+		const struct step s = step_at(i, n, w, row_bytes);
+		for (int t = 0, by; t < m; t += by) {
+			by = m - t >= 4 ? 4 : m - t >= 2 ? 2 : 1;
+			part[by == 4 ? 0 : 2 - by / 2](y + s.row + (size_t)t * ldy, ldy, &s, x,
+			                               x_row + t, k);
+		}
+	}
+}
+
+/* by `most`, 4, 2, 1 tokens */
+static inline void tile_run(tile_part *const part[4], int most, float *y, size_t ldy, const void *p,
+                            const struct kern_act *x, int x_row, int m, int n, int k)
+{
+	for (int t = 0, by; t < m; t += by) {
+		int left = m - t, i = left >= most ? 0 : left >= 4 ? 1 : left >= 2 ? 2 : 3;
+		by = i == 0 ? most : 8 >> i;
+		part[i](y + (size_t)t * ldy, ldy, p, x, x_row + t, n, k);
+	}
+}
+
+#define ROWS_BY(loop, TYPE, name, by) \
+	NOINLINE void name##_rows##by(float *y, size_t ldy, const struct step *s, \
+	                              const struct kern_act *x, int x_row, int k) \
+	{ \
+		loop(INFER_##TYPE, by, y, ldy, s, x, x_row, k); \
+	}
+#define ROWS_OF(loop, TYPE, name) \
+	ROWS_BY(loop, TYPE, name, 4) \
+	ROWS_BY(loop, TYPE, name, 2) \
+	ROWS_BY(loop, TYPE, name, 1) \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		static rows_part *const part[3] = {name##_rows4, name##_rows2, name##_rows1}; \
+		rows_run(part, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+	}
+
+#define TILE_BY(loop, TYPE, name, id, by) \
+	NOINLINE void name##_tile_##id(float *y, size_t ldy, const uint8_t *p, \
+	                               const struct kern_act *x, int x_row, int n, int k) \
+	{ \
+		loop(INFER_##TYPE, by, y, ldy, p, x, x_row, n, k); \
+	}
+#define TILE_OF(loop, TYPE, name, most) \
+	TILE_BY(loop, TYPE, name, most, most) \
+	TILE_BY(loop, TYPE, name, 4, 4) \
+	TILE_BY(loop, TYPE, name, 2, 2) \
+	TILE_BY(loop, TYPE, name, 1, 1) \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		static tile_part *const part[4] = {name##_tile_##most, name##_tile_4, \
+		                                   name##_tile_2, name##_tile_1}; \
+		tile_run(part, most, y, ldy, packed, x, x_row, m, n, k); \
+	}
 #endif
