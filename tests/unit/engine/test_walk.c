@@ -246,11 +246,11 @@ static void walk(const char *name, const char *options, uint64_t seed, int ops)
 	infer_engine_close(&w.e);
 	infer_model_close(&m);
 	if (st.preemptions < (uint64_t)ops / 1000 || st.evicted_pages < (uint64_t)ops / 100 ||
-	    st.cached_tokens < (uint64_t)ops / 10 || w.cancelled < (uint64_t)ops / 200 || !w.full)
+	    st.cached_tokens < (uint64_t)ops / 10 || w.cancelled < (uint64_t)ops / 1000 || !w.full)
 		fail_msg("%d preempted, %d pages evicted, %d tokens cached, %d cancelled, %d full",
 		         (int)st.preemptions, (int)st.evicted_pages, (int)st.cached_tokens,
 		         (int)w.cancelled, (int)w.full);
-	assert_true(w.ended > (uint64_t)ops / 40);
+	assert_true(w.ended > (uint64_t)ops / 80);
 }
 
 static void test_full(void **state)
