@@ -9,6 +9,8 @@
 
 /* before a loop of constant length whose turns index arrays that are to be registers */
 #ifdef __clang__
+/* below -O2 it cannot, and would say so */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")

@@ -234,7 +234,6 @@ INLINE void put8(float *y, __m256 v, const struct step *s)
 	float t[8];
 
 	_mm256_storeu_ps(t, v);
-	UNROLL
 	for (int r = 0; r < s->keep; r++)
 		y[(size_t)r * s->apart] = t[r];
 }
