@@ -12,7 +12,7 @@
 /* Texts that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, the first found first. */
 static const char *const eog_text[] = {
 	"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<turn|>", "<|endoftext|>", "<EOT>", "_<EOT>", "[EOT]",
-	"<\xef\xbd\x9c" "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>", "<end_of_utterance>",
+	"<｜end▁of▁sentence｜>", "<end_of_utterance>",
 	"<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "<|eom_id|>", "[EOS]", "<|end_of_text|>", "<eos>",
 	"<|tool_response>", "[e~[",
 };

@@ -4,7 +4,7 @@
  * belong to one thread, which computes.
  *
  * A step holds every decoding row and at most the prefill rows that keep it under step_ms; while
- * nothing decodes and a seat is free, at most 64, so that who comes next waits little.  What several
+ * nothing decodes and a seat is free, at most 128, so that who comes next waits little.  What several
  * prompts begin with is computed once.
  * Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked
  * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
