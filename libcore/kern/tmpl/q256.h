@@ -107,16 +107,6 @@ INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-INLINE int q_scale_at(enum infer_type t)
-{
-	return t == INFER_Q6_K ? 208 : t == INFER_Q3_K ? 108 : t == INFER_Q2_K ? 80 : 0;
-}
-/* whether scales are of 16 weights, else of 32 */
-INLINE int q_by16(enum infer_type t)
-{
-	return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K;
-}
-
 /* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in
  * the high one. */
 INLINE __m256i evens_odds(__m128i bytes)
