@@ -94,7 +94,8 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 
 	c = _mm512_add_ps(c, swap(c));
 	c = _mm512_add_ps(c, _mm512_movehdup_ps(c));
-	_mm512_mask_compressstoreu_ps(s, 0x1111, c);
+	/* by way of a register: compressing into memory is microcode on some processors */
+	_mm_storeu_ps(s, _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, c)));
 }
 
 static inline float v_hmax(vf x) { return _mm512_reduce_max_ps(x); }
