@@ -2,8 +2,10 @@
 #include "text/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include "base/utf8.h"
 #include "text/tok.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int chat_run(const struct infer_chat *c, const json_t *context, int64_t now, struct buf *text, struct buf *plain, infer_error *err)
@@ -49,6 +51,18 @@ void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps)
 void infer_chat_free(void *p)
 {
 	mem_free(p);
+}
+
+int infer_chat_source(const infer_file *f, const char *name, struct infer_str *source, infer_error *err)
+{
+	char key[96] = "tokenizer.chat_template";
+	int found;
+
+	*source = (struct infer_str){ 0 };
+	if (name && snprintf(key, sizeof key, "tokenizer.chat_template.%s", name) >= (int)sizeof key)
+		return INFER_OK;
+	TRY(infer_meta_str(f, key, source, &found, err));
+	return found || name ? INFER_OK : infer_meta_str(f, "tokenizer.chat_template.default", source, NULL, err);
 }
 
 /* ---- a context ---- */
@@ -107,17 +121,68 @@ static int set_tools(json_t *context, const infer_chat *chat, const struct infer
 	return json_object_set_new(context, "tools", tools) ? nomem(err) : INFER_OK;
 }
 
-static int fill(json_t *context, const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, infer_error *err)
+/* A turn of plain words at `at` of all. */
+static int put_turn(json_t *all, size_t at, const char *role, const char *text, size_t n, infer_error *err)
+{
+	size_t good = n ? utf8_check(text, n) : 0;
+
+	if (good < n)
+		return err_set(err, INFER_EINVAL, "the %s's words are not UTF-8 at byte %zu", role, good);
+	json_t *m = json_pack("{s:s, s:o}", "role", role, "content", json_stringn(n ? text : "", n));
+
+	return json_array_insert_new(all, at, m) ? nomem(err) : INFER_OK;
+}
+
+static int is_system(const json_t *m)
+{
+	const char *role = json_string_value(json_object_get(m, "role"));
+
+	return role && (!strcmp(role, "system") || !strcmp(role, "developer"));
+}
+
+/* The turns of c, checked, in one array. */
+static int gather(json_t **out, const struct infer_conversation *c, infer_error *err)
+{
+	json_t *all = NULL;
+	int rc = INFER_OK;
+
+	*out = NULL;
+	if (c->messages)
+		TRY(jread(&all, c->messages, c->messages_n, "messages", err));
+	else if (!(all = json_array()))
+		return nomem(err);
+	rc = chat_check(all, err);
+	if (!rc && c->system && is_system(json_array_get(all, 0)))
+		rc = err_set(err, INFER_EINVAL, "a system turn is given, and the messages begin with one");
+	if (!rc && c->system)
+		rc = put_turn(all, 0, "system", c->system, c->system_n, err);
+	if (!rc && c->user)
+		rc = put_turn(all, json_array_size(all), "user", c->user, c->user_n, err);
+	if (!rc && !json_array_size(all))
+		rc = err_set(err, INFER_EFORMAT, "messages is an array with nothing in it");
+	if (rc)
+		json_decref(all);
+	else
+		*out = all;
+	return rc;
+}
+
+/* *last: the words that the rendering is to end with (json_decref), or left alone. */
+static int fill(json_t *context, json_t **last, const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c,
+                infer_error *err)
 {
 	json_t *given, *fit;
+	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
 
-	TRY(jread(&given, c->messages, c->messages_n, "messages", err));
-	int rc = chat_fit(&fit, given, &chat->caps, err);
+	TRY(gather(&given, c, err));
+	int rc = c->flags & INFER_CHAT_CONTINUE ? chat_mark(last, given, err) : INFER_OK;
+	if (!rc)
+		rc = chat_fit(&fit, given, &chat->caps, err);
 	json_decref(given);
 	TRY(rc);
 	int bad = json_object_set_new(context, "messages", fit);
 	bad |= json_object_set_new(context, "documents", json_null());
-	bad |= json_object_set_new(context, "add_generation_prompt", json_boolean(!(c->flags & INFER_CHAT_NO_PROMPT)));
+	bad |= json_object_set_new(context, "add_generation_prompt", json_boolean(!no_prompt && !*last));
 	bad |= json_object_set_new(context, "bos_token", special(t, INFER_BOS));
 	bad |= json_object_set_new(context, "eos_token", special(t, INFER_EOS));
 	if (bad)
@@ -126,11 +191,20 @@ static int fill(json_t *context, const infer_chat *chat, const infer_tokenizer *
 	return set_args(context, c, err);
 }
 
+int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
+{
+	if (c->tools && !chat->caps.tools)
+		return err_set(err, INFER_EUNSUP, "the chat template does not know tools");
+	if (c->think != INFER_THINK_DEFAULT && !chat->caps.thinking)
+		return err_set(err, INFER_EUNSUP, "the chat template does not switch thinking on and off");
+	return INFER_OK;
+}
+
 int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
                       unsigned char **plain, size_t *n, infer_error *err)
 {
 	struct buf out, from;
-	json_t *context = json_object();
+	json_t *context = json_object(), *last = NULL;
 	size_t same;
 
 	*text = NULL;
@@ -141,10 +215,13 @@ int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const st
 		return nomem(err);
 	buf_init(&out, MEM_TEXT);
 	buf_init(&from, MEM_TEXT);
-	int rc = fill(context, chat, t, c, err);
+	int rc = fill(context, &last, chat, t, c, err);
 	if (!rc)
 		rc = chat_run(chat, context, c->now, &out, plain ? &from : NULL, err);
+	if (!rc && last)
+		rc = chat_cut(&out, &from, last, err);
 	json_decref(context);
+	json_decref(last);
 	buf_putc(&out, 0);
 	buf_putc(&from, 0);
 	if (!rc && (out.bad || from.bad))

@@ -62,6 +62,15 @@ static int check(const json_t *m, size_t i, infer_error *err)
 	return calls && !json_is_null(calls) ? check_calls(calls, i, err) : INFER_OK;
 }
 
+int chat_check(const json_t *messages, infer_error *err)
+{
+	if (!json_is_array(messages))
+		return err_set(err, INFER_EFORMAT, "messages is not an array");
+	for (size_t i = 0; i < json_array_size(messages); i++)
+		TRY(check(json_array_get(messages, i), i, err));
+	return INFER_OK;
+}
+
 /* ---- one message ---- */
 
 /* Content parts to one string, or a string to one part, as the template wants it. */
@@ -191,10 +200,6 @@ int chat_fit(json_t **out, const json_t *messages, const struct infer_chat_caps 
 	struct infer_chat_caps strings = *caps;
 
 	*out = NULL;
-	if (!json_is_array(messages) || !json_array_size(messages))
-		return err_set(err, INFER_EFORMAT, "messages is not an array with something in it");
-	for (size_t i = 0; i < json_array_size(messages); i++)
-		TRY(check(json_array_get(messages, i), i, err));
 	if (!(all = json_deep_copy(messages)))
 		return nomem(err);
 	strings.only_parts = 0;   /* first all strings, to be joined; parts where the template wants them come last */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/file.h>
 #include <infer/token.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -36,12 +37,22 @@ int  infer_chat_open(infer_chat **out, const char *source, size_t n, const char 
 void infer_chat_close(infer_chat **chat);
 void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps);
 
-enum infer_think { INFER_THINK_DEFAULT, INFER_THINK_ON, INFER_THINK_OFF };
-enum { INFER_CHAT_NO_PROMPT = 1 << 0 };   /* do not open the assistant's turn */
+/* A template that a model's file holds, borrowed from it; at NULL: it has none of that name.
+ * name   NULL: its default one; files name others, as "tool_use" and "rag"
+ * INFER_EFORMAT  a key of another type */
+int  infer_chat_source(const infer_file *f, const char *name, struct infer_str *source, infer_error *err);
 
-/* JSON texts; all borrowed. */
+enum infer_think { INFER_THINK_DEFAULT, INFER_THINK_ON, INFER_THINK_OFF };
+enum {
+	INFER_CHAT_NO_PROMPT = 1 << 0,   /* do not open the assistant's turn */
+	INFER_CHAT_CONTINUE  = 1 << 1,   /* where the assistant has the last turn, end inside it, behind its words */
+};
+
+/* JSON texts but for `system` and `user`, which are UTF-8; all borrowed. */
 struct infer_conversation {
-	const char *messages;   size_t messages_n;   /* array, as OpenAI's */
+	const char *system;     size_t system_n;     /* a system turn to put first, or NULL */
+	const char *messages;   size_t messages_n;   /* array, as OpenAI's, or NULL */
+	const char *user;       size_t user_n;       /* a user's turn to put last, or NULL */
 	const char *tools;      size_t tools_n;      /* array, or NULL */
 	const char *args;       size_t args_n;       /* object with more variables for the template, or NULL */
 	int      think;                              /* enum infer_think */
@@ -49,10 +60,15 @@ struct infer_conversation {
 	int64_t  now;                                /* seconds since 1970 by the local clock, for templates that write a date */
 };
 
+/* Is all that is asked for in the template's power?  What it would pass over is refused:
+ * INFER_EUNSUP   tools, or think, that it does not know */
+int  infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err);
+
 /* The prompt as text.
  * t      NULL, or whose BOS and EOS the template writes
  * text   out, *n bytes, a NUL behind them; infer_chat_free
  * plain  NULL, or out: *n bytes, 1 where the byte comes from the conversation; infer_chat_free
+ * INFER_EINVAL   system or user is not UTF-8; a system turn where the messages begin with one
  * INFER_EFORMAT  JSON or a message that is not well formed, by its index; the template fails or says no, or a budget is spent
  * INFER_EUNSUP   a content part that is not text, by its type; INFER_ENOMEM */
 int  infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,

@@ -2,6 +2,8 @@
 #include "../nth.h"
 #include "../shared.h"
 #include <infer/chat.h>
+#include <infer/file.h>
+#include <string.h>
 #include "base/buf.h"
 
 #define CHATML "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -224,6 +226,143 @@ static void test_inline(void **state)
 	assert_true(same >= 32);
 }
 
+/* Turns given as words, before the messages and behind them. */
+static void test_turns(void **state)
+{
+	static const char src[] = "{% for m in messages %}{{ m.role[0] }}={{ m.content }};{% endfor %}";
+	static const char m[] = "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]", own[] = "[{\"role\":\"developer\"}]";
+	const struct { struct infer_conversation c; int code; const char *want; } cases[] = {
+		{ { .user = "\"u\0", .user_n = 4 }, 0, "u=\"u" },
+		{ { .messages = m, .messages_n = sizeof m - 1, .user = "u", .user_n = 1 }, 0, "u=a;a=b;u=u;" },
+		{ { .messages = m, .messages_n = sizeof m - 1, .user = "u", .user_n = 1, .system = "S", .system_n = 1 }, 0, "s=S;u=a;a=b;u=u;" },
+		{ { .system = "", .system_n = 0 }, 0, "s=;" },
+		{ { .user = "a\xff", .user_n = 2 }, INFER_EINVAL, "the user's words are not UTF-8 at byte 1" },
+		{ { .system = "S", .system_n = 1, .messages = own, .messages_n = sizeof own - 1 }, INFER_EINVAL, "the messages begin with one" },
+		{ { .system = "S", .system_n = 1, .messages = "[7]", .messages_n = 3 }, INFER_EFORMAT, "messages[0]" },
+		{ { 0 }, INFER_EFORMAT, "nothing in it" },
+	};
+	infer_chat *chat;
+	infer_error err;
+	char *text;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(infer_chat_open(&chat, src, sizeof src - 1, "test", &err), INFER_OK);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(infer_chat_render(chat, NULL, &cases[i].c, &text, NULL, &n, &err), cases[i].code);
+		if (cases[i].code)
+			assert_non_null(strstr(err.message, cases[i].want));
+		else
+			assert_memory_equal(text, cases[i].want, strlen(cases[i].want));
+		assert_true(cases[i].code || i || (n == 7 && !text[5] && text[6] == ';'));
+		infer_chat_free(text);
+	}
+	infer_chat_close(&chat);
+}
+
+/* The assistant's last turn, gone on with, as transformers' continue_final_message. */
+static void test_continue(void **state)
+{
+	static const struct { const char *template, *messages, *want; } rows[] = {
+		{ CHATML, "[{'role':'user','content':'U'},{'role':'assistant','content':'end'}]", "<|user|>U<|end|><|assistant|>end" },
+		{ CHATML, "[{'role':'assistant','content':' a b '}]", "<|assistant|> a b " },
+		{ NO_SYSTEM, "[{'role':'user','content':'U'},{'role':'assistant','content':' a b '}]", "[user]U[assistant]a b" },
+		{ CALLS, "[{'role':'assistant','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]}]", "<assistant>a;b" },
+		{ TEXT_CALLS, "[{'role':'assistant','content':'ab'}]", "assistantab" },
+		/* no words of the assistant to go on with: its turn is opened */
+		{ CHATML, "[{'role':'assistant','content':'a'},{'role':'user','content':'U'}]", "<|assistant|>a<|end|><|user|>U<|end|><|assistant|>" },
+		{ CHATML, "[{'role':'assistant','content':''}]", "<|assistant|><|end|><|assistant|>" },
+		{ CALLS, "[{'role':'assistant','content':'a','tool_calls':[{'function':{'name':'f','arguments':{}}}]}]", "<assistant>a(f)" },
+		{ "{% for m in messages %}{{ m.content.split('</t>')[-1] }}{% endfor %}", "[{'role':'assistant','content':'x</t>y'}]", NULL },
+		{ "{{ messages|length }}", "[{'role':'assistant','content':'y'}]", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *m = json_of(rows[i].messages), *text;
+		unsigned char *plain;
+		struct infer_conversation c = { .messages = m, .messages_n = strlen(m), .flags = INFER_CHAT_CONTINUE };
+		infer_chat *chat;
+		infer_error err;
+		size_t n;
+		assert_int_equal(infer_chat_open(&chat, rows[i].template, strlen(rows[i].template), "test", NULL), INFER_OK);
+		assert_int_equal(infer_chat_render(chat, NULL, &c, &text, &plain, &n, &err), rows[i].want ? INFER_OK : INFER_EUNSUP);
+		if (rows[i].want)
+			assert_string_equal(text, rows[i].want);
+		else
+			assert_non_null(strstr(err.message, "last turn"));
+		assert_true(!rows[i].want || n == strlen(text));
+		infer_chat_free(text);
+		infer_chat_free(plain);
+		infer_chat_close(&chat);
+		mem_free(m);
+	}
+}
+
+/* What is refused because it would be passed over. */
+static void test_check(void **state)
+{
+	static const struct infer_conversation c[] = {
+		{ 0 }, { .tools = "[]", .tools_n = 2 }, { .think = INFER_THINK_ON }, { .think = INFER_THINK_OFF },
+	};
+	infer_chat *all, *none;
+
+	(void)state;
+	assert_int_equal(infer_chat_open(&all, CALLS, strlen(CALLS), "test", NULL), INFER_OK);
+	assert_int_equal(infer_chat_open(&none, CHATML, strlen(CHATML), "test", NULL), INFER_OK);
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+		assert_int_equal(infer_chat_check(all, &c[i], NULL), INFER_OK);
+		assert_int_equal(infer_chat_check(none, &c[i], NULL), i ? INFER_EUNSUP : INFER_OK);
+	}
+	infer_chat_close(&all);
+	infer_chat_close(&none);
+}
+
+static void test_source(void **state)
+{
+	struct infer_str s;
+	infer_error err;
+	infer_file *f;
+	char name[200];
+
+	(void)state;
+	memset(name, 'x', sizeof name);
+	name[sizeof name - 1] = 0;
+	assert_int_equal(infer_file_open(&f, "demo", &err), INFER_OK);
+	assert_int_equal(infer_chat_source(f, NULL, &s, &err), INFER_OK);
+	assert_true(s.len > 20 && memmem(s.at, s.len, "im_start", 8));
+	assert_int_equal(infer_chat_source(f, "tool_use", &s, &err), INFER_OK);
+	assert_null(s.at);
+	assert_int_equal(infer_chat_source(f, name, &s, &err), INFER_OK);
+	assert_null(s.at);
+	infer_file_close(&f);
+	assert_int_equal(infer_file_open(&f, "tests/golden/tokens/spm.gguf", &err), INFER_OK);
+	assert_int_equal(infer_chat_source(f, NULL, &s, &err), INFER_OK);
+	assert_null(s.at);
+	infer_file_close(&f);
+}
+
+static int case_continue(void)
+{
+	static const char m[] = "[{\"role\":\"user\",\"content\":\"U\"},{\"role\":\"assistant\",\"content\":\"V\"}]";
+	struct infer_conversation c = { .messages = m, .messages_n = sizeof m - 1, .system = "S", .system_n = 1, .flags = INFER_CHAT_CONTINUE };
+	infer_chat *chat = NULL;
+	unsigned char *plain = NULL;
+	char *text = NULL;
+	size_t n;
+	int rc;
+
+	nth_ok(infer_chat_open(&chat, CHATML, strlen(CHATML), "nth", NULL));
+	nth_ok(infer_chat_render(chat, NULL, &c, &text, &plain, &n, NULL));
+	assert_string_equal(text, "<|system|>S<|end|><|user|>U<|end|><|assistant|>V");
+	assert_true(plain[n - 1] && !plain[n - 2]);
+out:
+	infer_chat_free(text);
+	infer_chat_free(plain);
+	infer_chat_close(&chat);
+	return rc;
+}
+
 static int case_chat(void)
 {
 	static const char m[] = "[{\"role\":\"developer\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]},{\"role\":\"user\",\"content\":\"U\"}]";
@@ -250,7 +389,8 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_chat), cmocka_unit_test(test_fit), cmocka_unit_test(test_refused), cmocka_unit_test(test_caps),
+		nth_case(case_chat), nth_case(case_continue), cmocka_unit_test(test_turns), cmocka_unit_test(test_continue), cmocka_unit_test(test_check),
+		cmocka_unit_test(test_source), cmocka_unit_test(test_fit), cmocka_unit_test(test_refused), cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_control_tokens), cmocka_unit_test(test_variables), cmocka_unit_test(test_inline),
 	};
 
