@@ -11,7 +11,7 @@ _infer_complete()
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
 		return ;;
-	-f | --file | --batch | --resume)
+	-f | --file | --batch | --resume | --messages | --tools | --template)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return ;;
@@ -20,6 +20,9 @@ _infer_complete()
 		return ;;
 	--kv-type)
 		mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$word")
+		return ;;
+	--think)
+		mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$word")
 		return ;;
 	--mirostat)
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2' -- "$word")
@@ -44,7 +47,7 @@ _infer_inspect()
 # infer-run
 _infer_run()
 {
-	_infer_complete '-f --file --no-stdin --raw --special --echo
+	_infer_complete '-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
 		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma
 		--xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty
@@ -52,7 +55,7 @@ _infer_run()
 		--mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --stats --repeat
-		--batch --resume --score --tokenize --bos --detokenize
+		--batch --resume --render --score --tokenize --bos --detokenize
 		-q --quiet -v --verbose -h --help --version' ''
 }
 

@@ -100,7 +100,7 @@ int input_read(struct buf *out, const struct opt_rest *words, const struct opt_l
 		TRY(add_file(&in, files->at[i], err));
 	if (!(flags & INPUT_NO_STDIN) && !in.stdin_read && !isatty(STDIN_FILENO))
 		TRY(add_stdin(&in, err));
-	if (!in.parts)
+	if (!in.parts && !(flags & INPUT_MAYBE))
 		return err_set(err, INFER_EINVAL, "no text: give it as arguments, with -f FILE, or on standard input");
 	return INFER_OK;
 }

@@ -1,4 +1,4 @@
-#include "run.h"
+#include "prompt.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -152,7 +152,7 @@ static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 }
 
 /* Run the request once; *usage is what it took.  An error that belongs to the request becomes a record too. */
-static int once(const struct run *r, const struct infer_request *req, const struct buf *prompt, infer_writer *w,
+static int once(const struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w,
                 int64_t index, struct infer_usage *usage)
 {
 	infer_error err = { 0 };
@@ -163,7 +163,7 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 	int rc = infer_engine_submit(r->engine, req, &id, &err);
 
 	if (!rc && r->o->echo)
-		rc = text_take(&s, prompt->at ? prompt->at : "", prompt->len, &err);
+		rc = text_take(&s, prompt->text ? prompt->text : "", prompt->n, &err);
 	if (!rc)
 		rc = drive(&s, req->n_prompt, &err);
 	if (rc && rc != INFER_EIO && w)
@@ -175,7 +175,7 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 	return code;
 }
 
-static int repeat(const struct run *r, const struct infer_request *req, const struct buf *prompt, infer_writer *w)
+static int repeat(const struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w)
 {
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
@@ -196,7 +196,7 @@ static int repeat(const struct run *r, const struct infer_request *req, const st
 }
 
 /* Stop strings and the rest of the request, then run it. */
-static int request(const struct run *r, const struct buf *prompt, const int32_t *ids, size_t n_ids)
+static int request(const struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
 {
 	infer_error err = { 0 };
 	infer_writer *w = NULL;
@@ -234,7 +234,7 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
 	struct run r;
-	struct buf prompt;
+	struct prompt prompt;
 	int32_t *ids = NULL;
 	size_t n_ids = 0;
 	int rc = run_open(&r, o, rest, &err);
@@ -242,15 +242,17 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 	if (rc)
 		return say_fail(&err);
 	report_seed(&r);
-	rc = prompt_read(&prompt, o, rest, &err);
+	const infer_tokenizer *t = infer_model_tokenizer(r.model);
+
+	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model), &err);
 	if (!rc)
-		rc = prompt_ids(&ids, &n_ids, &r, &prompt, &err);
-	if (!rc && !n_ids)
-		rc = err_set(&err, INFER_EINVAL, "the prompt is empty, and this model needs a first token");
+		rc = prompt_encode(&prompt, o, t, &ids, &n_ids, &err);
+	if (!rc && o->echo)
+		rc = prompt_render(&prompt, t, &err);
 	int code = rc ? say_fail(&err) : request(&r, &prompt, ids, n_ids);
 
 	infer_ids_free(ids);
-	buf_fini(&prompt);
+	prompt_fini(&prompt);
 	run_close(&r);
 	return code;
 }

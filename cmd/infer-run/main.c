@@ -4,18 +4,23 @@
 static const struct program program = {
 	.name = "infer-run",
 	.usage = "infer-run [-m MODEL] [OPTION]... [PROMPT]...",
-	.about = "Continue a text with a language model.  The prompt is the arguments, then each -f FILE,\n"
-	         "then standard input if it is not a terminal.",
+	.about = "Answer with a language model, or continue a text.  The prompt is the arguments, then each\n"
+	         "-f FILE, then standard input if it is not a terminal: what a user says, where the model\n"
+	         "has a chat template; with --raw, a text to go on with.",
 	.rows = run_rows,
 };
 
 /* What does not go together, by name; NULL: all is well. */
 static const char *conflict(const struct run_opts *o, int n_words)
 {
-	int tokens_only = o->tokenize || o->detokenize, instead = o->score || tokens_only || o->batch;
+	int no_model = o->tokenize || o->detokenize || o->render, instead = o->score || no_model || o->batch;
+	int as_it_is = o->score || o->tokenize || o->detokenize, talk = chat_given(&o->chat);
 	const struct { int is; const char *why; } rules[] = {
-		{ o->score + o->tokenize + o->detokenize + !!o->batch > 1,
-		  "--score, --tokenize, --detokenize and --batch exclude each other" },
+		{ o->score + o->tokenize + o->detokenize + o->render + !!o->batch > 1,
+		  "--score, --tokenize, --detokenize, --render and --batch exclude each other" },
+		{ o->raw && talk, "--raw gives the model the bytes as they are: nothing of a conversation goes with it" },
+		{ as_it_is && talk, "--score, --tokenize and --detokenize take a text as it is: nothing of a conversation goes with them" },
+		{ o->batch && o->chat.messages, "--batch takes its conversations from the file: --messages does not go with it" },
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
 		{ o->batch && (n_words || o->files.n), "--batch takes its prompts from the file: no other prompt goes with it" },
 		{ o->batch && o->output != OUTPUT_DEFAULT && o->output != OUTPUT_JSONL, "--batch writes JSON lines: only -o jsonl goes with it" },
@@ -23,8 +28,8 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ instead && o->echo, "--echo goes with continuing a prompt only" },
 		{ instead && !o->batch && o->fail_on_length, "--fail-on-length goes with continuing a prompt only" },
 		{ instead && !o->batch && o->logprobs >= 0, "--logprobs goes with continuing a prompt only" },
-		{ tokens_only && o->output > OUTPUT_TEXT, "--tokenize and --detokenize have one form of output: not with -o" },
-		{ tokens_only && o->stats, "--stats needs a model that computes: not with --tokenize or --detokenize" },
+		{ no_model && o->output > OUTPUT_TEXT, "--tokenize, --detokenize and --render have one form of output: not with -o" },
+		{ no_model && o->stats, "--stats needs a model that computes: not with --tokenize, --detokenize or --render" },
 		{ instead && o->repeat > 1, "--repeat goes with continuing a prompt only" },
 		{ o->score && o->output == OUTPUT_TOKENS, "--score writes text or one record: not with -o tokens" },
 		{ o->echo && o->output == OUTPUT_TOKENS, "--echo goes with -o text and jsonl only" },
@@ -39,7 +44,7 @@ static const char *conflict(const struct run_opts *o, int n_words)
 
 int main(int argc, char **argv)
 {
-	struct run_opts o = { .sampling = SAMPLING_ARGS, .max_tokens = -1, .output = OUTPUT_DEFAULT, .logprobs = -1, .repeat = 1 };
+	struct run_opts o = { .sampling = SAMPLING_ARGS, .chat = CHAT_ARGS, .max_tokens = -1, .output = OUTPUT_DEFAULT, .logprobs = -1, .repeat = 1 };
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 
@@ -54,8 +59,8 @@ int main(int argc, char **argv)
 		code = EXIT_USAGE;
 	} else if (o.tokenize) {
 		code = tokenize(&o, &rest);
-	} else if (o.detokenize) {
-		code = detokenize(&o, &rest);
+	} else if (o.detokenize || o.render) {
+		code = o.render ? render(&o, &rest) : detokenize(&o, &rest);
 	} else {
 		code = o.batch ? batch(&o, &rest) : o.score ? score(&o, &rest) : complete(&o, &rest);
 	}

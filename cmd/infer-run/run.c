@@ -1,17 +1,9 @@
 #include "run.h"
-#include "common/input.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include <string.h>
-
-int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
-{
-	buf_init(text, MEM_BASE);
-	return input_read(text, rest, &o->files,
-	                  (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
-}
 
 static int open_parts(struct run *r, infer_error *err)
 {
@@ -54,12 +46,6 @@ void run_close(struct run *r)
 	sampling_fini(&r->sampling);
 	infer_model_close(&r->model);
 	sig_mapped(NULL);
-}
-
-int prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *text, infer_error *err)
-{
-	return infer_encode(infer_model_tokenizer(r->model), text->at ? text->at : "", text->len,
-	                    INFER_ENCODE_ADD | (r->o->special ? INFER_ENCODE_SPECIAL : 0u), ids, n, err);
 }
 
 void run_info(struct infer_run_info *info, const struct run *r)

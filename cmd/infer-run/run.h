@@ -2,6 +2,7 @@
 #ifndef INFER_RUN_RUN_H
 #define INFER_RUN_RUN_H
 #include <infer/record.h>
+#include "common/chat.h"
 #include "common/model.h"
 #include "common/sampling.h"
 #include "common/opt.h"
@@ -17,6 +18,7 @@ struct run_opts {
 	const char *model;
 	struct engine_args engine;
 	struct sampling_args sampling;
+	struct chat_args chat;
 	struct opt_list files, stop, stop_tokens;
 	int64_t max_tokens;          /* -1: no limit */
 	int64_t logprobs;            /* -1: not asked for */
@@ -24,7 +26,7 @@ struct run_opts {
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
 	int output, stats;           /* output: enum run_output */
-	int score, tokenize, detokenize;
+	int score, tokenize, detokenize, render;
 	const char *batch, *resume;
 };
 
@@ -44,15 +46,12 @@ int complete(const struct run_opts *o, const struct opt_rest *rest);
 int score(const struct run_opts *o, const struct opt_rest *rest);
 int tokenize(const struct run_opts *o, const struct opt_rest *rest);
 int detokenize(const struct run_opts *o, const struct opt_rest *rest);
+int render(const struct run_opts *o, const struct opt_rest *rest);
 int batch(const struct run_opts *o, const struct opt_rest *rest);
 
-/* The text to work on into *text (initialised here, the caller's to buf_fini, on failure too). */
-int  prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
 /* Model, sampling and engine; on failure everything is closed. */
 int  run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
 void run_close(struct run *r);
-/* Token ids of the prompt as the model is to read it (infer_ids_free). */
-int  prompt_ids(int32_t **ids, size_t *n, const struct run *r, const struct buf *text, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 
 /* A copy of ev without its text into *events, its list in *tops. */

@@ -1,4 +1,4 @@
-#include "run.h"
+#include "prompt.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -142,7 +142,7 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 		return say_fail(&err);
 	rc = prompt_read(&prompt, o, rest, &err);
 	if (!rc)
-		rc = prompt_ids(&t.ids, &t.n, &r, &prompt, &err);
+		rc = prompt_ids(&t.ids, &t.n, o, infer_model_tokenizer(r.model), &prompt, &err);
 	if (!rc)
 		rc = score_text(&r, &t, &err);
 	if (!rc && o->stats)

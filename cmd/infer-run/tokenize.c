@@ -1,11 +1,11 @@
-#include "run.h"
+#include "prompt.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include <string.h>
 
-/* Both need the tokenizer alone: a file without tensors will do, of any architecture. */
+/* They need the tokenizer alone: a file without tensors will do, of any architecture. */
 struct vocab { infer_file *file; infer_tokenizer *tok; };
 
 static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *err)
@@ -58,6 +58,27 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 		rc = write_ids(ids, n, &err);
 	infer_ids_free(ids);
 	buf_fini(&text);
+	vocab_close(&v);
+	return rc ? say_fail(&err) : EXIT_DONE;
+}
+
+/* The prompt as text.  What is behind it is one newline, as behind all text, which whoever reads it from a pipe drops. */
+int render(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct prompt p = { 0 };
+	struct vocab v;
+	int rc = vocab_open(&v, o, &err);
+
+	if (!rc)
+		rc = prompt_take(&p, o, rest, v.file, &err);
+	if (!rc)
+		rc = prompt_render(&p, v.tok, &err);
+	if (!rc)
+		rc = say_out(p.text ? p.text : "", p.n, &err);
+	if (!rc)
+		rc = say_out("\n", 1, &err);
+	prompt_fini(&p);
 	vocab_close(&v);
 	return rc ? say_fail(&err) : EXIT_DONE;
 }

@@ -1,0 +1,133 @@
+#include "common/chat.h"
+#include "common/input.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include <string.h>
+#include <time.h>
+
+int chat_given(const struct chat_args *a)
+{
+	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
+}
+
+/* A file, or standard input, whole. */
+static int read_whole(struct buf *b, const char *path, infer_error *err)
+{
+	const struct opt_list one = { .at = (const char *[]){ path }, .n = 1 };
+	const struct opt_rest none = { 0 };
+
+	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, err);
+}
+
+static int open_file(infer_chat **out, const char *path, infer_error *err)
+{
+	infer_error why = { 0 };
+	struct buf b;
+
+	buf_init(&b, MEM_BASE);
+	int rc = read_whole(&b, path, &why);
+
+	if (rc)
+		err_set(err, rc, "%s%s", why.message, strchr(path, '/') ? "" : "; nor does the model name such a template");
+	else
+		rc = infer_chat_open(out, b.at ? b.at : "", b.len, path, err);
+	buf_fini(&b);
+	return rc;
+}
+
+/* One of the model's file; *out NULL where it has none of that name. */
+static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
+{
+	struct infer_str source;
+
+	*out = NULL;
+	TRY(infer_chat_source(file, name, &source, err));
+	return source.at ? infer_chat_open(out, source.at, source.len, "the model's chat template", err) : INFER_OK;
+}
+
+static int open_templates(struct chat *c, const struct chat_args *a, const infer_file *file, infer_error *err)
+{
+	if (a->template) {
+		TRY(open_named(&c->template, file, a->template, err));
+		return c->template ? INFER_OK : open_file(&c->template, a->template, err);
+	}
+	TRY(open_named(&c->with_tools, file, "tool_use", err));
+	return open_named(&c->template, file, NULL, err);
+}
+
+static int check_args(const char *text, infer_error *err)
+{
+	infer_error why = { 0 };
+	json_t *j;
+	int rc = jread(&j, text, strlen(text), "--template-args", &why), is_object = json_is_object(j);
+
+	json_decref(j);
+	if (rc == INFER_ENOMEM)
+		return err_set(err, rc, "%s", why.message);
+	if (rc || !is_object)
+		return err_set(err, INFER_EINVAL, "%s", rc ? why.message : "--template-args: not an object");
+	return INFER_OK;
+}
+
+/* Seconds since 1970 as the clock on the wall shows them. */
+static int64_t local_now(void)
+{
+	time_t now = time(NULL);
+	struct tm tm = { 0 };
+
+	localtime_r(&now, &tm);
+	return (int64_t)now + tm.tm_gmtoff;
+}
+
+static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
+{
+	c->c = (struct infer_conversation){
+		.system = a->system, .system_n = a->system ? strlen(a->system) : 0,
+		.args = a->args, .args_n = a->args ? strlen(a->args) : 0,
+		.think = a->think < 0 ? INFER_THINK_DEFAULT : a->think ? INFER_THINK_OFF : INFER_THINK_ON,
+		.flags = INFER_CHAT_CONTINUE, .now = local_now(),
+	};
+	if (a->args)
+		TRY(check_args(a->args, err));
+	if (a->messages && a->tools && !strcmp(a->messages, "-") && !strcmp(a->tools, "-"))
+		return err_set(err, INFER_EINVAL, "--messages and --tools cannot both be standard input");
+	c->from_stdin = (a->messages && !strcmp(a->messages, "-")) || (a->tools && !strcmp(a->tools, "-"));
+	if (a->messages) {
+		TRY(read_whole(&c->messages, a->messages, err));
+		c->c.messages = c->messages.at ? c->messages.at : "";
+		c->c.messages_n = c->messages.len;
+	}
+	if (a->tools) {
+		TRY(read_whole(&c->tools, a->tools, err));
+		c->c.tools = c->tools.at ? c->tools.at : "";
+		c->c.tools_n = c->tools.len;
+	}
+	return INFER_OK;
+}
+
+const infer_chat *chat_for(const struct chat *c, int tools)
+{
+	return tools && c->with_tools ? c->with_tools : c->template;
+}
+
+int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file, infer_error *err)
+{
+	*out = (struct chat){ 0 };
+	buf_init(&out->messages, MEM_BASE);
+	buf_init(&out->tools, MEM_BASE);
+	TRY(open_templates(out, a, file, err));
+	if (!out->template && chat_given(a))
+		return err_set(err, INFER_EUNSUP, "the model has no chat template: give one with --template");
+	if (!out->template)
+		return INFER_OK;
+	TRY(fill(out, a, err));
+	return infer_chat_check(chat_for(out, a->tools != NULL), &out->c, err);
+}
+
+void chat_fini(struct chat *c)
+{
+	infer_chat_close(&c->template);
+	infer_chat_close(&c->with_tools);
+	buf_fini(&c->messages);
+	buf_fini(&c->tools);
+}
