@@ -5,6 +5,8 @@
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
  *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain, taken off
  *     (blocks of 32: added) at the end;
+ *     codebooks: isum takes points, signs, shifts and scales as whole numbers (ref/mm_grid.c), and
+ *     the power of two that makes them whole is taken off dw, exactly;
  *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes
  *     k = i mod 16, ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the
  *     end of k take no part;

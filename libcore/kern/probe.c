@@ -65,7 +65,19 @@ static int scales_at(int type, int at[2])
 	case INFER_Q5_0:
 	case INFER_IQ4_NL:
 	case INFER_IQ4_XS:
+	case INFER_IQ2_XXS:
+	case INFER_IQ2_XS:
+	case INFER_IQ2_S:
+	case INFER_IQ3_XXS:
+	case INFER_IQ3_S:
+	case INFER_IQ1_S:
 		at[0] = 0;
+		return 1;
+	case INFER_TQ1_0:
+		at[0] = 52;
+		return 1;
+	case INFER_TQ2_0:
+		at[0] = 64;
 		return 1;
 	case INFER_Q4_1:
 	case INFER_Q5_1:
@@ -106,12 +118,21 @@ static float scale(enum probe_fill fill, uint64_t u)
 	return d;
 }
 
+/* the scale of IQ1_M: four bits at the top of four words */
+static void put_iq1_m(unsigned char *block, uint16_t h)
+{
+	for (int i = 0; i < 4; i++) {
+		unsigned char *top = block + 48 + 2 * i + 1;
+		*top = (unsigned char)((*top & 15) | (h >> 4 * i & 15) << 4);
+	}
+}
+
 static void quants(unsigned char *w, int type, size_t blocks, enum probe_fill fill, uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
 	int at[2], n = scales_at(type, at);
 
-	must(n || type == INFER_MXFP4);
+	must(n || type == INFER_MXFP4 || type == INFER_IQ1_M);
 	for (uint64_t u; i < blocks * bytes; i += sizeof u) {
 		u = next(seed);
 		memcpy(w + i, &u, blocks * bytes - i < sizeof u ? blocks * bytes - i : sizeof u);
@@ -121,6 +142,8 @@ static void quants(unsigned char *w, int type, size_t blocks, enum probe_fill fi
 			uint16_t h = num_to_f16(scale(fill, next(seed)));
 			memcpy(w + i * bytes + at[j], &h, 2);
 		}
+		if (type == INFER_IQ1_M)
+			put_iq1_m(w + i * bytes, num_to_f16(scale(fill, next(seed))));
 		if (type == INFER_MXFP4 && fill == PROBE_PLAIN)
 			w[i * bytes] = (unsigned char)(115 + next(seed) % 8);
 		else if (type == INFER_MXFP4)

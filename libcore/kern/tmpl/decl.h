@@ -26,6 +26,10 @@ enum { KERN_AHEAD = 512 };
 #define KERN_ROWS_256(X) KERN_ROWS_K46(X) KERN_ROWS_K235(X)
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
+#define KERN_ROWS_GRID(X) \
+	X(IQ2_XXS, iq2_xxs) X(IQ2_XS, iq2_xs) X(IQ2_S, iq2_s) X(IQ3_XXS, iq3_xxs) X(IQ3_S, iq3_s) \
+	X(IQ1_S, iq1_s) X(IQ1_M, iq1_m)
+#define KERN_ROWS_TERNARY(X) X(TQ2_0, tq2_0) X(TQ1_0, tq1_0)
 
 #define S(slot, args) void KERN_FN(slot) args;
 KERN_SLOTS(S)
@@ -40,7 +44,7 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
+KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
 #undef ROW
 
 /* one line of a table: kern_mm of a type */

@@ -114,6 +114,7 @@ static const struct { int type, embd; } types[] = {
 	{ INFER_F16, 64 }, { INFER_BF16, 64 }, { INFER_Q8_0, 64 }, { INFER_Q4_0, 64 },
 	{ INFER_Q5_1, 64 }, { INFER_Q4_K, 256 },
 	{ INFER_Q6_K, 256 }, { INFER_IQ4_XS, 256 }, { INFER_Q2_K, 256 }, { INFER_IQ1_S, 256 },
+	{ INFER_IQ2_XS, 256 }, { INFER_Q2_0, 64 },          /* the last has no loops of its own */
 };
 
 static struct toy_shape shape_of(int i)

@@ -45,7 +45,7 @@ static const struct { int type, at[2]; } toy_scales[] = {
 	{ INFER_Q8_0, { 0, -1 } }, { INFER_Q4_0, { 0, -1 } }, { INFER_Q5_1, { 0, 2 } },
 	{ INFER_Q4_K, { 0, 2 } },
 	{ INFER_Q6_K, { 208, -1 } }, { INFER_IQ4_XS, { 0, -1 } }, { INFER_Q2_K, { 80, 82 } },
-	{ INFER_IQ1_S, { 0, -1 } },
+	{ INFER_IQ1_S, { 0, -1 } }, { INFER_IQ2_XS, { 0, -1 } }, { INFER_Q2_0, { 0, -1 } },
 };
 
 static void toy_fill_row(struct toy *t, int type, unsigned char *at, int64_t k)
