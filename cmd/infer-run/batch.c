@@ -41,6 +41,7 @@ struct batch {
 	struct infer_job_opts opts;
 	struct infer_str *stop;
 	infer_breakers *breakers;
+	struct chat chat;
 	struct seen ids, done, done_lines;   /* done: before this run, in --resume; the lines of errors without an id */
 	struct request_run *running;
 	int32_t samples, most;       /* submitted and not ended; when no more lines are read */
@@ -354,6 +355,8 @@ static int fill_opts(struct batch *b, infer_error *err)
 		return no_memory(err);
 	for (int i = 0; i < o->stop.n; i++)
 		b->stop[i] = (struct infer_str){ o->stop.at[i], strlen(o->stop.at[i]) };
+	if (!o->raw)
+		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
 	TRY(infer_breakers_new(&b->breakers, infer_model_tokenizer(r->model), s->breaker_texts, s->n_breaker_texts, err));
 	b->opts = (struct infer_job_opts){
 		.model = r->model, .sample = s->o, .breaker_texts = s->breaker_texts, .n_breaker_texts = s->n_breaker_texts,
@@ -361,6 +364,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.n_stop_tokens = o->stop_tokens.n, .max_tokens = (int32_t)o->max_tokens,
 		.max_tokens_given = o->max_tokens >= 0, .logprobs = (int32_t)o->logprobs,
 		.flags = o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0, .encode = o->special ? INFER_ENCODE_SPECIAL : 0,
+		.chat = b->chat.template, .chat_tools = b->chat.with_tools, .talk = b->chat.c, .raw = o->raw,
 	};
 	return INFER_OK;
 }
@@ -386,6 +390,7 @@ static void close_all(struct batch *b)
 		request_free(b, b->running);
 	infer_writer_free(b->writer);
 	infer_breakers_free(b->breakers);
+	chat_fini(&b->chat);
 	seen_fini(&b->ids);
 	seen_fini(&b->done);
 	seen_fini(&b->done_lines);

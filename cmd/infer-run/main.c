@@ -1,5 +1,6 @@
 #include "opts.h"
 #include "common/say.h"
+#include <string.h>
 
 static const struct program program = {
 	.name = "infer-run",
@@ -24,6 +25,8 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
 		{ o->batch && (n_words || o->files.n), "--batch takes its prompts from the file: no other prompt goes with it" },
 		{ o->batch && o->output != OUTPUT_DEFAULT && o->output != OUTPUT_JSONL, "--batch writes JSON lines: only -o jsonl goes with it" },
+		{ o->batch && !strcmp(o->batch, "-") && o->chat.tools && !strcmp(o->chat.tools, "-"),
+		  "--batch and --tools cannot both be standard input" },
 		{ o->bos && !o->tokenize, "--bos goes with --tokenize only" },
 		{ instead && o->echo, "--echo goes with continuing a prompt only" },
 		{ instead && !o->batch && o->fail_on_length, "--fail-on-length goes with continuing a prompt only" },

@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* Made of the request's id, so that the same batch gives the same names. */
-static void put_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j)
+void answer_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j)
 {
 	char name[40];
 
@@ -18,20 +18,20 @@ static void put_name(struct jwrite *w, const char *key, const char *prefix, cons
 	jw_str(w, key, name);
 }
 
-static struct jwrite *begin_openai(infer_writer *out, const infer_job *j, int status)
+struct jwrite *answer_begin(infer_writer *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin(out, NULL);
 
-	put_name(w, "id", "batch_req_", j);
+	answer_name(w, "id", "batch_req_", j);
 	jw_str(w, "custom_id", j->id);
 	jw_object(w, "response");
 	jw_int(w, "status_code", status);
-	put_name(w, "request_id", "req_", j);
+	answer_name(w, "request_id", "req_", j);
 	jw_object(w, "body");
 	return w;
 }
 
-static int end_openai(infer_writer *out, struct jwrite *w, infer_error *err)
+int answer_end(infer_writer *out, struct jwrite *w, infer_error *err)
 {
 	jw_end(w);                      /* body */
 	jw_end(w);                      /* response */
@@ -39,7 +39,7 @@ static int end_openai(infer_writer *out, struct jwrite *w, infer_error *err)
 	return record_end(out, err);
 }
 
-static int token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n)
+int answer_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n)
 {
 	/* an id that was drawn is in the vocabulary */
 	return infer_token_bytes(t, id, INFER_DECODE_SPECIAL, bytes, n, NULL);
@@ -50,11 +50,11 @@ static void token_key(char key[128], const infer_tokenizer *t, const struct infe
 {
 	const char *mine, *other;
 	size_t bytes, other_bytes;
-	int plain = !token_text(t, top[n].token, &mine, &bytes) && bytes && bytes < 128 &&
+	int plain = !answer_token_text(t, top[n].token, &mine, &bytes) && bytes && bytes < 128 &&
 	            utf8_check(mine, bytes) == bytes && !memchr(mine, 0, bytes);
 
 	for (int32_t i = 0; plain && i < n; i++)
-		plain = token_text(t, top[i].token, &other, &other_bytes) || other_bytes != bytes ||
+		plain = answer_token_text(t, top[i].token, &other, &other_bytes) || other_bytes != bytes ||
 		        memcmp(mine, other, bytes);
 	if (plain)
 		snprintf(key, 128, "%.*s", (int)bytes, mine);
@@ -87,7 +87,7 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struc
 	jw_object(w, "logprobs");
 	jw_array(w, "tokens");
 	for (size_t i = 0; i < c->n_tokens; i++)
-		if (!token_text(t, c->tokens[i].token, &bytes, &n))
+		if (!answer_token_text(t, c->tokens[i].token, &bytes, &n))
 			jw_strn(w, NULL, bytes, n);
 	jw_end(w);
 	jw_array(w, "token_logprobs");
@@ -98,7 +98,7 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struc
 	jw_array(w, "text_offset");
 	for (size_t i = 0; i < c->n_tokens; i++) {
 		jw_uint(w, NULL, offset);
-		if (token_text(t, c->tokens[i].token, &bytes, &n))
+		if (answer_token_text(t, c->tokens[i].token, &bytes, &n))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			offset += ((unsigned char)bytes[k] & 0xc0) != 0x80;
@@ -116,13 +116,26 @@ static struct infer_usage total(const struct infer_completion *c, int32_t n)
 	return u;
 }
 
+void answer_usage(struct jwrite *w, const struct infer_completion *c, int32_t n)
+{
+	struct infer_usage u = total(c, n);
+
+	jw_object(w, "usage");
+	jw_int(w, "prompt_tokens", u.prompt_tokens);
+	jw_int(w, "completion_tokens", u.completion_tokens);
+	jw_int(w, "total_tokens", u.prompt_tokens + u.completion_tokens);
+	jw_object(w, "prompt_tokens_details");
+	jw_int(w, "cached_tokens", u.cached_tokens);
+	jw_end(w);
+	jw_end(w);
+}
+
 static int write_openai(infer_writer *out, const infer_job *j, const struct infer_completion *c,
                         const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = begin_openai(out, j, 200);
-	struct infer_usage u = total(c, j->n);
+	struct jwrite *w = answer_begin(out, j, 200);
 
-	put_name(w, "id", "cmpl-", j);
+	answer_name(w, "id", "cmpl-", j);
 	jw_str(w, "object", "text_completion");
 	jw_int(w, "created", (int64_t)time(NULL));
 	record_model_name(w, "model", run->model);
@@ -139,16 +152,9 @@ static int write_openai(infer_writer *out, const infer_job *j, const struct infe
 		jw_end(w);
 	}
 	jw_end(w);
-	jw_object(w, "usage");
-	jw_int(w, "prompt_tokens", u.prompt_tokens);
-	jw_int(w, "completion_tokens", u.completion_tokens);
-	jw_int(w, "total_tokens", u.prompt_tokens + u.completion_tokens);
-	jw_object(w, "prompt_tokens_details");
-	jw_int(w, "cached_tokens", u.cached_tokens);
-	jw_end(w);
-	jw_end(w);
+	answer_usage(w, c, j->n);
 	record_run(out, run);
-	return end_openai(out, w, err);
+	return answer_end(out, w, err);
 }
 
 /* Several samples of one prompt: what belongs to each stands in `choices`. */
@@ -183,6 +189,8 @@ static int write_choices(infer_writer *out, const infer_job *j, const struct inf
 int infer_write_job(infer_writer *out, const infer_job *j, const struct infer_completion *c,
                     const struct infer_run_info *run, infer_error *err)
 {
+	if (j->form == INFER_JOB_OPENAI_CHAT)
+		return answer_chat(out, j, c, run, err);
 	if (j->form == INFER_JOB_OPENAI)
 		return write_openai(out, j, c, run, err);
 	return j->n == 1 ? infer_write_completion(out, c, run, err) : write_choices(out, j, c, run, err);
@@ -194,7 +202,7 @@ static int write_openai_error(infer_writer *out, const infer_job *j, const infer
 {
 	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP ||
 	          e->code == INFER_ENOMEM;
-	struct jwrite *w = begin_openai(out, j, own ? 400 : 500);
+	struct jwrite *w = answer_begin(out, j, own ? 400 : 500);
 
 	jw_object(w, "error");
 	jw_str(w, "message", e->message);
@@ -202,7 +210,7 @@ static int write_openai_error(infer_writer *out, const infer_job *j, const infer
 	jw_str(w, "param", param);
 	jw_str(w, "code", e->code == INFER_ENOMEM ? "context_length_exceeded" : NULL);
 	jw_end(w);
-	return end_openai(out, w, err);
+	return answer_end(out, w, err);
 }
 
 int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags, const infer_error *e,
@@ -210,7 +218,7 @@ int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags,
 {
 	struct jwrite *w;
 
-	if (j->form == INFER_JOB_OPENAI && !(flags & INFER_RECORD_NO_ID))
+	if (j->form != INFER_JOB_OWN && !(flags & INFER_RECORD_NO_ID))
 		return write_openai_error(out, j, e, param, err);
 	w = record_begin(out, "error");
 	jw_str(w, "id", flags & INFER_RECORD_NO_ID ? NULL : j->id);

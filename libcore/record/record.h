@@ -25,6 +25,16 @@ void record_usage(struct jwrite *w, const struct infer_usage *u, double load_ms)
 void record_tokens(struct jwrite *w, const struct infer_completion *c);
 const char *record_finish(int finish);
 
+/* answer.c: a line in OpenAI's form, open in its body */
+struct jwrite *answer_begin(infer_writer *out, const infer_job *j, int status);
+int  answer_end(infer_writer *out, struct jwrite *w, infer_error *err);
+void answer_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
+int  answer_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n);
+void answer_usage(struct jwrite *w, const struct infer_completion *c, int32_t n);
+/* answer_chat.c: the whole of it for a conversation */
+int  answer_chat(infer_writer *out, const infer_job *j, const struct infer_completion *c, const struct infer_run_info *run,
+                 infer_error *err);
+
 /* run.c: what a model is called, and the object `run` (contract, promise 7) */
 void record_model_name(struct jwrite *w, const char *key, const infer_model *m);
 void record_run(infer_writer *w, const struct infer_run_info *run);

@@ -10,7 +10,10 @@
 
 /* ---- fields; each is known in some forms */
 
-enum { OWN = 1 << INFER_JOB_OWN, OPENAI = 1 << INFER_JOB_OPENAI, BOTH = OWN | OPENAI, OPENAI_MAX_TOKENS = 16 };
+enum {
+	OWN = 1 << INFER_JOB_OWN, TEXT = 1 << INFER_JOB_OPENAI, CHAT = 1 << INFER_JOB_OPENAI_CHAT, OPENAI = TEXT | CHAT, ALL = OWN | OPENAI,
+	OPENAI_MAX_TOKENS = 16
+};
 
 static int take_prompt(struct job *j, const char *key, const json_t *v, infer_error *err)
 {
@@ -103,27 +106,34 @@ static int pass(struct job *j, const char *key, const json_t *v, infer_error *er
 	return INFER_OK;
 }
 
-static int take_messages(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_raw(struct job *j, const char *key, const json_t *v, infer_error *err)
 {
-	(void)j, (void)v;
-	return err_set(err, INFER_EUNSUP, "%s: chat templates are not supported in a batch; give a prompt", key);
+	TRY(take_bool(j, key, v, err));
+	j->raw = j->raw_given = json_is_true(v);
+	return INFER_OK;
 }
 
 static const struct field { const char *key; unsigned forms; job_take *take; } fields[] = {
-	{ "prompt", BOTH, take_prompt }, { "messages", BOTH, take_messages }, { "raw", OWN, take_bool },
-	{ "max_tokens", BOTH, take_max_tokens }, { "n", BOTH, take_n }, { "logprobs", BOTH, take_logprobs },
-	{ "stop", BOTH, take_stop }, { "stop_token_ids", BOTH, take_stop_ids }, { "ignore_eos", BOTH, take_ignore_eos },
+	{ "prompt", OWN | TEXT, take_prompt }, { "raw", OWN, take_raw },
+	{ "messages", OWN | CHAT, job_take_messages }, { "tools", OWN | CHAT, job_take_tools }, { "tool_choice", CHAT, job_take_tool_choice },
+	{ "template_args", OWN, job_take_args }, { "chat_template_kwargs", CHAT, job_take_args }, { "think", OWN, job_take_think },
+	{ "max_tokens", ALL, take_max_tokens }, { "max_completion_tokens", CHAT, take_max_tokens }, { "n", ALL, take_n },
+	{ "logprobs", OWN | TEXT, take_logprobs }, { "logprobs", CHAT, job_take_chat_logprobs }, { "top_logprobs", CHAT, job_take_chat_logprobs },
+	{ "stop", ALL, take_stop }, { "stop_token_ids", ALL, take_stop_ids }, { "ignore_eos", ALL, take_ignore_eos },
 	{ "id", OWN, pass }, { "kind", OWN, pass }, { "v", OWN, pass },
 	/* there is one model, and nobody to bill */
-	{ "model", OPENAI, pass }, { "user", OPENAI, pass }, { "metadata", OPENAI, pass },
+	{ "model", OPENAI, pass }, { "user", OPENAI, pass }, { "metadata", OPENAI, pass }, { "store", CHAT, pass },
+	{ "service_tier", CHAT, pass }, { "safety_identifier", CHAT, pass }, { "prompt_cache_key", CHAT, pass },
 };
 
 /* What is known and not supported, but for the value that asks for nothing; NAN: there is none. */
 static const struct refused { const char *key; unsigned forms; double nothing; } refused[] = {
-	{ "tools", BOTH, NAN }, { "response_format", BOTH, NAN }, { "grammar", BOTH, NAN }, { "json_schema", BOTH, NAN },
-	{ "regex", BOTH, NAN }, { "choice", BOTH, NAN }, { "lora", BOTH, NAN }, { "suffix", OPENAI, NAN },
-	{ "stream", OPENAI, 0 }, { "stream_options", OPENAI, NAN }, { "echo", OPENAI, 0 }, { "best_of", OPENAI, 1 },
-	{ "min_tokens", BOTH, 0 }, { "tfs_z", BOTH, 1 }, { "include_stop_str_in_output", BOTH, 0 },
+	{ "response_format", ALL, NAN }, { "grammar", ALL, NAN }, { "json_schema", ALL, NAN },
+	{ "regex", ALL, NAN }, { "choice", ALL, NAN }, { "lora", ALL, NAN }, { "suffix", TEXT, NAN },
+	{ "stream", OPENAI, 0 }, { "stream_options", OPENAI, NAN }, { "echo", OPENAI, 0 }, { "best_of", TEXT, 1 },
+	{ "min_tokens", ALL, 0 }, { "tfs_z", ALL, 1 }, { "include_stop_str_in_output", ALL, 0 },
+	{ "parallel_tool_calls", CHAT, 1 }, { "reasoning_effort", CHAT, NAN }, { "functions", CHAT, NAN }, { "function_call", CHAT, NAN },
+	{ "modalities", CHAT, NAN }, { "prediction", CHAT, NAN }, { "verbosity", CHAT, NAN }, { "web_search_options", CHAT, NAN },
 };
 
 static int take_field(struct job *j, const char *key, const json_t *v, infer_error *err)
@@ -167,14 +177,22 @@ static int take_fields(struct job *j, const json_t *o)
 
 /* ---- the whole of it */
 
-static int fill_prompt(struct job *j, infer_error *err)
+/* *param: the field at fault. */
+static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
 	const json_t *v = j->prompt_value;
 	size_t n = json_array_size(v);
 	int32_t *ids;
 
+	if (job_is_talk(j)) {
+		TRY(job_talk(j, param, err));
+		j->j.request.prompt = j->prompt;
+		return j->j.request.n_prompt ? INFER_OK : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
+	}
+	*param = j->j.form == INFER_JOB_OPENAI_CHAT ? "messages" : "prompt";
 	if (!v)
-		return err_set(err, INFER_EINVAL, "there is no prompt");
+		return err_set(err, INFER_EINVAL, "there is no %s", j->j.form == INFER_JOB_OWN ? "prompt, and there are no messages" : *param);
+	TRY(job_no_talk(j, param, err));
 	if (json_is_string(v)) {
 		TRY(infer_encode(infer_model_tokenizer(j->o->model), json_string_value(v), json_string_length(v),
 		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
@@ -192,6 +210,8 @@ static void fill_defaults(struct job *j)
 	const struct infer_job_opts *o = j->o;
 
 	j->j.n = 1;
+	j->raw = o->raw;
+	j->top_logprobs = -1;
 	j->j.logprobs = o->logprobs;
 	j->j.breaker_texts = o->breaker_texts;
 	j->j.n_breaker_texts = o->n_breaker_texts;
@@ -232,10 +252,8 @@ static int check_envelope(struct job *j)
 		err_set(err, INFER_EINVAL, "method is not POST");
 		return fault(j, "method");
 	}
-	if (text_is(j->json, "url", "/v1/chat/completions"))
-		err_set(err, INFER_EUNSUP, "url: /v1/chat/completions needs a chat template, which is not supported in a batch");
-	else if (!text_is(j->json, "url", "/v1/completions"))
-		err_set(err, INFER_EUNSUP, "url: '%.80s' is not answered in a batch; /v1/completions is",
+	if (j->j.form != INFER_JOB_OPENAI_CHAT && !text_is(j->json, "url", "/v1/completions"))
+		err_set(err, INFER_EUNSUP, "url: '%.80s' is not answered in a batch; /v1/chat/completions and /v1/completions are",
 		        json_is_string(url) ? json_string_value(url) : "");
 	if (err->code)
 		return fault(j, "url");
@@ -248,7 +266,7 @@ static int check_envelope(struct job *j)
 /* The id, which every later fault is reported under. */
 static int take_id(struct job *j)
 {
-	const char *key = j->j.form == INFER_JOB_OPENAI ? "custom_id" : "id";
+	const char *key = j->j.form == INFER_JOB_OWN ? "id" : "custom_id";
 	const json_t *v = json_object_get(j->json, key);
 
 	if (j->j.form == INFER_JOB_OWN && (!v || json_is_null(v)))
@@ -269,7 +287,7 @@ static int read_object(struct job *j)
 	if (!json_is_object(j->json))
 		return err_set(&j->j.error, INFER_EFORMAT, "the line is not an object");
 	if (json_object_get(j->json, "custom_id"))
-		j->j.form = INFER_JOB_OPENAI;
+		j->j.form = text_is(j->json, "url", "/v1/chat/completions") ? INFER_JOB_OPENAI_CHAT : INFER_JOB_OPENAI;
 	j->j.is_other = kind && j->j.form == INFER_JOB_OWN && !text_is(j->json, "kind", "request");
 	return j->j.is_other ? INFER_OK : take_id(j);
 }
@@ -277,14 +295,19 @@ static int read_object(struct job *j)
 static void read_request(struct job *j)
 {
 	infer_error *err = &j->j.error;
+	const char *param = NULL;
 
 	fill_defaults(j);
-	if (j->j.form == INFER_JOB_OPENAI && check_envelope(j))
+	if (j->j.form != INFER_JOB_OWN && check_envelope(j))
 		return;
-	if (take_fields(j, j->j.form == INFER_JOB_OPENAI ? json_object_get(j->json, "body") : j->json))
+	if (take_fields(j, j->j.form == INFER_JOB_OWN ? j->json : json_object_get(j->json, "body")))
 		return;
-	if (fill_prompt(j, err)) {
-		fault(j, "prompt");
+	if (fill_prompt(j, &param, err)) {
+		fault(j, param);
+		return;
+	}
+	if (job_chat_end(j, err)) {
+		fault(j, "top_logprobs");
 		return;
 	}
 	if (!j->seeded)

@@ -137,7 +137,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 @test "the OpenAI form is answered in its own" {
 	body='"prompt":"the of","max_tokens":3,"temperature":0,"logprobs":2,"model":"any","n":2'
 	echo "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{$body}}" >o.jsonl
-	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[]}}' >>o.jsonl
+	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"the"}]}}' >>o.jsonl
 	rc=0
 	ask o.jsonl >out 2>err || rc=$?
 	same 7 "$rc"
@@ -146,7 +146,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	same "$(infer-run -q --no-stdin --ignore-eos --temp 0 -n 3 the of)" "$(json response.body.choices.1.text <ok)"
 	same 3 "$(json response.body.choices.0.logprobs.tokens.# <ok)"
 	same "$(json response.body.choices.0.text <ok)" "$(json response.body.choices.0.logprobs.tokens <ok | perl -MJSON::PP -e 'print @{decode_json(<STDIN>)}')"
-	same '400 invalid_request_error url' "$(grep '"c"' out | { read -r l; for p in status_code body.error.type body.error.param; do echo "$l" | json response.$p; done; } | xargs)"
+	same '400 invalid_request_error messages' "$(grep '"c"' out | { read -r l; for p in status_code body.error.type body.error.param; do echo "$l" | json response.$p; done; } | xargs)"
 	same null "$(json kind <ok)"
 }
 

@@ -227,3 +227,48 @@ put_keys()
 	printf '[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello! Ask me about inferutils, or for a story."}]' |
 		infer-run -q -m demo --temp 0 --messages - 'What is the KV cache?' | grep -q 'keys and values of earlier tokens'
 }
+
+@test "a batch takes conversations: prompts as turns, messages, raw texts; what each gets is what infer-run says" {
+	say() { infer-run -q --no-stdin --temp 0 --ignore-eos -n 6 "$@"; }
+	cat >talks.jsonl <<-END
+		{"id":"turn","prompt":"the of"}
+		{"id":"raw","prompt":"the of","raw":true}
+		{"id":"talk","messages":$(cat "$(T talk.json)")}
+		{"id":"open","messages":[{"role":"user","content":"the"},{"role":"assistant","content":"of and"}]}
+	END
+	infer-run -q --batch talks.jsonl --temp 0 --ignore-eos -n 6 >out
+	one() { grep "\"$1\"" out | json "${2:-text}"; }
+	same "$(say the of)" "$(one turn)"
+	same "$(say --raw the of)" "$(one raw)"
+	same "$(say --messages "$(T talk.json)")" "$(one talk)"
+	same "$(echo '[{"role":"user","content":"the"},{"role":"assistant","content":"of and"}]' | say --messages -)" "$(one open)"
+	same "$(one raw)" "$(grep '"turn"' talks.jsonl | infer-run -q --batch - --raw --temp 0 --ignore-eos -n 6 | json text)"
+	# options stand where a request leaves something open
+	same "$(say --system S the of)" "$(grep '"turn"' talks.jsonl | infer-run -q --batch - --system S --temp 0 --ignore-eos -n 6 | json text)"
+	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think on the of)" \
+		"$(grep '"turn"' talks.jsonl | infer-run -q --batch - --template "$(T all.jinja)" --tools "$(T tools.json)" --think on --temp 0 --ignore-eos -n 6 | json text)"
+	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think on the of)" \
+		"$(echo "{\"prompt\":\"the of\",\"think\":true,\"tools\":$(cat "$(T tools.json)")}" | infer-run -q --batch - --template "$(T all.jinja)" --temp 0 --ignore-eos -n 6 | json text)"
+	fails 2 '\-\-messages does not go with it' infer-run --batch talks.jsonl --messages x
+	fails 2 'cannot both be standard input' infer-run --batch - --tools -
+}
+
+@test "a batch answers chat completions in their form" {
+	body='"messages":[{"role":"user","content":"the of"}],"max_completion_tokens":4,"temperature":0,"ignore_eos":true,"logprobs":true,"top_logprobs":2,"n":2'
+	echo "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{$body}}" >c.jsonl
+	infer-run -q --batch c.jsonl | json response.body >out
+	same 'chat.completion 2 assistant 4 2 length' \
+		"$(for p in object choices.# choices.1.message.role choices.0.logprobs.content.# choices.0.logprobs.content.0.top_logprobs.# choices.0.finish_reason; do json $p <out; done | xargs)"
+	same "$(infer-run -q --no-stdin --temp 0 --ignore-eos -n 4 the of)" "$(json choices.0.message.content <out)"
+	same "$(json choices.0.message.content <out)" "$(json choices.0.logprobs.content <out | perl -MJSON::PP -e 'print map { pack "C*", @{$_->{bytes}} } @{decode_json(<STDIN>)}')"
+	same "$(($(json usage.prompt_tokens <out) + 8))" "$(json usage.total_tokens <out)"
+	end=$(infer-run --no-stdin --tokenize --special '<|im_end|>')
+	echo "{\"custom_id\":\"e\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"logprobs\":true,\"logit_bias\":{\"$end\":100}}}" |
+		infer-run -q --batch - | json response.body >out
+	same 'stop 0' "$(for p in choices.0.finish_reason choices.0.logprobs.content.#; do json $p <out; done | xargs)"
+	rc=0
+	echo '{"custom_id":"m","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user"},{"content":"x"}]}}' |
+		infer-run -q --batch - >out 2>err || rc=$?
+	same 7 "$rc"
+	same '400 messages' "$(for p in response.status_code response.body.error.param; do json $p <out; done | xargs)"
+}

@@ -30,9 +30,22 @@ static void check(const infer_job *j)
 	infer_sampler_free(s);
 }
 
+static void open_all(infer_model **model, infer_chat **chat, infer_chat **tools, const char *src, size_t n)
+{
+	struct infer_str s;
+
+	must(!infer_model_open(model, "demo", &(struct infer_model_opts){ 0 }, NULL));
+	must(!infer_chat_source(infer_model_file(*model), NULL, &s, NULL) && s.at);
+	must(!infer_chat_open(chat, s.at, s.len, "built in", NULL));
+	must(!infer_chat_open(tools, src, n, "tools", NULL));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static infer_model *model;       /* the built-in one, opened once */
+	static infer_chat *chat, *tools; /* its template, and one that knows tools and thinking */
+	static const char src[] = "{% for t in tools or [] %}{{ t.function.name }}{{ t|tojson }}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+		"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}{{ enable_thinking|default('') }}";
 	char *line = malloc(size + !size);
 	infer_job *j = NULL, *id = NULL;
 
@@ -40,8 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(line, data, size);
 	if (!model)
-		must(!infer_model_open(&model, "demo", &(struct infer_model_opts){ 0 }, NULL));
-	const struct infer_job_opts o = { .model = model, .max_tokens = -1, .logprobs = -1 };
+		open_all(&model, &chat, &tools, src, sizeof src - 1);
+	const struct infer_job_opts o = {
+		.model = model, .max_tokens = -1, .logprobs = -1, .chat = chat, .chat_tools = tools, .talk = { .system = "s", .system_n = 1 },
+	};
 
 	must(!infer_job_read(&j, line, size, 42, 0, &o, NULL));
 	must(!infer_job_read(&id, line, size, 42, INFER_JOB_ID, &o, NULL));

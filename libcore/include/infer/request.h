@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/chat.h>
 #include <infer/engine.h>
 #include <infer/model.h>
 #pragma GCC visibility push(default)
@@ -38,10 +39,15 @@ struct infer_job_opts {
 	int      max_tokens_given;           /* else OpenAI's form has 16, as its definition says */
 	int32_t  logprobs;                   /* -1: none; K: the K likeliest too */
 	uint32_t flags;                      /* INFER_REQ_IGNORE_EOS */
-	uint32_t encode;                     /* INFER_ENCODE_SPECIAL: parsed in prompts that are text */
+	uint32_t encode;                     /* INFER_ENCODE_SPECIAL: parsed in prompts that are text, and no conversation */
+	const infer_chat *chat;              /* the model's template, or NULL: a prompt that is text is given as it is */
+	const infer_chat *chat_tools;        /* the one for requests with tools, or NULL: the same */
+	struct infer_conversation talk;      /* system, tools, args, think, flags and now; the rest is a request's own */
+	int      raw;                        /* 1: a prompt that is text is no conversation */
 };
 
-enum infer_job_form { INFER_JOB_OWN, INFER_JOB_OPENAI };
+/* OPENAI: {custom_id, method, url, body} for /v1/completions; OPENAI_CHAT: for /v1/chat/completions */
+enum infer_job_form { INFER_JOB_OWN, INFER_JOB_OPENAI, INFER_JOB_OPENAI_CHAT };
 enum { INFER_JOB_MOST = 128 };               /* samples of one prompt */
 
 /* A line that was read.  A bad one is a job too, whose error says why.  Immutable. */
@@ -56,6 +62,7 @@ typedef struct infer_job {
 	int32_t  n;                  /* samples, 1 ... INFER_JOB_MOST */
 	int32_t  logprobs;           /* as in infer_job_opts */
 	const struct infer_str *breaker_texts; size_t n_breaker_texts;
+	const infer_chat *chat;      /* the template that made the prompt; NULL: it is no conversation */
 } infer_job;
 
 enum { INFER_JOB_ID = 1 << 0 };              /* read no more than the id */

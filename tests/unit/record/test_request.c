@@ -141,8 +141,17 @@ static const struct bad { const char *line; int code; const char *param, *says; 
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1]]}", INFER_EINVAL, "logit_bias", "entry 0" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1,101]]}", INFER_EINVAL, "logit_bias", "from -100" },
 	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":[]}", INFER_EINVAL, "dry_sequence_breakers", "not a list" },
-	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EUNSUP, "messages", "chat templates" },
-	{ "{\"prompt\":\"x\",\"tools\":[]}", INFER_EUNSUP, "tools", "not supported" },
+	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EINVAL, "messages", "exclude" },
+	{ "{\"messages\":[{\"role\":\"user\"}]}", INFER_EUNSUP, "messages", "no chat template" },
+	{ "{\"messages\":\"x\"}", INFER_EINVAL, "messages", "not an array" },
+	{ "{\"prompt\":\"x\",\"tools\":[{}]}", INFER_EINVAL, "tools", "entry 0" },
+	{ "{\"prompt\":\"x\",\"tools\":[{\"function\":{\"name\":\"f\"}}]}", INFER_EINVAL, "tools", "goes with a conversation" },
+	{ "{\"prompt\":\"x\",\"tools\":{}}", INFER_EINVAL, "tools", "not an array" },
+	{ "{\"prompt\":\"x\",\"template_args\":{}}", INFER_EINVAL, "template_args", "goes with a conversation" },
+	{ "{\"prompt\":\"x\",\"template_args\":[]}", INFER_EINVAL, "template_args", "not an object" },
+	{ "{\"prompt\":\"x\",\"think\":true}", INFER_EINVAL, "think", "goes with a conversation" },
+	{ "{\"prompt\":\"x\",\"think\":1}", INFER_EINVAL, "think", "true nor false" },
+	{ "{\"prompt\":\"x\",\"chat_template_kwargs\":{}}", INFER_EINVAL, "chat_template_kwargs", "no field" },
 	{ "{\"prompt\":\"x\",\"min_tokens\":2}", INFER_EUNSUP, "min_tokens", "not supported" },
 	{ "{\"prompt\":\"x\",\"model\":\"m\"}", INFER_EINVAL, "model", "no field" },
 	{ "{\"custom_id\":\"r\",\"method\":\"GET\"}", INFER_EINVAL, "method", "POST" },
@@ -179,6 +188,190 @@ static void test_bad(void **state)
 		bad_now = &bad[i];
 		nth_run(&at);
 	}
+}
+
+/* What makes a prompt of a conversation here: words in brackets, one control token behind each. */
+static const char talk_src[] = "{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{% for m in messages %}[{{ m.role }} {{ m.content }}]"
+	"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments.a }}{% endfor %}{% endfor %}"
+	"{{ enable_thinking|default('') }}{{ more|default('') }}{{ '>' if add_generation_prompt }}";
+static const char plain_src[] = "{% for m in messages %}[{{ m.role }} {{ m.content }}]{% endfor %}";
+static infer_chat *talk_chat, *plain_chat;
+
+#define CHAT_LINE(body) "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{" body "}}"
+#define USER "\"messages\":[{\"role\":\"user\",\"content\":\"the of\"}]"
+#define TOOL "[{\"type\":\"function\",\"function\":{\"name\":\"look\",\"parameters\":{}}}]"
+static const struct talk { const char *line, *want; int both, raw; } talks[] = {
+	{ "{\"prompt\":\"the of\"}", "[user the of]>", 0, 0 },
+	{ "{\"prompt\":\"the of\",\"raw\":false}", "[user the of]>", 0, 1 },
+	{ "{\"prompt\":\"the of\",\"raw\":true}", "the of", 0, 0 },
+	{ "{\"prompt\":\"the of\"}", "the of", 0, 1 },
+	{ "{" USER "}", "[user the of]>", 0, 1 },
+	{ "{" USER ",\"tools\":" TOOL ",\"think\":false,\"template_args\":{\"more\":1.5}}", "#look[user the of]False1.5>", 0, 0 },
+	{ "{" USER ",\"tools\":" TOOL "}", "#look[user the of]>", 1, 0 },
+	{ "{" USER ",\"tools\":[]}", "[user the of]", 1, 0 },
+	{ "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},{\"role\":\"assistant\",\"content\":\"b\"}]}",
+	  "[user a][assistant b", 0, 0 },
+	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"none\",\"parallel_tool_calls\":true,\"chat_template_kwargs\":{\"more\":\"x\"}"),
+	  "[user the of]x>", 0, 0 },
+	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"auto\",\"model\":\"m\",\"stream\":false"), "#look[user the of]>", 0, 0 },
+};
+
+static void set_talk(int both, int raw)
+{
+	opts.chat = both ? plain_chat : talk_chat;
+	opts.chat_tools = both ? talk_chat : NULL;
+	opts.talk = (struct infer_conversation){ .flags = INFER_CHAT_CONTINUE };
+	opts.raw = raw;
+}
+
+static const struct talk *talk_now;
+static int case_talk(void)
+{
+	infer_job *j = NULL;
+	infer_error err;
+	int32_t *ids = NULL;
+	size_t n;
+	int rc;
+
+	set_talk(talk_now->both, talk_now->raw);
+	nth_ok(read_line(&j, talk_now->line, &err));
+	if (j->error.code)
+		fail_msg("%s: %s", talk_now->line, j->error.message);
+	nth_ok(infer_encode(infer_model_tokenizer(model), talk_now->want, strlen(talk_now->want), 0, &ids, &n, &err));
+	assert_int_equal(j->request.n_prompt, n);
+	assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
+	assert_true((j->chat != NULL) == (*talk_now->want != 't'));
+out:
+	opts.chat = opts.chat_tools = NULL;
+	opts.raw = 0;
+	infer_ids_free(ids);
+	infer_job_free(j);
+	return rc;
+}
+
+static void test_talk(void **state)
+{
+	struct nth n = { case_talk };
+	void *at = &n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof talks / sizeof *talks; i++) {
+		talk_now = &talks[i];
+		nth_run(&at);
+	}
+}
+
+static const struct bad bad_talk[] = {
+	{ "{\"messages\":[]}", INFER_EFORMAT, "messages", "nothing in it" },
+	{ "{\"messages\":[{\"role\":\"user\"},7]}", INFER_EFORMAT, "messages", "messages[1]" },
+	{ "{" USER ",\"raw\":true}", INFER_EINVAL, "messages", "exclude" },
+	{ "{" USER ",\"tools\":[7]}", INFER_EINVAL, "tools", "entry 0" },
+	{ "{\"prompt\":[1],\"think\":true}", INFER_EINVAL, "think", "goes with" },
+	{ "{" USER ",\"top_logprobs\":2}", INFER_EINVAL, "top_logprobs", "no field" },
+	{ CHAT_LINE("\"prompt\":\"x\""), INFER_EINVAL, "prompt", "no field" },
+	{ CHAT_LINE("\"max_tokens\":1"), INFER_EINVAL, "messages", "no messages" },
+	{ CHAT_LINE(USER ",\"top_logprobs\":2"), INFER_EINVAL, "top_logprobs", "needs logprobs" },
+	{ CHAT_LINE(USER ",\"logprobs\":2"), INFER_EINVAL, "logprobs", "true nor false" },
+	{ CHAT_LINE(USER ",\"tool_choice\":\"required\""), INFER_EUNSUP, "tool_choice", "none and auto" },
+	{ CHAT_LINE(USER ",\"tool_choice\":{}"), INFER_EUNSUP, "tool_choice", "none and auto" },
+	{ CHAT_LINE(USER ",\"parallel_tool_calls\":false"), INFER_EUNSUP, "parallel_tool_calls", "not supported" },
+	{ CHAT_LINE(USER ",\"reasoning_effort\":\"low\""), INFER_EUNSUP, "reasoning_effort", "not supported" },
+};
+
+static int case_bad_talk(void)
+{
+	set_talk(0, 0);
+	int rc = case_bad();
+
+	opts.chat = NULL;
+	return rc;
+}
+
+static void test_bad_talk(void **state)
+{
+	struct nth n = { case_bad_talk };
+	void *at = &n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad_talk / sizeof *bad_talk; i++) {
+		bad_now = &bad_talk[i];
+		nth_run(&at);
+	}
+}
+
+/* Options stand where a request leaves something open; what a template cannot is refused under its field. */
+static int case_talk_options(void)
+{
+	static const char tools[] = TOOL, line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{\"role\":\"user\",\"content\":\"U\"}]}";
+	static const char *const want[] = { "#look[system S][user the of]True>", "#look[developer D][user U]True>", "[system S][user the of]False>" };
+	static const char *const lines[] = { "{" USER "}", line, "{" USER ",\"tools\":[],\"think\":false}" };
+	infer_job *j = NULL;
+	infer_error err;
+	int32_t *ids = NULL;
+	size_t n;
+	int rc;
+
+	set_talk(0, 0);
+	opts.talk.system = "S";
+	opts.talk.system_n = 1;
+	opts.talk.tools = tools;
+	opts.talk.tools_n = sizeof tools - 1;
+	opts.talk.think = INFER_THINK_ON;
+	for (int i = 0; i < 3; i++) {
+		nth_ok(read_line(&j, lines[i], &err));
+		assert_string_equal(j->error.message, "");
+		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids, &n, &err));
+		assert_int_equal(j->request.n_prompt, n);
+		assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
+		infer_ids_free(ids);
+		infer_job_free(j);
+		j = NULL;
+		ids = NULL;
+	}
+	opts.chat = plain_chat;
+	nth_ok(read_line(&j, "{" USER "}", &err));
+	assert_int_equal(j->error.code, INFER_EUNSUP);
+	assert_string_equal(j->param, "tools");
+	infer_job_free(j);
+	nth_ok(read_line(&j, "{" USER ",\"tools\":[]}", &err));
+	assert_string_equal(j->param, "think");
+	infer_job_free(j);
+	nth_ok(read_line(&j, CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"), &err));
+	assert_string_equal(j->param, "tools");
+	assert_int_equal(j->form, INFER_JOB_OPENAI_CHAT);
+	assert_int_equal(j->request.max_tokens, 9);
+out:
+	opts.chat = NULL;
+	opts.talk = (struct infer_conversation){ 0 };
+	infer_ids_free(ids);
+	infer_job_free(j);
+	return rc;
+}
+
+static int case_chat_logprobs(void)
+{
+	static const struct { const char *line; int logprobs; } rows[] = {
+		{ CHAT_LINE(USER), -1 }, { CHAT_LINE(USER ",\"logprobs\":false"), -1 }, { CHAT_LINE(USER ",\"logprobs\":true"), 0 },
+		{ CHAT_LINE(USER ",\"top_logprobs\":3,\"logprobs\":true"), 3 },
+	};
+	infer_job *j = NULL;
+	infer_error err;
+	int rc = 0;
+
+	set_talk(0, 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		nth_ok(read_line(&j, rows[i].line, &err));
+		assert_string_equal(j->error.message, "");
+		assert_int_equal(j->logprobs, rows[i].logprobs);
+		assert_int_equal(j->request.top, rows[i].logprobs > 0 ? rows[i].logprobs : 0);
+		assert_int_equal(j->request.max_tokens, 33);
+		infer_job_free(j);
+		j = NULL;
+	}
+out:
+	opts.chat = NULL;
+	infer_job_free(j);
+	return rc;
 }
 
 static int case_others(void)
@@ -320,6 +513,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    nth_case(case_plain),  nth_case(case_fields),   nth_case(case_off),    cmocka_unit_test(test_bad),
+	    cmocka_unit_test(test_talk), cmocka_unit_test(test_bad_talk), nth_case(case_talk_options), nth_case(case_chat_logprobs),
 	    nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
 	};
 	infer_breakers *breakers = NULL;
@@ -329,6 +523,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	run_init(argv[0]);
 	if (infer_model_open(&model, run_model("request", "--ctx 256"), &(struct infer_model_opts){ 0 }, &err) ||
+	    infer_chat_open(&talk_chat, talk_src, sizeof talk_src - 1, "talk", &err) ||
+	    infer_chat_open(&plain_chat, plain_src, sizeof plain_src - 1, "plain", &err) ||
 	    infer_breakers_new(&breakers, infer_model_tokenizer(model), &colon, 1, &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
@@ -338,6 +534,8 @@ int main(int argc, char **argv)
 		.n_breaker_texts = 1, .breakers = breakers, .max_tokens = 33, .logprobs = -1,
 	};
 	failed = nth_group(tests);
+	infer_chat_close(&talk_chat);
+	infer_chat_close(&plain_chat);
 	infer_breakers_free(breakers);
 	infer_model_close(&model);
 	return failed;
