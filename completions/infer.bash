@@ -40,8 +40,9 @@ _infer_complete()
 # infer-inspect
 _infer_inspect()
 {
-	_infer_complete '-m --model --json -f --file --no-stdin --raw --special --bos
-		-q --quiet -v --verbose -h --help --version' 'show tensors tokens verify hw'
+	_infer_complete '-m --model --json --system --messages --tools --template --template-args --think --source
+		-f --file --no-stdin --raw --special --bos
+		-q --quiet -v --verbose -h --help --version' 'show tensors tokens template verify hw'
 }
 
 # infer-run

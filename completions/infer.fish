@@ -1,9 +1,16 @@
 # fish completion for inferutils
 
 # infer-inspect
-complete -c infer-inspect -n __fish_use_subcommand -f -a 'show tensors tokens verify hw'
+complete -c infer-inspect -n __fish_use_subcommand -f -a 'show tensors tokens template verify hw'
 complete -c infer-inspect -s m -l model -r -F -d 'GGUF file, any part of a split one; demo: built in'
 complete -c infer-inspect -l json -f -d 'JSON lines instead of text'
+complete -c infer-inspect -l system -x -d 'a system turn before the others'
+complete -c infer-inspect -l messages -r -F -d 'a conversation in JSON'
+complete -c infer-inspect -l tools -r -F -d 'tools that the model may call'
+complete -c infer-inspect -l template -r -F -d 'chat template: a name or a file'
+complete -c infer-inspect -l template-args -x -d 'more variables for the template'
+complete -c infer-inspect -l think -x -a 'on off' -d 'whether the model thinks before it answers'
+complete -c infer-inspect -l source -f -d 'print the template itself'
 complete -c infer-inspect -s f -l file -r -F -d 'add a file to the text'
 complete -c infer-inspect -l no-stdin -f -d 'leave standard input alone'
 complete -c infer-inspect -l raw -f -d 'any bytes, not only UTF-8'

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+static const char tool_use[] = "tool_use";   /* the name of a template for requests with tools, as transformers has it */
+
 int chat_given(const struct chat_args *a)
 {
 	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
@@ -19,19 +21,33 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, err);
 }
 
-static int open_file(infer_chat **out, const char *path, infer_error *err)
+/* What --template means: one that the model's file names, else a file, which goes into *kept. */
+static int find_template(struct infer_str *source, struct buf *kept, const char *what, const infer_file *file, infer_error *err)
 {
 	infer_error why = { 0 };
-	struct buf b;
 
-	buf_init(&b, MEM_BASE);
-	int rc = read_whole(&b, path, &why);
+	TRY(infer_chat_source(file, what, source, err));
+	if (source->at)
+		return INFER_OK;
+	int rc = read_whole(kept, what, &why);
 
 	if (rc)
-		err_set(err, rc, "%s%s", why.message, strchr(path, '/') ? "" : "; nor does the model name such a template");
-	else
-		rc = infer_chat_open(out, b.at ? b.at : "", b.len, path, err);
-	buf_fini(&b);
+		return err_set(err, rc, "%s%s", why.message, strchr(what, '/') ? "" : "; nor does the model name such a template");
+	*source = (struct infer_str){ kept->at ? kept->at : "", kept->len };
+	return INFER_OK;
+}
+
+static int open_given(infer_chat **out, const char *what, const infer_file *file, infer_error *err)
+{
+	struct infer_str source;
+	struct buf kept;
+
+	buf_init(&kept, MEM_BASE);
+	int rc = find_template(&source, &kept, what, file, err);
+
+	if (!rc)
+		rc = infer_chat_open(out, source.at, source.len, what, err);
+	buf_fini(&kept);
 	return rc;
 }
 
@@ -47,12 +63,31 @@ static int open_named(infer_chat **out, const infer_file *file, const char *name
 
 static int open_templates(struct chat *c, const struct chat_args *a, const infer_file *file, infer_error *err)
 {
-	if (a->template) {
-		TRY(open_named(&c->template, file, a->template, err));
-		return c->template ? INFER_OK : open_file(&c->template, a->template, err);
-	}
-	TRY(open_named(&c->with_tools, file, "tool_use", err));
+	if (a->template)
+		return open_given(&c->template, a->template, file, err);
+	TRY(open_named(&c->with_tools, file, tool_use, err));
 	return open_named(&c->template, file, NULL, err);
+}
+
+int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file, infer_error *err)
+{
+	struct infer_str source = { 0 };
+	struct buf kept;
+	int rc = INFER_OK;
+
+	buf_init(&kept, MEM_BASE);
+	if (a->template)
+		rc = find_template(&source, &kept, a->template, file, err);
+	else if (a->tools)
+		rc = infer_chat_source(file, tool_use, &source, err);
+	if (!rc && !source.at)
+		rc = infer_chat_source(file, NULL, &source, err);
+	if (!rc && !source.at)
+		rc = err_set(err, INFER_EUNSUP, "%s: has no chat template", infer_file_path(file));
+	if (!rc)
+		buf_put(out, source.at, source.len);
+	buf_fini(&kept);
+	return rc;
 }
 
 static int check_args(const char *text, infer_error *err)

@@ -36,6 +36,9 @@ struct chat {
  * INFER_EIO INFER_ENOMEM */
 int  chat_take(struct chat *out, const struct chat_args *a, const infer_file *file, infer_error *err);
 void chat_fini(struct chat *c);
+/* Put the source of the template that a run would take behind what out holds; it need not be a template.
+ * INFER_EUNSUP  there is none */
+int  chat_source(struct buf *out, const struct chat_args *a, const infer_file *file, infer_error *err);
 /* The template for a request with tools or without. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

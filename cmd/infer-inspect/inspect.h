@@ -4,27 +4,30 @@
 #include <infer/file.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
+#include "common/chat.h"
 #include "common/opt.h"
 #include "common/start.h"
 
 struct inspect_opts {
 	struct start start;
 	const char *model;
-	struct opt_list files;       /* tokens: texts */
-	int json, no_stdin, raw, special, bos;
+	struct opt_list files;       /* tokens, template: texts */
+	struct chat_args chat;
+	int json, no_stdin, raw, special, bos, source;
 };
 
 /* One row of the table of subjects in main.c.  run: the answer into `out` (text, or JSON lines with o->json), which the
  * caller writes; words: what follows the subject. */
 struct subject {
 	const char *name;
-	int takes_words, needs_file;
+	int takes_words, takes_talk, needs_file;
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
 	           infer_error *err);
 };
 int show(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
 int tensors(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
 int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
+int template(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
 int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words, infer_error *err);
 

@@ -7,11 +7,12 @@
 
 static const struct program program = {
 	.name = "infer-inspect",
-	.usage = "infer-inspect [show|tensors|tokens|verify|hw] [-m MODEL] [OPTION]... [TEXT]...",
+	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL] [OPTION]... [TEXT]...",
 	.about = "Look into a model file, or at this machine.\n\n"
 	         "  show      format, sizes and metadata (what is done where nothing is named)\n"
 	         "  tensors   the tensor table: types, shapes, offsets, sizes, bits per weight\n"
 	         "  tokens    ids and pieces of a text\n"
+	         "  template  what the chat template can do, and a conversation as the model reads it\n"
 	         "  verify    read the whole file: sha256, and that every weight is finite\n"
 	         "  hw        processor, caches, limits and kernel sets",
 	.rows = inspect_rows,
@@ -21,6 +22,7 @@ static const struct subject subjects[] = {
 	{ "show", .needs_file = 1, .run = show },
 	{ "tensors", .needs_file = 1, .run = tensors },
 	{ "tokens", .needs_file = 1, .takes_words = 1, .run = tokens },
+	{ "template", .needs_file = 1, .takes_words = 1, .takes_talk = 1, .run = template },
 	{ "verify", .needs_file = 1, .run = verify },
 	{ "hw", .run = hw },
 };
@@ -41,7 +43,7 @@ static int subject_take(const struct subject **out, struct opt_rest *rest, infer
 			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'", subjects[i].name, rest->words[0]);
 		return INFER_OK;
 	}
-	return err_set(err, INFER_EINVAL, "'%.60s' is none of show, tensors, tokens, verify, hw (a model goes with -m)",
+	return err_set(err, INFER_EINVAL, "'%.60s' is none of show, tensors, tokens, template, verify, hw (a model goes with -m)",
 	               rest->words[0]);
 }
 
@@ -52,8 +54,12 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 	const char *path;
 
 	TRY(subject_take(&s, rest, err));
-	if (!s->takes_words && (o->files.n || o->no_stdin || o->raw || o->special || o->bos))
-		return err_set(err, INFER_EINVAL, "-f, --no-stdin, --raw, --special and --bos go with tokens only");
+	if (!s->takes_words && o->files.n)
+		return err_set(err, INFER_EINVAL, "-f goes with tokens and template only");
+	if ((!s->takes_words || s->takes_talk) && (o->no_stdin || o->raw || o->special || o->bos))
+		return err_set(err, INFER_EINVAL, "--no-stdin, --raw, --special and --bos go with tokens only");
+	if (!s->takes_talk && (chat_given(&o->chat) || o->source))
+		return err_set(err, INFER_EINVAL, "--source and options of a conversation go with template only");
 	if (s->needs_file) {
 		TRY(model_path(&path, o->model, MODEL_NAMED, err));
 		sig_mapped(path);
@@ -71,7 +77,7 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 
 int main(int argc, char **argv)
 {
-	struct inspect_opts o = { 0 };
+	struct inspect_opts o = { .chat = CHAT_ARGS };
 	struct opt_rest rest;
 	infer_error err = { 0 };
 	struct buf out;

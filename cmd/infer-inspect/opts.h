@@ -10,7 +10,11 @@ static const struct opt inspect_rows[] = {
 	MODEL_ROW(struct inspect_opts, model),
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1 },
 
-	{ OPT_GROUP, .help = "Text of tokens" },
+	{ OPT_GROUP, .help = "Conversation of template" },
+	CHAT_ROWS(struct inspect_opts, chat),
+	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1 },
+
+	{ OPT_GROUP, .help = "Text of tokens, or of the user" },
 	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files) },
 	{ OPT_FLAG, 0, "no-stdin", NULL, "leave standard input alone", AT(no_stdin), .value = 1 },
 	{ OPT_FLAG, 0, "raw", NULL, "any bytes, not only UTF-8", AT(raw), .value = 1 },

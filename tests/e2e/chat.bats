@@ -272,3 +272,28 @@ put_keys()
 	same 7 "$rc"
 	same '400 messages' "$(for p in response.status_code response.body.error.param; do json $p <out; done | xargs)"
 }
+
+@test "infer-inspect template shows what a template can do, a conversation, the source" {
+	infer-inspect template >out
+	grep -qE '^system +yes' out
+	grep -qE '^tools +no' out
+	grep -q '<|im_end|>' out
+	grep -qx 'How are you?<|im_end|>' out
+	infer-inspect template --template "$(T all.jinja)" --tools "$(T tools.json)" --think on --json the of >out
+	same template "$(json kind <out)"
+	same 'true true false true' "$(for c in tools objects only_parts thinking; do json can.$c <out; done | sed 's/^1$/true/; s/^0$/false/' | xargs)"
+	same '[look]user=the of;assistant=<think>' "$(json text <out)"
+	same "$(json tokens.# <out)" "$(infer-run --no-stdin -q --template "$(T all.jinja)" --tools "$(T tools.json)" --think on -n 0 --stats the of 2>&1 >/dev/null | json runs.0.prompt_tokens)"
+	same "$(show --messages "$(T talk.json)")" "$(infer-inspect template --messages - --json <"$(T talk.json)" | json text)"
+	put_keys "$CHAT" named.gguf tokenizer.chat_template.short '{{ messages[0].content }}!' tokenizer.chat_template.open '{% for'
+	same 'named short named open' "$(infer-inspect template -m named.gguf | grep ^named | xargs)"
+	same '{{ messages[0].content }}!' "$(infer-inspect template -m named.gguf --template short --source)"
+	same '{% for' "$(infer-inspect template -m named.gguf --template open --source)"
+	infer-inspect template --source >src.jinja
+	same "$(show the)" "$(show -m "$PLAIN" --template src.jinja the)"
+	fails 3 'has no chat template' infer-inspect template -m "$PLAIN"
+	fails 3 'open: line 1' infer-inspect template -m named.gguf --template open
+	fails 2 'go with template only' infer-inspect tokens --system S the
+	fails 2 'only --template and --tools go with it' infer-inspect template --source --json
+	fails 2 'go with tokens only' infer-inspect template --special the
+}
