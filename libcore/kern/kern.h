@@ -71,6 +71,13 @@ struct kern_act {
 	uint8_t form;
 	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
 	size_t  q_row;
+	struct kern_next *next;       /* or NULL */
+};
+/* What the caller reads after a tile: while that goes, it may ask the memory for some of it, from
+ * `at` on, and moves `at`.  Asking harms nothing wherever it points.  One thread's. */
+struct kern_next {
+	const char *at, *end;
+	int lines;                    /* of 64 bytes, for each mr rows and 256 of k */
 };
 /* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple
  * of 32 (Q8) or 256 (Q8K). */

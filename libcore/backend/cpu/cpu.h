@@ -48,6 +48,8 @@ struct cpu_job {
 	int      parts, part_rows;   /* of x rows */
 	int      tiled;
 	int64_t  first;              /* number of its first item */
+	const unsigned char *then;   /* what is read after its weights, or NULL */
+	int64_t  then_bytes;
 };
 
 /* Rows of one sequence that go through attention together, and the splits they see. */

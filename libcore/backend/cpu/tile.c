@@ -16,6 +16,7 @@ enum {
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
 	PANELS = 4,           /* packed at a time, at most */
+	PANEL_BYTES = 320 << 10, /* of panels packed at a time, if that is one at least */
 	X_BYTES = 512 << 10,  /* of x that go past them before the next rows of x do: what stays in
 	                         L2 beside them */
 };
@@ -125,6 +126,31 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	return n;
 }
 
+/* Panels that are packed at a time: one, where all m rows of x stay in cache beside it. */
+static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
+{
+	int64_t fit = PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
+
+	return (int64_t)m * (int64_t)j->x->q_row <= X_BYTES
+	           ? 1
+	           : (int)num_max(1, num_min(PANELS, fit));
+}
+
+/* What follows weight row `end` in memory, which is packed next: as much as n rows are. */
+static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *j, int end, int n,
+                                int m)
+{
+	int64_t rows = num_min(n, j->n - end),
+	        bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
+	        calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
+	        turns = calls * num_max(1, j->k / 256);
+	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
+
+	return (struct kern_next){ .at = (const char *)at,
+		                   .end = (const char *)at + bytes,
+		                   .lines = (int)(bytes / 64 / turns) + 1 };
+}
+
 /* Weight rows [row, end), as many panels as are packed at a time; x rows [m0, m0 + m) go past them,
  * as many at once as stay in cache. */
 static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
@@ -133,9 +159,12 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	size_t panel = packed_bytes(mm, j->k) / PANELS, own = has_loops(p->b, j->type);
 	float *decoded = (float *)(void *)(scratch + PANELS * panel);
-	int n = (int)num_min(PANELS * mm->nr, end - row);
+	int n = (int)num_min(panels_of(mm, j, m) * mm->nr, end - row);
 	int chunk = (int)num_max(mm->mr, X_BYTES / (int64_t)(j->x->q_row + 1) / mm->mr * mm->mr);
+	struct kern_next next = next_of(mm, j, row + n, n, m);
+	struct kern_act x = *j->x;
 
+	x.next = &next;
 	for (int r = 0; r < n; r += mm->nr) {
 		int rows = (int)num_min(mm->nr, n - r);
 		mm->pack(scratch + (size_t)(r / mm->nr) * panel,
@@ -146,7 +175,7 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
 		int part = (int)num_min(chunk, m0 + m - at);
 		for (int r = 0; r < n; r += mm->nr)
 			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy,
-			         scratch + (size_t)(r / mm->nr) * panel, j->x, j->x_row + at, part,
+			         scratch + (size_t)(r / mm->nr) * panel, &x, j->x_row + at, part,
 			         (int)num_min(mm->nr, n - r), j->k);
 		finish(&p->b->kern, j, at, part, row, n);
 	}
@@ -199,6 +228,10 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		jobs[i].first = items;
 		items += items_of(&jobs[i]);
 		work += (int64_t)jobs[i].m * jobs[i].n * jobs[i].k;
+		if (i) {
+			jobs[i - 1].then = jobs[i].w;
+			jobs[i - 1].then_bytes = (int64_t)jobs[i].row_bytes * num_min(64, jobs[i].n);
+		}
 	}
 	if (work > 2 * ITEM_WORK) {
 		pool_run(p->b->pool, items, region_item, &r);

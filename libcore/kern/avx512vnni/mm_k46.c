@@ -133,6 +133,7 @@ INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	for (int b = 0; b < k / 256; b++, p += panel_bytes(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
 		__m512i isum[TOKENS];
+		ask_next(x, 1);
 		isum16(type, tn, isum, p + sc, p + FIELD * fields(type), &at);
 		UNROLL
 		for (int t = 0; t < tn; t++) {

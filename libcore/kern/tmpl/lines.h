@@ -31,4 +31,14 @@ INLINE const void *line_at(const struct lines *l, int t)
 	                : l->x8) +
 	       (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
 }
+
+/* Ask for what the caller reads next; called for every mr rows and each of `parts` of 256 of k. */
+INLINE void ask_next(const struct kern_act *x, int parts)
+{
+	struct kern_next *a = x->next;
+
+	for (int i = a ? (a->lines + parts - 1) / parts : 0; i > 0 && a->at < a->end;
+	     i--, a->at += 64)
+		__builtin_prefetch(a->at, 0, 2);
+}
 #endif

@@ -189,15 +189,18 @@ INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
 
 /* tn tokens against the panel, k in parts that stay in the first cache; between parts the lanes
  * wait on the stack. */
-INLINE void tile_part(float *y, size_t ldy, const float *w, const float *x, size_t x_row, int n,
-                      int k, int tn)
+INLINE void tile_part(float *y, size_t ldy, const float *w, const struct kern_act *a, int x_first,
+                      int n, int k, int tn)
 {
+	const float *x = act_f(a, x_first);
+	size_t x_row = a->q_row;
 	vf lanes[MM_PANEL * MM_T];
 
 	for (int at = 0; at < k; at += MM_KC) {
 		int kc = k - at < MM_KC ? k - at : MM_KC;
 		for (int r = 0; r < n; r += MM_R) {
 			vf acc[MM_R * MM_T];
+			ask_next(a, MM_PANEL / MM_R * 256 / MM_KC);
 			UNROLL
 			for (int i = 0; i < MM_R * tn; i++)
 				acc[i] = at ? lanes[r * tn + i] : v_set(0);
@@ -220,12 +223,11 @@ static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_a
 	int t = 0;
 
 	for (; m - t >= MM_T; t += MM_T)
-		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k,
-		          MM_T);
+		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, MM_T);
 	for (; MM_T > 4 && m - t >= 4; t += 4)
-		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, 4);
+		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, 4);
 	for (; t < m; t++)
-		tile_part(y + (size_t)t * ldy, ldy, packed, act_f(a, x_row + t), a->q_row, n, k, 1);
+		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, 1);
 }
 
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)

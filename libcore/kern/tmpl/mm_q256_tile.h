@@ -185,6 +185,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)),
 		              *sc = pairs + NR * 4 * k_pairs(type);
 		wi isum[TILE_T * H];
+		ask_next(x, 1);
 		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), &at);
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {

@@ -67,32 +67,37 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 
 INLINE int panel32(enum infer_type type) { return NR * 4 * (q_minima(type) ? 10 : 9); }
 
+/* n rows, of eight, to dst: their place in a panel */
+INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                  int k)
+{
+	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
+	const struct eight e = eight_rows(w, row_bytes, n);
+	uint8_t *q = dst + NR * 4 * (q_minima(type) ? 2 : 1);
+
+	for (size_t at = 0, end = (size_t)k / 32 * (size_t)q_bytes(type); at < end;
+	     at += (size_t)q_bytes(type), dst += panel32(type), q += panel32(type)) {
+		__m256i v[8];
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			v[r] = _mm256_xor_si256(unpack32(type, e.p[r] + at), flip);
+		turn8(v);
+		UNROLL
+		for (int i = 0; i < 8; i++)
+			_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4), v[i]);
+		_mm256_storeu_ps((float *)(void *)dst, scales_of(type, &e, at));
+		if (q_minima(type))
+			_mm256_storeu_ps((float *)(void *)(dst + NR * 4), halves_of(&e, at + 2));
+	}
+}
+
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
-
-	for (int b = 0; b < k / 32; b++, w += q_bytes(type)) {
-		float *d = (float *)(void *)dst, *mn = d + NR;
-		uint8_t *q = dst + NR * 4 * (q_minima(type) ? 2 : 1);
-		for (int h = 0; h < NR; h += 8) {
-			__m256i v[8];
-			for (int r = 0; r < 8; r++) {
-				/* rows past the end repeat the last */
-				const uint8_t *p =
-				    w + (size_t)(h + r < n ? h + r : n - 1) * row_bytes;
-				v[r] = _mm256_xor_si256(unpack32(type, p), flip);
-				d[h + r] =
-				    type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
-				if (q_minima(type))
-					mn[h + r] = num_f16(num_u16(p + 2));
-			}
-			turn8(v);
-			for (int i = 0; i < 8; i++)
-				_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4 + h * 4),
-				                    v[i]);
-		}
-		dst += panel32(type);
+	for (int h = 0; h < NR; h += 8) {
+		int from = h < n ? h : n - 1;
+		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
+		      h < n ? n - h : 1, k);
 	}
 }
 
@@ -152,6 +157,7 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
 		wi is[TILE_T * H];
+		ask_next(x, 8);
 		dots32(type, tn, is, p + NR * 4 * (q_minima(type) ? 2 : 1), &at);
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {

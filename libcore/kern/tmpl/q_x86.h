@@ -75,27 +75,50 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 	}
 }
 
-/* f16 at p of 8 rows */
-INLINE __m256 halves8(const uint8_t *p, size_t stride)
+/* Eight rows that follow each other, n of which there are: past those the last is repeated. */
+struct eight {
+	const uint8_t *p[8];
+};
+INLINE struct eight eight_rows(const uint8_t *w, size_t row_bytes, int n)
 {
-	__m128i h = _mm_cvtsi32_si128(num_u16(p));
+	struct eight e;
 
-	h = _mm_insert_epi16(h, num_u16(p + stride), 1);
-	h = _mm_insert_epi16(h, num_u16(p + 2 * stride), 2);
-	h = _mm_insert_epi16(h, num_u16(p + 3 * stride), 3);
-	h = _mm_insert_epi16(h, num_u16(p + 4 * stride), 4);
-	h = _mm_insert_epi16(h, num_u16(p + 5 * stride), 5);
-	h = _mm_insert_epi16(h, num_u16(p + 6 * stride), 6);
-	h = _mm_insert_epi16(h, num_u16(p + 7 * stride), 7);
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		e.p[r] = w + (size_t)(r < n ? r : n - 1) * row_bytes;
+	return e;
+}
+INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
+{
+	struct eight e;
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		e.p[r] = p + (size_t)r * stride;
+	return e;
+}
+
+/* f16 at byte `at` of 8 rows */
+INLINE __m256 halves_of(const struct eight *e, size_t at)
+{
+	__m128i h = _mm_cvtsi32_si128(num_u16(e->p[0] + at));
+
+	h = _mm_insert_epi16(h, num_u16(e->p[1] + at), 1);
+	h = _mm_insert_epi16(h, num_u16(e->p[2] + at), 2);
+	h = _mm_insert_epi16(h, num_u16(e->p[3] + at), 3);
+	h = _mm_insert_epi16(h, num_u16(e->p[4] + at), 4);
+	h = _mm_insert_epi16(h, num_u16(e->p[5] + at), 5);
+	h = _mm_insert_epi16(h, num_u16(e->p[6] + at), 6);
+	h = _mm_insert_epi16(h, num_u16(e->p[7] + at), 7);
 	return _mm256_cvtph_ps(h);
 }
 
-/* 2^(e - 128) of byte e at p of 8 rows: 0 and 1 are subnormal, 255 is NaN */
-INLINE __m256 powers8(const uint8_t *p, size_t stride)
+/* 2^(e - 128) of byte e: 0 and 1 are subnormal, 255 is NaN */
+INLINE __m256 powers_of(const struct eight *r, size_t at)
 {
 	const __m256i e =
-	    _mm256_setr_epi32(p[0], p[stride], p[2 * stride], p[3 * stride], p[4 * stride],
-	                      p[5 * stride], p[6 * stride], p[7 * stride]);
+	    _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at], r->p[4][at],
+	                      r->p[5][at], r->p[6][at], r->p[7][at]);
 	__m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
 	__m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
 	__m256i v = _mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e));
@@ -105,9 +128,22 @@ INLINE __m256 powers8(const uint8_t *p, size_t stride)
 	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
 }
 
+/* the same at p of 8 rows stride bytes apart */
+INLINE __m256 halves8(const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+
+	return halves_of(&e, 0);
+}
+INLINE __m256 scales_of(enum infer_type t, const struct eight *e, size_t at)
+{
+	return t == INFER_MXFP4 ? powers_of(e, at) : halves_of(e, at);
+}
 INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
-	return t == INFER_MXFP4 ? powers8(p, stride) : halves8(p, stride);
+	const struct eight e = eight_apart(p, stride);
+
+	return scales_of(t, &e, 0);
 }
 
 /* sums over each of 8 registers */
