@@ -19,7 +19,7 @@ _infer_complete()
 		mapfile -t COMPREPLY < <(compgen -W 'text jsonl tokens' -- "$word")
 		return ;;
 	--kv-type)
-		mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'f16 f32 q8_0 q4_0' -- "$word")
 		return ;;
 	--think)
 		mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$word")

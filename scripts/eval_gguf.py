@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Evaluate a GGUF model in float64 with numpy: the outside truth for logits and log-probabilities.
 
-  eval_gguf.py MODEL.gguf --ids 1,2,3 [--kv f64|f32|f16] [--act f64|kern] [--ctx N] [--out logits|logprobs|next] [--bin FILE]
+  eval_gguf.py MODEL.gguf --ids 1,2,3 [--kv TYPE[,TYPE]] [--act f64|kern] [--ctx N] [--out logits|logprobs|next] [--bin FILE]
 
 Written from the model descriptions, not from the library: one plain loop per layer, all positions at once, no cache.
 Weights are decoded by gguf-py.  --act kern rounds activations before each product with quantised weights as
 libcore/kern/kern.h says: KERN_FORM_Q8 and KERN_FORM_Q8K for the types of ACT_BLOCK, not at all for others.  --kv rounds
-keys and values as the cache would.
+keys and values as a cache of that type would: f64, f32, f16, q8_0, q4_0 (blocks of a head, by gguf-py); of values after a comma.
 Faults (see FAULTS) make the evaluation wrong on purpose; scripts/golden-logits.py uses them to show that a feature acts.
 """
 import argparse
@@ -40,6 +40,7 @@ FAULTS = {
 # types with an integer product: elements that share a scale of the activations
 ACT_BLOCK = dict.fromkeys(("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "MXFP4"), 32)
 ACT_BLOCK.update(dict.fromkeys(("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"), 256))
+KV = ("f64", "f32", "f16", "q8_0", "q4_0")
 # rope: how dimensions pair up in the file; the rest are departures from the llama block
 ARCHS = {
     "llama": {"rope": "pairs"},
@@ -105,10 +106,22 @@ def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, faults):
     return inv / factor * ramp + inv * (1 - ramp)
 
 
+def round_kv(x, kind):
+    """Rows of the last dimension as a cache of a type holds them."""
+    if kind == "f64":
+        return x
+    if kind in ("f32", "f16"):
+        return x.astype({"f32": np.float32, "f16": np.float16}[kind]).astype(np.float64)
+    from gguf import GGMLQuantizationType, quants
+    t = GGMLQuantizationType[kind.upper()]
+    return quants.dequantize(quants.quantize(np.ascontiguousarray(x, np.float32), t), t).astype(np.float64).reshape(x.shape)
+
+
 class Model:
     def __init__(self, keys, tensors, ctx=0, kv="f64", act="f64", faults=()):
-        self.keys, self.tensors, self.faults, self.kv, self.act = keys, tensors, set(faults), kv, act
+        self.keys, self.tensors, self.faults, self.act = keys, tensors, set(faults), act
         self.edge = 1.0
+        self.k_type, self.v_type = (kv.split(",") * 2)[:2]
         unknown = self.faults - set(FAULTS)
         if unknown:
             raise SystemExit(f"no such fault: {unknown}")
@@ -234,9 +247,7 @@ class Model:
         q, k = self.rotate(q, il), self.rotate(k, il)
         if late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
-        if self.kv != "f64":
-            t = {"f32": np.float32, "f16": np.float16}[self.kv]
-            k, v = k.astype(t).astype(np.float64), v.astype(t).astype(np.float64)
+        k, v = round_kv(k, self.k_type), round_kv(v, self.v_type)
         scale = self.scale_all or 1 / math.sqrt(dk)
         i = np.arange(n)
         seen = i[None, :] <= i[:, None]
@@ -327,12 +338,14 @@ def main():
     a.add_argument("model")
     a.add_argument("--ids", required=True, help="token ids separated by commas or blanks")
     a.add_argument("--ctx", type=int, default=0)
-    a.add_argument("--kv", choices=("f64", "f32", "f16"), default="f64")
+    a.add_argument("--kv", default="f64")
     a.add_argument("--act", choices=("f64", "kern"), default="f64")
     a.add_argument("--fault", action="append", default=[], choices=sorted(FAULTS))
     a.add_argument("--out", choices=("logits", "logprobs", "next"), default="next")
     a.add_argument("--bin", help="write float32 [position][vocabulary] here instead of printing JSON")
     o = a.parse_args()
+    if any(t not in KV for t in o.kv.split(",")) or o.kv.count(",") > 1:
+        raise SystemExit(f"--kv: {o.kv} is none of {', '.join(KV)} (or two of them, K,V)")
     ids = [int(t) for t in o.ids.replace(",", " ").split()]
     keys, tensors = load(o.model)
     y = Model(keys, tensors, o.ctx, o.kv, o.act, o.fault).logits(ids)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make tests/golden/demo.json from libcore/demo/demo.gguf: ids by the package tokenizers, log-probabilities, perplexity and
+"""Make tests/golden/demo.json, and demo-q8_0.json and demo-q4_0.json with a cache of that type, from libcore/demo/demo.gguf: ids by the package tokenizers, log-probabilities, perplexity and
 greedy text by the float64 evaluation of scripts/eval_gguf.py, activations rounded as libcore/kern/kern.h says."""
 import json, pathlib, sys
 import numpy as np
@@ -29,14 +29,22 @@ tok.pre_tokenizer, tok.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False
 
 keys, tensors = eval_gguf.load(path)
 model = eval_gguf.Model(keys, tensors, 0, "f32", "kern", [])
+
+
+def numbers(model, ids):
+    """What a model says of a prompt."""
+    y = eval_gguf.log_softmax(model.logits(ids))
+    p = [float(y[i, ids[i + 1]]) for i in range(len(ids) - 1)]
+    best = np.lexsort((np.arange(y.shape[1]), -y[-1]))[:5]
+    return {"logprob_of_each_next_prompt_token": [round(x, 8) for x in p], "perplexity": round(float(np.exp(-np.mean(p))), 6),
+            "top5_after_prompt": [[int(i), round(float(y[-1, i]), 8)] for i in best]}
+
+
 cases = []
 for prompt in PROMPTS:
     if len(cases) == 5:
         break
     ids = tok.encode(prompt).ids
-    y = eval_gguf.log_softmax(model.logits(ids))
-    p = [float(y[i, ids[i + 1]]) for i in range(len(ids) - 1)]
-    best = np.lexsort((np.arange(y.shape[1]), -y[-1]))[:5]
     greedy, margin = list(ids), 9.0
     while len(greedy) < len(ids) + GREEDY:
         last = model.logits(greedy)[-1]
@@ -49,8 +57,15 @@ for prompt in PROMPTS:
     if margin < MARGIN:
         continue
     new = greedy[len(ids):]
-    cases.append({"prompt": prompt, "tokens": ids, "logprob_of_each_next_prompt_token": [round(x, 8) for x in p], "perplexity": round(float(np.exp(-np.mean(p))), 6),
-                  "top5_after_prompt": [[int(i), round(float(y[-1, i]), 8)] for i in best], "greedy_tokens": new,
+    cases.append({"prompt": prompt, "tokens": ids, **numbers(model, ids), "greedy_tokens": new,
                   "greedy_text": tok.decode([t for t in new if not pieces[t].startswith("<|")], skip_special_tokens=False)})
 assert len(cases) == 5
-json.dump({"what": "float64 evaluation of the built-in model, activations rounded (logprobs, natural log)", "cases": cases}, open(top / "tests/golden/demo.json", "w"), indent=1)
+what = "float64 evaluation of the built-in model, activations rounded (logprobs, natural log)"
+json.dump({"what": what, "cases": cases}, open(top / "tests/golden/demo.json", "w"), indent=1)
+for kv in ("q8_0", "q4_0"):  # the greedy tokens stay, which is seen here and asked of the library
+    model = eval_gguf.Model(keys, tensors, 0, kv, "kern", [])
+    for c in cases:
+        c.update(numbers(model, c["tokens"]))
+        last = model.logits(c["tokens"] + c["greedy_tokens"])[len(c["tokens"]) - 1 : -1]
+        assert last.argmax(-1).tolist() == c["greedy_tokens"]
+    json.dump({"what": what + ", K and V rounded to " + kv, "cases": cases}, open(top / f"tests/golden/demo-{kv}.json", "w"), indent=1)

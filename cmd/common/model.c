@@ -40,10 +40,12 @@ static int check_isa(const char *name, infer_error *err)
 	return err_set(err, INFER_EINVAL, "--isa: '%.40s' is no kernel set; this machine runs%s", name, known);
 }
 
-/* "f16", "f32", or two of them with a comma: K, V. */
+/* A type, or two of them with a comma: K, V. */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
-	static const struct { const char *name; int type; } types[] = { { "f16", INFER_F16 }, { "f32", INFER_F32 } };
+	static const struct { const char *name; int type; } types[] = {
+		{ "f16", INFER_F16 }, { "f32", INFER_F32 }, { "q8_0", INFER_Q8_0 }, { "q4_0", INFER_Q4_0 },
+	};
 	const char *comma = strchr(text, ',');
 	const char *parts[] = { text, comma ? comma + 1 : text };
 	size_t bytes[] = { strcspn(text, ","), strlen(parts[1]) };
@@ -56,7 +58,7 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 			if (bytes[i] == strlen(types[t].name) && !memcmp(parts[i], types[t].name, bytes[i]))
 				break;
 		if (t == sizeof types / sizeof *types)
-			return err_set(err, INFER_EINVAL, "--kv-type: '%.40s' is none of f16, f32 (or two of them, K,V)", text);
+			return err_set(err, INFER_EINVAL, "--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0 (or two of them, K,V)", text);
 		*out[i] = types[t].type;
 	}
 	return INFER_OK;

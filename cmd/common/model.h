@@ -28,7 +28,7 @@ struct engine_args {
 #define ENGINE_ROWS(T, m) \
 	{ OPT_INT, 't', "threads", "N", "threads (the cores this process may use; INFER_THREADS)", offsetof(T, m.threads), 1, 1024, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 'c', "ctx", "N", "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), 1, INT32_MAX, .marks = OPT_RECORDED }, \
-	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", "type of the cache, f16 or f32; of V after a comma (f16)", offsetof(T, m.kv_type), .marks = OPT_RECORDED }, \
+	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", "type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)", offsetof(T, m.kv_type), .marks = OPT_RECORDED }, \
 	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", offsetof(T, m.prefill_chunk), 1, 65536, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "step-ms", "N", "time a step with prompt tokens may take (50)", offsetof(T, m.step_ms), 1, 1 << 20, .marks = OPT_RECORDED }, \

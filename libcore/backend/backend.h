@@ -19,7 +19,7 @@ struct weight {
 };
 
 /* The cache as a step sees it: pages of KERN_PAGE positions.  Written by ops KV_PUT, read by ATTN.
- * A page of a group holds, for each of its layers, K then V, each [kv head][KERN_PAGE][dim]. */
+ * A page of a group holds, for each of its layers, K then V, each [kv head] of what kern/kv.h draws. */
 struct backend_kv_layer {
 	int group, k_type, v_type, kv_heads, dk, dv;
 	size_t k_offset, v_offset;       /* in a page */

@@ -7,9 +7,10 @@
  *     (blocks of 32: added) at the end;
  *     codebooks: isum takes points, signs, shifts and scales as whole numbers (ref/mm_grid.c), and
  *     the power of two that makes them whole is taken off dw, exactly;
- *   - a product of float weights, a norm, a dot product in attention: 16 lanes over k (lane i takes
+ *   - a product of float weights, a norm: 16 lanes over k (lane i takes
  *     k = i mod 16, ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the
  *     end of k take no part;
+ *   - attention: over struct kern_attn;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -31,33 +32,43 @@ static inline float kern_sum16(const float l[16])
 }
 
 /* Attention of `rows` consecutive positions of one sequence, of the query heads that share one KV
- * head, over the cache
- * positions [from, to) of one split.  Splits lie at fixed absolute positions (KERN_SPLIT);
- * attn_merge adds their partial
- * results in ascending order.  Row r sits at position pos + r and sees cache position p when p <=
- * pos + r and (window 0
- * or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0, o = 0.
- * The result of a row
- * does not depend on the rows beside it.
- *   s = (q . k) * scale, capped; m = max s; l = sum exp(s - m); o = sum exp(s - m) v, positions
- *   ascending, by fma */
+ * head, over the cache positions [from, to) of one split.  Splits lie at fixed absolute positions
+ * (KERN_SPLIT); attn_merge adds their partial results in ascending order.  Row r sits at position
+ * pos + r and sees cache position p when p <= pos + r and (window 0 or pos + r - p < window).  A row
+ * that sees nothing of the split gives m = -inf, l = 0, o = 0.  The result of a row does not depend
+ * on the rows beside it, nor on what stands at positions it does not see.
+ *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16 lanes
+ *   over p - from of w;  o[d] = sum of w[p] v[p][d]
+ * Float caches: q . k by fma from +0, dimensions ascending; o by fma from +0, positions ascending.
+ * Quantised ones: integer sums of a block, isum exact in i32, with the other side rounded to 16 bits
+ * by blocks of 32: c = max |x| / 32767, i = x (1 / c) to the nearest (once rounded), ties to even (c
+ * below the smallest normal counts as 0; c not finite makes every i 0 and gives NaN), blocks ascending:
+ *   q . k  over a block of dimensions  s = fma(c d[p], (float)isum, s)      x = q
+ *   o[d]   over a page of positions    o = fma(c, (float)isum, o)           x = w[p] d[p], 0 where unseen */
 struct kern_attn {
 	const float *q;                  /* [rows][heads][dk], q_row floats from one row to the next */
-	const void *const *k, *const *v; /* one pointer per page of KERN_PAGE positions, the first holds `from`; this KV head's */
+	/* one pointer per page of KERN_PAGE positions, the first holds `from`; this KV head's, laid
+	 * out as kern/kv.h says; NULL where no row sees any of it */
+	const void *const *k, *const *v;
 	size_t q_row;
-	size_t k_row, v_row;             /* bytes from one position to the next inside a page */
-	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 */
+	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
 	int rows, heads, dk, dv;
 	int from, to, pos, window;       /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
 	float scale, cap;                /* cap 0: none; else s = cap * tanh(s / cap) */
 	const float *sink;               /* [heads] a logit without a value, or NULL; given to the first split only */
 	float *m, *l, *o;                /* out: [rows][heads], [rows][heads], [rows][heads][dv] */
 	size_t ml_row, o_row;            /* floats from one row to the next in m and l, and in o */
-	float *scratch;                  /* f32 [KERN_ATTN_SCRATCH(heads)] */
+	void *scratch;                   /* kern_attn_scratch bytes, aligned to 64 */
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 16 };
-/* scores of KERN_ATTN_Q pairs of row and head at a time, whatever the heads */
-#define KERN_ATTN_SCRATCH(heads) ((void)(heads), (size_t)KERN_ATTN_Q * KERN_SPLIT)
+/* KERN_ATTN_Q pairs of row and head at a time, whatever the heads: scores of the split; q in 16 bits with two
+ * numbers a block; weights of a page likewise. */
+static inline size_t kern_attn_scratch(int dk, int dv)
+{
+	size_t blocks = (size_t)(dk + dv) / 32;
+
+	return KERN_ATTN_Q * (KERN_SPLIT * sizeof(float) + blocks * (32 * sizeof(int16_t) + 2 * sizeof(float)));
+}
 
 /* Rows of activations in the form one product reads; made by kern_mm.quant in the step's
  * workspace. */

@@ -5,15 +5,11 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/os.h"
-
-static size_t elem_bytes(int type)
-{
-	return type == INFER_F32 ? 4 : type == INFER_F16 ? 2 : 0;
-}
+#include "kern/kv.h"
 
 static size_t half_bytes(int type, int heads, int dim)
 {
-	return elem_bytes(type) * (size_t)heads * KERN_PAGE * (size_t)dim;
+	return (size_t)heads * kern_kv_bytes(type, dim);
 }
 
 /* What one layer adds to a page; a layer's K begins where the last one's V ended. */
@@ -42,24 +38,32 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
 	return sum;
 }
 
+int kv_type_check(int type, int dim, infer_error *err)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+	int block = kern_kv_block(type);
+
+	if (!block)
+		return err_set(err, INFER_EUNSUP,
+		               "cache type %s is not supported: F16, F32, Q8_0 and Q4_0 are",
+		               t ? t->name : "?");
+	if (dim % block)
+		return err_set(err, INFER_EUNSUP,
+		               "a cache of type %s needs heads of a multiple of %d; this model's have %d",
+		               t->name, block, dim);
+	return INFER_OK;
+}
+
 static int group_check(const struct kv_group *g, infer_error *err)
 {
-	const int types[] = { g->k_type, g->v_type };
-
 	if (g->kind == KV_LATENT)
 		return err_set(err, INFER_EUNSUP,
 		               "a cache of latent vectors (KV_LATENT) is not built");
 	if (g->kind == KV_STATE)
 		return err_set(err, INFER_EUNSUP,
 		               "a cache of recurrent states (KV_STATE) is not built");
-	for (int i = 0; i < 2; i++) {
-		const struct infer_type_info *t = infer_type_info(types[i]);
-
-		if (!elem_bytes(types[i]))
-			return err_set(err, INFER_EUNSUP,
-			               "cache type %s is not supported: f16 and f32 are",
-			               t ? t->name : "?");
-	}
+	TRY(kv_type_check(g->k_type, g->dk, err));
+	TRY(kv_type_check(g->v_type, g->dv, err));
 	must(g->n_layers > 0 && g->kv_heads > 0 && g->dk > 0 && g->dv > 0);
 	must(g->kind == KV_FULL || g->window > 0);
 	return INFER_OK;

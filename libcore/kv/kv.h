@@ -20,7 +20,7 @@ struct kv_group {
 	int   window;               /* KV_WINDOW: positions a row sees, itself included */
 	int   n_layers;
 	const int *layers;          /* of the model */
-	int   k_type, v_type, kv_heads, dk, dv;
+	int   k_type, v_type, kv_heads, dk, dv;      /* types and layout: kern/kv.h */
 };
 
 struct kv_opts {
@@ -45,6 +45,8 @@ int  kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
 void kv_close(struct kv **kv);                           /* all sequences with it */
 const struct backend_kv *kv_view(const struct kv *kv);   /* for backend_step */
 
+/* INFER_EUNSUP: what a cache cannot hold, by name: another type, or a dimension that is not whole blocks. */
+int kv_type_check(int type, int dim, infer_error *err);
 /* Bytes of a page of one group: whole pages of the operating system. */
 uint64_t kv_page_bytes(const struct kv_group *g);
 /* Bytes that a sequence of n positions takes at most in all groups while up to `rows` are computed

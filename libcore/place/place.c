@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kern/kern.h"
+#include "kern/kv.h"
 
 /* A size for people: three digits and a unit. */
 struct size { char at[32]; };
@@ -29,8 +29,6 @@ static struct size say(uint64_t bytes)
 		         x, units[u]);
 	return s;
 }
-
-static size_t elem_bytes(int type) { return type == INFER_F16 ? 2 : 4; }
 
 /* Layers that see everything, and layers that slide: each a group where there are any. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
@@ -57,8 +55,9 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 		at += g->n_layers;
 		p->n_groups += g->n_layers > 0;
 		p->kv_token_bytes += (uint64_t)g->n_layers * (uint64_t)m->h.n_head_kv *
-		                     ((uint64_t)m->h.dk * elem_bytes(ask->k_type) +
-		                      (uint64_t)m->h.dv * elem_bytes(ask->v_type));
+		                     (kern_kv_bytes(ask->k_type, m->h.dk) +
+		                      kern_kv_bytes(ask->v_type, m->h.dv)) /
+		                     KERN_PAGE;
 	}
 	return INFER_OK;
 }
@@ -173,12 +172,8 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 		return err_set(err, INFER_EINVAL,
 		               "a context of %d, %d sequences, steps of %d rows and %d out",
 		               ask->ctx, ask->max_seqs, ask->rows, ask->out);
-	if ((ask->k_type != INFER_F16 && ask->k_type != INFER_F32) ||
-	    (ask->v_type != INFER_F16 && ask->v_type != INFER_F32))
-		return err_set(err, INFER_EUNSUP, "a cache of type %s: F16 and F32 are supported",
-		               ask->k_type != INFER_F16 && ask->k_type != INFER_F32
-		                   ? infer_type_info(ask->k_type)->name
-		                   : infer_type_info(ask->v_type)->name);
+	TRY(kv_type_check(ask->k_type, m->h.dk, err));
+	TRY(kv_type_check(ask->v_type, m->h.dv, err));
 	rc = make_groups(out, m, ask, err);
 	if (!rc)
 		rc = choose(out, m, ask, err);

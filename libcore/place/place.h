@@ -25,7 +25,8 @@ struct place_plan {
 	struct kv_group groups[2]; int n_groups;
 	int     *layers;            /* storage the groups point into */
 };
-/* INFER_EINVAL  a field of ask out of range; a context beyond what the model was trained for, by
+/* INFER_EUNSUP  a cache type, by name, or one that these heads cannot have
+ * INFER_EINVAL  a field of ask out of range; a context beyond what the model was trained for, by
  * its own scaling INFER_ENOMEM  says what is needed, what is there, and the nearest setting that
  * fits and what kind->need returns.  The plan is freed by place_fini. */
 int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,

@@ -48,7 +48,10 @@ load lib
 	fails 2 "--kv-bytes: '1Q' is not a size" infer-run --kv-bytes 1Q x
 	fails 2 "--kv-bytes: '1GB' is not a size" infer-run --kv-bytes 1GB x
 	fails 2 "--output: 'xml' is none of" infer-run -o xml x
-	fails 2 "--kv-type: 'q9' is none of" infer-run --kv-type q9 x
+	fails 2 "--kv-type: 'q9' is none of f16, f32, q8_0, q4_0" infer-run --kv-type q9 x
+	fails 2 "--kv-type: 'q8_0,' is none of" infer-run --kv-type q8_0, x
+	fails 2 "--kv-type: 'Q8_0' is none of" infer-run --kv-type Q8_0 x
+	fails 3 'Q4_0 needs heads of a multiple of 32' infer-run -m "$BATS_TEST_DIRNAME/../golden/logits/llama-gqa.gguf" --kv-type f16,q4_0 --raw x
 	fails 2 '--stop: the value is empty' infer-run --stop '' x
 	fails 2 '--model: the value is empty' infer-run -m '' x
 }

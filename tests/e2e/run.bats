@@ -142,6 +142,23 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	same "$(d --kv-type f32)" "$(d --kv-type f32,f32 -t 1)"
 }
 
+@test "a cache of another type: the same bits whatever the threads, chunks and kernel set, the type in the record, the demo's words" {
+	prompt='Question: What is inferutils? Answer:'
+	d() { infer-run -m demo -q --no-stdin --temp 0 -n 16 --ignore-eos --stats "$@" "$prompt" 2>&1 >/dev/null | json digest; }
+	t() { infer-run -m demo -q --no-stdin --temp 0 -n 16 --ignore-eos "$@" "$prompt"; }
+	for kv in q8_0 q4_0 q8_0,f16 f32,q4_0; do
+		a=$(d --kv-type $kv)
+		[ "$a" != "$(d)" ]
+		for k in $(infer-inspect hw | sed -n 's/^kernels *//p' | sed 's/[a-z0-9]* (not[^)]*)//g'); do
+			same "$a" "$(d --kv-type $kv --isa "$k" -t 1)"
+		done
+		same "$a" "$(d --kv-type $kv --prefill-chunk 3 -t 3)"
+		same "$(t)" "$(t --kv-type $kv)"
+		same $kv "$(t --json --kv-type $kv | json run.kv_type)"
+	done
+	same q4_0 "$(t --json --kv-type q4_0,q4_0 | json run.kv_type)"
+}
+
 @test "--repeat N writes the same N times; the prompt is computed once" {
 	go --repeat 3 -n 6 --stats "$(yes 'the of and to' | head -n 30 | tr '\n' ' ')" >out 2>err
 	same 3 "$(wc -l <out)"

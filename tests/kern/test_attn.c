@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include "base/num.h"
+#include "kern/kv.h"
 
 struct shape {
 	int k_type, v_type, rows, heads, dk, dv, pos, window;
@@ -14,32 +15,25 @@ struct cache {
 	struct fence *k, *v;
 	const void **kp, **vp;
 	int pages;
-	size_t k_row, v_row;
 };
 
-static size_t width(int type) { return type == INFER_F16 ? 2 : 4; }
-
-/* pages of n positions, each ending where its mapping ends (the last of fewer positions) */
-static struct fence *pages_new(const void **at, int n, int type, int d, size_t row, uint64_t seed)
+/* pages for n positions, each ending where its mapping ends; what no position writes is 0xff: NaN, or a
+ * scale that is */
+static struct fence *pages_new(const void **at, int n, int type, int d, int is_k)
 {
-	int pages = (n + KERN_PAGE - 1) / KERN_PAGE;
-	struct fence *f = block_new((size_t)pages * sizeof *f);
+	const struct kern ref = kern_select(0);
+	struct fence *f = block_new((size_t)(n + KERN_PAGE - 1) / KERN_PAGE * sizeof *f);
 	float *x = block_new((size_t)d * 4);
 
-	for (int i = 0; i < pages; i++) {
-		int here = n - i * KERN_PAGE < KERN_PAGE ? n - i * KERN_PAGE : KERN_PAGE;
-		f[i] = fence_new((size_t)(here - 1) * row + (size_t)d * width(type));
-		at[i] = f[i].at;
-		for (int p = 0; p < here; p++) {
-			probe_floats(x, (size_t)d, PROBE_PLAIN,
-			             seed + (uint64_t)(i * KERN_PAGE + p));
-			for (int j = 0; j < d; j++)
-				if (type == INFER_F16)
-					((uint16_t *)(void *)(f[i].at + (size_t)p * row))[j] =
-					    num_to_f16(x[j]);
-				else
-					memcpy(f[i].at + (size_t)p * row + (size_t)j * 4, x + j, 4);
+	for (int p = 0; p < n; p++) {
+		struct fence *page = &f[p / KERN_PAGE];
+		if (p % KERN_PAGE == 0) {
+			*page = fence_new(kern_kv_bytes(type, d));
+			memset(page->at, 0xff, kern_kv_bytes(type, d));
+			at[p / KERN_PAGE] = page->at;
 		}
+		probe_floats(x, (size_t)d, PROBE_PLAIN, (is_k ? 100 : 9000) + (uint64_t)p);
+		(is_k ? kern_k_put : kern_v_put)(&ref, page->at, type, p % KERN_PAGE, x, d);
 	}
 	free(x);
 	return f;
@@ -49,12 +43,10 @@ static struct cache cache_new(const struct shape *s, int n)
 {
 	struct cache c = {.pages = (n + KERN_PAGE - 1) / KERN_PAGE};
 
-	c.k_row = (size_t)s->dk * width(s->k_type) + 8;
-	c.v_row = (size_t)s->dv * width(s->v_type) + 24;
 	c.kp = block_new((size_t)c.pages * sizeof *c.kp);
 	c.vp = block_new((size_t)c.pages * sizeof *c.vp);
-	c.k = pages_new(c.kp, n, s->k_type, s->dk, c.k_row, 100);
-	c.v = pages_new(c.vp, n, s->v_type, s->dv, c.v_row, 9000);
+	c.k = pages_new(c.kp, n, s->k_type, s->dk, 1);
+	c.v = pages_new(c.vp, n, s->v_type, s->dv, 0);
 	return c;
 }
 
@@ -65,9 +57,39 @@ static void cache_free(struct cache *c)
 	free(c->k), free(c->v), free(c->kp), free(c->vp);
 }
 
-static float value(const void *row, int type, int i)
+/* Codes and scales where kern/kv.h draws them. */
+static int half(const uint8_t *p, int high) { return high ? *p >> 4 : *p & 15; }
+
+static int code(const void *page, int type, int at, int i, int d, int is_k)
 {
-	return type == INFER_F16 ? num_f16(((const uint16_t *)row)[i]) : ((const float *)row)[i];
+	const uint8_t *p = page;
+	int b = i / 32, e = i % 16;
+
+	if (type == INFER_Q8_0)
+		return (int8_t)(is_k ? p[i / 2 * 64 + at * 2 + i % 2]
+		                     : p[at / 2 * d * 2 + i * 2 + at % 2]);
+	p += is_k ? b * 512 + e / 2 * 64 + at * 2 + e % 2
+	          : at / 2 * d + b * 32 + e * 2 + at % 2;
+	return half(p, i % 32 >= 16);
+}
+
+static uint16_t scale_bits(const void *page, int type, int at, int i, int d)
+{
+	const char *end = (const char *)page + 32 * d / (type == INFER_Q8_0 ? 1 : 2);
+
+	return ((const uint16_t *)(const void *)end)[i / 32 * 32 + at];
+}
+
+static float value(const void *page, int type, int at, int i, int d, int is_k)
+{
+	int cell = is_k ? i * 32 + at : at * d + i;
+
+	if (type == INFER_F32)
+		return ((const float *)page)[cell];
+	if (type == INFER_F16)
+		return num_f16(((const uint16_t *)page)[cell]);
+	return num_f16(scale_bits(page, type, at, i, d)) *
+	       (float)(code(page, type, at, i, d, is_k) - (type == INFER_Q4_0 ? 8 : 0));
 }
 
 /* m, l, o of every split: [splits][rows][heads] and [..][dv] */
@@ -83,7 +105,7 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 	size_t pairs = (size_t)rows * (size_t)s->heads;
 	struct parts p = {block_new((size_t)n * pairs * 4), block_new((size_t)n * pairs * 4),
 	                  block_new((size_t)n * pairs * (size_t)s->dv * 4), n};
-	float *scratch = block_new(KERN_ATTN_SCRATCH(s->heads) * 4);
+	void *scratch = block_new(kern_attn_scratch(s->dk, s->dv));
 
 	memset(p.o, 0xff, (size_t)n * pairs * (size_t)s->dv * 4);
 	for (int i = 0; i < n; i++) {
@@ -92,8 +114,6 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 		    .q_row = (size_t)s->heads * (size_t)s->dk,
 		    .k = c->kp + i * KERN_SPLIT / KERN_PAGE,
 		    .v = c->vp + i * KERN_SPLIT / KERN_PAGE,
-		    .k_row = c->k_row,
-		    .v_row = c->v_row,
 		    .k_type = (uint8_t)s->k_type,
 		    .v_type = (uint8_t)s->v_type,
 		    .rows = rows,
@@ -114,7 +134,7 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 		    .o_row = (size_t)s->heads * (size_t)s->dv,
 		    .scratch = scratch,
 		};
-		memset(scratch, 0xff, KERN_ATTN_SCRATCH(s->heads) * 4);
+		memset(scratch, 0xff, kern_attn_scratch(s->dk, s->dv));
 		k->attn(&a);
 	}
 	free(scratch);
@@ -152,6 +172,14 @@ static void merged(const struct kern *k, const struct shape *s, const struct par
 	free(m), free(l), free(parts);
 }
 
+/* q and weights in 16 bits beside a cache in 8 or 4 */
+static double tolerance(const struct shape *s)
+{
+	return s->k_type == INFER_F32 || s->k_type == INFER_F16
+	           ? s->v_type == INFER_F32 || s->v_type == INFER_F16 ? 3e-6 : 5e-5
+	           : 1e-4;
+}
+
 /* softmax of one pair in f64 against the merged row */
 static void near_truth(const struct shape *s, const struct cache *c, const float *q,
                        const float *sink, int row, int h, const float *o)
@@ -161,14 +189,12 @@ static void near_truth(const struct shape *s, const struct cache *c, const float
 	       most = sink ? (double)sink[h] : -INFINITY;
 
 	for (int p = lo; p <= at; p++) {
-		const char *k =
-		    (const char *)c->kp[p / KERN_PAGE] + (size_t)(p % KERN_PAGE) * c->k_row;
 		double dot = 0;
 		for (int i = 0; i < s->dk; i++)
 			dot +=
 			    (double)q[((size_t)row * (size_t)s->heads + (size_t)h) * (size_t)s->dk +
 			              (size_t)i] *
-			    (double)value(k, s->k_type, i);
+			    (double)value(c->kp[p / KERN_PAGE], s->k_type, p % KERN_PAGE, i, s->dk, 1);
 		dot /= sqrt(s->dk);
 		w[p] = s->cap != 0 ? (double)s->cap * tanh(dot / (double)s->cap) : dot;
 		most = w[p] > most ? w[p] : most;
@@ -181,10 +207,9 @@ static void near_truth(const struct shape *s, const struct cache *c, const float
 		double want = 0;
 		for (int p = lo; p <= at; p++)
 			want += w[p] / sum *
-			        (double)value((const char *)c->vp[p / KERN_PAGE] +
-			                          (size_t)(p % KERN_PAGE) * c->v_row,
-			                      s->v_type, d);
-		if (!(fabs(want - (double)o[h * s->dv + d]) <= 3e-6))
+			        (double)value(c->vp[p / KERN_PAGE], s->v_type, p % KERN_PAGE, d,
+			                      s->dv, 0);
+		if (!(fabs(want - (double)o[h * s->dv + d]) <= tolerance(s)))
 			fail_msg("row %d head %d d %d: %.9g, not %.9g", row, h, d,
 			         (double)o[h * s->dv + d], want);
 	}
@@ -203,6 +228,18 @@ static const struct shape shapes[] = {
     {INFER_F32, INFER_F32, 64, 1, 8, 7, 0, 5, 2, 1},
     {INFER_F16, INFER_F16, 2, 6, 576, 512, 30, 0, 0, 0},
     {INFER_F16, INFER_F16, 17, 5, 64, 64, 255, 1, 0, 1},
+    {INFER_F16, INFER_F16, 3, 7, 72, 40, 100, 0, 0, 0},
+    {INFER_Q8_0, INFER_Q8_0, 1, 4, 64, 64, 299, 0, 0, 0},
+    {INFER_Q4_0, INFER_Q4_0, 1, 4, 64, 64, 299, 0, 0, 0},
+    {INFER_Q8_0, INFER_Q8_0, 1, 1, 128, 128, 700, 0, 0, 0},
+    {INFER_Q8_0, INFER_Q8_0, 33, 3, 64, 64, 230, 0, 0, 0},
+    {INFER_Q4_0, INFER_Q4_0, 19, 7, 128, 96, 250, 0, 0, 1},
+    {INFER_Q8_0, INFER_Q4_0, 70, 2, 64, 64, 500, 37, 0, 0},
+    {INFER_Q4_0, INFER_Q8_0, 5, 8, 96, 32, 511, 300, 50, 1},
+    {INFER_Q8_0, INFER_F16, 40, 1, 32, 33, 0, 0, 0, 1},
+    {INFER_F32, INFER_Q4_0, 9, 5, 20, 160, 60, 5, 2, 0},
+    {INFER_Q8_0, INFER_Q8_0, 2, 6, 576, 512, 30, 0, 0, 0},
+    {INFER_Q4_0, INFER_Q4_0, 17, 5, 64, 64, 255, 1, 0, 1},
 };
 
 static void one(const struct kern *k, const struct kern *ref, const struct shape *s)
@@ -249,23 +286,19 @@ static void test_same(void **state)
 }
 
 /* what a row may not see does not reach it, be it NaN */
-static void set_unseen(const struct kern *k, const struct kern *ref)
+static void unseen(const struct kern *k, int k_type, int v_type)
 {
-	const struct shape s = {INFER_F32, INFER_F32, 8, 2, 32, 32, 60, 20, 0, 0};
+	const struct shape s = {k_type, v_type, 8, 2, 32, 32, 60, 20, 0, 0};
 	struct cache c = cache_new(&s, s.pos + s.rows);
-	float q[8 * 2 * 32];
+	float q[8 * 2 * 32], bad[32];
 
-	(void)ref;
 	probe_floats(q, 8 * 2 * 32, PROBE_PLAIN, 4);
-	for (int p = 0; p <= 60 - 20;
-	     p++) /* too old for every row; row 7 alone sees the last position */
-		for (int i = 0; i < 32; i++) {
-			((float *)((uintptr_t)c.kp[p / 32] + (size_t)(p % 32) * c.k_row))[i] = NAN;
-			((float *)((uintptr_t)c.vp[p / 32] + (size_t)(p % 32) * c.v_row))[i] = NAN;
-		}
-	for (int i = 0; i < 32; i++) {
-		((float *)((uintptr_t)c.kp[67 / 32] + (size_t)(67 % 32) * c.k_row))[i] = NAN;
-		((float *)((uintptr_t)c.vp[67 / 32] + (size_t)(67 % 32) * c.v_row))[i] = NAN;
+	for (int i = 0; i < 32; i++)
+		bad[i] = NAN;
+	for (int p = 0; p < 68; p = p == 60 - 20 ? 67 : p + 1) {
+		/* too old for every row; row 7 alone sees the last position */
+		kern_k_put(k, c.k[p / KERN_PAGE].at, k_type, p % KERN_PAGE, bad, 32);
+		kern_v_put(k, c.v[p / KERN_PAGE].at, v_type, p % KERN_PAGE, bad, 32);
 	}
 	struct parts p = run(k, &s, &c, q, NULL, 0, 8);
 	for (int i = 0; i < 8 * 2 * 32; i++)
@@ -276,6 +309,15 @@ static void set_unseen(const struct kern *k, const struct kern *ref)
 	cache_free(&c);
 }
 
+static void set_unseen(const struct kern *k, const struct kern *ref)
+{
+	static const int types[] = {INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0};
+
+	(void)ref;
+	for (int i = 0; i < 16; i++)
+		unseen(k, types[i / 4], types[i % 4]);
+}
+
 static void test_unseen(void **state)
 {
 	(void)state;
@@ -283,22 +325,29 @@ static void test_unseen(void **state)
 }
 
 /* a split of which a row sees nothing */
-static void set_nothing(const struct kern *k, const struct kern *ref)
+static void nothing(const struct kern *k, int which)
 {
-	const struct shape s = {INFER_F16, INFER_F16, 3, 2, 16, 16, 600, 10, 0, 0};
+	static const int types[] = {INFER_F16, INFER_Q8_0, INFER_Q4_0};
+	const struct shape s = {types[which], types[which], 3, 2, 32, 32, 600, 10, 0, 0};
 	struct cache c = cache_new(&s, s.pos + s.rows);
-	float q[3 * 2 * 16];
+	float q[3 * 2 * 32];
 
-	(void)ref;
-	probe_floats(q, 3 * 2 * 16, PROBE_PLAIN, 4);
+	probe_floats(q, 3 * 2 * 32, PROBE_PLAIN, 4);
 	struct parts p = run(k, &s, &c, q, NULL, 0, 3);
 	assert_int_equal(p.splits, 3);
 	for (int i = 0; i < 12; i++)
 		assert_true(p.m[i] == -INFINITY && p.l[i] == 0);
-	for (int i = 0; i < 12 * 16; i++)
+	for (int i = 0; i < 12 * 32; i++)
 		assert_true(p.o[i] == 0);
 	parts_free(&p);
 	cache_free(&c);
+}
+
+static void set_nothing(const struct kern *k, const struct kern *ref)
+{
+	(void)ref;
+	for (int i = 0; i < 3; i++)
+		nothing(k, i);
 }
 
 static void test_nothing(void **state)
@@ -307,12 +356,81 @@ static void test_nothing(void **state)
 	each_set(set_nothing);
 }
 
+/* Rounding as gguf-py does it, position by position in a page that holds something else at first. */
+enum { BLOCKS = 96, DIM = 96 };
+
+static void rounded(const float *x, const unsigned char *want, int type, int is_k)
+{
+	const struct kern ref = kern_select(0);
+	int bytes = infer_type_info(type)->block_bytes;
+	unsigned char *page = block_new(kern_kv_bytes(type, DIM));
+
+	memset(page, 0xa5, kern_kv_bytes(type, DIM));
+	for (int at = 0; at < BLOCKS / 3; at++)
+		(is_k ? kern_k_put : kern_v_put)(&ref, page, type, at, x + at * DIM, DIM);
+	for (int i = 0; i < BLOCKS * 32; i++) {
+		const unsigned char *b = want + i / 32 * bytes;
+		int at = i / DIM, e = i % 32;
+		int c = type == INFER_Q8_0 ? (int8_t)b[2 + e] : half(b + 2 + e % 16, e >= 16);
+		assert_int_equal(scale_bits(page, type, at, i % DIM, DIM), b[0] | b[1] << 8);
+		if (code(page, type, at, i % DIM, DIM, is_k) != c)
+			fail_msg("element %d of block %d (%a): %d, not %d", e, i / 32, (double)x[i],
+			         code(page, type, at, i % DIM, DIM, is_k), c);
+	}
+	free(page);
+}
+
+static void test_rounding(void **state)
+{
+	static float x[BLOCKS * 32];
+	static unsigned char q8_0[BLOCKS * 34], q4_0[BLOCKS * 18];
+	FILE *f = fopen("tests/golden/kv/rounding.bin", "rb");
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(fread(x, sizeof x, 1, f), 1);
+	assert_int_equal(fread(q8_0, sizeof q8_0, 1, f), 1);
+	assert_int_equal(fread(q4_0, sizeof q4_0, 1, f), 1);
+	fclose(f);
+	for (int is_k = 0; is_k < 2; is_k++) {
+		rounded(x, q8_0, INFER_Q8_0, is_k);
+		rounded(x, q4_0, INFER_Q4_0, is_k);
+	}
+}
+
+/* numbers that have no place in a block: the whole block reads as NaN, or as 0 */
+static void test_odd_numbers(void **state)
+{
+	static const struct { float x; int nan; } odd[] = {
+	    {INFINITY, 1}, {-INFINITY, 1}, {NAN, 1}, {0x1p-140f, 0}, {-0x1p-127f, 0}, {0, 0}};
+	const struct kern ref = kern_select(0);
+	unsigned char *page = block_new(kern_kv_bytes(INFER_Q8_0, 32));
+
+	(void)state;
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+		for (int how = 0; how < 4; how++) {
+			int type = how & 1 ? INFER_Q8_0 : INFER_Q4_0;
+			float x[32] = {[3] = odd[i].nan ? 1 : 0, [7] = odd[i].x};
+			(how & 2 ? kern_k_put : kern_v_put)(&ref, page, type, 5, x, 32);
+			for (int e = 0; e < 32; e++) {
+				float y = value(page, type, 5, e, 32, how >> 1);
+				assert_true(odd[i].nan ? y != y : y == 0);
+			}
+		}
+	free(page);
+	assert_int_equal(kern_kv_bytes(INFER_Q8_0, 40), 0);
+	assert_int_equal(kern_kv_bytes(INFER_Q5_0, 32), 0);
+	assert_int_equal(kern_kv_bytes(INFER_Q4_0, 64), 32 * 36);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_same),
 	    cmocka_unit_test(test_unseen),
 	    cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_rounding),
+	    cmocka_unit_test(test_odd_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

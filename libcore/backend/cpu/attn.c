@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "kern/kv.h"
 
 enum {
 	BLOCK = 32,       /* rows of a task: a split of keys stays in cache while they go past */
@@ -14,7 +15,7 @@ enum {
 
 size_t cpu_attn_scratch(const struct graph_node *n)
 {
-	return KERN_ATTN_SCRATCH(n->i[1] / n->i[2]) * sizeof(float);
+	return kern_attn_scratch(n->i[3], n->i[4]);
 }
 
 struct wave {
@@ -54,8 +55,8 @@ static void find_pages(const struct wave *w, const struct backend_run *run, int 
 {
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->i[0]];
 	const struct backend_kv_group *g = &w->p->s->kv->groups[l->group];
-	size_t k_head = (size_t)head * KERN_PAGE * (size_t)l->dk * (l->k_type == INFER_F16 ? 2 : 4);
-	size_t v_head = (size_t)head * KERN_PAGE * (size_t)l->dv * (l->v_type == INFER_F16 ? 2 : 4);
+	size_t k_head = (size_t)head * kern_kv_bytes(l->k_type, l->dk);
+	size_t v_head = (size_t)head * kern_kv_bytes(l->v_type, l->dv);
 
 	for (int i = 0; from + i * KERN_PAGE < to; i++) {
 		uint32_t page = run->pages[l->group][from / KERN_PAGE + i];
@@ -87,8 +88,6 @@ static void task(void *user, int64_t i, int worker)
 		.v = v,
 		.k_type = (uint8_t)l->k_type,
 		.v_type = (uint8_t)l->v_type,
-		.k_row = (size_t)l->dk * (l->k_type == INFER_F16 ? 2 : 4),
-		.v_row = (size_t)l->dv * (l->v_type == INFER_F16 ? 2 : 4),
 		.rows = b->n,
 		.heads = group,
 		.dk = n->i[3],
@@ -105,7 +104,7 @@ static void task(void *user, int64_t i, int worker)
 		.o = w->p->part_o + (slot * heads + (size_t)(head * group)) * (size_t)n->i[4],
 		.ml_row = (size_t)splits * heads,
 		.o_row = (size_t)splits * heads * (size_t)n->i[4],
-		.scratch = (float *)(void *)(w->p->scratch + (size_t)worker * w->p->scratch_bytes),
+		.scratch = w->p->scratch + (size_t)worker * w->p->scratch_bytes,
 	};
 
 	find_pages(w, run, head, a.from, a.to, k, v);

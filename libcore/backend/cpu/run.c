@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
+#include "kern/kv.h"
 #include "type/type.h"
 
 enum { SMALL = 8 << 10 };       /* floats of a chain below which one thread is quicker than two */
@@ -43,14 +44,6 @@ static void rope(const struct backend_plan *p, const struct graph_node *n, float
 	                                                           n->i[2]);
 }
 
-static void put(const struct backend_plan *p, unsigned char *to, int type, const float *x, int n)
-{
-	if (type == INFER_F16)
-		p->b->kern.to_f16((uint16_t *)(void *)to, x, n);
-	else
-		memcpy(to, x, (size_t)n * sizeof(float));
-}
-
 static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
                    const float *v, int32_t row)
 {
@@ -58,17 +51,16 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	size_t at = (size_t)(p->pos[row] % KERN_PAGE), k_elem = l->k_type == INFER_F16 ? 2 : 4,
-	       v_elem = l->v_type == INFER_F16 ? 2 : 4;
+	size_t k_head = kern_kv_bytes(l->k_type, n->i[2]), v_head = kern_kv_bytes(l->v_type, n->i[3]);
+	int at = p->pos[row] % KERN_PAGE;
 
 	must(page != BACKEND_NO_PAGE);
 	unsigned char *base = g->base + (size_t)page * g->page_bytes;
 	for (int h = 0; h < n->i[1]; h++) {
-		size_t cell = (size_t)h * KERN_PAGE + at;
-		put(p, base + l->k_offset + cell * (size_t)n->i[2] * k_elem, l->k_type,
-		    k + h * n->i[2], n->i[2]);
-		put(p, base + l->v_offset + cell * (size_t)n->i[3] * v_elem, l->v_type,
-		    v + h * n->i[3], n->i[3]);
+		kern_k_put(&p->b->kern, base + l->k_offset + (size_t)h * k_head, l->k_type, at,
+		           k + h * n->i[2], n->i[2]);
+		kern_v_put(&p->b->kern, base + l->v_offset + (size_t)h * v_head, l->v_type, at,
+		           v + h * n->i[3], n->i[3]);
 	}
 }
 

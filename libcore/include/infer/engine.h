@@ -33,7 +33,7 @@ struct infer_engine_opts {
 	const char *isa;          /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
 	int32_t  ctx;             /* largest context; 0: the model's own, or what fits */
 	int      kv_set;          /* 0: the cache is f16, and the two types are not looked at */
-	int      k_type, v_type;  /* INFER_F32 INFER_F16 */
+	int      k_type, v_type;  /* INFER_F32 F16, or Q8_0 Q4_0 where heads are a multiple of 32 */
 	uint64_t kv_bytes;        /* cache budget; 0: for ctx of max_seqs, at most what fits */
 	int32_t  prefill_chunk;   /* most prefill rows of a step; 0: 512 */
 	int32_t  step_ms;      /* beside decoding rows prefill stops here, from 16 rows on; 0: 50 */

@@ -96,7 +96,7 @@ V2(v_add, vf, _mm256_add_ps)
 V2(v_sub, vf, _mm256_sub_ps) V2(v_mul, vf, _mm256_mul_ps) V2(v_div, vf, _mm256_div_ps)
     V2(v_max, vf, _mm256_max_ps) V2(v_min, vf, _mm256_min_ps) V2(vi_add, vi, _mm256_add_epi32)
         V2(vi_sub, vi, _mm256_sub_epi32) V2(vi_and, vi, _mm256_and_si256)
-            V2(vi_or, vi, _mm256_or_si256)
+            V2(vi_or, vi, _mm256_or_si256) V2(vi_max, vi, _mm256_max_epi32)
 #undef V2
                 static inline vf v_fma(vf x, vf y, vf z)
 {
@@ -113,6 +113,36 @@ static inline vi vi_shl23(vi x)
 static inline vi vi_sar1(vi x)
 {
 	return (vi){_mm256_srai_epi32(x.a, 1), _mm256_srai_epi32(x.b, 1)};
+}
+static inline vi vi_shr4(vi x) { return (vi){_mm256_srli_epi32(x.a, 4), _mm256_srli_epi32(x.b, 4)}; }
+static inline int32_t vi_hmax(vi x)
+{
+	__m256i a = _mm256_max_epi32(x.a, x.b);
+	__m128i b = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+
+	b = _mm_max_epi32(b, _mm_shuffle_epi32(b, 0x4e));
+	return _mm_cvtsi128_si32(_mm_max_epi32(b, _mm_shuffle_epi32(b, 0xb1)));
+}
+static inline vf v_int(vi x) { return (vf){_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)}; }
+static inline __m128i bytes(const void *p, int half) { return _mm_loadu_si128((const __m128i *)p + half); }
+static inline vi vi_load_s8(const void *p)
+{
+	return (vi){_mm256_cvtepi8_epi16(bytes(p, 0)), _mm256_cvtepi8_epi16(bytes(p, 1))};
+}
+static inline vi vi_load_u8(const void *p)
+{
+	return (vi){_mm256_cvtepu8_epi16(bytes(p, 0)), _mm256_cvtepu8_epi16(bytes(p, 1))};
+}
+static inline void vi_store_s16(int16_t *p, vi x)
+{
+	__m256i t = _mm256_packs_epi32(x.a, x.b);
+
+	_mm256_storeu_si256((__m256i *)(void *)p, _mm256_permute4x64_epi64(t, 0xd8));
+}
+static inline vi vi_mac16(vi acc, vi x, vi y)
+{
+	return (vi){_mm256_add_epi32(acc.a, _mm256_madd_epi16(x.a, y.a)),
+	            _mm256_add_epi32(acc.b, _mm256_madd_epi16(x.b, y.b))};
 }
 static inline vi v_lt(vf x, vf y)
 {

@@ -1,9 +1,12 @@
-/* kern/avx512/simd.h - the words of ref/simd.h on one 512-bit register. */
+/* kern/avx512/simd.h - the words of ref/simd.h on one 512-bit register.  A wider folder that takes
+ * them over defines KERN_FN before. */
 #ifndef KERN_AVX512_SIMD_H
 #define KERN_AVX512_SIMD_H
 #include <immintrin.h>
 #include <stdint.h>
+#ifndef KERN_FN
 #define KERN_FN(x) kern_avx512_##x
+#endif
 #include "kern/tmpl/decl.h"
 
 typedef __m512 vf;
@@ -65,6 +68,30 @@ static inline vi vi_and(vi x, vi y) { return (vi){_mm512_and_si512(x.v, y.v)}; }
 static inline vi vi_or(vi x, vi y) { return (vi){_mm512_or_si512(x.v, y.v)}; }
 static inline vi vi_shl23(vi x) { return (vi){_mm512_slli_epi32(x.v, 23)}; }
 static inline vi vi_sar1(vi x) { return (vi){_mm512_srai_epi32(x.v, 1)}; }
+static inline vi vi_shr4(vi x) { return (vi){_mm512_srli_epi32(x.v, 4)}; }
+static inline vi vi_max(vi x, vi y) { return (vi){_mm512_max_epi32(x.v, y.v)}; }
+static inline int32_t vi_hmax(vi x) { return _mm512_reduce_max_epi32(x.v); }
+static inline vf v_int(vi x) { return _mm512_cvtepi32_ps(x.v); }
+static inline vi vi_load_s8(const void *p)
+{
+	return (vi){_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p))};
+}
+static inline vi vi_load_u8(const void *p)
+{
+	return (vi){_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)p))};
+}
+static inline void vi_store_s16(int16_t *p, vi x)
+{
+	_mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(x.v));
+}
+static inline vi vi_mac16(vi acc, vi x, vi y)
+{
+#ifdef __AVX512VNNI__
+	return (vi){_mm512_dpwssd_epi32(acc.v, x.v, y.v)};
+#else
+	return (vi){_mm512_add_epi32(acc.v, _mm512_madd_epi16(x.v, y.v))};
+#endif
+}
 static inline __mmask16 v_lt(vf x, vf y) { return _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ); }
 static inline vf v_pick(__mmask16 m, vf x, vf y) { return _mm512_mask_mov_ps(y, m, x); }
 

@@ -68,6 +68,37 @@ static inline vi vi_and(vi x, vi y) EACH(vi, x_ & y_)
 static inline vi vi_or(vi x, vi y) EACH(vi, x_ | y_)
 static inline vi vi_shl23(vi x) EACH(vi, (int32_t)((uint32_t)x_ << 23))
 static inline vi vi_sar1(vi x) EACH(vi, x_ >> 1)
+static inline vi vi_shr4(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 4))
+static inline vi vi_max(vi x, vi y) EACH(vi, x_ > y_ ? x_ : y_)
+static inline vf v_int(vi x) EACH(vf, (float)x_)
+/* lanes of two 16-bit halves, from 32 bytes: byte 2i in the low half of lane i, 2i + 1 in the high one */
+static inline vi v_halves(const int16_t *p)
+	EACH(vi, (int32_t)((uint32_t)(uint16_t)p[2 * i] | (uint32_t)(uint16_t)p[2 * i + 1] << 16))
+static inline vi vi_load_s8(const void *p)
+{
+	int16_t t[32];
+
+	for (int i = 0; i < 32; i++)
+		t[i] = ((const int8_t *)p)[i];
+	return v_halves(t);
+}
+static inline vi vi_load_u8(const void *p)
+{
+	int16_t t[32];
+
+	for (int i = 0; i < 32; i++)
+		t[i] = ((const uint8_t *)p)[i];
+	return v_halves(t);
+}
+/* |x| < 2^15 */
+static inline void vi_store_s16(int16_t *p, vi x)
+{
+	for (int i = 0; i < 16; i++)
+		p[i] = (int16_t)x_;
+}
+/* x + the products of the signed halves of y and z */
+static inline vi vi_mac16(vi x, vi y, vi z)
+	EACH(vi, x_ + (int16_t)y_ * (int16_t)z_ + (y_ >> 16) * (z_ >> 16))
 /* x < y, and x of the lanes of a mask, else y */
 static inline vi v_lt(vf x, vf y) EACH(vi, -(x_ < y_))
 static inline vf v_pick(vi m, vf x, vf y) EACH(vf, m.of[i] ? x_ : y_)
@@ -83,6 +114,14 @@ static inline void v_sum4(float s[4], vf a, vf b, vf c, vf d)
 static inline float v_hmax(vf x)
 {
 	float m = x.of[0];
+
+	for (int i = 1; i < 16; i++)
+		m = x_ > m ? x_ : m;
+	return m;
+}
+static inline int32_t vi_hmax(vi x)
+{
+	int32_t m = x.of[0];
 
 	for (int i = 1; i < 16; i++)
 		m = x_ > m ? x_ : m;

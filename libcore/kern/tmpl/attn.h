@@ -1,25 +1,39 @@
-/* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.
+/* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.  Layouts of
+ * a page: kern/kv.h; the sums and their order: kern/kern.h, struct kern_attn.
  *
- *   page   K [KERN_PAGE][dk], V [KERN_PAGE][dv], k_row and v_row bytes apart
- *   s[p] = scale (q . k[p]), capped      q f32 [rows][heads][dk]; q . k: 16 lanes, kern_sum16
- *   m = max s;  w[p] = e^(s[p] - m);  l = kern_sum16 of 16 lanes over p - from of w
- *   o[d] = fma chain over p of w[p] v[p][d]
- *   bytes per flop: 2 (dk + dv) (f16) per 2 (dk + dv) heads;  limits: none on dk, dv
+ *   s[p] = q . k[p]           positions in lanes, each dimension of K against all pairs
+ *   o[d] = sum w[p] v[p][d]   dimensions in lanes, each position of V against all pairs
+ *   bytes per flop: (dk + dv) bytes of an element per 2 (dk + dv) heads;  limits: none on dk, dv of
+ *   floats, multiples of 32 of quantised ones
  *
- * KERN_ATTN_Q pairs of row and head are taken together: their scores, then the weighted sums.  Each
- * pair goes through exactly its own positions in ascending order, whatever its neighbours see. */
+ * KERN_ATTN_Q pairs of row and head are taken together, page by page, so that a byte of the cache is
+ * read once for them: their scores, then the weighted sums.  What a pair does not see has no part in
+ * its sums, whatever its neighbours see. */
 #include <math.h>
 #include "base/err.h"
 #include "base/fmath.h"
+#include "base/num.h"
 #include "kern/tmpl/fmath.h"
 
-enum { TILE_Q = 4, TILE_P = 4, TILE_D = 4 };
+/* What stays in registers: pairs by vectors.  MM_PANEL says how many of them there are. */
+enum {
+	WIDE = MM_PANEL == 32,
+	SCORE_Q = WIDE ? 8 : 4, /* by SCORE_V vectors of positions */
+	SCORE_V = WIDE ? 2 : 1,
+	SUM_Q = WIDE ? 4 : 2, /* by SUM_V vectors of dimensions */
+	SUM_V = WIDE ? 4 : 2,
+};
 
+/* a row and a head: what it reads, where its scores and results are, and [lo, hi): the positions it
+ * sees, counted from a->from */
 struct pair {
 	const float *q;
 	float *s, *o;
 	int lo, hi;
-}; /* lo, hi: positions it sees, counted from a->from */
+	struct round *rq, *rw; /* q, and the weights of one page times the scales of a block of V */
+};
+
+#include "kern/tmpl/attn_q.h"
 
 INLINE vf load_kv(enum infer_type type, const void *row, int i, int n)
 {
@@ -31,79 +45,64 @@ INLINE vf load_kv(enum infer_type type, const void *row, int i, int n)
 	return n == 16 ? v_load(p) : v_loadn(p, n);
 }
 
-static inline const void *kv_at(const void *const *pages, size_t row, int p)
+/* scores of qn pairs against SCORE_V vectors of positions of one page of floats */
+INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                         const void *k, int p, int at, int qn)
 {
-	return (const char *)pages[p / KERN_PAGE] + (size_t)(p % KERN_PAGE) * row;
-}
-
-/* scores of qn pairs against pn positions from p on, all in one page */
-INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
-                   int qn, int pn)
-{
-	const char *k = kv_at(a->k, a->k_row, p);
-	vf acc[TILE_Q * TILE_P];
-	int i = 0;
+	vf acc[SCORE_Q * SCORE_V];
 
 	UNROLL
-	for (int j = 0; j < qn * pn; j++)
+	for (int j = 0; j < qn * SCORE_V; j++)
 		acc[j] = v_set(0);
-	for (; i + 16 <= a->dk; i += 16) {
-		vf kv[TILE_P];
+	for (int i = 0; i < a->dk; i++) {
+		vf kv[SCORE_V];
 		UNROLL
-		for (int j = 0; j < pn; j++)
-			kv[j] = load_kv(type, k + (size_t)j * a->k_row, i, 16);
+		for (int j = 0; j < SCORE_V; j++)
+			kv[j] = load_kv(type, k, i * KERN_PAGE + at + 16 * j, 16);
 		UNROLL
 		for (int q = 0; q < qn; q++) {
-			vf qv = v_load(pair[q].q + i);
+			vf qv = v_set(pair[q].q[i]);
 			UNROLL
-			for (int j = 0; j < pn; j++)
-				acc[q * pn + j] = v_fma(qv, kv[j], acc[q * pn + j]);
-		}
-	}
-	if (i < a->dk) {
-		int n = a->dk - i;
-		UNROLL
-		for (int j = 0; j < qn * pn; j++) {
-			vf kv = load_kv(type, k + (size_t)(j % pn) * a->k_row, i, n);
-			acc[j] =
-			    v_keep(n, v_fma(v_loadn(pair[j / pn].q + i, n), kv, acc[j]), acc[j]);
+			for (int j = 0; j < SCORE_V; j++)
+				acc[q * SCORE_V + j] = v_fma(qv, kv[j], acc[q * SCORE_V + j]);
 		}
 	}
 	UNROLL
-	for (int q = 0; q < qn; q++)
-		if (pn == 4)
-			v_sum4(pair[q].s + p, acc[q * pn], acc[q * pn + 1], acc[q * pn + 2],
-			       acc[q * pn + 3]);
-		else
-			pair[q].s[p] = v_sum(acc[q]);
+	for (int j = 0; j < qn * SCORE_V; j++)
+		v_store(pair[j / SCORE_V].s + p + at + 16 * (j % SCORE_V), acc[j]);
 }
 
-INLINE void scores_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                        int qn, int lo, int hi)
+/* of qn pairs against the page that begins at p */
+INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
+                   int qn)
 {
-	int p = lo;
+	const void *k = a->k[p / KERN_PAGE];
+	int seen = 0;
 
-	for (; p < hi && p % TILE_P; p++)
-		scores(a, type, pair, p, qn, 1);
-	for (; p + TILE_P <= hi; p += TILE_P)
-		scores(a, type, pair, p, qn, TILE_P);
-	for (; p < hi; p++)
-		scores(a, type, pair, p, qn, 1);
+	for (int q = 0; q < qn; q++)
+		seen |= pair[q].lo < p + KERN_PAGE && pair[q].hi > p;
+	for (int at = 0; seen && at < KERN_PAGE; at += 16 * SCORE_V)
+		if (type == INFER_F32 || type == INFER_F16)
+			scores_float(a, type, pair, k, p, at, qn);
+		else
+			scores_q(a, type, pair, k, p, at, qn);
 }
 
-/* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi); the last vector has n lanes */
+/* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi) of one page of floats; the last vector has
+ * n lanes */
 INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int i,
                   int lo, int hi, int qn, int dn, int n)
 {
-	vf acc[TILE_Q * TILE_D];
+	size_t row = (size_t)a->dv * (type == INFER_F16 ? 2 : 4);
+	const char *v = (const char *)a->v[lo / KERN_PAGE] + (size_t)(lo % KERN_PAGE) * row;
+	vf acc[SUM_Q * SUM_V];
 
 	UNROLL
 	for (int j = 0; j < qn * dn; j++)
 		acc[j] = n == 16 ? v_load(pair[j / dn].o + i + 16 * (j % dn))
 		                 : v_loadn(pair[j / dn].o + i, n);
-	for (int p = lo; p < hi; p++) {
-		const void *v = kv_at(a->v, a->v_row, p);
-		vf vv[TILE_D];
+	for (int p = lo; p < hi; p++, v += row) {
+		vf vv[SUM_V];
 		UNROLL
 		for (int j = 0; j < dn; j++)
 			vv[j] = load_kv(type, v, i + 16 * j, n);
@@ -126,29 +125,53 @@ INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const st
 
 	if (lo >= hi)
 		return;
-	for (; i + 16 * TILE_D <= a->dv; i += 16 * TILE_D)
-		weigh(a, type, pair, i, lo, hi, qn, TILE_D, 16);
+	for (; i + 16 * SUM_V <= a->dv; i += 16 * SUM_V)
+		weigh(a, type, pair, i, lo, hi, qn, SUM_V, 16);
 	for (; i + 16 <= a->dv; i += 16)
 		weigh(a, type, pair, i, lo, hi, qn, 1, 16);
 	if (i < a->dv)
 		weigh(a, type, pair, i, lo, hi, qn, 1, a->dv - i);
 }
 
-/* what one pair alone sees of [lo, hi) */
-INLINE void weigh_own(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                      int lo, int hi)
+/* Sums over the page that begins at p: what all qn pairs see together, and before and behind it what
+ * each sees alone. */
+INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
+                       int qn)
 {
-	weigh_over(a, type, pair, lo > pair->lo ? lo : pair->lo, hi < pair->hi ? hi : pair->hi, 1);
+	int lo = p, hi = p + KERN_PAGE;
+
+	for (int q = 0; q < qn; q++) {
+		lo = pair[q].lo > lo ? pair[q].lo : lo;
+		hi = pair[q].hi < hi ? pair[q].hi : hi;
+	}
+	if (hi <= lo)
+		lo = hi = p;
+	for (int q = 0; qn > 1 && q < qn; q++)
+		weigh_over(a, type, pair + q, pair[q].lo > p ? pair[q].lo : p,
+		           pair[q].hi < lo ? pair[q].hi : lo, 1);
+	weigh_over(a, type, pair, lo, hi, qn);
+	for (int q = 0; qn > 1 && q < qn; q++)
+		weigh_over(a, type, pair + q, pair[q].lo > hi ? pair[q].lo : hi,
+		           pair[q].hi < p + KERN_PAGE ? pair[q].hi : p + KERN_PAGE, 1);
 }
 
-/* scores -> weights in place, the maximum and their sum */
+INLINE void sums(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
+                 int qn)
+{
+	if (type == INFER_F32 || type == INFER_F16)
+		sums_float(a, type, pair, p, qn);
+	else
+		sums_q(a, type, pair, p, qn);
+}
+
+/* scores -> weights in place, the maximum and their sum; 0 where a page goes on but the pair does not see */
 static void soften(const struct kern_attn *a, struct pair *pair, const float *sink, float *m,
                    float *l)
 {
-	int from = pair->lo & ~15;
+	int from = pair->lo & -KERN_PAGE, to = (pair->hi + KERN_PAGE - 1) & -KERN_PAGE;
 	vf most = v_set(-INFINITY), sum = v_set(0);
 
-	for (int p = from; p < pair->hi; p += 16) {
+	for (int p = from; p < to; p += 16) {
 		vf s = v_mul(v_load(pair->s + p), v_set(a->scale));
 		if (a->cap != 0)
 			s = v_mul(v_set(a->cap), v_tanh(v_div(s, v_set(a->cap))));
@@ -165,7 +188,7 @@ static void soften(const struct kern_attn *a, struct pair *pair, const float *si
 	*l = 0;
 	if (max == -INFINITY && !(pair->lo < pair->hi))
 		return;
-	for (int p = from; p < pair->hi; p += 16) {
+	for (int p = from; p < to; p += 16) {
 		vf w = v_exp(v_sub(v_load(pair->s + p), v_set(max)));
 		w = v_keep(pair->hi - p, w, v_set(0));
 		w = v_keep(pair->lo - p, v_set(0), w);
@@ -177,97 +200,125 @@ static void soften(const struct kern_attn *a, struct pair *pair, const float *si
 		*l += fm_expf(*sink - max);
 }
 
+/* n pairs against the page that begins at p, as many at a time as registers hold */
 INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                       int n)
+                       int p, int n)
 {
 	int i = 0;
 
-	for (; i + TILE_Q <= n; i += TILE_Q) {
-		int lo = pair[i].lo, hi = pair[i].hi;
-		for (int j = 1; j < TILE_Q; j++) {
-			lo = pair[i + j].lo < lo ? pair[i + j].lo : lo;
-			hi = pair[i + j].hi > hi ? pair[i + j].hi : hi;
-		}
-		scores_over(a, type, pair + i, TILE_Q, lo, hi);
-	}
+	for (; i + SCORE_Q <= n; i += SCORE_Q)
+		scores(a, type, pair + i, p, SCORE_Q);
+	for (; WIDE && i + SCORE_Q / 2 <= n; i += SCORE_Q / 2)
+		scores(a, type, pair + i, p, SCORE_Q / 2);
+	for (; i + 2 <= n; i += 2)
+		scores(a, type, pair + i, p, 2);
 	for (; i < n; i++)
-		scores_over(a, type, pair + i, 1, pair[i].lo, pair[i].hi);
+		scores(a, type, pair + i, p, 1);
 }
 
-INLINE void all_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                        int n)
+INLINE void all_sums(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
+                     int n)
 {
 	int i = 0;
 
-	for (; i + TILE_Q <= n; i += TILE_Q) {
-		int lo = pair[i].lo, hi = pair[i].hi;
-		for (int j = 1; j < TILE_Q; j++) {
-			lo = pair[i + j].lo > lo ? pair[i + j].lo : lo;
-			hi = pair[i + j].hi < hi ? pair[i + j].hi : hi;
-		}
-		hi = hi > lo ? hi : lo;
-		for (int j = 0; j < TILE_Q; j++)
-			weigh_own(a, type, pair + i + j, 0, lo);
-		weigh_over(a, type, pair + i, lo, hi, TILE_Q);
-		for (int j = 0; j < TILE_Q; j++)
-			weigh_own(a, type, pair + i + j, hi, KERN_SPLIT);
-	}
+	if (type != INFER_F32 && type != INFER_F16)
+		for (int j = 0; j < n; j++)
+			round_weights(a, type, pair + j, p);
+	for (; i + SUM_Q <= n; i += SUM_Q)
+		sums(a, type, pair + i, p, SUM_Q);
+	for (; WIDE && i + SUM_Q / 2 <= n; i += SUM_Q / 2)
+		sums(a, type, pair + i, p, SUM_Q / 2);
 	for (; i < n; i++)
-		weigh_own(a, type, pair + i, 0, KERN_SPLIT);
+		sums(a, type, pair + i, p, 1);
 }
 
-/* one copy of the loops per type; types of packed caches join here */
-static void scores_f32(const struct kern_attn *a, const struct pair *p, int n)
+/* one copy of the loops per type */
+#define LOOPS(TYPE, name)                                                                          \
+	static void scores_##name(const struct kern_attn *a, const struct pair *pair, int p, int n)        \
+	{                                                                                          \
+		all_scores(a, INFER_##TYPE, pair, p, n);                                               \
+	}                                                                                          \
+	static void sums_##name(const struct kern_attn *a, const struct pair *pair, int p, int n)          \
+	{                                                                                          \
+		all_sums(a, INFER_##TYPE, pair, p, n);                                                 \
+	}
+LOOPS(F32, f32)
+LOOPS(F16, f16)
+LOOPS(Q8_0, q8_0)
+LOOPS(Q4_0, q4_0)
+#undef LOOPS
+typedef void loop_fn(const struct kern_attn *a, const struct pair *pair, int p, int n);
+
+static loop_fn *scores_of(int type)
 {
-	all_scores(a, INFER_F32, p, n);
+	return type == INFER_F32    ? scores_f32
+	       : type == INFER_F16  ? scores_f16
+	       : type == INFER_Q8_0 ? scores_q8_0
+	                            : scores_q4_0;
 }
-static void scores_f16(const struct kern_attn *a, const struct pair *p, int n)
+static loop_fn *sums_of(int type)
 {
-	all_scores(a, INFER_F16, p, n);
-}
-static void weights_f32(const struct kern_attn *a, const struct pair *p, int n)
-{
-	all_weights(a, INFER_F32, p, n);
-}
-static void weights_f16(const struct kern_attn *a, const struct pair *p, int n)
-{
-	all_weights(a, INFER_F16, p, n);
+	return type == INFER_F32    ? sums_f32
+	       : type == INFER_F16  ? sums_f16
+	       : type == INFER_Q8_0 ? sums_q8_0
+	                            : sums_q4_0;
 }
 
-static void pair_fill(const struct kern_attn *a, struct pair *pair, float *scratch, int i)
+/* pair i of the call as number j of those taken together */
+static void pair_fill(const struct kern_attn *a, struct pair *pair, int i, int j)
 {
 	int r = i / a->heads, h = i % a->heads, at = a->pos + r;
 	int lo = a->window && at - a->window + 1 > a->from ? at - a->window + 1 : a->from,
 	    hi = at + 1 < a->to ? at + 1 : a->to;
+	struct round *blocks =
+	    (struct round *)(void *)((float *)a->scratch + KERN_ATTN_Q * KERN_SPLIT);
 
 	pair->q = a->q + (size_t)r * a->q_row + (size_t)h * (size_t)a->dk;
 	pair->o = a->o + (size_t)r * a->o_row + (size_t)h * (size_t)a->dv;
-	pair->s = scratch;
+	pair->s = (float *)a->scratch + (size_t)j * KERN_SPLIT;
+	pair->rq = blocks + (size_t)j * (size_t)((a->dk + a->dv) / 32);
+	pair->rw = pair->rq + a->dk / 32;
 	pair->lo = lo < hi ? lo - a->from : 0;
 	pair->hi = lo < hi ? hi - a->from : 0;
 	for (int d = 0; d < a->dv; d++)
 		pair->o[d] = 0;
+	if (a->k_type == INFER_Q8_0 || a->k_type == INFER_Q4_0)
+		round_q(a, pair);
+}
+
+static void check(const struct kern_attn *a)
+{
+	const int types[] = {a->k_type, a->v_type}, dims[] = {a->dk, a->dv};
+
+	must(a->from % KERN_SPLIT == 0 && a->to - a->from <= KERN_SPLIT);
+	for (int i = 0; i < 2; i++)
+		must(types[i] == INFER_F32 || types[i] == INFER_F16 ||
+		     ((types[i] == INFER_Q8_0 || types[i] == INFER_Q4_0) && dims[i] % 32 == 0));
 }
 
 void KERN_FN(attn)(const struct kern_attn *a)
 {
 	int all = a->rows * a->heads;
 
-	must(a->from % KERN_SPLIT == 0 && a->to - a->from <= KERN_SPLIT);
-	must((a->k_type == INFER_F32 || a->k_type == INFER_F16) &&
-	     (a->v_type == INFER_F32 || a->v_type == INFER_F16));
+	check(a);
 	for (int i = 0; i < all; i += KERN_ATTN_Q) {
 		struct pair pair[KERN_ATTN_Q];
-		int n = all - i < KERN_ATTN_Q ? all - i : KERN_ATTN_Q;
-		for (int j = 0; j < n; j++)
-			pair_fill(a, &pair[j], a->scratch + (size_t)j * KERN_SPLIT, i + j);
-		(a->k_type == INFER_F16 ? scores_f16 : scores_f32)(a, pair, n);
+		int n = all - i < KERN_ATTN_Q ? all - i : KERN_ATTN_Q, lo = KERN_SPLIT, hi = 0;
+		for (int j = 0; j < n; j++) {
+			pair_fill(a, &pair[j], i + j, j);
+			lo = pair[j].lo < lo ? pair[j].lo : lo;
+			hi = pair[j].hi > hi ? pair[j].hi : hi;
+		}
+		lo &= -KERN_PAGE;
+		for (int p = lo; p < hi; p += KERN_PAGE)
+			scores_of(a->k_type)(a, pair, p, n);
 		for (int j = 0; j < n; j++) {
 			int r = (i + j) / a->heads, h = (i + j) % a->heads;
 			size_t at = (size_t)r * a->ml_row + (size_t)h;
 			soften(a, &pair[j], a->sink ? a->sink + h : NULL, a->m + at, a->l + at);
 		}
-		(a->v_type == INFER_F16 ? weights_f16 : weights_f32)(a, pair, n);
+		for (int p = lo; p < hi; p += KERN_PAGE)
+			sums_of(a->v_type)(a, pair, p, n);
 	}
 }
 

@@ -50,7 +50,7 @@ static void test_open_refused(void **state)
 	    {{.max_seqs = 5000}, INFER_EINVAL, "max_seqs"},
 	    {{.flags = 1 << 5}, INFER_EINVAL, "flags"},
 	    {{.isa = "sse9"}, INFER_EUNSUP, "sse9"},
-	    {{.kv_set = 1, .k_type = INFER_Q8_0, .v_type = INFER_F16}, INFER_EUNSUP, "Q8_0"},
+	    {{.kv_set = 1, .k_type = INFER_Q5_0, .v_type = INFER_F16}, INFER_EUNSUP, "Q5_0"},
 	};
 	infer_engine *e;
 	infer_error err;

@@ -259,12 +259,39 @@ static void test_windows(void **state)
 	                    INFER_F16, 0, NEW});
 }
 
+static void test_q8_0_cache(void **state)
+{
+	(void)state;
+	same(&(struct want){
+	    "q8_0", "--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
+	    INFER_Q8_0, 0, NEW});
+}
+
+static void test_q4_0_cache(void **state)
+{
+	(void)state;
+	same(&(struct want){"q4_0",
+	                    "--embd 96 --heads 3 --kv-heads 3 --ff 128 --vocab 1003 --ctx 1024 "
+	                    "--type f32 --arch qwen3",
+	                    INFER_Q4_0, 0, NEW});
+}
+
+static void test_q8_0_windows(void **state)
+{
+	(void)state;
+	same(&(struct want){"win8",
+	                    "--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 70 "
+	                    "--vocab 1003 --ctx 1024 --type f16",
+	                    INFER_Q8_0, 0, NEW});
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_odd_widths), cmocka_unit_test(test_windows),
 	    cmocka_unit_test(test_scores),     cmocka_unit_test(test_f32_cache),
-	    cmocka_unit_test(test_experts),
+	    cmocka_unit_test(test_experts),    cmocka_unit_test(test_q8_0_cache),
+	    cmocka_unit_test(test_q4_0_cache), cmocka_unit_test(test_q8_0_windows),
 	};
 	int failed = 0;
 

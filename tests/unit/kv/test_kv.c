@@ -15,6 +15,8 @@
 enum { CTX = 512, SEQS = 6, LAYERS = 6 };
 static const int even[] = { 0, 2, 4 }, odd[] = { 1, 3, 5 };
 static const struct kv_group full = { KV_FULL, 0, 3, even, INFER_F16, INFER_F32, 2, 16, 8 };
+static const struct kv_group coarse = { KV_FULL, 0, 3, even, INFER_Q4_0, INFER_Q8_0, 2, 64, 32 };
+static const struct kv_group coarse_window = { KV_WINDOW, 70, 3, odd, INFER_Q8_0, INFER_Q4_0, 4, 32, 32 };
 static const struct kv_group window = { KV_WINDOW, 70, 3, odd, INFER_F16, INFER_F16, 4, 32, 32 };
 
 struct walker {
@@ -346,6 +348,13 @@ static void test_walk_both(void **state)
 	     30 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
 }
 
+static void test_walk_coarse(void **state)
+{
+	(void)state;
+	walk(&(struct world){.groups = {coarse, coarse_window}, .n_groups = 2, .seed = 7}, 60000,
+	     30 * kv_page_bytes(&coarse) + 40 * kv_page_bytes(&coarse_window));
+}
+
 static void test_walk_no_tree(void **state)
 {
 	(void)state;
@@ -432,6 +441,23 @@ out:
 	return rc;
 }
 
+/* What a page holds, from the format: 34 and 18 bytes for 32 numbers, K and V of a layer each from a
+ * multiple of 64 on. */
+static int case_bytes(void)
+{
+	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 }, bytes[] = { 128, 64, 34, 18 };
+	uint64_t page = os_page(), want;
+
+	for (int i = 0; i < 16; i++) {
+		struct kv_group g = { KV_FULL, 0, 3, even, types[i / 4], types[i % 4], 5, 96, 32 };
+
+		want = 3 * 5 * KERN_PAGE * (uint64_t)(bytes[i / 4] * 3 + bytes[i % 4]);
+		assert_int_equal(kv_page_bytes(&g), (want + page - 1) / page * page);
+		assert_int_equal(kv_seq_bytes(&g, 1, 33, 8), 2 * kv_page_bytes(&g));
+	}
+	return INFER_OK;
+}
+
 static int case_refuse(void)
 {
 	const struct { struct kv_group g; uint64_t bytes; int code; const char *says;
@@ -444,14 +470,18 @@ static int case_refuse(void)
 	     1 << 20,
 	     INFER_EUNSUP,
 	     "KV_STATE"},
-	    {{KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 32, 32},
+	    {{KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 40, 32},
 	     1 << 20,
 	     INFER_EUNSUP,
-	     "Q8_0"},
-	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 32},
+	     "Q8_0 needs heads of a multiple of 32; this model's have 40"},
+	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 8},
 	     1 << 20,
 	     INFER_EUNSUP,
-	     "Q4_0"},
+	     "Q4_0 needs heads of a multiple of 32; this model's have 8"},
+	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q5_0, 1, 32, 32},
+	     1 << 20,
+	     INFER_EUNSUP,
+	     "Q5_0"},
 	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32},
 	     4096,
 	     INFER_ENOMEM,
@@ -507,6 +537,7 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    nth_case(case_bytes),
 	    nth_case(case_refuse),
 	    nth_case(case_prefix),
 	    nth_case(case_evict),
@@ -514,6 +545,7 @@ int main(void)
 	    cmocka_unit_test(test_walk_full),
 	    cmocka_unit_test(test_walk_window),
 	    cmocka_unit_test(test_walk_both),
+	    cmocka_unit_test(test_walk_coarse),
 	    cmocka_unit_test(test_walk_no_tree),
 	};
 	return nth_group(tests);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
+#include "base/os.h"
 #include "kern/kern.h"
 #include "place/place.h"
 
@@ -141,6 +143,35 @@ out:
 	return rc;
 }
 
+/* bytes of 32 numbers: 128, 64, 34, 18 */
+static int case_types(void)
+{
+	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 }, bytes[] = { 128, 64, 34, 18 };
+	struct place_plan p = { 0 };
+	struct rig r;
+	infer_error e;
+	int rc;
+
+	nth_ok(rig_open(&r, "demo", &e));
+	assert_int_equal(r.m->h.dk, 64);
+	for (int i = 0; i < 16; i++) {
+		r.ask.k_type = types[i / 4];
+		r.ask.v_type = types[i % 4];
+		nth_ok(place_solve(&p, r.m, &r.ask, &e));
+		assert_int_equal(p.kv_token_bytes, r.m->h.n_layers * r.m->h.n_head_kv * 2 *
+		                                       (bytes[i / 4] + bytes[i % 4]));
+		assert_int_equal(p.kv_bytes,
+		                 (uint64_t)p.ctx / KERN_PAGE * kv_page_bytes(&p.groups[0]));
+		assert_int_equal(kv_page_bytes(&p.groups[0]),
+		                 num_round_up(KERN_PAGE * p.kv_token_bytes, os_page()));
+		place_fini(&p);
+	}
+out:
+	place_fini(&p);
+	rig_close(&r);
+	return rc;
+}
+
 static int case_refusals(void)
 {
 	struct place_plan p = { 0 };
@@ -149,10 +180,14 @@ static int case_refusals(void)
 	int rc;
 
 	nth_ok(rig_open(&r, "tests/golden/logits/llama-gqa.gguf", &e));
-	r.ask.k_type = INFER_Q8_0;
+	r.ask.k_type = INFER_Q5_0;
 	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EUNSUP);
-	assert_non_null(strstr(e.message, "Q8_0"));
-	r.ask.k_type = INFER_F32;
+	assert_non_null(strstr(e.message, "Q5_0"));
+	r.ask.k_type = INFER_F16;
+	r.ask.v_type = INFER_Q4_0;
+	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EUNSUP);
+	assert_non_null(strstr(e.message, "Q4_0 needs heads of a multiple of 32; this model's have 8"));
+	r.ask.v_type = INFER_F32;
 	r.ask.rows = 0;
 	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
 	r.ask.rows = 8;
@@ -167,6 +202,7 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_plenty), nth_case(case_groups),
-		                            nth_case(case_tight), nth_case(case_refusals) };
+		                            nth_case(case_tight), nth_case(case_types),
+		                            nth_case(case_refusals) };
 	return nth_group(tests);
 }

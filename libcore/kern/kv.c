@@ -1,0 +1,156 @@
+/* The same plain code for every kernel set: a position is written once and read as often as it is
+ * seen. */
+#include "kern/kv.h"
+#include <math.h>
+#include <string.h>
+#include "base/err.h"
+#include "base/num.h"
+#include "type/type.h"
+
+enum { BLOCK = 32, HALF = BLOCK / 2 };
+
+int kern_kv_block(int type)
+{
+	switch (type) {
+	case INFER_F32:
+	case INFER_F16:
+	case INFER_Q8_0:
+	case INFER_Q4_0:
+		return infer_type_info(type)->block;
+	default:
+		return 0;
+	}
+}
+
+size_t kern_kv_bytes(int type, int dim)
+{
+	int block = kern_kv_block(type);
+
+	return block && dim % block == 0 ? KERN_PAGE * type_row_bytes(type, dim) : 0;
+}
+
+/* 1 / d, or 0 where every element is to read as d itself times 0 */
+static float inverse(float d)
+{
+	float size = fabsf(d);
+
+	return size >= 0x1p-126f && size <= 0x1.fffffep127f ? 1.0f / d : 0.0f;
+}
+
+static float small_is_0(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
+
+/* the element of the largest magnitude; NaN above infinity above all numbers */
+static float largest(const float *x)
+{
+	uint32_t most = num_bits(x[0]) & 0x7fffffff;
+	float at = x[0];
+
+	for (int i = 1; i < BLOCK; i++) {
+		uint32_t size = num_bits(x[i]) & 0x7fffffff;
+		if (size > most) {
+			most = size;
+			at = x[i];
+		}
+	}
+	return at;
+}
+
+static int nearest(float x)
+{
+	int t = (int)x;
+	float rest = x - (float)t;
+
+	return t + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
+static uint16_t round_q8_0(uint8_t q[BLOCK], const float *x)
+{
+	float d = fabsf(largest(x)) / 127.0f, by = inverse(d);
+
+	for (int i = 0; i < BLOCK; i++)
+		q[i] = by == 0 ? 0 : (uint8_t)nearest(x[i] * by);
+	return num_to_f16(small_is_0(d));
+}
+
+static uint16_t round_q4_0(uint8_t q[BLOCK], const float *x)
+{
+	float d = largest(x) / -8.0f, by = inverse(d);
+
+	for (int i = 0; i < BLOCK; i++)
+		q[i] = by == 0 ? 8 : (uint8_t)num_min(15, (int)fmaf(x[i], by, 8.5f));
+	return num_to_f16(small_is_0(d));
+}
+
+/* blocks of a row as codes q [dim] of a byte each (in parts of a block, by the caller) */
+static uint16_t round_block(uint8_t q[BLOCK], int type, const float *x)
+{
+	return type == INFER_Q8_0 ? round_q8_0(q, x) : round_q4_0(q, x);
+}
+
+/* one half of a byte, the other kept */
+static void put_half(uint8_t *to, int high, uint8_t q)
+{
+	*to = (uint8_t)(high ? (*to & 15) | q << 4 : (*to & 0xf0) | q);
+}
+
+static uint16_t *scales(void *page, int type, int dim)
+{
+	size_t codes = (size_t)KERN_PAGE * (size_t)dim / (type == INFER_Q8_0 ? 1 : 2);
+
+	return (uint16_t *)(void *)((unsigned char *)page + codes);
+}
+
+static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q)
+{
+	for (int i = 0; i < BLOCK; i++)
+		if (type == INFER_Q8_0)
+			page[(b * HALF + i / 2) * KERN_PAGE * 2 + at * 2 + i % 2] = q[i];
+		else
+			put_half(&page[(b * HALF / 2 + i % HALF / 2) * KERN_PAGE * 2 + at * 2 + i % 2],
+			         i >= HALF, q[i]);
+}
+
+static void v_put_block(uint8_t *page, int type, int at, int b, int dim, const uint8_t *q)
+{
+	for (int i = 0; i < BLOCK; i++)
+		if (type == INFER_Q8_0)
+			page[(at / 2 * dim + b * BLOCK + i) * 2 + at % 2] = q[i];
+		else
+			put_half(&page[((at / 2 * (dim / BLOCK) + b) * HALF + i % HALF) * 2 + at % 2],
+			         i >= HALF, q[i]);
+}
+
+void kern_k_put(const struct kern *kern, void *page, int type, int at, const float *x, int dim)
+{
+	uint8_t q[BLOCK];
+	uint16_t h[BLOCK];
+
+	must(kern_kv_bytes(type, dim) && at >= 0 && at < KERN_PAGE);
+	for (int i = 0; type == INFER_F32 && i < dim; i++)
+		((float *)page)[i * KERN_PAGE + at] = x[i];
+	for (int i = 0; type == INFER_F16 && i < dim; i += BLOCK) {
+		int n = dim - i < BLOCK ? dim - i : BLOCK;
+		kern->to_f16(h, x + i, n);
+		for (int j = 0; j < n; j++)
+			((uint16_t *)page)[(i + j) * KERN_PAGE + at] = h[j];
+	}
+	for (int b = 0; kern_kv_block(type) == BLOCK && b < dim / BLOCK; b++) {
+		scales(page, type, dim)[b * KERN_PAGE + at] = round_block(q, type, x + b * BLOCK);
+		k_put_block(page, type, at, b, q);
+	}
+}
+
+void kern_v_put(const struct kern *kern, void *page, int type, int at, const float *x, int dim)
+{
+	uint8_t q[BLOCK];
+
+	must(kern_kv_bytes(type, dim) && at >= 0 && at < KERN_PAGE);
+	if (type == INFER_F32)
+		memcpy((float *)page + (size_t)at * (size_t)dim, x, (size_t)dim * sizeof *x);
+	if (type == INFER_F16)
+		kern->to_f16((uint16_t *)page + (size_t)at * (size_t)dim, x, dim);
+	for (int b = 0; kern_kv_block(type) == BLOCK && b < dim / BLOCK; b++) {
+		scales(page, type, dim)[b * KERN_PAGE + at] = round_block(q, type, x + b * BLOCK);
+		v_put_block(page, type, at, b, dim, q);
+	}
+}
