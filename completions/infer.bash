@@ -11,7 +11,7 @@ _infer_complete()
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
 		return ;;
-	-f | --file | --batch | --resume | --messages | --tools | --template)
+	-f | --file | --batch | --resume | --messages | --tools | --template | --record)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return ;;
@@ -35,6 +35,13 @@ _infer_complete()
 	-*) mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word") ;;
 	*) mapfile -t COMPREPLY < <(compgen -W "$2" -- "$word") ;;
 	esac
+}
+
+# infer-bench
+_infer_bench()
+{
+	_infer_complete '--filter --isa -t --threads --repeat --quick --json --record
+		-q --quiet -v --verbose -h --help --version' 'kernels'
 }
 
 # infer-inspect
@@ -61,5 +68,6 @@ _infer_run()
 }
 
 # infer: which function completes which program
+complete -F _infer_bench infer-bench
 complete -F _infer_inspect infer-inspect
 complete -F _infer_run infer-run

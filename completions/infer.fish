@@ -1,5 +1,19 @@
 # fish completion for inferutils
 
+# infer-bench
+complete -c infer-bench -n __fish_use_subcommand -f -a 'kernels'
+complete -c infer-bench -l filter -x -d 'only cases of such a kernel, type or shape'
+complete -c infer-bench -l isa -x -a '(infer-inspect hw 2>/dev/null | string replace -rf "^kernels *" "" | string split " ")' -d 'kernel set'
+complete -c infer-bench -s t -l threads -x -d 'threads'
+complete -c infer-bench -l repeat -x -d 'measure N times'
+complete -c infer-bench -l quick -f -d 'fewer shapes and shorter turns'
+complete -c infer-bench -l json -f -d 'JSON lines instead of a table'
+complete -c infer-bench -l record -r -F -d 'append the JSON lines to FILE too'
+complete -c infer-bench -s q -l quiet -f -d 'no warnings, no progress'
+complete -c infer-bench -s v -l verbose -f -d 'say more'
+complete -c infer-bench -s h -l help -f -d 'this text'
+complete -c infer-bench -l version -f -d 'version, kernel sets and libraries'
+
 # infer-inspect
 complete -c infer-inspect -n __fish_use_subcommand -f -a 'show tensors tokens template verify hw'
 complete -c infer-inspect -s m -l model -r -F -d 'GGUF file, any part of a split one; demo: built in'

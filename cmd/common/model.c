@@ -23,7 +23,7 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 	return INFER_OK;
 }
 
-static int check_isa(const char *name, infer_error *err)
+int isa_check(const char *name, infer_error *err)
 {
 	struct infer_kernel_set s;
 	char known[128] = "";
@@ -73,7 +73,7 @@ int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a,
 	};
 
 	if (a->isa)
-		TRY(check_isa(a->isa, err));
+		TRY(isa_check(a->isa, err));
 	if (a->kv_type) {
 		TRY(check_kv_type(&o.k_type, &o.v_type, a->kv_type, err));
 		o.kv_set = 1;

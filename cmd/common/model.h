@@ -35,6 +35,8 @@ struct engine_args {
 	{ OPT_FLAG, 0, "no-prefix-cache", NULL, "compute every prompt from its start", offsetof(T, m.no_prefix_cache), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_STR, 0, "isa", "NAME", "widest kernel set: infer-inspect hw lists them (INFER_ISA)", offsetof(T, m.isa), .marks = OPT_RECORDED }
 
+/* INFER_EINVAL  a kernel set that the build or the processor lacks */
+int isa_check(const char *name, infer_error *err);
 /* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown cache type */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
 #endif

@@ -20,6 +20,11 @@ int64_t clock_now_ns(void)
 	return now(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_ns(void)
+{
+	return now(CLOCK_THREAD_CPUTIME_ID);
+}
+
 double clock_ms(int64_t from_ns, int64_t to_ns)
 {
 	return (double)(to_ns - from_ns) * 1e-6;

@@ -83,6 +83,26 @@ int os_reserve(void **at, size_t bytes, infer_error *err)
 	               "(vm.overcommit_memory, or too many mappings)", bytes);
 }
 
+int os_file_memory(void **at, size_t bytes, infer_error *err)
+{
+	int fd = memfd_create("inferutils", MFD_CLOEXEC), rc = INFER_OK;
+	void *p = MAP_FAILED;
+
+	*at = NULL;
+	if (fd < 0)
+		return err_errno(err, errno, "cannot make a file in memory");
+	if (!ftruncate(fd, (off_t)bytes))
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		rc = err_errno(err, errno, "cannot map %zu bytes of a file in memory", bytes);
+	} else {
+		madvise(p, bytes, MADV_NOHUGEPAGE);
+		*at = p;
+	}
+	close(fd);
+	return rc;
+}
+
 void os_release(void *at, size_t bytes)
 {
 	if (at)

@@ -16,6 +16,8 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes);   /* star
 /* Address space without memory behind it (PROT_READ|WRITE, NORESERVE): pages appear when touched.
  * INFER_ENOMEM names bytes and the limit that was met. */
 int  os_reserve(void **at, size_t bytes, infer_error *err);
+/* Memory of a file without a name: what a mapped file costs to read, in pages of the usual size.  Zero at first. */
+int  os_file_memory(void **at, size_t bytes, infer_error *err);
 void os_release(void *at, size_t bytes);            /* the whole reservation */
 void os_forget(void *at, size_t bytes);             /* give page-aligned memory back; reads as zero again */
 size_t os_page(void);

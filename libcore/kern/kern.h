@@ -124,7 +124,8 @@ struct kern_mm {
 	S(to_f16,      (uint16_t *y, const float *x, int n))                              /* ties to even */ \
 	S(lse,         (float *out, const float *x, int n))                               /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
 	S(attn,        (const struct kern_attn *a)) \
-	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv))
+	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv)) \
+	S(peak_fma,    (double *ops, float *sink, int turns))                             /* fma without memory; *ops: how many operations that was */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
@@ -135,6 +136,7 @@ struct kern {
 #define S(slot, args) void (*slot) args;
 	KERN_SLOTS(S)
 #undef S
+	void (*peak_dot)(double *ops, int32_t *sink, int turns);     /* the same for products of bytes added into i32 */
 	struct kern_mm mm[INFER_TYPE_COUNT];     /* rows NULL: decode to f32, then mm[INFER_F32] */
 };
 

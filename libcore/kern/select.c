@@ -33,6 +33,8 @@ struct kern kern_select(uint64_t have)
 		k.slot = o->slot;
 		KERN_SLOTS(S)
 #undef S
+		if (o->peak_dot)
+			k.peak_dot = o->peak_dot;
 		for (int t = 0; t < INFER_TYPE_COUNT; t++)
 			if (o->mm[t].rows)
 				k.mm[t] = o->mm[t];

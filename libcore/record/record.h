@@ -38,4 +38,8 @@ int  answer_chat(infer_writer *out, const infer_job *j, const struct infer_compl
 /* run.c: what a model is called, and the object `run` (contract, promise 7) */
 void record_model_name(struct jwrite *w, const char *key, const infer_model *m);
 void record_run(infer_writer *w, const struct infer_run_info *run);
+
+/* bench.c: fields about the machine, and its ceilings, into the object that is open */
+void record_machine(struct jwrite *w, int32_t threads);
+void record_ceilings(struct jwrite *w, const struct infer_ceilings *c);
 #endif

@@ -8,6 +8,7 @@
 #include <infer/status.h>
 #include <infer/engine.h>
 #include <infer/model.h>
+#include <infer/probe.h>
 #include <infer/request.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -74,6 +75,12 @@ int infer_write_job(infer_writer *w, const infer_job *j, const struct infer_comp
                     const struct infer_run_info *run, infer_error *err);
 int infer_write_job_error(infer_writer *w, const infer_job *j, uint32_t flags, const infer_error *e,
                           const char *param, infer_error *err);
+
+/* Records of kind bench: the ceilings, and one case beside the ceiling that binds it. */
+int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,
+                         infer_error *err);
+int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
+                      const struct infer_probe_result *r, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 const struct kern kern_avx2 = {
     .name = "avx2",
     .needs = CPU_AVX2 | CPU_FMA | CPU_F16C,
-    KERN_SLOTS(S).mm = {KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
+    KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
+    .mm = {KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
                         KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256)},
 };

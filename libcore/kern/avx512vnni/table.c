@@ -8,6 +8,7 @@ const struct kern kern_avx512vnni = {
     .needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI,
     .attn = KERN_FN(attn),
     .attn_merge = KERN_FN(attn_merge),
+    .peak_dot = KERN_FN(peak_dot),
     .mm = {KERN_ROWS_32(Q32) KERN_ROWS_K235(Q256) KERN_ROWS_K46(K46)
            KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256)},
 };

@@ -56,3 +56,20 @@ void kern_ref_quant_q8k(struct kern_act *x, int row, const float *src, int k)
 		act_sums_fill(&b[i], quad);
 	}
 }
+
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
+{
+	uint8_t u[64];
+	int8_t x[64];
+	int32_t acc = 0;
+
+	for (int i = 0; i < 64; i++) {
+		u[i] = (uint8_t)(i + turns);
+		x[i] = (int8_t)(i ^ turns);
+	}
+	for (int t = 0; t < turns; t++, u[t & 63]++)
+		for (int i = 0; i < 64; i++)
+			acc = (int32_t)((uint32_t)acc + (uint32_t)(u[i] * x[i]));
+	*sink = acc;
+	*ops = 2.0 * 64 * turns;
+}

@@ -6,6 +6,7 @@
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_ref = {
     .name = "ref",
-    KERN_SLOTS(S).mm = {KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
+    KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
+    .mm = {KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
                         KERN_ROWS_TERNARY(Q256)},
 };

@@ -34,6 +34,7 @@ enum { KERN_AHEAD = 512 };
 #define S(slot, args) void KERN_FN(slot) args;
 KERN_SLOTS(S)
 #undef S
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns);
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);

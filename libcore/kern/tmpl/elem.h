@@ -120,6 +120,7 @@ void KERN_FN(lse)(float *out, const float *x, int n)
 			*out += x[i] == x[i] ? 0 : x[i];
 	}
 }
+#include "kern/tmpl/peak.h"
 #undef MAP
 #undef AT_ALL
 #undef AT_SOME

@@ -126,6 +126,25 @@ static void test_reserve(void **state)
 	assert_null(at);
 }
 
+static void test_file_memory(void **state)
+{
+	size_t bytes = 16 * os_page();
+	unsigned char *p;
+	void *at;
+
+	(void)state;
+	assert_int_equal(os_file_memory(&at, bytes, NULL), 0);
+	p = at;
+	for (size_t i = 0; i < bytes; i++) {
+		assert_int_equal(p[i], 0);
+		p[i] = (unsigned char)i;
+	}
+	assert_int_equal(p[bytes - 1], (bytes - 1) & 255);
+	os_release(at, bytes);
+	assert_int_not_equal(os_file_memory(&at, SIZE_MAX / 2, NULL), INFER_OK);
+	assert_null(at);
+}
+
 static void test_reserve_refused(void **state)
 {
 	struct os_limits l;
@@ -263,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map), cmocka_unit_test(test_map_refused), cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_file_memory),
 		cmocka_unit_test(test_reserve_refused), cmocka_unit_test(test_limits), cmocka_unit_test(test_cgroup_v2),
 		cmocka_unit_test(test_cgroup_container), cmocka_unit_test(test_cgroup_v1),
 	};

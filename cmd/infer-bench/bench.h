@@ -1,0 +1,27 @@
+/* infer-bench/bench.h - what the files of infer-bench share. */
+#ifndef INFER_BENCH_BENCH_H
+#define INFER_BENCH_BENCH_H
+#include <infer/record.h>
+#include "base/buf.h"
+#include "common/model.h"
+#include "common/opt.h"
+#include "common/start.h"
+
+struct bench_opts {
+	struct start start;
+	struct engine_args engine;
+	struct opt_list filters;
+	const char *record;
+	int64_t repeat;
+	int json, quick;
+};
+
+/* Where records go: standard output with --json, and a file with --record.  Confined. */
+struct out { infer_writer *json, *file; int fd; };
+int  out_open(struct out *o, const struct bench_opts *b, infer_error *err);
+/* On failure too.  A full disk is an error. */
+int  out_close(struct out *o, infer_error *err);
+
+/* Each is one subcommand; returns the exit code, what is to be said being said. */
+int kernels(const struct bench_opts *o, const struct opt_rest *rest);
+#endif

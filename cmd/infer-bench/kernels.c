@@ -1,0 +1,144 @@
+#include "bench.h"
+#include "common/say.h"
+#include "base/err.h"
+#include <string.h>
+#include <strings.h>
+
+struct kernels {
+	const struct bench_opts *o;
+	infer_probe *p;
+	struct out out;
+	struct buf text;
+};
+
+static int names(const char *word, size_t n, const struct infer_probe_case *c)
+{
+	const char *const fields[] = { c->kernel, c->type, c->shape, c->isa };
+
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (strlen(fields[i]) == n && !strncasecmp(fields[i], word, n))
+			return 1;
+	return 0;
+}
+
+/* Each filter names it by one of its words. */
+static int wanted(const struct bench_opts *o, const struct infer_probe_case *c)
+{
+	for (int i = 0; i < o->filters.n; i++) {
+		const char *w = o->filters.at[i];
+		int hit = 0;
+
+		for (size_t n; *w && !hit; w += n + (w[n] == ',')) {
+			n = strcspn(w, ",");
+			hit = names(w, n, c);
+		}
+		if (!hit)
+			return 0;
+	}
+	return 1;
+}
+
+static int flush(struct kernels *k, infer_error *err)
+{
+	int rc = k->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table") : INFER_OK;
+
+	if (!rc && k->text.len)
+		rc = say_out(k->text.at, k->text.len, err);
+	buf_clear(&k->text);
+	return rc;
+}
+
+static void put_ceiling(struct buf *b, const char *what, const struct infer_rate *r, const char *unit)
+{
+	buf_printf(b, "%-34s %9.1f %s  (%.1f ... %.1f)\n", what, r->median, unit, r->least, r->most);
+}
+
+static int ceilings(struct kernels *k, infer_error *err)
+{
+	struct infer_ceilings c;
+
+	TRY(infer_probe_ceilings(k->p, NULL, &c, err));
+	if (k->out.file)
+		TRY(infer_write_ceilings(k->out.file, k->p, &c, err));
+	if (k->out.json)
+		return infer_write_ceilings(k->out.json, k->p, &c, err);
+	put_ceiling(&k->text, "read, mapped file", &c.mapped, "GB/s");
+	put_ceiling(&k->text, "read, memory", &c.memory, "GB/s");
+	put_ceiling(&k->text, "fp32 fma", &c.fma, "GFLOP/s");
+	put_ceiling(&k->text, "int8 dot", &c.dot, "GOP/s");
+	buf_printf(&k->text, "\n%-11s %-7s %-11s %6s %5s %4s %-10s %8s %9s  %-6s %5s %s\n", "kernel", "type", "shape", "n", "k", "m",
+	           "isa", "GB/s", "GOP/s", "limit", "part", "(least ... most)");
+	return flush(k, err);
+}
+
+static int measure(struct kernels *k, const struct infer_probe_case *c, infer_error *err)
+{
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",
+	                                      [INFER_LIMIT_DOT] = "dot" };
+	struct infer_probe_result r;
+
+	TRY(infer_probe_measure(k->p, c, &r, err));
+	if (k->out.file)
+		TRY(infer_write_probe(k->out.file, k->p, c, &r, err));
+	if (k->out.json)
+		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
+	else
+		buf_printf(&k->text, "%-11s %-7s %-11s %6d %5d %4d %-10s %8.2f %9.2f  %-6s %5.3f (%.3f ... %.3f)%s\n", c->kernel, c->type,
+		           c->shape, c->n, c->k, c->m, c->isa, r.bytes.median, r.ops.median, limits[r.limit], r.fraction.median,
+		           r.fraction.least, r.fraction.most, r.same ? "" : "  DIFFERS");
+	TRY(flush(k, err));
+	if (!r.same)
+		return err_set(err, INFER_EDEVICE, "%s %s %s of kernel set %s gives other bits than ref", c->kernel, c->type,
+		               c->shape, c->isa);
+	return INFER_OK;
+}
+
+static int count(const struct kernels *k)
+{
+	struct infer_probe_case c;
+	int n = 0;
+
+	for (int i = 0; infer_probe_case(k->p, i, &c); i++)
+		n += wanted(k->o, &c);
+	return n;
+}
+
+static int all(struct kernels *k, infer_error *err)
+{
+	struct infer_probe_opts po = { .threads = (int32_t)k->o->engine.threads, .repeat = (int32_t)k->o->repeat,
+	                               .isa = k->o->engine.isa, .flags = k->o->quick ? INFER_PROBE_QUICK : 0 };
+	struct infer_probe_case c;
+	int n, done = 0;
+
+	if (k->o->engine.isa)
+		TRY(isa_check(k->o->engine.isa, err));
+	TRY(infer_probe_open(&k->p, &po, err));
+	n = count(k);
+	if (!n)
+		return err_set(err, INFER_EINVAL, "--filter: no case has such a kernel, type, shape and set");
+	TRY(out_open(&k->out, k->o, err));
+	TRY(ceilings(k, err));
+	for (int i = 0; infer_probe_case(k->p, i, &c); i++) {
+		if (!wanted(k->o, &c))
+			continue;
+		say_progress("%d of %d: %s %s %s", ++done, n, c.kernel, c.type, c.shape);
+		int rc = measure(k, &c, err);
+		say_progress_end();
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
+int kernels(const struct bench_opts *o, const struct opt_rest *rest)
+{
+	struct kernels k = { .o = o, .out.fd = -1 };
+	infer_error err = { 0 };
+
+	(void)rest;
+	buf_init(&k.text, MEM_BASE);
+	int rc = all(&k, &err), late = out_close(&k.out, rc ? NULL : &err);
+
+	infer_probe_close(&k.p);
+	buf_fini(&k.text);
+	return rc || late ? say_fail(&err) : EXIT_DONE;
+}

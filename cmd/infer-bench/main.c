@@ -1,0 +1,60 @@
+#include "opts.h"
+#include "common/say.h"
+#include "base/err.h"
+#include <string.h>
+
+static const struct program program = {
+	.name = "infer-bench",
+	.usage = "infer-bench kernels [OPTION]...",
+	.about = "Measure, beside what the machine can in the same run.\n\n"
+	         "  kernels   every inner loop: GB/s, GOP/s, and the part of the ceiling that binds it",
+	.rows = bench_rows,
+};
+
+static const struct { const char *name; int (*run)(const struct bench_opts *o, const struct opt_rest *rest); } subjects[] = {
+	{ "kernels", kernels },
+};
+/* what there will be */
+static const char *const later[] = { "run", "serve", "compare", "plot" };
+
+static int refuse(const struct opt_rest *rest)
+{
+	infer_error err;
+	const char *word = rest->n_words ? rest->words[0] : NULL;
+
+	if (!word)
+		err_set(&err, INFER_EINVAL, "nothing to measure is named: kernels");
+	else
+		err_set(&err, INFER_EINVAL, "'%.60s' is none of: kernels", word);
+	for (size_t i = 0; word && i < sizeof later / sizeof *later; i++)
+		if (!strcmp(later[i], word))
+			err_set(&err, INFER_EINVAL, "%s is not supported yet", word);
+	return say_fail(&err);
+}
+
+static int subject(const struct bench_opts *o, struct opt_rest *rest)
+{
+	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
+		if (strcmp(subjects[i].name, rest->words[0]))
+			continue;
+		if (rest->n_words > 1) {
+			say_error("%s takes no argument: '%.60s'", subjects[i].name, rest->words[1]);
+			return EXIT_USAGE;
+		}
+		return subjects[i].run(o, rest);
+	}
+	return refuse(rest);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_opts o = { .repeat = 5 };
+	struct opt_rest rest;
+	int code = start(&program, &o, &o.start, argc, argv, &rest);
+
+	if (code >= 0)
+		return code;
+	code = subject(&o, &rest);
+	opt_rest_fini(&rest);
+	return say_end(code);
+}

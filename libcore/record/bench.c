@@ -1,0 +1,81 @@
+/* record/bench.c - what was measured, beside what it was measured against */
+#include "record/record.h"
+#include <infer/hw.h>
+
+#include "base/cpu.h"
+
+static void put_rate(struct jwrite *w, const char *key, const struct infer_rate *r)
+{
+	jw_object(w, key);
+	jw_num(w, "median", r->median);
+	jw_num(w, "min", r->least);
+	jw_num(w, "max", r->most);
+	jw_end(w);
+}
+
+void record_machine(struct jwrite *w, int32_t threads)
+{
+	struct infer_kernel_set s;
+	char cpu[64];
+
+	cpu_model_name(cpu);
+	jw_str(w, "version", infer_version());
+	jw_str(w, "cpu", cpu);
+	jw_array(w, "kernels");
+	for (int i = 0; infer_kernel_set(i, &s); i++)
+		if (s.usable)
+			jw_str(w, NULL, s.name);
+	jw_end(w);
+	jw_int(w, "threads", threads);
+}
+
+static void put_run(struct jwrite *w, int32_t threads)
+{
+	jw_object(w, "run");
+	record_machine(w, threads);
+	jw_end(w);
+}
+
+void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
+{
+	put_rate(w, "mapped_gb_s", &c->mapped);
+	if (c->memory.median > 0)
+		put_rate(w, "memory_gb_s", &c->memory);
+	put_rate(w, "fma_gflop_s", &c->fma);
+	put_rate(w, "dot_gop_s", &c->dot);
+}
+
+int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c, infer_error *err)
+{
+	struct jwrite *w = record_begin(out, "bench");
+
+	jw_str(w, "bench", "ceilings");
+	record_ceilings(w, c);
+	put_run(w, infer_probe_threads(p));
+	return record_end(out, err);
+}
+
+int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infer_probe_case *c,
+                      const struct infer_probe_result *r, infer_error *err)
+{
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",
+	                                      [INFER_LIMIT_DOT] = "dot" };
+	struct jwrite *w = record_begin(out, "bench");
+
+	jw_str(w, "bench", "kernel");
+	jw_str(w, "kernel", c->kernel);
+	jw_str(w, "type", c->type);
+	jw_str(w, "shape", c->shape);
+	jw_int(w, "n", c->n);
+	jw_int(w, "k", c->k);
+	jw_int(w, "m", c->m);
+	jw_str(w, "isa", c->isa);
+	put_rate(w, "gb_s", &r->bytes);
+	put_rate(w, "gop_s", &r->ops);
+	jw_str(w, "limit", limits[r->limit]);
+	put_rate(w, "ceiling", &r->ceiling);
+	put_rate(w, "fraction", &r->fraction);
+	jw_bool(w, "same", r->same);
+	put_run(w, infer_probe_threads(p));
+	return record_end(out, err);
+}

@@ -1,0 +1,146 @@
+/* tests/unit/plan/test_probe.c - measuring: every kind of case gives rates, and wrong bits are seen */
+#include "../nth.h"
+#include <string.h>
+
+#include "plan/plan.h"
+
+static const struct infer_probe_opts quick = { .threads = 2, .repeat = 1, .isa = "ref", .flags = INFER_PROBE_QUICK };
+static infer_probe *probe;
+static struct infer_ceilings top;
+
+static int set_up(void **state)
+{
+	(void)state;
+	return infer_probe_open(&probe, &quick, NULL) || infer_probe_ceilings(probe, NULL, &top, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	infer_probe_close(&probe);
+	return 0;
+}
+
+static int case_open(void)
+{
+	infer_probe *p = NULL;
+	int rc;
+
+	nth_ok(infer_probe_open(&p, &quick, NULL));
+	assert_int_equal(infer_probe_threads(p), 2);
+out:
+	infer_probe_close(&p);
+	return rc;
+}
+
+static void ordered(const struct infer_rate *r)
+{
+	assert_true(r->least > 0 && r->least <= r->median && r->median <= r->most);
+}
+
+/* The first case of each kind. */
+static int case_measure(void)
+{
+	struct infer_probe_case c;
+	struct infer_probe_result r;
+	int seen = 0, rc = INFER_OK;
+
+	for (int i = 0; infer_probe_case(probe, i, &c); i++) {
+		int bit = 1 << probe->cases[i].kind;
+		if (seen & bit || probe->cases[i].type == INFER_F32)
+			continue;
+		nth_ok(infer_probe_measure(probe, &c, &r, NULL));
+		ordered(&r.fraction), ordered(&r.bytes), ordered(&r.ops), ordered(&r.ceiling);
+		assert_true(r.same);
+		seen |= bit;
+	}
+	assert_int_equal(seen, 1 << PLAN_ROWS | 1 << PLAN_TILE | 1 << PLAN_PACK | 1 << PLAN_QUANT | 1 << PLAN_ATTN);
+out:
+	return rc;
+}
+
+static int find(const char *kernel, struct infer_probe_case *c)
+{
+	for (int i = 0; infer_probe_case(probe, i, c); i++)
+		if (!strcmp(c->kernel, kernel))
+			return 1;
+	return 0;
+}
+
+static int same(const char *kernel)
+{
+	struct infer_probe_case c;
+	struct infer_probe_result r;
+
+	assert_true(find(kernel, &c));
+	assert_int_equal(infer_probe_measure(probe, &c, &r, NULL), 0);
+	return r.same;
+}
+
+static void wrong_mul(float *y, const float *gate, const float *up, int n)
+{
+	(void)up;
+	memcpy(y, gate, (size_t)n * sizeof *y);
+}
+
+static void wrong_rows(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
+                       int n, int k)
+{
+	probe->ref.mm[INFER_F32].rows(y, ldy, w, row_bytes, x, x_row, m, n, k - 16);
+}
+
+static void test_wrong_bits(void **state)
+{
+	struct kern right = probe->sets[0];
+
+	(void)state;
+	assert_true(same("silu_mul"));
+	probe->sets[0].silu_mul = wrong_mul;
+	assert_false(same("silu_mul"));
+	assert_true(same("rows"));
+	probe->sets[0].mm[INFER_F32].rows = wrong_rows;
+	assert_false(same("rows"));
+	probe->sets[0] = right;
+	assert_true(same("rows"));
+}
+
+static void test_ceilings(void **state)
+{
+	(void)state;
+	ordered(&top.mapped), ordered(&top.memory), ordered(&top.fma), ordered(&top.dot);
+}
+
+static void test_refused(void **state)
+{
+	infer_probe *p;
+	infer_error err;
+
+	(void)state;
+	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .threads = -1 }, &err), INFER_EINVAL);
+	assert_null(p);
+	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .repeat = 1 << 20 }, &err), INFER_EINVAL);
+	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .isa = "nosuch" }, &err), INFER_EUNSUP);
+	assert_non_null(strstr(err.message, "nosuch"));
+	assert_null(p);
+}
+
+static void test_rate(void **state)
+{
+	double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 3, 2 };
+	struct infer_rate r = plan_rate(odd, 3, 2);
+
+	(void)state;
+	assert_true(r.median == 4 && r.least == 2 && r.most == 6);
+	r = plan_rate(even, 4, 1);
+	assert_true(r.median == 2.5 && r.least == 1 && r.most == 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		nth_case(case_open), nth_case(case_measure), cmocka_unit_test(test_wrong_bits), cmocka_unit_test(test_ceilings),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_rate),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
