@@ -26,7 +26,7 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 		return err_set(err, INFER_ENOMEM, "out of memory for a chat template");
 	rc = jinja_compile(&c->template, source, n, name, err);
 	if (!rc)
-		rc = chat_probe(c, err);
+		rc = chat_probe(c, source, n, err);
 	if (rc) {
 		infer_chat_close(&c);
 		return rc;

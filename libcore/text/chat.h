@@ -9,6 +9,8 @@ struct infer_chat {
 	struct jinja *template;
 	struct infer_chat_caps caps;
 	int empty_tools;   /* where there are none it wants an empty list, not null */
+	const struct reply_format *calls;   /* how answers are written (text/reply.h) */
+	const struct reply_think *think;
 };
 
 /* chat_fit.c: INFER_EFORMAT, INFER_EUNSUP: no array of messages, by the index of the first that is none. */
@@ -22,6 +24,6 @@ int chat_mark(json_t **last, json_t *messages, infer_error *err);
 int chat_cut(struct buf *text, struct buf *from, const json_t *last, infer_error *err);
 /* chat.c: the template over a context. */
 int chat_run(const struct infer_chat *c, const json_t *context, int64_t now, struct buf *text, struct buf *plain, infer_error *err);
-/* chat_caps.c: try what the template can do.  INFER_OK or INFER_ENOMEM. */
-int chat_probe(struct infer_chat *c, infer_error *err);
+/* chat_caps.c: try what the template can do, and how it writes calls.  INFER_OK or INFER_ENOMEM. */
+int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err);
 #endif

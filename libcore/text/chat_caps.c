@@ -2,6 +2,7 @@
 #include "text/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include "text/reply.h"
 
 #include <string.h>
 
@@ -86,7 +87,27 @@ static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, 
 	return rc;
 }
 
-int chat_probe(struct infer_chat *c, infer_error *err)
+/* The turn that the template writes for a call tells how this model writes one. */
+static int recognise(struct infer_chat *c, const char *source, size_t n, infer_error *err)
+{
+	struct buf text;
+	const char *user = NULL, *p;
+	int ok = 0, rc = INFER_OK;
+
+	buf_init(&text, MEM_TEXT);
+	if (c->caps.calls)
+		rc = try(c, c->caps.objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), &text, &ok, err);
+	for (p = ok ? text.at : NULL; p && (p = memmem(p, text.len - (size_t)(p - text.at), "@U@", 3)); user = p)
+		p += 3;
+	if (user && text.len)
+		reply_recognise(user, text.len - (size_t)(user - text.at), source, n, &c->calls, &c->think);
+	else
+		reply_recognise("", 0, source, n, &c->calls, &c->think);
+	buf_fini(&text);
+	return rc;
+}
+
+int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err)
 {
 	struct infer_chat_caps *caps = &c->caps;
 	int plain = 0;
@@ -107,6 +128,7 @@ int chat_probe(struct infer_chat *c, infer_error *err)
 	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL, &caps->results, err));
 	if (caps->calls)
 		TRY(ask(c, caps->objects ? CALL("null", OBJECT) : CALL("null", QUOTED), "@V@", "None", &caps->null_content, err));
+	TRY(recognise(c, source, n, err));
 	return differ(c, USER ",\"enable_thinking\":true,\"thinking\":true", USER ",\"enable_thinking\":false,\"thinking\":false",
 	              &caps->thinking, err);
 }

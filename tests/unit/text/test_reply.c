@@ -1,0 +1,528 @@
+/* Answers read back, whole and in pieces: llama.cpp's cases for many templates, what the templates write themselves, our own
+ * cases, hostile bytes, and failing memory. */
+#include "../nth.h"
+#include "../shared.h"
+#include <infer/reply.h>
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include <dirent.h>
+#include <time.h>
+
+static json_t *dumped(const char *s, size_t n)
+{
+	return json_loadb(s, n, JSON_DECODE_ANY, NULL);
+}
+
+static char *read_file(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	enum { MOST = 1 << 20 };
+	char *s = malloc(MOST);
+
+	assert_non_null(f);
+	assert_non_null(s);
+	*n = fread(s, 1, MOST, f);
+	assert_true(*n < MOST);
+	s[*n] = 0;
+	fclose(f);
+	return s;
+}
+
+/* ---- reading ---- */
+
+struct grown { size_t content, reasoning, calls, arguments[8]; uint64_t hash[10]; };
+
+static uint64_t hash(struct infer_str s, size_t n)
+{
+	uint64_t h = 1469598103934665603u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)s.at[i]) * 1099511628211u;
+	return h;
+}
+
+static void only_more(struct infer_str now, size_t *len, uint64_t *h)
+{
+	assert_true(now.len >= *len);
+	assert_true(hash(now, *len) == *h || !*len);
+	*len = now.len;
+	*h = hash(now, now.len);
+}
+
+/* What was there is there still. */
+static void check_grown(const infer_reply *r, struct grown *g)
+{
+	struct infer_reply_parts p;
+
+	infer_reply_get(r, &p);
+	only_more(p.content, &g->content, &g->hash[0]);
+	only_more(p.reasoning, &g->reasoning, &g->hash[1]);
+	assert_true(p.n_calls >= g->calls);
+	g->calls = p.n_calls;
+	for (size_t i = 0; i < p.n_calls && i < 8; i++) {
+		struct infer_reply_call c;
+		infer_reply_call(r, i, &c);
+		only_more(c.arguments, &g->arguments[i], &g->hash[2 + i]);
+	}
+}
+
+/* An answer as JSON: {content, reasoning, tool_calls}.  cut: where the first piece ends; 0: one code point at a time; n: whole */
+static json_t *answer(const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n, size_t cut)
+{
+	struct infer_reply_parts p;
+	struct grown g = { 0 };
+	infer_reply *r;
+	infer_error err = { 0 };
+	uint32_t cp;
+
+	assert_int_equal(infer_reply_new(&r, chat, o, &err), INFER_OK);
+	check_grown(r, &g);
+	for (size_t i = 0, k; i < n; i += k) {
+		k = utf8_get(s + i, n - i, &cp);
+		k = cut ? (i ? n - i : cut) : k ? k : 1;
+		assert_int_equal(infer_reply_put(r, s + i, k, &err), INFER_OK);
+		check_grown(r, &g);
+	}
+	assert_int_equal(infer_reply_end(r, &err), INFER_OK);
+	check_grown(r, &g);
+	infer_reply_get(r, &p);
+	json_t *calls = json_array();
+	for (size_t i = 0; i < p.n_calls; i++) {
+		struct infer_reply_call c;
+		infer_reply_call(r, i, &c);
+		json_array_append_new(calls, json_pack("{s:s%,s:s%,s:s%,s:i}", "name", c.name.at, c.name.len, "id", c.id.at, c.id.len,
+		                                       "arguments", c.arguments.at, c.arguments.len, "whole", c.whole));
+	}
+	json_t *j = json_pack("{s:s%,s:s%,s:o}", "content", p.content.at, p.content.len, "reasoning", p.reasoning.at, p.reasoning.len,
+	                      "tool_calls", calls);
+	infer_reply_free(r);
+	assert_non_null(j);
+	return j;
+}
+
+/* ---- comparing ---- */
+
+static int same_trimmed(const json_t *a, const json_t *b)
+{
+	const char *s[2] = { json_string_value(a), json_string_value(b) };
+	size_t n[2] = { json_string_length(a), json_string_length(b) };
+
+	for (int i = 0; i < 2; i++) {
+		while (n[i] && strchr(" \n\t", s[i][0]))
+			s[i]++, n[i]--;
+		while (n[i] && strchr(" \n\t", s[i][n[i] - 1]))
+			n[i]--;
+	}
+	return n[0] == n[1] && (!n[0] || !memcmp(s[0], s[1], n[0]));
+}
+
+static int same_arguments(const json_t *a, const json_t *b)
+{
+	json_t *x = dumped(json_string_value(a), json_string_length(a)), *y = dumped(json_string_value(b), json_string_length(b));
+	int same = x && y ? json_equal(x, y) : !x && !y && same_trimmed(a, b);
+
+	json_decref(x);
+	json_decref(y);
+	return same;
+}
+
+/* The cases of others do not count the white space around a text. */
+static int same_text(const json_t *a, const json_t *b, int exactly)
+{
+	return exactly ? json_equal(a, b) : same_trimmed(a, b);
+}
+
+static int same_answer(const json_t *got, const json_t *want, int exactly)
+{
+	const json_t *a = json_object_get(got, "tool_calls"), *b = json_object_get(want, "tool_calls"), *r = json_object_get(want, "reasoning");
+	size_t n = json_array_size(a);
+
+	if (!r)
+		r = json_object_get(want, "reasoning_content");
+	if (n != json_array_size(b) || !same_text(json_object_get(got, "content"), json_object_get(want, "content"), exactly) ||
+	    !same_text(json_object_get(got, "reasoning"), r, exactly))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *c = json_array_get(a, i), *d = json_array_get(b, i), *id = json_object_get(d, "id");
+		if (!json_equal(json_object_get(c, "name"), json_object_get(d, "name")) || (id && !json_equal(json_object_get(c, "id"), id)) ||
+		    !same_arguments(json_object_get(c, "arguments"), json_object_get(d, "arguments")))
+			return 0;
+	}
+	return 1;
+}
+
+static void check_answer(const char *what, const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n,
+                         const json_t *want, int exactly)
+{
+	json_t *whole = answer(chat, o, s, n, n);
+	uint32_t cp;
+
+	if (!same_answer(whole, want, exactly))
+		fail_msg("%s\nof   %.*s\nread %s\nnot  %s", what, (int)n, s, json_dumps(whole, 0), json_dumps(want, 0));
+	for (size_t i = 0; i < n; i += i ? (utf8_get(s + i, n - i, &cp) ? utf8_get(s + i, n - i, &cp) : 1) : 1) {
+		json_t *parts = answer(chat, o, s, n, i);
+		if (!json_equal(parts, whole))
+			fail_msg("%s, cut at %zu of\n     %.*s\nread %s\nnot  %s", what, i, (int)n, s, json_dumps(parts, 0), json_dumps(whole, 0));
+		json_decref(parts);
+	}
+	json_decref(whole);
+}
+
+/* ---- the cases of others ---- */
+
+/* Tools in OpenAI's form. */
+static json_t *tools_of(const json_t *given)
+{
+	json_t *tools = json_array();
+	const json_t *t;
+	size_t i;
+
+	json_array_foreach(given, i, t) {
+		json_t *f = json_is_array(t) ? json_pack("{s:O,s:O,s:o}", "name", json_array_get(t, 0), "description", json_array_get(t, 1),
+		                                         "parameters", json_loads(json_string_value(json_array_get(t, 2)), 0, NULL)) : json_deep_copy(t);
+		json_array_append_new(tools, json_pack("{s:s,s:o}", "type", "function", "function", f));
+	}
+	return tools;
+}
+
+static infer_chat *open_template(const char *name)
+{
+	char rel[512], path[SHARED_PATH];
+	infer_chat *chat = NULL;
+	infer_error err = { 0 };
+	size_t n;
+
+	snprintf(rel, sizeof rel, "data/chat-templates/templates/%s", name);
+	if (!shared_find(rel, path))
+		return NULL;
+	char *source = read_file(path, &n);
+	if (infer_chat_open(&chat, source, n, name, &err))
+		fail_msg("%s: %s", name, err.message);
+	free(source);
+	return chat;
+}
+
+static void check_row(const json_t *row)
+{
+	static const char hey[] = "[{\"role\":\"user\",\"content\":\"Hey there!\"}]";
+	const json_t *params = json_object_get(row, "params"), *given = json_object_get(params, "tools");
+	const json_t *thinking = json_object_get(params, "enable_thinking"), *input = json_object_get(row, "input");
+	const char *name = json_string_value(json_object_get(row, "template")), *format = json_string_value(json_object_get(params, "reasoning_format"));
+	infer_chat *chat = open_template(name);
+	json_t *list = tools_of(given);
+	char *tools = json_dumps(list, 0), *prompt = NULL;
+	struct infer_conversation c = { .messages = hey, .messages_n = sizeof hey - 1, .tools = tools, .tools_n = strlen(tools),
+		.think = json_is_false(thinking) ? INFER_THINK_OFF : INFER_THINK_ON };
+	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools) };
+
+	assert_non_null(chat);
+	infer_chat_render(chat, NULL, &c, &prompt, NULL, &o.prompt_n, NULL);   /* one template needs more than it is given */
+	o.prompt = prompt;
+	o.flags = !format || !strcmp(format, "none") ? INFER_REPLY_INLINE : 0;
+	o.flags |= json_object_get(params, "json_schema") ? INFER_REPLY_JSON : 0;
+	check_answer(name, chat, &o, json_string_value(input), json_string_length(input), json_object_get(row, "expected"), 0);
+	infer_chat_free(prompt);
+	free(tools);
+	json_decref(list);
+	infer_chat_close(&chat);
+}
+
+static void test_cases_of_others(void **state)
+{
+	char path[SHARED_PATH], *line = NULL;
+	size_t cap = 0;
+	int read = 0, without = 0;
+
+	(void)state;
+	shared_need("data/extracted/chat_output_parse.jsonl", 247, path);
+	FILE *f = fopen(path, "rb");
+	assert_non_null(f);
+	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+		json_t *row = dumped(line, (size_t)n);
+		const char *name = json_string_value(json_object_get(row, "template"));
+		assert_non_null(name);
+		infer_chat *chat = open_template(name);
+		if (chat)
+			check_row(row);
+		read += !!chat;
+		without += !chat;
+		infer_chat_close(&chat);
+		json_decref(row);
+	}
+	free(line);
+	fclose(f);
+	assert_int_equal(read, 247);
+	assert_int_equal(without, 5);
+}
+
+/* ---- our own cases, and templates read back what they write ---- */
+
+static void check_own(const json_t *row, const json_t *chats, const char *tools)
+{
+	const char *name = json_string_value(json_object_get(row, "template"));
+	const json_t *source = json_object_get(chats, name), *input = json_object_get(row, "input"), *prompt = json_object_get(row, "prompt");
+	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools), .prompt = json_string_value(prompt),
+		.prompt_n = json_string_length(prompt), .flags = (json_object_get(row, "inline") ? INFER_REPLY_INLINE : 0u) |
+		(json_object_get(row, "json") ? INFER_REPLY_JSON : 0u) };
+	infer_chat *chat;
+	infer_error err = { 0 };
+
+	assert_int_equal(infer_chat_open(&chat, json_string_value(source), json_string_length(source), name, &err), INFER_OK);
+	check_answer(name, chat, &o, json_string_value(input), json_string_length(input), row, 1);
+	infer_chat_close(&chat);
+}
+
+static void test_own_cases(void **state)
+{
+	FILE *f = fopen("tests/golden/reply/cases.jsonl", "rb");
+	json_t *chats = json_object();
+	char *line = NULL, *tools = NULL;
+	size_t cap = 0;
+	int cases = 0;
+
+	(void)state;
+	assert_non_null(f);
+	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+		json_t *row = dumped(line, (size_t)n);
+		assert_non_null(row);
+		if (json_object_get(row, "source"))
+			json_object_set(chats, json_string_value(json_object_get(row, "name")), json_object_get(row, "source"));
+		else if (json_object_get(row, "tools"))
+			tools = json_dumps(json_object_get(row, "tools"), 0);
+		else
+			check_own(row, chats, tools);
+		cases += json_object_get(row, "input") != NULL;
+		json_decref(row);
+	}
+	assert_true(cases > 140);
+	json_decref(chats);
+	free(tools);
+	free(line);
+	fclose(f);
+}
+
+#define SAYS(more) "[{\"role\":\"user\",\"content\":\"@USER@\"}" more "]"
+#define CALLS SAYS(",{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"REASON\",\"tool_calls\":[{\"id\":\"call00001\"," \
+	"\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":" ARGUMENTS "}}]}")
+#define ARGUMENTS "{\"a\":\"x \\\"y\\\" [z]\\nz\",\"n\":-7,\"l\":[1.5,{\"b\":true,\"c\":\"}\"}]}"
+static const char tool_f[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\","
+	"\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"},\"n\":{\"type\":\"integer\",\"description\":\"d\"},"
+	"\"l\":{\"type\":\"array\",\"description\":\"d\",\"items\":{\"type\":\"string\"}}},\"required\":[\"a\"]}}}]";
+
+static char *rendered(const infer_chat *chat, const char *messages, uint32_t flags, size_t *n)
+{
+	struct infer_conversation c = { .messages = messages, .messages_n = strlen(messages), .tools = tool_f, .tools_n = sizeof tool_f - 1,
+		.think = INFER_THINK_ON, .flags = flags };
+	char *text = NULL;
+
+	infer_chat_render(chat, NULL, &c, &text, NULL, n, NULL);
+	return text;
+}
+
+/* What the template writes for a call is read as that call.  0: the template does not write it. */
+static int check_turn(const char *name, const infer_chat *chat)
+{
+	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1 };
+	size_t n = 0;
+	char *prompt = rendered(chat, SAYS(), 0, &o.prompt_n), *full = rendered(chat, CALLS, INFER_CHAT_NO_PROMPT, &n);
+	char *turn = full ? strstr(full, "@USER@") : NULL, *next;
+	int there, follows = prompt && full && n > o.prompt_n && !memcmp(prompt, full, o.prompt_n);
+
+	while (turn && (next = strstr(turn + 1, "@USER@")))
+		turn = next;
+	turn = follows ? full + o.prompt_n : turn;
+	there = turn && strstr(turn, "[z]");
+	if (there) {
+		o.prompt = follows ? prompt : NULL;
+		json_t *j = answer(chat, &o, turn, n - (size_t)(turn - full), 0), *calls = json_object_get(j, "tool_calls");
+		json_t *want = json_string(ARGUMENTS), *f = json_array_get(calls, 0);
+		if (json_array_size(calls) != 1 || !same_arguments(json_object_get(f, "arguments"), want) || !json_is_integer(json_object_get(f, "whole")) ||
+		    (follows && strstr(turn, "REASON") && !strstr(json_string_value(json_object_get(j, "reasoning")), "REASON")))
+			fail_msg("%s\nof   %s\nread %s", name, turn, json_dumps(j, 0));
+		json_decref(want);
+		json_decref(j);
+	}
+	infer_chat_free(prompt);
+	infer_chat_free(full);
+	return there;
+}
+
+static void test_turns(void **state)
+{
+	char path[SHARED_PATH];
+	int n = 0, there = 0;
+
+	(void)state;
+	shared_need("data/chat-templates/templates", 55, path);
+	DIR *d = opendir(path);
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));) {
+		if (!strstr(e->d_name, ".jinja"))
+			continue;
+		infer_chat *chat = open_template(e->d_name);
+		assert_non_null(chat);
+		there += check_turn(e->d_name, chat);
+		n++;
+		infer_chat_close(&chat);
+	}
+	closedir(d);
+	assert_int_equal(n, 55);
+	assert_true(there >= 30);
+}
+
+/* ---- hostile bytes ---- */
+
+static const char *const marked[] = { "{# <tool_call> #}", "{# <function= <parameter= #}", "{# List of tools: #}", "{# <|channel|> <|message|> #}",
+	"{# <|tool_call>call: <channel|> #}", "{# \"parameters\": #}", "{# [TOOL_CALLS] [/THINK] #}", "{# <arg_key> <arg_value> #}" };
+
+static infer_chat *marked_chat(const char *mark)
+{
+	char source[512];
+	infer_chat *chat;
+	infer_error err = { 0 };
+
+	snprintf(source, sizeof source, "%s{%% for m in messages %%}{{ m.content }}{%% endfor %%}", mark);
+	assert_int_equal(infer_chat_open(&chat, source, strlen(source), "marked", &err), INFER_OK);
+	return chat;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One text, over and over: time and memory stay in proportion, and what is not a call is all there. */
+static void flood(const char *mark, const char *unit, size_t bytes, size_t piece, size_t least)
+{
+	infer_chat *chat = marked_chat(mark);
+	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1 };
+	struct infer_reply_parts p;
+	size_t n = strlen(unit), held = bytes / n * n, given;
+	char *s = malloc(held);
+	infer_reply *r;
+	double from = seconds();
+
+	assert_non_null(s);
+	for (size_t i = 0; i < held; i += n)
+		memcpy(s + i, unit, n);
+	assert_int_equal(infer_reply_new(&r, chat, &o, NULL), INFER_OK);
+	for (size_t i = 0; i < held; i += piece)
+		assert_int_equal(infer_reply_put(r, s + i, held - i < piece ? held - i : piece, NULL), INFER_OK);
+	assert_int_equal(infer_reply_end(r, NULL), INFER_OK);
+	infer_reply_get(r, &p);
+	given = p.content.len + p.reasoning.len;
+	for (size_t i = 0; i < p.n_calls; i++) {
+		struct infer_reply_call c;
+		infer_reply_call(r, i, &c);
+		given += c.arguments.len;
+	}
+	if (given < held * least / 100)
+		fail_msg("%s: of %zu bytes %zu are left", unit, held, given);
+	assert_true(p.n_calls <= INFER_REPLY_MAX_CALLS);
+	if (seconds() - from > (NTH_SANITIZED ? 60 : 12))
+		fail_msg("%s: %zu bytes by %zu in %.1f s", unit, held, piece, seconds() - from);
+	free(s);
+	infer_reply_free(r);
+	infer_chat_close(&chat);
+}
+
+static void test_hostile(void **state)
+{
+	static const struct { int mark; const char *unit; size_t least; } floods[] = {
+		{ 0, "<tool_call>", 100 }, { 0, "<tool_call>{\"a\":\"", 100 }, { 0, "<tool_call>{\"a\":[", 100 }, { 0, "<tool_call>                ", 100 },
+		{ 0, "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"\xff\"}}</tool_call>", 75 }, { 0, "<think>", 99 }, { 0, "\n", 100 },
+		{ 1, "<function=f>", 95 }, { 1, "<function=f><parameter=a>\n</parameter", 100 }, { 1, "<function=f><parameter=l>[", 99 },
+		{ 2, "[f(a=", 100 }, { 2, "[f(a=[", 100 }, { 2, "[", 100 }, { 2, "[f()]", 95 }, { 2, "f(", 100 },
+		{ 3, "<|start|>assistant<|channel|>", 100 }, { 3, "<|channel|>analysis<|message|>", 0 }, { 3, "<|end|>", 0 },
+		{ 4, "<|channel>", 0 }, { 4, "<|tool_call>call:f{a:<|\"|>", 90 }, { 4, "<|tool_call>call:f{a:{", 90 }, { 5, "{\"name\":", 100 }, { 5, ";{", 100 },
+		{ 6, "[TOOL_CALLS]f[CALL_ID]", 100 }, { 6, "[TOOL_CALLS][{\"name\":\"f\",", 90 }, { 7, "<tool_call>f<arg_key>", 95 }, { 7, "\x80\xe2<", 100 },
+	};
+	const size_t bytes = NTH_SANITIZED ? 1 << 18 : 1 << 20;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
+		flood(marked[floods[i].mark], floods[i].unit, bytes, bytes, floods[i].least);
+		flood(marked[floods[i].mark], floods[i].unit, bytes / 4, 1, floods[i].least);
+	}
+	flood(marked[0], "<tool_call>", NTH_SANITIZED ? bytes : 100 << 20, 1 << 20, 100);
+}
+
+/* ---- failing memory ---- */
+
+static infer_chat *chats[3];   /* opened before: their own allocations are many */
+
+static int read_case(const infer_chat *chat, const char *text)
+{
+	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1, .prompt = "<think>", .prompt_n = 7 };
+	infer_reply *r = NULL;
+	struct infer_reply_parts p;
+	int rc;
+
+	nth_ok(infer_reply_new(&r, chat, &o, NULL));
+	for (size_t n = strlen(text), i = 0; i < n; i += 7)
+		nth_ok(infer_reply_put(r, text + i, n - i < 7 ? n - i : 7, NULL));
+	nth_ok(infer_reply_end(r, NULL));
+	infer_reply_get(r, &p);
+	assert_true(p.content.len && p.reasoning.len && p.n_calls == 2);
+out:
+	infer_reply_free(r);
+	return rc;
+}
+
+static int case_envelope(void)
+{
+	return read_case(chats[0], "why</think>so<tool_call>[{\"name\":\"f\",\"arguments\":\"{}\",\"id\":\"1\"},{\"name\":\"f\"}]</tool_call>");
+}
+
+static int case_tags(void)
+{
+	return read_case(chats[1], "why</think>so<function=f><parameter=a>b</parameter><parameter=l>[1, {'a': None}]</parameter></function>"
+	                 "<function=f><parameter=n>1</parameter></function>");
+}
+
+static int case_python(void)
+{
+	return read_case(chats[2], "why</think>so [f(a='b', l=[1]), f()]");
+}
+
+static void test_refused(void **state)
+{
+	static const char *const bad[] = { "{}", "[{}]", "[{\"name\":7}]", "[{\"function\":{}}]", "[", "[{\"name\":\"\"}]" };
+	infer_chat *chat = marked_chat(marked[0]);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct infer_reply_options o = { .tools = bad[i], .tools_n = strlen(bad[i]) };
+		infer_error err = { 0 };
+		infer_reply *r;
+		assert_int_equal(infer_reply_new(&r, chat, &o, &err), INFER_EFORMAT);
+		assert_null(r);
+		assert_true(strstr(err.message, "tools") != NULL);
+	}
+	infer_chat_close(&chat);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases_of_others),
+		cmocka_unit_test(test_own_cases),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_refused),
+		nth_case(case_envelope),
+		nth_case(case_tags),
+		nth_case(case_python),
+	};
+
+	for (int i = 0; i < 3; i++)
+		chats[i] = marked_chat(marked[i]);
+	int bad = nth_group(tests);
+	for (int i = 0; i < 3; i++)
+		infer_chat_close(&chats[i]);
+	return bad;
+}
