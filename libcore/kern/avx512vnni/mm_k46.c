@@ -18,23 +18,26 @@ INLINE size_t panel_bytes(enum infer_type t)
 	return (size_t)FIELD * (size_t)fields(t) + 256 * ROWS16;
 }
 
-INLINE void put_head(enum infer_type t, uint8_t *dst, const uint8_t *p, int r)
+/* the fields before q of eight rows, at dst */
+INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 {
-	static const uint8_t order[8] = {0, 2, 1, 3, 4, 6, 5, 7};
-	struct head h;
+	const int subs = t == INFER_Q4_K ? 8 : 16;
 
-	head_get(t, &h, p);
-	dst += r * 4;
-	memcpy(dst, &h.d, 4);
+	_mm256_storeu_ps((float *)(void *)dst, h->d);
 	dst += FIELD;
 	if (t == INFER_Q4_K) {
-		memcpy(dst, &h.dmin, 4);
+		_mm256_storeu_ps((float *)(void *)dst, h->dmin);
 		dst += FIELD;
+		UNROLL
 		for (int i = 0; i < 4; i++, dst += FIELD)
-			memcpy(dst, (int16_t[2]){h.m[order[2 * i]], h.m[order[2 * i + 1]]}, 4);
+			put32(dst, byte_pair(h->m[i / 2], i % 2));
 	}
-	for (int i = 0; i < (t == INFER_Q4_K ? 8 : 16); i++, dst += FIELD)
-		memcpy(dst, (int16_t[2]){h.s[i], h.s[i]}, 4);
+	UNROLL
+	for (int i = 0; i < subs; i++, dst += FIELD) {
+		__m256i s = byte_pair(h->s[i / 4], i % 2);
+		put32(dst, i % 4 < 2 ? _mm256_blend_epi16(s, _mm256_slli_epi32(s, 16), 0xaa)
+		                     : _mm256_blend_epi16(_mm256_srli_epi32(s, 16), s, 0xaa));
+	}
 }
 
 /* v[i]: 32 weights of row i of four; qword j of each to q + j * 128 */
@@ -49,26 +52,36 @@ INLINE void turn4(uint8_t *q, __m256i r0, __m256i r1, __m256i r2, __m256i r3)
 	_mm256_storeu_si256((__m256i *)(void *)(q + 384), _mm256_permute2x128_si256(b, d, 0x31));
 }
 
+/* n rows, of eight, to their place in a panel: fields at dst, weights at q */
+INLINE void pack8(enum infer_type type, uint8_t *dst, uint8_t *q, const uint8_t *w,
+                  size_t row_bytes, int n, int k)
+{
+	const struct eight e = eight_rows(w, row_bytes, n);
+
+	for (size_t at = 0, end = (size_t)(k / 256 * q_bytes(type)); at < end;
+	     at += (size_t)q_bytes(type), dst += panel_bytes(type), q += panel_bytes(type)) {
+		__m256i v[8][8];
+		struct head h;
+		head_get(type, &h, &e, at);
+		head_put(type, dst, &h);
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			unpack256(type, v[r], e.p[r] + at);
+		UNROLL
+		for (int i = 0; i < 8; i++) {
+			turn4(q + i * 512, v[0][i], v[1][i], v[4][i], v[5][i]);
+			turn4(q + i * 512 + 64, v[2][i], v[3][i], v[6][i], v[7][i]);
+		}
+	}
+}
+
 INLINE void pack16(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel_bytes(type)) {
-		uint8_t *q = dst + FIELD * fields(type);
-		for (int half = 0; half < 2; half++, q += 32) {
-			__m256i v[8][8];
-			for (int r = 0; r < 8; r++) {
-				int row = 8 * half + r;
-				/* rows past the end repeat the last */
-				const uint8_t *p = w + (size_t)(row < n ? row : n - 1) * row_bytes;
-				put_head(type, dst, p, row);
-				unpack256(type, v[r], p);
-			}
-			UNROLL
-			for (int i = 0; i < 8; i++) {
-				turn4(q + i * 512, v[0][i], v[1][i], v[4][i], v[5][i]);
-				turn4(q + i * 512 + 64, v[2][i], v[3][i], v[6][i], v[7][i]);
-			}
-		}
+	for (int half = 0; half < 2; half++) {
+		int from = 8 * half < n ? 8 * half : n - 1;
+		pack8(type, dst + 32 * half, dst + FIELD * fields(type) + 32 * half,
+		      w + (size_t)from * row_bytes, row_bytes, 8 * half < n ? n - 8 * half : 1, k);
 	}
 }
 

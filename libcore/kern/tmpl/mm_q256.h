@@ -16,44 +16,20 @@ struct heads {
 	uint8_t s[8][8];
 };
 
-/* Q4_K, Q5_K: turn 16 bytes of each of 8 rows; M 0-3 and 4-7 stay a row a dword, S goes back to a
- * row of bytes. */
-INLINE void heads_k4(struct heads *h, const uint8_t *p, size_t stride)
+/* Q4_K, Q5_K: M 0-3 and 4-7 stay a row a dword, S goes back to a row of bytes. */
+INLINE void heads_get(struct heads *h, const uint8_t *p, size_t stride)
 {
-	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
-	              two = _mm256_set1_epi32(0x30303030);
-	__m256i r[4], a[4], b[4];
-
-	UNROLL
-	for (int i = 0; i < 4; i++)
-		r[i] =
-		    _mm256_inserti128_si256(_mm256_castsi128_si256(load16(p + (size_t)i * stride)),
-		                            load16(p + (size_t)(i + 4) * stride), 1);
-	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
-	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
-	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
-	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
-	b[0] = _mm256_unpacklo_epi64(a[0], a[2]); /* d, dmin */
-	b[1] = _mm256_unpackhi_epi64(a[0], a[2]); /* sc 0-3 */
-	b[2] = _mm256_unpacklo_epi64(a[1], a[3]); /* sc 4-7 */
-	b[3] = _mm256_unpackhi_epi64(a[1], a[3]); /* sc 8-11 */
-	__m256i s_lo = _mm256_and_si256(b[1], six);
-	__m256i s_hi = _mm256_or_si256(_mm256_and_si256(b[3], low),
-	                               _mm256_and_si256(_mm256_srli_epi32(b[1], 2), two));
-	h->min_lo = _mm256_and_si256(b[2], six);
-	h->min_hi = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(b[3], 4), low),
-	                            _mm256_and_si256(_mm256_srli_epi32(b[2], 2), two));
+	const struct eight e = eight_apart(p, stride);
+	__m256i s[2], m[2], d = heads_k4(s, m, &e, 0);
 	/* rows 0 1 4 5, then 2 3 6 7: put where they belong */
-	__m256i x = _mm256_unpacklo_epi32(s_lo, s_hi), y = _mm256_unpackhi_epi32(s_lo, s_hi);
-	_mm256_storeu_si256((__m256i *)(void *)h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
-	_mm256_storeu_si256((__m256i *)(void *)h->s[4], _mm256_permute2x128_si256(x, y, 0x31));
-	/* words d to the low half, dmin to the high one */
-	__m256i w =
-	    _mm256_shuffle_epi8(b[0], _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302,
-	                                                 0x0d0c090805040100, 0x0f0e0b0a07060302));
-	w = _mm256_permute4x64_epi64(w, 0xd8);
-	h->d = _mm256_cvtph_ps(_mm256_castsi256_si128(w));
-	h->dmin = _mm256_cvtph_ps(_mm256_extracti128_si256(w, 1));
+	__m256i x = _mm256_unpacklo_epi32(s[0], s[1]), y = _mm256_unpackhi_epi32(s[0], s[1]);
+
+	put32(h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
+	put32(h->s[4], _mm256_permute2x128_si256(x, y, 0x31));
+	h->min_lo = m[0];
+	h->min_hi = m[1];
+	h->d = low_halves(d);
+	h->dmin = high_halves(d);
 }
 
 /* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
@@ -165,7 +141,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 		struct turned turned[4];
 		__m256i a[4][8], m[4][8];
 		if (type == INFER_Q4_K || type == INFER_Q5_K)
-			heads_k4(&h, w, s->stride);
+			heads_get(&h, w, s->stride);
 		else
 			h.d = halves8(w + q_scale_at(type), s->stride);
 		if (type == INFER_Q2_K)

@@ -21,26 +21,26 @@ INLINE int k_scales(enum infer_type t)
 INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k_scales(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
 
-/* the fields of row r before q */
-INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h, int r)
+/* the fields before q of eight rows, at dst */
+INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 {
-	static const uint8_t of32[8] = {0, 2, 1, 3, 4, 6, 5, 7};
-	static const uint8_t of16[16] = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
-	const uint8_t *order = q_by16(t) ? of16 : of32;
-	const int16_t *pair = q_minima(t) ? h->m : h->s;
-	int at = 0;
+	const __m256i *pair = q_minima(t) ? h->m : h->s;
+	const int dwords = k_pairs(t) / 2;
 
-	memcpy(dst + (at++ * NR + r) * 4, &h->d, 4);
-	if (q_minima(t))
-		memcpy(dst + (at++ * NR + r) * 4, &h->dmin, 4);
-	for (int i = 0; i < k_pairs(t); i++) {
-		int16_t two[2] = {pair[order[2 * i]], pair[order[2 * i + 1]]};
-		memcpy(dst + (at++ * NR + r) * 4, two, 4);
+	_mm256_storeu_ps((float *)(void *)dst, h->d);
+	dst += NR * 4;
+	if (q_minima(t)) {
+		_mm256_storeu_ps((float *)(void *)dst, h->dmin);
+		dst += NR * 4;
 	}
-	for (int i = 0; i < k_scales(t); i++) {
-		int32_t s = h->s[i];
-		memcpy(dst + (at++ * NR + r) * 4, &s, 4);
-	}
+	/* the order of the sums in kern_q8k */
+	UNROLL
+	for (int i = 0; i < 2 * dwords; i++, dst += NR * 4)
+		put32(dst, q_by16(t) ? byte_pair(pair[i % dwords], i / dwords)
+		                     : byte_pair(pair[i / 2], i % 2));
+	UNROLL
+	for (int i = 0; i < k_scales(t); i++, dst += NR * 4)
+		put32(dst, byte_of(h->s[i / 4], i % 4));
 }
 
 /* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; a word of s times both bytes of a
@@ -76,36 +76,44 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
+/* n rows, of eight, to dst: their place in a panel */
+INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                  int k)
+{
+	const struct eight e = eight_rows(w, row_bytes, n);
+
+	for (size_t at = 0, end = (size_t)(k / 256 * q_bytes(type)); at < end;
+	     at += (size_t)q_bytes(type), dst += panel256(type)) {
+		uint8_t *q = dst + NR * 4 * k_fields(type);
+		__m256i v[8][8];
+		struct head h;
+		head_get(type, &h, &e, at);
+		head_put(type, dst, &h);
+		UNROLL
+		for (int r = 0; r < 8; r++) {
+			__m256i u[8];
+			unpack_for_tile(type, u, e.p[r] + at);
+			UNROLL
+			for (int i = 0; i < 8; i++)
+				v[i][r] = u[i];
+		}
+		UNROLL
+		for (int i = 0; i < 8; i++) {
+			turn8(v[i]);
+			UNROLL
+			for (int j = 0; j < 8; j++)
+				put32(q + (i * 8 + j) * NR * 4, v[i][j]);
+		}
+	}
+}
+
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {
-	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel256(type)) {
-		uint8_t *q = dst + NR * 4 * k_fields(type);
-		for (int half = 0; half < NR; half += 8) {
-			__m256i v[8][8];
-			for (int r = 0; r < 8; r++) {
-				/* rows past the end repeat the last */
-				const uint8_t *p =
-				    w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
-				struct head h;
-				__m256i u[8];
-				head_get(type, &h, p);
-				head_put(type, dst, &h, half + r);
-				unpack_for_tile(type, u, p);
-				UNROLL
-				for (int i = 0; i < 8; i++)
-					v[i][r] = u[i];
-			}
-			for (int i = 0; i < 8; i++) {
-				turn8(v[i]);
-				UNROLL
-				for (int j = 0; j < 8; j++)
-					_mm256_storeu_si256(
-					    (__m256i *)(void *)(q + (i * 8 + j) * NR * 4 +
-					                        half * 4),
-					    v[i][j]);
-			}
-		}
+	for (int h = 0; h < NR; h += 8) {
+		int from = h < n ? h : n - 1;
+		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
+		      h < n ? n - h : 1, k);
 	}
 }
 

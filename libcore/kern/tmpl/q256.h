@@ -144,43 +144,122 @@ INLINE __m128i scales_x4(const uint8_t *p)
 	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
 
-/* scales and minima of one row's block, those of 32 or of 16 */
+/* Scales and minima of a block of eight rows, those of 32 or of 16: byte i % 4 of the dwords of
+ * s[i / 4], a row a dword. */
 struct head {
-	float d, dmin;
-	int16_t s[16], m[16];
+	__m256 d, dmin;
+	__m256i s[4], m[4];
 };
 
-INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
+/* 16 bytes of each of 8 rows -> dword j of all of them to y[j] */
+INLINE void turn16(__m256i y[4], const __m128i x[8])
 {
-	h->d = num_f16(num_u16(p + q_scale_at(t)));
-	h->dmin = q_minima(t) ? num_f16(num_u16(p + q_scale_at(t) + 2)) : 0;
-	switch (t) {
-	case INFER_Q4_K:
-	case INFER_Q5_K:
-		for (int c = 0; c < 4; c++) {
-			const uint8_t *sc = p + 4;
-			h->s[c] = sc[c] & 63;
-			h->m[c] = sc[c + 4] & 63;
-			h->s[c + 4] = (int16_t)((sc[c + 8] & 15) | sc[c] >> 6 << 4);
-			h->m[c + 4] = (int16_t)(sc[c + 8] >> 4 | sc[c + 4] >> 6 << 4);
-		}
-		break;
-	case INFER_Q2_K:
-		for (int i = 0; i < 16; i++) {
-			h->s[i] = p[i] & 15;
-			h->m[i] = p[i] >> 4;
-		}
-		break;
-	case INFER_Q6_K:
-		for (int i = 0; i < 16; i++)
-			h->s[i] = (int8_t)p[192 + i];
-		break;
-	case INFER_Q3_K:
-		_mm256_storeu_si256((__m256i *)(void *)h->s,
-		                    _mm256_cvtepi8_epi16(scales_k3(p + 96)));
-		break;
-	default:
-		_mm_storeu_si128((__m128i *)(void *)h->s, scales_x4(p));
+	__m256i r[4], a[4];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		r[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(x[i]), x[i + 4], 1);
+	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
+	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
+	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
+	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
+	y[0] = _mm256_unpacklo_epi64(a[0], a[2]);
+	y[1] = _mm256_unpackhi_epi64(a[0], a[2]);
+	y[2] = _mm256_unpacklo_epi64(a[1], a[3]);
+	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
+}
+
+/* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: its dword j of 8 rows */
+INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
+{
+	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
+	              two = _mm256_set1_epi32(0x30303030);
+
+	s[0] = _mm256_and_si256(sc[0], six);
+	s[1] = _mm256_or_si256(_mm256_and_si256(sc[2], low),
+	                       _mm256_and_si256(_mm256_srli_epi32(sc[0], 2), two));
+	m[0] = _mm256_and_si256(sc[1], six);
+	m[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(sc[2], 4), low),
+	                       _mm256_and_si256(_mm256_srli_epi32(sc[1], 2), two));
+}
+
+/* the head of Q4_K and Q5_K but for d and dmin, of which it gives the dword */
+INLINE __m256i heads_k4(__m256i s[2], __m256i m[2], const struct eight *e, size_t at)
+{
+	__m128i x[8];
+	__m256i y[4];
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = load16(e->p[r] + at);
+	turn16(y, x);
+	scales_k4(s, m, y + 1);
+	return y[0];
+}
+
+/* low, or high, f16 of 8 dwords */
+INLINE __m256 low_halves(__m256i x)
+{
+	x = _mm256_shuffle_epi8(x, _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302,
+	                                              0x0d0c090805040100, 0x0f0e0b0a07060302));
+	return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(x, 0xd8)));
+}
+INLINE __m256 high_halves(__m256i x) { return low_halves(_mm256_srli_epi32(x, 16)); }
+
+INLINE __m128i scales_by16(enum infer_type t, const uint8_t *p)
+{
+	return t == INFER_Q6_K   ? load16(p + 192)
+	       : t == INFER_Q3_K ? scales_k3(p + 96)
+	       : t == INFER_Q2_K ? load16(p)
+	                         : _mm_packs_epi16(scales_x4(p), _mm_setzero_si128());
+}
+
+INLINE void head_get(enum infer_type t, struct head *h, const struct eight *e, size_t at)
+{
+	const __m256i low = _mm256_set1_epi8(15);
+	__m128i x[8];
+
+	if (t == INFER_Q4_K || t == INFER_Q5_K) {
+		__m256i d = heads_k4(h->s, h->m, e, at);
+		h->d = low_halves(d);
+		h->dmin = high_halves(d);
+		return;
+	}
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = scales_by16(t, e->p[r] + at);
+	turn16(h->s, x);
+	h->d = halves_of(e, at + (size_t)q_scale_at(t));
+	if (t != INFER_Q2_K)
+		return;
+	h->dmin = halves_of(e, at + (size_t)q_scale_at(t) + 2);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		h->m[i] = _mm256_and_si256(_mm256_srli_epi16(h->s[i], 4), low);
+		h->s[i] = _mm256_and_si256(h->s[i], low);
 	}
 }
+
+/* Bytes 0 and 2, or 1 and 3, of every dword, as words. */
+INLINE __m256i byte_pair(__m256i x, int odd)
+{
+	return _mm256_srai_epi16(odd ? x : _mm256_slli_epi16(x, 8), 8);
+}
+/* byte i of every dword */
+INLINE __m256i byte_of(__m256i x, int i)
+{
+	switch (i) {
+	case 0:
+		x = _mm256_slli_epi32(x, 24);
+		break;
+	case 1:
+		x = _mm256_slli_epi32(x, 16);
+		break;
+	case 2:
+		x = _mm256_slli_epi32(x, 8);
+		break;
+	}
+	return _mm256_srai_epi32(x, 24);
+}
+INLINE void put32(void *p, __m256i x) { _mm256_storeu_si256((__m256i *)p, x); }
 #endif
