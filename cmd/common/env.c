@@ -1,7 +1,10 @@
 #include "common/env.h"
 #include "base/err.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct { const char *variable, *option; } variables[] = {
 	{ "INFER_MODEL", "model" },
@@ -21,4 +24,55 @@ int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error 
 				TRY(opt_value(o, into, value, variables[i].variable, mem, err));
 	}
 	return INFER_OK;
+}
+
+static int is_set(const char *value)
+{
+	return value && *value;
+}
+
+unsigned env_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(fd) || !is_set(term) || !strcmp(term, "dumb"))
+		return 0;
+	return is_set(getenv("NO_COLOR")) ? ENV_ESCAPES : ENV_ESCAPES | ENV_COLOURS;
+}
+
+/* Make every directory of an absolute path that is not there, for its owner alone. */
+static int make_dirs(char *path, infer_error *err)
+{
+	for (char *p = path + 1;; p++) {
+		char was = *p;
+
+		if (was && was != '/')
+			continue;
+		*p = 0;
+		int failed = mkdir(path, 0700) && errno != EEXIST;
+
+		if (failed)
+			err_errno(err, errno, "%s", path);
+		*p = was;
+		if (failed)
+			return INFER_EIO;
+		if (!was)
+			return INFER_OK;
+	}
+}
+
+int env_state_dir(struct buf *path, infer_error *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	buf_clear(path);
+	if (state && *state == '/')      /* a relative one is to be ignored, says the XDG specification */
+		buf_printf(path, "%s/inferutils", state);
+	else if (home && *home == '/')
+		buf_printf(path, "%s/.local/state/inferutils", home);
+	else
+		return err_set(err, INFER_EIO, "no directory for state: neither XDG_STATE_HOME nor HOME names one");
+	if (path->bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for a path");
+	return make_dirs(path->at, err);
 }
