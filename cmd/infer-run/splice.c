@@ -1,0 +1,78 @@
+#include "splice.h"
+#include "base/err.h"
+#include <string.h>
+
+enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
+
+/* One of the two lists, as bytes: what is left of the token before ids[at]. */
+struct side {
+	const int32_t *ids; size_t n, at;
+	const char *bytes; size_t left;
+};
+
+/* The bytes of the next token; *text: 0 where it is none, or has none. */
+static int next(struct side *s, const infer_tokenizer *t, int *text, infer_error *err)
+{
+	struct infer_token_info info;
+
+	TRY(infer_token_info(t, s->ids[s->at], &info, err));
+	*text = info.kind == NORMAL || info.kind == USER_DEFINED || info.kind == BYTE;
+	TRY(infer_token_bytes(t, s->ids[s->at], INFER_DECODE_SPECIAL, &s->bytes, &s->left, err));
+	*text = *text && s->left;
+	s->at++;
+	return INFER_OK;
+}
+
+static int32_t peek(const struct side *s) { return s->ids[s->at]; }
+
+/* Walk both while their bytes agree; *i, *j: the last place where a token of both ends. */
+static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t *i, size_t *j, infer_error *err)
+{
+	int text;
+
+	for (;;) {
+		if (!a->left && !b->left) {
+			*i = a->at;
+			*j = b->at;
+			if (a->at == a->n || b->at == b->n)
+				return INFER_OK;
+			if (peek(a) == peek(b)) {
+				a->at++;
+				b->at++;
+				continue;
+			}
+		}
+		for (int k = 0; k < 2; k++) {
+			struct side *s = k ? b : a;
+
+			if (s->left)
+				continue;
+			if (s->at == s->n)
+				return INFER_OK;
+			TRY(next(s, t, &text, err));
+			if (!text)
+				return INFER_OK;
+		}
+		size_t same = a->left < b->left ? a->left : b->left;
+
+		if (memcmp(a->bytes, b->bytes, same))
+			return INFER_OK;
+		a->bytes += same;
+		b->bytes += same;
+		a->left -= same;
+		b->left -= same;
+	}
+}
+
+int splice(struct buf *out, const infer_tokenizer *t, const struct buf *past, const int32_t *fresh, size_t n_fresh, infer_error *err)
+{
+	struct side a = { .ids = (const int32_t *)(const void *)past->at, .n = past->len / sizeof(int32_t) };
+	struct side b = { .ids = fresh, .n = n_fresh };
+	size_t i = 0, j = 0;
+
+	TRY(walk(&a, &b, t, &i, &j, err));
+	buf_clear(out);
+	buf_put(out, past->at, i * sizeof(int32_t));
+	buf_put(out, fresh + j, (n_fresh - j) * sizeof(int32_t));
+	return out->bad ? err_set(err, INFER_ENOMEM, "out of memory for the prompt") : INFER_OK;
+}

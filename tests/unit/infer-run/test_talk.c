@@ -1,0 +1,157 @@
+/* Conversations: what a file may hold, what stays when it may not, turns added and taken back. */
+#include "../nth.h"
+#include "infer-run/talk.h"
+#include "common/file.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/test_talk.XXXXXX", path[64];
+
+static int start(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof path, "%s/talk.json", dir);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(dir);
+}
+
+static struct buf text_of(const char *s) { return (struct buf){ .at = (char *)(size_t)s, .len = strlen(s) }; }
+
+static int case_round(void)
+{
+	const struct buf hello = text_of("hello\n\"you\" \xc3\xa9\xf0\x9f\xa6\x8a"), answer = text_of(""), why = text_of("because");
+	struct talk t = { 0 }, again = { 0 };
+	int rc;
+
+	nth_ok(talk_init(&t, NULL));
+	nth_ok(talk_add(&t, "user", &hello, NULL, NULL));
+	nth_ok(talk_add(&t, "assistant", &answer, &why, NULL));
+	nth_ok(talk_system(&t, "be brief", NULL));
+	nth_ok(talk_save(&t, path, NULL));
+	nth_ok(talk_load(&again, path, NULL));
+	assert_true(json_equal(t.messages, again.messages));
+	assert_int_equal(talk_count(&again), 3);
+	assert_string_equal(talk_role(&again, 0), "system");
+	assert_int_equal(talk_last(&again, "user"), 1);
+	assert_int_equal(talk_last(&again, "tool"), -1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(again.messages, 2), "reasoning_content")), "because");
+out:
+	talk_fini(&t);
+	talk_fini(&again);
+	return rc;
+}
+
+static int case_turns(void)
+{
+	const struct buf a = text_of("a"), b = text_of("b");
+	struct talk t = { 0 }, before = { 0 };
+	int rc;
+
+	nth_ok(talk_init(&t, NULL));
+	nth_ok(talk_add(&t, "user", &a, NULL, NULL));
+	nth_ok(talk_copy(&before, &t, NULL));
+	nth_ok(talk_add(&t, "assistant", &b, NULL, NULL));
+	nth_ok(talk_system(&t, "x", NULL));
+	nth_ok(talk_system(&t, "y", NULL));
+	assert_int_equal(talk_count(&t), 3);
+	nth_ok(talk_system(&t, NULL, NULL));
+	assert_int_equal(talk_count(&t), 2);
+	nth_ok(talk_system(&t, NULL, NULL));
+	talk_cut(&t, 1);
+	assert_true(json_equal(t.messages, before.messages));
+	talk_cut(&t, 5);
+	assert_int_equal(talk_count(&t), 1);
+	talk_cut(&t, 0);
+	assert_int_equal(talk_count(&t), 0);
+	assert_int_equal(talk_count(&before), 1);
+out:
+	talk_fini(&t);
+	talk_fini(&before);
+	return rc;
+}
+
+static int case_parts(void)
+{
+	static const char messages[] = "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one \"},"
+	                               "{\"type\":\"text\",\"text\":\"two\"}],\"name\":\"kept\"}]";
+	struct talk t = { 0 };
+	struct buf b;
+	int rc;
+
+	buf_init(&b, MEM_BASE);
+	nth_ok(talk_parse(&t, messages, sizeof messages - 1, "it", NULL));
+	nth_ok(talk_content(&t, 0, &b, NULL));
+	assert_string_equal(b.at, "one two");
+	buf_clear(&b);
+	nth_ok(talk_print(&t, &b, NULL));
+	assert_non_null(strstr(b.at, "\"name\":\"kept\""));
+out:
+	talk_fini(&t);
+	buf_fini(&b);
+	return rc;
+}
+
+static void test_damaged(void **state)
+{
+	static const struct { const char *text, *says; } cases[] = {
+		{ "", "line 1" }, { "[", "line 1" }, { "{}", "not an array" }, { "[{}]", "message 0" }, { "[7]", "message 0" },
+		{ "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":null}]", "message 1" },
+		{ "[{\"role\":\"user\",\"role\":\"user\"}]", "line 1" }, { "[]x", "line 1" },
+	};
+	infer_error err;
+	struct talk t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(talk_parse(&t, cases[i].text, strlen(cases[i].text), "it", &err), INFER_EFORMAT);
+		assert_null(t.messages);
+		if (!strstr(err.message, cases[i].says) || strncmp(err.message, "it: ", 4))
+			fail_msg("case %zu says %s", i, err.message);
+	}
+}
+
+/* A name stands for what it stood for until the new file is whole; nothing else lies about. */
+static void test_atomic(void **state)
+{
+	struct talk t;
+	struct stat st;
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, MEM_BASE);
+	assert_int_equal(file_write(path, "old", 3, 0666, NULL), INFER_OK);
+	assert_int_equal(talk_parse(&t, "[]", 2, "it", NULL), INFER_OK);
+	assert_int_equal(talk_save(&t, "/nonexistent/talk", NULL), INFER_EIO);
+	assert_int_equal(talk_save(&t, "/dev/null", NULL), INFER_EIO);
+	assert_int_equal(talk_save(&t, dir, NULL), INFER_EIO);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	assert_int_equal(file_read(&b, path, 10, NULL), INFER_OK);
+	assert_string_equal(b.at, "old");
+	assert_int_equal(talk_save(&t, path, NULL), INFER_OK);
+	buf_clear(&b);
+	assert_int_equal(file_read(&b, path, 10, NULL), INFER_OK);
+	assert_string_equal(b.at, "[\n]\n");
+	assert_int_equal(file_read(&b, path, 3, NULL), INFER_EFORMAT);
+	talk_fini(&t);
+	buf_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		nth_case(case_round), nth_case(case_turns), nth_case(case_parts), cmocka_unit_test(test_damaged), cmocka_unit_test(test_atomic),
+	};
+	json_set_alloc_funcs(nth_json_alloc, nth_json_free);
+	return cmocka_run_group_tests(tests, start, end);
+}
