@@ -11,14 +11,40 @@ static const struct program program = {
 	.rows = run_rows,
 };
 
+static int has(const struct opt_list *l, const char *word)
+{
+	for (int i = 0; i < l->n; i++)
+		if (!strcmp(l->at[i], word))
+			return 1;
+	return 0;
+}
+
+/* -i reads standard input, and answers with text. */
+static const char *conflict_talking(const struct run_opts *o)
+{
+	const struct { int is; const char *why; } rules[] = {
+		{ o->output > OUTPUT_TEXT, "-i answers with text: not with -o" },
+		{ o->stats, "-i has /stats: --stats does not go with it" },
+		{ o->no_stdin, "-i reads standard input: not with --no-stdin" },
+		{ has(&o->files, "-") || (o->chat.messages && !strcmp(o->chat.messages, "-")),
+		  "-i reads standard input: no file of -f or --messages can be that, too" },
+		{ o->chat.tools != NULL, "-i cannot carry out calls: --tools does not go with it" },
+	};
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (rules[i].is)
+			return rules[i].why;
+	return NULL;
+}
+
 /* What does not go together, by name; NULL: all is well. */
 static const char *conflict(const struct run_opts *o, int n_words)
 {
-	int no_model = o->tokenize || o->detokenize || o->render, instead = o->score || no_model || o->batch;
+	int no_model = o->tokenize || o->detokenize || o->render, instead = o->score || no_model || o->batch || o->interactive;
 	int as_it_is = o->score || o->tokenize || o->detokenize, talk = chat_given(&o->chat);
 	const struct { int is; const char *why; } rules[] = {
-		{ o->score + o->tokenize + o->detokenize + o->render + !!o->batch > 1,
-		  "--score, --tokenize, --detokenize, --render and --batch exclude each other" },
+		{ o->score + o->tokenize + o->detokenize + o->render + o->interactive + !!o->batch > 1,
+		  "--score, --tokenize, --detokenize, --render, --batch and -i exclude each other" },
 		{ o->raw && talk, "--raw gives the model the bytes as they are: nothing of a conversation goes with it" },
 		{ as_it_is && talk, "--score, --tokenize and --detokenize take a text as it is: nothing of a conversation goes with them" },
 		{ o->batch && o->chat.messages, "--batch takes its conversations from the file: --messages does not go with it" },
@@ -42,7 +68,7 @@ static const char *conflict(const struct run_opts *o, int n_words)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (rules[i].is)
 			return rules[i].why;
-	return NULL;
+	return o->interactive ? conflict_talking(o) : NULL;
 }
 
 int main(int argc, char **argv)
@@ -65,7 +91,7 @@ int main(int argc, char **argv)
 	} else if (o.detokenize || o.render) {
 		code = o.render ? render(&o, &rest) : detokenize(&o, &rest);
 	} else {
-		code = o.batch ? batch(&o, &rest) : o.score ? score(&o, &rest) : complete(&o, &rest);
+		code = o.interactive ? repl(&o, &rest) : o.batch ? batch(&o, &rest) : o.score ? score(&o, &rest) : complete(&o, &rest);
 	}
 	opt_rest_fini(&rest);
 	return say_end(code);

@@ -35,6 +35,7 @@ static const struct opt run_rows[] = {
 	{ OPT_INT, 0, "repeat", "N", "run the request N times in one process (1)", AT(repeat), 1, 1000000 },
 
 	{ OPT_GROUP, .help = "Instead of continuing the prompt" },
+	{ OPT_FLAG, 'i', NULL, NULL, "talk: lines are turns of the user, /help lists commands", AT(interactive), .value = 1 },
 	{ OPT_STR, 0, "batch", "FILE", "JSON lines of requests to JSON lines of answers; - is standard input", AT(batch) },
 	{ OPT_STR, 0, "resume", "OUT", "with --batch: append to OUT what it does not have yet", AT(resume) },
 	{ OPT_FLAG, 0, "render", NULL, "print the prompt as the model reads it", AT(render), .value = 1 },

@@ -26,7 +26,7 @@ struct run_opts {
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
 	int output, stats;           /* output: enum run_output */
-	int score, tokenize, detokenize, render;
+	int score, tokenize, detokenize, render, interactive;
 	const char *batch, *resume;
 };
 
@@ -48,6 +48,7 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest);
 int detokenize(const struct run_opts *o, const struct opt_rest *rest);
 int render(const struct run_opts *o, const struct opt_rest *rest);
 int batch(const struct run_opts *o, const struct opt_rest *rest);
+int repl(const struct run_opts *o, const struct opt_rest *rest);
 
 /* Model, sampling and engine; on failure everything is closed. */
 int  run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);

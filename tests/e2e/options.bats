@@ -32,7 +32,7 @@ load lib
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --grammar=x --draft=ngram -i --embed --lora=x --server=x --device=cuda; do
+	for o in --grammar=x --draft=ngram --embed --lora=x --server=x --device=cuda; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

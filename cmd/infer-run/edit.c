@@ -1,0 +1,430 @@
+#include "edit.h"
+#include "common/env.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+/* What is wanted of the library: a program that does not edit lines does not load it. */
+#define FUNCTIONS(F) F(el_init) F(el_end) F(el_gets) F(el_set) F(el_wset) F(el_push) F(el_resize) F(el_source) F(el_wgetc) \
+	F(el_winsertstr) F(el_wline) F(history_init) F(history_end) F(history)
+struct library {
+#define MEMBER(f) __typeof__(f) *f;
+	FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+struct edit {
+	struct library lib;
+	EditLine *el;
+	History *history;
+	FILE *out;
+	locale_t utf8;
+	struct watch *w;
+	const struct past *past;
+	unsigned terminal;
+	const char *fill;
+	int cleared, cols;           /* cols: for which the line is drawn */
+	char prompt[48];
+};
+
+/* Whose line is edited: libedit's callbacks get no more than its own handle. */
+static struct edit *now;
+
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define PASTE_BEGINS "\\e[200~"
+#define PASTE_ENDS L"\033[201~"
+/* no key of any terminal: pushed by us */
+#define FILL_KEY "\\e[9999~"
+#define FILL_BYTES "\033[9999~"
+
+enum { SETTLE_MS = 30 };
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
+
+static int load(struct library *l, infer_error *err)
+{
+	static const char *const names[] = { "libedit.so.2", "libedit.so.0", "libedit.so" };   /* Debian's, others', none's */
+	void *so = NULL;
+
+	for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
+		so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!so)
+		return err_set(err, INFER_EUNSUP, "libedit is not installed");
+#define FIND(f) \
+	if (!(*(void **)(void *)&l->f = dlsym(so, #f))) \
+		return err_set(err, INFER_EUNSUP, "libedit has no %s", #f);
+	FUNCTIONS(FIND)
+#undef FIND
+	return INFER_OK;
+}
+
+/* ---- the screen ---- */
+
+static int width(void)
+{
+	struct winsize w;
+
+	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
+}
+
+struct place { int row, col; };
+
+/* Where `to` of the line stands, in rows below that of the prompt, where it was drawn for `cols` columns, each row with a
+ * newline of its own, and the terminal has broken those that are too long for it now. */
+static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
+{
+	int now_cols = width(), row = 0, col = 2;
+
+	for (; from < to; from++) {
+		int w = *from == L'\n' ? 0 : wcwidth(*from);
+
+		col += *from == L'\t' ? 8 - col % 8 : w < 0 ? 2 : w;
+		if (*from == L'\n' || col >= cols) {
+			row += 1 + (col > 0 ? (col - 1) / now_cols : 0);
+			col = 0;
+		}
+	}
+	return (struct place){ row + col / now_cols, col % now_cols };
+}
+
+static void prepare(struct edit *e)
+{
+	e->lib.el_set(e->el, EL_PREP_TERM, 1);
+	fputs(PASTE_ON, e->out);
+	fflush(e->out);
+}
+
+static void restore(struct edit *e)
+{
+	fputs(PASTE_OFF, e->out);
+	fflush(e->out);
+	e->lib.el_set(e->el, EL_PREP_TERM, 0);
+}
+
+/* The window has another size: draw the line again where its prompt stands now. */
+static void redraw(struct edit *e)
+{
+	const LineInfoW *l = e->lib.el_wline(e->el);
+	int drawn = place_of(l->buffer, l->cursor, e->cols).row, anew = place_of(l->buffer, l->cursor, width()).row;
+	int row = drawn < anew ? drawn : anew;    /* rather leave a row of it than take one of what stands above */
+
+	e->cols = width();
+	e->lib.el_resize(e->el);
+	fputc('\r', e->out);
+	if (row)
+		fprintf(e->out, "\033[%dA", row);
+	fputs("\033[J", e->out);
+	e->lib.el_set(e->el, EL_REFRESH);
+}
+
+/* Behind the line's end with a mark, and below it for what comes next. */
+static void leave(struct edit *e, const char *mark)
+{
+	const LineInfoW *l = e->lib.el_wline(e->el);
+	struct place at = place_of(l->buffer, l->cursor, e->cols), end = place_of(l->buffer, l->lastchar, e->cols);
+
+	for (int row = at.row; row < end.row; row++)
+		fputc('\n', e->out);
+	fputc('\r', e->out);
+	if (end.col)
+		fprintf(e->out, "\033[%dC", end.col);
+	fprintf(e->out, "%s\n", mark);
+}
+
+/* ---- keys ---- */
+
+/* 1: the line is given up. */
+static int take_signals(struct edit *e)
+{
+	static const int ends[] = { SIGTERM, SIGHUP, SIGQUIT };
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (watch_took(e->w, ends[i])) {
+			restore(e);
+			watch_raise(e->w, ends[i]);
+			prepare(e);     /* it did not end us */
+		}
+	if (watch_took(e->w, SIGTSTP)) {
+		restore(e);
+		watch_raise(e->w, SIGTSTP);
+		prepare(e);
+		fputc('\r', e->out);
+		e->lib.el_set(e->el, EL_REFRESH);
+	}
+	if (watch_took(e->w, SIGWINCH)) {
+		do                  /* a window that is dragged has many sizes */
+			watch_wait(e->w, -1, SETTLE_MS);
+		while (watch_took(e->w, SIGWINCH));
+		redraw(e);
+	}
+	if (!watch_took(e->w, SIGINT))
+		return 0;
+	leave(e, "^C");
+	return e->cleared = 1;
+}
+
+/* One byte of what is typed: 1; 0: end of input; -1: errno, EINTR where the line is given up. */
+static int read_byte(struct edit *e, char *byte)
+{
+	for (;;) {
+		if (take_signals(e)) {
+			errno = EINTR;
+			return -1;
+		}
+		if (!watch_wait(e->w, STDIN_FILENO, -1))
+			continue;
+		ssize_t n = read(STDIN_FILENO, byte, 1);
+
+		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+			return (int)n;
+	}
+}
+
+/* As EL_GETCFN wants it: a character; bytes that are no UTF-8 are U+FFFD. */
+static int read_char(EditLine *el, wchar_t *c)
+{
+	char s[4];
+	uint32_t cp = 0xfffd;
+	size_t n = 0;
+
+	(void)el;
+	do {
+		int got = read_byte(now, &s[n]);
+
+		if (got != 1)
+			return got;
+		n++;
+	} while (!utf8_get(s, n, &cp) && utf8_tail(s, n) == n);
+	*c = (wchar_t)cp;
+	return 1;
+}
+
+static unsigned char on_newline(EditLine *el, int c)
+{
+	(void)c;
+	return now->lib.el_winsertstr(el, L"\n") ? CC_ERROR : CC_REFRESH;
+}
+
+static int put_wide(struct buf *b, wchar_t c)
+{
+	buf_put(b, &c, sizeof c);
+	return b->bad;
+}
+
+/* What a key does not do by itself may stand in a paste: newlines (of any kind) and tabs. */
+static int put_pasted(struct buf *b, wchar_t c, wchar_t before)
+{
+	if (c == L'\n' && before == L'\r')
+		return 0;
+	/* the terminal is set to take one for the other */
+	if (c == L'\r' && before == L'\n')
+		return 0;
+	if (c == L'\r')
+		c = L'\n';
+	return (c < L' ' && c != L'\n' && c != L'\t') || c == 0x7f ? 0 : put_wide(b, c);
+}
+
+static unsigned char on_paste(EditLine *el, int first)
+{
+	static const wchar_t ends[] = PASTE_ENDS;
+	enum { N_ENDS = sizeof ends / sizeof *ends - 1 };
+	struct buf b;
+	wchar_t c, before = 0;
+	size_t matched = 0;
+	int got = 1, bad = 0;
+
+	(void)first;
+	buf_init(&b, MEM_BASE);
+	while (!bad && matched < N_ENDS && (got = now->lib.el_wgetc(el, &c)) == 1) {
+		if (c == ends[matched]) {
+			matched++;
+			continue;
+		}
+		for (size_t i = 0; i < matched; i++)
+			bad |= put_pasted(&b, ends[i], 0);
+		matched = c == ends[0];
+		if (!matched)
+			bad |= put_pasted(&b, c, before);
+		before = c;
+	}
+	bad |= put_wide(&b, 0);
+	if (!bad && got == 1)
+		bad = now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
+	buf_fini(&b);
+	return got != 1 ? CC_EOF : bad ? CC_REFRESH_BEEP : CC_REFRESH;
+}
+
+static unsigned char on_fill(EditLine *el, int c)
+{
+	const char *s = now->fill;
+	size_t n = s ? strlen(s) : 0;
+	struct buf b;
+
+	(void)c;
+	buf_init(&b, MEM_BASE);
+	for (size_t i = 0; i < n;) {
+		uint32_t cp;
+		int k = utf8_get(s + i, n - i, &cp);
+
+		i += k ? (size_t)k : utf8_bad(s + i, n - i);
+		put_wide(&b, (wchar_t)cp);
+	}
+	int bad = put_wide(&b, 0) || now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
+
+	buf_fini(&b);
+	return bad ? CC_REFRESH_BEEP : CC_REFRESH;
+}
+
+/* ---- the handle ---- */
+
+static char *prompt(EditLine *el)
+{
+	(void)el;
+	return now->prompt;
+}
+
+static void bind_keys(struct edit *e)
+{
+	static const struct { const char *key, *to; } keys[] = {
+		{ PASTE_BEGINS, "infer-paste" }, { FILL_KEY, "infer-fill" }, { "\\e^M", "infer-newline" }, { "\\e^J", "infer-newline" },
+		{ "^R", "em-inc-search-prev" }, { "^W", "ed-delete-prev-word" }, { "\\e[3~", "ed-delete-next-char" },
+		{ "\\e[H", "ed-move-to-beg" }, { "\\e[F", "ed-move-to-end" }, { "\\e[1~", "ed-move-to-beg" }, { "\\e[4~", "ed-move-to-end" },
+		{ "\\e[1;5C", "em-next-word" }, { "\\e[1;5D", "ed-prev-word" }, { "\\t", "ed-insert" },
+	};
+
+	e->lib.el_set(e->el, EL_ADDFN, "infer-paste", "take a paste whole", on_paste);
+	e->lib.el_set(e->el, EL_ADDFN, "infer-fill", "begin with a text", on_fill);
+	e->lib.el_set(e->el, EL_ADDFN, "infer-newline", "add a newline", on_newline);
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
+}
+
+static void add(struct edit *e, const char *entry)
+{
+	HistEvent ev;
+
+	e->lib.history(e->history, &ev, H_ENTER, entry);
+}
+
+static int set_up(struct edit *e)
+{
+	HistEvent ev;
+
+	e->history = e->lib.history_init();
+	if (!e->history)
+		return -1;
+	e->lib.history(e->history, &ev, H_SETSIZE, PAST_ENTRIES);
+	for (size_t i = 0; i < e->past->n; i++)
+		add(e, past_get(e->past, i));
+	e->el = e->lib.el_init("infer-run", stdin, e->out, e->out);
+	if (!e->el)
+		return -1;
+	now = e;
+	e->lib.el_set(e->el, EL_SIGNAL, 0);
+	e->lib.el_set(e->el, EL_EDITOR, "emacs");
+	e->lib.el_set(e->el, EL_PROMPT_ESC, prompt, '\1');
+	e->lib.el_set(e->el, EL_HIST, e->lib.history, e->history);
+	e->lib.el_wset(e->el, EL_GETCFN, read_char);
+	e->lib.el_source(e->el, NULL);
+	bind_keys(e);
+	return 0;
+}
+
+int edit_open(struct edit **out, const struct past *past, struct watch *w, unsigned terminal, infer_error *err)
+{
+	struct edit *e = mem_zalloc(MEM_BASE, 1, sizeof *e);
+	int rc;
+
+	*out = NULL;
+	if (!e)
+		return err_set(err, INFER_ENOMEM, "out of memory for the line editor");
+	e->past = past;
+	e->w = w;
+	e->terminal = terminal;
+	rc = load(&e->lib, err);
+	if (!rc) {
+		int fd = dup(STDERR_FILENO);
+
+		e->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+		e->out = fd < 0 ? NULL : fdopen(fd, "w");
+		locale_t before = e->utf8 ? uselocale(e->utf8) : (locale_t)0;
+
+		if (!e->utf8)
+			rc = err_set(err, INFER_EUNSUP, "there is no locale C.UTF-8");
+		else if (!e->out || set_up(e))
+			rc = err_set(err, INFER_ENOMEM, "out of memory for the line editor");
+		if (before)
+			uselocale(before);
+	}
+	if (rc) {
+		edit_close(&e);
+		return rc;
+	}
+	*out = e;
+	return INFER_OK;
+}
+
+void edit_close(struct edit **edit)
+{
+	struct edit *e = *edit;
+
+	*edit = NULL;
+	if (!e)
+		return;
+	if (e->el)
+		e->lib.el_end(e->el);
+	if (e->history)
+		e->lib.history_end(e->history);
+	if (e->out)
+		fclose(e->out);
+	if (e->utf8)
+		freelocale(e->utf8);
+	mem_free(e);
+	now = NULL;
+}
+
+void edit_added(struct edit *e) { add(e, past_get(e->past, e->past->n - 1)); }
+
+int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got *got, const char **line, size_t *n,
+              infer_error *err)
+{
+	locale_t before = uselocale(e->utf8);
+	int count = 0;
+
+	/* an escape sequence must not be the last of a prompt */
+	snprintf(e->prompt, sizeof e->prompt, e->terminal & ENV_COLOURS ? "\1\033[1;32m\1%s\1\033[0m\1 " : "%s ", mark);
+	now = e;
+	e->fill = fill;
+	e->cleared = 0;
+	e->cols = width();
+	watch_begin(e->w, signals);
+	e->lib.el_resize(e->el);
+	fputs(PASTE_ON, e->out);
+	if (fill)
+		e->lib.el_push(e->el, FILL_BYTES);
+	errno = 0;
+	*line = e->lib.el_gets(e->el, &count);
+	int why = errno;
+
+	*n = *line && count > 0 ? (size_t)count : 0;
+	*got = e->cleared ? EDIT_CLEARED : *n ? EDIT_LINE : EDIT_END;
+	if (*got == EDIT_END)
+		fputc('\n', e->out);
+	fputs(PASTE_OFF, e->out);
+	fflush(e->out);
+	watch_end(e->w);
+	uselocale(before);
+	if (*n && (*line)[*n - 1] == '\n')
+		--*n;
+	if (*got == EDIT_END && count < 0 && why)
+		return err_errno(err, why, "the terminal");
+	return INFER_OK;
+}

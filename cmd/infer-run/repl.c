@@ -1,0 +1,202 @@
+#include "repl.h"
+#include "common/input.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/err.h"
+#include <string.h>
+
+/* ---- the model ---- */
+
+static int take_chat(struct chat *c, const struct repl *r, const struct run *run, infer_error *err)
+{
+	infer_error why = { 0 };
+	const char *name = r->o.model ? r->o.model : "demo";
+
+	*c = (struct chat){ 0 };
+	if (r->o.raw)
+		return INFER_OK;
+	int rc = chat_take(c, &r->o.chat, infer_model_file(run->model), &why);
+
+	if (!rc && !c->template)
+		rc = err_set(&why, INFER_EUNSUP, "%s: has no chat template; --template FILE gives it one, and --raw goes on with a text "
+		             "as it is", name);
+	if (rc) {
+		chat_fini(c);
+		return err_set(err, rc, "%s", why.message);
+	}
+	return INFER_OK;
+}
+
+int repl_open_model(struct repl *r, infer_error *err)
+{
+	struct run_opts *o = &r->o;
+	struct run run;
+	struct chat chat;
+	int rc = run_open(&run, o, r->rest, err);
+
+	if (!rc) {
+		rc = take_chat(&chat, r, &run, err);
+		if (rc)
+			run_close(&run);
+	}
+	if (rc)
+		return rc;
+	if (r->run.model) {
+		run_close(&r->run);
+		chat_fini(&r->chat);
+		sig_mapped(o->model);
+	}
+	r->run = run;
+	r->chat = chat;
+	r->chat.c.system = NULL;     /* they are in the conversation */
+	r->chat.c.messages = NULL;
+	r->chat.c.flags = 0;
+	buf_clear(&r->ids);          /* of another vocabulary */
+	return INFER_OK;
+}
+
+int repl_check(struct repl *r, const struct talk *t, infer_error *err)
+{
+	struct infer_conversation c = r->chat.c;
+	struct buf text;
+	char *rendered = NULL;
+	size_t n;
+
+	if (!r->chat.template || !talk_count(t))
+		return INFER_OK;
+	buf_init(&text, MEM_BASE);
+	int rc = talk_print(t, &text, err);
+
+	c.messages = text.at;
+	c.messages_n = text.len;
+	if (!rc)
+		rc = infer_chat_render(r->chat.template, infer_model_tokenizer(r->run.model), &c, &rendered, NULL, &n, err);
+	infer_chat_free(rendered);
+	buf_fini(&text);
+	return rc;
+}
+
+/* ---- the conversation ---- */
+
+static int first_messages(struct repl *r, infer_error *err)
+{
+	const struct chat *c = &r->chat;
+
+	if (c->messages.len)
+		TRY(talk_parse(&r->talk, c->messages.at, c->messages.len, r->o.chat.messages, err));
+	else
+		TRY(talk_init(&r->talk, err));
+	if (r->o.chat.system && talk_count(&r->talk) && !strcmp(talk_role(&r->talk, 0), "system"))
+		return err_set(err, INFER_EINVAL, "--system: the messages begin with a system turn already");
+	if (r->o.chat.system)
+		TRY(talk_system(&r->talk, r->o.chat.system, err));
+	r->o.chat.system = r->o.chat.messages = NULL;      /* from here on the conversation has them */
+	return repl_check(r, &r->talk, err);
+}
+
+static int take_entry(struct repl *r, infer_error *err)
+{
+	struct entry *e = &r->front.entry;
+	int editing = r->editing;
+	long at = editing ? talk_last(&r->talk, "user") : -1;
+	struct buf name, rest;
+
+	r->editing = 0;
+	if (entry_is_blank(e))
+		return INFER_OK;
+	buf_init(&name, MEM_BASE);
+	buf_init(&rest, MEM_BASE);
+	buf_puts(&name, "");
+	buf_puts(&rest, "");
+	int is_command = entry_command(e, &name, &rest);
+	int rc = name.bad || rest.bad ? err_set(err, INFER_ENOMEM, "out of memory for a line")
+	         : is_command         ? repl_command(r, name.at, rest.at, err)
+	                              : repl_say(r, at >= 0 ? (size_t)at : talk_count(&r->talk), &e->text, err);
+
+	buf_fini(&name);
+	buf_fini(&rest);
+	return rc;
+}
+
+/* At a terminal who sees the message acts on it; a script gets the code of the first at the end. */
+static void failed(struct repl *r, const infer_error *err)
+{
+	int code = say_fail(err);
+
+	if (r->code == EXIT_DONE && (!r->front.terminal || r->end))
+		r->code = code;
+}
+
+static void first_words(struct repl *r)
+{
+	infer_error err = { 0 };
+	struct buf words;
+
+	if (!r->rest->n_words && !r->o.files.n)
+		return;
+	buf_init(&words, MEM_BASE);
+	int rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
+
+	if (!rc && words.len)
+		rc = repl_say(r, talk_count(&r->talk), &words, &err);
+	buf_fini(&words);
+	if (rc)
+		failed(r, &err);
+}
+
+static void lead(struct repl *r)
+{
+	enum front_got got = FRONT_ENTRY;
+
+	first_words(r);
+	while (!r->end) {
+		infer_error err = { 0 };
+		int rc = front_read(&r->front, r->editing ? r->fill.at : NULL, &got, &err);
+
+		r->end |= rc && rc != INFER_EINVAL;
+		if (!rc && got == FRONT_END)
+			break;
+		if (!rc && got == FRONT_CLEARED)
+			r->editing = 0;
+		else if (!rc)
+			rc = take_entry(r, &err);
+		if (rc)
+			failed(r, &err);
+	}
+}
+
+static void repl_fini(struct repl *r)
+{
+	front_close(&r->front);
+	talk_fini(&r->talk);
+	chat_fini(&r->chat);
+	run_close(&r->run);
+	buf_fini(&r->ids);
+	buf_fini(&r->fill);
+	buf_fini(&r->model);
+	screen_fini(&r->screen);
+}
+
+int repl(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct repl r = { .o = *o, .rest = rest };
+
+	buf_init(&r.ids, MEM_BASE);
+	buf_init(&r.fill, MEM_BASE);
+	buf_init(&r.model, MEM_BASE);
+	screen_init(&r.screen);
+	int rc = repl_open_model(&r, &err);
+
+	if (!rc)
+		rc = first_messages(&r, &err);
+	if (!rc) {
+		rc = front_open(&r.front, &err);
+		if (!rc)
+			lead(&r);
+	}
+	int code = rc ? say_fail(&err) : r.code;
+
+	repl_fini(&r);
+	return code;
+}

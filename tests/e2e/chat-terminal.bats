@@ -1,0 +1,474 @@
+# infer-run -i: conversations, from a pipe and at a terminal (tmux is the terminal)
+load lib
+
+# a model that takes its time, so that an answer can be stopped; one without a template; the keys of whoever runs this stay theirs
+setup_more()
+{
+	unset NO_COLOR XDG_STATE_HOME INFER_MODEL
+	export SLOW=$BATS_FILE_TMPDIR/slow.gguf CHAT=$BATS_FILE_TMPDIR/chat.gguf LC_ALL=C.UTF-8
+	mkmodel --chat --ctx 100000 --layers 8 --embd 512 "$SLOW"
+	mkmodel --chat "$CHAT"
+}
+setup() { cd "$BATS_TEST_TMPDIR" && export HOME=$BATS_TEST_TMPDIR; }
+teardown() { if [ -S tm ]; then tm kill-server; fi; }
+
+talk() { infer-run -q -m demo -i --temp 0 "$@"; }
+what='Question: What is inferutils?'
+story='Story about a fox, a lighthouse and a key:'
+# content FILE I: of message I in a conversation that was saved
+content() { tr -d '\n' <"$1" | json "$2.content"; }
+roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role} } @{decode_json(<STDIN>)}), "\n"'; }
+
+# ---- lines from a pipe ----
+
+@test "each line is a turn; standard output has the answers alone, each with one newline" {
+	one=$(infer-run -q -m demo --no-stdin --temp 0 "$what")
+	printf '%s\n' "$what" | talk >out 2>err
+	printf '%s\n' "$one" | cmp - out
+	[ ! -s err ]
+	printf '%s\n\n  \n%s\n/save it.json\n' "$what" "$story" | talk >out 2>err
+	same 2 "$(wc -l <out)"
+	same 'user assistant user assistant' "$(roles it.json)"
+	same "$one" "$(content it.json 1)"
+}
+
+@test "the last line needs no newline, and there need be no line" {
+	same "$(printf '%s\n' "$what" | talk)" "$(printf '%s' "$what" | talk)"
+	talk </dev/null >out
+	[ ! -s out ]
+}
+
+@test "an answer is what the whole conversation is answered with in one go" {
+	printf '%s\n/save it.json\n%s\n' "$what" "$story" | talk >out
+	same "$(tail -n 1 out)" "$(infer-run -q -m demo --no-stdin --temp 0 --messages it.json "$story")"
+	same "$(tail -n 1 out)" "$(printf '%s\n' "$story" | talk --messages it.json)"
+}
+
+@test "a conversation begins with what the options say" {
+	printf '/save it.json\n' | talk --system 'Be brief.' "$what" >out
+	same 'system user assistant' "$(roles it.json)"
+	same 'Be brief.' "$(content it.json 0)"
+	same "$(infer-run -q -m demo --no-stdin --temp 0 --system 'Be brief.' "$what")" "$(cat out)"
+	printf '%s' "$what" >turn
+	printf '/save again.json\n' | talk --messages it.json -f turn >out
+	same 'system user assistant user assistant' "$(roles again.json)"
+}
+
+@test "nothing but text: no escape codes, no prompt" {
+	printf '%s\n/stats\n/help\n/nonsense\n' "$what" | TERM=xterm-256color talk >out 2>err || true
+	[ -s out ] && [ -s err ]
+	! grep -q $'\033' out err
+	! grep -q '^>' out err
+}
+
+@test "lines go on behind a backslash and inside quotes; quotes hold what is no command" {
+	printf '%s\n' 'one\' 'two' '"""' '/three' '' 'four \' '"""' '"""five"""' '/save it.json' >lines
+	talk -n 1 <lines
+	same $'one\ntwo' "$(content it.json 0)"
+	same $'/three\n\nfour \\' "$(content it.json 2)"
+	same five "$(content it.json 4)"
+	printf 'open\\\nmore' | talk -n 1 --messages it.json >out
+	[ -s out ]
+}
+
+@test "an unknown command, or one that cannot be now, is one line; the conversation goes on, and the code is that of the first" {
+	printf '/nonsense\n%s\n/load /nonexistent\n' "$what" >lines
+	rc=0
+	talk <lines >out 2>err || rc=$?
+	same 2 "$rc"
+	same 'infer-run: error: unknown command /nonsense; /help lists them all' "$(head -n 1 err)"
+	same 2 "$(wc -l <err)"
+	same "$(printf '%s\n' "$what" | talk)" "$(cat out)"
+	for line in /regen /edit '/edit x' /save /load '/clear now' '/exit now'; do
+		rc=0
+		printf '%s\n' "$line" | talk >out 2>err || rc=$?
+		same 2 "$rc"
+		same 1 "$(wc -l <err)"
+		[ ! -s out ]
+	done
+}
+
+@test "/exit ends it with 0; what stands behind is not read" {
+	printf '/exit\n%s\n' "$what" >lines
+	talk <lines >out
+	[ ! -s out ]
+}
+
+@test "/save and /load: the same conversation, by way of a file that is whole or not there" {
+	printf '%s\n/save it.json\n/clear\n/load it.json\n/save again.json\n%s\n' "$what" "$story" | talk >out
+	cmp it.json again.json
+	printf '%s\n%s\n' "$what" "$story" | talk | cmp - out
+	rc=0
+	printf '%s\n/save /nonexistent/it\n/save .\n/save /dev/null\n' "$what" | talk >out 2>err || rc=$?
+	same 1 "$rc"
+	same 3 "$(wc -l <err)"
+	[ -c /dev/null ]
+	same 'again.json err it.json out' "$(echo *)"
+}
+
+@test "a damaged file is one line, and the conversation stays as it was" {
+	for text in '' '{}' '[1]' '[{"role":"user"' '[{"role":"user","content":7}]' '[{"role":"USER","content":"a"}]' \
+		'[{"role":"user","content":[{"type":"image_url"}]}]'; do
+		printf '%s' "$text" >bad.json
+		rc=0
+		printf '%s\n/save before.json\n/load bad.json\n/save after.json\n' "$what" | talk >out 2>err || rc=$?
+		same 3 "$rc"
+		same 1 "$(grep -c . <(grep error err))"
+		cmp before.json after.json
+	done
+}
+
+@test "/system makes, shows and takes the system turn; /clear keeps it" {
+	printf '%s\n' '/system Be brief.' '/system' "$what" '/clear' '/save it.json' '/system -' '/save none.json' >lines
+	talk <lines >out 2>err
+	grep -qx 'Be brief.' err
+	same system "$(roles it.json)"
+	same '' "$(roles none.json)" || same "$(tr -d '\n' <none.json)" '[]'
+	same "$(infer-run -q -m demo --no-stdin --temp 0 --system 'Be brief.' "$what")" "$(cat out)"
+}
+
+@test "/regen answers anew, with other random numbers; /edit TEXT takes the place of the last turn" {
+	printf '%s\n/save 1.json\n/regen\n/save 2.json\n/regen\n/save 3.json\n' "$story" | talk --temp 1 --seed 7 >out
+	same 'user assistant' "$(roles 3.json)"
+	[ "$(content 1.json 1)" != "$(content 2.json 1)" ]
+	[ "$(content 2.json 1)" != "$(content 3.json 1)" ]
+	same "$(content 1.json 1)" "$(infer-run -q -m demo --no-stdin --temp 1 --seed 7 "$story")"
+	same "$(content 2.json 1)" "$(infer-run -q -m demo --no-stdin --temp 1 --seed 8 "$story")"
+	printf '%s\n%s\n/edit %s\n/save it.json\n' "$story" hello "$what" | talk >out
+	same 'user assistant user assistant' "$(roles it.json)"
+	same "$what" "$(content it.json 2)"
+	printf '%s\n%s\n' "$story" "$what" | talk | tail -n 1 | cmp - <(tail -n 1 out)
+}
+
+@test "only what is new is computed: the cache has the turns before, but for the last part of a page" {
+	printf '%s\n/stats\n%s\n/stats\n' "$story" "$what" | talk >out 2>err
+	# last answer: prompt P tokens: C cached, N computed ...; A answered
+	numbers() { grep '^last answer' err | sed -n "$1p" | grep -oE '[0-9]+ (tokens:|cached|computed|answered)' | grep -oE '^[0-9]+' | tr '\n' ' '; }
+	read -r p1 c1 n1 a1 <<<"$(numbers 1)"
+	read -r p2 c2 n2 a2 <<<"$(numbers 2)"
+	same 0 "$c1"
+	same "$p1" "$n1"
+	same "$p2" "$((c2 + n2))"
+	[ "$a1" -gt 32 ] && [ "$a2" -gt 0 ]
+	[ "$c2" -gt $((p1 + a1 - 33)) ]
+	grep -qE "^context +$((p2 + a2)) of 512 tokens" err
+	grep -qE '^KV cache +[0-9]+ bytes: [0-9]+ of [0-9]+ pages' err
+	# and without the cache the same is said
+	printf '%s\n%s\n' "$story" "$what" | talk --no-prefix-cache | cmp - out
+}
+
+@test "a full context is said, and so is what to do; nothing is dropped" {
+	rc=0
+	printf '%s\n%s\n/save it.json\n/clear\n%s\n' "$what" "$story" "$what" | talk -c 90 >out 2>err || rc=$?
+	same 4 "$rc"
+	grep -q 'the context is full: .*/clear begins a new one' err
+	same 'user assistant' "$(roles it.json)"
+	same 2 "$(wc -l <out)"
+	printf '%s\n' "$story" | talk -c 60 2>err
+	grep -q 'context of 60 tokens is full, and the answer is cut' err
+	printf '%s\n' "$story" | talk -n 5 2>err
+	grep -q 'cut after 5 tokens' err
+}
+
+@test "a model without a template is refused by name; --raw goes on with a text" {
+	fails 3 'bpe.gguf: has no chat template; --template FILE .* --raw' infer-run -m "$M" -i
+	same "$(infer-run -q -m demo --no-stdin --temp 0 --raw "$story")" "$(printf '%s\n' "$story" | talk --raw)"
+	printf 'Story about\n/save it.json\n a fox\n' | talk --raw -n 3 >out
+	a=$(content it.json 1; echo .)
+	same "$(infer-run -q -m demo --no-stdin --temp 0 --raw -n 3 "Story about${a%??} a fox")" "$(tail -n 1 out)"
+	rc=0
+	printf '/system x\n' | talk --raw 2>err || rc=$?
+	same 2 "$rc"
+	printf '{%% for m in messages %%}{{ m.content }}{%% endfor %%}' >t.jinja
+	printf 'the\n' | infer-run -q -m "$M" -i --template t.jinja -n 2 >out
+	[ -s out ]
+}
+
+@test "/model goes on with another; one that cannot be opened leaves the one before" {
+	printf '%s\n/model /nonexistent\n/model %s\n/regen\n/model %s\nthe\n/save it.json\n/model\n' "$what" "$M" "$CHAT" >lines
+	rc=0
+	talk -n 9 <lines >out 2>err || rc=$?
+	same 1 "$rc"
+	same 3 "$(wc -l <out)"
+	same "$(sed -n 1p out)" "$(sed -n 2p out)"
+	same 'user assistant user assistant' "$(roles it.json)"
+	tail -n 1 err | grep -q "^$CHAT: "
+	printf '[{"role":"user","content":"%s"},{"role":"assistant","content":"%s"}]' "$what" "$(content it.json 1)" >m.json
+	same "$(sed -n 3p out)" "$(infer-run -q -m "$CHAT" --no-stdin --temp 0 -n 9 --messages m.json the)"
+}
+
+@test "what does not go with -i is a usage error" {
+	for o in '-o jsonl' --json --stats --no-stdin '--repeat 2' --echo --fail-on-length --score --tokenize --render '--batch x' '-f -' \
+		'--messages -' '--tools x'; do
+		# shellcheck disable=SC2086
+		fails 2 '' infer-run -m demo -i $o
+	done
+}
+
+@test "text that is not UTF-8 is refused, by its line; a line may be long" {
+	rc=0
+	printf '%s\n\377\n' "$what" | talk >out 2>err || rc=$?
+	same 2 "$rc"
+	grep -q 'line 2: not UTF-8' err
+	same 1 "$(wc -l <out)"
+	rc=0
+	head -c 300000 /dev/zero | tr '\0' a | talk >out 2>err || rc=$?
+	same 4 "$rc"
+	same 1 "$(wc -l <err)"
+}
+
+@test "in a pipe SIGINT ends it, by the signal" {
+	set -m
+	(echo the; sleep 60) | exec env --default-signal=INT infer-run -q -m "$SLOW" -i --ignore-eos >out &
+	for _ in $(seq 200); do [ ! -s out ] || break; sleep .1; done
+	[ -s out ]
+	pid=$(jobs -p %%)
+	kill -INT -- "-$pid"
+	rc=0
+	wait %% || rc=$?
+	same 130 "$rc"
+}
+
+@test "a disk that is full ends it with one line" {
+	rc=0
+	printf '%s\n%s\n' "$what" "$what" | talk >/dev/full 2>err || rc=$?
+	same 1 "$rc"
+	same 1 "$(wc -l <err)"
+}
+
+# ---- a terminal ----
+
+tm() { tmux -S "$BATS_TEST_TMPDIR/tm" "$@"; }
+
+# start ARGS...: -i in a terminal of 80 columns, and how it ends
+start()
+{
+	if ! command -v tmux >/dev/null; then
+		[ -z "${CI:-}" ] || { echo "CI, and no tmux"; return 1; }
+		skip "no tmux here"
+	fi
+	{
+		echo 'trap : INT     # a signal of the terminal reaches this shell, too, and is not for it'
+		printf 'infer-run -q -i'
+		printf " '%s'" "$@"
+		echo '; echo "ended with $?"; exec sleep 1000'
+	} >start.sh
+	tm -f /dev/null new-session -d -x 80 -y 24 "exec sh $PWD/start.sh"
+	sees '^> *$'
+}
+screen() { tm capture-pane -p; }
+# sees REGEX: the screen comes to hold a line like that, within 60 s
+sees()
+{
+	for _ in $(seq 600); do
+		screen >now || return
+		if grep -qE -- "$1" now; then return; fi
+		sleep .1
+	done
+	echo "never saw $1:"
+	screen
+	return 1
+}
+keys() { tm send-keys "$@"; }
+say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
+
+@test "terminal: typed, answered, recalled with the up arrow, ended with Ctrl-D and 0" {
+	start -m demo --temp 0
+	say "$what"
+	sees '^inferutils is a set of small programs'
+	sees '^> *$'
+	keys Up
+	sees "^> ${what%?}. *\$"
+	same "> $what" "$(screen | grep -v '^$' | tail -n 1)"
+	keys C-c
+	sees '\^C$'
+	keys C-d
+	sees '^ended with 0'
+	same "$what" "$(cat .local/state/inferutils/infer-run.history)"
+	same 600 "$(stat -c %a .local/state/inferutils/infer-run.history)"
+	same 700 "$(stat -c %a .local/state/inferutils)"
+}
+
+@test "terminal: the history is there in the next run, in XDG_STATE_HOME where that is set" {
+	export XDG_STATE_HOME=$PWD/state
+	mkdir -p state/inferutils
+	printf 'first\nsecond\\nline\n' >state/inferutils/infer-run.history
+	start -m demo --temp 0 -n 1
+	keys Up
+	sees '^line'
+	keys Up
+	sees '^> first'
+	keys C-c
+	say /exit
+	sees '^ended with 0'
+	same 'first second\nline /exit' "$(tr '\n' ' ' <state/inferutils/infer-run.history | sed 's/ $//')"
+	[ ! -e .local ]
+}
+
+@test "terminal: an answer is stopped and kept, written again, and the conversation goes on" {
+	start -m "$SLOW" --ignore-eos --temp 1
+	say 'the of and'
+	sees '^ [a-z]+ [a-z]+'
+	keys C-c
+	sees '^\(stopped; what there is stays'
+	sees '^> *$'
+	say '/save 1.json'
+	sees '2 messages saved'
+	same 'user assistant' "$(roles 1.json)"
+	[ -n "$(content 1.json 1)" ]
+	keys C-l
+	say /regen
+	sees '> /regen'
+	sleep 1
+	keys C-c
+	sees '^> *$'
+	say '/save 2.json'
+	sees '^> /save 2.json'
+	for _ in $(seq 100); do [ ! -s 2.json ] || break; sleep .1; done
+	same 'user assistant' "$(roles 2.json)"
+	[ "$(content 1.json 1)" != "$(content 2.json 1)" ]
+	keys C-d
+	sees '^ended with 0'
+}
+
+@test "terminal: /edit brings the last turn back to be changed" {
+	start -m demo --temp 0
+	say 'Question: What is infer-quant?'
+	sees '^> *$'
+	say /edit
+	sees '^> Question: What is infer-quant\? *$'
+	keys BSpace BSpace BSpace BSpace BSpace BSpace
+	say 'run?'
+	sees '^> Question: What is infer-run\?'
+	sees '^> *$'
+	say '/save it.json'
+	sees 'messages saved'
+	same 'Question: What is infer-run?' "$(content it.json 0)"
+	same 'user assistant' "$(roles it.json)"
+	say /edit
+	sees '^> Question: What is infer-run\? *$'
+	keys C-c
+	sees '\^C$'
+	say '/save again.json'
+	sees '^> /save again.json'
+	for _ in $(seq 100); do [ ! -s again.json ] || break; sleep .1; done
+	cmp it.json again.json
+}
+
+@test "terminal: many lines by a backslash, by quotes, by a paste, by Alt-Enter; letters of all kinds" {
+	start -m demo --temp 0 -n 1
+	say 'one\'
+	sees '^\. *$'
+	say 'two'
+	sees '^> *$'
+	say '"""'
+	say '/three'
+	say '"""'
+	printf 'four\nfünf 日本\n\nsix' >paste
+	tm load-buffer paste
+	tm paste-buffer -p
+	sees '^six'
+	same $'> four\nfünf 日本\n\nsix' "$(screen | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' | tail -n 4)"
+	keys Enter
+	sees '^> *$'
+	tm send-keys -l seven
+	keys M-Enter
+	say eight
+	sees '^> *$'
+	say '/save it.json'
+	sees '8 messages saved'
+	same $'one\ntwo' "$(content it.json 0)"
+	same /three "$(content it.json 2)"
+	same $'four\nfünf 日本\n\nsix' "$(content it.json 4)"
+	same $'seven\neight' "$(content it.json 6)"
+}
+
+@test "terminal: SIGINT clears the line, of many rows too" {
+	start -m demo --temp 0 -n 1
+	tm send-keys -l "$(printf 'word %.0s' $(seq 40))"
+	sees '^d (word )+word *$'
+	keys C-a
+	keys C-c
+	sees '^d (word )+word \^C$'
+	sees '^> *$'
+	say 'one\'
+	keys C-c
+	sees '^\. \^C'
+	say two
+	sees '^> two'
+	say '/save it.json'
+	sees '2 messages saved'
+	same two "$(content it.json 0)"
+}
+
+@test "terminal: a window of another size, while a line is typed and while an answer comes" {
+	start -m demo --temp 0
+	tm send-keys -l "$story"
+	sees 'and a key:'
+	tm resize-window -x 30 -y 20
+	sees '^> Story about a fox, a lightho'
+	sees '^use and a key:'
+	same 1 "$(screen | grep -c Story)"
+	tm resize-window -x 100 -y 24
+	sees "^> $story"
+	keys Enter
+	sees 'the floor of the lighthouse|lighthouse\.$'
+	sees '^> *$'
+	say '/save it.json'
+	sees 'messages saved'
+	same "$story" "$(content it.json 0)"
+}
+
+@test "terminal: colours, but for NO_COLOR; a terminal that knows nothing gets plain lines" {
+	start -m demo --temp 0
+	tm capture-pane -e -p | grep -q $'\033'
+	tm kill-server
+	NO_COLOR=1 start -m demo --temp 0
+	! tm capture-pane -e -p | grep -q $'\033'
+	tm kill-server
+	tm -f /dev/null new-session -d -x 80 -y 24 "exec env TERM=dumb sh $PWD/start.sh"
+	sees '^> *$'
+	say "$what"
+	sees '^inferutils is a set'
+	keys C-c
+	sees '^> *$'
+	keys C-d
+	sees '^ended with 0'
+	! tm capture-pane -e -p | grep -q $'\033'
+}
+
+@test "terminal: what a model or a file says is shown, never obeyed" {
+	esc=$(printf '\033' | infer-run --tokenize -m demo)
+	printf '[{"role":"system","content":"\\u001b[31mred"}]' >it.json
+	start -m demo --temp 0 -n 3 --logit-bias "$esc=1000" --messages it.json
+	say x
+	sees '^\\x1b\\x1b\\x1b$'
+	say /system
+	sees '^\\x1b\[31mred$'
+	# elsewhere an answer is data
+	same "$(printf '\033\033\033')" "$(echo x | talk -n 3 --logit-bias "$esc=1000")"
+}
+
+@test "terminal: SIGTERM at the prompt ends it and leaves the terminal as it was" {
+	start -m demo --temp 0
+	before=$(stty -a -F "$(tm display-message -p '#{pane_tty}')" | tr ' ' '\n' | grep icanon)
+	same -icanon "$before"
+	tty=$(tm display-message -p '#{pane_tty}')
+	pid=$(ps -o pid= -C infer-run -t "${tty#/dev/}" | head -n 1) || pid=
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/fd/0")" = "$tty" ] && [ "$(cat "$p/comm")" = infer-run ] && pid=${p#/proc/}
+	done
+	kill -TERM "$pid"
+	sees '^ended with 143'
+	stty -a -F "$tty" | grep -q '[ ;]icanon'
+}
+
+@test "terminal: a history that cannot be kept is a warning, no more" {
+	mkdir -p .local/state
+	: >.local/state/inferutils
+	start -m demo --temp 0
+	say "$what"
+	sees '^inferutils is a set'
+	keys C-d
+	sees '^ended with 0'
+}
