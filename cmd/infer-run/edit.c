@@ -31,7 +31,9 @@ struct edit {
 	const struct past *past;
 	unsigned terminal;
 	const char *fill;
-	int cleared, cols;           /* cols: for which the line is drawn */
+	int cleared;
+	int ahead;                   /* what is read now was typed before the prompt was there */
+	int cols;                    /* for which the line is drawn */
 	char prompt[48];
 };
 
@@ -46,7 +48,8 @@ static struct edit *now;
 #define FILL_KEY "\\e[9999~"
 #define FILL_BYTES "\033[9999~"
 
-enum { SETTLE_MS = 30 };
+/* An end of input that is typed while an answer comes, the terminal still minding lines itself, is read later as a NUL. */
+enum { SETTLE_MS = 30, CTRL_D = 4 };
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
 
 static int load(struct library *l, infer_error *err)
@@ -179,10 +182,14 @@ static int read_byte(struct edit *e, char *byte)
 			errno = EINTR;
 			return -1;
 		}
-		if (!watch_wait(e->w, STDIN_FILENO, -1))
+		if (e->ahead && !watch_wait(e->w, STDIN_FILENO, 0))
+			e->ahead = 0;
+		if (!e->ahead && !watch_wait(e->w, STDIN_FILENO, -1))
 			continue;
 		ssize_t n = read(STDIN_FILENO, byte, 1);
 
+		if (n == 1 && !*byte && e->ahead)
+			*byte = CTRL_D;
 		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
 			return (int)n;
 	}
@@ -404,6 +411,7 @@ int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got 
 	now = e;
 	e->fill = fill;
 	e->cleared = 0;
+	e->ahead = 1;
 	e->cols = width();
 	watch_begin(e->w, signals);
 	e->lib.el_resize(e->el);

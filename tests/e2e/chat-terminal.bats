@@ -10,7 +10,7 @@ setup_more()
 	mkmodel --chat "$CHAT"
 }
 setup() { cd "$BATS_TEST_TMPDIR" && export HOME=$BATS_TEST_TMPDIR; }
-teardown() { if [ -S tm ]; then tm kill-server; fi; }
+teardown() { stop; }
 
 talk() { infer-run -q -m demo -i --temp 0 "$@"; }
 what='Question: What is inferutils?'
@@ -238,7 +238,17 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 
 # ---- a terminal ----
 
-tm() { tmux -S "$BATS_TEST_TMPDIR/tm" "$@"; }
+# a server of its own for each terminal: one that ends takes its time
+terminals=0
+tm() { tmux -S "$BATS_TEST_TMPDIR/tm$terminals" "$@"; }
+stop() { if [ -S "tm$terminals" ]; then tm kill-server 2>/dev/null || true; fi; }
+open_terminal()    # COMMAND
+{
+	stop
+	terminals=$((terminals + 1))
+	tm -f /dev/null new-session -d -x 80 -y 24 "exec $1"
+	sees '^> *$'
+}
 
 # start ARGS...: -i in a terminal of 80 columns, and how it ends
 start()
@@ -253,8 +263,7 @@ start()
 		printf " '%s'" "$@"
 		echo '; echo "ended with $?"; exec sleep 1000'
 	} >start.sh
-	tm -f /dev/null new-session -d -x 80 -y 24 "exec sh $PWD/start.sh"
-	sees '^> *$'
+	open_terminal "sh $PWD/start.sh"
 }
 screen() { tm capture-pane -p; }
 # sees REGEX: the screen comes to hold a line like that, within 60 s
@@ -329,6 +338,16 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	[ "$(content 1.json 1)" != "$(content 2.json 1)" ]
 	keys C-d
 	sees '^ended with 0'
+}
+
+@test "terminal: what is typed while an answer comes is read behind it, the end too" {
+	start -m "$SLOW" --ignore-eos --temp 0 -n 60
+	say the
+	sees '^ [a-z]+'
+	say '/save it.json'
+	keys C-d
+	sees '^ended with 0'
+	same 'user assistant' "$(roles it.json)"
 }
 
 @test "terminal: /edit brings the last turn back to be changed" {
@@ -422,16 +441,14 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 @test "terminal: colours, but for NO_COLOR; a terminal that knows nothing gets plain lines" {
 	start -m demo --temp 0
 	tm capture-pane -e -p | grep -q $'\033'
-	tm kill-server
 	NO_COLOR=1 start -m demo --temp 0
 	! tm capture-pane -e -p | grep -q $'\033'
-	tm kill-server
-	tm -f /dev/null new-session -d -x 80 -y 24 "exec env TERM=dumb sh $PWD/start.sh"
-	sees '^> *$'
+	open_terminal "env TERM=dumb sh $PWD/start.sh"
 	say "$what"
 	sees '^inferutils is a set'
-	keys C-c
 	sees '^> *$'
+	keys C-c
+	sees '\^C$'
 	keys C-d
 	sees '^ended with 0'
 	! tm capture-pane -e -p | grep -q $'\033'
@@ -469,6 +486,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	start -m demo --temp 0
 	say "$what"
 	sees '^inferutils is a set'
+	sees '^> *$'
 	keys C-d
 	sees '^ended with 0'
 }
