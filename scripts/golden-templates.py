@@ -104,6 +104,8 @@ PARTS = [
     "{% set l.x = 1 %}", "{% if %}", "{{ 1 + }}", "{{ (1 }}", "{% endif %}", "{% for %}", "{{ 'a }}", "{% nosuch %}", "{% if 1 %}", "{# x", "{{ 1 }", "{% set true = 1 %}", "{{ a b }}", "{{ f(a=1, 2) }}", "{{ {1} }}", "{% macro m(a=1, b) %}{% endmacro %}",
     "{{ range(3)|list }}{{ range(5, 1, -2) }}{{ range(4)[1:3]|list }}{{ 2 in range(3) }}{{ range(200000) }}", "{{ dict(a=1, b=2) }}{{ dict([('x', 1)]) }}", "{{ [1, [2]] == [1.0, [2]] }}{{ {'a': 1} == {'a': true} }}{{ (1,) == [1] }}{{ 'a' == none }}",
     "{{ [x for x in l] }}", "{{ l[1:][0] }}{{ s[0] }}{{ s[-1:] }}{{ d.a.b.c is defined }}", "{% break %}", "{{ ['a', 1]|sort }}", "{{ {[]: 1} }}", "{{ nil|upper }}{{ nil|trim }}{{ true|lower }}{{ 12|string|length }}",
+    "{{ range(9)[::-1] }} {{ range(9)[3:1] }} {{ range(0, 9, 3)[1:3] }} {{ range(9)[2:99:5] }} {{ range(3)[5:] }} {{ range(5, 0, -1)[1:-1] }} {{ range(3)[1:][0] }} {{ 'a' % range(2) }}",
+    "{{ (1, 2).copy() }}", "{{ (1, 2).index(2) }}{{ (1, 1).count(1) }}{{ (1, 2).copy }}{{ [1].copy() }}{{ range(3).zz }}",
     "{{ 5|tojson }}{{ x|tojson }}", "{% print 1, 2 %}", "{{ '%d' % 'a' }}", "{{ '%s %s' % ('a',) }}", "{{ '%s' % ('a', 'b') }}", "{% for k in d %}{{ k }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}", "{% set m = namespace(x=[]) %}{% set m.x = m.x + [1] %}{{ m.x }}",
 ]
 

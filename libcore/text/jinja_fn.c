@@ -104,6 +104,19 @@ static int method(struct jrun *r, struct jv self, const struct jfn *fn, struct j
 	return INFER_OK;
 }
 
+/* What a range has in Python is refused: 1; else it has no such attribute. */
+static int range_attr(struct jrun *r, const struct jstr *name)
+{
+	static const char *const names[] = { "start", "stop", "step", "count", "index" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (name->len == strlen(names[i]) && !memcmp(name->at, names[i], name->len)) {
+			jinja_fail(r, "the attribute '%s' of a range is not supported", names[i]);
+			return 1;
+		}
+	return 0;
+}
+
 /* Python's getattr: 1 and *out, or 0. */
 static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out)
 {
@@ -130,7 +143,9 @@ static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct
 		*out = v.l->at[1];
 		return 1;
 	}
-	if (!fn || (v.type == J_TUPLE && fn->mutates))
+	if (v.type == J_RANGE)
+		return range_attr(r, name);
+	if (!fn || (v.type == J_TUPLE && strcmp(fn->name, "index") && strcmp(fn->name, "count")))
 		return 0;
 	if (fn->mutates && !(r->flags & JINJA_MUTABLE))
 		jv_undef_why(r, out, "access to an attribute that changes a list or dict is unsafe");
@@ -196,11 +211,9 @@ int jinja_item(struct jrun *r, struct jv v, struct jv key, struct jv *out)
 
 /* ---- slices ---- */
 
-/* As PySlice_AdjustIndices: where to begin, and how many. */
-static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t *start, int64_t *step, int64_t *count)
+/* As PySlice_AdjustIndices: where to begin and to stop, and how many. */
+static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t *start, int64_t *stop, int64_t *step, int64_t *count)
 {
-	int64_t stop;
-
 	for (int i = 0; i < 3; i++)
 		if (at[i].type > J_NONE && !jv_is_int(at[i]))
 			return jinja_fail(r, "slice indices must be integers or None");
@@ -211,15 +224,15 @@ static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t
 		*step = -INT64_MAX;
 	int64_t low = *step < 0 ? -1 : 0, high = *step < 0 ? n - 1 : n;
 	TRY(jint_arg(r, at[0], *step < 0 ? INT64_MAX : 0, start));
-	TRY(jint_arg(r, at[1], *step < 0 ? INT64_MIN : INT64_MAX, &stop));
+	TRY(jint_arg(r, at[1], *step < 0 ? INT64_MIN : INT64_MAX, stop));
 	if (*start < 0)
 		*start += n;
 	*start = *start < low ? low : *start > high ? high : *start;
-	if (stop < 0 && stop != INT64_MIN)
-		stop += n;
-	stop = stop < low ? low : stop > high ? high : stop;
-	*count = *step < 0 ? (stop < *start ? (*start - stop - 1) / -*step + 1 : 0) :
-	                     (*start < stop ? (stop - *start - 1) / *step + 1 : 0);
+	if (*stop < 0 && *stop != INT64_MIN)
+		*stop += n;
+	*stop = *stop < low ? low : *stop > high ? high : *stop;
+	*count = *step < 0 ? (*stop < *start ? (*start - *stop - 1) / -*step + 1 : 0) :
+	                     (*start < *stop ? (*stop - *start - 1) / *step + 1 : 0);
 	return INFER_OK;
 }
 
@@ -256,9 +269,23 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 	return INFER_OK;
 }
 
+/* Another range, whose ends are items of the first, or the one that would come next: as CPython. */
+static int slice_of_range(struct jrun *r, const struct jrange *a, int64_t start, int64_t stop, int64_t step, int64_t n, struct jv *out)
+{
+	struct jrange *g = jinja_take(r, 1, sizeof *g);
+
+	if (!g)
+		return r->rc;
+	*g = (struct jrange){ a->start + start * a->step, a->start + stop * a->step, 0, (size_t)n };
+	if (__builtin_mul_overflow(step, a->step, &g->step))
+		return jinja_fail(r, "an integer beyond 64 bits is not supported");
+	*out = (struct jv){ .type = J_RANGE, .range = g };
+	return INFER_OK;
+}
+
 int jinja_slice(struct jrun *r, struct jv v, const struct jv at[3], struct jv *out)
 {
-	int64_t start = 0, step = 1, n = 0;
+	int64_t start = 0, stop = 0, step = 1, n = 0;
 	size_t len;
 
 	if (v.type == J_UNDEF)
@@ -266,18 +293,11 @@ int jinja_slice(struct jrun *r, struct jv v, const struct jv at[3], struct jv *o
 	if (v.type != J_STR && !jv_is_seq(v) && v.type != J_RANGE)
 		return jinja_fail(r, "'%s' object cannot be sliced", jv_type_name(v));
 	TRY(jv_len(r, v, &len));
-	TRY(slice_range(r, at, (int64_t)len, &start, &step, &n));
+	TRY(slice_range(r, at, (int64_t)len, &start, &stop, &step, &n));
 	if (v.type == J_STR)
 		return slice_str(r, v.s, start, step, n, out);
-	if (v.type == J_RANGE) {
-		struct jrange *g = jinja_take(r, 1, sizeof *g);
-		if (!g)
-			return r->rc;
-		int64_t first = v.range->start + start * v.range->step, by = n > 1 ? step * v.range->step : v.range->step;
-		*g = (struct jrange){ first, first + n * by, by, (size_t)n };
-		*out = (struct jv){ .type = J_RANGE, .range = g };
-		return INFER_OK;
-	}
+	if (v.type == J_RANGE)
+		return slice_of_range(r, v.range, start, stop, step, n, out);
 	TRY(jv_list(r, out, v.type, (size_t)n));
 	for (; n > 0 && !jinja_spend(r, 1); n--, start += n ? step : 0)
 		out->l->at[out->l->n++] = v.l->at[start];

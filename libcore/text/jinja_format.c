@@ -243,7 +243,7 @@ int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct j
 			TRY(conversion(&p, &b, s, &i));
 	}
 	size_t given = args.type == J_TUPLE ? args.l->n : 1;
-	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_UNDEF)
+	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_RANGE && args.type != J_UNDEF)
 		return jinja_fail(r, "not all arguments converted during string formatting");
 	TRY(jsb_done(&b, out));
 	((struct jstr *)(uintptr_t)out->s)->safe = s->safe;

@@ -236,6 +236,8 @@ static void test_hostile(void **state)
 		{ "{{ ''['__class__']['__mro__'] }}", "__class__" }, { "{{ (''|attr('__class__')).x }}", "__class__" }, { "{{ m.__func__() }}", "undefined" },
 		{ "{{ '{0.__class__.__mro__}'.format(1) }}", "__class__" }, { "{% include 'x' %}", "not supported" }, { "{% import 'x' as y %}", "not supported" },
 		{ "{% extends 'x' %}", "not supported" }, { "{{ lipsum() }}", "not supported" }, { "{{ l|random }}", "not supported" },
+		{ "{{ range(3).start }}", "'start' of a range" }, { "{{ range(3)['count'] }}", "'count' of a range" },
+		{ "{{ range(0, 9, 3)[::4611686018427387904] }}", "64 bits" },
 		{ "{% for i in [1, 2] recursive %}{{ loop([1]) }}{% endfor %}", "levels" }, { "\xff", "UTF-8" },
 	};
 	json_t *c = json_pack("{s:s}", "x0", "y");
