@@ -40,8 +40,9 @@ _infer_complete()
 # infer-bench
 _infer_bench()
 {
-	_infer_complete '--filter --isa -t --threads --repeat --quick --json --record
-		-q --quiet -v --verbose -h --help --version' 'kernels'
+	_infer_complete '-m --model -p --prompt -n --max-tokens --depth -b --batch --filter --quick
+		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--repeat --json --record -q --quiet -v --verbose -h --help --version' 'run kernels'
 }
 
 # infer-inspect

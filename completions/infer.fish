@@ -1,7 +1,18 @@
 # fish completion for inferutils
 
 # infer-bench
-complete -c infer-bench -n __fish_use_subcommand -f -a 'kernels'
+complete -c infer-bench -n __fish_use_subcommand -f -a 'run kernels'
+complete -c infer-bench -s m -l model -r -F -d 'GGUF file, any part of a split one; demo: built in'
+complete -c infer-bench -s p -l prompt -x -d 'read prompts of N tokens'
+complete -c infer-bench -s n -l max-tokens -x -d 'produce N tokens'
+complete -c infer-bench -l depth -x -d 'with N tokens in the cache before'
+complete -c infer-bench -s b -l batch -x -d 'by N sequences at once'
+complete -c infer-bench -s c -l ctx -x -d 'largest context in tokens'
+complete -c infer-bench -l kv-type -x -a 'f16 f32 q8_0 q4_0' -d 'type of the cache'
+complete -c infer-bench -l kv-bytes -x -d 'most memory for the cache'
+complete -c infer-bench -l prefill-chunk -x -d 'most prompt tokens in a step'
+complete -c infer-bench -l step-ms -x -d 'time a step with prompt tokens may take'
+complete -c infer-bench -l no-prefix-cache -f -d 'compute every prompt from its start'
 complete -c infer-bench -l filter -x -d 'only cases of such a kernel, type or shape'
 complete -c infer-bench -l isa -x -a '(infer-inspect hw 2>/dev/null | string replace -rf "^kernels *" "" | string split " ")' -d 'kernel set'
 complete -c infer-bench -s t -l threads -x -d 'threads'

@@ -5,12 +5,14 @@
 #include "base/buf.h"
 #include "common/model.h"
 #include "common/opt.h"
+#include "common/sampling.h"
 #include "common/start.h"
 
 struct bench_opts {
 	struct start start;
 	struct engine_args engine;
 	struct opt_list filters;
+	const char *model, *prompts, *tokens, *depth, *batch;      /* lists of numbers, but the model */
 	const char *record;
 	int64_t repeat;
 	int json, quick;
@@ -23,5 +25,6 @@ int  out_open(struct out *o, const struct bench_opts *b, infer_error *err);
 int  out_close(struct out *o, infer_error *err);
 
 /* Each is one subcommand; returns the exit code, what is to be said being said. */
+int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 #endif

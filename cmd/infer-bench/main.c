@@ -5,17 +5,19 @@
 
 static const struct program program = {
 	.name = "infer-bench",
-	.usage = "infer-bench kernels [OPTION]...",
+	.usage = "infer-bench run -m MODEL [OPTION]...\n       infer-bench kernels [OPTION]...",
 	.about = "Measure, beside what the machine can in the same run.\n\n"
+	         "  run       a model: tokens a second, reading prompts and producing, beside the limit\n"
 	         "  kernels   every inner loop: GB/s, GOP/s, and the part of the ceiling that binds it",
 	.rows = bench_rows,
 };
 
 static const struct { const char *name; int (*run)(const struct bench_opts *o, const struct opt_rest *rest); } subjects[] = {
+	{ "run", run },
 	{ "kernels", kernels },
 };
 /* what there will be */
-static const char *const later[] = { "run", "serve", "compare", "plot" };
+static const char *const later[] = { "serve", "compare", "plot" };
 
 static int refuse(const struct opt_rest *rest)
 {
@@ -23,13 +25,27 @@ static int refuse(const struct opt_rest *rest)
 	const char *word = rest->n_words ? rest->words[0] : NULL;
 
 	if (!word)
-		err_set(&err, INFER_EINVAL, "nothing to measure is named: kernels");
+		err_set(&err, INFER_EINVAL, "nothing to measure is named: run or kernels");
 	else
-		err_set(&err, INFER_EINVAL, "'%.60s' is none of: kernels", word);
+		err_set(&err, INFER_EINVAL, "'%.60s' is none of run, kernels", word);
 	for (size_t i = 0; word && i < sizeof later / sizeof *later; i++)
 		if (!strcmp(later[i], word))
 			err_set(&err, INFER_EINVAL, "%s is not supported yet", word);
 	return say_fail(&err);
+}
+
+/* An option of another subject, by what to say; NULL: none. */
+static const char *stray(const struct bench_opts *o, const char *subject)
+{
+	const struct engine_args *e = &o->engine;
+
+	if (!strcmp(subject, "run"))
+		return o->filters.n || o->quick ? "--filter and --quick go with kernels only" : NULL;
+	if (o->prompts || o->tokens || o->depth || o->batch)
+		return "-p, -n, --depth and -b go with run only";
+	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache)
+		return "-c, --kv-type, --kv-bytes, --prefill-chunk, --step-ms and --no-prefix-cache go with run only";
+	return NULL;
 }
 
 static int subject(const struct bench_opts *o, struct opt_rest *rest)
@@ -41,7 +57,11 @@ static int subject(const struct bench_opts *o, struct opt_rest *rest)
 			say_error("%s takes no argument: '%.60s'", subjects[i].name, rest->words[1]);
 			return EXIT_USAGE;
 		}
-		return subjects[i].run(o, rest);
+		const char *why = stray(o, subjects[i].name);
+
+		if (why)
+			say_error("%s", why);
+		return why ? EXIT_USAGE : subjects[i].run(o, rest);
 	}
 	return refuse(rest);
 }

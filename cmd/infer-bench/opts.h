@@ -5,12 +5,20 @@
 
 #define AT(field) offsetof(struct bench_opts, field)
 static const struct opt bench_rows[] = {
-	{ OPT_GROUP, .help = "What is measured" },
-	{ OPT_LIST, 0, "filter", "WORD[,WORD]", "kernels: only cases of such a kernel, type or shape; may be given more than once", AT(filters) },
-	{ OPT_STR, 0, "isa", "NAME", "kernel set; kernels: this one alone (INFER_ISA)", AT(engine.isa) },
-	{ OPT_INT, 't', "threads", "N", "threads (the cores this process may use; INFER_THREADS)", AT(engine.threads), 1, 1024 },
+	{ OPT_GROUP, .help = "run: model and lists of what is measured" },
+	MODEL_ROW(struct bench_opts, model),
+	{ OPT_STR, 'p', "prompt", "N[,N]", "read prompts of N tokens; 0: none (512)", AT(prompts) },
+	{ OPT_STR, 'n', "max-tokens", "N[,N]", "produce N tokens; 0: none (128)", AT(tokens) },
+	{ OPT_STR, 0, "depth", "N[,N]", "with N tokens in the cache before (0)", AT(depth) },
+	{ OPT_STR, 'b', "batch", "N[,N]", "by N sequences at once (1)", AT(batch) },
+
+	{ OPT_GROUP, .help = "kernels: what is measured" },
+	{ OPT_LIST, 0, "filter", "WORD[,WORD]", "only cases of such a kernel, type, shape or set; may be given more than once", AT(filters) },
+	{ OPT_FLAG, 0, "quick", NULL, "fewer shapes and shorter turns, rough figures", AT(quick), .value = 1 },
+
+	{ OPT_GROUP, .help = "Machine and engine (kernels: -t, --isa and --repeat only)" },
+	ENGINE_ROWS(struct bench_opts, engine),
 	{ OPT_INT, 0, "repeat", "N", "measure N times; medians are shown (5)", AT(repeat), 1, 1000 },
-	{ OPT_FLAG, 0, "quick", NULL, "kernels: fewer shapes and shorter turns, rough figures", AT(quick), .value = 1 },
 
 	{ OPT_GROUP, .help = "Output" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of a table", AT(json), .value = 1 },

@@ -29,6 +29,16 @@ void record_machine(struct jwrite *w, int32_t threads)
 	jw_int(w, "threads", threads);
 }
 
+static const char *limit_name(int limit)
+{
+	static const char *const names[] = {
+		[INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",         [INFER_LIMIT_DOT] = "dot",
+		[INFER_LIMIT_KV] = "kv",         [INFER_LIMIT_COMPUTE] = "compute",
+	};
+
+	return names[limit];
+}
+
 static void put_run(struct jwrite *w, int32_t threads)
 {
 	jw_object(w, "run");
@@ -58,8 +68,6 @@ int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct i
 int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err)
 {
-	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",
-	                                      [INFER_LIMIT_DOT] = "dot" };
 	struct jwrite *w = record_begin(out, "bench");
 
 	jw_str(w, "bench", "kernel");
@@ -72,10 +80,39 @@ int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infe
 	jw_str(w, "isa", c->isa);
 	put_rate(w, "gb_s", &r->bytes);
 	put_rate(w, "gop_s", &r->ops);
-	jw_str(w, "limit", limits[r->limit]);
+	jw_str(w, "limit", limit_name(r->limit));
 	put_rate(w, "ceiling", &r->ceiling);
 	put_rate(w, "fraction", &r->fraction);
 	jw_bool(w, "same", r->same);
 	put_run(w, infer_probe_threads(p));
+	return record_end(out, err);
+}
+
+int infer_write_bench(infer_writer *out, const struct infer_bench *b, const struct infer_run_info *run,
+                      infer_error *err)
+{
+	struct jwrite *w = record_begin(out, "bench");
+
+	jw_str(w, "bench", b->decode ? "decode" : "prefill");
+	jw_int(w, "tokens", b->tokens);
+	jw_int(w, "depth", b->depth);
+	jw_int(w, "batch", b->batch);
+	jw_int(w, "repeat", b->repeat);
+	put_rate(w, "tok_s", &b->tok_s);
+	jw_num(w, "weight_bytes", b->weight_bytes);
+	jw_num(w, "kv_bytes", b->kv_bytes);
+	jw_num(w, "ops", b->ops);
+	jw_str(w, "limit", limit_name(b->limit));
+	jw_num(w, "limit_tok_s", b->limit_tok_s);
+	put_rate(w, "fraction", &b->fraction);
+	record_ceilings(w, &b->ceilings);
+	jw_array(w, "sha256");
+	for (int i = 0; i < b->n_sha256; i++)
+		jw_str(w, NULL, b->sha256[i]);
+	jw_end(w);
+	jw_object(w, "machine");
+	record_machine(w, b->threads);
+	jw_end(w);
+	record_run(out, run);
 	return record_end(out, err);
 }

@@ -40,9 +40,54 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'no case has such' kernels --filter nosuch
 	fails 2 'is no kernel set' kernels --isa nosuch
 	fails 2 'takes no argument' kernels more
+	fails 2 'go with run only' kernels -p 3
+	fails 2 'go with run only' kernels --kv-type f32
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "'walk' is none of" infer-bench walk
 	for s in serve compare plot; do fails 2 "$s is not supported" infer-bench $s; done
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
+}
+
+@test "run: a table, and records with the limit, the ceilings, the hash of the file and what is needed to run it again" {
+	infer-bench run -p 40 -n 6 --repeat 2 >a
+	same 3 "$(wc -l <a)"
+	grep -Eq '^prefill +40 +0 +1 +[0-9.]+ \(' a
+	grep -Eq '^decode +6 +0 +1 .* (memory|kv|compute) +[0-9.]+ \(' a
+	infer-bench run -p 40 -n 6 --repeat 2 --json --record r >b
+	cmp b r
+	same "$(printf 'prefill\ndecode')" "$(json bench <b)"
+	same "$(sha256sum "$M" | cut -d' ' -f 1)" "$(json sha256.0 <b | sort -u)"
+	same "$(infer-inspect --json | head -n 1 | json id)" "$(json run.model.id <b | sort -u)"
+	for f in tok_s.median fraction.min mapped_gb_s.median fma_gflop_s.median dot_gop_s.max weight_bytes kv_bytes ops limit_tok_s; do
+		json $f <b | awk '!($1 > 0) { exit 1 }'
+	done
+}
+
+@test "run: bytes of a token are those of the matrices and of the cache, shared by sequences that decode at once" {
+	infer-bench run -n 4 --depth 0,100 -b 1,4 --repeat 1 --json >a
+	same "$(printf '1 0\n1 100\n4 0\n4 100')" "$(paste -d' ' <(json batch <a) <(json depth <a))"
+	# all but the table of embeddings, of which a row
+	table=$(infer-inspect tensors --json | grep '"token_embd.weight"' | json size_bytes)
+	all=$(infer-inspect tensors --json | grep -v norm | json size_bytes | awk '{ s += $1 } END { print s }')
+	w=$(head -n 1 a | json weight_bytes)
+	[ "$w" -ge $((all - table)) ] && [ "$w" -le "$all" ]
+	sed -n 3p a | json weight_bytes | awk -v w="$w" '{ exit !($1 > 0.24 * w && $1 < 0.3 * w) }'
+	# 104 positions of every layer in f16; in f32 twice that
+	kv=$(sed -n 2p a | json kv_bytes)
+	infer-bench run -n 4 --depth 100 --repeat 1 --kv-type f32 --json >b
+	same $((2 * kv)) "$(json kv_bytes <b)"
+	same f32 "$(json run.kv_type <b)"
+	same '["--kv-type=f32"]' "$(json run.flags <b)"
+}
+
+@test "run: what is asked wrongly is a usage error, what does not fit has its own code" {
+	fails 2 'no list' infer-bench run -p 12x
+	fails 2 'no list' infer-bench run -n 1,,2
+	fails 2 'no list' infer-bench run -b 0
+	fails 2 'go with kernels only' infer-bench run --quick
+	fails 2 'takes no argument' infer-bench run model.gguf
+	fails 1 'nosuch' infer-bench run -m nosuch.gguf
+	fails 4 'context' infer-bench run -p 100 -c 50
+	INFER_MODEL='' fails 2 'no model' infer-bench run
 }

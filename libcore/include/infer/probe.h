@@ -7,6 +7,7 @@
 #define INFER_PROBE_H
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/engine.h>
 #include <infer/file.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -55,17 +56,34 @@ struct infer_probe_case {
 /* 1: *c is filled; 0: past the last. */
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c);
 
-enum infer_probe_limit { INFER_LIMIT_MEMORY, INFER_LIMIT_FMA, INFER_LIMIT_DOT };
+enum infer_probe_limit { INFER_LIMIT_MEMORY, INFER_LIMIT_FMA, INFER_LIMIT_DOT, INFER_LIMIT_KV, INFER_LIMIT_COMPUTE };
 struct infer_probe_result {
 	struct infer_rate bytes;      /* GB/s that it goes through: weights, cache; for the others what is read and written */
 	struct infer_rate ops;        /* GOP/s */
 	struct infer_rate ceiling;    /* what binds, taken in the same turns; GB/s or GOP/s */
 	struct infer_rate fraction;   /* of it, turn by turn */
-	int      limit;               /* enum infer_probe_limit */
+	int      limit;               /* MEMORY, FMA or DOT */
 	int      same;                /* the results have the bits of set ref on the same input */
 };
 /* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c, struct infer_probe_result *r, infer_error *err);
+
+/* What a step of a model touches and computes. */
+struct infer_load {
+	int64_t rows;                 /* of all sequences */
+	int64_t out;                  /* of which want logits */
+	int64_t seqs;                 /* each reads its own cache once */
+	int64_t ctx;                  /* positions that a row sees */
+};
+struct infer_cost {
+	double weight_bytes, kv_bytes;
+	double fma_ops, dot_ops;      /* by what the products of each weight's type are made of */
+};
+/* Added to *c.  Any thread.  INFER_ENOMEM */
+int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
+                   const struct infer_load *l, infer_error *err);
+/* Seconds that it takes at least.  *limit: MEMORY or KV, whichever has more bytes, or COMPUTE. */
+double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
 
 #ifdef __cplusplus
 }

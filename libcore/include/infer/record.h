@@ -79,6 +79,20 @@ int infer_write_job_error(infer_writer *w, const infer_job *j, uint32_t flags, c
 /* Records of kind bench: the ceilings, and one case beside the ceiling that binds it. */
 int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err);
+/* A model measured: prompts of `tokens` read, or `tokens` produced, by each of `batch` sequences that
+ * have `depth` tokens behind them. */
+struct infer_bench {
+	int      decode;                           /* 0: prompts */
+	int32_t  tokens, depth, batch, threads, repeat;
+	struct infer_rate tok_s, fraction;         /* of all sequences; of the limit, turn by turn */
+	double   weight_bytes, kv_bytes, ops;      /* of a token */
+	double   limit_tok_s;
+	int      limit;                            /* MEMORY KV COMPUTE */
+	struct infer_ceilings ceilings;            /* medians, least and most over the turns */
+	const char *const *sha256; int n_sha256;   /* of the model's files */
+};
+int infer_write_bench(infer_writer *w, const struct infer_bench *b,
+                      const struct infer_run_info *run, infer_error *err);
 int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 

@@ -1,0 +1,365 @@
+/* A model measured through the engine: a prompt read, tokens produced, and the ceilings between. */
+#include "bench.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LIST = 64, SEED = 1 };
+
+/* A comma-separated list of numbers. */
+struct list { int32_t at[MOST_LIST]; int n; };
+
+/* What is measured now. */
+struct test { int decode; int32_t tokens, depth, batch; };
+
+struct run {
+	const struct bench_opts *o;
+	const struct opt_rest *rest;
+	infer_model *model;
+	infer_engine *engine;
+	infer_probe *probe;
+	struct out out;
+	struct sampling sampling;
+	const char *sha256[MOST_LIST]; int n_sha256;
+	int32_t *ids; size_t cap;
+	double *tok_s, *fraction, *rates[3];       /* [repeat]; rates: read, fma, dot */
+	struct arena mem;
+	uint64_t prompts;                          /* that there were: no two have a beginning in common */
+	int header;
+};
+
+static int take_list(struct list *l, const char *text, const char *option, int64_t lo, infer_error *err)
+{
+	for (const char *p = text; l->n < MOST_LIST;) {
+		char *end;
+		long v = strtol(p, &end, 10);
+
+		if (*p < '0' || *p > '9' || v < lo || v > INT32_MAX / 4)
+			break;
+		l->at[l->n++] = (int32_t)v;
+		if (!*end)
+			return INFER_OK;
+		if (*end != ',')
+			break;
+		p = end + 1;
+	}
+	return err_set(err, INFER_EINVAL, "%s: '%.60s' is no list of up to %d numbers from %lld: 512 or 128,512", option, text,
+	               MOST_LIST, (long long)lo);
+}
+
+static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
+{
+	for (int32_t i = 0; i < n; i++)
+		ids[i] = (int32_t)(rng_unit(seed, (uint64_t)i) * n_vocab);
+}
+
+/* A request whose prompt is the first `depth` tokens, the same for all, and `tail` others. */
+static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens, infer_error *err)
+{
+	struct infer_model_info info;
+	struct infer_request q = { .prompt = r->ids, .n_prompt = (size_t)(t->depth + tail), .max_tokens = max_tokens,
+	                           .sample = r->sampling.o, .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
+
+	infer_model_info(r->model, &info);
+	draw_ids(r->ids, t->depth, SEED, info.n_vocab);
+	draw_ids(r->ids + t->depth, tail, SEED + ++r->prompts, info.n_vocab);
+	return infer_engine_submit(r->engine, &q, NULL, err);
+}
+
+/* One step; *ended takes how many requests ended, *cached what they had out of the cache. */
+static int step(struct run *r, int *ended, int64_t *cached, infer_error *err)
+{
+	struct infer_event ev;
+
+	TRY(infer_engine_step(r->engine, err));
+	while (infer_engine_next(r->engine, &ev)) {
+		if (ev.kind != INFER_EVENT_DONE)
+			continue;
+		if (ev.finish == INFER_FINISH_ERROR)
+			return err_set(err, ev.code, "%s", ev.message);
+		*cached += ev.usage.cached_tokens;
+		++*ended;
+	}
+	return INFER_OK;
+}
+
+/* The tokens behind which is measured go into the cache. */
+static int prime(struct run *r, const struct test *t, infer_error *err)
+{
+	int ended = 0;
+	int64_t cached = 0;
+
+	if (!t->depth)
+		return INFER_OK;
+	TRY(submit(r, t, 0, 0, err));
+	while (!ended)
+		TRY(step(r, &ended, &cached, err));
+	return INFER_OK;
+}
+
+static int once_prefill(struct run *r, const struct test *t, double *tok_s, infer_error *err)
+{
+	int ended = 0;
+	int64_t cached = 0, from;
+
+	TRY(prime(r, t, err));
+	for (int32_t i = 0; i < t->batch; i++)
+		TRY(submit(r, t, t->tokens, 1, err));
+	from = clock_now_ns();
+	while (ended < t->batch)
+		TRY(step(r, &ended, &cached, err));
+	*tok_s = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached) * 1e9 / (double)(clock_now_ns() - from);
+	return INFER_OK;
+}
+
+/* The steps in which every sequence has its row, and nothing else does. */
+static int once_decode(struct run *r, const struct test *t, double *tok_s, infer_error *err)
+{
+	struct infer_engine_stats a, b;
+	int ended = 0;
+	int64_t cached = 0, from, ns = 0, steps = 0;
+
+	TRY(prime(r, t, err));
+	for (int32_t i = 0; i < t->batch; i++)
+		TRY(submit(r, t, 1, t->tokens + t->batch, err));
+	infer_engine_stats(r->engine, &b);
+	while (ended < t->batch) {
+		a = b;
+		from = clock_now_ns();
+		TRY(step(r, &ended, &cached, err));
+		from = clock_now_ns() - from;
+		infer_engine_stats(r->engine, &b);
+		if (b.prefill_rows != a.prefill_rows || b.decode_rows - a.decode_rows != (uint64_t)t->batch || steps == t->tokens)
+			continue;
+		ns += from;
+		steps++;
+	}
+	if (!ns)
+		return err_set(err, INFER_EDEVICE, "the sequences never decoded together");
+	*tok_s = (double)(steps * t->batch) * 1e9 / (double)ns;
+	return INFER_OK;
+}
+
+/* What the whole of a test touches and computes. */
+static int cost_of(struct infer_cost *c, const struct run *r, const struct test *t, infer_error *err)
+{
+	struct infer_engine_info info;
+	int64_t chunk = r->o->engine.prefill_chunk ? r->o->engine.prefill_chunk : 512;
+
+	*c = (struct infer_cost){ 0 };
+	infer_engine_info(r->engine, &info);
+	if (t->decode)
+		return infer_cost_add(c, r->model, &info,
+		                      &(struct infer_load){ t->batch, t->batch, t->batch, t->depth + 2 + t->tokens / 2 }, err);
+	for (int64_t left = (int64_t)t->tokens * t->batch, at = 0, n; left; left -= n, at += n) {
+		n = left < chunk ? left : chunk;
+		int64_t pos = t->depth + (at + n / 2) % t->tokens;
+		TRY(infer_cost_add(c, r->model, &info, &(struct infer_load){ n, left == n ? t->batch : 0, 1, pos }, err));
+	}
+	return INFER_OK;
+}
+
+static struct infer_rate spread(double *of, int64_t n)
+{
+	struct infer_rate r = { 0, of[0], of[0] };
+
+	for (int64_t i = 1; i < n; i++)            /* by insertion: a handful */
+		for (int64_t k = i; k > 0 && of[k] < of[k - 1]; k--) {
+			double x = of[k];
+			of[k] = of[k - 1];
+			of[k - 1] = x;
+		}
+	r.least = of[0];
+	r.most = of[n - 1];
+	r.median = n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
+	return r;
+}
+
+static int engine_open(struct run *r, const struct test *t, infer_error *err)
+{
+	struct infer_engine_opts eo;
+
+	infer_engine_close(&r->engine);
+	TRY(engine_args_take(&eo, &r->o->engine, err));
+	eo.log = say_log;
+	eo.max_seqs = t->batch;
+	if (!eo.ctx)
+		eo.ctx = t->depth + t->tokens + t->batch + 2;
+	return infer_engine_open(&r->engine, r->model, &eo, err);
+}
+
+static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
+{
+	size_t n = (size_t)t->depth + (size_t)t->tokens + 1;
+
+	if (n > r->cap) {
+		r->ids = arena_alloc(&r->mem, n, sizeof *r->ids);
+		r->cap = r->ids ? n : 0;
+	}
+	return r->ids ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
+}
+
+/* Ceiling, test, ceiling, test ...; the first of each is not counted, and brings the weights in. */
+static int measure(struct run *r, const struct test *t, struct infer_bench *b, infer_error *err)
+{
+	struct infer_cost c;
+	struct infer_ceilings top;
+	int64_t n = r->o->repeat;
+	double units = t->decode ? t->batch : (double)t->batch * t->tokens, tok_s;
+
+	TRY(ids_reserve(r, t, err));
+	TRY(engine_open(r, t, err));
+	TRY(cost_of(&c, r, t, err));
+	for (int64_t i = -1; i < n; i++) {
+		say_progress("%s %d, %d behind, %d at once: %lld of %lld", t->decode ? "decode" : "prefill", (int)t->tokens,
+		             (int)t->depth, (int)t->batch, (long long)i + 1, (long long)n);
+		if (i >= 0)
+			TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), &top, err));
+		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, err));
+		if (i < 0)
+			continue;
+		r->tok_s[i] = tok_s;
+		r->fraction[i] = tok_s * infer_cost_seconds(&c, &top, &b->limit) / units;
+		r->rates[0][i] = top.mapped.median;
+		r->rates[1][i] = top.fma.median;
+		r->rates[2][i] = top.dot.median;
+	}
+	*b = (struct infer_bench){
+		.decode = t->decode, .tokens = t->tokens, .depth = t->depth, .batch = t->batch,
+		.threads = infer_probe_threads(r->probe), .repeat = (int32_t)n,
+		.tok_s = spread(r->tok_s, n), .fraction = spread(r->fraction, n),
+		.weight_bytes = c.weight_bytes / units, .kv_bytes = c.kv_bytes / units, .ops = (c.fma_ops + c.dot_ops) / units,
+		.ceilings = { .mapped = spread(r->rates[0], n), .fma = spread(r->rates[1], n), .dot = spread(r->rates[2], n) },
+		.sha256 = r->sha256, .n_sha256 = r->n_sha256,
+	};
+	b->limit_tok_s = units / infer_cost_seconds(&c, &b->ceilings, &b->limit);
+	return INFER_OK;
+}
+
+static int show(struct run *r, const struct infer_bench *b, infer_error *err)
+{
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_KV] = "kv",
+	                                      [INFER_LIMIT_COMPUTE] = "compute" };
+	struct buf t;
+	int rc;
+
+	buf_init(&t, MEM_BASE);
+	if (!r->header)
+		buf_printf(&t, "%-7s %6s %7s %5s %10s %-21s %9s %9s %9s  %-7s %5s %s\n", "test", "tokens", "depth", "batch",
+		           "tok/s", "(least ... most)", "MB/token", "read GB/s", "limit", "by", "part", "(least ... most)");
+	r->header = 1;
+	buf_printf(&t, "%-7s %6d %7d %5d %10.2f (%8.2f ... %8.2f) %8.1f %9.1f %9.1f  %-7s %5.3f (%.3f ... %.3f)\n",
+	           b->decode ? "decode" : "prefill", (int)b->tokens, (int)b->depth, (int)b->batch, b->tok_s.median,
+	           b->tok_s.least, b->tok_s.most, (b->weight_bytes + b->kv_bytes) * 1e-6, b->ceilings.mapped.median,
+	           b->limit_tok_s, limits[b->limit], b->fraction.median, b->fraction.least, b->fraction.most);
+	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table") : say_out(t.at, t.len, err);
+	buf_fini(&t);
+	return rc;
+}
+
+static int test(struct run *r, const struct test *t, infer_error *err)
+{
+	struct infer_run_info info = { .model = r->model, .sample = &r->sampling.o, .flags = r->rest->record.at,
+	                               .n_flags = r->rest->record.n };
+	struct infer_bench b = { 0 };
+	int rc = measure(r, t, &b, err);
+
+	say_progress_end();
+	TRY(rc);
+	info.engine = r->engine;
+	if (r->out.file)
+		TRY(infer_write_bench(r->out.file, &b, &info, err));
+	return r->out.json ? infer_write_bench(r->out.json, &b, &info, err) : show(r, &b, err);
+}
+
+static int tests(struct run *r, infer_error *err)
+{
+	struct list sizes[2] = { { .n = 0 } }, depths = { .n = 0 }, batches = { .n = 0 };
+	const char *const given[] = { r->o->prompts, r->o->tokens };
+
+	TRY(take_list(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
+	TRY(take_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
+	TRY(take_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
+	TRY(take_list(&batches, r->o->batch ? r->o->batch : "1", "--batch", 1, err));
+	for (int b = 0; b < batches.n; b++)
+		for (int d = 0; d < depths.n; d++)
+			for (int kind = 0; kind < 2; kind++)
+				for (int i = 0; i < sizes[kind].n; i++)
+					if (sizes[kind].at[i])
+						TRY(test(r, &(struct test){ kind, sizes[kind].at[i], depths.at[d], batches.at[b] }, err));
+	return INFER_OK;
+}
+
+/* sha256 of each of the model's files, in full. */
+static int hash(struct run *r, infer_error *err)
+{
+	const infer_file *f = infer_model_file(r->model);
+	struct infer_file_info info;
+	char hex[65];
+
+	infer_file_info(f, &info);
+	for (int i = 0; i < info.n_shards && i < MOST_LIST; i++) {
+		say_progress("sha256 of file %d of %d", i + 1, info.n_shards);
+		TRY(infer_file_sha256(f, i, hex, err));
+		r->sha256[i] = arena_strndup(&r->mem, hex, 64);
+		if (!r->sha256[i])
+			return err_set(err, INFER_ENOMEM, "out of memory");
+		r->n_sha256++;
+	}
+	say_progress_end();
+	return INFER_OK;
+}
+
+static int open_all(struct run *r, infer_error *err)
+{
+	const struct bench_opts *o = r->o;
+	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx, .log = say_log };
+	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads, .repeat = 1, .flags = INFER_PROBE_WALL };
+	struct sampling_args sa = SAMPLING_ARGS;
+	const char *path;
+	size_t n = (size_t)o->repeat;
+	double *all;
+
+	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	if (o->engine.isa)
+		TRY(isa_check(o->engine.isa, err));
+	sig_mapped(path);
+	TRY(infer_model_open(&r->model, path, &mo, err));
+	sa.seed = (struct opt_bits){ SEED, 1 };
+	TRY(sampling_take(&r->sampling, &sa, r->model, err));
+	TRY(infer_probe_open(&r->probe, &po, err));
+	TRY(out_open(&r->out, o, err));
+	all = arena_alloc(&r->mem, 5 * n, sizeof *all);
+	if (!all)
+		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
+	r->tok_s = all;
+	r->fraction = all + n;
+	for (size_t i = 0; i < 3; i++)
+		r->rates[i] = all + (2 + i) * n;
+	return o->json || o->record ? hash(r, err) : INFER_OK;
+}
+
+int run(const struct bench_opts *o, const struct opt_rest *rest)
+{
+	struct run r = { .o = o, .rest = rest, .out.fd = -1 };
+	infer_error err = { 0 };
+	int rc, late;
+
+	arena_init(&r.mem, MEM_BASE);
+	rc = open_all(&r, &err);
+	if (!rc)
+		rc = tests(&r, &err);
+	say_progress_end();
+	late = out_close(&r.out, rc ? NULL : &err);
+	infer_engine_close(&r.engine);
+	infer_probe_close(&r.probe);
+	sampling_fini(&r.sampling);
+	infer_model_close(&r.model);
+	arena_fini(&r.mem);
+	return rc || late ? say_fail(&err) : EXIT_DONE;
+}

@@ -1,0 +1,69 @@
+/* plan/roofline.c - the least time a step can take: Williams+ 2009, doi:10.1145/1498765.1498785 */
+#include "plan/plan.h"
+
+#include "arch/arch.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/graph.h"
+
+static double element_bytes(int type)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+
+	return (double)t->block_bytes / t->block;
+}
+
+/* Products of quantised weights add products of bytes; a type without loops is decoded to f32. */
+static int by_dot(const struct kern *k, const struct weight *w)
+{
+	return k->mm[w->type].rows && k->mm[w->type].form != KERN_FORM_F32;
+}
+
+static void add_node(struct infer_cost *c, const struct backend_model *parts, const struct kern *k, int32_t i,
+                     const struct graph_weight_size *sizes, const struct graph_load *load, double shared)
+{
+	const struct graph_node *n = &parts->graph->nodes[i];
+	struct graph_cost one;
+
+	graph_node_cost(parts->graph, i, sizes, load, &one);
+	c->weight_bytes += one.weight_bytes;
+	c->kv_bytes += one.kv_bytes * shared;
+	if ((n->op == GRAPH_MM || n->op == GRAPH_MOE) && by_dot(k, &parts->weights[n->w[0]]))
+		c->dot_ops += one.flops;
+	else
+		c->fma_ops += one.flops;
+}
+
+int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
+                   const struct infer_load *l, infer_error *err)
+{
+	struct backend_model parts = arch_parts(m);
+	struct graph_weight_size *sizes = mem_alloc(MEM_PLAN, (size_t)parts.n_weights, sizeof *sizes);
+	const struct kern ref = kern_select(0);
+	const struct graph_load load = { .rows = l->rows, .out = l->out, .ctx = l->ctx,
+	                                 .k_bytes = element_bytes(info->k_type), .v_bytes = element_bytes(info->v_type) };
+
+	if (!sizes)
+		return err_set(err, INFER_ENOMEM, "no memory for the cost of a step");
+	for (int i = 0; i < parts.n_weights; i++) {
+		const struct weight *w = &parts.weights[i];
+		sizes[i] = (struct graph_weight_size){ w->ne[1], w->ne[0], w->n,
+		                                       w->row_bytes * (size_t)w->ne[1] * (size_t)w->n };
+	}
+	/* a block of rows goes past the cache together */
+	for (int32_t i = 0; i < parts.graph->n; i++)
+		add_node(c, &parts, &ref, i, sizes, &load, (double)l->seqs / (double)l->rows);
+	mem_free(sizes);
+	return INFER_OK;
+}
+
+double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit)
+{
+	double memory = (c->weight_bytes + c->kv_bytes) * 1e-9 / top->mapped.median,
+	       compute = c->fma_ops * 1e-9 / top->fma.median + c->dot_ops * 1e-9 / top->dot.median;
+
+	*limit = compute > memory                  ? INFER_LIMIT_COMPUTE
+	         : c->kv_bytes > c->weight_bytes ? INFER_LIMIT_KV
+	                                         : INFER_LIMIT_MEMORY;
+	return compute > memory ? compute : memory;
+}
