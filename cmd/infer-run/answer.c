@@ -1,14 +1,19 @@
 #include "repl.h"
 #include "splice.h"
 #include "common/say.h"
+#include <infer/reply.h>
 #include "base/err.h"
 #include <string.h>
 
 /* Prompts of which more tokens than this have to be computed show on a terminal how far they are. */
 enum { PROGRESS_TOKENS = 512 };
+/* Tokens of a prompt's end that may say how the answer begins. */
+enum { PROMPT_END = 64 };
 
 struct answer {
-	struct buf text, ids;
+	struct buf ids;
+	struct buf text, thought;    /* so far, and shown */
+	infer_reply *reply;          /* tells one from the other; NULL: --raw, all is text */
 	struct infer_usage usage;
 	int finish, done, stopped;
 };
@@ -89,7 +94,7 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 		.max_tokens = (int32_t)r->o.max_tokens, .sample = r->run.sampling.o,
 		.stop = stop, .n_stop = r->o.stop.n,
 		.stop_tokens = r->run.stop_tokens, .n_stop_tokens = r->o.stop_tokens.n,
-		.flags = r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
+		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) | (r->chat.template ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
 
 	if (!stop)
@@ -104,21 +109,80 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 	return rc;
 }
 
+/* The end of the prompt as text: it may have opened the reasoning. */
+static int reply_new(struct repl *r, struct answer *a, const struct buf *prompt, infer_error *err)
+{
+	const int32_t *ids = (const int32_t *)(const void *)prompt->at;
+	size_t n = prompt->len / sizeof *ids;
+	struct buf end;
+	const char *bytes;
+	size_t k;
+	int rc = INFER_OK;
+
+	if (!r->chat.template)
+		return INFER_OK;
+	buf_init(&end, MEM_BASE);
+	for (size_t i = n > PROMPT_END ? n - PROMPT_END : 0; !rc && i < n; i++) {
+		rc = infer_token_bytes(infer_model_tokenizer(r->run.model), ids[i], INFER_DECODE_SPECIAL, &bytes, &k, err);
+		if (!rc)
+			buf_put(&end, bytes, k);
+	}
+	if (!rc && end.bad)
+		rc = no_memory(err);
+	struct infer_reply_options o = { .prompt = end.at, .prompt_n = end.len };
+
+	if (!rc)
+		rc = infer_reply_new(&a->reply, r->chat.template, &o, err);
+	buf_fini(&end);
+	return rc;
+}
+
+/* What has come to stand behind what `had` holds already. */
+static int grow(struct repl *r, struct buf *had, enum screen_style style, const char *at, size_t n, infer_error *err)
+{
+	size_t from = had->len;
+
+	buf_put(had, at + from, n - from);
+	if (had->bad)
+		return no_memory(err);
+	return screen_text(&r->screen, style, had->at + from, n - from, err);
+}
+
+static int show(struct repl *r, struct answer *a, const char *text, size_t n, infer_error *err)
+{
+	struct infer_reply_parts p;
+
+	if (!a->reply) {
+		buf_put(&a->text, text, n);
+		return a->text.bad ? no_memory(err) : screen_text(&r->screen, SCREEN_ANSWER, text, n, err);
+	}
+	if (n)
+		TRY(infer_reply_put(a->reply, text, n, err));
+	if (a->done)
+		TRY(infer_reply_end(a->reply, err));
+	infer_reply_get(a->reply, &p);
+	if (p.reasoning.len > a->thought.len)
+		TRY(grow(r, &a->thought, SCREEN_THOUGHT, p.reasoning.at, p.reasoning.len, err));
+	if (p.content.len > a->text.len)
+		TRY(grow(r, &a->text, SCREEN_ANSWER, p.content.at, p.content.len, err));
+	return INFER_OK;
+}
+
 static int take(struct repl *r, struct answer *a, const struct infer_event *ev, infer_error *err)
 {
 	if (ev->kind == INFER_EVENT_TOKEN)
 		buf_put(&a->ids, &ev->token, sizeof ev->token);
-	buf_put(&a->text, ev->text, ev->text_bytes);
-	if (a->ids.bad || a->text.bad)
+	if (a->ids.bad)
 		return no_memory(err);
-	say_progress_end();
-	int rc = screen_text(&r->screen, SCREEN_ANSWER, ev->text, ev->text_bytes, err);
+	a->done = ev->kind == INFER_EVENT_DONE;
+	if (ev->text_bytes || a->done)
+		say_progress_end();
+	int rc = show(r, a, ev->text, ev->text_bytes, err);
 
-	r->end |= rc != INFER_OK;    /* nobody can be answered any more */
+	r->end |= rc == INFER_EIO;   /* nobody can be answered any more */
 	TRY(rc);
-	if (ev->kind != INFER_EVENT_DONE)
+	if (!a->done)
 		return INFER_OK;
-	a->done = 1;
 	a->finish = ev->finish;
 	a->usage = ev->usage;
 	return ev->finish == INFER_FINISH_ERROR ? err_set(err, ev->code, "%s", ev->message) : INFER_OK;
@@ -174,6 +238,7 @@ static int generate(struct repl *r, struct answer *a, const struct buf *prompt, 
 {
 	uint64_t id;
 
+	TRY(reply_new(r, a, prompt, err));
 	TRY(submit(r, prompt, &id, err));
 	front_busy(&r->front);
 	int rc = drive(r, a, id, prompt->len / sizeof(int32_t), err);
@@ -209,13 +274,16 @@ static void count(struct repl *r, const struct answer *a)
 /* Bytes that never became UTF-8 are no text of a conversation. */
 static int keep(struct repl *r, const struct answer *a, const struct buf *prompt, infer_error *err)
 {
-	struct buf text;
+	struct buf text, thought;
 
 	buf_init(&text, MEM_BASE);
+	buf_init(&thought, MEM_BASE);
 	screen_clean(&text, a->text.at, a->text.len);
-	int rc = text.bad ? no_memory(err) : talk_add(&r->talk, "assistant", &text, NULL, err);
+	screen_clean(&thought, a->thought.at, a->thought.len);
+	int rc = text.bad || thought.bad ? no_memory(err) : talk_add(&r->talk, "assistant", &text, &thought, err);
 
 	buf_fini(&text);
+	buf_fini(&thought);
 	TRY(rc);
 	buf_clear(&r->ids);
 	buf_put(&r->ids, prompt->at, prompt->len);
@@ -250,6 +318,7 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 	*kept = 0;
 	buf_init(&prompt, MEM_BASE);
 	buf_init(&a.text, MEM_BASE);
+	buf_init(&a.thought, MEM_BASE);
 	buf_init(&a.ids, MEM_BASE);
 	int rc = prompt_ids_take(r, &prompt, err);
 
@@ -264,7 +333,9 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 	}
 	buf_fini(&prompt);
 	buf_fini(&a.text);
+	buf_fini(&a.thought);
 	buf_fini(&a.ids);
+	infer_reply_free(a.reply);
 	return rc;
 }
 

@@ -12,8 +12,8 @@
 
 void screen_init(struct screen *s)
 {
-	*s = (struct screen){ .out = env_terminal(STDOUT_FILENO), .err = env_terminal(STDERR_FILENO),
-	                      .out_terminal = isatty(STDOUT_FILENO) };
+	*s = (struct screen){ .err = env_terminal(STDERR_FILENO),
+	                      .out_terminal = isatty(STDOUT_FILENO), .err_terminal = isatty(STDERR_FILENO) };
 	buf_init(&s->b, MEM_BASE);
 }
 
@@ -41,18 +41,43 @@ static void put_text(struct buf *b, const char *at, size_t n, unsigned flags)
 
 void screen_clean(struct buf *out, const char *at, size_t n) { put_text(out, at, n, 0); }
 
+/* Standard error, which nobody may read: nothing is left to tell it to then. */
+static void to_people(const struct screen *s)
+{
+	if (s->b.bad)
+		say_error("out of memory for what is to be said");
+	else if (write(STDERR_FILENO, s->b.at, s->b.len) < 0) {
+		/* as said */
+	}
+}
+
+static void put_dim(struct screen *s, const char *at, size_t n)
+{
+	if (s->err & ENV_COLOURS)
+		buf_puts(&s->b, DIM);
+	put_text(&s->b, at, n, SHOW_CONTROLS);
+	if (s->err & ENV_COLOURS)
+		buf_puts(&s->b, PLAIN);
+}
+
 int screen_text(struct screen *s, enum screen_style style, const char *at, size_t n, infer_error *err)
 {
-	int dim = style == SCREEN_THOUGHT && s->out & ENV_COLOURS;
-
-	if (!n)
+	if (!n || (style == SCREEN_THOUGHT && !s->err_terminal))
 		return INFER_OK;
 	buf_clear(&s->b);
-	if (dim)
-		buf_puts(&s->b, DIM);
+	if (style == SCREEN_THOUGHT) {
+		put_dim(s, at, n);
+		s->thinking = 1;
+		to_people(s);
+		return INFER_OK;
+	}
+	if (s->thinking) {
+		buf_puts(&s->b, "\n\n");
+		to_people(s);
+		s->thinking = 0;
+		buf_clear(&s->b);
+	}
 	put_text(&s->b, at, n, s->out_terminal ? SHOW_CONTROLS : 0);
-	if (dim)
-		buf_puts(&s->b, PLAIN);
 	if (s->b.bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for the output");
 	return say_out(s->b.at, s->b.len, err);
@@ -61,17 +86,12 @@ int screen_text(struct screen *s, enum screen_style style, const char *at, size_
 void screen_lines(struct screen *s, const char *at, size_t n)
 {
 	buf_clear(&s->b);
-	if (s->err & ENV_COLOURS)
-		buf_puts(&s->b, DIM);
-	put_text(&s->b, at, n, SHOW_CONTROLS);
-	if (s->err & ENV_COLOURS)
-		buf_puts(&s->b, PLAIN);
+	if (s->thinking)
+		buf_putc(&s->b, '\n');
+	s->thinking = 0;
+	put_dim(s, at, n);
 	buf_putc(&s->b, '\n');
-	if (s->b.bad)
-		say_error("out of memory for what is to be said");
-	else if (write(STDERR_FILENO, s->b.at, s->b.len) < 0) {
-		/* nobody reads standard error: nothing is left to tell it to */
-	}
+	to_people(s);
 }
 
 void screen_note(struct screen *s, const char *fmt, ...)

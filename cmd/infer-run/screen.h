@@ -8,8 +8,9 @@
 #include "base/buf.h"
 
 struct screen {
-	unsigned out, err;           /* ENV_ESCAPES, ENV_COLOURS of the two */
-	int out_terminal;
+	unsigned err;                /* ENV_ESCAPES, ENV_COLOURS of standard error */
+	int out_terminal, err_terminal;
+	int thinking;                /* the last that was shown is a thought */
 	struct buf b;                /* scratch of what is written next */
 };
 
@@ -17,7 +18,8 @@ void screen_init(struct screen *s);
 void screen_fini(struct screen *s);
 
 enum screen_style { SCREEN_ANSWER, SCREEN_THOUGHT };
-/* A piece of an answer.   INFER_EIO INFER_ENOMEM */
+/* A piece of an answer; a thought is shown to people only, at a terminal, and stands apart from what follows.
+ * INFER_EIO INFER_ENOMEM */
 int  screen_text(struct screen *s, enum screen_style style, const char *at, size_t n, infer_error *err);
 /* Text with U+FFFD for what is not UTF-8, behind what is in *out. */
 void screen_clean(struct buf *out, const char *at, size_t n);

@@ -217,6 +217,40 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	same 1 "$(wc -l <err)"
 }
 
+# thinks TEXT: options that make the built-in model write TEXT, whose tokens are all others, greedily: each is likelier than the
+# next, until it was there; and a template whose prompt opens the reasoning, far enough back for the penalty not to see it
+thinks()
+{
+	local id bias=1000000 n=0
+
+	cat >think.jinja <<-'END'
+	{% for m in messages %}<|im_start|>{{ m.role }}
+	{% if m.reasoning_content %}<think>
+	{{ m.reasoning_content }}
+	</think>
+
+	{% endif %}{{ m.content }}<|im_end|>
+	{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+	<think>{{ "\n" * 40 }}{% endif %}
+	END
+	forced=(--template think.jinja --repeat-penalty 100 --repeat-last-n 20)
+	for id in $(printf '%s' "$1" | infer-run --tokenize --raw -m demo); do
+		forced+=(--logit-bias "$id=$bias")
+		bias=$((bias * 3 / 4))
+		n=$((n + 1))
+	done
+	forced+=(-n "$n")
+}
+
+@test "reasoning is kept apart: not in the answer, beside it in the conversation" {
+	thinks 'why not</think> so be it'
+	printf 'x\n/save it.json\n' | talk "${forced[@]}" >out 2>err
+	same 'so be it' "$(cat out)"
+	same 'so be it' "$(content it.json 1)"
+	same 'why not' "$(tr -d '\n' <it.json | json 1.reasoning_content)"
+	! grep -q 'why not' err
+}
+
 @test "in a pipe SIGINT ends it, by the signal" {
 	set -m
 	(echo the; sleep 60) | exec env --default-signal=INT infer-run -q -m "$SLOW" -i --ignore-eos >out &
@@ -464,6 +498,15 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^\\x1b\[31mred$'
 	# elsewhere an answer is data
 	same "$(printf '\033\033\033')" "$(echo x | talk -n 3 --logit-bias "$esc=1000")"
+}
+
+@test "terminal: reasoning is shown apart, dimmed" {
+	thinks 'why not</think> so be it'
+	start -m demo --temp 0 "${forced[@]}"
+	say x
+	sees '^so be it'
+	same $'why not\n\nso be it' "$(screen | sed -n '2,4p')"
+	tm capture-pane -e -p | grep -q $'^\033\\[2mwhy not'
 }
 
 @test "terminal: SIGTERM at the prompt ends it and leaves the terminal as it was" {
