@@ -62,6 +62,7 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 /* *prompt: int32_t [].  What was computed for the turns before is its front, wherever it spells the same. */
 static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 {
+	struct infer_model_info model;
 	struct infer_engine_info info;
 	int32_t *fresh = NULL;
 	size_t n_fresh = 0;
@@ -74,12 +75,14 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 		return rc;
 	size_t n = prompt->len / sizeof(int32_t);
 
+	infer_model_info(r->run.model, &model);
 	infer_engine_info(r->run.engine, &info);
 	if (!n)
 		return err_set(err, INFER_EINVAL, "there is nothing to answer, and this model needs a first token");
 	if (n + 1 > (size_t)info.ctx)
 		return err_set(err, INFER_ENOMEM, "the context is full: the conversation takes %zu tokens of %d; /clear begins a new one, "
-		               "/edit changes the last turn, and -c gives more room", n, (int)info.ctx);
+		               "/edit changes the last turn%s", n, (int)info.ctx,
+		               info.ctx < model.ctx_train ? ", and -c gives more room" : "");
 	return INFER_OK;
 }
 
@@ -304,10 +307,17 @@ static void remark(struct repl *r, const struct answer *a)
 	else if (a->stopped)
 		screen_note(&r->screen, "(stopped before the first word; the turn is taken back)");
 	else if (a->finish == INFER_FINISH_LENGTH && used >= info.ctx)
-		screen_note(&r->screen, "(the context of %d tokens is full, and the answer is cut; /clear begins a new conversation, "
-		            "-c gives more room)", (int)info.ctx);
+		screen_note(&r->screen, "(the context of %d tokens is full, and the answer is cut; /clear begins a new conversation)",
+		            (int)info.ctx);
 	else if (a->finish == INFER_FINISH_LENGTH)
 		screen_note(&r->screen, "(cut after %lld tokens, by -n)", (long long)a->usage.completion_tokens);
+}
+
+int repl_waits(const struct repl *r)
+{
+	size_t n = talk_count(&r->talk);
+
+	return n && !strcmp(talk_role(&r->talk, n - 1), "user");
 }
 
 int repl_answer(struct repl *r, int *kept, infer_error *err)

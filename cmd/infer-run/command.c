@@ -93,7 +93,8 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	}
 	talk_fini(&r->talk);
 	r->talk = t;
-	screen_note(&r->screen, "(%zu messages loaded)", talk_count(&r->talk));
+	screen_note(&r->screen, repl_waits(r) ? "(%zu messages loaded; the last is a question still: /regen answers it)"
+	                                      : "(%zu messages loaded)", talk_count(&r->talk));
 	return INFER_OK;
 }
 
@@ -211,6 +212,8 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values", "KV cache",
 	           (unsigned long long)(s.kv_pages_used * s.kv_page_bytes), (unsigned long long)s.kv_pages_used,
 	           (unsigned long long)s.kv_pages, infer_type_info(e.k_type)->name, infer_type_info(e.v_type)->name);
+	buf_printf(&b, "\n%-14s%llu for the first answer, one more for each that follows", "seed",
+	           (unsigned long long)r->run.sampling.o.seed);
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /stats") : INFER_OK;
 
 	if (!rc)

@@ -127,18 +127,20 @@ static void failed(struct repl *r, const infer_error *err)
 		r->code = code;
 }
 
-static void first_words(struct repl *r)
+/* What stands to be answered before anybody says more. */
+static void first_turn(struct repl *r)
 {
 	infer_error err = { 0 };
 	struct buf words;
+	int kept, rc = INFER_OK;
 
-	if (!r->rest->n_words && !r->o.files.n)
-		return;
 	buf_init(&words, MEM_BASE);
-	int rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
-
+	if (r->rest->n_words || r->o.files.n)
+		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
 	if (!rc && words.len)
 		rc = repl_say(r, talk_count(&r->talk), &words, &err);
+	else if (!rc && repl_waits(r))
+		rc = repl_answer(r, &kept, &err);
 	buf_fini(&words);
 	if (rc)
 		failed(r, &err);
@@ -148,7 +150,7 @@ static void lead(struct repl *r)
 {
 	enum front_got got = FRONT_ENTRY;
 
-	first_words(r);
+	first_turn(r);
 	while (!r->end) {
 		infer_error err = { 0 };
 		int rc = front_read(&r->front, r->editing ? r->fill.at : NULL, &got, &err);

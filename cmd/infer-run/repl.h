@@ -28,6 +28,8 @@ int  repl_open_model(struct repl *r, infer_error *err);
 /* Is it a conversation that the template takes?  One without messages always is. */
 int  repl_check(struct repl *r, const struct talk *t, infer_error *err);
 
+/* The last turn is the user's. */
+int  repl_waits(const struct repl *r);
 /* Let the model answer.  *kept: 0 where it was stopped before its first word, and nothing was added.  On failure the
  * conversation is as it was, too.   INFER_ENOMEM: the context is full, among others */
 int  repl_answer(struct repl *r, int *kept, infer_error *err);

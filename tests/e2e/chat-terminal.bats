@@ -54,6 +54,14 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	same 'system user assistant user assistant' "$(roles again.json)"
 }
 
+@test "a turn of the user that waits is answered: at once where the conversation begins with it, by /regen behind /load" {
+	printf '[{"role":"user","content":"%s"}]' "$what" >it.json
+	one=$(printf '%s\n' "$what" | talk)
+	same "$one" "$(talk --messages it.json </dev/null)"
+	same "$one" "$(printf '/load it.json\n/regen\n' | talk 2>err)"
+	grep -q '1 messages loaded; .*/regen' err
+}
+
 @test "nothing but text: no escape codes, no prompt" {
 	printf '%s\n/stats\n/help\n/nonsense\n' "$what" | TERM=xterm-256color talk >out 2>err || true
 	[ -s out ] && [ -s err ]
@@ -152,6 +160,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	[ "$a1" -gt 32 ] && [ "$a2" -gt 0 ]
 	[ "$c2" -gt $((p1 + a1 - 33)) ]
 	grep -qE "^context +$((p2 + a2)) of 512 tokens" err
+	grep -qE '^seed +[0-9]+ for the first answer' err
 	grep -qE '^KV cache +[0-9]+ bytes: [0-9]+ of [0-9]+ pages' err
 	# and without the cache the same is said
 	printf '%s\n%s\n' "$story" "$what" | talk --no-prefix-cache | cmp - out
