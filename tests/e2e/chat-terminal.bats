@@ -226,12 +226,23 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	same 1 "$(wc -l <err)"
 }
 
-# thinks TEXT: options that make the built-in model write TEXT, whose tokens are all others, greedily: each is likelier than the
-# next, until it was there; and a template whose prompt opens the reasoning, far enough back for the penalty not to see it
+# forces ID...: options that make the built-in model write these tokens, all of them others, greedily: each is likelier than the
+# next, until it was there
+forces()
+{
+	local id bias=1000000
+
+	forced=(--repeat-penalty 100 --repeat-last-n 20 -n $#)
+	for id; do
+		forced+=(--logit-bias "$id=$bias")
+		bias=$((bias * 3 / 4))
+	done
+}
+ids() { printf '%s' "$1" | infer-run --tokenize --raw -m demo; }
+
+# a template whose prompt opens the reasoning, far enough back for the penalty not to see it
 thinks()
 {
-	local id bias=1000000 n=0
-
 	cat >think.jinja <<-'END'
 	{% for m in messages %}<|im_start|>{{ m.role }}
 	{% if m.reasoning_content %}<think>
@@ -242,13 +253,22 @@ thinks()
 	{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 	<think>{{ "\n" * 40 }}{% endif %}
 	END
-	forced=(--template think.jinja --repeat-penalty 100 --repeat-last-n 20)
-	for id in $(printf '%s' "$1" | infer-run --tokenize --raw -m demo); do
-		forced+=(--logit-bias "$id=$bias")
-		bias=$((bias * 3 / 4))
-		n=$((n + 1))
-	done
-	forced+=(-n "$n")
+	# shellcheck disable=SC2046
+	forces $(ids "$1")
+	forced+=(--template think.jinja)
+}
+
+@test "an answer's own tokens stay in the next prompt where its text would be cut into others" {
+	own=$(ids ' li') own+=" $(ids gh) $(ids t)"
+	# shellcheck disable=SC2086
+	forces $own
+	printf 'x\n/save it.json\ny\n/stats\n' | talk "${forced[@]}" >out 2>err
+	same ' light' "$(head -n 1 out)"
+	same ' light' "$(content it.json 1)"
+	[ "$(ids ' light' | wc -w)" -lt "$(wc -w <<<"$own")" ]
+	fresh=$(infer-run --render -m demo --no-stdin --messages it.json y | infer-run --tokenize --special --raw -m demo | wc -w)
+	more=$(($(wc -w <<<"$own") - $(ids ' light' | wc -w)))
+	grep -q "^last answer *prompt $((fresh + more)) tokens" err
 }
 
 @test "reasoning is kept apart: not in the answer, beside it in the conversation" {
