@@ -1,0 +1,3 @@
+#include "kern/neon/simd.h"
+#include "kern/tmpl/elem.h"
+#include "kern/tmpl/rope.h"

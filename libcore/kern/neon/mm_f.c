@@ -1,0 +1,2 @@
+#include "kern/neon/simd.h"
+#include "kern/tmpl/mm_f.h"
