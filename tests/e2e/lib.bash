@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the cases share.  Loaded by each file; run from the top of the tree.  B: the build (default build/release).
 bats_require_minimum_version 1.5.0
-TOP=${BATS_TEST_DIRNAME%/tests/e2e}
+TOP=${BATS_TEST_DIRNAME%/tests/*}
 B=${B:-$TOP/build/release}
 export TOP B PATH=$B:$B/tests/tools:$PATH
 
