@@ -194,5 +194,6 @@ static inline float v_hmax(vf x)
 {
 	return vmaxvq_f32(vmaxq_f32(vmaxq_f32(x.a, x.b), vmaxq_f32(x.c, x.d)));
 }
+#include "kern/neon/pairs.h"
 static inline void v_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 #endif
