@@ -1,2 +1,3 @@
 #include "kern/avx2/points.h"
+#define ROWS_TYPES(X) KERN_ROWS_GRID(X) KERN_ROWS_TERNARY(X)
 #include "kern/tmpl/mm_grid.h"

@@ -140,10 +140,29 @@ INLINE void points_at(enum infer_type t, uint16_t *at, const uint8_t *p)
 	}
 }
 
-/* number g of the points */
-INLINE int point_at(enum infer_type t, const uint16_t *at, const uint8_t *p, int g)
+/* the numbers of n points, those of 32 weights k */
+INLINE void points_of(enum infer_type t, int *i, int n, const uint16_t *at, const uint8_t *p, int k)
 {
-	return t == INFER_IQ2_XXS ? p[2 + 8 * (g / 4) + g % 4] : t == INFER_IQ3_XXS ? p[2 + g] : at[g];
+	if (t == INFER_IQ3_XXS) {
+		UNROLL
+		for (int g = 0; g < n; g++)
+			i[g] = p[2 + n * k + g];
+		return;
+	}
+	/* four at a time: loads are what there are most of */
+	UNROLL
+	for (int g = 0; g < n; g += 4) {
+		if (t == INFER_IQ2_XXS) {
+			uint32_t b = num_u32(p + 2 + 8 * k);
+			i[g] = b & 255, i[g + 1] = b >> 8 & 255;
+			i[g + 2] = b >> 16 & 255, i[g + 3] = (int)(b >> 24);
+			continue;
+		}
+		uint64_t b;
+		memcpy(&b, at + n * k + g, 8);
+		i[g] = b & 0xffff, i[g + 1] = b >> 16 & 0xffff;
+		i[g + 2] = b >> 32 & 0xffff, i[g + 3] = (int)(b >> 48);
+	}
 }
 
 /* The eight words aux of IQ2_XXS and IQ3_XXS */
@@ -256,23 +275,20 @@ INLINE const uint64_t *grid8(enum infer_type t)
 	                           : grid_iq1;
 }
 
-/* Points of 8 times 32 weights, without signs; IQ1 and ternary: 1 more than they are. */
-INLINE void unpack_grid(enum infer_type t, __m256i u[8], const uint8_t *p)
+/* Points of 8 times 32 weights, without signs; IQ1 and ternary: 1 more than they are.  at: what
+ * points_at gave. */
+INLINE void unpack_grid(enum infer_type t, __m256i u[8], const uint16_t *at, const uint8_t *p)
 {
 	const int n = g_is3(t) ? 8 : 4;
-	uint16_t at[64];
 
 	if (g_ternary(t)) {
 		unpack_ternary(t, u, p);
 		return;
 	}
-	points_at(t, at, p);
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		int i[8];
-		UNROLL
-		for (int g = 0; g < n; g++)
-			i[g] = point_at(t, at, p, n * k + g);
+		points_of(t, i, n, at, p, k);
 		u[k] = g_is3(t) ? points4(t == INFER_IQ3_S ? grid_iq3_s : grid_iq3_xxs, i)
 		                : points8(grid8(t), i);
 		if (g_is1(t))

@@ -1,5 +1,5 @@
 /* kern/tmpl/mm_grid.h - products of weights in blocks of 256 from a codebook, or ternary, over the
- * words of int.h and points.h (x86).
+ * words of int.h and points.h (x86), of the types that the folder lists in ROWS_TYPES(X).
  *
  *   rows   8 rows in place: points without signs, times x with them, in pairs (16 bits), times S
  *          (32 bits); a transposing tree of adds makes 8 sums.  IQ1: a point and its shift are
@@ -42,19 +42,47 @@ INLINE __m256i rest(enum infer_type t, const __m256i v[2], const struct eights *
 	return mac16(_mm256_madd_epi16(v[0], e->of[0]), v[1], e->of[1]);
 }
 
-/* 8 partial isums of a row */
-INLINE __m256i isum_grid(__m256i acc, const __m256i u[8], const sign32 *sign, __m256i s,
-                         const struct kern_q8k *x)
+/* What a block of one row says beside its points.  All 8 rows' are taken first: what hangs together
+ * in one row is long, and the processor looks ahead over little more than a row. */
+struct about {
+	__m256i s, v[2];
+	uint16_t at[64];
+	uint8_t sign[32];
+};
+INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p)
 {
+	__m256i v[2], s = scales_grid(t, p);
+
+	points_at(t, a->at, p);
+	if (g_is1(t)) {
+		__m256i eight = _mm256_slli_epi16(s, 3);
+		shifts_grid(t, v, s, p);
+		a->v[0] = _mm256_sub_epi16(v[0], eight);
+		a->v[1] = _mm256_sub_epi16(v[1], eight);
+		s = eight;
+	} else if (t != INFER_IQ2_S && t != INFER_IQ3_S) {
+		signs_at(t, a->sign, p);
+	}
+	a->s = s;
+}
+
+/* 8 partial isums of a row */
+INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct about *a,
+                         const uint8_t *signs, const struct eights *e, const struct kern_q8k *x)
+{
+	__m256i acc[2] = {g_is1(t) ? rest(t, a->v, e, x) : _mm256_setzero_si256(),
+	                  _mm256_setzero_si256()};
+
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
 		__m256i xk = load32(x->q + 32 * k);
-		if (sign)
-			xk = sign_turn(xk, sign[k]);
-		acc = mac16(acc, _mm256_maddubs_epi16(u[k], xk), _mm256_shuffle_epi8(s, word));
+		if (!g_is1(t))
+			xk = sign_turn(xk, sign_load(signs + 4 * k));
+		acc[k & 1] = mac16(acc[k & 1], _mm256_maddubs_epi16(u[k], xk),
+		                   _mm256_shuffle_epi8(a->s, word));
 	}
-	return acc;
+	return _mm256_add_epi32(acc[0], acc[1]);
 }
 
 /* the same of a ternary row, of q + 1 */
@@ -90,38 +118,29 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
+		struct about about[8];
 		struct eights e[4];
 		__m256i a[4][8];
 		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		for (int t = 0; t < tn && type == INFER_IQ1_M; t++)
 			eights_get(&e[t], act_q8k(x, x_row + t) + b);
+		for (int r = 0; r < 8 && !g_ternary(type); r++)
+			about_get(type, &about[r], w + (size_t)r * s->stride);
+		/* they stand in memory */
+		__asm__("" : "+m"(about));
 		for (int r = 0; r < 8; r++) {
-			const uint8_t *p = w + (size_t)r * s->stride, *signs;
-			__m256i u[8], v[2], words = v[0] = v[1] = _mm256_setzero_si256();
-			uint8_t buf[32];
-			sign32 sign[8];
-			if (!g_ternary(type))
-				words = scales_grid(type, p);
-			if (g_is1(type)) {
-				__m256i eight = _mm256_slli_epi16(words, 3);
-				shifts_grid(type, v, words, p);
-				v[0] = _mm256_sub_epi16(v[0], eight);
-				v[1] = _mm256_sub_epi16(v[1], eight);
-				words = eight;
-			} else if (!g_ternary(type)) {
-				signs = signs_at(type, buf, p);
-				UNROLL
-				for (int i = 0; i < 8; i++)
-					sign[i] = sign_load(signs + 4 * i);
-			}
-			unpack_grid(type, u, p);
+			const uint8_t *p = w + (size_t)r * s->stride;
+			const uint8_t *signs = type == INFER_IQ2_S   ? p + 34
+			                       : type == INFER_IQ3_S ? p + 74
+			                                             : about[r].sign;
+			__m256i u[8];
+			unpack_grid(type, u, about[r].at, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				a[t][r] = g_ternary(type) ? isum_ternary(u, xt)
-				          : g_is1(type)
-				              ? isum_grid(rest(type, v, &e[t], xt), u, NULL, words, xt)
-				              : isum_grid(_mm256_setzero_si256(), u, sign, words, xt);
+				a[t][r] = g_ternary(type)
+				              ? isum_ternary(u, xt)
+				              : isum_grid(type, u, &about[r], signs, &e[t], xt);
 			}
 		}
 		__m256 d = d8(type, w, s->stride);
@@ -142,5 +161,5 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 }
 
 #define ROW(TYPE, name) ROWS_OF(rows_grid, TYPE, name)
-KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+ROWS_TYPES(ROW)
 #undef ROW

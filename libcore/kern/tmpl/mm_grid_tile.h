@@ -33,9 +33,11 @@ INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
 INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const uint8_t *p)
 {
 	__m256i acc = _mm256_setzero_si256();
+	uint16_t at[64];
 	uint8_t buf[32];
 
-	unpack_grid(t, u, p);
+	points_at(t, at, p);
+	unpack_grid(t, u, at, p);
 	if (g_ternary(t)) {
 		UNROLL
 		for (int k = 0; k < 8; k++)

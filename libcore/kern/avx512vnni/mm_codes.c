@@ -1,0 +1,163 @@
+/* Products in place of the IQ3 types, whose points are looked up in registers: a codebook is words
+ * of codes, 64 words to an instruction, and another one makes a code of two coordinates their two
+ * bytes.
+ *
+ *   rows   8 rows in place; the heads and the codes of all are taken first, with the codebook in
+ *          registers; a transposing tree of adds makes 8 sums
+ *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
+ *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: tmpl/mm_grid_tile.h */
+#include "kern/avx512vnni/points.h"
+#include "kern/tmpl/grid.h"
+
+/* What the block of one row says. */
+struct about {
+	__m512i code[2]; /* of its 64 points */
+	uint64_t sign[4];
+	uint32_t s[8]; /* S, twice */
+};
+
+INLINE int tables(enum infer_type t) { return t == INFER_IQ3_XXS ? 8 : 16; }
+INLINE const uint16_t *codes(enum infer_type t)
+{
+	return t == INFER_IQ3_XXS ? grid_code_iq3_xxs : grid_code_iq3_s;
+}
+
+/* code of the 32 points at, from 256 or 512 words in registers */
+INLINE __m512i look_up(const __m512i *table, int tables, __m512i at)
+{
+	__m512i r[8];
+
+	UNROLL
+	for (int i = 0; i < tables / 2; i++)
+		r[i] = _mm512_permutex2var_epi16(table[2 * i], at, table[2 * i + 1]);
+	UNROLL
+	for (int n = tables / 2, bit = 64; n > 1; n /= 2, bit *= 2) {
+		__mmask32 m = _mm512_test_epi16_mask(at, _mm512_set1_epi16((short)bit));
+		UNROLL
+		for (int i = 0; i < n / 2; i++)
+			r[i] = _mm512_mask_mov_epi16(r[2 * i], m, r[2 * i + 1]);
+	}
+	return r[0];
+}
+
+INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, const uint8_t *p)
+{
+	uint8_t buf[32];
+	__m256i s;
+
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		__m512i at = _mm512_cvtepu8_epi16(load32(p + 2 + 32 * i));
+		if (t == INFER_IQ3_S)
+			at = _mm512_mask_add_epi16(at, num_u32(p + 66 + 4 * i), at,
+			                           _mm512_set1_epi16(256));
+		a->code[i] = look_up(table, tables(t), at);
+	}
+	memcpy(a->sign, signs_at(t, buf, p), 32);
+	if (t == INFER_IQ3_XXS)
+		s = _mm256_srli_epi32(aux8(t, p), 28);
+	else
+		s = _mm256_and_si256(
+		    _mm256_srlv_epi32(_mm256_set1_epi32((int)num_u32(p + 106)),
+		                      _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28)),
+		    _mm256_set1_epi32(15));
+	s = _mm256_mullo_epi32(s, _mm256_set1_epi32(0x20002));
+	_mm256_storeu_si256((__m256i *)(void *)a->s,
+	                    _mm256_or_si256(s, _mm256_set1_epi32(0x10001)));
+}
+
+/* Bytes of two coordinates by 6 bits of code. */
+#define V3A(c) ((c) == 7 ? 62 : 8 * (c) + 4)
+#define TWO3A(c) (int16_t)(V3A((c) & 7) | V3A((c) >> 3) << 8)
+#define TWO3B(c) (int16_t)((2 * ((c) & 7) + 1) | (2 * ((c) >> 3) + 1) << 8)
+#define EIGHT(X, c) \
+	X((c)), X((c) + 1), X((c) + 2), X((c) + 3), X((c) + 4), X((c) + 5), X((c) + 6), X((c) + 7)
+#define ALL64(X) \
+	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
+	    EIGHT(X, 48), EIGHT(X, 56)
+static const int16_t two3a[64] = {ALL64(TWO3A)}, two3b[64] = {ALL64(TWO3B)};
+
+/* 64 weights without signs, of the j-th quarter */
+INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
+{
+	const int16_t *two = t == INFER_IQ3_S ? two3b : two3a;
+	__m512i c = _mm512_cvtepu8_epi16(load32((const uint8_t *)a->code + 32 * j));
+
+	return _mm512_permutex2var_epi16(wi_load(two), c, wi_load(two + 32));
+}
+
+/* sums over each of 8 registers */
+INLINE __m256i red8w(const __m512i a[8])
+{
+	__m512i s[4], t[2];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		s[i] = wi_add(_mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]),
+		              _mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
+	UNROLL
+	for (int i = 0; i < 2; i++)
+		t[i] = wi_add(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
+		              _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+	/* four lanes of rows 0-3, four of 4-7 */
+	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44), _mm512_shuffle_i64x2(t[0], t[1], 0xee));
+	t[0] = wi_add(t[0], _mm512_shuffle_i64x2(t[0], t[0], 0xb1));
+	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t[0], t[0], 0x88));
+}
+
+INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+                       const struct kern_act *x, int x_row, int k)
+{
+	const int bytes = g_bytes(type), n = tables(type);
+	const uint8_t *w = s->w;
+	__m256 sum[4];
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		sum[t] = _mm256_setzero_ps();
+	for (int b = 0; b < k / 256; b++, w += bytes) {
+		struct about about[8];
+		__m512i a[4][8], table[16];
+		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		UNROLL
+		for (int i = 0; i < n; i++)
+			table[i] = wi_load(codes(type) + 32 * i);
+		for (int r = 0; r < 8; r++)
+			about_get(type, &about[r], table, w + (size_t)r * s->stride);
+		for (int r = 0; r < 8; r++) {
+			__m512i acc[4][2];
+			UNROLL
+			for (int j = 0; j < 4; j++) {
+				__m512i u = quarter(type, &about[r], j),
+				        sc = _mm512_mask_set1_epi32(
+				            wi_set((int32_t)about[r].s[2 * j]), 0xff00,
+				            (int32_t)about[r].s[2 * j + 1]);
+				UNROLL
+				for (int t = 0; t < tn; t++) {
+					__m512i v = wi_load(act_q8k(x, x_row + t)[b].q + 64 * j);
+					v = _mm512_mask_sub_epi8(v, about[r].sign[j],
+					                         _mm512_setzero_si512(), v);
+					acc[t][j & 1] =
+					    wi_mac16(j < 2 ? wi_set(0) : acc[t][j & 1],
+					             _mm512_maddubs_epi16(u, v), sc);
+				}
+			}
+			UNROLL
+			for (int t = 0; t < tn; t++)
+				a[t][r] = wi_add(acc[t][0], acc[t][1]);
+		}
+		__m256 d = _mm256_mul_ps(halves8(w, s->stride), _mm256_set1_ps(g_factor(type)));
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b].d);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
+			                         _mm256_cvtepi32_ps(red8w(a[t])), sum[t]);
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put8(y + (size_t)t * ldy, sum[t], s);
+}
+
+#define ROW(TYPE, name) ROWS_OF(rows_codes, TYPE, name)
+KERN_ROWS_GRID3(ROW)
