@@ -11,7 +11,7 @@
 enum { LINE = 1024 };
 
 static const char *name = "infer";
-static int verbose, progress_shown;
+static int verbose, progress_shown, aside_shown;
 
 void say_init(const char *program, int verbosity)
 {
@@ -131,6 +131,29 @@ void say_progress_end(void)
 	if (progress_shown)
 		(void)write_all(STDERR_FILENO, "\r\033[K", 4);
 	progress_shown = 0;
+}
+
+void say_aside(const char *text, size_t n)
+{
+	char out[LINE];
+
+	if (verbose < 0 || !isatty(STDERR_FILENO))
+		return;
+	if (!text) {
+		if (aside_shown)
+			(void)write_all(STDERR_FILENO, "\n\n", 2);
+		aside_shown = 0;
+		return;
+	}
+	say_progress_end();
+	for (size_t i = 0, k; i < n; i += k) {
+		k = n - i < sizeof out ? n - i : sizeof out;
+		for (size_t b = 0; b < k; b++) {
+			unsigned char c = (unsigned char)text[i + b];
+			out[b] = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c;
+		}
+		aside_shown = !write_all(STDERR_FILENO, out, k);
+	}
 }
 
 int say_code(int status)

@@ -30,6 +30,9 @@ infer_log_fn say_log;                      /* for the options of libcore; user i
 void say_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_progress_end(void);
 
+/* What goes with an answer and is none, as it comes: only where stderr is a terminal.  NULL: it is over, if there was any. */
+void say_aside(const char *text, size_t n);
+
 int  say_code(int status);                 /* exit code of an infer_status: the one mapping of all programs */
 int  say_fail(const infer_error *err);     /* say the error; its exit code */
 

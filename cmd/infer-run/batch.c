@@ -21,6 +21,7 @@ struct sample {
 	struct request_run *of;
 	struct buf text, events;     /* events: struct infer_event [], their lists in `tops` */
 	struct arena tops;
+	infer_reply *reply;          /* of a conversation: it has the text */
 	int finish;
 	struct infer_usage usage;
 };
@@ -77,8 +78,15 @@ static int answer(struct batch *b, struct request_run *q, infer_error *err)
 
 		c[i] = (struct infer_completion){
 			.id = j->id, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len, .finish = s->finish,
-			.usage = s->usage, .load_ms = b->run->load_ms,
+			.usage = s->usage, .load_ms = b->run->load_ms, .reply = s->reply,
 		};
+		if (s->reply) {
+			struct infer_reply_parts parts;
+
+			infer_reply_get(s->reply, &parts);
+			c[i].text = parts.content.at;
+			c[i].text_bytes = parts.content.len;
+		}
 		if (j->logprobs >= 0) {
 			c[i].tokens = (const struct infer_event *)(const void *)s->events.at;
 			c[i].n_tokens = s->events.len / sizeof *c[i].tokens;
@@ -112,6 +120,7 @@ static void request_free(struct batch *b, struct request_run *q)
 		buf_fini(&q->samples[i].text);
 		buf_fini(&q->samples[i].events);
 		arena_fini(&q->samples[i].tops);
+		infer_reply_free(q->samples[i].reply);
 	}
 	infer_job_free(q->job);
 	mem_free(q);
@@ -166,6 +175,11 @@ static int request_start(struct batch *b, infer_job *j, infer_error *err)
 		buf_init(&q->samples[i].events, MEM_BASE);
 		arena_init(&q->samples[i].tops, MEM_BASE);
 	}
+	for (int32_t i = 0; j->chat && i < j->n && !q->error.code; i++)
+		if (infer_reply_new(&q->samples[i].reply, j->chat, &j->reply, &q->error) == INFER_ENOMEM)
+			return err_set(err, INFER_ENOMEM, "%s", q->error.message);
+	if (q->error.code)
+		return request_end(b, q, err);
 	submit(b, q, 1);
 	return q->ended ? request_end(b, q, err) : INFER_OK;
 }
@@ -175,9 +189,14 @@ static int take_event(struct batch *b, const struct infer_event *ev, infer_error
 	struct sample *s = ev->user;
 	struct request_run *q = s->of;
 
-	buf_put(&s->text, ev->text, ev->text_bytes);
+	if (s->reply)
+		TRY(infer_reply_put(s->reply, ev->text, ev->text_bytes, err));
+	else
+		buf_put(&s->text, ev->text, ev->text_bytes);
 	if (s->text.bad)
 		return no_memory(err);
+	if (s->reply && ev->kind == INFER_EVENT_DONE)
+		TRY(infer_reply_end(s->reply, err));
 	if (ev->kind == INFER_EVENT_TOKEN && q->job->logprobs >= 0)
 		TRY(event_keep(&s->events, &s->tops, ev, err));
 	if (ev->kind == INFER_EVENT_DONE) {
@@ -365,6 +384,8 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.max_tokens_given = o->max_tokens >= 0, .logprobs = (int32_t)o->logprobs,
 		.flags = o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0, .encode = o->special ? INFER_ENCODE_SPECIAL : 0,
 		.chat = b->chat.template, .chat_tools = b->chat.with_tools, .talk = b->chat.c, .raw = o->raw,
+		.special = b->chat.template && infer_reply_special(b->chat.template, infer_model_tokenizer(r->model)),
+		.special_tools = b->chat.with_tools && infer_reply_special(b->chat.with_tools, infer_model_tokenizer(r->model)),
 	};
 	return INFER_OK;
 }

@@ -12,6 +12,8 @@ enum { PROGRESS_TOKENS = 512 };
 struct sink {
 	const struct run *run;
 	infer_writer *writer;        /* records; NULL: text */
+	infer_reply *reply;          /* of a conversation */
+	struct infer_reply_parts given;   /* lengths of what was shown of it */
 	char id[24];
 	struct buf text;             /* of a record, whole; else scratch of what is written next */
 	struct buf events;           /* struct infer_event [], with their lists in `tops` */
@@ -34,6 +36,7 @@ static void sink_fini(struct sink *s)
 	buf_fini(&s->text);
 	buf_fini(&s->events);
 	arena_fini(&s->tops);
+	infer_reply_free(s->reply);
 }
 
 static int no_memory(infer_error *err)
@@ -74,6 +77,48 @@ static int text_take(struct sink *s, const char *at, size_t n, infer_error *err)
 	return s->text.bad ? no_memory(err) : INFER_OK;
 }
 
+/* Reasoning is no answer: people see it, where they look. */
+static void show_reasoning(struct sink *s, const struct infer_reply_parts *p)
+{
+	size_t had = s->given.reasoning.len;
+
+	if (s->run->o->output != OUTPUT_TEXT)
+		return;
+	if (p->reasoning.len > had)
+		say_aside(p->reasoning.at + had, p->reasoning.len - had);
+	else if (had && (p->content.len > s->given.content.len || p->n_calls > s->given.n_calls))
+		say_aside(NULL, 0);
+}
+
+/* An answer that is read back: what is new of its content. */
+static int reply_take(struct sink *s, const char *at, size_t n, infer_error *err)
+{
+	struct infer_reply_parts p;
+	size_t had = s->given.content.len;
+
+	TRY(at ? infer_reply_put(s->reply, at, n, err) : infer_reply_end(s->reply, err));
+	infer_reply_get(s->reply, &p);
+	show_reasoning(s, &p);
+	s->given = p;
+	return p.content.len > had ? text_take(s, p.content.at + had, p.content.len - had, err) : INFER_OK;
+}
+
+/* Where the answer is text, a call is a line behind it: its name and its arguments. */
+static int write_calls(struct sink *s, infer_error *err)
+{
+	for (size_t i = 0; i < s->given.n_calls; i++) {
+		struct infer_reply_call c;
+
+		infer_reply_call(s->reply, i, &c);
+		if (s->text_written)
+			TRY(text_write(s, "\n", 1, err));
+		TRY(text_write(s, c.name.at, c.name.len, err));
+		TRY(text_write(s, " ", 1, err));
+		TRY(text_write(s, c.arguments.at, c.arguments.len, err));
+	}
+	return INFER_OK;
+}
+
 static int on_token(struct sink *s, const struct infer_event *ev, infer_error *err)
 {
 	say_progress_end();
@@ -81,7 +126,7 @@ static int on_token(struct sink *s, const struct infer_event *ev, infer_error *e
 		return infer_write_token(s->writer, ev, err);
 	if (s->run->o->logprobs >= 0)
 		TRY(event_keep(&s->events, &s->tops, ev, err));
-	return text_take(s, ev->text, ev->text_bytes, err);
+	return s->reply ? reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err) : text_take(s, ev->text, ev->text_bytes, err);
 }
 
 static int write_completion(struct sink *s, const struct infer_event *ev, infer_error *err)
@@ -90,7 +135,7 @@ static int write_completion(struct sink *s, const struct infer_event *ev, infer_
 	struct infer_completion c = {
 		.id = s->id, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len,
 		.finish = ev->finish, .code = ev->code, .message = ev->message, .usage = ev->usage,
-		.load_ms = s->run->load_ms,
+		.load_ms = s->run->load_ms, .reply = s->reply,
 	};
 
 	if (s->run->o->logprobs >= 0) {
@@ -108,8 +153,14 @@ static int on_done(struct sink *s, const struct infer_event *ev, infer_error *er
 	s->usage = ev->usage;
 	if (ev->finish == INFER_FINISH_LENGTH && s->run->o->fail_on_length)
 		s->code = EXIT_LENGTH;
-	TRY(text_take(s, ev->text, ev->text_bytes, err));
+	if (s->reply) {
+		TRY(reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err));
+		TRY(reply_take(s, NULL, 0, err));
+	} else {
+		TRY(text_take(s, ev->text, ev->text_bytes, err));
+	}
 	if (s->run->o->output == OUTPUT_TEXT) {
+		TRY(write_calls(s, err));
 		if ((ev->finish != INFER_FINISH_ERROR || s->text_written))
 			TRY(text_write(s, "\n", 1, err));
 	} else if (s->run->o->output == OUTPUT_JSONL && ev->finish != INFER_FINISH_ERROR) {
@@ -156,12 +207,19 @@ static int once(const struct run *r, const struct infer_request *req, const stru
                 int64_t index, struct infer_usage *usage)
 {
 	infer_error err = { 0 };
+	char tail[INFER_REPLY_TAIL];
+	const struct infer_reply_options reply = {
+		.tools = prompt->chat.c.tools, .tools_n = prompt->chat.c.tools_n, .prompt = tail,
+		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->model), req->prompt, req->n_prompt, tail),
+	};
 	struct sink s;
 	uint64_t id;
 
 	sink_init(&s, r, w, index);
 	int rc = infer_engine_submit(r->engine, req, &id, &err);
 
+	if (!rc && prompt->is_chat && r->o->output != OUTPUT_TOKENS)
+		rc = infer_reply_new(&s.reply, chat_for(&prompt->chat, prompt->chat.c.tools != NULL), &reply, &err);
 	if (!rc && r->o->echo)
 		rc = text_take(&s, prompt->text ? prompt->text : "", prompt->n, &err);
 	if (!rc)
@@ -211,6 +269,9 @@ static int request(const struct run *r, const struct prompt *prompt, const int32
 	};
 	int rc = stop ? INFER_OK : no_memory(&err);
 
+	if (prompt->is_chat && r->o->output != OUTPUT_TOKENS &&
+	    infer_reply_special(chat_for(&prompt->chat, prompt->chat.c.tools != NULL), infer_model_tokenizer(r->model)))
+		req.flags |= INFER_REQ_SPECIAL_TEXT;
 	for (size_t i = 0; stop && i < n_stop; i++)
 		stop[i] = (struct infer_str){ r->o->stop.at[i], strlen(r->o->stop.at[i]) };
 	if (!rc && r->o->output != OUTPUT_TEXT)

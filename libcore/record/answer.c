@@ -148,7 +148,7 @@ static int write_openai(infer_writer *out, const infer_job *j, const struct infe
 			put_logprobs(w, infer_model_tokenizer(run->model), &c[i]);
 		else
 			jw_null(w, "logprobs");
-		jw_str(w, "finish_reason", record_finish(c[i].finish));
+		jw_str(w, "finish_reason", record_finish(&c[i]));
 		jw_end(w);
 	}
 	jw_end(w);
@@ -171,7 +171,8 @@ static int write_choices(infer_writer *out, const infer_job *j, const struct inf
 		jw_int(w, "index", i);
 		jw_int(w, "seed", (int64_t)infer_job_seed(j, i));
 		record_text(w, c[i].text, c[i].text_bytes);
-		jw_str(w, "finish_reason", record_finish(c[i].finish));
+		record_reply(w, &c[i], j->id, i);
+		jw_str(w, "finish_reason", record_finish(&c[i]));
 		record_usage(w, &c[i].usage, c[i].load_ms);
 		record_tokens(w, &c[i]);
 		jw_end(w);

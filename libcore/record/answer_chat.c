@@ -50,15 +50,6 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struc
 	jw_end(w);
 }
 
-static void put_message(struct jwrite *w, const struct infer_completion *c)
-{
-	jw_object(w, "message");
-	jw_str(w, "role", "assistant");
-	jw_strn(w, "content", c->text_bytes ? c->text : "", c->text_bytes);
-	jw_null(w, "refusal");
-	jw_end(w);
-}
-
 int answer_chat(infer_writer *out, const infer_job *j, const struct infer_completion *c, const struct infer_run_info *run,
                 infer_error *err)
 {
@@ -72,12 +63,12 @@ int answer_chat(infer_writer *out, const infer_job *j, const struct infer_comple
 	for (int32_t i = 0; i < j->n; i++) {
 		jw_object(w, NULL);
 		jw_int(w, "index", i);
-		put_message(w, &c[i]);
+		record_message(w, &c[i], j->id, i);
 		if (j->logprobs >= 0)
 			put_logprobs(w, infer_model_tokenizer(run->model), &c[i]);
 		else
 			jw_null(w, "logprobs");
-		jw_str(w, "finish_reason", record_finish(c[i].finish));
+		jw_str(w, "finish_reason", record_finish(&c[i]));
 		jw_end(w);
 	}
 	jw_end(w);

@@ -85,15 +85,19 @@ void record_text(struct jwrite *w, const char *text, size_t n)
 		jw_base64(w, "text_b64", text, n);
 }
 
-const char *record_finish(int finish)
+const char *record_finish(const struct infer_completion *c)
 {
 	static const char *const names[] = {
 		[INFER_FINISH_STOP] = "stop", [INFER_FINISH_LENGTH] = "length",
 		[INFER_FINISH_CANCELLED] = "cancelled", [INFER_FINISH_ERROR] = "error",
 	};
 
-	must(finish >= 0 && finish < (int)(sizeof names / sizeof *names));
-	return names[finish];
+	struct infer_reply_parts parts = { .n_calls = 0 };
+
+	must(c->finish >= 0 && c->finish < (int)(sizeof names / sizeof *names));
+	if (c->reply)
+		infer_reply_get(c->reply, &parts);
+	return c->finish == INFER_FINISH_STOP && parts.n_calls ? "tool_calls" : names[c->finish];
 }
 
 /* Tokens a second, null where nothing was timed. */
@@ -168,7 +172,8 @@ int infer_write_completion(infer_writer *out, const struct infer_completion *c,
 
 	jw_str(w, "id", c->id);
 	record_text(w, c->text, c->text_bytes);
-	jw_str(w, "finish_reason", record_finish(c->finish));
+	record_reply(w, c, c->id, 0);
+	jw_str(w, "finish_reason", record_finish(c));
 	record_usage(w, &c->usage, c->load_ms);
 	if (c->code) {
 		jw_object(w, "error");

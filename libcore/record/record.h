@@ -23,7 +23,10 @@ int  record_end(infer_writer *w, infer_error *err);
 void record_text(struct jwrite *w, const char *text, size_t n);
 void record_usage(struct jwrite *w, const struct infer_usage *u, double load_ms);
 void record_tokens(struct jwrite *w, const struct infer_completion *c);
-const char *record_finish(int finish);
+const char *record_finish(const struct infer_completion *c);
+/* reply.c: what there is of reasoning and calls; message: in the form of OpenAI's message, under its names */
+void record_reply(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index);
+void record_message(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index);
 
 /* answer.c: a line in OpenAI's form, open in its body */
 struct jwrite *answer_begin(infer_writer *out, const infer_job *j, int status);

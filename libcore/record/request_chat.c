@@ -118,6 +118,21 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 	return INFER_OK;
 }
 
+/* What reading the answer needs outlives the conversation. */
+static int keep_for_reply(struct job *j, const struct infer_conversation *c, infer_error *err)
+{
+	char *tail = arena_alloc(&j->mem, INFER_REPLY_TAIL, 1);
+	char *tools = c->tools ? arena_strndup(&j->mem, c->tools, c->tools_n) : NULL;
+
+	if (j->mem.bad)
+		return job_no_memory(err);
+	j->j.reply = (struct infer_reply_options){ .tools = tools, .tools_n = c->tools_n, .prompt = tail };
+	j->j.reply.prompt_n = infer_reply_tail(infer_model_tokenizer(j->o->model), j->prompt, j->j.request.n_prompt, tail);
+	if (j->j.chat == j->o->chat_tools ? j->o->special_tools : j->o->special)
+		j->j.request.flags |= INFER_REQ_SPECIAL_TEXT;
+	return INFER_OK;
+}
+
 int job_talk(struct job *j, const char **param, infer_error *err)
 {
 	struct infer_conversation c = j->o->talk;
@@ -152,6 +167,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 	}
 	if (!rc)
 		rc = infer_chat_encode(j->j.chat, infer_model_tokenizer(j->o->model), &c, &j->prompt, &j->j.request.n_prompt, err);
+	if (!rc)
+		rc = keep_for_reply(j, &c, err);
 	buf_fini(&messages);
 	buf_fini(&tools);
 	buf_fini(&args);

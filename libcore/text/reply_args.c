@@ -72,6 +72,7 @@ void reply_call_end(struct infer_reply *r)
 
 	if (!c->args.len)
 		buf_puts(&c->args, "{}");
+	r->rc = c->args.bad ? INFER_ENOMEM : r->rc;
 	c->whole = 1;
 	r->s.what = 0;
 	r->base = r->solid = r->at;

@@ -245,10 +245,10 @@ put_keys()
 	same "$(one raw)" "$(grep '"turn"' talks.jsonl | infer-run -q --batch - --raw --temp 0 --ignore-eos -n 6 | json text)"
 	# options stand where a request leaves something open
 	same "$(say --system S the of)" "$(grep '"turn"' talks.jsonl | infer-run -q --batch - --system S --temp 0 --ignore-eos -n 6 | json text)"
-	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think on the of)" \
-		"$(grep '"turn"' talks.jsonl | infer-run -q --batch - --template "$(T all.jinja)" --tools "$(T tools.json)" --think on --temp 0 --ignore-eos -n 6 | json text)"
-	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think on the of)" \
-		"$(echo "{\"prompt\":\"the of\",\"think\":true,\"tools\":$(cat "$(T tools.json)")}" | infer-run -q --batch - --template "$(T all.jinja)" --temp 0 --ignore-eos -n 6 | json text)"
+	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think off the of)" \
+		"$(grep '"turn"' talks.jsonl | infer-run -q --batch - --template "$(T all.jinja)" --tools "$(T tools.json)" --think off --temp 0 --ignore-eos -n 6 | json text)"
+	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think off the of)" \
+		"$(echo "{\"prompt\":\"the of\",\"think\":false,\"tools\":$(cat "$(T tools.json)")}" | infer-run -q --batch - --template "$(T all.jinja)" --temp 0 --ignore-eos -n 6 | json text)"
 	fails 2 '\-\-messages does not go with it' infer-run --batch talks.jsonl --messages x
 	fails 2 'cannot both be standard input' infer-run --batch - --tools -
 }
@@ -271,6 +271,57 @@ put_keys()
 		infer-run -q --batch - >out 2>err || rc=$?
 	same 7 "$rc"
 	same '400 messages' "$(for p in response.status_code response.body.error.param; do json $p <out; done | xargs)"
+}
+
+# calls ARGS...: a model whose vocabulary has the text of a call, which it repeats
+calls()
+{
+	[ -s calls.gguf ] || {
+		mkmodel --tok spm --chat words.gguf
+		perl -0777pe 's/\x08\0{7}\xe2\x96\x81other/\x08\0\0\0\0\0\0\0[f()]\xe2\x96\x81/' words.gguf >calls.gguf
+		echo '{# List of tools: #}{% for m in messages %}{{ m.role }}={{ m.content }};{% endfor %}{% for t in tools or [] %}{{ t.function.name }}{% endfor %}' >calls.jinja
+		echo '[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]' >f.json
+	}
+	infer-run -q -m calls.gguf --template calls.jinja --stop ' [f()] [' -n 9 \
+		--logit-bias "$(infer-run -m words.gguf --no-stdin --tokenize other)=1000" "$@"
+}
+
+@test "a call of a tool is read back: a line of the text, tool_calls of a record; else it is text" {
+	same 'f {}' "$(calls --no-stdin --tools f.json the)"
+	same '[f()]' "$(calls --no-stdin the)"
+	same '[f()]' "$(calls --no-stdin --tools f.json -o tokens -n 9 the | json text | tr -d '\n')"
+	calls --no-stdin --tools f.json --json the >out
+	same 'tool_calls 1 function f {}' \
+		"$(for p in finish_reason tool_calls.# tool_calls.0.type tool_calls.0.function.name tool_calls.0.function.arguments; do json $p <out; done | xargs)"
+	json text <out | grep -qx ''
+	id=$(json tool_calls.0.id <out)
+	same "$id" "$(echo '{"id":"1","prompt":"the"}' | calls --batch - --tools f.json | json tool_calls.0.id)"
+	# cut off: the limit is the reason
+	same length "$(calls --no-stdin --tools f.json --json -n 1 the | json finish_reason)"
+	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"x"}],"n":2,"max_tokens":8}}' |
+		calls --batch - --tools f.json | json response.body >out
+	same 'null tool_calls f tool_calls' "$(for p in choices.0.message.content choices.0.finish_reason choices.1.message.tool_calls.0.function.name \
+		choices.1.finish_reason; do json $p <out; done | xargs)"
+	[ "$(json choices.0.message.tool_calls.0.id <out)" != "$(json choices.1.message.tool_calls.0.id <out)" ]
+	# what was called goes into the next request as it came
+	json choices.0.message <out >call.json
+	echo "[{\"role\":\"user\",\"content\":\"x\"},$(cat call.json),{\"role\":\"tool\",\"tool_call_id\":\"$(json choices.0.message.tool_calls.0.id <out)\",\"content\":\"y\"}]" >next.json
+	same 'user=x;assistant=(f{});tool=y;assistant=' "$(show --template "$(T all.jinja)" --messages next.json)"
+}
+
+@test "thoughts are no part of the answer: a field of a record, on standard error where that is a terminal" {
+	think() { go --template "$(T all.jinja)" --ignore-eos -n 5 "$@" the; }
+	same "$(think -o tokens --think on | json text | tr -d '\n' | sed 's/^ //')" "$(think --think on --json | json reasoning)"
+	think --think on | cmp - <(echo)
+	think --think on --json | json text | grep -qx ''
+	same null "$(think --think off --json | json reasoning)"
+	same "$(think --think off)" "$(think --think off --json | json text)"
+	same "$(think --think on --json | json reasoning)" \
+		"$(echo '{"prompt":"the","think":true}' | infer-run -q --temp 0 --batch - --template "$(T all.jinja)" --ignore-eos -n 5 | json reasoning)"
+	if command -v script >/dev/null; then
+		script -qec "infer-run --no-stdin --temp 0 --template '$(T all.jinja)' --ignore-eos -n 5 --think on the >/dev/null" /dev/null >out
+		grep -qF "$(think --think on --json | json reasoning)" out
+	fi
 }
 
 @test "infer-inspect template shows what a template can do, a conversation, the source" {

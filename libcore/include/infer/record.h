@@ -44,7 +44,8 @@ struct infer_run_info {
 };
 struct infer_completion {
 	const char *id;                            /* request id */
-	const char *text; size_t text_bytes;       /* all of it */
+	const char *text; size_t text_bytes;       /* all of it; where `reply` is, its content */
+	const infer_reply *reply;                  /* the answer read back, ended; or NULL */
 	int  finish, code; const char *message;
 	struct infer_usage usage;
 	double load_ms;

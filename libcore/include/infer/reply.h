@@ -55,6 +55,12 @@ struct infer_reply_call {
 void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts);
 void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *call);   /* i < n_calls */
 
+/* 1: some of the tags are control tokens of this vocabulary, so a request needs INFER_REQ_SPECIAL_TEXT.  O(vocabulary). */
+int  infer_reply_special(const infer_chat *chat, const infer_tokenizer *t);
+/* The end of a prompt as text, for infer_reply_options; its bytes. */
+enum { INFER_REPLY_TAIL = 256 };
+size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n, char text[INFER_REPLY_TAIL]);
+
 /* Names of how calls are written and of the tag that opens reasoning, for people: "qwen3-coder", "<think>". */
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning);
 

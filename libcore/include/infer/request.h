@@ -9,6 +9,7 @@
 #include <infer/chat.h>
 #include <infer/engine.h>
 #include <infer/model.h>
+#include <infer/reply.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,7 @@ struct infer_job_opts {
 	uint32_t encode;                     /* INFER_ENCODE_SPECIAL: parsed in prompts that are text, and no conversation */
 	const infer_chat *chat;              /* the model's template, or NULL: a prompt that is text is given as it is */
 	const infer_chat *chat_tools;        /* the one for requests with tools, or NULL: the same */
+	int      special, special_tools;     /* infer_reply_special of the two */
 	struct infer_conversation talk;      /* system, tools, args, think, flags and now; the rest is a request's own */
 	int      raw;                        /* 1: a prompt that is text is no conversation */
 };
@@ -63,6 +65,7 @@ typedef struct infer_job {
 	int32_t  logprobs;           /* as in infer_job_opts */
 	const struct infer_str *breaker_texts; size_t n_breaker_texts;
 	const infer_chat *chat;      /* the template that made the prompt; NULL: it is no conversation */
+	struct infer_reply_options reply;    /* how its answer is read back, where it is one */
 } infer_job;
 
 enum { INFER_JOB_ID = 1 << 0 };              /* read no more than the id */

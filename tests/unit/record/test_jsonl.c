@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include <infer/record.h>
+#include <infer/reply.h>
+#include "base/err.h"
 
 static infer_model *model;
 static infer_engine *engine;
@@ -222,6 +224,59 @@ out:
 	return rc;
 }
 
+/* ---- answers that were read back */
+
+static infer_chat *chat;
+
+static int read_back(infer_reply **r, const char *text, infer_error *err)
+{
+	static const char tools[] = "[{\"name\":\"f\"}]";
+	const struct infer_reply_options o = { .tools = tools, .tools_n = sizeof tools - 1 };
+
+	TRY(infer_reply_new(r, chat, &o, err));
+	TRY(infer_reply_put(*r, text, strlen(text), err));
+	return infer_reply_end(*r, err);
+}
+
+static int case_reply(void)
+{
+	struct infer_run_info run = {.model = model, .engine = engine, .sample = &sample};
+	struct infer_completion c = {.id = "a", .text = "", .finish = INFER_FINISH_STOP};
+	infer_writer *w = NULL;
+	infer_reply *called = NULL, *thought = NULL;
+	infer_error err;
+	json_t *o = NULL;
+	int rc;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(read_back(&called, "<think>t</think><tool_call>[{\"name\":\"f\",\"arguments\":{\"a\":\"\\\"\"},\"id\":\"x\"},{\"name\":\"f\"}]</tool_call>", &err));
+	nth_ok(read_back(&thought, "<think>t</think>c", &err));
+	c.reply = called;
+	nth_ok(infer_write_completion(w, &c, &run, &err));
+	o = parse(message());
+	check_keys(o, "v kind id text reasoning tool_calls finish_reason usage timings run");
+	assert_string_equal(str(o, "finish_reason"), "tool_calls");
+	assert_string_equal(str(o, "reasoning"), "t");
+	assert_non_null(strstr(line, "\"tool_calls\":[{\"id\":\"x\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
+	                             "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}},{\"id\":\"call_"));
+	json_decref(o);
+	c.finish = INFER_FINISH_LENGTH;
+	nth_ok(infer_write_completion(w, &c, &run, &err));
+	assert_non_null(strstr(message(), "\"finish_reason\":\"length\""));
+	c = (struct infer_completion){.id = "a", .text = "c", .text_bytes = 1, .finish = INFER_FINISH_STOP, .reply = thought};
+	nth_ok(infer_write_completion(w, &c, &run, &err));
+	o = parse(message());
+	check_keys(o, "kind id text reasoning finish_reason usage timings run");
+	assert_string_equal(str(o, "finish_reason"), "stop");
+	json_decref(o);
+out:
+	infer_reply_free(called);
+	infer_reply_free(thought);
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
 static int case_score(void)
 {
 	const struct infer_run_info run = { model, engine, &sample, flags, 2, 1 };
@@ -340,7 +395,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    nth_case(case_token), nth_case(case_error),        nth_case(case_completion),
-	    nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
+	    nth_case(case_reply), nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
 	};
 	const struct infer_engine_opts o = {.threads = 1,
 	                                    .isa = "ref",
@@ -355,11 +410,12 @@ int main(int argc, char **argv)
 	run_init(argv[0]);
 	if (infer_model_open(&model, run_model("record", "--ctx 256"),
 	                     &(struct infer_model_opts){0}, &err) ||
-	    infer_engine_open(&engine, model, &o, &err)) {
+	    infer_engine_open(&engine, model, &o, &err) || infer_chat_open(&chat, "{# <tool_call> #}", 17, "chat", &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
 	failed = nth_group(tests);
+	infer_chat_close(&chat);
 	infer_engine_close(&engine);
 	infer_model_close(&model);
 	return failed;

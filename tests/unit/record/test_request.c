@@ -241,6 +241,11 @@ static int case_talk(void)
 	assert_int_equal(j->request.n_prompt, n);
 	assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
 	assert_true((j->chat != NULL) == (*talk_now->want != 't'));
+	if (j->chat) {   /* what reading the answer needs */
+		assert_int_equal(j->reply.prompt_n, strlen(talk_now->want));
+		assert_memory_equal(j->reply.prompt, talk_now->want, j->reply.prompt_n);
+		assert_true((j->reply.tools != NULL) == (*talk_now->want == '#'));
+	}
 out:
 	opts.chat = opts.chat_tools = NULL;
 	opts.raw = 0;

@@ -467,7 +467,12 @@ static int read_case(const infer_chat *chat, const char *text)
 		nth_ok(infer_reply_put(r, text + i, n - i < 7 ? n - i : 7, NULL));
 	nth_ok(infer_reply_end(r, NULL));
 	infer_reply_get(r, &p);
-	assert_true(p.content.len && p.reasoning.len && p.n_calls == 2);
+	assert_true(p.content.len == 2 && p.reasoning.len == 3 && p.n_calls == 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct infer_reply_call c;
+		infer_reply_call(r, i, &c);
+		assert_true(c.arguments.len >= 2 && c.whole);
+	}
 out:
 	infer_reply_free(r);
 	return rc;
