@@ -1,0 +1,2 @@
+#include "kern/avxvnni/int.h"
+#include "kern/tmpl/mm_q32.h"

@@ -1,0 +1,123 @@
+/* tests/kern/mm_cases.h - one product after the other, of a kernel set against ref: activations, rows, tiles, over fenced memory. */
+#ifndef TESTS_KERN_MM_CASES_H
+#define TESTS_KERN_MM_CASES_H
+#include "kern_test.h"
+#include "base/num.h"
+#include "kern/act.h"
+#include "type/type.h"
+
+struct shape {
+	int type, m, n, k;
+	enum probe_fill fill;
+};
+
+static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
+                                void **mem)
+{
+	const struct kern_mm *mm = &kern->mm[type];
+	struct kern_act a;
+	size_t bytes = kern_act_bytes(mm->form, m, k);
+
+	*mem = block_new(bytes);
+	memset(*mem, 0xa5, bytes);
+	kern_act_init(&a, mm->form, *mem, m, k);
+	assert_true((size_t)m * a.q_row <= bytes);
+	for (int t = 0; t < m; t++)
+		mm->quant(&a, t, x + (size_t)t * (size_t)k, k);
+	return a;
+}
+
+static void same(const float *got, const float *want, size_t n, const struct kern *k,
+                 struct shape s, const char *what)
+{
+	int64_t i = probe_differ(got, want, n);
+
+	if (i >= 0)
+		fail_msg("%s %s %s m %d n %d k %d fill %d: at %lld %a, not %a", k->name,
+		         infer_type_info(s.type)->name, what, s.m, s.n, s.k, s.fill, (long long)i,
+		         (double)got[i], (double)want[i]);
+}
+
+/* the tile over panels, as a backend runs it */
+static void by_tiles(const struct kern *kern, struct shape s, float *y, const char *w,
+                     const struct kern_act *a)
+{
+	const struct kern_mm *mm = &kern->mm[s.type];
+	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k);
+	char *panel = block_new(bytes);
+
+	memset(panel, 0xa5, bytes);
+	for (int r = 0; r < s.n; r += mm->nr) {
+		int n = s.n - r < mm->nr ? s.n - r : mm->nr;
+		mm->pack(panel, w + (size_t)r * row, row, n, s.k);
+		mm->tile(y + r, (size_t)s.n, panel, a, 0, s.m, n, s.k);
+	}
+	free(panel);
+}
+
+static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s,
+                     const struct kern *k)
+{
+	size_t bytes = a->form == KERN_FORM_F32  ? (size_t)s.k * 4
+	               : a->form == KERN_FORM_Q8 ? (size_t)s.k / 32 * sizeof(struct kern_q8)
+	                                         : (size_t)s.k / 256 * sizeof(struct kern_q8k);
+
+	assert_int_equal(a->form, b->form);
+	for (int t = 0; t < s.m; t++)
+		if (memcmp(act_row(a, t), act_row(b, t), bytes))
+			fail_msg("%s %s k %d: activations differ", k->name,
+			         infer_type_info(s.type)->name, s.k);
+}
+
+/* all of one shape: quant, rows, tile, against ref's rows */
+static void one(const struct kern *kern, const struct kern *ref, struct shape s)
+{
+	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n;
+	struct fence f = fence_new(row * (size_t)s.n);
+	float *x = block_new((size_t)s.m * (size_t)s.k * 4), *want = block_new(ny * 4),
+	      *y = block_new(ny * 4);
+	void *mem, *mem_ref;
+
+	probe_weights(f.at, s.type, (size_t)s.n, s.k, s.fill,
+	              (uint64_t)(s.type * 131 + s.n * 7 + s.k));
+	probe_floats(x, (size_t)s.m * (size_t)s.k, s.fill, (uint64_t)(s.m * 31 + s.k));
+	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem),
+	                b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
+	act_same(&a, &b, s, kern);
+	ref->mm[s.type].rows(want, (size_t)s.n, f.at, row, &b, 0, s.m, s.n, s.k);
+	memset(y, 0xff, ny * 4);
+	kern->mm[s.type].rows(y, (size_t)s.n, f.at, row, &a, 0, s.m, s.n, s.k);
+	same(y, want, ny, kern, s, "rows");
+	memset(y, 0xff, ny * 4);
+	by_tiles(kern, s, y, f.at, &a);
+	same(y, want, ny, kern, s, "tile");
+	if (s.m > 1) { /* the last row alone, written where nothing beside it may change */
+		memset(y, 0xff, ny * 4);
+		kern->mm[s.type].rows(y, (size_t)s.n, f.at, row, &a, s.m - 1, 1, s.n, s.k);
+		same(y, want + (size_t)(s.m - 1) * (size_t)s.n, (size_t)s.n, kern, s, "one row");
+		for (size_t i = (size_t)s.n; i < ny; i++)
+			assert_int_equal(num_bits(y[i]), 0xffffffff);
+	}
+	fence_free(&f);
+	free(x), free(want), free(y), free(mem), free(mem_ref);
+}
+
+static void shapes_of(const struct kern *kern, const struct kern *ref, int type)
+{
+	static const int floats[] = {1, 15, 16, 17, 100, 512, 513, 1040},
+	                 ns[] = {1, 2, 3, 5, 8, 11, 16, 17, 35};
+	int block = infer_type_info(type)->block;
+
+	for (int i = 0; i < 8; i++) {
+		int k = block == 1 ? floats[i] : block * (block == 32 ? 1 + 3 * i : 1 + i / 2);
+		for (int j = 0; j < 9; j++)
+			one(kern, ref,
+			    (struct shape){type, 1 + (i + 2 * j) % 9, ns[j], k,
+			                   (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD});
+	}
+	for (int m = 1; m <= 64; m++)
+		one(kern, ref,
+		    (struct shape){type, m, 19, block == 1 ? 75 : block * 2,
+		                   m % 4 ? PROBE_PLAIN : PROBE_ODD});
+}
+#endif
