@@ -11,7 +11,8 @@
 #include "type/type.h"
 
 enum {
-	FEW_ROWS = 8,          /* up to here weights in place */
+	FEW_ROWS = 5,         /* up to here weights in place */
+	FEW_FLOAT_ROWS = 64,  /* the same of float weights, which need no unpacking */
 	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
@@ -49,7 +50,7 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 	        items;
 
-	j->tiled = j->m > FEW_ROWS && mm->tile;
+	j->tiled = j->m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS) && mm->tile;
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->tiled) {

@@ -220,14 +220,17 @@ INLINE void tile_part(float *y, size_t ldy, const float *w, const struct kern_ac
 static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_act *a, int x_row,
                    int m, int n, int k)
 {
-	int t = 0;
-
-	for (; m - t >= MM_T; t += MM_T)
-		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, MM_T);
-	for (; MM_T > 4 && m - t >= 4; t += 4)
-		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, 4);
-	for (; t < m; t++)
-		tile_part(y + (size_t)t * ldy, ldy, packed, a, x_row + t, n, k, 1);
+	for (int t = 0, by; t < m; t += by, y += (size_t)by * ldy) {
+		by = tokens_next(m - t, MM_T);
+		if (by == MM_T)
+			tile_part(y, ldy, packed, a, x_row + t, n, k, MM_T);
+		else if (by == 4)
+			tile_part(y, ldy, packed, a, x_row + t, n, k, MM_T > 4 ? 4 : 1);
+		else if (by == 2)
+			tile_part(y, ldy, packed, a, x_row + t, n, k, MM_T > 2 ? 2 : 1);
+		else
+			tile_part(y, ldy, packed, a, x_row + t, n, k, 1);
+	}
 }
 
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)

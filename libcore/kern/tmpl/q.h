@@ -138,9 +138,8 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
                             const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	for (int t = 0, by; t < m; t += by) {
-		int left = m - t, i = left >= most ? 0 : left >= 4 ? 1 : left >= 2 ? 2 : 3;
-		by = i == 0 ? most : 8 >> i;
-		part[i](y + (size_t)t * ldy, ldy, p, x, x_row + t, n, k);
+		by = tokens_next(m - t, most);
+		part[by == most ? 0 : by == 4 ? 1 : by == 2 ? 2 : 3](y + (size_t)t * ldy, ldy, p, x, x_row + t, n, k);
 	}
 }
 
