@@ -40,7 +40,7 @@ _infer_complete()
 # infer-bench
 _infer_bench()
 {
-	_infer_complete '-m --model -p --prompt -n --max-tokens --depth -b --batch --filter --quick
+	_infer_complete '-m --model -p --prompt -n --max-tokens --depth -b --batch --clock --filter --quick
 		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--repeat --json --record -q --quiet -v --verbose -h --help --version' 'run kernels'
 }

@@ -6,6 +6,7 @@ complete -c infer-bench -s m -l model -r -F -d 'GGUF file, any part of a split o
 complete -c infer-bench -s p -l prompt -x -d 'read prompts of N tokens'
 complete -c infer-bench -s n -l max-tokens -x -d 'produce N tokens'
 complete -c infer-bench -l depth -x -d 'with N tokens in the cache before'
+complete -c infer-bench -l clock -x -a 'wall cpu' -d 'time that passes, or of processors'
 complete -c infer-bench -s b -l batch -x -d 'by N sequences at once'
 complete -c infer-bench -s c -l ctx -x -d 'largest context in tokens'
 complete -c infer-bench -l kv-type -x -a 'f16 f32 q8_0 q4_0' -d 'type of the cache'

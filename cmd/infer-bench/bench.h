@@ -8,6 +8,7 @@
 #include "common/sampling.h"
 #include "common/start.h"
 
+enum bench_clock { CLOCK_WALL, CLOCK_CPU };
 struct bench_opts {
 	struct start start;
 	struct engine_args engine;
@@ -15,7 +16,7 @@ struct bench_opts {
 	const char *model, *prompts, *tokens, *depth, *batch;      /* lists of numbers, but the model */
 	const char *record;
 	int64_t repeat;
-	int json, quick;
+	int json, quick, clock;      /* clock: enum bench_clock */
 };
 
 /* Where records go: standard output with --json, and a file with --record.  Confined. */

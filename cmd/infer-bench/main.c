@@ -41,8 +41,8 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 
 	if (!strcmp(subject, "run"))
 		return o->filters.n || o->quick ? "--filter and --quick go with kernels only" : NULL;
-	if (o->prompts || o->tokens || o->depth || o->batch)
-		return "-p, -n, --depth and -b go with run only";
+	if (o->prompts || o->tokens || o->depth || o->batch || o->clock)
+		return "-p, -n, --depth, -b and --clock go with run only";
 	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache)
 		return "-c, --kv-type, --kv-bytes, --prefill-chunk, --step-ms and --no-prefix-cache go with run only";
 	return NULL;

@@ -10,6 +10,7 @@ static const struct opt bench_rows[] = {
 	{ OPT_STR, 'p', "prompt", "N[,N]", "read prompts of N tokens; 0: none (512)", AT(prompts) },
 	{ OPT_STR, 'n', "max-tokens", "N[,N]", "produce N tokens; 0: none (128)", AT(tokens) },
 	{ OPT_STR, 0, "depth", "N[,N]", "with N tokens in the cache before (0)", AT(depth) },
+	{ OPT_PICK, 0, "clock", "wall|cpu", "time that passes, or that threads are on a processor (wall)", AT(clock) },
 	{ OPT_STR, 'b', "batch", "N[,N]", "by N sequences at once (1)", AT(batch) },
 
 	{ OPT_GROUP, .help = "kernels: what is measured" },

@@ -20,6 +20,11 @@ int64_t clock_now_ns(void)
 	return now(CLOCK_MONOTONIC);
 }
 
+int64_t clock_process_ns(void)
+{
+	return now(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int64_t clock_thread_ns(void)
 {
 	return now(CLOCK_THREAD_CPUTIME_ID);

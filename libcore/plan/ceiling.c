@@ -162,7 +162,7 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 	p->threads = o->threads ? o->threads : l.threads;
 	p->repeat = o->repeat ? o->repeat : 5;
 	p->flags = o->flags;
-	p->turn_ns = o->flags & INFER_PROBE_WALL ? 30000000 : o->flags & INFER_PROBE_QUICK ? 1000000 : 4000000;
+	p->turn_ns = o->flags & INFER_PROBE_LONG ? 30000000 : o->flags & INFER_PROBE_QUICK ? 1000000 : 4000000;
 	p->bytes = o->flags & INFER_PROBE_QUICK ? QUICK_BYTES : BYTES;
 	if (p->bytes < (size_t)p->threads * SHARE)
 		p->bytes = (size_t)p->threads * SHARE;

@@ -98,6 +98,7 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b, const stru
 	jw_int(w, "depth", b->depth);
 	jw_int(w, "batch", b->batch);
 	jw_int(w, "repeat", b->repeat);
+	jw_str(w, "clock", b->cpu_time ? "cpu" : "wall");
 	put_rate(w, "tok_s", &b->tok_s);
 	jw_num(w, "weight_bytes", b->weight_bytes);
 	jw_num(w, "kv_bytes", b->kv_bytes);

@@ -19,6 +19,7 @@ typedef struct infer_probe infer_probe;
 enum {
 	INFER_PROBE_QUICK = 1 << 0,   /* less memory, fewer shapes, shorter turns: rough figures */
 	INFER_PROBE_WALL  = 1 << 1,   /* time by the clock on the wall */
+	INFER_PROBE_LONG  = 1 << 2,   /* turns of some 30 ms: for few of them */
 };
 struct infer_probe_opts {
 	int32_t  threads;     /* 0: the cores the process may use */

@@ -84,6 +84,7 @@ int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct inf
  * have `depth` tokens behind them. */
 struct infer_bench {
 	int      decode;                           /* 0: prompts */
+	int      cpu_time;                         /* rates count the time that threads were on a processor */
 	int32_t  tokens, depth, batch, threads, repeat;
 	struct infer_rate tok_s, fraction;         /* of all sequences; of the limit, turn by turn */
 	double   weight_bytes, kv_bytes, ops;      /* of a token */
