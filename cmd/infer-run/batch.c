@@ -451,7 +451,7 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	int code = rc ? say_fail(&err) : outcome(&b);
 
 	if (!rc && o->stats)
-		stats_print(&r, NULL, 0);
+		stats_take(&r, NULL, 0);
 	close_all(&b);
 	run_close(&r);
 	return code;

@@ -233,7 +233,7 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 	return code;
 }
 
-static int repeat(const struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w)
+static int repeat(struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w)
 {
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
@@ -244,17 +244,20 @@ static int repeat(const struct run *r, const struct infer_request *req, const st
 		return EXIT_NO_ROOM;
 	}
 	while (done < n && (code == EXIT_DONE || code == EXIT_LENGTH)) {
+		if (!done && r->o->stats)
+			stats_ready(r);
 		code = once(r, req, prompt, w, (int64_t)done, &usage[done]);
-		done++;
+		if (!done++ && r->o->stats)
+			stats_first(r);
 	}
 	if (r->o->stats)
-		stats_print(r, usage, done);
+		stats_take(r, usage, done);
 	mem_free(usage);
 	return code;
 }
 
 /* Stop strings and the rest of the request, then run it. */
-static int request(const struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
+static int request(struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
 {
 	infer_error err = { 0 };
 	infer_writer *w = NULL;

@@ -1,5 +1,6 @@
 #include "opts.h"
 #include "common/say.h"
+#include "base/clock.h"
 #include <string.h>
 
 static const struct program program = {
@@ -73,7 +74,8 @@ static const char *conflict(const struct run_opts *o, int n_words)
 
 int main(int argc, char **argv)
 {
-	struct run_opts o = { .sampling = SAMPLING_ARGS, .chat = CHAT_ARGS, .max_tokens = -1, .output = OUTPUT_DEFAULT, .logprobs = -1, .repeat = 1 };
+	struct run_opts o = { .main_ns = clock_now_ns(), .exec_ns = clock_process_ns(),
+	                      .sampling = SAMPLING_ARGS, .chat = CHAT_ARGS, .max_tokens = -1, .output = OUTPUT_DEFAULT, .logprobs = -1, .repeat = 1 };
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 

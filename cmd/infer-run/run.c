@@ -36,16 +36,20 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 
 	if (rc)
 		run_close(r);
-	r->load_ms = clock_ms(from, clock_now_ns());
+	r->opened_ns = clock_now_ns();
+	r->load_ms = clock_ms(from, r->opened_ns);
 	return rc;
 }
 
 void run_close(struct run *r)
 {
+	int64_t from = clock_now_ns();
+
 	infer_engine_close(&r->engine);
 	sampling_fini(&r->sampling);
 	infer_model_close(&r->model);
 	sig_mapped(NULL);
+	stats_print(&r->stats, clock_ms(from, clock_now_ns()));
 }
 
 void run_info(struct infer_run_info *info, const struct run *r)

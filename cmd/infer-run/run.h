@@ -7,6 +7,8 @@
 #include "common/sampling.h"
 #include "common/opt.h"
 #include "common/start.h"
+#include "base/jwrite.h"
+#include "base/os.h"
 
 /* Sequences of a batch that are computed at once. */
 enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
@@ -14,6 +16,7 @@ enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
 enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
 
 struct run_opts {
+	int64_t main_ns, exec_ns;    /* when main began, and what the process had been on a processor then */
 	struct start start;
 	const char *model;
 	struct engine_args engine;
@@ -30,6 +33,15 @@ struct run_opts {
 	const char *batch, *resume;
 };
 
+/* --stats: what stands in the line so far.  It is written once all is closed. */
+struct stats {
+	struct buf text;
+	struct jwrite w;
+	int taken;
+	int64_t ready_ns;                /* the first request is about to be submitted; 0: never */
+	struct os_usage ready, first;    /* then, and when it had ended */
+};
+
 /* The model and engine of a run, and what it took to open them. */
 struct run {
 	const struct run_opts *o;
@@ -39,6 +51,8 @@ struct run {
 	struct sampling sampling;
 	int32_t *stop_tokens;            /* of --stop-token */
 	double load_ms;
+	int64_t opened_ns;
+	struct stats stats;
 };
 
 /* Each is one thing that infer-run does; returns the exit code, what is to be said being said. */
@@ -58,6 +72,10 @@ void run_info(struct infer_run_info *info, const struct run *r);
 /* A copy of ev without its text into *events, its list in *tops. */
 int  event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err);
 
-/* --stats: one JSON line on stderr.  usage: [n], one per repetition. */
-void stats_print(const struct run *r, const struct infer_usage *usage, size_t n);
+/* --stats: the first request is about to be submitted; it has ended; all have.  usage: [n], one per repetition. */
+void stats_ready(struct run *r);
+void stats_first(struct run *r);
+void stats_take(struct run *r, const struct infer_usage *usage, size_t n);
+/* One JSON line on stderr, if anything was taken; exit_ms: what closing took. */
+void stats_print(struct stats *s, double exit_ms);
 #endif

@@ -146,7 +146,7 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = score_text(&r, &t, &err);
 	if (!rc && o->stats)
-		stats_print(&r, NULL, 0);
+		stats_take(&r, NULL, 0);
 	mem_free(t.logprobs);
 	infer_ids_free(t.ids);
 	buf_fini(&prompt);

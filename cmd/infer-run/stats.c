@@ -26,7 +26,7 @@ static void put_usage(struct jwrite *w, const struct infer_usage *u)
 	jw_end(w);
 }
 
-static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, const struct infer_engine_info *info)
+static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, const struct infer_engine_info *info, uint64_t token_bytes)
 {
 	char digest[17];
 
@@ -47,6 +47,7 @@ static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, con
 	jw_uint(w, "workspace_bytes", s->workspace_bytes);
 	jw_uint(w, "decode_allocs", s->decode_allocs);
 	jw_num(w, "compute_ms", ms(s->compute_ns));
+	jw_uint(w, "token_bytes", token_bytes);
 	jw_str(w, "isa", info->isa);
 	jw_int(w, "threads", info->threads);
 	jw_int(w, "ctx", info->ctx);
@@ -70,33 +71,77 @@ static void put_process(struct jwrite *w, double load_ms)
 	jw_num(w, "system_ms", u.system_ms);
 }
 
-void stats_print(const struct run *r, const struct infer_usage *usage, size_t n)
+/* From the start of the process to the first token; what is not known yet stands in stats_print. */
+static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s, const struct infer_usage *first)
 {
+	const struct stats *st = &r->stats;
+	struct infer_model_info m;
+
+	infer_model_info(r->model, &m);
+	jw_object(w, "phases");
+	jw_num(w, "exec_ms", ms(r->o->exec_ns));
+	jw_num(w, "options_ms", clock_ms(r->o->main_ns, r->opened_ns) - r->load_ms);
+	jw_num(w, "file_ms", ms(m.file_ns));
+	jw_num(w, "tokenizer_ms", ms(m.tokenizer_ns));
+	jw_num(w, "bind_ms", ms(m.open_ns - m.tokenizer_ns - m.file_ns));
+	jw_num(w, "plan_ms", ms(s->open_ns));
+	if (st->ready_ns && first) {
+		jw_num(w, "prompt_ms", clock_ms(r->opened_ns, st->ready_ns));
+		jw_num(w, "prefill_ms", ms(first->prefill_ns));
+		jw_num(w, "first_token_ms", clock_ms(r->o->main_ns, st->ready_ns) + ms(first->first_token_ns));
+		jw_num(w, "first_touch_ms", st->first.system_ms - st->ready.system_ms);
+		jw_uint(w, "first_touch_faults", st->first.minor_faults + st->first.major_faults - st->ready.minor_faults -
+		        st->ready.major_faults);
+	}
+	jw_end(w);
+}
+
+void stats_ready(struct run *r)
+{
+	os_usage(&r->stats.ready);
+	r->stats.ready_ns = clock_now_ns();
+}
+
+void stats_first(struct run *r) { os_usage(&r->stats.first); }
+
+void stats_take(struct run *r, const struct infer_usage *usage, size_t n)
+{
+	struct jwrite *w = &r->stats.w;
 	struct infer_engine_stats s;
 	struct infer_engine_info info;
-	struct jwrite w;
-	struct buf b;
+	struct infer_model_info m;
 
 	infer_engine_stats(r->engine, &s);
 	infer_engine_info(r->engine, &info);
-	buf_init(&b, MEM_BASE);
-	jw_init(&w, &b);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "stats");
-	jw_int(&w, "v", 1);
-	jw_int(&w, "seed", (int64_t)r->sampling.o.seed);
-	put_process(&w, r->load_ms);
-	put_engine(&w, &s, &info);
-	jw_array(&w, "runs");
+	infer_model_info(r->model, &m);
+	buf_init(&r->stats.text, MEM_BASE);
+	r->stats.taken = 1;
+	jw_init(w, &r->stats.text);
+	jw_object(w, NULL);
+	jw_str(w, "kind", "stats");
+	jw_int(w, "v", 1);
+	jw_int(w, "seed", (int64_t)r->sampling.o.seed);
+	put_process(w, r->load_ms);
+	put_phases(w, r, &s, n ? &usage[0] : NULL);
+	put_engine(w, &s, &info, m.token_bytes);
+	jw_array(w, "runs");
 	for (size_t i = 0; i < n; i++)
-		put_usage(&w, &usage[i]);
-	jw_end(&w);
-	jw_end(&w);
-	jw_line(&w);
-	if (b.bad)
+		put_usage(w, &usage[i]);
+	jw_end(w);
+}
+
+void stats_print(struct stats *s, double exit_ms)
+{
+	if (!s->taken)
+		return;
+	jw_num(&s->w, "exit_ms", exit_ms);
+	jw_end(&s->w);
+	jw_line(&s->w);
+	if (s->text.bad)
 		say_error("out of memory for --stats");
-	else if (write(STDERR_FILENO, b.at, b.len) < 0) {
+	else if (write(STDERR_FILENO, s->text.at, s->text.len) < 0) {
 		/* nobody reads stderr: nothing is left to tell it to */
 	}
-	buf_fini(&b);
+	buf_fini(&s->text);
+	s->taken = 0;
 }

@@ -109,6 +109,7 @@ struct infer_model {
 	struct backend_rope ropes[2]; int n_ropes;
 	int32_t ctx;                            /* that the frequencies were made for */
 	uint64_t private_bytes, weight_bytes, n_params;
+	int64_t file_ns, tokenizer_ns, open_ns;
 	infer_log_fn *log; void *log_user;
 	struct arena arena;                     /* weights and all arrays */
 };

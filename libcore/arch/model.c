@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -58,7 +59,9 @@ static int fill(infer_model *m, int32_t ctx, infer_error *err)
 {
 	TRY(find_arch(m, err));
 	TRY(arch_hparam_read(&m->h, m->arch, m->file, m->log, m->log_user, err));
+	int64_t from = clock_now_ns();
 	TRY(open_tokenizer(m, err));
+	m->tokenizer_ns = clock_now_ns() - from;
 	TRY(arch_bind(m, err));
 	TRY(arch_rope_init(m, ctx, err));
 	return arch_graph_build(m, err);
@@ -78,6 +81,7 @@ static int name_file(int rc, const char *path, infer_error *err)
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
                      infer_error *err)
 {
+	int64_t from = clock_now_ns();
 	infer_model *m;
 	int rc;
 
@@ -92,8 +96,10 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	m->log = o ? o->log : NULL;
 	m->log_user = o ? o->log_user : NULL;
 	rc = infer_file_open(&m->file, path, err);
+	m->file_ns = clock_now_ns() - from;
 	if (!rc)
 		rc = name_file(fill(m, o ? o->ctx : 0, err), path, err);
+	m->open_ns = clock_now_ns() - from;
 	if (rc)
 		infer_model_close(&m);
 	*out = m;
@@ -151,6 +157,9 @@ void infer_model_info(const infer_model *m, struct infer_model_info *info)
 		.weight_bytes = m->weight_bytes,
 		.token_bytes = token_bytes(m),
 		.private_bytes = m->private_bytes,
+		.file_ns = m->file_ns,
+		.tokenizer_ns = m->tokenizer_ns,
+		.open_ns = m->open_ns,
 		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv *
 		            (uint64_t)(m->h.dk + m->h.dv),
 	};

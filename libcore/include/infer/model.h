@@ -36,6 +36,7 @@ struct infer_model_info {
 	uint64_t weight_bytes;    /* of all tensors */
 	uint64_t token_bytes;     /* weight bytes that one decoded token touches: all but the embedding rows not looked up */
 	uint64_t private_bytes;   /* weights that could not be used where they lie */
+	int64_t  file_ns, tokenizer_ns, open_ns;   /* opening took: the file, the vocabulary, all of it */
 	uint64_t kv_elems;        /* K and V elements that one position adds, over all layers */
 };
 void infer_model_info(const infer_model *m, struct infer_model_info *info);

@@ -1,0 +1,52 @@
+# from exec to exit: what a run costs beside its arithmetic
+load lib
+
+setup_more()
+{
+	# 25 MB of weights
+	mkmodel --embd 512 --layers 4 big.gguf
+	[ -n "${SAN:-}" ] || "$TOP/tests/tools/start-cost" -r 3 big.gguf >cost
+}
+setup() { cd "$BATS_FILE_TMPDIR" || return; }
+sanitized() { [ -z "${SAN:-}" ] || skip "sanitizers have costs and libraries of their own"; }
+# at_most A B: numbers
+at_most() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > b) { print a " is above " b; exit 1 } }'; }
+of() { json "$1" <cost; }
+
+@test "a program links libc, libm, zstd, jansson, pcre2 and yaml, and nothing else" {
+	sanitized
+	same '["libc","libjansson","libm","libpcre2-8","libyaml-0","libzstd"]' "$(of libraries)"
+}
+
+# times are noisy: ten times what is promised
+@test "a process costs 30 ms and 25 ms a GB beside its request" {
+	sanitized
+	at_most "$(of one)" "$(awk -v a="$(of again)" -v p="$(of promise)" 'BEGIN { print a + 10 * (p - a) }')"
+}
+
+@test "four at once take no more than 1.25 of the time of the four in sequence" {
+	sanitized
+	at_most "$(of at_once)" "$(awk -v f="$(of four)" 'BEGIN { print 12.5 * f }')"
+}
+
+@test "weights that are touched and 64 MiB are resident, and only the 64 MiB are private; processes share the file" {
+	sanitized
+	at_most "$(of peak_bytes)" $(($(of touched_bytes) + 67108864))
+	at_most "$(of private_bytes)" 67108864
+	[ "$(of private_bytes)" -gt 0 ]
+	at_most "$(of pss_bytes)" $(($(of file_bytes) + 4 * 67108864))
+}
+
+@test "--stats names the phases from exec to exit" {
+	infer-run -q --raw --no-stdin -m big.gguf -n 2 --stats the of 2>s >/dev/null
+	for p in exec_ms options_ms file_ms tokenizer_ms bind_ms plan_ms prompt_ms prefill_ms first_token_ms first_touch_faults; do
+		json phases.$p <s | awk '!($1 > 0) { exit 1 }'
+	done
+	json phases.first_touch_ms <s | awk '$1 < 0 || $1 != $1 { exit 1 }'
+	json exit_ms <s | awk '!($1 > 0) { exit 1 }'
+	# what is read and computed before the first token stands in it
+	at_most "$(for p in file_ms tokenizer_ms bind_ms plan_ms prompt_ms prefill_ms; do json phases.$p <s; done |
+		awk '{ s += $1 } END { print s }')" "$(json phases.first_token_ms <s)"
+	infer-run -q --score --no-stdin -m big.gguf --stats the of 2>s >/dev/null
+	same null "$(json phases.prefill_ms <s)"
+}
