@@ -45,6 +45,7 @@ static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, con
 	jw_uint(w, "kv_page_bytes", s->kv_page_bytes);
 	jw_uint(w, "kv_reserved_bytes", s->kv_reserved_bytes);
 	jw_uint(w, "workspace_bytes", s->workspace_bytes);
+	jw_uint(w, "barriers", s->barriers);
 	jw_uint(w, "decode_allocs", s->decode_allocs);
 	jw_num(w, "compute_ms", ms(s->compute_ns));
 	jw_uint(w, "token_bytes", token_bytes);

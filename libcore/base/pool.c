@@ -42,6 +42,7 @@ struct pool {
 	void *user;
 	int64_t base;
 	int threads, started;
+	uint64_t runs;                            /* that others were asked to join */
 	struct share *shares;
 	struct worker *workers;                   /* [threads]; 0 is the caller and has no thread */
 };
@@ -210,6 +211,7 @@ void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
 	must(!(atomic_load_explicit(&p->gate, memory_order_relaxed) & (OPEN | INSIDE)));
 	p->fn = fn;
 	p->user = user;
+	p->runs++;
 	for (p->base = 0; n > 0; p->base += PART, n -= PART) {
 		uint64_t part = (uint64_t)(n < PART ? n : PART), t = (uint64_t)p->threads;
 
@@ -220,6 +222,11 @@ void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
 		work(p, 0);
 		close_gate(p);
 	}
+}
+
+uint64_t pool_runs(const struct pool *p)
+{
+	return p->runs;
 }
 
 int pool_threads(const struct pool *p)

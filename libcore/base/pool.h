@@ -17,5 +17,6 @@ typedef void pool_fn(void *user, int64_t i, int worker);
 int  pool_new(struct pool **out, int threads, infer_error *err);
 void pool_free(struct pool *p);           /* NULL is fine; joins */
 int  pool_threads(const struct pool *p);
+uint64_t pool_runs(const struct pool *p); /* so far, that were shared out: each ends in a barrier */
 void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user);   /* allocates nothing */
 #endif

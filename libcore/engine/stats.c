@@ -1,6 +1,7 @@
 /* engine/stats.c - counters, and a digest that two runs agree in when they said the same */
 #include "engine/engine.h"
 #include "base/num.h"
+#include "base/pool.h"
 #include "base/rng.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ void stats_publish(infer_engine *e)
 	s->kv_pages = kv.budget_bytes / s->kv_page_bytes;
 	s->kv_pages_used = (kv.used_bytes + s->kv_page_bytes - 1) / s->kv_page_bytes;
 	s->evicted_pages = kv.evicted;
+	s->barriers = pool_runs(e->kind->pool(e->backend));
 	s->digest = e->digest;
 	pthread_mutex_lock(&e->lock);
 	e->stats = *s;

@@ -50,3 +50,10 @@ of() { json "$1" <cost; }
 	infer-run -q --score --no-stdin -m big.gguf --stats the of 2>s >/dev/null
 	same null "$(json phases.prefill_ms <s)"
 }
+
+@test "threads wait for each other where the data flow has them: four times a layer, and for the logits" {
+	barriers() { infer-run -q --raw --no-stdin --ignore-eos -t 2 -m big.gguf -n "$1" --stats the 2>&1 >/dev/null | json barriers; }
+	a=$(barriers 2)
+	same $((20 * (4 * 4 + 1))) $(($(barriers 22) - a))
+	same 0 "$(infer-run -q --raw --no-stdin -t 1 -m big.gguf -n 2 --stats the 2>&1 >/dev/null | json barriers)"
+}

@@ -189,7 +189,9 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
 			w.tasks += (int64_t)(b.s1 - b.s0) * n->i[2];
-			w.work += slots * KERN_SPLIT * n->cols;
+			w.work += b.n * n->cols *
+			          (num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
+			           (int64_t)b.s0 * KERN_SPLIT);
 			row += b.n;
 		}
 	}

@@ -127,6 +127,7 @@ struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
 	uint64_t kv_pages, kv_pages_used, kv_page_bytes;   /* 32 positions of all layers */
+	uint64_t barriers;         /* waits of the threads for each other, in steps */
 	uint64_t decode_allocs;    /* heap calls of the process during steps that only decode */
 	uint64_t workspace_bytes, kv_reserved_bytes;
 	int64_t  compute_ns, open_ns;
