@@ -7,8 +7,6 @@
 
 /* Prompts of which more tokens than this have to be computed show on a terminal how far they are. */
 enum { PROGRESS_TOKENS = 512 };
-/* Tokens of a prompt's end that may say how the answer begins. */
-enum { PROMPT_END = 64 };
 
 struct answer {
 	struct buf ids;
@@ -97,7 +95,7 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 		.max_tokens = (int32_t)r->o.max_tokens, .sample = r->run.sampling.o,
 		.stop = stop, .n_stop = r->o.stop.n,
 		.stop_tokens = r->run.stop_tokens, .n_stop_tokens = r->o.stop_tokens.n,
-		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) | (r->chat.template ? INFER_REQ_SPECIAL_TEXT : 0u),
+		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) | (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
 
 	if (!stop)
@@ -112,32 +110,16 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 	return rc;
 }
 
-/* The end of the prompt as text: it may have opened the reasoning. */
 static int reply_new(struct repl *r, struct answer *a, const struct buf *prompt, infer_error *err)
 {
-	const int32_t *ids = (const int32_t *)(const void *)prompt->at;
-	size_t n = prompt->len / sizeof *ids;
-	struct buf end;
-	const char *bytes;
-	size_t k;
-	int rc = INFER_OK;
+	char tail[INFER_REPLY_TAIL];
+	const struct infer_reply_options o = {
+		.prompt = tail,
+		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), (const int32_t *)(const void *)prompt->at,
+		                             prompt->len / sizeof(int32_t), tail),
+	};
 
-	if (!r->chat.template)
-		return INFER_OK;
-	buf_init(&end, MEM_BASE);
-	for (size_t i = n > PROMPT_END ? n - PROMPT_END : 0; !rc && i < n; i++) {
-		rc = infer_token_bytes(infer_model_tokenizer(r->run.model), ids[i], INFER_DECODE_SPECIAL, &bytes, &k, err);
-		if (!rc)
-			buf_put(&end, bytes, k);
-	}
-	if (!rc && end.bad)
-		rc = no_memory(err);
-	struct infer_reply_options o = { .prompt = end.at, .prompt_n = end.len };
-
-	if (!rc)
-		rc = infer_reply_new(&a->reply, r->chat.template, &o, err);
-	buf_fini(&end);
-	return rc;
+	return r->chat.template ? infer_reply_new(&a->reply, r->chat.template, &o, err) : INFER_OK;
 }
 
 /* What has come to stand behind what `had` holds already. */

@@ -307,9 +307,10 @@ static void bind_keys(struct edit *e)
 		{ "\\e[1;5C", "em-next-word" }, { "\\e[1;5D", "ed-prev-word" }, { "\\t", "ed-insert" },
 	};
 
-	e->lib.el_set(e->el, EL_ADDFN, "infer-paste", "take a paste whole", on_paste);
-	e->lib.el_set(e->el, EL_ADDFN, "infer-fill", "begin with a text", on_fill);
-	e->lib.el_set(e->el, EL_ADDFN, "infer-newline", "add a newline", on_newline);
+	/* el_set would copy the names, and never free them */
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-paste", L"take a paste whole", on_paste);
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-fill", L"begin with a text", on_fill);
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-newline", L"add a newline", on_newline);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
 }

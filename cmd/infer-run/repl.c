@@ -2,6 +2,7 @@
 #include "common/input.h"
 #include "common/say.h"
 #include "common/sig.h"
+#include <infer/reply.h>
 #include "base/err.h"
 #include <string.h>
 
@@ -51,6 +52,7 @@ int repl_open_model(struct repl *r, infer_error *err)
 	r->chat.c.system = NULL;     /* they are in the conversation */
 	r->chat.c.messages = NULL;
 	r->chat.c.flags = 0;
+	r->special = chat.template && infer_reply_special(chat.template, infer_model_tokenizer(run.model));
 	buf_clear(&r->ids);          /* of another vocabulary */
 	return INFER_OK;
 }

@@ -11,6 +11,7 @@ struct repl {
 	const struct opt_rest *rest;
 	struct run run;
 	struct chat chat;            /* without a template: --raw */
+	int special;                 /* infer_reply_special of the two */
 	struct buf model;            /* path of a model that /model took; empty: that of the options */
 	struct talk talk;
 	struct buf ids;              /* int32_t []: the last prompt and its answer */
