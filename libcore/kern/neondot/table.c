@@ -18,5 +18,6 @@ void kern_neon_quant_q8k(struct kern_act *x, int row, const float *src, int k);
 const struct kern kern_neondot = {
     .name = "neondot",
     .needs = CPU_NEON | CPU_DOTPROD,
-    .mm = {KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)},
+    .mm = {KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
+           KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256)},
 };

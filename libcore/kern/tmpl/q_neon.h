@@ -128,10 +128,24 @@ INLINE void unpack_k3(uint8x16_t u[4], const uint8_t *hm, const uint8_t *qs, int
 		u[j] = vorrq_u8(u[j], bit(vld1q_u8(hm + 16 * (j & 1)), 2 * i + j / 2, 2));
 }
 
+#include "kern/tmpl/grid_neon.h"
+
+/* what q.h says of the other blocks of 256 */
+INLINE int bytes256(enum infer_type t) { return is_grid(t) ? grid_bytes(t) : q_bytes(t); }
+INLINE int by16(enum infer_type t) { return is_grid(t) ? grid_by16(t) : q_by16(t); }
+INLINE float scale256(enum infer_type t, const uint8_t *p)
+{
+	return is_grid(t) ? grid_scale(t, p) : num_f16(num_u16(p + q_scale_at(t)));
+}
+
 INLINE void unpack256(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i)
 {
 	uint8x16_t u[4];
 
+	if (is_grid(t)) {
+		unpack_grid(t, s, p, i);
+		return;
+	}
 	switch (t) {
 	case INFER_Q4_K:
 		unpack_k4(u, p + 16, i);
@@ -193,6 +207,10 @@ INLINE void head_k3(struct head *h, const uint8_t *sc)
 }
 INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
 {
+	if (is_grid(t)) {
+		grid_head(t, h->s, p);
+		return;
+	}
 	switch (t) {
 	case INFER_Q4_K:
 	case INFER_Q5_K:

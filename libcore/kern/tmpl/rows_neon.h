@@ -93,10 +93,12 @@ INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct h
 			int32x4_t a[4];
 			UNROLL
 			for (int j = 0; j < 4; j++) {
-				int carry = !q_by16(type) && j & 1;
+				int carry = !by16(type) && !is_ternary(type) && j & 1;
 				a[j] = dot16(carry ? a[j - 1] : vdupq_n_s32(0), q[j],
 				             vld1q_s8(xt->q + 64 * i + 16 * j));
-				if (q_by16(type))
+				if (is_ternary(type))
+					acc[t] = vaddq_s32(acc[t], a[j]);
+				else if (by16(type))
 					acc[t] = vmlaq_n_s32(acc[t], a[j], h->s[4 * i + j]);
 				else if (j & 1)
 					acc[t] = vmlaq_n_s32(acc[t], a[j], h->s[2 * i + j / 2]);
@@ -108,12 +110,12 @@ INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct h
 /* partial sums of M sum(x) */
 INLINE int32x4_t imin256(enum infer_type type, const struct head *h, const struct kern_q8k *x)
 {
-	const int16_t *of = q_by16(type) ? x->s16 : x->s32;
+	const int16_t *of = by16(type) ? x->s16 : x->s32;
 	int16x8_t m = vld1q_s16(h->m), s = vld1q_s16(of);
 	int32x4_t r = vmull_high_s16(m, s);
 
 	r = vmlal_s16(r, vget_low_s16(m), vget_low_s16(s));
-	if (q_by16(type)) {
+	if (by16(type)) {
 		m = vld1q_s16(h->m + 8);
 		s = vld1q_s16(of + 8);
 		r = vmlal_s16(vmlal_high_s16(r, m, s), vget_low_s16(m), vget_low_s16(s));
@@ -121,11 +123,20 @@ INLINE int32x4_t imin256(enum infer_type type, const struct head *h, const struc
 	return r;
 }
 
+INLINE float32x4_t scales256(enum infer_type type, const uint8_t *p, size_t stride)
+{
+	if (!is_grid(type))
+		return halves4(p + q_scale_at(type), stride);
+	const float d[4] = {scale256(type, p), scale256(type, p + stride),
+	                    scale256(type, p + 2 * stride), scale256(type, p + 3 * stride)};
+	return vld1q_f32(d);
+}
+
 /* four rows of a block into sums that stand two registers a token apart */
 INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                         const uint8_t *p, size_t stride, const struct kern_q8k *xb, size_t x_row)
 {
-	float32x4_t d = halves4(p + q_scale_at(type), stride), dmin = d;
+	float32x4_t d = scales256(type, p, stride), dmin = d;
 	int32x4_t a[4][4], m[4][4];
 
 	if (q_minima(type))
@@ -155,7 +166,7 @@ INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x
 INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                     const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = q_bytes(type);
+	const int bytes = bytes256(type);
 	const uint8_t *w = s->w;
 	float32x4_t sum[8], min[8];
 
@@ -183,5 +194,5 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 KERN_ROWS_32(ROW)
 #undef ROW
 #define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
-KERN_ROWS_256(ROW)
+KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
 #undef ROW

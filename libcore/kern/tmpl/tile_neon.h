@@ -7,7 +7,8 @@
  *   q              i8 [k / 16][128]: 16 weights of each row, as chain16 wants them
  *   WIDE           registers that one turn of chain16 fills: 2, of a token's 8 rows; or 4, of pairs
  *                  of rows and of tokens, which rows_of_pairs turns into those of two tokens
- *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots
+ *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots;
+ *   ternary types have none either
  *   y, bytes per flop and limits: tmpl/rows_neon.h */
 
 enum { NR = 8, CHUNK = 16 * NR };
@@ -15,10 +16,10 @@ enum { NR = 8, CHUNK = 16 * NR };
 /* registers of tn tokens */
 INLINE int regs(int tn) { return (tn * 2 + WIDE - 1) / WIDE * WIDE; }
 
-INLINE int k_minima(enum infer_type t) { return !q_minima(t) ? 0 : q_by16(t) ? 16 : 8; }
+INLINE int k_minima(enum infer_type t) { return !q_minima(t) ? 0 : by16(t) ? 16 : 8; }
 INLINE int k_scales(enum infer_type t)
 {
-	return t == INFER_Q3_K || t == INFER_Q2_K ? 0 : q_by16(t) ? 16 : 8;
+	return t == INFER_Q3_K || t == INFER_Q2_K || is_ternary(t) ? 0 : by16(t) ? 16 : 8;
 }
 INLINE size_t panel32(enum infer_type t)
 {
@@ -67,7 +68,7 @@ INLINE int8_t *head_put(enum infer_type t, uint8_t *dst, const struct head *h, c
 	int16_t *m = (int16_t *)(void *)(d + NR * (q_minima(t) ? 2 : 1));
 	int32_t *s = (int32_t *)(void *)(m + k_minima(t) * NR);
 
-	d[r] = num_f16(num_u16(p + q_scale_at(t)));
+	d[r] = scale256(t, p);
 	if (q_minima(t))
 		d[NR + r] = num_f16(num_u16(p + q_scale_at(t) + 2));
 	for (int i = 0; i < k_minima(t); i++)
@@ -81,7 +82,7 @@ INLINE int8_t *head_put(enum infer_type t, uint8_t *dst, const struct head *h, c
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {
-	for (int b = 0; b < k / 256; b++, w += q_bytes(type), dst += panel256(type)) {
+	for (int b = 0; b < k / 256; b++, w += bytes256(type), dst += panel256(type)) {
 		struct head h[NR];
 		int8_t *q = NULL;
 		for (int r = 0; r < NR; r++) {
@@ -206,7 +207,7 @@ INLINE void tile_isum(enum infer_type type, int tn, int32x4_t *isum, const int32
 
 INLINE int32x4_t tile_imin(enum infer_type type, const int16_t *m, const struct kern_q8k *x)
 {
-	const int16_t *of = q_by16(type) ? x->s16 : x->s32;
+	const int16_t *of = by16(type) ? x->s16 : x->s32;
 	int32x4_t r = vdupq_n_s32(0);
 
 	UNROLL
@@ -265,5 +266,5 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 KERN_ROWS_32(ROW)
 #undef ROW
 #define ROW(TYPE, name) PACK_OF(256, TYPE, name) TILE_OF(tile256, TYPE, name, TILE_T)
-KERN_ROWS_256(ROW)
+KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
 #undef ROW
