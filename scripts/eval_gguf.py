@@ -39,7 +39,8 @@ FAULTS = {
 }
 # types with an integer product: elements that share a scale of the activations
 ACT_BLOCK = dict.fromkeys(("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "MXFP4"), 32)
-ACT_BLOCK.update(dict.fromkeys(("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS"), 256))
+ACT_BLOCK.update(dict.fromkeys(("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
+                                "IQ1_S", "IQ1_M", "TQ1_0", "TQ2_0"), 256))
 KV = ("f64", "f32", "f16", "q8_0", "q4_0")
 # rope: how dimensions pair up in the file; the rest are departures from the llama block
 ARCHS = {

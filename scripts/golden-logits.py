@@ -335,7 +335,7 @@ def measure(case, keys, tensors, packed, runs):
         for f in case.get("faults" + tail, []):
             k, t = edited(keys, tensors, ops)
             found.append((run, f, eval_gguf.FAULTS[f], ratio(evaluate(k, t, ids, ctx, [f]), want), FAR))
-        if packed and case.get("rounded", True):
+        if packed:
             found.append((run, "unrounded", "activations are not rounded", ratio(evaluate(keys, tensors, ids, ctx), want), 10))
     return found
 

@@ -267,7 +267,7 @@ CASES = {
         "mutants-short": {"long": ["copy rope_factors_short.weight rope_factors_long.weight"]},
         "faults": ["rope-other"],
     },
-    # quantised weights: every type with an integer product, then types that are decoded, in one file each
+    # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {
         "hf": "Llama", "arch": "llama", "draws": 60, "n": 8, "edge": 3e-4,
         "types": {"token_embd": "Q8_0", "output": "Q8_0", "attn_q": "Q4_0", "attn_k": "Q4_1", "attn_v": "Q5_0", "attn_output": "Q5_1",
@@ -284,11 +284,11 @@ CASES = {
                        num_hidden_layers=1, max_position_embeddings=64, rope_parameters=PLAIN),
         "mutants": {"no-norm-weight": ["fill blk.0.attn_norm.weight 1"]},
     },
-    "llama-decoded": {
-        "hf": "Llama", "arch": "llama", "draws": 1, "n": 64, "edge": 0, "rounded": False,
-        "types": {"token_embd": "BF16", "output": "F16", "attn_q": "IQ2_XXS", "attn_k": "IQ3_S", "attn_v": "F16", "attn_output": "IQ1_S",
-                  "ffn_gate": "TQ2_0", "ffn_up": "IQ3_XXS", "ffn_down": "BF16"},
-        "config": dict(vocab_size=72, hidden_size=256, intermediate_size=64, num_attention_heads=4, num_key_value_heads=1, rms_norm_eps=1e-5,
+    "llama-grids": {
+        "hf": "Llama", "arch": "llama", "draws": 60, "n": 4, "edge": 2e-4,
+        "types": {"token_embd": "BF16", "output": "TQ1_0", "attn_q": "IQ2_XXS", "attn_k": "IQ3_S", "attn_v": "IQ2_XS", "attn_output": "IQ1_S",
+                  "ffn_gate": "TQ2_0", "ffn_up": "IQ3_XXS", "ffn_down": "IQ2_S"},
+        "config": dict(vocab_size=72, hidden_size=256, intermediate_size=256, num_attention_heads=4, num_key_value_heads=1, rms_norm_eps=1e-5,
                        num_hidden_layers=1, max_position_embeddings=64, rope_parameters=PLAIN),
         "mutants": {"no-norm-weight": ["fill blk.0.attn_norm.weight 1"]},
     },
