@@ -125,6 +125,7 @@ struct kern_mm {
 	S(lse,         (float *out, const float *x, int n))                               /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
 	S(attn,        (const struct kern_attn *a)) \
 	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv)) \
+	S(peak_read,   (uint32_t *sink, const void *p, size_t bytes))                     /* bytes, a multiple of 512, read once; *sink: their sum */ \
 	S(peak_fma,    (double *ops, float *sink, int turns))                             /* fma without memory; *ops: how many operations that was */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */

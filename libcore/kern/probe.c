@@ -1,6 +1,5 @@
 #include "kern/probe.h"
 #include <string.h>
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "kern/act.h"
@@ -190,64 +189,4 @@ void probe_act(double *x, const struct kern_act *a, int row, int k)
 		else
 			x[i] = (double)act_q8k(a, row)[i / 256].d *
 			       act_q8k(a, row)[i / 256].q[i % 256];
-}
-
-static double since(int64_t t) { return (double)(clock_now_ns() - t) * 1e-9; }
-
-double probe_time_rows(const struct kern *kern, int type, float *y, const void *w,
-                       const struct kern_act *x, int m, size_t n, int k)
-{
-	size_t row_bytes = type_row_bytes(type, k);
-	int64_t t = clock_now_ns();
-
-	/* in parts, as a backend deals them out */
-	for (size_t r = 0; r < n; r += 128)
-		kern->mm[type].rows(y + r, n, (const char *)w + r * row_bytes, row_bytes, x, 0, m,
-		                    n - r < 128 ? (int)(n - r) : 128, k);
-	return since(t);
-}
-
-double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel,
-                       const struct kern_act *x, int m, int k, int times)
-{
-	const struct kern_mm *mm = &kern->mm[type];
-	int64_t t = clock_now_ns();
-
-	for (int i = 0; i < times; i++)
-		mm->tile(y, mm->nr, panel, x, 0, m, mm->nr, k);
-	return since(t);
-}
-
-double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n,
-                       int k, int times)
-{
-	const struct kern_mm *mm = &kern->mm[type];
-	size_t row_bytes = type_row_bytes(type, k), at = 0;
-	int64_t t = clock_now_ns();
-
-	for (int i = 0; i < times; i++, at += mm->nr) {
-		if (at + mm->nr > n)
-			at = 0;
-		mm->pack(panel, (const char *)w + at * row_bytes, row_bytes, mm->nr, k);
-	}
-	return since(t);
-}
-
-double probe_time_read(const void *p, size_t bytes, uint64_t *sum)
-{
-	enum { STREAMS = 8, AHEAD = 1024 / 8 }; /* one stream does not keep the memory busy */
-	const uint64_t *q = p;
-	size_t part = bytes / 64 / STREAMS * 8;
-	uint64_t s[8] = {0};
-	int64_t t = clock_now_ns();
-
-	for (size_t i = 0; i < part; i += 8)
-		for (size_t k = 0; k < STREAMS; k++) {
-			__builtin_prefetch(q + k * part + i + AHEAD);
-			for (size_t j = 0; j < 8; j++)
-				s[j] += q[k * part + i + j];
-		}
-	for (int j = 0; j < 8; j++)
-		*sum += s[j];
-	return since(t);
 }

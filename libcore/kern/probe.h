@@ -1,4 +1,4 @@
-/* kern/probe.h - cases for the kernels: fill, compare, time.  For tests/kern and infer-bench;
+/* kern/probe.h - cases for the kernels: fill, compare.  For tests/kern and infer-bench;
  * allocates nothing, prints nothing.  Any thread. */
 #ifndef KERN_PROBE_H
 #define KERN_PROBE_H
@@ -22,18 +22,4 @@ int64_t probe_differ(const float *a, const float *b, size_t n);
 
 /* One row of activations as a product reads it, back in f64 [k]: d q. */
 void probe_act(double *x, const struct kern_act *a, int row, int k);
-
-/* Seconds for one pass of rows over n rows of weights (whole matrix of m activations; y f32
- * [m][n]). */
-double probe_time_rows(const struct kern *kern, int type, float *y, const void *w,
-                       const struct kern_act *x, int m, size_t n, int k);
-/* Seconds for `times` calls of tile over one packed panel. */
-double probe_time_tile(const struct kern *kern, int type, float *y, const void *panel,
-                       const struct kern_act *x, int m, int k, int times);
-/* Seconds for `times` packings of a panel from n >= nr rows. */
-double probe_time_pack(const struct kern *kern, int type, void *panel, const void *w, size_t n,
-                       int k, int times);
-/* Seconds to read bytes (a multiple of 512) once, as fast as goes; *sum takes their sum so that
- * nothing is left out. */
-double probe_time_read(const void *p, size_t bytes, uint64_t *sum);
 #endif

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
-#include "kern/probe.h"
 
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
 /* beyond what caches hold */
@@ -18,12 +17,14 @@ double plan_read(struct plan_worker *w)
 	size_t left = (size_t)(w->to - w->at), all = (size_t)(w->to - w->from),
 	       piece = all / 8 < QUICK_PIECE ? all : all / 8 < PIECE ? all / 8 : PIECE;
 
+	uint32_t sum;
+
 	piece -= piece % 512;
 	if (left < piece)
 		w->at = w->from;
-	probe_time_read(w->at, piece, &w->sum);
+	w->p->widest.peak_read(&sum, w->at, piece);
 	w->at += piece;
-	*(volatile uint64_t *)&w->sum = w->sum;
+	w->sum += sum;
 	return (double)piece;
 }
 
