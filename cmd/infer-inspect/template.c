@@ -1,5 +1,6 @@
 #include "inspect.h"
 #include "common/input.h"
+#include <infer/reply.h>
 #include <infer/token.h>
 #include "base/err.h"
 #include <string.h>
@@ -68,6 +69,7 @@ static int32_t end_at(const infer_tokenizer *t, int32_t id, struct infer_token_i
 static void put_text(struct buf *out, const struct shown *s)
 {
 	struct infer_token_info info;
+	const char *calls, *reasoning;
 	struct infer_str name;
 
 	for (size_t i = 0; name_at(&name, s->file, i); i++) {
@@ -83,6 +85,8 @@ static void put_text(struct buf *out, const struct shown *s)
 	buf_putc(out, '\n');
 	for (int i = 0; i < CANS; i++)
 		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, can(s, i) ? "yes" : "no", cans[i].means);
+	infer_reply_format(s->template, &calls, &reasoning);
+	buf_printf(out, "%-13s %s, %s\n", "answers", calls, reasoning);
 	buf_printf(out, "%-13s %zu\n\n", "tokens", s->n_ids);
 	buf_put(out, s->text, s->n);
 	buf_putc(out, '\n');
@@ -91,6 +95,7 @@ static void put_text(struct buf *out, const struct shown *s)
 static void put_json(struct buf *out, const struct shown *s)
 {
 	struct infer_token_info info;
+	const char *calls, *reasoning;
 	struct infer_str name;
 	struct jwrite w;
 
@@ -109,6 +114,11 @@ static void put_json(struct buf *out, const struct shown *s)
 	jw_object(&w, "can");
 	for (int i = 0; i < CANS; i++)
 		jw_bool(&w, cans[i].name, can(s, i));
+	jw_end(&w);
+	infer_reply_format(s->template, &calls, &reasoning);
+	jw_object(&w, "answers");
+	jw_str(&w, "calls", calls);
+	jw_str(&w, "reasoning", reasoning);
 	jw_end(&w);
 	jw_strn(&w, "text", s->text, s->n);
 	jw_array(&w, "tokens");

@@ -282,5 +282,5 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning)
 {
 	*calls = chat->calls->name;
-	*reasoning = chat->think->open;
+	*reasoning = chat->calls->flags & RF_HARMONY ? "<|channel|>analysis" : chat->think->open;
 }

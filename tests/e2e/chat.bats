@@ -332,6 +332,9 @@ calls()
 	grep -qx 'How are you?<|im_end|>' out
 	infer-inspect template --template "$(T all.jinja)" --tools "$(T tools.json)" --think on --json the of >out
 	same template "$(json kind <out)"
+	same 'any <think>' "$(for p in answers.calls answers.reasoning; do json $p <out; done | xargs)"
+	echo '{# <|channel|> <|message|> #}{{ messages[0].content }}' >h.jinja
+	same 'answers harmony, <|channel|>analysis' "$(infer-inspect template --template h.jinja the | grep ^answers | xargs)"
 	same 'true true false true' "$(for c in tools objects only_parts thinking; do json can.$c <out; done | sed 's/^1$/true/; s/^0$/false/' | xargs)"
 	same '[look]user=the of;assistant=<think>' "$(json text <out)"
 	same "$(json tokens.# <out)" "$(infer-run --no-stdin -q --template "$(T all.jinja)" --tools "$(T tools.json)" --think on -n 0 --stats the of 2>&1 >/dev/null | json runs.0.prompt_tokens)"
