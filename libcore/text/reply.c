@@ -125,7 +125,7 @@ static int text_step(struct infer_reply *r)
 			r->at++;
 			continue;
 		}
-		int rc = r->first[c] || (r->list && (c == ',' || c == ']')) ? reply_mark_at(r, r->at, &m) : P_NO;
+		int rc = r->first[c] || ((r->list || r->after) && (c == ',' || c == ']' || c == '}')) ? reply_mark_at(r, r->at, &m) : P_NO;
 		if (rc == P_NEED)
 			break;
 		if (rc == P_OK) {

@@ -192,16 +192,25 @@ static int member(struct infer_reply *r)
 	return P_OK;
 }
 
+static size_t behind_space(const struct infer_reply *r, size_t p)
+{
+	while (p < r->in.len && reply_space(r->in.at[p]))
+		p++;
+	return p;
+}
+
 static int members_step(struct infer_reply *r)
 {
-	while (r->at < r->in.len && reply_space(r->in.at[r->at]))
-		r->at++;
-	r->base = r->at;
+	r->base = r->at = behind_space(r, r->at);
 	if (r->at == r->in.len)
 		return 0;
-	int rc = r->in.at[r->at] == ',' ? member(r) : P_NO;
-	if (rc != P_NO)
-		return rc == P_OK;
+	if (r->in.at[r->at] == ',') {
+		int rc = member(r);
+		size_t p = behind_space(r, r->at + 1);
+		if (rc != P_NO)
+			return rc == P_OK;
+		r->at = p < r->in.len && p - r->at <= HEAD_MOST && r->in.at[p] == '}' ? p : r->at;   /* a comma too many */
+	}
 	r->at += r->in.at[r->at] == '}';   /* else the object is broken: what follows is content */
 	reply_call_end(r);
 	return 1;

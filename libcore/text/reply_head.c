@@ -407,6 +407,13 @@ static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return r->t->flags & RT_AGAIN ? one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
+/* Brackets too many behind a call in JSON, which small models write. */
+static int bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
+	return r->after && r->s.envelope && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK : P_NO;
+}
+
 /* ``` around a JSON value */
 static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
@@ -442,6 +449,8 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 		rc = one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER, m);
 	if (rc == P_NO && r->list)
 		rc = next_at(r, p, m);
+	if (rc == P_NO)
+		rc = bracket(r, p, m);
 	if (rc == P_NO)
 		rc = one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
 	if (rc == P_NO)
