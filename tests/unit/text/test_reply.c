@@ -441,7 +441,7 @@ static void test_hostile(void **state)
 		{ 4, "<|channel>", 0 }, { 4, "<|tool_call>call:f{a:<|\"|>", 90 }, { 4, "<|tool_call>call:f{a:{", 90 }, { 5, "{\"name\":", 100 }, { 5, ";{", 100 },
 		{ 6, "[TOOL_CALLS]f[CALL_ID]", 100 }, { 6, "[TOOL_CALLS][{\"name\":\"f\",", 90 }, { 7, "<tool_call>f<arg_key>", 95 }, { 7, "\x80\xe2<", 100 },
 	};
-	const size_t bytes = NTH_SANITIZED ? 1 << 18 : 1 << 20;
+	const size_t bytes = 1 << 20;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
