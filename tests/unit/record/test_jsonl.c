@@ -370,6 +370,60 @@ static void test_pipe(void **state)
 	free((char *)ev.text);
 }
 
+static infer_chat *talk;
+
+/* A conversation in the form of chat completions: its message, the tokens that its text is made of, a fault. */
+static int case_chat(void)
+{
+	static const char ask[] = "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":"
+	                          "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"logprobs\":true,\"top_logprobs\":1}}";
+	const infer_tokenizer *t = infer_model_tokenizer(model);
+	const struct infer_job_opts o = { .model = model, .chat = talk, .max_tokens = -1, .logprobs = -1 };
+	const struct infer_top top = { 7, -0.5f };
+	const struct infer_event events[] = {
+		{ .token = 7, .logprob = -0.5f, .top = &top, .n_top = 1 },
+		{ .index = 1, .token = infer_token_special(t, INFER_EOS), .logprob = -INFINITY, .top = &top, .n_top = 1 },
+	};
+	const struct infer_completion c = { .id = "c", .text = "a\xff", .text_bytes = 2, .usage = { .prompt_tokens = 3, .completion_tokens = 2 },
+		.tokens = events, .n_tokens = 2, .flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS };
+	const struct infer_sample_opts drawn = { 0 };
+	const struct infer_run_info info = { .model = model, .engine = engine, .sample = &drawn };
+	const infer_error why = { INFER_EUNSUP, "no" };
+	infer_writer *w = NULL;
+	infer_job *j = NULL;
+	infer_error err;
+	const char *says, *key;
+	double logprob;
+	int rc, bytes, eog, total;
+
+	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_job_read(&j, ask, sizeof ask - 1, 1, 0, &o, &err));
+	assert_string_equal(j->error.message, "");
+	nth_ok(infer_write_job(w, j, &c, &info, &err));
+	json_t *r = parse(message()), *body = json_object_get(json_object_get(r, "response"), "body"), *content = NULL;
+
+	assert_int_equal(json_unpack(body, "{s:[{s:{s:s}, s:{s:o}, s:s}], s:{s:i}}", "choices", "message", "content", &says, "logprobs", "content",
+	                             &content, "finish_reason", &key, "usage", "total_tokens", &total), 0);
+	assert_string_equal(says, "a\xef\xbf\xbd");
+	assert_string_equal(key, "stop");
+	assert_int_equal(total, 5);
+	assert_int_equal(json_array_size(content), 1);
+	assert_int_equal(json_unpack(content, "[{s:F, s:[i], s:[{s:s}]}]", "logprob", &logprob, "bytes", &bytes, "top_logprobs", "token", &key), 0);
+	assert_true(logprob == -0.5 && strlen(key) == 1 && (unsigned char)*key == bytes);
+	json_decref(r);
+	nth_ok(infer_write_job_error(w, j, 0, &why, "tools", &err));
+	r = parse(message());
+	assert_int_equal(json_unpack(r, "{s:{s:i, s:{s:{s:s}}}}", "response", "status_code", &eog, "body", "error", "param", &key), 0);
+	assert_int_equal(eog, 400);
+	assert_string_equal(key, "tools");
+	json_decref(r);
+out:
+	infer_job_free(j);
+	infer_writer_free(w);
+	pair_close();
+	return rc;
+}
+
 static void test_refused(void **state)
 {
 	const struct infer_event ev = { .text = "" };
@@ -395,7 +449,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    nth_case(case_token), nth_case(case_error),        nth_case(case_completion),
-	    nth_case(case_reply), nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
+	    nth_case(case_reply), nth_case(case_chat), nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
 	};
 	const struct infer_engine_opts o = {.threads = 1,
 	                                    .isa = "ref",
@@ -410,11 +464,13 @@ int main(int argc, char **argv)
 	run_init(argv[0]);
 	if (infer_model_open(&model, run_model("record", "--ctx 256"),
 	                     &(struct infer_model_opts){0}, &err) ||
+	    infer_chat_open(&talk, "{{ messages[0].content }}", 25, "talk", &err) ||
 	    infer_engine_open(&engine, model, &o, &err) || infer_chat_open(&chat, "{# <tool_call> #}", 17, "chat", &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
 	failed = nth_group(tests);
+	infer_chat_close(&talk);
 	infer_chat_close(&chat);
 	infer_engine_close(&engine);
 	infer_model_close(&model);
