@@ -81,10 +81,37 @@ static void test_model(void **state)
 	assert_non_null(strstr(line, name));
 }
 
+/* What the kernel says of a level's data cache of processor 0, in bytes; -1 where it says nothing.
+ * (sysconf of glibc 2.36 takes the third level of some AMD processors ten times as large.) */
+static long kernel_says(int level)
+{
+	for (int i = 0; i < 8; i++) {
+		char path[96], type[32] = "", unit = 0;
+		long size = -1;
+		int at = 0;
+		const char *files[] = { "level", "type", "size" };
+
+		for (int k = 0; k < 3; k++) {
+			FILE *f;
+
+			snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, files[k]);
+			f = fopen(path, "re");
+			if (!f)
+				return -1;
+			if ((k == 0 ? fscanf(f, "%d", &at) : k == 1 ? fscanf(f, "%31s", type) : fscanf(f, "%ld%c", &size, &unit)) < 1)
+				size = -1;
+			fclose(f);
+		}
+		if (at == level && strcmp(type, "Instruction"))
+			return unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
+	}
+	return -1;
+}
+
 static void test_caches(void **state)
 {
 	struct cpu_caches c;
-	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+	long l1 = kernel_says(1), l2 = kernel_says(2), l3 = kernel_says(3), line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
 
 	(void)state;
 	memset(&c, 0xff, sizeof c);
@@ -93,8 +120,9 @@ static void test_caches(void **state)
 		skip();
 	assert_int_equal(c.l1d_bytes, l1);
 	assert_int_equal(c.l2_bytes, l2);
-	assert_int_equal(c.l3_bytes, sysconf(_SC_LEVEL3_CACHE_SIZE));
-	assert_int_equal(c.line_bytes, sysconf(_SC_LEVEL1_DCACHE_LINESIZE));
+	assert_int_equal(c.l3_bytes, l3 > 0 ? l3 : 0);
+	if (line > 0)
+		assert_int_equal(c.line_bytes, line);
 }
 
 int main(void)
