@@ -45,12 +45,17 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k);
 	char *panel = block_new(bytes);
+	struct kern_next next = {.lines = 3};
+	struct kern_act x = *a;
 
 	memset(panel, 0xa5, bytes);
+	x.next = s.m % 2 ? &next : NULL;
 	for (int r = 0; r < s.n; r += mm->nr) {
+		/* from the weights to behind their mapping: what comes next may lie anywhere */
+		next.at = w, next.end = w + row * (size_t)s.n + 8192;
 		int n = s.n - r < mm->nr ? s.n - r : mm->nr;
 		mm->pack(panel, w + (size_t)r * row, row, n, s.k);
-		mm->tile(y + r, (size_t)s.n, panel, a, 0, s.m, n, s.k);
+		mm->tile(y + r, (size_t)s.n, panel, &x, 0, s.m, n, s.k);
 	}
 	free(panel);
 }

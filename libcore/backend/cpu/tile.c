@@ -2,8 +2,9 @@
  * changes no bit.
  *
  * Few rows of x: weights are read where they lie, each byte once.  Many: nr weight rows at a time
- * are packed into the worker's scratch and all rows of x go past them.  A type without loops of its
- * own is decoded to f32 in scratch. */
+ * are packed into the worker's scratch and all rows of x go past them; meanwhile the memory is asked
+ * for the weights that are packed next.  A type without loops of its own is decoded to f32 in
+ * scratch. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
