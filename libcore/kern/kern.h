@@ -31,8 +31,8 @@ static inline float kern_sum16(const float l[16])
 	return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/* Attention of `rows` consecutive positions of one sequence, of the query heads that share one KV
- * head, over the cache positions [from, to) of one split.  Splits lie at fixed absolute positions
+/* Attention of `rows` consecutive positions of one sequence, of the query heads that share a KV
+ * head, for one or some neighbouring KV heads, over the cache positions [from, to) of one split.  Splits lie at fixed absolute positions
  * (KERN_SPLIT); attn_merge adds their partial results in ascending order.  Row r sits at position
  * pos + r and sees cache position p when p <= pos + r and (window 0 or pos + r - p < window).  A row
  * that sees nothing of the split gives m = -inf, l = 0, o = 0.  The result of a row does not depend
@@ -46,22 +46,22 @@ static inline float kern_sum16(const float l[16])
  *   q . k  over a block of dimensions  s = fma(c d[p], (float)isum, s)      x = q
  *   o[d]   over a page of positions    o = fma(c, (float)isum, o)           x = w[p] d[p], 0 where unseen */
 struct kern_attn {
-	const float *q;                  /* [rows][heads][dk], q_row floats from one row to the next */
-	/* one pointer per page of KERN_PAGE positions, the first holds `from`; this KV head's, laid
-	 * out as kern/kv.h says; NULL where no row sees any of it */
+	const float *q;                  /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
+	/* one pointer per page of KERN_PAGE positions, the first holds `from`; the first KV head's,
+	 * laid out as kern/kv.h says, the others' behind it; NULL where no row sees any of it */
 	const void *const *k, *const *v;
 	size_t q_row;
 	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
-	int rows, heads, dk, dv;
+	int rows, kv_heads, heads, dk, dv; /* kv_heads <= KERN_ATTN_Q; heads: that share a KV head */
 	int from, to, pos, window;       /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
 	float scale, cap;                /* cap 0: none; else s = cap * tanh(s / cap) */
-	const float *sink;               /* [heads] a logit without a value, or NULL; given to the first split only */
-	float *m, *l, *o;                /* out: [rows][heads], [rows][heads], [rows][heads][dv] */
+	const float *sink;               /* [kv_heads * heads] a logit without a value, or NULL; given to the first split only */
+	float *m, *l, *o;                /* out: [rows][kv_heads * heads] twice, and by dv */
 	size_t ml_row, o_row;            /* floats from one row to the next in m and l, and in o */
 	void *scratch;                   /* kern_attn_scratch bytes, aligned to 64 */
 };
-enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 16 };
-/* KERN_ATTN_Q pairs of row and head at a time, whatever the heads: scores of the split; q in 16 bits with two
+enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_FEW = 16 };
+/* KERN_ATTN_Q pairs of row and head at a time, KERN_ATTN_FEW of many of one KV head (the cache comes from L1): scores of the split; q in 16 bits with two
  * numbers a block; weights of a page likewise. */
 static inline size_t kern_attn_scratch(int dk, int dv)
 {

@@ -46,7 +46,7 @@ static void split(const struct plan_job *j, const struct kern *k, const unsigned
 	}
 	k->attn(&(struct kern_attn){
 	    .q = j->fx, .q_row = HEADS * d, .k = kp, .v = vp, .k_type = (uint8_t)c->type, .v_type = (uint8_t)c->type,
-	    .rows = c->m, .heads = HEADS, .dk = c->k, .dv = c->k, .from = 0, .to = KERN_SPLIT, .pos = KERN_SPLIT,
+	    .rows = c->m, .kv_heads = 1, .heads = HEADS, .dk = c->k, .dv = c->k, .from = 0, .to = KERN_SPLIT, .pos = KERN_SPLIT,
 	    .scale = 1 / sqrtf((float)d), .m = y, .l = y + pairs, .o = y + 2 * pairs, .ml_row = HEADS, .o_row = HEADS * d,
 	    .scratch = y + num_round_up((2 + d) * pairs, 16) });
 }

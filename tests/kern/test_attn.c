@@ -117,6 +117,7 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 		    .k_type = (uint8_t)s->k_type,
 		    .v_type = (uint8_t)s->v_type,
 		    .rows = rows,
+		    .kv_heads = 1,
 		    .heads = s->heads,
 		    .dk = s->dk,
 		    .dv = s->dv,
@@ -279,6 +280,90 @@ static void set_same(const struct kern *k, const struct kern *ref)
 		one(k, ref, &shapes[i]);
 }
 
+/* Some KV heads in one call give what each gives alone. */
+enum { KV = 5, TOGETHER = 2, WIDTH = 64, PAGES = 4 };
+
+static void call(const struct kern *k, int type, const float *q, char *const *pages, size_t bytes, int first, int n, float *m,
+                 float *l, float *o)
+{
+	const void *at[PAGES];
+	void *scratch = block_new(kern_attn_scratch(WIDTH, WIDTH));
+	const int heads = KV * TOGETHER;
+
+	for (int i = 0; i < PAGES; i++)
+		at[i] = pages[i] + (size_t)first * bytes;
+	k->attn(&(struct kern_attn){.q = q + first * TOGETHER * WIDTH,
+	                            .q_row = (size_t)heads * WIDTH,
+	                            .k = at,
+	                            .v = at,
+	                            .k_type = (uint8_t)type,
+	                            .v_type = (uint8_t)type,
+	                            .rows = 7,
+	                            .kv_heads = n,
+	                            .heads = TOGETHER,
+	                            .dk = WIDTH,
+	                            .dv = WIDTH,
+	                            .to = PAGES * KERN_PAGE - 3,
+	                            .pos = PAGES * KERN_PAGE - 10,
+	                            .window = 60,
+	                            .scale = 0.125f,
+	                            .sink = q + first * TOGETHER,
+	                            .m = m + first * TOGETHER,
+	                            .l = l + first * TOGETHER,
+	                            .o = o + first * TOGETHER * WIDTH,
+	                            .ml_row = (size_t)heads,
+	                            .o_row = (size_t)heads * WIDTH,
+	                            .scratch = scratch});
+	free(scratch);
+}
+
+static void some(const struct kern *k, int type)
+{
+	enum { ALL = 7 * KV * TOGETHER };
+	static float q[ALL * WIDTH], m[3][ALL], l[3][ALL], o[3][ALL * WIDTH];
+	size_t bytes = kern_kv_bytes(type, WIDTH);
+	char *pages[PAGES];
+
+	probe_floats(q, ALL * WIDTH, PROBE_PLAIN, 5);
+	for (int i = 0; i < PAGES; i++) {
+		pages[i] = block_new(KV * bytes);
+		memset(pages[i], 0xff, KV * bytes);
+		for (int j = 0; j < KV * KERN_PAGE; j++) {
+			float x[WIDTH];
+			probe_floats(x, WIDTH, PROBE_PLAIN, (uint64_t)(i * 1000 + j));
+			/* the same bytes serve as K and as V */
+			kern_k_put(k, pages[i] + (size_t)(j / KERN_PAGE) * bytes, type, j % KERN_PAGE, x, WIDTH);
+		}
+	}
+	call(k, type, q, pages, bytes, 0, KV, m[0], l[0], o[0]);
+	for (int g = 0; g < KV; g++)
+		call(k, type, q, pages, bytes, g, 1, m[1], l[1], o[1]);
+	call(k, type, q, pages, bytes, 0, 2, m[2], l[2], o[2]);
+	call(k, type, q, pages, bytes, 2, 3, m[2], l[2], o[2]);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(probe_differ(m[i], m[0], ALL), -1);
+		assert_int_equal(probe_differ(l[i], l[0], ALL), -1);
+		assert_int_equal(probe_differ(o[i], o[0], ALL * WIDTH), -1);
+	}
+	for (int i = 0; i < PAGES; i++)
+		free(pages[i]);
+}
+
+static void set_some(const struct kern *k, const struct kern *ref)
+{
+	(void)ref;
+	some(k, INFER_F32);
+	some(k, INFER_F16);
+	some(k, INFER_Q8_0);
+	some(k, INFER_Q4_0);
+}
+
+static void test_some(void **state)
+{
+	(void)state;
+	each_set(set_some);
+}
+
 static void test_same(void **state)
 {
 	(void)state;
@@ -427,6 +512,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_same),
+	    cmocka_unit_test(test_some),
 	    cmocka_unit_test(test_unseen),
 	    cmocka_unit_test(test_nothing),
 	    cmocka_unit_test(test_rounding),

@@ -1,5 +1,5 @@
 /* Attention: the cache is cut at fixed positions, each split gives a partial result, those of a row
- * are merged in ascending order.  A task is (rows of one sequence, split, KV head); so one decoded
+ * are merged in ascending order.  A task is (rows of one sequence, split, one or some KV heads); so one decoded
  * row at a long context is work for every thread.  Partial results have a bounded place: where all
  * rows do not fit, they go in waves. */
 #include "backend/cpu/cpu.h"
@@ -49,7 +49,7 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 	return &w->p->blocks[lo];
 }
 
-/* This KV head's keys and values, page by page from position `from` on. */
+/* Keys and values from this KV head on, page by page from position `from` on. */
 static void find_pages(const struct wave *w, const struct backend_run *run, int head, int from,
                        int to, const void **k, const void **v)
 {
@@ -74,8 +74,8 @@ static void task(void *user, int64_t i, int worker)
 	const struct cpu_block *b = block_of(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->i[0]];
-	int splits = b->s1 - b->s0, at = (int)(i - b->first), head = at / splits,
-	    split = at % splits;
+	int splits = b->s1 - b->s0, at = (int)(i - b->first), parts = (n->i[2] + b->kv - 1) / b->kv,
+	    head = at % parts * b->kv, split = at / parts;
 	int group = n->i[1] / n->i[2], pos = run->pos + b->row - run->row,
 	    from = (b->s0 + split) * KERN_SPLIT;
 	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE];
@@ -89,6 +89,7 @@ static void task(void *user, int64_t i, int worker)
 		.k_type = (uint8_t)l->k_type,
 		.v_type = (uint8_t)l->v_type,
 		.rows = b->n,
+		.kv_heads = (int)num_min(b->kv, n->i[2] - head),
 		.heads = group,
 		.dk = n->i[3],
 		.dv = n->i[4],
@@ -164,6 +165,18 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 	return b;
 }
 
+/* KV heads of a task: for few rows as many as go together, since those of a page lie one behind the
+ * other; but enough tasks for all threads. */
+static int32_t heads_of(const struct wave *w, const struct cpu_block *b)
+{
+	int32_t all = w->n->i[2], kv = KERN_ATTN_Q / (b->n * (w->n->i[1] / all));
+
+	kv = (int32_t)num_max(1, num_min(kv, all));
+	while (kv > 1 && (b->s1 - b->s0) * ((all + kv - 1) / kv) < 2 * pool_threads(w->p->b->pool))
+		kv = (kv + 1) / 2;
+	return kv;
+}
+
 void cpu_attn_run(struct backend_plan *p, int32_t node)
 {
 	const struct graph_node *n = cpu_node(p, node);
@@ -184,11 +197,12 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 				used = 0;
 				continue;
 			}
+			b.kv = heads_of(&w, &b);
 			b.first = w.tasks;
 			b.slot = used;
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
-			w.tasks += (int64_t)(b.s1 - b.s0) * n->i[2];
+			w.tasks += (int64_t)(b.s1 - b.s0) * ((n->i[2] + b.kv - 1) / b.kv);
 			w.work += b.n * n->cols *
 			          (num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
 			           (int64_t)b.s0 * KERN_SPLIT);

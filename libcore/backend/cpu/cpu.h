@@ -52,8 +52,9 @@ struct cpu_job {
 	int64_t  then_bytes;
 };
 
-/* Rows of one sequence that go through attention together, and the splits they see. */
-struct cpu_block { int32_t run, row, n, s0, s1; int64_t first, slot; };
+/* Rows of one sequence that go through attention together, the splits they see, and how many KV heads a
+ * task takes. */
+struct cpu_block { int32_t run, row, n, s0, s1, kv; int64_t first, slot; };
 
 /* Pairs (row, expert) of a step, by expert; sized for all rows. */
 struct cpu_moe {

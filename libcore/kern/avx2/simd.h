@@ -191,5 +191,5 @@ static inline float v_hmax(vf x)
 	b = _mm_max_ps(b, _mm_movehl_ps(b, b));
 	return _mm_cvtss_f32(_mm_max_ss(b, _mm_movehdup_ps(b)));
 }
-static inline void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
 #endif

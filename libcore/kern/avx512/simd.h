@@ -10,9 +10,7 @@
 #include "kern/tmpl/decl.h"
 
 typedef __m512 vf;
-typedef struct {
-	__m512i v;
-} vi;
+typedef __m512i vi;
 enum { MM_R = 4, MM_T = 6, MM_W = 8, MM_PANEL = 32 };
 
 static inline __mmask16 first(int n)
@@ -59,37 +57,38 @@ static inline vf v_max(vf x, vf y) { return _mm512_max_ps(x, y); }
 static inline vf v_min(vf x, vf y) { return _mm512_min_ps(x, y); }
 static inline vf v_keep(int n, vf x, vf y) { return _mm512_mask_mov_ps(y, first(n), x); }
 
-static inline vi v_bits(vf x) { return (vi){_mm512_castps_si512(x)}; }
-static inline vf v_from(vi x) { return _mm512_castsi512_ps(x.v); }
-static inline vi vi_set(int32_t x) { return (vi){_mm512_set1_epi32(x)}; }
-static inline vi vi_add(vi x, vi y) { return (vi){_mm512_add_epi32(x.v, y.v)}; }
-static inline vi vi_sub(vi x, vi y) { return (vi){_mm512_sub_epi32(x.v, y.v)}; }
-static inline vi vi_and(vi x, vi y) { return (vi){_mm512_and_si512(x.v, y.v)}; }
-static inline vi vi_or(vi x, vi y) { return (vi){_mm512_or_si512(x.v, y.v)}; }
-static inline vi vi_shl23(vi x) { return (vi){_mm512_slli_epi32(x.v, 23)}; }
-static inline vi vi_sar1(vi x) { return (vi){_mm512_srai_epi32(x.v, 1)}; }
-static inline vi vi_shr4(vi x) { return (vi){_mm512_srli_epi32(x.v, 4)}; }
-static inline vi vi_max(vi x, vi y) { return (vi){_mm512_max_epi32(x.v, y.v)}; }
-static inline int32_t vi_hmax(vi x) { return _mm512_reduce_max_epi32(x.v); }
-static inline vf v_int(vi x) { return _mm512_cvtepi32_ps(x.v); }
+static inline vi v_bits(vf x) { return _mm512_castps_si512(x); }
+static inline vf v_from(vi x) { return _mm512_castsi512_ps(x); }
+static inline vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+static inline vi vi_add(vi x, vi y) { return _mm512_add_epi32(x, y); }
+static inline vi vi_sub(vi x, vi y) { return _mm512_sub_epi32(x, y); }
+static inline vi vi_and(vi x, vi y) { return _mm512_and_si512(x, y); }
+static inline vi vi_or(vi x, vi y) { return _mm512_or_si512(x, y); }
+static inline vi vi_shl23(vi x) { return _mm512_slli_epi32(x, 23); }
+static inline vi vi_sar1(vi x) { return _mm512_srai_epi32(x, 1); }
+static inline vi vi_shr4(vi x) { return _mm512_srli_epi32(x, 4); }
+static inline vi vi_max(vi x, vi y) { return _mm512_max_epi32(x, y); }
+static inline int32_t vi_hmax(vi x) { return _mm512_reduce_max_epi32(x); }
+static inline vf v_int(vi x) { return _mm512_cvtepi32_ps(x); }
 static inline vi vi_load_s8(const void *p)
 {
-	return (vi){_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p))};
+	return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p));
 }
 static inline vi vi_load_u8(const void *p)
 {
-	return (vi){_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)p))};
+	return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)p));
 }
 static inline void vi_store_s16(int16_t *p, vi x)
 {
-	_mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(x.v));
+	_mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(x));
 }
 static inline vi vi_mac16(vi acc, vi x, vi y)
 {
 #ifdef __AVX512VNNI__
-	return (vi){_mm512_dpwssd_epi32(acc.v, x.v, y.v)};
+	__asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(y));
+	return acc;
 #else
-	return (vi){_mm512_add_epi32(acc.v, _mm512_madd_epi16(x.v, y.v))};
+	return _mm512_add_epi32(acc, _mm512_madd_epi16(x, y));
 #endif
 }
 static inline __mmask16 v_lt(vf x, vf y) { return _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ); }
@@ -126,5 +125,5 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 }
 
 static inline float v_hmax(vf x) { return _mm512_reduce_max_ps(x); }
-static inline void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
 #endif

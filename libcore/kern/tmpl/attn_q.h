@@ -51,10 +51,10 @@ INLINE const uint16_t *scales(enum infer_type type, const void *page, int dim)
 
 /* The weights of the page that begins at p, times the scales of each block of V. */
 INLINE void round_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                          int p)
+                          const void *page, int p)
 {
-	const uint16_t *d = scales(type, a->v[p / KERN_PAGE], a->dv);
-	int whole = pair->lo <= p && pair->hi >= p + KERN_PAGE;
+	const uint16_t *d = scales(type, page, a->dv);
+	int whole = sees_all(pair, p, KERN_PAGE);
 
 	if (pair->lo >= p + KERN_PAGE || pair->hi <= p) {
 		for (int b = 0; b < a->dv / 32; b++)
@@ -118,6 +118,7 @@ INLINE void scores_q(const struct kern_attn *a, enum infer_type type, const stru
 			for (int j = 0; j < SCORE_V; j++)
 				x[j] = type == INFER_Q8_0 ? vi_load_s8(code + 32 * j)
 				                          : vi_load_u8(code + 32 * j);
+			v_prefetch(code + pair->k_ahead);
 			if (type == INFER_Q8_0) {
 				mac(acc, r, b, 2 * g, x, qn, SCORE_V);
 				continue;
@@ -162,11 +163,15 @@ INLINE void sums_blocks(const struct kern_attn *a, enum infer_type type, const s
 				const char *at = code + ((size_t)p / 2 * (size_t)a->dv + (size_t)(b + i) * 32) * 2;
 				x[0] = vi_load_s8(at);
 				x[1] = vi_load_s8(at + 32);
+				v_prefetch(at + pair->v_ahead);
 			} else {
 				vi both = vi_load_u8(
 				    code + ((size_t)p / 2 * (size_t)(a->dv / 32) + (size_t)(b + i)) * 32);
 				x[0] = vi_and(both, low);
 				x[1] = vi_and(vi_shr4(both), low);
+				if (i % 2 == 0)
+					v_prefetch(code + pair->v_ahead +
+					           ((size_t)p / 2 * (size_t)(a->dv / 32) + (size_t)(b + i)) * 32);
 			}
 			UNROLL
 			for (int j = 0; j < qn * 2; j++)
@@ -182,10 +187,10 @@ INLINE void sums_blocks(const struct kern_attn *a, enum infer_type type, const s
 	}
 }
 
-INLINE void sums_q(const struct kern_attn *a, enum infer_type type, const struct pair *pair, int p,
-                   int qn)
+INLINE void sums_q(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                   const void *page, int p, int qn)
 {
-	const char *code = a->v[p / KERN_PAGE];
+	const char *code = page;
 	int seen = 0, b = 0;
 
 	for (int q = 0; q < qn; q++)
