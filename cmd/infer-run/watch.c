@@ -21,16 +21,24 @@ static void note(int sig)
 
 int watch_open(struct watch *w, infer_error *err)
 {
+	const struct sigaction a = { .sa_handler = note };
+
 	*w = (struct watch){ .wake = { -1, -1 } };
 	if (pipe2(w->wake, O_CLOEXEC | O_NONBLOCK))
 		return err_errno(err, errno, "a pipe for signals");
 	wake_fd = w->wake[1];
+	sigaction(SIGINT, NULL, &w->interrupt);
+	if (w->interrupt.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &a, NULL);
 	return INFER_OK;
 }
 
 void watch_close(struct watch *w)
 {
 	watch_end(w);
+	if (w->wake[0] < 0)
+		return;
+	sigaction(SIGINT, &w->interrupt, NULL);
 	wake_fd = -1;
 	for (int i = 0; i < 2; i++)
 		if (w->wake[i] >= 0)

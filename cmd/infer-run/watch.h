@@ -9,11 +9,12 @@
 enum { WATCH_MOST = 8 };
 struct watch {
 	int signals[WATCH_MOST], n;
-	struct sigaction before[WATCH_MOST];
+	struct sigaction before[WATCH_MOST], interrupt;
 	int wake[2];                 /* [0] is there to read once one came */
 };
 
-int  watch_open(struct watch *w, infer_error *err);     /* INFER_EIO */
+/* From here on SIGINT does not end the program: where nobody asks for it it is forgotten.   INFER_EIO */
+int  watch_open(struct watch *w, infer_error *err);
 void watch_close(struct watch *w);
 
 void watch_begin(struct watch *w, const int *signals);  /* note these from now on; 0 ends the list */

@@ -415,6 +415,23 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	same 'user assistant' "$(roles it.json)"
 }
 
+@test "terminal: a SIGINT that comes when nothing is to be stopped ends nothing" {
+	start -m demo --temp 0 -n 1
+	for _ in $(seq 30); do keys C-c; done
+	say one
+	for _ in $(seq 30); do keys C-c; done
+	sees '^> *$'
+	mkfifo nobody-writes
+	say '/load nobody-writes'
+	sees '^> /load nobody-writes'
+	sleep .5
+	keys C-c
+	sees 'nobody-writes: Interrupted'
+	sees '^> *$'
+	keys C-d
+	sees '^ended with 0'
+}
+
 @test "terminal: /edit brings the last turn back to be changed" {
 	start -m demo --temp 0
 	say 'Question: What is infer-quant?'
@@ -448,6 +465,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	say '"""'
 	say '/three'
 	say '"""'
+	sees '^> *$'
 	printf 'four\nfünf 日本\n\nsix' >paste
 	tm load-buffer paste
 	tm paste-buffer -p
