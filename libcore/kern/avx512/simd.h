@@ -85,6 +85,7 @@ static inline void vi_store_s16(int16_t *p, vi x)
 static inline vi vi_mac16(vi acc, vi x, vi y)
 {
 #ifdef __AVX512VNNI__
+	/* as an intrinsic gcc 12 copies every sum twice a turn */
 	__asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(y));
 	return acc;
 #else
