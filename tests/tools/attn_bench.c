@@ -3,7 +3,9 @@
  * of the turns.
  * attn_bench [-t THREADS] [-c CTX] [-T TYPE[,TYPE]] [-l LAYERS] [-n KV-HEADS] [-g HEADS-OF-ONE] [-d DIM] [-m ROWS] [-i ISA] [-r TURNS] */
 #include <getopt.h>
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -94,6 +96,7 @@ static void attention(const struct job *j, const struct out *out)
 			one(j, out, layer, i % each, i / each);
 }
 
+#ifdef __x86_64__
 __attribute__((target("avx512f"))) static float fma_512(int n)
 {
 	__m512 a[12], x = _mm512_set1_ps(0.5f);
@@ -108,6 +111,9 @@ __attribute__((target("avx512f"))) static float fma_512(int n)
 		a[0] = _mm512_add_ps(a[0], a[i]);
 	return _mm512_cvtss_f32(a[0]);
 }
+#else
+static float fma_512(int n) { return (float)n; }   /* no processor here has AVX-512 */
+#endif
 
 static void *work(void *arg)
 {
@@ -117,12 +123,13 @@ static void *work(void *arg)
 	struct out out = {malloc(pairs * 4), malloc(pairs * 4), malloc(pairs * (size_t)j->dim * 4),
 	                  aligned_alloc(64, (kern_attn_scratch(j->dim, j->dim) + 63) & ~(size_t)63)};
 	uint64_t sum = 0;
+	uint32_t read;
 
 	for (int i = 0; i < j->turns * WHATS; i++) {
 		pthread_barrier_wait(j->bar);
 		double t = cpu_s();
 		if (i % WHATS == READ)
-			probe_time_read(j->at + each * (size_t)j->id, each, &sum);
+			j->kern->peak_read(&read, j->at + each * (size_t)j->id, each), sum += read;
 		else if (i % WHATS == ATTN)
 			attention(j, &out);
 		else if (cpu_features() & CPU_AVX512)
