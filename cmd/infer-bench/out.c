@@ -2,7 +2,25 @@
 #include "base/err.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Records are appended; a last line that is torn goes. */
+static int cut_torn(int fd, const char *path, infer_error *err)
+{
+	struct stat st;
+	char c;
+
+	if (fstat(fd, &st))
+		return err_errno(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return INFER_OK;
+	off_t end = st.st_size;
+
+	while (end > 0 && pread(fd, &c, 1, end - 1) == 1 && c != '\n')
+		end--;
+	return end < st.st_size && ftruncate(fd, end) ? err_errno(err, errno, "%s", path) : INFER_OK;
+}
 
 int out_open(struct out *o, const struct bench_opts *b, infer_error *err)
 {
@@ -11,9 +29,10 @@ int out_open(struct out *o, const struct bench_opts *b, infer_error *err)
 		TRY(infer_writer_open(&o->json, STDOUT_FILENO, err));
 	if (!b->record)
 		return INFER_OK;
-	o->fd = open(b->record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	o->fd = open(b->record, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (o->fd < 0)
 		return err_errno(err, errno, "%s", b->record);
+	TRY(cut_torn(o->fd, b->record, err));
 	return infer_writer_open(&o->file, o->fd, err);
 }
 

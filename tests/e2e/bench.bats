@@ -15,6 +15,9 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	cmp r b
 	kernels --filter q8_0 --filter rows --filter ref --record r >c
 	same "$(($(wc -l <b) * 2))" "$(wc -l <r)"
+	printf '{"torn' >>r
+	kernels --filter scale --filter ref --record r >c
+	same "$(($(wc -l <b) * 2 + 2))" "$(json kind <r | wc -l)"
 }
 
 @test "kernels: every kernel has the bits of ref, and a part of a ceiling that is above 0" {
