@@ -17,6 +17,11 @@ INLINE __m256i dot_us(__m256i u, __m256i x)
 {
 	return _mm256_madd_epi16(_mm256_maddubs_epi16(u, x), _mm256_set1_epi16(1));
 }
+/* acc + sums of 4 products */
+INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x)
+{
+	return _mm256_add_epi32(acc, dot_us(u, x));
+}
 INLINE __m256i dot_ss(__m256i w, __m256i x)
 {
 	return dot_us(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));

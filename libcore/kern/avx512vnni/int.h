@@ -16,6 +16,11 @@ INLINE __m256i dot_us(__m256i u, __m256i x)
 {
 	return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x);
 }
+/* acc + sums of 4 products */
+INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x)
+{
+	return _mm256_dpbusd_epi32(acc, u, x);
+}
 /* acc + sums of 2 products */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 

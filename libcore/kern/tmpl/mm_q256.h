@@ -16,18 +16,6 @@ struct heads {
 	uint8_t s[8][8], s16[8][16];
 };
 
-/* 16 bytes at p of 8 rows */
-INLINE void turn_at(__m256i y[4], const uint8_t *p, size_t stride)
-{
-	const struct eight e = eight_apart(p, stride);
-	__m128i x[8];
-
-	UNROLL
-	for (int r = 0; r < 8; r++)
-		x[r] = load16(e.p[r]);
-	turn16(y, x);
-}
-
 /* Q4_K, Q5_K: M 0-3 and 4-7 stay a row a dword, S goes back to a row of bytes. */
 INLINE void heads_get(struct heads *h, const uint8_t *p, size_t stride)
 {

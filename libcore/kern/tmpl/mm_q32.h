@@ -1,7 +1,8 @@
 /* kern/tmpl/mm_q32.h - products of weights in blocks of 32, over the words of int.h (x86).
  *
  *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8
- *          sums, one fma
+ *          sums, one fma.  Four bits: the packed bytes of 8 rows are turned first, which costs less
+ *          than the sums of as many unpacked ones, and 4 neighbours of x go with 8 rows at once
  *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are
  *          minima | q u8 [8][NR][4] (4 neighbours of each row)
  *   tile   NR rows x T tokens: x 4 bytes broadcast; the zero point is in the accumulator's start,
@@ -19,6 +20,65 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 	                    : dot_us(abs_x, _mm256_sign_epi8(q, x));
 }
 
+/* Nibbles as unsigned bytes, so much above what they mean; lookups only where -128 ... 127 may be
+ * flipped into them. */
+INLINE int q_turns(enum infer_type t)
+{
+	return t == INFER_Q4_0 || t == INFER_Q4_1 ||
+	       (FLIP && (t == INFER_IQ4_NL || t == INFER_MXFP4));
+}
+INLINE __m256i turned_value(enum infer_type t, __m256i n)
+{
+	const __m128i iq4 = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75,
+	                                  -59, -39, -15),
+	              fp4 = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116, -128, 127,
+	                                  126, 125, 124, 122, 120, 116);
+
+	return t == INFER_IQ4_NL  ? _mm256_shuffle_epi8(twice(iq4), n)
+	       : t == INFER_MXFP4 ? _mm256_shuffle_epi8(twice(fp4), n)
+	                          : n;
+}
+INLINE void nibbles8(enum infer_type t, __m256i q[8], const uint8_t *w, size_t stride)
+{
+	__m256i v[4];
+
+	turn_at(v, w + q_bytes(t) - 16, stride);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		q[i] = turned_value(t, low4(v[i]));
+		q[i + 4] = turned_value(t, shr4(v[i]));
+	}
+}
+INLINE __m256i turned_dots(enum infer_type t, const __m256i q[8], const struct kern_q8 *x)
+{
+	__m256i a = _mm256_setzero_si256(), b = a;
+
+	if (q_signed(t))
+		a = _mm256_slli_epi32(_mm256_set1_epi32(x->minus), 7);
+	else if (q_zero(t))
+		a = times_zero(t, _mm256_set1_epi32(x->minus));
+	UNROLL
+	for (int i = 0; i < 8; i += 2) {
+		a = dot_add(a, q[i], _mm256_set1_epi32((int)num_u32(x->q + 4 * i)));
+		b = dot_add(b, q[i + 1], _mm256_set1_epi32((int)num_u32(x->q + 4 * i + 4)));
+	}
+	return _mm256_add_epi32(a, b);
+}
+
+INLINE __m256i dots8(enum infer_type type, const __m256i q[8], const struct kern_q8 *x)
+{
+	__m256i a[8], xv = load32(x->q), is;
+
+	if (q_turns(type))
+		return turned_dots(type, q, x);
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		a[r] = dot32(type, q[r], xv, _mm256_abs_epi8(xv));
+	is = red8(a);
+	return q_zero(type) ? _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(x->minus)))
+	                    : is;
+}
+
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                    const struct kern_act *x, int x_row, int k)
 {
@@ -31,26 +91,23 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
-		__m256i q[8], a[8];
+		__m256i q[8];
 		__m256 d = scales32(type, w, s->stride), mn = sum[0];
 		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		if (q_minima(type))
 			mn = halves8(w + 2, s->stride);
-		UNROLL
-		for (int r = 0; r < 8; r++)
-			q[r] = unpack32(type, w + (size_t)r * s->stride);
+		if (q_turns(type)) {
+			nibbles8(type, q, w, s->stride);
+		} else {
+			UNROLL
+			for (int r = 0; r < 8; r++)
+				q[r] = unpack32(type, w + (size_t)r * s->stride);
+		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8 *xt = row_of(xb, x->q_row, t);
-			__m256i xv = load32(xt->q);
+			__m256i is = dots8(type, q, xt);
 			__m256 dx = _mm256_set1_ps(xt->d);
-			UNROLL
-			for (int r = 0; r < 8; r++)
-				a[r] = dot32(type, q[r], xv, _mm256_abs_epi8(xv));
-			__m256i is = red8(a);
-			if (q_zero(type))
-				is = _mm256_add_epi32(
-				    is, times_zero(type, _mm256_set1_epi32(xt->minus)));
 			sum[t] =
 			    _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is), sum[t]);
 			if (q_minima(type))

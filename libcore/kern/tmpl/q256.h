@@ -151,24 +151,6 @@ struct head {
 	__m256i s[4], m[4];
 };
 
-/* 16 bytes of each of 8 rows -> dword j of all of them to y[j] */
-INLINE void turn16(__m256i y[4], const __m128i x[8])
-{
-	__m256i r[4], a[4];
-
-	UNROLL
-	for (int i = 0; i < 4; i++)
-		r[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(x[i]), x[i + 4], 1);
-	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
-	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
-	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
-	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
-	y[0] = _mm256_unpacklo_epi64(a[0], a[2]);
-	y[1] = _mm256_unpackhi_epi64(a[0], a[2]);
-	y[2] = _mm256_unpacklo_epi64(a[1], a[3]);
-	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
-}
-
 /* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: its dword j of 8 rows */
 INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 {

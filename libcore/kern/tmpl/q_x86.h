@@ -163,6 +163,36 @@ INLINE __m256i red8(const __m256i a[8])
 	                        _mm256_permute2x128_si256(t[0], t[1], 0x31));
 }
 
+/* 16 bytes of each of 8 rows -> dword j of all of them to y[j] */
+INLINE void turn16(__m256i y[4], const __m128i x[8])
+{
+	__m256i r[4], a[4];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		r[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(x[i]), x[i + 4], 1);
+	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
+	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
+	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
+	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
+	y[0] = _mm256_unpacklo_epi64(a[0], a[2]);
+	y[1] = _mm256_unpackhi_epi64(a[0], a[2]);
+	y[2] = _mm256_unpacklo_epi64(a[1], a[3]);
+	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
+}
+
+/* the same of 16 bytes at p of 8 rows */
+INLINE void turn_at(__m256i y[4], const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+	__m128i x[8];
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = load16(e.p[r]);
+	turn16(y, x);
+}
+
 /* x[r] dwords 0-7 -> x[i] rows 0-7 */
 INLINE void turn8(__m256i x[8])
 {
