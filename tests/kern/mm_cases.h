@@ -107,7 +107,7 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	free(x), free(want), free(y), free(mem), free(mem_ref);
 }
 
-static void shapes_of(const struct kern *kern, const struct kern *ref, int type)
+static inline void shapes_of(const struct kern *kern, const struct kern *ref, int type)
 {
 	static const int floats[] = {1, 15, 16, 17, 100, 512, 513, 1040},
 	                 ns[] = {1, 2, 3, 5, 8, 11, 16, 17, 35};
