@@ -44,7 +44,7 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err)
 	return rc;
 }
 
-static int write_all(int fd, const char *at, size_t n)
+int file_put(int fd, const char *at, size_t n)
 {
 	while (n) {
 		ssize_t w = write(fd, at, n);
@@ -106,7 +106,7 @@ int file_write(const char *path, const void *bytes, size_t n, unsigned mode, inf
 	int fd = open_beside(&tmp, path, mode, &why);
 
 	if (fd >= 0) {
-		if (write_all(fd, bytes, n) || fsync(fd))
+		if (file_put(fd, bytes, n) || fsync(fd))
 			err_errno(&why, errno, "%s", path);
 		if (close(fd) && !why.code)
 			err_errno(&why, errno, "%s", path);

@@ -13,4 +13,7 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err);
  * mode: of a new file, before the umask
  * INFER_EIO  a full disk, no permission; what is there is no regular file; INFER_ENOMEM */
 int file_write(const char *path, const void *bytes, size_t n, unsigned mode, infer_error *err);
+
+/* All n bytes to fd, whatever interrupts; -1 and errno.  Allocates nothing. */
+int file_put(int fd, const char *at, size_t n);
 #endif

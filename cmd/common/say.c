@@ -1,4 +1,5 @@
 #include "common/say.h"
+#include "common/file.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include <errno.h>
@@ -17,21 +18,6 @@ void say_init(const char *program, int verbosity)
 {
 	name = program;
 	verbose = verbosity;
-}
-
-static int write_all(int fd, const char *at, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, at, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -1;
-		at += w;
-		n -= (size_t)w;
-	}
-	return 0;
 }
 
 /* s into out as one line that a terminal takes without harm; returns its length, at most room - 4. */
@@ -68,7 +54,7 @@ static void line(const char *kind, const char *fmt, va_list ap)
 
 	n += printable(out + n, sizeof out - n - 1, sentence);
 	out[n++] = '\n';
-	(void)write_all(STDERR_FILENO, out, n);
+	(void)file_put(STDERR_FILENO, out, n);
 }
 
 void say_error(const char *fmt, ...)
@@ -123,13 +109,13 @@ void say_progress(const char *fmt, ...)
 	size_t n = 1 + printable(out + 1, sizeof out - 8, text);
 
 	memcpy(out + n, "\033[K", 3);
-	progress_shown = !write_all(STDERR_FILENO, out, n + 3);
+	progress_shown = !file_put(STDERR_FILENO, out, n + 3);
 }
 
 void say_progress_end(void)
 {
 	if (progress_shown)
-		(void)write_all(STDERR_FILENO, "\r\033[K", 4);
+		(void)file_put(STDERR_FILENO, "\r\033[K", 4);
 	progress_shown = 0;
 }
 
@@ -141,7 +127,7 @@ void say_aside(const char *text, size_t n)
 		return;
 	if (!text) {
 		if (aside_shown)
-			(void)write_all(STDERR_FILENO, "\n\n", 2);
+			(void)file_put(STDERR_FILENO, "\n\n", 2);
 		aside_shown = 0;
 		return;
 	}
@@ -152,7 +138,7 @@ void say_aside(const char *text, size_t n)
 			unsigned char c = (unsigned char)text[i + b];
 			out[b] = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c;
 		}
-		aside_shown = !write_all(STDERR_FILENO, out, k);
+		aside_shown = !file_put(STDERR_FILENO, out, k);
 	}
 }
 
@@ -184,7 +170,7 @@ int say_fail(const infer_error *err)
 
 int say_out(const void *bytes, size_t n, infer_error *err)
 {
-	return write_all(STDOUT_FILENO, bytes, n) ? err_errno(err, errno, "cannot write standard output") : INFER_OK;
+	return file_put(STDOUT_FILENO, bytes, n) ? err_errno(err, errno, "cannot write standard output") : INFER_OK;
 }
 
 int say_end(int code)
