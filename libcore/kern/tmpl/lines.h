@@ -41,13 +41,19 @@ INLINE int tokens_next(int left, int most)
 	return left >= 4 && most > 4 ? 4 : left >= 2 && most > 2 ? 2 : 1;
 }
 
-/* Ask for what the caller reads next; called for every mr rows and each of `parts` of 256 of k. */
+/* Ask for what the caller reads next; called for every mr rows and each of `parts` of 256 of k.  A
+ * few lines at a time come sooner by way of the first cache; many would hold up what a tile itself
+ * wants through there, so they are only brought as far as the second. */
+enum { ASK_FEW = 36 };
 INLINE void ask_next(const struct kern_act *x, int parts)
 {
 	struct kern_next *a = x->next;
+	int i = a ? (a->lines + parts - 1) / parts : 0;
 
-	for (int i = a ? (a->lines + parts - 1) / parts : 0; i > 0 && a->at < a->end;
-	     i--, a->at += 64)
+	if (i && a->lines <= ASK_FEW)
+		for (; i > 0 && a->at < a->end; i--, a->at += 64)
+			__builtin_prefetch(a->at, 0, 3);
+	for (; i > 0 && a->at < a->end; i--, a->at += 64)
 		__builtin_prefetch(a->at, 0, 2);
 }
 #endif
