@@ -71,8 +71,8 @@ static void job_run(void *user, int64_t i, int worker)
 	infer_engine *e = user;
 	struct row_job *j = &e->step.jobs[i];
 
-	score_row(e, j, e->events.tops + j->top_at,
-	          e->step.scratch + (size_t)worker * (size_t)e->n_vocab);
+	(void)worker;
+	score_row(e, j, e->events.tops + j->top_at);
 }
 
 int batch_run(infer_engine *e, infer_error *err)

@@ -57,13 +57,11 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 }
 
 /* Address space for cache and workspace: less what requests, their texts and the allocator's own arenas take later. */
-static uint64_t address_room(const infer_engine *e, const struct os_limits *l)
+static uint64_t address_room(const struct os_limits *l)
 {
-	uint64_t later = LATER_BYTES + (uint64_t)e->threads * (uint64_t)e->n_vocab * sizeof(float);
-
 	if (l->address_bytes == UINT64_MAX)
 		return UINT64_MAX;
-	return l->address_bytes > later ? l->address_bytes - later : 0;
+	return l->address_bytes > LATER_BYTES ? l->address_bytes - LATER_BYTES : 0;
 }
 
 static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
@@ -78,7 +76,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 	    .rows = e->chunk + e->max_seqs,
 	    .out = e->score_rows + e->max_seqs,
 	    .memory_bytes = l->available_bytes,
-	    .address_bytes = address_room(e, l),
+	    .address_bytes = address_room(l),
 	    .kind = e->kind,
 	    .backend = e->backend,
 	};
@@ -112,10 +110,8 @@ static int open_step(infer_engine *e, infer_error *err)
 	s->requests = mem_alloc(MEM_ENGINE, seqs, sizeof *s->requests);
 	s->out = mem_alloc(MEM_ENGINE, out, sizeof *s->out);
 	s->jobs = mem_alloc(MEM_ENGINE, out, sizeof *s->jobs);
-	s->scratch =
-	    mem_alloc(MEM_ENGINE, (size_t)e->threads * (size_t)e->n_vocab, sizeof *s->scratch);
 	e->active = mem_alloc(MEM_ENGINE, seqs, sizeof *e->active);
-	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !s->scratch || !e->active)
+	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !e->active)
 		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
 	return events_init(&e->events, 4 * seqs, seqs * INFER_MAX_TOP, err);
 }
@@ -242,7 +238,6 @@ void infer_engine_close(infer_engine **at)
 	mem_free(e->step.requests);
 	mem_free(e->step.out);
 	mem_free(e->step.jobs);
-	mem_free(e->step.scratch);
 	mem_free(e->active);
 	mem_free(e);
 }

@@ -94,7 +94,6 @@ struct step {                                /* arrays sized at open */
 	struct row_job *jobs;                /* [max_out] */
 	struct request **requests;           /* [max_seqs], one per run */
 	int32_t  score_left, n_decode, n_prefill;
-	float   *scratch;                    /* [threads][n_vocab] */
 };
 
 struct infer_engine {
@@ -165,8 +164,8 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows);
 int  batch_run(infer_engine *e, infer_error *err);       /* compute, and look at the logits */
 void batch_absorb(infer_engine *e);                      /* events out of what came */
 
-/* score.c: one row of logits; any thread, with a scratch row of its own */
-void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, float *scratch);
+/* score.c: one row of logits; any thread */
+void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
 
 /* stats.c */
 uint64_t stats_digest(uint64_t digest, int32_t token, float logprob);

@@ -3,7 +3,6 @@
 #include "base/err.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The n greatest, greatest first, equal ones by id. */
 static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab,
@@ -35,7 +34,7 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
 }
 
-void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, float *scratch)
+void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 {
 	float lse;
 
@@ -44,12 +43,9 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top, 
 		not_finite(j, e->n_vocab);
 		return;
 	}
-	if (j->draws) {
-		memcpy(scratch, j->logits, (size_t)e->n_vocab * sizeof *scratch);
-		if (infer_sampler_draw(j->r->sampler, scratch, (uint64_t)j->position, &j->token,
-		                       &j->err))
-			return;
-	}
+	if (j->draws && infer_sampler_draw(j->r->sampler, j->logits, (uint64_t)j->position,
+	                                   &j->token, &j->err))
+		return;
 	j->logprob = j->logits[j->token] - lse;
 	if (j->n_top)
 		pick_top(top, j->n_top, j->logits, e->n_vocab, lse);

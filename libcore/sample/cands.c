@@ -1,4 +1,5 @@
 /* Sorting, softmax and entropy of candidates. */
+#include <math.h>
 #include "sample/sample.h"
 #include "base/fmath.h"
 
@@ -31,6 +32,20 @@ static void sink(struct cand *at, int32_t i, int32_t n)    /* heap whose root co
 	}
 }
 
+static void heap(struct cand *at, int32_t n)
+{
+	for (int32_t i = n / 2; i-- > 0;)
+		sink(at, i, n);
+}
+
+static void unheap(struct cand *at, int32_t n)             /* into the order */
+{
+	for (int32_t i = n; i-- > 1;) {
+		swap(&at[0], &at[i]);
+		sink(at, 0, i);
+	}
+}
+
 /* A heap of the n best seen so far, its worst at the root: nearly every later candidate costs one comparison.
  * Heap sort then orders them in place, so the time is bounded whatever the values. */
 void cands_sort(struct cands *c, int32_t n)
@@ -41,18 +56,51 @@ void cands_sort(struct cands *c, int32_t n)
 		n = c->n;
 	if (c->sorted || n < 1)
 		return;
-	for (int32_t i = n / 2; i-- > 0;)
-		sink(at, i, n);
+	heap(at, n);
 	for (int32_t i = n; i < c->n; i++)
 		if (before(&at[i], &at[0])) {
 			swap(&at[i], &at[0]);
 			sink(at, 0, n);
 		}
-	for (int32_t i = n; i-- > 1;) {
-		swap(&at[0], &at[i]);
-		sink(at, 0, i);
-	}
+	unheap(at, n);
 	c->sorted = n == c->n;
+}
+
+enum { STRETCH = 16 };
+static int any_above(const float *l, float least)
+{
+	int any = 0;
+
+	for (int i = 0; i < STRETCH; i++)
+		any |= l[i] > least;
+	return any;
+}
+
+/* The same heap, straight from the logits: whole stretches of them hold nothing for it. */
+void cands_take(struct cands *c, const float *logits, int32_t n_vocab, int32_t n)
+{
+	struct cand *at = c->at;
+	int32_t i = 0, have = 0;
+
+	for (; i < n_vocab && have < n; i++)
+		if (logits[i] > -INFINITY)       /* NaN compares false */
+			at[have++] = (struct cand){ .id = i, .logit = logits[i] };
+	heap(at, have);
+	while (i < n_vocab) {
+		if (i + STRETCH <= n_vocab && !any_above(logits + i, at[0].logit)) {
+			i += STRETCH;
+			continue;
+		}
+		if (logits[i] > at[0].logit) {   /* one that is equal comes later, by its id */
+			at[0] = (struct cand){ .id = i, .logit = logits[i] };
+			sink(at, 0, have);
+		}
+		i++;
+	}
+	unheap(at, have);
+	c->n = have;
+	c->sorted = 1;
+	c->soft = 0;
 }
 
 void cands_soft(struct cands *c)

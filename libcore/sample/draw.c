@@ -1,5 +1,6 @@
 /* One token out of one row of logits: bias, stages, draw. */
 #include <math.h>
+#include <string.h>
 #include "base/err.h"
 #include "base/rng.h"
 #include "sample/sample.h"
@@ -45,36 +46,65 @@ static int32_t pick(struct infer_sampler *s, struct cands *c)
 	return 0;
 }
 
-static void narrow(struct infer_sampler *s, struct cands *c)
+/* greedy wants the largest logit, mirostat cuts by itself: only what reweights acts */
+static int acts(const struct infer_sampler *s, int k)
 {
-	int greedy = s->o.temp <= 0;
+	int weighs = k == INFER_STAGE_PENALTIES || k == INFER_STAGE_DRY;
 
+	return stage_get(k)->on(&s->o) &&
+	       (weighs || (s->o.temp > 0 && (!s->o.mirostat || k == INFER_STAGE_TEMP)));
+}
+
+/* How many of the first candidates are all that comes through the first stage; 0: those it does not count. */
+static int32_t first_cut(const struct infer_sampler *s)
+{
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++) {
 		int k = s->o.order[i];
-		const struct stage *st = stage_get(k);
-		int weighs = k == INFER_STAGE_PENALTIES || k == INFER_STAGE_DRY;
 
-		/* greedy wants the largest logit, mirostat cuts by itself: only what reweights acts */
-		if (!st->on(&s->o) || (greedy && !weighs) || (s->o.mirostat && !weighs && k != INFER_STAGE_TEMP))
-			continue;
-		st->apply(s, c);
+		if (acts(s, k))
+			return k != INFER_STAGE_TOP_K          ? 0
+			       : s->o.top_k > s->o.min_keep ? s->o.top_k
+			                                    : s->o.min_keep;
 	}
-	if (greedy)
+	return s->o.temp <= 0;
+}
+
+static int choose_from(struct infer_sampler *s, const float *logits, infer_error *err)
+{
+	struct cands *c = &s->c;
+	int32_t n = first_cut(s);
+
+	if (!n)
+		return gather(s, logits, err);
+	cands_take(c, logits, s->n_vocab, n);
+	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, err);    /* which says why */
+}
+
+static void narrow(struct infer_sampler *s, struct cands *c)
+{
+	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++)
+		if (acts(s, s->o.order[i]))
+			stage_get(s->o.order[i])->apply(s, c);
+	if (s->o.temp <= 0)
 		stage_temp(c, 0, 0, 1);
 	else if (s->o.mirostat)
 		mirostat_cut(s, c);
 }
 
-int infer_sampler_draw(infer_sampler *s, float *logits, uint64_t position, int32_t *token, infer_error *err)
+int infer_sampler_draw(infer_sampler *s, const float *logits, uint64_t position, int32_t *token, infer_error *err)
 {
 	struct cands *c = &s->c;
 
 	*token = -1;
 	s->position = position;
 	s->n_last = 0;
-	for (int32_t i = 0; i < s->o.n_bias; i++)
-		logits[s->o.bias[i].token] += s->o.bias[i].bias;
-	TRY(gather(s, logits, err));
+	if (s->biased) {
+		memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
+		for (int32_t i = 0; i < s->o.n_bias; i++)
+			s->biased[s->o.bias[i].token] += s->o.bias[i].bias;
+		logits = s->biased;
+	}
+	TRY(choose_from(s, logits, err));
 	narrow(s, c);
 	int32_t i = pick(s, c);
 	int32_t id = c->at[i].id;

@@ -151,10 +151,11 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
 	s->h.keep = dry ? 2 : counts && s->o.repeat_window > 0;
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
 	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
+	s->biased = o->n_bias ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
 	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
 	s->h.count_dry = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
 	s->h.breaks = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, 1) : NULL;
-	if (!s->c.at || !s->last || (counts && !s->h.count) || (dry && (!s->h.count_dry || !s->h.breaks)))
+	if (!s->c.at || !s->last || (o->n_bias && !s->biased) || (counts && !s->h.count) || (dry && (!s->h.count_dry || !s->h.breaks)))
 		goto full;
 	for (int32_t b = 0; dry && b < o->n_dry_breakers; b++)
 		mark_breaker(s, o->dry_breakers[b], o->n_dry_breaker[b]);
@@ -218,6 +219,7 @@ void infer_sampler_free(infer_sampler *s)
 		return;
 	mem_free(s->c.at);
 	mem_free(s->last);
+	mem_free(s->biased);
 	mem_free(s->h.ids);
 	mem_free(s->h.z);
 	mem_free(s->h.count);

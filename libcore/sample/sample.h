@@ -28,6 +28,7 @@ struct infer_sampler {
 	struct infer_sample_opts o;    /* defaults filled in */
 	int32_t n_vocab;
 	struct cands c;         /* storage for n_vocab */
+	float *biased;          /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
 	uint64_t position;      /* of the draw that runs */
 	double mu;              /* mirostat */
@@ -44,6 +45,8 @@ const struct stage *stage_get(int stage);    /* enum infer_stage; NULL outside *
 
 /* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts everything. */
 void cands_sort(struct cands *c, int32_t n);
+/* The same as gathering the logits above -inf, sorting their n first and dropping the others. */
+void cands_take(struct cands *c, const float *logits, int32_t n_vocab, int32_t n);
 void cands_soft(struct cands *c);            /* p = softmax; leaves the order */
 double cands_entropy(const struct cands *c); /* of p, nats */
 

@@ -61,11 +61,11 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
 
 /* Draw one token for the position `position` of its sequence and take it into the history.  O(n_vocab), allocates nothing
  * within infer_sampler_reserve.
- * logits   f32 [n_vocab], nats, not normalised; scratch afterwards.  NaN is never chosen.
+ * logits   f32 [n_vocab], nats, not normalised.  NaN is never chosen.
  * token    out, 0 <= *token < n_vocab
  * INFER_EEMPTY  nothing is left to choose from (every logit is -inf or biased away)
  * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
-int infer_sampler_draw(infer_sampler *s, float *logits, uint64_t position, int32_t *token, infer_error *err);
+int infer_sampler_draw(infer_sampler *s, const float *logits, uint64_t position, int32_t *token, infer_error *err);
 
 /* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id outside the vocabulary.
  * INFER_ENOMEM only past what infer_sampler_reserve made room for. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <jansson.h>
 #include "base/fmath.h"
+#include "base/rng.h"
 #include "sample/sample.h"
 
 enum { MOST = 256 };
@@ -235,6 +236,59 @@ static void test_greedy(void **state)
 	assert_int_equal(infer_sampler_draw(s, large, 0, &token, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "token 2"));
 	infer_sampler_free(s);
+}
+
+/* The first of a row, taken at once, are those that sorting all of it puts first: equal ones, NaN and -inf among them */
+static void test_take(void **state)
+{
+	enum { N = 150 };
+	struct cand all[N], first[N];
+	float l[N];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		int32_t n = 1 + (int32_t)(rng_unit(seed, 999) * N), most = 1 + (int32_t)(rng_unit(seed, 998) * (n + 3));
+		struct cands a = { .at = all }, c = { .at = first, .soft = 1 };
+
+		for (int32_t i = 0; i < n; i++) {
+			double u = rng_unit(seed, (uint64_t)i);
+
+			l[i] = u < 0.05 ? NAN : u < 0.1 ? -INFINITY : (float)((int)(u * 60) - i / 40 * (int)(seed % 3));
+			if (l[i] > -INFINITY)
+				all[a.n++] = (struct cand){ .id = i, .logit = l[i] };
+		}
+		cands_take(&c, l, n, most);
+		stage_top_k(&a, most);
+		assert_int_equal(c.n, a.n);
+		assert_true(c.sorted && !c.soft);
+		for (int32_t i = 0; i < c.n; i++)
+			if (c.at[i].id != a.at[i].id || !(c.at[i].logit == a.at[i].logit))
+				fail_msg("seed %d: place %d of %d: token %d, not %d", (int)seed, (int)i, (int)c.n,
+				         (int)c.at[i].id, (int)a.at[i].id);
+	}
+}
+
+/* A draw leaves the row as it was, bias or none */
+static void test_row_kept(void **state)
+{
+	const struct infer_logit_bias bias[] = { { 2, 9 }, { 2, -3 }, { 1, -INFINITY } };
+	const float row[6] = { 1, 8, 1.5f, NAN, -INFINITY, 2 };
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		struct infer_sample_opts o = { .temp = 1, .top_k = 3, .bias = bias, .n_bias = with ? 3 : 0 };
+		float l[6];
+		int32_t token, n;
+		infer_sampler *s;
+
+		memcpy(l, row, sizeof l);
+		assert_int_equal(infer_sampler_new(&s, &o, 6, NULL, NULL), 0);
+		assert_int_equal(infer_sampler_draw(s, l, 0, &token, NULL), 0);
+		assert_memory_equal(l, row, sizeof l);
+		assert_int_equal(infer_sampler_last(s, &n)[0].token, with ? 2 : 1);
+		assert_int_equal(n, 3);
+		infer_sampler_free(s);
+	}
 }
 
 /* NaN is never chosen, whatever the stages */
@@ -492,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_chains), cmocka_unit_test(test_draws), cmocka_unit_test(test_greedy), cmocka_unit_test(test_nan),
+		cmocka_unit_test(test_take), cmocka_unit_test(test_row_kept),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_mirostat), cmocka_unit_test(test_vectors), cmocka_unit_test(test_queues),
 	};
 
