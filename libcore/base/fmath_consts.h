@@ -18,6 +18,16 @@
 #define FM_EXPF_C5      0x1.123bd4p-7f
 #define FM_EXPF_C6      0x1.68512cp-10f
 
+/* e^x of x <= 0 as attention weighs with it: one term less; LN2 in one number; MAGIC leaves n + 127 */
+#define FM_EXPW_MAGICF  0x1.8000fep23f
+#define FM_EXPW_MIN     -87.0f
+#define FM_EXPW_LN2F    0x1.62e43p-1f
+/* relative error of the polynomial: 2^-23.0 */
+#define FM_EXPW_C2      0x1.fffdcp-2f
+#define FM_EXPW_C3      0x1.55567cp-3f
+#define FM_EXPW_C4      0x1.573beep-5f
+#define FM_EXPW_C5      0x1.111596p-7f
+
 /* log(1 + f) = f - f^2/2 + f^3 (C3 + C4 f + ...), sqrt(1/2) <= 1 + f < sqrt(2); SPLIT: bits of sqrt(1/2) */
 #define FM_LOGF_SPLIT   0x3f3504f3u
 /* relative error of the polynomial: 2^-30.1 */

@@ -40,16 +40,22 @@ static inline float kern_sum16(const float l[16])
  *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16 lanes
  *   over p - from of w;  o[d] = sum of w[p] v[p][d]
  * Float caches: q . k by fma from +0, dimensions ascending; o by fma from +0, positions ascending.
- * Quantised ones: integer sums of a block, isum exact in i32, with the other side rounded to 16 bits
- * by blocks of 32: c = max |x| / 32767, i = x (1 / c) to the nearest (once rounded), ties to even (c
- * below the smallest normal counts as 0; c not finite makes every i 0 and gives NaN), blocks ascending:
- *   q . k  over a block of dimensions  s = fma(c d[p], (float)isum, s)      x = q
- *   o[d]   over a page of positions    o = fma(c, (float)isum, o)           x = w[p] d[p], 0 where unseen */
+ * w: v_exp_weight of kern/tmpl/fmath.h; NaN where l is NaN.
+ * Quantised ones: integer sums, isum exact in i32, with the other side in whole numbers of a unit
+ * c = max / KERN_ROUND (c below the smallest normal counts as 0; c not finite makes every i 0 and gives
+ * NaN), rounded once, ties to even:
+ *   q . k  max: of |q| over the head;  i = q (1 / c)
+ *          s = fma(d[p], (float)isum, s) over blocks of dimensions, ascending;  scale is c scale
+ *   o[d]   max: of |d| over the positions seen of a block of dimensions;  i = w[p] (d[p] (1 / c))
+ *          o = c (float)isum over the positions seen, w <= 1 */
 struct kern_attn {
 	const float *q;                  /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
 	/* one pointer per page of KERN_PAGE positions, the first holds `from`; the first KV head's,
 	 * laid out as kern/kv.h says, the others' behind it; NULL where no row sees any of it */
 	const void *const *k, *const *v;
+	/* the pages of K that this thread reads next, KERN_SPLIT / KERN_PAGE as those of k or NULL: they are
+	 * asked for; or NULL */
+	const void *const *next;
 	size_t q_row;
 	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
 	int rows, kv_heads, heads, dk, dv; /* kv_heads <= KERN_ATTN_Q; heads: that share a KV head */
@@ -61,13 +67,17 @@ struct kern_attn {
 	void *scratch;                   /* kern_attn_scratch bytes, aligned to 64 */
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_FEW = 16 };
-/* KERN_ATTN_Q pairs of row and head at a time, KERN_ATTN_FEW of many of one KV head (the cache comes from L1): scores of the split; q in 16 bits with two
- * numbers a block; weights of a page likewise. */
+/* the largest whole number: 127 * 256, so that its bytes may both be signed */
+enum { KERN_ROUND = 32512 };
+/* Of one of KERN_ATTN_FEW pairs of row and head: q and the weights in blocks of 32 whole numbers, and what
+ * belongs to a block. */
+#define KERN_ATTN_ROUNDS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
+#define KERN_ATTN_PARTS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
+/* their scores and that */
 static inline size_t kern_attn_scratch(int dk, int dv)
 {
-	size_t blocks = (size_t)(dk + dv) / 32;
-
-	return KERN_ATTN_Q * (KERN_SPLIT * sizeof(float) + blocks * (32 * sizeof(int16_t) + 2 * sizeof(float)));
+	return KERN_ATTN_FEW * (KERN_SPLIT * sizeof(float) + KERN_ATTN_ROUNDS(dk, dv) * 32 * sizeof(int16_t) +
+	                        KERN_ATTN_PARTS(dk, dv) * sizeof(float));
 }
 
 /* Rows of activations in the form one product reads; made by kern_mm.quant in the step's

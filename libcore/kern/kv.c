@@ -100,13 +100,16 @@ static uint16_t *scales(void *page, int type, int dim)
 	return (uint16_t *)(void *)((unsigned char *)page + codes);
 }
 
+/* byte of number i of four neighbours: its first and second are two halves of a pair of 16 bits */
+static int in_lane(int i) { return i % 4 / 2 + i % 2 * 2; }
+
 static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q)
 {
 	for (int i = 0; i < BLOCK; i++)
 		if (type == INFER_Q8_0)
-			page[(b * HALF + i / 2) * KERN_PAGE * 2 + at * 2 + i % 2] = q[i];
+			page[((b * BLOCK + i) / 4 * KERN_PAGE + at) * 4 + in_lane(i)] = q[i] ^ 0x80;
 		else
-			put_half(&page[(b * HALF / 2 + i % HALF / 2) * KERN_PAGE * 2 + at * 2 + i % 2],
+			put_half(&page[((b * HALF + i % HALF) / 4 * KERN_PAGE + at) * 4 + in_lane(i)],
 			         i >= HALF, q[i]);
 }
 
@@ -114,9 +117,9 @@ static void v_put_block(uint8_t *page, int type, int at, int b, int dim, const u
 {
 	for (int i = 0; i < BLOCK; i++)
 		if (type == INFER_Q8_0)
-			page[(at / 2 * dim + b * BLOCK + i) * 2 + at % 2] = q[i];
+			page[(at / 4 * dim + b * BLOCK + i) * 4 + in_lane(at)] = q[i] ^ 0x80;
 		else
-			put_half(&page[((at / 2 * (dim / BLOCK) + b) * HALF + i % HALF) * 2 + at % 2],
+			put_half(&page[((at / 4 * (dim / BLOCK) + b) * HALF + i % HALF) * 4 + in_lane(at)],
 			         i >= HALF, q[i]);
 }
 

@@ -3,13 +3,14 @@
  *
  * K lies by dimension, so that a product with q has positions for lanes; V by position.
  *   K  F32, F16  [dk][32]
- *      Q8_0      i8 [dk / 2][32][2]: dimensions 2g and 2g + 1 of a position; f16 d [dk / 32][32]
- *      Q4_0      u8 [dk / 32][8][32][2]: low halves are dimensions 2g and 2g + 1 of the block, high
- *                halves 16 more; f16 d [dk / 32][32]
+ *      Q8_0      u8 [dk / 4][32][4]: dimensions 4g, 4g + 2, 4g + 1, 4g + 3 of a position, 128 too
+ *                high; f16 d [dk / 32][32]
+ *      Q4_0      u8 [dk / 32][4][32][4]: low halves are dimensions 4g, 4g + 2, 4g + 1, 4g + 3 of the
+ *                block, high halves 16 more; f16 d [dk / 32][32]
  *   V  F32, F16  [32][dv]
- *      Q8_0      i8 [16][dv][2]: positions 2p and 2p + 1; f16 d [dv / 32][32]
- *      Q4_0      u8 [16][dv / 32][16][2]: low halves are dimensions 0 ... 15 of the block, high
- *                halves 16 ... 31; f16 d [dv / 32][32]
+ *      Q8_0      u8 [8][dv][4]: positions 4p, 4p + 2, 4p + 1, 4p + 3, 128 too high; f16 d [dv / 32][32]
+ *      Q4_0      u8 [8][dv / 32][16][4]: such positions; low halves are dimensions 0 ... 15 of the
+ *                block, high halves 16 ... 31; f16 d [dv / 32][32]
  * Values and rounding of a block of 32 are those of the format (type/q8_0.c, type/q4_0.c) and of
  * ggml's reference, in f32:
  *   Q8_0  d = max |x| / 127;  q = x (1 / d), to the nearest, ties away from zero

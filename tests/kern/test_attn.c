@@ -62,14 +62,15 @@ static int half(const uint8_t *p, int high) { return high ? *p >> 4 : *p & 15; }
 
 static int code(const void *page, int type, int at, int i, int d, int is_k)
 {
+	static const int byte[] = {0, 2, 1, 3};
 	const uint8_t *p = page;
 	int b = i / 32, e = i % 16;
 
 	if (type == INFER_Q8_0)
-		return (int8_t)(is_k ? p[i / 2 * 64 + at * 2 + i % 2]
-		                     : p[at / 2 * d * 2 + i * 2 + at % 2]);
-	p += is_k ? b * 512 + e / 2 * 64 + at * 2 + e % 2
-	          : at / 2 * d + b * 32 + e * 2 + at % 2;
+		return (is_k ? p[i / 4 * 128 + at * 4 + byte[i % 4]]
+		             : p[at / 4 * d * 4 + i * 4 + byte[at % 4]]) - 128;
+	p += is_k ? b * 512 + e / 4 * 128 + at * 4 + byte[e % 4]
+	          : at / 4 * d * 2 + b * 64 + e * 4 + byte[at % 4];
 	return half(p, i % 32 >= 16);
 }
 
@@ -176,9 +177,10 @@ static void merged(const struct kern *k, const struct shape *s, const struct par
 /* q and weights in 16 bits beside a cache in 8 or 4 */
 static double tolerance(const struct shape *s)
 {
-	return s->k_type == INFER_F32 || s->k_type == INFER_F16
-	           ? s->v_type == INFER_F32 || s->v_type == INFER_F16 ? 3e-6 : 5e-5
-	           : 1e-4;
+	int k = s->k_type == INFER_F32 || s->k_type == INFER_F16,
+	    v = s->v_type == INFER_F32 || s->v_type == INFER_F16;
+
+	return k && v ? 3e-6 : 1e-4;
 }
 
 /* softmax of one pair in f64 against the merged row */

@@ -3,9 +3,6 @@
  * of the turns.
  * attn_bench [-t THREADS] [-c CTX] [-T TYPE[,TYPE]] [-l LAYERS] [-n KV-HEADS] [-g HEADS-OF-ONE] [-d DIM] [-m ROWS] [-i ISA] [-r TURNS] */
 #include <getopt.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +14,7 @@
 #include "kern/kv.h"
 #include "kern/probe.h"
 
-enum { READ, ATTN, FMA, WHATS, FMAS = 128 << 10 };
+enum { READ, ATTN, FMA, WHATS, FMAS = 8 << 10 };
 struct job {
 	const struct kern *kern;
 	int k_type, v_type, ctx, layers, kv_heads, group, dim, rows, threads, id, turns;
@@ -25,7 +22,7 @@ struct job {
 	size_t page_bytes, bytes;
 	const float *q;
 	pthread_barrier_t *bar;
-	double best[WHATS];
+	double best[WHATS], ops;
 };
 
 static double cpu_s(void)
@@ -53,18 +50,21 @@ struct out {
 
 static void one(const struct job *j, const struct out *out, int layer, int head, int split)
 {
-	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE];
+	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE], *next[KERN_SPLIT / KERN_PAGE];
 	int heads = j->kv_heads * j->group;
 
 	for (int i = 0; i < KERN_SPLIT / KERN_PAGE; i++) {
 		k[i] = place(j, split * KERN_SPLIT / KERN_PAGE + i, layer, head, 0);
 		v[i] = place(j, split * KERN_SPLIT / KERN_PAGE + i, layer, head, 1);
+		next[i] = j->rows > 1 || (split + 1) * KERN_SPLIT >= j->ctx
+		              ? NULL : place(j, (split + 1) * KERN_SPLIT / KERN_PAGE + i, layer, head, 0);
 	}
 	struct kern_attn a = {
 	    .q = j->q + head * j->group * j->dim,
 	    .q_row = (size_t)(heads * j->dim),
 	    .k = k,
 	    .v = v,
+	    .next = next,
 	    .k_type = (uint8_t)j->k_type,
 	    .v_type = (uint8_t)j->v_type,
 	    .rows = j->rows,
@@ -96,25 +96,6 @@ static void attention(const struct job *j, const struct out *out)
 			one(j, out, layer, i % each, i / each);
 }
 
-#ifdef __x86_64__
-__attribute__((target("avx512f"))) static float fma_512(int n)
-{
-	__m512 a[12], x = _mm512_set1_ps(0.5f);
-
-	for (int i = 0; i < 12; i++)
-		a[i] = x;
-	for (int i = 0; i < n; i++)
-#pragma GCC unroll 12
-		for (int k = 0; k < 12; k++)
-			a[k] = _mm512_fmadd_ps(a[k], x, x);
-	for (int i = 1; i < 12; i++)
-		a[0] = _mm512_add_ps(a[0], a[i]);
-	return _mm512_cvtss_f32(a[0]);
-}
-#else
-static float fma_512(int n) { return (float)n; }   /* no processor here has AVX-512 */
-#endif
-
 static void *work(void *arg)
 {
 	struct job *j = arg;
@@ -124,6 +105,7 @@ static void *work(void *arg)
 	                  aligned_alloc(64, (kern_attn_scratch(j->dim, j->dim) + 63) & ~(size_t)63)};
 	uint64_t sum = 0;
 	uint32_t read;
+	float f;
 
 	for (int i = 0; i < j->turns * WHATS; i++) {
 		pthread_barrier_wait(j->bar);
@@ -132,8 +114,8 @@ static void *work(void *arg)
 			j->kern->peak_read(&read, j->at + each * (size_t)j->id, each), sum += read;
 		else if (i % WHATS == ATTN)
 			attention(j, &out);
-		else if (cpu_features() & CPU_AVX512)
-			sum += (uint64_t)fma_512(FMAS);
+		else
+			j->kern->peak_fma(&j->ops, &f, FMAS), sum += (uint64_t)f;
 		t = cpu_s() - t;
 		if (i < WHATS || t < j->best[i % WHATS])
 			j->best[i % WHATS] = t;
@@ -167,7 +149,7 @@ static void report(const struct job *j, const struct job *jobs)
 	for (int i = 0; i < j->threads; i++)
 		for (int w = 0; w < WHATS; w++)
 			s[w] += jobs[i].best[w] / j->threads;
-	double fma = 2.0 * 16 * 12 * FMAS * j->threads / s[FMA];
+	double fma = jobs[0].ops * j->threads / s[FMA];
 	printf("%s,%s ctx %d heads %dx%d dim %d rows %d: attn %.3f ms, read %.3f ms (%.3f of %.1f GB/s)  %.1f GFLOP/s of %.1f (%.3f)\n",
 	       infer_type_info(j->k_type)->name, infer_type_info(j->v_type)->name, j->ctx, j->kv_heads, j->group,
 	       j->dim, j->rows, s[ATTN] * 1e3, s[READ] * 1e3, s[READ] / s[ATTN], (double)j->bytes / s[READ] * 1e-9,

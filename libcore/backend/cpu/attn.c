@@ -49,16 +49,17 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 	return &w->p->blocks[lo];
 }
 
-/* Keys and values from this KV head on, page by page from position `from` on. */
-static void find_pages(const struct wave *w, const struct backend_run *run, int head, int from,
-                       int to, const void **k, const void **v)
+/* Keys and values from this KV head on, page by page of the split at position `from` of a task of block b. */
+static void find_pages(const struct wave *w, const struct cpu_block *b, int head, int from, int to,
+                       const void **k, const void **v)
 {
+	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->i[0]];
 	const struct backend_kv_group *g = &w->p->s->kv->groups[l->group];
 	size_t k_head = (size_t)head * kern_kv_bytes(l->k_type, l->dk);
 	size_t v_head = (size_t)head * kern_kv_bytes(l->v_type, l->dv);
 
-	for (int i = 0; from + i * KERN_PAGE < to; i++) {
+	for (int i = 0; i < KERN_SPLIT / KERN_PAGE && from + i * KERN_PAGE < to; i++) {
 		uint32_t page = run->pages[l->group][from / KERN_PAGE + i];
 		const unsigned char *base =
 		    page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
@@ -78,7 +79,8 @@ static void task(void *user, int64_t i, int worker)
 	    head = at % parts * b->kv, split = at / parts;
 	int group = n->i[1] / n->i[2], pos = run->pos + b->row - run->row,
 	    from = (b->s0 + split) * KERN_SPLIT;
-	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE];
+	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE],
+	    *next_k[KERN_SPLIT / KERN_PAGE] = {0}, *next_v[KERN_SPLIT / KERN_PAGE];
 	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->i[1];
 	struct kern_attn a = {
 		.q = w->q + (size_t)b->row * heads * (size_t)n->i[3] +
@@ -86,6 +88,7 @@ static void task(void *user, int64_t i, int worker)
 		.q_row = heads * (size_t)n->i[3],
 		.k = k,
 		.v = v,
+		.next = next_k,
 		.k_type = (uint8_t)l->k_type,
 		.v_type = (uint8_t)l->v_type,
 		.rows = b->n,
@@ -108,7 +111,11 @@ static void task(void *user, int64_t i, int worker)
 		.scratch = w->p->scratch + (size_t)worker * w->p->scratch_bytes,
 	};
 
-	find_pages(w, run, head, a.from, a.to, k, v);
+	find_pages(w, b, head, a.from, a.to, k, v);
+	/* a worker's next task, unless this one was its last */
+	if (at + 1 < parts * splits)
+		find_pages(w, b, (at + 1) % parts * b->kv, (b->s0 + (at + 1) / parts) * KERN_SPLIT, pos + b->n,
+		           next_k, next_v);
 	w->p->b->kern.attn(&a);
 }
 

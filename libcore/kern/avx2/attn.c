@@ -1,2 +1,3 @@
 #include "kern/avx2/simd.h"
+#include "kern/tmpl/codes.h"
 #include "kern/tmpl/attn.h"

@@ -115,6 +115,7 @@ static inline vi vi_sar1(vi x)
 	return (vi){_mm256_srai_epi32(x.a, 1), _mm256_srai_epi32(x.b, 1)};
 }
 static inline vi vi_shr4(vi x) { return (vi){_mm256_srli_epi32(x.a, 4), _mm256_srli_epi32(x.b, 4)}; }
+static inline vi vi_shr8(vi x) { return (vi){_mm256_srli_epi32(x.a, 8), _mm256_srli_epi32(x.b, 8)}; }
 static inline int32_t vi_hmax(vi x)
 {
 	__m256i a = _mm256_max_epi32(x.a, x.b);
@@ -124,14 +125,9 @@ static inline int32_t vi_hmax(vi x)
 	return _mm_cvtsi128_si32(_mm_max_epi32(b, _mm_shuffle_epi32(b, 0xb1)));
 }
 static inline vf v_int(vi x) { return (vf){_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)}; }
-static inline __m128i bytes(const void *p, int half) { return _mm_loadu_si128((const __m128i *)p + half); }
-static inline vi vi_load_s8(const void *p)
+static inline vi vi_load(const void *p)
 {
-	return (vi){_mm256_cvtepi8_epi16(bytes(p, 0)), _mm256_cvtepi8_epi16(bytes(p, 1))};
-}
-static inline vi vi_load_u8(const void *p)
-{
-	return (vi){_mm256_cvtepu8_epi16(bytes(p, 0)), _mm256_cvtepu8_epi16(bytes(p, 1))};
+	return (vi){_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)p + 1)};
 }
 static inline void vi_store_s16(int16_t *p, vi x)
 {
@@ -192,4 +188,5 @@ static inline float v_hmax(vf x)
 	return _mm_cvtss_f32(_mm_max_ss(b, _mm_movehdup_ps(b)));
 }
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE void v_prefetch_far(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T1); }
 #endif

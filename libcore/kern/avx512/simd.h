@@ -67,30 +67,18 @@ static inline vi vi_or(vi x, vi y) { return _mm512_or_si512(x, y); }
 static inline vi vi_shl23(vi x) { return _mm512_slli_epi32(x, 23); }
 static inline vi vi_sar1(vi x) { return _mm512_srai_epi32(x, 1); }
 static inline vi vi_shr4(vi x) { return _mm512_srli_epi32(x, 4); }
+static inline vi vi_shr8(vi x) { return _mm512_srli_epi32(x, 8); }
 static inline vi vi_max(vi x, vi y) { return _mm512_max_epi32(x, y); }
 static inline int32_t vi_hmax(vi x) { return _mm512_reduce_max_epi32(x); }
 static inline vf v_int(vi x) { return _mm512_cvtepi32_ps(x); }
-static inline vi vi_load_s8(const void *p)
-{
-	return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p));
-}
-static inline vi vi_load_u8(const void *p)
-{
-	return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)p));
-}
+static inline vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 static inline void vi_store_s16(int16_t *p, vi x)
 {
 	_mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(x));
 }
 static inline vi vi_mac16(vi acc, vi x, vi y)
 {
-#ifdef __AVX512VNNI__
-	/* as an intrinsic gcc 12 copies every sum twice a turn */
-	__asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(y));
-	return acc;
-#else
 	return _mm512_add_epi32(acc, _mm512_madd_epi16(x, y));
-#endif
 }
 static inline __mmask16 v_lt(vf x, vf y) { return _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ); }
 static inline vf v_pick(__mmask16 m, vf x, vf y) { return _mm512_mask_mov_ps(y, m, x); }
@@ -127,4 +115,5 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 
 static inline float v_hmax(vf x) { return _mm512_reduce_max_ps(x); }
 INLINE void v_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+INLINE void v_prefetch_far(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T1); }
 #endif

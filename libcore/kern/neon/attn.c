@@ -1,2 +1,3 @@
 #include "kern/neon/simd.h"
+#include "kern/tmpl/codes.h"
 #include "kern/tmpl/attn.h"

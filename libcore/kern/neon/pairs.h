@@ -8,6 +8,11 @@ static inline int32x4_t shr4(int32x4_t x)
 	return vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(x), 4));
 }
 static inline vi vi_shr4(vi x) { return (vi){shr4(x.a), shr4(x.b), shr4(x.c), shr4(x.d)}; }
+static inline int32x4_t shr8(int32x4_t x)
+{
+	return vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(x), 8));
+}
+static inline vi vi_shr8(vi x) { return (vi){shr8(x.a), shr8(x.b), shr8(x.c), shr8(x.d)}; }
 static inline vi vi_max(vi x, vi y)
 {
 	return (vi){vmaxq_s32(x.a, y.a), vmaxq_s32(x.b, y.b), vmaxq_s32(x.c, y.c),
@@ -22,21 +27,12 @@ static inline vf v_int(vi x)
 	return (vf){vcvtq_f32_s32(x.a), vcvtq_f32_s32(x.b), vcvtq_f32_s32(x.c),
 	            vcvtq_f32_s32(x.d)};
 }
-static inline int32x4_t wide_s8(int8x8_t x) { return vreinterpretq_s32_s16(vmovl_s8(x)); }
-static inline int32x4_t wide_u8(uint8x8_t x) { return vreinterpretq_s32_u16(vmovl_u8(x)); }
-static inline vi vi_load_s8(const void *p)
+static inline int32x4_t bytes(const uint8_t *p) { return vreinterpretq_s32_u8(vld1q_u8(p)); }
+static inline vi vi_load(const void *p)
 {
-	int8x16_t x = vld1q_s8(p), y = vld1q_s8((const int8_t *)p + 16);
+	const uint8_t *b = p;
 
-	return (vi){wide_s8(vget_low_s8(x)), wide_s8(vget_high_s8(x)), wide_s8(vget_low_s8(y)),
-	            wide_s8(vget_high_s8(y))};
-}
-static inline vi vi_load_u8(const void *p)
-{
-	uint8x16_t x = vld1q_u8(p), y = vld1q_u8((const uint8_t *)p + 16);
-
-	return (vi){wide_u8(vget_low_u8(x)), wide_u8(vget_high_u8(x)), wide_u8(vget_low_u8(y)),
-	            wide_u8(vget_high_u8(y))};
+	return (vi){bytes(b), bytes(b + 16), bytes(b + 32), bytes(b + 48)};
 }
 static inline void vi_store_s16(int16_t *p, vi x)
 {

@@ -196,4 +196,5 @@ static inline float v_hmax(vf x)
 }
 #include "kern/neon/pairs.h"
 static inline void v_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
+static inline void v_prefetch_far(const void *p) { __builtin_prefetch(p, 0, 2); }
 #endif

@@ -69,26 +69,16 @@ static inline vi vi_or(vi x, vi y) EACH(vi, x_ | y_)
 static inline vi vi_shl23(vi x) EACH(vi, (int32_t)((uint32_t)x_ << 23))
 static inline vi vi_sar1(vi x) EACH(vi, x_ >> 1)
 static inline vi vi_shr4(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 4))
+static inline vi vi_shr8(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 8))
 static inline vi vi_max(vi x, vi y) EACH(vi, x_ > y_ ? x_ : y_)
 static inline vf v_int(vi x) EACH(vf, (float)x_)
-/* lanes of two 16-bit halves, from 32 bytes: byte 2i in the low half of lane i, 2i + 1 in the high one */
-static inline vi v_halves(const int16_t *p)
-	EACH(vi, (int32_t)((uint32_t)(uint16_t)p[2 * i] | (uint32_t)(uint16_t)p[2 * i + 1] << 16))
-static inline vi vi_load_s8(const void *p)
+/* from 64 bytes, those of a lane as a little-endian number */
+static inline vi vi_load(const void *p)
 {
-	int16_t t[32];
+	const uint8_t *b = p;
 
-	for (int i = 0; i < 32; i++)
-		t[i] = ((const int8_t *)p)[i];
-	return v_halves(t);
-}
-static inline vi vi_load_u8(const void *p)
-{
-	int16_t t[32];
-
-	for (int i = 0; i < 32; i++)
-		t[i] = ((const uint8_t *)p)[i];
-	return v_halves(t);
+	EACH(vi, (int32_t)((uint32_t)b[4 * i] | (uint32_t)b[4 * i + 1] << 8 |
+	                   (uint32_t)b[4 * i + 2] << 16 | (uint32_t)b[4 * i + 3] << 24))
 }
 /* |x| < 2^15 */
 static inline void vi_store_s16(int16_t *p, vi x)
@@ -96,9 +86,10 @@ static inline void vi_store_s16(int16_t *p, vi x)
 	for (int i = 0; i < 16; i++)
 		p[i] = (int16_t)x_;
 }
-/* x + the products of the signed halves of y and z */
+/* x + the products of the signed halves of y and z, modulo 2^32 */
 static inline vi vi_mac16(vi x, vi y, vi z)
-	EACH(vi, x_ + (int16_t)y_ * (int16_t)z_ + (y_ >> 16) * (z_ >> 16))
+	EACH(vi, (int32_t)((uint32_t)x_ + (uint32_t)((int16_t)y_ * (int16_t)z_) +
+	                   (uint32_t)((y_ >> 16) * (z_ >> 16))))
 /* x < y, and x of the lanes of a mask, else y */
 static inline vi v_lt(vf x, vf y) EACH(vi, -(x_ < y_))
 static inline vf v_pick(vi m, vf x, vf y) EACH(vf, m.of[i] ? x_ : y_)
@@ -127,7 +118,9 @@ static inline int32_t vi_hmax(vi x)
 		m = x_ > m ? x_ : m;
 	return m;
 }
+/* into the first cache; into the second, for what is read much later */
 static inline void v_prefetch(const void *p) { (void)p; }
+static inline void v_prefetch_far(const void *p) { (void)p; }
 #undef EACH
 #undef x_
 #undef y_

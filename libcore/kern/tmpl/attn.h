@@ -6,11 +6,10 @@
  *   bytes per flop: (dk + dv) bytes of an element per 2 (dk + dv) heads;  limits: none on dk, dv of
  *   floats, multiples of 32 of quantised ones
  *
- * Up to KERN_ATTN_Q pairs of row and head are taken together, page by page, so that a byte of the cache
- * is read once for them: their scores, then the weighted sums.  Pages lie far apart, but one KV head's
- * part behind the other's: few rows go through all KV heads of a page, and each line that is read asks
- * for its fellow of the next KV head.  What a pair does not see has no part in
- * its sums, whatever its neighbours see. */
+ * Up to KERN_ATTN_FEW pairs of row and head that share a KV head are taken together, so that a byte of
+ * the cache is read once for them: their scores over the split, then the weighted sums.  Pages lie far
+ * apart: each line of K that is read asks for its fellow of V, each of V for that of the next KV head's K.
+ * What a pair does not see has no part in its sums, whatever its neighbours see. */
 #include <math.h>
 #include "base/err.h"
 #include "base/fmath.h"
@@ -33,13 +32,42 @@ struct pair {
 	const float *q;
 	float *s, *o;
 	int row, head, lo, hi;
-	size_t k_ahead, v_ahead; /* bytes to what is asked for beside what is read: the next KV head's */
-	struct round *rq, *rw; /* q, and the weights of one page times the scales of a block of V */
+	float scale, l; /* of scores as they are summed; the sum of weights */
+	/* of codes: q, and per block of V the weights of each page times its scales, as whole numbers; what
+	 * their sums begin at, and for V are multiplied by */
+	struct round *rq, *rw;
+	int32_t *q_low, *w_low;
+	float *c;
 };
 
 static inline int sees_all(const struct pair *pair, int p, int n)
 {
 	return pair->lo <= p && pair->hi >= p + n;
+}
+
+/* x where the pair sees of the 16 positions from p on, y elsewhere */
+INLINE vf seen_of(const struct pair *pair, int p, vf x, vf y)
+{
+	return v_keep(pair->lo - p, y, v_keep(pair->hi - p, x, y));
+}
+
+static const void *page_of(const void *const *pages, int p, size_t bytes)
+{
+	const char *page = pages[p / KERN_PAGE];
+
+	return page ? page + bytes : NULL;
+}
+
+/* scratch: scores, then numbers, then what belongs to blocks of them */
+static struct round *rounds_of(const struct kern_attn *a, int j)
+{
+	struct round *r = (struct round *)(void *)((float *)a->scratch + KERN_ATTN_FEW * KERN_SPLIT);
+
+	return r + (size_t)j * KERN_ATTN_ROUNDS(a->dk, a->dv);
+}
+static float *c_of(const struct kern_attn *a, int j)
+{
+	return (float *)(void *)rounds_of(a, KERN_ATTN_FEW) + (size_t)j * KERN_ATTN_PARTS(a->dk, a->dv);
 }
 
 #include "kern/tmpl/attn_q.h"
@@ -56,7 +84,7 @@ INLINE vf load_kv(enum infer_type type, const void *row, int i, int n)
 
 /* scores of qn pairs against SCORE_V vectors of positions of one page of floats */
 INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                         const void *k, int p, int at, int qn)
+                         const void *k, ptrdiff_t ahead, int p, int at, int qn)
 {
 	vf acc[SCORE_Q * SCORE_V];
 
@@ -68,7 +96,7 @@ INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const 
 		UNROLL
 		for (int j = 0; j < SCORE_V; j++)
 			kv[j] = load_kv(type, k, i * KERN_PAGE + at + 16 * j, 16);
-		v_prefetch((const char *)k + pair->k_ahead +
+		v_prefetch_far((const char *)k + ahead +
 		           (size_t)(i * KERN_PAGE + at) * (type == INFER_F16 ? 2 : 4));
 		UNROLL
 		for (int q = 0; q < qn; q++) {
@@ -85,23 +113,26 @@ INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const 
 
 /* of qn pairs against the page that begins at p */
 INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                   const void *page, int p, int qn)
+                   const void *page, ptrdiff_t ahead, int p, int qn)
 {
 	int seen = 0;
 
 	for (int q = 0; q < qn; q++)
 		seen |= pair[q].lo < p + KERN_PAGE && pair[q].hi > p;
-	for (int at = 0; seen && at < KERN_PAGE; at += 16 * SCORE_V)
-		if (type == INFER_F32 || type == INFER_F16)
-			scores_float(a, type, pair, page, p, at, qn);
-		else
-			scores_q(a, type, pair, page, p, at, qn);
+	if (!seen)
+		return;
+	if (type == INFER_F32 || type == INFER_F16)
+		for (int at = 0; at < KERN_PAGE; at += 16 * SCORE_V)
+			scores_float(a, type, pair, page, ahead, p, at, qn);
+	else
+		for (int at = 0; at < KERN_PAGE; at += 16 * CODE_V)
+			scores_q(a, type, pair, page, ahead, p, at, qn);
 }
 
 /* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi) of one page of floats; the last vector has
  * n lanes */
 INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                  const void *page, int i, int lo, int hi, int qn, int dn, int n)
+                  const void *page, ptrdiff_t ahead, int i, int lo, int hi, int qn, int dn, int n)
 {
 	size_t row = (size_t)a->dv * (type == INFER_F16 ? 2 : 4);
 	const char *v = (const char *)page + (size_t)(lo % KERN_PAGE) * row;
@@ -118,7 +149,7 @@ INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct 
 			vv[j] = load_kv(type, v, i + 16 * j, n);
 		UNROLL
 		for (int j = 0; j < dn; j += type == INFER_F16 ? 2 : 1)
-			v_prefetch(v + pair->v_ahead + (size_t)(i + 16 * j) * (type == INFER_F16 ? 2 : 4));
+			v_prefetch_far(v + ahead + (size_t)(i + 16 * j) * (type == INFER_F16 ? 2 : 4));
 		UNROLL
 		for (int j = 0; j < qn * dn; j++)
 			acc[j] = v_fma(v_set(pair[j / dn].s[p]), vv[j % dn], acc[j]);
@@ -132,24 +163,24 @@ INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct 
 }
 
 INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                       const void *page, int lo, int hi, int qn)
+                       const void *page, ptrdiff_t ahead, int lo, int hi, int qn)
 {
 	int i = 0;
 
 	if (lo >= hi)
 		return;
 	for (; i + 16 * SUM_V <= a->dv; i += 16 * SUM_V)
-		weigh(a, type, pair, page, i, lo, hi, qn, SUM_V, 16);
+		weigh(a, type, pair, page, ahead, i, lo, hi, qn, SUM_V, 16);
 	for (; i + 16 <= a->dv; i += 16)
-		weigh(a, type, pair, page, i, lo, hi, qn, 1, 16);
+		weigh(a, type, pair, page, ahead, i, lo, hi, qn, 1, 16);
 	if (i < a->dv)
-		weigh(a, type, pair, page, i, lo, hi, qn, 1, a->dv - i);
+		weigh(a, type, pair, page, ahead, i, lo, hi, qn, 1, a->dv - i);
 }
 
 /* Sums over the page that begins at p: what all qn pairs see together, and before and behind it what
  * each sees alone. */
 INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                       const void *page, int p, int qn)
+                       const void *page, ptrdiff_t ahead, int p, int qn)
 {
 	int lo = p, hi = p + KERN_PAGE;
 
@@ -160,21 +191,30 @@ INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const st
 	if (hi <= lo)
 		lo = hi = p;
 	for (int q = 0; qn > 1 && q < qn; q++)
-		weigh_over(a, type, pair + q, page, pair[q].lo > p ? pair[q].lo : p,
+		weigh_over(a, type, pair + q, page, ahead, pair[q].lo > p ? pair[q].lo : p,
 		           pair[q].hi < lo ? pair[q].hi : lo, 1);
-	weigh_over(a, type, pair, page, lo, hi, qn);
+	weigh_over(a, type, pair, page, ahead, lo, hi, qn);
 	for (int q = 0; qn > 1 && q < qn; q++)
-		weigh_over(a, type, pair + q, page, pair[q].lo > hi ? pair[q].lo : hi,
+		weigh_over(a, type, pair + q, page, ahead, pair[q].lo > hi ? pair[q].lo : hi,
 		           pair[q].hi < p + KERN_PAGE ? pair[q].hi : p + KERN_PAGE, 1);
 }
 
-INLINE void sums(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                 const void *page, int p, int qn)
+/* the scores of the page that begins at p, scaled and capped; -inf where the pair does not see */
+INLINE void scale_page(const struct kern_attn *a, const struct pair *pair, int p, vf most[2])
 {
-	if (type == INFER_F32 || type == INFER_F16)
-		sums_float(a, type, pair, page, p, qn);
-	else
-		sums_q(a, type, pair, page, p, qn);
+	const vf scale = v_set(pair->scale), cap = v_set(a->cap);
+	int all = sees_all(pair, p, KERN_PAGE);
+
+	UNROLL
+	for (int j = 0; j < 2; j++) {
+		vf s = v_mul(v_load(pair->s + p + 16 * j), scale);
+		if (a->cap != 0)
+			s = v_mul(cap, v_tanh(v_div(s, cap)));
+		if (!all)
+			s = seen_of(pair, p + 16 * j, s, v_set(-INFINITY));
+		v_store(pair->s + p + 16 * j, s);
+		most[j] = v_max(s, most[j]);
+	}
 }
 
 /* scores -> weights in place, the maximum and their sum; 0 where a page goes on but the pair does not see */
@@ -182,98 +222,103 @@ static void soften(const struct kern_attn *a, struct pair *pair, const float *si
                    float *l)
 {
 	int from = pair->lo & -KERN_PAGE, to = (pair->hi + KERN_PAGE - 1) & -KERN_PAGE;
-	vf most = v_set(-INFINITY), sum = v_set(0);
+	vf most[2] = {v_set(-INFINITY), v_set(-INFINITY)}, sum = v_set(0);
 
-	for (int p = from; p < to; p += 16) {
-		vf s = v_mul(v_load(pair->s + p), v_set(a->scale));
-		if (a->cap != 0)
-			s = v_mul(v_set(a->cap), v_tanh(v_div(s, v_set(a->cap))));
-		if (!sees_all(pair, p, 16)) {
-			s = v_keep(pair->hi - p, s, v_set(-INFINITY));
-			s = v_keep(pair->lo - p, v_set(-INFINITY), s);
-		}
-		v_store(pair->s + p, s);
-		most = v_max(s, most);
-	}
-	float max = v_hmax(most);
+	for (int p = from; p < to; p += KERN_PAGE)
+		scale_page(a, pair, p, most);
+	float max = v_hmax(v_max(most[0], most[1]));
 	if (sink && *sink > max)
 		max = *sink;
 	max += 0.0f; /* -0 becomes +0, whichever was found */
 	*m = max;
-	*l = 0;
+	*l = pair->l = 0;
 	if (max == -INFINITY && !(pair->lo < pair->hi))
 		return;
-	for (int p = from; p < to; p += 16) {
-		vf w = v_exp(v_sub(v_load(pair->s + p), v_set(max)));
-		if (!sees_all(pair, p, 16)) {
-			w = v_keep(pair->hi - p, w, v_set(0));
-			w = v_keep(pair->lo - p, v_set(0), w);
+	for (int p = from; p < to; p += KERN_PAGE) {
+		int all = sees_all(pair, p, KERN_PAGE);
+		UNROLL
+		for (int j = 0; j < 2; j++) {
+			vf w = v_exp_weight(v_sub(v_load(pair->s + p + 16 * j), v_set(max)));
+			if (!all)
+				w = seen_of(pair, p + 16 * j, w, v_set(0));
+			v_store(pair->s + p + 16 * j, w);
+			sum = v_add(sum, w);
 		}
-		v_store(pair->s + p, w);
-		sum = v_add(sum, w);
 	}
 	*l = v_sum(sum);
 	if (sink)
 		*l += fm_expf(*sink - max);
+	pair->l = *l;
 }
 
 /* n pairs against the page that begins at p, as many at a time as registers hold */
 INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                       const void *page, int p, int n)
+                       const void *page, ptrdiff_t ahead, int p, int n)
 {
+	const int most = type == INFER_F32 || type == INFER_F16 ? SCORE_Q : CODE_Q;
 	int i = 0;
 
-	for (; i + SCORE_Q <= n; i += SCORE_Q)
-		scores(a, type, pair + i, page, p, SCORE_Q);
-	for (; WIDE && i + SCORE_Q / 2 <= n; i += SCORE_Q / 2)
-		scores(a, type, pair + i, page, p, SCORE_Q / 2);
+	for (; i + most <= n; i += most)
+		scores(a, type, pair + i, page, ahead, p, most);
+	for (; most > 4 && i + most / 2 <= n; i += most / 2)
+		scores(a, type, pair + i, page, ahead, p, most / 2);
 	for (; i + 2 <= n; i += 2)
-		scores(a, type, pair + i, page, p, 2);
+		scores(a, type, pair + i, page, ahead, p, 2);
 	for (; i < n; i++)
-		scores(a, type, pair + i, page, p, 1);
+		scores(a, type, pair + i, page, ahead, p, 1);
 }
 
+/* over pages from lo to hi of the KV head that lies at `at` of a page */
 INLINE void all_sums(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                     const void *page, int p, int n)
+                     size_t at, const ptrdiff_t *ahead, int n, int lo, int hi)
 {
-	int i = 0;
-
-	if (type != INFER_F32 && type != INFER_F16)
-		for (int j = 0; j < n; j++)
-			round_weights(a, type, pair + j, page, p);
-	for (; i + SUM_Q <= n; i += SUM_Q)
-		sums(a, type, pair + i, page, p, SUM_Q);
-	for (; WIDE && i + SUM_Q / 2 <= n; i += SUM_Q / 2)
-		sums(a, type, pair + i, page, p, SUM_Q / 2);
-	for (; i < n; i++)
-		sums(a, type, pair + i, page, p, 1);
+	if (type != INFER_F32 && type != INFER_F16) {
+		sums_q(a, type, pair, at, ahead, n, lo, hi);
+		return;
+	}
+	for (int p = lo; p < hi; p += KERN_PAGE) {
+		const void *page = page_of(a->v, p, at);
+		ptrdiff_t next = ahead[p / KERN_PAGE];
+		int i = 0;
+		for (; i + SUM_Q <= n; i += SUM_Q)
+			sums_float(a, type, pair + i, page, next, p, SUM_Q);
+		for (; WIDE && i + SUM_Q / 2 <= n; i += SUM_Q / 2)
+			sums_float(a, type, pair + i, page, next, p, SUM_Q / 2);
+		for (; i < n; i++)
+			sums_float(a, type, pair + i, page, next, p, 1);
+	}
 }
 
 /* one copy of the loops per type */
+typedef void scores_fn(const struct kern_attn *a, const struct pair *pair, const void *page,
+                       ptrdiff_t ahead, int p, int n);
+typedef void sums_fn(const struct kern_attn *a, const struct pair *pair, size_t at,
+                     const ptrdiff_t *ahead, int n, int lo, int hi);
 #define LOOPS(TYPE, name)                                                                          \
-	static void scores_##name(const struct kern_attn *a, const struct pair *pair, const void *page, int p, int n)        \
+	static void scores_##name(const struct kern_attn *a, const struct pair *pair,              \
+	                          const void *page, ptrdiff_t ahead, int p, int n)                 \
 	{                                                                                          \
-		all_scores(a, INFER_##TYPE, pair, page, p, n);                                               \
+		all_scores(a, INFER_##TYPE, pair, page, ahead, p, n);                              \
 	}                                                                                          \
-	static void sums_##name(const struct kern_attn *a, const struct pair *pair, const void *page, int p, int n)          \
+	static void sums_##name(const struct kern_attn *a, const struct pair *pair, size_t at,     \
+	                        const ptrdiff_t *ahead, int n, int lo, int hi)                     \
 	{                                                                                          \
-		all_sums(a, INFER_##TYPE, pair, page, p, n);                                                 \
+		all_sums(a, INFER_##TYPE, pair, at, ahead, n, lo, hi);                             \
 	}
 LOOPS(F32, f32)
 LOOPS(F16, f16)
 LOOPS(Q8_0, q8_0)
 LOOPS(Q4_0, q4_0)
 #undef LOOPS
-typedef void loop_fn(const struct kern_attn *a, const struct pair *pair, const void *page, int p, int n);
 
-static loop_fn *scores_of(int type)
+static scores_fn *scores_of(int type)
 {
 	return type == INFER_F32    ? scores_f32
 	       : type == INFER_F16  ? scores_f16
 	       : type == INFER_Q8_0 ? scores_q8_0
 	                            : scores_q4_0;
 }
-static loop_fn *sums_of(int type)
+static sums_fn *sums_of(int type)
 {
 	return type == INFER_F32    ? sums_f32
 	       : type == INFER_F16  ? sums_f16
@@ -287,31 +332,24 @@ static void pair_fill(const struct kern_attn *a, struct pair *pair, int r, int h
 	int at = a->pos + r;
 	int lo = a->window && at - a->window + 1 > a->from ? at - a->window + 1 : a->from,
 	    hi = at + 1 < a->to ? at + 1 : a->to;
-	struct round *blocks =
-	    (struct round *)(void *)((float *)a->scratch + KERN_ATTN_Q * KERN_SPLIT);
 
 	pair->q = a->q + (size_t)r * a->q_row + (size_t)h * (size_t)a->dk;
 	pair->o = a->o + (size_t)r * a->o_row + (size_t)h * (size_t)a->dv;
 	pair->s = (float *)a->scratch + (size_t)j * KERN_SPLIT;
-	pair->rq = blocks + (size_t)j * (size_t)((a->dk + a->dv) / 32);
+	pair->rq = rounds_of(a, j);
 	pair->rw = pair->rq + a->dk / 32;
-	pair->k_ahead = kern_kv_bytes(a->k_type, a->dk);
-	pair->v_ahead = h / a->heads + 1 < a->kv_heads ? kern_kv_bytes(a->v_type, a->dv) : 0;
+	pair->c = c_of(a, j);
+	pair->q_low = (int32_t *)(void *)(pair->c + a->dv / 32);
+	pair->w_low = pair->q_low + a->dk / 32;
+	pair->scale = a->scale;
 	pair->row = r;
 	pair->head = h;
 	pair->lo = lo < hi ? lo - a->from : 0;
 	pair->hi = lo < hi ? hi - a->from : 0;
 	for (int d = 0; d < a->dv; d++)
 		pair->o[d] = 0;
-	if (a->k_type == INFER_Q8_0 || a->k_type == INFER_Q4_0)
+	if (is_codes((enum infer_type)a->k_type))
 		round_q(a, pair);
-}
-
-static const void *page_of(const void *const *pages, int p, size_t bytes)
-{
-	const char *page = pages[p / KERN_PAGE];
-
-	return page ? page + bytes : NULL;
 }
 
 static void check(const struct kern_attn *a)
@@ -325,11 +363,19 @@ static void check(const struct kern_attn *a)
 		     ((types[i] == INFER_Q8_0 || types[i] == INFER_Q4_0) && dims[i] % 32 == 0));
 }
 
-/* n pairs of each KV head, one KV head's after the other's: page by page the keys of all, then the values */
-static void together(const struct kern_attn *a, struct pair *pair, int n)
+/* from a page of some bytes at `from` to that at `to`; nowhere else where either is missing */
+static ptrdiff_t way(const void *const *from, size_t from_at, const void *const *to, size_t to_at, int i)
+{
+	return to && from[i] && to[i] ? ((const char *)to[i] + to_at) - ((const char *)from[i] + from_at) : 0;
+}
+
+/* n pairs of KV head g; the first to come by ask for what is read next */
+static void together(const struct kern_attn *a, struct pair *pair, int n, int g, int first)
 {
 	int lo = KERN_SPLIT, hi = 0;
 	size_t k_bytes = kern_kv_bytes(a->k_type, a->dk), v_bytes = kern_kv_bytes(a->v_type, a->dv);
+	size_t k = (size_t)g * k_bytes, v = (size_t)g * v_bytes;
+	ptrdiff_t ahead[KERN_SPLIT / KERN_PAGE] = {0};
 
 	for (int j = 0; j < n; j++) {
 		lo = pair[j].lo < lo ? pair[j].lo : lo;
@@ -337,33 +383,31 @@ static void together(const struct kern_attn *a, struct pair *pair, int n)
 	}
 	lo &= -KERN_PAGE;
 	for (int p = lo; p < hi; p += KERN_PAGE)
-		for (int g = 0; g < a->kv_heads; g++)
-			scores_of(a->k_type)(a, pair + g * n, page_of(a->k, p, (size_t)g * k_bytes), p, n);
-	for (int j = 0; j < n * a->kv_heads; j++) {
+		scores_of(a->k_type)(a, pair, page_of(a->k, p, k), first ? way(a->k, k, a->v, v, p / KERN_PAGE) : 0,
+		                     p, n);
+	for (int j = 0; j < n; j++) {
 		size_t at = (size_t)pair[j].row * a->ml_row + (size_t)pair[j].head;
 		soften(a, &pair[j], a->sink ? a->sink + pair[j].head : NULL, a->m + at, a->l + at);
 	}
-	for (int p = lo; p < hi; p += KERN_PAGE)
-		for (int g = 0; g < a->kv_heads; g++)
-			sums_of(a->v_type)(a, pair + g * n, page_of(a->v, p, (size_t)g * v_bytes), p, n);
+	for (int p = lo; first && p < hi; p += KERN_PAGE)
+		ahead[p / KERN_PAGE] = g + 1 < a->kv_heads ? way(a->v, v, a->k, k + k_bytes, p / KERN_PAGE)
+		                                            : way(a->v, v, a->next, 0, p / KERN_PAGE);
+	sums_of(a->v_type)(a, pair, v, ahead, n, lo, hi);
 }
 
 void KERN_FN(attn)(const struct kern_attn *a)
 {
-	int all = a->rows * a->heads, most;
-	struct pair pair[KERN_ATTN_Q];
+	int all = a->rows * a->heads;
+	struct pair pair[KERN_ATTN_FEW];
 
 	check(a);
-	most = KERN_ATTN_Q / a->kv_heads;
-	most = all > KERN_ATTN_FEW && most > KERN_ATTN_FEW ? KERN_ATTN_FEW : most;
-	for (int i = 0; i < all; i += most) {
-		int n = all - i < most ? all - i : most;
-		for (int j = 0; j < n * a->kv_heads; j++) {
-			int at = i + j % n, r = at / a->heads, h = j / n * a->heads + at % a->heads;
-			pair_fill(a, &pair[j], r, h, j);
+	for (int g = 0; g < a->kv_heads; g++)
+		for (int i = 0; i < all; i += KERN_ATTN_FEW) {
+			int n = all - i < KERN_ATTN_FEW ? all - i : KERN_ATTN_FEW;
+			for (int j = 0; j < n; j++)
+				pair_fill(a, &pair[j], (i + j) / a->heads, g * a->heads + (i + j) % a->heads, j);
+			together(a, pair, n, g, !i);
 		}
-		together(a, pair, n);
-	}
 }
 
 /* one head; what a split that saw nothing holds is not read */

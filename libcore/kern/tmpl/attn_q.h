@@ -1,45 +1,58 @@
-/* kern/tmpl/attn_q.h - the loops of attention over pages of Q8_0 and Q4_0: codes against 16-bit
- * integers, two products a lane.
+/* kern/tmpl/attn_q.h - the loops of attention over pages of Q8_0 and Q4_0: codes against whole numbers of
+ * up to KERN_ROUND, four products a lane (tmpl/codes.h).
  *
- *   s[p] = fma(c d[p], (float)sum i[k] code[k][p], s)    a block of dimensions; c, i: of q
- *   o[d] = fma(c, (float)sum i[p] code[p][d], o)         a page of positions;   c, i: of w d
- *   |sum| < 32 * 2^15 * 2^7, so that i32 holds it;  limits: dk, dv % 32 == 0
+ *   s[p] = fma(d[p], (float)sum i[k] code[k][p], s)      a block of dimensions;  i: of q
+ *   o[d] = c (float)sum i[p] code[p][d]                  a split of positions;   c, i: of w d
+ *   |sum| <= 256 KERN_ROUND 2^7, so that i32 holds it;  limits: dk, dv % 32 == 0
  *
- * Codes of Q4_0 stand 8 too high: sums begin at -8 sum i.  Included by tmpl/attn.h. */
+ * Codes stand 128 (Q8_0) or 8 (Q4_0) too high: sums begin at so many times -sum i.  Included by
+ * tmpl/attn.h. */
 
-/* 32 numbers in 16 bits */
-struct round {
-	int16_t i[32];
-	float c;
-	int32_t minus; /* -8 sum i */
-};
+enum { CODE_Q = 4, CODE_V = WIDE ? 2 : 1, SUMS_Q = WIDE ? 4 : 2, SPLIT_PAGES = KERN_SPLIT / KERN_PAGE };
 
-/* the numbers of x0, then those of x1 */
-INLINE void round_16(struct round *r, enum infer_type type, vf x0, vf x1)
+static int is_codes(enum infer_type type) { return type == INFER_Q8_0 || type == INFER_Q4_0; }
+INLINE int32_t too_high(enum infer_type type) { return type == INFER_Q8_0 ? 128 : 8; }
+
+/* c of numbers of which none is larger than `most`, and 1 / c or 0 */
+static float unit_of(float most, float *by)
 {
-	const vf magic = v_set(0x1.8p23f);
-	vi most = vi_max(v_bits(v_abs(x0)), v_bits(v_abs(x1)));
-	float c = num_float((uint32_t)vi_hmax(most)) / 32767.0f, by = 0;
+	float c = most / (float)KERN_ROUND;
 
-	if (c >= 0x1p-126f && c < INFINITY)
-		by = 1.0f / c;
-	vi i0 = vi_sub(v_bits(v_fma(x0, v_set(by), magic)), v_bits(magic));
-	vi i1 = vi_sub(v_bits(v_fma(x1, v_set(by), magic)), v_bits(magic));
-	if (by == 0)
-		i0 = i1 = vi_set(0);
-	vi_store_s16(r->i, i0);
-	vi_store_s16(r->i + 16, i1);
-	r->c = c < 0x1p-126f ? 0.0f : c;
-	r->minus = 0;
-	if (type == INFER_Q4_0)
-		r->minus = -8 * (int32_t)v_sum(v_int(vi_add(i0, i1)));
+	*by = c >= 0x1p-126f && c < INFINITY ? 1.0f / c : 0;
+	return c < 0x1p-126f ? 0.0f : c;
 }
 
-static void round_q(const struct kern_attn *a, const struct pair *pair)
+/* x y to the nearest */
+INLINE vi whole(vf x, vf y)
 {
-	for (int b = 0; b < a->dk / 32; b++)
-		round_16(&pair->rq[b], INFER_Q4_0, v_load(pair->q + 32 * b),
-		         v_load(pair->q + 32 * b + 16));
+	const vf magic = v_set(0x1.8p23f);
+
+	return vi_sub(v_bits(v_fma(x, y, magic)), v_bits(magic));
+}
+
+static float q_most(const float *q, int n)
+{
+	vi most = vi_set(0);
+
+	for (int i = 0; i < n; i += 16)
+		most = vi_max(most, v_bits(v_abs(v_load(q + i))));
+	return num_float((uint32_t)vi_hmax(most));
+}
+
+static void round_q(const struct kern_attn *a, struct pair *pair)
+{
+	float by, c = unit_of(q_most(pair->q, a->dk), &by);
+
+	for (int b = 0; b < a->dk / 32; b++) {
+		vi x0 = vi_set(0), x1 = x0;
+		if (by != 0) {
+			x0 = whole(v_load(pair->q + 32 * b), v_set(by));
+			x1 = whole(v_load(pair->q + 32 * b + 16), v_set(by));
+		}
+		round_store(&pair->rq[b], x0, x1);
+		pair->q_low[b] = -too_high((enum infer_type)a->k_type) * (int32_t)v_sum(v_int(vi_add(x0, x1)));
+	}
+	pair->scale = c * a->scale;
 }
 
 INLINE const uint16_t *scales(enum infer_type type, const void *page, int dim)
@@ -49,156 +62,185 @@ INLINE const uint16_t *scales(enum infer_type type, const void *page, int dim)
 	return (const uint16_t *)(const void *)((const char *)page + codes);
 }
 
-/* The weights of the page that begins at p, times the scales of each block of V. */
-INLINE void round_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                          const void *page, int p)
-{
-	const uint16_t *d = scales(type, page, a->dv);
-	int whole = sees_all(pair, p, KERN_PAGE);
-
-	if (pair->lo >= p + KERN_PAGE || pair->hi <= p) {
-		for (int b = 0; b < a->dv / 32; b++)
-			pair->rw[b] = (struct round){{0}, 0, 0};
-		return;
-	}
-	for (int b = 0; b < a->dv / 32; b++) {
-		vf x[2];
-		UNROLL
-		for (int j = 0; j < 2; j++) {
-			int at = p + 16 * j;
-			x[j] = v_mul(v_load(pair->s + at), v_load_h(d + b * KERN_PAGE + 16 * j));
-			if (!whole) {
-				x[j] = v_keep(pair->hi - at, x[j], v_set(0));
-				x[j] = v_keep(pair->lo - at, v_set(0), x[j]);
-			}
-		}
-		round_16(&pair->rw[b], type, x[0], x[1]);
-	}
-}
-
-/* two neighbours of r->i in every lane */
-INLINE vi two(const struct round *r, int at)
-{
-	int32_t x;
-
-	__builtin_memcpy(&x, r->i + at, sizeof x);
-	return vi_set(x);
-}
-
-/* acc[q][v] += integers of qn pairs, from number `at` of block b on, by vn vectors of codes */
-INLINE void mac(vi *acc, struct round *const *r, int b, int at, const vi *codes, int qn, int vn)
+/* acc[q][v] += numbers 4 g ... of block b of qn pairs, by vn vectors of codes */
+INLINE void mac(vsum *acc, struct round *const *r, int b, int g, const vcode *codes, int qn, int vn)
 {
 	UNROLL
 	for (int q = 0; q < qn; q++) {
-		vi x = two(&r[q][b], at);
+		vnum x = round_four(&r[q][b], g);
 		UNROLL
 		for (int j = 0; j < vn; j++)
-			acc[q * vn + j] = vi_mac16(acc[q * vn + j], codes[j], x);
+			acc[q * vn + j] = sum_mac(acc[q * vn + j], codes[j], x);
 	}
 }
 
 INLINE void scores_q(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                     const void *k, int p, int at, int qn)
+                     const void *k, ptrdiff_t ahead, int p, int at, int qn)
 {
-	const vi low = vi_set(0x000f000f);
-	const char *code = (const char *)k + 2 * at;
+	const char *code = (const char *)k + 4 * at;
 	const uint16_t *d = scales(type, k, a->dk) + at;
-	struct round *r[SCORE_Q];
-	int lines = type == INFER_Q8_0 ? 16 : 8;
+	struct round *r[CODE_Q];
+	int lines = type == INFER_Q8_0 ? 8 : 4;
 
 	for (int q = 0; q < qn; q++)
 		r[q] = pair[q].rq;
 	for (int b = 0; b < a->dk / 32; b++) {
-		vi acc[SCORE_Q * SCORE_V], x[SCORE_V], y[SCORE_V];
+		vsum acc[CODE_Q * CODE_V];
+		vcode x[CODE_V], y[CODE_V];
 		UNROLL
-		for (int j = 0; j < qn * SCORE_V; j++)
-			acc[j] = vi_set(type == INFER_Q8_0 ? 0 : r[j / SCORE_V][b].minus);
-		for (int g = 0; g < lines; g++, code += 2 * KERN_PAGE) {
+		for (int j = 0; j < qn * CODE_V; j++)
+			acc[j] = sum_from(pair[j / CODE_V].q_low[b]);
+		UNROLL
+		for (int g = 0; g < lines; g++, code += 4 * KERN_PAGE) {
 			UNROLL
-			for (int j = 0; j < SCORE_V; j++)
-				x[j] = type == INFER_Q8_0 ? vi_load_s8(code + 32 * j)
-				                          : vi_load_u8(code + 32 * j);
-			v_prefetch(code + pair->k_ahead);
-			if (type == INFER_Q8_0) {
-				mac(acc, r, b, 2 * g, x, qn, SCORE_V);
-				continue;
+			for (int j = 0; j < CODE_V; j++) {
+				if (type == INFER_Q8_0)
+					x[j] = code_load(code + 64 * j);
+				else
+					code_halves(&x[j], &y[j], code + 64 * j);
+				v_prefetch_far(code + ahead + 64 * j);
 			}
-			UNROLL
-			for (int j = 0; j < SCORE_V; j++) {
-				y[j] = vi_and(vi_shr4(x[j]), low);
-				x[j] = vi_and(x[j], low);
-			}
-			mac(acc, r, b, 2 * g, x, qn, SCORE_V);
-			mac(acc, r, b, 16 + 2 * g, y, qn, SCORE_V);
+			mac(acc, r, b, g, x, qn, CODE_V);
+			if (type == INFER_Q4_0)
+				mac(acc, r, b, 4 + g, y, qn, CODE_V);
 		}
+		v_prefetch_far((const char *)(d + b * KERN_PAGE) + ahead);
 		UNROLL
-		for (int j = 0; j < qn * SCORE_V; j++) {
-			float *s = pair[j / SCORE_V].s + p + at + 16 * (j % SCORE_V);
-			vf c = v_mul(v_set(r[j / SCORE_V][b].c),
-			             v_load_h(d + b * KERN_PAGE + 16 * (j % SCORE_V)));
-			v_store(s, v_fma(c, v_int(acc[j]), b ? v_load(s) : v_set(0)));
+		for (int j = 0; j < qn * CODE_V; j++) {
+			float *s = pair[j / CODE_V].s + p + at + 16 * (j % CODE_V);
+			vf dv = v_load_h(d + b * KERN_PAGE + 16 * (j % CODE_V));
+			v_store(s, v_fma(dv, v_int(sum_of(acc[j])), b ? v_load(s) : v_set(0)));
 		}
 	}
 }
 
-/* o[q][32 b ... 32 (b + bn)) of qn pairs over one page */
-INLINE void sums_blocks(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                        const char *code, int b, int qn, int bn)
+/* 16 scales of V at position p of the split, 0 where the pair does not see */
+INLINE vf seen_scales(const struct pair *pair, const uint16_t *d, int p)
 {
-	const vi low = vi_set(0x000f000f);
-	vi acc[SUM_Q][SUM_V];
-	struct round *r[SUM_Q];
+	vf x = v_load_h(d + p % KERN_PAGE);
 
-	for (int q = 0; q < qn; q++)
-		r[q] = pair[q].rw + b;
+	return sees_all(pair, p, 16) ? x : seen_of(pair, p, x, v_set(0));
+}
+
+/* c of a block of V and 1 / c, for those that see what this pair does */
+INLINE float unit_v(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                    size_t at, int b, float *by)
+{
+	vi most0 = vi_set(0), most1 = vi_set(0);
+
+	for (int p = pair->lo & -KERN_PAGE; p < pair->hi; p += KERN_PAGE) {
+		const uint16_t *d = scales(type, page_of(a->v, p, at), a->dv) + b * KERN_PAGE;
+		most0 = vi_max(most0, v_bits(v_abs(seen_scales(pair, d, p))));
+		most1 = vi_max(most1, v_bits(v_abs(seen_scales(pair, d, p + 16))));
+	}
+	return unit_of(num_float((uint32_t)vi_hmax(vi_max(most0, most1))), by);
+}
+
+/* The weights of qn pairs that see the same, times the scales of block b of V, in whole numbers; 0 over the
+ * pages from lo to hi that they do not see. */
+INLINE void round_block(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                        size_t at, int b, int lo, int hi, int qn)
+{
+	vi sum[4];
+	float by, c = unit_v(a, type, pair, at, b, &by);
+
 	UNROLL
-	for (int j = 0; j < qn * 2 * bn; j++)
-		acc[j / (2 * bn)][j % (2 * bn)] =
-		    vi_set(type == INFER_Q8_0 ? 0 : r[j / (2 * bn)][j / 2 % bn].minus);
-	for (int p = 0; p < KERN_PAGE; p += 2) {
+	for (int q = 0; q < qn; q++)
+		sum[q] = vi_set(0);
+	for (int p = lo; p < hi; p += KERN_PAGE) {
+		int seen = by != 0 && p + KERN_PAGE > pair->lo && p < pair->hi;
+		vf e[2] = {v_set(0), v_set(0)};
+		if (seen) {
+			const uint16_t *d = scales(type, page_of(a->v, p, at), a->dv) + b * KERN_PAGE;
+			e[0] = v_mul(seen_scales(pair, d, p), v_set(by));
+			e[1] = v_mul(seen_scales(pair, d, p + 16), v_set(by));
+		}
 		UNROLL
-		for (int i = 0; i < bn; i++) {
-			vi x[2];
-			if (type == INFER_Q8_0) {
-				const char *at = code + ((size_t)p / 2 * (size_t)a->dv + (size_t)(b + i) * 32) * 2;
-				x[0] = vi_load_s8(at);
-				x[1] = vi_load_s8(at + 32);
-				v_prefetch(at + pair->v_ahead);
-			} else {
-				vi both = vi_load_u8(
-				    code + ((size_t)p / 2 * (size_t)(a->dv / 32) + (size_t)(b + i)) * 32);
-				x[0] = vi_and(both, low);
-				x[1] = vi_and(vi_shr4(both), low);
-				if (i % 2 == 0)
-					v_prefetch(code + pair->v_ahead +
-					           ((size_t)p / 2 * (size_t)(a->dv / 32) + (size_t)(b + i)) * 32);
+		for (int q = 0; q < qn; q++) {
+			vi x0 = vi_set(0), x1 = x0;
+			if (seen) {
+				x0 = whole(v_load(pair[q].s + p), e[0]);
+				x1 = whole(v_load(pair[q].s + p + 16), e[1]);
 			}
-			UNROLL
-			for (int j = 0; j < qn * 2; j++)
-				acc[j / 2][2 * i + j % 2] = vi_mac16(acc[j / 2][2 * i + j % 2], x[j % 2],
-				                                     two(&r[j / 2][i], p));
+			sum[q] = vi_add(sum[q], vi_add(x0, x1));
+			round_store(pair[q].rw + (size_t)b * SPLIT_PAGES + p / KERN_PAGE, x0, x1);
 		}
 	}
+	float sums[4];
+	v_sum4(sums, v_int(sum[0]), v_int(sum[qn > 1 ? 1 : 0]), v_int(sum[qn > 2 ? 2 : 0]),
+	       v_int(sum[qn > 3 ? 3 : 0]));
 	UNROLL
-	for (int j = 0; j < qn * 2 * bn; j++) {
-		float *o = pair[j / (2 * bn)].o + 32 * b + 16 * (j % (2 * bn));
-		v_store(o, v_fma(v_set(r[j / (2 * bn)][j / 2 % bn].c),
-		                 v_int(acc[j / (2 * bn)][j % (2 * bn)]), v_load(o)));
+	for (int q = 0; q < qn; q++) {
+		pair[q].w_low[b] = -too_high(type) * (int32_t)sums[q];
+		pair[q].c[b] = pair[q].l == pair[q].l ? c : pair[q].l;
 	}
+}
+
+/* `at`: where the KV head lies in a page */
+INLINE void round_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                          size_t at, int n, int lo, int hi)
+{
+	for (int i = 0, m; i < n; i += m) {
+		for (m = 1; i + m < n && m < 4 && pair[i + m].lo == pair[i].lo && pair[i + m].hi == pair[i].hi;)
+			m++;
+		for (int b = 0; b < a->dv / 32; b++)
+			if (m == 4) {
+				round_block(a, type, pair + i, at, b, lo, hi, 4);
+			} else {
+				m = 1;
+				round_block(a, type, pair + i, at, b, lo, hi, 1);
+			}
+	}
+}
+
+/* o[q][32 b ...] of qn pairs over pages from lo to hi */
+INLINE void sums_block(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
+                       size_t at, const ptrdiff_t *ahead, int b, int lo, int hi, int qn)
+{
+	vsum acc[SUMS_Q * 2];
+	size_t row = (size_t)a->dv * (type == INFER_Q8_0 ? 4 : 2);
+
+	UNROLL
+	for (int j = 0; j < qn * 2; j++)
+		acc[j] = sum_from(pair[j / 2].w_low[b]);
+	for (int p = lo; p < hi; p += KERN_PAGE) {
+		const char *page = page_of(a->v, p, at), *code = page + (size_t)b * (type == INFER_Q8_0 ? 128 : 64);
+		struct round *r[SUMS_Q];
+		UNROLL
+		for (int q = 0; q < qn; q++)
+			r[q] = pair[q].rw + (size_t)b * SPLIT_PAGES + p / KERN_PAGE;
+		UNROLL
+		for (int g = 0; g < 8; g++, code += row) {
+			vcode x[2];
+			v_prefetch_far(code + ahead[p / KERN_PAGE]);
+			if (type == INFER_Q8_0) {
+				x[0] = code_load(code);
+				x[1] = code_load(code + 64);
+				v_prefetch_far(code + ahead[p / KERN_PAGE] + 64);
+			} else {
+				code_halves(&x[0], &x[1], code);
+			}
+			mac(acc, r, 0, g, x, qn, 2);
+		}
+		v_prefetch_far((const char *)(scales(type, page, a->dv) + b * KERN_PAGE) + ahead[p / KERN_PAGE]);
+	}
+	UNROLL
+	for (int j = 0; j < qn * 2; j++)
+		v_store(pair[j / 2].o + 32 * b + 16 * (j % 2),
+		        v_mul(v_set(pair[j / 2].c[b]), v_int(sum_of(acc[j]))));
 }
 
 INLINE void sums_q(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
-                   const void *page, int p, int qn)
+                   size_t at, const ptrdiff_t *ahead, int n, int lo, int hi)
 {
-	const char *code = page;
-	int seen = 0, b = 0;
-
-	for (int q = 0; q < qn; q++)
-		seen |= pair[q].lo < p + KERN_PAGE && pair[q].hi > p;
-	if (!seen)
-		return;
-	for (; b + SUM_V / 2 <= a->dv / 32; b += SUM_V / 2)
-		sums_blocks(a, type, pair, code, b, qn, SUM_V / 2);
-	for (; b < a->dv / 32; b++)
-		sums_blocks(a, type, pair, code, b, qn, 1);
+	round_weights(a, type, pair, at, n, lo, hi);
+	for (int b = 0; b < a->dv / 32; b++) {
+		int i = 0;
+		for (; i + SUMS_Q <= n; i += SUMS_Q)
+			sums_block(a, type, pair + i, at, ahead, b, lo, hi, SUMS_Q);
+		for (; WIDE && i + SUMS_Q / 2 <= n; i += SUMS_Q / 2)
+			sums_block(a, type, pair + i, at, ahead, b, lo, hi, SUMS_Q / 2);
+		for (; i < n; i++)
+			sums_block(a, type, pair + i, at, ahead, b, lo, hi, 1);
+	}
 }

@@ -30,6 +30,23 @@ static inline vf v_exp(vf x)
 	return v_mul(v_mul(y, v_pow2(n1)), v_pow2(vi_sub(n, n1)));
 }
 
+/* of x <= 0, as attention weighs: below FM_EXPW_MIN as there; NaN stays */
+static inline vf v_exp_weight(vf x)
+{
+	const vf magic = v_set(FM_EXPW_MAGICF), one = v_set(1.0f);
+
+	x = v_max(v_set(FM_EXPW_MIN), x);
+	vf t = v_fma(x, v_set(FM_LOG2EF), magic);
+	vf r = v_fma(v_sub(t, magic), v_set(-FM_EXPW_LN2F), x);
+	vf p = v_set(FM_EXPW_C5);
+	p = v_fma(p, r, v_set(FM_EXPW_C4));
+	p = v_fma(p, r, v_set(FM_EXPW_C3));
+	p = v_fma(p, r, v_set(FM_EXPW_C2));
+	p = v_fma(p, r, one);
+	p = v_fma(p, r, one);
+	return v_mul(p, v_from(vi_shl23(v_bits(t))));
+}
+
 static inline vf v_tanh(vf x)
 {
 	vf a = v_abs(x), z = v_mul(a, a), p = v_set(FM_TANHF_C11);
