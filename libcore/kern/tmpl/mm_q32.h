@@ -148,14 +148,19 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 }
 
+/* Some blocks of all rows, then the next: what eight rows leave of a line of the panel is filled by
+ * the others while it is in L1. */
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	for (int h = 0; h < NR; h += 8) {
-		int from = h < n ? h : n - 1;
-		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
-		      h < n ? n - h : 1, k);
-	}
+	enum { SOME = 8 * 32 };
+
+	for (; k > 0; k -= SOME, w += SOME / 32 * q_bytes(type), dst += SOME / 32 * panel32(type))
+		for (int h = 0; h < NR; h += 8) {
+			int from = h < n ? h : n - 1;
+			pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
+			      h < n ? n - h : 1, k < SOME ? k : SOME);
+		}
 }
 
 INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at(l, t); }
