@@ -346,8 +346,8 @@ static void pair_fill(const struct kern_attn *a, struct pair *pair, int r, int h
 	pair->head = h;
 	pair->lo = lo < hi ? lo - a->from : 0;
 	pair->hi = lo < hi ? hi - a->from : 0;
-	for (int d = 0; d < a->dv; d++)
-		pair->o[d] = 0;
+	for (int d = 0; d < a->dv && !is_codes((enum infer_type)a->v_type); d++)
+		pair->o[d] = 0; /* codes are summed before they come to o */
 	if (is_codes((enum infer_type)a->k_type))
 		round_q(a, pair);
 }
@@ -402,15 +402,38 @@ void KERN_FN(attn)(const struct kern_attn *a)
 
 	check(a);
 	for (int g = 0; g < a->kv_heads; g++)
-		for (int i = 0; i < all; i += KERN_ATTN_FEW) {
+		for (int i = 0, r = 0, h = 0; i < all; i += KERN_ATTN_FEW) {
 			int n = all - i < KERN_ATTN_FEW ? all - i : KERN_ATTN_FEW;
-			for (int j = 0; j < n; j++)
-				pair_fill(a, &pair[j], (i + j) / a->heads, g * a->heads + (i + j) % a->heads, j);
+			for (int j = 0; j < n; j++) {
+				pair_fill(a, &pair[j], r, g * a->heads + h, j);
+				if (++h == a->heads)
+					h = 0, r++;
+			}
 			together(a, pair, n, g, !i);
 		}
 }
 
-/* one head; what a split that saw nothing holds is not read */
+enum { MERGE = 16, MERGE_V = 4 };
+
+/* 16 dn dimensions of o += e[i] of n splits' */
+INLINE void merge_some(float *o, const float *e, const float *const *parts, int n, int d, int dn)
+{
+	vf acc[MERGE_V];
+
+	UNROLL
+	for (int j = 0; j < dn; j++)
+		acc[j] = v_load(o + d + 16 * j);
+	for (int i = 0; i < n; i++) {
+		UNROLL
+		for (int j = 0; j < dn; j++)
+			acc[j] = v_fma(v_set(e[i]), v_load(parts[i] + d + 16 * j), acc[j]);
+	}
+	UNROLL
+	for (int j = 0; j < dn; j++)
+		v_store(o + d + 16 * j, acc[j]);
+}
+
+/* one head, some splits at a time; what a split that saw nothing holds is not read */
 static void merge(float *o, const float *m, const float *l, const float *parts, int splits,
                   int heads, int dv)
 {
@@ -420,18 +443,28 @@ static void merge(float *o, const float *m, const float *l, const float *parts, 
 		max = m[s * heads] > max ? m[s * heads] : max;
 	for (int d = 0; d < dv; d++)
 		o[d] = 0;
-	for (int s = 0; s < splits; s++) {
-		const float *p = parts + (size_t)s * (size_t)heads * (size_t)dv;
-		int d = 0;
+	for (int s = 0; s < splits;) {
+		const float *p[MERGE];
+		float e[MERGE] = {0}, sums[MERGE];
+		int n = 0, d = 0;
 
-		if (m[s * heads] == -INFINITY && l[s * heads] == 0)
-			continue;
-		float e = fm_expf(m[s * heads] - max);
-		sum = fmaf(e, l[s * heads], sum);
+		for (; s < splits && n < MERGE; s++) {
+			if (m[s * heads] == -INFINITY && l[s * heads] == 0)
+				continue;
+			p[n] = parts + (size_t)s * (size_t)heads * (size_t)dv;
+			e[n] = m[s * heads] - max;
+			sums[n++] = l[s * heads];
+		}
+		v_store(e, v_exp(v_load(e)));
+		for (int i = 0; i < n; i++)
+			sum = fmaf(e[i], sums[i], sum);
+		for (; d + 16 * MERGE_V <= dv; d += 16 * MERGE_V)
+			merge_some(o, e, p, n, d, MERGE_V);
 		for (; d + 16 <= dv; d += 16)
-			v_store(o + d, v_fma(v_set(e), v_load(p + d), v_load(o + d)));
+			merge_some(o, e, p, n, d, 1);
 		for (; d < dv; d++)
-			o[d] = fmaf(e, p[d], o[d]);
+			for (int i = 0; i < n; i++)
+				o[d] = fmaf(e[i], p[i][d], o[d]);
 	}
 	for (int d = 0; sum != 0 && d < dv; d++)
 		o[d] = o[d] / sum;
