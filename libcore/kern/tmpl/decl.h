@@ -26,6 +26,7 @@ enum { KERN_AHEAD = 512 };
 #define KERN_ROWS_256(X) KERN_ROWS_K46(X) KERN_ROWS_K235(X)
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
+#define KERN_ROWS_QUADS(X) X(Q4_K, q4_k) X(IQ4_XS, iq4_xs)
 #define KERN_ROWS_GRID(X) KERN_ROWS_GRID12(X) KERN_ROWS_GRID3(X)
 #define KERN_ROWS_GRID12(X) \
 	X(IQ1_S, iq1_s) X(IQ1_M, iq1_m) \

@@ -5,7 +5,8 @@
  *          to Q5_K are turned, so that a register holds one field of all
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
- *   bytes per flop and limits: ref/mm_q256.c;  panels: tmpl/mm_q256_tile.h */
+ *   bytes per flop and limits: ref/mm_q256.c;  panels: tmpl/mm_q256_tile.h
+ *   ROWS_TYPES: the types */
 
 #include "kern/tmpl/q256.h"
 
@@ -296,5 +297,5 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 
 #define ROW(TYPE, name) \
 	ROWS_OF(rows256, TYPE, name)
-KERN_ROWS_256(ROW)
+ROWS_TYPES(ROW)
 #undef ROW

@@ -1,0 +1,238 @@
+/* Products in place of Q4_K and IQ4_XS, four rows to a register.
+ *
+ *   rows   8 rows in place, as two times 4: 64 packed bytes of each are turned within their lanes of
+ *          16, so that a register holds, in each lane, 4 neighbours of 4 rows; x has the same 4
+ *          neighbours four times.  A lane's sums are scaled together, and lanes added once a block
+ *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
+ *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
+ *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, tmpl/mm_q256_tile.h */
+#include "kern/avx512vnni/int.h"
+#include "kern/tmpl/q256.h"
+
+/* Of 8 rows: d, dmin and M a row a dword; scales as the sums of half a block of 4 rows lie, those
+ * of Q4_K in pairs. */
+struct about {
+	__m256 d, dmin;
+	__m256i m[2];
+	__m512i s[2][2];
+};
+
+/* dwords of 4 rows of 8, in every lane */
+INLINE __m512i lanes_of(__m256i x, int four)
+{
+	__m512i w = _mm512_castsi256_si512(x);
+
+	return four ? _mm512_shuffle_i64x2(w, w, 0x55) : _mm512_shuffle_i64x2(w, w, 0);
+}
+
+INLINE void about_k4(struct about *a, const struct eight *e)
+{
+	const __m512i pairs = _mm512_set_epi32(
+	    (int)0x800f800e, (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800f800e,
+	    (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800d800c, (int)0x80098008,
+	    (int)0x80058004, (int)0x80018000, (int)0x800d800c, (int)0x80098008, (int)0x80058004,
+	    (int)0x80018000);
+	__m256i s[2], d = heads_k4(s, a->m, e, 0);
+
+	a->d = low_halves(d);
+	a->dmin = high_halves(d);
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		a->s[i / 2][i % 2] = _mm512_shuffle_epi8(lanes_of(s[i / 2], i % 2), pairs);
+}
+
+/* L - 32 of the four blocks of 32 of each half, one a lane */
+INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
+{
+	const __m512i by4 = _mm512_set_epi32(12, 12, 12, 12, 8, 8, 8, 8, 4, 4, 4, 4, 0, 0, 0, 0),
+	              by2 = _mm512_set_epi32(18, 18, 18, 18, 16, 16, 16, 16, 14, 14, 14, 14, 12,
+	                                     12, 12, 12);
+	__m256i y[4];
+
+	turn_at(y, p, stride);
+	a->d = low_halves(y[0]);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		__m512i lo = _mm512_srlv_epi32(lanes_of(y[1], i % 2), by4),
+		        hi = _mm512_srlv_epi32(lanes_of(y[0], i % 2), by2);
+		if (i / 2) {
+			lo = _mm512_srli_epi32(lo, 16);
+			hi = _mm512_srli_epi32(hi, 8);
+		}
+		lo = _mm512_or_si512(_mm512_and_si512(lo, wi_set(15)), _mm512_and_si512(hi, wi_set(48)));
+		a->s[i / 2][i % 2] = wi_sub(lo, wi_set(32));
+	}
+}
+
+/* 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r */
+INLINE void turn64(__m512i y[4], const uint8_t *p, size_t stride)
+{
+	__m512i r0 = wi_load(p), r1 = wi_load(p + stride), r2 = wi_load(p + 2 * stride),
+	        r3 = wi_load(p + 3 * stride);
+	__m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1),
+	        c = _mm512_unpacklo_epi32(r2, r3), d = _mm512_unpackhi_epi32(r2, r3);
+
+	y[0] = _mm512_unpacklo_epi64(a, c);
+	y[1] = _mm512_unpackhi_epi64(a, c);
+	y[2] = _mm512_unpacklo_epi64(b, d);
+	y[3] = _mm512_unpackhi_epi64(b, d);
+}
+
+/* Low and high codes: the high ones of Q4_K are 16 times themselves, those of IQ4_XS values, 128
+ * above what they mean. */
+INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
+{
+	const __m512i low = _mm512_set1_epi8(15);
+
+	*lo = _mm512_and_si512(v, low);
+	if (t == INFER_Q4_K) {
+		*hi = _mm512_andnot_si512(low, v);
+		return;
+	}
+	const __m512i nl = _mm512_broadcast_i32x4(_mm_setr_epi8(
+	    1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15));
+	*lo = _mm512_shuffle_epi8(nl, *lo);
+	*hi = _mm512_shuffle_epi8(nl, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
+}
+
+/* x of half a block, in the order of the low codes and of the high ones */
+INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
+{
+	__m512i a = wi_load(x), b = wi_load(x + 64);
+
+	*lo = _mm512_shuffle_i64x2(a, b, t == INFER_Q4_K ? 0x44 : 0x88);
+	*hi = _mm512_shuffle_i64x2(a, b, t == INFER_Q4_K ? 0xee : 0xdd);
+}
+/* dword j of each lane, four times */
+INLINE __m512i spread(__m512i x, int j)
+{
+	switch (j) {
+	case 0:
+		return _mm512_shuffle_epi32(x, 0);
+	case 1:
+		return _mm512_shuffle_epi32(x, 0x55);
+	case 2:
+		return _mm512_shuffle_epi32(x, 0xaa);
+	default:
+		return _mm512_shuffle_epi32(x, 0xff);
+	}
+}
+
+/* what the sums of IQ4_XS start from: -128 times the sum of x, by lanes */
+INLINE __m512i start_x4(const struct kern_q8k *x, int half)
+{
+	const __m512i at = half ? _mm512_set_epi32(7, 7, 7, 7, 5, 5, 5, 5, 6, 6, 6, 6, 4, 4, 4, 4)
+	                        : _mm512_set_epi32(3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2, 0, 0, 0, 0);
+	__m256i s = _mm256_cvtepi16_epi32(load16(x->s32));
+
+	s = _mm256_slli_epi32(_mm256_sub_epi32(_mm256_setzero_si256(), s), 7);
+	return _mm512_permutexvar_epi32(at, _mm512_castsi256_si512(s));
+}
+
+/* isum of 8 rows, from those of the lanes of two times 4 */
+INLINE __m256i lanes_sum(__m512i a, __m512i b)
+{
+	__m512i t =
+	    wi_add(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xee));
+
+	t = wi_add(t, _mm512_shuffle_i64x2(t, t, 0xb1));
+	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t, t, 0x88));
+}
+
+INLINE __m256i imin8(const __m256i m[2], const struct kern_q8k *x)
+{
+	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
+	__m256i r = _mm256_setzero_si256();
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		r = mac16(r,
+		          _mm256_and_si256(i % 2 ? _mm256_srli_epi16(m[i / 2], 8) : m[i / 2], byte),
+		          _mm256_set1_epi32((int)num_u32(x->s32 + 2 * i)));
+	return r;
+}
+
+INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+                       const struct kern_act *x, int x_row, int k)
+{
+	const int bytes = q_bytes(type);
+	const uint8_t *w = s->w;
+	__m256 sum[4], min[4];
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		sum[t] = min[t] = _mm256_setzero_ps();
+	for (int b = 0; b < k / 256; b++, w += bytes) {
+		const struct eight e = eight_apart(w, s->stride);
+		struct about about;
+		__m512i isum[4][2];
+		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		if (type == INFER_Q4_K)
+			about_k4(&about, &e);
+		else
+			about_x4(&about, w, s->stride);
+		UNROLL
+		for (int t = 0; t < tn; t++)
+			isum[t][0] = isum[t][1] = wi_set(0);
+		UNROLL
+		for (int half = 0; half < 2; half++) {
+			__m512i lo[2][4], hi[2][4];
+			UNROLL
+			for (int g = 0; g < 2; g++) {
+				__m512i v[4];
+				turn64(v, e.p[4 * g] + bytes - 128 + 64 * half, s->stride);
+				UNROLL
+				for (int j = 0; j < 4; j++)
+					codes(type, &lo[g][j], &hi[g][j], v[j]);
+			}
+			UNROLL
+			for (int t = 0; t < tn; t++) {
+				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+				__m512i xl, xh, a[2], c[2];
+				x_get(type, &xl, &xh, xt->q + 128 * half);
+				c[0] = c[1] = wi_set(0);
+				a[0] = a[1] = type == INFER_Q4_K ? wi_set(0) : start_x4(xt, half);
+				UNROLL
+				for (int j = 0; j < 4; j++) {
+					__m512i l = spread(xl, j), h = spread(xh, j);
+					UNROLL
+					for (int g = 0; g < 2; g++) {
+						a[g] = wi_dot(a[g], lo[g][j], l);
+						c[g] = wi_dot(c[g], hi[g][j], h);
+					}
+				}
+				UNROLL
+				for (int g = 0; g < 2; g++) {
+					__m512i sc = about.s[half][g];
+					if (type == INFER_Q4_K)
+						isum[t][g] = wi_mac16(
+						    isum[t][g],
+						    _mm512_mask_mov_epi16(a[g], 0xaaaaaaaa,
+						                          wi_shl(c[g], 12)),
+						    sc);
+					else
+						isum[t][g] = wi_add(isum[t][g],
+						                    wi_mul(wi_add(a[g], c[g]), sc));
+				}
+			}
+		}
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+			__m256 dx = _mm256_set1_ps(xt->d);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(about.d, dx),
+			                         _mm256_cvtepi32_ps(lanes_sum(isum[t][0], isum[t][1])),
+			                         sum[t]);
+			if (q_minima(type))
+				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(about.dmin, dx),
+				                         _mm256_cvtepi32_ps(imin8(about.m, xt)), min[t]);
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
+		     s);
+}
+
+#define ROW(TYPE, name) ROWS_OF(rows_quads, TYPE, name)
+KERN_ROWS_QUADS(ROW)
