@@ -17,7 +17,7 @@
 #endif
 
 /* bytes to ask for ahead of where a stream of weights is read */
-enum { KERN_AHEAD = 512 };
+enum { KERN_AHEAD = 256 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
 #define KERN_ROWS_32(X) \
