@@ -21,10 +21,13 @@ struct kern_q8k {
 	int16_t s32[8]; /* of 32: 0 2 1 3, 4 6 5 7 */
 	int32_t s256;
 	float d;
-	int32_t zero[2];
-	/* -32 times, for each 16: the sum of its elements 0-3 and 8-11, then of 4-7 and 12-15 */
-	int32_t h8[32];
+	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and that
+	 * the first does in one of 16 */
+	int32_t most32, most16;
+	/* -32 times the sum of each 16; the odd ones above bit 15 */
+	int32_t start[16];
 };
+enum { KERN_BIT15 = 1 << 15 };
 
 static inline const void *act_row(const struct kern_act *x, int row)
 {
@@ -51,25 +54,28 @@ static inline float act_scale(uint32_t amax, float *inverse)
 	return fine || !(d < 0x1p-126f) ? d : 0.0f;
 }
 
-/* All sums from those of 4 neighbours, quad[64]. */
+/* All sums of q from those of 4 neighbours, quad[64]. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
 	static const uint8_t at32[8] = {0, 2, 1, 3, 4, 6, 5, 7};
-	int16_t of32[8];
 
-	s->s256 = s->zero[0] = s->zero[1] = 0;
-	for (int i = 0; i < 8; i++)
-		of32[i] = 0;
-	for (int i = 0; i < 16; i++) {
-		int32_t a = quad[4 * i] + quad[4 * i + 2], b = quad[4 * i + 1] + quad[4 * i + 3];
-		s->h8[2 * i] = -32 * a;
-		s->h8[2 * i + 1] = -32 * b;
-		s->s16[i / 2 + 8 * (i & 1)] = (int16_t)(a + b);
-		of32[i / 2] = (int16_t)(of32[i / 2] + a + b);
-	}
+	s->s256 = s->most32 = s->most16 = 0;
 	for (int i = 0; i < 8; i++) {
-		s->s32[i] = of32[at32[i]];
-		s->s256 += of32[i];
+		int32_t of16[2], big[2] = {0, 0};
+		for (int h = 0; h < 2; h++) {
+			const int32_t *x = quad + 8 * i + 4 * h;
+			const int8_t *q = s->q + 32 * i + 16 * h;
+			of16[h] = x[0] + x[1] + x[2] + x[3];
+			for (int j = 0; j < 16; j++)
+				big[h] += q[j] < 0 ? -q[j] : q[j];
+			s->s16[i + 8 * h] = (int16_t)of16[h];
+			s->start[2 * i + h] = -32 * of16[h] + h * KERN_BIT15;
+			s->most16 = s->most16 < big[h] ? big[h] : s->most16;
+		}
+		int32_t sum = of16[0] + of16[1], most = big[0] + big[1] + (sum < 0 ? -sum : sum);
+		s->s32[at32[i]] = (int16_t)sum;
+		s->most32 = s->most32 < most ? most : s->most32;
+		s->s256 += sum;
 	}
 }
 #endif

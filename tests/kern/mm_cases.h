@@ -9,6 +9,7 @@
 struct shape {
 	int type, m, n, k;
 	enum probe_fill fill;
+	int flat; /* most of x as large as it gets in every place: sums reach their bounds */
 };
 
 static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
@@ -74,6 +75,18 @@ static void act_same(const struct kern_act *a, const struct kern_act *b, struct 
 			         infer_type_info(s.type)->name, s.k);
 }
 
+/* Of three rows of x the second is all ones, and the third has the signs of a row of weights. */
+static void flatten(float *x, struct shape s, const void *w)
+{
+	float *v = block_new((size_t)s.k * sizeof *v);
+
+	type_get(s.type)->decode(v, w, (size_t)(s.k / infer_type_info(s.type)->block));
+	for (int t = 0; t < s.m; t++)
+		for (int i = 0; t % 3 && i < s.k; i++)
+			x[t * s.k + i] = t % 3 == 1 || v[i] > 0 ? 1 : -1;
+	free(v);
+}
+
 /* all of one shape: quant, rows, tile, against ref's rows */
 static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 {
@@ -86,6 +99,8 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	probe_weights(f.at, s.type, (size_t)s.n, s.k, s.fill,
 	              (uint64_t)(s.type * 131 + s.n * 7 + s.k));
 	probe_floats(x, (size_t)s.m * (size_t)s.k, s.fill, (uint64_t)(s.m * 31 + s.k));
+	if (s.flat)
+		flatten(x, s, f.at);
 	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem),
 	                b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
 	act_same(&a, &b, s, kern);
@@ -118,11 +133,14 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 		for (int j = 0; j < 9; j++)
 			one(kern, ref,
 			    (struct shape){type, 1 + (i + 2 * j) % 9, ns[j], k,
-			                   (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD});
+			                   (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD, 0});
 	}
 	for (int m = 1; m <= 64; m++)
 		one(kern, ref,
 		    (struct shape){type, m, 19, block == 1 ? 75 : block * 2,
-		                   m % 4 ? PROBE_PLAIN : PROBE_ODD});
+		                   m % 4 ? PROBE_PLAIN : PROBE_ODD, 0});
+	for (int m = 1; m <= 16; m++)
+		one(kern, ref,
+		    (struct shape){type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1});
 }
 #endif

@@ -1,31 +1,30 @@
-/* Tiles of Q4_K and Q6_K, whose sums of 16 and of 8 products fit 16 bits: two registers of them
- * become one, and one instruction multiplies by the scales and adds.
+/* Tiles of Q4_K and Q6_K.  The sums of two neighbouring groups of weights (of 32, or of 16 of
+ * Q6_K) go into one chain of dots, 16 bits of a lane each, and one instruction multiplies both by
+ * their scales and adds: the first sum is shifted up before the second is added to it.
  *
- *   panel  16 rows; per block, each field [16]: d f32 | dmin f32, M i16[2] x 4 (Q4_K; in the order
- *          of kern_q8k.s32) | S i16[2], twice the same, 8 or 16 | q u8 [32][2][8 rows][8 neighbours]
- *          of rows 0 1 4 5 8 9 12 13, then 2 3 6 7 10 11 14 15
- *   tile   x 8 bytes broadcast: a lane pair holds two halves of a row's sum.  Q6_K starts from -32
- *          times the sum of x in that half (kern_q8k.h8), Q4_K from 0
+ *   panel  NR rows; per block, each field [NR]: d f32 | dmin f32, M i16[2] x 4 (Q4_K; in the
+ *          order of kern_q8k.s32) | S i16[2] x 4, or 8 of Q6_K: of the second group, then of the
+ *          first | q u8 [64][NR][4]
+ *   tile   NR rows x T tokens: x 4 bytes broadcast.  A sum fits 16 bits if x is not too large in
+ *          every place (kern_q8k.most32, most16); blocks in which it is have one sum in a lane
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/tmpl/q256.h"
 
-enum { ROWS16 = 16, FIELD = ROWS16 * 4, TOKENS = 8 };
+enum { FIELD = NR * 4 };
 
-INLINE int fields(enum infer_type t) { return t == INFER_Q4_K ? 2 + 4 + 8 : 1 + 16; }
-INLINE size_t panel_bytes(enum infer_type t)
-{
-	return (size_t)FIELD * (size_t)fields(t) + 256 * ROWS16;
-}
+INLINE int pairs(enum infer_type t) { return q_by16(t) ? 8 : 4; }
+/* fields before S, and before q */
+INLINE int scales_at(enum infer_type t) { return q_minima(t) ? 6 : 1; }
+INLINE int weights_at(enum infer_type t) { return scales_at(t) + pairs(t); }
+INLINE size_t panel_bytes(enum infer_type t) { return (size_t)FIELD * (size_t)(weights_at(t) + 64); }
 
 /* the fields before q of eight rows, at dst */
 INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 {
-	const int subs = t == INFER_Q4_K ? 8 : 16;
-
 	_mm256_storeu_ps((float *)(void *)dst, h->d);
 	dst += FIELD;
-	if (t == INFER_Q4_K) {
+	if (q_minima(t)) {
 		_mm256_storeu_ps((float *)(void *)dst, h->dmin);
 		dst += FIELD;
 		UNROLL
@@ -33,99 +32,167 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 			put32(dst, byte_pair(h->m[i / 2], i % 2));
 	}
 	UNROLL
-	for (int i = 0; i < subs; i++, dst += FIELD) {
-		__m256i s = byte_pair(h->s[i / 4], i % 2);
-		put32(dst, i % 4 < 2 ? _mm256_blend_epi16(s, _mm256_slli_epi32(s, 16), 0xaa)
-		                     : _mm256_blend_epi16(_mm256_srli_epi32(s, 16), s, 0xaa));
+	for (int i = 0; i < pairs(t); i++, dst += FIELD) {
+		__m256i first = byte_pair(h->s[i / 2], 0), second = byte_pair(h->s[i / 2], 1);
+		put32(dst, i % 2 ? _mm256_blend_epi16(_mm256_srli_epi32(second, 16), first, 0xaa)
+		                 : _mm256_blend_epi16(second, _mm256_slli_epi32(first, 16), 0xaa));
 	}
 }
 
-/* v[i]: 32 weights of row i of four; qword j of each to q + j * 128 */
-INLINE void turn4(uint8_t *q, __m256i r0, __m256i r1, __m256i r2, __m256i r3)
-{
-	__m256i a = _mm256_unpacklo_epi64(r0, r1), b = _mm256_unpackhi_epi64(r0, r1);
-	__m256i c = _mm256_unpacklo_epi64(r2, r3), d = _mm256_unpackhi_epi64(r2, r3);
-
-	_mm256_storeu_si256((__m256i *)(void *)q, _mm256_permute2x128_si256(a, c, 0x20));
-	_mm256_storeu_si256((__m256i *)(void *)(q + 128), _mm256_permute2x128_si256(b, d, 0x20));
-	_mm256_storeu_si256((__m256i *)(void *)(q + 256), _mm256_permute2x128_si256(a, c, 0x31));
-	_mm256_storeu_si256((__m256i *)(void *)(q + 384), _mm256_permute2x128_si256(b, d, 0x31));
-}
-
-/* n rows, of eight, to their place in a panel: fields at dst, weights at q */
-INLINE void pack8(enum infer_type type, uint8_t *dst, uint8_t *q, const uint8_t *w,
-                  size_t row_bytes, int n, int k)
+/* n rows, of eight, to dst: their place in a panel */
+INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                  int k)
 {
 	const struct eight e = eight_rows(w, row_bytes, n);
 
 	for (size_t at = 0, end = (size_t)(k / 256 * q_bytes(type)); at < end;
-	     at += (size_t)q_bytes(type), dst += panel_bytes(type), q += panel_bytes(type)) {
+	     at += (size_t)q_bytes(type), dst += panel_bytes(type)) {
+		uint8_t *q = dst + FIELD * weights_at(type);
 		__m256i v[8][8];
 		struct head h;
+		ask_after(w, row_bytes, at, q_bytes(type));
 		head_get(type, &h, &e, at);
 		head_put(type, dst, &h);
 		UNROLL
-		for (int r = 0; r < 8; r++)
-			unpack256(type, v[r], e.p[r] + at);
+		for (int r = 0; r < 8; r++) {
+			__m256i u[8];
+			unpack256(type, u, e.p[r] + at);
+			UNROLL
+			for (int i = 0; i < 8; i++)
+				v[i][r] = u[i];
+		}
 		UNROLL
 		for (int i = 0; i < 8; i++) {
-			turn4(q + i * 512, v[0][i], v[1][i], v[4][i], v[5][i]);
-			turn4(q + i * 512 + 64, v[2][i], v[3][i], v[6][i], v[7][i]);
+			turn8(v[i]);
+			UNROLL
+			for (int j = 0; j < 8; j++)
+				put32(q + (i * 8 + j) * FIELD, v[i][j]);
 		}
 	}
 }
 
-INLINE void pack16(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
-                   int k)
+INLINE void pack46(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                    int k)
 {
-	for (int half = 0; half < 2; half++) {
-		int from = 8 * half < n ? 8 * half : n - 1;
-		pack8(type, dst + 32 * half, dst + FIELD * fields(type) + 32 * half,
-		      w + (size_t)from * row_bytes, row_bytes, 8 * half < n ? n - 8 * half : 1, k);
+	for (int h = 0; h < NR; h += 8) {
+		int from = h < n ? h : n - 1;
+		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
+		      h < n ? n - h : 1, k);
 	}
 }
 
-/* isum[t] of one block; sc: its scales, q: its weights */
-INLINE void isum16(enum infer_type type, int tn, __m512i *isum, const uint8_t *sc, const uint8_t *q,
-                   const struct lines *x)
+/* whether each sum of a block of x with any weights fits 16 bits */
+INLINE int fits(enum infer_type t, const struct kern_q8k *x)
 {
-	const int subs = type == INFER_Q4_K ? 8 : 16, count = 32 / subs;
+	return t == INFER_Q6_K ? x->most16 <= 32767 / 32
+	                       : x->most32 <= 2 * 32767 / 15;
+}
 
+/* a[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
+INLINE void chain(int tn, wi *a, const uint8_t *q, const struct lines *x, int at, int count)
+{
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		isum[t] = _mm512_setzero_si512();
-	struct lines xq = *x, xh = *x;
-	for (int j = 0; j < subs; j++, q += 128 * count, sc += FIELD) {
-		__m512i a[TOKENS], b[TOKENS];
+	for (int i = 0; i < count; i++) {
+		wi w[H];
+		UNROLL
+		for (int h = 0; h < H; h++)
+			w[h] = wi_load(q + i * FIELD + h * LANES * 4);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			const struct kern_q8k *xt = line_at(&xh, t);
-			a[t] = type == INFER_Q4_K ? _mm512_setzero_si512()
-			                          : _mm512_set1_epi64((int64_t)num_u64(xt->h8));
-			b[t] = a[t];
-		}
-		UNROLL
-		for (int i = 0; i < count; i++) {
-			__m512i wa = wi_load(q + i * 128), wb = wi_load(q + i * 128 + 64);
+			wi xv = wi_set((int32_t)num_u32((const char *)line_at(x, t) + at + 4 * i));
 			UNROLL
-			for (int t = 0; t < tn; t++) {
-				const struct kern_q8k *xt = line_at(&xq, t);
-				__m512i xv = _mm512_set1_epi64((int64_t)num_u64(xt->q + 8 * i));
-				a[t] = wi_dot(a[t], wa, xv);
-				b[t] = wi_dot(b[t], wb, xv);
-			}
+			for (int h = 0; h < H; h++)
+				a[t * H + h] = wi_dot(a[t * H + h], w[h], xv);
 		}
-		UNROLL
-		for (int t = 0; t < tn; t++)
-			isum[t] = wi_mac16(isum[t], _mm512_packs_epi32(a[t], b[t]), wi_load(sc));
-		lines_move(&xq, 8 * count);
-		lines_move(&xh, 8);
 	}
 }
 
-INLINE __m512i imin16(const uint8_t *m, const struct kern_q8k *x)
+/* what the sum of the first or second group of a pair starts from; x: the pair in kern_q8k.start */
+INLINE wi start(enum infer_type t, const struct lines *x, int token, int second)
 {
-	__m512i r = _mm512_setzero_si512();
+	const struct kern_q8k *b = line_at(x, token);
+
+	return t == INFER_Q6_K ? wi_set(b->start[second]) : wi_set(second ? KERN_BIT15 : 0);
+}
+
+/* isum[t][h] of one block; sc: its scales, q: its weights */
+INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
+                       const struct lines *x)
+{
+	const int count = 32 / pairs(type);
+	struct lines xq = *x, xs = *x;
+
+	UNROLL
+	for (int i = 0; i < tn * H; i++)
+		isum[i] = wi_set(0);
+	for (int j = 0; j < pairs(type); j++, q += 2 * count * FIELD, sc += FIELD) {
+		wi a[TILE_T * H];
+		UNROLL
+		for (int i = 0; i < tn * H; i++)
+			a[i] = start(type, &xs, i / H, 0);
+		chain(tn, a, q, &xq, 0, count);
+		/* bit 15 set: what is below does not borrow from the first sum */
+		UNROLL
+		for (int i = 0; i < tn * H; i++)
+			a[i] = wi_add(wi_shl(a[i], 16), start(type, &xs, i / H, 1));
+		chain(tn, a, q + count * FIELD, &xq, 4 * count, count);
+		UNROLL
+		for (int i = 0; i < tn * H; i++)
+			isum[i] = wi_mac16(isum[i], _mm512_xor_si512(a[i], wi_set(KERN_BIT15)),
+			                   wi_load(sc + i % H * LANES * 4));
+		lines_move(&xq, 8 * count);
+		lines_move(&xs, 8);
+	}
+}
+
+/* the same of one row of x, whatever it is */
+INLINE void isum_any(enum infer_type type, wi *isum, const uint8_t *sc, const uint8_t *q,
+                     const void *x)
+{
+	const int count = 32 / pairs(type);
+	struct lines xq = lines_at(x, 0), xs = xq;
+
+	UNROLL
+	for (int h = 0; h < H; h++)
+		isum[h] = wi_set(0);
+	for (int j = 0; j < pairs(type); j++, sc += FIELD) {
+		UNROLL
+		for (int second = 0; second < 2; second++, q += count * FIELD) {
+			wi a[H];
+			UNROLL
+			for (int h = 0; h < H; h++)
+				a[h] = wi_sub(start(type, &xs, 0, second),
+				              wi_set(second ? KERN_BIT15 : 0));
+			chain(1, a, q, &xq, 4 * count * second, count);
+			UNROLL
+			for (int h = 0; h < H; h++) {
+				wi s = wi_load(sc + h * LANES * 4);
+				s = _mm512_srai_epi32(second ? wi_shl(s, 16) : s, 16);
+				isum[h] = wi_add(isum[h], wi_mul(a[h], s));
+			}
+		}
+		lines_move(&xq, 8 * count);
+		lines_move(&xs, 8);
+	}
+}
+
+/* isum of those of tn rows of x whose sums may not fit */
+INLINE void isum_mend(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
+                      const struct kern_q8k *x, size_t x_stride)
+{
+	for (int t = 0; t < tn; t++) {
+		const struct kern_q8k *xt = row_of(x, x_stride, t);
+		if (!fits(type, xt))
+			isum_any(type, isum + t * H, sc, q, xt);
+	}
+}
+typedef void mend_part(int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
+                       const struct kern_q8k *x, size_t x_stride);
+
+/* the minima of one block with the sums of x */
+INLINE wi imin(const uint8_t *m, const struct kern_q8k *x)
+{
+	wi r = wi_set(0);
 
 	UNROLL
 	for (int i = 0; i < 4; i++)
@@ -133,41 +200,72 @@ INLINE __m512i imin16(const uint8_t *m, const struct kern_q8k *x)
 	return r;
 }
 
-INLINE void tile16(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
-                   const struct kern_act *x, int x_row, int n, int k)
+INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size_t ldy,
+                    const uint8_t *p, const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8k *xb = act_q8k(x, x_row);
-	const int has_min = type == INFER_Q4_K, sc = FIELD * (has_min ? 6 : 1);
-	__m512 sum[TOKENS], min[TOKENS];
+	wf sum[TILE_T * H], min[TILE_T * H];
 
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		sum[t] = min[t] = wf_set(0);
+	for (int i = 0; i < tn * H; i++)
+		sum[i] = min[i] = wf_set(0);
 	for (int b = 0; b < k / 256; b++, p += panel_bytes(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
-		__m512i isum[TOKENS];
+		const uint8_t *sc = p + FIELD * scales_at(type), *q = p + FIELD * weights_at(type);
+		wi isum[TILE_T * H];
+		int fit = 1;
 		ask_next(x, 1);
-		isum16(type, tn, isum, p + sc, p + FIELD * fields(type), &at);
 		UNROLL
-		for (int t = 0; t < tn; t++) {
-			const struct kern_q8k *xt = line_at(&at, t);
+		for (int t = 0; t < tn; t++)
+			fit &= fits(type, line_at(&at, t));
+		isum_pairs(type, tn, isum, sc, q, &at);
+		if (!fit) {
+			wi all[TILE_T * H];
+			UNROLL
+			for (int i = 0; i < tn * H; i++)
+				all[i] = isum[i];
+			mend(tn, all, sc, q, xb, x->q_row);
+			UNROLL
+			for (int i = 0; i < tn * H; i++)
+				isum[i] = all[i];
+		}
+		UNROLL
+		for (int i = 0; i < tn * H; i++) {
+			const struct kern_q8k *xt = line_at(&at, i / H);
+			const uint8_t *rows = p + i % H * LANES * 4;
 			wf dx = wf_set(xt->d);
-			sum[t] = wf_fma(wf_mul(wf_load(p), dx), wf_from(isum[t]), sum[t]);
-			if (has_min)
-				min[t] = wf_fma(wf_mul(wf_load(p + FIELD), dx),
-				                wf_from(imin16(p + 2 * FIELD, xt)), min[t]);
+			sum[i] = wf_fma(wf_mul(wf_load(rows), dx), wf_from(isum[i]), sum[i]);
+			if (q_minima(type))
+				min[i] = wf_fma(wf_mul(wf_load(rows + FIELD), dx),
+				                wf_from(imin(rows + 2 * FIELD, xt)), min[i]);
 		}
 	}
 	UNROLL
-	for (int t = 0; t < tn; t++)
-		wf_put(y + (size_t)t * ldy, has_min ? wf_sub(sum[t], min[t]) : sum[t], n);
+	for (int i = 0; i < tn * H; i++)
+		wf_put(y + (size_t)(i / H) * ldy + i % H * LANES,
+		       q_minima(type) ? wf_sub(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
 #define ROW(TYPE, name) \
-	TILE_OF(tile16, TYPE, name, TOKENS) \
+	NOINLINE void name##_mend(int tn, wi *isum, const uint8_t *sc, const uint8_t *q, \
+	                          const struct kern_q8k *x, size_t x_stride) \
+	{ \
+		isum_mend(INFER_##TYPE, tn, isum, sc, q, x, x_stride); \
+	}
+KERN_ROWS_K46(ROW)
+#undef ROW
+
+INLINE mend_part *mend_of(enum infer_type t)
+{
+	return t == INFER_Q4_K ? q4_k_mend : q6_k_mend;
+}
+
+#define LOOP(type, tn, ...) tile46(type, tn, mend_of(type), __VA_ARGS__)
+#define ROW(TYPE, name) \
+	TILE_OF(LOOP, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
-		pack16(INFER_##TYPE, dst, w, row_bytes, n, k); \
+		pack46(INFER_##TYPE, dst, w, row_bytes, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \

@@ -2,13 +2,12 @@
 
 #define Q32(TYPE, name) KERN_ROW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, NR)
 #define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, NR)
-#define K46(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, 8, 16)
 const struct kern kern_avx512vnni = {
     .name = "avx512vnni",
     .needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI,
     .attn = KERN_FN(attn),
     .attn_merge = KERN_FN(attn_merge),
     .peak_dot = KERN_FN(peak_dot),
-    .mm = {KERN_ROWS_32(Q32) KERN_ROWS_K235(Q256) KERN_ROWS_K46(K46)
+    .mm = {KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
            KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256)},
 };

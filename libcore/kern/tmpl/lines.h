@@ -18,11 +18,12 @@ INLINE struct lines lines_at(const void *x, size_t stride)
 	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.x8), "+r"(l.s), "+r"(l.s3));
 	return l;
 }
-/* n bytes further in every row */
+/* n bytes further in every row; sums of the strides with places in a block are not to be kept for
+ * all turns of a loop either */
 INLINE void lines_move(struct lines *l, int n)
 {
 	l->x0 += n, l->x4 += n, l->x8 += n;
-	__asm__("" : "+r"(l->x0), "+r"(l->x4), "+r"(l->x8));
+	__asm__("" : "+r"(l->x0), "+r"(l->x4), "+r"(l->x8), "+r"(l->s), "+r"(l->s3));
 }
 INLINE const void *line_at(const struct lines *l, int t)
 {

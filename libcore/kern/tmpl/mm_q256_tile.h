@@ -87,6 +87,7 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 		uint8_t *q = dst + NR * 4 * k_fields(type);
 		__m256i v[8][8];
 		struct head h;
+		ask_after(w, row_bytes, at, q_bytes(type));
 		head_get(type, &h, &e, at);
 		head_put(type, dst, &h);
 		UNROLL

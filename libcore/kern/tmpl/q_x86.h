@@ -88,6 +88,16 @@ INLINE struct eight eight_rows(const uint8_t *w, size_t row_bytes, int n)
 		e.p[r] = w + (size_t)(r < n ? r : n - 1) * row_bytes;
 	return e;
 }
+/* Bytes [at, at + n) of eight rows are read: ask for as much of the eight that follow them in
+ * memory, which are packed next. */
+INLINE void ask_after(const uint8_t *w, size_t row_bytes, size_t at, int n)
+{
+	const uint8_t *p = w + 8 * (row_bytes + at);
+
+	UNROLL
+	for (int i = 0; i < 8 * n; i += 64)
+		__builtin_prefetch(p + i, 0, 3);
+}
 INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
 {
 	struct eight e;
