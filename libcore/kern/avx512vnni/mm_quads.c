@@ -25,14 +25,15 @@ INLINE __m512i lanes_of(__m256i x, int four)
 	return four ? _mm512_shuffle_i64x2(w, w, 0x55) : _mm512_shuffle_i64x2(w, w, 0);
 }
 
-INLINE void about_k4(struct about *a, const struct eight *e)
+INLINE void about_k4(struct about *a, const uint8_t *p, size_t stride)
 {
 	const __m512i pairs = _mm512_set_epi32(
 	    (int)0x800f800e, (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800f800e,
 	    (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800d800c, (int)0x80098008,
 	    (int)0x80058004, (int)0x80018000, (int)0x800d800c, (int)0x80098008, (int)0x80058004,
 	    (int)0x80018000);
-	__m256i s[2], d = heads_k4(s, a->m, e, 0);
+	const struct eight e = eight_apart(p, stride);
+	__m256i s[2], d = heads_k4(s, a->m, &e, 0);
 
 	a->d = low_halves(d);
 	a->dmin = high_halves(d);
@@ -62,6 +63,14 @@ INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
 		lo = _mm512_or_si512(_mm512_and_si512(lo, wi_set(15)), _mm512_and_si512(hi, wi_set(48)));
 		a->s[i / 2][i % 2] = wi_sub(lo, wi_set(32));
 	}
+}
+
+INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p, size_t stride)
+{
+	if (t == INFER_Q4_K)
+		about_k4(a, p, stride);
+	else
+		about_x4(a, p, stride);
 }
 
 /* 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r */
@@ -152,6 +161,49 @@ INLINE __m256i imin8(const __m256i m[2], const struct kern_q8k *x)
 	return r;
 }
 
+/* Codes of half a block of two times 4 rows. */
+struct half {
+	__m512i lo[2][4], hi[2][4];
+};
+INLINE void half_get(enum infer_type t, struct half *h, const uint8_t *p, size_t stride)
+{
+	UNROLL
+	for (int g = 0; g < 2; g++) {
+		__m512i v[4];
+		turn64(v, p + (size_t)(4 * g) * stride, stride);
+		UNROLL
+		for (int j = 0; j < 4; j++)
+			codes(t, &h->lo[g][j], &h->hi[g][j], v[j]);
+	}
+}
+
+/* isum[g] of 4 rows each += those of half a block; s: its scales */
+INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, const __m512i s[2],
+                     const struct kern_q8k *x, int half)
+{
+	__m512i xl, xh, a[2], b[2];
+
+	x_get(t, &xl, &xh, x->q + 128 * half);
+	b[0] = b[1] = wi_set(0);
+	a[0] = a[1] = t == INFER_Q4_K ? wi_set(0) : start_x4(x, half);
+	UNROLL
+	for (int j = 0; j < 4; j++) {
+		__m512i l = spread(xl, j), m = spread(xh, j);
+		UNROLL
+		for (int g = 0; g < 2; g++) {
+			a[g] = wi_dot(a[g], h->lo[g][j], l);
+			b[g] = wi_dot(b[g], h->hi[g][j], m);
+		}
+	}
+	UNROLL
+	for (int g = 0; g < 2; g++)
+		if (t == INFER_Q4_K) /* 16 products of 15 and 127 fit 16 bits */
+			isum[g] = wi_mac16(
+			    isum[g], _mm512_mask_mov_epi16(a[g], 0xaaaaaaaa, wi_shl(b[g], 12)), s[g]);
+		else
+			isum[g] = wi_add(isum[g], wi_mul(wi_add(a[g], b[g]), s[g]));
+}
+
 INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                        const struct kern_act *x, int x_row, int k)
 {
@@ -163,58 +215,20 @@ INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		const struct eight e = eight_apart(w, s->stride);
 		struct about about;
 		__m512i isum[4][2];
 		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
-		if (type == INFER_Q4_K)
-			about_k4(&about, &e);
-		else
-			about_x4(&about, w, s->stride);
+		about_get(type, &about, w, s->stride);
 		UNROLL
 		for (int t = 0; t < tn; t++)
 			isum[t][0] = isum[t][1] = wi_set(0);
 		UNROLL
-		for (int half = 0; half < 2; half++) {
-			__m512i lo[2][4], hi[2][4];
+		for (int i = 0; i < 2; i++) {
+			struct half h;
+			half_get(type, &h, w + bytes - 128 + 64 * i, s->stride);
 			UNROLL
-			for (int g = 0; g < 2; g++) {
-				__m512i v[4];
-				turn64(v, e.p[4 * g] + bytes - 128 + 64 * half, s->stride);
-				UNROLL
-				for (int j = 0; j < 4; j++)
-					codes(type, &lo[g][j], &hi[g][j], v[j]);
-			}
-			UNROLL
-			for (int t = 0; t < tn; t++) {
-				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				__m512i xl, xh, a[2], c[2];
-				x_get(type, &xl, &xh, xt->q + 128 * half);
-				c[0] = c[1] = wi_set(0);
-				a[0] = a[1] = type == INFER_Q4_K ? wi_set(0) : start_x4(xt, half);
-				UNROLL
-				for (int j = 0; j < 4; j++) {
-					__m512i l = spread(xl, j), h = spread(xh, j);
-					UNROLL
-					for (int g = 0; g < 2; g++) {
-						a[g] = wi_dot(a[g], lo[g][j], l);
-						c[g] = wi_dot(c[g], hi[g][j], h);
-					}
-				}
-				UNROLL
-				for (int g = 0; g < 2; g++) {
-					__m512i sc = about.s[half][g];
-					if (type == INFER_Q4_K)
-						isum[t][g] = wi_mac16(
-						    isum[t][g],
-						    _mm512_mask_mov_epi16(a[g], 0xaaaaaaaa,
-						                          wi_shl(c[g], 12)),
-						    sc);
-					else
-						isum[t][g] = wi_add(isum[t][g],
-						                    wi_mul(wi_add(a[g], c[g]), sc));
-				}
-			}
+			for (int t = 0; t < tn; t++)
+				half_add(type, isum[t], &h, about.s[i], act_q8k(x, x_row + t) + b, i);
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
