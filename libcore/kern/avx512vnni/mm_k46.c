@@ -16,8 +16,8 @@ enum { FIELD = NR * 4 };
 INLINE int pairs(enum infer_type t) { return q_by16(t) ? 8 : 4; }
 /* fields before S, and before q */
 INLINE int scales_at(enum infer_type t) { return q_minima(t) ? 6 : 1; }
-INLINE int weights_at(enum infer_type t) { return scales_at(t) + pairs(t); }
-INLINE size_t panel_bytes(enum infer_type t) { return (size_t)FIELD * (size_t)(weights_at(t) + 64); }
+INLINE int k_fields(enum infer_type t) { return scales_at(t) + pairs(t); }
+INLINE size_t panel256(enum infer_type t) { return (size_t)FIELD * (size_t)(k_fields(t) + 64); }
 
 /* the fields before q of eight rows, at dst */
 INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
@@ -39,47 +39,8 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 	}
 }
 
-/* n rows, of eight, to dst: their place in a panel */
-INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
-                  int k)
-{
-	const struct eight e = eight_rows(w, row_bytes, n);
-
-	for (size_t at = 0, end = (size_t)(k / 256 * q_bytes(type)); at < end;
-	     at += (size_t)q_bytes(type), dst += panel_bytes(type)) {
-		uint8_t *q = dst + FIELD * weights_at(type);
-		__m256i v[8][8];
-		struct head h;
-		ask_after(w, row_bytes, at, q_bytes(type));
-		head_get(type, &h, &e, at);
-		head_put(type, dst, &h);
-		UNROLL
-		for (int r = 0; r < 8; r++) {
-			__m256i u[8];
-			unpack256(type, u, e.p[r] + at);
-			UNROLL
-			for (int i = 0; i < 8; i++)
-				v[i][r] = u[i];
-		}
-		UNROLL
-		for (int i = 0; i < 8; i++) {
-			turn8(v[i]);
-			UNROLL
-			for (int j = 0; j < 8; j++)
-				put32(q + (i * 8 + j) * FIELD, v[i][j]);
-		}
-	}
-}
-
-INLINE void pack46(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
-                    int k)
-{
-	for (int h = 0; h < NR; h += 8) {
-		int from = h < n ? h : n - 1;
-		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
-		      h < n ? n - h : 1, k);
-	}
-}
+INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p) { unpack256(t, u, p); }
+#include "kern/tmpl/pack256.h"
 
 /* whether each sum of a block of x with any weights fits 16 bits */
 INLINE int fits(enum infer_type t, const struct kern_q8k *x)
@@ -209,9 +170,9 @@ INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size
 	UNROLL
 	for (int i = 0; i < tn * H; i++)
 		sum[i] = min[i] = wf_set(0);
-	for (int b = 0; b < k / 256; b++, p += panel_bytes(type), xb++) {
+	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
-		const uint8_t *sc = p + FIELD * scales_at(type), *q = p + FIELD * weights_at(type);
+		const uint8_t *sc = p + FIELD * scales_at(type), *q = p + FIELD * k_fields(type);
 		wi isum[TILE_T * H];
 		int fit = 1;
 		ask_next(x, 1);
@@ -265,10 +226,10 @@ INLINE mend_part *mend_of(enum infer_type t)
 	TILE_OF(LOOP, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
-		pack46(INFER_##TYPE, dst, w, row_bytes, n, k); \
+		pack256(INFER_##TYPE, dst, w, row_bytes, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \
-		return (size_t)(k / 256) * panel_bytes(INFER_##TYPE); \
+		return (size_t)(k / 256) * panel256(INFER_##TYPE); \
 	}
 KERN_ROWS_K46(ROW)
