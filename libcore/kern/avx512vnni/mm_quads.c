@@ -148,19 +148,6 @@ INLINE __m256i lanes_sum(__m512i a, __m512i b)
 	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t, t, 0x88));
 }
 
-INLINE __m256i imin8(const __m256i m[2], const struct kern_q8k *x)
-{
-	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
-	__m256i r = _mm256_setzero_si256();
-
-	UNROLL
-	for (int i = 0; i < 4; i++)
-		r = mac16(r,
-		          _mm256_and_si256(i % 2 ? _mm256_srli_epi16(m[i / 2], 8) : m[i / 2], byte),
-		          _mm256_set1_epi32((int)num_u32(x->s32 + 2 * i)));
-	return r;
-}
-
 /* Codes of half a block of two times 4 rows. */
 struct half {
 	__m512i lo[2][4], hi[2][4];
@@ -239,7 +226,7 @@ INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const
 			                         sum[t]);
 			if (q_minima(type))
 				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(about.dmin, dx),
-				                         _mm256_cvtepi32_ps(imin8(about.m, xt)), min[t]);
+				                         _mm256_cvtepi32_ps(minima_k4(about.m[0], about.m[1], xt)), min[t]);
 		}
 	}
 	UNROLL

@@ -68,21 +68,6 @@ INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
 	}
 }
 
-/* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
-INLINE __m256i minima_k4(const struct heads *h, const struct kern_q8k *s)
-{
-	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
-	__m256i r = _mm256_madd_epi16(_mm256_and_si256(h->min_lo, byte),
-	                              _mm256_set1_epi32((int)num_u32(s->s32)));
-
-	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_lo, 8), byte),
-	          _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
-	r = mac16(r, _mm256_and_si256(h->min_hi, byte),
-	          _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
-	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(h->min_hi, 8), byte),
-	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
-}
-
 /* Q2_K and Q3_K where their bits lie, or two further down: the four times 32 weights of a half come
  * 1, 4, 4, 16 times as large, below 128.  Their scales 16, 4, 4, 1 times: isum is 16 times itself. */
 INLINE int q_spread(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
@@ -283,7 +268,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(isum),
 			                         sum[t]);
 			if (q_minima(type)) {
-				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt) : minima_k4(&h, xt);
+				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt) : minima_k4(h.min_lo, h.min_hi, xt);
 				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx),
 				                         _mm256_cvtepi32_ps(im), min[t]);
 			}

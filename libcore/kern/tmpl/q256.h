@@ -179,6 +179,21 @@ INLINE __m256i heads_k4(__m256i s[2], __m256i m[2], const struct eight *e, size_
 	return y[0];
 }
 
+/* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
+INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
+{
+	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
+	__m256i r = _mm256_madd_epi16(_mm256_and_si256(m0, byte),
+	                              _mm256_set1_epi32((int)num_u32(s->s32)));
+
+	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(m0, 8), byte),
+	          _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
+	r = mac16(r, _mm256_and_si256(m1, byte),
+	          _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
+	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(m1, 8), byte),
+	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
+}
+
 /* low, or high, f16 of 8 dwords */
 INLINE __m256 low_halves(__m256i x)
 {
