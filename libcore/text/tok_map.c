@@ -1,4 +1,5 @@
 /* text/tok_map.c - pieces to ids, and the added tokens that text begins with. */
+#include <string.h>
 #include "base/mem.h"
 #include "text/tok_key.h"
 
@@ -20,7 +21,10 @@ int tok_map_new(struct tok_map *m, uint32_t n)
 	m->mask = (uint32_t)(slots - 1);
 	for (m->at = 1; m->at < n + 1; m->at = 2 * m->at + 1)
 		;
-	m->slot = mem_zalloc(MEM_TEXT, slots, sizeof *m->slot);
+	m->slot = mem_alloc(MEM_TEXT, slots, sizeof *m->slot);
+	/* written at once: a page that is read first is mapped twice */
+	if (m->slot)
+		memset(m->slot, 0, slots * sizeof *m->slot);
 	return m->slot ? INFER_OK : INFER_ENOMEM;
 }
 
