@@ -20,11 +20,8 @@
  *   isum = sum of S (q . x), q the value beside S (G times its signs);  y = fma(d' dx, isum, y), d'
  *   the factor before S, blocks ascending
  *   bytes per flop: 66, 74, 82, 98, 110, 50, 56, 66, 54 per 512;  limits: k % 256 == 0 */
-#include "kern/act.h"
-#include "kern/ref/simd.h"
+#include "kern/ref/mm.h"
 #include "kern/tmpl/grid_plain.h"
-
-enum { TOKENS = 8, PANEL = 4 };
 
 /* one row of weights against tn <= TOKENS rows of x */
 static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uint8_t *w,
@@ -51,43 +48,11 @@ static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uin
 		y[(size_t)t * ldy] = sum[t];
 }
 
-static void rows(float *y, size_t ldy, grid_unpack *un, int bytes, const void *w, size_t row_bytes,
-                 const struct kern_act *x, int x_row, int m, int n, int k)
-{
-	for (int r = 0; r < n; r++)
-		for (int t = 0; t < m; t += TOKENS)
-			row_part(y + (size_t)t * ldy + r, ldy, un, bytes,
-			         (const uint8_t *)w + (size_t)r * row_bytes, x, x_row + t,
-			         m - t < TOKENS ? m - t : TOKENS, k);
-}
-
-/* The plain set keeps the file's order: a panel is PANEL rows side by side. */
-static void pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes)
-{
-	for (int r = 0; r < PANEL; r++) {
-		uint8_t *d = (uint8_t *)dst + (size_t)r * bytes;
-		if (r < n)
-			memcpy(d, (const uint8_t *)w + (size_t)r * row_bytes, bytes);
-		else
-			memset(d, 0, bytes);
-	}
-}
-
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
+	                        int x_row, int tn, int k) \
 	{ \
-		rows(y, ldy, name, BYTES_##name, w, row_bytes, x, x_row, m, n, k); \
+		row_part(y, ldy, name, BYTES_##name, w, x, x_row, tn, k); \
 	} \
-	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ \
-		pack(dst, w, row_bytes, n, (size_t)k / 256 * BYTES_##name); \
-	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		KERN_FN(name##_rows) \
-		(y, ldy, packed, (size_t)k / 256 * BYTES_##name, x, x_row, m, n, k); \
-	} \
-	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)k / 256 * BYTES_##name * PANEL; }
+	PLAIN_OF(name, 256)
 KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)

@@ -12,16 +12,12 @@
  *   y = fma(d dx, sum q x, y), blocks ascending
  *   with m a second chain, fma(m dx, sum x, .), is added at the end
  *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64;  limits: k % 32 == 0 */
-#include "kern/act.h"
-#include "kern/ref/simd.h"
-#include <string.h>
+#include "kern/ref/mm.h"
 
 struct block {
 	float d, m;
 	int q[32];
 };
-enum { TOKENS = 8, PANEL = 4 };
-
 static void nibbles(int *q, const uint8_t *qs)
 {
 	for (int i = 0; i < 16; i++) {
@@ -139,43 +135,11 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 		y[(size_t)t * ldy] = has_min ? sum[t] + min[t] : sum[t];
 }
 
-static void rows(float *y, size_t ldy, unpack *un, int bytes, int has_min, const void *w,
-                 size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
-{
-	for (int r = 0; r < n; r++)
-		for (int t = 0; t < m; t += TOKENS)
-			row_part(y + (size_t)t * ldy + r, ldy, un, bytes, has_min,
-			         (const uint8_t *)w + (size_t)r * row_bytes, x, x_row + t,
-			         m - t < TOKENS ? m - t : TOKENS, k);
-}
-
-/* The plain set keeps the file's order: a panel is PANEL rows side by side. */
-static void pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes)
-{
-	for (int r = 0; r < PANEL; r++) {
-		uint8_t *d = (uint8_t *)dst + (size_t)r * bytes;
-		if (r < n)
-			memcpy(d, (const uint8_t *)w + (size_t)r * row_bytes, bytes);
-		else
-			memset(d, 0, bytes);
-	}
-}
-
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
+	                        int x_row, int tn, int k) \
 	{ \
-		rows(y, ldy, name, BYTES_##name, MIN_##name, w, row_bytes, x, x_row, m, n, k); \
+		row_part(y, ldy, name, BYTES_##name, MIN_##name, w, x, x_row, tn, k); \
 	} \
-	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
-	{ \
-		pack(dst, w, row_bytes, n, (size_t)k / 32 * BYTES_##name); \
-	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k) \
-	{ \
-		KERN_FN(name##_rows) \
-		(y, ldy, packed, (size_t)k / 32 * BYTES_##name, x, x_row, m, n, k); \
-	} \
-	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)k / 32 * BYTES_##name * PANEL; }
+	PLAIN_OF(name, 32)
 KERN_ROWS_32(ROW)
