@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* Made of the request's id, so that the same batch gives the same names. */
-void answer_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j)
+static void put_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j)
 {
 	char name[40];
 
@@ -18,20 +18,21 @@ void answer_name(struct jwrite *w, const char *key, const char *prefix, const in
 	jw_str(w, key, name);
 }
 
-struct jwrite *answer_begin(infer_writer *out, const infer_job *j, int status)
+/* A line, open in its body. */
+static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin(out, NULL);
 
-	answer_name(w, "id", "batch_req_", j);
+	put_name(w, "id", "batch_req_", j);
 	jw_str(w, "custom_id", j->id);
 	jw_object(w, "response");
 	jw_int(w, "status_code", status);
-	answer_name(w, "request_id", "req_", j);
+	put_name(w, "request_id", "req_", j);
 	jw_object(w, "body");
 	return w;
 }
 
-int answer_end(infer_writer *out, struct jwrite *w, infer_error *err)
+static int end(infer_writer *out, struct jwrite *w, infer_error *err)
 {
 	jw_end(w);                      /* body */
 	jw_end(w);                      /* response */
@@ -116,7 +117,7 @@ static struct infer_usage total(const struct infer_completion *c, int32_t n)
 	return u;
 }
 
-void answer_usage(struct jwrite *w, const struct infer_completion *c, int32_t n)
+static void put_usage(struct jwrite *w, const struct infer_completion *c, int32_t n)
 {
 	struct infer_usage u = total(c, n);
 
@@ -130,31 +131,40 @@ void answer_usage(struct jwrite *w, const struct infer_completion *c, int32_t n)
 	jw_end(w);
 }
 
+static void put_text(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index)
+{
+	(void)id, (void)index;
+	jw_strn(w, "text", c->text_bytes ? c->text : "", c->text_bytes);
+}
+
+static const struct answer_form text_form = { "cmpl-", "text_completion", put_text, put_logprobs };
+
 static int write_openai(infer_writer *out, const infer_job *j, const struct infer_completion *c,
                         const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = answer_begin(out, j, 200);
+	const struct answer_form *form = j->form == INFER_JOB_OPENAI_CHAT ? &answer_chat : &text_form;
+	struct jwrite *w = begin(out, j, 200);
 
-	answer_name(w, "id", "cmpl-", j);
-	jw_str(w, "object", "text_completion");
+	put_name(w, "id", form->id, j);
+	jw_str(w, "object", form->object);
 	jw_int(w, "created", (int64_t)time(NULL));
 	record_model_name(w, "model", run->model);
 	jw_array(w, "choices");
 	for (int32_t i = 0; i < j->n; i++) {
 		jw_object(w, NULL);
 		jw_int(w, "index", i);
-		jw_strn(w, "text", c[i].text_bytes ? c[i].text : "", c[i].text_bytes);
+		form->put(w, &c[i], j->id, i);
 		if (j->logprobs >= 0)
-			put_logprobs(w, infer_model_tokenizer(run->model), &c[i]);
+			form->put_logprobs(w, infer_model_tokenizer(run->model), &c[i]);
 		else
 			jw_null(w, "logprobs");
 		jw_str(w, "finish_reason", record_finish(&c[i]));
 		jw_end(w);
 	}
 	jw_end(w);
-	answer_usage(w, c, j->n);
+	put_usage(w, c, j->n);
 	record_run(out, run);
-	return answer_end(out, w, err);
+	return end(out, w, err);
 }
 
 /* Several samples of one prompt: what belongs to each stands in `choices`. */
@@ -190,9 +200,7 @@ static int write_choices(infer_writer *out, const infer_job *j, const struct inf
 int infer_write_job(infer_writer *out, const infer_job *j, const struct infer_completion *c,
                     const struct infer_run_info *run, infer_error *err)
 {
-	if (j->form == INFER_JOB_OPENAI_CHAT)
-		return answer_chat(out, j, c, run, err);
-	if (j->form == INFER_JOB_OPENAI)
+	if (j->form == INFER_JOB_OPENAI_CHAT || j->form == INFER_JOB_OPENAI)
 		return write_openai(out, j, c, run, err);
 	return j->n == 1 ? infer_write_completion(out, c, run, err) : write_choices(out, j, c, run, err);
 }
@@ -203,7 +211,7 @@ static int write_openai_error(infer_writer *out, const infer_job *j, const infer
 {
 	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP ||
 	          e->code == INFER_ENOMEM;
-	struct jwrite *w = answer_begin(out, j, own ? 400 : 500);
+	struct jwrite *w = begin(out, j, own ? 400 : 500);
 
 	jw_object(w, "error");
 	jw_str(w, "message", e->message);
@@ -211,7 +219,7 @@ static int write_openai_error(infer_writer *out, const infer_job *j, const infer
 	jw_str(w, "param", param);
 	jw_str(w, "code", e->code == INFER_ENOMEM ? "context_length_exceeded" : NULL);
 	jw_end(w);
-	return answer_end(out, w, err);
+	return end(out, w, err);
 }
 
 int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags, const infer_error *e,

@@ -4,7 +4,6 @@
 #include "base/utf8.h"
 
 #include <math.h>
-#include <time.h>
 
 /* What servers write for a token that cannot come. */
 enum { NEVER = -9999 };
@@ -50,29 +49,4 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struc
 	jw_end(w);
 }
 
-int answer_chat(infer_writer *out, const infer_job *j, const struct infer_completion *c, const struct infer_run_info *run,
-                infer_error *err)
-{
-	struct jwrite *w = answer_begin(out, j, 200);
-
-	answer_name(w, "id", "chatcmpl-", j);
-	jw_str(w, "object", "chat.completion");
-	jw_int(w, "created", (int64_t)time(NULL));
-	record_model_name(w, "model", run->model);
-	jw_array(w, "choices");
-	for (int32_t i = 0; i < j->n; i++) {
-		jw_object(w, NULL);
-		jw_int(w, "index", i);
-		record_message(w, &c[i], j->id, i);
-		if (j->logprobs >= 0)
-			put_logprobs(w, infer_model_tokenizer(run->model), &c[i]);
-		else
-			jw_null(w, "logprobs");
-		jw_str(w, "finish_reason", record_finish(&c[i]));
-		jw_end(w);
-	}
-	jw_end(w);
-	answer_usage(w, c, j->n);
-	record_run(out, run);
-	return answer_end(out, w, err);
-}
+const struct answer_form answer_chat = { "chatcmpl-", "chat.completion", record_message, put_logprobs };

@@ -28,15 +28,15 @@ const char *record_finish(const struct infer_completion *c);
 void record_reply(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index);
 void record_message(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index);
 
-/* answer.c: a line in OpenAI's form, open in its body */
-struct jwrite *answer_begin(infer_writer *out, const infer_job *j, int status);
-int  answer_end(infer_writer *out, struct jwrite *w, infer_error *err);
-void answer_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
+/* answer.c: in OpenAI's form */
 int  answer_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n);
-void answer_usage(struct jwrite *w, const struct infer_completion *c, int32_t n);
-/* answer_chat.c: the whole of it for a conversation */
-int  answer_chat(infer_writer *out, const infer_job *j, const struct infer_completion *c, const struct infer_run_info *run,
-                 infer_error *err);
+/* What sets the forms apart. */
+struct answer_form {
+	const char *id, *object;         /* what ids begin with */
+	void (*put)(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index);   /* of one choice */
+	void (*put_logprobs)(struct jwrite *w, const infer_tokenizer *t, const struct infer_completion *c);
+};
+extern const struct answer_form answer_chat;   /* answer_chat.c */
 
 /* run.c: what a model is called, and the object `run` (contract, promise 7) */
 void record_model_name(struct jwrite *w, const char *key, const infer_model *m);
