@@ -24,6 +24,12 @@ size_t kern_act_bytes(enum kern_form form, int m, int k)
 	return (size_t)m * ((row_bytes(form, k) + 63) & ~(size_t)63);
 }
 
+size_t kern_turned_bytes(int m, int k)
+{
+	must(k % 32 == 0);
+	return (size_t)((m + KERN_TURN - 1) / KERN_TURN) * ((size_t)k / 32) * sizeof(struct kern_turned);
+}
+
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k)
 {
 	*x = (struct kern_act){.form = (uint8_t)form, .q = at, .q_row = kern_act_bytes(form, 1, k)};

@@ -14,6 +14,13 @@ struct kern_q8 {
 	int8_t q[32];
 };
 
+/* A block of 16 rows of kern_q8, turned: row t in lane t. */
+struct kern_turned {
+	float d[KERN_TURN];
+	int32_t minus[KERN_TURN];
+	int8_t q[8][KERN_TURN][4];
+};
+
 /* With the sums of q in the orders that the vector loops read without shuffles. */
 struct kern_q8k {
 	int8_t q[256];
@@ -41,6 +48,12 @@ static inline const struct kern_q8 *act_q8(const struct kern_act *x, int row)
 static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row)
 {
 	return act_row(x, row);
+}
+
+/* blocks of 32 of rows from `row` on, a multiple of KERN_TURN; those of the next follow them */
+static inline struct kern_turned *act_turned(const struct kern_act *x, int row, int k)
+{
+	return (struct kern_turned *)x->turned + (size_t)row / KERN_TURN * ((size_t)k / 32);
 }
 
 /* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and

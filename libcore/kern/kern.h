@@ -92,8 +92,10 @@ struct kern_act {
 	uint8_t form;
 	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
 	size_t  q_row;
+	void   *turned;               /* struct kern_turned [m / KERN_TURN, up][k / 32], or NULL */
 	struct kern_next *next;       /* or NULL */
 };
+enum { KERN_TURN = 16 };
 /* What the caller reads after a tile: while that goes, it may ask the memory for some of it, from
  * `at` on, and moves `at`.  Asking harms nothing wherever it points.  One thread's. */
 struct kern_next {
@@ -103,9 +105,11 @@ struct kern_next {
 /* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple
  * of 32 (Q8) or 256 (Q8K). */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
+/* of their turned copy (Q8), which is laid out 64-aligned by whoever wants one */
+size_t kern_turned_bytes(int m, int k);
 void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
-/* y[m][n] = x[m][k] W[n][k]^T.  rows and tile of one type give the same bits for every m
+/* y[m][n] = x[m][k] W[n][k]^T.  rows, few and tile of one type give the same bits for every m
  * (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts and
  * ends inside it.  n and m are any number >= 1. */
 struct kern_mm {
@@ -120,6 +124,13 @@ struct kern_mm {
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);
 	size_t (*pack_bytes)(int k);
 	uint8_t form, mr, nr;        /* enum kern_form; register tile */
+	/* NULL where a set has none.  As rows, and the same bits, from the turned copy of x, any m: weights
+	 * in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For more rows of x
+	 * than `rows` is good for and too few to pay for a panel. */
+	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
+	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy: blocks
+	 * of 32 [from, to) */
+	void (*turn)(struct kern_act *x, int row, int m, int k, int from, int to);
 };
 
 #define KERN_SLOTS(S) /* name, arguments */ \

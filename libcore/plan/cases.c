@@ -20,7 +20,7 @@ static const struct { const char *name; int n, k, quick; } shapes[] = {
 	{ "down", 2048, 8192, 0 },
 	{ "expert-down", 2048, 768, 1 },
 };
-static const int rows_m[] = { 1, 2, 4, 8 }, tile_m[] = { 16, 32, 64, 512 };
+static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 9, 16, 24, 32 }, tile_m[] = { 16, 32, 64, 512 };
 /* head sizes of attention */
 static const int head_dims[] = { 64, 128 };
 static const int cache_types[] = { INFER_F16, INFER_F32, INFER_Q8_0, INFER_Q4_0 };
@@ -59,6 +59,11 @@ static int add_products(infer_probe *p, int set, int type, int shape, infer_erro
 	c.kind = PLAN_ROWS;
 	for (int i = 0; i < 4; i++) {
 		c.m = rows_m[i];
+		TRY(add(p, c, err));
+	}
+	c.kind = PLAN_FEW;
+	for (int i = 0; i < 4 && p->sets[set].mm[type].few; i++) {
+		c.m = few_m[i];
 		TRY(add(p, c, err));
 	}
 	if (!first || !p->sets[set].mm[type].tile)   /* a panel is the same whatever n */
@@ -108,8 +113,8 @@ int plan_cases(infer_probe *p, infer_error *err)
 
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
 {
-	static const char *const names[] = { [PLAN_ROWS] = "rows", [PLAN_TILE] = "tile", [PLAN_PACK] = "pack",
-	                                     [PLAN_QUANT] = "quant", [PLAN_ATTN] = "attn" };
+	static const char *const names[] = { [PLAN_ROWS] = "rows", [PLAN_FEW] = "few", [PLAN_TILE] = "tile",
+	                                     [PLAN_PACK] = "pack", [PLAN_QUANT] = "quant", [PLAN_ATTN] = "attn" };
 
 	if (i < 0 || i >= p->n_cases)
 		return 0;
@@ -199,7 +204,7 @@ static int run(infer_probe *p, struct plan_job *j, struct infer_probe_result *r,
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c, struct infer_probe_result *r, infer_error *err)
 {
 	static int (*const make[])(struct plan_job *, infer_probe *, infer_error *) = {
-		[PLAN_ROWS] = plan_mm, [PLAN_TILE] = plan_mm, [PLAN_PACK] = plan_mm,
+		[PLAN_ROWS] = plan_mm, [PLAN_FEW] = plan_mm, [PLAN_TILE] = plan_mm, [PLAN_PACK] = plan_mm,
 		[PLAN_QUANT] = plan_quant, [PLAN_ATTN] = plan_attn, [PLAN_ELEM] = plan_elem,
 	};
 	struct plan_job j = { .p = p };

@@ -13,14 +13,24 @@
 enum {
 	ITEM_BYTES = 512 << 10,    /* of weights in a call, as a backend deals them out */
 	X_BYTES = 512 << 10,       /* of x that go past panels at a time */
-	CHECKED_ROWS = 48, CHECKED_M = 24,
+	LIKE = 16, LIKE_FEW = 48,  /* which times something that is */
+	CHECKED_ROWS = 53, CHECKED_M = 24,
 };
+
+static int panels(const struct plan_case *c) { return c->kind == PLAN_TILE || c->kind == PLAN_PACK; }
 
 static const struct kern_mm *mm_of(const struct plan_job *j) { return &j->k->mm[j->c->type]; }
 
 static float *y_of(const struct plan_job *j, const struct plan_worker *w)
 {
 	return j->y + (size_t)w->id * j->y_floats;
+}
+
+typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
+                   int n, int k);
+static mm_fn *in_place(const struct plan_job *j)
+{
+	return j->c->kind == PLAN_FEW ? mm_of(j)->few : mm_of(j)->rows;
 }
 
 /* Calls in the order of a matrix, and matrix behind matrix. */
@@ -35,7 +45,7 @@ static double rows_piece(struct plan_worker *w)
 		w->row = 0;
 		n = (int)num_min(j->block, c->n);
 	}
-	mm_of(j)->rows(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n, c->k);
+	in_place(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n, c->k);
 	w->at += (size_t)n * j->row_bytes;
 	w->row = (w->row + n) % c->n;
 	return 2.0 * c->m * n * c->k;
@@ -85,23 +95,29 @@ static int no_memory(infer_error *err) { return err_set(err, INFER_ENOMEM, "no m
 
 static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
 {
-	void *at = mem_aligned(MEM_PLAN, 64, num_round_up(kern_act_bytes(mm->form, m, k), 64));
+	size_t bytes = kern_act_bytes(mm->form, m, k), turned = mm->turn ? kern_turned_bytes(m, k) : 0;
+	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + turned, 64));
 
 	if (!at)
 		return INFER_ENOMEM;
-	memset(at, 0, kern_act_bytes(mm->form, m, k));
+	memset(at, 0, bytes + turned);
 	kern_act_init(x, mm->form, at, m, k);
 	for (int i = 0; i < m; i++)
 		mm->quant(x, i, fx + (size_t)i * (size_t)k, k);
+	if (!mm->turn)
+		return INFER_OK;
+	x->turned = at + bytes;
+	for (int i = 0; i < m; i += KERN_TURN)
+		mm->turn(x, i, (int)num_min(KERN_TURN, m - i), k, 0, k / 32);
 	return INFER_OK;
 }
 
-/* Rows, or a panel, beside the rows of set ref with its own quantising: bit for bit. */
+/* Rows, in place or turned, or a panel, beside the rows of set ref with its own quantising: bit for bit. */
 static int check(struct plan_job *j, infer_error *err)
 {
 	const struct plan_case *c = j->c;
 	const struct kern_mm *mm = mm_of(j), *ref = &j->p->ref.mm[c->type];
-	int tiled = c->kind != PLAN_ROWS, m = c->kind == PLAN_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
+	int tiled = panels(c), m = c->kind == PLAN_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
 	    n = tiled ? mm->nr : (int)num_min(c->n, CHECKED_ROWS);
 	size_t all = (size_t)m * (size_t)n;
 	float *y = mem_aligned(MEM_PLAN, 64, num_round_up(2 * all * sizeof *y, 64));
@@ -117,7 +133,7 @@ static int check(struct plan_job *j, infer_error *err)
 		mm->pack(j->panels, j->p->weights, j->row_bytes, n, c->k);
 		mm->tile(y + all, (size_t)n, j->panels, &j->x, 0, m, n, c->k);
 	} else {
-		mm->rows(y + all, (size_t)n, j->p->weights, j->row_bytes, &j->x, 0, m, n, c->k);
+		in_place(j)(y + all, (size_t)n, j->p->weights, j->row_bytes, &j->x, 0, m, n, c->k);
 	}
 	j->same = probe_differ(y + all, y, all) < 0;
 	mem_free(x.q);
@@ -128,8 +144,9 @@ static int check(struct plan_job *j, infer_error *err)
 /* As many weight rows in a call as a backend gives: small matrices are dealt to all threads. */
 static int block_of(const struct plan_job *j)
 {
-	int64_t most = num_max(ITEM_BYTES / (int64_t)j->row_bytes, 16),
-	        share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1), 16);
+	size_t like = j->c->kind == PLAN_FEW ? LIKE_FEW : LIKE;
+	int64_t most = (int64_t)num_round_up((size_t)ITEM_BYTES / j->row_bytes, like),
+	        share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1), like);
 
 	return (int)num_min(num_min(most, share), j->c->n);
 }
@@ -147,20 +164,20 @@ int plan_mm(struct plan_job *j, infer_probe *p, infer_error *err)
 	j->fx = plan_floats((size_t)m * (size_t)c->k, 1);
 	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
 		return no_memory(err);
-	j->y_floats = num_round_up((size_t)m * (size_t)(c->kind == PLAN_ROWS ? c->n : PLAN_PANELS * mm->nr), 16);
+	j->y_floats = num_round_up((size_t)m * (size_t)(panels(c) ? PLAN_PANELS * mm->nr : c->n), 16);
 	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
-	if (c->kind != PLAN_ROWS) {
+	if (panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
 		j->panels = mem_aligned(MEM_PLAN, 64, threads * PLAN_PANELS * j->panel_bytes);
 	}
-	if (!j->y || (c->kind != PLAN_ROWS && !j->panels))
+	if (!j->y || (panels(c) && !j->panels))
 		return no_memory(err);
 	memset(j->y, 0, threads * j->y_floats * sizeof(float));
 	TRY(check(j, err));
 	for (size_t i = 0; c->kind == PLAN_TILE && i < threads * PLAN_PANELS; i++)
 		mm->pack(j->panels + i * j->panel_bytes, p->weights + i % PLAN_PANELS * mm->nr * j->row_bytes, j->row_bytes,
 		         mm->nr, c->k);
-	j->fn = c->kind == PLAN_ROWS ? rows_piece : c->kind == PLAN_TILE ? tile_piece : pack_piece;
+	j->fn = !panels(c) ? rows_piece : c->kind == PLAN_TILE ? tile_piece : pack_piece;
 	j->limit = mm->form == KERN_FORM_F32 ? INFER_LIMIT_FMA : INFER_LIMIT_DOT;
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PLAN_PACK ? 1 : 2.0 * m);
 	if (c->kind != PLAN_TILE)

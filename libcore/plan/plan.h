@@ -6,7 +6,7 @@
 
 enum { PLAN_SETS = 16, PLAN_THREADS = 1024, PLAN_TURNS = 1000 };
 
-enum plan_kind { PLAN_ROWS, PLAN_TILE, PLAN_PACK, PLAN_QUANT, PLAN_ATTN, PLAN_ELEM };
+enum plan_kind { PLAN_ROWS, PLAN_FEW, PLAN_TILE, PLAN_PACK, PLAN_QUANT, PLAN_ATTN, PLAN_ELEM };
 struct plan_case { uint8_t kind, set, slot; int type; const char *shape; int32_t n, k, m; };
 
 struct infer_probe {
@@ -71,7 +71,7 @@ struct plan_job {
 	int    same;
 };
 enum { PLAN_PANELS = 4 };
-int  plan_mm(struct plan_job *j, infer_probe *p, infer_error *err);      /* mm.c: rows, tile, pack */
+int  plan_mm(struct plan_job *j, infer_probe *p, infer_error *err);      /* mm.c: rows, few, tile, pack */
 int  plan_quant(struct plan_job *j, infer_probe *p, infer_error *err);
 int  plan_attn(struct plan_job *j, infer_probe *p, infer_error *err);    /* attn.c */
 int  plan_elem(struct plan_job *j, infer_probe *p, infer_error *err);    /* elem.c */

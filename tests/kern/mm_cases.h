@@ -12,6 +12,8 @@ struct shape {
 	int flat; /* most of x as large as it gets in every place: sums reach their bounds */
 };
 
+static int few_cases; /* that went through the loop over a few rows of x */
+
 static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
                                 void **mem)
 {
@@ -59,6 +61,39 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 		mm->tile(y + r, (size_t)s.n, panel, &x, 0, s.m, n, s.k);
 	}
 	free(panel);
+}
+
+/* The loop over a few rows of x, from a turned copy made in pieces; then the rows from the second
+ * group on alone. */
+static void by_few(const struct kern *kern, struct shape s, const float *want, const char *w,
+                   const struct kern_act *a)
+{
+	const struct kern_mm *mm = &kern->mm[s.type];
+	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n,
+	       bytes = kern_turned_bytes(s.m, s.k), ldy = (size_t)s.n + 3;
+	int blocks = s.k / 32, half = blocks / 2;
+	float *y = block_new(((size_t)s.m * ldy) * 4), *got = block_new(ny * 4);
+	struct kern_act x = *a;
+
+	x.turned = block_new(bytes);
+	memset(x.turned, 0xa5, bytes);
+	for (int g = 0; g < s.m; g += KERN_TURN) {
+		int m = s.m - g < KERN_TURN ? s.m - g : KERN_TURN;
+		mm->turn(&x, g, m, s.k, half, blocks);
+		mm->turn(&x, g, m, s.k, 0, half);
+	}
+	for (int from = 0; from < s.m && from <= KERN_TURN; from += KERN_TURN) {
+		memset(y, 0xff, (size_t)s.m * ldy * 4);
+		mm->few(y, ldy, w, row, &x, from, s.m - from, s.n, s.k);
+		for (int t = 0; t < s.m - from; t++) {
+			memcpy(got + t * s.n, y + (size_t)t * ldy, (size_t)s.n * 4);
+			for (size_t i = (size_t)s.n; i < ldy; i++)
+				assert_int_equal(num_bits(y[(size_t)t * ldy + i]), 0xffffffff);
+		}
+		same(got, want + from * s.n, (size_t)(s.m - from) * (size_t)s.n, kern, s, "few");
+	}
+	free(x.turned), free(y), free(got);
+	few_cases++;
 }
 
 static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s,
@@ -111,6 +146,8 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	memset(y, 0xff, ny * 4);
 	by_tiles(kern, s, y, f.at, &a);
 	same(y, want, ny, kern, s, "tile");
+	if (kern->mm[s.type].few)
+		by_few(kern, s, want, f.at, &a);
 	if (s.m > 1) { /* the last row alone, written where nothing beside it may change */
 		memset(y, 0xff, ny * 4);
 		kern->mm[s.type].rows(y, (size_t)s.n, f.at, row, &a, s.m - 1, 1, s.n, s.k);
@@ -139,6 +176,9 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 		one(kern, ref,
 		    (struct shape){type, m, 19, block == 1 ? 75 : block * 2,
 		                   m % 4 ? PROBE_PLAIN : PROBE_ODD, 0});
+	for (int m = 1; m <= 41; m += 5) /* rows of weights past one band of the loop over a few of x */
+		one(kern, ref,
+		    (struct shape){type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3, PROBE_PLAIN, 0});
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
 		    (struct shape){type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1});

@@ -22,7 +22,7 @@ static void test_same_bits(void **state)
 {
 	(void)state;
 	each_set(set_same);
-	printf("# %d sets, %d products\n", sets, types);
+	printf("# %d sets, %d products, %d past turned rows\n", sets, types, few_cases);
 	assert_true(sets >= 1 && types >= 16 * sets);
 }
 

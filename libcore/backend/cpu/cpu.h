@@ -46,7 +46,7 @@ struct cpu_job {
 	float    mul, cap;           /* 1, 0: none */
 	int      block;              /* weight rows of an item */
 	int      parts, part_rows;   /* of x rows */
-	int      tiled;
+	int      tiled, turned;
 	int64_t  first;              /* number of its first item */
 	const unsigned char *then;   /* what is read after its weights, or NULL */
 	int64_t  then_bytes;
@@ -122,6 +122,9 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits,
             infer_error *err);
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
+/* whether m rows of x go past weights of a type turned; and the most that ever do */
+int cpu_turned(const struct backend *b, int type, int m);
+enum { CPU_TURNED = 32 };
 /* the loops for a type: its own or F32's */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);

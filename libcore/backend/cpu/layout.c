@@ -24,6 +24,14 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 	return s->base ? s->base + at : NULL;
 }
 
+/* of the turned copy of a form, for steps of few rows */
+static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
+{
+	return cpu_mm(p->b, a->type)->turn
+	           ? kern_turned_bytes((int)num_min(rows, CPU_TURNED), cpu_node(p, a->node)->cols)
+	           : 0;
+}
+
 /* Offsets of values and of activations in other forms; both follow from the steps. */
 int cpu_place(struct backend_plan *p, infer_error *err)
 {
@@ -38,10 +46,12 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
-		span[i] =
-		    (struct graph_span){ .from = p->acts[i].from,
-			                 .to = p->acts[i].to,
-			                 .bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) };
+		span[i] = (struct graph_span){
+			.from = p->acts[i].from,
+			.to = p->acts[i].to,
+			.bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) +
+			         turned_bytes(p, &p->acts[i], rows)
+		};
 	}
 	rc = graph_place_spans(span, p->n_acts, &p->act_bytes, err);
 	for (int i = 0; i < p->n_acts && !rc; i++)
@@ -56,8 +66,11 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 
 	for (int i = 0; i < p->n_acts && at; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
-		kern_act_init(&p->acts[i].x, p->acts[i].form, at + p->acts[i].offset,
-		              n->rows == GRAPH_OUT ? p->size.out : p->size.rows, n->cols);
+		struct cpu_act *a = &p->acts[i];
+		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
+		kern_act_init(&a->x, a->form, at + a->offset, rows, n->cols);
+		if (turned_bytes(p, a, rows))
+			a->x.turned = at + a->offset + kern_act_bytes(a->form, rows, n->cols);
 	}
 }
 

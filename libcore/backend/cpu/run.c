@@ -105,6 +105,41 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
+/* blocks of 32 of 16 rows: what a thread turns at a time */
+enum { TURN_BLOCKS = 16 };
+
+static int64_t turn_parts(const struct backend_plan *p, const struct cpu_act *a)
+{
+	return (cpu_node(p, a->node)->cols / 32 + TURN_BLOCKS - 1) / TURN_BLOCKS;
+}
+
+struct turn { struct backend_plan *p; struct cpu_act *a; int32_t rows; };
+
+static void turn_part(void *user, int64_t i, int worker)
+{
+	const struct turn *t = user;
+	const struct kern_mm *mm = cpu_mm(t->p->b, t->a->type);
+	int k = cpu_node(t->p, t->a->node)->cols;
+	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_TURN,
+	        from = i % parts * TURN_BLOCKS;
+
+	(void)worker;
+	mm->turn(&t->a->x, (int)row, (int)num_min(KERN_TURN, t->rows - row), k, (int)from,
+	         (int)num_min(from + TURN_BLOCKS, k / 32));
+}
+
+/* Turned copies where products read them: once all rows are there, for 16 of them share each line. */
+static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
+{
+	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
+		struct cpu_act *a = &p->acts[i];
+		struct turn t = { p, a, rows };
+		if (a->x.turned && cpu_turned(p->b, a->type, rows))
+			pool_run(p->b->pool, (rows + KERN_TURN - 1) / KERN_TURN * turn_parts(p, a),
+			         turn_part, &t);
+	}
+}
+
 static void rows_run(struct backend_plan *p, const struct cpu_step *step)
 {
 	struct chain c = { p, step };
@@ -112,10 +147,11 @@ static void rows_run(struct backend_plan *p, const struct cpu_step *step)
 
 	if (rows > 1 && rows * step->work > SMALL) {
 		pool_run(p->b->pool, rows, chain_row, &c);
-		return;
+	} else {
+		for (int32_t i = 0; i < rows; i++)
+			chain_row(&c, i, 0);
 	}
-	for (int32_t i = 0; i < rows; i++)
-		chain_row(&c, i, 0);
+	turn_run(p, step, rows);
 }
 
 static void angles(void *user, int64_t row, int worker)

@@ -1,7 +1,8 @@
 /* Matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
  * changes no bit.
  *
- * Few rows of x: weights are read where they lie, each byte once.  Many: nr weight rows at a time
+ * Few rows of x: weights are read where they lie, each byte once; some more: the same, from a turned
+ * copy of x, where a set has the loop for that.  Many: nr weight rows at a time
  * are packed into the worker's scratch and all rows of x go past them; meanwhile the memory is asked
  * for the weights that are packed next.  A type without loops of its own is decoded to f32 in
  * scratch. */
@@ -13,6 +14,9 @@
 
 enum {
 	FEW_ROWS = 5,         /* up to here weights in place */
+	TURNED = 9,           /* from here to CPU_TURNED in place, past the turned copy of x */
+	TURNED_BAND = 48,     /* weight rows that the loop for that takes together */
+	TURNED_ROWS = 96,     /* of an item, at most */
 	FEW_FLOAT_ROWS = 64,  /* the same of float weights, which need no unpacking */
 	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
@@ -28,6 +32,11 @@ static int has_loops(const struct backend *b, int type) { return b->kern.mm[type
 const struct kern_mm *cpu_mm(const struct backend *b, int type)
 {
 	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
+}
+
+int cpu_turned(const struct backend *b, int type, int m)
+{
+	return cpu_mm(b, type)->few && m >= TURNED && m <= CPU_TURNED;
 }
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
@@ -51,10 +60,16 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 	        items;
 
-	j->tiled = j->m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS) && mm->tile;
+
+	j->turned = cpu_turned(p->b, j->type, j->m) && j->x->turned;
+	j->tiled = !j->turned && mm->tile &&
+	           j->m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS);
 	j->parts = 1;
 	j->part_rows = j->m;
-	if (j->tiled) {
+	if (j->turned) {
+		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(TURNED_ROWS, j->n / want));
+		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, TURNED_BAND));
+	} else if (j->tiled) {
 		int64_t rows =
 		    num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
@@ -122,8 +137,9 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	mm->rows(j->y + row, j->ldy, weights(p, j, row, n, decoded),
-	         own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x, j->x_row, j->m, n, j->k);
+	(j->turned ? mm->few : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
+	                                 own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
+	                                 j->x_row, j->m, n, j->k);
 	finish(&p->b->kern, j, 0, j->m, row, n);
 	return n;
 }

@@ -48,7 +48,7 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 /* One thing to measure.  Strings live as long as the probe. */
 struct infer_probe_case {
 	const char *isa;      /* the kernel set whose loop it is */
-	const char *kernel;   /* "rows", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
+	const char *kernel;   /* "rows", "few", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
 	const char *type;     /* of the weights, "Q8_0", or of the cache; for the others "F32" */
 	const char *shape;    /* what such a product is in a model: "ffn", "output", "expert" */
 	int32_t  n, k, m;     /* weight rows, their length, rows of x; of attn: positions, head size, rows; of the others: 1, floats, rows */

@@ -1,6 +1,6 @@
 #include "kern/avx512vnni/int.h"
 
-#define Q32(TYPE, name) KERN_ROW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, NR)
+#define Q32(TYPE, name) KERN_ROW_FEW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, NR, turn_q8)
 #define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, NR)
 const struct kern kern_avx512vnni = {
     .name = "avx512vnni",

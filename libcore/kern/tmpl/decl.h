@@ -50,8 +50,14 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
 #undef ROW
+#define ROW(TYPE, name) \
+	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                         const struct kern_act *x, int x_row, int m, int n, int k);
+KERN_ROWS_32(ROW)
+#undef ROW
+void KERN_FN(turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* one line of a table: kern_mm of a type */
+/* one line of a table: kern_mm of a type; of one that has the loop over a few rows of x */
 #define KERN_ROW(TYPE, name, quant, form, mr, nr) \
 	[INFER_##TYPE] = {KERN_FN(quant), \
 	                  KERN_FN(name##_rows), \
@@ -61,4 +67,15 @@ KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_R
 	                  form, \
 	                  mr, \
 	                  nr},
+#define KERN_ROW_FEW(TYPE, name, quant, form, mr, nr, turn) \
+	[INFER_##TYPE] = {KERN_FN(quant), \
+	                  KERN_FN(name##_rows), \
+	                  KERN_FN(name##_pack), \
+	                  KERN_FN(name##_tile), \
+	                  KERN_FN(name##_pack_bytes), \
+	                  form, \
+	                  mr, \
+	                  nr, \
+	                  KERN_FN(name##_few), \
+	                  KERN_FN(turn)},
 #endif

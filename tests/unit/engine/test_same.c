@@ -26,6 +26,7 @@ static const struct how hows[] = {
 	{ "chunks of 1", 1, 1, 1 },
 	{ "chunks of 64", 1, 64, 1 },
 	{ "chunks of 33, two threads", 2, 33, 1 },
+	{ "chunks of 24, three threads", 3, 24, 1 },
 	{ "two threads", 2, 512, 1 },
 	{ "three threads, one chunk", 3, 1024, 1 },
 	{ "without the tree", 2, 512, 1, 0, 0, 0, INFER_ENGINE_NO_PREFIX_CACHE },

@@ -104,6 +104,41 @@ static void test_wrong_bits(void **state)
 	assert_true(same("rows"));
 }
 
+static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
+                      int n, int k)
+{
+	(void)w, (void)row_bytes, (void)x, (void)x_row, (void)n, (void)k;
+	for (int i = 0; i < m; i++)
+		y[(size_t)i * ldy] = 0;
+}
+
+/* where this machine has a set with that loop */
+static void test_few(void **state)
+{
+	const struct infer_probe_opts all = { .threads = 1, .repeat = 1, .flags = INFER_PROBE_QUICK };
+	struct infer_ceilings c;
+	infer_probe *before = probe;
+	int had = 1;
+
+	(void)state;
+	assert_int_equal(infer_probe_open(&probe, &all, NULL), 0);
+	assert_int_equal(infer_probe_ceilings(probe, NULL, &c, NULL), 0);
+	if (!find("few", &(struct infer_probe_case){ 0 })) {
+		had = 0;
+	} else {
+		assert_true(same("few"));
+		for (int i = 0; i < probe->n_sets; i++)
+			for (int t = 0; t < INFER_TYPE_COUNT; t++)
+				if (probe->sets[i].mm[t].few)
+					probe->sets[i].mm[t].few = wrong_few;
+		assert_false(same("few"));
+	}
+	infer_probe_close(&probe);
+	probe = before;
+	if (!had)
+		skip();
+}
+
 static void test_ceilings(void **state)
 {
 	(void)state;
@@ -138,7 +173,8 @@ static void test_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_open), nth_case(case_measure), cmocka_unit_test(test_wrong_bits), cmocka_unit_test(test_ceilings),
+		nth_case(case_open), nth_case(case_measure), cmocka_unit_test(test_wrong_bits), cmocka_unit_test(test_few),
+		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_rate),
 	};
 
