@@ -12,7 +12,7 @@
 
 static const char *const names[] = {
 	"avx2", "fma", "f16c", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
-	"avx512vbmi", "avx512bf16", "sha", "amxint8", "avx512fp16", NULL, NULL, "neon", "dotprod", "i8mm",
+	"avx512vbmi", "avx512bf16", "sha", "amxint8", "avx512fp16", "gfni", NULL, "neon", "dotprod", "i8mm",
 };
 
 const char *cpu_feature_name(unsigned bit)
@@ -41,6 +41,7 @@ uint64_t cpu_features(void)
 		{ 2, EBX, 16, ZMM, CPU_AVX512F },     { 2, EBX, 30, ZMM, CPU_AVX512BW },
 		{ 2, EBX, 31, ZMM, CPU_AVX512VL },    { 2, EBX, 17, ZMM, CPU_AVX512DQ },
 		{ 2, ECX, 11, ZMM, CPU_AVX512VNNI },  { 2, ECX, 1, ZMM, CPU_AVX512VBMI },
+		{ 2, ECX, 8, YMM, CPU_GFNI },
 		{ 2, EDX, 23, ZMM, CPU_AVX512FP16 },  { 2, EDX, 25, TILE, CPU_AMXINT8 },
 		{ 3, EAX, 4, YMM, CPU_AVXVNNI },      { 3, EAX, 5, ZMM, CPU_AVX512BF16 },
 	};

@@ -67,14 +67,8 @@ INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, 
 }
 
 /* Bytes of two coordinates by 6 bits of code. */
-#define V3A(c) ((c) == 7 ? 62 : 8 * (c) + 4)
 #define TWO3A(c) (int16_t)(V3A((c) & 7) | V3A((c) >> 3) << 8)
-#define TWO3B(c) (int16_t)((2 * ((c) & 7) + 1) | (2 * ((c) >> 3) + 1) << 8)
-#define EIGHT(X, c) \
-	X((c)), X((c) + 1), X((c) + 2), X((c) + 3), X((c) + 4), X((c) + 5), X((c) + 6), X((c) + 7)
-#define ALL64(X) \
-	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
-	    EIGHT(X, 48), EIGHT(X, 56)
+#define TWO3B(c) (int16_t)(V3B((c) & 7) | V3B((c) >> 3) << 8)
 static const int16_t two3a[64] = {ALL64(TWO3A)}, two3b[64] = {ALL64(TWO3B)};
 
 /* 64 weights without signs, of the j-th quarter */
@@ -84,25 +78,6 @@ INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
 	__m512i c = _mm512_cvtepu8_epi16(load32((const uint8_t *)a->code + 32 * j));
 
 	return _mm512_permutex2var_epi16(wi_load(two), c, wi_load(two + 32));
-}
-
-/* sums over each of 8 registers */
-INLINE __m256i red8w(const __m512i a[8])
-{
-	__m512i s[4], t[2];
-
-	UNROLL
-	for (int i = 0; i < 4; i++)
-		s[i] = wi_add(_mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]),
-		              _mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
-	UNROLL
-	for (int i = 0; i < 2; i++)
-		t[i] = wi_add(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
-		              _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
-	/* four lanes of rows 0-3, four of 4-7 */
-	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44), _mm512_shuffle_i64x2(t[0], t[1], 0xee));
-	t[0] = wi_add(t[0], _mm512_shuffle_i64x2(t[0], t[0], 0xb1));
-	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t[0], t[0], 0x88));
 }
 
 INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,

@@ -21,12 +21,40 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	                         (int)grid[at[6]], (int)grid[at[7]]);
 }
 
+/* coordinates of IQ3_XXS and IQ3_S by code, and what X makes of all codes of 6 bits */
+#define V3A(c) ((c) == 7 ? 62 : 8 * (c) + 4)
+#define V3B(c) (2 * (c) + 1)
+#define EIGHT(X, c) \
+	X((c)), X((c) + 1), X((c) + 2), X((c) + 3), X((c) + 4), X((c) + 5), X((c) + 6), X((c) + 7)
+#define ALL64(X) \
+	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
+	    EIGHT(X, 48), EIGHT(X, 56)
+
 /* 1 where the sign of one of 32 weights is minus */
 typedef __mmask32 sign32;
 INLINE sign32 sign_load(const uint8_t *p) { return num_u32(p); }
 INLINE __m256i sign_turn(__m256i x, sign32 s)
 {
 	return _mm256_mask_sub_epi8(x, s, _mm256_setzero_si256(), x);
+}
+
+/* sums over each of 8 registers */
+INLINE __m256i red8w(const __m512i a[8])
+{
+	__m512i s[4], t[2];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		s[i] = wi_add(_mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]),
+		              _mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
+	UNROLL
+	for (int i = 0; i < 2; i++)
+		t[i] = wi_add(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
+		              _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+	/* four lanes of rows 0-3, four of 4-7 */
+	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44), _mm512_shuffle_i64x2(t[0], t[1], 0xee));
+	t[0] = wi_add(t[0], _mm512_shuffle_i64x2(t[0], t[0], 0xb1));
+	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t[0], t[0], 0x88));
 }
 
 /* S as a tile multiplies by it */

@@ -27,10 +27,11 @@ enum { KERN_AHEAD = 256 };
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
 #define KERN_ROWS_QUADS(X) X(Q4_K, q4_k) X(IQ4_XS, iq4_xs)
-#define KERN_ROWS_GRID(X) KERN_ROWS_GRID12(X) KERN_ROWS_GRID3(X)
-#define KERN_ROWS_GRID12(X) \
-	X(IQ1_S, iq1_s) X(IQ1_M, iq1_m) \
-	X(IQ2_XXS, iq2_xxs) X(IQ2_XS, iq2_xs) X(IQ2_S, iq2_s)
+#define KERN_ROWS_GRID(X) KERN_ROWS_GRID1(X) KERN_ROWS_GRID23(X)
+#define KERN_ROWS_GRID12(X) KERN_ROWS_GRID1(X) KERN_ROWS_GRID2(X)
+#define KERN_ROWS_GRID23(X) KERN_ROWS_GRID2(X) KERN_ROWS_GRID3(X)
+#define KERN_ROWS_GRID1(X) X(IQ1_S, iq1_s) X(IQ1_M, iq1_m)
+#define KERN_ROWS_GRID2(X) X(IQ2_XXS, iq2_xxs) X(IQ2_XS, iq2_xs) X(IQ2_S, iq2_s)
 #define KERN_ROWS_GRID3(X) X(IQ3_XXS, iq3_xxs) X(IQ3_S, iq3_s)
 #define KERN_ROWS_TERNARY(X) X(TQ2_0, tq2_0) X(TQ1_0, tq1_0)
 

@@ -32,7 +32,7 @@ static void test_features(void **state)
 		{ CPU_AVX512F, "avx512f", 0 }, { CPU_AVX512BW, "avx512bw", 0 }, { CPU_AVX512VL, "avx512vl", 0 },
 		{ CPU_AVX512DQ, "avx512dq", 0 }, { CPU_AVX512VNNI, "avx512_vnni", 0 },
 		{ CPU_AVX512VBMI, "avx512vbmi", 0 }, { CPU_AVX512BF16, "avx512_bf16", 0 }, { CPU_SHA, "sha_ni", 0 },
-		{ CPU_AMXINT8, "amx_int8", 0 }, { CPU_AVX512FP16, "avx512_fp16", 0 },
+		{ CPU_AMXINT8, "amx_int8", 0 }, { CPU_AVX512FP16, "avx512_fp16", 0 }, { CPU_GFNI, "gfni", 0 },
 		{ CPU_NEON, 0, "asimd" }, { CPU_DOTPROD, 0, "asimddp" }, { CPU_I8MM, 0, "i8mm" },
 	};
 	char line[8192], word[64];
@@ -62,7 +62,8 @@ static void test_names(void **state)
 	(void)state;
 	assert_string_equal(cpu_feature_name(0), "avx2");
 	assert_string_equal(cpu_feature_name(13), "avx512fp16");
-	assert_null(cpu_feature_name(14));
+	assert_string_equal(cpu_feature_name(14), "gfni");
+	assert_null(cpu_feature_name(15));
 	assert_string_equal(cpu_feature_name(18), "i8mm");
 	assert_null(cpu_feature_name(19));
 	assert_null(cpu_feature_name(1000));
