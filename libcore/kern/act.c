@@ -24,10 +24,13 @@ size_t kern_act_bytes(enum kern_form form, int m, int k)
 	return (size_t)m * ((row_bytes(form, k) + 63) & ~(size_t)63);
 }
 
-size_t kern_turned_bytes(int m, int k)
+size_t kern_turned_bytes(enum kern_form form, int m, int k)
 {
-	must(k % 32 == 0);
-	return (size_t)((m + KERN_TURN - 1) / KERN_TURN) * ((size_t)k / 32) * sizeof(struct kern_turned);
+	size_t groups = (size_t)((m + KERN_TURN - 1) / KERN_TURN);
+
+	return groups * (form == KERN_FORM_Q8    ? (size_t)k / 32 * sizeof(struct kern_turned)
+	                 : form == KERN_FORM_Q8K ? (size_t)k / 256 * sizeof(struct kern_turned_k)
+	                                         : 0);
 }
 
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k)

@@ -14,13 +14,6 @@ struct kern_q8 {
 	int8_t q[32];
 };
 
-/* A block of 16 rows of kern_q8, turned: row t in lane t. */
-struct kern_turned {
-	float d[KERN_TURN];
-	int32_t minus[KERN_TURN];
-	int8_t q[8][KERN_TURN][4];
-};
-
 /* With the sums of q in the orders that the vector loops read without shuffles. */
 struct kern_q8k {
 	int8_t q[256];
@@ -36,6 +29,20 @@ struct kern_q8k {
 };
 enum { KERN_BIT15 = 1 << 15 };
 
+/* A block of 16 rows of kern_q8, or of kern_q8k, turned: row t in lane t. */
+struct kern_turned {
+	float d[KERN_TURN];
+	int32_t minus[KERN_TURN];
+	int8_t q[8][KERN_TURN][4];
+};
+struct kern_turned_k {
+	float d[KERN_TURN];
+	int16_t s32[4][KERN_TURN][2];
+	int32_t start[16][KERN_TURN];
+	int8_t q[64][KERN_TURN][4];
+	int32_t most32, most16, none[14]; /* of any row */
+};
+
 static inline const void *act_row(const struct kern_act *x, int row)
 {
 	return (const char *)x->q + (size_t)row * x->q_row;
@@ -50,10 +57,10 @@ static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row)
 	return act_row(x, row);
 }
 
-/* blocks of 32 of rows from `row` on, a multiple of KERN_TURN; those of the next follow them */
-static inline struct kern_turned *act_turned(const struct kern_act *x, int row, int k)
+/* the blocks of 16 rows from `row` on, a multiple of KERN_TURN */
+static inline void *act_turned(const struct kern_act *x, int row, int k)
 {
-	return (struct kern_turned *)x->turned + (size_t)row / KERN_TURN * ((size_t)k / 32);
+	return (char *)x->turned + kern_turned_bytes(x->form, row, k);
 }
 
 /* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and

@@ -92,7 +92,7 @@ struct kern_act {
 	uint8_t form;
 	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
 	size_t  q_row;
-	void   *turned;               /* struct kern_turned [m / KERN_TURN, up][k / 32], or NULL */
+	void   *turned;               /* [m / KERN_TURN, up] blocks of kern_turned or kern_turned_k; or NULL */
 	struct kern_next *next;       /* or NULL */
 };
 enum { KERN_TURN = 16 };
@@ -105,8 +105,8 @@ struct kern_next {
 /* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple
  * of 32 (Q8) or 256 (Q8K). */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
-/* of their turned copy (Q8), which is laid out 64-aligned by whoever wants one */
-size_t kern_turned_bytes(int m, int k);
+/* of their turned copy (Q8, Q8K), which is laid out 64-aligned by whoever wants one */
+size_t kern_turned_bytes(enum kern_form form, int m, int k);
 void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
 /* y[m][n] = x[m][k] W[n][k]^T.  rows, few and tile of one type give the same bits for every m
@@ -128,8 +128,8 @@ struct kern_mm {
 	 * in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For more rows of x
 	 * than `rows` is good for and too few to pay for a panel. */
 	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
-	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy: blocks
-	 * of 32 [from, to) */
+	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy; of k
+	 * the part [from, to), both multiples of 256 or k */
 	void (*turn)(struct kern_act *x, int row, int m, int k, int from, int to);
 };
 

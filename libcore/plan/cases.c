@@ -20,7 +20,7 @@ static const struct { const char *name; int n, k, quick; } shapes[] = {
 	{ "down", 2048, 8192, 0 },
 	{ "expert-down", 2048, 768, 1 },
 };
-static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 9, 16, 24, 32 }, tile_m[] = { 16, 32, 64, 512 };
+static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 }, tile_m[] = { 16, 32, 64, 512 };
 /* head sizes of attention */
 static const int head_dims[] = { 64, 128 };
 static const int cache_types[] = { INFER_F16, INFER_F32, INFER_Q8_0, INFER_Q4_0 };

@@ -95,7 +95,7 @@ static int no_memory(infer_error *err) { return err_set(err, INFER_ENOMEM, "no m
 
 static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
 {
-	size_t bytes = kern_act_bytes(mm->form, m, k), turned = mm->turn ? kern_turned_bytes(m, k) : 0;
+	size_t bytes = kern_act_bytes(mm->form, m, k), turned = mm->turn ? kern_turned_bytes(mm->form, m, k) : 0;
 	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + turned, 64));
 
 	if (!at)
@@ -108,7 +108,7 @@ static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx
 		return INFER_OK;
 	x->turned = at + bytes;
 	for (int i = 0; i < m; i += KERN_TURN)
-		mm->turn(x, i, (int)num_min(KERN_TURN, m - i), k, 0, k / 32);
+		mm->turn(x, i, (int)num_min(KERN_TURN, m - i), k, 0, k);
 	return INFER_OK;
 }
 

@@ -70,8 +70,8 @@ static void by_few(const struct kern *kern, struct shape s, const float *want, c
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n,
-	       bytes = kern_turned_bytes(s.m, s.k), ldy = (size_t)s.n + 3;
-	int blocks = s.k / 32, half = blocks / 2;
+	       bytes = kern_turned_bytes(mm->form, s.m, s.k), ldy = (size_t)s.n + 3;
+	int half = s.k / 512 * 256;
 	float *y = block_new(((size_t)s.m * ldy) * 4), *got = block_new(ny * 4);
 	struct kern_act x = *a;
 
@@ -79,7 +79,7 @@ static void by_few(const struct kern *kern, struct shape s, const float *want, c
 	memset(x.turned, 0xa5, bytes);
 	for (int g = 0; g < s.m; g += KERN_TURN) {
 		int m = s.m - g < KERN_TURN ? s.m - g : KERN_TURN;
-		mm->turn(&x, g, m, s.k, half, blocks);
+		mm->turn(&x, g, m, s.k, half, s.k);
 		mm->turn(&x, g, m, s.k, 0, half);
 	}
 	for (int from = 0; from < s.m && from <= KERN_TURN; from += KERN_TURN) {
@@ -178,7 +178,7 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 		                   m % 4 ? PROBE_PLAIN : PROBE_ODD, 0});
 	for (int m = 1; m <= 41; m += 5) /* rows of weights past one band of the loop over a few of x */
 		one(kern, ref,
-		    (struct shape){type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3, PROBE_PLAIN, 0});
+		    (struct shape){type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3, PROBE_PLAIN, m % 2});
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
 		    (struct shape){type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1});

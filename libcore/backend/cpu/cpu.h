@@ -27,7 +27,7 @@ struct cpu_step {
 /* A value in the form a product reads: made by one step, read by later ones. */
 struct cpu_act {
 	int32_t node, from, to;
-	int type;                    /* whose quant makes it */
+	int type;                    /* whose quant makes it, and turn, if one of its form has that */
 	enum kern_form form;
 	size_t offset;
 	struct kern_act x;

@@ -28,7 +28,8 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
 {
 	return cpu_mm(p->b, a->type)->turn
-	           ? kern_turned_bytes((int)num_min(rows, CPU_TURNED), cpu_node(p, a->node)->cols)
+	           ? kern_turned_bytes(a->form, (int)num_min(rows, CPU_TURNED),
+	                               cpu_node(p, a->node)->cols)
 	           : 0;
 }
 

@@ -146,6 +146,8 @@ static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 		before->n_acts++;
 		before->work += cpu_node(p, node)->cols;
 	}
+	if (cpu_mm(p->b, type)->turn)
+		a->type = type;
 	a->to = at;
 	return 1;
 }

@@ -105,12 +105,12 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
-/* blocks of 32 of 16 rows: what a thread turns at a time */
-enum { TURN_BLOCKS = 16 };
+/* of k, of 16 rows: what a thread turns at a time */
+enum { TURN_COLS = 512 };
 
 static int64_t turn_parts(const struct backend_plan *p, const struct cpu_act *a)
 {
-	return (cpu_node(p, a->node)->cols / 32 + TURN_BLOCKS - 1) / TURN_BLOCKS;
+	return (cpu_node(p, a->node)->cols + TURN_COLS - 1) / TURN_COLS;
 }
 
 struct turn { struct backend_plan *p; struct cpu_act *a; int32_t rows; };
@@ -121,11 +121,11 @@ static void turn_part(void *user, int64_t i, int worker)
 	const struct kern_mm *mm = cpu_mm(t->p->b, t->a->type);
 	int k = cpu_node(t->p, t->a->node)->cols;
 	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_TURN,
-	        from = i % parts * TURN_BLOCKS;
+	        from = i % parts * TURN_COLS;
 
 	(void)worker;
 	mm->turn(&t->a->x, (int)row, (int)num_min(KERN_TURN, t->rows - row), k, (int)from,
-	         (int)num_min(from + TURN_BLOCKS, k / 32));
+	         (int)num_min(from + TURN_COLS, k));
 }
 
 /* Turned copies where products read them: once all rows are there, for 16 of them share each line. */

@@ -14,8 +14,7 @@
 
 enum {
 	FEW_ROWS = 5,         /* up to here weights in place */
-	TURNED = 9,           /* from here to CPU_TURNED in place, past the turned copy of x */
-	TURNED_BAND = 48,     /* weight rows that the loop for that takes together */
+	TURNED_BAND = 48,     /* weight rows that the loop past a turned copy of x takes together */
 	TURNED_ROWS = 96,     /* of an item, at most */
 	FEW_FLOAT_ROWS = 64,  /* the same of float weights, which need no unpacking */
 	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
@@ -34,9 +33,14 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
 }
 
+/* Lanes come by eights: in the time that five empty ones cost a panel is packed.  Up to 12 rows it is
+ * but for 7, which a tile takes in three parts. */
 int cpu_turned(const struct backend *b, int type, int m)
 {
-	return cpu_mm(b, type)->few && m >= TURNED && m <= CPU_TURNED;
+	const struct kern_mm *mm = cpu_mm(b, type);
+
+	return mm->few &&
+	       ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) || (m == 7 && mm->form == KERN_FORM_Q8));
 }
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }

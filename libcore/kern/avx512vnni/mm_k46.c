@@ -9,11 +9,10 @@
  *          every place (kern_q8k.most32, most16); blocks in which it is have one sum in a lane
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/int.h"
-#include "kern/tmpl/q256.h"
+#include "kern/avx512vnni/k46.h"
 
 enum { FIELD = NR * 4 };
 
-INLINE int pairs(enum infer_type t) { return q_by16(t) ? 8 : 4; }
 /* fields before S, and before q */
 INLINE int scales_at(enum infer_type t) { return q_minima(t) ? 6 : 1; }
 INLINE int k_fields(enum infer_type t) { return scales_at(t) + pairs(t); }
@@ -32,21 +31,16 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 			put32(dst, byte_pair(h->m[i / 2], i % 2));
 	}
 	UNROLL
-	for (int i = 0; i < pairs(t); i++, dst += FIELD) {
-		__m256i first = byte_pair(h->s[i / 2], 0), second = byte_pair(h->s[i / 2], 1);
-		put32(dst, i % 2 ? _mm256_blend_epi16(_mm256_srli_epi32(second, 16), first, 0xaa)
-		                 : _mm256_blend_epi16(second, _mm256_slli_epi32(first, 16), 0xaa));
-	}
+	for (int i = 0; i < pairs(t); i++, dst += FIELD)
+		put32(dst, pair_scales(h, i));
 }
 
 INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p) { unpack256(t, u, p); }
 #include "kern/tmpl/pack256.h"
 
-/* whether each sum of a block of x with any weights fits 16 bits */
-INLINE int fits(enum infer_type t, const struct kern_q8k *x)
+INLINE int fits_row(enum infer_type t, const struct kern_q8k *x)
 {
-	return t == INFER_Q6_K ? x->most16 <= 32767 / 32
-	                       : x->most32 <= 2 * 32767 / 15;
+	return fits(t, x->most32, x->most16);
 }
 
 /* a[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
@@ -143,7 +137,7 @@ INLINE void isum_mend(enum infer_type type, int tn, wi *isum, const uint8_t *sc,
 {
 	for (int t = 0; t < tn; t++) {
 		const struct kern_q8k *xt = row_of(x, x_stride, t);
-		if (!fits(type, xt))
+		if (!fits_row(type, xt))
 			isum_any(type, isum + t * H, sc, q, xt);
 	}
 }
@@ -178,7 +172,7 @@ INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size
 		ask_next(x, 1);
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			fit &= fits(type, line_at(&at, t));
+			fit &= fits_row(type, line_at(&at, t));
 		isum_pairs(type, tn, isum, sc, q, &at);
 		if (!fit) {
 			wi all[TILE_T * H];

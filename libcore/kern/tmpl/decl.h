@@ -54,9 +54,10 @@ KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_R
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k);
-KERN_ROWS_32(ROW)
+KERN_ROWS_32(ROW) KERN_ROWS_K46(ROW)
 #undef ROW
 void KERN_FN(turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
+void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
 /* one line of a table: kern_mm of a type; of one that has the loop over a few rows of x */
 #define KERN_ROW(TYPE, name, quant, form, mr, nr) \

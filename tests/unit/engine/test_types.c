@@ -76,7 +76,7 @@ static void test_type(void **state)
 		run_same(&first, &again, what);
 		run(m, kern_name(i), 3, 33, OTHERS, &again);
 		run_same(&first, &again, what);
-		run(m, kern_name(i), 2, 27, 0, &again);
+		run(m, kern_name(i), 2, 24, 0, &again);
 		run_same(&first, &again, what);
 		run(m, kern_name(i), 2, 1, 0, &again);
 		run_same(&first, &again, what);

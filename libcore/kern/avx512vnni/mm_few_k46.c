@@ -1,0 +1,278 @@
+/* Products of a few rows of x with weights of Q4_K and Q6_K, which stay where they lie; by pairs of
+ * groups of weights, as the tiles of mm_k46.c.
+ *
+ *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row in a lane
+ *   block  of R rows of weights, unpacked to a room in the first cache while the block before is
+ *          multiplied.  Where a sum of one of the rows of x may not fit 16 bits, every group has a
+ *          lane of its own and a product of 32 bits
+ *   y, bytes per flop, limits: ref/mm_q256.c */
+#include "kern/avx512vnni/few.h"
+#include "kern/avx512vnni/k46.h"
+
+/* as many as a pair's sums and the block's have registers for */
+INLINE int rows_at_once(enum infer_type t, int eights)
+{
+	(void)t;
+	return eights > 2 ? 6 : 12;
+}
+
+/* bytes to ask for ahead of a stream that is unpacked a block before it is multiplied */
+enum { AHEAD = KERN_AHEAD + 256 };
+
+/* a block of each: weights as they are packed but for the zero point; scales and minima in words, a
+ * pair a dword */
+enum { ROWS = 16 };
+struct room {
+	uint8_t q[12][256];
+	int32_t s[8][ROWS], m[4][ROWS];
+	float d[ROWS], dmin[ROWS];
+};
+INLINE void head_fill(enum infer_type t, struct room *to, int first, int rn, const uint8_t *w,
+                      size_t stride)
+{
+	struct eight e;
+	struct head h;
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		e.p[r] = w + (size_t)(first + r < rn ? first + r : rn - 1) * stride;
+	head_get(t, &h, &e, 0);
+	UNROLL
+	for (int i = 0; i < pairs(t); i++)
+		put32(to->s[i] + first, pair_scales(&h, i));
+	_mm256_storeu_ps(to->d + first, h.d);
+	if (!q_minima(t))
+		return;
+	_mm256_storeu_ps(to->dmin + first, h.dmin);
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		put32(to->m[i] + first, byte_pair(h.m[i / 2], i % 2));
+}
+INLINE void heads_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride)
+{
+	head_fill(t, to, 0, rn, w, stride);
+	if (rn > 8)
+		head_fill(t, to, 8, rn, w, stride);
+}
+/* pair j of the weights: 64 of them, or 32 of Q6_K */
+INLINE void pair_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride,
+                      int j)
+{
+	const uint8_t *ql = w + j / 4 * 64 + j % 2 * 32, *qh = w + 128 + j / 4 * 32;
+	const __m256i nibble = _mm256_set1_epi32(j / 2 % 2 * 4), two = _mm256_set1_epi32(j % 4 * 2);
+
+	UNROLL
+	for (int r = 0; r < rn; r++) {
+		if (t == INFER_Q4_K) {
+			__m256i b = load32(w + (size_t)r * stride + 16 + 32 * j);
+			put32(to->q[r] + 64 * j, low4(b));
+			put32(to->q[r] + 64 * j + 32, shr4(b));
+			continue;
+		}
+		__m256i l = low4(_mm256_srlv_epi32(load32(ql + (size_t)r * stride), nibble)),
+		        h = _mm256_and_si256(_mm256_srlv_epi32(load32(qh + (size_t)r * stride), two),
+		                             _mm256_set1_epi8(3));
+		put32(to->q[r] + 32 * j, _mm256_or_si256(l, _mm256_slli_epi32(h, 4)));
+	}
+}
+
+/* where the block after this one comes from and goes to, a pair at a time while this one's is
+ * multiplied: all at once, its stores would be more than the processor holds back */
+struct fill {
+	struct room *to;
+	const uint8_t *w;
+	size_t stride;
+};
+
+/* what the sum of group j of a block starts from */
+INLINE wi group_start(enum infer_type t, const struct kern_turned_k *x, int j)
+{
+	return t == INFER_Q6_K ? wi_load(x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
+}
+
+/* a[r][g] += sums over group j of the weights */
+INLINE void group_dots(enum infer_type t, int eights, wi *a, const struct room *q,
+                       const struct kern_turned_k *const x[2], int j)
+{
+	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, count = 32 / pairs(t);
+
+	UNROLL
+	for (int i = 0; i < count; i++) {
+		wi xv[2];
+		UNROLL
+		for (int g = 0; g < gn; g++)
+			xv[g] = wi_load(x[g]->q[j * count + i]);
+		UNROLL
+		for (int r = 0; r < rn; r++) {
+			wi w = lane_word(eights == 1, q->q[r] + (j * count + i) * 4);
+			UNROLL
+			for (int g = 0; g < gn; g++)
+				a[r * gn + g] = lane_dot(2 * g + 1 == eights, a[r * gn + g], w, xv[g]);
+		}
+	}
+}
+
+/* isum[r][g] of one block in which all sums fit */
+INLINE void isum_pairs(enum infer_type t, int eights, wi *isum, const struct room *q,
+                       const struct kern_turned_k *const x[2], const struct fill *f)
+{
+	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, all = rn * gn;
+
+	UNROLL
+	for (int i = 0; i < all; i++)
+		isum[i] = wi_set(0);
+	for (int j = 0; j < pairs(t); j++) {
+		wi a[12];
+		pair_fill(t, f->to, rn, f->w, f->stride, j);
+		UNROLL
+		for (int i = 0; i < all; i++)
+			a[i] = group_start(t, x[i % gn], 2 * j);
+		group_dots(t, eights, a, q, x, 2 * j);
+		/* bit 15 set: what is below does not borrow from the first sum */
+		UNROLL
+		for (int i = 0; i < all; i++)
+			a[i] = lane_up(i % gn * 2 + 1 == eights, a[i], group_start(t, x[i % gn], 2 * j + 1));
+		group_dots(t, eights, a, q, x, 2 * j + 1);
+		UNROLL
+		for (int i = 0; i < all; i++)
+			isum[i] = lane_mac(i % gn * 2 + 1 == eights, isum[i],
+			                   _mm512_xor_si512(a[i], wi_set(KERN_BIT15)),
+			                   wi_set(q->s[j][i / gn]));
+	}
+}
+
+/* the same of any block */
+INLINE void isum_any(enum infer_type t, int eights, wi *isum, const struct room *q,
+                     const struct kern_turned_k *const x[2], const struct fill *f)
+{
+	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, all = rn * gn;
+
+	UNROLL
+	for (int i = 0; i < all; i++)
+		isum[i] = wi_set(0);
+	for (int j = 0; j < 2 * pairs(t); j++) {
+		wi a[12], up = wi_set(j % 2 ? KERN_BIT15 : 0);
+		if (j % 2)
+			pair_fill(t, f->to, rn, f->w, f->stride, j / 2);
+		UNROLL
+		for (int i = 0; i < all; i++)
+			a[i] = t == INFER_Q6_K ? wi_sub(wi_load(x[i % gn]->start[j]), up) : wi_set(0);
+		group_dots(t, eights, a, q, x, j);
+		UNROLL
+		for (int i = 0; i < all; i++) {
+			const int16_t *s = (const int16_t *)(const void *)&q->s[j / 2][i / gn];
+			isum[i] = wi_add(isum[i], wi_mul(a[i], wi_set(s[1 - j % 2])));
+		}
+	}
+}
+
+/* the minima of a row with the sums of x */
+INLINE wi imin(int half, const struct room *q, int r, const struct kern_turned_k *x)
+{
+	wi sum = wi_set(0);
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		sum = lane_mac(half, sum, wi_load(x->s32[i]), wi_set(q->m[i][r]));
+	return sum;
+}
+
+/* a part, of `eights` times 8 rows of x */
+INLINE void few46(enum infer_type t, int eights, float *out, size_t apart, const uint8_t *w,
+                  size_t stride, const void *x, size_t next, int k)
+{
+	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, bytes = q_bytes(t);
+	_Alignas(64) struct room room[2];
+	wf sum[12], min[12];
+
+	UNROLL
+	for (int i = 0; i < rn * gn; i++)
+		sum[i] = min[i] = wf_set(0);
+	heads_fill(t, &room[0], rn, w, stride);
+	for (int j = 0; j < pairs(t); j++)
+		pair_fill(t, &room[0], rn, w, stride, j);
+	for (int b = 0, at = 0; b < k / 256; b++) {
+		const struct kern_turned_k *x0 = (const struct kern_turned_k *)x + b,
+		                           *const at_x[2] = {x0, row_of(x0, next, 1)};
+		const struct room *q = &room[b % 2];
+		wi isum[12];
+		for (int i = (at + 63) & ~63; i < at + bytes; i += 64) {
+			UNROLL
+			for (int r = 0; r < rn; r++)
+				__builtin_prefetch(w + (size_t)r * stride + AHEAD + i, 0, 3);
+		}
+		at += b + 1 < k / 256 ? bytes : 0;
+		const struct fill f = {&room[(b + 1) % 2], w + at, stride};
+		heads_fill(t, f.to, rn, f.w, stride);
+		if (fits(t, x0->most32, x0->most16) &&
+		    (gn == 1 || fits(t, at_x[1]->most32, at_x[1]->most16)))
+			isum_pairs(t, eights, isum, q, at_x, &f);
+		else
+			isum_any(t, eights, isum, q, at_x, &f);
+		UNROLL
+		for (int i = 0; i < rn * gn; i++) {
+			const struct kern_turned_k *xg = at_x[i % gn];
+			int half = i % gn * 2 + 1 == eights;
+			wf dx = wf_load(xg->d);
+			sum[i] = lane_add(half, sum[i], wf_set(q->d[i / gn]), dx, isum[i]);
+			if (q_minima(t))
+				min[i] = lane_add(half, min[i], wf_set(q->dmin[i / gn]), dx,
+				                  imin(half, q, i / gn, xg));
+		}
+	}
+	UNROLL
+	for (int i = 0; i < rn * gn; i++)
+		_mm512_store_ps(out + (size_t)(i / gn) * apart * MOST + i % gn * WIDE,
+		                q_minima(t) ? wf_sub(sum[i], min[i]) : sum[i]);
+}
+
+/* dwords [i][r] of 8 rows -> [i][first + r] of lines of KERN_TURN */
+INLINE void turn_put(void *to, const __m256i v[8])
+{
+	UNROLL
+	for (int i = 0; i < 8; i++)
+		_mm256_store_si256((__m256i *)to + 2 * i, v[i]);
+}
+INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q8k *const q[8])
+{
+	__m256i v[8];
+
+	for (int i = 0; i < 8; i++) {
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			v[r] = load32(q[r]->q + 32 * i);
+		turn8(v);
+		turn_put(out->q[8 * i][first], v);
+	}
+	for (int i = 0; i < 2; i++) {
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			v[r] = load32(q[r]->start + 8 * i);
+		turn8(v);
+		turn_put(out->start[8 * i] + first, v);
+	}
+	for (int r = 0; r < 8; r++) {
+		out->d[first + r] = q[r]->d;
+		for (int i = 0; i < 4; i++)
+			memcpy(out->s32[i][first + r], q[r]->s32 + 2 * i, 2 * sizeof(int16_t));
+		out->most32 = q[r]->most32 > out->most32 ? q[r]->most32 : out->most32;
+		out->most16 = q[r]->most16 > out->most16 ? q[r]->most16 : out->most16;
+	}
+}
+/* the last row again for those of 16 that there are not */
+void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to)
+{
+	for (int b = from / 256; b < to / 256; b++) {
+		struct kern_turned_k *out = (struct kern_turned_k *)act_turned(x, row, k) + b;
+		out->most32 = out->most16 = 0;
+		for (int first = 0; first < WIDE; first += 8) {
+			const struct kern_q8k *q[8];
+			for (int r = 0; r < 8; r++)
+				q[r] = act_q8k(x, row + (first + r < m ? first + r : m - 1)) + b;
+			turn_eight(out, first, q);
+		}
+	}
+}
+
+#define ROW(TYPE, name) FEW_OF(few46, TYPE, name)
+KERN_ROWS_K46(ROW)
