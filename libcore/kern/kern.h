@@ -159,7 +159,9 @@ struct kern {
 	KERN_SLOTS(S)
 #undef S
 	void (*peak_dot)(double *ops, int32_t *sink, int turns);     /* the same for products of bytes added into i32 */
-	struct kern_mm mm[INFER_TYPE_COUNT];     /* rows NULL: decode to f32, then mm[INFER_F32] */
+	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is the rest of a
+	 * type where quant is NULL */
+	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 
 /* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any

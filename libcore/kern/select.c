@@ -35,9 +35,12 @@ struct kern kern_select(uint64_t have)
 #undef S
 		if (o->peak_dot)
 			k.peak_dot = o->peak_dot;
-		for (int t = 0; t < INFER_TYPE_COUNT; t++)
-			if (o->mm[t].rows)
+		for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+			if (o->mm[t].quant)
 				k.mm[t] = o->mm[t];
+			else if (o->mm[t].rows)
+				k.mm[t].rows = o->mm[t].rows;
+		}
 	}
 	return k;
 }

@@ -73,29 +73,26 @@ INLINE void x_turn(vb y[4], const int8_t *x)
 	}
 }
 
-/* products of the blocks of one row with x, of tn rows, a dword for each 16 weights */
-INLINE void products(enum infer_type type, int tn, vb a[4][2][8], int r, const struct about *about,
-                     vb x[4][2][4])
+/* products of a block of a row with x of tn rows, a dword for each 16 weights */
+INLINE void products(enum infer_type type, int tn, vb a[4][8], int r, const struct about *about,
+                     int h, vb x[4][4])
 {
+	vb code[2], sign, acc[4];
+
+	block_of(type, code, &sign, about, h);
 	UNROLL
-	for (int h = 0; h < blocks_at_once(type); h++) {
-		vb code[2], sign, acc[4];
-		block_of(type, code, &sign, about, h);
-		UNROLL
-		for (int j = 0; j < 4; j++) {
-			vb u = values(type, code, j);
-			__mmask64 minus = _mm512_test_epi8_mask(
-			    sign, _mm512_set1_epi16((short)(0x1001 << j)));
-			UNROLL
-			for (int t = 0; t < tn; t++)
-				acc[t] = wi_dot(j ? acc[t] : wi_set(0), u,
-				                _mm512_mask_sub_epi8(x[t][h][j], minus, wi_set(0),
-				                                     x[t][h][j]));
-		}
+	for (int j = 0; j < 4; j++) {
+		vb u = values(type, code, j);
+		__mmask64 minus =
+		    _mm512_test_epi8_mask(sign, _mm512_set1_epi16((short)(0x1001 << j)));
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			a[t][h][r] = wi_mul(acc[t], about->s[h]);
+			acc[t] = wi_dot(j ? acc[t] : wi_set(0), u,
+			                _mm512_mask_sub_epi8(x[t][j], minus, wi_set(0), x[t][j]));
 	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		a[t][r] = wi_mul(acc[t], about->s[h]);
 }
 
 INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
@@ -111,35 +108,33 @@ INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, cons
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < blocks; b += n, w += n * bytes) {
-		/* a block that has none beside it counts as its own neighbour, for nothing */
-		const int two = n == 2 && b + 1 < blocks;
+		/* a block that has none beside it is looked up twice */
+		const int left = b + n <= blocks ? n : 1;
 		struct about about[8];
-		vb xs[4][2][4], a[4][2][8];
 		ask8(s->w, s->stride, b * bytes, (b + n) * bytes);
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;
-			about_get(type, &about[r], table, p, p + (two ? bytes : 0));
+			about_get(type, &about[r], table, p, p + (left - 1) * bytes);
 		}
 		/* they stand in memory */
 		__asm__("" : "+m"(about));
 		UNROLL
-		for (int t = 0; t < tn; t++) {
-			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+		for (int h = 0; h < n; h++) {
+			vb xs[4][4], a[4][8];
+			if (h == left)
+				break;
 			UNROLL
-			for (int h = 0; h < n; h++)
-				x_turn(xs[t][h], xt[h && two].q);
-		}
-		for (int r = 0; r < 8; r++)
-			products(type, tn, a, r, &about[r], xs);
-		for (int h = 0; h <= two; h++) {
+			for (int t = 0; t < tn; t++)
+				x_turn(xs[t], act_q8k(x, x_row + t)[b + h].q);
+			for (int r = 0; r < 8; r++)
+				products(type, tn, a, r, &about[r], h, xs);
 			__m256 d = _mm256_mul_ps(halves8(w + h * bytes, s->stride),
 			                         _mm256_set1_ps(g_factor(type)));
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b + h].d);
 				sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
-				                         _mm256_cvtepi32_ps(red8w(a[t][h])),
-				                         sum[t]);
+				                         _mm256_cvtepi32_ps(red8w(a[t])), sum[t]);
 			}
 		}
 	}
