@@ -2,13 +2,15 @@
  *
  *   rows   8 rows in place.  Codes of points are looked up in registers by all 8 bits of 64 bytes, and
  *          weights by 6 bits of them, so that a register has the weights 4 i + t of a block, i = 0 ...
- *          63, for each t of four; x stands in the same order, and takes the signs.  A dword is then
- *          16 weights, which share a scale; a transposing tree of adds makes 8 sums
+ *          63, for each t of four; x stands in the same order, and takes the signs.  IQ2 and one row
+ *          of x: the magnitudes of x, and signs, with those of x on them, are among the 6 bits.  A
+ *          dword is then 16 weights, which share a scale; a transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: tmpl/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
 
-/* Weights without signs by 6 bits: of three coordinates that have two of them, of two that have three. */
+/* Weights by 6 bits: of three coordinates that have two of them, of two that have three, and of two
+ * that have two and a sign each. */
 #define V2(c) (int8_t)(8 + 17 * (c) + ((c) >> 1))
 #define V2_0(c) V2((c) & 3)
 #define V2_1(c) V2((c) >> 2 & 3)
@@ -17,41 +19,60 @@
 #define V3A_1(c) (int8_t) V3A((c) >> 3)
 #define V3B_0(c) (int8_t) V3B((c) & 7)
 #define V3B_1(c) (int8_t) V3B((c) >> 3)
+#define V2S_0(c) (int8_t)((c) >> 4 & 1 ? -V2_0(c) : V2_0(c))
+#define V2S_1(c) (int8_t)((c) >> 5 ? -V2_1(c) : V2_1(c))
 _Alignas(64) static const int8_t value2[3][64] = {{ALL64(V2_0)}, {ALL64(V2_1)}, {ALL64(V2_2)}},
                                  value3a[2][64] = {{ALL64(V3A_0)}, {ALL64(V3A_1)}},
-                                 value3b[2][64] = {{ALL64(V3B_0)}, {ALL64(V3B_1)}};
+                                 value3b[2][64] = {{ALL64(V3B_0)}, {ALL64(V3B_1)}},
+                                 signed2[2][64] = {{ALL64(V2S_0)}, {ALL64(V2S_1)}};
 
-/* weights 4 i + j of a block without signs, of its codes */
-INLINE vb values(enum infer_type t, const vb code[2], int j)
+INLINE vb value_by(vb code, const int8_t value[64])
 {
-	if (t == INFER_IQ3_XXS || t == INFER_IQ3_S)
-		return _mm512_permutexvar_epi8(
-		    code[j / 2], vb_load(t == INFER_IQ3_S ? value3b[j % 2] : value3a[j % 2]));
-	if (j == 3)
-		return _mm512_permutexvar_epi8(_mm512_srli_epi16(code[0], 2), vb_load(value2[2]));
-	return _mm512_permutexvar_epi8(code[0], vb_load(value2[j]));
+	return _mm512_permutexvar_epi8(code, vb_load(value));
 }
 
 /* blocks that 64 points are */
 INLINE int blocks_at_once(enum infer_type t) { return g_is3(t) ? 1 : 2; }
+/* whether signs are among the bits that weights are looked up by */
+INLINE int signs_in(enum infer_type t, int tn) { return tn == 1 && !g_is3(t); }
 
-/* the codes and signs of block h of those of a */
-INLINE void block_of(enum infer_type t, vb code[2], vb *sign, const struct about *a, int h)
+/* What is kept of 64 points: both bytes of code, and signs; or bytes that weights are looked up by with
+ * their signs, two of coordinates t < 2, two of the others.  s: as of struct points */
+struct about {
+	vb at[4], s;
+};
+
+/* x: signs of two blocks, as those of the points lie */
+INLINE void signs_add(struct about *a, const struct points *p, vb x)
 {
-	if (g_is3(t)) {
-		code[0] = a->code[0], code[1] = a->code[1];
-		*sign = a->sign;
-	} else if (h == 0) {
-		code[0] = _mm512_unpacklo_epi8(a->code[0], a->code[1]);
-		*sign = _mm512_unpacklo_epi8(a->sign, a->sign);
-	} else {
-		code[0] = _mm512_unpackhi_epi8(a->code[0], a->code[1]);
-		*sign = _mm512_unpackhi_epi8(a->sign, a->sign);
+	const vb low = _mm512_set1_epi8(15);
+	vb s = _mm512_xor_si512(p->sign, x);
+
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		vb four = i < 2 ? p->code[i] : _mm512_srli_epi16(p->code[i - 2], 4),
+		   sign = i == 0   ? _mm512_slli_epi16(s, 4)
+		          : i == 1 ? s
+		          : i == 2 ? _mm512_slli_epi16(s, 2)
+		                   : _mm512_srli_epi16(s, 2);
+		/* the low bits of four, the high ones of sign */
+		a->at[i] = _mm512_ternarylogic_epi32(low, four, sign, 0xca);
 	}
 }
+INLINE vb signs_of(const int8_t *x, const int8_t *next)
+{
+	long long m[8];
 
-/* x of a block: byte i of y[t] is 4 i + t */
-INLINE void x_turn(vb y[4], const int8_t *x)
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		m[2 * i] = (long long)_mm512_movepi8_mask(vb_load(x + 64 * i));
+		m[2 * i + 1] = (long long)_mm512_movepi8_mask(vb_load(next + 64 * i));
+	}
+	return _mm512_set_epi64(m[7], m[6], m[5], m[4], m[3], m[2], m[1], m[0]);
+}
+
+/* x of a block, or its magnitudes: byte i of y[t] is 4 i + t */
+INLINE void x_turn(vb y[4], const int8_t *x, int magnitudes)
 {
 	const vb fourths = _mm512_set_epi64(
 	    0x7d7975716d696561, 0x5d5955514d494541, 0x3d3935312d292521, 0x1d1915110d090501,
@@ -61,6 +82,8 @@ INLINE void x_turn(vb y[4], const int8_t *x)
 	UNROLL
 	for (int i = 0; i < 2; i++) {
 		vb a = vb_load(x + 128 * i), b = vb_load(x + 128 * i + 64);
+		if (magnitudes)
+			a = _mm512_abs_epi8(a), b = _mm512_abs_epi8(b);
 		UNROLL
 		for (int t = 0; t < 2; t++)
 			v[i][t] = _mm512_permutex2var_epi8(
@@ -73,26 +96,92 @@ INLINE void x_turn(vb y[4], const int8_t *x)
 	}
 }
 
-/* products of a block of a row with x of tn rows, a dword for each 16 weights */
-INLINE void products(enum infer_type type, int tn, vb a[4][8], int r, const struct about *about,
-                     int h, vb x[4][4])
+/* block h of two */
+INLINE vb half(int h, vb a, vb b)
 {
-	vb code[2], sign, acc[4];
+	return h ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
+}
 
-	block_of(type, code, &sign, about, h);
+/* products of block h of a row, at p, with a row of x that has its signs in a */
+INLINE vb products_one(enum infer_type type, const struct about *a, int h, const uint8_t *p, const vb x[4])
+{
+	vb sum = wi_set(0);
+
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		vb c = half(h, a->at[2 * i], a->at[2 * i + 1]);
+		UNROLL
+		for (int j = 0; j < 2; j++)
+			sum = wi_dot(sum, x[2 * i + j], value_by(c, signed2[j]));
+	}
+	return wi_mul(sum, scale_of(type, a->s, h, p));
+}
+
+/* the same with tn rows of x, to y[t][r] */
+INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const struct about *a, int h,
+                     const uint8_t *p, vb x[4][4])
+{
+	vb sign = g_is3(type) ? a->at[2] : half(h, a->at[2], a->at[2]), sum[4];
+
 	UNROLL
 	for (int j = 0; j < 4; j++) {
-		vb u = values(type, code, j);
 		__mmask64 minus =
 		    _mm512_test_epi8_mask(sign, _mm512_set1_epi16((short)(0x1001 << j)));
+		vb u;
+		if (g_is3(type))
+			u = value_by(a->at[j / 2],
+			             type == INFER_IQ3_S ? value3b[j % 2] : value3a[j % 2]);
+		else if (j < 3)
+			u = value_by(half(h, a->at[0], a->at[1]), value2[j]);
+		else
+			u = value_by(_mm512_srli_epi16(half(h, a->at[0], a->at[1]), 2), value2[2]);
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			acc[t] = wi_dot(j ? acc[t] : wi_set(0), u,
+			sum[t] = wi_dot(j ? sum[t] : wi_set(0), u,
 			                _mm512_mask_sub_epi8(x[t][j], minus, wi_set(0), x[t][j]));
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		a[t][r] = wi_mul(acc[t], about->s[h]);
+		y[t][r] = wi_mul(sum[t], scale_of(type, a->s, h, p));
+}
+
+/* 64 points of 8 rows at w; x: the block, next: how many further the other one is */
+INLINE void abouts_get(enum infer_type type, int tn, struct about about[8], const vb table[2][BOOK],
+                       const uint8_t *w, size_t stride, const struct kern_q8k *x, int next)
+{
+	vb signs;
+
+	if (signs_in(type, tn))
+		signs = signs_of(x[0].q, x[next].q);
+	for (int r = 0; r < 8; r++, w += stride) {
+		struct points p;
+		points_get(type, &p, table, w, w + next * g_bytes(type));
+		if (signs_in(type, tn))
+			signs_add(&about[r], &p, signs);
+		else
+			about[r].at[0] = p.code[0], about[r].at[1] = p.code[1],
+			about[r].at[2] = p.sign;
+		if (!g_by16(type))
+			about[r].s = p.s;
+	}
+	/* they stand in memory */
+	__asm__("" : "+m"(*(struct about(*)[8])about));
+}
+
+/* sum += isum of the n blocks of products, at w and b, times d' dx */
+INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8], int n, const uint8_t *w,
+                     size_t stride, const struct kern_act *x, int x_row, int b)
+{
+	for (int h = 0; h < n; h++) {
+		__m256 d = _mm256_mul_ps(halves8(w + h * g_bytes(type), stride),
+		                         _mm256_set1_ps(g_factor(type)));
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b + h].d);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
+			                         _mm256_cvtepi32_ps(red8w(y[h][t])), sum[t]);
+		}
+	}
 }
 
 INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
@@ -100,44 +189,41 @@ INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, cons
 {
 	const int bytes = g_bytes(type), n = blocks_at_once(type), blocks = k / 256;
 	const uint8_t *w = s->w;
-	vb table[2][BOOK];
+	vb table[2][BOOK], p[2][4][8];
 	__m256 sum[4];
+	int left = n;
 
 	tables_get(type, table);
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < blocks; b += n, w += n * bytes) {
-		/* a block that has none beside it is looked up twice */
-		const int left = b + n <= blocks ? n : 1;
 		struct about about[8];
 		ask8(s->w, s->stride, b * bytes, (b + n) * bytes);
-		for (int r = 0; r < 8; r++) {
-			const uint8_t *p = w + (size_t)r * s->stride;
-			about_get(type, &about[r], table, p, p + (left - 1) * bytes);
-		}
-		/* they stand in memory */
-		__asm__("" : "+m"(about));
+		/* a block that has none beside it is looked up twice */
+		left = b + n <= blocks ? n : 1;
+		abouts_get(type, tn, about, table, w, s->stride, act_q8k(x, x_row) + b, left - 1);
+		/* so late that they are there */
+		if (b)
+			sums_add(type, tn, sum, p, n, w - n * bytes, s->stride, x, x_row, b - n);
 		UNROLL
 		for (int h = 0; h < n; h++) {
-			vb xs[4][4], a[4][8];
+			vb xs[4][4];
 			if (h == left)
 				break;
 			UNROLL
 			for (int t = 0; t < tn; t++)
-				x_turn(xs[t], act_q8k(x, x_row + t)[b + h].q);
-			for (int r = 0; r < 8; r++)
-				products(type, tn, a, r, &about[r], h, xs);
-			__m256 d = _mm256_mul_ps(halves8(w + h * bytes, s->stride),
-			                         _mm256_set1_ps(g_factor(type)));
-			UNROLL
-			for (int t = 0; t < tn; t++) {
-				__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b + h].d);
-				sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
-				                         _mm256_cvtepi32_ps(red8w(a[t])), sum[t]);
+				x_turn(xs[t], act_q8k(x, x_row + t)[b + h].q, signs_in(type, tn));
+			for (int r = 0; r < 8; r++) {
+				const uint8_t *at = w + (size_t)r * s->stride;
+				if (signs_in(type, tn))
+					p[h][0][r] = products_one(type, &about[r], h, at, xs[0]);
+				else
+					products(type, tn, p[h], r, &about[r], h, at, xs);
 			}
 		}
 	}
+	sums_add(type, tn, sum, p, left, w - n * bytes, s->stride, x, x_row, (blocks - 1) / n * n);
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		put8(y + (size_t)t * ldy, sum[t], s);

@@ -4,11 +4,10 @@
 #define KERN_AVX512VBMI_POINTS_H
 #include "kern/avx512vbmi/book.h"
 
-/* What 64 points of a row say.  Of eight coordinates, and so of two blocks: each lane of 16 bytes of
- * code and sign is 8 points of the first and 8 of the second, s their S of 16 weights.  Of four: all
- * of one block, signs twice, and s[0] its S. */
-struct about {
-	vb code[2], sign, s[2];
+/* Of eight coordinates, and so of two blocks: each lane of 16 bytes of code and sign is 8 points of
+ * the first and 8 of the second.  Of four: all of one block, signs twice.  s: what scale_of takes. */
+struct points {
+	vb code[2], sign, s;
 };
 
 /* seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, an even number
@@ -35,7 +34,7 @@ INLINE vb scales16(const uint8_t *p)
 	    _mm512_multishift_epi64_epi8(at, _mm512_set1_epi64((long long)num_u64(p))));
 }
 
-INLINE void get_2xxs(struct about *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2xxs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb sevens = _mm512_set1_epi64(0x352e2720150e0700);
 	__m512 v = _mm512_loadu_ps(p + 2), w = _mm512_loadu_ps(q + 2);
@@ -43,12 +42,10 @@ INLINE void get_2xxs(struct about *a, struct numbers *n, const uint8_t *p, const
 
 	n->low = _mm512_castps_si512(_mm512_shuffle_ps(v, w, 0x88));
 	a->sign = signs8(_mm512_multishift_epi64_epi8(sevens, aux), 0);
-	aux = odd_scale(_mm512_srli_epi32(aux, 27));
-	a->s[0] = _mm512_unpacklo_epi32(aux, aux);
-	a->s[1] = _mm512_unpackhi_epi32(aux, aux);
+	a->s = odd_scale(_mm512_srli_epi32(aux, 27));
 }
 
-INLINE void get_2xs(struct about *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2xs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb turn = _mm512_broadcast_i32x4(
 	    _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
@@ -58,11 +55,9 @@ INLINE void get_2xs(struct about *a, struct numbers *n, const uint8_t *p, const 
 	n->low = _mm512_unpacklo_epi64(v, w);
 	n->high[0] = _mm512_test_epi8_mask(up, _mm512_set1_epi8(1));
 	a->sign = signs8(up, 1);
-	a->s[0] = scales16(p + 66);
-	a->s[1] = scales16(q + 66);
 }
 
-INLINE void get_2s(struct about *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2s(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
 	         pairs = _mm512_set_epi64(0x3e3c3a3836343230, 0x3e3c3a3836343230, 0x2e2c2a2826242220,
@@ -77,11 +72,9 @@ INLINE void get_2s(struct about *a, struct numbers *n, const uint8_t *p, const u
 	n->high[0] = _mm512_test_epi8_mask(up, _mm512_set1_epi8(1));
 	n->high[1] = _mm512_test_epi8_mask(up, _mm512_set1_epi8(2));
 	a->sign = _mm512_permutex2var_epi64(v, _mm512_or_si512(low, _mm512_set1_epi64(4)), w);
-	a->s[0] = scales16(p + 74);
-	a->s[1] = scales16(q + 74);
 }
 
-INLINE void get_3xxs(struct about *a, struct numbers *n, const uint8_t *p)
+INLINE void get_3xxs(struct points *a, struct numbers *n, const uint8_t *p)
 {
 	const vb sevens = _mm512_set1_epi64(0x15150e0e07070000),
 	         scale = _mm512_set1_epi64(27 | 27ll << 32);
@@ -89,10 +82,10 @@ INLINE void get_3xxs(struct about *a, struct numbers *n, const uint8_t *p)
 
 	n->low = vb_load(p + 2);
 	a->sign = signs8(_mm512_multishift_epi64_epi8(sevens, aux), 0);
-	a->s[0] = odd_scale(_mm512_multishift_epi64_epi8(scale, aux));
+	a->s = odd_scale(_mm512_multishift_epi64_epi8(scale, aux));
 }
 
-INLINE void get_3s(struct about *a, struct numbers *n, const uint8_t *p)
+INLINE void get_3s(struct points *a, struct numbers *n, const uint8_t *p)
 {
 	const vb scale = _mm512_set_epi64(27 | 27ll << 32, 23 | 23ll << 32, 19 | 19ll << 32,
 	                                  15 | 15ll << 32, 11 | 11ll << 32, 7 | 7ll << 32,
@@ -105,11 +98,26 @@ INLINE void get_3s(struct about *a, struct numbers *n, const uint8_t *p)
 	a->sign = _mm512_shuffle_epi8(_mm512_permutexvar_epi64(_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0),
 	                                                       _mm512_castsi256_si512(load32(p + 74))),
 	                              twos);
-	a->s[0] = odd_scale(_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
+	a->s = odd_scale(_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
+}
+
+/* S of 16 weights each of block h of two at p, of what points_get gave as s */
+INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
+{
+	switch (t) {
+	case INFER_IQ2_XXS:
+		return h ? _mm512_unpackhi_epi32(s, s) : _mm512_unpacklo_epi32(s, s);
+	case INFER_IQ2_XS:
+		return scales16(p + h * g_bytes(t) + 66);
+	case INFER_IQ2_S:
+		return scales16(p + h * g_bytes(t) + 74);
+	default:
+		return s;
+	}
 }
 
 /* p: a block, q: the one after it, where there are two */
-INLINE void about_get(enum infer_type t, struct about *a, const vb table[2][BOOK], const uint8_t *p,
+INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][BOOK], const uint8_t *p,
                       const uint8_t *q)
 {
 	struct numbers n;
