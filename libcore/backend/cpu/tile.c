@@ -64,7 +64,6 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 	        items;
 
-
 	j->turned = cpu_turned(p->b, j->type, j->m) && j->x->turned;
 	j->tiled = !j->turned && mm->tile &&
 	           j->m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS);

@@ -4,17 +4,10 @@ void kern_neon_quant_q8(struct kern_act *x, int row, const float *src, int k);
 void kern_neon_quant_q8k(struct kern_act *x, int row, const float *src, int k);
 
 /* activations as neon makes them */
-#define ROW(TYPE, name, quant, form) \
-	[INFER_##TYPE] = {kern_neon_##quant, \
-	                  KERN_FN(name##_rows), \
-	                  KERN_FN(name##_pack), \
-	                  KERN_FN(name##_tile), \
-	                  KERN_FN(name##_pack_bytes), \
-	                  form, \
-	                  TILE_T, \
-	                  8},
-#define Q32(TYPE, name) ROW(TYPE, name, quant_q8, KERN_FORM_Q8)
-#define Q256(TYPE, name) ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K)
+#define Q32(TYPE, name) \
+	KERN_LINE(TYPE, name, kern_neon_quant_q8, KERN_FORM_Q8, TILE_T, 8, NULL, NULL)
+#define Q256(TYPE, name) \
+	KERN_LINE(TYPE, name, kern_neon_quant_q8k, KERN_FORM_Q8K, TILE_T, 8, NULL, NULL)
 const struct kern kern_neondot = {
     .name = "neondot",
     .needs = CPU_NEON | CPU_DOTPROD,

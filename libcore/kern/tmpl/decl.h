@@ -59,18 +59,9 @@ KERN_ROWS_32(ROW) KERN_ROWS_K46(ROW)
 void KERN_FN(turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
 void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* one line of a table: kern_mm of a type; of one that has the loop over a few rows of x */
-#define KERN_ROW(TYPE, name, quant, form, mr, nr) \
-	[INFER_##TYPE] = {KERN_FN(quant), \
-	                  KERN_FN(name##_rows), \
-	                  KERN_FN(name##_pack), \
-	                  KERN_FN(name##_tile), \
-	                  KERN_FN(name##_pack_bytes), \
-	                  form, \
-	                  mr, \
-	                  nr},
-#define KERN_ROW_FEW(TYPE, name, quant, form, mr, nr, turn) \
-	[INFER_##TYPE] = {KERN_FN(quant), \
+/* one line of a table: kern_mm of a type */
+#define KERN_LINE(TYPE, name, quant, form, mr, nr, few, turn) \
+	[INFER_##TYPE] = {quant, \
 	                  KERN_FN(name##_rows), \
 	                  KERN_FN(name##_pack), \
 	                  KERN_FN(name##_tile), \
@@ -78,6 +69,11 @@ void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int 
 	                  form, \
 	                  mr, \
 	                  nr, \
-	                  KERN_FN(name##_few), \
-	                  KERN_FN(turn)},
+	                  few, \
+	                  turn},
+#define KERN_ROW(TYPE, name, quant, form, mr, nr) \
+	KERN_LINE(TYPE, name, KERN_FN(quant), form, mr, nr, NULL, NULL)
+/* of one that has the loop over a few rows of x */
+#define KERN_ROW_FEW(TYPE, name, quant, form, mr, nr, turn) \
+	KERN_LINE(TYPE, name, KERN_FN(quant), form, mr, nr, KERN_FN(name##_few), KERN_FN(turn))
 #endif
