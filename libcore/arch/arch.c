@@ -82,7 +82,7 @@ int arch_graph_build(infer_model *m, infer_error *err)
 		a = a->like;
 	n.cols = m->h.n_embd;
 	n.w[0] = m->global[W_TOKEN_EMBD];
-	n.f[0] = m->h.embd_scale;
+	n.embed.mul = m->h.embd_scale;
 	x = graph_add(g, n);
 	for (int layer = 0; layer < m->h.n_layers; layer++)
 		x = a->block(g, m, layer, x);
@@ -92,8 +92,8 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	n.src[0] = x;
 	n.w[0] = m->global[W_OUTPUT] >= 0 ? m->global[W_OUTPUT] : m->global[W_TOKEN_EMBD];
 	n.w[1] = m->global[W_OUTPUT_BIAS];
-	n.f[0] = m->h.logit_scale;
-	n.f[1] = m->h.logit_cap;
+	n.mm.mul = m->h.logit_scale;
+	n.mm.cap = m->h.logit_cap;
 	g->output = graph_add(g, n);
 	return graph_check(g, m->n_weights, err);
 }

@@ -11,8 +11,8 @@ int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x)
 		return x;
 	n.src[0] = x;
 	n.w[0] = w;
-	n.i[0] = 1;
-	n.f[0] = m->h.eps;
+	n.norm.groups = 1;
+	n.norm.eps = m->h.eps;
 	return graph_add(g, n);
 }
 
@@ -36,17 +36,17 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 	if (norm >= 0) {
 		n.src[0] = x;
 		n.w[0] = norm;
-		n.i[0] = n_heads;
-		n.f[0] = m->h.eps;
+		n.norm.groups = n_heads;
+		n.norm.eps = m->h.eps;
 		x = graph_add(g, n);
 	}
 	n = graph_node_of(GRAPH_ROPE);
 	n.src[0] = x;
-	n.i[0] = n_heads;
-	n.i[1] = m->h.dk;
-	n.i[2] = m->h.n_rot;
-	n.i[3] = arch_rope_mode(m->arch) == ROPE_HALVES;
-	n.i[4] = m->h.windowed[layer] && m->n_ropes > 1;
+	n.rope.heads = n_heads;
+	n.rope.dk = m->h.dk;
+	n.rope.rot = m->h.n_rot;
+	n.rope.halves = arch_rope_mode(m->arch) == ROPE_HALVES;
+	n.rope.table = m->h.windowed[layer] && m->n_ropes > 1;
 	return graph_add(g, n);
 }
 
@@ -62,20 +62,20 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	k = heads(g, m, layer, k, m->h.n_head_kv, w[W_K_NORM]);
 	put.src[0] = k;
 	put.src[1] = v;
-	put.i[0] = layer;
-	put.i[1] = m->h.n_head_kv;
-	put.i[2] = m->h.dk;
-	put.i[3] = m->h.dv;
+	put.kv_put.layer = layer;
+	put.kv_put.heads = m->h.n_head_kv;
+	put.kv_put.dk = m->h.dk;
+	put.kv_put.dv = m->h.dv;
 	n.src[0] = q;
 	n.src[1] = graph_add(g, put);
-	n.i[0] = layer;
-	n.i[1] = m->h.n_head;
-	n.i[2] = m->h.n_head_kv;
-	n.i[3] = m->h.dk;
-	n.i[4] = m->h.dv;
-	n.i[5] = m->h.windowed[layer] ? m->h.window : 0;
-	n.f[0] = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)m->h.dk);
-	n.f[1] = m->h.attn_cap;
+	n.attn.layer = layer;
+	n.attn.heads = m->h.n_head;
+	n.attn.kv_heads = m->h.n_head_kv;
+	n.attn.dk = m->h.dk;
+	n.attn.dv = m->h.dv;
+	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
+	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)m->h.dk);
+	n.attn.cap = m->h.attn_cap;
 	return graph_add(g, n);
 }
 
@@ -95,18 +95,18 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h)
 	struct graph_node route = graph_node_of(GRAPH_ROUTE), n = graph_node_of(GRAPH_MOE);
 
 	route.src[0] = arch_linear(g, m, w[W_ROUTER], -1, h);
-	route.i[0] = m->h.n_expert_used;
-	route.i[1] = m->h.expert_gating;
-	route.i[2] = m->h.expert_norm;
-	route.f[0] = m->h.expert_scale;
+	route.route.used = m->h.n_expert_used;
+	route.route.sigmoid = m->h.expert_gating;
+	route.route.norm = m->h.expert_norm;
+	route.route.mul = m->h.expert_scale;
 	n.src[0] = h;
 	n.src[1] = graph_add(g, route);
 	n.w[0] = w[W_GATE_EXPS];
 	n.w[1] = w[W_UP_EXPS];
 	n.w[2] = w[W_DOWN_EXPS];
-	n.i[0] = m->h.n_expert_used;
-	n.i[1] = m->h.n_expert_ff;
-	n.i[2] = m->h.act;
+	n.moe.used = m->h.n_expert_used;
+	n.moe.ff = m->h.n_expert_ff;
+	n.moe.gelu = m->h.act;
 	return graph_add(g, n);
 }
 
@@ -116,7 +116,7 @@ static int32_t add(struct graph *g, const infer_model *m, int32_t x, int32_t bra
 
 	n.src[0] = x;
 	n.src[1] = branch;
-	n.f[0] = m->h.residual_scale;
+	n.add.mul = m->h.residual_scale;
 	return graph_add(g, n);
 }
 

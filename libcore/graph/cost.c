@@ -14,7 +14,7 @@ static void experts(struct graph_cost *c, const struct graph_node *n,
 {
 	for (int i = 0; i < 3; i++) {
 		const struct graph_weight_size *e = &w[n->w[i]];
-		double chosen = rows * n->i[0],
+		double chosen = rows * n->moe.used,
 		       touched = (double)e->count < chosen ? (double)e->count : chosen;
 		c->weight_bytes += (double)e->bytes / (double)e->count * touched;
 		c->flops += 2.0 * chosen * (double)e->n * (double)e->k;
@@ -24,10 +24,10 @@ static void experts(struct graph_cost *c, const struct graph_node *n,
 static void attention(struct graph_cost *c, const struct graph_node *n,
                       const struct graph_load *load, double rows)
 {
-	double seen = (double)(n->i[5] ? num_min(n->i[5], load->ctx) : load->ctx);
+	double seen = (double)(n->attn.window ? num_min(n->attn.window, load->ctx) : load->ctx);
 
-	c->kv_bytes += rows * seen * n->i[2] * (n->i[3] * load->k_bytes + n->i[4] * load->v_bytes);
-	c->flops += 2.0 * rows * seen * n->i[1] * (n->i[3] + n->i[4]);
+	c->kv_bytes += rows * seen * n->attn.kv_heads * (n->attn.dk * load->k_bytes + n->attn.dv * load->v_bytes);
+	c->flops += 2.0 * rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
 }
 
 void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,

@@ -2,12 +2,46 @@
 
 #include "graph/shape.h"
 
-/* "%3: MM all x 64 <- %1 w2 i 1 2 f 0.5": trailing zeroes of i and f are left out. */
+/* The parameters of all operations in the order of op_list.h; a row without a name closes one operation's. */
+static const struct field { const char *name; size_t at; int number; } fields[] = {
+#define OP(name, member, n_src, n_w, cols, over, what)
+#define INT(member, field) { #field, offsetof(struct graph_node, member.field), 0 },
+#define NUM(member, field) { #field, offsetof(struct graph_node, member.field), 1 },
+#define END(member) { NULL, 0, 0 },
+#include "graph/op_list.h"
+#undef OP
+#undef INT
+#undef NUM
+#undef END
+};
+
+static const struct field *first_field(int op)
+{
+	const struct field *f = fields;
+
+	for (; op; op--, f++)
+		while (f->name)
+			f++;
+	return f;
+}
+
+/* " heads 4 scale 0.5": what is zero is left out. */
+static void put_fields(const struct graph_node *n, struct buf *out)
+{
+	for (const struct field *f = first_field(n->op); f->name; f++) {
+		const void *at = (const char *)n + f->at;
+		if (f->number && *(const float *)at != 0)
+			buf_printf(out, " %s %.9g", f->name, (double)*(const float *)at);
+		else if (!f->number && *(const int32_t *)at)
+			buf_printf(out, " %s %d", f->name, *(const int32_t *)at);
+	}
+}
+
+/* "%3: MM all x 64 <- %1 a=w2 mul 0.5" */
 void graph_dump(const struct graph *g, struct buf *out)
 {
 	for (int32_t k = 0; k < g->n; k++) {
 		const struct graph_node *n = &g->nodes[k];
-		int ni = GRAPH_I, nf = GRAPH_F;
 
 		buf_printf(out, "%%%d: %s %s x %d", k, graph_op_name(n->op),
 		           n->rows == GRAPH_OUT ? "out" : "all", n->cols);
@@ -16,14 +50,7 @@ void graph_dump(const struct graph *g, struct buf *out)
 		for (int i = 0; i < graph_op_weights(n->op); i++)
 			if (n->w[i] >= 0)
 				buf_printf(out, " %c=w%d", 'a' + i, n->w[i]);
-		while (ni && !n->i[ni - 1])
-			ni--;
-		while (nf && n->f[nf - 1] == 0)
-			nf--;
-		for (int i = 0; i < ni; i++)
-			buf_printf(out, "%s %d", i ? "" : " i", n->i[i]);
-		for (int i = 0; i < nf; i++)
-			buf_printf(out, "%s %.9g", i ? "" : " f", (double)n->f[i]);
+		put_fields(n, out);
 		buf_putc(out, '\n');
 	}
 	buf_printf(out, "output %%%d\n", g->output);

@@ -1,12 +1,19 @@
 #include "graph/graph.h"
 
+#include <string.h>
 #include "base/err.h"
 #include "graph/shape.h"
 
 static const struct { const char *name, *what; uint8_t srcs, weights, cols, over; } ops[] = {
-#define OP(name, n_src, n_w, cols, over, what) { #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
+#define OP(name, member, n_src, n_w, cols, over, what) { #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
+#define INT(member, field)
+#define NUM(member, field)
+#define END(member)
 #include "graph/op_list.h"
 #undef OP
+#undef INT
+#undef NUM
+#undef END
 };
 
 const char *graph_op_name(int op) { return op >= 0 && op < GRAPH_OPS ? ops[op].name : NULL; }
@@ -26,7 +33,15 @@ void graph_fini(struct graph *g)
 
 struct graph_node graph_node_of(enum graph_op op)
 {
-	return (struct graph_node){ .op = (uint8_t)op, .src = { -1, -1, -1 }, .w = { -1, -1, -1 } };
+	struct graph_node n;
+
+	memset(&n, 0, sizeof n);   /* an initialiser may leave the rest of the union as it is */
+	n.op = (uint8_t)op;
+	for (int i = 0; i < GRAPH_SRC; i++)
+		n.src[i] = -1;
+	for (int i = 0; i < GRAPH_W; i++)
+		n.w[i] = -1;
+	return n;
 }
 
 static int grow(struct graph *g)

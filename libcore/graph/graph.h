@@ -11,21 +11,36 @@
 #include "base/buf.h"
 
 enum graph_op {
-#define OP(name, n_src, n_w, cols, over, what) GRAPH_##name,
+#define OP(name, member, n_src, n_w, cols, over, what) GRAPH_##name,
+#define INT(member, field)
+#define NUM(member, field)
+#define END(member)
 #include "graph/op_list.h"
 #undef OP
+#undef INT
+#undef NUM
+#undef END
 	GRAPH_OPS
 };
 enum graph_rows { GRAPH_ALL, GRAPH_OUT };   /* every row of the step, or those that want logits */
 
-enum { GRAPH_SRC = 3, GRAPH_W = 3, GRAPH_I = 6, GRAPH_F = 3 };
+enum { GRAPH_SRC = 3, GRAPH_W = 3 };
 struct graph_node {
 	uint8_t op, rows;           /* enum graph_op, graph_rows */
 	int32_t cols;               /* floats of a row; 0: no value (KV_PUT) */
 	int32_t src[GRAPH_SRC];     /* node, -1: none */
 	int32_t w[GRAPH_W];         /* index of a bound weight, -1: none */
-	int32_t i[GRAPH_I];         /* as op_list.h says */
-	float   f[GRAPH_F];
+	union {                     /* parameters: the member that op_list.h names for op */
+#define OP(name, member, n_src, n_w, cols, over, what) struct {
+#define INT(member, field) int32_t field;
+#define NUM(member, field) float field;
+#define END(member) } member;
+#include "graph/op_list.h"
+#undef OP
+#undef INT
+#undef NUM
+#undef END
+	};
 };
 struct graph {
 	struct graph_node *nodes;

@@ -15,7 +15,7 @@ enum {
 
 size_t cpu_attn_scratch(const struct graph_node *n)
 {
-	return kern_attn_scratch(n->i[3], n->i[4]);
+	return kern_attn_scratch(n->attn.dk, n->attn.dv);
 }
 
 struct wave {
@@ -31,7 +31,7 @@ struct wave {
 /* First split that the row at pos sees, and the one behind its last. */
 static int first_split(const struct graph_node *n, int pos)
 {
-	return n->i[5] && pos >= n->i[5] ? (pos - n->i[5] + 1) / KERN_SPLIT : 0;
+	return n->attn.window && pos >= n->attn.window ? (pos - n->attn.window + 1) / KERN_SPLIT : 0;
 }
 static int end_split(int pos) { return pos / KERN_SPLIT + 1; }
 
@@ -54,7 +54,7 @@ static void find_pages(const struct wave *w, const struct cpu_block *b, int head
                        const void **k, const void **v)
 {
 	const struct backend_run *run = &w->p->s->runs[b->run];
-	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->i[0]];
+	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->attn.layer];
 	const struct backend_kv_group *g = &w->p->s->kv->groups[l->group];
 	size_t k_head = (size_t)head * kern_kv_bytes(l->k_type, l->dk);
 	size_t v_head = (size_t)head * kern_kv_bytes(l->v_type, l->dv);
@@ -74,40 +74,40 @@ static void task(void *user, int64_t i, int worker)
 	const struct graph_node *n = w->n;
 	const struct cpu_block *b = block_of(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
-	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->i[0]];
-	int splits = b->s1 - b->s0, at = (int)(i - b->first), parts = (n->i[2] + b->kv - 1) / b->kv,
+	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->attn.layer];
+	int splits = b->s1 - b->s0, at = (int)(i - b->first), parts = (n->attn.kv_heads + b->kv - 1) / b->kv,
 	    head = at % parts * b->kv, split = at / parts;
-	int group = n->i[1] / n->i[2], pos = run->pos + b->row - run->row,
+	int group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row,
 	    from = (b->s0 + split) * KERN_SPLIT;
 	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE],
 	    *next_k[KERN_SPLIT / KERN_PAGE] = {0}, *next_v[KERN_SPLIT / KERN_PAGE];
-	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->i[1];
+	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->attn.heads;
 	struct kern_attn a = {
-		.q = w->q + (size_t)b->row * heads * (size_t)n->i[3] +
-		     (size_t)(head * group) * (size_t)n->i[3],
-		.q_row = heads * (size_t)n->i[3],
+		.q = w->q + (size_t)b->row * heads * (size_t)n->attn.dk +
+		     (size_t)(head * group) * (size_t)n->attn.dk,
+		.q_row = heads * (size_t)n->attn.dk,
 		.k = k,
 		.v = v,
 		.next = next_k,
 		.k_type = (uint8_t)l->k_type,
 		.v_type = (uint8_t)l->v_type,
 		.rows = b->n,
-		.kv_heads = (int)num_min(b->kv, n->i[2] - head),
+		.kv_heads = (int)num_min(b->kv, n->attn.kv_heads - head),
 		.heads = group,
-		.dk = n->i[3],
-		.dv = n->i[4],
+		.dk = n->attn.dk,
+		.dv = n->attn.dv,
 		.from = from,
 		.to = (int)num_min(from + KERN_SPLIT, pos + b->n),
 		.pos = pos,
-		.window = n->i[5],
-		.scale = n->f[0],
-		.cap = n->f[1],
+		.window = n->attn.window,
+		.scale = n->attn.scale,
+		.cap = n->attn.cap,
 		.sink = w->sinks && !split ? w->sinks + head * group : NULL,
 		.m = w->p->part_m + slot * heads + head * group,
 		.l = w->p->part_l + slot * heads + head * group,
-		.o = w->p->part_o + (slot * heads + (size_t)(head * group)) * (size_t)n->i[4],
+		.o = w->p->part_o + (slot * heads + (size_t)(head * group)) * (size_t)n->attn.dv,
 		.ml_row = (size_t)splits * heads,
-		.o_row = (size_t)splits * heads * (size_t)n->i[4],
+		.o_row = (size_t)splits * heads * (size_t)n->attn.dv,
 		.scratch = w->p->scratch + (size_t)worker * w->p->scratch_bytes,
 	};
 
@@ -125,7 +125,7 @@ static void merge(void *user, int64_t i, int worker)
 	const struct wave *w = user;
 	const struct cpu_block *b = &w->p->blocks[i];
 	const struct backend_run *run = &w->p->s->runs[b->run];
-	size_t heads = (size_t)w->n->i[1], dv = (size_t)w->n->i[4];
+	size_t heads = (size_t)w->n->attn.heads, dv = (size_t)w->n->attn.dv;
 
 	(void)worker;
 	for (int r = 0; r < b->n; r++) {
@@ -134,7 +134,7 @@ static void merge(void *user, int64_t i, int worker)
 		w->p->b->kern.attn_merge(w->y + (size_t)(b->row + r) * heads * dv,
 		                         w->p->part_m + slot * heads, w->p->part_l + slot * heads,
 		                         w->p->part_o + slot * heads * dv, end_split(pos) - s0,
-		                         w->n->i[1], w->n->i[4]);
+		                         w->n->attn.heads, w->n->attn.dv);
 	}
 }
 
@@ -176,7 +176,7 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
  * other; but enough tasks for all threads. */
 static int32_t heads_of(const struct wave *w, const struct cpu_block *b)
 {
-	int32_t all = w->n->i[2], kv = KERN_ATTN_Q / (b->n * (w->n->i[1] / all));
+	int32_t all = w->n->attn.kv_heads, kv = KERN_ATTN_Q / (b->n * (w->n->attn.heads / all));
 
 	kv = (int32_t)num_max(1, num_min(kv, all));
 	while (kv > 1 && (b->s1 - b->s0) * ((all + kv - 1) / kv) < 2 * pool_threads(w->p->b->pool))
@@ -209,7 +209,7 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 			b.slot = used;
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
-			w.tasks += (int64_t)(b.s1 - b.s0) * ((n->i[2] + b.kv - 1) / b.kv);
+			w.tasks += (int64_t)(b.s1 - b.s0) * ((n->attn.kv_heads + b.kv - 1) / b.kv);
 			w.work += b.n * n->cols *
 			          (num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
 			           (int64_t)b.s0 * KERN_SPLIT);

@@ -85,7 +85,7 @@ static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 		const struct graph_node *n = cpu_node(p, i);
 		if (n->op != GRAPH_ATTN)
 			continue;
-		heads = num_max(heads, n->i[1]);
+		heads = num_max(heads, n->attn.heads);
 		width = num_max(width, n->cols);
 	}
 	if (!heads)
@@ -108,15 +108,15 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 		const struct graph_node *n = cpu_node(p, i);
 		if (n->op != GRAPH_MOE)
 			continue;
-		pairs = num_max(pairs, rows * n->i[0]);
+		pairs = num_max(pairs, rows * n->moe.used);
 		experts = num_max(experts, p->m.weights[n->w[0]].n);
 		cols = num_max(cols, n->cols);
-		ff = num_max(ff, n->i[1]);
+		ff = num_max(ff, n->moe.ff);
 		for (int w = 0; w < 3; w++) {
 			enum kern_form form = cpu_mm(p->b, p->m.weights[n->w[w]].type)->form;
 			size_t *most = w < 2 ? &in[form] : &mid[form];
 			size_t bytes =
-			    kern_act_bytes(form, (int)(rows * n->i[0]), w < 2 ? n->cols : n->i[1]);
+			    kern_act_bytes(form, (int)(rows * n->moe.used), w < 2 ? n->cols : n->moe.ff);
 			*most = bytes > *most ? bytes : *most;
 		}
 	}

@@ -40,10 +40,10 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 	const struct graph_node *n = cpu_node(p, node);
 	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
 	float *y = cpu_value(p, node, row), sum = 0;
-	int experts = cpu_node(p, n->src[0])->cols, used = n->i[0];
-	float *prob = scratch, *left = scratch + experts, mul = n->f[0] == 0 ? 1 : n->f[0];
+	int experts = cpu_node(p, n->src[0])->cols, used = n->route.used;
+	float *prob = scratch, *left = scratch + experts, mul = n->route.mul == 0 ? 1 : n->route.mul;
 
-	gate(prob, cpu_value(p, n->src[0], row), experts, n->i[1]);
+	gate(prob, cpu_value(p, n->src[0], row), experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
 		left[e] = bias ? prob[e] + bias[e] : prob[e];
 	for (int r = 0; r < used; r++) {
@@ -58,7 +58,7 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 		sum += prob[best];
 	}
 	for (int r = 0; r < used; r++)
-		y[used + r] = (n->i[2] ? y[used + r] / sum : y[used + r]) * mul;
+		y[used + r] = (n->route.norm ? y[used + r] / sum : y[used + r]) * mul;
 }
 
 struct moe {
@@ -126,12 +126,12 @@ static void middle(void *user, int64_t pair, int worker)
 {
 	struct moe *m = user;
 	const struct kern *k = &m->p->b->kern;
-	int type = m->p->m.weights[m->n->w[2]].type, ff = m->n->i[1];
+	int type = m->p->m.weights[m->n->w[2]].type, ff = m->n->moe.ff;
 	float *g = m->p->moe.gate + (size_t)pair * (size_t)ff;
 	const float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
 
 	(void)worker;
-	(m->n->i[2] ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
+	(m->n->moe.gelu ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
 	cpu_mm(m->p->b, type)->quant(&m->mid[form_of(m, 2)], (int)pair, g, ff);
 }
 
@@ -184,7 +184,7 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 {
 	const struct graph_node *n = cpu_node(p, node);
 	struct moe m = {
-		.p = p, .n = n, .node = node, .rows = cpu_rows(p, n->rows), .used = n->i[0]
+		.p = p, .n = n, .node = node, .rows = cpu_rows(p, n->rows), .used = n->moe.used
 	};
 
 	m.pairs = m.rows * m.used;
@@ -193,7 +193,7 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 		if (s < 2)
 			kern_act_init(&m.in[f], f, p->moe.in[f], m.pairs, n->cols);
 		else
-			kern_act_init(&m.mid[f], f, p->moe.mid[f], m.pairs, n->i[1]);
+			kern_act_init(&m.mid[f], f, p->moe.mid[f], m.pairs, n->moe.ff);
 	}
 	group(&m);
 	pool_run(p->b->pool, m.pairs, gather, &m);

@@ -54,9 +54,9 @@ static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
 	const struct graph_node *n = cpu_node(p, i);
 	int experts = p->m.weights[n->w[0]].n;
 
-	TRY(check_matrix(p, i, 0, n->cols, n->i[1], err));
-	TRY(check_matrix(p, i, 1, n->cols, n->i[1], err));
-	TRY(check_matrix(p, i, 2, n->i[1], n->cols, err));
+	TRY(check_matrix(p, i, 0, n->cols, n->moe.ff, err));
+	TRY(check_matrix(p, i, 1, n->cols, n->moe.ff, err));
+	TRY(check_matrix(p, i, 2, n->moe.ff, n->cols, err));
 	for (int s = 0; s < 3; s++)
 		if (p->m.weights[n->w[s]].n != experts)
 			return err_set(err, INFER_EINVAL,
@@ -83,16 +83,16 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 		TRY(check_matrix(p, i, 0, cpu_node(p, n->src[0])->cols, n->cols, err));
 		return check_vector(p, i, 1, n->cols, err);
 	case GRAPH_NORM:
-		return check_vector(p, i, 0, n->cols / n->i[0], err);
+		return check_vector(p, i, 0, n->cols / n->norm.groups, err);
 	case GRAPH_ROPE:
-		if (n->i[4] < 0 || n->i[4] >= p->m.n_ropes ||
-		    p->m.ropes[n->i[4]].half * 2 != n->i[2])
+		if (n->rope.table < 0 || n->rope.table >= p->m.n_ropes ||
+		    p->m.ropes[n->rope.table].half * 2 != n->rope.rot)
 			return err_set(err, INFER_EINVAL,
 			               "node %d (ROPE): no frequency table of %d pairs", i,
-			               n->i[2] / 2);
+			               n->rope.rot / 2);
 		return INFER_OK;
 	case GRAPH_ATTN:
-		return check_vector(p, i, 0, n->i[1], err);
+		return check_vector(p, i, 0, n->attn.heads, err);
 	case GRAPH_ROUTE:
 		return check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err);
 	case GRAPH_MOE:

@@ -15,7 +15,7 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 {
 	const struct weight *w = &p->m.weights[n->w[0]];
 	const struct type *t = type_get(w->type);
-	float mul = (n->f[0] == 0 ? 1 : n->f[0]) * w->scale;
+	float mul = (n->embed.mul == 0 ? 1 : n->embed.mul) * w->scale;
 
 	t->decode(y, (const unsigned char *)w->at[0] + (size_t)p->s->ids[row] * w->row_bytes,
 	          (size_t)(n->cols / t->info.block));
@@ -26,41 +26,41 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 static void norm(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
 {
 	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
-	int cols = n->cols / n->i[0];
+	int cols = n->cols / n->norm.groups;
 
-	for (int i = 0; i < n->i[0]; i++)
-		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->f[0]);
+	for (int i = 0; i < n->norm.groups; i++)
+		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->norm.eps);
 }
 
 static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
                  int32_t row)
 {
-	int table = n->i[4], half = p->m.ropes[table].half;
+	int table = n->rope.table, half = p->m.ropes[table].half;
 	const float *cs = p->cs[table] + (size_t)row * 2 * (size_t)half;
 
 	if (y != x)
 		memcpy(y, x, (size_t)n->cols * sizeof(float));
-	(n->i[3] ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->i[0], n->i[1],
-	                                                           n->i[2]);
+	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->rope.heads, n->rope.dk,
+	                                                           n->rope.rot);
 }
 
 static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
                    const float *v, int32_t row)
 {
-	const struct backend_kv_layer *l = &p->s->kv->layers[n->i[0]];
+	const struct backend_kv_layer *l = &p->s->kv->layers[n->kv_put.layer];
 	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	size_t k_head = kern_kv_bytes(l->k_type, n->i[2]), v_head = kern_kv_bytes(l->v_type, n->i[3]);
+	size_t k_head = kern_kv_bytes(l->k_type, n->kv_put.dk), v_head = kern_kv_bytes(l->v_type, n->kv_put.dv);
 	int at = p->pos[row] % KERN_PAGE;
 
 	must(page != BACKEND_NO_PAGE);
 	unsigned char *base = g->base + (size_t)page * g->page_bytes;
-	for (int h = 0; h < n->i[1]; h++) {
+	for (int h = 0; h < n->kv_put.heads; h++) {
 		kern_k_put(&p->b->kern, base + l->k_offset + (size_t)h * k_head, l->k_type, at,
-		           k + h * n->i[2], n->i[2]);
+		           k + h * n->kv_put.dk, n->kv_put.dk);
 		kern_v_put(&p->b->kern, base + l->v_offset + (size_t)h * v_head, l->v_type, at,
-		           v + h * n->i[3], n->i[3]);
+		           v + h * n->kv_put.dv, n->kv_put.dv);
 	}
 }
 
@@ -77,10 +77,10 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_NORM:     norm(p, n, y, a); break;
 	case GRAPH_ROPE:     rope(p, n, y, a, row); break;
 	case GRAPH_KV_PUT:   kv_put(p, n, a, b, row); break;
-	case GRAPH_ADD:      k->add_scaled(y, a, b, n->f[0] == 0 ? 1 : n->f[0], n->cols); break;
+	case GRAPH_ADD:      k->add_scaled(y, a, b, n->add.mul == 0 ? 1 : n->add.mul, n->cols); break;
 	case GRAPH_SILU_MUL: k->silu_mul(y, a, b, n->cols); break;
 	case GRAPH_GELU_MUL: k->gelu_mul(y, a, b, n->cols); break;
-	case GRAPH_SCALE:    k->scale(y, a, n->f[0], n->cols); break;
+	case GRAPH_SCALE:    k->scale(y, a, n->scale.mul, n->cols); break;
 	case GRAPH_PICK:
 		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof(float));
 		break;

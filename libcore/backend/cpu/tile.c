@@ -274,7 +274,7 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 		const struct graph_node *n = cpu_node(p, step->first + i);
 		const struct weight *w = &p->m.weights[n->w[0]];
 		const struct cpu_act *a = cpu_act_find(p, src, w->type);
-		float mul = n->f[0] == 0 ? 1 : n->f[0];
+		float mul = n->mm.mul == 0 ? 1 : n->mm.mul;
 
 		p->jobs[i] = (struct cpu_job){
 			.type = w->type,
@@ -288,7 +288,7 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 			.ldy = (size_t)n->cols,
 			.bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0],
 			.mul = mul * w->scale,
-			.cap = n->f[1],
+			.cap = n->mm.cap,
 		};
 		cpu_job_cut(p, &p->jobs[i]);
 	}

@@ -74,10 +74,10 @@ static int32_t add(struct graph *g, enum graph_op op, int32_t a, int32_t b, int 
 	n.src[1] = b;
 	n.cols = cols;
 	n.w[0] = w;
-	if (op == GRAPH_ROUTE || op == GRAPH_MOE)
-		n.i[0] = USED;
+	if (op == GRAPH_ROUTE)
+		n.route.used = USED;
 	if (op == GRAPH_MOE)
-		n.i[1] = FF, n.w[1] = w + 1, n.w[2] = w + 2;
+		n.moe.used = USED, n.moe.ff = FF, n.w[1] = w + 1, n.w[2] = w + 2;
 	return graph_add(g, n);
 }
 

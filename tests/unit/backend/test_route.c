@@ -61,10 +61,10 @@ static void build(struct graph *g, const struct route *r)
 	embed.cols = r->n;
 	route.src[0] = graph_add(g, embed);
 	route.w[0] = r->biased ? 1 : -1;
-	route.i[0] = r->used;
-	route.i[1] = r->gating;
-	route.i[2] = r->renorm;
-	route.f[0] = (float)r->scale;
+	route.route.used = r->used;
+	route.route.sigmoid = r->gating;
+	route.route.norm = r->renorm;
+	route.route.mul = (float)r->scale;
 	pick.src[0] = graph_add(g, route);
 	g->output = graph_add(g, pick);
 }

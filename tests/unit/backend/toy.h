@@ -4,30 +4,43 @@
 #define TESTS_TOY_H
 #include "toy_part.h"
 
+static int32_t toy_rope(struct toy *t, int32_t x, int heads, int layer)
+{
+	struct graph_node n = graph_node_of(GRAPH_ROPE);
+
+	n.src[0] = x;
+	n.rope.heads = heads;
+	n.rope.dk = t->k.dk;
+	n.rope.rot = t->k.rot;
+	n.rope.halves = layer & 1;
+	n.rope.table = layer;
+	return graph_add(&t->g, n);
+}
+
 static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 {
 	const struct toy_shape *k = &t->k;
-	int32_t h = toy_norm(t, x, 1, 1), table = layer;
+	int32_t h = toy_norm(t, x, 1, 1);
 	int32_t q = toy_mm(t, h, TOY_HEADS * k->dk, 1, 0, 0),
 	        kk = toy_mm(t, h, TOY_KV * k->dk, 0, 0, 0);
 	int32_t v = toy_mm(t, h, TOY_KV * k->dv, 0, 2, 0);
-	struct graph_node n = graph_node_of(GRAPH_ATTN);
+	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
-	q = toy_op(t, GRAPH_ROPE, q, -1,
-	           (int32_t[]){ TOY_HEADS, k->dk, k->rot, layer & 1, table, 0 }, 0);
-	kk = toy_norm(t, kk, TOY_KV, 1);
-	kk = toy_op(t, GRAPH_ROPE, kk, -1,
-	            (int32_t[]){ TOY_KV, k->dk, k->rot, layer & 1, table, 0 }, 0);
-	n.src[1] =
-	    toy_op(t, GRAPH_KV_PUT, kk, v, (int32_t[]){ layer, TOY_KV, k->dk, k->dv, 0, 0 }, 0);
-	n.src[0] = q;
-	memcpy(n.i, (int32_t[]){ layer, TOY_HEADS, TOY_KV, k->dk, k->dv, layer ? 0 : k->window },
-	       sizeof(n.i));
-	n.f[0] = 3 / sqrtf((float)k->dk);
-	n.f[1] = k->cap;
+	n.src[0] = toy_rope(t, q, TOY_HEADS, layer);
+	put.src[0] = toy_rope(t, toy_norm(t, kk, TOY_KV, 1), TOY_KV, layer);
+	put.src[1] = v;
+	put.kv_put.layer = n.attn.layer = layer;
+	put.kv_put.heads = n.attn.kv_heads = TOY_KV;
+	put.kv_put.dk = n.attn.dk = k->dk;
+	put.kv_put.dv = n.attn.dv = k->dv;
+	n.src[1] = graph_add(&t->g, put);
+	n.attn.heads = TOY_HEADS;
+	n.attn.window = layer ? 0 : k->window;
+	n.attn.scale = 3 / sqrtf((float)k->dk);
+	n.attn.cap = k->cap;
 	n.w[0] = layer ? toy_vector(t, TOY_HEADS) : -1;
 	h = toy_mm(t, graph_add(&t->g, n), k->embd, 0, 0, 0);
-	return toy_op(t, GRAPH_ADD, x, h, NULL, layer ? 0.5f : 0);
+	return toy_add(t, x, h, layer ? 0.5f : 0);
 }
 
 static int32_t toy_mlp(struct toy *t, int32_t x)
@@ -35,35 +48,35 @@ static int32_t toy_mlp(struct toy *t, int32_t x)
 	int32_t h = toy_norm(t, x, 1, 1), g = toy_mm(t, h, t->k.ff, 0, 0, 0),
 	        u = toy_mm(t, h, t->k.ff, 1, 0, 0);
 
-	return toy_op(t, GRAPH_ADD, x,
-	              toy_mm(t, toy_op(t, GRAPH_GELU_MUL, g, u, NULL, 0), t->k.embd, 1, 0, 0), NULL,
-	              0);
+	return toy_add(t, x, toy_mm(t, toy_op(t, GRAPH_GELU_MUL, g, u), t->k.embd, 1, 0, 0), 0);
 }
 
 static int32_t toy_experts(struct toy *t, int32_t x)
 {
-	struct graph_node r = graph_node_of(GRAPH_MM), n = graph_node_of(GRAPH_MOE);
+	struct graph_node r = graph_node_of(GRAPH_MM), route = graph_node_of(GRAPH_ROUTE), n = graph_node_of(GRAPH_MOE);
 	int32_t h = toy_norm(t, x, 1, 0);
 
 	r.src[0] = h;
 	r.cols = TOY_EXPERTS;
 	r.w[0] = toy_weight(t, INFER_F32, 1, t->k.embd, TOY_EXPERTS);
-	r.f[0] = 4;
+	r.mm.mul = 4;
+	route.src[0] = graph_add(&t->g, r);
+	route.route.used = TOY_USED;
+	route.route.norm = 1;
 	n.src[0] = h;
-	n.src[1] = toy_op(t, GRAPH_ROUTE, graph_add(&t->g, r), -1,
-	                  (int32_t[]){ TOY_USED, 0, 1, 0, 0, 0 }, 0);
+	n.src[1] = graph_add(&t->g, route);
 	n.w[0] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.embd, t->k.ff);
 	n.w[1] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.embd, t->k.ff);
 	n.w[2] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.ff, t->k.embd);
-	n.i[0] = TOY_USED;
-	n.i[1] = t->k.ff;
-	return toy_op(t, GRAPH_ADD, x, graph_add(&t->g, n), NULL, 0);
+	n.moe.used = TOY_USED;
+	n.moe.ff = t->k.ff;
+	return toy_add(t, x, graph_add(&t->g, n), 0);
 }
 
 /* All of it up to node `last` (-1: everything), whose rows are the output. */
 __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shape *k, int last)
 {
-	struct graph_node n = graph_node_of(GRAPH_EMBED);
+	struct graph_node n = graph_node_of(GRAPH_EMBED), scale = graph_node_of(GRAPH_SCALE);
 	int32_t x;
 
 	memset(t, 0, sizeof(*t));
@@ -72,17 +85,19 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	graph_init(&t->g);
 	n.cols = k->embd;
 	n.w[0] = toy_weight(t, k->type, 1, k->embd, TOY_VOCAB);
-	n.f[0] = sqrtf((float)k->embd);
+	n.embed.mul = sqrtf((float)k->embd);
 	x = toy_attention(t, graph_add(&t->g, n), 0);
 	x = toy_mlp(t, x);
 	x = toy_experts(t, toy_attention(t, x, 1));
-	x = toy_op(t, GRAPH_SILU_MUL, x, toy_op(t, GRAPH_SCALE, x, -1, NULL, 0.25f), NULL, 0);
+	scale.src[0] = x;
+	scale.scale.mul = 0.25f;
+	x = toy_op(t, GRAPH_SILU_MUL, x, graph_add(&t->g, scale));
 	x = toy_mm(t, toy_norm(t, x, 1, 1), TOY_VOCAB, 0, 3, 5);
 	if (last >= 0) {
 		t->g.n = last + 1;
 		x = last;
 	}
-	t->g.output = toy_op(t, GRAPH_PICK, x, -1, NULL, 0);
+	t->g.output = toy_op(t, GRAPH_PICK, x, -1);
 	for (int i = 0; i < 2; i++) {
 		for (int j = 0; j < k->rot / 2; j++)
 			t->freq[i][j] = pow(i ? 100 : 10000, -2.0 * j / k->rot);

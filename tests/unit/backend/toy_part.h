@@ -94,16 +94,22 @@ static int toy_weight(struct toy *t, int type, int n, int64_t k, int64_t rows)
 
 static int toy_vector(struct toy *t, int64_t n) { return toy_weight(t, INFER_F32, 1, n, 1); }
 
-static int32_t toy_op(struct toy *t, enum graph_op op, int32_t a, int32_t b, const int32_t i[6],
-                      float f0)
+static int32_t toy_op(struct toy *t, enum graph_op op, int32_t a, int32_t b)
 {
 	struct graph_node n = graph_node_of(op);
 
 	n.src[0] = a;
 	n.src[1] = b;
-	for (int k = 0; k < 6 && i; k++)
-		n.i[k] = i[k];
-	n.f[0] = f0;
+	return graph_add(&t->g, n);
+}
+
+static int32_t toy_add(struct toy *t, int32_t a, int32_t b, float mul)
+{
+	struct graph_node n = graph_node_of(GRAPH_ADD);
+
+	n.src[0] = a;
+	n.src[1] = b;
+	n.add.mul = mul;
 	return graph_add(&t->g, n);
 }
 
@@ -113,7 +119,7 @@ static int32_t toy_cols(const struct toy *t, int32_t x)
 	return x < 0 ? t->k.embd : t->g.nodes[x].cols;
 }
 
-static int32_t toy_mm(struct toy *t, int32_t x, int cols, int bias, float f0, float f1)
+static int32_t toy_mm(struct toy *t, int32_t x, int cols, int bias, float mul, float cap)
 {
 	struct graph_node n = graph_node_of(GRAPH_MM);
 
@@ -121,8 +127,8 @@ static int32_t toy_mm(struct toy *t, int32_t x, int cols, int bias, float f0, fl
 	n.cols = cols;
 	n.w[0] = toy_weight(t, t->k.type, 1, toy_cols(t, x), cols);
 	n.w[1] = bias ? toy_vector(t, cols) : -1;
-	n.f[0] = f0;
-	n.f[1] = f1;
+	n.mm.mul = mul;
+	n.mm.cap = cap;
 	return graph_add(&t->g, n);
 }
 
@@ -131,8 +137,8 @@ static int32_t toy_norm(struct toy *t, int32_t x, int groups, int gain)
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
 	n.src[0] = x;
-	n.i[0] = groups;
-	n.f[0] = 1e-5f;
+	n.norm.groups = groups;
+	n.norm.eps = 1e-5f;
 	n.w[0] = gain ? toy_vector(t, toy_cols(t, x) / groups) : -1;
 	return graph_add(&t->g, n);
 }

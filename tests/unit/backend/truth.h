@@ -10,22 +10,22 @@ static void truth_embed(const struct truth *t, const struct graph_node *n, doubl
 
 	truth_row(&t->m->weights[n->w[0]], 0, t->ids[row], x);
 	for (int c = 0; c < n->cols; c++)
-		y[c] = (double)x[c] * (n->f[0] == 0 ? 1 : (double)n->f[0]);
+		y[c] = (double)x[c] * (n->embed.mul == 0 ? 1 : (double)n->embed.mul);
 	free(x);
 }
 
 static void truth_norm(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x)
 {
-	int cols = n->cols / n->i[0];
+	int cols = n->cols / n->norm.groups;
 
-	for (int g = 0; g < n->i[0]; g++) {
+	for (int g = 0; g < n->norm.groups; g++) {
 		double sum = 0;
 		for (int c = 0; c < cols; c++)
 			sum += x[g * cols + c] * x[g * cols + c];
 		for (int c = 0; c < cols; c++)
 			y[g * cols + c] =
-			    x[g * cols + c] / sqrt(sum / cols + (double)n->f[0]) *
+			    x[g * cols + c] / sqrt(sum / cols + (double)n->norm.eps) *
 			    (n->w[0] < 0
 			         ? 1
 			         : (double)((const float *)t->m->weights[n->w[0]].at[0])[c]);
@@ -36,25 +36,25 @@ static void truth_mm(const struct truth *t, const struct graph_node *n, double *
 {
 	for (int c = 0; c < n->cols; c++) {
 		y[c] = truth_dot(&t->m->weights[n->w[0]], 0, c, x) *
-		       (n->f[0] == 0 ? 1 : (double)n->f[0]);
+		       (n->mm.mul == 0 ? 1 : (double)n->mm.mul);
 		if (n->w[1] >= 0)
 			y[c] += (double)((const float *)t->m->weights[n->w[1]].at[0])[c];
-		if (n->f[1] != 0)
-			y[c] = (double)n->f[1] * tanh(y[c] / (double)n->f[1]);
+		if (n->mm.cap != 0)
+			y[c] = (double)n->mm.cap * tanh(y[c] / (double)n->mm.cap);
 	}
 }
 
 static void truth_rope(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x, int pos)
 {
-	const struct backend_rope *r = &t->m->ropes[n->i[4]];
-	int rot = n->i[2];
+	const struct backend_rope *r = &t->m->ropes[n->rope.table];
+	int rot = n->rope.rot;
 
 	memcpy(y, x, (size_t)n->cols * sizeof(double));
-	for (int h = 0; h < n->i[0]; h++)
+	for (int h = 0; h < n->rope.heads; h++)
 		for (int i = 0; i < rot / 2; i++) {
-			int a = h * n->i[1] + (n->i[3] ? i : 2 * i),
-			    b = n->i[3] ? a + rot / 2 : a + 1;
+			int a = h * n->rope.dk + (n->rope.halves ? i : 2 * i),
+			    b = n->rope.halves ? a + rot / 2 : a + 1;
 			double c = cos(pos * r->freq[i]) * r->mscale,
 			       s = sin(pos * r->freq[i]) * r->mscale;
 			y[a] = x[a] * c - x[b] * s;
@@ -67,8 +67,8 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
                        const double *q, int pos, int h)
 {
 	const struct graph_node *put = truth_node(t, n->src[1]);
-	int dk = n->i[3], dv = n->i[4], kv = h / (n->i[1] / n->i[2]),
-	    from = n->i[5] && pos >= n->i[5] ? pos - n->i[5] + 1 : 0;
+	int dk = n->attn.dk, dv = n->attn.dv, kv = h / (n->attn.heads / n->attn.kv_heads),
+	    from = n->attn.window && pos >= n->attn.window ? pos - n->attn.window + 1 : 0;
 	double *s = malloc((size_t)(pos + 1) * sizeof(double)), most = n->w[0] < 0 ? -INFINITY : 0,
 	       sum = 0;
 
@@ -77,20 +77,20 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	double sink = most;
 	for (int p = from; p <= pos; p++) {
 		const double *k =
-		    t->value[put->src[0]] + (size_t)p * (size_t)(n->i[2] * dk) + kv * dk;
+		    t->value[put->src[0]] + (size_t)p * (size_t)(n->attn.kv_heads * dk) + kv * dk;
 		s[p] = 0;
 		for (int i = 0; i < dk; i++)
 			s[p] += q[h * dk + i] * k[i];
-		s[p] *= (double)n->f[0];
-		if (n->f[1] != 0)
-			s[p] = (double)n->f[1] * tanh(s[p] / (double)n->f[1]);
+		s[p] *= (double)n->attn.scale;
+		if (n->attn.cap != 0)
+			s[p] = (double)n->attn.cap * tanh(s[p] / (double)n->attn.cap);
 		most = s[p] > most ? s[p] : most;
 	}
 	for (int i = 0; i < dv; i++)
 		y[h * dv + i] = 0;
 	for (int p = from; p <= pos; p++) {
 		const double *v =
-		    t->value[put->src[1]] + (size_t)p * (size_t)(n->i[2] * dv) + kv * dv;
+		    t->value[put->src[1]] + (size_t)p * (size_t)(n->attn.kv_heads * dv) + kv * dv;
 		double e = exp(s[p] - most);
 		sum += e;
 		for (int i = 0; i < dv; i++)
@@ -108,11 +108,11 @@ static void truth_elements(const struct graph_node *n, double *y, const double *
 	for (int c = 0; c < n->cols; c++)
 		switch (n->op) {
 		case GRAPH_ADD:
-			y[c] = a[c] + (n->f[0] == 0 ? 1 : (double)n->f[0]) * b[c];
+			y[c] = a[c] + (n->add.mul == 0 ? 1 : (double)n->add.mul) * b[c];
 			break;
 		case GRAPH_SILU_MUL: y[c] = truth_act(0, a[c]) * b[c]; break;
 		case GRAPH_GELU_MUL: y[c] = truth_act(1, a[c]) * b[c]; break;
-		case GRAPH_SCALE:    y[c] = a[c] * (double)n->f[0]; break;
+		case GRAPH_SCALE:    y[c] = a[c] * (double)n->scale.mul; break;
 		default:             y[c] = a[c]; break;      /* PICK of every row */
 		}
 }
@@ -142,7 +142,7 @@ __attribute__((unused)) static void truth_eval(struct truth *t)
 			case GRAPH_ROUTE:  truth_route(t, n, y, a); break;
 			case GRAPH_MOE:    truth_moe(t, n, y, a, b); break;
 			case GRAPH_ATTN:
-				for (int h = 0; h < n->i[1]; h++)
+				for (int h = 0; h < n->attn.heads; h++)
 					truth_head(t, n, y, a, r, h);
 				break;
 			default:           truth_elements(n, y, a, b); break;

@@ -40,7 +40,7 @@ static double truth_dot(const struct weight *w, int e, int64_t r, const double *
 static void truth_route(const struct truth *t, const struct graph_node *n, double *y,
                         const double *x)
 {
-	int experts = truth_node(t, n->src[0])->cols, used = n->i[0];
+	int experts = truth_node(t, n->src[0])->cols, used = n->route.used;
 	double *p = malloc((size_t)experts * sizeof(double)), most = -INFINITY, sum = 0;
 	char *taken = calloc((size_t)experts, 1);
 
@@ -49,7 +49,7 @@ static void truth_route(const struct truth *t, const struct graph_node *n, doubl
 	for (int e = 0; e < experts; e++)
 		sum += exp(x[e] - most);
 	for (int e = 0; e < experts; e++)
-		p[e] = n->i[1] ? 1 / (1 + exp(-x[e])) : exp(x[e] - most) / sum;
+		p[e] = n->route.sigmoid ? 1 / (1 + exp(-x[e])) : exp(x[e] - most) / sum;
 	sum = 0;
 	for (int r = 0; r < used; r++) {
 		int best = -1;
@@ -70,8 +70,8 @@ static void truth_route(const struct truth *t, const struct graph_node *n, doubl
 		sum += p[best];
 	}
 	for (int r = 0; r < used; r++)
-		y[used + r] = (n->i[2] ? y[used + r] / sum : y[used + r]) *
-		              (n->f[0] == 0 ? 1 : (double)n->f[0]);
+		y[used + r] = (n->route.norm ? y[used + r] / sum : y[used + r]) *
+		              (n->route.mul == 0 ? 1 : (double)n->route.mul);
 	free(taken);
 	free(p);
 }
@@ -87,16 +87,16 @@ static void truth_moe(const struct truth *t, const struct graph_node *n, double 
                       const double *route)
 {
 	const struct weight *w = t->m->weights;
-	double *h = malloc((size_t)n->i[1] * sizeof(double));
+	double *h = malloc((size_t)n->moe.ff * sizeof(double));
 
 	memset(y, 0, (size_t)n->cols * sizeof(double));
-	for (int r = 0; r < n->i[0]; r++) {
+	for (int r = 0; r < n->moe.used; r++) {
 		int e = (int)route[r];
-		for (int i = 0; i < n->i[1]; i++)
-			h[i] = truth_act(n->i[2], truth_dot(&w[n->w[0]], e, i, x)) *
+		for (int i = 0; i < n->moe.ff; i++)
+			h[i] = truth_act(n->moe.gelu, truth_dot(&w[n->w[0]], e, i, x)) *
 			       truth_dot(&w[n->w[1]], e, i, x);
 		for (int c = 0; c < n->cols; c++)
-			y[c] += route[n->i[0] + r] * truth_dot(&w[n->w[2]], e, c, h);
+			y[c] += route[n->moe.used + r] * truth_dot(&w[n->w[2]], e, c, h);
 	}
 	free(h);
 }

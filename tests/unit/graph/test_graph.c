@@ -16,7 +16,7 @@ static int32_t add(struct graph *g, enum graph_op op, int32_t cols, int32_t a, i
 	if (op == GRAPH_EMBED || op == GRAPH_MM)
 		n.w[0] = 0;
 	if (op == GRAPH_NORM)
-		n.i[0] = 1;
+		n.norm.groups = 1;
 	return graph_add(g, n);
 }
 
@@ -29,22 +29,22 @@ static void small(struct graph *g)
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 
 	n.src[0] = q;
-	n.i[0] = 4;
-	n.i[1] = n.i[2] = 16;
+	n.rope.heads = 4;
+	n.rope.dk = n.rope.rot = 16;
 	q = graph_add(g, n);
 	n = graph_node_of(GRAPH_KV_PUT);
 	n.src[0] = k;
 	n.src[1] = v;
-	n.i[1] = 2;
-	n.i[2] = n.i[3] = 16;
+	n.kv_put.heads = 2;
+	n.kv_put.dk = n.kv_put.dv = 16;
 	int32_t put = graph_add(g, n);
 	n = graph_node_of(GRAPH_ATTN);
 	n.src[0] = q;
 	n.src[1] = put;
-	n.i[1] = 4;
-	n.i[2] = 2;
-	n.i[3] = n.i[4] = 16;
-	n.f[0] = 0.25f;
+	n.attn.heads = 4;
+	n.attn.kv_heads = 2;
+	n.attn.dk = n.attn.dv = 16;
+	n.attn.scale = 0.25f;
 	int32_t a = graph_add(g, n);
 	x = add(g, GRAPH_ADD, 0, x, a);
 	x = add(g, GRAPH_PICK, 0, x, -1);
@@ -87,11 +87,11 @@ static int case_dump(void)
 	nth_need(!b.bad);
 	assert_string_equal(
 	    b.at,
-	    "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 i 1\n%2: MM all x 64 <- %1 a=w0\n"
-	    "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 <- %2 i 4 "
-	    "16 16\n"
-	    "%6: KV_PUT all x 0 <- %3 %4 i 0 2 16 16\n%7: ATTN all x 64 <- %5 %6 i 0 4 2 16 16 f "
-	    "0.25\n"
+	    "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 groups 1\n%2: MM all x 64 <- %1 a=w0\n"
+	    "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 <- %2 heads 4 dk "
+	    "16 rot 16\n"
+	    "%6: KV_PUT all x 0 <- %3 %4 heads 2 dk 16 dv 16\n%7: ATTN all x 64 <- %5 %6 heads 4 kv_heads 2 dk 16 dv 16 "
+	    "scale 0.25\n"
 	    "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 "
 	    "a=w0\noutput %10\n");
 out:
@@ -115,7 +115,7 @@ static void break_at(struct graph *g, int i)
 	case 0: n->src[0] = 1; break;
 	case 1: n->w[0] = -1; break;
 	case 2: n->w[0] = 1; break;
-	case 3: n->i[2] = 18; break;
+	case 3: n->rope.rot = 18; break;
 	case 4: n->src[1] = 4; break;
 	case 5: n->src[1] = 3; break;
 	case 6: n->cols = 0; break;

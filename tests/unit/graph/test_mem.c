@@ -13,7 +13,8 @@ static int32_t add(struct graph *g, enum graph_op op, int32_t cols, int32_t a, i
 	n.src[0] = a;
 	n.src[1] = b;
 	n.w[0] = op == GRAPH_MM || op == GRAPH_EMBED ? 0 : -1;
-	n.i[0] = op == GRAPH_NORM;
+	if (op == GRAPH_NORM)
+		n.norm.groups = 1;
 	return graph_add(g, n);
 }
 
