@@ -145,8 +145,10 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, infer
 		ns += from;
 		steps++;
 	}
-	if (!ns)
+	if (!steps)
 		return err_set(err, INFER_EDEVICE, "the sequences never decoded together");
+	if (!ns)
+		return err_set(err, INFER_EDEVICE, "%lld steps are too few for the clock, which did not move: -n gives more", (long long)steps);
 	*tok_s = (double)(steps * t->batch) * 1e9 / (double)ns;
 	return INFER_OK;
 }

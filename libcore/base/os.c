@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -137,16 +138,20 @@ int os_file_memory(void **at, size_t bytes, infer_error *err)
 	return rc;
 }
 
+/* Taking a mapping out of the middle of a larger one takes memory of the kernel's, and a mapping more: where it has
+ * neither, the addresses stay ours and the memory goes. */
 void os_release(void *at, size_t bytes)
 {
-	if (at)
-		must(!munmap(at, bytes));
+	if (!at || !munmap(at, bytes))
+		return;
+	must(errno == ENOMEM);
+	(void)madvise(at, bytes, MADV_DONTNEED);
 }
 
 void os_forget(void *at, size_t bytes)
 {
-	if (bytes)
-		must(!madvise(at, bytes, MADV_DONTNEED));
+	if (bytes && madvise(at, bytes, MADV_DONTNEED))
+		memset(at, 0, bytes);
 }
 
 size_t os_page(void)

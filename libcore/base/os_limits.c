@@ -1,6 +1,7 @@
 /* base/os_limits.c - what the process may use: affinity, control groups of either version, RLIMIT_AS. */
 #include "base/os.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,12 +12,14 @@
 
 enum { PATH = 1024, TEXT = 8192 };
 
-/* The head of the small file root/a/b/c/name as a string; 0 where it cannot be read. */
+/* The head of the small file root/a/b/name as a string, empty where it cannot be read: half of a number is another
+ * number.  Returns whether there is any of it. */
 static int slurp(char out[TEXT], const char *root, const char *a, const char *b, const char *name)
 {
 	char path[PATH];
 	int fd, n = snprintf(path, sizeof path, "%s%s%s/%s", root, a, b, name);
-	ssize_t got;
+	ssize_t got = 0;
+	size_t len = 0;
 
 	out[0] = 0;
 	if (n < 0 || n >= (int)sizeof path)
@@ -24,10 +27,13 @@ static int slurp(char out[TEXT], const char *root, const char *a, const char *b,
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	got = read(fd, out, TEXT - 1);
+	do {
+		got = read(fd, out + len, TEXT - 1 - len);
+		len += got > 0 ? (size_t)got : 0;
+	} while (len < TEXT - 1 && (got > 0 || (got < 0 && errno == EINTR)));
 	close(fd);
-	out[got > 0 ? got : 0] = 0;
-	return got > 0;
+	out[got < 0 ? 0 : len] = 0;
+	return out[0] != 0;
 }
 
 /* The number behind a key at the beginning of a line; 0 where there is none. */
