@@ -234,15 +234,18 @@ int pool_threads(const struct pool *p)
 	return p->threads;
 }
 
-/* Signals are the callers' business; but a fault is handled by the thread that made it. */
-static int start(struct pool *p)
+/* Signals are the callers' business; but a fault is handled by the thread that made it.  Workers do not look at
+ * p->threads before the first run. */
+static void start(struct pool *p)
 {
 	sigset_t most, old;
 	pthread_attr_t attr;
 	int rc = pthread_attr_init(&attr);
 
-	if (rc)
-		return rc;
+	if (rc) {
+		p->threads = 1;
+		return;
+	}
 	rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&most);
 	sigdelset(&most, SIGBUS);
@@ -258,13 +261,12 @@ static int start(struct pool *p)
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-	return rc;
+	p->threads = p->started + 1;
 }
 
 int pool_new(struct pool **out, int threads, infer_error *err)
 {
 	struct pool *p;
-	int rc;
 
 	*out = NULL;
 	if (threads < 1 || threads > MOST)
@@ -281,13 +283,7 @@ int pool_new(struct pool **out, int threads, infer_error *err)
 	}
 	for (int i = 0; i < threads; i++)
 		atomic_init(&p->shares[i].range, 0);
-	rc = start(p);
-	if (rc) {
-		int have = p->started;
-
-		pool_free(p);
-		return err_errno(err, rc, "cannot start thread %d of %d", have + 2, threads);
-	}
+	start(p);
 	*out = p;
 	return INFER_OK;
 }

@@ -13,7 +13,8 @@
 struct pool;
 typedef void pool_fn(void *user, int64_t i, int worker);
 
-/* threads 1 ... 1024 including the caller; threads are started here.  INFER_EINVAL, INFER_ENOMEM, INFER_EIO. */
+/* threads 1 ... 1024 including the caller; threads are started here.  Where the system gives fewer, the pool has fewer:
+ * pool_threads tells.  INFER_EINVAL, INFER_ENOMEM. */
 int  pool_new(struct pool **out, int threads, infer_error *err);
 void pool_free(struct pool *p);           /* NULL is fine; joins */
 int  pool_threads(const struct pool *p);

@@ -38,7 +38,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->model = m;
 	e->tok = infer_model_tokenizer(m);
 	e->n_vocab = m->h.n_vocab;
-	e->threads = o->threads ? o->threads : l->threads;
+	e->threads = e->threads_wanted = o->threads ? o->threads : l->threads;
 	e->k_type = o->kv_set ? o->k_type : INFER_F16;
 	e->v_type = o->kv_set ? o->v_type : INFER_F16;
 	e->chunk = o->prefill_chunk ? o->prefill_chunk : CHUNK;
@@ -150,6 +150,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	e->kind = backend_find("cpu");
 	must(e->kind);
 	TRY(e->kind->open(&e->backend, &(struct backend_opts){ e->threads, o->isa }, err));
+	e->threads = e->kind->threads(e->backend);
 	e->kern = e->kind->kern(e->backend);
 	os_limits(&l);     /* again: threads have taken their stacks */
 	TRY(open_cache(e, o, &l, err));
@@ -165,6 +166,11 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 
 	if (!o->log)
 		return;
+	if (e->threads < e->threads_wanted) {
+		snprintf(line, sizeof line, "only %d of %d threads: the system gives no more", (int)e->threads,
+		         (int)e->threads_wanted);
+		o->log(o->log_user, INFER_LOG_WARN, line);
+	}
 	if (!o->ctx && e->ctx < e->model->h.ctx_train) {
 		snprintf(line, sizeof line,
 		         "the context is %d of the model's %d tokens: no more fits into memory",

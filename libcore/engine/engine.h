@@ -107,7 +107,7 @@ struct infer_engine {
 	struct kv *kv;
 	struct step step;
 	struct events events;
-	int32_t  n_vocab, threads, ctx;
+	int32_t  n_vocab, threads, threads_wanted, ctx;
 	int      k_type, v_type;
 	int32_t  chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
