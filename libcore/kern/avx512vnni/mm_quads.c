@@ -109,8 +109,14 @@ INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
 {
 	__m512i a = wi_load(x), b = wi_load(x + 64);
 
-	*lo = _mm512_shuffle_i64x2(a, b, t == INFER_Q4_K ? 0x44 : 0x88);
-	*hi = _mm512_shuffle_i64x2(a, b, t == INFER_Q4_K ? 0xee : 0xdd);
+	/* written twice, as clang takes only constants that need no inlining */
+	if (t == INFER_Q4_K) {
+		*lo = _mm512_shuffle_i64x2(a, b, 0x44);
+		*hi = _mm512_shuffle_i64x2(a, b, 0xee);
+	} else {
+		*lo = _mm512_shuffle_i64x2(a, b, 0x88);
+		*hi = _mm512_shuffle_i64x2(a, b, 0xdd);
+	}
 }
 /* dword j of each lane, four times */
 INLINE __m512i spread(__m512i x, int j)

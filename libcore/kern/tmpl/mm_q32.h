@@ -25,7 +25,7 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 INLINE int q_turns(enum infer_type t)
 {
 	return t == INFER_Q4_0 || t == INFER_Q4_1 ||
-	       (FLIP && (t == INFER_IQ4_NL || t == INFER_MXFP4));
+	       (FLIP != 0 && (t == INFER_IQ4_NL || t == INFER_MXFP4));
 }
 INLINE __m256i turned_value(enum infer_type t, __m256i n)
 {
