@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Write seeds for the fuzz target of whole models: the models of tests/golden/logits cut down to one layer or two and a
+vocabulary of a few tokens, their matrices in f16 or in blocks, so that each is a few KB and still runs.
+
+  fuzz-seeds.py DIR        needs Python alone
+"""
+import os
+import random
+import struct
+import sys
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "logits")
+BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 10: (256, 84), 11: (256, 110),
+          12: (256, 144), 13: (256, 176), 14: (256, 210), 16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18),
+          21: (256, 110), 22: (256, 82), 23: (256, 136), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
+          40: (64, 36)}
+SCALARS = "BbHhIif?..Qqd"
+STR, ARR = 8, 9
+
+
+def string(b):
+    return struct.pack("<Q", len(b)) + b
+
+
+class File:
+    """keys: name -> [type, value]; tensors: name -> [ne, type, bytes]"""
+
+    def __init__(self, path):
+        self.b = open(path, "rb").read()
+        self.p = 8
+        n_tensors, n_keys = self.take("QQ")
+        self.keys, self.tensors = {}, {}
+        for _ in range(n_keys):
+            name = self.text()
+            kind, = self.take("I")
+            self.keys[name] = [kind, self.value(kind)]
+        table = []
+        for _ in range(n_tensors):
+            name = self.text()
+            dims, = self.take("I")
+            table.append((name, list(self.take("%dQ" % dims)), *self.take("IQ")))
+        data = -(-self.p // 32) * 32
+        for name, ne, kind, at in table:
+            self.tensors[name] = [ne, kind, self.b[data + at:data + at + size(ne, kind)]]
+
+    def take(self, form):
+        v = struct.unpack_from("<" + form, self.b, self.p)
+        self.p += struct.calcsize("<" + form)
+        return v
+
+    def text(self):
+        n, = self.take("Q")
+        self.p += n
+        return self.b[self.p - n:self.p]
+
+    def value(self, kind):
+        if kind == STR:
+            return self.text()
+        if kind != ARR:
+            return self.take(SCALARS[kind])[0]
+        kind, n = self.take("IQ")
+        return kind, [self.value(kind) for _ in range(n)]
+
+    def write(self, path):
+        head = b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.keys))
+        for name, (kind, v) in self.keys.items():
+            head += string(name) + struct.pack("<I", kind) + raw(kind, v)
+        body = b""
+        for name, (ne, kind, data) in self.tensors.items():
+            head += string(name) + struct.pack("<I%dQIQ" % len(ne), len(ne), *ne, kind, len(body))
+            body += data + bytes(-len(data) % 32)
+        with open(path, "wb") as f:
+            f.write(head + bytes(-len(head) % 32) + body)
+
+
+def raw(kind, v):
+    if kind == STR:
+        return string(v)
+    if kind == ARR:
+        return struct.pack("<IQ", v[0], len(v[1])) + b"".join(raw(v[0], x) for x in v[1])
+    return struct.pack("<" + SCALARS[kind], v)
+
+
+def size(ne, kind):
+    n = 1
+    for x in ne:
+        n *= x
+    return n // BLOCKS[kind][0] * BLOCKS[kind][1]
+
+
+def cut_vocab(f, n):
+    """n tokens, and merges that make some of them"""
+    old = len(f.keys[b"tokenizer.ggml.tokens"][1][1])
+    for v in f.keys.values():
+        if v[0] == ARR and len(v[1][1]) == old:
+            v[1][1][n:] = []
+    space = "\u0120".encode()
+    pieces = [b"!", b"T", b"h", b"e", space, b"he", b"The", b"w", b"r", space + b"w", b"<|im_start|>"]
+    f.keys[b"tokenizer.ggml.tokens"][1][1][:len(pieces)] = pieces
+    f.keys[b"tokenizer.ggml.merges"][1][1][:] = [b"h e", b"T he", space + b" w"]
+    f.keys[b"tokenizer.ggml.unknown_token_id"] = [4, 0]
+    for name, v in f.keys.items():
+        if name in (b"tokenizer.ggml.bos_token_id", b"tokenizer.ggml.eos_token_id"):
+            v[1] = n - 1
+        if name.endswith(b".vocab_size"):
+            v[1] = n
+    for name in (b"token_embd.weight", b"output.weight"):
+        if name in f.tensors:
+            ne, kind, data = f.tensors[name]
+            f.tensors[name] = [[ne[0], n], kind, data[:size([ne[0], n], kind)]]
+
+
+def cut_layers(f, n):
+    arch = f.keys[b"general.architecture"][1]
+    f.keys[arch + b".block_count"][1] = n
+    for name in list(f.tensors):
+        if name.startswith(b"blk.") and int(name.split(b".")[1]) >= n:
+            del f.tensors[name]
+    for name, v in f.keys.items():
+        if v[0] == ARR and name.startswith(arch + b".") and len(v[1][1]) > n:
+            v[1][1][n:] = []
+
+
+def cut_middle(f, n):
+    """dense layers n wide in the middle, experts too"""
+    arch = f.keys[b"general.architecture"][1]
+    for name, v in f.tensors.items():
+        kind, (ne, data) = name.split(b".")[-2], (v[0], v[2])
+        if kind in (b"ffn_gate", b"ffn_up", b"ffn_gate_exps", b"ffn_up_exps") and len(ne) > 1:
+            step = size(ne[:2], v[1])
+            v[:] = [[ne[0], n] + ne[2:], v[1], b"".join(data[i:i + size([ne[0], n], v[1])] for i in range(0, len(data), step))]
+            if arch == b"phi3":                           # gate and up in one
+                v[0][1] = n
+        elif kind in (b"ffn_down", b"ffn_down_exps") and len(ne) > 1:
+            step = size(ne[:1], v[1])
+            v[:] = [[n] + ne[1:], v[1], b"".join(data[i:i + size([n], v[1])] for i in range(0, len(data), step))]
+        elif kind in (b"ffn_gate", b"ffn_up"):
+            v[:] = [[n], v[1], data[:4 * n]]
+    if arch == b"phi3":
+        for v in (v for k, v in f.tensors.items() if k.endswith(b"ffn_down.weight")):
+            ne, kind, data = v
+            v[:] = [[n // 2, ne[1]], kind, b"".join(data[i:i + size([n // 2], kind)] for i in range(0, len(data), size(ne[:1], kind)))]
+    for key in (b".feed_forward_length", b".expert_feed_forward_length"):
+        if arch + key in f.keys:
+            f.keys[arch + key][1] = n // 2 if arch == b"phi3" else n
+
+
+def halve(f):
+    """matrices of f32 become f16; the narrow ones stay"""
+    for v in f.tensors.values():
+        if v[1] == 0 and len(v[0]) > 1:
+            x = struct.unpack("<%df" % (len(v[2]) // 4), v[2])
+            v[1:] = [1, struct.pack("<%de" % len(x), *x)]
+
+
+def spm(f):
+    """pieces with scores, as SentencePiece has them"""
+    tokens = f.keys[b"tokenizer.ggml.tokens"][1][1]
+    f.keys[b"tokenizer.ggml.model"][1] = b"llama"
+    del f.keys[b"tokenizer.ggml.pre"], f.keys[b"tokenizer.ggml.merges"]
+    tokens[:13] = [b"<unk>", b"<s>", b"</s>", b"<0x0A>", b"\xe2\x96\x81", b"T", b"h", b"e", b"he", b"The", b"\xe2\x96\x81The", b"w",
+                   b"<|im_start|>"]
+    f.keys[b"tokenizer.ggml.token_type"] = [ARR, (5, [2, 3, 3, 6] + [1] * 8 + [4] + [1] * (len(tokens) - 13))]
+    f.keys[b"tokenizer.ggml.scores"] = [ARR, (6, [-float(i) for i in range(len(tokens))])]
+    f.keys[b"tokenizer.ggml.bos_token_id"] = [4, 1]
+    f.keys[b"tokenizer.ggml.eos_token_id"] = [4, 2]
+
+
+def blocks(f, kinds, seed):
+    """one layer, 256 wide, one head of 4, and 4 wide in the middle: a type of blocks for each of five matrices"""
+    r = random.Random(seed)
+    for k, v in ((b"attention.head_count", 1), (b"attention.head_count_kv", 1), (b"feed_forward_length", 4),
+                 (b"attention.key_length", 4), (b"attention.value_length", 4), (b"rope.dimension_count", 4)):
+        f.keys[b"llama." + k] = [4, v]
+
+    def some(ne, kind):
+        block, n = BLOCKS[kind]
+        data = bytearray()
+        for _ in range(ne[0] * ne[1] // block):
+            b = bytearray(r.randbytes(n))
+            if kind == 1:
+                b[:] = struct.pack("<e", r.uniform(-0.3, 0.3))
+            for at in {10: (80, 82), 11: (108,), 12: (0, 2), 13: (0, 2), 14: (208,), 34: (52,), 35: (64,)}.get(kind, (0,) if kind != 1 else ()):
+                b[at:at + 2] = struct.pack("<e", r.uniform(0.001, 0.01))
+            if kind == 29:                                # iq1_m: the scale is in the high bits of four words
+                for i, x in enumerate(struct.pack("<e", 0.01)):
+                    for k in (0, 1):
+                        b[49 + 4 * i + 2 * k] = b[49 + 4 * i + 2 * k] & 15 | (x >> 4 * k & 15) << 4
+            data += b
+        return [ne, kind, bytes(data)]
+
+    for name, ne, kind in (("attn_q", [256, 4], kinds[0]), ("attn_k", [256, 4], kinds[1]), ("attn_v", [256, 4], kinds[2]),
+                           ("attn_output", [4, 256], 1), ("ffn_gate", [256, 4], kinds[3]), ("ffn_up", [256, 4], kinds[4]),
+                           ("ffn_down", [4, 256], 1)):
+        f.tensors[b"blk.0.%s.weight" % name.encode()] = some(ne, kind)
+
+
+def main():
+    out = sys.argv[1]
+    os.makedirs(out, exist_ok=True)
+    for name, layers in (("llama-llama3", 1), ("mixtral", 1), ("granite", 1), ("qwen2", 1),
+                         ("qwen3-yarn", 1), ("qwen3moe", 1), ("gemma2", 2), ("gemma3", 1), ("phi3", 1)):
+        f = File(f"{GOLDEN}/{name}.gguf")
+        cut_layers(f, layers)
+        cut_vocab(f, 20)
+        cut_middle(f, 16)
+        halve(f)
+        if name in ("llama-llama3", "gemma2", "mixtral"):
+            spm(f)
+        f.write(f"{out}/{name}")
+    f = File(f"{GOLDEN}/llama-blocks-32.gguf")
+    cut_vocab(f, 20)
+    cut_middle(f, 32)
+    for k, v in ((b"attention.head_count", 2), (b"attention.head_count_kv", 1), (b"attention.key_length", 32),
+                 (b"attention.value_length", 32), (b"rope.dimension_count", 32)):
+        f.keys[b"llama." + k] = [4, v]
+    f.write(f"{out}/blocks-32")
+    for i, kinds in enumerate(((10, 11, 12, 13, 14), (16, 17, 18, 19, 21), (22, 23, 29, 34, 35))):
+        f = File(f"{GOLDEN}/llama-blocks-256.gguf")
+        cut_vocab(f, 12)
+        blocks(f, kinds, i)
+        f.write(f"{out}/blocks-256-{i}")
+
+
+main()
