@@ -93,10 +93,14 @@ int chat_source(struct buf *out, const struct chat_args *a, const infer_file *fi
 static int check_args(const char *text, infer_error *err)
 {
 	infer_error why = { 0 };
-	json_t *j;
-	int rc = jread(&j, text, strlen(text), "--template-args", &why), is_object = json_is_object(j);
+	const struct json *j;
+	struct arena mem;
+	int rc, is_object;
 
-	json_decref(j);
+	arena_init(&mem, MEM_BASE);
+	rc = jread(&j, &mem, text, strlen(text), "--template-args", &why);
+	is_object = json_is_object(j);
+	arena_fini(&mem);
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s", why.message);
 	if (rc || !is_object)

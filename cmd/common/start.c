@@ -5,7 +5,6 @@
 #include <infer/hw.h>
 #include "base/err.h"
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <jansson.h>
 #include <pcre2.h>
 #include <yaml.h>
 #include <zstd.h>
@@ -53,8 +52,8 @@ static int version(const struct program *p)
 	for (int i = 0; infer_kernel_set(i, &s); i++)
 		if (s.usable)
 			buf_printf(&b, " %s", s.name);
-	buf_printf(&b, "\nlibraries: jansson %s, pcre2 %d.%d, yaml %s, zstd %s\n", JANSSON_VERSION, PCRE2_MAJOR,
-	           PCRE2_MINOR, yaml_get_version_string(), ZSTD_versionString());
+	buf_printf(&b, "\nlibraries: pcre2 %d.%d, yaml %s, zstd %s\n", PCRE2_MAJOR, PCRE2_MINOR,
+	           yaml_get_version_string(), ZSTD_versionString());
 	return print(&b);
 }
 

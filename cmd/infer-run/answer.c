@@ -31,7 +31,7 @@ static int raw_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	int rc = INFER_OK;
 
 	buf_init(&text, MEM_BASE);
-	for (size_t i = 0; !rc && i < talk_count(&r->talk); i++)
+	for (size_t i = 0; !rc && i < r->talk.n; i++)
 		rc = talk_content(&r->talk, i, &text, err);
 	if (!rc)
 		rc = infer_encode(t, text.at ? text.at : "", text.len,
@@ -297,9 +297,9 @@ static void remark(struct repl *r, const struct answer *a)
 
 int repl_waits(const struct repl *r)
 {
-	size_t n = talk_count(&r->talk);
+	size_t n = r->talk.n;
 
-	return n && !strcmp(talk_role(&r->talk, n - 1), "user");
+	return n && talk_is(&r->talk, n - 1, "user");
 }
 
 int repl_answer(struct repl *r, int *kept, infer_error *err)

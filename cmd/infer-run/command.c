@@ -20,7 +20,7 @@ static int exit_now(struct repl *r, const char *rest, infer_error *err)
 
 static int clear(struct repl *r, const char *rest, infer_error *err)
 {
-	int system = talk_count(&r->talk) && !strcmp(talk_role(&r->talk, 0), "system");
+	int system = talk_is(&r->talk, 0, "system");
 
 	(void)rest;
 	(void)err;
@@ -50,7 +50,7 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	if (!r->chat.template)
 		return err_set(err, INFER_EINVAL, "/system: a text that is gone on with (--raw) has no system turn");
 	if (!*rest) {
-		if (talk_count(&r->talk) && !strcmp(talk_role(&r->talk, 0), "system"))
+		if (talk_is(&r->talk, 0, "system"))
 			return show_turn(r, 0, err);
 		screen_note(&r->screen, "(no system turn; /system TEXT makes one)");
 		return INFER_OK;
@@ -74,7 +74,7 @@ static int save(struct repl *r, const char *rest, infer_error *err)
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/save needs a file");
 	TRY(talk_save(&r->talk, rest, err));
-	screen_note(&r->screen, "(%zu messages saved)", talk_count(&r->talk));
+	screen_note(&r->screen, "(%zu messages saved)", r->talk.n);
 	return INFER_OK;
 }
 
@@ -94,13 +94,13 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	talk_fini(&r->talk);
 	r->talk = t;
 	screen_note(&r->screen, repl_waits(r) ? "(%zu messages loaded; the last is a question still: /regen answers it)"
-	                                      : "(%zu messages loaded)", talk_count(&r->talk));
+	                                      : "(%zu messages loaded)", r->talk.n);
 	return INFER_OK;
 }
 
 static int regen(struct repl *r, const char *rest, infer_error *err)
 {
-	size_t n = talk_count(&r->talk);
+	size_t n = r->talk.n;
 	struct talk before;
 	int kept;
 
@@ -108,7 +108,7 @@ static int regen(struct repl *r, const char *rest, infer_error *err)
 	if (talk_last(&r->talk, "user") < 0)
 		return err_set(err, INFER_EINVAL, "/regen: nothing was said that can be answered");
 	TRY(talk_copy(&before, &r->talk, err));
-	if (!strcmp(talk_role(&r->talk, n - 1), "assistant"))
+	if (talk_is(&r->talk, n - 1, "assistant"))
 		talk_cut(&r->talk, n - 1);
 	int rc = repl_answer(r, &kept, err);
 
@@ -208,7 +208,7 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 		put_usage(&b, what, &r->all, r->answers);
 	}
 	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n", "context", r->ids.len / sizeof(int32_t),
-	           (int)e.ctx, talk_count(&r->talk));
+	           (int)e.ctx, r->talk.n);
 	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values", "KV cache",
 	           (unsigned long long)(s.kv_pages_used * s.kv_page_bytes), (unsigned long long)s.kv_pages_used,
 	           (unsigned long long)s.kv_pages, infer_type_info(e.k_type)->name, infer_type_info(e.v_type)->name);

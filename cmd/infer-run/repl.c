@@ -64,7 +64,7 @@ int repl_check(struct repl *r, const struct talk *t, infer_error *err)
 	char *rendered = NULL;
 	size_t n;
 
-	if (!r->chat.template || !talk_count(t))
+	if (!r->chat.template || !t->n)
 		return INFER_OK;
 	buf_init(&text, MEM_BASE);
 	int rc = talk_print(t, &text, err);
@@ -87,8 +87,8 @@ static int first_messages(struct repl *r, infer_error *err)
 	if (c->messages.len)
 		TRY(talk_parse(&r->talk, c->messages.at, c->messages.len, r->o.chat.messages, err));
 	else
-		TRY(talk_init(&r->talk, err));
-	if (r->o.chat.system && talk_count(&r->talk) && !strcmp(talk_role(&r->talk, 0), "system"))
+		talk_init(&r->talk);
+	if (r->o.chat.system && talk_is(&r->talk, 0, "system"))
 		return err_set(err, INFER_EINVAL, "--system: the messages begin with a system turn already");
 	if (r->o.chat.system)
 		TRY(talk_system(&r->talk, r->o.chat.system, err));
@@ -113,7 +113,7 @@ static int take_entry(struct repl *r, infer_error *err)
 	int is_command = entry_command(e, &name, &rest);
 	int rc = name.bad || rest.bad ? err_set(err, INFER_ENOMEM, "out of memory for a line")
 	         : is_command         ? repl_command(r, name.at, rest.at, err)
-	                              : repl_say(r, at >= 0 ? (size_t)at : talk_count(&r->talk), &e->text, err);
+	                              : repl_say(r, at >= 0 ? (size_t)at : r->talk.n, &e->text, err);
 
 	buf_fini(&name);
 	buf_fini(&rest);
@@ -140,7 +140,7 @@ static void first_turn(struct repl *r)
 	if (r->rest->n_words || r->o.files.n)
 		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
 	if (!rc && words.len)
-		rc = repl_say(r, talk_count(&r->talk), &words, &err);
+		rc = repl_say(r, r->talk.n, &words, &err);
 	else if (!rc && repl_waits(r))
 		rc = repl_answer(r, &kept, &err);
 	buf_fini(&words);

@@ -2,15 +2,16 @@
 #ifndef INFER_RUN_TALK_H
 #define INFER_RUN_TALK_H
 #include <stddef.h>
-#include <jansson.h>
 #include <infer/status.h>
 #include "base/buf.h"
+#include "base/json.h"
 
-struct talk { json_t *messages; };   /* an array of objects, each with a role; what else they hold is kept */
+/* Objects, each with a role; what else they hold is kept. */
+struct talk { struct arena mem; struct json **at; size_t n, cap; };
 
 enum { TALK_LONGEST = 64 << 20 };    /* bytes of a file */
 
-int  talk_init(struct talk *t, infer_error *err);
+void talk_init(struct talk *t);
 void talk_fini(struct talk *t);      /* a zeroed *t is fine */
 
 /* The same messages; what becomes of one list does not touch the other. */
@@ -25,8 +26,8 @@ int  talk_load(struct talk *out, const char *path, infer_error *err);
 int  talk_print(const struct talk *t, struct buf *out, infer_error *err);
 int  talk_save(const struct talk *t, const char *path, infer_error *err);
 
-size_t talk_count(const struct talk *t);
-const char *talk_role(const struct talk *t, size_t i);
+/* Whether there is a message i, and it is of this role. */
+int  talk_is(const struct talk *t, size_t i, const char *role);
 /* Its content into *out, parts of text joined; what is no text is left out. */
 int  talk_content(const struct talk *t, size_t i, struct buf *out, infer_error *err);
 /* Where the last message of this role stands; -1: nowhere. */

@@ -112,17 +112,21 @@ static int put_record(struct bytes *b, const char *line, size_t n, infer_error *
 	const char *kind = "";
 	size_t kind_bytes = 0;
 	int64_t id = -1;
-	json_t *o;
+	const struct json *o;
+	struct arena mem;
 
-	TRY(jread(&o, line, n, "record", err));
-	int rc = jread_str(o, "kind", &kind, &kind_bytes, "record", err);
+	arena_init(&mem, MEM_BASE);
+	int rc = jread(&o, &mem, line, n, "record", err);
+
+	if (!rc)
+		rc = jread_str(o, "kind", &kind, &kind_bytes, "record", err);
 
 	if (!rc && kind_bytes == 5 && !memcmp(kind, "token", 5)) {
 		rc = jread_i64(o, "id", &id, 0, INT32_MAX, "token record", err);
 		if (!rc)
 			rc = id < 0 ? err_set(err, INFER_EFORMAT, "token record: no id") : put_id(b, id, err);
 	}
-	json_decref(o);
+	arena_fini(&mem);
 	return rc;
 }
 

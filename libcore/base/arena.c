@@ -64,6 +64,11 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	return p ? memset(p, 0, n * size) : NULL;
 }
 
+void *arena_raw(struct arena *a, size_t bytes)
+{
+	return take(a, bytes, 1);
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
 	char *p = n < SIZE_MAX ? take(a, n + 1, 1) : NULL;

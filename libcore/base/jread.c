@@ -1,105 +1,527 @@
 /* base/jread.c */
 #include "base/jread.h"
 #include "base/err.h"
+#include "base/utf8.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { DEEPEST = 256 };
+/* An array or object that is open has no sibling yet: till it ends, its `next` is the one around it. */
+struct reader {
+	const char *text, *p, *end;
+	struct arena *a;
+	struct json *top, *open;
+	int depth;
+	const char *at, *why;           /* of a refusal */
+	const struct json *twice;       /* whose key is there twice */
+};
 
-/* jansson's own limit on depth is fixed when it is built: look first.  The text need not be JSON. */
-static int check_depth(const char *text, size_t bytes, const char *what, infer_error *err)
+static int refuse(struct reader *r, const char *at, const char *why)
 {
-	int depth = 0, string = 0;
+	r->at = at;
+	r->why = at == r->end ? "the text ends too early" : why;
+	return INFER_EFORMAT;
+}
 
-	for (size_t i = 0; i < bytes; i++) {
-		char c = text[i];
+static void skip_space(struct reader *r)
+{
+	while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t'))
+		r->p++;
+}
 
-		if (string) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				string = 0;
-		} else if (c == '"') {
-			string = 1;
-		} else if (c == '[' || c == '{') {
-			if (++depth > DEEPEST)
-				return err_set(err, INFER_EFORMAT, "%s: nested deeper than %d at byte %zu",
-				               what, DEEPEST, i);
-		} else if (c == ']' || c == '}') {
-			depth--;
-		}
+/* ---- strings */
+
+/* The first byte that is no ASCII, a control character, a quote or a backslash. */
+static const char *skip_plain(const char *p, const char *end)
+{
+	const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+
+	for (; end - p >= 8; p += 8) {
+		uint64_t w, quote, slash, hits;
+
+		memcpy(&w, p, 8);
+		quote = w ^ ones * '"';
+		slash = w ^ ones * '\\';
+		hits = (w | (w - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
+		if (hits)
+			return p + __builtin_ctzll(hits) / 8;       /* borrows run upwards: the lowest hit is one */
 	}
+	while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
+		p++;
+	return p;
+}
+
+/* The first byte from p on that begins no letter of two bytes or more; *p is none of ASCII.  NULL: it is not UTF-8. */
+static const char *skip_letters(const char *p, const char *end)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	uint32_t cp;
+	int len;
+
+	/* most letters: of two bytes, and of three where the second may be anything that goes on */
+	while (end - p >= 3 && *u >= 0x80) {
+		if (*u >= 0xc2 && *u < 0xe0 && (u[1] & 0xc0) == 0x80)
+			len = 2;
+		else if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 && (u[2] & 0xc0) == 0x80)
+			len = 3;
+		else if (!(len = utf8_get(p, (size_t)(end - p), &cp)))
+			return NULL;
+		p += len;
+		u += len;
+	}
+	for (; p < end && (unsigned char)*p >= 0x80; p += len)
+		if (!(len = utf8_get(p, (size_t)(end - p), &cp)))
+			return NULL;
+	return p;
+}
+
+static int hex4(const char *p, const char *end, uint32_t *out)
+{
+	*out = 0;
+	for (int i = 0; i < 4; i++, p++) {
+		unsigned c = p < end ? (unsigned char)*p : 0, digit = c - '0';
+
+		if (digit > 9)
+			digit = (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10 : 16;
+		if (digit > 15)
+			return -1;
+		*out = *out << 4 | digit;
+	}
+	return 0;
+}
+
+/* The escape at *p becomes bytes of out; gives their number, or 0 with *why. */
+static int unescape(const char **p, const char *end, char out[4], const char **why)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *s = *p + 1, *known = s < end && *s ? strchr(from, *s) : NULL;
+	uint32_t cp, low;
+
+	*why = "no such escape in a string";
+	if (known) {
+		*p = s + 1;
+		*out = to[known - from];
+		return 1;
+	}
+	if (s == end || *s != 'u' || hex4(s + 1, end, &cp))
+		return 0;
+	s += 5;
+	*why = "half of a surrogate pair";
+	if (cp >= 0xd800 && cp < 0xdc00) {
+		if (end - s < 6 || s[0] != '\\' || s[1] != 'u' || hex4(s + 2, end, &low) || low < 0xdc00 || low > 0xdfff)
+			return 0;
+		cp = 0x10000 + ((cp & 0x3ff) << 10 | (low & 0x3ff));
+		s += 6;
+	}
+	*p = s;
+	return utf8_put(out, cp);
+}
+
+/* A string from its first escape on, into out, which has room for all of it. */
+static int decode(struct reader *r, const char *p, const char *end, char *out, uint32_t *n)
+{
+	const char *why;
+	char *to = out + *n;
+
+	while (p < end) {
+		const char *slash = memchr(p, '\\', (size_t)(end - p));
+		size_t plain = (size_t)((slash ? slash : end) - p);
+		char bytes[4];
+		int k;
+
+		memcpy(to, p, plain);
+		to += plain;
+		p += plain;
+		if (p == end)
+			break;
+		slash = p;
+		k = unescape(&p, end, bytes, &why);
+		if (!k)
+			return refuse(r, slash, why);
+		memcpy(to, bytes, (size_t)k);
+		to += k;
+	}
+	*n = (uint32_t)(to - out);
 	return INFER_OK;
 }
 
-int jread(json_t **out, const char *text, size_t bytes, const char *what, infer_error *err)
+/* The string whose quote is at r->p. */
+static int string(struct reader *r, const char **s, uint32_t *n)
 {
-	json_error_t e;
+	const char *from = r->p + 1, *p = from, *escape = NULL, *letters;
+	char *out;
 
-	*out = NULL;
-	TRY(check_depth(text, bytes, what, err));
-	*out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
-	if (*out)
+	for (;;) {
+		p = skip_plain(p, r->end);
+		if (p == r->end)
+			return refuse(r, p, "");
+		if (*p == '"')
+			break;
+		if (*p == '\\') {
+			escape = escape ? escape : p;
+			if (++p == r->end)
+				return refuse(r, p, "");
+			if ((unsigned char)*p >= 0x80 || (unsigned char)*p < 0x20)
+				return refuse(r, p - 1, "no such escape in a string");
+			p++;
+			continue;
+		}
+		if ((unsigned char)*p < 0x20)
+			return refuse(r, p, "a control character in a string");
+		letters = skip_letters(p, r->end);
+		if (!letters)
+			return refuse(r, p + utf8_check(p, (size_t)(r->end - p)), "not UTF-8");
+		p = letters;
+	}
+	r->p = p + 1;
+	*s = from;
+	*n = (uint32_t)(p - from);
+	if (!escape)
 		return INFER_OK;
-	if (!e.text[0] || json_error_code(&e) == json_error_out_of_memory)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for the JSON value", what);
-	return err_set(err, INFER_EFORMAT, "%s: line %d, column %d: %s", what, e.line, e.column, e.text);
+	out = arena_raw(r->a, (size_t)(p - from));
+	if (!out)
+		return INFER_ENOMEM;
+	*s = out;
+	*n = (uint32_t)(escape - from);
+	memcpy(out, from, *n);
+	return decode(r, escape, p, out, n);
 }
 
-/* The value of key, or NULL where it is absent or null. */
-static const json_t *field(const json_t *o, const char *key)
+/* ---- keys that are there twice */
+
+enum { FEW = 16, SLOTS = 128 };
+
+struct slot { const struct json *v; uint64_t hash; };
+
+static int same_key(const struct json *a, const struct json *b)
 {
-	const json_t *v = json_object_get(o, key);
+	return a->key_n == b->key_n && !memcmp(a->key, b->key, a->key_n);
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+static uint64_t hash_key(const struct json *v)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15;
+	const char *p = v->key;
+	uint64_t h = mix(v->key_n ^ k, 0xbf58476d1ce4e5b9), w = 0;
+	uint32_t n = v->key_n;
+
+	for (; n > 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		h = mix(h ^ w, k ^ h >> 32);
+		w = 0;
+	}
+	memcpy(&w, p, n);
+	return mix(h ^ w, k);
+}
+
+static int key_order(const struct json *a, const struct json *b)
+{
+	if (a->key_n != b->key_n)
+		return a->key_n < b->key_n ? -1 : 1;
+	return memcmp(a->key, b->key, a->key_n);
+}
+
+/* Keys made to meet in the table are put in order instead: by merging runs of 1, 2, 4 ... of a into b and back. */
+static int twice_in_order(struct reader *r, const struct json *o)
+{
+	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room, **b = room + o->n, **t;
+	size_t n = 0;
+
+	if (!room)
+		return INFER_ENOMEM;
+	json_each(v, o)
+		a[n++] = v;
+	for (size_t run = 1; run < n; run *= 2, t = a, a = b, b = t)
+		for (size_t from = 0; from < n; from += 2 * run) {
+			size_t i = from, i_end = n - from < run ? n : from + run, j = i_end;
+			size_t j_end = n - from < 2 * run ? n : from + 2 * run;
+
+			for (size_t k = from; k < j_end; k++)
+				b[k] = j == j_end || (i < i_end && key_order(a[i], a[j]) <= 0) ? a[i++] : a[j++];
+		}
+	for (size_t i = 1; i < n && !r->twice; i++)
+		if (same_key(a[i - 1], a[i]))
+			r->twice = a[i];
+	mem_free(room);
+	return INFER_OK;
+}
+
+/* The first member whose key was there before; *steps: how far to search for a place in all. */
+static const struct json *twice_in_table(const struct json *o, struct slot *at, size_t mask, size_t *steps)
+{
+	json_each(v, o) {
+		uint64_t hash = hash_key(v);
+		size_t i = hash & mask;
+
+		for (; at[i].v; i = (i + 1) & mask) {
+			if (at[i].hash == hash && same_key(at[i].v, v))
+				return v;
+			if (!--*steps)
+				return NULL;
+		}
+		at[i] = (struct slot){ v, hash };
+	}
+	return NULL;
+}
+
+static int check_many(struct reader *r, const struct json *o)
+{
+	struct slot few[SLOTS], *at = few;
+	size_t slots = SLOTS, n = o->n, steps = 8 * n + 64;
+
+	while (slots < 2 * n)
+		slots *= 2;
+	if (slots > SLOTS && !(at = mem_alloc(r->a->who, slots, sizeof *at)))
+		return INFER_ENOMEM;
+	memset(at, 0, slots * sizeof *at);
+	r->twice = twice_in_table(o, at, slots - 1, &steps);
+	if (at != few)
+		mem_free(at);
+	if (!steps)
+		TRY(twice_in_order(r, o));
+	return r->twice ? refuse(r, r->text + r->twice->at, "") : INFER_OK;
+}
+
+static int check_keys(struct reader *r, const struct json *o)
+{
+	if (o->n > FEW)
+		return check_many(r, o);
+	json_each(v, o)
+		for (const struct json *u = o->first; u != v; u = u->next)
+			if (same_key(u, v)) {
+				r->twice = v;
+				return refuse(r, r->text + v->at, "");
+			}
+	return INFER_OK;
+}
+
+/* ---- values */
+
+static int word(struct reader *r, struct json *v, const char *text, enum json_kind kind)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n))
+		return refuse(r, r->p, "no JSON value");
+	r->p += n;
+	v->kind = (uint8_t)kind;
+	return INFER_OK;
+}
+
+static int number(struct reader *r, struct json *v)
+{
+	size_t n = jread_num(v, r->p, (size_t)(r->end - r->p));
+
+	if (!n)
+		return refuse(r, r->p, "no JSON number");
+	if (v->kind == JSON_NULL)
+		return refuse(r, r->p, "a number beyond double");
+	r->p += n;
+	return INFER_OK;
+}
+
+static int begin(struct reader *r, struct json *v, enum json_kind kind)
+{
+	if (++r->depth > JREAD_DEPTH)
+		return refuse(r, r->p, "nested deeper than 1000");
+	v->kind = (uint8_t)kind;
+	v->first = NULL;
+	v->next = r->open;
+	r->open = v;
+	r->p++;
+	return INFER_OK;
+}
+
+static int value(struct reader *r, struct json *v)
+{
+	if (r->p == r->end)
+		return refuse(r, r->p, "");
+	switch (*r->p) {
+	case '"':
+		v->kind = JSON_STRING;
+		return string(r, &v->s, &v->n);
+	case '{': return begin(r, v, JSON_OBJECT);
+	case '[': return begin(r, v, JSON_ARRAY);
+	case 't': return word(r, v, "true", JSON_TRUE);
+	case 'f': return word(r, v, "false", JSON_FALSE);
+	case 'n': return word(r, v, "null", JSON_NULL);
+	case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+		return number(r, v);
+	}
+	return refuse(r, r->p, "no JSON value");
+}
+
+static int key(struct reader *r, struct json *v)
+{
+	if (r->p == r->end || *r->p != '"')
+		return refuse(r, r->p, "no key in quotes");
+	TRY(string(r, &v->key, &v->key_n));
+	skip_space(r);
+	if (r->p == r->end || *r->p != ':')
+		return refuse(r, r->p, "no colon behind a key");
+	r->p++;
+	skip_space(r);
+	return INFER_OK;
+}
+
+/* A value where one must be, with its key in an object; of an array or object the beginning. */
+static int item(struct reader *r)
+{
+	struct json *around = r->open, *v = arena_raw(r->a, sizeof *v);
+
+	if (!v)
+		return INFER_ENOMEM;
+	*v = (struct json){ 0 };
+	if (!around) {
+		r->top = v;
+	} else {
+		if (around->kind == JSON_OBJECT)
+			TRY(key(r, v));
+		*(around->last ? &around->last->next : &around->first) = v;
+		around->last = v;
+		around->n++;
+	}
+	v->at = (uint32_t)(r->p - r->text);
+	return value(r, v);
+}
+
+/* The innermost array or object ends. */
+static int end(struct reader *r)
+{
+	struct json *v = r->open;
+
+	r->open = v->next;
+	v->next = NULL;
+	r->depth--;
+	r->p++;
+	return v->kind == JSON_OBJECT ? check_keys(r, v) : INFER_OK;
+}
+
+static int whole(struct reader *r)
+{
+	const struct json *fresh;       /* opened just now: it may end at once */
+
+	skip_space(r);
+	do {
+		fresh = r->open;
+		TRY(item(r));
+		fresh = r->open != fresh ? r->open : NULL;
+		for (;;) {
+			skip_space(r);
+			if (!r->open)
+				break;
+			if (r->p == r->end)
+				return refuse(r, r->p, "");
+			if (*r->p == (r->open->kind == JSON_OBJECT ? '}' : ']')) {
+				TRY(end(r));
+				fresh = NULL;
+				continue;
+			}
+			if (fresh)
+				break;
+			if (*r->p != ',')
+				return refuse(r, r->p, r->open->kind == JSON_OBJECT ? "neither a comma nor the end of an object"
+				                                                    : "neither a comma nor the end of an array");
+			r->p++;
+			skip_space(r);
+			break;
+		}
+	} while (r->open);
+	return r->p == r->end ? INFER_OK : refuse(r, r->p, "more text behind the value");
+}
+
+static int say(const struct reader *r, const char *what, infer_error *err)
+{
+	size_t line = 1;
+	const char *from = r->text;
+	int n;
+
+	for (const char *p; (p = memchr(from, '\n', (size_t)(r->at - from))); from = p + 1)
+		line++;
+	if (!r->twice)
+		return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: %s", what, line, (size_t)(r->at - from) + 1, r->why);
+	n = r->twice->key_n < 80 ? (int)r->twice->key_n : 80;
+	return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: duplicate key '%.*s'", what, line,
+	               (size_t)(r->at - from) + 1, n, r->twice->key);
+}
+
+int jread(const struct json **out, struct arena *a, const char *text, size_t bytes, const char *what, infer_error *err)
+{
+	struct reader r = { .text = text, .p = text, .end = text + bytes, .a = a };
+	int rc;
+
+	*out = NULL;
+	if (!bytes)
+		r.text = r.p = r.end = "";
+	if (bytes > UINT32_MAX)
+		return err_set(err, INFER_EFORMAT, "%s: %zu bytes of JSON, more than %lu", what, bytes, (unsigned long)UINT32_MAX);
+	rc = whole(&r);
+	if (rc == INFER_ENOMEM)
+		return err_set(err, rc, "%s: no memory for the JSON value", what);
+	if (rc)
+		return say(&r, what, err);
+	*out = r.top;
+	return INFER_OK;
+}
+
+/* ---- members */
+
+/* The value of key, or NULL where it is absent or null. */
+static const struct json *field(const struct json *o, const char *name)
+{
+	const struct json *v = json_get(o, name);
 
 	return json_is_null(v) ? NULL : v;
 }
 
-int jread_i64(const json_t *o, const char *key, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err)
+int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err)
 {
-	const json_t *j = field(o, key);
-	json_int_t i;
+	const struct json *j = field(o, name);
 
 	if (!j)
 		return INFER_OK;
-	if (!json_is_integer(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not an integer", what, key);
-	i = json_integer_value(j);
-	if (i < lo || i > hi)
-		return err_set(err, INFER_EFORMAT, "%s: %s is %lld, not in %lld ... %lld", what, key, (long long)i,
+	if (!json_is_whole(j))
+		return err_set(err, INFER_EFORMAT, "%s: %s is not an integer", what, name);
+	if (j->kind == JSON_UINT)
+		return err_set(err, INFER_EFORMAT, "%s: %s is %llu, not in %lld ... %lld", what, name, (unsigned long long)j->u,
 		               (long long)lo, (long long)hi);
-	*v = i;
+	if (j->i < lo || j->i > hi)
+		return err_set(err, INFER_EFORMAT, "%s: %s is %lld, not in %lld ... %lld", what, name, (long long)j->i,
+		               (long long)lo, (long long)hi);
+	*v = j->i;
 	return INFER_OK;
 }
 
-int jread_f64(const json_t *o, const char *key, double *v, double lo, double hi, const char *what, infer_error *err)
+int jread_f64(const struct json *o, const char *name, double *v, double lo, double hi, const char *what, infer_error *err)
 {
-	const json_t *j = field(o, key);
-	double x;
+	const struct json *j = field(o, name);
+	double x = json_double(j);
 
 	if (!j)
 		return INFER_OK;
 	if (!json_is_number(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not a number", what, key);
-	x = json_number_value(j);
+		return err_set(err, INFER_EFORMAT, "%s: %s is not a number", what, name);
 	if (!(x >= lo && x <= hi))
-		return err_set(err, INFER_EFORMAT, "%s: %s is %.9g, not in %.9g ... %.9g", what, key, x, lo, hi);
+		return err_set(err, INFER_EFORMAT, "%s: %s is %.9g, not in %.9g ... %.9g", what, name, x, lo, hi);
 	*v = x;
 	return INFER_OK;
 }
 
-int jread_str(const json_t *o, const char *key, const char **v, size_t *len, const char *what, infer_error *err)
+int jread_str(const struct json *o, const char *name, const char **v, size_t *len, const char *what, infer_error *err)
 {
-	const json_t *j = field(o, key);
+	const struct json *j = field(o, name);
 
 	if (!j)
 		return INFER_OK;
 	if (!json_is_string(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not a string", what, key);
-	if (!len && strlen(json_string_value(j)) != json_string_length(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s holds a NUL", what, key);
-	*v = json_string_value(j);
-	if (len)
-		*len = json_string_length(j);
+		return err_set(err, INFER_EFORMAT, "%s: %s is not a string", what, name);
+	*v = j->s;
+	*len = j->n;
 	return INFER_OK;
 }

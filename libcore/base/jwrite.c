@@ -1,6 +1,7 @@
 /* base/jwrite.c */
 #include "base/jwrite.h"
 #include "base/err.h"
+#include "base/jread.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -141,17 +142,13 @@ void jw_uint(struct jwrite *w, const char *key, uint64_t v)
 	buf_printf(w->to, "%llu", (unsigned long long)v);
 }
 
-void jw_num(struct jwrite *w, const char *key, double v)
+/* The text of v, which is finite, with as many digits as asked for; gives its length. */
+static size_t decimal(char out[40], double v, int digits)
 {
-	char text[40], out[40];
+	char text[40];
 	size_t n = 0;
 
-	if (!isfinite(v)) {
-		jw_null(w, key);
-		return;
-	}
-	before(w, key);
-	snprintf(text, sizeof text, "%.9g", v);
+	snprintf(text, sizeof text, "%.*g", digits, v);
 	/* the caller's locale may have another decimal point, of several bytes even */
 	for (const char *p = text; *p; p++) {
 		if (strchr("0123456789+-e", *p))
@@ -159,7 +156,19 @@ void jw_num(struct jwrite *w, const char *key, double v)
 		else if (n && out[n - 1] != '.')
 			out[n++] = '.';
 	}
-	buf_put(w->to, out, n);
+	return n;
+}
+
+void jw_num(struct jwrite *w, const char *key, double v)
+{
+	char text[40];
+
+	if (!isfinite(v)) {
+		jw_null(w, key);
+		return;
+	}
+	before(w, key);
+	buf_put(w->to, text, decimal(text, v, 9));
 }
 
 void jw_bool(struct jwrite *w, const char *key, int v)
@@ -178,6 +187,81 @@ void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
 {
 	before(w, key);
 	buf_put(w->to, json, n);
+}
+
+/* With a point or an exponent, or it would be read as a whole number. */
+static void put_real(struct buf *to, double d)
+{
+	static const int digits[] = { 9, 15, 16, 17 };
+	char text[40];
+	struct json back = { 0 };
+	size_t n = 0;
+
+	if (!isfinite(d)) {
+		buf_puts(to, "null");
+		return;
+	}
+	for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+		n = decimal(text, d, digits[i]);
+		if (!memchr(text, '.', n) && !memchr(text, 'e', n)) {
+			memcpy(text + n, ".0", 2);
+			n += 2;
+		}
+		jread_num(&back, text, n);
+		if (back.d == d)
+			break;
+	}
+	buf_put(to, text, n);
+}
+
+/* A value alone; of an array or object the bracket. */
+static void put_value(struct buf *to, const struct json *v)
+{
+	switch (v->kind) {
+	case JSON_NULL: buf_puts(to, "null"); break;
+	case JSON_FALSE: buf_puts(to, "false"); break;
+	case JSON_TRUE: buf_puts(to, "true"); break;
+	case JSON_INT: buf_printf(to, "%lld", (long long)v->i); break;
+	case JSON_UINT: buf_printf(to, "%llu", (unsigned long long)v->u); break;
+	case JSON_REAL: put_real(to, v->d); break;
+	case JSON_STRING: quoted(to, v->s, v->n); break;
+	case JSON_ARRAY: buf_putc(to, '['); break;
+	case JSON_OBJECT: buf_putc(to, '{'); break;
+	}
+}
+
+void jw_value(struct jwrite *w, const char *key, const struct json *v)
+{
+	static const struct json none = { .kind = JSON_NULL };
+	struct buf around;      /* the values that v is inside of, outermost first */
+
+	before(w, key);
+	buf_init(&around, w->to->who);
+	for (v = v ? v : &none; v && !w->to->bad;) {
+		put_value(w->to, v);
+		if (json_first(v)) {
+			buf_put(&around, &v, sizeof v);
+			v = v->first;
+		} else {
+			if (v->kind >= JSON_ARRAY)
+				buf_putc(w->to, v->kind == JSON_ARRAY ? ']' : '}');
+			while (around.len && !v->next) {
+				around.len -= sizeof v;
+				memcpy(&v, around.at + around.len, sizeof v);
+				buf_putc(w->to, v->kind == JSON_ARRAY ? ']' : '}');
+			}
+			v = around.len ? v->next : NULL;
+			if (v)
+				buf_putc(w->to, ',');
+		}
+		if (around.bad)
+			w->to->bad = 1;
+		if (v && v->key) {
+			quoted(w->to, v->key, v->key_n);
+			buf_putc(w->to, ':');
+		}
+	}
+	buf_fini(&around);
 }
 
 void jw_line(struct jwrite *w)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
+#include "base/json.h"
 
 struct jwrite { struct buf *to; uint64_t comma, array; int depth; };   /* a bit per level; depth <= 63 */
 
@@ -22,5 +23,6 @@ void jw_num(struct jwrite *w, const char *key, double v);      /* %.9g; not fini
 void jw_bool(struct jwrite *w, const char *key, int v);
 void jw_null(struct jwrite *w, const char *key);
 void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n);   /* text that is JSON already */
+void jw_value(struct jwrite *w, const char *key, const struct json *v);   /* v whole, doubles so that they read back the same; no recursion */
 void jw_line(struct jwrite *w);                      /* a newline after a whole value */
 #endif

@@ -82,9 +82,8 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev)
 	*ev = s->ev;
 	ev->text = ev->text_bytes ? q->text.at + s->text_at : "";
 	ev->top = ev->n_top ? q->tops + s->top_at : NULL;
-	ev->message = ev->kind != INFER_EVENT_DONE      ? ""
-	              : s->message_at != SIZE_MAX       ? q->text.at + s->message_at
-	              : ev->code                        ? "no memory to say what failed"
-	                                                : "";
+	ev->message = ev->kind == INFER_EVENT_DONE && s->message_at != SIZE_MAX
+	                  ? q->text.at + s->message_at
+	                  : "";
 	return 1;
 }

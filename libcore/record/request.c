@@ -15,7 +15,7 @@ enum {
 	OPENAI_MAX_TOKENS = 16
 };
 
-static int take_prompt(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids", key);
@@ -23,40 +23,39 @@ static int take_prompt(struct job *j, const char *key, const json_t *v, infer_er
 	return INFER_OK;
 }
 
-static int take_bool(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_bool(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
-	return json_is_boolean(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
+	return json_is_bool(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
 }
 
-static int take_max_tokens(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_max_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_whole(&j->j.request.max_tokens, key, v, -1, INT32_MAX, err);
 }
 
-static int take_n(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_n(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_whole(&j->j.n, key, v, 1, INFER_JOB_MOST, err);
 }
 
-static int take_logprobs(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_whole(&j->j.logprobs, key, v, 0, INFER_MAX_TOP, err);
 }
 
-static int take_stop(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	size_t n = json_is_array(v) ? json_array_size(v) : 1;
+	const struct json *s = json_is_array(v) ? v->first : v;
+	size_t n = json_is_array(v) ? v->n : 1;
 	struct infer_str *stop = arena_alloc(&j->mem, n, sizeof *stop);
 
 	if (!stop || n > INT32_MAX)
 		return job_no_memory(err);
-	for (size_t i = 0; i < n; i++) {
-		const json_t *s = json_is_array(v) ? json_array_get(v, i) : v;
-
-		if (!json_is_string(s) || !json_string_length(s))
+	for (size_t i = 0; i < n; i++, s = s->next) {
+		if (!json_bytes(s))
 			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key, n > 1 ? "an entry" : "it");
-		stop[i] = (struct infer_str){ json_string_value(s), json_string_length(s) };
+		stop[i] = (struct infer_str){ s->s, s->n };
 	}
 	j->j.request.stop = stop;
 	j->j.request.n_stop = (int32_t)n;
@@ -64,52 +63,52 @@ static int take_stop(struct job *j, const char *key, const json_t *v, infer_erro
 }
 
 /* A list of token ids; the vocabulary is looked at by the engine. */
-static int take_ids(struct job *j, int32_t **ids, const char *key, const json_t *v, infer_error *err)
+static int take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v, infer_error *err)
 {
-	size_t n = json_array_size(v);
+	size_t n = json_count(v), i = 0;
 
 	*ids = arena_alloc(&j->mem, n, sizeof **ids);
 	if (!*ids || n > INT32_MAX)
 		return job_no_memory(err);
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not a list of token ids", key);
-	for (size_t i = 0; i < n; i++)
-		if (!json_is_integer(json_array_get(v, i)))
-			return err_set(err, json_is_integer(json_array_get(v, 0)) ? INFER_EINVAL : INFER_EUNSUP,
+	json_each(id, v) {
+		if (!json_is_whole(id))
+			return err_set(err, json_is_whole(v->first) ? INFER_EINVAL : INFER_EUNSUP,
 			               "%s: entry %zu is not a token id; a request has one prompt", key, i);
-		else
-			TRY(job_whole(&(*ids)[i], key, json_array_get(v, i), 0, INT32_MAX, err));
+		TRY(job_whole(&(*ids)[i++], key, id, 0, INT32_MAX, err));
+	}
 	return INFER_OK;
 }
 
-static int take_stop_ids(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_stop_ids(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t *ids;
 
 	TRY(take_ids(j, &ids, key, v, err));
 	j->j.request.stop_tokens = ids;
-	j->j.request.n_stop_tokens = (int32_t)json_array_size(v);
+	j->j.request.n_stop_tokens = (int32_t)json_count(v);
 	return INFER_OK;
 }
 
-static int take_ignore_eos(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_ignore_eos(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(take_bool(j, key, v, err));
 	j->j.request.flags &= ~(uint32_t)INFER_REQ_IGNORE_EOS;
-	j->j.request.flags |= json_is_true(v) ? INFER_REQ_IGNORE_EOS : 0;
+	j->j.request.flags |= json_is(v, JSON_TRUE) ? INFER_REQ_IGNORE_EOS : 0;
 	return INFER_OK;
 }
 
-static int pass(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int pass(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j, (void)key, (void)v, (void)err;
 	return INFER_OK;
 }
 
-static int take_raw(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_raw(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(take_bool(j, key, v, err));
-	j->raw = j->raw_given = json_is_true(v);
+	j->raw = j->raw_given = json_is(v, JSON_TRUE);
 	return INFER_OK;
 }
 
@@ -136,7 +135,7 @@ static const struct refused { const char *key; unsigned forms; double nothing; }
 	{ "modalities", CHAT, NAN }, { "prediction", CHAT, NAN }, { "verbosity", CHAT, NAN }, { "web_search_options", CHAT, NAN },
 };
 
-static int take_field(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_field(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	unsigned form = 1u << j->j.form;
 	int known;
@@ -150,8 +149,8 @@ static int take_field(struct job *j, const char *key, const json_t *v, infer_err
 
 		if (!(r->forms & form) || strcmp(key, r->key))
 			continue;
-		if (json_is_null(v) || (json_is_number(v) ? json_number_value(v) : json_is_true(v) ? 1
-		                                          : json_is_false(v) ? 0 : NAN) == r->nothing)
+		if (json_is_null(v) || (json_is_number(v) ? json_double(v) : json_is(v, JSON_TRUE) ? 1
+		                                          : json_is(v, JSON_FALSE) ? 0 : NAN) == r->nothing)
 			return INFER_OK;
 		return err_set(err, INFER_EUNSUP, "%s is not supported in a batch", key);
 	}
@@ -164,14 +163,25 @@ static int fault(struct job *j, const char *param)
 	return j->j.error.code;
 }
 
-static int take_fields(struct job *j, const json_t *o)
+static int unknown_field(struct job *j, const struct json *v)
 {
-	const char *key;
-	json_t *v;
+	err_set(&j->j.error, INFER_EINVAL, "'%.*s' is no field of a request", v->key_n < 80 ? (int)v->key_n : 80, v->key);
+	j->j.param = arena_strndup(&j->mem, v->key, v->key_n);
+	return j->j.error.code;
+}
 
-	json_object_foreach((json_t *)(size_t)o, key, v)
+static int take_fields(struct job *j, const struct json *o)
+{
+	json_each(v, o) {
+		const char *key = arena_strndup(&j->mem, v->key, v->key_n);
+
+		if (!key)
+			return job_no_memory(&j->j.error);
+		if (strlen(key) != v->key_n)
+			return unknown_field(j, v);
 		if (take_field(j, key, v, &j->j.error))
 			return fault(j, key);
+	}
 	return INFER_OK;
 }
 
@@ -180,8 +190,8 @@ static int take_fields(struct job *j, const json_t *o)
 /* *param: the field at fault. */
 static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
-	const json_t *v = j->prompt_value;
-	size_t n = json_array_size(v);
+	const struct json *v = j->prompt_value;
+	size_t n = json_count(v);
 	int32_t *ids;
 
 	if (job_is_talk(j)) {
@@ -194,7 +204,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EINVAL, "there is no %s", j->j.form == INFER_JOB_OWN ? "prompt, and there are no messages" : *param);
 	TRY(job_no_talk(j, param, err));
 	if (json_is_string(v)) {
-		TRY(infer_encode(infer_model_tokenizer(j->o->model), json_string_value(v), json_string_length(v),
+		TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
 		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
 		ids = j->prompt;
 	} else {
@@ -222,11 +232,9 @@ static void fill_defaults(struct job *j)
 	};
 }
 
-static int text_is(const json_t *o, const char *key, const char *want)
+static int text_is(const struct json *o, const char *key, const char *want)
 {
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_string(v) && !strcmp(json_string_value(v), want);
+	return json_equals(json_get(o, key), want);
 }
 
 /* {custom_id, method, url, body}: what is around the body. */
@@ -234,30 +242,26 @@ static int check_envelope(struct job *j)
 {
 	static const char *const keys[] = { "custom_id", "method", "url", "body" };
 	infer_error *err = &j->j.error;
-	const json_t *url = json_object_get(j->json, "url");
-	const char *key;
-	json_t *v;
+	const struct json *url = json_get(j->json, "url");
 
-	json_object_foreach(j->json, key, v) {
+	json_each(v, j->json) {
 		size_t i = 0;
 
-		while (i < sizeof keys / sizeof *keys && strcmp(key, keys[i]))
+		while (i < sizeof keys / sizeof *keys && (v->key_n != strlen(keys[i]) || memcmp(v->key, keys[i], v->key_n)))
 			i++;
-		if (i == sizeof keys / sizeof *keys) {
-			err_set(err, INFER_EINVAL, "'%.80s' is no field of a request", key);
-			return fault(j, key);
-		}
+		if (i == sizeof keys / sizeof *keys)
+			return unknown_field(j, v);
 	}
 	if (!text_is(j->json, "method", "POST")) {
 		err_set(err, INFER_EINVAL, "method is not POST");
 		return fault(j, "method");
 	}
 	if (j->j.form != INFER_JOB_OPENAI_CHAT && !text_is(j->json, "url", "/v1/completions"))
-		err_set(err, INFER_EUNSUP, "url: '%.80s' is not answered in a batch; /v1/chat/completions and /v1/completions are",
-		        json_is_string(url) ? json_string_value(url) : "");
+		err_set(err, INFER_EUNSUP, "url: '%.*s' is not answered in a batch; /v1/chat/completions and /v1/completions are",
+		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
 	if (err->code)
 		return fault(j, "url");
-	if (json_is_object(json_object_get(j->json, "body")))
+	if (json_is_object(json_get(j->json, "body")))
 		return INFER_OK;
 	err_set(err, INFER_EINVAL, "body is not an object");
 	return fault(j, "body");
@@ -267,26 +271,26 @@ static int check_envelope(struct job *j)
 static int take_id(struct job *j)
 {
 	const char *key = j->j.form == INFER_JOB_OWN ? "id" : "custom_id";
-	const json_t *v = json_object_get(j->json, key);
+	const struct json *v = json_get(j->json, key);
+	const char *id = json_cstr(&j->mem, v);
 
 	if (j->j.form == INFER_JOB_OWN && (!v || json_is_null(v)))
 		return INFER_OK;
-	if (!json_is_string(v) || !json_string_length(v) ||
-	    strlen(json_string_value(v)) != json_string_length(v)) {
+	if (!id || !*id) {
 		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key, json_is_string(v) ? "empty, or holds a NUL" : "not a text");
 		return fault(j, key);
 	}
-	j->j.id = json_string_value(v);
+	j->j.id = id;
 	return INFER_OK;
 }
 
 static int read_object(struct job *j)
 {
-	const json_t *kind = json_object_get(j->json, "kind");
+	const struct json *kind = json_get(j->json, "kind");
 
 	if (!json_is_object(j->json))
 		return err_set(&j->j.error, INFER_EFORMAT, "the line is not an object");
-	if (json_object_get(j->json, "custom_id"))
+	if (json_get(j->json, "custom_id"))
 		j->j.form = text_is(j->json, "url", "/v1/chat/completions") ? INFER_JOB_OPENAI_CHAT : INFER_JOB_OPENAI;
 	j->j.is_other = kind && j->j.form == INFER_JOB_OWN && !text_is(j->json, "kind", "request");
 	return j->j.is_other ? INFER_OK : take_id(j);
@@ -300,7 +304,7 @@ static void read_request(struct job *j)
 	fill_defaults(j);
 	if (j->j.form != INFER_JOB_OWN && check_envelope(j))
 		return;
-	if (take_fields(j, j->j.form == INFER_JOB_OWN ? j->json : json_object_get(j->json, "body")))
+	if (take_fields(j, j->j.form == INFER_JOB_OWN ? j->json : json_get(j->json, "body")))
 		return;
 	if (fill_prompt(j, &param, err)) {
 		fault(j, param);
@@ -341,11 +345,15 @@ int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t numb
                    const struct infer_job_opts *o, infer_error *err)
 {
 	struct job *j;
+	char *text;
 
 	*out = NULL;
 	TRY(start(&j, number, err));
 	j->o = o;
-	if (!jread(&j->json, line, bytes, "request", &j->j.error) && !read_object(j) && !j->j.is_other &&
+	text = arena_raw(&j->mem, bytes);
+	if (text && bytes)
+		memcpy(text, line, bytes);
+	if (text && !jread(&j->json, &j->mem, text, bytes, "request", &j->j.error) && !read_object(j) && !j->j.is_other &&
 	    !(flags & INFER_JOB_ID))
 		read_request(j);
 	if (j->j.error.code == INFER_ENOMEM || j->mem.bad) {
@@ -375,7 +383,6 @@ void infer_job_free(infer_job *job)
 		return;
 	infer_breakers_free(j->breakers);
 	infer_ids_free(j->prompt);
-	json_decref(j->json);
 	arena_fini(&j->mem);
 	mem_free(j);
 }

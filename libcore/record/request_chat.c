@@ -2,10 +2,11 @@
 #include "record/job.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/jwrite.h"
 
 #include <string.h>
 
-int job_take_messages(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_messages(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
@@ -13,29 +14,31 @@ int job_take_messages(struct job *j, const char *key, const json_t *v, infer_err
 	return INFER_OK;
 }
 
-int job_take_tools(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_tools(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
+	size_t i = 0;
+
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
-	for (size_t i = 0; i < json_array_size(v); i++)
-		if (!json_is_string(json_object_get(json_object_get(json_array_get(v, i), "function"), "name")))
+	json_each(tool, v) {
+		if (!json_is_string(json_get(json_get(tool, "function"), "name")))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu is no function with a name", key, i);
+		i++;
+	}
 	j->tools = v;
 	return INFER_OK;
 }
 
 /* Nothing is enforced: the model may call, or is not told of the tools. */
-int job_take_tool_choice(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_tool_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	const char *s = json_string_value(v);
-
-	j->no_tools = s && !strcmp(s, "none");
-	return s && (j->no_tools || !strcmp(s, "auto"))
+	j->no_tools = json_equals(v, "none");
+	return j->no_tools || json_equals(v, "auto")
 	           ? INFER_OK
 	           : err_set(err, INFER_EUNSUP, "%s: only none and auto are supported in a batch", key);
 }
 
-int job_take_args(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_args(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_object(v))
 		return err_set(err, INFER_EINVAL, "%s is not an object", key);
@@ -43,22 +46,22 @@ int job_take_args(struct job *j, const char *key, const json_t *v, infer_error *
 	return INFER_OK;
 }
 
-int job_take_think(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_think(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	if (!json_is_boolean(v))
+	if (!json_is_bool(v))
 		return err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
-	j->think = json_is_true(v) ? INFER_THINK_ON : INFER_THINK_OFF;
+	j->think = json_is(v, JSON_TRUE) ? INFER_THINK_ON : INFER_THINK_OFF;
 	return INFER_OK;
 }
 
 /* Chat asks in two fields what others ask in one. */
-int job_take_chat_logprobs(struct job *j, const char *key, const json_t *v, infer_error *err)
+int job_take_chat_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (strcmp(key, "logprobs"))
 		return job_whole(&j->top_logprobs, key, v, 0, INFER_MAX_TOP, err);
-	if (!json_is_boolean(v))
+	if (!json_is_bool(v))
 		return err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
-	j->wants_logprobs = json_is_true(v);
+	j->wants_logprobs = json_is(v, JSON_TRUE);
 	return INFER_OK;
 }
 
@@ -73,29 +76,27 @@ int job_chat_end(struct job *j, infer_error *err)
 
 /* ---- the prompt */
 
-static int put(const char *at, size_t n, void *to)
-{
-	buf_put(to, at, n);
-	return ((struct buf *)to)->bad ? -1 : 0;
-}
-
 /* v as JSON text, for a conversation. */
-static int text_of(struct buf *b, const json_t *v, const char **at, size_t *n, infer_error *err)
+static int text_of(struct buf *b, const struct json *v, const char **at, size_t *n, infer_error *err)
 {
+	struct jwrite w;
+
 	if (!v)
 		return INFER_OK;
-	if (json_dump_callback(v, put, b, JSON_COMPACT))
+	jw_init(&w, b);
+	jw_value(&w, NULL, v);
+	if (b->bad)
 		return job_no_memory(err);
 	*at = b->at;
 	*n = b->len;
 	return INFER_OK;
 }
 
-static int begins_with_system(const json_t *messages)
+static int begins_with_system(const struct json *messages)
 {
-	const char *role = json_string_value(json_object_get(json_array_get(messages, 0), "role"));
+	const struct json *role = json_get(json_first(messages), "role");
 
-	return role && (!strcmp(role, "system") || !strcmp(role, "developer"));
+	return json_equals(role, "system") || json_equals(role, "developer");
 }
 
 int job_is_talk(const struct job *j)
@@ -107,7 +108,7 @@ int job_is_talk(const struct job *j)
 static int check_alone(const struct job *j, const char **param, infer_error *err)
 {
 	const struct { const char *key; int is; } fields[] = {
-		{ "tools", json_array_size(j->tools) > 0 }, { "template_args", j->args != NULL }, { "think", j->think != INFER_THINK_DEFAULT },
+		{ "tools", json_count(j->tools) > 0 }, { "template_args", j->args != NULL }, { "think", j->think != INFER_THINK_DEFAULT },
 	};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -147,8 +148,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EUNSUP, "messages: there is no chat template for them");
 	if (begins_with_system(j->messages))
 		c.system = NULL;
-	c.user = json_string_value(j->prompt_value);
-	c.user_n = json_string_length(j->prompt_value);
+	c.user = j->prompt_value ? json_str(j->prompt_value) : NULL;
+	c.user_n = json_bytes(j->prompt_value);
 	if (j->tools || j->no_tools)
 		c.tools = NULL;
 	c.think = j->think == INFER_THINK_DEFAULT ? c.think : j->think;
@@ -157,7 +158,7 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 	buf_init(&args, MEM_RECORD);
 	rc = text_of(&messages, j->messages, &c.messages, &c.messages_n, err);
 	if (!rc)
-		rc = text_of(&tools, json_array_size(j->tools) && !j->no_tools ? j->tools : NULL, &c.tools, &c.tools_n, err);
+		rc = text_of(&tools, json_count(j->tools) && !j->no_tools ? j->tools : NULL, &c.tools, &c.tools_n, err);
 	if (!rc)
 		rc = text_of(&args, j->args, &c.args, &c.args_n, err);
 	j->j.chat = c.tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat;

@@ -16,52 +16,57 @@ struct resume {
 	const char *path;
 	infer_done_fn *done;
 	void *user;
+	struct arena mem;            /* of one record */
 	struct buf text;             /* what is read and not yet whole lines */
 	int64_t lines;
 	off_t whole;                 /* bytes of whole lines */
 };
 
-static const char *text_of(const json_t *o, const char *key)
+static int64_t whole_of(const struct json *o, const char *key)
 {
-	return json_string_value(json_object_get(o, key));
+	const struct json *v = json_get(o, key);
+
+	return json_is(v, JSON_INT) ? v->i : 0;
 }
 
 /* 0: the record is of no request */
-static int is_answer(const json_t *o, const char **id, int64_t *line, int *failed)
+static int is_answer(struct arena *a, const struct json *o, const char **id, int64_t *line, int *failed)
 {
-	const char *kind = text_of(o, "kind");
-	const json_t *response = json_object_get(o, "response");
+	const struct json *kind = json_get(o, "kind"), *response = json_get(o, "response");
 
 	*line = 0;
-	*id = text_of(o, "custom_id");
-	if (!kind && *id && json_is_object(response)) {
-		*failed = json_integer_value(json_object_get(response, "status_code")) != 200;
+	*id = json_cstr(a, json_get(o, "custom_id"));
+	if (!json_is_string(kind) && *id && json_is_object(response)) {
+		*failed = whole_of(response, "status_code") != 200;
 		return 1;
 	}
-	*id = text_of(o, "id");
-	*failed = kind && !strcmp(kind, "error");
+	*id = json_cstr(a, json_get(o, "id"));
+	*failed = json_equals(kind, "error");
 	if (*failed)
-		*line = json_integer_value(json_object_get(o, "line"));
-	return *failed || (kind && *id && !strcmp(kind, "completion"));
+		*line = whole_of(o, "line");
+	return *failed || (*id && json_equals(kind, "completion"));
 }
 
 static int take_line(struct resume *r, const char *at, size_t n, infer_error *err)
 {
 	const char *id;
 	int64_t line;
-	int failed, rc;
-	json_t *o;
+	int failed, rc, answer;
+	const struct json *o;
 
 	r->lines++;
-	rc = jread(&o, at, n, r->path, NULL);
+	arena_reset(&r->mem);
+	rc = jread(&o, &r->mem, at, n, r->path, NULL);
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s: no memory for a record", r->path);
 	if (!json_is_object(o))
 		rc = err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
-	else if (is_answer(o, &id, &line, &failed))
-		rc = r->done(r->user, id, line, failed, err);
-	json_decref(o);
-	return rc;
+	if (rc)
+		return rc;
+	answer = is_answer(&r->mem, o, &id, &line, &failed);
+	if (r->mem.bad)
+		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path);
+	return answer ? r->done(r->user, id, line, failed, err) : INFER_OK;
 }
 
 /* Whole lines out of the text; what is left of it moves to its front. */
@@ -130,12 +135,14 @@ int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *don
 	int fd = -1, rc;
 
 	*out = NULL;
+	arena_init(&r.mem, MEM_RECORD);
 	buf_init(&r.text, MEM_RECORD);
 	rc = open_file(&fd, path, err);
 	if (!rc)
 		rc = take_file(&r, fd, err);
 	if (!rc)
 		rc = infer_writer_open(out, fd, err);
+	arena_fini(&r.mem);
 	buf_fini(&r.text);
 	if (rc) {
 		if (fd >= 0)

@@ -3,7 +3,6 @@
 #include "base/err.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int job_no_memory(infer_error *err)
@@ -11,16 +10,17 @@ int job_no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "no memory for a request");
 }
 
-int job_whole(int32_t *to, const char *key, const json_t *v, int64_t lo, int64_t hi, infer_error *err)
+int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi, infer_error *err)
 {
-	if (!json_is_integer(v))
+	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
-	json_int_t i = json_integer_value(v);
-
-	if (i < lo || i > hi)
-		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key, (long long)i, (long long)lo,
+	if (v->kind == JSON_UINT)
+		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key, (unsigned long long)v->u, (long long)lo,
 		               (long long)hi);
-	*to = (int32_t)i;
+	if (v->i < lo || v->i > hi)
+		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key, (long long)v->i, (long long)lo,
+		               (long long)hi);
+	*to = (int32_t)v->i;
 	return INFER_OK;
 }
 
@@ -54,9 +54,9 @@ static const struct whole { const char *key; size_t at; int64_t lo, off; } whole
 #undef FIELD
 };
 
-static int take_number(struct job *j, const struct number *n, const json_t *v, infer_error *err)
+static int take_number(struct job *j, const struct number *n, const struct json *v, infer_error *err)
 {
-	double x = json_number_value(v);
+	double x = json_double(v);
 
 	if (!json_is_number(v))
 		return err_set(err, INFER_EINVAL, "%s is not a number", n->key);
@@ -69,7 +69,7 @@ static int take_number(struct job *j, const struct number *n, const json_t *v, i
 	return INFER_OK;
 }
 
-static int take_whole(struct job *j, const struct whole *w, const json_t *v, infer_error *err)
+static int take_whole(struct job *j, const struct whole *w, const struct json *v, infer_error *err)
 {
 	int32_t x, hi = strcmp(w->key, "mirostat") ? INT32_MAX : 2;
 
@@ -79,26 +79,25 @@ static int take_whole(struct job *j, const struct whole *w, const json_t *v, inf
 	return INFER_OK;
 }
 
-static int take_samplers(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_samplers(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct infer_sample_opts *o = &j->j.request.sample;
-	size_t n = json_array_size(v);
+	size_t i = 0;
 
-	if (!json_is_array(v) || !n)
+	if (!json_is_array(v) || !v->n)
 		return err_set(err, INFER_EINVAL, "%s is not a list of names", key);
 	memset(o->order, 0, sizeof o->order);
-	for (size_t i = 0; i < n; i++) {
-		const json_t *name = json_array_get(v, i);
-		int stage = json_is_string(name) ? infer_stage_named(json_string_value(name), json_string_length(name))
-		                                 : INFER_STAGE_END;
+	json_each(name, v) {
+		int stage = json_is_string(name) ? infer_stage_named(name->s, name->n) : INFER_STAGE_END;
 
+		if (stage == INFER_STAGE_END && json_is_string(name))
+			return err_set(err, INFER_EINVAL, "%s: no stage '%.*s'", key, name->n < 40 ? (int)name->n : 40, name->s);
 		if (stage == INFER_STAGE_END)
-			return err_set(err, INFER_EINVAL, "%s: no stage '%.40s'", key,
-			               json_is_string(name) ? json_string_value(name) : "(not a string)");
+			return err_set(err, INFER_EINVAL, "%s: no stage '(not a string)'", key);
 		for (size_t k = 0; k < i; k++)
 			if (o->order[k] == stage)
 				return err_set(err, INFER_EINVAL, "%s names %s twice", key, infer_stage_name(stage));
-		o->order[i] = (uint8_t)stage;      /* none comes twice: there is room for all and an end */
+		o->order[i++] = (uint8_t)stage;      /* none comes twice: there is room for all and an end */
 	}
 	return INFER_OK;
 }
@@ -111,82 +110,93 @@ static int32_t vocabulary(const struct job *j)
 	return info.n_vocab;
 }
 
-static int set_bias(struct infer_logit_bias *b, int64_t id, const json_t *v, int32_t n_vocab, infer_error *err)
+static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v, int32_t n_vocab, infer_error *err)
 {
-	double x = json_is_false(v) ? -100 : json_number_value(v);
+	double x = json_is(v, JSON_FALSE) ? -100 : json_double(v);
 
 	if (id < 0 || id >= n_vocab)
 		return err_set(err, INFER_EINVAL, "logit_bias: token %lld is outside the vocabulary of %d", (long long)id,
 		               (int)n_vocab);
-	if (!(json_is_number(v) || json_is_false(v)) || !(x >= -100 && x <= 100))
+	if (!(json_is_number(v) || json_is(v, JSON_FALSE)) || !(x >= -100 && x <= 100))
 		return err_set(err, INFER_EINVAL, "logit_bias: token %lld: from -100 to 100, or false", (long long)id);
 	*b = (struct infer_logit_bias){ (int32_t)id, x <= -100 ? -INFINITY : (float)x };
 	return INFER_OK;
 }
 
-/* {"id": bias} or [[id, bias]] */
-static int take_bias(struct job *j, const char *key, const json_t *v, infer_error *err)
+/* The token id that a key is; -1: none */
+static int64_t id_of(const struct json *v)
 {
-	size_t n = json_is_object(v) ? json_object_size(v) : json_array_size(v), i = 0;
+	int64_t id = 0;
+
+	if (!v->key_n || v->key_n > 10)
+		return -1;
+	for (uint32_t i = 0; i < v->key_n; i++) {
+		if (v->key[i] < '0' || v->key[i] > '9')
+			return -1;
+		id = 10 * id + (v->key[i] - '0');
+	}
+	return id;
+}
+
+/* {"id": bias} or [[id, bias]] */
+static int take_bias(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	size_t n = json_count(v), i = 0;
 	struct infer_logit_bias *bias = arena_alloc(&j->mem, n, sizeof *bias);
 	int32_t n_vocab = vocabulary(j);
-	const char *id;
-	json_t *b;
 
 	if (!json_is_object(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither an object nor a list", key);
 	if (!bias || n > INT32_MAX)
 		return job_no_memory(err);
-	json_object_foreach((json_t *)(size_t)v, id, b) {
-		size_t digits = strspn(id, "0123456789");
+	json_each(b, v) {
+		const struct json *first = json_is_array(b) ? b->first : NULL;
 
-		if (!digits || id[digits] || digits > 10)
-			return err_set(err, INFER_EINVAL, "%s: '%.40s' is no token id", key, id);
-		TRY(set_bias(&bias[i++], strtoll(id, NULL, 10), b, n_vocab, err));
-	}
-	for (; i < n; i++) {
-		const json_t *pair = json_array_get(v, i), *first = json_array_get(pair, 0);
-
-		if (json_array_size(pair) != 2 || !json_is_integer(first))
+		if (json_is_object(v)) {
+			if (id_of(b) < 0)
+				return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key, b->key_n < 40 ? (int)b->key_n : 40,
+				               b->key);
+			TRY(set_bias(&bias[i++], id_of(b), b, n_vocab, err));
+			continue;
+		}
+		if (!first || b->n != 2 || !json_is_whole(first))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu is not a token id and a number", key, i);
-		TRY(set_bias(&bias[i], json_integer_value(first), json_array_get(pair, 1), n_vocab, err));
+		TRY(set_bias(&bias[i++], json_is(first, JSON_INT) ? first->i : INT64_MAX, first->next, n_vocab, err));
 	}
 	j->j.request.sample.bias = bias;
 	j->j.request.sample.n_bias = (int32_t)n;
 	return INFER_OK;
 }
 
-static int take_breakers(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_breakers(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	size_t n = json_array_size(v);
+	size_t n = json_is_array(v) ? v->n : 0, i = 0;
 	struct infer_str *texts = arena_alloc(&j->mem, n, sizeof *texts);
 
 	if (!texts)
 		return job_no_memory(err);
 	if (!n)
 		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
-	for (size_t i = 0; i < n; i++) {
-		const json_t *text = json_array_get(v, i);
-
-		if (!json_is_string(text) || !json_string_length(text))
+	json_each(text, v) {
+		if (!json_bytes(text))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu is no text, or empty", key, i);
-		texts[i] = (struct infer_str){ json_string_value(text), json_string_length(text) };
+		texts[i++] = (struct infer_str){ text->s, text->n };
 	}
 	j->j.breaker_texts = texts;
 	j->j.n_breaker_texts = n;
 	return INFER_OK;
 }
 
-static int take_seed(struct job *j, const char *key, const json_t *v, infer_error *err)
+static int take_seed(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	if (!json_is_integer(v))
+	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
-	j->j.request.sample.seed = (uint64_t)json_integer_value(v);
+	j->j.request.sample.seed = v->u;
 	j->seeded = 1;
 	return INFER_OK;
 }
 
-int job_sampling(struct job *j, const char *key, const json_t *v, int *known, infer_error *err)
+int job_sampling(struct job *j, const char *key, const struct json *v, int *known, infer_error *err)
 {
 	static const struct { const char *key; job_take *take; } others[] = {
 		{ "samplers", take_samplers }, { "logit_bias", take_bias },

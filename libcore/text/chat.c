@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-int chat_run(const struct infer_chat *c, const json_t *context, int64_t now, struct buf *text, struct buf *plain, infer_error *err)
+int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text, struct buf *plain, infer_error *err)
 {
 	static const char *const trusted[] = { "bos_token", "eos_token", "unk_token", "pad_token", "role", NULL };
-	const struct jinja_options o = { .now = now, .trusted = trusted, .flags = JINJA_MUTABLE };
+	const struct jinja_options o = { .now = vars->now, .trusted = trusted, .flags = JINJA_MUTABLE, .more = { vars->given, vars->think } };
 
-	return jinja_render(c->template, context, &o, text, plain, err);
+	return jinja_render(c->template, vars->own, &o, text, plain, err);
 }
 
 int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name, infer_error *err)
@@ -73,122 +73,117 @@ static int nomem(infer_error *err)
 }
 
 /* The text of a special token; "" where there is none. */
-static json_t *special(const infer_tokenizer *t, int which)
+static struct json *special(struct arena *a, const infer_tokenizer *t, int which)
 {
 	struct infer_token_info info;
 
 	if (!t || infer_token_info(t, infer_token_special(t, which), &info, NULL))
-		return json_string("");
-	return json_stringn(info.piece.at, info.piece.len);
+		return json_new(a, JSON_STRING);
+	return json_new_strn(a, info.piece.at, info.piece.len);
 }
 
-static int set_args(json_t *context, const struct infer_conversation *c, infer_error *err)
+static int set_tools(struct arena *a, struct json *context, const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
 {
-	json_t *args = NULL;
-	int bad = 0;
-
-	if (c->args) {
-		TRY(jread(&args, c->args, c->args_n, "template arguments", err));
-		if (!json_is_object(args)) {
-			json_decref(args);
-			return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
-		}
-		bad = json_object_update(context, args);
-		json_decref(args);
-	}
-	if (c->think != INFER_THINK_DEFAULT) {   /* templates know it by one name or the other */
-		bad |= json_object_set_new(context, "enable_thinking", json_boolean(c->think == INFER_THINK_ON));
-		bad |= json_object_set_new(context, "thinking", json_boolean(c->think == INFER_THINK_ON));
-	}
-	return bad ? nomem(err) : INFER_OK;
-}
-
-static int set_tools(json_t *context, const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
-{
-	json_t *tools = NULL;
+	const struct json *tools = NULL;
 
 	if (c->tools) {
-		TRY(jread(&tools, c->tools, c->tools_n, "tools", err));
-		if (!json_is_array(tools)) {
-			json_decref(tools);
+		TRY(jread(&tools, a, c->tools, c->tools_n, "tools", err));
+		if (!json_is_array(tools))
 			return err_set(err, INFER_EFORMAT, "tools is not an array");
-		}
 	}
-	if (!json_array_size(tools)) {   /* none: as the template expects it */
-		json_decref(tools);
-		tools = chat->empty_tools ? json_array() : json_null();
+	if (json_count(tools))
+		json_set(context, "tools", json_share(a, tools));
+	else   /* none: as the template expects it */
+		json_set(context, "tools", json_new(a, chat->empty_tools ? JSON_ARRAY : JSON_NULL));
+	return INFER_OK;
+}
+
+static int set_given(struct arena *a, struct chat_vars *vars, const struct infer_conversation *c, infer_error *err)
+{
+	if (c->args) {
+		TRY(jread(&vars->given, a, c->args, c->args_n, "template arguments", err));
+		if (!json_is_object(vars->given))
+			return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
 	}
-	return json_object_set_new(context, "tools", tools) ? nomem(err) : INFER_OK;
+	if (c->think != INFER_THINK_DEFAULT) {   /* templates know it by one name or the other */
+		enum json_kind on = c->think == INFER_THINK_ON ? JSON_TRUE : JSON_FALSE;
+		struct json *think = json_new(a, JSON_OBJECT);
+		json_set(think, "enable_thinking", json_new(a, on));
+		json_set(think, "thinking", json_new(a, on));
+		vars->think = think;
+	}
+	return INFER_OK;
 }
 
 /* A turn of plain words at `at` of all. */
-static int put_turn(json_t *all, size_t at, const char *role, const char *text, size_t n, infer_error *err)
+static int put_turn(struct arena *a, struct json *all, size_t at, const char *role, const char *text, size_t n, infer_error *err)
 {
 	size_t good = n ? utf8_check(text, n) : 0;
+	struct json *m = json_new(a, JSON_OBJECT);
 
 	if (good < n)
 		return err_set(err, INFER_EINVAL, "the %s's words are not UTF-8 at byte %zu", role, good);
-	json_t *m = json_pack("{s:s, s:o}", "role", role, "content", json_stringn(n ? text : "", n));
-
-	return json_array_insert_new(all, at, m) ? nomem(err) : INFER_OK;
+	json_set(m, "role", json_new_str(a, role));
+	json_set(m, "content", json_new_strn(a, text, n));
+	json_insert(all, at, m);
+	return a->bad ? nomem(err) : INFER_OK;
 }
 
-static int is_system(const json_t *m)
+static int is_system(const struct json *m)
 {
-	const char *role = json_string_value(json_object_get(m, "role"));
+	const struct json *role = json_get(m, "role");
 
-	return role && (!strcmp(role, "system") || !strcmp(role, "developer"));
+	return json_equals(role, "system") || json_equals(role, "developer");
 }
 
-/* The turns of c, checked, in one array. */
-static int gather(json_t **out, const struct infer_conversation *c, infer_error *err)
+/* The turns of c, checked, in one array that is ours to change. */
+static int gather(struct json **out, struct arena *a, const struct infer_conversation *c, infer_error *err)
 {
-	json_t *all = NULL;
-	int rc = INFER_OK;
+	const struct json *given = NULL;
+	struct json *all;
 
 	*out = NULL;
-	if (c->messages)
-		TRY(jread(&all, c->messages, c->messages_n, "messages", err));
-	else if (!(all = json_array()))
+	if (c->messages) {
+		TRY(jread(&given, a, c->messages, c->messages_n, "messages", err));
+		TRY(chat_check(given, err));
+		all = json_copy(a, given);
+	} else {
+		all = json_new(a, JSON_ARRAY);
+	}
+	if (!all)
 		return nomem(err);
-	rc = chat_check(all, err);
-	if (!rc && c->system && is_system(json_array_get(all, 0)))
-		rc = err_set(err, INFER_EINVAL, "a system turn is given, and the messages begin with one");
-	if (!rc && c->system)
-		rc = put_turn(all, 0, "system", c->system, c->system_n, err);
-	if (!rc && c->user)
-		rc = put_turn(all, json_array_size(all), "user", c->user, c->user_n, err);
-	if (!rc && !json_array_size(all))
-		rc = err_set(err, INFER_EFORMAT, "messages is an array with nothing in it");
-	if (rc)
-		json_decref(all);
-	else
-		*out = all;
-	return rc;
+	if (c->system && is_system(json_first(all)))
+		return err_set(err, INFER_EINVAL, "a system turn is given, and the messages begin with one");
+	if (c->system)
+		TRY(put_turn(a, all, 0, "system", c->system, c->system_n, err));
+	if (c->user)
+		TRY(put_turn(a, all, json_count(all), "user", c->user, c->user_n, err));
+	if (!json_count(all))
+		return err_set(err, INFER_EFORMAT, "messages is an array with nothing in it");
+	*out = all;
+	return INFER_OK;
 }
 
-/* *last: the words that the rendering is to end with (json_decref), or left alone. */
-static int fill(json_t *context, json_t **last, const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c,
-                infer_error *err)
+/* *last: the words that the rendering is to end with, or left alone. */
+static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, const infer_chat *chat, const infer_tokenizer *t,
+                const struct infer_conversation *c, infer_error *err)
 {
-	json_t *given, *fit;
+	struct json *messages, *own = json_new(a, JSON_OBJECT);
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
 
-	TRY(gather(&given, c, err));
-	int rc = c->flags & INFER_CHAT_CONTINUE ? chat_mark(last, given, err) : INFER_OK;
-	if (!rc)
-		rc = chat_fit(&fit, given, &chat->caps, err);
-	json_decref(given);
-	TRY(rc);
-	int bad = json_object_set_new(context, "messages", fit);
-	bad |= json_object_set_new(context, "documents", json_null());
-	bad |= json_object_set_new(context, "add_generation_prompt", json_boolean(!no_prompt && !*last));
-	bad |= json_object_set_new(context, "bos_token", special(t, INFER_BOS));
-	bad |= json_object_set_new(context, "eos_token", special(t, INFER_EOS));
-	if (bad)
-		return nomem(err);
-	TRY(set_tools(context, chat, c, err));
-	return set_args(context, c, err);
+	TRY(gather(&messages, a, c, err));
+	if (c->flags & INFER_CHAT_CONTINUE)
+		TRY(chat_mark(a, last, messages, err));
+	TRY(chat_fit(a, messages, &chat->caps, err));
+	json_set(own, "messages", messages);
+	json_set(own, "documents", json_new(a, JSON_NULL));
+	json_set(own, "add_generation_prompt", json_new(a, no_prompt || *last ? JSON_FALSE : JSON_TRUE));
+	json_set(own, "bos_token", special(a, t, INFER_BOS));
+	json_set(own, "eos_token", special(a, t, INFER_EOS));
+	TRY(set_tools(a, own, chat, c, err));
+	*vars = (struct chat_vars){ .own = own, .now = c->now };
+	TRY(set_given(a, vars, c, err));
+	return a->bad ? nomem(err) : INFER_OK;
 }
 
 int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
@@ -203,25 +198,25 @@ int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c,
 int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
                       unsigned char **plain, size_t *n, infer_error *err)
 {
+	const struct json *last = NULL;
+	struct chat_vars vars;
 	struct buf out, from;
-	json_t *context = json_object(), *last = NULL;
+	struct arena a;
 	size_t same;
 
 	*text = NULL;
 	*n = 0;
 	if (plain)
 		*plain = NULL;
-	if (!context)
-		return nomem(err);
+	arena_init(&a, MEM_TEXT);
 	buf_init(&out, MEM_TEXT);
 	buf_init(&from, MEM_TEXT);
-	int rc = fill(context, &last, chat, t, c, err);
+	int rc = fill(&vars, &a, &last, chat, t, c, err);
 	if (!rc)
-		rc = chat_run(chat, context, c->now, &out, plain ? &from : NULL, err);
+		rc = chat_run(chat, &vars, &out, plain ? &from : NULL, err);
 	if (!rc && last)
 		rc = chat_cut(&out, &from, last, err);
-	json_decref(context);
-	json_decref(last);
+	arena_fini(&a);
 	buf_putc(&out, 0);
 	buf_putc(&from, 0);
 	if (!rc && (out.bad || from.bad))

@@ -13,17 +13,20 @@ struct infer_chat {
 	const struct reply_think *think;
 };
 
+/* The variables of a rendering: three objects, of which the later ones go before the earlier. */
+struct chat_vars { const struct json *own, *given, *think; int64_t now; };   /* given, think: may be NULL */
+
 /* chat_fit.c: INFER_EFORMAT, INFER_EUNSUP: no array of messages, by the index of the first that is none. */
-int chat_check(const json_t *messages, infer_error *err);
-/* chat_fit.c: messages that passed chat_check, made to fit what the template can do.  *out: json_decref is the caller's. */
-int chat_fit(json_t **out, const json_t *messages, const struct infer_chat_caps *caps, infer_error *err);
-/* chat_last.c: mark the end of the assistant's words where it has the last turn.  *last: what they are (json_decref), or NULL. */
-int chat_mark(json_t **last, json_t *messages, infer_error *err);
+int chat_check(const struct json *messages, infer_error *err);
+/* chat_fit.c: messages that passed chat_check, and are the caller's to change, made to fit what the template can do. */
+int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, infer_error *err);
+/* chat_last.c: mark the end of the assistant's words where it has the last turn.  *last: what they are, or NULL. */
+int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err);
 /* chat_last.c: end a rendering where the mark stands.  from: bytes of where each is from, or empty.
  * INFER_EUNSUP  the template wrote neither, or not both */
-int chat_cut(struct buf *text, struct buf *from, const json_t *last, infer_error *err);
-/* chat.c: the template over a context. */
-int chat_run(const struct infer_chat *c, const json_t *context, int64_t now, struct buf *text, struct buf *plain, infer_error *err);
+int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_error *err);
+/* chat.c: the template over its variables. */
+int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text, struct buf *plain, infer_error *err);
 /* chat_caps.c: try what the template can do, and how it writes calls.  INFER_OK or INFER_ENOMEM. */
 int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err);
 #endif

@@ -27,27 +27,28 @@ static const struct probe { const char *context, *want, *never; size_t cap; } pr
 /* The text of a context written as JSON without its braces; NULL in *text where the template fails. */
 static int try(const struct infer_chat *c, const char *fields, struct buf *text, int *ok, infer_error *err)
 {
+	const struct json *read = NULL;
+	struct json *j = NULL;
+	struct arena a;
 	struct buf b;
-	json_t *j = NULL;
-	infer_error why = { 0 };
 
+	arena_init(&a, MEM_TEXT);
 	buf_init(&b, MEM_TEXT);
 	buf_printf(&b, "{\"documents\":null,\"add_generation_prompt\":true,\"bos_token\":\"\",\"eos_token\":\"\"%s,%s}",
 	           strstr(fields, "\"tools\"") ? "" : c->empty_tools ? ",\"tools\":[]" : ",\"tools\":null", fields);
-	int rc = b.bad ? INFER_ENOMEM : jread(&j, b.at, b.len, "probe", &why);
-	buf_fini(&b);
+	int rc = b.bad ? INFER_ENOMEM : jread(&read, &a, b.at, b.len, "probe", NULL);
 	must(!rc || rc == INFER_ENOMEM);
 	buf_clear(text);
+	if (!rc && !(j = json_copy(&a, read)))
+		rc = INFER_ENOMEM;
 	if (!rc && c->caps.only_parts) {   /* the rest is tried in the only form that can be right */
 		struct infer_chat_caps form = { .system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1 };
-		json_t *fit;
-		rc = chat_fit(&fit, json_object_get(j, "messages"), &form, &why);
-		if (!rc)
-			rc = json_object_set_new(j, "messages", fit) ? INFER_ENOMEM : INFER_OK;
+		rc = chat_fit(&a, json_get(j, "messages"), &form, NULL);
 	}
 	if (!rc)
-		rc = chat_run(c, j, 0, text, NULL, &why);
-	json_decref(j);
+		rc = chat_run(c, &(struct chat_vars){ .own = j }, text, NULL, NULL);
+	arena_fini(&a);
+	buf_fini(&b);
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "out of memory for a chat template");
 	*ok = !rc;

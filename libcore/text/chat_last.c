@@ -15,44 +15,41 @@ static int is_space(char c)
 }
 
 /* Where the last words of a message stand: the message, or its last part; *key under which.  NULL: there are none. */
-static json_t *words(json_t *m, const char **key)
+static struct json *words(struct json *m, const char **key)
 {
-	json_t *content = json_object_get(m, "content");
-	const char *role = json_string_value(json_object_get(m, "role"));
+	struct json *content = json_get(m, "content");
 
-	if (!role || strcmp(role, "assistant") || json_array_size(json_object_get(m, "tool_calls")))
+	if (!json_equals(json_get(m, "role"), "assistant") || json_count(json_get(m, "tool_calls")))
 		return NULL;
 	*key = json_is_array(content) ? "text" : "content";
-	return json_is_array(content) ? json_array_get(content, json_array_size(content) - 1) : m;
+	return json_is_array(content) ? content->last : m;
 }
 
-int chat_mark(json_t **last, json_t *messages, infer_error *err)
+int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err)
 {
-	const char *key = NULL;
-	json_t *at = words(json_array_get(messages, json_array_size(messages) - 1), &key), *text = json_object_get(at, key ? key : "");
+	const char *key = "";
+	struct json *at = words(messages->last, &key), *text = json_get(at, key);
 	struct buf b;
 
 	*last = NULL;
-	if (!json_string_length(text))
+	if (!json_bytes(text))
 		return INFER_OK;
 	buf_init(&b, MEM_TEXT);
-	buf_put(&b, json_string_value(text), json_string_length(text));
+	buf_put(&b, json_str(text), json_bytes(text));
 	buf_puts(&b, mark);
-	json_incref(text);
-	if (b.bad || json_object_set_new(at, key, json_stringn(b.at, b.len))) {
-		buf_fini(&b);
-		json_decref(text);
-		return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
-	}
+	a->bad |= b.bad;
+	json_set(at, key, json_new_strn(a, b.at, b.len));
 	buf_fini(&b);
+	if (a->bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
 	*last = text;
 	return INFER_OK;
 }
 
-int chat_cut(struct buf *text, struct buf *from, const json_t *last, infer_error *err)
+int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_error *err)
 {
-	const char *s = json_string_value(last);
-	size_t n = json_string_length(last), at = text->len;
+	const char *s = json_str(last);
+	size_t n = json_bytes(last), at = text->len;
 
 	while (n && is_space(*s))
 		s++, n--;

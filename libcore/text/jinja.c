@@ -8,17 +8,12 @@
 enum { STEPS = 20000000, BYTES = 64 << 20, DEPTH = 1000, DEPTH_MOST = 4000 };
 
 /* The values of the names that the template uses. */
-static int set_context(struct jrun *r, const json_t *context)
+static int set_context(struct jrun *r, const struct json *context)
 {
-	const char *key;
-	json_t *v;
-
-	r->ctx = jinja_take(r, (size_t)r->t->names.count + 1, sizeof *r->ctx);
-	json_object_foreach((json_t *)(uintptr_t)context, key, v) {
-		const uint32_t *id = map_get(&r->t->names, key, strlen(key));
-		TRY(r->rc);
+	json_each(v, context) {
+		const uint32_t *id = map_get(&r->t->names, v->key, v->key_n);
 		if (id)
-			TRY(jv_from_json(r, &r->ctx[*id], v, key));
+			TRY(jv_from_json(r, &r->ctx[*id], v));
 	}
 	return r->rc;
 }
@@ -33,7 +28,7 @@ static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf
 	return INFER_OK;
 }
 
-int jinja_render(const struct jinja *t, const json_t *context, const struct jinja_options *o, struct buf *out,
+int jinja_render(const struct jinja *t, const struct json *context, const struct jinja_options *o, struct buf *out,
                  struct buf *from, infer_error *err)
 {
 	static const struct jinja_options none;
@@ -53,7 +48,10 @@ int jinja_render(const struct jinja *t, const json_t *context, const struct jinj
 	r.now = o->now;
 	r.trusted = o->trusted;
 	r.out = &b;
-	rc = set_context(&r, context);
+	r.ctx = jinja_take(&r, (size_t)t->names.count + 1, sizeof *r.ctx);
+	rc = r.rc;
+	for (int i = -1; !rc && i < 2; i++)
+		rc = set_context(&r, i < 0 ? context : o->more[i]);
 	if (!rc && !(r.scope = jinja_scope(&r, NULL)))
 		rc = r.rc;
 	if (!rc)

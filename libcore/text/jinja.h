@@ -7,9 +7,9 @@
 #define TEXT_JINJA_H
 #include <stddef.h>
 #include <stdint.h>
-#include <jansson.h>
 #include <infer/status.h>
 #include "base/buf.h"
+#include "base/json.h"
 
 struct jinja;   /* immutable: share freely */
 
@@ -24,6 +24,7 @@ struct jinja_options {
 	/* Names, NULL at the end, or NULL.  A string that the context has under one of them counts as the template's own: at the
 	 * top whatever it is, further down where it is a word of small letters and "_", as a role is. */
 	const char *const *trusted;
+	const struct json *more[2];   /* objects, or NULL: variables that go before the context's, those of the second before the first's */
 };
 
 /* n: bytes of src, which is copied.  name: for messages, copied.
@@ -32,10 +33,10 @@ int  jinja_compile(struct jinja **out, const char *src, size_t n, const char *na
 void jinja_free(struct jinja *t);
 
 /* Put the rendered text behind what `out` holds.
- * context  an object; the order of keys is kept
+ * context  an object, of any depth; the order of keys is kept
  * from     NULL, or gets as many bytes: 1 where the byte comes from the context, 0 where it is the template's own
  * INFER_EFORMAT  as Python's jinja2 would fail, with the line; a budget is spent; raise_exception, with its message
  * INFER_ENOMEM   both bufs are as they were */
-int  jinja_render(const struct jinja *t, const json_t *context, const struct jinja_options *o, struct buf *out,
+int  jinja_render(const struct jinja *t, const struct json *context, const struct jinja_options *o, struct buf *out,
                   struct buf *from, infer_error *err);
 #endif

@@ -183,69 +183,82 @@ static int is_word(const char *s, size_t n)
 	return 1;
 }
 
-static int trusted(const struct jrun *r, const char *key, const json_t *j)
+static int trusted(const struct jrun *r, const struct json *j, int top)
 {
-	int top = r->depth == 1;
-
-	for (const char *const *t = r->trusted; key && t && *t; t++)
-		if (!strcmp(*t, key))
-			return top || is_word(json_string_value(j), json_string_length(j));
+	for (const char *const *t = r->trusted; j->key && t && *t; t++)
+		if (strlen(*t) == j->key_n && !memcmp(*t, j->key, j->key_n))
+			return top || is_word(j->s, j->n);
 	return 0;
 }
 
-static int from_object(struct jrun *r, struct jv *out, const json_t *j)
+/* The value, and of a list or dictionary the room for what is in it. */
+static int from_one(struct jrun *r, struct jv *out, const struct json *j, int top)
 {
-	const char *k;
-	json_t *v;
-
-	TRY(jv_dict(r, out, J_DICT, json_object_size(j)));
-	json_object_foreach((json_t *)(uintptr_t)j, k, v) {
-		struct jpair *p = &out->d->at[out->d->n];
-		TRY(jv_sub(r, &p->k, &(struct jstr){ .at = k, .from = JFROM_DATA }, 0, strlen(k)));
-		TRY(jv_from_json(r, &p->v, v, k));
-		out->d->n++;
-	}
-	return INFER_OK;
-}
-
-static int from_any(struct jrun *r, struct jv *out, const json_t *j, const char *key)
-{
-	switch (json_typeof(j)) {
+	switch ((enum json_kind)j->kind) {
 	case JSON_OBJECT:
-		return from_object(r, out, j);
+		return jv_dict(r, out, J_DICT, j->n);
 	case JSON_ARRAY:
-		TRY(jv_list(r, out, J_LIST, json_array_size(j)));
-		for (size_t i = 0; i < json_array_size(j); i++) {
-			TRY(jv_from_json(r, &out->l->at[i], json_array_get(j, i), NULL));
-			out->l->n++;
-		}
-		return INFER_OK;
+		return jv_list(r, out, J_LIST, j->n);
 	case JSON_STRING:
-		return jv_sub(r, out, &(struct jstr){ .at = json_string_value(j), .from = trusted(r, key, j) ?
-		              JFROM_TEMPLATE : JFROM_DATA }, 0, json_string_length(j));
-	case JSON_INTEGER:
-		*out = jv_int(json_integer_value(j));
+		return jv_sub(r, out, &(struct jstr){ .at = j->s, .from = trusted(r, j, top) ? JFROM_TEMPLATE : JFROM_DATA }, 0, j->n);
+	case JSON_INT:
+		*out = jv_int(j->i);
 		return INFER_OK;
+	case JSON_UINT:
+		return jinja_fail(r, "%llu is beyond 64 bits with a sign", (unsigned long long)j->u);
 	case JSON_REAL:
-		*out = jv_float(json_real_value(j));
+		*out = jv_float(j->d);
 		return INFER_OK;
 	case JSON_TRUE:
 	case JSON_FALSE:
-		*out = jv_bool(json_is_true(j));
+		*out = jv_bool(j->kind == JSON_TRUE);
 		return INFER_OK;
-	default:
-		*out = jv_none();
-		return INFER_OK;
+	case JSON_NULL:
+		break;
 	}
+	*out = jv_none();
+	return INFER_OK;
 }
 
-int jv_from_json(struct jrun *r, struct jv *out, const json_t *j, const char *key)
+/* Where the next item of a list or dictionary goes, its key put. */
+static int place(struct jrun *r, struct jv in, const struct json *j, struct jv **at)
 {
-	TRY(jinja_spend(r, 1));
-	TRY(jinja_enter(r));
-	int rc = from_any(r, out, j, key);
-	r->depth--;
-	return rc;
+	if (in.type == J_LIST) {
+		*at = &in.l->at[in.l->n++];
+		return INFER_OK;
+	}
+	struct jpair *p = &in.d->at[in.d->n];
+	TRY(jv_sub(r, &p->k, &(struct jstr){ .at = j->key, .from = JFROM_DATA }, 0, j->key_n));
+	in.d->n++;
+	*at = &p->v;
+	return INFER_OK;
+}
+
+struct level { struct level *up, *down; const struct json *next; struct jv to; };   /* down: was used before */
+
+int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
+{
+	struct level top = { 0 }, *l = &top;
+
+	for (;;) {
+		TRY(jinja_spend(r, 1));
+		TRY(from_one(r, out, j, l == &top));
+		if (json_first(j)) {
+			if (!l->down && !(l->down = jinja_take(r, 1, sizeof *l)))
+				return r->rc;
+			l->down->up = l;
+			l = l->down;
+			l->next = json_first(j);
+			l->to = *out;
+		}
+		while (l->up && !l->next)
+			l = l->up;
+		if (!l->up)
+			return INFER_OK;
+		j = l->next;
+		l->next = j->next;
+		TRY(place(r, l->to, j, &out));
+	}
 }
 
 /* ---- looking into values ---- */

@@ -102,7 +102,7 @@ int jv_undef_why(struct jrun *r, struct jv *out, const char *why);
 int jv_undef_fail(struct jrun *r, struct jv v);                                 /* fails as using it does */
 int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct jstr *b);
 int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s);            /* HTML, safe afterwards */
-int jv_from_json(struct jrun *r, struct jv *out, const json_t *j, const char *key);
+int jv_from_json(struct jrun *r, struct jv *out, const struct json *j);   /* strings are shared with j */
 
 const char *jv_type_name(struct jv v);                 /* as Python names the type */
 int jv_true(struct jv v);

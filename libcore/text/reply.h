@@ -1,9 +1,9 @@
 /* text/reply.h - inside of reading answers: the table of how they are written, and the machine that reads by it. */
 #ifndef TEXT_REPLY_H
 #define TEXT_REPLY_H
-#include <jansson.h>
 #include <infer/reply.h>
 #include "base/buf.h"
+#include "base/json.h"
 
 /* ---- the table ---- */
 
@@ -55,8 +55,8 @@ void reply_recognise(const char *turn, size_t turn_n, const char *source, size_t
 
 /* ---- tools ---- */
 
-struct reply_tool { const char *name; size_t len; const json_t *properties; };
-struct reply_tools { json_t *root; struct reply_tool *at; size_t n; };
+struct reply_tool { const char *name; size_t len; const struct json *properties; };   /* a NUL behind the name */
+struct reply_tools { struct arena arena; char *text; struct reply_tool *at; size_t n; };   /* text: what strings of the values borrow */
 
 int  reply_tools_read(struct reply_tools *t, const char *json, size_t n, infer_error *err);
 void reply_tools_fini(struct reply_tools *t);

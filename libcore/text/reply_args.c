@@ -143,8 +143,8 @@ static int json_step(struct infer_reply *r)
 /* Arguments that are JSON within a JSON string; base: at its quote. */
 static int string_step(struct infer_reply *r)
 {
-	json_t *j = NULL;
-	infer_error err = { 0 };
+	const struct json *j = NULL;
+	struct arena a;
 
 	for (; r->at < r->in.len && r->in.at[r->at] != '"'; r->at++)
 		if (r->in.at[r->at] == '\\' && ++r->at >= r->in.len) {
@@ -154,14 +154,15 @@ static int string_step(struct infer_reply *r)
 	if (r->at == r->in.len)
 		return 0;
 	size_t n = ++r->at - r->base;
-	int rc = n > STRING_MOST ? INFER_EFORMAT : jread(&j, r->in.at + r->base, n, "arguments", &err);
+	arena_init(&a, MEM_TEXT);
+	int rc = n > STRING_MOST ? INFER_EFORMAT : jread(&j, &a, r->in.at + r->base, n, "arguments", NULL);
 	if (rc == INFER_ENOMEM)
 		r->rc = rc;
 	if (json_is_string(j))
-		buf_put(&last(r)->args, json_string_value(j), json_string_length(j));
+		buf_put(&last(r)->args, json_str(j), json_bytes(j));
 	else
 		buf_put(&last(r)->args, r->in.at + r->base, n);
-	json_decref(j);
+	arena_fini(&a);
 	json_over(r);
 	return 1;
 }

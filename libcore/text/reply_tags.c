@@ -110,9 +110,9 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 {
 	static const char *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" } };
 	const char *s = r->in.at + from;
-	json_t *j = NULL;
+	const struct json *j;
+	struct arena a;
 	size_t n = to - from;
-	infer_error err = { 0 };
 
 	while (n && reply_space(*s))
 		s++, n--;
@@ -124,7 +124,9 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 			return;
 		}
 	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null");   /* a text that may be null */
-	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread(&j, s, n, "a value", &err);
+	arena_init(&a, MEM_TEXT);
+	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread(&j, &a, s, n, "a value", NULL);
+	arena_fini(&a);
 	if (rc == INFER_ENOMEM)
 		r->rc = rc;
 	if (rc == INFER_OK) {
@@ -134,7 +136,6 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 		reply_escape(args(r), r->in.at + from, to - from);
 		buf_putc(args(r), '"');
 	}
-	json_decref(j);
 }
 
 static int json(struct infer_reply *r)

@@ -5,83 +5,88 @@
 
 #include <string.h>
 
-static int read_one(struct reply_tool *t, const json_t *j, size_t i, infer_error *err)
+static int nomem(infer_error *err)
 {
-	const json_t *f = json_object_get(j, "function");
-	const json_t *name = json_object_get(f ? f : j, "name");
+	return err_set(err, INFER_ENOMEM, "out of memory for tools");
+}
 
-	if (!json_is_string(name) || !json_string_length(name))
-		return err_set(err, INFER_EFORMAT, "tools[%zu]: no function with a name", i);
-	*t = (struct reply_tool){ json_string_value(name), json_string_length(name),
-	                          json_object_get(json_object_get(f ? f : j, "parameters"), "properties") };
+static int read_one(struct reply_tools *t, const struct json *j, infer_error *err)
+{
+	const struct json *f = json_get(j, "function"), *name = json_get(f ? f : j, "name");
+	const char *s = json_bytes(name) ? json_cstr(&t->arena, name) : NULL;
+
+	if (t->arena.bad)
+		return nomem(err);
+	if (!s)
+		return err_set(err, INFER_EFORMAT, "tools[%zu]: no function with a name", t->n);
+	t->at[t->n++] = (struct reply_tool){ s, json_bytes(name), json_get(json_get(f ? f : j, "parameters"), "properties") };
 	return INFER_OK;
 }
 
 int reply_tools_read(struct reply_tools *t, const char *json, size_t n, infer_error *err)
 {
-	TRY(jread(&t->root, json, n, "tools", err));
-	if (json_is_null(t->root))
+	const struct json *root;
+
+	arena_init(&t->arena, MEM_TEXT);
+	if (!(t->text = mem_strndup(MEM_TEXT, json, n)))   /* the caller's goes before the answer does */
+		return nomem(err);
+	TRY(jread(&root, &t->arena, t->text, n, "tools", err));
+	if (json_is_null(root))
 		return INFER_OK;
-	if (!json_is_array(t->root))
+	if (!json_is_array(root))
 		return err_set(err, INFER_EFORMAT, "tools is not an array");
-	t->at = mem_zalloc(MEM_TEXT, json_array_size(t->root), sizeof *t->at);
-	if (!t->at)
-		return err_set(err, INFER_ENOMEM, "out of memory for tools");
-	for (; t->n < json_array_size(t->root); t->n++)
-		TRY(read_one(&t->at[t->n], json_array_get(t->root, t->n), t->n, err));
+	if (!(t->at = arena_alloc(&t->arena, json_count(root), sizeof *t->at)))
+		return nomem(err);
+	json_each(j, root)
+		TRY(read_one(t, j, err));
 	return INFER_OK;
 }
 
 void reply_tools_fini(struct reply_tools *t)
 {
-	json_decref(t->root);
-	mem_free(t->at);
+	arena_fini(&t->arena);
+	mem_free(t->text);
 }
 
-static int of_type(const json_t *type)
+static int of_type(const struct json *type)
 {
-	const char *s = json_string_value(type);
-
-	return !s ? 0 : !strcmp(s, "string") ? VALUE_TEXT : !strcmp(s, "null") ? VALUE_NULL : VALUE_JSON;
+	return !json_is_string(type) ? 0 : json_equals(type, "string") ? VALUE_TEXT : json_equals(type, "null") ? VALUE_NULL : VALUE_JSON;
 }
 
-static int of_value(const json_t *v)
+static int of_value(const struct json *v)
 {
 	return json_is_string(v) ? VALUE_TEXT : json_is_null(v) ? VALUE_NULL : VALUE_JSON;
 }
 
+static const struct json *list(const struct json *v)
+{
+	return json_is_array(v) ? v : NULL;
+}
+
 /* What a schema admits, as far as its type, enum, const and anyOf say it. */
-static int admits(const json_t *schema, int depth)
+static int admits(const struct json *schema, int depth)
 {
 	static const char *const several[] = { "anyOf", "oneOf", "allOf" };
-	const json_t *type = json_object_get(schema, "type"), *value = json_object_get(schema, "const");
+	const struct json *type = json_get(schema, "type"), *value = json_get(schema, "const");
 	int kinds = of_type(type);
-	const json_t *v;
-	size_t i;
 
-	json_array_foreach(type, i, v)
+	json_each(v, list(type))
 		kinds |= of_type(v);
 	if (kinds || depth > 8)
 		return kinds;
-	json_array_foreach(json_object_get(schema, "enum"), i, v)
+	json_each(v, list(json_get(schema, "enum")))
 		kinds |= of_value(v);
 	if (value)
 		kinds |= of_value(value);
 	for (size_t k = 0; k < sizeof several / sizeof *several; k++)
-		json_array_foreach(json_object_get(schema, several[k]), i, v)
+		json_each(v, list(json_get(schema, several[k])))
 			kinds |= admits(v, depth + 1);
 	return kinds;
 }
 
 int reply_tools_value(const struct reply_tool *t, const char *key, size_t n)
 {
-	char name[HEAD_MOST + 1];
-
-	if (n > HEAD_MOST)
-		return 0;
-	memcpy(name, key, n);
-	name[n] = 0;
-	return admits(json_object_get(t->properties, name), 0);
+	return n > HEAD_MOST ? 0 : admits(json_getn(t->properties, key, n), 0);
 }
 
 int reply_tools_python(const struct reply_tools *t)

@@ -14,7 +14,7 @@ load lib
 	run -0 --separate-stderr infer-run --version
 	[[ ${lines[0]} =~ ^infer-run\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 	[[ ${lines[1]} == kernels:\ ref* ]]
-	[[ ${lines[2]} == libraries:*jansson*pcre2*yaml*zstd* ]]
+	[[ ${lines[2]} == libraries:*pcre2*yaml*zstd* ]]
 	[ -z "$stderr" ]
 }
 

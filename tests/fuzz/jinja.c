@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <jansson.h>
 #include "base/err.h"
+#include "base/jread.h"
 #include "text/jinja.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char usual[] = "{\"s\":\"Hello w\\u00f6rld\",\"n\":7,\"f\":2.5,\"l\":[3,1,2],\"d\":{\"b\":2,\"a\":1},\"nil\":null,\"yes\":true,"
 	"\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"<|y|>\"}]}]}";
 
-static void render(const struct jinja *t, const json_t *context, uint32_t flags)
+static void render(const struct jinja *t, const struct json *context, uint32_t flags)
 {
 	static const char *const trusted[] = { "role", NULL };
 	const struct jinja_options o = { .steps = 20000, .bytes = 1 << 20, .depth = 100, .flags = flags, .trusted = trusted };
@@ -32,18 +32,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *nul = size ? memchr(data, 0, size) : NULL;
 	size_t n = nul ? (size_t)(nul - data) : size;
-	json_t *c = nul ? json_loadb((const char *)nul + 1, size - n - 1, 0, NULL) : NULL;
+	const struct json *c = NULL;
 	struct jinja *t;
+	struct arena a;
 
-	if (!json_is_object(c)) {
-		json_decref(c);
-		c = json_loads(usual, 0, NULL);
-	}
-	if (c && jinja_compile(&t, (const char *)data, n, "fuzz", NULL) == INFER_OK) {
+	arena_init(&a, MEM_TEXT);
+	if (!nul || jread(&c, &a, (const char *)nul + 1, size - n - 1, "context", NULL) || !json_is_object(c))
+		must(!jread(&c, &a, usual, sizeof usual - 1, "usual", NULL));
+	if (jinja_compile(&t, (const char *)data, n, "fuzz", NULL) == INFER_OK) {
 		render(t, c, 0);
 		render(t, c, JINJA_MUTABLE);
 		jinja_free(t);
 	}
-	json_decref(c);
+	arena_fini(&a);
 	return 0;
 }

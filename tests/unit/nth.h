@@ -29,8 +29,8 @@
  * and a wanted failure of a call that allocates says nth_fails(call, INFER_EFORMAT).  For other signs of failure
  * (NULL, a buf's bad): nth_need(p != NULL).
  *
- * jansson's own allocations are counted as well, but do not fail: it tells an error of the text where memory ends.  Under a sanitizer malloc returns NULL for a size that
- * cannot be, as it does without; NTH_SANITIZED is 1 there, for what it does not bear (limits on address space). */
+ * Under a sanitizer malloc returns NULL for a size that cannot be, as it does without; NTH_SANITIZED is 1 there, for what it
+ * does not bear (limits on address space). */
 #ifndef TESTS_NTH_H
 #define TESTS_NTH_H
 #include <setjmp.h>
@@ -38,7 +38,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -67,28 +66,12 @@ struct nth { int (*run)(void); };
 #define nth_need(x) do { rc = (x) ? INFER_OK : INFER_ENOMEM; if (rc) goto out; } while (0)
 
 #define nth_case(f) { #f, nth_run, NULL, NULL, &(struct nth){ f } }
-#define nth_group(tests) \
-	(json_set_alloc_funcs(nth_json_alloc, nth_json_free), cmocka_run_group_tests(tests, NULL, NULL))
-
-static _Atomic int64_t nth_json_live;
-
-__attribute__((unused)) static void *nth_json_alloc(size_t bytes)
-{
-	nth_json_live++;
-	return malloc(bytes);
-}
-
-__attribute__((unused)) static void nth_json_free(void *p)
-{
-	nth_json_live -= !!p;
-	free(p);
-}
+#define nth_group(tests) cmocka_run_group_tests(tests, NULL, NULL)
 
 /* One run; n: which allocation fails, 0 for none.  Returns whether it made as many as n. */
 static int nth_once(const struct nth *t, uint64_t n)
 {
 	uint64_t live = mem_live(), calls = mem_calls_all();
-	int64_t json_live = nth_json_live;
 	int rc, met;
 
 	mem_fail_at(n);
@@ -100,9 +83,6 @@ static int nth_once(const struct nth *t, uint64_t n)
 	if (mem_live() != live)
 		fail_msg("%lld blocks left with allocation %llu failing", (long long)(mem_live() - live),
 		         (unsigned long long)n);
-	if (nth_json_live != json_live)
-		fail_msg("%lld blocks of jansson left with allocation %llu failing",
-		         (long long)(nth_json_live - json_live), (unsigned long long)n);
 	return met;
 }
 

@@ -308,6 +308,5 @@ int main(void)
 		tests[n++] = (struct CMUnitTest){names[i], test_mutants, NULL, NULL, g};
 	}
 	tests[n++] = (struct CMUnitTest){"memory", nth_run, NULL, NULL, &memory};
-	json_set_alloc_funcs(nth_json_alloc, mem_free);
 	return _cmocka_run_group_tests("logits", tests, (size_t)n, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A real small model through the backend alone: log-probabilities and greedy text of
  * ../shared/models. */
 #include "../nth.h"
+#include "../json.h"
 #include "../shared.h"
 #include "step.h"
 
@@ -30,21 +31,23 @@ struct story {
 	double logprob[MAX_IDS];
 };
 
-static int read_ids(json_t *a, int32_t *ids)
+static int read_ids(const struct json *a, int32_t *ids)
 {
-	for (size_t i = 0; i < json_array_size(a); i++)
-		ids[i] = (int32_t)json_integer_value(json_array_get(a, i));
-	return (int)json_array_size(a);
+	int n = 0;
+
+	json_each(v, a)
+		ids[n++] = (int32_t)json_int(v);
+	return n;
 }
 
-static struct story read_story(json_t *c)
+static struct story read_story(const struct json *c)
 {
-	struct story s = { .n = read_ids(json_object_get(c, "tokens"), s.ids) };
-	json_t *p = json_object_get(c, "logprob_of_each_next_prompt_token");
+	struct story s = { .n = read_ids(json_get(c, "tokens"), s.ids) };
+	int i = 0;
 
-	s.n_greedy = read_ids(json_object_get(c, "greedy_tokens"), s.greedy);
-	for (size_t i = 0; i < json_array_size(p); i++)
-		s.logprob[i] = json_real_value(json_array_get(p, i));
+	s.n_greedy = read_ids(json_get(c, "greedy_tokens"), s.greedy);
+	json_each(p, json_get(c, "logprob_of_each_next_prompt_token"))
+		s.logprob[i++] = json_double(p);
 	return s;
 }
 
@@ -80,23 +83,26 @@ static void test_stories(void **state)
 	infer_error e = { 0 };
 	infer_model *m;
 	struct step step;
+	struct arena mem;
+	const struct json *cases;
 
 	(void)state;
 	shared_need("models/stories260K.gguf", 5, model);
 	shared_need("models/stories260K.golden.json", 5, golden);
-	json_t *all = json_load_file(golden, 0, NULL), *cases = json_object_get(all, "cases");
-	assert_true(json_array_size(cases) == 5);
+	arena_init(&mem, MEM_BASE);
+	cases = json_get(json_need_file(&mem, golden), "cases");
+	assert_true(json_count(cases) == 5);
 	assert_int_equal(infer_model_open(&m, model, NULL, &e), INFER_OK);
 	struct step_shape k = { m->h.n_layers, m->h.n_head_kv, m->h.dk, m->h.dv, INFER_F32 };
 	struct backend_model parts = arch_parts(m);
 	assert_int_equal(step_open(&step, &parts, &k, 2, NULL, 16, &e), INFER_OK);
-	for (size_t i = 0; i < json_array_size(cases); i++) {
-		struct story s = read_story(json_array_get(cases, i));
+	json_each(c, cases) {
+		struct story s = read_story(c);
 		check_story(&step, &s, m->h.n_vocab);
 	}
 	step_close(&step);
 	infer_model_close(&m);
-	json_decref(all);
+	arena_fini(&mem);
 }
 
 int main(void)

@@ -74,7 +74,6 @@ __attribute__((unused)) static int small_group(const char *self, const struct CM
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
-	json_set_alloc_funcs(nth_json_alloc, mem_free);
 	failed = _cmocka_run_group_tests("tests", tests, n, NULL, NULL);
 	infer_model_close(&model);
 	return failed;

@@ -298,7 +298,6 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	run_init(argv[0]);
-	json_set_alloc_funcs(nth_json_alloc, mem_free);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	return failed;
 }

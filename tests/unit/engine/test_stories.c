@@ -2,6 +2,7 @@
  * float64 evaluations of them: ids, log-probabilities, perplexity, the five likeliest tokens, and 60
  * greedy tokens with their text. */
 #include "../nth.h"
+#include "../json.h"
 #include "../shared.h"
 
 #include <math.h>
@@ -118,18 +119,17 @@ static void close_to(const char *what, int i, double have, double want, double t
 }
 
 /* Two that lie within the tolerance of each other may change places. */
-static void check_top(const struct answer *a, const json_t *top, double tolerance)
+static void check_top(const struct answer *a, const struct json *top, double tolerance)
 {
 	double p[TOP];
 
-	assert_int_equal(json_array_size(top), TOP);
+	assert_int_equal(json_count(top), TOP);
 	for (size_t i = 0; i < TOP; i++)
-		p[i] = json_number_value(json_array_get(json_array_get(top, i), 1));
+		p[i] = json_double(json_at(json_at(top, i), 1));
 	for (size_t i = 0; i < TOP; i++) {
 		size_t j = 0;
 
-		while (j < TOP && json_integer_value(json_array_get(json_array_get(top, j), 0)) !=
-		                      a->top[i].token)
+		while (j < TOP && json_int(json_at(json_at(top, j), 0)) != a->top[i].token)
 			j++;
 		if (j == TOP)
 			fail_msg("likeliest %zu: token %d", i, a->top[i].token);
@@ -138,53 +138,50 @@ static void check_top(const struct answer *a, const json_t *top, double toleranc
 	}
 }
 
-static void check_prompt(const struct answer *a, const json_t *c, double tolerance)
+static void check_prompt(const struct answer *a, const struct json *c, double tolerance)
 {
-	const json_t *p = json_object_get(c, "logprob_of_each_next_prompt_token");
-	double sum = 0, perplexity = json_real_value(json_object_get(c, "perplexity"));
+	const struct json *p = json_get(c, "logprob_of_each_next_prompt_token");
+	double sum = 0, perplexity = json_double(json_get(c, "perplexity"));
 
-	assert_int_equal(a->n_score, json_array_size(p));
+	assert_int_equal(a->n_score, json_count(p));
 	assert_true(a->n_score > 0);
 	for (int i = 0; i < a->n_score; i++) {
-		close_to("log-probability", i, a->score[i],
-		         json_number_value(json_array_get(p, (size_t)i)), tolerance);
+		close_to("log-probability", i, a->score[i], json_double(json_at(p, (size_t)i)), tolerance);
 		sum += a->score[i];
 	}
 	close_to("perplexity", 0, log(exp(-sum / a->n_score)), log(perplexity), tolerance);
-	check_top(a, json_object_get(c, "top5_after_prompt"), tolerance);
+	check_top(a, json_get(c, "top5_after_prompt"), tolerance);
 }
 
-static void check_greedy(struct answer *a, const json_t *c)
+static void check_greedy(struct answer *a, const struct json *c)
 {
-	const json_t *g = json_object_get(c, "greedy_tokens");
+	const struct json *g = json_get(c, "greedy_tokens");
 
-	assert_int_equal(json_array_size(g), GREEDY);
+	assert_int_equal(json_count(g), GREEDY);
 	assert_int_equal(a->n_token, GREEDY);
 	assert_int_equal(a->finish, INFER_FINISH_LENGTH);
 	for (int i = 0; i < GREEDY; i++) {
-		json_int_t want = json_integer_value(json_array_get(g, (size_t)i));
+		int64_t want = json_int(json_at(g, (size_t)i));
 
 		if (a->token[i] != want)
-			fail_msg("\"%s\": greedy token %d is %d (ln p %.6g) for %d",
-			         json_string_value(json_object_get(c, "prompt")), i, a->token[i],
-			         (double)a->logprob[i], (int)want);
+			fail_msg("\"%.*s\": greedy token %d is %d (ln p %.6g) for %d", (int)json_bytes(json_get(c, "prompt")),
+			         json_str(json_get(c, "prompt")), i, a->token[i], (double)a->logprob[i], (int)want);
 	}
 	buf_putc(&a->text, 0);
-	assert_string_equal(a->text.at, json_string_value(json_object_get(c, "greedy_text")));
+	assert_json_string(json_get(c, "greedy_text"), a->text.at);
 }
 
-static void check_ids(const infer_model *m, const json_t *c, int32_t **ids, size_t *n)
+static void check_ids(const infer_model *m, const struct json *c, int32_t **ids, size_t *n)
 {
-	const char *prompt = json_string_value(json_object_get(c, "prompt"));
-	const json_t *t = json_object_get(c, "tokens");
+	const struct json *prompt = json_get(c, "prompt"), *t = json_get(c, "tokens");
+	size_t i = 0;
 	infer_error err = {0};
 
-	if (infer_encode(infer_model_tokenizer(m), prompt, strlen(prompt), INFER_ENCODE_ADD, ids, n,
-	                 &err))
+	if (infer_encode(infer_model_tokenizer(m), json_str(prompt), json_bytes(prompt), INFER_ENCODE_ADD, ids, n, &err))
 		fail_msg("%s", err.message);
-	assert_int_equal(*n, json_array_size(t));
-	for (size_t i = 0; i < *n; i++)
-		assert_int_equal((*ids)[i], json_integer_value(json_array_get(t, i)));
+	assert_int_equal(*n, json_count(t));
+	json_each(id, t)
+		assert_int_equal((*ids)[i++], json_int(id));
 }
 
 static void test_golden(void **state)
@@ -193,19 +190,18 @@ static void test_golden(void **state)
 	char model_path[SHARED_PATH], path[SHARED_PATH];
 	infer_model *m = NULL;
 	infer_engine *e = NULL;
-	json_error_t jerr;
-	json_t *j, *cases;
+	struct arena mem;
+	const struct json *cases;
 
 	if (!k->model) {
 		shared_need(model_rel, PROMPTS, model_path);
 		shared_need(golden_rel, PROMPTS, path);
 	}
-	j = json_load_file(k->model ? k->golden : path, 0, &jerr);
-	cases = json_object_get(j, "cases");
-	assert_int_equal(json_array_size(cases), PROMPTS);
+	arena_init(&mem, MEM_BASE);
+	cases = json_get(json_need_file(&mem, k->model ? k->golden : path), "cases");
+	assert_int_equal(json_count(cases), PROMPTS);
 	assert_int_equal(start(&m, &e, k->model ? k->model : model_path, k->type), INFER_OK);
-	for (size_t i = 0; i < PROMPTS; i++) {
-		const json_t *c = json_array_get(cases, i);
+	json_each(c, cases) {
 		struct answer a;
 		int32_t *ids;
 		size_t n;
@@ -219,7 +215,7 @@ static void test_golden(void **state)
 	}
 	infer_engine_close(&e);
 	infer_model_close(&m);
-	json_decref(j);
+	arena_fini(&mem);
 }
 
 /* A model opened and asked with every allocation failing in turn. */

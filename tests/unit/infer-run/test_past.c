@@ -140,6 +140,5 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		nth_case(case_round), cmocka_unit_test(test_file), cmocka_unit_test(test_bounds), cmocka_unit_test(test_refused),
 	};
-	json_set_alloc_funcs(nth_json_alloc, nth_json_free);
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/record/test_jsonl.c - records as bytes, as JSON, and through descriptors that take
  * little at a time */
 #include "../engine/run.h"
+#include "../json.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,6 +15,9 @@
 
 static infer_model *model;
 static infer_engine *engine;
+
+/* What was last parsed of it. */
+static struct arena record;
 
 /* A datagram socket: one write is one message. */
 static int pair[2];
@@ -29,6 +33,7 @@ static void pair_close(void)
 {
 	close(pair[0]);
 	close(pair[1]);
+	arena_fini(&record);
 }
 
 static char line[1 << 16];
@@ -103,64 +108,54 @@ out:
 	return rc;
 }
 
-/* jansson loses bytes of a string without a word when its buffer cannot grow: parse with memory. */
-static json_t *parse(const char *text)
+static const struct json *parse(const char *text)
 {
-	mem_fail_at(0);
-	return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	arena_reset(&record);
+	return json_need(&record, text);
 }
 
 /* The keys of an object, in their order, blank between them. */
-static void check_keys(const json_t *o, const char *want)
+static void check_keys(const struct json *o, const char *want)
 {
 	char keys[1024] = "";
-	const char *key;
-	json_t *v;
 
-	json_object_foreach((json_t *)o, key, v) {
+	json_each(v, o) {
 		strcat(keys, keys[0] ? " " : "");
-		strcat(keys, key);
+		strncat(keys, v->key, v->key_n);
 	}
 	assert_string_equal(keys, want);
 }
 
-static const char *str(const json_t *o, const char *key)
+static void check_run(const struct json *run)
 {
-	return json_string_value(json_object_get(o, key));
-}
-
-static void check_run(const json_t *run)
-{
-	const json_t *m = json_object_get(run, "model"), *s = json_object_get(run, "sampler"),
-	             *k = json_object_get(run, "kernels");
+	const struct json *m = json_get(run, "model"), *s = json_get(run, "sampler"),
+	             *k = json_get(run, "kernels");
 	char id[65];
 	struct stat st;
 
 	check_keys(run,
 	           "version model kernels placement kv_type ctx sampler seed seed_random flags");
-	assert_string_equal(str(run, "version"), INFER_VERSION);
+	assert_json_string(json_get(run, "version"), INFER_VERSION);
 	check_keys(m, "name file_bytes id");
-	assert_string_equal(str(m, "name"), "random");
+	assert_json_string(json_get(m, "name"), "random");
 	assert_int_equal(stat(infer_file_path(infer_model_file(model)), &st), 0);
-	assert_int_equal(json_integer_value(json_object_get(m, "file_bytes")), st.st_size);
+	assert_int_equal(json_int(json_get(m, "file_bytes")), st.st_size);
 	infer_file_id(infer_model_file(model), id);
-	assert_string_equal(str(m, "id"), id);
-	assert_int_equal(json_array_size(k), 1);
-	assert_string_equal(json_string_value(json_array_get(k, 0)), "ref");
-	assert_string_equal(str(run, "placement"), "cpu:0-1");
-	assert_string_equal(str(run, "kv_type"), "f32,f16");
-	assert_int_equal(json_integer_value(json_object_get(run, "ctx")), 128);
-	assert_true(json_real_value(json_object_get(s, "temperature")) == 0.8);
-	assert_int_equal(json_integer_value(json_object_get(s, "top_k")), 40);
-	assert_int_equal(json_integer_value(json_object_get(s, "repeat_last_n")), 64);
-	assert_int_equal(json_array_size(json_object_get(s, "samplers")), INFER_STAGE_COUNT - 1);
-	assert_string_equal(json_string_value(json_array_get(json_object_get(s, "samplers"), 0)),
-	                    "penalties");
-	assert_int_equal(json_integer_value(json_object_get(run, "seed")), 1234567890123456789);
-	assert_true(json_is_true(json_object_get(run, "seed_random")));
-	assert_int_equal(json_array_size(json_object_get(run, "flags")), 2);
-	assert_string_equal(json_string_value(json_array_get(json_object_get(run, "flags"), 1)),
-	                    "--step-ms=7");
+	assert_json_string(json_get(m, "id"), id);
+	assert_int_equal(json_count(k), 1);
+	assert_json_string(json_at(k, 0), "ref");
+	assert_json_string(json_get(run, "placement"), "cpu:0-1");
+	assert_json_string(json_get(run, "kv_type"), "f32,f16");
+	assert_int_equal(json_int(json_get(run, "ctx")), 128);
+	assert_true(json_double(json_get(s, "temperature")) == 0.8);
+	assert_int_equal(json_int(json_get(s, "top_k")), 40);
+	assert_int_equal(json_int(json_get(s, "repeat_last_n")), 64);
+	assert_int_equal(json_count(json_get(s, "samplers")), INFER_STAGE_COUNT - 1);
+	assert_json_string(json_at(json_get(s, "samplers"), 0), "penalties");
+	assert_int_equal(json_int(json_get(run, "seed")), 1234567890123456789);
+	assert_true(json_is(json_get(run, "seed_random"), JSON_TRUE));
+	assert_int_equal(json_count(json_get(run, "flags")), 2);
+	assert_json_string(json_at(json_get(run, "flags"), 1), "--step-ms=7");
 }
 
 static const char *const flags[] = { "--no-prefix-cache", "--step-ms=7" };
@@ -182,25 +177,23 @@ static int case_completion(void)
 	                             .tokens = tokens,
 	                             .n_tokens = 2};
 	infer_writer *w = NULL;
-	json_t *o = NULL, *t;
+	const struct json *o, *t;
 	infer_error err;
 	int rc;
 
 	nth_ok(pair_open(&w, &err));
 	nth_ok(infer_write_completion(w, &c, &run, &err));
-	nth_need(o = parse(message()));
+	o = parse(message());
 	check_keys(o, "v kind id text finish_reason usage timings run");
-	assert_string_equal(str(o, "finish_reason"), "length");
-	t = json_object_get(o, "usage");
+	assert_json_string(json_get(o, "finish_reason"), "length");
+	t = json_get(o, "usage");
 	check_keys(t, "prompt_tokens completion_tokens cached_tokens");
-	assert_int_equal(json_integer_value(json_object_get(t, "cached_tokens")), 6);
-	t = json_object_get(o, "timings");
+	assert_int_equal(json_int(json_get(t, "cached_tokens")), 6);
+	t = json_get(o, "timings");
 	check_keys(t, "load_ms queue_ms prefill_ms ttft_ms decode_ms prefill_tok_s decode_tok_s");
-	assert_true(json_number_value(json_object_get(t, "prefill_tok_s")) == 2000); /* 4 in 2 ms */
-	assert_true(json_number_value(json_object_get(t, "decode_tok_s")) == 500);   /* 2 in 4 ms */
-	check_run(json_object_get(o, "run"));
-	json_decref(o);
-	o = NULL;
+	assert_true(json_double(json_get(t, "prefill_tok_s")) == 2000); /* 4 in 2 ms */
+	assert_true(json_double(json_get(t, "decode_tok_s")) == 500);   /* 2 in 4 ms */
+	check_run(json_get(o, "run"));
 	c.flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
 	c.finish = INFER_FINISH_ERROR;
 	c.code = INFER_ENAN;
@@ -209,16 +202,15 @@ static int case_completion(void)
 	c.text = NULL;
 	c.text_bytes = 0;
 	nth_ok(infer_write_completion(w, &c, &run, &err));
-	nth_need(o = parse(message()));
+	o = parse(message());
 	check_keys(o, "kind id text finish_reason usage timings error run tokens logprobs top");
-	assert_string_equal(str(json_object_get(o, "error"), "code"), "INFER_ENAN");
-	assert_true(json_is_null(json_object_get(json_object_get(o, "timings"), "decode_tok_s")));
-	assert_int_equal(json_integer_value(json_array_get(json_object_get(o, "tokens"), 1)), 6);
-	assert_true(json_number_value(json_array_get(json_object_get(o, "logprobs"), 1)) == -2.5);
-	assert_int_equal(json_array_size(json_array_get(json_object_get(o, "top"), 0)), 1);
-	assert_int_equal(json_array_size(json_array_get(json_object_get(o, "top"), 1)), 0);
+	assert_json_string(json_get(json_get(o, "error"), "code"), "INFER_ENAN");
+	assert_true(json_is_null(json_get(json_get(o, "timings"), "decode_tok_s")));
+	assert_int_equal(json_int(json_at(json_get(o, "tokens"), 1)), 6);
+	assert_true(json_double(json_at(json_get(o, "logprobs"), 1)) == -2.5);
+	assert_int_equal(json_count(json_at(json_get(o, "top"), 0)), 1);
+	assert_int_equal(json_count(json_at(json_get(o, "top"), 1)), 0);
 out:
-	json_decref(o);
 	infer_writer_free(w);
 	pair_close();
 	return rc;
@@ -245,7 +237,7 @@ static int case_reply(void)
 	infer_writer *w = NULL;
 	infer_reply *called = NULL, *thought = NULL;
 	infer_error err;
-	json_t *o = NULL;
+	const struct json *o;
 	int rc;
 
 	nth_ok(pair_open(&w, &err));
@@ -255,11 +247,10 @@ static int case_reply(void)
 	nth_ok(infer_write_completion(w, &c, &run, &err));
 	o = parse(message());
 	check_keys(o, "v kind id text reasoning tool_calls finish_reason usage timings run");
-	assert_string_equal(str(o, "finish_reason"), "tool_calls");
-	assert_string_equal(str(o, "reasoning"), "t");
+	assert_json_string(json_get(o, "finish_reason"), "tool_calls");
+	assert_json_string(json_get(o, "reasoning"), "t");
 	assert_non_null(strstr(line, "\"tool_calls\":[{\"id\":\"x\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
 	                             "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}},{\"id\":\"call_"));
-	json_decref(o);
 	c.finish = INFER_FINISH_LENGTH;
 	nth_ok(infer_write_completion(w, &c, &run, &err));
 	assert_non_null(strstr(message(), "\"finish_reason\":\"length\""));
@@ -267,8 +258,7 @@ static int case_reply(void)
 	nth_ok(infer_write_completion(w, &c, &run, &err));
 	o = parse(message());
 	check_keys(o, "kind id text reasoning finish_reason usage timings run");
-	assert_string_equal(str(o, "finish_reason"), "stop");
-	json_decref(o);
+	assert_json_string(json_get(o, "finish_reason"), "stop");
 out:
 	infer_reply_free(called);
 	infer_reply_free(thought);
@@ -283,7 +273,7 @@ static int case_score(void)
 	const int32_t ids[3] = { 4, 5, 6 };
 	const float logprobs[3] = { NAN, -1, -2 };
 	infer_writer *w = NULL;
-	json_t *o = NULL;
+	const struct json *o;
 	infer_error err;
 	int rc;
 
@@ -293,12 +283,11 @@ static int case_score(void)
 	    message(),
 	    "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,5,6],\"logprobs\":[null,-1,-2],"
 	    "\"perplexity\":4.48168907,\"run\":{"));
-	nth_need(o = parse(line));
-	check_run(json_object_get(o, "run"));
+	o = parse(line);
+	check_run(json_get(o, "run"));
 	nth_ok(infer_write_score(w, NULL, ids, logprobs, 1, &run, &err));
 	assert_non_null(strstr(message(), "\"logprobs\":[null],\"perplexity\":null"));
 out:
-	json_decref(o);
 	infer_writer_free(w);
 	pair_close();
 	return rc;
@@ -392,31 +381,27 @@ static int case_chat(void)
 	infer_writer *w = NULL;
 	infer_job *j = NULL;
 	infer_error err;
-	const char *says, *key;
-	double logprob;
-	int rc, bytes, eog, total;
+	int rc;
 
 	nth_ok(pair_open(&w, &err));
 	nth_ok(infer_job_read(&j, ask, sizeof ask - 1, 1, 0, &o, &err));
 	assert_string_equal(j->error.message, "");
 	nth_ok(infer_write_job(w, j, &c, &info, &err));
-	json_t *r = parse(message()), *body = json_object_get(json_object_get(r, "response"), "body"), *content = NULL;
+	const struct json *body = json_get(json_get(parse(message()), "response"), "body"), *choice = json_at(json_get(body, "choices"), 0);
+	const struct json *content = json_get(json_get(choice, "logprobs"), "content"), *first = json_at(content, 0);
+	const struct json *token = json_get(json_at(json_get(first, "top_logprobs"), 0), "token");
 
-	assert_int_equal(json_unpack(body, "{s:[{s:{s:s}, s:{s:o}, s:s}], s:{s:i}}", "choices", "message", "content", &says, "logprobs", "content",
-	                             &content, "finish_reason", &key, "usage", "total_tokens", &total), 0);
-	assert_string_equal(says, "a\xef\xbf\xbd");
-	assert_string_equal(key, "stop");
-	assert_int_equal(total, 5);
-	assert_int_equal(json_array_size(content), 1);
-	assert_int_equal(json_unpack(content, "[{s:F, s:[i], s:[{s:s}]}]", "logprob", &logprob, "bytes", &bytes, "top_logprobs", "token", &key), 0);
-	assert_true(logprob == -0.5 && strlen(key) == 1 && (unsigned char)*key == bytes);
-	json_decref(r);
+	assert_json_string(json_get(json_get(choice, "message"), "content"), "a\xef\xbf\xbd");
+	assert_json_string(json_get(choice, "finish_reason"), "stop");
+	assert_int_equal(json_int(json_get(json_get(body, "usage"), "total_tokens")), 5);
+	assert_int_equal(json_count(content), 1);
+	assert_true(json_double(json_get(first, "logprob")) == -0.5);
+	assert_int_equal(json_bytes(token), 1);
+	assert_int_equal(json_int(json_at(json_get(first, "bytes"), 0)), (unsigned char)*json_str(token));
 	nth_ok(infer_write_job_error(w, j, 0, &why, "tools", &err));
-	r = parse(message());
-	assert_int_equal(json_unpack(r, "{s:{s:i, s:{s:{s:s}}}}", "response", "status_code", &eog, "body", "error", "param", &key), 0);
-	assert_int_equal(eog, 400);
-	assert_string_equal(key, "tools");
-	json_decref(r);
+	body = json_get(parse(message()), "response");
+	assert_int_equal(json_int(json_get(body, "status_code")), 400);
+	assert_json_string(json_get(json_get(json_get(body, "body"), "error"), "param"), "tools");
 out:
 	infer_job_free(j);
 	infer_writer_free(w);

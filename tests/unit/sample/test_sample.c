@@ -1,15 +1,15 @@
 /* Stages against float64 numpy (tests/golden/sample/chains.jsonl), draws against their distribution, public vectors. */
 #include "../nth.h"
+#include "../json.h"
 #include "../shared.h"
 #include <math.h>
-#include <jansson.h>
 #include "base/fmath.h"
 #include "base/rng.h"
 #include "sample/sample.h"
 
 enum { MOST = 256 };
 struct row {
-	json_t *json;
+	struct arena mem;
 	float logits[MOST]; int32_t n;
 	int32_t history[MOST]; size_t n_history;
 	double want[MOST];
@@ -18,17 +18,17 @@ struct row {
 	int32_t breakers[8][8], n_breaker[8]; const int32_t *breaker_at[8];
 };
 
-static int32_t ints(const json_t *a, int32_t *out)
+static int32_t ints(const struct json *a, int32_t *out)
 {
-	size_t i;
-	json_t *v;
+	int32_t n = 0;
 
-	json_array_foreach(a, i, v)
-		out[i] = (int32_t)json_integer_value(v);
-	return (int32_t)json_array_size(a);
+	json_each(v, a)
+		out[n++] = (int32_t)json_int(v);
+	return n;
 }
 
-static void set(struct row *r, const char *key, const json_t *v)
+/* key: whose value v is */
+static void set(struct row *r, const char *key, const struct json *v)
 {
 	struct infer_sample_opts *o = &r->o;
 	const struct { const char *name; float *at; } floats[] = {
@@ -42,38 +42,39 @@ static void set(struct row *r, const char *key, const json_t *v)
 		{ "top_k", &o->top_k }, { "repeat_window", &o->repeat_window }, { "dry_allowed_length", &o->dry_allowed_length },
 		{ "dry_window", &o->dry_window }, { "min_keep", &o->min_keep },
 	};
-	size_t i;
-	json_t *e;
+	size_t n = 0;
 
-	for (i = 0; i < sizeof floats / sizeof *floats; i++)
+	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
 		if (!strcmp(key, floats[i].name)) {
-			*floats[i].at = (float)json_number_value(v);
+			*floats[i].at = (float)json_double(v);
 			return;
 		}
-	for (i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(key, words[i].name)) {
-			*words[i].at = (int32_t)json_integer_value(v);
+			*words[i].at = (int32_t)json_int(v);
 			return;
 		}
 	if (!strcmp(key, "bias")) {
-		json_array_foreach(v, i, e)
-			r->bias[i] = (struct infer_logit_bias){ (int32_t)json_integer_value(json_array_get(e, 0)),
-			                                        (float)json_number_value(json_array_get(e, 1)) };
+		json_each(e, v)
+			r->bias[n++] = (struct infer_logit_bias){ (int32_t)json_int(json_at(e, 0)), (float)json_double(json_at(e, 1)) };
 		o->bias = r->bias;
-		o->n_bias = (int32_t)i;
+		o->n_bias = (int32_t)n;
 	} else if (!strcmp(key, "dry_breakers")) {
-		json_array_foreach(v, i, e) {
-			r->n_breaker[i] = ints(e, r->breakers[i]);
-			r->breaker_at[i] = r->breakers[i];
+		json_each(e, v) {
+			r->n_breaker[n] = ints(e, r->breakers[n]);
+			r->breaker_at[n] = r->breakers[n];
+			n++;
 		}
 		o->dry_breakers = r->breaker_at;
 		o->n_dry_breaker = r->n_breaker;
-		o->n_dry_breakers = (int32_t)i;
+		o->n_dry_breakers = (int32_t)n;
 	} else if (!strcmp(key, "order")) {
-		json_array_foreach(v, i, e)
+		json_each(e, v) {
 			for (int s = 1; s < INFER_STAGE_COUNT; s++)
-				if (!strcmp(infer_stage_name(s), json_string_value(e)))
-					o->order[i] = (uint8_t)s;
+				if (json_equals(e, infer_stage_name(s)))
+					o->order[n] = (uint8_t)s;
+			n++;
+		}
 	} else {
 		fail_msg("option %s", key);
 	}
@@ -83,24 +84,28 @@ static void set(struct row *r, const char *key, const json_t *v)
 static int read_row(FILE *f, struct row *r)
 {
 	static char line[1 << 16];
-	const char *key;
-	json_t *v;
-	size_t i;
+	const struct json *json;
 
 	if (!fgets(line, sizeof line, f))
 		return 0;
 	memset(r, 0, sizeof *r);
-	r->json = json_loads(line, 0, NULL);
-	if (!r->json)
+	arena_init(&r->mem, MEM_BASE);
+	if (jread(&json, &r->mem, line, strlen(line), "row", NULL)) {
+		arena_fini(&r->mem);
 		return -1;
-	json_array_foreach(json_object_get(r->json, "logits"), i, v)
-		r->logits[i] = (float)json_number_value(v);
-	r->n = (int32_t)i;
-	r->n_history = (size_t)ints(json_object_get(r->json, "history"), r->history);
-	json_array_foreach(json_object_get(r->json, "expected"), i, v)
-		r->want[json_integer_value(json_array_get(v, 0))] = json_number_value(json_array_get(v, 1));
-	json_object_foreach(json_object_get(r->json, "options"), key, v)
+	}
+	json_each(v, json_get(json, "logits"))
+		r->logits[r->n++] = (float)json_double(v);
+	r->n_history = (size_t)ints(json_get(json, "history"), r->history);
+	json_each(v, json_get(json, "expected"))
+		r->want[json_int(json_at(v, 0))] = json_double(json_at(v, 1));
+	json_each(v, json_get(json, "options")) {
+		char key[40];
+
+		snprintf(key, sizeof key, "%.*s", (int)v->key_n, v->key);
 		set(r, key, v);
+	}
+	arena_fini(&r->mem);
 	return 1;
 }
 
@@ -181,7 +186,6 @@ static int case_chains(void)
 			check_candidates(r, s, number);
 		infer_sampler_free(s);
 		s = NULL;
-		json_decref(r->json);
 		number++;
 		if (rc)
 			break;
@@ -209,7 +213,6 @@ static void test_draws(void **state)
 		assert_int_equal(infer_sampler_new(&s, &r->o, r->n, NULL, NULL), 0);
 		check_draws(r, s, number);
 		infer_sampler_free(s);
-		json_decref(r->json);
 	}
 	free(r);
 	fclose(f);
@@ -365,80 +368,79 @@ static void test_mirostat(void **state)
 }
 
 /* candidates from probabilities, as the public vectors give them */
-static void load(struct cands *c, const json_t *probs)
+static void load(struct cands *c, const struct json *probs)
 {
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(probs, i, v)
-		c->at[i] = (struct cand){ .id = (int32_t)i, .logit = logf((float)json_number_value(v)) };
-	c->n = (int32_t)i;
+	c->n = 0;
+	json_each(v, probs) {
+		c->at[c->n] = (struct cand){ .id = c->n, .logit = logf((float)json_double(v)) };
+		c->n++;
+	}
 	c->sorted = c->soft = 0;
 }
 
-static double num(const json_t *row, const char *key) { return json_number_value(json_object_get(row, key)); }
+static double num(const struct json *row, const char *key) { return json_double(json_get(row, key)); }
 
 /* Returns 0 for a kind this library does not have.  *plain: the expected values are the original probabilities of those kept. */
-static int apply_vector(const json_t *row, struct cands *c, int *plain)
+static int apply_vector(const struct json *row, struct cands *c, int *plain)
 {
-	const char *kind = json_string_value(json_object_get(row, "sampler"));
+	const struct json *kind = json_get(row, "sampler");
 
 	*plain = 0;
-	if (!strcmp(kind, "temp") || !strcmp(kind, "temp_ext"))
+	if (json_equals(kind, "temp") || json_equals(kind, "temp_ext"))
 		stage_temp(c, (float)num(row, "temp"), (float)num(row, "delta"), (float)num(row, "exponent"));
-	else if (!strcmp(kind, "top_k"))
+	else if (json_equals(kind, "top_k"))
 		stage_top_k(c, (int32_t)num(row, "k"));
-	else if (!strcmp(kind, "top_p"))
+	else if (json_equals(kind, "top_p"))
 		stage_top_p(c, (float)num(row, "p"), 1);
-	else if (!strcmp(kind, "min_p"))
+	else if (json_equals(kind, "min_p"))
 		stage_min_p(c, (float)num(row, "p"), 1);
-	else if (!strcmp(kind, "top_n_sigma"))
+	else if (json_equals(kind, "top_n_sigma"))
 		stage_top_n_sigma(c, (float)num(row, "n"));
-	else if (!strcmp(kind, "typical") && (*plain = 1))
+	else if (json_equals(kind, "typical") && (*plain = 1))
 		stage_typical(c, (float)num(row, "p"), 1);
-	else if (!strcmp(kind, "xtc") && (*plain = 1))
+	else if (json_equals(kind, "xtc") && (*plain = 1))
 		stage_xtc(c, (float)num(row, "threshold"), 0);
 	else
 		return 0;
 	return 1;
 }
 
-static void compare(const json_t *row, struct cands *c, int plain, const char *text)
+static void compare(const struct json *row, struct cands *c, int plain, const char *text)
 {
-	const json_t *probs = json_object_get(row, "probs"), *want = json_object_get(row, "expected");
+	const struct json *probs = json_get(row, "probs"), *want = json_get(row, "expected");
 
 	cands_soft(c);
 	cands_sort(c, c->n);
-	for (size_t i = 0; i < json_array_size(want); i++) {
-		double w = json_number_value(json_array_get(want, i)), have = 0;
+	for (size_t i = 0; i < json_count(want); i++) {
+		double w = json_double(json_at(want, i)), have = 0;
 
 		if ((int32_t)i < c->n)
-			have = plain ? json_number_value(json_array_get(probs, (size_t)c->at[i].id)) : (double)c->at[i].p;
+			have = plain ? json_double(json_at(probs, (size_t)c->at[i].id)) : (double)c->at[i].p;
 		if (fabs(have - w) > 1e-5)
 			fail_msg("%s: value %zu is %.6f", text, i, have);
 	}
-	for (int32_t i = (int32_t)json_array_size(want); i < c->n; i++)
+	for (int32_t i = (int32_t)json_count(want); i < c->n; i++)
 		assert_true(c->at[i].p < 1e-5f);
 }
 
-static void history_vector(const json_t *row, struct cands *c)
+static void history_vector(const struct json *row, struct cands *c)
 {
 	static struct row r;
 	static float l[MOST];
 	infer_sampler *s;
 	int32_t token, n;
-	size_t i;
-	json_t *v;
+	size_t i = 0;
 
 	memset(&r, 0, sizeof r);
-	r.n_history = (size_t)ints(json_object_get(row, "last_tokens"), r.history);
+	r.n_history = (size_t)ints(json_get(row, "last_tokens"), r.history);
 	r.o = (struct infer_sample_opts){ .temp = 1, .repeat = (float)num(row, "repeat"), .frequency = (float)num(row, "frequency"),
 		.presence = (float)num(row, "presence"), .repeat_window = -1, .dry_multiplier = (float)num(row, "multiplier"),
 		.dry_base = (float)num(row, "base"), .dry_allowed_length = (int32_t)num(row, "allowed_length"),
 		.dry_window = (int32_t)num(row, "penalty_last_n") };
-	json_array_foreach(json_object_get(row, "seq_breakers"), i, v) {
+	json_each(v, json_get(row, "seq_breakers")) {
 		r.n_breaker[i] = ints(v, r.breakers[i]);
 		r.breaker_at[i] = r.breakers[i];
+		i++;
 	}
 	r.o.dry_breakers = r.breaker_at;
 	r.o.n_dry_breaker = r.n_breaker;
@@ -466,12 +468,14 @@ static void test_vectors(void **state)
 	shared_need("data/extracted/samplers.jsonl", 40, path);
 	FILE *f = fopen(path, "r");
 	while (fgets(line, sizeof line, f)) {
-		json_t *row = json_loads(line, 0, NULL);
-		const char *kind = json_string_value(json_object_get(row, "sampler"));
+		const struct json *row;
+		struct arena mem;
 
-		if (json_object_get(row, "probs") && strcmp(kind, "tfs")) {
-			load(&c, json_object_get(row, "probs"));
-			if (json_object_get(row, "last_tokens")) {
+		arena_init(&mem, MEM_BASE);
+		row = json_need(&mem, line);
+		if (json_get(row, "probs") && !json_equals(json_get(row, "sampler"), "tfs")) {
+			load(&c, json_get(row, "probs"));
+			if (json_get(row, "last_tokens")) {
 				history_vector(row, &c);
 				plain = 0;
 				c.sorted = c.soft = 0;
@@ -481,7 +485,7 @@ static void test_vectors(void **state)
 			compare(row, &c, plain, line);
 			done++;
 		}
-		json_decref(row);
+		arena_fini(&mem);
 	}
 	fclose(f);
 	assert_int_equal(done, 40);
@@ -497,17 +501,20 @@ static void test_queues(void **state)
 	shared_need("data/extracted/samplers.jsonl", 24, path);
 	FILE *f = fopen(path, "r");
 	while (fgets(line, sizeof line, f)) {
-		json_t *row = json_loads(line, 0, NULL);
+		struct arena mem;
+
+		arena_init(&mem, MEM_BASE);
+		const struct json *row = json_need(&mem, line);
 		int32_t n = (int32_t)num(row, "n_vocab"), want = n;
 
-		if (strcmp(json_string_value(json_object_get(row, "sampler")), "sampler_queue")) {
-			json_decref(row);
+		if (!json_equals(json_get(row, "sampler"), "sampler_queue")) {
+			arena_fini(&mem);
 			continue;
 		}
 		struct cands c = { .at = malloc((size_t)n * sizeof(struct cand)), .n = n };
 		for (int32_t j = 0; j < n; j++)
 			c.at[j] = (struct cand){ .id = j, .logit = j ? logf((float)j) : -1e9f };
-		for (const char *st = json_string_value(json_object_get(row, "samplers")); *st; st++) {
+		for (const char *st = json_cstr(&mem, json_get(row, "samplers")); *st; st++) {
 			double top_p = num(row, "top_p"), min_p = num(row, "min_p"), mass = 0, all = 0;
 			int32_t k = 0;
 
@@ -535,7 +542,7 @@ static void test_queues(void **state)
 		for (int32_t j = 0; j < c.n; j++)
 			assert_int_equal(c.at[j].id, n - 1 - j);
 		free(c.at);
-		json_decref(row);
+		arena_fini(&mem);
 		done++;
 	}
 	fclose(f);

@@ -5,6 +5,7 @@
 #include <infer/file.h>
 #include <string.h>
 #include "base/buf.h"
+#include "values.h"
 
 #define CHATML "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 #define NO_SYSTEM "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% elif m.role not in ['user', 'assistant'] %}" \
@@ -192,34 +193,36 @@ static void test_inline(void **state)
 {
 	char path[SHARED_PATH], line[1 << 16];
 	int same = 0, all = 0;
+	struct arena arena;
 
 	(void)state;
 	shared_need("data/extracted/chat_template_inline.jsonl", 33, path);
 	FILE *f = fopen(path, "rb");
 	assert_non_null(f);
 	for (; fgets(line, sizeof line, f); all++) {
-		json_t *row = json_loads(line, 0, NULL), *src = json_object_get(row, "template"), *args = json_object();
-		char *m = json_dumps(json_object_get(row, "messages"), 0), *a, *text = NULL;
+		static const char *const keys[] = { "bos_token", "eos_token", "add_generation_prompt" };
+		arena_init(&arena, MEM_TEXT);
+		const struct json *row = value_n(&arena, line, strlen(line)), *src = json_get(row, "template");
+		const char *m = written(&arena, json_get(row, "messages")), *a;
+		struct json *args = json_new(&arena, JSON_OBJECT);
 		infer_chat *chat;
 		infer_error err;
+		char *text = NULL;
 		size_t n;
-		json_object_set(args, "bos_token", json_object_get(row, "bos_token"));
-		json_object_set(args, "eos_token", json_object_get(row, "eos_token"));
-		json_object_set(args, "add_generation_prompt", json_object_get(row, "add_generation_prompt"));
-		a = json_dumps(args, 0);
+		for (int i = 0; i < 3; i++)
+			if (json_get(row, keys[i]))
+				json_set(args, keys[i], json_share(&arena, json_get(row, keys[i])));
+		a = written(&arena, args);
 		struct infer_conversation c = { .messages = m, .messages_n = strlen(m), .args = a, .args_n = strlen(a) };
-		assert_int_equal(infer_chat_open(&chat, json_string_value(src), json_string_length(src), "test", &err), INFER_OK);
+		assert_int_equal(infer_chat_open(&chat, json_str(src), json_bytes(src), "test", &err), INFER_OK);
 		int rc = infer_chat_render(chat, NULL, &c, &text, NULL, &n, &err);
-		if (!rc && !strcmp(text, json_string_value(json_object_get(row, "expected_jinja"))))
+		if (!rc && json_equals(json_get(row, "expected_jinja"), text))
 			same++;
 		else
-			print_message("# %s: %.400s\n", json_string_value(json_object_get(row, "name")), rc ? err.message : text);
+			print_message("# %s: %.400s\n", text_of(&arena, json_get(row, "name")), rc ? err.message : text);
 		infer_chat_free(text);
 		infer_chat_close(&chat);
-		mem_free(m);
-		mem_free(a);
-		json_decref(args);
-		json_decref(row);
+		arena_fini(&arena);
 	}
 	fclose(f);
 	assert_int_equal(all, 33);

@@ -7,8 +7,8 @@
 #include <infer/token.h>
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/jread.h"
 #include "text/pretok.h"
+#include "values.h"
 
 #define DIR "tests/golden/tokens/"
 
@@ -16,12 +16,12 @@ static const char *const names[] = { "spm", "spm-rules", "spm-user", "unigram", 
 	"bpe-raw", "wpm", "wpm-cased" };
 enum { NAMES = sizeof names / sizeof *names };
 
-static json_t *load(const char *name)
+static const struct json *load(struct arena *a, const char *name)
 {
 	char path[128];
 	struct buf b;
 	char part[4096];
-	json_t *j;
+	const struct json *j;
 	infer_error err;
 	size_t n;
 
@@ -32,7 +32,7 @@ static json_t *load(const char *name)
 	while ((n = fread(part, 1, sizeof part, f)))
 		buf_put(&b, part, n);
 	fclose(f);
-	if (jread(&j, b.at, b.len, path, &err))
+	if (jread(&j, a, arena_strndup(a, b.at, b.len), b.len, path, &err))
 		fail_msg("%s", err.message);
 	buf_fini(&b);
 	return j;
@@ -71,39 +71,45 @@ static void back(const infer_tokenizer *t, const char *name, const int32_t *ids,
 
 static void test_ids(void **state)
 {
-	json_t *texts = load("texts"), *text, *id;
+	struct arena a;
 	size_t i, k;
 
 	(void)state;
-	assert_true(json_array_size(texts) > 100);
+	arena_init(&a, MEM_TEXT);
+	const struct json *texts = load(&a, "texts");
+	assert_true(json_count(texts) > 100);
 	for (int v = 0; v < NAMES; v++) {
-		json_t *want = load(names[v]), *all = json_object_get(want, "ids");
-		uint32_t flags = (uint32_t)json_integer_value(json_object_get(want, "flags"));
+		const struct json *want = load(&a, names[v]), *all = json_get(want, "ids"), *ids = json_first(all);
+		uint32_t flags = (uint32_t)json_get(want, "flags")->i;
 		infer_file *f;
 		infer_tokenizer *t;
 		assert_int_equal(open_vocab(names[v], &f, &t), INFER_OK);
-		assert_int_equal(json_array_size(all), json_array_size(texts));
-		json_array_foreach(texts, i, text) {
-			json_t *ids = json_array_get(all, i);
+		assert_int_equal(json_count(all), json_count(texts));
+		i = 0;
+		json_each(text, texts) {
 			int32_t *got;
-			size_t n, text_n = json_string_length(text);
-			assert_int_equal(infer_encode(t, json_string_value(text), text_n, flags, &got, &n, NULL), INFER_OK);
-			json_array_foreach(ids, k, id)
-				if (k >= n || got[k] != json_integer_value(id))
-					fail_msg("%s, text %zu: token %zu is not %lld", names[v], i, k, (long long)json_integer_value(id));
-			assert_int_equal(n, json_array_size(ids));
-			if (strlen(json_string_value(text)) == text_n)
-				back(t, names[v], got, n, json_string_value(text), text_n);
+			size_t n;
+			assert_int_equal(infer_encode(t, json_str(text), json_bytes(text), flags, &got, &n, NULL), INFER_OK);
+			k = 0;
+			json_each(id, ids) {
+				if (k >= n || got[k] != id->i)
+					fail_msg("%s, text %zu: token %zu is not %lld", names[v], i, k, (long long)id->i);
+				k++;
+			}
+			assert_int_equal(n, json_count(ids));
+			if (text_of(&a, text))
+				back(t, names[v], got, n, text_of(&a, text), json_bytes(text));
 			infer_ids_free(got);
+			ids = ids->next;
+			i++;
 		}
 		infer_tokenizer_close(&t);
 		infer_file_close(&f);
-		json_decref(want);
 	}
-	json_decref(texts);
+	arena_fini(&a);
 }
 
-struct lens { const json_t *want; size_t n; int bad; };
+struct lens { const struct json *want; size_t n; int bad; };   /* want: the next length */
 
 static int piece(void *user, const char *s, size_t n, infer_error *err)
 {
@@ -111,33 +117,38 @@ static int piece(void *user, const char *s, size_t n, infer_error *err)
 
 	(void)s;
 	(void)err;
-	l->bad |= (size_t)json_integer_value(json_array_get(l->want, l->n++)) != n;
+	l->bad |= !l->want || (size_t)l->want->i != n;
+	l->want = l->want ? l->want->next : NULL;
+	l->n++;
 	return INFER_OK;
 }
 
 static void test_splits(void **state)
 {
-	json_t *texts = load("texts"), *splits = load("splits"), *all, *text;
-	const char *name;
-	size_t i;
+	struct arena a;
 
 	(void)state;
-	assert_true(json_object_size(splits) >= 25);
-	json_object_foreach(splits, name, all) {
-		const struct pretok *p = pretok_find(name, strlen(name));
+	arena_init(&a, MEM_TEXT);
+	const struct json *texts = load(&a, "texts"), *splits = load(&a, "splits");
+	assert_true(json_count(splits) >= 25);
+	json_each(all, splits) {
+		const struct pretok *p = pretok_find(all->key, all->key_n);
+		const struct json *want = json_first(all);
+		size_t i = 0;
 		struct pretok_code *c;
 		assert_non_null(p);
 		assert_int_equal(pretok_new(&c, p, PRETOK_WITH_SCANNERS, NULL), INFER_OK);
-		json_array_foreach(texts, i, text) {
-			struct lens l = { json_array_get(all, i), 0, 0 };
-			assert_int_equal(pretok_run(c, json_string_value(text), json_string_length(text), piece, &l, NULL), INFER_OK);
-			if (l.bad || l.n != json_array_size(l.want))
-				fail_msg("%s, text %zu: other pieces", name, i);
+		json_each(text, texts) {
+			struct lens l = { json_first(want), 0, 0 };
+			assert_int_equal(pretok_run(c, json_str(text), json_bytes(text), piece, &l, NULL), INFER_OK);
+			if (l.bad || l.n != json_count(want))
+				fail_msg("%.*s, text %zu: other pieces", (int)all->key_n, all->key, i);
+			want = want->next;
+			i++;
 		}
 		pretok_free(c);
 	}
-	json_decref(splits);
-	json_decref(texts);
+	arena_fini(&a);
 }
 
 /* Where the time grew with the square of the length, this would take minutes. */

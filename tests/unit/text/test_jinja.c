@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "text/jinja.h"
+#include "values.h"
 
 #define NOW 1786797296   /* 2026-08-15 12:34:56 */
 
@@ -26,7 +27,7 @@ static char *read_file(const char *path)
 }
 
 /* Compile and render; the text, to be freed with mem_free, or NULL and err. */
-static char *render(const char *src, size_t n, const json_t *context, uint32_t flags, infer_error *err)
+static char *render(const char *src, size_t n, const struct json *context, uint32_t flags, infer_error *err)
 {
 	static const struct jinja_options base = { .now = NOW };
 	struct jinja_options o = base;
@@ -46,57 +47,55 @@ static char *render(const char *src, size_t n, const json_t *context, uint32_t f
 	return rc ? NULL : out.at;
 }
 
-static void is_text(const char *what, const char *got, const infer_error *err, const json_t *want)
+static void is_text(const char *what, const char *got, const infer_error *err, const struct json *want)
 {
 	if (!got)
 		fail_msg("%s: %s", what, err->message);
-	if (strcmp(got, json_string_value(want)))
-		fail_msg("%s\nwanted: %s\ngot:    %s", what, json_string_value(want), got);
+	if (!json_equals(want, got))
+		fail_msg("%s\nwanted: %.*s\ngot:    %s", what, (int)want->n, want->s, got);
 }
 
-typedef int row_fn(const json_t *row, const char *dir);   /* how many rows it was: 0 or 1 */
+typedef int row_fn(struct arena *a, const struct json *row, const char *dir);   /* how many rows it was: 0 or 1; a: the file's */
 
 static int each_row(const char *path, row_fn *fn)
 {
 	char *all = read_file(path), dir[SHARED_PATH];
+	struct arena a;
 	int n = 0;
 
+	arena_init(&a, MEM_TEXT);
 	snprintf(dir, sizeof dir, "%s", path);
 	*strrchr(dir, '/') = 0;
 	for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {
-		json_t *row = json_loads(line, 0, NULL);
+		const struct json *row = value_n(&a, line, strlen(line));
 		assert_non_null(row);
-		n += fn(row, dir);
-		json_decref(row);
+		n += fn(&a, row, dir);
 	}
+	arena_fini(&a);
 	mem_free(all);
 	return n;
 }
 
 /* ---- golden rows of our own ---- */
 
-static json_t *last_template, *last_context;
+static const struct json *last_template, *last_context;
 
-static int golden_row(const json_t *row, const char *dir)
+static int golden_row(struct arena *a, const struct json *row, const char *dir)
 {
-	json_t *t = json_object_get(row, "template"), *c = json_object_get(row, "context"), *text = json_object_get(row, "text");
+	const struct json *t = json_get(row, "template"), *c = json_get(row, "context"), *text = json_get(row, "text");
 	infer_error err;
 
 	(void)dir;
-	if (json_is_string(t)) {
-		json_decref(last_template);
-		last_template = json_incref(t);
-	}
-	if (json_is_object(c)) {
-		json_decref(last_context);
-		last_context = json_incref(c);
-	}
-	const char *src = json_string_value(last_template);
+	if (json_is_string(t))
+		last_template = t;
+	if (json_is_object(c))
+		last_context = c;
+	const char *src = text_of(a, last_template);
 	char *got = render(src, strlen(src), last_context, 0, &err);
 	if (text)
 		is_text(src, got, &err, text);
 	else if (got)
-		fail_msg("%s: must fail (%s), gives %s", src, json_string_value(json_object_get(row, "fails")), got);
+		fail_msg("%s: must fail (%s), gives %s", src, text_of(a, json_get(row, "fails")), got);
 	mem_free(got);
 	return 1;
 }
@@ -106,28 +105,25 @@ static void test_golden(void **state)
 	(void)state;
 	assert_int_equal(each_row("tests/golden/templates/chat.jsonl", golden_row), 75);
 	assert_true(each_row("tests/golden/templates/parts.jsonl", golden_row) > 340);
-	json_decref(last_template);
-	json_decref(last_context);
 	last_template = last_context = NULL;
 }
 
 /* ---- ../shared ---- */
 
-static int unit_row(const json_t *row, const char *dir)
+static int unit_row(struct arena *a, const struct json *row, const char *dir)
 {
 	static const char *const changed[] = { "array.pop() last", "array.pop() with index", "array.append()" };
-	const char *name = json_string_value(json_object_get(row, "name"));
-	json_t *t = json_object_get(row, "template"), *vars = json_object_get(row, "vars"), *abc = NULL;
+	const char *name = text_of(a, json_get(row, "name"));
+	const struct json *t = json_get(row, "template"), *vars = json_get(row, "vars");
 	infer_error err;
 
 	(void)dir;
 	for (int i = 0; i < 3; i++)   /* the row has what these templates left of the list: give them what they began with */
 		if (!strcmp(name, changed[i]))
-			vars = abc = json_pack("{s:[s,s,s]}", "arr", "a", "b", "c");
-	char *got = render(json_string_value(t), json_string_length(t), vars, JINJA_MUTABLE, &err);
-	is_text(name, got, &err, json_object_get(row, "expected"));
+			vars = value(a, "{'arr':['a','b','c']}");
+	char *got = render(json_str(t), json_bytes(t), vars, JINJA_MUTABLE, &err);
+	is_text(name, got, &err, json_get(row, "expected"));
 	mem_free(got);
-	json_decref(abc);
 	return 1;
 }
 
@@ -140,26 +136,27 @@ static void test_units(void **state)
 	assert_int_equal(each_row(path, unit_row), 265);
 }
 
-static int expected_row(const json_t *row, const char *dir)
+static int expected_row(struct arena *a, const struct json *row, const char *dir)
 {
-	json_t *c = json_object(), *text = json_object_get(row, "expected"), *why = json_object_get(row, "error");
-	json_t *mutable = json_object_get(row, "expected_if_mutable");
+	const struct json *text = json_get(row, "expected"), *why = json_get(row, "error"), *mutable = json_get(row, "expected_if_mutable");
+	struct json *c = json_copy(a, json_get(row, "kwargs"));
 	char path[SHARED_PATH + 300];
 	infer_error err;
 
-	snprintf(path, sizeof path, "%s/templates/%s", dir, json_string_value(json_object_get(row, "template")));
+	snprintf(path, sizeof path, "%s/templates/%s", dir, text_of(a, json_get(row, "template")));
 	char *src = read_file(path);
-	json_object_update(c, json_object_get(row, "kwargs"));
-	json_object_set(c, "messages", json_object_get(row, "messages"));
-	json_object_set(c, "tools", json_object_get(row, "tools"));
-	json_object_set_new(c, "documents", json_null());
+	c = c ? c : json_new(a, JSON_OBJECT);
+	json_set(c, "messages", json_share(a, json_get(row, "messages")));
+	if (json_get(row, "tools"))
+		json_set(c, "tools", json_share(a, json_get(row, "tools")));
+	json_set(c, "documents", json_new(a, JSON_NULL));
 	char *got = render(src, strlen(src), c, 0, &err);
 	if (text)
 		is_text(path, got, &err, text);
 	else if (got)
-		fail_msg("%s: must fail: %s", path, json_string_value(json_object_get(why, "message")));
-	if (why && !strcmp(json_string_value(json_object_get(why, "type")), "TemplateError"))
-		assert_non_null(strstr(err.message, json_string_value(json_object_get(why, "message"))));
+		fail_msg("%s: must fail: %s", path, text_of(a, json_get(why, "message")));
+	if (json_equals(json_get(why, "type"), "TemplateError"))
+		assert_non_null(strstr(err.message, text_of(a, json_get(why, "message"))));
 	mem_free(got);
 	if (mutable) {
 		got = render(src, strlen(src), c, JINJA_MUTABLE, &err);
@@ -167,7 +164,6 @@ static int expected_row(const json_t *row, const char *dir)
 		mem_free(got);
 	}
 	mem_free(src);
-	json_decref(c);
 	return 1;
 }
 
@@ -180,25 +176,25 @@ static void test_expected(void **state)
 	assert_int_equal(each_row(path, expected_row), 1828);
 }
 
-static int inline_row(const json_t *row, const char *dir)
+static int inline_row(struct arena *a, const struct json *row, const char *dir)
 {
-	json_t *c = json_object(), *hf = json_object_get(row, "hf_jinja2"), *t = json_object_get(row, "template");
-	json_t *text = json_object_get(hf, "expected");
+	const struct json *t = json_get(row, "template"), *text = json_get(json_get(row, "hf_jinja2"), "expected");
+	struct json *c = json_new(a, JSON_OBJECT);
 	static const char *const keys[] = { "messages", "bos_token", "eos_token", "add_generation_prompt" };
 	infer_error err;
 
 	(void)dir;
 	for (int i = 0; i < 4; i++)
-		json_object_set(c, keys[i], json_object_get(row, keys[i]));
-	json_object_set_new(c, "tools", json_null());
-	json_object_set_new(c, "documents", json_null());
-	char *got = render(json_string_value(t), json_string_length(t), c, 0, &err);
+		if (json_get(row, keys[i]))
+			json_set(c, keys[i], json_share(a, json_get(row, keys[i])));
+	json_set(c, "tools", json_new(a, JSON_NULL));
+	json_set(c, "documents", json_new(a, JSON_NULL));
+	char *got = render(json_str(t), json_bytes(t), c, 0, &err);
 	if (text)
-		is_text(json_string_value(json_object_get(row, "name")), got, &err, text);
+		is_text(text_of(a, json_get(row, "name")), got, &err, text);
 	else
 		assert_null(got);
 	mem_free(got);
-	json_decref(c);
 	return 1;
 }
 
@@ -240,10 +236,12 @@ static void test_hostile(void **state)
 		{ "{{ range(0, 9, 3)[::4611686018427387904] }}", "64 bits" },
 		{ "{% for i in [1, 2] recursive %}{{ loop([1]) }}{% endfor %}", "levels" }, { "\xff", "UTF-8" },
 	};
-	json_t *c = json_pack("{s:s}", "x0", "y");
 	infer_error err;
+	struct arena a;
 
 	(void)state;
+	arena_init(&a, MEM_TEXT);
+	const struct json *c = value(&a, "{'x0':'y'}");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		int64_t from = clock_now_ns();
 		char *got = render(bad[i].src, strlen(bad[i].src), c, 0, &err);
@@ -254,7 +252,7 @@ static void test_hostile(void **state)
 		if (clock_now_ns() - from > (NTH_SANITIZED ? 60 : 15) * INT64_C(1000000000))
 			fail_msg("%s takes long", bad[i].src);
 	}
-	json_decref(c);
+	arena_fini(&a);
 }
 
 /* The text of n times `part`, between `head` and `tail`. */
@@ -278,10 +276,12 @@ static void test_deep_source(void **state)
 		{ "{{ ", "1 if 1 else ", "1 }}" }, { "{{ x", "[x", "" }, { "{{ x", "(x", "" }, { "{{ 1", " + 1", " }}" }, { "{{ x", ".x", " }}" },
 		{ "{{ 1", "|string", " }}" }, { "", "{% for x in y %}", "" }, { "{% if 1 %}", "{% elif 1 %}", "" }, { "{{ 1", " ** 1", " }}" },
 	};
-	json_t *c = json_object();
 	infer_error err;
+	struct arena a;
 
 	(void)state;
+	arena_init(&a, MEM_TEXT);
+	const struct json *c = json_new(&a, JSON_OBJECT);
 	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
 		char *src = many(deep[i].head, deep[i].part, 100000, deep[i].tail);
 		char *got = render(src, strlen(src), c, 0, &err);
@@ -289,12 +289,12 @@ static void test_deep_source(void **state)
 			fail_msg("%s... gives %.100s", deep[i].part, got);
 		mem_free(src);
 	}
-	json_decref(c);
+	arena_fini(&a);
 }
 
 /* ---- where bytes come from ---- */
 
-static void from_is(const char *src, const json_t *context, const char *text, const char *want)
+static void from_is(const char *src, const struct json *context, const char *text, const char *want)
 {
 	static const char *const trusted[] = { "bos", "role", NULL };
 	struct jinja_options o = { .trusted = trusted };
@@ -319,10 +319,11 @@ static void from_is(const char *src, const json_t *context, const char *text, co
 
 static void test_from(void **state)
 {
-	json_t *c = json_pack("{s:s, s:s, s:[{s:s, s:s}, {s:s}], s:n}", "bos", "<s>", "u", "<b>aB ", "m", "role", "user", "content", "x\"y", "role",
-	                      "<s>", "none");
+	struct arena a;
 
 	(void)state;
+	arena_init(&a, MEM_TEXT);
+	const struct json *c = value(&a, "{'bos':'<s>','u':'<b>aB ','m':[{'role':'user','content':'x\\'y'},{'role':'<s>'}],'none':null}");
 	from_is("{{ bos }}{{ u }}|", c, "<s><b>aB |", "0001111110");
 	from_is("{{ '<' + m[0].role + '>' ~ m[0].content }}{{ m[1].role }}", c, "<user>x\"y<s>", "000000111111");
 	from_is("{{ u|trim|upper|replace('A', '-') }}{{ ('<' ~ u ~ '>')[2:-2] }}", c, "<B>-Bb>aB", "111011111");
@@ -335,7 +336,7 @@ static void test_from(void **state)
 	from_is("{% macro f(a) %}({{ a[3:] }}){% endmacro %}{{ f(u)|indent }}{{ u[::-1] }}{{ '{}.'.format(u) }}", c, "(aB ) Ba>b<<b>aB .",
 	        "011101111111111110");
 	from_is("{{ u|e }}{% set z %}{{ u }}.{% endset %}{{ z[4:] }}", c, "&lt;b&gt;aB B .", "111111111111" "110");
-	json_decref(c);
+	arena_fini(&a);
 }
 
 /* ---- every Nth allocation failing ---- */
@@ -347,20 +348,22 @@ static int case_render(void)
 		"{% filter upper %}{{ s.split()[0] }}{% endfilter %}{{ '%s' % s }}{{ 'a' * 9000 }}";
 	struct jinja *t = NULL;
 	struct buf out, from;
-	json_t *c = NULL;
+	const struct json *c;
+	struct arena a;
 	int rc;
 
+	arena_init(&a, MEM_TEXT);
 	buf_init(&out, MEM_TEXT);
 	buf_init(&from, MEM_TEXT);
 	nth_ok(jinja_compile(&t, src, sizeof src - 1, "nth", NULL));
-	nth_need((c = json_pack("{s:[i,i,i], s:{s:s}, s:s}", "l", 3, 0, 1, "d", "k", "v", "s", "one two")) != NULL);
+	nth_need((c = value(&a, "{'l':[3,0,1],'d':{'k':'v'},'s':'one two'}")) != NULL);
 	nth_ok(jinja_render(t, c, NULL, &out, &from, NULL));
 	assert_memory_equal(out.at, "FalseTrueq2{\n \"k\": \"v\"\n}43, 0, 1ONEone twoaaa", 45);
 	assert_int_equal(out.len, from.len);
 	nth_fails(jinja_render(t, c, &(struct jinja_options){ .steps = 50 }, &out, NULL, NULL), INFER_EFORMAT);
 	nth_fails(jinja_render(t, c, &(struct jinja_options){ .bytes = 2000 }, &out, NULL, NULL), INFER_EFORMAT);
 out:
-	json_decref(c);
+	arena_fini(&a);
 	jinja_free(t);
 	buf_fini(&out);
 	buf_fini(&from);

@@ -6,13 +6,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "values.h"
 #include <dirent.h>
 #include <time.h>
-
-static json_t *dumped(const char *s, size_t n)
-{
-	return json_loadb(s, n, JSON_DECODE_ANY, NULL);
-}
 
 static char *read_file(const char *path, size_t *n)
 {
@@ -67,8 +63,13 @@ static void check_grown(const infer_reply *r, struct grown *g)
 	}
 }
 
+static void put(struct arena *a, struct json *o, const char *key, struct infer_str s)
+{
+	json_set(o, key, json_new_strn(a, s.at, s.len));
+}
+
 /* An answer as JSON: {content, reasoning, tool_calls}.  cut: where the first piece ends; 0: one code point at a time; n: whole */
-static json_t *answer(const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n, size_t cut)
+static const struct json *answer(struct arena *a, const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n, size_t cut)
 {
 	struct infer_reply_parts p;
 	struct grown g = { 0 };
@@ -87,26 +88,31 @@ static json_t *answer(const infer_chat *chat, const struct infer_reply_options *
 	assert_int_equal(infer_reply_end(r, &err), INFER_OK);
 	check_grown(r, &g);
 	infer_reply_get(r, &p);
-	json_t *calls = json_array();
+	struct json *j = json_new(a, JSON_OBJECT), *calls = json_new(a, JSON_ARRAY);
 	for (size_t i = 0; i < p.n_calls; i++) {
+		struct json *call = json_new(a, JSON_OBJECT);
 		struct infer_reply_call c;
 		infer_reply_call(r, i, &c);
-		json_array_append_new(calls, json_pack("{s:s%,s:s%,s:s%,s:i}", "name", c.name.at, c.name.len, "id", c.id.at, c.id.len,
-		                                       "arguments", c.arguments.at, c.arguments.len, "whole", c.whole));
+		put(a, call, "name", c.name);
+		put(a, call, "id", c.id);
+		put(a, call, "arguments", c.arguments);
+		json_set(call, "whole", json_new_int(a, c.whole));
+		json_append(calls, call);
 	}
-	json_t *j = json_pack("{s:s%,s:s%,s:o}", "content", p.content.at, p.content.len, "reasoning", p.reasoning.at, p.reasoning.len,
-	                      "tool_calls", calls);
+	put(a, j, "content", p.content);
+	put(a, j, "reasoning", p.reasoning);
+	json_set(j, "tool_calls", calls);
 	infer_reply_free(r);
-	assert_non_null(j);
+	assert_false(a->bad);
 	return j;
 }
 
 /* ---- comparing ---- */
 
-static int same_trimmed(const json_t *a, const json_t *b)
+static int same_trimmed(const struct json *a, const struct json *b)
 {
-	const char *s[2] = { json_string_value(a), json_string_value(b) };
-	size_t n[2] = { json_string_length(a), json_string_length(b) };
+	const char *s[2] = { json_str(a), json_str(b) };
+	size_t n[2] = { json_bytes(a), json_bytes(b) };
 
 	for (int i = 0; i < 2; i++) {
 		while (n[i] && strchr(" \n\t", s[i][0]))
@@ -117,71 +123,81 @@ static int same_trimmed(const json_t *a, const json_t *b)
 	return n[0] == n[1] && (!n[0] || !memcmp(s[0], s[1], n[0]));
 }
 
-static int same_arguments(const json_t *a, const json_t *b)
+static int same_arguments(const struct json *a, const struct json *b)
 {
-	json_t *x = dumped(json_string_value(a), json_string_length(a)), *y = dumped(json_string_value(b), json_string_length(b));
-	int same = x && y ? json_equal(x, y) : !x && !y && same_trimmed(a, b);
+	struct arena arena;
 
-	json_decref(x);
-	json_decref(y);
+	arena_init(&arena, MEM_TEXT);
+	const struct json *x = value_n(&arena, json_str(a), json_bytes(a)), *y = value_n(&arena, json_str(b), json_bytes(b));
+	int same = x && y ? same_value(x, y) : !x && !y && same_trimmed(a, b);
+	arena_fini(&arena);
 	return same;
 }
 
 /* The cases of others do not count the white space around a text. */
-static int same_text(const json_t *a, const json_t *b, int exactly)
+static int same_text(const struct json *a, const struct json *b, int exactly)
 {
-	return exactly ? json_equal(a, b) : same_trimmed(a, b);
+	return exactly ? same_value(a, b) : same_trimmed(a, b);
 }
 
-static int same_answer(const json_t *got, const json_t *want, int exactly)
+static int same_answer(const struct json *got, const struct json *want, int exactly)
 {
-	const json_t *a = json_object_get(got, "tool_calls"), *b = json_object_get(want, "tool_calls"), *r = json_object_get(want, "reasoning");
-	size_t n = json_array_size(a);
+	const struct json *a = json_get(got, "tool_calls"), *b = json_get(want, "tool_calls"), *r = json_get(want, "reasoning"), *d = json_first(b);
 
 	if (!r)
-		r = json_object_get(want, "reasoning_content");
-	if (n != json_array_size(b) || !same_text(json_object_get(got, "content"), json_object_get(want, "content"), exactly) ||
-	    !same_text(json_object_get(got, "reasoning"), r, exactly))
+		r = json_get(want, "reasoning_content");
+	if (json_count(a) != json_count(b) || !same_text(json_get(got, "content"), json_get(want, "content"), exactly) ||
+	    !same_text(json_get(got, "reasoning"), r, exactly))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		const json_t *c = json_array_get(a, i), *d = json_array_get(b, i), *id = json_object_get(d, "id");
-		if (!json_equal(json_object_get(c, "name"), json_object_get(d, "name")) || (id && !json_equal(json_object_get(c, "id"), id)) ||
-		    !same_arguments(json_object_get(c, "arguments"), json_object_get(d, "arguments")))
+	json_each(c, a) {
+		const struct json *id = json_get(d, "id");
+		if (!same_value(json_get(c, "name"), json_get(d, "name")) || (id && !same_value(json_get(c, "id"), id)) ||
+		    !same_arguments(json_get(c, "arguments"), json_get(d, "arguments")))
 			return 0;
+		d = d->next;
 	}
 	return 1;
 }
 
 static void check_answer(const char *what, const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n,
-                         const json_t *want, int exactly)
+                         const struct json *want, int exactly)
 {
-	json_t *whole = answer(chat, o, s, n, n);
+	struct arena a, once;
 	uint32_t cp;
 
+	arena_init(&a, MEM_TEXT);
+	arena_init(&once, MEM_TEXT);
+	const struct json *whole = answer(&a, chat, o, s, n, n);
 	if (!same_answer(whole, want, exactly))
-		fail_msg("%s\nof   %.*s\nread %s\nnot  %s", what, (int)n, s, json_dumps(whole, 0), json_dumps(want, 0));
+		fail_msg("%s\nof   %.*s\nread %s\nnot  %s", what, (int)n, s, written(&a, whole), written(&a, want));
 	for (size_t i = 0; i < n; i += i ? (utf8_get(s + i, n - i, &cp) ? utf8_get(s + i, n - i, &cp) : 1) : 1) {
-		json_t *parts = answer(chat, o, s, n, i);
-		if (!json_equal(parts, whole))
-			fail_msg("%s, cut at %zu of\n     %.*s\nread %s\nnot  %s", what, i, (int)n, s, json_dumps(parts, 0), json_dumps(whole, 0));
-		json_decref(parts);
+		const struct json *parts = answer(&once, chat, o, s, n, i);
+		if (!same_value(parts, whole))
+			fail_msg("%s, cut at %zu of\n     %.*s\nread %s\nnot  %s", what, i, (int)n, s, written(&a, parts), written(&a, whole));
+		arena_reset(&once);
 	}
-	json_decref(whole);
+	arena_fini(&once);
+	arena_fini(&a);
 }
 
 /* ---- the cases of others ---- */
 
 /* Tools in OpenAI's form. */
-static json_t *tools_of(const json_t *given)
+static const struct json *tools_of(struct arena *a, const struct json *given)
 {
-	json_t *tools = json_array();
-	const json_t *t;
-	size_t i;
+	struct json *tools = json_new(a, JSON_ARRAY);
 
-	json_array_foreach(given, i, t) {
-		json_t *f = json_is_array(t) ? json_pack("{s:O,s:O,s:o}", "name", json_array_get(t, 0), "description", json_array_get(t, 1),
-		                                         "parameters", json_loads(json_string_value(json_array_get(t, 2)), 0, NULL)) : json_deep_copy(t);
-		json_array_append_new(tools, json_pack("{s:s,s:o}", "type", "function", "function", f));
+	json_each(t, given) {
+		struct json *f = json_is_array(t) ? json_new(a, JSON_OBJECT) : json_share(a, t), *tool = json_new(a, JSON_OBJECT);
+		const struct json *parameters = json_at(t, 2);
+		if (json_is_array(t)) {
+			json_set(f, "name", json_share(a, json_at(t, 0)));
+			json_set(f, "description", json_share(a, json_at(t, 1)));
+			json_set(f, "parameters", json_share(a, value_n(a, json_str(parameters), json_bytes(parameters))));
+		}
+		json_set(tool, "type", json_new_str(a, "function"));
+		json_set(tool, "function", f);
+		json_append(tools, tool);
 	}
 	return tools;
 }
@@ -203,28 +219,25 @@ static infer_chat *open_template(const char *name)
 	return chat;
 }
 
-static void check_row(const json_t *row)
+static void check_row(struct arena *a, const struct json *row)
 {
 	static const char hey[] = "[{\"role\":\"user\",\"content\":\"Hey there!\"}]";
-	const json_t *params = json_object_get(row, "params"), *given = json_object_get(params, "tools");
-	const json_t *thinking = json_object_get(params, "enable_thinking"), *input = json_object_get(row, "input");
-	const char *name = json_string_value(json_object_get(row, "template")), *format = json_string_value(json_object_get(params, "reasoning_format"));
+	const struct json *params = json_get(row, "params"), *thinking = json_get(params, "enable_thinking"), *input = json_get(row, "input");
+	const struct json *format = json_get(params, "reasoning_format");
+	const char *name = text_of(a, json_get(row, "template")), *tools = written(a, tools_of(a, json_get(params, "tools")));
 	infer_chat *chat = open_template(name);
-	json_t *list = tools_of(given);
-	char *tools = json_dumps(list, 0), *prompt = NULL;
+	char *prompt = NULL;
 	struct infer_conversation c = { .messages = hey, .messages_n = sizeof hey - 1, .tools = tools, .tools_n = strlen(tools),
-		.think = json_is_false(thinking) ? INFER_THINK_OFF : INFER_THINK_ON };
+		.think = json_is(thinking, JSON_FALSE) ? INFER_THINK_OFF : INFER_THINK_ON };
 	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools) };
 
 	assert_non_null(chat);
 	infer_chat_render(chat, NULL, &c, &prompt, NULL, &o.prompt_n, NULL);   /* one template needs more than it is given */
 	o.prompt = prompt;
-	o.flags = !format || !strcmp(format, "none") ? INFER_REPLY_INLINE : 0;
-	o.flags |= json_object_get(params, "json_schema") ? INFER_REPLY_JSON : 0;
-	check_answer(name, chat, &o, json_string_value(input), json_string_length(input), json_object_get(row, "expected"), 0);
+	o.flags = !json_is_string(format) || json_equals(format, "none") ? INFER_REPLY_INLINE : 0;
+	o.flags |= json_get(params, "json_schema") ? INFER_REPLY_JSON : 0;
+	check_answer(name, chat, &o, json_str(input), json_bytes(input), json_get(row, "expected"), 0);
 	infer_chat_free(prompt);
-	free(tools);
-	json_decref(list);
 	infer_chat_close(&chat);
 }
 
@@ -233,23 +246,26 @@ static void test_cases_of_others(void **state)
 	char path[SHARED_PATH], *line = NULL;
 	size_t cap = 0;
 	int read = 0, without = 0;
+	struct arena a;
 
 	(void)state;
 	shared_need("data/extracted/chat_output_parse.jsonl", 247, path);
 	FILE *f = fopen(path, "rb");
 	assert_non_null(f);
+	arena_init(&a, MEM_TEXT);
 	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
-		json_t *row = dumped(line, (size_t)n);
-		const char *name = json_string_value(json_object_get(row, "template"));
+		const struct json *row = value_n(&a, line, (size_t)n);
+		const char *name = text_of(&a, json_get(row, "template"));
 		assert_non_null(name);
 		infer_chat *chat = open_template(name);
 		if (chat)
-			check_row(row);
+			check_row(&a, row);
 		read += !!chat;
 		without += !chat;
 		infer_chat_close(&chat);
-		json_decref(row);
+		arena_reset(&a);
 	}
+	arena_fini(&a);
 	free(line);
 	fclose(f);
 	assert_int_equal(read, 247);
@@ -258,46 +274,47 @@ static void test_cases_of_others(void **state)
 
 /* ---- our own cases, and templates read back what they write ---- */
 
-static void check_own(const json_t *row, const json_t *chats, const char *tools)
+static void check_own(struct arena *a, const struct json *row, const struct json *source, const char *tools)
 {
-	const char *name = json_string_value(json_object_get(row, "template"));
-	const json_t *source = json_object_get(chats, name), *input = json_object_get(row, "input"), *prompt = json_object_get(row, "prompt");
-	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools), .prompt = json_string_value(prompt),
-		.prompt_n = json_string_length(prompt), .flags = (json_object_get(row, "inline") ? INFER_REPLY_INLINE : 0u) |
-		(json_object_get(row, "json") ? INFER_REPLY_JSON : 0u) };
+	const struct json *input = json_get(row, "input"), *prompt = json_get(row, "prompt");
+	const char *name = text_of(a, json_get(row, "template"));
+	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools), .prompt = prompt ? json_str(prompt) : NULL,
+		.prompt_n = json_bytes(prompt), .flags = (json_get(row, "inline") ? INFER_REPLY_INLINE : 0u) |
+		(json_get(row, "json") ? INFER_REPLY_JSON : 0u) };
 	infer_chat *chat;
 	infer_error err = { 0 };
 
-	assert_int_equal(infer_chat_open(&chat, json_string_value(source), json_string_length(source), name, &err), INFER_OK);
-	check_answer(name, chat, &o, json_string_value(input), json_string_length(input), row, 1);
+	assert_int_equal(infer_chat_open(&chat, json_str(source), json_bytes(source), name, &err), INFER_OK);
+	check_answer(name, chat, &o, json_str(input), json_bytes(input), row, 1);
 	infer_chat_close(&chat);
 }
 
 static void test_own_cases(void **state)
 {
 	FILE *f = fopen("tests/golden/reply/cases.jsonl", "rb");
-	json_t *chats = json_object();
-	char *line = NULL, *tools = NULL;
+	const char *tools = NULL;
+	char *line = NULL;
 	size_t cap = 0;
 	int cases = 0;
+	struct arena a;
 
 	(void)state;
 	assert_non_null(f);
+	arena_init(&a, MEM_TEXT);
+	struct json *chats = json_new(&a, JSON_OBJECT);
 	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
-		json_t *row = dumped(line, (size_t)n);
+		const struct json *row = value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n), *name = json_get(row, "template");
 		assert_non_null(row);
-		if (json_object_get(row, "source"))
-			json_object_set(chats, json_string_value(json_object_get(row, "name")), json_object_get(row, "source"));
-		else if (json_object_get(row, "tools"))
-			tools = json_dumps(json_object_get(row, "tools"), 0);
+		if (json_get(row, "source"))
+			json_set(chats, text_of(&a, json_get(row, "name")), json_share(&a, json_get(row, "source")));
+		else if (json_get(row, "tools"))
+			tools = written(&a, json_get(row, "tools"));
 		else
-			check_own(row, chats, tools);
-		cases += json_object_get(row, "input") != NULL;
-		json_decref(row);
+			check_own(&a, row, json_getn(chats, json_str(name), json_bytes(name)), tools);
+		cases += json_get(row, "input") != NULL;
 	}
 	assert_true(cases > 140);
-	json_decref(chats);
-	free(tools);
+	arena_fini(&a);
 	free(line);
 	fclose(f);
 }
@@ -327,6 +344,7 @@ static int check_turn(const char *name, const infer_chat *chat)
 	size_t n = 0;
 	char *prompt = rendered(chat, SAYS(), 0, &o.prompt_n), *full = rendered(chat, CALLS, INFER_CHAT_NO_PROMPT, &n);
 	char *turn = full ? strstr(full, "@USER@") : NULL, *next;
+	struct arena a;
 	int there, follows = prompt && full && n > o.prompt_n && !memcmp(prompt, full, o.prompt_n);
 
 	while (turn && (next = strstr(turn + 1, "@USER@")))
@@ -335,13 +353,13 @@ static int check_turn(const char *name, const infer_chat *chat)
 	there = turn && strstr(turn, "[z]");
 	if (there) {
 		o.prompt = follows ? prompt : NULL;
-		json_t *j = answer(chat, &o, turn, n - (size_t)(turn - full), 0), *calls = json_object_get(j, "tool_calls");
-		json_t *want = json_string(ARGUMENTS), *f = json_array_get(calls, 0);
-		if (json_array_size(calls) != 1 || !same_arguments(json_object_get(f, "arguments"), want) || !json_is_integer(json_object_get(f, "whole")) ||
-		    (follows && strstr(turn, "REASON") && !strstr(json_string_value(json_object_get(j, "reasoning")), "REASON")))
-			fail_msg("%s\nof   %s\nread %s", name, turn, json_dumps(j, 0));
-		json_decref(want);
-		json_decref(j);
+		arena_init(&a, MEM_TEXT);
+		const struct json *j = answer(&a, chat, &o, turn, n - (size_t)(turn - full), 0), *calls = json_get(j, "tool_calls");
+		const struct json *want = json_new_str(&a, ARGUMENTS), *f = json_first(calls);
+		if (json_count(calls) != 1 || !same_arguments(json_get(f, "arguments"), want) || !json_get(f, "whole") ||
+		    (follows && strstr(turn, "REASON") && !strstr(text_of(&a, json_get(j, "reasoning")), "REASON")))
+			fail_msg("%s\nof   %s\nread %s", name, turn, written(&a, j));
+		arena_fini(&a);
 	}
 	infer_chat_free(prompt);
 	infer_chat_free(full);
