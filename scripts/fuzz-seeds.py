@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Write seeds for the fuzz target of whole models: the models of tests/golden/logits cut down to one layer or two and a
-vocabulary of a few tokens, their matrices in f16 or in blocks, so that each is a few KB and still runs.
+"""Write seeds for two fuzz targets.  whole: the models of tests/golden/logits cut down to one layer or two and a vocabulary of
+a few tokens, their matrices in f16 or in blocks, so that each is a few KB and still runs.  tokens: a vocabulary of a few tokens
+for every pre-tokenizer, and a text.
 
-  fuzz-seeds.py DIR        needs Python alone
+  fuzz-seeds.py DIR        writes DIR/whole and DIR/tokens; needs Python alone
 """
 import os
 import random
+import re
 import struct
 import sys
 
-GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "logits")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+GOLDEN = TOP + "/tests/golden/logits"
 BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 10: (256, 84), 11: (256, 110),
           12: (256, 144), 13: (256, 176), 14: (256, 210), 16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18),
           21: (256, 110), 22: (256, 82), 23: (256, 136), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
@@ -195,8 +198,38 @@ def blocks(f, kinds, seed):
         f.tensors[b"blk.0.%s.weight" % name.encode()] = some(ne, kind)
 
 
+TEXT = ("The 1234567 caf\u00e9s don't I'VE 12.5%\r\n\n  x\t\t=  \u65e5\u672c\u8a9e\u30c6\u30ad \ud55c\uad6d\uc5b4 "
+        "\u0e44\u0e17\u0e22 \u0645\u0631\u062d\u0628\u0627 <sentinel:12>IMGIMGABZ {a}/b!? \u0416\u0436 HTTPServer'll  ").encode()
+
+
+def pre_tokenizers():
+    """the first name of each row of pretok_list.h"""
+    rows = open(TOP + "/libcore/text/pretok_list.h").read()
+    return re.findall(r'^\t\{ "([^" ]+)', rows[rows.rindex("static const struct pretok "):], re.M)
+
+
+def vocabulary(pre):
+    space, line = "\u0120".encode(), "\u010a".encode()
+    tokens = [b"!", b"T", b"h", b"e", space, b"he", b"The", b"1", b"2", b"12", b"'", b"d", b"o", b"n", b"do", line, line + line,
+              "\u00c3".encode(), "\u00a9".encode(), "\u00c3\u00a9".encode(), b"<s>"]
+    keys = {b"tokenizer.ggml.model": [STR, b"gemma4" if pre == "gemma4" else b"gpt2"], b"tokenizer.ggml.pre": [STR, pre.encode()],
+            b"tokenizer.ggml.tokens": [ARR, (STR, tokens)], b"tokenizer.ggml.token_type": [ARR, (5, [1] * 20 + [3])],
+            b"tokenizer.ggml.merges": [ARR, (STR, [b"h e", b"T he", b"1 2", b"d o", line + b" " + line, "\u00c3 \u00a9".encode()])],
+            b"tokenizer.ggml.unknown_token_id": [4, 0], b"tokenizer.ggml.bos_token_id": [4, 20]}
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)) + b"".join(
+        string(k) + struct.pack("<I", kind) + raw(kind, v) for k, (kind, v) in keys.items())
+
+
+def write_vocabularies(out):
+    os.makedirs(out, exist_ok=True)
+    for pre in pre_tokenizers():
+        with open(f"{out}/pre-{pre}", "wb") as f:
+            f.write(vocabulary(pre) + b"\nTEXT\n" + TEXT)
+
+
 def main():
-    out = sys.argv[1]
+    out = sys.argv[1] + "/whole"
+    write_vocabularies(sys.argv[1] + "/tokens")
     os.makedirs(out, exist_ok=True)
     for name, layers in (("llama-llama3", 1), ("mixtral", 1), ("granite", 1), ("qwen2", 1),
                          ("qwen3-yarn", 1), ("qwen3moe", 1), ("gemma2", 2), ("gemma3", 1), ("phi3", 1)):

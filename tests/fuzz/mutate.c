@@ -16,7 +16,7 @@ static const double odd_floats[] = {
 static const char *const odd_texts[] = {
 	"", "a", " ", "\n", "\xff", "\xff\xfe\xfd", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x96\x81", "\xe2\x96\x81\xe2\x96\x81", "%s%n", "\x1b[2J",
 	"<0x41>", "<0xZZ>", "<|im_start|>", "<s>", "</s>", "\xf0\x9f\x98\x80", "\xcc\x80\xcc\x80\xcc\x80", "''''''''", "1234567", "a b", "a  b", " b", "{{ messages }}",
-	"llama", "gpt2", "bert", "t5", "none", "default", "gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "tekken", "gpt-4o", "linear", "yarn", "longrope", "granite",
+	"llama", "gpt2", "bert", "t5", "none", "default", "gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "tekken", "gpt-4o", "no_vocab", "gemma4", "falcon", "chameleon", "linear", "yarn", "longrope", "granite",
 	"qwen3", "qwen3moe", "gemma2", "gemma3", "phi3", "model", "adapter",
 	"{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% endfor %}",
 };
@@ -24,7 +24,8 @@ static const char *const odd_keys[] = {
 	"general.alignment", "general.architecture", "general.type", "general.file_type", "general.quantization_version", "split.no", "split.count", "split.tensors.count",
 	"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
 	"tokenizer.ggml.precompiled_charsmap", "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.unknown_token_id",
-	"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.add_bos_token",
+	"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.cls_token_id", "tokenizer.ggml.normalizer.lowercase",
+	"tokenizer.ggml.normalizer.strip_accents", "tokenizer.ggml.add_sep_token", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.add_bos_token",
 	"tokenizer.ggml.add_eos_token", "tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces", "tokenizer.chat_template",
 	"general.sampling.temp", "general.sampling.top_k", "general.sampling.top_p", "general.sampling.mirostat", "general.sampling.sequence",
 	/* after the architecture's name */
