@@ -131,6 +131,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 {
 	struct request *r = j->r;
 	struct buf *text = &e->events.text;
+	uint64_t digest = r->digest;
 	struct event_slot *s = say(e, j, INFER_EVENT_TOKEN, r->n - r->n_prompt);
 	int over = ends_turn(e, r, j->token), rc = INFER_OK;
 	infer_error err = { .message = "no memory for text" };
@@ -149,9 +150,14 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc)
+	if (rc) {                        /* a token without its text is none, and nothing follows what is lost */
+		text->len = s->text_at;
+		e->events.n--;
+		r->digest = digest;
+		r->usage.completion_tokens--;
+		r->stop.over = 1;
 		request_end(e, r, INFER_FINISH_ERROR, rc, err.message);
-	else if (over)
+	} else if (over)
 		request_end(e, r, INFER_FINISH_STOP, INFER_OK, "");
 	else if (r->n == r->cap)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");

@@ -82,8 +82,9 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev)
 	*ev = s->ev;
 	ev->text = ev->text_bytes ? q->text.at + s->text_at : "";
 	ev->top = ev->n_top ? q->tops + s->top_at : NULL;
-	ev->message = ev->kind == INFER_EVENT_DONE && s->message_at != SIZE_MAX
-	                  ? q->text.at + s->message_at
-	                  : "";
+	ev->message = ev->kind != INFER_EVENT_DONE      ? ""
+	              : s->message_at != SIZE_MAX       ? q->text.at + s->message_at
+	              : ev->code                        ? "no memory to say what failed"
+	                                                : "";
 	return 1;
 }

@@ -214,12 +214,20 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	must(!r->ended);
 	r->ended = 1;
 	flush_text(e, r);
+	if (e->events.text.bad) { /* an answer without its end is none */
+		e->events.text.bad = 0;
+		e->events.text.len = s->text_at;
+		finish = INFER_FINISH_ERROR;
+		code = INFER_ENOMEM;
+		message = "no memory for text";
+	}
 	s->ev.text_bytes = e->events.text.len - s->text_at;
 	s->ev.finish = finish;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
 	if (e->events.text.bad) { /* a sentence less, rather than a request that never ends */
 		e->events.text.bad = 0;
+		e->events.text.len = s->message_at;
 		s->message_at = SIZE_MAX;
 	}
 	s->ev.code = code;

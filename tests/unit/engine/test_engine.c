@@ -273,6 +273,59 @@ static void test_nan(void **state)
 	infer_model_close(&m);
 }
 
+/* One request to its end, without memory in step `steps` (0: none).  Returns the number of steps. */
+static int run_steps(infer_engine *e, int steps)
+{
+	int done = 0, ended = 0;
+	struct infer_event ev;
+
+	while (infer_engine_busy(e) && done < RUN_MOST) {
+		mem_fail_at(++done == steps);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		mem_fail_at(0);
+		while (infer_engine_next(e, &ev))
+			run_take(&ev, &ended);
+	}
+	return done;
+}
+
+/* A long text that is held back to the end, where there is no memory for it: an error, never an answer without its end. */
+static void test_end_without_memory(void **state)
+{
+	static char held[8 * RUN_MOST];
+	struct infer_str stop = { held, 0 };
+	infer_model *m;
+	infer_error err;
+	int32_t ids[20];
+	int steps = 0;
+
+	(void)state;
+	if (infer_model_open(&m, run_model("long", "--layers 1 --embd 32 --heads 2 --vocab 700 --ctx 800"), &(struct infer_model_opts){ 0 }, &err))
+		fail_msg("%s", err.message);
+	run_ids(ids, 20, 2, 260, 400);
+	for (int turn = 0; turn < 3; turn++) {
+		struct infer_request r = request(ids, 20, -1, turn);
+		infer_engine *e;
+
+		if (infer_engine_open(&e, m, &(struct infer_engine_opts){ .threads = 1, .max_seqs = 1, .kv_bytes = 16 << 20 }, &err))
+			fail_msg("%s", err.message);
+		r.stop = &stop;
+		r.n_stop = turn > 0;
+		submit(e, &r);
+		steps = run_steps(e, turn == 2 ? steps : 0);
+		infer_engine_close(&e);
+		assert_true(res[turn].done);
+		assert_int_equal(res[turn].code, turn == 2 ? INFER_ENOMEM : INFER_OK);
+		assert_int_equal(res[turn].text_bytes, turn == 2 ? 0 : res[0].text_bytes);
+		assert_true(turn != 2 || strstr(res[turn].message, "no memory"));
+		assert_true(res[0].text_bytes > 3000);
+		memcpy(held, res[0].text, res[0].text_bytes);
+		held[res[0].text_bytes] = '~';
+		stop.len = res[0].text_bytes + 1;
+	}
+	infer_model_close(&m);
+}
+
 /* Everything once, for the run under failing allocations. */
 static int case_memory(void)
 {
@@ -321,7 +374,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_refused), cmocka_unit_test(test_open_refused),
 	    cmocka_unit_test(test_text), cmocka_unit_test(test_stops),
 	    cmocka_unit_test(test_end_of_text), cmocka_unit_test(test_score),
-	    cmocka_unit_test(test_nan), nth_case(case_memory),
+	    cmocka_unit_test(test_nan), cmocka_unit_test(test_end_without_memory), nth_case(case_memory),
 	};
 
 	(void)argc;
