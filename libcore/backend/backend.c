@@ -1,5 +1,7 @@
 #include "backend/backend.h"
 
+#include "base/err.h"
+
 #include <string.h>
 
 #define BACKEND(x) extern const struct backend_kind backend_##x;
@@ -21,4 +23,12 @@ const struct backend_kind *backend_find(const char *name)
 		if (!strcmp(kinds[i]->name, name))
 			return kinds[i];
 	return NULL;
+}
+
+int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
+                    const struct backend_step *s, const float **logits, infer_error *err)
+{
+	*logits = NULL;
+	TRY(kind->begin(p, s, err));
+	return kind->end(p, logits, err);
 }

@@ -79,10 +79,14 @@ struct backend_kind {
 	int  (*plan)(struct backend_plan **out, struct backend *b, const struct backend_model *m,
 	             const struct backend_size *size, infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
-	/* Run a step; *logits (borrowed until the next run) is f32 [n_out][n_vocab], NULL where
-	 * n_out is 0.  Allocates nothing.  The value of a row depends on its own sequence alone. */
-	int  (*run)(struct backend_plan *p, const struct backend_step *s, const float **logits,
-	            infer_error *err);
+	/* Begin a step, which stays as it is until end.  Between the two the caller may do work of its
+	 * own that the logits wait for (masks of constraints).  One step at a time.
+	 * INFER_EINVAL: the step contradicts itself or the plan; nothing has begun. */
+	int  (*begin)(struct backend_plan *p, const struct backend_step *s, infer_error *err);
+	/* Wait for the step.  *logits is f32 [n_out][n_vocab] in host memory, borrowed until the next
+	 * begin; NULL where n_out is 0.  Allocates nothing.  The value of a row depends on its own
+	 * sequence alone.  INFER_ECANCEL: the step was stopped. */
+	int  (*end)(struct backend_plan *p, const float **logits, infer_error *err);
 	size_t (*plan_bytes)(const struct backend_plan *p);
 	void (*describe)(const struct backend *b, char *out, size_t n); /* kernel set: "ref+avx2" */
 	int  (*threads)(const struct backend *b);
@@ -90,5 +94,8 @@ struct backend_kind {
 	struct pool *(*pool)(const struct backend *b);   /* the host's, between runs; never NULL */
 };
 const struct backend_kind *backend_find(const char *name);    /* NULL: not built in */
+/* begin and end. */
+int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
+                    const struct backend_step *s, const float **logits, infer_error *err);
 const struct backend_kind *backend_at(int i);   /* row of backend_list.h; NULL past the end */
 #endif

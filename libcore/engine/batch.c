@@ -8,8 +8,8 @@ void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
 {
 	st->s = (struct backend_step){
 	    .ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv)};
-	st->score_left = score_rows;
-	st->n_decode = st->n_prefill = 0;
+	st->logits_left = score_rows;
+	st->n_decode = st->n_prefill = st->n_guesses = st->n_groups = 0;
 }
 
 static int draws(const struct request *r) { return r->cap > r->n; }
@@ -29,12 +29,16 @@ int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows)
 
 	if (rows > pending)
 		rows = pending;
-	over = score_range(r, kv_seq_len(r->seq), rows, &from) - e->step.score_left;
+	over = score_range(r, kv_seq_len(r->seq), rows, &from) - e->step.logits_left;
 	return over > 0 ? rows - over : rows;
 }
 
 static void want(struct step *st, struct request *r, int32_t row, int32_t position, int is_draw)
 {
+	const struct row_job *last = st->s.n_out ? &st->jobs[st->s.n_out - 1] : NULL;
+
+	if (!is_draw || !last || last->r != r || !last->draws)
+		st->groups[st->n_groups++] = st->s.n_out;
 	st->jobs[st->s.n_out] = (struct row_job){
 		.r = r, .position = position, .draws = is_draw, .n_top = r->top,
 		.token = is_draw ? -1 : (int32_t)r->ids[position],
@@ -57,22 +61,35 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 	r->rows = rows;
 	for (int32_t i = 0; i < scores; i++)
 		want(st, r, row + from - pos + i, from + i + 1, 0);
-	st->score_left -= scores;
-	if (pos + rows == r->n && draws(r))
-		want(st, r, row + rows - 1, r->n, 1);
+	st->logits_left -= scores;
+	for (int32_t p = r->n; draws(r) && p <= pos + rows; p++)
+		want(st, r, row + p - 1 - pos, p, 1);
+	if (pos + rows > r->n) {
+		st->n_guesses += pos + rows - r->n;
+		st->logits_left -= pos + rows - r->n;
+		rows = r->n - pos;
+	}
 	if (rows == 1 && pos >= r->n_prompt)
 		st->n_decode++;
 	else
 		st->n_prefill += rows;
 }
 
-static void job_run(void *user, int64_t i, int worker)
+/* The draws of a request, as far as its guesses were right. */
+static void group_run(void *user, int64_t g, int worker)
 {
 	infer_engine *e = user;
-	struct row_job *j = &e->step.jobs[i];
+	const struct step *st = &e->step;
+	int32_t to = g + 1 < st->n_groups ? st->groups[g + 1] : st->s.n_out;
 
 	(void)worker;
-	score_row(e, j, e->events.tops + j->top_at);
+	for (int32_t i = st->groups[g]; i < to; i++) {
+		struct row_job *j = &st->jobs[i];
+
+		score_row(e, j, e->events.tops + j->top_at);
+		if (j->err.code || (i + 1 < to && (uint64_t)j->token != j->r->ids[j->position]))
+			return;
+	}
 }
 
 int batch_run(infer_engine *e, infer_error *err)
@@ -80,7 +97,7 @@ int batch_run(infer_engine *e, infer_error *err)
 	struct step *st = &e->step;
 	const float *logits;
 
-	TRY(e->kind->run(e->plan, &st->s, &logits, err));
+	TRY(backend_compute(e->kind, e->plan, &st->s, &logits, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
@@ -90,7 +107,7 @@ int batch_run(infer_engine *e, infer_error *err)
 		j->top_at = e->events.n_tops;
 		e->events.n_tops += (size_t)j->n_top;
 	}
-	pool_run(e->kind->pool(e->backend), st->s.n_out, job_run, e);
+	pool_run(e->kind->pool(e->backend), st->n_groups, group_run, e);
 	return INFER_OK;
 }
 
@@ -174,19 +191,24 @@ static void take_rows(infer_engine *e, struct request *r)
 	kv_seq_commit(e->kv, r->seq, r->ids, pos + r->rows);
 }
 
+/* A row behind a wrong guess: its input was never said. */
+static int is_void(const struct row_job *j) { return j->draws && j->token < 0 && !j->err.code; }
+
 void batch_absorb(infer_engine *e)
 {
 	const struct step *st = &e->step;
 	int64_t now = clock_now_ns();
 	struct request *r;
 
+	for (int32_t i = 0; i < st->s.n_out; i++)
+		st->jobs[i].r->rows -= is_void(&st->jobs[i]);
 	for (int32_t i = 0; i < st->s.n_runs; i++)
 		take_rows(e, st->requests[i]);
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		const struct row_job *j = &st->jobs[i];
 
 		r = j->r;
-		if (r->ended)
+		if (r->ended || is_void(j))
 			continue;
 		if (j->err.code) {
 			request_end(e, r, INFER_FINISH_ERROR, j->err.code, j->err.message);

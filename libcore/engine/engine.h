@@ -68,7 +68,7 @@ struct row_job {
 	const float *logits;
 	int32_t  position;                   /* of the token that these logits are about */
 	int      draws;
-	int32_t  token;                      /* drawn, or given: SCORE */
+	int32_t  token;                      /* drawn, or given: SCORE; -1: a guess before it was wrong */
 	float    logprob;
 	size_t   top_at; int32_t n_top;      /* in the list of the events */
 	infer_error err;
@@ -86,14 +86,26 @@ void events_fini(struct events *q);
 int  events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
 struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
+/* What may come next, guessed: a request that decodes gets a row for each guess, and all of them draw in
+ * one step (Leviathan+ 2023, arXiv:2211.17192).  The draw is the request's own at every position, so a wrong guess
+ * costs its row and changes no byte. */
+struct engine_draft {
+	/* Put at most cap tokens behind ids[0 .. n) at next; returns how many.  NULL: no guesses. */
+	int32_t (*guess)(void *user, const uint64_t *ids, int32_t n, uint64_t *next, int32_t cap);
+	void *user;
+};
+
 struct step {                                /* arrays sized at open */
 	struct backend_step s;
 	int32_t *ids;                        /* [max_rows] */
 	struct backend_run *runs;            /* [max_seqs] */
 	int32_t *out;                        /* [max_out] */
 	struct row_job *jobs;                /* [max_out] */
+	/* [max_out] the first job of each group: the draws of a request come one after the other */
+	int32_t *groups, n_groups;
 	struct request **requests;           /* [max_seqs], one per run */
-	int32_t  score_left, n_decode, n_prefill;
+	int32_t  logits_left;                /* rows of logits for scores and guesses */
+	int32_t  n_decode, n_prefill, n_guesses;     /* rows of guesses are in neither of the two */
 };
 
 struct infer_engine {
@@ -107,6 +119,7 @@ struct infer_engine {
 	struct kv *kv;
 	struct step step;
 	struct events events;
+	struct engine_draft draft;
 	int32_t  n_vocab, threads, threads_wanted, ctx;
 	int      k_type, v_type;
 	int32_t  chunk, score_rows, max_seqs, max_queue;

@@ -29,7 +29,7 @@ static int32_t quota(const infer_engine *e)
 		rows = OPEN_ROWS;
 	else if (e->step.n_decode && e->row_ns)
 		rows = (e->step_ns - e->decode_ns) / e->row_ns;
-	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows, e->chunk);
+	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows, e->chunk - e->step.n_guesses);
 }
 
 /* How many ids from the start r and q have in common, that r may have from q. */

@@ -117,7 +117,7 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 	copy_sample(&o, &q->arena);
 	if (q->arena.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for the sampler's options");
-	TRY(infer_sampler_new(&q->sampler, &o, e->n_vocab, NULL, err));
+	TRY(infer_sampler_new(&q->sampler, &o, e->n_vocab, err));
 	TRY(infer_sampler_reserve(q->sampler, (size_t)q->cap, err));
 	return infer_sampler_feed(q->sampler, r->prompt, r->n_prompt, err);
 }

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/num.h"
 
 static int is_late(const infer_engine *e, const struct request *r)
 {
@@ -141,9 +142,26 @@ void sched_admit(infer_engine *e)
 	}
 }
 
+/* Guesses of what r says next, put behind its ids. */
+static int32_t guess(infer_engine *e, struct request *r)
+{
+	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left), e->chunk - e->step.n_guesses);
+	int32_t n;
+
+	if (!e->draft.guess || most < 1)
+		return 0;
+	n = e->draft.guess(e->draft.user, r->ids, r->n, r->ids + r->n, (int32_t)most);
+	must(n >= 0 && n <= most);
+	for (int32_t i = 0; i < n; i++)
+		if (r->ids[r->n + i] >= (uint64_t)e->n_vocab)
+			return i;
+	return n;
+}
+
 static void compose_decode(infer_engine *e)
 {
 	struct request *r;
+	int32_t guesses;
 
 	for (int32_t i = 0; i < e->n_active; i++) {
 		r = e->active[i];
@@ -153,8 +171,12 @@ static void compose_decode(infer_engine *e)
 			must(e->n_active > 1);       /* alone it fits: place saw to that */
 			sched_preempt_last(e);
 		}
-		if (r->seq)
-			batch_add(e, r, 1);
+		if (!r->seq)
+			continue;
+		guesses = guess(e, r);
+		if (guesses && kv_seq_grow(e->kv, r->seq, r->n + guesses))
+			guesses = 0;
+		batch_add(e, r, 1 + guesses);
 	}
 }
 

@@ -43,7 +43,7 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 		not_finite(j, e->n_vocab);
 		return;
 	}
-	if (j->draws && infer_sampler_draw(j->r->sampler, j->logits, (uint64_t)j->position,
+	if (j->draws && infer_sampler_draw(j->r->sampler, j->logits, NULL, (uint64_t)j->position,
 	                                   &j->token, &j->err))
 		return;
 	j->logprob = j->logits[j->token] - lse;

@@ -76,26 +76,39 @@ static int any_above(const float *l, float least)
 	return any;
 }
 
+int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab)
+{
+	if (!allowed || i >= n_vocab)
+		return i;
+	uint64_t word = allowed[i / 64] >> i % 64;
+	if (word)
+		return i + __builtin_ctzll(word) < n_vocab ? i + __builtin_ctzll(word) : n_vocab;
+	for (int32_t w = i / 64 + 1; w < (n_vocab + 63) / 64; w++)
+		if (allowed[w])
+			return w * 64 + __builtin_ctzll(allowed[w]) < n_vocab ? w * 64 + __builtin_ctzll(allowed[w]) : n_vocab;
+	return n_vocab;
+}
+
 /* The same heap, straight from the logits: whole stretches of them hold nothing for it. */
-void cands_take(struct cands *c, const float *logits, int32_t n_vocab, int32_t n)
+void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab, int32_t n)
 {
 	struct cand *at = c->at;
-	int32_t i = 0, have = 0;
+	int32_t i = cands_next(allowed, 0, n_vocab), have = 0;
 
-	for (; i < n_vocab && have < n; i++)
+	for (; i < n_vocab && have < n; i = cands_next(allowed, i + 1, n_vocab))
 		if (logits[i] > -INFINITY)       /* NaN compares false */
 			at[have++] = (struct cand){ .id = i, .logit = logits[i] };
 	heap(at, have);
 	while (i < n_vocab) {
 		if (i + STRETCH <= n_vocab && !any_above(logits + i, at[0].logit)) {
-			i += STRETCH;
+			i = cands_next(allowed, i + STRETCH, n_vocab);
 			continue;
 		}
 		if (logits[i] > at[0].logit) {   /* one that is equal comes later, by its id */
 			at[0] = (struct cand){ .id = i, .logit = logits[i] };
 			sink(at, 0, have);
 		}
-		i++;
+		i = cands_next(allowed, i + 1, n_vocab);
 	}
 	unheap(at, have);
 	c->n = have;

@@ -5,12 +5,12 @@
 #include "base/rng.h"
 #include "sample/sample.h"
 
-static int gather(struct infer_sampler *s, const float *logits, infer_error *err)
+static int gather(struct infer_sampler *s, const float *logits, const uint64_t *allowed, infer_error *err)
 {
 	struct cands *c = &s->c;
 	int32_t n = 0, nan = 0;
 
-	for (int32_t i = 0; i < s->n_vocab; i++) {
+	for (int32_t i = cands_next(allowed, 0, s->n_vocab); i < s->n_vocab; i = cands_next(allowed, i + 1, s->n_vocab)) {
 		float l = logits[i];
 		if (l == INFINITY)
 			return err_set(err, INFER_ENAN, "the logit of token %d is infinite", (int)i);
@@ -69,15 +69,15 @@ static int32_t first_cut(const struct infer_sampler *s)
 	return s->o.temp <= 0;
 }
 
-static int choose_from(struct infer_sampler *s, const float *logits, infer_error *err)
+static int choose_from(struct infer_sampler *s, const float *logits, const uint64_t *allowed, infer_error *err)
 {
 	struct cands *c = &s->c;
 	int32_t n = first_cut(s);
 
 	if (!n)
-		return gather(s, logits, err);
-	cands_take(c, logits, s->n_vocab, n);
-	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, err);    /* which says why */
+		return gather(s, logits, allowed, err);
+	cands_take(c, logits, allowed, s->n_vocab, n);
+	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, allowed, err);    /* which says why */
 }
 
 static void narrow(struct infer_sampler *s, struct cands *c)
@@ -91,7 +91,8 @@ static void narrow(struct infer_sampler *s, struct cands *c)
 		mirostat_cut(s, c);
 }
 
-int infer_sampler_draw(infer_sampler *s, const float *logits, uint64_t position, int32_t *token, infer_error *err)
+int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed, uint64_t position, int32_t *token,
+                       infer_error *err)
 {
 	struct cands *c = &s->c;
 
@@ -104,14 +105,14 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, uint64_t position,
 			s->biased[s->o.bias[i].token] += s->o.bias[i].bias;
 		logits = s->biased;
 	}
-	TRY(choose_from(s, logits, err));
+	TRY(choose_from(s, logits, allowed, err));
 	narrow(s, c);
 	int32_t i = pick(s, c);
 	int32_t id = c->at[i].id;
-	if (s->o.mirostat && s->o.temp > 0)
-		mirostat_update(s, c->at[i].p);
 	s->n_last = c->n;
 	TRY(infer_sampler_feed(s, &id, 1, err));
+	if (s->o.mirostat && s->o.temp > 0)
+		mirostat_update(s, c->at[i].p);
 	*token = id;
 	return INFER_OK;
 }

@@ -134,12 +134,10 @@ static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 }
 
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
-                      int32_t n_vocab, struct infer_grammar *grammar, infer_error *err)
+                      int32_t n_vocab, infer_error *err)
 {
 	*out = NULL;
 	TRY(check(o, n_vocab, err));
-	if (grammar)
-		return err_set(err, INFER_EUNSUP, "grammars are not supported");
 	infer_sampler *s = mem_zalloc(MEM_SAMPLE, 1, sizeof *s);
 	if (!s)
 		goto full;
@@ -148,7 +146,7 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
 	s->n_vocab = n_vocab;
 	s->mu = 2 * (double)s->o.mirostat_tau;
 	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o), dry = stages[INFER_STAGE_DRY]->on(&s->o);
-	s->h.keep = dry ? 2 : counts && s->o.repeat_window > 0;
+	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) | (s->o.mirostat ? HISTORY_MU : 0);
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
 	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
 	s->biased = o->n_bias ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
@@ -166,19 +164,31 @@ full:
 	return err_set(err, INFER_ENOMEM, "no memory for a sampler over %d tokens", (int)n_vocab);
 }
 
+/* Make *at an array of n if this history keeps it; 1: it is. */
+static int enlarge(void **at, int kept, size_t n, size_t size)
+{
+	void *p = kept ? mem_realloc(MEM_SAMPLE, *at, n, size) : NULL;
+
+	if (p)
+		*at = p;
+	return p || !kept;
+}
+
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err)
 {
-	if (!s->h.keep || n <= s->h.cap)
+	struct sampler_history *h = &s->h;
+	void *ids = h->ids, *z = h->z, *mu = h->mu;
+
+	if (!h->keep || n <= h->cap)
 		return INFER_OK;
-	int32_t *ids = mem_realloc(MEM_SAMPLE, s->h.ids, n, sizeof *ids);
-	if (ids)
-		s->h.ids = ids;
-	int32_t *z = ids && s->h.keep == 2 ? mem_realloc(MEM_SAMPLE, s->h.z, n, sizeof *z) : NULL;
-	if (z)
-		s->h.z = z;
-	if (!ids || (s->h.keep == 2 && !z))
+	int ok = enlarge(&ids, h->keep & HISTORY_IDS, n, sizeof *h->ids) && enlarge(&z, h->keep & HISTORY_Z, n, sizeof *h->z) &&
+	         enlarge(&mu, h->keep & HISTORY_MU, n, sizeof *h->mu);
+	h->ids = ids;
+	h->z = z;
+	h->mu = mu;
+	if (!ok)
 		return err_set(err, INFER_ENOMEM, "no memory for a history of %zu tokens", n);
-	s->h.cap = n;
+	h->cap = n;
 	return INFER_OK;
 }
 
@@ -192,8 +202,10 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 	if (h->keep && h->n + n > h->cap)
 		TRY(infer_sampler_reserve(s, h->n + n + h->cap / 2 + 64, err));
 	for (size_t i = 0; i < n; i++) {
-		if (h->keep)
+		if (h->keep & HISTORY_IDS)
 			h->ids[h->n] = tokens[i];
+		if (h->keep & HISTORY_MU)
+			h->mu[h->n] = s->mu;
 		if (h->count) {
 			h->count[tokens[i]]++;
 			if (s->o.repeat_window > 0 && h->n >= (size_t)s->o.repeat_window)
@@ -204,13 +216,21 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 	return INFER_OK;
 }
 
-void infer_sampler_reset(infer_sampler *s)
+void infer_sampler_back(infer_sampler *s, size_t n)
 {
-	if (s->h.count)
-		memset(s->h.count, 0, (size_t)s->n_vocab * sizeof *s->h.count);
-	s->h.n = 0;
+	struct sampler_history *h = &s->h;
+
+	for (; n && h->n; n--) {
+		h->n--;
+		if (h->keep & HISTORY_MU)
+			s->mu = h->mu[h->n];
+		if (!h->count)
+			continue;
+		h->count[h->ids[h->n]]--;
+		if (s->o.repeat_window > 0 && h->n >= (size_t)s->o.repeat_window)
+			h->count[h->ids[h->n - (size_t)s->o.repeat_window]]++;
+	}
 	s->n_last = 0;
-	s->mu = 2 * (double)s->o.mirostat_tau;
 }
 
 void infer_sampler_free(infer_sampler *s)
@@ -222,6 +242,7 @@ void infer_sampler_free(infer_sampler *s)
 	mem_free(s->biased);
 	mem_free(s->h.ids);
 	mem_free(s->h.z);
+	mem_free(s->h.mu);
 	mem_free(s->h.count);
 	mem_free(s->h.count_dry);
 	mem_free(s->h.breaks);

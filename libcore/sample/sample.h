@@ -15,14 +15,17 @@ struct cands {
 };
 
 struct sampler_history {    /* of one sequence */
-	int32_t *ids; size_t n, cap;   /* kept only where DRY or a finite window asks for it */
+	int32_t *ids; size_t n, cap;   /* kept only where DRY or the penalties ask for it */
+	double  *mu;            /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;             /* scratch of DRY, [cap] */
 	int32_t *count_dry;     /* scratch of DRY, [n_vocab], zero between draws */
 	uint8_t *breaks;        /* [n_vocab] 1: a breaker of DRY by itself */
 	int long_breakers;      /* 1: some breaker has more tokens than one */
 	int32_t *count;         /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
-	int keep;
+	int keep;               /* HISTORY_ bits: the arrays above that are kept */
 };
+
+enum { HISTORY_IDS = 1, HISTORY_Z = 2, HISTORY_MU = 4 };
 
 struct infer_sampler {
 	struct infer_sample_opts o;    /* defaults filled in */
@@ -45,8 +48,10 @@ const struct stage *stage_get(int stage);    /* enum infer_stage; NULL outside *
 
 /* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts everything. */
 void cands_sort(struct cands *c, int32_t n);
-/* The same as gathering the logits above -inf, sorting their n first and dropping the others. */
-void cands_take(struct cands *c, const float *logits, int32_t n_vocab, int32_t n);
+/* The same as gathering the logits above -inf that are allowed (NULL: all), sorting their n first and dropping the others. */
+void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab, int32_t n);
+/* The first token >= i that is allowed, or n_vocab. */
+int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab);
 void cands_soft(struct cands *c);            /* p = softmax; leaves the order */
 double cands_entropy(const struct cands *c); /* of p, nats */
 

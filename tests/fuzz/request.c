@@ -26,7 +26,7 @@ static void check(const infer_job *j)
 	infer_error err;
 
 	/* what was taken is what a sampler takes */
-	must(!infer_sampler_new(&s, &j->request.sample, 1 << 20, NULL, &err));
+	must(!infer_sampler_new(&s, &j->request.sample, 1 << 20, &err));
 	infer_sampler_free(s);
 }
 

@@ -113,7 +113,7 @@ static inline int floor_run(struct floor *f, const int32_t *ids, int from, int n
 		                         .out = out,
 		                         .kv = &f->kv};
 
-		TRY(f->kind->run(f->plan, &s, &logits, err));
+		TRY(backend_compute(f->kind, f->plan, &s, &logits, err));
 		memcpy(y + (size_t)pos * v, logits, (size_t)k * v * sizeof *y);
 	}
 	return INFER_OK;

@@ -119,7 +119,8 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 }
 
 /* run.c */
-int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits,
+int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
+int cpu_end(struct backend_plan *p, const float **logits,
             infer_error *err);
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
 /* whether m rows of x go past weights of a type turned; and the most that ever do */

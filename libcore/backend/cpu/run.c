@@ -203,12 +203,20 @@ static int check_step(const struct backend_plan *p, const struct backend_step *s
 	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
 }
 
-int cpu_run(struct backend_plan *p, const struct backend_step *s, const float **logits,
-            infer_error *err)
+int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
-	*logits = NULL;
 	TRY(check_step(p, s, err));
 	p->s = s;
+	return INFER_OK;
+}
+
+/* The calling thread is one of those that compute, so all the work is here. */
+int cpu_end(struct backend_plan *p, const float **logits, infer_error *err)
+{
+	const struct backend_step *s = p->s;
+
+	*logits = NULL;
+	must(s);
 	for (int32_t i = 0; i < s->n_runs; i++)
 		for (int32_t k = 0; k < s->runs[i].n; k++) {
 			p->pos[s->runs[i].row + k] = s->runs[i].pos + k;

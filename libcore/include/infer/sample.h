@@ -13,7 +13,6 @@ extern "C" {
 #endif
 
 typedef struct infer_sampler infer_sampler;
-struct infer_grammar;                       /* infer/grammar.h */
 
 enum infer_stage {      /* in the default order */
 	INFER_STAGE_END, INFER_STAGE_PENALTIES, INFER_STAGE_DRY, INFER_STAGE_TOP_N_SIGMA, INFER_STAGE_TOP_K,
@@ -52,20 +51,21 @@ struct infer_sample_opts {
 	uint64_t seed;             /* any value, 0 too; draw i takes the generator's value at (seed, position i) */
 };
 
-/* Make a sampler for rows of n_vocab logits.  grammar: NULL until constraints exist, else INFER_EUNSUP.  On failure *out
- * is NULL.  All memory a draw needs is allocated here.
+/* Make a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory a draw needs is allocated here.
  * INFER_EINVAL  a field is out of its range; err names it
  * INFER_ENOMEM */
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
-                      int32_t n_vocab, struct infer_grammar *grammar, infer_error *err);
+                      int32_t n_vocab, infer_error *err);
 
 /* Draw one token for the position `position` of its sequence and take it into the history.  O(n_vocab), allocates nothing
  * within infer_sampler_reserve.
  * logits   f32 [n_vocab], nats, not normalised.  NaN is never chosen.
+ * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: what a constraint admits.  NULL: every token
  * token    out, 0 <= *token < n_vocab
- * INFER_EEMPTY  nothing is left to choose from (every logit is -inf or biased away)
+ * INFER_EEMPTY  nothing is left to choose from (every logit is -inf, biased away or not allowed)
  * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
-int infer_sampler_draw(infer_sampler *s, const float *logits, uint64_t position, int32_t *token, infer_error *err);
+int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed, uint64_t position, int32_t *token,
+                       infer_error *err);
 
 /* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id outside the vocabulary.
  * INFER_ENOMEM only past what infer_sampler_reserve made room for. */
@@ -77,7 +77,8 @@ int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 struct infer_candidate { int32_t token; float p; };
 const struct infer_candidate *infer_sampler_last(const infer_sampler *s, int32_t *n);
 
-void infer_sampler_reset(infer_sampler *s);   /* forget the history */
+/* Forget the last n tokens of the history, drawn or fed, as if they had never come; n beyond its length forgets all. */
+void infer_sampler_back(infer_sampler *s, size_t n);
 void infer_sampler_free(infer_sampler *s);    /* NULL is fine */
 
 #ifdef __cplusplus

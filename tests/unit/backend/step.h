@@ -97,7 +97,7 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 	}
 	for (int i = 0; i < step.n; i++)
 		out[step.n_out++] = i;
-	return s->kind->run(s->plan, &step, logits, err);
+	return backend_compute(s->kind, s->plan, &step, logits, err);
 }
 
 /* One sequence from its beginning, in chunks: logits f32 [n][n_vocab]. */

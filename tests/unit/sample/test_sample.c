@@ -135,9 +135,9 @@ static void check_draws(const struct row *r, infer_sampler *s, int number)
 		int32_t token;
 
 		memcpy(l, r->logits, sizeof l);
-		infer_sampler_reset(s);
+		infer_sampler_back(s, SIZE_MAX);
 		assert_int_equal(infer_sampler_feed(s, r->history, r->n_history, NULL), 0);
-		assert_int_equal(infer_sampler_draw(s, l, (uint64_t)d, &token, NULL), 0);
+		assert_int_equal(infer_sampler_draw(s, l, NULL, (uint64_t)d, &token, NULL), 0);
 		seen[token]++;
 	}
 	for (int32_t i = 0; i < r->n; i++) {
@@ -177,11 +177,11 @@ static int case_chains(void)
 
 		memcpy(l, r->logits, sizeof l);
 		r->o.seed = 7;
-		rc = infer_sampler_new(&s, &r->o, r->n, NULL, NULL);
+		rc = infer_sampler_new(&s, &r->o, r->n, NULL);
 		if (!rc)
 			rc = infer_sampler_feed(s, r->history, r->n_history, NULL);
 		if (!rc)
-			rc = infer_sampler_draw(s, l, 0, &token, NULL);
+			rc = infer_sampler_draw(s, l, NULL, 0, &token, NULL);
 		if (!rc && (r->o.xtc_probability <= 0 || r->o.xtc_probability >= 1))
 			check_candidates(r, s, number);
 		infer_sampler_free(s);
@@ -210,7 +210,7 @@ static void test_draws(void **state)
 	assert_non_null(f);
 	for (; read_row(f, r) > 0; number++) {
 		r->o.seed = 1000 + (uint64_t)number;
-		assert_int_equal(infer_sampler_new(&s, &r->o, r->n, NULL, NULL), 0);
+		assert_int_equal(infer_sampler_new(&s, &r->o, r->n, NULL), 0);
 		check_draws(r, s, number);
 		infer_sampler_free(s);
 	}
@@ -227,16 +227,16 @@ static void test_greedy(void **state)
 	int32_t token;
 
 	(void)state;
-	assert_int_equal(infer_sampler_new(&s, &o, 6, NULL, NULL), 0);
+	assert_int_equal(infer_sampler_new(&s, &o, 6, NULL), 0);
 	float ties[6] = { 1, 3, NAN, 3, -INFINITY, 3 };
-	assert_int_equal(infer_sampler_draw(s, ties, 0, &token, &err), 0);
+	assert_int_equal(infer_sampler_draw(s, ties, NULL, 0, &token, &err), 0);
 	assert_int_equal(token, 1);
 	float none[6] = { NAN, NAN, NAN, NAN, NAN, NAN };
-	assert_int_equal(infer_sampler_draw(s, none, 0, &token, &err), INFER_ENAN);
+	assert_int_equal(infer_sampler_draw(s, none, NULL, 0, &token, &err), INFER_ENAN);
 	float empty[6] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY };
-	assert_int_equal(infer_sampler_draw(s, empty, 0, &token, &err), INFER_EEMPTY);
+	assert_int_equal(infer_sampler_draw(s, empty, NULL, 0, &token, &err), INFER_EEMPTY);
 	float large[6] = { 0, 0, INFINITY, 0, 0, 0 };
-	assert_int_equal(infer_sampler_draw(s, large, 0, &token, &err), INFER_ENAN);
+	assert_int_equal(infer_sampler_draw(s, large, NULL, 0, &token, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "token 2"));
 	infer_sampler_free(s);
 }
@@ -260,7 +260,7 @@ static void test_take(void **state)
 			if (l[i] > -INFINITY)
 				all[a.n++] = (struct cand){ .id = i, .logit = l[i] };
 		}
-		cands_take(&c, l, n, most);
+		cands_take(&c, l, NULL, n, most);
 		stage_top_k(&a, most);
 		assert_int_equal(c.n, a.n);
 		assert_true(c.sorted && !c.soft);
@@ -285,8 +285,8 @@ static void test_row_kept(void **state)
 		infer_sampler *s;
 
 		memcpy(l, row, sizeof l);
-		assert_int_equal(infer_sampler_new(&s, &o, 6, NULL, NULL), 0);
-		assert_int_equal(infer_sampler_draw(s, l, 0, &token, NULL), 0);
+		assert_int_equal(infer_sampler_new(&s, &o, 6, NULL), 0);
+		assert_int_equal(infer_sampler_draw(s, l, NULL, 0, &token, NULL), 0);
 		assert_memory_equal(l, row, sizeof l);
 		assert_int_equal(infer_sampler_last(s, &n)[0].token, with ? 2 : 1);
 		assert_int_equal(n, 3);
@@ -301,12 +301,12 @@ static void test_nan(void **state)
 	infer_sampler *s;
 
 	(void)state;
-	assert_int_equal(infer_sampler_new(&s, &o, 8, NULL, NULL), 0);
+	assert_int_equal(infer_sampler_new(&s, &o, 8, NULL), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		float l[8] = { NAN, 0.1f, NAN, 0.3f, 2, NAN, -1, NAN };
 		int32_t token;
 
-		assert_int_equal(infer_sampler_draw(s, l, i, &token, NULL), 0);
+		assert_int_equal(infer_sampler_draw(s, l, NULL, i, &token, NULL), 0);
 		assert_true(token == 1 || token == 3 || token == 4 || token == 6);
 	}
 	infer_sampler_free(s);
@@ -325,7 +325,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		if (infer_sampler_new(&s, &bad[i], 8, NULL, &err) != INFER_EINVAL)
+		if (infer_sampler_new(&s, &bad[i], 8, &err) != INFER_EINVAL)
 			fail_msg("options %zu are taken", i);
 		assert_null(s);
 	}
@@ -351,10 +351,10 @@ static void test_mirostat(void **state)
 			infer_sampler *s;
 			int32_t token;
 
-			assert_int_equal(infer_sampler_new(&s, &o, N, NULL, NULL), 0);
+			assert_int_equal(infer_sampler_new(&s, &o, N, NULL), 0);
 			for (uint64_t i = 0; i < DRAWS; i++) {
 				memcpy(l, zipf, sizeof l);
-				assert_int_equal(infer_sampler_draw(s, l, i, &token, NULL), 0);
+				assert_int_equal(infer_sampler_draw(s, l, NULL, i, &token, NULL), 0);
 				int32_t n;
 				const struct infer_candidate *c = infer_sampler_last(s, &n);
 				for (int32_t k = 0; k < n; k++)
@@ -445,11 +445,11 @@ static void history_vector(const struct json *row, struct cands *c)
 	r.o.dry_breakers = r.breaker_at;
 	r.o.n_dry_breaker = r.n_breaker;
 	r.o.n_dry_breakers = (int32_t)i;
-	assert_int_equal(infer_sampler_new(&s, &r.o, c->n, NULL, NULL), 0);
+	assert_int_equal(infer_sampler_new(&s, &r.o, c->n, NULL), 0);
 	assert_int_equal(infer_sampler_feed(s, r.history, r.n_history, NULL), 0);
 	for (int32_t k = 0; k < c->n; k++)
 		l[k] = c->at[k].logit;
-	assert_int_equal(infer_sampler_draw(s, l, 0, &token, NULL), 0);
+	assert_int_equal(infer_sampler_draw(s, l, NULL, 0, &token, NULL), 0);
 	const struct infer_candidate *last = infer_sampler_last(s, &n);
 	for (int32_t k = 0; k < n; k++)
 		c->at[k] = (struct cand){ .id = last[k].token, .logit = logf(last[k].p) };
