@@ -390,6 +390,17 @@ static int fill_opts(struct batch *b, infer_error *err)
 	return INFER_OK;
 }
 
+/* Answers behind the requests that are being read would come to no good end. */
+static int check_out(const struct batch *b, infer_error *err)
+{
+	const char *out = b->run->o->resume;
+	struct stat in, st;
+
+	if (!out || fstat(b->in.fd, &in) || stat(out, &st) || in.st_dev != st.st_dev || in.st_ino != st.st_ino)
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL, "--resume %s is the file that --batch reads", out);
+}
+
 static int open_all(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
@@ -399,6 +410,7 @@ static int open_all(struct batch *b, infer_error *err)
 	if (!from_stdin && b->fd < 0)
 		return err_errno(err, errno, "%s", o->batch);
 	lines_init(&b->in, from_stdin ? STDIN_FILENO : b->fd, from_stdin ? "standard input" : o->batch);
+	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
 	TRY(check_ids(b, err));
 	return o->resume ? infer_writer_resume(&b->writer, o->resume, on_done, b, err)

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -42,6 +44,24 @@ int os_file_map(struct os_file *f, const char *path, infer_error *err)
 		f->inode = st.st_ino;
 		f->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	}
+	close(fd);
+	return rc;
+}
+
+int os_dir_sync(const char *path, infer_error *err)
+{
+	char real[PATH_MAX], *slash;
+	int fd, rc = INFER_OK;
+
+	if (!realpath(path, real))
+		return err_errno(err, errno, "%s", path);
+	slash = strrchr(real, '/');
+	slash[slash == real] = 0;
+	fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? INFER_OK : err_errno(err, errno, "%s", real);
+	if (fsync(fd) && errno != EINVAL && errno != EROFS)
+		rc = err_errno(err, errno, "%s", real);
 	close(fd);
 	return rc;
 }

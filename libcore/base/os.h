@@ -13,6 +13,10 @@ int  os_file_map(struct os_file *f, const char *path, infer_error *err);
 void os_file_unmap(struct os_file *f);              /* a zeroed *f is fine */
 void os_file_want(const struct os_file *f, size_t from, size_t bytes);   /* start reading ahead; a hint */
 
+/* A new name becomes lasting when its directory is on the disk: that of `path`, whose links are followed.  A directory
+ * that may not be read, and file systems that cannot do it, are passed over.  INFER_EIO. */
+int  os_dir_sync(const char *path, infer_error *err);
+
 /* Address space without memory behind it (PROT_READ|WRITE, NORESERVE): pages appear when touched.
  * INFER_ENOMEM names bytes and the limit that was met. */
 int  os_reserve(void **at, size_t bytes, infer_error *err);

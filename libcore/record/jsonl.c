@@ -32,6 +32,7 @@ void infer_writer_free(infer_writer *w)
 	buf_fini(&w->line);
 	if (w->owned >= 0)
 		close(w->owned);
+	mem_free(w->path);
 	mem_free(w);
 }
 
@@ -69,11 +70,16 @@ int record_end(infer_writer *w, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "no memory for a record");
 	while (at < w->line.len) {
 		n = write(w->fd, w->line.at + at, w->line.len - at);
-		if (n < 0 && !again(w->fd))
-			return err_errno(err, errno, "cannot write a record");
+		if (n < 0 && !again(w->fd)) {
+			err_errno(err, errno, "cannot write a record");
+			if (w->path && at)
+				(void)!ftruncate(w->fd, w->bytes);     /* else the next run cuts the half off */
+			return INFER_EIO;
+		}
 		at += n > 0 ? (size_t)n : 0;
 	}
 	w->started |= w->has_kind;
+	w->bytes += (off_t)w->line.len;
 	w->dirty = 1;
 	return INFER_OK;
 }

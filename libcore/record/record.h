@@ -4,6 +4,7 @@
 #include <infer/record.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
+#include <sys/types.h>
 
 struct infer_writer {
 	int fd;
@@ -11,11 +12,22 @@ struct infer_writer {
 	int started;                 /* a record was written: no "v" any more */
 	int has_kind;                /* the line in work is a record of ours */
 	int dirty;                   /* written to since the last infer_writer_sync */
+	char *path;                  /* of a file to resume, and what it has in whole records; else NULL */
+	off_t bytes;
 	struct buf line;
 	struct jwrite w;
 	const infer_model *model;    /* whose id is kept: it takes a hash of the header */
 	char id[65];
 };
+
+/* outfile.c: the file of a batch.  Opened or made, locked, its name on the disk. */
+int  outfile_open(int *fd, const char *path, infer_error *err);
+/* Written anew without the bytes [from, to) of the holes, in rising order, by another name that takes its place: *fd is the new
+ * one, *end what it has. */
+struct outfile_hole { off_t from, to; };
+int  outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hole *holes, size_t n, infer_error *err);
+/* INFER_EIO  it has no name any more, or less than `bytes` */
+int  outfile_check(int fd, const char *path, off_t bytes, infer_error *err);
 
 /* jsonl.c: a line, and its parts.  kind NULL: a line in another's form, without `v` and `kind` */
 struct jwrite *record_begin(infer_writer *w, const char *kind);

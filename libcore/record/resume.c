@@ -4,10 +4,7 @@
 #include "base/jread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16 };
@@ -18,8 +15,10 @@ struct resume {
 	void *user;
 	struct arena mem;            /* of one record */
 	struct buf text;             /* what is read and not yet whole lines */
-	int64_t lines;
+	struct buf holes;            /* struct outfile_hole []: lines that are damaged */
+	int64_t lines, records;
 	off_t whole;                 /* bytes of whole lines */
+	off_t at;                    /* where the line in work begins */
 };
 
 static int64_t whole_of(const struct json *o, const char *key)
@@ -47,6 +46,32 @@ static int is_answer(struct arena *a, const struct json *o, const char **id, int
 	return *failed || (*id && json_equals(kind, "completion"));
 }
 
+/* What a machine that stops, or another who cuts the file, leaves of a line: a beginning with something behind it, or pages
+ * that never reached the disk.  A text of somebody's is neither. */
+static int is_half(const char *at, size_t n)
+{
+	return (n && memchr(at, 0, n)) || (n >= 2 && at[0] == '{' && (at[1] == '"' || at[1] == '{')) || (n == 1 && *at == '{');
+}
+
+static int is_blank(const char *at, size_t n)
+{
+	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
+		n--;
+	return !n;
+}
+
+static int no_record(struct resume *r, const char *at, size_t n, infer_error *err)
+{
+	const struct outfile_hole hole = { r->at, r->at + (off_t)n + 1 };
+
+	if (is_blank(at, n))
+		return INFER_OK;
+	if (!is_half(at, n))
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
+	buf_put(&r->holes, &hole, sizeof hole);
+	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path) : INFER_OK;
+}
+
 static int take_line(struct resume *r, const char *at, size_t n, infer_error *err)
 {
 	const char *id;
@@ -60,9 +85,8 @@ static int take_line(struct resume *r, const char *at, size_t n, infer_error *er
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s: no memory for a record", r->path);
 	if (!json_is_object(o))
-		rc = err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
-	if (rc)
-		return rc;
+		return no_record(r, at, n, err);
+	r->records++;
 	answer = is_answer(&r->mem, o, &id, &line, &failed);
 	if (r->mem.bad)
 		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path);
@@ -78,6 +102,7 @@ static int take_lines(struct resume *r, infer_error *err)
 	while ((end = memchr(r->text.at + from, '\n', r->text.len - from))) {
 		size_t n = (size_t)(end - r->text.at) - from;
 
+		r->at = r->whole + (off_t)from;
 		TRY(take_line(r, r->text.at + from, n, err));
 		from += n + 1;
 	}
@@ -106,26 +131,12 @@ static int take_file(struct resume *r, int fd, infer_error *err)
 		if (memchr(r->text.at + r->text.len - n, '\n', (size_t)n))
 			TRY(take_lines(r, err));
 	}
-	if (r->text.len && ftruncate(fd, r->whole))
-		return err_errno(err, errno, "%s: cannot cut the torn last line off", r->path);
-	return INFER_OK;
-}
-
-static int open_file(int *fd, const char *path, infer_error *err)
-{
-	struct stat st;
-
-	*fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (*fd < 0)
-		return err_errno(err, errno, "%s", path);
-	if (fstat(*fd, &st))
-		return err_errno(err, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, INFER_EIO, "%s: not a regular file", path);
-	if (!flock(*fd, LOCK_EX | LOCK_NB))
+	if (!r->text.len)
 		return INFER_OK;
-	return errno == EWOULDBLOCK ? err_set(err, INFER_EIO, "%s: another process is writing it", path)
-	                            : err_errno(err, errno, "%s: cannot lock it", path);
+	/* what has no line end may be somebody's text, where nothing before it says otherwise */
+	if (!r->records && !is_half(r->text.at, r->text.len))
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines + 1);
+	return ftruncate(fd, r->whole) ? err_errno(err, errno, "%s: cannot cut the torn last line off", r->path) : INFER_OK;
 }
 
 int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *done, void *user,
@@ -137,25 +148,38 @@ int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *don
 	*out = NULL;
 	arena_init(&r.mem, MEM_RECORD);
 	buf_init(&r.text, MEM_RECORD);
-	rc = open_file(&fd, path, err);
+	buf_init(&r.holes, MEM_RECORD);
+	rc = outfile_open(&fd, path, err);
 	if (!rc)
 		rc = take_file(&r, fd, err);
+	if (!rc && r.holes.len)
+		rc = outfile_fill(&fd, path, &r.whole, (const struct outfile_hole *)(const void *)r.holes.at,
+		                  r.holes.len / sizeof(struct outfile_hole), err);
 	if (!rc)
 		rc = infer_writer_open(out, fd, err);
 	arena_fini(&r.mem);
 	buf_fini(&r.text);
+	buf_fini(&r.holes);
+	if (!rc && !((*out)->path = mem_strndup(MEM_RECORD, path, strlen(path)))) {
+		infer_writer_free(*out);
+		*out = NULL;
+		rc = err_set(err, INFER_ENOMEM, "%s: no memory for its name", path);
+	}
 	if (rc) {
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
 	(*out)->owned = fd;
-	(*out)->started = r.lines > 0;
+	(*out)->started = r.records > 0;
+	(*out)->bytes = r.whole;
 	return INFER_OK;
 }
 
 int infer_writer_sync(infer_writer *w, infer_error *err)
 {
+	if (w->path)
+		TRY(outfile_check(w->fd, w->path, w->bytes, err));
 	if (!w->dirty)
 		return INFER_OK;
 	if (fdatasync(w->fd) && errno != EINVAL && errno != EROFS)     /* a pipe has no disk */

@@ -183,6 +183,74 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	grep -q 'fdatasync(.*= 0' trace
 }
 
+@test "--resume refuses the file that --batch reads, by whatever name" {
+	cp "$BATS_FILE_TMPDIR/ask.jsonl" q
+	ln q hard
+	ln -s q soft
+	before=$(cksum <q)
+	for name in q ./q hard soft; do
+		fails 2 "--resume $name is the file that --batch reads" infer-run --batch q --resume $name
+	done
+	fails 2 '--resume q is the file' bash -c 'exec infer-run --batch - --resume q <q'
+	same "$before" "$(cksum <q)"
+}
+
+@test "--resume: a text without a line end is no record that was torn" {
+	printf 'my notes' >notes
+	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
+	same 'my notes' "$(cat notes)"
+}
+
+@test "--resume: an OUT that another removes or cuts ends the run" {
+	for harm in 'rm out' 'truncate -s 100 out' 'truncate -s 0 out'; do
+		rm -f in out
+		mkfifo in
+		infer-run -q --batch - --resume out <in 2>err &
+		exec 7>in
+		head -4 "$BATS_FILE_TMPDIR/ask.jsonl" >&7
+		for _ in {1..200}; do
+			[ "$(wc -l <out 2>/dev/null || echo 0)" != 4 ] || break
+			sleep 0.05
+		done
+		same 4 "$(wc -l <out)"
+		$harm
+		sed 1,4d "$BATS_FILE_TMPDIR/ask.jsonl" >&7 || true
+		exec 7>&-
+		rc=0
+		wait $! || rc=$?
+		same 1 "$rc"
+		same 1 "$(wc -l <err)"
+		grep -qE '^infer-run: error: out: was (removed|cut short) while records were written' err
+	done
+}
+
+@test "--resume: a line that was cut in its middle, or never reached the disk, is done again, and the others stay" {
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume whole
+	drawn <whole >want
+	# half of the third line glued to the fourth; half of a page of nothing before the seventh; a blank line; a torn end
+	{
+		head -2 whole
+		sed -n 3p whole | head -c 300
+		sed -n '4,6p' whole
+		head -c 2048 /dev/zero
+		sed -n '7,8p' whole
+		echo
+		printf '{'
+	} >out
+	chmod 640 out
+	ln -s out link
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume link 2>err
+	grep . out | drawn | cmp - want
+	same 640 "$(stat -c %a out)"
+	[ -L link ]
+	same 'link out' "$(find . -name 'link*' -o -name 'out*' | sed 's,./,,' | sort | xargs)"
+	same "$(head -2 whole)" "$(head -2 out)"
+	# nothing but halves
+	{ sed -n 3p whole | head -c 300; sed -n 1p whole; } >half
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume half
+	drawn <half | cmp - want
+}
+
 @test "--resume refuses what is no file of records, and what another process writes" {
 	echo 'my notes' >notes
 	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
