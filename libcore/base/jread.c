@@ -30,43 +30,66 @@ static void skip_space(struct reader *r)
 
 /* ---- strings */
 
-/* The first byte that is no ASCII, a control character, a quote or a backslash. */
+enum { QUOTE = '"', SLASH = '\\' };
+static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+
+/* Tops of the bytes of w that are control characters, quotes or backslashes.  Above the lowest others may be marked (borrows
+ * run upwards), and so may bytes that are none of ASCII. */
+static uint64_t stops_of(uint64_t w)
+{
+	return ((w - ones * 0x20) | ((w ^ ones * QUOTE) - ones) | ((w ^ ones * SLASH) - ones)) & tops;
+}
+
+/* The first byte that is none of ASCII, a control character, a quote or a backslash. */
 static const char *skip_plain(const char *p, const char *end)
 {
-	const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
-
 	for (; end - p >= 8; p += 8) {
-		uint64_t w, quote, slash, hits;
+		uint64_t w, hits;
 
 		memcpy(&w, p, 8);
-		quote = w ^ ones * '"';
-		slash = w ^ ones * '\\';
-		hits = (w | (w - ones * 0x20) | (quote - ones) | (slash - ones)) & tops;
+		hits = stops_of(w) | (w & tops);
 		if (hits)
-			return p + __builtin_ctzll(hits) / 8;       /* borrows run upwards: the lowest hit is one */
+			return p + __builtin_ctzll(hits) / 8;
 	}
-	while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
+	while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != QUOTE && *p != SLASH)
 		p++;
 	return p;
 }
 
-/* The first byte from p on that begins no letter of two bytes or more; *p is none of ASCII.  NULL: it is not UTF-8. */
+/* Where a letter begins: 8 or 7 bytes where those are plain ASCII and whole letters of two bytes, else 0. */
+static int pairs(const char *p)
+{
+	uint64_t w, high, six, five, lead, longer;
+
+	memcpy(&w, p, 8);
+	high = w & tops;
+	six = w << 1 & tops;
+	five = w << 2 & tops;
+	lead = high & six & ~five;
+	longer = (w & ones * 0x1e) + ones * 0x7f;       /* the top is 0 where one byte would have done */
+	if ((stops_of(w) & ~high) | (high & six & five) | (lead & ~longer) | ((high & ~six) ^ lead << 8))
+		return 0;
+	return lead >> 63 ? 7 : 8;
+}
+
+/* Past letters of two bytes and more, and what is plain between them; NULL: not UTF-8. */
 static const char *skip_letters(const char *p, const char *end)
 {
-	const unsigned char *u = (const unsigned char *)p;
+	const unsigned char *u;
 	uint32_t cp;
 	int len;
 
-	/* most letters: of two bytes, and of three where the second may be anything that goes on */
-	while (end - p >= 3 && *u >= 0x80) {
-		if (*u >= 0xc2 && *u < 0xe0 && (u[1] & 0xc0) == 0x80)
-			len = 2;
-		else if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 && (u[2] & 0xc0) == 0x80)
+	while (end - p >= 8) {
+		u = (const unsigned char *)p;
+		if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 && (u[2] & 0xc0) == 0x80)
 			len = 3;
+		else if ((len = pairs(p)))
+			;
+		else if (*u < 0x20 || *u == QUOTE || *u == SLASH)
+			return p;
 		else if (!(len = utf8_get(p, (size_t)(end - p), &cp)))
 			return NULL;
 		p += len;
-		u += len;
 	}
 	for (; p < end && (unsigned char)*p >= 0x80; p += len)
 		if (!(len = utf8_get(p, (size_t)(end - p), &cp)))

@@ -222,6 +222,50 @@ out:
 	return rc;
 }
 
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* Keys of 8 bytes that meet in one place of the reader's table, as one who knows its hash would make them, are told apart by
+ * order instead, for which it allocates once more. */
+static void test_flood(void **state)
+{
+	enum { KEYS = 2000, SLOTS = 4096 };
+	const uint64_t k = 0x9e3779b97f4a7c15, h = mix(8 ^ k, 0xbf58476d1ce4e5b9);
+	uint64_t calls[2], n = 0;
+	struct buf b;
+	infer_error err;
+
+	(void)state;
+	buf_init(&b, MEM_BASE);
+	for (int flood = 0; flood < 2; flood++) {
+		buf_clear(&b);
+		for (int found = 0; found < KEYS; n++) {
+			char key[9];
+			uint64_t w;
+
+			snprintf(key, sizeof key, "%08u", (unsigned)n);
+			memcpy(&w, key, 8);
+			if (flood && mix(h ^ w, k) & (SLOTS - 1))
+				continue;
+			buf_printf(&b, "%s\"%s\":0", found ? "," : "{", key);
+			found++;
+		}
+		buf_putc(&b, '}');
+		calls[flood] = mem_calls(MEM_BASE);
+		assert_int_equal(reads(b.at, b.len, NULL, &err), INFER_OK);
+		calls[flood] = mem_calls(MEM_BASE) - calls[flood];
+		memcpy(b.at + 1 + 13 * (KEYS - 1), b.at + 1 + 13 * 1000, 12);
+		assert_int_equal(reads(b.at, b.len, NULL, &err), INFER_EFORMAT);
+		assert_non_null(strstr(err.message, "line 1, column 26000: duplicate key '"));
+	}
+	assert_int_equal(calls[1], calls[0] + 1);
+	buf_fini(&b);
+}
+
 /* With one allocation failing it says so, or gives what the text holds: never another string, as a reader does that goes on. */
 static void test_no_other_text(void **state)
 {
@@ -453,7 +497,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_fields), nth_case(case_values), nth_case(case_refused), nth_case(case_depth), nth_case(case_twice),
-		cmocka_unit_test(test_no_other_text), cmocka_unit_test(test_numbers), cmocka_unit_test(test_long_numbers),
+		cmocka_unit_test(test_flood), cmocka_unit_test(test_no_other_text), cmocka_unit_test(test_numbers), cmocka_unit_test(test_long_numbers),
 		cmocka_unit_test(test_public), cmocka_unit_test(test_golden),
 	};
 	return nth_group(tests);
