@@ -140,7 +140,7 @@ static int take_id(int32_t *id, const char *text, char **end, const char *option
 int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option, const infer_model *model,
                  struct arena *mem, infer_error *err)
 {
-	char *end;
+	char *end = NULL;
 
 	*ids = arena_alloc(mem, (size_t)words->n, sizeof **ids);
 	if (!*ids)

@@ -53,7 +53,7 @@ static void test_fit(void **state)
 		struct infer_conversation c = { .messages = m, .messages_n = strlen(m) };
 		infer_chat *chat;
 		infer_error err;
-		size_t n;
+		size_t n = 0;
 		if (infer_chat_open(&chat, fits[i].template, strlen(fits[i].template), "test", &err) ||
 		    infer_chat_render(chat, NULL, &c, &text, NULL, &n, &err))
 			fail_msg("%s: %s", fits[i].messages, err.message);
