@@ -61,6 +61,54 @@ setup()
 	run -1 "$TOP/scripts/check-docs"
 }
 
+@test "make stops at once where something is missing, and names the packages; DEPS=skip goes on" {
+	cat >cc-bare <<-'END'
+		#!/bin/sh
+		for a; do
+			[ "$a" != -E ] || { ! grep -q histedit; exit; }
+		done
+		exec cc "$@"
+	END
+	chmod +x cc-bare
+	export DEPS=''
+	for goal in all install; do
+		run -2 make -s -C "$TOP" O="$PWD/o" CC=no-such-compiler "$goal" </dev/null
+		[[ $output == *'deps: missing: no-such-compiler'*'deps: install them with: '*'DEPS=skip'* ]]
+		run -2 make -s -C "$TOP" O="$PWD/o" CC="$PWD/cc-bare" "$goal" </dev/null
+		[[ $output == *'deps: missing: histedit.h'* ]]
+		PKG_CONFIG_LIBDIR=/nowhere run -2 make -s -C "$TOP" O="$PWD/o" "$goal" </dev/null
+		[[ $output == *'deps: missing: libzstd jansson'* ]]
+	done
+	[ ! -e o ]
+	DEPS=skip run -0 make -n -C "$TOP" O="$PWD/o" CC="$PWD/cc-bare" all </dev/null
+	[[ $output == *'deps: missing: histedit.h'* && $output == *cc-bare*infer-run* ]]
+}
+
+@test "check-hardening finds what was built without it" {
+	mkdir -p libcore/base cmd
+	echo 'int main(int argc, char **argv) { char a[64]; __builtin_strcpy(a, argv[argc - 1]); return a[1]; }' >a.c
+	full='-O2 -fPIC -fcf-protection=full -fstack-protector-strong -D_FORTIFY_SOURCE=2 -include string.h'
+	link='-pie -Wl,-z,relro,-z,now'
+	[ "$(uname -m)" = x86_64 ] || full=${full/-fcf-protection=full/}
+	built() { # FLAGS LINK FLAGS
+		# shellcheck disable=SC2086
+		gcc $1 -w -c -o libcore/base/buf.c.o a.c && gcc $2 -o infer-run libcore/base/buf.c.o
+	}
+	lacks() { # WORDS
+		B=$PWD run -1 "$TOP/scripts/check-hardening"
+		[[ $output == *"$1"* ]]
+	}
+	built "$full" "$link"
+	B=$PWD "$TOP/scripts/check-hardening"
+	built "${full/-fstack-protector-strong/-fno-stack-protector}" "$link" && lacks 'stacks are not guarded'
+	built "${full/-D_FORTIFY_SOURCE=2/-U_FORTIFY_SOURCE}" "$link" && lacks 'checking functions'
+	built "$full" '-pie -Wl,-z,relro,-z,lazy' && lacks BIND_NOW
+	built "$full" '-pie -Wl,-z,norelro,-z,now' && lacks RELRO
+	built "$full" '-no-pie -Wl,-z,relro,-z,now' && lacks position-independent
+	built "$full" "$link -z execstack" && lacks 'stack is executable'
+	if [ "$(uname -m)" = x86_64 ]; then built "${full/-fcf-protection=full/-fcf-protection=none}" "$link" && lacks 'branch targets'; fi
+}
+
 @test "run-tests counts what passed, failed and was left out, and programs that die" {
 	printf '#!/bin/sh\necho 1..3; echo ok 1; echo not ok 2; echo "ok 3 # SKIP for no reason"\n' >a
 	printf '#!/bin/sh\necho 1..2; echo ok 1; kill -9 $$\n' >b
