@@ -111,6 +111,7 @@ complete -c infer-run -l score -f -d 'log-probability of each of its tokens, and
 complete -c infer-run -l tokenize -f -d 'its token ids, on one line'
 complete -c infer-run -l bos -f -d 'add what the flags of the model say'
 complete -c infer-run -l detokenize -f -d 'ids or token records to bytes'
+complete -c infer-run -l sandbox -f -d 'once all is open, keep no right but to compute and write'
 complete -c infer-run -s q -l quiet -f -d 'no warnings, no progress'
 complete -c infer-run -s v -l verbose -f -d 'say more'
 complete -c infer-run -s h -l help -f -d 'this text'

@@ -1,4 +1,5 @@
 #include "opts.h"
+#include "common/confine.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/err.h"
@@ -63,9 +64,15 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 	if (s->needs_file) {
 		TRY(model_path(&path, o->model, MODEL_NAMED, err));
 		sig_mapped(path);
+		/* what reads a stranger's bytes opens no file but to read it, and from here on none at all; a subject with
+		 * words opens more, and closes the rest itself */
+		TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
 		TRY(infer_file_open(&file, path, err));
 	}
-	int rc = s->run(out, o, file, rest, err);
+	int rc = s->needs_file && !s->takes_words ? confine(CONFINE_TRY, 0, err) : INFER_OK;
+
+	if (!rc)
+		rc = s->run(out, o, file, rest, err);
 
 	if (!rc && out->bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for the answer");

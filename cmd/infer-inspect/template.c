@@ -1,4 +1,5 @@
 #include "inspect.h"
+#include "common/confine.h"
 #include "common/input.h"
 #include <infer/reply.h>
 #include <infer/token.h>
@@ -142,6 +143,7 @@ static int take(struct shown *s, const struct inspect_opts *o, const struct opt_
 		c->messages = sample;
 		c->messages_n = sizeof sample - 1;
 	}
+	TRY(confine(CONFINE_TRY, 0, err));
 	TRY(infer_tokenizer_open(&s->t, s->file, err));
 	TRY(infer_chat_render(s->template, s->t, c, &s->text, NULL, &s->n, err));
 	return infer_chat_encode(s->template, s->t, c, &s->ids, &s->n_ids, err);

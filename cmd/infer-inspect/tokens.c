@@ -1,4 +1,5 @@
 #include "inspect.h"
+#include "common/confine.h"
 #include "common/input.h"
 #include <infer/token.h>
 #include "base/err.h"
@@ -65,6 +66,8 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 	buf_init(&text, MEM_BASE);
 	int rc = input_read(&text, words, &o->files, (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
 
+	if (!rc)
+		rc = confine(CONFINE_TRY, 0, err);
 	if (!rc)
 		rc = infer_tokenizer_open(&t, file, err);
 	if (!rc)

@@ -413,8 +413,9 @@ static int open_all(struct batch *b, infer_error *err)
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
 	TRY(check_ids(b, err));
-	return o->resume ? infer_writer_resume(&b->writer, o->resume, on_done, b, err)
-	                 : infer_writer_open(&b->writer, STDOUT_FILENO, err);
+	TRY(o->resume ? infer_writer_resume(&b->writer, o->resume, on_done, b, err)
+	              : infer_writer_open(&b->writer, STDOUT_FILENO, err));
+	return run_confine(o, 0, err);
 }
 
 static void close_all(struct batch *b)

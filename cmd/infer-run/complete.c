@@ -310,6 +310,8 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 
 	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model), &err);
 	if (!rc)
+		rc = run_confine(o, 0, &err);
+	if (!rc)
 		rc = prompt_encode(&prompt, o, t, &ids, &n_ids, &err);
 	if (!rc && o->echo)
 		rc = prompt_render(&prompt, t, &err);

@@ -25,6 +25,7 @@ static const char *conflict_talking(const struct run_opts *o)
 {
 	const struct { int is; const char *why; } rules[] = {
 		{ o->output > OUTPUT_TEXT, "-i answers with text: not with -o" },
+		{ o->sandbox, "-i opens files as it goes (its history, /load, /save): --sandbox does not go with it" },
 		{ o->stats, "-i has /stats: --stats does not go with it" },
 		{ o->no_stdin, "-i reads standard input: not with --no-stdin" },
 		{ has(&o->files, "-") || (o->chat.messages && !strcmp(o->chat.messages, "-")),

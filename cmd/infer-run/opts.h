@@ -44,6 +44,9 @@ static const struct opt run_rows[] = {
 	{ OPT_FLAG, 0, "bos", NULL, "with --tokenize: add what the model's flags say", AT(bos), .value = 1 },
 	{ OPT_FLAG, 0, "detokenize", NULL, "ids or token records to bytes", AT(detokenize), .value = 1 },
 
+	{ OPT_GROUP, .help = "Safety" },
+	{ OPT_FLAG, 0, "sandbox", NULL, "once all is open, keep no right but to compute and write", AT(sandbox), .value = 1 },
+
 	START_ROWS(struct run_opts, start),
 };
 #undef AT

@@ -1,4 +1,5 @@
 #include "run.h"
+#include "common/confine.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/clock.h"
@@ -31,7 +32,7 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 {
 	int64_t from = clock_now_ns();
 
-	*r = (struct run){ .o = o, .rest = rest };
+	*r = (struct run){ .o = o, .rest = rest, .started_ns = o->stats ? clock_exec_ns() : 0 };
 	int rc = open_parts(r, err);
 
 	if (rc)
@@ -39,6 +40,11 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 	r->opened_ns = clock_now_ns();
 	r->load_ms = clock_ms(from, r->opened_ns);
 	return rc;
+}
+
+int run_confine(const struct run_opts *o, unsigned flags, infer_error *err)
+{
+	return o->sandbox ? confine(CONFINE_ASKED, flags, err) : INFER_OK;
 }
 
 void run_close(struct run *r)

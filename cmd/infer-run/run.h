@@ -29,7 +29,7 @@ struct run_opts {
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
 	int output, stats;           /* output: enum run_output */
-	int score, tokenize, detokenize, render, interactive;
+	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume;
 };
 
@@ -51,7 +51,7 @@ struct run {
 	struct sampling sampling;
 	int32_t *stop_tokens;            /* of --stop-token */
 	double load_ms;
-	int64_t opened_ns;
+	int64_t opened_ns, started_ns;   /* started: the process, for --stats, from a file; 0: unknown */
 	struct stats stats;
 };
 
@@ -67,6 +67,8 @@ int repl(const struct run_opts *o, const struct opt_rest *rest);
 /* Model, sampling and engine; on failure everything is closed. */
 int  run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
 void run_close(struct run *r);
+/* With --sandbox: what is not open by now stays closed.  flags: as sandbox_enter has them. */
+int  run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 
 /* A copy of ev without its text into *events, its list in *tops. */

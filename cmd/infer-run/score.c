@@ -142,6 +142,8 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 		return say_fail(&err);
 	rc = prompt_read(&prompt, o, rest, &err);
 	if (!rc)
+		rc = run_confine(o, 0, &err);
+	if (!rc)
 		rc = prompt_ids(&t.ids, &t.n, o, infer_model_tokenizer(r.model), &prompt, &err);
 	if (!rc)
 		rc = score_text(&r, &t, &err);

@@ -56,15 +56,14 @@ static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, con
 	jw_str(w, "digest", digest);
 }
 
-static void put_process(struct jwrite *w, double load_ms)
+static void put_process(struct jwrite *w, const struct run *r)
 {
 	struct os_usage u;
-	int64_t started = clock_exec_ns();
 
 	os_usage(&u);
-	if (started)
-		jw_num(w, "since_exec_ms", clock_ms(started, clock_now_ns()));
-	jw_num(w, "load_ms", load_ms);
+	if (r->started_ns)
+		jw_num(w, "since_exec_ms", clock_ms(r->started_ns, clock_now_ns()));
+	jw_num(w, "load_ms", r->load_ms);
 	jw_uint(w, "minor_faults", u.minor_faults);
 	jw_uint(w, "major_faults", u.major_faults);
 	jw_uint(w, "peak_rss_bytes", u.peak_rss_bytes);
@@ -122,7 +121,7 @@ void stats_take(struct run *r, const struct infer_usage *usage, size_t n)
 	jw_str(w, "kind", "stats");
 	jw_int(w, "v", 1);
 	jw_int(w, "seed", (int64_t)r->sampling.o.seed);
-	put_process(w, r->load_ms);
+	put_process(w, r);
 	put_phases(w, r, &s, n ? &usage[0] : NULL);
 	put_engine(w, &s, &info, m.token_bytes);
 	jw_array(w, "runs");

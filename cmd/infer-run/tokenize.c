@@ -3,6 +3,7 @@
 #include "common/sig.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include "base/sandbox.h"
 #include <string.h>
 
 /* They need the tokenizer alone: a file without tensors will do, of any architecture. */
@@ -15,6 +16,7 @@ static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *er
 	*v = (struct vocab){ 0 };
 	TRY(model_path(&path, o->model, MODEL_DEMO, err));
 	sig_mapped(path);
+	TRY(run_confine(o, SANDBOX_READ, err));
 	TRY(infer_file_open(&v->file, path, err));
 	return infer_tokenizer_open(&v->tok, v->file, err);
 }
@@ -52,6 +54,8 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = prompt_read(&text, o, rest, &err);
 	if (!rc)
+		rc = run_confine(o, 0, &err);
+	if (!rc)
 		rc = infer_encode(v.tok, text.at ? text.at : "", text.len,
 		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) | (o->bos ? INFER_ENCODE_ADD : 0u), &ids, &n, &err);
 	if (!rc)
@@ -72,6 +76,8 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 
 	if (!rc)
 		rc = prompt_take(&p, o, rest, v.file, &err);
+	if (!rc)
+		rc = run_confine(o, 0, &err);
 	if (!rc)
 		rc = prompt_render(&p, v.tok, &err);
 	if (!rc)
@@ -185,6 +191,8 @@ int detokenize(const struct run_opts *o, const struct opt_rest *rest)
 	buf_init(&b.out, MEM_BASE);
 	if (!rc)
 		rc = prompt_read(&text, o, rest, &err);
+	if (!rc)
+		rc = run_confine(o, 0, &err);
 	if (!rc)
 		rc = infer_detok_new(&b.d, v.tok, o->special ? INFER_DECODE_SPECIAL : 0u, -1, &err);
 	if (!rc)

@@ -1,0 +1,24 @@
+#include "common/confine.h"
+#include "common/say.h"
+#include "base/err.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <time.h>
+
+int confine(enum confine how, unsigned flags, infer_error *err)
+{
+	infer_error why = { 0 };
+	char sentence[sizeof why.message + 16];
+
+	json_object_seed(0);         /* from /dev/urandom, else guessable */
+	tzset();                     /* /etc/localtime, else Greenwich */
+	if (!sandbox_enter(flags, &why))
+		return INFER_OK;
+	if (how == CONFINE_ASKED)
+		return err_set(err, why.code, "--sandbox: %s", why.message);
+	if (!(flags & SANDBOX_READ)) {      /* once is enough */
+		snprintf(sentence, sizeof sentence, "no sandbox: %s", why.message);
+		say_log(NULL, INFER_LOG_INFO, sentence);
+	}
+	return INFER_OK;
+}
