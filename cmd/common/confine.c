@@ -1,7 +1,6 @@
 #include "common/confine.h"
 #include "common/say.h"
 #include "base/err.h"
-#include <jansson.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -10,8 +9,7 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 	infer_error why = { 0 };
 	char sentence[sizeof why.message + 16];
 
-	json_object_seed(0);         /* from /dev/urandom, else guessable */
-	tzset();                     /* /etc/localtime, else Greenwich */
+	tzset();                     /* templates ask for the time: /etc/localtime, else Greenwich */
 	if (!sandbox_enter(flags, &why))
 		return INFER_OK;
 	if (how == CONFINE_ASKED)

@@ -7,7 +7,7 @@
 /* TRY: as a program does by itself; where it cannot be had, -v says why, and all goes on. */
 enum confine { CONFINE_TRY, CONFINE_ASKED };
 
-/* sandbox_enter with flags, after what libraries open at their first use.
+/* sandbox_enter with flags, after what the C library opens at its first use.
  * INFER_EDEVICE  CONFINE_ASKED, and there is none */
 int confine(enum confine how, unsigned flags, infer_error *err);
 #endif
