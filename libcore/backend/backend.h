@@ -49,8 +49,7 @@ struct backend_step {
 };
 
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
- * once to f32. */
-/* freq [half], radians a position */
+ * once to f32.  freq [half]: radians a position. */
 struct backend_rope { const double *freq; int half; double mscale; };
 
 /* What a plan is made of and for; all borrowed, and must outlive the plan. */
@@ -59,7 +58,7 @@ struct backend_model {
 	const struct weight *weights; int n_weights;
 	const struct backend_rope *ropes; int n_ropes;
 };
-/* most rows of a step, of which want logits; longest context */
+/* the most rows of a step, the most rows of logits, the longest context */
 struct backend_size { int32_t rows, out, ctx; };
 
 struct backend_opts { int threads; const char *isa; };    /* threads >= 1; isa NULL: all */

@@ -143,7 +143,7 @@ static void times(struct request *r, int64_t now)
 	r->usage.decode_ns = r->last_ns - r->first_ns;
 }
 
-/* A token was drawn: its event, and the end of the request where it is one. */
+/* Report a drawn token, and end the request if the token ends it. */
 static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 {
 	struct request *r = j->r;

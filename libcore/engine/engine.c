@@ -46,7 +46,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
 	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
 	e->flags = o->flags;
-	/* as many rows of logits as stay small beside the rest */
+	/* as many rows of logits as fit into SCORE_BYTES */
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
 		e->score_rows = SCORE_ROWS;
@@ -56,7 +56,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 		e->score_rows = e->chunk;
 }
 
-/* Address space for cache and workspace: less what requests, their texts and the allocator's own arenas take later. */
+/* The address space for cache and workspace, leaving room for requests, their texts and the allocator's arenas. */
 static uint64_t address_room(const struct os_limits *l)
 {
 	if (l->address_bytes == UINT64_MAX)
@@ -160,7 +160,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	return open_step(e, err);
 }
 
-/* The context and cache that came out, for who wants to know. */
+/* Report the context and cache sizes that were chosen. */
 static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 {
 	char line[160];
@@ -250,7 +250,7 @@ void infer_engine_close(infer_engine **at)
 	mem_free(e);
 }
 
-/* Everything that the step needs: pages, seats and events for. */
+/* Choose the rows of the step, and get the pages and events that it needs. */
 static int prepare(infer_engine *e, infer_error *err)
 {
 	size_t tops = 0;

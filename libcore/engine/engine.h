@@ -1,8 +1,8 @@
 /* engine/engine.h - inside the engine: requests from the queue through steps to events.
  *
- * One lock.  Under it: the queue, the active requests, cancel flags, the published counters.
- * All else belongs to the thread that steps.  What a request needs is allocated at submit, what a
- * step needs at open. */
+ * One lock guards the queue, the active requests, the cancel flags and the published counters.
+ * Everything else belongs to the thread that steps.  Memory for a request is allocated at submit,
+ * memory for steps at open. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include "kv/kv.h"
 #include "place/place.h"
 
-/* Stop strings over a stream of bytes: an automaton each (Knuth+ 1977).  Bytes that may begin one
- * are held back. */
+/* Stop strings in a stream of bytes, one automaton each (Knuth+ 1977).  Bytes that may be the
+ * beginning of one are held back. */
 struct stop_string {
 	const char *at;
 	int32_t  len, state;
@@ -26,12 +26,12 @@ struct stop {
 	struct stop_string *strings;
 	int32_t n, longest;
 	char   *held; int32_t n_held;        /* [longest] */
-	int     over;                        /* one is complete: nothing comes any more */
+	int     over;                        /* a stop string is complete: no more text is given out */
 };
 /* Copies.  INFER_ENOMEM. */
 int  stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
-/* Append to out what is certain by now.  1: a stop string is complete; what stood before it is in
- * out, the rest is gone. */
+/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is complete;
+ * the text before it is in out, the rest is dropped. */
 int  stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
 void stop_flush(struct stop *s, struct buf *out);
 
@@ -39,7 +39,7 @@ struct request {
 	struct request *next;                /* in the queue */
 	uint64_t id;
 	void    *user;
-	struct arena arena;                  /* all that is copied */
+	struct arena arena;                  /* holds the copies of everything the caller passed */
 	uint64_t *ids;                    /* [cap] keys of the cache: prompt, then what was drawn */
 	int32_t  n, n_prompt, cap;
 	int32_t  top, priority;
@@ -52,17 +52,17 @@ struct request {
 	infer_detok *detok;                  /* NULL without text */
 	int      cancelled;                  /* under the lock */
 	int      ended;                      /* DONE is out; to be freed */
-	int      seated;                     /* has been active: its first times stand */
+	int      seated;                     /* has been active before: its first times are kept */
 	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
-	int32_t  scored;                     /* prompt tokens that need no SCORE event any more */
+	int32_t  scored;                     /* prompt tokens whose SCORE event is out, or not wanted */
 	int32_t  rows;                       /* of the step that runs */
-	int32_t  rest;                       /* rows of its prompt that come next; prompts.c */
+	int32_t  rest;                       /* rows of its prompt that are due; prompts.c */
 	int64_t  submit_ns, seated_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
 };
 
-/* One row of logits: what is asked of it, and what came out. */
+/* One row of logits: what is wanted from it, and the result. */
 struct row_job {
 	struct request *r;
 	const float *logits;
@@ -82,7 +82,7 @@ struct events {
 };
 int  events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
 void events_fini(struct events *q);
-/* Room for so many more. */
+/* Make room for that many more. */
 int  events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
 struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
@@ -125,11 +125,11 @@ struct infer_engine {
 	int32_t  chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	int64_t  step_ns, now_ns;            /* now: when this step began */
-	int64_t  decode_ns, row_ns;          /* measured: a decoding step, a row of a prompt */
+	int64_t  decode_ns, row_ns;          /* running means: a step that only decodes, one prompt row */
 	uint64_t digest;
 	struct infer_engine_stats now;       /* counted by the thread that steps */
-	int      stopped;                    /* the last step was given up for a newcomer */
-	atomic_int newcomer;                 /* someone came since this step began */
+	int      stopped;                    /* the last step was cancelled for a new request */
+	atomic_int newcomer;                 /* a request was submitted since this step began */
 	struct request **active;             /* [max_seqs] in rank: priority, then age */
 	int32_t  n_active;
 
@@ -150,32 +150,32 @@ static inline int32_t request_pending(const struct request *r)             /* no
 {
 	return r->n - kv_seq_len(r->seq);
 }
-/* The request has ended: DONE goes out, its pages are let go; freed by sched_reap or the caller. */
+/* End a request: queue its DONE event and release its pages; sched_reap or the caller frees it. */
 void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message);
 
 /* sched.c; the lock is held */
-size_t sched_ending(infer_engine *e);    /* reads the clock; how many requests sweep will end */
-void sched_sweep(infer_engine *e);       /* end what was cancelled or is too late */
+size_t sched_ending(infer_engine *e);    /* reads the clock; counts the requests that sched_sweep will end */
+void sched_sweep(infer_engine *e);       /* end requests that were cancelled or have missed their deadline */
 void sched_admit(infer_engine *e);
 void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
-/* How many of its ids may come out of the cache. */
+/* The number of its ids that may be taken from the cache. */
 size_t sched_reuse(const struct request *r);
-/* The last in rank gives its seat and pages back. */
+/* Preempt the last sequence in rank: it gives up its pages and goes back to the queue. */
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
-void prompts_compose(infer_engine *e);   /* rows of prompts, behind those that decode */
+void prompts_compose(infer_engine *e);   /* add prompt rows behind the decoding rows */
 
 /* batch.c */
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows);
-/* How many of the rows asked for may go in. */
+/* How many of `rows` fit into the step. */
 int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);
 void batch_add(infer_engine *e, struct request *r, int32_t rows);
-int  batch_run(infer_engine *e, infer_error *err);       /* compute, and look at the logits */
-void batch_absorb(infer_engine *e);                      /* events out of what came */
+int  batch_run(infer_engine *e, infer_error *err);       /* compute, then score and draw */
+void batch_absorb(infer_engine *e);                      /* turn the results into events */
 
 /* score.c: one row of logits; any thread */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);

@@ -1,5 +1,5 @@
-/* engine/events.c - what was said and not yet heard; room is made before a step, so that saying
- * cannot fail */
+/* engine/events.c - events that are waiting to be read; room is made before a step, so that adding
+ * one cannot fail */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/mem.h"

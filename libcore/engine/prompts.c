@@ -1,8 +1,9 @@
 /* engine/prompts.c - which prompts get rows of a step, and how many
  *
- * The shortest rest goes first, so that who asks little waits little; the first in rank has an
- * eighth of every step, so that it moves on whoever else comes.  Whose next positions another
- * computes already waits and shares them: what many begin with is computed once. */
+ * The prompt with the fewest rows left goes first, so short requests finish soon; the first in rank
+ * gets an eighth of every step, so it advances whatever else arrives.  A prompt whose next positions
+ * are already being computed for another waits and shares the result, so a beginning that many have
+ * in common is computed once. */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -10,17 +11,17 @@
 #include <string.h>
 
 enum {
-	/* even in a slow step a prompt moves on by so many rows, or it would starve beside
-	 * sequences that decode */
+	/* a prompt advances by this many rows even in a slow step, or sequences that decode would
+	 * starve it */
 	LEAST_ROWS = 16,
-	/* of a step while a seat is free: whoever comes meanwhile waits for its end, or the work
-	 * on it is lost; more rows at once would not be cheaper */
+	/* rows of a step while another sequence could be admitted: a new request waits for the end of
+	 * the step, or the step is thrown away; a larger one would not be cheaper per row */
 	OPEN_ROWS = 128,
 	SHARE = 8,
-	WORTH = 16,          /* to wait pays from this part of the rest on */
+	WORTH = 16,          /* waiting pays if it saves a sixteenth of the rows left */
 };
 
-/* Rows of prompts that this step may hold. */
+/* The prompt rows that this step may hold. */
 static int32_t quota(const infer_engine *e)
 {
 	int64_t rows = e->chunk;
@@ -32,7 +33,7 @@ static int32_t quota(const infer_engine *e)
 	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows, e->chunk - e->step.n_guesses);
 }
 
-/* How many ids from the start r and q have in common, that r may have from q. */
+/* The number of leading ids that r shares with q and may take from it. */
 static int32_t common(const struct request *r, const struct request *q)
 {
 	int32_t most = (int32_t)num_min((int64_t)sched_reuse(r) - 1, q->n),
@@ -46,8 +47,8 @@ static int32_t common(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Take what others have computed.  Returns who is about to compute more of r, and stands before it
- * in rank; NULL where that would not save much. */
+/* Give r the positions that other sequences have computed.  Returns a sequence before r in rank that
+ * is about to compute more of them, or NULL where waiting for it would not save much. */
 static struct request *share(infer_engine *e, int32_t rank)
 {
 	struct request *r = e->active[rank], *from = NULL, *leads = NULL, *q;
@@ -67,7 +68,7 @@ static struct request *share(infer_engine *e, int32_t rank)
 		}
 	}
 	if (from && kv_seq_share(e->kv, r->seq, from->seq, have))
-		have = kv_seq_len(r->seq);           /* beyond its window */
+		have = kv_seq_len(r->seq);           /* the window of `from` has let them go */
 	if (!r->usage.preemptions) {
 		r->usage.cached_tokens += have - len;
 		e->now.cached_tokens += (uint64_t)(have - len);
@@ -75,8 +76,8 @@ static struct request *share(infer_engine *e, int32_t rank)
 	return WORTH * (lead - have) >= r->n - have ? leads : NULL;
 }
 
-/* rest: 0 where no rows are due: no prompt, or one that waits.  Who leads is as urgent as who
- * follows. */
+/* Set r->rest of every active sequence: the prompt rows that are due, 0 for one that decodes or
+ * waits.  A sequence that others wait for is as urgent as the most urgent of them. */
 static void look(infer_engine *e)
 {
 	struct request *r, *q = NULL;
@@ -95,7 +96,7 @@ static void look(infer_engine *e)
 	}
 }
 
-/* Greater priority, then the shorter rest, then rank. */
+/* The sequence to serve next: greater priority first, then fewer rows left, then rank. */
 static struct request *next(const infer_engine *e)
 {
 	struct request *best = NULL, *r;
@@ -108,8 +109,8 @@ static struct request *next(const infer_engine *e)
 	return best;
 }
 
-/* Pages for so many more positions of r, from those behind it in rank that have no row in this
- * step. */
+/* Get pages for `rows` more positions of r, if need be by preempting sequences behind it in rank that
+ * have no row in this step.  0: there are none. */
 static int grow(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct request *last;
@@ -135,7 +136,7 @@ void prompts_compose(infer_engine *e)
 {
 	int32_t left = quota(e), part = (left + SHARE - 1) / SHARE, rows, most;
 	struct request *first, *r;
-	int ends = 0;      /* one draws after this step, which should not wait for rows of others */
+	int ends = 0;      /* a prompt ends in this step, and its first token should not wait long */
 
 	look(e);
 	first = first_in_rank(e);
@@ -155,7 +156,7 @@ void prompts_compose(infer_engine *e)
 		batch_add(e, r, rows);
 		left -= rows;
 	}
-	/* nobody hears of this step: it may be given up for who comes, but not twice in a row */
+	/* No event comes out of this step, so a new arrival may cancel it, but not twice in a row. */
 	if (!e->step.s.n_out && e->n_active < e->max_seqs && !e->stopped)
 		e->step.s.stop = &e->newcomer;
 }

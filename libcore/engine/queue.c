@@ -1,4 +1,4 @@
-/* engine/queue.c - what may come from any thread: submit, cancel, wait */
+/* engine/queue.c - the calls that any thread may make: submit, cancel, wait */
 #include "engine/engine.h"
 #include "base/err.h"
 

@@ -63,8 +63,8 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	                    err);
 }
 
-/* Does it fit, alone?  The cache holds one whole context (place), and what others hold can be had
- * back. */
+/* Does the request fit when it runs alone?  The cache holds one whole context (place.h), and pages
+ * that others hold can be reclaimed. */
 static int check_room(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
@@ -194,7 +194,7 @@ int request_before(const struct request *a, const struct request *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-/* The text that was held back, now that nothing can follow. */
+/* Give out the text that was held back: nothing can follow it now. */
 static void flush_text(infer_engine *e, struct request *r)
 {
 	struct buf *out = &e->events.text;

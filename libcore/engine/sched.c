@@ -1,8 +1,8 @@
-/* engine/sched.c - who computes what in the next step
+/* engine/sched.c - which sequences compute what in the next step
  *
- * Rank is priority, then age.  Every sequence that decodes has its row in every step; prompts share
- * what is left of the step's time (prompts.c).  When pages run out, the last in rank gives its own
- * back and is computed again later; what it had drawn stays, so nothing that was said changes. */
+ * Rank is priority, then age.  Every sequence that decodes has a row in every step; prompts share the
+ * rest of the step's time (prompts.c).  When pages run out, the last sequence in rank gives its pages
+ * back and is computed again later; the tokens it has drawn stay, so its answer does not change. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -104,13 +104,13 @@ static void seat(infer_engine *e, struct request *r, int32_t cached)
 
 size_t sched_reuse(const struct request *r)
 {
-	/* a row whose score is not out has to be computed, cached or not */
+	/* a row whose score has not been reported must be computed, cached or not */
 	return r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored
 	                                                             : (size_t)r->n;
 }
 
-/* Seat the first of the queue, if all it knows fits beside what the others still need for what they
- * know. */
+/* Admit the first request of the queue if its ids fit beside those that the active ones have yet to
+ * compute. */
 static int try_seat(infer_engine *e)
 {
 	struct request *r = e->queue;
@@ -168,7 +168,7 @@ static void compose_decode(infer_engine *e)
 		if (request_pending(r) != 1)
 			continue;
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
-			must(e->n_active > 1);       /* alone it fits: place saw to that */
+			must(e->n_active > 1);       /* place made sure that one fits alone */
 			sched_preempt_last(e);
 		}
 		if (!r->seq)

@@ -1,4 +1,4 @@
-/* engine/stats.c - counters, and a digest that two runs agree in when they said the same */
+/* engine/stats.c - counters, and a digest that is equal for runs with equal output */
 #include "engine/engine.h"
 #include "base/num.h"
 #include "base/pool.h"

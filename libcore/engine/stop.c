@@ -1,4 +1,4 @@
-/* engine/stop.c - stop strings, whatever way the tokens cut them */
+/* engine/stop.c - stop strings in a stream of text, however tokens divide it */
 #include "engine/engine.h"
 
 #include <string.h>

@@ -50,7 +50,7 @@ struct graph {
 
 void graph_init(struct graph *g);
 void graph_fini(struct graph *g);
-/* A node of op with nothing else in it: no source, no weight, zeroes. */
+/* A node of op without sources or weights, its parameters zero. */
 struct graph_node graph_node_of(enum graph_op op);
 /* Append a node.  rows follow from its sources; so do cols, where op_list.h does not say GIVEN.
  * Returns its index, or -1 with bad set; a source that is -1 where the op needs one (what an
@@ -60,8 +60,9 @@ const char *graph_op_name(int op);            /* "MM"; NULL outside the enum */
 const char *graph_op_what(int op);            /* the sentence of op_list.h */
 int  graph_op_srcs(int op);
 int  graph_op_over(int op);
-/* Every src below its node, counts as op_list.h says, cols and rows agree, output set. INFER_EINVAL
- * names the node and what is wrong: our own mistake.  INFER_ENOMEM where the graph is bad. */
+/* Check that every source comes before its node, that counts are those of op_list.h, that columns and
+ * rows agree, and that there is an output.  INFER_EINVAL names the node and the mistake, which is our
+ * own.  INFER_ENOMEM: memory failed while the graph was built. */
 int  graph_check(const struct graph *g, int n_weights, infer_error *err);
 
 /* Spans of time that want memory: [from, to] inclusive, any unit.  Those that do not meet may share
@@ -73,9 +74,10 @@ int  graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *
 
 /* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in
  * bytes, 64-aligned, or SIZE_MAX where the node has none.  Values whose lives do not meet share
- * memory; a node writes over a source that ends with it where its op allows.  *bytes: what the
- * workspace takes. stage   [g->n] ascending: when a node runs, or NULL: each by itself.  Nodes of
- * one stage may run at the same time, but each row of them in order. */
+ * memory; a node writes over a source that ends with it where its op allows.
+ * stage   [g->n] ascending: when a node runs; NULL: each by itself.  Nodes of one stage may run at the
+ *         same time, though the operations on one row keep their order
+ * *bytes  what the workspace takes */
 int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
                 size_t *offset, size_t *bytes, infer_error *err);
 

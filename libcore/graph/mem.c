@@ -1,6 +1,6 @@
-/* Where values lie: liveness in, offsets out.  In order of time, each value at the lowest offset
- * that is free while it lives: the few that live at once are all that is looked at, so a deep graph
- * costs no more per node than a shallow one. */
+/* Places values in the workspace.  In order of time, each value gets the lowest offset that is free
+ * while it lives; only values that live at the same time are compared, so a node of a deep graph
+ * costs no more than one of a shallow graph. */
 #include "graph/graph.h"
 
 #include "base/err.h"

@@ -1,10 +1,10 @@
 /* kv/kv.h - the paged KV cache, in groups of layers, with a prefix tree.  Confined to the thread
  * that steps the engine.
  *
- * A group is a set of layers with one kind, one row size, one backend; a page is KERN_PAGE
- * positions of all its layers.  A sequence has a block table per group.  Full pages of tokens that
- * are done go into a radix tree and may be shared; a shared page is never written: who must write
- * into one gets a copy.  All groups draw on one budget of bytes.
+ * A group is a set of layers of one kind, one row size and one backend; a page holds KERN_PAGE
+ * positions of all its layers.  A sequence has a block table per group.  Pages that are full go into a
+ * radix tree and may be shared; a shared page is never written: a sequence that must write into one
+ * gets a copy.  All groups draw on one budget of bytes.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
 #define KV_KV_H
@@ -36,9 +36,9 @@ enum { KV_NO_TREE = 1 << 0 };
 struct kv;
 struct kv_seq;                  /* one sequence: its block tables and length */
 
-/* Nothing is touched: pages appear as positions come, and are given back when they are free.
- * Address space taken: the budget once for every group, since any of them may come to use it all.
- * Everything is allocated here; no other call allocates.
+/* Reserves address space, the whole budget once for every group, since any group may come to use all
+ * of it; memory is touched as positions are computed and given back when pages are free.  All records
+ * are allocated here; no other call allocates.
  * INFER_ENOMEM  the budget does not hold one sequence of one page, or the reservation fails
  * INFER_EUNSUP  a kind or type that is not built */
 int  kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
@@ -57,32 +57,32 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
  * every group, at most n - 1 positions; *cached: how many.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
                            int32_t *cached);
-/* Where the tree has come to hold more of ids[0 .. n) than s, which ends with a whole page: s goes
- * on behind that.  Returns the positions gained. */
+/* If the tree has come to hold more of ids[0 .. n) than s, and s ends with a whole page, extend s by
+ * those positions.  Returns how many. */
 int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n);
 /* Pages for positions up to `len` (exclusive), the committed ones kept; always called before
  * positions are written.  INFER_ENOMEM when free pages and what can be evicted do not suffice (then
  * nothing has changed). */
 int  kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len);
-/* The positions up to len are computed: ids[0 .. len) name them.  Whole pages become shareable, and
- * where the tree has the same prefix already, its pages take the place of ours; a window's pages
- * that no later row sees are let go. */
+/* Tell that the positions up to len, named by ids[0 .. len), are computed.  Whole pages become
+ * shareable; where the tree already has the same prefix, its pages replace ours; pages of a window
+ * that no later row can see are released. */
 void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t len);
 /* A second sequence with the same committed positions: shares all pages, a part-filled last one is
  * copied by the first of the two that grows.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
-/* s lets go of all it has and becomes the first len positions of `of`, like a fork.
- * INFER_EINVAL: a window of `of` has let go what len needs; nothing is done. */
+/* Make s the first len positions of `of`, as a fork would; what s had is released.
+ * INFER_EINVAL: a window of `of` has released positions that len needs; nothing is done. */
 int  kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
-/* Forget positions >= len and pages grown for them.  INFER_EINVAL: a window has let go what len
- * needs; nothing is done. */
+/* Forget positions >= len and the pages grown for them.  INFER_EINVAL: a window has released positions
+ * that len needs; nothing is done. */
 int  kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);
 int32_t kv_seq_len(const struct kv_seq *s);                    /* committed */
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s);   /* [group][page]: for backend_run */
-/* Bytes that growing to len would take at most, `rows` at a time; and bytes that are free or can be
- * made so. */
+/* The bytes that growing to len would take at most, `rows` positions at a time; the bytes that are
+ * free or can be freed by eviction. */
 uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows);
 uint64_t kv_room_bytes(const struct kv *kv);
 

@@ -3,9 +3,9 @@
  * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy
  * belong to one thread, which computes.
  *
- * A step holds every decoding row and at most the prefill rows that keep it under step_ms; while
- * nothing decodes and a seat is free, at most 128, so that who comes next waits little.  What several
- * prompts begin with is computed once.
+ * A step holds every decoding row and as many prefill rows as keep it under step_ms; while nothing
+ * decodes and another sequence could be admitted, at most 128 of them, to keep the wait of a new
+ * request short.  A beginning that several prompts share is computed once.
  * Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked
  * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
  *
@@ -32,11 +32,11 @@ struct infer_engine_opts {
 	int32_t  threads;         /* 0: the cores the process may use */
 	const char *isa;          /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
 	int32_t  ctx;             /* largest context; 0: the model's own, or what fits */
-	int      kv_set;          /* 0: the cache is f16, and the two types are not looked at */
+	int      kv_set;          /* 0: the cache is f16 and the two types below are ignored */
 	int      k_type, v_type;  /* INFER_F32 F16, or Q8_0 Q4_0 where heads are a multiple of 32 */
 	uint64_t kv_bytes;        /* cache budget; 0: for ctx of max_seqs, at most what fits */
 	int32_t  prefill_chunk;   /* most prefill rows of a step; 0: 512 */
-	int32_t  step_ms;      /* beside decoding rows prefill stops here, from 16 rows on; 0: 50 */
+	int32_t  step_ms;      /* time that prefill may add beside decoding rows, at least 16 rows; 0: 50 */
 	int32_t  max_seqs;        /* sequences at once; 0: 1 */
 	int32_t  max_queue;       /* requests waiting; 0: 1024 */
 	uint32_t flags;
@@ -69,7 +69,7 @@ struct infer_request {                     /* everything is copied at submit */
 	uint32_t flags;
 	int32_t  priority;                 /* greater goes first */
 	int64_t  deadline_ns;            /* on CLOCK_MONOTONIC; past it: as if cancelled; 0: none */
-	uint64_t salt;                     /* prefix cache is shared among equal salts only */
+	uint64_t salt;                     /* only requests of equal salt share the prefix cache */
 	void    *user;                     /* comes back with every event */
 };
 
@@ -101,23 +101,24 @@ struct infer_event {
 	int32_t  index;         /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
 	int32_t  token;
 	float    logprob;          /* ln p(token) under the unmodified logits */
-	/* likeliest first; borrowed until the next call of next, as all pointers here */
+	/* likeliest first; borrowed, like every pointer here, until infer_engine_next is called again */
 	const struct infer_top *top; int32_t n_top;
-	/* TOKEN, DONE: bytes that are now certain: never a part of a UTF-8 sequence or of a stop
-	 * string that still may come */
+	/* TOKEN, DONE: the bytes that are final now; never part of a UTF-8 sequence that is not complete,
+	 * nor of what may still become a stop string */
 	const char *text; size_t text_bytes;
 	int      finish;           /* DONE: enum infer_finish */
 	int      code;             /* DONE: 0; INFER_ECANCEL for CANCELLED; for ERROR why */
 	const char *message;       /* DONE: a sentence, or empty */
 	struct infer_usage usage;  /* DONE */
 };
-/* 1: *ev is filled; 0: none now.  An end-of-turn or stop token is a TOKEN with empty text, then
- * comes DONE.  SCORE comes in the order of the prompt.  Events that are not read before the next
- * step pile up. */
+/* 1: *ev is filled; 0: there is none now.  An end-of-turn or stop token is a TOKEN with empty text,
+ * followed by DONE.  SCORE events follow the order of the prompt.  Events that are not read before the
+ * next step are kept. */
 int  infer_engine_next(infer_engine *e, struct infer_event *ev);
 
-/* Compute one step, if there is work.  INFER_ENAN and a fault of the device end the requests
- * concerned with DONE, not the engine.  INFER_ENOMEM: no room for events; nothing was done. */
+/* Compute one step, if there is work.  A logit that is not a number, or a fault of the device, ends
+ * the requests that it affects with DONE; the engine goes on.  INFER_ENOMEM: there was no memory for
+ * events, and nothing was done. */
 int  infer_engine_step(infer_engine *e, infer_error *err);
 int  infer_engine_busy(const infer_engine *e);    /* requests not yet ended, or events unread */
 /* 1 once a request waits or runs; 0 after the time (-1: for ever). */
@@ -135,7 +136,7 @@ struct infer_engine_stats {
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
-/* What the record of a run says about the machine side. */
+/* What the record of a run says about the machine. */
 struct infer_engine_info {
 	char    isa[128];          /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
 	char    placement[64];     /* where layers run: "cpu:0-31" */
