@@ -64,7 +64,7 @@ _infer_run()
 		--mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --stats --repeat
-		-i --batch --resume --render --score --tokenize --bos --detokenize --sandbox
+		-i --batch --resume --retry-errors --mix --render --score --tokenize --bos --detokenize --sandbox
 		-q --quiet -v --verbose -h --help --version' ''
 }
 

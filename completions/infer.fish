@@ -105,6 +105,8 @@ complete -c infer-run -l stats -f -d 'timings, counters and a digest, as a JSON 
 complete -c infer-run -l repeat -x -d 'run the request N times in one process'
 complete -c infer-run -l batch -r -F -d 'JSON lines of requests to JSON lines of answers'
 complete -c infer-run -l resume -r -F -d 'append to OUT what it does not have yet'
+complete -c infer-run -l retry-errors -d 'run requests that failed again'
+complete -c infer-run -l mix -d 'go on though the model or options differ'
 complete -c infer-run -s i -f -d 'talk: lines are turns of the user'
 complete -c infer-run -l render -f -d 'the prompt as the model reads it'
 complete -c infer-run -l score -f -d 'log-probability of each of its tokens, and perplexity'

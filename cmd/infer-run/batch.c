@@ -43,7 +43,10 @@ struct batch {
 	struct infer_str *stop;
 	infer_breakers *breakers;
 	struct chat chat;
-	struct seen ids, done, done_lines;   /* done: before this run, in --resume; the lines of errors without an id */
+	struct seen ids, done, done_lines;   /* done: before this run, in --resume: names; the lines of errors without an id */
+	struct seen asked, wanted;           /* of a file of requests, for --resume: ids, and names */
+	struct buf name;
+	char model_id[65], options[65];
 	struct request_run *running;
 	int32_t samples, most;       /* submitted and not ended; when no more lines are read */
 	uint64_t requests, failed, cut;
@@ -53,6 +56,38 @@ struct batch {
 static int no_memory(infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "out of memory for the batch");
+}
+
+/* What names a request: its id, and of which line.  NULL: no memory. */
+static const struct buf *name_of(struct batch *b, const char *id, const char *sha256)
+{
+	buf_clear(&b->name);
+	buf_put(&b->name, id, strlen(id) + 1);
+	buf_puts(&b->name, sha256);
+	return b->name.bad ? NULL : &b->name;
+}
+
+static int add_name(struct batch *b, struct seen *s, const char *id, const char *sha256)
+{
+	const struct buf *n = name_of(b, id, sha256);
+
+	return n ? seen_add(s, n->at, n->len) : INFER_ENOMEM;
+}
+
+/* 1, 0; -1: no memory. */
+static int has_name(struct batch *b, const struct seen *s, const char *id, const char *sha256)
+{
+	const struct buf *n = name_of(b, id, sha256);
+
+	return n ? seen_has(s, n->at, n->len) : -1;
+}
+
+/* A record that does not say which line it answers answers every line of its id. */
+static int is_done(struct batch *b, const infer_job *j)
+{
+	int has = has_name(b, &b->done, j->id, "");
+
+	return has ? has : has_name(b, &b->done, j->id, j->request_sha256);
 }
 
 /* ---- answers */
@@ -77,7 +112,7 @@ static int answer(struct batch *b, struct request_run *q, infer_error *err)
 		const struct sample *s = &q->samples[i];
 
 		c[i] = (struct infer_completion){
-			.id = j->id, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len, .finish = s->finish,
+			.id = j->id, .request_sha256 = j->request_sha256, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len, .finish = s->finish,
 			.usage = s->usage, .load_ms = b->run->load_ms, .reply = s->reply,
 		};
 		if (s->reply) {
@@ -99,6 +134,7 @@ static int answer(struct batch *b, struct request_run *q, infer_error *err)
 	info.breakers = j->breaker_texts;
 	info.n_breakers = j->n_breaker_texts;
 	info.seed_random = 0;
+	info.options_sha256 = b->options;
 	b->requests++;
 	int rc = infer_write_job(b->writer, j, c, &info, err);
 
@@ -128,7 +164,12 @@ static void request_free(struct batch *b, struct request_run *q)
 
 static int request_end(struct batch *b, struct request_run *q, infer_error *err)
 {
-	int rc = q->error.code ? answer_error(b, q->job, 0, &q->error, NULL, err) : answer(b, q, err);
+	struct infer_engine_info info;
+
+	infer_engine_info(b->run->engine, &info);
+	size_t want = q->job->request.n_prompt + (q->job->request.max_tokens != 0);
+	uint32_t flags = q->error.code == INFER_ENOMEM && want > (size_t)info.ctx ? INFER_RECORD_TOO_LONG : 0;
+	int rc = q->error.code ? answer_error(b, q->job, flags, &q->error, NULL, err) : answer(b, q, err);
 
 	request_free(b, q);
 	say_progress("%llu requests", (unsigned long long)b->requests);
@@ -239,13 +280,14 @@ static int refuse_again(struct batch *b, const infer_job *j, infer_error *err)
 /* Takes the job. */
 static int take_job(struct batch *b, infer_job *j, infer_error *err)
 {
-	int rc = j->is_other ? INFER_OK : seen_add(&b->ids, j->id, strlen(j->id));
+	int rc = j->is_other ? INFER_OK : seen_add(&b->ids, j->id, strlen(j->id)), done = rc || j->is_other ? 0 : is_done(b, j);
 
+	rc = done < 0 ? INFER_ENOMEM : rc;
 	if (rc == INFER_ENOMEM)
 		no_memory(err);
 	else if (rc)
 		rc = refuse_again(b, j, err);
-	else if (j->is_other || seen_has(&b->done, j->id, strlen(j->id)))
+	else if (j->is_other || done)
 		rc = INFER_OK;
 	else if (j->error.code)
 		rc = answer_error(b, j, 0, &j->error, j->param, err);
@@ -316,12 +358,19 @@ static int drive(struct batch *b, infer_error *err)
 
 /* ---- before and after */
 
+/* An id of a file; INFER_EINVAL: it was there before. */
+static int take_asked(struct batch *b, const infer_job *j)
+{
+	int rc = seen_add(&b->asked, j->id, strlen(j->id));
+
+	return rc || !b->run->o->resume ? rc : add_name(b, &b->wanted, j->id, j->request_sha256);
+}
+
 /* Ids of a file are looked at before anything runs. */
 static int check_ids(struct batch *b, infer_error *err)
 {
 	off_t from = lseek(b->in.fd, 0, SEEK_CUR);
 	enum lines_got got = LINES_NONE;
-	struct seen ids;
 	struct stat st;
 	const char *at;
 	size_t n;
@@ -329,7 +378,6 @@ static int check_ids(struct batch *b, infer_error *err)
 
 	if (fstat(b->in.fd, &st) || !S_ISREG(st.st_mode) || from < 0)
 		return INFER_OK;
-	seen_init(&ids, MEM_BASE, 0);
 	while (!rc && !(rc = lines_next(&b->in, -1, &got, &at, &n, err)) && got != LINES_END) {
 		infer_job *j = NULL;
 
@@ -337,7 +385,7 @@ static int check_ids(struct batch *b, infer_error *err)
 			continue;
 		rc = infer_job_read(&j, at, n, b->in.number, INFER_JOB_ID, &b->opts, err);
 		if (!rc && !j->is_other)
-			rc = seen_add(&ids, j->id, strlen(j->id));
+			rc = take_asked(b, j);
 		if (rc == INFER_EINVAL)
 			rc = err_set(err, INFER_EFORMAT, "%s: line %lld: the id '%.80s' was there before", b->in.name,
 			             (long long)j->line, j->id);
@@ -345,7 +393,6 @@ static int check_ids(struct batch *b, infer_error *err)
 			no_memory(err);
 		infer_job_free(j);
 	}
-	seen_fini(&ids);
 	lines_fini(&b->in);
 	lines_init(&b->in, b->in.fd, b->in.name);
 	if (!rc && lseek(b->in.fd, from, SEEK_SET) < 0)
@@ -353,14 +400,60 @@ static int check_ids(struct batch *b, infer_error *err)
 	return rc;
 }
 
-static int on_done(void *user, const char *id, int64_t line, int failed, infer_error *err)
+/* Answers of one file are of one model and one set of options, unless --mix. */
+static int check_mix(const struct batch *b, const struct infer_done *d, infer_error *err)
+{
+	const char *what = d->model_id && strcmp(d->model_id, b->model_id)        ? "another model"
+	                   : d->options_sha256 && strcmp(d->options_sha256, b->options) ? "other options"
+	                                                                                : NULL;
+
+	if (!what || b->run->o->mix)
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL, "%s: the record of '%.80s' was made with %s; --mix goes on all the same", b->run->o->resume,
+	               d->id ? d->id : "", what);
+}
+
+/* What is not to stay is run again: failed ones with --retry-errors, and those whose line is another now. */
+static int on_done(void *user, struct infer_done *d, infer_error *err)
 {
 	struct batch *b = user;
-	int rc = id ? seen_add(&b->done, id, strlen(id)) : seen_add(&b->done_lines, &line, sizeof line);
+	int wanted = 1, rc;
 
-	b->failed += failed;
+	if (d->id && d->request_sha256 && seen_has(&b->asked, d->id, strlen(d->id)))
+		wanted = has_name(b, &b->wanted, d->id, d->request_sha256);
+	if (wanted < 0)
+		return no_memory(err);
+	d->drop = !wanted || (d->failed && b->run->o->retry_errors);
+	if (d->drop)
+		return INFER_OK;
+	TRY(check_mix(b, d, err));
+	rc = d->id ? add_name(b, &b->done, d->id, d->request_sha256 ? d->request_sha256 : "")
+	           : seen_add(&b->done_lines, &d->line, sizeof d->line);
+	b->failed += d->failed;
 	b->requests++;
 	return rc == INFER_ENOMEM ? no_memory(err) : INFER_OK;
+}
+
+/* What the answers depend on beside their requests. */
+static int take_names(struct batch *b, infer_error *err)
+{
+	const struct run_opts *o = b->run->o;
+	const infer_file *f = infer_model_file(b->run->model);
+	struct infer_str source = { NULL, 0 };
+	struct buf text;
+
+	buf_init(&text, MEM_BASE);
+	infer_file_id(f, b->model_id);
+	int rc = b->chat.template ? chat_source(&text, &o->chat, f, err) : INFER_OK;
+
+	if (text.bad)
+		rc = no_memory(err);
+	if (!rc) {
+		source = (struct infer_str){ text.at, text.len };
+		rc = infer_job_opts_sha256(b->options, &b->opts, b->run->engine, text.len ? &source : NULL, err);
+	}
+	buf_fini(&text);
+	return rc;
 }
 
 static int fill_opts(struct batch *b, infer_error *err)
@@ -412,9 +505,12 @@ static int open_all(struct batch *b, infer_error *err)
 	lines_init(&b->in, from_stdin ? STDIN_FILENO : b->fd, from_stdin ? "standard input" : o->batch);
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
+	TRY(take_names(b, err));
 	TRY(check_ids(b, err));
 	TRY(o->resume ? infer_writer_resume(&b->writer, o->resume, on_done, b, err)
 	              : infer_writer_open(&b->writer, STDOUT_FILENO, err));
+	seen_fini(&b->asked);
+	seen_fini(&b->wanted);
 	return run_confine(o, 0, err);
 }
 
@@ -428,6 +524,9 @@ static void close_all(struct batch *b)
 	seen_fini(&b->ids);
 	seen_fini(&b->done);
 	seen_fini(&b->done_lines);
+	seen_fini(&b->asked);
+	seen_fini(&b->wanted);
+	buf_fini(&b->name);
 	mem_free(b->stop);
 	lines_fini(&b->in);
 	if (b->fd >= 0)
@@ -457,6 +556,9 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	seen_init(&b.ids, MEM_BASE, REMEMBERED);
 	seen_init(&b.done, MEM_BASE, 0);
 	seen_init(&b.done_lines, MEM_BASE, 0);
+	seen_init(&b.asked, MEM_BASE, 0);
+	seen_init(&b.wanted, MEM_BASE, 0);
+	buf_init(&b.name, MEM_BASE);
 	rc = open_all(&b, &err);
 	if (!rc)
 		rc = drive(&b, &err);

@@ -51,6 +51,7 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ as_it_is && talk, "--score, --tokenize and --detokenize take a text as it is: nothing of a conversation goes with them" },
 		{ o->batch && o->chat.messages, "--batch takes its conversations from the file: --messages does not go with it" },
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
+		{ (o->mix || o->retry_errors) && !o->resume, "--mix and --retry-errors go with --resume only" },
 		{ o->batch && (n_words || o->files.n), "--batch takes its prompts from the file: no other prompt goes with it" },
 		{ o->batch && o->output != OUTPUT_DEFAULT && o->output != OUTPUT_JSONL, "--batch writes JSON lines: only -o jsonl goes with it" },
 		{ o->batch && !strcmp(o->batch, "-") && o->chat.tools && !strcmp(o->chat.tools, "-"),

@@ -38,6 +38,8 @@ static const struct opt run_rows[] = {
 	{ OPT_FLAG, 'i', NULL, NULL, "talk: lines are turns of the user, /help lists commands", AT(interactive), .value = 1 },
 	{ OPT_STR, 0, "batch", "FILE", "JSON lines of requests to JSON lines of answers; - is standard input", AT(batch) },
 	{ OPT_STR, 0, "resume", "OUT", "with --batch: append to OUT what it does not have yet", AT(resume) },
+	{ OPT_FLAG, 0, "retry-errors", NULL, "with --resume: run requests that failed again", AT(retry_errors), .value = 1 },
+	{ OPT_FLAG, 0, "mix", NULL, "with --resume: go on though the model or options differ", AT(mix), .value = 1 },
 	{ OPT_FLAG, 0, "render", NULL, "print the prompt as the model reads it", AT(render), .value = 1 },
 	{ OPT_FLAG, 0, "score", NULL, "log-probability of each of its tokens, and perplexity", AT(score), .value = 1 },
 	{ OPT_FLAG, 0, "tokenize", NULL, "its token ids, on one line", AT(tokenize), .value = 1 },

@@ -31,6 +31,7 @@ struct run_opts {
 	int output, stats;           /* output: enum run_output */
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume;
+	int mix, retry_errors;       /* with resume */
 };
 
 /* --stats: what stands in the line so far.  It is written once all is closed. */

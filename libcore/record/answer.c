@@ -18,6 +18,13 @@ static void put_name(struct jwrite *w, const char *key, const char *prefix, cons
 	jw_str(w, key, name);
 }
 
+/* The line that asked, by name; one that could not be read whole has none. */
+static void put_request(struct jwrite *w, const infer_job *j)
+{
+	if (*j->request_sha256)
+		jw_str(w, "request_sha256", j->request_sha256);
+}
+
 /* A line, open in its body. */
 static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
 {
@@ -163,6 +170,7 @@ static int write_openai(infer_writer *out, const infer_job *j, const struct infe
 	}
 	jw_end(w);
 	put_usage(w, c, j->n);
+	put_request(w, j);
 	record_run(out, run);
 	return end(out, w, err);
 }
@@ -193,6 +201,7 @@ static int write_choices(infer_writer *out, const infer_job *j, const struct inf
 	jw_int(w, "completion_tokens", u.completion_tokens);
 	jw_int(w, "cached_tokens", u.cached_tokens);
 	jw_end(w);
+	put_request(w, j);
 	record_run(out, run);
 	return record_end(out, err);
 }
@@ -205,20 +214,21 @@ int infer_write_job(infer_writer *out, const infer_job *j, const struct infer_co
 	return j->n == 1 ? infer_write_completion(out, c, run, err) : write_choices(out, j, c, run, err);
 }
 
-/* As servers name the fault: the request's own, or theirs. */
-static int write_openai_error(infer_writer *out, const infer_job *j, const infer_error *e, const char *param,
+/* As servers name the fault: the request's own, or theirs.  Memory that ends is the machine's. */
+static int write_openai_error(infer_writer *out, const infer_job *j, uint32_t flags, const infer_error *e, const char *param,
                               infer_error *err)
 {
-	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP ||
-	          e->code == INFER_ENOMEM;
+	int too_long = (flags & INFER_RECORD_TOO_LONG) != 0;
+	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP || too_long;
 	struct jwrite *w = begin(out, j, own ? 400 : 500);
 
 	jw_object(w, "error");
 	jw_str(w, "message", e->message);
 	jw_str(w, "type", own ? "invalid_request_error" : "server_error");
 	jw_str(w, "param", param);
-	jw_str(w, "code", e->code == INFER_ENOMEM ? "context_length_exceeded" : NULL);
+	jw_str(w, "code", too_long ? "context_length_exceeded" : NULL);
 	jw_end(w);
+	put_request(w, j);
 	return end(out, w, err);
 }
 
@@ -228,12 +238,13 @@ int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags,
 	struct jwrite *w;
 
 	if (j->form != INFER_JOB_OWN && !(flags & INFER_RECORD_NO_ID))
-		return write_openai_error(out, j, e, param, err);
+		return write_openai_error(out, j, flags, e, param, err);
 	w = record_begin(out, "error");
 	jw_str(w, "id", flags & INFER_RECORD_NO_ID ? NULL : j->id);
 	jw_int(w, "line", j->line);
 	jw_str(w, "code", infer_status_name(e->code));
 	jw_str(w, "message", e->message);
 	jw_str(w, "param", param);
+	put_request(w, j);
 	return record_end(out, err);
 }

@@ -187,6 +187,8 @@ int infer_write_completion(infer_writer *out, const struct infer_completion *c,
 		jw_str(w, "message", c->message);
 		jw_end(w);
 	}
+	if (c->request_sha256)
+		jw_str(w, "request_sha256", c->request_sha256);
 	record_run(out, run);
 	record_tokens(w, c);
 	return record_end(out, err);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -341,6 +342,19 @@ static int start(struct job **out, int64_t number, infer_error *err)
 	return INFER_OK;
 }
 
+static void name_line(char hex[65], const char *line, size_t n)
+{
+	struct sha256 s;
+	uint8_t sum[32];
+
+	while (n && line[n - 1] == '\r')
+		n--;
+	sha256_init(&s);
+	sha256_add(&s, line, n);
+	sha256_end(&s, sum);
+	sha256_hex(sum, hex);
+}
+
 int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
                    const struct infer_job_opts *o, infer_error *err)
 {
@@ -350,6 +364,7 @@ int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t numb
 	*out = NULL;
 	TRY(start(&j, number, err));
 	j->o = o;
+	name_line(j->j.request_sha256, line, bytes);
 	text = arena_raw(&j->mem, bytes);
 	if (text && bytes)
 		memcpy(text, line, bytes);

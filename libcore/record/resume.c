@@ -28,22 +28,33 @@ static int64_t whole_of(const struct json *o, const char *key)
 	return json_is(v, JSON_INT) ? v->i : 0;
 }
 
+/* What stands in the record or, in OpenAI's form, its body. */
+static void take_names(struct arena *a, struct infer_done *d, const struct json *o)
+{
+	const struct json *run = json_get(o, "run");
+
+	d->request_sha256 = json_cstr(a, json_get(o, "request_sha256"));
+	d->model_id = json_cstr(a, json_get(json_get(run, "model"), "id"));
+	d->options_sha256 = json_cstr(a, json_get(run, "options_sha256"));
+}
+
 /* 0: the record is of no request */
-static int is_answer(struct arena *a, const struct json *o, const char **id, int64_t *line, int *failed)
+static int is_answer(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *kind = json_get(o, "kind"), *response = json_get(o, "response");
 
-	*line = 0;
-	*id = json_cstr(a, json_get(o, "custom_id"));
-	if (!json_is_string(kind) && *id && json_is_object(response)) {
-		*failed = whole_of(response, "status_code") != 200;
+	*d = (struct infer_done){ .id = json_cstr(a, json_get(o, "custom_id")) };
+	if (!json_is_string(kind) && d->id && json_is_object(response)) {
+		take_names(a, d, json_get(response, "body"));
+		d->failed = whole_of(response, "status_code") != 200;
 		return 1;
 	}
-	*id = json_cstr(a, json_get(o, "id"));
-	*failed = json_equals(kind, "error");
-	if (*failed)
-		*line = whole_of(o, "line");
-	return *failed || (*id && json_equals(kind, "completion"));
+	take_names(a, d, o);
+	d->id = json_cstr(a, json_get(o, "id"));
+	d->failed = json_equals(kind, "error");
+	if (d->failed)
+		d->line = whole_of(o, "line");
+	return d->failed || (d->id && json_equals(kind, "completion"));
 }
 
 /* What a machine that stops, or another who cuts the file, leaves of a line: a beginning with something behind it, or pages
@@ -60,23 +71,28 @@ static int is_blank(const char *at, size_t n)
 	return !n;
 }
 
-static int no_record(struct resume *r, const char *at, size_t n, infer_error *err)
+/* A line of n bytes goes. */
+static int drop(struct resume *r, size_t n, infer_error *err)
 {
 	const struct outfile_hole hole = { r->at, r->at + (off_t)n + 1 };
 
-	if (is_blank(at, n))
-		return INFER_OK;
-	if (!is_half(at, n))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
 	buf_put(&r->holes, &hole, sizeof hole);
 	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path) : INFER_OK;
 }
 
+static int no_record(struct resume *r, const char *at, size_t n, infer_error *err)
+{
+	if (is_blank(at, n))
+		return INFER_OK;
+	if (!is_half(at, n))
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
+	return drop(r, n, err);
+}
+
 static int take_line(struct resume *r, const char *at, size_t n, infer_error *err)
 {
-	const char *id;
-	int64_t line;
-	int failed, rc, answer;
+	struct infer_done d;
+	int rc, answer;
 	const struct json *o;
 
 	r->lines++;
@@ -86,11 +102,13 @@ static int take_line(struct resume *r, const char *at, size_t n, infer_error *er
 		return err_set(err, rc, "%s: no memory for a record", r->path);
 	if (!json_is_object(o))
 		return no_record(r, at, n, err);
-	r->records++;
-	answer = is_answer(&r->mem, o, &id, &line, &failed);
+	answer = is_answer(&r->mem, &d, o);
 	if (r->mem.bad)
 		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path);
-	return answer ? r->done(r->user, id, line, failed, err) : INFER_OK;
+	if (answer)
+		TRY(r->done(r->user, &d, err));
+	r->records += !d.drop;
+	return d.drop ? drop(r, n, err) : INFER_OK;
 }
 
 /* Whole lines out of the text; what is left of it moves to its front. */

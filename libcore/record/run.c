@@ -1,5 +1,7 @@
 /* record/run.c - what has to be known to run it again */
 #include "record/record.h"
+#include "base/err.h"
+#include "base/sha256.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,5 +173,65 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	for (int i = 0; i < run->n_flags; i++)
 		jw_str(w, NULL, run->flags[i]);
 	jw_end(w);
+	if (run->options_sha256)
+		jw_str(w, "options_sha256", run->options_sha256);
 	jw_end(w);
+}
+
+static void put_open(struct jwrite *w, const struct infer_job_opts *o, const infer_engine *e, const struct infer_str *source)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(e, &info);
+	put_kv_type(w, info.k_type, info.v_type);
+	jw_str(w, "placement", info.placement);
+	put_sampler(w, &(struct infer_run_info){ .sample = &o->sample, .breakers = o->breaker_texts, .n_breakers = o->n_breaker_texts });
+	jw_uint(w, "seed", o->sample.seed);
+	jw_array(w, "stop");
+	for (int32_t i = 0; i < o->n_stop; i++)
+		jw_base64(w, NULL, o->stop[i].at, o->stop[i].len);
+	jw_end(w);
+	jw_array(w, "stop_tokens");
+	for (int32_t i = 0; i < o->n_stop_tokens; i++)
+		jw_int(w, NULL, o->stop_tokens[i]);
+	jw_end(w);
+	jw_int(w, "max_tokens", o->max_tokens);
+	jw_int(w, "max_tokens_given", o->max_tokens_given);
+	jw_int(w, "logprobs", o->logprobs);
+	jw_uint(w, "flags", o->flags);
+	jw_uint(w, "encode", o->encode);
+	jw_int(w, "raw", o->raw);
+	if (o->chat && source)
+		jw_base64(w, "template", source->at, source->len);
+	jw_base64(w, "system", o->talk.system, o->talk.system_n);
+	jw_base64(w, "tools", o->talk.tools, o->talk.tools_n);
+	jw_base64(w, "args", o->talk.args, o->talk.args_n);
+	jw_int(w, "think", o->talk.think);
+	jw_uint(w, "talk_flags", o->talk.flags);
+}
+
+int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e, const struct infer_str *source,
+                          infer_error *err)
+{
+	struct buf text;
+	struct jwrite w;
+	struct sha256 s;
+	uint8_t sum[32];
+	int rc = INFER_OK;
+
+	buf_init(&text, MEM_RECORD);
+	jw_init(&w, &text);
+	jw_object(&w, NULL);
+	put_open(&w, o, e, source);
+	jw_end(&w);
+	if (text.bad) {
+		rc = err_set(err, INFER_ENOMEM, "no memory for the options of a batch");
+	} else {
+		sha256_init(&s);
+		sha256_add(&s, text.at, text.len);
+		sha256_end(&s, sum);
+		sha256_hex(sum, hex);
+	}
+	buf_fini(&text);
+	return rc;
 }

@@ -251,6 +251,84 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	drawn <half | cmp - want
 }
 
+@test "--resume: records of another model or of other options are refused, and --mix goes on" {
+	head -3 "$BATS_FILE_TMPDIR/ask.jsonl" >three.jsonl
+	ask three.jsonl --resume kept
+	mkmodel --layers 1 other.gguf
+	before=$(cksum <kept)
+	fails 2 "kept: the record of 'q[123]' was made with another model; --mix goes on all the same" \
+		infer-run --ignore-eos -m other.gguf --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
+	for more in '--temp 0' '--seed 5' '--stop of' '-n 7' '--kv-type f32' '--raw' '--logprobs 2'; do
+		# shellcheck disable=SC2086
+		fails 2 'was made with other options; --mix' infer-run --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept $more
+	done
+	fails 2 'was made with other options' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
+	same "$before" "$(cksum <kept)"
+	# what does not change answers is no other option
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept -t 1 --prefill-chunk 3 --no-prefix-cache
+	same 9 "$(wc -l <kept)"
+	ask three.jsonl --resume mixed
+	infer-run -q --ignore-eos --temp 0 --mix --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume mixed
+	same 9 "$(wc -l <mixed)"
+	same 2 "$(json run.options_sha256 <mixed | sort -u | wc -l)"
+	fails 2 '--mix and --retry-errors go with --resume only' infer-run --batch three.jsonl --mix
+	fails 2 '--mix and --retry-errors go with --resume only' infer-run --retry-errors the
+}
+
+@test "--resume: a request that is another now is run again, and its old record goes" {
+	head -3 "$BATS_FILE_TMPDIR/ask.jsonl" >a.jsonl
+	sed '2s/the of and/take out/' a.jsonl >b.jsonl
+	ask a.jsonl --resume out
+	same "$(sed -n 2p a.jsonl | tr -d '\n' | sha256sum | cut -d' ' -f1)" "$(grep '"q2"' out | json request_sha256)"
+	ask b.jsonl --resume out
+	same 3 "$(wc -l <out)"
+	ask b.jsonl | drawn >want
+	drawn <out | cmp - want
+	# a pipe cannot be read before: the record is added
+	# shellcheck disable=SC2002
+	cat a.jsonl | ask - --resume out
+	same 4 "$(wc -l <out)"
+	same "$(ask a.jsonl | drawn | grep q2)" "$(tail -1 out | drawn)"
+	# OpenAI's form
+	echo '{"custom_id":"r","method":"POST","url":"/v1/completions","body":{"prompt":"the of","max_tokens":3}}' >o.jsonl
+	ask o.jsonl --resume kept
+	sed -i 's/the of/take/' o.jsonl
+	ask o.jsonl --resume kept
+	same 1 "$(wc -l <kept)"
+	same "$(tr -d '\n' <o.jsonl | sha256sum | cut -d' ' -f1)" "$(json response.body.request_sha256 <kept)"
+}
+
+@test "--retry-errors: what failed is run again, and what was said of it goes" {
+	cat >q.jsonl <<-'END'
+		{"id":"a","prompt":"the","max_tokens":2}
+		{"id":"b","prompt":"the","frob":1}
+		{"custom_id":"c","method":"POST","url":"/v1/completions","body":{"prompt":"of","frob":1}}
+	END
+	for more in '' '' --retry-errors; do
+		rc=0
+		# shellcheck disable=SC2086
+		ask q.jsonl --resume out $more 2>err || rc=$?
+		same 7 "$rc"
+		same 'infer-run: error: 2 of 3 requests failed; the record of each says why' "$(cat err)"
+		same 3 "$(wc -l <out)"
+		same 1 "$(grep -c '"id":"a"' out)"
+	done
+	# a request that is mended is another one, with or without it
+	sed -i 's/frob/max_tokens/' q.jsonl
+	ask q.jsonl --resume out
+	same 3 "$(wc -l <out)"
+	same 0 "$(grep -c 'error":{\|"kind":"error"' out)"
+}
+
+@test "a prompt that is longer than the context is the request's fault in OpenAI's form, too" {
+	words=$(yes the | head -600 | xargs)
+	echo "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"$words\"}}" >long.jsonl
+	rc=0
+	ask long.jsonl >out 2>err || rc=$?
+	same 7 "$rc"
+	same '400 context_length_exceeded' "$(for p in status_code body.error.code; do json response.$p <out; done | xargs)"
+}
+
 @test "--resume refuses what is no file of records, and what another process writes" {
 	echo 'my notes' >notes
 	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes

@@ -48,6 +48,12 @@ struct infer_job_opts {
 	int      raw;                        /* 1: a prompt that is text is no conversation */
 };
 
+/* A name for what stands in *o, but the model and the time, and for the numbers of the engine: sha256 in hex.  Where it
+ * differs, the same lines get other answers.
+ * source: of the template, or NULL.  INFER_ENOMEM */
+int  infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e, const struct infer_str *source,
+                           infer_error *err);
+
 /* OPENAI: {custom_id, method, url, body} for /v1/completions; OPENAI_CHAT: for /v1/chat/completions */
 enum infer_job_form { INFER_JOB_OWN, INFER_JOB_OPENAI, INFER_JOB_OPENAI_CHAT };
 enum { INFER_JOB_MOST = 128 };               /* samples of one prompt */
@@ -56,6 +62,7 @@ enum { INFER_JOB_MOST = 128 };               /* samples of one prompt */
 typedef struct infer_job {
 	const char *id;              /* `id`, `custom_id`, else the line's number */
 	int64_t  line;
+	char     request_sha256[65]; /* of the line, without what ends it; empty where it could not be read whole */
 	int      form;               /* enum infer_job_form */
 	int      is_other;           /* a record of another kind: nothing is asked */
 	infer_error error;           /* code 0: none */

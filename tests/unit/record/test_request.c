@@ -440,16 +440,16 @@ out:
 }
 
 struct met { int n, failed, without_id; int64_t line; char last[16]; };
-static int on_done(void *user, const char *id, int64_t line, int failed, infer_error *err)
+static int on_done(void *user, struct infer_done *d, infer_error *err)
 {
 	struct met *m = user;
 
 	(void)err;
 	m->n++;
-	m->failed += failed;
-	m->without_id += !id;
-	m->line += line;
-	snprintf(m->last, sizeof m->last, "%s", id ? id : "");
+	m->failed += d->failed;
+	m->without_id += !d->id;
+	m->line += d->line;
+	snprintf(m->last, sizeof m->last, "%s", d->id ? d->id : "");
 	return INFER_OK;
 }
 
