@@ -59,6 +59,13 @@ setup()
 	cp "$TOP"/completions/* completions/
 	sed -i 's/--echo/--eco/' completions/_infer
 	run -1 "$TOP/scripts/check-docs"
+	cp "$TOP"/completions/* completions/
+	echo 'enum { JREAD_DEPTH = 1 << 3 };   /* deep */' >libcore/base/jread.h
+	echo '| depth of JSON | 8 | `jread.h` `JREAD_DEPTH` |' >SECURITY.md
+	"$TOP/scripts/check-docs"
+	echo '| depth of JSON | 1,000 | `jread.h` `JREAD_DEPTH` |' >SECURITY.md
+	run -1 "$TOP/scripts/check-docs"
+	[[ $output == *'JREAD_DEPTH is 1000 there'* ]]
 }
 
 @test "make stops at once where something is missing, and names the packages; DEPS=skip goes on" {
