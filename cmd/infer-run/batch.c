@@ -45,6 +45,7 @@ struct batch {
 	struct chat chat;
 	struct seen ids, done, done_lines;   /* done: before this run, in --resume: names; the lines of errors without an id */
 	struct seen asked, wanted;           /* of a file of requests, for --resume: ids, and names */
+	int looked;                  /* they are of the whole file */
 	struct buf name;
 	char model_id[65], options[65];
 	struct request_run *running;
@@ -113,7 +114,7 @@ static int answer(struct batch *b, struct request_run *q, infer_error *err)
 
 		c[i] = (struct infer_completion){
 			.id = j->id, .request_sha256 = j->request_sha256, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len, .finish = s->finish,
-			.usage = s->usage, .load_ms = b->run->load_ms, .reply = s->reply,
+			.usage = s->usage, .load_ms = b->run->load_ms, .reply = s->reply, .flags = j->id_whole ? INFER_RECORD_ID_WHOLE : 0,
 		};
 		if (s->reply) {
 			struct infer_reply_parts parts;
@@ -125,7 +126,7 @@ static int answer(struct batch *b, struct request_run *q, infer_error *err)
 		if (j->logprobs >= 0) {
 			c[i].tokens = (const struct infer_event *)(const void *)s->events.at;
 			c[i].n_tokens = s->events.len / sizeof *c[i].tokens;
-			c[i].flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
+			c[i].flags |= INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
 		}
 		b->cut += s->finish == INFER_FINISH_LENGTH;
 	}
@@ -266,21 +267,27 @@ static int is_blank(const char *at, size_t n)
 	return !n;
 }
 
-/* An id that was there before: said once, under the line and not the id, which has its own answer. */
+/* What has no id of its own is said once, under the line. */
+static int refuse_line(struct batch *b, const infer_job *j, const infer_error *e, const char *param, infer_error *err)
+{
+	if (seen_has(&b->done_lines, &j->line, sizeof j->line))
+		return INFER_OK;
+	return answer_error(b, j, INFER_RECORD_NO_ID, e, param, err);
+}
+
+/* An id that was there before: it has its own answer. */
 static int refuse_again(struct batch *b, const infer_job *j, infer_error *err)
 {
 	infer_error e;
 
-	if (seen_has(&b->done_lines, &j->line, sizeof j->line))
-		return INFER_OK;
 	err_set(&e, INFER_EINVAL, "line %lld: the id '%.80s' was there before", (long long)j->line, j->id);
-	return answer_error(b, j, INFER_RECORD_NO_ID, &e, "id", err);
+	return refuse_line(b, j, &e, "id", err);
 }
 
 /* Takes the job. */
 static int take_job(struct batch *b, infer_job *j, infer_error *err)
 {
-	int rc = j->is_other ? INFER_OK : seen_add(&b->ids, j->id, strlen(j->id)), done = rc || j->is_other ? 0 : is_done(b, j);
+	int rc = j->id ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK, done = rc || !j->id ? 0 : is_done(b, j);
 
 	rc = done < 0 ? INFER_ENOMEM : rc;
 	if (rc == INFER_ENOMEM)
@@ -289,6 +296,8 @@ static int take_job(struct batch *b, infer_job *j, infer_error *err)
 		rc = refuse_again(b, j, err);
 	else if (j->is_other || done)
 		rc = INFER_OK;
+	else if (!j->id)
+		rc = refuse_line(b, j, &j->error, j->param, err);
 	else if (j->error.code)
 		rc = answer_error(b, j, 0, &j->error, j->param, err);
 	else
@@ -358,12 +367,15 @@ static int drive(struct batch *b, infer_error *err)
 
 /* ---- before and after */
 
-/* An id of a file; INFER_EINVAL: it was there before. */
+/* An id of a file; INFER_EINVAL: it was there before.  Lines without one may be equal. */
 static int take_asked(struct batch *b, const infer_job *j)
 {
-	int rc = seen_add(&b->asked, j->id, strlen(j->id));
+	int rc = j->id ? seen_add(&b->asked, j->id, strlen(j->id)) : INFER_OK;
 
-	return rc || !b->run->o->resume ? rc : add_name(b, &b->wanted, j->id, j->request_sha256);
+	if (rc || !b->run->o->resume)
+		return rc;
+	rc = add_name(b, &b->wanted, j->id ? j->id : "", j->request_sha256);
+	return rc == INFER_EINVAL ? INFER_OK : rc;
 }
 
 /* Ids of a file are looked at before anything runs. */
@@ -393,6 +405,7 @@ static int check_ids(struct batch *b, infer_error *err)
 			no_memory(err);
 		infer_job_free(j);
 	}
+	b->looked = !rc;
 	lines_fini(&b->in);
 	lines_init(&b->in, b->in.fd, b->in.name);
 	if (!rc && lseek(b->in.fd, from, SEEK_SET) < 0)
@@ -419,8 +432,8 @@ static int on_done(void *user, struct infer_done *d, infer_error *err)
 	struct batch *b = user;
 	int wanted = 1, rc;
 
-	if (d->id && d->request_sha256 && seen_has(&b->asked, d->id, strlen(d->id)))
-		wanted = has_name(b, &b->wanted, d->id, d->request_sha256);
+	if (d->request_sha256 && (d->id ? seen_has(&b->asked, d->id, strlen(d->id)) : b->looked))
+		wanted = has_name(b, &b->wanted, d->id ? d->id : "", d->request_sha256);
 	if (wanted < 0)
 		return no_memory(err);
 	d->drop = !wanted || (d->failed && b->run->o->retry_errors);

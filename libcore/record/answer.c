@@ -182,7 +182,7 @@ static int write_choices(infer_writer *out, const infer_job *j, const struct inf
 	struct jwrite *w = record_begin(out, "completion");
 	struct infer_usage u = total(c, j->n);
 
-	jw_str(w, "id", j->id);
+	record_id(w, j->id, j->id_whole ? INFER_RECORD_ID_WHOLE : 0);
 	jw_array(w, "choices");
 	for (int32_t i = 0; i < j->n; i++) {
 		jw_object(w, NULL);
@@ -237,10 +237,10 @@ int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags,
 {
 	struct jwrite *w;
 
-	if (j->form != INFER_JOB_OWN && !(flags & INFER_RECORD_NO_ID))
+	if (j->form != INFER_JOB_OWN && j->id && !(flags & INFER_RECORD_NO_ID))
 		return write_openai_error(out, j, flags, e, param, err);
 	w = record_begin(out, "error");
-	jw_str(w, "id", flags & INFER_RECORD_NO_ID ? NULL : j->id);
+	record_id(w, flags & INFER_RECORD_NO_ID ? NULL : j->id, j->id_whole ? INFER_RECORD_ID_WHOLE : 0);
 	jw_int(w, "line", j->line);
 	jw_str(w, "code", infer_status_name(e->code));
 	jw_str(w, "message", e->message);

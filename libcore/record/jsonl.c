@@ -2,10 +2,12 @@
 #include "record/record.h"
 #include "base/err.h"
 #include "base/fmath.h"
+#include "base/jread.h"
 #include "base/utf8.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 int infer_writer_open(infer_writer **out, int fd, infer_error *err)
@@ -171,12 +173,23 @@ void record_tokens(struct jwrite *w, const struct infer_completion *c)
 	jw_end(w);
 }
 
+void record_id(struct jwrite *w, const char *id, uint32_t flags)
+{
+	struct json v;
+	size_t n = id ? strlen(id) : 0;
+
+	if (flags & INFER_RECORD_ID_WHOLE && n && jread_num(&v, id, n) == n && json_is_whole(&v))
+		jw_raw(w, "id", id, n);
+	else
+		jw_str(w, "id", id);
+}
+
 int infer_write_completion(infer_writer *out, const struct infer_completion *c,
                            const struct infer_run_info *run, infer_error *err)
 {
 	struct jwrite *w = record_begin(out, "completion");
 
-	jw_str(w, "id", c->id);
+	record_id(w, c->id, c->flags);
 	record_text(w, c->text, c->text_bytes);
 	record_reply(w, c, c->id, 0);
 	jw_str(w, "finish_reason", record_finish(c));

@@ -20,6 +20,8 @@ struct infer_writer {
 	char id[65];
 };
 
+/* jsonl.c: `id`, of a request; flags: INFER_RECORD_ID_WHOLE */
+void record_id(struct jwrite *w, const char *id, uint32_t flags);
 /* outfile.c: the file of a batch.  Opened or made, locked, its name on the disk. */
 int  outfile_open(int *fd, const char *path, infer_error *err);
 /* Written anew without the bytes [from, to) of the holes, in rising order, by another name that takes its place: *fd is the new

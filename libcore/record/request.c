@@ -13,7 +13,8 @@
 
 enum {
 	OWN = 1 << INFER_JOB_OWN, TEXT = 1 << INFER_JOB_OPENAI, CHAT = 1 << INFER_JOB_OPENAI_CHAT, OPENAI = TEXT | CHAT, ALL = OWN | OPENAI,
-	OPENAI_MAX_TOKENS = 16
+	OPENAI_MAX_TOKENS = 16,
+	SEED_CUT = 11       /* off a seed that nobody gave: a reader whose numbers are doubles keeps the 53 bits left */
 };
 
 static int take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -274,11 +275,20 @@ static int take_id(struct job *j)
 	const char *key = j->j.form == INFER_JOB_OWN ? "id" : "custom_id";
 	const struct json *v = json_get(j->json, key);
 	const char *id = json_cstr(&j->mem, v);
+	char number[24] = "";
 
 	if (j->j.form == INFER_JOB_OWN && (!v || json_is_null(v)))
-		return INFER_OK;
+		snprintf(number, sizeof number, "%lld", (long long)j->j.line);
+	j->j.id_whole = j->j.form == INFER_JOB_OWN && json_is_whole(v);
+	if (j->j.id_whole && v->kind == JSON_INT)
+		snprintf(number, sizeof number, "%lld", (long long)v->i);
+	else if (j->j.id_whole)
+		snprintf(number, sizeof number, "%llu", (unsigned long long)v->u);
+	if (*number)
+		id = arena_strndup(&j->mem, number, strlen(number));
 	if (!id || !*id) {
-		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key, json_is_string(v) ? "empty, or holds a NUL" : "not a text");
+		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key, json_is_string(v) ? "empty, or holds a NUL"
+		        : j->j.form == INFER_JOB_OWN ? "neither a text nor a whole number" : "not a text");
 		return fault(j, key);
 	}
 	j->j.id = id;
@@ -316,7 +326,7 @@ static void read_request(struct job *j)
 		return;
 	}
 	if (!j->seeded)
-		j->j.request.sample.seed = rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id));
+		j->j.request.sample.seed = rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
 	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
 	if (job_sampling_end(j, err))
 		fault(j, NULL);
@@ -325,19 +335,12 @@ static void read_request(struct job *j)
 static int start(struct job **out, int64_t number, infer_error *err)
 {
 	struct job *j = mem_zalloc(MEM_RECORD, 1, sizeof *j);
-	char text[24];
 
 	*out = NULL;
 	if (!j)
 		return job_no_memory(err);
 	arena_init(&j->mem, MEM_RECORD);
-	snprintf(text, sizeof text, "%lld", (long long)number);
 	j->j.line = number;
-	j->j.id = arena_strndup(&j->mem, text, strlen(text));
-	if (!j->j.id) {
-		infer_job_free(&j->j);
-		return job_no_memory(err);
-	}
 	*out = j;
 	return INFER_OK;
 }
@@ -406,5 +409,5 @@ uint64_t infer_job_seed(const infer_job *j, int32_t i)
 {
 	uint64_t index = (uint64_t)i, seed = j->request.sample.seed;
 
-	return i ? rng_hash(seed, &index, sizeof index) : seed;
+	return i ? rng_hash(seed, &index, sizeof index) >> SEED_CUT : seed;
 }

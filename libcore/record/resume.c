@@ -4,6 +4,7 @@
 #include "base/jread.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,6 +39,21 @@ static void take_names(struct arena *a, struct infer_done *d, const struct json 
 	d->options_sha256 = json_cstr(a, json_get(run, "options_sha256"));
 }
 
+/* The id as text, which a whole number has too; NULL: none, or no memory. */
+static const char *id_of(struct arena *a, const struct json *o)
+{
+	const struct json *v = json_get(o, "id");
+	char number[24];
+
+	if (!json_is_whole(v))
+		return json_cstr(a, v);
+	if (v->kind == JSON_INT)
+		snprintf(number, sizeof number, "%lld", (long long)v->i);
+	else
+		snprintf(number, sizeof number, "%llu", (unsigned long long)v->u);
+	return arena_strndup(a, number, strlen(number));
+}
+
 /* 0: the record is of no request */
 static int is_answer(struct arena *a, struct infer_done *d, const struct json *o)
 {
@@ -50,7 +66,7 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 		return 1;
 	}
 	take_names(a, d, o);
-	d->id = json_cstr(a, json_get(o, "id"));
+	d->id = id_of(a, o);
 	d->failed = json_equals(kind, "error");
 	if (d->failed)
 		d->line = whole_of(o, "line");

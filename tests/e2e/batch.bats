@@ -54,7 +54,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	cat >bad.jsonl <<-'END'
 		{"prompt":"the","max_tokens":2}
 		{"prompt":
-		{"id":7,"prompt":"the"}
+		{"id":[7],"prompt":"the"}
 		{"id":"d","prompt":"the","frob":1}
 		{"id":"e","prompt":"the","temperature":"hot"}
 		{"id":"f","prompt":"the","top_p":1.5}
@@ -76,8 +76,8 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	same '1 p' "$(grep -v '"error"' out | json id | sort | xargs)"
 	grep '"error"' out | codes >codes
 	cat >want <<-'END'
-		2 2 INFER_EFORMAT null
-		3 3 INFER_EINVAL id
+		2 null INFER_EFORMAT null
+		3 null INFER_EINVAL id
 		4 d INFER_EINVAL frob
 		5 e INFER_EINVAL temperature
 		6 f INFER_EINVAL top_p
@@ -86,10 +86,48 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 		9 i INFER_EUNSUP messages
 		10 j INFER_EUNSUP grammar
 		11 k INFER_EINVAL null
-		12 12 INFER_EFORMAT null
+		12 null INFER_EFORMAT null
 		15 o INFER_EINVAL samplers
 	END
 	diff want codes
+}
+
+@test "a line that cannot be read has no id, and takes none from a request" {
+	printf '%s\n' '{"id":"0","prompt":"the","max_tokens":1}' '{"id":"1","prompt":"the","max_tokens":1}' '{"id":"2",' \
+		'{"id":"3","prompt":"the","max_tokens":1}' '{"id":{},"prompt":"the"}' '{"id":"5","prompt":"the","max_tokens":1}' >from0.jsonl
+	for from in from0.jsonl -; do
+		rc=0
+		# shellcheck disable=SC2002
+		cat from0.jsonl | ask $from >out 2>err || rc=$?
+		same 7 "$rc"
+		same '0 1 3 5' "$(grep completion out | json id | sort | xargs)"
+		same '3 null INFER_EFORMAT null 5 null INFER_EINVAL id' "$(grep '"error"' out | codes | xargs)"
+	done
+	# each is said once
+	for _ in 1 2; do
+		rc=0
+		infer-run --batch from0.jsonl --resume kept0 >out 2>err || rc=$?
+		same 7 "$rc"
+		same 6 "$(wc -l <kept0)"
+	done
+	# what is put right is asked, and its error goes
+	sed -i '3s/.*/{"id":"2","prompt":"the","max_tokens":1}/; 5d' from0.jsonl
+	infer-run --batch from0.jsonl --resume kept0
+	same '0 1 2 3 5' "$(json id <kept0 | sort | xargs)"
+}
+
+@test "ids that are whole numbers come back as such, in completions, choices and errors, and are known again" {
+	printf '{"id":%s,"prompt":"the","max_tokens":1%s}\n' 0 '' 18446744073709551615 ',"n":2' -3 ',"top_k":-5' >whole.jsonl
+	rc=0
+	infer-run --batch whole.jsonl --resume keptw >out 2>err || rc=$?
+	same 7 "$rc"
+	for id in 0 18446744073709551615 -3; do
+		same 1 "$(grep -c "\"id\":$id,\"" keptw)"
+	done
+	infer-run --batch whole.jsonl --resume keptw >out 2>err || rc=$?
+	same 3 "$(wc -l <keptw)"
+	printf '{"id":"%s","prompt":"the"}\n' 0 >>whole.jsonl
+	fails 3 "whole.jsonl: line 4: the id '0' was there before" infer-run --batch whole.jsonl
 }
 
 @test "an id that comes again: refused before anything runs in a file, when seen in a pipe" {
@@ -392,7 +430,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	rc=0
 	ask long.jsonl >out 2>err || rc=$?
 	same 7 "$rc"
-	same '1 1 INFER_EINVAL null' "$(grep '"error"' out | codes)"
+	same '1 null INFER_EINVAL null' "$(grep '"error"' out | codes)"
 	same z "$(grep completion out | json id)"
 }
 

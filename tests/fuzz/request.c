@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const infer_job *j)
 {
-	must(*j->id && j->line == 42);
+	must(j->line == 42 && (j->id ? *j->id : j->error.code || j->is_other));
 	if (j->error.code) {
 		must(*j->error.message && !strchr(j->error.message, '\n'));
 		return;
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must(!infer_job_read(&j, line, size, 42, 0, &o, NULL));
 	must(!infer_job_read(&id, line, size, 42, INFER_JOB_ID, &o, NULL));
-	must(!strcmp(j->id, id->id) && j->form == id->form && j->is_other == id->is_other);
+	must(!j->id == !id->id && (!j->id || !strcmp(j->id, id->id)) && j->id_whole == id->id_whole && j->form == id->form && j->is_other == id->is_other);
 	check(j);
 	infer_job_free(j);
 	infer_job_free(id);

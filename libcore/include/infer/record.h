@@ -65,7 +65,7 @@ struct infer_completion {
 	uint32_t flags;                            /* INFER_RECORD_* */
 };
 enum { INFER_RECORD_TOKENS = 1 << 0, INFER_RECORD_LOGPROBS = 1 << 1, INFER_RECORD_NO_ID = 1 << 2,
-       INFER_RECORD_TOO_LONG = 1 << 3 };
+       INFER_RECORD_TOO_LONG = 1 << 3, INFER_RECORD_ID_WHOLE = 1 << 4 };   /* the id is a whole number, and is written as one */
 
 /* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that
  * is not UTF-8 stands with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g,

@@ -31,7 +31,7 @@ void infer_breakers_free(infer_breakers *b);
 struct infer_job_opts {
 	const infer_model *model;
 	struct infer_sample_opts sample;     /* without a seed of its own a request takes
-	                                      * hash64(sample.seed, id) */
+	                                      * the upper 53 bits of hash64(sample.seed, id) */
 	const struct infer_str *breaker_texts; size_t n_breaker_texts;
 	const infer_breakers *breakers;      /* of these texts */
 	const struct infer_str *stop; int32_t n_stop;
@@ -60,7 +60,8 @@ enum { INFER_JOB_MOST = 128 };               /* samples of one prompt */
 
 /* A line that was read.  A bad one is a job too, whose error says why.  Immutable. */
 typedef struct infer_job {
-	const char *id;              /* `id`, `custom_id`, else the line's number */
+	const char *id;              /* `id`, `custom_id`, else the line's number; NULL: a bad line whose id is not known */
+	int      id_whole;           /* it was a whole number, and comes back as one */
 	int64_t  line;
 	char     request_sha256[65]; /* of the line, without what ends it; empty where it could not be read whole */
 	int      form;               /* enum infer_job_form */
@@ -83,7 +84,7 @@ int  infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t num
 /* A job whose line could not be read whole: it has the error. */
 int  infer_job_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err);
 void infer_job_free(infer_job *j);
-/* The seed of sample i: the request's own for 0, hash64(that, i) of the others. */
+/* The seed of sample i: the request's own for 0, the upper 53 bits of hash64(that, i) of the others. */
 uint64_t infer_job_seed(const infer_job *j, int32_t i);
 
 #ifdef __cplusplus

@@ -32,7 +32,8 @@ static int case_plain(void)
 	assert_int_equal(j->request.top, 0);
 	assert_true(j->request.n_prompt >= 2);
 	assert_true(j->request.sample.temp == 0.8f);
-	assert_true(j->request.sample.seed == rng_hash(5, "7", 1));
+	assert_true(j->request.sample.seed == rng_hash(5, "7", 1) >> 11);
+	assert_true(infer_job_seed(j, 1) >> 53 == 0 && infer_job_seed(j, 9) >> 53 == 0);
 	assert_true(infer_job_seed(j, 0) == j->request.sample.seed);
 	assert_true(infer_job_seed(j, 1) != infer_job_seed(j, 2));
 	assert_null(j->request.sample.dry_breakers);
@@ -112,7 +113,9 @@ static const struct bad { const char *line; int code; const char *param, *says; 
 	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "line 1" },
 	{ "[]", INFER_EFORMAT, NULL, "not an object" },
 	{ "{\"prompt\":\"x\",\"prompt\":\"y\"}", INFER_EFORMAT, NULL, "duplicate" },
-	{ "{\"id\":5,\"prompt\":\"x\"}", INFER_EINVAL, "id", "not a text" },
+	{ "{\"id\":5.0,\"prompt\":\"x\"}", INFER_EINVAL, "id", "neither a text nor" },
+	{ "{\"id\":18446744073709551616,\"prompt\":\"x\"}", INFER_EINVAL, "id", "neither a text nor" },
+	{ "{\"custom_id\":5}", INFER_EINVAL, "custom_id", "not a text" },
 	{ "{\"id\":\"\",\"prompt\":\"x\"}", INFER_EINVAL, "id", "empty" },
 	{ "{}", INFER_EINVAL, "prompt", "no prompt" },
 	{ "{\"prompt\":\"x\",\"extra\":null}", INFER_EINVAL, "extra", "'extra'" },
@@ -379,6 +382,31 @@ out:
 	return rc;
 }
 
+/* A whole number of 64 bits; what cannot be read has no id, and takes none. */
+static int case_ids(void)
+{
+	static const struct { const char *line, *id; int whole; } rows[] = {
+		{ "{\"id\":5,\"prompt\":\"x\"}", "5", 1 }, { "{\"id\":-9223372036854775808,\"prompt\":\"x\"}", "-9223372036854775808", 1 },
+		{ "{\"id\":18446744073709551615,\"prompt\":\"x\"}", "18446744073709551615", 1 }, { "{\"id\":\"5\",\"prompt\":\"x\"}", "5", 0 },
+		{ "{\"id\":null,\"prompt\":\"x\"}", "7", 0 }, { "{\"id\":3,\"prompt\":5}", "3", 1 }, { "{\"prompt\":5}", "7", 0 },
+		{ "{\"id\":3", NULL, 0 }, { "[3]", NULL, 0 }, { "{\"id\":[]}", NULL, 0 }, { "{\"id\":\"\"}", NULL, 0 }, { "{\"custom_id\":4}", NULL, 0 },
+	};
+	infer_job *j = NULL;
+	infer_error err;
+	int rc = INFER_OK;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		nth_ok(read_line(&j, rows[i].line, &err));
+		if (!j->id != !rows[i].id || (j->id && strcmp(j->id, rows[i].id)) || j->id_whole != rows[i].whole)
+			fail_msg("%s has the id %s", rows[i].line, j->id ? j->id : "(none)");
+		infer_job_free(j);
+		j = NULL;
+	}
+out:
+	infer_job_free(j);
+	return rc;
+}
+
 static int case_others(void)
 {
 	infer_job *j = NULL, *k = NULL, *l = NULL;
@@ -394,7 +422,7 @@ static int case_others(void)
 	assert_string_equal(k->id, "r");
 	assert_int_equal(k->request.max_tokens, 16);
 	nth_ok(infer_job_bad(&l, 9, &why, &err));
-	assert_string_equal(l->id, "9");
+	assert_null(l->id);
 	assert_string_equal(l->error.message, "too long");
 out:
 	infer_job_free(j);
@@ -519,7 +547,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    nth_case(case_plain),  nth_case(case_fields),   nth_case(case_off),    cmocka_unit_test(test_bad),
 	    cmocka_unit_test(test_talk), cmocka_unit_test(test_bad_talk), nth_case(case_talk_options), nth_case(case_chat_logprobs),
-	    nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
+	    nth_case(case_ids), nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
 	};
 	infer_breakers *breakers = NULL;
 	infer_error err;
