@@ -98,7 +98,9 @@ int outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hol
 
 	if (fstat(*fd, &st) || !realpath(path, real))
 		return err_errno(err, errno, "%s", path);
-	snprintf(tmp, sizeof tmp, "%s.%d.tmp", real, (int)getpid());
+	/* the lock is ours: what has this name was left by a machine that stopped */
+	snprintf(tmp, sizeof tmp, "%s.resume.tmp", real);
+	unlink(tmp);
 	to = open(tmp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
 	if (to < 0)
 		return err_errno(err, errno, "%s", tmp);

@@ -159,7 +159,8 @@ static void note(char op, int fd, long long a, size_t n, const char *name, const
 		return;
 	if (st.st_dev != root_device || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return;
-	int len = snprintf(head, sizeof head, "%c %llu %lld %zu %s\n", op, (unsigned long long)st.st_ino, a, n, name ? name : "-");
+	int len = snprintf(head, sizeof head, "%c %llu %lld %zu %s\n", op, (unsigned long long)st.st_ino, a, n,
+	                   name ? name : S_ISDIR(st.st_mode) ? "/" : "-");
 	struct iovec v[2] = { { head, (size_t)len }, { (void *)(size_t)data, data ? n : 0 } };
 
 	if (syscall(SYS_writev, log_fd, v, 2) != len + (ssize_t)(data ? n : 0))
