@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/mem.h"
+#include "base/sip.h"
 
 struct map_slot { const char *key; uint32_t len, hash; uint32_t value; };
 struct map {
 	struct map_slot *at;   /* [mask + 1], key NULL: empty */
 	uint32_t mask, count;
 	enum mem_module who;
+	struct sip_key sip;
 };
 
 int  map_init(struct map *m, enum mem_module who, uint32_t expect);   /* 0 or INFER_ENOMEM */
@@ -18,5 +20,4 @@ void map_fini(struct map *m);
 /* 0; INFER_ENOMEM; INFER_EINVAL where the key is there already (the old value stays). */
 int  map_put(struct map *m, const char *key, size_t len, uint32_t value);
 const uint32_t *map_get(const struct map *m, const char *key, size_t len);   /* borrowed; NULL: absent */
-uint64_t map_hash(const void *bytes, size_t n);    /* not cryptographic, but seeded against crafted keys by length and mixing */
 #endif

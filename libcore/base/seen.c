@@ -1,18 +1,17 @@
 /* base/seen.c */
 #include "base/seen.h"
-#include "base/sha256.h"
+#include "base/sip.h"
 #include <infer/status.h>
 
 #include <string.h>
 
 enum { FIRST = 64 };
 
-static void key_of(uint8_t key[16], const void *bytes, size_t n)
+static void key_of(const struct seen *s, uint8_t key[16], const void *bytes, size_t n)
 {
-	struct sha256 h;
+	struct sha256 h = s->keyed;
 	uint8_t all[32];
 
-	sha256_init(&h);
 	sha256_add(&h, bytes, n);
 	sha256_end(&h, all);
 	memcpy(key, all, 16);
@@ -58,7 +57,12 @@ static int grow(struct seen_half *h, enum mem_module who)
 
 void seen_init(struct seen *s, enum mem_module who, size_t most)
 {
+	struct sip_key key[4] = { { 0 } };   /* a block, so that it is worked in here */
+
 	*s = (struct seen){ .who = who, .most = most };
+	sip_draw(key);
+	sha256_init(&s->keyed);
+	sha256_add(&s->keyed, key, sizeof key);
 }
 
 void seen_fini(struct seen *s)
@@ -72,7 +76,7 @@ int seen_has(const struct seen *s, const void *bytes, size_t n)
 {
 	uint8_t key[16];
 
-	key_of(key, bytes, n);
+	key_of(s, key, bytes, n);
 	return has(&s->young, key) || has(&s->old, key);
 }
 
@@ -80,7 +84,7 @@ int seen_add(struct seen *s, const void *bytes, size_t n)
 {
 	uint8_t key[16];
 
-	key_of(key, bytes, n);
+	key_of(s, key, bytes, n);
 	if (has(&s->young, key) || has(&s->old, key))
 		return INFER_EINVAL;
 	if (s->most && s->young.n == s->most) {

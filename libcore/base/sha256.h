@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 struct sha256 { uint32_t h[8]; uint64_t bytes; uint8_t block[64]; int fast; };
-void sha256_init(struct sha256 *s);        /* asks the CPU, once */
+/* Asks the processor what it has, which takes longer than a short text in a virtual machine: where there are many, a copy
+ * of one fresh state begins each. */
+void sha256_init(struct sha256 *s);
 void sha256_init_plain(struct sha256 *s);  /* plain C whatever the CPU has: for tests and comparison */
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);

@@ -152,6 +152,7 @@ static void parts_place(struct kv *kv, const struct parts *p)
 	kv->buckets = (uint32_t *)(void *)(kv->at + p->buckets);
 	kv->idle_nodes = (struct list){ kv->at + p->nodes, sizeof(struct node), NONE, NONE };
 	kv->node_free = NONE;
+	sip_draw(&kv->sip);
 	for (int32_t i = 0; i < kv->max_seqs; i++) {
 		kv->seqs[i].next_free = i + 1 < kv->max_seqs ? (uint32_t)i + 1 : NONE;
 		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv->ctx))

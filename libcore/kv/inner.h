@@ -5,6 +5,7 @@
  * sequences, the nodes and their hash table; what is not used is never touched. */
 #ifndef KV_INNER_H
 #define KV_INNER_H
+#include "base/sip.h"
 #include "kv/kv.h"
 #include "kern/kern.h"
 
@@ -70,6 +71,7 @@ struct kv {
 	uint32_t node_cap, node_fresh, node_free, n_nodes;
 	struct list idle_nodes;
 	uint32_t *buckets, bucket_mask;  /* node + 1; 0: empty */
+	struct sip_key sip;
 	struct kv_seq *seqs;
 	uint32_t seq_free;
 	unsigned char *at;               /* the reservation */

@@ -1,15 +1,15 @@
 /* kv/radix.c - the prefix tree: one node a page of 64-bit keys, found by hash from its parent */
 #include "kv/inner.h"
 #include "base/err.h"
-#include "base/rng.h"
+#include "base/sip.h"
 
 #include <string.h>
 
 static uint32_t *bucket(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
 {
-	uint64_t seed = root ^ (parent + 1ull) * 0x9e3779b97f4a7c15u;
+	const struct sip_key sip = { kv->sip.a ^ root, kv->sip.b ^ parent };   /* prompts come from strangers */
 
-	return &kv->buckets[rng_hash(seed, key, KERN_PAGE * sizeof *key) & kv->bucket_mask];
+	return &kv->buckets[sip_hash(&sip, key, KERN_PAGE * sizeof *key) & kv->bucket_mask];
 }
 
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
