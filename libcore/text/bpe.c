@@ -96,9 +96,14 @@ static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const str
 	return scratch->bad ? -1 : tok_find(t, scratch->at, n + m, scratch->at + n + m);
 }
 
-static void pair_put(struct tok_map *m, const struct tok_merge *merge, uint32_t i)
+static int plain(const struct infer_tokenizer *t, int32_t id)
 {
-	uint32_t hash = tok_pair_hash(merge[i].left, merge[i].right), j = hash & m->mask;
+	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN;
+}
+
+static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge, uint32_t i)
+{
+	uint32_t hash = tok_pair_hash(secret, merge[i].left, merge[i].right), j = hash & m->mask;
 
 	for (; m->slot[j]; j = (j + 1) & m->mask) {
 		const struct tok_merge *old = &merge[(m->slot[j] & m->at) - 1];
@@ -124,8 +129,8 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 		size_t k = cut(s.at, s.len);
 		if (!k)
 			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.merges: merge %u is no pair", src->name, from + i / 2);
-		tok_key(&h[i], s.at, k, src->merges_end);
-		tok_key(&h[i + 1], s.at + k + 1, s.len - k - 1, src->merges_end);
+		tok_key(t->secret, &h[i], s.at, k, src->merges_end);
+		tok_key(t->secret, &h[i + 1], s.at + k + 1, s.len - k - 1, src->merges_end);
 		__builtin_prefetch(&t->map.slot[h[i].hash & t->map.mask]);
 		__builtin_prefetch(&t->map.slot[h[i + 1].hash & t->map.mask]);
 	}
@@ -157,10 +162,11 @@ static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t fr
 		if (both < 0)
 			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.merges: merge %u makes no token", src->name, i);
 		t->merge[i] = (struct tok_merge){ l, r, (uint32_t)both };
-		__builtin_prefetch(&t->pair.slot[tok_pair_hash(l, r) & t->pair.mask], 1);
+		__builtin_prefetch(&t->pair.slot[tok_pair_hash(t->secret, l, r) & t->pair.mask], 1);
 	}
 	for (uint32_t i = from; i < to; i++)
-		pair_put(&t->pair, t->merge, i);
+		if (plain(t, (int32_t)t->merge[i].to))   /* no text becomes a control token */
+			pair_put(&t->pair, t->secret, t->merge, i);
 	return INFER_OK;
 }
 
@@ -174,7 +180,7 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	for (unsigned b = 0; b < 256 && !raw(t); b++) {
 		char c[16] = { 0 };
 		int32_t id = tok_find(t, c, (size_t)utf8_put(c, letter_of(b)), c + sizeof c);
-		t->byte_id[b] = id >= 0 ? id : t->byte_id[b];
+		t->byte_id[b] = plain(t, id) ? id : t->byte_id[b];
 	}
 	t->merge = mem_alloc(MEM_TEXT, src->n_merges, sizeof *t->merge);
 	if (!t->merge || tok_map_new(&t->pair, src->n_merges))
@@ -195,24 +201,22 @@ static void close(struct infer_tokenizer *t)
 
 static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to)
 {
-	const struct infer_tokenizer *t = user;
+	const struct tok_run *run = user;
+	const struct infer_tokenizer *t = run->t;
 
 	if (l->id < 0 || r->id < 0)
 		return MERGE_NONE;
-	uint32_t a = (uint32_t)l->id, b = (uint32_t)r->id, hash = tok_pair_hash(a, b);
+	uint32_t a = (uint32_t)l->id, b = (uint32_t)r->id, hash = tok_pair_hash(t->secret, a, b);
 	for (uint32_t j = hash & t->pair.mask, slot; (slot = t->pair.slot[j]); j = (j + 1) & t->pair.mask) {
 		const struct tok_merge *m = &t->merge[(slot & t->pair.at) - 1];
 		if (!((slot ^ hash) & ~t->pair.at) && m->left == a && m->right == b) {
 			*to = (int32_t)m->to;
+			if (!tok_may(run, *to))
+				break;
 			return (slot & t->pair.at) - 1;
 		}
 	}
 	return MERGE_NONE;
-}
-
-static int plain(const struct infer_tokenizer *t, int32_t id)
-{
-	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN;
 }
 
 /* The token that the whole piece is, or -1. */
@@ -237,7 +241,7 @@ static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, 
 		if (key != small)
 			mem_free(key);
 	}
-	*id = plain(t, *id) ? *id : -1;
+	*id = plain(t, *id) && tok_may(r, *id) ? *id : -1;
 	return INFER_OK;
 }
 
@@ -253,9 +257,9 @@ static size_t symbols(struct tok_run *r, const char *s, size_t n)
 		if (raw(t)) {
 			len = unicode_next(s + at, n - at, &cp);
 			id = tok_find(t, s + at, len, r->end);
-			id = plain(t, id) ? id : -1;
+			id = plain(t, id) && tok_may(r, id) ? id : -1;
 		} else {
-			id = t->byte_id[(unsigned char)s[at]];
+			id = tok_byte(r, (unsigned char)s[at]);
 		}
 		sym[k] = (struct merge_sym){ .at = (uint32_t)at, .len = (uint32_t)len, .id = id };
 	}
@@ -279,7 +283,7 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 		if (merge_room(&r->merge, n))
 			return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
 		r->merge->n = symbols(r, s, n);
-		if (merge_run(r->merge, rank, (void *)r->t))
+		if (merge_run(r->merge, rank, r))
 			return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
 		for (size_t i = 0; i < r->merge->n; i++) {
 			const struct merge_sym *y = &r->merge->sym[i];
@@ -293,17 +297,17 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 	return INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err)
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf b;
 	int rc;
 
 	r->end = s + n;
-	if (!raw(r->t) && !(opens && r->t->add_space && *s != ' '))
+	if (!raw(r->t) && !(r->t->add_space && *s != ' '))
 		return pretok_run(r->t->pre_code, s, n, word, r, err);
 	buf_init(&b, MEM_TEXT);
 	if (raw(r->t)) {
-		spm_escape(&b, s, n, opens && r->t->add_space);
+		spm_escape(&b, s, n, r->t->add_space);
 	} else {
 		buf_putc(&b, ' ');
 		buf_put(&b, s, n);

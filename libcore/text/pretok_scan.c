@@ -66,11 +66,13 @@ static size_t blanks(const struct pretok_it *it, size_t at)
 }
 
 /* \s*[\r\n]+|\s+(?!\S)|\s+ at white space; without PRETOK_EOL the first alternative is not there */
-static size_t white(const struct pretok_it *it, size_t at, uint32_t flags)
+static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
 {
 	size_t last = at, eol = 0, p = at, k;
 	uint32_t cp, set;
 
+	if (at < it->run)   /* inside a run that was looked through */
+		return blanks(it, at);
 	while ((k = look(it, p, &cp, &set)) && set & UNI_SPACE) {
 		last = p;
 		p += k;
@@ -79,8 +81,10 @@ static size_t white(const struct pretok_it *it, size_t at, uint32_t flags)
 	}
 	if (eol && flags & PRETOK_EOL)
 		return eol;
-	if (flags & PRETOK_BLANKS)
+	if (flags & PRETOK_BLANKS) {
+		it->run = p;
 		return blanks(it, at);
+	}
 	return p == it->n || last == at ? p : last;   /* before more text the last one is left to it */
 }
 

@@ -10,13 +10,11 @@
 #include "text/tok.h"
 #include "text/unicode.h"
 
-/* Ids of unused pieces that were considered, and the bytes of their left part: they fall apart again at the end. */
-struct unused { int32_t id; uint32_t left; };
 struct part { const char *s; size_t n; };
 struct word {
 	struct tok_run *r;
 	const char *s;
-	struct unused *unused;
+	int32_t *unused;             /* unused pieces that were considered, see tok_run.left: they fall apart again at the end */
 	struct part *part;           /* still to be given, the last first */
 	size_t n_unused, cap, n_part, part_cap;
 	int bad;
@@ -73,26 +71,30 @@ static int32_t find(const struct tok_run *r, const char *s, size_t n)
 	const struct infer_tokenizer *t = r->t;
 	int32_t id = tok_find(t, s, n, r->end);
 
-	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_UNUSED || t->kind[id] == TOK_USER) ? id : -1;
+	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_UNUSED || t->kind[id] == TOK_USER) && tok_may(r, id) ? id : -1;
 }
 
 static void remember(struct word *w, int32_t id, uint32_t left)
 {
-	size_t i = 0;
+	struct tok_run *r = w->r;
 
-	while (i < w->n_unused && w->unused[i].id != id)
-		i++;
-	if (i == w->cap) {
+	if (!r->left)
+		r->left = mem_zalloc(MEM_TEXT, r->t->piece.n, sizeof *r->left);
+	if (w->n_unused == w->cap) {
 		size_t cap = w->cap ? 2 * w->cap : 8;
-		struct unused *u = mem_realloc(MEM_TEXT, w->unused, cap, sizeof *u);
+		int32_t *u = mem_realloc(MEM_TEXT, w->unused, cap, sizeof *u);
 		w->bad |= !u;
 		if (!u)
 			return;
 		w->unused = u;
 		w->cap = cap;
 	}
-	w->n_unused += i == w->n_unused;
-	w->unused[i] = (struct unused){ id, left };
+	w->bad |= !r->left;
+	if (!r->left)
+		return;
+	if (!r->left[id])
+		w->unused[w->n_unused++] = id;
+	r->left[id] = left;
 }
 
 static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to)
@@ -130,13 +132,10 @@ static void emit(struct word *w, const char *s, size_t n)
 
 	for (w->n_part = 0;;) {
 		int32_t id = find(w->r, s, n);
-		size_t i = 0;
+		size_t left = id >= 0 && t->kind[id] == TOK_UNUSED && w->r->left ? w->r->left[id] : 0;
 		if (id < 0)
 			tok_fallback(w->r, s, n);
-		while (id >= 0 && t->kind[id] == TOK_UNUSED && i < w->n_unused && w->unused[i].id != id)
-			i++;
-		if (id >= 0 && t->kind[id] == TOK_UNUSED && i < w->n_unused) {
-			size_t left = w->unused[i].left;
+		if (left) {
 			if (part_push(w, s + left, n - left))
 				return;
 			n = left;
@@ -176,6 +175,8 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 		else
 			emit(&w, s + y->at, y->len);
 	}
+	while (w.n_unused)
+		r->left[w.unused[--w.n_unused]] = 0;
 	mem_free(w.unused);
 	mem_free(w.part);
 	if (rc || w.bad)
@@ -184,16 +185,14 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	return INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err)
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf b;
-	int rc = INFER_OK;
+	int rc;
 
 	buf_init(&b, MEM_TEXT);
 	buf_reserve(&b, n + n / 2 + 16);
-	spm_normal(r->t, &b, s, n, opens && r->t->add_space);
-	if (b.bad)
-		rc = err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
+	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
 	r->end = b.bad ? NULL : b.at + b.len;
 	for (size_t at = 0; !rc && at < b.len;) {
 		size_t end = r->t->apart ? at : b.len;
@@ -216,5 +215,5 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 const struct tok_model tok_spm = {
 	.gguf = "llama", .kind = "spm", .id = { [TOK_BOS] = 1, [TOK_EOS] = 2, [TOK_UNK] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_SEP] = -1,
 		[TOK_PAD] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_bos = 1, .add_space = 1, .scored = 1, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.add_bos = 1, .add_space = 1, .scored = 1, .longest = TOK_LONGEST, .open = open, .close = close, .text = spm_text, .encode = encode,
 };

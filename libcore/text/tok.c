@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sip.h"
 #include "text/merge.h"
 
 #define MODEL(x) extern const struct tok_model tok_##x;
@@ -55,6 +56,9 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 		t->text_at[i] = at;
 		if (n > t->max_len)
 			t->max_len = n;
+		if (t->model->longest && n > t->model->longest)
+			return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: token %u has %u bytes, and more than %u are not supported",
+				name, i, n, t->model->longest);
 		if (t->kind[i] == TOK_BYTE) {
 			int b = tok_byte_of(s, n);
 			if (b < 0)
@@ -75,12 +79,42 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
+	struct sip_key key[2];
+
+	sip_draw(&key[0]);
+	sip_draw(&key[1]);
+	t->secret[0] = key[0].a;
+	t->secret[1] = key[0].b | 1;
+	t->secret[2] = key[1].a | 1;
 	memset(t->byte_id, -1, sizeof t->byte_id);
 	TRY(build_text(t, src->name, err));
-	if (tok_map_new(&t->map, t->piece.n) || tok_trie_new(&t->added, t))
+	if (tok_map_new(&t->map, t->piece.n))
 		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
-	t->doubles = tok_map_fill(&t->map, &t->piece);
+	t->doubles = tok_map_fill(&t->map, &t->piece, t->secret);
 	return t->model->open(t, src, err);
+}
+
+/* The unknown token, unless it has another task: files of byte-level BPE name their end of text, since the key wants one. */
+static int32_t unknown(const struct infer_tokenizer *t)
+{
+	static const int other[] = { TOK_BOS, TOK_EOS, TOK_EOT, TOK_EOM, TOK_SEP, TOK_MASK, TOK_CLS };
+	int32_t id = t->id[TOK_UNK];
+
+	if (id < 0 || t->flag[id] & TOK_EOG || (t->pre && t->kind[id] == TOK_CONTROL))
+		return -1;
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		if (t->id[other[i]] == id)
+			return -1;
+	return id;
+}
+
+int tok_settle(struct infer_tokenizer *t)
+{
+	t->unk = unknown(t);
+	for (uint32_t i = 0; i < t->piece.n; i++)
+		if (t->flag[i] & TOK_EOG && t->kind[i] != TOK_CONTROL && t->kind[i] != TOK_UNKNOWN)
+			t->ends_in_text = 1;
+	return tok_added_new(t);
 }
 
 void infer_tokenizer_close(infer_tokenizer **out)
@@ -91,7 +125,7 @@ void infer_tokenizer_close(infer_tokenizer **out)
 		return;
 	if (t->model)
 		t->model->close(t);
-	tok_trie_free(&t->added);
+	tok_added_free(&t->added);
 	mem_free(t->map.slot);
 	mem_free(t->text);
 	mem_free(t->text_at);
@@ -123,19 +157,19 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 	const struct infer_tokenizer *t = r->t;
 
 	for (size_t i = 0; i < n; i++) {
-		int32_t id = t->byte_id[(unsigned char)s[i]];
+		int32_t id = tok_byte(r, (unsigned char)s[i]);
 		if (id >= 0) {
 			tok_push(&r->ids, id);
-		} else if (t->id[TOK_UNK] < 0) {
+		} else if (t->unk < 0) {
 			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses: U+FFFD stands for those */
 			for (int k = 0; k < 3; k++)
-				if (t->byte_id["\xef\xbf\xbd"[k] & 255] >= 0)
-					tok_push(&r->ids, t->byte_id["\xef\xbf\xbd"[k] & 255]);
+				if ((id = tok_byte(r, "\xef\xbf\xbd"[k] & 255)) >= 0)
+					tok_push(&r->ids, id);
 				else
 					r->lost = 1;
 			r->lost_byte = (unsigned char)s[i];
 		} else if (r->unk_end != r->ids.n) {   /* one stands for all that follows it and is unknown too */
-			tok_push(&r->ids, t->id[TOK_UNK]);
+			tok_push(&r->ids, t->unk);
 			r->unk_end = r->ids.n;
 		}
 	}
@@ -147,7 +181,7 @@ int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **s
 	if (!r->word || n > sizeof r->word->key)
 		return 0;
 	struct tok_key k;
-	tok_key(&k, s, n, r->end);
+	tok_key(r->t->secret, &k, s, n, r->end);
 	struct tok_word *w = &r->word[k.hash & r->word_mask];
 	if (!w->n || w->hash != k.hash || w->len != n || memcmp(w->key, s, n)) {
 		*slot = w;
@@ -175,50 +209,41 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* The added token that s begins with, or -1: the longest of those in kinds within s[0 .. clean), and of user-defined ones. */
-static int32_t added_at(const struct infer_tokenizer *t, uint32_t kinds, const char *s, size_t n, size_t clean, size_t *len)
+/* What lies between added tokens. */
+static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *said, infer_error *err)
 {
-	size_t user_len = 0;
-	int32_t id = clean ? tok_trie_get(&t->added, t->kind, kinds, s, clean, len) : -1;
-	int32_t user = clean < n ? tok_trie_get(&t->added, t->kind, 1u << TOK_USER, s, n, &user_len) : -1;
-
-	if (user < 0 || (id >= 0 && *len >= user_len))
-		return id;
-	*len = user_len;
-	return user;
+	r->no_end = said && r->t->ends_in_text && memchr(said, 1, n);
+	return r->t->model->encode(r, s, n, err);
 }
 
-/* Text up to the next added token, that token; and so on.  plain: NULL, or nonzero for bytes that are part of none but user-
- * defined tokens. */
-static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *plain, uint32_t kinds, infer_error *err)
+/* Text up to the next added token, that token; and so on. */
+static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *said, uint32_t flags, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
-	size_t from = 0, len = 0, clean = plain ? 0 : n;   /* clean: up to there from `at` on nothing is plain */
-	int opens = 1;
+	struct tok_ids added = { 0 };
+	size_t from = 0;
+	int rc = INFER_OK;
 
-	for (size_t at = 0; at < n;) {
-		if (clean < at)
-			clean = at;
-		while (clean < n && !plain[clean])
-			clean++;
-		int32_t id = t->added.first[(unsigned char)s[at]] ? added_at(t, kinds, s + at, n - at, clean - at, &len) : -1;
-		if (id < 0) {
-			at++;
+	tok_added_find(t, s, n, said, flags, &added);
+	if (added.bad)
+		rc = err_set(err, INFER_ENOMEM, "the added tokens of %zu bytes of text", n);
+	for (size_t i = added.n; !rc && i; i -= 2) {
+		size_t at = (size_t)added.at[i - 2], end = at;
+		int32_t id = added.at[i - 1];
+		if (at < from)
 			continue;
-		}
-		size_t end = at;
 		while (t->flag[id] & TOK_LSTRIP && end > from && is_space(s[end - 1]))
 			end--;
 		if (end > from)
-			TRY(t->model->encode(r, s + from, end - from, opens, err));
+			rc = between(r, s + from, end - from, said ? said + from : NULL, err);
 		tok_push(&r->ids, id);
-		opens = 1;
-		at += len;
+		at += t->piece.at[id].len;
 		while (t->flag[id] & TOK_RSTRIP && at < n && is_space(s[at]))
 			at++;
 		from = at;
 	}
-	return from < n ? t->model->encode(r, s + from, n - from, opens, err) : INFER_OK;
+	mem_free(added.at);
+	return rc || from == n ? rc : between(r, s + from, n - from, said ? said + from : NULL, err);
 }
 
 static void words_new(struct tok_run *r, size_t n)
@@ -238,28 +263,27 @@ int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t 
 	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
 }
 
-int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *plain, uint32_t flags, int32_t **ids,
+int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said, uint32_t flags, int32_t **ids,
                size_t *n_ids, infer_error *err)
 {
 	struct tok_run r = { .t = t, .unk_end = SIZE_MAX };
-	uint32_t kinds = 1u << TOK_USER;
 	int rc;
 
 	*ids = NULL;
 	*n_ids = 0;
 	if (n > INT32_MAX / 4)
 		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n, INT32_MAX / 4);
-	if (flags & INFER_ENCODE_SPECIAL)
-		kinds |= 1u << TOK_CONTROL | 1u << TOK_UNKNOWN;
-	words_new(&r, n);
+	if (!said || !t->ends_in_text)   /* else a word is not the same everywhere */
+		words_new(&r, n);
 	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_BOS]);
-	rc = pieces(&r, text, n, plain, kinds, err);
+	rc = pieces(&r, text, n, said, flags, err);
 	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_EOS]);
 	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)
 		tok_push(&r.ids, t->id[TOK_SEP]);
 	mem_free(r.word);
+	mem_free(r.left);
 	merge_free(r.merge);
 	if (!rc && r.lost)
 		rc = err_set(err, INFER_EUNSUP, "the vocabulary has no token for byte 0x%02x, no unknown token and none for U+FFFD", r.lost_byte);

@@ -16,6 +16,7 @@ enum tok_id {
 	TOK_IDS
 };
 
+enum { TOK_LONGEST = 512 };   /* bytes of a piece, where each length from each place of a text is looked up */
 #define TOK_SPACE "\xe2\x96\x81"                    /* U+2581 stands for a space in pieces */
 
 struct tok_string { uint32_t at, len; };
@@ -24,8 +25,14 @@ struct tok_strings { const char *base, *end; struct tok_string *at; uint32_t n; 
  * 0: empty.  Small, because opening a large vocabulary is bound by cache and TLB misses. */
 struct tok_map { uint32_t *slot, mask, at; };
 struct tok_merge { uint32_t left, right, to; };     /* its index is its rank */
-struct tok_node { uint32_t child, next; int32_t id; unsigned char c; };   /* child, next: index, 0: none; id -1: none */
-struct tok_trie { struct tok_node *node; uint32_t first[256]; };
+/* any, user: the longest added token that begins with what a node stands for, or -1; of all, and of user-defined ones. */
+struct tok_node { uint32_t from, back; int32_t any, user; unsigned char c; };
+struct tok_added {
+	struct tok_node *node;           /* [n] */
+	int32_t *said;                   /* [n] as user, but none that ends generation; NULL: no user-defined one does */
+	uint32_t *slot, mask, n;         /* (node, c) to node, by hash */
+	uint32_t last[256];              /* and from node 0 */
+};
 
 /* A precompiled_charsmap, see spm.h. */
 struct spm_charsmap { const unsigned char *unit; uint32_t n_units; const char *text; uint32_t n_text; };
@@ -41,11 +48,11 @@ struct infer_tokenizer {
 	const struct pretok *pre;        /* BPE only */
 	char     pre_name[64];
 	/* from tok_build */
+	uint64_t secret[3];              /* of the hashes, for this tokenizer alone */
 	char    *text;                   /* what the tokens stand for, one behind the other */
 	uint32_t *text_at;               /* [n + 1] */
 	struct tok_map map;              /* of piece */
 	int      doubles;                /* some pieces are equal */
-	struct tok_trie added;           /* control, unknown and user-defined tokens */
 	int32_t  byte_id[256];           /* -1: none */
 	uint32_t max_len;                /* bytes of the longest piece */
 	int      apart;                  /* no piece holds U+2581 behind something else: words do not touch each other */
@@ -55,6 +62,10 @@ struct infer_tokenizer {
 	struct spm_charsmap charsmap;    /* SentencePiece kinds */
 	float    unk_score, max_score;   /* unigram only, and the next */
 	uint16_t *reach;                 /* bytes of the longest piece that begins with a code point, by its hash */
+	/* from tok_settle */
+	struct tok_added added;          /* control, unknown and user-defined tokens */
+	int32_t  unk;                    /* stands for text that cannot be spelled; -1: none */
+	int      ends_in_text;           /* some tokens that end generation are no control tokens */
 };
 
 /* What tok_build asks of the reader beside the first half of the tokenizer.  Merges are read once, in order. */
@@ -85,6 +96,8 @@ struct tok_run {
 	uint32_t word_mask;
 	struct merge *merge;             /* scratch of merge.c */
 	const char *end;                 /* of the bytes that words lie in, set by the kind: reading stops there */
+	uint32_t *left;                  /* [n] spm.c: bytes of the left part of an unused piece; NULL until one is met */
+	int no_end;                      /* somebody said this: no token that ends generation comes of it */
 	int lost; unsigned lost_byte;    /* a byte that neither a byte token nor an unknown token stands for */
 };
 
@@ -95,21 +108,32 @@ struct tok_model {
 	int32_t id[TOK_IDS];             /* where the file names none; -1: none */
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;                      /* the file must have scores */
+	uint32_t longest;                /* bytes of a piece: more is refused; 0: any */
 	/* Build what the kind needs beyond the common tables; close frees it. */
 	int    (*open)(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 	void   (*close)(struct infer_tokenizer *t);
 	/* What a normal piece stands for, put to out (room for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
-	/* Tokens of text between added tokens.  opens: it begins the text or stands behind an added token. */
-	int    (*encode)(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err);
+	/* Tokens of text between added tokens. */
+	int    (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 };
 const struct tok_model *tok_model_find(const char *name, size_t n);   /* NULL: not known */
 
 /* tok.c */
-/* infer_encode, where plain (NULL, or [n]) marks bytes that no control token's text may hold: what a user wrote. */
-int  tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *plain, uint32_t flags, int32_t **ids,
+/* infer_encode, where said (NULL, or [n]) marks what a conversation says: no control token and none that ends generation comes
+ * of these bytes. */
+int  tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said, uint32_t flags, int32_t **ids,
                 size_t *n_ids, infer_error *err);
 int  tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
+/* What follows from flags, which the reader finds by looking tokens up.  INFER_OK or INFER_ENOMEM. */
+int  tok_settle(struct infer_tokenizer *t);
+/* Whether text may become the token as far as its end goes. */
+static inline int tok_may(const struct tok_run *r, int32_t id) { return !(r->no_end && r->t->flag[id] & TOK_EOG); }
+static inline int32_t tok_byte(const struct tok_run *r, unsigned char b)   /* its token, or -1 */
+{
+	int32_t id = r->t->byte_id[b];
+	return id >= 0 && tok_may(r, id) ? id : -1;
+}
 int  tok_byte_of(const char *s, size_t n);                             /* the byte of "<0x0A>", or -1 */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);        /* byte tokens, or the unknown token */
 /* The ids of a short word from the cache, pushed: 1; 0: not there, and *slot is where tok_word_put shall put it (or NULL). */
@@ -118,11 +142,14 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 
 /* tok_map.c, and text/tok_key.h for what is inline */
 int      tok_map_new(struct tok_map *m, uint32_t n);                  /* room for n; INFER_OK or INFER_ENOMEM */
-int      tok_map_fill(struct tok_map *m, const struct tok_strings *s);   /* nonzero: some strings are equal */
+int      tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3]);   /* nonzero: some strings are equal */
 /* The id of a piece, or -1.  No byte from end on is read: giving more than s + n is faster. */
 int32_t  tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end);
-int      tok_trie_new(struct tok_trie *trie, const struct infer_tokenizer *t);
-void     tok_trie_free(struct tok_trie *trie);
-/* The longest token of a kind in kinds (bits 1 << kind) that s begins with, or -1; *len its bytes. */
-int32_t  tok_trie_get(const struct tok_trie *trie, const uint8_t *kind, uint32_t kinds, const char *s, size_t n, size_t *len);
+
+/* tok_added.c */
+int  tok_added_new(struct infer_tokenizer *t);                       /* INFER_OK or INFER_ENOMEM */
+void tok_added_free(struct tok_added *a);
+/* Where added tokens may begin, from the end of s to its front: to out the index, then the id of the longest.  flags, said: as
+ * in tok_encode.  O(n). */
+void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n, const unsigned char *said, uint32_t flags, struct tok_ids *out);
 #endif

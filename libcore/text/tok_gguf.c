@@ -269,7 +269,8 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	src->name = label(f);
 	TRY(tok_build(t, src, err));
 	endings(t);
-	return strips(t, f, err);
+	TRY(strips(t, f, err));
+	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: %u tokens", label(f), t->piece.n) : INFER_OK;
 }
 
 int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_error *err)

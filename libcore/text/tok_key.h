@@ -15,9 +15,9 @@ static inline uint64_t tok_mix(uint64_t a, uint64_t b)
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static inline uint32_t tok_pair_hash(uint32_t a, uint32_t b)
+static inline uint32_t tok_pair_hash(const uint64_t secret[3], uint32_t a, uint32_t b)
 {
-	return (uint32_t)tok_mix(((uint64_t)a << 32 | b) ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9));
+	return (uint32_t)tok_mix(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
 }
 
 static inline uint64_t tok_first(uint64_t x, size_t n)   /* the first n bytes of x, 0 <= n <= 8 */
@@ -39,20 +39,41 @@ static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *
 	*hi = num_u64(b + 8);
 }
 
-static inline void tok_key(struct tok_key *k, const char *s, size_t n, const char *end)
+/* The hash of a key in three steps: its first 16 bytes, then 8 by 8, the last 8 of them again where some are left; its size.
+ * Folded products of secret factors: as fast as a hash without a secret, and nobody can write pieces that fall together. */
+static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n, const char *end)
 {
-	const uint64_t k0 = UINT64_C(0x9e3779b97f4a7c15), k1 = UINT64_C(0xbf58476d1ce4e5b9), k2 = UINT64_C(0x94d049bb133111eb);
 	uint64_t lo, hi;
 
 	tok_load(s, n, end, &lo, &hi);
-	uint64_t h = tok_mix(lo ^ k0, hi ^ k1 ^ n);
+	uint64_t h = tok_mix(lo ^ secret[0], hi ^ secret[1]);
 	for (size_t i = 16; i < n; i += 8)
-		h = tok_mix(h ^ (n - i >= 8 ? num_u64(s + i) : num_u64(s + n - 8)), k1);
+		h = tok_mix(h ^ (n - i >= 8 ? num_u64(s + i) : num_u64(s + n - 8)), secret[1]);
 	k->s = s;
 	k->n = n;
 	k->lo = lo;
 	k->hi = hi;
-	k->hash = (uint32_t)tok_mix(h, k2);
+	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
+}
+
+/* tok_key again for one s and growing n: what was hashed of a shorter one is kept.  All zero: nothing. */
+struct tok_prefix { uint64_t h; size_t done; };
+static inline void tok_key_more(const uint64_t secret[3], struct tok_prefix *p, struct tok_key *k, const char *s, size_t n, const char *end)
+{
+	if (n <= 16) {
+		tok_key(secret, k, s, n, end);
+		return;
+	}
+	if (!p->done) {
+		tok_load(s, 16, end, &k->lo, &k->hi);
+		*p = (struct tok_prefix){ tok_mix(k->lo ^ secret[0], k->hi ^ secret[1]), 16 };
+	}
+	for (; n - p->done >= 8; p->done += 8)
+		p->h = tok_mix(p->h ^ num_u64(s + p->done), secret[1]);
+	uint64_t h = p->done < n ? tok_mix(p->h ^ num_u64(s + n - 8), secret[1]) : p->h;
+	k->s = s;
+	k->n = n;
+	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
 }
 
 static inline int tok_is(const struct tok_strings *s, uint32_t i, const struct tok_key *k)

@@ -23,7 +23,7 @@ static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
 	uint32_t cp;
 
 	unicode_next(s, n, &cp);
-	return &t->reach[tok_pair_hash(cp, 0) % REACH];
+	return &t->reach[tok_pair_hash(t->secret, cp, 0) % REACH];
 }
 
 static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
@@ -41,7 +41,7 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 			continue;
 		uint16_t *r = reach(t, s, n);
 		if (n > *r)
-			*r = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+			*r = (uint16_t)n;   /* see .longest */
 		if (t->kind[i] != TOK_NORMAL)
 			continue;
 		least = !seen || t->score[i] < least ? t->score[i] : least;
@@ -55,17 +55,20 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 static void close(struct infer_tokenizer *t) { mem_free(t->reach); }
 
 /* Offer every piece that begins at `at`; returns whether the first code point, of one bytes, is one. */
-static int offer(const struct infer_tokenizer *t, struct best *best, const char *s, size_t n, size_t at, size_t one)
+static int offer(const struct tok_run *r, struct best *best, const char *s, size_t n, size_t at, size_t one)
 {
+	const struct infer_tokenizer *t = r->t;
+	struct tok_prefix prefix = { 0 };
+	struct tok_key key = { 0 };
 	size_t most = *reach(t, s + at, n - at);
 	float here = best[at].score;
 	int single = 0;
 	uint32_t cp;
 
-	most = most == UINT16_MAX ? t->max_len : most;
 	for (size_t len = one; len <= most && at + len <= n;) {
-		int32_t id = tok_find(t, s + at, len, s + n);
-		if (usable(t, id)) {
+		tok_key_more(t->secret, &prefix, &key, s + at, len, s + n);
+		int32_t id = tok_map_get(&t->map, &t->piece, &key);
+		if (usable(t, id) && tok_may(r, id)) {
 			/* a user-defined piece has to win against any of its size */
 			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f : t->score[id]) + here;
 			struct best *b = &best[at + len];
@@ -92,7 +95,7 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		best[i] = (struct best){ 0, UNSEEN, 0 };
 	for (size_t at = 0, one; at < n; at += one) {
 		one = unicode_next(s + at, n - at, &cp);
-		if (!offer(t, best, s, n, at, one)) {
+		if (!offer(r, best, s, n, at, one)) {
 			float score = t->unk_score + best[at].score;
 			if (best[at + one].id == UNSEEN || score > best[at + one].score)
 				best[at + one] = (struct best){ score, UNKNOWN, (uint32_t)at };
@@ -117,15 +120,16 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	return INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err)
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf b;
 	int rc;
 
 	buf_init(&b, MEM_TEXT);
 	buf_reserve(&b, n + n / 2 + 16);
-	spm_normal(r->t, &b, s, n, opens && r->t->add_space);
-	rc = b.bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : b.len ? cut(r, b.at, b.len, err) : INFER_OK;
+	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
+	if (!rc && b.len)
+		rc = cut(r, b.at, b.len, err);
 	buf_fini(&b);
 	return rc;
 }
@@ -133,5 +137,5 @@ static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_e
 const struct tok_model tok_unigram = {
 	.gguf = "t5", .kind = "unigram", .id = { [TOK_BOS] = -1, [TOK_EOS] = 1, [TOK_UNK] = 2, [TOK_PAD] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1,
 		[TOK_SEP] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_eos = 1, .add_space = 1, .squeeze = 1, .scored = 1, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.add_eos = 1, .add_space = 1, .squeeze = 1, .scored = 1, .longest = TOK_LONGEST / 2, .open = open, .close = close, .text = spm_text, .encode = encode,
 };

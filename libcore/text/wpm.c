@@ -43,8 +43,9 @@ static void add(struct chunk *c, uint32_t cp)
 }
 
 /* The longest piece that word[at ... n) begins with, and its bytes in *len; the word stands behind U+2581. */
-static int32_t longest(const struct infer_tokenizer *t, const char *word, size_t at, size_t n, size_t *len)
+static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
 {
+	const struct infer_tokenizer *t = r->t;
 	const char *s = at == 3 ? word : word + at;   /* the first piece is looked up with its mark */
 	size_t mark = at == 3 ? 3 : 0, most = n - at;
 
@@ -56,7 +57,7 @@ static int32_t longest(const struct infer_tokenizer *t, const char *word, size_t
 		if (at + most < n && ((unsigned char)word[at + most] & 0xc0) == 0x80)
 			continue;                     /* inside a code point */
 		int32_t id = tok_find(t, s, most + mark, word + n);
-		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN) {
+		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN && tok_may(r, id)) {
 			*len = most;
 			return id;
 		}
@@ -66,8 +67,8 @@ static int32_t longest(const struct infer_tokenizer *t, const char *word, size_t
 
 static void unknown(struct tok_run *r)
 {
-	if (r->t->id[TOK_UNK] >= 0)
-		tok_push(&r->ids, r->t->id[TOK_UNK]);
+	if (r->t->unk >= 0)
+		tok_push(&r->ids, r->t->unk);
 	else
 		r->lost = 1;
 }
@@ -83,7 +84,7 @@ static void word_end(struct chunk *c)
 	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
 		int32_t id = c->chars > WORD_CHARS ? -1 : 0;
 		for (size_t at = 3; at < n && id >= 0; at += len) {
-			id = longest(r->t, c->word.at, at, n, &len);
+			id = longest(r, c->word.at, at, n, &len);
 			if (id >= 0)
 				tok_push(&r->ids, id);
 		}
@@ -129,12 +130,11 @@ static void chunk_end(struct chunk *c)
 	word_end(c);
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, int opens, infer_error *err)
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct chunk c = { .r = r };
 	uint32_t cp, parts[4];
 
-	(void)opens;
 	buf_init(&c.word, MEM_TEXT);
 	word_end(&c);
 	for (size_t at = 0; at < n && !c.bad;) {
@@ -172,5 +172,5 @@ static void close(struct infer_tokenizer *t) { (void)t; }
 const struct tok_model tok_wpm = {
 	.gguf = "bert", .kind = "wpm", .id = { [TOK_BOS] = 101, [TOK_CLS] = 101, [TOK_SEP] = 102, [TOK_UNK] = 100, [TOK_MASK] = 103, [TOK_PAD] = 0,
 		[TOK_EOS] = -1, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_bos = 1, .add_sep = 1, .add_space = 1, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.add_bos = 1, .add_sep = 1, .add_space = 1, .longest = TOK_LONGEST, .open = open, .close = close, .text = spm_text, .encode = encode,
 };

@@ -3,7 +3,7 @@
  * The template is Jinja, run as transformers runs it, within budgets of time and memory.  What it cannot take is made to fit:
  * content parts joined, a developer turned to system, a system turn put before the user's that follows, arguments of calls
  * parsed; and templates that change lists while they run, which transformers refuses, do so on copies.
- * Text that comes from the conversation never becomes a control token. */
+ * Text that comes from the conversation never becomes a control token, nor a token of any kind that ends generation. */
 #ifndef INFER_CHAT_H
 #define INFER_CHAT_H
 #include <stddef.h>

@@ -18,7 +18,7 @@ typedef struct infer_tokenizer infer_tokenizer;
 typedef struct infer_detok infer_detok;
 
 /* From the tokenizer.* keys of a model file, any architecture.  The file must stay open: pieces are borrowed from it.
- * INFER_EUNSUP   tokenizer model or pre-tokenizer that is not known, by name; no vocabulary
+ * INFER_EUNSUP   tokenizer model or pre-tokenizer that is not known, by name; no vocabulary; pieces of a length that no real one has
  * INFER_EFORMAT  lengths that disagree, merges or special ids outside the vocabulary, ...; names the key
  * INFER_ENOMEM
  * A 128k-token vocabulary takes under 10 ms. */
@@ -31,9 +31,11 @@ enum {
 };
 
 /* Encode any bytes: ill-formed UTF-8 through byte tokens; a vocabulary without them uses its unknown token, and U+FFFD
- * where it has none.  n < 2^29.  O(n log n) at worst, whatever the bytes.
+ * where it has none, or one that has another task (<|endoftext|>).  Without INFER_ENCODE_SPECIAL nothing becomes a control
+ * token but that unknown one.  n < 2^29.  O(n log n) at worst, whatever the bytes and the vocabulary.
  * ids   out; mem_free-compatible: give it to infer_ids_free; NULL where *n_ids is 0
- * INFER_EUNSUP  the pre-tokenizer's pattern met its match limit at a byte offset; or the vocabulary cannot spell a byte
+ * INFER_EUNSUP  the pre-tokenizer's pattern met its match limit at a byte offset; the vocabulary cannot spell a byte; the file's
+ *               rules for characters make the text many times as long
  * INFER_EINVAL  the text is too long
  * INFER_ENOMEM */
 int  infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags,

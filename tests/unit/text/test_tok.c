@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <infer/token.h>
+#include "text/tok.h"
 #include "../file/make.h"
 
 enum { SOME = 24 };
@@ -336,6 +337,99 @@ static void stream(const struct vocab *v, const char *ids, uint32_t flags, int32
 	infer_file_close(&f);
 }
 
+/* Ids of text of which marks, as long, tells with a 1 what a conversation says. */
+static void said(const struct vocab *v, const char *text, const char *marks, const char *want)
+{
+	static struct make m;
+	infer_file *f = NULL;
+	infer_tokenizer *t = NULL;
+	unsigned char plain[64];
+	char got[512] = "";
+	int32_t *ids;
+	size_t k, at = 0;
+
+	assert_int_equal(strlen(text), strlen(marks));
+	for (size_t i = 0; marks[i]; i++)
+		plain[i] = marks[i] == '1';
+	assert_int_equal(open_vocab(v, &m, &f, &t, NULL), INFER_OK);
+	assert_int_equal(tok_encode(t, text, strlen(text), plain, INFER_ENCODE_SPECIAL, &ids, &k, NULL), INFER_OK);
+	for (size_t i = 0; i < k; i++)
+		at += (size_t)snprintf(got + at, sizeof got - at, "%s%d", i ? " " : "", ids[i]);
+	assert_string_equal(got, want);
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
+	infer_file_close(&f);
+}
+
+/* No token that ends generation comes of what is said, whatever its type; the template's words may hold it. */
+static void test_said(void **state)
+{
+	struct vocab v = spm, u = bpe, w = wpm;
+
+	(void)state;
+	v.types[2] = 4;                                /* a user-defined </s>, as phi-3 has it */
+	text_is(&v, "b</s>b", 0, "9 2 9");
+	said(&v, "b</s>b", "000000", "9 2 9");
+	said(&v, "b</s>b", "000001", "9 2 9");
+	said(&v, "b</s>b", "111111", "9 0 6");         /* pieces that are unknown here */
+	said(&v, "b</s>b", "000010", "9 0 6");
+	said(&v, "b<ud>b", "111111", "9 11 9");
+	said(&v, "<ctl>b<ctl>", "00000011111", "13 9 0 7 0");
+	v.tokens[9] = "</s>x";                         /* a longer one that does not end anything */
+	v.types[9] = 4;
+	said(&v, "</s>x</s>", "111110000", "9 2");
+	said(&v, "</s>x</s>", "111111111", "9 5 0");
+	v.types[2] = 1;                                /* or a piece like any other: merges may make it */
+	v.tokens[3] = "<";
+	v.tokens[4] = "</";
+	v.tokens[12] = "</s";
+	v.tokens[13] = "/";
+	v.tokens[14] = "s>";
+	v.types[3] = v.types[4] = v.types[12] = v.types[13] = v.types[14] = 1;
+	text_is(&v, "</s>", 0, "5 2");
+	said(&v, "</s>", "1111", "5 4 14");
+	u.id[1] = 5;                                   /* the end is what a merge makes, or a whole word */
+	text_is(&u, "ab", 0, "5");
+	said(&u, "ab", "00", "5");
+	said(&u, "ab", "01", "0 1");
+	u.pre = "llama-bpe";
+	said(&u, "ab", "11", "0 1");
+	w.id_key[3] = "tokenizer.ggml.eos_token_id";
+	w.id[3] = 4;
+	text_is(&w, "un", 0, "4");
+	said(&w, "un", "11", "1");
+	said(&w, "un", "00", "4");
+}
+
+/* Text that cannot be spelled becomes no token with a task of its own: nor do merges make one. */
+static void test_unknown(void **state)
+{
+	struct vocab v = bpe, w = wpm;
+
+	(void)state;
+	v.tokens[10] = "\xc3\xaf";                     /* the letters of U+FFFD's bytes */
+	v.tokens[11] = "\xc2\xbf";
+	v.tokens[13] = "\xc2\xbd";
+	v.id_key[2] = "tokenizer.ggml.unknown_token_id";
+	v.id[2] = 7;                                   /* the end of text, as files of starcoder and mpt have it */
+	text_is(&v, "a\xf1\x90", 0, "0 10 11 13 10 11 13");
+	v.id[2] = 8;                                   /* another control token */
+	text_is(&v, "a<", 0, "0 10 11 13");
+	v.types[8] = 2;
+	v.tokens[8] = "<unk>";
+	text_is(&v, "a<<", 0, "0 8");
+	v = bpe;
+	v.types[5] = 3;                                /* "ab", that the merge of a and b makes */
+	text_is(&v, "ab", 0, "0 1");
+	text_is(&v, "ab", INFER_ENCODE_SPECIAL, "5");
+	v.types[5] = 1;
+	v.types[0] = 3;                                /* a byte's letter that is a control token spells nothing */
+	text_is(&v, "ba", 0, "INFER_EUNSUP");
+	w.id_key[3] = "tokenizer.ggml.eos_token_id";
+	w.id[3] = 1;
+	text_is(&w, "x", 0, "INFER_EUNSUP");
+}
+
 static void test_detok(void **state)
 {
 	(void)state;
@@ -394,7 +488,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spm), cmocka_unit_test(test_bpe), cmocka_unit_test(test_wpm), cmocka_unit_test(test_duplicates),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_ends), cmocka_unit_test(test_detok), cmocka_unit_test(test_strips),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_ends), cmocka_unit_test(test_detok), cmocka_unit_test(test_strips), cmocka_unit_test(test_said),
+		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_info),
 	};
 	return nth_group(tests);
