@@ -45,7 +45,7 @@ int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags,
 		TRY(in(t, after, err));
 	d = mem_zalloc(MEM_TEXT, 1, sizeof *d);
 	if (!d)
-		return err_set(err, INFER_ENOMEM, "detokeniser");
+		return err_set(err, INFER_ENOMEM, "no memory for a detokeniser");
 	d->t = t;
 	d->flags = flags & INFER_DECODE_SPECIAL;
 	if (flags & INFER_DECODE_FIRST || after == -1 || after == t->id[TOK_BOS])
@@ -77,7 +77,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	forget(d);
 	if (buf_reserve(&d->out, k)) {
 		d->out.bad = 0;   /* what is held is whole: the caller may try again */
-		return err_set(err, INFER_ENOMEM, "detokeniser: %zu bytes", k);
+		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
 	}
 	buf_put(&d->out, s, k);
 	if (id != d->t->id[TOK_BOS])
