@@ -184,9 +184,11 @@ class Model:
         base = float(self.key("rope.freq_base_swa", self.how["base_swa"]) if local else self.key("rope.freq_base", 10000.0))
         inv = base ** (-np.arange(0, n_rot, 2) / n_rot)
         kind = self.key("rope.scaling.type", "linear")
+        if kind == "linear" and self.has("rope_factors_long.weight"):
+            kind = "longrope"
         factor = float(self.key("rope.scaling.factor", 0.0) or self.key("rope.scale_linear", 0.0) or 1.0)
         orig = self.key("rope.scaling.original_context_length", self.key("context_length", 0))
-        mscale = float(self.key("rope.scaling.attn_factor", 1.0))
+        mscale = float(self.key("rope.scaling.attn_factor", 0.0)) or self.longrope_mscale(kind, orig)
         if self.is_window(il) and "base_swa" in self.how and "swa-scaled" not in self.faults:
             kind, mscale = "none", 1.0
         if kind == "linear":
@@ -194,14 +196,19 @@ class Model:
         elif kind == "yarn":
             inv = yarn_inv(inv, n_rot, base, factor, orig, float(self.key("rope.scaling.yarn_beta_fast", 32.0)),
                            float(self.key("rope.scaling.yarn_beta_slow", 1.0)), self.faults)
-            mscale *= 0.1 * math.log(factor) + 1 if factor > 1 else 1
+            mscale *= float(self.key("rope.scaling.yarn_attn_factor", 0.0)) or (0.1 * math.log(factor) + 1 if factor > 1 else 1)
         if self.has("rope_freqs.weight"):
             inv = inv / self.tensors["rope_freqs.weight"][0]
-        if self.has("rope_factors_long.weight"):
+        if kind == "longrope":
             inv = inv / self.tensors["rope_factors_%s.weight" % ("long" if self.ctx > orig else "short")][0]
         a = np.arange(n)[:, None] * inv
         m = 1.0 if "no-mscale" in self.faults else mscale
         return np.cos(a) * m, np.sin(a) * m
+
+    def longrope_mscale(self, kind, orig):
+        """Where the file says no factor."""
+        ratio = self.key("context_length") / orig if orig else 0
+        return math.sqrt(1 + math.log(ratio) / math.log(orig)) if kind == "longrope" and ratio > 1 and orig > 1 else 1.0
 
     def rotate(self, x, il):
         """x [n][heads][d]"""

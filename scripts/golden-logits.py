@@ -3,10 +3,13 @@
 
   golden-logits.py            rewrite the files (needs torch, transformers, gguf, numpy)
   golden-logits.py --mutants  print how far every mutant and fault is from the expected logits, as a markdown table
+  --converter DIR             (or GGUF_CONVERTER) where convert_hf_to_gguf.py of llama.cpp lies, outside this project
 
 Each case is a config of a transformers class.  Weights are drawn so that every feature acts, evaluated by the class
-itself with all its float32 steps made float64, and converted by the code below.  Then scripts/eval_gguf.py, which
-knows nothing of transformers, must agree on the converted tensors within 1e-9.
+itself with all its float32 steps made float64, and converted: by the public converter where the case has a config.json
+("hub"), else by the code below.  Then scripts/eval_gguf.py, which knows nothing of transformers, must agree on the
+converted tensors within 1e-9.  Without --converter the files that it made are taken as they are; with it, the cases of
+our own writer are converted by it too, and what it writes must come to the same logits.
 
 cases.txt, read by tests/unit/arch/test_logits.c:
   case NAME FILE VOCAB CTX N ID...       NAME.f32 holds float32 [N][VOCAB]; open FILE with context CTX
@@ -17,12 +20,15 @@ swapcols T I J N  (T, U tensors; pairs: rows of each head of D from halves to pa
 """
 import argparse
 import os
+import shutil
 import struct
 import sys
+import tempfile
 
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import checkpoint  # noqa: E402
 import eval_gguf  # noqa: E402
 import golden_logits_blocks as blocks  # noqa: E402
 from gguf import GGMLQuantizationType  # noqa: E402
@@ -74,46 +80,9 @@ def write_gguf(path, keys, tensors, packed):
         f.write(head + bytes(-len(head) % 32) + body)
 
 
-def tokenizer(n_vocab):
-    """A byte-level vocabulary just large enough that a program opens the file; the tests feed ids."""
-    tokens = [chr(33 + i) if i < 94 else chr(0xA1 + i - 94) for i in range(n_vocab - 2)] + ["ab", "<eos>"]
-    return {
-        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": tokens,
-        "tokenizer.ggml.token_type": [1] * (n_vocab - 1) + [3], "tokenizer.ggml.merges": ["a b"],
-        "tokenizer.ggml.eos_token_id": n_vocab - 1, "tokenizer.ggml.bos_token_id": n_vocab - 1,
-        "tokenizer.ggml.add_bos_token": False,
-    }
-
-
 # --- drawing a checkpoint, and its logits
 
-def use_float64():
-    """Let every float32 step of transformers (norms, softmax, rotation) be float64."""
-    import torch
-    import transformers  # noqa: F401  (its modules must be there before the names change)
-    import transformers.masking_utils  # noqa: F401
-    torch.set_default_dtype(torch.float64)
-    torch.float32 = torch.float = torch.float64
-    torch.Tensor.float = torch.Tensor.double
-    return torch
-
-
-def draw(name, shape, rng, gemma):
-    """Random values whose effect can be seen, each a float32 number."""
-    if name.endswith("norm.weight") or "layernorm" in name:
-        a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
-    elif name.endswith("bias"):
-        a = 0.5 * rng.standard_normal(shape)
-    elif "embed_tokens" in name:
-        a = (0.4 if gemma else 1.0) * rng.standard_normal(shape)
-    else:
-        gain = 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight")) else 1.2
-        a = gain / np.sqrt(shape[-1]) * rng.standard_normal(shape)
-    return a.astype(np.float32).astype(np.float64)
-
-
 def build(name, case):
-    torch = use_float64()
     import transformers
     cfg = dict(case["config"], num_hidden_layers=case["config"].get("num_hidden_layers", 2))
     cfg.setdefault("pad_token_id", None)
@@ -122,25 +91,9 @@ def build(name, case):
     config._experts_implementation = "eager"
     model = getattr(transformers, case.get("class", case["hf"] + "ForCausalLM"))(config).double().eval()
     rng = np.random.default_rng([*name.encode(), *case.get("seed", [])])
-    state = {}
-    for k, p in model.named_parameters():
-        state[k] = draw(k, tuple(p.shape), rng, case["arch"].startswith("gemma"))
-        with torch.no_grad():
-            p.copy_(torch.from_numpy(state[k]))
-    for k, b in model.named_buffers():
-        if b.dtype.is_floating_point and b.dtype != torch.float64:
-            raise SystemExit(f"{name}: buffer {k} is {b.dtype}")
+    state = checkpoint.fill(name, model, rng, case["arch"].startswith("gemma"))
     ids = [int(t) for t in rng.integers(0, config.vocab_size - 8, N_IDS)]
     return config, model, state, ids
-
-
-def expect(model, ids):
-    import torch
-    with torch.no_grad():
-        y = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
-    if y.dtype != torch.float64:
-        raise SystemExit(f"logits came as {y.dtype}")
-    return y.numpy()
 
 
 # --- conversion
@@ -214,7 +167,7 @@ def convert_keys(name, case, config):
     k.update(case.get("keys", {}))
     out = {"general.architecture": arch, "general.type": "model", "general.name": name, "general.file_type": 0}
     out.update({f"{arch}.{a}": b for a, b in k.items() if b is not None})
-    out.update(tokenizer(config.vocab_size))
+    out.update(checkpoint.tokenizer(config.vocab_size))
     return out
 
 
@@ -303,17 +256,63 @@ def make_packed(name, case):
     return best[1:]
 
 
-def make(name, case):
+def by_converter(name, config, state, converter, to=None):
+    """Keys and tensors of the file that the public converter writes; the file itself to `to`."""
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, name)
+        checkpoint.save(path, config, state)
+        why = checkpoint.convert(converter, [path])[path]
+        if why:
+            raise SystemExit(f"{name}: {why}")
+        if to:
+            shutil.copyfile(path + ".gguf", to)
+        return read_gguf(path + ".gguf")
+
+
+def read_gguf(path):
+    keys, tensors = eval_gguf.load(path)
+    return keys, {k: a for k, (a, _) in tensors.items()}
+
+
+def make_hub(name, case, converter, write):
+    """A case whose file is the converter's; one that is there already serves where there is no converter."""
+    _, model = checkpoint.from_hub(case["hub"])
+    rng = np.random.default_rng([*name.encode()])
+    state = checkpoint.fill(name, model, rng, case["hub"]["model_type"].startswith("gemma"))
+    ids = [int(t) for t in rng.integers(0, case["hub"]["vocab_size"] - 8, N_IDS)]
+    path = os.path.join(OUT, name + ".gguf")
+    keys, tensors = by_converter(name, case["hub"], state, converter, write and path) if converter else read_gguf(path)
+    return model, ids, keys, tensors
+
+
+def check_own(name, case, config, model, state, ids, converter):
+    """What the converter writes for a case of our own writer comes to the same."""
+    hub = dict(config.to_dict(), architectures=[type(model).__name__])
+    keys, tensors = by_converter(name, hub, state, converter)
+    for _, ctx, n in case.get("runs", [("", 64, N_IDS)]):
+        gap = np.abs(evaluate(keys, tensors, ids[:n], ctx) - checkpoint.expect(model, ids[:n])).max()
+        if not gap < 1e-5:      # its llama3 divisors are computed in float32
+            raise SystemExit(f"{name}: transformers and the converter's file differ by {gap:.3g}")
+
+
+def make(name, case, converter, write):
     """The case's keys, tensors, packed tensors, and its runs: name, context, ids, expected logits, edits."""
     if "types" in case:
         return make_packed(name, case)
-    config, model, state, ids = build(name, case)
-    keys, tensors = convert_keys(name, case, config), convert_tensors(case, config, state)
+    bound = 1e-9
+    if "hub" in case:
+        model, ids, keys, tensors = make_hub(name, case, converter, write)
+        bound = case.get("bound", 1e-5)         # keys are float32 in the file
+    else:
+        config, model, state, ids = build(name, case)
+        keys, tensors = convert_keys(name, case, config), convert_tensors(case, config, state)
+        if converter and "own" not in case:
+            check_own(name, case, config, model, state, ids, converter)
     runs = []
     for tail, ctx, n in case.get("runs", [("", 64, N_IDS)]):
-        want = expect(model, ids[:n])
+        want = checkpoint.expect(model, ids[:n])
         gap = np.abs(evaluate(keys, tensors, ids[:n], ctx) - want).max()
-        if not gap < 1e-9:
+        if not gap < bound:
             raise SystemExit(f"{name}{tail}: transformers and eval_gguf.py differ by {gap:.3g}")
         if want.std() < 1:
             raise SystemExit(f"{name}{tail}: logits have a spread of {want.std():.3g}")
@@ -344,12 +343,15 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--mutants", action="store_true")
     a.add_argument("--only", help="work on this case alone, write nothing")
+    a.add_argument("--converter", default=os.environ.get("GGUF_CONVERTER"))
     o = a.parse_args()
+    write = not (o.mutants or o.only)
+    checkpoint.use_float64()
     index, table, weak = [], [], []
     for name, case in CASES.items():
         if o.only and name != o.only:
             continue
-        keys, tensors, packed, runs = make(name, case)
+        keys, tensors, packed, runs = make(name, case, o.converter, write)
         found = measure(case, keys, tensors, packed, runs)
         weak += [f"{f[0]} {f[1]} {f[3]:.3g}" for f in found if not f[3] >= f[4]]
         for run, ctx, ids, want, ops in runs:
@@ -360,11 +362,11 @@ def main():
                 if r == run and isinstance(how, list):
                     index.append(f"mutant {m} {x:.0f}")
                     index += [f"edit {op}" for op in how]
-            if not (o.mutants or o.only):
+            if write:
                 want.astype("<f4").tofile(os.path.join(OUT, run + ".f32"))
-        if not (o.mutants or o.only):
+        if write and "hub" not in case:
             write_gguf(os.path.join(OUT, name + ".gguf"), keys, tensors, packed)
-    if o.mutants or o.only:
+    if not write:
         print("| case | mutant | how | largest deviation / bound |\n|---|---|---|---|")
         print("\n".join(f"| {r} | {m} | {h} | {x:.0f} |" for r, m, h, x in table))
     else:

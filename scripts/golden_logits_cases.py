@@ -1,8 +1,8 @@
 """The cases of golden-logits.py: configs of transformers classes, the keys a converter writes for them, and mutants.
 
-Each case: hf (class prefix), arch (GGUF), config, keys (GGUF keys beyond the common ones; None takes a common one
+Each case: hub (a config.json; the public converter writes the file), or hf (class prefix), arch (GGUF), config, keys (GGUF keys beyond the common ones; None takes a common one
 away), tensors (made from the config), runs (name tail, context, ids), mutants (edits), faults (of eval_gguf.py),
-derived (edits of the file with truth from eval_gguf.py).
+derived (edits of the file with truth from eval_gguf.py), own (why the public converter cannot write this case).
 """
 import math
 
@@ -61,6 +61,18 @@ def pairs_mixed(n_layer, how, d):
     return each(n_layer, *(op.format(d) for op in how))
 
 
+def hub(model_type, cls, **more):
+    c = dict(architectures=[cls], model_type=model_type, hidden_size=24, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+             num_key_value_heads=1, vocab_size=72, rms_norm_eps=1e-5, max_position_embeddings=128, hidden_act="silu", torch_dtype="float32",
+             bos_token_id=70, eos_token_id=71, tie_word_embeddings=False)
+    c.update(more)
+    return c
+
+
+def phi3_hub(**more):
+    return hub("phi3", "Phi3ForCausalLM", **{"hidden_size": 32, "num_key_value_heads": 2, "rope_theta": 10000.0, "pad_token_id": None, **more})
+
+
 CASES = {
     # grouped queries, untied, defaults for head sizes
     "llama-gqa": {
@@ -100,7 +112,8 @@ CASES = {
         "mutants": dict(BIASES, **{"q-bias-halves": each(2, "halves blk.%d.attn_q.bias 10"), "k-bias-halves": each(2, "halves blk.%d.attn_k.bias 10")}),
     },
     "llama-linear": {
-        "hf": "Llama", "arch": "llama", "keys": {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0},
+        "hf": "Llama", "arch": "llama", "keys": {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0, "rope.scaling.attn_factor": 1.0},
+        "derived": {"-attn": ["key llama.rope.scaling.attn_factor 1.5"]}, "mutants-attn": {"not-read": ["key llama.rope.scaling.attn_factor 1"]},
         "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=2, rms_norm_eps=1e-5,
                        max_position_embeddings=128, tie_word_embeddings=True, rope_parameters=dict(PLAIN, rope_type="linear", factor=4.0)),
         "mutants": {"no-factor": ["key llama.rope.scaling.factor 1"], "factor-inverted": ["key llama.rope.scaling.factor 0.25"]},
@@ -111,7 +124,7 @@ CASES = {
         "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=1, rms_norm_eps=1e-5,
                        max_position_embeddings=128, rope_parameters=dict(PLAIN, rope_type="yarn", factor=4.0, original_max_position_embeddings=32)),
         "mutants": {
-            "none": ["key llama.rope.scaling.type none"],
+            "none": ["key llama.rope.scaling.factor 1"],
             "no-mscale": each(2, f"mul blk.%d.attn_q.weight {YARN_M ** -2}"),
             "factor": ["key llama.rope.scaling.factor 8"],
             "original": ["key llama.rope.scaling.original_context_length 128"],
@@ -126,7 +139,7 @@ CASES = {
     },
     # the factors follow the context the model is opened with
     "llama-longrope": {
-        "hf": "Llama", "arch": "llama", "tensors": long_factors(8),
+        "hf": "Llama", "arch": "llama", "tensors": long_factors(8), "own": "it writes the type and no factors",
         "keys": {"rope.scaling.type": "longrope", "rope.scaling.original_context_length": 32,
                  "rope.scaling.attn_factor": math.sqrt(1 + math.log(256 / 32) / math.log(32))},
         "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=2, num_key_value_heads=2, rms_norm_eps=1e-5,
@@ -137,7 +150,7 @@ CASES = {
     },
     # Mistral 7B v0.1: every layer sees the last W positions
     "mistral-window": {
-        "hf": "Mistral", "arch": "llama", "keys": {"attention.sliding_window": 11},
+        "hf": "Mistral", "arch": "llama", "keys": {"attention.sliding_window": 11}, "own": "it writes no window",
         "config": dict(vocab_size=72, hidden_size=32, intermediate_size=40, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-5,
                        max_position_embeddings=128, sliding_window=11, tie_word_embeddings=True, rope_parameters=PLAIN),
         "mutants": {"window-12": ["key llama.attention.sliding_window 12"], "window-10": ["key llama.attention.sliding_window 10"],
@@ -195,7 +208,7 @@ CASES = {
                        rope_parameters=dict(PLAIN, rope_theta=500.0, rope_type="yarn", factor=4.0, original_max_position_embeddings=32, beta_fast=1.0,
                                             beta_slow=0.125, attention_factor=1.375)),
         "mutants": {
-            "none": ["key qwen3.rope.scaling.type none"], "attn-factor": ["key qwen3.rope.scaling.attn_factor 1"],
+            "none": ["key qwen3.rope.scaling.factor 1"], "attn-factor": ["key qwen3.rope.scaling.attn_factor 1"],
             "beta-fast": ["key qwen3.rope.scaling.yarn_beta_fast 32"], "beta-slow": ["key qwen3.rope.scaling.yarn_beta_slow 1"],
         },
         "faults": ["no-round", "no-ramp"],
@@ -225,7 +238,7 @@ CASES = {
     },
     # norms 1 + w, four a layer; windows with a base of their own, scaling on the full layers only
     "gemma3": {
-        "hf": "Gemma3Text", "class": "Gemma3ForCausalLM", "arch": "gemma3",
+        "hf": "Gemma3Text", "class": "Gemma3ForCausalLM", "arch": "gemma3", "own": "it writes neither this pattern nor the scale",
         "keys": {"attention.sliding_window": 9, "attention.sliding_window_pattern": [True, True, False], "attention.scale": 20 ** -0.5,
                  "rope.freq_base": 1000000.0, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0},
         "config": dict(vocab_size=72, hidden_size=24, intermediate_size=40, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
@@ -244,7 +257,7 @@ CASES = {
     },
     # softcaps; every other layer has the window
     "gemma2": {
-        "hf": "Gemma2", "arch": "gemma2",
+        "hf": "Gemma2", "arch": "gemma2", "own": "it does not write the scale",
         "keys": {"attention.sliding_window": 7, "attn_logit_softcapping": 3.0, "final_logit_softcapping": 6.0, "attention.scale": 0.25},
         "config": dict(vocab_size=72, hidden_size=24, intermediate_size=40, num_attention_heads=3, num_key_value_heads=1, head_dim=12,
                        sliding_window=7, query_pre_attn_scalar=16, attn_logit_softcapping=3.0, final_logit_softcapping=6.0, rms_norm_eps=1e-6,
@@ -266,6 +279,46 @@ CASES = {
                     "rows-swapped": ["swaprows blk.0.ffn_up.weight 0 40 40"]},
         "mutants-short": {"long": ["copy rope_factors_short.weight rope_factors_long.weight"]},
         "faults": ["rope-other"],
+    },
+    # what the public converter writes: longrope without its type, three quarters of a head rotate, tied
+    "phi3-hub": {
+        "hub": phi3_hub(rope_scaling={"type": "longrope", "long_factor": LONG[:6], "short_factor": SHORT[:6]}, num_key_value_heads=1,
+                        original_max_position_embeddings=32, partial_rotary_factor=0.75, tie_word_embeddings=True, sliding_window=262144),
+        "runs": [("", 64, 64), ("-short", 32, 32)],
+        "mutants": {"short": ["copy rope_factors_long.weight rope_factors_short.weight"], "no-mscale": ["key phi3.rope.scaling.attn_factor 1"],
+                    "no-factors": ["fill rope_factors_long.weight 1"]},
+        "mutants-short": {"long": ["copy rope_factors_short.weight rope_factors_long.weight"], "no-mscale": ["key phi3.rope.scaling.attn_factor 1"]},
+        "faults": ["rope-other"],
+    },
+    # no scaling, but original_context_length all the same; every layer has the window
+    "phi3-window-hub": {
+        "hub": phi3_hub(rope_scaling=None, original_max_position_embeddings=128, sliding_window=13),
+        "mutants": {"window-14": ["key phi3.attention.sliding_window 14"], "no-window": ["key phi3.attention.sliding_window 4096"]},
+    },
+    # attention_factor is the whole factor of YaRN
+    "qwen3-yarn-hub": {
+        "hub": hub("qwen3", "Qwen3ForCausalLM", head_dim=16, rope_theta=500.0, tie_word_embeddings=True, attention_bias=False, rope_scaling={
+            "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "attention_factor": 1.1386294361119891, "beta_fast": 1.0,
+            "beta_slow": 0.125}),
+        "mutants": {"attn-factor": ["key qwen3.rope.scaling.yarn_attn_factor 1"], "none": ["key qwen3.rope.scaling.factor 1"],
+                    "default-too": [f"key qwen3.rope.scaling.yarn_attn_factor {YARN_M ** 2}"], "beta-slow": ["key qwen3.rope.scaling.yarn_beta_slow 1"]},
+        "faults": ["no-round", "no-ramp", "no-mscale"],
+    },
+    # Llama 3.2: divisors of each frequency, which the converter computes in float32
+    "llama3-hub": {
+        "hub": hub("llama", "LlamaForCausalLM", rope_theta=500.0, head_dim=16, tie_word_embeddings=True, rope_scaling={
+            "rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}),
+        "bound": 1e-4,
+        "mutants": {"no-freqs": ["fill rope_freqs.weight 1"], "freqs-32": ["fill rope_freqs.weight 32"]},
+    },
+    # Gemma 3 4B: linear scaling on the layers without a window
+    "gemma3-hub": {
+        "hub": hub("gemma3_text", "Gemma3ForCausalLM", head_dim=8, query_pre_attn_scalar=8, sliding_window=9, sliding_window_pattern=6,
+                   hidden_activation="gelu_pytorch_tanh", rope_theta=1000000.0, rope_local_base_freq=20000.0, tie_word_embeddings=True, num_hidden_layers=6,
+                   hidden_size=16, intermediate_size=24, rope_scaling={"factor": 8.0, "rope_type": "linear"}),
+        "mutants": {"window-10": ["key gemma3.attention.sliding_window 10"], "no-factor": ["key gemma3.rope.scaling.factor 1"],
+                    "freq-base-swa": ["key gemma3.rope.freq_base_swa 500"], "freq-base": ["key gemma3.rope.freq_base 10000"]},
+        "faults": ["swa-scaled", "swa-base", "window-all", "no-window"],
     },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {

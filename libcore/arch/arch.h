@@ -16,7 +16,7 @@ enum arch_slot {   /* model-wide, then per layer */
 	W_Q_NORM, W_K_NORM, W_ATTN_POST_NORM,
 	W_FFN_NORM, W_GATE, W_UP, W_DOWN, W_GATE_BIAS, W_UP_BIAS, W_DOWN_BIAS, W_FFN_POST_NORM,
 	W_ROUTER, W_GATE_EXPS, W_UP_EXPS, W_DOWN_EXPS,
-	W_UNUSED,      /* known, and of no use to us: old files' copy of the RoPE frequencies */
+	W_UNUSED,      /* known, and of no use to us: the row in models/llama.c says why */
 	W_SLOTS
 };
 enum arch_dim {
@@ -59,7 +59,9 @@ enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
 struct arch_rope {              /* what one frequency table is made from */
 	double base;
 	int    scaling;             /* enum arch_scaling */
-	double factor, attn_factor, ext_factor, beta_fast, beta_slow;
+	double factor, ext_factor, beta_fast, beta_slow;
+	double attn_factor;         /* cos and sin are multiplied by this, and by what follows */
+	double yarn_attn_factor;    /* 0: from factor */
 	int    has_attn_factor;     /* longrope: in the file; else from the contexts */
 	int64_t orig_ctx;
 };
@@ -143,6 +145,8 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 int arch_bind(infer_model *m, infer_error *err);   /* names -> slots; types and shapes checked */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);
+/* Every bound tensor serves the graph or the frequencies.  INFER_EUNSUP names one that does not. */
+int arch_check_used(const infer_model *m, infer_error *err);
 
 /* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 static int64_t dim_of(const struct arch_hparam *h, int dim)
@@ -204,6 +205,43 @@ static int check_all(const infer_model *m, infer_error *err)
 				               row->gguf);
 	}
 	return INFER_OK;
+}
+
+/* Whether what holds the frequencies' divisors is read with this kind of scaling; of the two tensors
+ * of longrope the context chooses one. */
+static int is_divisor(const infer_model *m, int32_t w)
+{
+	const int32_t *g = m->global;
+
+	if (m->h.rope[0].scaling == SCALING_LONGROPE)
+		return w == g[W_ROPE_LONG] || w == g[W_ROPE_SHORT];
+	return w == g[W_ROPE_FREQS];
+}
+
+static void mark_used(const struct graph *g, unsigned char *used)
+{
+	for (int32_t i = 0; i < g->n; i++)
+		for (int k = 0; k < GRAPH_W; k++)
+			if (g->nodes[i].w[k] >= 0)
+				used[g->nodes[i].w[k]] = 1;
+}
+
+int arch_check_used(const infer_model *m, infer_error *err)
+{
+	unsigned char *used = mem_zalloc(MEM_ARCH, (size_t)m->n_weights, 1);
+	int rc = INFER_OK;
+
+	if (!used)
+		return err_set(err, INFER_ENOMEM, "no memory to check %d weights", m->n_weights);
+	mark_used(&m->graph, used);
+	for (int i = 0; i < m->n_weights && !rc; i++)
+		if (!used[i] && !is_divisor(m, i))
+			rc = err_set(err, INFER_EUNSUP,
+			             "tensor %.*s: has no use with the other tensors and keys of "
+			             "this file",
+			             (int)m->tensors[i]->name.len, m->tensors[i]->name.at);
+	mem_free(used);
+	return rc;
 }
 
 /* The vocabulary has as many ids as the embedding table has rows, and as the tokenizer has pieces,

@@ -183,40 +183,98 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	h->expert_norm = 1;
 	TRY(key_bool(r, "expert_weights_norm", &h->expert_norm, err));
-	return arch_key_float(r, "expert_weights_scale", &h->expert_scale, 0, 1e6, err);
+	TRY(arch_key_float(r, "expert_weights_scale", &h->expert_scale, 0, 1e6, err));
+	if (!h->n_expert && h->expert_scale != 0 && h->expert_scale != 1)
+		return err_set(err, INFER_EUNSUP,
+		               "key %s.expert_weights_scale: %g has no effect without experts",
+		               r->arch, (double)h->expert_scale);
+	return INFER_OK;
 }
 
-static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error *err)
+static const char *const scalings[] = { "none", "linear", "yarn", "longrope" };
+
+/* The converter of phi3 writes the factors of longrope and no type: tensors of factors say it. */
+static int read_scaling_type(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
-	static const char *const kinds[] = { "none", "linear", "yarn", "longrope" };
 	struct infer_str s = { "linear", 6 };
 	char name[MAX_KEY];
-	double one = 1;
 
 	look(r, "rope.scaling.type", name);
 	TRY(infer_meta_str(r->file, name, &s, NULL, err));
 	p->scaling = -1;
 	for (int i = 0; i < 4; i++)
-		if (strlen(kinds[i]) == s.len && !memcmp(kinds[i], s.at, s.len))
+		if (strlen(scalings[i]) == s.len && !memcmp(scalings[i], s.at, s.len))
 			p->scaling = i;
 	if (p->scaling < 0)
 		return err_set(err, INFER_EUNSUP, "key %s: %.*s is not supported", name,
 		               (int)(s.len < 64 ? s.len : 64), s.at);
-	p->factor = p->ext_factor = p->attn_factor = 1;
+	if (p->scaling == SCALING_LINEAR &&
+	    (infer_file_tensor(r->file, "rope_factors_long.weight") ||
+	     infer_file_tensor(r->file, "rope_factors_short.weight")))
+		p->scaling = SCALING_LONGROPE;
+	return INFER_OK;
+}
+
+/* The newer key wins over the older; 0 is what old converters write for 1. */
+static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *err)
+{
+	double old = 1;
+	char name[MAX_KEY];
+
+	p->factor = 1;
+	TRY(arch_key_double(r, "rope.scale_linear", &old, 1e-3, 1e6, err));
+	TRY(arch_key_double(r, "rope.scaling.factor", &p->factor, 0, 1e6, err));
+	if (p->factor == 0)
+		p->factor = 1;
+	if (!look(r, "rope.scaling.factor", name))
+		p->factor = old;
+	if (old != 1 && old != p->factor)
+		return err_set(err, INFER_EUNSUP,
+		               "key %s.rope.scale_linear: %g has no effect beside "
+		               "rope.scaling.factor %g",
+		               r->arch, old, p->factor);
+	return INFER_OK;
+}
+
+/* A key that the kind of scaling does not read is fine at the value that changes nothing. */
+static int check_scaling(const struct arch_rope *p, const struct arch_reader *r, infer_error *err)
+{
+	int yarn = p->scaling == SCALING_YARN;
+	const struct { const char *key; int read; double v, ok; } keys[] = {
+		{ "factor", yarn || p->scaling == SCALING_LINEAR, p->factor, 1 },
+		{ "yarn_ext_factor", yarn, p->ext_factor, 1 },
+		{ "yarn_attn_factor", yarn, p->yarn_attn_factor, 0 },
+		{ "yarn_beta_fast", yarn, p->beta_fast, 32 },
+		{ "yarn_beta_slow", yarn, p->beta_slow, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!keys[i].read && keys[i].v != keys[i].ok)
+			return err_set(err, INFER_EUNSUP,
+			               "key %s.rope.scaling.%s: %g has no effect with scaling %s",
+			               r->arch, keys[i].key, keys[i].v, scalings[p->scaling]);
+	return INFER_OK;
+}
+
+/* yarn_attn_factor is the whole factor of YaRN, in place of what follows from the context;
+ * attn_factor multiplies whatever the kind of scaling makes. */
+static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error *err)
+{
+	char name[MAX_KEY];
+
+	TRY(read_scaling_type(p, r, err));
+	TRY(read_factor(p, r, err));
+	p->ext_factor = p->attn_factor = 1;
 	p->beta_fast = 32;
 	p->beta_slow = 1;
-	TRY(arch_key_double(r, "rope.scale_linear", &p->factor, 1e-3, 1e6, err));
-	TRY(arch_key_double(r, "rope.scaling.factor", &p->factor, 0, 1e6, err));
-	if (p->factor == 0)                     /* written by old converters for: none */
-		p->factor = 1;
 	TRY(arch_key_double(r, "rope.scaling.yarn_ext_factor", &p->ext_factor, 0, 1, err));
 	TRY(arch_key_double(r, "rope.scaling.yarn_beta_fast", &p->beta_fast, 1e-3, 1e6, err));
 	TRY(arch_key_double(r, "rope.scaling.yarn_beta_slow", &p->beta_slow, 1e-3, 1e6, err));
-	TRY(arch_key_double(r, "rope.scaling.yarn_attn_factor", &one, 1e-3, 1e3, err));
+	TRY(arch_key_double(r, "rope.scaling.yarn_attn_factor", &p->yarn_attn_factor, 1e-3, 1e3,
+	                    err));
 	p->has_attn_factor = look(r, "rope.scaling.attn_factor", name) != NULL;
 	TRY(arch_key_double(r, "rope.scaling.attn_factor", &p->attn_factor, 1e-3, 1e3, err));
-	p->attn_factor *= one;
-	return INFER_OK;
+	return check_scaling(p, r, err);
 }
 
 static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -265,10 +323,14 @@ static const struct { const char *key; double ok[2]; } neutral[] = {
 	{ "ssm.inner_size", { 0, 0 } },
 };
 
-/* Keys that change nothing here. */
+/* Keys that change nothing here, and why. */
 static const char *const harmless[] = {
-	"vocab_size",   "rope.scaling.finetuned",       "tensor_data_layout",
-	"pooling_type", "attention.layer_norm_epsilon",
+	"vocab_size",                   /* token_embd has as many rows */
+	"tensor_data_layout",           /* the converter's note on the rows of q and k */
+	"pooling_type",                 /* of embeddings */
+	"attention.layer_norm_epsilon", /* no norm here takes a mean away */
+	"rope.scaling.finetuned",       /* how the model was trained */
+	"rope.dimension_sections",      /* text stands at one position in all of them */
 };
 
 static int check_neutral(struct arch_reader *r, infer_error *err)
@@ -298,29 +360,46 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* One warning for each key of the architecture that nobody here has heard of. */
-static void warn_unknown(const struct arch_reader *r, infer_log_fn *log, void *user)
+static int is(struct infer_str s, const char *name)
+{
+	return strlen(name) == s.len && !memcmp(name, s.at, s.len);
+}
+
+/* Of windowed layers, where none is. */
+static int is_idle(const struct arch_hparam *h, struct infer_str key)
+{
+	return !h->window && (is(key, "rope.freq_base_swa") || is(key, "rope.dimension_count_swa"));
+}
+
+/* A key of the architecture that nobody here has heard of gets a warning; one that would turn the
+ * positions, an error. */
+static int check_unknown(const struct arch_hparam *h, const struct arch_reader *r,
+                         infer_log_fn *log, void *user, infer_error *err)
 {
 	size_t n = strlen(r->arch);
 	const struct infer_meta *m;
 	char line[256];
 
-	for (uint64_t i = 0; log && (m = infer_file_meta_at(r->file, i)); i++) {
-		int known = m->key.len <= n || memcmp(m->key.at, r->arch, n) || m->key.at[n] != '.';
-		size_t len = m->key.len - n - 1;
+	for (uint64_t i = 0; (m = infer_file_meta_at(r->file, i)); i++) {
+		if (m->key.len <= n || memcmp(m->key.at, r->arch, n) || m->key.at[n] != '.')
+			continue;
+		struct infer_str key = { m->key.at + n + 1, m->key.len - n - 1 };
+		int known = is_idle(h, key);
 		for (int k = 0; k < r->n_read && !known; k++)
-			known = strlen(r->read[k]) == len &&
-			        !memcmp(r->read[k], m->key.at + n + 1, len);
+			known = is(key, r->read[k]);
 		for (size_t k = 0; k < sizeof(harmless) / sizeof(harmless[0]) && !known; k++)
-			known = strlen(harmless[k]) == len &&
-			        !memcmp(harmless[k], m->key.at + n + 1, len);
+			known = is(key, harmless[k]);
 		if (known)
 			continue;
 		snprintf(line, sizeof(line),
 		         "key %.*s is not known to architecture %s and has no effect",
 		         (int)(m->key.len < 128 ? m->key.len : 128), m->key.at, r->arch);
-		log(user, INFER_LOG_WARN, line);
+		if (key.len > 5 && !memcmp(key.at, "rope.", 5))
+			return err_set(err, INFER_EUNSUP, "%s", line);
+		if (log)
+			log(user, INFER_LOG_WARN, line);
 	}
+	return INFER_OK;
 }
 
 int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f,
@@ -335,6 +414,5 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_fi
 	if (a->hparam)
 		TRY(a->hparam(h, &r, err));
 	TRY(check_neutral(&r, err));
-	warn_unknown(&r, log, log_user);
-	return INFER_OK;
+	return check_unknown(h, &r, log, log_user, err);
 }

@@ -64,7 +64,8 @@ static int fill(infer_model *m, int32_t ctx, infer_error *err)
 	m->tokenizer_ns = clock_now_ns() - from;
 	TRY(arch_bind(m, err));
 	TRY(arch_rope_init(m, ctx, err));
-	return arch_graph_build(m, err);
+	TRY(arch_graph_build(m, err));
+	return arch_check_used(m, err);
 }
 
 /* What is wrong with a key or a tensor names the file too. */

@@ -27,7 +27,10 @@ static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq
 		double keep = (1 - fmin(1, fmax(0, t))) * p->ext_factor; /* 1: left alone */
 		freq[i] = freq[i] / p->factor * (1 - keep) + freq[i] * keep;
 	}
-	r->mscale = p->attn_factor * (p->factor > 1 ? 0.1 * fm_log(p->factor) + 1 : 1);
+	if (p->yarn_attn_factor > 0)
+		r->mscale *= p->yarn_attn_factor;
+	else if (p->factor > 1)
+		r->mscale *= 0.1 * fm_log(p->factor) + 1;
 }
 
 /* Divisors from a tensor; all positive and finite. */
@@ -59,10 +62,8 @@ static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx
 		    err, INFER_EFORMAT,
 		    "tensor rope_factors_%s.weight: missing, with rope.scaling.type longrope",
 		    slot == W_ROPE_LONG ? "long" : "short");
-	r->mscale = p->has_attn_factor ? p->attn_factor
-	            : ratio > 1 && p->orig_ctx > 1
-	                ? sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx))
-	                : 1;
+	if (!p->has_attn_factor && ratio > 1 && p->orig_ctx > 1)
+		r->mscale = sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx));
 	return divide(m, slot, r->half, freq, err);
 }
 
@@ -74,7 +75,7 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
 
 	if (!freq)
 		return err_set(err, INFER_ENOMEM, "no memory for %d frequencies", half);
-	*r = (struct backend_rope){ .freq = freq, .half = half, .mscale = 1 };
+	*r = (struct backend_rope){ .freq = freq, .half = half, .mscale = p->attn_factor };
 	for (int i = 0; i < half; i++)
 		freq[i] = fm_pow(p->base, -(double)i / half);
 	switch (p->scaling) {

@@ -31,7 +31,7 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 		rc = arch_key_slides(r, h, 6, err);
 	if (rc || !h->window)
 		return rc;
-	h->rope[1] = (struct arch_rope){ .base = 10000 };
+	h->rope[1] = (struct arch_rope){ .base = 10000, .attn_factor = 1 };
 	h->n_ropes = 2;
 	return arch_key_double(r, "rope.freq_base_swa", &h->rope[1].base, 1, 1e12, err);
 }

@@ -23,6 +23,7 @@ static const struct arch_tensor tensors[] = {
 	{ W_K_BIAS, "attn_k.bias", { "self_attn.k_proj.bias" }, { D_KV_K }, ARCH_MAY, T_PAIRS },
 	{ W_V_BIAS, "attn_v.bias", { "self_attn.v_proj.bias" }, { D_KV_V }, ARCH_MAY },
 	{ W_O_BIAS, "attn_output.bias", { "self_attn.o_proj.bias" }, { D_EMBD }, ARCH_MAY },
+	/* old converters' copy of what rope.freq_base says; no engine reads it */
 	{ W_UNUSED, "attn_rot_embd.weight", { "self_attn.rotary_emb.inv_freq" },
 	  { D_HALF_ROT }, ARCH_MAY },
 	{ W_FFN_NORM, "ffn_norm.weight", { "post_attention_layernorm.weight" },

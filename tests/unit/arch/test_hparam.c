@@ -164,6 +164,14 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.rope.scaling.original_context_length", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.rope.scaling.yarn_beta_fast", F32, 0 }, INFER_EFORMAT },
 	{ { "llama.rope.scaling.yarn_log_multiplier", F32, 0.1 }, INFER_EUNSUP },
+	/* of YaRN, which is not asked for */
+	{ { "llama.rope.scaling.yarn_ext_factor", F32, 0.5 }, INFER_EUNSUP },
+	{ { "llama.rope.scaling.yarn_attn_factor", F32, 1 }, INFER_EUNSUP },
+	{ { "llama.rope.scaling.yarn_beta_fast", F32, 16 }, INFER_EUNSUP },
+	{ { "llama.rope.scaling.yarn_beta_slow", F32, 2 }, INFER_EUNSUP },
+	{ { "llama.rope.scaling.frobnication", F32, 1 }, INFER_EUNSUP },
+	{ { "llama.rope.freq_base_swa", F32, 1e6 }, INFER_EUNSUP, "gemma2" },     /* it slides */
+	{ { "llama.expert_weights_scale", F32, 2.5 }, INFER_EUNSUP },             /* of none */
 	{ { "llama.expert_count", U32, 100000 }, INFER_EFORMAT },
 	{ { "llama.expert_used_count", U32, 3 }, INFER_EFORMAT },                 /* of none */
 	{ { "llama.attention.causal", BOOL, 0 }, INFER_EUNSUP },
@@ -220,6 +228,52 @@ static int case_experts(void)
 	k[1].v = 2;
 	k[2].v = 4;
 	nth_fails(read_with(&h, "llama", k, 3, NULL, NULL, &e), INFER_EUNSUP);
+out:
+	return rc;
+}
+
+static const struct { struct key k[2]; const char *named; } contradictions[] = {
+	{ { { "llama.rope.scaling.type", STR, 0, "none" }, { "llama.rope.scaling.factor", F32, 4 } },
+	  "rope.scaling.factor" },
+	{ { { "llama.rope.scaling.type", STR, 0, "longrope" },
+	    { "llama.rope.scaling.factor", F32, 4 } },
+	  "rope.scaling.factor" },
+	{ { { "llama.rope.scale_linear", F32, 2 }, { "llama.rope.scaling.factor", F32, 4 } },
+	  "rope.scale_linear" },
+	{ { { "llama.rope.scale_linear", F32, 2 }, { "llama.rope.scaling.factor", F32, 0 } },
+	  "rope.scale_linear" },
+};
+
+/* Scaling: attn_factor multiplies with every kind, yarn_attn_factor is a number of its own; keys
+ * that would be passed over are refused, unless they say what is so without them. */
+static int case_scaling(void)
+{
+	const struct key linear[] = { { "llama.rope.scaling.attn_factor", F32, 1.5 },
+		                      { "llama.rope.scale_linear", F32, 4 },
+		                      { "llama.rope.scaling.yarn_beta_fast", F32, 32 },
+		                      { "llama.rope.scaling.yarn_ext_factor", F32, 1 },
+		                      { "llama.rope.freq_base_swa", F32, 10000 } };
+	const struct key yarn[] = { { "llama.rope.scaling.type", STR, 0, "yarn" },
+		                    { "llama.rope.scaling.factor", F32, 4 },
+		                    { "llama.rope.scaling.yarn_attn_factor", F32, 1.25 },
+		                    { "llama.rope.scaling.attn_factor", F32, 1.5 },
+		                    { "llama.rope.scaling.yarn_beta_fast", F32, 16 } };
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "llama", linear, 5, NULL, NULL, &e));
+	assert_int_equal(h.rope[0].scaling, SCALING_LINEAR);
+	assert_true(h.rope[0].attn_factor == 1.5 && h.rope[0].factor == 4);
+	nth_ok(read_with(&h, "llama", yarn, 5, NULL, NULL, &e));
+	assert_int_equal(h.rope[0].scaling, SCALING_YARN);
+	assert_true(h.rope[0].attn_factor == 1.5 && h.rope[0].yarn_attn_factor == 1.25);
+	assert_true(h.rope[0].factor == 4 && h.rope[0].beta_fast == 16);
+	for (size_t i = 0; i < sizeof(contradictions) / sizeof(contradictions[0]); i++) {
+		nth_fails(read_with(&h, "llama", contradictions[i].k, 2, NULL, NULL, &e),
+		          INFER_EUNSUP);
+		assert_non_null(strstr(e.message, contradictions[i].named));
+	}
 out:
 	return rc;
 }
@@ -294,7 +348,8 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_good), nth_case(case_bad),
-		                            nth_case(case_experts), nth_case(case_windows),
+		                            nth_case(case_experts), nth_case(case_scaling),
+		                            nth_case(case_windows),
 		                            nth_case(case_unknown_key) };
 	return nth_group(tests);
 }

@@ -2,6 +2,7 @@
  * when memory fails. */
 #include "../nth.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,11 @@
 static const char golden[] = "tests/golden/logits/llama-bias.gguf";
 static char path[64];
 
-/* The golden file again with one thing changed. */
+/* The golden file, or another of them, again with one thing changed. */
 struct edit {
+	const char *from;                /* NULL: llama-bias */
 	const char *rename, *to;         /* a tensor's name */
+	const char *again, *as;          /* a tensor that is there once more, under another name */
 	const char *drop;                /* a tensor that is left out */
 	const char *half;                /* a vector written as F16 */
 	const char *integer;             /* a matrix written as I32 */
@@ -53,6 +56,12 @@ static int is(struct infer_str a, const char *b)
 static int write_tensor(struct gguf_write *w, const struct infer_tensor *t, const struct edit *x,
                         infer_error *e)
 {
+	if (is(t->name, x->again)) {
+		int rc = gguf_write_tensor(w, x->as, INFER_F32, t->n_dims, t->ne, write_rows,
+		                           (void *)(uintptr_t)t, e);
+		if (rc)
+			return rc;
+	}
 	char name[64];
 	int type = is(t->name, x->half)      ? INFER_F16
 	           : is(t->name, x->integer) ? INFER_I32
@@ -72,7 +81,10 @@ static int rewrite(const struct edit *x, infer_error *e)
 	const struct infer_meta *k;
 	struct gguf_write *w = NULL;
 	infer_file *f;
-	int rc = infer_file_open(&f, golden, e);
+	char from[96];
+
+	snprintf(from, sizeof(from), "tests/golden/logits/%s.gguf", x->from ? x->from : "llama-bias");
+	int rc = infer_file_open(&f, from, e);
 
 	if (!rc)
 		rc = gguf_write_new(&w, path, e);
@@ -149,6 +161,17 @@ static const struct { struct edit edit; int code; const char *named; } bad[] = {
 	{ { .str_key = "tokenizer.ggml.model", .str = "abacus" }, INFER_EUNSUP, "abacus" },
 	{ { .str_key = "llama.rope.scaling.type", .str = "longrope" },
 	  INFER_EFORMAT, "rope_factors" },
+	/* tensors of a right shape that nothing reads */
+	{ { .from = "mixtral", .again = "blk.0.ffn_norm.weight", .as = "blk.0.ffn_down.bias" },
+	  INFER_EUNSUP, "blk.0.ffn_down.bias" },
+	{ { .from = "llama-longrope", .again = "rope_factors_long.weight", .as = "rope_freqs.weight" },
+	  INFER_EUNSUP, "rope_freqs.weight" },
+	{ { .from = "llama-longrope", .str_key = "llama.rope.scaling.type", .str = "yarn" },
+	  INFER_EUNSUP, "rope_factors_long.weight" },
+	{ { .from = "llama-longrope", .str_key = "llama.rope.scaling.type", .str = "none" },
+	  INFER_EUNSUP, "rope_factors_long.weight" },
+	{ { .from = "llama-longrope", .drop = "rope_factors_long.weight" },
+	  INFER_EFORMAT, "rope_factors_long.weight" },
 };
 
 static void test_bad(void **state)
@@ -170,6 +193,45 @@ static void test_bad(void **state)
 	                 INFER_EINVAL);
 	assert_int_equal(infer_model_open(&m, "tests/golden/logits/no-such.gguf", NULL, &e),
 	                 INFER_EIO);
+}
+
+/* Factors without a type are longrope all the same, and without attn_factor the contexts say it. */
+static void test_longrope(void **state)
+{
+	static const struct edit edits[] = {
+		{ .from = "llama-longrope", .no_key = "llama.rope.scaling.type" },
+		{ .from = "llama-longrope", .no_key = "llama.rope.scaling.attn_factor" },
+		{ .from = "llama-longrope",
+		  .str_key = "llama.rope.scaling.type",
+		  .str = "linear" },
+	};
+	infer_error e;
+	infer_model *m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+		if (rewrite(&edits[i], &e) || infer_model_open(&m, path, NULL, &e))
+			fail_msg("%zu: %s", i, e.message);
+		assert_int_equal(m->h.rope[0].scaling, SCALING_LONGROPE);
+		/* sqrt(1 + ln(256 / 32) / ln 32), and the last of the long factors, 31 */
+		assert_true(fabs(m->ropes[0].mscale - 1.2649110640673518) < 1e-7);
+		assert_true(fabs(m->ropes[0].freq[7] * 31 * pow(10000, 7.0 / 8) - 1) < 1e-7);
+		infer_model_close(&m);
+	}
+}
+
+/* The biases of qwen2 are not demanded. */
+static void test_no_bias(void **state)
+{
+	infer_error e;
+	infer_model *m;
+
+	(void)state;
+	if (rewrite(&(struct edit){ .from = "qwen2", .drop = "blk.1.attn_k.bias" }, &e) ||
+	    infer_model_open(&m, path, NULL, &e))
+		fail_msg("%s", e.message);
+	assert_true(m->layer[0][W_K_BIAS] >= 0 && m->layer[1][W_K_BIAS] < 0);
+	infer_model_close(&m);
 }
 
 static void hear(void *user, int level, const char *line)
@@ -233,6 +295,8 @@ static void test_views(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_open), cmocka_unit_test(test_bad),
+		                            cmocka_unit_test(test_longrope),
+		                            cmocka_unit_test(test_no_bias),
 		                            cmocka_unit_test(test_copy),
 		                            cmocka_unit_test(test_views) };
 	int rc;

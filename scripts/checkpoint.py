@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Tiny random checkpoints: drawn, evaluated by transformers in float64, saved as the hub has them, and turned into GGUF
+by the public converter (convert_hf_to_gguf.py of llama.cpp, which is no part of this project).
+
+  checkpoint.py CONVERTER DIR...    convert each DIR to DIR.gguf; CONVERTER is the folder of convert_hf_to_gguf.py
+
+Only the vocabulary is not the converter's: tokenizer() below is written in its place, because a tiny checkpoint has none.
+One line a DIR: "ok DIR", or "no DIR why".
+"""
+import json
+import logging
+import os
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+
+def tokenizer(n_vocab):
+    """A byte-level vocabulary just large enough that a program opens the file; the tests feed ids."""
+    tokens = [chr(33 + i) if i < 94 else chr(0xA1 + i - 94) for i in range(n_vocab - 2)] + ["ab", "<eos>"]
+    return {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [1] * (n_vocab - 1) + [3], "tokenizer.ggml.merges": ["a b"],
+        "tokenizer.ggml.eos_token_id": n_vocab - 1, "tokenizer.ggml.bos_token_id": n_vocab - 1,
+        "tokenizer.ggml.add_bos_token": False,
+    }
+
+
+def use_float64():
+    """Let every float32 step of transformers (norms, softmax, rotation) be float64."""
+    import torch
+    import transformers  # noqa: F401  (its modules must be there before the names change)
+    import transformers.masking_utils  # noqa: F401
+    torch.set_default_dtype(torch.float64)
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+    return torch
+
+
+def draw(name, shape, rng, gemma):
+    """Random values whose effect can be seen, each a float32 number."""
+    if name.endswith("norm.weight") or "layernorm" in name:
+        a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
+    elif name.endswith("bias"):
+        a = 0.5 * rng.standard_normal(shape)
+    elif "embed_tokens" in name:
+        a = (0.4 if gemma else 1.0) * rng.standard_normal(shape)
+    else:
+        gain = 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight")) else 1.2
+        a = gain / np.sqrt(shape[-1]) * rng.standard_normal(shape)
+    return a.astype(np.float32).astype(np.float64)
+
+
+def fill(name, model, rng, gemma):
+    """Draw every parameter of a model in float64; name -> value."""
+    import torch
+    state = {}
+    for k, p in model.named_parameters():
+        state[k] = draw(k, tuple(p.shape), rng, gemma)
+        with torch.no_grad():
+            p.copy_(torch.from_numpy(state[k]))
+    for k, b in model.named_buffers():
+        if b.dtype.is_floating_point and b.dtype != torch.float64:
+            raise SystemExit(f"{name}: buffer {k} is {b.dtype}")
+    return state
+
+
+def expect(model, ids):
+    import torch
+    with torch.no_grad():
+        y = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+    if y.dtype != torch.float64:
+        raise SystemExit(f"logits came as {y.dtype}")
+    return y.numpy()
+
+
+def from_hub(config):
+    """The model that transformers makes of a config.json as the hub has it."""
+    import tempfile
+
+    import transformers
+    with tempfile.TemporaryDirectory() as d:
+        with open(os.path.join(d, "config.json"), "w") as f:
+            json.dump(config, f)
+        c = transformers.AutoConfig.from_pretrained(d)
+    c._attn_implementation = c._experts_implementation = "eager"
+    return c, transformers.AutoModelForCausalLM.from_config(c).double().eval()
+
+
+def as_saved(state, mixtral):
+    """transformers joins experts when it loads; checkpoints hold them one by one."""
+    out = {}
+    first, third, second = ("w1", "w3", "w2") if mixtral else ("gate_proj", "up_proj", "down_proj")
+    for k, a in state.items():
+        if mixtral:
+            k = k.replace(".mlp.", ".block_sparse_moe.")
+        if k.endswith("experts.gate_up_proj"):
+            for e, (gate, up) in enumerate(np.split(x, 2) for x in a):
+                base = k.removesuffix("gate_up_proj") + str(e)
+                out[f"{base}.{first}.weight"], out[f"{base}.{third}.weight"] = gate, up
+        elif k.endswith("experts.down_proj"):
+            for e, x in enumerate(a):
+                out[f"{k.removesuffix('down_proj')}{e}.{second}.weight"] = x
+        else:
+            out[k] = a
+    return out
+
+
+def save(path, config, state):
+    """A folder as the hub has it: config.json, model.safetensors; tokenizer.json, of which the converter counts the ids."""
+    os.makedirs(path, exist_ok=True)
+    n = config["vocab_size"]
+    for name, what in ("config.json", config), ("tokenizer.json", {"model": {"vocab": {str(i): i for i in range(n)}}, "added_tokens": []}):
+        with open(os.path.join(path, name), "w") as f:
+            json.dump(what, f)
+    head, body = {}, b""
+    for k, a in as_saved(state, config["model_type"] == "mixtral").items():
+        raw = a.astype("<f4").tobytes()
+        head[k] = {"dtype": "F32", "shape": list(a.shape), "data_offsets": [len(body), len(body) + len(raw)]}
+        body += raw
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    with open(os.path.join(path, "model.safetensors"), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + body)
+
+
+def convert(converter, paths):
+    """DIR -> None, or why the converter failed, for each of paths; in a process whose torch is as it was."""
+    p = subprocess.run([sys.executable, os.path.abspath(__file__), converter, *paths], stdout=subprocess.PIPE, text=True)
+    said = {line.split(" ", 2)[1]: line.split(" ", 2)[2:] for line in p.stdout.splitlines() if line[:3] in ("ok ", "no ")}
+    return {d: (said[d][0] if said[d] else None) if d in said else "the converter ended" for d in paths}
+
+
+def main():
+    converter, *paths = sys.argv[1:]
+    sys.path.insert(0, converter)
+    import convert_hf_to_gguf as program
+    logging.disable(logging.WARNING)
+    find = program.get_model_class
+
+    def set_vocab(self):
+        w, v = self.gguf_writer, tokenizer(self.hparams["vocab_size"])
+        w.add_tokenizer_model(v["tokenizer.ggml.model"])
+        w.add_tokenizer_pre(v["tokenizer.ggml.pre"])
+        w.add_token_list(v["tokenizer.ggml.tokens"])
+        w.add_token_types(v["tokenizer.ggml.token_type"])
+        w.add_token_merges(v["tokenizer.ggml.merges"])
+        w.add_eos_token_id(v["tokenizer.ggml.eos_token_id"])
+        w.add_bos_token_id(v["tokenizer.ggml.bos_token_id"])
+        w.add_add_bos_token(v["tokenizer.ggml.add_bos_token"])
+
+    def find_patched(*args, **kwargs):
+        c = find(*args, **kwargs)
+        c.set_vocab = set_vocab
+        return c
+
+    program.get_model_class = find_patched
+    for d in paths:
+        sys.argv = ["convert_hf_to_gguf.py", "--outtype", "f32", "--outfile", d + ".gguf", d]
+        try:
+            program.main()
+            print("ok", d, flush=True)
+        except (Exception, SystemExit) as e:
+            print("no", d, f"{type(e).__name__}: {e}".replace("\n", " "), flush=True)
+
+
+if __name__ == "__main__":
+    main()
