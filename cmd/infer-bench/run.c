@@ -287,6 +287,8 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	struct infer_bench b = { 0 };
 	int rc = measure(r, t, &b, err);
 
+	if (!rc)
+		rc = infer_file_check_unchanged(infer_model_file(r->model), err);
 	say_progress_end();
 	TRY(rc);
 	info.engine = r->engine;

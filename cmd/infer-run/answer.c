@@ -316,6 +316,8 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 
 	if (!rc)
 		rc = generate(r, &a, &prompt, err);
+	rc = run_unchanged(&r->run, rc, err);
+	r->end |= rc == INFER_EIO;
 	if (!rc) {
 		count(r, &a);
 		*kept = !a.stopped || a.text.len;

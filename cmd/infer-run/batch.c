@@ -170,7 +170,10 @@ static int request_end(struct batch *b, struct request_run *q, infer_error *err)
 	infer_engine_info(b->run->engine, &info);
 	size_t want = q->job->request.n_prompt + (q->job->request.max_tokens != 0);
 	uint32_t flags = q->error.code == INFER_ENOMEM && want > (size_t)info.ctx ? INFER_RECORD_TOO_LONG : 0;
-	int rc = q->error.code ? answer_error(b, q->job, flags, &q->error, NULL, err) : answer(b, q, err);
+	int rc = run_unchanged(b->run, INFER_OK, err);
+
+	if (!rc)
+		rc = q->error.code ? answer_error(b, q->job, flags, &q->error, NULL, err) : answer(b, q, err);
 
 	request_free(b, q);
 	say_progress("%llu requests", (unsigned long long)b->requests);
@@ -575,6 +578,7 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	rc = open_all(&b, &err);
 	if (!rc)
 		rc = drive(&b, &err);
+	rc = run_unchanged(&r, rc, &err);
 	say_progress_end();
 	int code = rc ? say_fail(&err) : outcome(&b);
 

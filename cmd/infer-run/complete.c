@@ -151,6 +151,7 @@ static int on_done(struct sink *s, const struct infer_event *ev, infer_error *er
 {
 	s->done = 1;
 	s->usage = ev->usage;
+	TRY(run_unchanged(s->run, INFER_OK, err));
 	if (ev->finish == INFER_FINISH_LENGTH && s->run->o->fail_on_length)
 		s->code = EXIT_LENGTH;
 	if (s->reply) {
@@ -224,6 +225,10 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 		rc = text_take(&s, prompt->text ? prompt->text : "", prompt->n, &err);
 	if (!rc)
 		rc = drive(&s, req->n_prompt, &err);
+	if (rc)
+		rc = run_unchanged(r, rc, &err);
+	if (rc == INFER_EIO && s.text_written)
+		(void)say_out("\n", 1, NULL);
 	if (rc && rc != INFER_EIO && w)
 		(void)infer_write_error(w, s.id, &err, NULL, NULL);
 	int code = rc ? say_fail(&err) : s.code;
@@ -315,6 +320,8 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 		rc = prompt_encode(&prompt, o, t, &ids, &n_ids, &err);
 	if (!rc && o->echo)
 		rc = prompt_render(&prompt, t, &err);
+	if (rc)
+		rc = run_unchanged(&r, rc, &err);
 	int code = rc ? say_fail(&err) : request(&r, &prompt, ids, n_ids);
 
 	infer_ids_free(ids);

@@ -68,6 +68,14 @@ void run_info(struct infer_run_info *info, const struct run *r)
 	};
 }
 
+int run_unchanged(const struct run *r, int rc, infer_error *err)
+{
+	infer_error why;
+	int changed = infer_file_check_unchanged(infer_model_file(r->model), &why);
+
+	return changed ? err_set(err, changed, "%s", why.message) : rc;
+}
+
 int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err)
 {
 	struct infer_event kept = *ev;

@@ -72,6 +72,9 @@ void run_close(struct run *r);
 int  run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 
+/* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
+int  run_unchanged(const struct run *r, int rc, infer_error *err);
+
 /* A copy of ev without its text into *events, its list in *tops. */
 int  event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err);
 

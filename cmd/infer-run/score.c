@@ -126,7 +126,7 @@ static int score_text(struct run *r, struct text *t, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "out of memory for %zu scores", t->n);
 	for (size_t i = 0; i < t->n; i++)
 		t->logprobs[i] = NAN;
-	TRY(windows(r, t, err));
+	TRY(run_unchanged(r, windows(r, t, err), err));
 	return r->o->output == OUTPUT_JSONL ? print_record(r, t, err) : print_text(r, t, err);
 }
 

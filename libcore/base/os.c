@@ -15,6 +15,8 @@
 
 enum { PART = 16 << 20, MANY = 128 << 20 };
 
+static int64_t mtime_ns(const struct stat *st) { return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec; }
+
 int os_file_map(struct os_file *f, const char *path, infer_error *err)
 {
 	int fd, rc = INFER_OK;
@@ -42,9 +44,11 @@ int os_file_map(struct os_file *f, const char *path, infer_error *err)
 		f->bytes = (size_t)st.st_size;
 		f->device = st.st_dev;
 		f->inode = st.st_ino;
-		f->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+		f->mtime_ns = mtime_ns(&st);
+		f->above = fd + 1;
+	} else {
+		close(fd);
 	}
-	close(fd);
 	return rc;
 }
 
@@ -64,6 +68,15 @@ int os_dir_sync(const char *path, infer_error *err)
 		rc = err_errno(err, errno, "%s", real);
 	close(fd);
 	return rc;
+}
+
+int os_file_changed(const struct os_file *f)
+{
+	struct stat st;
+
+	if (!f->above || fstat(f->above - 1, &st))
+		return 0;
+	return (uint64_t)st.st_size != f->bytes || mtime_ns(&st) != f->mtime_ns;
 }
 
 struct parts { const unsigned char *at; size_t bytes; };
@@ -101,6 +114,8 @@ void os_file_unmap(struct os_file *f)
 		forget_all(f);
 		munmap((void *)f->at, f->bytes);
 	}
+	if (f->above)
+		close(f->above - 1);
 	*f = (struct os_file){ 0 };
 }
 

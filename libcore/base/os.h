@@ -5,12 +5,20 @@
 #include <stdint.h>
 #include <infer/status.h>
 
-struct os_file { const unsigned char *at; size_t bytes; uint64_t device, inode; int64_t mtime_ns; };
+struct os_file {
+	const unsigned char *at;
+	size_t bytes;
+	uint64_t device, inode;
+	int64_t mtime_ns;
+	int above;                 /* one above the descriptor that is kept; 0: none */
+};
 
 /* Map a regular file read-only, whole.  Anything else (a directory, a pipe) is INFER_EIO with its name; an empty file
  * gives at = NULL, bytes = 0. */
 int  os_file_map(struct os_file *f, const char *path, infer_error *err);
 void os_file_unmap(struct os_file *f);              /* a zeroed *f is fine */
+/* Whether somebody wrote to the file since (its size, its time of change).  A file that took its name does not count. */
+int  os_file_changed(const struct os_file *f);
 void os_file_want(const struct os_file *f, size_t from, size_t bytes);   /* start reading ahead; a hint */
 
 /* A new name becomes lasting when its directory is on the disk: that of `path`, whose links are followed.  A directory

@@ -140,7 +140,14 @@ int file_add_shard(struct infer_file *f, const char *path, infer_error *err)
 {
 	TRY(add_shard(f, err));
 	struct file_shard *s = &f->shards[f->n_shards];
-	TRY(os_file_map(&s->map, path, err));
+	s->path = mem_strndup(MEM_FILE, path, strlen(path));
+	if (!s->path)
+		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(path));
+	int rc = os_file_map(&s->map, path, err);
+	if (rc) {
+		mem_free(s->path);
+		return rc;
+	}
 	s->at = s->map.at;
 	s->bytes = s->map.bytes;
 	f->n_shards++;
@@ -149,8 +156,10 @@ int file_add_shard(struct infer_file *f, const char *path, infer_error *err)
 
 void file_drop(struct infer_file *f)
 {
-	for (int i = 0; i < f->n_shards; i++)
+	for (int i = 0; i < f->n_shards; i++) {
 		os_file_unmap(&f->shards[i].map);
+		mem_free(f->shards[i].path);
+	}
 	mem_free(f->shards);
 	file_meta_fini(&f->meta);
 	mem_free(f->tensors);
@@ -308,6 +317,14 @@ int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error 
 	sha256_add(&s, f->shards[shard].at, f->shards[shard].bytes);
 	sha256_end(&s, sum);
 	sha256_hex(sum, hex);
+	return INFER_OK;
+}
+
+int infer_file_check_unchanged(const infer_file *f, infer_error *err)
+{
+	for (int i = 0; i < f->n_shards; i++)
+		if (os_file_changed(&f->shards[i].map))
+			return err_set(err, INFER_EIO, "%s changed while it was used", file_label(f->shards[i].path));
 	return INFER_OK;
 }
 

@@ -7,6 +7,7 @@
 
 struct file_shard {
 	struct os_file map;          /* zero where the bytes are somebody else's */
+	char *path;                  /* NULL there */
 	const unsigned char *at;
 	size_t bytes, header_bytes;  /* header: metadata and tensor table */
 };

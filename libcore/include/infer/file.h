@@ -88,6 +88,9 @@ int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer
 void infer_file_id(const infer_file *f, char hex[65]);
 /* hex[65]: sha256 of shard i's bytes, read from the mapping.  INFER_EINVAL: no such shard. */
 int  infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err);
+/* INFER_EIO names a file that was written to in place since it was opened: what was computed from it is of neither.  A file
+ * put in its place under the same name changes nothing: the old one stays mapped. */
+int  infer_file_check_unchanged(const infer_file *f, infer_error *err);
 /* Look at every float scale and value of every tensor.  INFER_ENAN names the first tensor and byte offset that is not finite. */
 int  infer_file_check_finite(const infer_file *f, infer_error *err);
 

@@ -6,7 +6,9 @@
 #include "base/sha256.h"
 #include "make.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct make m;
 static char dir[] = "/tmp/infer-test-file-XXXXXX";
@@ -253,6 +255,57 @@ out:
 	return rc;
 }
 
+static void set_time(const char *path, long s)
+{
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { s, 0 }, { s, 1 } }, 0), 0);
+}
+
+/* A file written to in place is named, whichever of the shards it is; one that was replaced or removed is still ours. */
+static void test_changed(void **state)
+{
+	char path[128], other[128], fresh[136];
+	infer_file *f;
+	infer_error err = { 0 };
+
+	(void)state;
+	shard(0, 2, 0, 1, 2), write_shard(1, 2);
+	shard(1, 2, 1, 1, 2), write_shard(2, 2);
+	shard_path(path, 2, 2);
+	set_time(path, 1000000);
+	shard_path(other, 1, 2);
+	assert_int_equal(infer_file_open(&f, other, &err), INFER_OK);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_OK);
+	set_time(path, 1000001);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, path));
+	assert_non_null(strstr(err.message, " changed while it was used"));
+	set_time(path, 1000000);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_OK);
+	assert_int_equal(truncate(path, 4096), 0);
+	set_time(path, 1000000);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO);
+	infer_file_close(&f);
+	shard(1, 2, 1, 1, 2), write_shard(2, 2);
+	assert_int_equal(infer_file_open(&f, other, &err), INFER_OK);
+	assert_int_equal(rename(path, other), 0);            /* path names none, other not what it named */
+	set_time(other, 1000000);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO);    /* by another name */
+	assert_non_null(strstr(err.message, path));
+	infer_file_close(&f);
+	shard(0, 2, 0, 1, 2), write_shard(1, 2);
+	shard(1, 2, 1, 1, 2), write_shard(2, 2);
+	assert_int_equal(infer_file_open(&f, other, &err), INFER_OK);
+	snprintf(fresh, sizeof fresh, "%s.new", other);
+	assert_int_equal(make_write(&m, fresh) || rename(fresh, other), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_OK);
+	infer_file_close(&f);
+	good();
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, other, &err), INFER_OK);
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_OK);
+	infer_file_close(&f);
+}
+
 static void split_fails(int want, const char *why)
 {
 	infer_file *f;
@@ -387,7 +440,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_open), nth_case(case_many), nth_case(case_digests), nth_case(case_finite), cmocka_unit_test(test_no_file),
-		nth_case(case_split), cmocka_unit_test(test_split_wrong), REAL("stories260K", "models/stories260K.gguf"),
+		nth_case(case_split), cmocka_unit_test(test_changed), cmocka_unit_test(test_split_wrong), REAL("stories260K", "models/stories260K.gguf"),
 		VOCAB("baichuan"), VOCAB("bert-bge"), VOCAB("deepseek-coder"), VOCAB("deepseek-llm"), VOCAB("falcon"),
 		VOCAB("gpt-2"), VOCAB("gpt-neox"), VOCAB("llama-spm"), VOCAB("mpt"), VOCAB("phi-3"), VOCAB("refact"),
 		VOCAB("starcoder"),
