@@ -5,11 +5,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Records are appended; a last line that is torn goes. */
+/* The byte before `at`, or -1. */
+static int byte_before(int fd, off_t at, char *c)
+{
+	ssize_t n;
+
+	do
+		n = pread(fd, c, 1, at - 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : -1;
+}
+
+/* Records are appended; a last line that is torn goes.  A file without a line end is cut only where it begins as a record does:
+ * else it is somebody's text. */
 static int cut_torn(int fd, const char *path, infer_error *err)
 {
 	struct stat st;
-	char c;
+	char c = '\n', first = 0;
 
 	if (fstat(fd, &st))
 		return err_errno(err, errno, "%s", path);
@@ -17,8 +29,15 @@ static int cut_torn(int fd, const char *path, infer_error *err)
 		return INFER_OK;
 	off_t end = st.st_size;
 
-	while (end > 0 && pread(fd, &c, 1, end - 1) == 1 && c != '\n')
-		end--;
+	for (; end > 0; end--) {
+		if (byte_before(fd, end, &c))
+			return err_errno(err, errno, "%s", path);
+		if (c == '\n')
+			break;
+		first = c;
+	}
+	if (!end && st.st_size && first != '{')
+		return err_set(err, INFER_EFORMAT, "%s: line 1 is no record", path);
 	return end < st.st_size && ftruncate(fd, end) ? err_errno(err, errno, "%s", path) : INFER_OK;
 }
 
@@ -38,7 +57,7 @@ int out_open(struct out *o, const struct bench_opts *b, infer_error *err)
 
 int out_close(struct out *o, infer_error *err)
 {
-	int rc = INFER_OK;
+	int rc = o->file ? infer_writer_sync(o->file, err) : INFER_OK;
 
 	infer_writer_free(o->json);
 	infer_writer_free(o->file);

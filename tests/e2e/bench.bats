@@ -50,6 +50,9 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	for s in serve compare plot; do fails 2 "$s is not supported" infer-bench $s; done
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
+	printf 'my notes' >notes
+	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
+	[ "$(cat notes)" = 'my notes' ]
 }
 
 @test "run: a table, and records with the limit, the ceilings, the hash of the file and what is needed to run it again" {

@@ -28,7 +28,11 @@ static const char *const lost_names[WAYS] = { "lost", "kept", "the last torn", "
 
 struct file { unsigned long long inode; struct outcome_text now, synced; size_t since; };
 struct name { char name[64]; unsigned long long inode; };
-struct disk { struct file files[MOST_FILES]; int n_files; struct name now[MOST_FILES], synced[MOST_FILES]; int n_now, n_synced; };
+struct disk {
+	struct file files[MOST_FILES]; int n_files;
+	struct name now[MOST_FILES], synced[MOST_FILES]; int n_now, n_synced;
+	struct outcome_text told;       /* all that the program was ever told to be on the disk under the name of the records */
+};
 
 static char bin[4096], dir[] = "/tmp/powercut.XXXXXX";
 static struct op ops[MOST_OPS];
@@ -90,6 +94,26 @@ static void disk_fini(struct disk *d)
 		free(d->files[i].now.at);
 		free(d->files[i].synced.at);
 	}
+	free(d->told.at);
+}
+
+static struct file *records_of(struct disk *d)
+{
+	for (int i = 0; i < d->n_now; i++)
+		if (!strcmp(d->now[i].name, "out.jsonl"))
+			return file_of(d, d->now[i].inode);
+	return NULL;
+}
+
+/* What was synced stays told, whatever takes the file's place. */
+static void tell(struct disk *d, const struct file *f)
+{
+	if (f != records_of(d))
+		return;
+	if (d->told.n + f->synced.n > BUFFER)
+		die("too many bytes");
+	memcpy(d->told.at + d->told.n, f->synced.at, f->synced.n);
+	d->told.n += f->synced.n;
 }
 
 /* A name points to an inode, and no other does. */
@@ -144,7 +168,19 @@ static void apply(struct disk *d, int k)
 		memcpy(f->synced.at, f->now.at, MOST_BYTES);
 		f->synced.n = f->now.n;
 		f->since = (size_t)k + 1;
+		tell(d, f);
 	}
+}
+
+/* A run that has ended well has left nothing that a stop could take. */
+static int is_safe(struct disk *d)
+{
+	const struct file *f = records_of(d);
+	int named = 0;
+
+	for (int i = 0; f && i < d->n_synced; i++)
+		named |= !strcmp(d->synced[i].name, "out.jsonl") && d->synced[i].inode == f->inode;
+	return named && f->synced.n == f->now.n && !memcmp(f->synced.at, f->now.at, f->now.n);
 }
 
 /* What an unsynced operation leaves.  last: nothing of this file comes behind it. */
@@ -311,7 +347,7 @@ static const char *judge(int code, const struct outcome *want, const struct outc
 static void stop_each(const char *what, const struct outcome_text *before, unsigned long long inode, const struct outcome *want, int is_long)
 {
 	unsigned runs = 0, bad = 0, syncs = 0, renames = 0;
-	struct disk d = { .n_files = 0 };
+	struct disk d = { .told = { calloc(1, BUFFER), 0 } };
 
 	if (inode) {
 		struct file *f = file_of(&d, inode);
@@ -322,6 +358,7 @@ static void stop_each(const char *what, const struct outcome_text *before, unsig
 		set_name(&d, "out.jsonl", inode);
 		memcpy(d.synced, d.now, sizeof d.now);
 		d.n_synced = d.n_now;
+		tell(&d, f);
 	}
 	for (int k = 0; k < n_ops; k++) {
 		apply(&d, k);
@@ -329,19 +366,17 @@ static void stop_each(const char *what, const struct outcome_text *before, unsig
 		renames += ops[k].what == 'R';
 		for (int how = 0; how < (is_long ? WAYS + 4 : WAYS); how++)
 			for (int names = 0; names < 2; names++) {
-				const struct outcome_text none = { NULL, 0 }, *synced = &none;
 				enum lost lost = how < WAYS ? (enum lost)how : SECTORS;
 
-				for (int i = 0; i < d.n_now; i++)       /* what the program was told to be on the disk */
-					if (!strcmp(d.now[i].name, "out.jsonl"))
-						synced = &file_of(&d, d.now[i].inode)->synced;
 				find(&d, k, names ? d.now : d.synced, names ? d.n_now : d.n_synced, lost);
 				runs++;
-				if (judge(run(0, NULL), want, synced) && bad++ < 3)
+				if (judge(run(0, NULL), want, &d.told) && bad++ < 3)
 					printf("# %s: stopped after %d of %d (%c %s), unsynced writes: %s, unsynced names: %s\n", what, k + 1, n_ops,
 					       ops[k].what, ops[k].name, lost_names[lost], names ? "kept" : "lost");
 			}
 	}
+	if (!is_safe(&d) && ++bad)
+		printf("# %s: the run ended, and not all of its records are on the disk\n", what);
 	cases++;
 	bad_cases += bad > 0 || !runs;
 	printf("%s %u - %s: %d operations, %u syncs, %u renames, %u restarts, %u bad\n", bad || !runs ? "not ok" : "ok", cases, what, n_ops, syncs,
