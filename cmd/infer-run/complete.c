@@ -19,6 +19,7 @@ struct sink {
 	struct buf events;           /* struct infer_event [], with their lists in `tops` */
 	struct arena tops;
 	int text_written, done, code;
+	int cut_off;                 /* standard output took no more */
 	struct infer_usage usage;
 };
 
@@ -62,7 +63,10 @@ static int text_write(struct sink *s, const char *at, size_t n, infer_error *err
 	if (s->text.bad)
 		return no_memory(err);
 	s->text_written |= s->text.len > 0;
-	return s->text.len ? say_out(s->text.at, s->text.len, err) : INFER_OK;
+	int rc = s->text.len ? say_out(s->text.at, s->text.len, err) : INFER_OK;
+
+	s->cut_off = rc != INFER_OK;
+	return rc;
 }
 
 /* Take a piece of text: out at once, or into the record. */
@@ -227,7 +231,7 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 		rc = drive(&s, req->n_prompt, &err);
 	if (rc)
 		rc = run_unchanged(r, rc, &err);
-	if (rc == INFER_EIO && s.text_written)
+	if (rc == INFER_EIO && s.text_written && !s.cut_off)
 		(void)say_out("\n", 1, NULL);
 	if (rc && rc != INFER_EIO && w)
 		(void)infer_write_error(w, s.id, &err, NULL, NULL);
