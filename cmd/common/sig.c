@@ -39,6 +39,7 @@ void sig_init(const char *name)
 	program = name;
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, NULL);
+	signal(SIGXFSZ, SIG_IGN);   /* a file over the limit of `ulimit -f`: write(2) says EFBIG, and that is told */
 }
 
 void sig_mapped(const char *path) { mapped = path; }

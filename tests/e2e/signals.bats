@@ -137,3 +137,10 @@ wait_for()
 @test "what is written to standard error by a library that fails is no second line" {
 	fails 3 '' infer-run -m /dev/null x || fails 1 'not a regular file' infer-run -m /dev/null x
 }
+
+@test "a file beyond the limit on sizes: one line and exit code 1, not a signal" {
+	rc=0
+	err=$(ulimit -f 0; exec env --default-signal=XFSZ infer-run -q --no-stdin -n 4 the of 2>&1 >out) || rc=$?
+	same 1 "$rc"
+	[[ $err == "infer-run: error: "*"File too large"* ]]
+}
