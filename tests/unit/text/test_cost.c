@@ -267,7 +267,7 @@ static void test_pretok(void **state)
 			struct buf b;
 			double from = cpu_s();
 			buf_init(&b, MEM_TEXT);
-			repeat(&b, units[k], (p->stage[0].flags & PRETOK_BLANKS ? 32 * TEXT : TEXT / 8) / strlen(units[k]));
+			repeat(&b, units[k], (p->stage[0].flags & PRETOK_BLANKS ? 8 * TEXT : TEXT / 8) / strlen(units[k]));
 			assert_int_equal(pretok_run(c, b.at, b.len, count, &n, NULL), INFER_OK);
 			assert_int_equal(n, b.len);
 			if (cpu_s() - from > LIMIT_S)
