@@ -6,13 +6,17 @@
 
 #if defined __x86_64__
 #include <cpuid.h>
+#if defined __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #elif defined __aarch64__ && defined __linux__
 #include <sys/auxv.h>
 #endif
 
 static const char *const names[] = {
 	"avx2", "fma", "f16c", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
-	"avx512vbmi", "avx512bf16", "sha", "amxint8", "avx512fp16", "gfni", NULL, "neon", "dotprod", "i8mm",
+	"avx512vbmi", "avx512bf16", "sha", "amxint8", "avx512fp16", "gfni", "amxbf16", "neon", "dotprod", "i8mm",
 };
 
 const char *cpu_feature_name(unsigned bit)
@@ -43,6 +47,7 @@ uint64_t cpu_features(void)
 		{ 2, ECX, 11, ZMM, CPU_AVX512VNNI },  { 2, ECX, 1, ZMM, CPU_AVX512VBMI },
 		{ 2, ECX, 8, YMM, CPU_GFNI },
 		{ 2, EDX, 23, ZMM, CPU_AVX512FP16 },  { 2, EDX, 25, TILE, CPU_AMXINT8 },
+		{ 2, EDX, 22, TILE, CPU_AMXBF16 },
 		{ 3, EAX, 4, YMM, CPU_AVXVNNI },      { 3, EAX, 5, ZMM, CPU_AVX512BF16 },
 	};
 	uint32_t r[4][4] = { { 0 } };   /* 1: leaf 1; 2: leaf 7.0; 3: leaf 7.1 */
@@ -59,6 +64,28 @@ uint64_t cpu_features(void)
 		    (saved & rows[i].with) == rows[i].with)
 			have |= rows[i].feature;
 	return have;
+}
+
+enum { GET_XCOMP_SUPP = 0x1021, REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };   /* asm/prctl.h, since Linux 5.16 */
+
+uint64_t cpu_permit(uint64_t have)
+{
+#if defined __linux__
+	if (!(have & CPU_AMX) || !syscall(SYS_arch_prctl, REQ_XCOMP_PERM, TILE_DATA))
+		return have;
+#endif
+	return have & ~(uint64_t)CPU_AMX;
+}
+
+uint64_t cpu_grantable(uint64_t have)
+{
+#if defined __linux__
+	uint64_t given = 0;
+
+	if (!(have & CPU_AMX) || (!syscall(SYS_arch_prctl, GET_XCOMP_SUPP, &given) && given >> TILE_DATA & 1))
+		return have;
+#endif
+	return have & ~(uint64_t)CPU_AMX;
 }
 
 void cpu_model_name(char out[64])
@@ -124,6 +151,9 @@ uint64_t cpu_features(void)
 	return 0;
 #endif
 }
+
+uint64_t cpu_permit(uint64_t have) { return have; }
+uint64_t cpu_grantable(uint64_t have) { return have; }
 
 void cpu_model_name(char out[64])
 {

@@ -37,9 +37,12 @@ struct kern_turned {
 };
 struct kern_turned_k {
 	float d[KERN_TURN];
+	int8_t q[64][KERN_TURN][4];
+	/* bf16: the sum of each 16 as a multiple of 64 and what that leaves, so that products with numbers of 8
+	 * bits and their sums are exact */
+	uint16_t s16[16][KERN_TURN][2];
 	int16_t s32[4][KERN_TURN][2];
 	int32_t start[16][KERN_TURN];
-	int8_t q[64][KERN_TURN][4];
 	int32_t most32, most16, none[14]; /* of any row */
 };
 

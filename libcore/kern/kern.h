@@ -124,6 +124,8 @@ struct kern_mm {
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);
 	size_t (*pack_bytes)(int k);
 	uint8_t form, mr, nr;        /* enum kern_form; register tile */
+	uint8_t tile_turned;         /* the tile reads the turned copy of x, of all m rows, where there is one and x_row
+	                              * is a multiple of KERN_TURN; else it turns x itself, in every call */
 	/* NULL where a set has none.  As rows, and the same bits, from the turned copy of x, any m: weights
 	 * in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For more rows of x
 	 * than `rows` is good for and too few to pay for a panel. */
@@ -159,8 +161,8 @@ struct kern {
 	KERN_SLOTS(S)
 #undef S
 	void (*peak_dot)(double *ops, int32_t *sink, int turns);     /* the same for products of bytes added into i32 */
-	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is the rest of a
-	 * type where quant is NULL */
+	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is each loop of a
+	 * type that is NULL where quant is (pack goes with tile) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 

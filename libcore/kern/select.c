@@ -16,6 +16,25 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
+/* Loops of a type that an overlay has: panels belong to their tile. */
+static void overlay(struct kern_mm *to, const struct kern_mm *from)
+{
+	if (from->rows)
+		to->rows = from->rows;
+	if (from->few)
+		to->few = from->few;
+	if (from->turn)
+		to->turn = from->turn;
+	if (!from->tile)
+		return;
+	to->pack = from->pack;
+	to->tile = from->tile;
+	to->pack_bytes = from->pack_bytes;
+	to->mr = from->mr;
+	to->nr = from->nr;
+	to->tile_turned = from->tile_turned;
+}
+
 struct kern kern_select(uint64_t have)
 {
 	struct kern k = kern_ref;
@@ -38,8 +57,8 @@ struct kern kern_select(uint64_t have)
 		for (int t = 0; t < INFER_TYPE_COUNT; t++) {
 			if (o->mm[t].quant)
 				k.mm[t] = o->mm[t];
-			else if (o->mm[t].rows)
-				k.mm[t].rows = o->mm[t].rows;
+			else
+				overlay(&k.mm[t], &o->mm[t]);
 		}
 	}
 	return k;

@@ -41,11 +41,21 @@ static int add(infer_probe *p, struct plan_case c, infer_error *err)
 }
 
 /* A set that takes a loop over from the one before it has nothing of its own to measure. */
+static int own(const infer_probe *p, int set, int type, int kind)
+{
+	const struct kern_mm *mm = &p->sets[set].mm[type], *less = set ? &p->sets[set - 1].mm[type] : NULL;
+
+	switch (kind) {
+	case PLAN_ROWS: return mm->rows && (!less || mm->rows != less->rows);
+	case PLAN_FEW:  return mm->few && (!less || mm->few != less->few);
+	case PLAN_TILE: return mm->tile && (!less || mm->tile != less->tile);
+	default:        return mm->rows && mm->form != KERN_FORM_F32 && (!less || mm->quant != less->quant);
+	}
+}
+
 static int own_mm(const infer_probe *p, int set, int type)
 {
-	const struct kern_mm *mm = &p->sets[set].mm[type];
-
-	return mm->rows && (!set || mm->rows != p->sets[set - 1].mm[type].rows);
+	return own(p, set, type, PLAN_ROWS) || own(p, set, type, PLAN_FEW) || own(p, set, type, PLAN_TILE);
 }
 
 static int add_products(infer_probe *p, int set, int type, int shape, infer_error *err)
@@ -57,28 +67,29 @@ static int add_products(infer_probe *p, int set, int type, int shape, infer_erro
 	if (quick && !shapes[shape].quick)
 		return INFER_OK;
 	c.kind = PLAN_ROWS;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4 && own(p, set, type, PLAN_ROWS); i++) {
 		c.m = rows_m[i];
 		TRY(add(p, c, err));
 	}
 	c.kind = PLAN_FEW;
-	for (int i = 0; i < 4 && p->sets[set].mm[type].few; i++) {
+	for (int i = 0; i < 4 && own(p, set, type, PLAN_FEW); i++) {
 		c.m = few_m[i];
 		TRY(add(p, c, err));
 	}
-	if (!first || !p->sets[set].mm[type].tile)   /* a panel is the same whatever n */
+	if (!first)   /* a panel is the same whatever n */
 		return INFER_OK;
 	c.kind = PLAN_TILE;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4 && own(p, set, type, PLAN_TILE); i++) {
 		c.m = tile_m[i];
 		TRY(add(p, c, err));
 	}
-	c.kind = PLAN_PACK;
 	c.m = 1;
-	TRY(add(p, c, err));
-	c.kind = PLAN_QUANT;
+	c.kind = PLAN_PACK;
+	if (own(p, set, type, PLAN_TILE))
+		TRY(add(p, c, err));
 	c.n = 1;
-	return p->sets[set].mm[type].form == KERN_FORM_F32 ? INFER_OK : add(p, c, err);
+	c.kind = PLAN_QUANT;
+	return own(p, set, type, PLAN_QUANT) ? add(p, c, err) : INFER_OK;
 }
 
 static int add_attn(infer_probe *p, int set, infer_error *err)

@@ -130,7 +130,7 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 
 static int take_sets(infer_probe *p, const char *isa, infer_error *err)
 {
-	uint64_t all = cpu_features();
+	uint64_t all = cpu_permit(cpu_features());
 
 	p->ref = kern_select(0);
 	p->widest = kern_select(all);

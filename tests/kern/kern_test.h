@@ -54,7 +54,7 @@ static inline int each_set(void (*f)(const struct kern *k, const struct kern *re
 
 	f(&ref, &ref);
 	for (unsigned i = 1; kern_name(i); i++) {
-		uint64_t have = cpu_features();
+		uint64_t have = cpu_permit(cpu_features());
 		if (kern_limit(&have, kern_name(i), NULL) != INFER_OK) {
 			printf("# %s: not on this processor\n", kern_name(i));
 			continue;

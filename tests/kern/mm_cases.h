@@ -12,7 +12,8 @@ struct shape {
 	int flat; /* most of x as large as it gets in every place: sums reach their bounds */
 };
 
-static int few_cases; /* that went through the loop over a few rows of x */
+static int few_cases;    /* that went through the loop over a few rows of x */
+static int turned_cases; /* that went through tiles which read turned rows */
 
 static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
                                 void **mem)
@@ -63,25 +64,59 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	free(panel);
 }
 
-/* The loop over a few rows of x, from a turned copy made in pieces; then the rows from the second
- * group on alone. */
+/* a turned copy of x, made in pieces */
+static void turned_make(const struct kern_mm *mm, struct kern_act *x, int m, int k)
+{
+	size_t bytes = kern_turned_bytes(mm->form, m, k);
+	int half = k / 512 * 256;
+
+	x->turned = block_new(bytes);
+	memset(x->turned, 0xa5, bytes);
+	for (int g = 0; g < m; g += KERN_TURN) {
+		int some = m - g < KERN_TURN ? m - g : KERN_TURN;
+		mm->turn(x, g, some, k, half, k);
+		mm->turn(x, g, some, k, 0, half);
+	}
+}
+
+/* Tiles that read a turned copy: of all rows; of those from the second group on, and from a row between. */
+static void by_turned_tiles(const struct kern *kern, struct shape s, const float *want, const char *w,
+                            const struct kern_act *a)
+{
+	const struct kern_mm *mm = &kern->mm[s.type];
+	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k), ldy = (size_t)s.n + 3;
+	char *panel = block_new(bytes);
+	float *y = block_new((size_t)s.m * ldy * 4);
+	struct kern_act x = *a;
+
+	turned_make(mm, &x, s.m, s.k);
+	for (int from = 0; from < s.m && from <= KERN_TURN; from += from ? KERN_TURN - 5 : 5) {
+		memset(y, 0xff, (size_t)s.m * ldy * 4);
+		for (int r = 0; r < s.n; r += mm->nr) {
+			int n = s.n - r < mm->nr ? s.n - r : mm->nr;
+			mm->pack(panel, w + (size_t)r * row, row, n, s.k);
+			mm->tile(y + r, ldy, panel, &x, from, s.m - from, n, s.k);
+		}
+		for (int t = 0; t < s.m - from; t++) {
+			same(y + (size_t)t * ldy, want + (from + t) * s.n, (size_t)s.n, kern, s, "tile of turned rows");
+			for (size_t i = (size_t)s.n; i < ldy; i++)
+				assert_int_equal(num_bits(y[(size_t)t * ldy + i]), 0xffffffff);
+		}
+	}
+	free(panel), free(x.turned), free(y);
+	turned_cases++;
+}
+
+/* The loop over a few rows of x, from a turned copy; then the rows from the second group on alone. */
 static void by_few(const struct kern *kern, struct shape s, const float *want, const char *w,
                    const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
-	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n,
-	       bytes = kern_turned_bytes(mm->form, s.m, s.k), ldy = (size_t)s.n + 3;
-	int half = s.k / 512 * 256;
+	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n, ldy = (size_t)s.n + 3;
 	float *y = block_new(((size_t)s.m * ldy) * 4), *got = block_new(ny * 4);
 	struct kern_act x = *a;
 
-	x.turned = block_new(bytes);
-	memset(x.turned, 0xa5, bytes);
-	for (int g = 0; g < s.m; g += KERN_TURN) {
-		int m = s.m - g < KERN_TURN ? s.m - g : KERN_TURN;
-		mm->turn(&x, g, m, s.k, half, s.k);
-		mm->turn(&x, g, m, s.k, 0, half);
-	}
+	turned_make(mm, &x, s.m, s.k);
 	for (int from = 0; from < s.m && from <= KERN_TURN; from += KERN_TURN) {
 		memset(y, 0xff, (size_t)s.m * ldy * 4);
 		mm->few(y, ldy, w, row, &x, from, s.m - from, s.n, s.k);
@@ -146,6 +181,8 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	memset(y, 0xff, ny * 4);
 	by_tiles(kern, s, y, f.at, &a);
 	same(y, want, ny, kern, s, "tile");
+	if (kern->mm[s.type].tile_turned)
+		by_turned_tiles(kern, s, want, f.at, &a);
 	if (kern->mm[s.type].few)
 		by_few(kern, s, want, f.at, &a);
 	if (s.m > 1) { /* the last row alone, written where nothing beside it may change */
@@ -157,6 +194,18 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	}
 	fence_free(&f);
 	free(x), free(want), free(y), free(mem), free(mem_ref);
+}
+
+/* those that a tile alone tells apart: few, for functions that stand for instructions take their time */
+static inline void tile_shapes(const struct kern *kern, const struct kern *ref, int type)
+{
+	int block = infer_type_info(type)->block;
+
+	for (int i = 0; i < 8; i++)
+		one(kern, ref,
+		    (struct shape){type, 1 + 3 * i, 1 + 6 * i, block * (block == 32 ? 1 + 3 * i : 1 + i / 2),
+		                   i % 3 ? PROBE_PLAIN : PROBE_ODD, i % 2});
+	one(kern, ref, (struct shape){type, 83, 40, block == 32 ? 320 : 512, PROBE_PLAIN, 1});
 }
 
 static inline void shapes_of(const struct kern *kern, const struct kern *ref, int type)
@@ -179,6 +228,9 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 	for (int m = 1; m <= 41; m += 5) /* rows of weights past one band of the loop over a few of x */
 		one(kern, ref,
 		    (struct shape){type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3, PROBE_PLAIN, m % 2});
+	if (kern->mm[type].tile_turned) /* more rows of x than a tile takes at a time */
+		for (int m = 63; m <= 147; m += 42)
+			one(kern, ref, (struct shape){type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768, PROBE_PLAIN, m == 105});
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
 		    (struct shape){type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1});

@@ -28,6 +28,7 @@ struct cpu_step {
 struct cpu_act {
 	int32_t node, from, to;
 	int type;                    /* whose quant makes it, and turn, if one of its form has that */
+	uint64_t types;              /* of the weights that read it, a bit each */
 	enum kern_form form;
 	size_t offset;
 	struct kern_act x;
@@ -123,9 +124,11 @@ int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error 
 int cpu_end(struct backend_plan *p, const float **logits,
             infer_error *err);
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
-/* whether m rows of x go past weights of a type turned; and the most that ever do */
-int cpu_turned(const struct backend *b, int type, int m);
+/* how m rows of x go past weights of a type, CPU_FEW up to CPU_TURNED of them; and whether they are turned then */
+enum cpu_way { CPU_IN_PLACE, CPU_FEW, CPU_TILE };
 enum { CPU_TURNED = 32 };
+enum cpu_way cpu_way(const struct backend *b, int type, int m);
+int cpu_turned(const struct backend *b, int type, int m);
 /* the loops for a type: its own or F32's */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);

@@ -24,13 +24,17 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 	return s->base ? s->base + at : NULL;
 }
 
-/* of the turned copy of a form, for steps of few rows */
+/* of the turned copy of a form, for steps of few rows, or of any number */
 static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
 {
-	return cpu_mm(p->b, a->type)->turn
-	           ? kern_turned_bytes(a->form, (int)num_min(rows, CPU_TURNED),
-	                               cpu_node(p, a->node)->cols)
-	           : 0;
+	int most = 0;
+
+	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+		const struct kern_mm *mm = cpu_mm(p->b, t);
+		if (a->types >> t & 1)
+			most = mm->tile_turned ? rows : mm->few && most < CPU_TURNED ? CPU_TURNED : most;
+	}
+	return kern_turned_bytes(a->form, (int)num_min(rows, most), cpu_node(p, a->node)->cols);
 }
 
 /* Offsets of values and of activations in other forms; both follow from the steps. */

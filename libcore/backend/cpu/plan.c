@@ -148,6 +148,7 @@ static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 	}
 	if (cpu_mm(p->b, type)->turn)
 		a->type = type;
+	a->types |= UINT64_C(1) << type;
 	a->to = at;
 	return 1;
 }

@@ -128,13 +128,21 @@ static void turn_part(void *user, int64_t i, int worker)
 	         (int)num_min(from + TURN_COLS, k));
 }
 
+static int turns(const struct backend *b, const struct cpu_act *a, int rows)
+{
+	for (int t = 0; t < INFER_TYPE_COUNT; t++)
+		if (a->types >> t & 1 && cpu_turned(b, t, rows))
+			return 1;
+	return 0;
+}
+
 /* Turned copies where products read them: once all rows are there, for 16 of them share each line. */
 static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
 {
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
 		struct turn t = { p, a, rows };
-		if (a->x.turned && cpu_turned(p->b, a->type, rows))
+		if (a->x.turned && turns(p->b, a, rows))
 			pool_run(p->b->pool, (rows + KERN_TURN - 1) / KERN_TURN * turn_parts(p, a),
 			         turn_part, &t);
 	}

@@ -35,12 +35,26 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 
 /* Lanes come by eights: in the time that five empty ones cost a panel is packed.  Up to 12 rows it is
  * but for 7, which a tile takes in three parts. */
-int cpu_turned(const struct backend *b, int type, int m)
+static int few_pays(const struct kern_mm *mm, int m)
+{
+	return mm->few &&
+	       ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) || (m == 7 && mm->form == KERN_FORM_Q8));
+}
+
+enum cpu_way cpu_way(const struct backend *b, int type, int m)
 {
 	const struct kern_mm *mm = cpu_mm(b, type);
 
-	return mm->few &&
-	       ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) || (m == 7 && mm->form == KERN_FORM_Q8));
+	if (few_pays(mm, m))
+		return CPU_FEW;
+	return mm->tile && m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS) ? CPU_TILE : CPU_IN_PLACE;
+}
+
+int cpu_turned(const struct backend *b, int type, int m)
+{
+	enum cpu_way way = cpu_way(b, type, m);
+
+	return way == CPU_FEW || (way == CPU_TILE && cpu_mm(b, type)->tile_turned);
 }
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
@@ -64,9 +78,10 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 	        items;
 
-	j->turned = cpu_turned(p->b, j->type, j->m) && j->x->turned;
-	j->tiled = !j->turned && mm->tile &&
-	           j->m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS);
+	enum cpu_way way = cpu_way(p->b, j->type, j->m);
+
+	j->turned = way == CPU_FEW && j->x->turned;
+	j->tiled = way == CPU_TILE || (way == CPU_FEW && !j->turned && j->m > FEW_ROWS);
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->turned) {

@@ -61,37 +61,10 @@ INLINE wf lane_take(int half, wf sum, wf d, wf dx, wi i)
 /* 16 x 16 numbers, rows MOST apart -> v[i]: number i of all rows */
 INLINE void turn_16(wf v[16], const float *p)
 {
-	wf a[16];
-
 	UNROLL
-	for (int i = 0; i < 16; i += 2) {
-		wf x = wf_load(p + i * MOST), y = wf_load(p + (i + 1) * MOST);
-		a[i] = _mm512_unpacklo_ps(x, y);
-		a[i + 1] = _mm512_unpackhi_ps(x, y);
-	}
-	UNROLL
-	for (int i = 0; i < 16; i += 4) {
-		UNROLL
-		for (int h = 0; h < 2; h++) {
-			__m512d x = _mm512_castps_pd(a[i + h]), y = _mm512_castps_pd(a[i + h + 2]);
-			v[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
-			v[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
-		}
-	}
-	/* v[4 j + i]: rows 4 j ..., numbers i, i + 4, i + 8, i + 12 */
-	UNROLL
-	for (int i = 0; i < 4; i++) {
-		UNROLL
-		for (int h = 0; h < 2; h++) {
-			a[8 * h + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0x88);
-			a[8 * h + 4 + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0xdd);
-		}
-	}
-	UNROLL
-	for (int i = 0; i < 8; i++) {
-		v[i] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0x88);
-		v[i + 8] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0xdd);
-	}
+	for (int i = 0; i < 16; i++)
+		v[i] = wf_load(p + i * MOST);
+	turn_lanes(v);
 }
 
 /* n weight rows of m rows of x */

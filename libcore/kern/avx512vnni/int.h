@@ -49,4 +49,38 @@ INLINE void wf_put(float *y, wf v, int n)
 	                              : 0,
 	                      v);
 }
+/* v[i] number j <-> v[j] number i */
+INLINE void turn_lanes(wf v[16])
+{
+	wf a[16];
+
+	UNROLL
+	for (int i = 0; i < 16; i += 2) {
+		a[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
+		a[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
+	}
+	UNROLL
+	for (int i = 0; i < 16; i += 4) {
+		UNROLL
+		for (int h = 0; h < 2; h++) {
+			__m512d x = _mm512_castps_pd(a[i + h]), y = _mm512_castps_pd(a[i + h + 2]);
+			v[i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(x, y));
+			v[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
+		}
+	}
+	/* v[4 j + i]: rows 4 j ..., numbers i, i + 4, i + 8, i + 12 */
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		UNROLL
+		for (int h = 0; h < 2; h++) {
+			a[8 * h + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0x88);
+			a[8 * h + 4 + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0xdd);
+		}
+	}
+	UNROLL
+	for (int i = 0; i < 8; i++) {
+		v[i] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0x88);
+		v[i + 8] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0xdd);
+	}
+}
 #endif

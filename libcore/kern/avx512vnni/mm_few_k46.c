@@ -233,6 +233,29 @@ INLINE void turn_put(void *to, const __m256i v[8])
 	for (int i = 0; i < 8; i++)
 		_mm256_store_si256((__m256i *)to + 2 * i, v[i]);
 }
+/* two bf16 of the sums of 16, dwords: a multiple of 64, and 0 to 63 */
+INLINE __m256i sums_bf16(__m128i sums)
+{
+	const __m256i low = _mm256_set1_epi32(63), up = _mm256_set1_epi32((int32_t)0xffff0000);
+	__m256i s = _mm256_cvtepi16_epi32(sums);
+	__m256i a = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(low, s))),
+	        b = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_and_si256(low, s)));
+
+	return _mm256_or_si256(_mm256_srli_epi32(a, 16), _mm256_and_si256(b, up));
+}
+INLINE void turn_sums(struct kern_turned_k *out, int first, const struct kern_q8k *const q[8])
+{
+	for (int odd = 0; odd < 2; odd++) {
+		__m256i v[8];
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			v[r] = sums_bf16(load16(q[r]->s16 + 8 * odd));
+		turn8(v);
+		UNROLL
+		for (int i = 0; i < 8; i++)
+			_mm256_store_si256((__m256i *)(void *)out->s16[2 * i + odd][first], v[i]);
+	}
+}
 INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q8k *const q[8])
 {
 	__m256i v[8];
@@ -251,6 +274,7 @@ INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q
 		turn8(v);
 		turn_put(out->start[8 * i] + first, v);
 	}
+	turn_sums(out, first, q);
 	for (int r = 0; r < 8; r++) {
 		out->d[first + r] = q[r]->d;
 		for (int i = 0; i < 4; i++)

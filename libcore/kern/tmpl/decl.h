@@ -69,6 +69,7 @@ void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int 
 	                  form, \
 	                  mr, \
 	                  nr, \
+	                  0, \
 	                  few, \
 	                  turn},
 #define KERN_ROW(TYPE, name, quant, form, mr, nr) \

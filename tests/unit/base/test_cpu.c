@@ -33,6 +33,7 @@ static void test_features(void **state)
 		{ CPU_AVX512DQ, "avx512dq", 0 }, { CPU_AVX512VNNI, "avx512_vnni", 0 },
 		{ CPU_AVX512VBMI, "avx512vbmi", 0 }, { CPU_AVX512BF16, "avx512_bf16", 0 }, { CPU_SHA, "sha_ni", 0 },
 		{ CPU_AMXINT8, "amx_int8", 0 }, { CPU_AVX512FP16, "avx512_fp16", 0 }, { CPU_GFNI, "gfni", 0 },
+		{ CPU_AMXBF16, "amx_bf16", 0 },
 		{ CPU_NEON, 0, "asimd" }, { CPU_DOTPROD, 0, "asimddp" }, { CPU_I8MM, 0, "i8mm" },
 	};
 	char line[8192], word[64];
@@ -63,11 +64,75 @@ static void test_names(void **state)
 	assert_string_equal(cpu_feature_name(0), "avx2");
 	assert_string_equal(cpu_feature_name(13), "avx512fp16");
 	assert_string_equal(cpu_feature_name(14), "gfni");
-	assert_null(cpu_feature_name(15));
+	assert_string_equal(cpu_feature_name(15), "amxbf16");
 	assert_string_equal(cpu_feature_name(18), "i8mm");
 	assert_null(cpu_feature_name(19));
 	assert_null(cpu_feature_name(1000));
 }
+
+#if defined __x86_64__ && defined __linux__
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* The system refuses `from` of arch_prctl and what is above from here on, as an old one or a filter does. */
+static int refuse(unsigned from)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, from, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof code / sizeof *code, code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+enum { SAME, LESS, CANNOT };
+
+/* In a process of its own: whether permission and the question about it leave all features. */
+static int asked(unsigned from, uint64_t have, int grantable)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		uint64_t got = from && refuse(from) ? 0 : grantable ? cpu_grantable(have) : cpu_permit(have);
+		_exit(!got ? CANNOT : got == have ? SAME : got == (have & ~(uint64_t)CPU_AMX) ? LESS : 99);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void test_permit(void **state)
+{
+	const uint64_t tiles = CPU_AVX2 | CPU_AMX, none = CPU_AVX2 | CPU_GFNI;
+	int got = asked(0x1021, tiles, 0);
+
+	(void)state;
+	assert_int_equal(asked(0, none, 0), SAME);
+	assert_int_equal(asked(0, none, 1), SAME);
+	if (got == CANNOT)
+		skip();
+	assert_int_equal(got, LESS);
+	assert_int_equal(asked(0x1021, none, 0), SAME);
+	assert_int_equal(asked(0x1021, tiles, 1), LESS);
+	assert_int_equal(asked(0x1023, tiles, 0), LESS);
+	if ((cpu_features() & CPU_AMX) == CPU_AMX) {
+		assert_int_equal(asked(0, tiles, 1), SAME);
+		assert_int_equal(asked(0x1023, tiles, 1), SAME);   /* it asks for nothing */
+	}
+}
+#endif
 
 static void test_model(void **state)
 {
@@ -129,6 +194,9 @@ static void test_caches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#if defined __x86_64__ && defined __linux__
+		cmocka_unit_test(test_permit),
+#endif
 		cmocka_unit_test(test_features), cmocka_unit_test(test_names), cmocka_unit_test(test_model),
 		cmocka_unit_test(test_caches),
 	};
