@@ -33,6 +33,8 @@ int  os_file_memory(void **at, size_t bytes, infer_error *err);
 void os_release(void *at, size_t bytes);            /* the whole reservation */
 void os_forget(void *at, size_t bytes);             /* give page-aligned memory back; reads as zero again */
 size_t os_page(void);
+/* Bytes between here and the end of this thread's stack; 0: not to be known.  Costs some 50 us on the main thread. */
+size_t os_stack_left(void);
 
 struct os_limits {
 	int      threads;          /* cores this process may use: affinity, then the cgroup's cpu.max rounded up; >= 1 */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,6 +184,21 @@ void os_limits_cgroup(struct os_limits *l, const char *root)
 		if (listed(list, "memory"))
 			climb(l, root, "/sys/fs/cgroup/memory", path, take_v1_memory);
 	}
+}
+
+size_t os_stack_left(void)
+{
+	const char *here = __builtin_frame_address(0);
+	size_t bytes = 0, guard = 0;
+	pthread_attr_t attr;
+	void *low = NULL;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return 0;
+	if (pthread_attr_getstack(&attr, &low, &bytes) || pthread_attr_getguardsize(&attr, &guard))
+		low = NULL;
+	pthread_attr_destroy(&attr);
+	return !low || here < (const char *)low || here - (const char *)low <= (ptrdiff_t)guard ? 0 : (size_t)(here - (const char *)low) - guard;
 }
 
 /* Cores in the affinity mask; the mask of a large machine does not fit a cpu_set_t. */

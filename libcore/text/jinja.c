@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { STEPS = 20000000, BYTES = 64 << 20, DEPTH = 1000, DEPTH_MOST = 4000 };
+enum { STEPS = 2000000, STEPS_MORE = 2000, STEPS_MOST = 20000000, BYTES = 64 << 20, DEPTH = 1000, DEPTH_MOST = 4000, STACK = 16 << 10 /* that is there without asking */ };
 
 /* The values of the names that the template uses. */
 static int set_context(struct jrun *r, const struct json *context)
@@ -18,13 +18,23 @@ static int set_context(struct jrun *r, const struct json *context)
 	return r->rc;
 }
 
+int jinja_asks(const struct jinja *t, const char *name)
+{
+	return map_get(&t->names, name, strlen(name)) != NULL;
+}
+
 static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf *from)
 {
 	if (buf_reserve(out, b->len) || (from && buf_reserve(from, b->len)))
-		return err_set(r->err, INFER_ENOMEM, "%.60s: out of memory", jinja_name(r->t));
+		return err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
 	buf_put(out, b->at, b->len);
-	for (size_t i = 0; from && i < b->len; i++)
-		buf_putc(from, b->from == JFROM_MIXED ? b->mask[i] : b->from);
+	if (from && b->from == JFROM_MIXED) {
+		buf_put(from, b->mask, b->len);
+	} else if (from && b->len) {
+		memset(from->at + from->len, b->from, b->len);
+		from->len += b->len;
+		from->at[from->len] = 0;
+	}
 	return INFER_OK;
 }
 
@@ -42,22 +52,31 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 		return err_set(err, INFER_EINVAL, "a template's context is an object, and its depth at most %d", DEPTH_MOST);
 	arena_init(&r.arena, MEM_TEXT);
 	r.steps_max = o->steps ? o->steps : STEPS;
+	r.steps_more = o->steps ? 0 : STEPS_MORE;
 	r.bytes_max = o->bytes ? o->bytes : BYTES;
 	r.depth_max = o->depth ? o->depth : DEPTH;
 	r.flags = o->flags;
 	r.now = o->now;
 	r.trusted = o->trusted;
 	r.out = &b;
+	r.stack = __builtin_frame_address(0);
+	r.stack_most = STACK;
 	r.ctx = jinja_take(&r, (size_t)t->names.count + 1, sizeof *r.ctx);
 	rc = r.rc;
 	for (int i = -1; !rc && i < 2; i++)
 		rc = set_context(&r, i < 0 ? context : o->more[i]);
+	if (!o->steps && r.steps_max > STEPS_MOST)
+		r.steps_max = STEPS_MOST;
 	if (!rc && !(r.scope = jinja_scope(&r, NULL)))
 		rc = r.rc;
 	if (!rc)
 		rc = jinja_exec(&r, t->root);
 	if (!rc)
 		rc = give(&r, &b, out, from);
+	if (o->used)
+		*o->used = r.steps;
+	if (o->spent && r.spent)
+		*o->spent = 1;
 	arena_fini(&r.arena);
 	return rc;
 }

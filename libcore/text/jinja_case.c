@@ -9,6 +9,12 @@ static int is_cased(uint32_t cp)
 	return (unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LL) | UNI_BIT(UNI_LT))) != 0;
 }
 
+/* What Python has for small beside the letters: Roman numerals, letters in circles, iota below. */
+static int is_small(uint32_t cp)
+{
+	return (unicode_set(cp) & UNI_BIT(UNI_LL)) || (cp >= 0x2170 && cp <= 0x217f) || (cp >= 0x24d0 && cp <= 0x24e9) || cp == 0x345;
+}
+
 static const struct jcase *special(uint32_t cp)
 {
 	unsigned lo = 0, hi = jcase_tab_n;
@@ -37,10 +43,10 @@ static void put_upper(struct jsb *b, uint32_t cp, int title, enum jfrom from)
 		return;
 	}
 	/* from the smaller to the larger is what the table has: searched through, which costs */
+	jinja_spend(b->r, unicode_lower_n / 32);
 	for (uint32_t i = 0; i < unicode_lower_n && !(unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LO))); i++)
 		if (unicode_lower_tab[i].to == cp && unicode_lower_tab[i].from != 0x130) {
 			cp = unicode_lower_tab[i].from;
-			jinja_spend(b->r, 64);
 			break;
 		}
 	jsb_cp(b, cp, from);
@@ -81,18 +87,41 @@ static void put_lower(struct jsb *b, const struct jstr *s, size_t at, size_t nex
 	}
 }
 
+/* Letters of ASCII from i on, all from one hand: quickly.  Returns where they end. */
+static size_t put_ascii(struct jsb *b, const struct jstr *s, size_t i, int upper)
+{
+	enum jfrom from = jstr_from(s, i);
+	char part[64];
+	size_t k = 0;
+
+	for (; k < sizeof part && i < s->len && (unsigned char)s->at[i] < 0x80 && jstr_from(s, i) == from; i++) {
+		char c = s->at[i];
+		part[k++] = (char)(upper ? c - (c >= 'a' && c <= 'z') * 32 : c + (c >= 'A' && c <= 'Z') * 32);
+	}
+	jsb_put(b, part, k, from);
+	return i;
+}
+
 int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out)
 {
 	struct jsb b = { .r = r };
 	int inside = 0;   /* a word, for title */
 	uint32_t cp;
 
-	TRY(jinja_spend(r, s->len / 4));
+	TRY(jinja_spend(r, s->len / (how == JCASE_TITLE || how == JCASE_SWAP ? JSTEP_READ / 4 : JSTEP_READ)));
 	for (size_t i = 0, next; i < s->len && !r->rc; i = next) {
+		if ((unsigned char)s->at[i] >= 0x80) {
+			jinja_spend(r, 2);
+		} else if (how == JCASE_UPPER || how == JCASE_LOWER || (how == JCASE_CAPITAL && i)) {
+			next = put_ascii(&b, s, i, how == JCASE_UPPER);
+			continue;
+		}
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
 		int upper = how == JCASE_UPPER || (how == JCASE_TITLE && !inside) || (how == JCASE_CAPITAL && !i) ||
-		            (how == JCASE_SWAP && (unicode_set(cp) & UNI_BIT(UNI_LL)));
-		if (upper)
+		            (how == JCASE_SWAP && is_small(cp));
+		if (how == JCASE_SWAP && (unicode_set(cp) & UNI_BIT(UNI_LT)))   /* neither the one nor the other */
+			jsb_sub(&b, s, i, next - i);
+		else if (upper)
 			put_upper(&b, cp, how == JCASE_TITLE || how == JCASE_CAPITAL, jstr_from(s, i));
 		else
 			put_lower(&b, s, i, next, cp);

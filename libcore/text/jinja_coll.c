@@ -23,7 +23,7 @@ static int l_insert(struct jrun *r, struct jcall *c, struct jv *out)
 	i = i < 0 ? 0 : i > n ? n : i;
 	memmove(l->at + i + 1, l->at + i, (size_t)(n - i) * sizeof *l->at);
 	l->at[i] = c->a[1];
-	return jinja_spend(r, (uint64_t)n / 8);
+	return jinja_spend(r, (uint64_t)n / JSTEP_ITEMS);
 }
 
 static int l_extend(struct jrun *r, struct jcall *c, struct jv *out)
@@ -50,7 +50,7 @@ static int l_pop(struct jrun *r, struct jcall *c, struct jv *out)
 	*out = l->at[i];
 	l->n--;
 	memmove(l->at + i, l->at + i + 1, (l->n - (size_t)i) * sizeof *l->at);
-	return jinja_spend(r, l->n / 8);
+	return jinja_spend(r, l->n / JSTEP_ITEMS);
 }
 
 static int l_clear(struct jrun *r, struct jcall *c, struct jv *out)
@@ -70,12 +70,12 @@ static int l_reverse(struct jrun *r, struct jcall *c, struct jv *out)
 		l->at[i] = l->at[l->n - 1 - i];
 		l->at[l->n - 1 - i] = v;
 	}
-	return jinja_spend(r, l->n / 8);
+	return jinja_spend(r, l->n / JSTEP_ITEMS);
 }
 
 static int l_index(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	for (size_t i = 0; i < c->self.l->n; i++)
+	for (size_t i = 0; i < c->self.l->n && !r->rc; i++)
 		if (jv_eq(r, c->self.l->at[i], c->a[0])) {
 			*out = jv_int((int64_t)i);
 			return r->rc;
@@ -98,7 +98,7 @@ static int l_count(struct jrun *r, struct jcall *c, struct jv *out)
 {
 	int64_t n = 0;
 
-	for (size_t i = 0; i < c->self.l->n; i++)
+	for (size_t i = 0; i < c->self.l->n && !r->rc; i++)
 		n += jv_eq(r, c->self.l->at[i], c->a[0]);
 	*out = jv_int(n);
 	return r->rc;
@@ -146,7 +146,7 @@ static int d_copy(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jv_dict(r, out, J_DICT, c->self.d->n));
 	for (size_t i = 0; i < c->self.d->n; i++)
 		out->d->at[out->d->n++] = c->self.d->at[i];
-	return jinja_spend(r, c->self.d->n);
+	return jinja_spend(r, c->self.d->n / JSTEP_ITEMS);
 }
 
 static int d_pop(struct jrun *r, struct jcall *c, struct jv *out)
@@ -162,7 +162,7 @@ static int d_pop(struct jrun *r, struct jcall *c, struct jv *out)
 	*out = d->at[at].v;
 	d->n--;
 	memmove(d->at + at, d->at + at + 1, (d->n - at) * sizeof *d->at);
-	return r->rc;
+	return jinja_spend(r, d->n / JSTEP_ITEMS);
 }
 
 static int d_setdefault(struct jrun *r, struct jcall *c, struct jv *out)

@@ -116,13 +116,16 @@ static int float_op(struct jrun *r, int op, double a, double b, struct jv *out)
 		x = a / b;
 		break;
 	case JT_IDIV:
+		TRY(jinja_spend(r, JSTEP_DIGITS));   /* fmod goes bit by bit */
 		x = (a - float_mod(a, b)) / b;
 		x = x == 0 ? copysign(0, a / b) : floor(x) + (x - floor(x) > 0.5);
 		break;
 	case JT_MOD:
+		TRY(jinja_spend(r, JSTEP_DIGITS));
 		x = float_mod(a, b);
 		break;
 	default:
+		TRY(jinja_spend(r, JSTEP_DIGITS));
 		if (a < 0 && b != floor(b))
 			return jinja_fail(r, "complex numbers are not supported");
 		if (a == 0 && b < 0)
@@ -149,12 +152,12 @@ static int repeat(struct jrun *r, struct jv seq, int64_t times, struct jv *out)
 		return INFER_OK;
 	}
 	if (seq.l->n && n > r->bytes_max / sizeof seq / seq.l->n)
-		return jinja_fail(r, "the template needs more than %zu bytes", r->bytes_max);
+		return jinja_full(r);
+	TRY(jinja_spend(r, seq.l->n * n / JSTEP_ITEMS));
 	TRY(jv_list(r, out, seq.type, seq.l->n * n));
-	for (size_t i = 0; i < n && !r->rc && seq.l->n; i++) {
+	for (size_t i = 0; i < n && seq.l->n; i++) {
 		memcpy(out->l->at + out->l->n, seq.l->at, seq.l->n * sizeof seq);
 		out->l->n += seq.l->n;
-		jinja_spend(r, seq.l->n);
 	}
 	return r->rc;
 }
@@ -171,7 +174,7 @@ int jinja_binary(struct jrun *r, int op, struct jv a, struct jv b, struct jv *ou
 		TRY(jv_list(r, out, a.type, a.l->n + b.l->n));
 		for (size_t i = 0; i < a.l->n + b.l->n; i++)
 			out->l->at[out->l->n++] = i < a.l->n ? a.l->at[i] : b.l->at[i - a.l->n];
-		return jinja_spend(r, out->l->n);
+		return jinja_spend(r, out->l->n / JSTEP_ITEMS);
 	}
 	if (op == JT_MUL && (a.type == J_STR || jv_is_seq(a)) && jv_is_int(b))
 		return repeat(r, a, b.i, out);
@@ -240,12 +243,19 @@ static int eval_cmp(struct jrun *r, const struct jnode *n, struct jv *out)
 
 /* ---- names, displays, calls ---- */
 
-const struct jv *jinja_var(const struct jrun *r, uint32_t id)
+const struct jv *jinja_var(struct jrun *r, uint32_t id)
 {
-	for (const struct jscope *s = r->scope; s; s = s->up)
+	uint64_t looked = 0;
+
+	for (const struct jscope *s = r->scope; s; s = s->up) {
+		looked += 1 + s->n;
 		for (uint32_t i = s->n; i-- > 0;)
-			if (s->at[i].id == id)
+			if (s->at[i].id == id) {
+				jinja_spend(r, looked / JSTEP_ITEMS);
 				return &s->at[i].v;
+			}
+	}
+	jinja_spend(r, looked / JSTEP_ITEMS);
 	return r->ctx[id].type == J_MISSING ? NULL : &r->ctx[id];
 }
 
@@ -259,6 +269,10 @@ static int eval_name(struct jrun *r, const struct jnode *n, struct jv *out)
 		return INFER_OK;
 	}
 	fn = v ? NULL : jfn_global(n->str->at, n->str->len);
+	if (!v && n->str->len == 4 && !memcmp(n->str->at, "self", 4)) {
+		*out = (struct jv){ .type = J_SELF };
+		return INFER_OK;
+	}
 	if (!fn)
 		return jv_undef(r, out, NULL, n->str);
 	*out = (struct jv){ .type = J_FN, .fn = fn };
@@ -307,6 +321,7 @@ static int eval_concat(struct jrun *r, const struct jnode *n, struct jv *out)
 static int push_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv v, uint32_t cap)
 {
 	must(c->nkw < cap);
+	TRY(jinja_spend(r, 1 + c->nkw / JSTEP_ITEMS));
 	for (uint32_t i = 0; i < c->nkw; i++)
 		if (c->name[i]->len == name->len && !memcmp(c->name[i]->at, name->at, name->len))
 			return jinja_fail(r, "got multiple values for keyword argument '%.*s'", (int)(name->len & 63), name->at);

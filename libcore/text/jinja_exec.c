@@ -17,7 +17,7 @@ struct jscope *jinja_scope(struct jrun *r, struct jscope *up)
 
 int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
 {
-	TRY(jinja_spend(r, 1 + s->n / 8));
+	TRY(jinja_spend(r, 1 + s->n / JSTEP_ITEMS));
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->at[i].id == id) {
 			s->at[i].v = v;
@@ -189,8 +189,9 @@ static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
 }
 
 /* Take the keyword argument `name` out of c; NULL: it is not there. */
-static struct jv *take_kw(struct jcall *c, const struct jstr *name, struct jv *v)
+static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv *v)
 {
+	jinja_spend(r, c->nkw / JSTEP_ITEMS);
 	for (uint32_t i = 0; i < c->nkw; i++) {
 		if (c->name[i]->len != name->len || memcmp(c->name[i]->at, name->at, name->len))
 			continue;
@@ -215,7 +216,7 @@ static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c,
 	for (uint32_t i = 0; i < n->n; i++)
 		own |= n->list[i]->str->len == 6 && !memcmp(n->list[i]->str->at, "caller", 6);
 	if ((n->op & JM_CALLER) && !own) {
-		if (!take_kw(c, &caller, &v) || v.type == J_NONE)
+		if (!take_kw(r, c, &caller, &v) || v.type == J_NONE)
 			TRY(jv_undef_why(r, &v, "No caller defined"));
 		TRY(jinja_let_name(r, s, "caller", v));
 	}
@@ -251,7 +252,7 @@ static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
 		if (i < c->n)
 			v = c->pos[i];
 		else
-			take_kw(c, n->list[i]->str, &v);
+			take_kw(r, c, n->list[i]->str, &v);
 		TRY(jinja_let(r, r->scope, n->list[i]->id, v));
 	}
 	TRY(special_args(r, m, c, r->scope));

@@ -58,6 +58,7 @@ static int f_title(struct jrun *r, struct jcall *c, struct jv *out)
 	size_t from = 0, i = 0;
 
 	TRY(jv_to_str(r, c->self, &s));
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	while (i < s->len && !r->rc) {
 		size_t n = unicode_next(s->at + i, s->len - i, &cp);
 		int breaks = (unicode_set(cp) & UNI_SPACE) || (cp < 0x80 && cp && strchr("-({[<", (int)cp)) || (cp >= 0x1c && cp <= 0x1f);
@@ -144,7 +145,7 @@ static int to_float(struct jrun *r, struct jv v, double *f)
 	if (v.type == J_UNDEF)
 		return jv_undef_fail(r, v);
 	if (v.type == J_STR)
-		return jstr_float(v.s, f);
+		return jstr_float(r, v.s, f);
 	if (!jv_is_num(v))
 		return 1;
 	*f = jv_num(v);
@@ -277,7 +278,7 @@ static double round_to(double f, int digits)
 {
 	char s[400];
 
-	if (!isfinite(f) || digits > 300)
+	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))   /* has no digits there */
 		return f;
 	if (digits < 0) {
 		double p = 1;
@@ -296,6 +297,7 @@ static int f_round(struct jrun *r, struct jcall *c, struct jv *out)
 	int64_t digits;
 	double p = 1;
 
+	TRY(jinja_spend(r, 2 * JSTEP_DIGITS));
 	TRY(jint_arg(r, c->a[0], 0, &digits));
 	if (!jv_is_num(c->self))
 		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self) : jinja_fail(r, "round wants a number");
@@ -366,7 +368,7 @@ static int f_wordcount(struct jrun *r, struct jcall *c, struct jv *out)
 	uint32_t cp;
 
 	TRY(jv_to_str(r, c->self, &s));
-	TRY(jinja_spend(r, s->len / 8));
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	for (size_t i = 0; i < s->len;) {
 		i += unicode_next(s->at + i, s->len - i, &cp);
 		int word = cp == '_' || (unicode_set(cp) & (UNI_L | UNI_N));

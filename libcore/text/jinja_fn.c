@@ -9,8 +9,8 @@
 
 const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n)
 {
-	for (; table->name; table++)
-		if (strlen(table->name) == n && !memcmp(table->name, name, n))
+	for (; n && table->name; table++)
+		if (*table->name == *name && strlen(table->name) == n && !memcmp(table->name, name, n))
 			return table;
 	return NULL;
 }
@@ -117,24 +117,40 @@ static int range_attr(struct jrun *r, const struct jstr *name)
 	return 0;
 }
 
+/* What jinja2's Macro says of itself. */
+static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *name, struct jv *out)
+{
+	static const char *const names[] = { "name", "arguments", "catch_varargs", "catch_kwargs", "caller" };
+	static const int bits[] = { 0, 0, JM_VARARGS, JM_KWARGS, JM_CALLER };
+	size_t k = 0;
+
+	while (k < 5 && (name->len != strlen(names[k]) || memcmp(name->at, names[k], name->len)))
+		k++;
+	if (k == 5)
+		return 0;
+	*out = k ? jv_bool(n->op & bits[k]) : n->kind == JN_CALLBLOCK ? jv_none() : (struct jv){ .type = J_STR, .s = n->str };
+	if (k == 1 && !jv_list(r, out, J_TUPLE, n->n))
+		for (uint32_t i = 0; i < n->n; i++)
+			out->l->at[out->l->n++] = (struct jv){ .type = J_STR, .s = n->list[i]->str };
+	return 1;
+}
+
 /* Python's getattr: 1 and *out, or 0. */
 static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out)
 {
 	const struct jfn *table = v.type == J_STR ? jinja_str_methods : v.type == J_LIST || v.type == J_TUPLE ? jinja_list_methods :
 	                          v.type == J_DICT ? jinja_dict_methods : NULL;
 	const struct jfn *fn = table ? jfn_find(table, name->at, name->len) : NULL;
-	struct jv *at;
+	size_t at;
 
-	if (v.type == J_NS && (at = jdict_lit(v.d, name->at, name->len))) {
-		*out = *at;
+	if (v.type == J_NS && !jdict_find(r, v.d, (struct jv){ .type = J_STR, .s = name }, &at) && at < v.d->n) {
+		*out = v.d->at[at].v;
 		return 1;
 	}
 	if (v.type == J_LOOP)
 		return !jloop_attr(r, v.loop, name, out);
-	if (v.type == J_MACRO && name->len == 4 && !memcmp(name->at, "name", 4)) {
-		*out = (struct jv){ .type = J_STR, .s = v.macro->node->str };
-		return 1;
-	}
+	if (v.type == J_MACRO)
+		return macro_attr(r, v.macro->node, name, out);
 	if (jv_is_seq(v) && v.l->group && name->len == 7 && !memcmp(name->at, "grouper", 7)) {
 		*out = v.l->at[0];
 		return 1;
@@ -239,6 +255,12 @@ static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t
 /* The byte where the i-th character begins. */
 static size_t char_at(const struct jstr *s, size_t from, int64_t i)
 {
+	for (uint64_t w; i >= 8 && from + 8 <= s->len; from += 8) {   /* as jv_chars; from: at a character, or within one that was counted */
+		memcpy(&w, s->at + from, 8);
+		i -= 8 - (int64_t)((w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56);
+	}
+	while (from < s->len && (s->at[from] & 0xc0) == 0x80)
+		from++;
 	while (i > 0 && from < s->len) {
 		from++;
 		while (from < s->len && (s->at[from] & 0xc0) == 0x80)
@@ -253,11 +275,12 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 	struct jsb b = { .r = r };
 
 	if (step == 1 || n <= 1) {
+		TRY(jinja_spend(r, s->len / JSTEP_COPY));
 		size_t from = char_at(s, 0, start), to = n ? char_at(s, from, n) : from;
 		return jv_sub(r, out, s, from, to - from);
 	}
 	size_t *at = jinja_take(r, s->len + 1, sizeof *at), k = 0;   /* where each character begins */
-	if (!at)
+	if (!at || jinja_spend(r, s->len / JSTEP_LOOK))
 		return r->rc;
 	for (size_t i = 0; i <= s->len; i++)
 		if (i == s->len || (s->at[i] & 0xc0) != 0x80)
@@ -298,8 +321,9 @@ int jinja_slice(struct jrun *r, struct jv v, const struct jv at[3], struct jv *o
 		return slice_str(r, v.s, start, step, n, out);
 	if (v.type == J_RANGE)
 		return slice_of_range(r, v.range, start, stop, step, n, out);
+	TRY(jinja_spend(r, (uint64_t)n / JSTEP_ITEMS));
 	TRY(jv_list(r, out, v.type, (size_t)n));
-	for (; n > 0 && !jinja_spend(r, 1); n--, start += n ? step : 0)
+	for (; n > 0; n--, start += n ? step : 0)
 		out->l->at[out->l->n++] = v.l->at[start];
 	return r->rc;
 }
@@ -384,6 +408,7 @@ static int g_strftime(struct jrun *r, struct jcall *c, struct jv *out)
 
 	if (c->a[0].type != J_STR || c->a[0].s->len + 1 > sizeof fmt || memchr(c->a[0].s->at, 0, c->a[0].s->len))
 		return jinja_fail(r, "strftime_now wants a short string");
+	TRY(jinja_spend(r, JSTEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;
 		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {   /* a time without a zone: empty */

@@ -37,7 +37,7 @@ static void fit(struct jsb *b, const struct spec *f, const struct jstr *s, char 
 {
 	struct jstr blank = { .at = f->zero ? "0" : " ", .len = 1 };
 	const struct jstr *fill = f->fill.len ? &f->fill : &blank;
-	size_t n = jv_chars(s), more = f->width > (int)n ? (size_t)f->width - n : 0;
+	size_t n = jv_chars(b->r, s), more = f->width > (int)n ? (size_t)f->width - n : 0;
 	size_t left = side == '<' ? 0 : side == '^' ? more / 2 : more, sign = 0;
 
 	if (side == '=' && s->len && strchr("+- ", s->at[0]))
@@ -55,6 +55,8 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 	double d = jv_num(v);
 	int precision = f->precision < 0 ? 6 : f->precision > 300 ? 300 : f->precision;
 	long long i = v.type == J_FLOAT ? 0 : v.i;
+
+	TRY(jinja_spend(r, 4 + (strchr("eEfFgG%", f->type) ? JSTEP_DIGITS + (uint64_t)precision : 0)));
 	unsigned long long u = i < 0 ? -(unsigned long long)i : (unsigned long long)i;
 
 	int minus = v.type == J_FLOAT ? signbit(d) && !isnan(d) : i < 0;
@@ -164,7 +166,7 @@ static int percent_text(struct percent *p, struct jsb *b, const struct spec *f, 
 	TRY(jsb_done(&t, &text));
 	if (p->safe)
 		TRY(jv_escape(p->r, &text, text.s));
-	if (f->type == 'c' && jv_chars(text.s) != 1)
+	if (f->type == 'c' && jv_chars(p->r, text.s) != 1)
 		return jinja_fail(p->r, "%%c requires int or char");
 	if (f->precision >= 0 && f->type != 'c') {
 		const struct jv to[3] = { { 0 }, jv_int(f->precision), { 0 } };
@@ -201,6 +203,7 @@ static int conversion(struct percent *p, struct jsb *b, const struct jstr *s, si
 	struct jv v = { 0 };
 	const char *flag;
 
+	TRY(jinja_spend(p->r, 1));
 	if (*i < s->len && s->at[*i] == '(')
 		TRY(key_arg(p, s, i, &v));
 	for (; *i < s->len && s->at[*i] && (flag = strchr("-+ #0", s->at[*i])); ++*i)
@@ -234,6 +237,7 @@ int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct j
 	struct percent p = { r, args, 0, 0, s->safe };
 	struct jsb b = { .r = r };
 
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	for (size_t i = 0; i < s->len && !r->rc;) {
 		const char *at = memchr(s->at + i, '%', s->len - i);
 		size_t n = at ? (size_t)(at - s->at) - i : s->len - i;
@@ -277,13 +281,14 @@ static int field_value(struct field *f, const struct jstr *s, size_t from, size_
 		*v = f->c->pos[k];
 	} else {
 		uint32_t at = 0;
+		TRY(jinja_spend(f->r, f->c->nkw / JSTEP_ITEMS));
 		while (at < f->c->nkw && (f->c->name[at]->len != part.len || memcmp(f->c->name[at]->at, part.at, part.len)))
 			at++;
 		if (at == f->c->nkw)
 			return jinja_fail(f->r, "no argument '%.*s' for a format", (int)(part.len & 63), part.at);
 		*v = f->c->kw[at];
 	}
-	while (i < to) {
+	while (i < to && !jinja_spend(f->r, 1)) {
 		size_t end = i + 1;
 		struct jv key, got;
 		while (end < to && (s->at[i] == '[' ? s->at[end] != ']' : s->at[end] != '.' && s->at[end] != '['))
@@ -350,6 +355,7 @@ static int put_field(struct field *f, struct jsb *b, struct jv v, const struct j
 	TRY(parse_spec(f->r, spec, &how));
 	if (jv_is_num(v) && v.type != J_BOOL) {
 		if (!how.type && v.type == J_FLOAT && how.precision < 0) {
+			TRY(jinja_spend(f->r, JSTEP_DIGITS));
 			jinja_float(s, v.f);
 		} else {
 			if (!how.type)
@@ -418,11 +424,13 @@ static int format(struct field *f, struct jsb *b, const struct jstr *s)
 {
 	if (++f->depth > 2)
 		return jinja_fail(f->r, "Max string recursion exceeded");
+	TRY(jinja_spend(f->r, s->len / JSTEP_READ));
 	for (size_t i = 0; i < s->len && !f->r->rc;) {
 		size_t n = i;
 		while (n < s->len && s->at[n] != '{' && s->at[n] != '}')
 			n++;
 		jsb_sub(b, s, i, n - i);
+		jinja_spend(f->r, 1);
 		i = n;
 		if (i < s->len && i + 1 < s->len && s->at[i + 1] == s->at[i]) {
 			jsb_sub(b, s, i, 1);

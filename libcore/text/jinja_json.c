@@ -30,6 +30,8 @@ static void dump_str(struct dump *d, const struct jstr *s)
 	static const char plain[] = "\"\"\\\\\nn\rr\tt\bb\ff";
 	size_t from = 0;
 
+	if (jinja_spend(d->r, s->len / JSTEP_READ))
+		return;
 	jsb_lit(&d->b, "\"");
 	for (size_t i = 0, next; i < s->len && !d->r->rc; i = next) {
 		uint32_t cp;
@@ -41,6 +43,7 @@ static void dump_str(struct dump *d, const struct jstr *s)
 			continue;
 		jsb_sub(&d->b, s, from, i - from);
 		from = next;
+		jinja_spend(d->r, 2);
 		char two[2] = { '\\', p[*p != 0] };
 		if (*p)
 			jsb_put(&d->b, two, 2, jstr_from(s, i));
@@ -133,10 +136,10 @@ static int dump_any(struct dump *d, struct jv v)
 		jsb_lit(&d->b, v.i ? "true" : "false");
 		return d->r->rc;
 	case J_INT:
-		snprintf(s, sizeof s, "%lld", (long long)v.i);
-		jsb_lit(&d->b, s);
+		jsb_lit(&d->b, jinja_int(s, v.i));
 		return d->r->rc;
 	case J_FLOAT:
+		jinja_spend(d->r, JSTEP_DIGITS);
 		jinja_float(s, v.f);
 		jsb_lit(&d->b, isnan(v.f) ? "NaN" : isinf(v.f) ? v.f < 0 ? "-Infinity" : "Infinity" : s);
 		return d->r->rc;

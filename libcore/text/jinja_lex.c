@@ -22,7 +22,7 @@ struct lex {
 
 static int fail(struct lex *l, const char *what)
 {
-	return err_set(l->err, INFER_EFORMAT, "%.60s: line %d: %s", l->t->name, l->line, what);
+	return err_set(l->err, INFER_EFORMAT, "%s: line %d: %s", l->t->name, l->line, what);
 }
 
 static int push(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
@@ -31,7 +31,7 @@ static int push(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
 		size_t cap = l->cap ? l->cap * 2 : 256;
 		struct jtok *p = arena_alloc(&l->t->arena, cap, sizeof *p);
 		if (!p)
-			return err_set(l->err, INFER_ENOMEM, "%.60s: out of memory", l->t->name);
+			return err_set(l->err, INFER_ENOMEM, "%s: out of memory", l->t->name);
 		if (l->ntok)
 			memcpy(p, l->tok, l->ntok * sizeof *p);
 		l->tok = p;
@@ -220,7 +220,7 @@ static int number(struct lex *l)
 	if (end) {
 		s.len = end - l->i;
 		TRY(push(l, JT_FLOAT, l->i, s.len));
-		if (jstr_float(&s, &l->tok[l->ntok - 1].f))
+		if (jstr_float(&r, &s, &l->tok[l->ntok - 1].f))
 			return fail(l, "not a number");
 	} else {
 		end = l->i;
@@ -297,7 +297,7 @@ static int string(struct lex *l)
 		return fail(l, "a string does not end");
 	char *to = arena_alloc(&l->t->arena, end - from + 1, 2);
 	if (!to)
-		return err_set(l->err, INFER_ENOMEM, "%.60s: out of memory", l->t->name);
+		return err_set(l->err, INFER_ENOMEM, "%s: out of memory", l->t->name);
 	for (size_t i = from; i < end;) {
 		size_t used;
 		if (l->s[i] != '\\') {

@@ -30,21 +30,6 @@ static int done(struct jsb *b, struct jv self, struct jv *out)
 	return INFER_OK;
 }
 
-static size_t find(const struct jstr *s, size_t from, size_t to, const struct jstr *what)
-{
-	const char *p = to - from >= what->len ? memmem(s->at + from, to - from, what->at, what->len) : NULL;
-
-	return p ? (size_t)(p - s->at) : SIZE_MAX;
-}
-
-static size_t rfind(const struct jstr *s, size_t from, size_t to, const struct jstr *what)
-{
-	for (size_t i = to - from >= what->len ? to - what->len + 1 : 0; i-- > from;)
-		if (!memcmp(s->at + i, what->at, what->len))
-			return i;
-	return SIZE_MAX;
-}
-
 /* ---- case ---- */
 
 static int m_upper(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_UPPER, out); }
@@ -81,7 +66,7 @@ static int strip(struct jrun *r, struct jcall *c, int where, struct jv *out)
 		TRY(str_arg(r, c->self, c->a[0], &set));
 	while ((where & LEFT) && lo < hi) {
 		size_t n = unicode_next(s->at + lo, hi - lo, &cp);
-		if (!in_set(set, cp) || jinja_spend(r, set ? 1 + set->len / 8 : 0))
+		if (jinja_spend(r, set ? 1 + set->len / JSTEP_READ : 0) || !in_set(set, cp))
 			break;
 		lo += n;
 	}
@@ -90,11 +75,11 @@ static int strip(struct jrun *r, struct jcall *c, int where, struct jv *out)
 		while (at > lo && (s->at[at] & 0xc0) == 0x80)
 			at--;
 		unicode_next(s->at + at, hi - at, &cp);
-		if (!in_set(set, cp) || jinja_spend(r, set ? 1 + set->len / 8 : 0))
+		if (jinja_spend(r, set ? 1 + set->len / JSTEP_READ : 0) || !in_set(set, cp))
 			break;
 		hi = at;
 	}
-	TRY(jinja_spend(r, (s->len - (hi - lo)) / 16));
+	TRY(jinja_spend(r, (s->len - (hi - lo)) / JSTEP_READ));
 	return jv_sub(r, out, s, lo, hi - lo);
 }
 
@@ -170,7 +155,7 @@ static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
 
 	TRY(jint_arg(r, c->a[1], -1, &most));
 	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, s->len / 8));
+	TRY(jinja_spend(r, c->a[0].type == J_STR ? 0 : s->len / JSTEP_READ));
 	if (c->a[0].type <= J_NONE && c->a[0].type != J_UNDEF) {
 		TRY(right ? rsplit_space(r, s, most, *out) : split_space(r, s, most, *out));
 		if (right)
@@ -180,7 +165,7 @@ static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
 	TRY(str_arg(r, c->self, c->a[0], &sep));
 	if (!sep->len)
 		return jinja_fail(r, "empty separator");
-	while (most-- != 0 && (at = right ? rfind(s, lo, hi, sep) : find(s, lo, hi, sep)) != SIZE_MAX) {
+	while (most-- != 0 && (at = right ? jstr_rfind(r, s, lo, hi, sep) : jstr_find(r, s, lo, hi, sep)) != SIZE_MAX) {
 		if (right) {
 			TRY(push_sub(r, *out, s, at + sep->len, hi - at - sep->len));
 			hi = at;
@@ -211,7 +196,7 @@ static int m_splitlines(struct jrun *r, struct jcall *c, struct jv *out)
 	uint32_t cp;
 
 	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, s->len / 8));
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	while (i < s->len) {
 		size_t at = i;
 		i += unicode_next(s->at + i, s->len - i, &cp);
@@ -232,8 +217,7 @@ static int partition(struct jrun *r, struct jcall *c, int right, struct jv *out)
 	TRY(str_arg(r, c->self, c->a[0], &sep));
 	if (!sep->len)
 		return jinja_fail(r, "empty separator");
-	TRY(jinja_spend(r, s->len / 16));
-	size_t at = right ? rfind(s, 0, s->len, sep) : find(s, 0, s->len, sep), n = sep->len;
+	size_t at = right ? jstr_rfind(r, s, 0, s->len, sep) : jstr_find(r, s, 0, s->len, sep), n = sep->len;
 	if (at == SIZE_MAX) {
 		at = right ? 0 : s->len;
 		n = 0;
@@ -278,12 +262,11 @@ static int look(struct jrun *r, struct jcall *c, int right, int must_be, struct 
 
 	TRY(str_arg(r, c->self, c->a[0], &what));
 	TRY(window(r, c, 1, &s, &base, &past));
-	TRY(jinja_spend(r, s->len / 16));
-	size_t at = past ? SIZE_MAX : right ? rfind(s, 0, s->len, what) : find(s, 0, s->len, what);
+	size_t at = past ? SIZE_MAX : right ? jstr_rfind(r, s, 0, s->len, what) : jstr_find(r, s, 0, s->len, what);
 	if (at == SIZE_MAX && must_be)
 		return jinja_fail(r, "substring not found");
 	struct jstr before = { .at = s->at, .len = at == SIZE_MAX ? 0 : at };
-	*out = jv_int(at == SIZE_MAX ? -1 : base + (int64_t)jv_chars(&before));
+	*out = jv_int(at == SIZE_MAX ? -1 : base + (int64_t)jv_chars(r, &before));
 	return r->rc;
 }
 
@@ -300,10 +283,9 @@ static int m_count(struct jrun *r, struct jcall *c, struct jv *out)
 
 	TRY(str_arg(r, c->self, c->a[0], &what));
 	TRY(window(r, c, 1, &s, &base, &past));
-	TRY(jinja_spend(r, s->len / 8));
 	if (!what->len)
-		n = past ? 0 : (int64_t)jv_chars(s) + 1;
-	for (size_t at = 0; what->len && (at = find(s, at, s->len, what)) != SIZE_MAX; at += what->len)
+		n = past ? 0 : (int64_t)jv_chars(r, s) + 1;
+	for (size_t at = 0; what->len && !jinja_spend(r, 1) && (at = jstr_find(r, s, at, s->len, what)) != SIZE_MAX; at += what->len)
 		n++;
 	*out = jv_int(n);
 	return r->rc;
@@ -322,8 +304,8 @@ static int affix(struct jrun *r, struct jcall *c, int end, struct jv *out)
 	TRY(window(r, c, 1, &s, &base, &past));
 	for (size_t i = 0; i < l->n && !yes; i++) {
 		TRY(str_arg(r, c->self, l->at[i], &what));
+		TRY(jinja_spend(r, 1 + what->len / JSTEP_COPY));
 		yes = !past && what->len <= s->len && !memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len);
-		TRY(jinja_spend(r, 1 + what->len / 64));
 	}
 	*out = jv_bool(yes);
 	return r->rc;
@@ -337,6 +319,7 @@ static int remove_affix(struct jrun *r, struct jcall *c, int end, struct jv *out
 	const struct jstr *s = c->self.s, *what;
 
 	TRY(str_arg(r, c->self, c->a[0], &what));
+	TRY(jinja_spend(r, what->len / JSTEP_COPY));
 	if (what->len > s->len || memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len))
 		return jv_sub(r, out, s, 0, s->len);
 	return jv_sub(r, out, s, end ? 0 : what->len, s->len - what->len);
@@ -357,7 +340,6 @@ static int m_replace(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(str_arg(r, c->self, c->a[0], &old));
 	TRY(str_arg(r, c->self, c->a[1], &new));
 	TRY(jint_arg(r, c->a[2], -1, &most));
-	TRY(jinja_spend(r, s->len / 16));
 	if (!old->len) {   /* between all characters, and at both ends */
 		for (size_t i = 0; most-- != 0 && !r->rc; i = from) {
 			uint32_t cp;
@@ -369,7 +351,7 @@ static int m_replace(struct jrun *r, struct jcall *c, struct jv *out)
 			jinja_spend(r, 1);
 		}
 	}
-	while (old->len && most-- != 0 && !r->rc && (at = find(s, from, s->len, old)) != SIZE_MAX) {
+	while (old->len && most-- != 0 && !r->rc && (at = jstr_find(r, s, from, s->len, old)) != SIZE_MAX) {
 		jsb_sub(&b, s, from, at - from);
 		jsb_str(&b, new);
 		from = at + old->len;
@@ -412,7 +394,7 @@ static int pad(struct jrun *r, struct jcall *c, int side, struct jv *out)
 	TRY(jv_len(r, c->self, &n));
 	if (c->a[1].type)
 		TRY(str_arg(r, c->self, c->a[1], &f));
-	if (jv_chars(f) != 1)
+	if (jv_chars(r, f) != 1)
 		return jinja_fail(r, "the fill character must be exactly one character long");
 	int64_t more = width > (int64_t)n ? width - (int64_t)n : 0;
 	int64_t left = side == LEFT ? 0 : side == RIGHT ? more : more / 2 + (more & width & 1);   /* as CPython centers */
@@ -449,7 +431,7 @@ static int all_in(struct jrun *r, struct jcall *c, uint32_t set, struct jv *out)
 	uint32_t cp;
 	int yes = c->self.s->len > 0;
 
-	TRY(jinja_spend(r, c->self.s->len / 8));
+	TRY(jinja_spend(r, c->self.s->len / JSTEP_READ));
 	for (size_t i = 0; yes && i < c->self.s->len;) {
 		i += unicode_next(c->self.s->at + i, c->self.s->len - i, &cp);
 		yes = (unicode_set(cp) & set) || ((set & UNI_SPACE) && is_space(cp));
@@ -468,22 +450,25 @@ static int m_isascii(struct jrun *r, struct jcall *c, struct jv *out)
 {
 	int yes = 1;
 
+	TRY(jinja_spend(r, c->self.s->len / JSTEP_LOOK));
 	for (size_t i = 0; i < c->self.s->len && yes; i++)
 		yes = (unsigned char)c->self.s->at[i] < 0x80;
 	*out = jv_bool(yes);
-	return jinja_spend(r, c->self.s->len / 16);
+	return INFER_OK;
 }
 
 static int m_islower(struct jrun *r, struct jcall *c, struct jv *out)
 {
+	TRY(jinja_spend(r, c->self.s->len / JSTEP_READ));
 	*out = jv_bool(jcase_is(c->self.s, JCASE_LOWER));
-	return jinja_spend(r, c->self.s->len / 8);
+	return INFER_OK;
 }
 
 static int m_isupper(struct jrun *r, struct jcall *c, struct jv *out)
 {
+	TRY(jinja_spend(r, c->self.s->len / JSTEP_READ));
 	*out = jv_bool(jcase_is(c->self.s, JCASE_UPPER));
-	return jinja_spend(r, c->self.s->len / 8);
+	return INFER_OK;
 }
 
 const struct jfn jinja_str_methods[] = {

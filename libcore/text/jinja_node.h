@@ -110,7 +110,7 @@ int jinja_tojson(struct jrun *r, struct jcall *c, struct jv *out);
 int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct jv *out);   /* s % args */
 int jinja_format(struct jrun *r, struct jcall *c, struct jv *out);                         /* str.format */
 int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v);    /* Python's int(); 1: not a number */
-int jstr_float(const struct jstr *s, double *f);                             /* 1: not a number */
+int jstr_float(struct jrun *r, const struct jstr *s, double *f);             /* 1: not a number */
 int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i);       /* missing and none give absent */
 
 /* generators */
@@ -149,7 +149,7 @@ int jinja_assign(struct jrun *r, const struct jnode *target, struct jv v);
 enum { JFLOW_NONE, JFLOW_BREAK, JFLOW_CONTINUE };                              /* jrun.flow */
 int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv v);
 int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v);
-const struct jv *jinja_var(const struct jrun *r, uint32_t id);                /* NULL: nowhere in scope or context */
+const struct jv *jinja_var(struct jrun *r, uint32_t id);                /* NULL: nowhere in scope or context */
 struct jscope *jinja_scope(struct jrun *r, struct jscope *up);                /* NULL: failed */
 int jinja_args(struct jrun *r, const struct jargs *a, struct jcall *c);
 int jinja_apply(struct jrun *r, const struct jnode *n, struct jv *out);       /* a filter or a test */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_MOST = 100 };
+
 /* ---- what both halves use ---- */
 
 void *jparse_fail(struct jparse *p, const char *fmt, ...)
@@ -23,14 +25,14 @@ void *jparse_fail(struct jparse *p, const char *fmt, ...)
 	for (char *c = s; *c; c++)
 		if ((unsigned char)*c < ' ')
 			*c = ' ';
-	p->rc = err_set(p->err, INFER_EFORMAT, "%.60s: line %d: %s", p->t->name, p->tok->line, s);
+	p->rc = err_set(p->err, INFER_EFORMAT, "%s: line %d: %s", p->t->name, p->tok->line, s);
 	return NULL;
 }
 
 void *jparse_nomem(struct jparse *p)
 {
 	if (!p->rc)
-		p->rc = err_set(p->err, INFER_ENOMEM, "%.60s: out of memory", p->t->name);
+		p->rc = err_set(p->err, INFER_ENOMEM, "%s: out of memory", p->t->name);
 	return NULL;
 }
 
@@ -396,7 +398,7 @@ static struct jnode *statement(struct jparse *p)
 		if (!jparse_is(p, tags[i].name))
 			continue;
 		if (!tags[i].parse) {
-			p->rc = err_set(p->err, INFER_EUNSUP, "%.60s: line %d: the tag '%s' is not supported", p->t->name, p->tok->line,
+			p->rc = err_set(p->err, INFER_EUNSUP, "%s: line %d: the tag '%s' is not supported", p->t->name, p->tok->line,
 			                tags[i].name);
 			return NULL;
 		}
@@ -442,33 +444,52 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 	size_t count, good = utf8_check(src, n);
 
 	if (good < n)
-		return err_set(err, INFER_EFORMAT, "%.60s: not UTF-8 at byte %zu", t->name, good);
+		return err_set(err, INFER_EFORMAT, "%s: not UTF-8 at byte %zu", t->name, good);
 	if (normalize(t, src, n))
-		return err_set(err, INFER_ENOMEM, "%.60s: out of memory", t->name);
+		return err_set(err, INFER_ENOMEM, "%s: out of memory", t->name);
 	TRY(jinja_lex(t, &tok, &count, err));
 	p.tok = tok;
 	t->root = body(&p, "");
 	if (!p.rc && p.unknown) {
 		t->root = NULL;
-		p.rc = err_set(err, INFER_EFORMAT, "%.60s: line %d: no %s named '%.*s'", t->name, p.unknown->line,
+		p.rc = err_set(err, INFER_EFORMAT, "%s: line %d: no %s named '%.*s'", t->name, p.unknown->line,
 		               p.unknown->kind == JN_FILTER ? "filter" : "test", (int)(p.unknown->str->len & 63), p.unknown->str->at);
 	}
 	return p.rc;
 }
 
+/* A long name without its middle, so that what a path ends with is still there: at most NAME_MOST bytes. */
+static void short_name(char out[NAME_MOST + 1], const char *name)
+{
+	enum { HEAD = 24, GAP = 3 };
+	size_t n = strlen(name), head = HEAD, tail = n - (NAME_MOST - HEAD - GAP);
+
+	if (n <= NAME_MOST) {
+		memcpy(out, name, n + 1);
+		return;
+	}
+	while (head && (name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < n && (name[tail] & 0xc0) == 0x80)
+		tail++;
+	snprintf(out, NAME_MOST + 1, "%.*s...%s", (int)head, name, name + tail);
+}
+
 int jinja_compile(struct jinja **out, const char *src, size_t n, const char *name, infer_error *err)
 {
 	struct jinja *t = mem_zalloc(MEM_TEXT, 1, sizeof *t);
+	char called[NAME_MOST + 1];
 	int rc;
 
+	short_name(called, name);
 	*out = NULL;
 	if (!t)
-		return err_set(err, INFER_ENOMEM, "%.60s: out of memory", name);
+		return err_set(err, INFER_ENOMEM, "%s: out of memory", called);
 	arena_init(&t->arena, MEM_TEXT);
-	t->name = arena_strndup(&t->arena, name, strlen(name));
+	t->name = arena_strndup(&t->arena, called, strlen(called));
 	rc = t->name ? map_init(&t->names, MEM_TEXT, 0) : INFER_ENOMEM;
 	if (rc)
-		rc = err_set(err, rc, "%.60s: out of memory", name);
+		rc = err_set(err, rc, "%s: out of memory", called);
 	else
 		rc = parse(t, src, n, err);
 	if (rc) {

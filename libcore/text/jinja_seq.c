@@ -33,6 +33,7 @@ int jattr_get(struct jrun *r, struct jv v, struct jv key, struct jv absent, stru
 	for (size_t from = 0; from <= key.s->len;) {
 		const char *dot = memchr(key.s->at + from, '.', key.s->len - from);
 		size_t n = dot ? (size_t)(dot - key.s->at) - from : key.s->len - from;
+		TRY(jinja_spend(r, 1 + n / JSTEP_READ));
 		struct jv part = int_or_text(r, key.s, from, n);
 		TRY(r->rc);
 		TRY(jinja_item(r, *out, part, &v));
@@ -376,6 +377,7 @@ static int sort_key(struct jrun *r, struct jv item, struct jv attr, struct jv ke
 	for (; from <= end; from += n + 1) {
 		part = attr;
 		if (attr.type == J_STR) {
+			TRY(jinja_spend(r, 1));
 			const char *comma = memchr(attr.s->at + from, ',', end - from);
 			n = comma ? (size_t)(comma - attr.s->at) - from : end - from;
 			TRY(jv_sub(r, &part, attr.s, from, n));

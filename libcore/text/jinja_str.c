@@ -21,7 +21,7 @@ static int grow(struct jsb *b, size_t more)
 	if (r->rc)
 		return r->rc;
 	if (more > r->bytes_max - r->bytes)
-		return jinja_fail(r, "the template needs more than %zu bytes", r->bytes_max);
+		return jinja_full(r);
 	if (cap < b->len + more)
 		cap = b->len + more;
 	char *at = jinja_take(r, cap, 1);
@@ -54,7 +54,7 @@ static int room(struct jsb *b, size_t n, enum jfrom from)
 			memset(b->mask, b->from, b->len);
 		b->from = JFROM_MIXED;
 	}
-	return jinja_spend(b->r, n / 16);
+	return jinja_spend(b->r, n / JSTEP_COPY);
 }
 
 void jsb_put(struct jsb *b, const char *s, size_t n, enum jfrom from)
@@ -98,8 +98,17 @@ void jsb_fill(struct jsb *b, const struct jstr *s, size_t times)
 		n = SIZE_MAX / 2;
 	if (!n || room(b, n, s->from))   /* refused here before a single byte is written */
 		return;
-	while (times-- && !b->r->rc)
-		jsb_str(b, s);
+	for (size_t done = 0, part; done < n; done += part) {   /* what was put already is put again, twice as much each time */
+		part = !done ? s->len : n - done < done ? n - done : done;
+		memcpy(b->at + b->len, done ? b->at + b->len - done : s->at, part);
+		if (b->from == JFROM_MIXED && done)
+			memcpy(b->mask + b->len, b->mask + b->len - done, part);
+		else if (b->from == JFROM_MIXED && s->from == JFROM_MIXED)
+			memcpy(b->mask + b->len, s->mask, part);
+		else if (b->from == JFROM_MIXED)
+			memset(b->mask + b->len, s->from, part);
+		b->len += part;
+	}
 }
 
 int jsb_done(struct jsb *b, struct jv *out)
@@ -166,6 +175,40 @@ int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct
 	return jv_sub(r, out, &s, 0, a->len + b->len);
 }
 
+/* Where the first byte is, the rest is compared and paid for: not memmem, whose time hangs on what the strings hold. */
+size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what)
+{
+	size_t n = what->len, end = to - from >= n ? to - n + 1 : from, i = from;
+
+	if (!n)
+		return from;
+	for (const char *p; i < end && (p = memchr(s->at + i, what->at[0], end - i)); i++) {
+		if (jinja_spend(r, 1 + ((size_t)(p - s->at) - i + n) / JSTEP_COPY))
+			return SIZE_MAX;
+		i = (size_t)(p - s->at);
+		if (!memcmp(p, what->at, n))
+			return i;
+	}
+	jinja_spend(r, (to - i) / JSTEP_COPY);
+	return SIZE_MAX;
+}
+
+size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what)
+{
+	size_t n = what->len, i = to - from >= n ? to - n + 1 : from;
+
+	if (!n)
+		return to;
+	for (const char *p; i > from && (p = memrchr(s->at + from, what->at[0], i - from)); i = (size_t)(p - s->at)) {
+		if (jinja_spend(r, 1 + (i - (size_t)(p - s->at) + n) / JSTEP_COPY))
+			return SIZE_MAX;
+		if (!memcmp(p, what->at, n))
+			return (size_t)(p - s->at);
+	}
+	jinja_spend(r, (i - from) / JSTEP_COPY);
+	return SIZE_MAX;
+}
+
 int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 {
 	static const char *const to[] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;" };
@@ -174,12 +217,14 @@ int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 
 	if (s->safe)
 		return jv_sub(r, out, s, 0, s->len);
-	for (size_t i = 0; i <= s->len; i++) {
+	TRY(jinja_spend(r, s->len / JSTEP_LOOK));
+	for (size_t i = 0; i <= s->len && !r->rc; i++) {
 		unsigned char c = i < s->len ? (unsigned char)s->at[i] : 0;
 		if (i < s->len && (c >= sizeof to / sizeof *to || !to[c]))
 			continue;
 		jsb_sub(&b, s, from, i - from);
 		from = i + 1;
+		jinja_spend(r, 1);
 		if (i < s->len)
 			jsb_put(&b, to[c], strlen(to[c]), jstr_from(s, i));
 	}
@@ -190,11 +235,11 @@ int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 
 /* ---- str() and repr() ---- */
 
-/* The shortest digits that read back as f. */
+/* The shortest digits that read back as f: fewer than 15 are what 15 begin with. */
 static int digits(char s[40], double f)
 {
 	char t[40];
-	int prec = 1;
+	int prec = fabs(f) < 0x1p-1022 ? 1 : 15;   /* the smallest numbers hold fewer */
 
 	for (; prec <= 17; prec++) {
 		snprintf(t, sizeof t, "%.*e", prec - 1, f);
@@ -206,8 +251,24 @@ static int digits(char s[40], double f)
 	for (char *p = t; p < e; p++)
 		if (*p >= '0' && *p <= '9')
 			s[n++] = *p;
+	while (n > 1 && s[n - 1] == '0')
+		n--;
 	s[n] = 0;
 	return atoi(e + 1);
+}
+
+const char *jinja_int(char s[40], int64_t i)
+{
+	uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
+	char *p = s + 39;
+
+	*p = 0;
+	do
+		*--p = (char)('0' + u % 10);
+	while (u /= 10);
+	if (i < 0)
+		*--p = '-';
+	return p;
 }
 
 void jinja_float(char out[40], double f)
@@ -245,8 +306,6 @@ static void repr_cp(struct jsb *b, uint32_t cp, char quote, enum jfrom from)
 		snprintf(s, sizeof s, "\\%c", (char)cp);
 	else if (cp == '\n' || cp == '\r' || cp == '\t')
 		snprintf(s, sizeof s, "\\%c", cp == '\n' ? 'n' : cp == '\r' ? 'r' : 't');
-	else if (printable(cp))
-		s[utf8_put(s, cp)] = 0;
 	else
 		snprintf(s, sizeof s, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
 	jsb_put(b, s, strlen(s), from);
@@ -257,16 +316,24 @@ static void repr_str(struct jsb *b, const struct jstr *s)
 	char quote[2] = "'";
 	uint32_t cp;
 
+	if (jinja_spend(b->r, s->len / JSTEP_READ))
+		return;
 	if (memchr(s->at, '\'', s->len) && !memchr(s->at, '"', s->len))
 		quote[0] = '"';
 	if (s->safe)
 		jsb_lit(b, "Markup(");
 	jsb_lit(b, quote);
-	for (size_t i = 0; i < s->len && !b->r->rc;) {
-		enum jfrom from = jstr_from(s, i);
-		i += unicode_next(s->at + i, s->len - i, &cp);
-		repr_cp(b, cp, quote[0], from);
+	size_t plain = 0;   /* from here on nothing is escaped */
+	for (size_t i = 0, next; i < s->len && !b->r->rc; i = next) {
+		next = i + unicode_next(s->at + i, s->len - i, &cp);
+		if (cp != (unsigned char)quote[0] && cp != '\\' && printable(cp))
+			continue;
+		jsb_sub(b, s, plain, i - plain);
+		repr_cp(b, cp, quote[0], jstr_from(s, i));
+		plain = next;
+		jinja_spend(b->r, 2);
 	}
+	jsb_sub(b, s, plain, s->len - plain);
 	jsb_lit(b, quote);
 	if (s->safe)
 		jsb_lit(b, ")");
@@ -313,6 +380,10 @@ static void repr_other(struct jsb *b, struct jv v)
 		jsb_lit(b, "<Macro ");
 		repr_str(b, v.macro->node->str);
 		jsb_lit(b, ">");
+		return;
+	}
+	if (v.type == J_SELF) {
+		jsb_lit(b, "<TemplateReference None>");
 		return;
 	}
 	if (v.type != J_RANGE) {   /* Python prints its address */
@@ -368,10 +439,10 @@ void jv_repr(struct jsb *b, struct jv v)
 		jsb_lit(b, v.i ? "True" : "False");
 		return;
 	case J_INT:
-		snprintf(s, sizeof s, "%lld", (long long)v.i);
-		jsb_lit(b, s);
+		jsb_lit(b, jinja_int(s, v.i));
 		return;
 	case J_FLOAT:
+		jinja_spend(b->r, JSTEP_DIGITS);
 		jinja_float(s, v.f);
 		jsb_lit(b, s);
 		return;
@@ -438,12 +509,13 @@ static size_t number_text(const struct jstr *s, char *out, size_t cap)
 	return k;
 }
 
-int jstr_float(const struct jstr *s, double *f)
+int jstr_float(struct jrun *r, const struct jstr *s, double *f)
 {
 	char t[400], *end, *p = t;
 	const char *point = localeconv()->decimal_point;
 
 	*f = 0;
+	TRY(jinja_spend(r, JSTEP_DIGITS + s->len / JSTEP_READ));
 	if (!number_text(s, t, sizeof t) || strpbrk(t, "xXpP(_"))   /* C's hexadecimal and nan(...) are not Python's */
 		return 1;
 	if (*point != '.' && !point[1] && strchr(t, '.'))
@@ -463,6 +535,7 @@ int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
 	int minus;
 
 	*v = 0;
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	if (!number_text(s, t, sizeof t))
 		return 1;
 	minus = *p == '-';

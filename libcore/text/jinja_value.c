@@ -2,6 +2,7 @@
 #include "text/jinja_value.h"
 #include "text/jinja_node.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
 
@@ -9,21 +10,44 @@
 #include <stdio.h>
 #include <string.h>
 
-int jinja_fail(struct jrun *r, const char *fmt, ...)
+static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
 {
 	char s[200];
-	va_list ap;
 
 	if (r->rc)
 		return r->rc;
-	va_start(ap, fmt);
 	vsnprintf(s, sizeof s, fmt, ap);
-	va_end(ap);
 	for (char *p = s; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
 	s[utf8_check(s, strlen(s))] = 0;   /* cut within a character */
-	return r->rc = err_set(r->err, INFER_EFORMAT, "%.60s: line %d: %s", jinja_name(r->t), r->line, s);
+	return r->rc = err_set(r->err, code, "%s: line %d: %s", jinja_name(r->t), r->line, s);
+}
+
+int jinja_fail(struct jrun *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(r, INFER_EFORMAT, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+static int fail_as(struct jrun *r, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(r, code, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int jinja_full(struct jrun *r)
+{
+	r->spent |= !r->rc;
+	return fail_as(r, INFER_ENOMEM, "the template needs more than %zu bytes for this", r->bytes_max);
 }
 
 int jinja_spend(struct jrun *r, uint64_t steps)
@@ -41,10 +65,12 @@ void *jinja_take(struct jrun *r, size_t n, size_t size)
 	size_t bytes;
 	void *p;
 
-	if (r->rc)
+	if (__builtin_mul_overflow(n, size, &bytes))
+		bytes = SIZE_MAX;
+	if (jinja_spend(r, 1 + (bytes < r->bytes_max ? bytes / JSTEP_COPY : 0)))
 		return NULL;
-	if (__builtin_mul_overflow(n, size, &bytes) || bytes > r->bytes_max - r->bytes) {
-		jinja_fail(r, "the template needs more than %zu bytes", r->bytes_max);
+	if (bytes > r->bytes_max - r->bytes) {
+		jinja_full(r);
 		return NULL;
 	}
 	r->bytes += (bytes + 15) & ~(size_t)15;
@@ -52,8 +78,25 @@ void *jinja_take(struct jrun *r, size_t n, size_t size)
 		r->bytes = r->bytes_max;
 	p = arena_alloc(&r->arena, n, size);
 	if (!p)
-		r->rc = err_set(r->err, INFER_ENOMEM, "%.60s: out of memory", jinja_name(r->t));
+		r->rc = err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
 	return p;
+}
+
+static size_t stack_used(const struct jrun *r)
+{
+	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
+}
+
+/* Deeper than any stack allows unasked: once, ask how much this thread's has left. */
+static int more_stack(struct jrun *r)
+{
+	enum { RESERVE = 32 << 10 };   /* for what is called without jinja_enter: formatting a number, sorting */
+	size_t left = os_stack_left();
+
+	if (left <= RESERVE)
+		return jinja_fail(r, "the template needs more levels than the %d that the stack of this thread has room for", r->depth);
+	r->stack_most = stack_used(r) + left - RESERVE;
+	return INFER_OK;
 }
 
 int jinja_enter(struct jrun *r)
@@ -62,6 +105,8 @@ int jinja_enter(struct jrun *r)
 		return r->rc;
 	if (r->depth >= r->depth_max)
 		return jinja_fail(r, "the template needs more than %d levels", r->depth_max);
+	if (stack_used(r) > r->stack_most)
+		TRY(more_stack(r));
 	r->depth++;
 	return INFER_OK;
 }
@@ -241,6 +286,7 @@ int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
 	struct level top = { 0 }, *l = &top;
 
 	for (;;) {
+		r->steps_max += r->steps_more;
 		TRY(jinja_spend(r, 1));
 		TRY(from_one(r, out, j, l == &top));
 		if (json_first(j)) {
@@ -266,7 +312,7 @@ int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
 const char *jv_type_name(struct jv v)
 {
 	static const char *const name[] = { "missing", "Undefined", "NoneType", "bool", "int", "float", "str", "list", "tuple",
-		"dict", "range", "Namespace", "generator", "dict view", "Macro", "function", "builtin_function_or_method",
+		"dict", "range", "Namespace", "generator", "dict view", "TemplateReference", "Macro", "function", "builtin_function_or_method",
 		"LoopContext" };
 
 	return name[v.type];
@@ -346,7 +392,7 @@ int jv_eq(struct jrun *r, struct jv a, struct jv b)
 	case J_NONE:
 		return 1;
 	case J_STR:
-		return a.s->len == b.s->len && !jinja_spend(r, a.s->len / 64) && !memcmp(a.s->at, b.s->at, a.s->len);
+		return a.s->len == b.s->len && !jinja_spend(r, a.s->len / JSTEP_COPY) && !memcmp(a.s->at, b.s->at, a.s->len);
 	case J_LIST:
 	case J_TUPLE:
 		return eq_seq(r, a.l, b.l);
@@ -386,8 +432,8 @@ int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign)
 		*sign = x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
 	} else if (a.type == J_STR && b.type == J_STR) {
 		size_t n = a.s->len < b.s->len ? a.s->len : b.s->len;
+		TRY(jinja_spend(r, n / JSTEP_COPY));
 		int c = memcmp(a.s->at, b.s->at, n);   /* UTF-8 sorts as code points do */
-		TRY(jinja_spend(r, n / 64));
 		*sign = c ? (c > 0) - (c < 0) : a.s->len < b.s->len ? -1 : a.s->len > b.s->len;
 	} else if (jv_is_seq(a) && a.type == b.type) {
 		return cmp_seq(r, a, b, op, sign);
@@ -404,8 +450,8 @@ static int in_str(struct jrun *r, struct jv item, const struct jstr *s, int *yes
 {
 	if (item.type != J_STR)
 		return jinja_fail(r, "'in <string>' requires string as left operand, not %s", jv_type_name(item));
-	*yes = !item.s->len || memmem(s->at, s->len, item.s->at, item.s->len) != NULL;
-	return jinja_spend(r, s->len / 64);
+	*yes = jstr_find(r, s, 0, s->len, item.s) != SIZE_MAX;
+	return r->rc;
 }
 
 int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes)
@@ -429,12 +475,17 @@ int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes)
 	return r->rc;
 }
 
-size_t jv_chars(const struct jstr *s)
+size_t jv_chars(struct jrun *r, const struct jstr *s)
 {
-	size_t n = 0;
+	size_t n = s->len, i = 0;
 
-	for (size_t i = 0; i < s->len; i++)
-		n += (s->at[i] & 0xc0) != 0x80;
+	jinja_spend(r, s->len / JSTEP_COPY);
+	for (uint64_t w; i + 8 <= s->len; i += 8) {   /* but those that go on with a character: 10xxxxxx */
+		memcpy(&w, s->at + i, 8);
+		n -= (w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56;
+	}
+	for (; i < s->len; i++)
+		n -= (s->at[i] & 0xc0) == 0x80;
 	return n;
 }
 
@@ -445,8 +496,8 @@ int jv_len(struct jrun *r, struct jv v, size_t *n)
 	case J_UNDEF:
 		return r->rc;
 	case J_STR:
-		*n = jv_chars(v.s);
-		return jinja_spend(r, v.s->len / 16);
+		*n = jv_chars(r, v.s);
+		return r->rc;
 	case J_LIST:
 	case J_TUPLE:
 		*n = v.l->n;
@@ -471,7 +522,7 @@ static int hashable(struct jrun *r, struct jv k)
 		return jinja_fail(r, "unhashable type: '%s'", jv_type_name(k));
 	if (k.type == J_TUPLE) {
 		TRY(jinja_enter(r));
-		for (size_t i = 0; i < k.l->n && !r->rc; i++)
+		for (size_t i = 0; i < k.l->n && !jinja_spend(r, 1); i++)
 			hashable(r, k.l->at[i]);
 		r->depth--;
 	}
@@ -482,25 +533,22 @@ int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at)
 {
 	*at = d->n;
 	if (key.type == J_STR) {
-		struct jv *v = jdict_lit(d, key.s->at, key.s->len);
-		if (v)
-			*at = (size_t)((struct jpair *)((char *)v - offsetof(struct jpair, v)) - d->at);
-		return jinja_spend(r, d->n / 8);
+		size_t compared = 0, i = 0;
+		for (; i < d->n; i++) {
+			const struct jv *k = &d->at[i].k;
+			if (k->type != J_STR || k->s->len != key.s->len)
+				continue;
+			compared += key.s->len;
+			if (!memcmp(k->s->at, key.s->at, key.s->len))
+				break;
+		}
+		*at = i;
+		return jinja_spend(r, i / JSTEP_ITEMS + compared / JSTEP_COPY);
 	}
 	TRY(hashable(r, key));
-	for (*at = 0; *at < d->n && !jv_eq(r, d->at[*at].k, key); ++*at)
+	for (*at = 0; *at < d->n && !r->rc && !jv_eq(r, d->at[*at].k, key); ++*at)
 		;
 	return r->rc;
-}
-
-struct jv *jdict_lit(const struct jdict *d, const char *key, size_t n)
-{
-	for (size_t i = 0; i < d->n; i++) {
-		struct jpair *p = &d->at[i];
-		if (p->k.type == J_STR && p->k.s->len == n && !memcmp(p->k.s->at, key, n))
-			return &p->v;
-	}
-	return NULL;
 }
 
 int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v)

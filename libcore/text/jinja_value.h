@@ -8,7 +8,7 @@
 
 enum jv_type {
 	J_MISSING, J_UNDEF, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_TUPLE, J_DICT, J_RANGE, J_NS, J_GEN, J_VIEW,
-	J_MACRO, J_FN, J_METHOD, J_LOOP
+	J_SELF /* `self`, of which nothing but its name is asked */, J_MACRO, J_FN, J_METHOD, J_LOOP
 };
 
 /* One value.  Small ones are in it; the rest lies in the arena, never moved or given back. */
@@ -62,8 +62,11 @@ struct jrun {
 	const struct jinja *t;
 	struct arena arena;
 	size_t bytes, bytes_max;
-	uint64_t steps, steps_max;
+	int spent;                           /* all of these bytes are */
+	uint64_t steps, steps_max, steps_more;   /* more: for each value of the context */
 	int depth, depth_max, line, rc;      /* rc: the first failure; sticky */
+	const char *stack;                   /* where it began ... */
+	size_t stack_most;                   /* ... and how far it may grow */
 	uint32_t flags;
 	int64_t now;
 	const char *const *trusted;
@@ -77,7 +80,11 @@ struct jrun {
 
 /* Set the error unless there is one; returns the run's code. */
 int   jinja_fail(struct jrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+/* A step is some 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a string. */
+enum { JSTEP_COPY = 128 /* copied, compared */, JSTEP_LOOK = 32 /* looked at one by one */, JSTEP_READ = 8 /* taken as characters */ };
+enum { JSTEP_ITEMS = 8 /* items moved, or keys looked at */, JSTEP_DIGITS = 32 /* the steps of a float's way to text or back */ };
 int   jinja_spend(struct jrun *r, uint64_t steps);     /* INFER_OK, or the code when they are spent */
+int   jinja_full(struct jrun *r) __attribute__((cold));   /* fails: the bytes are spent */
 void *jinja_take(struct jrun *r, size_t n, size_t size);   /* zeroed; NULL: failed, and r->rc says why */
 int   jinja_enter(struct jrun *r);                     /* one level deeper; r->depth-- is the caller's */
 
@@ -101,6 +108,8 @@ int jv_undef(struct jrun *r, struct jv *out, const char *owner, const struct jst
 int jv_undef_why(struct jrun *r, struct jv *out, const char *why);
 int jv_undef_fail(struct jrun *r, struct jv v);                                 /* fails as using it does */
 int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct jstr *b);
+size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what);   /* in s[from .. to); SIZE_MAX: not there */
+size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what);  /* the last */
 int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s);            /* HTML, safe afterwards */
 int jv_from_json(struct jrun *r, struct jv *out, const struct json *j);   /* strings are shared with j */
 
@@ -111,12 +120,11 @@ int jv_eq(struct jrun *r, struct jv a, struct jv b);   /* 0, 1; on failure 0 and
 int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign);
 int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes);
 int jv_len(struct jrun *r, struct jv v, size_t *n);    /* fails where Python's len does */
-size_t jv_chars(const struct jstr *s);                 /* code points */
+size_t jv_chars(struct jrun *r, const struct jstr *s);   /* code points */
 
 /* Dicts.  find: its index, or d->n; an unhashable key fails. */
 int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at);
 int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v);
-struct jv *jdict_lit(const struct jdict *d, const char *key, size_t n);   /* NULL: none */
 
 /* A string that grows.  Failures are in r->rc; jsb_done gives them back. */
 struct jsb {
@@ -137,6 +145,7 @@ void jv_text(struct jsb *b, struct jv v);              /* str(v) */
 void jv_repr(struct jsb *b, struct jv v);
 int  jv_to_str(struct jrun *r, struct jv v, const struct jstr **s);   /* str(v); a string is itself */
 void jinja_float(char out[40], double f);              /* repr(f) */
+const char *jinja_int(char s[40], int64_t i);          /* its digits, in s */
 static inline enum jfrom jstr_from(const struct jstr *s, size_t at)
 {
 	return s->from == JFROM_MIXED ? (enum jfrom)s->mask[at] : (enum jfrom)s->from;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "text/jinja.h"
 #include "values.h"
+#include <pthread.h>
 
 #define NOW 1786797296   /* 2026-08-15 12:34:56 */
 
@@ -219,7 +220,7 @@ static void test_hostile(void **state)
 		{ "{% set ns = namespace(x=1, y=1) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% set ns.y = [ns.y] %}{% endfor %}"
 		  "{{ ns.x == ns.y }}", "levels" },
 		{ "{{ 'a' * 10**9 }}", "bytes" }, { "{{ 'a' * 100000000 }}", "bytes" }, { "{{ [0] * 10**9 }}", "bytes" },
-		{ "{{ ('a' * 10**6)|list }}", "bytes" }, { "{{ 'a'|center(10**12) }}", "bytes" }, { "{{ 'a'.zfill(10**15) }}", "bytes" },
+		{ "{{ ('a' * 10**6)|list }}", "steps" }, { "{{ 'a'|center(10**12) }}", "bytes" }, { "{{ 'a'.zfill(10**15) }}", "bytes" },
 		{ "{{ '%999999999d' % 1 }}{{ '%9999d' % 1 * 100000 }}", "bytes" }, { "{{ {}|tojson(indent=10**10) }}", "bytes" },
 		{ "{{ ('a' * 10**6).replace('a', 'b' * 10**6) }}", "bytes" }, { "{{ ('a' * 10**6).replace('', 'b' * 10**6) }}", "bytes" },
 		{ "{% set ns = namespace(s='ab') %}{% for i in range(100) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes" },
@@ -269,6 +270,90 @@ static char *many(const char *head, const char *part, size_t n, const char *tail
 	return buf_take(&b, &len);
 }
 
+/* What would take minutes, or for ever, where a step stood for more than it is: all of it ends by the steps, or by the bytes. */
+static void test_work(void **state)
+{
+#define TWICE(first, next) "{% set ns = namespace(a=" first ", b=" first ") %}{% for i in range(40) %}{% set ns.a = " next "(ns.a, ns.a) %}" \
+	"{% set ns.b = " next "(ns.b, ns.b) %}{% endfor %}"
+#define OFTEN(before, x) "{% set s = 'a' * 500000 %}" before "{% for i in range(99999) %}{% set x = " x " %}{% endfor %}"
+#define MANY "{% set d = {} %}{% for i in range(3000) %}{% set _ = d.update({'k' ~ i: i}) %}{% endfor %}"
+#define LIST "{% set l = range(99999)|list %}"
+	static const char *const src[] = {
+		"{% set d = {} %}{% for i in range(50000) %}{% set _ = d.update({i|string: i}) %}{% endfor %}", "{{ [[0] * 10000] * 10000 }}",
+		"{{ range(99999)|map('string')|list|unique|list|length }}", "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+		TWICE("('x',)", "") "{{ {ns.a: 1} }}", TWICE("('x',)", "") "{{ ns.a }}", TWICE("('x',)", "") "{{ ns.a|tojson }}",
+		TWICE("('x',)", "") "{{ ns.a == ns.b }}", TWICE("('x',)", "") "{{ ns.a < ns.b }}", TWICE("('x',)", "") "{{ '%s' % [ns.a] }}",
+		OFTEN("{% set t = 'b' + 'a' * 250000 %}", "s.rfind(t)"), OFTEN("{% set t = 'a' * 250000 + 'b' %}", "s.find(t)"),
+		OFTEN("{% set t = 'a' * 128 + 'b' + 'a' * 127 %}", "t in s"), OFTEN("", "s.count('a')"), OFTEN("", "s.upper()"), OFTEN("", "s|title"),
+		OFTEN("{% set s = '\xc4\xb8' * 200000 %}", "s.upper()"), OFTEN("", "[s]|string"), OFTEN("", "s|tojson"), OFTEN("", "s|e"),
+		OFTEN("", "s[-1]"), OFTEN("", "s.strip('b' * 99999)"), OFTEN("{% set s = ' ' * 500000 ~ 1 %}", "s|int"), OFTEN("", "s % ()"),
+		OFTEN("{% set s = ' ' * 500000 ~ 1 %}", "s|float"), OFTEN("{% set s = '%%' * 500000 %}", "s % ()"), OFTEN("", "s.format()"),
+		OFTEN("", "'%.300f' % 1e308"), OFTEN("", "0.12345678901234567|string"), OFTEN("", "0.1|round(300)"), OFTEN("", "1e308 % 1.1e-308"),
+		OFTEN("", "strftime_now('%c%c%c%c')"), OFTEN("", "s is sameas s"), OFTEN("", "s.startswith(s)"), OFTEN("", "{s: 1}[s]"),
+		OFTEN("{% set k = 'a.' * 99999 %}", "[{}]|map(attribute=k, default=0)|list"), OFTEN(LIST, "l[1:]"), OFTEN(LIST, "l + l"), OFTEN(LIST, "l.pop(0)"),
+		OFTEN(LIST, "l.insert(0, 1)"), OFTEN(LIST, "-1 in l"), OFTEN(LIST, "l|batch(3)|list"), OFTEN(LIST, "l|sort|first"),
+		MANY "{% macro f() %}{{ kwargs|length }}{% endmacro %}{% for i in range(99999) %}{{ f(**d) }}{% endfor %}",
+		MANY "{% set ns = namespace(**d) %}{% for i in range(99999) %}{{ ns.k2999 }}{% endfor %}",
+		MANY "{% for i in range(99999) %}{{ '{k2999}'.format(**d) }}{% endfor %}", MANY OFTEN("", "d.copy().pop('k1')"),
+	};
+	infer_error err;
+	struct arena a;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	const struct json *c = value(&a, "{'x0':'y'}");
+	for (size_t i = 0; i < sizeof src / sizeof *src; i++) {
+		char *got = render(src[i], strlen(src[i]), c, JINJA_MUTABLE, &err);
+		if (got || (!strstr(err.message, "steps") && !strstr(err.message, "bytes")))
+			fail_msg("%s: %.100s", src[i], got ? got : err.message);
+	}
+	arena_fini(&a);
+}
+
+/* Twice as long a context costs as much more as there is to be looked at, and not the square of it. */
+static void test_charges(void **state)
+{
+	static const struct { const char *src; double least, most; } each[] = {   /* steps per item, or byte of s */
+		{ "{{ l|join(s[:0]) }}", 3, 5 }, { "{{ l }}", 2, 4 }, { "{{ l|sort|length }}", 16, 60 }, { "{{ l|tojson|length }}", 2, 4 },
+		{ "{{ 0.5 in l }}", 3, 5 }, { "{{ l + l }}{{ s[:0] }}", 4, 7 }, { "{{ (l + l)|length }}", 1.5, 3 },
+		{ "{% for x in l %}{% endfor %}", 4, 8 }, { "{{ s }}", .01, .05 }, { "{{ s|upper }}", .1, .3 }, { "{{ 'z' in s }}", .007, .02 },
+		{ "{{ s|tojson }}", .1, .4 }, { "{{ s.replace('ab', 'c') }}", .5, 2 }, { "{{ [s] }}", .1, .4 }, { "{{ s ~ s }}", .03, .2 },
+		{ "{{ s.split('a')|length }}", 1, 3 }, { "{{ s[1:-1]|length }}", .01, .05 },
+	};
+	enum { N = 20000 };
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+		uint64_t used[2];
+		for (int k = 0; k < 2; k++) {
+			struct jinja *t;
+			struct arena a;
+			struct buf out;
+			arena_init(&a, MEM_TEXT);
+			buf_init(&out, MEM_TEXT);
+			struct json *c = json_new(&a, JSON_OBJECT), *l = json_new(&a, JSON_ARRAY), *s = json_new(&a, JSON_STRING);
+			char *text = many("", "ab", N / 2 * (1 + (size_t)k), "");
+			for (int n = 0; n < N * (1 + k); n++)
+				json_append(l, json_new_int(&a, n));
+			s->s = text;
+			s->n = (uint32_t)strlen(text);
+			json_set(c, "l", l);
+			json_set(c, "s", s);
+			assert_int_equal(jinja_compile(&t, each[i].src, strlen(each[i].src), "test", &err), INFER_OK);
+			if (jinja_render(t, c, &(struct jinja_options){ .used = &used[k] }, &out, NULL, &err))
+				fail_msg("%s: %s", each[i].src, err.message);
+			jinja_free(t);
+			buf_fini(&out);
+			arena_fini(&a);
+			mem_free(text);
+		}
+		double more = (double)(used[1] - used[0]) / N;
+		if (more < each[i].least || more > each[i].most)
+			fail_msg("%s: %.4f steps for each", each[i].src, more);
+	}
+}
+
 static void test_deep_source(void **state)
 {
 	static const struct { const char *head, *part, *tail; } deep[] = {
@@ -290,6 +375,101 @@ static void test_deep_source(void **state)
 		mem_free(src);
 	}
 	arena_fini(&a);
+}
+
+/* Values as deep as the reader lets them be, and what looks into them. */
+static void test_deep_context(void **state)
+{
+	static const struct { const char *src, *want, *why; } deep[] = {
+		{ "{{ d|length }}{{ d[0][0]|length }}{{ d is sameas d }}", "11True", NULL }, { "{{ d }}", NULL, "levels" }, { "{{ d|tojson }}", NULL, "levels" },
+		{ "{{ d == e }}", NULL, "levels" }, { "{{ d < e }}", NULL, "levels" }, { "{{ d in [e] }}", NULL, "levels" },
+	};
+	char *open = many("", "[", JREAD_DEPTH - 1, ""), *shut = many("7", "]", JREAD_DEPTH - 1, "");
+	infer_error err;
+	struct arena a;
+	struct buf b;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	buf_init(&b, MEM_TEXT);
+	buf_printf(&b, "{\"d\":%s%s,\"e\":%s%s}", open, shut, open, shut);
+	const struct json *c = value_n(&a, b.at, b.len);
+	assert_non_null(c);
+	for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
+		char *got = render(deep[i].src, strlen(deep[i].src), c, 0, &err);
+		if (deep[i].want ? !got || strcmp(got, deep[i].want) : got || !strstr(err.message, deep[i].why))
+			fail_msg("%s: %.100s", deep[i].src, got ? got : err.message);
+		mem_free(got);
+	}
+	mem_free(open);
+	mem_free(shut);
+	buf_fini(&b);
+	arena_fini(&a);
+}
+
+/* The same on threads with little stack: an error, and no more is used than is there. */
+static const char *const deep_calls[] = {
+	"{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(100000) }}", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+	"{% macro f(n) %}{{ [1, [2, (3, f(n))]]|map('string')|list|tojson }}{% endmacro %}{{ f(1) }}",
+	"{% macro f(n) %}{% for i in [1] %}{% filter upper %}{% set x %}{{ f(n) }}{% endset %}{% endfilter %}{% endfor %}{% endmacro %}{{ f(1) }}",
+	"{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", "{% macro f() %}{% call g() %}{{ f() }}{% endcall %}{% endmacro %}{% macro g() %}"
+	"{{ caller() }}{% endmacro %}{{ f() }}", "{% macro f(n) %}{{ '%.300f' % 1e308 }}{{ [2, 1]|sort }}{{ f(n ** 2 / 3) }}{% endmacro %}{{ f(1) }}",
+	"{% set ns = namespace(x=[]) %}{% for i in range(9000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
+	"{% set ns = namespace(x=[]) %}{% for i in range(9000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}{{ ns.x|tojson(indent=1) }}",
+	"{% set ns = namespace(x=(), y=()) %}{% for i in range(9000) %}{% set ns.x = (ns.x,) %}{% set ns.y = (ns.y,) %}{% endfor %}{{ {ns.x: 1}[ns.y] }}",
+	"{% set ns = namespace(x=[1]) %}{% for i in range(9000) %}{% set ns.x = ns.x|map('int') %}{% endfor %}{{ ns.x|list }}",
+};
+
+static void *run_deep(void *left)
+{
+	static const struct json empty = { .kind = JSON_OBJECT };
+	infer_error err;
+
+	for (size_t i = 0; i < sizeof deep_calls / sizeof *deep_calls; i++) {
+		char *got = render(deep_calls[i], strlen(deep_calls[i]), &empty, 0, &err);
+		*(size_t *)left += got || !strstr(err.message, "levels");
+		mem_free(got);
+	}
+	return left;
+}
+
+static void test_small_stacks(void **state)
+{
+	static const size_t stacks[] = { 96 << 10, 128 << 10, 256 << 10, 512 << 10, 8 << 20 };
+
+	(void)state;
+	for (size_t i = NTH_SANITIZED ? 3 : 0; i < sizeof stacks / sizeof *stacks; i++) {
+		pthread_attr_t attr;
+		pthread_t t;
+		size_t bad = 0;
+		assert_int_equal(pthread_attr_init(&attr), 0);
+		assert_int_equal(pthread_attr_setstacksize(&attr, stacks[i]), 0);
+		assert_int_equal(pthread_create(&t, &attr, run_deep, &bad), 0);
+		assert_int_equal(pthread_join(t, NULL), 0);
+		pthread_attr_destroy(&attr);
+		assert_int_equal(bad, 0);
+	}
+}
+
+/* Of a long name the middle goes, not the end. */
+static void test_long_name(void **state)
+{
+	static const struct { const char *part; size_t n; const char *tail, *is; } names[] = {
+		{ "/very/long", 30, "/file.gguf: chat template", "/very/long/very/long/ver...ery/long/very/long/very/long/very/long/very/long"
+		  "/file.gguf: chat template: line 1: " }, { "", 0, "short", "short: line 1: " },
+		{ "\xe2\x82\xac", 60, "x", "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac..." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *name = many("", names[i].part, names[i].n, names[i].tail);
+		infer_error err;
+		struct jinja *t;
+		assert_int_equal(jinja_compile(&t, "{{ 1 ", 5, name, &err), INFER_EFORMAT);
+		if (strncmp(err.message, names[i].is, strlen(names[i].is)) || !strstr(err.message, ": line 1: "))
+			fail_msg("%s", err.message);
+		mem_free(name);
+	}
 }
 
 /* ---- where bytes come from ---- */
@@ -350,7 +530,7 @@ static int case_render(void)
 	struct buf out, from;
 	const struct json *c;
 	struct arena a;
-	int rc;
+	int rc, spent = 0;
 
 	arena_init(&a, MEM_TEXT);
 	buf_init(&out, MEM_TEXT);
@@ -361,7 +541,9 @@ static int case_render(void)
 	assert_memory_equal(out.at, "FalseTrueq2{\n \"k\": \"v\"\n}43, 0, 1ONEone twoaaa", 45);
 	assert_int_equal(out.len, from.len);
 	nth_fails(jinja_render(t, c, &(struct jinja_options){ .steps = 50 }, &out, NULL, NULL), INFER_EFORMAT);
-	nth_fails(jinja_render(t, c, &(struct jinja_options){ .bytes = 2000 }, &out, NULL, NULL), INFER_EFORMAT);
+	nth_fails(jinja_render(t, c, &(struct jinja_options){ .bytes = 2000 }, &out, NULL, NULL), INFER_ENOMEM);
+	nth_fails(jinja_render(t, c, &(struct jinja_options){ .bytes = 2000, .spent = &spent }, &out, NULL, NULL), INFER_ENOMEM);
+	nth_need(spent);
 out:
 	arena_fini(&a);
 	jinja_free(t);
@@ -389,8 +571,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_render), nth_case(case_compile_fails), cmocka_unit_test(test_golden), cmocka_unit_test(test_units),
-		cmocka_unit_test(test_expected), cmocka_unit_test(test_inline), cmocka_unit_test(test_from), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_deep_source),
+		cmocka_unit_test(test_expected), cmocka_unit_test(test_inline), cmocka_unit_test(test_from), cmocka_unit_test(test_hostile), cmocka_unit_test(test_work), cmocka_unit_test(test_charges),
+		cmocka_unit_test(test_deep_source), cmocka_unit_test(test_small_stacks), cmocka_unit_test(test_long_name), cmocka_unit_test(test_deep_context),
 	};
 
 	return nth_group(tests);
