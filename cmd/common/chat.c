@@ -55,10 +55,18 @@ static int open_given(infer_chat **out, const char *what, const infer_file *file
 static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
 {
 	struct infer_str source;
+	struct buf called;
 
 	*out = NULL;
 	TRY(infer_chat_source(file, name, &source, err));
-	return source.at ? infer_chat_open(out, source.at, source.len, "the model's chat template", err) : INFER_OK;
+	if (!source.at)
+		return INFER_OK;
+	buf_init(&called, MEM_BASE);
+	buf_printf(&called, "%s: chat template%s%s", infer_file_path(file), name ? " " : "", name ? name : "");
+	int rc = called.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
+	                    : infer_chat_open(out, source.at, source.len, called.at, err);
+	buf_fini(&called);
+	return rc;
 }
 
 static int open_templates(struct chat *c, const struct chat_args *a, const infer_file *file, infer_error *err)

@@ -41,6 +41,7 @@ int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_res
 	if (!o->raw)
 		TRY(chat_take(&p->chat, &o->chat, file, err));
 	p->is_chat = p->chat.template != NULL;
+	p->template_of = o->chat.template ? o->chat.template : infer_file_path(file);
 	if (!p->is_chat)
 		return prompt_read(&p->words, o, rest, err);
 	if (o->special)
@@ -68,8 +69,10 @@ int prompt_render(struct prompt *p, const infer_tokenizer *t, infer_error *err)
 int prompt_encode(const struct prompt *p, const struct run_opts *o, const infer_tokenizer *t, int32_t **ids, size_t *n,
                   infer_error *err)
 {
-	if (p->is_chat)
-		return infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c, ids, n, err);
+	if (p->is_chat) {
+		TRY(infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c, ids, n, err));
+		return *n ? INFER_OK : err_set(err, INFER_EFORMAT, "%s: the chat template writes nothing", p->template_of);
+	}
 	TRY(prompt_ids(ids, n, o, t, &p->words, err));
 	return *n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty, and this model needs a first token");
 }

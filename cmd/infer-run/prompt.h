@@ -13,6 +13,7 @@ struct prompt {
 	struct buf words;            /* of the user, or what is given as it is */
 	char *text; size_t n;        /* what the model reads, as text; NULL until prompt_render */
 	int is_chat;
+	const char *template_of;     /* the file that the template is of; borrowed */
 };
 
 /* Read it all.  A conversation where there is a template, unless --raw.  On failure too *p is the caller's to prompt_fini.

@@ -17,6 +17,7 @@ struct job {
 	int raw, raw_given, think, no_tools;
 	int32_t wants_logprobs, top_logprobs;    /* of chat's form; top -1: not given */
 	int seeded, dry_nowhere;
+	int too_long;                /* INFER_ENOMEM is the conversation's: it is longer than a template may write */
 };
 
 /* A field that was found: its value is neither absent nor null.

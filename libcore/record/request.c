@@ -374,7 +374,7 @@ int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t numb
 	if (text && !jread(&j->json, &j->mem, text, bytes, "request", &j->j.error) && !read_object(j) && !j->j.is_other &&
 	    !(flags & INFER_JOB_ID))
 		read_request(j);
-	if (j->j.error.code == INFER_ENOMEM || j->mem.bad) {
+	if ((j->j.error.code == INFER_ENOMEM && !j->too_long) || j->mem.bad) {
 		infer_job_free(&j->j);
 		return job_no_memory(err);
 	}

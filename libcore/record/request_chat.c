@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/jwrite.h"
+#include "text/chat.h"
 
 #include <string.h>
 
@@ -167,7 +168,7 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 		*param = c.tools && !caps.tools ? "tools" : "think";
 	}
 	if (!rc)
-		rc = infer_chat_encode(j->j.chat, infer_model_tokenizer(j->o->model), &c, &j->prompt, &j->j.request.n_prompt, err);
+		rc = chat_encode(j->j.chat, infer_model_tokenizer(j->o->model), &c, &j->prompt, &j->j.request.n_prompt, &j->too_long, err);
 	if (!rc)
 		rc = keep_for_reply(j, &c, err);
 	buf_fini(&messages);

@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PROBE_STEPS = 200000 };   /* a template is tried on more than a dozen small conversations when it is opened */
+
 int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text, struct buf *plain, infer_error *err)
 {
 	static const char *const trusted[] = { "bos_token", "eos_token", "unk_token", "pad_token", "role", NULL };
-	const struct jinja_options o = { .now = vars->now, .trusted = trusted, .flags = JINJA_MUTABLE, .more = { vars->given, vars->think } };
+	const struct jinja_options o = { .now = vars->now, .trusted = trusted, .flags = JINJA_MUTABLE, .steps = vars->probe ? PROBE_STEPS : 0,
+		.spent = vars->spent, .more = { vars->given, vars->think } };
 
 	return jinja_render(c->template, vars->own, &o, text, plain, err);
 }
@@ -72,14 +75,23 @@ static int nomem(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
 }
 
-/* The text of a special token; "" where there is none. */
-static struct json *special(struct arena *a, const infer_tokenizer *t, int which)
+/* The text of a special token; "" where there is none.  One that is no text is the file's fault, once the template asks for it:
+ * with U+FFFD in its place the prompt would say something else. */
+static int set_special(struct arena *a, struct json *own, const infer_chat *chat, const infer_tokenizer *t, int which, infer_error *err)
 {
+	const char *name = which == INFER_BOS ? "bos_token" : "eos_token";
 	struct infer_token_info info;
+	int32_t id = t ? infer_token_special(t, which) : -1;
 
-	if (!t || infer_token_info(t, infer_token_special(t, which), &info, NULL))
-		return json_new(a, JSON_STRING);
-	return json_new_strn(a, info.piece.at, info.piece.len);
+	if (!t || infer_token_info(t, id, &info, NULL)) {
+		json_set(own, name, json_new(a, JSON_STRING));
+		return INFER_OK;
+	}
+	if (utf8_check(info.piece.at, info.piece.len) == info.piece.len)
+		json_set(own, name, json_new_strn(a, info.piece.at, info.piece.len));
+	else if (jinja_asks(chat->template, name))
+		return err_set(err, INFER_EFORMAT, "the vocabulary's token %d, which is the chat template's %s, is not UTF-8", (int)id, name);
+	return INFER_OK;
 }
 
 static int set_tools(struct arena *a, struct json *context, const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
@@ -164,9 +176,9 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 	return INFER_OK;
 }
 
-/* *last: the words that the rendering is to end with, or left alone. */
-static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, const infer_chat *chat, const infer_tokenizer *t,
-                const struct infer_conversation *c, infer_error *err)
+/* *last: the words that the rendering is to end with, or left alone.  late: as chat_fit. */
+static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late, const infer_chat *chat,
+                const infer_tokenizer *t, const struct infer_conversation *c, infer_error *err)
 {
 	struct json *messages, *own = json_new(a, JSON_OBJECT);
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
@@ -174,12 +186,12 @@ static int fill(struct chat_vars *vars, struct arena *a, const struct json **las
 	TRY(gather(&messages, a, c, err));
 	if (c->flags & INFER_CHAT_CONTINUE)
 		TRY(chat_mark(a, last, messages, err));
-	TRY(chat_fit(a, messages, &chat->caps, err));
+	TRY(chat_fit(a, messages, &chat->caps, late, err));
 	json_set(own, "messages", messages);
 	json_set(own, "documents", json_new(a, JSON_NULL));
 	json_set(own, "add_generation_prompt", json_new(a, no_prompt || *last ? JSON_FALSE : JSON_TRUE));
-	json_set(own, "bos_token", special(a, t, INFER_BOS));
-	json_set(own, "eos_token", special(a, t, INFER_EOS));
+	TRY(set_special(a, own, chat, t, INFER_BOS, err));
+	TRY(set_special(a, own, chat, t, INFER_EOS, err));
 	TRY(set_tools(a, own, chat, c, err));
 	*vars = (struct chat_vars){ .own = own, .now = c->now };
 	TRY(set_given(a, vars, c, err));
@@ -195,11 +207,50 @@ int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c,
 	return INFER_OK;
 }
 
-int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
-                      unsigned char **plain, size_t *n, infer_error *err)
+/* Are the words of the system turns that are left in what the template wrote? */
+static int writes_systems(const struct json *messages, const struct buf *text)
+{
+	json_each(m, messages) {
+		const struct json *words = json_get(m, "content");
+		words = json_is_array(words) ? json_get(json_first(words), "text") : words;
+		const char *s = json_str(words);
+		size_t n = json_bytes(words);
+		while (n && chat_space(*s))
+			s++, n--;
+		while (n && chat_space(s[n - 1]))
+			n--;
+		if (is_system(m) && n && !(text->len && memmem(text->at, text->len, s, n)))
+			return 0;
+	}
+	return 1;
+}
+
+/* Fill in and run.  A template that refuses a system turn at the front may take one at the end: where no user's turn follows
+ * that could have its words, this is tried first. */
+static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, struct arena *a,
+                        const struct json **last, struct buf *out, struct buf *from, int *spent, infer_error *err)
+{
+	struct chat_vars vars;
+	size_t late = 0;
+
+	TRY(fill(&vars, a, last, &late, chat, t, c, err));
+	vars.spent = spent;
+	int rc = chat_run(chat, &vars, out, from, err);
+	if (!late || (rc && rc != INFER_EFORMAT) || (!rc && writes_systems(json_get(vars.own, "messages"), out)))
+		return rc;
+	arena_reset(a);
+	buf_clear(out);
+	if (from)
+		buf_clear(from);
+	TRY(fill(&vars, a, last, NULL, chat, t, c, err));
+	vars.spent = spent;
+	return chat_run(chat, &vars, out, from, err);
+}
+
+static int render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
+                  unsigned char **plain, size_t *n, int *spent, infer_error *err)
 {
 	const struct json *last = NULL;
-	struct chat_vars vars;
 	struct buf out, from;
 	struct arena a;
 	size_t same;
@@ -211,9 +262,7 @@ int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const st
 	arena_init(&a, MEM_TEXT);
 	buf_init(&out, MEM_TEXT);
 	buf_init(&from, MEM_TEXT);
-	int rc = fill(&vars, &a, &last, chat, t, c, err);
-	if (!rc)
-		rc = chat_run(chat, &vars, &out, plain ? &from : NULL, err);
+	int rc = fill_and_run(chat, t, c, &a, &last, &out, plain ? &from : NULL, spent, err);
 	if (!rc && last)
 		rc = chat_cut(&out, &from, last, err);
 	arena_fini(&a);
@@ -232,8 +281,14 @@ int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const st
 	return rc;
 }
 
-int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids,
-                      size_t *n_ids, infer_error *err)
+int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
+                      unsigned char **plain, size_t *n, infer_error *err)
+{
+	return render(chat, t, c, text, plain, n, NULL, err);
+}
+
+int chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
+                int *spent, infer_error *err)
 {
 	unsigned char *plain;
 	char *text;
@@ -241,9 +296,15 @@ int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t, const st
 
 	*ids = NULL;
 	*n_ids = 0;
-	TRY(infer_chat_render(chat, t, c, &text, &plain, &n, err));
+	TRY(render(chat, t, c, &text, &plain, &n, spent, err));
 	int rc = tok_encode(t, text, n, plain, INFER_ENCODE_SPECIAL, ids, n_ids, err);
 	mem_free(text);
 	mem_free(plain);
 	return rc;
+}
+
+int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids,
+                      size_t *n_ids, infer_error *err)
+{
+	return chat_encode(chat, t, c, ids, n_ids, NULL, err);
 }

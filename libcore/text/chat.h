@@ -14,14 +14,20 @@ struct infer_chat {
 };
 
 /* The variables of a rendering: three objects, of which the later ones go before the earlier. */
-struct chat_vars { const struct json *own, *given, *think; int64_t now; };   /* given, think: may be NULL */
+struct chat_vars { const struct json *own, *given, *think; int64_t now; int probe, *spent; };   /* given, think: may be NULL; spent: jinja.h */
 
+/* chat.c: infer_chat_encode; *spent: whether INFER_ENOMEM means that the conversation is longer than templates may write. */
+int chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
+                int *spent, infer_error *err);
 /* chat_fit.c: INFER_EFORMAT, INFER_EUNSUP: no array of messages, by the index of the first that is none. */
 int chat_check(const struct json *messages, infer_error *err);
-/* chat_fit.c: messages that passed chat_check, and are the caller's to change, made to fit what the template can do. */
-int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, infer_error *err);
+/* chat_fit.c: messages that passed chat_check, and are the caller's to change, made to fit what the template can do.
+ * late   NULL, or how many system turns have no user's behind them to go into: these stay as they are; else they become users'. */
+int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, size_t *late, infer_error *err);
 /* chat_last.c: mark the end of the assistant's words where it has the last turn.  *last: what they are, or NULL. */
 int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err);
+/* chat_last.c: white space of ASCII */
+int chat_space(char c);
 /* chat_last.c: end a rendering where the mark stands.  from: bytes of where each is from, or empty.
  * INFER_EUNSUP  the template wrote neither, or not both */
 int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_error *err);

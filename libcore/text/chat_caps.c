@@ -29,6 +29,7 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 {
 	const struct json *read = NULL;
 	struct json *j = NULL;
+	int spent = 0;   /* its fault, for what it is given here is small */
 	struct arena a;
 	struct buf b;
 
@@ -43,13 +44,13 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 		rc = INFER_ENOMEM;
 	if (!rc && c->caps.only_parts) {   /* the rest is tried in the only form that can be right */
 		struct infer_chat_caps form = { .system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1 };
-		rc = chat_fit(&a, json_get(j, "messages"), &form, NULL);
+		rc = chat_fit(&a, json_get(j, "messages"), &form, NULL, NULL);
 	}
 	if (!rc)
-		rc = chat_run(c, &(struct chat_vars){ .own = j }, text, NULL, NULL);
+		rc = chat_run(c, &(struct chat_vars){ .own = j, .probe = 1, .spent = &spent }, text, NULL, NULL);
 	arena_fini(&a);
 	buf_fini(&b);
-	if (rc == INFER_ENOMEM)
+	if (rc == INFER_ENOMEM && !spent)
 		return err_set(err, rc, "out of memory for a chat template");
 	*ok = !rc;
 	return INFER_OK;

@@ -174,6 +174,23 @@ static int fit_arguments(struct arena *a, struct json *f, const struct infer_cha
 	return INFER_OK;
 }
 
+/* Thoughts under the two names that templates know them by, whichever of three they came under: as transformers does. */
+static void fit_thoughts(struct arena *a, struct json *m)
+{
+	static const char *const names[] = { "reasoning_content", "thinking", "reasoning" };
+	const struct json *thoughts = NULL;
+
+	for (size_t i = 0; !thoughts && i < sizeof names / sizeof *names; i++) {
+		thoughts = json_get(m, names[i]);
+		thoughts = json_is_null(thoughts) ? NULL : thoughts;
+	}
+	if (!thoughts)
+		return;
+	if (!json_get(m, "thinking"))
+		json_set(m, "thinking", json_share(a, thoughts));
+	json_set(m, "reasoning_content", json_share(a, thoughts));
+}
+
 static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_caps *caps, size_t i, infer_error *err)
 {
 	struct json *calls = json_get(m, "tool_calls"), *content = json_get(m, "content");
@@ -207,8 +224,8 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
 	return s;
 }
 
-/* Each system turn goes into the user's turn that follows it; where none does, it becomes one. */
-static void fold_system(struct arena *a, struct json *messages)
+/* Each system turn goes into the user's turn that follows it; where none does, it becomes one, or is counted. */
+static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
 	struct json *m = json_first(messages), *next, *systems = NULL;   /* systems: the latest first */
 	size_t users = 0;
@@ -224,7 +241,9 @@ static void fold_system(struct arena *a, struct json *messages)
 			systems = m;
 			continue;
 		}
-		if (is_role(m, "system")) {
+		if (is_role(m, "system") && late) {
+			++*late;
+		} else if (is_role(m, "system")) {
 			json_set(m, "role", json_new_str(a, "user"));
 		} else if (is_role(m, "user")) {
 			users--;
@@ -236,7 +255,7 @@ static void fold_system(struct arena *a, struct json *messages)
 	}
 }
 
-int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, infer_error *err)
+int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, size_t *late, infer_error *err)
 {
 	struct infer_chat_caps strings = *caps;
 	size_t i = 0;
@@ -247,10 +266,11 @@ int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_cap
 		if (is_role(m, "developer") && !caps->developer)
 			json_set(m, "role", json_new_str(a, "system"));
 		fit_content(a, m, &strings);
+		fit_thoughts(a, m);
 		TRY(fit_calls(a, m, caps, i++, err));
 	}
 	if (!caps->system && !a->bad)
-		fold_system(a, messages);
+		fold_system(a, messages, late);
 	for (struct json *m = json_first(messages); m; m = m->next)
 		fit_content(a, m, caps);
 	return a->bad ? nomem(err) : INFER_OK;

@@ -9,7 +9,7 @@
 static const char mark[] = "CONTINUE_FINAL_MESSAGE_TAG ";
 enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
 
-static int is_space(char c)
+int chat_space(char c)
 {
 	return c && strchr(" \t\r\n\v\f", c) != NULL;
 }
@@ -51,16 +51,16 @@ int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_
 	const char *s = json_str(last);
 	size_t n = json_bytes(last), at = text->len;
 
-	while (n && is_space(*s))
+	while (n && chat_space(*s))
 		s++, n--;
-	while (n && is_space(s[n - 1]))
+	while (n && chat_space(s[n - 1]))
 		n--;
 	while (at && (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED)))
 		at--;
 	if (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED) || !memmem(text->at, at, s, n))
 		return err_set(err, INFER_EUNSUP, "the chat template does not write the assistant's last turn as it is, so nothing goes on there");
 	if (text->len - at < MARK || text->at[at + MARK_TRIMMED] != mark[MARK_TRIMMED])
-		while (at && is_space(text->at[at - 1]))
+		while (at && chat_space(text->at[at - 1]))
 			at--;
 	text->len = at;
 	if (from->len > at)

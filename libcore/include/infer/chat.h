@@ -70,7 +70,8 @@ int  infer_chat_check(const infer_chat *chat, const struct infer_conversation *c
  * plain  NULL, or out: *n bytes, 1 where the byte comes from the conversation; infer_chat_free
  * INFER_EINVAL   system or user is not UTF-8; a system turn where the messages begin with one
  * INFER_EFORMAT  JSON or a message that is not well formed, by its index; the template fails or says no, or a budget is spent
- * INFER_EUNSUP   a content part that is not text, by its type; INFER_ENOMEM */
+ * INFER_EUNSUP   a content part that is not text, by its type
+ * INFER_ENOMEM   memory failed, or the strings that the template makes, and the prompt, take more than 64 MiB */
 int  infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
                        unsigned char **plain, size_t *n, infer_error *err);
 void infer_chat_free(void *p);

@@ -308,6 +308,29 @@ static void test_bad_talk(void **state)
 }
 
 /* Options stand where a request leaves something open; what a template cannot is refused under its field. */
+/* Longer than a template may write: the fault of this request, and of no other. */
+static void test_too_long(void **state)
+{
+	enum { N = 20 << 20 };
+	static const char head[] = "{\"prompt\":\"", tail[] = "\"}";
+	char *line = malloc(sizeof head + N + sizeof tail);
+	infer_job *j = NULL;
+	infer_error err;
+
+	(void)state;
+	assert_non_null(line);
+	strcpy(line, head);
+	memset(line + strlen(head), 'a', N);
+	strcpy(line + strlen(head) + N, tail);
+	set_talk(0, 0);
+	assert_int_equal(read_line(&j, line, &err), INFER_OK);
+	assert_int_equal(j->error.code, INFER_ENOMEM);
+	assert_non_null(strstr(j->error.message, "bytes"));
+	opts.chat = NULL;
+	infer_job_free(j);
+	free(line);
+}
+
 static int case_talk_options(void)
 {
 	static const char tools[] = TOOL, line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{\"role\":\"user\",\"content\":\"U\"}]}";
@@ -546,7 +569,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    nth_case(case_plain),  nth_case(case_fields),   nth_case(case_off),    cmocka_unit_test(test_bad),
-	    cmocka_unit_test(test_talk), cmocka_unit_test(test_bad_talk), nth_case(case_talk_options), nth_case(case_chat_logprobs),
+	    cmocka_unit_test(test_talk), cmocka_unit_test(test_bad_talk), cmocka_unit_test(test_too_long), nth_case(case_talk_options), nth_case(case_chat_logprobs),
 	    nth_case(case_ids), nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
 	};
 	infer_breakers *breakers = NULL;

@@ -15,6 +15,9 @@
 	"{% endfor %}{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{{ '?' if enable_thinking|default(false) }}"
 #define TEXT_CALLS "{% for m in messages %}{{ m.role + m.content[0].text }}{% for c in m.tool_calls or [] %}{{ ' ' + c.function.arguments }}{% endfor %}{% endfor %}"
 
+#define NO_FIRST "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+#define THOUGHTS "{% for m in messages %}{{ m.reasoning_content }}{{ m.thinking }}{% endfor %}"
+
 static const struct { const char *template, *messages, *want; } fits[] = {
 	{ CHATML, "[{'role':'system','content':'S'},{'role':'user','content':'U'}]", "<|system|>S<|end|><|user|>U<|end|><|assistant|>" },
 	{ CHATML, "[{'role':'user','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]}]", "<|user|>ab<|end|><|assistant|>" },
@@ -23,6 +26,11 @@ static const struct { const char *template, *messages, *want; } fits[] = {
 	{ NO_SYSTEM, "[{'role':'developer','content':'S'},{'role':'user','content':[{'type':'text','text':'U'}]}]", "[user]S\nU" },
 	{ NO_SYSTEM, "[{'role':'system','content':'S'},{'role':'system','content':'T'},{'role':'user','content':'U'}]", "[user]T\nS\nU" },
 	{ NO_SYSTEM, "[{'role':'system','content':'S'}]", "[user]S" },
+	{ NO_FIRST, "[{'role':'user','content':'U'},{'role':'system','content':' S '}]", "[user]U[system] S " },
+	{ NO_FIRST, "[{'role':'system','content':'S'},{'role':'user','content':'U'},{'role':'system','content':'T'}]", "[user]S\nU[system]T" },
+	{ NO_FIRST, "[{'role':'system','content':'S'},{'role':'user','content':'U'}]", "[user]S\nU" },
+	{ NO_SYSTEM, "[{'role':'user','content':'U'},{'role':'system','content':'S'}]", "[user]U[user]S" },
+	{ "{% for m in messages if m.role == 'user' %}[{{ m.content }}]{% endfor %}", "[{'role':'user','content':'U'},{'role':'system','content':'S'}]", "[U][S]" },
 	{ CALLS, "[{'role':'user','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]}]", "<user>a;b;" },
 	{ CALLS, "[{'role':'assistant','content':null,'tool_calls':[{'type':'function','function':{'name':'f','arguments':'{\\\"a\\\": [1.5]}'}}]}]",
 	  "<assistant>(f a=[1.5])" },
@@ -31,6 +39,9 @@ static const struct { const char *template, *messages, *want; } fits[] = {
 	  "[{'role':'user','content':'U'}]", "['U']" },
 	{ "{% for i in range(messages[1].content|length - 6) %}{% endfor %}{% for m in messages %}{{ m.role[0].upper() }}{% if messages[1].content != 'needed' %}"
 	  "{{ x.y }}{% endif %}{% endfor %}", "[{'role':'system','content':'S'},{'role':'user','content':'needed'}]", "SU" },
+	{ THOUGHTS, "[{'role':'assistant','content':'','reasoning_content':'R'}]", "RR" },
+	{ THOUGHTS, "[{'role':'assistant','content':'','thinking':'T'},{'role':'assistant','content':'','reasoning':'S'}]", "TTSS" },
+	{ THOUGHTS, "[{'role':'assistant','content':'','thinking':'T','reasoning_content':'R'},{'role':'assistant','content':'','reasoning':null}]", "RT" },
 	{ TEXT_CALLS, "[{'role':'user','content':'U'},{'role':'assistant','content':'','tool_calls':[{'function':{'name':'f','arguments':{'b':0.1}}}]}]",
 	  "userUassistant {\"b\": 0.1}" },
 };
@@ -63,6 +74,31 @@ static void test_fit(void **state)
 		infer_chat_close(&chat);
 		mem_free(m);
 	}
+}
+
+/* Many system turns that go into one of the user's: in their number, not its square. */
+static void test_fold_many(void **state)
+{
+	enum { N = 30000 };
+	struct buf m;
+	struct infer_conversation c;
+	infer_chat *chat;
+	char *text;
+	size_t n;
+
+	(void)state;
+	buf_init(&m, MEM_TEXT);
+	for (int i = 0; i < N; i++)
+		buf_puts(&m, i ? ",{\"role\":\"system\",\"content\":\"S\"}" : "[{\"role\":\"system\",\"content\":\"T\"}");
+	buf_puts(&m, ",{\"role\":\"user\",\"content\":\"U\"}]");
+	c = (struct infer_conversation){ .messages = m.at, .messages_n = m.len };
+	assert_int_equal(infer_chat_open(&chat, NO_SYSTEM, strlen(NO_SYSTEM), "test", NULL), INFER_OK);
+	assert_int_equal(infer_chat_render(chat, NULL, &c, &text, NULL, &n, NULL), INFER_OK);
+	assert_int_equal(n, strlen("[user]") + 2 * N + 1);
+	assert_string_equal(text + n - 5, "S\nT\nU");
+	infer_chat_free(text);
+	infer_chat_close(&chat);
+	buf_fini(&m);
 }
 
 static void test_refused(void **state)
@@ -393,7 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_chat), nth_case(case_continue), cmocka_unit_test(test_turns), cmocka_unit_test(test_continue), cmocka_unit_test(test_check),
-		cmocka_unit_test(test_source), cmocka_unit_test(test_fit), cmocka_unit_test(test_refused), cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_source), cmocka_unit_test(test_fit), cmocka_unit_test(test_fold_many), cmocka_unit_test(test_refused), cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_control_tokens), cmocka_unit_test(test_variables), cmocka_unit_test(test_inline),
 	};
 
