@@ -175,9 +175,9 @@ put_keys()
 	fails 3 'silent.gguf: the chat template writes nothing' infer-run --no-stdin -m silent.gguf the
 	put_keys "$PLAIN" deep.gguf tokenizer.chat_template '{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(100000) }}'
 	(ulimit -s 256 && fails 3 'deep.gguf: chat template: line 1: .* levels' infer-run --no-stdin -m deep.gguf the)
-	perl -0777pe 's/(\x03\0{7})<s>/$1\xff\xfe\xfd/s' "$CHAT" >bytes.gguf
+	perl -0777pe 's/<\|endoftext\|>/\xff\xfe\xfd##########/' "$CHAT" >bytes.gguf
 	echo '{{ bos_token }}{{ messages[0].content }}' >bos.jinja
-	fails 3 "the vocabulary's token 1, which is the chat template's bos_token, is not UTF-8" infer-run --no-stdin -m bytes.gguf --template bos.jinja the
+	fails 3 "the vocabulary's token 256, which is the chat template's bos_token, is not UTF-8" infer-run --no-stdin -m bytes.gguf --template bos.jinja the
 	infer-run -q -m bytes.gguf --no-stdin -n 1 the >/dev/null
 	infer-run -q -m broken.gguf --no-stdin --raw -n 1 the >/dev/null
 	perl -0777pe 's/(tokenizer\.chat_template)(.)/$1\x05/s' "$CHAT" >type.gguf
