@@ -41,10 +41,22 @@ static int few_pays(const struct kern_mm *mm, int m)
 	       ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) || (m == 7 && mm->form == KERN_FORM_Q8));
 }
 
+/* The most rows of x that go past weights in place, and then past a turned copy of them, where tiles are many
+ * times as quick as to pack for them.  Before the first limit rows cost what they did alone. */
+static const struct { uint8_t in_place, few; } limits[INFER_TYPE_COUNT] = {
+	[INFER_Q8_0] = { 5, 32 },   [INFER_Q4_0] = { 7, 32 },   [INFER_Q4_1] = { 7, 32 }, [INFER_Q5_0] = { 7, 32 },
+	[INFER_Q5_1] = { 7, 32 },   [INFER_IQ4_NL] = { 7, 32 }, [INFER_MXFP4] = { 7, 32 }, [INFER_Q4_K] = { 11, 32 },
+	[INFER_Q6_K] = { 8, 16 },   [INFER_Q5_K] = { 11, 0 },   [INFER_IQ4_XS] = { 11, 0 }, [INFER_Q2_K] = { 7, 0 },
+};
+
 enum cpu_way cpu_way(const struct backend *b, int type, int m)
 {
 	const struct kern_mm *mm = cpu_mm(b, type);
 
+	if (mm->tile_turned && limits[type].in_place)
+		return m <= limits[type].in_place       ? CPU_IN_PLACE
+		       : mm->few && m <= limits[type].few ? CPU_FEW
+		                                          : CPU_TILE;
 	if (few_pays(mm, m))
 		return CPU_FEW;
 	return mm->tile && m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS) ? CPU_TILE : CPU_IN_PLACE;

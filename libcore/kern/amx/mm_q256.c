@@ -113,15 +113,12 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 	const int two = !one_byte(t), minima = q_minima(t), groups = n > N ? GROUPS : 1;
 	const size_t bytes = group256_bytes(two, minima);
 
-	for (int r = 0; r < groups * N; r++) { /* rows past the end repeat the last */
-		const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes;
-		char *to = dst + (size_t)(r / N) * bytes;
-		for (int b = 0; b < k / 256; b++, from += q_bytes(t), to += GROUPS * bytes) {
+	for (int b = 0; b < k / 256; b++, dst += GROUPS * bytes)
+		for (int r = 0; r < groups * N; r++) { /* rows past the end repeat the last */
 			struct block block;
-			block_get(t, &block, from);
-			block_put(two, minima, to, r % N, &block);
+			block_get(t, &block, w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * q_bytes(t)));
+			block_put(two, minima, dst + (size_t)(r / N) * bytes, r % N, &block);
 		}
-	}
 }
 
 /* ---- tiles.  Products run one unit, 16 rows of weights by 16 of x, ahead of what is done with their sums */

@@ -17,23 +17,29 @@ INLINE float power_at(const uint8_t *p)
 	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
-INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+/* n blocks of row r of a group */
+INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int n)
 {
 	const __m256i zero = _mm256_set1_epi8((char)q_zero(t));
-	const size_t bytes = group32_bytes(t);
 
-	for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) { /* rows past the end repeat the last */
-		const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes;
-		char *to = dst + (size_t)(r / N) * bytes;
-		for (int b = 0; b < k / 32; b++, from += q_bytes(t), to += GROUPS * bytes) {
-			float d = t == INFER_MXFP4 ? power_at(from) : half_at(from);
-			memcpy(to + r % N * 4, &d, 4);
-			if (q_minima(t)) {
-				d = half_at(from + 2);
-				memcpy(to + FIELD + r % N * 4, &d, 4);
-			}
-			_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r % N * 32),
-			                   _mm256_sub_epi8(unpack32(t, from), zero));
+	for (int b = 0; b < n; b++, from += q_bytes(t), to += GROUPS * group32_bytes(t)) {
+		float d = t == INFER_MXFP4 ? power_at(from) : half_at(from);
+		memcpy(to + r * 4, &d, 4);
+		if (q_minima(t)) {
+			d = half_at(from + 2);
+			memcpy(to + FIELD + r * 4, &d, 4);
+		}
+		_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r * 32), _mm256_sub_epi8(unpack32(t, from), zero));
+	}
+}
+/* A part of k of all rows, then the next: lines are whole before they leave the first cache. */
+INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
+{
+	for (int b = 0, some; b < k / 32; b += some, dst += (size_t)some * GROUPS * group32_bytes(t)) {
+		some = k / 32 - b < PART ? k / 32 - b : PART;
+		for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) { /* rows past the end repeat the last */
+			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * q_bytes(t));
+			row_put(t, dst + (size_t)(r / N) * group32_bytes(t), r % N, from, some);
 		}
 	}
 }
