@@ -55,49 +55,6 @@ void probe_floats(float *x, size_t n, enum probe_fill fill, uint64_t seed)
 	}
 }
 
-/* where the f16 scales of a block stand; a type without any has its own case */
-static int scales_at(int type, int at[2])
-{
-	switch (type) {
-	case INFER_Q8_0:
-	case INFER_Q4_0:
-	case INFER_Q5_0:
-	case INFER_IQ4_NL:
-	case INFER_IQ4_XS:
-	case INFER_IQ2_XXS:
-	case INFER_IQ2_XS:
-	case INFER_IQ2_S:
-	case INFER_IQ3_XXS:
-	case INFER_IQ3_S:
-	case INFER_IQ1_S:
-		at[0] = 0;
-		return 1;
-	case INFER_TQ1_0:
-		at[0] = 52;
-		return 1;
-	case INFER_TQ2_0:
-		at[0] = 64;
-		return 1;
-	case INFER_Q4_1:
-	case INFER_Q5_1:
-	case INFER_Q4_K:
-	case INFER_Q5_K:
-		at[0] = 0, at[1] = 2;
-		return 2;
-	case INFER_Q2_K:
-		at[0] = 80, at[1] = 82;
-		return 2;
-	case INFER_Q3_K:
-		at[0] = 108;
-		return 1;
-	case INFER_Q6_K:
-		at[0] = 208;
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 static float scale(enum probe_fill fill, uint64_t u)
 {
 	float d = bell(u) * 0.01f;
@@ -129,17 +86,17 @@ static void put_iq1_m(unsigned char *block, uint16_t h)
 static void quants(unsigned char *w, int type, size_t blocks, enum probe_fill fill, uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
-	int at[2], n = scales_at(type, at);
+	const struct type *t = type_get(type);     /* knows where the f16 scales of a block stand */
 
-	must(n || type == INFER_MXFP4 || type == INFER_IQ1_M);
+	must(t->n_f16 || type == INFER_MXFP4 || type == INFER_IQ1_M);
 	for (uint64_t u; i < blocks * bytes; i += sizeof u) {
 		u = next(seed);
 		memcpy(w + i, &u, blocks * bytes - i < sizeof u ? blocks * bytes - i : sizeof u);
 	}
 	for (i = 0; i < blocks; i++) {
-		for (int j = 0; j < n; j++) {
+		for (int j = 0; j < t->n_f16; j++) {
 			uint16_t h = num_to_f16(scale(fill, next(seed)));
-			memcpy(w + i * bytes + at[j], &h, 2);
+			memcpy(w + i * bytes + t->f16[j], &h, 2);
 		}
 		if (type == INFER_IQ1_M)
 			put_iq1_m(w + i * bytes, num_to_f16(scale(fill, next(seed))));

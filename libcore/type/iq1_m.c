@@ -7,9 +7,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq1_m { uint8_t qs[32], qh[16], sc[8]; };
-static_assert(sizeof(struct iq1_m) == 56, "no padding");
-
 static uint16_t scale_bits(const struct iq1_m *b)
 {
 	uint16_t d = 0;

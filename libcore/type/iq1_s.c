@@ -7,9 +7,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq1_s { uint8_t d[2], qs[32], qh[16]; };
-static_assert(sizeof(struct iq1_s) == 50, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq1_s *b = src;

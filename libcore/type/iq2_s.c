@@ -8,9 +8,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq2_s { uint8_t d[2], qs[32], signs[32], qh[8], sc[8]; };
-static_assert(sizeof(struct iq2_s) == 82, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq2_s *b = src;

@@ -6,9 +6,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq2_xs { uint8_t d[2], q[64], sc[8]; };
-static_assert(sizeof(struct iq2_xs) == 74, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq2_xs *b = src;

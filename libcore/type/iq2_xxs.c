@@ -5,9 +5,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq2_xxs { uint8_t d[2], qs[64]; };
-static_assert(sizeof(struct iq2_xxs) == 66, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq2_xxs *b = src;

@@ -8,9 +8,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq3_s { uint8_t d[2], qs[64], qh[8], signs[32], sc[4]; };
-static_assert(sizeof(struct iq3_s) == 110, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq3_s *b = src;

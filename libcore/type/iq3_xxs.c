@@ -6,9 +6,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq3_xxs { uint8_t d[2], qs[64], aux[32]; };
-static_assert(sizeof(struct iq3_xxs) == 98, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq3_xxs *b = src;

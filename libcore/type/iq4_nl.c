@@ -5,9 +5,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq4_nl { uint8_t d[2], qs[16]; };
-static_assert(sizeof(struct iq4_nl) == 18, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq4_nl *b = src;

@@ -7,9 +7,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct iq4_xs { uint8_t d[2], sh[2], sl[4], qs[128]; };
-static_assert(sizeof(struct iq4_xs) == 136, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct iq4_xs *b = src;

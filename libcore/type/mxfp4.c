@@ -6,9 +6,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct mxfp4 { uint8_t e, qs[16]; };
-static_assert(sizeof(struct mxfp4) == 17, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct mxfp4 *b = src;

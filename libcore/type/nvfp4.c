@@ -6,9 +6,6 @@
 #include "type/block.h"
 #include "type/grids.h"
 
-struct nvfp4 { uint8_t d[4], qs[32]; };
-static_assert(sizeof(struct nvfp4) == 36, "no padding");
-
 static float half_scale(int x)
 {
 	int e = x >> 3 & 15, m = x & 7;

@@ -4,9 +4,6 @@
  * value = d (q - 1) */
 #include "type/block.h"
 
-struct q2_0 { uint8_t d[2], qs[16]; };
-static_assert(sizeof(struct q2_0) == 18, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q2_0 *b = src;

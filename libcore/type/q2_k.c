@@ -6,9 +6,6 @@
  * value = d scale q - dmin min */
 #include "type/block.h"
 
-struct q2_k { uint8_t scales[16], qs[64], d[2], dmin[2]; };
-static_assert(sizeof(struct q2_k) == 84, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q2_k *b = src;

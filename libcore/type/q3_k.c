@@ -7,9 +7,6 @@
  * value = d (scale - 32) (q - 4 or 0) */
 #include "type/block.h"
 
-struct q3_k { uint8_t hmask[32], qs[64], sc[12], d[2]; };
-static_assert(sizeof(struct q3_k) == 110, "no padding");
-
 static int scale(const uint8_t sc[12], int s)
 {
 	int lo = s < 8 ? sc[s] & 15 : sc[s - 8] >> 4;

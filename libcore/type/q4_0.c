@@ -4,9 +4,6 @@
  * value = d (q - 8) */
 #include "type/block.h"
 
-struct q4_0 { uint8_t d[2], qs[16]; };
-static_assert(sizeof(struct q4_0) == 18, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q4_0 *b = src;

@@ -5,9 +5,6 @@
  * value = d q + m */
 #include "type/block.h"
 
-struct q4_1 { uint8_t d[2], m[2], qs[16]; };
-static_assert(sizeof(struct q4_1) == 20, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q4_1 *b = src;

@@ -6,9 +6,6 @@
  * value = d scale q - dmin min */
 #include "type/block.h"
 
-struct q4_k { uint8_t d[2], dmin[2], sc[12], qs[128]; };
-static_assert(sizeof(struct q4_k) == 144, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q4_k *b = src;

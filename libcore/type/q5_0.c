@@ -5,9 +5,6 @@
  * value = d (q - 16) */
 #include "type/block.h"
 
-struct q5_0 { uint8_t d[2], qh[4], qs[16]; };
-static_assert(sizeof(struct q5_0) == 22, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q5_0 *b = src;

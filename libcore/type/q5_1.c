@@ -6,9 +6,6 @@
  * value = d q + m */
 #include "type/block.h"
 
-struct q5_1 { uint8_t d[2], m[2], qh[4], qs[16]; };
-static_assert(sizeof(struct q5_1) == 24, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q5_1 *b = src;

@@ -7,9 +7,6 @@
  * value = d scale q - dmin min */
 #include "type/block.h"
 
-struct q5_k { uint8_t d[2], dmin[2], sc[12], qh[32], qs[128]; };
-static_assert(sizeof(struct q5_k) == 176, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q5_k *b = src;

@@ -6,9 +6,6 @@
  * value = d sc (q - 32) */
 #include "type/block.h"
 
-struct q6_k { uint8_t ql[128], qh[64]; int8_t sc[16]; uint8_t d[2]; };
-static_assert(sizeof(struct q6_k) == 210, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q6_k *b = src;

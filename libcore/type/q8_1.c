@@ -5,9 +5,6 @@
  * value = d q */
 #include "type/block.h"
 
-struct q8_1 { uint8_t d[2], s[2]; int8_t q[32]; };
-static_assert(sizeof(struct q8_1) == 36, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q8_1 *b = src;

@@ -5,9 +5,6 @@
  * value = d q */
 #include "type/block.h"
 
-struct q8_k { uint8_t d[4]; int8_t q[256]; uint8_t sums[32]; };
-static_assert(sizeof(struct q8_k) == 292, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct q8_k *b = src;

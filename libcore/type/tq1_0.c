@@ -6,9 +6,6 @@
  * (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
 #include "type/block.h"
 
-struct tq1_0 { uint8_t qs[48], qh[4], d[2]; };
-static_assert(sizeof(struct tq1_0) == 54, "no padding");
-
 static float digit(int byte, int n)
 {
 	static const uint8_t pow3[5] = { 1, 3, 9, 27, 81 };

@@ -4,9 +4,6 @@
  * value = d (q - 1) */
 #include "type/block.h"
 
-struct tq2_0 { uint8_t qs[64], d[2]; };
-static_assert(sizeof(struct tq2_0) == 66, "no padding");
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct tq2_0 *b = src;

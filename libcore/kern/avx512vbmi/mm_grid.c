@@ -155,7 +155,7 @@ INLINE void abouts_get(enum infer_type type, int tn, struct about about[8], cons
 		signs = signs_of(x[0].q, x[next].q);
 	for (int r = 0; r < 8; r++, w += stride) {
 		struct points p;
-		points_get(type, &p, table, w, w + next * g_bytes(type));
+		points_get(type, &p, table, w, w + next * block_bytes(type));
 		if (signs_in(type, tn))
 			signs_add(&about[r], &p, signs);
 		else
@@ -173,7 +173,7 @@ INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8],
                      size_t stride, const struct kern_act *x, int x_row, int b)
 {
 	for (int h = 0; h < n; h++) {
-		__m256 d = _mm256_mul_ps(halves8(w + h * g_bytes(type), stride),
+		__m256 d = _mm256_mul_ps(halves8(w + h * block_bytes(type), stride),
 		                         _mm256_set1_ps(g_factor(type)));
 		UNROLL
 		for (int t = 0; t < tn; t++) {
@@ -187,7 +187,7 @@ INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8],
 INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                         const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = g_bytes(type), n = blocks_at_once(type), blocks = k / 256;
+	const int bytes = block_bytes(type), n = blocks_at_once(type), blocks = k / 256;
 	const uint8_t *w = s->w;
 	vb table[2][BOOK], p[2][4][8];
 	__m256 sum[4];

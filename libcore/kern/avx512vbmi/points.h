@@ -108,9 +108,9 @@ INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 	case INFER_IQ2_XXS:
 		return h ? _mm512_unpackhi_epi32(s, s) : _mm512_unpacklo_epi32(s, s);
 	case INFER_IQ2_XS:
-		return scales16(p + h * g_bytes(t) + 66);
+		return scales16(p + h * block_bytes(t) + 66);
 	case INFER_IQ2_S:
-		return scales16(p + h * g_bytes(t) + 74);
+		return scales16(p + h * block_bytes(t) + 74);
 	default:
 		return s;
 	}

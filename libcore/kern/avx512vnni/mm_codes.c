@@ -83,7 +83,7 @@ INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
 INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                        const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = g_bytes(type), n = tables(type);
+	const int bytes = block_bytes(type), n = tables(type);
 	const uint8_t *w = s->w;
 	__m256 sum[4];
 

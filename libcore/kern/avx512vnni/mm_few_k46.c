@@ -181,7 +181,7 @@ INLINE wi imin(int half, const struct room *q, int r, const struct kern_turned_k
 INLINE void few46(enum infer_type t, int eights, float *out, size_t apart, const uint8_t *w,
                   size_t stride, const void *x, size_t next, int k)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, bytes = q_bytes(t);
+	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, bytes = block_bytes(t);
 	_Alignas(64) struct room room[2];
 	wf sum[12], min[12];
 

@@ -200,7 +200,7 @@ INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, c
 INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                        const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = q_bytes(type);
+	const int bytes = block_bytes(type);
 	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
 

@@ -44,16 +44,16 @@ static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n,
 	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
-		plain_pack(dst, w, row_bytes, n, (size_t)k / (block) * BYTES_##name); \
+		plain_pack(dst, w, row_bytes, n, (size_t)k / (block) * sizeof(struct name)); \
 	} \
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		plain_rows(y, ldy, name##_part, packed, (size_t)k / (block) * BYTES_##name, x, \
+		plain_rows(y, ldy, name##_part, packed, (size_t)k / (block) * sizeof(struct name), x, \
 		           x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \
-		return (size_t)k / (block) * BYTES_##name * PANEL; \
+		return (size_t)k / (block) * sizeof(struct name) * PANEL; \
 	}
 #endif

@@ -22,6 +22,7 @@
  *   bytes per flop: 66, 74, 82, 98, 110, 50, 56, 66, 54 per 512;  limits: k % 256 == 0 */
 #include "kern/ref/mm.h"
 #include "kern/tmpl/grid_plain.h"
+#include "type/block.h"
 
 /* one row of weights against tn <= TOKENS rows of x */
 static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uint8_t *w,
@@ -52,7 +53,7 @@ static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uin
 	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
 	                        int x_row, int tn, int k) \
 	{ \
-		row_part(y, ldy, name, BYTES_##name, w, x, x_row, tn, k); \
+		row_part(y, ldy, name, (int)sizeof(struct name), w, x, x_row, tn, k); \
 	} \
 	PLAIN_OF(name, 256)
 KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)

@@ -20,6 +20,7 @@
  *   imin = sum of M sum(x);  ymin = fma(dmin dx, imin, ymin);  y - ymin at the end
  *   bytes per flop: 144, 176, 210, 84, 110, 136 per 512;  limits: k % 256 == 0 */
 #include "kern/ref/mm.h"
+#include "type/block.h"
 
 struct block {
 	float d, dmin;
@@ -28,8 +29,8 @@ struct block {
 static void scales_k4(struct block *b, const uint8_t *sc)
 {
 	for (int c = 0; c < 8; c++) {
-		int s = c < 4 ? sc[c] & 63 : (sc[c + 4] & 15) | sc[c - 4] >> 6 << 4;
-		int m = c < 4 ? sc[c + 4] & 63 : (sc[c + 4] >> 4) | sc[c] >> 6 << 4;
+		int s, m;
+		block_scale_min(sc, c, &s, &m);
 		b->sc[2 * c] = b->sc[2 * c + 1] = s;
 		b->mn[2 * c] = b->mn[2 * c + 1] = m;
 	}
@@ -108,14 +109,6 @@ static void iq4_xs(struct block *b, const uint8_t *p)
 		b->q[i] = nl[p[8 + 16 * (i / 32) + i % 16] >> 4 * (i / 16 & 1) & 15];
 }
 
-enum {
-	BYTES_q4_k = 144,
-	BYTES_q5_k = 176,
-	BYTES_q6_k = 210,
-	BYTES_q2_k = 84,
-	BYTES_q3_k = 110,
-	BYTES_iq4_xs = 136
-};
 enum { MIN_q4_k = 1, MIN_q5_k = 1, MIN_q6_k = 0, MIN_q2_k = 1, MIN_q3_k = 0, MIN_iq4_xs = 0 };
 typedef void unpack(struct block *b, const uint8_t *p);
 
@@ -152,7 +145,7 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
 	                        int x_row, int tn, int k) \
 	{ \
-		row_part(y, ldy, name, BYTES_##name, MIN_##name, w, x, x_row, tn, k); \
+		row_part(y, ldy, name, (int)sizeof(struct name), MIN_##name, w, x, x_row, tn, k); \
 	} \
 	PLAIN_OF(name, 256)
 KERN_ROWS_256(ROW)

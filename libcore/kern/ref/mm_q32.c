@@ -13,6 +13,7 @@
  *   with m a second chain, fma(m dx, sum x, .), is added at the end
  *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64;  limits: k % 32 == 0 */
 #include "kern/ref/mm.h"
+#include "type/block.h"
 
 struct block {
 	float d, m;
@@ -93,15 +94,6 @@ static void mxfp4(struct block *b, const uint8_t *p)
 }
 
 enum {
-	BYTES_q8_0 = 34,
-	BYTES_q4_0 = 18,
-	BYTES_q4_1 = 20,
-	BYTES_q5_0 = 22,
-	BYTES_q5_1 = 24,
-	BYTES_iq4_nl = 18,
-	BYTES_mxfp4 = 17
-};
-enum {
 	MIN_q8_0 = 0,
 	MIN_q4_0 = 0,
 	MIN_q4_1 = 1,
@@ -139,7 +131,7 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
 	                        int x_row, int tn, int k) \
 	{ \
-		row_part(y, ldy, name, BYTES_##name, MIN_##name, w, x, x_row, tn, k); \
+		row_part(y, ldy, name, (int)sizeof(struct name), MIN_##name, w, x, x_row, tn, k); \
 	} \
 	PLAIN_OF(name, 32)
 KERN_ROWS_32(ROW)

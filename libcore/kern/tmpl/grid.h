@@ -6,29 +6,6 @@
 #include "kern/tmpl/ternary.h"
 #include "type/grids.h"
 
-INLINE int g_bytes(enum infer_type t)
-{
-	switch (t) {
-	case INFER_IQ2_XXS:
-		return 66;
-	case INFER_IQ2_XS:
-		return 74;
-	case INFER_IQ2_S:
-		return 82;
-	case INFER_IQ3_XXS:
-		return 98;
-	case INFER_IQ3_S:
-		return 110;
-	case INFER_IQ1_S:
-		return 50;
-	case INFER_IQ1_M:
-		return 56;
-	case INFER_TQ2_0:
-		return 66;
-	default:
-		return 54; /* TQ1_0 */
-	}
-}
 INLINE int g_is1(enum infer_type t) { return t == INFER_IQ1_S || t == INFER_IQ1_M; }
 INLINE int g_ternary(enum infer_type t) { return t == INFER_TQ2_0 || t == INFER_TQ1_0; }
 INLINE int g_is3(enum infer_type t) { return t == INFER_IQ3_XXS || t == INFER_IQ3_S; }
@@ -43,13 +20,13 @@ INLINE float g_factor(enum infer_type t)
 	return t == INFER_IQ3_S || g_ternary(t) ? 1 : t == INFER_IQ3_XXS ? 0.25f : 0.125f;
 }
 
-INLINE int g_half_at(enum infer_type t) { return t == INFER_TQ2_0 ? 64 : t == INFER_TQ1_0 ? 52 : 0; }
+INLINE int g_half_at(enum infer_type t) { return (int)(t == INFER_TQ2_0 ? offsetof(struct tq2_0, d) : t == INFER_TQ1_0 ? offsetof(struct tq1_0, d) : 0); }
 /* bits of d */
 INLINE uint16_t g_half(enum infer_type t, const uint8_t *p)
 {
 	if (t != INFER_IQ1_M)
 		return num_u16(p + g_half_at(t));
-	uint64_t sc = num_u64(p + 48);
+	uint64_t sc = num_u64(p + offsetof(struct iq1_m, sc));
 	return (uint16_t)((sc >> 12 & 0xf) | (sc >> 24 & 0xf0) | (sc >> 36 & 0xf00) |
 	                  (sc >> 48 & 0xf000));
 }

@@ -3,6 +3,7 @@
  * blocks of 256 take them as they take the others. */
 #ifndef KERN_TMPL_GRID_NEON_H
 #define KERN_TMPL_GRID_NEON_H
+#include "type/block.h"
 #include "type/grids.h"
 
 INLINE int is_ternary(enum infer_type t) { return t == INFER_TQ2_0 || t == INFER_TQ1_0; }
@@ -10,28 +11,6 @@ INLINE int is_grid(enum infer_type t)
 {
 	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ||
 	       t == INFER_IQ3_S || t == INFER_IQ1_S || t == INFER_IQ1_M || is_ternary(t);
-}
-INLINE int grid_bytes(enum infer_type t)
-{
-	switch (t) {
-	case INFER_IQ2_XXS:
-	case INFER_TQ2_0:
-		return 66;
-	case INFER_IQ2_XS:
-		return 74;
-	case INFER_IQ2_S:
-		return 82;
-	case INFER_IQ3_XXS:
-		return 98;
-	case INFER_IQ3_S:
-		return 110;
-	case INFER_IQ1_S:
-		return 50;
-	case INFER_IQ1_M:
-		return 56;
-	default:
-		return 54; /* TQ1_0 */
-	}
 }
 /* whether scales are of 16 weights, else of 32 */
 INLINE int grid_by16(enum infer_type t)
@@ -45,12 +24,12 @@ INLINE float grid_scale(enum infer_type t, const uint8_t *p)
 	uint64_t sc;
 
 	if (t == INFER_IQ1_M) {
-		sc = num_u64(p + 48);
+		sc = num_u64(p + offsetof(struct iq1_m, sc));
 		return 0.125f * num_f16((uint16_t)((sc >> 12 & 0xf) | (sc >> 24 & 0xf0) |
 		                                   (sc >> 36 & 0xf00) | (sc >> 48 & 0xf000)));
 	}
 	if (is_ternary(t))
-		return num_f16(num_u16(p + (t == INFER_TQ2_0 ? 64 : 52)));
+		return num_f16(num_u16(p + (t == INFER_TQ2_0 ? offsetof(struct tq2_0, d) : offsetof(struct tq1_0, d))));
 	return num_f16(num_u16(p)) * (t == INFER_IQ3_S     ? 1.0f
 	                              : t == INFER_IQ3_XXS ? 0.25f
 	                                                   : 0.125f);

@@ -110,7 +110,7 @@ INLINE __m256 d8(enum infer_type t, const uint8_t *p, size_t stride)
 INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                       const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = g_bytes(type);
+	const int bytes = block_bytes(type);
 	const uint8_t *w = s->w;
 	__m256 sum[4];
 

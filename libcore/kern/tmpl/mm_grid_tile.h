@@ -76,7 +76,7 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, __m256i s, const uint8_t *
 INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                       int k)
 {
-	for (int b = 0; b < k / 256; b++, w += g_bytes(type), dst += panel_grid(type)) {
+	for (int b = 0; b < k / 256; b++, w += block_bytes(type), dst += panel_grid(type)) {
 		uint8_t *q = dst + NR * 4 * (2 + g_scales(type));
 		for (int half = 0; half < NR; half += 8) {
 			__m256i v[8][8], off[8];

@@ -222,7 +222,7 @@ INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
 INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                     const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = q_bytes(type);
+	const int bytes = block_bytes(type);
 	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
 

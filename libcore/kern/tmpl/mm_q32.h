@@ -42,7 +42,7 @@ INLINE void nibbles8(enum infer_type t, __m256i q[8], const uint8_t *w, size_t s
 {
 	__m256i v[4];
 
-	turn_at(v, w + q_bytes(t) - 16, stride);
+	turn_at(v, w + block_bytes(t) - 16, stride);
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		q[i] = turned_value(t, low4(v[i]));
@@ -82,7 +82,7 @@ INLINE __m256i dots8(enum infer_type type, const __m256i q[8], const struct kern
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                    const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = q_bytes(type);
+	const int bytes = block_bytes(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
 	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
@@ -132,8 +132,8 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	const struct eight e = eight_rows(w, row_bytes, n);
 	uint8_t *q = dst + NR * 4 * (q_minima(type) ? 2 : 1);
 
-	for (size_t at = 0, end = (size_t)k / 32 * (size_t)q_bytes(type); at < end;
-	     at += (size_t)q_bytes(type), dst += panel32(type), q += panel32(type)) {
+	for (size_t at = 0, end = (size_t)k / 32 * (size_t)block_bytes(type); at < end;
+	     at += (size_t)block_bytes(type), dst += panel32(type), q += panel32(type)) {
 		__m256i v[8];
 		UNROLL
 		for (int r = 0; r < 8; r++)
@@ -155,7 +155,7 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 {
 	enum { SOME = 8 * 32 };
 
-	for (; k > 0; k -= SOME, w += SOME / 32 * q_bytes(type), dst += SOME / 32 * panel32(type))
+	for (; k > 0; k -= SOME, w += SOME / 32 * block_bytes(type), dst += SOME / 32 * panel32(type))
 		for (int h = 0; h < NR; h += 8) {
 			int from = h < n ? h : n - 1;
 			pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,

@@ -13,12 +13,12 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 {
 	const struct eight e = eight_rows(w, row_bytes, n);
 
-	for (size_t at = 0, end = (size_t)(k / 256 * q_bytes(type)); at < end;
-	     at += (size_t)q_bytes(type), dst += panel256(type)) {
+	for (size_t at = 0, end = (size_t)(k / 256 * block_bytes(type)); at < end;
+	     at += (size_t)block_bytes(type), dst += panel256(type)) {
 		uint8_t *q = dst + NR * 4 * k_fields(type);
 		__m256i v[8][8];
 		struct head h;
-		ask_after(w, row_bytes, at, q_bytes(type));
+		ask_after(w, row_bytes, at, block_bytes(type));
 		head_get(type, &h, &e, at);
 		head_put(type, dst, &h);
 		UNROLL

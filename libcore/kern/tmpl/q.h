@@ -6,40 +6,9 @@
 #include "base/num.h"
 #include "kern/act.h"
 #include "kern/tmpl/lines.h"
+#include "type/block.h"
 
-/* bytes of a block; zero point of what unpack gives; whether that is signed; whether minima follow;
- * all by type */
-INLINE int q_bytes(enum infer_type t)
-{
-	switch (t) {
-	case INFER_Q8_0:
-		return 34;
-	case INFER_Q4_0:
-		return 18;
-	case INFER_Q4_1:
-		return 20;
-	case INFER_Q5_0:
-		return 22;
-	case INFER_Q5_1:
-		return 24;
-	case INFER_IQ4_NL:
-		return 18;
-	case INFER_MXFP4:
-		return 17;
-	case INFER_Q4_K:
-		return 144;
-	case INFER_Q5_K:
-		return 176;
-	case INFER_Q6_K:
-		return 210;
-	case INFER_Q2_K:
-		return 84;
-	case INFER_Q3_K:
-		return 110;
-	default:
-		return 136; /* IQ4_XS */
-	}
-}
+/* zero point of what unpack gives; whether that is signed; whether minima follow; all by type */
 INLINE int q_zero(enum infer_type t)
 {
 	return t == INFER_Q4_0   ? 8
@@ -64,7 +33,10 @@ INLINE int q_minima(enum infer_type t)
 /* of blocks of 256: where d stands */
 INLINE int q_scale_at(enum infer_type t)
 {
-	return t == INFER_Q6_K ? 208 : t == INFER_Q3_K ? 108 : t == INFER_Q2_K ? 80 : 0;
+	return (int)(t == INFER_Q6_K   ? offsetof(struct q6_k, d)
+	             : t == INFER_Q3_K ? offsetof(struct q3_k, d)
+	             : t == INFER_Q2_K ? offsetof(struct q2_k, d)
+	                               : 0);
 }
 /* whether scales are of 16 weights, else of 32 */
 INLINE int q_by16(enum infer_type t)

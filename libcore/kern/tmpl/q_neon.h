@@ -27,7 +27,7 @@ INLINE uint8x16_t fifth(const uint8_t *p)
 /* the 32 weights of a block */
 INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p)
 {
-	const uint8_t *at = p + (q_bytes(t) - 16);
+	const uint8_t *at = p + (block_bytes(t) - 16);
 	uint8x16_t b, lo, hi;
 
 	if (t == INFER_Q8_0) {
@@ -131,7 +131,7 @@ INLINE void unpack_k3(uint8x16_t u[4], const uint8_t *hm, const uint8_t *qs, int
 #include "kern/tmpl/grid_neon.h"
 
 /* what q.h says of the other blocks of 256 */
-INLINE int bytes256(enum infer_type t) { return is_grid(t) ? grid_bytes(t) : q_bytes(t); }
+INLINE int bytes256(enum infer_type t) { return is_grid(t) ? block_bytes(t) : block_bytes(t); }
 INLINE int by16(enum infer_type t) { return is_grid(t) ? grid_by16(t) : q_by16(t); }
 INLINE float scale256(enum infer_type t, const uint8_t *p)
 {

@@ -26,7 +26,7 @@ INLINE void put8(float *y, float32x4_t a, float32x4_t b, const struct step *s)
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
                    const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = q_bytes(type);
+	const int bytes = block_bytes(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
 	const uint8_t *w = s->w;
 	float32x4_t sum[8], min[8];

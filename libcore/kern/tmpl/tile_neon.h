@@ -40,7 +40,7 @@ INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	for (int b = 0; b < k / 32; b++, w += q_bytes(type), dst += panel32(type)) {
+	for (int b = 0; b < k / 32; b++, w += block_bytes(type), dst += panel32(type)) {
 		float *d = (float *)(void *)dst, *mn = d + NR;
 		int8_t *q = (int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
 		int8x16_t u[2][NR];
