@@ -1,4 +1,4 @@
-/* engine/engine.h - inside the engine: requests from the queue through steps to events.
+/* engine/engine.h (private) - inside the engine: requests from the queue through steps to events.
  *
  * One lock guards the queue, the active requests, the cancel flags and the published counters.
  * Everything else belongs to the thread that steps.  Memory for a request is allocated at submit,

@@ -1,4 +1,4 @@
-/* graph/shape.h - what follows from an op's row in op_list.h: columns, rows, and whether a node
+/* graph/shape.h (private) - what follows from an op's row in op_list.h: columns, rows, and whether a node
  * keeps to it. */
 #ifndef GRAPH_SHAPE_H
 #define GRAPH_SHAPE_H

@@ -1,4 +1,4 @@
-/* kv/inner.h - what the files of kv share: pages with their counts, the tree's nodes, the lists of
+/* kv/inner.h (private) - what the files of kv share: pages with their counts, the tree's nodes, the lists of
  * what may go.
  *
  * One reservation holds, for every group, its pages and their records, then the block tables of all

@@ -1,4 +1,4 @@
-/* record/job.h - inside a request line: the job that its fields fill */
+/* record/job.h (private) - inside a request line: the job that its fields fill */
 #ifndef RECORD_JOB_H
 #define RECORD_JOB_H
 #include <infer/request.h>

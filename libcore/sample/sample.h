@@ -1,4 +1,4 @@
-/* sample/sample.h - candidates and the stages that narrow them.  One const row per stage in stage_list.h.
+/* sample/sample.h (private) - candidates and the stages that narrow them.  One const row per stage in stage_list.h.
  *
  * The order of candidates is total: greater logit first, ties to the lower id; so what a stage keeps never depends on how
  * they were sorted.  Sums run in that order, or by id while nothing has sorted yet, in double. */

@@ -27,6 +27,10 @@ setup()
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"
 	[[ $output == *'base/a.c'*'not below'* ]]
+	echo '/* base/in.h (private) - x */' >libcore/base/in.h
+	echo '#include "base/in.h"' >libcore/file/b.c
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'file/b.c'*'a private header of another module'* ]]
 	printf 'int file_x(void);\nint base_y(void) { return file_x(); }\n' >libcore/base/a.c
 	printf 'int file_x(void) { return 1; }\n' >libcore/file/b.c
 	for f in base/a file/b; do cc -c -o "libcore/$f.c.o" "libcore/$f.c"; done

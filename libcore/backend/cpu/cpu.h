@@ -1,4 +1,4 @@
-/* backend/cpu/cpu.h - inside the CPU backend: a plan is a list of steps, each one parallel region
+/* backend/cpu/cpu.h (private) - inside the CPU backend: a plan is a list of steps, each one parallel region
  * or a few.
  *
  * Nodes run in the order of the graph.  Neighbours become one step where that needs no barrier: row

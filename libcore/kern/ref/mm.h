@@ -35,7 +35,7 @@ static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n,
 	}
 }
 
-/* The functions of a type over name_part; BYTES_name: of a block of so many weights. */
+/* The functions of a type over name_part; struct name: a block of `block` weights. */
 #define PLAIN_OF(name, block) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
