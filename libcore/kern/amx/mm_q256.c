@@ -116,7 +116,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 	for (int b = 0; b < k / 256; b++, dst += GROUPS * bytes)
 		for (int r = 0; r < groups * N; r++) { /* rows past the end repeat the last */
 			struct block block;
-			block_get(t, &block, w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * q_bytes(t)));
+			block_get(t, &block, w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * block_bytes(t)));
 			block_put(two, minima, dst + (size_t)(r / N) * bytes, r % N, &block);
 		}
 }

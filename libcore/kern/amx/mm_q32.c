@@ -22,7 +22,7 @@ INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int
 {
 	const __m256i zero = _mm256_set1_epi8((char)q_zero(t));
 
-	for (int b = 0; b < n; b++, from += q_bytes(t), to += GROUPS * group32_bytes(t)) {
+	for (int b = 0; b < n; b++, from += block_bytes(t), to += GROUPS * group32_bytes(t)) {
 		float d = t == INFER_MXFP4 ? power_at(from) : half_at(from);
 		memcpy(to + r * 4, &d, 4);
 		if (q_minima(t)) {
@@ -38,7 +38,7 @@ INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_by
 	for (int b = 0, some; b < k / 32; b += some, dst += (size_t)some * GROUPS * group32_bytes(t)) {
 		some = k / 32 - b < PART ? k / 32 - b : PART;
 		for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) { /* rows past the end repeat the last */
-			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * q_bytes(t));
+			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * block_bytes(t));
 			row_put(t, dst + (size_t)(r / N) * group32_bytes(t), r % N, from, some);
 		}
 	}
