@@ -204,7 +204,7 @@ TEXT = ("The 1234567 caf\u00e9s don't I'VE 12.5%\r\n\n  x\t\t=  \u65e5\u672c\u8a
 
 def pre_tokenizers():
     """the first name of each row of pretok_list.h"""
-    rows = open(TOP + "/libcore/text/pretok_list.h").read()
+    rows = open(TOP + "/libcore/tok/pretok_list.h").read()
     return re.findall(r'^\t\{ "([^" ]+)', rows[rows.rindex("static const struct pretok "):], re.M)
 
 

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/jwrite.h"
-#include "text/chat.h"
+#include "chat/chat.h"
 
 #include <string.h>
 

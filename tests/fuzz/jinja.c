@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/jread.h"
-#include "text/jinja.h"
+#include "jinja/jinja.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

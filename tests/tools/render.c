@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
-#include "text/jinja.h"
+#include "jinja/jinja.h"
 
 static struct jinja *compiled;
 

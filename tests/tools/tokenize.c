@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/num.h"
-#include "text/pretok.h"
+#include "tok/pretok.h"
 
 struct opt { uint32_t flags; int decode, timed; };
 

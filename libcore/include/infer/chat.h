@@ -1,4 +1,4 @@
-/* infer/chat.h - conversations to prompts, by a model's chat template.   floor: text
+/* infer/chat.h - conversations to prompts, by a model's chat template.   floor: chat
  *
  * The template is Jinja, run as transformers runs it, within budgets of time and memory.  What it cannot take is made to fit:
  * content parts joined, a developer turned to system, a system turn put before the user's that follows, arguments of calls

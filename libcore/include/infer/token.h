@@ -1,4 +1,4 @@
-/* infer/token.h - text to token ids and back.   floor: text
+/* infer/token.h - text to token ids and back.   floor: tok
  *
  * A tokenizer is immutable: share it freely.  A detokeniser holds the bytes of one stream: confined.
  * SentencePiece BPE with byte fallback and unigram: Kudo+ 2018, arXiv:1808.06226; byte-level BPE: Radford+ 2019;

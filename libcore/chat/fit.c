@@ -1,0 +1,277 @@
+/* chat/fit.c - the policy: messages made to fit what a template can do. */
+#include "chat/chat.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int nomem(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
+}
+
+static int is_role(const struct json *m, const char *role)
+{
+	return json_equals(json_get(m, "role"), role);
+}
+
+/* ---- checks ---- */
+
+static int check_parts(const struct json *parts, size_t i, infer_error *err)
+{
+	size_t k = 0;
+
+	json_each(p, parts) {
+		const struct json *type = json_get(p, "type");
+		if (!json_is_string(type))
+			return err_set(err, INFER_EFORMAT, "messages[%zu].content[%zu]: wants an object with a type", i, k);
+		if (!json_equals(type, "text"))
+			return err_set(err, INFER_EUNSUP, "messages[%zu].content[%zu]: a part of type %.*s is not supported", i, k,
+			               type->n < 40 ? (int)type->n : 40, type->s);
+		if (!json_is_string(json_get(p, "text")))
+			return err_set(err, INFER_EFORMAT, "messages[%zu].content[%zu]: text is not a string", i, k);
+		k++;
+	}
+	return INFER_OK;
+}
+
+static int check_calls(const struct json *calls, size_t i, infer_error *err)
+{
+	size_t k = 0;
+
+	if (!json_is_array(calls))
+		return err_set(err, INFER_EFORMAT, "messages[%zu].tool_calls is not an array", i);
+	json_each(c, calls) {
+		const struct json *f = json_get(c, "function");
+		if (!json_is_string(json_get(f ? f : c, "name")))
+			return err_set(err, INFER_EFORMAT, "messages[%zu].tool_calls[%zu] has no name", i, k);
+		k++;
+	}
+	return INFER_OK;
+}
+
+static int is_word(const struct json *s)
+{
+	for (size_t i = 0; i < json_bytes(s); i++)
+		if (!(s->s[i] >= 'a' && s->s[i] <= 'z') && s->s[i] != '_')
+			return 0;
+	return s->n && s->n <= 32;
+}
+
+static int check(const struct json *m, size_t i, infer_error *err)
+{
+	const struct json *content = json_get(m, "content"), *calls = json_get(m, "tool_calls"), *role = json_get(m, "role");
+
+	if (!json_is_string(role))
+		return err_set(err, INFER_EFORMAT, "messages[%zu] is not an object with a role", i);
+	if (!is_word(role))
+		return err_set(err, INFER_EFORMAT, "messages[%zu]: the role is not a word of small letters", i);
+	if (content && !json_is_string(content) && !json_is_null(content) && !json_is_array(content))
+		return err_set(err, INFER_EFORMAT, "messages[%zu]: content is neither a string nor null nor an array", i);
+	if (json_is_array(content))
+		TRY(check_parts(content, i, err));
+	return calls && !json_is_null(calls) ? check_calls(calls, i, err) : INFER_OK;
+}
+
+int chat_check(const struct json *messages, infer_error *err)
+{
+	size_t i = 0;
+
+	if (!json_is_array(messages))
+		return err_set(err, INFER_EFORMAT, "messages is not an array");
+	json_each(m, messages)
+		TRY(check(m, i++, err));
+	return INFER_OK;
+}
+
+/* ---- one message ---- */
+
+static struct json *from_buf(struct arena *a, const struct buf *b)
+{
+	a->bad |= b->bad;
+	return json_new_strn(a, b->at, b->len);
+}
+
+/* Content parts to one string. */
+static struct json *joined(struct arena *a, const struct json *parts)
+{
+	struct json *s;
+	struct buf b;
+
+	buf_init(&b, MEM_CHAT);
+	json_each(p, parts) {
+		const struct json *text = json_get(p, "text");
+		buf_put(&b, json_str(text), json_bytes(text));
+	}
+	s = from_buf(a, &b);
+	buf_fini(&b);
+	return s;
+}
+
+/* Content parts to one string, or a string to one part, as the template wants it. */
+static void fit_content(struct arena *a, struct json *m, const struct infer_chat_caps *caps)
+{
+	struct json *content = json_get(m, "content"), *to, *part;
+
+	if (json_is_array(content) && !caps->parts) {
+		to = joined(a, content);
+	} else if (json_is_string(content) && caps->only_parts) {
+		to = json_new(a, JSON_ARRAY);
+		part = json_new(a, JSON_OBJECT);
+		json_set(part, "type", json_new_str(a, "text"));
+		json_set(part, "text", json_share(a, content));
+		json_append(to, part);
+	} else {
+		return;
+	}
+	json_set(m, "content", to);
+}
+
+/* v as the templates' own tojson writes it, as a JSON string. */
+static int to_text(struct json **out, struct arena *a, const struct json *v, infer_error *err)
+{
+	static const char src[] = "{{ v|tojson }}";
+	struct json *context = json_new(a, JSON_OBJECT);
+	struct jinja *t = NULL;
+	struct buf b;
+
+	json_set(context, "v", json_share(a, v));
+	if (a->bad)
+		return nomem(err);
+	buf_init(&b, MEM_CHAT);
+	int rc = jinja_compile(&t, src, sizeof src - 1, "arguments", err);
+	if (!rc)
+		rc = jinja_render(t, context, NULL, &b, NULL, err);
+	if (!rc && !(*out = json_new_strn(a, b.at, b.len)))
+		rc = nomem(err);
+	jinja_free(t);
+	buf_fini(&b);
+	return rc;
+}
+
+/* Arguments as an object where the template wants one, else as text. */
+static int fit_arguments(struct arena *a, struct json *f, const struct infer_chat_caps *caps, size_t i, infer_error *err)
+{
+	const struct json *args = json_get(f, "arguments"), *read;
+	struct json *to = NULL;
+	char what[64];
+
+	if (json_is_string(args) && caps->objects) {
+		snprintf(what, sizeof what, "messages[%zu]: the arguments of a call", i);
+		if (args->n) {
+			TRY(jread(&read, a, args->s, args->n, what, err));
+			to = json_share(a, read);
+		} else {
+			to = json_new(a, JSON_OBJECT);
+		}
+	} else if (json_is_object(args) && caps->calls && !caps->objects) {
+		TRY(to_text(&to, a, args, err));
+	} else {
+		return INFER_OK;
+	}
+	json_set(f, "arguments", to);
+	return INFER_OK;
+}
+
+/* Thoughts under the two names that templates know them by, whichever of three they came under: as transformers does. */
+static void fit_thoughts(struct arena *a, struct json *m)
+{
+	static const char *const names[] = { "reasoning_content", "thinking", "reasoning" };
+	const struct json *thoughts = NULL;
+
+	for (size_t i = 0; !thoughts && i < sizeof names / sizeof *names; i++) {
+		thoughts = json_get(m, names[i]);
+		thoughts = json_is_null(thoughts) ? NULL : thoughts;
+	}
+	if (!thoughts)
+		return;
+	if (!json_get(m, "thinking"))
+		json_set(m, "thinking", json_share(a, thoughts));
+	json_set(m, "reasoning_content", json_share(a, thoughts));
+}
+
+static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_caps *caps, size_t i, infer_error *err)
+{
+	struct json *calls = json_get(m, "tool_calls"), *content = json_get(m, "content");
+
+	for (struct json *c = json_first(calls); c; c = c->next) {
+		struct json *f = json_get(c, "function");
+		TRY(fit_arguments(a, f ? f : c, caps, i, err));
+	}
+	if ((!content || json_is_null(content)) && !(json_count(calls) && caps->null_content && content))
+		json_set(m, "content", json_new(a, JSON_STRING));
+	return INFER_OK;
+}
+
+/* ---- the system turn ---- */
+
+/* The words of system turns, each on a line of its own before the user's; all are strings here. */
+static struct json *words_of(struct arena *a, const struct json *systems, const struct json *user)
+{
+	struct json *s;
+	struct buf b;
+
+	buf_init(&b, MEM_CHAT);
+	for (const struct json *m = systems; m; m = m->next) {
+		const struct json *words = json_get(m, "content");
+		buf_put(&b, json_str(words), json_bytes(words));
+		buf_putc(&b, '\n');
+	}
+	buf_put(&b, json_str(json_get(user, "content")), json_bytes(json_get(user, "content")));
+	s = from_buf(a, &b);
+	buf_fini(&b);
+	return s;
+}
+
+/* Each system turn goes into the user's turn that follows it; where none does, it becomes one, or is counted. */
+static void fold_system(struct arena *a, struct json *messages, size_t *late)
+{
+	struct json *m = json_first(messages), *next, *systems = NULL;   /* systems: the latest first */
+	size_t users = 0;
+
+	json_each(u, messages)
+		users += (size_t)is_role(u, "user");
+	messages->first = messages->last = NULL;
+	for (messages->n = 0; m; m = next) {
+		next = m->next;
+		m->next = NULL;
+		if (is_role(m, "system") && users) {
+			m->next = systems;
+			systems = m;
+			continue;
+		}
+		if (is_role(m, "system") && late) {
+			++*late;
+		} else if (is_role(m, "system")) {
+			json_set(m, "role", json_new_str(a, "user"));
+		} else if (is_role(m, "user")) {
+			users--;
+			if (systems)
+				json_set(m, "content", words_of(a, systems, m));
+			systems = NULL;
+		}
+		json_append(messages, m);
+	}
+}
+
+int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, size_t *late, infer_error *err)
+{
+	struct infer_chat_caps strings = *caps;
+	size_t i = 0;
+
+	strings.only_parts = 0;   /* first all strings, to be joined; parts where the template wants them come last */
+	strings.parts &= caps->system;
+	for (struct json *m = json_first(messages); m; m = m->next) {
+		if (is_role(m, "developer") && !caps->developer)
+			json_set(m, "role", json_new_str(a, "system"));
+		fit_content(a, m, &strings);
+		fit_thoughts(a, m);
+		TRY(fit_calls(a, m, caps, i++, err));
+	}
+	if (!caps->system && !a->bad)
+		fold_system(a, messages, late);
+	for (struct json *m = json_first(messages); m; m = m->next)
+		fit_content(a, m, caps);
+	return a->bad ? nomem(err) : INFER_OK;
+}

@@ -1,0 +1,69 @@
+/* chat/last.c - a conversation whose last turn is the assistant's, to be gone on with. */
+#include "chat/chat.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* Written behind its words, and looked for in what the template made of them, as transformers does (continue_final_message).
+ * The space tells whether the template trims. */
+static const char mark[] = "CONTINUE_FINAL_MESSAGE_TAG ";
+enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
+
+int chat_space(char c)
+{
+	return c && strchr(" \t\r\n\v\f", c) != NULL;
+}
+
+/* Where the last words of a message stand: the message, or its last part; *key under which.  NULL: there are none. */
+static struct json *words(struct json *m, const char **key)
+{
+	struct json *content = json_get(m, "content");
+
+	if (!json_equals(json_get(m, "role"), "assistant") || json_count(json_get(m, "tool_calls")))
+		return NULL;
+	*key = json_is_array(content) ? "text" : "content";
+	return json_is_array(content) ? content->last : m;
+}
+
+int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err)
+{
+	const char *key = "";
+	struct json *at = words(messages->last, &key), *text = json_get(at, key);
+	struct buf b;
+
+	*last = NULL;
+	if (!json_bytes(text))
+		return INFER_OK;
+	buf_init(&b, MEM_CHAT);
+	buf_put(&b, json_str(text), json_bytes(text));
+	buf_puts(&b, mark);
+	a->bad |= b.bad;
+	json_set(at, key, json_new_strn(a, b.at, b.len));
+	buf_fini(&b);
+	if (a->bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
+	*last = text;
+	return INFER_OK;
+}
+
+int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_error *err)
+{
+	const char *s = json_str(last);
+	size_t n = json_bytes(last), at = text->len;
+
+	while (n && chat_space(*s))
+		s++, n--;
+	while (n && chat_space(s[n - 1]))
+		n--;
+	while (at && (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED)))
+		at--;
+	if (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED) || !memmem(text->at, at, s, n))
+		return err_set(err, INFER_EUNSUP, "the chat template does not write the assistant's last turn as it is, so nothing goes on there");
+	if (text->len - at < MARK || text->at[at + MARK_TRIMMED] != mark[MARK_TRIMMED])
+		while (at && chat_space(text->at[at - 1]))
+			at--;
+	text->len = at;
+	if (from->len > at)
+		from->len = at;
+	return INFER_OK;
+}

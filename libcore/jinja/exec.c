@@ -1,0 +1,381 @@
+/* jinja/exec.c - statements, scopes and macros. */
+#include "jinja/node.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* ---- scopes ---- */
+
+struct jscope *jinja_scope(struct jrun *r, struct jscope *up)
+{
+	struct jscope *s = jinja_take(r, 1, sizeof *s);
+
+	if (s)
+		s->up = up;
+	return s;
+}
+
+int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
+{
+	TRY(jinja_spend(r, 1 + s->n / JSTEP_ITEMS));
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->at[i].id == id) {
+			s->at[i].v = v;
+			return INFER_OK;
+		}
+	if (s->n == s->cap) {
+		uint32_t cap = s->cap ? s->cap * 2 : 4;
+		struct jvar *at = jinja_take(r, cap, sizeof *at);
+		if (!at)
+			return r->rc;
+		if (s->n)
+			memcpy(at, s->at, s->n * sizeof *at);
+		s->at = at;
+		s->cap = cap;
+	}
+	s->at[s->n++] = (struct jvar){ id, v };
+	return INFER_OK;
+}
+
+int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv v)
+{
+	const uint32_t *id = map_get(&r->t->names, name, strlen(name));
+
+	return id ? jinja_let(r, s, *id, v) : INFER_OK;   /* nobody asks for it */
+}
+
+static int unpack(struct jrun *r, const struct jnode *target, struct jv v)
+{
+	struct jv list;
+
+	TRY(jv_to_list(r, &list, v));
+	if (list.l->n != target->n)
+		return jinja_fail(r, "%s values to unpack (expected %u, got %zu)", list.l->n < target->n ? "not enough" : "too many",
+		                  target->n, list.l->n);
+	for (uint32_t i = 0; i < target->n; i++)
+		TRY(jinja_assign(r, target->list[i], list.l->at[i]));
+	return INFER_OK;
+}
+
+int jinja_assign(struct jrun *r, const struct jnode *target, struct jv v)
+{
+	if (target->kind == JN_TUPLE)
+		return unpack(r, target, v);
+	if (target->kind == JN_NAME)
+		return jinja_let(r, r->scope, target->id, v);
+	const struct jv *ns = jinja_var(r, target->id);
+	if (!ns || ns->type != J_NS)
+		return jinja_fail(r, "cannot assign attribute on non-namespace object");
+	return jdict_put(r, ns->d, (struct jv){ .type = J_STR, .s = target->str }, v);
+}
+
+/* ---- output ---- */
+
+static int exec_out(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	TRY(jinja_eval(r, n->a, &v));
+	jv_text(r->out, v);
+	return r->rc;
+}
+
+int jinja_capture(struct jrun *r, const struct jnode *body, struct jv *out)
+{
+	struct jsb b = { .r = r }, *was = r->out;
+
+	r->out = &b;
+	int rc = jinja_exec(r, body);
+	r->out = was;
+	return rc ? rc : jsb_done(&b, out);
+}
+
+/* As jinja_capture, in a scope of its own. */
+static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *out)
+{
+	struct jscope *was = r->scope, *s = jinja_scope(r, was);
+
+	if (!s)
+		return r->rc;
+	r->scope = s;
+	int rc = jinja_capture(r, body, out);
+	r->scope = was;
+	return rc;
+}
+
+/* The filters of a block over what it wrote. */
+static int through(struct jrun *r, const struct jnode *filters, struct jv *v)
+{
+	struct jv was = r->input;
+
+	if (!filters)
+		return INFER_OK;
+	r->input = *v;
+	int rc = jinja_eval(r, filters, v);
+	r->input = was;
+	return rc;
+}
+
+static int exec_setblock(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	TRY(capture_scoped(r, n->b, &v));
+	if (r->flow)
+		return INFER_OK;
+	TRY(through(r, n->c, &v));
+	return jinja_assign(r, n->a, v);
+}
+
+static int exec_filterblock(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	TRY(capture_scoped(r, n->b, &v));
+	if (r->flow)
+		return INFER_OK;
+	TRY(through(r, n->c, &v));
+	jv_text(r->out, v);
+	return r->rc;
+}
+
+static int exec_with(struct jrun *r, const struct jnode *n)
+{
+	struct jscope *was = r->scope, *s = jinja_scope(r, was);
+	struct jv v;
+	int rc = r->rc;
+
+	for (uint32_t i = 0; !rc && i < n->n; i += 2) {
+		r->scope = was;
+		rc = jinja_eval(r, n->list[i + 1], &v);
+		r->scope = s;
+		if (!rc)
+			rc = jinja_assign(r, n->list[i], v);
+	}
+	if (!rc) {
+		r->scope = s;
+		rc = jinja_exec(r, n->b);
+	}
+	r->scope = was;
+	return rc;
+}
+
+static int exec_if(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	for (; n && n->kind == JN_IF; n = n->c) {
+		TRY(jinja_eval(r, n->a, &v));
+		if (jv_true(v))
+			return jinja_exec(r, n->b);
+	}
+	return n ? jinja_exec(r, n) : INFER_OK;
+}
+
+/* ---- macros ---- */
+
+static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
+{
+	struct jmacro *m = jinja_take(r, 1, sizeof *m);
+
+	if (!m)
+		return r->rc;
+	m->node = n;
+	m->scope = r->scope;
+	for (struct jscope *s = r->scope; s; s = s->up)
+		s->kept = 1;
+	*out = (struct jv){ .type = J_MACRO, .macro = m };
+	return INFER_OK;
+}
+
+/* Take the keyword argument `name` out of c; NULL: it is not there. */
+static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv *v)
+{
+	jinja_spend(r, c->nkw / JSTEP_ITEMS);
+	for (uint32_t i = 0; i < c->nkw; i++) {
+		if (c->name[i]->len != name->len || memcmp(c->name[i]->at, name->at, name->len))
+			continue;
+		*v = c->kw[i];
+		for (c->nkw--; i < c->nkw; i++) {
+			c->name[i] = c->name[i + 1];
+			c->kw[i] = c->kw[i + 1];
+		}
+		return v;
+	}
+	return NULL;
+}
+
+/* varargs, kwargs and caller, for a macro whose body asks for them; what is left over else is refused. */
+static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c, struct jscope *s)
+{
+	const struct jnode *n = m->node;
+	static const struct jstr caller = { .at = "caller", .len = 6 };
+	struct jv v;
+	int own = 0;
+
+	for (uint32_t i = 0; i < n->n; i++)
+		own |= n->list[i]->str->len == 6 && !memcmp(n->list[i]->str->at, "caller", 6);
+	if ((n->op & JM_CALLER) && !own) {
+		if (!take_kw(r, c, &caller, &v) || v.type == J_NONE)
+			TRY(jv_undef_why(r, &v, "No caller defined"));
+		TRY(jinja_let_name(r, s, "caller", v));
+	}
+	if (n->op & JM_KWARGS) {
+		TRY(jv_dict(r, &v, J_DICT, c->nkw));
+		for (uint32_t i = 0; i < c->nkw; i++)
+			TRY(jdict_put(r, v.d, (struct jv){ .type = J_STR, .s = c->name[i] }, c->kw[i]));
+		TRY(jinja_let_name(r, s, "kwargs", v));
+	} else if (c->nkw) {
+		return jinja_fail(r, "macro '%.*s' takes no keyword argument '%.*s'", (int)(n->str->len & 63), n->str->at,
+		                  (int)(c->name[0]->len & 63), c->name[0]->at);
+	}
+	if (n->op & JM_VARARGS) {
+		TRY(jv_list(r, &v, J_TUPLE, 0));
+		for (uint32_t i = n->n; i < c->n; i++)
+			TRY(jv_push(r, v, c->pos[i]));
+		return jinja_let_name(r, s, "varargs", v);
+	}
+	if (c->n > n->n)
+		return jinja_fail(r, "macro '%.*s' takes not more than %u argument(s)", (int)(n->str->len & 63), n->str->at, n->n);
+	return INFER_OK;
+}
+
+/* In the scope of the macro: arguments as given; then defaults, in their order, which may use arguments before them. */
+static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
+{
+	const struct jnode *n = m->node;
+	uint32_t first = n->n - n->id;
+	struct jv v;
+
+	for (uint32_t i = 0; i < n->n; i++) {
+		v = (struct jv){ 0 };
+		if (i < c->n)
+			v = c->pos[i];
+		else
+			take_kw(r, c, n->list[i]->str, &v);
+		TRY(jinja_let(r, r->scope, n->list[i]->id, v));
+	}
+	TRY(special_args(r, m, c, r->scope));
+	for (uint32_t i = 0; i < n->n; i++) {
+		if (r->scope->at[i].v.type != J_MISSING)
+			continue;
+		if (i >= first)
+			TRY(jinja_eval(r, n->list[n->n + i - first], &v));
+		else
+			TRY(jv_undef(r, &v, NULL, n->list[i]->str));
+		r->scope->at[i].v = v;
+	}
+	return INFER_OK;
+}
+
+int jinja_macro(struct jrun *r, struct jmacro *m, struct jcall *c, struct jv *out)
+{
+	struct jscope *was = r->scope, *s = jinja_scope(r, m->scope);
+
+	if (!s)
+		return r->rc;
+	TRY(jinja_enter(r));
+	r->scope = s;
+	int rc = bind(r, m, c);
+	if (!rc)
+		rc = jinja_capture(r, m->node->b, out);
+	r->scope = was;
+	r->depth--;
+	return rc;
+}
+
+static int exec_macro(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	TRY(make_macro(r, n, &v));
+	return jinja_let(r, r->scope, n->a->id, v);
+}
+
+static int exec_call(struct jrun *r, const struct jnode *n)
+{
+	static const struct jstr caller = { .at = "caller", .len = 6 };
+	struct jcall c = { 0 };
+	struct jv f, v;
+
+	TRY(jinja_eval(r, n->c->a, &f));
+	TRY(jinja_args(r, n->c->args, &c));
+	struct jv *kw = jinja_take(r, c.nkw + 1, sizeof *kw);
+	const struct jstr **name = jinja_take(r, c.nkw + 1, sizeof *name);
+	if (r->rc)
+		return r->rc;
+	for (uint32_t i = 0; i < c.nkw; i++) {
+		kw[i] = c.kw[i];
+		name[i] = c.name[i];
+	}
+	name[c.nkw] = &caller;
+	TRY(make_macro(r, n, &kw[c.nkw]));
+	c.kw = kw;
+	c.name = name;
+	c.nkw++;
+	r->line = n->line;
+	TRY(jinja_call(r, f, &c, &v));
+	jv_text(r->out, v);
+	return r->rc;
+}
+
+/* ---- all of them ---- */
+
+static int exec_scope(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	TRY(capture_scoped(r, n->b, &v));
+	jv_text(r->out, v);
+	return r->rc;
+}
+
+static int exec(struct jrun *r, const struct jnode *n)
+{
+	struct jv v;
+
+	switch (n->kind) {
+	case JN_BODY:
+		for (uint32_t i = 0; i < n->n && !r->flow; i++)
+			TRY(jinja_exec(r, n->list[i]));
+		return INFER_OK;
+	case JN_TEXT:
+		jsb_str(r->out, n->str);
+		return r->rc;
+	case JN_OUT:
+		return exec_out(r, n);
+	case JN_IF:
+		return exec_if(r, n);
+	case JN_FOR:
+		TRY(jinja_eval(r, n->a, &v));
+		return jinja_exec_for(r, n, v, 0);
+	case JN_SET:
+		TRY(jinja_eval(r, n->b, &v));
+		return jinja_assign(r, n->a, v);
+	case JN_SETBLOCK:
+		return exec_setblock(r, n);
+	case JN_MACRO:
+		return exec_macro(r, n);
+	case JN_CALLBLOCK:
+		return exec_call(r, n);
+	case JN_FILTERBLOCK:
+		return exec_filterblock(r, n);
+	case JN_WITH:
+		return exec_with(r, n);
+	case JN_SCOPE:
+		return exec_scope(r, n);
+	default:
+		r->flow = n->kind == JN_BREAK ? JFLOW_BREAK : JFLOW_CONTINUE;
+		return INFER_OK;
+	}
+}
+
+int jinja_exec(struct jrun *r, const struct jnode *n)
+{
+	TRY(jinja_spend(r, 1));
+	TRY(jinja_enter(r));
+	r->line = n->line;
+	int rc = exec(r, n);
+	r->depth--;
+	return rc;
+}

@@ -1,0 +1,457 @@
+/* jinja/format.c - "%s" % x and "{}".format(x). */
+#include "jinja/node.h"
+#include "base/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDEST = 10000 };
+
+struct spec { int minus, plus, space, alt, zero, comma, width, precision; char align, type; struct jstr fill; };
+
+static int number(const struct jstr *s, size_t *i)
+{
+	int n = 0;
+
+	for (; *i < s->len && s->at[*i] >= '0' && s->at[*i] <= '9'; ++*i)
+		n = n < WIDEST ? n * 10 + s->at[*i] - '0' : n;
+	return n;
+}
+
+/* Commas between groups of three in the digits that begin at `at`. */
+static void commas(char *s, size_t cap, size_t at)
+{
+	size_t n = strlen(s), digits = strspn(s + at, "0123456789");
+
+	for (size_t i = digits; i > 3 && n + 2 < cap; i -= 3) {
+		memmove(s + at + i - 2, s + at + i - 3, n + 1 - (at + i - 3));
+		s[at + i - 3] = ',';
+		n++;
+	}
+}
+
+/* Put text to its width. */
+static void fit(struct jsb *b, const struct spec *f, const struct jstr *s, char side)
+{
+	struct jstr blank = { .at = f->zero ? "0" : " ", .len = 1 };
+	const struct jstr *fill = f->fill.len ? &f->fill : &blank;
+	size_t n = jv_chars(b->r, s), more = f->width > (int)n ? (size_t)f->width - n : 0;
+	size_t left = side == '<' ? 0 : side == '^' ? more / 2 : more, sign = 0;
+
+	if (side == '=' && s->len && strchr("+- ", s->at[0]))
+		sign = 1;
+	jsb_sub(b, s, 0, sign);
+	jsb_fill(b, fill, left);
+	jsb_sub(b, s, sign, s->len - sign);
+	jsb_fill(b, fill, more - left);
+}
+
+/* A number as text; 1: not of this type. */
+static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, size_t cap)
+{
+	char fmt[16], *at = s;
+	double d = jv_num(v);
+	int precision = f->precision < 0 ? 6 : f->precision > 300 ? 300 : f->precision;
+	long long i = v.type == J_FLOAT ? 0 : v.i;
+
+	TRY(jinja_spend(r, 4 + (strchr("eEfFgG%", f->type) ? JSTEP_DIGITS + (uint64_t)precision : 0)));
+	unsigned long long u = i < 0 ? -(unsigned long long)i : (unsigned long long)i;
+
+	int minus = v.type == J_FLOAT ? signbit(d) && !isnan(d) : i < 0;
+	if (minus || f->plus || f->space)
+		*at++ = minus ? '-' : f->plus ? '+' : ' ';
+	cap -= (size_t)(at - s);
+	if (strchr("di", f->type)) {
+		if (v.type == J_FLOAT && (!isfinite(d) || fabs(d) >= 0x1p63))
+			return jinja_fail(r, "cannot convert this float to an integer");
+		snprintf(at, cap, "%llu", v.type == J_FLOAT ? (unsigned long long)fabs(d) : u);
+	} else if (strchr("xXo", f->type) && v.type != J_FLOAT) {
+		snprintf(fmt, sizeof fmt, "%s%%ll%c", f->alt ? f->type == 'o' ? "0o" : f->type == 'x' ? "0x" : "0X" : "", f->type);
+		snprintf(at, cap, fmt, u);
+	} else if (f->type == 'b' && v.type != J_FLOAT) {
+		char bits[72];
+		size_t n = sizeof bits - 1;
+		bits[n] = 0;
+		do
+			bits[--n] = (char)('0' + (u & 1));
+		while (u >>= 1);
+		snprintf(at, cap, "%s%s", f->alt ? "0b" : "", bits + n);
+	} else if (strchr("eEfFgG%", f->type)) {
+		d = fabs(d) * (f->type == '%' ? 100 : 1);
+		if (isfinite(d)) {
+			snprintf(fmt, sizeof fmt, "%%%s.*%c", f->alt ? "#" : "", f->type == '%' ? 'f' : f->type);
+			snprintf(at, cap, fmt, precision, d);
+		} else {
+			snprintf(at, cap, "%s", isnan(d) ? "nan" : "inf");
+		}
+		if (f->type == '%')
+			strcat(at, "%");
+	} else {
+		return 1;
+	}
+	if (f->comma)
+		commas(at, cap, 0);
+	return 0;
+}
+
+/* ---- % ---- */
+
+struct percent { struct jrun *r; struct jv args; size_t next; int used, safe; };
+
+static int next_arg(struct percent *p, struct jv *v)
+{
+	if (p->args.type == J_TUPLE) {
+		if (p->next >= p->args.l->n)
+			return jinja_fail(p->r, "not enough arguments for format string");
+		*v = p->args.l->at[p->next++];
+		return p->r->rc;
+	}
+	if (p->next++)
+		return jinja_fail(p->r, "not enough arguments for format string");
+	*v = p->args;
+	return p->r->rc;
+}
+
+static int key_arg(struct percent *p, const struct jstr *s, size_t *i, struct jv *v)
+{
+	size_t from = ++*i, at;
+	struct jv key;
+
+	while (*i < s->len && s->at[*i] != ')')
+		++*i;
+	if (*i >= s->len || p->args.type != J_DICT)
+		return jinja_fail(p->r, *i >= s->len ? "incomplete format key" : "format requires a mapping");
+	TRY(jv_sub(p->r, &key, s, from, *i - from));
+	++*i;
+	TRY(jdict_find(p->r, p->args.d, key, &at));
+	if (at >= p->args.d->n)
+		return jinja_fail(p->r, "no such key in the arguments of a format");
+	*v = p->args.d->at[at].v;
+	p->used = 1;
+	return p->r->rc;
+}
+
+static int star_or_number(struct percent *p, const struct jstr *s, size_t *i, int *n)
+{
+	struct jv v;
+
+	if (*i >= s->len || s->at[*i] != '*') {
+		*n = number(s, i);
+		return p->r->rc;
+	}
+	++*i;
+	TRY(next_arg(p, &v));
+	if (!jv_is_int(v) || v.i > WIDEST || v.i < -WIDEST)
+		return jinja_fail(p->r, "* wants a small integer");
+	*n = (int)v.i;
+	return p->r->rc;
+}
+
+static int percent_text(struct percent *p, struct jsb *b, const struct spec *f, struct jv v)
+{
+	struct jsb t = { .r = p->r };
+	struct jv text;
+
+	if (f->type == 'c' && v.type == J_INT) {
+		if (v.i < 0 || v.i > 0x10ffff)
+			return jinja_fail(p->r, "%%c arg not in range(0x110000)");
+		jsb_cp(&t, (uint32_t)v.i, JFROM_TEMPLATE);
+	} else if (f->type == 'r' || f->type == 'a') {
+		jv_repr(&t, v);
+	} else {
+		jv_text(&t, v);
+	}
+	TRY(jsb_done(&t, &text));
+	if (p->safe)
+		TRY(jv_escape(p->r, &text, text.s));
+	if (f->type == 'c' && jv_chars(p->r, text.s) != 1)
+		return jinja_fail(p->r, "%%c requires int or char");
+	if (f->precision >= 0 && f->type != 'c') {
+		const struct jv to[3] = { { 0 }, jv_int(f->precision), { 0 } };
+		TRY(jinja_slice(p->r, text, to, &text));
+	}
+	fit(b, f, text.s, f->minus ? '<' : '>');
+	return p->r->rc;
+}
+
+static int percent_one(struct percent *p, struct jsb *b, struct spec *f, struct jv v)
+{
+	char s[700];
+
+	if (strchr("sracb", f->type) && f->type != 'b') {
+		f->zero = 0;
+		return percent_text(p, b, f, v);
+	}
+	f->type = f->type == 'u' ? 'd' : f->type;
+	if (!strchr("dixXoeEfFgG", f->type))
+		return jinja_fail(p->r, "unsupported format character '%c'", f->type >= ' ' && f->type < 127 ? f->type : '?');
+	if (!jv_is_num(v))
+		return v.type == J_UNDEF ? jv_undef_fail(p->r, v) :
+		       jinja_fail(p->r, "%%%c format: a number is required, not %s", f->type, jv_type_name(v));
+	if (spell(p->r, f, v, s, sizeof s))
+		return jinja_fail(p->r, "%%%c format: an integer is required, not %s", f->type, jv_type_name(v));
+	f->zero = f->zero && !f->minus;
+	fit(b, f, &(struct jstr){ .at = s, .len = strlen(s) }, f->minus ? '<' : f->zero ? '=' : '>');
+	return p->r->rc;
+}
+
+static int conversion(struct percent *p, struct jsb *b, const struct jstr *s, size_t *i)
+{
+	struct spec f = { .precision = -1 };
+	struct jv v = { 0 };
+	const char *flag;
+
+	TRY(jinja_spend(p->r, 1));
+	if (*i < s->len && s->at[*i] == '(')
+		TRY(key_arg(p, s, i, &v));
+	for (; *i < s->len && s->at[*i] && (flag = strchr("-+ #0", s->at[*i])); ++*i)
+		*(*flag == '-' ? &f.minus : *flag == '+' ? &f.plus : *flag == ' ' ? &f.space : *flag == '#' ? &f.alt : &f.zero) = 1;
+	TRY(star_or_number(p, s, i, &f.width));
+	if (f.width < 0) {
+		f.minus = 1;
+		f.width = -f.width;
+	}
+	if (*i < s->len && s->at[*i] == '.') {
+		++*i;
+		TRY(star_or_number(p, s, i, &f.precision));
+		f.precision = f.precision < 0 ? 0 : f.precision;
+	}
+	while (*i < s->len && (s->at[*i] == 'l' || s->at[*i] == 'h' || s->at[*i] == 'L'))
+		++*i;
+	if (*i >= s->len)
+		return jinja_fail(p->r, "incomplete format");
+	f.type = s->at[(*i)++];
+	if (f.type == '%') {
+		jsb_lit(b, "%");
+		return p->r->rc;
+	}
+	if (!v.type)
+		TRY(next_arg(p, &v));
+	return f.type ? percent_one(p, b, &f, v) : jinja_fail(p->r, "unsupported format character");
+}
+
+int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct jv *out)
+{
+	struct percent p = { r, args, 0, 0, s->safe };
+	struct jsb b = { .r = r };
+
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
+	for (size_t i = 0; i < s->len && !r->rc;) {
+		const char *at = memchr(s->at + i, '%', s->len - i);
+		size_t n = at ? (size_t)(at - s->at) - i : s->len - i;
+		jsb_sub(&b, s, i, n);
+		i += n + 1;
+		if (at)
+			TRY(conversion(&p, &b, s, &i));
+	}
+	size_t given = args.type == J_TUPLE ? args.l->n : 1;
+	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_RANGE && args.type != J_UNDEF)
+		return jinja_fail(r, "not all arguments converted during string formatting");
+	TRY(jsb_done(&b, out));
+	((struct jstr *)(uintptr_t)out->s)->safe = s->safe;
+	return INFER_OK;
+}
+
+/* ---- format ---- */
+
+struct field { struct jrun *r; struct jcall *c; int64_t next; int depth, numbered; };
+
+/* The value of "0.name[key]" and what follows. */
+static int field_value(struct field *f, const struct jstr *s, size_t from, size_t to, struct jv *v)
+{
+	size_t i = from;
+	int64_t k;
+
+	while (i < to && s->at[i] != '.' && s->at[i] != '[')
+		i++;
+	struct jstr part = { .at = s->at + from, .len = i - from };
+	int named = part.len && jstr_int(f->r, &part, 10, &k);
+	TRY(f->r->rc);
+	if (!named && (part.len ? f->next > 0 : f->numbered))
+		return jinja_fail(f->r, "cannot switch between manual and automatic field numbering");
+	if (!named && part.len)
+		f->numbered = 1;
+	if (!part.len)
+		k = f->next++;
+	if (!named) {
+		if (k < 0 || k >= (int64_t)f->c->n)
+			return jinja_fail(f->r, "Replacement index %lld out of range for positional args tuple", (long long)k);
+		*v = f->c->pos[k];
+	} else {
+		uint32_t at = 0;
+		TRY(jinja_spend(f->r, f->c->nkw / JSTEP_ITEMS));
+		while (at < f->c->nkw && (f->c->name[at]->len != part.len || memcmp(f->c->name[at]->at, part.at, part.len)))
+			at++;
+		if (at == f->c->nkw)
+			return jinja_fail(f->r, "no argument '%.*s' for a format", (int)(part.len & 63), part.at);
+		*v = f->c->kw[at];
+	}
+	while (i < to && !jinja_spend(f->r, 1)) {
+		size_t end = i + 1;
+		struct jv key, got;
+		while (end < to && (s->at[i] == '[' ? s->at[end] != ']' : s->at[end] != '.' && s->at[end] != '['))
+			end++;
+		if ((s->at[i] != '.' && s->at[i] != '[') || (s->at[i] == '[' && end >= to))
+			return jinja_fail(f->r, "malformed field in a format");
+		struct jstr name = { .at = s->at + i + 1, .len = end - i - 1 };
+		TRY(jv_sub(f->r, &key, &name, 0, name.len));
+		if (s->at[i] == '[' && !jstr_int(f->r, &name, 10, &k))
+			key = jv_int(k);
+		TRY(f->r->rc);
+		TRY(s->at[i] == '.' ? jinja_attr(f->r, *v, key.s, &got) : jinja_item(f->r, *v, key, &got));
+		i = end + (s->at[i] == '[');
+		*v = got;
+	}
+	return f->r->rc;
+}
+
+/* [[fill]align][sign][#][0][width][,][.precision][type] */
+static int parse_spec(struct jrun *r, const struct jstr *s, struct spec *f)
+{
+	size_t i = 0, k = 1;
+
+	*f = (struct spec){ .precision = -1 };
+	while (k < s->len && (s->at[k] & 0xc0) == 0x80)
+		k++;
+	if (k < s->len && strchr("<>^=", s->at[k])) {
+		f->fill = *s;
+		f->fill.len = k;
+		f->align = s->at[k];
+		i = k + 1;
+	} else if (s->len && s->at[0] && strchr("<>^=", s->at[0])) {
+		f->align = s->at[i++];
+	}
+	if (i < s->len && s->at[i] && strchr("+- ", s->at[i])) {
+		f->plus = s->at[i] == '+';
+		f->space = s->at[i++] == ' ';
+	}
+	if (i < s->len && s->at[i] == '#')
+		f->alt = !!++i;
+	if (i < s->len && s->at[i] == '0')
+		f->zero = !!++i;
+	f->width = number(s, &i);
+	if (i < s->len && s->at[i] == ',')
+		f->comma = !!++i;
+	if (i < s->len && s->at[i] == '.') {
+		i++;
+		f->precision = number(s, &i);
+	}
+	if (i < s->len)
+		f->type = s->at[i++];
+	return i < s->len ? jinja_fail(r, "invalid format specifier") : r->rc;
+}
+
+static int put_field(struct field *f, struct jsb *b, struct jv v, const struct jstr *spec)
+{
+	struct spec how;
+	char s[700];
+
+	if (!spec->len) {
+		jv_text(b, v);
+		return f->r->rc;
+	}
+	TRY(parse_spec(f->r, spec, &how));
+	if (jv_is_num(v) && v.type != J_BOOL) {
+		if (!how.type && v.type == J_FLOAT && how.precision < 0) {
+			TRY(jinja_spend(f->r, JSTEP_DIGITS));
+			jinja_float(s, v.f);
+		} else {
+			if (!how.type)
+				how.type = v.type == J_FLOAT ? 'g' : 'd';
+			if ((how.type == 'd' && v.type == J_FLOAT) || spell(f->r, &how, v, s, sizeof s))
+				return jinja_fail(f->r, "unknown format code for '%s'", jv_type_name(v));
+		}
+		char side = how.align ? how.align : how.zero ? '=' : '>';
+		fit(b, &how, &(struct jstr){ .at = s, .len = strlen(s) }, side);
+		return f->r->rc;
+	}
+	if (v.type != J_STR || (how.type && how.type != 's') || how.align == '=' || how.comma || how.plus || how.space)
+		return jinja_fail(f->r, "unsupported format specifier for '%s'", jv_type_name(v));
+	if (how.precision >= 0) {
+		const struct jv to[3] = { { 0 }, jv_int(how.precision), { 0 } };
+		TRY(jinja_slice(f->r, v, to, &v));
+	}
+	fit(b, &how, v.s, how.align ? how.align : '<');
+	return f->r->rc;
+}
+
+static int format(struct field *f, struct jsb *b, const struct jstr *s);
+
+/* {name!r:spec} from behind the brace; *i ends behind its end. */
+static int replacement(struct field *f, struct jsb *b, const struct jstr *s, size_t *i)
+{
+	size_t from = *i, end = from, nest = 1, name, spec;
+	struct jsb t = { .r = f->r };
+	struct jv v, text;
+
+	for (; end < s->len; end++) {
+		nest += s->at[end] == '{';
+		nest -= s->at[end] == '}';
+		if (!nest)
+			break;
+	}
+	if (end >= s->len)
+		return jinja_fail(f->r, "expected '}' before end of string");
+	for (name = from; name < end && s->at[name] != '!' && s->at[name] != ':'; name++)
+		;
+	spec = name + (s->at[name] == '!' ? 2 : 0);
+	*i = end + 1;
+	TRY(field_value(f, s, from, name, &v));
+	if (s->at[name] == '!') {
+		if (spec > end || !strchr("rsa", s->at[name + 1]))
+			return jinja_fail(f->r, "unknown conversion specifier in a format");
+		if (s->at[name + 1] == 's')
+			jv_text(&t, v);
+		else
+			jv_repr(&t, v);
+		TRY(jsb_done(&t, &v));
+	}
+	if (spec < end && s->at[spec] != ':')
+		return jinja_fail(f->r, "expected ':' after conversion specifier");
+	struct jstr how = *s;
+	how.at += spec < end ? spec + 1 : end;
+	how.len = spec < end ? end - spec - 1 : 0;
+	how.mask = s->mask ? s->mask + (how.at - s->at) : NULL;
+	t = (struct jsb){ .r = f->r };
+	TRY(format(f, &t, &how));
+	TRY(jsb_done(&t, &text));
+	return put_field(f, b, v, text.s);
+}
+
+static int format(struct field *f, struct jsb *b, const struct jstr *s)
+{
+	if (++f->depth > 2)
+		return jinja_fail(f->r, "Max string recursion exceeded");
+	TRY(jinja_spend(f->r, s->len / JSTEP_READ));
+	for (size_t i = 0; i < s->len && !f->r->rc;) {
+		size_t n = i;
+		while (n < s->len && s->at[n] != '{' && s->at[n] != '}')
+			n++;
+		jsb_sub(b, s, i, n - i);
+		jinja_spend(f->r, 1);
+		i = n;
+		if (i < s->len && i + 1 < s->len && s->at[i + 1] == s->at[i]) {
+			jsb_sub(b, s, i, 1);
+			i += 2;
+		} else if (i < s->len && s->at[i++] == '}') {
+			return jinja_fail(f->r, "single '}' encountered in format string");
+		} else if (i <= s->len && n < s->len) {
+			TRY(replacement(f, b, s, &i));
+		}
+	}
+	f->depth--;
+	return f->r->rc;
+}
+
+int jinja_format(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	struct field f = { .r = r, .c = c };
+	struct jsb b = { .r = r };
+
+	if (c->self.s->safe)
+		return jinja_fail(r, "format of a safe string is not supported");
+	TRY(format(&f, &b, c->self.s));
+	return jsb_done(&b, out);
+}

@@ -1,0 +1,230 @@
+/* jinja/loop.c - {% for %} and what `loop` offers. */
+#include "jinja/node.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* The next item that the loop's condition lets through, from what lies ahead. */
+static int loop_pull(struct jrun *r, struct jloop *l, struct jv *out)
+{
+	const struct jnode *n = l->node;
+	struct jscope *was = r->scope, *s;
+	struct jv yes;
+	int got = 0;
+
+	if (!n->d)
+		return jiter_next(r, &l->it, out);
+	s = jinja_scope(r, l->scope);
+	while (s && !got && jiter_next(r, &l->it, out)) {
+		s->n = 0;
+		r->scope = s;
+		if (jinja_assign(r, n->list[0], *out) || jinja_eval(r, n->d, &yes))
+			break;
+		got = jv_true(yes);
+	}
+	r->scope = was;
+	return got && !r->rc;
+}
+
+static int loop_take(struct jrun *r, struct jloop *l, struct jv *out)
+{
+	if (l->rest.type && l->rest_at < l->rest.l->n) {
+		*out = l->rest.l->at[l->rest_at++];
+		return 1;
+	}
+	return l->rest.type ? 0 : loop_pull(r, l, out);
+}
+
+/* Look whether there is a next item, and keep it. */
+static int loop_peek(struct jrun *r, struct jloop *l)
+{
+	if (l->has_next < 0)
+		l->has_next = loop_take(r, l, &l->next);
+	return l->has_next;
+}
+
+/* The step to the next item: 1, or 0 at the end. */
+int jloop_next(struct jrun *r, struct jloop *l, struct jv *out)
+{
+	struct jv v;
+
+	if (l->has_next >= 0) {
+		v = l->next;
+		if (!l->has_next)
+			return 0;
+		l->has_next = -1;
+	} else if (!loop_take(r, l, &v)) {
+		return 0;
+	}
+	l->prev = l->cur;
+	l->cur = v;
+	l->i++;
+	*out = v;
+	return 1;
+}
+
+/* How many items there are in all: a condition, or an iterator, has to be run to its end for it. */
+static int loop_length(struct jrun *r, struct jloop *l, int64_t *n)
+{
+	struct jv rest, v;
+	size_t len;
+
+	if (l->length < 0 && !l->node->d && l->it.src.type != J_GEN && l->it.src.type != J_LOOP) {
+		TRY(jv_len(r, l->it.src, &len));
+		l->length = (int64_t)len;
+	} else if (l->length < 0) {
+		TRY(jv_list(r, &rest, J_LIST, 0));
+		while (loop_pull(r, l, &v))
+			TRY(jv_push(r, rest, v));
+		l->rest = rest;
+		l->rest_at = 0;
+		l->length = (int64_t)l->i + (l->has_next > 0) + (int64_t)rest.l->n;
+	}
+	*n = l->length;
+	return r->rc;
+}
+
+static int loop_item(struct jrun *r, struct jv v, int there, const char *why, struct jv *out)
+{
+	if (there) {
+		*out = v;
+		return r->rc;
+	}
+	return jv_undef_why(r, out, why);
+}
+
+static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv *out);
+
+int jloop_attr(struct jrun *r, struct jloop *l, const struct jstr *name, struct jv *out)
+{
+	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "previtem",
+		"nextitem", "depth", "depth0", "cycle", "changed" };
+	int64_t n = 0, i = (int64_t)l->i;
+	size_t k = 0, count = sizeof names / sizeof *names;
+
+	while (k < count && (name->len != strlen(names[k]) || memcmp(name->at, names[k], name->len)))
+		k++;
+	if (k >= 4 && k <= 6)
+		TRY(loop_length(r, l, &n));
+	switch (k) {
+	case 0:
+	case 1:
+		*out = jv_int(i - (k == 1));
+		return INFER_OK;
+	case 2:
+		*out = jv_bool(i == 1);
+		return INFER_OK;
+	case 3:
+		*out = jv_bool(!loop_peek(r, l));
+		return r->rc;
+	case 4:
+		*out = jv_int(n);
+		return INFER_OK;
+	case 5:
+	case 6:
+		*out = jv_int(n - i + (k == 5));
+		return INFER_OK;
+	case 7:
+		return loop_item(r, l->prev, i > 1, "there is no previous item", out);
+	case 8:
+		return loop_item(r, l->next, loop_peek(r, l), "there is no next item", out);
+	case 9:
+	case 10:
+		*out = jv_int(l->depth0 + (k == 9));
+		return INFER_OK;
+	case 11:
+	case 12:
+		return loop_fn(r, l, names[k], out);
+	default:
+		return jv_undef(r, out, "LoopContext object", name);
+	}
+}
+
+static int loop_cycle(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	if (!c->n)
+		return jinja_fail(r, "no items for cycling given");
+	*out = c->pos[(c->self.loop->i - 1) % c->n];
+	return r->rc;
+}
+
+static int loop_changed(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	struct jv now;
+
+	TRY(jv_list(r, &now, J_TUPLE, 0));
+	for (uint32_t i = 0; i < c->n; i++)
+		TRY(jv_push(r, now, c->pos[i]));
+	*out = jv_bool(!c->self.loop->changed.type || !jv_eq(r, c->self.loop->changed, now));
+	c->self.loop->changed = now;
+	return r->rc;
+}
+
+static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv *out)
+{
+	static const struct jfn fns[] = { { "cycle", loop_cycle, NULL, 0, 0 }, { "changed", loop_changed, NULL, 0, 0 } };
+	struct jmethod *m = jinja_take(r, 1, sizeof *m);
+
+	if (!m)
+		return r->rc;
+	m->self = (struct jv){ .type = J_LOOP, .loop = l };
+	m->fn = &fns[name[1] == 'h'];
+	*out = (struct jv){ .type = J_METHOD, .method = m };
+	return INFER_OK;
+}
+
+int jloop_call(struct jrun *r, struct jloop *l, struct jcall *c, struct jv *out)
+{
+	struct jsb b = { .r = r }, *was = r->out;
+	struct jscope *scope = r->scope;
+
+	if (!l->node->op || c->n != 1)
+		return jinja_fail(r, "the loop is not recursive");
+	TRY(jinja_enter(r));
+	r->out = &b;
+	r->scope = l->scope;
+	int rc = jinja_exec_for(r, l->node, c->pos[0], l->depth0 + 1);
+	r->out = was;
+	r->scope = scope;
+	r->depth--;
+	return rc ? rc : jsb_done(&b, out);
+}
+
+int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int depth0)
+{
+	struct jloop *l = jinja_take(r, 1, sizeof *l);
+	struct jscope *was = r->scope, *s = NULL;
+	struct jv v;
+	int rc, finished = 0;   /* finished: a turn came to its end; else runs where none did, as in Jinja */
+
+	if (!l)
+		return r->rc;
+	*l = (struct jloop){ .node = n, .scope = was, .length = -1, .has_next = -1, .depth0 = depth0 };
+	TRY(jiter_init(r, &l->it, over));
+	while (!r->flow && jloop_next(r, l, &v)) {
+		if (!s || s->kept)
+			s = jinja_scope(r, was);
+		if (!s)
+			break;
+		s->n = 0;
+		r->scope = s;
+		rc = jinja_let_name(r, s, "loop", (struct jv){ .type = J_LOOP, .loop = l });
+		if (!rc)
+			rc = jinja_assign(r, n->list[0], v);
+		if (!rc)
+			rc = jinja_exec(r, n->b);
+		r->scope = was;
+		if (rc)
+			return rc;
+		finished |= !r->flow;
+		if (r->flow == JFLOW_CONTINUE)
+			r->flow = JFLOW_NONE;
+	}
+	r->flow = JFLOW_NONE;
+	if (r->rc || finished || !n->c)
+		return r->rc;
+	r->scope = jinja_scope(r, was);
+	rc = r->scope ? jinja_exec(r, n->c) : r->rc;
+	r->scope = was;
+	return rc;
+}

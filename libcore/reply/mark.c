@@ -1,0 +1,459 @@
+/* reply/mark.c - what stands at a place of an answer: a tag, a header, the head of a call, or nothing but text. */
+#include "reply/reply.h"
+
+#include <string.h>
+
+enum { ANY_MOST = 128, HEADER_MOST = 256 };
+
+/* Bytes are missing; once no more come, it is text. */
+static int missing(const struct infer_reply *r)
+{
+	return r->over ? P_NO : P_NEED;
+}
+
+int reply_literal(const struct infer_reply *r, size_t p, const char *s)
+{
+	size_t n = strlen(s), have = r->in.len - p;
+
+	if (memcmp(r->in.at + p, s, have < n ? have : n) != 0)
+		return P_NO;
+	return have < n ? missing(r) : P_OK;
+}
+
+/* ---- patterns ---- */
+
+static size_t skip_space(const struct infer_reply *r, size_t start, size_t p)
+{
+	while (p < r->in.len && reply_space(r->in.at[p]) && p - start <= HEAD_MOST)
+		p++;
+	return p;
+}
+
+static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern, struct reply_mark *m);
+
+/* The name of a tool, and what follows it in the pattern. */
+static int match_name(const struct infer_reply *r, size_t start, size_t p, const char *rest, struct reply_mark *m)
+{
+	int found = P_NO;
+
+	for (size_t i = 0; i < r->tools.n; i++) {
+		struct reply_mark this = *m;
+		int rc = reply_literal(r, p, r->tools.at[i].name);
+		if (rc == P_OK)
+			rc = match(r, start, p + r->tools.at[i].len, rest, &this);
+		if (rc == P_OK) {
+			*m = this;
+			m->tool = (int)i;
+			return P_OK;
+		}
+		if (rc == P_NEED)
+			found = P_NEED;
+	}
+	return found;
+}
+
+/* Up to the byte that the pattern goes on with. */
+static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
+{
+	size_t from = *p;
+	char stop = *rest == *DIALECT_IDE ? rest[1] : *rest;
+
+	while (*p < r->in.len && r->in.at[*p] != stop && r->in.at[*p] != '\n' && *p - from < ANY_MOST)
+		++*p;
+	if (*p == r->in.len)
+		return missing(r);
+	return r->in.at[*p] == stop ? P_OK : P_NO;
+}
+
+static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern, struct reply_mark *m)
+{
+	int rc;
+
+	for (; *pattern; pattern++) {
+		if (p - start > HEAD_MOST)
+			return P_NO;
+		if (*pattern == *DIALECT_NAME)
+			return match_name(r, start, p, pattern + 1, m);
+		if (*pattern == *DIALECT_PEEK) {
+			m->end = p;
+			return reply_literal(r, p, pattern + 1);
+		}
+		if (*pattern == *DIALECT_WS) {
+			p = skip_space(r, start, p);
+		} else if (*pattern == *DIALECT_IDB) {
+			m->id = p;
+		} else if (*pattern == *DIALECT_IDE) {
+			m->id_n = p - m->id;
+		} else if (*pattern == *DIALECT_ANY) {
+			rc = match_any(r, &p, pattern + 1);
+			if (rc != P_OK)
+				return rc;
+		} else if (p == r->in.len) {
+			return missing(r);
+		} else if (r->in.at[p++] != *pattern) {
+			return P_NO;
+		}
+	}
+	m->end = p;
+	return P_OK;
+}
+
+int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m)
+{
+	return match(r, p, p, pattern, m);
+}
+
+/* ---- the JSON around a call ---- */
+
+int reply_string_end(const struct infer_reply *r, size_t p, size_t most, size_t *end)
+{
+	for (size_t i = p + 1; i < r->in.len; i++) {
+		if (i - p > most)
+			return P_NO;
+		if (r->in.at[i] == '"') {
+			*end = i + 1;
+			return P_OK;
+		}
+		i += r->in.at[i] == '\\';
+	}
+	return missing(r);
+}
+
+static int value_end(const struct infer_reply *r, size_t start, size_t p, size_t *end)
+{
+	int depth = 0;
+
+	for (size_t i = p; i < r->in.len; i++) {
+		char c = r->in.at[i];
+		if (i - start > HEAD_MOST)
+			return P_NO;
+		if (c == '"') {
+			int rc = reply_string_end(r, i, HEAD_MOST, end);
+			if (rc != P_OK)
+				return rc;
+			i = *end - 1;
+		} else if (c == '{' || c == '[') {
+			depth++;
+		} else if (c == '}' || c == ']' || c == ',' || reply_space(c)) {
+			if (!depth) {
+				*end = i;
+				return i > p ? P_OK : P_NO;
+			}
+			depth -= c == '}' || c == ']';
+		}
+		*end = i + 1;
+		if (!depth && (c == '"' || c == '}' || c == ']'))
+			return P_OK;
+	}
+	return missing(r);
+}
+
+static int is(const struct infer_reply *r, size_t p, size_t n, const char *s)
+{
+	return strlen(s) == n && !memcmp(r->in.at + p, s, n);
+}
+
+static int find_tool(const struct infer_reply *r, size_t p, size_t n)
+{
+	for (size_t i = 0; i < r->tools.n; i++)
+		if (r->tools.at[i].len == n && !memcmp(r->tools.at[i].name, r->in.at + p, n))
+			return (int)i;
+	return -1;
+}
+
+/* White space, then one of the bytes of `want`, which p comes to stand behind. */
+static int expect(const struct infer_reply *r, size_t start, size_t *p, const char *want)
+{
+	*p = skip_space(r, start, *p);
+	if (*p - start > HEAD_MOST)
+		return P_NO;
+	if (*p == r->in.len)
+		return missing(r);
+	return strchr(want, r->in.at[(*p)++]) && r->in.at[*p - 1] ? P_OK : P_NO;
+}
+
+#define NEXT(call) do { int rc_ = (call); if (rc_ != P_OK) return rc_; } while (0)
+
+int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *key, size_t *n)
+{
+	size_t end = 0;
+
+	NEXT(expect(r, start, p, "\""));
+	*key = *p;
+	NEXT(reply_string_end(r, *p - 1, HEAD_MOST, &end));
+	*n = end - 1 - *key;
+	*p = end;
+	NEXT(expect(r, start, p, ":"));
+	*p = skip_space(r, start, *p);
+	return *p == r->in.len ? missing(r) : P_OK;
+}
+
+int reply_key(const struct infer_reply *r, size_t p, size_t n)
+{
+	if (is(r, p, n, "name") || is(r, p, n, "tool_name"))
+		return KEY_NAME;
+	if (is(r, p, n, "arguments") || is(r, p, n, "parameters"))
+		return KEY_ARGUMENTS;
+	return is(r, p, n, "id") || is(r, p, n, "tool_call_id") ? KEY_ID : KEY_OTHER;
+}
+
+/* The members of an object up to its name, p behind its brace. */
+static int object(const struct infer_reply *r, size_t start, size_t p, int keyed, struct reply_mark *m)
+{
+	size_t key, n, end = 0;
+
+	for (;;) {
+		NEXT(reply_member(r, start, &p, &key, &n));
+		if (keyed) {
+			m->tool = find_tool(r, key, n);
+			m->end = p;
+			m->in_object = 2;
+			return m->tool < 0 ? P_NO : P_OK;
+		}
+		NEXT(value_end(r, start, p, &end));
+		int what = reply_key(r, key, n), string = r->in.at[p] == '"';
+		if (what == KEY_NAME) {
+			m->tool = string ? find_tool(r, p + 1, end - p - 2) : -1;
+			m->end = end;
+			m->in_object = 1;
+			return m->tool < 0 ? P_NO : P_OK;
+		}
+		if (what == KEY_ARGUMENTS) {
+			m->given = p;
+			m->given_n = end - p;
+		} else if (what == KEY_ID && string) {
+			m->id = p + 1;
+			m->id_n = end - p - 2;
+		}
+		p = end;
+		NEXT(expect(r, start, &p, ","));
+	}
+}
+
+static int envelope(const struct infer_reply *r, size_t start, size_t p, int keyed, struct reply_mark *m)
+{
+	NEXT(expect(r, start, &p, m->list ? "{" : "{["));
+	if (r->in.at[p - 1] == '[') {
+		m->list = 1;
+		NEXT(expect(r, start, &p, "{"));
+	}
+	return object(r, start, p, keyed, m);
+}
+
+/* (), or (name=: what else stands in parentheses is no call. */
+static int python(const struct infer_reply *r, size_t start, size_t p)
+{
+	size_t from;
+
+	NEXT(expect(r, start, &p, "("));
+	from = p = skip_space(r, start, p);
+	while (p < r->in.len && p - start <= HEAD_MOST && !reply_space(r->in.at[p]) && !strchr("()[]{},'\"=", r->in.at[p]))
+		p++;
+	if (p == from)
+		return expect(r, start, &p, ")");
+	return expect(r, start, &p, "=");
+}
+
+/* ---- heads ---- */
+
+static int call_at(const struct infer_reply *r, size_t p, const struct dialect_head *h, struct reply_mark *m)
+{
+	*m = (struct reply_mark){ .kind = MARK_CALL, .args = h->args };
+	NEXT(reply_pattern(r, p, h->as, m));
+	switch (h->args) {
+	case ARGS_ENVELOPE:
+	case ARGS_KEYED:
+		return envelope(r, p, m->end, h->args == ARGS_KEYED, m);
+	case ARGS_PYTHON:
+		m->list = 1;
+		return python(r, p, m->end);
+	case ARGS_CODE:
+		m->tool = chat_tools_python(&r->tools);
+		return m->tool < 0 ? P_NO : P_OK;
+	default:
+		return P_OK;
+	}
+}
+
+/* The next of a list of calls, or its end. */
+static int next_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	if (r->in.at[p] == ']') {
+		*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
+		return P_OK;
+	}
+	if (r->in.at[p] != ',' || r->n_calls == INFER_REPLY_MAX_CALLS)
+		return P_NO;
+	*m = (struct reply_mark){ .kind = MARK_CALL, .args = r->s.args, .list = 1 };
+	if (r->s.args != ARGS_PYTHON)
+		return envelope(r, p, p + 1, r->s.args == ARGS_KEYED, m);
+	NEXT(reply_pattern(r, p, "," DIALECT_WS DIALECT_NAME DIALECT_PEEK "(", m));
+	return python(r, p, m->end);
+}
+
+static int heads(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	const size_t most = sizeof r->f->head / sizeof *r->f->head;
+
+	if (!r->tools.n || r->n_calls == INFER_REPLY_MAX_CALLS)
+		return P_NO;
+	for (size_t i = 0; i < most && r->f->head[i].as; i++) {
+		if (r->f->head[i].only_first && !r->fresh && !r->after)
+			continue;
+		int rc = call_at(r, p, &r->f->head[i], m);
+		if (rc != P_NO)
+			return rc;
+	}
+	return P_NO;
+}
+
+static int one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind, struct reply_mark *m)
+{
+	for (size_t i = 0; i < n && of[i]; i++) {
+		int rc = reply_literal(r, p, of[i]);
+		*m = (struct reply_mark){ .kind = kind, .end = p + strlen(of[i]) };
+		if (rc != P_NO)
+			return rc;
+	}
+	return P_NO;
+}
+
+/* ---- harmony ---- */
+
+static const char *const harmony_ends[] = { "<|end|>", "<|return|>", "<|call|>" };
+
+/* The last word of a header behind `what`; its length, 0 where there is none. */
+static size_t word(const struct infer_reply *r, size_t p, size_t end, const char *what, size_t *at)
+{
+	size_t n = 0, len = strlen(what);
+
+	for (size_t i = p; i + len <= end; i++) {
+		if (memcmp(r->in.at + i, what, len) != 0)
+			continue;
+		*at = i + len;
+		for (n = 0; *at + n < end && !reply_space(r->in.at[*at + n]) && r->in.at[*at + n] != '<'; n++)
+			;
+	}
+	return n;
+}
+
+static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n, struct reply_mark *m)
+{
+	static const char functions[] = "functions.";
+	const size_t len = sizeof functions - 1;
+
+	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {   /* a tool that the model knows by itself */
+		m->kind = MARK_PART;
+		m->part = PART_NOBODY;
+		return P_OK;
+	}
+	m->kind = MARK_CALL;
+	m->args = ARGS_JSON;
+	m->tool = r->n_calls < INFER_REPLY_MAX_CALLS ? find_tool(r, to + len, n - len) : -1;
+	if (m->tool < 0)
+		return P_NO;
+	NEXT(expect(r, p, &m->end, "{"));
+	m->end--;
+	return P_OK;
+}
+
+/* [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE] <|message|>, in any order */
+static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	static const char message[] = "<|message|>";
+	size_t q = p, end, to = 0, channel = 0, n;
+	int rc = reply_literal(r, p, "<|start|>assistant");
+
+	if (rc == P_OK)
+		q += strlen("<|start|>assistant");
+	else
+		NEXT(rc == P_NEED ? rc : reply_literal(r, p, "<|channel|>"));
+	if (q == r->in.len)
+		return missing(r);
+	if (r->in.at[q] != ' ' && r->in.at[q] != '<')
+		return P_NO;
+	for (end = q; end - q < HEADER_MOST && (rc = reply_literal(r, end, message)) == P_NO; end++)
+		if (end == r->in.len || r->in.at[end] == '\n')
+			return end == r->in.len ? missing(r) : P_NO;
+	if (rc != P_OK)
+		return rc;
+	*m = (struct reply_mark){ .kind = MARK_PART, .end = end + sizeof message - 1 };
+	n = word(r, q, end, "to=", &to);
+	if (n && !is(r, to, n, "assistant") && !is(r, to, n, "user"))
+		return harmony_to(r, p, to, n, m);
+	n = word(r, q, end, "<|channel|>", &channel);
+	m->part = is(r, channel, n, "analysis") ? PART_REASONING : PART_CONTENT;
+	return P_OK;
+}
+
+/* ---- all of it ---- */
+
+static int in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	int rc;
+
+	if (r->f->flags & DIALECT_HARMONY) {
+		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends, MARK_CLOSE, m);
+		return rc == P_NO ? harmony_at(r, p, m) : rc;
+	}
+	rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
+	return rc == P_NO && r->f->flags & DIALECT_ENDS ? heads(r, p, m) : rc;
+}
+
+static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	const char *const tags[] = { r->t->close, r->t->stray };
+
+	return r->t->flags & DIALECT_AGAIN ? one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
+}
+
+/* Brackets too many behind a call in JSON, which small models write. */
+static int bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
+	return r->after && r->s.envelope && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK : P_NO;
+}
+
+/* ``` around a JSON value */
+static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	static const char *const opens[] = { "```json", "```" };
+
+	if (!(r->flags & INFER_REPLY_JSON) || r->in.at[p] != '`')
+		return P_NO;
+	if (r->fresh)
+		return one_of(r, p, opens, 2, MARK_FENCE, m);
+	return r->fence && p && r->in.at[p - 1] == '\n' ? one_of(r, p, opens + 1, 1, MARK_DROP, m) : P_NO;
+}
+
+int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	const struct dialect *f = r->f;
+	int rc = P_NO;
+
+	if (r->part != PART_CONTENT)
+		return in_reasoning(r, p, m);
+	if (f->flags & DIALECT_HARMONY) {
+		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends, MARK_DROP, m);
+		if (rc == P_NO)
+			rc = harmony_at(r, p, m);
+		return rc == P_NO ? fence(r, p, m) : rc;
+	}
+	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
+		rc = one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
+	if (rc == P_NO && r->fresh && !r->thought)
+		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);   /* nothing was thought */
+	if (rc == P_NO)
+		rc = heads(r, p, m);
+	if (rc == P_NO && r->after)
+		rc = one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER, m);
+	if (rc == P_NO && r->list)
+		rc = next_at(r, p, m);
+	if (rc == P_NO)
+		rc = bracket(r, p, m);
+	if (rc == P_NO)
+		rc = one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
+	if (rc == P_NO)
+		rc = stray(r, p, m);
+	return rc == P_NO ? fence(r, p, m) : rc;
+}

@@ -1,0 +1,286 @@
+/* reply/reply.c - what a model answered, read back: text, and what stands between it. */
+#include "reply/reply.h"
+#include "base/err.h"
+#include "chat/chat.h"
+
+#include <string.h>
+
+static int nomem(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for an answer");
+}
+
+/* ---- what may be something other than text ---- */
+
+static void may_begin(struct infer_reply *r, const char *s)
+{
+	if (s)
+		r->first[(unsigned char)s[*s == *DIALECT_PEEK]] = 1;
+}
+
+static void set_first(struct infer_reply *r)
+{
+	const struct dialect *f = r->f;
+
+	for (size_t i = 0; i < sizeof f->head / sizeof *f->head; i++)
+		may_begin(r, f->head[i].as);
+	for (size_t i = 0; i < sizeof f->close / sizeof *f->close; i++)
+		may_begin(r, f->close[i]);
+	for (size_t i = 0; i < sizeof f->drop / sizeof *f->drop; i++)
+		may_begin(r, f->drop[i]);
+	may_begin(r, r->t->open);
+	may_begin(r, r->t->close);
+	may_begin(r, r->t->stray);
+	may_begin(r, f->flags & DIALECT_HARMONY ? "<" : NULL);
+	may_begin(r, r->flags & INFER_REPLY_JSON ? "`" : NULL);
+}
+
+/* ---- text ---- */
+
+static void give(struct infer_reply *r, int part, size_t from, size_t to)
+{
+	int apart = part == PART_REASONING && !(r->flags & INFER_REPLY_INLINE);
+
+	if (from < r->begun)
+		from = r->begun;
+	if (from >= to || part == PART_NOBODY)
+		return;
+	if (apart && r->again)   /* thoughts in several pieces are lines */
+		buf_putc(&r->reasoning, '\n');
+	r->again &= !apart;
+	buf_put(apart ? &r->reasoning : &r->content, r->in.at + from, to - from);
+}
+
+static void give_solid(struct infer_reply *r)
+{
+	if (r->base < r->solid)
+		give(r, r->part, r->base, r->solid);
+	r->base = r->solid > r->base ? r->solid : r->base;
+}
+
+/* The byte before `at` is text. */
+static void text(struct infer_reply *r)
+{
+	if (r->trim)
+		r->base = r->at - 1;
+	r->solid = r->at;
+	r->trim = r->after = r->list = 0;
+	if (r->part == PART_CONTENT && r->at > r->begun)
+		r->fresh = 0;
+}
+
+/* Go on behind what was read; from the base on it is shown where reasoning stays in the content. */
+static void pass(struct infer_reply *r, size_t end, int shown)
+{
+	if (shown)
+		give(r, PART_CONTENT, r->base, end);
+	r->base = r->solid = r->at = end;
+	r->trim = !shown;
+}
+
+static void take(struct infer_reply *r, const struct reply_mark *m)
+{
+	int inside = r->flags & INFER_REPLY_INLINE;
+
+	give_solid(r);
+	if (m->kind == MARK_OPEN || (m->kind == MARK_PART && m->part == PART_REASONING))
+		r->again = r->reasoning.len > 0;
+	switch (m->kind) {
+	case MARK_OPEN:
+		if (r->t->flags & DIALECT_KEEP && !inside)
+			give(r, PART_REASONING, r->at, m->end);
+		pass(r, m->end, inside);
+		r->trim &= !(r->t->flags & DIALECT_KEEP);
+		r->part = PART_REASONING;
+		break;
+	case MARK_CLOSE:
+		pass(r, m->end, inside && r->part == PART_REASONING);
+		r->part = PART_CONTENT;
+		r->thought = 1;
+		break;
+	case MARK_PART:
+		pass(r, m->end, inside && m->part == PART_REASONING);
+		r->part = m->part;
+		break;
+	case MARK_FENCE:
+		r->fence = 1;
+		pass(r, m->end, 0);
+		break;
+	case MARK_DROP:
+	case MARK_AFTER:
+		pass(r, m->end, 0);
+		break;
+	default:
+		reply_args_begin(r, m);
+	}
+}
+
+static int text_step(struct infer_reply *r)
+{
+	struct reply_mark m;
+
+	while (r->at < r->in.len) {
+		unsigned char c = (unsigned char)r->in.at[r->at];
+		if (reply_space(c)) {
+			r->at++;
+			continue;
+		}
+		int rc = r->first[c] || ((r->list || r->after) && (c == ',' || c == ']' || c == '}')) ? reply_mark_at(r, r->at, &m) : P_NO;
+		if (rc == P_NEED)
+			break;
+		if (rc == P_OK) {
+			take(r, &m);
+			return 1;
+		}
+		r->at++;
+		text(r);
+	}
+	give_solid(r);
+	return 0;
+}
+
+/* ---- bytes in ---- */
+
+/* Forget what was read.  What is long stays until half of it was, so that nothing is moved often. */
+static void forget(struct infer_reply *r)
+{
+	size_t n = r->base;
+
+	if (n < r->in.len - n)
+		return;
+	memmove(r->in.at, r->in.at + n, r->in.len - n);
+	r->in.len -= n;
+	r->base = 0;
+	r->at -= n;
+	r->solid = r->solid > n ? r->solid - n : 0;
+	r->begun = r->begun > n ? r->begun - n : 0;
+}
+
+static int run(struct infer_reply *r, infer_error *err)
+{
+	while (!r->rc && (r->s.what ? reply_args_step(r) : text_step(r)))
+		;
+	if (r->in.bad || r->content.bad || r->reasoning.bad || (r->n_calls && r->calls[r->n_calls - 1].args.bad))
+		r->rc = INFER_ENOMEM;
+	if (r->rc)
+		return nomem(err);
+	if (r->in.len)
+		forget(r);
+	return INFER_OK;
+}
+
+int infer_reply_put(infer_reply *r, const char *bytes, size_t n, infer_error *err)
+{
+	must(!r->over);
+	buf_put(&r->in, bytes, n);
+	return run(r, err);
+}
+
+int infer_reply_end(infer_reply *r, infer_error *err)
+{
+	if (r->over)
+		return r->rc ? nomem(err) : INFER_OK;
+	if (!r->s.what) {
+		r->over = 1;
+		TRY(run(r, err));
+	}
+	r->over = 1;
+	if (r->s.what)
+		reply_args_end(r);
+	else if (!r->trim)
+		give(r, r->part, r->base, r->in.len);
+	r->base = r->solid = r->at = r->in.len;
+	return run(r, err);
+}
+
+/* ---- begin and end ---- */
+
+/* The prompt may have opened the reasoning, and may have begun what the format wants. */
+static void begin(struct infer_reply *r, const char *prompt, size_t n)
+{
+	size_t open = strlen(r->t->open), end = n, begun = r->f->begun ? strlen(r->f->begun) : 0;
+
+	if (begun && n >= begun && !memcmp(prompt + n - begun, r->f->begun, begun)) {
+		buf_put(&r->in, r->f->begun, begun);
+		r->begun = begun;
+	}
+	while (end && reply_space(prompt[end - 1]))
+		end--;
+	if (r->f->flags & DIALECT_HARMONY || end < open || memcmp(prompt + end - open, r->t->open, open) != 0)
+		return;
+	if (r->flags & INFER_REPLY_INLINE)
+		buf_put(&r->content, prompt + end - open, n - end + open);
+	else if (r->t->flags & DIALECT_KEEP)
+		buf_put(&r->reasoning, prompt + end - open, n - end + open);
+	r->part = PART_REASONING;
+	r->trim = !(r->flags & INFER_REPLY_INLINE) && !(r->t->flags & DIALECT_KEEP);
+}
+
+int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infer_reply_options *o, infer_error *err)
+{
+	infer_reply *r = mem_zalloc(MEM_REPLY, 1, sizeof *r);
+	int rc = INFER_OK;
+
+	*out = NULL;
+	if (!r)
+		return nomem(err);
+	r->f = chat->calls;
+	r->t = chat->think;
+	r->flags = o ? o->flags : 0;
+	r->fresh = 1;
+	buf_init(&r->in, MEM_REPLY);
+	buf_init(&r->content, MEM_REPLY);
+	buf_init(&r->reasoning, MEM_REPLY);
+	set_first(r);
+	if (o && o->tools)
+		rc = chat_tools_read(&r->tools, o->tools, o->tools_n, err);
+	if (!rc && o && o->prompt)
+		begin(r, o->prompt, o->prompt_n);
+	if (!rc && (r->in.bad || r->content.bad || r->reasoning.bad))
+		rc = nomem(err);
+	if (rc)
+		infer_reply_free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void infer_reply_free(infer_reply *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_calls; i++) {
+		buf_fini(&r->calls[i].id);
+		buf_fini(&r->calls[i].args);
+	}
+	mem_free(r->calls);
+	chat_tools_fini(&r->tools);
+	buf_fini(&r->in);
+	buf_fini(&r->content);
+	buf_fini(&r->reasoning);
+	mem_free(r);
+}
+
+static struct infer_str str(const struct buf *b)
+{
+	return (struct infer_str){ b->at ? b->at : "", b->len };
+}
+
+void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts)
+{
+	*parts = (struct infer_reply_parts){ str(&r->content), str(&r->reasoning), r->n_calls };
+}
+
+void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *call)
+{
+	const struct reply_call *c = &r->calls[i];
+
+	must(i < r->n_calls);
+	*call = (struct infer_reply_call){ { r->tools.at[c->tool].name, r->tools.at[c->tool].len }, str(&c->id), str(&c->args), c->whole };
+}
+
+void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning)
+{
+	*calls = chat->calls->name;
+	*reasoning = chat->calls->flags & DIALECT_HARMONY ? "<|channel|>analysis" : chat->think->open;
+}

@@ -1,0 +1,11 @@
+/* text/case.h - upper and title case where turning lower case around does not give it. */
+#ifndef TEXT_CASE_H
+#define TEXT_CASE_H
+#include <stdint.h>
+
+struct unicode_case { uint32_t from, upper[3], title[3]; };   /* 0: fewer than three */
+extern const struct unicode_case unicode_case_tab[];          /* by ascending from */
+extern const unsigned unicode_case_n;
+
+const struct unicode_case *unicode_case(uint32_t cp);         /* NULL: an ordinary one, or none */
+#endif

@@ -1,0 +1,195 @@
+/* tok/pretok.c - the list of pre-tokenizers, and running one. */
+#include "tok/pretok.h"
+#include <string.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "text/unicode.h"
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include "tok/pretok_list.h"
+
+struct pretok_code {
+	const struct pretok *p;
+	enum pretok_with with;
+	int n, n_re;
+	pcre2_code *re[PRETOK_STAGES];   /* NULL: scanned */
+	uint64_t ascii[PRETOK_STAGES][2];
+	pcre2_general_context *heap;     /* its allocations are ours */
+};
+
+struct run {
+	const struct pretok_code *c;
+	const char *subject, *text;      /* the same bytes, but where the text is no UTF-8 */
+	pcre2_match_data *match;
+	pretok_fn *fn;
+	void *user;
+	infer_error *err;
+};
+
+const struct pretok *pretok_at(size_t i)
+{
+	return i < sizeof pretok_list / sizeof *pretok_list ? &pretok_list[i] : NULL;
+}
+
+const struct pretok *pretok_find(const char *name, size_t n)
+{
+	const struct pretok *p;
+
+	for (size_t i = 0; (p = pretok_at(i)); i++)
+		for (const char *at = p->names; *at; at += at[strcspn(at, " ")] ? strcspn(at, " ") + 1 : strcspn(at, " "))
+			if (n && strcspn(at, " ") == n && !memcmp(at, name, n))
+				return p;
+	return NULL;
+}
+
+static void *heap_alloc(size_t n, void *user)
+{
+	(void)user;
+	return mem_alloc(MEM_TOK, n, 1);
+}
+
+static void heap_free(void *p, void *user)
+{
+	(void)user;
+	mem_free(p);
+}
+
+static int compile(struct pretok_code *c, int i, infer_error *err)
+{
+	const struct pretok_stage *st = &c->p->stage[i];
+	pcre2_compile_context *ctx = pcre2_compile_context_create(c->heap);
+	PCRE2_SIZE at;
+	int code;
+
+	if (!ctx)
+		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
+	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &code, &at,
+		ctx);
+	pcre2_compile_context_free(ctx);
+	if (c->re[i]) {
+		c->n_re++;
+		return INFER_OK;
+	}
+	must(code == PCRE2_ERROR_HEAP_FAILED);   /* the list's expressions are well formed */
+	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
+}
+
+int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with, infer_error *err)
+{
+	struct pretok_code *c = mem_zalloc(MEM_TOK, 1, sizeof *c);
+	int rc = INFER_OK;
+
+	*out = NULL;
+	if (!c)
+		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
+	c->p = p;
+	c->with = with;
+	c->heap = pcre2_general_context_create(heap_alloc, heap_free, NULL);
+	if (!c->heap)
+		rc = err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
+	for (; !rc && c->n < PRETOK_STAGES && p->stage[c->n].pattern; c->n++) {
+		for (uint32_t cp = 0; p->stage[c->n].of && cp < 128; cp++)
+			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp) << cp % 64;
+		if (with == PRETOK_WITH_PCRE2 || !p->stage[c->n].scan)
+			rc = compile(c, c->n, err);
+	}
+	if (rc)
+		pretok_free(c);
+	else
+		*out = c;
+	return rc;
+}
+
+void pretok_free(struct pretok_code *c)
+{
+	if (!c)
+		return;
+	for (int i = 0; i < PRETOK_STAGES; i++)
+		pcre2_code_free(c->re[i]);
+	pcre2_general_context_free(c->heap);
+	mem_free(c);
+}
+
+static int stage(struct run *r, int k, const char *s, size_t n);
+
+static int scanned(struct run *r, int k, const char *s, size_t n)
+{
+	const struct pretok_stage *st = &r->c->p->stage[k];
+	struct pretok_it it = { .s = s, .n = n, .ascii = r->c->ascii[k] };
+	size_t done = 0;
+
+	while (st->scan(st, &it)) {
+		TRY(stage(r, k + 1, s + done, it.from - done));
+		TRY(stage(r, k + 1, s + it.from, it.to - it.from));
+		done = it.to;
+	}
+	return stage(r, k + 1, s + done, n - done);
+}
+
+static int matched(struct run *r, int k, const char *s, size_t n)
+{
+	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(r->match);
+	size_t done = 0, at = 0;
+
+	while (at <= n) {
+		int rc = pcre2_match(r->c->re[k], (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK, r->match, NULL);
+		if (rc == PCRE2_ERROR_NOMATCH)
+			break;
+		if (rc == PCRE2_ERROR_NOMEMORY)
+			return err_set(r->err, INFER_ENOMEM, "pre-tokenizer %s: no memory to match", r->c->p->names);
+		if (rc < 0)
+			return err_set(r->err, INFER_EUNSUP, "pre-tokenizer %s: PCRE2 met a limit (%d) at byte %zu of the text", r->c->p->names,
+				rc, (size_t)(s - r->subject) + at);
+		size_t from = v[0], to = v[1];   /* the stages behind use the same match data */
+		TRY(stage(r, k + 1, s + done, from - done));
+		TRY(stage(r, k + 1, s + from, to - from));
+		done = at = to;
+		if (from == to)   /* an empty match cuts, and the search goes on one code point later */
+			for (at++; at < n && (s[at] & 0xC0) == 0x80; at++)
+				;
+	}
+	return stage(r, k + 1, s + done, n - done);
+}
+
+static int stage(struct run *r, int k, const char *s, size_t n)
+{
+	if (!n)
+		return INFER_OK;
+	if (k == r->c->n)
+		return r->fn(r->user, r->text + (s - r->subject), n, r->err);
+	return r->c->re[k] ? matched(r, k, s, n) : scanned(r, k, s, n);
+}
+
+/* s with U+0001 for each byte that is part of no valid sequence */
+static char *wellformed(const char *s, size_t n)
+{
+	char *copy = mem_strndup(MEM_TOK, s, n);
+
+	for (size_t at = 0; copy && at < n; at++) {
+		at += utf8_check(s + at, n - at);
+		if (at < n)
+			copy[at] = 1;
+	}
+	return copy;
+}
+
+int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user, infer_error *err)
+{
+	struct run r = { .c = c, .subject = s, .text = s, .fn = fn, .user = user, .err = err };
+	char *copy = NULL;
+	int rc;
+
+	if (c->n_re) {
+		if (utf8_check(s, n) < n && !(r.subject = copy = wellformed(s, n)))
+			return err_set(err, INFER_ENOMEM, "pre-tokenizer: %zu bytes of text", n);
+		r.match = pcre2_match_data_create(1, c->heap);
+		if (!r.match) {
+			mem_free(copy);
+			return err_set(err, INFER_ENOMEM, "pre-tokenizer: no memory to match");
+		}
+	}
+	rc = stage(&r, 0, r.subject, n);
+	pcre2_match_data_free(r.match);
+	mem_free(copy);
+	return rc;
+}

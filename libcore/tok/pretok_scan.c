@@ -1,0 +1,419 @@
+/* tok/pretok_scan.c - the scanners of pretok.h: each finds what its stage's expression finds, in linear time.
+ *
+ * The expressions try their alternatives in order and take the first that matches, so each scanner is a list of cases
+ * in that order.  Where an expression would backtrack, the comment says to what. */
+#include "tok/pretok.h"
+#include "text/unicode.h"
+
+static inline size_t look(const struct pretok_it *it, size_t at, uint32_t *cp, uint32_t *set)
+{
+	if (at >= it->n) {
+		*cp = UNI_BAD;
+		*set = 0;
+		return 0;
+	}
+	size_t k = unicode_next(it->s + at, it->n - at, cp);
+	*set = unicode_set(*cp);
+	return k;
+}
+
+static size_t take(const struct pretok_it *it, size_t at, uint32_t want)
+{
+	uint32_t cp, set;
+	size_t k;
+
+	while ((k = look(it, at, &cp, &set)) && set & want)
+		at += k;
+	return at;
+}
+
+static inline int is_eol(uint32_t cp) { return cp == '\n' || cp == '\r'; }
+
+/* (?i:'s|'t|'re|'ve|'m|'ll|'d): bytes of it at `at`, or 0.  U+017F folds to s. */
+static size_t contraction(const struct pretok_it *it, size_t at, unsigned fold)
+{
+	const unsigned char *s = (const unsigned char *)it->s + at;
+	size_t n = it->n - at;
+
+	if (n < 2 || s[0] != '\'')
+		return 0;
+	unsigned a = (unsigned)s[1] - 'A' < 26 ? s[1] | fold : s[1];
+	if (a == 's' || a == 't' || a == 'm' || a == 'd')
+		return 2;
+	if (n < 3)
+		return 0;
+	if (fold && s[1] == 0xC5 && s[2] == 0xBF)
+		return 3;
+	unsigned b = (unsigned)s[2] - 'A' < 26 ? s[2] | fold : s[2];
+	return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
+}
+
+/* \s{512}(?!\S)|\s{256}(?!\S)|...|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1} at white space */
+static size_t blanks(const struct pretok_it *it, size_t at)
+{
+	static const int step[] = { 512, 256, 128, 64, 32, 16, 8, 4, 2, 1 };
+	size_t end[514], k, p = at;   /* end[i]: behind i code points */
+	uint32_t cp, set;
+	int n = 0;
+
+	end[0] = at;
+	while (n < 513 && (k = look(it, p, &cp, &set)) && set & UNI_SPACE)
+		end[++n] = p += k;
+	for (int i = 0; i < 10; i++)
+		if (n > step[i] || (n == step[i] && p == it->n))
+			return end[step[i]];
+	return end[1];
+}
+
+/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space; without PRETOK_EOL the first alternative is not there */
+static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
+{
+	size_t last = at, eol = 0, p = at, k;
+	uint32_t cp, set;
+
+	if (at < it->run)   /* inside a run that was looked through */
+		return blanks(it, at);
+	while ((k = look(it, p, &cp, &set)) && set & UNI_SPACE) {
+		last = p;
+		p += k;
+		if (is_eol(cp))
+			eol = p;
+	}
+	if (eol && flags & PRETOK_EOL)
+		return eol;
+	if (flags & PRETOK_BLANKS) {
+		it->run = p;
+		return blanks(it, at);
+	}
+	return p == it->n || last == at ? p : last;   /* before more text the last one is left to it */
+}
+
+/* [\r\n]*, [\r\n/]* or [\r\n/]? behind a run of symbols */
+static size_t tail(const struct pretok_it *it, size_t at, uint32_t flags)
+{
+	while (at < it->n) {
+		unsigned char c = (unsigned char)it->s[at];
+		if (!(flags & PRETOK_EOL && is_eol(c)) && !(flags & PRETOK_SLASH && c == '/'))
+			break;
+		at++;
+		if (flags & PRETOK_ONE)
+			break;
+	}
+	return at;
+}
+
+/* [^stop]+ and its tail; at is behind the optional space */
+static size_t symbols(const struct pretok_it *it, size_t at, uint32_t stop, uint32_t flags)
+{
+	uint32_t cp, set;
+	size_t k;
+
+	while ((k = look(it, at, &cp, &set)) && !(set & stop))
+		at += k;
+	return tail(it, at, flags);
+}
+
+static size_t numbers(const struct pretok_it *it, size_t at, uint32_t max)
+{
+	uint32_t cp, set;
+	size_t k;
+
+	for (uint32_t i = 0; (!max || i < max) && (k = look(it, at, &cp, &set)) && set & UNI_N; i++)
+		at += k;
+	return at;
+}
+
+static int found(struct pretok_it *it, size_t from, size_t to)
+{
+	it->from = from;
+	it->to = to;
+	return 1;
+}
+
+/* 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
+int pretok_gpt2(const struct pretok_stage *st, struct pretok_it *it)
+{
+	size_t at = it->to, k;
+	uint32_t cp, set;
+
+	(void)st;
+	if (at >= it->n)
+		return 0;
+	if ((k = contraction(it, at, 0)))
+		return found(it, at, at + k);
+	size_t p = at + (it->s[at] == ' ');
+	k = look(it, p, &cp, &set);
+	if (k && set & UNI_L)
+		return found(it, at, take(it, p + k, UNI_L));
+	if (k && set & UNI_N)
+		return found(it, at, take(it, p + k, UNI_N));
+	if (k && !(set & UNI_SPACE))
+		return found(it, at, symbols(it, p, UNI_SPACE | UNI_L | UNI_N, 0));
+	return found(it, at, white(it, at, 0));
+}
+
+/* (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ behind its first letter */
+static size_t phrase(const struct pretok_it *it, size_t at)
+{
+	uint32_t cp, set;
+
+	for (;;) {
+		at = take(it, at, UNI_L | UNI_M);
+		if (at >= it->n || it->s[at] != ' ' || !look(it, at + 1, &cp, &set) || !(set & UNI_L))
+			return at;
+		at++;
+	}
+}
+
+/* C|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ and its relatives */
+int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t letter = st->flags & PRETOK_MARKS ? UNI_L | UNI_M : UNI_L, cp, set, next;
+	size_t at = it->to, k, p;
+
+	if (at >= it->n)
+		return 0;
+	if ((k = contraction(it, at, 32)))
+		return found(it, at, at + k);
+	k = look(it, at, &cp, &set);
+	p = at;
+	/* the optional first code point may be a mark: then the run is the same with it or without */
+	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && look(it, at + k, &cp, &next) && next & letter)
+		p = at + k;
+	else
+		next = set;
+	if (next & letter)
+		return found(it, at, st->flags & PRETOK_PHRASE ? phrase(it, p) : take(it, p, letter));
+	if (set & UNI_N)
+		return found(it, at, numbers(it, at, st->max));
+	uint32_t stop = UNI_SPACE | letter | UNI_N;
+	p = at + (it->s[at] == ' ');
+	if (look(it, p, &cp, &next) && !(next & stop))
+		return found(it, at, symbols(it, p, stop, st->flags));
+	return found(it, at, white(it, at, PRETOK_EOL | (st->flags & PRETOK_BLANKS)));
+}
+
+/* the cased word of pretok_o2 at p: end of U*W+ (low) or of U+W* (else), or 0.
+ * U* takes its whole run and gives back until W+ finds one: what is matched ends behind the last W of the run of U,
+ * or goes on through the run of W that stands there. */
+static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
+{
+	const uint32_t both = UNI_BIT(UNI_LM) | UNI_BIT(UNI_LO) | UNI_M;
+	const uint32_t u = both | UNI_BIT(UNI_LU) | UNI_BIT(UNI_LT), w = both | UNI_BIT(UNI_LL);
+	size_t start = p, k, last = 0;
+	uint32_t cp, set;
+
+	while ((k = look(it, p, &cp, &set)) && set & u && !(set & no)) {
+		p += k;
+		if (set & w)
+			last = p;
+	}
+	int goes_on = k && set & w && !(set & no);   /* a lower case letter */
+	if (low && !goes_on)
+		return last;
+	if (!low && p == start)
+		return 0;
+	while (goes_on) {
+		p += k;
+		k = look(it, p, &cp, &set);
+		goes_on = k && set & w && !(set & no);
+	}
+	return p;
+}
+
+/* [^\r\n\p{L}\p{N}]?U*W+S|[^\r\n\p{L}\p{N}]?U+W*S|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+int pretok_o2(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t no = st->flags & PRETOK_HAN ? UNI_HAN : 0, cp, set, next;
+	size_t at = it->to, k, end = 0;
+
+	if (at >= it->n)
+		return 0;
+	k = look(it, at, &cp, &set);
+	if (set & no)
+		return found(it, at, take(it, at, UNI_HAN));
+	int lead = !(set & (UNI_L | UNI_N)) && !is_eol(cp);
+	for (int low = 1; low >= 0 && !end; low--) {
+		end = lead ? cased(it, at + k, no, low) : 0;
+		if (!end)
+			end = cased(it, at, no, low);
+	}
+	if (end)
+		return found(it, at, end + (st->flags & PRETOK_SHORT ? contraction(it, end, 32) : 0));
+	if (set & UNI_N)
+		return found(it, at, numbers(it, at, st->max));
+	uint32_t stop = UNI_SPACE | UNI_L | UNI_N;
+	size_t p = at + (it->s[at] == ' ');
+	if (look(it, p, &cp, &next) && !(next & stop))
+		return found(it, at, symbols(it, p, stop, st->flags));
+	if (set & UNI_SPACE)
+		return found(it, at, white(it, at, PRETOK_EOL));
+	return found(it, at, at + k);   /* not reached: every code point is a letter, a number, a space or none of them */
+}
+
+static int is_ascii_punct(uint32_t c)
+{
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+/* [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t cp, set, next;
+	size_t at = it->to, k, p;
+
+	(void)st;
+	for (; at < it->n; at += k) {   /* numbers and controls may match nothing */
+		k = look(it, at, &cp, &set);
+		if (is_ascii_punct(cp)) {
+			for (p = at + 1; p < it->n && (((it->s[p] | 32) - 'a') & 0xff) < 26; p++)
+				;
+			if (p > at + 1)
+				return found(it, at, p);
+		}
+		if (!(set & (UNI_L | UNI_P | UNI_S)) && !is_eol(cp) && look(it, at + k, &cp, &next) && next & (UNI_L | UNI_M))
+			return found(it, at, take(it, at + k, UNI_L | UNI_M));
+		if (set & (UNI_L | UNI_M))
+			return found(it, at, take(it, at, UNI_L | UNI_M));
+		p = at + (it->s[at] == ' ');
+		if (look(it, p, &cp, &next) && next & (UNI_P | UNI_S))
+			return found(it, at, tail(it, take(it, p, UNI_P | UNI_S), PRETOK_EOL));
+		if (set & UNI_SPACE)
+			return found(it, at, white(it, at, PRETOK_EOL));
+	}
+	return 0;
+}
+
+int pretok_in_class(const struct pretok_class *c, uint32_t cp)
+{
+	uint32_t set = unicode_set(cp);
+	int lo = 0, hi = c->n;
+
+	if (set & c->set && !(set & c->without))
+		return 1;
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+		if (c->range[mid][1] < cp)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->n && c->range[lo][0] <= cp;
+}
+
+/* Bytes of the code point at `at` where it is in the stage's class, else 0. */
+static inline size_t member(const struct pretok_stage *st, const struct pretok_it *it, size_t at)
+{
+	uint32_t cp;
+
+	if (at >= it->n)
+		return 0;
+	unsigned char c = (unsigned char)it->s[at];
+	if (c < 0x80)
+		return it->ascii[c >> 6] >> (c & 63) & 1;
+	size_t k = unicode_next(it->s + at, it->n - at, &cp);
+	return pretok_in_class(st->of, cp) ? k : 0;
+}
+
+/* [class]{1,max}, or with PRETOK_EXACT {max}, with PRETOK_LEAD behind \s? */
+int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t cp, set;
+	size_t at = it->to, k, p;
+
+	for (; at < it->n; at += k) {
+		uint32_t n = 0;
+		int lead = 0;
+		k = 1;
+		if ((unsigned char)it->s[at] >= 0x80 || it->s[at] <= ' ') {
+			k = look(it, at, &cp, &set);
+			lead = st->flags & PRETOK_LEAD && set & UNI_SPACE && member(st, it, at + k);
+		}
+		p = lead ? at + k : at;
+		for (size_t m; (!st->max || n < st->max) && (m = member(st, it, p)); n++)
+			p += m;
+		if (n && !(st->flags & PRETOK_EXACT && n < st->max))
+			return found(it, at, p);
+	}
+	return 0;
+}
+
+/* \w of Oniguruma, which is what runs tokenizer.json files: letters, marks, connectors, circled letters, and numbers, of
+ * which those of category No only where they are in Latin-1 */
+static int is_word(uint32_t cp, uint32_t set)
+{
+	if (set & UNI_BIT(UNI_NO))
+		return cp < 0x100;
+	return set & (UNI_L | UNI_M | UNI_N | UNI_BIT(UNI_PC)) || (cp >= 0x24b6 && cp <= 0x24e9) || (cp >= 0x1f130 && cp <= 0x1f149) ||
+		(cp >= 0x1f150 && cp <= 0x1f169) || (cp >= 0x1f170 && cp <= 0x1f189);
+}
+
+/* Of a run of the class, groups of three from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with PRETOK_AT_END \b for the
+ * last part. */
+int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t cp, set;
+	size_t k, at = it->to;
+
+	while (!it->left) {   /* find and count the next run */
+		while (at < it->n && !member(st, it, at))
+			at += look(it, at, &cp, &set);
+		if (at >= it->n)
+			return 0;
+		size_t p = at, n = 0;
+		for (; (k = member(st, it, p)); n++)
+			p += k;
+		if (st->flags & PRETOK_AT_END && look(it, p, &cp, &set) && is_word(cp, set))
+			at = p;
+		else
+			it->left = n;
+	}
+	size_t n = it->left % 3 ? it->left % 3 : 3, p = at;
+	it->left -= n;
+	while (n--)
+		p += look(it, p, &cp, &set);
+	return found(it, at, p);
+}
+
+/* (?=(\d{3})+(?!\d)): cuts where a whole number of threes is left of a run of digits.  The matches tile the piece. */
+int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t cp, set;
+	size_t k, at = it->to, p = at;
+
+	if (at >= it->n)
+		return 0;
+	do {
+		k = look(it, p, &cp, &set);
+		if (p >= it->run && member(st, it, p)) {   /* count a new run */
+			size_t q = p, m;
+			for (it->left = 0; (m = member(st, it, q)); it->left++)
+				q += m;
+			it->run = q;
+			if (it->left && it->left % 3 == 0 && p > at)
+				break;
+		}
+		p += k;
+		if (p <= it->run && it->left && --it->left && it->left % 3 == 0)
+			break;
+	} while (p < it->n);
+	return found(it, at, p);
+}
+
+/* \s+$ */
+int pretok_tail(const struct pretok_stage *st, struct pretok_it *it)
+{
+	uint32_t cp, set;
+	size_t k, start = 0;
+	int in = 0;
+
+	(void)st;
+	if (it->to >= it->n || ((unsigned char)it->s[it->n - 1] < 0x80 && it->s[it->n - 1] > ' '))
+		return 0;
+	for (size_t at = it->to; (k = look(it, at, &cp, &set)); at += k) {
+		if (set & UNI_SPACE && !in)
+			start = at;
+		in = (set & UNI_SPACE) != 0;
+	}
+	return in ? found(it, start, it->n) : 0;
+}

@@ -1,0 +1,141 @@
+/* tok/unigram.c - the segmentation of the greatest sum of scores.  Kudo 2018, arXiv:1804.10959, section 3.2: Viterbi.
+ *
+ * best[e] is the best way to cut what ends at byte e; every piece that begins where a way ends offers another.  Sums are
+ * float and added from the left, so that ties fall as they fall in SentencePiece: the way whose last piece begins first. */
+#include <string.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "tok/spm.h"
+#include "tok/key.h"
+#include "text/unicode.h"
+
+enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
+
+struct best { float score; int32_t id; uint32_t from; };   /* id UNSEEN: nothing ends here yet */
+
+static int usable(const struct infer_tokenizer *t, int32_t id)
+{
+	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_USER);
+}
+
+static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
+{
+	uint32_t cp;
+
+	unicode_next(s, n, &cp);
+	return &t->reach[tok_pair_hash(t->secret, cp, 0) % REACH];
+}
+
+static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+{
+	float least = 0;
+	int seen = 0;
+
+	t->reach = mem_zalloc(MEM_TOK, REACH, sizeof *t->reach);
+	if (!t->reach)
+		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
+	for (uint32_t i = 0; i < t->piece.n; i++) {
+		const char *s = t->piece.base + t->piece.at[i].at;
+		uint32_t n = t->piece.at[i].len;
+		if (!n || !usable(t, (int32_t)i))
+			continue;
+		uint16_t *r = reach(t, s, n);
+		if (n > *r)
+			*r = (uint16_t)n;   /* see .longest */
+		if (t->kind[i] != TOK_NORMAL)
+			continue;
+		least = !seen || t->score[i] < least ? t->score[i] : least;
+		t->max_score = !seen || t->score[i] > t->max_score ? t->score[i] : t->max_score;
+		seen = 1;
+	}
+	t->unk_score = least - 10.0f;
+	return spm_charsmap_open(t, src, err);
+}
+
+static void close(struct infer_tokenizer *t) { mem_free(t->reach); }
+
+/* Offer every piece that begins at `at`; returns whether the first code point, of one bytes, is one. */
+static int offer(const struct tok_run *r, struct best *best, const char *s, size_t n, size_t at, size_t one)
+{
+	const struct infer_tokenizer *t = r->t;
+	struct tok_prefix prefix = { 0 };
+	struct tok_key key = { 0 };
+	size_t most = *reach(t, s + at, n - at);
+	float here = best[at].score;
+	int single = 0;
+	uint32_t cp;
+
+	for (size_t len = one; len <= most && at + len <= n;) {
+		tok_key_more(t->secret, &prefix, &key, s + at, len, s + n);
+		int32_t id = tok_map_get(&t->map, &t->piece, &key);
+		if (usable(t, id) && tok_may(r, id)) {
+			/* a user-defined piece has to win against any of its size */
+			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f : t->score[id]) + here;
+			struct best *b = &best[at + len];
+			if (b->id == UNSEEN || score > b->score)
+				*b = (struct best){ score, id, (uint32_t)at };
+			single |= len == one;
+		}
+		if (at + len >= n)
+			break;
+		len += unicode_next(s + at + len, n - at - len, &cp);
+	}
+	return single;
+}
+
+static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
+{
+	const struct infer_tokenizer *t = r->t;
+	struct best *best = mem_alloc(MEM_TOK, n + 1, sizeof *best);
+	uint32_t cp;
+
+	if (!best)
+		return err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
+	for (size_t i = 0; i <= n; i++)
+		best[i] = (struct best){ 0, UNSEEN, 0 };
+	for (size_t at = 0, one; at < n; at += one) {
+		one = unicode_next(s + at, n - at, &cp);
+		if (!offer(r, best, s, n, at, one)) {
+			float score = t->unk_score + best[at].score;
+			if (best[at + one].id == UNSEEN || score > best[at + one].score)
+				best[at + one] = (struct best){ score, UNKNOWN, (uint32_t)at };
+		}
+	}
+	/* turn the way round: best[at].from becomes the end of the piece that begins at `at` */
+	for (size_t end = n, from, next = n; end; next = end, end = from) {
+		from = best[end].from;
+		best[end].from = (uint32_t)next;
+		if (!from)
+			best[0].from = (uint32_t)end;
+	}
+	for (size_t at = 0; at < n;) {
+		size_t end = best[at].from;
+		if (best[end].id >= 0)
+			tok_push(&r->ids, best[end].id);
+		else
+			tok_fallback(r, s + at, end - at);
+		at = end;
+	}
+	mem_free(best);
+	return INFER_OK;
+}
+
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+{
+	struct buf b;
+	int rc;
+
+	buf_init(&b, MEM_TOK);
+	buf_reserve(&b, n + n / 2 + 16);
+	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
+	if (!rc && b.len)
+		rc = cut(r, b.at, b.len, err);
+	buf_fini(&b);
+	return rc;
+}
+
+const struct tok_model tok_unigram = {
+	.gguf = "t5", .kind = "unigram", .id = { [TOK_BOS] = -1, [TOK_EOS] = 1, [TOK_UNK] = 2, [TOK_PAD] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1,
+		[TOK_SEP] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
+	.add_eos = 1, .add_space = 1, .squeeze = 1, .scored = 1, .longest = TOK_LONGEST / 2, .open = open, .close = close, .text = spm_text, .encode = encode,
+};

@@ -1,0 +1,176 @@
+/* tok/wpm.c - WordPiece: words of normalised text, each cut into the longest pieces from the left.
+ * Devlin+ 2018, arXiv:1810.04805; Wu+ 2016, arXiv:1609.08144, section 4.1.
+ *
+ * Pieces that begin a word carry U+2581, those that go on with one carry nothing. */
+#include <string.h>
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "tok/spm.h"
+#include "tok/tok.h"
+#include "text/unicode.h"
+
+enum { WORD_CHARS = 100 };   /* a longer word is unknown whole */
+
+struct chunk { struct tok_run *r; uint32_t *cp; size_t n, cap; struct buf word; size_t chars; int bad; };
+
+static int is_cjk(uint32_t c)
+{
+	return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x20000 && c <= 0x2a6df) ||
+		(c >= 0x2a700 && c <= 0x2b73f) || (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b820 && c <= 0x2ceaf) ||
+		(c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
+}
+
+static int is_punct(uint32_t c)
+{
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~') ||
+		unicode_set(c) & UNI_P;
+}
+
+static void add(struct chunk *c, uint32_t cp)
+{
+	if (c->n == c->cap && !c->bad) {
+		size_t cap = c->cap ? 2 * c->cap : 64;
+		uint32_t *at = mem_realloc(MEM_TOK, c->cp, cap, sizeof *at);
+		c->bad |= !at;
+		if (at) {
+			c->cp = at;
+			c->cap = cap;
+		}
+	}
+	if (!c->bad)
+		c->cp[c->n++] = cp;
+}
+
+/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word stands behind U+2581. */
+static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
+{
+	const struct infer_tokenizer *t = r->t;
+	const char *s = at == 3 ? word : word + at;   /* the first piece is looked up with its mark */
+	size_t mark = at == 3 ? 3 : 0, most = n - at;
+
+	if (!mark && most >= 3 && !memcmp(s, TOK_SPACE, 3))
+		return -1;                            /* U+2581 in the text is no mark */
+	if (most + mark > t->max_len)
+		most = t->max_len > mark ? t->max_len - mark : 0;
+	for (; most; most--) {
+		if (at + most < n && ((unsigned char)word[at + most] & 0xc0) == 0x80)
+			continue;                     /* inside a code point */
+		int32_t id = tok_find(t, s, most + mark, word + n);
+		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN && tok_may(r, id)) {
+			*len = most;
+			return id;
+		}
+	}
+	return -1;
+}
+
+static void unknown(struct tok_run *r)
+{
+	if (r->t->unk >= 0)
+		tok_push(&r->ids, r->t->unk);
+	else
+		r->lost = 1;
+}
+
+static void word_end(struct chunk *c)
+{
+	struct tok_run *r = c->r;
+	size_t from = r->ids.n, len = 0, n = c->word.len;
+	struct tok_word *slot = NULL;
+
+	if (n)
+		r->end = c->word.at + n;
+	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
+		int32_t id = c->chars > WORD_CHARS ? -1 : 0;
+		for (size_t at = 3; at < n && id >= 0; at += len) {
+			id = longest(r, c->word.at, at, n, &len);
+			if (id >= 0)
+				tok_push(&r->ids, id);
+		}
+		if (id < 0) {
+			r->ids.n = from;
+			unknown(r);
+		}
+		tok_word_put(r, slot, c->word.at, n, from);
+	}
+	c->bad |= c->word.bad;
+	buf_clear(&c->word);
+	buf_put(&c->word, TOK_SPACE, 3);
+	c->chars = 0;
+}
+
+static void put(struct chunk *c, uint32_t cp)
+{
+	char s[4];
+
+	if (is_punct(cp))
+		word_end(c);
+	buf_put(&c->word, s, (size_t)utf8_put(s, cp));
+	c->chars++;
+	if (is_punct(cp))
+		word_end(c);
+}
+
+/* The code points between two white spaces: accents off, lower case, cut at punctuation. */
+static void chunk_end(struct chunk *c)
+{
+	const struct infer_tokenizer *t = c->r->t;
+
+	if (t->strip)
+		unicode_order(c->cp, c->n);
+	for (size_t i = 0; i < c->n; i++) {
+		if (t->strip && unicode_set(c->cp[i]) & UNI_BIT(UNI_MN))
+			continue;
+		put(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
+		if (t->lower && c->cp[i] == 0x130)
+			put(c, 0x307);   /* the one lower case of two code points */
+	}
+	c->n = 0;
+	word_end(c);
+}
+
+static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+{
+	struct chunk c = { .r = r };
+	uint32_t cp, parts[4];
+
+	buf_init(&c.word, MEM_TOK);
+	word_end(&c);
+	for (size_t at = 0; at < n && !c.bad;) {
+		at += unicode_next(s + at, n - at, &cp);
+		uint32_t set = unicode_set(cp);
+		int control = set & (UNI_BIT(UNI_CC) | UNI_BIT(UNI_CF) | UNI_BIT(UNI_CO)) || cp == 0xfffd || cp == UNI_BAD;
+		if (cp == '\t' || cp == '\n' || cp == '\r' || (set & UNI_SPACE && !control)) {
+			chunk_end(&c);
+		} else if (!control) {   /* controls and what is no text are dropped, even inside a word */
+			if (is_cjk(cp))
+				chunk_end(&c);
+			int k = r->t->strip ? unicode_decompose(cp, parts) : (parts[0] = cp, 1);
+			for (int i = 0; i < k; i++)
+				add(&c, parts[i]);
+			if (is_cjk(cp))
+				chunk_end(&c);
+		}
+	}
+	chunk_end(&c);
+	int bad = c.bad || c.word.bad;
+	buf_fini(&c.word);
+	mem_free(c.cp);
+	return bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : INFER_OK;
+}
+
+static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+{
+	if (src->charsmap_bytes)
+		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s", src->name, t->model->gguf);
+	return INFER_OK;
+}
+
+static void close(struct infer_tokenizer *t) { (void)t; }
+
+const struct tok_model tok_wpm = {
+	.gguf = "bert", .kind = "wpm", .id = { [TOK_BOS] = 101, [TOK_CLS] = 101, [TOK_SEP] = 102, [TOK_UNK] = 100, [TOK_MASK] = 103, [TOK_PAD] = 0,
+		[TOK_EOS] = -1, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
+	.add_bos = 1, .add_sep = 1, .add_space = 1, .longest = TOK_LONGEST, .open = open, .close = close, .text = spm_text, .encode = encode,
+};
