@@ -191,9 +191,15 @@ static struct infer_rate spread(double *of, int64_t n)
 static int engine_open(struct run *r, const struct test *t, infer_error *err)
 {
 	struct infer_engine_opts eo;
+	struct infer_model_info info;
 
 	infer_engine_close(&r->engine);
 	TRY(engine_args_take(&eo, &r->o->engine, err));
+	infer_model_info(r->model, &info);
+	if (!eo.ctx && info.ctx_train && t->depth > info.ctx_train - t->tokens)
+		return err_set(err, INFER_ENOMEM, "%d tokens behind %d do not fit the model's context of %d; a depth of at most %d does",
+		               (int)t->tokens, (int)t->depth, (int)info.ctx_train,
+		               t->tokens < info.ctx_train ? (int)(info.ctx_train - t->tokens) : 0);
 	eo.log = say_log;
 	eo.max_seqs = t->batch;
 	if (!eo.ctx)

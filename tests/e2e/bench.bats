@@ -95,5 +95,6 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'takes no argument' infer-bench run model.gguf
 	fails 1 'nosuch' infer-bench run -m nosuch.gguf
 	fails 4 'context' infer-bench run -p 100 -c 50
+	fails 4 'a depth of at most' infer-bench run -n 4 --depth 1000000 --repeat 1
 	INFER_MODEL='' fails 2 'no model' infer-bench run
 }
