@@ -66,6 +66,10 @@ static int ceilings(struct kernels *k, infer_error *err)
 	put_ceiling(&k->text, "read, memory", &c.memory, "GB/s");
 	put_ceiling(&k->text, "fp32 fma", &c.fma, "GFLOP/s");
 	put_ceiling(&k->text, "int8 dot", &c.dot, "GOP/s");
+	if (c.tile_i8.median > 0) {
+		put_ceiling(&k->text, "int8 tiles", &c.tile_i8, "GOP/s");
+		put_ceiling(&k->text, "bf16 tiles", &c.tile_bf16, "GFLOP/s");
+	}
 	buf_printf(&k->text, "\n%-11s %-7s %-11s %6s %5s %4s %-10s %8s %9s  %-6s %5s %s\n", "kernel", "type", "shape", "n", "k", "m",
 	           "isa", "GB/s", "GOP/s", "limit", "part", "(least ... most)");
 	return flush(k, err);

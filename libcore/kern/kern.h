@@ -161,6 +161,7 @@ struct kern {
 	KERN_SLOTS(S)
 #undef S
 	void (*peak_dot)(double *ops, int32_t *sink, int turns);     /* the same for products of bytes added into i32 */
+	void (*peak_tile)(double *ops, int bf16, int turns);         /* the same in tile registers; NULL: there are none */
 	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is each loop of a
 	 * type that is NULL where quant is (pack goes with tile) */
 	struct kern_mm mm[INFER_TYPE_COUNT];

@@ -54,6 +54,8 @@ struct kern kern_select(uint64_t have)
 #undef S
 		if (o->peak_dot)
 			k.peak_dot = o->peak_dot;
+		if (o->peak_tile)
+			k.peak_tile = o->peak_tile;
 		for (int t = 0; t < INFER_TYPE_COUNT; t++) {
 			if (o->mm[t].quant)
 				k.mm[t] = o->mm[t];

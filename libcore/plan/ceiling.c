@@ -48,6 +48,16 @@ double plan_dot(struct plan_worker *w)
 	return ops;
 }
 
+static double tile_rate(const infer_probe *p, int bf16)
+{
+	double ops;
+
+	p->widest.peak_tile(&ops, bf16, TURNS);
+	return ops;
+}
+static double tile_i8(struct plan_worker *w) { return tile_rate(w->p, 0); }
+static double tile_bf16(struct plan_worker *w) { return tile_rate(w->p, 1); }
+
 static int measure(infer_probe *p, plan_fn *fn, struct plan_memory mem, struct infer_rate *r, infer_error *err)
 {
 	double rates[PLAN_TURNS], *at[2] = { rates, NULL };
@@ -123,6 +133,10 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 		TRY(measure_memory(p, &out.memory, err));
 	TRY(measure(p, plan_fma, (struct plan_memory){ .grain = 1 }, &out.fma, err));
 	TRY(measure(p, plan_dot, (struct plan_memory){ .grain = 1 }, &out.dot, err));
+	if (p->widest.peak_tile && !file) {
+		TRY(measure(p, tile_i8, (struct plan_memory){ .grain = 1 }, &out.tile_i8, err));
+		TRY(measure(p, tile_bf16, (struct plan_memory){ .grain = 1 }, &out.tile_bf16, err));
+	}
 	p->ceilings = *c = out;
 	p->has_ceilings = 1;
 	return INFER_OK;

@@ -53,6 +53,10 @@ void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 		put_rate(w, "memory_gb_s", &c->memory);
 	put_rate(w, "fma_gflop_s", &c->fma);
 	put_rate(w, "dot_gop_s", &c->dot);
+	if (c->tile_i8.median > 0) {
+		put_rate(w, "tile_i8_gop_s", &c->tile_i8);
+		put_rate(w, "tile_bf16_gflop_s", &c->tile_bf16);
+	}
 }
 
 int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c, infer_error *err)

@@ -84,6 +84,8 @@ extern const struct kern kern_tiles;
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
 #undef ROW
+void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
+#include "kern/amx/peak.c"
 #include "kern/amx/mm_q32.c"
 #undef ROW
 #include "kern/amx/mm_q256.c"

@@ -41,6 +41,8 @@ struct infer_ceilings {
 	struct infer_rate memory;     /* GB/s reading memory without a file, in huge pages where it can have them */
 	struct infer_rate fma;        /* GFLOP/s of f32 fma; a multiplication and an addition each count */
 	struct infer_rate dot;        /* GOP/s of products of bytes, by the widest kernel set of the machine */
+	struct infer_rate tile_i8;    /* GOP/s of products of bytes in tile registers; 0: the machine has none, or a file was given */
+	struct infer_rate tile_bf16;  /* the same of bf16, GFLOP/s */
 };
 /* Measure them.  file: what is read as a mapped file, and memory is not measured; NULL: a file made for it. */
 int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c, infer_error *err);

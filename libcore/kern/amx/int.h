@@ -17,6 +17,7 @@
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
 #undef ROW
+void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
 void kern_avx512vnni_turn_q8(struct kern_act *x, int row, int m, int k, int from, int to);
 void kern_avx512vnni_turn_q8k(struct kern_act *x, int row, int m, int k, int from, int to);
 

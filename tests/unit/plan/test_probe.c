@@ -1,4 +1,5 @@
 /* tests/unit/plan/test_probe.c - measuring: every kind of case gives rates, and wrong bits are seen */
+#include "base/cpu.h"
 #include "../nth.h"
 #include <string.h>
 
@@ -141,6 +142,8 @@ static void test_few(void **state)
 
 static void test_ceilings(void **state)
 {
+	assert_true((top.tile_i8.median > 0) == ((cpu_permit(cpu_features()) & CPU_AMX) == CPU_AMX));
+	assert_true((top.tile_bf16.median > 0) == (top.tile_i8.median > 0));
 	(void)state;
 	ordered(&top.mapped), ordered(&top.memory), ordered(&top.fma), ordered(&top.dot);
 }
