@@ -1,11 +1,12 @@
 /* jinja/jinja.c - one rendering, from a context to text. */
 #include "jinja/jinja.h"
 #include "jinja/node.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <string.h>
 
-enum { STEPS = 2000000, STEPS_MORE = 2000, STEPS_MOST = 20000000, BYTES = 64 << 20, DEPTH = 1000, DEPTH_MOST = 4000, STACK = 16 << 10 /* that is there without asking */ };
+enum { STEPS = 2000000, STEPS_MORE = 2000, STEPS_MOST = 20000000, BYTES = 64 << 20, CPU_MS = 10000, DEPTH = 1000, DEPTH_MOST = 4000, STACK = 16 << 10 /* that is there without asking */ };
 
 /* The values of the names that the template uses. */
 static int set_context(struct jrun *r, const struct json *context)
@@ -53,6 +54,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	arena_init(&r.arena, MEM_JINJA);
 	r.steps_max = o->steps ? o->steps : STEPS;
 	r.steps_more = o->steps ? 0 : STEPS_MORE;
+	r.until_ns = clock_thread_ns() + (o->cpu_ms ? o->cpu_ms : CPU_MS) * 1000000;
 	r.bytes_max = o->bytes ? o->bytes : BYTES;
 	r.depth_max = o->depth ? o->depth : DEPTH;
 	r.flags = o->flags;

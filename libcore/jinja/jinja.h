@@ -20,6 +20,7 @@ struct jinja_options {
 	 * templates look through all messages at each; never more than 20 million. */
 	uint64_t steps;
 	uint64_t *used;      /* NULL, or out: the steps that were taken */
+	int64_t  cpu_ms;     /* a last stop, on the thread's processor time; 0: 10,000.  Steps end every template known long before */
 	size_t   bytes;      /* 0: 64 MiB; all strings and lists made on the way, and the output */
 	int     *spent;      /* NULL, or set to 1 where INFER_ENOMEM means that those bytes are spent */
 	int      depth;      /* 0: 1000 nested evaluations; at most 4000; fewer where the thread's stack ends before */
@@ -41,7 +42,8 @@ int  jinja_asks(const struct jinja *t, const char *name);
 /* Put the rendered text behind what `out` holds.
  * context  an object, of any depth; the order of keys is kept
  * from     NULL, or gets as many bytes: 1 where the byte comes from the context, 0 where it is the template's own
- * INFER_EFORMAT  as Python's jinja2 would fail, with the line; the steps are spent; raise_exception, with its message
+ * INFER_EFORMAT  as Python's jinja2 would fail, with the line; the steps or the time are spent; raise_exception, with its
+ *                message
  * INFER_ENOMEM   memory failed, or the budget of bytes is spent; both bufs are as they were */
 int  jinja_render(const struct jinja *t, const struct json *context, const struct jinja_options *o, struct buf *out,
                   struct buf *from, infer_error *err);

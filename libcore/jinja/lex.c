@@ -214,7 +214,7 @@ static int number(struct lex *l)
 {
 	size_t end = float_end(l, l->i);
 	struct jstr s = { .at = l->s + l->i };
-	struct jrun r = { .steps_max = UINT64_MAX, .t = l->t, .line = l->line, .err = l->err };
+	struct jrun r = { .steps_max = UINT64_MAX, .look = UINT64_MAX, .t = l->t, .line = l->line, .err = l->err };
 	int64_t v = 0;
 
 	if (end) {

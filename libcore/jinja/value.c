@@ -1,6 +1,7 @@
 /* jinja/value.c - making values, looking into them, and the budget of a rendering. */
 #include "jinja/value.h"
 #include "jinja/node.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/os.h"
 #include "base/utf8.h"
@@ -9,6 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* steps between two looks at the clock */
+enum { STEPS_UNSEEN = 1 << 16 };
 
 static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
 {
@@ -57,6 +61,11 @@ int jinja_spend(struct jrun *r, uint64_t steps)
 	r->steps += steps;
 	if (r->steps > r->steps_max)
 		return jinja_fail(r, "the template needs more than %llu steps", (unsigned long long)r->steps_max);
+	if (r->steps < r->look)
+		return INFER_OK;
+	r->look = r->steps + STEPS_UNSEEN;
+	if (clock_thread_ns() > r->until_ns)
+		return jinja_fail(r, "the template takes too long");
 	return INFER_OK;
 }
 

@@ -63,6 +63,8 @@ struct jrun {
 	struct arena arena;
 	size_t bytes, bytes_max;
 	int spent;                           /* all of these bytes are */
+	uint64_t look;                           /* the steps at which the clock is looked at next */
+	int64_t  until_ns;                       /* on clock_thread_ns */
 	uint64_t steps, steps_max, steps_more;   /* more: for each value of the context */
 	int depth, depth_max, line, rc;      /* rc: the first failure; sticky */
 	const char *stack;                   /* where it began ... */

@@ -347,15 +347,9 @@ static int start(struct job **out, int64_t number, infer_error *err)
 
 static void name_line(char hex[65], const char *line, size_t n)
 {
-	struct sha256 s;
-	uint8_t sum[32];
-
 	while (n && line[n - 1] == '\r')
 		n--;
-	sha256_init(&s);
-	sha256_add(&s, line, n);
-	sha256_end(&s, sum);
-	sha256_hex(sum, hex);
+	sha256_name(hex, line, n);
 }
 
 int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,

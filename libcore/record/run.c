@@ -215,8 +215,6 @@ int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const in
 {
 	struct buf text;
 	struct jwrite w;
-	struct sha256 s;
-	uint8_t sum[32];
 	int rc = INFER_OK;
 
 	buf_init(&text, MEM_RECORD);
@@ -227,10 +225,7 @@ int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const in
 	if (text.bad) {
 		rc = err_set(err, INFER_ENOMEM, "no memory for the options of a batch");
 	} else {
-		sha256_init(&s);
-		sha256_add(&s, text.at, text.len);
-		sha256_end(&s, sum);
-		sha256_hex(sum, hex);
+		sha256_name(hex, text.at, text.len);
 	}
 	buf_fini(&text);
 	return rc;

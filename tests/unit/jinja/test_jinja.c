@@ -271,6 +271,27 @@ static char *many(const char *head, const char *part, size_t n, const char *tail
 }
 
 /* What would take minutes, or for ever, where a step stood for more than it is: all of it ends by the steps, or by the bytes. */
+/* Steps end a template long before: with too many of them, the processor time does. */
+static void test_last_stop(void **state)
+{
+	static const char src[] = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+	struct arena a;
+	struct jinja *t;
+	struct buf out;
+	infer_error err;
+
+	(void)state;
+	arena_init(&a, MEM_JINJA);
+	buf_init(&out, MEM_JINJA);
+	assert_int_equal(jinja_compile(&t, src, sizeof src - 1, "test", &err), INFER_OK);
+	assert_int_equal(jinja_render(t, value(&a, "{}"), &(struct jinja_options){ .steps = UINT64_MAX, .cpu_ms = 20 }, &out, NULL, &err),
+	                 INFER_EFORMAT);
+	assert_non_null(strstr(err.message, "too long"));
+	jinja_free(t);
+	buf_fini(&out);
+	arena_fini(&a);
+}
+
 static void test_work(void **state)
 {
 #define TWICE(first, next) "{% set ns = namespace(a=" first ", b=" first ") %}{% for i in range(40) %}{% set ns.a = " next "(ns.a, ns.a) %}" \
@@ -571,7 +592,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_render), nth_case(case_compile_fails), cmocka_unit_test(test_golden), cmocka_unit_test(test_units),
-		cmocka_unit_test(test_expected), cmocka_unit_test(test_inline), cmocka_unit_test(test_from), cmocka_unit_test(test_hostile), cmocka_unit_test(test_work), cmocka_unit_test(test_charges),
+		cmocka_unit_test(test_expected), cmocka_unit_test(test_inline), cmocka_unit_test(test_from), cmocka_unit_test(test_hostile), cmocka_unit_test(test_work), cmocka_unit_test(test_last_stop), cmocka_unit_test(test_charges),
 		cmocka_unit_test(test_deep_source), cmocka_unit_test(test_small_stacks), cmocka_unit_test(test_long_name), cmocka_unit_test(test_deep_context),
 	};
 
