@@ -307,18 +307,16 @@ static void test_bad_talk(void **state)
 	}
 }
 
-/* Options stand where a request leaves something open; what a template cannot is refused under its field. */
 /* Longer than a template may write: the fault of this request, and of no other. */
 static void test_too_long(void **state)
 {
 	enum { N = 20 << 20 };
 	static const char head[] = "{\"prompt\":\"", tail[] = "\"}";
-	char *line = malloc(sizeof head + N + sizeof tail);
+	static char line[sizeof head + N + sizeof tail];
 	infer_job *j = NULL;
 	infer_error err;
 
 	(void)state;
-	assert_non_null(line);
 	strcpy(line, head);
 	memset(line + strlen(head), 'a', N);
 	strcpy(line + strlen(head) + N, tail);
@@ -328,9 +326,9 @@ static void test_too_long(void **state)
 	assert_non_null(strstr(j->error.message, "bytes"));
 	opts.chat = NULL;
 	infer_job_free(j);
-	free(line);
 }
 
+/* Options stand where a request leaves something open; what a template cannot do is refused under its field. */
 static int case_talk_options(void)
 {
 	static const char tools[] = TOOL, line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{\"role\":\"user\",\"content\":\"U\"}]}";
