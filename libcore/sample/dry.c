@@ -65,11 +65,11 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	const struct infer_sample_opts *o = &s->o;
 	size_t have = s->h.n;
 	int32_t n = o->dry_window > 0 && (size_t)o->dry_window < have ? o->dry_window : (int32_t)have;
-	const int32_t *end = s->h.ids + have - 1;
 	int32_t *z = s->h.z, most;
 
 	if (n <= o->dry_allowed_length)
 		return;
+	const int32_t *end = s->h.ids + have - 1;
 	most = limit(s, end, n);
 	if (most < o->dry_allowed_length)
 		return;
