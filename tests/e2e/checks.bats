@@ -83,15 +83,15 @@ setup()
 	chmod +x cc-bare
 	export DEPS=''
 	for goal in all install; do
-		run -2 make -s -C "$TOP" O="$PWD/o" CC=no-such-compiler "$goal" </dev/null
+		run -2 make -s -C "$TOP" SAN='' O="$PWD/o" CC=no-such-compiler "$goal" </dev/null
 		[[ $output == *'deps: missing: no-such-compiler'*'deps: install them with: '*'DEPS=skip'* ]]
-		run -2 make -s -C "$TOP" O="$PWD/o" CC="$PWD/cc-bare" "$goal" </dev/null
+		run -2 make -s -C "$TOP" SAN='' O="$PWD/o" CC="$PWD/cc-bare" "$goal" </dev/null
 		[[ $output == *'deps: missing: histedit.h'* ]]
-		PKG_CONFIG_LIBDIR=/nowhere run -2 make -s -C "$TOP" O="$PWD/o" "$goal" </dev/null
+		PKG_CONFIG_LIBDIR=/nowhere run -2 make -s -C "$TOP" SAN='' O="$PWD/o" "$goal" </dev/null
 		[[ $output == *'deps: missing: libzstd libpcre2-8'* ]]
 	done
 	[ ! -e o ]
-	DEPS=skip run -0 make -s -C "$TOP" O="$PWD/o" CC="$PWD/cc-bare" "$PWD/o/release/libcore/base/err.c.o" </dev/null
+	DEPS=skip run -0 make -s -C "$TOP" SAN='' O="$PWD/o" CC="$PWD/cc-bare" "$PWD/o/release/libcore/base/err.c.o" </dev/null
 	[[ $output == *'deps: missing: histedit.h'* ]]
 	[ -s o/release/libcore/base/err.c.o ]
 }
