@@ -390,7 +390,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	if [ "${LONG:-0}" = 1 ]; then
 		"$TOP/scripts/kill-batch" 2000 30
 	else
-		"$TOP/scripts/kill-batch" 200 5
+		"$TOP/scripts/kill-batch" 400 5
 	fi
 }
 
