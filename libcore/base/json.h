@@ -1,5 +1,5 @@
 /* base/json.h - JSON values in an arena: read by base/jread.h, built here, written by base/jwrite.h.  Confined.
- * A value is immutable once it is shared; whoever builds one may change what it has built.  Every function that takes a
+ * A value is immutable once it is shared; the code that builds a value may change it until then.  Every function that takes a
  * value takes NULL, which is no value: of no kind, without members, elements or bytes. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -9,6 +9,6 @@ enum { SANDBOX_READ = 1 };
 /* For all threads of the process, and for good; the next call may only take more away.  A system call that is not left
  * fails with EPERM, and memory cannot be made executable.  No thread may be started afterwards.
  * INFER_EDEVICE  the kernel refuses filters of system calls, or has none (also under valgrind); the processor is of a kind
- *                without a list here; the build has sanitizers, whose runtimes open files and start processes */
+ *                without a list of calls here, or the build has sanitizers: their runtimes open files and start processes */
 int sandbox_enter(unsigned flags, infer_error *err);
 #endif

@@ -34,8 +34,8 @@ struct dialect {
 	struct dialect_head head[5];
 	const char *param[2];             /* ARGS_TAGS: before a value; [1]: before one that is JSON, [0] is text then */
 	const char *param_end, *tags_end;
-	const char *close[4];             /* go where they follow a call */
-	const char *drop[4];              /* go wherever they stand in the content */
+	const char *close[4];             /* removed where they follow a call */
+	const char *drop[4];              /* removed wherever the content has them */
 	const char *begun;                /* the prompt ends with this, which belongs to the answer */
 	uint32_t flags;
 };

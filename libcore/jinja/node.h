@@ -26,7 +26,7 @@ struct jargs {
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
 };
-/* What the children mean stands in parse.c and expr.c, where each kind is made. */
+/* parse.c and expr.c, which make each kind, say what its children mean. */
 struct jnode {
 	uint8_t kind, op;                  /* op: enum jtok_kind; a macro's JM_ bits; 1: a test is negated, a loop recursive */
 	int line;

@@ -58,7 +58,7 @@ static const struct way { const char *kind; enum fault_kind k; const char *how; 
 	{ "lock", FAULT_LOCK, "ENOLCK", IO, ONCE },
 };
 
-/* args: words, split at blanks; what stands in the directory of work is in there under its own name. */
+/* args: words separated by blanks; they name files of the work directory without a path. */
 enum {
 	OUT_FILE = 1,                    /* the output is out.jsonl, and there is none before */
 	RESUMED = 2,                     /* the same command again completes it */
