@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-static const char tool_use[] = "tool_use";   /* the name of a template for requests with tools, as transformers has it */
+/* the name of a template for requests with tools, as transformers has it */
+static const char tool_use[] = "tool_use";
 
 int chat_given(const struct chat_args *a)
 {
@@ -22,7 +23,8 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 }
 
 /* What --template means: one that the model's file names, else a file, which goes into *kept. */
-static int find_template(struct infer_str *source, struct buf *kept, const char *what, const infer_file *file, infer_error *err)
+static int find_template(struct infer_str *source, struct buf *kept, const char *what,
+                         const infer_file *file, infer_error *err)
 {
 	infer_error why = { 0 };
 
@@ -32,7 +34,9 @@ static int find_template(struct infer_str *source, struct buf *kept, const char 
 	int rc = read_whole(kept, what, &why);
 
 	if (rc)
-		return err_set(err, rc, "%s%s", why.message, strchr(what, '/') ? "" : "; nor does the model name such a template");
+		return err_set(err, rc, "%s%s", why.message,
+		               strchr(what, '/') ? ""
+		                                 : "; nor does the model name such a template");
 	*source = (struct infer_str){ kept->at ? kept->at : "", kept->len };
 	return INFER_OK;
 }
@@ -62,14 +66,16 @@ static int open_named(infer_chat **out, const infer_file *file, const char *name
 	if (!source.at)
 		return INFER_OK;
 	buf_init(&called, MEM_BASE);
-	buf_printf(&called, "%s: chat template%s%s", infer_file_path(file), name ? " " : "", name ? name : "");
+	buf_printf(&called, "%s: chat template%s%s", infer_file_path(file), name ? " " : "",
+	           name ? name : "");
 	int rc = called.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
 	                    : infer_chat_open(out, source.at, source.len, called.at, err);
 	buf_fini(&called);
 	return rc;
 }
 
-static int open_templates(struct chat *c, const struct chat_args *a, const infer_file *file, infer_error *err)
+static int open_templates(struct chat *c, const struct chat_args *a, const infer_file *file,
+                          infer_error *err)
 {
 	if (a->template)
 		return open_given(&c->template, a->template, file, err);
@@ -77,7 +83,8 @@ static int open_templates(struct chat *c, const struct chat_args *a, const infer
 	return open_named(&c->template, file, NULL, err);
 }
 
-int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file, infer_error *err)
+int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
+                infer_error *err)
 {
 	struct infer_str source = { 0 };
 	struct buf kept;
@@ -112,7 +119,8 @@ static int check_args(const char *text, infer_error *err)
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s", why.message);
 	if (rc || !is_object)
-		return err_set(err, INFER_EINVAL, "%s", rc ? why.message : "--template-args: not an object");
+		return err_set(err, INFER_EINVAL, "%s",
+		               rc ? why.message : "--template-args: not an object");
 	return INFER_OK;
 }
 
@@ -129,16 +137,23 @@ static int64_t local_now(void)
 static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 {
 	c->c = (struct infer_conversation){
-		.system = a->system, .system_n = a->system ? strlen(a->system) : 0,
-		.args = a->args, .args_n = a->args ? strlen(a->args) : 0,
-		.think = a->think < 0 ? INFER_THINK_DEFAULT : a->think ? INFER_THINK_OFF : INFER_THINK_ON,
-		.flags = INFER_CHAT_CONTINUE, .now = local_now(),
+		.system = a->system,
+		.system_n = a->system ? strlen(a->system) : 0,
+		.args = a->args,
+		.args_n = a->args ? strlen(a->args) : 0,
+		.think = a->think < 0 ? INFER_THINK_DEFAULT
+		         : a->think   ? INFER_THINK_OFF
+		                      : INFER_THINK_ON,
+		.flags = INFER_CHAT_CONTINUE,
+		.now = local_now(),
 	};
 	if (a->args)
 		TRY(check_args(a->args, err));
 	if (a->messages && a->tools && !strcmp(a->messages, "-") && !strcmp(a->tools, "-"))
-		return err_set(err, INFER_EINVAL, "--messages and --tools cannot both be standard input");
-	c->from_stdin = (a->messages && !strcmp(a->messages, "-")) || (a->tools && !strcmp(a->tools, "-"));
+		return err_set(err, INFER_EINVAL,
+		               "--messages and --tools cannot both be standard input");
+	c->from_stdin =
+		(a->messages && !strcmp(a->messages, "-")) || (a->tools && !strcmp(a->tools, "-"));
 	if (a->messages) {
 		TRY(read_whole(&c->messages, a->messages, err));
 		c->c.messages = c->messages.at ? c->messages.at : "";
@@ -164,7 +179,8 @@ int chat_take(struct chat *out, const struct chat_args *a, const infer_file *fil
 	buf_init(&out->tools, MEM_BASE);
 	TRY(open_templates(out, a, file, err));
 	if (!out->template && chat_given(a))
-		return err_set(err, INFER_EUNSUP, "the model has no chat template: give one with --template");
+		return err_set(err, INFER_EUNSUP,
+		               "the model has no chat template: give one with --template");
 	if (!out->template)
 		return INFER_OK;
 	TRY(fill(out, a, err));

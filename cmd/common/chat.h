@@ -1,4 +1,5 @@
-/* common/chat.h - options for a conversation and the template that makes a prompt of it, spelled alike in all programs. */
+/* common/chat.h - options for a conversation and the template that makes a prompt of it, spelled
+ * alike in all programs. */
 #ifndef COMMON_CHAT_H
 #define COMMON_CHAT_H
 #include <infer/chat.h>
@@ -6,26 +7,64 @@
 #include "base/buf.h"
 #include "common/opt.h"
 
-struct chat_args { const char *system, *messages, *tools, *template, *args; int think; };
-#define CHAT_ARGS { .think = -1 }
+struct chat_args {
+	const char *system, *messages, *tools, *template, *args;
+	int think;
+};
+#define CHAT_ARGS \
+	{ \
+		.think = -1 \
+	}
 /* Stands in a program's table with the type of its options and the member that takes the values. */
 #define CHAT_ROWS(T, m) \
-	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system) }, \
-	{ OPT_STR, 0, "messages", "FILE", "a conversation, JSON as OpenAI's messages; - is standard input", offsetof(T, m.messages) }, \
-	{ OPT_STR, 0, "tools", "FILE", "tools that the model may call, JSON as OpenAI's tools", offsetof(T, m.tools) }, \
-	{ OPT_STR, 0, "template", "NAME|FILE", "chat template: one the model's file names, or a Jinja file", offsetof(T, m.template) }, \
-	{ OPT_STR, 0, "template-args", "JSON", "an object with more variables for the template", offsetof(T, m.args) }, \
-	{ OPT_PICK, 0, "think", "on|off", "whether the model thinks before it answers (the template's default)", offsetof(T, m.think) }
+	{ \
+		OPT_STR, \
+		0, \
+		"system", \
+		"TEXT", \
+		"a system turn before the others", \
+		offsetof(T, m.system) \
+	}, \
+		{ OPT_STR, \
+		  0, \
+		  "messages", \
+		  "FILE", \
+		  "a conversation, JSON as OpenAI's messages; - is standard input", \
+		  offsetof(T, m.messages) }, \
+		{ OPT_STR, \
+		  0, \
+		  "tools", \
+		  "FILE", \
+		  "tools that the model may call, JSON as OpenAI's tools", \
+		  offsetof(T, m.tools) }, \
+		{ OPT_STR, \
+		  0, \
+		  "template", \
+		  "NAME|FILE", \
+		  "chat template: one the model's file names, or a Jinja file", \
+		  offsetof(T, m.template) }, \
+		{ OPT_STR, \
+		  0, \
+		  "template-args", \
+		  "JSON", \
+		  "an object with more variables for the template", \
+		  offsetof(T, m.args) }, \
+	{ \
+		OPT_PICK, 0, "think", "on|off", \
+			"whether the model thinks before it answers (the template's default)", \
+			offsetof(T, m.think) \
+	}
 
-int chat_given(const struct chat_args *a);    /* one of them is */
+int chat_given(const struct chat_args *a); /* one of them is */
 
 /* What the options became. */
 struct chat {
-	infer_chat *template;             /* NULL: neither the options nor the model's file have one */
-	infer_chat *with_tools;           /* for requests with tools; NULL: the same */
-	struct infer_conversation c;      /* all but the user's turn, which is added here; borrows what follows, and the options */
+	infer_chat *template;   /* NULL: neither the options nor the model's file have one */
+	infer_chat *with_tools; /* for requests with tools; NULL: the same */
+	/* all but the user's turn, which is added here; borrows what follows, and the options */
+	struct infer_conversation c;
 	struct buf messages, tools;
-	int from_stdin;                   /* standard input was read */
+	int from_stdin; /* standard input was read */
 };
 
 /* The template, and the files read.  On failure too *out is the caller's to chat_fini.
@@ -34,11 +73,14 @@ struct chat {
  * INFER_EFORMAT  a damaged template, by key or file
  * INFER_EUNSUP   an option is given, and there is no template, or it does not know what is asked
  * INFER_EIO INFER_ENOMEM */
-int  chat_take(struct chat *out, const struct chat_args *a, const infer_file *file, infer_error *err);
+int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file,
+              infer_error *err);
 void chat_fini(struct chat *c);
-/* Put the source of the template that a run would take behind what out holds; it need not be a template.
+/* Put the source of the template that a run would take behind what out holds; it need not be a
+ * template.
  * INFER_EUNSUP  there is none */
-int  chat_source(struct buf *out, const struct chat_args *a, const infer_file *file, infer_error *err);
+int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
+                infer_error *err);
 /* The template for a request with tools or without. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

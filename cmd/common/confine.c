@@ -9,12 +9,12 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 	infer_error why = { 0 };
 	char sentence[sizeof why.message + 16];
 
-	tzset();                     /* templates ask for the time: /etc/localtime, else Greenwich */
+	tzset(); /* templates ask for the time: /etc/localtime, else Greenwich */
 	if (!sandbox_enter(flags, &why))
 		return INFER_OK;
 	if (how == CONFINE_ASKED)
 		return err_set(err, why.code, "--sandbox: %s", why.message);
-	if (!(flags & SANDBOX_READ)) {      /* once is enough */
+	if (!(flags & SANDBOX_READ)) { /* once is enough */
 		snprintf(sentence, sizeof sentence, "no sandbox: %s", why.message);
 		say_log(NULL, INFER_LOG_INFO, sentence);
 	}

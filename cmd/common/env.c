@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct { const char *variable, *option; } variables[] = {
+static const struct {
+	const char *variable, *option;
+} variables[] = {
 	{ "INFER_MODEL", "model" },
 	{ "INFER_THREADS", "threads" },
 	{ "INFER_ISA", "isa" },
@@ -26,10 +28,7 @@ int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error 
 	return INFER_OK;
 }
 
-static int is_set(const char *value)
-{
-	return value && *value;
-}
+static int is_set(const char *value) { return value && *value; }
 
 unsigned env_terminal(int fd)
 {
@@ -66,12 +65,14 @@ int env_state_dir(struct buf *path, infer_error *err)
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
 	buf_clear(path);
-	if (state && *state == '/')      /* a relative one is to be ignored, says the XDG specification */
+	/* a relative one is to be ignored, says the XDG specification */
+	if (state && *state == '/')
 		buf_printf(path, "%s/inferutils", state);
 	else if (home && *home == '/')
 		buf_printf(path, "%s/.local/state/inferutils", home);
 	else
-		return err_set(err, INFER_EIO, "no directory for state: neither XDG_STATE_HOME nor HOME names one");
+		return err_set(err, INFER_EIO,
+		               "no directory for state: neither XDG_STATE_HOME nor HOME names one");
 	if (path->bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for a path");
 	return make_dirs(path->at, err);

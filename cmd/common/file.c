@@ -59,7 +59,8 @@ int file_put(int fd, const char *at, size_t n)
 	return 0;
 }
 
-/* A new name becomes lasting when its directory is on the disk.  Not all file systems can: then it is as good as it gets. */
+/* A new name becomes lasting when its directory is on the disk.  Not all file systems can: then it
+ * is as good as it gets. */
 static void sync_dir(char *path)
 {
 	char *slash = strrchr(path, '/');

@@ -1,4 +1,5 @@
-/* common/file.h - whole files: read into memory, and written so that a name never stands for half of one. */
+/* common/file.h - whole files: read into memory, and written so that a name never stands for half
+ * of one. */
 #ifndef COMMON_FILE_H
 #define COMMON_FILE_H
 #include <stddef.h>
@@ -9,8 +10,8 @@
  * INFER_EIO  not there, not to be read; INFER_EFORMAT  longer than `most`; INFER_ENOMEM */
 int file_read(struct buf *out, const char *path, size_t most, infer_error *err);
 
-/* Write to a temporary name beside path, to the disk, and rename.  What the name stood for stays until then.
- * mode: of a new file, before the umask
+/* Write to a temporary name beside path, to the disk, and rename.  What the name stood for stays
+ * until then. mode: of a new file, before the umask
  * INFER_EIO  a full disk, no permission; what is there is no regular file; INFER_ENOMEM */
 int file_write(const char *path, const void *bytes, size_t n, unsigned mode, infer_error *err);
 

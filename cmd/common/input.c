@@ -8,7 +8,11 @@
 
 enum { PIECE = 1 << 16 };
 
-struct input { struct buf *out; unsigned flags; int parts, stdin_read; };
+struct input {
+	struct buf *out;
+	unsigned flags;
+	int parts, stdin_read;
+};
 
 /* Begin a part; returns where it begins. */
 static size_t part_begin(struct input *in)
@@ -26,10 +30,13 @@ static int part_end(struct input *in, size_t from, const char *what, infer_error
 
 	if (b->bad)
 		return err_set(err, INFER_ENOMEM, "%s: out of memory for the text", what);
-	size_t good = in->flags & INPUT_RAW || b->len == from ? b->len - from : utf8_check(b->at + from, b->len - from);
+	size_t good = in->flags & INPUT_RAW || b->len == from
+	                      ? b->len - from
+	                      : utf8_check(b->at + from, b->len - from);
 
 	if (good < b->len - from)
-		return err_set(err, INFER_EINVAL, "%s: not UTF-8 at byte %zu; --raw takes any bytes", what, good);
+		return err_set(err, INFER_EINVAL,
+		               "%s: not UTF-8 at byte %zu; --raw takes any bytes", what, good);
 	if (b->len == from && from)
 		b->len -= 2;
 	return INFER_OK;
@@ -89,8 +96,8 @@ static int add_words(struct input *in, const struct opt_rest *words, infer_error
 	return part_end(in, from, "the prompt", err);
 }
 
-int input_read(struct buf *out, const struct opt_rest *words, const struct opt_list *files, unsigned flags,
-               infer_error *err)
+int input_read(struct buf *out, const struct opt_rest *words, const struct opt_list *files,
+               unsigned flags, infer_error *err)
 {
 	struct input in = { .out = out, .flags = flags };
 
@@ -101,6 +108,7 @@ int input_read(struct buf *out, const struct opt_rest *words, const struct opt_l
 	if (!(flags & INPUT_NO_STDIN) && !in.stdin_read && !isatty(STDIN_FILENO))
 		TRY(add_stdin(&in, err));
 	if (!in.parts && !(flags & INPUT_MAYBE))
-		return err_set(err, INFER_EINVAL, "no text: give it as arguments, with -f FILE, or on standard input");
+		return err_set(err, INFER_EINVAL,
+		               "no text: give it as arguments, with -f FILE, or on standard input");
 	return INFER_OK;
 }

@@ -10,7 +10,9 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 	size_t n = ref ? strlen(ref) : 0;
 
 	if (!ref && otherwise == MODEL_NAMED)
-		return err_set(err, INFER_EINVAL, "no model: name one with -m or INFER_MODEL (-m demo: the built-in one)");
+		return err_set(
+			err, INFER_EINVAL,
+			"no model: name one with -m or INFER_MODEL (-m demo: the built-in one)");
 	if (!ref) {
 		say_warning("no model is named with -m or INFER_MODEL: this is the built-in one");
 		ref = "demo";
@@ -18,7 +20,9 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 	if (!strncmp(ref, "hf:", 3))
 		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
 	if (n > 4 && !strcmp(ref + n - 4, ".zst"))
-		return err_set(err, INFER_EUNSUP, "%s: compressed models are not supported; unpack it with zstd -d", ref);
+		return err_set(err, INFER_EUNSUP,
+		               "%s: compressed models are not supported; unpack it with zstd -d",
+		               ref);
 	*path = ref;
 	return INFER_OK;
 }
@@ -33,18 +37,26 @@ int isa_check(const char *name, infer_error *err)
 		if (!strcmp(s.name, name) && s.usable)
 			return INFER_OK;
 		if (!strcmp(s.name, name))
-			return err_set(err, INFER_EINVAL, "--isa: this processor cannot run %s", name);
+			return err_set(err, INFER_EINVAL, "--isa: this processor cannot run %s",
+			               name);
 		if (s.usable && n < sizeof known)
 			n += (size_t)snprintf(known + n, sizeof known - n, " %s", s.name);
 	}
-	return err_set(err, INFER_EINVAL, "--isa: '%.40s' is no kernel set; this machine runs%s", name, known);
+	return err_set(err, INFER_EINVAL, "--isa: '%.40s' is no kernel set; this machine runs%s",
+	               name, known);
 }
 
 /* A type, or two of them with a comma: K, V. */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
-	static const struct { const char *name; int type; } types[] = {
-		{ "f16", INFER_F16 }, { "f32", INFER_F32 }, { "q8_0", INFER_Q8_0 }, { "q4_0", INFER_Q4_0 },
+	static const struct {
+		const char *name;
+		int type;
+	} types[] = {
+		{ "f16", INFER_F16 },
+		{ "f32", INFER_F32 },
+		{ "q8_0", INFER_Q8_0 },
+		{ "q4_0", INFER_Q4_0 },
 	};
 	const char *comma = strchr(text, ',');
 	const char *parts[] = { text, comma ? comma + 1 : text };
@@ -55,10 +67,14 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 		size_t t = 0;
 
 		for (; t < sizeof types / sizeof *types; t++)
-			if (bytes[i] == strlen(types[t].name) && !memcmp(parts[i], types[t].name, bytes[i]))
+			if (bytes[i] == strlen(types[t].name) &&
+			    !memcmp(parts[i], types[t].name, bytes[i]))
 				break;
 		if (t == sizeof types / sizeof *types)
-			return err_set(err, INFER_EINVAL, "--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0 (or two of them, K,V)", text);
+			return err_set(err, INFER_EINVAL,
+			               "--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0 (or two "
+			               "of them, K,V)",
+			               text);
 		*out[i] = types[t].type;
 	}
 	return INFER_OK;
@@ -67,8 +83,12 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err)
 {
 	struct infer_engine_opts o = {
-		.threads = (int32_t)a->threads, .isa = a->isa, .ctx = (int32_t)a->ctx, .kv_bytes = a->kv_bytes,
-		.prefill_chunk = (int32_t)a->prefill_chunk, .step_ms = (int32_t)a->step_ms,
+		.threads = (int32_t)a->threads,
+		.isa = a->isa,
+		.ctx = (int32_t)a->ctx,
+		.kv_bytes = a->kv_bytes,
+		.prefill_chunk = (int32_t)a->prefill_chunk,
+		.step_ms = (int32_t)a->step_ms,
 		.flags = a->no_prefix_cache ? INFER_ENGINE_NO_PREFIX_CACHE : 0,
 	};
 

@@ -36,8 +36,9 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 		}
 		if (o->name) {
 			must(strlen(o->name) < NAME_MAX_BYTES);
-			t->long_opts[n++] = (struct option){
-				o->name, o->arg ? required_argument : no_argument, NULL, LONG + i };
+			t->long_opts[n++] =
+				(struct option){ o->name, o->arg ? required_argument : no_argument,
+				                 NULL, LONG + i };
 		}
 	}
 	*s = 0;
@@ -126,8 +127,8 @@ static const char *called(const struct opt *o, char out[NAME_MAX_BYTES + 3])
 
 static int out_of_range(const struct opt *o, const char *text, const char *from, infer_error *err)
 {
-	return err_set(err, INFER_EINVAL, "%s: %.40s is out of range (%s%.15g ... %.15g)", from, text,
-	               o->marks & OPT_ABOVE_LO ? "above " : "", o->lo, o->hi);
+	return err_set(err, INFER_EINVAL, "%s: %.40s is out of range (%s%.15g ... %.15g)", from,
+	               text, o->marks & OPT_ABOVE_LO ? "above " : "", o->lo, o->hi);
 }
 
 static int in_range(const struct opt *o, double v)
@@ -143,7 +144,8 @@ static int is_integer(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-static int take_int(const struct opt *o, int64_t *v, const char *text, const char *from, infer_error *err)
+static int take_int(const struct opt *o, int64_t *v, const char *text, const char *from,
+                    infer_error *err)
 {
 	if (!is_integer(text))
 		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a whole number", from, text);
@@ -169,14 +171,16 @@ static int take_bits(struct opt_bits *v, const char *text, const char *from, inf
 	return INFER_OK;
 }
 
-static int take_size(const struct opt *o, uint64_t *v, const char *text, const char *from, infer_error *err)
+static int take_size(const struct opt *o, uint64_t *v, const char *text, const char *from,
+                     infer_error *err)
 {
 	static const char units[] = "KMGT";
 	size_t digits = strspn(text, "0123456789");
 	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
 
 	if (!digits || (text[digits] && (!unit || text[digits + 1])))
-		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a size (bytes, or a number with K, M, G or T)",
+		return err_set(err, INFER_EINVAL,
+		               "%s: '%.40s' is not a size (bytes, or a number with K, M, G or T)",
 		               from, text);
 	errno = 0;
 	uint64_t x = strtoull(text, NULL, 10);
@@ -188,7 +192,8 @@ static int take_size(const struct opt *o, uint64_t *v, const char *text, const c
 	return INFER_OK;
 }
 
-static int take_num(const struct opt *o, double *v, const char *text, const char *from, infer_error *err)
+static int take_num(const struct opt *o, double *v, const char *text, const char *from,
+                    infer_error *err)
 {
 	char *end = NULL;
 	double x = strtod(text, &end);
@@ -202,7 +207,8 @@ static int take_num(const struct opt *o, double *v, const char *text, const char
 	return INFER_OK;
 }
 
-static int take_pick(const struct opt *o, int *v, const char *text, const char *from, infer_error *err)
+static int take_pick(const struct opt *o, int *v, const char *text, const char *from,
+                     infer_error *err)
 {
 	const char *p = o->arg;
 
@@ -214,7 +220,8 @@ static int take_pick(const struct opt *o, int *v, const char *text, const char *
 			return INFER_OK;
 		}
 		if (!p[n])
-			return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text, o->arg);
+			return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text,
+			               o->arg);
 		p += n + 1;
 	}
 }
@@ -235,8 +242,8 @@ static int list_add(struct opt_list *l, const char *text, struct arena *mem, inf
 	return INFER_OK;
 }
 
-int opt_value(const struct opt *o, void *into, const char *text, const char *from, struct arena *mem,
-              infer_error *err)
+int opt_value(const struct opt *o, void *into, const char *text, const char *from,
+              struct arena *mem, infer_error *err)
 {
 	void *at = (char *)into + o->at;
 
@@ -276,7 +283,8 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 	return INFER_EINVAL;
 }
 
-static int record_add(struct opt_rest *rest, const struct opt *o, const char *text, infer_error *err)
+static int record_add(struct opt_rest *rest, const struct opt *o, const char *text,
+                      infer_error *err)
 {
 	char name[NAME_MAX_BYTES + 3];
 	struct buf b;
@@ -297,7 +305,8 @@ static int record_add(struct opt_rest *rest, const struct opt *o, const char *te
 	return list_add(&rest->record, kept, &rest->mem, err);
 }
 
-/* The argument that getopt_long has just taken a long option from, behind its dashes; NULL: a short one. */
+/* The argument that getopt_long has just taken a long option from, behind its dashes; NULL: a short
+ * one. */
 static const char *typed_long(char **argv, int key)
 {
 	int i = optind - 1;
@@ -311,20 +320,24 @@ static const char *typed_long(char **argv, int key)
 static int refused(const struct opt *rows, char **argv, int key, infer_error *err)
 {
 	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
-	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG] : optopt ? by_key(rows, optopt) : NULL;
+	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG]
+	                      : optopt       ? by_key(rows, optopt)
+	                                     : NULL;
 	char name[NAME_MAX_BYTES + 3];
 
 	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
 		return unknown_long(rows, typed, err);
 	if (!o)
-		return err_set(err, INFER_EINVAL, "unknown option -%c; --help lists them all", optopt);
+		return err_set(err, INFER_EINVAL, "unknown option -%c; --help lists them all",
+		               optopt);
 	called(o, name);
 	if (!o->arg)
 		return err_set(err, INFER_EINVAL, "%s takes no value", name);
 	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
 }
 
-int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest, infer_error *err)
+int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
+              infer_error *err)
 {
 	struct tables t;
 	char name[NAME_MAX_BYTES + 3];
@@ -332,7 +345,7 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 
 	tables_fill(&t, rows);
 	opterr = 0;
-	optind = 0;    /* glibc and musl: begin anew */
+	optind = 0; /* glibc and musl: begin anew */
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
 		if (key == '?' || key == ':')
 			return refused(rows, argv, key, err);

@@ -1,7 +1,8 @@
-/* common/opt.h - options: one table of rows drives parsing, --help, and through --help the checks of man and completions.
+/* common/opt.h - options: one table of rows drives parsing, --help, and through --help the checks
+ * of man and completions.
  *
- * Parsing stands on getopt_long, but takes no abbreviated names.  It prints nothing and ends nothing.  Confined: getopt
- * keeps its place in globals. */
+ * Parsing stands on getopt_long, but takes no abbreviated names.  It prints nothing and ends
+ * nothing.  Confined: getopt keeps its place in globals. */
 #ifndef COMMON_OPT_H
 #define COMMON_OPT_H
 #include <stddef.h>
@@ -11,55 +12,67 @@
 
 enum opt_kind {
 	OPT_END,
-	OPT_GROUP,   /* a heading of --help: its text is `help` */
-	OPT_FLAG,    /* int: takes `value` */
-	OPT_MORE,    /* int: one more each time */
-	OPT_LAST,    /* as FLAG, and parsing ends there: --help, --version */
-	OPT_INT,     /* int64_t in [lo, hi] */
-	OPT_BITS,    /* struct opt_bits: any number of 64 bits, with or without sign */
-	OPT_SIZE,    /* uint64_t, bytes in [lo, hi]: 4096, 64K, 16M, 4G, 1T (powers of 1024) */
-	OPT_NUM,     /* double in [lo, hi] */
-	OPT_STR,     /* const char *, not empty */
-	OPT_LIST,    /* struct opt_list: one more each time, not empty */
-	OPT_PICK,    /* int: which of the words of `arg`, "text|jsonl|tokens" */
+	OPT_GROUP, /* a heading of --help: its text is `help` */
+	OPT_FLAG,  /* int: takes `value` */
+	OPT_MORE,  /* int: one more each time */
+	OPT_LAST,  /* as FLAG, and parsing ends there: --help, --version */
+	OPT_INT,   /* int64_t in [lo, hi] */
+	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
+	OPT_SIZE,  /* uint64_t, bytes in [lo, hi]: 4096, 64K, 16M, 4G, 1T (powers of 1024) */
+	OPT_NUM,   /* double in [lo, hi] */
+	OPT_STR,   /* const char *, not empty */
+	OPT_LIST,  /* struct opt_list: one more each time, not empty */
+	OPT_PICK,  /* int: which of the words of `arg`, "text|jsonl|tokens" */
 };
 
 enum opt_mark {
-	OPT_RECORDED = 1 << 0,  /* belongs into the flags of the run record */
-	OPT_ABOVE_LO = 1 << 1,  /* lo itself is out of range */
+	OPT_RECORDED = 1 << 0, /* belongs into the flags of the run record */
+	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
 };
 
 struct opt {
 	enum opt_kind kind;
-	char  key;              /* the short option; 0: none */
-	const char *name;       /* the long one, without dashes; NULL: none */
-	const char *arg;        /* its value as --help names it; NULL: takes none */
+	char key;         /* the short option; 0: none */
+	const char *name; /* the long one, without dashes; NULL: none */
+	const char *arg;  /* its value as --help names it; NULL: takes none */
 	const char *help;
-	size_t at;              /* offset of the value in the program's options */
+	size_t at; /* offset of the value in the program's options */
 	double lo, hi;
-	int   value;
+	int value;
 	unsigned marks;
 };
 
-struct opt_list { const char **at; int n; };             /* borrowed from argv */
-struct opt_bits { uint64_t value; int given; };
+/* borrowed from argv */
+struct opt_list {
+	const char **at;
+	int n;
+};
+struct opt_bits {
+	uint64_t value;
+	int given;
+};
 
 /* What is left when options are taken away, and what the record wants to know. */
 struct opt_rest {
-	char *const *words; int n_words;                 /* borrowed from argv */
-	struct opt_list record;                          /* "--ctx=512", in the order given */
-	struct arena mem;                                /* of every list */
+	char *const *words;
+	int n_words;            /* borrowed from argv */
+	struct opt_list record; /* "--ctx=512", in the order given */
+	struct arena mem;       /* of every list */
 };
 
-/* Fill `into` (defaults are there already) from argv, whose words may be reordered.  Values of options must be UTF-8,
- * words may be any bytes.
- * INFER_EINVAL  unknown or abbreviated option, value missing, not wanted, malformed or out of range; names the option */
-int  opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest, infer_error *err);
+/* Fill `into` (defaults are there already) from argv, whose words may be reordered.  Values of
+ * options must be UTF-8, words may be any bytes.
+ * INFER_EINVAL  unknown or abbreviated option, value missing, not wanted, malformed or out of
+ * range; names the option */
+int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
+              infer_error *err);
 void opt_rest_init(struct opt_rest *rest);
 void opt_rest_fini(struct opt_rest *rest);
 
-/* One value, as if given for the row: for values that come from the environment; from: what to call it in messages. */
-int  opt_value(const struct opt *row, void *into, const char *text, const char *from, struct arena *mem, infer_error *err);
+/* One value, as if given for the row: for values that come from the environment; from: what to call
+ * it in messages. */
+int opt_value(const struct opt *row, void *into, const char *text, const char *from,
+              struct arena *mem, infer_error *err);
 
 void opt_help(const struct opt *rows, struct buf *out);
 #endif

@@ -13,10 +13,10 @@ static int no_memory(infer_error *err)
 /* What a model may recommend, and where it goes.  Names without the prefix general.sampling. */
 static const struct recommended {
 	const char *key;
-	int    whole;           /* an int32_t, else a float */
+	int whole; /* an int32_t, else a float */
 	size_t at;
 	double lo, hi;
-	double off;             /* a value that says off where the field says 0; 0: none */
+	double off; /* a value that says off where the field says 0; 0: none */
 } recommended[] = {
 #define FIELD(f) offsetof(struct infer_sample_opts, f)
 	{ "temp", 0, FIELD(temp), 0, 100 },
@@ -33,8 +33,8 @@ static const struct recommended {
 #undef FIELD
 };
 
-static int take_recommended(struct infer_sample_opts *o, const struct recommended *r, const infer_file *file,
-                            infer_error *err)
+static int take_recommended(struct infer_sample_opts *o, const struct recommended *r,
+                            const infer_file *file, infer_error *err)
 {
 	char key[64];
 	double v = 0;
@@ -45,8 +45,8 @@ static int take_recommended(struct infer_sample_opts *o, const struct recommende
 	if (!found)
 		return INFER_OK;
 	if (!(v >= r->lo && v <= r->hi))
-		return err_set(err, INFER_EFORMAT, "%s: %s: %g is out of range (%g ... %g)", infer_file_path(file), key, v,
-		               r->lo, r->hi);
+		return err_set(err, INFER_EFORMAT, "%s: %s: %g is out of range (%g ... %g)",
+		               infer_file_path(file), key, v, r->lo, r->hi);
 	if (r->off != 0 && v == r->off)
 		v = 0;
 	if (r->whole)
@@ -57,8 +57,8 @@ static int take_recommended(struct infer_sample_opts *o, const struct recommende
 }
 
 /* Names of stages, separated by commas or semicolons.  from, name: whose they are, for messages. */
-static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, int code, const char *from,
-                       const char *name, infer_error *err)
+static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, int code,
+                       const char *from, const char *name, infer_error *err)
 {
 	int count = 0;
 
@@ -71,11 +71,14 @@ static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, in
 		int stage = infer_stage_named(at + i, len);
 
 		if (stage == INFER_STAGE_END)
-			return err_set(err, code, "%s%s: no stage '%.*s'", from, name, (int)(len < 40 ? len : 40), at + i);
+			return err_set(err, code, "%s%s: no stage '%.*s'", from, name,
+			               (int)(len < 40 ? len : 40), at + i);
 		for (int k = 0; k < count; k++)
 			if (o->order[k] == stage)
-				return err_set(err, code, "%s%s names %s twice", from, name, infer_stage_name(stage));
-		o->order[count++] = (uint8_t)stage;      /* none comes twice, so there is room for all and an end */
+				return err_set(err, code, "%s%s names %s twice", from, name,
+				               infer_stage_name(stage));
+		/* none comes twice, so there is room for all and an end */
+		o->order[count++] = (uint8_t)stage;
 		i += len + 1;
 	}
 	return INFER_OK;
@@ -96,18 +99,37 @@ static int take_sequence(struct infer_sample_opts *o, const infer_file *file, in
 /* Numbers that were given, and where they go. */
 static void take_numbers(struct infer_sample_opts *o, const struct sampling_args *a)
 {
-	const struct { double v; float *to; double off; } reals[] = {
-		{ a->temp, &o->temp, -1 }, { a->dynatemp_range, &o->dynatemp_range, -1 },
-		{ a->dynatemp_exp, &o->dynatemp_exp, -1 }, { a->top_p, &o->top_p, 1 }, { a->min_p, &o->min_p, -1 },
-		{ a->typical, &o->typical, 1 }, { a->top_n_sigma, &o->top_n_sigma, -1 },
-		{ a->xtc_probability, &o->xtc_probability, -1 }, { a->xtc_threshold, &o->xtc_threshold, -1 },
-		{ a->repeat, &o->repeat, 1 }, { a->presence, &o->presence, -3 }, { a->frequency, &o->frequency, -3 },
-		{ a->dry_multiplier, &o->dry_multiplier, -1 }, { a->dry_base, &o->dry_base, -1 },
-		{ a->mirostat_tau, &o->mirostat_tau, -1 }, { a->mirostat_eta, &o->mirostat_eta, -1 },
+	const struct {
+		double v;
+		float *to;
+		double off;
+	} reals[] = {
+		{ a->temp, &o->temp, -1 },
+		{ a->dynatemp_range, &o->dynatemp_range, -1 },
+		{ a->dynatemp_exp, &o->dynatemp_exp, -1 },
+		{ a->top_p, &o->top_p, 1 },
+		{ a->min_p, &o->min_p, -1 },
+		{ a->typical, &o->typical, 1 },
+		{ a->top_n_sigma, &o->top_n_sigma, -1 },
+		{ a->xtc_probability, &o->xtc_probability, -1 },
+		{ a->xtc_threshold, &o->xtc_threshold, -1 },
+		{ a->repeat, &o->repeat, 1 },
+		{ a->presence, &o->presence, -3 },
+		{ a->frequency, &o->frequency, -3 },
+		{ a->dry_multiplier, &o->dry_multiplier, -1 },
+		{ a->dry_base, &o->dry_base, -1 },
+		{ a->mirostat_tau, &o->mirostat_tau, -1 },
+		{ a->mirostat_eta, &o->mirostat_eta, -1 },
 	};
-	const struct { int64_t v; int32_t *to; } wholes[] = {
-		{ a->top_k, &o->top_k }, { a->repeat_last_n, &o->repeat_window }, { a->mirostat, &o->mirostat },
-		{ a->dry_allowed_length, &o->dry_allowed_length }, { a->dry_last_n, &o->dry_window },
+	const struct {
+		int64_t v;
+		int32_t *to;
+	} wholes[] = {
+		{ a->top_k, &o->top_k },
+		{ a->repeat_last_n, &o->repeat_window },
+		{ a->mirostat, &o->mirostat },
+		{ a->dry_allowed_length, &o->dry_allowed_length },
+		{ a->dry_last_n, &o->dry_window },
 	};
 
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
@@ -119,26 +141,28 @@ static void take_numbers(struct infer_sample_opts *o, const struct sampling_args
 }
 
 /* An id at the beginning of `text`, in the vocabulary; *end: behind it. */
-static int take_id(int32_t *id, const char *text, char **end, const char *option, const infer_model *model,
-                   infer_error *err)
+static int take_id(int32_t *id, const char *text, char **end, const char *option,
+                   const infer_model *model, infer_error *err)
 {
 	struct infer_model_info info;
 	size_t digits = strspn(text, "0123456789");
 
 	infer_model_info(model, &info);
 	if (!digits)
-		return err_set(err, INFER_EINVAL, "%s: '%.40s' does not begin with a token id", option, text);
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' does not begin with a token id",
+		               option, text);
 	long long v = digits < 12 ? strtoll(text, NULL, 10) : INT64_MAX;
 
 	if (v >= info.n_vocab)
-		return err_set(err, INFER_EINVAL, "%s: %.40s: the vocabulary has %d tokens", option, text, (int)info.n_vocab);
+		return err_set(err, INFER_EINVAL, "%s: %.40s: the vocabulary has %d tokens", option,
+		               text, (int)info.n_vocab);
 	*id = (int32_t)v;
 	*end = (char *)(size_t)(text + digits);
 	return INFER_OK;
 }
 
-int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option, const infer_model *model,
-                 struct arena *mem, infer_error *err)
+int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option,
+                 const infer_model *model, struct arena *mem, infer_error *err)
 {
 	char *end = NULL;
 
@@ -148,13 +172,15 @@ int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option
 	for (int i = 0; i < words->n; i++) {
 		TRY(take_id(&(*ids)[i], words->at[i], &end, option, model, err));
 		if (*end)
-			return err_set(err, INFER_EINVAL, "%s: '%.40s' is no token id", option, words->at[i]);
+			return err_set(err, INFER_EINVAL, "%s: '%.40s' is no token id", option,
+			               words->at[i]);
 	}
 	return INFER_OK;
 }
 
 /* "ID=B" */
-static int take_bias(struct infer_logit_bias *b, const char *text, const infer_model *model, infer_error *err)
+static int take_bias(struct infer_logit_bias *b, const char *text, const infer_model *model,
+                     infer_error *err)
 {
 	char *at, *end = NULL;
 
@@ -163,14 +189,17 @@ static int take_bias(struct infer_logit_bias *b, const char *text, const infer_m
 	double v = strcmp(number, "-inf") ? strtod(number, &end) : -INFINITY;
 
 	if (!*number || (end && (*end || number[strspn(number, "0123456789+-.eE")])))
-		return err_set(err, INFER_EINVAL, "--logit-bias: '%.40s' is not ID=B, a token id and a number", text);
+		return err_set(err, INFER_EINVAL,
+		               "--logit-bias: '%.40s' is not ID=B, a token id and a number", text);
 	if (v != -INFINITY && !(v >= -1e6 && v <= 1e6))
-		return err_set(err, INFER_EINVAL, "--logit-bias: %.40s is out of range (-1e6 ... 1e6, or -inf)", text);
+		return err_set(err, INFER_EINVAL,
+		               "--logit-bias: %.40s is out of range (-1e6 ... 1e6, or -inf)", text);
 	b->bias = (float)v;
 	return INFER_OK;
 }
 
-static int take_biases(struct sampling *s, const struct opt_list *words, const infer_model *model, infer_error *err)
+static int take_biases(struct sampling *s, const struct opt_list *words, const infer_model *model,
+                       infer_error *err)
 {
 	struct infer_logit_bias *bias = arena_alloc(&s->mem, (size_t)words->n, sizeof *bias);
 
@@ -184,9 +213,12 @@ static int take_biases(struct sampling *s, const struct opt_list *words, const i
 }
 
 /* The texts; with DRY on their tokens too. */
-static int take_breakers(struct sampling *s, const struct opt_list *words, const infer_model *model, infer_error *err)
+static int take_breakers(struct sampling *s, const struct opt_list *words, const infer_model *model,
+                         infer_error *err)
 {
-	static const struct infer_str usual[] = { { "\n", 1 }, { ":", 1 }, { "\"", 1 }, { "*", 1 } };
+	static const struct infer_str usual[] = {
+		{ "\n", 1 }, { ":", 1 }, { "\"", 1 }, { "*", 1 }
+	};
 	struct infer_str *given = arena_alloc(&s->mem, (size_t)words->n, sizeof *given);
 	size_t n = 0;
 
@@ -201,7 +233,8 @@ static int take_breakers(struct sampling *s, const struct opt_list *words, const
 	s->n_breaker_texts = words->n ? n : sizeof usual / sizeof *usual;
 	if (!(s->o.dry_multiplier > 0))
 		return INFER_OK;
-	TRY(infer_breakers_new(&s->breakers, infer_model_tokenizer(model), s->breaker_texts, s->n_breaker_texts, err));
+	TRY(infer_breakers_new(&s->breakers, infer_model_tokenizer(model), s->breaker_texts,
+	                       s->n_breaker_texts, err));
 	infer_breakers_use(s->breakers, &s->o);
 	return INFER_OK;
 }
@@ -215,13 +248,19 @@ static void take_nowhere(struct infer_sample_opts *o, const struct sampling_args
 		o->dry_multiplier = 0;
 }
 
-int sampling_take(struct sampling *out, const struct sampling_args *a, const infer_model *model, infer_error *err)
+int sampling_take(struct sampling *out, const struct sampling_args *a, const infer_model *model,
+                  infer_error *err)
 {
 	struct infer_sample_opts *o = &out->o;
 	const infer_file *file = infer_model_file(model);
 
 	*out = (struct sampling){
-		.o = { .temp = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .repeat_window = 64, .xtc_threshold = 0.1f },
+		.o = { .temp = 0.8f,
+		       .top_k = 40,
+		       .top_p = 0.95f,
+		       .min_p = 0.05f,
+		       .repeat_window = 64,
+		       .xtc_threshold = 0.1f },
 	};
 	arena_init(&out->mem, MEM_BASE);
 	for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++)
@@ -230,14 +269,15 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 	take_numbers(o, a);
 	take_nowhere(o, a);
 	if (a->samplers)
-		TRY(take_stages(o, a->samplers, strlen(a->samplers), INFER_EINVAL, "", "--samplers", err));
+		TRY(take_stages(o, a->samplers, strlen(a->samplers), INFER_EINVAL, "", "--samplers",
+		                err));
 	TRY(take_biases(out, &a->bias, model, err));
 	TRY(take_breakers(out, &a->breakers, model, err));
 	o->seed = a->seed.value;
 	if (a->seed.given)
 		return INFER_OK;
 	TRY(rng_system(&o->seed, err));
-	o->seed >>= 11;     /* a number that every reader of JSON gives back as it is */
+	o->seed >>= 11; /* a number that every reader of JSON gives back as it is */
 	return INFER_OK;
 }
 

@@ -20,7 +20,8 @@ void say_init(const char *program, int verbosity)
 	verbose = verbosity;
 }
 
-/* s into out as one line that a terminal takes without harm; returns its length, at most room - 4. */
+/* s into out as one line that a terminal takes without harm; returns its length, at most room -
+ * 4. */
 static size_t printable(char *out, size_t room, const char *s)
 {
 	size_t n = strlen(s), len = 0;
@@ -170,7 +171,9 @@ int say_fail(const infer_error *err)
 
 int say_out(const void *bytes, size_t n, infer_error *err)
 {
-	return file_put(STDOUT_FILENO, bytes, n) ? err_errno(err, errno, "cannot write standard output") : INFER_OK;
+	return file_put(STDOUT_FILENO, bytes, n)
+	               ? err_errno(err, errno, "cannot write standard output")
+	               : INFER_OK;
 }
 
 int say_end(int code)

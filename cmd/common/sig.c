@@ -8,20 +8,19 @@
 
 static const char *program = "infer", *volatile mapped;
 
-static struct iovec part(const char *s)
-{
-	return (struct iovec){ (void *)(size_t)s, strlen(s) };
-}
+static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
 /* Only what is safe inside a handler: strlen, writev, _exit. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
-	const struct iovec line[] = { part(program), part(": error: "), part(path ? path : "a mapped file"),
-	                              part(": became shorter while it was in use\n") };
+	const struct iovec line[] = { part(program), part(": error: "),
+		                      part(path ? path : "a mapped file"),
+		                      part(": became shorter while it was in use\n") };
 
 	(void)context;
-	if (info->si_code != BUS_ADRERR) {     /* not a page that the file has lost: sent, or a fault of ours */
+	/* not a page that the file has lost: sent, or a fault of ours */
+	if (info->si_code != BUS_ADRERR) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 		return;
@@ -39,7 +38,8 @@ void sig_init(const char *name)
 	program = name;
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, NULL);
-	signal(SIGXFSZ, SIG_IGN);   /* a file over the limit of `ulimit -f`: write(2) says EFBIG, and that is told */
+	/* a file over the limit of `ulimit -f`: write(2) says EFBIG, and that is told */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void sig_mapped(const char *path) { mapped = path; }

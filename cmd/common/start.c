@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A standard descriptor that came closed would become the next file that is opened, a model read as a prompt.  Standard
- * input is then empty, and writing to the others fails as it should. */
+/* A standard descriptor that came closed would become the next file that is opened, a model read as
+ * a prompt.  Standard input is then empty, and writing to the others fails as it should. */
 static void fill_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -25,7 +25,8 @@ static void fill_descriptors(void)
 static int print(struct buf *b)
 {
 	infer_error err = { 0 };
-	int rc = b->bad ? err_set(&err, INFER_ENOMEM, "out of memory") : say_out(b->at, b->len, &err);
+	int rc = b->bad ? err_set(&err, INFER_ENOMEM, "out of memory")
+	                : say_out(b->at, b->len, &err);
 
 	buf_fini(b);
 	return say_end(rc ? say_fail(&err) : EXIT_DONE);
@@ -57,7 +58,8 @@ static int version(const struct program *p)
 	return print(&b);
 }
 
-int start(const struct program *p, void *into, const struct start *s, int argc, char **argv, struct opt_rest *rest)
+int start(const struct program *p, void *into, const struct start *s, int argc, char **argv,
+          struct opt_rest *rest)
 {
 	infer_error env_err = { 0 }, err = { 0 };
 
@@ -69,10 +71,10 @@ int start(const struct program *p, void *into, const struct start *s, int argc, 
 	env_read(p->rows, into, &rest->mem, &env_err);
 	opt_parse(p->rows, into, argc, argv, rest, &err);
 	say_init(p->name, s->quiet ? -1 : s->verbose);
-	int code = err.code           ? say_fail(&err)
-	           : s->stop          ? s->stop == STOP_HELP ? help(p) : version(p)
-	           : env_err.code     ? say_fail(&env_err)
-	                              : -1;
+	int code = err.code       ? say_fail(&err)
+	           : s->stop      ? s->stop == STOP_HELP ? help(p) : version(p)
+	                : env_err.code ? say_fail(&env_err)
+	                          : -1;
 
 	if (code >= 0)
 		opt_rest_fini(rest);

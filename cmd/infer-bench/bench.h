@@ -13,17 +13,20 @@ struct bench_opts {
 	struct start start;
 	struct engine_args engine;
 	struct opt_list filters;
-	const char *model, *prompts, *tokens, *depth, *batch;      /* lists of numbers, but the model */
+	const char *model, *prompts, *tokens, *depth, *batch; /* lists of numbers, but the model */
 	const char *record;
 	int64_t repeat;
-	int json, quick, clock;      /* clock: enum bench_clock */
+	int json, quick, clock; /* clock: enum bench_clock */
 };
 
 /* Where records go: standard output with --json, and a file with --record.  Confined. */
-struct out { infer_writer *json, *file; int fd; };
-int  out_open(struct out *o, const struct bench_opts *b, infer_error *err);
+struct out {
+	infer_writer *json, *file;
+	int fd;
+};
+int out_open(struct out *o, const struct bench_opts *b, infer_error *err);
 /* On failure too.  A full disk is an error. */
-int  out_close(struct out *o, infer_error *err);
+int out_close(struct out *o, infer_error *err);
 
 /* Each is one subcommand; returns the exit code, what is to be said being said. */
 int run(const struct bench_opts *o, const struct opt_rest *rest);

@@ -48,9 +48,11 @@ static int flush(struct kernels *k, infer_error *err)
 	return rc;
 }
 
-static void put_ceiling(struct buf *b, const char *what, const struct infer_rate *r, const char *unit)
+static void put_ceiling(struct buf *b, const char *what, const struct infer_rate *r,
+                        const char *unit)
 {
-	buf_printf(b, "%-34s %9.1f %s  (%.1f ... %.1f)\n", what, r->median, unit, r->least, r->most);
+	buf_printf(b, "%-34s %9.1f %s  (%.1f ... %.1f)\n", what, r->median, unit, r->least,
+	           r->most);
 }
 
 static int ceilings(struct kernels *k, infer_error *err)
@@ -70,15 +72,17 @@ static int ceilings(struct kernels *k, infer_error *err)
 		put_ceiling(&k->text, "int8 tiles", &c.tile_i8, "GOP/s");
 		put_ceiling(&k->text, "bf16 tiles", &c.tile_bf16, "GFLOP/s");
 	}
-	buf_printf(&k->text, "\n%-11s %-7s %-11s %6s %5s %4s %-10s %8s %9s  %-6s %5s %s\n", "kernel", "type", "shape", "n", "k", "m",
-	           "isa", "GB/s", "GOP/s", "limit", "part", "(least ... most)");
+	buf_printf(&k->text, "\n%-11s %-7s %-11s %6s %5s %4s %-10s %8s %9s  %-6s %5s %s\n",
+	           "kernel", "type", "shape", "n", "k", "m", "isa", "GB/s", "GOP/s", "limit",
+	           "part", "(least ... most)");
 	return flush(k, err);
 }
 
 static int measure(struct kernels *k, const struct infer_probe_case *c, infer_error *err)
 {
-	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",
-	                                      [INFER_LIMIT_DOT] = "dot" };
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
+		                              [INFER_LIMIT_FMA] = "fma",
+		                              [INFER_LIMIT_DOT] = "dot" };
 	struct infer_probe_result r;
 
 	TRY(infer_probe_measure(k->p, c, &r, err));
@@ -87,13 +91,17 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 	if (k->out.json)
 		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
 	else
-		buf_printf(&k->text, "%-11s %-7s %-11s %6d %5d %4d %-10s %8.2f %9.2f  %-6s %5.3f (%.3f ... %.3f)%s\n", c->kernel, c->type,
-		           c->shape, c->n, c->k, c->m, c->isa, r.bytes.median, r.ops.median, limits[r.limit], r.fraction.median,
-		           r.fraction.least, r.fraction.most, r.same ? "" : "  DIFFERS");
+		buf_printf(&k->text,
+		           "%-11s %-7s %-11s %6d %5d %4d %-10s %8.2f %9.2f  %-6s %5.3f (%.3f ... "
+		           "%.3f)%s\n",
+		           c->kernel, c->type, c->shape, c->n, c->k, c->m, c->isa, r.bytes.median,
+		           r.ops.median, limits[r.limit], r.fraction.median, r.fraction.least,
+		           r.fraction.most, r.same ? "" : "  DIFFERS");
 	TRY(flush(k, err));
 	if (!r.same)
-		return err_set(err, INFER_EDEVICE, "%s %s %s of kernel set %s gives other bits than ref", c->kernel, c->type,
-		               c->shape, c->isa);
+		return err_set(err, INFER_EDEVICE,
+		               "%s %s %s of kernel set %s gives other bits than ref", c->kernel,
+		               c->type, c->shape, c->isa);
 	return INFER_OK;
 }
 
@@ -109,8 +117,10 @@ static int count(const struct kernels *k)
 
 static int all(struct kernels *k, infer_error *err)
 {
-	struct infer_probe_opts po = { .threads = (int32_t)k->o->engine.threads, .repeat = (int32_t)k->o->repeat,
-	                               .isa = k->o->engine.isa, .flags = k->o->quick ? INFER_PROBE_QUICK : 0 };
+	struct infer_probe_opts po = { .threads = (int32_t)k->o->engine.threads,
+		                       .repeat = (int32_t)k->o->repeat,
+		                       .isa = k->o->engine.isa,
+		                       .flags = k->o->quick ? INFER_PROBE_QUICK : 0 };
 	struct infer_probe_case c;
 	int n, done = 0;
 
@@ -119,7 +129,8 @@ static int all(struct kernels *k, infer_error *err)
 	TRY(infer_probe_open(&k->p, &po, err));
 	n = count(k);
 	if (!n)
-		return err_set(err, INFER_EINVAL, "--filter: no case has such a kernel, type, shape and set");
+		return err_set(err, INFER_EINVAL,
+		               "--filter: no case has such a kernel, type, shape and set");
 	TRY(out_open(&k->out, k->o, err));
 	TRY(ceilings(k, err));
 	for (int i = 0; infer_probe_case(k->p, i, &c); i++) {

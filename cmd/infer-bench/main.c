@@ -7,12 +7,17 @@ static const struct program program = {
 	.name = "infer-bench",
 	.usage = "infer-bench run -m MODEL [OPTION]...\n       infer-bench kernels [OPTION]...",
 	.about = "Measure, beside what the machine can in the same run.\n\n"
-	         "  run       a model: tokens a second, reading prompts and producing, beside the limit\n"
-	         "  kernels   every inner loop: GB/s, GOP/s, and the part of the ceiling that binds it",
+		 "  run       a model: tokens a second, reading prompts and producing, beside the "
+		 "limit\n"
+		 "  kernels   every inner loop: GB/s, GOP/s, and the part of the ceiling that "
+		 "binds it",
 	.rows = bench_rows,
 };
 
-static const struct { const char *name; int (*run)(const struct bench_opts *o, const struct opt_rest *rest); } subjects[] = {
+static const struct {
+	const char *name;
+	int (*run)(const struct bench_opts *o, const struct opt_rest *rest);
+} subjects[] = {
 	{ "run", run },
 	{ "kernels", kernels },
 };
@@ -40,11 +45,14 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 	const struct engine_args *e = &o->engine;
 
 	if (!strcmp(subject, "run"))
-		return o->filters.n || o->quick ? "--filter and --quick go with kernels only" : NULL;
+		return o->filters.n || o->quick ? "--filter and --quick go with kernels only"
+		                                : NULL;
 	if (o->prompts || o->tokens || o->depth || o->batch || o->clock)
 		return "-p, -n, --depth, -b and --clock go with run only";
-	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache)
-		return "-c, --kv-type, --kv-bytes, --prefill-chunk, --step-ms and --no-prefix-cache go with run only";
+	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
+	    e->no_prefix_cache)
+		return "-c, --kv-type, --kv-bytes, --prefill-chunk, --step-ms and "
+		       "--no-prefix-cache go with run only";
 	return NULL;
 }
 
@@ -54,7 +62,8 @@ static int subject(const struct bench_opts *o, struct opt_rest *rest)
 		if (strcmp(subjects[i].name, rest->words[0]))
 			continue;
 		if (rest->n_words > 1) {
-			say_error("%s takes no argument: '%.60s'", subjects[i].name, rest->words[1]);
+			say_error("%s takes no argument: '%.60s'", subjects[i].name,
+			          rest->words[1]);
 			return EXIT_USAGE;
 		}
 		const char *why = stray(o, subjects[i].name);

@@ -16,8 +16,8 @@ static int byte_before(int fd, off_t at, char *c)
 	return n == 1 ? 0 : -1;
 }
 
-/* Records are appended; a last line that is torn goes.  A file without a line end is cut only where it begins as a record does:
- * else it is somebody's text. */
+/* Records are appended; a last line that is torn goes.  A file without a line end is cut only where
+ * it begins as a record does: else it is somebody's text. */
 static int cut_torn(int fd, const char *path, infer_error *err)
 {
 	struct stat st;
@@ -38,7 +38,8 @@ static int cut_torn(int fd, const char *path, infer_error *err)
 	}
 	if (!end && st.st_size && first != '{')
 		return err_set(err, INFER_EFORMAT, "%s: line 1 is no record", path);
-	return end < st.st_size && ftruncate(fd, end) ? err_errno(err, errno, "%s", path) : INFER_OK;
+	return end < st.st_size && ftruncate(fd, end) ? err_errno(err, errno, "%s", path)
+	                                              : INFER_OK;
 }
 
 int out_open(struct out *o, const struct bench_opts *b, infer_error *err)

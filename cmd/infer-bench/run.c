@@ -12,10 +12,16 @@
 enum { MOST_LIST = 64, SEED = 1 };
 
 /* A comma-separated list of numbers. */
-struct list { int32_t at[MOST_LIST]; int n; };
+struct list {
+	int32_t at[MOST_LIST];
+	int n;
+};
 
 /* What is measured now. */
-struct test { int decode; int32_t tokens, depth, batch; };
+struct test {
+	int decode;
+	int32_t tokens, depth, batch;
+};
 
 struct run {
 	const struct bench_opts *o;
@@ -25,15 +31,18 @@ struct run {
 	infer_probe *probe;
 	struct out out;
 	struct sampling sampling;
-	const char *sha256[MOST_LIST]; int n_sha256;
-	int32_t *ids; size_t cap;
-	double *tok_s, *fraction, *rates[3];       /* [repeat]; rates: read, fma, dot */
+	const char *sha256[MOST_LIST];
+	int n_sha256;
+	int32_t *ids;
+	size_t cap;
+	double *tok_s, *fraction, *rates[3]; /* [repeat]; rates: read, fma, dot */
 	struct arena mem;
-	uint64_t prompts;                          /* that there were: no two have a beginning in common */
+	uint64_t prompts; /* that there were: no two have a beginning in common */
 	int header;
 };
 
-static int take_list(struct list *l, const char *text, const char *option, int64_t lo, infer_error *err)
+static int take_list(struct list *l, const char *text, const char *option, int64_t lo,
+                     infer_error *err)
 {
 	for (const char *p = text; l->n < MOST_LIST;) {
 		char *end;
@@ -48,8 +57,9 @@ static int take_list(struct list *l, const char *text, const char *option, int64
 			break;
 		p = end + 1;
 	}
-	return err_set(err, INFER_EINVAL, "%s: '%.60s' is no list of up to %d numbers from %lld: 512 or 128,512", option, text,
-	               MOST_LIST, (long long)lo);
+	return err_set(err, INFER_EINVAL,
+	               "%s: '%.60s' is no list of up to %d numbers from %lld: 512 or 128,512",
+	               option, text, MOST_LIST, (long long)lo);
 }
 
 static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
@@ -58,18 +68,24 @@ static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
 		ids[i] = (int32_t)(rng_unit(seed, (uint64_t)i) * n_vocab);
 }
 
-/* By the clock that was asked for; of processors, the time of all threads is shared out among them. */
+/* By the clock that was asked for; of processors, the time of all threads is shared out among
+ * them. */
 static int64_t now(const struct run *r)
 {
-	return r->o->clock == CLOCK_CPU ? clock_process_ns() / infer_probe_threads(r->probe) : clock_now_ns();
+	return r->o->clock == CLOCK_CPU ? clock_process_ns() / infer_probe_threads(r->probe)
+	                                : clock_now_ns();
 }
 
 /* A request whose prompt is the first `depth` tokens, the same for all, and `tail` others. */
-static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens, infer_error *err)
+static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
+                  infer_error *err)
 {
 	struct infer_model_info info;
-	struct infer_request q = { .prompt = r->ids, .n_prompt = (size_t)(t->depth + tail), .max_tokens = max_tokens,
-	                           .sample = r->sampling.o, .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
+	struct infer_request q = { .prompt = r->ids,
+		                   .n_prompt = (size_t)(t->depth + tail),
+		                   .max_tokens = max_tokens,
+		                   .sample = r->sampling.o,
+		                   .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
 
 	infer_model_info(r->model, &info);
 	draw_ids(r->ids, t->depth, SEED, info.n_vocab);
@@ -119,7 +135,8 @@ static int once_prefill(struct run *r, const struct test *t, double *tok_s, infe
 	from = now(r);
 	while (ended < t->batch)
 		TRY(step(r, &ended, &cached, err));
-	*tok_s = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached) * 1e9 / (double)(now(r) - from);
+	*tok_s = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached) * 1e9 /
+	         (double)(now(r) - from);
 	return INFER_OK;
 }
 
@@ -140,7 +157,8 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, infer
 		TRY(step(r, &ended, &cached, err));
 		from = now(r) - from;
 		infer_engine_stats(r->engine, &b);
-		if (b.prefill_rows != a.prefill_rows || b.decode_rows - a.decode_rows != (uint64_t)t->batch || steps == t->tokens)
+		if (b.prefill_rows != a.prefill_rows ||
+		    b.decode_rows - a.decode_rows != (uint64_t)t->batch || steps == t->tokens)
 			continue;
 		ns += from;
 		steps++;
@@ -148,13 +166,17 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, infer
 	if (!steps)
 		return err_set(err, INFER_EDEVICE, "the sequences never decoded together");
 	if (!ns)
-		return err_set(err, INFER_EDEVICE, "%lld steps are too few for the clock, which did not move: -n gives more", (long long)steps);
+		return err_set(
+			err, INFER_EDEVICE,
+			"%lld steps are too few for the clock, which did not move: -n gives more",
+			(long long)steps);
 	*tok_s = (double)(steps * t->batch) * 1e9 / (double)ns;
 	return INFER_OK;
 }
 
 /* What the whole of a test touches and computes. */
-static int cost_of(struct infer_cost *c, const struct run *r, const struct test *t, infer_error *err)
+static int cost_of(struct infer_cost *c, const struct run *r, const struct test *t,
+                   infer_error *err)
 {
 	struct infer_engine_info info;
 	int64_t chunk = r->o->engine.prefill_chunk ? r->o->engine.prefill_chunk : 512;
@@ -163,11 +185,15 @@ static int cost_of(struct infer_cost *c, const struct run *r, const struct test 
 	infer_engine_info(r->engine, &info);
 	if (t->decode)
 		return infer_cost_add(c, r->model, &info,
-		                      &(struct infer_load){ t->batch, t->batch, t->batch, t->depth + 2 + t->tokens / 2 }, err);
+		                      &(struct infer_load){ t->batch, t->batch, t->batch,
+		                                            t->depth + 2 + t->tokens / 2 },
+		                      err);
 	for (int64_t left = (int64_t)t->tokens * t->batch, at = 0, n; left; left -= n, at += n) {
 		n = left < chunk ? left : chunk;
 		int64_t pos = t->depth + (at + n / 2) % t->tokens;
-		TRY(infer_cost_add(c, r->model, &info, &(struct infer_load){ n, left == n ? t->batch : 0, 1, pos }, err));
+		TRY(infer_cost_add(c, r->model, &info,
+		                   &(struct infer_load){ n, left == n ? t->batch : 0, 1, pos },
+		                   err));
 	}
 	return INFER_OK;
 }
@@ -176,7 +202,7 @@ static struct infer_rate spread(double *of, int64_t n)
 {
 	struct infer_rate r = { 0, of[0], of[0] };
 
-	for (int64_t i = 1; i < n; i++)            /* by insertion: a handful */
+	for (int64_t i = 1; i < n; i++) /* by insertion: a handful */
 		for (int64_t k = i; k > 0 && of[k] < of[k - 1]; k--) {
 			double x = of[k];
 			of[k] = of[k - 1];
@@ -197,7 +223,9 @@ static int engine_open(struct run *r, const struct test *t, infer_error *err)
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	infer_model_info(r->model, &info);
 	if (!eo.ctx && info.ctx_train && t->depth > info.ctx_train - t->tokens)
-		return err_set(err, INFER_ENOMEM, "%d tokens behind %d do not fit the model's context of %d; a depth of at most %d does",
+		return err_set(err, INFER_ENOMEM,
+		               "%d tokens behind %d do not fit the model's context of %d; a depth "
+		               "of at most %d does",
 		               (int)t->tokens, (int)t->depth, (int)info.ctx_train,
 		               t->tokens < info.ctx_train ? (int)(info.ctx_train - t->tokens) : 0);
 	eo.log = say_log;
@@ -215,11 +243,12 @@ static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
 		r->ids = arena_alloc(&r->mem, n, sizeof *r->ids);
 		r->cap = r->ids ? n : 0;
 	}
-	return r->ids ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
+	return r->ids ? INFER_OK
+	              : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
 }
 
-/* Arithmetic has one ceiling, which other work on the machine only hides: the best turn.  What memory gives changes
- * with the others who use it: the turns beside the test. */
+/* Arithmetic has one ceiling, which other work on the machine only hides: the best turn.  What
+ * memory gives changes with the others who use it: the turns beside the test. */
 static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 {
 	TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), top, err));
@@ -240,8 +269,9 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	TRY(engine_open(r, t, err));
 	TRY(cost_of(&c, r, t, err));
 	for (int64_t i = -1; i < n; i++) {
-		say_progress("%s %d, %d behind, %d at once: %lld of %lld", t->decode ? "decode" : "prefill", (int)t->tokens,
-		             (int)t->depth, (int)t->batch, (long long)i + 1, (long long)n);
+		say_progress("%s %d, %d behind, %d at once: %lld of %lld",
+		             t->decode ? "decode" : "prefill", (int)t->tokens, (int)t->depth,
+		             (int)t->batch, (long long)i + 1, (long long)n);
 		if (i >= 0)
 			TRY(ceilings(r, &top, err));
 		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, err));
@@ -254,12 +284,23 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		r->rates[2][i] = top.dot.median;
 	}
 	*b = (struct infer_bench){
-		.decode = t->decode, .tokens = t->tokens, .depth = t->depth, .batch = t->batch,
-		.threads = infer_probe_threads(r->probe), .repeat = (int32_t)n, .cpu_time = r->o->clock == CLOCK_CPU,
-		.tok_s = spread(r->tok_s, n), .fraction = spread(r->fraction, n),
-		.weight_bytes = c.weight_bytes / units, .kv_bytes = c.kv_bytes / units, .ops = (c.fma_ops + c.dot_ops) / units,
-		.ceilings = { .mapped = spread(r->rates[0], n), .fma = spread(r->rates[1], n), .dot = spread(r->rates[2], n) },
-		.sha256 = r->sha256, .n_sha256 = r->n_sha256,
+		.decode = t->decode,
+		.tokens = t->tokens,
+		.depth = t->depth,
+		.batch = t->batch,
+		.threads = infer_probe_threads(r->probe),
+		.repeat = (int32_t)n,
+		.cpu_time = r->o->clock == CLOCK_CPU,
+		.tok_s = spread(r->tok_s, n),
+		.fraction = spread(r->fraction, n),
+		.weight_bytes = c.weight_bytes / units,
+		.kv_bytes = c.kv_bytes / units,
+		.ops = (c.fma_ops + c.dot_ops) / units,
+		.ceilings = { .mapped = spread(r->rates[0], n),
+		              .fma = spread(r->rates[1], n),
+		              .dot = spread(r->rates[2], n) },
+		.sha256 = r->sha256,
+		.n_sha256 = r->n_sha256,
 	};
 	b->limit_tok_s = units / infer_cost_seconds(&c, &b->ceilings, &b->limit);
 	return INFER_OK;
@@ -267,29 +308,38 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 
 static int show(struct run *r, const struct infer_bench *b, infer_error *err)
 {
-	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_KV] = "kv",
-	                                      [INFER_LIMIT_COMPUTE] = "compute" };
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
+		                              [INFER_LIMIT_KV] = "kv",
+		                              [INFER_LIMIT_COMPUTE] = "compute" };
 	struct buf t;
 	int rc;
 
 	buf_init(&t, MEM_BASE);
 	if (!r->header)
-		buf_printf(&t, "%-7s %6s %7s %5s %10s %-21s %9s %9s %9s  %-7s %5s %s\n", "test", "tokens", "depth", "batch",
-		           "tok/s", "(least ... most)", "MB/token", "read GB/s", "limit", "by", "part", "(least ... most)");
+		buf_printf(&t, "%-7s %6s %7s %5s %10s %-21s %9s %9s %9s  %-7s %5s %s\n", "test",
+		           "tokens", "depth", "batch", "tok/s", "(least ... most)", "MB/token",
+		           "read GB/s", "limit", "by", "part", "(least ... most)");
 	r->header = 1;
-	buf_printf(&t, "%-7s %6d %7d %5d %10.2f (%8.2f ... %8.2f) %8.1f %9.1f %9.1f  %-7s %5.3f (%.3f ... %.3f)\n",
-	           b->decode ? "decode" : "prefill", (int)b->tokens, (int)b->depth, (int)b->batch, b->tok_s.median,
-	           b->tok_s.least, b->tok_s.most, (b->weight_bytes + b->kv_bytes) * 1e-6, b->ceilings.mapped.median,
-	           b->limit_tok_s, limits[b->limit], b->fraction.median, b->fraction.least, b->fraction.most);
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table") : say_out(t.at, t.len, err);
+	buf_printf(&t,
+	           "%-7s %6d %7d %5d %10.2f (%8.2f ... %8.2f) %8.1f %9.1f %9.1f  %-7s %5.3f (%.3f "
+	           "... %.3f)\n",
+	           b->decode ? "decode" : "prefill", (int)b->tokens, (int)b->depth, (int)b->batch,
+	           b->tok_s.median, b->tok_s.least, b->tok_s.most,
+	           (b->weight_bytes + b->kv_bytes) * 1e-6, b->ceilings.mapped.median,
+	           b->limit_tok_s, limits[b->limit], b->fraction.median, b->fraction.least,
+	           b->fraction.most);
+	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
+	           : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }
 
 static int test(struct run *r, const struct test *t, infer_error *err)
 {
-	struct infer_run_info info = { .model = r->model, .sample = &r->sampling.o, .flags = r->rest->record.at,
-	                               .n_flags = r->rest->record.n };
+	struct infer_run_info info = { .model = r->model,
+		                       .sample = &r->sampling.o,
+		                       .flags = r->rest->record.at,
+		                       .n_flags = r->rest->record.n };
 	struct infer_bench b = { 0 };
 	int rc = measure(r, t, &b, err);
 
@@ -317,7 +367,11 @@ static int tests(struct run *r, infer_error *err)
 			for (int kind = 0; kind < 2; kind++)
 				for (int i = 0; i < sizes[kind].n; i++)
 					if (sizes[kind].at[i])
-						TRY(test(r, &(struct test){ kind, sizes[kind].at[i], depths.at[d], batches.at[b] }, err));
+						TRY(test(r,
+						         &(struct test){ kind, sizes[kind].at[i],
+						                         depths.at[d],
+						                         batches.at[b] },
+						         err));
 	return INFER_OK;
 }
 
@@ -345,8 +399,11 @@ static int open_all(struct run *r, infer_error *err)
 {
 	const struct bench_opts *o = r->o;
 	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx, .log = say_log };
-	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads, .repeat = 3,
-	                               .flags = o->clock == CLOCK_CPU ? INFER_PROBE_LONG : INFER_PROBE_LONG | INFER_PROBE_WALL };
+	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads,
+		                       .repeat = 3,
+		                       .flags = o->clock == CLOCK_CPU
+		                                        ? INFER_PROBE_LONG
+		                                        : INFER_PROBE_LONG | INFER_PROBE_WALL };
 	struct sampling_args sa = SAMPLING_ARGS;
 	const char *path;
 	size_t n = (size_t)o->repeat;

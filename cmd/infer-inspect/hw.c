@@ -3,7 +3,8 @@
 #include "base/cpu.h"
 #include "base/os.h"
 
-static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *c, const struct os_limits *l)
+static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *c,
+                     const struct os_limits *l)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -50,7 +51,8 @@ static void put_row(struct buf *out, const char *name, uint64_t bytes)
 	buf_putc(out, '\n');
 }
 
-static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *c, const struct os_limits *l)
+static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *c,
+                     const struct os_limits *l)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -73,8 +75,8 @@ static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *
 	put_row(out, "page", os_page());
 }
 
-int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-       infer_error *err)
+int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+       const struct opt_rest *words, infer_error *err)
 {
 	struct cpu_caches caches;
 	struct os_limits limits;

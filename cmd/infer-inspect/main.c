@@ -8,14 +8,16 @@
 
 static const struct program program = {
 	.name = "infer-inspect",
-	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL] [OPTION]... [TEXT]...",
+	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL] [OPTION]... "
+		 "[TEXT]...",
 	.about = "Look into a model file, or at this machine.\n\n"
-	         "  show      format, sizes and metadata (what is done where nothing is named)\n"
-	         "  tensors   the tensor table: types, shapes, offsets, sizes, bits per weight\n"
-	         "  tokens    ids and pieces of a text\n"
-	         "  template  what the chat template can do, and a conversation as the model reads it\n"
-	         "  verify    read the whole file: sha256, and that every weight is finite\n"
-	         "  hw        processor, caches, limits and kernel sets",
+		 "  show      format, sizes and metadata (what is done where nothing is named)\n"
+		 "  tensors   the tensor table: types, shapes, offsets, sizes, bits per weight\n"
+		 "  tokens    ids and pieces of a text\n"
+		 "  template  what the chat template can do, and a conversation as the model reads "
+		 "it\n"
+		 "  verify    read the whole file: sha256, and that every weight is finite\n"
+		 "  hw        processor, caches, limits and kernel sets",
 	.rows = inspect_rows,
 };
 
@@ -41,14 +43,18 @@ static int subject_take(const struct subject **out, struct opt_rest *rest, infer
 		rest->words++;
 		rest->n_words--;
 		if (rest->n_words && !subjects[i].takes_words)
-			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'", subjects[i].name, rest->words[0]);
+			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'",
+			               subjects[i].name, rest->words[0]);
 		return INFER_OK;
 	}
-	return err_set(err, INFER_EINVAL, "'%.60s' is none of show, tensors, tokens, template, verify, hw (a model goes with -m)",
+	return err_set(err, INFER_EINVAL,
+	               "'%.60s' is none of show, tensors, tokens, template, verify, hw (a model "
+	               "goes with -m)",
 	               rest->words[0]);
 }
 
-static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct buf *out, infer_error *err)
+static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct buf *out,
+                   infer_error *err)
 {
 	const struct subject *s;
 	infer_file *file = NULL;
@@ -58,14 +64,16 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 	if (!s->takes_words && o->files.n)
 		return err_set(err, INFER_EINVAL, "-f goes with tokens and template only");
 	if ((!s->takes_words || s->takes_talk) && (o->no_stdin || o->raw || o->special || o->bos))
-		return err_set(err, INFER_EINVAL, "--no-stdin, --raw, --special and --bos go with tokens only");
+		return err_set(err, INFER_EINVAL,
+		               "--no-stdin, --raw, --special and --bos go with tokens only");
 	if (!s->takes_talk && (chat_given(&o->chat) || o->source))
-		return err_set(err, INFER_EINVAL, "--source and options of a conversation go with template only");
+		return err_set(err, INFER_EINVAL,
+		               "--source and options of a conversation go with template only");
 	if (s->needs_file) {
 		TRY(model_path(&path, o->model, MODEL_NAMED, err));
 		sig_mapped(path);
-		/* what reads a stranger's bytes opens no file but to read it, and from here on none at all; a subject with
-		 * words opens more, and closes the rest itself */
+		/* what reads a stranger's bytes opens no file but to read it, and from here on none
+		 * at all; a subject with words opens more, and closes the rest itself */
 		TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
 		TRY(infer_file_open(&file, path, err));
 	}

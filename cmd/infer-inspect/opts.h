@@ -18,7 +18,8 @@ static const struct opt inspect_rows[] = {
 	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files) },
 	{ OPT_FLAG, 0, "no-stdin", NULL, "leave standard input alone", AT(no_stdin), .value = 1 },
 	{ OPT_FLAG, 0, "raw", NULL, "any bytes, not only UTF-8", AT(raw), .value = 1 },
-	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens", AT(special), .value = 1 },
+	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens", AT(special),
+	  .value = 1 },
 	{ OPT_FLAG, 0, "bos", NULL, "add what the model's flags say", AT(bos), .value = 1 },
 
 	START_ROWS(struct inspect_opts, start),

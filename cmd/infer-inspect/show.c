@@ -7,7 +7,8 @@
 /* Arrays and strings longer than these are cut in text; JSON has them whole. */
 enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200 };
 
-static const char *const type_names[] = { "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64" };
+static const char *const type_names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+	                                  "bool", "string", "array", "u64", "i64", "f64" };
 
 void put_plain(struct buf *out, struct infer_str s, size_t max)
 {
@@ -46,12 +47,13 @@ void put_bytes(struct buf *out, uint64_t bytes)
 
 static const char *type_name(int type)
 {
-	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type] : "?";
+	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type]
+	                                                                         : "?";
 }
 
 /* Element i; a string is the next one behind *cursor. */
-static int put_element(struct buf *out, struct jwrite *w, const infer_file *f, const struct infer_meta *m, uint64_t i,
-                       size_t *cursor, infer_error *err)
+static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
+                       const struct infer_meta *m, uint64_t i, size_t *cursor, infer_error *err)
 {
 	struct infer_str s;
 	int64_t n;
@@ -95,13 +97,15 @@ static int put_element(struct buf *out, struct jwrite *w, const infer_file *f, c
 	}
 }
 
-static int put_meta_text(struct buf *out, const infer_file *f, const struct infer_meta *m, infer_error *err)
+static int put_meta_text(struct buf *out, const infer_file *f, const struct infer_meta *m,
+                         infer_error *err)
 {
 	size_t cursor = 0;
 
 	put_plain(out, m->key, SHOWN_BYTES);
 	if (m->type == INFER_META_ARR)
-		buf_printf(out, "  %s[%llu]  ", type_name(m->elem_type), (unsigned long long)m->count);
+		buf_printf(out, "  %s[%llu]  ", type_name(m->elem_type),
+		           (unsigned long long)m->count);
 	else
 		buf_printf(out, "  %s  ", type_name(m->type));
 	for (uint64_t i = 0; i < m->count && i < SHOWN_ELEMENTS; i++) {
@@ -114,7 +118,8 @@ static int put_meta_text(struct buf *out, const infer_file *f, const struct infe
 }
 
 /* One record a key; an array's value is an array. */
-static int put_meta_json(struct buf *out, const infer_file *f, const struct infer_meta *m, infer_error *err)
+static int put_meta_json(struct buf *out, const infer_file *f, const struct infer_meta *m,
+                         infer_error *err)
 {
 	size_t cursor = 0, from;
 	struct jwrite w;
@@ -129,7 +134,7 @@ static int put_meta_json(struct buf *out, const infer_file *f, const struct infe
 	jw_end(&w);
 	if (!rc && value.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
-	from = m->type != INFER_META_ARR;    /* of one value, the brackets are not its own */
+	from = m->type != INFER_META_ARR; /* of one value, the brackets are not its own */
 	jw_init(&w, out);
 	jw_object(&w, NULL);
 	jw_str(&w, "kind", "meta");
@@ -145,7 +150,9 @@ static int put_meta_json(struct buf *out, const infer_file *f, const struct infe
 	return rc;
 }
 
-struct sums { uint64_t elements, bytes; };
+struct sums {
+	uint64_t elements, bytes;
+};
 
 static struct sums add_up(const infer_file *f)
 {
@@ -153,21 +160,24 @@ static struct sums add_up(const infer_file *f)
 	struct sums s = { 0, 0 };
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
-		s.elements += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
+		s.elements += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] *
+		              (uint64_t)t->ne[3];
 		s.bytes += t->bytes;
 	}
 	return s;
 }
 
-static void put_file_text(struct buf *out, const infer_file *f, const struct infer_file_info *info, const char *id)
+static void put_file_text(struct buf *out, const infer_file *f, const struct infer_file_info *info,
+                          const char *id)
 {
 	struct sums s = add_up(f);
 	const char *path = infer_file_path(f);
 
 	buf_puts(out, "file       ");
 	put_plain(out, (struct infer_str){ path, strlen(path) }, SIZE_MAX);
-	buf_printf(out, "\nformat     %s version %u, alignment %llu\nshards     %d\nbytes      ", info->format, info->version,
-	           (unsigned long long)info->alignment, info->n_shards);
+	buf_printf(out, "\nformat     %s version %u, alignment %llu\nshards     %d\nbytes      ",
+	           info->format, info->version, (unsigned long long)info->alignment,
+	           info->n_shards);
 	put_bytes(out, info->file_bytes);
 	buf_puts(out, "\nheader     ");
 	put_bytes(out, info->header_bytes);
@@ -176,10 +186,12 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 	buf_printf(out, ", %llu elements", (unsigned long long)s.elements);
 	if (s.elements)
 		buf_printf(out, ", %.3f bits each", 8 * (double)s.bytes / (double)s.elements);
-	buf_printf(out, "\nid         %s\nmetadata   %llu keys\n\n", id, (unsigned long long)info->n_meta);
+	buf_printf(out, "\nid         %s\nmetadata   %llu keys\n\n", id,
+	           (unsigned long long)info->n_meta);
 }
 
-static void put_file_json(struct buf *out, const infer_file *f, const struct infer_file_info *info, const char *id)
+static void put_file_json(struct buf *out, const infer_file *f, const struct infer_file_info *info,
+                          const char *id)
 {
 	struct sums s = add_up(f);
 	struct jwrite w;
@@ -205,8 +217,8 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_line(&w);
 }
 
-int show(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-         infer_error *err)
+int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+         const struct opt_rest *words, infer_error *err)
 {
 	struct infer_file_info info;
 	const struct infer_meta *m;

@@ -7,8 +7,15 @@
 #include <string.h>
 
 /* What struct infer_chat_caps knows, in the words that people read. */
-static const struct can { const char *name; size_t at; const char *means; } cans[] = {
-#define CAN(f, means) { #f, offsetof(struct infer_chat_caps, f), means }
+static const struct can {
+	const char *name;
+	size_t at;
+	const char *means;
+} cans[] = {
+#define CAN(f, means) \
+	{ \
+#f, offsetof(struct infer_chat_caps, f), means \
+	}
 	CAN(system, "has the role system"),
 	CAN(developer, "has the role developer"),
 	CAN(parts, "takes content as a list of parts"),
@@ -24,8 +31,9 @@ static const struct can { const char *name; size_t at; const char *means; } cans
 enum { CANS = sizeof cans / sizeof *cans };
 
 static const char prefix[] = "tokenizer.chat_template.";
-static const char sample[] = "[{\"role\":\"user\",\"content\":\"Hello\"},{\"role\":\"assistant\",\"content\":\"Hello!\"},"
-                             "{\"role\":\"user\",\"content\":\"How are you?\"}]";
+static const char sample[] = "[{\"role\":\"user\",\"content\":\"Hello\"},{\"role\":\"assistant\","
+			     "\"content\":\"Hello!\"},"
+			     "{\"role\":\"user\",\"content\":\"How are you?\"}]";
 
 /* All that is shown. */
 struct shown {
@@ -35,8 +43,10 @@ struct shown {
 	const infer_chat *template;
 	struct infer_chat_caps caps;
 	struct buf words;
-	char *text; size_t n;
-	int32_t *ids; size_t n_ids;
+	char *text;
+	size_t n;
+	int32_t *ids;
+	size_t n_ids;
 };
 
 static int can(const struct shown *s, int i)
@@ -50,9 +60,11 @@ static int name_at(struct infer_str *name, const infer_file *file, size_t nth)
 	const struct infer_meta *m;
 
 	for (uint64_t i = 0; (m = infer_file_meta_at(file, i)); i++) {
-		if (m->key.len < sizeof prefix - 1 || memcmp(m->key.at, prefix, sizeof prefix - 1) || nth--)
+		if (m->key.len < sizeof prefix - 1 ||
+		    memcmp(m->key.at, prefix, sizeof prefix - 1) || nth--)
 			continue;
-		*name = (struct infer_str){ m->key.at + sizeof prefix - 1, m->key.len - (sizeof prefix - 1) };
+		*name = (struct infer_str){ m->key.at + sizeof prefix - 1,
+			                    m->key.len - (sizeof prefix - 1) };
 		return 1;
 	}
 	return 0;
@@ -85,7 +97,8 @@ static void put_text(struct buf *out, const struct shown *s)
 	}
 	buf_putc(out, '\n');
 	for (int i = 0; i < CANS; i++)
-		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, can(s, i) ? "yes" : "no", cans[i].means);
+		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, can(s, i) ? "yes" : "no",
+		           cans[i].means);
 	infer_reply_format(s->template, &calls, &reasoning);
 	buf_printf(out, "%-13s %s, %s\n", "answers", calls, reasoning);
 	buf_printf(out, "%-13s %zu\n\n", "tokens", s->n_ids);
@@ -131,7 +144,8 @@ static void put_json(struct buf *out, const struct shown *s)
 }
 
 /* The conversation that is given, else a small one. */
-static int take(struct shown *s, const struct inspect_opts *o, const struct opt_rest *words, infer_error *err)
+static int take(struct shown *s, const struct inspect_opts *o, const struct opt_rest *words,
+                infer_error *err)
 {
 	struct infer_conversation *c = &s->chat.c;
 
@@ -149,12 +163,15 @@ static int take(struct shown *s, const struct inspect_opts *o, const struct opt_
 	return infer_chat_encode(s->template, s->t, c, &s->ids, &s->n_ids, err);
 }
 
-static int show_template(struct buf *out, struct shown *s, const struct inspect_opts *o, const struct opt_rest *words,
-                         infer_error *err)
+static int show_template(struct buf *out, struct shown *s, const struct inspect_opts *o,
+                         const struct opt_rest *words, infer_error *err)
 {
 	if (o->source) {
-		if (o->json || words->n_words || o->files.n || o->chat.system || o->chat.messages || o->chat.args || o->chat.think >= 0)
-			return err_set(err, INFER_EINVAL, "--source prints a template: only --template and --tools go with it");
+		if (o->json || words->n_words || o->files.n || o->chat.system || o->chat.messages ||
+		    o->chat.args || o->chat.think >= 0)
+			return err_set(err, INFER_EINVAL,
+			               "--source prints a template: only --template and --tools go "
+			               "with it");
 		TRY(chat_source(out, &o->chat, s->file, err));
 		buf_putc(out, '\n');
 		return INFER_OK;
@@ -162,7 +179,8 @@ static int show_template(struct buf *out, struct shown *s, const struct inspect_
 	TRY(chat_take(&s->chat, &o->chat, s->file, err));
 	s->template = chat_for(&s->chat, s->chat.c.tools != NULL);
 	if (!s->template)
-		return err_set(err, INFER_EUNSUP, "%s: has no chat template", infer_file_path(s->file));
+		return err_set(err, INFER_EUNSUP, "%s: has no chat template",
+		               infer_file_path(s->file));
 	infer_chat_caps(s->template, &s->caps);
 	TRY(take(s, o, words, err));
 	if (o->json)
@@ -172,8 +190,8 @@ static int show_template(struct buf *out, struct shown *s, const struct inspect_
 	return INFER_OK;
 }
 
-int template(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-             infer_error *err)
+int template(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+             const struct opt_rest *words, infer_error *err)
 {
 	struct shown s = { .file = file };
 

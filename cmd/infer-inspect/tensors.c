@@ -41,22 +41,25 @@ static void put_text(struct buf *out, const struct infer_tensor *t)
 	size_t n = 0;
 
 	for (int d = 0; d < t->n_dims; d++)
-		n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%lld", d ? " x " : "", (long long)t->ne[d]);
-	buf_printf(out, "%5d %12llu %12llu %-8s %8.4f  %-24s ", t->shard, (unsigned long long)t->offset,
-	           (unsigned long long)t->bytes, infer_type_info(t->type)->name, bits(t), shape);
+		n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%lld", d ? " x " : "",
+		                      (long long)t->ne[d]);
+	buf_printf(out, "%5d %12llu %12llu %-8s %8.4f  %-24s ", t->shard,
+	           (unsigned long long)t->offset, (unsigned long long)t->bytes,
+	           infer_type_info(t->type)->name, bits(t), shape);
 	put_plain(out, t->name, SIZE_MAX);
 	buf_putc(out, '\n');
 }
 
-int tensors(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-            infer_error *err)
+int tensors(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+            const struct opt_rest *words, infer_error *err)
 {
 	const struct infer_tensor *t;
 
 	(void)words;
 	(void)err;
 	if (!o->json)
-		buf_printf(out, "%5s %12s %12s %-8s %8s  %-24s %s\n", "shard", "offset", "bytes", "type", "bits", "shape", "name");
+		buf_printf(out, "%5s %12s %12s %-8s %8s  %-24s %s\n", "shard", "offset", "bytes",
+		           "type", "bits", "shape", "name");
 	for (uint64_t i = 0; (t = infer_file_tensor_at(file, i)); i++) {
 		if (o->json)
 			put_json(out, t, i);

@@ -5,15 +5,18 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
-static const char *const kinds[] = { "?", "normal", "unknown", "control", "user-defined", "unused", "byte" };
+static const char *const kinds[] = { "?",      "normal", "unknown", "control", "user-defined",
+	                             "unused", "byte" };
 
 static const char *kind_name(int kind)
 {
 	return kind > 0 && kind < (int)(sizeof kinds / sizeof *kinds) ? kinds[kind] : kinds[0];
 }
 
-/* A record of kind "token", as infer-run -o tokens writes them, so that infer-run --detokenize reads these too. */
-static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_token_info *info, struct infer_str text)
+/* A record of kind "token", as infer-run -o tokens writes them, so that infer-run --detokenize
+ * reads these too. */
+static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_token_info *info,
+                     struct infer_str text)
 {
 	struct jwrite w;
 
@@ -35,8 +38,8 @@ static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_t
 	jw_line(&w);
 }
 
-static int put_all(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t, const int32_t *ids, size_t n,
-                   infer_error *err)
+static int put_all(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,
+                   const int32_t *ids, size_t n, infer_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct infer_token_info info;
@@ -55,8 +58,8 @@ static int put_all(struct buf *out, const struct inspect_opts *o, const infer_to
 	return INFER_OK;
 }
 
-int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-           infer_error *err)
+int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+           const struct opt_rest *words, infer_error *err)
 {
 	infer_tokenizer *t = NULL;
 	struct buf text;
@@ -64,7 +67,8 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 	size_t n = 0;
 
 	buf_init(&text, MEM_BASE);
-	int rc = input_read(&text, words, &o->files, (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
+	int rc = input_read(&text, words, &o->files,
+	                    (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
 
 	if (!rc)
 		rc = confine(CONFINE_TRY, 0, err);
@@ -72,7 +76,9 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 		rc = infer_tokenizer_open(&t, file, err);
 	if (!rc)
 		rc = infer_encode(t, text.at ? text.at : "", text.len,
-		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) | (o->bos ? INFER_ENCODE_ADD : 0u), &ids, &n, err);
+		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) |
+		                          (o->bos ? INFER_ENCODE_ADD : 0u),
+		                  &ids, &n, err);
 	if (!rc)
 		rc = put_all(out, o, t, ids, n, err);
 	infer_ids_free(ids);

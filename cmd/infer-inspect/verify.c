@@ -2,8 +2,8 @@
 #include "common/say.h"
 #include "base/err.h"
 
-int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file, const struct opt_rest *words,
-           infer_error *err)
+int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+           const struct opt_rest *words, infer_error *err)
 {
 	struct infer_file_info info;
 	struct jwrite w;
@@ -33,7 +33,8 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
 	say_progress_end();
 	infer_file_id(file, hex);
 	if (!o->json) {
-		buf_printf(out, "id      %s\nfinite  all weights of %llu tensors\n", hex, (unsigned long long)info.n_tensors);
+		buf_printf(out, "id      %s\nfinite  all weights of %llu tensors\n", hex,
+		           (unsigned long long)info.n_tensors);
 		return INFER_OK;
 	}
 	jw_end(&w);

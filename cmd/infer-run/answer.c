@@ -5,13 +5,14 @@
 #include "base/err.h"
 #include <string.h>
 
-/* Prompts of which more tokens than this have to be computed show on a terminal how far they are. */
+/* Prompts of which more tokens than this have to be computed show on a terminal how far they
+ * are. */
 enum { PROGRESS_TOKENS = 512 };
 
 struct answer {
 	struct buf ids;
-	struct buf text, thought;    /* so far, and shown */
-	infer_reply *reply;          /* tells one from the other; NULL: --raw, all is text */
+	struct buf text, thought; /* so far, and shown */
+	infer_reply *reply;       /* tells one from the other; NULL: --raw, all is text */
 	struct infer_usage usage;
 	int finish, done, stopped;
 };
@@ -35,7 +36,8 @@ static int raw_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 		rc = talk_content(&r->talk, i, &text, err);
 	if (!rc)
 		rc = infer_encode(t, text.at ? text.at : "", text.len,
-		                  INFER_ENCODE_ADD | (r->o.special ? INFER_ENCODE_SPECIAL : 0u), ids, n, err);
+		                  INFER_ENCODE_ADD | (r->o.special ? INFER_ENCODE_SPECIAL : 0u),
+		                  ids, n, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -57,17 +59,20 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	return rc;
 }
 
-/* *prompt: int32_t [].  What was computed for the turns before is its front, wherever it spells the same. */
+/* *prompt: int32_t [].  What was computed for the turns before is its front, wherever it spells the
+ * same. */
 static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 {
 	struct infer_model_info model;
 	struct infer_engine_info info;
 	int32_t *fresh = NULL;
 	size_t n_fresh = 0;
-	int rc = r->chat.template ? chat_ids(r, &fresh, &n_fresh, err) : raw_ids(r, &fresh, &n_fresh, err);
+	int rc = r->chat.template ? chat_ids(r, &fresh, &n_fresh, err)
+	                          : raw_ids(r, &fresh, &n_fresh, err);
 
 	if (!rc)
-		rc = splice(prompt, infer_model_tokenizer(r->run.model), &r->ids, fresh, n_fresh, err);
+		rc = splice(prompt, infer_model_tokenizer(r->run.model), &r->ids, fresh, n_fresh,
+		            err);
 	infer_ids_free(fresh);
 	if (rc)
 		return rc;
@@ -76,10 +81,14 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 	infer_model_info(r->run.model, &model);
 	infer_engine_info(r->run.engine, &info);
 	if (!n)
-		return err_set(err, INFER_EINVAL, "there is nothing to answer, and this model needs a first token");
+		return err_set(err, INFER_EINVAL,
+		               "there is nothing to answer, and this model needs a first token");
 	if (n + 1 > (size_t)info.ctx)
-		return err_set(err, INFER_ENOMEM, "the context is full: the conversation takes %zu tokens of %d; /clear begins a new one, "
-		               "/edit changes the last turn%s", n, (int)info.ctx,
+		return err_set(err, INFER_ENOMEM,
+		               "the context is full: the conversation takes %zu tokens of %d; "
+		               "/clear begins a new one, "
+		               "/edit changes the last turn%s",
+		               n, (int)info.ctx,
 		               info.ctx < model.ctx_train ? ", and -c gives more room" : "");
 	return INFER_OK;
 }
@@ -91,11 +100,16 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 	size_t n_stop = (size_t)r->o.stop.n;
 	struct infer_str *stop = mem_alloc(MEM_BASE, n_stop, sizeof *stop);
 	struct infer_request req = {
-		.prompt = (const int32_t *)(const void *)prompt->at, .n_prompt = prompt->len / sizeof(int32_t),
-		.max_tokens = (int32_t)r->o.max_tokens, .sample = r->run.sampling.o,
-		.stop = stop, .n_stop = r->o.stop.n,
-		.stop_tokens = r->run.stop_tokens, .n_stop_tokens = r->o.stop_tokens.n,
-		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) | (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
+		.prompt = (const int32_t *)(const void *)prompt->at,
+		.n_prompt = prompt->len / sizeof(int32_t),
+		.max_tokens = (int32_t)r->o.max_tokens,
+		.sample = r->run.sampling.o,
+		.stop = stop,
+		.n_stop = r->o.stop.n,
+		.stop_tokens = r->run.stop_tokens,
+		.n_stop_tokens = r->o.stop_tokens.n,
+		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) |
+		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
 
 	if (!stop)
@@ -115,7 +129,8 @@ static int reply_new(struct repl *r, struct answer *a, const struct buf *prompt,
 	char tail[INFER_REPLY_TAIL];
 	const struct infer_reply_options o = {
 		.prompt = tail,
-		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), (const int32_t *)(const void *)prompt->at,
+		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model),
+		                             (const int32_t *)(const void *)prompt->at,
 		                             prompt->len / sizeof(int32_t), tail),
 	};
 
@@ -123,7 +138,8 @@ static int reply_new(struct repl *r, struct answer *a, const struct buf *prompt,
 }
 
 /* What has come to stand behind what `had` holds already. */
-static int grow(struct repl *r, struct buf *had, enum screen_style style, const char *at, size_t n, infer_error *err)
+static int grow(struct repl *r, struct buf *had, enum screen_style style, const char *at, size_t n,
+                infer_error *err)
 {
 	size_t from = had->len;
 
@@ -139,7 +155,8 @@ static int show(struct repl *r, struct answer *a, const char *text, size_t n, in
 
 	if (!a->reply) {
 		buf_put(&a->text, text, n);
-		return a->text.bad ? no_memory(err) : screen_text(&r->screen, SCREEN_ANSWER, text, n, err);
+		return a->text.bad ? no_memory(err)
+		                   : screen_text(&r->screen, SCREEN_ANSWER, text, n, err);
 	}
 	if (n)
 		TRY(infer_reply_put(a->reply, text, n, err));
@@ -164,13 +181,14 @@ static int take(struct repl *r, struct answer *a, const struct infer_event *ev, 
 		say_progress_end();
 	int rc = show(r, a, ev->text, ev->text_bytes, err);
 
-	r->end |= rc == INFER_EIO;   /* nobody can be answered any more */
+	r->end |= rc == INFER_EIO; /* nobody can be answered any more */
 	TRY(rc);
 	if (!a->done)
 		return INFER_OK;
 	a->finish = ev->finish;
 	a->usage = ev->usage;
-	return ev->finish == INFER_FINISH_ERROR ? err_set(err, ev->code, "%s", ev->message) : INFER_OK;
+	return ev->finish == INFER_FINISH_ERROR ? err_set(err, ev->code, "%s", ev->message)
+	                                        : INFER_OK;
 }
 
 static void show_progress(const struct repl *r, uint64_t before, size_t n)
@@ -179,7 +197,8 @@ static void show_progress(const struct repl *r, uint64_t before, size_t n)
 
 	infer_engine_stats(r->run.engine, &st);
 	if (st.prefill_rows - before < n)
-		say_progress("prompt: %llu of at most %zu tokens", (unsigned long long)(st.prefill_rows - before), n);
+		say_progress("prompt: %llu of at most %zu tokens",
+		             (unsigned long long)(st.prefill_rows - before), n);
 }
 
 static int drive(struct repl *r, struct answer *a, uint64_t id, size_t n_prompt, infer_error *err)
@@ -192,7 +211,7 @@ static int drive(struct repl *r, struct answer *a, uint64_t id, size_t n_prompt,
 	while (!a->done) {
 		if (!a->stopped && front_stopped(&r->front)) {
 			a->stopped = 1;
-			(void)infer_engine_cancel(e, id);    /* it may have ended */
+			(void)infer_engine_cancel(e, id); /* it may have ended */
 		}
 		TRY(infer_engine_step(e, err));
 		if (n_prompt > PROGRESS_TOKENS && !a->ids.len)
@@ -265,7 +284,8 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 	buf_init(&thought, MEM_BASE);
 	screen_clean(&text, a->text.at, a->text.len);
 	screen_clean(&thought, a->thought.at, a->thought.len);
-	int rc = text.bad || thought.bad ? no_memory(err) : talk_add(&r->talk, "assistant", &text, &thought, err);
+	int rc = text.bad || thought.bad ? no_memory(err)
+	                                 : talk_add(&r->talk, "assistant", &text, &thought, err);
 
 	buf_fini(&text);
 	buf_fini(&thought);
@@ -273,7 +293,7 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 	buf_clear(&r->ids);
 	buf_put(&r->ids, prompt->at, prompt->len);
 	buf_put(&r->ids, a->ids.at, a->ids.len);
-	if (r->ids.bad)              /* the next prompt is tokenised anew */
+	if (r->ids.bad) /* the next prompt is tokenised anew */
 		buf_clear(&r->ids);
 	return INFER_OK;
 }
@@ -289,10 +309,13 @@ static void remark(struct repl *r, const struct answer *a)
 	else if (a->stopped)
 		screen_note(&r->screen, "(stopped before the first word; the turn is taken back)");
 	else if (a->finish == INFER_FINISH_LENGTH && used >= info.ctx)
-		screen_note(&r->screen, "(the context of %d tokens is full, and the answer is cut; /clear begins a new conversation)",
+		screen_note(&r->screen,
+		            "(the context of %d tokens is full, and the answer is cut; /clear "
+		            "begins a new conversation)",
 		            (int)info.ctx);
 	else if (a->finish == INFER_FINISH_LENGTH)
-		screen_note(&r->screen, "(cut after %lld tokens, by -n)", (long long)a->usage.completion_tokens);
+		screen_note(&r->screen, "(cut after %lld tokens, by -n)",
+		            (long long)a->usage.completion_tokens);
 }
 
 int repl_waits(const struct repl *r)

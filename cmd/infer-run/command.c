@@ -25,7 +25,8 @@ static int clear(struct repl *r, const char *rest, infer_error *err)
 	(void)rest;
 	(void)err;
 	talk_cut(&r->talk, (size_t)system);
-	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)" : "(a new conversation)");
+	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)"
+	                               : "(a new conversation)");
 	return INFER_OK;
 }
 
@@ -48,7 +49,8 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	struct talk changed;
 
 	if (!r->chat.template)
-		return err_set(err, INFER_EINVAL, "/system: a text that is gone on with (--raw) has no system turn");
+		return err_set(err, INFER_EINVAL,
+		               "/system: a text that is gone on with (--raw) has no system turn");
 	if (!*rest) {
 		if (talk_is(&r->talk, 0, "system"))
 			return show_turn(r, 0, err);
@@ -93,8 +95,12 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	}
 	talk_fini(&r->talk);
 	r->talk = t;
-	screen_note(&r->screen, repl_waits(r) ? "(%zu messages loaded; the last is a question still: /regen answers it)"
-	                                      : "(%zu messages loaded)", r->talk.n);
+	screen_note(
+		&r->screen,
+		repl_waits(r)
+			? "(%zu messages loaded; the last is a question still: /regen answers it)"
+			: "(%zu messages loaded)",
+		r->talk.n);
 	return INFER_OK;
 }
 
@@ -129,7 +135,8 @@ static int edit(struct repl *r, const char *rest, infer_error *err)
 	if (at < 0)
 		return err_set(err, INFER_EINVAL, "/edit: there is no turn of yours yet");
 	if (!*rest && !r->front.edit)
-		return err_set(err, INFER_EINVAL, "/edit needs the new text behind it, where lines are not edited");
+		return err_set(err, INFER_EINVAL,
+		               "/edit needs the new text behind it, where lines are not edited");
 	if (!*rest) {
 		buf_clear(&r->fill);
 		r->editing = 1;
@@ -137,7 +144,8 @@ static int edit(struct repl *r, const char *rest, infer_error *err)
 	}
 	buf_init(&text, MEM_BASE);
 	buf_puts(&text, rest);
-	int rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for a turn") : repl_say(r, (size_t)at, &text, err);
+	int rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for a turn")
+	                  : repl_say(r, (size_t)at, &text, err);
 
 	buf_fini(&text);
 	return rc;
@@ -152,8 +160,9 @@ static int show_model(struct repl *r)
 
 	infer_model_info(r->run.model, &m);
 	infer_engine_info(r->run.engine, &e);
-	screen_note(&r->screen, "%s: %.*s%s%s, %.3g billion parameters, context of %d tokens", r->o.model ? r->o.model : "demo",
-	            (int)m.name.len, m.name.at ? m.name.at : "", m.name.len ? ", " : "", m.arch, (double)m.n_params / 1e9, (int)e.ctx);
+	screen_note(&r->screen, "%s: %.*s%s%s, %.3g billion parameters, context of %d tokens",
+	            r->o.model ? r->o.model : "demo", (int)m.name.len, m.name.at ? m.name.at : "",
+	            m.name.len ? ", " : "", m.arch, (double)m.n_params / 1e9, (int)e.ctx);
 	return INFER_OK;
 }
 
@@ -167,7 +176,8 @@ static int model(struct repl *r, const char *rest, infer_error *err)
 	buf_init(&path, MEM_BASE);
 	buf_puts(&path, rest);
 	r->o.model = path.at;
-	int rc = path.bad ? err_set(err, INFER_ENOMEM, "out of memory for a path") : repl_open_model(r, err);
+	int rc = path.bad ? err_set(err, INFER_ENOMEM, "out of memory for a path")
+	                  : repl_open_model(r, err);
 
 	if (rc) {
 		r->o.model = before;
@@ -180,15 +190,22 @@ static int model(struct repl *r, const char *rest, infer_error *err)
 	return show_model(r);
 }
 
-static double per_s(int64_t n, int64_t ns) { return ns > 0 && n > 0 ? (double)n * 1e9 / (double)ns : 0; }
+static double per_s(int64_t n, int64_t ns)
+{
+	return ns > 0 && n > 0 ? (double)n * 1e9 / (double)ns : 0;
+}
 
 static void put_usage(struct buf *b, const char *what, const struct infer_usage *u, int64_t answers)
 {
 	int64_t computed = u->prompt_tokens - u->cached_tokens;
 
-	buf_printf(b, "%-14sprompt %lld tokens: %lld cached, %lld computed at %.1f tokens/s; %lld answered at %.1f tokens/s\n", what,
-	           (long long)u->prompt_tokens, (long long)u->cached_tokens, (long long)computed, per_s(computed, u->prefill_ns),
-	           (long long)u->completion_tokens, per_s(u->completion_tokens - answers, u->decode_ns));
+	buf_printf(b,
+	           "%-14sprompt %lld tokens: %lld cached, %lld computed at %.1f tokens/s; %lld "
+	           "answered at %.1f tokens/s\n",
+	           what, (long long)u->prompt_tokens, (long long)u->cached_tokens,
+	           (long long)computed, per_s(computed, u->prefill_ns),
+	           (long long)u->completion_tokens,
+	           per_s(u->completion_tokens - answers, u->decode_ns));
 }
 
 static int stats(struct repl *r, const char *rest, infer_error *err)
@@ -207,11 +224,12 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 		snprintf(what, sizeof what, "%lld answers", (long long)r->answers);
 		put_usage(&b, what, &r->all, r->answers);
 	}
-	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n", "context", r->ids.len / sizeof(int32_t),
-	           (int)e.ctx, r->talk.n);
-	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values", "KV cache",
-	           (unsigned long long)(s.kv_pages_used * s.kv_page_bytes), (unsigned long long)s.kv_pages_used,
-	           (unsigned long long)s.kv_pages, infer_type_info(e.k_type)->name, infer_type_info(e.v_type)->name);
+	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n",
+	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx, r->talk.n);
+	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values",
+	           "KV cache", (unsigned long long)(s.kv_pages_used * s.kv_page_bytes),
+	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,
+	           infer_type_info(e.k_type)->name, infer_type_info(e.v_type)->name);
 	buf_printf(&b, "\n%-14s%llu for the first answer, one more for each that follows", "seed",
 	           (unsigned long long)r->run.sampling.o.seed);
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /stats") : INFER_OK;
@@ -231,7 +249,8 @@ static const struct command {
 	unsigned flags;
 } commands[] = {
 	{ "help", "", "this list", help, 0 },
-	{ "system", "[TEXT|-]", "show the system turn, or make TEXT it; - takes it away", system_turn, TAKES_REST },
+	{ "system", "[TEXT|-]", "show the system turn, or make TEXT it; - takes it away",
+	  system_turn, TAKES_REST },
 	{ "save", "FILE", "the conversation, as --messages takes it", save, TAKES_REST },
 	{ "load", "FILE", "go on with a conversation", load, TAKES_REST },
 	{ "regen", "", "answer the last turn anew", regen, 0 },
@@ -249,8 +268,10 @@ static int help(struct repl *r, const char *rest, infer_error *err)
 	(void)rest;
 	buf_init(&b, MEM_BASE);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-		buf_printf(&b, "/%-7s%-10s%s\n", commands[i].name, commands[i].arg, commands[i].help);
-	buf_puts(&b, "A line that ends with \\ goes on with the next; \"\"\" begins and ends a text of many lines.");
+		buf_printf(&b, "/%-7s%-10s%s\n", commands[i].name, commands[i].arg,
+		           commands[i].help);
+	buf_puts(&b, "A line that ends with \\ goes on with the next; \"\"\" begins and ends a "
+	             "text of many lines.");
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /help") : INFER_OK;
 
 	if (!rc)

@@ -11,15 +11,15 @@ enum { PROGRESS_TOKENS = 512 };
 /* Where the events of one request go. */
 struct sink {
 	const struct run *run;
-	infer_writer *writer;        /* records; NULL: text */
-	infer_reply *reply;          /* of a conversation */
-	struct infer_reply_parts given;   /* lengths of what was shown of it */
+	infer_writer *writer;           /* records; NULL: text */
+	infer_reply *reply;             /* of a conversation */
+	struct infer_reply_parts given; /* lengths of what was shown of it */
 	char id[24];
-	struct buf text;             /* of a record, whole; else scratch of what is written next */
-	struct buf events;           /* struct infer_event [], with their lists in `tops` */
+	struct buf text;   /* of a record, whole; else scratch of what is written next */
+	struct buf events; /* struct infer_event [], with their lists in `tops` */
 	struct arena tops;
 	int text_written, done, code;
-	int cut_off;                 /* standard output took no more */
+	int cut_off; /* standard output took no more */
 	struct infer_usage usage;
 };
 
@@ -104,7 +104,8 @@ static int reply_take(struct sink *s, const char *at, size_t n, infer_error *err
 	infer_reply_get(s->reply, &p);
 	show_reasoning(s, &p);
 	s->given = p;
-	return p.content.len > had ? text_take(s, p.content.at + had, p.content.len - had, err) : INFER_OK;
+	return p.content.len > had ? text_take(s, p.content.at + had, p.content.len - had, err)
+	                           : INFER_OK;
 }
 
 /* Where the answer is text, a call is a line behind it: its name and its arguments. */
@@ -130,16 +131,23 @@ static int on_token(struct sink *s, const struct infer_event *ev, infer_error *e
 		return infer_write_token(s->writer, ev, err);
 	if (s->run->o->logprobs >= 0)
 		TRY(event_keep(&s->events, &s->tops, ev, err));
-	return s->reply ? reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err) : text_take(s, ev->text, ev->text_bytes, err);
+	return s->reply ? reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err)
+	                : text_take(s, ev->text, ev->text_bytes, err);
 }
 
 static int write_completion(struct sink *s, const struct infer_event *ev, infer_error *err)
 {
 	struct infer_run_info info;
 	struct infer_completion c = {
-		.id = s->id, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len,
-		.finish = ev->finish, .code = ev->code, .message = ev->message, .usage = ev->usage,
-		.load_ms = s->run->load_ms, .reply = s->reply,
+		.id = s->id,
+		.text = s->text.at ? s->text.at : "",
+		.text_bytes = s->text.len,
+		.finish = ev->finish,
+		.code = ev->code,
+		.message = ev->message,
+		.usage = ev->usage,
+		.load_ms = s->run->load_ms,
+		.reply = s->reply,
 	};
 
 	if (s->run->o->logprobs >= 0) {
@@ -184,7 +192,8 @@ static void show_progress(const struct run *r, uint64_t rows_before, size_t n_pr
 	if (st.decode_rows || st.prefill_rows - rows_before >= n_prompt)
 		say_progress_end();
 	else
-		say_progress("prompt: %llu of %zu tokens", (unsigned long long)(st.prefill_rows - rows_before), n_prompt);
+		say_progress("prompt: %llu of %zu tokens",
+		             (unsigned long long)(st.prefill_rows - rows_before), n_prompt);
 }
 
 /* Step until the request has ended, handing its events to the sink. */
@@ -200,22 +209,27 @@ static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 		if (n_prompt > PROGRESS_TOKENS)
 			show_progress(s->run, before.prefill_rows, n_prompt);
 		while (!s->done && infer_engine_next(e, &ev))
-			TRY(ev.kind == INFER_EVENT_TOKEN ? on_token(s, &ev, err) : on_done(s, &ev, err));
+			TRY(ev.kind == INFER_EVENT_TOKEN ? on_token(s, &ev, err)
+			                                 : on_done(s, &ev, err));
 		if (!s->done && !infer_engine_busy(e))
 			return err_set(err, INFER_EDEVICE, "the engine lost the request");
 	}
 	return INFER_OK;
 }
 
-/* Run the request once; *usage is what it took.  An error that belongs to the request becomes a record too. */
-static int once(const struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w,
-                int64_t index, struct infer_usage *usage)
+/* Run the request once; *usage is what it took.  An error that belongs to the request becomes a
+ * record too. */
+static int once(const struct run *r, const struct infer_request *req, const struct prompt *prompt,
+                infer_writer *w, int64_t index, struct infer_usage *usage)
 {
 	infer_error err = { 0 };
 	char tail[INFER_REPLY_TAIL];
 	const struct infer_reply_options reply = {
-		.tools = prompt->chat.c.tools, .tools_n = prompt->chat.c.tools_n, .prompt = tail,
-		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->model), req->prompt, req->n_prompt, tail),
+		.tools = prompt->chat.c.tools,
+		.tools_n = prompt->chat.c.tools_n,
+		.prompt = tail,
+		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->model), req->prompt,
+		                             req->n_prompt, tail),
 	};
 	struct sink s;
 	uint64_t id;
@@ -224,7 +238,9 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 	int rc = infer_engine_submit(r->engine, req, &id, &err);
 
 	if (!rc && prompt->is_chat && r->o->output != OUTPUT_TOKENS)
-		rc = infer_reply_new(&s.reply, chat_for(&prompt->chat, prompt->chat.c.tools != NULL), &reply, &err);
+		rc = infer_reply_new(&s.reply,
+		                     chat_for(&prompt->chat, prompt->chat.c.tools != NULL), &reply,
+		                     &err);
 	if (!rc && r->o->echo)
 		rc = text_take(&s, prompt->text ? prompt->text : "", prompt->n, &err);
 	if (!rc)
@@ -242,7 +258,8 @@ static int once(const struct run *r, const struct infer_request *req, const stru
 	return code;
 }
 
-static int repeat(struct run *r, const struct infer_request *req, const struct prompt *prompt, infer_writer *w)
+static int repeat(struct run *r, const struct infer_request *req, const struct prompt *prompt,
+                  infer_writer *w)
 {
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
@@ -273,16 +290,22 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 	size_t n_stop = (size_t)r->o->stop.n;
 	struct infer_str *stop = mem_alloc(MEM_BASE, n_stop, sizeof *stop);
 	struct infer_request req = {
-		.prompt = ids, .n_prompt = n_ids, .max_tokens = (int32_t)r->o->max_tokens, .sample = r->sampling.o,
-		.stop = stop, .n_stop = r->o->stop.n,
-		.stop_tokens = r->stop_tokens, .n_stop_tokens = r->o->stop_tokens.n,
+		.prompt = ids,
+		.n_prompt = n_ids,
+		.max_tokens = (int32_t)r->o->max_tokens,
+		.sample = r->sampling.o,
+		.stop = stop,
+		.n_stop = r->o->stop.n,
+		.stop_tokens = r->stop_tokens,
+		.n_stop_tokens = r->o->stop_tokens.n,
 		.top = r->o->logprobs > 0 ? (int32_t)r->o->logprobs : 0,
 		.flags = r->o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
 	};
 	int rc = stop ? INFER_OK : no_memory(&err);
 
 	if (prompt->is_chat && r->o->output != OUTPUT_TOKENS &&
-	    infer_reply_special(chat_for(&prompt->chat, prompt->chat.c.tools != NULL), infer_model_tokenizer(r->model)))
+	    infer_reply_special(chat_for(&prompt->chat, prompt->chat.c.tools != NULL),
+	                        infer_model_tokenizer(r->model)))
 		req.flags |= INFER_REQ_SPECIAL_TEXT;
 	for (size_t i = 0; stop && i < n_stop; i++)
 		stop[i] = (struct infer_str){ r->o->stop.at[i], strlen(r->o->stop.at[i]) };

@@ -13,8 +13,12 @@
 #include <wchar.h>
 
 /* What is wanted of the library: a program that does not edit lines does not load it. */
-#define FUNCTIONS(F) F(el_init) F(el_end) F(el_gets) F(el_set) F(el_wset) F(el_push) F(el_resize) F(el_source) F(el_wgetc) \
-	F(el_winsertstr) F(el_wline) F(history_init) F(history_end) F(history)
+/* clang-format off */
+#define FUNCTIONS(F) \
+	F(el_init) F(el_end) F(el_gets) F(el_set) F(el_wset) F(el_push) F(el_resize) \
+	F(el_source) F(el_wgetc) F(el_winsertstr) F(el_wline) \
+	F(history_init) F(history_end) F(history)
+/* clang-format on */
 struct library {
 #define MEMBER(f) __typeof__(f) *f;
 	FUNCTIONS(MEMBER)
@@ -32,8 +36,8 @@ struct edit {
 	unsigned terminal;
 	const char *fill;
 	int cleared;
-	int ahead;                   /* what is read now was typed before the prompt was there */
-	int cols;                    /* for which the line is drawn */
+	int ahead; /* what is read now was typed before the prompt was there */
+	int cols;  /* for which the line is drawn */
 	char prompt[48];
 };
 
@@ -48,13 +52,15 @@ static struct edit *now;
 #define FILL_KEY "\\e[9999~"
 #define FILL_BYTES "\033[9999~"
 
-/* An end of input that is typed while an answer comes, the terminal still minding lines itself, is read later as a NUL. */
+/* An end of input that is typed while an answer comes, the terminal still minding lines itself, is
+ * read later as a NUL. */
 enum { SETTLE_MS = 30, CTRL_D = 4 };
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
 
 static int load(struct library *l, infer_error *err)
 {
-	static const char *const names[] = { "libedit.so.2", "libedit.so.0", "libedit.so" };   /* Debian's, others', none's */
+	/* Debian's, others', none's */
+	static const char *const names[] = { "libedit.so.2", "libedit.so.0", "libedit.so" };
 	void *so = NULL;
 
 	for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
@@ -78,10 +84,13 @@ static int width(void)
 	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : 80;
 }
 
-struct place { int row, col; };
+struct place {
+	int row, col;
+};
 
-/* Where `to` of the line stands, in rows below that of the prompt, where it was drawn for `cols` columns, each row with a
- * newline of its own, and the terminal has broken those that are too long for it now. */
+/* Where `to` of the line stands, in rows below that of the prompt, where it was drawn for `cols`
+ * columns, each row with a newline of its own, and the terminal has broken those that are too long
+ * for it now. */
 static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 {
 	int now_cols = width(), row = 0, col = 2;
@@ -116,8 +125,10 @@ static void restore(struct edit *e)
 static void redraw(struct edit *e)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
-	int drawn = place_of(l->buffer, l->cursor, e->cols).row, anew = place_of(l->buffer, l->cursor, width()).row;
-	int row = drawn < anew ? drawn : anew;    /* rather leave a row of it than take one of what stands above */
+	int drawn = place_of(l->buffer, l->cursor, e->cols).row,
+	    anew = place_of(l->buffer, l->cursor, width()).row;
+	/* rather leave a row of it than take one of what stands above */
+	int row = drawn < anew ? drawn : anew;
 
 	e->cols = width();
 	e->lib.el_resize(e->el);
@@ -132,7 +143,8 @@ static void redraw(struct edit *e)
 static void leave(struct edit *e, const char *mark)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
-	struct place at = place_of(l->buffer, l->cursor, e->cols), end = place_of(l->buffer, l->lastchar, e->cols);
+	struct place at = place_of(l->buffer, l->cursor, e->cols),
+		     end = place_of(l->buffer, l->lastchar, e->cols);
 
 	for (int row = at.row; row < end.row; row++)
 		fputc('\n', e->out);
@@ -153,7 +165,7 @@ static int take_signals(struct edit *e)
 		if (watch_took(e->w, ends[i])) {
 			restore(e);
 			watch_raise(e->w, ends[i]);
-			prepare(e);     /* it did not end us */
+			prepare(e); /* it did not end us */
 		}
 	if (watch_took(e->w, SIGTSTP)) {
 		restore(e);
@@ -163,7 +175,7 @@ static int take_signals(struct edit *e)
 		e->lib.el_set(e->el, EL_REFRESH);
 	}
 	if (watch_took(e->w, SIGWINCH)) {
-		do                  /* a window that is dragged has many sizes */
+		do /* a window that is dragged has many sizes */
 			watch_wait(e->w, -1, SETTLE_MS);
 		while (watch_took(e->w, SIGWINCH));
 		redraw(e);
@@ -284,7 +296,8 @@ static unsigned char on_fill(EditLine *el, int c)
 		i += k ? (size_t)k : utf8_bad(s + i, n - i);
 		put_wide(&b, (wchar_t)cp);
 	}
-	int bad = put_wide(&b, 0) || now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
+	int bad =
+		put_wide(&b, 0) || now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
 
 	buf_fini(&b);
 	return bad ? CC_REFRESH_BEEP : CC_REFRESH;
@@ -300,11 +313,16 @@ static char *prompt(EditLine *el)
 
 static void bind_keys(struct edit *e)
 {
-	static const struct { const char *key, *to; } keys[] = {
-		{ PASTE_BEGINS, "infer-paste" }, { FILL_KEY, "infer-fill" }, { "\\e^M", "infer-newline" }, { "\\e^J", "infer-newline" },
-		{ "^R", "em-inc-search-prev" }, { "^W", "ed-delete-prev-word" }, { "\\e[3~", "ed-delete-next-char" },
-		{ "\\e[H", "ed-move-to-beg" }, { "\\e[F", "ed-move-to-end" }, { "\\e[1~", "ed-move-to-beg" }, { "\\e[4~", "ed-move-to-end" },
-		{ "\\e[1;5C", "em-next-word" }, { "\\e[1;5D", "ed-prev-word" }, { "\\t", "ed-insert" },
+	static const struct {
+		const char *key, *to;
+	} keys[] = {
+		{ PASTE_BEGINS, "infer-paste" },     { FILL_KEY, "infer-fill" },
+		{ "\\e^M", "infer-newline" },        { "\\e^J", "infer-newline" },
+		{ "^R", "em-inc-search-prev" },      { "^W", "ed-delete-prev-word" },
+		{ "\\e[3~", "ed-delete-next-char" }, { "\\e[H", "ed-move-to-beg" },
+		{ "\\e[F", "ed-move-to-end" },       { "\\e[1~", "ed-move-to-beg" },
+		{ "\\e[4~", "ed-move-to-end" },      { "\\e[1;5C", "em-next-word" },
+		{ "\\e[1;5D", "ed-prev-word" },      { "\\t", "ed-insert" },
 	};
 
 	/* el_set would copy the names, and never free them */
@@ -346,7 +364,8 @@ static int set_up(struct edit *e)
 	return 0;
 }
 
-int edit_open(struct edit **out, const struct past *past, struct watch *w, unsigned terminal, infer_error *err)
+int edit_open(struct edit **out, const struct past *past, struct watch *w, unsigned terminal,
+              infer_error *err)
 {
 	struct edit *e = mem_zalloc(MEM_BASE, 1, sizeof *e);
 	int rc;
@@ -401,14 +420,15 @@ void edit_close(struct edit **edit)
 
 void edit_added(struct edit *e) { add(e, past_get(e->past, e->past->n - 1)); }
 
-int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got *got, const char **line, size_t *n,
-              infer_error *err)
+int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got *got,
+              const char **line, size_t *n, infer_error *err)
 {
 	locale_t before = uselocale(e->utf8);
 	int count = 0;
 
 	/* an escape sequence must not be the last of a prompt */
-	snprintf(e->prompt, sizeof e->prompt, e->terminal & ENV_COLOURS ? "\1\033[1;32m\1%s\1\033[0m\1 " : "%s ", mark);
+	snprintf(e->prompt, sizeof e->prompt,
+	         e->terminal & ENV_COLOURS ? "\1\033[1;32m\1%s\1\033[0m\1 " : "%s ", mark);
 	now = e;
 	e->fill = fill;
 	e->cleared = 0;

@@ -26,7 +26,8 @@ static long before_quotes(const char *at, size_t n)
 {
 	while (n && is_blank(at[n - 1]))
 		n--;
-	return n >= N_QUOTES && !memcmp(at + n - N_QUOTES, quotes, N_QUOTES) ? (long)(n - N_QUOTES) : -1;
+	return n >= N_QUOTES && !memcmp(at + n - N_QUOTES, quotes, N_QUOTES) ? (long)(n - N_QUOTES)
+	                                                                     : -1;
 }
 
 static void add_line(struct entry *e, const char *at, size_t n)
@@ -36,7 +37,8 @@ static void add_line(struct entry *e, const char *at, size_t n)
 	buf_put(&e->text, at, n);
 }
 
-/* What stands inside quotes, or ends them.  An empty line at either end, where quotes stand alone, is none. */
+/* What stands inside quotes, or ends them.  An empty line at either end, where quotes stand alone,
+ * is none. */
 static void quoted(struct entry *e, const char *at, size_t n, int first)
 {
 	long ends = before_quotes(at, n);
@@ -77,7 +79,7 @@ int entry_line(struct entry *e, const char *at, size_t n, infer_error *err)
 		e->open = ENTRY_QUOTES;
 		quoted(e, at + N_QUOTES, n - N_QUOTES, 1);
 	} else {
-		n -= n && at[n - 1] == '\n';      /* a paste that ends with one */
+		n -= n && at[n - 1] == '\n'; /* a paste that ends with one */
 		int goes_on = slashes(at, n) & 1;
 
 		buf_put(&e->text, at, n - (size_t)goes_on);
@@ -85,7 +87,8 @@ int entry_line(struct entry *e, const char *at, size_t n, infer_error *err)
 			buf_putc(&e->text, '\n');
 		e->open = goes_on ? ENTRY_SLASH : 0;
 	}
-	return e->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for what is typed") : INFER_OK;
+	return e->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for what is typed")
+	                   : INFER_OK;
 }
 
 void entry_end(struct entry *e) { e->open = 0; }
@@ -122,8 +125,9 @@ static int reads_as(const struct entry *e, const struct buf *line, size_t from)
 	int same;
 
 	entry_init(&again);
-	same = !entry_line(&again, line->at + from, line->len - from, NULL) && !again.open && again.text.len == e->text.len &&
-	       !memcmp(again.text.at, e->text.at, e->text.len) && (again.quoted || !e->quoted || e->text.at[0] != '/');
+	same = !entry_line(&again, line->at + from, line->len - from, NULL) && !again.open &&
+	       again.text.len == e->text.len && !memcmp(again.text.at, e->text.at, e->text.len) &&
+	       (again.quoted || !e->quoted || e->text.at[0] != '/');
 	entry_fini(&again);
 	return same;
 }

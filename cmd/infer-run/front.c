@@ -19,7 +19,8 @@ static void open_past(struct front *f)
 
 	if (!rc) {
 		buf_puts(&path, "/infer-run.history");
-		rc = path.bad ? err_set(&why, INFER_ENOMEM, "out of memory for a path") : past_open(&f->past, path.at, &why);
+		rc = path.bad ? err_set(&why, INFER_ENOMEM, "out of memory for a path")
+		              : past_open(&f->past, path.at, &why);
 	}
 	if (rc)
 		say_warning("no history is kept: %s", why.message);
@@ -31,7 +32,9 @@ int front_open(struct front *f, infer_error *err)
 	infer_error why = { 0 };
 	unsigned terminal = env_terminal(STDERR_FILENO);
 
-	*f = (struct front){ .is_open = 1, .terminal = isatty(STDIN_FILENO), .w = { .wake = { -1, -1 } } };
+	*f = (struct front){ .is_open = 1,
+		             .terminal = isatty(STDIN_FILENO),
+		             .w = { .wake = { -1, -1 } } };
 	lines_init(&f->lines, STDIN_FILENO, "standard input");
 	entry_init(&f->entry);
 	past_init(&f->past);
@@ -66,7 +69,8 @@ void front_close(struct front *f)
 /* ---- one line ---- */
 
 /* Without an editor: the terminal has its own way with a line until it is whole. */
-static int plain_line(struct front *f, const char *mark, enum edit_got *got, const char **at, size_t *n, infer_error *err)
+static int plain_line(struct front *f, const char *mark, enum edit_got *got, const char **at,
+                      size_t *n, infer_error *err)
 {
 	enum lines_got l = LINES_NONE;
 	int rc = INFER_OK;
@@ -93,7 +97,8 @@ static int plain_line(struct front *f, const char *mark, enum edit_got *got, con
 			}
 	}
 	if (!rc && l == LINES_LONG)
-		rc = err_set(err, INFER_EINVAL, "standard input, line %lld: longer than %d bytes", (long long)f->lines.number, LINES_LONGEST);
+		rc = err_set(err, INFER_EINVAL, "standard input, line %lld: longer than %d bytes",
+		             (long long)f->lines.number, LINES_LONGEST);
 	if (l == LINES_END)
 		*got = EDIT_END;
 	return rc;
@@ -137,7 +142,8 @@ int front_read(struct front *f, const char *fill, enum front_got *got, infer_err
 			break;
 		if (utf8_check(at, n) != n) {
 			entry_clear(&f->entry);
-			return err_set(err, INFER_EINVAL, "standard input, line %lld: not UTF-8", (long long)f->lines.number);
+			return err_set(err, INFER_EINVAL, "standard input, line %lld: not UTF-8",
+			               (long long)f->lines.number);
 		}
 		TRY(entry_line(&f->entry, at, n, err));
 	} while (f->entry.open);
@@ -145,7 +151,9 @@ int front_read(struct front *f, const char *fill, enum front_got *got, infer_err
 		entry_clear(&f->entry);
 	else
 		entry_end(&f->entry);
-	*got = line == EDIT_CLEARED ? FRONT_CLEARED : line == EDIT_END && !f->entry.text.len ? FRONT_END : FRONT_ENTRY;
+	*got = line == EDIT_CLEARED                     ? FRONT_CLEARED
+	       : line == EDIT_END && !f->entry.text.len ? FRONT_END
+	                                                : FRONT_ENTRY;
 	if (*got == FRONT_ENTRY)
 		remember(f);
 	return INFER_OK;

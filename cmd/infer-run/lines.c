@@ -48,7 +48,8 @@ static int fill(struct lines *l, infer_error *err)
 static enum lines_got take(struct lines *l, const char **at, size_t *n)
 {
 	size_t have = l->b.len - l->from;
-	char *text = l->b.at + l->from, *end = have > l->looked ? memchr(text + l->looked, '\n', have - l->looked) : NULL;
+	char *text = l->b.at + l->from,
+	     *end = have > l->looked ? memchr(text + l->looked, '\n', have - l->looked) : NULL;
 	int was_cutting = l->cutting;
 
 	l->looked = have;
@@ -71,7 +72,8 @@ static enum lines_got take(struct lines *l, const char **at, size_t *n)
 	return was_cutting || *n > LINES_LONGEST ? LINES_LONG : LINES_LINE;
 }
 
-int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n, infer_error *err)
+int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n,
+               infer_error *err)
 {
 	struct pollfd p = { .fd = l->fd, .events = POLLIN };
 

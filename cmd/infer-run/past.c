@@ -82,7 +82,8 @@ static int take_line(struct past *p, const char *at, size_t n, struct buf *entry
 	return entry->len ? keep(p, entry->at, entry->len, err) : INFER_OK;
 }
 
-/* *lines: how many the file has.  A last one without its newline was cut short, and is passed over. */
+/* *lines: how many the file has.  A last one without its newline was cut short, and is passed
+ * over. */
 static int take_all(struct past *p, const struct buf *text, size_t *lines, infer_error *err)
 {
 	const char *at = text->at, *end = at ? at + text->len : at, *nl;

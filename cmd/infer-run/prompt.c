@@ -3,27 +3,34 @@
 #include "base/err.h"
 #include <string.h>
 
-int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
+int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest,
+                infer_error *err)
 {
 	buf_init(text, MEM_BASE);
 	return input_read(text, rest, &o->files,
 	                  (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
 }
 
-int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_tokenizer *t, const struct buf *text, infer_error *err)
+int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_tokenizer *t,
+               const struct buf *text, infer_error *err)
 {
-	return infer_encode(t, text->at ? text->at : "", text->len, INFER_ENCODE_ADD | (o->special ? INFER_ENCODE_SPECIAL : 0u),
-	                    ids, n, err);
+	return infer_encode(t, text->at ? text->at : "", text->len,
+	                    INFER_ENCODE_ADD | (o->special ? INFER_ENCODE_SPECIAL : 0u), ids, n,
+	                    err);
 }
 
 /* The user's words: beside messages there need not be any. */
-static int read_words(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
+static int read_words(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
+                      infer_error *err)
 {
 	for (int i = 0; p->chat.from_stdin && i < o->files.n; i++)
 		if (!strcmp(o->files.at[i], "-"))
-			return err_set(err, INFER_EINVAL, "-f - and the conversation cannot both be standard input");
+			return err_set(err, INFER_EINVAL,
+			               "-f - and the conversation cannot both be standard input");
 	TRY(input_read(&p->words, rest, &o->files,
-	               (o->no_stdin || p->chat.from_stdin ? INPUT_NO_STDIN : 0u) | (p->chat.c.messages ? INPUT_MAYBE : 0u), err));
+	               (o->no_stdin || p->chat.from_stdin ? INPUT_NO_STDIN : 0u) |
+	                       (p->chat.c.messages ? INPUT_MAYBE : 0u),
+	               err));
 	if (!p->words.len && !p->chat.c.messages)
 		return err_set(err, INFER_EINVAL, "the prompt is empty");
 	if (p->words.len) {
@@ -33,8 +40,8 @@ static int read_words(struct prompt *p, const struct run_opts *o, const struct o
 	return INFER_OK;
 }
 
-int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest, const infer_file *file,
-                infer_error *err)
+int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
+                const infer_file *file, infer_error *err)
 {
 	*p = (struct prompt){ 0 };
 	buf_init(&p->words, MEM_BASE);
@@ -45,7 +52,9 @@ int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_res
 	if (!p->is_chat)
 		return prompt_read(&p->words, o, rest, err);
 	if (o->special)
-		return err_set(err, INFER_EINVAL, "--special goes with --raw: in a conversation no text becomes a special token");
+		return err_set(err, INFER_EINVAL,
+		               "--special goes with --raw: in a conversation no text becomes a "
+		               "special token");
 	return read_words(p, o, rest, err);
 }
 
@@ -60,19 +69,25 @@ void prompt_fini(struct prompt *p)
 int prompt_render(struct prompt *p, const infer_tokenizer *t, infer_error *err)
 {
 	if (p->is_chat)
-		return infer_chat_render(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c, &p->text, NULL, &p->n, err);
+		return infer_chat_render(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c,
+		                         &p->text, NULL, &p->n, err);
 	p->text = p->words.at;
 	p->n = p->words.len;
 	return INFER_OK;
 }
 
-int prompt_encode(const struct prompt *p, const struct run_opts *o, const infer_tokenizer *t, int32_t **ids, size_t *n,
-                  infer_error *err)
+int prompt_encode(const struct prompt *p, const struct run_opts *o, const infer_tokenizer *t,
+                  int32_t **ids, size_t *n, infer_error *err)
 {
 	if (p->is_chat) {
-		TRY(infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c, ids, n, err));
-		return *n ? INFER_OK : err_set(err, INFER_EFORMAT, "%s: the chat template writes nothing", p->template_of);
+		TRY(infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c,
+		                      ids, n, err));
+		return *n ? INFER_OK
+		          : err_set(err, INFER_EFORMAT, "%s: the chat template writes nothing",
+		                    p->template_of);
 	}
 	TRY(prompt_ids(ids, n, o, t, &p->words, err));
-	return *n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty, and this model needs a first token");
+	return *n ? INFER_OK
+	          : err_set(err, INFER_EINVAL,
+	                    "the prompt is empty, and this model needs a first token");
 }

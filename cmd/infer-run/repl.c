@@ -19,8 +19,11 @@ static int take_chat(struct chat *c, const struct repl *r, const struct run *run
 	int rc = chat_take(c, &r->o.chat, infer_model_file(run->model), &why);
 
 	if (!rc && !c->template)
-		rc = err_set(&why, INFER_EUNSUP, "%s: has no chat template; --template FILE gives it one, and --raw goes on with a text "
-		             "as it is", name);
+		rc = err_set(&why, INFER_EUNSUP,
+		             "%s: has no chat template; --template FILE gives it one, and --raw "
+		             "goes on with a text "
+		             "as it is",
+		             name);
 	if (rc) {
 		chat_fini(c);
 		return err_set(err, rc, "%s", why.message);
@@ -49,11 +52,12 @@ int repl_open_model(struct repl *r, infer_error *err)
 	}
 	r->run = run;
 	r->chat = chat;
-	r->chat.c.system = NULL;     /* they are in the conversation */
+	r->chat.c.system = NULL; /* they are in the conversation */
 	r->chat.c.messages = NULL;
 	r->chat.c.flags = 0;
-	r->special = chat.template && infer_reply_special(chat.template, infer_model_tokenizer(run.model));
-	buf_clear(&r->ids);          /* of another vocabulary */
+	r->special = chat.template &&
+	             infer_reply_special(chat.template, infer_model_tokenizer(run.model));
+	buf_clear(&r->ids); /* of another vocabulary */
 	return INFER_OK;
 }
 
@@ -72,7 +76,8 @@ int repl_check(struct repl *r, const struct talk *t, infer_error *err)
 	c.messages = text.at;
 	c.messages_n = text.len;
 	if (!rc)
-		rc = infer_chat_render(r->chat.template, infer_model_tokenizer(r->run.model), &c, &rendered, NULL, &n, err);
+		rc = infer_chat_render(r->chat.template, infer_model_tokenizer(r->run.model), &c,
+		                       &rendered, NULL, &n, err);
 	infer_chat_free(rendered);
 	buf_fini(&text);
 	return rc;
@@ -89,10 +94,11 @@ static int first_messages(struct repl *r, infer_error *err)
 	else
 		talk_init(&r->talk);
 	if (r->o.chat.system && talk_is(&r->talk, 0, "system"))
-		return err_set(err, INFER_EINVAL, "--system: the messages begin with a system turn already");
+		return err_set(err, INFER_EINVAL,
+		               "--system: the messages begin with a system turn already");
 	if (r->o.chat.system)
 		TRY(talk_system(&r->talk, r->o.chat.system, err));
-	r->o.chat.system = r->o.chat.messages = NULL;      /* from here on the conversation has them */
+	r->o.chat.system = r->o.chat.messages = NULL; /* from here on the conversation has them */
 	return repl_check(r, &r->talk, err);
 }
 
@@ -113,7 +119,7 @@ static int take_entry(struct repl *r, infer_error *err)
 	int is_command = entry_command(e, &name, &rest);
 	int rc = name.bad || rest.bad ? err_set(err, INFER_ENOMEM, "out of memory for a line")
 	         : is_command         ? repl_command(r, name.at, rest.at, err)
-	                              : repl_say(r, at >= 0 ? (size_t)at : r->talk.n, &e->text, err);
+	                      : repl_say(r, at >= 0 ? (size_t)at : r->talk.n, &e->text, err);
 
 	buf_fini(&name);
 	buf_fini(&rest);

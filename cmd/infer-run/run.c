@@ -12,7 +12,8 @@ static int open_parts(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL;      /* a script reads them: it names its model */
+	/* a script reads them: it names its model */
+	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL;
 
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
@@ -24,7 +25,8 @@ static int open_parts(struct run *r, infer_error *err)
 	if (!infer_model_tokenizer(r->model))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
 	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));
-	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model, &r->sampling.mem, err));
+	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model,
+	                 &r->sampling.mem, err));
 	return infer_engine_open(&r->engine, r->model, &eo, err);
 }
 
@@ -61,9 +63,13 @@ void run_close(struct run *r)
 void run_info(struct infer_run_info *info, const struct run *r)
 {
 	*info = (struct infer_run_info){
-		.model = r->model, .engine = r->engine, .sample = &r->sampling.o,
-		.breakers = r->sampling.breaker_texts, .n_breakers = r->sampling.n_breaker_texts,
-		.flags = r->rest->record.at, .n_flags = r->rest->record.n,
+		.model = r->model,
+		.engine = r->engine,
+		.sample = &r->sampling.o,
+		.breakers = r->sampling.breaker_texts,
+		.n_breakers = r->sampling.n_breaker_texts,
+		.flags = r->rest->record.at,
+		.n_flags = r->rest->record.n,
 		.seed_random = !r->o->sampling.seed.given,
 	};
 }
@@ -76,7 +82,8 @@ int run_unchanged(const struct run *r, int rc, infer_error *err)
 	return changed ? err_set(err, changed, "%s", why.message) : rc;
 }
 
-int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err)
+int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev,
+               infer_error *err)
 {
 	struct infer_event kept = *ev;
 

@@ -16,22 +16,23 @@ enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
 enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
 
 struct run_opts {
-	int64_t main_ns, exec_ns;    /* when main began, and what the process had been on a processor then */
+	/* when main began, and what the process had been on a processor then */
+	int64_t main_ns, exec_ns;
 	struct start start;
 	const char *model;
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;
 	struct opt_list files, stop, stop_tokens;
-	int64_t max_tokens;          /* -1: no limit */
-	int64_t logprobs;            /* -1: not asked for */
+	int64_t max_tokens; /* -1: no limit */
+	int64_t logprobs;   /* -1: not asked for */
 	int64_t repeat;
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
-	int output, stats;           /* output: enum run_output */
+	int output, stats; /* output: enum run_output */
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume;
-	int mix, retry_errors;       /* with resume */
+	int mix, retry_errors; /* with resume */
 };
 
 /* --stats: what stands in the line so far.  It is written once all is closed. */
@@ -39,8 +40,8 @@ struct stats {
 	struct buf text;
 	struct jwrite w;
 	int taken;
-	int64_t ready_ns;                /* the first request is about to be submitted; 0: never */
-	struct os_usage ready, first;    /* then, and when it had ended */
+	int64_t ready_ns;             /* the first request is about to be submitted; 0: never */
+	struct os_usage ready, first; /* then, and when it had ended */
 };
 
 /* The model and engine of a run, and what it took to open them. */
@@ -50,9 +51,10 @@ struct run {
 	infer_model *model;
 	infer_engine *engine;
 	struct sampling sampling;
-	int32_t *stop_tokens;            /* of --stop-token */
+	int32_t *stop_tokens; /* of --stop-token */
 	double load_ms;
-	int64_t opened_ns, started_ns;   /* started: the process, for --stats, from a file; 0: unknown */
+	/* started: the process, for --stats, from a file; 0: unknown */
+	int64_t opened_ns, started_ns;
 	struct stats stats;
 };
 
@@ -66,19 +68,22 @@ int batch(const struct run_opts *o, const struct opt_rest *rest);
 int repl(const struct run_opts *o, const struct opt_rest *rest);
 
 /* Model, sampling and engine; on failure everything is closed. */
-int  run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err);
+int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest,
+             infer_error *err);
 void run_close(struct run *r);
 /* With --sandbox: what is not open by now stays closed.  flags: as sandbox_enter has them. */
-int  run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
+int run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 
 /* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
-int  run_unchanged(const struct run *r, int rc, infer_error *err);
+int run_unchanged(const struct run *r, int rc, infer_error *err);
 
 /* A copy of ev without its text into *events, its list in *tops. */
-int  event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev, infer_error *err);
+int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev,
+               infer_error *err);
 
-/* --stats: the first request is about to be submitted; it has ended; all have.  usage: [n], one per repetition. */
+/* --stats: the first request is about to be submitted; it has ended; all have.  usage: [n], one per
+ * repetition. */
 void stats_ready(struct run *r);
 void stats_first(struct run *r);
 void stats_take(struct run *r, const struct infer_usage *usage, size_t n);

@@ -9,14 +9,18 @@
 /* A text as one list of tokens, of which the first `lead` (BOS) stand before every window. */
 struct text {
 	int32_t *ids;
-	float *logprobs;         /* [n]; NAN for the first */
+	float *logprobs; /* [n]; NAN for the first */
 	size_t n, lead;
 };
 
-/* Evaluate ids[0 .. lead) and ids[from .. to); keep the log-probabilities of those from `fresh` on. */
-static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to, size_t fresh, infer_error *err)
+/* Evaluate ids[0 .. lead) and ids[from .. to); keep the log-probabilities of those from `fresh`
+ * on. */
+static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to,
+                  size_t fresh, infer_error *err)
 {
-	struct infer_request req = { .prompt = scratch, .sample = r->sampling.o, .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
+	struct infer_request req = { .prompt = scratch,
+		                     .sample = r->sampling.o,
+		                     .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
 	struct infer_event ev;
 	uint64_t id;
 	int done = 0;
@@ -30,7 +34,8 @@ static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, 
 		while (!done && infer_engine_next(r->engine, &ev)) {
 			size_t at = (size_t)ev.index - t->lead + from;
 
-			if (ev.kind == INFER_EVENT_SCORE && (size_t)ev.index >= t->lead && at >= fresh && at < to)
+			if (ev.kind == INFER_EVENT_SCORE && (size_t)ev.index >= t->lead &&
+			    at >= fresh && at < to)
 				t->logprobs[at] = ev.logprob;
 			done = ev.kind == INFER_EVENT_DONE;
 			if (done && ev.finish == INFER_FINISH_ERROR)
@@ -42,20 +47,25 @@ static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, 
 	return INFER_OK;
 }
 
-/* Texts longer than the context go through it in windows, each half a context on from the one before; every token is
- * scored once, by the first window that holds it, so with at least half a context before it from the second window on. */
+/* Texts longer than the context go through it in windows, each half a context on from the one
+ * before; every token is scored once, by the first window that holds it, so with at least half a
+ * context before it from the second window on. */
 static int windows(struct run *r, struct text *t, infer_error *err)
 {
 	struct infer_engine_info info;
 
 	infer_engine_info(r->engine, &info);
-	size_t room = (size_t)info.ctx > t->lead ? (size_t)info.ctx - t->lead : 0, step = (room + 1) / 2;
+	size_t room = (size_t)info.ctx > t->lead ? (size_t)info.ctx - t->lead : 0,
+	       step = (room + 1) / 2;
 
 	if (room < 2)
-		return err_set(err, INFER_ENOMEM, "--score needs a context of at least %zu tokens; it has %d", t->lead + 2,
-		               (int)info.ctx);
+		return err_set(err, INFER_ENOMEM,
+		               "--score needs a context of at least %zu tokens; it has %d",
+		               t->lead + 2, (int)info.ctx);
 	int32_t *scratch = mem_alloc(MEM_BASE, t->lead + room, sizeof *scratch);
-	int rc = scratch ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for a window of %zu tokens", room);
+	int rc = scratch ? INFER_OK
+	                 : err_set(err, INFER_ENOMEM, "out of memory for a window of %zu tokens",
+	                           room);
 
 	for (size_t from = t->lead, fresh = t->lead; !rc && fresh < t->n; from += step) {
 		size_t to = t->n - from < room ? t->n : from + room;
@@ -96,7 +106,8 @@ static int print_text(const struct run *r, const struct text *t, infer_error *er
 	}
 	buf_printf(&b, "perplexity\t%.9g\n", fm_exp(-sum / (double)(t->n - 1)));
 	if (!rc)
-		rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for the scores") : say_out(b.at, b.len, err);
+		rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for the scores")
+		           : say_out(b.at, b.len, err);
 	buf_fini(&b);
 	return rc;
 }
@@ -119,7 +130,8 @@ static int score_text(struct run *r, struct text *t, infer_error *err)
 	int32_t bos = infer_token_special(infer_model_tokenizer(r->model), INFER_BOS);
 
 	if (t->n < 2)
-		return err_set(err, INFER_EINVAL, "nothing to score: the text has fewer than two tokens");
+		return err_set(err, INFER_EINVAL,
+		               "nothing to score: the text has fewer than two tokens");
 	t->lead = infer_model_adds_bos(r->model) && t->ids[0] == bos;
 	t->logprobs = mem_alloc(MEM_BASE, t->n, sizeof *t->logprobs);
 	if (!t->logprobs)

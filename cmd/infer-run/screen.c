@@ -13,7 +13,8 @@
 void screen_init(struct screen *s)
 {
 	*s = (struct screen){ .err = env_terminal(STDERR_FILENO),
-	                      .out_terminal = isatty(STDOUT_FILENO), .err_terminal = isatty(STDERR_FILENO) };
+		              .out_terminal = isatty(STDOUT_FILENO),
+		              .err_terminal = isatty(STDERR_FILENO) };
 	buf_init(&s->b, MEM_BASE);
 }
 
@@ -30,7 +31,8 @@ static void put_text(struct buf *b, const char *at, size_t n, unsigned flags)
 
 		if (!k)
 			buf_puts(b, "\xef\xbf\xbd");
-		else if (flags & SHOW_CONTROLS && ((cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0)))
+		else if (flags & SHOW_CONTROLS &&
+		         ((cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0)))
 			buf_printf(b, "\\x%02x", (unsigned)cp);
 		else
 			buf_put(b, at, used);
@@ -60,7 +62,8 @@ static void put_dim(struct screen *s, const char *at, size_t n)
 		buf_puts(&s->b, PLAIN);
 }
 
-int screen_text(struct screen *s, enum screen_style style, const char *at, size_t n, infer_error *err)
+int screen_text(struct screen *s, enum screen_style style, const char *at, size_t n,
+                infer_error *err)
 {
 	if (!n || (style == SCREEN_THOUGHT && !s->err_terminal))
 		return INFER_OK;

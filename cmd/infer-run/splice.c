@@ -6,8 +6,10 @@ enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
 
 /* One of the two lists, as bytes: what is left of the token before ids[at]. */
 struct side {
-	const int32_t *ids; size_t n, at;
-	const char *bytes; size_t left;
+	const int32_t *ids;
+	size_t n, at;
+	const char *bytes;
+	size_t left;
 };
 
 /* The bytes of the next token; *text: 0 where it is none, or has none. */
@@ -26,7 +28,8 @@ static int next(struct side *s, const infer_tokenizer *t, int *text, infer_error
 static int32_t peek(const struct side *s) { return s->ids[s->at]; }
 
 /* Walk both while their bytes agree; *i, *j: the last place where a token of both ends. */
-static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t *i, size_t *j, infer_error *err)
+static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t *i, size_t *j,
+                infer_error *err)
 {
 	int text;
 
@@ -64,9 +67,11 @@ static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t
 	}
 }
 
-int splice(struct buf *out, const infer_tokenizer *t, const struct buf *past, const int32_t *fresh, size_t n_fresh, infer_error *err)
+int splice(struct buf *out, const infer_tokenizer *t, const struct buf *past, const int32_t *fresh,
+           size_t n_fresh, infer_error *err)
 {
-	struct side a = { .ids = (const int32_t *)(const void *)past->at, .n = past->len / sizeof(int32_t) };
+	struct side a = { .ids = (const int32_t *)(const void *)past->at,
+		          .n = past->len / sizeof(int32_t) };
 	struct side b = { .ids = fresh, .n = n_fresh };
 	size_t i = 0, j = 0;
 

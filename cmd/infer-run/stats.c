@@ -26,7 +26,8 @@ static void put_usage(struct jwrite *w, const struct infer_usage *u)
 	jw_end(w);
 }
 
-static void put_engine(struct jwrite *w, const struct infer_engine_stats *s, const struct infer_engine_info *info, uint64_t token_bytes)
+static void put_engine(struct jwrite *w, const struct infer_engine_stats *s,
+                       const struct infer_engine_info *info, uint64_t token_bytes)
 {
 	char digest[17];
 
@@ -72,7 +73,8 @@ static void put_process(struct jwrite *w, const struct run *r)
 }
 
 /* From the start of the process to the first token; what is not known yet stands in stats_print. */
-static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s, const struct infer_usage *first)
+static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s,
+                       const struct infer_usage *first)
 {
 	const struct stats *st = &r->stats;
 	struct infer_model_info m;
@@ -88,10 +90,12 @@ static void put_phases(struct jwrite *w, const struct run *r, const struct infer
 	if (st->ready_ns && first) {
 		jw_num(w, "prompt_ms", clock_ms(r->opened_ns, st->ready_ns));
 		jw_num(w, "prefill_ms", ms(first->prefill_ns));
-		jw_num(w, "first_token_ms", clock_ms(r->o->main_ns, st->ready_ns) + ms(first->first_token_ns));
+		jw_num(w, "first_token_ms",
+		       clock_ms(r->o->main_ns, st->ready_ns) + ms(first->first_token_ns));
 		jw_num(w, "first_touch_ms", st->first.system_ms - st->ready.system_ms);
-		jw_uint(w, "first_touch_faults", st->first.minor_faults + st->first.major_faults - st->ready.minor_faults -
-		        st->ready.major_faults);
+		jw_uint(w, "first_touch_faults",
+		        st->first.minor_faults + st->first.major_faults - st->ready.minor_faults -
+		                st->ready.major_faults);
 	}
 	jw_end(w);
 }

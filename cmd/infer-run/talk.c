@@ -49,7 +49,8 @@ static int check(const struct json *messages, const char *what, infer_error *err
 		return err_set(err, INFER_EFORMAT, "%s: not an array of messages", what);
 	json_each(m, messages) {
 		if (!json_is_string(json_get(m, "role")))
-			return err_set(err, INFER_EFORMAT, "%s: message %zu is not an object with a role", what, i);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: message %zu is not an object with a role", what, i);
 		i++;
 	}
 	return INFER_OK;
@@ -162,7 +163,8 @@ long talk_last(const struct talk *t, const char *role)
 	return -1;
 }
 
-/* One message was built: that it could be, and that there is room for it.  A later one may fare better. */
+/* One message was built: that it could be, and that there is room for it.  A later one may fare
+ * better. */
 static int end_message(struct talk *t, infer_error *err)
 {
 	int bad = t->mem.bad;
@@ -176,7 +178,8 @@ static struct json *string(struct talk *t, const struct buf *b)
 	return json_new_strn(&t->mem, b->at, b->len);
 }
 
-int talk_add(struct talk *t, const char *role, const struct buf *text, const struct buf *reasoning, infer_error *err)
+int talk_add(struct talk *t, const char *role, const struct buf *text, const struct buf *reasoning,
+             infer_error *err)
 {
 	struct json *m = json_new(&t->mem, JSON_OBJECT);
 

@@ -7,7 +7,10 @@
 #include <string.h>
 
 /* They need the tokenizer alone: a file without tensors will do, of any architecture. */
-struct vocab { infer_file *file; infer_tokenizer *tok; };
+struct vocab {
+	infer_file *file;
+	infer_tokenizer *tok;
+};
 
 static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *err)
 {
@@ -37,7 +40,8 @@ static int write_ids(const int32_t *ids, size_t n, infer_error *err)
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "%s%d", i ? " " : "", (int)ids[i]);
 	buf_putc(&b, '\n');
-	rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for %zu ids", n) : say_out(b.at, b.len, err);
+	rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for %zu ids", n)
+	           : say_out(b.at, b.len, err);
 	buf_fini(&b);
 	return rc;
 }
@@ -57,7 +61,9 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
 		rc = infer_encode(v.tok, text.at ? text.at : "", text.len,
-		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) | (o->bos ? INFER_ENCODE_ADD : 0u), &ids, &n, &err);
+		                  (o->special ? INFER_ENCODE_SPECIAL : 0u) |
+		                          (o->bos ? INFER_ENCODE_ADD : 0u),
+		                  &ids, &n, &err);
 	if (!rc)
 		rc = write_ids(ids, n, &err);
 	infer_ids_free(ids);
@@ -66,7 +72,8 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
-/* The prompt as text.  What is behind it is one newline, as behind all text, which whoever reads it from a pipe drops. */
+/* The prompt as text.  What is behind it is one newline, as behind all text, which whoever reads it
+ * from a pipe drops. */
 int render(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
@@ -90,7 +97,10 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 }
 
 /* What the ids of a stream become, written in pieces. */
-struct bytes { infer_detok *d; struct buf out; };
+struct bytes {
+	infer_detok *d;
+	struct buf out;
+};
 enum { BYTES_AT_ONCE = 1 << 16 };
 
 static int put_id(struct bytes *b, int64_t id, infer_error *err)
@@ -130,7 +140,8 @@ static int put_record(struct bytes *b, const char *line, size_t n, infer_error *
 	if (!rc && kind_bytes == 5 && !memcmp(kind, "token", 5)) {
 		rc = jread_i64(o, "id", &id, 0, INT32_MAX, "token record", err);
 		if (!rc)
-			rc = id < 0 ? err_set(err, INFER_EFORMAT, "token record: no id") : put_id(b, id, err);
+			rc = id < 0 ? err_set(err, INFER_EFORMAT, "token record: no id")
+			            : put_id(b, id, err);
 	}
 	arena_fini(&mem);
 	return rc;
@@ -169,7 +180,8 @@ static int put_text(struct bytes *b, const char *at, size_t n, infer_error *err)
 
 		while (indent < line && (at[indent] == ' ' || at[indent] == '\t'))
 			indent++;
-		TRY(indent < line && at[indent] == '{' ? put_record(b, at, line, err) : put_words(b, at, line, err));
+		TRY(indent < line && at[indent] == '{' ? put_record(b, at, line, err)
+		                                       : put_words(b, at, line, err));
 		at += end ? line + 1 : line;
 		n -= end ? line + 1 : line;
 	}

@@ -82,10 +82,11 @@ int watch_took(struct watch *w, int sig)
 
 int watch_wait(struct watch *w, int fd, int ms)
 {
-	struct pollfd p[] = { { .fd = w->wake[0], .events = POLLIN }, { .fd = fd, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = w->wake[0], .events = POLLIN },
+		              { .fd = fd, .events = POLLIN } };
 	char bytes[64];
 
-	if (poll(p, 2, ms) < 0)      /* a signal, or no memory: who asked looks, and asks again */
+	if (poll(p, 2, ms) < 0) /* a signal, or no memory: who asked looks, and asks again */
 		return 0;
 	if (p[0].revents) {
 		while (read(w->wake[0], bytes, sizeof bytes) > 0)

@@ -5,91 +5,58 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/model.h>
+#include "arch/tensor.h"
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "graph/graph.h"
 
-enum arch_slot {   /* model-wide, then per layer */
-	W_END, W_TOKEN_EMBD, W_OUTPUT_NORM, W_OUTPUT, W_OUTPUT_BIAS,
-	W_ROPE_FREQS, W_ROPE_LONG, W_ROPE_SHORT, W_GLOBALS,
-	W_ATTN_NORM = W_GLOBALS, W_Q, W_K, W_V, W_O, W_Q_BIAS, W_K_BIAS, W_V_BIAS, W_O_BIAS,
-	W_Q_NORM, W_K_NORM, W_ATTN_POST_NORM,
-	W_FFN_NORM, W_GATE, W_UP, W_DOWN, W_GATE_BIAS, W_UP_BIAS, W_DOWN_BIAS, W_FFN_POST_NORM,
-	W_ROUTER, W_GATE_EXPS, W_UP_EXPS, W_DOWN_EXPS,
-	W_UNUSED,      /* known, and of no use to us: the row in models/llama.c says why */
-	W_SLOTS
-};
-enum arch_dim {
-	D_END, D_VOCAB, D_EMBD, D_HEAD, D_Q, D_KV_K, D_KV_V, D_O, D_FF, D_HALF_ROT, D_EXPERTS,
-	D_EXPERT_FF
-};
-/* Rows of one name are parts of one tensor, its rows in the order of the slots.
- * need: when a tensor has to be there; a tensor that is there and has no use by this column is
- * refused */
-enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };   /* without, with experts */
-/* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
- * its elements.  Closed. */
-enum arch_transform {
-	T_NONE,
-	T_PLUS1,       /* x to x + 1 */
-	T_PAIRS,       /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
-	T_NEG_EXP,     /* x to -exp(x) */
-	T_ROWS,        /* rows from a n up to b n, where the GGUF tensor has (b - a) n */
-	T_EVEN_ROWS, T_ODD_ROWS,        /* rows 0, 2, 4 ...; 1, 3, 5 ... */
-	T_STACK        /* one tensor for each expert, which stand behind each other */
-};
-struct arch_tensor {
-	int     slot;
-	const char *gguf;           /* whole name, or what follows "blk.N." */
-	/* whole name, or what follows "model.layers.N."; %d: the expert.  [1]: another spelling.
-	 * NULL: made from config.json, or by no class */
-	const char *hf[2];
-	uint8_t shape[3];           /* enum arch_dim, ne[0] first */
-	uint8_t need;               /* enum arch_need */
-	enum arch_transform how;
-	int16_t a, b;               /* of T_ROWS */
-};
 enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
 /* llama3: divisors in rope_freqs */
 enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };
-enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };        /* as i1 of ROUTE */
-enum arch_act { ACT_SILU, ACT_GELU };                       /* as i2 of MOE */
+/* as i1 of ROUTE */
+enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };
+/* as i2 of MOE */
+enum arch_act { ACT_SILU, ACT_GELU };
 
 enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
-struct arch_rope {              /* what one frequency table is made from */
+/* what one frequency table is made from */
+struct arch_rope {
 	double base;
-	int    scaling;             /* enum arch_scaling */
+	int scaling; /* enum arch_scaling */
 	double factor, ext_factor, beta_fast, beta_slow;
-	double attn_factor;         /* cos and sin are multiplied by this, and by what follows */
-	double yarn_attn_factor;    /* 0: from factor */
-	int    has_attn_factor;     /* longrope: in the file; else from the contexts */
+	double attn_factor;      /* cos and sin are multiplied by this, and by what follows */
+	double yarn_attn_factor; /* 0: from factor */
+	int has_attn_factor;     /* longrope: in the file; else from the contexts */
 	int64_t orig_ctx;
 };
-struct arch_hparam {            /* checked and bounded: products of any two stay below 2^62 */
+/* checked and bounded: products of any two stay below 2^62 */
+struct arch_hparam {
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
-	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm;   /* 0: dense */
-	float   eps, expert_scale;  /* scales: 0 is 1 */
-	float   embd_scale, residual_scale, logit_scale, attn_scale;
-	float   attn_cap, logit_cap;        /* 0: none */
-	int32_t act;                /* enum arch_act */
-	int32_t window;             /* positions a row of a sliding layer sees; 0: none does */
-	uint8_t windowed[ARCH_MAX_LAYERS];       /* 1: the layer slides */
-	struct arch_rope rope[2];   /* [1]: of windowed layers, where n_ropes is 2 */
+	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm; /* 0: dense */
+	float eps, expert_scale; /* scales: 0 is 1 */
+	float embd_scale, residual_scale, logit_scale, attn_scale;
+	float attn_cap, logit_cap; /* 0: none */
+	int32_t act;               /* enum arch_act */
+	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
+	uint8_t windowed[ARCH_MAX_LAYERS]; /* 1: the layer slides */
+	struct arch_rope rope[2];          /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
 };
 
-struct arch_reader;             /* hparam.c: keys of one file */
+struct arch_reader; /* hparam.c: keys of one file */
 struct arch {
-	const char *gguf;           /* general.architecture */
-	const char *hf[3];          /* config.json: architectures[0]; NULL: no more */
-	const struct arch *like;    /* NULL: the base row */
+	const char *gguf;        /* general.architecture */
+	const char *hf[3];       /* config.json: architectures[0]; NULL: no more */
+	const struct arch *like; /* NULL: the base row */
 	/* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
 	const struct arch_tensor *tensors;
 	/* what rotates together in either kind of file; ROPE_NONE: both are like's */
-	struct { enum arch_rope_mode gguf, hf; } rope;
+	struct {
+		enum arch_rope_mode gguf, hf;
+	} rope;
 	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common
 	 * ones are read */
-	int  (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
+	int (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
 	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is
 	 * arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -99,27 +66,29 @@ struct arch {
 struct infer_model {
 	const struct arch *arch;
 	infer_file *file;
-	infer_tokenizer *tok;                   /* NULL: the file has no vocabulary */
-	int     adds_bos;
+	infer_tokenizer *tok; /* NULL: the file has no vocabulary */
+	int adds_bos;
 	struct arch_hparam h;
 	struct weight *weights;
-	const struct infer_tensor **tensors;    /* [n_weights] what each was bound from */
-	int     n_weights;
-	int32_t global[W_GLOBALS];              /* slot -> index of a weight, -1: not there */
-	int32_t (*layer)[W_SLOTS];              /* [n_layers][slot] */
+	const struct infer_tensor **tensors; /* [n_weights] what each was bound from */
+	int n_weights;
+	int32_t global[W_GLOBALS]; /* slot -> index of a weight, -1: not there */
+	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] */
 	struct graph graph;
-	struct backend_rope ropes[2]; int n_ropes;
-	int32_t ctx;                            /* that the frequencies were made for */
+	struct backend_rope ropes[2];
+	int n_ropes;
+	int32_t ctx; /* that the frequencies were made for */
 	uint64_t private_bytes, weight_bytes, n_params;
 	int64_t file_ns, tokenizer_ns, open_ns;
-	infer_log_fn *log; void *log_user;
-	struct arena arena;                     /* weights and all arrays */
+	infer_log_fn *log;
+	void *log_user;
+	struct arena arena; /* weights and all arrays */
 };
-struct backend_model arch_parts(const infer_model *m);      /* for kind->plan */
+struct backend_model arch_parts(const infer_model *m); /* for kind->plan */
 
-const struct arch *arch_find(struct infer_str gguf_name);   /* NULL: not built in */
-const struct arch *arch_at(int i);   /* row of arch_list.h; NULL past the end */
-const struct arch *arch_find_hf(struct infer_str hf_class);  /* NULL: not built in */
+const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in */
+const struct arch *arch_at(int i); /* row of arch_list.h; NULL past the end */
+const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
 enum arch_rope_mode arch_rope_mode(const struct arch *a);   /* of GGUF files, and here */
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
@@ -142,7 +111,7 @@ int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo
  * absent: period. */
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
 
-int arch_bind(infer_model *m, infer_error *err);   /* names -> slots; types and shapes checked */
+int arch_bind(infer_model *m, infer_error *err); /* names -> slots; types and shapes checked */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);
 /* Every bound tensor serves the graph or the frequencies.  INFER_EUNSUP names one that does not. */

@@ -12,25 +12,40 @@
 static int64_t dim_of(const struct arch_hparam *h, int dim)
 {
 	switch ((enum arch_dim)dim) {
-	case D_END:       return 1;
-	case D_VOCAB:     return h->n_vocab;
-	case D_EMBD:      return h->n_embd;
-	case D_HEAD:      return h->dk;
-	case D_Q:         return (int64_t)h->n_head * h->dk;
-	case D_KV_K:      return (int64_t)h->n_head_kv * h->dk;
-	case D_KV_V:      return (int64_t)h->n_head_kv * h->dv;
-	case D_O:         return (int64_t)h->n_head * h->dv;
-	case D_FF:        return h->n_ff;
-	case D_HALF_ROT:  return h->n_rot / 2;
-	case D_EXPERTS:   return h->n_expert;
-	case D_EXPERT_FF: return h->n_expert_ff;
+	case D_END:
+		return 1;
+	case D_VOCAB:
+		return h->n_vocab;
+	case D_EMBD:
+		return h->n_embd;
+	case D_HEAD:
+		return h->dk;
+	case D_Q:
+		return (int64_t)h->n_head * h->dk;
+	case D_KV_K:
+		return (int64_t)h->n_head_kv * h->dk;
+	case D_KV_V:
+		return (int64_t)h->n_head_kv * h->dv;
+	case D_O:
+		return (int64_t)h->n_head * h->dv;
+	case D_FF:
+		return h->n_ff;
+	case D_HALF_ROT:
+		return h->n_rot / 2;
+	case D_EXPERTS:
+		return h->n_expert;
+	case D_EXPERT_FF:
+		return h->n_expert_ff;
 	}
 	return 0;
 }
 
 /* Rows of the table that share a name are parts of one tensor, in the order of the slots. */
 enum { MAX_PARTS = 4 };
-struct parts { const struct arch_tensor *row[MAX_PARTS]; int n; };
+struct parts {
+	const struct arch_tensor *row[MAX_PARTS];
+	int n;
+};
 
 static struct parts find_rows(const struct arch *a, const char *name, size_t len, int layered)
 {
@@ -66,7 +81,7 @@ static int layer_of(struct infer_str name, struct infer_str *rest)
 static int check_shape(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
                        infer_error *err)
 {
-	int rows_at = p->row[0]->shape[1] ? 1 : 0;      /* parts of a vector are elements */
+	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
 
 	for (int i = 0; i < 4; i++) {
 		int64_t want = dim_of(&m->h, i < 3 ? p->row[0]->shape[i] : D_END);
@@ -207,8 +222,8 @@ static int check_all(const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Whether what holds the frequencies' divisors is read with this kind of scaling; of the two tensors
- * of longrope the context chooses one. */
+/* Whether what holds the frequencies' divisors is read with this kind of scaling; of the two
+ * tensors of longrope the context chooses one. */
 static int is_divisor(const infer_model *m, int32_t w)
 {
 	const int32_t *g = m->global;
@@ -271,9 +286,9 @@ int arch_bind(infer_model *m, infer_error *err)
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
 	m->weights =
-	    arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
+		arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
 	m->tensors =
-	    arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
+		arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof(*m->layer));
 	if (!m->weights || !m->tensors || !m->layer)
 		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",

@@ -133,7 +133,7 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	const int32_t *w = m->layer[layer];
 	int32_t h = arch_attention(g, m, layer, arch_norm(g, m, w[W_ATTN_NORM], x));
 
-	if (layer == m->h.n_layers - 1) {       /* from here on nobody looks at other rows */
+	if (layer == m->h.n_layers - 1) { /* from here on nobody looks at other rows */
 		h = pick(g, h);
 		x = pick(g, x);
 	}

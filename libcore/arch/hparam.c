@@ -71,7 +71,7 @@ int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo
 	if (!look(r, key, name))
 		return INFER_OK;
 	TRY(infer_meta_f64(r->file, name, &x, NULL, err));
-	if (!(x >= lo && x <= hi))              /* NaN is not in either */
+	if (!(x >= lo && x <= hi)) /* NaN is not in either */
 		return err_set(err, INFER_EFORMAT, "key %s: %g is not in %g ... %g", name, x, lo,
 		               hi);
 	*v = x;
@@ -151,9 +151,9 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	char name[MAX_KEY];
 	if (h->n_embd % h->n_head && !look(r, "attention.key_length", name))
 		return err_set(
-		    err, INFER_EFORMAT,
-		    "key %s.attention.head_count: %d does not divide the embedding of %d", r->arch,
-		    h->n_head, h->n_embd);
+			err, INFER_EFORMAT,
+			"key %s.attention.head_count: %d does not divide the embedding of %d",
+			r->arch, h->n_head, h->n_embd);
 	if ((int64_t)h->n_head * (h->dk > h->dv ? h->dk : h->dv) > 1 << 20)
 		return err_set(err, INFER_EFORMAT,
 		               "key %s.attention.key_length: %d heads of %d and %d", r->arch,
@@ -240,7 +240,11 @@ static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *
 static int check_scaling(const struct arch_rope *p, const struct arch_reader *r, infer_error *err)
 {
 	int yarn = p->scaling == SCALING_YARN;
-	const struct { const char *key; int read; double v, ok; } keys[] = {
+	const struct {
+		const char *key;
+		int read;
+		double v, ok;
+	} keys[] = {
 		{ "factor", yarn || p->scaling == SCALING_LINEAR, p->factor, 1 },
 		{ "yarn_ext_factor", yarn, p->ext_factor, 1 },
 		{ "yarn_attn_factor", yarn, p->yarn_attn_factor, 0 },
@@ -299,27 +303,49 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 
 /* Keys that change what is computed: fine at the values that say "not used", else refused.  n: how
  * many such values. */
-static const struct { const char *key; double ok[2]; } neutral[] = {
-	{ "use_parallel_residual", { 0, 0 } }, { "attention.causal", { 1, 1 } },
-	{ "attention.clamp_kqv", { 0, 0 } }, { "attention.max_alibi_bias", { 0, 0 } },
-	{ "attn_logit_softcapping", { 0, 0 } }, { "final_logit_softcapping", { 0, 0 } },
-	{ "router_logit_softcapping", { 0, 0 } }, { "expert_shared_count", { 0, 0 } },
+static const struct {
+	const char *key;
+	double ok[2];
+} neutral[] = {
+	{ "use_parallel_residual", { 0, 0 } },
+	{ "attention.causal", { 1, 1 } },
+	{ "attention.clamp_kqv", { 0, 0 } },
+	{ "attention.max_alibi_bias", { 0, 0 } },
+	{ "attn_logit_softcapping", { 0, 0 } },
+	{ "final_logit_softcapping", { 0, 0 } },
+	{ "router_logit_softcapping", { 0, 0 } },
+	{ "expert_shared_count", { 0, 0 } },
 	{ "expert_shared_feed_forward_length", { 0, 0 } },
-	{ "expert_chunk_feed_forward_length", { 0, 0 } }, { "expert_group_count", { 0, 1 } },
-	{ "expert_group_used_count", { 0, 1 } }, { "expert_group_scale", { 0, 1 } },
-	{ "experts_per_group", { 0, 0 } }, { "moe_every_n_layers", { 0, 1 } },
-	{ "moe_latent_size", { 0, 0 } }, { "interleave_moe_layer_step", { 0, 1 } },
-	{ "leading_dense_block_count", { 0, 0 } }, { "nextn_predict_layers", { 0, 0 } },
-	{ "attention.sliding_window", { 0, 0 } }, { "attention.q_lora_rank", { 0, 0 } },
-	{ "attention.kv_lora_rank", { 0, 0 } }, { "attention.shared_kv_layers", { 0, 0 } },
-	{ "attention.temperature_scale", { 0, 0 } }, { "attention.temperature_length", { 0, 0 } },
-	{ "attention.output_scale", { 0, 1 } }, { "attention.value_scale", { 0, 1 } },
-	{ "attention.relative_buckets_count", { 0, 0 } }, { "embedding_scale", { 0, 1 } },
-	{ "residual_scale", { 0, 1 } }, { "logit_scale", { 0, 1 } },
-	{ "embedding_length_per_layer_input", { 0, 0 } }, { "embedding_length_out", { 0, 0 } },
-	{ "full_attention_interval", { 0, 1 } }, { "rope.scaling.alpha", { 0, 0 } },
-	{ "rope.scaling.yarn_log_multiplier", { 0, 0 } }, { "swin_norm", { 0, 0 } },
-	{ "ssm.conv_kernel", { 0, 0 } }, { "ssm.state_size", { 0, 0 } },
+	{ "expert_chunk_feed_forward_length", { 0, 0 } },
+	{ "expert_group_count", { 0, 1 } },
+	{ "expert_group_used_count", { 0, 1 } },
+	{ "expert_group_scale", { 0, 1 } },
+	{ "experts_per_group", { 0, 0 } },
+	{ "moe_every_n_layers", { 0, 1 } },
+	{ "moe_latent_size", { 0, 0 } },
+	{ "interleave_moe_layer_step", { 0, 1 } },
+	{ "leading_dense_block_count", { 0, 0 } },
+	{ "nextn_predict_layers", { 0, 0 } },
+	{ "attention.sliding_window", { 0, 0 } },
+	{ "attention.q_lora_rank", { 0, 0 } },
+	{ "attention.kv_lora_rank", { 0, 0 } },
+	{ "attention.shared_kv_layers", { 0, 0 } },
+	{ "attention.temperature_scale", { 0, 0 } },
+	{ "attention.temperature_length", { 0, 0 } },
+	{ "attention.output_scale", { 0, 1 } },
+	{ "attention.value_scale", { 0, 1 } },
+	{ "attention.relative_buckets_count", { 0, 0 } },
+	{ "embedding_scale", { 0, 1 } },
+	{ "residual_scale", { 0, 1 } },
+	{ "logit_scale", { 0, 1 } },
+	{ "embedding_length_per_layer_input", { 0, 0 } },
+	{ "embedding_length_out", { 0, 0 } },
+	{ "full_attention_interval", { 0, 1 } },
+	{ "rope.scaling.alpha", { 0, 0 } },
+	{ "rope.scaling.yarn_log_multiplier", { 0, 0 } },
+	{ "swin_norm", { 0, 0 } },
+	{ "ssm.conv_kernel", { 0, 0 } },
+	{ "ssm.state_size", { 0, 0 } },
 	{ "ssm.inner_size", { 0, 0 } },
 };
 

@@ -59,9 +59,9 @@ static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx
 
 	if (m->global[slot] < 0)
 		return err_set(
-		    err, INFER_EFORMAT,
-		    "tensor rope_factors_%s.weight: missing, with rope.scaling.type longrope",
-		    slot == W_ROPE_LONG ? "long" : "short");
+			err, INFER_EFORMAT,
+			"tensor rope_factors_%s.weight: missing, with rope.scaling.type longrope",
+			slot == W_ROPE_LONG ? "long" : "short");
 	if (!p->has_attn_factor && ratio > 1 && p->orig_ctx > 1)
 		r->mscale = sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx));
 	return divide(m, slot, r->half, freq, err);

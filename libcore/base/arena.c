@@ -5,17 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { FIRST = 4096, LARGEST = 1 << 20 };   /* blocks double between these, and are never smaller than asked for */
+/* blocks double between these, and are never smaller than asked for */
+enum { FIRST = 4096, LARGEST = 1 << 20 };
 
 struct arena_block {
 	struct arena_block *next;
 	alignas(16) unsigned char at[];
 };
 
-void arena_init(struct arena *a, enum mem_module who)
-{
-	*a = (struct arena){ .who = who };
-}
+void arena_init(struct arena *a, enum mem_module who) { *a = (struct arena){ .who = who }; }
 
 static int grow(struct arena *a, size_t bytes)
 {
@@ -64,10 +62,7 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	return p ? memset(p, 0, n * size) : NULL;
 }
 
-void *arena_raw(struct arena *a, size_t bytes)
-{
-	return take(a, bytes, 1);
-}
+void *arena_raw(struct arena *a, size_t bytes) { return take(a, bytes, 1); }
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {

@@ -6,15 +6,15 @@
 
 struct arena {
 	enum mem_module who;
-	struct arena_block *first;  /* newest block */
-	size_t used, size;          /* of the newest block */
-	int bad;                    /* an allocation failed; sticky */
+	struct arena_block *first; /* newest block */
+	size_t used, size;         /* of the newest block */
+	int bad;                   /* an allocation failed; sticky */
 };
 
-void  arena_init(struct arena *a, enum mem_module who);
-void *arena_alloc(struct arena *a, size_t n, size_t size);   /* 16-aligned, zeroed; NULL sets bad */
-void *arena_raw(struct arena *a, size_t bytes);              /* the same, not zeroed */
+void arena_init(struct arena *a, enum mem_module who);
+void *arena_alloc(struct arena *a, size_t n, size_t size); /* 16-aligned, zeroed; NULL sets bad */
+void *arena_raw(struct arena *a, size_t bytes);            /* the same, not zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
-void  arena_reset(struct arena *a);  /* forget everything, keep the newest block */
-void  arena_fini(struct arena *a);
+void arena_reset(struct arena *a); /* forget everything, keep the newest block */
+void arena_fini(struct arena *a);
 #endif

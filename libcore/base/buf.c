@@ -8,10 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void buf_init(struct buf *b, enum mem_module who)
-{
-	*b = (struct buf){ .who = who };
-}
+void buf_init(struct buf *b, enum mem_module who) { *b = (struct buf){ .who = who }; }
 
 void buf_fini(struct buf *b)
 {
@@ -34,7 +31,7 @@ int buf_reserve(struct buf *b, size_t more)
 
 	if (b->bad)
 		return INFER_ENOMEM;
-	if (more < b->cap - b->len)   /* one byte is for the NUL */
+	if (more < b->cap - b->len) /* one byte is for the NUL */
 		return INFER_OK;
 	if (__builtin_add_overflow(b->len, more, &need) || need >= PTRDIFF_MAX)
 		goto bad;
@@ -63,10 +60,7 @@ void buf_put(struct buf *b, const void *bytes, size_t n)
 	b->at[b->len] = 0;
 }
 
-void buf_puts(struct buf *b, const char *s)
-{
-	buf_put(b, s, strlen(s));
-}
+void buf_puts(struct buf *b, const char *s) { buf_put(b, s, strlen(s)); }
 
 void buf_putc(struct buf *b, int c)
 {
@@ -102,7 +96,7 @@ char *buf_take(struct buf *b, size_t *len)
 	char *p = NULL;
 	size_t n = 0;
 
-	if (buf_reserve(b, 0) == INFER_OK) {   /* so that nothing put gives "", not NULL */
+	if (buf_reserve(b, 0) == INFER_OK) { /* so that nothing put gives "", not NULL */
 		p = b->at;
 		n = b->len;
 		buf_init(b, b->who);

@@ -1,23 +1,24 @@
-/* base/buf.h - bytes that grow.  Failing to grow is sticky: test `bad` once at the end.  Confined. */
+/* base/buf.h - bytes that grow.  Failing to grow is sticky: test `bad` once at the end.
+ * Confined. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 #include <stddef.h>
 #include "base/mem.h"
 
 struct buf {
-	char  *at;             /* len bytes, and a NUL behind them once anything was put; NULL before */
+	char *at; /* len bytes, and a NUL behind them once anything was put; NULL before */
 	size_t len, cap;
 	enum mem_module who;
-	int    bad;            /* out of memory: later puts do nothing */
+	int bad; /* out of memory: later puts do nothing */
 };
 
 void buf_init(struct buf *b, enum mem_module who);
 void buf_fini(struct buf *b);
-void buf_clear(struct buf *b);                         /* len = 0, bad = 0; keeps the memory */
-int  buf_reserve(struct buf *b, size_t more);          /* 0, or INFER_ENOMEM and bad */
+void buf_clear(struct buf *b);               /* len = 0, bad = 0; keeps the memory */
+int buf_reserve(struct buf *b, size_t more); /* 0, or INFER_ENOMEM and bad */
 void buf_put(struct buf *b, const void *bytes, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, int c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-char *buf_take(struct buf *b, size_t *len);            /* gives the bytes away (mem_free); NULL if bad */
+char *buf_take(struct buf *b, size_t *len); /* gives the bytes away (mem_free); NULL if bad */
 #endif

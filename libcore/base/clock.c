@@ -15,25 +15,13 @@ static int64_t now(clockid_t id)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t clock_now_ns(void)
-{
-	return now(CLOCK_MONOTONIC);
-}
+int64_t clock_now_ns(void) { return now(CLOCK_MONOTONIC); }
 
-int64_t clock_process_ns(void)
-{
-	return now(CLOCK_PROCESS_CPUTIME_ID);
-}
+int64_t clock_process_ns(void) { return now(CLOCK_PROCESS_CPUTIME_ID); }
 
-int64_t clock_thread_ns(void)
-{
-	return now(CLOCK_THREAD_CPUTIME_ID);
-}
+int64_t clock_thread_ns(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
 
-double clock_ms(int64_t from_ns, int64_t to_ns)
-{
-	return (double)(to_ns - from_ns) * 1e-6;
-}
+double clock_ms(int64_t from_ns, int64_t to_ns) { return (double)(to_ns - from_ns) * 1e-6; }
 
 int64_t clock_exec_ns(void)
 {
@@ -52,8 +40,12 @@ int64_t clock_exec_ns(void)
 	text[n] = 0;
 	/* field 22; the second is a name in brackets that may hold anything */
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-	                        " %*s %*s %llu", &ticks) != 1 || !ticks)
+	if (!p ||
+	    sscanf(p + 1,
+	           " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+	           " %*s %*s %llu",
+	           &ticks) != 1 ||
+	    !ticks)
 		return 0;
 	/* the kernel counts from boot, suspended time included */
 	return now(CLOCK_MONOTONIC) - now(CLOCK_BOOTTIME) +

@@ -15,8 +15,9 @@
 #endif
 
 static const char *const names[] = {
-	"avx2", "fma", "f16c", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
-	"avx512vbmi", "avx512bf16", "sha", "amxint8", "avx512fp16", "gfni", "amxbf16", "neon", "dotprod", "i8mm",
+	"avx2",     "fma",        "f16c",       "avxvnni",    "avx512f", "avx512bw", "avx512vl",
+	"avx512dq", "avx512vnni", "avx512vbmi", "avx512bf16", "sha",     "amxint8",  "avx512fp16",
+	"gfni",     "amxbf16",    "neon",       "dotprod",    "i8mm",
 };
 
 const char *cpu_feature_name(unsigned bit)
@@ -39,23 +40,25 @@ uint64_t cpu_features(void)
 {
 	/* leaf 7.0, but for the rows that say another; with: the state that the system must save */
 	enum { YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
-	static const struct { uint8_t leaf, reg, bit; uint32_t with, feature; } rows[] = {
-		{ 1, ECX, 12, YMM, CPU_FMA },         { 1, ECX, 29, YMM, CPU_F16C },
-		{ 2, EBX, 5, YMM, CPU_AVX2 },         { 2, EBX, 29, 0, CPU_SHA },
-		{ 2, EBX, 16, ZMM, CPU_AVX512F },     { 2, EBX, 30, ZMM, CPU_AVX512BW },
-		{ 2, EBX, 31, ZMM, CPU_AVX512VL },    { 2, EBX, 17, ZMM, CPU_AVX512DQ },
-		{ 2, ECX, 11, ZMM, CPU_AVX512VNNI },  { 2, ECX, 1, ZMM, CPU_AVX512VBMI },
-		{ 2, ECX, 8, YMM, CPU_GFNI },
-		{ 2, EDX, 23, ZMM, CPU_AVX512FP16 },  { 2, EDX, 25, TILE, CPU_AMXINT8 },
-		{ 2, EDX, 22, TILE, CPU_AMXBF16 },
-		{ 3, EAX, 4, YMM, CPU_AVXVNNI },      { 3, EAX, 5, ZMM, CPU_AVX512BF16 },
+	static const struct {
+		uint8_t leaf, reg, bit;
+		uint32_t with, feature;
+	} rows[] = {
+		{ 1, ECX, 12, YMM, CPU_FMA },        { 1, ECX, 29, YMM, CPU_F16C },
+		{ 2, EBX, 5, YMM, CPU_AVX2 },        { 2, EBX, 29, 0, CPU_SHA },
+		{ 2, EBX, 16, ZMM, CPU_AVX512F },    { 2, EBX, 30, ZMM, CPU_AVX512BW },
+		{ 2, EBX, 31, ZMM, CPU_AVX512VL },   { 2, EBX, 17, ZMM, CPU_AVX512DQ },
+		{ 2, ECX, 11, ZMM, CPU_AVX512VNNI }, { 2, ECX, 1, ZMM, CPU_AVX512VBMI },
+		{ 2, ECX, 8, YMM, CPU_GFNI },        { 2, EDX, 23, ZMM, CPU_AVX512FP16 },
+		{ 2, EDX, 25, TILE, CPU_AMXINT8 },   { 2, EDX, 22, TILE, CPU_AMXBF16 },
+		{ 3, EAX, 4, YMM, CPU_AVXVNNI },     { 3, EAX, 5, ZMM, CPU_AVX512BF16 },
 	};
-	uint32_t r[4][4] = { { 0 } };   /* 1: leaf 1; 2: leaf 7.0; 3: leaf 7.1 */
+	uint32_t r[4][4] = { { 0 } }; /* 1: leaf 1; 2: leaf 7.0; 3: leaf 7.1 */
 	uint64_t have = 0, saved = 0;
 
 	if (!__get_cpuid(1, &r[1][EAX], &r[1][EBX], &r[1][ECX], &r[1][EDX]))
 		return 0;
-	if (r[1][ECX] >> 27 & 1)   /* OSXSAVE */
+	if (r[1][ECX] >> 27 & 1) /* OSXSAVE */
 		saved = xcr0();
 	if (__get_cpuid_count(7, 0, &r[2][EAX], &r[2][EBX], &r[2][ECX], &r[2][EDX]) && r[2][EAX])
 		__get_cpuid_count(7, 1, &r[3][EAX], &r[3][EBX], &r[3][ECX], &r[3][EDX]);
@@ -66,7 +69,8 @@ uint64_t cpu_features(void)
 	return have;
 }
 
-enum { GET_XCOMP_SUPP = 0x1021, REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };   /* asm/prctl.h, since Linux 5.16 */
+/* asm/prctl.h, since Linux 5.16 */
+enum { GET_XCOMP_SUPP = 0x1021, REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
 
 uint64_t cpu_permit(uint64_t have)
 {
@@ -82,7 +86,8 @@ uint64_t cpu_grantable(uint64_t have)
 #if defined __linux__
 	uint64_t given = 0;
 
-	if (!(have & CPU_AMX) || (!syscall(SYS_arch_prctl, GET_XCOMP_SUPP, &given) && given >> TILE_DATA & 1))
+	if (!(have & CPU_AMX) ||
+	    (!syscall(SYS_arch_prctl, GET_XCOMP_SUPP, &given) && given >> TILE_DATA & 1))
 		return have;
 #endif
 	return have & ~(uint64_t)CPU_AMX;
@@ -96,7 +101,8 @@ void cpu_model_name(char out[64])
 
 	out[0] = 0;
 	for (unsigned i = 0; i < 3; i++)
-		if (!__get_cpuid(0x80000002 + i, r + 4 * i, r + 4 * i + 1, r + 4 * i + 2, r + 4 * i + 3))
+		if (!__get_cpuid(0x80000002 + i, r + 4 * i, r + 4 * i + 1, r + 4 * i + 2,
+		                 r + 4 * i + 3))
 			return;
 	memcpy(text, r, 48);
 	text[48] = 0;
@@ -120,7 +126,7 @@ static void caches_cpuid(struct cpu_caches *c, unsigned leaf)
 		level = a >> 5 & 7;
 		line = (b & 0xfff) + 1;
 		bytes = line * ((b >> 12 & 0x3ff) + 1) * ((b >> 22) + 1) * ((size_t)cc + 1);
-		if (kind == 2)   /* instructions only */
+		if (kind == 2) /* instructions only */
 			continue;
 		if (level == 1)
 			c->l1d_bytes = bytes;
@@ -140,11 +146,11 @@ uint64_t cpu_features(void)
 	uint64_t have = 0;
 	unsigned long hwcap = getauxval(AT_HWCAP), hwcap2 = getauxval(AT_HWCAP2);
 
-	if (hwcap >> 1 & 1)    /* HWCAP_ASIMD */
+	if (hwcap >> 1 & 1) /* HWCAP_ASIMD */
 		have |= CPU_NEON;
-	if (hwcap >> 20 & 1)   /* HWCAP_ASIMDDP */
+	if (hwcap >> 20 & 1) /* HWCAP_ASIMDDP */
 		have |= CPU_DOTPROD;
-	if (hwcap2 >> 13 & 1)  /* HWCAP2_I8MM */
+	if (hwcap2 >> 13 & 1) /* HWCAP2_I8MM */
 		have |= CPU_I8MM;
 	return have;
 #else
@@ -155,10 +161,7 @@ uint64_t cpu_features(void)
 uint64_t cpu_permit(uint64_t have) { return have; }
 uint64_t cpu_grantable(uint64_t have) { return have; }
 
-void cpu_model_name(char out[64])
-{
-	out[0] = 0;
-}
+void cpu_model_name(char out[64]) { out[0] = 0; }
 #endif
 
 /* A small file of sysfs below cpu0's cache index i; 0 when it is not there. */
@@ -186,12 +189,16 @@ static void caches_sysfs(struct cpu_caches *c)
 		int level = 0;
 		char unit = 0;
 
-		if (text[0] == 'I' || !cache_file(text, i, "level") || sscanf(text, "%d", &level) != 1)
+		if (text[0] == 'I' || !cache_file(text, i, "level") ||
+		    sscanf(text, "%d", &level) != 1)
 			continue;
 		if (!cache_file(text, i, "size") || sscanf(text, "%zu%c", &bytes, &unit) < 1)
 			continue;
 		bytes <<= unit == 'K' ? 10 : unit == 'M' ? 20 : 0;
-		to = level == 1 ? &c->l1d_bytes : level == 2 ? &c->l2_bytes : level == 3 ? &c->l3_bytes : NULL;
+		to = level == 1   ? &c->l1d_bytes
+		     : level == 2 ? &c->l2_bytes
+		     : level == 3 ? &c->l3_bytes
+		                  : NULL;
 		if (to)
 			*to = bytes;
 		if (cache_file(text, i, "coherency_line_size") && sscanf(text, "%zu", &bytes) == 1)

@@ -1,28 +1,48 @@
-/* base/cpu.h - what the processor has and the operating system lets us use.  Any thread; no state. */
+/* base/cpu.h - what the processor has and the operating system lets us use.  Any thread; no
+ * state. */
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 #include <stddef.h>
 #include <stdint.h>
 
 enum cpu_feature {
-	CPU_AVX2 = 1 << 0, CPU_FMA = 1 << 1, CPU_F16C = 1 << 2, CPU_AVXVNNI = 1 << 3,
-	CPU_AVX512F = 1 << 4, CPU_AVX512BW = 1 << 5, CPU_AVX512VL = 1 << 6, CPU_AVX512DQ = 1 << 7,
-	CPU_AVX512VNNI = 1 << 8, CPU_AVX512VBMI = 1 << 9, CPU_AVX512BF16 = 1 << 10, CPU_SHA = 1 << 11,
-	CPU_AMXINT8 = 1 << 12, CPU_AVX512FP16 = 1 << 13, CPU_GFNI = 1 << 14, CPU_AMXBF16 = 1 << 15,
-	CPU_NEON = 1 << 16, CPU_DOTPROD = 1 << 17, CPU_I8MM = 1 << 18,
+	CPU_AVX2 = 1 << 0,
+	CPU_FMA = 1 << 1,
+	CPU_F16C = 1 << 2,
+	CPU_AVXVNNI = 1 << 3,
+	CPU_AVX512F = 1 << 4,
+	CPU_AVX512BW = 1 << 5,
+	CPU_AVX512VL = 1 << 6,
+	CPU_AVX512DQ = 1 << 7,
+	CPU_AVX512VNNI = 1 << 8,
+	CPU_AVX512VBMI = 1 << 9,
+	CPU_AVX512BF16 = 1 << 10,
+	CPU_SHA = 1 << 11,
+	CPU_AMXINT8 = 1 << 12,
+	CPU_AVX512FP16 = 1 << 13,
+	CPU_GFNI = 1 << 14,
+	CPU_AMXBF16 = 1 << 15,
+	CPU_NEON = 1 << 16,
+	CPU_DOTPROD = 1 << 17,
+	CPU_I8MM = 1 << 18,
 	CPU_AVX512 = CPU_AVX512F | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512DQ,
 	CPU_AMX = CPU_AMXINT8 | CPU_AMXBF16,
 };
 
-uint64_t cpu_features(void);                 /* CPU_* bits, with XCR0 honoured */
-/* Tile registers are given to a process that asks.  cpu_permit asks for them if `have` names them, for all threads
- * of the process, and returns `have` less what the system refuses: the first tile instruction would end in a
- * signal then.  cpu_grantable asks nothing: what the system gives at all. */
+uint64_t cpu_features(void); /* CPU_* bits, with XCR0 honoured */
+/* Tile registers are given to a process that asks.  cpu_permit asks for them if `have` names them,
+ * for all threads of the process, and returns `have` less what the system refuses: the first tile
+ * instruction would end in a signal then.  cpu_grantable asks nothing: what the system gives at
+ * all. */
 uint64_t cpu_permit(uint64_t have);
 uint64_t cpu_grantable(uint64_t have);
-const char *cpu_feature_name(unsigned bit);  /* "avx2" for bit 0; NULL for a bit without a name */
-void cpu_model_name(char out[64]);           /* "" where it is not known */
+const char *cpu_feature_name(unsigned bit); /* "avx2" for bit 0; NULL for a bit without a name */
+void cpu_model_name(char out[64]);          /* "" where it is not known */
 
-struct cpu_caches { size_t l1d_bytes, l2_bytes, l3_bytes; size_t line_bytes; };   /* of one core; 0: unknown */
+/* of one core; 0: unknown */
+struct cpu_caches {
+	size_t l1d_bytes, l2_bytes, l3_bytes;
+	size_t line_bytes;
+};
 void cpu_caches(struct cpu_caches *c);
 #endif

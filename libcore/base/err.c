@@ -15,7 +15,8 @@ static void make_plain(char *s, size_t n)
 		uint32_t cp;
 		int len = utf8_get(s + i, n - i, &cp);
 
-		if (!len || cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 || cp == 0x2029) {
+		if (!len || cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 ||
+		    cp == 0x2029) {
 			len = len ? len : 1;
 			memset(s + i, '?', (size_t)len);
 		}
@@ -26,7 +27,7 @@ static void make_plain(char *s, size_t n)
 /* tail: NULL, or what follows ": ". */
 static void fill(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
 {
-	char s[sizeof err->message];   /* an argument may be the old message itself */
+	char s[sizeof err->message]; /* an argument may be the old message itself */
 	size_t n, room = sizeof s;
 	int want;
 

@@ -3,14 +3,22 @@
 #define BASE_ERR_H
 #include <infer/status.h>
 
-/* Fill *err (NULL is fine) with code and a printf sentence, cut at a UTF-8 boundary; returns code. */
-int err_set(infer_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4), cold));
+/* Fill *err (NULL is fine) with code and a printf sentence, cut at a UTF-8 boundary; returns
+ * code. */
+int err_set(infer_error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), cold));
 
 /* As err_set with INFER_EIO (INFER_ENOMEM for ENOMEM), adding ": " and strerror(errnum). */
-int err_errno(infer_error *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4), cold));
+int err_errno(infer_error *err, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4), cold));
 
 /* Forward a failure.  Only where nothing needs cleaning up. */
-#define TRY(call) do { int try_rc_ = (call); if (try_rc_) return try_rc_; } while (0)
+#define TRY(call) \
+	do { \
+		int try_rc_ = (call); \
+		if (try_rc_) \
+			return try_rc_; \
+	} while (0)
 
 /* Our own invariants, on in release too: one line on stderr, then abort().  Never for input. */
 #define must(x) ((x) ? (void)0 : must_fail(#x, __FILE__, __LINE__))

@@ -1,13 +1,24 @@
-/* base/fmath.c - the float functions use nothing that a vector unit lacks: fma, + - * /, compare and select, and
- * integer arithmetic on the bits.  kern/tmpl repeats them; each fma here is an fma there, each rounding a rounding. */
+/* base/fmath.c - the float functions use nothing that a vector unit lacks: fma, + - * /, compare
+ * and select, and integer arithmetic on the bits.  kern/tmpl repeats them; each fma here is an fma
+ * there, each rounding a rounding. */
 #include "base/fmath.h"
 #include "base/fmath_consts.h"
 #include "base/num.h"
 
 #include <math.h>
 
-static uint64_t bits64(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
-static double float64(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
+static uint64_t bits64(double x)
+{
+	uint64_t u;
+	memcpy(&u, &x, 8);
+	return u;
+}
+static double float64(uint64_t u)
+{
+	double x;
+	memcpy(&x, &u, 8);
+	return x;
+}
 
 /* 2^n for -127 < n < 128; unsigned, since a NaN's n is any number */
 static float scale32(uint32_t n) { return num_float((n + 127) << 23); }
@@ -23,7 +34,7 @@ float fm_expf(float x)
 	t = fmaf(x, FM_LOG2EF, FM_MAGICF);
 	n = num_bits(t) - num_bits(FM_MAGICF);
 	nf = t - FM_MAGICF;
-	r = fmaf(nf, -FM_LN2_HIF, x);   /* exact */
+	r = fmaf(nf, -FM_LN2_HIF, x); /* exact */
 	r = fmaf(nf, -FM_LN2_LOF, r);
 	p = FM_EXPF_C6;
 	p = fmaf(p, r, FM_EXPF_C5);
@@ -42,7 +53,7 @@ float fm_logf(float x)
 	int32_t e;
 	float f, z, p, y, ef, hi, s;
 
-	if (u - 0x00800000 >= 0x7f000000) {   /* not a normal number above 0 */
+	if (u - 0x00800000 >= 0x7f000000) { /* not a normal number above 0 */
 		if (u << 1 == 0)
 			return -INFINITY;
 		if (u == 0x7f800000 || x != x)
@@ -54,7 +65,7 @@ float fm_logf(float x)
 	}
 	i = u - FM_LOGF_SPLIT;
 	e = (int32_t)i >> 23;
-	f = num_float(u - ((uint32_t)e << 23)) - 1.0f;   /* exact */
+	f = num_float(u - ((uint32_t)e << 23)) - 1.0f; /* exact */
 	ef = (float)(e - (int32_t)base);
 	z = f * f;
 	p = FM_LOGF_C11;
@@ -68,9 +79,10 @@ float fm_logf(float x)
 	p = fmaf(p, f, FM_LOGF_C3);
 	y = fmaf(ef, FM_LN2_LOF, z * f * p);
 	y = fmaf(z, -0.5f, y);
-	hi = ef * FM_LN2_HIF;           /* exact */
+	hi = ef * FM_LN2_HIF; /* exact */
 	s = hi + f;
-	return s + (f - (s - hi) + y);  /* hi is 0 or larger than f, so f - (s - hi) is what s lost */
+	/* hi is 0 or larger than f, so f - (s - hi) is what s lost */
+	return s + (f - (s - hi) + y);
 }
 
 float fm_tanhf(float x)
@@ -89,7 +101,7 @@ float fm_tanhf(float x)
 
 float fm_sigmoidf(float x)
 {
-	float e = fm_expf(-fabsf(x));   /* no larger than 1: small results keep their bits */
+	float e = fm_expf(-fabsf(x)); /* no larger than 1: small results keep their bits */
 
 	return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
@@ -105,11 +117,11 @@ static double exp_sum(double x, double lo)
 	t = fma(x, FM_LOG2E, FM_MAGIC);
 	n = bits64(t) - bits64(FM_MAGIC);
 	nf = t - FM_MAGIC;
-	hi = fma(nf, -FM_LN2_HI, x);    /* exact */
+	hi = fma(nf, -FM_LN2_HI, x); /* exact */
 	r = fma(nf, -FM_LN2_LO, hi);
 	lo += fma(nf, -FM_LN2_LO, hi - r);
 	sum = r + lo;
-	lo -= sum - r;                  /* now below the last bit of r */
+	lo -= sum - r; /* now below the last bit of r */
 	r = sum;
 	p = FM_EXP_C11;
 	p = fma(p, r, FM_EXP_C10);
@@ -129,10 +141,7 @@ static double exp_sum(double x, double lo)
 	return y * scale64(n1) * scale64(n - n1);
 }
 
-double fm_exp(double x)
-{
-	return exp_sum(x, 0.0);
-}
+double fm_exp(double x) { return exp_sum(x, 0.0); }
 
 /* ln x = *hi + *lo to some 2^-65, x finite and above 0 */
 static void log_sum(double x, double *hi, double *lo)
@@ -175,7 +184,7 @@ static void log_sum(double x, double *hi, double *lo)
 	v = s * q;
 	vl = fma(s, q, -v) + fma(s, ql, sl * q);
 	/* e ln2 + 2 s + v, largest first */
-	a = e * FM_LN2_HI;              /* exact */
+	a = e * FM_LN2_HI; /* exact */
 	b = a + 2.0 * s;
 	c = b + v;
 	t = 2.0 * s - (b - a) + (v - (c - b));
@@ -210,7 +219,7 @@ double fm_pow(double x, double y)
 		return NAN;
 	log_sum(x, &hi, &lo);
 	p = y * hi;
-	if (!(fabs(p) < 1000))          /* NaN, or too large for the product's lower half to be a number */
+	if (!(fabs(p) < 1000)) /* NaN, or too large for the product's lower half to be a number */
 		return fm_exp(p);
 	return exp_sum(p, fma(y, hi, -p) + y * lo);
 }
@@ -224,7 +233,8 @@ static int reduce(double x, double *r, double *lo)
 		return -1;
 	t = fma(x, FM_2_PI, FM_MAGIC);
 	n = t - FM_MAGIC;
-	a = fma(-n, FM_PIO2_1, x);      /* exact: both ends of the difference are multiples of 2^-53, or n is 0 */
+	/* exact: both ends of the difference are multiples of 2^-53, or n is 0 */
+	a = fma(-n, FM_PIO2_1, x);
 	b = n * FM_PIO2_2;
 	c = fma(n, FM_PIO2_2, -b);
 	h = a - b;
@@ -275,12 +285,6 @@ static double wave(double x, int turn)
 	return n & 2 ? -y : y;
 }
 
-double fm_sin(double x)
-{
-	return fabs(x) < 0x1p-27 ? x : wave(x, 0);   /* keeps the sign of 0 */
-}
+double fm_sin(double x) { return fabs(x) < 0x1p-27 ? x : wave(x, 0); /* keeps the sign of 0 */ }
 
-double fm_cos(double x)
-{
-	return wave(x, 1);
-}
+double fm_cos(double x) { return wave(x, 1); }

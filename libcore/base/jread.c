@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-/* An array or object that is open has no sibling yet: till it ends, its `next` is the one around it. */
+/* An array or object that is open has no sibling yet: till it ends, its `next` is the one around
+ * it. */
 struct reader {
 	const char *text, *p, *end;
 	struct arena *a;
 	struct json *top, *open;
 	int depth;
-	const char *at, *why;           /* of a refusal */
-	const struct json *twice;       /* whose key is there twice */
+	const char *at, *why;     /* of a refusal */
+	const struct json *twice; /* whose key is there twice */
 };
 
 static int refuse(struct reader *r, const char *at, const char *why)
@@ -33,11 +34,12 @@ static void skip_space(struct reader *r)
 enum { QUOTE = '"', SLASH = '\\' };
 static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
 
-/* Tops of the bytes of w that are control characters, quotes or backslashes.  Above the lowest others may be marked (borrows
- * run upwards), and so may bytes that are none of ASCII. */
+/* Tops of the bytes of w that are control characters, quotes or backslashes.  Above the lowest
+ * others may be marked (borrows run upwards), and so may bytes that are none of ASCII. */
 static uint64_t stops_of(uint64_t w)
 {
-	return ((w - ones * 0x20) | ((w ^ ones * QUOTE) - ones) | ((w ^ ones * SLASH) - ones)) & tops;
+	return ((w - ones * 0x20) | ((w ^ ones * QUOTE) - ones) | ((w ^ ones * SLASH) - ones)) &
+	       tops;
 }
 
 /* The first byte that is none of ASCII, a control character, a quote or a backslash. */
@@ -51,12 +53,14 @@ static const char *skip_plain(const char *p, const char *end)
 		if (hits)
 			return p + __builtin_ctzll(hits) / 8;
 	}
-	while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != QUOTE && *p != SLASH)
+	while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != QUOTE &&
+	       *p != SLASH)
 		p++;
 	return p;
 }
 
-/* Where a letter begins: 8 or 7 bytes where those are plain ASCII and whole letters of two bytes, else 0. */
+/* Where a letter begins: 8 or 7 bytes where those are plain ASCII and whole letters of two bytes,
+ * else 0. */
 static int pairs(const char *p)
 {
 	uint64_t w, high, six, five, lead, longer;
@@ -66,8 +70,9 @@ static int pairs(const char *p)
 	six = w << 1 & tops;
 	five = w << 2 & tops;
 	lead = high & six & ~five;
-	longer = (w & ones * 0x1e) + ones * 0x7f;       /* the top is 0 where one byte would have done */
-	if ((stops_of(w) & ~high) | (high & six & five) | (lead & ~longer) | ((high & ~six) ^ lead << 8))
+	longer = (w & ones * 0x1e) + ones * 0x7f; /* the top is 0 where one byte would have done */
+	if ((stops_of(w) & ~high) | (high & six & five) | (lead & ~longer) |
+	    ((high & ~six) ^ lead << 8))
 		return 0;
 	return lead >> 63 ? 7 : 8;
 }
@@ -81,7 +86,8 @@ static const char *skip_letters(const char *p, const char *end)
 
 	while (end - p >= 8) {
 		u = (const unsigned char *)p;
-		if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 && (u[2] & 0xc0) == 0x80)
+		if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 &&
+		    (u[2] & 0xc0) == 0x80)
 			len = 3;
 		else if ((len = pairs(p)))
 			;
@@ -130,7 +136,8 @@ static int unescape(const char **p, const char *end, char out[4], const char **w
 	s += 5;
 	*why = "half of a surrogate pair";
 	if (cp >= 0xd800 && cp < 0xdc00) {
-		if (end - s < 6 || s[0] != '\\' || s[1] != 'u' || hex4(s + 2, end, &low) || low < 0xdc00 || low > 0xdfff)
+		if (end - s < 6 || s[0] != '\\' || s[1] != 'u' || hex4(s + 2, end, &low) ||
+		    low < 0xdc00 || low > 0xdfff)
 			return 0;
 		cp = 0x10000 + ((cp & 0x3ff) << 10 | (low & 0x3ff));
 		s += 6;
@@ -213,7 +220,10 @@ static int string(struct reader *r, const char **s, uint32_t *n)
 
 enum { FEW = 16, SLOTS = 128 };
 
-struct slot { const struct json *v; uint64_t hash; };
+struct slot {
+	const struct json *v;
+	uint64_t hash;
+};
 
 static int same_key(const struct json *a, const struct json *b)
 {
@@ -250,10 +260,12 @@ static int key_order(const struct json *a, const struct json *b)
 	return memcmp(a->key, b->key, a->key_n);
 }
 
-/* Keys made to meet in the table are put in order instead: by merging runs of 1, 2, 4 ... of a into b and back. */
+/* Keys made to meet in the table are put in order instead: by merging runs of 1, 2, 4 ... of a into
+ * b and back. */
 static int twice_in_order(struct reader *r, const struct json *o)
 {
-	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room, **b = room + o->n, **t;
+	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room,
+			  **b = room + o->n, **t;
 	size_t n = 0;
 
 	if (!room)
@@ -266,7 +278,9 @@ static int twice_in_order(struct reader *r, const struct json *o)
 			size_t j_end = n - from < 2 * run ? n : from + 2 * run;
 
 			for (size_t k = from; k < j_end; k++)
-				b[k] = j == j_end || (i < i_end && key_order(a[i], a[j]) <= 0) ? a[i++] : a[j++];
+				b[k] = j == j_end || (i < i_end && key_order(a[i], a[j]) <= 0)
+				               ? a[i++]
+				               : a[j++];
 		}
 	for (size_t i = 1; i < n && !r->twice; i++)
 		if (same_key(a[i - 1], a[i]))
@@ -276,7 +290,8 @@ static int twice_in_order(struct reader *r, const struct json *o)
 }
 
 /* The first member whose key was there before; *steps: how far to search for a place in all. */
-static const struct json *twice_in_table(const struct json *o, struct slot *at, size_t mask, size_t *steps)
+static const struct json *twice_in_table(const struct json *o, struct slot *at, size_t mask,
+                                         size_t *steps)
 {
 	json_each(v, o) {
 		uint64_t hash = hash_key(v);
@@ -369,12 +384,27 @@ static int value(struct reader *r, struct json *v)
 	case '"':
 		v->kind = JSON_STRING;
 		return string(r, &v->s, &v->n);
-	case '{': return begin(r, v, JSON_OBJECT);
-	case '[': return begin(r, v, JSON_ARRAY);
-	case 't': return word(r, v, "true", JSON_TRUE);
-	case 'f': return word(r, v, "false", JSON_FALSE);
-	case 'n': return word(r, v, "null", JSON_NULL);
-	case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+	case '{':
+		return begin(r, v, JSON_OBJECT);
+	case '[':
+		return begin(r, v, JSON_ARRAY);
+	case 't':
+		return word(r, v, "true", JSON_TRUE);
+	case 'f':
+		return word(r, v, "false", JSON_FALSE);
+	case 'n':
+		return word(r, v, "null", JSON_NULL);
+	case '-':
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9':
 		return number(r, v);
 	}
 	return refuse(r, r->p, "no JSON value");
@@ -428,7 +458,7 @@ static int end(struct reader *r)
 
 static int whole(struct reader *r)
 {
-	const struct json *fresh;       /* opened just now: it may end at once */
+	const struct json *fresh; /* opened just now: it may end at once */
 
 	skip_space(r);
 	do {
@@ -449,8 +479,10 @@ static int whole(struct reader *r)
 			if (fresh)
 				break;
 			if (*r->p != ',')
-				return refuse(r, r->p, r->open->kind == JSON_OBJECT ? "neither a comma nor the end of an object"
-				                                                    : "neither a comma nor the end of an array");
+				return refuse(r, r->p,
+				              r->open->kind == JSON_OBJECT
+				                      ? "neither a comma nor the end of an object"
+				                      : "neither a comma nor the end of an array");
 			r->p++;
 			skip_space(r);
 			break;
@@ -468,13 +500,15 @@ static int say(const struct reader *r, const char *what, infer_error *err)
 	for (const char *p; (p = memchr(from, '\n', (size_t)(r->at - from))); from = p + 1)
 		line++;
 	if (!r->twice)
-		return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: %s", what, line, (size_t)(r->at - from) + 1, r->why);
+		return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: %s", what, line,
+		               (size_t)(r->at - from) + 1, r->why);
 	n = r->twice->key_n < 80 ? (int)r->twice->key_n : 80;
-	return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: duplicate key '%.*s'", what, line,
-	               (size_t)(r->at - from) + 1, n, r->twice->key);
+	return err_set(err, INFER_EFORMAT, "%s: line %zu, column %zu: duplicate key '%.*s'", what,
+	               line, (size_t)(r->at - from) + 1, n, r->twice->key);
 }
 
-int jread(const struct json **out, struct arena *a, const char *text, size_t bytes, const char *what, infer_error *err)
+int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
+          const char *what, infer_error *err)
 {
 	struct reader r = { .text = text, .p = text, .end = text + bytes, .a = a };
 	int rc;
@@ -483,7 +517,8 @@ int jread(const struct json **out, struct arena *a, const char *text, size_t byt
 	if (!bytes)
 		r.text = r.p = r.end = "";
 	if (bytes > UINT32_MAX)
-		return err_set(err, INFER_EFORMAT, "%s: %zu bytes of JSON, more than %lu", what, bytes, (unsigned long)UINT32_MAX);
+		return err_set(err, INFER_EFORMAT, "%s: %zu bytes of JSON, more than %lu", what,
+		               bytes, (unsigned long)UINT32_MAX);
 	rc = whole(&r);
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s: no memory for the JSON value", what);
@@ -503,7 +538,8 @@ static const struct json *field(const struct json *o, const char *name)
 	return json_is_null(v) ? NULL : v;
 }
 
-int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err)
+int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, int64_t hi,
+              const char *what, infer_error *err)
 {
 	const struct json *j = field(o, name);
 
@@ -512,16 +548,17 @@ int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, in
 	if (!json_is_whole(j))
 		return err_set(err, INFER_EFORMAT, "%s: %s is not an integer", what, name);
 	if (j->kind == JSON_UINT)
-		return err_set(err, INFER_EFORMAT, "%s: %s is %llu, not in %lld ... %lld", what, name, (unsigned long long)j->u,
-		               (long long)lo, (long long)hi);
+		return err_set(err, INFER_EFORMAT, "%s: %s is %llu, not in %lld ... %lld", what,
+		               name, (unsigned long long)j->u, (long long)lo, (long long)hi);
 	if (j->i < lo || j->i > hi)
-		return err_set(err, INFER_EFORMAT, "%s: %s is %lld, not in %lld ... %lld", what, name, (long long)j->i,
-		               (long long)lo, (long long)hi);
+		return err_set(err, INFER_EFORMAT, "%s: %s is %lld, not in %lld ... %lld", what,
+		               name, (long long)j->i, (long long)lo, (long long)hi);
 	*v = j->i;
 	return INFER_OK;
 }
 
-int jread_f64(const struct json *o, const char *name, double *v, double lo, double hi, const char *what, infer_error *err)
+int jread_f64(const struct json *o, const char *name, double *v, double lo, double hi,
+              const char *what, infer_error *err)
 {
 	const struct json *j = field(o, name);
 	double x = json_double(j);
@@ -531,12 +568,14 @@ int jread_f64(const struct json *o, const char *name, double *v, double lo, doub
 	if (!json_is_number(j))
 		return err_set(err, INFER_EFORMAT, "%s: %s is not a number", what, name);
 	if (!(x >= lo && x <= hi))
-		return err_set(err, INFER_EFORMAT, "%s: %s is %.9g, not in %.9g ... %.9g", what, name, x, lo, hi);
+		return err_set(err, INFER_EFORMAT, "%s: %s is %.9g, not in %.9g ... %.9g", what,
+		               name, x, lo, hi);
 	*v = x;
 	return INFER_OK;
 }
 
-int jread_str(const struct json *o, const char *name, const char **v, size_t *len, const char *what, infer_error *err)
+int jread_str(const struct json *o, const char *name, const char **v, size_t *len, const char *what,
+              infer_error *err)
 {
 	const struct json *j = field(o, name);
 

@@ -1,4 +1,5 @@
-/* base/jread.h - reading JSON from hostile hands: strict RFC 8259, one pass, no recursion, into an arena.  Confined. */
+/* base/jread.h - reading JSON from hostile hands: strict RFC 8259, one pass, no recursion, into an
+ * arena.  Confined. */
 #ifndef BASE_JREAD_H
 #define BASE_JREAD_H
 #include <stddef.h>
@@ -6,24 +7,33 @@
 #include <infer/status.h>
 #include "base/json.h"
 
-enum { JREAD_DEPTH = 1000 };   /* arrays and objects in each other */
+/* arrays and objects in each other */
+enum { JREAD_DEPTH = 1000 };
 
-/* One JSON value with nothing but white space around it.  Refused: text that is not UTF-8, depth over JREAD_DEPTH, an object that
- * has a key twice, lone surrogates, numbers beyond double (1e999), 4 GiB and more.  Integers beyond 64 bits are the nearest
- * double.  A string without escapes is borrowed from text, which must live as long as the value.
+/* One JSON value with nothing but white space around it.  Refused: text that is not UTF-8, depth
+ * over JREAD_DEPTH, an object that has a key twice, lone surrogates, numbers beyond double (1e999),
+ * 4 GiB and more.  Integers beyond 64 bits are the nearest double.  A string without escapes is
+ * borrowed from text, which must live as long as the value.
  * *out    lives in a; NULL on failure
  * what    what the text is, for the message: "what: line 3, column 7: ..."
  * INFER_EFORMAT  with line and column (bytes, from 1)
  * INFER_ENOMEM   memory failed, and nothing else did
  * O(bytes); a takes at most 64 bytes for 2 of text. */
-int jread(const struct json **out, struct arena *a, const char *text, size_t bytes, const char *what, infer_error *err);
+int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
+          const char *what, infer_error *err);
 
-/* The number that begins s[0 .. n), in the grammar of JSON: its kind and value into *v, NULL's kind where it is beyond double.
+/* The number that begins s[0 .. n), in the grammar of JSON: its kind and value into *v, NULL's kind
+ * where it is beyond double.
  * Returns its bytes, 0 where there is none.  The locale is not asked. */
 size_t jread_num(struct json *v, const char *s, size_t n);
 
-/* Typed members of an object: absent or null leaves *v alone; another type or range is INFER_EFORMAT naming the key. */
-int jread_i64(const struct json *o, const char *key, int64_t *v, int64_t lo, int64_t hi, const char *what, infer_error *err);
-int jread_f64(const struct json *o, const char *key, double *v, double lo, double hi, const char *what, infer_error *err);
-int jread_str(const struct json *o, const char *key, const char **v, size_t *len, const char *what, infer_error *err);   /* borrowed from o; no NUL behind it */
+/* Typed members of an object: absent or null leaves *v alone; another type or range is
+ * INFER_EFORMAT naming the key. */
+int jread_i64(const struct json *o, const char *key, int64_t *v, int64_t lo, int64_t hi,
+              const char *what, infer_error *err);
+int jread_f64(const struct json *o, const char *key, double *v, double lo, double hi,
+              const char *what, infer_error *err);
+/* borrowed from o; no NUL behind it */
+int jread_str(const struct json *o, const char *key, const char **v, size_t *len, const char *what,
+              infer_error *err);
 #endif

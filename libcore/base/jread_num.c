@@ -1,6 +1,8 @@
-/* base/jread_num.c - decimal text to the nearest double, ties to even, without libc, which asks the locale for its point.
- * Short numbers are one exact multiplication or division of doubles.  For others 128 bits of w * 10^q with a bound on what
- * is missing decide nearly always; where they cannot, integers of any length do. */
+/* base/jread_num.c - decimal text to the nearest double, ties to even, without libc, which asks the
+ * locale for its point.
+ * Short numbers are one exact multiplication or division of doubles.  For others 128 bits of w *
+ * 10^q with a bound on what is missing decide nearly always; where they cannot, integers of any
+ * length do. */
 #include "base/jread.h"
 #include "base/err.h"
 
@@ -10,7 +12,8 @@ typedef unsigned __int128 u128;
 
 enum { STEP = 28, LOWEST = -13, DIGITS = 800, LIMBS = 96 };
 
-/* 10^(STEP * k), k from LOWEST: the first 128 bits, cut, of which the first is set.  scripts/check-json.py makes them again. */
+/* 10^(STEP * k), k from LOWEST: the first 128 bits, cut, of which the first is set.
+ * scripts/check-json.py makes them again. */
 static const uint64_t tens[][2] = {
 	{ 0xe1afa13afbd14d6d, 0x82189c09a3a1ec21 }, { 0xe3e27a444d8d98b7, 0xfd1b1b2308169b25 },
 	{ 0xe61acf033d1a45df, 0x6fb92487298e33bd }, { 0xe858ad248f5c22c9, 0xd1b3400f8f9cff68 },
@@ -29,21 +32,56 @@ static const uint64_t tens[][2] = {
 
 /* 5^n, as far as 64 bits go */
 static const uint64_t fives[] = {
-	1, 5, 25, 125, 625, 3125, 15625, 78125, 390625, 1953125, 9765625, 48828125, 244140625, 1220703125, 6103515625,
-	30517578125, 152587890625, 762939453125, 3814697265625, 19073486328125, 95367431640625, 476837158203125, 2384185791015625,
-	11920928955078125, 59604644775390625, 298023223876953125, 1490116119384765625, 7450580596923828125,
+	1,
+	5,
+	25,
+	125,
+	625,
+	3125,
+	15625,
+	78125,
+	390625,
+	1953125,
+	9765625,
+	48828125,
+	244140625,
+	1220703125,
+	6103515625,
+	30517578125,
+	152587890625,
+	762939453125,
+	3814697265625,
+	19073486328125,
+	95367431640625,
+	476837158203125,
+	2384185791015625,
+	11920928955078125,
+	59604644775390625,
+	298023223876953125,
+	1490116119384765625,
+	7450580596923828125,
 };
 
 static const double exact[] = {
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+	1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 
-/* A number in its text: w * 10^q, and more where digits from the 20th on were left out; all of them stand in first ... end. */
-struct decimal { uint64_t w; int64_t q; int digits, more, negative, real; const char *first, *end; };
+/* A number in its text: w * 10^q, and more where digits from the 20th on were left out; all of them
+ * stand in first ... end. */
+struct decimal {
+	uint64_t w;
+	int64_t q;
+	int digits, more, negative, real;
+	const char *first, *end;
+};
 
 /* ---- integers of any length, small ends first */
 
-struct big { int n; uint32_t at[LIMBS]; };
+struct big {
+	int n;
+	uint32_t at[LIMBS];
+};
 
 static void big_muladd(struct big *b, uint32_t by, uint32_t add)
 {
@@ -96,8 +134,8 @@ static int big_compare(const struct big *a, const struct big *b)
 	return 0;
 }
 
-/* All digits of d, up to more than any double or middle of two has; what is behind those counts as one digit.  Returns
- * the power of ten that goes with it. */
+/* All digits of d, up to more than any double or middle of two has; what is behind those counts as
+ * one digit.  Returns the power of ten that goes with it. */
 static int64_t big_digits(struct big *b, const struct decimal *d)
 {
 	uint32_t group = 0, scale = 1;
@@ -133,7 +171,8 @@ static int64_t big_digits(struct big *b, const struct decimal *d)
 	return q - (n + rest - d->digits);
 }
 
-/* Whether d is above (2m + 1) * 2^e, and to be rounded up: the tie goes to the even of m and m + 1. */
+/* Whether d is above (2m + 1) * 2^e, and to be rounded up: the tie goes to the even of m and m +
+ * 1. */
 static int above(const struct decimal *d, uint64_t m, int64_t e)
 {
 	struct big x, y;
@@ -151,7 +190,8 @@ static int above(const struct decimal *d, uint64_t m, int64_t e)
 
 static u128 high(u128 a, u128 b)
 {
-	uint64_t al = (uint64_t)a, ah = (uint64_t)(a >> 64), bl = (uint64_t)b, bh = (uint64_t)(b >> 64);
+	uint64_t al = (uint64_t)a, ah = (uint64_t)(a >> 64), bl = (uint64_t)b,
+		 bh = (uint64_t)(b >> 64);
 	u128 low = (u128)al * bl, m1 = (u128)ah * bl, m2 = (u128)al * bh;
 	u128 middle = (low >> 64) + (uint64_t)m1 + (uint64_t)m2;
 
@@ -176,7 +216,8 @@ static uint64_t nearest(const struct decimal *d)
 	a = (u128)d->w * fives[r];
 	lead = a >> 64 ? __builtin_clzll((uint64_t)(a >> 64)) : 64 + __builtin_clzll((uint64_t)a);
 	h = high(a << lead, (u128)tens[k - LOWEST][0] << 64 | tens[k - LOWEST][1]);
-	e = r + ((STEP * k * 217706) >> 16) + 1 - lead;      /* the value is h * 2^e or more, and less than (h + missing) * 2^e */
+	/* the value is h * 2^e or more, and less than (h + missing) * 2^e */
+	e = r + ((STEP * k * 217706) >> 16) + 1 - lead;
 	missing = d->more ? (u128)1 << 70 : 4;
 	if (!(h >> 127)) {
 		h <<= 1;
@@ -193,12 +234,16 @@ static uint64_t nearest(const struct decimal *d)
 	if (cut > 75)
 		return m;
 	e += 127 + 1023;
-	return e >= 2047 ? infinite : ((uint64_t)(e - 1) << 52) + m;      /* the first bit of m counts for one e */
+	/* the first bit of m counts for one e */
+	return e >= 2047 ? infinite : ((uint64_t)(e - 1) << 52) + m;
 }
 
 /* ---- text */
 
-static int is_digit(const char *p, const char *end) { return p < end && (unsigned char)(*p - '0') < 10; }
+static int is_digit(const char *p, const char *end)
+{
+	return p < end && (unsigned char)(*p - '0') < 10;
+}
 
 /* Digits at p; after: those behind the point. */
 static const char *take_digits(struct decimal *d, const char *p, const char *end, int after)
@@ -248,7 +293,7 @@ static const char *take_text(struct decimal *d, const char *p, const char *end)
 	if (!is_digit(p, end))
 		return NULL;
 	for (; is_digit(p, end); p++)
-		if (e < (int64_t)1 << 40)      /* more than digits of a text can make good */
+		if (e < (int64_t)1 << 40) /* more than digits of a text can make good */
 			e = e * 10 + (*p - '0');
 	d->q += minus ? -e : e;
 	return p;
@@ -259,7 +304,9 @@ static int whole(struct json *v, const struct decimal *d)
 {
 	uint64_t w = d->w;
 
-	if (d->q > 1 || (d->q == 1 && (__builtin_mul_overflow(w, 10, &w) || __builtin_add_overflow(w, (uint64_t)(d->end[-1] - '0'), &w))))
+	if (d->q > 1 ||
+	    (d->q == 1 && (__builtin_mul_overflow(w, 10, &w) ||
+	                   __builtin_add_overflow(w, (uint64_t)(d->end[-1] - '0'), &w))))
 		return 0;
 	if (d->negative) {
 		if (w > (uint64_t)1 << 63)

@@ -34,7 +34,10 @@ int json_equals(const struct json *v, const char *s)
 
 double json_double(const struct json *v)
 {
-	return json_is(v, JSON_INT) ? (double)v->i : json_is(v, JSON_UINT) ? (double)v->u : json_is(v, JSON_REAL) ? v->d : 0;
+	return json_is(v, JSON_INT)    ? (double)v->i
+	       : json_is(v, JSON_UINT) ? (double)v->u
+	       : json_is(v, JSON_REAL) ? v->d
+	                               : 0;
 }
 
 const char *json_cstr(struct arena *a, const struct json *v)
@@ -69,10 +72,7 @@ struct json *json_new_strn(struct arena *a, const char *s, size_t n)
 	return v && v->s ? v : NULL;
 }
 
-struct json *json_new_str(struct arena *a, const char *s)
-{
-	return json_new_strn(a, s, strlen(s));
-}
+struct json *json_new_str(struct arena *a, const char *s) { return json_new_strn(a, s, strlen(s)); }
 
 struct json *json_new_int(struct arena *a, int64_t i)
 {
@@ -105,7 +105,8 @@ struct json *json_share(struct arena *a, const struct json *v)
 	return to;
 }
 
-/* The members of a copy are the original's until its turn comes; till then `last` leads to the next such copy. */
+/* The members of a copy are the original's until its turn comes; till then `last` leads to the next
+ * such copy. */
 struct json *json_copy(struct arena *a, const struct json *v)
 {
 	struct json *top = json_share(a, v), *todo = NULL;

@@ -1,6 +1,8 @@
-/* base/json.h - JSON values in an arena: read by base/jread.h, built here, written by base/jwrite.h.  Confined.
- * A value is immutable once it is shared; the code that builds a value may change it until then.  Every function that takes a
- * value takes NULL, which is no value: of no kind, without members, elements or bytes. */
+/* base/json.h - JSON values in an arena: read by base/jread.h, built here, written by
+ * base/jwrite.h.  Confined.
+ * A value is immutable once it is shared; the code that builds a value may change it until then.
+ * Every function that takes a value takes NULL, which is no value: of no kind, without members,
+ * elements or bytes. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 #include <stddef.h>
@@ -8,44 +10,66 @@
 #include "base/arena.h"
 
 enum json_kind {
-	JSON_NULL, JSON_FALSE, JSON_TRUE,
-	JSON_INT,       /* a whole number of 64 bits, signed */
-	JSON_UINT,      /* a whole number above INT64_MAX, up to UINT64_MAX */
-	JSON_REAL,      /* any other number: the nearest double, always finite */
-	JSON_STRING, JSON_ARRAY, JSON_OBJECT
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_INT,  /* a whole number of 64 bits, signed */
+	JSON_UINT, /* a whole number above INT64_MAX, up to UINT64_MAX */
+	JSON_REAL, /* any other number: the nearest double, always finite */
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
 };
 
 struct json {
-	uint8_t  kind;          /* enum json_kind */
-	uint32_t n;             /* bytes of a string, elements of an array, members of an object */
-	uint32_t key_n;         /* bytes of key */
-	uint32_t at;            /* offset in the text that it was read from; 0 for one that was built */
-	const char *key;        /* UTF-8, of a member of an object; NULL elsewhere.  No NUL behind it */
+	uint8_t kind;    /* enum json_kind */
+	uint32_t n;      /* bytes of a string, elements of an array, members of an object */
+	uint32_t key_n;  /* bytes of key */
+	uint32_t at;     /* offset in the text that it was read from; 0 for one that was built */
+	const char *key; /* UTF-8, of a member of an object; NULL elsewhere.  No NUL behind it */
 	union {
 		int64_t i;
 		uint64_t u;
 		double d;
-		const char *s;  /* UTF-8, n bytes, may hold NUL; no NUL behind it */
-		struct json *first;     /* of an array or object, in the order of the text */
+		const char *s;      /* UTF-8, n bytes, may hold NUL; no NUL behind it */
+		struct json *first; /* of an array or object, in the order of the text */
 	};
-	struct json *next;      /* its sibling */
-	struct json *last;      /* of an array or object */
+	struct json *next; /* its sibling */
+	struct json *last; /* of an array or object */
 };
 
 /* for (const struct json *v = json_first(parent); v; v = v->next) */
 #define json_each(v, parent) for (const struct json *v = json_first(parent); v; v = v->next)
 
-static inline int json_is(const struct json *v, enum json_kind kind) { return v && v->kind == kind; }
+static inline int json_is(const struct json *v, enum json_kind kind)
+{
+	return v && v->kind == kind;
+}
 static inline int json_is_null(const struct json *v) { return json_is(v, JSON_NULL); }
-static inline int json_is_bool(const struct json *v) { return v && (v->kind == JSON_FALSE || v->kind == JSON_TRUE); }
-static inline int json_is_whole(const struct json *v) { return v && (v->kind == JSON_INT || v->kind == JSON_UINT); }
-static inline int json_is_number(const struct json *v) { return v && v->kind >= JSON_INT && v->kind <= JSON_REAL; }
+static inline int json_is_bool(const struct json *v)
+{
+	return v && (v->kind == JSON_FALSE || v->kind == JSON_TRUE);
+}
+static inline int json_is_whole(const struct json *v)
+{
+	return v && (v->kind == JSON_INT || v->kind == JSON_UINT);
+}
+static inline int json_is_number(const struct json *v)
+{
+	return v && v->kind >= JSON_INT && v->kind <= JSON_REAL;
+}
 static inline int json_is_string(const struct json *v) { return json_is(v, JSON_STRING); }
 static inline int json_is_array(const struct json *v) { return json_is(v, JSON_ARRAY); }
 static inline int json_is_object(const struct json *v) { return json_is(v, JSON_OBJECT); }
-static inline struct json *json_first(const struct json *v) { return v && v->kind >= JSON_ARRAY ? v->first : NULL; }
+static inline struct json *json_first(const struct json *v)
+{
+	return v && v->kind >= JSON_ARRAY ? v->first : NULL;
+}
 /* elements of an array or members of an object, else 0 */
-static inline size_t json_count(const struct json *v) { return v && v->kind >= JSON_ARRAY ? v->n : 0; }
+static inline size_t json_count(const struct json *v)
+{
+	return v && v->kind >= JSON_ARRAY ? v->n : 0;
+}
 /* bytes of a string, else 0 */
 static inline size_t json_bytes(const struct json *v) { return json_is_string(v) ? v->n : 0; }
 /* the bytes of a string, else "" */
@@ -60,24 +84,30 @@ struct json *json_at(const struct json *a, size_t i);
 int json_equals(const struct json *v, const char *s);
 /* The double nearest to a number; 0 for what is none. */
 double json_double(const struct json *v);
-/* A string of v, NUL behind it, in a; NULL: v is no string, holds a NUL, or memory failed (a->bad). */
+/* A string of v, NUL behind it, in a; NULL: v is no string, holds a NUL, or memory failed
+ * (a->bad). */
 const char *json_cstr(struct arena *a, const struct json *v);
 
-/* Building.  Each gives NULL and leaves a->bad set when memory fails, and takes a NULL value as a failure that was: so a
- * tree is built without a test at every step, and a->bad is looked at once. */
-struct json *json_new(struct arena *a, enum json_kind kind);                     /* an empty array, object or string, null, a boolean, 0 */
-struct json *json_new_str(struct arena *a, const char *s);                       /* copied */
-struct json *json_new_strn(struct arena *a, const char *s, size_t n);            /* copied; s NULL: n is 0 */
+/* Building.  Each gives NULL and leaves a->bad set when memory fails, and takes a NULL value as a
+ * failure that was: so a tree is built without a test at every step, and a->bad is looked at
+ * once. */
+/* an empty array, object or string, null, a boolean, 0 */
+struct json *json_new(struct arena *a, enum json_kind kind);
+struct json *json_new_str(struct arena *a, const char *s);            /* copied */
+struct json *json_new_strn(struct arena *a, const char *s, size_t n); /* copied; s NULL: n is 0 */
 struct json *json_new_int(struct arena *a, int64_t i);
 struct json *json_new_real(struct arena *a, double d);
-/* The same value with no sibling and no key, to be put elsewhere; its children are shared with v, not copied. */
+/* The same value with no sibling and no key, to be put elsewhere; its children are shared with v,
+ * not copied. */
 struct json *json_share(struct arena *a, const struct json *v);
-/* The same value, no part of it shared but bytes of strings, which stay borrowed from where v's are.  No recursion. */
+/* The same value, no part of it shared but bytes of strings, which stay borrowed from where v's
+ * are.  No recursion. */
 struct json *json_copy(struct arena *a, const struct json *v);
 /* v, which has no sibling yet, as the last element; before the element at `at` (at <= count). */
 void json_append(struct json *array, struct json *v);
 void json_insert(struct json *array, size_t at, struct json *v);
 void json_remove(struct json *array, struct json *v);
-/* v as the member of that key, in the place of one that is there, else last.  key: borrowed, put: as long as o lives. */
+/* v as the member of that key, in the place of one that is there, else last.  key: borrowed, put:
+ * as long as o lives. */
 void json_set(struct json *o, const char *key, struct json *v);
 #endif

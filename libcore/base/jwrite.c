@@ -8,10 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void jw_init(struct jwrite *w, struct buf *to)
-{
-	*w = (struct jwrite){ .to = to };
-}
+void jw_init(struct jwrite *w, struct buf *to) { *w = (struct jwrite){ .to = to }; }
 
 static void quoted(struct buf *b, const char *s, size_t n)
 {
@@ -23,7 +20,8 @@ static void quoted(struct buf *b, const char *s, size_t n)
 		size_t plain = i;
 		unsigned char c;
 
-		while (i < n && (c = (unsigned char)s[i]) >= 0x20 && c < 0x80 && c != '"' && c != '\\')
+		while (i < n && (c = (unsigned char)s[i]) >= 0x20 && c < 0x80 && c != '"' &&
+		       c != '\\')
 			i++;
 		buf_put(b, s + plain, i - plain);
 		if (i == n)
@@ -42,13 +40,27 @@ static void quoted(struct buf *b, const char *s, size_t n)
 		}
 		buf_putc(b, '\\');
 		switch (c) {
-		case '"': case '\\': buf_putc(b, c); break;
-		case '\b': buf_putc(b, 'b'); break;
-		case '\f': buf_putc(b, 'f'); break;
-		case '\n': buf_putc(b, 'n'); break;
-		case '\r': buf_putc(b, 'r'); break;
-		case '\t': buf_putc(b, 't'); break;
-		default: buf_put(b, (char[]){ 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 5);
+		case '"':
+		case '\\':
+			buf_putc(b, c);
+			break;
+		case '\b':
+			buf_putc(b, 'b');
+			break;
+		case '\f':
+			buf_putc(b, 'f');
+			break;
+		case '\n':
+			buf_putc(b, 'n');
+			break;
+		case '\r':
+			buf_putc(b, 'r');
+			break;
+		case '\t':
+			buf_putc(b, 't');
+			break;
+		default:
+			buf_put(b, (char[]){ 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 5);
 		}
 		i++;
 	}
@@ -82,15 +94,9 @@ static void open_level(struct jwrite *w, const char *key, uint64_t array)
 	buf_putc(w->to, array ? '[' : '{');
 }
 
-void jw_object(struct jwrite *w, const char *key)
-{
-	open_level(w, key, 0);
-}
+void jw_object(struct jwrite *w, const char *key) { open_level(w, key, 0); }
 
-void jw_array(struct jwrite *w, const char *key)
-{
-	open_level(w, key, 1);
-}
+void jw_array(struct jwrite *w, const char *key) { open_level(w, key, 1); }
 
 void jw_end(struct jwrite *w)
 {
@@ -115,15 +121,17 @@ void jw_str(struct jwrite *w, const char *key, const char *s)
 
 void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n)
 {
-	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *p = bytes;
 
 	before(w, key);
 	buf_putc(w->to, '"');
 	for (; n; p += n < 3 ? n : 3, n -= n < 3 ? n : 3) {
-		uint32_t u = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0u);
-		char four[4] = { digit[u >> 18], digit[u >> 12 & 63], n > 1 ? digit[u >> 6 & 63] : '=',
-		                 n > 2 ? digit[u & 63] : '=' };
+		uint32_t u = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) |
+		             (n > 2 ? p[2] : 0u);
+		char four[4] = { digit[u >> 18], digit[u >> 12 & 63],
+			         n > 1 ? digit[u >> 6 & 63] : '=', n > 2 ? digit[u & 63] : '=' };
 
 		buf_put(w->to, four, 4);
 	}
@@ -218,22 +226,40 @@ static void put_real(struct buf *to, double d)
 static void put_value(struct buf *to, const struct json *v)
 {
 	switch (v->kind) {
-	case JSON_NULL: buf_puts(to, "null"); break;
-	case JSON_FALSE: buf_puts(to, "false"); break;
-	case JSON_TRUE: buf_puts(to, "true"); break;
-	case JSON_INT: buf_printf(to, "%lld", (long long)v->i); break;
-	case JSON_UINT: buf_printf(to, "%llu", (unsigned long long)v->u); break;
-	case JSON_REAL: put_real(to, v->d); break;
-	case JSON_STRING: quoted(to, v->s, v->n); break;
-	case JSON_ARRAY: buf_putc(to, '['); break;
-	case JSON_OBJECT: buf_putc(to, '{'); break;
+	case JSON_NULL:
+		buf_puts(to, "null");
+		break;
+	case JSON_FALSE:
+		buf_puts(to, "false");
+		break;
+	case JSON_TRUE:
+		buf_puts(to, "true");
+		break;
+	case JSON_INT:
+		buf_printf(to, "%lld", (long long)v->i);
+		break;
+	case JSON_UINT:
+		buf_printf(to, "%llu", (unsigned long long)v->u);
+		break;
+	case JSON_REAL:
+		put_real(to, v->d);
+		break;
+	case JSON_STRING:
+		quoted(to, v->s, v->n);
+		break;
+	case JSON_ARRAY:
+		buf_putc(to, '[');
+		break;
+	case JSON_OBJECT:
+		buf_putc(to, '{');
+		break;
 	}
 }
 
 void jw_value(struct jwrite *w, const char *key, const struct json *v)
 {
 	static const struct json none = { .kind = JSON_NULL };
-	struct buf around;      /* the values that v is inside of, outermost first */
+	struct buf around; /* the values that v is inside of, outermost first */
 
 	before(w, key);
 	buf_init(&around, w->to->who);

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-static uint32_t hash_of(const struct map *m, const char *key, size_t len) { return (uint32_t)sip_hash(&m->sip, key, len); }
+static uint32_t hash_of(const struct map *m, const char *key, size_t len)
+{
+	return (uint32_t)sip_hash(&m->sip, key, len);
+}
 
 /* The slot of key, or the empty one where it would go.  There is always an empty one. */
 static struct map_slot *find(const struct map *m, const char *key, size_t len, uint32_t hash)
@@ -64,7 +67,7 @@ int map_put(struct map *m, const char *key, size_t len, uint32_t value)
 {
 	if (len > UINT32_MAX || (!m->at && resize(m, 8)))
 		return INFER_ENOMEM;
-	if (!key)   /* NULL means empty */
+	if (!key) /* NULL means empty */
 		key = "";
 	uint32_t hash = hash_of(m, key, len);
 	uint64_t slots = (uint64_t)m->mask + 1;

@@ -7,17 +7,22 @@
 #include "base/mem.h"
 #include "base/sip.h"
 
-struct map_slot { const char *key; uint32_t len, hash; uint32_t value; };
+struct map_slot {
+	const char *key;
+	uint32_t len, hash;
+	uint32_t value;
+};
 struct map {
-	struct map_slot *at;   /* [mask + 1], key NULL: empty */
+	struct map_slot *at; /* [mask + 1], key NULL: empty */
 	uint32_t mask, count;
 	enum mem_module who;
 	struct sip_key sip;
 };
 
-int  map_init(struct map *m, enum mem_module who, uint32_t expect);   /* 0 or INFER_ENOMEM */
+int map_init(struct map *m, enum mem_module who, uint32_t expect); /* 0 or INFER_ENOMEM */
 void map_fini(struct map *m);
 /* 0; INFER_ENOMEM; INFER_EINVAL where the key is there already (the old value stays). */
-int  map_put(struct map *m, const char *key, size_t len, uint32_t value);
-const uint32_t *map_get(const struct map *m, const char *key, size_t len);   /* borrowed; NULL: absent */
+int map_put(struct map *m, const char *key, size_t len, uint32_t value);
+/* borrowed; NULL: absent */
+const uint32_t *map_get(const struct map *m, const char *key, size_t len);
 #endif

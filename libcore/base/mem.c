@@ -7,7 +7,7 @@
 
 static _Atomic uint64_t mem_count[MEM_MODULES];
 static _Atomic uint64_t mem_blocks;
-static _Atomic uint64_t mem_countdown;   /* calls until one fails; 0: none will */
+static _Atomic uint64_t mem_countdown; /* calls until one fails; 0: none will */
 
 /* Count a call of who's; nonzero when it is the one that fails. */
 static int count(enum mem_module who)
@@ -88,10 +88,7 @@ void mem_free(void *p)
 	free(p);
 }
 
-uint64_t mem_calls(enum mem_module who)
-{
-	return atomic_load(&mem_count[who]);
-}
+uint64_t mem_calls(enum mem_module who) { return atomic_load(&mem_count[who]); }
 
 uint64_t mem_calls_all(void)
 {
@@ -102,12 +99,6 @@ uint64_t mem_calls_all(void)
 	return sum;
 }
 
-uint64_t mem_live(void)
-{
-	return atomic_load(&mem_blocks);
-}
+uint64_t mem_live(void) { return atomic_load(&mem_blocks); }
 
-void mem_fail_at(uint64_t nth)
-{
-	atomic_store(&mem_countdown, nth);
-}
+void mem_fail_at(uint64_t nth) { atomic_store(&mem_countdown, nth); }

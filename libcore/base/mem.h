@@ -7,21 +7,42 @@
 
 /* whose call it is: the module names of libcore/FLOORS */
 enum mem_module {
-	MEM_BASE, MEM_TYPE, MEM_FILE, MEM_TEXT, MEM_TOK, MEM_JINJA, MEM_CHAT, MEM_REPLY, MEM_KERN, MEM_GRAPH, MEM_BACKEND, MEM_ARCH, MEM_KV,
-	MEM_PLACE, MEM_SAMPLE, MEM_ENGINE, MEM_HUB, MEM_PLAN, MEM_QUANT, MEM_RECORD, MEM_MODULES
+	MEM_BASE,
+	MEM_TYPE,
+	MEM_FILE,
+	MEM_TEXT,
+	MEM_TOK,
+	MEM_JINJA,
+	MEM_CHAT,
+	MEM_REPLY,
+	MEM_KERN,
+	MEM_GRAPH,
+	MEM_BACKEND,
+	MEM_ARCH,
+	MEM_KV,
+	MEM_PLACE,
+	MEM_SAMPLE,
+	MEM_ENGINE,
+	MEM_HUB,
+	MEM_PLAN,
+	MEM_QUANT,
+	MEM_RECORD,
+	MEM_MODULES
 };
 
-/* NULL on failure or when the product overflows; bytes 0 gives a unique pointer.  16-aligned.  Any thread. */
+/* NULL on failure or when the product overflows; bytes 0 gives a unique pointer.  16-aligned.  Any
+ * thread. */
 void *mem_alloc(enum mem_module who, size_t n, size_t size);
-void *mem_zalloc(enum mem_module who, size_t n, size_t size);            /* zeroed */
-void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size);  /* on failure p is untouched */
-void *mem_aligned(enum mem_module who, size_t align, size_t bytes);      /* align: a power of two */
-char *mem_strndup(enum mem_module who, const char *s, size_t n);         /* NUL added */
-void  mem_free(void *p);                                                 /* NULL is fine */
+void *mem_zalloc(enum mem_module who, size_t n, size_t size); /* zeroed */
+/* on failure p is untouched */
+void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size);
+void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a power of two */
+char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
+void mem_free(void *p);                                             /* NULL is fine */
 
-uint64_t mem_calls(enum mem_module who);  /* successful and failed allocation calls so far */
+uint64_t mem_calls(enum mem_module who); /* successful and failed allocation calls so far */
 uint64_t mem_calls_all(void);
-uint64_t mem_live(void);                  /* blocks that are allocated now */
+uint64_t mem_live(void); /* blocks that are allocated now */
 
 /* Let the nth allocation call from now fail (1: the next), once; 0 switches it off.  Tests only. */
 void mem_fail_at(uint64_t nth);

@@ -1,4 +1,5 @@
-/* base/num.h - small number formats and arithmetic that notices overflow.  All static inline; exact. */
+/* base/num.h - small number formats and arithmetic that notices overflow.  All static inline;
+ * exact. */
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
 #include <stddef.h>
@@ -6,11 +7,36 @@
 #include <string.h>
 #include <math.h>
 
-static inline uint32_t num_bits(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
-static inline float num_float(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
-static inline uint16_t num_u16(const void *p) { uint16_t x; memcpy(&x, p, 2); return x; }
-static inline uint32_t num_u32(const void *p) { uint32_t x; memcpy(&x, p, 4); return x; }
-static inline uint64_t num_u64(const void *p) { uint64_t x; memcpy(&x, p, 8); return x; }
+static inline uint32_t num_bits(float x)
+{
+	uint32_t u;
+	memcpy(&u, &x, 4);
+	return u;
+}
+static inline float num_float(uint32_t u)
+{
+	float x;
+	memcpy(&x, &u, 4);
+	return x;
+}
+static inline uint16_t num_u16(const void *p)
+{
+	uint16_t x;
+	memcpy(&x, p, 2);
+	return x;
+}
+static inline uint32_t num_u32(const void *p)
+{
+	uint32_t x;
+	memcpy(&x, p, 4);
+	return x;
+}
+static inline uint64_t num_u64(const void *p)
+{
+	uint64_t x;
+	memcpy(&x, p, 8);
+	return x;
+}
 
 /* IEEE binary16 to binary32: exact, NaN payloads kept. */
 static inline float num_f16(uint16_t h)
@@ -32,9 +58,9 @@ static inline uint16_t num_to_f16(float x)
 
 	if (a > 0x7f800000)
 		return (uint16_t)(sign | 0x7e00 | (a >> 13 & 0x1ff));
-	if (a >= 0x477ff000)                   /* 65520 and above round to infinity */
+	if (a >= 0x477ff000) /* 65520 and above round to infinity */
 		return (uint16_t)(sign | 0x7c00);
-	if (a < 0x38800000) {                  /* below 2^-14: adding 0.5 aligns and rounds a subnormal */
+	if (a < 0x38800000) { /* below 2^-14: adding 0.5 aligns and rounds a subnormal */
 		uint32_t s = num_bits(num_float(a) + 0.5f) - num_bits(0.5f);
 		return (uint16_t)(sign | s);
 	}
@@ -59,8 +85,14 @@ static inline float num_e8m0(uint8_t e)
 }
 
 /* Nonzero when the result does not fit; *out is then unspecified. */
-static inline int num_mul(size_t *out, size_t a, size_t b) { return __builtin_mul_overflow(a, b, out); }
-static inline int num_add(size_t *out, size_t a, size_t b) { return __builtin_add_overflow(a, b, out); }
+static inline int num_mul(size_t *out, size_t a, size_t b)
+{
+	return __builtin_mul_overflow(a, b, out);
+}
+static inline int num_add(size_t *out, size_t a, size_t b)
+{
+	return __builtin_add_overflow(a, b, out);
+}
 static inline size_t num_round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 static inline int64_t num_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t num_max(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -15,7 +15,10 @@
 
 enum { PART = 16 << 20, MANY = 128 << 20 };
 
-static int64_t mtime_ns(const struct stat *st) { return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec; }
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
 
 int os_file_map(struct os_file *f, const char *path, infer_error *err)
 {
@@ -24,7 +27,7 @@ int os_file_map(struct os_file *f, const char *path, infer_error *err)
 	void *at;
 
 	*f = (struct os_file){ 0 };
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);   /* a FIFO must not block */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block */
 	if (fd < 0)
 		return err_errno(err, errno, "%s", path);
 	if (fstat(fd, &st)) {
@@ -36,7 +39,8 @@ int os_file_map(struct os_file *f, const char *path, infer_error *err)
 	} else if (st.st_size) {
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at == MAP_FAILED)
-			rc = err_errno(err, errno, "%s: cannot map %lld bytes", path, (long long)st.st_size);
+			rc = err_errno(err, errno, "%s: cannot map %lld bytes", path,
+			               (long long)st.st_size);
 		else
 			f->at = at;
 	}
@@ -63,7 +67,8 @@ int os_dir_sync(const char *path, infer_error *err)
 	slash[slash == real] = 0;
 	fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == EACCES || errno == EPERM ? INFER_OK : err_errno(err, errno, "%s", real);
+		return errno == EACCES || errno == EPERM ? INFER_OK
+		                                         : err_errno(err, errno, "%s", real);
 	if (fsync(fd) && errno != EINVAL && errno != EROFS)
 		rc = err_errno(err, errno, "%s", real);
 	close(fd);
@@ -79,7 +84,10 @@ int os_file_changed(const struct os_file *f)
 	return (uint64_t)st.st_size != f->bytes || mtime_ns(&st) != f->mtime_ns;
 }
 
-struct parts { const unsigned char *at; size_t bytes; };
+struct parts {
+	const unsigned char *at;
+	size_t bytes;
+};
 
 static void forget_part(void *user, int64_t i, int worker)
 {
@@ -90,7 +98,8 @@ static void forget_part(void *user, int64_t i, int worker)
 	madvise((void *)(p->at + from), left < PART ? left : PART, MADV_DONTNEED);
 }
 
-/* Taking down the pages of a large mapping takes some 40 ns each: on all cores, where many may be there. */
+/* Taking down the pages of a large mapping takes some 40 ns each: on all cores, where many may be
+ * there. */
 static void forget_all(const struct os_file *f)
 {
 	struct parts parts = { f->at, f->bytes };
@@ -140,17 +149,22 @@ int os_reserve(void **at, size_t bytes, infer_error *err)
 	*at = NULL;
 	if (!bytes)
 		return err_set(err, INFER_EINVAL, "a reservation of 0 bytes");
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	         -1, 0);
 	if (p != MAP_FAILED) {
 		*at = p;
 		return INFER_OK;
 	}
 	os_limits(&l);
 	if (bytes > l.address_bytes)
-		return err_set(err, INFER_ENOMEM, "cannot reserve %zu bytes of address space: the limit (RLIMIT_AS, "
-		               "ulimit -v) leaves %llu", bytes, (unsigned long long)l.address_bytes);
-	return err_set(err, INFER_ENOMEM, "cannot reserve %zu bytes of address space: the kernel refuses "
-	               "(vm.overcommit_memory, or too many mappings)", bytes);
+		return err_set(err, INFER_ENOMEM,
+		               "cannot reserve %zu bytes of address space: the limit (RLIMIT_AS, "
+		               "ulimit -v) leaves %llu",
+		               bytes, (unsigned long long)l.address_bytes);
+	return err_set(err, INFER_ENOMEM,
+	               "cannot reserve %zu bytes of address space: the kernel refuses "
+	               "(vm.overcommit_memory, or too many mappings)",
+	               bytes);
 }
 
 int os_file_memory(void **at, size_t bytes, infer_error *err)
@@ -173,8 +187,8 @@ int os_file_memory(void **at, size_t bytes, infer_error *err)
 	return rc;
 }
 
-/* Taking a mapping out of the middle of a larger one takes memory of the kernel's, and a mapping more: where it has
- * neither, the addresses stay ours and the memory goes. */
+/* Taking a mapping out of the middle of a larger one takes memory of the kernel's, and a mapping
+ * more: where it has neither, the addresses stay ours and the memory goes. */
 void os_release(void *at, size_t bytes)
 {
 	if (!at || !munmap(at, bytes))
@@ -189,10 +203,7 @@ void os_forget(void *at, size_t bytes)
 		memset(at, 0, bytes);
 }
 
-size_t os_page(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
+size_t os_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 void os_usage(struct os_usage *u)
 {

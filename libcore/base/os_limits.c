@@ -1,4 +1,5 @@
-/* base/os_limits.c - what the process may use: affinity, control groups of either version, RLIMIT_AS. */
+/* base/os_limits.c - what the process may use: affinity, control groups of either version,
+ * RLIMIT_AS. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 
 enum { PATH = 1024, TEXT = 8192 };
 
-/* The head of the small file root/a/b/name as a string, empty where it cannot be read: half of a number is another
- * number.  Returns whether there is any of it. */
+/* The head of the small file root/a/b/name as a string, empty where it cannot be read: half of a
+ * number is another number.  Returns whether there is any of it. */
 static int slurp(char out[TEXT], const char *root, const char *a, const char *b, const char *name)
 {
 	char path[PATH];
@@ -82,10 +83,11 @@ static void take_v2(struct os_limits *l, const char *root, const char *mount, co
 	long long quota, period;
 	uint64_t max, used = 0;
 
-	if (slurp(text, root, mount, group, "cpu.max") && sscanf(text, "%lld %lld", &quota, &period) == 2)
+	if (slurp(text, root, mount, group, "cpu.max") &&
+	    sscanf(text, "%lld %lld", &quota, &period) == 2)
 		take_cpu(l, quota, period);
 	if (!slurp(text, root, mount, group, "memory.max") || text[0] < '0' || text[0] > '9')
-		return;   /* "max" */
+		return; /* "max" */
 	max = strtoull(text, NULL, 10);
 	if (slurp(text, root, mount, group, "memory.current"))
 		used = strtoull(text, NULL, 10);
@@ -102,7 +104,8 @@ static void take_v1_cpu(struct os_limits *l, const char *root, const char *mount
 		take_cpu(l, atoll(quota), atoll(period));
 }
 
-static void take_v1_memory(struct os_limits *l, const char *root, const char *mount, const char *group)
+static void take_v1_memory(struct os_limits *l, const char *root, const char *mount,
+                           const char *group)
 {
 	char text[TEXT];
 	uint64_t max, used = 0;
@@ -110,19 +113,21 @@ static void take_v1_memory(struct os_limits *l, const char *root, const char *mo
 	if (!slurp(text, root, mount, group, "memory.limit_in_bytes"))
 		return;
 	max = strtoull(text, NULL, 10);
-	if (!max || max > INT64_MAX / 2)   /* its way of saying none */
+	if (!max || max > INT64_MAX / 2) /* its way of saying none */
 		return;
 	if (slurp(text, root, mount, group, "memory.usage_in_bytes"))
 		used = strtoull(text, NULL, 10);
 	slurp(text, root, mount, group, "memory.stat");
-	take_memory(l, max, used, keyed(text, "total_inactive_file") + keyed(text, "total_active_file"));
+	take_memory(l, max, used,
+	            keyed(text, "total_inactive_file") + keyed(text, "total_active_file"));
 }
 
 typedef void take_fn(struct os_limits *l, const char *root, const char *mount, const char *group);
 
-/* take for the group and all above it.  Inside a container the path may be the host's, and not be there: then
- * the top, which is the container's own group, is what counts. */
-static void climb(struct os_limits *l, const char *root, const char *mount, const char *group, take_fn *take)
+/* take for the group and all above it.  Inside a container the path may be the host's, and not be
+ * there: then the top, which is the container's own group, is what counts. */
+static void climb(struct os_limits *l, const char *root, const char *mount, const char *group,
+                  take_fn *take)
 {
 	char path[PATH];
 	size_t n = strlen(group);
@@ -161,7 +166,7 @@ void os_limits_cgroup(struct os_limits *l, const char *root)
 
 	if (!slurp(text, root, "/proc", "/self", "cgroup"))
 		return;
-	for (line = text; line; line = next) {   /* id:controllers:path */
+	for (line = text; line; line = next) { /* id:controllers:path */
 		char *list, *path;
 
 		next = strchr(line, '\n');
@@ -198,13 +203,15 @@ size_t os_stack_left(void)
 	if (pthread_attr_getstack(&attr, &low, &bytes) || pthread_attr_getguardsize(&attr, &guard))
 		low = NULL;
 	pthread_attr_destroy(&attr);
-	return !low || here < (const char *)low || here - (const char *)low <= (ptrdiff_t)guard ? 0 : (size_t)(here - (const char *)low) - guard;
+	return !low || here < (const char *)low || here - (const char *)low <= (ptrdiff_t)guard
+	               ? 0
+	               : (size_t)(here - (const char *)low) - guard;
 }
 
 /* Cores in the affinity mask; the mask of a large machine does not fit a cpu_set_t. */
 static int affinity(void)
 {
-	unsigned long mask[1024];   /* 65536 cores */
+	unsigned long mask[1024]; /* 65536 cores */
 	int n = 0, all;
 
 	memset(mask, 0, sizeof mask);

@@ -1,12 +1,13 @@
 /* base/pool.c
  *
- * A run is open or closed, which one word says: the gate.  A worker joins an open run by adding itself to the gate,
- * works while any share has an item left, and leaves.  The caller closes the run when it finds no item left, and
- * waits for those who joined; who slept through the run is not waited for.  So an unlucky worker that the kernel
- * does not schedule costs nothing: its share is taken from its end by the others.
+ * A run is open or closed, which one word says: the gate.  A worker joins an open run by adding
+ * itself to the gate, works while any share has an item left, and leaves.  The caller closes the
+ * run when it finds no item left, and waits for those who joined; who slept through the run is not
+ * waited for.  So an unlucky worker that the kernel does not schedule costs nothing: its share is
+ * taken from its end by the others.
  *
- * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the end, both by
- * compare and exchange.  Shares are written only while no worker is inside. */
+ * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the
+ * end, both by compare and exchange.  Shares are written only while no worker is inside. */
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -22,29 +23,42 @@
 #include <unistd.h>
 
 enum {
-	SPIN_NS = 50000, MOST = 1024,
-	STACK_BYTES = 1 << 20,   /* the usual 8 MiB each would eat up a limit on address space */
-	/* the gate: workers inside, the run is open, the caller sleeps, the pool ends, number of the run */
-	INSIDE = 0x7ff, OPEN = 0x800, CALLER_SLEEPS = 0x1000, HOME = 0x2000, RUN = 0x4000,
+	SPIN_NS = 50000,
+	MOST = 1024,
+	STACK_BYTES = 1 << 20, /* the usual 8 MiB each would eat up a limit on address space */
+	/* the gate: workers inside, the run is open, the caller sleeps, the pool ends, number of
+	 * the run */
+	INSIDE = 0x7ff,
+	OPEN = 0x800,
+	CALLER_SLEEPS = 0x1000,
+	HOME = 0x2000,
+	RUN = 0x4000,
 	/* who sleeps, as the kernel's bit sets */
-	WORKERS = 1, CALLER = 2,
+	WORKERS = 1,
+	CALLER = 2,
 };
-#define PART ((int64_t)1 << 31)   /* items dealt at once: a share's ends have 32 bits */
+#define PART ((int64_t)1 << 31) /* items dealt at once: a share's ends have 32 bits */
 
-struct share { alignas(128) _Atomic uint64_t range; };
+struct share {
+	alignas(128) _Atomic uint64_t range;
+};
 
-struct worker { struct pool *pool; int index; pthread_t thread; };
+struct worker {
+	struct pool *pool;
+	int index;
+	pthread_t thread;
+};
 
 struct pool {
 	alignas(128) _Atomic uint32_t gate;
-	alignas(128) _Atomic uint32_t sleepers;   /* workers that sleep, or are about to */
+	alignas(128) _Atomic uint32_t sleepers; /* workers that sleep, or are about to */
 	alignas(128) pool_fn *fn;
 	void *user;
 	int64_t base;
 	int threads, started;
-	uint64_t runs;                            /* that others were asked to join */
+	uint64_t runs; /* that others were asked to join */
 	struct share *shares;
-	struct worker *workers;                   /* [threads]; 0 is the caller and has no thread */
+	struct worker *workers; /* [threads]; 0 is the caller and has no thread */
 };
 
 static void relax(void)
@@ -113,7 +127,8 @@ static void work(struct pool *p, int index)
 			p->fn(p->user, p->base + i, index);
 }
 
-/* seen: the run that the worker did last.  Numbers come round again: then it sleeps through one run, no more. */
+/* seen: the run that the worker did last.  Numbers come round again: then it sleeps through one
+ * run, no more. */
 static int may_enter(uint32_t g, uint32_t seen)
 {
 	return g & HOME || (g & OPEN && g / RUN != seen);
@@ -127,12 +142,13 @@ static uint32_t join(struct pool *p, uint32_t seen)
 
 	for (unsigned turn = 1;; turn++) {
 		if (may_enter(g, seen)) {
-			if (atomic_compare_exchange_weak_explicit(&p->gate, &g, g + 1, memory_order_acquire,
+			if (atomic_compare_exchange_weak_explicit(&p->gate, &g, g + 1,
+			                                          memory_order_acquire,
 			                                          memory_order_acquire))
 				return g;
 			continue;
 		}
-		if (turn % 64 == 0) {   /* asking for the time takes about as long as one pause */
+		if (turn % 64 == 0) { /* asking for the time takes about as long as one pause */
 			int64_t now = clock_now_ns();
 
 			if (!until)
@@ -168,7 +184,8 @@ static void *worker_main(void *arg)
 	}
 }
 
-/* Begin the next run (how: OPEN, or HOME for the last), and wake up to `most` of those who sleep. */
+/* Begin the next run (how: OPEN, or HOME for the last), and wake up to `most` of those who
+ * sleep. */
 static void open_gate(struct pool *p, uint32_t how, int most)
 {
 	uint32_t g = atomic_load_explicit(&p->gate, memory_order_relaxed);
@@ -181,7 +198,8 @@ static void open_gate(struct pool *p, uint32_t how, int most)
 /* Let nobody in any more, and wait until all are out. */
 static void close_gate(struct pool *p)
 {
-	uint32_t g = atomic_fetch_and_explicit(&p->gate, ~(uint32_t)OPEN, memory_order_acquire) & ~(uint32_t)OPEN;
+	uint32_t g = atomic_fetch_and_explicit(&p->gate, ~(uint32_t)OPEN, memory_order_acquire) &
+	             ~(uint32_t)OPEN;
 	int64_t until = 0;
 
 	for (unsigned turn = 1; g & INSIDE; turn++) {
@@ -216,7 +234,8 @@ void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
 		uint64_t part = (uint64_t)(n < PART ? n : PART), t = (uint64_t)p->threads;
 
 		for (uint64_t i = 0; i < t; i++)
-			atomic_store_explicit(&p->shares[i].range, part * i / t << 32 | part * (i + 1) / t,
+			atomic_store_explicit(&p->shares[i].range,
+			                      part * i / t << 32 | part * (i + 1) / t,
 			                      memory_order_relaxed);
 		open_gate(p, OPEN, (int)(part < t ? part - 1 : t - 1));
 		work(p, 0);
@@ -224,18 +243,12 @@ void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
 	}
 }
 
-uint64_t pool_runs(const struct pool *p)
-{
-	return p->runs;
-}
+uint64_t pool_runs(const struct pool *p) { return p->runs; }
 
-int pool_threads(const struct pool *p)
-{
-	return p->threads;
-}
+int pool_threads(const struct pool *p) { return p->threads; }
 
-/* Signals are the callers' business; but a fault is handled by the thread that made it.  Workers do not look at
- * p->threads before the first run. */
+/* Signals are the callers' business; but a fault is handled by the thread that made it.  Workers do
+ * not look at p->threads before the first run. */
 static void start(struct pool *p)
 {
 	sigset_t most, old;
@@ -275,7 +288,8 @@ int pool_new(struct pool **out, int threads, infer_error *err)
 	if (!p)
 		return err_set(err, INFER_ENOMEM, "no memory for a pool of threads");
 	*p = (struct pool){ .threads = threads };
-	p->shares = mem_aligned(MEM_BASE, alignof(struct share), (size_t)threads * sizeof *p->shares);
+	p->shares =
+		mem_aligned(MEM_BASE, alignof(struct share), (size_t)threads * sizeof *p->shares);
 	p->workers = mem_zalloc(MEM_BASE, (size_t)threads, sizeof *p->workers);
 	if (!p->shares || !p->workers) {
 		pool_free(p);

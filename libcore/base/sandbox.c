@@ -1,12 +1,13 @@
 /* base/sandbox.c - two nets of the kernel, from its headers alone.
  *
- * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It is a list of what is allowed, since new calls
- * come with every kernel.  The rest fails with EPERM and does not kill: the C library and others try calls that they can
- * do without, and what matters does not happen either way; a refusal also ends as an error message, not as a riddle.  Calls
- * of another architecture, whose numbers mean other things, kill.
+ * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It is a list of
+ * what is allowed, since new calls come with every kernel.  The rest fails with EPERM and does not
+ * kill: the C library and others try calls that they can do without, and what matters does not
+ * happen either way; a refusal also ends as an error message, not as a riddle.  Calls of another
+ * architecture, whose numbers mean other things, kill.
  *
- * Landlock: no access to paths for the thread that asks, should the filter have a hole; threads that run already are not
- * reached.  Where the kernel lacks it, the filter stands alone. */
+ * Landlock: no access to paths for the thread that asks, should the filter have a hole; threads
+ * that run already are not reached.  Where the kernel lacks it, the filter stands alone. */
 #include "base/sandbox.h"
 #include "base/err.h"
 
@@ -27,7 +28,8 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WHY_NOT "this build has sanitizers"
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+	__has_feature(memory_sanitizer)
 #define WHY_NOT "this build has sanitizers"
 #endif
 #endif
@@ -47,58 +49,111 @@ int sandbox_enter(unsigned flags, infer_error *err)
 }
 #else
 
-/* ANY: whatever its arguments.  Else by the low half of one of them, all that the kernel looks at: EQUAL to value, WITHOUT its
- * bits; NIL: a pointer, both halves. */
+/* ANY: whatever its arguments.  Else by the low half of one of them, all that the kernel looks at:
+ * EQUAL to value, WITHOUT its bits; NIL: a pointer, both halves. */
 enum how { ANY, EQUAL, WITHOUT, NIL, SELF };
-struct rule { uint16_t call; uint8_t how, arg; uint32_t value; };
+struct rule {
+	uint16_t call;
+	uint8_t how, arg;
+	uint32_t value;
+};
 
 static const struct rule compute[] = {
 	/* what is open */
-	{ SYS_read, ANY, 0, 0 }, { SYS_readv, ANY, 0, 0 }, { SYS_pread64, ANY, 0, 0 },
-	{ SYS_write, ANY, 0, 0 }, { SYS_writev, ANY, 0, 0 }, { SYS_pwrite64, ANY, 0, 0 },
-	{ SYS_lseek, ANY, 0, 0 }, { SYS_close, ANY, 0, 0 }, { SYS_fstat, ANY, 0, 0 },
-	{ SYS_fsync, ANY, 0, 0 }, { SYS_fdatasync, ANY, 0, 0 }, { SYS_ppoll, ANY, 0, 0 },
-	{ SYS_newfstatat, EQUAL, 3, AT_EMPTY_PATH },                  /* fstat of glibc */
-	{ SYS_fcntl, EQUAL, 1, F_GETFL }, { SYS_fcntl, EQUAL, 1, F_GETFD },
-	{ SYS_ioctl, EQUAL, 1, TCGETS }, { SYS_ioctl, EQUAL, 1, TIOCGWINSZ },   /* isatty; never TIOCSTI, which types */
+	{ SYS_read, ANY, 0, 0 },
+	{ SYS_readv, ANY, 0, 0 },
+	{ SYS_pread64, ANY, 0, 0 },
+	{ SYS_write, ANY, 0, 0 },
+	{ SYS_writev, ANY, 0, 0 },
+	{ SYS_pwrite64, ANY, 0, 0 },
+	{ SYS_lseek, ANY, 0, 0 },
+	{ SYS_close, ANY, 0, 0 },
+	{ SYS_fstat, ANY, 0, 0 },
+	{ SYS_fsync, ANY, 0, 0 },
+	{ SYS_fdatasync, ANY, 0, 0 },
+	{ SYS_ppoll, ANY, 0, 0 },
+	{ SYS_newfstatat, EQUAL, 3, AT_EMPTY_PATH }, /* fstat of glibc */
+	{ SYS_fcntl, EQUAL, 1, F_GETFL },
+	{ SYS_fcntl, EQUAL, 1, F_GETFD },
+	/* isatty; never TIOCSTI, which types */
+	{ SYS_ioctl, EQUAL, 1, TCGETS },
+	{ SYS_ioctl, EQUAL, 1, TIOCGWINSZ },
 	/* memory, none of it executable */
-	{ SYS_mmap, WITHOUT, 2, PROT_EXEC }, { SYS_mprotect, WITHOUT, 2, PROT_EXEC }, { SYS_munmap, ANY, 0, 0 },
-	{ SYS_mremap, ANY, 0, 0 }, { SYS_madvise, ANY, 0, 0 }, { SYS_brk, ANY, 0, 0 },
+	{ SYS_mmap, WITHOUT, 2, PROT_EXEC },
+	{ SYS_mprotect, WITHOUT, 2, PROT_EXEC },
+	{ SYS_munmap, ANY, 0, 0 },
+	{ SYS_mremap, ANY, 0, 0 },
+	{ SYS_madvise, ANY, 0, 0 },
+	{ SYS_brk, ANY, 0, 0 },
 	/* threads, of which some may have been started and not run yet, and their end */
-	{ SYS_set_robust_list, ANY, 0, 0 }, { SYS_rseq, ANY, 0, 0 },
-	{ SYS_futex, ANY, 0, 0 }, { SYS_sched_yield, ANY, 0, 0 }, { SYS_sched_getaffinity, ANY, 0, 0 }, { SYS_getcpu, ANY, 0, 0 },
-	{ SYS_exit, ANY, 0, 0 }, { SYS_exit_group, ANY, 0, 0 },
+	{ SYS_set_robust_list, ANY, 0, 0 },
+	{ SYS_rseq, ANY, 0, 0 },
+	{ SYS_futex, ANY, 0, 0 },
+	{ SYS_sched_yield, ANY, 0, 0 },
+	{ SYS_sched_getaffinity, ANY, 0, 0 },
+	{ SYS_getcpu, ANY, 0, 0 },
+	{ SYS_exit, ANY, 0, 0 },
+	{ SYS_exit_group, ANY, 0, 0 },
 	/* signals, sent to this process alone */
-	{ SYS_rt_sigaction, ANY, 0, 0 }, { SYS_rt_sigprocmask, ANY, 0, 0 }, { SYS_rt_sigreturn, ANY, 0, 0 },
-	{ SYS_sigaltstack, ANY, 0, 0 }, { SYS_restart_syscall, ANY, 0, 0 }, { SYS_tgkill, SELF, 0, 0 },
-	{ SYS_getpid, ANY, 0, 0 }, { SYS_gettid, ANY, 0, 0 },
+	{ SYS_rt_sigaction, ANY, 0, 0 },
+	{ SYS_rt_sigprocmask, ANY, 0, 0 },
+	{ SYS_rt_sigreturn, ANY, 0, 0 },
+	{ SYS_sigaltstack, ANY, 0, 0 },
+	{ SYS_restart_syscall, ANY, 0, 0 },
+	{ SYS_tgkill, SELF, 0, 0 },
+	{ SYS_getpid, ANY, 0, 0 },
+	{ SYS_gettid, ANY, 0, 0 },
 	/* time, chance, counters */
-	{ SYS_clock_gettime, ANY, 0, 0 }, { SYS_clock_getres, ANY, 0, 0 }, { SYS_gettimeofday, ANY, 0, 0 },
-	{ SYS_clock_nanosleep, ANY, 0, 0 }, { SYS_nanosleep, ANY, 0, 0 }, { SYS_getrandom, ANY, 0, 0 },
-	{ SYS_getrusage, ANY, 0, 0 }, { SYS_sysinfo, ANY, 0, 0 }, { SYS_prlimit64, NIL, 2, 0 },
+	{ SYS_clock_gettime, ANY, 0, 0 },
+	{ SYS_clock_getres, ANY, 0, 0 },
+	{ SYS_gettimeofday, ANY, 0, 0 },
+	{ SYS_clock_nanosleep, ANY, 0, 0 },
+	{ SYS_nanosleep, ANY, 0, 0 },
+	{ SYS_getrandom, ANY, 0, 0 },
+	{ SYS_getrusage, ANY, 0, 0 },
+	{ SYS_sysinfo, ANY, 0, 0 },
+	{ SYS_prlimit64, NIL, 2, 0 },
 #ifdef SYS_poll
-	{ SYS_poll, ANY, 0, 0 }, { SYS_time, ANY, 0, 0 },
+	{ SYS_poll, ANY, 0, 0 },
+	{ SYS_time, ANY, 0, 0 },
 #endif
 };
 /* with SANDBOX_READ; and what takes the rest away later */
 static const struct rule reading[] = {
-	{ SYS_openat, WITHOUT, 2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) },
-	{ SYS_newfstatat, ANY, 0, 0 }, { SYS_statx, ANY, 0, 0 }, { SYS_readlinkat, ANY, 0, 0 }, { SYS_faccessat, ANY, 0, 0 },
-	{ SYS_getdents64, ANY, 0, 0 }, { SYS_fadvise64, ANY, 0, 0 }, { SYS_seccomp, ANY, 0, 0 },
+	{ SYS_openat, WITHOUT, 2,
+	  O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) },
+	{ SYS_newfstatat, ANY, 0, 0 },
+	{ SYS_statx, ANY, 0, 0 },
+	{ SYS_readlinkat, ANY, 0, 0 },
+	{ SYS_faccessat, ANY, 0, 0 },
+	{ SYS_getdents64, ANY, 0, 0 },
+	{ SYS_fadvise64, ANY, 0, 0 },
+	{ SYS_seccomp, ANY, 0, 0 },
 	{ SYS_prctl, EQUAL, 0, PR_SET_NO_NEW_PRIVS },
-	{ 444, ANY, 0, 0 }, { 446, ANY, 0, 0 },                       /* Landlock, the same everywhere */
+	{ 444, ANY, 0, 0 },
+	{ 446, ANY, 0, 0 }, /* Landlock, the same everywhere */
 };
 
-enum { PER_RULE = 7, AROUND = 4, ROOM = AROUND + PER_RULE * (sizeof compute + sizeof reading) / sizeof(struct rule) };
-struct program { struct sock_filter at[ROOM]; unsigned short n; };
-#define PUT(p, code, k, yes, no) ((p)->at[(p)->n++] = (struct sock_filter)BPF_JUMP((code), (uint32_t)(k), (yes), (no)))
+enum {
+	PER_RULE = 7,
+	AROUND = 4,
+	ROOM = AROUND + PER_RULE * (sizeof compute + sizeof reading) / sizeof(struct rule)
+};
+struct program {
+	struct sock_filter at[ROOM];
+	unsigned short n;
+};
+#define PUT(p, code, k, yes, no) \
+	((p)->at[(p)->n++] = (struct sock_filter)BPF_JUMP((code), (uint32_t)(k), (yes), (no)))
 #define LOAD(p, from) PUT(p, BPF_LD | BPF_W | BPF_ABS, from, 0, 0)
 #define RETURN(p, what) PUT(p, BPF_RET | BPF_K, what, 0, 0)
 
-/* The accumulator holds the call's number before and after.  Jumps count the instructions that they pass over. */
+/* The accumulator holds the call's number before and after.  Jumps count the instructions that they
+ * pass over. */
 static void put_rule(struct program *p, const struct rule *r)
 {
-	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + 8 * r->arg);    /* little-endian */
+	/* little-endian */
+	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + 8 * r->arg);
 
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, r->how == ANY ? 1 : r->how == NIL ? 6 : 4);
 	if (r->how == ANY) {
@@ -113,7 +168,8 @@ static void put_rule(struct program *p, const struct rule *r)
 	if (r->how == WITHOUT)
 		PUT(p, BPF_JMP | BPF_JSET | BPF_K, r->value, 1, 0);
 	else
-		PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->how == SELF ? (uint32_t)getpid() : r->value, 0, 1);
+		PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->how == SELF ? (uint32_t)getpid() : r->value, 0,
+		    1);
 	RETURN(p, SECCOMP_RET_ALLOW);
 	LOAD(p, offsetof(struct seccomp_data, nr));
 }
@@ -132,7 +188,8 @@ static void put_all(struct program *p, unsigned flags)
 	RETURN(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* As the kernel's header has it, which may be older than the kernel: from version 1 on rights to files, 2 to 5 more of them. */
+/* As the kernel's header has it, which may be older than the kernel: from version 1 on rights to
+ * files, 2 to 5 more of them. */
 static void landlock(unsigned flags)
 {
 	static const uint64_t files_of[] = { 0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff };
@@ -141,7 +198,9 @@ static void landlock(unsigned flags)
 
 	if (version < 1)
 		return;
-	struct { uint64_t files, net; } rights = { files_of[version > 5 ? 5 : version], version >= 4 ? NET : 0 };
+	struct {
+		uint64_t files, net;
+	} rights = { files_of[version > 5 ? 5 : version], version >= 4 ? NET : 0 };
 
 	if (flags & SANDBOX_READ)
 		rights.files &= ~(uint64_t)(READ_FILE | READ_DIR);
@@ -160,13 +219,17 @@ int sandbox_enter(unsigned flags, infer_error *err)
 
 	put_all(&p, flags);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return err_set(err, INFER_EDEVICE, "the kernel does not let privileges be given up: %s", strerror(errno));
+		return err_set(err, INFER_EDEVICE,
+		               "the kernel does not let privileges be given up: %s",
+		               strerror(errno));
 	landlock(flags);
-	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &(struct sock_fprog){ p.n, p.at });
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+	             &(struct sock_fprog){ p.n, p.at });
 	if (rc > 0)
 		return err_set(err, INFER_EDEVICE, "thread %ld has a filter of its own", rc);
 	if (rc)
-		return err_set(err, INFER_EDEVICE, "the kernel refuses filters of system calls: %s", strerror(errno));
+		return err_set(err, INFER_EDEVICE, "the kernel refuses filters of system calls: %s",
+		               strerror(errno));
 	return INFER_OK;
 }
 #endif

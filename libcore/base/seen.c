@@ -15,7 +15,7 @@ static void key_of(const struct seen *s, uint8_t key[16], const void *bytes, siz
 	sha256_add(&h, bytes, n);
 	sha256_end(&h, all);
 	memcpy(key, all, 16);
-	key[15] |= 1;              /* all zero is an empty place */
+	key[15] |= 1; /* all zero is an empty place */
 }
 
 /* Where key is, or where it would go. */
@@ -57,7 +57,8 @@ static int grow(struct seen_half *h, enum mem_module who)
 
 void seen_init(struct seen *s, enum mem_module who, size_t most)
 {
-	struct sip_key key[4] = { { 0 } };   /* a block, so that it is worked in here */
+	/* a block, so that it is worked in here */
+	struct sip_key key[4] = { { 0 } };
 
 	*s = (struct seen){ .who = who, .most = most };
 	sip_draw(key);

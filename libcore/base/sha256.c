@@ -5,24 +5,27 @@
 
 #include <string.h>
 
-/* FIPS 180-4, 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
+/* FIPS 180-4, 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64
+ * primes. */
 static const uint32_t round_k[64] = {
-	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+	0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+	0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+	0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+	0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+	0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+	0xc67178f2,
 };
 
 static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static uint32_t big_endian(const uint8_t *p) { return __builtin_bswap32(num_u32(p)); }
 
 /* One round; the letters move on by one in the call, not in memory. */
-static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
-                             uint32_t *h, uint32_t kw)
+static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e,
+                             uint32_t f, uint32_t g, uint32_t *h, uint32_t kw)
 {
 	uint32_t t1 = *h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + kw;
 	uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
@@ -34,7 +37,8 @@ static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, ui
 static void blocks_plain(uint32_t s[8], const uint8_t *p, size_t blocks)
 {
 	for (; blocks; blocks--, p += 64) {
-		uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
+		uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6],
+			 h = s[7];
 		uint32_t w[64];
 
 		for (int i = 0; i < 16; i++)
@@ -71,9 +75,12 @@ static void blocks_plain(uint32_t s[8], const uint8_t *p, size_t blocks)
 #if defined __x86_64__
 #include <immintrin.h>
 
-/* The instructions keep the state as (a b e f) and (c d g h), highest word first, and do two rounds at a time. */
+/* The instructions keep the state as (a b e f) and (c d g h), highest word first, and do two rounds
+ * at a time. */
 #define WITH_SHA __attribute__((target("sha,sse4.1")))
-struct state { __m128i abef, cdgh; };
+struct state {
+	__m128i abef, cdgh;
+};
 
 WITH_SHA static inline struct state four_rounds(struct state s, __m128i w, const uint32_t *k)
 {
@@ -94,7 +101,7 @@ WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
 {
 	const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
 	struct state s = { _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]),
-	                   _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]) };
+		           _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]) };
 	uint32_t out[8];
 
 	for (; blocks; blocks--, p += 64) {
@@ -122,7 +129,7 @@ WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
 	}
 	_mm_storeu_si128((__m128i *)out, s.abef);
 	_mm_storeu_si128((__m128i *)(out + 4), s.cdgh);
-	for (int i = 0; i < 8; i++)   /* f e b a h g d c in memory */
+	for (int i = 0; i < 8; i++) /* f e b a h g d c in memory */
 		h[i] = out[(const int[]){ 3, 2, 7, 6, 1, 0, 5, 4 }[i]];
 }
 #else
@@ -142,8 +149,8 @@ void sha256_init(struct sha256 *s)
 
 void sha256_init_plain(struct sha256 *s)
 {
-	*s = (struct sha256){ .h = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-	                             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
+	*s = (struct sha256){ .h = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+		                     0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
 }
 
 void sha256_add(struct sha256 *s, const void *bytes, size_t n)
@@ -198,7 +205,8 @@ void sha256_hex(const uint8_t in[32], char out[65])
 
 void sha256_name(char out[65], const void *bytes, size_t n)
 {
-	enum { SHORT = 16 << 10 };   /* plain code takes as long for it as a virtual machine takes for the question */
+	/* plain code takes as long for it as a virtual machine takes for the question */
+	enum { SHORT = 16 << 10 };
 	struct sha256 s;
 	uint8_t sum[32];
 

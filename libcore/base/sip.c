@@ -26,7 +26,8 @@ uint64_t sip_hash(const struct sip_key *key, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 	uint64_t last = (uint64_t)n << 56, w;
-	uint64_t v[4] = { key->a ^ 0x736f6d6570736575, key->b ^ 0x646f72616e646f6d, key->a ^ 0x6c7967656e657261, key->b ^ 0x7465646279746573 };
+	uint64_t v[4] = { key->a ^ 0x736f6d6570736575, key->b ^ 0x646f72616e646f6d,
+		          key->a ^ 0x6c7967656e657261, key->b ^ 0x7465646279746573 };
 
 	for (; n >= 8; p += 8, n -= 8) {
 		w = num_u64(p);

@@ -1,4 +1,5 @@
-/* base/utf8.c - the table of well-formed sequences, as ranges of the second byte that follow from the first. */
+/* base/utf8.c - the table of well-formed sequences, as ranges of the second byte that follow from
+ * the first. */
 #include "base/utf8.h"
 
 #include <string.h>
@@ -15,13 +16,13 @@ static int lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 	if (c < 0xe0)
 		return 2;
 	if (c == 0xe0)
-		*lo = 0xa0;   /* shortest form */
+		*lo = 0xa0; /* shortest form */
 	if (c == 0xed)
-		*hi = 0x9f;   /* no surrogates */
+		*hi = 0x9f; /* no surrogates */
 	if (c == 0xf0)
 		*lo = 0x90;
 	if (c == 0xf4)
-		*hi = 0x8f;   /* up to U+10FFFF */
+		*hi = 0x8f; /* up to U+10FFFF */
 	return c < 0xf0 ? 3 : 4;
 }
 

@@ -6,17 +6,29 @@
 
 #include <string.h>
 
-#define TOOLS "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"@T@\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"," \
-	"\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"}},\"required\":[\"a\"]}}}]"
-#define CALL(content, args) "\"messages\":[{\"role\":\"user\",\"content\":\"@U@\"},{\"role\":\"assistant\",\"content\":" content "," \
-	"\"tool_calls\":[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":\"@T@\",\"arguments\":" args "}}]}," \
-	"{\"role\":\"tool\",\"tool_call_id\":\"call00001\",\"name\":\"@T@\",\"content\":\"@R@\"}]," TOOLS
-#define SAY(role) "\"messages\":[{\"role\":\"" role "\",\"content\":\"@S@\"},{\"role\":\"user\",\"content\":\"@U@\"}]"
+#define TOOLS \
+	"\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"@T@\",\"description\":\"d\"," \
+	"\"parameters\":{\"type\":\"object\"," \
+	"\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"}},\"required\":[\"a\"]}" \
+	"}}]"
+#define CALL(content, args) \
+	"\"messages\":[{\"role\":\"user\",\"content\":\"@U@\"},{\"role\":\"assistant\"," \
+	"\"content\":" content "," \
+	"\"tool_calls\":[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":\"@T@" \
+	"\",\"arguments\":" args "}}]}," \
+	"{\"role\":\"tool\",\"tool_call_id\":\"call00001\",\"name\":\"@T@\",\"content\":\"@R@\"}]" \
+	"," TOOLS
+#define SAY(role) \
+	"\"messages\":[{\"role\":\"" role \
+	"\",\"content\":\"@S@\"},{\"role\":\"user\",\"content\":\"@U@\"}]"
 #define USER "\"messages\":[{\"role\":\"user\",\"content\":\"@U@\"}]"
 #define OBJECT "{\"@A@\":\"@V@\"}"
 #define QUOTED "\"{\\\"@A@\\\":\\\"@V@\\\"}\""
 
-static const struct probe { const char *context, *want, *never; size_t cap; } probes[] = {
+static const struct probe {
+	const char *context, *want, *never;
+	size_t cap;
+} probes[] = {
 	{ SAY("system"), "@S@", NULL, offsetof(struct infer_chat_caps, system) },
 	{ SAY("developer"), "@S@", NULL, offsetof(struct infer_chat_caps, developer) },
 	{ USER "," TOOLS, "@T@", NULL, offsetof(struct infer_chat_caps, tools) },
@@ -24,30 +36,40 @@ static const struct probe { const char *context, *want, *never; size_t cap; } pr
 	{ CALL("\"\"", QUOTED), "@V@", "\\\"@A@", offsetof(struct infer_chat_caps, calls) },
 };
 
-/* The text of a context written as JSON without its braces; NULL in *text where the template fails. */
-static int try(const struct infer_chat *c, const char *fields, struct buf *text, int *ok, infer_error *err)
+/* The text of a context written as JSON without its braces; NULL in *text where the template
+ * fails. */
+static int try(const struct infer_chat *c, const char *fields, struct buf *text, int *ok,
+               infer_error *err)
 {
 	const struct json *read = NULL;
 	struct json *j = NULL;
-	int spent = 0;   /* its fault, for what it is given here is small */
+	int spent = 0; /* its fault, for what it is given here is small */
 	struct arena a;
 	struct buf b;
 
 	arena_init(&a, MEM_CHAT);
 	buf_init(&b, MEM_CHAT);
-	buf_printf(&b, "{\"documents\":null,\"add_generation_prompt\":true,\"bos_token\":\"\",\"eos_token\":\"\"%s,%s}",
-	           strstr(fields, "\"tools\"") ? "" : c->empty_tools ? ",\"tools\":[]" : ",\"tools\":null", fields);
+	buf_printf(&b,
+	           "{\"documents\":null,\"add_generation_prompt\":true,\"bos_token\":\"\",\"eos_"
+	           "token\":\"\"%s,%s}",
+	           strstr(fields, "\"tools\"") ? ""
+	           : c->empty_tools            ? ",\"tools\":[]"
+	                                       : ",\"tools\":null",
+	           fields);
 	int rc = b.bad ? INFER_ENOMEM : jread(&read, &a, b.at, b.len, "probe", NULL);
 	must(!rc || rc == INFER_ENOMEM);
 	buf_clear(text);
 	if (!rc && !(j = json_copy(&a, read)))
 		rc = INFER_ENOMEM;
-	if (!rc && c->caps.only_parts) {   /* the rest is tried in the only form that can be right */
-		struct infer_chat_caps form = { .system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1 };
+	if (!rc && c->caps.only_parts) { /* the rest is tried in the only form that can be right */
+		struct infer_chat_caps form = {
+			.system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1
+		};
 		rc = chat_fit(&a, json_get(j, "messages"), &form, NULL, NULL);
 	}
 	if (!rc)
-		rc = chat_run(c, &(struct chat_vars){ .own = j, .probe = 1, .spent = &spent }, text, NULL, NULL);
+		rc = chat_run(c, &(struct chat_vars){ .own = j, .probe = 1, .spent = &spent }, text,
+		              NULL, NULL);
 	arena_fini(&a);
 	buf_fini(&b);
 	if (rc == INFER_ENOMEM && !spent)
@@ -61,7 +83,8 @@ static int has(const struct buf *b, const char *s)
 	return b->len && memmem(b->at, b->len, s, strlen(s)) != NULL;
 }
 
-static int ask(struct infer_chat *c, const char *fields, const char *want, const char *never, int *yes, infer_error *err)
+static int ask(struct infer_chat *c, const char *fields, const char *want, const char *never,
+               int *yes, infer_error *err)
 {
 	struct buf text;
 	int ok = 0;
@@ -98,11 +121,14 @@ static int recognise(struct infer_chat *c, const char *source, size_t n, infer_e
 
 	buf_init(&text, MEM_CHAT);
 	if (c->caps.calls)
-		rc = try(c, c->caps.objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), &text, &ok, err);
-	for (p = ok ? text.at : NULL; p && (p = memmem(p, text.len - (size_t)(p - text.at), "@U@", 3)); user = p)
+		rc = try(c, c->caps.objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), &text,
+		         &ok, err);
+	for (p = ok ? text.at : NULL;
+	     p && (p = memmem(p, text.len - (size_t)(p - text.at), "@U@", 3)); user = p)
 		p += 3;
 	if (user && text.len)
-		dialect_recognise(user, text.len - (size_t)(user - text.at), source, n, &c->calls, &c->think);
+		dialect_recognise(user, text.len - (size_t)(user - text.at), source, n, &c->calls,
+		                  &c->think);
 	else
 		dialect_recognise("", 0, source, n, &c->calls, &c->think);
 	buf_fini(&text);
@@ -120,17 +146,23 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	}
 	if (!plain)
 		c->empty_tools = 0;
-	TRY(ask(c, "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"@U@\"}]}]", "@U@", "type", &caps->parts, err));
+	TRY(ask(c,
+	        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"@U@\"}"
+	        "]}]",
+	        "@U@", "type", &caps->parts, err));
 	caps->only_parts = caps->parts && !plain;
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
-		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never, (int *)((char *)caps + probes[i].cap), err));
-	if (!plain && !caps->parts)   /* it needs more than we know to give: nothing is made to fit */
+		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never,
+		        (int *)((char *)caps + probes[i].cap), err));
+	if (!plain && !caps->parts) /* it needs more than we know to give: nothing is made to fit */
 		caps->system = caps->developer = 1;
 	caps->calls |= caps->objects;
-	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL, &caps->results, err));
+	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL,
+	        &caps->results, err));
 	if (caps->calls)
-		TRY(ask(c, caps->objects ? CALL("null", OBJECT) : CALL("null", QUOTED), "@V@", "None", &caps->null_content, err));
+		TRY(ask(c, caps->objects ? CALL("null", OBJECT) : CALL("null", QUOTED), "@V@",
+		        "None", &caps->null_content, err));
 	TRY(recognise(c, source, n, err));
-	return differ(c, USER ",\"enable_thinking\":true,\"thinking\":true", USER ",\"enable_thinking\":false,\"thinking\":false",
-	              &caps->thinking, err);
+	return differ(c, USER ",\"enable_thinking\":true,\"thinking\":true",
+	              USER ",\"enable_thinking\":false,\"thinking\":false", &caps->thinking, err);
 }

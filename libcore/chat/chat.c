@@ -8,18 +8,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROBE_STEPS = 200000 };   /* a template is tried on more than a dozen small conversations when it is opened */
+/* a template is tried on more than a dozen small conversations when it is opened */
+enum { PROBE_STEPS = 200000 };
 
-int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text, struct buf *plain, infer_error *err)
+int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text,
+             struct buf *plain, infer_error *err)
 {
-	static const char *const trusted[] = { "bos_token", "eos_token", "unk_token", "pad_token", "role", NULL };
-	const struct jinja_options o = { .now = vars->now, .trusted = trusted, .flags = JINJA_MUTABLE, .steps = vars->probe ? PROBE_STEPS : 0,
-		.spent = vars->spent, .more = { vars->given, vars->think } };
+	static const char *const trusted[] = { "bos_token", "eos_token", "unk_token",
+		                               "pad_token", "role",      NULL };
+	const struct jinja_options o = { .now = vars->now,
+		                         .trusted = trusted,
+		                         .flags = JINJA_MUTABLE,
+		                         .steps = vars->probe ? PROBE_STEPS : 0,
+		                         .spent = vars->spent,
+		                         .more = { vars->given, vars->think } };
 
 	return jinja_render(c->template, vars->own, &o, text, plain, err);
 }
 
-int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name, infer_error *err)
+int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name,
+                    infer_error *err)
 {
 	infer_chat *c = mem_zalloc(MEM_CHAT, 1, sizeof *c);
 	int rc;
@@ -46,26 +54,24 @@ void infer_chat_close(infer_chat **chat)
 	*chat = NULL;
 }
 
-void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps)
-{
-	*caps = chat->caps;
-}
+void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps) { *caps = chat->caps; }
 
-void infer_chat_free(void *p)
-{
-	mem_free(p);
-}
+void infer_chat_free(void *p) { mem_free(p); }
 
-int infer_chat_source(const infer_file *f, const char *name, struct infer_str *source, infer_error *err)
+int infer_chat_source(const infer_file *f, const char *name, struct infer_str *source,
+                      infer_error *err)
 {
 	char key[96] = "tokenizer.chat_template";
 	int found;
 
 	*source = (struct infer_str){ 0 };
-	if (name && snprintf(key, sizeof key, "tokenizer.chat_template.%s", name) >= (int)sizeof key)
+	if (name &&
+	    snprintf(key, sizeof key, "tokenizer.chat_template.%s", name) >= (int)sizeof key)
 		return INFER_OK;
 	TRY(infer_meta_str(f, key, source, &found, err));
-	return found || name ? INFER_OK : infer_meta_str(f, "tokenizer.chat_template.default", source, NULL, err);
+	return found || name
+	               ? INFER_OK
+	               : infer_meta_str(f, "tokenizer.chat_template.default", source, NULL, err);
 }
 
 /* ---- a context ---- */
@@ -75,9 +81,10 @@ static int nomem(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
 }
 
-/* The text of a special token; "" where there is none.  One that is no text is the file's fault, once the template asks for it:
- * with U+FFFD in its place the prompt would say something else. */
-static int set_special(struct arena *a, struct json *own, const infer_chat *chat, const infer_tokenizer *t, int which, infer_error *err)
+/* The text of a special token; "" where there is none.  One that is no text is the file's fault,
+ * once the template asks for it: with U+FFFD in its place the prompt would say something else. */
+static int set_special(struct arena *a, struct json *own, const infer_chat *chat,
+                       const infer_tokenizer *t, int which, infer_error *err)
 {
 	const char *name = which == INFER_BOS ? "bos_token" : "eos_token";
 	struct infer_token_info info;
@@ -90,11 +97,15 @@ static int set_special(struct arena *a, struct json *own, const infer_chat *chat
 	if (utf8_check(info.piece.at, info.piece.len) == info.piece.len)
 		json_set(own, name, json_new_strn(a, info.piece.at, info.piece.len));
 	else if (jinja_asks(chat->template, name))
-		return err_set(err, INFER_EFORMAT, "the vocabulary's token %d, which is the chat template's %s, is not UTF-8", (int)id, name);
+		return err_set(
+			err, INFER_EFORMAT,
+			"the vocabulary's token %d, which is the chat template's %s, is not UTF-8",
+			(int)id, name);
 	return INFER_OK;
 }
 
-static int set_tools(struct arena *a, struct json *context, const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
+static int set_tools(struct arena *a, struct json *context, const infer_chat *chat,
+                     const struct infer_conversation *c, infer_error *err)
 {
 	const struct json *tools = NULL;
 
@@ -105,19 +116,21 @@ static int set_tools(struct arena *a, struct json *context, const infer_chat *ch
 	}
 	if (json_count(tools))
 		json_set(context, "tools", json_share(a, tools));
-	else   /* none: as the template expects it */
+	else /* none: as the template expects it */
 		json_set(context, "tools", json_new(a, chat->empty_tools ? JSON_ARRAY : JSON_NULL));
 	return INFER_OK;
 }
 
-static int set_given(struct arena *a, struct chat_vars *vars, const struct infer_conversation *c, infer_error *err)
+static int set_given(struct arena *a, struct chat_vars *vars, const struct infer_conversation *c,
+                     infer_error *err)
 {
 	if (c->args) {
 		TRY(jread(&vars->given, a, c->args, c->args_n, "template arguments", err));
 		if (!json_is_object(vars->given))
-			return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
+			return err_set(err, INFER_EFORMAT,
+			               "the template arguments are not an object");
 	}
-	if (c->think != INFER_THINK_DEFAULT) {   /* templates know it by one name or the other */
+	if (c->think != INFER_THINK_DEFAULT) { /* templates know it by one name or the other */
 		enum json_kind on = c->think == INFER_THINK_ON ? JSON_TRUE : JSON_FALSE;
 		struct json *think = json_new(a, JSON_OBJECT);
 		json_set(think, "enable_thinking", json_new(a, on));
@@ -128,13 +141,15 @@ static int set_given(struct arena *a, struct chat_vars *vars, const struct infer
 }
 
 /* A turn of plain words at `at` of all. */
-static int put_turn(struct arena *a, struct json *all, size_t at, const char *role, const char *text, size_t n, infer_error *err)
+static int put_turn(struct arena *a, struct json *all, size_t at, const char *role,
+                    const char *text, size_t n, infer_error *err)
 {
 	size_t good = n ? utf8_check(text, n) : 0;
 	struct json *m = json_new(a, JSON_OBJECT);
 
 	if (good < n)
-		return err_set(err, INFER_EINVAL, "the %s's words are not UTF-8 at byte %zu", role, good);
+		return err_set(err, INFER_EINVAL, "the %s's words are not UTF-8 at byte %zu", role,
+		               good);
 	json_set(m, "role", json_new_str(a, role));
 	json_set(m, "content", json_new_strn(a, text, n));
 	json_insert(all, at, m);
@@ -149,7 +164,8 @@ static int is_system(const struct json *m)
 }
 
 /* The turns of c, checked, in one array that is ours to change. */
-static int gather(struct json **out, struct arena *a, const struct infer_conversation *c, infer_error *err)
+static int gather(struct json **out, struct arena *a, const struct infer_conversation *c,
+                  infer_error *err)
 {
 	const struct json *given = NULL;
 	struct json *all;
@@ -165,7 +181,8 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 	if (!all)
 		return nomem(err);
 	if (c->system && is_system(json_first(all)))
-		return err_set(err, INFER_EINVAL, "a system turn is given, and the messages begin with one");
+		return err_set(err, INFER_EINVAL,
+		               "a system turn is given, and the messages begin with one");
 	if (c->system)
 		TRY(put_turn(a, all, 0, "system", c->system, c->system_n, err));
 	if (c->user)
@@ -177,8 +194,9 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 }
 
 /* *last: the words that the rendering is to end with, or left alone.  late: as chat_fit. */
-static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late, const infer_chat *chat,
-                const infer_tokenizer *t, const struct infer_conversation *c, infer_error *err)
+static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late,
+                const infer_chat *chat, const infer_tokenizer *t,
+                const struct infer_conversation *c, infer_error *err)
 {
 	struct json *messages, *own = json_new(a, JSON_OBJECT);
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
@@ -189,7 +207,8 @@ static int fill(struct chat_vars *vars, struct arena *a, const struct json **las
 	TRY(chat_fit(a, messages, &chat->caps, late, err));
 	json_set(own, "messages", messages);
 	json_set(own, "documents", json_new(a, JSON_NULL));
-	json_set(own, "add_generation_prompt", json_new(a, no_prompt || *last ? JSON_FALSE : JSON_TRUE));
+	json_set(own, "add_generation_prompt",
+	         json_new(a, no_prompt || *last ? JSON_FALSE : JSON_TRUE));
 	TRY(set_special(a, own, chat, t, INFER_BOS, err));
 	TRY(set_special(a, own, chat, t, INFER_EOS, err));
 	TRY(set_tools(a, own, chat, c, err));
@@ -203,7 +222,8 @@ int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c,
 	if (c->tools && !chat->caps.tools)
 		return err_set(err, INFER_EUNSUP, "the chat template does not know tools");
 	if (c->think != INFER_THINK_DEFAULT && !chat->caps.thinking)
-		return err_set(err, INFER_EUNSUP, "the chat template does not switch thinking on and off");
+		return err_set(err, INFER_EUNSUP,
+		               "the chat template does not switch thinking on and off");
 	return INFER_OK;
 }
 
@@ -225,10 +245,12 @@ static int writes_systems(const struct json *messages, const struct buf *text)
 	return 1;
 }
 
-/* Fill in and run.  A template that refuses a system turn at the front may take one at the end: where no user's turn follows
- * that could have its words, this is tried first. */
-static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, struct arena *a,
-                        const struct json **last, struct buf *out, struct buf *from, int *spent, infer_error *err)
+/* Fill in and run.  A template that refuses a system turn at the front may take one at the end:
+ * where no user's turn follows that could have its words, this is tried first. */
+static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
+                        const struct infer_conversation *c, struct arena *a,
+                        const struct json **last, struct buf *out, struct buf *from, int *spent,
+                        infer_error *err)
 {
 	struct chat_vars vars;
 	size_t late = 0;
@@ -236,7 +258,8 @@ static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t, const 
 	TRY(fill(&vars, a, last, &late, chat, t, c, err));
 	vars.spent = spent;
 	int rc = chat_run(chat, &vars, out, from, err);
-	if (!late || (rc && rc != INFER_EFORMAT) || (!rc && writes_systems(json_get(vars.own, "messages"), out)))
+	if (!late || (rc && rc != INFER_EFORMAT) ||
+	    (!rc && writes_systems(json_get(vars.own, "messages"), out)))
 		return rc;
 	arena_reset(a);
 	buf_clear(out);
@@ -247,8 +270,9 @@ static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t, const 
 	return chat_run(chat, &vars, out, from, err);
 }
 
-static int render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
-                  unsigned char **plain, size_t *n, int *spent, infer_error *err)
+static int render(const infer_chat *chat, const infer_tokenizer *t,
+                  const struct infer_conversation *c, char **text, unsigned char **plain, size_t *n,
+                  int *spent, infer_error *err)
 {
 	const struct json *last = NULL;
 	struct buf out, from;
@@ -281,14 +305,16 @@ static int render(const infer_chat *chat, const infer_tokenizer *t, const struct
 	return rc;
 }
 
-int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, char **text,
-                      unsigned char **plain, size_t *n, infer_error *err)
+int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t,
+                      const struct infer_conversation *c, char **text, unsigned char **plain,
+                      size_t *n, infer_error *err)
 {
 	return render(chat, t, c, text, plain, n, NULL, err);
 }
 
-int chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
-                int *spent, infer_error *err)
+int chat_encode(const infer_chat *chat, const infer_tokenizer *t,
+                const struct infer_conversation *c, int32_t **ids, size_t *n_ids, int *spent,
+                infer_error *err)
 {
 	unsigned char *plain;
 	char *text;
@@ -303,8 +329,9 @@ int chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct i
 	return rc;
 }
 
-int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t, const struct infer_conversation *c, int32_t **ids,
-                      size_t *n_ids, infer_error *err)
+int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t,
+                      const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
+                      infer_error *err)
 {
 	return chat_encode(chat, t, c, ids, n_ids, NULL, err);
 }

@@ -1,82 +1,189 @@
-/* chat/dialect.c - how models write calls of tools and reasoning, one row each, and which row a template follows. */
+/* chat/dialect.c - how models write calls of tools and reasoning, one row each, and which row a
+ * template follows. */
 #include "chat/dialect.h"
 
 #include <string.h>
 
 /* The first row whose signs are there is taken, in what is written rather than in the source. */
 static const struct dialect formats[] = {
-	{ .name = "harmony", .sign = { "<|channel|>", "<|message|>" }, .begun = "<|start|>assistant", .flags = DIALECT_HARMONY },
-	{ .name = "gemma", .sign = { "<|tool_call>call:" }, .head = { { "<|tool_call>call:" DIALECT_NAME DIALECT_PEEK "{", ARGS_GEMMA, 0 } },
+	{ .name = "harmony",
+	  .sign = { "<|channel|>", "<|message|>" },
+	  .begun = "<|start|>assistant",
+	  .flags = DIALECT_HARMONY },
+	{ .name = "gemma",
+	  .sign = { "<|tool_call>call:" },
+	  .head = { { "<|tool_call>call:" DIALECT_NAME DIALECT_PEEK "{", ARGS_GEMMA, 0 } },
 	  .close = { "<tool_call|>", "<|tool_response>" } },
-	{ .name = "dsml", .sign = { "<｜DSML｜", "invoke" },
-	  .head = { { "<｜DSML｜function_calls>" DIALECT_WS "<｜DSML｜invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 },
-	            { "<｜DSML｜tool_calls>" DIALECT_WS "<｜DSML｜invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 },
+	{ .name = "dsml",
+	  .sign = { "<｜DSML｜", "invoke" },
+	  .head = { { "<｜DSML｜function_calls>" DIALECT_WS "<｜DSML｜invoke name=\"" DIALECT_NAME
+	              "\">",
+	              ARGS_TAGS, 0 },
+	            { "<｜DSML｜tool_calls>" DIALECT_WS "<｜DSML｜invoke name=\"" DIALECT_NAME
+	              "\">",
+	              ARGS_TAGS, 0 },
 	            { "<｜DSML｜invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
-	  .param = { "<｜DSML｜parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\" string=\"true\">",
-	             "<｜DSML｜parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\" string=\"false\">" },
-	  .param_end = "</｜DSML｜parameter>", .tags_end = "</｜DSML｜invoke>",
+	  .param = { "<｜DSML｜parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE
+	             "\" string=\"true\">",
+	             "<｜DSML｜parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE
+	             "\" string=\"false\">" },
+	  .param_end = "</｜DSML｜parameter>",
+	  .tags_end = "</｜DSML｜invoke>",
 	  .close = { "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>" } },
-	{ .name = "deepseek", .sign = { "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>" },
-	  .head = { { "<｜tool▁calls▁begin｜>" DIALECT_WS "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME DIALECT_WS "```json" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME DIALECT_WS "```json" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "<｜tool▁calls▁begin｜>" DIALECT_WS "<｜tool▁call▁begin｜>" DIALECT_NAME "<｜tool▁sep｜>" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "<｜tool▁call▁begin｜>" DIALECT_NAME "<｜tool▁sep｜>" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 } },
-	  .close = { "```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>" } },
-	{ .name = "kimi", .sign = { "<|tool_call_begin|>", "<|tool_call_argument_begin|>" },
-	  .head = { { "<|tool_calls_section_begin|>" DIALECT_WS "<|tool_call_begin|>" DIALECT_WS DIALECT_IDB "functions." DIALECT_NAME ":" DIALECT_ANY DIALECT_IDE
-	              "<|tool_call_argument_begin|>" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "<|tool_call_begin|>" DIALECT_WS DIALECT_IDB "functions." DIALECT_NAME ":" DIALECT_ANY DIALECT_IDE "<|tool_call_argument_begin|>" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 } },
-	  .close = { "<|tool_call_end|>", "<|tool_calls_section_end|>" }, .flags = DIALECT_ENDS },
-	{ .name = "mistral", .sign = { "[TOOL_CALLS]" },
-	  .head = { { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME "[CALL_ID]" DIALECT_IDB DIALECT_ANY DIALECT_IDE "[ARGS]" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME "[ARGS]" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
-	            { "[TOOL_CALLS]" DIALECT_WS, ARGS_ENVELOPE, 0 } } },
-	{ .name = "glm", .sign = { "<arg_key>", "<arg_value>" }, .head = { { "<tool_call>" DIALECT_WS DIALECT_NAME DIALECT_WS DIALECT_PEEK "<", ARGS_TAGS, 0 } },
-	  .param = { "<arg_key>" DIALECT_IDB DIALECT_ANY DIALECT_IDE "</arg_key>" DIALECT_WS "<arg_value>" }, .param_end = "</arg_value>", .tags_end = "</tool_call>" },
-	{ .name = "minimax", .sign = { "<minimax:tool_call>" },
-	  .head = { { "<minimax:tool_call>" DIALECT_WS "<invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 }, { "<invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
-	  .param = { "<parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\">" }, .param_end = "</parameter>", .tags_end = "</invoke>",
-	  .close = { "</minimax:tool_call>" } },
-	{ .name = "qwen3-coder", .sign = { "<function=", "<parameter=" },
-	  .head = { { "<tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 }, { "<seed:tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
-	            { "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 } },
-	  .param = { "<parameter=" DIALECT_IDB DIALECT_ANY DIALECT_IDE ">" }, .param_end = "</parameter>", .tags_end = "</function>",
-	  .close = { "</tool_call>", "</seed:tool_call>" }, .flags = DIALECT_NEWLINES },
-	{ .name = "functionary-3.1", .sign = { "<function=", "</function>" },
-	  .head = { { "<function=" DIALECT_NAME ">" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 }, { "<|python_tag|>", ARGS_CODE, 0 } }, .close = { "</function>" } },
-	{ .name = "functionary-3.2", .sign = { ">>>all" },
-	  .head = { { ">>>" DIALECT_NAME "\n" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 }, { ">>>python\n", ARGS_CODE, 0 } }, .drop = { ">>>all\n" }, .begun = ">>>" },
-	{ .name = "mcp", .sign = { "<use_mcp_tool>" },
-	  .head = { { "<use_mcp_tool>" DIALECT_WS "<server_name>" DIALECT_ANY "</server_name>" DIALECT_WS "<tool_name>" DIALECT_NAME "</tool_name>" DIALECT_WS "<arguments>" DIALECT_WS DIALECT_PEEK "{",
+	{ .name = "deepseek",
+	  .sign = { "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>" },
+	  .head = { { "<｜tool▁calls▁begin｜>" DIALECT_WS
+	              "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME DIALECT_WS
+	              "```json" DIALECT_WS DIALECT_PEEK "{",
 	              ARGS_JSON, 0 },
-	            { "<server_name>" DIALECT_ANY "</server_name>" DIALECT_WS "<tool_name>" DIALECT_NAME "</tool_name>" DIALECT_WS "<arguments>" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 } },
+	            { "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME DIALECT_WS
+	              "```json" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "<｜tool▁calls▁begin｜>" DIALECT_WS "<｜tool▁call▁begin｜>" DIALECT_NAME
+	              "<｜tool▁sep｜>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "<｜tool▁call▁begin｜>" DIALECT_NAME "<｜tool▁sep｜>" DIALECT_WS DIALECT_PEEK
+	              "{",
+	              ARGS_JSON, 0 } },
+	  .close = { "```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>" } },
+	{ .name = "kimi",
+	  .sign = { "<|tool_call_begin|>", "<|tool_call_argument_begin|>" },
+	  .head = { { "<|tool_calls_section_begin|>" DIALECT_WS
+	              "<|tool_call_begin|>" DIALECT_WS DIALECT_IDB "functions." DIALECT_NAME
+	              ":" DIALECT_ANY DIALECT_IDE
+	              "<|tool_call_argument_begin|>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "<|tool_call_begin|>" DIALECT_WS DIALECT_IDB "functions." DIALECT_NAME
+	              ":" DIALECT_ANY DIALECT_IDE
+	              "<|tool_call_argument_begin|>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 } },
+	  .close = { "<|tool_call_end|>", "<|tool_calls_section_end|>" },
+	  .flags = DIALECT_ENDS },
+	{ .name = "mistral",
+	  .sign = { "[TOOL_CALLS]" },
+	  .head = { { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME
+	              "[CALL_ID]" DIALECT_IDB DIALECT_ANY DIALECT_IDE
+	              "[ARGS]" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME "[ARGS]" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME DIALECT_WS DIALECT_PEEK "{", ARGS_JSON,
+	              0 },
+	            { "[TOOL_CALLS]" DIALECT_WS, ARGS_ENVELOPE, 0 } } },
+	{ .name = "glm",
+	  .sign = { "<arg_key>", "<arg_value>" },
+	  .head = { { "<tool_call>" DIALECT_WS DIALECT_NAME DIALECT_WS DIALECT_PEEK "<", ARGS_TAGS,
+	              0 } },
+	  .param = { "<arg_key>" DIALECT_IDB DIALECT_ANY DIALECT_IDE "</arg_key>" DIALECT_WS
+	             "<arg_value>" },
+	  .param_end = "</arg_value>",
+	  .tags_end = "</tool_call>" },
+	{ .name = "minimax",
+	  .sign = { "<minimax:tool_call>" },
+	  .head = { { "<minimax:tool_call>" DIALECT_WS "<invoke name=\"" DIALECT_NAME "\">",
+	              ARGS_TAGS, 0 },
+	            { "<invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
+	  .param = { "<parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\">" },
+	  .param_end = "</parameter>",
+	  .tags_end = "</invoke>",
+	  .close = { "</minimax:tool_call>" } },
+	{ .name = "qwen3-coder",
+	  .sign = { "<function=", "<parameter=" },
+	  .head = { { "<tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
+	            { "<seed:tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
+	            { "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 } },
+	  .param = { "<parameter=" DIALECT_IDB DIALECT_ANY DIALECT_IDE ">" },
+	  .param_end = "</parameter>",
+	  .tags_end = "</function>",
+	  .close = { "</tool_call>", "</seed:tool_call>" },
+	  .flags = DIALECT_NEWLINES },
+	{ .name = "functionary-3.1",
+	  .sign = { "<function=", "</function>" },
+	  .head = { { "<function=" DIALECT_NAME ">" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
+	            { "<|python_tag|>", ARGS_CODE, 0 } },
+	  .close = { "</function>" } },
+	{ .name = "functionary-3.2",
+	  .sign = { ">>>all" },
+	  .head = { { ">>>" DIALECT_NAME "\n" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
+	            { ">>>python\n", ARGS_CODE, 0 } },
+	  .drop = { ">>>all\n" },
+	  .begun = ">>>" },
+	{ .name = "mcp",
+	  .sign = { "<use_mcp_tool>" },
+	  .head = { { "<use_mcp_tool>" DIALECT_WS "<server_name>" DIALECT_ANY
+	              "</server_name>" DIALECT_WS "<tool_name>" DIALECT_NAME
+	              "</tool_name>" DIALECT_WS "<arguments>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "<server_name>" DIALECT_ANY "</server_name>" DIALECT_WS
+	              "<tool_name>" DIALECT_NAME "</tool_name>" DIALECT_WS
+	              "<arguments>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 } },
 	  .close = { "</arguments>", "</use_mcp_tool>" } },
-	{ .name = "command-r7b", .sign = { "<|START_ACTION|>" }, .head = { { "<|START_ACTION|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
-	  .close = { "<|END_ACTION|>" }, .drop = { "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>" } },
-	{ .name = "command-r", .sign = { "Action:", "```json" }, .head = { { "Action:" DIALECT_WS "```json" DIALECT_WS, ARGS_ENVELOPE, 0 } },
-	  .close = { "```" }, .drop = { "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>" } },
-	{ .name = "apertus", .sign = { "<|tools_prefix|>" }, .head = { { "<|tools_prefix|>" DIALECT_WS, ARGS_KEYED, 0 } },
-	  .close = { "<|tools_suffix|>" }, .flags = DIALECT_ENDS },
-	{ .name = "granite", .sign = { "<|tool_call|>" }, .head = { { "<|tool_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "<|/tool_call|>" },
+	{ .name = "command-r7b",
+	  .sign = { "<|START_ACTION|>" },
+	  .head = { { "<|START_ACTION|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "<|END_ACTION|>" },
+	  .drop = { "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>" } },
+	{ .name = "command-r",
+	  .sign = { "Action:", "```json" },
+	  .head = { { "Action:" DIALECT_WS "```json" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "```" },
+	  .drop = { "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>" } },
+	{ .name = "apertus",
+	  .sign = { "<|tools_prefix|>" },
+	  .head = { { "<|tools_prefix|>" DIALECT_WS, ARGS_KEYED, 0 } },
+	  .close = { "<|tools_suffix|>" },
+	  .flags = DIALECT_ENDS },
+	{ .name = "granite",
+	  .sign = { "<|tool_call|>" },
+	  .head = { { "<|tool_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "<|/tool_call|>" },
 	  .drop = { "<response>", "</response>" } },
-	{ .name = "gigachat", .sign = { "<|function_call|>" }, .head = { { "<|function_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	{ .name = "gigachat",
+	  .sign = { "<|function_call|>" },
+	  .head = { { "<|function_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "<|message_sep|>" } },
-	{ .name = "gigachat-3", .sign = { "function call<|role_sep|>" },
-	  .head = { { "<|message_sep|>" DIALECT_WS "function call<|role_sep|>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "<|message_sep|>" } },
-	{ .name = "apriel", .sign = { "<tool_calls>[" }, .head = { { "<tool_calls>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "</tool_calls>" } },
-	{ .name = "nemotron-2", .sign = { "<TOOLCALL>" }, .head = { { "<TOOLCALL>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "</TOOLCALL>" },
+	{ .name = "gigachat-3",
+	  .sign = { "function call<|role_sep|>" },
+	  .head = { { "<|message_sep|>" DIALECT_WS "function call<|role_sep|>" DIALECT_WS,
+	              ARGS_ENVELOPE, 0 } },
+	  .close = { "<|message_sep|>" } },
+	{ .name = "apriel",
+	  .sign = { "<tool_calls>[" },
+	  .head = { { "<tool_calls>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "</tool_calls>" } },
+	{ .name = "nemotron-2",
+	  .sign = { "<TOOLCALL>" },
+	  .head = { { "<TOOLCALL>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "</TOOLCALL>" },
 	  .drop = { "<SPECIAL_12>" } },
-	{ .name = "firefunction", .sign = { "functools[" }, .head = { { "functools" DIALECT_WS DIALECT_PEEK "[", ARGS_ENVELOPE, 0 } } },
-	{ .name = "lfm2", .sign = { "List of tools: " },
-	  .head = { { "<|tool_call_start|>" DIALECT_WS "[" DIALECT_WS DIALECT_NAME DIALECT_PEEK "(", ARGS_PYTHON, 0 }, { "[" DIALECT_NAME DIALECT_PEEK "(", ARGS_PYTHON, 0 },
-	            { "<|tool_call_start|>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "<|tool_call_end|>" } },
-	{ .name = "hermes", .sign = { "<tool_call>" }, .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 } }, .close = { "</tool_call>" } },
-	{ .name = "llama", .sign = { "\"parameters\": " },
-	  .head = { { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 }, { "<|python_tag|>" DIALECT_WS DIALECT_PEEK "{", ARGS_ENVELOPE, 0 },
-	            { "<|python_tag|>" DIALECT_WS DIALECT_NAME ".call" DIALECT_PEEK "(", ARGS_PYTHON, 0 }, { "<|python_tag|>", ARGS_CODE, 0 } }, .close = { ";" } },
+	{ .name = "firefunction",
+	  .sign = { "functools[" },
+	  .head = { { "functools" DIALECT_WS DIALECT_PEEK "[", ARGS_ENVELOPE, 0 } } },
+	{ .name = "lfm2",
+	  .sign = { "List of tools: " },
+	  .head = { { "<|tool_call_start|>" DIALECT_WS "[" DIALECT_WS DIALECT_NAME DIALECT_PEEK "(",
+	              ARGS_PYTHON, 0 },
+	            { "[" DIALECT_NAME DIALECT_PEEK "(", ARGS_PYTHON, 0 },
+	            { "<|tool_call_start|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "<|tool_call_end|>" } },
+	{ .name = "hermes",
+	  .sign = { "<tool_call>" },
+	  .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
+	  .close = { "</tool_call>" } },
+	{ .name = "llama",
+	  .sign = { "\"parameters\": " },
+	  .head = { { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 },
+	            { "<|python_tag|>" DIALECT_WS DIALECT_PEEK "{", ARGS_ENVELOPE, 0 },
+	            { "<|python_tag|>" DIALECT_WS DIALECT_NAME ".call" DIALECT_PEEK "(",
+	              ARGS_PYTHON, 0 },
+	            { "<|python_tag|>", ARGS_CODE, 0 } },
+	  .close = { ";" } },
 	/* where a template says nothing of it: what most models were taught */
-	{ .name = "any", .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 }, { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 } }, .close = { "</tool_call>" } },
+	{ .name = "any",
+	  .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 },
+	            { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 } },
+	  .close = { "</tool_call>" } },
 };
 
 static const struct dialect_think thinks[] = {
@@ -94,16 +201,24 @@ static int has(const char *s, size_t n, const char *what)
 	return !what || (n && memmem(s, n, what, strlen(what)));
 }
 
-void dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n, const struct dialect **format,
-                     const struct dialect_think **think)
+void dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
+                       const struct dialect **format, const struct dialect_think **think)
 {
-	enum { FORMATS = sizeof formats / sizeof *formats, THINKS = sizeof thinks / sizeof *thinks };
+	enum {
+		FORMATS = sizeof formats / sizeof *formats,
+		THINKS = sizeof thinks / sizeof *thinks
+	};
 	size_t i, k;
 
-	for (i = 0; i < FORMATS && !(formats[i].sign[0] && has(turn, turn_n, formats[i].sign[0]) && has(turn, turn_n, formats[i].sign[1])); i++)
+	for (i = 0; i < FORMATS && !(formats[i].sign[0] && has(turn, turn_n, formats[i].sign[0]) &&
+	                             has(turn, turn_n, formats[i].sign[1]));
+	     i++)
 		;
 	if (i == FORMATS)
-		for (i = 0; !(has(source, n, formats[i].sign[0]) && has(source, n, formats[i].sign[1])); i++)   /* the last has none */
+		/* the last has none */
+		for (i = 0;
+		     !(has(source, n, formats[i].sign[0]) && has(source, n, formats[i].sign[1]));
+		     i++)
 			;
 	for (k = 0; k < THINKS - 1 && !has(source, n, thinks[k].close); k++)
 		;

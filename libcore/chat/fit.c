@@ -25,12 +25,17 @@ static int check_parts(const struct json *parts, size_t i, infer_error *err)
 	json_each(p, parts) {
 		const struct json *type = json_get(p, "type");
 		if (!json_is_string(type))
-			return err_set(err, INFER_EFORMAT, "messages[%zu].content[%zu]: wants an object with a type", i, k);
+			return err_set(err, INFER_EFORMAT,
+			               "messages[%zu].content[%zu]: wants an object with a type", i,
+			               k);
 		if (!json_equals(type, "text"))
-			return err_set(err, INFER_EUNSUP, "messages[%zu].content[%zu]: a part of type %.*s is not supported", i, k,
-			               type->n < 40 ? (int)type->n : 40, type->s);
+			return err_set(
+				err, INFER_EUNSUP,
+				"messages[%zu].content[%zu]: a part of type %.*s is not supported",
+				i, k, type->n < 40 ? (int)type->n : 40, type->s);
 		if (!json_is_string(json_get(p, "text")))
-			return err_set(err, INFER_EFORMAT, "messages[%zu].content[%zu]: text is not a string", i, k);
+			return err_set(err, INFER_EFORMAT,
+			               "messages[%zu].content[%zu]: text is not a string", i, k);
 		k++;
 	}
 	return INFER_OK;
@@ -45,7 +50,8 @@ static int check_calls(const struct json *calls, size_t i, infer_error *err)
 	json_each(c, calls) {
 		const struct json *f = json_get(c, "function");
 		if (!json_is_string(json_get(f ? f : c, "name")))
-			return err_set(err, INFER_EFORMAT, "messages[%zu].tool_calls[%zu] has no name", i, k);
+			return err_set(err, INFER_EFORMAT,
+			               "messages[%zu].tool_calls[%zu] has no name", i, k);
 		k++;
 	}
 	return INFER_OK;
@@ -61,14 +67,19 @@ static int is_word(const struct json *s)
 
 static int check(const struct json *m, size_t i, infer_error *err)
 {
-	const struct json *content = json_get(m, "content"), *calls = json_get(m, "tool_calls"), *role = json_get(m, "role");
+	const struct json *content = json_get(m, "content"), *calls = json_get(m, "tool_calls"),
+			  *role = json_get(m, "role");
 
 	if (!json_is_string(role))
 		return err_set(err, INFER_EFORMAT, "messages[%zu] is not an object with a role", i);
 	if (!is_word(role))
-		return err_set(err, INFER_EFORMAT, "messages[%zu]: the role is not a word of small letters", i);
-	if (content && !json_is_string(content) && !json_is_null(content) && !json_is_array(content))
-		return err_set(err, INFER_EFORMAT, "messages[%zu]: content is neither a string nor null nor an array", i);
+		return err_set(err, INFER_EFORMAT,
+		               "messages[%zu]: the role is not a word of small letters", i);
+	if (content && !json_is_string(content) && !json_is_null(content) &&
+	    !json_is_array(content))
+		return err_set(err, INFER_EFORMAT,
+		               "messages[%zu]: content is neither a string nor null nor an array",
+		               i);
 	if (json_is_array(content))
 		TRY(check_parts(content, i, err));
 	return calls && !json_is_null(calls) ? check_calls(calls, i, err) : INFER_OK;
@@ -151,7 +162,8 @@ static int to_text(struct json **out, struct arena *a, const struct json *v, inf
 }
 
 /* Arguments as an object where the template wants one, else as text. */
-static int fit_arguments(struct arena *a, struct json *f, const struct infer_chat_caps *caps, size_t i, infer_error *err)
+static int fit_arguments(struct arena *a, struct json *f, const struct infer_chat_caps *caps,
+                         size_t i, infer_error *err)
 {
 	const struct json *args = json_get(f, "arguments"), *read;
 	struct json *to = NULL;
@@ -174,7 +186,8 @@ static int fit_arguments(struct arena *a, struct json *f, const struct infer_cha
 	return INFER_OK;
 }
 
-/* Thoughts under the two names that templates know them by, whichever of three they came under: as transformers does. */
+/* Thoughts under the two names that templates know them by, whichever of three they came under: as
+ * transformers does. */
 static void fit_thoughts(struct arena *a, struct json *m)
 {
 	static const char *const names[] = { "reasoning_content", "thinking", "reasoning" };
@@ -191,7 +204,8 @@ static void fit_thoughts(struct arena *a, struct json *m)
 	json_set(m, "reasoning_content", json_share(a, thoughts));
 }
 
-static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_caps *caps, size_t i, infer_error *err)
+static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_caps *caps, size_t i,
+                     infer_error *err)
 {
 	struct json *calls = json_get(m, "tool_calls"), *content = json_get(m, "content");
 
@@ -199,7 +213,8 @@ static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_ca
 		struct json *f = json_get(c, "function");
 		TRY(fit_arguments(a, f ? f : c, caps, i, err));
 	}
-	if ((!content || json_is_null(content)) && !(json_count(calls) && caps->null_content && content))
+	if ((!content || json_is_null(content)) &&
+	    !(json_count(calls) && caps->null_content && content))
 		json_set(m, "content", json_new(a, JSON_STRING));
 	return INFER_OK;
 }
@@ -224,10 +239,12 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
 	return s;
 }
 
-/* Each system turn goes into the user's turn that follows it; where none does, it becomes one, or is counted. */
+/* Each system turn goes into the user's turn that follows it; where none does, it becomes one, or
+ * is counted. */
 static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
-	struct json *m = json_first(messages), *next, *systems = NULL;   /* systems: the latest first */
+	/* systems: the latest first */
+	struct json *m = json_first(messages), *next, *systems = NULL;
 	size_t users = 0;
 
 	json_each(u, messages)
@@ -255,12 +272,14 @@ static void fold_system(struct arena *a, struct json *messages, size_t *late)
 	}
 }
 
-int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps, size_t *late, infer_error *err)
+int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps,
+             size_t *late, infer_error *err)
 {
 	struct infer_chat_caps strings = *caps;
 	size_t i = 0;
 
-	strings.only_parts = 0;   /* first all strings, to be joined; parts where the template wants them come last */
+	/* first all strings, to be joined; parts where the template wants them come last */
+	strings.only_parts = 0;
 	strings.parts &= caps->system;
 	for (struct json *m = json_first(messages); m; m = m->next) {
 		if (is_role(m, "developer") && !caps->developer)

@@ -4,17 +4,16 @@
 
 #include <string.h>
 
-/* Written behind its words, and looked for in what the template made of them, as transformers does (continue_final_message).
+/* Written behind its words, and looked for in what the template made of them, as transformers does
+ * (continue_final_message).
  * The space tells whether the template trims. */
 static const char mark[] = "CONTINUE_FINAL_MESSAGE_TAG ";
 enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
 
-int chat_space(char c)
-{
-	return c && strchr(" \t\r\n\v\f", c) != NULL;
-}
+int chat_space(char c) { return c && strchr(" \t\r\n\v\f", c) != NULL; }
 
-/* Where the last words of a message stand: the message, or its last part; *key under which.  NULL: there are none. */
+/* Where the last words of a message stand: the message, or its last part; *key under which.  NULL:
+ * there are none. */
 static struct json *words(struct json *m, const char **key)
 {
 	struct json *content = json_get(m, "content");
@@ -57,8 +56,11 @@ int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_
 		n--;
 	while (at && (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED)))
 		at--;
-	if (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED) || !memmem(text->at, at, s, n))
-		return err_set(err, INFER_EUNSUP, "the chat template does not write the assistant's last turn as it is, so nothing goes on there");
+	if (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED) ||
+	    !memmem(text->at, at, s, n))
+		return err_set(err, INFER_EUNSUP,
+		               "the chat template does not write the assistant's last turn as it "
+		               "is, so nothing goes on there");
 	if (text->len - at < MARK || text->at[at + MARK_TRIMMED] != mark[MARK_TRIMMED])
 		while (at && chat_space(text->at[at - 1]))
 			at--;

@@ -1,16 +1,15 @@
-/* chat/tools.c - the tools that a conversation may call: their names, and what kind of values they take. */
+/* chat/tools.c - the tools that a conversation may call: their names, and what kind of values they
+ * take. */
 #include "chat/tools.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-enum { KEY_MOST = 1024 };   /* bytes of a parameter's name */
+/* bytes of a parameter's name */
+enum { KEY_MOST = 1024 };
 
-static int nomem(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for tools");
-}
+static int nomem(infer_error *err) { return err_set(err, INFER_ENOMEM, "out of memory for tools"); }
 
 static int read_one(struct chat_tools *t, const struct json *j, infer_error *err)
 {
@@ -21,7 +20,9 @@ static int read_one(struct chat_tools *t, const struct json *j, infer_error *err
 		return nomem(err);
 	if (!s)
 		return err_set(err, INFER_EFORMAT, "tools[%zu]: no function with a name", t->n);
-	t->at[t->n++] = (struct chat_tool){ s, json_bytes(name), json_get(json_get(f ? f : j, "parameters"), "properties") };
+	t->at[t->n++] =
+		(struct chat_tool){ s, json_bytes(name),
+		                    json_get(json_get(f ? f : j, "parameters"), "properties") };
 	return INFER_OK;
 }
 
@@ -30,7 +31,8 @@ int chat_tools_read(struct chat_tools *t, const char *json, size_t n, infer_erro
 	const struct json *root;
 
 	arena_init(&t->arena, MEM_CHAT);
-	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))   /* the caller's goes before the answer does */
+	/* the caller's goes before the answer does */
+	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
 		return nomem(err);
 	TRY(jread(&root, &t->arena, t->text, n, "tools", err));
 	if (json_is_null(root))
@@ -52,7 +54,10 @@ void chat_tools_fini(struct chat_tools *t)
 
 static int of_type(const struct json *type)
 {
-	return !json_is_string(type) ? 0 : json_equals(type, "string") ? VALUE_TEXT : json_equals(type, "null") ? VALUE_NULL : VALUE_JSON;
+	return !json_is_string(type)         ? 0
+	       : json_equals(type, "string") ? VALUE_TEXT
+	       : json_equals(type, "null")   ? VALUE_NULL
+	                                     : VALUE_JSON;
 }
 
 static int of_value(const struct json *v)
@@ -60,10 +65,7 @@ static int of_value(const struct json *v)
 	return json_is_string(v) ? VALUE_TEXT : json_is_null(v) ? VALUE_NULL : VALUE_JSON;
 }
 
-static const struct json *list(const struct json *v)
-{
-	return json_is_array(v) ? v : NULL;
-}
+static const struct json *list(const struct json *v) { return json_is_array(v) ? v : NULL; }
 
 /* What a schema admits, as far as its type, enum, const and anyOf say it. */
 static int admits(const struct json *schema, int depth)

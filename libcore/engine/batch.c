@@ -7,7 +7,8 @@
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
 {
 	st->s = (struct backend_step){
-	    .ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv)};
+		.ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv)
+	};
 	st->logits_left = score_rows;
 	st->n_decode = st->n_prefill = st->n_guesses = st->n_groups = 0;
 }
@@ -40,7 +41,10 @@ static void want(struct step *st, struct request *r, int32_t row, int32_t positi
 	if (!is_draw || !last || last->r != r || !last->draws)
 		st->groups[st->n_groups++] = st->s.n_out;
 	st->jobs[st->s.n_out] = (struct row_job){
-		.r = r, .position = position, .draws = is_draw, .n_top = r->top,
+		.r = r,
+		.position = position,
+		.draws = is_draw,
+		.n_top = r->top,
 		.token = is_draw ? -1 : (int32_t)r->ids[position],
 	};
 	st->out[st->s.n_out++] = row;
@@ -50,12 +54,13 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct step *st = &e->step;
 	int32_t row = st->s.n, pos = kv_seq_len(r->seq), from,
-	        scores = score_range(r, pos, rows, &from);
+		scores = score_range(r, pos, rows, &from);
 
 	for (int32_t i = 0; i < rows; i++)
 		st->ids[row + i] = (int32_t)r->ids[pos + i];
-	st->runs[st->s.n_runs] =
-	    (struct backend_run){.row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq)};
+	st->runs[st->s.n_runs] = (struct backend_run){
+		.row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq)
+	};
 	st->requests[st->s.n_runs++] = r;
 	st->s.n += rows;
 	r->rows = rows;
@@ -167,7 +172,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc) {                        /* a token without its text is none, and nothing follows what is lost */
+	if (rc) { /* a token without its text is none, and nothing follows what is lost */
 		text->len = s->text_at;
 		e->events.n--;
 		r->digest = digest;

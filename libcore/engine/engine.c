@@ -8,18 +8,29 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { CHUNK = 512, STEP_MS = 50, QUEUE = 1024, MOST_SEQS = 4096, MOST_CHUNK = 65536,
-       SCORE_ROWS = 64, SCORE_BYTES = 32 << 20, LATER_BYTES = 8 << 20 };
+enum {
+	CHUNK = 512,
+	STEP_MS = 50,
+	QUEUE = 1024,
+	MOST_SEQS = 4096,
+	MOST_CHUNK = 65536,
+	SCORE_ROWS = 64,
+	SCORE_BYTES = 32 << 20,
+	LATER_BYTES = 8 << 20
+};
 
 static int check(const struct infer_engine_opts *o, infer_error *err)
 {
-	const struct { int64_t v, hi; const char *name; } rows[] = {
-	    {o->threads, 1024, "threads"},
-	    {o->ctx, INT32_MAX - 1, "ctx"},
-	    {o->prefill_chunk, MOST_CHUNK, "prefill_chunk"},
-	    {o->step_ms, 1 << 20, "step_ms"},
-	    {o->max_seqs, MOST_SEQS, "max_seqs"},
-	    {o->max_queue, 1 << 24, "max_queue"},
+	const struct {
+		int64_t v, hi;
+		const char *name;
+	} rows[] = {
+		{ o->threads, 1024, "threads" },
+		{ o->ctx, INT32_MAX - 1, "ctx" },
+		{ o->prefill_chunk, MOST_CHUNK, "prefill_chunk" },
+		{ o->step_ms, 1 << 20, "step_ms" },
+		{ o->max_seqs, MOST_SEQS, "max_seqs" },
+		{ o->max_queue, 1 << 24, "max_queue" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -56,7 +67,8 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 		e->score_rows = e->chunk;
 }
 
-/* The address space for cache and workspace, leaving room for requests, their texts and the allocator's arenas. */
+/* The address space for cache and workspace, leaving room for requests, their texts and the
+ * allocator's arenas. */
 static uint64_t address_room(const struct os_limits *l)
 {
 	if (l->address_bytes == UINT64_MAX)
@@ -68,17 +80,17 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
                       infer_error *err)
 {
 	struct place_ask ask = {
-	    .ctx = o->ctx,
-	    .k_type = e->k_type,
-	    .v_type = e->v_type,
-	    .kv_bytes = o->kv_bytes,
-	    .max_seqs = e->max_seqs,
-	    .rows = e->chunk + e->max_seqs,
-	    .out = e->score_rows + e->max_seqs,
-	    .memory_bytes = l->available_bytes,
-	    .address_bytes = address_room(l),
-	    .kind = e->kind,
-	    .backend = e->backend,
+		.ctx = o->ctx,
+		.k_type = e->k_type,
+		.v_type = e->v_type,
+		.kv_bytes = o->kv_bytes,
+		.max_seqs = e->max_seqs,
+		.rows = e->chunk + e->max_seqs,
+		.out = e->score_rows + e->max_seqs,
+		.memory_bytes = l->available_bytes,
+		.address_bytes = address_room(l),
+		.kind = e->kind,
+		.backend = e->backend,
 	};
 	struct kv_opts k;
 
@@ -86,13 +98,13 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 	e->ctx = e->place.ctx;
 	must(kv_seq_bytes(e->place.groups, e->place.n_groups, e->ctx, ask.rows) <=
 	     e->place.kv_bytes);
-	k = (struct kv_opts){.groups = e->place.groups,
-	                     .n_groups = e->place.n_groups,
-	                     .n_layers = e->model->h.n_layers,
-	                     .bytes = e->place.kv_bytes,
-	                     .ctx = e->ctx,
-	                     .max_seqs = e->max_seqs,
-	                     .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0};
+	k = (struct kv_opts){ .groups = e->place.groups,
+		              .n_groups = e->place.n_groups,
+		              .n_layers = e->model->h.n_layers,
+		              .bytes = e->place.kv_bytes,
+		              .ctx = e->ctx,
+		              .max_seqs = e->max_seqs,
+		              .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
 	TRY(kv_open(&e->kv, &k, err));
 	for (int g = 0; g < e->place.n_groups; g++)
 		e->now.kv_page_bytes += kv_page_bytes(&e->place.groups[g]);
@@ -153,7 +165,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	TRY(e->kind->open(&e->backend, &(struct backend_opts){ e->threads, o->isa }, err));
 	e->threads = e->kind->threads(e->backend);
 	e->kern = e->kind->kern(e->backend);
-	os_limits(&l);     /* again: threads have taken their stacks */
+	os_limits(&l); /* again: threads have taken their stacks */
 	TRY(open_cache(e, o, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
 	TRY(e->kind->plan(&e->plan, e->backend, &parts, &size, err));
@@ -168,8 +180,8 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 	if (!o->log)
 		return;
 	if (e->threads < e->threads_wanted) {
-		snprintf(line, sizeof line, "only %d of %d threads: the system gives no more", (int)e->threads,
-		         (int)e->threads_wanted);
+		snprintf(line, sizeof line, "only %d of %d threads: the system gives no more",
+		         (int)e->threads, (int)e->threads_wanted);
 		o->log(o->log_user, INFER_LOG_WARN, line);
 	}
 	if (!o->ctx && e->ctx < e->model->h.ctx_train) {
@@ -178,11 +190,11 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 		         (int)e->ctx, (int)e->model->h.ctx_train);
 		o->log(o->log_user, INFER_LOG_WARN, line);
 	}
-	snprintf(
-	    line, sizeof line,
-	    "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of workspace",
-	    (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->ctx,
-	    e->kind->plan_bytes(e->plan));
+	snprintf(line, sizeof line,
+	         "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of "
+	         "workspace",
+	         (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->ctx,
+	         e->kind->plan_bytes(e->plan));
 	o->log(o->log_user, INFER_LOG_INFO, line);
 }
 

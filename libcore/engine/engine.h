@@ -19,45 +19,46 @@
  * beginning of one are held back. */
 struct stop_string {
 	const char *at;
-	int32_t  len, state;
-	int32_t *border;                     /* [len] longest border of the first i + 1 bytes */
+	int32_t len, state;
+	int32_t *border; /* [len] longest border of the first i + 1 bytes */
 };
 struct stop {
 	struct stop_string *strings;
 	int32_t n, longest;
-	char   *held; int32_t n_held;        /* [longest] */
-	int     over;                        /* a stop string is complete: no more text is given out */
+	char *held;
+	int32_t n_held; /* [longest] */
+	int over;       /* a stop string is complete: no more text is given out */
 };
 /* Copies.  INFER_ENOMEM. */
-int  stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
-/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is complete;
- * the text before it is in out, the rest is dropped. */
-int  stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
+int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
+/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
+ * complete; the text before it is in out, the rest is dropped. */
+int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
 void stop_flush(struct stop *s, struct buf *out);
 
 struct request {
-	struct request *next;                /* in the queue */
+	struct request *next; /* in the queue */
 	uint64_t id;
-	void    *user;
-	struct arena arena;                  /* holds the copies of everything the caller passed */
-	uint64_t *ids;                    /* [cap] keys of the cache: prompt, then what was drawn */
-	int32_t  n, n_prompt, cap;
-	int32_t  top, priority;
+	void *user;
+	struct arena arena; /* holds the copies of everything the caller passed */
+	uint64_t *ids;      /* [cap] keys of the cache: prompt, then what was drawn */
+	int32_t n, n_prompt, cap;
+	int32_t top, priority;
 	uint32_t flags;
-	int64_t  deadline_ns;
-	uint64_t root;                       /* of the prefix tree */
+	int64_t deadline_ns;
+	uint64_t root; /* of the prefix tree */
 	int32_t *stop_tokens, n_stop_tokens;
 	struct stop stop;
 	infer_sampler *sampler;
-	infer_detok *detok;                  /* NULL without text */
-	int      cancelled;                  /* under the lock */
-	int      ended;                      /* DONE is out; to be freed */
-	int      seated;                     /* has been active before: its first times are kept */
-	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
-	int32_t  scored;                     /* prompt tokens whose SCORE event is out, or not wanted */
-	int32_t  rows;                       /* of the step that runs */
-	int32_t  rest;                       /* rows of its prompt that are due; prompts.c */
-	int64_t  submit_ns, seated_ns, first_ns, last_ns;
+	infer_detok *detok; /* NULL without text */
+	int cancelled;      /* under the lock */
+	int ended;          /* DONE is out; to be freed */
+	int seated;         /* has been active before: its first times are kept */
+	struct kv_seq *seq; /* NULL while queued; its length: positions computed */
+	int32_t scored;     /* prompt tokens whose SCORE event is out, or not wanted */
+	int32_t rows;       /* of the step that runs */
+	int32_t rest;       /* rows of its prompt that are due; prompts.c */
+	int64_t submit_ns, seated_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
 };
@@ -66,51 +67,59 @@ struct request {
 struct row_job {
 	struct request *r;
 	const float *logits;
-	int32_t  position;                   /* of the token that these logits are about */
-	int      draws;
-	int32_t  token;                      /* drawn, or given: SCORE; -1: a guess before it was wrong */
-	float    logprob;
-	size_t   top_at; int32_t n_top;      /* in the list of the events */
+	int32_t position; /* of the token that these logits are about */
+	int draws;
+	int32_t token; /* drawn, or given: SCORE; -1: a guess before it was wrong */
+	float logprob;
+	size_t top_at;
+	int32_t n_top; /* in the list of the events */
 	infer_error err;
 };
 
-struct event_slot { struct infer_event ev; size_t text_at, top_at, message_at; };
+struct event_slot {
+	struct infer_event ev;
+	size_t text_at, top_at, message_at;
+};
 struct events {
-	struct event_slot *slots; size_t n, cap, read;
-	struct infer_top *tops; size_t n_tops, cap_tops;
+	struct event_slot *slots;
+	size_t n, cap, read;
+	struct infer_top *tops;
+	size_t n_tops, cap_tops;
 	struct buf text;
 };
-int  events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
+int events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
 void events_fini(struct events *q);
 /* Make room for that many more. */
-int  events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
+int events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
 struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
-/* What may come next, guessed: a request that decodes gets a row for each guess, and all of them draw in
- * one step (Leviathan+ 2023, arXiv:2211.17192).  The draw is the request's own at every position, so a wrong guess
- * costs its row and changes no byte. */
+/* What may come next, guessed: a request that decodes gets a row for each guess, and all of them
+ * draw in one step (Leviathan+ 2023, arXiv:2211.17192).  The draw is the request's own at every
+ * position, so a wrong guess costs its row and changes no byte. */
 struct engine_draft {
-	/* Put at most cap tokens behind ids[0 .. n) at next; returns how many.  NULL: no guesses. */
+	/* Put at most cap tokens behind ids[0 .. n) at next; returns how many.  NULL: no
+	 * guesses. */
 	int32_t (*guess)(void *user, const uint64_t *ids, int32_t n, uint64_t *next, int32_t cap);
 	void *user;
 };
 
-struct step {                                /* arrays sized at open */
+/* arrays sized at open */
+struct step {
 	struct backend_step s;
-	int32_t *ids;                        /* [max_rows] */
-	struct backend_run *runs;            /* [max_seqs] */
-	int32_t *out;                        /* [max_out] */
-	struct row_job *jobs;                /* [max_out] */
+	int32_t *ids;             /* [max_rows] */
+	struct backend_run *runs; /* [max_seqs] */
+	int32_t *out;             /* [max_out] */
+	struct row_job *jobs;     /* [max_out] */
 	/* [max_out] the first job of each group: the draws of a request come one after the other */
 	int32_t *groups, n_groups;
-	struct request **requests;           /* [max_seqs], one per run */
-	int32_t  logits_left;                /* rows of logits for scores and guesses */
-	int32_t  n_decode, n_prefill, n_guesses;     /* rows of guesses are in neither of the two */
+	struct request **requests;              /* [max_seqs], one per run */
+	int32_t logits_left;                    /* rows of logits for scores and guesses */
+	int32_t n_decode, n_prefill, n_guesses; /* rows of guesses are in neither of the two */
 };
 
 struct infer_engine {
 	const infer_model *model;
-	const infer_tokenizer *tok;          /* NULL: the model has no vocabulary */
+	const infer_tokenizer *tok; /* NULL: the model has no vocabulary */
 	const struct backend_kind *kind;
 	struct backend *backend;
 	struct backend_plan *plan;
@@ -120,33 +129,34 @@ struct infer_engine {
 	struct step step;
 	struct events events;
 	struct engine_draft draft;
-	int32_t  n_vocab, threads, threads_wanted, ctx;
-	int      k_type, v_type;
-	int32_t  chunk, score_rows, max_seqs, max_queue;
+	int32_t n_vocab, threads, threads_wanted, ctx;
+	int k_type, v_type;
+	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
-	int64_t  step_ns, now_ns;            /* now: when this step began */
-	int64_t  decode_ns, row_ns;          /* running means: a step that only decodes, one prompt row */
+	int64_t step_ns, now_ns;   /* now: when this step began */
+	int64_t decode_ns, row_ns; /* running means: a step that only decodes, one prompt row */
 	uint64_t digest;
-	struct infer_engine_stats now;       /* counted by the thread that steps */
-	int      stopped;                    /* the last step was cancelled for a new request */
-	atomic_int newcomer;                 /* a request was submitted since this step began */
-	struct request **active;             /* [max_seqs] in rank: priority, then age */
-	int32_t  n_active;
+	struct infer_engine_stats now; /* counted by the thread that steps */
+	int stopped;                   /* the last step was cancelled for a new request */
+	atomic_int newcomer;           /* a request was submitted since this step began */
+	struct request **active;       /* [max_seqs] in rank: priority, then age */
+	int32_t n_active;
 
 	pthread_mutex_t lock;
-	pthread_cond_t  wake;
-	int      lock_made;
-	struct request *queue; int32_t n_queued;     /* in rank */
+	pthread_cond_t wake;
+	int lock_made;
+	struct request *queue;
+	int32_t n_queued; /* in rank */
 	uint64_t last_id;
-	struct infer_engine_stats stats;             /* published at the end of a step */
+	struct infer_engine_stats stats; /* published at the end of a step */
 };
 
 /* request.c */
-int  request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
-                 infer_error *err);
+int request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
+                infer_error *err);
 void request_free(struct request *r);
-int  request_before(const struct request *a, const struct request *b);     /* a ranks before b */
-static inline int32_t request_pending(const struct request *r)             /* not computed yet */
+int request_before(const struct request *a, const struct request *b); /* a ranks before b */
+static inline int32_t request_pending(const struct request *r)        /* not computed yet */
 {
 	return r->n - kv_seq_len(r->seq);
 }
@@ -154,8 +164,10 @@ static inline int32_t request_pending(const struct request *r)             /* no
 void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message);
 
 /* sched.c; the lock is held */
-size_t sched_ending(infer_engine *e);    /* reads the clock; counts the requests that sched_sweep will end */
-void sched_sweep(infer_engine *e);       /* end requests that were cancelled or have missed their deadline */
+/* reads the clock; counts the requests that sched_sweep will end */
+size_t sched_ending(infer_engine *e);
+/* end requests that were cancelled or have missed their deadline */
+void sched_sweep(infer_engine *e);
 void sched_admit(infer_engine *e);
 void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
@@ -167,15 +179,15 @@ size_t sched_reuse(const struct request *r);
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
-void prompts_compose(infer_engine *e);   /* add prompt rows behind the decoding rows */
+void prompts_compose(infer_engine *e); /* add prompt rows behind the decoding rows */
 
 /* batch.c */
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows);
 /* How many of `rows` fit into the step. */
 int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);
 void batch_add(infer_engine *e, struct request *r, int32_t rows);
-int  batch_run(infer_engine *e, infer_error *err);       /* compute, then score and draw */
-void batch_absorb(infer_engine *e);                      /* turn the results into events */
+int batch_run(infer_engine *e, infer_error *err); /* compute, then score and draw */
+void batch_absorb(infer_engine *e);               /* turn the results into events */
 
 /* score.c: one row of logits; any thread */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);

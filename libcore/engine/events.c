@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { TEXT_BYTES = 512 };   /* for each slot, from the start */
+/* for each slot, from the start */
+enum { TEXT_BYTES = 512 };
 
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err)
 {
@@ -64,8 +65,8 @@ struct event_slot *events_add(struct events *q, const struct request *r, int kin
 
 	must(q->n < q->cap);
 	s = &q->slots[q->n++];
-	*s = (struct event_slot){.ev = {.id = r->id, .user = r->user, .kind = kind, .token = -1},
-	                         .text_at = q->text.len};
+	*s = (struct event_slot){ .ev = { .id = r->id, .user = r->user, .kind = kind, .token = -1 },
+		                  .text_at = q->text.len };
 	return s;
 }
 
@@ -82,9 +83,9 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev)
 	*ev = s->ev;
 	ev->text = ev->text_bytes ? q->text.at + s->text_at : "";
 	ev->top = ev->n_top ? q->tops + s->top_at : NULL;
-	ev->message = ev->kind != INFER_EVENT_DONE      ? ""
-	              : s->message_at != SIZE_MAX       ? q->text.at + s->message_at
-	              : ev->code                        ? "no memory to say what failed"
-	                                                : "";
+	ev->message = ev->kind != INFER_EVENT_DONE ? ""
+	              : s->message_at != SIZE_MAX  ? q->text.at + s->message_at
+	              : ev->code                   ? "no memory to say what failed"
+	                                           : "";
 	return 1;
 }

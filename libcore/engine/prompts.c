@@ -1,9 +1,9 @@
 /* engine/prompts.c - which prompts get rows of a step, and how many
  *
  * The prompt with the fewest rows left goes first, so short requests finish soon; the first in rank
- * gets an eighth of every step, so it advances whatever else arrives.  A prompt whose next positions
- * are already being computed for another waits and shares the result, so a beginning that many have
- * in common is computed once. */
+ * gets an eighth of every step, so it advances whatever else arrives.  A prompt whose next
+ * positions are already being computed for another waits and shares the result, so a beginning that
+ * many have in common is computed once. */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -14,11 +14,11 @@ enum {
 	/* a prompt advances by this many rows even in a slow step, or sequences that decode would
 	 * starve it */
 	LEAST_ROWS = 16,
-	/* rows of a step while another sequence could be admitted: a new request waits for the end of
-	 * the step, or the step is thrown away; a larger one would not be cheaper per row */
+	/* rows of a step while another sequence could be admitted: a new request waits for the end
+	 * of the step, or the step is thrown away; a larger one would not be cheaper per row */
 	OPEN_ROWS = 128,
 	SHARE = 8,
-	WORTH = 16,          /* waiting pays if it saves a sixteenth of the rows left */
+	WORTH = 16, /* waiting pays if it saves a sixteenth of the rows left */
 };
 
 /* The prompt rows that this step may hold. */
@@ -30,14 +30,15 @@ static int32_t quota(const infer_engine *e)
 		rows = OPEN_ROWS;
 	else if (e->step.n_decode && e->row_ns)
 		rows = (e->step_ns - e->decode_ns) / e->row_ns;
-	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows, e->chunk - e->step.n_guesses);
+	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows,
+	                        e->chunk - e->step.n_guesses);
 }
 
 /* The number of leading ids that r shares with q and may take from it. */
 static int32_t common(const struct request *r, const struct request *q)
 {
 	int32_t most = (int32_t)num_min((int64_t)sched_reuse(r) - 1, q->n),
-	        len = kv_seq_len(r->seq);
+		len = kv_seq_len(r->seq);
 
 	if (q == r || q->root != r->root || most <= len ||
 	    memcmp(q->ids, r->ids, (size_t)len * sizeof *r->ids))
@@ -47,14 +48,13 @@ static int32_t common(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Give r the positions that other sequences have computed.  Returns a sequence before r in rank that
- * is about to compute more of them, or NULL where waiting for it would not save much. */
+/* Give r the positions that other sequences have computed.  Returns a sequence before r in rank
+ * that is about to compute more of them, or NULL where waiting for it would not save much. */
 static struct request *share(infer_engine *e, int32_t rank)
 {
 	struct request *r = e->active[rank], *from = NULL, *leads = NULL, *q;
-	int32_t len = kv_seq_len(r->seq), have = len + kv_seq_adopt(e->kv, r->seq, r->ids,
-	                                                            sched_reuse(r)),
-	        lead = 0, n;
+	int32_t len = kv_seq_len(r->seq),
+		have = len + kv_seq_adopt(e->kv, r->seq, r->ids, sched_reuse(r)), lead = 0, n;
 
 	for (int32_t i = 0; i < e->n_active; i++) {
 		q = e->active[i];
@@ -68,7 +68,7 @@ static struct request *share(infer_engine *e, int32_t rank)
 		}
 	}
 	if (from && kv_seq_share(e->kv, r->seq, from->seq, have))
-		have = kv_seq_len(r->seq);           /* the window of `from` has let them go */
+		have = kv_seq_len(r->seq); /* the window of `from` has let them go */
 	if (!r->usage.preemptions) {
 		r->usage.cached_tokens += have - len;
 		e->now.cached_tokens += (uint64_t)(have - len);
@@ -109,8 +109,8 @@ static struct request *next(const infer_engine *e)
 	return best;
 }
 
-/* Get pages for `rows` more positions of r, if need be by preempting sequences behind it in rank that
- * have no row in this step.  0: there are none. */
+/* Get pages for `rows` more positions of r, if need be by preempting sequences behind it in rank
+ * that have no row in this step.  0: there are none. */
 static int grow(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct request *last;
@@ -136,7 +136,7 @@ void prompts_compose(infer_engine *e)
 {
 	int32_t left = quota(e), part = (left + SHARE - 1) / SHARE, rows, most;
 	struct request *first, *r;
-	int ends = 0;      /* a prompt ends in this step, and its first token should not wait long */
+	int ends = 0; /* a prompt ends in this step, and its first token should not wait long */
 
 	look(e);
 	first = first_in_rank(e);
@@ -156,7 +156,8 @@ void prompts_compose(infer_engine *e)
 		batch_add(e, r, rows);
 		left -= rows;
 	}
-	/* No event comes out of this step, so a new arrival may cancel it, but not twice in a row. */
+	/* No event comes out of this step, so a new arrival may cancel it, but not twice in a
+	 * row. */
 	if (!e->step.s.n_out && e->n_active < e->max_seqs && !e->stopped)
 		e->step.s.stop = &e->newcomer;
 }

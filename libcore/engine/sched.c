@@ -1,8 +1,9 @@
 /* engine/sched.c - which sequences compute what in the next step
  *
- * Rank is priority, then age.  Every sequence that decodes has a row in every step; prompts share the
- * rest of the step's time (prompts.c).  When pages run out, the last sequence in rank gives its pages
- * back and is computed again later; the tokens it has drawn stay, so its answer does not change. */
+ * Rank is priority, then age.  Every sequence that decodes has a row in every step; prompts share
+ * the rest of the step's time (prompts.c).  When pages run out, the last sequence in rank gives its
+ * pages back and is computed again later; the tokens it has drawn stay, so its answer does not
+ * change. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -145,7 +146,8 @@ void sched_admit(infer_engine *e)
 /* Guesses of what r says next, put behind its ids. */
 static int32_t guess(infer_engine *e, struct request *r)
 {
-	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left), e->chunk - e->step.n_guesses);
+	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left),
+	                       e->chunk - e->step.n_guesses);
 	int32_t n;
 
 	if (!e->draft.guess || most < 1)
@@ -168,7 +170,7 @@ static void compose_decode(infer_engine *e)
 		if (request_pending(r) != 1)
 			continue;
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
-			must(e->n_active > 1);       /* place made sure that one fits alone */
+			must(e->n_active > 1); /* place made sure that one fits alone */
 			sched_preempt_last(e);
 		}
 		if (!r->seq)

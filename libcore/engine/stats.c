@@ -32,7 +32,8 @@ void stats_publish(infer_engine *e)
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s)
 {
 	pthread_mutex_t *lock =
-	    (pthread_mutex_t *)&e->lock; /* reading is const; the lock is not a part of the value */
+		(pthread_mutex_t *)&e
+			->lock; /* reading is const; the lock is not a part of the value */
 
 	pthread_mutex_lock(lock);
 	*s = e->stats;
@@ -42,7 +43,8 @@ void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s)
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info)
 {
 	*info = (struct infer_engine_info){
-	    .threads = e->threads, .ctx = e->ctx, .k_type = e->k_type, .v_type = e->v_type};
+		.threads = e->threads, .ctx = e->ctx, .k_type = e->k_type, .v_type = e->v_type
+	};
 	snprintf(info->placement, sizeof info->placement, "%s:0-%d", e->kind->name,
 	         (int)e->model->h.n_layers - 1);
 	e->kind->describe(e->backend, info->isa, sizeof info->isa);

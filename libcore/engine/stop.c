@@ -24,8 +24,8 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 	for (int32_t i = 0; i < n && !a->bad; i++) {
 		struct stop_string *t = &s->strings[i];
 
-		*t = (struct stop_string){.at = arena_strndup(a, strings[i].at, strings[i].len),
-		                          .len = (int32_t)strings[i].len};
+		*t = (struct stop_string){ .at = arena_strndup(a, strings[i].at, strings[i].len),
+			                   .len = (int32_t)strings[i].len };
 		t->border = arena_alloc(a, strings[i].len, sizeof *t->border);
 		if (a->bad)
 			break;

@@ -49,7 +49,8 @@ const char *file_label(const char *path)
 	return path;
 }
 
-/* Room for one more of size bytes in *at; doubling, so that memory stays in step with what was read. */
+/* Room for one more of size bytes in *at; doubling, so that memory stays in step with what was
+ * read. */
 static int grow(void **at, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)
@@ -130,7 +131,8 @@ static int add_shard(struct infer_file *f, infer_error *err)
 	struct file_shard *p = mem_realloc(MEM_FILE, f->shards, (size_t)f->n_shards + 1, sizeof *p);
 
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "no memory for shard %d of a model file", f->n_shards + 1);
+		return err_set(err, INFER_ENOMEM, "no memory for shard %d of a model file",
+		               f->n_shards + 1);
 	f->shards = p;
 	p[f->n_shards] = (struct file_shard){ 0 };
 	return INFER_OK;
@@ -192,9 +194,11 @@ static int sniff(struct infer_file *f, infer_error *err)
 			return formats[i]->open(f, err);
 		}
 	if (s->bytes >= 4 && !memcmp(s->at, zstd, 4))
-		return err_set(err, INFER_EUNSUP, "%s: compressed with zstd; unpack it first", file_label(f->path));
+		return err_set(err, INFER_EUNSUP, "%s: compressed with zstd; unpack it first",
+		               file_label(f->path));
 	if (s->bytes < 4)
-		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file", file_label(f->path), s->bytes);
+		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file",
+		               file_label(f->path), s->bytes);
 	return err_set(err, INFER_EFORMAT, "%s: no model file: it begins with %02x %02x %02x %02x",
 	               file_label(f->path), s->at[0], s->at[1], s->at[2], s->at[3]);
 }
@@ -221,14 +225,17 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err)
 	return rc;
 }
 
-int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name, infer_error *err)
+int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
+                          infer_error *err)
 {
 	struct infer_file *f;
 	int rc;
 
 	*out = NULL;
 	if ((uintptr_t)bytes % 8)
-		return err_set(err, INFER_EINVAL, "%s: a model in memory lies on a multiple of 8 bytes", file_label(name));
+		return err_set(err, INFER_EINVAL,
+		               "%s: a model in memory lies on a multiple of 8 bytes",
+		               file_label(name));
 	TRY(new_file(&f, name, err));
 	rc = add_shard(f, err);
 	if (!rc) {
@@ -256,9 +263,13 @@ const char *infer_file_path(const infer_file *f) { return f->path; }
 void infer_file_info(const infer_file *f, struct infer_file_info *info)
 {
 	*info = (struct infer_file_info){
-		.format = f->format->name, .version = f->version, .n_shards = f->n_shards,
-		.n_meta = f->meta.n, .n_tensors = f->n_tensors,
-		.header_bytes = f->shards[0].header_bytes, .alignment = f->alignment,
+		.format = f->format->name,
+		.version = f->version,
+		.n_shards = f->n_shards,
+		.n_meta = f->meta.n,
+		.n_tensors = f->n_tensors,
+		.header_bytes = f->shards[0].header_bytes,
+		.alignment = f->alignment,
 	};
 	for (int i = 0; i < f->n_shards; i++)
 		info->file_bytes += f->shards[i].bytes;
@@ -311,7 +322,8 @@ int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error 
 
 	hex[0] = '\0';
 	if (shard < 0 || shard >= f->n_shards)
-		return err_set(err, INFER_EINVAL, "%s has %d files, no file %d", file_label(f->path), f->n_shards, shard);
+		return err_set(err, INFER_EINVAL, "%s has %d files, no file %d",
+		               file_label(f->path), f->n_shards, shard);
 	os_file_want(&f->shards[shard].map, 0, f->shards[shard].map.bytes);
 	sha256_init(&s);
 	sha256_add(&s, f->shards[shard].at, f->shards[shard].bytes);
@@ -324,7 +336,8 @@ int infer_file_check_unchanged(const infer_file *f, infer_error *err)
 {
 	for (int i = 0; i < f->n_shards; i++)
 		if (os_file_changed(&f->shards[i].map))
-			return err_set(err, INFER_EIO, "%s changed while it was used", file_label(f->shards[i].path));
+			return err_set(err, INFER_EIO, "%s changed while it was used",
+			               file_label(f->shards[i].path));
 	return INFER_OK;
 }
 
@@ -334,11 +347,14 @@ int infer_file_check_finite(const infer_file *f, infer_error *err)
 
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
-		size_t n = (size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3];
+		size_t n =
+			(size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3];
 		size_t at = type_find_bad(t->type, t->data, n);
 		if (at != SIZE_MAX)
-			return err_set(err, INFER_ENAN, "%s: tensor %s: the %s weight at byte %zu is not finite",
-			               file_label(f->path), file_quote(name, t->name.at, t->name.len),
+			return err_set(err, INFER_ENAN,
+			               "%s: tensor %s: the %s weight at byte %zu is not finite",
+			               file_label(f->path),
+			               file_quote(name, t->name.at, t->name.len),
 			               infer_type_info(t->type)->name, (size_t)t->offset + at);
 	}
 	return INFER_OK;

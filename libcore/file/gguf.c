@@ -3,10 +3,11 @@
  *   "GGUF"  u32 version  u64 tensors  u64 keys
  *   keys times     { string key; u32 type; value }          string: u64 length, bytes
  *   tensors times  { string name; u32 n_dims; u64 ne[n_dims]; u32 type; u64 offset }
- *   zeros up to a multiple of the alignment, then the tensors' data in the order of the table, each padded alike
+ *   zeros up to a multiple of the alignment, then the tensors' data in the order of the table, each
+ *   padded alike
  *
- * The bytes are walked once, in order.  Whatever a count or a length says, memory is asked for only in step with the
- * entries that were read, so a small file can not ask for much. */
+ * The bytes are walked once, in order.  Whatever a count or a length says, memory is asked for only
+ * in step with the entries that were read, so a small file can not ask for much. */
 #include "file/gguf.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,10 +17,12 @@
 #include "type/type.h"
 
 enum {
-	KEY_MIN = 8 + 1 + 4 + 1,                /* bytes of the smallest key with its value */
+	KEY_MIN = 8 + 1 + 4 + 1, /* bytes of the smallest key with its value */
 	TENSOR_MIN = 8 + 4 + 4 + 8,
-	KEY_MAX = 65535, NAME_MAX_BYTES = 63,
-	MIN_ALIGNMENT = 8, DEFAULT_ALIGNMENT = 32,
+	KEY_MAX = 65535,
+	NAME_MAX_BYTES = 63,
+	MIN_ALIGNMENT = 8,
+	DEFAULT_ALIGNMENT = 32,
 };
 #define STR_MAX ((uint64_t)1 << 30)
 #define COUNT_MAX ((uint64_t)1 << 30)
@@ -28,14 +31,14 @@ struct reader {
 	const unsigned char *at;
 	size_t n, pos;
 	const char *path;
-	const char *kind;                       /* "key", "tensor" or "" before the first */
-	struct infer_str what;                  /* its name */
-	size_t mark;                            /* where the field lies that is being looked at */
+	const char *kind;      /* "key", "tensor" or "" before the first */
+	struct infer_str what; /* its name */
+	size_t mark;           /* where the field lies that is being looked at */
 	infer_error *err;
 };
 
-__attribute__((format(printf, 3, 4), cold))
-static int fail(struct reader *r, int code, const char *fmt, ...)
+__attribute__((format(printf, 3, 4), cold)) static int fail(struct reader *r, int code,
+                                                            const char *fmt, ...)
 {
 	char name[FILE_QUOTE], why[160];
 	va_list ap;
@@ -44,7 +47,8 @@ static int fail(struct reader *r, int code, const char *fmt, ...)
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
 	if (!r->what.len)
-		return err_set(r->err, code, "%s: %s, at byte %zu", file_label(r->path), why, r->mark);
+		return err_set(r->err, code, "%s: %s, at byte %zu", file_label(r->path), why,
+		               r->mark);
 	return err_set(r->err, code, "%s: %s %s: %s, at byte %zu", file_label(r->path), r->kind,
 	               file_quote(name, r->what.at, r->what.len), why, r->mark);
 }
@@ -87,9 +91,11 @@ static int take_str(struct reader *r, const char *what, uint64_t max, struct inf
 
 	TRY(take_u64(r, what, &len));
 	if (len > r->n - r->pos)
-		return fail(r, INFER_EFORMAT, "%s of %llu bytes does not fit in the file", what, (unsigned long long)len);
+		return fail(r, INFER_EFORMAT, "%s of %llu bytes does not fit in the file", what,
+		            (unsigned long long)len);
 	if (len > max)
-		return fail(r, INFER_EFORMAT, "%s of %llu bytes is too long", what, (unsigned long long)len);
+		return fail(r, INFER_EFORMAT, "%s of %llu bytes is too long", what,
+		            (unsigned long long)len);
 	*v = (struct infer_str){ (const char *)r->at + r->pos, (size_t)len };
 	r->pos += (size_t)len;
 	return INFER_OK;
@@ -130,7 +136,8 @@ static int read_values(struct reader *r, struct infer_meta *m)
 	} else {
 		r->mark = r->pos;
 		if (m->count > (r->n - r->pos) / sizes[m->elem_type])
-			return fail(r, INFER_EFORMAT, "%llu values do not fit in the file", (unsigned long long)m->count);
+			return fail(r, INFER_EFORMAT, "%llu values do not fit in the file",
+			            (unsigned long long)m->count);
 		p = take(r, (size_t)m->count * sizes[m->elem_type], "a value");
 		if (!p)
 			return INFER_EFORMAT;
@@ -167,7 +174,8 @@ static int read_key(struct reader *r, struct infer_meta *m)
 			return fail(r, INFER_EUNSUP, "an array of arrays");
 		TRY(take_u64(r, "the number of elements", &m->count));
 		if (m->count > COUNT_MAX)
-			return fail(r, INFER_EFORMAT, "an array of %llu elements is too long", (unsigned long long)m->count);
+			return fail(r, INFER_EFORMAT, "an array of %llu elements is too long",
+			            (unsigned long long)m->count);
 	}
 	m->elem_type = (int)type;
 	return read_values(r, m);
@@ -204,20 +212,28 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 		return fail(r, INFER_EFORMAT, "not a u32");
 	*alignment = num_u32(m->at);
 	if (!*alignment || (*alignment & (*alignment - 1)))
-		return fail(r, INFER_EFORMAT, "%llu is no power of two", (unsigned long long)*alignment);
+		return fail(r, INFER_EFORMAT, "%llu is no power of two",
+		            (unsigned long long)*alignment);
 	if (*alignment < MIN_ALIGNMENT)
-		return fail(r, INFER_EFORMAT, "%llu is less than %d", (unsigned long long)*alignment, MIN_ALIGNMENT);
+		return fail(r, INFER_EFORMAT, "%llu is less than %d",
+		            (unsigned long long)*alignment, MIN_ALIGNMENT);
 	r->what.len = 0;
 	return INFER_OK;
 }
 
 /* Types that are known only to be refused. */
-static const struct { uint32_t from, to; const char *name, *why; } refused[] = {
+static const struct {
+	uint32_t from, to;
+	const char *name, *why;
+} refused[] = {
 	{ 4, 4, "Q4_2", "removed from the format" },
 	{ 5, 5, "Q4_3", "removed from the format" },
-	{ 31, 31, "Q4_0_4_4", "removed from the format; the model has to be converted again, as Q4_0" },
-	{ 32, 32, "Q4_0_4_8", "removed from the format; the model has to be converted again, as Q4_0" },
-	{ 33, 33, "Q4_0_8_8", "removed from the format; the model has to be converted again, as Q4_0" },
+	{ 31, 31, "Q4_0_4_4",
+	  "removed from the format; the model has to be converted again, as Q4_0" },
+	{ 32, 32, "Q4_0_4_8",
+	  "removed from the format; the model has to be converted again, as Q4_0" },
+	{ 33, 33, "Q4_0_8_8",
+	  "removed from the format; the model has to be converted again, as Q4_0" },
 	{ 36, 36, "IQ4_NL_4_4 or I2_S", "removed from the format, or of ik_llama.cpp only" },
 	{ 37, 37, "IQ4_NL_4_8", "removed from the format" },
 	{ 38, 38, "IQ4_NL_8_8", "removed from the format" },
@@ -237,7 +253,8 @@ static int refuse_type(struct reader *r, uint32_t type)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		if (type >= refused[i].from && type <= refused[i].to)
-			return fail(r, INFER_EUNSUP, "type %u (%s) is %s", type, refused[i].name, refused[i].why);
+			return fail(r, INFER_EUNSUP, "type %u (%s) is %s", type, refused[i].name,
+			            refused[i].why);
 	return fail(r, INFER_EUNSUP, "type %u is not known", type);
 }
 
@@ -254,7 +271,8 @@ static int read_shape(struct reader *r, struct infer_tensor *t, size_t at_dims)
 	}
 	r->mark = at_dims;
 	if (t->ne[0] % type->block)
-		return fail(r, INFER_EFORMAT, "rows of %lld elements are not whole blocks of %s (%d)",
+		return fail(r, INFER_EFORMAT,
+		            "rows of %lld elements are not whole blocks of %s (%d)",
 		            (long long)t->ne[0], type->name, type->block);
 	if (__builtin_mul_overflow(elems / type->block, type->block_bytes, &bytes))
 		return fail(r, INFER_EFORMAT, "2^63 bytes or more");
@@ -284,7 +302,7 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 			return fail(r, INFER_EFORMAT, "2^63 elements or more");
 		t->ne[i] = (int64_t)ne;
 	}
-	t->n_dims = n_dims ? (int)n_dims : 1;   /* a scalar is a row of one */
+	t->n_dims = n_dims ? (int)n_dims : 1; /* a scalar is a row of one */
 	TRY(take_u32(r, "the type", &type));
 	t->type = infer_type_from_gguf(type);
 	if (t->type < 0)
@@ -293,19 +311,24 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
-/* The reference puts tensors one behind the other, padded, in the order of the table; so nothing overlaps. */
-static int place(struct reader *r, struct infer_tensor *t, size_t mark, size_t data, uint64_t *want, uint64_t alignment)
+/* The reference puts tensors one behind the other, padded, in the order of the table; so nothing
+ * overlaps. */
+static int place(struct reader *r, struct infer_tensor *t, size_t mark, size_t data, uint64_t *want,
+                 uint64_t alignment)
 {
 	r->what = t->name;
 	r->mark = mark;
 	if (t->offset % alignment)
-		return fail(r, INFER_EFORMAT, "offset %llu is no multiple of %llu", (unsigned long long)t->offset,
-		            (unsigned long long)alignment);
+		return fail(r, INFER_EFORMAT, "offset %llu is no multiple of %llu",
+		            (unsigned long long)t->offset, (unsigned long long)alignment);
 	if (t->offset != *want)
-		return fail(r, INFER_EFORMAT, "offset %llu %s, %llu is next", (unsigned long long)t->offset,
-		            t->offset < *want ? "lies in the tensor before" : "leaves a gap", (unsigned long long)*want);
+		return fail(r, INFER_EFORMAT, "offset %llu %s, %llu is next",
+		            (unsigned long long)t->offset,
+		            t->offset < *want ? "lies in the tensor before" : "leaves a gap",
+		            (unsigned long long)*want);
 	if (data > r->n || t->offset > r->n - data || t->bytes > r->n - data - t->offset)
-		return fail(r, INFER_EFORMAT, "%llu bytes at offset %llu: the file ends before them, after %zu bytes",
+		return fail(r, INFER_EFORMAT,
+		            "%llu bytes at offset %llu: the file ends before them, after %zu bytes",
 		            (unsigned long long)t->bytes, (unsigned long long)t->offset, r->n);
 	*want = t->offset + num_round_up((size_t)t->bytes, (size_t)alignment);
 	t->offset += data;
@@ -313,7 +336,8 @@ static int place(struct reader *r, struct infer_tensor *t, size_t mark, size_t d
 	return INFER_OK;
 }
 
-static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int shard, uint64_t alignment)
+static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int shard,
+                        uint64_t alignment)
 {
 	uint32_t first = f->n_tensors;
 	uint64_t want = 0;
@@ -339,7 +363,8 @@ static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int 
 	return INFER_OK;
 }
 
-int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path, infer_error *err)
+int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
+              infer_error *err)
 {
 	struct file_shard *s = &f->shards[shard];
 	struct reader r = { .at = s->at, .n = s->bytes, .path = path, .kind = "", .err = err };
@@ -367,7 +392,8 @@ static int open_gguf(struct infer_file *f, infer_error *err)
 
 	TRY(file_meta_init(&f->meta, err));
 	if (map_init(&f->tensor_map, MEM_FILE, 64))
-		return err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table", file_label(f->path));
+		return err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
+		               file_label(f->path));
 	TRY(gguf_read(f, 0, &f->meta, f->path, err));
 	TRY(infer_meta_u64(f, "split.count", &count, NULL, err));
 	if (count > 1)

@@ -3,9 +3,12 @@
 #define FILE_GGUF_H
 #include "file/file.h"
 
-/* Check all of shard no. `shard` and append its tensors to f; its metadata goes to *meta (file_meta_init'ed by the caller). */
-int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path, infer_error *err);
+/* Check all of shard no. `shard` and append its tensors to f; its metadata goes to *meta
+ * (file_meta_init'ed by the caller). */
+int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
+              infer_error *err);
 
-/* f's one shard says that it is one of a split file: begin again with the first of them, and take all in. */
+/* f's one shard says that it is one of a split file: begin again with the first of them, and take
+ * all in. */
 int gguf_read_split(struct infer_file *f, infer_error *err);
 #endif

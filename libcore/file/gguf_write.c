@@ -20,10 +20,10 @@ struct out_tensor {
 };
 
 struct gguf_write {
-	char *path, *tmp;            /* tmp has room for a suffix */
+	char *path, *tmp; /* tmp has room for a suffix */
 	size_t tmp_size;
-	struct buf keys, table;      /* as they lie in the file */
-	uint64_t n_keys, alignment, data;   /* data: bytes of the tensors so far, padded */
+	struct buf keys, table;           /* as they lie in the file */
+	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
 	uint32_t n_tensors, cap;
 };
@@ -84,10 +84,22 @@ static void put_scalar(struct gguf_write *w, const char *key, int type, const vo
 	buf_put(&w->keys, v, n);
 }
 
-void gguf_write_u16(struct gguf_write *w, const char *key, uint16_t v) { put_scalar(w, key, INFER_META_U16, &v, 2); }
-void gguf_write_u32(struct gguf_write *w, const char *key, uint32_t v) { put_scalar(w, key, INFER_META_U32, &v, 4); }
-void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v) { put_scalar(w, key, INFER_META_I32, &v, 4); }
-void gguf_write_f32(struct gguf_write *w, const char *key, float v) { put_scalar(w, key, INFER_META_F32, &v, 4); }
+void gguf_write_u16(struct gguf_write *w, const char *key, uint16_t v)
+{
+	put_scalar(w, key, INFER_META_U16, &v, 2);
+}
+void gguf_write_u32(struct gguf_write *w, const char *key, uint32_t v)
+{
+	put_scalar(w, key, INFER_META_U32, &v, 4);
+}
+void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v)
+{
+	put_scalar(w, key, INFER_META_I32, &v, 4);
+}
+void gguf_write_f32(struct gguf_write *w, const char *key, float v)
+{
+	put_scalar(w, key, INFER_META_F32, &v, 4);
+}
 
 void gguf_write_bool(struct gguf_write *w, const char *key, int v)
 {
@@ -102,14 +114,16 @@ void gguf_write_str(struct gguf_write *w, const char *key, const char *s, size_t
 	gguf_put_str(&w->keys, s, n);
 }
 
-static void put_array(struct gguf_write *w, int elem_type, uint64_t count, const void *bytes, size_t n)
+static void put_array(struct gguf_write *w, int elem_type, uint64_t count, const void *bytes,
+                      size_t n)
 {
 	put_u32(&w->keys, (uint32_t)elem_type);
 	put_u64(&w->keys, count);
 	buf_put(&w->keys, bytes, n);
 }
 
-void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint64_t count, const void *bytes, size_t n)
+void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint64_t count,
+                      const void *bytes, size_t n)
 {
 	put_key(w, key, strlen(key), INFER_META_ARR);
 	put_array(w, elem_type, count, bytes, n);
@@ -131,17 +145,21 @@ void gguf_write_alignment(struct gguf_write *w, uint32_t alignment)
 	w->alignment = alignment;
 }
 
-int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims, const int64_t *ne, gguf_rows_fn *rows,
-                      void *user, infer_error *err)
+int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
+                      const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err)
 {
 	const struct infer_type_info *info = infer_type_info(type);
 	struct out_tensor *t;
 
 	if (!info || n_dims < 1 || n_dims > 4 || !*name || strlen(name) > 63)
-		return err_set(err, INFER_EINVAL, "tensor %s: a name, type or number of dimensions that no file can have", name);
+		return err_set(
+			err, INFER_EINVAL,
+			"tensor %s: a name, type or number of dimensions that no file can have",
+			name);
 	if (ne[0] % info->block)
-		return err_set(err, INFER_EINVAL, "tensor %s: rows of %lld elements are not whole blocks of %s (%d)", name,
-		               (long long)ne[0], info->name, info->block);
+		return err_set(err, INFER_EINVAL,
+		               "tensor %s: rows of %lld elements are not whole blocks of %s (%d)",
+		               name, (long long)ne[0], info->name, info->block);
 	if (w->n_tensors == w->cap) {
 		t = mem_realloc(MEM_FILE, w->tensors, w->cap ? w->cap * 2 : 32, sizeof *t);
 		if (!t)
@@ -190,10 +208,14 @@ static int put_zeros(int fd, const struct gguf_write *w, uint64_t at, infer_erro
 	return INFER_OK;
 }
 
-static int put_tensor(int fd, const struct gguf_write *w, const struct out_tensor *t, infer_error *err)
+static int put_tensor(int fd, const struct gguf_write *w, const struct out_tensor *t,
+                      infer_error *err)
 {
-	int64_t at_once = t->row_bytes && t->row_bytes < CHUNK ? (int64_t)(CHUNK / t->row_bytes) : 1, n;
-	void *chunk = mem_alloc(MEM_FILE, (size_t)num_min(at_once, num_max(t->rows, 1)), t->row_bytes);
+	int64_t at_once =
+			t->row_bytes && t->row_bytes < CHUNK ? (int64_t)(CHUNK / t->row_bytes) : 1,
+		n;
+	void *chunk =
+		mem_alloc(MEM_FILE, (size_t)num_min(at_once, num_max(t->rows, 1)), t->row_bytes);
 	int rc = INFER_OK;
 
 	if (!chunk)
@@ -232,7 +254,8 @@ int gguf_write_end(struct gguf_write *w, infer_error *err)
 	int fd = -1, rc;
 
 	if (w->keys.bad || w->table.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table", file_label(w->path));
+		return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table",
+		               file_label(w->path));
 	for (int i = 0; fd < 0 && i < TRIES; i++) {
 		snprintf(w->tmp, w->tmp_size, "%s.%d.%d.tmp", w->path, (int)getpid(), i);
 		fd = open(w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

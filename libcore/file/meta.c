@@ -4,16 +4,18 @@
 #include "base/num.h"
 #include "file/file.h"
 
-static const char *const names[] = { "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64" };
+static const char *const names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+	                             "bool", "string", "array", "u64", "i64", "f64" };
 static const uint8_t sizes[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
 
-static int wrong(const infer_file *f, const struct infer_meta *m, const char *want, infer_error *err)
+static int wrong(const infer_file *f, const struct infer_meta *m, const char *want,
+                 infer_error *err)
 {
 	char key[FILE_QUOTE];
 
-	return err_set(err, INFER_EFORMAT, "%s: key %s: %s%s where %s is wanted", file_label(f->path),
-	               file_quote(key, m->key.at, m->key.len), m->type == INFER_META_ARR ? "array of " : "",
-	               names[m->elem_type], want);
+	return err_set(err, INFER_EFORMAT, "%s: key %s: %s%s where %s is wanted",
+	               file_label(f->path), file_quote(key, m->key.at, m->key.len),
+	               m->type == INFER_META_ARR ? "array of " : "", names[m->elem_type], want);
 }
 
 /* An integer of elem_type at p as sign and magnitude; 0 where the type is no integer. */
@@ -23,15 +25,32 @@ static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *nega
 
 	*negative = 0;
 	switch (elem_type) {
-	case INFER_META_U8:  *v = *p; return 1;
-	case INFER_META_U16: *v = num_u16(p); return 1;
-	case INFER_META_U32: *v = num_u32(p); return 1;
-	case INFER_META_U64: *v = num_u64(p); return 1;
-	case INFER_META_I8:  i = (int8_t)*p; break;
-	case INFER_META_I16: i = (int16_t)num_u16(p); break;
-	case INFER_META_I32: i = (int32_t)num_u32(p); break;
-	case INFER_META_I64: i = (int64_t)num_u64(p); break;
-	default: return 0;
+	case INFER_META_U8:
+		*v = *p;
+		return 1;
+	case INFER_META_U16:
+		*v = num_u16(p);
+		return 1;
+	case INFER_META_U32:
+		*v = num_u32(p);
+		return 1;
+	case INFER_META_U64:
+		*v = num_u64(p);
+		return 1;
+	case INFER_META_I8:
+		i = (int8_t)*p;
+		break;
+	case INFER_META_I16:
+		i = (int16_t)num_u16(p);
+		break;
+	case INFER_META_I32:
+		i = (int32_t)num_u32(p);
+		break;
+	case INFER_META_I64:
+		i = (int64_t)num_u64(p);
+		break;
+	default:
+		return 0;
 	}
 	*negative = i < 0;
 	*v = (uint64_t)i;
@@ -39,21 +58,24 @@ static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *nega
 }
 
 /* Where element i lies, or NULL: INFER_EFORMAT, said. */
-static const unsigned char *elem_at(const infer_file *f, const struct infer_meta *m, uint64_t i, infer_error *err)
+static const unsigned char *elem_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
+                                    infer_error *err)
 {
 	char key[FILE_QUOTE];
 
 	if (m->elem_type == INFER_META_STR)
 		wrong(f, m, "a number", err);
 	else if (i >= m->count)
-		err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements, number %llu is wanted", file_label(f->path),
-		        file_quote(key, m->key.at, m->key.len), (unsigned long long)m->count, (unsigned long long)i);
+		err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements, number %llu is wanted",
+		        file_label(f->path), file_quote(key, m->key.at, m->key.len),
+		        (unsigned long long)m->count, (unsigned long long)i);
 	else
 		return m->at + i * sizes[m->elem_type];
 	return NULL;
 }
 
-int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v, infer_error *err)
+int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v,
+                        infer_error *err)
 {
 	const unsigned char *p = elem_at(f, m, i, err);
 	uint64_t u;
@@ -73,7 +95,8 @@ int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_
 	return INFER_OK;
 }
 
-int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v, infer_error *err)
+int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v,
+                        infer_error *err)
 {
 	const unsigned char *p = elem_at(f, m, i, err);
 	uint64_t u;
@@ -93,7 +116,8 @@ int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_
 }
 
 /* The scalar under key, or NULL in *m where it is absent. */
-static int scalar(const infer_file *f, const char *key, const struct infer_meta **m, int *found, const char *want, infer_error *err)
+static int scalar(const infer_file *f, const char *key, const struct infer_meta **m, int *found,
+                  const char *want, infer_error *err)
 {
 	*m = infer_file_meta(f, key);
 	if (found)
@@ -148,7 +172,8 @@ int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, in
 	return INFER_OK;
 }
 
-int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found, infer_error *err)
+int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found,
+                   infer_error *err)
 {
 	const struct infer_meta *m;
 

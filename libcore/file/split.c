@@ -1,5 +1,6 @@
-/* A split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with tensors of its own; the first holds
- * the metadata, every one says in split.no (from 0), split.count and split.tensors.count which it is. */
+/* A split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with tensors of its
+ * own; the first holds the metadata, every one says in split.no (from 0), split.count and
+ * split.tensors.count which it is. */
 #include <stdio.h>
 #include <string.h>
 #include "base/err.h"
@@ -7,19 +8,22 @@
 
 enum { SUFFIX = sizeof "-00001-of-00001.gguf" - 1, SHARDS_MAX = 65535 };
 
-static int whole(const struct file_meta *meta, const char *path, const char *key, uint64_t *v, infer_error *err)
+static int whole(const struct file_meta *meta, const char *path, const char *key, uint64_t *v,
+                 infer_error *err)
 {
 	const struct infer_file f = { .meta = *meta, .path = (char *)path };
 	int found;
 
 	TRY(infer_meta_u64(&f, key, v, &found, err));
 	if (!found)
-		return err_set(err, INFER_EFORMAT, "%s: part of a split model, without the key %s", file_label(path), key);
+		return err_set(err, INFER_EFORMAT, "%s: part of a split model, without the key %s",
+		               file_label(path), key);
 	return INFER_OK;
 }
 
 /* What every shard must say of itself. */
-static int check(const struct file_meta *meta, const char *path, uint64_t no, uint64_t count, uint64_t *tensors, infer_error *err)
+static int check(const struct file_meta *meta, const char *path, uint64_t no, uint64_t count,
+                 uint64_t *tensors, infer_error *err)
 {
 	uint64_t its_no, its_count, its_tensors;
 
@@ -30,24 +34,30 @@ static int check(const struct file_meta *meta, const char *path, uint64_t no, ui
 		*tensors = its_tensors;
 	if (its_no != no || its_count != count || its_tensors != *tensors)
 		return err_set(err, INFER_EFORMAT,
-		               "%s: no shard of this model: it says %llu of %llu (%llu tensors), not %llu of %llu (%llu)",
-		               file_label(path), (unsigned long long)its_no + 1, (unsigned long long)its_count,
-		               (unsigned long long)its_tensors, (unsigned long long)no + 1, (unsigned long long)count,
+		               "%s: no shard of this model: it says %llu of %llu (%llu tensors), "
+		               "not %llu of %llu (%llu)",
+		               file_label(path), (unsigned long long)its_no + 1,
+		               (unsigned long long)its_count, (unsigned long long)its_tensors,
+		               (unsigned long long)no + 1, (unsigned long long)count,
 		               (unsigned long long)*tensors);
 	return INFER_OK;
 }
 
 /* A later shard may repeat the architecture; then it has to be the same. */
-static int check_arch(const struct infer_file *f, const struct file_meta *meta, const char *path, infer_error *err)
+static int check_arch(const struct infer_file *f, const struct file_meta *meta, const char *path,
+                      infer_error *err)
 {
-	const struct infer_meta *a = infer_file_meta(f, "general.architecture"), *b = file_meta_get(meta, "general.architecture");
+	const struct infer_meta *a = infer_file_meta(f, "general.architecture"),
+				*b = file_meta_get(meta, "general.architecture");
 
 	if (a && b && (a->bytes != b->bytes || memcmp(a->at, b->at, a->bytes)))
-		return err_set(err, INFER_EFORMAT, "%s: a shard of another architecture", file_label(path));
+		return err_set(err, INFER_EFORMAT, "%s: a shard of another architecture",
+		               file_label(path));
 	return INFER_OK;
 }
 
-static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const char *path, uint64_t *tensors, infer_error *err)
+static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const char *path,
+                    uint64_t *tensors, infer_error *err)
 {
 	struct file_meta own = { 0 }, *meta = no ? &own : &f->meta;
 	int rc;
@@ -76,29 +86,37 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 	TRY(whole(&f->meta, f->path, "split.count", &count, err));
 	TRY(whole(&f->meta, f->path, "split.no", &no, err));
 	if (!f->shards[0].map.at)
-		return err_set(err, INFER_EUNSUP, "%s: a split model in memory", file_label(f->path));
+		return err_set(err, INFER_EUNSUP, "%s: a split model in memory",
+		               file_label(f->path));
 	if (count > SHARDS_MAX || no >= count)
-		return err_set(err, INFER_EFORMAT, "%s: says it is shard %llu of %llu", file_label(f->path),
-		               (unsigned long long)no + 1, (unsigned long long)count);
+		return err_set(err, INFER_EFORMAT, "%s: says it is shard %llu of %llu",
+		               file_label(f->path), (unsigned long long)no + 1,
+		               (unsigned long long)count);
 	snprintf(suffix, sizeof suffix, "-%05u-of-%05u.gguf", (unsigned)no + 1, (unsigned)count);
 	if (n < SUFFIX || strcmp(f->path + n - SUFFIX, suffix))
-		return err_set(err, INFER_EFORMAT, "%s: shard %llu of %llu, but its name does not end in %s", file_label(f->path),
-		               (unsigned long long)no + 1, (unsigned long long)count, suffix);
+		return err_set(err, INFER_EFORMAT,
+		               "%s: shard %llu of %llu, but its name does not end in %s",
+		               file_label(f->path), (unsigned long long)no + 1,
+		               (unsigned long long)count, suffix);
 	char *path = mem_strndup(MEM_FILE, f->path, n);
 	if (!path)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
 	file_drop(f);
 	if (map_init(&f->tensor_map, MEM_FILE, 64))
-		rc = err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table", file_label(f->path));
+		rc = err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
+		             file_label(f->path));
 	for (uint64_t i = 0; !rc && i < count; i++) {
-		snprintf(path + n - SUFFIX, SUFFIX + 1, "-%05u-of-%05u.gguf", (unsigned)i + 1, (unsigned)count);
+		snprintf(path + n - SUFFIX, SUFFIX + 1, "-%05u-of-%05u.gguf", (unsigned)i + 1,
+		         (unsigned)count);
 		if (i == 0)
 			memcpy(f->path, path, n);
 		rc = read_one(f, i, count, path, &tensors, err);
 	}
 	if (!rc && tensors != f->n_tensors)
-		rc = err_set(err, INFER_EFORMAT, "%s: %u tensors in %llu files, split.tensors.count says %llu", file_label(f->path),
-		             (unsigned)f->n_tensors, (unsigned long long)count, (unsigned long long)tensors);
+		rc = err_set(err, INFER_EFORMAT,
+		             "%s: %u tensors in %llu files, split.tensors.count says %llu",
+		             file_label(f->path), (unsigned)f->n_tensors, (unsigned long long)count,
+		             (unsigned long long)tensors);
 	mem_free(path);
 	return rc;
 }

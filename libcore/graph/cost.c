@@ -26,7 +26,8 @@ static void attention(struct graph_cost *c, const struct graph_node *n,
 {
 	double seen = (double)(n->attn.window ? num_min(n->attn.window, load->ctx) : load->ctx);
 
-	c->kv_bytes += rows * seen * n->attn.kv_heads * (n->attn.dk * load->k_bytes + n->attn.dv * load->v_bytes);
+	c->kv_bytes += rows * seen * n->attn.kv_heads *
+	               (n->attn.dk * load->k_bytes + n->attn.dv * load->v_bytes);
 	c->flops += 2.0 * rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
 }
 
@@ -38,7 +39,7 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 
 	*cost = (struct graph_cost){ 0 };
 	switch (n->op) {
-	case GRAPH_EMBED:                /* rows of the table, not the table */
+	case GRAPH_EMBED: /* rows of the table, not the table */
 		cost->weight_bytes = rows * (double)w[n->w[0]].bytes / (double)w[n->w[0]].n;
 		break;
 	case GRAPH_MM:
@@ -50,7 +51,7 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_MOE:
 		experts(cost, n, w, rows);
 		break;
-	default:                         /* a few operations for each float */
+	default: /* a few operations for each float */
 		cost->flops = 4.0 * rows * n->cols;
 	}
 }

@@ -2,8 +2,13 @@
 
 #include "graph/shape.h"
 
-/* The parameters of all operations in the order of op_list.h; a row without a name closes one operation's. */
-static const struct field { const char *name; size_t at; int number; } fields[] = {
+/* The parameters of all operations in the order of op_list.h; a row without a name closes one
+ * operation's. */
+static const struct field {
+	const char *name;
+	size_t at;
+	int number;
+} fields[] = {
 #define OP(name, member, n_src, n_w, cols, over, what)
 #define INT(member, field) { #field, offsetof(struct graph_node, member.field), 0 },
 #define NUM(member, field) { #field, offsetof(struct graph_node, member.field), 1 },

@@ -4,8 +4,12 @@
 #include "base/err.h"
 #include "graph/shape.h"
 
-static const struct { const char *name, *what; uint8_t srcs, weights, cols, over; } ops[] = {
-#define OP(name, member, n_src, n_w, cols, over, what) { #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
+static const struct {
+	const char *name, *what;
+	uint8_t srcs, weights, cols, over;
+} ops[] = {
+#define OP(name, member, n_src, n_w, cols, over, what) \
+	{ #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
 #define INT(member, field)
 #define NUM(member, field)
 #define END(member)
@@ -35,7 +39,7 @@ struct graph_node graph_node_of(enum graph_op op)
 {
 	struct graph_node n;
 
-	memset(&n, 0, sizeof n);   /* an initialiser may leave the rest of the union as it is */
+	memset(&n, 0, sizeof n); /* an initialiser may leave the rest of the union as it is */
 	n.op = (uint8_t)op;
 	for (int i = 0; i < GRAPH_SRC; i++)
 		n.src[i] = -1;

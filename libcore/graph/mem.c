@@ -9,7 +9,9 @@
 enum { ALIGN = 64 };
 
 /* Spans that live now, in ascending offset, as a list through next[]. */
-struct live { int32_t first, *next; };
+struct live {
+	int32_t first, *next;
+};
 
 static void place_one(struct graph_span *s, int32_t i, struct live *live)
 {

@@ -8,11 +8,20 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 
 	n->rows = n->op == GRAPH_PICK ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
 	switch (graph_op_cols(n->op)) {
-	case GRAPH_COLS_GIVEN: break;
-	case GRAPH_COLS_LIKE:  n->cols = src0->cols; break;
-	case GRAPH_COLS_HEADS: n->cols = n->attn.heads * n->attn.dv; break;
-	case GRAPH_COLS_PAIRS: n->cols = 2 * n->route.used; break;
-	case GRAPH_COLS_NONE:  n->cols = 0; break;
+	case GRAPH_COLS_GIVEN:
+		break;
+	case GRAPH_COLS_LIKE:
+		n->cols = src0->cols;
+		break;
+	case GRAPH_COLS_HEADS:
+		n->cols = n->attn.heads * n->attn.dv;
+		break;
+	case GRAPH_COLS_PAIRS:
+		n->cols = 2 * n->route.used;
+		break;
+	case GRAPH_COLS_NONE:
+		n->cols = 0;
+		break;
 	}
 }
 
@@ -27,37 +36,39 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_MM:
 		return n->w[0] < 0 ? "no weight" : NULL;
 	case GRAPH_NORM:
-		return n->norm.groups < 1 || n->cols % n->norm.groups ? "groups that do not divide the columns"
-		                                        : NULL;
+		return n->norm.groups < 1 || n->cols % n->norm.groups
+		               ? "groups that do not divide the columns"
+		               : NULL;
 	case GRAPH_ROPE:
 		return (int64_t)n->rope.heads * n->rope.dk != n->cols || n->rope.rot < 2 ||
-		               n->rope.rot > n->rope.dk || n->rope.rot & 1
-		           ? "heads or rotated part that do not fit the columns"
-		           : NULL;
+		                       n->rope.rot > n->rope.dk || n->rope.rot & 1
+		               ? "heads or rotated part that do not fit the columns"
+		               : NULL;
 	case GRAPH_KV_PUT:
 		return (int64_t)n->kv_put.heads * n->kv_put.dk != a->cols ||
-		               (int64_t)n->kv_put.heads * n->kv_put.dv != b->cols
-		           ? "heads that do not fit the columns"
-		           : NULL;
+		                       (int64_t)n->kv_put.heads * n->kv_put.dv != b->cols
+		               ? "heads that do not fit the columns"
+		               : NULL;
 	case GRAPH_ATTN:
 		if (b->op != GRAPH_KV_PUT || b->kv_put.layer != n->attn.layer)
 			return "src1 is no KV_PUT of its layer";
 		return (int64_t)n->attn.heads * n->attn.dk != a->cols || n->attn.kv_heads < 1 ||
-		               n->attn.heads % n->attn.kv_heads || n->attn.dk != b->kv_put.dk ||
-		               n->attn.dv != b->kv_put.dv
-		           ? "heads that do not fit the columns"
-		           : NULL;
+		                       n->attn.heads % n->attn.kv_heads ||
+		                       n->attn.dk != b->kv_put.dk || n->attn.dv != b->kv_put.dv
+		               ? "heads that do not fit the columns"
+		               : NULL;
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 		return a->cols != b->cols ? "sources of different width" : NULL;
 	case GRAPH_ROUTE:
-		return n->route.used < 1 || n->route.used > a->cols ? "more experts chosen than there are"
-		                                        : NULL;
+		return n->route.used < 1 || n->route.used > a->cols
+		               ? "more experts chosen than there are"
+		               : NULL;
 	case GRAPH_MOE:
 		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
-		           ? "src1 is no ROUTE of as many experts"
-		           : NULL;
+		               ? "src1 is no ROUTE of as many experts"
+		               : NULL;
 	}
 	return NULL;
 }

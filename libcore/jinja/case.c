@@ -1,7 +1,7 @@
 /* jinja/case.c */
 #include "jinja/case.h"
 #include "base/err.h"
-#include "jinja/node.h"
+#include "jinja/str.h"
 #include "text/case.h"
 #include "text/unicode.h"
 
@@ -13,7 +13,8 @@ static int is_cased(uint32_t cp)
 /* What Python has for small beside the letters: Roman numerals, letters in circles, iota below. */
 static int is_small(uint32_t cp)
 {
-	return (unicode_set(cp) & UNI_BIT(UNI_LL)) || (cp >= 0x2170 && cp <= 0x217f) || (cp >= 0x24d0 && cp <= 0x24e9) || cp == 0x345;
+	return (unicode_set(cp) & UNI_BIT(UNI_LL)) || (cp >= 0x2170 && cp <= 0x217f) ||
+	       (cp >= 0x24d0 && cp <= 0x24e9) || cp == 0x345;
 }
 
 static void put_upper(struct jsb *b, uint32_t cp, int title, enum jfrom from)
@@ -31,7 +32,8 @@ static void put_upper(struct jsb *b, uint32_t cp, int title, enum jfrom from)
 	}
 	/* from the smaller to the larger is what the table has: searched through, which costs */
 	jinja_spend(b->r, unicode_lower_n / 32);
-	for (uint32_t i = 0; i < unicode_lower_n && !(unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LO))); i++)
+	for (uint32_t i = 0;
+	     i < unicode_lower_n && !(unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LO))); i++)
 		if (unicode_lower_tab[i].to == cp && unicode_lower_tab[i].from != 0x130) {
 			cp = unicode_lower_tab[i].from;
 			break;
@@ -81,9 +83,12 @@ static size_t put_ascii(struct jsb *b, const struct jstr *s, size_t i, int upper
 	char part[64];
 	size_t k = 0;
 
-	for (; k < sizeof part && i < s->len && (unsigned char)s->at[i] < 0x80 && jstr_from(s, i) == from; i++) {
+	for (; k < sizeof part && i < s->len && (unsigned char)s->at[i] < 0x80 &&
+	       jstr_from(s, i) == from;
+	     i++) {
 		char c = s->at[i];
-		part[k++] = (char)(upper ? c - (c >= 'a' && c <= 'z') * 32 : c + (c >= 'A' && c <= 'Z') * 32);
+		part[k++] = (char)(upper ? c - (c >= 'a' && c <= 'z') * 32
+		                         : c + (c >= 'A' && c <= 'Z') * 32);
 	}
 	jsb_put(b, part, k, from);
 	return i;
@@ -92,24 +97,28 @@ static size_t put_ascii(struct jsb *b, const struct jstr *s, size_t i, int upper
 int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out)
 {
 	struct jsb b = { .r = r };
-	int inside = 0;   /* a word, for title */
+	int inside = 0; /* a word, for title */
 	uint32_t cp;
 
-	TRY(jinja_spend(r, s->len / (how == JCASE_TITLE || how == JCASE_SWAP ? JSTEP_READ / 4 : JSTEP_READ)));
+	TRY(jinja_spend(r, s->len / (how == JCASE_TITLE || how == JCASE_SWAP ? JSTEP_READ / 4
+	                                                                     : JSTEP_READ)));
 	for (size_t i = 0, next; i < s->len && !r->rc; i = next) {
 		if ((unsigned char)s->at[i] >= 0x80) {
 			jinja_spend(r, 2);
-		} else if (how == JCASE_UPPER || how == JCASE_LOWER || (how == JCASE_CAPITAL && i)) {
+		} else if (how == JCASE_UPPER || how == JCASE_LOWER ||
+		           (how == JCASE_CAPITAL && i)) {
 			next = put_ascii(&b, s, i, how == JCASE_UPPER);
 			continue;
 		}
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
-		int upper = how == JCASE_UPPER || (how == JCASE_TITLE && !inside) || (how == JCASE_CAPITAL && !i) ||
-		            (how == JCASE_SWAP && is_small(cp));
-		if (how == JCASE_SWAP && (unicode_set(cp) & UNI_BIT(UNI_LT)))   /* neither the one nor the other */
+		int upper = how == JCASE_UPPER || (how == JCASE_TITLE && !inside) ||
+		            (how == JCASE_CAPITAL && !i) || (how == JCASE_SWAP && is_small(cp));
+		/* neither the one nor the other */
+		if (how == JCASE_SWAP && (unicode_set(cp) & UNI_BIT(UNI_LT)))
 			jsb_sub(&b, s, i, next - i);
 		else if (upper)
-			put_upper(&b, cp, how == JCASE_TITLE || how == JCASE_CAPITAL, jstr_from(s, i));
+			put_upper(&b, cp, how == JCASE_TITLE || how == JCASE_CAPITAL,
+			          jstr_from(s, i));
 		else
 			put_lower(&b, s, i, next, cp);
 		inside = is_cased(cp);
@@ -121,7 +130,8 @@ int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct j
 
 int jcase_is(const struct jstr *s, enum jcase_how how)
 {
-	uint32_t cp, wrong = how == JCASE_UPPER ? UNI_BIT(UNI_LL) | UNI_BIT(UNI_LT) : UNI_BIT(UNI_LU) | UNI_BIT(UNI_LT);
+	uint32_t cp, wrong = how == JCASE_UPPER ? UNI_BIT(UNI_LL) | UNI_BIT(UNI_LT)
+	                                        : UNI_BIT(UNI_LU) | UNI_BIT(UNI_LT);
 	int some = 0;
 
 	for (size_t i = 0; i < s->len;) {

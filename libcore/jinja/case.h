@@ -1,11 +1,12 @@
-/* jinja/case.h (private) - upper, lower and title case of whole strings, as Python's str has them. */
+/* jinja/case.h (private) - upper, lower and title case of whole strings, as Python's str has
+ * them. */
 #ifndef JINJA_CASE_H
 #define JINJA_CASE_H
 #include "jinja/value.h"
 
-
 enum jcase_how { JCASE_UPPER, JCASE_LOWER, JCASE_TITLE, JCASE_CAPITAL, JCASE_SWAP };
-int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out);   /* stays safe */
+/* stays safe */
+int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out);
 /* Has it cased characters, and all of them in upper (lower) case? */
 int jcase_is(const struct jstr *s, enum jcase_how how);
 #endif

@@ -1,5 +1,5 @@
 /* jinja/coll.c - the methods of lists, tuples and dicts. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -109,12 +109,18 @@ static int l_copy(struct jrun *r, struct jcall *c, struct jv *out)
 	return jv_to_list(r, out, c->self);
 }
 
-const struct jfn jinja_list_methods[] = {
-	{ "append", l_append, "object", 1, 1 }, { "insert", l_insert, "index object", 2, 1 },
-	{ "extend", l_extend, "iterable", 1, 1 }, { "pop", l_pop, "index", 0, 1 }, { "clear", l_clear, "", 0, 1 },
-	{ "reverse", l_reverse, "", 0, 1 }, { "remove", l_remove, "value", 1, 1 }, { "sort", NULL, NULL, 0, 1 },
-	{ "index", l_index, "value", 1, 0 }, { "count", l_count, "value", 1, 0 }, { "copy", l_copy, "", 0, 0 }, { NULL }
-};
+const struct jfn jinja_list_methods[] = { { "append", l_append, "object", 1, 1 },
+	                                  { "insert", l_insert, "index object", 2, 1 },
+	                                  { "extend", l_extend, "iterable", 1, 1 },
+	                                  { "pop", l_pop, "index", 0, 1 },
+	                                  { "clear", l_clear, "", 0, 1 },
+	                                  { "reverse", l_reverse, "", 0, 1 },
+	                                  { "remove", l_remove, "value", 1, 1 },
+	                                  { "sort", NULL, NULL, 0, 1 },
+	                                  { "index", l_index, "value", 1, 0 },
+	                                  { "count", l_count, "value", 1, 0 },
+	                                  { "copy", l_copy, "", 0, 0 },
+	                                  { NULL } };
 
 static int view(struct jrun *r, struct jcall *c, char what, struct jv *out)
 {
@@ -129,7 +135,10 @@ static int view(struct jrun *r, struct jcall *c, char what, struct jv *out)
 }
 
 static int d_keys(struct jrun *r, struct jcall *c, struct jv *out) { return view(r, c, 'k', out); }
-static int d_values(struct jrun *r, struct jcall *c, struct jv *out) { return view(r, c, 'v', out); }
+static int d_values(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return view(r, c, 'v', out);
+}
 static int d_items(struct jrun *r, struct jcall *c, struct jv *out) { return view(r, c, 'i', out); }
 
 static int d_get(struct jrun *r, struct jcall *c, struct jv *out)
@@ -182,7 +191,8 @@ static int d_update(struct jrun *r, struct jcall *c, struct jv *out)
 	for (size_t i = 0; c->n && i < c->pos[0].d->n; i++)
 		TRY(jdict_put(r, c->self.d, c->pos[0].d->at[i].k, c->pos[0].d->at[i].v));
 	for (uint32_t i = 0; i < c->nkw; i++)
-		TRY(jdict_put(r, c->self.d, (struct jv){ .type = J_STR, .s = c->name[i] }, c->kw[i]));
+		TRY(jdict_put(r, c->self.d, (struct jv){ .type = J_STR, .s = c->name[i] },
+		              c->kw[i]));
 	return r->rc;
 }
 
@@ -194,8 +204,10 @@ static int d_clear(struct jrun *r, struct jcall *c, struct jv *out)
 }
 
 const struct jfn jinja_dict_methods[] = {
-	{ "get", d_get, "key default", 1, 0 }, { "items", d_items, "", 0, 0 }, { "keys", d_keys, "", 0, 0 },
-	{ "values", d_values, "", 0, 0 }, { "copy", d_copy, "", 0, 0 }, { "fromkeys", NULL, NULL, 0, 0 },
+	{ "get", d_get, "key default", 1, 0 }, { "items", d_items, "", 0, 0 },
+	{ "keys", d_keys, "", 0, 0 },          { "values", d_values, "", 0, 0 },
+	{ "copy", d_copy, "", 0, 0 },          { "fromkeys", NULL, NULL, 0, 0 },
 	{ "pop", d_pop, "key default", 1, 1 }, { "setdefault", d_setdefault, "key default", 1, 1 },
-	{ "update", d_update, NULL, 0, 1 }, { "clear", d_clear, "", 0, 1 }, { "popitem", NULL, NULL, 0, 1 }, { NULL }
+	{ "update", d_update, NULL, 0, 1 },    { "clear", d_clear, "", 0, 1 },
+	{ "popitem", NULL, NULL, 0, 1 },       { NULL }
 };

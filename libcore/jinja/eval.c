@@ -1,5 +1,5 @@
 /* jinja/eval.c - expressions. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "base/fmath.h"
 
@@ -15,8 +15,10 @@ static int overflow(struct jrun *r)
 
 static const char *op_name(int op)
 {
-	static const char *const name[] = { [JT_ADD] = "+", [JT_SUB] = "-", [JT_MUL] = "*", [JT_DIV] = "/", [JT_IDIV] = "//",
-		[JT_MOD] = "%", [JT_POW] = "**" };
+	static const char *const name[] = {
+		[JT_ADD] = "+",   [JT_SUB] = "-", [JT_MUL] = "*", [JT_DIV] = "/",
+		[JT_IDIV] = "//", [JT_MOD] = "%", [JT_POW] = "**"
+	};
 
 	return name[op];
 }
@@ -26,8 +28,10 @@ static int bad_operands(struct jrun *r, int op, struct jv a, struct jv b)
 	if (a.type == J_UNDEF || b.type == J_UNDEF)
 		return jv_undef_fail(r, a.type == J_UNDEF ? a : b);
 	if (op == JT_ADD && a.type == J_STR)
-		return jinja_fail(r, "can only concatenate str (not \"%s\") to str", jv_type_name(b));
-	return jinja_fail(r, "unsupported operand type(s) for %s: '%s' and '%s'", op_name(op), jv_type_name(a), jv_type_name(b));
+		return jinja_fail(r, "can only concatenate str (not \"%s\") to str",
+		                  jv_type_name(b));
+	return jinja_fail(r, "unsupported operand type(s) for %s: '%s' and '%s'", op_name(op),
+	                  jv_type_name(a), jv_type_name(b));
 }
 
 static int int_pow(struct jrun *r, int64_t a, int64_t b, struct jv *out)
@@ -37,7 +41,8 @@ static int int_pow(struct jrun *r, int64_t a, int64_t b, struct jv *out)
 	if (b < 0) {
 		if (!a)
 			return jinja_fail(r, "0.0 cannot be raised to a negative power");
-		*out = jv_float(fm_pow((double)(a < 0 ? -a : a), (double)b) * (a < 0 && (b & 1) ? -1 : 1));
+		*out = jv_float(fm_pow((double)(a < 0 ? -a : a), (double)b) *
+		                (a < 0 && (b & 1) ? -1 : 1));
 		return INFER_OK;
 	}
 	if (a == 0 || a == 1 || a == -1)
@@ -75,13 +80,13 @@ static int int_op(struct jrun *r, int op, int64_t a, int64_t b, struct jv *out)
 	case JT_POW:
 		return int_pow(r, a, b, out);
 	default:
-		if (b == -1) {   /* INT64_MIN / -1 traps */
+		if (b == -1) { /* INT64_MIN / -1 traps */
 			if (op == JT_IDIV && __builtin_sub_overflow((int64_t)0, a, &x))
 				return overflow(r);
 			break;
 		}
-		x = op == JT_IDIV ? a / b - (a % b != 0 && (a % b < 0) != (b < 0)) :
-		    a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+		x = op == JT_IDIV ? a / b - (a % b != 0 && (a % b < 0) != (b < 0))
+		                  : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
 	}
 	*out = jv_int(x);
 	return INFER_OK;
@@ -116,7 +121,7 @@ static int float_op(struct jrun *r, int op, double a, double b, struct jv *out)
 		x = a / b;
 		break;
 	case JT_IDIV:
-		TRY(jinja_spend(r, JSTEP_DIGITS));   /* fmod goes bit by bit */
+		TRY(jinja_spend(r, JSTEP_DIGITS)); /* fmod goes bit by bit */
 		x = (a - float_mod(a, b)) / b;
 		x = x == 0 ? copysign(0, a / b) : floor(x) + (x - floor(x) > 0.5);
 		break;
@@ -193,8 +198,10 @@ static int eval_sign(struct jrun *r, const struct jnode *n, struct jv *out)
 	if (v.type == J_FLOAT)
 		*out = jv_float(n->kind == JN_NEG ? -v.f : v.f);
 	else if (!jv_is_int(v))
-		return v.type == J_UNDEF ? jv_undef_fail(r, v) :
-		       jinja_fail(r, "bad operand type for unary %c: '%s'", n->kind == JN_NEG ? '-' : '+', jv_type_name(v));
+		return v.type == J_UNDEF
+		               ? jv_undef_fail(r, v)
+		               : jinja_fail(r, "bad operand type for unary %c: '%s'",
+		                            n->kind == JN_NEG ? '-' : '+', jv_type_name(v));
 	else if (n->kind == JN_NEG && v.i == INT64_MIN)
 		return overflow(r);
 	else
@@ -206,7 +213,9 @@ static int eval_sign(struct jrun *r, const struct jnode *n, struct jv *out)
 
 static int compare(struct jrun *r, int op, struct jv a, struct jv b, int *yes)
 {
-	static const char *const name[] = { [JT_GT] = ">", [JT_GE] = ">=", [JT_LT] = "<", [JT_LE] = "<=" };
+	static const char *const name[] = {
+		[JT_GT] = ">", [JT_GE] = ">=", [JT_LT] = "<", [JT_LE] = "<="
+	};
 	int sign;
 
 	switch (op) {
@@ -221,7 +230,10 @@ static int compare(struct jrun *r, int op, struct jv a, struct jv b, int *yes)
 		return INFER_OK;
 	default:
 		TRY(jv_cmp(r, a, b, name[op], &sign));
-		*yes = sign != 2 && (op == JT_GT ? sign > 0 : op == JT_GE ? sign >= 0 : op == JT_LT ? sign < 0 : sign <= 0);
+		*yes = sign != 2 && (op == JT_GT   ? sign > 0
+		                     : op == JT_GE ? sign >= 0
+		                     : op == JT_LT ? sign < 0
+		                                   : sign <= 0);
 		return INFER_OK;
 	}
 }
@@ -318,13 +330,15 @@ static int eval_concat(struct jrun *r, const struct jnode *n, struct jv *out)
 	return INFER_OK;
 }
 
-static int push_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv v, uint32_t cap)
+static int push_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv v,
+                   uint32_t cap)
 {
 	must(c->nkw < cap);
 	TRY(jinja_spend(r, 1 + c->nkw / JSTEP_ITEMS));
 	for (uint32_t i = 0; i < c->nkw; i++)
 		if (c->name[i]->len == name->len && !memcmp(c->name[i]->at, name->at, name->len))
-			return jinja_fail(r, "got multiple values for keyword argument '%.*s'", (int)(name->len & 63), name->at);
+			return jinja_fail(r, "got multiple values for keyword argument '%.*s'",
+			                  (int)(name->len & 63), name->at);
 	c->name[c->nkw] = name;
 	c->kw[c->nkw++] = v;
 	return INFER_OK;
@@ -342,7 +356,8 @@ static int star_args(struct jrun *r, const struct jargs *a, struct jv *star, str
 	if (a->star2) {
 		TRY(jinja_eval(r, a->star2, star2));
 		if (star2->type != J_DICT)
-			return jinja_fail(r, "argument after ** must be a mapping, not %s", jv_type_name(*star2));
+			return jinja_fail(r, "argument after ** must be a mapping, not %s",
+			                  jv_type_name(*star2));
 	}
 	return INFER_OK;
 }
@@ -422,8 +437,8 @@ int jinja_apply(struct jrun *r, const struct jnode *n, struct jv *out)
 	TRY(jinja_args(r, n->args, &c));
 	r->line = n->line;
 	if (!n->fn)
-		return jinja_fail(r, "no %s named '%.*s'", n->kind == JN_FILTER ? "filter" : "test", (int)(n->str->len & 63),
-		                  n->str->at);
+		return jinja_fail(r, "no %s named '%.*s'", n->kind == JN_FILTER ? "filter" : "test",
+		                  (int)(n->str->len & 63), n->str->at);
 	TRY(jfn_call(r, n->fn, &c, out));
 	if (n->kind == JN_TEST)
 		*out = jv_bool(jv_true(*out) != n->op);
@@ -451,7 +466,9 @@ static int eval_cond(struct jrun *r, const struct jnode *n, struct jv *out)
 		return jinja_eval(r, n->b, out);
 	if (n->c)
 		return jinja_eval(r, n->c, out);
-	return jv_undef_why(r, out, "the inline if-expression evaluated to false and no else section was defined");
+	return jv_undef_why(
+		r, out,
+		"the inline if-expression evaluated to false and no else section was defined");
 }
 
 static int eval_item(struct jrun *r, const struct jnode *n, struct jv *out)

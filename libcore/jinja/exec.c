@@ -1,5 +1,5 @@
 /* jinja/exec.c - statements, scopes and macros. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv
 {
 	const uint32_t *id = map_get(&r->t->names, name, strlen(name));
 
-	return id ? jinja_let(r, s, *id, v) : INFER_OK;   /* nobody asks for it */
+	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* nobody asks for it */
 }
 
 static int unpack(struct jrun *r, const struct jnode *target, struct jv v)
@@ -50,8 +50,9 @@ static int unpack(struct jrun *r, const struct jnode *target, struct jv v)
 
 	TRY(jv_to_list(r, &list, v));
 	if (list.l->n != target->n)
-		return jinja_fail(r, "%s values to unpack (expected %u, got %zu)", list.l->n < target->n ? "not enough" : "too many",
-		                  target->n, list.l->n);
+		return jinja_fail(r, "%s values to unpack (expected %u, got %zu)",
+		                  list.l->n < target->n ? "not enough" : "too many", target->n,
+		                  list.l->n);
 	for (uint32_t i = 0; i < target->n; i++)
 		TRY(jinja_assign(r, target->list[i], list.l->at[i]));
 	return INFER_OK;
@@ -205,7 +206,8 @@ static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *na
 	return NULL;
 }
 
-/* varargs, kwargs and caller, for a macro whose body asks for them; what is left over else is refused. */
+/* varargs, kwargs and caller, for a macro whose body asks for them; what is left over else is
+ * refused. */
 static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c, struct jscope *s)
 {
 	const struct jnode *n = m->node;
@@ -223,11 +225,13 @@ static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c,
 	if (n->op & JM_KWARGS) {
 		TRY(jv_dict(r, &v, J_DICT, c->nkw));
 		for (uint32_t i = 0; i < c->nkw; i++)
-			TRY(jdict_put(r, v.d, (struct jv){ .type = J_STR, .s = c->name[i] }, c->kw[i]));
+			TRY(jdict_put(r, v.d, (struct jv){ .type = J_STR, .s = c->name[i] },
+			              c->kw[i]));
 		TRY(jinja_let_name(r, s, "kwargs", v));
 	} else if (c->nkw) {
-		return jinja_fail(r, "macro '%.*s' takes no keyword argument '%.*s'", (int)(n->str->len & 63), n->str->at,
-		                  (int)(c->name[0]->len & 63), c->name[0]->at);
+		return jinja_fail(r, "macro '%.*s' takes no keyword argument '%.*s'",
+		                  (int)(n->str->len & 63), n->str->at, (int)(c->name[0]->len & 63),
+		                  c->name[0]->at);
 	}
 	if (n->op & JM_VARARGS) {
 		TRY(jv_list(r, &v, J_TUPLE, 0));
@@ -236,11 +240,13 @@ static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c,
 		return jinja_let_name(r, s, "varargs", v);
 	}
 	if (c->n > n->n)
-		return jinja_fail(r, "macro '%.*s' takes not more than %u argument(s)", (int)(n->str->len & 63), n->str->at, n->n);
+		return jinja_fail(r, "macro '%.*s' takes not more than %u argument(s)",
+		                  (int)(n->str->len & 63), n->str->at, n->n);
 	return INFER_OK;
 }
 
-/* In the scope of the macro: arguments as given; then defaults, in their order, which may use arguments before them. */
+/* In the scope of the macro: arguments as given; then defaults, in their order, which may use
+ * arguments before them. */
 static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
 {
 	const struct jnode *n = m->node;

@@ -1,5 +1,6 @@
 /* jinja/expr.c - the parser's half for expressions. */
-#include "jinja/node.h"
+#include "jinja/parse.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ static int is_end(const struct jparse *p, int how)
 {
 	int k = p->tok->kind;
 
-	return k == JT_VAR_END || k == JT_BLOCK_END || k == JT_RPAREN || ((how & JTUPLE_TO_IN) && jparse_is(p, "in")) ||
+	return k == JT_VAR_END || k == JT_BLOCK_END || k == JT_RPAREN ||
+	       ((how & JTUPLE_TO_IN) && jparse_is(p, "in")) ||
 	       ((how & JTUPLE_TO_RECURSIVE) && jparse_is(p, "recursive"));
 }
 
@@ -102,7 +104,8 @@ static int can_assign(struct jparse *p, const struct jnode *n, int to_in)
 
 struct jnode *jparse_target(struct jparse *p, int to_in)
 {
-	struct jnode *n = tuple_of(p, to_in ? JTUPLE_TO_IN : 0, to_in ? jparse_primary : target_part);
+	struct jnode *n =
+		tuple_of(p, to_in ? JTUPLE_TO_IN : 0, to_in ? jparse_primary : target_part);
 
 	if (n && !can_assign(p, n, to_in))
 		return jparse_fail(p, "cannot assign to this");
@@ -134,9 +137,13 @@ static struct jnode *display(struct jparse *p, enum jnode_kind kind, enum jtok_k
 
 static struct jnode *name(struct jparse *p)
 {
-	static const struct { const char *s; struct jv v; } word[] = {
-		{ "true", { .type = J_BOOL, .i = 1 } }, { "True", { .type = J_BOOL, .i = 1 } }, { "false", { .type = J_BOOL } },
-		{ "False", { .type = J_BOOL } }, { "none", { .type = J_NONE } }, { "None", { .type = J_NONE } },
+	static const struct {
+		const char *s;
+		struct jv v;
+	} word[] = {
+		{ "true", { .type = J_BOOL, .i = 1 } }, { "True", { .type = J_BOOL, .i = 1 } },
+		{ "false", { .type = J_BOOL } },        { "False", { .type = J_BOOL } },
+		{ "none", { .type = J_NONE } },         { "None", { .type = J_NONE } },
 	};
 	struct jnode *n = jparse_node(p, JN_NAME);
 
@@ -149,7 +156,10 @@ static struct jnode *name(struct jparse *p)
 			p->tok++;
 			return n;
 		}
-	p->uses |= jparse_is(p, "varargs") ? JM_VARARGS : jparse_is(p, "kwargs") ? JM_KWARGS : jparse_is(p, "caller") ? JM_CALLER : 0;
+	p->uses |= jparse_is(p, "varargs")  ? JM_VARARGS
+	           : jparse_is(p, "kwargs") ? JM_KWARGS
+	           : jparse_is(p, "caller") ? JM_CALLER
+	                                    : 0;
 	n->id = jparse_id(p, p->tok->at, p->tok->len);
 	n->str = jparse_str(p, p->tok->at, p->tok->len);
 	p->tok++;
@@ -196,7 +206,8 @@ struct jnode *jparse_primary(struct jparse *p)
 	case JT_LBRACE:
 		return display(p, JN_DICT, JT_RBRACE);
 	default:
-		return jparse_fail(p, "unexpected '%.*s'", p->tok->len < 20 ? (int)p->tok->len : 20, p->tok->at);
+		return jparse_fail(p, "unexpected '%.*s'", p->tok->len < 20 ? (int)p->tok->len : 20,
+		                   p->tok->at);
 	}
 }
 
@@ -218,7 +229,8 @@ static struct jnode *subscript(struct jparse *p)
 	n->list[0] = first;
 	for (int i = 1; i < 3 && p->tok->kind == JT_COLON; i++) {
 		p->tok++;
-		if (p->tok->kind == JT_COLON || p->tok->kind == JT_RBRACKET || p->tok->kind == JT_COMMA)
+		if (p->tok->kind == JT_COLON || p->tok->kind == JT_RBRACKET ||
+		    p->tok->kind == JT_COMMA)
 			continue;
 		if (!(n->list[i] = jparse_expr(p)))
 			return NULL;
@@ -292,13 +304,15 @@ static int argument(struct jparse *p, struct jargs *a)
 	}
 	if (p->tok->kind == JT_NAME && p->tok[1].kind == JT_ASSIGN) {
 		const struct jstr *s = jparse_str(p, p->tok->at, p->tok->len);
-		const struct jstr **names = s ? arena_alloc(&p->t->arena, a->nkw + 1, sizeof *names) : NULL;
+		const struct jstr **names =
+			s ? arena_alloc(&p->t->arena, a->nkw + 1, sizeof *names) : NULL;
 		if (!names || a->star2)
 			return names ? bad_call(p) : jparse_nomem(p) == NULL;
 		for (uint32_t i = 0; i < a->nkw; i++) {
 			names[i] = a->name[i];
 			if (names[i]->len == s->len && !memcmp(names[i]->at, s->at, s->len))
-				return !jparse_fail(p, "keyword argument repeated: %.*s", (int)(s->len & 63), s->at);
+				return !jparse_fail(p, "keyword argument repeated: %.*s",
+				                    (int)(s->len & 63), s->at);
 		}
 		names[a->nkw] = s;
 		a->name = names;
@@ -405,12 +419,14 @@ static struct jnode *test(struct jparse *p, struct jnode *on)
 		n->args = arguments(p);
 		if (!n->args)
 			return NULL;
-	} else if ((k == JT_NAME || k == JT_STR || k == JT_INT || k == JT_FLOAT || k == JT_LBRACKET || k == JT_LBRACE) &&
+	} else if ((k == JT_NAME || k == JT_STR || k == JT_INT || k == JT_FLOAT ||
+	            k == JT_LBRACKET || k == JT_LBRACE) &&
 	           !jparse_is(p, "else") && !jparse_is(p, "or") && !jparse_is(p, "and")) {
 		if (jparse_is(p, "is"))
 			return jparse_fail(p, "tests cannot be chained with is");
 		n->args = arena_alloc(&p->t->arena, 1, sizeof *n->args);
-		if (!n->args || !(x = postfix(p, jparse_primary(p))) || jparse_push(p, &n->args->pos, &n->args->n, x))
+		if (!n->args || !(x = postfix(p, jparse_primary(p))) ||
+		    jparse_push(p, &n->args->pos, &n->args->n, x))
 			return jparse_nomem(p);
 	}
 	n->fn = jfn_test(n->str->at, n->str->len);
@@ -457,11 +473,13 @@ static struct jnode *unary(struct jparse *p, int with_filters)
 }
 
 /* JN_BIN: op, a, b, of the operators named, all of one strength. */
-static struct jnode *binary(struct jparse *p, const char *ops, struct jnode *(*part)(struct jparse *))
+static struct jnode *binary(struct jparse *p, const char *ops,
+                            struct jnode *(*part)(struct jparse *))
 {
 	struct jnode *n = part(p);
 
-	while (n && p->tok->kind < JT_LBRACKET && p->tok->kind >= JT_ADD && strchr(ops, p->tok->kind)) {
+	while (n && p->tok->kind < JT_LBRACKET && p->tok->kind >= JT_ADD &&
+	       strchr(ops, p->tok->kind)) {
 		int op = p->tok->kind;
 		p->tok++;
 		n = two(p, JN_BIN, n, part(p));
@@ -473,7 +491,10 @@ static struct jnode *binary(struct jparse *p, const char *ops, struct jnode *(*p
 
 static struct jnode *strong(struct jparse *p) { return unary(p, 1); }
 static struct jnode *power(struct jparse *p) { return binary(p, (char[]){ JT_POW, 0 }, strong); }
-static struct jnode *product(struct jparse *p) { return binary(p, (char[]){ JT_MUL, JT_DIV, JT_IDIV, JT_MOD, 0 }, power); }
+static struct jnode *product(struct jparse *p)
+{
+	return binary(p, (char[]){ JT_MUL, JT_DIV, JT_IDIV, JT_MOD, 0 }, power);
+}
 
 /* JN_CONCAT: list. */
 static struct jnode *concat(struct jparse *p)
@@ -490,20 +511,24 @@ static struct jnode *concat(struct jparse *p)
 	return x && n ? n : x;
 }
 
-static struct jnode *sum(struct jparse *p) { return binary(p, (char[]){ JT_ADD, JT_SUB, 0 }, concat); }
+static struct jnode *sum(struct jparse *p)
+{
+	return binary(p, (char[]){ JT_ADD, JT_SUB, 0 }, concat);
+}
 
 /* JN_CMP: a, list of what it is compared with, each a JN_CMP with op and a. */
 static struct jnode *compare(struct jparse *p)
 {
 	struct jnode *a = sum(p), *n = NULL, *x;
 
-	for (; a; ) {
+	for (; a;) {
 		int op = p->tok->kind;
 		if (op >= JT_EQ && op <= JT_LE)
 			p->tok++;
 		else if (jparse_skip(p, "in"))
 			op = JT_IN;
-		else if (jparse_is(p, "not") && p->tok[1].kind == JT_NAME && p->tok[1].len == 2 && !memcmp(p->tok[1].at, "in", 2)) {
+		else if (jparse_is(p, "not") && p->tok[1].kind == JT_NAME && p->tok[1].len == 2 &&
+		         !memcmp(p->tok[1].at, "in", 2)) {
 			op = JT_NOT_IN;
 			p->tok += 2;
 		} else
@@ -548,7 +573,8 @@ static struct jnode *or_(struct jparse *p)
 	return n;
 }
 
-/* JN_COND: b if a else c; c NULL: undefined.  In all three an unknown filter fails only when it is reached. */
+/* JN_COND: b if a else c; c NULL: undefined.  In all three an unknown filter fails only when it is
+ * reached. */
 struct jnode *jparse_expr(struct jparse *p)
 {
 	if (++p->depth > DEEPEST)

@@ -1,6 +1,6 @@
 /* jinja/filter.c - filters over one value. */
 #include "jinja/case.h"
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "text/unicode.h"
 
@@ -14,8 +14,9 @@ static int f_abs(struct jrun *r, struct jcall *c, struct jv *out)
 	if (c->self.type == J_FLOAT)
 		*out = jv_float(fabs(c->self.f));
 	else if (!jv_is_int(c->self) || c->self.i == INT64_MIN)
-		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self) :
-		       jinja_fail(r, "bad operand type for abs(): '%s'", jv_type_name(c->self));
+		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self)
+		                               : jinja_fail(r, "bad operand type for abs(): '%s'",
+		                                            jv_type_name(c->self));
 	else
 		*out = jv_int(c->self.i < 0 ? -c->self.i : c->self.i);
 	return r->rc;
@@ -29,7 +30,7 @@ static int f_attr(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jv_to_str(r, c->a[0], &name));
 	if (c->self.type != J_DICT)
 		return jinja_attr(r, c->self, name, out);
-	TRY(jv_dict(r, &v, J_DICT, 0));   /* of a dict its methods only, not its items */
+	TRY(jv_dict(r, &v, J_DICT, 0)); /* of a dict its methods only, not its items */
 	TRY(jinja_attr(r, v, name, out));
 	if (out->type == J_METHOD)
 		out->method->self = c->self;
@@ -44,9 +45,18 @@ static int cased(struct jrun *r, struct jcall *c, enum jcase_how how, struct jv 
 	return jcase_str(r, s, how, out);
 }
 
-static int f_capitalize(struct jrun *r, struct jcall *c, struct jv *out) { return cased(r, c, JCASE_CAPITAL, out); }
-static int f_lower(struct jrun *r, struct jcall *c, struct jv *out) { return cased(r, c, JCASE_LOWER, out); }
-static int f_upper(struct jrun *r, struct jcall *c, struct jv *out) { return cased(r, c, JCASE_UPPER, out); }
+static int f_capitalize(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return cased(r, c, JCASE_CAPITAL, out);
+}
+static int f_lower(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return cased(r, c, JCASE_LOWER, out);
+}
+static int f_upper(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return cased(r, c, JCASE_UPPER, out);
+}
 
 /* Words begin behind white space, hyphens and opening brackets: not quite as str.title has it. */
 static int f_title(struct jrun *r, struct jcall *c, struct jv *out)
@@ -61,11 +71,14 @@ static int f_title(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jinja_spend(r, s->len / JSTEP_READ));
 	while (i < s->len && !r->rc) {
 		size_t n = unicode_next(s->at + i, s->len - i, &cp);
-		int breaks = (unicode_set(cp) & UNI_SPACE) || (cp < 0x80 && cp && strchr("-({[<", (int)cp)) || (cp >= 0x1c && cp <= 0x1f);
+		int breaks = (unicode_set(cp) & UNI_SPACE) ||
+		             (cp < 0x80 && cp && strchr("-({[<", (int)cp)) ||
+		             (cp >= 0x1c && cp <= 0x1f);
 		i += n;
 		if (!breaks && i < s->len)
 			continue;
-		for (int tail = 0; tail < 2 && from < i; tail++) {   /* the first letter, then the others */
+		/* the first letter, then the others */
+		for (int tail = 0; tail < 2 && from < i; tail++) {
 			size_t k = tail ? i - from : unicode_next(s->at + from, s->len - from, &cp);
 			TRY(jv_sub(r, &part, s, from, k));
 			TRY(jcase_str(r, part.s, tail ? JCASE_LOWER : JCASE_UPPER, &v));
@@ -170,7 +183,8 @@ static int f_int(struct jrun *r, struct jcall *c, struct jv *out)
 		*out = jv_int(c->self.i);
 		return r->rc;
 	}
-	if (c->self.type == J_STR && (base == 0 || (base >= 2 && base <= 36)) && !jstr_int(r, c->self.s, (int)base, &i)) {
+	if (c->self.type == J_STR && (base == 0 || (base >= 2 && base <= 36)) &&
+	    !jstr_int(r, c->self.s, (int)base, &i)) {
 		*out = jv_int(i);
 		return r->rc;
 	}
@@ -191,7 +205,8 @@ static int f_format(struct jrun *r, struct jcall *c, struct jv *out)
 
 	TRY(jv_to_str(r, c->self, &s));
 	if (c->n && c->nkw)
-		return jinja_fail(r, "can't handle positional and keyword arguments at the same time");
+		return jinja_fail(r,
+		                  "can't handle positional and keyword arguments at the same time");
 	TRY(c->nkw ? jv_dict(r, &args, J_DICT, c->nkw) : jv_list(r, &args, J_TUPLE, c->n));
 	for (uint32_t i = 0; i < c->nkw; i++)
 		TRY(jdict_put(r, args.d, (struct jv){ .type = J_STR, .s = c->name[i] }, c->kw[i]));
@@ -216,8 +231,9 @@ static int f_indent(struct jrun *r, struct jcall *c, struct jv *out)
 	int64_t n;
 
 	if (c->self.type != J_STR)
-		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self) :
-		       jinja_fail(r, "indent wants a string, not '%s'", jv_type_name(c->self));
+		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self)
+		                               : jinja_fail(r, "indent wants a string, not '%s'",
+		                                            jv_type_name(c->self));
 	if (c->a[0].type == J_STR) {
 		width = c->a[0];
 	} else {
@@ -278,7 +294,8 @@ static double round_to(double f, int digits)
 {
 	char s[400];
 
-	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))   /* has no digits there */
+	/* has no digits there */
+	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))
 		return f;
 	if (digits < 0) {
 		double p = 1;
@@ -300,14 +317,18 @@ static int f_round(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jinja_spend(r, 2 * JSTEP_DIGITS));
 	TRY(jint_arg(r, c->a[0], 0, &digits));
 	if (!jv_is_num(c->self))
-		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self) : jinja_fail(r, "round wants a number");
+		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self)
+		                               : jinja_fail(r, "round wants a number");
 	if (digits > 300 || digits < -300)
 		return jinja_fail(r, "round to so many digits is not supported");
-	int up = how->len == 4 && !memcmp(how->at, "ceil", 4), down = how->len == 5 && !memcmp(how->at, "floor", 5);
+	int up = how->len == 4 && !memcmp(how->at, "ceil", 4),
+	    down = how->len == 5 && !memcmp(how->at, "floor", 5);
 	if (!up && !down && (how->len != 6 || memcmp(how->at, "common", 6)))
 		return jinja_fail(r, "method must be common, ceil or floor");
 	if (!up && !down) {
-		*out = jv_is_int(c->self) && digits >= 0 ? jv_int(c->self.i) : jv_float(round_to(jv_num(c->self), (int)digits));
+		*out = jv_is_int(c->self) && digits >= 0
+		               ? jv_int(c->self.i)
+		               : jv_float(round_to(jv_num(c->self), (int)digits));
 		if (jv_is_int(c->self) && digits < 0)
 			*out = jv_int((int64_t)out->f);
 		return r->rc;
@@ -345,7 +366,8 @@ static int f_truncate(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jv_len(r, c->self, &n));
 	TRY(jv_len(r, end, &ne));
 	if (length < (int64_t)ne || leeway < 0)
-		return jinja_fail(r, "truncate: the length is below that of the end, or the leeway below 0");
+		return jinja_fail(
+			r, "truncate: the length is below that of the end, or the leeway below 0");
 	if ((int64_t)n <= length || (int64_t)n - length <= leeway) {
 		*out = c->self;
 		return r->rc;
@@ -380,17 +402,39 @@ static int f_wordcount(struct jrun *r, struct jcall *c, struct jv *out)
 }
 
 const struct jfn jinja_filters[] = {
-	{ "abs", f_abs, "", 0, 0 }, { "attr", f_attr, "name", 1, 0 }, { "capitalize", f_capitalize, "", 0, 0 },
-	{ "center", f_center, "width", 0, 0 }, { "count", f_length, "", 0, 0 }, { "d", f_default, "default_value boolean", 0, 0 },
-	{ "default", f_default, "default_value boolean", 0, 0 }, { "e", f_escape, "", 0, 0 }, { "escape", f_escape, "", 0, 0 },
-	{ "filesizeformat", NULL, NULL, 0, 0 }, { "float", f_float, "default", 0, 0 }, { "forceescape", f_forceescape, "", 0, 0 },
-	{ "format", f_format, NULL, 0, 0 }, { "indent", f_indent, "width first blank", 0, 0 },
-	{ "int", f_int, "default base", 0, 0 }, { "length", f_length, "", 0, 0 }, { "lower", f_lower, "", 0, 0 },
-	{ "pprint", NULL, NULL, 0, 0 }, { "random", NULL, NULL, 0, 0 }, { "replace", f_replace, "old new count", 2, 0 },
-	{ "round", f_round, "precision method", 0, 0 }, { "safe", f_safe, "", 0, 0 }, { "string", f_string, "", 0, 0 },
-	{ "striptags", NULL, NULL, 0, 0 }, { "title", f_title, "", 0, 0 },
-	{ "tojson", jinja_tojson, "ensure_ascii indent separators sort_keys", 0, 0 }, { "trim", f_trim, "chars", 0, 0 },
-	{ "truncate", f_truncate, "length killwords end leeway", 0, 0 }, { "upper", f_upper, "", 0, 0 },
-	{ "urlencode", NULL, NULL, 0, 0 }, { "urlize", NULL, NULL, 0, 0 }, { "wordcount", f_wordcount, "", 0, 0 },
-	{ "wordwrap", NULL, NULL, 0, 0 }, { "xmlattr", NULL, NULL, 0, 0 }, { NULL }
+	{ "abs", f_abs, "", 0, 0 },
+	{ "attr", f_attr, "name", 1, 0 },
+	{ "capitalize", f_capitalize, "", 0, 0 },
+	{ "center", f_center, "width", 0, 0 },
+	{ "count", f_length, "", 0, 0 },
+	{ "d", f_default, "default_value boolean", 0, 0 },
+	{ "default", f_default, "default_value boolean", 0, 0 },
+	{ "e", f_escape, "", 0, 0 },
+	{ "escape", f_escape, "", 0, 0 },
+	{ "filesizeformat", NULL, NULL, 0, 0 },
+	{ "float", f_float, "default", 0, 0 },
+	{ "forceescape", f_forceescape, "", 0, 0 },
+	{ "format", f_format, NULL, 0, 0 },
+	{ "indent", f_indent, "width first blank", 0, 0 },
+	{ "int", f_int, "default base", 0, 0 },
+	{ "length", f_length, "", 0, 0 },
+	{ "lower", f_lower, "", 0, 0 },
+	{ "pprint", NULL, NULL, 0, 0 },
+	{ "random", NULL, NULL, 0, 0 },
+	{ "replace", f_replace, "old new count", 2, 0 },
+	{ "round", f_round, "precision method", 0, 0 },
+	{ "safe", f_safe, "", 0, 0 },
+	{ "string", f_string, "", 0, 0 },
+	{ "striptags", NULL, NULL, 0, 0 },
+	{ "title", f_title, "", 0, 0 },
+	{ "tojson", jinja_tojson, "ensure_ascii indent separators sort_keys", 0, 0 },
+	{ "trim", f_trim, "chars", 0, 0 },
+	{ "truncate", f_truncate, "length killwords end leeway", 0, 0 },
+	{ "upper", f_upper, "", 0, 0 },
+	{ "urlencode", NULL, NULL, 0, 0 },
+	{ "urlize", NULL, NULL, 0, 0 },
+	{ "wordcount", f_wordcount, "", 0, 0 },
+	{ "wordwrap", NULL, NULL, 0, 0 },
+	{ "xmlattr", NULL, NULL, 0, 0 },
+	{ NULL }
 };

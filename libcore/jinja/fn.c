@@ -1,5 +1,6 @@
-/* jinja/fn.c - calling functions of the engine, attributes, items and slices, globals, methods of lists and dicts. */
-#include "jinja/node.h"
+/* jinja/fn.c - calling functions of the engine, attributes, items and slices, globals, methods of
+ * lists and dicts. */
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@
 const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n)
 {
 	for (; n && table->name; table++)
-		if (*table->name == *name && strlen(table->name) == n && !memcmp(table->name, name, n))
+		if (*table->name == *name && strlen(table->name) == n &&
+		    !memcmp(table->name, name, n))
 			return table;
 	return NULL;
 }
@@ -23,7 +25,10 @@ const struct jfn *jfn_filter(const char *name, size_t n)
 }
 
 const struct jfn *jfn_test(const char *name, size_t n) { return jfn_find(jinja_tests, name, n); }
-const struct jfn *jfn_global(const char *name, size_t n) { return jfn_find(jinja_globals, name, n); }
+const struct jfn *jfn_global(const char *name, size_t n)
+{
+	return jfn_find(jinja_globals, name, n);
+}
 
 /* The i-th word of `words`; its length, 0 where there are fewer. */
 static size_t word(const char *words, unsigned i, const char **at)
@@ -44,7 +49,8 @@ static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
 
 	for (k = 0; k < c->n; k++) {
 		if (!word(fn->args, k, &at))
-			return jinja_fail(r, "%s takes at most %u arguments (%u given)", fn->name, k, c->n);
+			return jinja_fail(r, "%s takes at most %u arguments (%u given)", fn->name,
+			                  k, c->n);
 		c->a[k] = c->pos[k];
 	}
 	for (uint32_t i = 0; i < c->nkw; i++) {
@@ -52,16 +58,18 @@ static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
 			if (n == c->name[i]->len && !memcmp(at, c->name[i]->at, n))
 				break;
 		if (!n)
-			return jinja_fail(r, "%s got an unexpected keyword argument '%.*s'", fn->name, (int)(c->name[i]->len & 63),
-			                  c->name[i]->at);
+			return jinja_fail(r, "%s got an unexpected keyword argument '%.*s'",
+			                  fn->name, (int)(c->name[i]->len & 63), c->name[i]->at);
 		if (c->a[k].type)
-			return jinja_fail(r, "%s got multiple values for argument '%.*s'", fn->name, (int)n, at);
+			return jinja_fail(r, "%s got multiple values for argument '%.*s'", fn->name,
+			                  (int)n, at);
 		c->a[k] = c->kw[i];
 	}
 	for (k = 0; k < fn->need; k++)
 		if (!c->a[k].type) {
 			n = word(fn->args, k, &at);
-			return jinja_fail(r, "%s missing required argument '%.*s'", fn->name, (int)n, at);
+			return jinja_fail(r, "%s missing required argument '%.*s'", fn->name,
+			                  (int)n, at);
 		}
 	return INFER_OK;
 }
@@ -84,8 +92,10 @@ int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i)
 	if (v.type == J_MISSING || v.type == J_NONE)
 		return r->rc;
 	if (!jv_is_int(v))
-		return v.type == J_UNDEF ? jv_undef_fail(r, v) :
-		       jinja_fail(r, "'%s' object cannot be interpreted as an integer", jv_type_name(v));
+		return v.type == J_UNDEF
+		               ? jv_undef_fail(r, v)
+		               : jinja_fail(r, "'%s' object cannot be interpreted as an integer",
+		                            jv_type_name(v));
 	*i = v.i;
 	return r->rc;
 }
@@ -118,9 +128,11 @@ static int range_attr(struct jrun *r, const struct jstr *name)
 }
 
 /* What jinja2's Macro says of itself. */
-static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *name, struct jv *out)
+static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *name,
+                      struct jv *out)
 {
-	static const char *const names[] = { "name", "arguments", "catch_varargs", "catch_kwargs", "caller" };
+	static const char *const names[] = { "name", "arguments", "catch_varargs", "catch_kwargs",
+		                             "caller" };
 	static const int bits[] = { 0, 0, JM_VARARGS, JM_KWARGS, JM_CALLER };
 	size_t k = 0;
 
@@ -128,22 +140,28 @@ static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *
 		k++;
 	if (k == 5)
 		return 0;
-	*out = k ? jv_bool(n->op & bits[k]) : n->kind == JN_CALLBLOCK ? jv_none() : (struct jv){ .type = J_STR, .s = n->str };
+	*out = k                         ? jv_bool(n->op & bits[k])
+	       : n->kind == JN_CALLBLOCK ? jv_none()
+	                                 : (struct jv){ .type = J_STR, .s = n->str };
 	if (k == 1 && !jv_list(r, out, J_TUPLE, n->n))
 		for (uint32_t i = 0; i < n->n; i++)
-			out->l->at[out->l->n++] = (struct jv){ .type = J_STR, .s = n->list[i]->str };
+			out->l->at[out->l->n++] =
+				(struct jv){ .type = J_STR, .s = n->list[i]->str };
 	return 1;
 }
 
 /* Python's getattr: 1 and *out, or 0. */
 static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out)
 {
-	const struct jfn *table = v.type == J_STR ? jinja_str_methods : v.type == J_LIST || v.type == J_TUPLE ? jinja_list_methods :
-	                          v.type == J_DICT ? jinja_dict_methods : NULL;
+	const struct jfn *table = v.type == J_STR                         ? jinja_str_methods
+	                          : v.type == J_LIST || v.type == J_TUPLE ? jinja_list_methods
+	                          : v.type == J_DICT                      ? jinja_dict_methods
+	                                                                  : NULL;
 	const struct jfn *fn = table ? jfn_find(table, name->at, name->len) : NULL;
 	size_t at;
 
-	if (v.type == J_NS && !jdict_find(r, v.d, (struct jv){ .type = J_STR, .s = name }, &at) && at < v.d->n) {
+	if (v.type == J_NS && !jdict_find(r, v.d, (struct jv){ .type = J_STR, .s = name }, &at) &&
+	    at < v.d->n) {
 		*out = v.d->at[at].v;
 		return 1;
 	}
@@ -164,7 +182,8 @@ static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct
 	if (!fn || (v.type == J_TUPLE && strcmp(fn->name, "index") && strcmp(fn->name, "count")))
 		return 0;
 	if (fn->mutates && !(r->flags & JINJA_MUTABLE))
-		jv_undef_why(r, out, "access to an attribute that changes a list or dict is unsafe");
+		jv_undef_why(r, out,
+		             "access to an attribute that changes a list or dict is unsafe");
 	else
 		method(r, v, fn, out);
 	return 1;
@@ -172,9 +191,11 @@ static int own_attr(struct jrun *r, struct jv v, const struct jstr *name, struct
 
 static const char *owner_name(struct jv v)
 {
-	static const char *const name[] = { [J_NONE] = "None", [J_BOOL] = "bool object", [J_INT] = "int object",
-		[J_FLOAT] = "float object", [J_STR] = "str object", [J_LIST] = "list object", [J_TUPLE] = "tuple object",
-		[J_DICT] = "dict object", [J_NS] = "Namespace object" };
+	static const char *const name[] = {
+		[J_NONE] = "None",          [J_BOOL] = "bool object", [J_INT] = "int object",
+		[J_FLOAT] = "float object", [J_STR] = "str object",   [J_LIST] = "list object",
+		[J_TUPLE] = "tuple object", [J_DICT] = "dict object", [J_NS] = "Namespace object"
+	};
 
 	return v.type < sizeof name / sizeof *name && name[v.type] ? name[v.type] : "object";
 }
@@ -185,12 +206,14 @@ static int own_item(struct jrun *r, struct jv v, struct jv key, struct jv *out)
 	size_t n, at;
 
 	if (v.type == J_DICT) {
-		if (key.type == J_LIST || key.type == J_DICT || jdict_find(r, v.d, key, &at) || at >= v.d->n)
+		if (key.type == J_LIST || key.type == J_DICT || jdict_find(r, v.d, key, &at) ||
+		    at >= v.d->n)
 			return 0;
 		*out = v.d->at[at].v;
 		return 1;
 	}
-	if (!jv_is_int(key) || (v.type != J_STR && !jv_is_seq(v) && v.type != J_RANGE) || jv_len(r, v, &n))
+	if (!jv_is_int(key) || (v.type != J_STR && !jv_is_seq(v) && v.type != J_RANGE) ||
+	    jv_len(r, v, &n))
 		return 0;
 	int64_t i = key.i < 0 ? key.i + (int64_t)n : key.i;
 	if (i < 0 || i >= (int64_t)n)
@@ -207,7 +230,8 @@ int jinja_attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *
 {
 	if (v.type == J_UNDEF)
 		return jv_undef_fail(r, v);
-	if (own_attr(r, v, name, out) || own_item(r, v, (struct jv){ .type = J_STR, .s = name }, out))
+	if (own_attr(r, v, name, out) ||
+	    own_item(r, v, (struct jv){ .type = J_STR, .s = name }, out))
 		return r->rc;
 	return r->rc ? r->rc : jv_undef(r, out, owner_name(v), name);
 }
@@ -228,7 +252,8 @@ int jinja_item(struct jrun *r, struct jv v, struct jv key, struct jv *out)
 /* ---- slices ---- */
 
 /* As PySlice_AdjustIndices: where to begin and to stop, and how many. */
-static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t *start, int64_t *stop, int64_t *step, int64_t *count)
+static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t *start,
+                       int64_t *stop, int64_t *step, int64_t *count)
 {
 	for (int i = 0; i < 3; i++)
 		if (at[i].type > J_NONE && !jv_is_int(at[i]))
@@ -247,17 +272,19 @@ static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t
 	if (*stop < 0 && *stop != INT64_MIN)
 		*stop += n;
 	*stop = *stop < low ? low : *stop > high ? high : *stop;
-	*count = *step < 0 ? (*stop < *start ? (*start - *stop - 1) / -*step + 1 : 0) :
-	                     (*start < *stop ? (*stop - *start - 1) / *step + 1 : 0);
+	*count = *step < 0 ? (*stop < *start ? (*start - *stop - 1) / -*step + 1 : 0)
+	                   : (*start < *stop ? (*stop - *start - 1) / *step + 1 : 0);
 	return INFER_OK;
 }
 
 /* The byte where the i-th character begins. */
 static size_t char_at(const struct jstr *s, size_t from, int64_t i)
 {
-	for (uint64_t w; i >= 8 && from + 8 <= s->len; from += 8) {   /* as jv_chars; from: at a character, or within one that was counted */
+	/* as jv_chars; from: at a character, or within one that was counted */
+	for (uint64_t w; i >= 8 && from + 8 <= s->len; from += 8) {
 		memcpy(&w, s->at + from, 8);
-		i -= 8 - (int64_t)((w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56);
+		i -= 8 -
+		     (int64_t)((w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56);
 	}
 	while (from < s->len && (s->at[from] & 0xc0) == 0x80)
 		from++;
@@ -270,7 +297,8 @@ static size_t char_at(const struct jstr *s, size_t from, int64_t i)
 	return from;
 }
 
-static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_t step, int64_t n, struct jv *out)
+static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_t step, int64_t n,
+                     struct jv *out)
 {
 	struct jsb b = { .r = r };
 
@@ -279,7 +307,7 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 		size_t from = char_at(s, 0, start), to = n ? char_at(s, from, n) : from;
 		return jv_sub(r, out, s, from, to - from);
 	}
-	size_t *at = jinja_take(r, s->len + 1, sizeof *at), k = 0;   /* where each character begins */
+	size_t *at = jinja_take(r, s->len + 1, sizeof *at), k = 0; /* where each character begins */
 	if (!at || jinja_spend(r, s->len / JSTEP_LOOK))
 		return r->rc;
 	for (size_t i = 0; i <= s->len; i++)
@@ -293,7 +321,8 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 }
 
 /* Another range, whose ends are items of the first, or the one that would come next: as CPython. */
-static int slice_of_range(struct jrun *r, const struct jrange *a, int64_t start, int64_t stop, int64_t step, int64_t n, struct jv *out)
+static int slice_of_range(struct jrun *r, const struct jrange *a, int64_t start, int64_t stop,
+                          int64_t step, int64_t n, struct jv *out)
 {
 	struct jrange *g = jinja_take(r, 1, sizeof *g);
 
@@ -332,7 +361,8 @@ int jinja_slice(struct jrun *r, struct jv v, const struct jv at[3], struct jv *o
 
 static int g_range(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	enum { LONGEST = 100000 };   /* of Jinja's sandbox */
+	/* of Jinja's sandbox */
+	enum { LONGEST = 100000 };
 	int64_t a, b = 0, step, n;
 
 	TRY(jint_arg(r, c->a[0], 0, &a));
@@ -340,15 +370,16 @@ static int g_range(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jint_arg(r, c->a[2], 1, &step));
 	for (int i = 0; i < 3; i++)
 		if (c->a[i].type == J_NONE)
-			return jinja_fail(r, "'NoneType' object cannot be interpreted as an integer");
+			return jinja_fail(r,
+			                  "'NoneType' object cannot be interpreted as an integer");
 	if (!c->a[1].type) {
 		b = a;
 		a = 0;
 	}
 	if (!step)
 		return jinja_fail(r, "range() arg 3 must not be zero");
-	if (a < INT32_MIN * 1000LL || a > INT32_MAX * 1000LL || b < INT32_MIN * 1000LL || b > INT32_MAX * 1000LL ||
-	    step < INT32_MIN || step > INT32_MAX)
+	if (a < INT32_MIN * 1000LL || a > INT32_MAX * 1000LL || b < INT32_MIN * 1000LL ||
+	    b > INT32_MAX * 1000LL || step < INT32_MIN || step > INT32_MAX)
 		return jinja_fail(r, "a range this large is not supported");
 	n = step > 0 ? (a < b ? (b - a - 1) / step + 1 : 0) : (b < a ? (a - b - 1) / -step + 1 : 0);
 	if (n > LONGEST)
@@ -378,7 +409,10 @@ static int make_dict(struct jrun *r, struct jcall *c, enum jv_type type, struct 
 		while (jiter_next(r, &it, &v)) {
 			TRY(jv_to_list(r, &pair, v));
 			if (pair.l->n != 2)
-				return jinja_fail(r, "dictionary update sequence element has length %zu; 2 is required", pair.l->n);
+				return jinja_fail(r,
+				                  "dictionary update sequence element has length "
+				                  "%zu; 2 is required",
+				                  pair.l->n);
 			TRY(jdict_put(r, out->d, pair.l->at[0], pair.l->at[1]));
 		}
 	}
@@ -387,8 +421,14 @@ static int make_dict(struct jrun *r, struct jcall *c, enum jv_type type, struct 
 	return r->rc;
 }
 
-static int g_dict(struct jrun *r, struct jcall *c, struct jv *out) { return make_dict(r, c, J_DICT, out); }
-static int g_namespace(struct jrun *r, struct jcall *c, struct jv *out) { return make_dict(r, c, J_NS, out); }
+static int g_dict(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return make_dict(r, c, J_DICT, out);
+}
+static int g_namespace(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return make_dict(r, c, J_NS, out);
+}
 
 static int g_raise(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -406,12 +446,14 @@ static int g_strftime(struct jrun *r, struct jcall *c, struct jv *out)
 	struct tm tm;
 	size_t k = 0;
 
-	if (c->a[0].type != J_STR || c->a[0].s->len + 1 > sizeof fmt || memchr(c->a[0].s->at, 0, c->a[0].s->len))
+	if (c->a[0].type != J_STR || c->a[0].s->len + 1 > sizeof fmt ||
+	    memchr(c->a[0].s->at, 0, c->a[0].s->len))
 		return jinja_fail(r, "strftime_now wants a short string");
 	TRY(jinja_spend(r, JSTEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;
-		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {   /* a time without a zone: empty */
+		/* a time without a zone: empty */
+		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {
 			i++;
 			continue;
 		}
@@ -428,8 +470,12 @@ static int g_strftime(struct jrun *r, struct jcall *c, struct jv *out)
 	return jv_str(r, out, s, n, JFROM_TEMPLATE);
 }
 
-const struct jfn jinja_globals[] = {
-	{ "range", g_range, "start stop step", 1, 0 }, { "dict", g_dict, NULL, 0, 0 }, { "namespace", g_namespace, NULL, 0, 0 },
-	{ "raise_exception", g_raise, "message", 1, 0 }, { "strftime_now", g_strftime, "format", 1, 0 },
-	{ "lipsum", NULL, NULL, 0, 0 }, { "cycler", NULL, NULL, 0, 0 }, { "joiner", NULL, NULL, 0, 0 }, { NULL }
-};
+const struct jfn jinja_globals[] = { { "range", g_range, "start stop step", 1, 0 },
+	                             { "dict", g_dict, NULL, 0, 0 },
+	                             { "namespace", g_namespace, NULL, 0, 0 },
+	                             { "raise_exception", g_raise, "message", 1, 0 },
+	                             { "strftime_now", g_strftime, "format", 1, 0 },
+	                             { "lipsum", NULL, NULL, 0, 0 },
+	                             { "cycler", NULL, NULL, 0, 0 },
+	                             { "joiner", NULL, NULL, 0, 0 },
+	                             { NULL } };

@@ -1,5 +1,5 @@
 /* jinja/format.c - "%s" % x and "{}".format(x). */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <math.h>
@@ -9,7 +9,11 @@
 
 enum { WIDEST = 10000 };
 
-struct spec { int minus, plus, space, alt, zero, comma, width, precision; char align, type; struct jstr fill; };
+struct spec {
+	int minus, plus, space, alt, zero, comma, width, precision;
+	char align, type;
+	struct jstr fill;
+};
 
 static int number(const struct jstr *s, size_t *i)
 {
@@ -56,7 +60,8 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 	int precision = f->precision < 0 ? 6 : f->precision > 300 ? 300 : f->precision;
 	long long i = v.type == J_FLOAT ? 0 : v.i;
 
-	TRY(jinja_spend(r, 4 + (strchr("eEfFgG%", f->type) ? JSTEP_DIGITS + (uint64_t)precision : 0)));
+	TRY(jinja_spend(r,
+	                4 + (strchr("eEfFgG%", f->type) ? JSTEP_DIGITS + (uint64_t)precision : 0)));
 	unsigned long long u = i < 0 ? -(unsigned long long)i : (unsigned long long)i;
 
 	int minus = v.type == J_FLOAT ? signbit(d) && !isnan(d) : i < 0;
@@ -68,7 +73,12 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 			return jinja_fail(r, "cannot convert this float to an integer");
 		snprintf(at, cap, "%llu", v.type == J_FLOAT ? (unsigned long long)fabs(d) : u);
 	} else if (strchr("xXo", f->type) && v.type != J_FLOAT) {
-		snprintf(fmt, sizeof fmt, "%s%%ll%c", f->alt ? f->type == 'o' ? "0o" : f->type == 'x' ? "0x" : "0X" : "", f->type);
+		snprintf(fmt, sizeof fmt, "%s%%ll%c",
+		         f->alt ? f->type == 'o'   ? "0o"
+		                  : f->type == 'x' ? "0x"
+		                                   : "0X"
+		                : "",
+		         f->type);
 		snprintf(at, cap, fmt, u);
 	} else if (f->type == 'b' && v.type != J_FLOAT) {
 		char bits[72];
@@ -81,7 +91,8 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 	} else if (strchr("eEfFgG%", f->type)) {
 		d = fabs(d) * (f->type == '%' ? 100 : 1);
 		if (isfinite(d)) {
-			snprintf(fmt, sizeof fmt, "%%%s.*%c", f->alt ? "#" : "", f->type == '%' ? 'f' : f->type);
+			snprintf(fmt, sizeof fmt, "%%%s.*%c", f->alt ? "#" : "",
+			         f->type == '%' ? 'f' : f->type);
 			snprintf(at, cap, fmt, precision, d);
 		} else {
 			snprintf(at, cap, "%s", isnan(d) ? "nan" : "inf");
@@ -98,7 +109,12 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 
 /* ---- % ---- */
 
-struct percent { struct jrun *r; struct jv args; size_t next; int used, safe; };
+struct percent {
+	struct jrun *r;
+	struct jv args;
+	size_t next;
+	int used, safe;
+};
 
 static int next_arg(struct percent *p, struct jv *v)
 {
@@ -122,7 +138,8 @@ static int key_arg(struct percent *p, const struct jstr *s, size_t *i, struct jv
 	while (*i < s->len && s->at[*i] != ')')
 		++*i;
 	if (*i >= s->len || p->args.type != J_DICT)
-		return jinja_fail(p->r, *i >= s->len ? "incomplete format key" : "format requires a mapping");
+		return jinja_fail(p->r, *i >= s->len ? "incomplete format key"
+		                                     : "format requires a mapping");
 	TRY(jv_sub(p->r, &key, s, from, *i - from));
 	++*i;
 	TRY(jdict_find(p->r, p->args.d, key, &at));
@@ -186,14 +203,21 @@ static int percent_one(struct percent *p, struct jsb *b, struct spec *f, struct 
 	}
 	f->type = f->type == 'u' ? 'd' : f->type;
 	if (!strchr("dixXoeEfFgG", f->type))
-		return jinja_fail(p->r, "unsupported format character '%c'", f->type >= ' ' && f->type < 127 ? f->type : '?');
+		return jinja_fail(p->r, "unsupported format character '%c'",
+		                  f->type >= ' ' && f->type < 127 ? f->type : '?');
 	if (!jv_is_num(v))
-		return v.type == J_UNDEF ? jv_undef_fail(p->r, v) :
-		       jinja_fail(p->r, "%%%c format: a number is required, not %s", f->type, jv_type_name(v));
+		return v.type == J_UNDEF
+		               ? jv_undef_fail(p->r, v)
+		               : jinja_fail(p->r, "%%%c format: a number is required, not %s",
+		                            f->type, jv_type_name(v));
 	if (spell(p->r, f, v, s, sizeof s))
-		return jinja_fail(p->r, "%%%c format: an integer is required, not %s", f->type, jv_type_name(v));
+		return jinja_fail(p->r, "%%%c format: an integer is required, not %s", f->type,
+		                  jv_type_name(v));
 	f->zero = f->zero && !f->minus;
-	fit(b, f, &(struct jstr){ .at = s, .len = strlen(s) }, f->minus ? '<' : f->zero ? '=' : '>');
+	fit(b, f, &(struct jstr){ .at = s, .len = strlen(s) },
+	    f->minus  ? '<'
+	    : f->zero ? '='
+	              : '>');
 	return p->r->rc;
 }
 
@@ -207,7 +231,11 @@ static int conversion(struct percent *p, struct jsb *b, const struct jstr *s, si
 	if (*i < s->len && s->at[*i] == '(')
 		TRY(key_arg(p, s, i, &v));
 	for (; *i < s->len && s->at[*i] && (flag = strchr("-+ #0", s->at[*i])); ++*i)
-		*(*flag == '-' ? &f.minus : *flag == '+' ? &f.plus : *flag == ' ' ? &f.space : *flag == '#' ? &f.alt : &f.zero) = 1;
+		*(*flag == '-'   ? &f.minus
+		  : *flag == '+' ? &f.plus
+		  : *flag == ' ' ? &f.space
+		  : *flag == '#' ? &f.alt
+		                 : &f.zero) = 1;
 	TRY(star_or_number(p, s, i, &f.width));
 	if (f.width < 0) {
 		f.minus = 1;
@@ -247,7 +275,8 @@ int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct j
 			TRY(conversion(&p, &b, s, &i));
 	}
 	size_t given = args.type == J_TUPLE ? args.l->n : 1;
-	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_RANGE && args.type != J_UNDEF)
+	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_RANGE &&
+	    args.type != J_UNDEF)
 		return jinja_fail(r, "not all arguments converted during string formatting");
 	TRY(jsb_done(&b, out));
 	((struct jstr *)(uintptr_t)out->s)->safe = s->safe;
@@ -256,7 +285,12 @@ int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct j
 
 /* ---- format ---- */
 
-struct field { struct jrun *r; struct jcall *c; int64_t next; int depth, numbered; };
+struct field {
+	struct jrun *r;
+	struct jcall *c;
+	int64_t next;
+	int depth, numbered;
+};
 
 /* The value of "0.name[key]" and what follows. */
 static int field_value(struct field *f, const struct jstr *s, size_t from, size_t to, struct jv *v)
@@ -270,28 +304,35 @@ static int field_value(struct field *f, const struct jstr *s, size_t from, size_
 	int named = part.len && jstr_int(f->r, &part, 10, &k);
 	TRY(f->r->rc);
 	if (!named && (part.len ? f->next > 0 : f->numbered))
-		return jinja_fail(f->r, "cannot switch between manual and automatic field numbering");
+		return jinja_fail(f->r,
+		                  "cannot switch between manual and automatic field numbering");
 	if (!named && part.len)
 		f->numbered = 1;
 	if (!part.len)
 		k = f->next++;
 	if (!named) {
 		if (k < 0 || k >= (int64_t)f->c->n)
-			return jinja_fail(f->r, "Replacement index %lld out of range for positional args tuple", (long long)k);
+			return jinja_fail(
+				f->r,
+				"Replacement index %lld out of range for positional args tuple",
+				(long long)k);
 		*v = f->c->pos[k];
 	} else {
 		uint32_t at = 0;
 		TRY(jinja_spend(f->r, f->c->nkw / JSTEP_ITEMS));
-		while (at < f->c->nkw && (f->c->name[at]->len != part.len || memcmp(f->c->name[at]->at, part.at, part.len)))
+		while (at < f->c->nkw && (f->c->name[at]->len != part.len ||
+		                          memcmp(f->c->name[at]->at, part.at, part.len)))
 			at++;
 		if (at == f->c->nkw)
-			return jinja_fail(f->r, "no argument '%.*s' for a format", (int)(part.len & 63), part.at);
+			return jinja_fail(f->r, "no argument '%.*s' for a format",
+			                  (int)(part.len & 63), part.at);
 		*v = f->c->kw[at];
 	}
 	while (i < to && !jinja_spend(f->r, 1)) {
 		size_t end = i + 1;
 		struct jv key, got;
-		while (end < to && (s->at[i] == '[' ? s->at[end] != ']' : s->at[end] != '.' && s->at[end] != '['))
+		while (end < to && (s->at[i] == '[' ? s->at[end] != ']'
+		                                    : s->at[end] != '.' && s->at[end] != '['))
 			end++;
 		if ((s->at[i] != '.' && s->at[i] != '[') || (s->at[i] == '[' && end >= to))
 			return jinja_fail(f->r, "malformed field in a format");
@@ -300,7 +341,8 @@ static int field_value(struct field *f, const struct jstr *s, size_t from, size_
 		if (s->at[i] == '[' && !jstr_int(f->r, &name, 10, &k))
 			key = jv_int(k);
 		TRY(f->r->rc);
-		TRY(s->at[i] == '.' ? jinja_attr(f->r, *v, key.s, &got) : jinja_item(f->r, *v, key, &got));
+		TRY(s->at[i] == '.' ? jinja_attr(f->r, *v, key.s, &got)
+		                    : jinja_item(f->r, *v, key, &got));
 		i = end + (s->at[i] == '[');
 		*v = got;
 	}
@@ -360,14 +402,17 @@ static int put_field(struct field *f, struct jsb *b, struct jv v, const struct j
 		} else {
 			if (!how.type)
 				how.type = v.type == J_FLOAT ? 'g' : 'd';
-			if ((how.type == 'd' && v.type == J_FLOAT) || spell(f->r, &how, v, s, sizeof s))
-				return jinja_fail(f->r, "unknown format code for '%s'", jv_type_name(v));
+			if ((how.type == 'd' && v.type == J_FLOAT) ||
+			    spell(f->r, &how, v, s, sizeof s))
+				return jinja_fail(f->r, "unknown format code for '%s'",
+				                  jv_type_name(v));
 		}
 		char side = how.align ? how.align : how.zero ? '=' : '>';
 		fit(b, &how, &(struct jstr){ .at = s, .len = strlen(s) }, side);
 		return f->r->rc;
 	}
-	if (v.type != J_STR || (how.type && how.type != 's') || how.align == '=' || how.comma || how.plus || how.space)
+	if (v.type != J_STR || (how.type && how.type != 's') || how.align == '=' || how.comma ||
+	    how.plus || how.space)
 		return jinja_fail(f->r, "unsupported format specifier for '%s'", jv_type_name(v));
 	if (how.precision >= 0) {
 		const struct jv to[3] = { { 0 }, jv_int(how.precision), { 0 } };

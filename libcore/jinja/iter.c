@@ -1,12 +1,12 @@
 /* jinja/iter.c - what Python's iter() and next() do, over all that can be gone through. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 int jiter_init(struct jrun *r, struct jiter *it, struct jv v)
 {
 	*it = (struct jiter){ .src = v };
-	if (v.type == J_UNDEF || jv_is_seq(v) || v.type == J_STR || v.type == J_DICT || v.type == J_RANGE || v.type == J_GEN ||
-	    v.type == J_VIEW || v.type == J_LOOP)
+	if (v.type == J_UNDEF || jv_is_seq(v) || v.type == J_STR || v.type == J_DICT ||
+	    v.type == J_RANGE || v.type == J_GEN || v.type == J_VIEW || v.type == J_LOOP)
 		return r->rc;
 	return jinja_fail(r, "'%s' object is not iterable", jv_type_name(v));
 }

@@ -1,12 +1,21 @@
 /* jinja/jinja.c - one rendering, from a context to text. */
 #include "jinja/jinja.h"
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/clock.h"
 #include "base/err.h"
 
 #include <string.h>
 
-enum { STEPS = 2000000, STEPS_MORE = 2000, STEPS_MOST = 20000000, BYTES = 64 << 20, CPU_MS = 10000, DEPTH = 1000, DEPTH_MOST = 4000, STACK = 16 << 10 /* that is there without asking */ };
+enum {
+	STEPS = 2000000,
+	STEPS_MORE = 2000,
+	STEPS_MOST = 20000000,
+	BYTES = 64 << 20,
+	CPU_MS = 10000,
+	DEPTH = 1000,
+	DEPTH_MOST = 4000,
+	STACK = 16 << 10 /* that is there without asking */
+};
 
 /* The values of the names that the template uses. */
 static int set_context(struct jrun *r, const struct json *context)
@@ -39,8 +48,8 @@ static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf
 	return INFER_OK;
 }
 
-int jinja_render(const struct jinja *t, const struct json *context, const struct jinja_options *o, struct buf *out,
-                 struct buf *from, infer_error *err)
+int jinja_render(const struct jinja *t, const struct json *context, const struct jinja_options *o,
+                 struct buf *out, struct buf *from, infer_error *err)
 {
 	static const struct jinja_options none;
 	struct jrun r = { .t = t, .err = err };
@@ -50,7 +59,9 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	if (!o)
 		o = &none;
 	if (!json_is_object(context) || o->depth < 0 || o->depth > DEPTH_MOST)
-		return err_set(err, INFER_EINVAL, "a template's context is an object, and its depth at most %d", DEPTH_MOST);
+		return err_set(err, INFER_EINVAL,
+		               "a template's context is an object, and its depth at most %d",
+		               DEPTH_MOST);
 	arena_init(&r.arena, MEM_JINJA);
 	r.steps_max = o->steps ? o->steps : STEPS;
 	r.steps_more = o->steps ? 0 : STEPS_MORE;

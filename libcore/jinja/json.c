@@ -1,5 +1,5 @@
 /* jinja/json.c - the filter tojson, which is Python's json.dumps. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "text/unicode.h"
 
@@ -10,7 +10,7 @@
 struct dump {
 	struct jsb b;
 	struct jrun *r;
-	const struct jstr *item, *key, *indent;   /* separators; NULL: on one line */
+	const struct jstr *item, *key, *indent; /* separators; NULL: on one line */
 	int ascii, sort, level;
 };
 
@@ -19,7 +19,8 @@ static void dump_char(struct jsb *b, uint32_t cp, enum jfrom from)
 	char s[16];
 
 	if (cp >= 0x10000)
-		snprintf(s, sizeof s, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (cp >> 10)), (unsigned)(0xdc00 | (cp & 0x3ff)));
+		snprintf(s, sizeof s, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (cp >> 10)),
+		         (unsigned)(0xdc00 | (cp & 0x3ff)));
 	else
 		snprintf(s, sizeof s, "\\u%04x", (unsigned)cp);
 	jsb_put(b, s, strlen(s), from);
@@ -90,7 +91,8 @@ static int dump_key(struct dump *d, struct jv k)
 		dump_value(d, k);
 		jsb_lit(&d->b, "\"");
 	} else
-		return jinja_fail(d->r, "keys must be str, int, float, bool or None, not %s", jv_type_name(k));
+		return jinja_fail(d->r, "keys must be str, int, float, bool or None, not %s",
+		                  jv_type_name(k));
 	return d->r->rc;
 }
 
@@ -105,7 +107,8 @@ static int dump_dict(struct dump *d, struct jdict *o)
 		if (!(sorted.at = jinja_take(d->r, o->n, sizeof *sorted.at)))
 			return d->r->rc;
 		for (size_t i = 0; i < o->n; i++)
-			sorted.at[i] = (struct jpair){ all.l->at[i].l->at[0], all.l->at[i].l->at[1] };
+			sorted.at[i] =
+				(struct jpair){ all.l->at[i].l->at[0], all.l->at[i].l->at[1] };
 	}
 	jsb_lit(&d->b, "{");
 	d->level++;
@@ -141,7 +144,9 @@ static int dump_any(struct dump *d, struct jv v)
 	case J_FLOAT:
 		jinja_spend(d->r, JSTEP_DIGITS);
 		jinja_float(s, v.f);
-		jsb_lit(&d->b, isnan(v.f) ? "NaN" : isinf(v.f) ? v.f < 0 ? "-Infinity" : "Infinity" : s);
+		jsb_lit(&d->b, isnan(v.f)   ? "NaN"
+		               : isinf(v.f) ? v.f < 0 ? "-Infinity" : "Infinity"
+		                            : s);
 		return d->r->rc;
 	case J_STR:
 		dump_str(d, v.s);
@@ -152,7 +157,8 @@ static int dump_any(struct dump *d, struct jv v)
 	case J_DICT:
 		return dump_dict(d, v.d);
 	default:
-		return jinja_fail(d->r, "Object of type %s is not JSON serializable", jv_type_name(v));
+		return jinja_fail(d->r, "Object of type %s is not JSON serializable",
+		                  jv_type_name(v));
 	}
 }
 
@@ -167,8 +173,8 @@ static int dump_value(struct dump *d, struct jv v)
 
 int jinja_tojson(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	static const struct jstr comma = { .at = ", ", .len = 2 }, tight = { .at = ",", .len = 1 }, colon = { .at = ": ", .len = 2 },
-		space = { .at = " ", .len = 1 };
+	static const struct jstr comma = { .at = ", ", .len = 2 }, tight = { .at = ",", .len = 1 },
+				 colon = { .at = ": ", .len = 2 }, space = { .at = " ", .len = 1 };
 	struct dump d = { .b = { .r = r }, .r = r, .item = &comma, .key = &colon };
 	struct jsb w = { .r = r };
 	struct jv width, seps;

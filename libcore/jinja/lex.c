@@ -1,5 +1,7 @@
-/* jinja/lex.c - a template's text to tokens, white space taken away as trim_blocks and lstrip_blocks say. */
-#include "jinja/node.h"
+/* jinja/lex.c - a template's text to tokens, white space taken away as trim_blocks and
+ * lstrip_blocks say. */
+#include "jinja/parse.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
@@ -12,10 +14,10 @@ struct lex {
 	struct jinja *t;
 	const char *s;
 	size_t n, i;
-	int line, starts;          /* starts: what was consumed last ended a line */
+	int line, starts; /* starts: what was consumed last ended a line */
 	struct jtok *tok;
 	size_t ntok, cap;
-	char open[64];             /* brackets that are open within a tag */
+	char open[64]; /* brackets that are open within a tag */
 	int nopen;
 	infer_error *err;
 };
@@ -37,7 +39,8 @@ static int push(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
 		l->tok = p;
 		l->cap = cap;
 	}
-	l->tok[l->ntok++] = (struct jtok){ .kind = (uint8_t)kind, .line = l->line, .at = l->s + at, .len = n };
+	l->tok[l->ntok++] =
+		(struct jtok){ .kind = (uint8_t)kind, .line = l->line, .at = l->s + at, .len = n };
 	return INFER_OK;
 }
 
@@ -89,7 +92,8 @@ static void advance(struct lex *l, size_t to)
 	l->i = to;
 }
 
-/* The text before a tag at `tag`; sign: what stands behind the tag's opening; lstrip: 0 before {{. */
+/* The text before a tag at `tag`; sign: what stands behind the tag's opening; lstrip: 0 before
+ * {{. */
 static int text(struct lex *l, size_t tag, char sign, int lstrip)
 {
 	size_t end = tag;
@@ -109,7 +113,8 @@ static int text(struct lex *l, size_t tag, char sign, int lstrip)
 	return INFER_OK;
 }
 
-/* At the end of a block or comment: past a sign, the closing `close`, and what it takes along; 0: not here. */
+/* At the end of a block or comment: past a sign, the closing `close`, and what it takes along; 0:
+ * not here. */
 static size_t close_tag(const struct lex *l, size_t at, const char *close, int newline)
 {
 	size_t n = strlen(close);
@@ -136,7 +141,8 @@ static int comment(struct lex *l, size_t at)
 	return fail(l, "missing end of comment tag");
 }
 
-/* Is there {%, a sign, the word and %} at `at`?  Past it, or 0.  *sign and the rest as close_tag has it. */
+/* Is there {%, a sign, the word and %} at `at`?  Past it, or 0.  *sign and the rest as close_tag
+ * has it. */
 static size_t word_tag(const struct lex *l, size_t at, const char *word, char *sign, int newline)
 {
 	if (!has(l, at, "{%"))
@@ -183,8 +189,8 @@ static int is_word(char c)
 /* Digits with single underscores between them, from `at`; the end. */
 static size_t run_digits(const struct lex *l, size_t at)
 {
-	while (at < l->n && (is_digit(l->s[at]) || (l->s[at] == '_' && is_digit(l->s[at - 1]) && at + 1 < l->n &&
-	       is_digit(l->s[at + 1]))))
+	while (at < l->n && (is_digit(l->s[at]) || (l->s[at] == '_' && is_digit(l->s[at - 1]) &&
+	                                            at + 1 < l->n && is_digit(l->s[at + 1]))))
 		at++;
 	return at;
 }
@@ -214,7 +220,11 @@ static int number(struct lex *l)
 {
 	size_t end = float_end(l, l->i);
 	struct jstr s = { .at = l->s + l->i };
-	struct jrun r = { .steps_max = UINT64_MAX, .look = UINT64_MAX, .t = l->t, .line = l->line, .err = l->err };
+	struct jrun r = { .steps_max = UINT64_MAX,
+		          .look = UINT64_MAX,
+		          .t = l->t,
+		          .line = l->line,
+		          .err = l->err };
 	int64_t v = 0;
 
 	if (end) {
@@ -225,7 +235,7 @@ static int number(struct lex *l)
 	} else {
 		end = l->i;
 		if (l->s[end] == '0' && end + 1 < l->n && strchr("xXoObB", l->s[end + 1]))
-			for (end += 2; end < l->n && is_word(l->s[end]); )
+			for (end += 2; end < l->n && is_word(l->s[end]);)
 				end++;
 		else
 			end = run_digits(l, end);
@@ -246,7 +256,9 @@ static int hex(const char *s, size_t n, size_t digits, uint32_t *v)
 	if (n < digits)
 		return 1;
 	for (size_t i = 0; i < digits; i++) {
-		int c = s[i], d = is_digit((char)c) ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+		int c = s[i], d = is_digit((char)c)                    ? c - '0'
+		                  : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+		                                                       : -1;
 		if (d < 0)
 			return 1;
 		*v = *v << 4 | (uint32_t)d;
@@ -269,7 +281,8 @@ static int escape(const char *s, size_t n, char out[5], size_t *used)
 			return 1;
 		}
 	if (*s >= '0' && *s <= '7') {
-		for (v = 0, *used = 0; *used < 3 && *used < n && s[*used] >= '0' && s[*used] <= '7'; ++*used)
+		for (v = 0, *used = 0; *used < 3 && *used < n && s[*used] >= '0' && s[*used] <= '7';
+		     ++*used)
 			v = v * 8 + (uint32_t)(s[*used] - '0');
 		return utf8_put(out, v);
 	}
@@ -281,7 +294,7 @@ static int escape(const char *s, size_t n, char out[5], size_t *used)
 	}
 	if (*s == 'N')
 		return -1;
-	out[0] = '\\';   /* not an escape: the backslash stays, as in Python */
+	out[0] = '\\'; /* not an escape: the backslash stays, as in Python */
 	out[1] = *s;
 	return 2;
 }
@@ -306,7 +319,8 @@ static int string(struct lex *l)
 		}
 		int k = escape(l->s + i + 1, end - i - 1, to + n, &used);
 		if (k < 0 || i + 1 + used > end)
-			return fail(l, "an escape in a string is not well formed, or is \\N, which is not supported");
+			return fail(l, "an escape in a string is not well formed, or is \\N, which "
+			               "is not supported");
 		n += (size_t)k;
 		i += 1 + used;
 	}
@@ -319,12 +333,17 @@ static int string(struct lex *l)
 
 static int operator(struct lex *l)
 {
-	static const struct { char s[3]; uint8_t kind; } ops[] = {
-		{ "**", JT_POW }, { "//", JT_IDIV }, { "==", JT_EQ }, { "!=", JT_NE }, { ">=", JT_GE }, { "<=", JT_LE },
-		{ "+", JT_ADD }, { "-", JT_SUB }, { "*", JT_MUL }, { "/", JT_DIV }, { "%", JT_MOD }, { "~", JT_CAT },
-		{ "[", JT_LBRACKET }, { "]", JT_RBRACKET }, { "(", JT_LPAREN }, { ")", JT_RPAREN }, { "{", JT_LBRACE },
-		{ "}", JT_RBRACE }, { ">", JT_GT }, { "<", JT_LT }, { "=", JT_ASSIGN }, { ".", JT_DOT }, { ":", JT_COLON },
-		{ "|", JT_PIPE }, { ",", JT_COMMA }, { ";", JT_SEMI },
+	static const struct {
+		char s[3];
+		uint8_t kind;
+	} ops[] = {
+		{ "**", JT_POW },     { "//", JT_IDIV },    { "==", JT_EQ },    { "!=", JT_NE },
+		{ ">=", JT_GE },      { "<=", JT_LE },      { "+", JT_ADD },    { "-", JT_SUB },
+		{ "*", JT_MUL },      { "/", JT_DIV },      { "%", JT_MOD },    { "~", JT_CAT },
+		{ "[", JT_LBRACKET }, { "]", JT_RBRACKET }, { "(", JT_LPAREN }, { ")", JT_RPAREN },
+		{ "{", JT_LBRACE },   { "}", JT_RBRACE },   { ">", JT_GT },     { "<", JT_LT },
+		{ "=", JT_ASSIGN },   { ".", JT_DOT },      { ":", JT_COLON },  { "|", JT_PIPE },
+		{ ",", JT_COMMA },    { ";", JT_SEMI },
 	};
 	static const char pairs[] = "()[]{}";
 

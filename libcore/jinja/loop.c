@@ -1,5 +1,5 @@
 /* jinja/loop.c - {% for %} and what `loop` offers. */
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -97,12 +97,15 @@ static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv 
 
 int jloop_attr(struct jrun *r, struct jloop *l, const struct jstr *name, struct jv *out)
 {
-	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "previtem",
-		"nextitem", "depth", "depth0", "cycle", "changed" };
+	static const char *const names[] = { "index",    "index0",   "first",     "last",
+		                             "length",   "revindex", "revindex0", "previtem",
+		                             "nextitem", "depth",    "depth0",    "cycle",
+		                             "changed" };
 	int64_t n = 0, i = (int64_t)l->i;
 	size_t k = 0, count = sizeof names / sizeof *names;
 
-	while (k < count && (name->len != strlen(names[k]) || memcmp(name->at, names[k], name->len)))
+	while (k < count &&
+	       (name->len != strlen(names[k]) || memcmp(name->at, names[k], name->len)))
 		k++;
 	if (k >= 4 && k <= 6)
 		TRY(loop_length(r, l, &n));
@@ -162,7 +165,8 @@ static int loop_changed(struct jrun *r, struct jcall *c, struct jv *out)
 
 static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv *out)
 {
-	static const struct jfn fns[] = { { "cycle", loop_cycle, NULL, 0, 0 }, { "changed", loop_changed, NULL, 0, 0 } };
+	static const struct jfn fns[] = { { "cycle", loop_cycle, NULL, 0, 0 },
+		                          { "changed", loop_changed, NULL, 0, 0 } };
 	struct jmethod *m = jinja_take(r, 1, sizeof *m);
 
 	if (!m)
@@ -195,11 +199,14 @@ int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int de
 	struct jloop *l = jinja_take(r, 1, sizeof *l);
 	struct jscope *was = r->scope, *s = NULL;
 	struct jv v;
-	int rc, finished = 0;   /* finished: a turn came to its end; else runs where none did, as in Jinja */
+	/* finished: a turn came to its end; else runs where none did, as in Jinja */
+	int rc, finished = 0;
 
 	if (!l)
 		return r->rc;
-	*l = (struct jloop){ .node = n, .scope = was, .length = -1, .has_next = -1, .depth0 = depth0 };
+	*l = (struct jloop){
+		.node = n, .scope = was, .length = -1, .has_next = -1, .depth0 = depth0
+	};
 	TRY(jiter_init(r, &l->it, over));
 	while (!r->flow && jloop_next(r, l, &v)) {
 		if (!s || s->kept)

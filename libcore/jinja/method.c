@@ -1,22 +1,18 @@
 /* jinja/method.c - the methods of strings. */
 #include "jinja/case.h"
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "text/unicode.h"
 
 #include <string.h>
 
-static int is_space(uint32_t cp)
-{
-	return (unicode_set(cp) & UNI_SPACE) || (cp >= 0x1c && cp <= 0x1f);
-}
-
-/* The string given as an argument, escaped where self is safe; fails where it is none. */
-static int str_arg(struct jrun *r, struct jv self, struct jv v, const struct jstr **s)
+int jinja_str_arg(struct jrun *r, struct jv self, struct jv v, const struct jstr **s)
 {
 	*s = self.s;
 	if (v.type != J_STR)
-		return v.type == J_UNDEF ? jv_undef_fail(r, v) : jinja_fail(r, "expected a string, not '%s'", jv_type_name(v));
+		return v.type == J_UNDEF
+		               ? jv_undef_fail(r, v)
+		               : jinja_fail(r, "expected a string, not '%s'", jv_type_name(v));
 	if (self.s->safe && !v.s->safe)
 		TRY(jv_escape(r, &v, v.s));
 	*s = v.s;
@@ -32,11 +28,26 @@ static int done(struct jsb *b, struct jv self, struct jv *out)
 
 /* ---- case ---- */
 
-static int m_upper(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_UPPER, out); }
-static int m_lower(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_LOWER, out); }
-static int m_title(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_TITLE, out); }
-static int m_capitalize(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_CAPITAL, out); }
-static int m_swapcase(struct jrun *r, struct jcall *c, struct jv *out) { return jcase_str(r, c->self.s, JCASE_SWAP, out); }
+static int m_upper(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jcase_str(r, c->self.s, JCASE_UPPER, out);
+}
+static int m_lower(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jcase_str(r, c->self.s, JCASE_LOWER, out);
+}
+static int m_title(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jcase_str(r, c->self.s, JCASE_TITLE, out);
+}
+static int m_capitalize(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jcase_str(r, c->self.s, JCASE_CAPITAL, out);
+}
+static int m_swapcase(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jcase_str(r, c->self.s, JCASE_SWAP, out);
+}
 
 /* ---- strip ---- */
 
@@ -45,7 +56,7 @@ static int in_set(const struct jstr *set, uint32_t cp)
 	uint32_t x;
 
 	if (!set)
-		return is_space(cp);
+		return jinja_is_space(cp);
 	for (size_t i = 0; i < set->len;) {
 		i += unicode_next(set->at + i, set->len - i, &x);
 		if (x == cp)
@@ -63,7 +74,7 @@ static int strip(struct jrun *r, struct jcall *c, int where, struct jv *out)
 	uint32_t cp;
 
 	if (c->a[0].type > J_NONE)
-		TRY(str_arg(r, c->self, c->a[0], &set));
+		TRY(jinja_str_arg(r, c->self, c->a[0], &set));
 	while ((where & LEFT) && lo < hi) {
 		size_t n = unicode_next(s->at + lo, hi - lo, &cp);
 		if (jinja_spend(r, set ? 1 + set->len / JSTEP_READ : 0) || !in_set(set, cp))
@@ -83,158 +94,24 @@ static int strip(struct jrun *r, struct jcall *c, int where, struct jv *out)
 	return jv_sub(r, out, s, lo, hi - lo);
 }
 
-static int m_strip(struct jrun *r, struct jcall *c, struct jv *out) { return strip(r, c, LEFT | RIGHT, out); }
-static int m_lstrip(struct jrun *r, struct jcall *c, struct jv *out) { return strip(r, c, LEFT, out); }
-static int m_rstrip(struct jrun *r, struct jcall *c, struct jv *out) { return strip(r, c, RIGHT, out); }
-
-/* ---- split ---- */
-
-static int push_sub(struct jrun *r, struct jv list, const struct jstr *s, size_t at, size_t n)
+static int m_strip(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	struct jv v;
-
-	TRY(jv_sub(r, &v, s, at, n));
-	return jv_push(r, list, v);
+	return strip(r, c, LEFT | RIGHT, out);
 }
-
-static void reverse(struct jlist *l)
+static int m_lstrip(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	for (size_t i = 0; i < l->n / 2; i++) {
-		struct jv v = l->at[i];
-		l->at[i] = l->at[l->n - 1 - i];
-		l->at[l->n - 1 - i] = v;
-	}
+	return strip(r, c, LEFT, out);
 }
-
-static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
+static int m_rstrip(struct jrun *r, struct jcall *c, struct jv *out)
 {
-	uint32_t cp;
-	size_t i = 0, k, from;
-
-	for (;;) {
-		for (; i < s->len; i += k) {
-			k = unicode_next(s->at + i, s->len - i, &cp);
-			if (!is_space(cp))
-				break;
-		}
-		if (i >= s->len)
-			return r->rc;
-		from = i;
-		if (most-- == 0)
-			return push_sub(r, list, s, from, s->len - from);
-		for (; i < s->len; i += k) {
-			k = unicode_next(s->at + i, s->len - i, &cp);
-			if (is_space(cp))
-				break;
-		}
-		TRY(push_sub(r, list, s, from, i - from));
-	}
+	return strip(r, c, RIGHT, out);
 }
-
-/* The pieces from the right, the last one first. */
-static int rsplit_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
-{
-	struct jv words;
-
-	TRY(jv_list(r, &words, J_LIST, 0));
-	TRY(split_space(r, s, -1, words));
-	size_t n = words.l->n;
-	while (n && most-- != 0)
-		TRY(jv_push(r, list, words.l->at[--n]));
-	if (!n)
-		return r->rc;
-	const struct jstr *last = words.l->at[n - 1].s;   /* all up to its end, with the white space before the first */
-	return push_sub(r, list, s, 0, (size_t)(last->at - s->at) + last->len);
-}
-
-static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
-{
-	const struct jstr *s = c->self.s, *sep;
-	size_t lo = 0, hi = s->len, at;
-	int64_t most;
-
-	TRY(jint_arg(r, c->a[1], -1, &most));
-	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, c->a[0].type == J_STR ? 0 : s->len / JSTEP_READ));
-	if (c->a[0].type <= J_NONE && c->a[0].type != J_UNDEF) {
-		TRY(right ? rsplit_space(r, s, most, *out) : split_space(r, s, most, *out));
-		if (right)
-			reverse(out->l);
-		return r->rc;
-	}
-	TRY(str_arg(r, c->self, c->a[0], &sep));
-	if (!sep->len)
-		return jinja_fail(r, "empty separator");
-	while (most-- != 0 && (at = right ? jstr_rfind(r, s, lo, hi, sep) : jstr_find(r, s, lo, hi, sep)) != SIZE_MAX) {
-		if (right) {
-			TRY(push_sub(r, *out, s, at + sep->len, hi - at - sep->len));
-			hi = at;
-		} else {
-			TRY(push_sub(r, *out, s, lo, at - lo));
-			lo = at + sep->len;
-		}
-	}
-	TRY(push_sub(r, *out, s, lo, hi - lo));
-	if (right)
-		reverse(out->l);
-	return r->rc;
-}
-
-static int m_split(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 0, out); }
-static int m_rsplit(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 1, out); }
-
-static int ends_line(uint32_t cp)
-{
-	return (cp >= 10 && cp <= 13) || (cp >= 0x1c && cp <= 0x1e) || cp == 0x85 || cp == 0x2028 || cp == 0x2029;
-}
-
-static int m_splitlines(struct jrun *r, struct jcall *c, struct jv *out)
-{
-	const struct jstr *s = c->self.s;
-	size_t from = 0, i = 0;
-	int keep = jv_true(c->a[0]);
-	uint32_t cp;
-
-	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, s->len / JSTEP_READ));
-	while (i < s->len) {
-		size_t at = i;
-		i += unicode_next(s->at + i, s->len - i, &cp);
-		if (!ends_line(cp))
-			continue;
-		if (cp == '\r' && i < s->len && s->at[i] == '\n')
-			i++;
-		TRY(push_sub(r, *out, s, from, (keep ? i : at) - from));
-		from = i;
-	}
-	return from < s->len ? push_sub(r, *out, s, from, s->len - from) : r->rc;
-}
-
-static int partition(struct jrun *r, struct jcall *c, int right, struct jv *out)
-{
-	const struct jstr *s = c->self.s, *sep;
-
-	TRY(str_arg(r, c->self, c->a[0], &sep));
-	if (!sep->len)
-		return jinja_fail(r, "empty separator");
-	size_t at = right ? jstr_rfind(r, s, 0, s->len, sep) : jstr_find(r, s, 0, s->len, sep), n = sep->len;
-	if (at == SIZE_MAX) {
-		at = right ? 0 : s->len;
-		n = 0;
-	}
-	TRY(jv_list(r, out, J_TUPLE, 3));
-	TRY(push_sub(r, *out, s, 0, at));
-	TRY(push_sub(r, *out, s, at, n));
-	return push_sub(r, *out, s, at + n, s->len - at - n);
-}
-
-static int m_partition(struct jrun *r, struct jcall *c, struct jv *out) { return partition(r, c, 0, out); }
-static int m_rpartition(struct jrun *r, struct jcall *c, struct jv *out) { return partition(r, c, 1, out); }
 
 /* ---- looking for ---- */
 
 /* s[start:end] of arguments k and k + 1, and where it begins in characters. */
-static int window(struct jrun *r, struct jcall *c, int k, const struct jstr **s, int64_t *at, int *past)
+static int window(struct jrun *r, struct jcall *c, int k, const struct jstr **s, int64_t *at,
+                  int *past)
 {
 	struct jv to[3] = { c->a[k], c->a[k + 1], { 0 } }, part;
 	size_t n;
@@ -248,7 +125,7 @@ static int window(struct jrun *r, struct jcall *c, int k, const struct jstr **s,
 	TRY(jint_arg(r, c->a[k], 0, at));
 	if (*at < 0)
 		*at = *at + (int64_t)n < 0 ? 0 : *at + (int64_t)n;
-	*past = *at > (int64_t)n;   /* not even the empty string is found there */
+	*past = *at > (int64_t)n; /* not even the empty string is found there */
 	TRY(jinja_slice(r, c->self, to, &part));
 	*s = part.s;
 	return r->rc;
@@ -260,9 +137,11 @@ static int look(struct jrun *r, struct jcall *c, int right, int must_be, struct 
 	int64_t base;
 	int past;
 
-	TRY(str_arg(r, c->self, c->a[0], &what));
+	TRY(jinja_str_arg(r, c->self, c->a[0], &what));
 	TRY(window(r, c, 1, &s, &base, &past));
-	size_t at = past ? SIZE_MAX : right ? jstr_rfind(r, s, 0, s->len, what) : jstr_find(r, s, 0, s->len, what);
+	size_t at = past    ? SIZE_MAX
+	            : right ? jstr_rfind(r, s, 0, s->len, what)
+	                    : jstr_find(r, s, 0, s->len, what);
 	if (at == SIZE_MAX && must_be)
 		return jinja_fail(r, "substring not found");
 	struct jstr before = { .at = s->at, .len = at == SIZE_MAX ? 0 : at };
@@ -271,9 +150,18 @@ static int look(struct jrun *r, struct jcall *c, int right, int must_be, struct 
 }
 
 static int m_find(struct jrun *r, struct jcall *c, struct jv *out) { return look(r, c, 0, 0, out); }
-static int m_rfind(struct jrun *r, struct jcall *c, struct jv *out) { return look(r, c, 1, 0, out); }
-static int m_index(struct jrun *r, struct jcall *c, struct jv *out) { return look(r, c, 0, 1, out); }
-static int m_rindex(struct jrun *r, struct jcall *c, struct jv *out) { return look(r, c, 1, 1, out); }
+static int m_rfind(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return look(r, c, 1, 0, out);
+}
+static int m_index(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return look(r, c, 0, 1, out);
+}
+static int m_rindex(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return look(r, c, 1, 1, out);
+}
 
 static int m_count(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -281,11 +169,13 @@ static int m_count(struct jrun *r, struct jcall *c, struct jv *out)
 	int64_t base, n = 0;
 	int past;
 
-	TRY(str_arg(r, c->self, c->a[0], &what));
+	TRY(jinja_str_arg(r, c->self, c->a[0], &what));
 	TRY(window(r, c, 1, &s, &base, &past));
 	if (!what->len)
 		n = past ? 0 : (int64_t)jv_chars(r, s) + 1;
-	for (size_t at = 0; what->len && !jinja_spend(r, 1) && (at = jstr_find(r, s, at, s->len, what)) != SIZE_MAX; at += what->len)
+	for (size_t at = 0; what->len && !jinja_spend(r, 1) &&
+	                    (at = jstr_find(r, s, at, s->len, what)) != SIZE_MAX;
+	     at += what->len)
 		n++;
 	*out = jv_int(n);
 	return r->rc;
@@ -303,30 +193,44 @@ static int affix(struct jrun *r, struct jcall *c, int end, struct jv *out)
 
 	TRY(window(r, c, 1, &s, &base, &past));
 	for (size_t i = 0; i < l->n && !yes; i++) {
-		TRY(str_arg(r, c->self, l->at[i], &what));
+		TRY(jinja_str_arg(r, c->self, l->at[i], &what));
 		TRY(jinja_spend(r, 1 + what->len / JSTEP_COPY));
-		yes = !past && what->len <= s->len && !memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len);
+		yes = !past && what->len <= s->len &&
+		      !memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len);
 	}
 	*out = jv_bool(yes);
 	return r->rc;
 }
 
-static int m_startswith(struct jrun *r, struct jcall *c, struct jv *out) { return affix(r, c, 0, out); }
-static int m_endswith(struct jrun *r, struct jcall *c, struct jv *out) { return affix(r, c, 1, out); }
+static int m_startswith(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return affix(r, c, 0, out);
+}
+static int m_endswith(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return affix(r, c, 1, out);
+}
 
 static int remove_affix(struct jrun *r, struct jcall *c, int end, struct jv *out)
 {
 	const struct jstr *s = c->self.s, *what;
 
-	TRY(str_arg(r, c->self, c->a[0], &what));
+	TRY(jinja_str_arg(r, c->self, c->a[0], &what));
 	TRY(jinja_spend(r, what->len / JSTEP_COPY));
-	if (what->len > s->len || memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len))
+	if (what->len > s->len ||
+	    memcmp(end ? s->at + s->len - what->len : s->at, what->at, what->len))
 		return jv_sub(r, out, s, 0, s->len);
 	return jv_sub(r, out, s, end ? 0 : what->len, s->len - what->len);
 }
 
-static int m_removeprefix(struct jrun *r, struct jcall *c, struct jv *out) { return remove_affix(r, c, 0, out); }
-static int m_removesuffix(struct jrun *r, struct jcall *c, struct jv *out) { return remove_affix(r, c, 1, out); }
+static int m_removeprefix(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return remove_affix(r, c, 0, out);
+}
+static int m_removesuffix(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return remove_affix(r, c, 1, out);
+}
 
 /* ---- making other strings ---- */
 
@@ -337,10 +241,10 @@ static int m_replace(struct jrun *r, struct jcall *c, struct jv *out)
 	size_t from = 0, at;
 	int64_t most;
 
-	TRY(str_arg(r, c->self, c->a[0], &old));
-	TRY(str_arg(r, c->self, c->a[1], &new));
+	TRY(jinja_str_arg(r, c->self, c->a[0], &old));
+	TRY(jinja_str_arg(r, c->self, c->a[1], &new));
 	TRY(jint_arg(r, c->a[2], -1, &most));
-	if (!old->len) {   /* between all characters, and at both ends */
+	if (!old->len) { /* between all characters, and at both ends */
 		for (size_t i = 0; most-- != 0 && !r->rc; i = from) {
 			uint32_t cp;
 			jsb_str(&b, new);
@@ -351,7 +255,8 @@ static int m_replace(struct jrun *r, struct jcall *c, struct jv *out)
 			jinja_spend(r, 1);
 		}
 	}
-	while (old->len && most-- != 0 && !r->rc && (at = jstr_find(r, s, from, s->len, old)) != SIZE_MAX) {
+	while (old->len && most-- != 0 && !r->rc &&
+	       (at = jstr_find(r, s, from, s->len, old)) != SIZE_MAX) {
 		jsb_sub(&b, s, from, at - from);
 		jsb_str(&b, new);
 		from = at + old->len;
@@ -372,8 +277,9 @@ static int m_join(struct jrun *r, struct jcall *c, struct jv *out)
 	while (jiter_next(r, &it, &v)) {
 		const struct jstr *s;
 		if (v.type != J_STR)
-			return jinja_fail(r, "sequence item %d: expected str instance, %s found", n, jv_type_name(v));
-		TRY(str_arg(r, c->self, v, &s));
+			return jinja_fail(r, "sequence item %d: expected str instance, %s found", n,
+			                  jv_type_name(v));
+		TRY(jinja_str_arg(r, c->self, v, &s));
 		if (n++)
 			jsb_str(&b, c->self.s);
 		jsb_str(&b, s);
@@ -393,11 +299,12 @@ static int pad(struct jrun *r, struct jcall *c, int side, struct jv *out)
 	TRY(jint_arg(r, c->a[0], 0, &width));
 	TRY(jv_len(r, c->self, &n));
 	if (c->a[1].type)
-		TRY(str_arg(r, c->self, c->a[1], &f));
+		TRY(jinja_str_arg(r, c->self, c->a[1], &f));
 	if (jv_chars(r, f) != 1)
 		return jinja_fail(r, "the fill character must be exactly one character long");
 	int64_t more = width > (int64_t)n ? width - (int64_t)n : 0;
-	int64_t left = side == LEFT ? 0 : side == RIGHT ? more : more / 2 + (more & width & 1);   /* as CPython centers */
+	/* as CPython centers */
+	int64_t left = side == LEFT ? 0 : side == RIGHT ? more : more / 2 + (more & width & 1);
 	jsb_fill(&b, f, (size_t)left);
 	jsb_str(&b, c->self.s);
 	jsb_fill(&b, f, (size_t)(more - left));
@@ -406,7 +313,10 @@ static int pad(struct jrun *r, struct jcall *c, int side, struct jv *out)
 
 static int m_center(struct jrun *r, struct jcall *c, struct jv *out) { return pad(r, c, 0, out); }
 static int m_ljust(struct jrun *r, struct jcall *c, struct jv *out) { return pad(r, c, LEFT, out); }
-static int m_rjust(struct jrun *r, struct jcall *c, struct jv *out) { return pad(r, c, RIGHT, out); }
+static int m_rjust(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return pad(r, c, RIGHT, out);
+}
 
 static int m_zfill(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -434,17 +344,32 @@ static int all_in(struct jrun *r, struct jcall *c, uint32_t set, struct jv *out)
 	TRY(jinja_spend(r, c->self.s->len / JSTEP_READ));
 	for (size_t i = 0; yes && i < c->self.s->len;) {
 		i += unicode_next(c->self.s->at + i, c->self.s->len - i, &cp);
-		yes = (unicode_set(cp) & set) || ((set & UNI_SPACE) && is_space(cp));
+		yes = (unicode_set(cp) & set) || ((set & UNI_SPACE) && jinja_is_space(cp));
 	}
 	*out = jv_bool(yes);
 	return r->rc;
 }
 
-static int m_isalpha(struct jrun *r, struct jcall *c, struct jv *out) { return all_in(r, c, UNI_L, out); }
-static int m_isdigit(struct jrun *r, struct jcall *c, struct jv *out) { return all_in(r, c, UNI_BIT(UNI_ND), out); }
-static int m_isnumeric(struct jrun *r, struct jcall *c, struct jv *out) { return all_in(r, c, UNI_N, out); }
-static int m_isalnum(struct jrun *r, struct jcall *c, struct jv *out) { return all_in(r, c, UNI_L | UNI_N, out); }
-static int m_isspace(struct jrun *r, struct jcall *c, struct jv *out) { return all_in(r, c, UNI_SPACE, out); }
+static int m_isalpha(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return all_in(r, c, UNI_L, out);
+}
+static int m_isdigit(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return all_in(r, c, UNI_BIT(UNI_ND), out);
+}
+static int m_isnumeric(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return all_in(r, c, UNI_N, out);
+}
+static int m_isalnum(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return all_in(r, c, UNI_L | UNI_N, out);
+}
+static int m_isspace(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return all_in(r, c, UNI_SPACE, out);
+}
 
 static int m_isascii(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -471,23 +396,51 @@ static int m_isupper(struct jrun *r, struct jcall *c, struct jv *out)
 	return INFER_OK;
 }
 
-const struct jfn jinja_str_methods[] = {
-	{ "capitalize", m_capitalize, "", 0, 0 }, { "casefold", NULL, NULL, 0, 0 }, { "center", m_center, "width fill", 1, 0 },
-	{ "count", m_count, "sub start end", 1, 0 }, { "encode", NULL, NULL, 0, 0 }, { "endswith", m_endswith, "suffix start end", 1, 0 },
-	{ "expandtabs", NULL, NULL, 0, 0 }, { "find", m_find, "sub start end", 1, 0 }, { "format", jinja_format, NULL, 0, 0 },
-	{ "format_map", NULL, NULL, 0, 0 }, { "index", m_index, "sub start end", 1, 0 }, { "isalnum", m_isalnum, "", 0, 0 },
-	{ "isalpha", m_isalpha, "", 0, 0 }, { "isascii", m_isascii, "", 0, 0 }, { "isdecimal", m_isdigit, "", 0, 0 },
-	{ "isdigit", m_isdigit, "", 0, 0 }, { "isidentifier", NULL, NULL, 0, 0 }, { "islower", m_islower, "", 0, 0 },
-	{ "isnumeric", m_isnumeric, "", 0, 0 }, { "isprintable", NULL, NULL, 0, 0 }, { "isspace", m_isspace, "", 0, 0 },
-	{ "istitle", NULL, NULL, 0, 0 }, { "isupper", m_isupper, "", 0, 0 }, { "join", m_join, "iterable", 1, 0 },
-	{ "ljust", m_ljust, "width fill", 1, 0 }, { "lower", m_lower, "", 0, 0 }, { "lstrip", m_lstrip, "chars", 0, 0 },
-	{ "maketrans", NULL, NULL, 0, 0 }, { "partition", m_partition, "sep", 1, 0 },
-	{ "removeprefix", m_removeprefix, "prefix", 1, 0 }, { "removesuffix", m_removesuffix, "suffix", 1, 0 },
-	{ "replace", m_replace, "old new count", 2, 0 }, { "rfind", m_rfind, "sub start end", 1, 0 },
-	{ "rindex", m_rindex, "sub start end", 1, 0 }, { "rjust", m_rjust, "width fill", 1, 0 },
-	{ "rpartition", m_rpartition, "sep", 1, 0 }, { "rsplit", m_rsplit, "sep maxsplit", 0, 0 },
-	{ "rstrip", m_rstrip, "chars", 0, 0 }, { "split", m_split, "sep maxsplit", 0, 0 },
-	{ "splitlines", m_splitlines, "keepends", 0, 0 }, { "startswith", m_startswith, "prefix start end", 1, 0 },
-	{ "strip", m_strip, "chars", 0, 0 }, { "swapcase", m_swapcase, "", 0, 0 }, { "title", m_title, "", 0, 0 },
-	{ "translate", NULL, NULL, 0, 0 }, { "upper", m_upper, "", 0, 0 }, { "zfill", m_zfill, "width", 1, 0 }, { NULL }
-};
+const struct jfn jinja_str_methods[] = { { "capitalize", m_capitalize, "", 0, 0 },
+	                                 { "casefold", NULL, NULL, 0, 0 },
+	                                 { "center", m_center, "width fill", 1, 0 },
+	                                 { "count", m_count, "sub start end", 1, 0 },
+	                                 { "encode", NULL, NULL, 0, 0 },
+	                                 { "endswith", m_endswith, "suffix start end", 1, 0 },
+	                                 { "expandtabs", NULL, NULL, 0, 0 },
+	                                 { "find", m_find, "sub start end", 1, 0 },
+	                                 { "format", jinja_format, NULL, 0, 0 },
+	                                 { "format_map", NULL, NULL, 0, 0 },
+	                                 { "index", m_index, "sub start end", 1, 0 },
+	                                 { "isalnum", m_isalnum, "", 0, 0 },
+	                                 { "isalpha", m_isalpha, "", 0, 0 },
+	                                 { "isascii", m_isascii, "", 0, 0 },
+	                                 { "isdecimal", m_isdigit, "", 0, 0 },
+	                                 { "isdigit", m_isdigit, "", 0, 0 },
+	                                 { "isidentifier", NULL, NULL, 0, 0 },
+	                                 { "islower", m_islower, "", 0, 0 },
+	                                 { "isnumeric", m_isnumeric, "", 0, 0 },
+	                                 { "isprintable", NULL, NULL, 0, 0 },
+	                                 { "isspace", m_isspace, "", 0, 0 },
+	                                 { "istitle", NULL, NULL, 0, 0 },
+	                                 { "isupper", m_isupper, "", 0, 0 },
+	                                 { "join", m_join, "iterable", 1, 0 },
+	                                 { "ljust", m_ljust, "width fill", 1, 0 },
+	                                 { "lower", m_lower, "", 0, 0 },
+	                                 { "lstrip", m_lstrip, "chars", 0, 0 },
+	                                 { "maketrans", NULL, NULL, 0, 0 },
+	                                 { "partition", jinja_partition, "sep", 1, 0 },
+	                                 { "removeprefix", m_removeprefix, "prefix", 1, 0 },
+	                                 { "removesuffix", m_removesuffix, "suffix", 1, 0 },
+	                                 { "replace", m_replace, "old new count", 2, 0 },
+	                                 { "rfind", m_rfind, "sub start end", 1, 0 },
+	                                 { "rindex", m_rindex, "sub start end", 1, 0 },
+	                                 { "rjust", m_rjust, "width fill", 1, 0 },
+	                                 { "rpartition", jinja_rpartition, "sep", 1, 0 },
+	                                 { "rsplit", jinja_rsplit, "sep maxsplit", 0, 0 },
+	                                 { "rstrip", m_rstrip, "chars", 0, 0 },
+	                                 { "split", jinja_split, "sep maxsplit", 0, 0 },
+	                                 { "splitlines", jinja_splitlines, "keepends", 0, 0 },
+	                                 { "startswith", m_startswith, "prefix start end", 1, 0 },
+	                                 { "strip", m_strip, "chars", 0, 0 },
+	                                 { "swapcase", m_swapcase, "", 0, 0 },
+	                                 { "title", m_title, "", 0, 0 },
+	                                 { "translate", NULL, NULL, 0, 0 },
+	                                 { "upper", m_upper, "", 0, 0 },
+	                                 { "zfill", m_zfill, "width", 1, 0 },
+	                                 { NULL } };

@@ -1,5 +1,5 @@
 /* jinja/parse.c - the parser's half for statements, and a template's life. */
-#include "jinja/node.h"
+#include "jinja/parse.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -71,7 +71,8 @@ uint32_t jparse_id(struct jparse *p, const char *s, size_t n)
 
 int jparse_is(const struct jparse *p, const char *name)
 {
-	return p->tok->kind == JT_NAME && p->tok->len == strlen(name) && !memcmp(p->tok->at, name, p->tok->len);
+	return p->tok->kind == JT_NAME && p->tok->len == strlen(name) &&
+	       !memcmp(p->tok->at, name, p->tok->len);
 }
 
 int jparse_skip(struct jparse *p, const char *name)
@@ -94,7 +95,7 @@ int jparse_expect(struct jparse *p, enum jtok_kind kind, const char *what)
 
 int jparse_push(struct jparse *p, struct jnode ***list, uint32_t *n, struct jnode *x)
 {
-	if (!(*n & (*n - 1))) {   /* full: 0, 1, 2, 4, 8, ... */
+	if (!(*n & (*n - 1))) { /* full: 0, 1, 2, 4, 8, ... */
 		struct jnode **to = arena_alloc(&p->t->arena, *n ? (size_t)*n * 2 : 1, sizeof *to);
 		if (!to)
 			return jparse_nomem(p) == NULL;
@@ -110,13 +111,13 @@ int jparse_push(struct jparse *p, struct jnode ***list, uint32_t *n, struct jnod
 
 static struct jnode *statement(struct jparse *p);
 
-/* JN_BODY: list.  Up to a tag that begins with one of the words in `ends` (a space behind each), which is the current token
- * then; "": to the end of the template. */
+/* JN_BODY: list.  Up to a tag that begins with one of the words in `ends` (a space behind each),
+ * which is the current token then; "": to the end of the template. */
 static struct jnode *body(struct jparse *p, const char *ends)
 {
 	struct jnode *b = jparse_node(p, JN_BODY), *x;
 
-	for (; b && p->tok->kind != JT_EOF; ) {
+	for (; b && p->tok->kind != JT_EOF;) {
 		int kind = p->tok->kind;
 		x = jparse_node(p, kind == JT_DATA ? JN_TEXT : JN_OUT);
 		if (!x)
@@ -131,7 +132,8 @@ static struct jnode *body(struct jparse *p, const char *ends)
 		} else {
 			p->tok++;
 			for (const char *e = ends; *e; e = strchr(e, ' ') + 1)
-				if (p->tok->kind == JT_NAME && strcspn(e, " ") == p->tok->len && !memcmp(e, p->tok->at, p->tok->len))
+				if (p->tok->kind == JT_NAME && strcspn(e, " ") == p->tok->len &&
+				    !memcmp(e, p->tok->at, p->tok->len))
 					return b;
 			if (!(x = statement(p)) || jparse_expect(p, JT_BLOCK_END, "%}"))
 				return NULL;
@@ -139,7 +141,9 @@ static struct jnode *body(struct jparse *p, const char *ends)
 		if (jparse_push(p, &b->list, &b->n, x))
 			return NULL;
 	}
-	return b && *ends ? jparse_fail(p, "the template ends before {%% %.*s %%}", (int)strcspn(ends, " "), ends) : b;
+	return b && *ends ? jparse_fail(p, "the template ends before {%% %.*s %%}",
+	                                (int)strcspn(ends, " "), ends)
+	                  : b;
 }
 
 /* What stands in a tag's block: behind %}, up to one of `ends`. */
@@ -168,7 +172,8 @@ static struct jnode *if_(struct jparse *p)
 
 	p->soft++;
 	while (n) {
-		if (!(n->a = jparse_tuple(p, JTUPLE_NO_IF)) || !(n->b = block(p, "elif else endif ")))
+		if (!(n->a = jparse_tuple(p, JTUPLE_NO_IF)) ||
+		    !(n->b = block(p, "elif else endif ")))
 			return NULL;
 		if (jparse_skip(p, "endif"))
 			break;
@@ -227,7 +232,8 @@ static struct jnode *set(struct jparse *p)
 		return (n->b = jparse_tuple(p, 0)) ? n : NULL;
 	}
 	n->kind = JN_SETBLOCK;
-	if (p->tok->kind == JT_PIPE && (!(in = jparse_node(p, JN_INPUT)) || !(n->c = jparse_filters(p, in, 0))))
+	if (p->tok->kind == JT_PIPE &&
+	    (!(in = jparse_node(p, JN_INPUT)) || !(n->c = jparse_filters(p, in, 0))))
 		return NULL;
 	if (!(n->b = scoped(p, "endset ")))
 		return NULL;
@@ -260,7 +266,8 @@ static int signature(struct jparse *p, struct jnode *m)
 			if (!(x = jparse_expr(p)) || jparse_push(p, &defaults, &nd, x))
 				return 1;
 		} else if (nd) {
-			return !jparse_fail(p, "an argument without a default follows one that has one");
+			return !jparse_fail(
+				p, "an argument without a default follows one that has one");
 		}
 	}
 	p->tok++;
@@ -307,7 +314,8 @@ static struct jnode *call_block(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_CALLBLOCK);
 
-	if (!n || !(n->str = jparse_str(p, "caller", 6)) || (p->tok->kind == JT_LPAREN && signature(p, n)))
+	if (!n || !(n->str = jparse_str(p, "caller", 6)) ||
+	    (p->tok->kind == JT_LPAREN && signature(p, n)))
 		return NULL;
 	if (!(n->c = jparse_expr(p)))
 		return NULL;
@@ -339,8 +347,8 @@ static struct jnode *with(struct jparse *p)
 			return NULL;
 		if (x->kind != JN_NAME && x->kind != JN_TUPLE)
 			return jparse_fail(p, "cannot assign to this");
-		if (jparse_push(p, &n->list, &n->n, x) || jparse_expect(p, JT_ASSIGN, "=") || !(x = jparse_expr(p)) ||
-		    jparse_push(p, &n->list, &n->n, x))
+		if (jparse_push(p, &n->list, &n->n, x) || jparse_expect(p, JT_ASSIGN, "=") ||
+		    !(x = jparse_expr(p)) || jparse_push(p, &n->list, &n->n, x))
 			return NULL;
 	}
 	if (!n || !(n->b = scoped(p, "endwith ")))
@@ -370,7 +378,8 @@ static struct jnode *print(struct jparse *p)
 	while (b && p->tok->kind != JT_BLOCK_END) {
 		if (b->n && jparse_expect(p, JT_COMMA, ","))
 			return NULL;
-		if (!(x = jparse_node(p, JN_OUT)) || !(x->a = jparse_expr(p)) || jparse_push(p, &b->list, &b->n, x))
+		if (!(x = jparse_node(p, JN_OUT)) || !(x->a = jparse_expr(p)) ||
+		    jparse_push(p, &b->list, &b->n, x))
 			return NULL;
 	}
 	return b;
@@ -378,16 +387,25 @@ static struct jnode *print(struct jparse *p)
 
 static struct jnode *jump(struct jparse *p)
 {
-	return p->loops ? jparse_node(p, p->tok[-1].len == 5 ? JN_BREAK : JN_CONTINUE) :
-	                  jparse_fail(p, "break and continue stand in loops");
+	return p->loops ? jparse_node(p, p->tok[-1].len == 5 ? JN_BREAK : JN_CONTINUE)
+	                : jparse_fail(p, "break and continue stand in loops");
 }
 
 static struct jnode *statement(struct jparse *p)
 {
-	static const struct { const char *name; struct jnode *(*parse)(struct jparse *); } tags[] = {
-		{ "if", if_ }, { "for", for_ }, { "set", set }, { "macro", macro }, { "call", call_block }, { "filter", filter_block },
-		{ "with", with }, { "generation", generation }, { "print", print }, { "break", jump }, { "continue", jump },
-		{ "extends", NULL }, { "include", NULL }, { "import", NULL }, { "from", NULL }, { "block", NULL }, { "autoescape", NULL },
+	static const struct {
+		const char *name;
+		struct jnode *(*parse)(struct jparse *);
+	} tags[] = {
+		{ "if", if_ },          { "for", for_ },
+		{ "set", set },         { "macro", macro },
+		{ "call", call_block }, { "filter", filter_block },
+		{ "with", with },       { "generation", generation },
+		{ "print", print },     { "break", jump },
+		{ "continue", jump },   { "extends", NULL },
+		{ "include", NULL },    { "import", NULL },
+		{ "from", NULL },       { "block", NULL },
+		{ "autoescape", NULL },
 	};
 
 	if (p->tok->kind != JT_NAME)
@@ -398,8 +416,9 @@ static struct jnode *statement(struct jparse *p)
 		if (!jparse_is(p, tags[i].name))
 			continue;
 		if (!tags[i].parse) {
-			p->rc = err_set(p->err, INFER_EUNSUP, "%s: line %d: the tag '%s' is not supported", p->t->name, p->tok->line,
-			                tags[i].name);
+			p->rc = err_set(p->err, INFER_EUNSUP,
+			                "%s: line %d: the tag '%s' is not supported", p->t->name,
+			                p->tok->line, tags[i].name);
 			return NULL;
 		}
 		p->tok++;
@@ -407,15 +426,13 @@ static struct jnode *statement(struct jparse *p)
 		p->depth--;
 		return n;
 	}
-	return jparse_fail(p, "unknown tag '%.*s'", p->tok->len < 40 ? (int)p->tok->len : 40, p->tok->at);
+	return jparse_fail(p, "unknown tag '%.*s'", p->tok->len < 40 ? (int)p->tok->len : 40,
+	                   p->tok->at);
 }
 
 /* ---- a template's life ---- */
 
-const char *jinja_name(const struct jinja *t)
-{
-	return t->name;
-}
+const char *jinja_name(const struct jinja *t) { return t->name; }
 
 /* Newlines as \n, and without the last one. */
 static int normalize(struct jinja *t, const char *src, size_t n)
@@ -452,13 +469,15 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 	t->root = body(&p, "");
 	if (!p.rc && p.unknown) {
 		t->root = NULL;
-		p.rc = err_set(err, INFER_EFORMAT, "%s: line %d: no %s named '%.*s'", t->name, p.unknown->line,
-		               p.unknown->kind == JN_FILTER ? "filter" : "test", (int)(p.unknown->str->len & 63), p.unknown->str->at);
+		p.rc = err_set(err, INFER_EFORMAT, "%s: line %d: no %s named '%.*s'", t->name,
+		               p.unknown->line, p.unknown->kind == JN_FILTER ? "filter" : "test",
+		               (int)(p.unknown->str->len & 63), p.unknown->str->at);
 	}
 	return p.rc;
 }
 
-/* A long name without its middle, so that what a path ends with is still there: at most NAME_MOST bytes. */
+/* A long name without its middle, so that what a path ends with is still there: at most NAME_MOST
+ * bytes. */
 static void short_name(char out[NAME_MOST + 1], const char *name)
 {
 	enum { HEAD = 24, GAP = 3 };

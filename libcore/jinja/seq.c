@@ -1,6 +1,6 @@
 /* jinja/seq.c - filters over sequences, and the generators that some of them give. */
 #include "jinja/case.h"
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -69,7 +69,8 @@ int jgen_of(struct jrun *r, struct jv *out, struct jv list)
 }
 
 /* The function named first among what is left of the arguments. */
-static int named(struct jrun *r, struct jgen *g, const struct jfn *(*find)(const char *, size_t), const char *what)
+static int named(struct jrun *r, struct jgen *g, const struct jfn *(*find)(const char *, size_t),
+                 const char *what)
 {
 	const struct jv *v = g->args.pos;
 
@@ -77,7 +78,8 @@ static int named(struct jrun *r, struct jgen *g, const struct jfn *(*find)(const
 		return jinja_fail(r, "the name of a %s must be a string", what);
 	g->fn = find(v[0].s->at, v[0].s->len);
 	if (!g->fn)
-		return jinja_fail(r, "no %s named '%.*s'", what, (int)(v[0].s->len & 63), v[0].s->at);
+		return jinja_fail(r, "no %s named '%.*s'", what, (int)(v[0].s->len & 63),
+		                  v[0].s->at);
 	g->args.pos++;
 	g->args.n--;
 	return r->rc;
@@ -189,7 +191,8 @@ int jgen_next(struct jrun *r, struct jgen *g, struct jv *out)
 	return yes && !r->rc;
 }
 
-static int lazy(struct jrun *r, struct jcall *c, struct jv *out, enum jgen_kind kind, int negate, int attr)
+static int lazy(struct jrun *r, struct jcall *c, struct jv *out, enum jgen_kind kind, int negate,
+                int attr)
 {
 	struct jgen *g;
 
@@ -197,7 +200,7 @@ static int lazy(struct jrun *r, struct jcall *c, struct jv *out, enum jgen_kind 
 	g->args = *c;
 	g->negate = negate;
 	g->attr = attr;
-	if (c->n) {   /* of its own: the caller's may be on its stack */
+	if (c->n) { /* of its own: the caller's may be on its stack */
 		g->args.pos = jinja_take(r, c->n, sizeof *c->pos);
 		if (!g->args.pos)
 			return r->rc;
@@ -206,11 +209,26 @@ static int lazy(struct jrun *r, struct jcall *c, struct jv *out, enum jgen_kind 
 	return r->rc;
 }
 
-static int s_map(struct jrun *r, struct jcall *c, struct jv *out) { return lazy(r, c, out, JG_MAP, 0, 0); }
-static int s_select(struct jrun *r, struct jcall *c, struct jv *out) { return lazy(r, c, out, JG_SELECT, 0, 0); }
-static int s_reject(struct jrun *r, struct jcall *c, struct jv *out) { return lazy(r, c, out, JG_SELECT, 1, 0); }
-static int s_selectattr(struct jrun *r, struct jcall *c, struct jv *out) { return lazy(r, c, out, JG_SELECT, 0, 1); }
-static int s_rejectattr(struct jrun *r, struct jcall *c, struct jv *out) { return lazy(r, c, out, JG_SELECT, 1, 1); }
+static int s_map(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return lazy(r, c, out, JG_MAP, 0, 0);
+}
+static int s_select(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return lazy(r, c, out, JG_SELECT, 0, 0);
+}
+static int s_reject(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return lazy(r, c, out, JG_SELECT, 1, 0);
+}
+static int s_selectattr(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return lazy(r, c, out, JG_SELECT, 0, 1);
+}
+static int s_rejectattr(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return lazy(r, c, out, JG_SELECT, 1, 1);
+}
 
 static int s_items(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -224,7 +242,7 @@ static int s_unique(struct jrun *r, struct jcall *c, struct jv *out)
 	struct jgen *g;
 
 	TRY(jgen_new(r, out, JG_UNIQUE, c->self, &g));
-	g->negate = jv_true(c->a[0]);   /* keeps case */
+	g->negate = jv_true(c->a[0]); /* keeps case */
 	g->key = c->a[1];
 	return r->rc;
 }
@@ -276,8 +294,14 @@ static int extreme(struct jrun *r, struct jcall *c, const char *op, struct jv *o
 	return n || r->rc ? r->rc : jv_undef_why(r, out, "no aggregated item, sequence was empty");
 }
 
-static int s_min(struct jrun *r, struct jcall *c, struct jv *out) { return extreme(r, c, "<", out); }
-static int s_max(struct jrun *r, struct jcall *c, struct jv *out) { return extreme(r, c, ">", out); }
+static int s_min(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return extreme(r, c, "<", out);
+}
+static int s_max(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return extreme(r, c, ">", out);
+}
 
 static int s_sum(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -319,7 +343,12 @@ static int s_join(struct jrun *r, struct jcall *c, struct jv *out)
 
 /* ---- order ---- */
 
-struct sort { struct jrun *r; struct jpair *at, *tmp; int down; };   /* k: what is compared, v: the item */
+/* k: what is compared, v: the item */
+struct sort {
+	struct jrun *r;
+	struct jpair *at, *tmp;
+	int down;
+};
 
 /* Stable, as Python's: of two alike the first stays first, whichever way. */
 static int merge(struct sort *s, size_t lo, size_t hi)
@@ -368,7 +397,8 @@ static int add_pair(struct jrun *r, struct jdict *d, struct jv key, struct jv it
 }
 
 /* The list of an item's attributes named "a,b.c". */
-static int sort_key(struct jrun *r, struct jv item, struct jv attr, struct jv keep_case, struct jv *key)
+static int sort_key(struct jrun *r, struct jv item, struct jv attr, struct jv keep_case,
+                    struct jv *key)
 {
 	struct jv part, v;
 	size_t from = 0, n = 0, end = attr.type == J_STR ? attr.s->len : 0;
@@ -420,7 +450,8 @@ static int s_dictsort(struct jrun *r, struct jcall *c, struct jv *out)
 	struct jv pair, key;
 
 	if (c->self.type != J_DICT)
-		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self) : jinja_fail(r, "dictsort wants a mapping");
+		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self)
+		                               : jinja_fail(r, "dictsort wants a mapping");
 	if (c->a[1].type && !by_value && !is_text(c->a[1], "key"))
 		return jinja_fail(r, "you can only sort by either \"key\" or \"value\"");
 	for (size_t i = 0; i < c->self.d->n; i++) {
@@ -456,7 +487,8 @@ static int s_groupby(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jv_list(r, out, J_LIST, 0));
 	for (size_t i = 0; i < d.n && !r->rc; i++) {
 		if (!i || !jv_eq(r, d.at[i].k, d.at[i - 1].k)) {
-			TRY(jattr_get(r, d.at[i].v, c->a[0], c->a[1], &key));   /* its first item's, in its case */
+			/* its first item's, in its case */
+			TRY(jattr_get(r, d.at[i].v, c->a[0], c->a[1], &key));
 			TRY(jv_list(r, &group, J_TUPLE, 2));
 			group.l->group = 1;
 			TRY(jv_push(r, group, jv_true(c->a[2]) ? d.at[i].k : key));
@@ -482,14 +514,17 @@ static int s_reverse(struct jrun *r, struct jcall *c, struct jv *out)
 		list.l->at[i] = list.l->at[n - 1 - i];
 		list.l->at[n - 1 - i] = v;
 	}
-	if (c->self.type == J_GEN) {   /* had to be made into a list, and stays one */
+	if (c->self.type == J_GEN) { /* had to be made into a list, and stays one */
 		*out = list;
 		return r->rc;
 	}
 	return jgen_of(r, out, list);
 }
 
-static int s_list(struct jrun *r, struct jcall *c, struct jv *out) { return jv_to_list(r, out, c->self); }
+static int s_list(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return jv_to_list(r, out, c->self);
+}
 
 /* ---- pieces ---- */
 
@@ -526,7 +561,8 @@ static int s_slice(struct jrun *r, struct jcall *c, struct jv *out)
 	if (!slices)
 		return jinja_fail(r, "integer division or modulo by zero");
 	for (int64_t i = 0; i < slices; i++) {
-		size_t n = list.l->n / (size_t)slices, extra = i < (int64_t)(list.l->n % (size_t)slices);
+		size_t n = list.l->n / (size_t)slices,
+		       extra = i < (int64_t)(list.l->n % (size_t)slices);
 		TRY(jv_list(r, &part, J_LIST, n + 1));
 		for (size_t k = 0; k < n + extra; k++)
 			TRY(jv_push(r, part, list.l->at[at++]));
@@ -538,13 +574,25 @@ static int s_slice(struct jrun *r, struct jcall *c, struct jv *out)
 }
 
 const struct jfn jinja_seq_filters[] = {
-	{ "batch", s_batch, "linecount fill_with", 1, 0 }, { "dictsort", s_dictsort, "case_sensitive by reverse", 0, 0 },
-	{ "first", s_first, "", 0, 0 }, { "groupby", s_groupby, "attribute default case_sensitive", 1, 0 },
-	{ "items", s_items, "", 0, 0 }, { "join", s_join, "d attribute", 0, 0 }, { "last", s_last, "", 0, 0 },
-	{ "list", s_list, "", 0, 0 }, { "map", s_map, NULL, 0, 0 }, { "max", s_max, "case_sensitive attribute", 0, 0 },
-	{ "min", s_min, "case_sensitive attribute", 0, 0 }, { "reject", s_reject, NULL, 0, 0 },
-	{ "rejectattr", s_rejectattr, NULL, 0, 0 }, { "reverse", s_reverse, "", 0, 0 }, { "select", s_select, NULL, 0, 0 },
-	{ "selectattr", s_selectattr, NULL, 0, 0 }, { "slice", s_slice, "slices fill_with", 1, 0 },
-	{ "sort", s_sort, "reverse case_sensitive attribute", 0, 0 }, { "sum", s_sum, "attribute start", 0, 0 },
-	{ "unique", s_unique, "case_sensitive attribute", 0, 0 }, { NULL }
+	{ "batch", s_batch, "linecount fill_with", 1, 0 },
+	{ "dictsort", s_dictsort, "case_sensitive by reverse", 0, 0 },
+	{ "first", s_first, "", 0, 0 },
+	{ "groupby", s_groupby, "attribute default case_sensitive", 1, 0 },
+	{ "items", s_items, "", 0, 0 },
+	{ "join", s_join, "d attribute", 0, 0 },
+	{ "last", s_last, "", 0, 0 },
+	{ "list", s_list, "", 0, 0 },
+	{ "map", s_map, NULL, 0, 0 },
+	{ "max", s_max, "case_sensitive attribute", 0, 0 },
+	{ "min", s_min, "case_sensitive attribute", 0, 0 },
+	{ "reject", s_reject, NULL, 0, 0 },
+	{ "rejectattr", s_rejectattr, NULL, 0, 0 },
+	{ "reverse", s_reverse, "", 0, 0 },
+	{ "select", s_select, NULL, 0, 0 },
+	{ "selectattr", s_selectattr, NULL, 0, 0 },
+	{ "slice", s_slice, "slices fill_with", 1, 0 },
+	{ "sort", s_sort, "reverse case_sensitive attribute", 0, 0 },
+	{ "sum", s_sum, "attribute start", 0, 0 },
+	{ "unique", s_unique, "case_sensitive attribute", 0, 0 },
+	{ NULL }
 };

@@ -1,6 +1,7 @@
-/* jinja/str.c - strings that know where their bytes come from: growing, joining, str() and repr(). */
+/* jinja/str.c - strings that know where their bytes come from: growing, joining, str() and
+ * repr(). */
 #include "jinja/value.h"
-#include "jinja/node.h"
+#include "jinja/run.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
@@ -78,10 +79,7 @@ void jsb_sub(struct jsb *b, const struct jstr *s, size_t at, size_t n)
 	}
 }
 
-void jsb_lit(struct jsb *b, const char *s)
-{
-	jsb_put(b, s, strlen(s), JFROM_TEMPLATE);
-}
+void jsb_lit(struct jsb *b, const char *s) { jsb_put(b, s, strlen(s), JFROM_TEMPLATE); }
 
 void jsb_cp(struct jsb *b, uint32_t cp, enum jfrom from)
 {
@@ -96,9 +94,10 @@ void jsb_fill(struct jsb *b, const struct jstr *s, size_t times)
 
 	if (__builtin_mul_overflow(s->len, times, &n))
 		n = SIZE_MAX / 2;
-	if (!n || room(b, n, s->from))   /* refused here before a single byte is written */
+	if (!n || room(b, n, s->from)) /* refused here before a single byte is written */
 		return;
-	for (size_t done = 0, part; done < n; done += part) {   /* what was put already is put again, twice as much each time */
+	/* what was put already is put again, twice as much each time */
+	for (size_t done = 0, part; done < n; done += part) {
 		part = !done ? s->len : n - done < done ? n - done : done;
 		memcpy(b->at + b->len, done ? b->at + b->len - done : s->at, part);
 		if (b->from == JFROM_MIXED && done)
@@ -115,7 +114,9 @@ int jsb_done(struct jsb *b, struct jv *out)
 {
 	if (b->r->rc)
 		return b->r->rc;
-	struct jstr s = { .at = b->at ? b->at : "", .len = b->len, .from = b->from, .mask = b->mask };
+	struct jstr s = {
+		.at = b->at ? b->at : "", .len = b->len, .from = b->from, .mask = b->mask
+	};
 	if (!s.len)
 		s.from = JFROM_TEMPLATE;
 	if (s.from != JFROM_MIXED)
@@ -125,11 +126,15 @@ int jsb_done(struct jsb *b, struct jv *out)
 
 /* ---- joining two ---- */
 
-/* Bytes with room behind them.  A string that ends where the used part ends can be added to in place: what lies before is
- * not touched, so whoever shares it sees no change, and building a string piece by piece stays linear. */
-struct jchunk { struct jsb b; };
+/* Bytes with room behind them.  A string that ends where the used part ends can be added to in
+ * place: what lies before is not touched, so whoever shares it sees no change, and building a
+ * string piece by piece stays linear. */
+struct jchunk {
+	struct jsb b;
+};
 
-static int concat_new(struct jrun *r, struct jchunk **out, const struct jstr *a, const struct jstr *b)
+static int concat_new(struct jrun *r, struct jchunk **out, const struct jstr *a,
+                      const struct jstr *b)
 {
 	struct jchunk *c = jinja_take(r, 1, sizeof *c);
 
@@ -175,8 +180,10 @@ int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct
 	return jv_sub(r, out, &s, 0, a->len + b->len);
 }
 
-/* Where the first byte is, the rest is compared and paid for: not memmem, whose time hangs on what the strings hold. */
-size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what)
+/* Where the first byte is, the rest is compared and paid for: not memmem, whose time hangs on what
+ * the strings hold. */
+size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
+                 const struct jstr *what)
 {
 	size_t n = what->len, end = to - from >= n ? to - n + 1 : from, i = from;
 
@@ -193,13 +200,15 @@ size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to, c
 	return SIZE_MAX;
 }
 
-size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what)
+size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to,
+                  const struct jstr *what)
 {
 	size_t n = what->len, i = to - from >= n ? to - n + 1 : from;
 
 	if (!n)
 		return to;
-	for (const char *p; i > from && (p = memrchr(s->at + from, what->at[0], i - from)); i = (size_t)(p - s->at)) {
+	for (const char *p; i > from && (p = memrchr(s->at + from, what->at[0], i - from));
+	     i = (size_t)(p - s->at)) {
 		if (jinja_spend(r, 1 + (i - (size_t)(p - s->at) + n) / JSTEP_COPY))
 			return SIZE_MAX;
 		if (!memcmp(p, what->at, n))
@@ -211,7 +220,9 @@ size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to, 
 
 int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 {
-	static const char *const to[] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;" };
+	static const char *const to[] = {
+		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"
+	};
 	struct jsb b = { .r = r };
 	size_t from = 0;
 
@@ -229,7 +240,7 @@ int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 			jsb_put(&b, to[c], strlen(to[c]), jstr_from(s, i));
 	}
 	TRY(jsb_done(&b, out));
-	((struct jstr *)(uintptr_t)out->s)->safe = 1;   /* made here, not seen by anybody yet */
+	((struct jstr *)(uintptr_t)out->s)->safe = 1; /* made here, not seen by anybody yet */
 	return INFER_OK;
 }
 
@@ -239,7 +250,7 @@ int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
 static int digits(char s[40], double f)
 {
 	char t[40];
-	int prec = fabs(f) < 0x1p-1022 ? 1 : 15;   /* the smallest numbers hold fewer */
+	int prec = fabs(f) < 0x1p-1022 ? 1 : 15; /* the smallest numbers hold fewer */
 
 	for (; prec <= 17; prec++) {
 		snprintf(t, sizeof t, "%.*e", prec - 1, f);
@@ -283,7 +294,8 @@ void jinja_float(char out[40], double f)
 	if (signbit(f))
 		*out++ = '-';
 	if (e < -4 || e >= 16) {
-		snprintf(out, 39, n > 1 ? "%c.%.20se%c%02d" : "%c%.20se%c%02d", d[0], d + 1, e < 0 ? '-' : '+', e < 0 ? -e : e);
+		snprintf(out, 39, n > 1 ? "%c.%.20se%c%02d" : "%c%.20se%c%02d", d[0], d + 1,
+		         e < 0 ? '-' : '+', e < 0 ? -e : e);
 	} else if (e < 0) {
 		snprintf(out, 39, "0.%.*s%.20s", -e - 1, "0000", d);
 	} else {
@@ -293,10 +305,7 @@ void jinja_float(char out[40], double f)
 	}
 }
 
-static int printable(uint32_t cp)
-{
-	return cp == ' ' || !(unicode_set(cp) & (UNI_C | UNI_Z));
-}
+static int printable(uint32_t cp) { return cp == ' ' || !(unicode_set(cp) & (UNI_C | UNI_Z)); }
 
 static void repr_cp(struct jsb *b, uint32_t cp, char quote, enum jfrom from)
 {
@@ -307,7 +316,11 @@ static void repr_cp(struct jsb *b, uint32_t cp, char quote, enum jfrom from)
 	else if (cp == '\n' || cp == '\r' || cp == '\t')
 		snprintf(s, sizeof s, "\\%c", cp == '\n' ? 'n' : cp == '\r' ? 'r' : 't');
 	else
-		snprintf(s, sizeof s, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
+		snprintf(s, sizeof s,
+		         cp < 0x100     ? "\\x%02x"
+		         : cp < 0x10000 ? "\\u%04x"
+		                        : "\\U%08x",
+		         (unsigned)cp);
 	jsb_put(b, s, strlen(s), from);
 }
 
@@ -323,7 +336,7 @@ static void repr_str(struct jsb *b, const struct jstr *s)
 	if (s->safe)
 		jsb_lit(b, "Markup(");
 	jsb_lit(b, quote);
-	size_t plain = 0;   /* from here on nothing is escaped */
+	size_t plain = 0; /* from here on nothing is escaped */
 	for (size_t i = 0, next; i < s->len && !b->r->rc; i = next) {
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
 		if (cp != (unsigned char)quote[0] && cp != '\\' && printable(cp))
@@ -386,12 +399,12 @@ static void repr_other(struct jsb *b, struct jv v)
 		jsb_lit(b, "<TemplateReference None>");
 		return;
 	}
-	if (v.type != J_RANGE) {   /* Python prints its address */
+	if (v.type != J_RANGE) { /* Python prints its address */
 		jinja_fail(b->r, "the text of a %s is not supported", jv_type_name(v));
 		return;
 	}
-	snprintf(s, sizeof s, v.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)", (long long)v.range->start,
-	         (long long)v.range->stop, (long long)v.range->step);
+	snprintf(s, sizeof s, v.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)",
+	         (long long)v.range->start, (long long)v.range->stop, (long long)v.range->step);
 	jsb_lit(b, s);
 }
 
@@ -415,7 +428,9 @@ static void repr_nested(struct jsb *b, struct jv v)
 		jsb_lit(b, ">");
 		break;
 	default:
-		jsb_lit(b, v.view->what == 'k' ? "dict_keys(" : v.view->what == 'v' ? "dict_values(" : "dict_items(");
+		jsb_lit(b, v.view->what == 'k'   ? "dict_keys("
+		           : v.view->what == 'v' ? "dict_values("
+		                                 : "dict_items(");
 		repr_dict(b, v.view->d, v.view->what);
 		jsb_lit(b, ")");
 	}
@@ -487,7 +502,8 @@ int jv_to_str(struct jrun *r, struct jv v, const struct jstr **s)
 
 /* ---- numbers in strings ---- */
 
-/* s without white space around it and underscores between digits; 0: too long, or it cannot be a number. */
+/* s without white space around it and underscores between digits; 0: too long, or it cannot be a
+ * number. */
 static size_t number_text(const struct jstr *s, char *out, size_t cap)
 {
 	size_t i = 0, n = s->len, k = 0;
@@ -498,8 +514,8 @@ static size_t number_text(const struct jstr *s, char *out, size_t cap)
 		n--;
 	for (; i < n; i++) {
 		char c = s->at[i];
-		if (c == '_' && k && i + 1 < n && s->at[i + 1] != '_' && s->at[i - 1] != '_' && s->at[i - 1] != '+' &&
-		    s->at[i - 1] != '-')
+		if (c == '_' && k && i + 1 < n && s->at[i + 1] != '_' && s->at[i - 1] != '_' &&
+		    s->at[i - 1] != '+' && s->at[i - 1] != '-')
 			continue;
 		if (c == '_' || !c || k + 1 >= cap)
 			return 0;
@@ -516,7 +532,8 @@ int jstr_float(struct jrun *r, const struct jstr *s, double *f)
 
 	*f = 0;
 	TRY(jinja_spend(r, JSTEP_DIGITS + s->len / JSTEP_READ));
-	if (!number_text(s, t, sizeof t) || strpbrk(t, "xXpP(_"))   /* C's hexadecimal and nan(...) are not Python's */
+	/* C's hexadecimal and nan(...) are not Python's */
+	if (!number_text(s, t, sizeof t) || strpbrk(t, "xXpP(_"))
 		return 1;
 	if (*point != '.' && !point[1] && strchr(t, '.'))
 		*strchr(t, '.') = *point;
@@ -526,7 +543,10 @@ int jstr_float(struct jrun *r, const struct jstr *s, double *f)
 
 static int digit_of(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'z' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+	                              : 99;
 }
 
 int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
@@ -540,7 +560,10 @@ int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
 		return 1;
 	minus = *p == '-';
 	p += *p == '-' || *p == '+';
-	int had = *p == '0' ? p[1] | 32 : 0, prefix = had == 'x' ? 16 : had == 'o' ? 8 : had == 'b' ? 2 : 0;
+	int had = *p == '0' ? p[1] | 32 : 0, prefix = had == 'x'   ? 16
+	                                              : had == 'o' ? 8
+	                                              : had == 'b' ? 2
+	                                                           : 0;
 	if (prefix && (base == prefix || base == 0)) {
 		base = prefix;
 		p += 2;
@@ -555,7 +578,8 @@ int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
 		int d = digit_of(*p);
 		if (d >= base)
 			return 1;
-		if (__builtin_mul_overflow(*v, (int64_t)base, v) || __builtin_sub_overflow(*v, (int64_t)d, v))
+		if (__builtin_mul_overflow(*v, (int64_t)base, v) ||
+		    __builtin_sub_overflow(*v, (int64_t)d, v))
 			return jinja_fail(r, "an integer beyond 64 bits is not supported");
 	}
 	if (!minus && __builtin_sub_overflow((int64_t)0, *v, v))

@@ -1,124 +1,11 @@
-/* jinja/value.c - making values, looking into them, and the budget of a rendering. */
-#include "jinja/value.h"
-#include "jinja/node.h"
-#include "base/clock.h"
+/* jinja/value.c - making values and looking into them. */
+#include "jinja/run.h"
 #include "base/err.h"
-#include "base/os.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* steps between two looks at the clock */
-enum { STEPS_UNSEEN = 1 << 16 };
-
-static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
-{
-	char s[200];
-
-	if (r->rc)
-		return r->rc;
-	vsnprintf(s, sizeof s, fmt, ap);
-	for (char *p = s; *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = ' ';
-	s[utf8_check(s, strlen(s))] = 0;   /* cut within a character */
-	return r->rc = err_set(r->err, code, "%s: line %d: %s", jinja_name(r->t), r->line, s);
-}
-
-int jinja_fail(struct jrun *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	int rc = fail(r, INFER_EFORMAT, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-static int fail_as(struct jrun *r, int code, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	int rc = fail(r, code, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int jinja_full(struct jrun *r)
-{
-	r->spent |= !r->rc;
-	return fail_as(r, INFER_ENOMEM, "the template needs more than %zu bytes for this", r->bytes_max);
-}
-
-int jinja_spend(struct jrun *r, uint64_t steps)
-{
-	if (r->rc)
-		return r->rc;
-	r->steps += steps;
-	if (r->steps > r->steps_max)
-		return jinja_fail(r, "the template needs more than %llu steps", (unsigned long long)r->steps_max);
-	if (r->steps < r->look)
-		return INFER_OK;
-	r->look = r->steps + STEPS_UNSEEN;
-	if (clock_thread_ns() > r->until_ns)
-		return jinja_fail(r, "the template takes too long");
-	return INFER_OK;
-}
-
-void *jinja_take(struct jrun *r, size_t n, size_t size)
-{
-	size_t bytes;
-	void *p;
-
-	if (__builtin_mul_overflow(n, size, &bytes))
-		bytes = SIZE_MAX;
-	if (jinja_spend(r, 1 + (bytes < r->bytes_max ? bytes / JSTEP_COPY : 0)))
-		return NULL;
-	if (bytes > r->bytes_max - r->bytes) {
-		jinja_full(r);
-		return NULL;
-	}
-	r->bytes += (bytes + 15) & ~(size_t)15;
-	if (r->bytes > r->bytes_max)
-		r->bytes = r->bytes_max;
-	p = arena_alloc(&r->arena, n, size);
-	if (!p)
-		r->rc = err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
-	return p;
-}
-
-static size_t stack_used(const struct jrun *r)
-{
-	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
-}
-
-/* Deeper than any stack allows unasked: once, ask how much this thread's has left. */
-static int more_stack(struct jrun *r)
-{
-	enum { RESERVE = 32 << 10 };   /* for what is called without jinja_enter: formatting a number, sorting */
-	size_t left = os_stack_left();
-
-	if (left <= RESERVE)
-		return jinja_fail(r, "the template needs more levels than the %d that the stack of this thread has room for", r->depth);
-	r->stack_most = stack_used(r) + left - RESERVE;
-	return INFER_OK;
-}
-
-int jinja_enter(struct jrun *r)
-{
-	if (r->rc)
-		return r->rc;
-	if (r->depth >= r->depth_max)
-		return jinja_fail(r, "the template needs more than %d levels", r->depth_max);
-	if (stack_used(r) > r->stack_most)
-		TRY(more_stack(r));
-	r->depth++;
-	return INFER_OK;
-}
 
 int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size_t n)
 {
@@ -220,13 +107,15 @@ int jv_undef_fail(struct jrun *r, struct jv v)
 	if (u->why)
 		return jinja_fail(r, "%s", u->why);
 	if (u->owner)
-		return jinja_fail(r, "'%s' has no attribute '%.*s'", u->owner, n, n ? u->name->at : "");
+		return jinja_fail(r, "'%s' has no attribute '%.*s'", u->owner, n,
+		                  n ? u->name->at : "");
 	return jinja_fail(r, "'%.*s' is undefined", n, n ? u->name->at : "");
 }
 
 /* ---- from JSON ---- */
 
-/* A role and the like: cannot be a whole special token, but may complete one that the template spells around it. */
+/* A role and the like: cannot be a whole special token, but may complete one that the template
+ * spells around it. */
 static int is_word(const char *s, size_t n)
 {
 	if (n > 32)
@@ -254,12 +143,17 @@ static int from_one(struct jrun *r, struct jv *out, const struct json *j, int to
 	case JSON_ARRAY:
 		return jv_list(r, out, J_LIST, j->n);
 	case JSON_STRING:
-		return jv_sub(r, out, &(struct jstr){ .at = j->s, .from = trusted(r, j, top) ? JFROM_TEMPLATE : JFROM_DATA }, 0, j->n);
+		return jv_sub(
+			r, out,
+			&(struct jstr){ .at = j->s,
+		                        .from = trusted(r, j, top) ? JFROM_TEMPLATE : JFROM_DATA },
+			0, j->n);
 	case JSON_INT:
 		*out = jv_int(j->i);
 		return INFER_OK;
 	case JSON_UINT:
-		return jinja_fail(r, "%llu is beyond 64 bits with a sign", (unsigned long long)j->u);
+		return jinja_fail(r, "%llu is beyond 64 bits with a sign",
+		                  (unsigned long long)j->u);
 	case JSON_REAL:
 		*out = jv_float(j->d);
 		return INFER_OK;
@@ -288,7 +182,12 @@ static int place(struct jrun *r, struct jv in, const struct json *j, struct jv *
 	return INFER_OK;
 }
 
-struct level { struct level *up, *down; const struct json *next; struct jv to; };   /* down: was used before */
+/* down: was used before */
+struct level {
+	struct level *up, *down;
+	const struct json *next;
+	struct jv to;
+};
 
 int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
 {
@@ -320,9 +219,13 @@ int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
 
 const char *jv_type_name(struct jv v)
 {
-	static const char *const name[] = { "missing", "Undefined", "NoneType", "bool", "int", "float", "str", "list", "tuple",
-		"dict", "range", "Namespace", "generator", "dict view", "TemplateReference", "Macro", "function", "builtin_function_or_method",
-		"LoopContext" };
+	static const char *const name[] = { "missing",    "Undefined", "NoneType",
+		                            "bool",       "int",       "float",
+		                            "str",        "list",      "tuple",
+		                            "dict",       "range",     "Namespace",
+		                            "generator",  "dict view", "TemplateReference",
+		                            "Macro",      "function",  "builtin_function_or_method",
+		                            "LoopContext" };
 
 	return name[v.type];
 }
@@ -359,7 +262,8 @@ int jv_same(struct jv a, struct jv b)
 		return 1;
 	if (a.type == J_FLOAT)
 		return a.f == b.f;
-	if (a.type == J_STR)   /* Python keeps one copy of short strings; of others nobody should ask */
+	/* Python keeps one copy of short strings; of others nobody should ask */
+	if (a.type == J_STR)
 		return a.s->len == b.s->len && !memcmp(a.s->at, b.s->at, a.s->len);
 	return a.type <= J_INT ? a.i == b.i : (const void *)a.s == (const void *)b.s;
 }
@@ -383,7 +287,8 @@ static int eq_dict(struct jrun *r, const struct jdict *a, const struct jdict *b)
 		return 0;
 	int yes = 1;
 	for (size_t i = 0; i < a->n && yes; i++)
-		yes = !jdict_find(r, b, a->at[i].k, &at) && at < b->n && jv_eq(r, a->at[i].v, b->at[at].v);
+		yes = !jdict_find(r, b, a->at[i].k, &at) && at < b->n &&
+		      jv_eq(r, a->at[i].v, b->at[at].v);
 	r->depth--;
 	return yes;
 }
@@ -401,15 +306,17 @@ int jv_eq(struct jrun *r, struct jv a, struct jv b)
 	case J_NONE:
 		return 1;
 	case J_STR:
-		return a.s->len == b.s->len && !jinja_spend(r, a.s->len / JSTEP_COPY) && !memcmp(a.s->at, b.s->at, a.s->len);
+		return a.s->len == b.s->len && !jinja_spend(r, a.s->len / JSTEP_COPY) &&
+		       !memcmp(a.s->at, b.s->at, a.s->len);
 	case J_LIST:
 	case J_TUPLE:
 		return eq_seq(r, a.l, b.l);
 	case J_DICT:
 		return eq_dict(r, a.d, b.d);
 	case J_RANGE:
-		return a.range->n == b.range->n && (!a.range->n || (a.range->start == b.range->start &&
-		       (a.range->n == 1 || a.range->step == b.range->step)));
+		return a.range->n == b.range->n &&
+		       (!a.range->n || (a.range->start == b.range->start &&
+		                        (a.range->n == 1 || a.range->step == b.range->step)));
 	default:
 		return (const void *)a.s == (const void *)b.s;
 	}
@@ -442,15 +349,15 @@ int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign)
 	} else if (a.type == J_STR && b.type == J_STR) {
 		size_t n = a.s->len < b.s->len ? a.s->len : b.s->len;
 		TRY(jinja_spend(r, n / JSTEP_COPY));
-		int c = memcmp(a.s->at, b.s->at, n);   /* UTF-8 sorts as code points do */
+		int c = memcmp(a.s->at, b.s->at, n); /* UTF-8 sorts as code points do */
 		*sign = c ? (c > 0) - (c < 0) : a.s->len < b.s->len ? -1 : a.s->len > b.s->len;
 	} else if (jv_is_seq(a) && a.type == b.type) {
 		return cmp_seq(r, a, b, op, sign);
 	} else if (a.type == J_UNDEF || b.type == J_UNDEF) {
 		return jv_undef_fail(r, a.type == J_UNDEF ? a : b);
 	} else {
-		return jinja_fail(r, "'%s' not supported between instances of '%s' and '%s'", op, jv_type_name(a),
-		                  jv_type_name(b));
+		return jinja_fail(r, "'%s' not supported between instances of '%s' and '%s'", op,
+		                  jv_type_name(a), jv_type_name(b));
 	}
 	return r->rc;
 }
@@ -458,7 +365,8 @@ int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign)
 static int in_str(struct jrun *r, struct jv item, const struct jstr *s, int *yes)
 {
 	if (item.type != J_STR)
-		return jinja_fail(r, "'in <string>' requires string as left operand, not %s", jv_type_name(item));
+		return jinja_fail(r, "'in <string>' requires string as left operand, not %s",
+		                  jv_type_name(item));
 	*yes = jstr_find(r, s, 0, s->len, item.s) != SIZE_MAX;
 	return r->rc;
 }
@@ -489,7 +397,8 @@ size_t jv_chars(struct jrun *r, const struct jstr *s)
 	size_t n = s->len, i = 0;
 
 	jinja_spend(r, s->len / JSTEP_COPY);
-	for (uint64_t w; i + 8 <= s->len; i += 8) {   /* but those that go on with a character: 10xxxxxx */
+	/* but those that go on with a character: 10xxxxxx */
+	for (uint64_t w; i + 8 <= s->len; i += 8) {
 		memcpy(&w, s->at + i, 8);
 		n -= (w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56;
 	}

@@ -1,4 +1,5 @@
-/* jinja/value.h (private) - what a template computes with: Python's values, in the arena of one rendering.  Confined. */
+/* jinja/value.h (private) - what a template computes with: Python's values, in the arena of one
+ * rendering.  Confined. */
 #ifndef JINJA_VALUE_H
 #define JINJA_VALUE_H
 #include <stddef.h>
@@ -7,19 +8,36 @@
 #include "jinja/jinja.h"
 
 enum jv_type {
-	J_MISSING, J_UNDEF, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_TUPLE, J_DICT, J_RANGE, J_NS, J_GEN, J_VIEW,
-	J_SELF /* `self`, of which nothing but its name is asked */, J_MACRO, J_FN, J_METHOD, J_LOOP
+	J_MISSING,
+	J_UNDEF,
+	J_NONE,
+	J_BOOL,
+	J_INT,
+	J_FLOAT,
+	J_STR,
+	J_LIST,
+	J_TUPLE,
+	J_DICT,
+	J_RANGE,
+	J_NS,
+	J_GEN,
+	J_VIEW,
+	J_SELF /* `self`, of which nothing but its name is asked */,
+	J_MACRO,
+	J_FN,
+	J_METHOD,
+	J_LOOP
 };
 
 /* One value.  Small ones are in it; the rest lies in the arena, never moved or given back. */
 struct jv {
 	uint8_t type;
 	union {
-		int64_t i;                  /* J_INT, J_BOOL */
+		int64_t i; /* J_INT, J_BOOL */
 		double f;
 		const struct jstr *s;
-		struct jlist *l;            /* J_LIST, J_TUPLE */
-		struct jdict *d;            /* J_DICT, J_NS */
+		struct jlist *l; /* J_LIST, J_TUPLE */
+		struct jdict *d; /* J_DICT, J_NS */
 		struct jrange *range;
 		struct jgen *gen;
 		struct jview *view;
@@ -35,60 +53,102 @@ struct jv {
 enum jfrom { JFROM_TEMPLATE, JFROM_DATA, JFROM_MIXED };
 
 struct jstr {
-	const char *at;                /* UTF-8 */
+	const char *at; /* UTF-8 */
 	size_t len;
-	const uint8_t *mask;           /* [len] where from is JFROM_MIXED */
-	struct jchunk *chunk;          /* NULL, or where `at` lies with room behind it */
-	uint8_t from, safe;            /* safe: a Markup of markupsafe */
+	const uint8_t *mask;  /* [len] where from is JFROM_MIXED */
+	struct jchunk *chunk; /* NULL, or where `at` lies with room behind it */
+	uint8_t from, safe;   /* safe: a Markup of markupsafe */
 };
-struct jlist { struct jv *at; size_t n, cap; uint8_t group; };   /* group: groupby's tuple */
-struct jpair { struct jv k, v; };
-struct jdict { struct jpair *at; size_t n, cap; };
-struct jrange { int64_t start, stop, step; size_t n; };
-struct jview { struct jdict *d; char what; };                    /* 'k' 'v' 'i' */
-struct jundef { const char *owner; const struct jstr *name; const char *why; };   /* why: the whole sentence */
-struct jmethod { struct jv self; const struct jfn *fn; };
+/* group: groupby's tuple */
+struct jlist {
+	struct jv *at;
+	size_t n, cap;
+	uint8_t group;
+};
+struct jpair {
+	struct jv k, v;
+};
+struct jdict {
+	struct jpair *at;
+	size_t n, cap;
+};
+struct jrange {
+	int64_t start, stop, step;
+	size_t n;
+};
+/* 'k' 'v' 'i' */
+struct jview {
+	struct jdict *d;
+	char what;
+};
+/* why: the whole sentence */
+struct jundef {
+	const char *owner;
+	const struct jstr *name;
+	const char *why;
+};
+struct jmethod {
+	struct jv self;
+	const struct jfn *fn;
+};
 
-struct jscope {                    /* variables of a block; names by their number in the template */
+/* variables of a block; names by their number in the template */
+struct jscope {
 	struct jscope *up;
-	struct jvar { uint32_t id; struct jv v; } *at;
+	struct jvar {
+		uint32_t id;
+		struct jv v;
+	} * at;
 	uint32_t n, cap;
-	int kept;                      /* a macro was made in it */
+	int kept; /* a macro was made in it */
 };
-struct jmacro { const struct jnode *node; struct jscope *scope; struct jv caller_of; };
+struct jmacro {
+	const struct jnode *node;
+	struct jscope *scope;
+	struct jv caller_of;
+};
 
 /* One rendering. */
 struct jrun {
 	const struct jinja *t;
 	struct arena arena;
 	size_t bytes, bytes_max;
-	int spent;                           /* all of these bytes are */
-	uint64_t look;                           /* the steps at which the clock is looked at next */
-	int64_t  until_ns;                       /* on clock_thread_ns */
-	uint64_t steps, steps_max, steps_more;   /* more: for each value of the context */
-	int depth, depth_max, line, rc;      /* rc: the first failure; sticky */
-	const char *stack;                   /* where it began ... */
-	size_t stack_most;                   /* ... and how far it may grow */
+	int spent;                             /* all of these bytes are */
+	uint64_t look;                         /* the steps at which the clock is looked at next */
+	int64_t until_ns;                      /* on clock_thread_ns */
+	uint64_t steps, steps_max, steps_more; /* more: for each value of the context */
+	int depth, depth_max, line, rc;        /* rc: the first failure; sticky */
+	const char *stack;                     /* where it began ... */
+	size_t stack_most;                     /* ... and how far it may grow */
 	uint32_t flags;
 	int64_t now;
 	const char *const *trusted;
 	infer_error *err;
 	struct jscope *scope;
-	struct jv *ctx;                      /* by name's number */
-	struct jv input;                     /* what a filter block's filters start from */
+	struct jv *ctx;  /* by name's number */
+	struct jv input; /* what a filter block's filters start from */
 	struct jsb *out;
-	int flow;                            /* of break and continue */
+	int flow; /* of break and continue */
 };
 
 /* Set the error unless there is one; returns the run's code. */
-int   jinja_fail(struct jrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-/* A step is some 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a string. */
-enum { JSTEP_COPY = 128 /* copied, compared */, JSTEP_LOOK = 32 /* looked at one by one */, JSTEP_READ = 8 /* taken as characters */ };
-enum { JSTEP_ITEMS = 8 /* items moved, or keys looked at */, JSTEP_DIGITS = 32 /* the steps of a float's way to text or back */ };
-int   jinja_spend(struct jrun *r, uint64_t steps);     /* INFER_OK, or the code when they are spent */
-int   jinja_full(struct jrun *r) __attribute__((cold));   /* fails: the bytes are spent */
-void *jinja_take(struct jrun *r, size_t n, size_t size);   /* zeroed; NULL: failed, and r->rc says why */
-int   jinja_enter(struct jrun *r);                     /* one level deeper; r->depth-- is the caller's */
+int jinja_fail(struct jrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+/* A step is some 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
+ * string. */
+enum {
+	JSTEP_COPY = 128 /* copied, compared */,
+	JSTEP_LOOK = 32 /* looked at one by one */,
+	JSTEP_READ = 8 /* taken as characters */
+};
+enum {
+	JSTEP_ITEMS = 8 /* items moved, or keys looked at */,
+	JSTEP_DIGITS = 32 /* the steps of a float's way to text or back */
+};
+int jinja_spend(struct jrun *r, uint64_t steps); /* INFER_OK, or the code when they are spent */
+int jinja_full(struct jrun *r) __attribute__((cold)); /* fails: the bytes are spent */
+/* zeroed; NULL: failed, and r->rc says why */
+void *jinja_take(struct jrun *r, size_t n, size_t size);
+int jinja_enter(struct jrun *r); /* one level deeper; r->depth-- is the caller's */
 
 static inline struct jv jv_none(void) { return (struct jv){ .type = J_NONE }; }
 static inline struct jv jv_int(int64_t i) { return (struct jv){ .type = J_INT, .i = i }; }
@@ -99,63 +159,39 @@ static inline int jv_is_num(struct jv v) { return jv_is_int(v) || v.type == J_FL
 static inline int jv_is_seq(struct jv v) { return v.type == J_LIST || v.type == J_TUPLE; }
 static inline double jv_num(struct jv v) { return v.type == J_FLOAT ? v.f : (double)v.i; }
 
-/* All of these: 0 or the run's code; *out is set on success.  Strings given by address are copied. */
+/* All of these: 0 or the run's code; *out is set on success.  Strings given by address are
+ * copied. */
 int jv_str(struct jrun *r, struct jv *out, const char *s, size_t n, enum jfrom from);
-int jv_lit(struct jrun *r, struct jv *out, const char *s);                      /* a string of the engine's own */
-int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size_t n);   /* shares the bytes */
+int jv_lit(struct jrun *r, struct jv *out, const char *s); /* a string of the engine's own */
+/* shares the bytes */
+int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size_t n);
 int jv_list(struct jrun *r, struct jv *out, enum jv_type type, size_t cap);
 int jv_push(struct jrun *r, struct jv list, struct jv item);
 int jv_dict(struct jrun *r, struct jv *out, enum jv_type type, size_t cap);
 int jv_undef(struct jrun *r, struct jv *out, const char *owner, const struct jstr *name);
 int jv_undef_why(struct jrun *r, struct jv *out, const char *why);
-int jv_undef_fail(struct jrun *r, struct jv v);                                 /* fails as using it does */
+int jv_undef_fail(struct jrun *r, struct jv v); /* fails as using it does */
 int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct jstr *b);
-size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what);   /* in s[from .. to); SIZE_MAX: not there */
-size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to, const struct jstr *what);  /* the last */
-int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s);            /* HTML, safe afterwards */
-int jv_from_json(struct jrun *r, struct jv *out, const struct json *j);   /* strings are shared with j */
+/* in s[from .. to); SIZE_MAX: not there */
+size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
+                 const struct jstr *what);
+/* the last */
+size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to,
+                  const struct jstr *what);
+int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s); /* HTML, safe afterwards */
+/* strings are shared with j */
+int jv_from_json(struct jrun *r, struct jv *out, const struct json *j);
 
-const char *jv_type_name(struct jv v);                 /* as Python names the type */
+const char *jv_type_name(struct jv v); /* as Python names the type */
 int jv_true(struct jv v);
-int jv_same(struct jv a, struct jv b);                 /* Python's `is` */
-int jv_eq(struct jrun *r, struct jv a, struct jv b);   /* 0, 1; on failure 0 and r->rc */
+int jv_same(struct jv a, struct jv b);               /* Python's `is` */
+int jv_eq(struct jrun *r, struct jv a, struct jv b); /* 0, 1; on failure 0 and r->rc */
 int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign);
 int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes);
 int jv_len(struct jrun *r, struct jv v, size_t *n);    /* fails where Python's len does */
-size_t jv_chars(struct jrun *r, const struct jstr *s);   /* code points */
+size_t jv_chars(struct jrun *r, const struct jstr *s); /* code points */
 
 /* Dicts.  find: its index, or d->n; an unhashable key fails. */
 int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at);
 int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v);
-
-/* A string that grows.  Failures are in r->rc; jsb_done gives them back. */
-struct jsb {
-	struct jrun *r;
-	char *at;
-	uint8_t *mask;                 /* where from is JFROM_MIXED */
-	size_t len, cap;
-	uint8_t from;
-};
-void jsb_put(struct jsb *b, const char *s, size_t n, enum jfrom from);   /* from: not JFROM_MIXED */
-void jsb_lit(struct jsb *b, const char *s);
-void jsb_cp(struct jsb *b, uint32_t cp, enum jfrom from);
-void jsb_fill(struct jsb *b, const struct jstr *s, size_t times);
-void jsb_sub(struct jsb *b, const struct jstr *s, size_t at, size_t n);
-static inline void jsb_str(struct jsb *b, const struct jstr *s) { jsb_sub(b, s, 0, s->len); }
-int  jsb_done(struct jsb *b, struct jv *out);
-void jv_text(struct jsb *b, struct jv v);              /* str(v) */
-void jv_repr(struct jsb *b, struct jv v);
-int  jv_to_str(struct jrun *r, struct jv v, const struct jstr **s);   /* str(v); a string is itself */
-void jinja_float(char out[40], double f);              /* repr(f) */
-const char *jinja_int(char s[40], int64_t i);          /* its digits, in s */
-static inline enum jfrom jstr_from(const struct jstr *s, size_t at)
-{
-	return s->from == JFROM_MIXED ? (enum jfrom)s->mask[at] : (enum jfrom)s->from;
-}
-
-/* Iteration, as Python's iter() and next(). */
-struct jiter { struct jv src; size_t i; };
-int jiter_init(struct jrun *r, struct jiter *it, struct jv v);
-int jiter_next(struct jrun *r, struct jiter *it, struct jv *out);   /* 1: an item; 0: the end, or r->rc */
-int jv_to_list(struct jrun *r, struct jv *out, struct jv v);
 #endif

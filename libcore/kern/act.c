@@ -35,6 +35,8 @@ size_t kern_turned_bytes(enum kern_form form, int m, int k)
 
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k)
 {
-	*x = (struct kern_act){.form = (uint8_t)form, .q = at, .q_row = kern_act_bytes(form, 1, k)};
+	*x = (struct kern_act){ .form = (uint8_t)form,
+		                .q = at,
+		                .q_row = kern_act_bytes(form, 1, k) };
 	(void)m;
 }

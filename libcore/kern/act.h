@@ -18,11 +18,11 @@ struct kern_q8 {
 struct kern_q8k {
 	int8_t q[256];
 	int16_t s16[16]; /* of 16: 0 2 4 ... 14, then 1 3 5 ... 15 */
-	int16_t s32[8]; /* of 32: 0 2 1 3, 4 6 5 7 */
+	int16_t s32[8];  /* of 32: 0 2 1 3, 4 6 5 7 */
 	int32_t s256;
 	float d;
-	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and that
-	 * the first does in one of 16 */
+	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and
+	 * that the first does in one of 16 */
 	int32_t most32, most16;
 	/* -32 times the sum of each 16; the odd ones above bit 15 */
 	int32_t start[16];
@@ -38,8 +38,8 @@ struct kern_turned {
 struct kern_turned_k {
 	float d[KERN_TURN];
 	int8_t q[64][KERN_TURN][4];
-	/* bf16: the sum of each 16 as a multiple of 64 and what that leaves, so that products with numbers of 8
-	 * bits and their sums are exact */
+	/* bf16: the sum of each 16 as a multiple of 64 and what that leaves, so that products with
+	 * numbers of 8 bits and their sums are exact */
 	uint16_t s16[16][KERN_TURN][2];
 	int16_t s32[4][KERN_TURN][2];
 	int32_t start[16][KERN_TURN];
@@ -80,11 +80,11 @@ static inline float act_scale(uint32_t amax, float *inverse)
 /* All sums of q from those of 4 neighbours, quad[64]. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
-	static const uint8_t at32[8] = {0, 2, 1, 3, 4, 6, 5, 7};
+	static const uint8_t at32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
 
 	s->s256 = s->most32 = s->most16 = 0;
 	for (int i = 0; i < 8; i++) {
-		int32_t of16[2], big[2] = {0, 0};
+		int32_t of16[2], big[2] = { 0, 0 };
 		for (int h = 0; h < 2; h++) {
 			const int32_t *x = quad + 8 * i + 4 * h;
 			const int8_t *q = s->q + 32 * i + 16 * h;

@@ -32,82 +32,85 @@ static inline float kern_sum16(const float l[16])
 }
 
 /* Attention of `rows` consecutive positions of one sequence, of the query heads that share a KV
- * head, for one or some neighbouring KV heads, over the cache positions [from, to) of one split.  Splits lie at fixed absolute positions
- * (KERN_SPLIT); attn_merge adds their partial results in ascending order.  Row r sits at position
- * pos + r and sees cache position p when p <= pos + r and (window 0 or pos + r - p < window).  A row
- * that sees nothing of the split gives m = -inf, l = 0, o = 0.  The result of a row does not depend
- * on the rows beside it, nor on what stands at positions it does not see.
- *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16 lanes
- *   over p - from of w;  o[d] = sum of w[p] v[p][d]
+ * head, for one or some neighbouring KV heads, over the cache positions [from, to) of one split.
+ * Splits lie at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial results in
+ * ascending order.  Row r sits at position pos + r and sees cache position p when p <= pos + r and
+ * (window 0 or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0,
+ * o = 0.  The result of a row does not depend on the rows beside it, nor on what stands at
+ * positions it does not see.
+ *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16
+ *   lanes over p - from of w;  o[d] = sum of w[p] v[p][d]
  * Float caches: q . k by fma from +0, dimensions ascending; o by fma from +0, positions ascending.
  * w: v_exp_weight of kern/tmpl/fmath.h; NaN where l is NaN.
  * Quantised ones: integer sums, isum exact in i32, with the other side in whole numbers of a unit
- * c = max / KERN_ROUND (c below the smallest normal counts as 0; c not finite makes every i 0 and gives
- * NaN), rounded once, ties to even:
+ * c = max / KERN_ROUND (c below the smallest normal counts as 0; c not finite makes every i 0 and
+ * gives NaN), rounded once, ties to even:
  *   q . k  max: of |q| over the head;  i = q (1 / c)
  *          s = fma(d[p], (float)isum, s) over blocks of dimensions, ascending;  scale is c scale
  *   o[d]   max: of |d| over the positions seen of a block of dimensions;  i = w[p] (d[p] (1 / c))
  *          o = c (float)isum over the positions seen, w <= 1 */
 struct kern_attn {
-	const float *q;                  /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
+	const float *q; /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
 	/* one pointer per page of KERN_PAGE positions, the first holds `from`; the first KV head's,
 	 * laid out as kern/kv.h says, the others' behind it; NULL where no row sees any of it */
 	const void *const *k, *const *v;
-	/* the pages of K that this thread reads next, KERN_SPLIT / KERN_PAGE as those of k or NULL: they are
-	 * asked for; or NULL */
+	/* the pages of K that this thread reads next, KERN_SPLIT / KERN_PAGE as those of k or NULL:
+	 * they are asked for; or NULL */
 	const void *const *next;
 	size_t q_row;
-	uint8_t k_type, v_type;          /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
-	int rows, kv_heads, heads, dk, dv; /* kv_heads <= KERN_ATTN_Q; heads: that share a KV head */
-	int from, to, pos, window;       /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
-	float scale, cap;                /* cap 0: none; else s = cap * tanh(s / cap) */
-	const float *sink;               /* [kv_heads * heads] a logit without a value, or NULL; given to the first split only */
-	float *m, *l, *o;                /* out: [rows][kv_heads * heads] twice, and by dv */
-	size_t ml_row, o_row;            /* floats from one row to the next in m and l, and in o */
-	void *scratch;                   /* kern_attn_scratch bytes, aligned to 64 */
+	uint8_t k_type, v_type; /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
+	/* kv_heads <= KERN_ATTN_Q; heads: that share a KV head */
+	int rows, kv_heads, heads, dk, dv;
+	int from, to, pos, window; /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
+	float scale, cap;          /* cap 0: none; else s = cap * tanh(s / cap) */
+	/* [kv_heads * heads] a logit without a value, or NULL; given to the first split only */
+	const float *sink;
+	float *m, *l, *o;     /* out: [rows][kv_heads * heads] twice, and by dv */
+	size_t ml_row, o_row; /* floats from one row to the next in m and l, and in o */
+	void *scratch;        /* kern_attn_scratch bytes, aligned to 64 */
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_FEW = 16 };
 /* the largest whole number: 127 * 256, so that its bytes may both be signed */
 enum { KERN_ROUND = 32512 };
-/* Of one of KERN_ATTN_FEW pairs of row and head: q and the weights in blocks of 32 whole numbers, and what
- * belongs to a block. */
+/* Of one of KERN_ATTN_FEW pairs of row and head: q and the weights in blocks of 32 whole numbers,
+ * and what belongs to a block. */
 #define KERN_ATTN_ROUNDS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
 #define KERN_ATTN_PARTS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
-/* their scores and that */
 static inline size_t kern_attn_scratch(int dk, int dv)
 {
-	return KERN_ATTN_FEW * (KERN_SPLIT * sizeof(float) + KERN_ATTN_ROUNDS(dk, dv) * 32 * sizeof(int16_t) +
-	                        KERN_ATTN_PARTS(dk, dv) * sizeof(float));
+	return KERN_ATTN_FEW *
+	       (KERN_SPLIT * sizeof(float) + KERN_ATTN_ROUNDS(dk, dv) * 32 * sizeof(int16_t) +
+	        KERN_ATTN_PARTS(dk, dv) * sizeof(float));
 }
 
-/* Rows of activations in the form one product reads; made by kern_mm.quant in the step's
- * workspace. */
+/* Activations in the form one product reads; kern_mm.quant makes them in the step's workspace.
+ * Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0. */
 enum kern_form {
-	KERN_FORM_F32,   /* f32 [k] */
-	KERN_FORM_Q8,    /* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x / d) (x * (1 / d), 1 / d rounded) */
-	KERN_FORM_Q8K,   /* struct kern_q8k [k / 256]: the same over 256; both stand in kern/act.h */
-	KERN_FORMS       /* Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0 */
+	KERN_FORM_F32, /* f32 [k] */
+	/* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x (1 / d)), 1 / d rounded */
+	KERN_FORM_Q8,
+	KERN_FORM_Q8K, /* struct kern_q8k [k / 256]: the same over 256; both are in kern/act.h */
+	KERN_FORMS
 };
 struct kern_act {
 	uint8_t form;
-	void   *q;                    /* [m][q_row bytes]; a row may be copied elsewhere as it is */
-	size_t  q_row;
-	void   *turned;               /* [m / KERN_TURN, up] blocks of kern_turned or kern_turned_k; or NULL */
-	struct kern_next *next;       /* or NULL */
+	void *q; /* [m][q_row bytes]; a row may be copied elsewhere as it is */
+	size_t q_row;
+	void *turned; /* [m / KERN_TURN, up] blocks of kern_turned or kern_turned_k; or NULL */
+	struct kern_next *next; /* or NULL */
 };
 enum { KERN_TURN = 16 };
 /* What the caller reads after a tile: while that goes, it may ask the memory for some of it, from
  * `at` on, and moves `at`.  Asking harms nothing wherever it points.  One thread's. */
 struct kern_next {
 	const char *at, *end;
-	int lines;                    /* of 64 bytes, for each mr rows and 256 of k */
+	int lines; /* of 64 bytes, for each mr rows and 256 of k */
 };
-/* Bytes that m rows of k take in a form, and laying them out at `at` (64-aligned).  k is a multiple
- * of 32 (Q8) or 256 (Q8K). */
+/* Bytes of m rows of k in a form, laid out at a multiple of 64; k is a multiple of 32 or 256. */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
-/* of their turned copy (Q8, Q8K), which is laid out 64-aligned by whoever wants one */
+/* of their turned copy (Q8, Q8K), laid out at a multiple of 64 */
 size_t kern_turned_bytes(enum kern_form form, int m, int k);
-void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
+void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
 /* y[m][n] = x[m][k] W[n][k]^T.  rows, few and tile of one type give the same bits for every m
  * (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts and
@@ -115,63 +118,82 @@ void   kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, i
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
 	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows
-	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want some 16 KB apiece */
-	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
+	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want some 16 KB
+	 * apiece */
+	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
+	             const struct kern_act *x, int x_row, int m, int n, int k);
 	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned,
 	 * pack_bytes(k)) */
 	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
 	/* as rows, n <= nr, from a packed panel */
-	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, int n, int k);
+	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row,
+	             int m, int n, int k);
 	size_t (*pack_bytes)(int k);
-	uint8_t form, mr, nr;        /* enum kern_form; register tile */
-	uint8_t tile_turned;         /* the tile reads the turned copy of x, of all m rows, where there is one and x_row
-	                              * is a multiple of KERN_TURN; else it turns x itself, in every call */
-	/* NULL where a set has none.  As rows, and the same bits, from the turned copy of x, any m: weights
-	 * in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For more rows of x
-	 * than `rows` is good for and too few to pay for a panel. */
-	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k);
-	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy; of k
-	 * the part [from, to), both multiples of 256 or k */
+	uint8_t form, mr, nr; /* enum kern_form; register tile */
+	/* the tile reads the turned copy of x, of all m rows, where there is one and x_row is a
+	 * multiple of KERN_TURN; else it turns x itself, in every call */
+	uint8_t tile_turned;
+	/* NULL where a set has none.  As rows, and the same bits, from the turned copy of x, any m:
+	 * weights in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For
+	 * more rows of x than `rows` is good for and too few to pay for a panel. */
+	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
+	            int x_row, int m, int n, int k);
+	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy;
+	 * of k the part [from, to): multiples of 256, or k */
 	void (*turn)(struct kern_act *x, int row, int m, int k, int from, int to);
 };
 
 #define KERN_SLOTS(S) /* name, arguments */ \
-	S(rms_norm,    (float *y, const float *x, const float *g, int n, float eps))      /* y = x / sqrt(mean x^2 + eps) * g; y may be x; g NULL: 1 */ \
-	S(rope_pairs,  (float *x, const float *cs, int heads, int dim, int rot))          /* x [heads][dim]; cs [rot/2][2] cos, sin; pairs (2i, 2i+1) */ \
-	S(rope_halves, (float *x, const float *cs, int heads, int dim, int rot))          /* pairs (i, i + rot/2) */ \
-	S(silu_mul,    (float *y, const float *gate, const float *up, int n))             /* gate * sigmoid(gate) * up; y may be gate */ \
-	S(gelu_mul,    (float *y, const float *gate, const float *up, int n))             /* tanh form; y may be gate */ \
-	S(add_scaled,  (float *y, const float *a, const float *b, float s, int n))        /* y = fma(s, b, a); y may be a */ \
-	S(scale,       (float *y, const float *x, float s, int n))                        /* y may be x */ \
-	S(softcap,     (float *y, const float *x, float cap, int n))                      /* cap * tanh(x / cap); y may be x */ \
-	S(to_f16,      (uint16_t *y, const float *x, int n))                              /* ties to even */ \
-	S(lse,         (float *out, const float *x, int n))                               /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
-	S(attn,        (const struct kern_attn *a)) \
-	S(attn_merge,  (float *o, const float *m, const float *l, const float *parts, int splits, int heads, int dv)) \
-	S(peak_read,   (uint32_t *sink, const void *p, size_t bytes))                     /* bytes, a multiple of 512, read once; *sink: their sum */ \
-	S(peak_fma,    (double *ops, float *sink, int turns))                             /* fma without memory; *ops: how many operations that was */
+	S(rms_norm, (float *y, const float *x, const float *g, int n, \
+	             float eps)) /* y = x / sqrt(mean x^2 + eps) * g; y may be x; g NULL: 1 */ \
+	S(rope_pairs, (float *x, const float *cs, int heads, int dim, \
+	               int rot)) /* x [heads][dim]; cs [rot/2][2] cos, sin; pairs (2i, 2i+1) */ \
+	S(rope_halves, \
+	  (float *x, const float *cs, int heads, int dim, int rot)) /* pairs (i, i + rot/2) */ \
+	S(silu_mul, (float *y, const float *gate, const float *up, \
+	             int n)) /* gate * sigmoid(gate) * up; y may be gate */ \
+	S(gelu_mul, \
+	  (float *y, const float *gate, const float *up, int n)) /* tanh form; y may be gate */ \
+	S(add_scaled, (float *y, const float *a, const float *b, float s, \
+	               int n))                               /* y = fma(s, b, a); y may be a */ \
+	S(scale, (float *y, const float *x, float s, int n)) /* y may be x */ \
+	S(softcap, \
+	  (float *y, const float *x, float cap, int n))  /* cap * tanh(x / cap); y may be x */ \
+	S(to_f16, (uint16_t * y, const float *x, int n)) /* ties to even */ \
+	S(lse, \
+	  (float *out, const float *x, int n)) /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
+	S(attn, (const struct kern_attn *a)) \
+	S(attn_merge, (float *o, const float *m, const float *l, const float *parts, int splits, \
+	               int heads, int dv)) \
+	S(peak_read, (uint32_t * sink, const void *p, \
+	              size_t bytes)) /* bytes, a multiple of 512, read once; *sink: their sum */ \
+	S(peak_fma, (double *ops, float *sink, \
+	             int turns)) /* fma without memory; *ops: how many operations that was */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
 struct kern {
 	const char *name;
-	uint64_t    needs;            /* CPU_* bits, all of them */
-	uint64_t    used;             /* after kern_select: bit i is row i of isa_list.h; the record's kernel set */
-#define S(slot, args) void (*slot) args;
+	uint64_t needs; /* CPU_* bits, all of them */
+	/* after kern_select: bit i is row i of isa_list.h; the record's kernel set */
+	uint64_t used;
+#define S(slot, args) void(*slot) args;
 	KERN_SLOTS(S)
 #undef S
-	void (*peak_dot)(double *ops, int32_t *sink, int turns);     /* the same for products of bytes added into i32 */
-	void (*peak_tile)(double *ops, int bf16, int turns);         /* the same in tile registers; NULL: there are none */
-	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is each loop of a
-	 * type that is NULL where quant is (pack goes with tile) */
+	/* the same for products of bytes added into i32 */
+	void (*peak_dot)(double *ops, int32_t *sink, int turns);
+	/* the same in tile registers; NULL: there are none */
+	void (*peak_tile)(double *ops, int bf16, int turns);
+	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is each
+	 * loop of a type that is NULL where quant is (pack goes with tile) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 
 /* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any
  * mask. */
 struct kern kern_select(uint64_t have);
-const char *kern_name(unsigned i);           /* row i of isa_list.h; NULL past the end */
-uint64_t    kern_needs(unsigned i);
+const char *kern_name(unsigned i); /* row i of isa_list.h; NULL past the end */
+uint64_t kern_needs(unsigned i);
 /* The features that `--isa NAME` leaves: those of have that the named overlay and the narrower ones
  * need. INFER_EUNSUP: no such overlay, or the processor lacks it. */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);

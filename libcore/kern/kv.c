@@ -109,7 +109,8 @@ static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q
 		if (type == INFER_Q8_0)
 			page[((b * BLOCK + i) / 4 * KERN_PAGE + at) * 4 + in_lane(i)] = q[i] ^ 0x80;
 		else
-			put_half(&page[((b * HALF + i % HALF) / 4 * KERN_PAGE + at) * 4 + in_lane(i)],
+			put_half(&page[((b * HALF + i % HALF) / 4 * KERN_PAGE + at) * 4 +
+			               in_lane(i)],
 			         i >= HALF, q[i]);
 }
 
@@ -119,7 +120,8 @@ static void v_put_block(uint8_t *page, int type, int at, int b, int dim, const u
 		if (type == INFER_Q8_0)
 			page[(at / 4 * dim + b * BLOCK + i) * 4 + in_lane(at)] = q[i] ^ 0x80;
 		else
-			put_half(&page[((at / 4 * (dim / BLOCK) + b) * HALF + i % HALF) * 4 + in_lane(at)],
+			put_half(&page[((at / 4 * (dim / BLOCK) + b) * HALF + i % HALF) * 4 +
+			               in_lane(at)],
 			         i >= HALF, q[i]);
 }
 

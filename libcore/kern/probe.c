@@ -19,8 +19,8 @@ static uint64_t next(uint64_t *s)
 static float bell(uint64_t u)
 {
 	int32_t sum =
-	    (int32_t)((u & 0xffff) + (u >> 16 & 0xffff) + (u >> 32 & 0xffff) + (u >> 48)) -
-	    2 * 0xffff;
+		(int32_t)((u & 0xffff) + (u >> 16 & 0xffff) + (u >> 32 & 0xffff) + (u >> 48)) -
+		2 * 0xffff;
 
 	return (float)sum * (1.7320508f / 65536.0f);
 }
@@ -86,7 +86,7 @@ static void put_iq1_m(unsigned char *block, uint16_t h)
 static void quants(unsigned char *w, int type, size_t blocks, enum probe_fill fill, uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
-	const struct type *t = type_get(type);     /* knows where the f16 scales of a block stand */
+	const struct type *t = type_get(type); /* knows where the f16 scales of a block stand */
 
 	must(t->n_f16 || type == INFER_MXFP4 || type == INFER_IQ1_M);
 	for (uint64_t u; i < blocks * bytes; i += sizeof u) {

@@ -8,7 +8,7 @@
 
 enum probe_fill {
 	PROBE_PLAIN, /* about normal, deviation 1 */
-	PROBE_ODD /* among them zeros of both signs, subnormals and numbers up to 2^60 */
+	PROBE_ODD    /* among them zeros of both signs, subnormals and numbers up to 2^60 */
 };
 /* f32 [n] drawn from seed */
 void probe_floats(float *x, size_t n, enum probe_fill fill, uint64_t seed);

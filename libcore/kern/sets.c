@@ -9,6 +9,6 @@ int infer_kernel_set(int i, struct infer_kernel_set *s)
 		return 0;
 	uint64_t needs = kern_needs((unsigned)i);
 
-	*s = (struct infer_kernel_set){name, (cpu_grantable(cpu_features()) & needs) == needs};
+	*s = (struct infer_kernel_set){ name, (cpu_grantable(cpu_features()) & needs) == needs };
 	return 1;
 }

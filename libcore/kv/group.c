@@ -48,9 +48,10 @@ int kv_type_check(int type, int dim, infer_error *err)
 		               "cache type %s is not supported: F16, F32, Q8_0 and Q4_0 are",
 		               t ? t->name : "?");
 	if (dim % block)
-		return err_set(err, INFER_EUNSUP,
-		               "a cache of type %s needs heads of a multiple of %d; this model's have %d",
-		               t->name, block, dim);
+		return err_set(
+			err, INFER_EUNSUP,
+			"a cache of type %s needs heads of a multiple of %d; this model's have %d",
+			t->name, block, dim);
 	return INFER_OK;
 }
 
@@ -82,21 +83,24 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 
 			must(gr->layers[i] >= 0 && gr->layers[i] < o->n_layers);
 			kv->layers[gr->layers[i]] = (struct backend_kv_layer){
-			    .group = g,
-			    .k_type = gr->k_type,
-			    .v_type = gr->v_type,
-			    .kv_heads = gr->kv_heads,
-			    .dk = gr->dk,
-			    .dv = gr->dv,
-			    .k_offset = at,
-			    .v_offset = at + k_bytes,
+				.group = g,
+				.k_type = gr->k_type,
+				.v_type = gr->v_type,
+				.kv_heads = gr->kv_heads,
+				.dk = gr->dk,
+				.dv = gr->dv,
+				.k_offset = at,
+				.v_offset = at + k_bytes,
 			};
 		}
 	}
 }
 
 /* Where the parts of the reservation begin; counted first, then laid out. */
-struct parts { size_t pages[KV_GROUPS], records[KV_GROUPS], tables, nodes, buckets, end; int bad; };
+struct parts {
+	size_t pages[KV_GROUPS], records[KV_GROUPS], tables, nodes, buckets, end;
+	int bad;
+};
 
 static size_t part(struct parts *p, size_t n, size_t size)
 {
@@ -145,7 +149,8 @@ static void parts_place(struct kv *kv, const struct parts *p)
 		gr->base = kv->at + p->pages[g];
 		gr->pages = (struct page *)(void *)(kv->at + p->records[g]);
 		gr->free = NONE;
-		gr->stale = (struct list){kv->at + p->records[g], sizeof(struct page), NONE, NONE};
+		gr->stale =
+			(struct list){ kv->at + p->records[g], sizeof(struct page), NONE, NONE };
 		kv->view_groups[g] = (struct backend_kv_group){ gr->base, gr->page_bytes };
 	}
 	kv->nodes = (struct node *)(void *)(kv->at + p->nodes);
@@ -159,7 +164,7 @@ static void parts_place(struct kv *kv, const struct parts *p)
 			kv->seqs[i].table[g] = table;
 	}
 	kv->view =
-	    (struct backend_kv){kv->layers, kv->view_groups, kv->view.n_layers, kv->n_groups};
+		(struct backend_kv){ kv->layers, kv->view_groups, kv->view.n_layers, kv->n_groups };
 }
 
 int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
@@ -177,23 +182,24 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 		least += kv_page_bytes(&o->groups[g]);
 	}
 	if (o->bytes < least)
-		return err_set(
-		    err, INFER_ENOMEM,
-		    "a cache of %llu bytes does not hold one page of %d positions: %llu bytes do",
-		    (unsigned long long)o->bytes, KERN_PAGE, (unsigned long long)least);
+		return err_set(err, INFER_ENOMEM,
+		               "a cache of %llu bytes does not hold one page of %d positions: %llu "
+		               "bytes do",
+		               (unsigned long long)o->bytes, KERN_PAGE, (unsigned long long)least);
 	kv = mem_zalloc(MEM_KV, 1, sizeof *kv);
 	if (!kv)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
-	*kv = (struct kv){.n_groups = o->n_groups,
-	                  .ctx = o->ctx,
-	                  .max_seqs = o->max_seqs,
-	                  .flags = o->flags,
-	                  .budget = o->bytes,
-	                  .view.n_layers = o->n_layers};
+	*kv = (struct kv){ .n_groups = o->n_groups,
+		           .ctx = o->ctx,
+		           .max_seqs = o->max_seqs,
+		           .flags = o->flags,
+		           .budget = o->bytes,
+		           .view.n_layers = o->n_layers };
 	for (int g = 0; g < o->n_groups; g++)
-		kv->groups[g] = (struct group){.kind = o->groups[g].kind,
-		                               .window = o->groups[g].window,
-		                               .page_bytes = (size_t)kv_page_bytes(&o->groups[g])};
+		kv->groups[g] =
+			(struct group){ .kind = o->groups[g].kind,
+			                .window = o->groups[g].window,
+			                .page_bytes = (size_t)kv_page_bytes(&o->groups[g]) };
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
 	kv->seqs = mem_zalloc(MEM_KV, (size_t)o->max_seqs, sizeof *kv->seqs);
 	if (!kv->layers || !kv->seqs) {
@@ -242,15 +248,15 @@ uint64_t kv_room_bytes(const struct kv *kv) { return kv->budget - kv->used + kv-
 
 void kv_stats(const struct kv *kv, struct kv_stats *s)
 {
-	*s = (struct kv_stats){.budget_bytes = kv->budget,
-	                       .used_bytes = kv->used,
-	                       .idle_bytes = kv->idle,
-	                       .pages_used = kv->pages_used,
-	                       .pages_tree = kv->pages_tree,
-	                       .nodes = kv->n_nodes,
-	                       .evicted = kv->evicted,
-	                       .reserved_bytes = kv->reserved,
-	                       .seqs = kv->n_seqs};
+	*s = (struct kv_stats){ .budget_bytes = kv->budget,
+		                .used_bytes = kv->used,
+		                .idle_bytes = kv->idle,
+		                .pages_used = kv->pages_used,
+		                .pages_tree = kv->pages_tree,
+		                .nodes = kv->n_nodes,
+		                .evicted = kv->evicted,
+		                .reserved_bytes = kv->reserved,
+		                .seqs = kv->n_seqs };
 }
 
 void kv_clear(struct kv *kv)

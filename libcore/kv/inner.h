@@ -1,5 +1,5 @@
-/* kv/inner.h (private) - what the files of kv share: pages with their counts, the tree's nodes, the lists of
- * what may go.
+/* kv/inner.h (private) - what the files of kv share: pages with their counts, the tree's nodes, the
+ * lists of what may go.
  *
  * One reservation holds, for every group, its pages and their records, then the block tables of all
  * sequences, the nodes and their hash table; what is not used is never touched. */
@@ -12,49 +12,55 @@
 enum { NONE = UINT32_MAX };
 
 /* A list through records that begin with a link; newest at the head. */
-struct link { uint32_t prev, next; };
-struct list { unsigned char *at; size_t size; uint32_t head, tail; };
+struct link {
+	uint32_t prev, next;
+};
+struct list {
+	unsigned char *at;
+	size_t size;
+	uint32_t head, tail;
+};
 
 struct page {
-	struct link link;            /* stale list of its group; next free page */
-	uint64_t stamp;              /* when the tree became the only holder */
-	uint32_t refs;               /* sequences that hold it, and the tree */
-	uint32_t node;               /* of the tree that holds it; NONE */
+	struct link link; /* stale list of its group; next free page */
+	uint64_t stamp;   /* when the tree became the only holder */
+	uint32_t refs;    /* sequences that hold it, and the tree */
+	uint32_t node;    /* of the tree that holds it; NONE */
 };
 
 struct group {
 	enum kv_kind kind;
-	int      window;
-	size_t   page_bytes;
+	int window;
+	size_t page_bytes;
 	unsigned char *base;
 	struct page *pages;
 	uint32_t cap;
-	uint32_t fresh, free;    /* pages from fresh on were never used; free: head of the others */
-	struct list stale;           /* KV_WINDOW: pages that the tree alone holds */
+	uint32_t fresh, free; /* pages from fresh on were never used; free: head of the others */
+	struct list stale;    /* KV_WINDOW: pages that the tree alone holds */
 };
 
 /* One page of positions.  All nodes above a node in use are in use, and a node leaves use before
  * those above it do; so in the list of idle nodes what hangs below stands nearer to the tail, and
  * the tail is always a leaf. */
 struct node {
-	struct link link;            /* idle list */
-	uint64_t stamp;              /* when the last user left */
+	struct link link; /* idle list */
+	uint64_t stamp;   /* when the last user left */
 	uint64_t root;
-	uint32_t parent, chain;      /* chain: next of its bucket; next free node */
-	uint32_t users, children;    /* users: sequences that have it on their path */
-	uint32_t page[KV_GROUPS];    /* NONE: a window's page that was let go */
+	uint32_t parent, chain;   /* chain: next of its bucket; next free node */
+	uint32_t users, children; /* users: sequences that have it on their path */
+	uint32_t page[KV_GROUPS]; /* NONE: a window's page that was let go */
 	uint64_t key[KERN_PAGE];
 };
 
 struct kv_seq {
 	uint64_t root;
-	uint32_t node;               /* last node of its path; NONE: at the root */
-	int32_t  n_tree;             /* nodes on the path = leading pages that the tree has too */
-	int32_t  len, n_pages;       /* committed positions; slots of the tables in use */
-	int32_t  first[KV_GROUPS];   /* pages before it were let go */
+	uint32_t node;            /* last node of its path; NONE: at the root */
+	int32_t n_tree;           /* nodes on the path = leading pages that the tree has too */
+	int32_t len, n_pages;     /* committed positions; slots of the tables in use */
+	int32_t first[KV_GROUPS]; /* pages before it were let go */
 	uint32_t *table[KV_GROUPS];
 	uint32_t next_free;
-	int      open;
+	int open;
 };
 
 struct kv {
@@ -62,20 +68,20 @@ struct kv {
 	struct backend_kv_layer *layers;
 	struct backend_kv_group view_groups[KV_GROUPS];
 	struct group groups[KV_GROUPS];
-	int      n_groups;
-	int32_t  ctx, max_seqs, n_seqs;
+	int n_groups;
+	int32_t ctx, max_seqs, n_seqs;
 	uint32_t flags;
-	uint64_t budget, used, idle;     /* bytes of pages; idle: the tree alone holds them */
+	uint64_t budget, used, idle; /* bytes of pages; idle: the tree alone holds them */
 	uint64_t now, evicted, pages_used, pages_tree;
 	struct node *nodes;
 	uint32_t node_cap, node_fresh, node_free, n_nodes;
 	struct list idle_nodes;
-	uint32_t *buckets, bucket_mask;  /* node + 1; 0: empty */
+	uint32_t *buckets, bucket_mask; /* node + 1; 0: empty */
 	struct sip_key sip;
 	struct kv_seq *seqs;
 	uint32_t seq_free;
-	unsigned char *at;               /* the reservation */
-	size_t   reserved;
+	unsigned char *at; /* the reservation */
+	size_t reserved;
 };
 
 static inline struct link *list_link(const struct list *l, uint32_t i)
@@ -86,19 +92,19 @@ void kv_list_push(struct list *l, uint32_t i);
 void kv_list_remove(struct list *l, uint32_t i);
 
 /* page.c */
-uint32_t kv_page_take(struct kv *kv, int g);   /* one reference; the caller knows there is room */
+uint32_t kv_page_take(struct kv *kv, int g); /* one reference; the caller knows there is room */
 void kv_page_ref(struct kv *kv, int g, uint32_t p);
 void kv_page_unref(struct kv *kv, int g, uint32_t p);
-void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node);      /* the tree holds it too */
+void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node); /* the tree holds it too */
 void kv_page_unlend(struct kv *kv, int g, uint32_t p);
 
 /* radix.c */
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
 /* A node in use, without pages; NONE: no node is left. */
 uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
-void kv_tree_use(struct kv *kv, uint32_t node);      /* one more user */
+void kv_tree_use(struct kv *kv, uint32_t node); /* one more user */
 void kv_tree_leave(struct kv *kv, uint32_t node);
-int  kv_tree_evict(struct kv *kv);                   /* the oldest that may go; 0: there is none */
+int kv_tree_evict(struct kv *kv); /* the oldest that may go; 0: there is none */
 
 static inline int32_t kv_pages_of(int64_t len)
 {

@@ -2,9 +2,9 @@
  * that steps the engine.
  *
  * A group is a set of layers of one kind, one row size and one backend; a page holds KERN_PAGE
- * positions of all its layers.  A sequence has a block table per group.  Pages that are full go into a
- * radix tree and may be shared; a shared page is never written: a sequence that must write into one
- * gets a copy.  All groups draw on one budget of bytes.
+ * positions of all its layers.  A sequence has a block table per group.  Pages that are full go
+ * into a radix tree and may be shared; a shared page is never written: a sequence that must write
+ * into one gets a copy.  All groups draw on one budget of bytes.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
 #define KV_KV_H
@@ -17,35 +17,37 @@ enum kv_kind { KV_FULL, KV_WINDOW, KV_LATENT, KV_STATE };
 enum { KV_GROUPS = 4 };
 struct kv_group {
 	enum kv_kind kind;
-	int   window;               /* KV_WINDOW: positions a row sees, itself included */
-	int   n_layers;
-	const int *layers;          /* of the model */
-	int   k_type, v_type, kv_heads, dk, dv;      /* types and layout: kern/kv.h */
+	int window; /* KV_WINDOW: positions a row sees, itself included */
+	int n_layers;
+	const int *layers;                    /* of the model */
+	int k_type, v_type, kv_heads, dk, dv; /* types and layout: kern/kv.h */
 };
 
 struct kv_opts {
-	const struct kv_group *groups; int n_groups;
-	int      n_layers;          /* of the model */
-	uint64_t bytes;           /* budget of pages; some hundred bytes of records a page on top */
-	int32_t  ctx;               /* longest sequence */
-	int32_t  max_seqs;
+	const struct kv_group *groups;
+	int n_groups;
+	int n_layers;   /* of the model */
+	uint64_t bytes; /* budget of pages; some hundred bytes of records a page on top */
+	int32_t ctx;    /* longest sequence */
+	int32_t max_seqs;
 	uint32_t flags;
 };
 enum { KV_NO_TREE = 1 << 0 };
 
 struct kv;
-struct kv_seq;                  /* one sequence: its block tables and length */
+struct kv_seq; /* one sequence: its block tables and length */
 
-/* Reserves address space, the whole budget once for every group, since any group may come to use all
- * of it; memory is touched as positions are computed and given back when pages are free.  All records
- * are allocated here; no other call allocates.
+/* Reserves address space, the whole budget once for every group, since any group may come to use
+ * all of it; memory is touched as positions are computed and given back when pages are free.  All
+ * records are allocated here; no other call allocates.
  * INFER_ENOMEM  the budget does not hold one sequence of one page, or the reservation fails
  * INFER_EUNSUP  a kind or type that is not built */
-int  kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
-void kv_close(struct kv **kv);                           /* all sequences with it */
-const struct backend_kv *kv_view(const struct kv *kv);   /* for backend_step */
+int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
+void kv_close(struct kv **kv);                         /* all sequences with it */
+const struct backend_kv *kv_view(const struct kv *kv); /* for backend_step */
 
-/* INFER_EUNSUP: what a cache cannot hold, by name: another type, or a dimension that is not whole blocks. */
+/* INFER_EUNSUP: what a cache cannot hold, by name: another type, or a dimension that is not whole
+ * blocks. */
 int kv_type_check(int type, int dim, infer_error *err);
 /* Bytes of a page of one group: whole pages of the operating system. */
 uint64_t kv_page_bytes(const struct kv_group *g);
@@ -57,13 +59,13 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
  * every group, at most n - 1 positions; *cached: how many.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
                            int32_t *cached);
-/* If the tree has come to hold more of ids[0 .. n) than s, and s ends with a whole page, extend s by
- * those positions.  Returns how many. */
+/* If the tree has come to hold more of ids[0 .. n) than s, and s ends with a whole page, extend s
+ * by those positions.  Returns how many. */
 int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n);
 /* Pages for positions up to `len` (exclusive), the committed ones kept; always called before
  * positions are written.  INFER_ENOMEM when free pages and what can be evicted do not suffice (then
  * nothing has changed). */
-int  kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len);
+int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len);
 /* Tell that the positions up to len, named by ids[0 .. len), are computed.  Whole pages become
  * shareable; where the tree already has the same prefix, its pages replace ours; pages of a window
  * that no later row can see are released. */
@@ -73,14 +75,14 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
 /* Make s the first len positions of `of`, as a fork would; what s had is released.
  * INFER_EINVAL: a window of `of` has released positions that len needs; nothing is done. */
-int  kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
-/* Forget positions >= len and the pages grown for them.  INFER_EINVAL: a window has released positions
- * that len needs; nothing is done. */
-int  kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
+int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
+/* Forget positions >= len and the pages grown for them.  INFER_EINVAL: a window has released
+ * positions that len needs; nothing is done. */
+int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);
-int32_t kv_seq_len(const struct kv_seq *s);                    /* committed */
-const uint32_t *const *kv_seq_pages(const struct kv_seq *s);   /* [group][page]: for backend_run */
+int32_t kv_seq_len(const struct kv_seq *s);                  /* committed */
+const uint32_t *const *kv_seq_pages(const struct kv_seq *s); /* [group][page]: for backend_run */
 /* The bytes that growing to len would take at most, `rows` positions at a time; the bytes that are
  * free or can be freed by eviction. */
 uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows);
@@ -88,12 +90,12 @@ uint64_t kv_room_bytes(const struct kv *kv);
 
 struct kv_stats {
 	uint64_t budget_bytes, used_bytes;
-	uint64_t idle_bytes;        /* held by the tree alone; part of used */
-	uint64_t pages_used, pages_tree, nodes;      /* pages of any group */
-	uint64_t evicted;           /* pages, so far */
-	uint64_t reserved_bytes;    /* address space */
-	int32_t  seqs;
+	uint64_t idle_bytes;                    /* held by the tree alone; part of used */
+	uint64_t pages_used, pages_tree, nodes; /* pages of any group */
+	uint64_t evicted;                       /* pages, so far */
+	uint64_t reserved_bytes;                /* address space */
+	int32_t seqs;
 };
 void kv_stats(const struct kv *kv, struct kv_stats *s);
-void kv_clear(struct kv *kv);    /* drop all of the tree that no sequence uses */
+void kv_clear(struct kv *kv); /* drop all of the tree that no sequence uses */
 #endif

@@ -7,7 +7,8 @@
 
 static uint32_t *bucket(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
 {
-	const struct sip_key sip = { kv->sip.a ^ root, kv->sip.b ^ parent };   /* prompts come from strangers */
+	/* prompts come from strangers */
+	const struct sip_key sip = { kv->sip.a ^ root, kv->sip.b ^ parent };
 
 	return &kv->buckets[sip_hash(&sip, key, KERN_PAGE * sizeof *key) & kv->bucket_mask];
 }

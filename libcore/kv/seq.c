@@ -40,8 +40,8 @@ static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, i
 			break;
 		for (int g = 0; g < kv->n_groups; g++) {
 			have[g] = kv->nodes[at].page[g] != NONE ? have[g] + 1 : 0;
-			fits &=
-			    have[g] >= d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
+			fits &= have[g] >=
+			        d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
 		}
 		if (fits) {
 			best = at;
@@ -103,13 +103,12 @@ int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_
 	uint32_t at;
 
 	if (kv->flags & KV_NO_TREE || s->n_tree * KERN_PAGE != s->len || s->n_pages != s->n_tree ||
-	    most <= s->n_tree ||
-	    kv_tree_find(kv, s->root, s->node, ids + s->len) == NONE)
+	    most <= s->n_tree || kv_tree_find(kv, s->root, s->node, ids + s->len) == NONE)
 		return 0;
 	at = match(kv, s->root, ids, most, &depth);
 	if (depth <= s->n_tree)
 		return 0;
-	leave(kv, s);        /* nothing goes before the next page is taken */
+	leave(kv, s); /* nothing goes before the next page is taken */
 	enter(kv, s, at, depth);
 	return s->len - had;
 }

@@ -9,7 +9,9 @@
 #include "kern/kv.h"
 
 /* A size for people: three digits and a unit. */
-struct size { char at[32]; };
+struct size {
+	char at[32];
+};
 static struct size say(uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
@@ -101,7 +103,7 @@ static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_
 static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                    int32_t most, int32_t *ctx, infer_error *err)
 {
-	int32_t lo = 0, hi = most / KERN_PAGE;       /* in pages: lo fits, hi + 1 is too many */
+	int32_t lo = 0, hi = most / KERN_PAGE; /* in pages: lo fits, hi + 1 is too many */
 
 	while (lo < hi) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
@@ -129,9 +131,9 @@ static int refuse(struct place_plan *p, const infer_model *m, const struct place
 	if (near)
 		snprintf(hint, sizeof(hint), "a context of %d fits", near);
 	return err_set(
-	    err, INFER_ENOMEM,
-	    "a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
-	    ctx, say(cache).at, say(work).at, ask->rows, say(there).at, hint);
+		err, INFER_ENOMEM,
+		"a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
+		ctx, say(cache).at, say(work).at, ask->rows, say(there).at, hint);
 }
 
 static int choose(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
@@ -155,9 +157,10 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 	room = cache_room(p, ask, work);
 	if (ask->kv_bytes)
 		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
-	else                     /* every sequence at its longest, or what is left */
-		p->kv_bytes =
-		    cache > room / (uint64_t)ask->max_seqs ? room : cache * (uint64_t)ask->max_seqs;
+	else /* every sequence at its longest, or what is left */
+		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs
+		                      ? room
+		                      : cache * (uint64_t)ask->max_seqs;
 	return INFER_OK;
 }
 

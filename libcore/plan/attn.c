@@ -1,4 +1,5 @@
-/* plan/attn.c - attention over a cache that does not fit into the machine's: split behind split of one head */
+/* plan/attn.c - attention over a cache that does not fit into the machine's: split behind split of
+ * one head */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 #include "kern/kv.h"
 #include "kern/probe.h"
 
-enum { HEADS = 4, PAGES = KERN_SPLIT / KERN_PAGE };    /* heads of queries that share one of the cache */
+/* heads of queries that share one of the cache */
+enum { HEADS = 4, PAGES = KERN_SPLIT / KERN_PAGE };
 
 static size_t page_bytes(const struct plan_case *c) { return kern_kv_bytes(c->type, c->k); }
 /* K of the pages of a split, then V */
@@ -24,9 +26,12 @@ static int fill(infer_probe *p, const struct plan_case *c)
 	if (!x)
 		return INFER_ENOMEM;
 	for (size_t i = 0; i < KERN_SPLIT; i++) {
-		unsigned char *k = p->weights + i / KERN_PAGE * page_bytes(c), *v = k + PAGES * page_bytes(c);
-		kern_k_put(&p->ref, k, c->type, (int)(i % KERN_PAGE), x + 2 * i * (size_t)c->k, c->k);
-		kern_v_put(&p->ref, v, c->type, (int)(i % KERN_PAGE), x + (2 * i + 1) * (size_t)c->k, c->k);
+		unsigned char *k = p->weights + i / KERN_PAGE * page_bytes(c),
+			      *v = k + PAGES * page_bytes(c);
+		kern_k_put(&p->ref, k, c->type, (int)(i % KERN_PAGE), x + 2 * i * (size_t)c->k,
+		           c->k);
+		kern_v_put(&p->ref, v, c->type, (int)(i % KERN_PAGE),
+		           x + (2 * i + 1) * (size_t)c->k, c->k);
 	}
 	plan_spread(p, split_bytes(c));
 	mem_free(x);
@@ -44,11 +49,27 @@ static void split(const struct plan_job *j, const struct kern *k, const unsigned
 		kp[i] = at + i * page_bytes(c);
 		vp[i] = at + (PAGES + i) * page_bytes(c);
 	}
-	k->attn(&(struct kern_attn){
-	    .q = j->fx, .q_row = HEADS * d, .k = kp, .v = vp, .k_type = (uint8_t)c->type, .v_type = (uint8_t)c->type,
-	    .rows = c->m, .kv_heads = 1, .heads = HEADS, .dk = c->k, .dv = c->k, .from = 0, .to = KERN_SPLIT, .pos = KERN_SPLIT,
-	    .scale = 1 / sqrtf((float)d), .m = y, .l = y + pairs, .o = y + 2 * pairs, .ml_row = HEADS, .o_row = HEADS * d,
-	    .scratch = y + num_round_up((2 + d) * pairs, 16) });
+	k->attn(&(struct kern_attn){ .q = j->fx,
+	                             .q_row = HEADS * d,
+	                             .k = kp,
+	                             .v = vp,
+	                             .k_type = (uint8_t)c->type,
+	                             .v_type = (uint8_t)c->type,
+	                             .rows = c->m,
+	                             .kv_heads = 1,
+	                             .heads = HEADS,
+	                             .dk = c->k,
+	                             .dv = c->k,
+	                             .from = 0,
+	                             .to = KERN_SPLIT,
+	                             .pos = KERN_SPLIT,
+	                             .scale = 1 / sqrtf((float)d),
+	                             .m = y,
+	                             .l = y + pairs,
+	                             .o = y + 2 * pairs,
+	                             .ml_row = HEADS,
+	                             .o_row = HEADS * d,
+	                             .scratch = y + num_round_up((2 + d) * pairs, 16) });
 }
 
 static double piece(struct plan_worker *w)
@@ -70,7 +91,8 @@ int plan_attn(struct plan_job *j, infer_probe *p, infer_error *err)
 	       workers = p->threads > 2 ? (size_t)p->threads : 2;
 
 	j->fx = plan_floats(pairs * d, 5);
-	j->y_floats = num_round_up(num_round_up(results, 16) + kern_attn_scratch(c->k, c->k) / sizeof(float), 16);
+	j->y_floats = num_round_up(
+		num_round_up(results, 16) + kern_attn_scratch(c->k, c->k) / sizeof(float), 16);
 	j->y = mem_aligned(MEM_PLAN, 64, workers * j->y_floats * sizeof(float));
 	if (!j->fx || !j->y || fill(p, c))
 		return err_set(err, INFER_ENOMEM, "no memory for a case");

@@ -11,16 +11,18 @@
 #include "type/type.h"
 
 /* Products as they stand in models; those of one k follow each other.  quick: measured then too. */
-static const struct { const char *name; int n, k, quick; } shapes[] = {
-	{ "square", 2048, 2048, 1 },        /* q, and the one behind attention */
-	{ "narrow", 512, 2048, 0 },         /* k and v of grouped queries */
-	{ "ffn", 8192, 2048, 1 },           /* gate and up */
-	{ "output", 102400, 2048, 0 },
-	{ "expert", 768, 2048, 0 },
-	{ "down", 2048, 8192, 0 },
-	{ "expert-down", 2048, 768, 1 },
+static const struct {
+	const char *name;
+	int n, k, quick;
+} shapes[] = {
+	{ "square", 2048, 2048, 1 }, /* q, and the one behind attention */
+	{ "narrow", 512, 2048, 0 },  /* k and v of grouped queries */
+	{ "ffn", 8192, 2048, 1 },    /* gate and up */
+	{ "output", 102400, 2048, 0 }, { "expert", 768, 2048, 0 },
+	{ "down", 2048, 8192, 0 },     { "expert-down", 2048, 768, 1 },
 };
-static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 }, tile_m[] = { 16, 32, 64, 512 };
+static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 },
+		 tile_m[] = { 16, 32, 64, 512 };
 /* head sizes of attention */
 static const int head_dims[] = { 64, 128 };
 static const int cache_types[] = { INFER_F16, INFER_F32, INFER_Q8_0, INFER_Q4_0 };
@@ -30,7 +32,8 @@ static int add(infer_probe *p, struct plan_case c, infer_error *err)
 {
 	if (p->n_cases == p->cap) {
 		int cap = p->cap ? 2 * p->cap : 256;
-		struct plan_case *cases = mem_realloc(MEM_PLAN, p->cases, (size_t)cap, sizeof *cases);
+		struct plan_case *cases =
+			mem_realloc(MEM_PLAN, p->cases, (size_t)cap, sizeof *cases);
 		if (!cases)
 			return err_set(err, INFER_ENOMEM, "no memory for a list of cases");
 		p->cases = cases;
@@ -43,26 +46,36 @@ static int add(infer_probe *p, struct plan_case c, infer_error *err)
 /* A set that takes a loop over from the one before it has nothing of its own to measure. */
 static int own(const infer_probe *p, int set, int type, int kind)
 {
-	const struct kern_mm *mm = &p->sets[set].mm[type], *less = set ? &p->sets[set - 1].mm[type] : NULL;
+	const struct kern_mm *mm = &p->sets[set].mm[type],
+			     *less = set ? &p->sets[set - 1].mm[type] : NULL;
 
 	switch (kind) {
-	case PLAN_ROWS: return mm->rows && (!less || mm->rows != less->rows);
-	case PLAN_FEW:  return mm->few && (!less || mm->few != less->few);
-	case PLAN_TILE: return mm->tile && (!less || mm->tile != less->tile);
-	default:        return mm->rows && mm->form != KERN_FORM_F32 && (!less || mm->quant != less->quant);
+	case PLAN_ROWS:
+		return mm->rows && (!less || mm->rows != less->rows);
+	case PLAN_FEW:
+		return mm->few && (!less || mm->few != less->few);
+	case PLAN_TILE:
+		return mm->tile && (!less || mm->tile != less->tile);
+	default:
+		return mm->rows && mm->form != KERN_FORM_F32 && (!less || mm->quant != less->quant);
 	}
 }
 
 static int own_mm(const infer_probe *p, int set, int type)
 {
-	return own(p, set, type, PLAN_ROWS) || own(p, set, type, PLAN_FEW) || own(p, set, type, PLAN_TILE);
+	return own(p, set, type, PLAN_ROWS) || own(p, set, type, PLAN_FEW) ||
+	       own(p, set, type, PLAN_TILE);
 }
 
 static int add_products(infer_probe *p, int set, int type, int shape, infer_error *err)
 {
-	struct plan_case c = { .set = (uint8_t)set, .type = type, .shape = shapes[shape].name,
-	                       .n = shapes[shape].n, .k = shapes[shape].k };
-	int quick = (p->flags & INFER_PROBE_QUICK) != 0, first = !shape || shapes[shape - 1].k != c.k;
+	struct plan_case c = { .set = (uint8_t)set,
+		               .type = type,
+		               .shape = shapes[shape].name,
+		               .n = shapes[shape].n,
+		               .k = shapes[shape].k };
+	int quick = (p->flags & INFER_PROBE_QUICK) != 0,
+	    first = !shape || shapes[shape - 1].k != c.k;
 
 	if (quick && !shapes[shape].quick)
 		return INFER_OK;
@@ -76,7 +89,7 @@ static int add_products(infer_probe *p, int set, int type, int shape, infer_erro
 		c.m = few_m[i];
 		TRY(add(p, c, err));
 	}
-	if (!first)   /* a panel is the same whatever n */
+	if (!first) /* a panel is the same whatever n */
 		return INFER_OK;
 	c.kind = PLAN_TILE;
 	for (int i = 0; i < 4 && own(p, set, type, PLAN_TILE); i++) {
@@ -99,9 +112,15 @@ static int add_attn(infer_probe *p, int set, infer_error *err)
 	for (size_t t = 0; t < sizeof cache_types / sizeof *cache_types; t++)
 		for (size_t d = 0; d < sizeof head_dims / sizeof *head_dims; d++)
 			for (int prefill = 0; prefill < 2; prefill++)
-				TRY(add(p, (struct plan_case){ .kind = PLAN_ATTN, .set = (uint8_t)set, .type = cache_types[t],
-				                               .shape = prefill ? "prefill" : "decode", .n = ATTN_CTX,
-				                               .k = head_dims[d], .m = prefill ? PREFILL : 1 }, err));
+				TRY(add(p,
+				        (struct plan_case){ .kind = PLAN_ATTN,
+				                            .set = (uint8_t)set,
+				                            .type = cache_types[t],
+				                            .shape = prefill ? "prefill" : "decode",
+				                            .n = ATTN_CTX,
+				                            .k = head_dims[d],
+				                            .m = prefill ? PREFILL : 1 },
+				        err));
 	return INFER_OK;
 }
 
@@ -110,22 +129,33 @@ int plan_cases(infer_probe *p, infer_error *err)
 	for (int type = 0; type < INFER_TYPE_COUNT; type++)
 		for (int shape = 0; shape < N_SHAPES; shape++)
 			for (int set = 0; set < p->n_sets; set++)
-				if (own_mm(p, set, type) && shapes[shape].k % infer_type_info(type)->block == 0)
+				if (own_mm(p, set, type) &&
+				    shapes[shape].k % infer_type_info(type)->block == 0)
 					TRY(add_products(p, set, type, shape, err));
 	for (int set = 0; set < p->n_sets; set++)
 		TRY(add_attn(p, set, err));
 	for (int slot = 0; plan_elem_name(slot); slot++)
 		for (int set = 0; set < p->n_sets; set++)
 			if (!set || !plan_elem_same(slot, &p->sets[set], &p->sets[set - 1]))
-				TRY(add(p, (struct plan_case){ .kind = PLAN_ELEM, .set = (uint8_t)set, .slot = (uint8_t)slot,
-				                               .type = INFER_F32, .shape = "row", .n = 1, .k = ELEM_K, .m = 1 }, err));
+				TRY(add(p,
+				        (struct plan_case){ .kind = PLAN_ELEM,
+				                            .set = (uint8_t)set,
+				                            .slot = (uint8_t)slot,
+				                            .type = INFER_F32,
+				                            .shape = "row",
+				                            .n = 1,
+				                            .k = ELEM_K,
+				                            .m = 1 },
+				        err));
 	return INFER_OK;
 }
 
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
 {
-	static const char *const names[] = { [PLAN_ROWS] = "rows", [PLAN_FEW] = "few", [PLAN_TILE] = "tile",
-	                                     [PLAN_PACK] = "pack", [PLAN_QUANT] = "quant", [PLAN_ATTN] = "attn" };
+	static const char *const names[] = {
+		[PLAN_ROWS] = "rows", [PLAN_FEW] = "few",     [PLAN_TILE] = "tile",
+		[PLAN_PACK] = "pack", [PLAN_QUANT] = "quant", [PLAN_ATTN] = "attn"
+	};
 
 	if (i < 0 || i >= p->n_cases)
 		return 0;
@@ -177,7 +207,8 @@ void plan_fill(infer_probe *p, int type, int k)
 }
 
 /* What the limit of a case is measured by. */
-static void limit(struct plan_job *j, const struct infer_ceilings *c, plan_fn **fn, struct plan_memory *mem)
+static void limit(struct plan_job *j, const struct infer_ceilings *c, plan_fn **fn,
+                  struct plan_memory *mem)
 {
 	double compute = j->limit == INFER_LIMIT_DOT ? c->dot.median : c->fma.median;
 
@@ -212,11 +243,13 @@ static int run(infer_probe *p, struct plan_job *j, struct infer_probe_result *r,
 	return INFER_OK;
 }
 
-int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c, struct infer_probe_result *r, infer_error *err)
+int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
+                        struct infer_probe_result *r, infer_error *err)
 {
 	static int (*const make[])(struct plan_job *, infer_probe *, infer_error *) = {
-		[PLAN_ROWS] = plan_mm, [PLAN_FEW] = plan_mm, [PLAN_TILE] = plan_mm, [PLAN_PACK] = plan_mm,
-		[PLAN_QUANT] = plan_quant, [PLAN_ATTN] = plan_attn, [PLAN_ELEM] = plan_elem,
+		[PLAN_ROWS] = plan_mm,   [PLAN_FEW] = plan_mm,      [PLAN_TILE] = plan_mm,
+		[PLAN_PACK] = plan_mm,   [PLAN_QUANT] = plan_quant, [PLAN_ATTN] = plan_attn,
+		[PLAN_ELEM] = plan_elem,
 	};
 	struct plan_job j = { .p = p };
 

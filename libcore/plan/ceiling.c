@@ -15,7 +15,9 @@ enum { BYTES = 256 << 20, QUICK_BYTES = 32 << 20, SHARE = 4 << 20, LEAST = 64 <<
 double plan_read(struct plan_worker *w)
 {
 	size_t left = (size_t)(w->to - w->at), all = (size_t)(w->to - w->from),
-	       piece = all / 8 < QUICK_PIECE ? all : all / 8 < PIECE ? all / 8 : PIECE;
+	       piece = all / 8 < QUICK_PIECE ? all
+	               : all / 8 < PIECE     ? all / 8
+	                                     : PIECE;
 
 	uint32_t sum;
 
@@ -58,7 +60,8 @@ static double tile_rate(const infer_probe *p, int bf16)
 static double tile_i8(struct plan_worker *w) { return tile_rate(w->p, 0); }
 static double tile_bf16(struct plan_worker *w) { return tile_rate(w->p, 1); }
 
-static int measure(infer_probe *p, plan_fn *fn, struct plan_memory mem, struct infer_rate *r, infer_error *err)
+static int measure(infer_probe *p, plan_fn *fn, struct plan_memory mem, struct infer_rate *r,
+                   infer_error *err)
 {
 	double rates[PLAN_TURNS], *at[2] = { rates, NULL };
 	plan_fn *const fns[2] = { fn, NULL };
@@ -117,14 +120,15 @@ static int weights_open(infer_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c, infer_error *err)
+int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
+                         infer_error *err)
 {
 	struct infer_ceilings out = { .mapped = { 0 } };
 	struct plan_memory mem = { .grain = 1 };
 
 	if (file)
 		mem = file_memory(file);
-	if (mem.bytes < (size_t)p->threads * LEAST) {      /* a toy, or nothing */
+	if (mem.bytes < (size_t)p->threads * LEAST) { /* a toy, or nothing */
 		TRY(weights_open(p, err));
 		mem = (struct plan_memory){ p->weights, p->bytes, 512 };
 	}
@@ -150,7 +154,8 @@ static int take_sets(infer_probe *p, const char *isa, infer_error *err)
 	p->widest = kern_select(all);
 	for (unsigned i = 0; kern_name(i); i++) {
 		uint64_t have = all;
-		if ((isa && strcmp(isa, kern_name(i))) || kern_limit(&have, kern_name(i), isa ? err : NULL))
+		if ((isa && strcmp(isa, kern_name(i))) ||
+		    kern_limit(&have, kern_name(i), isa ? err : NULL))
 			continue;
 		if (p->n_sets < PLAN_SETS)
 			p->sets[p->n_sets++] = kern_select(have);
@@ -168,8 +173,8 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 
 	*out = NULL;
 	if (o->threads < 0 || o->threads > PLAN_THREADS || o->repeat < 0 || o->repeat > PLAN_TURNS)
-		return err_set(err, INFER_EINVAL, "%d threads, %d turns: up to %d and %d", (int)o->threads, (int)o->repeat,
-		               PLAN_THREADS, PLAN_TURNS);
+		return err_set(err, INFER_EINVAL, "%d threads, %d turns: up to %d and %d",
+		               (int)o->threads, (int)o->repeat, PLAN_THREADS, PLAN_TURNS);
 	p = mem_zalloc(MEM_PLAN, 1, sizeof *p);
 	if (!p)
 		return err_set(err, INFER_ENOMEM, "no memory to measure with");
@@ -177,13 +182,17 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 	p->threads = o->threads ? o->threads : l.threads;
 	p->repeat = o->repeat ? o->repeat : 5;
 	p->flags = o->flags;
-	p->turn_ns = o->flags & INFER_PROBE_LONG ? 30000000 : o->flags & INFER_PROBE_QUICK ? 1000000 : 4000000;
+	p->turn_ns = o->flags & INFER_PROBE_LONG    ? 30000000
+	             : o->flags & INFER_PROBE_QUICK ? 1000000
+	                                            : 4000000;
 	p->bytes = o->flags & INFER_PROBE_QUICK ? QUICK_BYTES : BYTES;
 	if (p->bytes < (size_t)p->threads * SHARE)
 		p->bytes = (size_t)p->threads * SHARE;
 	p->fill_type = -1;
-	p->rates = mem_alloc(MEM_PLAN, 2 * ((size_t)p->repeat + 1) * (size_t)p->threads, sizeof *p->rates);
-	rc = p->rates ? take_sets(p, o->isa, err) : err_set(err, INFER_ENOMEM, "no memory for %d turns", (int)p->repeat);
+	p->rates = mem_alloc(MEM_PLAN, 2 * ((size_t)p->repeat + 1) * (size_t)p->threads,
+	                     sizeof *p->rates);
+	rc = p->rates ? take_sets(p, o->isa, err)
+	              : err_set(err, INFER_ENOMEM, "no memory for %d turns", (int)p->repeat);
 	if (!rc)
 		rc = plan_cases(p, err);
 	if (rc)

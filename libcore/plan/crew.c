@@ -11,12 +11,16 @@
 struct crew {
 	infer_probe *p;
 	plan_fn *const *fn;
-	struct plan_worker *workers;       /* [2][threads] */
+	struct plan_worker *workers; /* [2][threads] */
 	pthread_barrier_t bar;
 	pthread_mutex_t gate;
-	int     over;                      /* someone could not be started */
+	int over; /* someone could not be started */
 };
-struct member { struct crew *crew; int32_t id; pthread_t thread; };
+struct member {
+	struct crew *crew;
+	int32_t id;
+	pthread_t thread;
+};
 
 static int64_t now(const infer_probe *p)
 {
@@ -49,12 +53,13 @@ static void *member_main(void *arg)
 		for (size_t i = 0; i < 2 && c->fn[i]; i++) {
 			pthread_barrier_wait(&c->bar);
 			p->rates[(i * turns + t) * threads + (size_t)m->id] =
-			    turn(p, c->fn[i], &c->workers[i * threads + (size_t)m->id]);
+				turn(p, c->fn[i], &c->workers[i * threads + (size_t)m->id]);
 		}
 	return NULL;
 }
 
-static void worker_init(struct plan_worker *w, const infer_probe *p, int32_t id, const struct plan_memory *m, void *job)
+static void worker_init(struct plan_worker *w, const infer_probe *p, int32_t id,
+                        const struct plan_memory *m, void *job)
 {
 	size_t share = m->bytes / (size_t)p->threads / m->grain * m->grain;
 
@@ -93,8 +98,8 @@ static int start(struct crew *c, struct member *m, infer_error *err)
 	return INFER_OK;
 }
 
-int plan_run(infer_probe *p, plan_fn *const fn[2], const struct plan_memory mem[2], void *job, double *rates[2],
-             infer_error *err)
+int plan_run(infer_probe *p, plan_fn *const fn[2], const struct plan_memory mem[2], void *job,
+             double *rates[2], infer_error *err)
 {
 	size_t threads = (size_t)p->threads, turns = (size_t)p->repeat + 1;
 	struct crew c = { .p = p, .fn = fn, .gate = PTHREAD_MUTEX_INITIALIZER };
@@ -107,7 +112,8 @@ int plan_run(infer_probe *p, plan_fn *const fn[2], const struct plan_memory mem[
 	} else {
 		for (int i = 0; i < 2; i++)
 			for (int32_t t = 0; t < p->threads; t++)
-				worker_init(&c.workers[(size_t)i * threads + (size_t)t], p, t, &mem[i], job);
+				worker_init(&c.workers[(size_t)i * threads + (size_t)t], p, t,
+				            &mem[i], job);
 		rc = start(&c, m, err);
 	}
 	for (size_t i = 0; !rc && i < 2 && fn[i]; i++)

@@ -1,4 +1,5 @@
-/* plan/mm.c - matrix products: weights in place from memory, panels in cache, packing, quantising */
+/* plan/mm.c - matrix products: weights in place from memory, panels in cache, packing,
+ * quantising */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -11,13 +12,18 @@
 #include "type/type.h"
 
 enum {
-	ITEM_BYTES = 512 << 10,    /* of weights in a call, as a backend deals them out */
-	X_BYTES = 512 << 10,       /* of x that go past panels at a time */
-	LIKE = 16, LIKE_FEW = 48,  /* which times something that is */
-	CHECKED_ROWS = 53, CHECKED_M = 24,
+	ITEM_BYTES = 512 << 10, /* of weights in a call, as a backend deals them out */
+	X_BYTES = 512 << 10,    /* of x that go past panels at a time */
+	LIKE = 16,
+	LIKE_FEW = 48, /* which times something that is */
+	CHECKED_ROWS = 53,
+	CHECKED_M = 24,
 };
 
-static int panels(const struct plan_case *c) { return c->kind == PLAN_TILE || c->kind == PLAN_PACK; }
+static int panels(const struct plan_case *c)
+{
+	return c->kind == PLAN_TILE || c->kind == PLAN_PACK;
+}
 
 static const struct kern_mm *mm_of(const struct plan_job *j) { return &j->k->mm[j->c->type]; }
 
@@ -26,8 +32,8 @@ static float *y_of(const struct plan_job *j, const struct plan_worker *w)
 	return j->y + (size_t)w->id * j->y_floats;
 }
 
-typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
-                   int n, int k);
+typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
+                   int x_row, int m, int n, int k);
 static mm_fn *in_place(const struct plan_job *j)
 {
 	return j->c->kind == PLAN_FEW ? mm_of(j)->few : mm_of(j)->rows;
@@ -45,7 +51,8 @@ static double rows_piece(struct plan_worker *w)
 		w->row = 0;
 		n = (int)num_min(j->block, c->n);
 	}
-	in_place(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n, c->k);
+	in_place(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n,
+	            c->k);
 	w->at += (size_t)n * j->row_bytes;
 	w->row = (w->row + n) % c->n;
 	return 2.0 * c->m * n * c->k;
@@ -61,8 +68,9 @@ static double tile_piece(struct plan_worker *w)
 
 	for (int at = 0; at < c->m; at += chunk)
 		for (int i = 0; i < PLAN_PANELS; i++)
-			mm->tile(y_of(j, w) + at * PLAN_PANELS * mm->nr + i * mm->nr, (size_t)PLAN_PANELS * mm->nr,
-			         panels + (size_t)i * j->panel_bytes, &j->x, at, (int)num_min(chunk, c->m - at), mm->nr, c->k);
+			mm->tile(y_of(j, w) + at * PLAN_PANELS * mm->nr + i * mm->nr,
+			         (size_t)PLAN_PANELS * mm->nr, panels + (size_t)i * j->panel_bytes,
+			         &j->x, at, (int)num_min(chunk, c->m - at), mm->nr, c->k);
 	return 2.0 * PLAN_PANELS * mm->nr * c->m * c->k;
 }
 
@@ -74,7 +82,8 @@ static double pack_piece(struct plan_worker *w)
 
 	if ((size_t)(w->to - w->at) < bytes)
 		w->at = w->from;
-	mm->pack(j->panels + (size_t)w->id * PLAN_PANELS * j->panel_bytes, w->at, j->row_bytes, mm->nr, j->c->k);
+	mm->pack(j->panels + (size_t)w->id * PLAN_PANELS * j->panel_bytes, w->at, j->row_bytes,
+	         mm->nr, j->c->k);
 	w->at += bytes;
 	return (double)mm->nr * j->c->k;
 }
@@ -85,17 +94,21 @@ static double quant_piece(struct plan_worker *w)
 	enum { TIMES = 32 };
 	struct kern_act x = j->x;
 
-	x.q = (char *)x.q + (size_t)w->id * x.q_row;   /* a row for each worker */
+	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* a row for each worker */
 	for (int i = 0; i < TIMES; i++)
 		mm_of(j)->quant(&x, 0, j->fx, j->c->k);
 	return 4.0 * TIMES * j->c->k;
 }
 
-static int no_memory(infer_error *err) { return err_set(err, INFER_ENOMEM, "no memory for a case"); }
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a case");
+}
 
 static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
 {
-	size_t bytes = kern_act_bytes(mm->form, m, k), turned = mm->turn ? kern_turned_bytes(mm->form, m, k) : 0;
+	size_t bytes = kern_act_bytes(mm->form, m, k),
+	       turned = mm->turn ? kern_turned_bytes(mm->form, m, k) : 0;
 	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + turned, 64));
 
 	if (!at)
@@ -112,7 +125,8 @@ static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx
 	return INFER_OK;
 }
 
-/* Rows, in place or turned, or a panel, beside the rows of set ref with its own quantising: bit for bit. */
+/* Rows, in place or turned, or a panel, beside the rows of set ref with its own quantising: bit for
+ * bit. */
 static int check(struct plan_job *j, infer_error *err)
 {
 	const struct plan_case *c = j->c;
@@ -146,7 +160,8 @@ static int block_of(const struct plan_job *j)
 {
 	size_t like = j->c->kind == PLAN_FEW ? LIKE_FEW : LIKE;
 	int64_t most = (int64_t)num_round_up((size_t)ITEM_BYTES / j->row_bytes, like),
-	        share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1), like);
+		share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1),
+	                                      like);
 
 	return (int)num_min(num_min(most, share), j->c->n);
 }
@@ -164,7 +179,8 @@ int plan_mm(struct plan_job *j, infer_probe *p, infer_error *err)
 	j->fx = plan_floats((size_t)m * (size_t)c->k, 1);
 	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
 		return no_memory(err);
-	j->y_floats = num_round_up((size_t)m * (size_t)(panels(c) ? PLAN_PANELS * mm->nr : c->n), 16);
+	j->y_floats =
+		num_round_up((size_t)m * (size_t)(panels(c) ? PLAN_PANELS * mm->nr : c->n), 16);
 	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
 	if (panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
@@ -175,8 +191,9 @@ int plan_mm(struct plan_job *j, infer_probe *p, infer_error *err)
 	memset(j->y, 0, threads * j->y_floats * sizeof(float));
 	TRY(check(j, err));
 	for (size_t i = 0; c->kind == PLAN_TILE && i < threads * PLAN_PANELS; i++)
-		mm->pack(j->panels + i * j->panel_bytes, p->weights + i % PLAN_PANELS * mm->nr * j->row_bytes, j->row_bytes,
-		         mm->nr, c->k);
+		mm->pack(j->panels + i * j->panel_bytes,
+		         p->weights + i % PLAN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,
+		         c->k);
 	j->fn = !panels(c) ? rows_piece : c->kind == PLAN_TILE ? tile_piece : pack_piece;
 	j->limit = mm->form == KERN_FORM_F32 ? INFER_LIMIT_FMA : INFER_LIMIT_DOT;
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PLAN_PACK ? 1 : 2.0 * m);

@@ -7,20 +7,28 @@
 enum { PLAN_SETS = 16, PLAN_THREADS = 1024, PLAN_TURNS = 1000 };
 
 enum plan_kind { PLAN_ROWS, PLAN_FEW, PLAN_TILE, PLAN_PACK, PLAN_QUANT, PLAN_ATTN, PLAN_ELEM };
-struct plan_case { uint8_t kind, set, slot; int type; const char *shape; int32_t n, k, m; };
+struct plan_case {
+	uint8_t kind, set, slot;
+	int type;
+	const char *shape;
+	int32_t n, k, m;
+};
 
 struct infer_probe {
 	int32_t threads, repeat;
 	uint32_t flags;
 	int64_t turn_ns;
 	struct kern ref, widest;
-	struct kern sets[PLAN_SETS]; int n_sets;
-	struct plan_case *cases; int n_cases, cap;
-	unsigned char *weights; size_t bytes;      /* in a file's pages */
-	int     fill_type, fill_k;                 /* what stands there; -1: nothing yet */
+	struct kern sets[PLAN_SETS];
+	int n_sets;
+	struct plan_case *cases;
+	int n_cases, cap;
+	unsigned char *weights;
+	size_t bytes;          /* in a file's pages */
+	int fill_type, fill_k; /* what stands there; -1: nothing yet */
 	struct infer_ceilings ceilings;
-	int     has_ceilings;
-	double *rates;                             /* [2][repeat + 1][threads] */
+	int has_ceilings;
+	double *rates; /* [2][repeat + 1][threads] */
 };
 
 /* One thread of a measurement: its part of a memory, and where it is in it. */
@@ -28,28 +36,31 @@ struct plan_worker {
 	const infer_probe *p;
 	int32_t id;
 	const unsigned char *from, *to, *at;
-	int32_t row;                       /* of the matrix that stands at `at` */
-	uint64_t sum;                      /* what was read, so that it is read */
-	float   sink[4];
-	void   *job;
+	int32_t row;  /* of the matrix that stands at `at` */
+	uint64_t sum; /* what was read, so that it is read */
+	float sink[4];
+	void *job;
 };
 /* A piece of some 10 to 1000 us; returns its units: bytes or operations. */
 typedef double plan_fn(struct plan_worker *w);
 
 /* crew.c: all threads do `repeat` turns of each fn, the second may be NULL.
- * job     of the second's workers; split: their memory [from, from + bytes), cut evenly, by multiples of `grain`
- * rates   [n][repeat] units a second of all threads together */
-struct plan_memory { const unsigned char *from; size_t bytes, grain; };
-int plan_run(infer_probe *p, plan_fn *const fn[2], const struct plan_memory mem[2], void *job, double *rates[2],
-             infer_error *err);
-struct infer_rate plan_rate(double *of, int32_t n, double times);   /* sorts */
+ * job     of the second's workers; split: their memory [from, from + bytes), cut evenly, by
+ * multiples of `grain` rates   [n][repeat] units a second of all threads together */
+struct plan_memory {
+	const unsigned char *from;
+	size_t bytes, grain;
+};
+int plan_run(infer_probe *p, plan_fn *const fn[2], const struct plan_memory mem[2], void *job,
+             double *rates[2], infer_error *err);
+struct infer_rate plan_rate(double *of, int32_t n, double times); /* sorts */
 
-plan_fn plan_read, plan_fma, plan_dot;     /* ceiling.c */
+plan_fn plan_read, plan_fma, plan_dot; /* ceiling.c */
 
 /* cases.c */
 int plan_cases(infer_probe *p, infer_error *err);
 const char *plan_elem_name(int slot);
-int  plan_elem_same(int slot, const struct kern *a, const struct kern *b);   /* the same function */
+int plan_elem_same(int slot, const struct kern *a, const struct kern *b); /* the same function */
 
 /* A case ready to be measured: what stands below is its own, freed by plan_job_fini. */
 struct plan_job {
@@ -57,24 +68,25 @@ struct plan_job {
 	const struct kern *k;
 	const struct plan_case *c;
 	size_t row_bytes;
-	int    block;                      /* weight rows of a call */
+	int block; /* weight rows of a call */
 	struct kern_act x;
-	float *fx;                         /* [m][k] */
-	float *y;                          /* [threads][y_floats] */
+	float *fx; /* [m][k] */
+	float *y;  /* [threads][y_floats] */
 	size_t y_floats;
-	unsigned char *panels;             /* [threads][panel_bytes * PLAN_PANELS] */
+	unsigned char *panels; /* [threads][panel_bytes * PLAN_PANELS] */
 	size_t panel_bytes;
 	plan_fn *fn;
 	double bytes_per_op;
-	int    limit;
+	int limit;
 	struct plan_memory mem;
-	int    same;
+	int same;
 };
 enum { PLAN_PANELS = 4 };
-int  plan_mm(struct plan_job *j, infer_probe *p, infer_error *err);      /* mm.c: rows, few, tile, pack */
-int  plan_quant(struct plan_job *j, infer_probe *p, infer_error *err);
-int  plan_attn(struct plan_job *j, infer_probe *p, infer_error *err);    /* attn.c */
-int  plan_elem(struct plan_job *j, infer_probe *p, infer_error *err);    /* elem.c */
+/* mm.c: rows, few, tile, pack */
+int plan_mm(struct plan_job *j, infer_probe *p, infer_error *err);
+int plan_quant(struct plan_job *j, infer_probe *p, infer_error *err);
+int plan_attn(struct plan_job *j, infer_probe *p, infer_error *err); /* attn.c */
+int plan_elem(struct plan_job *j, infer_probe *p, infer_error *err); /* elem.c */
 /* n floats from seed, 64-aligned; NULL: no memory */
 float *plan_floats(size_t n, uint64_t seed);
 /* Weights of a type and row length all over p->weights. */

@@ -19,8 +19,9 @@ static int by_dot(const struct kern *k, const struct weight *w)
 	return k->mm[w->type].rows && k->mm[w->type].form != KERN_FORM_F32;
 }
 
-static void add_node(struct infer_cost *c, const struct backend_model *parts, const struct kern *k, int32_t i,
-                     const struct graph_weight_size *sizes, const struct graph_load *load, double shared)
+static void add_node(struct infer_cost *c, const struct backend_model *parts, const struct kern *k,
+                     int32_t i, const struct graph_weight_size *sizes,
+                     const struct graph_load *load, double shared)
 {
 	const struct graph_node *n = &parts->graph->nodes[i];
 	struct graph_cost one;
@@ -38,17 +39,22 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
                    const struct infer_load *l, infer_error *err)
 {
 	struct backend_model parts = arch_parts(m);
-	struct graph_weight_size *sizes = mem_alloc(MEM_PLAN, (size_t)parts.n_weights, sizeof *sizes);
+	struct graph_weight_size *sizes =
+		mem_alloc(MEM_PLAN, (size_t)parts.n_weights, sizeof *sizes);
 	const struct kern ref = kern_select(0);
-	const struct graph_load load = { .rows = l->rows, .out = l->out, .ctx = l->ctx,
-	                                 .k_bytes = element_bytes(info->k_type), .v_bytes = element_bytes(info->v_type) };
+	const struct graph_load load = { .rows = l->rows,
+		                         .out = l->out,
+		                         .ctx = l->ctx,
+		                         .k_bytes = element_bytes(info->k_type),
+		                         .v_bytes = element_bytes(info->v_type) };
 
 	if (!sizes)
 		return err_set(err, INFER_ENOMEM, "no memory for the cost of a step");
 	for (int i = 0; i < parts.n_weights; i++) {
 		const struct weight *w = &parts.weights[i];
-		sizes[i] = (struct graph_weight_size){ w->ne[1], w->ne[0], w->n,
-		                                       w->row_bytes * (size_t)w->ne[1] * (size_t)w->n };
+		sizes[i] = (struct graph_weight_size){
+			w->ne[1], w->ne[0], w->n, w->row_bytes * (size_t)w->ne[1] * (size_t)w->n
+		};
 	}
 	/* a block of rows goes past the cache together */
 	for (int32_t i = 0; i < parts.graph->n; i++)
@@ -62,7 +68,7 @@ double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceiling
 	double memory = (c->weight_bytes + c->kv_bytes) * 1e-9 / top->mapped.median,
 	       compute = c->fma_ops * 1e-9 / top->fma.median + c->dot_ops * 1e-9 / top->dot.median;
 
-	*limit = compute > memory                  ? INFER_LIMIT_COMPUTE
+	*limit = compute > memory                ? INFER_LIMIT_COMPUTE
 	         : c->kv_bytes > c->weight_bytes ? INFER_LIMIT_KV
 	                                         : INFER_LIMIT_MEMORY;
 	return compute > memory ? compute : memory;

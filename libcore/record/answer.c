@@ -14,7 +14,8 @@ static void put_name(struct jwrite *w, const char *key, const char *prefix, cons
 {
 	char name[40];
 
-	snprintf(name, sizeof name, "%s%016llx", prefix, (unsigned long long)rng_hash(0, j->id, strlen(j->id)));
+	snprintf(name, sizeof name, "%s%016llx", prefix,
+	         (unsigned long long)rng_hash(0, j->id, strlen(j->id)));
 	jw_str(w, key, name);
 }
 
@@ -41,8 +42,8 @@ static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
 
 static int end(infer_writer *out, struct jwrite *w, infer_error *err)
 {
-	jw_end(w);                      /* body */
-	jw_end(w);                      /* response */
+	jw_end(w); /* body */
+	jw_end(w); /* response */
 	jw_null(w, "error");
 	return record_end(out, err);
 }
@@ -53,8 +54,10 @@ int answer_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, 
 	return infer_token_bytes(t, id, INFER_DECODE_SPECIAL, bytes, n, NULL);
 }
 
-/* A token as a key of an object: its text, where that is a text and no other of the n before it has the same. */
-static void token_key(char key[128], const infer_tokenizer *t, const struct infer_top *top, int32_t n)
+/* A token as a key of an object: its text, where that is a text and no other of the n before it has
+ * the same. */
+static void token_key(char key[128], const infer_tokenizer *t, const struct infer_top *top,
+                      int32_t n)
 {
 	const char *mine, *other;
 	size_t bytes, other_bytes;
@@ -62,8 +65,8 @@ static void token_key(char key[128], const infer_tokenizer *t, const struct infe
 	            utf8_check(mine, bytes) == bytes && !memchr(mine, 0, bytes);
 
 	for (int32_t i = 0; plain && i < n; i++)
-		plain = answer_token_text(t, top[i].token, &other, &other_bytes) || other_bytes != bytes ||
-		        memcmp(mine, other, bytes);
+		plain = answer_token_text(t, top[i].token, &other, &other_bytes) ||
+		        other_bytes != bytes || memcmp(mine, other, bytes);
 	if (plain)
 		snprintf(key, 128, "%.*s", (int)bytes, mine);
 	else
@@ -87,7 +90,8 @@ static void put_top(struct jwrite *w, const infer_tokenizer *t, const struct inf
 }
 
 /* {tokens, token_logprobs, top_logprobs, text_offset}, offsets in characters */
-static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struct infer_completion *c)
+static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
+                         const struct infer_completion *c)
 {
 	const char *bytes;
 	size_t n, offset = 0;
@@ -138,7 +142,8 @@ static void put_usage(struct jwrite *w, const struct infer_completion *c, int32_
 	jw_end(w);
 }
 
-static void put_text(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index)
+static void put_text(struct jwrite *w, const struct infer_completion *c, const char *id,
+                     int32_t index)
 {
 	(void)id, (void)index;
 	jw_strn(w, "text", c->text_bytes ? c->text : "", c->text_bytes);
@@ -149,7 +154,8 @@ static const struct answer_form text_form = { "cmpl-", "text_completion", put_te
 static int write_openai(infer_writer *out, const infer_job *j, const struct infer_completion *c,
                         const struct infer_run_info *run, infer_error *err)
 {
-	const struct answer_form *form = j->form == INFER_JOB_OPENAI_CHAT ? &answer_chat : &text_form;
+	const struct answer_form *form =
+		j->form == INFER_JOB_OPENAI_CHAT ? &answer_chat : &text_form;
 	struct jwrite *w = begin(out, j, 200);
 
 	put_name(w, "id", form->id, j);
@@ -211,15 +217,17 @@ int infer_write_job(infer_writer *out, const infer_job *j, const struct infer_co
 {
 	if (j->form == INFER_JOB_OPENAI_CHAT || j->form == INFER_JOB_OPENAI)
 		return write_openai(out, j, c, run, err);
-	return j->n == 1 ? infer_write_completion(out, c, run, err) : write_choices(out, j, c, run, err);
+	return j->n == 1 ? infer_write_completion(out, c, run, err)
+	                 : write_choices(out, j, c, run, err);
 }
 
 /* As servers name the fault: the request's own, or theirs.  Memory that ends is the machine's. */
-static int write_openai_error(infer_writer *out, const infer_job *j, uint32_t flags, const infer_error *e, const char *param,
-                              infer_error *err)
+static int write_openai_error(infer_writer *out, const infer_job *j, uint32_t flags,
+                              const infer_error *e, const char *param, infer_error *err)
 {
 	int too_long = (flags & INFER_RECORD_TOO_LONG) != 0;
-	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP || too_long;
+	int own = e->code == INFER_EINVAL || e->code == INFER_EFORMAT || e->code == INFER_EUNSUP ||
+	          too_long;
 	struct jwrite *w = begin(out, j, own ? 400 : 500);
 
 	jw_object(w, "error");
@@ -232,15 +240,16 @@ static int write_openai_error(infer_writer *out, const infer_job *j, uint32_t fl
 	return end(out, w, err);
 }
 
-int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags, const infer_error *e,
-                          const char *param, infer_error *err)
+int infer_write_job_error(infer_writer *out, const infer_job *j, uint32_t flags,
+                          const infer_error *e, const char *param, infer_error *err)
 {
 	struct jwrite *w;
 
 	if (j->form != INFER_JOB_OWN && j->id && !(flags & INFER_RECORD_NO_ID))
 		return write_openai_error(out, j, flags, e, param, err);
 	w = record_begin(out, "error");
-	record_id(w, flags & INFER_RECORD_NO_ID ? NULL : j->id, j->id_whole ? INFER_RECORD_ID_WHOLE : 0);
+	record_id(w, flags & INFER_RECORD_NO_ID ? NULL : j->id,
+	          j->id_whole ? INFER_RECORD_ID_WHOLE : 0);
 	jw_int(w, "line", j->line);
 	jw_str(w, "code", infer_status_name(e->code));
 	jw_str(w, "message", e->message);

@@ -1,4 +1,5 @@
-/* record/answer_chat.c - what a conversation of a batch gets in the form of OpenAI's chat completions */
+/* record/answer_chat.c - what a conversation of a batch gets in the form of OpenAI's chat
+ * completions */
 #include "record/record.h"
 #include <infer/request.h>
 #include "base/utf8.h"
@@ -24,7 +25,8 @@ static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, fl
 }
 
 /* {content: [{token, logprob, bytes, top_logprobs}]}: of the tokens that the text is made of. */
-static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struct infer_completion *c)
+static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
+                         const struct infer_completion *c)
 {
 	jw_object(w, "logprobs");
 	jw_array(w, "content");
@@ -49,4 +51,5 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t, const struc
 	jw_end(w);
 }
 
-const struct answer_form answer_chat = { "chatcmpl-", "chat.completion", record_message, put_logprobs };
+const struct answer_form answer_chat = { "chatcmpl-", "chat.completion", record_message,
+	                                 put_logprobs };

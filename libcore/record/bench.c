@@ -32,8 +32,9 @@ void record_machine(struct jwrite *w, int32_t threads)
 static const char *limit_name(int limit)
 {
 	static const char *const names[] = {
-		[INFER_LIMIT_MEMORY] = "memory", [INFER_LIMIT_FMA] = "fma",         [INFER_LIMIT_DOT] = "dot",
-		[INFER_LIMIT_KV] = "kv",         [INFER_LIMIT_COMPUTE] = "compute",
+		[INFER_LIMIT_MEMORY] = "memory",   [INFER_LIMIT_FMA] = "fma",
+		[INFER_LIMIT_DOT] = "dot",         [INFER_LIMIT_KV] = "kv",
+		[INFER_LIMIT_COMPUTE] = "compute",
 	};
 
 	return names[limit];
@@ -59,7 +60,8 @@ void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 	}
 }
 
-int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c, infer_error *err)
+int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c,
+                         infer_error *err)
 {
 	struct jwrite *w = record_begin(out, "bench");
 
@@ -92,8 +94,8 @@ int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infe
 	return record_end(out, err);
 }
 
-int infer_write_bench(infer_writer *out, const struct infer_bench *b, const struct infer_run_info *run,
-                      infer_error *err)
+int infer_write_bench(infer_writer *out, const struct infer_bench *b,
+                      const struct infer_run_info *run, infer_error *err)
 {
 	struct jwrite *w = record_begin(out, "bench");
 

@@ -75,7 +75,8 @@ int record_end(infer_writer *w, infer_error *err)
 		if (n < 0 && !again(w->fd)) {
 			err_errno(err, errno, "cannot write a record");
 			if (w->path && at)
-				(void)!ftruncate(w->fd, w->bytes);     /* else the next run cuts the half off */
+				/* else the next run cuts the half off */
+				(void)!ftruncate(w->fd, w->bytes);
 			return INFER_EIO;
 		}
 		at += n > 0 ? (size_t)n : 0;
@@ -96,8 +97,10 @@ void record_text(struct jwrite *w, const char *text, size_t n)
 const char *record_finish(const struct infer_completion *c)
 {
 	static const char *const names[] = {
-		[INFER_FINISH_STOP] = "stop", [INFER_FINISH_LENGTH] = "length",
-		[INFER_FINISH_CANCELLED] = "cancelled", [INFER_FINISH_ERROR] = "error",
+		[INFER_FINISH_STOP] = "stop",
+		[INFER_FINISH_LENGTH] = "length",
+		[INFER_FINISH_CANCELLED] = "cancelled",
+		[INFER_FINISH_ERROR] = "error",
 	};
 
 	struct infer_reply_parts parts = { .n_calls = 0 };

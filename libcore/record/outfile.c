@@ -1,4 +1,5 @@
-/* record/outfile.c - the file that a batch appends its records to: ours alone, on the disk, and still there */
+/* record/outfile.c - the file that a batch appends its records to: ours alone, on the disk, and
+ * still there */
 #include "record/record.h"
 #include "base/err.h"
 #include "base/os.h"
@@ -18,8 +19,9 @@ static int lock(int fd, const char *path, infer_error *err)
 {
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return INFER_OK;
-	return errno == EWOULDBLOCK ? err_set(err, INFER_EIO, "%s: another process is writing it", path)
-	                            : err_errno(err, errno, "%s: cannot lock it", path);
+	return errno == EWOULDBLOCK
+	               ? err_set(err, INFER_EIO, "%s: another process is writing it", path)
+	               : err_errno(err, errno, "%s: cannot lock it", path);
 }
 
 /* *same 0: another file has come into its place between opening and locking. */
@@ -79,7 +81,8 @@ static int copy(int to_fd, int fd, off_t from, off_t to, infer_error *err)
 	return INFER_OK;
 }
 
-static int fill(int to, int fd, off_t end, const struct outfile_hole *holes, size_t n, infer_error *err)
+static int fill(int to, int fd, off_t end, const struct outfile_hole *holes, size_t n,
+                infer_error *err)
 {
 	off_t at = 0;
 
@@ -90,7 +93,8 @@ static int fill(int to, int fd, off_t end, const struct outfile_hole *holes, siz
 	return copy(to, fd, at, end, err);
 }
 
-int outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hole *holes, size_t n, infer_error *err)
+int outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hole *holes, size_t n,
+                 infer_error *err)
 {
 	char real[PATH_MAX], tmp[PATH_MAX + 32];
 	struct stat st;
@@ -128,9 +132,12 @@ int outfile_check(int fd, const char *path, off_t bytes, infer_error *err)
 	if (fstat(fd, &st))
 		return err_errno(err, errno, "%s", path);
 	if (!st.st_nlink)
-		return err_set(err, INFER_EIO, "%s: was removed while records were written to it", path);
+		return err_set(err, INFER_EIO, "%s: was removed while records were written to it",
+		               path);
 	if (st.st_size < bytes)
-		return err_set(err, INFER_EIO, "%s: was cut short while records were written to it: %lld bytes of %lld are there", path,
-		               (long long)st.st_size, (long long)bytes);
+		return err_set(err, INFER_EIO,
+		               "%s: was cut short while records were written to it: %lld bytes of "
+		               "%lld are there",
+		               path, (long long)st.st_size, (long long)bytes);
 	return INFER_OK;
 }

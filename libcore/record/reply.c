@@ -6,12 +6,14 @@
 #include <string.h>
 
 /* The model's own id, else one made of the request's, so that the same request gives the same. */
-static void put_id(struct jwrite *w, const struct infer_reply_call *call, const char *id, int32_t index, size_t i)
+static void put_id(struct jwrite *w, const struct infer_reply_call *call, const char *id,
+                   int32_t index, size_t i)
 {
 	uint64_t of[2] = { (uint64_t)index, i };
 	char made[32];
 
-	snprintf(made, sizeof made, "call_%016llx", (unsigned long long)rng_hash(rng_hash(0, id, strlen(id)), of, sizeof of));
+	snprintf(made, sizeof made, "call_%016llx",
+	         (unsigned long long)rng_hash(rng_hash(0, id, strlen(id)), of, sizeof of));
 	if (call->id.len)
 		jw_strn(w, "id", call->id.at, call->id.len);
 	else
@@ -19,7 +21,8 @@ static void put_id(struct jwrite *w, const struct infer_reply_call *call, const 
 }
 
 /* As OpenAI has them, so that they can stand in the messages of the next request. */
-static void put_calls(struct jwrite *w, const struct infer_completion *c, size_t n, const char *id, int32_t index)
+static void put_calls(struct jwrite *w, const struct infer_completion *c, size_t n, const char *id,
+                      int32_t index)
 {
 	jw_array(w, "tool_calls");
 	for (size_t i = 0; i < n; i++) {
@@ -38,7 +41,8 @@ static void put_calls(struct jwrite *w, const struct infer_completion *c, size_t
 	jw_end(w);
 }
 
-static void put_parts(struct jwrite *w, const struct infer_completion *c, const char *reasoning, const char *id, int32_t index)
+static void put_parts(struct jwrite *w, const struct infer_completion *c, const char *reasoning,
+                      const char *id, int32_t index)
 {
 	struct infer_reply_parts p;
 
@@ -56,7 +60,8 @@ void record_reply(struct jwrite *w, const struct infer_completion *c, const char
 	put_parts(w, c, "reasoning", id, index);
 }
 
-void record_message(struct jwrite *w, const struct infer_completion *c, const char *id, int32_t index)
+void record_message(struct jwrite *w, const struct infer_completion *c, const char *id,
+                    int32_t index)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };
 

@@ -12,15 +12,21 @@
 /* ---- fields; each is known in some forms */
 
 enum {
-	OWN = 1 << INFER_JOB_OWN, TEXT = 1 << INFER_JOB_OPENAI, CHAT = 1 << INFER_JOB_OPENAI_CHAT, OPENAI = TEXT | CHAT, ALL = OWN | OPENAI,
+	OWN = 1 << INFER_JOB_OWN,
+	TEXT = 1 << INFER_JOB_OPENAI,
+	CHAT = 1 << INFER_JOB_OPENAI_CHAT,
+	OPENAI = TEXT | CHAT,
+	ALL = OWN | OPENAI,
 	OPENAI_MAX_TOKENS = 16,
-	SEED_CUT = 11       /* off a seed that nobody gave: a reader whose numbers are doubles keeps the 53 bits left */
+	/* off a seed that nobody gave: a reader whose numbers are doubles keeps the 53 bits left */
+	SEED_CUT = 11
 };
 
 static int take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids", key);
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
+		               key);
 	j->prompt_value = v;
 	return INFER_OK;
 }
@@ -28,7 +34,8 @@ static int take_prompt(struct job *j, const char *key, const struct json *v, inf
 static int take_bool(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
-	return json_is_bool(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
+	return json_is_bool(v) ? INFER_OK
+	                       : err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
 }
 
 static int take_max_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -56,7 +63,8 @@ static int take_stop(struct job *j, const char *key, const struct json *v, infer
 		return job_no_memory(err);
 	for (size_t i = 0; i < n; i++, s = s->next) {
 		if (!json_bytes(s))
-			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key, n > 1 ? "an entry" : "it");
+			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key,
+			               n > 1 ? "an entry" : "it");
 		stop[i] = (struct infer_str){ s->s, s->n };
 	}
 	j->j.request.stop = stop;
@@ -65,7 +73,8 @@ static int take_stop(struct job *j, const char *key, const struct json *v, infer
 }
 
 /* A list of token ids; the vocabulary is looked at by the engine. */
-static int take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v, infer_error *err)
+static int take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
+                    infer_error *err)
 {
 	size_t n = json_count(v), i = 0;
 
@@ -77,7 +86,8 @@ static int take_ids(struct job *j, int32_t **ids, const char *key, const struct 
 	json_each(id, v) {
 		if (!json_is_whole(id))
 			return err_set(err, json_is_whole(v->first) ? INFER_EINVAL : INFER_EUNSUP,
-			               "%s: entry %zu is not a token id; a request has one prompt", key, i);
+			               "%s: entry %zu is not a token id; a request has one prompt",
+			               key, i);
 		TRY(job_whole(&(*ids)[i++], key, id, 0, INT32_MAX, err));
 	}
 	return INFER_OK;
@@ -114,27 +124,69 @@ static int take_raw(struct job *j, const char *key, const struct json *v, infer_
 	return INFER_OK;
 }
 
-static const struct field { const char *key; unsigned forms; job_take *take; } fields[] = {
-	{ "prompt", OWN | TEXT, take_prompt }, { "raw", OWN, take_raw },
-	{ "messages", OWN | CHAT, job_take_messages }, { "tools", OWN | CHAT, job_take_tools }, { "tool_choice", CHAT, job_take_tool_choice },
-	{ "template_args", OWN, job_take_args }, { "chat_template_kwargs", CHAT, job_take_args }, { "think", OWN, job_take_think },
-	{ "max_tokens", ALL, take_max_tokens }, { "max_completion_tokens", CHAT, take_max_tokens }, { "n", ALL, take_n },
-	{ "logprobs", OWN | TEXT, take_logprobs }, { "logprobs", CHAT, job_take_chat_logprobs }, { "top_logprobs", CHAT, job_take_chat_logprobs },
-	{ "stop", ALL, take_stop }, { "stop_token_ids", ALL, take_stop_ids }, { "ignore_eos", ALL, take_ignore_eos },
-	{ "id", OWN, pass }, { "kind", OWN, pass }, { "v", OWN, pass },
+static const struct field {
+	const char *key;
+	unsigned forms;
+	job_take *take;
+} fields[] = {
+	{ "prompt", OWN | TEXT, take_prompt },
+	{ "raw", OWN, take_raw },
+	{ "messages", OWN | CHAT, job_take_messages },
+	{ "tools", OWN | CHAT, job_take_tools },
+	{ "tool_choice", CHAT, job_take_tool_choice },
+	{ "template_args", OWN, job_take_args },
+	{ "chat_template_kwargs", CHAT, job_take_args },
+	{ "think", OWN, job_take_think },
+	{ "max_tokens", ALL, take_max_tokens },
+	{ "max_completion_tokens", CHAT, take_max_tokens },
+	{ "n", ALL, take_n },
+	{ "logprobs", OWN | TEXT, take_logprobs },
+	{ "logprobs", CHAT, job_take_chat_logprobs },
+	{ "top_logprobs", CHAT, job_take_chat_logprobs },
+	{ "stop", ALL, take_stop },
+	{ "stop_token_ids", ALL, take_stop_ids },
+	{ "ignore_eos", ALL, take_ignore_eos },
+	{ "id", OWN, pass },
+	{ "kind", OWN, pass },
+	{ "v", OWN, pass },
 	/* there is one model, and nobody to bill */
-	{ "model", OPENAI, pass }, { "user", OPENAI, pass }, { "metadata", OPENAI, pass }, { "store", CHAT, pass },
-	{ "service_tier", CHAT, pass }, { "safety_identifier", CHAT, pass }, { "prompt_cache_key", CHAT, pass },
+	{ "model", OPENAI, pass },
+	{ "user", OPENAI, pass },
+	{ "metadata", OPENAI, pass },
+	{ "store", CHAT, pass },
+	{ "service_tier", CHAT, pass },
+	{ "safety_identifier", CHAT, pass },
+	{ "prompt_cache_key", CHAT, pass },
 };
 
 /* What is known and not supported, but for the value that asks for nothing; NAN: there is none. */
-static const struct refused { const char *key; unsigned forms; double nothing; } refused[] = {
-	{ "response_format", ALL, NAN }, { "grammar", ALL, NAN }, { "json_schema", ALL, NAN },
-	{ "regex", ALL, NAN }, { "choice", ALL, NAN }, { "lora", ALL, NAN }, { "suffix", TEXT, NAN },
-	{ "stream", OPENAI, 0 }, { "stream_options", OPENAI, NAN }, { "echo", OPENAI, 0 }, { "best_of", TEXT, 1 },
-	{ "min_tokens", ALL, 0 }, { "tfs_z", ALL, 1 }, { "include_stop_str_in_output", ALL, 0 },
-	{ "parallel_tool_calls", CHAT, 1 }, { "reasoning_effort", CHAT, NAN }, { "functions", CHAT, NAN }, { "function_call", CHAT, NAN },
-	{ "modalities", CHAT, NAN }, { "prediction", CHAT, NAN }, { "verbosity", CHAT, NAN }, { "web_search_options", CHAT, NAN },
+static const struct refused {
+	const char *key;
+	unsigned forms;
+	double nothing;
+} refused[] = {
+	{ "response_format", ALL, NAN },
+	{ "grammar", ALL, NAN },
+	{ "json_schema", ALL, NAN },
+	{ "regex", ALL, NAN },
+	{ "choice", ALL, NAN },
+	{ "lora", ALL, NAN },
+	{ "suffix", TEXT, NAN },
+	{ "stream", OPENAI, 0 },
+	{ "stream_options", OPENAI, NAN },
+	{ "echo", OPENAI, 0 },
+	{ "best_of", TEXT, 1 },
+	{ "min_tokens", ALL, 0 },
+	{ "tfs_z", ALL, 1 },
+	{ "include_stop_str_in_output", ALL, 0 },
+	{ "parallel_tool_calls", CHAT, 1 },
+	{ "reasoning_effort", CHAT, NAN },
+	{ "functions", CHAT, NAN },
+	{ "function_call", CHAT, NAN },
+	{ "modalities", CHAT, NAN },
+	{ "prediction", CHAT, NAN },
+	{ "verbosity", CHAT, NAN },
+	{ "web_search_options", CHAT, NAN },
 };
 
 static int take_field(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -151,12 +203,15 @@ static int take_field(struct job *j, const char *key, const struct json *v, infe
 
 		if (!(r->forms & form) || strcmp(key, r->key))
 			continue;
-		if (json_is_null(v) || (json_is_number(v) ? json_double(v) : json_is(v, JSON_TRUE) ? 1
-		                                          : json_is(v, JSON_FALSE) ? 0 : NAN) == r->nothing)
+		if (json_is_null(v) || (json_is_number(v)        ? json_double(v)
+		                        : json_is(v, JSON_TRUE)  ? 1
+		                        : json_is(v, JSON_FALSE) ? 0
+		                                                 : NAN) == r->nothing)
 			return INFER_OK;
 		return err_set(err, INFER_EUNSUP, "%s is not supported in a batch", key);
 	}
-	return known ? INFER_OK : err_set(err, INFER_EINVAL, "'%.80s' is no field of a request", key);
+	return known ? INFER_OK
+	             : err_set(err, INFER_EINVAL, "'%.80s' is no field of a request", key);
 }
 
 static int fault(struct job *j, const char *param)
@@ -167,7 +222,8 @@ static int fault(struct job *j, const char *param)
 
 static int unknown_field(struct job *j, const struct json *v)
 {
-	err_set(&j->j.error, INFER_EINVAL, "'%.*s' is no field of a request", v->key_n < 80 ? (int)v->key_n : 80, v->key);
+	err_set(&j->j.error, INFER_EINVAL, "'%.*s' is no field of a request",
+	        v->key_n < 80 ? (int)v->key_n : 80, v->key);
 	j->j.param = arena_strndup(&j->mem, v->key, v->key_n);
 	return j->j.error.code;
 }
@@ -199,11 +255,15 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	if (job_is_talk(j)) {
 		TRY(job_talk(j, param, err));
 		j->j.request.prompt = j->prompt;
-		return j->j.request.n_prompt ? INFER_OK : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
+		return j->j.request.n_prompt
+		               ? INFER_OK
+		               : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
 	}
 	*param = j->j.form == INFER_JOB_OPENAI_CHAT ? "messages" : "prompt";
 	if (!v)
-		return err_set(err, INFER_EINVAL, "there is no %s", j->j.form == INFER_JOB_OWN ? "prompt, and there are no messages" : *param);
+		return err_set(err, INFER_EINVAL, "there is no %s",
+		               j->j.form == INFER_JOB_OWN ? "prompt, and there are no messages"
+		                                          : *param);
 	TRY(job_no_talk(j, param, err));
 	if (json_is_string(v)) {
 		TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
@@ -228,9 +288,15 @@ static void fill_defaults(struct job *j)
 	j->j.breaker_texts = o->breaker_texts;
 	j->j.n_breaker_texts = o->n_breaker_texts;
 	j->j.request = (struct infer_request){
-		.max_tokens = j->j.form == INFER_JOB_OPENAI && !o->max_tokens_given ? OPENAI_MAX_TOKENS : o->max_tokens,
-		.sample = o->sample, .stop = o->stop, .n_stop = o->n_stop, .flags = o->flags,
-		.stop_tokens = o->stop_tokens, .n_stop_tokens = o->n_stop_tokens,
+		.max_tokens = j->j.form == INFER_JOB_OPENAI && !o->max_tokens_given
+		                      ? OPENAI_MAX_TOKENS
+		                      : o->max_tokens,
+		.sample = o->sample,
+		.stop = o->stop,
+		.n_stop = o->n_stop,
+		.flags = o->flags,
+		.stop_tokens = o->stop_tokens,
+		.n_stop_tokens = o->n_stop_tokens,
 	};
 }
 
@@ -249,7 +315,8 @@ static int check_envelope(struct job *j)
 	json_each(v, j->json) {
 		size_t i = 0;
 
-		while (i < sizeof keys / sizeof *keys && (v->key_n != strlen(keys[i]) || memcmp(v->key, keys[i], v->key_n)))
+		while (i < sizeof keys / sizeof *keys &&
+		       (v->key_n != strlen(keys[i]) || memcmp(v->key, keys[i], v->key_n)))
 			i++;
 		if (i == sizeof keys / sizeof *keys)
 			return unknown_field(j, v);
@@ -259,7 +326,9 @@ static int check_envelope(struct job *j)
 		return fault(j, "method");
 	}
 	if (j->j.form != INFER_JOB_OPENAI_CHAT && !text_is(j->json, "url", "/v1/completions"))
-		err_set(err, INFER_EUNSUP, "url: '%.*s' is not answered in a batch; /v1/chat/completions and /v1/completions are",
+		err_set(err, INFER_EUNSUP,
+		        "url: '%.*s' is not answered in a batch; /v1/chat/completions and "
+		        "/v1/completions are",
 		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
 	if (err->code)
 		return fault(j, "url");
@@ -287,8 +356,10 @@ static int take_id(struct job *j)
 	if (*number)
 		id = arena_strndup(&j->mem, number, strlen(number));
 	if (!id || !*id) {
-		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key, json_is_string(v) ? "empty, or holds a NUL"
-		        : j->j.form == INFER_JOB_OWN ? "neither a text nor a whole number" : "not a text");
+		err_set(&j->j.error, INFER_EINVAL, "%s is %s", key,
+		        json_is_string(v)            ? "empty, or holds a NUL"
+		        : j->j.form == INFER_JOB_OWN ? "neither a text nor a whole number"
+		                                     : "not a text");
 		return fault(j, key);
 	}
 	j->j.id = id;
@@ -302,7 +373,8 @@ static int read_object(struct job *j)
 	if (!json_is_object(j->json))
 		return err_set(&j->j.error, INFER_EFORMAT, "the line is not an object");
 	if (json_get(j->json, "custom_id"))
-		j->j.form = text_is(j->json, "url", "/v1/chat/completions") ? INFER_JOB_OPENAI_CHAT : INFER_JOB_OPENAI;
+		j->j.form = text_is(j->json, "url", "/v1/chat/completions") ? INFER_JOB_OPENAI_CHAT
+		                                                            : INFER_JOB_OPENAI;
 	j->j.is_other = kind && j->j.form == INFER_JOB_OWN && !text_is(j->json, "kind", "request");
 	return j->j.is_other ? INFER_OK : take_id(j);
 }
@@ -326,7 +398,8 @@ static void read_request(struct job *j)
 		return;
 	}
 	if (!j->seeded)
-		j->j.request.sample.seed = rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
+		j->j.request.sample.seed =
+			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
 	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
 	if (job_sampling_end(j, err))
 		fault(j, NULL);
@@ -365,8 +438,8 @@ int infer_job_read(infer_job **out, const char *line, size_t bytes, int64_t numb
 	text = arena_raw(&j->mem, bytes);
 	if (text && bytes)
 		memcpy(text, line, bytes);
-	if (text && !jread(&j->json, &j->mem, text, bytes, "request", &j->j.error) && !read_object(j) && !j->j.is_other &&
-	    !(flags & INFER_JOB_ID))
+	if (text && !jread(&j->json, &j->mem, text, bytes, "request", &j->j.error) &&
+	    !read_object(j) && !j->j.is_other && !(flags & INFER_JOB_ID))
 		read_request(j);
 	if ((j->j.error.code == INFER_ENOMEM && !j->too_long) || j->mem.bad) {
 		infer_job_free(&j->j);
@@ -389,7 +462,7 @@ int infer_job_bad(infer_job **out, int64_t number, const infer_error *why, infer
 
 void infer_job_free(infer_job *job)
 {
-	struct job *j = (struct job *)(void *)job;       /* its first member */
+	struct job *j = (struct job *)(void *)job; /* its first member */
 
 	if (!j)
 		return;

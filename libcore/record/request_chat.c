@@ -1,4 +1,5 @@
-/* record/request_chat.c - requests that are conversations: their fields, and the prompt that a template makes of them */
+/* record/request_chat.c - requests that are conversations: their fields, and the prompt that a
+ * template makes of them */
 #include "record/job.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,7 +24,8 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
 	json_each(tool, v) {
 		if (!json_is_string(json_get(json_get(tool, "function"), "name")))
-			return err_set(err, INFER_EINVAL, "%s: entry %zu is no function with a name", key, i);
+			return err_set(err, INFER_EINVAL,
+			               "%s: entry %zu is no function with a name", key, i);
 		i++;
 	}
 	j->tools = v;
@@ -35,8 +37,9 @@ int job_take_tool_choice(struct job *j, const char *key, const struct json *v, i
 {
 	j->no_tools = json_equals(v, "none");
 	return j->no_tools || json_equals(v, "auto")
-	           ? INFER_OK
-	           : err_set(err, INFER_EUNSUP, "%s: only none and auto are supported in a batch", key);
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "%s: only none and auto are supported in a batch", key);
 }
 
 int job_take_args(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -78,7 +81,8 @@ int job_chat_end(struct job *j, infer_error *err)
 /* ---- the prompt */
 
 /* v as JSON text, for a conversation. */
-static int text_of(struct buf *b, const struct json *v, const char **at, size_t *n, infer_error *err)
+static int text_of(struct buf *b, const struct json *v, const char **at, size_t *n,
+                   infer_error *err)
 {
 	struct jwrite w;
 
@@ -102,20 +106,28 @@ static int begins_with_system(const struct json *messages)
 
 int job_is_talk(const struct job *j)
 {
-	return j->messages || (j->j.form == INFER_JOB_OWN && json_is_string(j->prompt_value) && !j->raw && j->o->chat);
+	return j->messages || (j->j.form == INFER_JOB_OWN && json_is_string(j->prompt_value) &&
+	                       !j->raw && j->o->chat);
 }
 
 /* What goes with a conversation only. */
 static int check_alone(const struct job *j, const char **param, infer_error *err)
 {
-	const struct { const char *key; int is; } fields[] = {
-		{ "tools", json_count(j->tools) > 0 }, { "template_args", j->args != NULL }, { "think", j->think != INFER_THINK_DEFAULT },
+	const struct {
+		const char *key;
+		int is;
+	} fields[] = {
+		{ "tools", json_count(j->tools) > 0 },
+		{ "template_args", j->args != NULL },
+		{ "think", j->think != INFER_THINK_DEFAULT },
 	};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		*param = fields[i].key;
 		if (fields[i].is)
-			return err_set(err, INFER_EINVAL, "%s goes with a conversation, and this prompt is none", *param);
+			return err_set(err, INFER_EINVAL,
+			               "%s goes with a conversation, and this prompt is none",
+			               *param);
 	}
 	return INFER_OK;
 }
@@ -128,8 +140,11 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 
 	if (j->mem.bad)
 		return job_no_memory(err);
-	j->j.reply = (struct infer_reply_options){ .tools = tools, .tools_n = c->tools_n, .prompt = tail };
-	j->j.reply.prompt_n = infer_reply_tail(infer_model_tokenizer(j->o->model), j->prompt, j->j.request.n_prompt, tail);
+	j->j.reply = (struct infer_reply_options){ .tools = tools,
+		                                   .tools_n = c->tools_n,
+		                                   .prompt = tail };
+	j->j.reply.prompt_n = infer_reply_tail(infer_model_tokenizer(j->o->model), j->prompt,
+	                                       j->j.request.n_prompt, tail);
 	if (j->j.chat == j->o->chat_tools ? j->o->special_tools : j->o->special)
 		j->j.request.flags |= INFER_REQ_SPECIAL_TEXT;
 	return INFER_OK;
@@ -144,7 +159,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 
 	*param = j->messages ? "messages" : "prompt";
 	if (j->messages && (j->prompt_value || j->raw_given))
-		return err_set(err, INFER_EINVAL, "messages and %s exclude each other", j->prompt_value ? "prompt" : "raw");
+		return err_set(err, INFER_EINVAL, "messages and %s exclude each other",
+		               j->prompt_value ? "prompt" : "raw");
 	if (j->messages && !j->o->chat)
 		return err_set(err, INFER_EUNSUP, "messages: there is no chat template for them");
 	if (begins_with_system(j->messages))
@@ -159,7 +175,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 	buf_init(&args, MEM_RECORD);
 	rc = text_of(&messages, j->messages, &c.messages, &c.messages_n, err);
 	if (!rc)
-		rc = text_of(&tools, json_count(j->tools) && !j->no_tools ? j->tools : NULL, &c.tools, &c.tools_n, err);
+		rc = text_of(&tools, json_count(j->tools) && !j->no_tools ? j->tools : NULL,
+		             &c.tools, &c.tools_n, err);
 	if (!rc)
 		rc = text_of(&args, j->args, &c.args, &c.args_n, err);
 	j->j.chat = c.tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat;
@@ -168,7 +185,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 		*param = c.tools && !caps.tools ? "tools" : "think";
 	}
 	if (!rc)
-		rc = chat_encode(j->j.chat, infer_model_tokenizer(j->o->model), &c, &j->prompt, &j->j.request.n_prompt, &j->too_long, err);
+		rc = chat_encode(j->j.chat, infer_model_tokenizer(j->o->model), &c, &j->prompt,
+		                 &j->j.request.n_prompt, &j->too_long, err);
 	if (!rc)
 		rc = keep_for_reply(j, &c, err);
 	buf_fini(&messages);

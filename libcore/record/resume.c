@@ -14,12 +14,12 @@ struct resume {
 	const char *path;
 	infer_done_fn *done;
 	void *user;
-	struct arena mem;            /* of one record */
-	struct buf text;             /* what is read and not yet whole lines */
-	struct buf holes;            /* struct outfile_hole []: lines that are damaged */
+	struct arena mem; /* of one record */
+	struct buf text;  /* what is read and not yet whole lines */
+	struct buf holes; /* struct outfile_hole []: lines that are damaged */
 	int64_t lines, records;
-	off_t whole;                 /* bytes of whole lines */
-	off_t at;                    /* where the line in work begins */
+	off_t whole; /* bytes of whole lines */
+	off_t at;    /* where the line in work begins */
 };
 
 static int64_t whole_of(const struct json *o, const char *key)
@@ -73,11 +73,12 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 	return d->failed || (d->id && json_equals(kind, "completion"));
 }
 
-/* What a machine that stops, or another who cuts the file, leaves of a line: a beginning with something behind it, or pages
- * that never reached the disk.  A text of somebody's is neither. */
+/* What a machine that stops, or another who cuts the file, leaves of a line: a beginning with
+ * something behind it, or pages that never reached the disk.  A text of somebody's is neither. */
 static int is_half(const char *at, size_t n)
 {
-	return (n && memchr(at, 0, n)) || (n >= 2 && at[0] == '{' && (at[1] == '"' || at[1] == '{')) || (n == 1 && *at == '{');
+	return (n && memchr(at, 0, n)) ||
+	       (n >= 2 && at[0] == '{' && (at[1] == '"' || at[1] == '{')) || (n == 1 && *at == '{');
 }
 
 static int is_blank(const char *at, size_t n)
@@ -93,7 +94,8 @@ static int drop(struct resume *r, size_t n, infer_error *err)
 	const struct outfile_hole hole = { r->at, r->at + (off_t)n + 1 };
 
 	buf_put(&r->holes, &hole, sizeof hole);
-	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path) : INFER_OK;
+	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path)
+	                    : INFER_OK;
 }
 
 static int no_record(struct resume *r, const char *at, size_t n, infer_error *err)
@@ -101,7 +103,8 @@ static int no_record(struct resume *r, const char *at, size_t n, infer_error *er
 	if (is_blank(at, n))
 		return INFER_OK;
 	if (!is_half(at, n))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines);
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path,
+		               (long long)r->lines);
 	return drop(r, n, err);
 }
 
@@ -169,8 +172,11 @@ static int take_file(struct resume *r, int fd, infer_error *err)
 		return INFER_OK;
 	/* what has no line end may be somebody's text, where nothing before it says otherwise */
 	if (!r->records && !is_half(r->text.at, r->text.len))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path, (long long)r->lines + 1);
-	return ftruncate(fd, r->whole) ? err_errno(err, errno, "%s: cannot cut the torn last line off", r->path) : INFER_OK;
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path,
+		               (long long)r->lines + 1);
+	return ftruncate(fd, r->whole)
+	               ? err_errno(err, errno, "%s: cannot cut the torn last line off", r->path)
+	               : INFER_OK;
 }
 
 int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *done, void *user,
@@ -187,7 +193,8 @@ int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *don
 	if (!rc)
 		rc = take_file(&r, fd, err);
 	if (!rc && r.holes.len)
-		rc = outfile_fill(&fd, path, &r.whole, (const struct outfile_hole *)(const void *)r.holes.at,
+		rc = outfile_fill(&fd, path, &r.whole,
+		                  (const struct outfile_hole *)(const void *)r.holes.at,
 		                  r.holes.len / sizeof(struct outfile_hole), err);
 	if (!rc)
 		rc = infer_writer_open(out, fd, err);
@@ -216,7 +223,7 @@ int infer_writer_sync(infer_writer *w, infer_error *err)
 		TRY(outfile_check(w->fd, w->path, w->bytes, err));
 	if (!w->dirty)
 		return INFER_OK;
-	if (fdatasync(w->fd) && errno != EINVAL && errno != EROFS)     /* a pipe has no disk */
+	if (fdatasync(w->fd) && errno != EINVAL && errno != EROFS) /* a pipe has no disk */
 		return err_errno(err, errno, "cannot write records to the disk");
 	w->dirty = 0;
 	return INFER_OK;

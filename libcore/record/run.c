@@ -13,7 +13,7 @@ static void put_float(struct jwrite *w, const char *key, float v)
 	char text[32];
 	int n = 0;
 
-	if (v - v != 0) {                    /* infinite or NaN has no number in JSON */
+	if (v - v != 0) { /* infinite or NaN has no number in JSON */
 		jw_null(w, key);
 		return;
 	}
@@ -97,7 +97,8 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 
 void record_model_name(struct jwrite *w, const char *key, const infer_model *m)
 {
-	const char *path = infer_file_path(infer_model_file(m)), *slash = path ? strrchr(path, '/') : NULL;
+	const char *path = infer_file_path(infer_model_file(m)),
+		   *slash = path ? strrchr(path, '/') : NULL;
 	struct infer_model_info info;
 
 	infer_model_info(m, &info);
@@ -178,14 +179,17 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	jw_end(w);
 }
 
-static void put_open(struct jwrite *w, const struct infer_job_opts *o, const infer_engine *e, const struct infer_str *source)
+static void put_open(struct jwrite *w, const struct infer_job_opts *o, const infer_engine *e,
+                     const struct infer_str *source)
 {
 	struct infer_engine_info info;
 
 	infer_engine_info(e, &info);
 	put_kv_type(w, info.k_type, info.v_type);
 	jw_str(w, "placement", info.placement);
-	put_sampler(w, &(struct infer_run_info){ .sample = &o->sample, .breakers = o->breaker_texts, .n_breakers = o->n_breaker_texts });
+	put_sampler(w, &(struct infer_run_info){ .sample = &o->sample,
+	                                         .breakers = o->breaker_texts,
+	                                         .n_breakers = o->n_breaker_texts });
 	jw_uint(w, "seed", o->sample.seed);
 	jw_array(w, "stop");
 	for (int32_t i = 0; i < o->n_stop; i++)
@@ -210,8 +214,8 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 	jw_uint(w, "talk_flags", o->talk.flags);
 }
 
-int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e, const struct infer_str *source,
-                          infer_error *err)
+int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
+                          const struct infer_str *source, infer_error *err)
 {
 	struct buf text;
 	struct jwrite w;

@@ -10,22 +10,28 @@ int job_no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "no memory for a request");
 }
 
-int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi, infer_error *err)
+int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
+              infer_error *err)
 {
 	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
 	if (v->kind == JSON_UINT)
-		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key, (unsigned long long)v->u, (long long)lo,
-		               (long long)hi);
+		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key,
+		               (unsigned long long)v->u, (long long)lo, (long long)hi);
 	if (v->i < lo || v->i > hi)
-		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key, (long long)v->i, (long long)lo,
-		               (long long)hi);
+		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key,
+		               (long long)v->i, (long long)lo, (long long)hi);
 	*to = (int32_t)v->i;
 	return INFER_OK;
 }
 
 /* A value that says off where the field says 0 is `off`; above: lo itself is out of range. */
-static const struct number { const char *key; size_t at; double lo, hi, off; int above; } numbers[] = {
+static const struct number {
+	const char *key;
+	size_t at;
+	double lo, hi, off;
+	int above;
+} numbers[] = {
 #define FIELD(f) offsetof(struct infer_sample_opts, f)
 	{ "temperature", FIELD(temp), 0, 100, 0, 0 },
 	{ "dynatemp_range", FIELD(dynatemp_range), 0, 100, 0, 0 },
@@ -44,7 +50,11 @@ static const struct number { const char *key; size_t at; double lo, hi, off; int
 	{ "mirostat_tau", FIELD(mirostat_tau), 0, 100, 0, 1 },
 	{ "mirostat_eta", FIELD(mirostat_eta), 0, 100, 0, 1 },
 };
-static const struct whole { const char *key; size_t at; int64_t lo, off; } wholes[] = {
+static const struct whole {
+	const char *key;
+	size_t at;
+	int64_t lo, off;
+} wholes[] = {
 	{ "top_k", FIELD(top_k), -1, -1 },
 	{ "repeat_last_n", FIELD(repeat_window), -1, 0 },
 	{ "dry_allowed_length", FIELD(dry_allowed_length), 1, 0 },
@@ -54,7 +64,8 @@ static const struct whole { const char *key; size_t at; int64_t lo, off; } whole
 #undef FIELD
 };
 
-static int take_number(struct job *j, const struct number *n, const struct json *v, infer_error *err)
+static int take_number(struct job *j, const struct number *n, const struct json *v,
+                       infer_error *err)
 {
 	double x = json_double(v);
 
@@ -64,7 +75,7 @@ static int take_number(struct job *j, const struct number *n, const struct json 
 		return err_set(err, INFER_EINVAL, "%s is %.9g: %s %g to %g", n->key, x,
 		               n->above ? "above" : "from", n->lo, n->hi);
 	*(float *)((char *)&j->j.request.sample + n->at) = x == n->off || x < 0 ? 0 : (float)x;
-	if (n->lo == -2)         /* penalties: below 0 they are as good as above */
+	if (n->lo == -2) /* penalties: below 0 they are as good as above */
 		*(float *)((char *)&j->j.request.sample + n->at) = (float)x;
 	return INFER_OK;
 }
@@ -88,16 +99,20 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 		return err_set(err, INFER_EINVAL, "%s is not a list of names", key);
 	memset(o->order, 0, sizeof o->order);
 	json_each(name, v) {
-		int stage = json_is_string(name) ? infer_stage_named(name->s, name->n) : INFER_STAGE_END;
+		int stage = json_is_string(name) ? infer_stage_named(name->s, name->n)
+		                                 : INFER_STAGE_END;
 
 		if (stage == INFER_STAGE_END && json_is_string(name))
-			return err_set(err, INFER_EINVAL, "%s: no stage '%.*s'", key, name->n < 40 ? (int)name->n : 40, name->s);
+			return err_set(err, INFER_EINVAL, "%s: no stage '%.*s'", key,
+			               name->n < 40 ? (int)name->n : 40, name->s);
 		if (stage == INFER_STAGE_END)
 			return err_set(err, INFER_EINVAL, "%s: no stage '(not a string)'", key);
 		for (size_t k = 0; k < i; k++)
 			if (o->order[k] == stage)
-				return err_set(err, INFER_EINVAL, "%s names %s twice", key, infer_stage_name(stage));
-		o->order[i++] = (uint8_t)stage;      /* none comes twice: there is room for all and an end */
+				return err_set(err, INFER_EINVAL, "%s names %s twice", key,
+				               infer_stage_name(stage));
+		/* none comes twice: there is room for all and an end */
+		o->order[i++] = (uint8_t)stage;
 	}
 	return INFER_OK;
 }
@@ -110,15 +125,18 @@ static int32_t vocabulary(const struct job *j)
 	return info.n_vocab;
 }
 
-static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v, int32_t n_vocab, infer_error *err)
+static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v, int32_t n_vocab,
+                    infer_error *err)
 {
 	double x = json_is(v, JSON_FALSE) ? -100 : json_double(v);
 
 	if (id < 0 || id >= n_vocab)
-		return err_set(err, INFER_EINVAL, "logit_bias: token %lld is outside the vocabulary of %d", (long long)id,
-		               (int)n_vocab);
+		return err_set(err, INFER_EINVAL,
+		               "logit_bias: token %lld is outside the vocabulary of %d",
+		               (long long)id, (int)n_vocab);
 	if (!(json_is_number(v) || json_is(v, JSON_FALSE)) || !(x >= -100 && x <= 100))
-		return err_set(err, INFER_EINVAL, "logit_bias: token %lld: from -100 to 100, or false", (long long)id);
+		return err_set(err, INFER_EINVAL,
+		               "logit_bias: token %lld: from -100 to 100, or false", (long long)id);
 	*b = (struct infer_logit_bias){ (int32_t)id, x <= -100 ? -INFINITY : (float)x };
 	return INFER_OK;
 }
@@ -154,14 +172,16 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 
 		if (json_is_object(v)) {
 			if (id_of(b) < 0)
-				return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key, b->key_n < 40 ? (int)b->key_n : 40,
-				               b->key);
+				return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
+				               b->key_n < 40 ? (int)b->key_n : 40, b->key);
 			TRY(set_bias(&bias[i++], id_of(b), b, n_vocab, err));
 			continue;
 		}
 		if (!first || b->n != 2 || !json_is_whole(first))
-			return err_set(err, INFER_EINVAL, "%s: entry %zu is not a token id and a number", key, i);
-		TRY(set_bias(&bias[i++], json_is(first, JSON_INT) ? first->i : INT64_MAX, first->next, n_vocab, err));
+			return err_set(err, INFER_EINVAL,
+			               "%s: entry %zu is not a token id and a number", key, i);
+		TRY(set_bias(&bias[i++], json_is(first, JSON_INT) ? first->i : INT64_MAX,
+		             first->next, n_vocab, err));
 	}
 	j->j.request.sample.bias = bias;
 	j->j.request.sample.n_bias = (int32_t)n;
@@ -179,7 +199,8 @@ static int take_breakers(struct job *j, const char *key, const struct json *v, i
 		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
 	json_each(text, v) {
 		if (!json_bytes(text))
-			return err_set(err, INFER_EINVAL, "%s: entry %zu is no text, or empty", key, i);
+			return err_set(err, INFER_EINVAL, "%s: entry %zu is no text, or empty", key,
+			               i);
 		texts[i++] = (struct infer_str){ text->s, text->n };
 	}
 	j->j.breaker_texts = texts;
@@ -198,9 +219,14 @@ static int take_seed(struct job *j, const char *key, const struct json *v, infer
 
 int job_sampling(struct job *j, const char *key, const struct json *v, int *known, infer_error *err)
 {
-	static const struct { const char *key; job_take *take; } others[] = {
-		{ "samplers", take_samplers }, { "logit_bias", take_bias },
-		{ "dry_sequence_breakers", take_breakers }, { "seed", take_seed },
+	static const struct {
+		const char *key;
+		job_take *take;
+	} others[] = {
+		{ "samplers", take_samplers },
+		{ "logit_bias", take_bias },
+		{ "dry_sequence_breakers", take_breakers },
+		{ "seed", take_seed },
 	};
 
 	*known = 1;
@@ -221,7 +247,7 @@ int job_sampling_end(struct job *j, infer_error *err)
 {
 	struct infer_sample_opts *o = &j->j.request.sample;
 
-	if (!o->repeat_window)       /* look nowhere; the field's 0 stands for a default */
+	if (!o->repeat_window) /* look nowhere; the field's 0 stands for a default */
 		o->repeat = o->presence = o->frequency = 0;
 	if (j->dry_nowhere)
 		o->dry_multiplier = 0;
@@ -231,8 +257,8 @@ int job_sampling_end(struct job *j, infer_error *err)
 	if (!(o->dry_multiplier > 0))
 		return INFER_OK;
 	if (j->j.breaker_texts != j->o->breaker_texts)
-		TRY(infer_breakers_new(&j->breakers, infer_model_tokenizer(j->o->model), j->j.breaker_texts,
-		                       j->j.n_breaker_texts, err));
+		TRY(infer_breakers_new(&j->breakers, infer_model_tokenizer(j->o->model),
+		                       j->j.breaker_texts, j->j.n_breaker_texts, err));
 	if (j->breakers || j->o->breakers)
 		infer_breakers_use(j->breakers ? j->breakers : j->o->breakers, o);
 	return INFER_OK;

@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Steps beside those of enum dialect_args, which stand for the arguments themselves. */
-enum { STEP_MEMBERS = 100 /* the rest of the object around the arguments */, STEP_STRING /* arguments within a string */ };
+enum {
+	STEP_MEMBERS = 100 /* the rest of the object around the arguments */,
+	STEP_STRING /* arguments within a string */
+};
 enum { STRING_MOST = 1 << 20 };
 
-static struct reply_call *last(const struct infer_reply *r)
-{
-	return &r->calls[r->n_calls - 1];
-}
+static struct reply_call *last(const struct infer_reply *r) { return &r->calls[r->n_calls - 1]; }
 
 static struct reply_call *add(struct infer_reply *r)
 {
@@ -122,7 +122,8 @@ static int json_step(struct infer_reply *r)
 	size_t from = r->at;
 	int end = 0;
 
-	if (!r->s.any && r->s.envelope && !r->s.silent && from < r->in.len && r->in.at[from] == '"') {
+	if (!r->s.any && r->s.envelope && !r->s.silent && from < r->in.len &&
+	    r->in.at[from] == '"') {
 		r->s.what = STEP_STRING;
 		r->at++;
 		return 1;
@@ -155,7 +156,8 @@ static int string_step(struct infer_reply *r)
 		return 0;
 	size_t n = ++r->at - r->base;
 	arena_init(&a, MEM_REPLY);
-	int rc = n > STRING_MOST ? INFER_EFORMAT : jread(&j, &a, r->in.at + r->base, n, "arguments", NULL);
+	int rc = n > STRING_MOST ? INFER_EFORMAT
+	                         : jread(&j, &a, r->in.at + r->base, n, "arguments", NULL);
 	if (rc == INFER_ENOMEM)
 		r->rc = rc;
 	if (json_is_string(j))
@@ -210,9 +212,10 @@ static int members_step(struct infer_reply *r)
 		size_t p = behind_space(r, r->at + 1);
 		if (rc != P_NO)
 			return rc == P_OK;
-		r->at = p < r->in.len && p - r->at <= HEAD_MOST && r->in.at[p] == '}' ? p : r->at;   /* a comma too many */
+		/* a comma too many */
+		r->at = p < r->in.len && p - r->at <= HEAD_MOST && r->in.at[p] == '}' ? p : r->at;
 	}
-	r->at += r->in.at[r->at] == '}';   /* else the object is broken: what follows is content */
+	r->at += r->in.at[r->at] == '}'; /* else the object is broken: what follows is content */
 	reply_call_end(r);
 	return 1;
 }
@@ -244,18 +247,24 @@ void reply_escape(struct buf *to, const char *s, size_t n)
 int reply_args_step(struct infer_reply *r)
 {
 	switch (r->s.what) {
-	case ARGS_JSON: return json_step(r);
-	case ARGS_TAGS: return reply_tags_step(r);
-	case ARGS_CODE: return code_step(r);
-	case STEP_MEMBERS: return members_step(r);
-	case STEP_STRING: return string_step(r);
-	default: return reply_loose_step(r);
+	case ARGS_JSON:
+		return json_step(r);
+	case ARGS_TAGS:
+		return reply_tags_step(r);
+	case ARGS_CODE:
+		return code_step(r);
+	case STEP_MEMBERS:
+		return members_step(r);
+	case STEP_STRING:
+		return string_step(r);
+	default:
+		return reply_loose_step(r);
 	}
 }
 
 void reply_args_end(struct infer_reply *r)
 {
-	if (r->s.what == ARGS_CODE) {   /* nothing else ends it */
+	if (r->s.what == ARGS_CODE) { /* nothing else ends it */
 		buf_puts(&last(r)->args, "\"}");
 		last(r)->whole = 1;
 	} else if (r->s.what == ARGS_TAGS) {

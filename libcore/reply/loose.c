@@ -1,4 +1,5 @@
-/* reply/loose.c - arguments in Python's way, (a=1, b=["c", None]), or in Gemma's, {a:1,b:[<|"|>c<|"|>]}, to JSON.
+/* reply/loose.c - arguments in Python's way, (a=1, b=["c", None]), or in Gemma's,
+ * {a:1,b:[<|"|>c<|"|>]}, to JSON.
  * A backslash in the strings of calls stands for itself, but before a quote. */
 #include "reply/reply.h"
 #include "base/err.h"
@@ -10,20 +11,11 @@ enum { DEEPEST = 60 };
 
 static const char gemma_quote[] = "<|\"|>";
 
-static struct buf *args(const struct infer_reply *r)
-{
-	return &r->calls[r->n_calls - 1].args;
-}
+static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
 
-static uint64_t level(const struct infer_reply *r)
-{
-	return (uint64_t)1 << r->s.depth;
-}
+static uint64_t level(const struct infer_reply *r) { return (uint64_t)1 << r->s.depth; }
 
-static int in_object(const struct infer_reply *r)
-{
-	return (r->s.object & level(r)) != 0;
-}
+static int in_object(const struct infer_reply *r) { return (r->s.object & level(r)) != 0; }
 
 /* One level up; in the end of the arguments, the call's. */
 static void up(struct infer_reply *r)
@@ -163,8 +155,9 @@ static int is_number(const char *s, size_t n)
 
 static void put_word(struct infer_reply *r, const char *s, size_t n)
 {
-	static const char *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" },
-	                                        { "true", "true" }, { "false", "false" }, { "null", "null" } };
+	static const char *const words[][2] = { { "True", "true" },   { "False", "false" },
+		                                { "None", "null" },   { "true", "true" },
+		                                { "false", "false" }, { "null", "null" } };
 
 	for (size_t i = 0; !r->s.key && i < sizeof words / sizeof *words; i++)
 		if (strlen(words[i][0]) == n && !memcmp(s, words[i][0], n)) {
@@ -182,7 +175,8 @@ static void put_word(struct infer_reply *r, const char *s, size_t n)
 
 static int word_step(struct infer_reply *r)
 {
-	while (r->at < r->in.len && !reply_space(r->in.at[r->at]) && !memchr(",:=()[]{}'\"<", r->in.at[r->at], 12))
+	while (r->at < r->in.len && !reply_space(r->in.at[r->at]) &&
+	       !memchr(",:=()[]{}'\"<", r->in.at[r->at], 12))
 		r->at++;
 	if (r->at - r->base > HEAD_MOST || (r->at < r->in.len && r->at == r->base)) {
 		broken(r);
@@ -244,7 +238,8 @@ int reply_loose_step(struct infer_reply *r)
 		return 0;
 	char c = r->in.at[r->at];
 	int e = r->s.expect;
-	if ((c == ')' || c == '}' || c == ']') && (e == EXPECT_NEXT || e == EXPECT_KEY || (e == EXPECT_VALUE && !in_object(r)))) {
+	if ((c == ')' || c == '}' || c == ']') &&
+	    (e == EXPECT_NEXT || e == EXPECT_KEY || (e == EXPECT_VALUE && !in_object(r)))) {
 		r->base = ++r->at;
 		up(r);
 	} else if (e == EXPECT_NEXT && c == ',') {
@@ -265,8 +260,9 @@ int reply_loose_step(struct infer_reply *r)
 int reply_loose_value(struct buf *to, const char *s, size_t n)
 {
 	struct reply_call call = { 0 };
-	struct infer_reply r = { .calls = &call, .n_calls = 1, 
-	                         .s = { .what = ARGS_PYTHON, .args = ARGS_PYTHON, .repr = 1 } };
+	struct infer_reply r = { .calls = &call,
+		                 .n_calls = 1,
+		                 .s = { .what = ARGS_PYTHON, .args = ARGS_PYTHON, .repr = 1 } };
 
 	if (!n || (*s != '{' && *s != '['))
 		return 0;

@@ -1,4 +1,5 @@
-/* reply/mark.c - what stands at a place of an answer: a tag, a header, the head of a call, or nothing but text. */
+/* reply/mark.c - what stands at a place of an answer: a tag, a header, the head of a call, or
+ * nothing but text. */
 #include "reply/reply.h"
 
 #include <string.h>
@@ -6,10 +7,7 @@
 enum { ANY_MOST = 128, HEADER_MOST = 256 };
 
 /* Bytes are missing; once no more come, it is text. */
-static int missing(const struct infer_reply *r)
-{
-	return r->over ? P_NO : P_NEED;
-}
+static int missing(const struct infer_reply *r) { return r->over ? P_NO : P_NEED; }
 
 int reply_literal(const struct infer_reply *r, size_t p, const char *s)
 {
@@ -29,10 +27,12 @@ static size_t skip_space(const struct infer_reply *r, size_t start, size_t p)
 	return p;
 }
 
-static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern, struct reply_mark *m);
+static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
+                 struct reply_mark *m);
 
 /* The name of a tool, and what follows it in the pattern. */
-static int match_name(const struct infer_reply *r, size_t start, size_t p, const char *rest, struct reply_mark *m)
+static int match_name(const struct infer_reply *r, size_t start, size_t p, const char *rest,
+                      struct reply_mark *m)
 {
 	int found = P_NO;
 
@@ -58,14 +58,16 @@ static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 	size_t from = *p;
 	char stop = *rest == *DIALECT_IDE ? rest[1] : *rest;
 
-	while (*p < r->in.len && r->in.at[*p] != stop && r->in.at[*p] != '\n' && *p - from < ANY_MOST)
+	while (*p < r->in.len && r->in.at[*p] != stop && r->in.at[*p] != '\n' &&
+	       *p - from < ANY_MOST)
 		++*p;
 	if (*p == r->in.len)
 		return missing(r);
 	return r->in.at[*p] == stop ? P_OK : P_NO;
 }
 
-static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern, struct reply_mark *m)
+static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
+                 struct reply_mark *m)
 {
 	int rc;
 
@@ -172,7 +174,12 @@ static int expect(const struct infer_reply *r, size_t start, size_t *p, const ch
 	return strchr(want, r->in.at[(*p)++]) && r->in.at[*p - 1] ? P_OK : P_NO;
 }
 
-#define NEXT(call) do { int rc_ = (call); if (rc_ != P_OK) return rc_; } while (0)
+#define NEXT(call) \
+	do { \
+		int rc_ = (call); \
+		if (rc_ != P_OK) \
+			return rc_; \
+	} while (0)
 
 int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *key, size_t *n)
 {
@@ -198,7 +205,8 @@ int reply_key(const struct infer_reply *r, size_t p, size_t n)
 }
 
 /* The members of an object up to its name, p behind its brace. */
-static int object(const struct infer_reply *r, size_t start, size_t p, int keyed, struct reply_mark *m)
+static int object(const struct infer_reply *r, size_t start, size_t p, int keyed,
+                  struct reply_mark *m)
 {
 	size_t key, n, end = 0;
 
@@ -230,7 +238,8 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 	}
 }
 
-static int envelope(const struct infer_reply *r, size_t start, size_t p, int keyed, struct reply_mark *m)
+static int envelope(const struct infer_reply *r, size_t start, size_t p, int keyed,
+                    struct reply_mark *m)
 {
 	NEXT(expect(r, start, &p, m->list ? "{" : "{["));
 	if (r->in.at[p - 1] == '[') {
@@ -247,7 +256,8 @@ static int python(const struct infer_reply *r, size_t start, size_t p)
 
 	NEXT(expect(r, start, &p, "("));
 	from = p = skip_space(r, start, p);
-	while (p < r->in.len && p - start <= HEAD_MOST && !reply_space(r->in.at[p]) && !strchr("()[]{},'\"=", r->in.at[p]))
+	while (p < r->in.len && p - start <= HEAD_MOST && !reply_space(r->in.at[p]) &&
+	       !strchr("()[]{},'\"=", r->in.at[p]))
 		p++;
 	if (p == from)
 		return expect(r, start, &p, ")");
@@ -256,7 +266,8 @@ static int python(const struct infer_reply *r, size_t start, size_t p)
 
 /* ---- heads ---- */
 
-static int call_at(const struct infer_reply *r, size_t p, const struct dialect_head *h, struct reply_mark *m)
+static int call_at(const struct infer_reply *r, size_t p, const struct dialect_head *h,
+                   struct reply_mark *m)
 {
 	*m = (struct reply_mark){ .kind = MARK_CALL, .args = h->args };
 	NEXT(reply_pattern(r, p, h->as, m));
@@ -307,7 +318,8 @@ static int heads(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return P_NO;
 }
 
-static int one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind, struct reply_mark *m)
+static int one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind,
+                  struct reply_mark *m)
 {
 	for (size_t i = 0; i < n && of[i]; i++) {
 		int rc = reply_literal(r, p, of[i]);
@@ -331,18 +343,22 @@ static size_t word(const struct infer_reply *r, size_t p, size_t end, const char
 		if (memcmp(r->in.at + i, what, len) != 0)
 			continue;
 		*at = i + len;
-		for (n = 0; *at + n < end && !reply_space(r->in.at[*at + n]) && r->in.at[*at + n] != '<'; n++)
+		for (n = 0;
+		     *at + n < end && !reply_space(r->in.at[*at + n]) && r->in.at[*at + n] != '<';
+		     n++)
 			;
 	}
 	return n;
 }
 
-static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n, struct reply_mark *m)
+static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n,
+                      struct reply_mark *m)
 {
 	static const char functions[] = "functions.";
 	const size_t len = sizeof functions - 1;
 
-	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {   /* a tool that the model knows by itself */
+	/* a tool that the model knows by itself */
+	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {
 		m->kind = MARK_PART;
 		m->part = PART_NOBODY;
 		return P_OK;
@@ -357,7 +373,8 @@ static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n
 	return P_OK;
 }
 
-/* [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE] <|message|>, in any order */
+/* [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE]
+ * <|message|>, in any order */
 static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	static const char message[] = "<|message|>";
@@ -393,7 +410,8 @@ static int in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark
 	int rc;
 
 	if (r->f->flags & DIALECT_HARMONY) {
-		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends, MARK_CLOSE, m);
+		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends,
+		            MARK_CLOSE, m);
 		return rc == P_NO ? harmony_at(r, p, m) : rc;
 	}
 	rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
@@ -411,7 +429,8 @@ static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
 static int bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
-	return r->after && r->s.envelope && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK : P_NO;
+	return r->after && r->s.envelope && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK
+	                                                                               : P_NO;
 }
 
 /* ``` around a JSON value */
@@ -423,7 +442,8 @@ static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
 		return P_NO;
 	if (r->fresh)
 		return one_of(r, p, opens, 2, MARK_FENCE, m);
-	return r->fence && p && r->in.at[p - 1] == '\n' ? one_of(r, p, opens + 1, 1, MARK_DROP, m) : P_NO;
+	return r->fence && p && r->in.at[p - 1] == '\n' ? one_of(r, p, opens + 1, 1, MARK_DROP, m)
+	                                                : P_NO;
 }
 
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
@@ -434,7 +454,8 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if (r->part != PART_CONTENT)
 		return in_reasoning(r, p, m);
 	if (f->flags & DIALECT_HARMONY) {
-		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends, MARK_DROP, m);
+		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends,
+		            MARK_DROP, m);
 		if (rc == P_NO)
 			rc = harmony_at(r, p, m);
 		return rc == P_NO ? fence(r, p, m) : rc;
@@ -442,7 +463,7 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
 		rc = one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
-		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);   /* nothing was thought */
+		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* nothing was thought */
 	if (rc == P_NO)
 		rc = heads(r, p, m);
 	if (rc == P_NO && r->after)

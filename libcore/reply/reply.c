@@ -45,7 +45,7 @@ static void give(struct infer_reply *r, int part, size_t from, size_t to)
 		from = r->begun;
 	if (from >= to || part == PART_NOBODY)
 		return;
-	if (apart && r->again)   /* thoughts in several pieces are lines */
+	if (apart && r->again) /* thoughts in several pieces are lines */
 		buf_putc(&r->reasoning, '\n');
 	r->again &= !apart;
 	buf_put(apart ? &r->reasoning : &r->content, r->in.at + from, to - from);
@@ -125,7 +125,10 @@ static int text_step(struct infer_reply *r)
 			r->at++;
 			continue;
 		}
-		int rc = r->first[c] || ((r->list || r->after) && (c == ',' || c == ']' || c == '}')) ? reply_mark_at(r, r->at, &m) : P_NO;
+		int rc =
+			r->first[c] || ((r->list || r->after) && (c == ',' || c == ']' || c == '}'))
+				? reply_mark_at(r, r->at, &m)
+				: P_NO;
 		if (rc == P_NEED)
 			break;
 		if (rc == P_OK) {
@@ -141,7 +144,8 @@ static int text_step(struct infer_reply *r)
 
 /* ---- bytes in ---- */
 
-/* Forget what was read.  What is long stays until half of it was, so that nothing is moved often. */
+/* Forget what was read.  What is long stays until half of it was, so that nothing is moved
+ * often. */
 static void forget(struct infer_reply *r)
 {
 	size_t n = r->base;
@@ -160,7 +164,8 @@ static int run(struct infer_reply *r, infer_error *err)
 {
 	while (!r->rc && (r->s.what ? reply_args_step(r) : text_step(r)))
 		;
-	if (r->in.bad || r->content.bad || r->reasoning.bad || (r->n_calls && r->calls[r->n_calls - 1].args.bad))
+	if (r->in.bad || r->content.bad || r->reasoning.bad ||
+	    (r->n_calls && r->calls[r->n_calls - 1].args.bad))
 		r->rc = INFER_ENOMEM;
 	if (r->rc)
 		return nomem(err);
@@ -206,7 +211,8 @@ static void begin(struct infer_reply *r, const char *prompt, size_t n)
 	}
 	while (end && reply_space(prompt[end - 1]))
 		end--;
-	if (r->f->flags & DIALECT_HARMONY || end < open || memcmp(prompt + end - open, r->t->open, open) != 0)
+	if (r->f->flags & DIALECT_HARMONY || end < open ||
+	    memcmp(prompt + end - open, r->t->open, open) != 0)
 		return;
 	if (r->flags & INFER_REPLY_INLINE)
 		buf_put(&r->content, prompt + end - open, n - end + open);
@@ -216,7 +222,8 @@ static void begin(struct infer_reply *r, const char *prompt, size_t n)
 	r->trim = !(r->flags & INFER_REPLY_INLINE) && !(r->t->flags & DIALECT_KEEP);
 }
 
-int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infer_reply_options *o, infer_error *err)
+int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infer_reply_options *o,
+                    infer_error *err)
 {
 	infer_reply *r = mem_zalloc(MEM_REPLY, 1, sizeof *r);
 	int rc = INFER_OK;
@@ -276,11 +283,15 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 	const struct reply_call *c = &r->calls[i];
 
 	must(i < r->n_calls);
-	*call = (struct infer_reply_call){ { r->tools.at[c->tool].name, r->tools.at[c->tool].len }, str(&c->id), str(&c->args), c->whole };
+	*call = (struct infer_reply_call){ { r->tools.at[c->tool].name, r->tools.at[c->tool].len },
+		                           str(&c->id),
+		                           str(&c->args),
+		                           c->whole };
 }
 
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning)
 {
 	*calls = chat->calls->name;
-	*reasoning = chat->calls->flags & DIALECT_HARMONY ? "<|channel|>analysis" : chat->think->open;
+	*reasoning =
+		chat->calls->flags & DIALECT_HARMONY ? "<|channel|>analysis" : chat->think->open;
 }

@@ -1,5 +1,6 @@
-/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON where the tool's schema or the tag
- * says so and it is well formed; else it is a string, given while it comes. */
+/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON where the
+ * tool's schema or the tag says so and it is well formed; else it is a string, given while it
+ * comes. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -7,12 +8,10 @@
 #include <string.h>
 
 enum { EXPECT_PARAM, EXPECT_TEXT, EXPECT_JSON };
-enum { VALUE_MOST = 1 << 20 };   /* longer ones are strings */
+/* longer ones are strings */
+enum { VALUE_MOST = 1 << 20 };
 
-static struct buf *args(const struct infer_reply *r)
-{
-	return &r->calls[r->n_calls - 1].args;
-}
+static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
 
 static void end(struct infer_reply *r)
 {
@@ -26,7 +25,8 @@ static int kind(struct infer_reply *r, const struct reply_mark *m, int which)
 {
 	if (r->f->param[1])
 		return which ? EXPECT_JSON : EXPECT_TEXT;
-	r->s.kinds = chat_tools_value(&r->tools.at[r->calls[r->n_calls - 1].tool], r->in.at + m->id, m->id_n);
+	r->s.kinds = chat_tools_value(&r->tools.at[r->calls[r->n_calls - 1].tool], r->in.at + m->id,
+	                              m->id_n);
 	return r->s.kinds & VALUE_TEXT && !(r->s.kinds & VALUE_NULL) ? EXPECT_TEXT : EXPECT_JSON;
 }
 
@@ -47,7 +47,8 @@ static int param(struct infer_reply *r)
 		rc = reply_literal(r, r->at, r->f->tags_end);
 		if (rc == P_NEED)
 			return 0;
-		r->at += rc == P_OK ? strlen(r->f->tags_end) : 0;   /* else it is broken: what follows is content */
+		/* else it is broken: what follows is content */
+		r->at += rc == P_OK ? strlen(r->f->tags_end) : 0;
 		end(r);
 		return 1;
 	}
@@ -105,10 +106,13 @@ static int is_word(const char *s, size_t n, const char *word)
 	return strlen(word) == n && !memcmp(s, word, n);
 }
 
-/* A value between from and to: as JSON if it is, with Python's words for three of them; else as a string. */
+/* A value between from and to: as JSON if it is, with Python's words for three of them; else as a
+ * string. */
 static void put_value(struct infer_reply *r, size_t from, size_t to)
 {
-	static const char *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" } };
+	static const char *const words[][2] = { { "True", "true" },
+		                                { "False", "false" },
+		                                { "None", "null" } };
 	const char *s = r->in.at + from;
 	const struct json *j;
 	struct arena a;
@@ -123,7 +127,7 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 			buf_puts(args(r), words[i][1]);
 			return;
 		}
-	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null");   /* a text that may be null */
+	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null"); /* a text that may be null */
 	arena_init(&a, MEM_REPLY);
 	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread(&j, &a, s, n, "a value", NULL);
 	arena_fini(&a);
@@ -131,7 +135,8 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 		r->rc = rc;
 	if (rc == INFER_OK) {
 		buf_put(args(r), s, n);
-	} else if (text || n > VALUE_MOST || !reply_loose_value(args(r), s, n)) {   /* some templates write Python's lists */
+	} else if (text || n > VALUE_MOST ||
+	           !reply_loose_value(args(r), s, n)) { /* some templates write Python's lists */
 		buf_putc(args(r), '"');
 		reply_escape(args(r), r->in.at + from, to - from);
 		buf_putc(args(r), '"');
@@ -140,7 +145,8 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 
 static int json(struct infer_reply *r)
 {
-	int newlines = r->f->flags & DIALECT_NEWLINES ? 1 : 0, rc = r->at < r->in.len ? value_end(r) : P_NEED;
+	int newlines = r->f->flags & DIALECT_NEWLINES ? 1 : 0,
+	    rc = r->at < r->in.len ? value_end(r) : P_NEED;
 	size_t from = r->base, to = r->at;
 
 	if (rc != P_OK)
@@ -155,7 +161,9 @@ static int json(struct infer_reply *r)
 
 int reply_tags_step(struct infer_reply *r)
 {
-	return r->s.expect == EXPECT_PARAM ? param(r) : r->s.expect == EXPECT_TEXT ? text(r) : json(r);
+	return r->s.expect == EXPECT_PARAM  ? param(r)
+	       : r->s.expect == EXPECT_TEXT ? text(r)
+	                                    : json(r);
 }
 
 void reply_tags_end(struct infer_reply *r)

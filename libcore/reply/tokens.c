@@ -1,4 +1,5 @@
-/* reply/tokens.c - what reading answers has to do with tokens: control tokens among the tags, the end of a prompt. */
+/* reply/tokens.c - what reading answers has to do with tokens: control tokens among the tags, the
+ * end of a prompt. */
 #include "chat/chat.h"
 #include "reply/reply.h"
 
@@ -15,16 +16,20 @@ static int among(const char *const *strings, size_t n, const char *piece, size_t
 
 static int is_tag(const struct infer_chat *chat, const char *piece, size_t len)
 {
-	static const char *const harmony[] = { "<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>" };
+	static const char *const harmony[] = { "<|start|>", "<|channel|>", "<|constrain|>",
+		                               "<|message|>", "<|end|>" };
 	const struct dialect *f = chat->calls;
 	const char *const think[] = { chat->think->open, chat->think->close };
 
 	for (size_t i = 0; i < sizeof f->head / sizeof *f->head && f->head[i].as; i++)
 		if (among(&f->head[i].as, 1, piece, len))
 			return 1;
-	return among(think, 2, piece, len) || among(f->param, 2, piece, len) || among(f->close, sizeof f->close / sizeof *f->close, piece, len) ||
-	       among(f->drop, sizeof f->drop / sizeof *f->drop, piece, len) || among(&f->param_end, 1, piece, len) ||
-	       among(&f->tags_end, 1, piece, len) || (f->flags & DIALECT_HARMONY && among(harmony, sizeof harmony / sizeof *harmony, piece, len));
+	return among(think, 2, piece, len) || among(f->param, 2, piece, len) ||
+	       among(f->close, sizeof f->close / sizeof *f->close, piece, len) ||
+	       among(f->drop, sizeof f->drop / sizeof *f->drop, piece, len) ||
+	       among(&f->param_end, 1, piece, len) || among(&f->tags_end, 1, piece, len) ||
+	       (f->flags & DIALECT_HARMONY &&
+	        among(harmony, sizeof harmony / sizeof *harmony, piece, len));
 }
 
 int infer_reply_special(const infer_chat *chat, const infer_tokenizer *t)
@@ -34,18 +39,20 @@ int infer_reply_special(const infer_chat *chat, const infer_tokenizer *t)
 	struct infer_token_info info;
 
 	for (int32_t id = 0; id < n; id++)
-		if (!infer_token_info(t, id, &info, NULL) && info.kind == CONTROL && !info.eog && info.piece.len >= SHORTEST &&
-		    is_tag(chat, info.piece.at, info.piece.len))
+		if (!infer_token_info(t, id, &info, NULL) && info.kind == CONTROL && !info.eog &&
+		    info.piece.len >= SHORTEST && is_tag(chat, info.piece.at, info.piece.len))
 			return 1;
 	return 0;
 }
 
-size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n, char text[INFER_REPLY_TAIL])
+size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
+                        char text[INFER_REPLY_TAIL])
 {
 	size_t from = INFER_REPLY_TAIL, len;
 	const char *bytes;
 
-	while (n && !infer_token_bytes(t, ids[n - 1], INFER_DECODE_SPECIAL, &bytes, &len, NULL) && len <= from) {
+	while (n && !infer_token_bytes(t, ids[n - 1], INFER_DECODE_SPECIAL, &bytes, &len, NULL) &&
+	       len <= from) {
 		n--;
 		from -= len;
 		memcpy(text + from, bytes, len);

@@ -16,7 +16,8 @@ static void swap(struct cand *a, struct cand *b)
 	*b = t;
 }
 
-static void sink(struct cand *at, int32_t i, int32_t n)    /* heap whose root comes last in the order */
+/* heap whose root comes last in the order */
+static void sink(struct cand *at, int32_t i, int32_t n)
 {
 	for (;;) {
 		int32_t big = i, l = 2 * i + 1, r = l + 1;
@@ -38,7 +39,7 @@ static void heap(struct cand *at, int32_t n)
 		sink(at, i, n);
 }
 
-static void unheap(struct cand *at, int32_t n)             /* into the order */
+static void unheap(struct cand *at, int32_t n) /* into the order */
 {
 	for (int32_t i = n; i-- > 1;) {
 		swap(&at[0], &at[i]);
@@ -46,7 +47,8 @@ static void unheap(struct cand *at, int32_t n)             /* into the order */
 	}
 }
 
-/* A heap of the n best seen so far, its worst at the root: nearly every later candidate costs one comparison.
+/* A heap of the n best seen so far, its worst at the root: nearly every later candidate costs one
+ * comparison.
  * Heap sort then orders them in place, so the time is bounded whatever the values. */
 void cands_sort(struct cands *c, int32_t n)
 {
@@ -85,18 +87,21 @@ int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab)
 		return i + __builtin_ctzll(word) < n_vocab ? i + __builtin_ctzll(word) : n_vocab;
 	for (int32_t w = i / 64 + 1; w < (n_vocab + 63) / 64; w++)
 		if (allowed[w])
-			return w * 64 + __builtin_ctzll(allowed[w]) < n_vocab ? w * 64 + __builtin_ctzll(allowed[w]) : n_vocab;
+			return w * 64 + __builtin_ctzll(allowed[w]) < n_vocab
+			               ? w * 64 + __builtin_ctzll(allowed[w])
+			               : n_vocab;
 	return n_vocab;
 }
 
 /* The same heap, straight from the logits: whole stretches of them hold nothing for it. */
-void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab, int32_t n)
+void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
+                int32_t n)
 {
 	struct cand *at = c->at;
 	int32_t i = cands_next(allowed, 0, n_vocab), have = 0;
 
 	for (; i < n_vocab && have < n; i = cands_next(allowed, i + 1, n_vocab))
-		if (logits[i] > -INFINITY)       /* NaN compares false */
+		if (logits[i] > -INFINITY) /* NaN compares false */
 			at[have++] = (struct cand){ .id = i, .logit = logits[i] };
 	heap(at, have);
 	while (i < n_vocab) {
@@ -104,7 +109,7 @@ void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, i
 			i = cands_next(allowed, i + STRETCH, n_vocab);
 			continue;
 		}
-		if (logits[i] > at[0].logit) {   /* one that is equal comes later, by its id */
+		if (logits[i] > at[0].logit) { /* one that is equal comes later, by its id */
 			at[0] = (struct cand){ .id = i, .logit = logits[i] };
 			sink(at, 0, have);
 		}

@@ -5,17 +5,20 @@
 #include "base/rng.h"
 #include "sample/sample.h"
 
-static int gather(struct infer_sampler *s, const float *logits, const uint64_t *allowed, infer_error *err)
+static int gather(struct infer_sampler *s, const float *logits, const uint64_t *allowed,
+                  infer_error *err)
 {
 	struct cands *c = &s->c;
 	int32_t n = 0, nan = 0;
 
-	for (int32_t i = cands_next(allowed, 0, s->n_vocab); i < s->n_vocab; i = cands_next(allowed, i + 1, s->n_vocab)) {
+	for (int32_t i = cands_next(allowed, 0, s->n_vocab); i < s->n_vocab;
+	     i = cands_next(allowed, i + 1, s->n_vocab)) {
 		float l = logits[i];
 		if (l == INFINITY)
-			return err_set(err, INFER_ENAN, "the logit of token %d is infinite", (int)i);
+			return err_set(err, INFER_ENAN, "the logit of token %d is infinite",
+			               (int)i);
 		nan += isnan(l) != 0;
-		if (l > -INFINITY)               /* NaN compares false */
+		if (l > -INFINITY) /* NaN compares false */
 			c->at[n++] = (struct cand){ .id = i, .logit = l };
 	}
 	c->n = n;
@@ -23,7 +26,8 @@ static int gather(struct infer_sampler *s, const float *logits, const uint64_t *
 	if (n)
 		return INFER_OK;
 	if (nan)
-		return err_set(err, INFER_ENAN, "no logit is a number: %d of %d are NaN", (int)nan, (int)s->n_vocab);
+		return err_set(err, INFER_ENAN, "no logit is a number: %d of %d are NaN", (int)nan,
+		               (int)s->n_vocab);
 	return err_set(err, INFER_EEMPTY, "no token is left to choose from");
 }
 
@@ -40,7 +44,7 @@ static int32_t pick(struct infer_sampler *s, struct cands *c)
 		if (at > u)
 			return i;
 	}
-	for (int32_t i = c->n - 1; i > 0; i--)   /* the last sum was rounded below u */
+	for (int32_t i = c->n - 1; i > 0; i--) /* the last sum was rounded below u */
 		if (c->at[i].p > 0)
 			return i;
 	return 0;
@@ -55,21 +59,23 @@ static int acts(const struct infer_sampler *s, int k)
 	       (weighs || (s->o.temp > 0 && (!s->o.mirostat || k == INFER_STAGE_TEMP)));
 }
 
-/* How many of the first candidates are all that comes through the first stage; 0: those it does not count. */
+/* How many of the first candidates are all that comes through the first stage; 0: those it does not
+ * count. */
 static int32_t first_cut(const struct infer_sampler *s)
 {
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++) {
 		int k = s->o.order[i];
 
 		if (acts(s, k))
-			return k != INFER_STAGE_TOP_K          ? 0
+			return k != INFER_STAGE_TOP_K       ? 0
 			       : s->o.top_k > s->o.min_keep ? s->o.top_k
 			                                    : s->o.min_keep;
 	}
 	return s->o.temp <= 0;
 }
 
-static int choose_from(struct infer_sampler *s, const float *logits, const uint64_t *allowed, infer_error *err)
+static int choose_from(struct infer_sampler *s, const float *logits, const uint64_t *allowed,
+                       infer_error *err)
 {
 	struct cands *c = &s->c;
 	int32_t n = first_cut(s);
@@ -77,7 +83,8 @@ static int choose_from(struct infer_sampler *s, const float *logits, const uint6
 	if (!n)
 		return gather(s, logits, allowed, err);
 	cands_take(c, logits, allowed, s->n_vocab, n);
-	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, allowed, err);    /* which says why */
+	/* which says why */
+	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, allowed, err);
 }
 
 static void narrow(struct infer_sampler *s, struct cands *c)
@@ -91,8 +98,8 @@ static void narrow(struct infer_sampler *s, struct cands *c)
 		mirostat_cut(s, c);
 }
 
-int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed, uint64_t position, int32_t *token,
-                       infer_error *err)
+int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
+                       uint64_t position, int32_t *token, infer_error *err)
 {
 	struct cands *c = &s->c;
 
@@ -119,7 +126,8 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 
 const struct infer_candidate *infer_sampler_last(const infer_sampler *s, int32_t *n)
 {
-	struct infer_sampler *w = (struct infer_sampler *)s;    /* fills only storage that exists for this */
+	/* fills only storage that exists for this */
+	struct infer_sampler *w = (struct infer_sampler *)s;
 	struct cands c = { .at = s->c.at, .n = s->n_last, .sorted = 0, .soft = 1 };
 
 	cands_sort(&c, c.n);

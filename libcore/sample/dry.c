@@ -1,15 +1,16 @@
-/* "Don't repeat yourself": a token that would extend a repeated run of length L >= allowed is penalised by
- * multiplier * base^(L - allowed).   p-e-w, oobabooga/text-generation-webui #5677
+/* "Don't repeat yourself": a token that would extend a repeated run of length L >= allowed is
+ * penalised by multiplier * base^(L - allowed).   p-e-w, oobabooga/text-generation-webui #5677
  *
- * L comes from a Z function over the reversed history: z[i] is how long the run that ends i tokens before the last equals
- * the run that ends at the last; linear in the window. */
+ * L comes from a Z function over the reversed history: z[i] is how long the run that ends i tokens
+ * before the last equals the run that ends at the last; linear in the window. */
 #include <float.h>
 #include "base/fmath.h"
 #include "sample/sample.h"
 
 static int on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
 
-/* Tokens of the longest breaker of several that begins i tokens before the last, less one; -1: none does. */
+/* Tokens of the longest breaker of several that begins i tokens before the last, less one; -1: none
+ * does. */
 static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *end, int32_t i)
 {
 	int32_t longest = -1;
@@ -31,7 +32,7 @@ static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *en
 /* Tokens behind the last breaker: no run reaches over it. */
 static int32_t limit(const struct infer_sampler *s, const int32_t *end, int32_t n)
 {
-	for (int32_t i = 0; i < n; i++) {           /* i tokens before the last */
+	for (int32_t i = 0; i < n; i++) { /* i tokens before the last */
 		int32_t longest = s->h.long_breakers ? long_breaker(&s->o, end, i) : -1;
 
 		if (longest < 0 && s->h.breaks[end[-i]])
@@ -64,7 +65,8 @@ static void apply(struct infer_sampler *s, struct cands *c)
 {
 	const struct infer_sample_opts *o = &s->o;
 	size_t have = s->h.n;
-	int32_t n = o->dry_window > 0 && (size_t)o->dry_window < have ? o->dry_window : (int32_t)have;
+	int32_t n =
+		o->dry_window > 0 && (size_t)o->dry_window < have ? o->dry_window : (int32_t)have;
 	int32_t *z = s->h.z, most;
 
 	if (n <= o->dry_allowed_length)
@@ -74,7 +76,8 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	if (most < o->dry_allowed_length)
 		return;
 	z_function(z, end, n);
-	/* the token behind the run that ends i before the last is end[-i + 1]; its longest run counts */
+	/* the token behind the run that ends i before the last is end[-i + 1]; its longest run
+	 * counts */
 	int32_t *longest = s->h.count_dry;
 	for (int32_t i = 1; i < n; i++) {
 		int32_t k = z[i] < most ? z[i] : most;
@@ -83,9 +86,11 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	}
 	for (int32_t i = 0; i < c->n; i++) {
 		int32_t k = longest[c->at[i].id];
-		if (!k || s->h.breaks[c->at[i].id])      /* a breaker ends the run that it would extend */
+		/* a breaker ends the run that it would extend */
+		if (!k || s->h.breaks[c->at[i].id])
 			continue;
-		double cost = (double)o->dry_multiplier * fm_exp((k - o->dry_allowed_length) * fm_log((double)o->dry_base));
+		double cost = (double)o->dry_multiplier *
+		              fm_exp((k - o->dry_allowed_length) * fm_log((double)o->dry_base));
 		c->at[i].logit -= cost < (double)FLT_MAX ? (float)cost : FLT_MAX;
 	}
 	for (int32_t i = 1; i < n; i++)

@@ -14,7 +14,7 @@ void stage_min_p(struct cands *c, float p, int32_t min_keep)
 	least = max + fm_logf(p);
 	for (int32_t i = 0; i < c->n; i++)
 		k += c->at[i].logit >= least;
-	if (k < min_keep) {          /* the likeliest min_keep instead, which hold all that passed */
+	if (k < min_keep) { /* the likeliest min_keep instead, which hold all that passed */
 		k = min_keep < c->n ? min_keep : c->n;
 		cands_sort(c, k);
 		c->sorted = 1;
@@ -28,5 +28,8 @@ void stage_min_p(struct cands *c, float p, int32_t min_keep)
 }
 
 static int on(const struct infer_sample_opts *o) { return o->min_p > 0; }
-static void apply(struct infer_sampler *s, struct cands *c) { stage_min_p(c, s->o.min_p, s->o.min_keep); }
+static void apply(struct infer_sampler *s, struct cands *c)
+{
+	stage_min_p(c, s->o.min_p, s->o.min_keep);
+}
 const struct stage stage_row_min_p = { "min_p", on, apply };

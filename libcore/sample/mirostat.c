@@ -1,10 +1,11 @@
-/* Steer the surprise of each token towards tau bits.   Basu+ 2020, arXiv:2007.14966: version 1 is algorithm 1, version 2
- * cuts at the surprise itself. */
+/* Steer the surprise of each token towards tau bits.   Basu+ 2020, arXiv:2007.14966: version 1 is
+ * algorithm 1, version 2 cuts at the surprise itself. */
 #include "base/fmath.h"
 #include "sample/sample.h"
 
 static const double LN2 = 0.69314718055994530942;
-enum { FIT = 100 };    /* ranks that the Zipf exponent is fitted on */
+/* ranks that the Zipf exponent is fitted on */
+enum { FIT = 100 };
 
 static double version1_k(const struct infer_sampler *s, const struct cands *c)
 {
@@ -14,15 +15,17 @@ static double version1_k(const struct infer_sampler *s, const struct cands *c)
 	for (int32_t i = 0; i + 1 < m; i++) {
 		if (!(c->at[i + 1].p > 0))
 			break;
-		double t = fm_log((i + 2) / (double)(i + 1)), b = fm_log((double)c->at[i].p / (double)c->at[i + 1].p);
+		double t = fm_log((i + 2) / (double)(i + 1)),
+		       b = fm_log((double)c->at[i].p / (double)c->at[i + 1].p);
 		tb += t * b;
 		tt += t * t;
 	}
 	double zipf = tt > 0 ? tb / tt : 0, eps = zipf - 1;
 	if (zipf < 1e-6)
-		return c->n;                 /* flat: nothing to cut */
-	if (eps < 1e-6 && eps > -1e-6)       /* the limit of the quotient below */
-		return fm_exp((s->mu * LN2 - fm_log(fm_log(s->n_vocab > 2 ? s->n_vocab : 3))) / zipf);
+		return c->n;           /* flat: nothing to cut */
+	if (eps < 1e-6 && eps > -1e-6) /* the limit of the quotient below */
+		return fm_exp((s->mu * LN2 - fm_log(fm_log(s->n_vocab > 2 ? s->n_vocab : 3))) /
+		              zipf);
 	double part = eps / (1 - fm_exp(-eps * fm_log(s->n_vocab)));
 	return fm_exp((s->mu * LN2 + fm_log(part)) / zipf);
 }

@@ -1,7 +1,11 @@
-/* Repetition, presence and frequency penalties over the last `repeat_window` tokens.   Keskar+ 2019, arXiv:1909.05858, eq. 1 */
+/* Repetition, presence and frequency penalties over the last `repeat_window` tokens.   Keskar+
+ * 2019, arXiv:1909.05858, eq. 1 */
 #include "sample/sample.h"
 
-static int on(const struct infer_sample_opts *o) { return o->repeat != 1 || o->presence != 0 || o->frequency != 0; }
+static int on(const struct infer_sample_opts *o)
+{
+	return o->repeat != 1 || o->presence != 0 || o->frequency != 0;
+}
 
 static void apply(struct infer_sampler *s, struct cands *c)
 {

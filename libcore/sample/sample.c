@@ -28,8 +28,13 @@ const char *infer_stage_name(int stage)
 
 int infer_stage_named(const char *name, size_t n)
 {
-	static const struct { const char *name; int stage; } others[] = {
-		{ "temp", INFER_STAGE_TEMP }, { "typical", INFER_STAGE_TYPICAL }, { "typical_p", INFER_STAGE_TYPICAL },
+	static const struct {
+		const char *name;
+		int stage;
+	} others[] = {
+		{ "temp", INFER_STAGE_TEMP },
+		{ "typical", INFER_STAGE_TYPICAL },
+		{ "typical_p", INFER_STAGE_TYPICAL },
 	};
 	char plain[24] = "";
 
@@ -55,19 +60,34 @@ static int in_range(double v, double lo, double hi, const char *name, infer_erro
 
 static int check_numbers(const struct infer_sample_opts *o, infer_error *err)
 {
-	const struct { double v, lo, hi; const char *name; } rows[] = {
-		{ (double)o->temp, 0, 1e6, "temp" }, { (double)o->dynatemp_range, 0, 1e6, "dynatemp_range" },
-		{ (double)o->dynatemp_exp, 0, 1e3, "dynatemp_exp" }, { o->top_k, 0, INT32_MAX, "top_k" },
-		{ (double)o->top_p, 0, 1, "top_p" }, { (double)o->min_p, 0, 1, "min_p" }, { (double)o->typical, 0, 1, "typical" },
-		{ (double)o->top_n_sigma, 0, 1e6, "top_n_sigma" }, { (double)o->xtc_probability, 0, 1, "xtc_probability" },
-		{ (double)o->xtc_threshold, 0, 1, "xtc_threshold" }, { (double)o->repeat, 0, 1e6, "repeat_penalty" },
-		{ (double)o->presence, -1e6, 1e6, "presence_penalty" }, { (double)o->frequency, -1e6, 1e6, "frequency_penalty" },
-		{ o->repeat_window, -1, INT32_MAX, "repeat_last_n" }, { (double)o->dry_multiplier, 0, 1e6, "dry_multiplier" },
+	const struct {
+		double v, lo, hi;
+		const char *name;
+	} rows[] = {
+		{ (double)o->temp, 0, 1e6, "temp" },
+		{ (double)o->dynatemp_range, 0, 1e6, "dynatemp_range" },
+		{ (double)o->dynatemp_exp, 0, 1e3, "dynatemp_exp" },
+		{ o->top_k, 0, INT32_MAX, "top_k" },
+		{ (double)o->top_p, 0, 1, "top_p" },
+		{ (double)o->min_p, 0, 1, "min_p" },
+		{ (double)o->typical, 0, 1, "typical" },
+		{ (double)o->top_n_sigma, 0, 1e6, "top_n_sigma" },
+		{ (double)o->xtc_probability, 0, 1, "xtc_probability" },
+		{ (double)o->xtc_threshold, 0, 1, "xtc_threshold" },
+		{ (double)o->repeat, 0, 1e6, "repeat_penalty" },
+		{ (double)o->presence, -1e6, 1e6, "presence_penalty" },
+		{ (double)o->frequency, -1e6, 1e6, "frequency_penalty" },
+		{ o->repeat_window, -1, INT32_MAX, "repeat_last_n" },
+		{ (double)o->dry_multiplier, 0, 1e6, "dry_multiplier" },
 		{ (double)(o->dry_base != 0 ? o->dry_base : 1.75f), 1, 1e6, "dry_base" },
-		{ o->dry_allowed_length, 0, INT32_MAX, "dry_allowed_length" }, { o->dry_window, -1, INT32_MAX, "dry_penalty_last_n" },
-		{ o->mirostat, 0, 2, "mirostat" }, { (double)o->mirostat_tau, 0, 1e3, "mirostat_tau" },
-		{ (double)o->mirostat_eta, 0, 1e3, "mirostat_eta" }, { o->min_keep, 0, INT32_MAX, "min_keep" },
-		{ o->n_bias, 0, INT32_MAX, "logit_bias" }, { o->n_dry_breakers, 0, INT32_MAX, "dry_sequence_breakers" },
+		{ o->dry_allowed_length, 0, INT32_MAX, "dry_allowed_length" },
+		{ o->dry_window, -1, INT32_MAX, "dry_penalty_last_n" },
+		{ o->mirostat, 0, 2, "mirostat" },
+		{ (double)o->mirostat_tau, 0, 1e3, "mirostat_tau" },
+		{ (double)o->mirostat_eta, 0, 1e3, "mirostat_eta" },
+		{ o->min_keep, 0, INT32_MAX, "min_keep" },
+		{ o->n_bias, 0, INT32_MAX, "logit_bias" },
+		{ o->n_dry_breakers, 0, INT32_MAX, "dry_sequence_breakers" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -85,19 +105,23 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 	TRY(check_numbers(o, err));
 	for (; i < INFER_STAGE_COUNT && o->order[i] != INFER_STAGE_END; i++) {
 		if (!stage_get(o->order[i]))
-			return err_set(err, INFER_EINVAL, "sampler stage %d is not known", o->order[i]);
+			return err_set(err, INFER_EINVAL, "sampler stage %d is not known",
+			               o->order[i]);
 		if (seen >> o->order[i] & 1)
-			return err_set(err, INFER_EINVAL, "sampler stage %s is named twice", stages[o->order[i]]->name);
+			return err_set(err, INFER_EINVAL, "sampler stage %s is named twice",
+			               stages[o->order[i]]->name);
 		seen |= 1u << o->order[i];
 	}
 	if (i == INFER_STAGE_COUNT)
 		return err_set(err, INFER_EINVAL, "the order of sampler stages has no end");
 	for (int32_t b = 0; b < o->n_bias; b++) {
 		if (o->bias[b].token < 0 || o->bias[b].token >= n_vocab)
-			return err_set(err, INFER_EINVAL, "logit_bias: token %d is outside the vocabulary of %d",
+			return err_set(err, INFER_EINVAL,
+			               "logit_bias: token %d is outside the vocabulary of %d",
 			               (int)o->bias[b].token, (int)n_vocab);
 		if (!(o->bias[b].bias <= 1e30f))
-			return err_set(err, INFER_EINVAL, "logit_bias: %g for token %d", (double)o->bias[b].bias, (int)o->bias[b].token);
+			return err_set(err, INFER_EINVAL, "logit_bias: %g for token %d",
+			               (double)o->bias[b].bias, (int)o->bias[b].token);
 	}
 	return INFER_OK;
 }
@@ -125,7 +149,8 @@ static void fill_defaults(struct infer_sample_opts *o)
 			o->order[i] = (uint8_t)(i + 1);
 }
 
-/* Breakers of one token are looked up, for there may be thousands; ids outside the vocabulary never come. */
+/* Breakers of one token are looked up, for there may be thousands; ids outside the vocabulary never
+ * come. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 {
 	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)
@@ -133,8 +158,8 @@ static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 	s->h.long_breakers |= n > 1;
 }
 
-int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
-                      int32_t n_vocab, infer_error *err)
+int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, int32_t n_vocab,
+                      infer_error *err)
 {
 	*out = NULL;
 	TRY(check(o, n_vocab, err));
@@ -145,15 +170,19 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
 	fill_defaults(&s->o);
 	s->n_vocab = n_vocab;
 	s->mu = 2 * (double)s->o.mirostat_tau;
-	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o), dry = stages[INFER_STAGE_DRY]->on(&s->o);
-	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) | (s->o.mirostat ? HISTORY_MU : 0);
+	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o),
+	    dry = stages[INFER_STAGE_DRY]->on(&s->o);
+	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) |
+	            (s->o.mirostat ? HISTORY_MU : 0);
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
 	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
 	s->biased = o->n_bias ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
 	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
-	s->h.count_dry = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
+	s->h.count_dry =
+		dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
 	s->h.breaks = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, 1) : NULL;
-	if (!s->c.at || !s->last || (o->n_bias && !s->biased) || (counts && !s->h.count) || (dry && (!s->h.count_dry || !s->h.breaks)))
+	if (!s->c.at || !s->last || (o->n_bias && !s->biased) || (counts && !s->h.count) ||
+	    (dry && (!s->h.count_dry || !s->h.breaks)))
 		goto full;
 	for (int32_t b = 0; dry && b < o->n_dry_breakers; b++)
 		mark_breaker(s, o->dry_breakers[b], o->n_dry_breaker[b]);
@@ -181,7 +210,8 @@ int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err)
 
 	if (!h->keep || n <= h->cap)
 		return INFER_OK;
-	int ok = enlarge(&ids, h->keep & HISTORY_IDS, n, sizeof *h->ids) && enlarge(&z, h->keep & HISTORY_Z, n, sizeof *h->z) &&
+	int ok = enlarge(&ids, h->keep & HISTORY_IDS, n, sizeof *h->ids) &&
+	         enlarge(&z, h->keep & HISTORY_Z, n, sizeof *h->z) &&
 	         enlarge(&mu, h->keep & HISTORY_MU, n, sizeof *h->mu);
 	h->ids = ids;
 	h->z = z;
@@ -198,7 +228,9 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 
 	for (size_t i = 0; i < n; i++)
 		if (tokens[i] < 0 || tokens[i] >= s->n_vocab)
-			return err_set(err, INFER_EINVAL, "token %d is outside the vocabulary of %d", (int)tokens[i], (int)s->n_vocab);
+			return err_set(err, INFER_EINVAL,
+			               "token %d is outside the vocabulary of %d", (int)tokens[i],
+			               (int)s->n_vocab);
 	if (h->keep && h->n + n > h->cap)
 		TRY(infer_sampler_reserve(s, h->n + n + h->cap / 2 + 64, err));
 	for (size_t i = 0; i < n; i++) {

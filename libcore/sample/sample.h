@@ -1,55 +1,67 @@
-/* sample/sample.h (private) - candidates and the stages that narrow them.  One const row per stage in stage_list.h.
+/* sample/sample.h (private) - candidates and the stages that narrow them.  One const row per stage
+ * in stage_list.h.
  *
- * The order of candidates is total: greater logit first, ties to the lower id; so what a stage keeps never depends on how
- * they were sorted.  Sums run in that order, or by id while nothing has sorted yet, in double. */
+ * The order of candidates is total: greater logit first, ties to the lower id; so what a stage
+ * keeps never depends on how they were sorted.  Sums run in that order, or by id while nothing has
+ * sorted yet, in double. */
 #ifndef SAMPLE_SAMPLE_H
 #define SAMPLE_SAMPLE_H
 #include <infer/sample.h>
 
-struct cand { int32_t id; float logit; float p; };
+struct cand {
+	int32_t id;
+	float logit;
+	float p;
+};
 struct cands {
 	struct cand *at;
 	int32_t n;
-	int sorted;             /* 1: in the order above */
-	int soft;               /* 1: p is the softmax of the logits */
+	int sorted; /* 1: in the order above */
+	int soft;   /* 1: p is the softmax of the logits */
 };
 
-struct sampler_history {    /* of one sequence */
-	int32_t *ids; size_t n, cap;   /* kept only where DRY or the penalties ask for it */
-	double  *mu;            /* [cap] mirostat's state before each token; NULL: it is off */
-	int32_t *z;             /* scratch of DRY, [cap] */
-	int32_t *count_dry;     /* scratch of DRY, [n_vocab], zero between draws */
-	uint8_t *breaks;        /* [n_vocab] 1: a breaker of DRY by itself */
-	int long_breakers;      /* 1: some breaker has more tokens than one */
-	int32_t *count;         /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
-	int keep;               /* HISTORY_ bits: the arrays above that are kept */
+/* of one sequence */
+struct sampler_history {
+	int32_t *ids;
+	size_t n, cap;      /* kept only where DRY or the penalties ask for it */
+	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
+	int32_t *z;         /* scratch of DRY, [cap] */
+	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
+	uint8_t *breaks;    /* [n_vocab] 1: a breaker of DRY by itself */
+	int long_breakers;  /* 1: some breaker has more tokens than one */
+	int32_t *count; /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
+	int keep;       /* HISTORY_ bits: the arrays above that are kept */
 };
 
 enum { HISTORY_IDS = 1, HISTORY_Z = 2, HISTORY_MU = 4 };
 
 struct infer_sampler {
-	struct infer_sample_opts o;    /* defaults filled in */
+	struct infer_sample_opts o; /* defaults filled in */
 	int32_t n_vocab;
-	struct cands c;         /* storage for n_vocab */
-	float *biased;          /* [n_vocab] scratch of a draw; NULL: no bias */
+	struct cands c; /* storage for n_vocab */
+	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
-	uint64_t position;      /* of the draw that runs */
-	double mu;              /* mirostat */
-	struct infer_candidate *last; int32_t n_last;
+	uint64_t position; /* of the draw that runs */
+	double mu;         /* mirostat */
+	struct infer_candidate *last;
+	int32_t n_last;
 };
 
 struct stage {
 	const char *name;
 	/* nonzero where the options switch it on */
-	int  (*on)(const struct infer_sample_opts *o);
+	int (*on)(const struct infer_sample_opts *o);
 	void (*apply)(struct infer_sampler *s, struct cands *c);
 };
-const struct stage *stage_get(int stage);    /* enum infer_stage; NULL outside */
+const struct stage *stage_get(int stage); /* enum infer_stage; NULL outside */
 
-/* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts everything. */
+/* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts
+ * everything. */
 void cands_sort(struct cands *c, int32_t n);
-/* The same as gathering the logits above -inf that are allowed (NULL: all), sorting their n first and dropping the others. */
-void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab, int32_t n);
+/* The same as gathering the logits above -inf that are allowed (NULL: all), sorting their n first
+ * and dropping the others. */
+void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
+                int32_t n);
 /* The first token >= i that is allowed, or n_vocab. */
 int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab);
 void cands_soft(struct cands *c);            /* p = softmax; leaves the order */

@@ -6,7 +6,8 @@
 void stage_temp(struct cands *c, float temp, float range, float exponent)
 {
 	if (range > 0 && c->n > 1) {
-		double lo = temp > range ? (double)(temp - range) : 0, hi = (double)temp + (double)range;
+		double lo = temp > range ? (double)(temp - range) : 0,
+		       hi = (double)temp + (double)range;
 		cands_soft(c);
 		double part = cands_entropy(c) / fm_log(c->n);
 		if (part > 1)
@@ -14,7 +15,7 @@ void stage_temp(struct cands *c, float temp, float range, float exponent)
 		part = part > 0 ? fm_pow(part, (double)exponent) : 0;
 		temp = (float)(lo + (hi - lo) * part);
 	}
-	if (temp <= 0) {          /* the limit: only the first remains */
+	if (temp <= 0) { /* the limit: only the first remains */
 		cands_sort(c, 1);
 		c->n = 1;
 		c->sorted = 1;

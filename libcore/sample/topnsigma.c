@@ -1,4 +1,5 @@
-/* Keep l_i >= max l - n sigma, sigma the standard deviation of the finite logits.   Tang+ 2024, arXiv:2411.07641 */
+/* Keep l_i >= max l - n sigma, sigma the standard deviation of the finite logits.   Tang+ 2024,
+ * arXiv:2411.07641 */
 #include <math.h>
 #include "sample/sample.h"
 
@@ -31,5 +32,8 @@ void stage_top_n_sigma(struct cands *c, float n)
 }
 
 static int on(const struct infer_sample_opts *o) { return o->top_n_sigma > 0; }
-static void apply(struct infer_sampler *s, struct cands *c) { stage_top_n_sigma(c, s->o.top_n_sigma); }
+static void apply(struct infer_sampler *s, struct cands *c)
+{
+	stage_top_n_sigma(c, s->o.top_n_sigma);
+}
 const struct stage stage_row_top_n_sigma = { "top_n_sigma", on, apply };

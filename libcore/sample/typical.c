@@ -1,4 +1,5 @@
-/* Keep the candidates whose surprise is nearest to the entropy, up to mass p.   Meister+ 2022, arXiv:2202.00666 */
+/* Keep the candidates whose surprise is nearest to the entropy, up to mass p.   Meister+ 2022,
+ * arXiv:2202.00666 */
 #include "sample/sample.h"
 #include "base/fmath.h"
 
@@ -11,7 +12,8 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 		return;
 	cands_soft(c);
 	h = cands_entropy(c);
-	/* order by distance with the same heap: the logit's place takes -|surprise - h| while it sorts */
+	/* order by distance with the same heap: the logit's place takes -|surprise - h| while it
+	 * sorts */
 	for (int32_t i = 0; i < c->n; i++) {
 		struct cand *a = &c->at[i];
 		double d = a->p > 0 ? -fm_log((double)a->p) - h : 1e30;
@@ -27,11 +29,15 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 	}
 	c->n = k;
 	for (int32_t i = 0; i < k; i++)
-		c->at[i].logit = fm_logf(c->at[i].p);     /* equal up to a constant, which the softmax removes */
+		/* equal up to a constant, which the softmax removes */
+		c->at[i].logit = fm_logf(c->at[i].p);
 	c->sorted = 0;
 	c->soft = 0;
 }
 
 static int on(const struct infer_sample_opts *o) { return o->typical > 0 && o->typical < 1; }
-static void apply(struct infer_sampler *s, struct cands *c) { stage_typical(c, s->o.typical, s->o.min_keep); }
+static void apply(struct infer_sampler *s, struct cands *c)
+{
+	stage_typical(c, s->o.typical, s->o.min_keep);
+}
 const struct stage stage_row_typical = { "typ_p", on, apply };

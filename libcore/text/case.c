@@ -14,5 +14,6 @@ const struct unicode_case *unicode_case(uint32_t cp)
 		else
 			hi = mid;
 	}
-	return lo < unicode_case_n && unicode_case_tab[lo].from == cp ? &unicode_case_tab[lo] : NULL;
+	return lo < unicode_case_n && unicode_case_tab[lo].from == cp ? &unicode_case_tab[lo]
+	                                                              : NULL;
 }

@@ -3,9 +3,12 @@
 #define TEXT_CASE_H
 #include <stdint.h>
 
-struct unicode_case { uint32_t from, upper[3], title[3]; };   /* 0: fewer than three */
-extern const struct unicode_case unicode_case_tab[];          /* by ascending from */
+/* 0: fewer than three */
+struct unicode_case {
+	uint32_t from, upper[3], title[3];
+};
+extern const struct unicode_case unicode_case_tab[]; /* by ascending from */
 extern const unsigned unicode_case_n;
 
-const struct unicode_case *unicode_case(uint32_t cp);         /* NULL: an ordinary one, or none */
+const struct unicode_case *unicode_case(uint32_t cp); /* NULL: an ordinary one, or none */
 #endif

@@ -15,7 +15,8 @@ uint32_t unicode_to_lower(uint32_t cp)
 		else
 			hi = mid;
 	}
-	return lo < unicode_lower_n && unicode_lower_tab[lo].from == cp ? unicode_lower_tab[lo].to : cp;
+	return lo < unicode_lower_n && unicode_lower_tab[lo].from == cp ? unicode_lower_tab[lo].to
+	                                                                : cp;
 }
 
 int unicode_class(uint32_t cp)
@@ -35,7 +36,15 @@ int unicode_class(uint32_t cp)
 }
 
 /* Hangul syllables decompose by arithmetic: The Unicode Standard, 3.12 */
-enum { S_BASE = 0xAC00, L_BASE = 0x1100, V_BASE = 0x1161, T_BASE = 0x11A7, T_COUNT = 28, N_COUNT = 588, S_COUNT = 11172 };
+enum {
+	S_BASE = 0xAC00,
+	L_BASE = 0x1100,
+	V_BASE = 0x1161,
+	T_BASE = 0x11A7,
+	T_COUNT = 28,
+	N_COUNT = 588,
+	S_COUNT = 11172
+};
 
 int unicode_decompose(uint32_t cp, uint32_t out[4])
 {
@@ -66,7 +75,7 @@ int unicode_decompose(uint32_t cp, uint32_t out[4])
 
 void unicode_order(uint32_t *cp, size_t n)
 {
-	size_t start = 0;   /* of the run of marks that i ends */
+	size_t start = 0; /* of the run of marks that i ends */
 
 	for (size_t i = 0; i < n; i++) {
 		int c = unicode_class(cp[i]);
@@ -74,7 +83,7 @@ void unicode_order(uint32_t *cp, size_t n)
 			start = i + 1;
 			continue;
 		}
-		if (i - start >= 64)   /* a longer run is no text; the cut keeps this linear */
+		if (i - start >= 64) /* a longer run is no text; the cut keeps this linear */
 			start = i;
 		size_t j = i;
 		uint32_t v = cp[i];

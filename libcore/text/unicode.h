@@ -1,31 +1,69 @@
-/* text/unicode.h - properties of code points, canonical decomposition, lower case.  Immutable tables. */
+/* text/unicode.h - properties of code points, canonical decomposition, lower case.  Immutable
+ * tables. */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
 #include <stddef.h>
 #include <stdint.h>
 #include "base/utf8.h"
 
-enum unicode_cat {   /* the numbers stand in unicode_tab.c */
-	UNI_CN, UNI_CC, UNI_CF, UNI_CO, UNI_CS, UNI_LU, UNI_LL, UNI_LT, UNI_LM, UNI_LO, UNI_MN, UNI_MC, UNI_ME,
-	UNI_ND, UNI_NL, UNI_NO, UNI_PC, UNI_PD, UNI_PS, UNI_PE, UNI_PI, UNI_PF, UNI_PO, UNI_SM, UNI_SC, UNI_SK,
-	UNI_SO, UNI_ZS, UNI_ZL, UNI_ZP
+/* the numbers stand in unicode_tab.c */
+enum unicode_cat {
+	UNI_CN,
+	UNI_CC,
+	UNI_CF,
+	UNI_CO,
+	UNI_CS,
+	UNI_LU,
+	UNI_LL,
+	UNI_LT,
+	UNI_LM,
+	UNI_LO,
+	UNI_MN,
+	UNI_MC,
+	UNI_ME,
+	UNI_ND,
+	UNI_NL,
+	UNI_NO,
+	UNI_PC,
+	UNI_PD,
+	UNI_PS,
+	UNI_PE,
+	UNI_PI,
+	UNI_PF,
+	UNI_PO,
+	UNI_SM,
+	UNI_SC,
+	UNI_SK,
+	UNI_SO,
+	UNI_ZS,
+	UNI_ZL,
+	UNI_ZP
 };
 
 /* Sets of categories: one bit each.  White_Space and Script=Han are bits of their own. */
 #define UNI_BIT(cat) (UINT32_C(1) << (cat))
-#define UNI_C     (UINT32_C(0x1f))
-#define UNI_L     (UINT32_C(0x1f) << UNI_LU)
-#define UNI_M     (UINT32_C(7) << UNI_MN)
-#define UNI_N     (UINT32_C(7) << UNI_ND)
-#define UNI_P     (UINT32_C(0x7f) << UNI_PC)
-#define UNI_S     (UINT32_C(15) << UNI_SM)
-#define UNI_Z     (UINT32_C(7) << UNI_ZS)
+#define UNI_C (UINT32_C(0x1f))
+#define UNI_L (UINT32_C(0x1f) << UNI_LU)
+#define UNI_M (UINT32_C(7) << UNI_MN)
+#define UNI_N (UINT32_C(7) << UNI_ND)
+#define UNI_P (UINT32_C(0x7f) << UNI_PC)
+#define UNI_S (UINT32_C(15) << UNI_SM)
+#define UNI_Z (UINT32_C(7) << UNI_ZS)
 #define UNI_SPACE (UINT32_C(1) << 30)
-#define UNI_HAN   (UINT32_C(1) << 31)
+#define UNI_HAN (UINT32_C(1) << 31)
 
-struct unicode_lower { uint32_t from, to; };
-struct unicode_nfd { uint32_t from; uint16_t at, n; };       /* in unicode_nfd_pool */
-struct unicode_ccc { uint32_t from, to; uint8_t class; };
+struct unicode_lower {
+	uint32_t from, to;
+};
+/* in unicode_nfd_pool */
+struct unicode_nfd {
+	uint32_t from;
+	uint16_t at, n;
+};
+struct unicode_ccc {
+	uint32_t from, to;
+	uint8_t class;
+};
 
 extern const char unicode_version[];
 extern const uint8_t unicode_page[0x1100];
@@ -35,7 +73,8 @@ extern const struct unicode_lower unicode_lower_tab[];
 extern const struct unicode_nfd unicode_nfd_tab[];
 extern const struct unicode_ccc unicode_ccc_tab[];
 
-#define UNI_BAD UINT32_C(0x110000)   /* stands for a byte that is part of no valid sequence; category Cn */
+#define UNI_BAD \
+	UINT32_C(0x110000) /* stands for a byte that is part of no valid sequence; category Cn */
 
 /* The set that cp is in: its category's bit, and UNI_SPACE, UNI_HAN. */
 static inline uint32_t unicode_set(uint32_t cp)
@@ -46,7 +85,8 @@ static inline uint32_t unicode_set(uint32_t cp)
 	return UNI_BIT(p & 31) | (uint32_t)(p & 96) << 25;
 }
 
-/* The next code point of s[0 .. n), n > 0, and its length; UNI_BAD and 1 where s begins with no valid sequence. */
+/* The next code point of s[0 .. n), n > 0, and its length; UNI_BAD and 1 where s begins with no
+ * valid sequence. */
 static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 {
 	if ((unsigned char)*s < 0x80) {
@@ -60,10 +100,13 @@ static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 	return 1;
 }
 
-uint32_t unicode_to_lower(uint32_t cp);    /* simple mapping; U+0130 (whose lower case is two code points) gives U+0069 */
-int      unicode_class(uint32_t cp);       /* canonical combining class */
-/* Full canonical decomposition of one code point: 1 ... 4 written to out.  Reordering is the caller's. */
-int      unicode_decompose(uint32_t cp, uint32_t out[4]);
-/* Order the combining marks of cp[0 .. n) canonically (stable): UAX 15, D109.  O(n + sum over runs of k^2), runs cut at 64. */
-void     unicode_order(uint32_t *cp, size_t n);
+/* simple mapping; U+0130 (whose lower case is two code points) gives U+0069 */
+uint32_t unicode_to_lower(uint32_t cp);
+int unicode_class(uint32_t cp); /* canonical combining class */
+/* Full canonical decomposition of one code point: 1 ... 4 written to out.  Reordering is the
+ * caller's. */
+int unicode_decompose(uint32_t cp, uint32_t out[4]);
+/* Order the combining marks of cp[0 .. n) canonically (stable): UAX 15, D109.  O(n + sum over runs
+ * of k^2), runs cut at 64. */
+void unicode_order(uint32_t *cp, size_t n);
 #endif

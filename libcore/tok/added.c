@@ -1,6 +1,6 @@
-/* tok/added.c - where a text holds added tokens: the automaton of Aho+ 1975 over their last bytes first, run from the end
- * of the text to its front.  So what it knows at a byte is the longest token that begins there, in linear time, however long
- * the tokens are. */
+/* tok/added.c - where a text holds added tokens: the automaton of Aho+ 1975 over their last bytes
+ * first, run from the end of the text to its front.  So what it knows at a byte is the longest
+ * token that begins there, in linear time, however long the tokens are. */
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -8,7 +8,8 @@
 
 static int is_added(const struct infer_tokenizer *t, uint32_t i)
 {
-	return t->piece.at[i].len && (t->kind[i] == TOK_USER || t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_UNKNOWN);
+	return t->piece.at[i].len &&
+	       (t->kind[i] == TOK_USER || t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_UNKNOWN);
 }
 
 /* The slot of the node that byte c leads to from node `from`, or the empty one for it. */
@@ -41,7 +42,8 @@ static void put(struct infer_tokenizer *t, uint32_t id)
 	for (uint32_t k = t->piece.at[id].len; k--;) {
 		uint32_t *slot = at ? slot_of(t, at, s[k]) : &a->last[s[k]];
 		if (!*slot) {
-			a->node[a->n] = (struct tok_node){ .from = at, .c = s[k], .any = -1, .user = -1 };
+			a->node[a->n] =
+				(struct tok_node){ .from = at, .c = s[k], .any = -1, .user = -1 };
 			*slot = a->n++;
 		}
 		at = *slot;
@@ -51,10 +53,12 @@ static void put(struct infer_tokenizer *t, uint32_t id)
 		a->node[at].user = (int32_t)id;
 }
 
-/* The nodes but the first, shallow ones first: order's; NULL without memory.  A node comes behind the one it is from. */
+/* The nodes but the first, shallow ones first: order's; NULL without memory.  A node comes behind
+ * the one it is from. */
 static uint32_t *by_depth(const struct tok_added *a)
 {
-	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order), *depth = mem_zalloc(MEM_TOK, a->n, sizeof *depth), *first = NULL;
+	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order),
+		 *depth = mem_zalloc(MEM_TOK, a->n, sizeof *depth), *first = NULL;
 
 	for (uint32_t i = 1; depth && i < a->n; i++) {
 		depth[i] = depth[a->node[i].from] + 1;
@@ -117,7 +121,7 @@ int tok_added_new(struct infer_tokenizer *t)
 	a->mask = (uint32_t)(slots - 1);
 	if (!a->node || !a->slot)
 		return INFER_ENOMEM;
-	a->node[0] = (struct tok_node){ .any = -1, .user = -1 };   /* no token ends so */
+	a->node[0] = (struct tok_node){ .any = -1, .user = -1 }; /* no token ends so */
 	a->n = 1;
 	for (uint32_t i = 0; i < t->piece.n; i++)
 		if (is_added(t, i))
@@ -136,13 +140,18 @@ void tok_added_free(struct tok_added *a)
 	mem_free(a->slot);
 }
 
-static size_t len_of(const struct infer_tokenizer *t, int32_t id) { return id < 0 ? 0 : t->piece.at[id].len; }
+static size_t len_of(const struct infer_tokenizer *t, int32_t id)
+{
+	return id < 0 ? 0 : t->piece.at[id].len;
+}
 
-void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n, const unsigned char *said, uint32_t flags, struct tok_ids *out)
+void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
+                    const unsigned char *said, uint32_t flags, struct tok_ids *out)
 {
 	const struct tok_added *a = &t->added;
 	const int special = (flags & INFER_ENCODE_SPECIAL) != 0;
-	uint32_t any = 0, user = 0;   /* nodes: control tokens, which end where what was said begins; the others */
+	/* nodes: control tokens, which end where what was said begins; the others */
+	uint32_t any = 0, user = 0;
 
 	for (size_t i = a->n > 1 ? n : 0; i--;) {
 		unsigned char c = (unsigned char)s[i];
@@ -150,7 +159,8 @@ void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n, co
 			continue;
 		any = special && !(said && said[i]) ? follow(t, any, c) : 0;
 		user = !special || said ? follow(t, user, c) : 0;
-		int32_t id = a->node[any].any, other = said && a->said ? a->said[user] : a->node[user].user;
+		int32_t id = a->node[any].any,
+			other = said && a->said ? a->said[user] : a->node[user].user;
 		if (len_of(t, other) > len_of(t, id))
 			id = other;
 		if (id >= 0) {

@@ -1,4 +1,5 @@
-/* tok/bpe.c - byte-level BPE, and BPE over code points with byte fallback: pairs of tokens join by the rank of a merge.
+/* tok/bpe.c - byte-level BPE, and BPE over code points with byte fallback: pairs of tokens join by
+ * the rank of a merge.
  * Radford+ 2019 (GPT-2), section 2.2; Sennrich+ 2016, arXiv:1508.07909, algorithm 1. */
 #include <string.h>
 #include "base/buf.h"
@@ -9,8 +10,8 @@
 #include "tok/key.h"
 #include "text/unicode.h"
 
-/* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of their value, the other 68 bytes in their
- * order U+0100 ... U+0143. */
+/* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of their value, the
+ * other 68 bytes in their order U+0100 ... U+0143. */
 static uint32_t letter_of(unsigned b)
 {
 	if ((b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad))
@@ -54,10 +55,15 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 			at += r;
 			continue;
 		}
-		do {   /* the other letters take two bytes, and keep together */
-			unsigned char c = (unsigned char)piece[at], d = at + 1 < n ? (unsigned char)piece[at + 1] : 0;
-			int b = c < 0x80 ? byte_of(c) : c >= 0xc2 && c <= 0xc5 && (d & 0xc0) == 0x80 ? byte_of((c & 31u) << 6 | (d & 63u)) : -1;
-			if (b < 0) {   /* a code point outside of the alphabet: the piece is plain text */
+		do { /* the other letters take two bytes, and keep together */
+			unsigned char c = (unsigned char)piece[at],
+				      d = at + 1 < n ? (unsigned char)piece[at + 1] : 0;
+			int b = c < 0x80 ? byte_of(c)
+			        : c >= 0xc2 && c <= 0xc5 && (d & 0xc0) == 0x80
+			                ? byte_of((c & 31u) << 6 | (d & 63u))
+			                : -1;
+			/* a code point outside of the alphabet: the piece is plain text */
+			if (b < 0) {
 				memcpy(out, piece, n);
 				return n;
 			}
@@ -76,8 +82,10 @@ static size_t cut(const char *s, size_t n)
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* The token that l and r make, whose bytes stand in *h and h[1]: often the one behind the last merge's; else searched. */
-static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h, struct buf *scratch)
+/* The token that l and r make, whose bytes stand in *h and h[1]: often the one behind the last
+ * merge's; else searched. */
+static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
+                      struct buf *scratch)
 {
 	const struct tok_strings *p = &t->piece;
 	size_t n = h[0].n, m = h[1].n;
@@ -101,24 +109,26 @@ static int plain(const struct infer_tokenizer *t, int32_t id)
 	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN;
 }
 
-static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge, uint32_t i)
+static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge,
+                     uint32_t i)
 {
 	uint32_t hash = tok_pair_hash(secret, merge[i].left, merge[i].right), j = hash & m->mask;
 
 	for (; m->slot[j]; j = (j + 1) & m->mask) {
 		const struct tok_merge *old = &merge[(m->slot[j] & m->at) - 1];
-		if (!((m->slot[j] ^ hash) & ~m->at) && old->left == merge[i].left && old->right == merge[i].right)
-			return;   /* the first of equal merges counts */
+		if (!((m->slot[j] ^ hash) & ~m->at) && old->left == merge[i].left &&
+		    old->right == merge[i].right)
+			return; /* the first of equal merges counts */
 	}
 	m->slot[j] = (hash & ~m->at) | (i + 1);
 }
 
 enum { BATCH = 32 };
 
-/* The halves of up to BATCH merges, hashed; then what the table says of each: three loads that miss, one behind the other,
- * so each is asked for well before it is needed. */
-static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint32_t from, uint32_t to, struct tok_key *h, int32_t *id,
-                  infer_error *err)
+/* The halves of up to BATCH merges, hashed; then what the table says of each: three loads that
+ * miss, one behind the other, so each is asked for well before it is needed. */
+static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint32_t from,
+                  uint32_t to, struct tok_key *h, int32_t *id, infer_error *err)
 {
 	const struct tok_strings *p = &t->piece;
 	uint32_t n = 2 * (to - from);
@@ -128,7 +138,9 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 		src->next_merge(src, &s);
 		size_t k = cut(s.at, s.len);
 		if (!k)
-			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.merges: merge %u is no pair", src->name, from + i / 2);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key tokenizer.ggml.merges: merge %u is no pair",
+			               src->name, from + i / 2);
 		tok_key(t->secret, &h[i], s.at, k, src->merges_end);
 		tok_key(t->secret, &h[i + 1], s.at + k + 1, s.len - k - 1, src->merges_end);
 		__builtin_prefetch(&t->map.slot[h[i].hash & t->map.mask]);
@@ -138,17 +150,22 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 		__builtin_prefetch(&p->at[(t->map.slot[h[i].hash & t->map.mask] & t->map.at) - 1]);
 	for (uint32_t i = 0; i < n; i++)
 		if (t->map.slot[h[i].hash & t->map.mask])
-			__builtin_prefetch(p->base + p->at[(t->map.slot[h[i].hash & t->map.mask] & t->map.at) - 1].at);
+			__builtin_prefetch(
+				p->base +
+				p->at[(t->map.slot[h[i].hash & t->map.mask] & t->map.at) - 1].at);
 	for (uint32_t i = 0; i < n; i++) {
 		id[i] = tok_map_get(&t->map, p, &h[i]);
 		if (id[i] < 0)
-			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.merges: merge %u is not of tokens", src->name, from + i / 2);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key tokenizer.ggml.merges: merge %u is not of tokens",
+			               src->name, from + i / 2);
 	}
 	return INFER_OK;
 }
 
 /* Merges [from, to), at most BATCH. */
-static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t from, uint32_t to, struct buf *scratch, infer_error *err)
+static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t from, uint32_t to,
+                  struct buf *scratch, infer_error *err)
 {
 	struct tok_key key[2 * BATCH];
 	int32_t id[2 * BATCH];
@@ -156,16 +173,20 @@ static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t fr
 	TRY(halves(t, src, from, to, key, id, err));
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t l = (uint32_t)id[2 * (i - from)], r = (uint32_t)id[2 * (i - from) + 1];
-		int32_t both = joined(t, i ? t->merge[i - 1].to + 1 : UINT32_MAX, &key[2 * (i - from)], scratch);
+		int32_t both = joined(t, i ? t->merge[i - 1].to + 1 : UINT32_MAX,
+		                      &key[2 * (i - from)], scratch);
 		if (scratch->bad)
-			return err_set(err, INFER_ENOMEM, "%s: %u merges", src->name, src->n_merges);
+			return err_set(err, INFER_ENOMEM, "%s: %u merges", src->name,
+			               src->n_merges);
 		if (both < 0)
-			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.merges: merge %u makes no token", src->name, i);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key tokenizer.ggml.merges: merge %u makes no token",
+			               src->name, i);
 		t->merge[i] = (struct tok_merge){ l, r, (uint32_t)both };
 		__builtin_prefetch(&t->pair.slot[tok_pair_hash(t->secret, l, r) & t->pair.mask], 1);
 	}
 	for (uint32_t i = from; i < to; i++)
-		if (plain(t, (int32_t)t->merge[i].to))   /* no text becomes a control token */
+		if (plain(t, (int32_t)t->merge[i].to)) /* no text becomes a control token */
 			pair_put(&t->pair, t->secret, t->merge, i);
 	return INFER_OK;
 }
@@ -176,7 +197,10 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	int rc = INFER_OK;
 
 	if (src->charsmap_bytes)
-		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s", src->name, t->model->gguf);
+		return err_set(
+			err, INFER_EUNSUP,
+			"%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s",
+			src->name, t->model->gguf);
 	for (unsigned b = 0; b < 256 && !raw(t); b++) {
 		char c[16] = { 0 };
 		int32_t id = tok_find(t, c, (size_t)utf8_put(c, letter_of(b)), c + sizeof c);
@@ -187,7 +211,8 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 		return err_set(err, INFER_ENOMEM, "%s: %u merges", src->name, src->n_merges);
 	buf_init(&scratch, MEM_TOK);
 	for (uint32_t i = 0; !rc && i < src->n_merges; i += BATCH)
-		rc = merges(t, src, i, src->n_merges - i < BATCH ? src->n_merges : i + BATCH, &scratch, err);
+		rc = merges(t, src, i, src->n_merges - i < BATCH ? src->n_merges : i + BATCH,
+		            &scratch, err);
 	buf_fini(&scratch);
 	return rc ? rc : pretok_new(&t->pre_code, t->pre, PRETOK_WITH_SCANNERS, err);
 }
@@ -207,7 +232,8 @@ static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_s
 	if (l->id < 0 || r->id < 0)
 		return MERGE_NONE;
 	uint32_t a = (uint32_t)l->id, b = (uint32_t)r->id, hash = tok_pair_hash(t->secret, a, b);
-	for (uint32_t j = hash & t->pair.mask, slot; (slot = t->pair.slot[j]); j = (j + 1) & t->pair.mask) {
+	for (uint32_t j = hash & t->pair.mask, slot; (slot = t->pair.slot[j]);
+	     j = (j + 1) & t->pair.mask) {
 		const struct tok_merge *m = &t->merge[(slot & t->pair.at) - 1];
 		if (!((slot ^ hash) & ~t->pair.at) && m->left == a && m->right == b) {
 			*to = (int32_t)m->to;
@@ -313,20 +339,35 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		buf_put(&b, s, n);
 	}
 	r->end = b.bad ? NULL : b.at + b.len;
-	rc = b.bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : pretok_run(r->t->pre_code, b.at, b.len, word, r, err);
+	rc = b.bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n)
+	           : pretok_run(r->t->pre_code, b.at, b.len, word, r, err);
 	buf_fini(&b);
 	return rc;
 }
 
-#define NO_IDS [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_SEP] = -1, [TOK_PAD] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, \
-	[TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1, [TOK_UNK] = -1
+#define NO_IDS \
+	[TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_SEP] = -1, [TOK_PAD] = -1, [TOK_MASK] = -1, \
+	[TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1, [TOK_UNK] = -1
 
 const struct tok_model tok_bpe = {
-	.gguf = "gpt2", .kind = "bpe", .pre = "default", .id = { [TOK_BOS] = 11, [TOK_EOS] = 11, NO_IDS },
-	.open = open, .close = close, .text = text, .encode = encode,
+	.gguf = "gpt2",
+	.kind = "bpe",
+	.pre = "default",
+	.id = { [TOK_BOS] = 11, [TOK_EOS] = 11, NO_IDS },
+	.open = open,
+	.close = close,
+	.text = text,
+	.encode = encode,
 };
 
 const struct tok_model tok_gemma4 = {
-	.gguf = "gemma4", .kind = "bpe", .pre = "gemma4", .id = { [TOK_BOS] = -1, [TOK_EOS] = -1, NO_IDS }, .add_bos = 1,
-	.open = open, .close = close, .text = text, .encode = encode,
+	.gguf = "gemma4",
+	.kind = "bpe",
+	.pre = "gemma4",
+	.id = { [TOK_BOS] = -1, [TOK_EOS] = -1, NO_IDS },
+	.add_bos = 1,
+	.open = open,
+	.close = close,
+	.text = text,
+	.encode = encode,
 };

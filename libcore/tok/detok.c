@@ -1,4 +1,5 @@
-/* tok/detok.c - what tokens stand for, and a stream of them that never ends inside a UTF-8 sequence. */
+/* tok/detok.c - what tokens stand for, and a stream of them that never ends inside a UTF-8
+ * sequence. */
 #include <string.h>
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,34 +10,39 @@
 struct infer_detok {
 	const struct infer_tokenizer *t;
 	uint32_t flags;
-	size_t given;        /* bytes at the front of out that the caller has had */
-	struct buf out;      /* given, then held back */
+	size_t given;   /* bytes at the front of out that the caller has had */
+	struct buf out; /* given, then held back */
 };
 
 static int in(const infer_tokenizer *t, int32_t id, infer_error *err)
 {
 	if (id < 0 || (uint32_t)id >= t->piece.n)
-		return err_set(err, INFER_EINVAL, "token %d is outside the vocabulary of %u tokens", id, t->piece.n);
+		return err_set(err, INFER_EINVAL, "token %d is outside the vocabulary of %u tokens",
+		               id, t->piece.n);
 	return INFER_OK;
 }
 
-int infer_token_bytes(const infer_tokenizer *t, int32_t id, uint32_t flags, const char **bytes, size_t *n, infer_error *err)
+int infer_token_bytes(const infer_tokenizer *t, int32_t id, uint32_t flags, const char **bytes,
+                      size_t *n, infer_error *err)
 {
 	*bytes = NULL;
 	*n = 0;
 	TRY(in(t, id, err));
-	if (!(flags & INFER_DECODE_SPECIAL) && !(t->flag[id] & TOK_SHOWN) && (t->kind[id] == TOK_CONTROL || t->kind[id] == TOK_UNKNOWN))
+	if (!(flags & INFER_DECODE_SPECIAL) && !(t->flag[id] & TOK_SHOWN) &&
+	    (t->kind[id] == TOK_CONTROL || t->kind[id] == TOK_UNKNOWN))
 		return INFER_OK;
 	*bytes = t->text + t->text_at[id];
 	*n = t->text_at[id + 1] - t->text_at[id];
-	if (flags & INFER_DECODE_FIRST && t->add_space && *n && **bytes == ' ' && t->kind[id] == TOK_NORMAL) {
+	if (flags & INFER_DECODE_FIRST && t->add_space && *n && **bytes == ' ' &&
+	    t->kind[id] == TOK_NORMAL) {
 		++*bytes;
 		--*n;
 	}
 	return INFER_OK;
 }
 
-int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags, int32_t after, infer_error *err)
+int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags, int32_t after,
+                    infer_error *err)
 {
 	struct infer_detok *d;
 
@@ -76,7 +82,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	TRY(infer_token_bytes(d->t, id, d->flags, &s, &k, err));
 	forget(d);
 	if (buf_reserve(&d->out, k)) {
-		d->out.bad = 0;   /* what is held is whole: the caller may try again */
+		d->out.bad = 0; /* what is held is whole: the caller may try again */
 		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
 	}
 	buf_put(&d->out, s, k);
@@ -111,7 +117,8 @@ const char *infer_tokenizer_kind(const infer_tokenizer *t) { return t->model->ki
 
 const char *infer_tokenizer_pre(const infer_tokenizer *t) { return t->pre_name; }
 
-int infer_token_info(const infer_tokenizer *t, int32_t id, struct infer_token_info *info, infer_error *err)
+int infer_token_info(const infer_tokenizer *t, int32_t id, struct infer_token_info *info,
+                     infer_error *err)
 {
 	*info = (struct infer_token_info){ 0 };
 	TRY(in(t, id, err));
@@ -127,12 +134,17 @@ int infer_token_is_eog(const infer_tokenizer *t, int32_t id)
 	return id >= 0 && (uint32_t)id < t->piece.n && t->flag[id] & TOK_EOG;
 }
 
-int32_t infer_token_find(const infer_tokenizer *t, const char *piece, size_t n) { return tok_find(t, piece, n, piece + n); }
+int32_t infer_token_find(const infer_tokenizer *t, const char *piece, size_t n)
+{
+	return tok_find(t, piece, n, piece + n);
+}
 
 int32_t infer_token_special(const infer_tokenizer *t, int which)
 {
-	static const int of[] = { [INFER_BOS] = TOK_BOS, [INFER_EOS] = TOK_EOS, [INFER_EOT] = TOK_EOT, [INFER_UNK] = TOK_UNK,
-		[INFER_SEP] = TOK_SEP, [INFER_PAD] = TOK_PAD };
+	static const int of[] = {
+		[INFER_BOS] = TOK_BOS, [INFER_EOS] = TOK_EOS, [INFER_EOT] = TOK_EOT,
+		[INFER_UNK] = TOK_UNK, [INFER_SEP] = TOK_SEP, [INFER_PAD] = TOK_PAD
+	};
 
 	return which >= 0 && which < (int)(sizeof of / sizeof *of) ? t->id[of[which]] : -1;
 }

@@ -9,28 +9,55 @@
 
 #define KEY(x) "tokenizer.ggml." x
 
-/* Texts that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, the first found first. */
+/* Texts that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, the
+ * first found first. */
 static const char *const eog_text[] = {
-	"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<turn|>", "<|endoftext|>", "<EOT>", "_<EOT>", "[EOT]",
-	"<｜end▁of▁sentence｜>", "<end_of_utterance>",
-	"<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "<|eom_id|>", "[EOS]", "<|end_of_text|>", "<eos>",
-	"<|tool_response>", "[e~[",
+	"<|eot_id|>",
+	"<|im_end|>",
+	"<|end|>",
+	"<end_of_turn>",
+	"<turn|>",
+	"<|endoftext|>",
+	"<EOT>",
+	"_<EOT>",
+	"[EOT]",
+	"<｜end▁of▁sentence｜>",
+	"<end_of_utterance>",
+	"<|return|>",
+	"<|call|>",
+	"<|flush|>",
+	"<|calls|>",
+	"</s>",
+	"<|eom_id|>",
+	"[EOS]",
+	"<|end_of_text|>",
+	"<eos>",
+	"<|tool_response>",
+	"[e~[",
 };
 enum { EOT_TEXTS = 11, EOG_TEXTS = sizeof eog_text / sizeof *eog_text };
 
-static const struct { const char *key; int which; } id_key[] = {
-	{ KEY("bos_token_id"), TOK_BOS }, { KEY("eos_token_id"), TOK_EOS }, { KEY("eot_token_id"), TOK_EOT }, { KEY("eom_token_id"), TOK_EOM },
-	{ KEY("unknown_token_id"), TOK_UNK }, { KEY("separator_token_id"), TOK_SEP }, { KEY("seperator_token_id"), TOK_SEP },
-	{ KEY("padding_token_id"), TOK_PAD }, { KEY("mask_token_id"), TOK_MASK }, { KEY("cls_token_id"), TOK_CLS },
-	{ KEY("fim_pad_token_id"), TOK_FIM_PAD }, { KEY("fim_rep_token_id"), TOK_FIM_REP }, { KEY("fim_sep_token_id"), TOK_FIM_SEP },
-	{ KEY("fim_pre_token_id"), -1 }, { KEY("fim_suf_token_id"), -1 }, { KEY("fim_mid_token_id"), -1 },
-	{ KEY("prefix_token_id"), -1 }, { KEY("suffix_token_id"), -1 }, { KEY("middle_token_id"), -1 },
+static const struct {
+	const char *key;
+	int which;
+} id_key[] = {
+	{ KEY("bos_token_id"), TOK_BOS },         { KEY("eos_token_id"), TOK_EOS },
+	{ KEY("eot_token_id"), TOK_EOT },         { KEY("eom_token_id"), TOK_EOM },
+	{ KEY("unknown_token_id"), TOK_UNK },     { KEY("separator_token_id"), TOK_SEP },
+	{ KEY("seperator_token_id"), TOK_SEP },   { KEY("padding_token_id"), TOK_PAD },
+	{ KEY("mask_token_id"), TOK_MASK },       { KEY("cls_token_id"), TOK_CLS },
+	{ KEY("fim_pad_token_id"), TOK_FIM_PAD }, { KEY("fim_rep_token_id"), TOK_FIM_REP },
+	{ KEY("fim_sep_token_id"), TOK_FIM_SEP }, { KEY("fim_pre_token_id"), -1 },
+	{ KEY("fim_suf_token_id"), -1 },          { KEY("fim_mid_token_id"), -1 },
+	{ KEY("prefix_token_id"), -1 },           { KEY("suffix_token_id"), -1 },
+	{ KEY("middle_token_id"), -1 },
 };
 
 static const char *label(const infer_file *f) { return file_label(infer_file_path(f)); }
 
 /* The array under key, of count elements where want is not 0; NULL in *m where it is absent. */
-static int array(const infer_file *f, const char *key, uint64_t want, const struct infer_meta **m, infer_error *err)
+static int array(const infer_file *f, const char *key, uint64_t want, const struct infer_meta **m,
+                 infer_error *err)
 {
 	*m = infer_file_meta(f, key);
 	if (!*m)
@@ -38,17 +65,21 @@ static int array(const infer_file *f, const char *key, uint64_t want, const stru
 	if ((*m)->type != INFER_META_ARR)
 		return err_set(err, INFER_EFORMAT, "%s: key %s is no array", label(f), key);
 	if (want && (*m)->count != want)
-		return err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements for %llu tokens", label(f), key,
-			(unsigned long long)(*m)->count, (unsigned long long)want);
+		return err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements for %llu tokens",
+		               label(f), key, (unsigned long long)(*m)->count,
+		               (unsigned long long)want);
 	return INFER_OK;
 }
 
-static int check_strings(const infer_file *f, const struct infer_meta *m, const char *key, infer_error *err)
+static int check_strings(const infer_file *f, const struct infer_meta *m, const char *key,
+                         infer_error *err)
 {
 	if (m->elem_type != INFER_META_STR)
-		return err_set(err, INFER_EFORMAT, "%s: key %s is no array of strings", label(f), key);
+		return err_set(err, INFER_EFORMAT, "%s: key %s is no array of strings", label(f),
+		               key);
 	if (m->count > INT32_MAX || m->bytes > UINT32_MAX)
-		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings in %zu bytes", label(f), key, (unsigned long long)m->count, m->bytes);
+		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings in %zu bytes", label(f),
+		               key, (unsigned long long)m->count, m->bytes);
 	return INFER_OK;
 }
 
@@ -61,7 +92,8 @@ static void next_merge(struct tok_source *src, struct infer_str *s)
 }
 
 /* Where the strings of an array lie; s->at is the caller's to free. */
-static int strings(const infer_file *f, const struct infer_meta *m, const char *key, struct tok_strings *s, infer_error *err)
+static int strings(const infer_file *f, const struct infer_meta *m, const char *key,
+                   struct tok_strings *s, infer_error *err)
 {
 	size_t at = 0;
 
@@ -87,14 +119,17 @@ static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 
 	TRY(array(f, KEY("token_type"), t->piece.n, &m, err));
 	for (uint32_t i = 0; i < t->piece.n; i++) {
-		if (m && m->elem_type == INFER_META_I32)   /* always, but for odd files */
+		if (m && m->elem_type == INFER_META_I32) /* always, but for odd files */
 			v = (int32_t)num_u32(m->at + 4 * (size_t)i);
 		else if (m)
 			TRY(infer_meta_elem_i64(f, m, i, &v, err));
 		if (v < 0 || v > TOK_BYTE)
-			return err_set(err, INFER_EFORMAT, "%s: key " KEY("token_type") ": token %u has type %lld", label(f), i, (long long)v);
-		t->kind[i] = v ? (uint8_t)v : TOK_NORMAL;   /* 0 is "undefined" in old files */
-		if (!m && t->piece.at[i].len == 6 && tok_byte_of(t->piece.base + t->piece.at[i].at, 6) >= 0)
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key " KEY("token_type") ": token %u has type %lld",
+			               label(f), i, (long long)v);
+		t->kind[i] = v ? (uint8_t)v : TOK_NORMAL; /* 0 is "undefined" in old files */
+		if (!m && t->piece.at[i].len == 6 &&
+		    tok_byte_of(t->piece.base + t->piece.at[i].at, 6) >= 0)
 			t->kind[i] = TOK_BYTE;
 	}
 	return INFER_OK;
@@ -107,7 +142,9 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 
 	TRY(array(f, KEY("scores"), t->piece.n, &m, err));
 	if (!m)
-		return t->model->scored ? err_set(err, INFER_EFORMAT, "%s: key " KEY("scores") " is missing", label(f)) : INFER_OK;
+		return t->model->scored ? err_set(err, INFER_EFORMAT,
+		                                  "%s: key " KEY("scores") " is missing", label(f))
+		                        : INFER_OK;
 	t->score = mem_alloc(MEM_TOK, t->piece.n, sizeof *t->score);
 	if (!t->score)
 		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores"), label(f));
@@ -115,7 +152,10 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 		TRY(infer_meta_elem_f64(f, m, i, &v, err));
 		t->score[i] = (float)v;
 		if (v != v)
-			return err_set(err, INFER_EFORMAT, "%s: key " KEY("scores") ": the score of token %u is no number", label(f), i);
+			return err_set(
+				err, INFER_EFORMAT,
+				"%s: key " KEY("scores") ": the score of token %u is no number",
+				label(f), i);
 	}
 	return INFER_OK;
 }
@@ -134,8 +174,9 @@ static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 		int found;
 		TRY(infer_meta_u64(f, id_key[i].key, &v, &found, err));
 		if (found && v >= t->piece.n)
-			return err_set(err, INFER_EFORMAT, "%s: key %s: %llu is outside the vocabulary of %u tokens", label(f), id_key[i].key,
-				(unsigned long long)v, t->piece.n);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key %s: %llu is outside the vocabulary of %u tokens",
+			               label(f), id_key[i].key, (unsigned long long)v, t->piece.n);
 		if (found && id_key[i].which >= 0)
 			t->id[id_key[i].which] = (int32_t)v;
 	}
@@ -158,7 +199,7 @@ static int flags(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	TRY(infer_meta_bool(f, KEY("add_space_prefix"), &t->add_space, NULL, err));
 	TRY(infer_meta_bool(f, KEY("remove_extra_whitespaces"), &t->squeeze, NULL, err));
 	TRY(infer_meta_bool(f, KEY("normalizer.lowercase"), &t->lower, NULL, err));
-	t->strip = t->lower;   /* as BertNormalizer has it where only one is given */
+	t->strip = t->lower; /* as BertNormalizer has it where only one is given */
 	return infer_meta_bool(f, KEY("normalizer.strip_accents"), &t->strip, NULL, err);
 }
 
@@ -171,15 +212,18 @@ static void set_flag(struct infer_tokenizer *t, int32_t id, unsigned flag)
 /* Which tokens end generation, and which control tokens are part of an answer. */
 static void endings(struct infer_tokenizer *t)
 {
-	static const char *const shown[] = { "<|channel|>", "<|message|>", "<|start|>", "<|constrain|>" };
-	static const int by_id[] = { TOK_EOS, TOK_EOT, TOK_EOM, TOK_FIM_PAD, TOK_FIM_REP, TOK_FIM_SEP };
+	static const char *const shown[] = { "<|channel|>", "<|message|>", "<|start|>",
+		                             "<|constrain|>" };
+	static const int by_id[] = { TOK_EOS,     TOK_EOT,     TOK_EOM,
+		                     TOK_FIM_PAD, TOK_FIM_REP, TOK_FIM_SEP };
 	int harmony = find(t, "<|return|>") >= 0 && find(t, "<|call|>") >= 0;
 
 	for (int i = 0; i < EOT_TEXTS && t->id[TOK_EOT] < 0; i++)
 		t->id[TOK_EOT] = find(t, eog_text[i]);
 	for (int i = 0; i < EOG_TEXTS; i++)
 		set_flag(t, find(t, eog_text[i]), TOK_EOG);
-	if (find(t, "<|end|>") >= 0 && (harmony || (find(t, "<|calls|>") >= 0 && find(t, "<|flush|>") >= 0)))
+	if (find(t, "<|end|>") >= 0 &&
+	    (harmony || (find(t, "<|calls|>") >= 0 && find(t, "<|flush|>") >= 0)))
 		t->flag[find(t, "<|end|>")] &= (uint8_t)~TOK_EOG;
 	if (find(t, "</s>") >= 0 && find(t, "<|tool_response>") >= 0)
 		t->flag[find(t, "</s>")] &= (uint8_t)~TOK_EOG;
@@ -189,7 +233,8 @@ static void endings(struct infer_tokenizer *t)
 		set_flag(t, find(t, shown[i]), TOK_SHOWN);
 }
 
-/* Added tokens that take the white space beside them: GGUF has no key for it, so it goes by names. */
+/* Added tokens that take the white space beside them: GGUF has no key for it, so it goes by
+ * names. */
 static int strips(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	static const char *const keep[] = { "<unk>", "<s>", "<|endoftext|>" };
@@ -198,14 +243,17 @@ static int strips(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 
 	TRY(infer_meta_str(f, "general.name", &name, NULL, err));
 	for (size_t i = 0; i + 4 <= name.len; i++)
-		phi3 |= !strncasecmp(name.at + i, "phi3", 4) || (i + 5 <= name.len && !strncasecmp(name.at + i, "phi-3", 5));
+		phi3 |= !strncasecmp(name.at + i, "phi3", 4) ||
+		        (i + 5 <= name.len && !strncasecmp(name.at + i, "phi-3", 5));
 	for (uint32_t i = 0; phi3 && i < t->piece.n; i++)
-		if (t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_USER || t->kind[i] == TOK_UNKNOWN)
+		if (t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_USER ||
+		    t->kind[i] == TOK_UNKNOWN)
 			t->flag[i] |= TOK_RSTRIP;
 	for (size_t i = 0; phi3 && i < sizeof keep / sizeof *keep; i++)
 		if (find(t, keep[i]) >= 0)
 			t->flag[find(t, keep[i])] &= (uint8_t)~TOK_RSTRIP;
-	if (!strcmp(t->pre_name, "jina-v2-de") || !strcmp(t->pre_name, "jina-v2-es") || !strcmp(t->pre_name, "jina-v2-code"))
+	if (!strcmp(t->pre_name, "jina-v2-de") || !strcmp(t->pre_name, "jina-v2-es") ||
+	    !strcmp(t->pre_name, "jina-v2-code"))
 		set_flag(t, find(t, "<mask>"), TOK_LSTRIP);
 	return INFER_OK;
 }
@@ -217,32 +265,41 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	int found;
 
 	TRY(infer_meta_str(f, KEY("model"), &name, &found, err));
-	if (!found || (name.len == 4 && !memcmp(name.at, "none", 4)) || (name.len == 8 && !memcmp(name.at, "no_vocab", 8)))
-		return err_set(err, INFER_EUNSUP, "%s: there is no tokenizer in this file (key " KEY("model") ")", label(f));
+	if (!found || (name.len == 4 && !memcmp(name.at, "none", 4)) ||
+	    (name.len == 8 && !memcmp(name.at, "no_vocab", 8)))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: there is no tokenizer in this file (key " KEY("model") ")",
+		               label(f));
 	t->model = tok_model_find(name.at, name.len);
 	if (!t->model)
-		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported", label(f), file_quote(quoted, name.at, name.len));
+		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported",
+		               label(f), file_quote(quoted, name.at, name.len));
 	TRY(infer_meta_str(f, KEY("pre"), &pre, &found, err));
 	if (found)
-		snprintf(t->pre_name, sizeof t->pre_name, "%.*s", pre.len < sizeof t->pre_name ? (int)pre.len : (int)sizeof t->pre_name - 1, pre.at);
+		snprintf(t->pre_name, sizeof t->pre_name, "%.*s",
+		         pre.len < sizeof t->pre_name ? (int)pre.len : (int)sizeof t->pre_name - 1,
+		         pre.at);
 	if (!t->model->pre)
 		return INFER_OK;
 	if (!found)
 		pre = (struct infer_str){ t->model->pre, strlen(t->model->pre) };
 	t->pre = pretok_find(pre.at, pre.len);
 	if (!t->pre)
-		return err_set(err, INFER_EUNSUP, "%s: pre-tokenizer %s is not supported", label(f), file_quote(quoted, pre.at, pre.len));
+		return err_set(err, INFER_EUNSUP, "%s: pre-tokenizer %s is not supported", label(f),
+		               file_quote(quoted, pre.at, pre.len));
 	return INFER_OK;
 }
 
-static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_source *src, infer_error *err)
+static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_source *src,
+                infer_error *err)
 {
 	const struct infer_meta *m;
 
 	TRY(model(t, f, err));
 	TRY(array(f, KEY("tokens"), 0, &m, err));
 	if (!m || !m->count)
-		return err_set(err, INFER_EFORMAT, "%s: key " KEY("tokens") " is missing or empty", label(f));
+		return err_set(err, INFER_EFORMAT, "%s: key " KEY("tokens") " is missing or empty",
+		               label(f));
 	TRY(strings(f, m, KEY("tokens"), &t->piece, err));
 	t->kind = mem_alloc(MEM_TOK, t->piece.n, 1);
 	t->flag = mem_zalloc(MEM_TOK, t->piece.n, 1);
@@ -254,7 +311,8 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	TRY(flags(t, f, err));
 	TRY(array(f, KEY("merges"), 0, &m, err));
 	if (!m && t->model->pre)
-		return err_set(err, INFER_EFORMAT, "%s: key " KEY("merges") " is missing", label(f));
+		return err_set(err, INFER_EFORMAT, "%s: key " KEY("merges") " is missing",
+		               label(f));
 	if (m && t->model->pre)
 		TRY(check_strings(f, m, KEY("merges"), err));
 	src->n_merges = m ? (uint32_t)m->count : 0;
@@ -263,14 +321,17 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	src->next_merge = next_merge;
 	TRY(array(f, KEY("precompiled_charsmap"), 0, &m, err));
 	if (m && m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
-		return err_set(err, INFER_EFORMAT, "%s: key " KEY("precompiled_charsmap") " is no array of bytes", label(f));
+		return err_set(err, INFER_EFORMAT,
+		               "%s: key " KEY("precompiled_charsmap") " is no array of bytes",
+		               label(f));
 	src->charsmap = m ? m->at : NULL;
 	src->charsmap_bytes = m ? m->bytes : 0;
 	src->name = label(f);
 	TRY(tok_build(t, src, err));
 	endings(t);
 	TRY(strips(t, f, err));
-	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: %u tokens", label(f), t->piece.n) : INFER_OK;
+	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: %u tokens", label(f), t->piece.n)
+	                     : INFER_OK;
 }
 
 int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_error *err)

@@ -1,13 +1,21 @@
-/* tok/key.h (private) - short byte strings as two words: hashed and compared without a branch on their length.
+/* tok/key.h (private) - short byte strings as two words: hashed and compared without a branch on
+ * their length.
  *
- * Pieces have all lengths from 1 to 16, so a loop or a switch over the length is mispredicted nearly every time. */
+ * Pieces have all lengths from 1 to 16, so a loop or a switch over the length is mispredicted
+ * nearly every time. */
 #ifndef TOK_KEY_H
 #define TOK_KEY_H
 #include <string.h>
 #include "base/num.h"
 #include "tok/tok.h"
 
-struct tok_key { const char *s; size_t n; uint64_t lo, hi; uint32_t hash; };   /* lo, hi: the first 16 bytes, 0 behind the last */
+/* lo, hi: the first 16 bytes, 0 behind the last */
+struct tok_key {
+	const char *s;
+	size_t n;
+	uint64_t lo, hi;
+	uint32_t hash;
+};
 
 static inline uint64_t tok_mix(uint64_t a, uint64_t b)
 {
@@ -20,7 +28,7 @@ static inline uint32_t tok_pair_hash(const uint64_t secret[3], uint32_t a, uint3
 	return (uint32_t)tok_mix(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
 }
 
-static inline uint64_t tok_first(uint64_t x, size_t n)   /* the first n bytes of x, 0 <= n <= 8 */
+static inline uint64_t tok_first(uint64_t x, size_t n) /* the first n bytes of x, 0 <= n <= 8 */
 {
 	return n ? x << (64 - 8 * n) >> (64 - 8 * n) : 0;
 }
@@ -39,9 +47,12 @@ static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *
 	*hi = num_u64(b + 8);
 }
 
-/* The hash of a key in three steps: its first 16 bytes, then 8 by 8, the last 8 of them again where some are left; its size.
- * Folded products of secret factors: as fast as a hash without a secret, and nobody can write pieces that fall together. */
-static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n, const char *end)
+/* The hash of a key in three steps: its first 16 bytes, then 8 by 8, the last 8 of them again where
+ * some are left; its size.
+ * Folded products of secret factors: as fast as a hash without a secret, and nobody can write
+ * pieces that fall together. */
+static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n,
+                           const char *end)
 {
 	uint64_t lo, hi;
 
@@ -56,9 +67,14 @@ static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const ch
 	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
 }
 
-/* tok_key again for one s and growing n: what was hashed of a shorter one is kept.  All zero: nothing. */
-struct tok_prefix { uint64_t h; size_t done; };
-static inline void tok_key_more(const uint64_t secret[3], struct tok_prefix *p, struct tok_key *k, const char *s, size_t n, const char *end)
+/* tok_key again for one s and growing n: what was hashed of a shorter one is kept.  All zero:
+ * nothing. */
+struct tok_prefix {
+	uint64_t h;
+	size_t done;
+};
+static inline void tok_key_more(const uint64_t secret[3], struct tok_prefix *p, struct tok_key *k,
+                                const char *s, size_t n, const char *end)
 {
 	if (n <= 16) {
 		tok_key(secret, k, s, n, end);
@@ -87,7 +103,8 @@ static inline int tok_is(const struct tok_strings *s, uint32_t i, const struct t
 	return lo == k->lo && hi == k->hi && (k->n <= 16 || !memcmp(at + 16, k->s + 16, k->n - 16));
 }
 
-static inline int32_t tok_map_get(const struct tok_map *m, const struct tok_strings *s, const struct tok_key *k)
+static inline int32_t tok_map_get(const struct tok_map *m, const struct tok_strings *s,
+                                  const struct tok_key *k)
 {
 	for (uint32_t j = k->hash & m->mask; m->slot[j]; j = (j + 1) & m->mask)
 		if (!((m->slot[j] ^ k->hash) & ~m->at) && tok_is(s, (m->slot[j] & m->at) - 1, k))

@@ -46,7 +46,8 @@ int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t 
 			uint32_t j = key[i].hash & m->mask;
 			if (!key[i].n)
 				continue;
-			while (m->slot[j] && (((m->slot[j] ^ key[i].hash) & ~m->at) || !tok_is(s, (m->slot[j] & m->at) - 1, &key[i])))
+			while (m->slot[j] && (((m->slot[j] ^ key[i].hash) & ~m->at) ||
+			                      !tok_is(s, (m->slot[j] & m->at) - 1, &key[i])))
 				j = (j + 1) & m->mask;
 			if (m->slot[j])
 				doubles = 1;

@@ -1,4 +1,5 @@
-/* tok/merge.c - short words look at all their pairs each time, longer ones keep a heap over a linked list. */
+/* tok/merge.c - short words look at all their pairs each time, longer ones keep a heap over a
+ * linked list. */
 #include "tok/merge.h"
 #include <string.h>
 #include <infer/status.h>
@@ -123,8 +124,9 @@ static int run_long(struct merge *m, merge_rank *rank, void *user)
 	while (m->heap_n) {
 		struct merge_pair p = pop(m);
 		struct merge_sym *l = &s[(uint32_t)p.key], *r = l->next >= 0 ? &s[l->next] : NULL;
-		/* Symbols only grow, so an entry is out of date exactly when the bytes of its pair are no longer those of two
-		 * neighbours; a symbol that was joined to its left has no bytes. */
+		/* Symbols only grow, so an entry is out of date exactly when the bytes of its pair
+		 * are no longer those of two neighbours; a symbol that was joined to its left has
+		 * no bytes. */
 		if (!l->len || !r || l->len + r->len != p.len)
 			continue;
 		l->id = p.to;
@@ -133,7 +135,8 @@ static int run_long(struct merge *m, merge_rank *rank, void *user)
 		r->len = 0;
 		if (l->next >= 0)
 			s[l->next].prev = (int32_t)(uint32_t)p.key;
-		if ((l->prev >= 0 && push(m, l->prev, rank, user)) || push(m, (int32_t)(uint32_t)p.key, rank, user))
+		if ((l->prev >= 0 && push(m, l->prev, rank, user)) ||
+		    push(m, (int32_t)(uint32_t)p.key, rank, user))
 			return INFER_ENOMEM;
 	}
 	for (size_t i = 0; i < m->n; i++)

@@ -1,15 +1,28 @@
-/* tok/merge.h (private) - the loop that BPE and SentencePiece BPE share: join the best pair of neighbours until none is left.
- * The leftmost of equal pairs goes first.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909, algorithm 1. */
+/* tok/merge.h (private) - the loop that BPE and SentencePiece BPE share: join the best pair of
+ * neighbours until none is left.
+ * The leftmost of equal pairs goes first.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909, algorithm
+ * 1. */
 #ifndef TOK_MERGE_H
 #define TOK_MERGE_H
 #include <stddef.h>
 #include <stdint.h>
 
-struct merge_sym { uint32_t at, len; int32_t id; int32_t prev, next; };   /* at, len: bytes of the word */
-struct merge_pair { uint64_t key; uint32_t len; int32_t to; };            /* key: rank << 32 | index of the left symbol */
+/* at, len: bytes of the word */
+struct merge_sym {
+	uint32_t at, len;
+	int32_t id;
+	int32_t prev, next;
+};
+/* key: rank << 32 | index of the left symbol */
+struct merge_pair {
+	uint64_t key;
+	uint32_t len;
+	int32_t to;
+};
 
 struct merge {
-	struct merge_sym *sym;      /* the caller fills at, len and id of n symbols; afterwards the n that are left */
+	/* the caller fills at, len and id of n symbols; afterwards the n that are left */
+	struct merge_sym *sym;
 	size_t n, cap;
 	struct merge_pair *heap;
 	size_t heap_n, heap_cap;
@@ -17,9 +30,11 @@ struct merge {
 
 #define MERGE_NONE UINT32_MAX
 /* Rank of joining l and r, lower first, and the new symbol's id; MERGE_NONE: they do not join. */
-typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to);
+typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct merge_sym *r,
+                            int32_t *to);
 
-int  merge_room(struct merge **m, size_t n);            /* make *m (NULL at first) with room for n symbols; OK or ENOMEM */
-int  merge_run(struct merge *m, merge_rank *rank, void *user);   /* OK or ENOMEM */
+/* make *m (NULL at first) with room for n symbols; OK or ENOMEM */
+int merge_room(struct merge **m, size_t n);
+int merge_run(struct merge *m, merge_rank *rank, void *user); /* OK or ENOMEM */
 void merge_free(struct merge *m);
 #endif

@@ -12,14 +12,14 @@ struct pretok_code {
 	const struct pretok *p;
 	enum pretok_with with;
 	int n, n_re;
-	pcre2_code *re[PRETOK_STAGES];   /* NULL: scanned */
+	pcre2_code *re[PRETOK_STAGES]; /* NULL: scanned */
 	uint64_t ascii[PRETOK_STAGES][2];
-	pcre2_general_context *heap;     /* its allocations are ours */
+	pcre2_general_context *heap; /* its allocations are ours */
 };
 
 struct run {
 	const struct pretok_code *c;
-	const char *subject, *text;      /* the same bytes, but where the text is no UTF-8 */
+	const char *subject, *text; /* the same bytes, but where the text is no UTF-8 */
 	pcre2_match_data *match;
 	pretok_fn *fn;
 	void *user;
@@ -36,7 +36,8 @@ const struct pretok *pretok_find(const char *name, size_t n)
 	const struct pretok *p;
 
 	for (size_t i = 0; (p = pretok_at(i)); i++)
-		for (const char *at = p->names; *at; at += at[strcspn(at, " ")] ? strcspn(at, " ") + 1 : strcspn(at, " "))
+		for (const char *at = p->names; *at;
+		     at += at[strcspn(at, " ")] ? strcspn(at, " ") + 1 : strcspn(at, " "))
 			if (n && strcspn(at, " ") == n && !memcmp(at, name, n))
 				return p;
 	return NULL;
@@ -63,18 +64,19 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 
 	if (!ctx)
 		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
-	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &code, &at,
-		ctx);
+	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
+	                         PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (c->re[i]) {
 		c->n_re++;
 		return INFER_OK;
 	}
-	must(code == PCRE2_ERROR_HEAP_FAILED);   /* the list's expressions are well formed */
+	must(code == PCRE2_ERROR_HEAP_FAILED); /* the list's expressions are well formed */
 	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
 }
 
-int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with, infer_error *err)
+int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
+               infer_error *err)
 {
 	struct pretok_code *c = mem_zalloc(MEM_TOK, 1, sizeof *c);
 	int rc = INFER_OK;
@@ -89,7 +91,8 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 		rc = err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
 	for (; !rc && c->n < PRETOK_STAGES && p->stage[c->n].pattern; c->n++) {
 		for (uint32_t cp = 0; p->stage[c->n].of && cp < 128; cp++)
-			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp) << cp % 64;
+			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp)
+			                           << cp % 64;
 		if (with == PRETOK_WITH_PCRE2 || !p->stage[c->n].scan)
 			rc = compile(c, c->n, err);
 	}
@@ -132,19 +135,24 @@ static int matched(struct run *r, int k, const char *s, size_t n)
 	size_t done = 0, at = 0;
 
 	while (at <= n) {
-		int rc = pcre2_match(r->c->re[k], (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK, r->match, NULL);
+		int rc = pcre2_match(r->c->re[k], (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK,
+		                     r->match, NULL);
 		if (rc == PCRE2_ERROR_NOMATCH)
 			break;
 		if (rc == PCRE2_ERROR_NOMEMORY)
-			return err_set(r->err, INFER_ENOMEM, "pre-tokenizer %s: no memory to match", r->c->p->names);
+			return err_set(r->err, INFER_ENOMEM, "pre-tokenizer %s: no memory to match",
+			               r->c->p->names);
 		if (rc < 0)
-			return err_set(r->err, INFER_EUNSUP, "pre-tokenizer %s: PCRE2 met a limit (%d) at byte %zu of the text", r->c->p->names,
-				rc, (size_t)(s - r->subject) + at);
-		size_t from = v[0], to = v[1];   /* the stages behind use the same match data */
+			return err_set(
+				r->err, INFER_EUNSUP,
+				"pre-tokenizer %s: PCRE2 met a limit (%d) at byte %zu of the text",
+				r->c->p->names, rc, (size_t)(s - r->subject) + at);
+		size_t from = v[0], to = v[1]; /* the stages behind use the same match data */
 		TRY(stage(r, k + 1, s + done, from - done));
 		TRY(stage(r, k + 1, s + from, to - from));
 		done = at = to;
-		if (from == to)   /* an empty match cuts, and the search goes on one code point later */
+		/* an empty match cuts, and the search goes on one code point later */
+		if (from == to)
 			for (at++; at < n && (s[at] & 0xC0) == 0x80; at++)
 				;
 	}
@@ -173,7 +181,8 @@ static char *wellformed(const char *s, size_t n)
 	return copy;
 }
 
-int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user, infer_error *err)
+int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
+               infer_error *err)
 {
 	struct run r = { .c = c, .subject = s, .text = s, .fn = fn, .user = user, .err = err };
 	char *copy = NULL;

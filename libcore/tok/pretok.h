@@ -1,10 +1,12 @@
 /* tok/pretok.h - cutting text into the pieces that BPE works in.
  *
- * A pre-tokenizer is a list of stages.  Each stage runs over every piece of the stage before it, alone, as if the piece
- * were the whole text: every match is a piece, and every gap between matches is.  A stage is a regular expression.
- * Where a hand-written scanner stands beside it, the scanner does the work, in linear time, and the expression says what
- * it must find (the tests compare); else PCRE2 runs the expression.  A byte that is part of no valid UTF-8 sequence is in
- * category Cn for the scanners and U+0001 for PCRE2: neither letter, number, mark, punctuation, symbol nor space. */
+ * A pre-tokenizer is a list of stages.  Each stage runs over every piece of the stage before it,
+ * alone, as if the piece were the whole text: every match is a piece, and every gap between matches
+ * is.  A stage is a regular expression.
+ * Where a hand-written scanner stands beside it, the scanner does the work, in linear time, and the
+ * expression says what it must find (the tests compare); else PCRE2 runs the expression.  A byte
+ * that is part of no valid UTF-8 sequence is in category Cn for the scanners and U+0001 for PCRE2:
+ * neither letter, number, mark, punctuation, symbol nor space. */
 #ifndef TOK_PRETOK_H
 #define TOK_PRETOK_H
 #include <stddef.h>
@@ -13,71 +15,83 @@
 
 enum { PRETOK_STAGES = 7 };
 
-struct pretok_it {            /* where a scanner stands in its piece */
+/* where a scanner stands in its piece */
+struct pretok_it {
 	const char *s;
-	size_t n;             /* bytes of s */
-	size_t from, to;      /* of the last match; the next is looked for at `to` */
-	size_t run, left;     /* digit groups: end of the run that was counted, code points from `to` to it */
-	const uint64_t *ascii;   /* [2] bits: the stage's class below U+0080 */
+	size_t n;        /* bytes of s */
+	size_t from, to; /* of the last match; the next is looked for at `to` */
+	/* digit groups: end of the run that was counted, code points from `to` to it */
+	size_t run, left;
+	const uint64_t *ascii; /* [2] bits: the stage's class below U+0080 */
 };
 
 /* code points of a category in set and of none in without, or in a range */
-struct pretok_class { uint32_t set, without; int n; const uint32_t (*range)[2]; };
+struct pretok_class {
+	uint32_t set, without;
+	int n;
+	const uint32_t (*range)[2];
+};
 
 struct pretok_stage;
-typedef int pretok_scan(const struct pretok_stage *st, struct pretok_it *it);   /* 1: from, to are set; 0: no more */
+/* 1: from, to are set; 0: no more */
+typedef int pretok_scan(const struct pretok_stage *st, struct pretok_it *it);
 
 struct pretok_stage {
 	const char *pattern;
-	pretok_scan *scan;             /* NULL: PCRE2 */
+	pretok_scan *scan; /* NULL: PCRE2 */
 	const struct pretok_class *of;
-	uint32_t max;                  /* most code points of a run of numbers (or of the class); 0: no limit */
-	uint32_t flags;                /* enum pretok_how */
+	uint32_t max;   /* most code points of a run of numbers (or of the class); 0: no limit */
+	uint32_t flags; /* enum pretok_how */
 };
 
 enum pretok_how {
-	PRETOK_EOL     = 1 << 0,   /* punctuation takes the newlines behind it */
-	PRETOK_SLASH   = 1 << 1,   /* and slashes */
-	PRETOK_ONE     = 1 << 2,   /* but one of them only */
-	PRETOK_MARKS   = 1 << 3,   /* marks count as letters */
-	PRETOK_PHRASE  = 1 << 4,   /* words that single spaces join are one piece */
-	PRETOK_BLANKS  = 1 << 5,   /* white space falls into powers of two */
-	PRETOK_HAN     = 1 << 6,   /* runs of Han come first and are in no word */
-	PRETOK_SHORT   = 1 << 7,   /* a word takes the contraction behind it */
-	PRETOK_LEAD    = 1 << 8,   /* one white space may stand before the run */
-	PRETOK_EXACT   = 1 << 9,  /* max code points or none */
-	PRETOK_AT_END  = 1 << 10,  /* groups only where the run is the end of a word */
+	PRETOK_EOL = 1 << 0,     /* punctuation takes the newlines behind it */
+	PRETOK_SLASH = 1 << 1,   /* and slashes */
+	PRETOK_ONE = 1 << 2,     /* but one of them only */
+	PRETOK_MARKS = 1 << 3,   /* marks count as letters */
+	PRETOK_PHRASE = 1 << 4,  /* words that single spaces join are one piece */
+	PRETOK_BLANKS = 1 << 5,  /* white space falls into powers of two */
+	PRETOK_HAN = 1 << 6,     /* runs of Han come first and are in no word */
+	PRETOK_SHORT = 1 << 7,   /* a word takes the contraction behind it */
+	PRETOK_LEAD = 1 << 8,    /* one white space may stand before the run */
+	PRETOK_EXACT = 1 << 9,   /* max code points or none */
+	PRETOK_AT_END = 1 << 10, /* groups only where the run is the end of a word */
 };
 
-enum {   /* what a pre-tokenizer's name says beyond its stages */
-	PRETOK_WHOLE   = 1 << 0,   /* a piece that is a token stays whole ("ignore_merges") */
+/* what a pre-tokenizer's name says beyond its stages */
+enum {
+	PRETOK_WHOLE = 1 << 0, /* a piece that is a token stays whole ("ignore_merges") */
 	PRETOK_ADD_BOS = 1 << 1,
 	PRETOK_ADD_SEP = 1 << 2,
-	PRETOK_RAW     = 1 << 3,   /* no byte alphabet: a space is U+2581, symbols are code points */
+	PRETOK_RAW = 1 << 3, /* no byte alphabet: a space is U+2581, symbols are code points */
 };
 
 struct pretok {
-	const char *names;         /* separated by blanks */
+	const char *names; /* separated by blanks */
 	uint32_t flags;
-	struct pretok_stage stage[PRETOK_STAGES];   /* pattern NULL ends the list */
+	struct pretok_stage stage[PRETOK_STAGES]; /* pattern NULL ends the list */
 };
 
-const struct pretok *pretok_find(const char *name, size_t n);   /* NULL: not known */
-const struct pretok *pretok_at(size_t i);                       /* NULL past the end */
+const struct pretok *pretok_find(const char *name, size_t n); /* NULL: not known */
+const struct pretok *pretok_at(size_t i);                     /* NULL past the end */
 
 /* The compiled expressions of one pre-tokenizer: immutable. */
 struct pretok_code;
-enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2 };   /* the second for tests: PCRE2 runs every stage */
-int  pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with, infer_error *err);
+/* the second for tests: PCRE2 runs every stage */
+enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2 };
+int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
+               infer_error *err);
 void pretok_free(struct pretok_code *c);
 
 /* Call fn for each piece of s[0 .. n), in order; a nonzero return of fn ends the run with it.
  * INFER_EUNSUP  PCRE2 met a limit; err names the byte offset in s
  * INFER_ENOMEM */
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
-int  pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user, infer_error *err);
+int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
+               infer_error *err);
 
 /* pretok_scan.c */
 int pretok_in_class(const struct pretok_class *c, uint32_t cp);
-pretok_scan pretok_gpt2, pretok_cl, pretok_o2, pretok_ds3, pretok_runs, pretok_threes, pretok_cuts, pretok_tail;
+pretok_scan pretok_gpt2, pretok_cl, pretok_o2, pretok_ds3, pretok_runs, pretok_threes, pretok_cuts,
+	pretok_tail;
 #endif

@@ -1,7 +1,9 @@
-/* tok/pretok_scan.c - the scanners of pretok.h: each finds what its stage's expression finds, in linear time.
+/* tok/pretok_scan.c - the scanners of pretok.h: each finds what its stage's expression finds, in
+ * linear time.
  *
- * The expressions try their alternatives in order and take the first that matches, so each scanner is a list of cases
- * in that order.  Where an expression would backtrack, the comment says to what. */
+ * The expressions try their alternatives in order and take the first that matches, so each scanner
+ * is a list of cases in that order.  Where an expression would backtrack, the comment says to
+ * what. */
 #include "tok/pretok.h"
 #include "text/unicode.h"
 
@@ -52,7 +54,7 @@ static size_t contraction(const struct pretok_it *it, size_t at, unsigned fold)
 static size_t blanks(const struct pretok_it *it, size_t at)
 {
 	static const int step[] = { 512, 256, 128, 64, 32, 16, 8, 4, 2, 1 };
-	size_t end[514], k, p = at;   /* end[i]: behind i code points */
+	size_t end[514], k, p = at; /* end[i]: behind i code points */
 	uint32_t cp, set;
 	int n = 0;
 
@@ -71,7 +73,7 @@ static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
 	size_t last = at, eol = 0, p = at, k;
 	uint32_t cp, set;
 
-	if (at < it->run)   /* inside a run that was looked through */
+	if (at < it->run) /* inside a run that was looked through */
 		return blanks(it, at);
 	while ((k = look(it, p, &cp, &set)) && set & UNI_SPACE) {
 		last = p;
@@ -85,7 +87,8 @@ static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
 		it->run = p;
 		return blanks(it, at);
 	}
-	return p == it->n || last == at ? p : last;   /* before more text the last one is left to it */
+	/* before more text the last one is left to it */
+	return p == it->n || last == at ? p : last;
 }
 
 /* [\r\n]*, [\r\n/]* or [\r\n/]? behind a run of symbols */
@@ -159,13 +162,15 @@ static size_t phrase(const struct pretok_it *it, size_t at)
 
 	for (;;) {
 		at = take(it, at, UNI_L | UNI_M);
-		if (at >= it->n || it->s[at] != ' ' || !look(it, at + 1, &cp, &set) || !(set & UNI_L))
+		if (at >= it->n || it->s[at] != ' ' || !look(it, at + 1, &cp, &set) ||
+		    !(set & UNI_L))
 			return at;
 		at++;
 	}
 }
 
-/* C|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ and its relatives */
+/* C|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ and
+ * its relatives */
 int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t letter = st->flags & PRETOK_MARKS ? UNI_L | UNI_M : UNI_L, cp, set, next;
@@ -177,13 +182,16 @@ int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 		return found(it, at, at + k);
 	k = look(it, at, &cp, &set);
 	p = at;
-	/* the optional first code point may be a mark: then the run is the same with it or without */
-	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && look(it, at + k, &cp, &next) && next & letter)
+	/* the optional first code point may be a mark: then the run is the same with it or
+	 * without */
+	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && look(it, at + k, &cp, &next) &&
+	    next & letter)
 		p = at + k;
 	else
 		next = set;
 	if (next & letter)
-		return found(it, at, st->flags & PRETOK_PHRASE ? phrase(it, p) : take(it, p, letter));
+		return found(it, at,
+		             st->flags & PRETOK_PHRASE ? phrase(it, p) : take(it, p, letter));
 	if (set & UNI_N)
 		return found(it, at, numbers(it, at, st->max));
 	uint32_t stop = UNI_SPACE | letter | UNI_N;
@@ -194,8 +202,8 @@ int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 }
 
 /* the cased word of pretok_o2 at p: end of U*W+ (low) or of U+W* (else), or 0.
- * U* takes its whole run and gives back until W+ finds one: what is matched ends behind the last W of the run of U,
- * or goes on through the run of W that stands there. */
+ * U* takes its whole run and gives back until W+ finds one: what is matched ends behind the last W
+ * of the run of U, or goes on through the run of W that stands there. */
 static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 {
 	const uint32_t both = UNI_BIT(UNI_LM) | UNI_BIT(UNI_LO) | UNI_M;
@@ -208,7 +216,7 @@ static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 		if (set & w)
 			last = p;
 	}
-	int goes_on = k && set & w && !(set & no);   /* a lower case letter */
+	int goes_on = k && set & w && !(set & no); /* a lower case letter */
 	if (low && !goes_on)
 		return last;
 	if (!low && p == start)
@@ -221,7 +229,8 @@ static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 	return p;
 }
 
-/* [^\r\n\p{L}\p{N}]?U*W+S|[^\r\n\p{L}\p{N}]?U+W*S|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+/* [^\r\n\p{L}\p{N}]?U*W+S|[^\r\n\p{L}\p{N}]?U+W*S|\p{N}{1,max}|
+ * ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
 int pretok_o2(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t no = st->flags & PRETOK_HAN ? UNI_HAN : 0, cp, set, next;
@@ -239,7 +248,8 @@ int pretok_o2(const struct pretok_stage *st, struct pretok_it *it)
 			end = cased(it, at, no, low);
 	}
 	if (end)
-		return found(it, at, end + (st->flags & PRETOK_SHORT ? contraction(it, end, 32) : 0));
+		return found(it, at,
+		             end + (st->flags & PRETOK_SHORT ? contraction(it, end, 32) : 0));
 	if (set & UNI_N)
 		return found(it, at, numbers(it, at, st->max));
 	uint32_t stop = UNI_SPACE | UNI_L | UNI_N;
@@ -248,22 +258,25 @@ int pretok_o2(const struct pretok_stage *st, struct pretok_it *it)
 		return found(it, at, symbols(it, p, stop, st->flags));
 	if (set & UNI_SPACE)
 		return found(it, at, white(it, at, PRETOK_EOL));
-	return found(it, at, at + k);   /* not reached: every code point is a letter, a number, a space or none of them */
+	/* not reached: every code point is a letter, a number, a space or none of them */
+	return found(it, at, at + k);
 }
 
 static int is_ascii_punct(uint32_t c)
 {
-	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+	       (c >= '{' && c <= '~');
 }
 
-/* [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+/* [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|
+ * ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
 int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set, next;
 	size_t at = it->to, k, p;
 
 	(void)st;
-	for (; at < it->n; at += k) {   /* numbers and controls may match nothing */
+	for (; at < it->n; at += k) { /* numbers and controls may match nothing */
 		k = look(it, at, &cp, &set);
 		if (is_ascii_punct(cp)) {
 			for (p = at + 1; p < it->n && (((it->s[p] | 32) - 'a') & 0xff) < 26; p++)
@@ -271,7 +284,8 @@ int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 			if (p > at + 1)
 				return found(it, at, p);
 		}
-		if (!(set & (UNI_L | UNI_P | UNI_S)) && !is_eol(cp) && look(it, at + k, &cp, &next) && next & (UNI_L | UNI_M))
+		if (!(set & (UNI_L | UNI_P | UNI_S)) && !is_eol(cp) &&
+		    look(it, at + k, &cp, &next) && next & (UNI_L | UNI_M))
 			return found(it, at, take(it, at + k, UNI_L | UNI_M));
 		if (set & (UNI_L | UNI_M))
 			return found(it, at, take(it, at, UNI_L | UNI_M));
@@ -338,24 +352,25 @@ int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 	return 0;
 }
 
-/* \w of Oniguruma, which is what runs tokenizer.json files: letters, marks, connectors, circled letters, and numbers, of
- * which those of category No only where they are in Latin-1 */
+/* \w of Oniguruma, which is what runs tokenizer.json files: letters, marks, connectors, circled
+ * letters, and numbers, of which those of category No only where they are in Latin-1 */
 static int is_word(uint32_t cp, uint32_t set)
 {
 	if (set & UNI_BIT(UNI_NO))
 		return cp < 0x100;
-	return set & (UNI_L | UNI_M | UNI_N | UNI_BIT(UNI_PC)) || (cp >= 0x24b6 && cp <= 0x24e9) || (cp >= 0x1f130 && cp <= 0x1f149) ||
-		(cp >= 0x1f150 && cp <= 0x1f169) || (cp >= 0x1f170 && cp <= 0x1f189);
+	return set & (UNI_L | UNI_M | UNI_N | UNI_BIT(UNI_PC)) || (cp >= 0x24b6 && cp <= 0x24e9) ||
+	       (cp >= 0x1f130 && cp <= 0x1f149) || (cp >= 0x1f150 && cp <= 0x1f169) ||
+	       (cp >= 0x1f170 && cp <= 0x1f189);
 }
 
-/* Of a run of the class, groups of three from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with PRETOK_AT_END \b for the
- * last part. */
+/* Of a run of the class, groups of three from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with
+ * PRETOK_AT_END \b for the last part. */
 int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
 	size_t k, at = it->to;
 
-	while (!it->left) {   /* find and count the next run */
+	while (!it->left) { /* find and count the next run */
 		while (at < it->n && !member(st, it, at))
 			at += look(it, at, &cp, &set);
 		if (at >= it->n)
@@ -375,7 +390,8 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 	return found(it, at, p);
 }
 
-/* (?=(\d{3})+(?!\d)): cuts where a whole number of threes is left of a run of digits.  The matches tile the piece. */
+/* (?=(\d{3})+(?!\d)): cuts where a whole number of threes is left of a run of digits.  The matches
+ * tile the piece. */
 int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
@@ -385,7 +401,7 @@ int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 		return 0;
 	do {
 		k = look(it, p, &cp, &set);
-		if (p >= it->run && member(st, it, p)) {   /* count a new run */
+		if (p >= it->run && member(st, it, p)) { /* count a new run */
 			size_t q = p, m;
 			for (it->left = 0; (m = member(st, it, q)); it->left++)
 				q += m;

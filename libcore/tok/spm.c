@@ -1,4 +1,5 @@
-/* tok/spm.c - SentencePiece BPE: neighbours join where what they make is a piece, the best score first.
+/* tok/spm.c - SentencePiece BPE: neighbours join where what they make is a piece, the best score
+ * first.
  * Kudo+ 2018, arXiv:1808.06226; the merge order is that of Sennrich+ 2016, arXiv:1508.07909. */
 #include <string.h>
 #include "base/buf.h"
@@ -10,12 +11,16 @@
 #include "tok/tok.h"
 #include "text/unicode.h"
 
-struct part { const char *s; size_t n; };
+struct part {
+	const char *s;
+	size_t n;
+};
 struct word {
 	struct tok_run *r;
 	const char *s;
-	int32_t *unused;             /* unused pieces that were considered, see tok_run.left: they fall apart again at the end */
-	struct part *part;           /* still to be given, the last first */
+	/* unused pieces that were considered, see tok_run.left: they fall apart again at the end */
+	int32_t *unused;
+	struct part *part; /* still to be given, the last first */
 	size_t n_unused, cap, n_part, part_cap;
 	int bad;
 };
@@ -28,7 +33,8 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 		size_t n = t->piece.at[i].len;
 		if (t->kind[i] != TOK_NORMAL && t->kind[i] != TOK_UNUSED && t->kind[i] != TOK_USER)
 			continue;
-		while (n >= 3 && !memcmp(p, TOK_SPACE, 3)) {   /* U+2581 at the front, any number of them */
+		/* U+2581 at the front, any number of them */
+		while (n >= 3 && !memcmp(p, TOK_SPACE, 3)) {
 			p += 3;
 			n -= 3;
 		}
@@ -62,7 +68,7 @@ size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, ch
 /* A float's order as an integer's, the greatest float first. */
 static uint32_t rank_of(float score)
 {
-	uint32_t u = num_bits(score + 0.0f);   /* -0 becomes 0 */
+	uint32_t u = num_bits(score + 0.0f); /* -0 becomes 0 */
 	return u >> 31 ? u : 0x7fffffff - u;
 }
 
@@ -71,7 +77,12 @@ static int32_t find(const struct tok_run *r, const char *s, size_t n)
 	const struct infer_tokenizer *t = r->t;
 	int32_t id = tok_find(t, s, n, r->end);
 
-	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_UNUSED || t->kind[id] == TOK_USER) && tok_may(r, id) ? id : -1;
+	return id >= 0 &&
+	                       (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_UNUSED ||
+	                        t->kind[id] == TOK_USER) &&
+	                       tok_may(r, id)
+	               ? id
+	               : -1;
 }
 
 static void remember(struct word *w, int32_t id, uint32_t left)
@@ -132,7 +143,8 @@ static void emit(struct word *w, const char *s, size_t n)
 
 	for (w->n_part = 0;;) {
 		int32_t id = find(w->r, s, n);
-		size_t left = id >= 0 && t->kind[id] == TOK_UNUSED && w->r->left ? w->r->left[id] : 0;
+		size_t left =
+			id >= 0 && t->kind[id] == TOK_UNUSED && w->r->left ? w->r->left[id] : 0;
 		if (id < 0)
 			tok_fallback(w->r, s, n);
 		if (left) {
@@ -163,7 +175,8 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	for (size_t at = 0; at < n; k++) {
 		uint32_t cp;
 		size_t len = unicode_next(s + at, n - at, &cp);
-		r->merge->sym[k] = (struct merge_sym){ .at = (uint32_t)at, .len = (uint32_t)len, .id = -1 };
+		r->merge->sym[k] =
+			(struct merge_sym){ .at = (uint32_t)at, .len = (uint32_t)len, .id = -1 };
 		at += len;
 	}
 	r->merge->n = k;
@@ -198,7 +211,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		size_t end = r->t->apart ? at : b.len;
 		while (end + 3 <= b.len && !memcmp(b.at + end, TOK_SPACE, 3))
 			end += 3;
-		while (end < b.len) {   /* to the next U+2581 */
+		while (end < b.len) { /* to the next U+2581 */
 			const char *p = memchr(b.at + end, TOK_SPACE[0], b.len - end);
 			end = p ? (size_t)(p - b.at) : b.len;
 			if (p && b.len - end >= 3 && !memcmp(p, TOK_SPACE, 3))
@@ -213,7 +226,26 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 }
 
 const struct tok_model tok_spm = {
-	.gguf = "llama", .kind = "spm", .id = { [TOK_BOS] = 1, [TOK_EOS] = 2, [TOK_UNK] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_SEP] = -1,
-		[TOK_PAD] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_bos = 1, .add_space = 1, .scored = 1, .longest = TOK_LONGEST, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.gguf = "llama",
+	.kind = "spm",
+	.id = { [TOK_BOS] = 1,
+	        [TOK_EOS] = 2,
+	        [TOK_UNK] = 0,
+	        [TOK_EOT] = -1,
+	        [TOK_EOM] = -1,
+	        [TOK_SEP] = -1,
+	        [TOK_PAD] = -1,
+	        [TOK_MASK] = -1,
+	        [TOK_CLS] = -1,
+	        [TOK_FIM_PAD] = -1,
+	        [TOK_FIM_REP] = -1,
+	        [TOK_FIM_SEP] = -1 },
+	.add_bos = 1,
+	.add_space = 1,
+	.scored = 1,
+	.longest = TOK_LONGEST,
+	.open = open,
+	.close = close,
+	.text = spm_text,
+	.encode = encode,
 };

@@ -1,4 +1,5 @@
-/* tok/spm_normal.c - the normaliser of SentencePiece: mapped characters, joined white space, U+2581 for a space.
+/* tok/spm_normal.c - the normaliser of SentencePiece: mapped characters, joined white space, U+2581
+ * for a space.
  * Kudo+ 2018, arXiv:1808.06226, section 3.2. */
 #include <string.h>
 #include "base/err.h"
@@ -15,29 +16,41 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 		return INFER_OK;
 	size_t trie = bytes >= 4 ? num_u32(src->charsmap) : 0;
 	if (bytes < 4 || trie % 4 || !trie || trie > bytes - 4 || bytes - 4 - trie > INT32_MAX)
-		return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.precompiled_charsmap: a trie of %zu bytes in %zu", src->name, trie, bytes);
+		return err_set(
+			err, INFER_EFORMAT,
+			"%s: key tokenizer.ggml.precompiled_charsmap: a trie of %zu bytes in %zu",
+			src->name, trie, bytes);
 	m->unit = src->charsmap + 4;
 	m->n_units = (uint32_t)(trie / 4);
 	m->text = (const char *)src->charsmap + 4 + trie;
 	m->n_text = (uint32_t)(bytes - 4 - trie);
 	if (m->n_text && m->text[m->n_text - 1])
-		return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.precompiled_charsmap: the last string does not end", src->name);
+		return err_set(
+			err, INFER_EFORMAT,
+			"%s: key tokenizer.ggml.precompiled_charsmap: the last string does not end",
+			src->name);
 	for (const char *s = m->text, *end = s + m->n_text; s < end; s += strlen(s) + 1)
 		if (strlen(s) > SPM_MAPPED)
-			return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap: a rule gives %zu bytes, and more than %d are not "
-				"supported", src->name, strlen(s), SPM_MAPPED);
+			return err_set(err, INFER_EUNSUP,
+			               "%s: key tokenizer.ggml.precompiled_charsmap: a rule gives "
+			               "%zu bytes, and more than %d are not "
+			               "supported",
+			               src->name, strlen(s), SPM_MAPPED);
 	for (uint32_t i = 0; i < m->n_units; i++) {
 		uint32_t u = num_u32(m->unit + 4 * (size_t)i);
 		if (u >> 31 && (u & 0x7fffffff) >= m->n_text)
-			return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.precompiled_charsmap: unit %u names a string past the end",
-				src->name, i);
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key tokenizer.ggml.precompiled_charsmap: unit %u names "
+			               "a string past the end",
+			               src->name, i);
 	}
 	return INFER_OK;
 }
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
-/* The longest sequence at s that is mapped: its bytes, and what it becomes; 0: none.  A file may have rules that go on for ever:
+/* The longest sequence at s that is mapped: its bytes, and what it becomes; 0: none.  A file may
+ * have rules that go on for ever:
  * SIZE_MAX where one is longer than can be. */
 static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, const char **to)
 {
@@ -65,7 +78,8 @@ static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, cons
 }
 
 /* One step: bytes of s taken, and what they become; SIZE_MAX as above. */
-static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, const char **to, size_t *to_n)
+static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, const char **to,
+                   size_t *to_n)
 {
 	size_t k = mapped(&t->charsmap, s, n, to);
 	uint32_t cp;
@@ -100,10 +114,14 @@ void spm_escape(struct buf *b, const char *s, size_t n, int front)
 
 static int too_long(infer_error *err)
 {
-	return err_set(err, INFER_EUNSUP, "key tokenizer.ggml.precompiled_charsmap: a rule takes more than %d bytes of the text", SPM_MAPPED);
+	return err_set(err, INFER_EUNSUP,
+	               "key tokenizer.ggml.precompiled_charsmap: a rule takes more than %d bytes "
+	               "of the text",
+	               SPM_MAPPED);
 }
 
-int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, size_t n, int front, infer_error *err)
+int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, size_t n, int front,
+               infer_error *err)
 {
 	size_t at = 0, k = 0, to_n, from = b->len;
 	const char *to;
@@ -114,7 +132,8 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		at = n;
 		front = 0;
 	}
-	while (t->squeeze && at < n && (k = step(t, s + at, n - at, &to, &to_n)) != SIZE_MAX && to_n == 1 && *to == ' ')
+	while (t->squeeze && at < n && (k = step(t, s + at, n - at, &to, &to_n)) != SIZE_MAX &&
+	       to_n == 1 && *to == ' ')
 		at += k;
 	if (at < n)
 		spm_escape(b, "", 0, front);
@@ -122,9 +141,12 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		k = step(t, s + at, n - at, &to, &to_n);
 		if (k == SIZE_MAX)
 			return too_long(err);
-		if ((b->len - from) / SPM_TIMES > at + SPM_MAPPED)   /* no rule of Unicode's gives more than 11 times what it takes */
-			return err_set(err, INFER_EUNSUP, "key tokenizer.ggml.precompiled_charsmap: its rules make the text more than %d times as long",
-				SPM_TIMES);
+		/* no rule of Unicode's gives more than 11 times what it takes */
+		if ((b->len - from) / SPM_TIMES > at + SPM_MAPPED)
+			return err_set(err, INFER_EUNSUP,
+			               "key tokenizer.ggml.precompiled_charsmap: its rules make "
+			               "the text more than %d times as long",
+			               SPM_TIMES);
 		for (; after_space && to_n && *to == ' '; to++)
 			to_n--;
 		if (!to_n)
@@ -132,7 +154,8 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		spm_escape(b, to, to_n, 0);
 		after_space = t->squeeze && to[to_n - 1] == ' ';
 	}
-	while (t->squeeze && !b->bad && b->len - from >= 3 && !memcmp(b->at + b->len - 3, TOK_SPACE, 3))
+	while (t->squeeze && !b->bad && b->len - from >= 3 &&
+	       !memcmp(b->at + b->len - 3, TOK_SPACE, 3))
 		b->len -= 3;
 	return b->bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : INFER_OK;
 }

@@ -1,4 +1,5 @@
-/* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, what lies between them by the kind. */
+/* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, what lies between
+ * them by the kind. */
 #include "tok/key.h"
 #include <string.h>
 #include "base/err.h"
@@ -26,12 +27,16 @@ const struct tok_model *tok_model_find(const char *name, size_t n)
 
 static int hex(unsigned char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	                              : -1;
 }
 
 int tok_byte_of(const char *s, size_t n)
 {
-	if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex((unsigned char)s[3]) < 0 || hex((unsigned char)s[4]) < 0)
+	if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex((unsigned char)s[3]) < 0 ||
+	    hex((unsigned char)s[4]) < 0)
 		return -1;
 	return hex((unsigned char)s[3]) * 16 + hex((unsigned char)s[4]);
 }
@@ -45,7 +50,8 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 	for (uint32_t i = 0; i < t->piece.n; i++)
 		bytes += t->piece.at[i].len;
 	if (bytes > UINT32_MAX)
-		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: %llu bytes", name, (unsigned long long)bytes);
+		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: %llu bytes", name,
+		               (unsigned long long)bytes);
 	t->text = mem_alloc(MEM_TOK, bytes + 8, 1);
 	t->text_at = mem_alloc(MEM_TOK, (size_t)t->piece.n + 1, sizeof *t->text_at);
 	if (!t->text || !t->text_at)
@@ -57,13 +63,18 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 		if (n > t->max_len)
 			t->max_len = n;
 		if (t->model->longest && n > t->model->longest)
-			return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.tokens: token %u has %u bytes, and more than %u are not supported",
-				name, i, n, t->model->longest);
+			return err_set(err, INFER_EUNSUP,
+			               "%s: key tokenizer.ggml.tokens: token %u has %u bytes, and "
+			               "more than %u are not supported",
+			               name, i, n, t->model->longest);
 		if (t->kind[i] == TOK_BYTE) {
 			int b = tok_byte_of(s, n);
 			if (b < 0)
-				return err_set(err, INFER_EFORMAT, "%s: key tokenizer.ggml.tokens: token %u is of the byte type but does not "
-					"read <0x00> ... <0xFF>", name, i);
+				return err_set(err, INFER_EFORMAT,
+				               "%s: key tokenizer.ggml.tokens: token %u is of the "
+				               "byte type but does not "
+				               "read <0x00> ... <0xFF>",
+				               name, i);
 			t->byte_id[b] = (int32_t)i;
 			t->text[at++] = (char)b;
 		} else if (t->kind[i] == TOK_NORMAL || t->kind[i] == TOK_UNUSED) {
@@ -94,10 +105,13 @@ int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *er
 	return t->model->open(t, src, err);
 }
 
-/* The unknown token, unless it has another task: files of byte-level BPE name their end of text, since the key wants one. */
+/* The unknown token, unless it has another task: files of byte-level BPE name their end of text,
+ * since the key wants one. */
 static int32_t unknown(const struct infer_tokenizer *t)
 {
-	static const int other[] = { TOK_BOS, TOK_EOS, TOK_EOT, TOK_EOM, TOK_SEP, TOK_MASK, TOK_CLS };
+	static const int other[] = {
+		TOK_BOS, TOK_EOS, TOK_EOT, TOK_EOM, TOK_SEP, TOK_MASK, TOK_CLS
+	};
 	int32_t id = t->id[TOK_UNK];
 
 	if (id < 0 || t->flag[id] & TOK_EOG || (t->pre && t->kind[id] == TOK_CONTROL))
@@ -161,14 +175,16 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 		if (id >= 0) {
 			tok_push(&r->ids, id);
 		} else if (t->unk < 0) {
-			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses: U+FFFD stands for those */
+			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses:
+			 * U+FFFD stands for those */
 			for (int k = 0; k < 3; k++)
 				if ((id = tok_byte(r, "\xef\xbf\xbd"[k] & 255)) >= 0)
 					tok_push(&r->ids, id);
 				else
 					r->lost = 1;
 			r->lost_byte = (unsigned char)s[i];
-		} else if (r->unk_end != r->ids.n) {   /* one stands for all that follows it and is unknown too */
+		} else if (r->unk_end !=
+		           r->ids.n) { /* one stands for all that follows it and is unknown too */
 			tok_push(&r->ids, t->unk);
 			r->unk_end = r->ids.n;
 		}
@@ -198,8 +214,10 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 {
 	size_t k = r->ids.n - from;
 
-	/* an unknown token may have joined with the one before it: such a word is not the same everywhere */
-	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id || r->unk_end >= from)
+	/* an unknown token may have joined with the one before it: such a word is not the same
+	 * everywhere */
+	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id ||
+	    r->unk_end >= from)
 		return;
 	slot->len = (uint8_t)n;
 	slot->n = (uint8_t)k;
@@ -210,14 +228,16 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* What lies between added tokens. */
-static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *said, infer_error *err)
+static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *said,
+                   infer_error *err)
 {
 	r->no_end = said && r->t->ends_in_text && memchr(said, 1, n);
 	return r->t->model->encode(r, s, n, err);
 }
 
 /* Text up to the next added token, that token; and so on. */
-static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *said, uint32_t flags, infer_error *err)
+static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *said,
+                  uint32_t flags, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
 	struct tok_ids added = { 0 };
@@ -243,7 +263,8 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 		from = at;
 	}
 	mem_free(added.at);
-	return rc || from == n ? rc : between(r, s + from, n - from, said ? said + from : NULL, err);
+	return rc || from == n ? rc
+	                       : between(r, s + from, n - from, said ? said + from : NULL, err);
 }
 
 static void words_new(struct tok_run *r, size_t n)
@@ -254,17 +275,19 @@ static void words_new(struct tok_run *r, size_t n)
 		return;
 	while (lines < 32768 && lines < n / 16)
 		lines *= 2;
-	r->word = mem_zalloc(MEM_TOK, lines, sizeof *r->word);   /* a cache: without memory for it all goes on without it */
+	/* a cache: without memory for it all goes on without it */
+	r->word = mem_zalloc(MEM_TOK, lines, sizeof *r->word);
 	r->word_mask = lines - 1;
 }
 
-int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
+int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags,
+                 int32_t **ids, size_t *n_ids, infer_error *err)
 {
 	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
 }
 
-int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said, uint32_t flags, int32_t **ids,
-               size_t *n_ids, infer_error *err)
+int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said,
+               uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {
 	struct tok_run r = { .t = t, .unk_end = SIZE_MAX };
 	int rc;
@@ -272,8 +295,9 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	*ids = NULL;
 	*n_ids = 0;
 	if (n > INT32_MAX / 4)
-		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n, INT32_MAX / 4);
-	if (!said || !t->ends_in_text)   /* else a word is not the same everywhere */
+		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n,
+		               INT32_MAX / 4);
+	if (!said || !t->ends_in_text) /* else a word is not the same everywhere */
 		words_new(&r, n);
 	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_BOS]);
@@ -286,7 +310,10 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	mem_free(r.left);
 	merge_free(r.merge);
 	if (!rc && r.lost)
-		rc = err_set(err, INFER_EUNSUP, "the vocabulary has no token for byte 0x%02x, no unknown token and none for U+FFFD", r.lost_byte);
+		rc = err_set(err, INFER_EUNSUP,
+		             "the vocabulary has no token for byte 0x%02x, no unknown token and "
+		             "none for U+FFFD",
+		             r.lost_byte);
 	if (!rc && r.ids.bad)
 		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", n);
 	if (rc) {

@@ -1,7 +1,9 @@
-/* tok/unigram.c - the segmentation of the greatest sum of scores.  Kudo 2018, arXiv:1804.10959, section 3.2: Viterbi.
+/* tok/unigram.c - the segmentation of the greatest sum of scores.  Kudo 2018, arXiv:1804.10959,
+ * section 3.2: Viterbi.
  *
- * best[e] is the best way to cut what ends at byte e; every piece that begins where a way ends offers another.  Sums are
- * float and added from the left, so that ties fall as they fall in SentencePiece: the way whose last piece begins first. */
+ * best[e] is the best way to cut what ends at byte e; every piece that begins where a way ends
+ * offers another.  Sums are float and added from the left, so that ties fall as they fall in
+ * SentencePiece: the way whose last piece begins first. */
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -11,7 +13,12 @@
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
-struct best { float score; int32_t id; uint32_t from; };   /* id UNSEEN: nothing ends here yet */
+/* id UNSEEN: nothing ends here yet */
+struct best {
+	float score;
+	int32_t id;
+	uint32_t from;
+};
 
 static int usable(const struct infer_tokenizer *t, int32_t id)
 {
@@ -41,7 +48,7 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 			continue;
 		uint16_t *r = reach(t, s, n);
 		if (n > *r)
-			*r = (uint16_t)n;   /* see .longest */
+			*r = (uint16_t)n; /* see .longest */
 		if (t->kind[i] != TOK_NORMAL)
 			continue;
 		least = !seen || t->score[i] < least ? t->score[i] : least;
@@ -54,8 +61,10 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 
 static void close(struct infer_tokenizer *t) { mem_free(t->reach); }
 
-/* Offer every piece that begins at `at`; returns whether the first code point, of one bytes, is one. */
-static int offer(const struct tok_run *r, struct best *best, const char *s, size_t n, size_t at, size_t one)
+/* Offer every piece that begins at `at`; returns whether the first code point, of one bytes, is
+ * one. */
+static int offer(const struct tok_run *r, struct best *best, const char *s, size_t n, size_t at,
+                 size_t one)
 {
 	const struct infer_tokenizer *t = r->t;
 	struct tok_prefix prefix = { 0 };
@@ -70,7 +79,9 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 		int32_t id = tok_map_get(&t->map, &t->piece, &key);
 		if (usable(t, id) && tok_may(r, id)) {
 			/* a user-defined piece has to win against any of its size */
-			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f : t->score[id]) + here;
+			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f
+			                                       : t->score[id]) +
+			              here;
 			struct best *b = &best[at + len];
 			if (b->id == UNSEEN || score > b->score)
 				*b = (struct best){ score, id, (uint32_t)at };
@@ -135,7 +146,27 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 }
 
 const struct tok_model tok_unigram = {
-	.gguf = "t5", .kind = "unigram", .id = { [TOK_BOS] = -1, [TOK_EOS] = 1, [TOK_UNK] = 2, [TOK_PAD] = 0, [TOK_EOT] = -1, [TOK_EOM] = -1,
-		[TOK_SEP] = -1, [TOK_MASK] = -1, [TOK_CLS] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_eos = 1, .add_space = 1, .squeeze = 1, .scored = 1, .longest = TOK_LONGEST / 2, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.gguf = "t5",
+	.kind = "unigram",
+	.id = { [TOK_BOS] = -1,
+	        [TOK_EOS] = 1,
+	        [TOK_UNK] = 2,
+	        [TOK_PAD] = 0,
+	        [TOK_EOT] = -1,
+	        [TOK_EOM] = -1,
+	        [TOK_SEP] = -1,
+	        [TOK_MASK] = -1,
+	        [TOK_CLS] = -1,
+	        [TOK_FIM_PAD] = -1,
+	        [TOK_FIM_REP] = -1,
+	        [TOK_FIM_SEP] = -1 },
+	.add_eos = 1,
+	.add_space = 1,
+	.squeeze = 1,
+	.scored = 1,
+	.longest = TOK_LONGEST / 2,
+	.open = open,
+	.close = close,
+	.text = spm_text,
+	.encode = encode,
 };

@@ -10,21 +10,30 @@
 #include "tok/tok.h"
 #include "text/unicode.h"
 
-enum { WORD_CHARS = 100 };   /* a longer word is unknown whole */
+/* a longer word is unknown whole */
+enum { WORD_CHARS = 100 };
 
-struct chunk { struct tok_run *r; uint32_t *cp; size_t n, cap; struct buf word; size_t chars; int bad; };
+struct chunk {
+	struct tok_run *r;
+	uint32_t *cp;
+	size_t n, cap;
+	struct buf word;
+	size_t chars;
+	int bad;
+};
 
 static int is_cjk(uint32_t c)
 {
-	return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x20000 && c <= 0x2a6df) ||
-		(c >= 0x2a700 && c <= 0x2b73f) || (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b820 && c <= 0x2ceaf) ||
-		(c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
+	return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) ||
+	       (c >= 0x20000 && c <= 0x2a6df) || (c >= 0x2a700 && c <= 0x2b73f) ||
+	       (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b820 && c <= 0x2ceaf) ||
+	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
 }
 
 static int is_punct(uint32_t c)
 {
-	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~') ||
-		unicode_set(c) & UNI_P;
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+	       (c >= '{' && c <= '~') || unicode_set(c) & UNI_P;
 }
 
 static void add(struct chunk *c, uint32_t cp)
@@ -42,22 +51,24 @@ static void add(struct chunk *c, uint32_t cp)
 		c->cp[c->n++] = cp;
 }
 
-/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word stands behind U+2581. */
+/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word stands behind
+ * U+2581. */
 static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
 {
 	const struct infer_tokenizer *t = r->t;
-	const char *s = at == 3 ? word : word + at;   /* the first piece is looked up with its mark */
+	const char *s = at == 3 ? word : word + at; /* the first piece is looked up with its mark */
 	size_t mark = at == 3 ? 3 : 0, most = n - at;
 
 	if (!mark && most >= 3 && !memcmp(s, TOK_SPACE, 3))
-		return -1;                            /* U+2581 in the text is no mark */
+		return -1; /* U+2581 in the text is no mark */
 	if (most + mark > t->max_len)
 		most = t->max_len > mark ? t->max_len - mark : 0;
 	for (; most; most--) {
 		if (at + most < n && ((unsigned char)word[at + most] & 0xc0) == 0x80)
-			continue;                     /* inside a code point */
+			continue; /* inside a code point */
 		int32_t id = tok_find(t, s, most + mark, word + n);
-		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN && tok_may(r, id)) {
+		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN &&
+		    tok_may(r, id)) {
 			*len = most;
 			return id;
 		}
@@ -124,7 +135,7 @@ static void chunk_end(struct chunk *c)
 			continue;
 		put(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
 		if (t->lower && c->cp[i] == 0x130)
-			put(c, 0x307);   /* the one lower case of two code points */
+			put(c, 0x307); /* the one lower case of two code points */
 	}
 	c->n = 0;
 	word_end(c);
@@ -140,10 +151,13 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	for (size_t at = 0; at < n && !c.bad;) {
 		at += unicode_next(s + at, n - at, &cp);
 		uint32_t set = unicode_set(cp);
-		int control = set & (UNI_BIT(UNI_CC) | UNI_BIT(UNI_CF) | UNI_BIT(UNI_CO)) || cp == 0xfffd || cp == UNI_BAD;
+		int control = set & (UNI_BIT(UNI_CC) | UNI_BIT(UNI_CF) | UNI_BIT(UNI_CO)) ||
+		              cp == 0xfffd || cp == UNI_BAD;
 		if (cp == '\t' || cp == '\n' || cp == '\r' || (set & UNI_SPACE && !control)) {
 			chunk_end(&c);
-		} else if (!control) {   /* controls and what is no text are dropped, even inside a word */
+		} else if (
+			/* controls and what is no text are dropped, even inside a word */
+			!control) {
 			if (is_cjk(cp))
 				chunk_end(&c);
 			int k = r->t->strip ? unicode_decompose(cp, parts) : (parts[0] = cp, 1);
@@ -163,14 +177,36 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	if (src->charsmap_bytes)
-		return err_set(err, INFER_EUNSUP, "%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s", src->name, t->model->gguf);
+		return err_set(
+			err, INFER_EUNSUP,
+			"%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s",
+			src->name, t->model->gguf);
 	return INFER_OK;
 }
 
 static void close(struct infer_tokenizer *t) { (void)t; }
 
 const struct tok_model tok_wpm = {
-	.gguf = "bert", .kind = "wpm", .id = { [TOK_BOS] = 101, [TOK_CLS] = 101, [TOK_SEP] = 102, [TOK_UNK] = 100, [TOK_MASK] = 103, [TOK_PAD] = 0,
-		[TOK_EOS] = -1, [TOK_EOT] = -1, [TOK_EOM] = -1, [TOK_FIM_PAD] = -1, [TOK_FIM_REP] = -1, [TOK_FIM_SEP] = -1 },
-	.add_bos = 1, .add_sep = 1, .add_space = 1, .longest = TOK_LONGEST, .open = open, .close = close, .text = spm_text, .encode = encode,
+	.gguf = "bert",
+	.kind = "wpm",
+	.id = { [TOK_BOS] = 101,
+	        [TOK_CLS] = 101,
+	        [TOK_SEP] = 102,
+	        [TOK_UNK] = 100,
+	        [TOK_MASK] = 103,
+	        [TOK_PAD] = 0,
+	        [TOK_EOS] = -1,
+	        [TOK_EOT] = -1,
+	        [TOK_EOM] = -1,
+	        [TOK_FIM_PAD] = -1,
+	        [TOK_FIM_REP] = -1,
+	        [TOK_FIM_SEP] = -1 },
+	.add_bos = 1,
+	.add_sep = 1,
+	.add_space = 1,
+	.longest = TOK_LONGEST,
+	.open = open,
+	.close = close,
+	.text = spm_text,
+	.encode = encode,
 };

@@ -1,8 +1,10 @@
-/* IQ1_M: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 16 groups of 16, each with a
- * 3-bit scale; every point with a shift.
+/* IQ1_M: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 16 groups
+ * of 16, each with a 3-bit scale; every point with a shift.
  *    0  u8 qs[32]: low eight bits of the points
- *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g, its top bit shifts down
- *   48  u16 sc[4]: bits 3 s ... 3 s + 2 are the scale of group 4 k + s; bits 12 ... 15 are half k of the f16 d
+ *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g, its top bit
+ *   shifts down
+ *   48  u16 sc[4]: bits 3 s ... 3 s + 2 are the scale of group 4 k + s; bits 12 ... 15 are half k
+ *   of the f16 d
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
 #include "type/grids.h"
@@ -24,7 +26,9 @@ static void decode(float *dst, const void *src, size_t blocks)
 		float d = num_f16(scale_bits(b));
 		for (int g = 0; g < 32; g++, dst += 8) {
 			int n = b->qh[g / 2] >> g % 2 * 4 & 15;
-			float dl = d * (float)(2 * (num_u16(b->sc + g / 8 * 2) >> g % 8 / 2 * 3 & 7) + 1);
+			float dl =
+				d *
+				(float)(2 * (num_u16(b->sc + g / 8 * 2) >> g % 8 / 2 * 3 & 7) + 1);
 			float shift = n & 8 ? -0.125f : 0.125f;
 			uint64_t point = grid_iq1[b->qs[g] | (n & 7) << 8];
 			for (int j = 0; j < 8; j++)
@@ -43,4 +47,6 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-const struct type type_iq1_m = { { "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 }, decode, .bad = bad };
+const struct type type_iq1_m = { { "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 },
+	                         decode,
+	                         .bad = bad };

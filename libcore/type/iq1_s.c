@@ -1,8 +1,9 @@
-/* IQ1_S: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 8 groups of 32, each with a
- * 3-bit scale and a shift.
+/* IQ1_S: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 8 groups
+ * of 32, each with a 3-bit scale and a shift.
  *    0  f16 d
  *    2  u8 qs[32]: low eight bits of the points
- *   34  u16 qh[8]: bits 3 l ... 3 l + 2 are the high bits of point 4 k + l, bits 12 ... 14 the scale, bit 15 shifts down
+ *   34  u16 qh[8]: bits 3 l ... 3 l + 2 are the high bits of point 4 k + l, bits 12 ... 14 the
+ *   scale, bit 15 shifts down
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
 #include "type/grids.h"
@@ -15,7 +16,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 		float d = block_f16(b->d);
 		for (int g = 0; g < 32; g++, dst += 8) {
 			int qh = num_u16(b->qh + g / 4 * 2);
-			float dl = d * (float)(2 * (qh >> 12 & 7) + 1), shift = qh & 0x8000 ? -0.125f : 0.125f;
+			float dl = d * (float)(2 * (qh >> 12 & 7) + 1),
+			      shift = qh & 0x8000 ? -0.125f : 0.125f;
 			uint64_t point = grid_iq1[b->qs[g] | (qh >> g % 4 * 3 & 7) << 8];
 			for (int j = 0; j < 8; j++)
 				dst[j] = dl * ((float)(int8_t)(point >> 8 * j & 255) + shift);
@@ -23,4 +25,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_iq1_s = { { "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq1_s = {
+	{ "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

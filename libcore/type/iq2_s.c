@@ -1,4 +1,5 @@
-/* IQ2_S: 256 elements as 32 points of a codebook of 1024 in eight dimensions, in 16 groups of 16, each with a 4-bit scale.
+/* IQ2_S: 256 elements as 32 points of a codebook of 1024 in eight dimensions, in 16 groups of 16,
+ * each with a 4-bit scale.
  *    0  f16 d
  *    2  u8 qs[32]: low eight bits of the points
  *   34  u8 signs[32]
@@ -16,11 +17,15 @@ static void decode(float *dst, const void *src, size_t blocks)
 		float d = block_f16(b->d);
 		for (int g = 0; g < 32; g++, dst += 8) {
 			float dl = d * (0.5f + (float)(b->sc[g / 4] >> g % 4 / 2 * 4 & 15)) * 0.25f;
-			uint64_t point = grid_iq2_s[b->qs[g] | (b->qh[g / 4] >> g % 4 * 2 & 3) << 8];
+			uint64_t point =
+				grid_iq2_s[b->qs[g] | (b->qh[g / 4] >> g % 4 * 2 & 3) << 8];
 			for (int j = 0; j < 8; j++)
-				dst[j] = dl * (float)(point >> 8 * j & 255) * block_sign(b->signs[g], j);
+				dst[j] = dl * (float)(point >> 8 * j & 255) *
+				         block_sign(b->signs[g], j);
 		}
 	}
 }
 
-const struct type type_iq2_s = { { "IQ2_S", 22, 256, sizeof(struct iq2_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq2_s = {
+	{ "IQ2_S", 22, 256, sizeof(struct iq2_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

@@ -1,4 +1,5 @@
-/* IQ2_XS: 256 elements as 32 points of a codebook of 512 in eight dimensions, in 16 groups of 16, each with a 4-bit scale.
+/* IQ2_XS: 256 elements as 32 points of a codebook of 512 in eight dimensions, in 16 groups of 16,
+ * each with a 4-bit scale.
  *    0  f16 d
  *    2  u16 q[32]: bits 0 ... 8 the point, 9 ... 15 its signs
  *   66  u8 sc[8]: halves are the scales
@@ -22,4 +23,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_iq2_xs = { { "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq2_xs = {
+	{ "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

@@ -1,6 +1,8 @@
-/* IQ2_XXS: 256 elements as 32 points of a codebook of 256 in eight dimensions, in 8 groups of 32, each with a 4-bit scale.
+/* IQ2_XXS: 256 elements as 32 points of a codebook of 256 in eight dimensions, in 8 groups of 32,
+ * each with a 4-bit scale.
  *   0  f16 d
- *   2  8 times { u8 idx[4]; u32 aux }: aux bits 7 l ... 7 l + 6 are the signs of point l, bits 28 ... 31 the scale
+ *   2  8 times { u8 idx[4]; u32 aux }: aux bits 7 l ... 7 l + 6 are the signs of point l, bits 28
+ *   ... 31 the scale
  * value = d (0.5 + scale) / 4 grid[idx][j], signed */
 #include "type/block.h"
 #include "type/grids.h"
@@ -23,4 +25,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_iq2_xxs = { { "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq2_xxs = {
+	{ "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

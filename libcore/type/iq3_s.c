@@ -1,4 +1,5 @@
-/* IQ3_S: 256 elements as 64 points of a codebook of 512 in four dimensions, in 8 groups of 32, each with a 4-bit scale.
+/* IQ3_S: 256 elements as 64 points of a codebook of 512 in four dimensions, in 8 groups of 32, each
+ * with a 4-bit scale.
  *     0  f16 d
  *     2  u8 qs[64]: low eight bits of the points
  *    66  u8 qh[8]: bit p of byte k is the ninth bit of point 8 k + p
@@ -18,9 +19,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 			float dl = d * (float)(1 + 2 * (b->sc[p / 16] >> p % 16 / 8 * 4 & 15));
 			uint32_t point = grid_iq3_s[b->qs[p] | (b->qh[p / 8] >> p % 8 & 1) << 8];
 			for (int j = 0; j < 4; j++)
-				dst[j] = dl * (float)(point >> 8 * j & 255) * block_sign(b->signs[p / 2], p % 2 * 4 + j);
+				dst[j] = dl * (float)(point >> 8 * j & 255) *
+				         block_sign(b->signs[p / 2], p % 2 * 4 + j);
 		}
 	}
 }
 
-const struct type type_iq3_s = { { "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq3_s = {
+	{ "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

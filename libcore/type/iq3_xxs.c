@@ -1,4 +1,5 @@
-/* IQ3_XXS: 256 elements as 64 points of a codebook of 256 in four dimensions, in 8 groups of 32, each with a 4-bit scale.
+/* IQ3_XXS: 256 elements as 64 points of a codebook of 256 in four dimensions, in 8 groups of 32,
+ * each with a 4-bit scale.
  *    0  f16 d
  *    2  u8 qs[64]
  *   66  u32 aux[8]: bits 7 l ... 7 l + 6 are the signs of eight elements, bits 28 ... 31 the scale
@@ -18,10 +19,13 @@ static void decode(float *dst, const void *src, size_t blocks)
 			int signs = grid_signs(aux >> g % 4 * 7 & 127);
 			for (int j = 0; j < 8; j++) {
 				uint32_t point = grid_iq3_xxs[b->qs[2 * g + j / 4]];
-				dst[j] = dl * (float)(point >> j % 4 * 8 & 255) * block_sign(signs, j);
+				dst[j] = dl * (float)(point >> j % 4 * 8 & 255) *
+				         block_sign(signs, j);
 			}
 		}
 	}
 }
 
-const struct type type_iq3_xxs = { { "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq3_xxs = {
+	{ "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

@@ -16,4 +16,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_iq4_nl = { { "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq4_nl = {
+	{ "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

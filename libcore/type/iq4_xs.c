@@ -1,4 +1,5 @@
-/* IQ4_XS: 256 elements through a table of 16 values, in 8 groups of 32, each with a signed 6-bit scale.
+/* IQ4_XS: 256 elements through a table of 16 values, in 8 groups of 32, each with a signed 6-bit
+ * scale.
  *   0  f16 d
  *   2  u16 sh: bits 2k and 2k + 1 are the high two bits of scale k
  *   4  u8 sl[4]: halves are the low four bits of the scales
@@ -18,9 +19,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 			int scale = (b->sl[k / 2] >> k % 2 * 4 & 15) | (sh >> 2 * k & 3) << 4;
 			float dl = d * (float)(scale - 32);
 			for (int l = 0; l < 32; l++)
-				dst[32 * k + l] = dl * (float)grid_iq4[block_nibble(b->qs + 16 * k, l)];
+				dst[32 * k + l] =
+					dl * (float)grid_iq4[block_nibble(b->qs + 16 * k, l)];
 		}
 	}
 }
 
-const struct type type_iq4_xs = { { "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_iq4_xs = {
+	{ "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

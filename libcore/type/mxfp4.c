@@ -1,8 +1,8 @@
 /* MXFP4: 32 elements E2M1 under one power of two (OCP Microscaling 1.0).
  *   0  u8 e
  *   1  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
- * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: the decoder gives what the formula gives,
- * who looks for weights that are not finite finds it. */
+ * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: the decoder gives what
+ * the formula gives, who looks for weights that are not finite finds it. */
 #include "type/block.h"
 #include "type/grids.h"
 

@@ -1,8 +1,8 @@
 /* NVFP4: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale.
  *   0  u8 d[4]
  *   4  u8 qs[32]: byte 8 s + r holds elements 16 s + r (low half) and 16 s + 8 + r (high half)
- * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The tensor's own f32 scale
- * stands in another tensor. */
+ * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The
+ * tensor's own f32 scale stands in another tensor. */
 #include "type/block.h"
 #include "type/grids.h"
 

@@ -15,4 +15,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q1_0 = { { "Q1_0", 41, 128, sizeof(struct q1_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_q1_0 = {
+	{ "Q1_0", 41, 128, sizeof(struct q1_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

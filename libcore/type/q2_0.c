@@ -15,4 +15,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q2_0 = { { "Q2_0", 42, 64, sizeof(struct q2_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_q2_0 = {
+	{ "Q2_0", 42, 64, sizeof(struct q2_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

@@ -22,6 +22,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 const struct type type_q2_k = {
-	{ "Q2_K", 10, 256, sizeof(struct q2_k), 0 }, decode,
-	.n_f16 = 2, .f16 = { offsetof(struct q2_k, d), offsetof(struct q2_k, dmin) },
+	{ "Q2_K", 10, 256, sizeof(struct q2_k), 0 },
+	decode,
+	.n_f16 = 2,
+	.f16 = { offsetof(struct q2_k, d), offsetof(struct q2_k, dmin) },
 };

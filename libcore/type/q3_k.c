@@ -1,7 +1,9 @@
 /* Q3_K: 256 elements in 16 groups of 16, each with a signed 6-bit scale.
  *     0  u8 hmask[32]: bit k of byte l is set where element 32 k + l needs no 4 taken off
- *    32  u8 qs[64]: byte 32 H + l holds the low two bits of elements 128 H + 32 j + l, j = 0 ... 3 from the low bits up
- *    96  u8 sc[12]: halves of bytes 0 ... 7 are the low four bits of the scales 0 ... 7, then 8 ... 15;
+ *    32  u8 qs[64]: byte 32 H + l holds the low two bits of elements 128 H + 32 j + l, j = 0 ... 3
+ *    from the low bits up
+ *    96  u8 sc[12]: halves of bytes 0 ... 7 are the low four bits of the scales 0 ... 7, then 8 ...
+ *    15;
  *        byte 8 + s % 4 holds the high two bits of scale s at bit 2 (s / 4)
  *   108  f16 d
  * value = d (scale - 32) (q - 4 or 0) */
@@ -29,5 +31,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 const struct type type_q3_k = {
-	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 }, decode, .n_f16 = 1, .f16 = { offsetof(struct q3_k, d) },
+	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 },
+	decode,
+	.n_f16 = 1,
+	.f16 = { offsetof(struct q3_k, d) },
 };

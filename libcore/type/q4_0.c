@@ -15,4 +15,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q4_0 = { { "Q4_0", 2, 32, sizeof(struct q4_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_q4_0 = {
+	{ "Q4_0", 2, 32, sizeof(struct q4_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

@@ -16,4 +16,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q4_1 = { { "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };
+const struct type type_q4_1 = {
+	{ "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+};

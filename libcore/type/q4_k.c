@@ -17,9 +17,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 			block_scale_min(b->sc, k, &scale, &min);
 			float dl = d * (float)scale, ml = dmin * (float)min;
 			for (int l = 0; l < 32; l++)
-				dst[32 * k + l] = dl * (float)(b->qs[k / 2 * 32 + l] >> k % 2 * 4 & 15) - ml;
+				dst[32 * k + l] =
+					dl * (float)(b->qs[k / 2 * 32 + l] >> k % 2 * 4 & 15) - ml;
 		}
 	}
 }
 
-const struct type type_q4_k = { { "Q4_K", 12, 256, sizeof(struct q4_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };
+const struct type type_q4_k = {
+	{ "Q4_K", 12, 256, sizeof(struct q4_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+};

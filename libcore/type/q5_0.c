@@ -13,8 +13,11 @@ static void decode(float *dst, const void *src, size_t blocks)
 		float d = block_f16(b->d);
 		uint32_t qh = num_u32(b->qh);
 		for (int i = 0; i < 32; i++)
-			dst[i] = d * (float)((block_nibble(b->qs, i) | (int)(qh >> i & 1) << 4) - 16);
+			dst[i] = d *
+			         (float)((block_nibble(b->qs, i) | (int)(qh >> i & 1) << 4) - 16);
 	}
 }
 
-const struct type type_q5_0 = { { "Q5_0", 6, 32, sizeof(struct q5_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_q5_0 = {
+	{ "Q5_0", 6, 32, sizeof(struct q5_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

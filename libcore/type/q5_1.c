@@ -18,4 +18,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q5_1 = { { "Q5_1", 7, 32, sizeof(struct q5_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };
+const struct type type_q5_1 = {
+	{ "Q5_1", 7, 32, sizeof(struct q5_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+};

@@ -18,11 +18,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 			block_scale_min(b->sc, k, &scale, &min);
 			float dl = d * (float)scale, ml = dmin * (float)min;
 			for (int l = 0; l < 32; l++) {
-				int q = (b->qs[k / 2 * 32 + l] >> k % 2 * 4 & 15) | (b->qh[l] >> k & 1) << 4;
+				int q = (b->qs[k / 2 * 32 + l] >> k % 2 * 4 & 15) |
+				        (b->qh[l] >> k & 1) << 4;
 				dst[32 * k + l] = dl * (float)q - ml;
 			}
 		}
 	}
 }
 
-const struct type type_q5_k = { { "Q5_K", 13, 256, sizeof(struct q5_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };
+const struct type type_q5_k = {
+	{ "Q5_K", 13, 256, sizeof(struct q5_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+};

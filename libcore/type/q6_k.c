@@ -1,6 +1,8 @@
 /* Q6_K: 256 elements in 16 groups of 16, each with an 8-bit scale.
- *     0  u8 ql[128]: byte 64 H + 32 (j & 1) + l holds the low four bits of element 128 H + 32 j + l, j < 2 in its low half
- *   128  u8 qh[64]: byte 32 H + l holds the high two bits of elements 128 H + 32 j + l, j = 0 ... 3 from the low bits up
+ *     0  u8 ql[128]: byte 64 H + 32 (j & 1) + l holds the low four bits of element 128 H + 32 j +
+ *     l, j < 2 in its low half
+ *   128  u8 qh[64]: byte 32 H + l holds the high two bits of elements 128 H + 32 j + l, j = 0 ... 3
+ *   from the low bits up
  *   192  i8 sc[16]
  *   208  f16 d
  * value = d sc (q - 32) */
@@ -22,5 +24,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 const struct type type_q6_k = {
-	{ "Q6_K", 14, 256, sizeof(struct q6_k), 0 }, decode, .n_f16 = 1, .f16 = { offsetof(struct q6_k, d) },
+	{ "Q6_K", 14, 256, sizeof(struct q6_k), 0 },
+	decode,
+	.n_f16 = 1,
+	.f16 = { offsetof(struct q6_k, d) },
 };

@@ -15,4 +15,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q8_0 = { { "Q8_0", 8, 32, sizeof(struct q8_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 } };
+const struct type type_q8_0 = {
+	{ "Q8_0", 8, 32, sizeof(struct q8_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+};

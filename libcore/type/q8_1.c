@@ -16,4 +16,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_q8_1 = { { "Q8_1", 9, 32, sizeof(struct q8_1), 1 }, decode, .n_f16 = 2, .f16 = { 0, 2 } };
+const struct type type_q8_1 = {
+	{ "Q8_1", 9, 32, sizeof(struct q8_1), 1 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+};

@@ -2,8 +2,8 @@
  *    0  u8 qs[48]: elements 32 n + l in byte l (n < 5), then 160 + 16 n + l in byte 32 + l (n < 5)
  *   48  u8 qh[4]: elements 240 + 4 n + l in byte l (n < 4)
  *   52  f16 d
- * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is what three times
- * (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
+ * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is
+ * what three times (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
 #include "type/block.h"
 
 static float digit(int byte, int n)
@@ -28,4 +28,6 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-const struct type type_tq1_0 = { { "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, .n_f16 = 1, .f16 = { 52 } };
+const struct type type_tq1_0 = {
+	{ "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, .n_f16 = 1, .f16 = { 52 }
+};

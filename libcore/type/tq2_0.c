@@ -11,8 +11,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 	for (; blocks--; b++, dst += 256) {
 		float d = block_f16(b->d);
 		for (int i = 0; i < 256; i++)
-			dst[i] = d * (float)((b->qs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) - 1);
+			dst[i] =
+				d *
+				(float)((b->qs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) - 1);
 	}
 }
 
-const struct type type_tq2_0 = { { "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 }, decode, .n_f16 = 1, .f16 = { 64 } };
+const struct type type_tq2_0 = {
+	{ "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 }, decode, .n_f16 = 1, .f16 = { 64 }
+};

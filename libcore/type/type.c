@@ -8,7 +8,8 @@ static const struct type *const rows[] = {
 #include "type/type_list.h"
 #undef TYPE
 };
-static_assert(sizeof rows / sizeof *rows == INFER_TYPE_COUNT, "type_list.h and enum infer_type agree");
+static_assert(sizeof rows / sizeof *rows == INFER_TYPE_COUNT,
+              "type_list.h and enum infer_type agree");
 
 const struct type *type_get(int type)
 {
@@ -44,8 +45,8 @@ int infer_type_decode(int type, float *dst, const void *src, size_t n, infer_err
 	if (!t)
 		return err_set(err, INFER_EINVAL, "no element type has the number %d", type);
 	if (n % (size_t)t->info.block)
-		return err_set(err, INFER_EINVAL, "%zu elements of type %s: not a multiple of %d", n,
-		               t->info.name, t->info.block);
+		return err_set(err, INFER_EINVAL, "%zu elements of type %s: not a multiple of %d",
+		               n, t->info.name, t->info.block);
 	t->decode(dst, src, n / (size_t)t->info.block);
 	return INFER_OK;
 }

@@ -1,14 +1,16 @@
-/* type/type.h - one const row per element type; the scalar decoders here are what every kernel is measured against. */
+/* type/type.h - one const row per element type; the scalar decoders here are what every kernel is
+ * measured against. */
 #ifndef TYPE_TYPE_H
 #define TYPE_TYPE_H
 #include <infer/type.h>
 
 struct type {
 	struct infer_type_info info;
-	void (*decode)(float *dst, const void *src, size_t blocks);   /* f32 [blocks * block] from src, any alignment */
-	/* Where a block's floats lie, for who looks for weights that are not finite: n_f16 f16 fields at these byte
-	 * offsets, or a function of the type's own: index of the first byte of the first bad float, SIZE_MAX if there
-	 * is none.  Neither: a type without floats. */
+	/* f32 [blocks * block] from src, any alignment */
+	void (*decode)(float *dst, const void *src, size_t blocks);
+	/* Where a block's floats lie, for who looks for weights that are not finite: n_f16 f16
+	 * fields at these byte offsets, or a function of the type's own: index of the first byte of
+	 * the first bad float, SIZE_MAX if there is none.  Neither: a type without floats. */
 	int n_f16;
 	uint16_t f16[2];
 	size_t (*bad)(const void *src, size_t blocks);
@@ -18,8 +20,9 @@ struct type {
 #include "type/type_list.h"
 #undef TYPE
 
-const struct type *type_get(int type);                /* NULL outside the enum */
-size_t type_row_bytes(int type, int64_t n);           /* n a multiple of the block, checked by the caller */
-/* Byte of the first float in src that is infinite or NaN, SIZE_MAX if all are finite.  n elements, whole blocks. */
+const struct type *type_get(int type);      /* NULL outside the enum */
+size_t type_row_bytes(int type, int64_t n); /* n a multiple of the block, checked by the caller */
+/* Byte of the first float in src that is infinite or NaN, SIZE_MAX if all are finite.  n elements,
+ * whole blocks. */
 size_t type_find_bad(int type, const void *src, size_t n);
 #endif

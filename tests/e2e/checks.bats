@@ -23,6 +23,18 @@ setup()
 	run -1 "$TOP/scripts/check-size"
 }
 
+@test "check-format finds what the formatter would write otherwise" {
+	command -v clang-format-14 >/dev/null || skip "no clang-format-14 here"
+	cp "$TOP/.clang-format" .
+	echo 'int  f;' >libcore/base/a.c
+	run -1 "$TOP/scripts/check-format"
+	[[ $output == *'base/a.c:1'* ]]
+	echo 'int f;' >libcore/base/a.c
+	"$TOP/scripts/check-format"
+	echo 'int  f;' >libcore/base/a_list.h
+	"$TOP/scripts/check-format"
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"

@@ -5,7 +5,8 @@
 
 int main(int argc, char **argv)
 {
-	const char *path = argc > 1 ? argv[1] : "demo", *prompt = argc > 2 ? argv[2] : "Question: What is a token? Answer:";
+	const char *path = argc > 1 ? argv[1] : "demo",
+		   *prompt = argc > 2 ? argv[2] : "Question: What is a token? Answer:";
 	infer_model *model = NULL;
 	infer_engine *engine = NULL;
 	struct infer_request request;
@@ -17,7 +18,8 @@ int main(int argc, char **argv)
 	memset(&request, 0, sizeof request);
 	request.max_tokens = 64;
 	if ((rc = infer_model_open(&model, path, NULL, &err)) == INFER_OK &&
-	    (rc = infer_encode(infer_model_tokenizer(model), prompt, strlen(prompt), INFER_ENCODE_ADD, &ids, &request.n_prompt, &err)) == INFER_OK &&
+	    (rc = infer_encode(infer_model_tokenizer(model), prompt, strlen(prompt),
+	                       INFER_ENCODE_ADD, &ids, &request.n_prompt, &err)) == INFER_OK &&
 	    (rc = infer_engine_open(&engine, model, NULL, &err)) == INFER_OK) {
 		request.prompt = ids;
 		rc = infer_engine_submit(engine, &request, NULL, &err);

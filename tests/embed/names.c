@@ -1,4 +1,5 @@
-/* An application that has functions of the same names as the library's inner ones: both keep their own. */
+/* An application that has functions of the same names as the library's inner ones: both keep their
+ * own. */
 #include <stdio.h>
 #include <string.h>
 #include <infer/engine.h>
@@ -6,14 +7,18 @@
 static int called;
 void buf_init(void);
 void tok_free(void);
-int  map_open(void);
+int map_open(void);
 void *pool_new(void);
-int  mem_alloc(void);
+int mem_alloc(void);
 void buf_init(void) { called++; }
 void tok_free(void) { called++; }
-int  map_open(void) { return ++called; }
-void *pool_new(void) { called++; return NULL; }
-int  mem_alloc(void) { return ++called; }
+int map_open(void) { return ++called; }
+void *pool_new(void)
+{
+	called++;
+	return NULL;
+}
+int mem_alloc(void) { return ++called; }
 
 int main(void)
 {

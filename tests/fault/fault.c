@@ -1,12 +1,16 @@
-/* tests/fault/fault.c - a library to preload: one call of a chosen kind fails, in the whole program, other people's code too.
+/* tests/fault/fault.c - a library to preload: one call of a chosen kind fails, in the whole
+ * program, other people's code too.
  *
  *	FAULT=KIND:HOW:N     the Nth call of KIND fails by HOW; N+: every one from the Nth on
  *	FAULT_REPORT=FILE    struct fault_report, kept up to date while the program runs
- *	FAULT_LOG=FILE       what is written, synced, cut and renamed in the directory FAULT_ROOT, in order (powercut.c)
+ *	FAULT_LOG=FILE       what is written, synced, cut and renamed in the directory FAULT_ROOT,
+ *in order (powercut.c)
  *
- * KIND: a name of kinds[].  HOW: an errno of hows[], or "short": a read or write moves one byte, where it would move more.
- * With neither variable it passes everything on.  For glibc, whose own allocator has names that stay free. */
-#undef _FORTIFY_SOURCE                  /* its inline functions have the names that are defined here */
+ * KIND: a name of kinds[].  HOW: an errno of hows[], or "short": a read or write moves one byte,
+ * where it would move more.
+ * With neither variable it passes everything on.  For glibc, whose own allocator has names that
+ * stay free. */
+#undef _FORTIFY_SOURCE /* its inline functions have the names that are defined here */
 #include "fault.h"
 
 #include <dlfcn.h>
@@ -28,24 +32,30 @@
 
 #define SHOWN __attribute__((visibility("default")))
 /* the function that this one stands before, of the same type */
-#define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+#define REAL(name) \
+	static __typeof__(&name) real; \
+	if (!real) \
+	real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 enum { SHORT = -1, LOG_HEAD = 4200 };
 
 static const char *const kinds[FAULT_KINDS] = {
-	"malloc", "mmap", "munmap", "madvise", "thread", "open", "read", "write", "say", "stat", "sync", "rename",
-	"truncate", "close", "poll", "lock",
+	"malloc", "mmap", "munmap", "madvise", "thread",   "open",  "read", "write",
+	"say",    "stat", "sync",   "rename",  "truncate", "close", "poll", "lock",
 };
-static const struct { const char *name; int number; } hows[] = {
-	{ "ENOMEM", ENOMEM }, { "EAGAIN", EAGAIN }, { "EMFILE", EMFILE }, { "EIO", EIO }, { "ENOSPC", ENOSPC },
-	{ "EINTR", EINTR }, { "ENOLCK", ENOLCK }, { "short", SHORT },
+static const struct {
+	const char *name;
+	int number;
+} hows[] = {
+	{ "ENOMEM", ENOMEM }, { "EAGAIN", EAGAIN }, { "EMFILE", EMFILE }, { "EIO", EIO },
+	{ "ENOSPC", ENOSPC }, { "EINTR", EINTR },   { "ENOLCK", ENOLCK }, { "short", SHORT },
 };
 
 static struct fault_report own, *report = &own;
 static int kind = -1, how;
-static uint64_t at, on;                 /* on: from `at` on */
+static uint64_t at, on; /* on: from `at` on */
 static int log_fd = -1;
-static dev_t root_device;               /* FAULT_ROOT */
+static dev_t root_device; /* FAULT_ROOT */
 static char root[256];
 
 /* 0: the call goes through; else the errno that it fails with, or SHORT. */
@@ -61,7 +71,8 @@ static int fails(enum fault_kind k)
 
 __attribute__((constructor)) static void start(void)
 {
-	const char *spec = getenv("FAULT"), *path = getenv("FAULT_REPORT"), *dir = getenv("FAULT_ROOT");
+	const char *spec = getenv("FAULT"), *path = getenv("FAULT_REPORT"),
+		   *dir = getenv("FAULT_ROOT");
 	const char *log = getenv("FAULT_LOG");
 	char a[16], b[16];
 	unsigned long long n;
@@ -69,7 +80,8 @@ __attribute__((constructor)) static void start(void)
 	int fd, end = 0;
 
 	if (path && (fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC)) >= 0) {
-		void *p = (void *)syscall(SYS_mmap, NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		void *p = (void *)syscall(SYS_mmap, NULL, sizeof own, PROT_READ | PROT_WRITE,
+		                          MAP_SHARED, fd, 0);
 
 		syscall(SYS_close, fd);
 		if (p != MAP_FAILED)
@@ -78,7 +90,8 @@ __attribute__((constructor)) static void start(void)
 	if (log && dir && !stat(dir, &st)) {
 		root_device = st.st_dev;
 		snprintf(root, sizeof root, "%s", dir);
-		log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		log_fd = (int)syscall(SYS_openat, AT_FDCWD, log,
+		                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	}
 	if (spec && sscanf(spec, "%15[^:]:%15[^:]:%llu%n", a, b, &n, &end) == 3) {
 		for (int k = 0; k < FAULT_KINDS; k++)
@@ -91,14 +104,15 @@ __attribute__((constructor)) static void start(void)
 		at = n;
 	}
 	if (spec && (kind < 0 || !how || !at))
-		_exit(FAULT_EXIT);              /* a test that is misspelt must not pass */
+		_exit(FAULT_EXIT); /* a test that is misspelt must not pass */
 	memset(report->calls, 0, sizeof report->calls);
 	report->failed = 0;
 }
 
 /* ---- memory */
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+	*__libc_memalign(size_t, size_t);
 
 static int no_memory(enum fault_kind k)
 {
@@ -110,9 +124,18 @@ static int no_memory(enum fault_kind k)
 }
 
 SHOWN void *malloc(size_t n) { return no_memory(FAULT_MALLOC) ? NULL : __libc_malloc(n); }
-SHOWN void *calloc(size_t n, size_t size) { return no_memory(FAULT_MALLOC) ? NULL : __libc_calloc(n, size); }
-SHOWN void *realloc(void *p, size_t n) { return no_memory(FAULT_MALLOC) ? NULL : __libc_realloc(p, n); }
-SHOWN void *aligned_alloc(size_t align, size_t n) { return no_memory(FAULT_MALLOC) ? NULL : __libc_memalign(align, n); }
+SHOWN void *calloc(size_t n, size_t size)
+{
+	return no_memory(FAULT_MALLOC) ? NULL : __libc_calloc(n, size);
+}
+SHOWN void *realloc(void *p, size_t n)
+{
+	return no_memory(FAULT_MALLOC) ? NULL : __libc_realloc(p, n);
+}
+SHOWN void *aligned_alloc(size_t align, size_t n)
+{
+	return no_memory(FAULT_MALLOC) ? NULL : __libc_memalign(align, n);
+}
 
 SHOWN int posix_memalign(void **p, size_t align, size_t n)
 {
@@ -155,12 +178,16 @@ static void note(char op, int fd, long long a, size_t n, const char *name, const
 	char head[LOG_HEAD];
 	struct stat st;
 
-	if (fd >= 0 ? syscall(SYS_fstat, fd, &st) : syscall(SYS_newfstatat, AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fd >= 0 ? syscall(SYS_fstat, fd, &st)
+	            : syscall(SYS_newfstatat, AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	if (st.st_dev != root_device || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return;
-	int len = snprintf(head, sizeof head, "%c %llu %lld %zu %s\n", op, (unsigned long long)st.st_ino, a, n,
-	                   name ? name : S_ISDIR(st.st_mode) ? "/" : "-");
+	int len = snprintf(head, sizeof head, "%c %llu %lld %zu %s\n", op,
+	                   (unsigned long long)st.st_ino, a, n,
+	                   name                  ? name
+	                   : S_ISDIR(st.st_mode) ? "/"
+	                                         : "-");
 	struct iovec v[2] = { { head, (size_t)len }, { (void *)(size_t)data, data ? n : 0 } };
 
 	if (syscall(SYS_writev, log_fd, v, 2) != len + (ssize_t)(data ? n : 0))
@@ -174,7 +201,9 @@ static long long place(int fd)
 
 	if (log_fd < 0 || syscall(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode))
 		return -1;
-	return syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND ? (long long)st.st_size : (long long)syscall(SYS_lseek, fd, 0, SEEK_CUR);
+	return syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND
+	               ? (long long)st.st_size
+	               : (long long)syscall(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
 static void note_write(int fd, long long where, const void *at_, ssize_t n)
@@ -193,7 +222,8 @@ static int open_any(const char *path, int flags, mode_t mode, __typeof__(&open) 
 		errno = e;
 		return -1;
 	}
-	was = log_fd >= 0 && flags & O_CREAT ? (int)syscall(SYS_faccessat, AT_FDCWD, path, F_OK) : 0;
+	was = log_fd >= 0 && flags & O_CREAT ? (int)syscall(SYS_faccessat, AT_FDCWD, path, F_OK)
+	                                     : 0;
 	fd = real(path, flags, mode);
 	if (was && fd >= 0)
 		note('C', fd, 0, 0, path, NULL);
@@ -207,15 +237,16 @@ static mode_t mode_of(int flags, va_list ap)
 	return flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 }
 
-#define OPENS(name) SHOWN int name(const char *path, int flags, ...) \
-{ \
-	REAL(name); \
-	va_list ap; \
-	va_start(ap, flags); \
-	mode_t mode = mode_of(flags, ap); \
-	va_end(ap); \
-	return open_any(path, flags, mode, real); \
-}
+#define OPENS(name) \
+	SHOWN int name(const char *path, int flags, ...) \
+	{ \
+		REAL(name); \
+		va_list ap; \
+		va_start(ap, flags); \
+		mode_t mode = mode_of(flags, ap); \
+		va_end(ap); \
+		return open_any(path, flags, mode, real); \
+	}
 OPENS(open)
 OPENS(open64)
 int __open_2(const char *path, int flags), __open64_2(const char *path, int flags);
@@ -249,8 +280,12 @@ SHOWN ssize_t pread(int fd, void *p, size_t n, off_t from)
 }
 
 SHOWN ssize_t pread64(int fd, void *p, size_t n, off64_t from) { return pread(fd, p, n, from); }
-ssize_t __read_chk(int fd, void *p, size_t n, size_t room), __pread_chk(int fd, void *p, size_t n, off_t from, size_t room);
-SHOWN ssize_t __read_chk(int fd, void *p, size_t n, size_t room) { return n > room ? (abort(), -1) : read(fd, p, n); }
+ssize_t __read_chk(int fd, void *p, size_t n, size_t room),
+	__pread_chk(int fd, void *p, size_t n, off_t from, size_t room);
+SHOWN ssize_t __read_chk(int fd, void *p, size_t n, size_t room)
+{
+	return n > room ? (abort(), -1) : read(fd, p, n);
+}
 SHOWN ssize_t __pread_chk(int fd, void *p, size_t n, off_t from, size_t room)
 {
 	return n > room ? (abort(), -1) : pread(fd, p, n, from);

@@ -32,7 +32,10 @@ static void blank(struct outcome_text *t, const char *key, const char *ends)
 void outcome_plain(struct outcome *o)
 {
 	static const char *const changing[][2] = {
-		{ "\"timings\":{", "}" }, { "\"created\":", ",}" }, { "\"cached_tokens\":", ",}" }, { "\"load_ms\":", ",}" },
+		{ "\"timings\":{", "}" },
+		{ "\"created\":", ",}" },
+		{ "\"cached_tokens\":", ",}" },
+		{ "\"load_ms\":", ",}" },
 	};
 	char *p = o->out.at, *end = p + o->out.n, *nl;
 
@@ -47,7 +50,8 @@ void outcome_plain(struct outcome *o)
 	for (size_t i = 0; i < o->n_lines; i++, p = nl + 1) {
 		nl = memchr(p, '\n', (size_t)(end - p));
 		o->lines[i] = (struct outcome_text){ p, (size_t)(nl - p) };
-		if (o->lines[i].n > 7 && !memcmp(p, "{\"v\":1,", 7)) {       /* the first that is written has it */
+		/* the first that is written has it */
+		if (o->lines[i].n > 7 && !memcmp(p, "{\"v\":1,", 7)) {
 			p[6] = '{';
 			o->lines[i].at += 6;
 			o->lines[i].n -= 6;
@@ -75,18 +79,21 @@ static int has(const struct outcome_text *t, const char *what)
 	return 0;
 }
 
-/* Every line is one of `want`'s, none more often than there; *failed: errors that say that memory ended. */
+/* Every line is one of `want`'s, none more often than there; *failed: errors that say that memory
+ * ended. */
 static int lines_are_of(const struct outcome *o, const struct outcome *want, size_t *failed)
 {
 	size_t k = 0;
 
 	*failed = 0;
 	for (size_t i = 0; i < o->n_lines; i++) {
-		if (has(&o->lines[i], "\"kind\":\"error\"") && has(&o->lines[i], "\"code\":\"INFER_ENOMEM\"")) {
+		if (has(&o->lines[i], "\"kind\":\"error\"") &&
+		    has(&o->lines[i], "\"code\":\"INFER_ENOMEM\"")) {
 			++*failed;
 			continue;
 		}
-		if (has(&o->lines[i], "\"custom_id\"") && has(&o->lines[i], "\"status_code\":500") && has(&o->lines[i], "memory")) {
+		if (has(&o->lines[i], "\"custom_id\"") &&
+		    has(&o->lines[i], "\"status_code\":500") && has(&o->lines[i], "memory")) {
 			++*failed;
 			continue;
 		}
@@ -104,7 +111,8 @@ static int is_beginning(const struct outcome *o, const struct outcome *want)
 
 	switch (o->form) {
 	case OUTCOME_TEXT:
-		return o->out.n <= want->out.n && !(o->out.n && memcmp(o->out.at, want->out.at, o->out.n));
+		return o->out.n <= want->out.n &&
+		       !(o->out.n && memcmp(o->out.at, want->out.at, o->out.n));
 	case OUTCOME_LINES:
 		return lines_are_of(o, want, &failed);
 	default:
@@ -120,18 +128,21 @@ static int is_same(const struct outcome *o, const struct outcome *want)
 		return 0;
 	if (o->form == OUTCOME_TEXT)
 		return o->out.n == want->out.n;
-	return o->n_lines == want->n_lines && (o->form == OUTCOME_SHAPE || (lines_are_of(o, want, &failed) && !failed));
+	return o->n_lines == want->n_lines &&
+	       (o->form == OUTCOME_SHAPE || (lines_are_of(o, want, &failed) && !failed));
 }
 
 /* One line, and it is ours. */
 static int says_one_line(const struct outcome *o)
 {
-	const char *at = o->err.n > 6 && !memcmp(o->err.at, "infer-", 6) ? strchr(o->err.at, ':') : NULL;
+	const char *at =
+		o->err.n > 6 && !memcmp(o->err.at, "infer-", 6) ? strchr(o->err.at, ':') : NULL;
 
 	return at && !strncmp(at, ": error: ", 9) && strchr(at, '\n') == o->err.at + o->err.n - 1;
 }
 
-const char *outcome_class(const struct outcome *o, const struct outcome *want, int mute, enum outcome_class *class)
+const char *outcome_class(const struct outcome *o, const struct outcome *want, int mute,
+                          enum outcome_class *class)
 {
 	size_t failed;
 
@@ -150,7 +161,9 @@ const char *outcome_class(const struct outcome *o, const struct outcome *want, i
 		return "not one line on standard error";
 	if (o->code == 7 && o->form == OUTCOME_LINES) {
 		*class = OUTCOME_PARTS;
-		return o->n_lines == want->n_lines && lines_are_of(o, want, &failed) && failed ? NULL : "a record that is wrong";
+		return o->n_lines == want->n_lines && lines_are_of(o, want, &failed) && failed
+		               ? NULL
+		               : "a record that is wrong";
 	}
 	*class = o->code == 4 ? OUTCOME_MEMORY : OUTCOME_IO;
 	if (o->code != 4 && o->code != 1)

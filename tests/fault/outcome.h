@@ -4,24 +4,37 @@
 #include <stddef.h>
 
 enum outcome_form {
-	OUTCOME_TEXT,                    /* bytes */
-	OUTCOME_LINES,                   /* records, in any order, times aside */
-	OUTCOME_SHAPE,                   /* measurements: their number of lines */
+	OUTCOME_TEXT,  /* bytes */
+	OUTCOME_LINES, /* records, in any order, times aside */
+	OUTCOME_SHAPE, /* measurements: their number of lines */
 };
-enum outcome_class { OUTCOME_SAME, OUTCOME_MEMORY, OUTCOME_IO, OUTCOME_PARTS, OUTCOME_BAD, OUTCOMES };
+enum outcome_class {
+	OUTCOME_SAME,
+	OUTCOME_MEMORY,
+	OUTCOME_IO,
+	OUTCOME_PARTS,
+	OUTCOME_BAD,
+	OUTCOMES
+};
 
-struct outcome_text { char *at; size_t n; };
+struct outcome_text {
+	char *at;
+	size_t n;
+};
 struct outcome {
-	int code;                        /* -signal */
+	int code; /* -signal */
 	int late;
 	enum outcome_form form;
 	struct outcome_text out, err;
-	struct outcome_text *lines; size_t n_lines;   /* of out, sorted, what changes from run to run taken out */
-	int torn;                        /* out ends amid a line */
+	/* of out, sorted, what changes from run to run taken out */
+	struct outcome_text *lines;
+	size_t n_lines;
+	int torn; /* out ends amid a line */
 };
 
 void outcome_plain(struct outcome *o);
 void outcome_fini(struct outcome *o);
 /* NULL and the class, or what is wrong with it.  mute: standard error did not work. */
-const char *outcome_class(const struct outcome *o, const struct outcome *want, int mute, enum outcome_class *class);
+const char *outcome_class(const struct outcome *o, const struct outcome *want, int mute,
+                          enum outcome_class *class);
 #endif

@@ -1,12 +1,15 @@
-/* tests/fault/powercut.c - the power fails after each thing that a batch does to its file, and the batch is resumed.
+/* tests/fault/powercut.c - the power fails after each thing that a batch does to its file, and the
+ * batch is resumed.
  *
- *	powercut       B: the build (build/release); LONG=1: more ways of losing what was not synced; speaks TAP
+ *	powercut       B: the build (build/release); LONG=1: more ways of losing what was not
+ *synced; speaks TAP
  *
- * fault.so writes down what is written, cut, synced, made and renamed.  From that the disk is made as it may be found after a
- * stop behind the first k of these: what was synced is there; what was not is there, is not, is there in part, is pages of
- * zeros, or is there while what was written before is not; a name that its directory was not synced after may be gone.  Then
- * the same command must end as if nothing had been: every record once, none of them half, and the lines that had been synced
- * are those that were. */
+ * fault.so writes down what is written, cut, synced, made and renamed.  From that the disk is made
+ * as it may be found after a stop behind the first k of these: what was synced is there; what was
+ * not is there, is not, is there in part, is pages of zeros, or is there while what was written
+ * before is not; a name that its directory was not synced after may be gone.  Then the same command
+ * must end as if nothing had been: every record once, none of them half, and the lines that had
+ * been synced are those that were. */
 #include "fault.h"
 #include "outcome.h"
 
@@ -21,17 +24,36 @@
 
 enum { MOST_OPS = 400, MOST_FILES = 8, SECTOR = 512, MOST_BYTES = 1 << 16, BUFFER = 1 << 20 };
 
-struct op { char what; unsigned long long inode; long long at; size_t n; const char *data; char name[64]; };
+struct op {
+	char what;
+	unsigned long long inode;
+	long long at;
+	size_t n;
+	const char *data;
+	char name[64];
+};
 /* What became of writes that were not synced. */
 enum lost { ALL_LOST, NONE_LOST, LAST_TORN, ONLY_LAST, ZEROS, SECTORS, WAYS };
-static const char *const lost_names[WAYS] = { "lost", "kept", "the last torn", "all but the last zeros", "zeros", "some sectors" };
+static const char *const lost_names[WAYS] = { "lost",          "kept",
+	                                      "the last torn", "all but the last zeros",
+	                                      "zeros",         "some sectors" };
 
-struct file { unsigned long long inode; struct outcome_text now, synced; size_t since; };
-struct name { char name[64]; unsigned long long inode; };
+struct file {
+	unsigned long long inode;
+	struct outcome_text now, synced;
+	size_t since;
+};
+struct name {
+	char name[64];
+	unsigned long long inode;
+};
 struct disk {
-	struct file files[MOST_FILES]; int n_files;
-	struct name now[MOST_FILES], synced[MOST_FILES]; int n_now, n_synced;
-	struct outcome_text told;       /* all that the program was ever told to be on the disk under the name of the records */
+	struct file files[MOST_FILES];
+	int n_files;
+	struct name now[MOST_FILES], synced[MOST_FILES];
+	int n_now, n_synced;
+	/* all that the program was ever told to be on the disk under the name of the records */
+	struct outcome_text told;
 };
 
 static char bin[4096], dir[] = "/tmp/powercut.XXXXXX";
@@ -84,7 +106,9 @@ static struct file *file_of(struct disk *d, unsigned long long inode)
 			return &d->files[i];
 	if (d->n_files == MOST_FILES)
 		die("too many files");
-	d->files[d->n_files] = (struct file){ inode, { calloc(1, MOST_BYTES), 0 }, { calloc(1, MOST_BYTES), 0 }, 0 };
+	d->files[d->n_files] = (struct file){
+		inode, { calloc(1, MOST_BYTES), 0 }, { calloc(1, MOST_BYTES), 0 }, 0
+	};
 	return &d->files[d->n_files++];
 }
 
@@ -244,10 +268,13 @@ static void find(struct disk *d, int k, const struct name *names, int n_names, e
 
 /* ---- runs */
 
-static const char ask[] =
-	"{\"id\":\"a\",\"prompt\":\"the of and\",\"max_tokens\":3}\n{\"id\":\"b\",\"prompt\":\"the\",\"max_tokens\":9,\"logprobs\":2}\n"
-	"{\"id\":\"c\",\"prompt\":\"of\",\"max_tokens\":2}\n{\"id\":\"d\",\"prompt\":\"take out\",\"max_tokens\":5}\n";
-enum { EARLY = 95 };                    /* bytes of `ask` that come a second before the others: two lines and a half */
+static const char ask[] = "{\"id\":\"a\",\"prompt\":\"the of "
+			  "and\",\"max_tokens\":3}\n{\"id\":\"b\",\"prompt\":\"the\",\"max_"
+			  "tokens\":9,\"logprobs\":2}\n"
+			  "{\"id\":\"c\",\"prompt\":\"of\",\"max_tokens\":2}\n{\"id\":\"d\","
+			  "\"prompt\":\"take out\",\"max_tokens\":5}\n";
+/* bytes of `ask` that come a second before the others: two lines and a half */
+enum { EARLY = 95 };
 
 /* slow: requests come by a pipe, so that there is a sync among the records */
 static int run(int slow, const char *log)
@@ -257,9 +284,11 @@ static int run(int slow, const char *log)
 	int status, feed[2];
 	pid_t pid;
 
-	snprintf(command, sizeof command, "cd disk && %s%s%s exec '%s/infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s --resume out.jsonl >../stdout 2>../stderr",
-	         log ? "FAULT_ROOT=. FAULT_LOG=../log LD_PRELOAD='" : "", log ? bin : "", log ? "/tests/fault/fault.so'" : "", bin,
-	         slow ? "-" : "../ask.jsonl");
+	snprintf(command, sizeof command,
+	         "cd disk && %s%s%s exec '%s/infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s "
+	         "--resume out.jsonl >../stdout 2>../stderr",
+	         log ? "FAULT_ROOT=. FAULT_LOG=../log LD_PRELOAD='" : "", log ? bin : "",
+	         log ? "/tests/fault/fault.so'" : "", bin, slow ? "-" : "../ask.jsonl");
 	if (pipe(feed) || (pid = fork()) < 0)
 		die("fork");
 	if (!pid) {
@@ -272,7 +301,8 @@ static int run(int slow, const char *log)
 	close(feed[0]);
 	if (slow) {
 		if (write(feed[1], ask, EARLY) != EARLY || usleep(1200000) ||
-		    write(feed[1], ask + EARLY, sizeof ask - 1 - EARLY) != (ssize_t)sizeof ask - 1 - EARLY)
+		    write(feed[1], ask + EARLY, sizeof ask - 1 - EARLY) !=
+		            (ssize_t)sizeof ask - 1 - EARLY)
 			die("feed");
 	}
 	close(feed[1]);
@@ -292,7 +322,9 @@ static void read_log(struct outcome_text *log)
 		struct op *o = &ops[n_ops];
 		char name[512], *slash;
 
-		if (sscanf(p, "%c %llu %lld %zu %511s%n", &o->what, &o->inode, &o->at, &o->n, name, &len) != 5 || p[len] != '\n')
+		if (sscanf(p, "%c %llu %lld %zu %511s%n", &o->what, &o->inode, &o->at, &o->n, name,
+		           &len) != 5 ||
+		    p[len] != '\n')
 			die("the log");
 		slash = strrchr(name, '/');
 		snprintf(o->name, sizeof o->name, "%.60s", slash && slash[1] ? slash + 1 : name);
@@ -327,9 +359,13 @@ static int has_lines(const struct outcome_text *all, const struct outcome_text *
 /* NULL, or what is wrong after the restart. */
 static const char *judge(int code, const struct outcome *want, const struct outcome_text *synced)
 {
-	struct outcome o = { .code = code, .form = OUTCOME_LINES, .err = take_file("stderr"), .out = take_file("disk/out.jsonl") };
+	struct outcome o = { .code = code,
+		             .form = OUTCOME_LINES,
+		             .err = take_file("stderr"),
+		             .out = take_file("disk/out.jsonl") };
 	enum outcome_class class;
-	const char *why = has_lines(&o.out, synced) ? NULL : "a line that was synced is not there as it was";
+	const char *why =
+		has_lines(&o.out, synced) ? NULL : "a line that was synced is not there as it was";
 
 	outcome_plain(&o);
 	if (!why)
@@ -344,7 +380,8 @@ static const char *judge(int code, const struct outcome *want, const struct outc
 
 /* ---- a batch that is recorded, then stopped everywhere */
 
-static void stop_each(const char *what, const struct outcome_text *before, unsigned long long inode, const struct outcome *want, int is_long)
+static void stop_each(const char *what, const struct outcome_text *before, unsigned long long inode,
+                      const struct outcome *want, int is_long)
 {
 	unsigned runs = 0, bad = 0, syncs = 0, renames = 0;
 	struct disk d = { .told = { calloc(1, BUFFER), 0 } };
@@ -368,23 +405,27 @@ static void stop_each(const char *what, const struct outcome_text *before, unsig
 			for (int names = 0; names < 2; names++) {
 				enum lost lost = how < WAYS ? (enum lost)how : SECTORS;
 
-				find(&d, k, names ? d.now : d.synced, names ? d.n_now : d.n_synced, lost);
+				find(&d, k, names ? d.now : d.synced, names ? d.n_now : d.n_synced,
+				     lost);
 				runs++;
 				if (judge(run(0, NULL), want, &d.told) && bad++ < 3)
-					printf("# %s: stopped after %d of %d (%c %s), unsynced writes: %s, unsynced names: %s\n", what, k + 1, n_ops,
-					       ops[k].what, ops[k].name, lost_names[lost], names ? "kept" : "lost");
+					printf("# %s: stopped after %d of %d (%c %s), unsynced "
+					       "writes: %s, unsynced names: %s\n",
+					       what, k + 1, n_ops, ops[k].what, ops[k].name,
+					       lost_names[lost], names ? "kept" : "lost");
 			}
 	}
 	if (!is_safe(&d) && ++bad)
 		printf("# %s: the run ended, and not all of its records are on the disk\n", what);
 	cases++;
 	bad_cases += bad > 0 || !runs;
-	printf("%s %u - %s: %d operations, %u syncs, %u renames, %u restarts, %u bad\n", bad || !runs ? "not ok" : "ok", cases, what, n_ops, syncs,
-	       renames, runs, bad);
+	printf("%s %u - %s: %d operations, %u syncs, %u renames, %u restarts, %u bad\n",
+	       bad || !runs ? "not ok" : "ok", cases, what, n_ops, syncs, renames, runs, bad);
 	disk_fini(&d);
 }
 
-static void record(const char *what, const struct outcome_text *before, int slow, const struct outcome *want, int is_long)
+static void record(const char *what, const struct outcome_text *before, int slow,
+                   const struct outcome *want, int is_long)
 {
 	struct outcome_text log;
 	struct stat st = { .st_ino = 0 };
@@ -408,20 +449,25 @@ int main(void)
 	int is_long = more && *more == '1';
 	char command[2 * sizeof bin];
 
-	if (!realpath(b ? b : "build/release", bin) || !mkdtemp(dir) || chdir(dir) || mkdir("disk", 0700))
+	if (!realpath(b ? b : "build/release", bin) || !mkdtemp(dir) || chdir(dir) ||
+	    mkdir("disk", 0700))
 		die(dir);
-	snprintf(command, sizeof command, "'%s/tests/tools/mkmodel' --vocab 700 --layers 1 m.gguf", bin);
+	snprintf(command, sizeof command, "'%s/tests/tools/mkmodel' --vocab 700 --layers 1 m.gguf",
+	         bin);
 	if (system(command))
 		die("mkmodel");
 	put_file("ask.jsonl", ask, sizeof ask - 1);
-	struct outcome want = { .code = run(0, NULL), .form = OUTCOME_LINES, .out = take_file("disk/out.jsonl") };
+	struct outcome want = { .code = run(0, NULL),
+		                .form = OUTCOME_LINES,
+		                .out = take_file("disk/out.jsonl") };
 	struct outcome_text whole = take_file("disk/out.jsonl"), half = { calloc(1, BUFFER), 0 };
 
 	outcome_plain(&want);
 	if (want.code || want.n_lines != 4)
 		die("the undisturbed run");
 	/* the second line cut in its middle, and the third behind it */
-	char *second = strchr(whole.at, '\n') + 1, *third = strchr(second, '\n') + 1, *fourth = strchr(third, '\n') + 1;
+	char *second = strchr(whole.at, '\n') + 1, *third = strchr(second, '\n') + 1,
+	     *fourth = strchr(third, '\n') + 1;
 
 	half.n = (size_t)(second - whole.at) + 200;
 	memcpy(half.at, whole.at, half.n);

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	infer_file *f;
 	infer_error err;
-	void *at = malloc(size ? size : 1);   /* aligned, and its end is watched */
+	void *at = malloc(size ? size : 1); /* aligned, and its end is watched */
 
 	if (!at)
 		return 0;

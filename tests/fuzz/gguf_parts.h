@@ -1,4 +1,5 @@
-/* tests/fuzz/gguf_parts.h - a GGUF file taken apart as far as it can be read, and put together again. */
+/* tests/fuzz/gguf_parts.h - a GGUF file taken apart as far as it can be read, and put together
+ * again. */
 #ifndef TESTS_FUZZ_GGUF_PARTS_H
 #define TESTS_FUZZ_GGUF_PARTS_H
 #include <stdint.h>
@@ -10,33 +11,36 @@
 
 enum { KEYS = 512, TENSORS = 512, POOL = 1 << 20, DATA_MOST = 1 << 17 };
 
-struct span { const uint8_t *at; size_t n; };
+struct span {
+	const uint8_t *at;
+	size_t n;
+};
 
 struct key {
-	struct span name, value;      /* the value's bytes, an array's element type and count included */
+	struct span name, value; /* the value's bytes, an array's element type and count included */
 	uint32_t type;
-	uint64_t name_n;              /* the length written; name.n but for a lie */
+	uint64_t name_n; /* the length written; name.n but for a lie */
 };
 
 struct tensor {
 	struct span name, data;
 	uint64_t name_n, ne[4], offset;
-	uint32_t n_dims, type;        /* n_dims is written; of ne at most 4 are */
-	int kept_offset;              /* 1: offset is written as it is, not where the data lies */
+	uint32_t n_dims, type; /* n_dims is written; of ne at most 4 are */
+	int kept_offset;       /* 1: offset is written as it is, not where the data lies */
 };
 
 struct gguf {
 	uint64_t seed, drawn;
 	mutate_fn *raw;
 	uint32_t version;
-	uint64_t odd_keys, odd_tensors;   /* what the counts written are above those that are there */
+	uint64_t odd_keys, odd_tensors; /* what the counts written are above those that are there */
 	size_t n_keys, n_tensors, align;
-	int whole;                    /* 1: the table of tensors was read to its end, and data follows */
-	struct span rest;             /* what follows */
-	size_t used;                  /* of pool */
+	int whole;        /* 1: the table of tensors was read to its end, and data follows */
+	struct span rest; /* what follows */
+	size_t used;      /* of pool */
 	struct key key[KEYS];
 	struct tensor tensor[TENSORS];
-	uint8_t pool[POOL];           /* bytes made here */
+	uint8_t pool[POOL]; /* bytes made here */
 };
 
 static uint64_t draw(struct gguf *g)
@@ -64,7 +68,10 @@ static struct span text(const char *s) { return (struct span){ (const uint8_t *)
 
 /* Reading --------------------------------------------------------------------------------------------------------- */
 
-struct reader { const uint8_t *at; size_t n, pos; };
+struct reader {
+	const uint8_t *at;
+	size_t n, pos;
+};
 
 static const uint8_t *take(struct reader *r, size_t n)
 {
@@ -143,7 +150,8 @@ static int take_tensor(struct reader *r, struct tensor *t)
 	return 0;
 }
 
-/* Bytes that a tensor's data takes; 0 for none, for a type not known, and for more than DATA_MOST. */
+/* Bytes that a tensor's data takes; 0 for none, for a type not known, and for more than
+ * DATA_MOST. */
 static size_t data_bytes(const struct tensor *t)
 {
 	const struct infer_type_info *type = infer_type_info(infer_type_from_gguf(t->type));
@@ -152,7 +160,9 @@ static size_t data_bytes(const struct tensor *t)
 	for (int i = 0; i < 4; i++)
 		if (__builtin_mul_overflow(n, t->ne[i], &n))
 			return 0;
-	if (!type || __builtin_mul_overflow(n / (uint64_t)type->block, (uint64_t)type->block_bytes, &n) || n > DATA_MOST)
+	if (!type ||
+	    __builtin_mul_overflow(n / (uint64_t)type->block, (uint64_t)type->block_bytes, &n) ||
+	    n > DATA_MOST)
 		return 0;
 	return (size_t)n;
 }
@@ -162,7 +172,8 @@ static void find_data(struct gguf *g, struct reader *r)
 	size_t from, end = r->pos;
 
 	for (size_t i = 0; i < g->n_keys; i++)
-		if (g->key[i].type == INFER_META_U32 && g->key[i].name.n == 17 && !memcmp(g->key[i].name.at, "general.alignment", 17))
+		if (g->key[i].type == INFER_META_U32 && g->key[i].name.n == 17 &&
+		    !memcmp(g->key[i].name.at, "general.alignment", 17))
 			g->align = num_u32(g->key[i].value.at);
 	if (!g->align || g->align > 4096 || (g->align & (g->align - 1)))
 		g->align = 32;
@@ -196,7 +207,8 @@ static int read_gguf(struct gguf *g, const uint8_t *at, size_t n, uint64_t seed,
 	tensors = num_u64(at + 8), keys = num_u64(at + 16);
 	while (g->n_keys < KEYS && g->n_keys < keys && !take_key(&r, &g->key[g->n_keys]))
 		g->n_keys++, mark = r.pos;
-	while (g->n_keys == keys && g->n_tensors < TENSORS && g->n_tensors < tensors && !take_tensor(&r, &g->tensor[g->n_tensors]))
+	while (g->n_keys == keys && g->n_tensors < TENSORS && g->n_tensors < tensors &&
+	       !take_tensor(&r, &g->tensor[g->n_tensors]))
 		g->n_tensors++, mark = r.pos;
 	g->odd_keys = keys - g->n_keys, g->odd_tensors = tensors - g->n_tensors;
 	r.pos = mark;
@@ -208,7 +220,11 @@ static int read_gguf(struct gguf *g, const uint8_t *at, size_t n, uint64_t seed,
 
 /* Writing --------------------------------------------------------------------------------------------------------- */
 
-struct out { uint8_t *at; size_t n, most; int bad; };
+struct out {
+	uint8_t *at;
+	size_t n, most;
+	int bad;
+};
 
 static void put(struct out *o, const void *p, size_t n)
 {

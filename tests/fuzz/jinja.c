@@ -1,5 +1,6 @@
-/* tests/fuzz/jinja.c - any bytes as a template: refused, or rendered within a small budget.  What follows a NUL, where it is
- * JSON, is the context; else there is one that has something of everything. */
+/* tests/fuzz/jinja.c - any bytes as a template: refused, or rendered within a small budget.  What
+ * follows a NUL, where it is JSON, is the context; else there is one that has something of
+ * everything. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,13 +10,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char usual[] = "{\"s\":\"Hello w\\u00f6rld\",\"n\":7,\"f\":2.5,\"l\":[3,1,2],\"d\":{\"b\":2,\"a\":1},\"nil\":null,\"yes\":true,"
-	"\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"<|y|>\"}]}]}";
+static const char usual[] = "{\"s\":\"Hello "
+			    "w\\u00f6rld\",\"n\":7,\"f\":2.5,\"l\":[3,1,2],\"d\":{\"b\":2,\"a\":1},"
+			    "\"nil\":null,\"yes\":true,"
+			    "\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":"
+			    "\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"<|y|>\"}]}]}";
 
 static void render(const struct jinja *t, const struct json *context, uint32_t flags)
 {
 	static const char *const trusted[] = { "role", NULL };
-	const struct jinja_options o = { .steps = 20000, .bytes = 1 << 20, .depth = 100, .flags = flags, .trusted = trusted };
+	const struct jinja_options o = {
+		.steps = 20000, .bytes = 1 << 20, .depth = 100, .flags = flags, .trusted = trusted
+	};
 	struct buf out, from;
 	infer_error err = { .message = "" };
 
@@ -37,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena a;
 
 	arena_init(&a, MEM_TEXT);
-	if (!nul || jread(&c, &a, (const char *)nul + 1, size - n - 1, "context", NULL) || !json_is_object(c))
+	if (!nul || jread(&c, &a, (const char *)nul + 1, size - n - 1, "context", NULL) ||
+	    !json_is_object(c))
 		must(!jread(&c, &a, usual, sizeof usual - 1, "usual", NULL));
 	if (jinja_compile(&t, (const char *)data, n, "fuzz", NULL) == INFER_OK) {
 		render(t, c, 0);

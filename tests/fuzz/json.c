@@ -1,5 +1,5 @@
-/* tests/fuzz/json.c - any bytes into the JSON reader: it refuses them or gives a value, and what is written of that value, or
- * of a copy, is read as the same value.
+/* tests/fuzz/json.c - any bytes into the JSON reader: it refuses them or gives a value, and what is
+ * written of that value, or of a copy, is read as the same value.
  * Input: the text. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static void compare(const struct json *x, const struct json *y)
 	int depth = 0;
 
 	for (;;) {
-		must(x->kind == y->kind && x->n == y->n && !x->key == !y->key && x->key_n == y->key_n);
+		must(x->kind == y->kind && x->n == y->n && !x->key == !y->key &&
+		     x->key_n == y->key_n);
 		must(!x->key || !memcmp(x->key, y->key, x->key_n));
 		must(x->kind < JSON_INT || x->kind > JSON_REAL || x->u == y->u);
 		must(x->kind != JSON_STRING || !memcmp(x->s, y->s, x->n));
@@ -67,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_init(&copied, MEM_BASE);
 	int rc = jread(&v, &a, tight, size, "it", &err);
 
-	must(rc == INFER_OK || (rc == INFER_EFORMAT && !v && !strncmp(err.message, "it: line ", 9)));
+	must(rc == INFER_OK ||
+	     (rc == INFER_EFORMAT && !v && !strncmp(err.message, "it: line ", 9)));
 	if (!rc) {
 		write(&text, v);
 		must(!jread(&again, &a, text.at, text.len, "again", NULL));

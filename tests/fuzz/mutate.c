@@ -1,50 +1,202 @@
-/* tests/fuzz/mutate.c - a GGUF file is read as far as it can be, changed as one thing and another that a file is made of, and
- * written back, mostly with counts and offsets that fit; so what a fuzz target reads gets past the header.
+/* tests/fuzz/mutate.c - a GGUF file is read as far as it can be, changed as one thing and another
+ * that a file is made of, and written back, mostly with counts and offsets that fit; so what a fuzz
+ * target reads gets past the header.
  *
- * Under libFuzzer three of four changes are made here, the others by libFuzzer, which knows nothing of the format. */
+ * Under libFuzzer three of four changes are made here, the others by libFuzzer, which knows nothing
+ * of the format. */
 #include "gguf_parts.h"
 
-/* Odd values ------------------------------------------------------------------------------------------------------ */
+/* Odd values
+ * ------------------------------------------------------------------------------------------------------ */
 
 static const uint64_t odd_ints[] = {
-	0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 257, 511, 512, 1000, 4096, 65535, 65536, 1 << 20, 1 << 24,
-	0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 1ull << 61, 1ull << 62, 0x7fffffffffffffff, 1ull << 63, -2ull, -1ull,
+	0,          1,          2,
+	3,          4,          5,
+	7,          8,          15,
+	16,         17,         31,
+	32,         33,         63,
+	64,         65,         127,
+	128,        255,        256,
+	257,        511,        512,
+	1000,       4096,       65535,
+	65536,      1 << 20,    1 << 24,
+	0x7fffffff, 0x80000000, 0x80000001,
+	0xfffffffe, 0xffffffff, 0x100000000,
+	1ull << 61, 1ull << 62, 0x7fffffffffffffff,
+	1ull << 63, -2ull,      -1ull,
 };
 static const double odd_floats[] = {
-	0, -0.0, 1, -1, 0.5, 2, 4, 1e-5, 1e-45, 1e-38, 1e-30, 1e-6, 0.1, 1e4, 1e6, 65504, 1e10, 1e30, 3.4e38, -3.4e38, 1e39, -1e39, 1e300,
+	0,   -0.0, 1,   -1,    0.5,  2,    4,      1e-5,    1e-45, 1e-38, 1e-30, 1e-6,
+	0.1, 1e4,  1e6, 65504, 1e10, 1e30, 3.4e38, -3.4e38, 1e39,  -1e39, 1e300,
 };
 static const char *const odd_texts[] = {
-	"", "a", " ", "\n", "\xff", "\xff\xfe\xfd", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x96\x81", "\xe2\x96\x81\xe2\x96\x81", "%s%n", "\x1b[2J",
-	"<0x41>", "<0xZZ>", "<|im_start|>", "<s>", "</s>", "\xf0\x9f\x98\x80", "\xcc\x80\xcc\x80\xcc\x80", "''''''''", "1234567", "a b", "a  b", " b", "{{ messages }}",
-	"llama", "gpt2", "bert", "t5", "none", "default", "gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "tekken", "gpt-4o", "no_vocab", "gemma4", "falcon", "chameleon", "linear", "yarn", "longrope", "granite",
-	"qwen3", "qwen3moe", "gemma2", "gemma3", "phi3", "model", "adapter",
+	"",
+	"a",
+	" ",
+	"\n",
+	"\xff",
+	"\xff\xfe\xfd",
+	"\xc0\x80",
+	"\xed\xa0\x80",
+	"\xf4\x90\x80\x80",
+	"\xe2\x96\x81",
+	"\xe2\x96\x81\xe2\x96\x81",
+	"%s%n",
+	"\x1b[2J",
+	"<0x41>",
+	"<0xZZ>",
+	"<|im_start|>",
+	"<s>",
+	"</s>",
+	"\xf0\x9f\x98\x80",
+	"\xcc\x80\xcc\x80\xcc\x80",
+	"''''''''",
+	"1234567",
+	"a b",
+	"a  b",
+	" b",
+	"{{ messages }}",
+	"llama",
+	"gpt2",
+	"bert",
+	"t5",
+	"none",
+	"default",
+	"gpt-2",
+	"llama-bpe",
+	"qwen2",
+	"deepseek-llm",
+	"tekken",
+	"gpt-4o",
+	"no_vocab",
+	"gemma4",
+	"falcon",
+	"chameleon",
+	"linear",
+	"yarn",
+	"longrope",
+	"granite",
+	"qwen3",
+	"qwen3moe",
+	"gemma2",
+	"gemma3",
+	"phi3",
+	"model",
+	"adapter",
 	"{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% endfor %}",
 };
 static const char *const odd_keys[] = {
-	"general.alignment", "general.architecture", "general.type", "general.file_type", "general.quantization_version", "split.no", "split.count", "split.tensors.count",
-	"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
-	"tokenizer.ggml.precompiled_charsmap", "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.unknown_token_id",
-	"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.cls_token_id", "tokenizer.ggml.normalizer.lowercase",
-	"tokenizer.ggml.normalizer.strip_accents", "tokenizer.ggml.add_sep_token", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.add_bos_token",
-	"tokenizer.ggml.add_eos_token", "tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces", "tokenizer.chat_template",
-	"general.sampling.temp", "general.sampling.top_k", "general.sampling.top_p", "general.sampling.mirostat", "general.sampling.sequence",
+	"general.alignment",
+	"general.architecture",
+	"general.type",
+	"general.file_type",
+	"general.quantization_version",
+	"split.no",
+	"split.count",
+	"split.tensors.count",
+	"tokenizer.ggml.model",
+	"tokenizer.ggml.pre",
+	"tokenizer.ggml.tokens",
+	"tokenizer.ggml.token_type",
+	"tokenizer.ggml.scores",
+	"tokenizer.ggml.merges",
+	"tokenizer.ggml.precompiled_charsmap",
+	"tokenizer.ggml.bos_token_id",
+	"tokenizer.ggml.eos_token_id",
+	"tokenizer.ggml.unknown_token_id",
+	"tokenizer.ggml.padding_token_id",
+	"tokenizer.ggml.seperator_token_id",
+	"tokenizer.ggml.mask_token_id",
+	"tokenizer.ggml.cls_token_id",
+	"tokenizer.ggml.normalizer.lowercase",
+	"tokenizer.ggml.normalizer.strip_accents",
+	"tokenizer.ggml.add_sep_token",
+	"tokenizer.ggml.eot_token_id",
+	"tokenizer.ggml.add_bos_token",
+	"tokenizer.ggml.add_eos_token",
+	"tokenizer.ggml.add_space_prefix",
+	"tokenizer.ggml.remove_extra_whitespaces",
+	"tokenizer.chat_template",
+	"general.sampling.temp",
+	"general.sampling.top_k",
+	"general.sampling.top_p",
+	"general.sampling.mirostat",
+	"general.sampling.sequence",
 	/* after the architecture's name */
-	".block_count", ".embedding_length", ".feed_forward_length", ".context_length", ".vocab_size", ".attention.head_count", ".attention.head_count_kv",
-	".attention.key_length", ".attention.value_length", ".attention.layer_norm_rms_epsilon", ".attention.sliding_window", ".attention.sliding_window_pattern",
-	".attention.scale", ".attn_logit_softcapping", ".final_logit_softcapping", ".rope.dimension_count", ".rope.freq_base", ".rope.scaling.type",
-	".rope.scaling.factor", ".rope.scaling.original_context_length", ".rope.scaling.attn_factor", ".rope.scaling.yarn_ext_factor",
-	".rope.scaling.yarn_beta_fast", ".rope.scaling.yarn_beta_slow", ".rope.freq_base_swa", ".expert_count", ".expert_used_count",
-	".expert_feed_forward_length", ".expert_weights_scale", ".expert_weights_norm", ".expert_gating_func", ".embedding_scale", ".residual_scale",
-	".logit_scale", ".leading_dense_block_count", ".use_parallel_residual",
+	".block_count",
+	".embedding_length",
+	".feed_forward_length",
+	".context_length",
+	".vocab_size",
+	".attention.head_count",
+	".attention.head_count_kv",
+	".attention.key_length",
+	".attention.value_length",
+	".attention.layer_norm_rms_epsilon",
+	".attention.sliding_window",
+	".attention.sliding_window_pattern",
+	".attention.scale",
+	".attn_logit_softcapping",
+	".final_logit_softcapping",
+	".rope.dimension_count",
+	".rope.freq_base",
+	".rope.scaling.type",
+	".rope.scaling.factor",
+	".rope.scaling.original_context_length",
+	".rope.scaling.attn_factor",
+	".rope.scaling.yarn_ext_factor",
+	".rope.scaling.yarn_beta_fast",
+	".rope.scaling.yarn_beta_slow",
+	".rope.freq_base_swa",
+	".expert_count",
+	".expert_used_count",
+	".expert_feed_forward_length",
+	".expert_weights_scale",
+	".expert_weights_norm",
+	".expert_gating_func",
+	".embedding_scale",
+	".residual_scale",
+	".logit_scale",
+	".leading_dense_block_count",
+	".use_parallel_residual",
 };
 static const char *const odd_tensors[] = {
-	"token_embd.weight", "output.weight", "output_norm.weight", "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight",
-	"blk.0.attn_norm.weight", "blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight", "blk.0.attn_qkv.weight", "blk.0.attn_output.weight",
-	"blk.0.attn_q.bias", "blk.0.attn_k.bias", "blk.0.attn_v.bias", "blk.0.attn_output.bias", "blk.0.attn_q_norm.weight", "blk.0.attn_k_norm.weight",
-	"blk.0.post_attention_norm.weight", "blk.0.ffn_norm.weight", "blk.0.ffn_gate.weight", "blk.0.ffn_up.weight", "blk.0.ffn_down.weight",
-	"blk.0.ffn_gate_inp.weight", "blk.0.ffn_gate_exps.weight", "blk.0.ffn_up_exps.weight", "blk.0.ffn_down_exps.weight", "blk.0.post_ffw_norm.weight",
-	"blk.1.attn_q.weight", "blk.01.attn_q.weight", "blk.4294967296.attn_q.weight", "blk.-1.attn_q.weight", "x", "",
-	"a.name.of.63.bytes.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.xx", "a.name.of.64.bytes.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.xxx",
+	"token_embd.weight",
+	"output.weight",
+	"output_norm.weight",
+	"rope_freqs.weight",
+	"rope_factors_long.weight",
+	"rope_factors_short.weight",
+	"blk.0.attn_norm.weight",
+	"blk.0.attn_q.weight",
+	"blk.0.attn_k.weight",
+	"blk.0.attn_v.weight",
+	"blk.0.attn_qkv.weight",
+	"blk.0.attn_output.weight",
+	"blk.0.attn_q.bias",
+	"blk.0.attn_k.bias",
+	"blk.0.attn_v.bias",
+	"blk.0.attn_output.bias",
+	"blk.0.attn_q_norm.weight",
+	"blk.0.attn_k_norm.weight",
+	"blk.0.post_attention_norm.weight",
+	"blk.0.ffn_norm.weight",
+	"blk.0.ffn_gate.weight",
+	"blk.0.ffn_up.weight",
+	"blk.0.ffn_down.weight",
+	"blk.0.ffn_gate_inp.weight",
+	"blk.0.ffn_gate_exps.weight",
+	"blk.0.ffn_up_exps.weight",
+	"blk.0.ffn_down_exps.weight",
+	"blk.0.post_ffw_norm.weight",
+	"blk.1.attn_q.weight",
+	"blk.01.attn_q.weight",
+	"blk.4294967296.attn_q.weight",
+	"blk.-1.attn_q.weight",
+	"x",
+	"",
+	"a.name.of.63.bytes.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.xx",
+	"a.name.of.64.bytes.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.xxx",
 };
 
 static struct span odd_text(struct gguf *g)
@@ -67,7 +219,9 @@ static struct span known_key(struct gguf *g)
 	size_t n = strlen(arch), k = strlen(name);
 
 	for (size_t i = 0; i < g->n_keys; i++)
-		if (g->key[i].type == INFER_META_STR && g->key[i].name.n == 20 && !memcmp(g->key[i].name.at, "general.architecture", 20) && g->key[i].value.n > 8) {
+		if (g->key[i].type == INFER_META_STR && g->key[i].name.n == 20 &&
+		    !memcmp(g->key[i].name.at, "general.architecture", 20) &&
+		    g->key[i].value.n > 8) {
 			arch = (const char *)g->key[i].value.at + 8;
 			n = g->key[i].value.n - 8;
 		}
@@ -169,20 +323,25 @@ static void change_array(struct gguf *g, struct key *k)
 	uint32_t elem = num_u32(v->at), other = (uint32_t)below(g, 14);
 	uint64_t count = num_u64(v->at + 4);
 	size_t i = below(g, count), j = i + below(g, count - i + 1), width = widths[elem];
-	size_t at = width ? 12 + i * width : string_at(v, i), end = width ? 12 + j * width : string_at(v, j);
+	size_t at = width ? 12 + i * width : string_at(v, i),
+	       end = width ? 12 + j * width : string_at(v, j);
 
 	switch (count ? below(g, 8) : below(g, 2)) {
-	case 0: set_count(g, v, PICK(g, odd_ints)); break;
-	case 1: splice(g, v, 0, 4, (struct span){ (uint8_t *)&other, 4 }); break;
-	case 2:                                                      /* elements taken away */
+	case 0:
+		set_count(g, v, PICK(g, odd_ints));
+		break;
+	case 1:
+		splice(g, v, 0, 4, (struct span){ (uint8_t *)&other, 4 });
+		break;
+	case 2: /* elements taken away */
 		splice(g, v, at, end, (struct span){ NULL, 0 });
 		set_count(g, v, count - (j - i));
 		break;
-	case 3:                                                      /* elements twice */
+	case 3: /* elements twice */
 		splice(g, v, end, end, (struct span){ v->at + at, end - at });
 		set_count(g, v, count + (j - i));
 		break;
-	default:                                                     /* other elements */
+	default: /* other elements */
 		for (size_t times = 1 + below(g, 4); times > 0; times--) {
 			i = below(g, count);
 			at = width ? 12 + i * width : string_at(v, i);
@@ -191,7 +350,7 @@ static void change_array(struct gguf *g, struct key *k)
 				struct span s = new_string(g, (struct span){ v->at + at + 8, n });
 				splice(g, v, at, at + 8 + n, s);
 				if (num_u64(s.at) != s.n - 8)
-					return;                              /* a lie: the others are no longer found */
+					return; /* a lie: the others are no longer found */
 				continue;
 			}
 			uint64_t x = 0;
@@ -210,7 +369,8 @@ static void change_value(struct gguf *g, struct key *k)
 		change_array(g, k);
 	} else if (k->type == INFER_META_STR && k->value.n >= 8) {
 		k->value = new_string(g, (struct span){ k->value.at + 8, k->value.n - 8 });
-	} else if (k->type < sizeof widths && widths[k->type] && k->value.n == widths[k->type] && (p = room(g, k->value.n))) {
+	} else if (k->type < sizeof widths && widths[k->type] && k->value.n == widths[k->type] &&
+	           (p = room(g, k->value.n))) {
 		memcpy(p, k->value.at, k->value.n);
 		odd_scalar(g, k->type, p);
 		k->value.at = p;
@@ -220,8 +380,10 @@ static void change_value(struct gguf *g, struct key *k)
 /* A value of its own making, of a type that suits some key. */
 static void make_value(struct gguf *g, struct key *k)
 {
-	static const uint32_t types[] = { INFER_META_U32, INFER_META_U32, INFER_META_U32, INFER_META_F32, INFER_META_F32, INFER_META_STR,
-		INFER_META_BOOL, INFER_META_U64, INFER_META_I32, INFER_META_ARR, INFER_META_U16, INFER_META_F64 };
+	static const uint32_t types[] = { INFER_META_U32,  INFER_META_U32, INFER_META_U32,
+		                          INFER_META_F32,  INFER_META_F32, INFER_META_STR,
+		                          INFER_META_BOOL, INFER_META_U64, INFER_META_I32,
+		                          INFER_META_ARR,  INFER_META_U16, INFER_META_F64 };
 	size_t count = below(g, 5);
 	uint8_t *p = room(g, 12 + 8 * 5);
 
@@ -246,8 +408,14 @@ static void make_value(struct gguf *g, struct key *k)
 
 /* Changes --------------------------------------------------------------------------------------------------------- */
 
-static struct key *some_key(struct gguf *g) { return g->n_keys ? &g->key[below(g, g->n_keys)] : NULL; }
-static struct tensor *some_tensor(struct gguf *g) { return g->n_tensors ? &g->tensor[below(g, g->n_tensors)] : NULL; }
+static struct key *some_key(struct gguf *g)
+{
+	return g->n_keys ? &g->key[below(g, g->n_keys)] : NULL;
+}
+static struct tensor *some_tensor(struct gguf *g)
+{
+	return g->n_tensors ? &g->tensor[below(g, g->n_tensors)] : NULL;
+}
 
 static void values(struct gguf *g)
 {
@@ -269,7 +437,8 @@ static void known_keys(struct gguf *g)
 	struct span name = known_key(g);
 	size_t i = 0;
 
-	while (i < g->n_keys && (g->key[i].name.n != name.n || memcmp(g->key[i].name.at, name.at, name.n)))
+	while (i < g->n_keys &&
+	       (g->key[i].name.n != name.n || memcmp(g->key[i].name.at, name.at, name.n)))
 		i++;
 	if (i == KEYS)
 		return;
@@ -291,12 +460,24 @@ static void keys(struct gguf *g)
 		if (g->n_keys < KEYS)
 			g->key[g->n_keys++] = *k;
 		break;
-	case 1: *k = g->key[--g->n_keys]; break;
-	case 2: *k = *l, *l = was; break;
-	case 3: k->value = l->value, k->type = l->type; break;
-	case 4: k->type = (uint32_t)PICK(g, ((const uint64_t[]){ 0, 1, 4, 5, 6, 7, 8, 9, 10, 12, 13, 255, 1u << 31 })); break;
-	case 5: k->name = known_key(g), k->name_n = k->name.n; break;
-	default: k->name_n = PICK(g, odd_ints);
+	case 1:
+		*k = g->key[--g->n_keys];
+		break;
+	case 2:
+		*k = *l, *l = was;
+		break;
+	case 3:
+		k->value = l->value, k->type = l->type;
+		break;
+	case 4:
+		k->type = (uint32_t)PICK(g, ((const uint64_t[]){ 0, 1, 4, 5, 6, 7, 8, 9, 10, 12, 13,
+		                                                 255, 1u << 31 }));
+		break;
+	case 5:
+		k->name = known_key(g), k->name_n = k->name.n;
+		break;
+	default:
+		k->name_n = PICK(g, odd_ints);
 	}
 }
 
@@ -305,9 +486,16 @@ static void counts(struct gguf *g)
 	uint64_t v = below(g, 2) ? below(g, 5) - 2 : PICK(g, odd_ints);
 
 	switch (below(g, 5)) {
-	case 0: case 1: g->odd_keys = v; break;
-	case 2: case 3: g->odd_tensors = v; break;
-	default: g->version = below(g, 2) ? 2 + (uint32_t)below(g, 2) : (uint32_t)v;
+	case 0:
+	case 1:
+		g->odd_keys = v;
+		break;
+	case 2:
+	case 3:
+		g->odd_tensors = v;
+		break;
+	default:
+		g->version = below(g, 2) ? 2 + (uint32_t)below(g, 2) : (uint32_t)v;
 	}
 }
 
@@ -327,18 +515,29 @@ static void fit(struct gguf *g, struct tensor *t)
 static void shape(struct gguf *g)
 {
 	struct tensor *t = some_tensor(g);
-	static const uint8_t gguf_types[] = { 0, 0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 34, 35, 39,
-		40, 41, 42, 4, 31, 99, 133 };
+	static const uint8_t gguf_types[] = { 0,  0,  1,  2,  3,  6,  7,  8,  9,  10,
+		                              11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+		                              21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
+		                              34, 35, 39, 40, 41, 42, 4,  31, 99, 133 };
 
 	if (!t)
 		return;
 	uint64_t *ne = &t->ne[below(g, t->n_dims < 4 ? t->n_dims + 1 : 4)], was = t->ne[0];
 	switch (below(g, 7)) {
-	case 0: *ne = PICK(g, odd_ints); break;
-	case 1: *ne = below(g, 2) ? *ne + below(g, 5) - 2 : *ne * 2; break;
-	case 2: t->ne[0] = t->ne[1], t->ne[1] = was; break;
-	case 3: t->n_dims = below(g, 2) ? (uint32_t)PICK(g, odd_ints) : (uint32_t)below(g, 5); break;
-	default: t->type = PICK(g, gguf_types);
+	case 0:
+		*ne = PICK(g, odd_ints);
+		break;
+	case 1:
+		*ne = below(g, 2) ? *ne + below(g, 5) - 2 : *ne * 2;
+		break;
+	case 2:
+		t->ne[0] = t->ne[1], t->ne[1] = was;
+		break;
+	case 3:
+		t->n_dims = below(g, 2) ? (uint32_t)PICK(g, odd_ints) : (uint32_t)below(g, 5);
+		break;
+	default:
+		t->type = PICK(g, gguf_types);
 	}
 	if (below(g, 6))
 		fit(g, t);
@@ -362,7 +561,8 @@ static void tensors(struct gguf *g)
 		return;
 	was = *t;
 	switch (below(g, 7)) {
-	case 0: case 1:                                              /* twice, the second mostly by another name */
+	case 0:
+	case 1: /* twice, the second mostly by another name */
 		if (g->n_tensors == TENSORS)
 			return;
 		u = &g->tensor[g->n_tensors++];
@@ -370,17 +570,40 @@ static void tensors(struct gguf *g)
 		if (below(g, 8))
 			u->name = text(PICK(g, odd_tensors)), u->name_n = u->name.n;
 		break;
-	case 2: *t = g->tensor[--g->n_tensors]; break;
-	case 3: *t = *u, *u = was; break;
-	case 4: t->name = u->name, t->name_n = u->name_n, u->name = was.name, u->name_n = was.name_n; break;
-	case 5: t->name = text(PICK(g, odd_tensors)), t->name_n = t->name.n; break;
-	default: t->name_n = PICK(g, odd_ints);
+	case 2:
+		*t = g->tensor[--g->n_tensors];
+		break;
+	case 3:
+		*t = *u, *u = was;
+		break;
+	case 4:
+		t->name = u->name, t->name_n = u->name_n, u->name = was.name,
+		u->name_n = was.name_n;
+		break;
+	case 5:
+		t->name = text(PICK(g, odd_tensors)), t->name_n = t->name.n;
+		break;
+	default:
+		t->name_n = PICK(g, odd_ints);
 	}
 }
 
-static const struct { const char *at; uint8_t n; } extremes[] = {
-	{ "\0\0\xc0\x7f", 4 }, { "\0\0\x80\x7f", 4 }, { "\0\0\x80\xff", 4 }, { "\xff\xff\x7f\x7f", 4 }, { "\1\0\0\0", 4 }, { "\0\x7c", 2 },
-	{ "\0\x7e", 2 }, { "\xff\x7b", 2 }, { "\xff\xff\xff\xff", 4 }, { "\x80", 1 }, { "\x7f", 1 }, { "\0", 1 },
+static const struct {
+	const char *at;
+	uint8_t n;
+} extremes[] = {
+	{ "\0\0\xc0\x7f", 4 },
+	{ "\0\0\x80\x7f", 4 },
+	{ "\0\0\x80\xff", 4 },
+	{ "\xff\xff\x7f\x7f", 4 },
+	{ "\1\0\0\0", 4 },
+	{ "\0\x7c", 2 },
+	{ "\0\x7e", 2 },
+	{ "\xff\x7b", 2 },
+	{ "\xff\xff\xff\xff", 4 },
+	{ "\x80", 1 },
+	{ "\x7f", 1 },
+	{ "\0", 1 },
 };
 
 static void data(struct gguf *g)
@@ -391,10 +614,11 @@ static void data(struct gguf *g)
 	if (!p)
 		return;
 	const struct infer_type_info *type = infer_type_info(infer_type_from_gguf(t->type));
-	size_t x = below(g, sizeof extremes / sizeof *extremes), n = extremes[x].n, step = type ? (size_t)type->block_bytes : 4;
+	size_t x = below(g, sizeof extremes / sizeof *extremes), n = extremes[x].n,
+	       step = type ? (size_t)type->block_bytes : 4;
 	size_t at = below(g, 3) ? 0 : step - (n < step ? n : step), how = below(g, 5);
 	memcpy(p, t->data.at, t->data.n);
-	if (how == 0)                                                /* everywhere, or in every block's scale */
+	if (how == 0) /* everywhere, or in every block's scale */
 		step = n;
 	if (how == 1)
 		at += below(g, t->data.n / step) * step;
@@ -414,7 +638,8 @@ static void alignment(struct gguf *g)
 	uint8_t *p = room(g, 4);
 	size_t i = 0;
 
-	while (i < g->n_keys && (g->key[i].name.n != name.n || memcmp(g->key[i].name.at, name.at, name.n)))
+	while (i < g->n_keys &&
+	       (g->key[i].name.n != name.n || memcmp(g->key[i].name.at, name.at, name.n)))
 		i++;
 	if (!p || i == KEYS)
 		return;
@@ -438,8 +663,9 @@ static void ends(struct gguf *g)
 }
 
 static void (*const changes[])(struct gguf *) = {
-	values, values, values, values, vocabulary, vocabulary, known_keys, known_keys, known_keys, keys, keys, counts, shape, shape, shape, places, tensors, tensors,
-	data, data, data, alignment, ends,
+	values,     values,  values, values, vocabulary, vocabulary, known_keys, known_keys,
+	known_keys, keys,    keys,   counts, shape,      shape,      shape,      places,
+	tensors,    tensors, data,   data,   data,       alignment,  ends,
 };
 
 /* Writes to room of its own, as g borrows from data. */
@@ -468,7 +694,8 @@ size_t mutate_gguf(uint8_t *bytes, size_t n, size_t most, uint64_t seed, mutate_
 	return out;
 }
 
-size_t mutate_join(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most, uint64_t seed)
+size_t mutate_join(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
+                   size_t most, uint64_t seed)
 {
 	struct gguf *g = malloc(sizeof *g), *h = malloc(sizeof *h);
 	size_t n = 0;
@@ -477,13 +704,24 @@ size_t mutate_join(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, u
 		struct key *k = some_key(h), *l = some_key(g);
 		struct tensor *t = some_tensor(h), *u = some_tensor(g);
 		for (size_t i = 0; k && i < g->n_keys; i++)
-			if (g->key[i].name.n == k->name.n && !memcmp(g->key[i].name.at, k->name.at, k->name.n))
+			if (g->key[i].name.n == k->name.n &&
+			    !memcmp(g->key[i].name.at, k->name.at, k->name.n))
 				l = &g->key[i];
 		switch (below(g, 4)) {
-		case 0: if (k && l) *l = *k; break;
-		case 1: if (k && g->n_keys < KEYS) g->key[g->n_keys++] = *k; break;
-		case 2: if (t && u) *u = *t; break;
-		default: g->rest = h->rest;
+		case 0:
+			if (k && l)
+				*l = *k;
+			break;
+		case 1:
+			if (k && g->n_keys < KEYS)
+				g->key[g->n_keys++] = *k;
+			break;
+		case 2:
+			if (t && u)
+				*u = *t;
+			break;
+		default:
+			g->rest = h->rest;
 		}
 		n = write_gguf(g, out, most);
 	}
@@ -492,22 +730,25 @@ size_t mutate_join(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, u
 	return n;
 }
 
-/* libFuzzer ------------------------------------------------------------------------------------------------------- */
+/* libFuzzer
+ * ------------------------------------------------------------------------------------------------------- */
 
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
+                                 uint8_t *out, size_t most, unsigned seed);
 
-__attribute__((visibility("default")))
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t most, unsigned seed)
+__attribute__((visibility("default"))) size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n,
+                                                                      size_t most, unsigned seed)
 {
 	size_t now = seed % 4 ? mutate_gguf(bytes, n, most, seed, LLVMFuzzerMutate) : 0;
 
 	return now || !LLVMFuzzerMutate ? now : LLVMFuzzerMutate(bytes, n, most);
 }
 
-__attribute__((visibility("default")))
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out, size_t most, unsigned seed)
+__attribute__((visibility("default"))) size_t
+LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
+                          size_t most, unsigned seed)
 {
 	return mutate_join(a, n_a, b, n_b, out, most, seed);
 }

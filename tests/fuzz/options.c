@@ -1,4 +1,5 @@
-/* tests/fuzz/options.c - any arguments into the option parser: it refuses or takes them, and breaks nothing.
+/* tests/fuzz/options.c - any arguments into the option parser: it refuses or takes them, and breaks
+ * nothing.
  * Input: arguments, separated by NUL. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static const struct opt rows[] = {
 	{ OPT_GROUP, .help = "All kinds" },
 	{ OPT_FLAG, 'f', "flag", NULL, "a flag", AT(flag), .value = 7, .marks = OPT_RECORDED },
 	{ OPT_MORE, 'v', "more", NULL, "counted", AT(more) },
-	{ OPT_INT, 'n', "whole", "N", "a whole number", AT(whole), -5, 1000, .marks = OPT_RECORDED },
+	{ OPT_INT, 'n', "whole", "N", "a whole number", AT(whole), -5, 1000,
+	  .marks = OPT_RECORDED },
 	{ OPT_BITS, 0, "seed", "N", "64 bits", AT(bits) },
 	{ OPT_SIZE, 0, "size", "SIZE", "bytes", AT(size), 1, 1e18 },
 	{ OPT_NUM, 0, "num", "X", "a number", AT(num), 0, 1, .marks = OPT_ABOVE_LO },

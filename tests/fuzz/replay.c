@@ -1,5 +1,5 @@
-/* tests/fuzz/replay.c - the main of a fuzz target where there is no libFuzzer: runs it once on each file named, which a
- * crash or a sanitizer ends. */
+/* tests/fuzz/replay.c - the main of a fuzz target where there is no libFuzzer: runs it once on each
+ * file named, which a crash or a sanitizer ends. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ static int replay(const char *path)
 	if (bad) {
 		perror(path);
 	} else {
-		uint8_t *tight = realloc(data, n ? n : 1);   /* so that reading past the end is seen */
+		/* so that reading past the end is seen */
+		uint8_t *tight = realloc(data, n ? n : 1);
 		data = tight ? tight : data;
 		LLVMFuzzerTestOneInput(data, n);
 	}

@@ -1,5 +1,6 @@
-/* tests/fuzz/reply.c - any bytes as an answer, in any way to write calls: read in pieces and whole the same, the parts only
- * growing, no larger than the bytes can make them.  First byte: the way; second: flags; third: how it is cut; then the answer. */
+/* tests/fuzz/reply.c - any bytes as an answer, in any way to write calls: read in pieces and whole
+ * the same, the parts only growing, no larger than the bytes can make them.  First byte: the way;
+ * second: flags; third: how it is cut; then the answer. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,16 +11,41 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const signs[] = {
-	"<tool_call>", "<function= <parameter=", "<|channel|> <|message|>", "<|tool_call>call: <channel|>", "<｜DSML｜ invoke",
-	"<｜tool▁call▁begin｜> <｜tool▁sep｜>", "<|tool_call_begin|> <|tool_call_argument_begin|>", "[TOOL_CALLS] [/THINK]", "<arg_key> <arg_value>",
-	"<minimax:tool_call>", "<function= </function>", ">>>all", "<use_mcp_tool>", "<|START_ACTION|> <|END_THINKING|>", "Action: ```json",
-	"<|tools_prefix|> <|inner_suffix|>", "<|tool_call|>", "<|function_call|>", "function call<|role_sep|>", "<tool_calls>[ [BEGIN FINAL RESPONSE]",
-	"<TOOLCALL>", "functools[", "List of tools: ", "\"parameters\": ", "",
+	"<tool_call>",
+	"<function= <parameter=",
+	"<|channel|> <|message|>",
+	"<|tool_call>call: <channel|>",
+	"<｜DSML｜ invoke",
+	"<｜tool▁call▁begin｜> <｜tool▁sep｜>",
+	"<|tool_call_begin|> <|tool_call_argument_begin|>",
+	"[TOOL_CALLS] [/THINK]",
+	"<arg_key> <arg_value>",
+	"<minimax:tool_call>",
+	"<function= </function>",
+	">>>all",
+	"<use_mcp_tool>",
+	"<|START_ACTION|> <|END_THINKING|>",
+	"Action: ```json",
+	"<|tools_prefix|> <|inner_suffix|>",
+	"<|tool_call|>",
+	"<|function_call|>",
+	"function call<|role_sep|>",
+	"<tool_calls>[ [BEGIN FINAL RESPONSE]",
+	"<TOOLCALL>",
+	"functools[",
+	"List of tools: ",
+	"\"parameters\": ",
+	"",
 };
-static const char tools[] = "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\"},\"l\":{\"type\":\"array\"},"
+static const char tools[] =
+	"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\"},\"l\":{"
+	"\"type\":\"array\"},"
 	"\"n\":{\"type\":[\"string\",\"null\"]}}}},{\"name\":\"f_more\"},{\"name\":\"python\"}]";
 
-struct sizes { size_t content, reasoning, calls, arguments; char first[2]; };
+struct sizes {
+	size_t content, reasoning, calls, arguments;
+	char first[2];
+};
 
 /* Nothing gets shorter, and where a part begins stays. */
 static void grow(const infer_reply *r, struct sizes *s)
@@ -28,16 +54,23 @@ static void grow(const infer_reply *r, struct sizes *s)
 	struct infer_reply_call c = { 0 };
 
 	infer_reply_get(r, &p);
-	must(p.content.len >= s->content && p.reasoning.len >= s->reasoning && p.n_calls >= s->calls);
+	must(p.content.len >= s->content && p.reasoning.len >= s->reasoning &&
+	     p.n_calls >= s->calls);
 	if (p.n_calls)
 		infer_reply_call(r, p.n_calls - 1, &c);
 	must(p.n_calls > s->calls || c.arguments.len >= s->arguments);
 	must(!s->content || *p.content.at == s->first[0]);
 	must(!s->reasoning || *p.reasoning.at == s->first[1]);
-	*s = (struct sizes){ p.content.len, p.reasoning.len, p.n_calls, c.arguments.len, { p.content.len ? *p.content.at : 0, p.reasoning.len ? *p.reasoning.at : 0 } };
+	*s = (struct sizes){ p.content.len,
+		             p.reasoning.len,
+		             p.n_calls,
+		             c.arguments.len,
+		             { p.content.len ? *p.content.at : 0,
+		               p.reasoning.len ? *p.reasoning.at : 0 } };
 }
 
-static infer_reply *read_answer(const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n, uint32_t cut)
+static infer_reply *read_answer(const infer_chat *chat, const struct infer_reply_options *o,
+                                const char *s, size_t n, uint32_t cut)
 {
 	struct sizes sizes = { 0 };
 	infer_reply *r;
@@ -94,13 +127,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	size_t way = data[0] % SIGNS;
 	if (!chats[way]) {
-		size_t n = (size_t)snprintf(source, sizeof source, "{# %s #}{%% for m in messages %%}{{ m.content }}{%% endfor %%}", signs[way]);
+		size_t n = (size_t)snprintf(
+			source, sizeof source,
+			"{# %s #}{%% for m in messages %%}{{ m.content }}{%% endfor %%}",
+			signs[way]);
 		must(infer_chat_open(&chats[way], source, n, "fuzz", NULL) == INFER_OK);
 	}
 	const char *prompt = prompts[data[1] >> 2 & 3];
-	struct infer_reply_options o = { .tools = tools, .tools_n = sizeof tools - 1, .prompt = prompt, .prompt_n = strlen(prompt), .flags = data[1] & 3 };
+	struct infer_reply_options o = { .tools = tools,
+		                         .tools_n = sizeof tools - 1,
+		                         .prompt = prompt,
+		                         .prompt_n = strlen(prompt),
+		                         .flags = data[1] & 3 };
 	infer_reply *whole = read_answer(chats[way], &o, (const char *)data + 3, size - 3, 0);
-	infer_reply *parts = read_answer(chats[way], &o, (const char *)data + 3, size - 3, data[2] + 1u);
+	infer_reply *parts =
+		read_answer(chats[way], &o, (const char *)data + 3, size - 3, data[2] + 1u);
 	compare(whole, parts, size);
 	infer_reply_free(whole);
 	infer_reply_free(parts);

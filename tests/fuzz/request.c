@@ -1,4 +1,5 @@
-/* tests/fuzz/request.c - any bytes as a request line: a job that can run, or one that says why not. */
+/* tests/fuzz/request.c - any bytes as a request line: a job that can run, or one that says why
+ * not. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static void check(const infer_job *j)
 	infer_sampler_free(s);
 }
 
-static void open_all(infer_model **model, infer_chat **chat, infer_chat **tools, const char *src, size_t n)
+static void open_all(infer_model **model, infer_chat **chat, infer_chat **tools, const char *src,
+                     size_t n)
 {
 	struct infer_str s;
 
@@ -44,8 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static infer_model *model;       /* the built-in one, opened once */
 	static infer_chat *chat, *tools; /* its template, and one that knows tools and thinking */
-	static const char src[] = "{% for t in tools or [] %}{{ t.function.name }}{{ t|tojson }}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
-		"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}{{ enable_thinking|default('') }}";
+	static const char src[] = "{% for t in tools or [] %}{{ t.function.name }}{{ t|tojson }}{% "
+				  "endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+				  "{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ "
+				  "c.function.arguments|tojson }}{% endfor %}{% endfor %}{{ "
+				  "enable_thinking|default('') }}";
 	char *line = malloc(size + !size);
 	infer_job *j = NULL, *id = NULL;
 
@@ -55,12 +60,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!model)
 		open_all(&model, &chat, &tools, src, sizeof src - 1);
 	const struct infer_job_opts o = {
-		.model = model, .max_tokens = -1, .logprobs = -1, .chat = chat, .chat_tools = tools, .talk = { .system = "s", .system_n = 1 },
+		.model = model,
+		.max_tokens = -1,
+		.logprobs = -1,
+		.chat = chat,
+		.chat_tools = tools,
+		.talk = { .system = "s", .system_n = 1 },
 	};
 
 	must(!infer_job_read(&j, line, size, 42, 0, &o, NULL));
 	must(!infer_job_read(&id, line, size, 42, INFER_JOB_ID, &o, NULL));
-	must(!j->id == !id->id && (!j->id || !strcmp(j->id, id->id)) && j->id_whole == id->id_whole && j->form == id->form && j->is_other == id->is_other);
+	must(!j->id == !id->id && (!j->id || !strcmp(j->id, id->id)) &&
+	     j->id_whole == id->id_whole && j->form == id->form && j->is_other == id->is_other);
 	check(j);
 	infer_job_free(j);
 	infer_job_free(id);

@@ -1,5 +1,5 @@
-/* tests/fuzz/tokens.c - a vocabulary and a text: a GGUF file, "\nTEXT\n", the text.  Refused or opened; what is opened
- * encodes and decodes, whatever the bytes. */
+/* tests/fuzz/tokens.c - a vocabulary and a text: a GGUF file, "\nTEXT\n", the text.  Refused or
+ * opened; what is opened encodes and decodes, whatever the bytes. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char mark[] = "\nTEXT\n";
-static const char plain[] = "The 12 caf\xc3\xa9s \xe2\x96\x81 'll\n\n  \xff \xe4\xb8\xad\xe6\x96\x87<s>";
+static const char plain[] =
+	"The 12 caf\xc3\xa9s \xe2\x96\x81 'll\n\n  \xff \xe4\xb8\xad\xe6\x96\x87<s>";
 
 static void decode(const infer_tokenizer *t, const int32_t *ids, size_t n, uint32_t flags)
 {
@@ -21,7 +22,7 @@ static void decode(const infer_tokenizer *t, const int32_t *ids, size_t n, uint3
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (infer_detok_put(d, ids[i], &s, &k, NULL))
-			abort();   /* an id of our own is in the vocabulary */
+			abort(); /* an id of our own is in the vocabulary */
 	infer_detok_end(d, &s, &k, NULL);
 	infer_detok_free(d);
 }
@@ -43,10 +44,11 @@ static void ask(const infer_tokenizer *t, const char *text, size_t n)
 		struct infer_token_info info;
 		const char *s;
 		size_t k;
-		if (infer_token_info(t, i, &info, NULL) || infer_token_bytes(t, i, INFER_DECODE_FIRST, &s, &k, NULL))
+		if (infer_token_info(t, i, &info, NULL) ||
+		    infer_token_bytes(t, i, INFER_DECODE_FIRST, &s, &k, NULL))
 			abort();
 		if (info.piece.len && infer_token_find(t, info.piece.at, info.piece.len) < i)
-			abort();   /* of equal pieces the last */
+			abort(); /* of equal pieces the last */
 	}
 }
 
@@ -58,12 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t text_n = at ? size - n - (sizeof mark - 1) : sizeof plain - 1;
 	infer_file *f = NULL;
 	infer_tokenizer *t = NULL;
-	void *file = malloc(n ? n : 1);   /* aligned, and its end is watched */
+	void *file = malloc(n ? n : 1); /* aligned, and its end is watched */
 
 	if (!file)
 		return 0;
 	memcpy(file, data, n);
-	if (infer_file_open_bytes(&f, file, n, "fuzz", NULL) == INFER_OK && infer_tokenizer_open(&t, f, NULL) == INFER_OK)
+	if (infer_file_open_bytes(&f, file, n, "fuzz", NULL) == INFER_OK &&
+	    infer_tokenizer_open(&t, f, NULL) == INFER_OK)
 		ask(t, text, text_n);
 	infer_tokenizer_close(&t);
 	infer_file_close(&f);

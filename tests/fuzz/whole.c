@@ -1,5 +1,6 @@
-/* tests/fuzz/whole.c - any bytes as a model file, all the way: refused in one line, or opened, and then a text is made tokens, and an
- * engine computes two requests: with the plain kernels, and once more with all there are and in smaller steps, which gives the same. */
+/* tests/fuzz/whole.c - any bytes as a model file, all the way: refused in one line, or opened, and
+ * then a text is made tokens, and an engine computes two requests: with the plain kernels, and once
+ * more with all there are and in smaller steps, which gives the same. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,16 +19,19 @@ enum { CTX = 48, STEPS = 32, SIZE_MOST = 100000 };
 static void check_error(int rc, const infer_error *err)
 {
 	must(rc == err->code && *err->message && !strchr(err->message, '\n'));
-	must(rc == INFER_EIO || rc == INFER_ENOMEM || rc == INFER_EFORMAT || rc == INFER_EUNSUP || rc == INFER_EINVAL);
+	must(rc == INFER_EIO || rc == INFER_ENOMEM || rc == INFER_EFORMAT || rc == INFER_EUNSUP ||
+	     rc == INFER_EINVAL);
 }
 
 /* One event is well formed, and becomes part of the hash. */
 static uint64_t take(uint64_t hash, const struct infer_event *ev, int32_t n_vocab)
 {
-	must(ev->kind == INFER_EVENT_DONE || (ev->token >= 0 && ev->token < n_vocab && isfinite(ev->logprob)));
+	must(ev->kind == INFER_EVENT_DONE ||
+	     (ev->token >= 0 && ev->token < n_vocab && isfinite(ev->logprob)));
 	must(ev->kind != INFER_EVENT_DONE || !ev->code || *ev->message);
 	for (int i = 0; i < ev->n_top; i++) {
-		must(ev->top[i].token >= 0 && ev->top[i].token < n_vocab && !isnan(ev->top[i].logprob));
+		must(ev->top[i].token >= 0 && ev->top[i].token < n_vocab &&
+		     !isnan(ev->top[i].logprob));
 		hash = rng_hash(hash, &ev->top[i], sizeof ev->top[i]);
 	}
 	const int32_t is[] = { ev->kind, ev->index, ev->token, ev->finish, ev->code };
@@ -38,7 +42,8 @@ static uint64_t take(uint64_t hash, const struct infer_event *ev, int32_t n_voca
 }
 
 /* Everything that happens to two requests, in the order of each; 0 where there is no engine. */
-static uint64_t run(const infer_model *m, const int32_t *ids, size_t n, const struct infer_engine_opts *o)
+static uint64_t run(const infer_model *m, const int32_t *ids, size_t n,
+                    const struct infer_engine_opts *o)
 {
 	infer_engine *e = NULL;
 	infer_error err = { 0 };
@@ -46,7 +51,12 @@ static uint64_t run(const infer_model *m, const int32_t *ids, size_t n, const st
 	struct infer_event ev;
 	uint64_t hash[2] = { 1, 2 };
 	uint32_t flags = infer_model_tokenizer(m) ? 0 : INFER_REQ_NO_TEXT;
-	struct infer_request r = { .prompt = ids, .n_prompt = n, .max_tokens = 3, .top = 2, .flags = flags, .user = &hash[0] };
+	struct infer_request r = { .prompt = ids,
+		                   .n_prompt = n,
+		                   .max_tokens = 3,
+		                   .top = 2,
+		                   .flags = flags,
+		                   .user = &hash[0] };
 	int rc = infer_engine_open(&e, m, o, &err);
 
 	infer_model_info(m, &info);
@@ -79,22 +89,27 @@ static void ask(const infer_model *m, unsigned way)
 	size_t n = 0;
 	struct infer_model_info info;
 	infer_error err = { 0 };
-	struct infer_engine_opts plain = { .threads = 1, .ctx = CTX, .kv_bytes = 1 << 20, .max_seqs = 2, .isa = "ref" };
+	struct infer_engine_opts plain = {
+		.threads = 1, .ctx = CTX, .kv_bytes = 1 << 20, .max_seqs = 2, .isa = "ref"
+	};
 
 	if (t) {
-		int rc = infer_encode(t, text, sizeof text - 1, INFER_ENCODE_ADD | INFER_ENCODE_SPECIAL, &ids, &n, &err);
+		int rc = infer_encode(t, text, sizeof text - 1,
+		                      INFER_ENCODE_ADD | INFER_ENCODE_SPECIAL, &ids, &n, &err);
 		if (rc)
 			check_error(rc, &err);
 	}
 	infer_model_info(m, &info);
 	if ((int64_t)info.n_layers * info.n_embd < SIZE_MOST && info.n_vocab < SIZE_MOST) {
-		int blocks = info.head_dim % 32 == 0;   /* else a cache can only have plain numbers */
+		int blocks = info.head_dim % 32 == 0; /* else a cache can only have plain numbers */
 		if (way & 3)
-			plain.kv_set = 1, plain.k_type = way & 1 && blocks ? INFER_Q8_0 : INFER_F32, plain.v_type = way & 2 && blocks ? INFER_Q4_0 : INFER_F16;
+			plain.kv_set = 1, plain.k_type = way & 1 && blocks ? INFER_Q8_0 : INFER_F32,
+			plain.v_type = way & 2 && blocks ? INFER_Q4_0 : INFER_F16;
 		struct infer_engine_opts other = plain;
 		other.isa = NULL, other.prefill_chunk = 1 + (int32_t)(way >> 4);
 		n = n < CTX / 2 ? n : CTX / 2;
-		uint64_t one = run(m, n ? ids : few, n ? n : 5, &plain), two = run(m, n ? ids : few, n ? n : 5, &other);
+		uint64_t one = run(m, n ? ids : few, n ? n : 5, &plain),
+			 two = run(m, n ? ids : few, n ? n : 5, &other);
 		must(one == two);
 	}
 	infer_ids_free(ids);
@@ -102,7 +117,7 @@ static void ask(const infer_model *m, unsigned way)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int fd = -1;              /* a file without a name, written anew each time */
+	static int fd = -1; /* a file without a name, written anew each time */
 	char path[64];
 	infer_model *m = NULL;
 	infer_error err = { 0 };

@@ -1,4 +1,5 @@
-/* tests/kern/mm_cases.h - one product after the other, of a kernel set against ref: activations, rows, tiles, over fenced memory. */
+/* tests/kern/mm_cases.h - one product after the other, of a kernel set against ref: activations,
+ * rows, tiles, over fenced memory. */
 #ifndef TESTS_KERN_MM_CASES_H
 #define TESTS_KERN_MM_CASES_H
 #include "kern_test.h"
@@ -49,7 +50,7 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k);
 	char *panel = block_new(bytes);
-	struct kern_next next = {.lines = 3};
+	struct kern_next next = { .lines = 3 };
 	struct kern_act x = *a;
 
 	memset(panel, 0xa5, bytes);
@@ -79,12 +80,14 @@ static void turned_make(const struct kern_mm *mm, struct kern_act *x, int m, int
 	}
 }
 
-/* Tiles that read a turned copy: of all rows; of those from the second group on, and from a row between. */
-static void by_turned_tiles(const struct kern *kern, struct shape s, const float *want, const char *w,
-                            const struct kern_act *a)
+/* Tiles that read a turned copy: of all rows; of those from the second group on, and from a row
+ * between. */
+static void by_turned_tiles(const struct kern *kern, struct shape s, const float *want,
+                            const char *w, const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
-	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k), ldy = (size_t)s.n + 3;
+	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k),
+	       ldy = (size_t)s.n + 3;
 	char *panel = block_new(bytes);
 	float *y = block_new((size_t)s.m * ldy * 4);
 	struct kern_act x = *a;
@@ -98,7 +101,8 @@ static void by_turned_tiles(const struct kern *kern, struct shape s, const float
 			mm->tile(y + r, ldy, panel, &x, from, s.m - from, n, s.k);
 		}
 		for (int t = 0; t < s.m - from; t++) {
-			same(y + (size_t)t * ldy, want + (from + t) * s.n, (size_t)s.n, kern, s, "tile of turned rows");
+			same(y + (size_t)t * ldy, want + (from + t) * s.n, (size_t)s.n, kern, s,
+			     "tile of turned rows");
 			for (size_t i = (size_t)s.n; i < ldy; i++)
 				assert_int_equal(num_bits(y[(size_t)t * ldy + i]), 0xffffffff);
 		}
@@ -107,12 +111,14 @@ static void by_turned_tiles(const struct kern *kern, struct shape s, const float
 	turned_cases++;
 }
 
-/* The loop over a few rows of x, from a turned copy; then the rows from the second group on alone. */
+/* The loop over a few rows of x, from a turned copy; then the rows from the second group on
+ * alone. */
 static void by_few(const struct kern *kern, struct shape s, const float *want, const char *w,
                    const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
-	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n, ldy = (size_t)s.n + 3;
+	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n,
+	       ldy = (size_t)s.n + 3;
 	float *y = block_new(((size_t)s.m * ldy) * 4), *got = block_new(ny * 4);
 	struct kern_act x = *a;
 
@@ -172,7 +178,7 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	if (s.flat)
 		flatten(x, s, f.at);
 	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem),
-	                b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
+			b = act_make(ref, s.type, x, s.m, s.k, &mem_ref);
 	act_same(&a, &b, s, kern);
 	ref->mm[s.type].rows(want, (size_t)s.n, f.at, row, &b, 0, s.m, s.n, s.k);
 	memset(y, 0xff, ny * 4);
@@ -196,43 +202,49 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	free(x), free(want), free(y), free(mem), free(mem_ref);
 }
 
-/* those that a tile alone tells apart: few, for functions that stand for instructions take their time */
+/* those that a tile alone tells apart: few, for functions that stand for instructions take their
+ * time */
 static inline void tile_shapes(const struct kern *kern, const struct kern *ref, int type)
 {
 	int block = infer_type_info(type)->block;
 
 	for (int i = 0; i < 8; i++)
 		one(kern, ref,
-		    (struct shape){type, 1 + 3 * i, 1 + 6 * i, block * (block == 32 ? 1 + 3 * i : 1 + i / 2),
-		                   i % 3 ? PROBE_PLAIN : PROBE_ODD, i % 2});
-	one(kern, ref, (struct shape){type, 83, 40, block == 32 ? 320 : 512, PROBE_PLAIN, 1});
+		    (struct shape){ type, 1 + 3 * i, 1 + 6 * i,
+		                    block * (block == 32 ? 1 + 3 * i : 1 + i / 2),
+		                    i % 3 ? PROBE_PLAIN : PROBE_ODD, i % 2 });
+	one(kern, ref, (struct shape){ type, 83, 40, block == 32 ? 320 : 512, PROBE_PLAIN, 1 });
 }
 
 static inline void shapes_of(const struct kern *kern, const struct kern *ref, int type)
 {
-	static const int floats[] = {1, 15, 16, 17, 100, 512, 513, 1040},
-	                 ns[] = {1, 2, 3, 5, 8, 11, 16, 17, 35};
+	static const int floats[] = { 1, 15, 16, 17, 100, 512, 513, 1040 },
+			 ns[] = { 1, 2, 3, 5, 8, 11, 16, 17, 35 };
 	int block = infer_type_info(type)->block;
 
 	for (int i = 0; i < 8; i++) {
 		int k = block == 1 ? floats[i] : block * (block == 32 ? 1 + 3 * i : 1 + i / 2);
 		for (int j = 0; j < 9; j++)
 			one(kern, ref,
-			    (struct shape){type, 1 + (i + 2 * j) % 9, ns[j], k,
-			                   (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD, 0});
+			    (struct shape){ type, 1 + (i + 2 * j) % 9, ns[j], k,
+			                    (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD, 0 });
 	}
 	for (int m = 1; m <= 64; m++)
 		one(kern, ref,
-		    (struct shape){type, m, 19, block == 1 ? 75 : block * 2,
-		                   m % 4 ? PROBE_PLAIN : PROBE_ODD, 0});
-	for (int m = 1; m <= 41; m += 5) /* rows of weights past one band of the loop over a few of x */
+		    (struct shape){ type, m, 19, block == 1 ? 75 : block * 2,
+		                    m % 4 ? PROBE_PLAIN : PROBE_ODD, 0 });
+	/* rows of weights past one band of the loop over a few of x */
+	for (int m = 1; m <= 41; m += 5)
 		one(kern, ref,
-		    (struct shape){type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3, PROBE_PLAIN, m % 2});
+		    (struct shape){ type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3,
+		                    PROBE_PLAIN, m % 2 });
 	if (kern->mm[type].tile_turned) /* more rows of x than a tile takes at a time */
 		for (int m = 63; m <= 147; m += 42)
-			one(kern, ref, (struct shape){type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768, PROBE_PLAIN, m == 105});
+			one(kern, ref,
+			    (struct shape){ type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768,
+			                    PROBE_PLAIN, m == 105 });
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
-		    (struct shape){type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1});
+		    (struct shape){ type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1 });
 }
 #endif

@@ -1,19 +1,21 @@
-/* tests/kern/test_amx.c - amx without its instructions: the folder's sources over functions that do what those
- * do, for the layout and the arithmetic; and what becomes of it where the system refuses tiles.  Left out under
- * sanitizers, where compiling them takes minutes. */
+/* tests/kern/test_amx.c - amx without its instructions: the folder's sources over functions that do
+ * what those do, for the layout and the arithmetic; and what becomes of it where the system refuses
+ * tiles.  Left out under sanitizers, where compiling them takes minutes. */
 #include "mm_cases.h"
 
 #include <math.h>
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ && \
-    !defined __SANITIZE_THREAD__
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && \
+	!defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define WITH_TILES 1
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512vnni")
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* Intel's manual, volume 2: TILELOADD, TILESTORED, TDPBSSD, TDPBF16PS */
 struct tile_config;
-static struct tile { uint8_t at[16][64]; } tiles[8];
+static struct tile {
+	uint8_t at[16][64];
+} tiles[8];
 static int rows_of[8], bytes_of[8], on;
 static void tiles_set(const struct tile_config *c);
 
@@ -32,13 +34,15 @@ static void tile_put(int c, void *to)
 }
 static void tile_dot(int c, int a, int b)
 {
-	assert_true(on && bytes_of[a] == 4 * rows_of[b] && rows_of[a] == rows_of[c] && bytes_of[b] == bytes_of[c]);
+	assert_true(on && bytes_of[a] == 4 * rows_of[b] && rows_of[a] == rows_of[c] &&
+	            bytes_of[b] == bytes_of[c]);
 	for (int m = 0; m < rows_of[c]; m++)
 		for (int n = 0; n < bytes_of[c] / 4; n++) {
 			int32_t sum;
 			memcpy(&sum, tiles[c].at[m] + 4 * n, 4);
 			for (int k = 0; k < bytes_of[a]; k++)
-				sum += (int8_t)tiles[a].at[m][k] * (int8_t)tiles[b].at[k / 4][4 * n + k % 4];
+				sum += (int8_t)tiles[a].at[m][k] *
+				       (int8_t)tiles[b].at[k / 4][4 * n + k % 4];
 			memcpy(tiles[c].at[m] + 4 * n, &sum, 4);
 		}
 }
@@ -55,11 +59,13 @@ static void tile_dot_bf16(int c, int a, int b)
 	assert_true(on && bytes_of[a] == 4 * rows_of[b]);
 	for (int m = 0; m < rows_of[c]; m++)
 		for (int n = 0; n < bytes_of[c] / 4; n++) {
-			float sum, part[2] = {0, 0};
+			float sum, part[2] = { 0, 0 };
 			memcpy(&sum, tiles[c].at[m] + 4 * n, 4);
 			for (int k = 0; k < bytes_of[a] / 2; k++)
-				part[k % 2] = fmaf(half_float(tiles[a].at[m] + 2 * k),
-				                   half_float(tiles[b].at[k / 2] + 4 * n + 2 * (k % 2)), part[k % 2]);
+				part[k % 2] =
+					fmaf(half_float(tiles[a].at[m] + 2 * k),
+				             half_float(tiles[b].at[k / 2] + 4 * n + 2 * (k % 2)),
+				             part[k % 2]);
 			sum += part[0] + part[1];
 			memcpy(tiles[c].at[m] + 4 * n, &sum, 4);
 		}
@@ -79,10 +85,11 @@ extern const struct kern kern_tiles;
 #define KERN_FN(x) tiles_##x
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k); \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, \
-	                          int n, int k); \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
+KERN_ROWS_32(ROW)
+KERN_ROWS_256(ROW)
 #undef ROW
 void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
 #include "kern/amx/peak.c"
@@ -138,11 +145,13 @@ static void test_overlay(void **state)
 	(void)state;
 	assert_string_not_equal(less.name, "amx");
 	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
-		assert_true(all.mm[t].rows == less.mm[t].rows && all.mm[t].quant == less.mm[t].quant);
+		assert_true(all.mm[t].rows == less.mm[t].rows &&
+		            all.mm[t].quant == less.mm[t].quant);
 		assert_int_equal(all.mm[t].form, less.mm[t].form);
 		assert_int_equal(less.mm[t].tile_turned, 0);
 		if (all.mm[t].tile_turned)
-			assert_true(all.mm[t].turn && all.mm[t].pack != less.mm[t].pack && (have & CPU_AMX) == CPU_AMX);
+			assert_true(all.mm[t].turn && all.mm[t].pack != less.mm[t].pack &&
+			            (have & CPU_AMX) == CPU_AMX);
 		if (less.mm[t].turn)
 			assert_true(all.mm[t].turn == less.mm[t].turn);
 	}
@@ -152,9 +161,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifdef WITH_TILES
-	    cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_bits),
 #endif
-	    cmocka_unit_test(test_overlay),
+		cmocka_unit_test(test_overlay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

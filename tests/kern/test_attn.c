@@ -17,8 +17,8 @@ struct cache {
 	int pages;
 };
 
-/* pages for n positions, each ending where its mapping ends; what no position writes is 0xff: NaN, or a
- * scale that is */
+/* pages for n positions, each ending where its mapping ends; what no position writes is 0xff: NaN,
+ * or a scale that is */
 static struct fence *pages_new(const void **at, int n, int type, int d, int is_k)
 {
 	const struct kern ref = kern_select(0);
@@ -41,7 +41,7 @@ static struct fence *pages_new(const void **at, int n, int type, int d, int is_k
 
 static struct cache cache_new(const struct shape *s, int n)
 {
-	struct cache c = {.pages = (n + KERN_PAGE - 1) / KERN_PAGE};
+	struct cache c = { .pages = (n + KERN_PAGE - 1) / KERN_PAGE };
 
 	c.kp = block_new((size_t)c.pages * sizeof *c.kp);
 	c.vp = block_new((size_t)c.pages * sizeof *c.vp);
@@ -62,13 +62,14 @@ static int half(const uint8_t *p, int high) { return high ? *p >> 4 : *p & 15; }
 
 static int code(const void *page, int type, int at, int i, int d, int is_k)
 {
-	static const int byte[] = {0, 2, 1, 3};
+	static const int byte[] = { 0, 2, 1, 3 };
 	const uint8_t *p = page;
 	int b = i / 32, e = i % 16;
 
 	if (type == INFER_Q8_0)
 		return (is_k ? p[i / 4 * 128 + at * 4 + byte[i % 4]]
-		             : p[at / 4 * d * 4 + i * 4 + byte[at % 4]]) - 128;
+		             : p[at / 4 * d * 4 + i * 4 + byte[at % 4]]) -
+		       128;
 	p += is_k ? b * 512 + e / 4 * 128 + at * 4 + byte[e % 4]
 	          : at / 4 * d * 2 + b * 64 + e * 4 + byte[at % 4];
 	return half(p, i % 32 >= 16);
@@ -104,37 +105,37 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 {
 	int end = s->pos + s->rows, n = (end + KERN_SPLIT - 1) / KERN_SPLIT;
 	size_t pairs = (size_t)rows * (size_t)s->heads;
-	struct parts p = {block_new((size_t)n * pairs * 4), block_new((size_t)n * pairs * 4),
-	                  block_new((size_t)n * pairs * (size_t)s->dv * 4), n};
+	struct parts p = { block_new((size_t)n * pairs * 4), block_new((size_t)n * pairs * 4),
+		           block_new((size_t)n * pairs * (size_t)s->dv * 4), n };
 	void *scratch = block_new(kern_attn_scratch(s->dk, s->dv));
 
 	memset(p.o, 0xff, (size_t)n * pairs * (size_t)s->dv * 4);
 	for (int i = 0; i < n; i++) {
 		struct kern_attn a = {
-		    .q = q + (size_t)row * (size_t)s->heads * (size_t)s->dk,
-		    .q_row = (size_t)s->heads * (size_t)s->dk,
-		    .k = c->kp + i * KERN_SPLIT / KERN_PAGE,
-		    .v = c->vp + i * KERN_SPLIT / KERN_PAGE,
-		    .k_type = (uint8_t)s->k_type,
-		    .v_type = (uint8_t)s->v_type,
-		    .rows = rows,
-		    .kv_heads = 1,
-		    .heads = s->heads,
-		    .dk = s->dk,
-		    .dv = s->dv,
-		    .from = i * KERN_SPLIT,
-		    .to = end < (i + 1) * KERN_SPLIT ? end : (i + 1) * KERN_SPLIT,
-		    .pos = s->pos + row,
-		    .window = s->window,
-		    .scale = 1.0f / sqrtf((float)s->dk),
-		    .cap = s->cap,
-		    .sink = i ? NULL : sink,
-		    .m = p.m + (size_t)i * pairs,
-		    .l = p.l + (size_t)i * pairs,
-		    .o = p.o + (size_t)i * pairs * (size_t)s->dv,
-		    .ml_row = (size_t)s->heads,
-		    .o_row = (size_t)s->heads * (size_t)s->dv,
-		    .scratch = scratch,
+			.q = q + (size_t)row * (size_t)s->heads * (size_t)s->dk,
+			.q_row = (size_t)s->heads * (size_t)s->dk,
+			.k = c->kp + i * KERN_SPLIT / KERN_PAGE,
+			.v = c->vp + i * KERN_SPLIT / KERN_PAGE,
+			.k_type = (uint8_t)s->k_type,
+			.v_type = (uint8_t)s->v_type,
+			.rows = rows,
+			.kv_heads = 1,
+			.heads = s->heads,
+			.dk = s->dk,
+			.dv = s->dv,
+			.from = i * KERN_SPLIT,
+			.to = end < (i + 1) * KERN_SPLIT ? end : (i + 1) * KERN_SPLIT,
+			.pos = s->pos + row,
+			.window = s->window,
+			.scale = 1.0f / sqrtf((float)s->dk),
+			.cap = s->cap,
+			.sink = i ? NULL : sink,
+			.m = p.m + (size_t)i * pairs,
+			.l = p.l + (size_t)i * pairs,
+			.o = p.o + (size_t)i * pairs * (size_t)s->dv,
+			.ml_row = (size_t)s->heads,
+			.o_row = (size_t)s->heads * (size_t)s->dv,
+			.scratch = scratch,
 		};
 		memset(scratch, 0xff, kern_attn_scratch(s->dk, s->dv));
 		k->attn(&a);
@@ -194,10 +195,11 @@ static void near_truth(const struct shape *s, const struct cache *c, const float
 	for (int p = lo; p <= at; p++) {
 		double dot = 0;
 		for (int i = 0; i < s->dk; i++)
-			dot +=
-			    (double)q[((size_t)row * (size_t)s->heads + (size_t)h) * (size_t)s->dk +
-			              (size_t)i] *
-			    (double)value(c->kp[p / KERN_PAGE], s->k_type, p % KERN_PAGE, i, s->dk, 1);
+			dot += (double)q[((size_t)row * (size_t)s->heads + (size_t)h) *
+			                         (size_t)s->dk +
+			                 (size_t)i] *
+			       (double)value(c->kp[p / KERN_PAGE], s->k_type, p % KERN_PAGE, i,
+			                     s->dk, 1);
 		dot /= sqrt(s->dk);
 		w[p] = s->cap != 0 ? (double)s->cap * tanh(dot / (double)s->cap) : dot;
 		most = w[p] > most ? w[p] : most;
@@ -220,29 +222,29 @@ static void near_truth(const struct shape *s, const struct cache *c, const float
 }
 
 static const struct shape shapes[] = {
-    {INFER_F32, INFER_F32, 1, 1, 64, 64, 0, 0, 0, 0},
-    {INFER_F16, INFER_F16, 1, 4, 64, 64, 299, 0, 0, 0},
-    {INFER_F16, INFER_F16, 1, 1, 128, 128, 700, 0, 0, 0},
-    {INFER_F16, INFER_F16, 9, 4, 64, 64, 250, 0, 0, 0},
-    {INFER_F32, INFER_F16, 33, 1, 48, 80, 0, 0, 0, 0},
-    {INFER_F16, INFER_F32, 40, 3, 20, 33, 240, 0, 0, 1},
-    {INFER_F16, INFER_F16, 70, 2, 64, 64, 500, 37, 0, 0},
-    {INFER_F16, INFER_F16, 5, 8, 96, 96, 511, 300, 50, 1},
-    {INFER_F32, INFER_F32, 64, 1, 8, 7, 0, 5, 2, 1},
-    {INFER_F16, INFER_F16, 2, 6, 576, 512, 30, 0, 0, 0},
-    {INFER_F16, INFER_F16, 17, 5, 64, 64, 255, 1, 0, 1},
-    {INFER_F16, INFER_F16, 3, 7, 72, 40, 100, 0, 0, 0},
-    {INFER_Q8_0, INFER_Q8_0, 1, 4, 64, 64, 299, 0, 0, 0},
-    {INFER_Q4_0, INFER_Q4_0, 1, 4, 64, 64, 299, 0, 0, 0},
-    {INFER_Q8_0, INFER_Q8_0, 1, 1, 128, 128, 700, 0, 0, 0},
-    {INFER_Q8_0, INFER_Q8_0, 33, 3, 64, 64, 230, 0, 0, 0},
-    {INFER_Q4_0, INFER_Q4_0, 19, 7, 128, 96, 250, 0, 0, 1},
-    {INFER_Q8_0, INFER_Q4_0, 70, 2, 64, 64, 500, 37, 0, 0},
-    {INFER_Q4_0, INFER_Q8_0, 5, 8, 96, 32, 511, 300, 50, 1},
-    {INFER_Q8_0, INFER_F16, 40, 1, 32, 33, 0, 0, 0, 1},
-    {INFER_F32, INFER_Q4_0, 9, 5, 20, 160, 60, 5, 2, 0},
-    {INFER_Q8_0, INFER_Q8_0, 2, 6, 576, 512, 30, 0, 0, 0},
-    {INFER_Q4_0, INFER_Q4_0, 17, 5, 64, 64, 255, 1, 0, 1},
+	{ INFER_F32, INFER_F32, 1, 1, 64, 64, 0, 0, 0, 0 },
+	{ INFER_F16, INFER_F16, 1, 4, 64, 64, 299, 0, 0, 0 },
+	{ INFER_F16, INFER_F16, 1, 1, 128, 128, 700, 0, 0, 0 },
+	{ INFER_F16, INFER_F16, 9, 4, 64, 64, 250, 0, 0, 0 },
+	{ INFER_F32, INFER_F16, 33, 1, 48, 80, 0, 0, 0, 0 },
+	{ INFER_F16, INFER_F32, 40, 3, 20, 33, 240, 0, 0, 1 },
+	{ INFER_F16, INFER_F16, 70, 2, 64, 64, 500, 37, 0, 0 },
+	{ INFER_F16, INFER_F16, 5, 8, 96, 96, 511, 300, 50, 1 },
+	{ INFER_F32, INFER_F32, 64, 1, 8, 7, 0, 5, 2, 1 },
+	{ INFER_F16, INFER_F16, 2, 6, 576, 512, 30, 0, 0, 0 },
+	{ INFER_F16, INFER_F16, 17, 5, 64, 64, 255, 1, 0, 1 },
+	{ INFER_F16, INFER_F16, 3, 7, 72, 40, 100, 0, 0, 0 },
+	{ INFER_Q8_0, INFER_Q8_0, 1, 4, 64, 64, 299, 0, 0, 0 },
+	{ INFER_Q4_0, INFER_Q4_0, 1, 4, 64, 64, 299, 0, 0, 0 },
+	{ INFER_Q8_0, INFER_Q8_0, 1, 1, 128, 128, 700, 0, 0, 0 },
+	{ INFER_Q8_0, INFER_Q8_0, 33, 3, 64, 64, 230, 0, 0, 0 },
+	{ INFER_Q4_0, INFER_Q4_0, 19, 7, 128, 96, 250, 0, 0, 1 },
+	{ INFER_Q8_0, INFER_Q4_0, 70, 2, 64, 64, 500, 37, 0, 0 },
+	{ INFER_Q4_0, INFER_Q8_0, 5, 8, 96, 32, 511, 300, 50, 1 },
+	{ INFER_Q8_0, INFER_F16, 40, 1, 32, 33, 0, 0, 0, 1 },
+	{ INFER_F32, INFER_Q4_0, 9, 5, 20, 160, 60, 5, 2, 0 },
+	{ INFER_Q8_0, INFER_Q8_0, 2, 6, 576, 512, 30, 0, 0, 0 },
+	{ INFER_Q4_0, INFER_Q4_0, 17, 5, 64, 64, 255, 1, 0, 1 },
 };
 
 static void one(const struct kern *k, const struct kern *ref, const struct shape *s)
@@ -256,7 +258,7 @@ static void one(const struct kern *k, const struct kern *ref, const struct shape
 	probe_floats(q, nq, PROBE_PLAIN, 4);
 	probe_floats(sinks, 16, PROBE_PLAIN, 6);
 	struct parts p = run(k, s, &c, q, sink, 0, s->rows),
-	             r = run(ref, s, &c, q, sink, 0, s->rows);
+		     r = run(ref, s, &c, q, sink, 0, s->rows);
 	same(p.m, r.m, (size_t)p.splits * pairs, k, s, "m");
 	same(p.l, r.l, (size_t)p.splits * pairs, k, s, "l");
 	same(p.o, r.o, (size_t)p.splits * pairs * (size_t)s->dv, k, s, "o");
@@ -285,8 +287,8 @@ static void set_same(const struct kern *k, const struct kern *ref)
 /* Some KV heads in one call give what each gives alone. */
 enum { KV = 5, TOGETHER = 2, WIDTH = 64, PAGES = 4 };
 
-static void call(const struct kern *k, int type, const float *q, char *const *pages, size_t bytes, int first, int n, float *m,
-                 float *l, float *o)
+static void call(const struct kern *k, int type, const float *q, char *const *pages, size_t bytes,
+                 int first, int n, float *m, float *l, float *o)
 {
 	const void *at[PAGES];
 	void *scratch = block_new(kern_attn_scratch(WIDTH, WIDTH));
@@ -294,28 +296,28 @@ static void call(const struct kern *k, int type, const float *q, char *const *pa
 
 	for (int i = 0; i < PAGES; i++)
 		at[i] = pages[i] + (size_t)first * bytes;
-	k->attn(&(struct kern_attn){.q = q + first * TOGETHER * WIDTH,
-	                            .q_row = (size_t)heads * WIDTH,
-	                            .k = at,
-	                            .v = at,
-	                            .k_type = (uint8_t)type,
-	                            .v_type = (uint8_t)type,
-	                            .rows = 7,
-	                            .kv_heads = n,
-	                            .heads = TOGETHER,
-	                            .dk = WIDTH,
-	                            .dv = WIDTH,
-	                            .to = PAGES * KERN_PAGE - 3,
-	                            .pos = PAGES * KERN_PAGE - 10,
-	                            .window = 60,
-	                            .scale = 0.125f,
-	                            .sink = q + first * TOGETHER,
-	                            .m = m + first * TOGETHER,
-	                            .l = l + first * TOGETHER,
-	                            .o = o + first * TOGETHER * WIDTH,
-	                            .ml_row = (size_t)heads,
-	                            .o_row = (size_t)heads * WIDTH,
-	                            .scratch = scratch});
+	k->attn(&(struct kern_attn){ .q = q + first * TOGETHER * WIDTH,
+	                             .q_row = (size_t)heads * WIDTH,
+	                             .k = at,
+	                             .v = at,
+	                             .k_type = (uint8_t)type,
+	                             .v_type = (uint8_t)type,
+	                             .rows = 7,
+	                             .kv_heads = n,
+	                             .heads = TOGETHER,
+	                             .dk = WIDTH,
+	                             .dv = WIDTH,
+	                             .to = PAGES * KERN_PAGE - 3,
+	                             .pos = PAGES * KERN_PAGE - 10,
+	                             .window = 60,
+	                             .scale = 0.125f,
+	                             .sink = q + first * TOGETHER,
+	                             .m = m + first * TOGETHER,
+	                             .l = l + first * TOGETHER,
+	                             .o = o + first * TOGETHER * WIDTH,
+	                             .ml_row = (size_t)heads,
+	                             .o_row = (size_t)heads * WIDTH,
+	                             .scratch = scratch });
 	free(scratch);
 }
 
@@ -334,7 +336,8 @@ static void some(const struct kern *k, int type)
 			float x[WIDTH];
 			probe_floats(x, WIDTH, PROBE_PLAIN, (uint64_t)(i * 1000 + j));
 			/* the same bytes serve as K and as V */
-			kern_k_put(k, pages[i] + (size_t)(j / KERN_PAGE) * bytes, type, j % KERN_PAGE, x, WIDTH);
+			kern_k_put(k, pages[i] + (size_t)(j / KERN_PAGE) * bytes, type,
+			           j % KERN_PAGE, x, WIDTH);
 		}
 	}
 	call(k, type, q, pages, bytes, 0, KV, m[0], l[0], o[0]);
@@ -375,7 +378,7 @@ static void test_same(void **state)
 /* what a row may not see does not reach it, be it NaN */
 static void unseen(const struct kern *k, int k_type, int v_type)
 {
-	const struct shape s = {k_type, v_type, 8, 2, 32, 32, 60, 20, 0, 0};
+	const struct shape s = { k_type, v_type, 8, 2, 32, 32, 60, 20, 0, 0 };
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[8 * 2 * 32], bad[32];
 
@@ -398,7 +401,7 @@ static void unseen(const struct kern *k, int k_type, int v_type)
 
 static void set_unseen(const struct kern *k, const struct kern *ref)
 {
-	static const int types[] = {INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0};
+	static const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 };
 
 	(void)ref;
 	for (int i = 0; i < 16; i++)
@@ -414,8 +417,8 @@ static void test_unseen(void **state)
 /* a split of which a row sees nothing */
 static void nothing(const struct kern *k, int which)
 {
-	static const int types[] = {INFER_F16, INFER_Q8_0, INFER_Q4_0};
-	const struct shape s = {types[which], types[which], 3, 2, 32, 32, 600, 10, 0, 0};
+	static const int types[] = { INFER_F16, INFER_Q8_0, INFER_Q4_0 };
+	const struct shape s = { types[which], types[which], 3, 2, 32, 32, 600, 10, 0, 0 };
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[3 * 2 * 32];
 
@@ -443,7 +446,8 @@ static void test_nothing(void **state)
 	each_set(set_nothing);
 }
 
-/* Rounding as gguf-py does it, position by position in a page that holds something else at first. */
+/* Rounding as gguf-py does it, position by position in a page that holds something else at
+ * first. */
 enum { BLOCKS = 96, DIM = 96 };
 
 static void rounded(const float *x, const unsigned char *want, int type, int is_k)
@@ -488,8 +492,11 @@ static void test_rounding(void **state)
 /* numbers that have no place in a block: the whole block reads as NaN, or as 0 */
 static void test_odd_numbers(void **state)
 {
-	static const struct { float x; int nan; } odd[] = {
-	    {INFINITY, 1}, {-INFINITY, 1}, {NAN, 1}, {0x1p-140f, 0}, {-0x1p-127f, 0}, {0, 0}};
+	static const struct {
+		float x;
+		int nan;
+	} odd[] = { { INFINITY, 1 },  { -INFINITY, 1 },  { NAN, 1 },
+		    { 0x1p-140f, 0 }, { -0x1p-127f, 0 }, { 0, 0 } };
 	const struct kern ref = kern_select(0);
 	unsigned char *page = block_new(kern_kv_bytes(INFER_Q8_0, 32));
 
@@ -497,7 +504,7 @@ static void test_odd_numbers(void **state)
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
 		for (int how = 0; how < 4; how++) {
 			int type = how & 1 ? INFER_Q8_0 : INFER_Q4_0;
-			float x[32] = {[3] = odd[i].nan ? 1 : 0, [7] = odd[i].x};
+			float x[32] = { [3] = odd[i].nan ? 1 : 0, [7] = odd[i].x };
 			(how & 2 ? kern_k_put : kern_v_put)(&ref, page, type, 5, x, 32);
 			for (int e = 0; e < 32; e++) {
 				float y = value(page, type, 5, e, 32, how >> 1);
@@ -513,12 +520,9 @@ static void test_odd_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_same),
-	    cmocka_unit_test(test_some),
-	    cmocka_unit_test(test_unseen),
-	    cmocka_unit_test(test_nothing),
-	    cmocka_unit_test(test_rounding),
-	    cmocka_unit_test(test_odd_numbers),
+		cmocka_unit_test(test_same),     cmocka_unit_test(test_some),
+		cmocka_unit_test(test_unseen),   cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_rounding), cmocka_unit_test(test_odd_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

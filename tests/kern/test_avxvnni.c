@@ -1,10 +1,10 @@
-/* tests/kern/test_avxvnni.c - avxvnni on processors that have AVX-512's form of its instructions: the
- * folder's sources, compiled for that, give the bits of ref.  Left out under sanitizers, where
+/* tests/kern/test_avxvnni.c - avxvnni on processors that have AVX-512's form of its instructions:
+ * the folder's sources, compiled for that, give the bits of ref.  Left out under sanitizers, where
  * compiling them takes minutes. */
 #include "mm_cases.h"
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__ && \
-    !defined __SANITIZE_THREAD__
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && \
+	!defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define WITH_EVEX 1
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512vl,avx512vnni")
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -45,16 +45,17 @@ static void test_needs(void **state)
 	(void)state;
 	for (unsigned i = 0; kern_name(i); i++)
 		if (!strcmp(kern_name(i), "avxvnni"))
-			assert_true(kern_needs(i) & CPU_AVXVNNI && !(kern_needs(i) & CPU_AVX512VNNI));
+			assert_true(kern_needs(i) & CPU_AVXVNNI &&
+			            !(kern_needs(i) & CPU_AVX512VNNI));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #ifdef WITH_EVEX
-	    cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_bits),
 #endif
-	    cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_needs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "base/num.h"
 
 enum { MOST = 300 };
-static const int sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 255, 256, 299};
+static const int sizes[] = { 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 255, 256, 299 };
 
 /* x, a, b of n numbers whose ends are ends of mappings; y as ref and as the set write it, and what
  * stood before */
@@ -19,7 +19,7 @@ struct data {
 
 static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
 {
-	struct data d = {.n = n};
+	struct data d = { .n = n };
 	size_t bytes = (size_t)n * 4;
 
 	d.x = fence_new(bytes), d.a = fence_new(bytes), d.b = fence_new(bytes),
@@ -36,7 +36,7 @@ static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
 static void data_free(struct data *d)
 {
 	fence_free(&d->x), fence_free(&d->a), fence_free(&d->b), fence_free(&d->y),
-	    fence_free(&d->z);
+		fence_free(&d->z);
 }
 
 static void same(const float *got, const float *want, int n, const struct kern *k, const char *what)
@@ -102,8 +102,8 @@ static void test_same_bits(void **state)
 
 static void set_rope(const struct kern *k, const struct kern *ref)
 {
-	static const int shape[][3] = {{1, 2, 2},   {3, 64, 64}, {2, 80, 32},
-	                               {5, 96, 96}, {2, 10, 6},  {4, 128, 128}};
+	static const int shape[][3] = { { 1, 2, 2 },   { 3, 64, 64 }, { 2, 80, 32 },
+		                        { 5, 96, 96 }, { 2, 10, 6 },  { 4, 128, 128 } };
 
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int heads = shape[i][0], dim = shape[i][1], rot = shape[i][2];
@@ -123,7 +123,7 @@ static void set_rope(const struct kern *k, const struct kern *ref)
 static void test_rope(void **state)
 {
 	const struct kern ref = kern_select(0);
-	float x[12], y[12], cs[4] = {0.8f, 0.6f, -0.28f, 0.96f};
+	float x[12], y[12], cs[4] = { 0.8f, 0.6f, -0.28f, 0.96f };
 
 	(void)state;
 	each_set(set_rope);
@@ -159,11 +159,11 @@ static void set_fmath(const struct kern *k, const struct kern *ref)
 		}
 		k->silu_mul(y, x, one, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){x[i] * fm_sigmoidf(x[i])}, 1) >= 0)
+			if (probe_differ(&y[i], &(float){ x[i] * fm_sigmoidf(x[i]) }, 1) >= 0)
 				fail_msg("%s sigmoid %a: %a", k->name, (double)x[i], (double)y[i]);
 		k->softcap(y, x, 1.0f, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){fm_tanhf(x[i])}, 1) >= 0)
+			if (probe_differ(&y[i], &(float){ fm_tanhf(x[i]) }, 1) >= 0)
 				fail_msg("%s tanh %a: %a, not %a", k->name, (double)x[i],
 				         (double)y[i], (double)fm_tanhf(x[i]));
 	}
@@ -214,8 +214,8 @@ static void test_truth(void **state)
 	}
 	k.lse(&s, x, MOST);
 	assert_true(fabs((double)s - log(sum)) <= 1e-6);
-	const float none[3] = {-INFINITY, -INFINITY, -INFINITY},
-	            bad[3] = {-INFINITY, NAN, -INFINITY};
+	const float none[3] = { -INFINITY, -INFINITY, -INFINITY },
+		    bad[3] = { -INFINITY, NAN, -INFINITY };
 	k.lse(&s, none, 3);
 	assert_true(s == -INFINITY);
 	k.lse(&s, bad, 3);
@@ -228,8 +228,8 @@ static void set_f16(const struct kern *k, const struct kern *ref)
 	(void)ref;
 	for (uint32_t u = 0; u < 0x10000; u++) {
 		uint32_t b = u << 16 | (u * 2654435761u >> 16 & (u & 1 ? 0xffff : 0xf000));
-		float x[3] = {num_float(b), num_f16((uint16_t)u),
-		              num_float(num_bits(num_f16((uint16_t)u)) + 0x1000)};
+		float x[3] = { num_float(b), num_f16((uint16_t)u),
+			       num_float(num_bits(num_f16((uint16_t)u)) + 0x1000) };
 		uint16_t h[3];
 		k->to_f16(h, x, 3);
 		for (int i = 0; i < 3; i++)
@@ -248,9 +248,9 @@ static void test_f16(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope),
-	    cmocka_unit_test(test_fmath),     cmocka_unit_test(test_truth),
-	    cmocka_unit_test(test_f16),
+		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope),
+		cmocka_unit_test(test_fmath),     cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_f16),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

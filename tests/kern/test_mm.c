@@ -22,7 +22,8 @@ static void test_same_bits(void **state)
 {
 	(void)state;
 	each_set(set_same);
-	printf("# %d sets, %d products, %d past turned rows\n", sets, types, few_cases + turned_cases);
+	printf("# %d sets, %d products, %d past turned rows\n", sets, types,
+	       few_cases + turned_cases);
 	assert_true(sets >= 1 && types >= 16 * sets);
 }
 
@@ -48,8 +49,8 @@ static void near_truth(int type, int k)
 		for (int r = 0; r < N; r++) {
 			double sum = 0, size = 0;
 			assert_int_equal(
-			    infer_type_decode(type, wf, w + (size_t)r * row, (size_t)k, NULL),
-			    INFER_OK);
+				infer_type_decode(type, wf, w + (size_t)r * row, (size_t)k, NULL),
+				INFER_OK);
 			for (int i = 0; i < k; i++) {
 				sum += (double)wf[i] * xd[i];
 				size += fabs((double)wf[i] * xd[i]);
@@ -96,7 +97,7 @@ static void test_rounding(void **state)
 	x[97] = NAN;
 	x[128] = INFINITY;
 	struct kern_act a = act_make(&ref, INFER_Q8_0, x, 1, 512, &mem),
-	                k = act_make(&ref, INFER_Q4_K, x + 256, 1, 256, &mem_k);
+			k = act_make(&ref, INFER_Q4_K, x + 256, 1, 256, &mem_k);
 	for (int b = 0; b < 16; b++) {
 		const struct kern_q8 *q = act_q8(&a, 0) + b;
 		float d = q->d, most = 0;
@@ -183,9 +184,9 @@ static void test_select(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
-	    cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
-	    cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_not_finite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

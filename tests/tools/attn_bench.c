@@ -1,7 +1,8 @@
-/* tests/tools/attn_bench.c - attention alone over a long cache laid out as an engine lays it out: one decoded
- * row against a plain read of the same memory, rows of a prompt against the rate of fma.  By processor time, best
- * of the turns.
- * attn_bench [-t THREADS] [-c CTX] [-T TYPE[,TYPE]] [-l LAYERS] [-n KV-HEADS] [-g HEADS-OF-ONE] [-d DIM] [-m ROWS] [-i ISA] [-r TURNS] */
+/* tests/tools/attn_bench.c - attention alone over a long cache laid out as an engine lays it out:
+ * one decoded row against a plain read of the same memory, rows of a prompt against the rate of
+ * fma.  By processor time, best of the turns.
+ * attn_bench [-t THREADS] [-c CTX] [-T TYPE[,TYPE]] [-l LAYERS] [-n KV-HEADS] [-g HEADS-OF-ONE] [-d
+ * DIM] [-m ROWS] [-i ISA] [-r TURNS] */
 #include <getopt.h>
 #include <math.h>
 #include <pthread.h>
@@ -33,7 +34,10 @@ static double cpu_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static size_t half(const struct job *j, int type) { return (size_t)j->kv_heads * kern_kv_bytes(type, j->dim); }
+static size_t half(const struct job *j, int type)
+{
+	return (size_t)j->kv_heads * kern_kv_bytes(type, j->dim);
+}
 
 static unsigned char *place(const struct job *j, int page, int layer, int head, int is_v)
 {
@@ -50,43 +54,47 @@ struct out {
 
 static void one(const struct job *j, const struct out *out, int layer, int head, int split)
 {
-	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE], *next[KERN_SPLIT / KERN_PAGE];
+	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE],
+		*next[KERN_SPLIT / KERN_PAGE];
 	int heads = j->kv_heads * j->group;
 
 	for (int i = 0; i < KERN_SPLIT / KERN_PAGE; i++) {
 		k[i] = place(j, split * KERN_SPLIT / KERN_PAGE + i, layer, head, 0);
 		v[i] = place(j, split * KERN_SPLIT / KERN_PAGE + i, layer, head, 1);
 		next[i] = j->rows > 1 || (split + 1) * KERN_SPLIT >= j->ctx
-		              ? NULL : place(j, (split + 1) * KERN_SPLIT / KERN_PAGE + i, layer, head, 0);
+		                  ? NULL
+		                  : place(j, (split + 1) * KERN_SPLIT / KERN_PAGE + i, layer, head,
+		                          0);
 	}
 	struct kern_attn a = {
-	    .q = j->q + head * j->group * j->dim,
-	    .q_row = (size_t)(heads * j->dim),
-	    .k = k,
-	    .v = v,
-	    .next = next,
-	    .k_type = (uint8_t)j->k_type,
-	    .v_type = (uint8_t)j->v_type,
-	    .rows = j->rows,
-	    .kv_heads = j->rows == 1 ? j->kv_heads : 1,
-	    .heads = j->group,
-	    .dk = j->dim,
-	    .dv = j->dim,
-	    .from = split * KERN_SPLIT,
-	    .to = (split + 1) * KERN_SPLIT,
-	    .pos = j->ctx,
-	    .scale = 1 / sqrtf((float)j->dim),
-	    .m = out->m,
-	    .l = out->l,
-	    .o = out->o,
-	    .ml_row = (size_t)heads,
-	    .o_row = (size_t)(heads * j->dim),
-	    .scratch = out->scratch,
+		.q = j->q + head * j->group * j->dim,
+		.q_row = (size_t)(heads * j->dim),
+		.k = k,
+		.v = v,
+		.next = next,
+		.k_type = (uint8_t)j->k_type,
+		.v_type = (uint8_t)j->v_type,
+		.rows = j->rows,
+		.kv_heads = j->rows == 1 ? j->kv_heads : 1,
+		.heads = j->group,
+		.dk = j->dim,
+		.dv = j->dim,
+		.from = split * KERN_SPLIT,
+		.to = (split + 1) * KERN_SPLIT,
+		.pos = j->ctx,
+		.scale = 1 / sqrtf((float)j->dim),
+		.m = out->m,
+		.l = out->l,
+		.o = out->o,
+		.ml_row = (size_t)heads,
+		.o_row = (size_t)(heads * j->dim),
+		.scratch = out->scratch,
 	};
 	j->kern->attn(&a);
 }
 
-/* this thread's share of the splits, as the pool deals them out: the KV heads of a split follow each other */
+/* this thread's share of the splits, as the pool deals them out: the KV heads of a split follow
+ * each other */
 static void attention(const struct job *j, const struct out *out)
 {
 	int each = j->rows == 1 ? 1 : j->kv_heads, tasks = j->ctx / KERN_SPLIT * each;
@@ -101,8 +109,9 @@ static void *work(void *arg)
 	struct job *j = arg;
 	size_t each = j->bytes / (size_t)j->threads / 4096 * 4096;
 	size_t pairs = (size_t)j->rows * (size_t)(j->kv_heads * j->group);
-	struct out out = {malloc(pairs * 4), malloc(pairs * 4), malloc(pairs * (size_t)j->dim * 4),
-	                  aligned_alloc(64, (kern_attn_scratch(j->dim, j->dim) + 63) & ~(size_t)63)};
+	struct out out = { malloc(pairs * 4), malloc(pairs * 4), malloc(pairs * (size_t)j->dim * 4),
+		           aligned_alloc(64,
+		                         (kern_attn_scratch(j->dim, j->dim) + 63) & ~(size_t)63) };
 	uint64_t sum = 0;
 	uint32_t read;
 	float f;
@@ -132,7 +141,8 @@ static void fill(struct job *j)
 	for (int p = 0; p < j->ctx; p++)
 		for (int l = 0; l < j->layers; l++)
 			for (int h = 0; h < j->kv_heads && p < KERN_PAGE; h++) {
-				probe_floats(x, (size_t)j->dim, PROBE_PLAIN, (uint64_t)(p * 1000 + l * 10 + h));
+				probe_floats(x, (size_t)j->dim, PROBE_PLAIN,
+				             (uint64_t)(p * 1000 + l * 10 + h));
 				kern_k_put(j->kern, place(j, 0, l, h, 0), j->k_type, p, x, j->dim);
 				kern_v_put(j->kern, place(j, 0, l, h, 1), j->v_type, p, x, j->dim);
 			}
@@ -143,17 +153,19 @@ static void fill(struct job *j)
 
 static void report(const struct job *j, const struct job *jobs)
 {
-	double s[WHATS] = {0};
+	double s[WHATS] = { 0 };
 	double flop = 4.0 * j->dim * j->ctx * j->group * j->kv_heads * j->layers * j->rows;
 
 	for (int i = 0; i < j->threads; i++)
 		for (int w = 0; w < WHATS; w++)
 			s[w] += jobs[i].best[w] / j->threads;
 	double fma = jobs[0].ops * j->threads / s[FMA];
-	printf("%s,%s ctx %d heads %dx%d dim %d rows %d: attn %.3f ms, read %.3f ms (%.3f of %.1f GB/s)  %.1f GFLOP/s of %.1f (%.3f)\n",
-	       infer_type_info(j->k_type)->name, infer_type_info(j->v_type)->name, j->ctx, j->kv_heads, j->group,
-	       j->dim, j->rows, s[ATTN] * 1e3, s[READ] * 1e3, s[READ] / s[ATTN], (double)j->bytes / s[READ] * 1e-9,
-	       flop / s[ATTN] * 1e-9, fma * 1e-9, flop / s[ATTN] / fma);
+	printf("%s,%s ctx %d heads %dx%d dim %d rows %d: attn %.3f ms, read %.3f ms (%.3f of %.1f "
+	       "GB/s)  %.1f GFLOP/s of %.1f (%.3f)\n",
+	       infer_type_info(j->k_type)->name, infer_type_info(j->v_type)->name, j->ctx,
+	       j->kv_heads, j->group, j->dim, j->rows, s[ATTN] * 1e3, s[READ] * 1e3,
+	       s[READ] / s[ATTN], (double)j->bytes / s[READ] * 1e-9, flop / s[ATTN] * 1e-9,
+	       fma * 1e-9, flop / s[ATTN] / fma);
 }
 
 static int type_of(const char *name)
@@ -199,15 +211,30 @@ static void run(struct job j)
 
 int main(int argc, char **argv)
 {
-	struct job j = {.k_type = INFER_Q8_0, .v_type = INFER_Q8_0, .ctx = 32768, .layers = 4, .kv_heads = 8,
-	                .group = 4, .dim = 64, .rows = 1, .threads = 2, .turns = 5};
+	struct job j = { .k_type = INFER_Q8_0,
+		         .v_type = INFER_Q8_0,
+		         .ctx = 32768,
+		         .layers = 4,
+		         .kv_heads = 8,
+		         .group = 4,
+		         .dim = 64,
+		         .rows = 1,
+		         .threads = 2,
+		         .turns = 5 };
 	uint64_t have = cpu_features();
 	infer_error err;
 
 	for (int c; (c = getopt(argc, argv, "t:c:T:l:n:g:d:m:i:r:")) != -1;) {
 		char *comma = c == 'T' ? strchr(optarg, ',') : NULL;
-		int *to = c == 't' ? &j.threads : c == 'c' ? &j.ctx : c == 'l' ? &j.layers : c == 'n' ? &j.kv_heads
-		          : c == 'g' ? &j.group : c == 'd' ? &j.dim : c == 'm' ? &j.rows : c == 'r' ? &j.turns : NULL;
+		int *to = c == 't'   ? &j.threads
+		          : c == 'c' ? &j.ctx
+		          : c == 'l' ? &j.layers
+		          : c == 'n' ? &j.kv_heads
+		          : c == 'g' ? &j.group
+		          : c == 'd' ? &j.dim
+		          : c == 'm' ? &j.rows
+		          : c == 'r' ? &j.turns
+		                     : NULL;
 		if (to)
 			*to = atoi(optarg);
 		else if (c == 'T') {
@@ -220,8 +247,9 @@ int main(int argc, char **argv)
 		else if (kern_limit(&have, optarg, &err))
 			return fprintf(stderr, "attn_bench: %s\n", err.message), 2;
 	}
-	if (j.threads < 1 || j.threads > 64 || j.ctx < KERN_SPLIT || j.ctx % KERN_SPLIT || j.layers < 1 || j.kv_heads < 1 ||
-	    j.group < 1 || j.rows < 1 || j.turns < 1 || !kern_kv_bytes(j.k_type, j.dim) || !kern_kv_bytes(j.v_type, j.dim))
+	if (j.threads < 1 || j.threads > 64 || j.ctx < KERN_SPLIT || j.ctx % KERN_SPLIT ||
+	    j.layers < 1 || j.kv_heads < 1 || j.group < 1 || j.rows < 1 || j.turns < 1 ||
+	    !kern_kv_bytes(j.k_type, j.dim) || !kern_kv_bytes(j.v_type, j.dim))
 		return fprintf(stderr, "attn_bench: out of range\n"), 2;
 	const struct kern k = kern_select(have);
 	j.kern = &k;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include "hostile.h"
 
-#define ALL "333"      /* no file at all */
-#define TOK "033"      /* the file is well formed, its vocabulary is not */
-#define MODEL "003"    /* ... its hyper-parameters are not */
+#define ALL "333"   /* no file at all */
+#define TOK "033"   /* the file is well formed, its vocabulary is not */
+#define MODEL "003" /* ... its hyper-parameters are not */
 #define ANY "0--"
 
 static void cuts(struct hostile *h)
@@ -20,7 +20,10 @@ static void cuts(struct hostile *h)
 		for (size_t d = 1; d < 24; d += 7)
 			hostile_cut(h, hostile_tensor(h, i) - d, ALL);
 	for (uint64_t i = 0; i < h->n_tensors; i++)
-		hostile_cut(h, infer_file_tensor_at(h->f, i)->offset + infer_file_tensor_at(h->f, i)->bytes - 1, ALL);
+		hostile_cut(h,
+		            infer_file_tensor_at(h->f, i)->offset +
+		                    infer_file_tensor_at(h->f, i)->bytes - 1,
+		            ALL);
 	hostile_cut(h, h->data, ALL);
 }
 
@@ -33,7 +36,11 @@ static void sizes(struct hostile *h, size_t at, size_t bytes, const char *want_0
 	for (int i = 0; i < 4; i++) {
 		if (!memcmp(h->good + at, &v[i], bytes) || (bytes == 4 && i == 2))
 			continue;
-		snprintf(full, sizeof full, "%s-%s", name, i == 0 ? "0" : i == 1 ? "2^31" : i == 2 ? "2^63" : "ones");
+		snprintf(full, sizeof full, "%s-%s", name,
+		         i == 0   ? "0"
+		         : i == 1 ? "2^31"
+		         : i == 2 ? "2^63"
+		                  : "ones");
 		hostile_patch(h, at, &v[i], bytes, i ? ALL : want_0, full);
 	}
 }
@@ -51,7 +58,8 @@ static void fields(struct hostile *h)
 		snprintf(name, sizeof name, "key%d", (int)i);
 		sizes(h, key - 8, 8, ALL, name);
 		snprintf(name, sizeof name, "key%d-type", (int)i);
-		sizes(h, key + m->key.len, 4, m->bytes == 1 ? ANY : ALL, name);   /* type 0 has one byte too */
+		/* type 0 has one byte too */
+		sizes(h, key + m->key.len, 4, m->bytes == 1 ? ANY : ALL, name);
 		snprintf(name, sizeof name, "key%d-elem", (int)i);
 		if (m->type == INFER_META_ARR)
 			sizes(h, value, 4, ALL, name);
@@ -75,11 +83,17 @@ static void fields(struct hostile *h)
 
 static void tensors(struct hostile *h)
 {
-	static const uint32_t types[] = { 4, 5, 31, 32, 33, 36, 37, 38, 43, 96, 97, 133, 137, 144, 158, 202, 399, 1000, 1u << 31, ~0u };
-	static const struct { const char *name; int64_t move; } moves[] = {
-		{ "overlap", -32 }, { "gap", 32 }, { "odd", 1 }, { "half", 16 }, { "before", INT64_MIN }, { "past", (int64_t)1 << 40 } };
-	const struct infer_tensor *t = infer_file_tensor_at(h->f, 1), *u = infer_file_tensor_at(h->f, 2);
-	size_t name = hostile_at(h, t->name.at), ne = name + t->name.len + 4, type = ne + 8 * (size_t)t->n_dims, offset = type + 4;
+	static const uint32_t types[] = { 4,  5,   31,  32,  33,  36,  37,  38,   43,       96,
+		                          97, 133, 137, 144, 158, 202, 399, 1000, 1u << 31, ~0u };
+	static const struct {
+		const char *name;
+		int64_t move;
+	} moves[] = { { "overlap", -32 }, { "gap", 32 },           { "odd", 1 },
+		      { "half", 16 },     { "before", INT64_MIN }, { "past", (int64_t)1 << 40 } };
+	const struct infer_tensor *t = infer_file_tensor_at(h->f, 1),
+				  *u = infer_file_tensor_at(h->f, 2);
+	size_t name = hostile_at(h, t->name.at), ne = name + t->name.len + 4,
+	       type = ne + 8 * (size_t)t->n_dims, offset = type + 4;
 	uint64_t v = (uint64_t)1 << 32, long_name = 64, was;
 	unsigned char row[128] = { 0 };
 	char full[64];
@@ -97,7 +111,7 @@ static void tensors(struct hostile *h)
 		v = (uint64_t)1 << bits;
 		snprintf(full, sizeof full, "ne0-2^%d", bits);
 		hostile_patch(h, ne, &v, 8, ALL, full);
-		snprintf(full, sizeof full, "two-dims-of-2^%d", bits);   /* products that wrap */
+		snprintf(full, sizeof full, "two-dims-of-2^%d", bits); /* products that wrap */
 		memcpy(row, &(uint32_t){ 2 }, 4), memcpy(row + 4, &v, 8), memcpy(row + 12, &v, 8);
 		hostile_splice(h, ne - 4, 4 + 8 * (size_t)t->n_dims, row, 20, 0, 0, ALL, full);
 	}
@@ -107,19 +121,22 @@ static void tensors(struct hostile *h)
 	hostile_splice(h, name - 8, 8 + t->name.len, row, 8 + 64, 0, 0, ALL, "name-of-64");
 	hostile_splice(h, name - 8, 8 + t->name.len, row + 64, 0, 0, 0, ALL, "name-without-length");
 	hostile_splice(h, name - 8, 8 + t->name.len, "\0\0\0\0\0\0\0", 8, 0, 0, ALL, "name-empty");
-	hostile_splice(h, hostile_tensor(h, 2), 8 + u->name.len, h->good + name - 8, 8 + t->name.len, 0, 0, ALL, "name-twice");
-	hostile_splice(h, hostile_tensor(h, 1), 0, h->good + hostile_tensor(h, 1), hostile_tensor(h, 2) - hostile_tensor(h, 1), 0, 1, ALL,
-	               "tensor-twice");
+	hostile_splice(h, hostile_tensor(h, 2), 8 + u->name.len, h->good + name - 8,
+	               8 + t->name.len, 0, 0, ALL, "name-twice");
+	hostile_splice(h, hostile_tensor(h, 1), 0, h->good + hostile_tensor(h, 1),
+	               hostile_tensor(h, 2) - hostile_tensor(h, 1), 0, 1, ALL, "tensor-twice");
 	for (uint64_t i = 0; i < h->n_tensors; i++) {
 		snprintf(full, sizeof full, "no-tensor%d", (int)i);
 		size_t len = hostile_tensor(h, i + 1) - hostile_tensor(h, i);
-		hostile_splice(h, hostile_tensor(h, i), len, "", 0, 0, -1, i + 1 == h->n_tensors ? "003" : ALL, full);
+		hostile_splice(h, hostile_tensor(h, i), len, "", 0, 0, -1,
+		               i + 1 == h->n_tensors ? "003" : ALL, full);
 	}
 }
 
 static void raw_keys(struct hostile *h)
 {
-	static const unsigned char nest[] = { 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	static const unsigned char nest[] = { 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+		                              4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 	static const uint32_t types[] = { 13, 14, 255, 256, 1u << 31 };
 	static unsigned char kv[HOSTILE_ROOM / 2];
 	static char big[65536];
@@ -137,7 +154,8 @@ static void raw_keys(struct hostile *h)
 	hostile_set_array(h, "extra", INFER_META_BOOL, 3, "\xff", 1, ALL, "bools-255");
 	hostile_set(h, "general.alignment", INFER_META_U64, &v64, 8, ALL, "alignment-u64");
 	for (int i = 0; i < 6; i++)
-		hostile_set_u32(h, "general.alignment", (const uint32_t[]){ 0, 1, 3, 33, 128, 1u << 31 }[i], ALL);
+		hostile_set_u32(h, "general.alignment",
+		                (const uint32_t[]){ 0, 1, 3, 33, 128, 1u << 31 }[i], ALL);
 	hostile_set_u32(h, "general.alignment", 32, "000");
 	n = hostile_make(kv, big, 65535, INFER_META_U8, "", 1);
 	hostile_splice(h, at, 0, kv, n, 1, 0, "000", "key-of-65535");
@@ -151,26 +169,38 @@ static void raw_keys(struct hostile *h)
 	hostile_patch(h, 0, "GGML", 4, ALL, "magic");
 	hostile_patch(h, 4, "\0\0\0\3", 4, ALL, "big-endian");
 	for (int i = 0; i < 4; i++)
-		hostile_patch(h, 4, (const uint32_t[]){ 1, 2, 4, 0x10003 } + i, 4, i == 1 ? "000" : ALL,
-		              (const char *[]){ "version-1", "version-2", "version-4", "version-0x10003" }[i]);
+		hostile_patch(h, 4, (const uint32_t[]){ 1, 2, 4, 0x10003 } + i, 4,
+		              i == 1 ? "000" : ALL,
+		              (const char *[]){ "version-1", "version-2", "version-4",
+		                                "version-0x10003" }[i]);
 }
 
 /* 160 bytes that ask for more. */
 static void tiny(struct hostile *h)
 {
-	static const struct { const char *name; uint64_t tensors, keys; uint32_t type, elem; uint64_t count; } asks[] = {
-		{ "tiny-tensors", (uint64_t)1 << 40, 0, 0, 0, 0 }, { "tiny-keys", 0, (uint64_t)1 << 40, 0, 0, 0 },
-		{ "tiny-both", 1 << 30, 1 << 30, 0, 0, 0 }, { "tiny-strings", 0, 1, INFER_META_ARR, INFER_META_STR, 1 << 28 },
-		{ "tiny-u64s", 0, 1, INFER_META_ARR, INFER_META_U64, 1 << 30 }, { "tiny-u64s-2^61", 0, 1, INFER_META_ARR, INFER_META_U64, (uint64_t)1 << 61 },
-		{ "tiny-bools", 0, 1, INFER_META_ARR, INFER_META_BOOL, 1 << 30 }, { "tiny-string", 0, 1, INFER_META_STR, 1 << 30, 0 },
-		{ "tiny-string-4g", 0, 1, INFER_META_STR, UINT32_MAX, 0 }, { "tiny-string-all", 0, 1, INFER_META_STR, UINT32_MAX, UINT64_MAX } };
+	static const struct {
+		const char *name;
+		uint64_t tensors, keys;
+		uint32_t type, elem;
+		uint64_t count;
+	} asks[] = { { "tiny-tensors", (uint64_t)1 << 40, 0, 0, 0, 0 },
+		     { "tiny-keys", 0, (uint64_t)1 << 40, 0, 0, 0 },
+		     { "tiny-both", 1 << 30, 1 << 30, 0, 0, 0 },
+		     { "tiny-strings", 0, 1, INFER_META_ARR, INFER_META_STR, 1 << 28 },
+		     { "tiny-u64s", 0, 1, INFER_META_ARR, INFER_META_U64, 1 << 30 },
+		     { "tiny-u64s-2^61", 0, 1, INFER_META_ARR, INFER_META_U64, (uint64_t)1 << 61 },
+		     { "tiny-bools", 0, 1, INFER_META_ARR, INFER_META_BOOL, 1 << 30 },
+		     { "tiny-string", 0, 1, INFER_META_STR, 1 << 30, 0 },
+		     { "tiny-string-4g", 0, 1, INFER_META_STR, UINT32_MAX, 0 },
+		     { "tiny-string-all", 0, 1, INFER_META_STR, UINT32_MAX, UINT64_MAX } };
 
 	for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
 		memset(h->out, 0, 160);
 		memcpy(h->out, "GGUF\3\0\0", 8);
 		memcpy(h->out + 8, &asks[i].tensors, 8), memcpy(h->out + 16, &asks[i].keys, 8);
 		h->out[24] = 1, h->out[32] = 'k';
-		memcpy(h->out + 33, &asks[i].type, 4), memcpy(h->out + 37, &asks[i].elem, 4), memcpy(h->out + 41, &asks[i].count, 8);
+		memcpy(h->out + 33, &asks[i].type, 4), memcpy(h->out + 37, &asks[i].elem, 4),
+			memcpy(h->out + 41, &asks[i].count, 8);
 		hostile_give(h, 160, ALL, asks[i].name);
 	}
 }

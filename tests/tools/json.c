@@ -1,5 +1,6 @@
-/* tests/tools/json.c - JSON texts from stdin, each behind its length (4 bytes, the low one first).  For each a line: what
- * jw_value writes of the value, or "! " and why there is none.  For scripts/check-json.py. */
+/* tests/tools/json.c - JSON texts from stdin, each behind its length (4 bytes, the low one first).
+ * For each a line: what jw_value writes of the value, or "! " and why there is none.  For
+ * scripts/check-json.py. */
 #include "base/jread.h"
 #include "base/jwrite.h"
 
@@ -16,7 +17,8 @@ int main(void)
 	buf_init(&text, MEM_BASE);
 	buf_init(&line, MEM_BASE);
 	while (fread(head, 1, 4, stdin) == 4) {
-		size_t n = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 | (size_t)head[3] << 24;
+		size_t n = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 |
+		           (size_t)head[3] << 24;
 		const struct json *v;
 		infer_error err;
 		struct jwrite w;

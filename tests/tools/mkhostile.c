@@ -1,15 +1,20 @@
 /* tests/tools/mkhostile.c - write damaged copies of good GGUF files, for programs to be run on.
  *
- *	mkhostile DIR GOOD.gguf [GOOD2.gguf]          a llama of mkmodel with one layer, 32 wide, 300 tokens
+ *	mkhostile DIR GOOD.gguf [GOOD2.gguf]          a llama of mkmodel with one layer, 32 wide,
+ *300 tokens
  *
- * DIR/list names them, a line each: FILE SHOW TOKENIZE RUN, where the last three say what becomes of opening the file, its
- * tokenizer and its model: 0 well, 3 refused, 1 for a shard that is missing, - one of 0 and 3.  Files not in the list belong
- * to others in it. */
+ * DIR/list names them, a line each: FILE SHOW TOKENIZE RUN, where the last three say what becomes
+ * of opening the file, its tokenizer and its model: 0 well, 3 refused, 1 for a shard that is
+ * missing, - one of 0 and 3.  Files not in the list belong to others in it. */
 #include <sys/stat.h>
 #include "base/os.h"
 #include "hostile_model.h"
 
-struct out { const char *dir; FILE *list; int n; };
+struct out {
+	const char *dir;
+	FILE *list;
+	int n;
+};
 
 static void write_file(const char *dir, const char *name, const void *bytes, size_t n)
 {
@@ -43,9 +48,10 @@ static void exact(void *user, const char *name, const void *bytes, size_t n, con
 	write_file(user, name, bytes, n);
 }
 
-/* The whole of a model as shard no of count, of a model that has so many tensors; for the list only where want says. */
-static void shard(struct out *o, struct hostile *h, const char *set, uint16_t no, uint16_t count, uint32_t total, int file_no,
-                  const char *want)
+/* The whole of a model as shard no of count, of a model that has so many tensors; for the list only
+ * where want says. */
+static void shard(struct out *o, struct hostile *h, const char *set, uint16_t no, uint16_t count,
+                  uint32_t total, int file_no, const char *want)
 {
 	unsigned char kv[256];
 	char name[96];
@@ -67,10 +73,14 @@ static void shards(struct out *o, const struct os_file *m)
 	if (hostile_begin(&h, m->at, m->bytes, "", exact, (void *)o->dir))
 		exit(1);
 	uint32_t n = (uint32_t)h.n_tensors;
-	shard(o, &h, "another-model", 0, 2, n, 1, "333"), shard(o, &h, "another-model", 1, 2, n + 1, 2, "333");
-	shard(o, &h, "same-names", 0, 2, 2 * n, 1, "333"), shard(o, &h, "same-names", 1, 2, 2 * n, 2, NULL);
-	shard(o, &h, "two-firsts", 0, 2, 2 * n, 1, "333"), shard(o, &h, "two-firsts", 0, 2, 2 * n, 2, "333");
-	shard(o, &h, "of-three", 0, 2, 2 * n, 1, "333"), shard(o, &h, "of-three", 1, 3, 2 * n, 2, NULL);
+	shard(o, &h, "another-model", 0, 2, n, 1, "333"),
+		shard(o, &h, "another-model", 1, 2, n + 1, 2, "333");
+	shard(o, &h, "same-names", 0, 2, 2 * n, 1, "333"),
+		shard(o, &h, "same-names", 1, 2, 2 * n, 2, NULL);
+	shard(o, &h, "two-firsts", 0, 2, 2 * n, 1, "333"),
+		shard(o, &h, "two-firsts", 0, 2, 2 * n, 2, "333");
+	shard(o, &h, "of-three", 0, 2, 2 * n, 1, "333"),
+		shard(o, &h, "of-three", 1, 3, 2 * n, 2, NULL);
 	shard(o, &h, "past-the-last", 2, 2, 2 * n, 1, "333");
 	shard(o, &h, "missing", 0, 2, 2 * n, 1, "111");
 	hostile_end(&h);
@@ -99,7 +109,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "mkhostile: %s\n", err.message);
 			return 1;
 		}
-		if (hostile_all(m.at, m.bytes, (const char[]){ (char)('a' + i - 2), '-', 0 }, one, &o)) {
+		if (hostile_all(m.at, m.bytes, (const char[]){ (char)('a' + i - 2), '-', 0 }, one,
+		                &o)) {
 			fprintf(stderr, "mkhostile: %s: no file to begin with\n", argv[i]);
 			return 1;
 		}

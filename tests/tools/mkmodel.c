@@ -1,10 +1,11 @@
-/* tests/tools/mkmodel.c - write a small random model that runs: any of a few architectures, any weight type, and a
- * vocabulary of words, so that what it says can be read.
+/* tests/tools/mkmodel.c - write a small random model that runs: any of a few architectures, any
+ * weight type, and a vocabulary of words, so that what it says can be read.
  *
  *	mkmodel [--arch llama] [--layers 2] ... OUT.gguf          (mkmodel --help)
  *
- * Blocks are random bits under scales that give the weights a spread of n_in^-1/2.  Tokens that are no words (bytes,
- * parts of words, control tokens) have output rows sixteen times smaller than words, so that the words are drawn. */
+ * Blocks are random bits under scales that give the weights a spread of n_in^-1/2.  Tokens that are
+ * no words (bytes, parts of words, control tokens) have output rows sixteen times smaller than
+ * words, so that the words are drawn. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,27 +22,52 @@
 
 struct spec {
 	const char *arch, *type, *tok, *pre, *scaling, *out;
-	long layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, rope_dim, orig_ctx, experts, experts_used, expert_ff,
-		window, split;
+	long layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, rope_dim, orig_ctx,
+		experts, experts_used, expert_ff, window, split;
 	double rope_base, rope_factor, eps;
 	long tied, bias, chat;
 	int type_id, moe, qk_norm, post_norm;
-	float std, ratio;             /* of type_id: elements under scale 1; second field to first where their mean is 0 */
+	/* of type_id: elements under scale 1; second field to first where their mean is 0 */
+	float std, ratio;
 };
 
-static const struct option_row { const char *name; char kind; size_t at; const char *help; } options[] = {
-#define O(name, kind, field, help) { name, kind, offsetof(struct spec, field), help }
-	O("arch", 's', arch, "llama qwen2 qwen3 qwen3moe gemma3 (llama)"), O("type", 's', type, "of the matrices: f32 f16 bf16 q4_k ... (f32)"),
-	O("layers", 'n', layers, "(2)"), O("embd", 'n', embd, "(64)"), O("heads", 'n', heads, "(4)"),
-	O("kv-heads", 'n', kv_heads, "(2)"), O("head-dim", 'n', head_dim, "(embd / heads)"), O("ff", 'n', ff, "(2 embd)"),
-	O("vocab", 'n', vocab, "tokens (1024)"), O("ctx", 'n', ctx, "context length (512)"), O("seed", 'n', seed, "(1)"),
-	O("eps", 'd', eps, "of the norms (1e-5)"), O("rope-base", 'd', rope_base, "(10000)"), O("rope-dim", 'n', rope_dim, "(head-dim)"),
-	O("rope-scaling", 's', scaling, "none linear yarn llama3 longrope (none)"), O("rope-factor", 'd', rope_factor, "(4)"),
-	O("orig-ctx", 'n', orig_ctx, "context before scaling (ctx / rope-factor)"), O("experts", 'n', experts, "qwen3moe (4)"),
-	O("experts-used", 'n', experts_used, "(2)"), O("expert-ff", 'n', expert_ff, "(embd)"), O("window", 'n', window, "gemma3 (32)"),
-	O("tok", 's', tok, "bpe spm (bpe)"), O("pre", 's', pre, "pre-tokenizer of bpe (gpt-2; qwen2 for qwen)"),
-	O("split", 'n', split, "write this many shards; OUT without -00001-of-... (1)"), O("tied", 'f', tied, "no output matrix"),
-	O("bias", 'f', bias, "on q, k, v and o"), O("chat", 'f', chat, "ChatML tokens and template"),
+static const struct option_row {
+	const char *name;
+	char kind;
+	size_t at;
+	const char *help;
+} options[] = {
+#define O(name, kind, field, help) \
+	{ \
+		name, kind, offsetof(struct spec, field), help \
+	}
+	O("arch", 's', arch, "llama qwen2 qwen3 qwen3moe gemma3 (llama)"),
+	O("type", 's', type, "of the matrices: f32 f16 bf16 q4_k ... (f32)"),
+	O("layers", 'n', layers, "(2)"),
+	O("embd", 'n', embd, "(64)"),
+	O("heads", 'n', heads, "(4)"),
+	O("kv-heads", 'n', kv_heads, "(2)"),
+	O("head-dim", 'n', head_dim, "(embd / heads)"),
+	O("ff", 'n', ff, "(2 embd)"),
+	O("vocab", 'n', vocab, "tokens (1024)"),
+	O("ctx", 'n', ctx, "context length (512)"),
+	O("seed", 'n', seed, "(1)"),
+	O("eps", 'd', eps, "of the norms (1e-5)"),
+	O("rope-base", 'd', rope_base, "(10000)"),
+	O("rope-dim", 'n', rope_dim, "(head-dim)"),
+	O("rope-scaling", 's', scaling, "none linear yarn llama3 longrope (none)"),
+	O("rope-factor", 'd', rope_factor, "(4)"),
+	O("orig-ctx", 'n', orig_ctx, "context before scaling (ctx / rope-factor)"),
+	O("experts", 'n', experts, "qwen3moe (4)"),
+	O("experts-used", 'n', experts_used, "(2)"),
+	O("expert-ff", 'n', expert_ff, "(embd)"),
+	O("window", 'n', window, "gemma3 (32)"),
+	O("tok", 's', tok, "bpe spm (bpe)"),
+	O("pre", 's', pre, "pre-tokenizer of bpe (gpt-2; qwen2 for qwen)"),
+	O("split", 'n', split, "write this many shards; OUT without -00001-of-... (1)"),
+	O("tied", 'f', tied, "no output matrix"),
+	O("bias", 'f', bias, "on q, k, v and o"),
+	O("chat", 'f', chat, "ChatML tokens and template"),
 #undef O
 };
 
@@ -53,8 +79,10 @@ static void check(int rc, const infer_error *err)
 
 static void write_vocab(struct gguf_write *w, const struct vocab *v, const struct spec *s)
 {
-	static const char chatml[] = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-	                             "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+	static const char chatml[] =
+		"{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] "
+		"}}<|im_end|>\n{% endfor %}"
+		"{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 	const char *model = v->spm ? "llama" : "gpt2";
 	struct buf pieces, scores;
 
@@ -70,12 +98,16 @@ static void write_vocab(struct gguf_write *w, const struct vocab *v, const struc
 	gguf_write_str(w, "tokenizer.ggml.model", model, strlen(model));
 	if (!v->spm)
 		gguf_write_str(w, "tokenizer.ggml.pre", s->pre, strlen(s->pre));
-	gguf_write_array(w, "tokenizer.ggml.tokens", INFER_META_STR, (uint64_t)v->n, pieces.at, pieces.len);
-	gguf_write_array(w, "tokenizer.ggml.token_type", INFER_META_I32, (uint64_t)v->n, v->kind, 4 * (size_t)v->n);
+	gguf_write_array(w, "tokenizer.ggml.tokens", INFER_META_STR, (uint64_t)v->n, pieces.at,
+	                 pieces.len);
+	gguf_write_array(w, "tokenizer.ggml.token_type", INFER_META_I32, (uint64_t)v->n, v->kind,
+	                 4 * (size_t)v->n);
 	if (v->spm)
-		gguf_write_array(w, "tokenizer.ggml.scores", INFER_META_F32, (uint64_t)v->n, scores.at, scores.len);
+		gguf_write_array(w, "tokenizer.ggml.scores", INFER_META_F32, (uint64_t)v->n,
+		                 scores.at, scores.len);
 	else
-		gguf_write_array(w, "tokenizer.ggml.merges", INFER_META_STR, (uint64_t)v->n_merges, v->merges.at, v->merges.len);
+		gguf_write_array(w, "tokenizer.ggml.merges", INFER_META_STR, (uint64_t)v->n_merges,
+		                 v->merges.at, v->merges.len);
 	gguf_write_u32(w, "tokenizer.ggml.bos_token_id", v->spm ? 1 : 256);
 	gguf_write_u32(w, "tokenizer.ggml.eos_token_id", v->spm ? 2 : 256);
 	if (v->spm)
@@ -83,7 +115,8 @@ static void write_vocab(struct gguf_write *w, const struct vocab *v, const struc
 	gguf_write_bool(w, "tokenizer.ggml.add_bos_token", v->spm);
 	gguf_write_bool(w, "tokenizer.ggml.add_eos_token", 0);
 	if (s->chat) {
-		gguf_write_u32(w, "tokenizer.ggml.eot_token_id", (uint32_t)find(v, "<|im_end|>", 10));
+		gguf_write_u32(w, "tokenizer.ggml.eot_token_id",
+		               (uint32_t)find(v, "<|im_end|>", 10));
 		gguf_write_str(w, "tokenizer.chat_template", chatml, sizeof chatml - 1);
 	}
 	buf_fini(&pieces);
@@ -99,8 +132,8 @@ struct tensor {
 	int type, n_dims;
 	int64_t ne[4];
 	enum fill fill;
-	float scale;                  /* standard deviation; FREQS: the last divisor */
-	const unsigned char *loud;    /* NULL, or per row: 0 is sixteen times smaller */
+	float scale;               /* standard deviation; FREQS: the last divisor */
+	const unsigned char *loud; /* NULL, or per row: 0 is sixteen times smaller */
 	uint64_t seed;
 	const struct spec *spec;
 };
@@ -149,7 +182,7 @@ static void set_scale(const struct type *t, uint8_t *at, float d, float second)
 		for (int k = 0; k < 4; k++)
 			at[49 + 2 * k] = (uint8_t)((at[49 + 2 * k] & 15) | (h >> 4 * k & 15) << 4);
 	if (t == &type_mxfp4)
-		at[0] = (uint8_t)((num_bits(d) >> 23 & 255) + 1);  /* the power of two below */
+		at[0] = (uint8_t)((num_bits(d) >> 23 & 255) + 1); /* the power of two below */
 	for (int i = 0; t == &type_nvfp4 && i < 4; i++) {
 		int code = (int)(num_bits(2 * d) >> 20 & 0x7ff) - ((127 - 7) << 3);
 		at[i] = (uint8_t)(code < 1 ? 1 : code > 0x7e ? 0x7e : code);
@@ -161,17 +194,20 @@ static void set_scale(const struct type *t, uint8_t *at, float d, float second)
 }
 
 /* One block of random bits whose elements spread by about std around 0. */
-static void block(const struct spec *s, const struct type *t, uint8_t *at, float std, uint64_t *state)
+static void block(const struct spec *s, const struct type *t, uint8_t *at, float std,
+                  uint64_t *state)
 {
-	float d = std / s->std / 1.04f * (0.5f + unit(state));   /* 1.04: root mean square of 0.5 ... 1.5 */
+	/* 1.04: root mean square of 0.5 ... 1.5 */
+	float d = std / s->std / 1.04f * (0.5f + unit(state));
 
 	random_bits(at, (size_t)t->info.block_bytes, state);
 	if (s->ratio == 0 && t != &type_mxfp4 && t != &type_nvfp4 && next(state) & 1)
-		d = -d;                                           /* as the mean of the codes is not 0 */
+		d = -d; /* as the mean of the codes is not 0 */
 	set_scale(t, at, d, d * s->ratio);
 }
 
-/* What block() divides by: mean of the elements under each of two scales alone, then the spread under both. */
+/* What block() divides by: mean of the elements under each of two scales alone, then the spread
+ * under both. */
 static void measure(struct spec *s)
 {
 	enum { BLOCKS = 2048 };
@@ -231,23 +267,31 @@ static int make_rows(void *user, int64_t row, int64_t n, void *dst, infer_error 
 	}
 	for (int64_t i = 0; t->fill == FREQS && i < t->ne[0]; i++) {
 		const struct spec *s = t->spec;
-		if (strcmp(s->scaling, "llama3")) {               /* longrope: any rising list */
+		if (strcmp(s->scaling, "llama3")) { /* longrope: any rising list */
 			x[i] = 1 + (t->scale - 1) * (float)i / (float)t->ne[0];
 			continue;
 		}
 		/* low_freq_factor 1, high_freq_factor 4 */
-		double wavelen = 2 * 3.14159265358979323846 * fm_pow(s->rope_base, 2.0 * (double)i / (double)s->rope_dim);
+		double wavelen = 2 * 3.14159265358979323846 *
+		                 fm_pow(s->rope_base, 2.0 * (double)i / (double)s->rope_dim);
 		double smooth = ((double)s->orig_ctx / wavelen - 1) / (4 - 1);
-		x[i] = wavelen < (double)s->orig_ctx / 4 ? 1 : wavelen > (double)s->orig_ctx ? (float)s->rope_factor :
-		       (float)(1 / ((1 - smooth) / s->rope_factor + smooth));
+		x[i] = wavelen < (double)s->orig_ctx / 4 ? 1
+		       : wavelen > (double)s->orig_ctx
+		               ? (float)s->rope_factor
+		               : (float)(1 / ((1 - smooth) / s->rope_factor + smooth));
 	}
 	return INFER_OK;
 }
 
-struct model { struct tensor *at; int n, cap; const struct spec *spec; const unsigned char *words; };
+struct model {
+	struct tensor *at;
+	int n, cap;
+	const struct spec *spec;
+	const unsigned char *words;
+};
 
-__attribute__((format(printf, 6, 7)))
-static struct tensor *tensor(struct model *m, enum fill fill, int type, int64_t ne0, int64_t ne1, const char *name, ...)
+__attribute__((format(printf, 6, 7))) static struct tensor *
+tensor(struct model *m, enum fill fill, int type, int64_t ne0, int64_t ne1, const char *name, ...)
 {
 	va_list ap;
 
@@ -256,8 +300,12 @@ static struct tensor *tensor(struct model *m, enum fill fill, int type, int64_t 
 		m->at = need(realloc(m->at, (size_t)m->cap * sizeof *m->at));
 	}
 	struct tensor *t = &m->at[m->n++];
-	*t = (struct tensor){ .type = type, .n_dims = ne1 ? 2 : 1, .ne = { ne0, ne1 ? ne1 : 1, 1, 1 }, .fill = fill, .spec = m->spec,
-	                      .scale = ne1 ? (float)(1 / sqrt((double)ne0)) : 0.1f };
+	*t = (struct tensor){ .type = type,
+		              .n_dims = ne1 ? 2 : 1,
+		              .ne = { ne0, ne1 ? ne1 : 1, 1, 1 },
+		              .fill = fill,
+		              .spec = m->spec,
+		              .scale = ne1 ? (float)(1 / sqrt((double)ne0)) : 0.1f };
 	va_start(ap, name);
 	vsnprintf(t->name, sizeof t->name, name, ap);
 	va_end(ap);
@@ -324,8 +372,10 @@ static void plan(struct model *m)
 	if (!strcmp(s->scaling, "llama3"))
 		tensor(m, FREQS, INFER_F32, s->rope_dim / 2, 0, "rope_freqs.weight");
 	if (!strcmp(s->scaling, "longrope")) {
-		tensor(m, FREQS, INFER_F32, s->rope_dim / 2, 0, "rope_factors_long.weight")->scale = (float)s->rope_factor;
-		tensor(m, FREQS, INFER_F32, s->rope_dim / 2, 0, "rope_factors_short.weight")->scale = 1.25f;
+		tensor(m, FREQS, INFER_F32, s->rope_dim / 2, 0, "rope_factors_long.weight")->scale =
+			(float)s->rope_factor;
+		tensor(m, FREQS, INFER_F32, s->rope_dim / 2, 0, "rope_factors_short.weight")
+			->scale = 1.25f;
 	}
 	for (int i = 0; i < s->layers; i++)
 		layer(m, i);
@@ -349,11 +399,22 @@ static const char *key(const struct spec *s, const char *name)
 static void write_keys(struct gguf_write *w, const struct spec *s)
 {
 	static const char *const scalings[] = { "linear", "yarn", "longrope" };
-	const struct { const char *name; long v; } sizes[] = {
-		{ "vocab_size", s->vocab }, { "block_count", s->layers }, { "context_length", s->ctx }, { "embedding_length", s->embd },
-		{ "feed_forward_length", s->ff }, { "attention.head_count", s->heads }, { "attention.head_count_kv", s->kv_heads },
-		{ "attention.key_length", s->head_dim }, { "attention.value_length", s->head_dim }, { "rope.dimension_count", s->rope_dim },
-		{ "expert_count", s->moe ? s->experts : -1 }, { "expert_used_count", s->moe ? s->experts_used : -1 },
+	const struct {
+		const char *name;
+		long v;
+	} sizes[] = {
+		{ "vocab_size", s->vocab },
+		{ "block_count", s->layers },
+		{ "context_length", s->ctx },
+		{ "embedding_length", s->embd },
+		{ "feed_forward_length", s->ff },
+		{ "attention.head_count", s->heads },
+		{ "attention.head_count_kv", s->kv_heads },
+		{ "attention.key_length", s->head_dim },
+		{ "attention.value_length", s->head_dim },
+		{ "rope.dimension_count", s->rope_dim },
+		{ "expert_count", s->moe ? s->experts : -1 },
+		{ "expert_used_count", s->moe ? s->experts_used : -1 },
 		{ "expert_feed_forward_length", s->moe ? s->expert_ff : -1 },
 		{ "attention.sliding_window", !strcmp(s->arch, "gemma3") ? s->window : -1 },
 	};
@@ -368,9 +429,11 @@ static void write_keys(struct gguf_write *w, const struct spec *s)
 	gguf_write_f32(w, key(s, "attention.layer_norm_rms_epsilon"), (float)s->eps);
 	for (size_t i = 0; i < sizeof scalings / sizeof *scalings; i++)
 		if (!strcmp(s->scaling, scalings[i])) {
-			gguf_write_str(w, key(s, "rope.scaling.type"), s->scaling, strlen(s->scaling));
+			gguf_write_str(w, key(s, "rope.scaling.type"), s->scaling,
+			               strlen(s->scaling));
 			gguf_write_f32(w, key(s, "rope.scaling.factor"), (float)s->rope_factor);
-			gguf_write_u32(w, key(s, "rope.scaling.original_context_length"), (uint32_t)s->orig_ctx);
+			gguf_write_u32(w, key(s, "rope.scaling.original_context_length"),
+			               (uint32_t)s->orig_ctx);
 		}
 }
 
@@ -396,7 +459,8 @@ static void write_shard(const struct spec *s, const struct vocab *v, const struc
 	}
 	for (int i = from; i < to; i++) {
 		struct tensor *t = &m->at[i];
-		check(gguf_write_tensor(w, t->name, t->type, t->n_dims, t->ne, make_rows, t, &err), &err);
+		check(gguf_write_tensor(w, t->name, t->type, t->n_dims, t->ne, make_rows, t, &err),
+		      &err);
 	}
 	check(gguf_write_end(w, &err), &err);
 	gguf_write_free(w);
@@ -408,7 +472,8 @@ _Noreturn static void help(void)
 {
 	puts("usage: mkmodel [OPTION]... OUT.gguf");
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-		printf("  --%-14s %s %s\n", options[i].name, options[i].kind == 'f' ? " " : "X", options[i].help);
+		printf("  --%-14s %s %s\n", options[i].name, options[i].kind == 'f' ? " " : "X",
+		       options[i].help);
 	exit(0);
 }
 
@@ -475,16 +540,32 @@ static void finish(struct spec *s)
 	s->expert_ff = s->expert_ff ? s->expert_ff : s->embd;
 	s->orig_ctx = s->orig_ctx ? s->orig_ctx : (long)((double)s->ctx / s->rope_factor);
 	s->pre = s->pre ? s->pre : !strncmp(s->arch, "qwen", 4) ? "qwen2" : "gpt-2";
-	if (s->layers < 1 || s->embd < 1 || s->heads < 1 || s->kv_heads < 1 || s->head_dim < 1 || s->ff < 1 || s->split < 1 ||
-	    s->experts < 1 || s->expert_ff < 1 || s->vocab < 1 || s->ctx < 1)
+	if (s->layers < 1 || s->embd < 1 || s->heads < 1 || s->kv_heads < 1 || s->head_dim < 1 ||
+	    s->ff < 1 || s->split < 1 || s->experts < 1 || s->expert_ff < 1 || s->vocab < 1 ||
+	    s->ctx < 1)
 		die(2, "a size is less than 1", NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct spec s = { .arch = "llama", .type = "f32", .tok = "bpe", .scaling = "none", .layers = 2, .embd = 64, .heads = 4,
-	                  .kv_heads = 2, .vocab = 1024, .ctx = 512, .seed = 1, .experts = 4, .experts_used = 2, .window = 32,
-	                  .split = 1, .rope_base = 10000, .rope_factor = 4, .eps = 1e-5 };
+	struct spec s = { .arch = "llama",
+		          .type = "f32",
+		          .tok = "bpe",
+		          .scaling = "none",
+		          .layers = 2,
+		          .embd = 64,
+		          .heads = 4,
+		          .kv_heads = 2,
+		          .vocab = 1024,
+		          .ctx = 512,
+		          .seed = 1,
+		          .experts = 4,
+		          .experts_used = 2,
+		          .window = 32,
+		          .split = 1,
+		          .rope_base = 10000,
+		          .rope_factor = 4,
+		          .eps = 1e-5 };
 	struct vocab v;
 	struct model m = { .spec = &s };
 

@@ -1,5 +1,6 @@
-/* tests/tools/mkvocab.h - a vocabulary of words for mkmodel: bytes, special tokens, and every beginning of common English
- * words, then of syllables, each made from the one before it and a letter. */
+/* tests/tools/mkvocab.h - a vocabulary of words for mkmodel: bytes, special tokens, and every
+ * beginning of common English words, then of syllables, each made from the one before it and a
+ * letter. */
 #ifndef TESTS_TOOLS_MKVOCAB_H
 #define TESTS_TOOLS_MKVOCAB_H
 #include <stdio.h>
@@ -25,9 +26,10 @@ static void *need(void *p)
 enum { KIND_NORMAL = 1, KIND_UNKNOWN, KIND_CONTROL, KIND_BYTE = 6 };
 
 struct vocab {
-	struct buf text;              /* every piece with a NUL behind it; reserved whole, as map borrows from it */
-	struct map map;               /* piece -> id */
-	size_t *at;                   /* piece i */
+	/* every piece with a NUL behind it; reserved whole, as map borrows from it */
+	struct buf text;
+	struct map map; /* piece -> id */
+	size_t *at;     /* piece i */
 	int32_t *kind;
 	unsigned char *word;
 	long n, most;
@@ -36,7 +38,8 @@ struct vocab {
 	int spm;
 };
 
-enum { PIECE_MAX = 32 };          /* bytes of a piece, NUL included */
+/* bytes of a piece, NUL included */
+enum { PIECE_MAX = 32 };
 
 static long find(const struct vocab *v, const char *piece, size_t n)
 {
@@ -57,7 +60,8 @@ static void add(struct vocab *v, const char *piece, size_t n, int kind)
 	v->n++;
 }
 
-/* How byte c is spelled in byte-level BPE: printable ones as themselves, the others from U+0100 on. */
+/* How byte c is spelled in byte-level BPE: printable ones as themselves, the others from U+0100
+ * on. */
 static size_t spell(char out[2], int c)
 {
 	int cp = c, next = 256;
@@ -76,16 +80,24 @@ static size_t spell(char out[2], int c)
 	return 2;
 }
 
-static const char common[] =
-	"the of and to in is it that was for on are with as his they be at one have this from or had by hot word but what some we "
-	"can out other were all there when up use your how said an each she which do their time if will way about many then them "
-	"write would like so these her long make thing see him two has look more day could go come did number sound no most people "
-	"my over know water than call first who may down side been now find any new work part take get place made live where after "
-	"back little only round man year came show every good me give our under name very through just form sentence great think "
-	"say help low line differ turn cause much mean before move right boy old too same tell does set three want air well also play "
-	"small end put home read hand port large spell add even land here must big high such follow act why ask men change went light "
-	"kind off need house picture try us again animal point mother world near build self earth father head stand own page should "
-	"country found answer school grow study still learn plant cover food sun four between state keep eye never last let thought";
+static const char common[] = "the of and to in is it that was for on are with as his they be at "
+			     "one have this from or had by hot word but what some we "
+			     "can out other were all there when up use your how said an each she "
+			     "which do their time if will way about many then them "
+			     "write would like so these her long make thing see him two has look "
+			     "more day could go come did number sound no most people "
+			     "my over know water than call first who may down side been now find "
+			     "any new work part take get place made live where after "
+			     "back little only round man year came show every good me give our "
+			     "under name very through just form sentence great think "
+			     "say help low line differ turn cause much mean before move right boy "
+			     "old too same tell does set three want air well also play "
+			     "small end put home read hand port large spell add even land here "
+			     "must big high such follow act why ask men change went light "
+			     "kind off need house picture try us again animal point mother world "
+			     "near build self earth father head stand own page should "
+			     "country found answer school grow study still learn plant cover food "
+			     "sun four between state keep eye never last let thought";
 
 /* Word number i: of the list, then of syllables. */
 static size_t make_word(char out[PIECE_MAX], long i)
@@ -108,7 +120,8 @@ static size_t make_word(char out[PIECE_MAX], long i)
 	return n;
 }
 
-/* Every beginning of a word becomes a token, made from the one before and the next letter; the whole is a word. */
+/* Every beginning of a word becomes a token, made from the one before and the next letter; the
+ * whole is a word. */
 static void add_word(struct vocab *v, const char *word, size_t n)
 {
 	char piece[PIECE_MAX];
@@ -144,7 +157,8 @@ static void make_vocab(struct vocab *v, long size, int spm, int chat)
 	*v = (struct vocab){ .most = size, .spm = spm };
 	buf_init(&v->text, MEM_FILE);
 	buf_init(&v->merges, MEM_FILE);
-	if (buf_reserve(&v->text, ((size_t)size + 300) * PIECE_MAX) || map_init(&v->map, MEM_FILE, (uint32_t)size))
+	if (buf_reserve(&v->text, ((size_t)size + 300) * PIECE_MAX) ||
+	    map_init(&v->map, MEM_FILE, (uint32_t)size))
 		die(1, "no memory", NULL);
 	v->at = need(calloc((size_t)size + 300, sizeof *v->at));
 	v->kind = need(calloc((size_t)size + 300, sizeof *v->kind));
@@ -156,7 +170,9 @@ static void make_vocab(struct vocab *v, long size, int spm, int chat)
 	}
 	for (int c = 0; c < 256; c++)
 		if (v->spm)
-			add(v, piece, (size_t)snprintf(piece, sizeof piece, "<0x%02X>", (unsigned)c), KIND_BYTE);
+			add(v, piece,
+			    (size_t)snprintf(piece, sizeof piece, "<0x%02X>", (unsigned)c),
+			    KIND_BYTE);
 		else
 			add(v, piece, spell(piece, c), KIND_NORMAL);
 	if (!v->spm)

@@ -1,8 +1,9 @@
 /* tests/tools/render.c - templates for scripts: many renderings in one process.
  *
- * Standard input: a JSON object a line: {"template": text, "context": {...}, "mutable": bool, "now": seconds, "steps": n}; all
- * but the template may be left out, and an absent template is that of the line before.  Output: a line each,
- * {"text": ..., "from": "0011...", ...} or {"error": ..., ...}, and "used", the steps taken, and "cpu_us". */
+ * Standard input: a JSON object a line: {"template": text, "context": {...}, "mutable": bool,
+ * "now": seconds, "steps": n}; all but the template may be left out, and an absent template is that
+ * of the line before.  Output: a line each, {"text": ..., "from": "0011...", ...} or {"error": ...,
+ * ...}, and "used", the steps taken, and "cpu_us". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,10 @@
 
 static struct jinja *compiled;
 
-static int64_t whole(const struct json *v)
-{
-	return json_is(v, JSON_INT) ? v->i : 0;
-}
+static int64_t whole(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
 
-static int one(const struct json *in, struct buf *text, struct buf *from, uint64_t *used, infer_error *err)
+static int one(const struct json *in, struct buf *text, struct buf *from, uint64_t *used,
+               infer_error *err)
 {
 	static const struct json empty = { .kind = JSON_OBJECT };
 	const struct json *t = json_get(in, "template"), *context = json_get(in, "context");

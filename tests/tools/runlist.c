@@ -1,10 +1,12 @@
-/* tests/tools/runlist.c - run a program on every file that mkhostile wrote, and hold it to the list.
+/* tests/tools/runlist.c - run a program on every file that mkhostile wrote, and hold it to the
+ * list.
  *
  *	runlist DIR COLUMN MOST_MIB MOST_MS PROGRAM ARGUMENT...       {} in an argument is the file
  *
- * COLUMN: 1 show, 2 tokenize, 3 run.  A line for each file on which the program ends by a signal, with another exit code
- * than the list says, with more than MOST_MIB resident, after more than MOST_MS, or (code 3) without one line on stderr
- * that names the file.  Exit code 1 where there is any. */
+ * COLUMN: 1 show, 2 tokenize, 3 run.  A line for each file on which the program ends by a signal,
+ * with another exit code than the list says, with more than MOST_MIB resident, after more than
+ * MOST_MS, or (code 3) without one line on stderr that names the file.  Exit code 1 where there is
+ * any. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,12 @@
 
 enum { ARGS = 64 };
 
-struct result { int status; long mib; double ms; char said[1024]; };
+struct result {
+	int status;
+	long mib;
+	double ms;
+	char said[1024];
+};
 
 _Noreturn static void child(char **argv, const char *path, int to)
 {
@@ -26,7 +33,8 @@ _Noreturn static void child(char **argv, const char *path, int to)
 	for (int i = 0; argv[i] && i < ARGS; i++) {
 		const char *at = strstr(argv[i], "{}");
 		if (at) {
-			snprintf(place[i], sizeof place[i], "%.*s%s%s", (int)(at - argv[i]), argv[i], path, at + 2);
+			snprintf(place[i], sizeof place[i], "%.*s%s%s", (int)(at - argv[i]),
+			         argv[i], path, at + 2);
 			argv[i] = place[i];
 		}
 	}
@@ -66,7 +74,8 @@ static void run(char **argv, const char *path, struct result *r)
 }
 
 /* What is wrong with a result, or NULL. */
-static const char *judge(const struct result *r, char want, const char *file, long most_mib, double most_ms)
+static const char *judge(const struct result *r, char want, const char *file, long most_mib,
+                         double most_ms)
 {
 	static char why[1200];
 	int code = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1;
@@ -74,7 +83,10 @@ static const char *judge(const struct result *r, char want, const char *file, lo
 	char named[256];
 
 	/* of a split model another file than the one asked for may be the bad one */
-	snprintf(named, sizeof named, "%.*s", (int)(strstr(file, "-of-") ? strlen(file) - strlen("-00001-of-00001.gguf") : strlen(file)), file);
+	snprintf(named, sizeof named, "%.*s",
+	         (int)(strstr(file, "-of-") ? strlen(file) - strlen("-00001-of-00001.gguf")
+	                                    : strlen(file)),
+	         file);
 
 	if (WIFSIGNALED(r->status))
 		snprintf(why, sizeof why, "ends by signal %d", WTERMSIG(r->status));

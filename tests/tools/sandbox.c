@@ -1,6 +1,7 @@
-/* sandbox [--read] [--thread]: enter it, and try what must not work any more, and what must: a line for each, "open: EPERM" or
- * "read: done".  --read: files may still be read.  --thread: the tries are made by a thread that ran before.
- * sandbox --without COMMAND [ARG]...: run it on a kernel that knows no filters of system calls. */
+/* sandbox [--read] [--thread]: enter it, and try what must not work any more, and what must: a line
+ * for each, "open: EPERM" or "read: done".  --read: files may still be read.  --thread: the tries
+ * are made by a thread that ran before. sandbox --without COMMAND [ARG]...: run it on a kernel that
+ * knows no filters of system calls. */
 #include "base/sandbox.h"
 
 #include <errno.h>
@@ -31,7 +32,10 @@ static long try_open(void) { return open("/etc/passwd", O_RDONLY); }
 static long try_write(void) { return open("sandbox.new", O_WRONLY | O_CREAT, 0600); }
 static long try_append(void) { return open("/etc/passwd", O_RDONLY | O_APPEND); }
 static long try_unnamed(void) { return open(".", O_TMPFILE | O_RDWR, 0600); }
-static long try_openat2(void) { return syscall(437, AT_FDCWD, "/etc/passwd", (uint64_t[3]){ O_RDONLY }, 24); }
+static long try_openat2(void)
+{
+	return syscall(437, AT_FDCWD, "/etc/passwd", (uint64_t[3]){ O_RDONLY }, 24);
+}
 static long try_unlink(void) { return unlink("sandbox.new"); }
 static long try_mkdir(void) { return mkdirat(AT_FDCWD, "sandbox.dir", 0700); }
 static long try_socket(void) { return socket(AF_INET, SOCK_STREAM, 0); }
@@ -59,7 +63,10 @@ static long try_tgkill(void) { return syscall(SYS_tgkill, getpid() + 1, getpid()
 static long try_executable(void) { return mprotect(page, 4096, PROT_READ | PROT_EXEC); }
 static long try_map_executable(void)
 {
-	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0;
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	                       MAP_FAILED
+	               ? -1
+	               : 0;
 }
 static long try_type(void) { return ioctl(0, TIOCSTI, "x"); }
 static long try_limit(void) { return syscall(SYS_prlimit64, 0, 0, (uint64_t[2]){ 1, 1 }, NULL); }
@@ -73,17 +80,42 @@ static long try_read(void)
 }
 static long try_map(void)
 {
-	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0;
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	                       MAP_FAILED
+	               ? -1
+	               : 0;
 }
 static long try_raise(void) { return raise(0); }
 
-static const struct try { const char *name; long (*call)(void); } tries[] = {
-	{ "open", try_open }, { "write", try_write }, { "append", try_append }, { "unnamed", try_unnamed }, { "openat2", try_openat2 },
-	{ "unlink", try_unlink }, { "mkdir", try_mkdir }, { "socket", try_socket }, { "unix", try_unix }, { "exec", try_exec },
-	{ "fork", try_fork }, { "thread", try_thread }, { "trace", try_trace }, { "kill", try_kill }, { "tgkill", try_tgkill },
-	{ "executable", try_executable }, { "map-executable", try_map_executable }, { "type", try_type },
-	{ "limit", try_limit }, { "uring", try_uring },
-	{ "read", try_read }, { "map", try_map }, { "raise", try_raise },
+static const struct
+try {
+	const char *name;
+	long (*call)(void);
+}
+tries[] = {
+	{ "open", try_open },
+	{ "write", try_write },
+	{ "append", try_append },
+	{ "unnamed", try_unnamed },
+	{ "openat2", try_openat2 },
+	{ "unlink", try_unlink },
+	{ "mkdir", try_mkdir },
+	{ "socket", try_socket },
+	{ "unix", try_unix },
+	{ "exec", try_exec },
+	{ "fork", try_fork },
+	{ "thread", try_thread },
+	{ "trace", try_trace },
+	{ "kill", try_kill },
+	{ "tgkill", try_tgkill },
+	{ "executable", try_executable },
+	{ "map-executable", try_map_executable },
+	{ "type", try_type },
+	{ "limit", try_limit },
+	{ "uring", try_uring },
+	{ "read", try_read },
+	{ "map", try_map },
+	{ "raise", try_raise },
 };
 
 static void *try_all(void *arg)
@@ -91,13 +123,16 @@ static void *try_all(void *arg)
 	pthread_barrier_t *b = arg;
 
 	if (b) {
-		pthread_barrier_wait(b);       /* it runs */
-		pthread_barrier_wait(b);       /* the sandbox is there */
+		pthread_barrier_wait(b); /* it runs */
+		pthread_barrier_wait(b); /* the sandbox is there */
 	}
 	for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
 		errno = 0;
 		long rc = tries[i].call();
-		printf("%s: %s\n", tries[i].name, rc >= 0 ? "done" : errno == EPERM ? "EPERM" : strerror(errno));
+		printf("%s: %s\n", tries[i].name,
+		       rc >= 0          ? "done"
+		       : errno == EPERM ? "EPERM"
+		                        : strerror(errno));
 	}
 	return NULL;
 }
@@ -111,7 +146,8 @@ static int without(char **command)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){ 4, f })) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){ 4, f })) {
 		perror("seccomp");
 		return 1;
 	}

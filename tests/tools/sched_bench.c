@@ -38,11 +38,11 @@ static void need(int rc, const infer_error *err)
 
 static infer_engine *open_engine(int chunk, int seqs, int ctx)
 {
-	struct infer_engine_opts o = {.threads = threads,
-	                              .prefill_chunk = chunk,
-	                              .max_seqs = seqs,
-	                              .ctx = ctx,
-	                              .step_ms = step_ms};
+	struct infer_engine_opts o = { .threads = threads,
+		                       .prefill_chunk = chunk,
+		                       .max_seqs = seqs,
+		                       .ctx = ctx,
+		                       .step_ms = step_ms };
 	infer_engine *e;
 	infer_error err;
 
@@ -53,12 +53,14 @@ static infer_engine *open_engine(int chunk, int seqs, int ctx)
 static void submit(infer_engine *e, int32_t *ids, int n, int shared, int max_new, uint64_t seed,
                    void *user)
 {
-	struct infer_request r = {.prompt = ids,
-	                          .n_prompt = (size_t)n,
-	                          .max_tokens = max_new,
-	                          .user = user,
-	                          .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
-	                          .sample = {.temp = 0.8f, .top_k = 40, .top_p = 0.95f, .seed = seed}};
+	struct infer_request r = {
+		.prompt = ids,
+		.n_prompt = (size_t)n,
+		.max_tokens = max_new,
+		.user = user,
+		.flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
+		.sample = { .temp = 0.8f, .top_k = 40, .top_p = 0.95f, .seed = seed }
+	};
 	infer_error err;
 
 	for (int i = 0; i < n; i++)
@@ -94,7 +96,7 @@ static double prefill(int32_t *ids, int chunk, int rows)
 
 static void by_chunk(int32_t *ids)
 {
-	static const int chunks[] = {8, 16, 24, 32, 48, 64, 128, 512};
+	static const int chunks[] = { 8, 16, 24, 32, 48, 64, 128, 512 };
 	double best = prefill(ids, 512, 512) / 512;
 
 	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
@@ -122,13 +124,19 @@ static void equal(int32_t *ids)
 	       SEQS, t / whole, t / parts);
 }
 
-struct visitor { infer_engine *e; int32_t ids[SHORT]; int delay_ms; uint64_t seed; double at; };
+struct visitor {
+	infer_engine *e;
+	int32_t ids[SHORT];
+	int delay_ms;
+	uint64_t seed;
+	double at;
+};
 
 static void *visit(void *user)
 {
 	struct visitor *v = user;
 
-	nanosleep(&(struct timespec){v->delay_ms / 1000, v->delay_ms % 1000 * 1000000L}, NULL);
+	nanosleep(&(struct timespec){ v->delay_ms / 1000, v->delay_ms % 1000 * 1000000L }, NULL);
 	v->at = now();
 	submit(v->e, v->ids, SHORT, 0, 1, v->seed, v);
 	return NULL;
@@ -138,7 +146,7 @@ static void first_token(int32_t *ids)
 {
 	infer_engine *e = open_engine(512, 4, LONG + 64);
 	double alone = 0, beside = 0, worst = 0, t;
-	struct visitor v = {.e = e};
+	struct visitor v = { .e = e };
 	pthread_t thread;
 	int runs = 0;
 	infer_error err;
@@ -196,7 +204,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sched_bench [-t THREADS] [-s STEP_MS] MODEL.gguf\n");
 		return 2;
 	}
-	need(infer_model_open(&model, argv[i], &(struct infer_model_opts){0}, &err), &err);
+	need(infer_model_open(&model, argv[i], &(struct infer_model_opts){ 0 }, &err), &err);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shared(ids);
 	first_token(ids);

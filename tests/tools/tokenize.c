@@ -1,11 +1,15 @@
 /* tests/tools/tokenize.c - the tokenizer for scripts: many texts in one process.
  *
- *	tokenize [-s] [-a] [-d] VOCAB.gguf   ids of each text, -s special tokens parsed, -a BOS and EOS added;
+ *	tokenize [-s] [-a] [-d] VOCAB.gguf   ids of each text, -s special tokens parsed, -a BOS and
+ *EOS added;
  *	                                     -d: then what they stand for, in hexadecimal
- *	tokenize -p PRE | -P PRE             byte lengths of the pieces of a pre-tokenizer, by its scanners | by PCRE2
- *	tokenize -t VOCAB.gguf               milliseconds of processor time to open it, least of ten; MB/s of each text, best of five
+ *	tokenize -p PRE | -P PRE             byte lengths of the pieces of a pre-tokenizer, by its
+ *scanners | by PCRE2
+ *	tokenize -t VOCAB.gguf               milliseconds of processor time to open it, least of
+ *ten; MB/s of each text, best of five
  *
- * Standard input: for each text its length, u32 little-endian, and its bytes.  Output: one line for each text. */
+ * Standard input: for each text its length, u32 little-endian, and its bytes.  Output: one line for
+ * each text. */
 #include <infer/token.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +19,10 @@
 #include "base/num.h"
 #include "tok/pretok.h"
 
-struct opt { uint32_t flags; int decode, timed; };
+struct opt {
+	uint32_t flags;
+	int decode, timed;
+};
 
 static int die(const infer_error *err)
 {
@@ -86,7 +93,8 @@ static int decode(const infer_tokenizer *t, const int32_t *ids, size_t n, uint32
 		return die(&err);
 	putchar('|');
 	for (size_t i = 0; i <= n; i++) {
-		if (i < n ? infer_detok_put(d, ids[i], &s, &k, &err) : infer_detok_end(d, &s, &k, &err))
+		if (i < n ? infer_detok_put(d, ids[i], &s, &k, &err)
+		          : infer_detok_end(d, &s, &k, &err))
 			return die(&err);
 		for (size_t j = 0; j < k; j++)
 			printf("%02x", (unsigned char)s[j]);
@@ -117,7 +125,8 @@ static int encode(const infer_tokenizer *t, const struct opt *o, const char *s, 
 	}
 	for (size_t i = 0; i < k; i++)
 		printf("%s%d", i ? " " : "", ids[i]);
-	if (o->decode && decode(t, ids, k, o->flags & INFER_ENCODE_SPECIAL ? INFER_DECODE_SPECIAL : 0))
+	if (o->decode &&
+	    decode(t, ids, k, o->flags & INFER_ENCODE_SPECIAL ? INFER_DECODE_SPECIAL : 0))
 		return 3;
 	puts("");
 	infer_ids_free(ids);

@@ -36,7 +36,7 @@ static inline void floor_close(struct floor *f)
 		f->kind->close(f->b);
 	mem_free(f->layers);
 	mem_free(f->group.base);
-	*f = (struct floor){0};
+	*f = (struct floor){ 0 };
 }
 
 static inline int floor_cache(struct floor *f, size_t elem, int type)
@@ -50,11 +50,11 @@ static inline int floor_cache(struct floor *f, size_t elem, int type)
 	for (int il = 0; il < h->n_layers; il++) {
 		struct backend_kv_layer *l = &f->layers[il];
 
-		*l = (struct backend_kv_layer){.k_type = type,
-		                               .v_type = type,
-		                               .kv_heads = h->n_head_kv,
-		                               .dk = h->dk,
-		                               .dv = h->dv};
+		*l = (struct backend_kv_layer){ .k_type = type,
+			                        .v_type = type,
+			                        .kv_heads = h->n_head_kv,
+			                        .dk = h->dk,
+			                        .dv = h->dv };
 		l->k_offset = at;
 		at += (size_t)h->n_head_kv * KERN_PAGE * (size_t)h->dk * elem;
 		l->v_offset = at;
@@ -68,7 +68,7 @@ static inline int floor_cache(struct floor *f, size_t elem, int type)
 	       at * FLOOR_PAGES); /* NaN: what is read before it is written shows */
 	for (uint32_t i = 0; i < FLOOR_PAGES; i++)
 		f->pages[i] = FLOOR_PAGES - 1 - i;
-	f->kv = (struct backend_kv){f->layers, &f->group, h->n_layers, 1};
+	f->kv = (struct backend_kv){ f->layers, &f->group, h->n_layers, 1 };
 	return INFER_OK;
 }
 
@@ -76,16 +76,16 @@ static inline int floor_cache(struct floor *f, size_t elem, int type)
 static inline int floor_open(struct floor *f, const infer_model *m, const char *isa, int threads,
                              int rows, infer_error *err)
 {
-	struct backend_opts o = {.threads = threads, .isa = isa};
+	struct backend_opts o = { .threads = threads, .isa = isa };
 
-	*f = (struct floor){.m = m, .kind = backend_find("cpu"), .rows = rows};
+	*f = (struct floor){ .m = m, .kind = backend_find("cpu"), .rows = rows };
 	if (!f->kind)
 		return err_set(err, INFER_EUNSUP, "no backend cpu");
 	if (floor_cache(f, 4, INFER_F32))
 		return err_set(err, INFER_ENOMEM, "no memory for the cache");
 	TRY(f->kind->open(&f->b, &o, err));
 	f->parts = arch_parts(m);
-	f->size = (struct backend_size){rows, rows, FLOOR_ROWS};
+	f->size = (struct backend_size){ rows, rows, FLOOR_ROWS };
 	return f->kind->plan(&f->plan, f->b, &f->parts, &f->size, err);
 }
 
@@ -94,7 +94,7 @@ static inline int floor_open(struct floor *f, const infer_model *m, const char *
 static inline int floor_run(struct floor *f, const int32_t *ids, int from, int n, float *y,
                             infer_error *err)
 {
-	const uint32_t *const pages[1] = {f->pages};
+	const uint32_t *const pages[1] = { f->pages };
 	int32_t out[FLOOR_ROWS];
 	size_t v = (size_t)f->m->h.n_vocab;
 
@@ -104,14 +104,14 @@ static inline int floor_run(struct floor *f, const int32_t *ids, int from, int n
 		const float *logits = NULL;
 
 		k = n - pos < f->rows ? n - pos : f->rows;
-		struct backend_run run = {.row = 0, .n = k, .pos = pos, .pages = pages};
-		struct backend_step s = {.n = k,
-		                         .n_out = k,
-		                         .n_runs = 1,
-		                         .ids = ids + pos,
-		                         .runs = &run,
-		                         .out = out,
-		                         .kv = &f->kv};
+		struct backend_run run = { .row = 0, .n = k, .pos = pos, .pages = pages };
+		struct backend_step s = { .n = k,
+			                  .n_out = k,
+			                  .n_runs = 1,
+			                  .ids = ids + pos,
+			                  .runs = &run,
+			                  .out = out,
+			                  .kv = &f->kv };
 
 		TRY(backend_compute(f->kind, f->plan, &s, &logits, err));
 		memcpy(y + (size_t)pos * v, logits, (size_t)k * v * sizeof *y);

@@ -1,4 +1,5 @@
-/* tests/unit/json.h - JSON that a test knows to be good.  Reading it does not fail: allocations that were to fail do no more. */
+/* tests/unit/json.h - JSON that a test knows to be good.  Reading it does not fail: allocations
+ * that were to fail do no more. */
 #ifndef TESTS_JSON_H
 #define TESTS_JSON_H
 #include "base/jread.h"
@@ -44,11 +45,14 @@ __attribute__((unused)) static int64_t json_int(const struct json *v)
 
 /* v is the string `want`, which may not be NULL. */
 #define assert_json_string(v, want) assert_json_string_at(v, want, __FILE__, __LINE__)
-__attribute__((unused)) static void assert_json_string_at(const struct json *v, const char *want, const char *file, int line)
+__attribute__((unused)) static void assert_json_string_at(const struct json *v, const char *want,
+                                                          const char *file, int line)
 {
 	if (json_equals(v, want))
 		return;
-	print_error("%s is '%.*s', not '%s'\n", json_is_string(v) ? "the string" : "what is no string", (int)json_bytes(v), json_str(v), want);
+	print_error("%s is '%.*s', not '%s'\n",
+	            json_is_string(v) ? "the string" : "what is no string", (int)json_bytes(v),
+	            json_str(v), want);
 	_fail(file, line);
 }
 #endif

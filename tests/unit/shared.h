@@ -4,14 +4,16 @@
  *	{
  *		char path[SHARED_PATH];
  *
- *		shared_need("data/tokenizers/vectors.jsonl", 34, path);   // 34: the cases that rest on it
- *		... open path ...
+ *		shared_need("data/tokenizers/vectors.jsonl", 34, path);   // 34: the cases that rest
+ *on it 		... open path ...
  *	}
  *
- * Where the file is not there the test is skipped, and the cases are counted: one line on standard output, and the
- * same line at the end of the file that the environment names by LEFT_OUT.  With NEED_SHARED=1 it fails instead.
- * Call it from the cmocka test itself, before anything that must be given back: it leaves by skip().  A case of nth.h
- * calls shared_find() and a case of its own, without memory, does the counting. */
+ * Where the file is not there the test is skipped, and the cases are counted: one line on standard
+ * output, and the same line at the end of the file that the environment names by LEFT_OUT.  With
+ * NEED_SHARED=1 it fails instead.
+ * Call it from the cmocka test itself, before anything that must be given back: it leaves by
+ * skip().  A case of nth.h calls shared_find() and a case of its own, without memory, does the
+ * counting. */
 #ifndef TESTS_SHARED_H
 #define TESTS_SHARED_H
 #include <setjmp.h>
@@ -26,7 +28,8 @@
 
 enum { SHARED_PATH = 4096 };
 
-/* Where rel lies, looking for shared/ beside the current directory and beside those above it; 0: nowhere. */
+/* Where rel lies, looking for shared/ beside the current directory and beside those above it; 0:
+ * nowhere. */
 __attribute__((unused)) static int shared_find(const char *rel, char path[SHARED_PATH])
 {
 	char up[64] = "";

@@ -1,4 +1,5 @@
-/* tests/unit/values.h - JSON in tests: read from literals and lines, compared, written for messages. */
+/* tests/unit/values.h - JSON in tests: read from literals and lines, compared, written for
+ * messages. */
 #ifndef TESTS_VALUES_H
 #define TESTS_VALUES_H
 #include <string.h>

@@ -7,10 +7,18 @@
 extern const struct arch arch_gemma2;
 
 static const struct arch_tensor tensors[] = {
-	{ W_Q_NORM, "attn_q_norm.weight", { "self_attn.q_norm.weight" },
-	  { D_HEAD }, ARCH_MUST, T_PLUS1 },
-	{ W_K_NORM, "attn_k_norm.weight", { "self_attn.k_norm.weight" },
-	  { D_HEAD }, ARCH_MUST, T_PLUS1 },
+	{ W_Q_NORM,
+	  "attn_q_norm.weight",
+	  { "self_attn.q_norm.weight" },
+	  { D_HEAD },
+	  ARCH_MUST,
+	  T_PLUS1 },
+	{ W_K_NORM,
+	  "attn_k_norm.weight",
+	  { "self_attn.k_norm.weight" },
+	  { D_HEAD },
+	  ARCH_MUST,
+	  T_PLUS1 },
 	{ W_END },
 };
 

@@ -19,7 +19,6 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return rc;
 }
 
-const struct arch arch_granite = { .gguf = "granite",
-	                           .hf = { "GraniteForCausalLM" },
-	                           .like = &arch_llama,
-	                           .hparam = hparam };
+const struct arch arch_granite = {
+	.gguf = "granite", .hf = { "GraniteForCausalLM" }, .like = &arch_llama, .hparam = hparam
+};

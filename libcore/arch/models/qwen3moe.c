@@ -3,6 +3,6 @@
 
 extern const struct arch arch_qwen3;
 
-const struct arch arch_qwen3moe = {
-	.gguf = "qwen3moe", .hf = { "Qwen3MoeForCausalLM" }, .like = &arch_qwen3
-};
+const struct arch arch_qwen3moe = { .gguf = "qwen3moe",
+	                            .hf = { "Qwen3MoeForCausalLM" },
+	                            .like = &arch_qwen3 };

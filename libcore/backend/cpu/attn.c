@@ -1,7 +1,7 @@
 /* Attention: the cache is cut at fixed positions, each split gives a partial result, those of a row
- * are merged in ascending order.  A task is (rows of one sequence, split, one or some KV heads); so one decoded
- * row at a long context is work for every thread.  Partial results have a bounded place: where all
- * rows do not fit, they go in waves. */
+ * are merged in ascending order.  A task is (rows of one sequence, split, one or some KV heads); so
+ * one decoded row at a long context is work for every thread.  Partial results have a bounded
+ * place: where all rows do not fit, they go in waves. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -31,7 +31,8 @@ struct wave {
 /* First split that the row at pos sees, and the one behind its last. */
 static int first_split(const struct graph_node *n, int pos)
 {
-	return n->attn.window && pos >= n->attn.window ? (pos - n->attn.window + 1) / KERN_SPLIT : 0;
+	return n->attn.window && pos >= n->attn.window ? (pos - n->attn.window + 1) / KERN_SPLIT
+	                                               : 0;
 }
 static int end_split(int pos) { return pos / KERN_SPLIT + 1; }
 
@@ -49,7 +50,8 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 	return &w->p->blocks[lo];
 }
 
-/* Keys and values from this KV head on, page by page of the split at position `from` of a task of block b. */
+/* Keys and values from this KV head on, page by page of the split at position `from` of a task of
+ * block b. */
 static void find_pages(const struct wave *w, const struct cpu_block *b, int head, int from, int to,
                        const void **k, const void **v)
 {
@@ -62,7 +64,7 @@ static void find_pages(const struct wave *w, const struct cpu_block *b, int head
 	for (int i = 0; i < KERN_SPLIT / KERN_PAGE && from + i * KERN_PAGE < to; i++) {
 		uint32_t page = run->pages[l->group][from / KERN_PAGE + i];
 		const unsigned char *base =
-		    page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
+			page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
 		k[i] = base ? base + l->k_offset + k_head : NULL;
 		v[i] = base ? base + l->v_offset + v_head : NULL;
 	}
@@ -75,12 +77,13 @@ static void task(void *user, int64_t i, int worker)
 	const struct cpu_block *b = block_of(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->attn.layer];
-	int splits = b->s1 - b->s0, at = (int)(i - b->first), parts = (n->attn.kv_heads + b->kv - 1) / b->kv,
-	    head = at % parts * b->kv, split = at / parts;
+	int splits = b->s1 - b->s0, at = (int)(i - b->first),
+	    parts = (n->attn.kv_heads + b->kv - 1) / b->kv, head = at % parts * b->kv,
+	    split = at / parts;
 	int group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row,
 	    from = (b->s0 + split) * KERN_SPLIT;
 	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE],
-	    *next_k[KERN_SPLIT / KERN_PAGE] = {0}, *next_v[KERN_SPLIT / KERN_PAGE];
+		*next_k[KERN_SPLIT / KERN_PAGE] = { 0 }, *next_v[KERN_SPLIT / KERN_PAGE];
 	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->attn.heads;
 	struct kern_attn a = {
 		.q = w->q + (size_t)b->row * heads * (size_t)n->attn.dk +
@@ -114,8 +117,8 @@ static void task(void *user, int64_t i, int worker)
 	find_pages(w, b, head, a.from, a.to, k, v);
 	/* a worker's next task, unless this one was its last */
 	if (at + 1 < parts * splits)
-		find_pages(w, b, (at + 1) % parts * b->kv, (b->s0 + (at + 1) / parts) * KERN_SPLIT, pos + b->n,
-		           next_k, next_v);
+		find_pages(w, b, (at + 1) % parts * b->kv, (b->s0 + (at + 1) / parts) * KERN_SPLIT,
+		           pos + b->n, next_k, next_v);
 	w->p->b->kern.attn(&a);
 }
 
@@ -210,9 +213,10 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
 			w.tasks += (int64_t)(b.s1 - b.s0) * ((n->attn.kv_heads + b.kv - 1) / b.kv);
-			w.work += b.n * n->cols *
-			          (num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
-			           (int64_t)b.s0 * KERN_SPLIT);
+			w.work +=
+				b.n * n->cols *
+				(num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
+			         (int64_t)b.s0 * KERN_SPLIT);
 			row += b.n;
 		}
 	}

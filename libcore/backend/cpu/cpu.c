@@ -25,7 +25,7 @@ static int cpu_open(struct backend **out, const struct backend_opts *o, infer_er
 		return err_set(err, INFER_EINVAL, "%d threads: not in 1 ... 1024", o->threads);
 	if (o->isa)
 		TRY(kern_limit(&have, o->isa, err));
-	have = cpu_permit(have);   /* before there are threads */
+	have = cpu_permit(have); /* before there are threads */
 	if (o->isa)
 		TRY(kern_limit(&have, o->isa, err));
 	b = mem_zalloc(MEM_BACKEND, 1, sizeof(*b));

@@ -1,5 +1,5 @@
-/* backend/cpu/cpu.h (private) - inside the CPU backend: a plan is a list of steps, each one parallel region
- * or a few.
+/* backend/cpu/cpu.h (private) - inside the CPU backend: a plan is a list of steps, each one
+ * parallel region or a few.
  *
  * Nodes run in the order of the graph.  Neighbours become one step where that needs no barrier: row
  * operations as a chain that each row goes through by itself, matrix products with one source as
@@ -18,17 +18,17 @@ struct backend {
 
 enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE };
 struct cpu_step {
-	uint8_t kind, rows;          /* enum cpu_step_kind, graph_rows */
-	int32_t first, n;            /* nodes */
-	int32_t act, n_acts;         /* CPU_ROWS: forms to make once the nodes are done */
-	int64_t work;                /* CPU_ROWS: floats that a row goes through */
+	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
+	int32_t first, n;    /* nodes */
+	int32_t act, n_acts; /* CPU_ROWS: forms to make once the nodes are done */
+	int64_t work;        /* CPU_ROWS: floats that a row goes through */
 };
 
 /* A value in the form a product reads: made by one step, read by later ones. */
 struct cpu_act {
 	int32_t node, from, to;
-	int type;                    /* whose quant makes it, and turn, if one of its form has that */
-	uint64_t types;              /* of the weights that read it, a bit each */
+	int type;       /* whose quant makes it, and turn, if one of its form has that */
+	uint64_t types; /* of the weights that read it, a bit each */
 	enum kern_form form;
 	size_t offset;
 	struct kern_act x;
@@ -37,53 +37,60 @@ struct cpu_act {
 /* y[m][n] = x W^T, with what follows it; cut into items: blocks of weight rows, and of x rows where
  * those are too few. */
 struct cpu_job {
-	int      type, n, k, m, x_row;
+	int type, n, k, m, x_row;
 	const unsigned char *w;
-	size_t   row_bytes;
+	size_t row_bytes;
 	const struct kern_act *x;
-	float   *y;
-	size_t   ldy;
-	const float *bias;           /* [n] or NULL */
-	float    mul, cap;           /* 1, 0: none */
-	int      block;              /* weight rows of an item */
-	int      parts, part_rows;   /* of x rows */
-	int      tiled, turned;
-	int64_t  first;              /* number of its first item */
-	const unsigned char *then;   /* what is read after its weights, or NULL */
-	int64_t  then_bytes;
+	float *y;
+	size_t ldy;
+	const float *bias;    /* [n] or NULL */
+	float mul, cap;       /* 1, 0: none */
+	int block;            /* weight rows of an item */
+	int parts, part_rows; /* of x rows */
+	int tiled, turned;
+	int64_t first;             /* number of its first item */
+	const unsigned char *then; /* what is read after its weights, or NULL */
+	int64_t then_bytes;
 };
 
-/* Rows of one sequence that go through attention together, the splits they see, and how many KV heads a
- * task takes. */
-struct cpu_block { int32_t run, row, n, s0, s1, kv; int64_t first, slot; };
+/* Rows of one sequence that go through attention together, the splits they see, and how many KV
+ * heads a task takes. */
+struct cpu_block {
+	int32_t run, row, n, s0, s1, kv;
+	int64_t first, slot;
+};
 
 /* Pairs (row, expert) of a step, by expert; sized for all rows. */
 struct cpu_moe {
-	int32_t *count;              /* [experts + 1] first pair of each expert */
-	int32_t *row, *slot;         /* [pairs] row of a pair; pair of [row][rank] */
-	void    *in[KERN_FORMS], *mid[KERN_FORMS];   /* rows of pairs, for gate and up; for down */
-	float   *gate, *up, *out;    /* [pairs][ff] twice, [pairs][cols] */
+	int32_t *count;                         /* [experts + 1] first pair of each expert */
+	int32_t *row, *slot;                    /* [pairs] row of a pair; pair of [row][rank] */
+	void *in[KERN_FORMS], *mid[KERN_FORMS]; /* rows of pairs, for gate and up; for down */
+	float *gate, *up, *out;                 /* [pairs][ff] twice, [pairs][cols] */
 };
 
 struct backend_plan {
 	struct backend *b;
 	struct backend_model m;
 	struct backend_size size;
-	struct cpu_step *steps; int n_steps;
-	struct cpu_act *acts; int n_acts;
-	int32_t *stage;              /* [nodes] step of a node */
-	size_t  *offset;             /* [nodes] in values */
-	struct cpu_job *jobs; int max_jobs;
-	size_t  value_bytes, act_bytes;
-	unsigned char *mem; size_t bytes;
+	struct cpu_step *steps;
+	int n_steps;
+	struct cpu_act *acts;
+	int n_acts;
+	int32_t *stage; /* [nodes] step of a node */
+	size_t *offset; /* [nodes] in values */
+	struct cpu_job *jobs;
+	int max_jobs;
+	size_t value_bytes, act_bytes;
+	unsigned char *mem;
+	size_t bytes;
 	/* parts of mem */
 	unsigned char *values, *act_mem, *scratch;
-	size_t  scratch_bytes;       /* of one thread */
-	float  *cs[2];               /* [rows][half][2] of each frequency table */
-	int32_t *pos, *run_of;       /* [rows] */
-	float  *part_m, *part_l, *part_o;      /* [slots][heads], again, [slots][heads * dv] */
+	size_t scratch_bytes;            /* of one thread */
+	float *cs[2];                    /* [rows][half][2] of each frequency table */
+	int32_t *pos, *run_of;           /* [rows] */
+	float *part_m, *part_l, *part_o; /* [slots][heads], again, [slots][heads * dv] */
 	int64_t slots;
-	struct cpu_block *blocks;    /* [rows] */
+	struct cpu_block *blocks; /* [rows] */
 	struct cpu_moe moe;
 	/* of the step that runs */
 	const struct backend_step *s;
@@ -99,10 +106,14 @@ void cpu_plan_free(struct backend_plan *p);
 const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);
 
 /* layout.c: hand out parts of one block; with base NULL it only counts */
-int  cpu_place(struct backend_plan *p, infer_error *err);
-struct cpu_space { unsigned char *base; size_t used; int bad; };
+int cpu_place(struct backend_plan *p, infer_error *err);
+struct cpu_space {
+	unsigned char *base;
+	size_t used;
+	int bad;
+};
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size);
-void  cpu_layout(struct backend_plan *p, struct cpu_space *s);
+void cpu_layout(struct backend_plan *p, struct cpu_space *s);
 
 static inline const struct graph_node *cpu_node(const struct backend_plan *p, int32_t i)
 {
@@ -121,10 +132,10 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 
 /* run.c */
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
-int cpu_end(struct backend_plan *p, const float **logits,
-            infer_error *err);
+int cpu_end(struct backend_plan *p, const float **logits, infer_error *err);
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
-/* how m rows of x go past weights of a type, CPU_FEW up to CPU_TURNED of them; and whether they are turned then */
+/* how m rows of x go past weights of a type, CPU_FEW up to CPU_TURNED of them; and whether they are
+ * turned then */
 enum cpu_way { CPU_IN_PLACE, CPU_FEW, CPU_TILE };
 enum { CPU_TURNED = 32 };
 enum cpu_way cpu_way(const struct backend *b, int type, int m);

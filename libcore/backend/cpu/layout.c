@@ -7,8 +7,9 @@
 
 enum {
 	ALIGN = 64,
-	PART_BYTES =
-	    16 << 20, /* partial results of attention that are kept before they are merged, about */
+	PART_BYTES = 16
+	             /* partial results of attention that are kept before they are merged, about */
+	             << 20,
 };
 
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
@@ -32,7 +33,9 @@ static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a
 	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
 		const struct kern_mm *mm = cpu_mm(p->b, t);
 		if (a->types >> t & 1)
-			most = mm->tile_turned ? rows : mm->few && most < CPU_TURNED ? CPU_TURNED : most;
+			most = mm->tile_turned                ? rows
+			       : mm->few && most < CPU_TURNED ? CPU_TURNED
+			                                      : most;
 	}
 	return kern_turned_bytes(a->form, (int)num_min(rows, most), cpu_node(p, a->node)->cols);
 }
@@ -51,12 +54,11 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
-		span[i] = (struct graph_span){
-			.from = p->acts[i].from,
-			.to = p->acts[i].to,
-			.bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) +
-			         turned_bytes(p, &p->acts[i], rows)
-		};
+		span[i] = (struct graph_span){ .from = p->acts[i].from,
+			                       .to = p->acts[i].to,
+			                       .bytes = kern_act_bytes(p->acts[i].form, rows,
+			                                               n->cols) +
+			                                turned_bytes(p, &p->acts[i], rows) };
 	}
 	rc = graph_place_spans(span, p->n_acts, &p->act_bytes, err);
 	for (int i = 0; i < p->n_acts && !rc; i++)
@@ -94,8 +96,8 @@ static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 	}
 	if (!heads)
 		return;
-	p->slots =
-	    num_max(splits, num_min(p->size.rows * splits, PART_BYTES / ((width + 2 * heads) * 4)));
+	p->slots = num_max(splits,
+	                   num_min(p->size.rows * splits, PART_BYTES / ((width + 2 * heads) * 4)));
 	p->part_m = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_l = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_o = cpu_space_take(s, (size_t)(p->slots * width), sizeof(float));
@@ -119,8 +121,8 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 		for (int w = 0; w < 3; w++) {
 			enum kern_form form = cpu_mm(p->b, p->m.weights[n->w[w]].type)->form;
 			size_t *most = w < 2 ? &in[form] : &mid[form];
-			size_t bytes =
-			    kern_act_bytes(form, (int)(rows * n->moe.used), w < 2 ? n->cols : n->moe.ff);
+			size_t bytes = kern_act_bytes(form, (int)(rows * n->moe.used),
+			                              w < 2 ? n->cols : n->moe.ff);
 			*most = bytes > *most ? bytes : *most;
 		}
 	}

@@ -41,7 +41,8 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
 	float *y = cpu_value(p, node, row), sum = 0;
 	int experts = cpu_node(p, n->src[0])->cols, used = n->route.used;
-	float *prob = scratch, *left = scratch + experts, mul = n->route.mul == 0 ? 1 : n->route.mul;
+	float *prob = scratch, *left = scratch + experts,
+	      mul = n->route.mul == 0 ? 1 : n->route.mul;
 
 	gate(prob, cpu_value(p, n->src[0], row), experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
@@ -91,7 +92,7 @@ static void group(const struct moe *m)
 			o->row[pair] = r;
 			o->slot[r * m->used + i] = pair;
 		}
-	for (int e = experts; e; e--)            /* back from ends to beginnings */
+	for (int e = experts; e; e--) /* back from ends to beginnings */
 		o->count[e] = o->count[e - 1];
 	o->count[0] = 0;
 }
@@ -146,7 +147,7 @@ static void sum_row(void *user, int64_t row, int worker)
 	for (int i = 0; i < m->used; i++)
 		m->p->b->kern.add_scaled(y, y,
 		                         m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] *
-		                                             (size_t)m->n->cols,
+		                                                 (size_t)m->n->cols,
 		                         weights[i], m->n->cols);
 }
 

@@ -9,10 +9,14 @@
 static enum cpu_step_kind kind_of(int op)
 {
 	switch (op) {
-	case GRAPH_MM:   return CPU_MM;
-	case GRAPH_ATTN: return CPU_ATTN;
-	case GRAPH_MOE:  return CPU_MOE;
-	default:         return CPU_ROWS;
+	case GRAPH_MM:
+		return CPU_MM;
+	case GRAPH_ATTN:
+		return CPU_ATTN;
+	case GRAPH_MOE:
+		return CPU_MOE;
+	default:
+		return CPU_ROWS;
 	}
 }
 
@@ -204,17 +208,25 @@ static void make_steps(struct backend_plan *p)
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *n = cpu_node(p, i);
 		switch (kind_of(n->op)) {
-		case CPU_ROWS: add_rows(p, i); break;
-		case CPU_MM:   add_mm(p, i); break;
-		case CPU_MOE:  add_moe(p, i); break;
-		case CPU_ATTN: push_step(p, CPU_ATTN, n->rows, i)->n = 1; break;
+		case CPU_ROWS:
+			add_rows(p, i);
+			break;
+		case CPU_MM:
+			add_mm(p, i);
+			break;
+		case CPU_MOE:
+			add_moe(p, i);
+			break;
+		case CPU_ATTN:
+			push_step(p, CPU_ATTN, n->rows, i)->n = 1;
+			break;
 		}
 		p->stage[i] = p->n_steps - 1;
 		if (p->steps[p->n_steps - 1].kind == CPU_MM)
 			p->max_jobs = p->max_jobs > p->steps[p->n_steps - 1].n
-			                  ? p->max_jobs
-			                  : p->steps[p->n_steps - 1].n;
-		if (n->op == GRAPH_MOE)      /* gate and up of every expert */
+			                      ? p->max_jobs
+			                      : p->steps[p->n_steps - 1].n;
+		if (n->op == GRAPH_MOE) /* gate and up of every expert */
 			p->max_jobs = (int)num_max(p->max_jobs, 2 * p->m.weights[n->w[0]].n);
 	}
 }

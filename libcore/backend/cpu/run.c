@@ -9,7 +9,8 @@
 #include "kern/kv.h"
 #include "type/type.h"
 
-enum { SMALL = 8 << 10 };       /* floats of a chain below which one thread is quicker than two */
+/* floats of a chain below which one thread is quicker than two */
+enum { SMALL = 8 << 10 };
 
 static void embed(const struct backend_plan *p, const struct graph_node *n, float *y, int32_t row)
 {
@@ -40,8 +41,8 @@ static void rope(const struct backend_plan *p, const struct graph_node *n, float
 
 	if (y != x)
 		memcpy(y, x, (size_t)n->cols * sizeof(float));
-	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->rope.heads, n->rope.dk,
-	                                                           n->rope.rot);
+	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->rope.heads,
+	                                                                  n->rope.dk, n->rope.rot);
 }
 
 static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
@@ -51,7 +52,8 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	size_t k_head = kern_kv_bytes(l->k_type, n->kv_put.dk), v_head = kern_kv_bytes(l->v_type, n->kv_put.dv);
+	size_t k_head = kern_kv_bytes(l->k_type, n->kv_put.dk),
+	       v_head = kern_kv_bytes(l->v_type, n->kv_put.dv);
 	int at = p->pos[row] % KERN_PAGE;
 
 	must(page != BACKEND_NO_PAGE);
@@ -73,22 +75,43 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	const float *b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
 
 	switch (n->op) {
-	case GRAPH_EMBED:    embed(p, n, y, row); break;
-	case GRAPH_NORM:     norm(p, n, y, a); break;
-	case GRAPH_ROPE:     rope(p, n, y, a, row); break;
-	case GRAPH_KV_PUT:   kv_put(p, n, a, b, row); break;
-	case GRAPH_ADD:      k->add_scaled(y, a, b, n->add.mul == 0 ? 1 : n->add.mul, n->cols); break;
-	case GRAPH_SILU_MUL: k->silu_mul(y, a, b, n->cols); break;
-	case GRAPH_GELU_MUL: k->gelu_mul(y, a, b, n->cols); break;
-	case GRAPH_SCALE:    k->scale(y, a, n->scale.mul, n->cols); break;
+	case GRAPH_EMBED:
+		embed(p, n, y, row);
+		break;
+	case GRAPH_NORM:
+		norm(p, n, y, a);
+		break;
+	case GRAPH_ROPE:
+		rope(p, n, y, a, row);
+		break;
+	case GRAPH_KV_PUT:
+		kv_put(p, n, a, b, row);
+		break;
+	case GRAPH_ADD:
+		k->add_scaled(y, a, b, n->add.mul == 0 ? 1 : n->add.mul, n->cols);
+		break;
+	case GRAPH_SILU_MUL:
+		k->silu_mul(y, a, b, n->cols);
+		break;
+	case GRAPH_GELU_MUL:
+		k->gelu_mul(y, a, b, n->cols);
+		break;
+	case GRAPH_SCALE:
+		k->scale(y, a, n->scale.mul, n->cols);
+		break;
 	case GRAPH_PICK:
 		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof(float));
 		break;
-	case GRAPH_ROUTE:    cpu_route_row(p, i, row, scratch); break;
+	case GRAPH_ROUTE:
+		cpu_route_row(p, i, row, scratch);
+		break;
 	}
 }
 
-struct chain { struct backend_plan *p; const struct cpu_step *step; };
+struct chain {
+	struct backend_plan *p;
+	const struct cpu_step *step;
+};
 
 static void chain_row(void *user, int64_t row, int worker)
 {
@@ -113,7 +136,11 @@ static int64_t turn_parts(const struct backend_plan *p, const struct cpu_act *a)
 	return (cpu_node(p, a->node)->cols + TURN_COLS - 1) / TURN_COLS;
 }
 
-struct turn { struct backend_plan *p; struct cpu_act *a; int32_t rows; };
+struct turn {
+	struct backend_plan *p;
+	struct cpu_act *a;
+	int32_t rows;
+};
 
 static void turn_part(void *user, int64_t i, int worker)
 {
@@ -121,7 +148,7 @@ static void turn_part(void *user, int64_t i, int worker)
 	const struct kern_mm *mm = cpu_mm(t->p->b, t->a->type);
 	int k = cpu_node(t->p, t->a->node)->cols;
 	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_TURN,
-	        from = i % parts * TURN_COLS;
+		from = i % parts * TURN_COLS;
 
 	(void)worker;
 	mm->turn(&t->a->x, (int)row, (int)num_min(KERN_TURN, t->rows - row), k, (int)from,
@@ -136,7 +163,8 @@ static int turns(const struct backend *b, const struct cpu_act *a, int rows)
 	return 0;
 }
 
-/* Turned copies where products read them: once all rows are there, for 16 of them share each line. */
+/* Turned copies where products read them: once all rows are there, for 16 of them share each
+ * line. */
 static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
 {
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
@@ -241,10 +269,18 @@ int cpu_end(struct backend_plan *p, const float **logits, infer_error *err)
 		if (!cpu_rows(p, step->rows))
 			continue;
 		switch ((enum cpu_step_kind)step->kind) {
-		case CPU_ROWS: rows_run(p, step); break;
-		case CPU_MM:   cpu_mm_run(p, step); break;
-		case CPU_ATTN: cpu_attn_run(p, step->first); break;
-		case CPU_MOE:  cpu_moe_run(p, step->first); break;
+		case CPU_ROWS:
+			rows_run(p, step);
+			break;
+		case CPU_MM:
+			cpu_mm_run(p, step);
+			break;
+		case CPU_ATTN:
+			cpu_attn_run(p, step->first);
+			break;
+		case CPU_MOE:
+			cpu_moe_run(p, step->first);
+			break;
 		}
 	}
 	if (s->n_out)

@@ -1,10 +1,10 @@
 /* Matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
  * changes no bit.
  *
- * Few rows of x: weights are read where they lie, each byte once; some more: the same, from a turned
- * copy of x, where a set has the loop for that.  Many: nr weight rows at a time
- * are packed into the worker's scratch and all rows of x go past them; meanwhile the memory is asked
- * for the weights that are packed next.  A type without loops of its own is decoded to f32 in
+ * Few rows of x: weights are read where they lie, each byte once; some more: the same, from a
+ * turned copy of x, where a set has the loop for that.  Many: nr weight rows at a time
+ * are packed into the worker's scratch and all rows of x go past them; meanwhile the memory is
+ * asked for the weights that are packed next.  A type without loops of its own is decoded to f32 in
  * scratch. */
 #include "backend/cpu/cpu.h"
 
@@ -13,16 +13,16 @@
 #include "type/type.h"
 
 enum {
-	FEW_ROWS = 5,         /* up to here weights in place */
-	TURNED_BAND = 48,     /* weight rows that the loop past a turned copy of x takes together */
-	TURNED_ROWS = 96,     /* of an item, at most */
-	FEW_FLOAT_ROWS = 64,  /* the same of float weights, which need no unpacking */
+	FEW_ROWS = 5,        /* up to here weights in place */
+	TURNED_BAND = 48,    /* weight rows that the loop past a turned copy of x takes together */
+	TURNED_ROWS = 96,    /* of an item, at most */
+	FEW_FLOAT_ROWS = 64, /* the same of float weights, which need no unpacking */
 	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
 	PANELS = 4,           /* packed at a time, at most */
 	PANEL_BYTES = 320 << 10, /* of panels packed at a time, if that is one at least */
-	X_BYTES = 512 << 10,  /* of x that go past them before the next rows of x do: what stays in
+	X_BYTES = 512 << 10, /* of x that go past them before the next rows of x do: what stays in
 	                         L2 beside them */
 };
 
@@ -33,20 +33,24 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
 }
 
-/* Lanes come by eights: in the time that five empty ones cost a panel is packed.  Up to 12 rows it is
- * but for 7, which a tile takes in three parts. */
+/* Lanes come by eights: in the time that five empty ones cost a panel is packed.  Up to 12 rows it
+ * is but for 7, which a tile takes in three parts. */
 static int few_pays(const struct kern_mm *mm, int m)
 {
-	return mm->few &&
-	       ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) || (m == 7 && mm->form == KERN_FORM_Q8));
+	return mm->few && ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) ||
+	                   (m == 7 && mm->form == KERN_FORM_Q8));
 }
 
-/* The most rows of x that go past weights in place, and then past a turned copy of them, where tiles are many
- * times as quick as to pack for them.  Before the first limit rows cost what they did alone. */
-static const struct { uint8_t in_place, few; } limits[INFER_TYPE_COUNT] = {
-	[INFER_Q8_0] = { 5, 32 },   [INFER_Q4_0] = { 7, 32 },   [INFER_Q4_1] = { 7, 32 }, [INFER_Q5_0] = { 7, 32 },
-	[INFER_Q5_1] = { 7, 32 },   [INFER_IQ4_NL] = { 7, 32 }, [INFER_MXFP4] = { 7, 32 }, [INFER_Q4_K] = { 11, 32 },
-	[INFER_Q6_K] = { 8, 16 },   [INFER_Q5_K] = { 11, 0 },   [INFER_IQ4_XS] = { 11, 0 }, [INFER_Q2_K] = { 7, 0 },
+/* The most rows of x that go past weights in place, and then past a turned copy of them, where
+ * tiles are many times as quick as to pack for them.  Before the first limit rows cost what they
+ * did alone. */
+static const struct {
+	uint8_t in_place, few;
+} limits[INFER_TYPE_COUNT] = {
+	[INFER_Q8_0] = { 5, 32 },  [INFER_Q4_0] = { 7, 32 },   [INFER_Q4_1] = { 7, 32 },
+	[INFER_Q5_0] = { 7, 32 },  [INFER_Q5_1] = { 7, 32 },   [INFER_IQ4_NL] = { 7, 32 },
+	[INFER_MXFP4] = { 7, 32 }, [INFER_Q4_K] = { 11, 32 },  [INFER_Q6_K] = { 8, 16 },
+	[INFER_Q5_K] = { 11, 0 },  [INFER_IQ4_XS] = { 11, 0 }, [INFER_Q2_K] = { 7, 0 },
 };
 
 enum cpu_way cpu_way(const struct backend *b, int type, int m)
@@ -54,12 +58,14 @@ enum cpu_way cpu_way(const struct backend *b, int type, int m)
 	const struct kern_mm *mm = cpu_mm(b, type);
 
 	if (mm->tile_turned && limits[type].in_place)
-		return m <= limits[type].in_place       ? CPU_IN_PLACE
+		return m <= limits[type].in_place         ? CPU_IN_PLACE
 		       : mm->few && m <= limits[type].few ? CPU_FEW
 		                                          : CPU_TILE;
 	if (few_pays(mm, m))
 		return CPU_FEW;
-	return mm->tile && m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS) ? CPU_TILE : CPU_IN_PLACE;
+	return mm->tile && m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS)
+	               ? CPU_TILE
+	               : CPU_IN_PLACE;
 }
 
 int cpu_turned(const struct backend *b, int type, int m)
@@ -88,7 +94,7 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
-	        items;
+		items;
 
 	enum cpu_way way = cpu_way(p->b, j->type, j->m);
 
@@ -101,25 +107,26 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, TURNED_BAND));
 	} else if (j->tiled) {
 		int64_t rows =
-		    num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
+			num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
 		if (items < want &&
 		    j->m >= 128) { /* pack again in every part: only where x is long */
 			j->part_rows =
-			    (int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
+				(int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
 		int64_t rows =
-		    num_max(ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
+			num_max(ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, 16));
 		if (j->n / j->block <
 		    want) /* small: even shares, in whole blocks of what loops like */
 			j->block = (int)num_min(
-			    j->block,
-			    (int64_t)num_round_up(
-			        (size_t)num_max(ITEM_WORK / row_work + 1, j->n / want), 16));
+				j->block,
+				(int64_t)num_round_up(
+					(size_t)num_max(ITEM_WORK / row_work + 1, j->n / want),
+					16));
 	}
 }
 
@@ -179,9 +186,8 @@ static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 {
 	int64_t fit = PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
 
-	return (int64_t)m * (int64_t)j->x->q_row <= X_BYTES
-	           ? 1
-	           : (int)num_max(1, num_min(PANELS, fit));
+	return (int64_t)m * (int64_t)j->x->q_row <= X_BYTES ? 1
+	                                                    : (int)num_max(1, num_min(PANELS, fit));
 }
 
 /* What follows weight row `end` in memory, which is packed next: as much as n rows are. */
@@ -189,9 +195,9 @@ static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *
                                 int m)
 {
 	int64_t rows = num_min(n, j->n - end),
-	        bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
-	        calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
-	        turns = calls * num_max(1, j->k / 256);
+		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
+		calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
+		turns = calls * num_max(1, j->k / 256);
 	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
 
 	return (struct kern_next){ .at = (const char *)at,
@@ -242,7 +248,11 @@ static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t 
 		                : rows_item(p, j, row, end, scratch);
 }
 
-struct region { const struct backend_plan *p; const struct cpu_job *jobs; int n; };
+struct region {
+	const struct backend_plan *p;
+	const struct cpu_job *jobs;
+	int n;
+};
 
 /* The job that item i belongs to: the last whose first is not above i. */
 static const struct cpu_job *job_of(const struct region *r, int64_t i)
@@ -278,14 +288,15 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		work += (int64_t)jobs[i].m * jobs[i].n * jobs[i].k;
 		if (i) {
 			jobs[i - 1].then = jobs[i].w;
-			jobs[i - 1].then_bytes = (int64_t)jobs[i].row_bytes * num_min(64, jobs[i].n);
+			jobs[i - 1].then_bytes =
+				(int64_t)jobs[i].row_bytes * num_min(64, jobs[i].n);
 		}
 	}
 	if (work > 2 * ITEM_WORK) {
 		pool_run(p->b->pool, items, region_item, &r);
 		return;
 	}
-	for (int64_t i = 0; i < items; i++)     /* less than waking a worker takes */
+	for (int64_t i = 0; i < items; i++) /* less than waking a worker takes */
 		region_item(&r, i, 0);
 }
 

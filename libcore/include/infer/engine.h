@@ -29,48 +29,53 @@ typedef struct infer_engine infer_engine;
 
 enum { INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0 };
 struct infer_engine_opts {
-	int32_t  threads;         /* 0: the cores the process may use */
-	const char *isa;          /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
-	int32_t  ctx;             /* largest context; 0: the model's own, or what fits */
-	int      kv_set;          /* 0: the cache is f16 and the two types below are ignored */
-	int      k_type, v_type;  /* INFER_F32 F16, or Q8_0 Q4_0 where heads are a multiple of 32 */
-	uint64_t kv_bytes;        /* cache budget; 0: for ctx of max_seqs, at most what fits */
-	int32_t  prefill_chunk;   /* most prefill rows of a step; 0: 512 */
-	int32_t  step_ms;      /* time that prefill may add beside decoding rows, at least 16 rows; 0: 50 */
-	int32_t  max_seqs;        /* sequences at once; 0: 1 */
-	int32_t  max_queue;       /* requests waiting; 0: 1024 */
+	int32_t threads;       /* 0: the cores the process may use */
+	const char *isa;       /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
+	int32_t ctx;           /* largest context; 0: the model's own, or what fits */
+	int kv_set;            /* 0: the cache is f16 and the two types below are ignored */
+	int k_type, v_type;    /* INFER_F32 F16, or Q8_0 Q4_0 where heads are a multiple of 32 */
+	uint64_t kv_bytes;     /* cache budget; 0: for ctx of max_seqs, at most what fits */
+	int32_t prefill_chunk; /* most prefill rows of a step; 0: 512 */
+	/* time that prefill may add beside decoding rows, at least 16 rows; 0: 50 */
+	int32_t step_ms;
+	int32_t max_seqs;  /* sequences at once; 0: 1 */
+	int32_t max_queue; /* requests waiting; 0: 1024 */
 	uint32_t flags;
 	infer_log_fn *log;
-	void    *log_user;
+	void *log_user;
 };
 
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.
  * INFER_EINVAL  a field out of its range
  * INFER_EUNSUP  isa or cache type, by name
  * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits */
-int  infer_engine_open(infer_engine **out, const infer_model *model,
-                       const struct infer_engine_opts *o, infer_error *err);
+int infer_engine_open(infer_engine **out, const infer_model *model,
+                      const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
 
 enum {
-	INFER_REQ_IGNORE_EOS   = 1 << 0,
-	INFER_REQ_SCORE        = 1 << 1,   /* a SCORE event for every prompt token but the first */
-	INFER_REQ_NO_TEXT      = 1 << 2,   /* ids only: no detokenising, no stop strings */
-	INFER_REQ_SPECIAL_TEXT = 1 << 3,   /* control tokens appear in text */
+	INFER_REQ_IGNORE_EOS = 1 << 0,
+	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token but the first */
+	INFER_REQ_NO_TEXT = 1 << 2,      /* ids only: no detokenising, no stop strings */
+	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
 };
 enum { INFER_MAX_TOP = 128 };
-struct infer_request {                     /* everything is copied at submit */
-	const int32_t *prompt; size_t n_prompt;      /* ids, n_prompt >= 1 */
-	int32_t  max_tokens;              /* -1: until end of turn or context; 0: the prompt only */
+/* everything is copied at submit */
+struct infer_request {
+	const int32_t *prompt;
+	size_t n_prompt;    /* ids, n_prompt >= 1 */
+	int32_t max_tokens; /* -1: until end of turn or context; 0: the prompt only */
 	struct infer_sample_opts sample;
-	const struct infer_str *stop; int32_t n_stop;            /* stop strings, not empty */
-	const int32_t *stop_tokens; int32_t n_stop_tokens;
-	int32_t  top;               /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
+	const struct infer_str *stop;
+	int32_t n_stop; /* stop strings, not empty */
+	const int32_t *stop_tokens;
+	int32_t n_stop_tokens;
+	int32_t top; /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
 	uint32_t flags;
-	int32_t  priority;                 /* greater goes first */
-	int64_t  deadline_ns;            /* on CLOCK_MONOTONIC; past it: as if cancelled; 0: none */
-	uint64_t salt;                     /* only requests of equal salt share the prefix cache */
-	void    *user;                     /* comes back with every event */
+	int32_t priority;    /* greater goes first */
+	int64_t deadline_ns; /* on CLOCK_MONOTONIC; past it: as if cancelled; 0: none */
+	uint64_t salt;       /* only requests of equal salt share the prefix cache */
+	void *user;          /* comes back with every event */
 };
 
 /* id: out, or NULL.
@@ -81,67 +86,77 @@ struct infer_request {                     /* everything is copied at submit */
  * INFER_EAGAIN  the queue is full */
 int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
                         infer_error *err);
-int infer_engine_cancel(infer_engine *e, uint64_t id);   /* INFER_EINVAL: not known, or ended */
+int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: not known, or ended */
 
 enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE };
 enum infer_finish {
-	INFER_FINISH_STOP, INFER_FINISH_LENGTH, INFER_FINISH_CANCELLED, INFER_FINISH_ERROR
+	INFER_FINISH_STOP,
+	INFER_FINISH_LENGTH,
+	INFER_FINISH_CANCELLED,
+	INFER_FINISH_ERROR
 };
-struct infer_top { int32_t token; float logprob; };
+struct infer_top {
+	int32_t token;
+	float logprob;
+};
 struct infer_usage {
 	int64_t prompt_tokens, completion_tokens, cached_tokens;
 	int64_t queue_ns, prefill_ns;
-	int64_t first_token_ns;    /* from submit */
-	int64_t decode_ns;         /* from the first token to the last */
+	int64_t first_token_ns; /* from submit */
+	int64_t decode_ns;      /* from the first token to the last */
 	int64_t preemptions, chunks;
 };
 struct infer_event {
-	uint64_t id; void *user;
-	int      kind;
-	int32_t  index;         /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
-	int32_t  token;
-	float    logprob;          /* ln p(token) under the unmodified logits */
-	/* likeliest first; borrowed, like every pointer here, until infer_engine_next is called again */
-	const struct infer_top *top; int32_t n_top;
-	/* TOKEN, DONE: the bytes that are final now; never part of a UTF-8 sequence that is not complete,
-	 * nor of what may still become a stop string */
-	const char *text; size_t text_bytes;
-	int      finish;           /* DONE: enum infer_finish */
-	int      code;             /* DONE: 0; INFER_ECANCEL for CANCELLED; for ERROR why */
-	const char *message;       /* DONE: a sentence, or empty */
-	struct infer_usage usage;  /* DONE */
+	uint64_t id;
+	void *user;
+	int kind;
+	int32_t index; /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
+	int32_t token;
+	float logprob; /* ln p(token) under the unmodified logits */
+	/* likeliest first; borrowed, like every pointer here, until infer_engine_next is called
+	 * again */
+	const struct infer_top *top;
+	int32_t n_top;
+	/* TOKEN, DONE: the bytes that are final now; never part of a UTF-8 sequence that is not
+	 * complete, nor of what may still become a stop string */
+	const char *text;
+	size_t text_bytes;
+	int finish;               /* DONE: enum infer_finish */
+	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; for ERROR why */
+	const char *message;      /* DONE: a sentence, or empty */
+	struct infer_usage usage; /* DONE */
 };
 /* 1: *ev is filled; 0: there is none now.  An end-of-turn or stop token is a TOKEN with empty text,
- * followed by DONE.  SCORE events follow the order of the prompt.  Events that are not read before the
- * next step are kept. */
-int  infer_engine_next(infer_engine *e, struct infer_event *ev);
+ * followed by DONE.  SCORE events follow the order of the prompt.  Events that are not read before
+ * the next step are kept. */
+int infer_engine_next(infer_engine *e, struct infer_event *ev);
 
 /* Compute one step, if there is work.  A logit that is not a number, or a fault of the device, ends
- * the requests that it affects with DONE; the engine goes on.  INFER_ENOMEM: there was no memory for
- * events, and nothing was done. */
-int  infer_engine_step(infer_engine *e, infer_error *err);
-int  infer_engine_busy(const infer_engine *e);    /* requests not yet ended, or events unread */
+ * the requests that it affects with DONE; the engine goes on.  INFER_ENOMEM: there was no memory
+ * for events, and nothing was done. */
+int infer_engine_step(infer_engine *e, infer_error *err);
+int infer_engine_busy(const infer_engine *e); /* requests not yet ended, or events unread */
 /* 1 once a request waits or runs; 0 after the time (-1: for ever). */
-int  infer_engine_wait(infer_engine *e, int64_t timeout_ns);
+int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
-	uint64_t kv_pages, kv_pages_used, kv_page_bytes;   /* 32 positions of all layers */
-	uint64_t barriers;         /* waits of the threads for each other, in steps */
-	uint64_t decode_allocs;    /* heap calls of the process during steps that only decode */
+	uint64_t kv_pages, kv_pages_used, kv_page_bytes; /* 32 positions of all layers */
+	uint64_t barriers;      /* waits of the threads for each other, in steps */
+	uint64_t decode_allocs; /* heap calls of the process during steps that only decode */
 	uint64_t workspace_bytes, kv_reserved_bytes;
-	int64_t  compute_ns, open_ns;
-	uint64_t digest;           /* of (ids, log-probs) of ended requests, in order of submit */
+	int64_t compute_ns, open_ns;
+	uint64_t digest; /* of (ids, log-probs) of ended requests, in order of submit */
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
 /* What the record of a run says about the machine. */
 struct infer_engine_info {
-	char    isa[128];          /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
-	char    placement[64];     /* where layers run: "cpu:0-31" */
+	char isa[128];      /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
+	char placement[64]; /* where layers run: "cpu:0-31" */
 	int32_t threads, ctx;
-	int     k_type, v_type;
+	int k_type, v_type;
 };
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);
 

@@ -1,6 +1,7 @@
 /* infer/file.h - model files: metadata and tensors, checked whole and mapped.   floor: file
  *
- * A file is immutable once open: share it freely.  All text and tensor pointers are borrowed from it.
+ * A file is immutable once open: share it freely.  All text and tensor pointers are borrowed from
+ * it.
  * GGUF v2 and v3, split files: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
 #ifndef INFER_FILE_H
 #define INFER_FILE_H
@@ -15,84 +16,116 @@ extern "C" {
 
 typedef struct infer_file infer_file;
 
-enum infer_meta_type {   /* GGUF value type ids */
-	INFER_META_U8, INFER_META_I8, INFER_META_U16, INFER_META_I16, INFER_META_U32, INFER_META_I32, INFER_META_F32,
-	INFER_META_BOOL, INFER_META_STR, INFER_META_ARR, INFER_META_U64, INFER_META_I64, INFER_META_F64
+/* GGUF value type ids */
+enum infer_meta_type {
+	INFER_META_U8,
+	INFER_META_I8,
+	INFER_META_U16,
+	INFER_META_I16,
+	INFER_META_U32,
+	INFER_META_I32,
+	INFER_META_F32,
+	INFER_META_BOOL,
+	INFER_META_STR,
+	INFER_META_ARR,
+	INFER_META_U64,
+	INFER_META_I64,
+	INFER_META_F64
 };
 
-struct infer_str { const char *at; size_t len; };   /* not NUL-terminated, not necessarily UTF-8 */
+/* not NUL-terminated, not necessarily UTF-8 */
+struct infer_str {
+	const char *at;
+	size_t len;
+};
 
 struct infer_meta {
 	struct infer_str key;
-	int      type;          /* enum infer_meta_type */
-	int      elem_type;     /* of an array; else = type */
-	uint64_t count;         /* of an array; else 1 */
-	const unsigned char *at;   /* the value's bytes as they lie in the file (little-endian, unaligned); a string: u64 length, bytes */
-	size_t   bytes;         /* of them, all elements of an array without its head */
+	int type;       /* enum infer_meta_type */
+	int elem_type;  /* of an array; else = type */
+	uint64_t count; /* of an array; else 1 */
+	/* the value's bytes as they lie in the file (little-endian, unaligned); a string: u64
+	 * length, bytes */
+	const unsigned char *at;
+	size_t bytes; /* of them, all elements of an array without its head */
 };
 
 struct infer_tensor {
 	struct infer_str name;
-	int      type;          /* enum infer_type */
-	int      n_dims;        /* 1 ... 4 */
-	int64_t  ne[4];         /* ne[0] is contiguous; trailing ones are 1 */
-	int      shard;         /* which file of a split one, from 0 */
-	uint64_t offset;        /* of its first byte, from the start of that shard */
+	int type;        /* enum infer_type */
+	int n_dims;      /* 1 ... 4 */
+	int64_t ne[4];   /* ne[0] is contiguous; trailing ones are 1 */
+	int shard;       /* which file of a split one, from 0 */
+	uint64_t offset; /* of its first byte, from the start of that shard */
 	uint64_t bytes;
-	const void *data;       /* in the mapping */
+	const void *data; /* in the mapping */
 };
 
 struct infer_file_info {
-	const char *format;     /* "gguf" */
+	const char *format; /* "gguf" */
 	uint32_t version;
-	int      n_shards;
+	int n_shards;
 	uint64_t n_meta, n_tensors;
-	uint64_t file_bytes;    /* of all shards */
-	uint64_t header_bytes;  /* metadata and tensor table of the first shard */
+	uint64_t file_bytes;   /* of all shards */
+	uint64_t header_bytes; /* metadata and tensor table of the first shard */
 	uint64_t alignment;
 };
 
-/* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any shard's name; all shards).  Nothing of the file's
- * sizes is believed before it is checked; tensor data is mapped, not read.
+/* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any
+ * shard's name; all shards).  Nothing of the file's sizes is believed before it is checked; tensor
+ * data is mapped, not read.
  * INFER_EIO      cannot be opened, or is no regular file
  * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
- * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or a tensor type that is not known: by number and tensor name
- * INFER_ENOMEM */
-int  infer_file_open(infer_file **out, const char *path, infer_error *err);
-/* The same over bytes in memory, borrowed until close; name is for messages.  INFER_EINVAL: not on a multiple of 8 bytes. */
-int  infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name, infer_error *err);
+ * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or a tensor type that is not known: by
+ * number and tensor name INFER_ENOMEM */
+int infer_file_open(infer_file **out, const char *path, infer_error *err);
+/* The same over bytes in memory, borrowed until close; name is for messages.  INFER_EINVAL: not on
+ * a multiple of 8 bytes. */
+int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
+                          infer_error *err);
 void infer_file_close(infer_file **f);
 
-const char *infer_file_path(const infer_file *f);                       /* of the first shard */
+const char *infer_file_path(const infer_file *f); /* of the first shard */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);
-const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i);     /* NULL past the end */
-const struct infer_meta *infer_file_meta(const infer_file *f, const char *key);   /* NULL: absent */
+/* NULL past the end */
+const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i);
+const struct infer_meta *infer_file_meta(const infer_file *f, const char *key); /* NULL: absent */
 const struct infer_tensor *infer_file_tensor_at(const infer_file *f, uint64_t i);
 const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *name);
 
-/* Values out of metadata.  0, or INFER_EFORMAT where the value has another type or does not fit (err names the key).
+/* Values out of metadata.  0, or INFER_EFORMAT where the value has another type or does not fit
+ * (err names the key).
  * An absent key leaves *v alone and returns 0; *found (may be NULL) tells. */
-int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found, infer_error *err);   /* any integer >= 0 */
+/* any integer >= 0 */
+int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found, infer_error *err);
 int infer_meta_i64(const infer_file *f, const char *key, int64_t *v, int *found, infer_error *err);
-int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, infer_error *err);     /* F32, F64 or an integer */
+/* F32, F64 or an integer */
+int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, infer_error *err);
 int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, infer_error *err);
-int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found, infer_error *err);
-/* Element i of an array (or i = 0 of a scalar), by the same rules; bools of an array are the integers 0 and 1. */
-int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v, infer_error *err);
-int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v, infer_error *err);
-/* Strings of an array lie one behind the other; *cursor is 0 at first and is moved on. INFER_EINVAL past the last. */
+int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found,
+                   infer_error *err);
+/* Element i of an array (or i = 0 of a scalar), by the same rules; bools of an array are the
+ * integers 0 and 1. */
+int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v,
+                        infer_error *err);
+int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v,
+                        infer_error *err);
+/* Strings of an array lie one behind the other; *cursor is 0 at first and is moved on. INFER_EINVAL
+ * past the last. */
 int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer_str *v);
 
-/* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by file_bytes as u64
- * little-endian: the `id` of the run record. */
+/* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by
+ * file_bytes as u64 little-endian: the `id` of the run record. */
 void infer_file_id(const infer_file *f, char hex[65]);
 /* hex[65]: sha256 of shard i's bytes, read from the mapping.  INFER_EINVAL: no such shard. */
-int  infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err);
-/* INFER_EIO names a file that was written to in place since it was opened: what was computed from it is of neither.  A file
- * put in its place under the same name changes nothing: the old one stays mapped. */
-int  infer_file_check_unchanged(const infer_file *f, infer_error *err);
-/* Look at every float scale and value of every tensor.  INFER_ENAN names the first tensor and byte offset that is not finite. */
-int  infer_file_check_finite(const infer_file *f, infer_error *err);
+int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err);
+/* INFER_EIO names a file that was written to in place since it was opened: what was computed from
+ * it is of neither.  A file put in its place under the same name changes nothing: the old one stays
+ * mapped. */
+int infer_file_check_unchanged(const infer_file *f, infer_error *err);
+/* Look at every float scale and value of every tensor.  INFER_ENAN names the first tensor and byte
+ * offset that is not finite. */
+int infer_file_check_finite(const infer_file *f, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* infer/hw.h - the kernel sets of this build, and which of them this machine can run.   floor: kern */
+/* infer/hw.h - the kernel sets of this build, and which of them this machine can run.   floor:
+ * kern */
 #ifndef INFER_HW_H
 #define INFER_HW_H
 #include <stdint.h>
@@ -8,8 +9,8 @@ extern "C" {
 #endif
 
 struct infer_kernel_set {
-	const char *name;    /* "avx2": what infer_engine_opts.isa takes; lives for ever */
-	int usable;          /* 1: the processor and the operating system allow it */
+	const char *name; /* "avx2": what infer_engine_opts.isa takes; lives for ever */
+	int usable;       /* 1: the processor and the operating system allow it */
 };
 
 /* Set i, narrowest first.  1: *s is filled; 0: past the last, *s is untouched.  Any thread. */

@@ -17,70 +17,89 @@ extern "C" {
 typedef struct infer_probe infer_probe;
 
 enum {
-	INFER_PROBE_QUICK = 1 << 0,   /* less memory, fewer shapes, shorter turns: rough figures */
-	INFER_PROBE_WALL  = 1 << 1,   /* time by the clock on the wall */
-	INFER_PROBE_LONG  = 1 << 2,   /* turns of some 30 ms: for few of them */
+	INFER_PROBE_QUICK = 1 << 0, /* less memory, fewer shapes, shorter turns: rough figures */
+	INFER_PROBE_WALL = 1 << 1,  /* time by the clock on the wall */
+	INFER_PROBE_LONG = 1 << 2,  /* turns of some 30 ms: for few of them */
 };
 struct infer_probe_opts {
-	int32_t  threads;     /* 0: the cores the process may use */
-	int32_t  repeat;      /* turns; 0: 5 */
-	const char *isa;      /* the kernel set to measure; NULL: every one that runs here */
+	int32_t threads; /* 0: the cores the process may use */
+	int32_t repeat;  /* turns; 0: 5 */
+	const char *isa; /* the kernel set to measure; NULL: every one that runs here */
 	uint32_t flags;
 };
 /* INFER_EINVAL  a field out of its range
  * INFER_EUNSUP  a kernel set that the build or the processor lacks
  * INFER_ENOMEM INFER_EIO */
-int  infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);
+int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);
 void infer_probe_close(infer_probe **p);
 int32_t infer_probe_threads(const infer_probe *p);
 
 /* Of the turns, all threads together; GB/s are 1e9 bytes a second, GOP/s 1e9 operations. */
-struct infer_rate { double median, least, most; };
-struct infer_ceilings {
-	struct infer_rate mapped;     /* GB/s reading a mapped file in pages of the usual size */
-	struct infer_rate memory;     /* GB/s reading memory without a file, in huge pages where it can have them */
-	struct infer_rate fma;        /* GFLOP/s of f32 fma; a multiplication and an addition each count */
-	struct infer_rate dot;        /* GOP/s of products of bytes, by the widest kernel set of the machine */
-	struct infer_rate tile_i8;    /* GOP/s of products of bytes in tile registers; 0: the machine has none, or a file was given */
-	struct infer_rate tile_bf16;  /* the same of bf16, GFLOP/s */
+struct infer_rate {
+	double median, least, most;
 };
-/* Measure them.  file: what is read as a mapped file, and memory is not measured; NULL: a file made for it. */
-int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c, infer_error *err);
+struct infer_ceilings {
+	struct infer_rate mapped; /* GB/s reading a mapped file in pages of the usual size */
+	/* GB/s reading memory without a file, in huge pages where it can have them */
+	struct infer_rate memory;
+	struct infer_rate fma; /* GFLOP/s of f32 fma; a multiplication and an addition each count */
+	/* GOP/s of products of bytes, by the widest kernel set of the machine */
+	struct infer_rate dot;
+	/* GOP/s of products of bytes in tile registers; 0: the machine has none, or a file was
+	 * given */
+	struct infer_rate tile_i8;
+	struct infer_rate tile_bf16; /* the same of bf16, GFLOP/s */
+};
+/* Measure them.  file: what is read as a mapped file, and memory is not measured; NULL: a file made
+ * for it. */
+int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
+                         infer_error *err);
 
 /* One thing to measure.  Strings live as long as the probe. */
 struct infer_probe_case {
-	const char *isa;      /* the kernel set whose loop it is */
-	const char *kernel;   /* "rows", "few", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
-	const char *type;     /* of the weights, "Q8_0", or of the cache; for the others "F32" */
-	const char *shape;    /* what such a product is in a model: "ffn", "output", "expert" */
-	int32_t  n, k, m;     /* weight rows, their length, rows of x; of attn: positions, head size, rows; of the others: 1, floats, rows */
-	int32_t  at;          /* its number */
+	const char *isa; /* the kernel set whose loop it is */
+	/* "rows", "few", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
+	const char *kernel;
+	const char *type;  /* of the weights, "Q8_0", or of the cache; for the others "F32" */
+	const char *shape; /* what such a product is in a model: "ffn", "output", "expert" */
+	/* weight rows, their length, rows of x; of attn: positions, head size, rows; of the others:
+	 * 1, floats, rows */
+	int32_t n, k, m;
+	int32_t at; /* its number */
 };
 /* 1: *c is filled; 0: past the last. */
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c);
 
-enum infer_probe_limit { INFER_LIMIT_MEMORY, INFER_LIMIT_FMA, INFER_LIMIT_DOT, INFER_LIMIT_KV, INFER_LIMIT_COMPUTE };
+enum infer_probe_limit {
+	INFER_LIMIT_MEMORY,
+	INFER_LIMIT_FMA,
+	INFER_LIMIT_DOT,
+	INFER_LIMIT_KV,
+	INFER_LIMIT_COMPUTE
+};
 struct infer_probe_result {
-	struct infer_rate bytes;      /* GB/s that it goes through: weights, cache; for the others what is read and written */
-	struct infer_rate ops;        /* GOP/s */
-	struct infer_rate ceiling;    /* what binds, taken in the same turns; GB/s or GOP/s */
-	struct infer_rate fraction;   /* of it, turn by turn */
-	int      limit;               /* MEMORY, FMA or DOT */
-	int      same;                /* the results have the bits of set ref on the same input */
+	/* GB/s that it goes through: weights, cache; for the others what is read and written */
+	struct infer_rate bytes;
+	struct infer_rate ops;      /* GOP/s */
+	struct infer_rate ceiling;  /* what binds, taken in the same turns; GB/s or GOP/s */
+	struct infer_rate fraction; /* of it, turn by turn */
+	int limit;                  /* MEMORY, FMA or DOT */
+	int same;                   /* the results have the bits of set ref on the same input */
 };
 /* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
-int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c, struct infer_probe_result *r, infer_error *err);
+int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
+                        struct infer_probe_result *r, infer_error *err);
 
 /* What a step of a model touches and computes. */
 struct infer_load {
-	int64_t rows;                 /* of all sequences */
-	int64_t out;                  /* of which want logits */
-	int64_t seqs;                 /* each reads its own cache once */
-	int64_t ctx;                  /* positions that a row sees */
+	int64_t rows; /* of all sequences */
+	int64_t out;  /* of which want logits */
+	int64_t seqs; /* each reads its own cache once */
+	int64_t ctx;  /* positions that a row sees */
 };
 struct infer_cost {
 	double weight_bytes, kv_bytes;
-	double fma_ops, dot_ops;      /* by what the products of each weight's type are made of */
+	double fma_ops, dot_ops; /* by what the products of each weight's type are made of */
 };
 /* Added to *c.  Any thread.  INFER_ENOMEM */
 int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,

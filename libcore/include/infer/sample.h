@@ -1,7 +1,8 @@
 /* infer/sample.h - turn one row of logits into one token.   floor: sample
  *
- * A sampler is a chain of stages that narrow or reweight the candidates, closed by one draw.  It serves one sequence:
- * confine it to one thread at a time.  Equal seed, logits and history give equal tokens on every machine: no libm. */
+ * A sampler is a chain of stages that narrow or reweight the candidates, closed by one draw.  It
+ * serves one sequence: confine it to one thread at a time.  Equal seed, logits and history give
+ * equal tokens on every machine: no libm. */
 #ifndef INFER_SAMPLE_H
 #define INFER_SAMPLE_H
 #include <stddef.h>
@@ -14,72 +15,106 @@ extern "C" {
 
 typedef struct infer_sampler infer_sampler;
 
-enum infer_stage {      /* in the default order */
-	INFER_STAGE_END, INFER_STAGE_PENALTIES, INFER_STAGE_DRY, INFER_STAGE_TOP_N_SIGMA, INFER_STAGE_TOP_K,
-	INFER_STAGE_TYPICAL, INFER_STAGE_TOP_P, INFER_STAGE_MIN_P, INFER_STAGE_XTC, INFER_STAGE_TEMP, INFER_STAGE_COUNT
+/* in the default order */
+enum infer_stage {
+	INFER_STAGE_END,
+	INFER_STAGE_PENALTIES,
+	INFER_STAGE_DRY,
+	INFER_STAGE_TOP_N_SIGMA,
+	INFER_STAGE_TOP_K,
+	INFER_STAGE_TYPICAL,
+	INFER_STAGE_TOP_P,
+	INFER_STAGE_MIN_P,
+	INFER_STAGE_XTC,
+	INFER_STAGE_TEMP,
+	INFER_STAGE_COUNT
 };
-/* "penalties" "dry" "top_n_sigma" "top_k" "typ_p" "top_p" "min_p" "xtc" "temperature"; NULL outside.  Any thread. */
+/* "penalties" "dry" "top_n_sigma" "top_k" "typ_p" "top_p" "min_p" "xtc" "temperature"; NULL
+ * outside.  Any thread. */
 const char *infer_stage_name(int stage);
-/* The stage of a name: one of those, with - for _ too, or "temp" "typical" "typical_p"; INFER_STAGE_END: none.  Any thread. */
+/* The stage of a name: one of those, with - for _ too, or "temp" "typical" "typical_p";
+ * INFER_STAGE_END: none.  Any thread. */
 int infer_stage_named(const char *name, size_t n);
 
-struct infer_logit_bias { int32_t token; float bias; };   /* added before all stages; -inf: never */
+/* added before all stages; -inf: never */
+struct infer_logit_bias {
+	int32_t token;
+	float bias;
+};
 
 /* A zero switches its stage off, so {0} is greedy decoding. */
 struct infer_sample_opts {
-	float    temp;             /* softmax temperature; 0 takes the largest logit, ties to the lower id */
-	float    dynatemp_range;   /* temperature from temp - range to temp + range by entropy */
-	float    dynatemp_exp;     /* > 0; 0 means 1 */
-	int32_t  top_k;            /* keep the k likeliest                   Fan+ 2018, arXiv:1805.04833 */
-	float    top_p;            /* keep the least set of mass >= p, (0, 1)   Holtzman+ 2019, arXiv:1904.09751 */
-	float    min_p;            /* keep p_i >= min_p * max_j p_j          Nguyen+ 2024, arXiv:2407.01082 */
-	float    typical;          /* keep the locally typical mass, (0, 1)  Meister+ 2022, arXiv:2202.00666 */
-	float    top_n_sigma;      /* keep l_i >= max l - n * sigma          Tang+ 2024, arXiv:2411.07641 */
-	float    xtc_probability, xtc_threshold;   /* threshold in (0, 0.5]; else off */
-	float    repeat;           /* penalty on tokens of the window        Keskar+ 2019, arXiv:1909.05858 */
-	float    presence, frequency;              /* subtracted once, and per occurrence in the window */
-	int32_t  repeat_window;    /* how far back the penalties look, tokens; 0: 64; -1: all of them */
-	float    dry_multiplier, dry_base;         /* base 0 means 1.75 */
-	int32_t  dry_allowed_length, dry_window;   /* 0 means 2; window 0 or -1: all */
-	const int32_t *const *dry_breakers;        /* token sequences that end a match, each n_dry_breaker[i] ids; borrowed */
-	const int32_t *n_dry_breaker; int32_t n_dry_breakers;
-	int32_t  mirostat;         /* 0, 1 or 2; replaces every stage but penalties and temperature   Basu+ 2020, arXiv:2007.14966 */
-	float    mirostat_tau, mirostat_eta;       /* 0 means 5 and 0.1 */
-	const struct infer_logit_bias *bias; int32_t n_bias;   /* borrowed while the sampler lives */
-	uint8_t  order[INFER_STAGE_COUNT];         /* enum infer_stage, closed by INFER_STAGE_END; all zero: the default order */
-	int32_t  min_keep;         /* stages that cut leave at least this many; 0 means 1 */
-	uint64_t seed;             /* any value, 0 too; draw i takes the generator's value at (seed, position i) */
+	float temp; /* softmax temperature; 0 takes the largest logit, ties to the lower id */
+	float dynatemp_range; /* temperature from temp - range to temp + range by entropy */
+	float dynatemp_exp;   /* > 0; 0 means 1 */
+	int32_t top_k; /* keep the k likeliest                   Fan+ 2018, arXiv:1805.04833 */
+	/* keep the least set of mass >= p, (0, 1)   Holtzman+ 2019, arXiv:1904.09751 */
+	float top_p;
+	float min_p; /* keep p_i >= min_p * max_j p_j          Nguyen+ 2024, arXiv:2407.01082 */
+	/* keep the locally typical mass, (0, 1)  Meister+ 2022, arXiv:2202.00666 */
+	float typical;
+	/* keep l_i >= max l - n * sigma          Tang+ 2024, arXiv:2411.07641 */
+	float top_n_sigma;
+	float xtc_probability, xtc_threshold; /* threshold in (0, 0.5]; else off */
+	float repeat; /* penalty on tokens of the window        Keskar+ 2019, arXiv:1909.05858 */
+	float presence, frequency; /* subtracted once, and per occurrence in the window */
+	/* how far back the penalties look, tokens; 0: 64; -1: all of them */
+	int32_t repeat_window;
+	float dry_multiplier, dry_base;         /* base 0 means 1.75 */
+	int32_t dry_allowed_length, dry_window; /* 0 means 2; window 0 or -1: all */
+	/* token sequences that end a match, each n_dry_breaker[i] ids; borrowed */
+	const int32_t *const *dry_breakers;
+	const int32_t *n_dry_breaker;
+	int32_t n_dry_breakers;
+	/* 0, 1 or 2; replaces every stage but penalties and temperature   Basu+ 2020,
+	 * arXiv:2007.14966 */
+	int32_t mirostat;
+	float mirostat_tau, mirostat_eta; /* 0 means 5 and 0.1 */
+	const struct infer_logit_bias *bias;
+	int32_t n_bias; /* borrowed while the sampler lives */
+	/* enum infer_stage, closed by INFER_STAGE_END; all zero: the default order */
+	uint8_t order[INFER_STAGE_COUNT];
+	int32_t min_keep; /* stages that cut leave at least this many; 0 means 1 */
+	/* any value, 0 too; draw i takes the generator's value at (seed, position i) */
+	uint64_t seed;
 };
 
-/* Make a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory a draw needs is allocated here.
+/* Make a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory a draw needs is
+ * allocated here.
  * INFER_EINVAL  a field is out of its range; err names it
  * INFER_ENOMEM */
-int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o,
-                      int32_t n_vocab, infer_error *err);
+int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, int32_t n_vocab,
+                      infer_error *err);
 
-/* Draw one token for the position `position` of its sequence and take it into the history.  O(n_vocab), allocates nothing
- * within infer_sampler_reserve.
+/* Draw one token for the position `position` of its sequence and take it into the history.
+ * O(n_vocab), allocates nothing within infer_sampler_reserve.
  * logits   f32 [n_vocab], nats, not normalised.  NaN is never chosen.
- * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: what a constraint admits.  NULL: every token
- * token    out, 0 <= *token < n_vocab
+ * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: what a constraint
+ * admits.  NULL: every token token    out, 0 <= *token < n_vocab
  * INFER_EEMPTY  nothing is left to choose from (every logit is -inf, biased away or not allowed)
  * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
-int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed, uint64_t position, int32_t *token,
-                       infer_error *err);
+int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
+                       uint64_t position, int32_t *token, infer_error *err);
 
-/* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id outside the vocabulary.
+/* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id
+ * outside the vocabulary.
  * INFER_ENOMEM only past what infer_sampler_reserve made room for. */
 int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err);
 /* Room for a history of n tokens, so that feed and draw allocate nothing up to there. */
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
-/* The candidates that the last draw chose from, likeliest first: probabilities sum to 1; borrowed until the next draw. */
-struct infer_candidate { int32_t token; float p; };
+/* The candidates that the last draw chose from, likeliest first: probabilities sum to 1; borrowed
+ * until the next draw. */
+struct infer_candidate {
+	int32_t token;
+	float p;
+};
 const struct infer_candidate *infer_sampler_last(const infer_sampler *s, int32_t *n);
 
-/* Forget the last n tokens of the history, drawn or fed, as if they had never come; n beyond its length forgets all. */
+/* Forget the last n tokens of the history, drawn or fed, as if they had never come; n beyond its
+ * length forgets all. */
 void infer_sampler_back(infer_sampler *s, size_t n);
-void infer_sampler_free(infer_sampler *s);    /* NULL is fine */
+void infer_sampler_free(infer_sampler *s); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -11,25 +11,25 @@ extern "C" {
 /* What a fallible function returns.  Codes are appended, never renumbered. */
 enum infer_status {
 	INFER_OK = 0,
-	INFER_EINVAL,   /* the caller's mistake: an argument out of its range */
-	INFER_EFORMAT,  /* bad bytes; the message names file, tensor or key, and byte offset */
-	INFER_EUNSUP,   /* well formed, not supported; the message names the thing */
-	INFER_ENOMEM,   /* host or device memory, or the context, is too small */
-	INFER_EIO,      /* the operating system refused; the message carries its reason */
+	INFER_EINVAL,  /* the caller's mistake: an argument out of its range */
+	INFER_EFORMAT, /* bad bytes; the message names file, tensor or key, and byte offset */
+	INFER_EUNSUP,  /* well formed, not supported; the message names the thing */
+	INFER_ENOMEM,  /* host or device memory, or the context, is too small */
+	INFER_EIO,     /* the operating system refused; the message carries its reason */
 	INFER_ENET,
 	INFER_EDEVICE,
 	INFER_ECANCEL,
-	INFER_EAGAIN,   /* the queue is full */
-	INFER_EEMPTY,   /* a constraint admits no token */
-	INFER_ENAN,     /* a weight or a logit is not finite */
+	INFER_EAGAIN, /* the queue is full */
+	INFER_EEMPTY, /* a constraint admits no token */
+	INFER_ENAN,   /* a weight or a logit is not finite */
 	INFER_STATUS_COUNT
 };
 
 /* A code and one sentence, in the caller's own storage.  Every function that takes an
  * `infer_error *` accepts NULL.  Written on failure only. */
 typedef struct infer_error {
-	int  code;          /* enum infer_status */
-	char message[252];  /* UTF-8, no newline, NUL-terminated */
+	int code;          /* enum infer_status */
+	char message[252]; /* UTF-8, no newline, NUL-terminated */
 } infer_error;
 
 /* "INFER_EFORMAT" and so on; never NULL.  Any thread. */

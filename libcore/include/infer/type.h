@@ -1,6 +1,7 @@
 /* infer/type.h - element types of tensors.   floor: type
  *
- * One row per type in type/type_list.h; the enum is dense and ours, the GGUF id stands in the row. */
+ * One row per type in type/type_list.h; the enum is dense and ours, the GGUF id stands in the
+ * row. */
 #ifndef INFER_TYPE_H
 #define INFER_TYPE_H
 #include <stddef.h>
@@ -12,20 +13,51 @@ extern "C" {
 #endif
 
 enum infer_type {
-	INFER_F32, INFER_F16, INFER_BF16, INFER_F64, INFER_I8, INFER_I16, INFER_I32, INFER_I64,
-	INFER_Q4_0, INFER_Q4_1, INFER_Q5_0, INFER_Q5_1, INFER_Q8_0, INFER_Q8_1, INFER_Q8_K,
-	INFER_Q2_K, INFER_Q3_K, INFER_Q4_K, INFER_Q5_K, INFER_Q6_K,
-	INFER_IQ2_XXS, INFER_IQ2_XS, INFER_IQ2_S, INFER_IQ3_XXS, INFER_IQ3_S, INFER_IQ1_S, INFER_IQ1_M,
-	INFER_IQ4_NL, INFER_IQ4_XS, INFER_TQ1_0, INFER_TQ2_0, INFER_MXFP4, INFER_NVFP4, INFER_Q1_0, INFER_Q2_0,
+	INFER_F32,
+	INFER_F16,
+	INFER_BF16,
+	INFER_F64,
+	INFER_I8,
+	INFER_I16,
+	INFER_I32,
+	INFER_I64,
+	INFER_Q4_0,
+	INFER_Q4_1,
+	INFER_Q5_0,
+	INFER_Q5_1,
+	INFER_Q8_0,
+	INFER_Q8_1,
+	INFER_Q8_K,
+	INFER_Q2_K,
+	INFER_Q3_K,
+	INFER_Q4_K,
+	INFER_Q5_K,
+	INFER_Q6_K,
+	INFER_IQ2_XXS,
+	INFER_IQ2_XS,
+	INFER_IQ2_S,
+	INFER_IQ3_XXS,
+	INFER_IQ3_S,
+	INFER_IQ1_S,
+	INFER_IQ1_M,
+	INFER_IQ4_NL,
+	INFER_IQ4_XS,
+	INFER_TQ1_0,
+	INFER_TQ2_0,
+	INFER_MXFP4,
+	INFER_NVFP4,
+	INFER_Q1_0,
+	INFER_Q2_0,
 	INFER_TYPE_COUNT
 };
 
 struct infer_type_info {
-	const char *name;        /* "Q4_K" */
-	int      gguf_id;        /* ggml_type */
-	int      block;          /* elements of a block, >= 1 */
-	int      block_bytes;
-	int      file_only;      /* 1: activations' types (Q8_1, Q8_K), never a weight in a file we run */
+	const char *name; /* "Q4_K" */
+	int gguf_id;      /* ggml_type */
+	int block;        /* elements of a block, >= 1 */
+	int block_bytes;
+	/* 1: activations' types (Q8_1, Q8_K), never a weight in a file we run */
+	int file_only;
 };
 
 /* Borrowed for ever; NULL for a value outside the enum.  Any thread. */
@@ -33,8 +65,8 @@ const struct infer_type_info *infer_type_info(int type);
 /* enum infer_type of a GGUF id, or -1. */
 int infer_type_from_gguf(uint32_t gguf_id);
 
-/* Elements of any type to f32, exactly as the format defines them (integers and F64 rounded to nearest).
- * dst  f32 [n], not overlapping src
+/* Elements of any type to f32, exactly as the format defines them (integers and F64 rounded to
+ * nearest). dst  f32 [n], not overlapping src
  * src  n / block blocks, no alignment asked for
  * INFER_EINVAL  unknown type, or n is not a multiple of its block */
 int infer_type_decode(int type, float *dst, const void *src, size_t n, infer_error *err);

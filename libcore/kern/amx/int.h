@@ -1,8 +1,9 @@
 /* kern/amx/int.h - products of panels of 32 rows of weights with 16 rows of x at a time, by tiles.
  *
- * Lanes are rows of x, turned as kern/act.h has them; a register of sums belongs to one row of weights.
- * Tiles go over a part of k, 256 or what is left, of up to TOKENS rows of x, whose sums stay in the first
- * cache beside that part of the panel. */
+ * Lanes are rows of x, turned as kern/act.h has them; a register of sums belongs to one row of
+ * weights.
+ * Tiles go over a part of k, 256 or what is left, of up to TOKENS rows of x, whose sums stay in the
+ * first cache beside that part of the panel. */
 #ifndef KERN_AMX_INT_H
 #define KERN_AMX_INT_H
 #include "kern/avx512vnni/points.h"
@@ -12,10 +13,11 @@
 
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k); \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, \
-	                          int n, int k); \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_32(ROW) KERN_ROWS_256(ROW)
+KERN_ROWS_32(ROW)
+KERN_ROWS_256(ROW)
 #undef ROW
 void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
 void kern_avx512vnni_turn_q8(struct kern_act *x, int row, int m, int k, int from, int to);
@@ -24,7 +26,10 @@ void kern_avx512vnni_turn_q8k(struct kern_act *x, int row, int m, int k, int fro
 enum { N = 16, GROUPS = NR / N, TOKENS = 64, TURNS = TOKENS / N };
 #define EACH_ROW UNROLL for (int r = 0; r < N; r++)
 
-INLINE float half_at(const uint8_t *p) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p)))); }
+INLINE float half_at(const uint8_t *p)
+{
+	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
+}
 /* the next n lines of x */
 #define ASK(at, n) \
 	do { \
@@ -34,10 +39,10 @@ INLINE float half_at(const uint8_t *p) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_c
 
 /* One part of k of a panel and of some rows of x. */
 struct part {
-	float *sum, *min;       /* [turn][group][N][N]: row of weights, row of x */
-	const char *w, *x;      /* of the first group of rows of weights; of the first 16 of x */
-	size_t w_step, x_step;  /* to the next */
-	int turns, groups;      /* how many 16 rows of x; of weights */
+	float *sum, *min;      /* [turn][group][N][N]: row of weights, row of x */
+	const char *w, *x;     /* of the first group of rows of weights; of the first 16 of x */
+	size_t w_step, x_step; /* to the next */
+	int turns, groups;     /* how many 16 rows of x; of weights */
 };
 
 /* The turned copy of 16 rows of x and its like, or room for one of a part of k. */
@@ -52,8 +57,8 @@ INLINE size_t turned_part(const struct kern_act *x, int k)
 }
 
 /* Rows [row, row + m) of x, m <= TOKENS, of k the part from `at` on. */
-static inline void x_part(struct part *p, union turned_room *room, const struct kern_act *x, int row, int m,
-                          int k, int at, int n)
+static inline void x_part(struct part *p, union turned_room *room, const struct kern_act *x,
+                          int row, int m, int k, int at, int n)
 {
 	p->turns = (m + N - 1) / N;
 	if (x->turned && row % N == 0) {
@@ -66,10 +71,12 @@ static inline void x_part(struct part *p, union turned_room *room, const struct 
 	for (int t = 0; t < m; t += N) {
 		size_t block = x->form == KERN_FORM_Q8 ? (size_t)at / 32 * sizeof(struct kern_q8)
 		                                       : (size_t)at / 256 * sizeof(struct kern_q8k);
-		struct kern_act some = {.form = x->form, .q_row = x->q_row, .turned = room + t / N};
+		struct kern_act some = { .form = x->form,
+			                 .q_row = x->q_row,
+			                 .turned = room + t / N };
 		some.q = (char *)x->q + (size_t)(row + t) * x->q_row + block;
-		(x->form == KERN_FORM_Q8 ? kern_avx512vnni_turn_q8
-		                         : kern_avx512vnni_turn_q8k)(&some, 0, m - t < N ? m - t : N, n, 0, n);
+		(x->form == KERN_FORM_Q8 ? kern_avx512vnni_turn_q8 : kern_avx512vnni_turn_q8k)(
+			&some, 0, m - t < N ? m - t : N, n, 0, n);
 	}
 }
 
@@ -89,7 +96,8 @@ INLINE void sums_out(const struct part *p, float *y, size_t ldy, enum sums_how h
 	for (int u = 0; u < p->turns * p->groups; u++) {
 		int at = u / p->groups * N, first = u % p->groups * N;
 		wf v[N];
-		EACH_ROW {
+		EACH_ROW
+		{
 			v[r] = _mm512_load_ps(p->sum + (u * N + r) * N);
 			if (how == SUMS_ADD)
 				v[r] = wf_add(v[r], _mm512_load_ps(p->min + (u * N + r) * N));

@@ -1,10 +1,12 @@
-/* Panels of weights in blocks of 256: S q of every weight is a whole number of two bytes, 256 hi + lo, both
- * signed, or of one, so a block of 16 rows of weights and 16 of x is one or two chains of four tile products,
- * and nothing is done between groups that have scales of their own.
+/* Panels of weights in blocks of 256: S q of every weight is a whole number of two bytes, 256 hi +
+ * lo, both signed, or of one, so a block of 16 rows of weights and 16 of x is one or two chains of
+ * four tile products, and nothing is done between groups that have scales of their own.
  *
- *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2] of 16 weights each,
+ *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2] of 16
+ *   weights each,
  *          twice | lo i8[4][16][64] | hi i8[4][16][64], but for those types whose S q fits a byte
- *   isum = (hi << 8) + lo, exact in i32 for any x;  imin: one tile product with the sums of x in two parts of
+ *   isum = (hi << 8) + lo, exact in i32 for any x;  imin: one tile product with the sums of x in
+ *   two parts of
  *          bf16, whole numbers below 2^24, so exact in f32
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/amx/int.h"
@@ -15,7 +17,10 @@ INLINE int one_byte(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3
 
 enum { HEAD = N * 4, MINIMA = N * 4 + N * 64, CHAIN = 4 * N * 64 };
 INLINE int chains_at(int minima) { return HEAD + (minima ? MINIMA : 0); }
-INLINE size_t group256_bytes(int two, int minima) { return (size_t)(chains_at(minima) + (two ? 2 : 1) * CHAIN); }
+INLINE size_t group256_bytes(int two, int minima)
+{
+	return (size_t)(chains_at(minima) + (two ? 2 : 1) * CHAIN);
+}
 
 /* a block of one row */
 struct block {
@@ -25,13 +30,16 @@ struct block {
 	float d, dmin;
 };
 
-INLINE __m256i twice_words(__m128i s) { return _mm256_setr_m128i(_mm_unpacklo_epi16(s, s), _mm_unpackhi_epi16(s, s)); }
+INLINE __m256i twice_words(__m128i s)
+{
+	return _mm256_setr_m128i(_mm_unpacklo_epi16(s, s), _mm_unpackhi_epi16(s, s));
+}
 INLINE void scales_k45(struct block *b, const uint8_t *sc)
 {
 	const uint32_t low = 0x0f0f0f0f, six = 0x3f3f3f3f, two = 0x30303030;
 	uint32_t x = num_u32(sc), y = num_u32(sc + 4), z = num_u32(sc + 8);
 	__m128i s = _mm_setr_epi32((int)(x & six), (int)((z & low) | (x >> 2 & two)), 0, 0),
-	        m = _mm_setr_epi32((int)(y & six), (int)((z >> 4 & low) | (y >> 2 & two)), 0, 0);
+		m = _mm_setr_epi32((int)(y & six), (int)((z >> 4 & low) | (y >> 2 & two)), 0, 0);
 
 	b->s = twice_words(_mm_cvtepu8_epi16(s));
 	b->m = _mm_unpacklo_epi8(m, m);
@@ -53,7 +61,8 @@ INLINE void scales_get(enum infer_type t, struct block *b, const uint8_t *p)
 		b->m = _mm_and_si128(_mm_srli_epi16(load16(p), 4), low);
 		break;
 	case INFER_Q3_K:
-		b->s = _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_cvtepi8_epi16(scales_k3(p + 96)));
+		b->s = _mm256_sub_epi16(_mm256_setzero_si256(),
+		                        _mm256_cvtepi8_epi16(scales_k3(p + 96)));
 		break;
 	default:
 		b->s = twice_words(scales_x4(p));
@@ -88,23 +97,27 @@ INLINE void block_put(int two, int minima, char *to, int r, const struct block *
 	if (minima) {
 		wi m = _mm512_castps_si512(wf_from(_mm512_cvtepu8_epi32(b->m)));
 		memcpy(to + HEAD + r * 4, &b->dmin, 4);
-		_mm512_store_si512(to + HEAD + N * 4 + r * 64, _mm512_or_si512(m, _mm512_srli_epi32(m, 16)));
+		_mm512_store_si512(to + HEAD + N * 4 + r * 64,
+		                   _mm512_or_si512(m, _mm512_srli_epi32(m, 16)));
 	}
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		const long long first = 4 * i * 0x0001000100010001;
-		const wi lane = _mm512_setr_epi64(first, first, first + 0x0001000100010001, first + 0x0001000100010001,
-		                                  first + 0x0002000200020002, first + 0x0002000200020002,
-		                                  first + 0x0003000300030003, first + 0x0003000300030003);
+		const wi lane = _mm512_setr_epi64(
+			first, first, first + 0x0001000100010001, first + 0x0001000100010001,
+			first + 0x0002000200020002, first + 0x0002000200020002,
+			first + 0x0003000300030003, first + 0x0003000300030003);
 		wi q = _mm512_inserti64x4(_mm512_castsi256_si512(b->q[2 * i]), b->q[2 * i + 1], 1),
 		   w = _mm512_permutexvar_epi16(lane, s);
 		wi x = _mm512_mullo_epi16(_mm512_srai_epi16(_mm512_slli_epi16(q, 8), 8), w),
 		   y = _mm512_mullo_epi16(_mm512_srai_epi16(q, 8), w);
-		_mm512_store_si512(lo + i * N * 64, _mm512_mask_blend_epi8(odd, x, _mm512_slli_epi16(y, 8)));
+		_mm512_store_si512(lo + i * N * 64,
+		                   _mm512_mask_blend_epi8(odd, x, _mm512_slli_epi16(y, 8)));
 		if (!two)
 			continue;
 		x = _mm512_srli_epi16(_mm512_add_epi16(x, half), 8);
-		_mm512_store_si512(hi + i * N * 64, _mm512_mask_blend_epi8(odd, x, _mm512_add_epi16(y, half)));
+		_mm512_store_si512(hi + i * N * 64,
+		                   _mm512_mask_blend_epi8(odd, x, _mm512_add_epi16(y, half)));
 	}
 }
 
@@ -116,19 +129,22 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 	for (int b = 0; b < k / 256; b++, dst += GROUPS * bytes)
 		for (int r = 0; r < groups * N; r++) { /* rows past the end repeat the last */
 			struct block block;
-			block_get(t, &block, w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * block_bytes(t)));
+			block_get(t, &block,
+			          w + (size_t)(r < n ? r : n - 1) * row_bytes +
+			                  (size_t)(b * block_bytes(t)));
 			block_put(two, minima, dst + (size_t)(r / N) * bytes, r % N, &block);
 		}
 }
 
-/* ---- tiles.  Products run one unit, 16 rows of weights by 16 of x, ahead of what is done with their sums */
+/* ---- tiles.  Products run one unit, 16 rows of weights by 16 of x, ahead of what is done with
+ * their sums */
 #define DOT256(c0, c1, i) \
 	do { \
 		TILE_LOAD(6, x->q[16 * (i)], 64); \
-		TILE_LOAD(4, w + chains_at(minima) + (i) * N * 64, 64); \
+		TILE_LOAD(4, w + chains_at(minima) + (i)*N * 64, 64); \
 		TILE_DOT(c0, 4, 6); \
 		if (two) { \
-			TILE_LOAD(5, w + chains_at(minima) + CHAIN + (i) * N * 64, 64); \
+			TILE_LOAD(5, w + chains_at(minima) + CHAIN + (i)*N * 64, 64); \
 			TILE_DOT(c1, 5, 6); \
 		} \
 		ASK(ask, 10); \
@@ -140,14 +156,17 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		wi i_ = wi_load(lo + r * N); \
 		if (two) \
 			i_ = wi_add(i_, _mm512_shuffle_epi8(wi_load(hi + r * N), up)); \
-		_mm512_store_ps(y + r * N, wf_fma(wf_mul(dx, wf_set(((const float *)(const void *)w0)[r])), \
-		                                  wf_from(i_), _mm512_load_ps(y + r * N))); \
+		_mm512_store_ps(y + r * N, \
+		                wf_fma(wf_mul(dx, wf_set(((const float *)(const void *)w0)[r])), \
+		                       wf_from(i_), _mm512_load_ps(y + r * N))); \
 	}
 #define TAKE256_MIN(first) \
 	UNROLL \
 	for (int r = (first); r < (first) + 8; r++) \
-		_mm512_store_ps(ym + r * N, wf_fma(wf_mul(dx, wf_set(((const float *)(const void *)(w0 + HEAD))[r])), \
-		                                   _mm512_load_ps(min + r * N), _mm512_load_ps(ym + r * N)));
+		_mm512_store_ps( \
+			ym + r * N, \
+			wf_fma(wf_mul(dx, wf_set(((const float *)(const void *)(w0 + HEAD))[r])), \
+		               _mm512_load_ps(min + r * N), _mm512_load_ps(ym + r * N)));
 #define UNIT256(c0, c1, b0, b1) \
 	do { \
 		wf dx = _mm512_load_ps(x0->d); \
@@ -207,8 +226,9 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 INLINE void part256(int two, int minima, const struct part *p)
 {
 	_Alignas(64) int32_t lo[N * N], hi[N * N];
-	_Alignas(64) float min[N * N], none[2][N * N] = {{0}};
-	const wi up = _mm512_broadcast_i32x4(_mm_setr_epi8(-1, 0, 1, 2, -1, 4, 5, 6, -1, 8, 9, 10, -1, 12, 13, 14));
+	_Alignas(64) float min[N * N], none[2][N * N] = { { 0 } };
+	const wi up = _mm512_broadcast_i32x4(
+		_mm_setr_epi8(-1, 0, 1, 2, -1, 4, 5, 6, -1, 8, 9, 10, -1, 12, 13, 14));
 	const struct kern_turned_k *x = (const void *)p->x, *x0 = x;
 	const char *w = p->w, *w0 = w, *ask = p->x + p->x_step;
 	float *y = none[0], *ym = none[1]; /* there is no unit before the first */
@@ -230,13 +250,14 @@ INLINE void part256(int two, int minima, const struct part *p)
 	}
 }
 
-INLINE void tile256(enum infer_type t, float *y, size_t ldy, const char *panel, const struct kern_act *x, int x_row,
-                    int m, int n, int k)
+INLINE void tile256(enum infer_type t, float *y, size_t ldy, const char *panel,
+                    const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	const int two = !one_byte(t), minima = q_minima(t);
 	_Alignas(64) float sum[TOKENS * GROUPS * N], min[TOKENS * GROUPS * N];
 	_Alignas(64) union turned_room room[TURNS];
-	struct part p = {sum, min, .w_step = group256_bytes(two, minima), .groups = n > N ? GROUPS : 1};
+	struct part p = { sum, min, .w_step = group256_bytes(two, minima),
+		          .groups = n > N ? GROUPS : 1 };
 
 	tiles_begin(64);
 	for (int row = 0, some; row < m; row += some) {
@@ -260,10 +281,11 @@ INLINE void tile256(enum infer_type t, float *y, size_t ldy, const char *panel, 
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \
-		return (size_t)(k / 256) * GROUPS * group256_bytes(!one_byte(INFER_##TYPE), q_minima(INFER_##TYPE)); \
+		return (size_t)(k / 256) * GROUPS * \
+		       group256_bytes(!one_byte(INFER_##TYPE), q_minima(INFER_##TYPE)); \
 	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, \
-	                          int n, int k) \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
 		tile256(INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	}

@@ -1,8 +1,8 @@
 /* Panels of weights in blocks of 32: a tile product is one block.
  *
- *   panel  per block, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero point taken off
- *   y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of x, as ref/mm_q32.c, which
- *   also has bytes per flop and limits */
+ *   panel  per block, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
+ *   point taken off y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of
+ *   x, as ref/mm_q32.c, which also has bytes per flop and limits */
 #include "kern/amx/int.h"
 
 enum { PART = 8, AHEAD = 4, FIELD = N * 4 };
@@ -29,42 +29,50 @@ INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int
 			d = half_at(from + 2);
 			memcpy(to + FIELD + r * 4, &d, 4);
 		}
-		_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r * 32), _mm256_sub_epi8(unpack32(t, from), zero));
+		_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r * 32),
+		                   _mm256_sub_epi8(unpack32(t, from), zero));
 	}
 }
 /* A part of k of all rows, then the next: lines are whole before they leave the first cache. */
 INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
 {
-	for (int b = 0, some; b < k / 32; b += some, dst += (size_t)some * GROUPS * group32_bytes(t)) {
+	for (int b = 0, some; b < k / 32;
+	     b += some, dst += (size_t)some * GROUPS * group32_bytes(t)) {
 		some = k / 32 - b < PART ? k / 32 - b : PART;
-		for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) { /* rows past the end repeat the last */
-			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes + (size_t)(b * block_bytes(t));
+		/* rows past the end repeat the last */
+		for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) {
+			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes +
+			                      (size_t)(b * block_bytes(t));
 			row_put(t, dst + (size_t)(r / N) * group32_bytes(t), r % N, from, some);
 		}
 	}
 }
 
-/* the product of a block into tile c; then what was there before, in room[c], to the sums: x0, w0 */
+/* the product of a block into tile c; then what was there before, in room[c], to the sums: x0,
+ * w0 */
 #define DOT32(c, b) \
 	do { \
-		TILE_LOAD(4, w + (size_t)(b) * step + q_at(t), 32); \
+		TILE_LOAD(4, w + (size_t)(b)*step + q_at(t), 32); \
 		TILE_LOAD(6, x[b].q, 64); \
 		TILE_ZERO(c); \
 		TILE_DOT(c, 4, 6); \
 	} while (0)
-/* Conversions compete for a port with products, which have no other while tiles work: every other one goes by
- * way of sums, exact below 2^22. */
+/* Conversions compete for a port with products, which have no other while tiles work: every other
+ * one goes by way of sums, exact below 2^22. */
 INLINE wf from_room(const int32_t *p, int r)
 {
 	const wi magic = wi_set(0x4b400000);
 
-	return r % 2 ? wf_from(wi_load(p)) : wf_sub(_mm512_castsi512_ps(wi_add(magic, wi_load(p))), _mm512_castsi512_ps(magic));
+	return r % 2 ? wf_from(wi_load(p))
+	             : wf_sub(_mm512_castsi512_ps(wi_add(magic, wi_load(p))),
+	                      _mm512_castsi512_ps(magic));
 }
 #define TAKE32(c, b) \
 	do { \
-		const float *d_ = (const float *)(const void *)(w0 + (size_t)(b) * step); \
+		const float *d_ = (const float *)(const void *)(w0 + (size_t)(b)*step); \
 		wf dx_ = _mm512_load_ps(x0[b].d); \
-		EACH_ROW sum[r] = wf_fma(wf_mul(dx_, wf_set(d_[r])), from_room(room[c] + r * N, r), sum[r]); \
+		EACH_ROW sum[r] = \
+			wf_fma(wf_mul(dx_, wf_set(d_[r])), from_room(room[c] + r * N, r), sum[r]); \
 	} while (0)
 #define STEP32(c) \
 	do { \
@@ -74,8 +82,8 @@ INLINE wf from_room(const int32_t *p, int r)
 		TAKE32(c, a + (c)); \
 	} while (0)
 
-/* n blocks, a multiple of AHEAD.  Products run as many blocks ahead, from one unit, 16 rows of weights by 16 of
- * x, into the next; past the last they are of the first again. */
+/* n blocks, a multiple of AHEAD.  Products run as many blocks ahead, from one unit, 16 rows of
+ * weights by 16 of x, into the next; past the last they are of the first again. */
 INLINE void part32(enum infer_type t, const struct part *p, int n)
 {
 	const size_t step = GROUPS * group32_bytes(t);
@@ -118,7 +126,9 @@ INLINE void part_one(enum infer_type t, const struct part *p)
 
 	for (int u = 0; u < p->turns * p->groups; u++) {
 		const char *w = p->w + (size_t)(u % p->groups) * p->w_step, *w0 = w;
-		const struct kern_turned *x = (const void *)(p->x + (size_t)(u / p->groups) * p->x_step), *x0 = x;
+		const struct kern_turned *x = (const void *)(p->x +
+		                                             (size_t)(u / p->groups) * p->x_step),
+					 *x0 = x;
 		float *y = p->sum + u * N * N;
 		wf sum[N];
 		DOT32(0, 0);
@@ -133,33 +143,38 @@ INLINE void part_min(enum infer_type t, const struct part *p, int n)
 {
 	for (int u = 0; u < p->turns * p->groups; u++) {
 		const char *w = p->w + (size_t)(u % p->groups) * p->w_step + FIELD;
-		const struct kern_turned *x = (const void *)(p->x + (size_t)(u / p->groups) * p->x_step);
+		const struct kern_turned *x =
+			(const void *)(p->x + (size_t)(u / p->groups) * p->x_step);
 		float *y = p->min + u * N * N;
 		wf min[N];
 		EACH_ROW min[r] = _mm512_load_ps(y + r * N);
 		for (int b = 0; b < n; b++, w += GROUPS * group32_bytes(t)) {
 			wf dx = _mm512_load_ps(x[b].d), s = wf_from(wi_load(x[b].minus));
-			EACH_ROW min[r] = wf_fnma(wf_mul(wf_set(((const float *)(const void *)w)[r]), dx), s, min[r]);
+			EACH_ROW min[r] = wf_fnma(
+				wf_mul(wf_set(((const float *)(const void *)w)[r]), dx), s, min[r]);
 		}
 		EACH_ROW _mm512_store_ps(y + r * N, min[r]);
 	}
 }
 
-INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel, const struct kern_act *x, int x_row,
-                   int m, int n, int k)
+INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
+                   const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	const int minima = q_minima(t);
 	_Alignas(64) float sum[TOKENS * GROUPS * N], min[TOKENS * GROUPS * N];
 	_Alignas(64) union turned_room room[TURNS];
-	struct part p = {sum, min, .w_step = group32_bytes(t), .groups = n > N ? GROUPS : 1};
+	struct part p = { sum, min, .w_step = group32_bytes(t), .groups = n > N ? GROUPS : 1 };
 
 	tiles_begin(32);
 	for (int row = 0, some; row < m; row += some) {
 		some = m - row < TOKENS ? m - row : TOKENS;
 		sums_clear(&p, some, minima);
 		p.w = panel;
-		for (int at = 0, now; at < k; at += now, p.w += (size_t)now / 32 * GROUPS * p.w_step) {
-			now = k - at >= 32 * PART ? 32 * PART : k - at >= 32 * AHEAD ? 32 * AHEAD : 32;
+		for (int at = 0, now; at < k;
+		     at += now, p.w += (size_t)now / 32 * GROUPS * p.w_step) {
+			now = k - at >= 32 * PART    ? 32 * PART
+			      : k - at >= 32 * AHEAD ? 32 * AHEAD
+			                             : 32;
 			x_part(&p, room, x, x_row + row, some, k, at, now);
 			ask_next(x, 1);
 			if (now == 32)
@@ -183,8 +198,8 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel, c
 	{ \
 		return (size_t)(k / 32) * GROUPS * group32_bytes(INFER_##TYPE); \
 	} \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row, int m, \
-	                          int n, int k) \
+	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
 		tile32(INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	}

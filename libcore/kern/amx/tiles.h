@@ -1,9 +1,10 @@
-/* kern/amx/tiles.h - tile registers: 0 to 3 and 7 sums, 4 and 5 sixteen rows of weights, 6 sixteen rows of
- * x, four bytes of k (or two bf16) of each a row.  tests/kern defines TILE_LOAD and its kin before, as
- * functions.
+/* kern/amx/tiles.h - tile registers: 0 to 3 and 7 sums, 4 and 5 sixteen rows of weights, 6 sixteen
+ * rows of x, four bytes of k (or two bf16) of each a row.  tests/kern defines TILE_LOAD and its kin
+ * before, as functions.
  *
- * In assembly, for a compiler's own intrinsics do not all say that memory is read.  A call sets the tiles and
- * gives them back: no state of a thread is left, and none to be saved when it is switched. */
+ * In assembly, for a compiler's own intrinsics do not all say that memory is read.  A call sets the
+ * tiles and gives them back: no state of a thread is left, and none to be saved when it is
+ * switched. */
 #ifndef KERN_AMX_TILES_H
 #define KERN_AMX_TILES_H
 #include <stdint.h>
@@ -16,7 +17,10 @@ struct tile_config {
 
 #ifndef TILE_LOAD
 #define TILE_LOAD(c, from, apart) \
-	__asm__ volatile("tileloadd (%0,%1,1), %%tmm" #c : : "r"(from), "r"((long)(apart)) : "memory")
+	__asm__ volatile("tileloadd (%0,%1,1), %%tmm" #c \
+	                 : \
+	                 : "r"(from), "r"((long)(apart)) \
+	                 : "memory")
 #define TILE_PUT(c, to) \
 	__asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" : : "r"(to), "r"(64L) : "memory")
 #define TILE_ZERO(c) __asm__ volatile("tilezero %%tmm" #c : :)
@@ -30,7 +34,7 @@ struct tile_config {
 /* rows of weights and of x of k_bytes, 32 or 64, of k */
 static inline void tiles_begin(int k_bytes)
 {
-	struct tile_config c = {.palette = 1};
+	struct tile_config c = { .palette = 1 };
 
 	for (int i = 0; i < 8; i++) {
 		c.rows[i] = (uint8_t)(i == 6 ? k_bytes / 4 : 16);

@@ -1,3 +1,5 @@
 #include "kern/avx2/points.h"
-#define ROWS_TYPES(X) KERN_ROWS_GRID(X) KERN_ROWS_TERNARY(X)
+#define ROWS_TYPES(X) \
+	KERN_ROWS_GRID(X) \
+	KERN_ROWS_TERNARY(X)
 #include "kern/tmpl/mm_grid.h"

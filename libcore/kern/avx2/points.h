@@ -22,25 +22,21 @@ typedef __m256i sign32;
 INLINE sign32 sign_load(const uint8_t *p)
 {
 	const __m256i byte =
-	    _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+		_mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
 	const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
-	__m256i x =
-	    _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte), bit);
+	__m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte),
+	                             bit);
 
 	return _mm256_cmpeq_epi8(x, bit);
 }
-INLINE __m256i sign_turn(__m256i x, sign32 s)
-{
-	return _mm256_sub_epi8(_mm256_xor_si256(x, s), s);
-}
+INLINE __m256i sign_turn(__m256i x, sign32 s) { return _mm256_sub_epi8(_mm256_xor_si256(x, s), s); }
 
 /* S as a tile multiplies by it */
 enum { S_UNIT = 0x10001 };
 /* Two products of 255 q fit 16 bits, of weights up to 15 in magnitude eight do. */
 INLINE int group(enum infer_type t)
 {
-	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS
-	           ? 1
+	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ? 1
 	       : t == INFER_TQ2_0 || t == INFER_TQ1_0 ? 16
 	                                              : 4;
 }

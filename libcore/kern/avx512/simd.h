@@ -101,11 +101,11 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 {
 	/* eight lanes of p | q, and of r | t; then four lanes of p | q | r | t */
 	__m512 a =
-	    _mm512_add_ps(_mm512_shuffle_f32x4(p, q, 0x44), _mm512_shuffle_f32x4(p, q, 0xee));
+		_mm512_add_ps(_mm512_shuffle_f32x4(p, q, 0x44), _mm512_shuffle_f32x4(p, q, 0xee));
 	__m512 b =
-	    _mm512_add_ps(_mm512_shuffle_f32x4(r, t, 0x44), _mm512_shuffle_f32x4(r, t, 0xee));
+		_mm512_add_ps(_mm512_shuffle_f32x4(r, t, 0x44), _mm512_shuffle_f32x4(r, t, 0xee));
 	__m512 c =
-	    _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+		_mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
 
 	c = _mm512_add_ps(c, swap(c));
 	c = _mm512_add_ps(c, _mm512_movehdup_ps(c));

@@ -1,8 +1,8 @@
-/* kern/avx512vbmi/book.h - codebooks of 256 ... 1024 points in registers, and 64 of their points looked up
- * by all bits of their numbers.
+/* kern/avx512vbmi/book.h - codebooks of 256 ... 1024 points in registers, and 64 of their points
+ * looked up by all bits of their numbers.
  *
- * A codebook is two bytes of code for each point: of eight coordinates four in each, by two bits, of
- * four coordinates two in each, by three. */
+ * A codebook is two bytes of code for each point: of eight coordinates four in each, by two bits,
+ * of four coordinates two in each, by three. */
 #ifndef KERN_AVX512VBMI_BOOK_H
 #define KERN_AVX512VBMI_BOOK_H
 #include "kern/avx512vbmi/int.h"
@@ -38,8 +38,8 @@ INLINE vb bytes_of(vb a, vb b, int odd)
 	                                 0x4e4c4a4846444240, 0x3e3c3a3836343230, 0x2e2c2a2826242220,
 	                                 0x1e1c1a1816141210, 0x0e0c0a0806040200);
 
-	return _mm512_permutex2var_epi8(
-	    a, odd ? _mm512_or_si512(even, _mm512_set1_epi8(1)) : even, b);
+	return _mm512_permutex2var_epi8(a, odd ? _mm512_or_si512(even, _mm512_set1_epi8(1)) : even,
+	                                b);
 }
 
 /* the first bytes of all codes, and the second ones */

@@ -1,10 +1,12 @@
 /* Products in place of the IQ2 and IQ3 types, 64 points of a row at a time.
  *
- *   rows   8 rows in place.  Codes of points are looked up in registers by all 8 bits of 64 bytes, and
- *          weights by 6 bits of them, so that a register has the weights 4 i + t of a block, i = 0 ...
- *          63, for each t of four; x stands in the same order, and takes the signs.  IQ2 and one row
- *          of x: the magnitudes of x, and signs, with those of x on them, are among the 6 bits.  A
- *          dword is then 16 weights, which share a scale; a transposing tree of adds makes 8 sums
+ *   rows   8 rows in place.  Codes of points are looked up in registers by all 8 bits of 64 bytes,
+ *   and
+ *          weights by 6 bits of them, so that a register has the weights 4 i + t of a block, i = 0
+ *          ...
+ *          63, for each t of four; x stands in the same order, and takes the signs.  IQ2 and one
+ *          row of x: the magnitudes of x, and signs, with those of x on them, are among the 6 bits.
+ *          A dword is then 16 weights, which share a scale; a transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: tmpl/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
@@ -12,19 +14,21 @@
 /* Weights by 6 bits: of three coordinates that have two of them, of two that have three, and of two
  * that have two and a sign each. */
 #define V2(c) (int8_t)(8 + 17 * (c) + ((c) >> 1))
-#define V2_0(c) V2((c) & 3)
+#define V2_0(c) V2((c)&3)
 #define V2_1(c) V2((c) >> 2 & 3)
 #define V2_2(c) V2((c) >> 4)
-#define V3A_0(c) (int8_t) V3A((c) & 7)
+#define V3A_0(c) (int8_t) V3A((c)&7)
 #define V3A_1(c) (int8_t) V3A((c) >> 3)
-#define V3B_0(c) (int8_t) V3B((c) & 7)
+#define V3B_0(c) (int8_t) V3B((c)&7)
 #define V3B_1(c) (int8_t) V3B((c) >> 3)
 #define V2S_0(c) (int8_t)((c) >> 4 & 1 ? -V2_0(c) : V2_0(c))
 #define V2S_1(c) (int8_t)((c) >> 5 ? -V2_1(c) : V2_1(c))
-_Alignas(64) static const int8_t value2[3][64] = {{ALL64(V2_0)}, {ALL64(V2_1)}, {ALL64(V2_2)}},
-                                 value3a[2][64] = {{ALL64(V3A_0)}, {ALL64(V3A_1)}},
-                                 value3b[2][64] = {{ALL64(V3B_0)}, {ALL64(V3B_1)}},
-                                 signed2[2][64] = {{ALL64(V2S_0)}, {ALL64(V2S_1)}};
+_Alignas(64) static const int8_t value2[3][64] = { { ALL64(V2_0) },
+	                                           { ALL64(V2_1) },
+	                                           { ALL64(V2_2) } },
+				 value3a[2][64] = { { ALL64(V3A_0) }, { ALL64(V3A_1) } },
+				 value3b[2][64] = { { ALL64(V3B_0) }, { ALL64(V3B_1) } },
+				 signed2[2][64] = { { ALL64(V2S_0) }, { ALL64(V2S_1) } };
 
 INLINE vb value_by(vb code, const int8_t value[64])
 {
@@ -36,8 +40,8 @@ INLINE int blocks_at_once(enum infer_type t) { return g_is3(t) ? 1 : 2; }
 /* whether signs are among the bits that weights are looked up by */
 INLINE int signs_in(enum infer_type t, int tn) { return tn == 1 && !g_is3(t); }
 
-/* What is kept of 64 points: both bytes of code, and signs; or bytes that weights are looked up by with
- * their signs, two of coordinates t < 2, two of the others.  s: as of struct points */
+/* What is kept of 64 points: both bytes of code, and signs; or bytes that weights are looked up by
+ * with their signs, two of coordinates t < 2, two of the others.  s: as of struct points */
 struct about {
 	vb at[4], s;
 };
@@ -75,8 +79,8 @@ INLINE vb signs_of(const int8_t *x, const int8_t *next)
 INLINE void x_turn(vb y[4], const int8_t *x, int magnitudes)
 {
 	const vb fourths = _mm512_set_epi64(
-	    0x7d7975716d696561, 0x5d5955514d494541, 0x3d3935312d292521, 0x1d1915110d090501,
-	    0x7c7874706c686460, 0x5c5854504c484440, 0x3c3834302c282420, 0x1c1814100c080400);
+		0x7d7975716d696561, 0x5d5955514d494541, 0x3d3935312d292521, 0x1d1915110d090501,
+		0x7c7874706c686460, 0x5c5854504c484440, 0x3c3834302c282420, 0x1c1814100c080400);
 	vb v[2][2];
 
 	UNROLL
@@ -87,7 +91,7 @@ INLINE void x_turn(vb y[4], const int8_t *x, int magnitudes)
 		UNROLL
 		for (int t = 0; t < 2; t++)
 			v[i][t] = _mm512_permutex2var_epi8(
-			    a, _mm512_or_si512(fourths, _mm512_set1_epi8((char)(2 * t))), b);
+				a, _mm512_or_si512(fourths, _mm512_set1_epi8((char)(2 * t))), b);
 	}
 	UNROLL
 	for (int t = 0; t < 2; t++) {
@@ -103,7 +107,8 @@ INLINE vb half(int h, vb a, vb b)
 }
 
 /* products of block h of a row, at p, with a row of x that has its signs in a */
-INLINE vb products_one(enum infer_type type, const struct about *a, int h, const uint8_t *p, const vb x[4])
+INLINE vb products_one(enum infer_type type, const struct about *a, int h, const uint8_t *p,
+                       const vb x[4])
 {
 	vb sum = wi_set(0);
 
@@ -126,7 +131,7 @@ INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const stru
 	UNROLL
 	for (int j = 0; j < 4; j++) {
 		__mmask64 minus =
-		    _mm512_test_epi8_mask(sign, _mm512_set1_epi16((short)(0x1001 << j)));
+			_mm512_test_epi8_mask(sign, _mm512_set1_epi16((short)(0x1001 << j)));
 		vb u;
 		if (g_is3(type))
 			u = value_by(a->at[j / 2],
@@ -169,8 +174,8 @@ INLINE void abouts_get(enum infer_type type, int tn, struct about about[8], cons
 }
 
 /* sum += isum of the n blocks of products, at w and b, times d' dx */
-INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8], int n, const uint8_t *w,
-                     size_t stride, const struct kern_act *x, int x_row, int b)
+INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8], int n,
+                     const uint8_t *w, size_t stride, const struct kern_act *x, int x_row, int b)
 {
 	for (int h = 0; h < n; h++) {
 		__m256 d = _mm256_mul_ps(halves8(w + h * block_bytes(type), stride),

@@ -5,17 +5,18 @@
 #include "kern/avx512vbmi/book.h"
 
 /* Of eight coordinates, and so of two blocks: each lane of 16 bytes of code and sign is 8 points of
- * the first and 8 of the second.  Of four: all of one block, signs twice.  s: what scale_of takes. */
+ * the first and 8 of the second.  Of four: all of one block, signs twice.  s: what scale_of
+ * takes. */
 struct points {
 	vb code[2], sign, s;
 };
 
-/* seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, an even number
- * of them */
+/* seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, an even
+ * number of them */
 INLINE vb signs8(vb x, int from)
 {
 	return _mm512_gf2p8affine_epi64_epi8(
-	    x, _mm512_set1_epi64(from ? 0x02040810204080fe : 0x010204081020407f), 0);
+		x, _mm512_set1_epi64(from ? 0x02040810204080fe : 0x010204081020407f), 0);
 }
 /* 2 s + 1 of the s in bits 1-4 of every dword */
 INLINE vb odd_scale(vb x)
@@ -26,12 +27,12 @@ INLINE vb odd_scale(vb x)
 /* S of 16 nibbles, a dword each */
 INLINE vb scales16(const uint8_t *p)
 {
-	const vb at = _mm512_set_epi64(55 | 59ll << 32, 47 | 51ll << 32, 39 | 43ll << 32,
-	                               31 | 35ll << 32, 23 | 27ll << 32, 15 | 19ll << 32,
-	                               7 | 11ll << 32, 63 | 3ll << 32);
+	const vb at =
+		_mm512_set_epi64(55 | 59ll << 32, 47 | 51ll << 32, 39 | 43ll << 32, 31 | 35ll << 32,
+	                         23 | 27ll << 32, 15 | 19ll << 32, 7 | 11ll << 32, 63 | 3ll << 32);
 
 	return odd_scale(
-	    _mm512_multishift_epi64_epi8(at, _mm512_set1_epi64((long long)num_u64(p))));
+		_mm512_multishift_epi64_epi8(at, _mm512_set1_epi64((long long)num_u64(p))));
 }
 
 INLINE void get_2xxs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
@@ -48,8 +49,9 @@ INLINE void get_2xxs(struct points *a, struct numbers *n, const uint8_t *p, cons
 INLINE void get_2xs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb turn = _mm512_broadcast_i32x4(
-	    _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
-	vb v = _mm512_shuffle_epi8(vb_load(p + 2), turn), w = _mm512_shuffle_epi8(vb_load(q + 2), turn);
+		_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+	vb v = _mm512_shuffle_epi8(vb_load(p + 2), turn),
+	   w = _mm512_shuffle_epi8(vb_load(q + 2), turn);
 	vb up = _mm512_unpackhi_epi64(v, w);
 
 	n->low = _mm512_unpacklo_epi64(v, w);
@@ -60,8 +62,9 @@ INLINE void get_2xs(struct points *a, struct numbers *n, const uint8_t *p, const
 INLINE void get_2s(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
-	         pairs = _mm512_set_epi64(0x3e3c3a3836343230, 0x3e3c3a3836343230, 0x2e2c2a2826242220,
-	                                  0x2e2c2a2826242220, 0x1e1c1a1816141210, 0x1e1c1a1816141210,
+		 pairs = _mm512_set_epi64(0x3e3c3a3836343230, 0x3e3c3a3836343230,
+	                                  0x2e2c2a2826242220, 0x2e2c2a2826242220,
+	                                  0x1e1c1a1816141210, 0x1e1c1a1816141210,
 	                                  0x0e0c0a0806040200, 0x0e0c0a0806040200);
 	vb v = vb_load(p + 2), w = vb_load(q + 2);
 	vb up = _mm512_mask_set1_epi64(_mm512_set1_epi64((long long)num_u64(p + 66)), 0xaa,
@@ -77,7 +80,7 @@ INLINE void get_2s(struct points *a, struct numbers *n, const uint8_t *p, const 
 INLINE void get_3xxs(struct points *a, struct numbers *n, const uint8_t *p)
 {
 	const vb sevens = _mm512_set1_epi64(0x15150e0e07070000),
-	         scale = _mm512_set1_epi64(27 | 27ll << 32);
+		 scale = _mm512_set1_epi64(27 | 27ll << 32);
 	vb aux = _mm512_cvtepu32_epi64(load32(p + 66));
 
 	n->low = vb_load(p + 2);
@@ -87,18 +90,20 @@ INLINE void get_3xxs(struct points *a, struct numbers *n, const uint8_t *p)
 
 INLINE void get_3s(struct points *a, struct numbers *n, const uint8_t *p)
 {
-	const vb scale = _mm512_set_epi64(27 | 27ll << 32, 23 | 23ll << 32, 19 | 19ll << 32,
-	                                  15 | 15ll << 32, 11 | 11ll << 32, 7 | 7ll << 32,
-	                                  3 | 3ll << 32, 63 | 63ll << 32);
+	const vb scale =
+		_mm512_set_epi64(27 | 27ll << 32, 23 | 23ll << 32, 19 | 19ll << 32, 15 | 15ll << 32,
+	                         11 | 11ll << 32, 7 | 7ll << 32, 3 | 3ll << 32, 63 | 63ll << 32);
 	const vb twos = _mm512_broadcast_i32x4(
-	    _mm_setr_epi8(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7));
+		_mm_setr_epi8(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7));
 
 	n->low = vb_load(p + 2);
 	n->high[0] = num_u64(p + 66);
-	a->sign = _mm512_shuffle_epi8(_mm512_permutexvar_epi64(_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0),
-	                                                       _mm512_castsi256_si512(load32(p + 74))),
-	                              twos);
-	a->s = odd_scale(_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
+	a->sign = _mm512_shuffle_epi8(
+		_mm512_permutexvar_epi64(_mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0),
+	                                 _mm512_castsi256_si512(load32(p + 74))),
+		twos);
+	a->s = odd_scale(
+		_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
 }
 
 /* S of 16 weights each of block h of two at p, of what points_get gave as s */
@@ -117,8 +122,8 @@ INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 }
 
 /* p: a block, q: the one after it, where there are two */
-INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][BOOK], const uint8_t *p,
-                      const uint8_t *q)
+INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][BOOK],
+                       const uint8_t *p, const uint8_t *q)
 {
 	struct numbers n;
 

@@ -8,7 +8,8 @@ typedef struct {
 	vi h, l;
 } vnum, vsum;
 struct round {
-	int8_t of[4][2][2][4]; /* [i][j]: h of the numbers 16 j + 4 i ..., then l, in the order of a lane */
+	/* [i][j]: h of the numbers 16 j + 4 i ..., then l, in the order of a lane */
+	int8_t of[4][2][2][4];
 };
 
 INLINE vcode code_load(const void *p) { return _mm512_loadu_si512(p); }
@@ -29,12 +30,13 @@ INLINE vi four(const int8_t *p)
 }
 INLINE vnum round_four(const struct round *r, int g)
 {
-	return (vnum){four(r->of[g % 4][g / 4][0]), four(r->of[g % 4][g / 4][1])};
+	return (vnum){ four(r->of[g % 4][g / 4][0]), four(r->of[g % 4][g / 4][1]) };
 }
 INLINE void round_store(struct round *r, vi x0, vi x1)
 {
 	const vi half = vi_set(0x00800080);
-	const vi order = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 5, 3, 7, 0, 4, 2, 6, 9, 13, 11, 15, 8, 12, 10, 14));
+	const vi order = _mm512_broadcast_i32x4(
+		_mm_setr_epi8(1, 5, 3, 7, 0, 4, 2, 6, 9, 13, 11, 15, 8, 12, 10, 14));
 	vi x = _mm512_packs_epi32(x0, x1);
 
 	/* l is the low byte as it is, and h one more where that counts as negative */
@@ -48,10 +50,10 @@ INLINE vi dot(vi acc, vi codes, vi numbers)
 	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(numbers));
 	return acc;
 }
-INLINE vsum sum_from(int32_t x) { return (vsum){vi_set(0), vi_set(x)}; }
+INLINE vsum sum_from(int32_t x) { return (vsum){ vi_set(0), vi_set(x) }; }
 INLINE vsum sum_mac(vsum acc, vcode x, vnum y)
 {
-	return (vsum){dot(acc.h, x, y.h), dot(acc.l, x, y.l)};
+	return (vsum){ dot(acc.h, x, y.h), dot(acc.l, x, y.l) };
 }
 INLINE vi sum_of(vsum x) { return vi_add(_mm512_slli_epi32(x.h, 8), x.l); }
 #endif

@@ -1,13 +1,13 @@
-/* kern/avx512vnni/few.h - what products of a few rows of x share: lanes are rows of x, so neighbouring
- * weights of a row are one word for all of them, and nothing is packed.  A part takes some weight rows
- * and up to MOST rows of x; here stands how a matrix is cut into those, and how their results, lines of
- * rows of x, become lines of y. */
+/* kern/avx512vnni/few.h - what products of a few rows of x share: lanes are rows of x, so
+ * neighbouring weights of a row are one word for all of them, and nothing is packed.  A part takes
+ * some weight rows and up to MOST rows of x; here stands how a matrix is cut into those, and how
+ * their results, lines of rows of x, become lines of y. */
 #ifndef KERN_AVX512VNNI_FEW_H
 #define KERN_AVX512VNNI_FEW_H
 #include "kern/avx512vnni/int.h"
 
-/* weight rows that are streams of memory together, and whose results go to y together; rows of x in a
- * register, and in a call of a part */
+/* weight rows that are streams of memory together, and whose results go to y together; rows of x in
+ * a register, and in a call of a part */
 enum { BAND = 48, WIDE = 16, MOST = 2 * WIDE };
 
 /* Operations on 16 lanes, or on the first 8 of them, which takes half as long. */
@@ -37,8 +37,8 @@ INLINE wi lane_up(int half, wi x, wi y)
 {
 	if (!half)
 		return wi_add(wi_shl(x, 16), y);
-	return _mm512_castsi256_si512(_mm256_add_epi32(_mm256_slli_epi32(_mm512_castsi512_si256(x), 16),
-	                                               _mm512_castsi512_si256(y)));
+	return _mm512_castsi256_si512(_mm256_add_epi32(
+		_mm256_slli_epi32(_mm512_castsi512_si256(x), 16), _mm512_castsi512_si256(y)));
 }
 /* sum + d dx i, or less that */
 INLINE wf lane_add(int half, wf sum, wf d, wf dx, wi i)
@@ -97,8 +97,8 @@ static void few_band(few_part *part, int rn, float *out, const uint8_t *w, size_
 		part(out + i * MOST, (size_t)apart, w + (size_t)i * row_bytes,
 		     (size_t)apart * row_bytes, x, next, k);
 	if (apart && n % rn)
-		part(out + (n - rn) * MOST, 1, w + (size_t)(n - rn) * row_bytes, row_bytes, x,
-		     next, k);
+		part(out + (n - rn) * MOST, 1, w + (size_t)(n - rn) * row_bytes, row_bytes, x, next,
+		     k);
 	for (int i = 0; !apart && i < n; i++)
 		part(out + i * MOST, 0, w + (size_t)i * row_bytes, 0, x, next, k);
 }
@@ -125,8 +125,8 @@ static void few_run(few_part *const part[4], const int rows[4], float *y, size_t
 
 /* rows_at_once(type, eights): how many weight rows `loop` takes with as many eights of rows of x */
 #define FEW_BY(loop, TYPE, name, eights) \
-	NOINLINE void name##_few##eights(float *out, size_t apart, const uint8_t *w, size_t stride, \
-	                                 const void *x, size_t next, int k) \
+	NOINLINE void name##_few##eights(float *out, size_t apart, const uint8_t *w, \
+	                                 size_t stride, const void *x, size_t next, int k) \
 	{ \
 		loop(INFER_##TYPE, eights, out, apart, w, stride, x, next, k); \
 	}
@@ -138,10 +138,12 @@ static void few_run(few_part *const part[4], const int rows[4], float *y, size_t
 	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		static few_part *const part[4] = {name##_few1, name##_few2, name##_few3, \
-		                                  name##_few4}; \
-		const int rows[4] = {rows_at_once(INFER_##TYPE, 1), rows_at_once(INFER_##TYPE, 2), \
-		                     rows_at_once(INFER_##TYPE, 3), rows_at_once(INFER_##TYPE, 4)}; \
+		static few_part *const part[4] = { name##_few1, name##_few2, name##_few3, \
+			                           name##_few4 }; \
+		const int rows[4] = { rows_at_once(INFER_##TYPE, 1), \
+			              rows_at_once(INFER_##TYPE, 2), \
+			              rows_at_once(INFER_##TYPE, 3), \
+			              rows_at_once(INFER_##TYPE, 4) }; \
 		few_run(part, rows, y, ldy, w, row_bytes, x, x_row, m, n, k); \
 	}
 #endif

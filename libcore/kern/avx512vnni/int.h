@@ -17,10 +17,7 @@ INLINE __m256i dot_us(__m256i u, __m256i x)
 	return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x);
 }
 /* acc + sums of 4 products */
-INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x)
-{
-	return _mm256_dpbusd_epi32(acc, u, x);
-}
+INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x) { return _mm256_dpbusd_epi32(acc, u, x); }
 /* acc + sums of 2 products */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 
@@ -74,7 +71,8 @@ INLINE void turn_lanes(wf v[16])
 		UNROLL
 		for (int h = 0; h < 2; h++) {
 			a[8 * h + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0x88);
-			a[8 * h + 4 + i] = _mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0xdd);
+			a[8 * h + 4 + i] =
+				_mm512_shuffle_f32x4(v[8 * h + i], v[8 * h + 4 + i], 0xdd);
 		}
 	}
 	UNROLL

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/k46.h - Q4_K and Q6_K by pairs: the sums of two neighbouring groups of weights (of 32,
- * or of 16 of Q6_K) share a lane, 16 bits each, the first above the second. */
+/* kern/avx512vnni/k46.h - Q4_K and Q6_K by pairs: the sums of two neighbouring groups of weights
+ * (of 32, or of 16 of Q6_K) share a lane, 16 bits each, the first above the second. */
 #ifndef KERN_AVX512VNNI_K46_H
 #define KERN_AVX512VNNI_K46_H
 #include "kern/avx512vnni/int.h"

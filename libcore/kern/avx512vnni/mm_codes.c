@@ -58,18 +58,18 @@ INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, 
 		s = _mm256_srli_epi32(aux8(t, p), 28);
 	else
 		s = _mm256_and_si256(
-		    _mm256_srlv_epi32(_mm256_set1_epi32((int)num_u32(p + 106)),
-		                      _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28)),
-		    _mm256_set1_epi32(15));
+			_mm256_srlv_epi32(_mm256_set1_epi32((int)num_u32(p + 106)),
+		                          _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28)),
+			_mm256_set1_epi32(15));
 	s = _mm256_mullo_epi32(s, _mm256_set1_epi32(0x20002));
 	_mm256_storeu_si256((__m256i *)(void *)a->s,
 	                    _mm256_or_si256(s, _mm256_set1_epi32(0x10001)));
 }
 
 /* Bytes of two coordinates by 6 bits of code. */
-#define TWO3A(c) (int16_t)(V3A((c) & 7) | V3A((c) >> 3) << 8)
-#define TWO3B(c) (int16_t)(V3B((c) & 7) | V3B((c) >> 3) << 8)
-static const int16_t two3a[64] = {ALL64(TWO3A)}, two3b[64] = {ALL64(TWO3B)};
+#define TWO3A(c) (int16_t)(V3A((c)&7) | V3A((c) >> 3) << 8)
+#define TWO3B(c) (int16_t)(V3B((c)&7) | V3B((c) >> 3) << 8)
+static const int16_t two3a[64] = { ALL64(TWO3A) }, two3b[64] = { ALL64(TWO3B) };
 
 /* 64 weights without signs, of the j-th quarter */
 INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
@@ -104,17 +104,16 @@ INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const
 			UNROLL
 			for (int j = 0; j < 4; j++) {
 				__m512i u = quarter(type, &about[r], j),
-				        sc = _mm512_mask_set1_epi32(
-				            wi_set((int32_t)about[r].s[2 * j]), 0xff00,
-				            (int32_t)about[r].s[2 * j + 1]);
+					sc = _mm512_mask_set1_epi32(
+						wi_set((int32_t)about[r].s[2 * j]), 0xff00,
+						(int32_t)about[r].s[2 * j + 1]);
 				UNROLL
 				for (int t = 0; t < tn; t++) {
 					__m512i v = wi_load(act_q8k(x, x_row + t)[b].q + 64 * j);
 					v = _mm512_mask_sub_epi8(v, about[r].sign[j],
 					                         _mm512_setzero_si512(), v);
-					acc[t][j & 1] =
-					    wi_mac16(j < 2 ? wi_set(0) : acc[t][j & 1],
-					             _mm512_maddubs_epi16(u, v), sc);
+					acc[t][j & 1] = wi_mac16(j < 2 ? wi_set(0) : acc[t][j & 1],
+					                         _mm512_maddubs_epi16(u, v), sc);
 				}
 			}
 			UNROLL

@@ -1,8 +1,9 @@
-/* Products of a few rows of x with weights in blocks of 32, which stay where they lie: lanes are rows
- * of x, so four neighbouring weights are one word for all of them and nothing is packed.
+/* Products of a few rows of x with weights in blocks of 32, which stay where they lie: lanes are
+ * rows of x, so four neighbouring weights are one word for all of them and nothing is packed.
  *
- *   x      struct kern_turned: 16 rows; of each block 8 registers, four neighbours of a row in a lane
- *   block  of R rows of weights, unpacked to a room in the first cache while the block before is
+ *   x      struct kern_turned: 16 rows; of each block 8 registers, four neighbours of a row in a
+ *   lane block  of R rows of weights, unpacked to a room in the first cache while the block before
+ *   is
  *          multiplied; each word of it goes into all lanes of a register, for 8, 16, 24 or 32 rows
  *          of x
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added
@@ -82,7 +83,8 @@ INLINE void few_dots(enum infer_type t, int eights, wi *is, const struct room *q
 			wi w = lane_word(eights == 1, q->q[r] + 4 * i);
 			UNROLL
 			for (int g = 0; g < gn; g++)
-				is[r * gn + g] = lane_dot(2 * g + 1 == eights, is[r * gn + g], w, xv[g]);
+				is[r * gn + g] =
+					lane_dot(2 * g + 1 == eights, is[r * gn + g], w, xv[g]);
 		}
 	}
 }
@@ -100,8 +102,9 @@ INLINE void few32(enum infer_type t, int eights, float *out, size_t apart, const
 		sum[i] = min[i] = wf_set(0);
 	room_fill(t, &room[0], rn, w, stride);
 	for (int b = 0, at = 0; b < k / 32; b++) {
-		const struct kern_turned *x0 = (const struct kern_turned *)x + b,
-		                         *const at_x[2] = {x0, row_of(x0, next, 1)};
+		const struct kern_turned *x0 = (const struct kern_turned *)x + b, *const at_x[2] = {
+			x0, row_of(x0, next, 1)
+		};
 		const struct room *q = &room[b % 2];
 		wi is[12];
 		for (int i = (at + 63) & ~63; i < at + bytes; i += 64) {

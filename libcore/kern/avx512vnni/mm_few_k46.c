@@ -1,8 +1,9 @@
 /* Products of a few rows of x with weights of Q4_K and Q6_K, which stay where they lie; by pairs of
  * groups of weights, as the tiles of mm_k46.c.
  *
- *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row in a lane
- *   block  of R rows of weights, unpacked to a room in the first cache while the block before is
+ *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row in a
+ *   lane block  of R rows of weights, unpacked to a room in the first cache while the block before
+ *   is
  *          multiplied.  Where a sum of one of the rows of x may not fit 16 bits, every group has a
  *          lane of its own and a product of 32 bits
  *   y, bytes per flop, limits: ref/mm_q256.c */
@@ -70,8 +71,9 @@ INLINE void pair_fill(enum infer_type t, struct room *to, int rn, const uint8_t 
 			continue;
 		}
 		__m256i l = low4(_mm256_srlv_epi32(load32(ql + (size_t)r * stride), nibble)),
-		        h = _mm256_and_si256(_mm256_srlv_epi32(load32(qh + (size_t)r * stride), two),
-		                             _mm256_set1_epi8(3));
+			h = _mm256_and_si256(
+				_mm256_srlv_epi32(load32(qh + (size_t)r * stride), two),
+				_mm256_set1_epi8(3));
 		put32(to->q[r] + 32 * j, _mm256_or_si256(l, _mm256_slli_epi32(h, 4)));
 	}
 }
@@ -107,7 +109,8 @@ INLINE void group_dots(enum infer_type t, int eights, wi *a, const struct room *
 			wi w = lane_word(eights == 1, q->q[r] + (j * count + i) * 4);
 			UNROLL
 			for (int g = 0; g < gn; g++)
-				a[r * gn + g] = lane_dot(2 * g + 1 == eights, a[r * gn + g], w, xv[g]);
+				a[r * gn + g] =
+					lane_dot(2 * g + 1 == eights, a[r * gn + g], w, xv[g]);
 		}
 	}
 }
@@ -131,7 +134,8 @@ INLINE void isum_pairs(enum infer_type t, int eights, wi *isum, const struct roo
 		/* bit 15 set: what is below does not borrow from the first sum */
 		UNROLL
 		for (int i = 0; i < all; i++)
-			a[i] = lane_up(i % gn * 2 + 1 == eights, a[i], group_start(t, x[i % gn], 2 * j + 1));
+			a[i] = lane_up(i % gn * 2 + 1 == eights, a[i],
+			               group_start(t, x[i % gn], 2 * j + 1));
 		group_dots(t, eights, a, q, x, 2 * j + 1);
 		UNROLL
 		for (int i = 0; i < all; i++)
@@ -156,7 +160,8 @@ INLINE void isum_any(enum infer_type t, int eights, wi *isum, const struct room 
 			pair_fill(t, f->to, rn, f->w, f->stride, j / 2);
 		UNROLL
 		for (int i = 0; i < all; i++)
-			a[i] = t == INFER_Q6_K ? wi_sub(wi_load(x[i % gn]->start[j]), up) : wi_set(0);
+			a[i] = t == INFER_Q6_K ? wi_sub(wi_load(x[i % gn]->start[j]), up)
+			                       : wi_set(0);
 		group_dots(t, eights, a, q, x, j);
 		UNROLL
 		for (int i = 0; i < all; i++) {
@@ -193,7 +198,7 @@ INLINE void few46(enum infer_type t, int eights, float *out, size_t apart, const
 		pair_fill(t, &room[0], rn, w, stride, j);
 	for (int b = 0, at = 0; b < k / 256; b++) {
 		const struct kern_turned_k *x0 = (const struct kern_turned_k *)x + b,
-		                           *const at_x[2] = {x0, row_of(x0, next, 1)};
+					   *const at_x[2] = { x0, row_of(x0, next, 1) };
 		const struct room *q = &room[b % 2];
 		wi isum[12];
 		for (int i = (at + 63) & ~63; i < at + bytes; i += 64) {
@@ -202,7 +207,7 @@ INLINE void few46(enum infer_type t, int eights, float *out, size_t apart, const
 				__builtin_prefetch(w + (size_t)r * stride + AHEAD + i, 0, 3);
 		}
 		at += b + 1 < k / 256 ? bytes : 0;
-		const struct fill f = {&room[(b + 1) % 2], w + at, stride};
+		const struct fill f = { &room[(b + 1) % 2], w + at, stride };
 		heads_fill(t, f.to, rn, f.w, stride);
 		if (fits(t, x0->most32, x0->most16) &&
 		    (gn == 1 || fits(t, at_x[1]->most32, at_x[1]->most16)))
@@ -239,7 +244,7 @@ INLINE __m256i sums_bf16(__m128i sums)
 	const __m256i low = _mm256_set1_epi32(63), up = _mm256_set1_epi32((int32_t)0xffff0000);
 	__m256i s = _mm256_cvtepi16_epi32(sums);
 	__m256i a = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(low, s))),
-	        b = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_and_si256(low, s)));
+		b = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_and_si256(low, s)));
 
 	return _mm256_or_si256(_mm256_srli_epi32(a, 16), _mm256_and_si256(b, up));
 }

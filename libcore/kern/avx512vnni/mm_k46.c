@@ -35,7 +35,10 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 		put32(dst, pair_scales(h, i));
 }
 
-INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p) { unpack256(t, u, p); }
+INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
+{
+	unpack256(t, u, p);
+}
 #include "kern/tmpl/pack256.h"
 
 INLINE int fits_row(enum infer_type t, const struct kern_q8k *x)
@@ -156,7 +159,7 @@ INLINE wi imin(const uint8_t *m, const struct kern_q8k *x)
 }
 
 INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size_t ldy,
-                    const uint8_t *p, const struct kern_act *x, int x_row, int n, int k)
+                   const uint8_t *p, const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8k *xb = act_q8k(x, x_row);
 	wf sum[TILE_T * H], min[TILE_T * H];
@@ -210,10 +213,7 @@ INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size
 KERN_ROWS_K46(ROW)
 #undef ROW
 
-INLINE mend_part *mend_of(enum infer_type t)
-{
-	return t == INFER_Q4_K ? q4_k_mend : q6_k_mend;
-}
+INLINE mend_part *mend_of(enum infer_type t) { return t == INFER_Q4_K ? q4_k_mend : q6_k_mend; }
 
 #define LOOP(type, tn, ...) tile46(type, tn, mend_of(type), __VA_ARGS__)
 #define ROW(TYPE, name) \

@@ -1,6 +1,7 @@
 /* Products in place of Q4_K and IQ4_XS, four rows to a register.
  *
- *   rows   8 rows in place, as two times 4: 64 packed bytes of each are turned within their lanes of
+ *   rows   8 rows in place, as two times 4: 64 packed bytes of each are turned within their lanes
+ *   of
  *          16, so that a register holds, in each lane, 4 neighbours of 4 rows; x has the same 4
  *          neighbours four times.  A lane's sums are scaled together, and lanes added once a block
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
@@ -28,10 +29,10 @@ INLINE __m512i lanes_of(__m256i x, int four)
 INLINE void about_k4(struct about *a, const uint8_t *p, size_t stride)
 {
 	const __m512i pairs = _mm512_set_epi32(
-	    (int)0x800f800e, (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800f800e,
-	    (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800d800c, (int)0x80098008,
-	    (int)0x80058004, (int)0x80018000, (int)0x800d800c, (int)0x80098008, (int)0x80058004,
-	    (int)0x80018000);
+		(int)0x800f800e, (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800f800e,
+		(int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800d800c, (int)0x80098008,
+		(int)0x80058004, (int)0x80018000, (int)0x800d800c, (int)0x80098008, (int)0x80058004,
+		(int)0x80018000);
 	const struct eight e = eight_apart(p, stride);
 	__m256i s[2], d = heads_k4(s, a->m, &e, 0);
 
@@ -46,8 +47,8 @@ INLINE void about_k4(struct about *a, const uint8_t *p, size_t stride)
 INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
 {
 	const __m512i by4 = _mm512_set_epi32(12, 12, 12, 12, 8, 8, 8, 8, 4, 4, 4, 4, 0, 0, 0, 0),
-	              by2 = _mm512_set_epi32(18, 18, 18, 18, 16, 16, 16, 16, 14, 14, 14, 14, 12,
-	                                     12, 12, 12);
+		      by2 = _mm512_set_epi32(18, 18, 18, 18, 16, 16, 16, 16, 14, 14, 14, 14, 12, 12,
+	                                     12, 12);
 	__m256i y[4];
 
 	turn_at(y, p, stride);
@@ -55,12 +56,13 @@ INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		__m512i lo = _mm512_srlv_epi32(lanes_of(y[1], i % 2), by4),
-		        hi = _mm512_srlv_epi32(lanes_of(y[0], i % 2), by2);
+			hi = _mm512_srlv_epi32(lanes_of(y[0], i % 2), by2);
 		if (i / 2) {
 			lo = _mm512_srli_epi32(lo, 16);
 			hi = _mm512_srli_epi32(hi, 8);
 		}
-		lo = _mm512_or_si512(_mm512_and_si512(lo, wi_set(15)), _mm512_and_si512(hi, wi_set(48)));
+		lo = _mm512_or_si512(_mm512_and_si512(lo, wi_set(15)),
+		                     _mm512_and_si512(hi, wi_set(48)));
 		a->s[i / 2][i % 2] = wi_sub(lo, wi_set(32));
 	}
 }
@@ -77,9 +79,9 @@ INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p, size
 INLINE void turn64(__m512i y[4], const uint8_t *p, size_t stride)
 {
 	__m512i r0 = wi_load(p), r1 = wi_load(p + stride), r2 = wi_load(p + 2 * stride),
-	        r3 = wi_load(p + 3 * stride);
+		r3 = wi_load(p + 3 * stride);
 	__m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1),
-	        c = _mm512_unpacklo_epi32(r2, r3), d = _mm512_unpackhi_epi32(r2, r3);
+		c = _mm512_unpacklo_epi32(r2, r3), d = _mm512_unpackhi_epi32(r2, r3);
 
 	y[0] = _mm512_unpacklo_epi64(a, c);
 	y[1] = _mm512_unpackhi_epi64(a, c);
@@ -99,7 +101,7 @@ INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
 		return;
 	}
 	const __m512i nl = _mm512_broadcast_i32x4(_mm_setr_epi8(
-	    1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15));
+		1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15));
 	*lo = _mm512_shuffle_epi8(nl, *lo);
 	*hi = _mm512_shuffle_epi8(nl, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
 }
@@ -147,8 +149,7 @@ INLINE __m512i start_x4(const struct kern_q8k *x, int half)
 /* isum of 8 rows, from those of the lanes of two times 4 */
 INLINE __m256i lanes_sum(__m512i a, __m512i b)
 {
-	__m512i t =
-	    wi_add(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xee));
+	__m512i t = wi_add(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xee));
 
 	t = wi_add(t, _mm512_shuffle_i64x2(t, t, 0xb1));
 	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t, t, 0x88));
@@ -192,7 +193,8 @@ INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, c
 	for (int g = 0; g < 2; g++)
 		if (t == INFER_Q4_K) /* 16 products of 15 and 127 fit 16 bits */
 			isum[g] = wi_mac16(
-			    isum[g], _mm512_mask_mov_epi16(a[g], 0xaaaaaaaa, wi_shl(b[g], 12)), s[g]);
+				isum[g], _mm512_mask_mov_epi16(a[g], 0xaaaaaaaa, wi_shl(b[g], 12)),
+				s[g]);
 		else
 			isum[g] = wi_add(isum[g], wi_mul(wi_add(a[g], b[g]), s[g]));
 }
@@ -221,18 +223,21 @@ INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const
 			half_get(type, &h, w + bytes - 128 + 64 * i, s->stride);
 			UNROLL
 			for (int t = 0; t < tn; t++)
-				half_add(type, isum[t], &h, about.s[i], act_q8k(x, x_row + t) + b, i);
+				half_add(type, isum[t], &h, about.s[i], act_q8k(x, x_row + t) + b,
+				         i);
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
 			__m256 dx = _mm256_set1_ps(xt->d);
-			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(about.d, dx),
-			                         _mm256_cvtepi32_ps(lanes_sum(isum[t][0], isum[t][1])),
-			                         sum[t]);
+			sum[t] = _mm256_fmadd_ps(
+				_mm256_mul_ps(about.d, dx),
+				_mm256_cvtepi32_ps(lanes_sum(isum[t][0], isum[t][1])), sum[t]);
 			if (q_minima(type))
-				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(about.dmin, dx),
-				                         _mm256_cvtepi32_ps(minima_k4(about.m[0], about.m[1], xt)), min[t]);
+				min[t] = _mm256_fmadd_ps(
+					_mm256_mul_ps(about.dmin, dx),
+					_mm256_cvtepi32_ps(minima_k4(about.m[0], about.m[1], xt)),
+					min[t]);
 		}
 	}
 	UNROLL

@@ -1,5 +1,6 @@
 /* kern/avx512vnni/points.h - points of codebooks and their signs; and the sums of a panel of them,
- * of unsigned x.   group: how many times 4 weights whose products are added before they are scaled. */
+ * of unsigned x.   group: how many times 4 weights whose products are added before they are
+ * scaled. */
 #ifndef KERN_AVX512VNNI_POINTS_H
 #define KERN_AVX512VNNI_POINTS_H
 #include "kern/avx512vnni/int.h"
@@ -28,7 +29,7 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	X((c)), X((c) + 1), X((c) + 2), X((c) + 3), X((c) + 4), X((c) + 5), X((c) + 6), X((c) + 7)
 #define ALL64(X) \
 	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
-	    EIGHT(X, 48), EIGHT(X, 56)
+		EIGHT(X, 48), EIGHT(X, 56)
 
 /* 1 where the sign of one of 32 weights is minus */
 typedef __mmask32 sign32;
@@ -52,7 +53,8 @@ INLINE __m256i red8w(const __m512i a[8])
 		t[i] = wi_add(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
 		              _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
 	/* four lanes of rows 0-3, four of 4-7 */
-	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44), _mm512_shuffle_i64x2(t[0], t[1], 0xee));
+	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44),
+	              _mm512_shuffle_i64x2(t[0], t[1], 0xee));
 	t[0] = wi_add(t[0], _mm512_shuffle_i64x2(t[0], t[0], 0xb1));
 	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t[0], t[0], 0x88));
 }
@@ -61,7 +63,7 @@ INLINE __m256i red8w(const __m512i a[8])
 enum { S_UNIT = 1 };
 INLINE int group(enum infer_type t)
 {
-	return t == INFER_TQ2_0 || t == INFER_TQ1_0                           ? 16
+	return t == INFER_TQ2_0 || t == INFER_TQ1_0                        ? 16
 	       : t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M ? 4
 	                                                                   : 8;
 }

@@ -1,7 +1,7 @@
 /* kern/avxvnni/int.h - integer words of the quantised products on 256 bits, for processors without
- * AVX-512.  wi, wf: 8 of the NR rows of a panel.  A product of bytes is one instruction and takes any
- * unsigned byte, so signed weights are packed with their top bit flipped and 128 sum(x) is taken
- * off. */
+ * AVX-512.  wi, wf: 8 of the NR rows of a panel.  A product of bytes is one instruction and takes
+ * any unsigned byte, so signed weights are packed with their top bit flipped and 128 sum(x) is
+ * taken off. */
 #ifndef KERN_AVXVNNI_INT_H
 #define KERN_AVXVNNI_INT_H
 #include <immintrin.h>
@@ -22,10 +22,7 @@ INLINE __m256i dot_us(__m256i u, __m256i x)
 	return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x);
 }
 /* acc + sums of 4 products */
-INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x)
-{
-	return _mm256_dpbusd_epi32(acc, u, x);
-}
+INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x) { return _mm256_dpbusd_epi32(acc, u, x); }
 /* acc + sums of 2 products */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 

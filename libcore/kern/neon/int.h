@@ -17,8 +17,7 @@ INLINE int32x4_t dot16(int32x4_t acc, int8x16_t w, int8x16_t x)
 }
 /* acc + sums of 4 products, of each 4 bytes of w with those of one lane of x */
 #define dot_lane(acc, w, x, lane) \
-	dot_four(acc, w, \
-	         vreinterpretq_s8_s32(vdupq_laneq_s32(vreinterpretq_s32_s8(x), lane)))
+	dot_four(acc, w, vreinterpretq_s8_s32(vdupq_laneq_s32(vreinterpretq_s32_s8(x), lane)))
 INLINE int32x4_t dot_four(int32x4_t acc, int8x16_t w, int8x16_t x)
 {
 	int16x8_t lo = vmull_s8(vget_low_s8(w), vget_low_s8(x)), hi = vmull_high_s8(w, x);

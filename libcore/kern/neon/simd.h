@@ -16,16 +16,15 @@ typedef struct {
 } vi; /* also a mask: -1 or 0 a lane */
 enum { MM_R = 2, MM_T = 2, MM_W = 4, MM_PANEL = 16 };
 
-
 static inline vf v_set(float x)
 {
 	float32x4_t v = vdupq_n_f32(x);
 
-	return (vf){v, v, v, v};
+	return (vf){ v, v, v, v };
 }
 static inline vf v_load(const float *p)
 {
-	return (vf){vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)};
+	return (vf){ vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12) };
 }
 static inline void v_store(float *p, vf x)
 {
@@ -37,7 +36,7 @@ static inline void v_store(float *p, vf x)
 #define LOADN(name, type, load) \
 	static inline vf name(const type *p, int n) \
 	{ \
-		type t[16] = {0}; \
+		type t[16] = { 0 }; \
 		memcpy(t, p, (size_t)n * sizeof *t); \
 		return load(t); \
 	}
@@ -62,18 +61,15 @@ static inline vf v_load_h(const uint16_t *p)
 {
 	uint16x8_t x = vld1q_u16(p), y = vld1q_u16(p + 8);
 
-	return (vf){half_lo(x), half_hi(x), half_lo(y), half_hi(y)};
+	return (vf){ half_lo(x), half_hi(x), half_lo(y), half_hi(y) };
 }
-static inline float32x4_t brain(uint16x4_t h)
-{
-	return vreinterpretq_f32_u32(vshll_n_u16(h, 16));
-}
+static inline float32x4_t brain(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
 static inline vf v_load_b(const uint16_t *p)
 {
 	uint16x8_t x = vld1q_u16(p), y = vld1q_u16(p + 8);
 
-	return (vf){brain(vget_low_u16(x)), brain(vget_high_u16(x)), brain(vget_low_u16(y)),
-	            brain(vget_high_u16(y))};
+	return (vf){ brain(vget_low_u16(x)), brain(vget_high_u16(x)), brain(vget_low_u16(y)),
+		     brain(vget_high_u16(y)) };
 }
 LOADN(v_loadn_h, uint16_t, v_load_h)
 LOADN(v_loadn_b, uint16_t, v_load_b)
@@ -100,7 +96,7 @@ static inline float32x4_t smaller(float32x4_t x, float32x4_t y)
 #define V4(name, type, op) \
 	static inline type name(type x, type y) \
 	{ \
-		return (type){op(x.a, y.a), op(x.b, y.b), op(x.c, y.c), op(x.d, y.d)}; \
+		return (type){ op(x.a, y.a), op(x.b, y.b), op(x.c, y.c), op(x.d, y.d) }; \
 	}
 V4(v_add, vf, vaddq_f32)
 V4(v_sub, vf, vsubq_f32)
@@ -115,12 +111,12 @@ V4(vi_or, vi, vorrq_s32)
 #undef V4
 static inline vf v_fma(vf x, vf y, vf z)
 {
-	return (vf){vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b), vfmaq_f32(z.c, x.c, y.c),
-	            vfmaq_f32(z.d, x.d, y.d)};
+	return (vf){ vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b), vfmaq_f32(z.c, x.c, y.c),
+		     vfmaq_f32(z.d, x.d, y.d) };
 }
 
 #define V1(name, to, from, op) \
-	static inline to name(from x) { return (to){op(x.a), op(x.b), op(x.c), op(x.d)}; }
+	static inline to name(from x) { return (to){ op(x.a), op(x.b), op(x.c), op(x.d) }; }
 #define SHL23(x) vshlq_n_s32(x, 23)
 #define SAR1(x) vshrq_n_s32(x, 1)
 V1(v_bits, vi, vf, vreinterpretq_s32_f32)
@@ -134,7 +130,7 @@ static inline vi vi_set(int32_t x)
 {
 	int32x4_t v = vdupq_n_s32(x);
 
-	return (vi){v, v, v, v};
+	return (vi){ v, v, v, v };
 }
 static inline int32x4_t less(float32x4_t x, float32x4_t y)
 {
@@ -142,7 +138,7 @@ static inline int32x4_t less(float32x4_t x, float32x4_t y)
 }
 static inline vi v_lt(vf x, vf y)
 {
-	return (vi){less(x.a, y.a), less(x.b, y.b), less(x.c, y.c), less(x.d, y.d)};
+	return (vi){ less(x.a, y.a), less(x.b, y.b), less(x.c, y.c), less(x.d, y.d) };
 }
 static inline float32x4_t pick(int32x4_t m, float32x4_t x, float32x4_t y)
 {
@@ -150,25 +146,22 @@ static inline float32x4_t pick(int32x4_t m, float32x4_t x, float32x4_t y)
 }
 static inline vf v_pick(vi m, vf x, vf y)
 {
-	return (vf){pick(m.a, x.a, y.a), pick(m.b, x.b, y.b), pick(m.c, x.c, y.c),
-	            pick(m.d, x.d, y.d)};
+	return (vf){ pick(m.a, x.a, y.a), pick(m.b, x.b, y.b), pick(m.c, x.c, y.c),
+		     pick(m.d, x.d, y.d) };
 }
 static inline vf v_keep(int n, vf x, vf y)
 {
-	static const int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	static const int32_t lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 	const int32x4_t m = vdupq_n_s32(n);
 
-	return (vf){vbslq_f32(vcltq_s32(vld1q_s32(lanes), m), x.a, y.a),
-	            vbslq_f32(vcltq_s32(vld1q_s32(lanes + 4), m), x.b, y.b),
-	            vbslq_f32(vcltq_s32(vld1q_s32(lanes + 8), m), x.c, y.c),
-	            vbslq_f32(vcltq_s32(vld1q_s32(lanes + 12), m), x.d, y.d)};
+	return (vf){ vbslq_f32(vcltq_s32(vld1q_s32(lanes), m), x.a, y.a),
+		     vbslq_f32(vcltq_s32(vld1q_s32(lanes + 4), m), x.b, y.b),
+		     vbslq_f32(vcltq_s32(vld1q_s32(lanes + 8), m), x.c, y.c),
+		     vbslq_f32(vcltq_s32(vld1q_s32(lanes + 12), m), x.d, y.d) };
 }
 
 /* lanes i, i + 4, i + 8, i + 12 as kern_sum16 folds them */
-static inline float32x4_t fold(vf x)
-{
-	return vaddq_f32(vaddq_f32(x.a, x.c), vaddq_f32(x.b, x.d));
-}
+static inline float32x4_t fold(vf x) { return vaddq_f32(vaddq_f32(x.a, x.c), vaddq_f32(x.b, x.d)); }
 static inline float v_sum(vf x)
 {
 	float32x4_t b = fold(x);
@@ -181,7 +174,7 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 	float32x4_t a = fold(p), b = fold(q), c = fold(r), d = fold(t);
 	/* lanes 0 + 2, 1 + 3 of p | q, and of r | t */
 	float64x2_t u = vreinterpretq_f64_f32(a), v = vreinterpretq_f64_f32(b),
-	            w = vreinterpretq_f64_f32(c), x = vreinterpretq_f64_f32(d);
+		    w = vreinterpretq_f64_f32(c), x = vreinterpretq_f64_f32(d);
 	float32x4_t e = vaddq_f32(vreinterpretq_f32_f64(vtrn1q_f64(u, v)),
 	                          vreinterpretq_f32_f64(vtrn2q_f64(u, v)));
 	float32x4_t f = vaddq_f32(vreinterpretq_f32_f64(vtrn1q_f64(w, x)),

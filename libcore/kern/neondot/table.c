@@ -9,8 +9,8 @@ void kern_neon_quant_q8k(struct kern_act *x, int row, const float *src, int k);
 #define Q256(TYPE, name) \
 	KERN_LINE(TYPE, name, kern_neon_quant_q8k, KERN_FORM_Q8K, TILE_T, 8, NULL, NULL)
 const struct kern kern_neondot = {
-    .name = "neondot",
-    .needs = CPU_NEON | CPU_DOTPROD,
-    .mm = {KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
-           KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256)},
+	.name = "neondot",
+	.needs = CPU_NEON | CPU_DOTPROD,
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
+	                KERN_ROWS_TERNARY(Q256) },
 };

@@ -1,5 +1,5 @@
-/* kern/ref/mm.h - what the plain products of quantised types share: rows one after the other, some tokens at a time, and
- * panels that keep the file's order. */
+/* kern/ref/mm.h - what the plain products of quantised types share: rows one after the other, some
+ * tokens at a time, and panels that keep the file's order. */
 #ifndef KERN_REF_MM_H
 #define KERN_REF_MM_H
 #include <string.h>
@@ -49,8 +49,8 @@ static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n,
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		plain_rows(y, ldy, name##_part, packed, (size_t)k / (block) * sizeof(struct name), x, \
-		           x_row, m, n, k); \
+		plain_rows(y, ldy, name##_part, packed, (size_t)k / (block) * sizeof(struct name), \
+		           x, x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \

@@ -5,16 +5,19 @@
  *            signs 7 bits 7 (g % 4) of aux, S of its bits 28
  *   IQ2_XS   d | u16 q[32] | sc[8]                            d/8 S G[9 bits of q[g]]
  *            signs 7 bits 9 of q[g], S of nibble i / 16
- *   IQ2_S    d | qs[32] | signs[32] | qh[8] | sc[8]           d/8 S G[qs[g] | 2 bits 2 g of qh << 8]
+ *   IQ2_S    d | qs[32] | signs[32] | qh[8] | sc[8]           d/8 S G[qs[g] | 2 bits 2 g of qh <<
+ *   8]
  *   IQ3_XXS  d | qs[64] | u32 aux[8]                          d/4 S G[qs[i / 4]], aux as IQ2_XXS
- *   IQ3_S    d | qs[64] | qh[8] | signs[32] | sc[4]           d S G[qs[i / 4] | bit i / 4 of qh << 8]
+ *   IQ3_S    d | qs[64] | qh[8] | signs[32] | sc[4]           d S G[qs[i / 4] | bit i / 4 of qh <<
+ *   8]
  *   IQ1_S    d | qs[32] | u16 qh[8]                           d/8 S (8 G + 1 or - 1)
  *            point qs[g] | 3 bits 3 (g % 4) of qh[k] << 8, S of its bits 12, bit 15 is -1
  *   IQ1_M    qs[32] | qh[16] | u16 sc[4]                      d/8 S (8 G + 1 or - 1)
- *            point qs[g] | 3 bits 4 g of qh << 8, the fourth is -1; S of the 3 bits 3 (i / 16 % 4) of
- *            sc[i / 64]; d of the highest 4 bits of all sc
+ *            point qs[g] | 3 bits 4 g of qh << 8, the fourth is -1; S of the 3 bits 3 (i / 16 % 4)
+ *            of sc[i / 64]; d of the highest 4 bits of all sc
  *   TQ2_0    qs[64] | d                                       d (q - 1), q as Q2_K
- *   TQ1_0    qs[48] | qh[4] | d                               d (q - 1), five digits in base 3 a byte
+ *   TQ1_0    qs[48] | qh[4] | d                               d (q - 1), five digits in base 3 a
+ *   byte
  *   S = 2 s + 1 of the bits s; seven signs: the eighth makes their number even
  *
  *   isum = sum of S (q . x), q the value beside S (G times its signs);  y = fma(d' dx, isum, y), d'
@@ -28,7 +31,7 @@
 static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uint8_t *w,
                      const struct kern_act *x, int x_row, int tn, int k)
 {
-	float sum[TOKENS] = {0};
+	float sum[TOKENS] = { 0 };
 
 	for (int b = 0; b < k / 256; b++) {
 		struct grid_block blk;
@@ -56,4 +59,5 @@ static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uin
 		row_part(y, ldy, name, (int)sizeof(struct name), w, x, x_row, tn, k); \
 	} \
 	PLAIN_OF(name, 256)
-KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)

@@ -97,8 +97,8 @@ static void q3_k(struct block *b, const uint8_t *p)
 
 static void iq4_xs(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-	                              1,    13,   25,  38,  53,  69,  89,  113};
+	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+		                       1,    13,   25,  38,  53,  69,  89,  113 };
 
 	b->d = num_f16(num_u16(p));
 	for (int c = 0; c < 8; c++) {
@@ -116,7 +116,7 @@ typedef void unpack(struct block *b, const uint8_t *p);
 static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
                      const struct kern_act *x, int x_row, int tn, int k)
 {
-	float sum[TOKENS] = {0}, min[TOKENS] = {0};
+	float sum[TOKENS] = { 0 }, min[TOKENS] = { 0 };
 
 	for (int b = 0; b < k / 256; b++) {
 		struct block blk;

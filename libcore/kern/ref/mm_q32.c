@@ -74,8 +74,8 @@ static void q5_1(struct block *b, const uint8_t *p)
 
 static void iq4_nl(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-	                              1,    13,   25,  38,  53,  69,  89,  113};
+	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+		                       1,    13,   25,  38,  53,  69,  89,  113 };
 
 	b->d = num_f16(num_u16(p));
 	nibbles(b->q, p + 2);
@@ -85,7 +85,7 @@ static void iq4_nl(struct block *b, const uint8_t *p)
 
 static void mxfp4(struct block *b, const uint8_t *p)
 {
-	static const int8_t fp4x2[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+	static const int8_t fp4x2[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
 	b->d = num_e8m0(p[0]) * 0.5f;
 	nibbles(b->q, p + 1);
@@ -108,7 +108,7 @@ typedef void unpack(struct block *b, const uint8_t *p);
 static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
                      const struct kern_act *x, int x_row, int tn, int k)
 {
-	float sum[TOKENS] = {0}, min[TOKENS] = {0};
+	float sum[TOKENS] = { 0 }, min[TOKENS] = { 0 };
 
 	for (int b = 0; b < k / 32; b++) {
 		struct block blk;

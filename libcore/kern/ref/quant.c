@@ -19,9 +19,9 @@ static float block(int8_t *q, const float *x, int n)
 	float inverse, d = act_scale(amax(x, n), &inverse);
 
 	for (int i = 0; i < n; i++)
-		q[i] = inverse == 0
-		           ? 0
-		           : (int8_t)((int32_t)num_bits(x[i] * inverse + 0x1.8p23f) - 0x4b400000);
+		q[i] = inverse == 0 ? 0
+		                    : (int8_t)((int32_t)num_bits(x[i] * inverse + 0x1.8p23f) -
+		                               0x4b400000);
 	return d;
 }
 

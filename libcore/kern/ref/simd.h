@@ -17,26 +17,27 @@ typedef struct {
 enum { MM_R = 1, MM_T = 1, MM_W = 1, MM_PANEL = 16 };
 
 /* lane i of the result is e, of lane i of the arguments x, y, z */
-#define EACH(type, e)                                                                              \
-	{                                                                                          \
-		type r_;                                                                           \
-		for (int i = 0; i < 16; i++)                                                       \
-			r_.of[i] = (e);                                                            \
-		return r_;                                                                         \
+#define EACH(type, e) \
+	{ \
+		type r_; \
+		for (int i = 0; i < 16; i++) \
+			r_.of[i] = (e); \
+		return r_; \
 	}
 #define x_ (x.of[i])
 #define y_ (y.of[i])
 #define z_ (z.of[i])
 
-static inline vf v_set(float x) EACH(vf, x)
-static inline vf v_load(const float *p) EACH(vf, p[i])
-static inline vf v_load_h(const uint16_t *p) EACH(vf, num_f16(p[i]))
-static inline vf v_load_b(const uint16_t *p) EACH(vf, num_bf16(p[i]))
-/* the first n lanes, 0 <= n <= 16; the others are +0 and no byte of theirs is touched */
-static inline vf v_loadn(const float *p, int n) EACH(vf, i < n ? p[i] : 0)
-static inline vf v_loadn_h(const uint16_t *p, int n) EACH(vf, i < n ? num_f16(p[i]) : 0)
-static inline vf v_loadn_b(const uint16_t *p, int n) EACH(vf, i < n ? num_bf16(p[i]) : 0)
-static inline void v_storen(float *p, vf x, int n)
+static inline vf v_set(float x) EACH(vf, x) static inline vf v_load(const float *p)
+	EACH(vf, p[i]) static inline vf v_load_h(const uint16_t *p)
+		EACH(vf, num_f16(p[i])) static inline vf v_load_b(const uint16_t *p)
+			EACH(vf, num_bf16(p[i]))
+	/* the first n lanes, 0 <= n <= 16; the others are +0 and no byte of theirs is touched */
+	static inline vf v_loadn(const float *p, int n) EACH(vf, i < n ? p[i] : 0) static inline vf
+	v_loadn_h(const uint16_t *p, int n) EACH(vf, i < n ? num_f16(p[i]) : 0) static inline vf
+	v_loadn_b(const uint16_t *p, int n)
+		EACH(vf, i < n ? num_bf16(p[i]) : 0) static inline void v_storen(float *p, vf x,
+                                                                                 int n)
 {
 	for (int i = 0; i < n; i++)
 		p[i] = x_;
@@ -48,32 +49,30 @@ static inline void v_storen_h(uint16_t *p, vf x, int n)
 }
 static inline void v_store(float *p, vf x) { v_storen(p, x, 16); }
 
-static inline vf v_add(vf x, vf y) EACH(vf, x_ + y_)
-static inline vf v_sub(vf x, vf y) EACH(vf, x_ - y_)
-static inline vf v_mul(vf x, vf y) EACH(vf, x_ * y_)
-static inline vf v_div(vf x, vf y) EACH(vf, x_ / y_)
-static inline vf v_fma(vf x, vf y, vf z) EACH(vf, fmaf(x_, y_, z_))
-/* y where either is NaN or both are zero */
-static inline vf v_max(vf x, vf y) EACH(vf, x_ > y_ ? x_ : y_)
-static inline vf v_min(vf x, vf y) EACH(vf, x_ < y_ ? x_ : y_)
-/* the first n lanes of x, the others of y; n may be any number */
-static inline vf v_keep(int n, vf x, vf y) EACH(vf, i < n ? x_ : y_)
+static inline vf v_add(vf x, vf y) EACH(vf, x_ + y_) static inline vf v_sub(vf x, vf y)
+	EACH(vf, x_ - y_) static inline vf v_mul(vf x, vf y) EACH(vf, x_ *y_) static inline vf
+	v_div(vf x, vf y) EACH(vf, x_ / y_) static inline vf v_fma(vf x, vf y, vf z)
+		EACH(vf, fmaf(x_, y_, z_))
+	/* y where either is NaN or both are zero */
+	static inline vf v_max(vf x, vf y) EACH(vf, x_ > y_ ? x_ : y_) static inline vf
+	v_min(vf x, vf y) EACH(vf, x_ < y_ ? x_ : y_)
+	/* the first n lanes of x, the others of y; n may be any number */
+	static inline vf v_keep(int n, vf x, vf y) EACH(vf, i < n ? x_ : y_)
 
-static inline vi v_bits(vf x) EACH(vi, (int32_t)num_bits(x_))
-static inline vf v_from(vi x) EACH(vf, num_float((uint32_t)x_))
-static inline vi vi_set(int32_t x) EACH(vi, x)
-static inline vi vi_add(vi x, vi y) EACH(vi, (int32_t)((uint32_t)x_ + (uint32_t)y_))
-static inline vi vi_sub(vi x, vi y) EACH(vi, (int32_t)((uint32_t)x_ - (uint32_t)y_))
-static inline vi vi_and(vi x, vi y) EACH(vi, x_ & y_)
-static inline vi vi_or(vi x, vi y) EACH(vi, x_ | y_)
-static inline vi vi_shl23(vi x) EACH(vi, (int32_t)((uint32_t)x_ << 23))
-static inline vi vi_sar1(vi x) EACH(vi, x_ >> 1)
-static inline vi vi_shr4(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 4))
-static inline vi vi_shr8(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 8))
-static inline vi vi_max(vi x, vi y) EACH(vi, x_ > y_ ? x_ : y_)
-static inline vf v_int(vi x) EACH(vf, (float)x_)
-/* from 64 bytes, those of a lane as a little-endian number */
-static inline vi vi_load(const void *p)
+		static inline vi v_bits(vf x) EACH(vi, (int32_t)num_bits(x_)) static inline vf
+	v_from(vi x) EACH(vf, num_float((uint32_t)x_)) static inline vi
+	vi_set(int32_t x) EACH(vi, x) static inline vi vi_add(vi x, vi y)
+		EACH(vi, (int32_t)((uint32_t)x_ + (uint32_t)y_)) static inline vi vi_sub(vi x, vi y)
+			EACH(vi, (int32_t)((uint32_t)x_ - (uint32_t)y_)) static inline vi
+	vi_and(vi x, vi y) EACH(vi, x_ &y_) static inline vi vi_or(vi x, vi y)
+		EACH(vi, x_ | y_) static inline vi vi_shl23(vi x)
+			EACH(vi, (int32_t)((uint32_t)x_ << 23)) static inline vi vi_sar1(vi x)
+				EACH(vi, x_ >> 1) static inline vi
+	vi_shr4(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 4)) static inline vi vi_shr8(vi x)
+		EACH(vi, (int32_t)((uint32_t)x_ >> 8)) static inline vi vi_max(vi x, vi y)
+			EACH(vi, x_ > y_ ? x_ : y_) static inline vf v_int(vi x) EACH(vf, (float)x_)
+	/* from 64 bytes, those of a lane as a little-endian number */
+	static inline vi vi_load(const void *p)
 {
 	const uint8_t *b = p;
 
@@ -89,12 +88,15 @@ static inline void vi_store_s16(int16_t *p, vi x)
 /* x + the products of the signed halves of y and z, modulo 2^32 */
 static inline vi vi_mac16(vi x, vi y, vi z)
 	EACH(vi, (int32_t)((uint32_t)x_ + (uint32_t)((int16_t)y_ * (int16_t)z_) +
-	                   (uint32_t)((y_ >> 16) * (z_ >> 16))))
-/* x < y, and x of the lanes of a mask, else y */
-static inline vi v_lt(vf x, vf y) EACH(vi, -(x_ < y_))
-static inline vf v_pick(vi m, vf x, vf y) EACH(vf, m.of[i] ? x_ : y_)
+                           (uint32_t)((y_ >> 16) * (z_ >> 16))))
+	/* x < y, and x of the lanes of a mask, else y */
+	static inline vi v_lt(vf x, vf y) EACH(vi, -(x_ < y_)) static inline vf
+	v_pick(vi m, vf x, vf y) EACH(vf, m.of[i] ? x_ : y_)
 
-static inline float v_sum(vf x) { return kern_sum16(x.of); }
+		static inline float v_sum(vf x)
+{
+	return kern_sum16(x.of);
+}
 static inline void v_sum4(float s[4], vf a, vf b, vf c, vf d)
 {
 	s[0] = v_sum(a);

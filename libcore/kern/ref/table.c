@@ -5,8 +5,8 @@
 #define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, 1, 4)
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_ref = {
-    .name = "ref",
-    KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
-    .mm = {KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
-                        KERN_ROWS_TERNARY(Q256)},
+	.name = "ref",
+	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
+	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
+	                KERN_ROWS_TERNARY(Q256) },
 };

@@ -1,14 +1,15 @@
-/* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.  Layouts of
- * a page: kern/kv.h; the sums and their order: kern/kern.h, struct kern_attn.
+/* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.  Layouts
+ * of a page: kern/kv.h; the sums and their order: kern/kern.h, struct kern_attn.
  *
  *   s[p] = q . k[p]           positions in lanes, each dimension of K against all pairs
  *   o[d] = sum w[p] v[p][d]   dimensions in lanes, each position of V against all pairs
  *   bytes per flop: (dk + dv) bytes of an element per 2 (dk + dv) heads;  limits: none on dk, dv of
  *   floats, multiples of 32 of quantised ones
  *
- * Up to KERN_ATTN_FEW pairs of row and head that share a KV head are taken together, so that a byte of
- * the cache is read once for them: their scores over the split, then the weighted sums.  Pages lie far
- * apart: each line of K that is read asks for its fellow of V, each of V for that of the next KV head's K.
+ * Up to KERN_ATTN_FEW pairs of row and head that share a KV head are taken together, so that a byte
+ * of the cache is read once for them: their scores over the split, then the weighted sums.  Pages
+ * lie far apart: each line of K that is read asks for its fellow of V, each of V for that of the
+ * next KV head's K.
  * What a pair does not see has no part in its sums, whatever its neighbours see. */
 #include <math.h>
 #include "base/err.h"
@@ -33,8 +34,8 @@ struct pair {
 	float *s, *o;
 	int row, head, lo, hi;
 	float scale, l; /* of scores as they are summed; the sum of weights */
-	/* of codes: q, and per block of V the weights of each page times its scales, as whole numbers; what
-	 * their sums begin at, and for V are multiplied by */
+	/* of codes: q, and per block of V the weights of each page times its scales, as whole
+	 * numbers; what their sums begin at, and for V are multiplied by */
 	struct round *rq, *rw;
 	int32_t *q_low, *w_low;
 	float *c;
@@ -61,13 +62,15 @@ static const void *page_of(const void *const *pages, int p, size_t bytes)
 /* scratch: scores, then numbers, then what belongs to blocks of them */
 static struct round *rounds_of(const struct kern_attn *a, int j)
 {
-	struct round *r = (struct round *)(void *)((float *)a->scratch + KERN_ATTN_FEW * KERN_SPLIT);
+	struct round *r =
+		(struct round *)(void *)((float *)a->scratch + KERN_ATTN_FEW * KERN_SPLIT);
 
 	return r + (size_t)j * KERN_ATTN_ROUNDS(a->dk, a->dv);
 }
 static float *c_of(const struct kern_attn *a, int j)
 {
-	return (float *)(void *)rounds_of(a, KERN_ATTN_FEW) + (size_t)j * KERN_ATTN_PARTS(a->dk, a->dv);
+	return (float *)(void *)rounds_of(a, KERN_ATTN_FEW) +
+	       (size_t)j * KERN_ATTN_PARTS(a->dk, a->dv);
 }
 
 #include "kern/tmpl/attn_q.h"
@@ -97,7 +100,7 @@ INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const 
 		for (int j = 0; j < SCORE_V; j++)
 			kv[j] = load_kv(type, k, i * KERN_PAGE + at + 16 * j, 16);
 		v_prefetch_far((const char *)k + ahead +
-		           (size_t)(i * KERN_PAGE + at) * (type == INFER_F16 ? 2 : 4));
+		               (size_t)(i * KERN_PAGE + at) * (type == INFER_F16 ? 2 : 4));
 		UNROLL
 		for (int q = 0; q < qn; q++) {
 			vf qv = v_set(pair[q].q[i]);
@@ -129,8 +132,8 @@ INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct
 			scores_q(a, type, pair, page, ahead, p, at, qn);
 }
 
-/* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi) of one page of floats; the last vector has
- * n lanes */
+/* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi) of one page of floats; the last vector
+ * has n lanes */
 INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
                   const void *page, ptrdiff_t ahead, int i, int lo, int hi, int qn, int dn, int n)
 {
@@ -149,7 +152,8 @@ INLINE void weigh(const struct kern_attn *a, enum infer_type type, const struct 
 			vv[j] = load_kv(type, v, i + 16 * j, n);
 		UNROLL
 		for (int j = 0; j < dn; j += type == INFER_F16 ? 2 : 1)
-			v_prefetch_far(v + ahead + (size_t)(i + 16 * j) * (type == INFER_F16 ? 2 : 4));
+			v_prefetch_far(v + ahead +
+			               (size_t)(i + 16 * j) * (type == INFER_F16 ? 2 : 4));
 		UNROLL
 		for (int j = 0; j < qn * dn; j++)
 			acc[j] = v_fma(v_set(pair[j / dn].s[p]), vv[j % dn], acc[j]);
@@ -177,8 +181,8 @@ INLINE void weigh_over(const struct kern_attn *a, enum infer_type type, const st
 		weigh(a, type, pair, page, ahead, i, lo, hi, qn, 1, a->dv - i);
 }
 
-/* Sums over the page that begins at p: what all qn pairs see together, and before and behind it what
- * each sees alone. */
+/* Sums over the page that begins at p: what all qn pairs see together, and before and behind it
+ * what each sees alone. */
 INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
                        const void *page, ptrdiff_t ahead, int p, int qn)
 {
@@ -217,12 +221,13 @@ INLINE void scale_page(const struct kern_attn *a, const struct pair *pair, int p
 	}
 }
 
-/* scores -> weights in place, the maximum and their sum; 0 where a page goes on but the pair does not see */
+/* scores -> weights in place, the maximum and their sum; 0 where a page goes on but the pair does
+ * not see */
 static void soften(const struct kern_attn *a, struct pair *pair, const float *sink, float *m,
                    float *l)
 {
 	int from = pair->lo & -KERN_PAGE, to = (pair->hi + KERN_PAGE - 1) & -KERN_PAGE;
-	vf most[2] = {v_set(-INFINITY), v_set(-INFINITY)}, sum = v_set(0);
+	vf most[2] = { v_set(-INFINITY), v_set(-INFINITY) }, sum = v_set(0);
 
 	for (int p = from; p < to; p += KERN_PAGE)
 		scale_page(a, pair, p, most);
@@ -294,16 +299,16 @@ typedef void scores_fn(const struct kern_attn *a, const struct pair *pair, const
                        ptrdiff_t ahead, int p, int n);
 typedef void sums_fn(const struct kern_attn *a, const struct pair *pair, size_t at,
                      const ptrdiff_t *ahead, int n, int lo, int hi);
-#define LOOPS(TYPE, name)                                                                          \
-	static void scores_##name(const struct kern_attn *a, const struct pair *pair,              \
-	                          const void *page, ptrdiff_t ahead, int p, int n)                 \
-	{                                                                                          \
-		all_scores(a, INFER_##TYPE, pair, page, ahead, p, n);                              \
-	}                                                                                          \
-	static void sums_##name(const struct kern_attn *a, const struct pair *pair, size_t at,     \
-	                        const ptrdiff_t *ahead, int n, int lo, int hi)                     \
-	{                                                                                          \
-		all_sums(a, INFER_##TYPE, pair, at, ahead, n, lo, hi);                             \
+#define LOOPS(TYPE, name) \
+	static void scores_##name(const struct kern_attn *a, const struct pair *pair, \
+	                          const void *page, ptrdiff_t ahead, int p, int n) \
+	{ \
+		all_scores(a, INFER_##TYPE, pair, page, ahead, p, n); \
+	} \
+	static void sums_##name(const struct kern_attn *a, const struct pair *pair, size_t at, \
+	                        const ptrdiff_t *ahead, int n, int lo, int hi) \
+	{ \
+		all_sums(a, INFER_##TYPE, pair, at, ahead, n, lo, hi); \
 	}
 LOOPS(F32, f32)
 LOOPS(F16, f16)
@@ -354,7 +359,7 @@ static void pair_fill(const struct kern_attn *a, struct pair *pair, int r, int h
 
 static void check(const struct kern_attn *a)
 {
-	const int types[] = {a->k_type, a->v_type}, dims[] = {a->dk, a->dv};
+	const int types[] = { a->k_type, a->v_type }, dims[] = { a->dk, a->dv };
 
 	must(a->kv_heads >= 1 && a->kv_heads <= KERN_ATTN_Q);
 	must(a->from % KERN_SPLIT == 0 && a->to - a->from <= KERN_SPLIT);
@@ -364,9 +369,12 @@ static void check(const struct kern_attn *a)
 }
 
 /* from a page of some bytes at `from` to that at `to`; nowhere else where either is missing */
-static ptrdiff_t way(const void *const *from, size_t from_at, const void *const *to, size_t to_at, int i)
+static ptrdiff_t way(const void *const *from, size_t from_at, const void *const *to, size_t to_at,
+                     int i)
 {
-	return to && from[i] && to[i] ? ((const char *)to[i] + to_at) - ((const char *)from[i] + from_at) : 0;
+	return to && from[i] && to[i]
+	               ? ((const char *)to[i] + to_at) - ((const char *)from[i] + from_at)
+	               : 0;
 }
 
 /* n pairs of KV head g; the first to come by ask for what is read next */
@@ -375,7 +383,7 @@ static void together(const struct kern_attn *a, struct pair *pair, int n, int g,
 	int lo = KERN_SPLIT, hi = 0;
 	size_t k_bytes = kern_kv_bytes(a->k_type, a->dk), v_bytes = kern_kv_bytes(a->v_type, a->dv);
 	size_t k = (size_t)g * k_bytes, v = (size_t)g * v_bytes;
-	ptrdiff_t ahead[KERN_SPLIT / KERN_PAGE] = {0};
+	ptrdiff_t ahead[KERN_SPLIT / KERN_PAGE] = { 0 };
 
 	for (int j = 0; j < n; j++) {
 		lo = pair[j].lo < lo ? pair[j].lo : lo;
@@ -383,15 +391,16 @@ static void together(const struct kern_attn *a, struct pair *pair, int n, int g,
 	}
 	lo &= -KERN_PAGE;
 	for (int p = lo; p < hi; p += KERN_PAGE)
-		scores_of(a->k_type)(a, pair, page_of(a->k, p, k), first ? way(a->k, k, a->v, v, p / KERN_PAGE) : 0,
-		                     p, n);
+		scores_of(a->k_type)(a, pair, page_of(a->k, p, k),
+		                     first ? way(a->k, k, a->v, v, p / KERN_PAGE) : 0, p, n);
 	for (int j = 0; j < n; j++) {
 		size_t at = (size_t)pair[j].row * a->ml_row + (size_t)pair[j].head;
 		soften(a, &pair[j], a->sink ? a->sink + pair[j].head : NULL, a->m + at, a->l + at);
 	}
 	for (int p = lo; first && p < hi; p += KERN_PAGE)
-		ahead[p / KERN_PAGE] = g + 1 < a->kv_heads ? way(a->v, v, a->k, k + k_bytes, p / KERN_PAGE)
-		                                            : way(a->v, v, a->next, 0, p / KERN_PAGE);
+		ahead[p / KERN_PAGE] = g + 1 < a->kv_heads
+		                               ? way(a->v, v, a->k, k + k_bytes, p / KERN_PAGE)
+		                               : way(a->v, v, a->next, 0, p / KERN_PAGE);
 	sums_of(a->v_type)(a, pair, v, ahead, n, lo, hi);
 }
 
@@ -445,7 +454,7 @@ static void merge(float *o, const float *m, const float *l, const float *parts, 
 		o[d] = 0;
 	for (int s = 0; s < splits;) {
 		const float *p[MERGE];
-		float e[MERGE] = {0}, sums[MERGE];
+		float e[MERGE] = { 0 }, sums[MERGE];
 		int n = 0, d = 0;
 
 		for (; s < splits && n < MERGE; s++) {

@@ -1,5 +1,5 @@
-/* kern/tmpl/attn_q.h - the loops of attention over pages of Q8_0 and Q4_0: codes against whole numbers of
- * up to KERN_ROUND, four products a lane (tmpl/codes.h).
+/* kern/tmpl/attn_q.h - the loops of attention over pages of Q8_0 and Q4_0: codes against whole
+ * numbers of up to KERN_ROUND, four products a lane (tmpl/codes.h).
  *
  *   s[p] = fma(d[p], (float)sum i[k] code[k][p], s)      a block of dimensions;  i: of q
  *   o[d] = c (float)sum i[p] code[p][d]                  a split of positions;   c, i: of w d
@@ -8,7 +8,12 @@
  * Codes stand 128 (Q8_0) or 8 (Q4_0) too high: sums begin at so many times -sum i.  Included by
  * tmpl/attn.h. */
 
-enum { CODE_Q = 4, CODE_V = WIDE ? 2 : 1, SUMS_Q = WIDE ? 4 : 2, SPLIT_PAGES = KERN_SPLIT / KERN_PAGE };
+enum {
+	CODE_Q = 4,
+	CODE_V = WIDE ? 2 : 1,
+	SUMS_Q = WIDE ? 4 : 2,
+	SPLIT_PAGES = KERN_SPLIT / KERN_PAGE
+};
 
 static int is_codes(enum infer_type type) { return type == INFER_Q8_0 || type == INFER_Q4_0; }
 INLINE int32_t too_high(enum infer_type type) { return type == INFER_Q8_0 ? 128 : 8; }
@@ -50,7 +55,8 @@ static void round_q(const struct kern_attn *a, struct pair *pair)
 			x1 = whole(v_load(pair->q + 32 * b + 16), v_set(by));
 		}
 		round_store(&pair->rq[b], x0, x1);
-		pair->q_low[b] = -too_high((enum infer_type)a->k_type) * (int32_t)v_sum(v_int(vi_add(x0, x1)));
+		pair->q_low[b] = -too_high((enum infer_type)a->k_type) *
+		                 (int32_t)v_sum(v_int(vi_add(x0, x1)));
 	}
 	pair->scale = c * a->scale;
 }
@@ -136,8 +142,8 @@ INLINE float unit_v(const struct kern_attn *a, enum infer_type type, const struc
 	return unit_of(num_float((uint32_t)vi_hmax(vi_max(most0, most1))), by);
 }
 
-/* The weights of qn pairs that see the same, times the scales of block b of V, in whole numbers; 0 over the
- * pages from lo to hi that they do not see. */
+/* The weights of qn pairs that see the same, times the scales of block b of V, in whole numbers; 0
+ * over the pages from lo to hi that they do not see. */
 INLINE void round_block(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
                         size_t at, int b, int lo, int hi, int qn)
 {
@@ -149,9 +155,10 @@ INLINE void round_block(const struct kern_attn *a, enum infer_type type, const s
 		sum[q] = vi_set(0);
 	for (int p = lo; p < hi; p += KERN_PAGE) {
 		int seen = by != 0 && p + KERN_PAGE > pair->lo && p < pair->hi;
-		vf e[2] = {v_set(0), v_set(0)};
+		vf e[2] = { v_set(0), v_set(0) };
 		if (seen) {
-			const uint16_t *d = scales(type, page_of(a->v, p, at), a->dv) + b * KERN_PAGE;
+			const uint16_t *d =
+				scales(type, page_of(a->v, p, at), a->dv) + b * KERN_PAGE;
 			e[0] = v_mul(seen_scales(pair, d, p), v_set(by));
 			e[1] = v_mul(seen_scales(pair, d, p + 16), v_set(by));
 		}
@@ -181,7 +188,8 @@ INLINE void round_weights(const struct kern_attn *a, enum infer_type type, const
                           size_t at, int n, int lo, int hi)
 {
 	for (int i = 0, m; i < n; i += m) {
-		for (m = 1; i + m < n && m < 4 && pair[i + m].lo == pair[i].lo && pair[i + m].hi == pair[i].hi;)
+		for (m = 1; i + m < n && m < 4 && pair[i + m].lo == pair[i].lo &&
+		            pair[i + m].hi == pair[i].hi;)
 			m++;
 		for (int b = 0; b < a->dv / 32; b++)
 			if (m == 4) {
@@ -204,7 +212,8 @@ INLINE void sums_block(const struct kern_attn *a, enum infer_type type, const st
 	for (int j = 0; j < qn * 2; j++)
 		acc[j] = sum_from(pair[j / 2].w_low[b]);
 	for (int p = lo; p < hi; p += KERN_PAGE) {
-		const char *page = page_of(a->v, p, at), *code = page + (size_t)b * (type == INFER_Q8_0 ? 128 : 64);
+		const char *page = page_of(a->v, p, at),
+			   *code = page + (size_t)b * (type == INFER_Q8_0 ? 128 : 64);
 		struct round *r[SUMS_Q];
 		UNROLL
 		for (int q = 0; q < qn; q++)
@@ -222,7 +231,8 @@ INLINE void sums_block(const struct kern_attn *a, enum infer_type type, const st
 			}
 			mac(acc, r, 0, g, x, qn, 2);
 		}
-		v_prefetch_far((const char *)(scales(type, page, a->dv) + b * KERN_PAGE) + ahead[p / KERN_PAGE]);
+		v_prefetch_far((const char *)(scales(type, page, a->dv) + b * KERN_PAGE) +
+		               ahead[p / KERN_PAGE]);
 	}
 	UNROLL
 	for (int j = 0; j < qn * 2; j++)

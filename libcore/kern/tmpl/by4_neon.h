@@ -9,11 +9,11 @@ INLINE void turn16(int8_t *q, const int8x16_t r[8])
 	UNROLL
 	for (int h = 0; h < 2; h++, r += 4, q += 16) {
 		int32x4_t a = vreinterpretq_s32_s8(r[0]), b = vreinterpretq_s32_s8(r[1]),
-		          c = vreinterpretq_s32_s8(r[2]), d = vreinterpretq_s32_s8(r[3]);
+			  c = vreinterpretq_s32_s8(r[2]), d = vreinterpretq_s32_s8(r[3]);
 		int64x2_t e = vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
-		          f = vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
-		          g = vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
-		          i = vreinterpretq_s64_s32(vtrn2q_s32(c, d));
+			  f = vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
+			  g = vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
+			  i = vreinterpretq_s64_s32(vtrn2q_s32(c, d));
 		vst1q_s8(q, vreinterpretq_s8_s64(vtrn1q_s64(e, g)));
 		vst1q_s8(q + 32, vreinterpretq_s8_s64(vtrn1q_s64(f, i)));
 		vst1q_s8(q + 64, vreinterpretq_s8_s64(vtrn2q_s64(e, g)));

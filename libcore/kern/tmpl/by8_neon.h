@@ -8,14 +8,15 @@ INLINE void turn16(int8_t *q, const int8x16_t r[8])
 {
 	UNROLL
 	for (int p = 0; p < 4; p++) {
-		int64x2_t a = vreinterpretq_s64_s8(r[2 * p]), b = vreinterpretq_s64_s8(r[2 * p + 1]);
+		int64x2_t a = vreinterpretq_s64_s8(r[2 * p]),
+			  b = vreinterpretq_s64_s8(r[2 * p + 1]);
 		vst1q_s8(q + 16 * p, vreinterpretq_s8_s64(vtrn1q_s64(a, b)));
 		vst1q_s8(q + 64 + 16 * p, vreinterpretq_s8_s64(vtrn2q_s64(a, b)));
 	}
 }
 
-/* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q, times x from byte `at` on of tokens 2 i
- * and 2 i + 1; a last token without a neighbour goes twice */
+/* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q, times x from byte `at` on of tokens 2
+ * i and 2 i + 1; a last token without a neighbour goes twice */
 INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines *x, int at)
 {
 	int8x16_t lo[TILE_T / 2], hi[TILE_T / 2];
@@ -25,7 +26,7 @@ INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines 
 		const int8_t *x0 = (const int8_t *)line_at(x, t) + at;
 		const int8_t *x1 = (const int8_t *)line_at(x, t + 1 < tn ? t + 1 : t) + at;
 		int64x2_t a = vreinterpretq_s64_s8(vld1q_s8(x0)),
-		          b = vreinterpretq_s64_s8(vld1q_s8(x1));
+			  b = vreinterpretq_s64_s8(vld1q_s8(x1));
 		lo[t / 2] = vreinterpretq_s8_s64(vtrn1q_s64(a, b));
 		hi[t / 2] = vreinterpretq_s8_s64(vtrn2q_s64(a, b));
 	}

@@ -1,6 +1,6 @@
-/* kern/tmpl/codes.h - codes of a cache times numbers of 16 bits, four products a lane: the words that
- * attn_q.h is written in, by pairs of 16-bit halves.  A set that has products of bytes has its own file
- * of them.
+/* kern/tmpl/codes.h - codes of a cache times numbers of 16 bits, four products a lane: the words
+ * that attn_q.h is written in, by pairs of 16-bit halves.  A set that has products of bytes has its
+ * own file of them.
  *
  *   vcode  64 unsigned codes, four neighbours a lane, in a lane's bytes the numbers 0, 2, 1, 3
  *   vnum   four numbers, |x| <= KERN_ROUND, the same in every lane
@@ -21,7 +21,7 @@ INLINE vcode code_load(const void *p)
 {
 	vi x = vi_load(p);
 
-	return (vcode){vi_and(x, vi_set(0x00ff00ff)), vi_and(vi_shr8(x), vi_set(0x00ff00ff))};
+	return (vcode){ vi_and(x, vi_set(0x00ff00ff)), vi_and(vi_shr8(x), vi_set(0x00ff00ff)) };
 }
 /* the low and the high halves of 64 bytes */
 INLINE void code_halves(vcode *low, vcode *high, const void *p)
@@ -29,8 +29,8 @@ INLINE void code_halves(vcode *low, vcode *high, const void *p)
 	const vi mask = vi_set(0x000f000f);
 	vi x = vi_load(p), y = vi_shr8(x);
 
-	*low = (vcode){vi_and(x, mask), vi_and(y, mask)};
-	*high = (vcode){vi_and(vi_shr4(x), mask), vi_and(vi_shr4(y), mask)};
+	*low = (vcode){ vi_and(x, mask), vi_and(y, mask) };
+	*high = (vcode){ vi_and(vi_shr4(x), mask), vi_and(vi_shr4(y), mask) };
 }
 
 INLINE vi two(const int16_t *p)
@@ -43,7 +43,7 @@ INLINE vi two(const int16_t *p)
 /* numbers 4 g ... 4 g + 3 */
 INLINE vnum round_four(const struct round *r, int g)
 {
-	return (vnum){two(r->of + 4 * g), two(r->of + 4 * g + 2)};
+	return (vnum){ two(r->of + 4 * g), two(r->of + 4 * g + 2) };
 }
 /* the numbers of x0, then those of x1 */
 INLINE void round_store(struct round *r, vi x0, vi x1)

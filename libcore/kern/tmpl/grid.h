@@ -1,5 +1,6 @@
-/* kern/tmpl/grid.h - blocks of 256 from a codebook, or ternary, in 256-bit registers (x86); layouts as drawn in
- * ref/mm_grid.c.  The folder's points.h, included before this, reads points and turns signs. */
+/* kern/tmpl/grid.h - blocks of 256 from a codebook, or ternary, in 256-bit registers (x86); layouts
+ * as drawn in ref/mm_grid.c.  The folder's points.h, included before this, reads points and turns
+ * signs. */
 #ifndef KERN_TMPL_GRID_H
 #define KERN_TMPL_GRID_H
 #include "kern/tmpl/q256.h"
@@ -20,7 +21,12 @@ INLINE float g_factor(enum infer_type t)
 	return t == INFER_IQ3_S || g_ternary(t) ? 1 : t == INFER_IQ3_XXS ? 0.25f : 0.125f;
 }
 
-INLINE int g_half_at(enum infer_type t) { return (int)(t == INFER_TQ2_0 ? offsetof(struct tq2_0, d) : t == INFER_TQ1_0 ? offsetof(struct tq1_0, d) : 0); }
+INLINE int g_half_at(enum infer_type t)
+{
+	return (int)(t == INFER_TQ2_0   ? offsetof(struct tq2_0, d)
+	             : t == INFER_TQ1_0 ? offsetof(struct tq1_0, d)
+	                                : 0);
+}
 /* bits of d */
 INLINE uint16_t g_half(enum infer_type t, const uint8_t *p)
 {
@@ -57,7 +63,7 @@ INLINE __m256i high_2s(__m128i qh, int i)
 INLINE __m256i high_1s(__m128i qh, int i)
 {
 	const short a = (short)(0x0100 + i * 0x0808), b = (short)(a + 0x0202),
-	            c = (short)(a + 0x0404), d = (short)(a + 0x0606);
+		    c = (short)(a + 0x0404), d = (short)(a + 0x0606);
 	__m256i pick = _mm256_setr_epi16(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
 	__m256i up = _mm256_set1_epi64x(256 | 32ll << 16 | 4ll << 32 | 1ll << 48);
 	__m256i q = _mm256_shuffle_epi8(twice(qh), pick);
@@ -100,7 +106,7 @@ INLINE void points_at(enum infer_type t, uint16_t *at, const uint8_t *p)
 	case INFER_IQ1_M: {
 		__m128i qh = load16(p + 32), seven = _mm_set1_epi8(7);
 		__m128i lo = _mm_and_si128(qh, seven),
-		        hi = _mm_and_si128(_mm_srli_epi16(qh, 4), seven);
+			hi = _mm_and_si128(_mm_srli_epi16(qh, 4), seven);
 		widen(at, load32(p),
 		      _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi8(lo, hi)),
 		                              _mm_unpackhi_epi8(lo, hi), 1));
@@ -155,8 +161,7 @@ INLINE __m256i aux8(enum infer_type t, const uint8_t *p)
 INLINE __m256i eighth(__m256i s)
 {
 	const char o = (char)0x80;
-	const __m256i parity =
-	    twice(_mm_setr_epi8(0, o, o, 0, o, 0, 0, o, o, 0, 0, o, 0, o, o, 0));
+	const __m256i parity = twice(_mm_setr_epi8(0, o, o, 0, o, 0, 0, o, o, 0, 0, o, 0, o, o, 0));
 	__m256i hi = _mm256_shuffle_epi8(parity, shr4(s));
 
 	return _mm256_xor_si256(s, _mm256_xor_si256(hi, _mm256_shuffle_epi8(parity, s)));
@@ -177,11 +182,11 @@ INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t
 		/* two times 14 bits into words, then two times 7 into bytes */
 		s = aux8(t, p);
 		s = _mm256_or_si256(
-		    _mm256_and_si256(s, _mm256_set1_epi32(0x3fff)),
-		    _mm256_and_si256(_mm256_slli_epi32(s, 2), _mm256_set1_epi32(0x3fff0000)));
+			_mm256_and_si256(s, _mm256_set1_epi32(0x3fff)),
+			_mm256_and_si256(_mm256_slli_epi32(s, 2), _mm256_set1_epi32(0x3fff0000)));
 		s = _mm256_or_si256(
-		    _mm256_and_si256(s, _mm256_set1_epi16(0x7f)),
-		    _mm256_and_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(0x7f00)));
+			_mm256_and_si256(s, _mm256_set1_epi16(0x7f)),
+			_mm256_and_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(0x7f00)));
 	}
 	_mm256_storeu_si256((__m256i *)(void *)buf, eighth(s));
 	return buf;
@@ -206,7 +211,7 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 	case INFER_IQ2_XS:
 	case INFER_IQ2_S: {
 		__m128i s = _mm_loadl_epi64(
-		    (const __m128i *)(const void *)(p + (t == INFER_IQ2_S ? 74 : 66)));
+			(const __m128i *)(const void *)(p + (t == INFER_IQ2_S ? 74 : 66)));
 		s = _mm_unpacklo_epi64(s, _mm_srli_epi16(s, 4));
 		return odd(_mm256_cvtepu8_epi16(_mm_and_si128(s, _mm_set1_epi8(15))));
 	}
@@ -221,8 +226,8 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 	}
 	default: { /* a multiplication moves the three bits to the top */
 		const __m256i up = _mm256_setr_epi16(
-		    1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 10,
-		    1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4);
+			1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 10,
+			1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4);
 		__m128i s = _mm_loadl_epi64((const __m128i *)(const void *)(p + 48));
 		s = _mm_unpacklo_epi16(s, s);
 		return odd(_mm256_srli_epi16(_mm256_mullo_epi16(twice(s), up), 13));
@@ -230,7 +235,8 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 	}
 }
 
-/* S with the signs of the shifts of IQ1: one for each S of IQ1_S, for IQ1_M those of its two points */
+/* S with the signs of the shifts of IQ1: one for each S of IQ1_S, for IQ1_M those of its two
+ * points */
 INLINE void shifts_grid(enum infer_type t, __m256i v[2], __m256i s, const uint8_t *p)
 {
 	const __m256i one = _mm256_set1_epi16(1);

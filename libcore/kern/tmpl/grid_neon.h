@@ -1,6 +1,6 @@
-/* kern/tmpl/grid_neon.h - blocks of 256 from a codebook, or ternary, for the neon folders; layouts as
- * drawn in ref/mm_grid.c.  Points with their signs and shifts fit signed bytes, so that the loops over
- * blocks of 256 take them as they take the others. */
+/* kern/tmpl/grid_neon.h - blocks of 256 from a codebook, or ternary, for the neon folders; layouts
+ * as drawn in ref/mm_grid.c.  Points with their signs and shifts fit signed bytes, so that the
+ * loops over blocks of 256 take them as they take the others. */
 #ifndef KERN_TMPL_GRID_NEON_H
 #define KERN_TMPL_GRID_NEON_H
 #include "type/block.h"
@@ -29,7 +29,8 @@ INLINE float grid_scale(enum infer_type t, const uint8_t *p)
 		                                   (sc >> 36 & 0xf00) | (sc >> 48 & 0xf000)));
 	}
 	if (is_ternary(t))
-		return num_f16(num_u16(p + (t == INFER_TQ2_0 ? offsetof(struct tq2_0, d) : offsetof(struct tq1_0, d))));
+		return num_f16(num_u16(p + (t == INFER_TQ2_0 ? offsetof(struct tq2_0, d)
+		                                             : offsetof(struct tq1_0, d))));
 	return num_f16(num_u16(p)) * (t == INFER_IQ3_S     ? 1.0f
 	                              : t == INFER_IQ3_XXS ? 0.25f
 	                                                   : 0.125f);
@@ -77,7 +78,7 @@ INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 		int h = p[66 + g / 4] >> 2 * (g % 4);
 		at = p + 2 + 2 * g;
 		return signed8(grid_iq3_s[at[0] | (h & 1) << 8] |
-		                   (uint64_t)grid_iq3_s[at[1] | (h >> 1 & 1) << 8] << 32,
+		                       (uint64_t)grid_iq3_s[at[1] | (h >> 1 & 1) << 8] << 32,
 		               p[74 + g]);
 	}
 	case INFER_IQ1_S: {
@@ -94,7 +95,7 @@ INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 /* the digits of 16 bytes in base 3, less 1: after n of them, 3 b / 256 */
 INLINE int8x16_t digit16(uint8x16_t b, int n)
 {
-	static const uint8_t power[5] = {1, 3, 9, 27, 81};
+	static const uint8_t power[5] = { 1, 3, 9, 27, 81 };
 	uint8x16_t x = vmulq_u8(b, vdupq_n_u8(power[n])), three = vdupq_n_u8(3);
 	uint8x8_t lo = vshrn_n_u16(vmull_u8(vget_low_u8(x), vget_low_u8(three)), 8);
 
@@ -109,7 +110,7 @@ INLINE int8x16_t ternary16(const uint8_t *p, int i)
 		return digit16(vld1q_u8(p + 32), i - 10);
 	uint8_t b[16];
 	for (int j = 0; j < 16; j++) {
-		static const uint8_t power[4] = {1, 3, 9, 27};
+		static const uint8_t power[4] = { 1, 3, 9, 27 };
 		b[j] = (uint8_t)(p[48 + j % 4] * power[j / 4]);
 	}
 	return digit16(vld1q_u8(b), 0);

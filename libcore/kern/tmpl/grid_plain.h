@@ -7,7 +7,7 @@
 #include "type/grids.h"
 
 struct grid_block {
-	float d; /* d' */
+	float d;       /* d' */
 	int16_t s[16]; /* S of each 16 */
 	int8_t q[256];
 };
@@ -138,9 +138,7 @@ static inline void tq1_0(struct grid_block *b, const uint8_t *p)
 	b->d = num_f16(num_u16(p + 52));
 	ones(b);
 	for (int i = 0; i < 256; i++) {
-		int byte = i < 160   ? p[i % 32]
-		           : i < 240 ? p[32 + i % 16]
-		                     : p[48 + i % 4];
+		int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + i % 16] : p[48 + i % 4];
 		int n = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
 		while (n--)
 			byte = byte * 3 & 255;

@@ -12,8 +12,8 @@ struct lines {
 };
 INLINE struct lines lines_at(const void *x, size_t stride)
 {
-	struct lines l = {x, (const char *)x + 4 * stride, (const char *)x + 8 * stride, stride,
-	                  3 * stride};
+	struct lines l = { x, (const char *)x + 4 * stride, (const char *)x + 8 * stride, stride,
+		           3 * stride };
 
 	__asm__("" : "+r"(l.x0), "+r"(l.x4), "+r"(l.x8), "+r"(l.s), "+r"(l.s3));
 	return l;

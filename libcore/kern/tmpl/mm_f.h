@@ -130,9 +130,9 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 	for (int r = 0; r < MM_PANEL; r++) {
 		/* rows past the end repeat the last */
 		const unsigned char *w =
-		    (const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
+			(const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
 		float *d =
-		    dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
+			dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
 		int i = 0;
 
 		for (; i + 16 <= k; i += 16, d += MM_R * 16)

@@ -9,7 +9,8 @@
 
 #include "kern/tmpl/grid.h"
 
-/* Sums of eight x as IQ1_M multiplies them: of points 4 i, then of 4 i + 2; of 4 i + 1, of 4 i + 3. */
+/* Sums of eight x as IQ1_M multiplies them: of points 4 i, then of 4 i + 2; of 4 i + 1, of 4 i +
+ * 3. */
 struct eights {
 	__m256i of[2];
 };
@@ -70,8 +71,8 @@ INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p)
 INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct about *a,
                          const uint8_t *signs, const struct eights *e, const struct kern_q8k *x)
 {
-	__m256i acc[2] = {g_is1(t) ? rest(t, a->v, e, x) : _mm256_setzero_si256(),
-	                  _mm256_setzero_si256()};
+	__m256i acc[2] = { g_is1(t) ? rest(t, a->v, e, x) : _mm256_setzero_si256(),
+		           _mm256_setzero_si256() };
 
 	UNROLL
 	for (int k = 0; k < 8; k++) {
@@ -139,8 +140,8 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
 				a[t][r] = g_ternary(type)
-				              ? isum_ternary(u, xt)
-				              : isum_grid(type, u, &about[r], signs, &e[t], xt);
+				                  ? isum_ternary(u, xt)
+				                  : isum_grid(type, u, &about[r], signs, &e[t], xt);
 			}
 		}
 		__m256 d = d8(type, w, s->stride);

@@ -1,5 +1,5 @@
-/* kern/tmpl/mm_grid_tile.h - panels of weights in blocks of 256 from a codebook, or ternary, over the
- * words of int.h and points.h (x86).
+/* kern/tmpl/mm_grid_tile.h - panels of weights in blocks of 256 from a codebook, or ternary, over
+ * the words of int.h and points.h (x86).
  *
  *   panel  per block, each field [NR]: d' f32 | 128 sum of S q, i32 | S, 8 of 32 weights or 16 of
  *          16 (ternary: none) | q i8 [64][NR][4], signs and shifts in it
@@ -9,7 +9,10 @@
 #include "kern/tmpl/grid.h"
 
 INLINE int g_scales(enum infer_type t) { return g_ternary(t) ? 0 : g_by16(t) ? 16 : 8; }
-INLINE size_t panel_grid(enum infer_type t) { return (size_t)NR * 4 * (size_t)(2 + g_scales(t) + 64); }
+INLINE size_t panel_grid(enum infer_type t)
+{
+	return (size_t)NR * 4 * (size_t)(2 + g_scales(t) + 64);
+}
 
 /* q of IQ1: 8 G and the shifts */
 INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
@@ -83,7 +86,7 @@ INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size
 			for (int r = 0; r < 8; r++) {
 				/* rows past the end repeat the last */
 				const uint8_t *p =
-				    w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
+					w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
 				__m256i u[8], s = g_ternary(type) ? _mm256_set1_epi16(1)
 				                                  : scales_grid(type, p);
 				head_put(type, dst, s, p, half + r);
@@ -99,9 +102,9 @@ INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size
 				UNROLL
 				for (int j = 0; j < 8; j++)
 					_mm256_storeu_si256(
-					    (__m256i *)(void *)(q + (i * 8 + j) * NR * 4 +
-					                        half * 4),
-					    v[i][j]);
+						(__m256i *)(void *)(q + (i * 8 + j) * NR * 4 +
+					                            half * 4),
+						v[i][j]);
 			}
 		}
 	}
@@ -154,15 +157,15 @@ INLINE void tile_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 		for (int t = 0; t < tn; t++)
 			for (int i = 0; i < 256; i += 32)
 				_mm256_storeu_si256(
-				    (__m256i *)(void *)(u[t] + i),
-				    _mm256_xor_si256(load32(act_q8k(x, x_row + t)[b].q + i),
-				                     _mm256_set1_epi8((char)128)));
+					(__m256i *)(void *)(u[t] + i),
+					_mm256_xor_si256(load32(act_q8k(x, x_row + t)[b].q + i),
+				                         _mm256_set1_epi8((char)128)));
 		UNROLL
 		for (int i = 0; i < tn * H; i++)
 			isum[i] = wi_set(0);
 		for (int i = 0; i < 64; i += group(type), q += NR * 4 * group(type))
-			group_sum(type, tn, isum, q,
-			          s + NR * 4 * (i / group(type) / share), u, 4 * i);
+			group_sum(type, tn, isum, q, s + NR * 4 * (i / group(type) / share), u,
+			          4 * i);
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {
 			const uint8_t *at = p + i % H * LANES * 4;
@@ -186,5 +189,6 @@ INLINE void tile_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 	{ \
 		return (size_t)(k / 256) * panel_grid(INFER_##TYPE); \
 	}
-KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)
 #undef ROW

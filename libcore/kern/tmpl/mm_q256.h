@@ -42,8 +42,8 @@ INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
 	/* 12 bytes of S between two before, so that all stay in the block, and d */
 	turn_at(x, p + 94, stride);
 	__m256i c0 = _mm256_or_si256(_mm256_srli_epi32(x[0], 16), _mm256_slli_epi32(x[1], 16)),
-	        c1 = _mm256_or_si256(_mm256_srli_epi32(x[1], 16), _mm256_slli_epi32(x[2], 16)),
-	        c2 = _mm256_or_si256(_mm256_srli_epi32(x[2], 16), _mm256_slli_epi32(x[3], 16));
+		c1 = _mm256_or_si256(_mm256_srli_epi32(x[1], 16), _mm256_slli_epi32(x[2], 16)),
+		c2 = _mm256_or_si256(_mm256_srli_epi32(x[2], 16), _mm256_slli_epi32(x[3], 16));
 	h->d = high_halves(x[3]);
 	s[0] = _mm256_or_si256(_mm256_and_si256(c0, low),
 	                       _mm256_and_si256(_mm256_slli_epi32(c2, 4), two));
@@ -69,7 +69,8 @@ INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
 }
 
 /* Q2_K and Q3_K where their bits lie, or two further down: the four times 32 weights of a half come
- * 1, 4, 4, 16 times as large, below 128.  Their scales 16, 4, 4, 1 times: isum is 16 times itself. */
+ * 1, 4, 4, 16 times as large, below 128.  Their scales 16, 4, 4, 1 times: isum is 16 times
+ * itself. */
 INLINE int q_spread(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
 INLINE __m256i spread_scales(__m256i s)
 {
@@ -160,7 +161,7 @@ INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, cons
 /* 8 partial isums of a row: q[k] . x[k] times word k of s, less the zero point */
 INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const struct kern_q8k *x)
 {
-	__m256i acc[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+	__m256i acc[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
 
 	if (q_zero(t)) {
 		acc[0] = times_zero(t, _mm256_madd_epi16(s, load32(x->s16)));
@@ -203,9 +204,9 @@ INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		const short a = (short)(4 * i | (4 * i + 1) << 8),
-		            b = (short)((4 * i + 2) | (4 * i + 3) << 8);
+			    b = (short)((4 * i + 2) | (4 * i + 3) << 8);
 		const __m256i word =
-		    _mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
+			_mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
 		__m256i n = load32(qs + 32 * i), scale = _mm256_shuffle_epi8(s, word);
 		acc = mac16(acc,
 		            _mm256_maddubs_epi16(t->abs_x[2 * i],
@@ -268,7 +269,8 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(isum),
 			                         sum[t]);
 			if (q_minima(type)) {
-				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt) : minima_k4(h.min_lo, h.min_hi, xt);
+				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt)
+				                                : minima_k4(h.min_lo, h.min_hi, xt);
 				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx),
 				                         _mm256_cvtepi32_ps(im), min[t]);
 			}
@@ -280,7 +282,6 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 		     s);
 }
 
-#define ROW(TYPE, name) \
-	ROWS_OF(rows256, TYPE, name)
+#define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
 ROWS_TYPES(ROW)
 #undef ROW

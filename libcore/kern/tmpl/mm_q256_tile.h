@@ -65,8 +65,8 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 	unpack256(t, u, p);
 	UNROLL
 	for (int k = 0; k < 8; k++) {
-		__m256i word =
-		    _mm256_shuffle_epi8(s, _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8)));
+		__m256i word = _mm256_shuffle_epi8(
+			s, _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8)));
 		if (t == INFER_Q2_K)
 			u[k] = times2(u[k], word);
 		else if (t == INFER_Q3_K)
@@ -94,8 +94,8 @@ INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const 
 			UNROLL
 			for (int h = 0; h < H; h++)
 				is[t * H + h] = q_signed(type) || type == INFER_Q3_K
-				                    ? wi_dot_ws(is[t * H + h], w[h], xv)
-				                    : wi_dot(is[t * H + h], w[h], xv);
+				                        ? wi_dot_ws(is[t * H + h], w[h], xv)
+				                        : wi_dot(is[t * H + h], w[h], xv);
 		}
 	}
 }
@@ -123,8 +123,8 @@ INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc,
 		chain(type, tn, sub, q, x, 4 * count * j, count);
 		UNROLL
 		for (int i = 0; i < tn * H; i++)
-			isum[i] = wi_add(
-			    isum[i], wi_mul(sub[i], wi_load(sc + j * NR * 4 + i % H * LANES * 4)));
+			isum[i] = wi_add(isum[i], wi_mul(sub[i], wi_load(sc + j * NR * 4 +
+			                                                 i % H * LANES * 4)));
 	}
 }
 
@@ -152,7 +152,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
 		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)),
-		              *sc = pairs + NR * 4 * k_pairs(type);
+			      *sc = pairs + NR * 4 * k_pairs(type);
 		wi isum[TILE_T * H];
 		ask_next(x, 1);
 		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), &at);
@@ -164,11 +164,11 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 			if (type == INFER_Q3_K)
 				isum[i] = wi_sub(wi_set(FLIP * s->s256), isum[i]);
 			if (type == INFER_Q6_K)
-				isum[i] =
-				    wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 5));
+				isum[i] = wi_sub(isum[i],
+				                 wi_shl(tile_pairs(type, pairs + off, s), 5));
 			if (type == INFER_IQ4_XS && FLIP != 0)
-				isum[i] =
-				    wi_sub(isum[i], wi_shl(tile_pairs(type, pairs + off, s), 7));
+				isum[i] = wi_sub(isum[i],
+				                 wi_shl(tile_pairs(type, pairs + off, s), 7));
 			sum[i] = wf_fma(wf_mul(wf_load(p + off), dx), wf_from(isum[i]), sum[i]);
 			if (q_minima(type))
 				min[i] = wf_fma(wf_mul(wf_load(p + NR * 4 + off), dx),

@@ -29,9 +29,9 @@ INLINE int q_turns(enum infer_type t)
 }
 INLINE __m256i turned_value(enum infer_type t, __m256i n)
 {
-	const __m128i iq4 = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75,
-	                                  -59, -39, -15),
-	              fp4 = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116, -128, 127,
+	const __m128i iq4 = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90,
+	                                  -75, -59, -39, -15),
+		      fp4 = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116, -128, 127,
 	                                  126, 125, 124, 122, 120, 116);
 
 	return t == INFER_IQ4_NL  ? _mm256_shuffle_epi8(twice(iq4), n)
@@ -108,12 +108,12 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 			const struct kern_q8 *xt = row_of(xb, x->q_row, t);
 			__m256i is = dots8(type, q, xt);
 			__m256 dx = _mm256_set1_ps(xt->d);
-			sum[t] =
-			    _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is), sum[t]);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is),
+			                         sum[t]);
 			if (q_minima(type))
 				min[t] = _mm256_fnmadd_ps(
-				    _mm256_mul_ps(mn, dx),
-				    _mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
+					_mm256_mul_ps(mn, dx),
+					_mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
 		}
 	}
 	UNROLL
@@ -155,7 +155,8 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 {
 	enum { SOME = 8 * 32 };
 
-	for (; k > 0; k -= SOME, w += SOME / 32 * block_bytes(type), dst += SOME / 32 * panel32(type))
+	for (; k > 0;
+	     k -= SOME, w += SOME / 32 * block_bytes(type), dst += SOME / 32 * panel32(type))
 		for (int h = 0; h < NR; h += 8) {
 			int from = h < n ? h : n - 1;
 			pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
@@ -229,8 +230,8 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 			                sum[i]);
 			if (q_minima(type))
 				min[i] =
-				    wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx),
-				            wf_from(wi_set(xt->minus)), min[i]);
+					wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx),
+				                wf_from(wi_set(xt->minus)), min[i]);
 		}
 	}
 	UNROLL

@@ -44,8 +44,8 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
 {
 	for (int h = 0; h < NR; h += 8) {
 		int from = h < n ? h : n - 1;
-		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
-		      h < n ? n - h : 1, k);
+		pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes, h < n ? n - h : 1,
+		      k);
 	}
 }
 #endif

@@ -1,5 +1,5 @@
-/* kern/tmpl/peak.h - fma in as many independent chains as the registers hold: the machine's fp32 rate;
- * and memory read as fast as it comes. */
+/* kern/tmpl/peak.h - fma in as many independent chains as the registers hold: the machine's fp32
+ * rate; and memory read as fast as it comes. */
 #include "base/num.h"
 
 void KERN_FN(peak_fma)(double *ops, float *sink, int turns)
@@ -39,7 +39,9 @@ void KERN_FN(peak_read)(uint32_t *sink, const void *p, size_t bytes)
 		UNROLL
 		for (size_t i = 0; i < STREAMS; i++) {
 			v_prefetch(from + i * part + AHEAD);
-			a[i % CHAINS] = vi_add(a[i % CHAINS], v_bits(v_load((const float *)(const void *)(from + i * part))));
+			a[i % CHAINS] = vi_add(
+				a[i % CHAINS],
+				v_bits(v_load((const float *)(const void *)(from + i * part))));
 		}
 	}
 	*sink = 0;

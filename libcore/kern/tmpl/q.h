@@ -29,7 +29,6 @@ INLINE int q_minima(enum infer_type t)
 	       t == INFER_Q2_K;
 }
 
-
 /* of blocks of 256: where d stands */
 INLINE int q_scale_at(enum infer_type t)
 {
@@ -72,7 +71,8 @@ INLINE int steps(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
 INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
 {
 	struct step s = {
-	    .stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8};
+		.stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8
+	};
 
 	if (n < 8)
 		s.stride = 0, s.keep = 1;
@@ -111,7 +111,10 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
 {
 	for (int t = 0, by; t < m; t += by) {
 		by = tokens_next(m - t, most);
-		part[by == most ? 0 : by == 4 ? 1 : by == 2 ? 2 : 3](y + (size_t)t * ldy, ldy, p, x, x_row + t, n, k);
+		part[by == most ? 0
+		     : by == 4  ? 1
+		     : by == 2  ? 2
+		                : 3](y + (size_t)t * ldy, ldy, p, x, x_row + t, n, k);
 	}
 }
 
@@ -128,7 +131,7 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		static rows_part *const part[3] = {name##_rows4, name##_rows2, name##_rows1}; \
+		static rows_part *const part[3] = { name##_rows4, name##_rows2, name##_rows1 }; \
 		rows_run(part, y, ldy, w, row_bytes, x, x_row, m, n, k); \
 	}
 
@@ -146,8 +149,8 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		static tile_part *const part[4] = {name##_tile_##most, name##_tile_4, \
-		                                   name##_tile_2, name##_tile_1}; \
+		static tile_part *const part[4] = { name##_tile_##most, name##_tile_4, \
+			                            name##_tile_2, name##_tile_1 }; \
 		tile_run(part, most, y, ldy, packed, x, x_row, m, n, k); \
 	}
 #endif

@@ -112,7 +112,7 @@ INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 INLINE __m256i evens_odds(__m128i bytes)
 {
 	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(
-	    bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
+		bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
 }
 
 /* S of Q3_K: 16 times 6 bits, less 32 */
@@ -121,8 +121,8 @@ INLINE __m128i scales_k3(const uint8_t *sc)
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
 	const uint32_t low = 0x0f0f0f0f, two = 0x30303030;
 	__m128i s = _mm_setr_epi32(
-	    (int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
-	    (int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
+		(int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
+		(int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
 
 	return _mm_sub_epi8(s, _mm_set1_epi8(32));
 }
@@ -133,13 +133,13 @@ INLINE __m128i scales_x4(const uint8_t *p)
 {
 	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
 	__m128i lo = _mm_shuffle_epi8(
-	    head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
+		head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
 	__m128i hi = _mm_shuffle_epi8(head, _mm_set1_epi16(2 | 3 << 8));
 
-	lo = _mm_mullo_epi16(
-	    lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8));
+	lo = _mm_mullo_epi16(lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8,
+	                                        1 << 12, 1 << 8));
 	hi = _mm_mullo_epi16(
-	    hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
+		hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
 	hi = _mm_slli_epi16(_mm_srli_epi16(hi, 14), 4);
 	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
@@ -155,7 +155,7 @@ struct head {
 INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 {
 	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
-	              two = _mm256_set1_epi32(0x30303030);
+		      two = _mm256_set1_epi32(0x30303030);
 
 	s[0] = _mm256_and_si256(sc[0], six);
 	s[1] = _mm256_or_si256(_mm256_and_si256(sc[2], low),
@@ -188,8 +188,7 @@ INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
 
 	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(m0, 8), byte),
 	          _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
-	r = mac16(r, _mm256_and_si256(m1, byte),
-	          _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
+	r = mac16(r, _mm256_and_si256(m1, byte), _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
 	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(m1, 8), byte),
 	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
 }

@@ -6,9 +6,9 @@
 #define KERN_TMPL_Q_NEON_H
 #include "kern/tmpl/q.h"
 
-static const int8_t nl4_of[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                  1,    13,   25,  38,  53,  69,  89,  113};
-static const int8_t fp4x2_of[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+static const int8_t nl4_of[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+	                           1,    13,   25,  38,  53,  69,  89,  113 };
+static const int8_t fp4x2_of[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
 INLINE uint8x16_t low4(uint8x16_t x) { return vandq_u8(x, vdupq_n_u8(15)); }
 INLINE int8x16_t less_n(uint8x16_t x, int8_t n)
@@ -18,7 +18,9 @@ INLINE int8x16_t less_n(uint8x16_t x, int8_t n)
 /* 16 where bit i of 16 is set */
 INLINE uint8x16_t fifth(const uint8_t *p)
 {
-	static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+	static const uint8_t bits[16] = {
+		1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128
+	};
 	uint8x16_t x = vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1]));
 
 	return vandq_u8(vtstq_u8(x, vld1q_u8(bits)), vdupq_n_u8(16));
@@ -65,8 +67,8 @@ INLINE float32x4_t scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
 	if (t != INFER_MXFP4)
 		return halves4(p, stride);
-	const float d[4] = {num_e8m0(p[0]) * 0.5f, num_e8m0(p[stride]) * 0.5f,
-	                    num_e8m0(p[2 * stride]) * 0.5f, num_e8m0(p[3 * stride]) * 0.5f};
+	const float d[4] = { num_e8m0(p[0]) * 0.5f, num_e8m0(p[stride]) * 0.5f,
+		             num_e8m0(p[2 * stride]) * 0.5f, num_e8m0(p[3 * stride]) * 0.5f };
 	return vld1q_f32(d);
 }
 
@@ -198,8 +200,8 @@ INLINE void head_k3(struct head *h, const uint8_t *sc)
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
 	const uint32_t low = 0x0f0f0f0f, top = 0x30303030;
 	uint64_t s0 = ((a & low) | (c << 4 & top)) | (uint64_t)((b & low) | (c << 2 & top)) << 32;
-	uint64_t s1 =
-	    ((a >> 4 & low) | (c & top)) | (uint64_t)((b >> 4 & low) | (c >> 2 & top)) << 32;
+	uint64_t s1 = ((a >> 4 & low) | (c & top)) | (uint64_t)((b >> 4 & low) | (c >> 2 & top))
+	                                                     << 32;
 	const int16x8_t less = vdupq_n_s16(32);
 
 	vst1q_s16(h->s, vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vcreate_u8(s0))), less));
@@ -220,10 +222,8 @@ INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
 		uint8x16_t x = vld1q_u8(p), s = low4(x), m = vshrq_n_u8(x, 4);
 		vst1q_s16(h->s, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(s))));
 		vst1q_s16(h->s + 8, vreinterpretq_s16_u16(vmovl_u8(vget_high_u8(s))));
-		vst1q_s16(h->m,
-		          vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(vuzp1q_u8(m, m)))));
-		vst1q_s16(h->m + 8,
-		          vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(vuzp2q_u8(m, m)))));
+		vst1q_s16(h->m, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(vuzp1q_u8(m, m)))));
+		vst1q_s16(h->m + 8, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(vuzp2q_u8(m, m)))));
 		break;
 	}
 	case INFER_Q6_K: {

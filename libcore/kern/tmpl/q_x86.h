@@ -36,17 +36,17 @@ INLINE __m256i nibbles(const uint8_t *p)
 INLINE __m256i fifth(const uint8_t *p)
 {
 	const __m256i byte =
-	    _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+		_mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
 	const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
-	__m256i x =
-	    _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte), bit);
+	__m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte),
+	                             bit);
 
 	return _mm256_and_si256(_mm256_cmpeq_epi8(x, bit), _mm256_set1_epi8(16));
 }
 INLINE __m256i nl4(__m256i n)
 {
-	const __m128i t =
-	    _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
+	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
+	                                69, 89, 113);
 
 	return _mm256_shuffle_epi8(twice(t), n);
 }
@@ -55,7 +55,7 @@ INLINE __m256i nl4(__m256i n)
 INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 {
 	const __m128i fp4x2 =
-	    _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+		_mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
 
 	switch (t) {
 	case INFER_Q8_0:
@@ -126,9 +126,8 @@ INLINE __m256 halves_of(const struct eight *e, size_t at)
 /* 2^(e - 128) of byte e: 0 and 1 are subnormal, 255 is NaN */
 INLINE __m256 powers_of(const struct eight *r, size_t at)
 {
-	const __m256i e =
-	    _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at], r->p[4][at],
-	                      r->p[5][at], r->p[6][at], r->p[7][at]);
+	const __m256i e = _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at],
+	                                    r->p[4][at], r->p[5][at], r->p[6][at], r->p[7][at]);
 	__m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
 	__m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
 	__m256i v = _mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e));

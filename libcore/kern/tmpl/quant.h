@@ -5,7 +5,7 @@
 INLINE float quantise(int8_t *q, const float *x, int n)
 {
 	const __m256i abs = _mm256_set1_epi32(0x7fffffff),
-	              order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+		      order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 	__m256i most = _mm256_setzero_si256();
 	float inverse, d;
 
@@ -22,9 +22,9 @@ INLINE float quantise(int8_t *q, const float *x, int n)
 		__m256i v[4];
 		UNROLL
 		for (int j = 0; j < 4; j++)
-			v[j] = _mm256_and_si256(
-			    keep, _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + i + 8 * j),
-			                                           _mm256_set1_ps(inverse))));
+			v[j] = _mm256_and_si256(keep, _mm256_cvtps_epi32(_mm256_mul_ps(
+							      _mm256_loadu_ps(x + i + 8 * j),
+							      _mm256_set1_ps(inverse))));
 		__m256i b = _mm256_packs_epi16(_mm256_packs_epi32(v[0], v[1]),
 		                               _mm256_packs_epi32(v[2], v[3]));
 		b = _mm256_permutevar8x32_epi32(b, order);
@@ -50,9 +50,10 @@ void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 	for (int i = 0; i < k / 32; i++) {
 		b[i].d = quantise(b[i].q, src + 32 * i, 32);
 		__m256i s = sums8(load32(b[i].q));
-		__m128i a = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-		b[i].minus = 32 * 128 -
-		             _mm_cvtsi128_si32(_mm_add_epi32(a, _mm_shuffle_epi32(a, 0x4e)));
+		__m128i a =
+			_mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+		b[i].minus =
+			32 * 128 - _mm_cvtsi128_si32(_mm_add_epi32(a, _mm_shuffle_epi32(a, 0x4e)));
 	}
 }
 
@@ -81,7 +82,7 @@ INLINE int32_t most4(__m128i x)
 INLINE void sums_fill(struct kern_q8k *b)
 {
 	const __m256i zero = _mm256_setzero_si256(), above = _mm256_set1_epi32(16 * 128),
-	              odd = _mm256_setr_epi32(0, KERN_BIT15, 0, KERN_BIT15, 0, KERN_BIT15, 0,
+		      odd = _mm256_setr_epi32(0, KERN_BIT15, 0, KERN_BIT15, 0, KERN_BIT15, 0,
 	                                      KERN_BIT15);
 	__m256i sum[2], size[2];
 	__m128i of32[2], most32[2];
@@ -102,7 +103,7 @@ INLINE void sums_fill(struct kern_q8k *b)
 		sum[h] = _mm256_shuffle_epi32(sum[h], 0xd8); /* 0 1 2 3 */
 		__m256i minus = _mm256_slli_epi32(_mm256_sub_epi32(zero, sum[h]), 5);
 		__m128i even = _mm256_castsi256_si128(minus),
-		        uneven = _mm256_extracti128_si256(minus, 1);
+			uneven = _mm256_extracti128_si256(minus, 1);
 		minus = _mm256_set_m128i(_mm_unpackhi_epi32(even, uneven),
 		                         _mm_unpacklo_epi32(even, uneven));
 		_mm256_storeu_si256((__m256i *)(void *)(b->start + 8 * h),
@@ -115,8 +116,8 @@ INLINE void sums_fill(struct kern_q8k *b)
 	b->s256 = _mm_cvtsi128_si32(_mm_add_epi32(all, _mm_shuffle_epi32(all, 0xb1)));
 	b->most32 = most4(_mm_max_epi32(most32[0], most32[1]));
 	__m256i most16 = _mm256_max_epi32(size[0], size[1]);
-	b->most16 = most4(_mm_max_epi32(_mm256_castsi256_si128(most16),
-	                                _mm256_extracti128_si256(most16, 1)));
+	b->most16 = most4(
+		_mm_max_epi32(_mm256_castsi256_si128(most16), _mm256_extracti128_si256(most16, 1)));
 }
 
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k)

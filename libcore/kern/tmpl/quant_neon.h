@@ -18,11 +18,11 @@ INLINE float quantise(int8_t *q, int32_t *quad, const float *x, int n)
 		int32x4_t v[4];
 		UNROLL
 		for (int j = 0; j < 4; j++)
-			v[j] = vandq_s32(
-			    keep, vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + i + 4 * j), inverse)));
-		int8x16_t b = vcombine_s8(
-		    vqmovn_s16(vcombine_s16(vqmovn_s32(v[0]), vqmovn_s32(v[1]))),
-		    vqmovn_s16(vcombine_s16(vqmovn_s32(v[2]), vqmovn_s32(v[3]))));
+			v[j] = vandq_s32(keep, vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + i + 4 * j),
+			                                                  inverse)));
+		int8x16_t b =
+			vcombine_s8(vqmovn_s16(vcombine_s16(vqmovn_s32(v[0]), vqmovn_s32(v[1]))),
+		                    vqmovn_s16(vcombine_s16(vqmovn_s32(v[2]), vqmovn_s32(v[3]))));
 		vst1q_s8(q + i, b);
 		vst1q_s32(quad + i / 4, vpaddlq_s16(vpaddlq_s8(b)));
 	}

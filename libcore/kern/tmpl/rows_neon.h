@@ -1,6 +1,6 @@
 /* kern/tmpl/rows_neon.h - quantised products with the weights in place, over the words of int.h
- * (neon folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise adds
- * makes 4 sums, one fma.
+ * (neon folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise
+ * adds makes 4 sums, one fma.
  *
  *   of 32    y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .)
  *            is added at the end
@@ -127,8 +127,8 @@ INLINE float32x4_t scales256(enum infer_type type, const uint8_t *p, size_t stri
 {
 	if (!is_grid(type))
 		return halves4(p + q_scale_at(type), stride);
-	const float d[4] = {scale256(type, p), scale256(type, p + stride),
-	                    scale256(type, p + 2 * stride), scale256(type, p + 3 * stride)};
+	const float d[4] = { scale256(type, p), scale256(type, p + stride),
+		             scale256(type, p + 2 * stride), scale256(type, p + 3 * stride) };
 	return vld1q_f32(d);
 }
 
@@ -156,7 +156,8 @@ INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x
 	UNROLL
 	for (int t = 0; t < tn; t++) {
 		const struct kern_q8k *xt = row_of(xb, x_row, t);
-		sum[2 * t] = vfmaq_f32(sum[2 * t], vmulq_n_f32(d, xt->d), vcvtq_f32_s32(sums4(a[t])));
+		sum[2 * t] =
+			vfmaq_f32(sum[2 * t], vmulq_n_f32(d, xt->d), vcvtq_f32_s32(sums4(a[t])));
 		if (q_minima(type))
 			min[2 * t] = vfmaq_f32(min[2 * t], vmulq_n_f32(dmin, xt->d),
 			                       vcvtq_f32_s32(sums4(m[t])));
@@ -194,5 +195,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 KERN_ROWS_32(ROW)
 #undef ROW
 #define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
-KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+KERN_ROWS_256(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)
 #undef ROW

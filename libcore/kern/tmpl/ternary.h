@@ -4,8 +4,8 @@
 #define KERN_TMPL_TERNARY_H
 
 INLINE __m256i times3b(__m256i b) { return _mm256_add_epi8(b, _mm256_add_epi8(b, b)); }
-/* 3 b / 256, the first digit: with c = b - 1, but not below 0, the mean, rounded up, of c and half of
- * c, rounded up, has those two bits at its top */
+/* 3 b / 256, the first digit: with c = b - 1, but not below 0, the mean, rounded up, of c and half
+ * of c, rounded up, has those two bits at its top */
 INLINE __m256i digit(__m256i b)
 {
 	__m256i c = _mm256_subs_epu8(b, _mm256_set1_epi8(1));
@@ -22,7 +22,7 @@ INLINE void unpack_ternary(enum infer_type t, __m256i u[8], const uint8_t *p)
 		return;
 	}
 	__m256i a = load32(p), b = twice(load16(p + 32)),
-	        c = _mm256_set1_epi32((int)num_u32(p + 48));
+		c = _mm256_set1_epi32((int)num_u32(p + 48));
 	UNROLL
 	for (int n = 0; n < 5; n++) {
 		u[n] = digit(a);

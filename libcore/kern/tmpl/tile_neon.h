@@ -2,7 +2,8 @@
  * NR = 8 rows, whose sums of one token are two registers.
  *
  *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
- *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are minima,
+ *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are
+ *   minima,
  *                  M in the order of kern_q8k's sums | S i32 [8 or 16][WIDE][4] | q
  *   q              i8 [k / 16][128]: 16 weights of each row, as chain16 wants them
  *   WIDE           registers that one turn of chain16 fills: 2, of a token's 8 rows; or 4, of pairs
@@ -157,8 +158,8 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 			                   vcvtq_f32_s32(is[i]));
 			if (q_minima(type))
 				min[i] = vfmaq_n_f32(
-				    min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
-				    (float)-xt->minus);
+					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
+					(float)-xt->minus);
 		}
 	}
 	if (q_minima(type)) {
@@ -228,7 +229,8 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
 		const struct lines at = lines_at(xb, x->q_row);
 		const float *d = (const float *)(const void *)p;
-		const int16_t *m = (const int16_t *)(const void *)(d + NR * (q_minima(type) ? 2 : 1));
+		const int16_t *m =
+			(const int16_t *)(const void *)(d + NR * (q_minima(type) ? 2 : 1));
 		const int32_t *s = (const int32_t *)(const void *)(m + k_minima(type) * NR);
 		int32x4_t isum[2 * TILE_T];
 		tile_isum(type, tn, isum, s, (const int8_t *)(s + k_scales(type) * WIDE * 4), &at);
@@ -239,8 +241,8 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 			                   vcvtq_f32_s32(isum[i]));
 			if (q_minima(type))
 				min[i] = vfmaq_f32(
-				    min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
-				    vcvtq_f32_s32(tile_imin(type, m + i % 2 * 4, xt)));
+					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
+					vcvtq_f32_s32(tile_imin(type, m + i % 2 * 4, xt)));
 		}
 	}
 	if (q_minima(type)) {
@@ -266,5 +268,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 KERN_ROWS_32(ROW)
 #undef ROW
 #define ROW(TYPE, name) PACK_OF(256, TYPE, name) TILE_OF(tile256, TYPE, name, TILE_T)
-KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+KERN_ROWS_256(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)
 #undef ROW

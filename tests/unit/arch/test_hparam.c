@@ -8,13 +8,23 @@
 #include "arch/arch.h"
 
 enum kind { NONE, U32, I32, U64, F32, BOOL, STR, ARR_U32, ARR_BOOL };
-struct key { const char *key; enum kind kind; double v; const char *s; double more[8]; int n; };
+struct key {
+	const char *key;
+	enum kind kind;
+	double v;
+	const char *s;
+	double more[8];
+	int n;
+};
 
 static const struct key llama[] = {
-	{ "llama.block_count", U32, 4 }, { "llama.context_length", U32, 512 },
+	{ "llama.block_count", U32, 4 },
+	{ "llama.context_length", U32, 512 },
 	{ "llama.embedding_length", U32, 64 },
-	{ "llama.feed_forward_length", U32, 172 }, { "llama.attention.head_count", U32, 8 },
-	{ "llama.attention.head_count_kv", U32, 4 }, { "llama.rope.dimension_count", U32, 8 },
+	{ "llama.feed_forward_length", U32, 172 },
+	{ "llama.attention.head_count", U32, 8 },
+	{ "llama.attention.head_count_kv", U32, 4 },
+	{ "llama.rope.dimension_count", U32, 8 },
 	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
 };
 enum { LLAMA = sizeof(llama) / sizeof(llama[0]) };
@@ -27,16 +37,30 @@ static void put_key(struct make *m, const struct key *k, const char *name)
 	float f = (float)k->v;
 
 	switch (k->kind) {
-	case NONE: break;
-	case U32:  make_key_u32(m, name, u); break;
-	case I32:  make_key(m, name, INFER_META_I32); make_put(m, &i, 4); break;
-	case U64:  make_key(m, name, INFER_META_U64); make_put(m, &w, 8); break;
-	case F32:  make_key(m, name, INFER_META_F32); make_put(m, &f, 4); break;
+	case NONE:
+		break;
+	case U32:
+		make_key_u32(m, name, u);
+		break;
+	case I32:
+		make_key(m, name, INFER_META_I32);
+		make_put(m, &i, 4);
+		break;
+	case U64:
+		make_key(m, name, INFER_META_U64);
+		make_put(m, &w, 8);
+		break;
+	case F32:
+		make_key(m, name, INFER_META_F32);
+		make_put(m, &f, 4);
+		break;
 	case BOOL:
 		make_key(m, name, INFER_META_BOOL);
 		make_put(m, &(unsigned char){ k->v != 0 }, 1);
 		break;
-	case STR:  make_key_str(m, name, k->s); break;
+	case STR:
+		make_key_str(m, name, k->s);
+		break;
 	case ARR_U32:
 		make_array(m, name, INFER_META_U32, (uint64_t)k->n);
 		for (int a = 0; a < k->n; a++)
@@ -99,7 +123,7 @@ static int case_good(void)
 	assert_int_equal(h.n_rot, 8);
 	assert_true(h.eps == 1e-5f);
 	assert_true(h.rope[0].base == 10000);
-	assert_int_equal(h.rope[0].scaling, SCALING_LINEAR);   /* absent: linear by 1 */
+	assert_int_equal(h.rope[0].scaling, SCALING_LINEAR); /* absent: linear by 1 */
 	assert_true(h.rope[0].factor == 1);
 	assert_int_equal(h.window, 0);
 	assert_int_equal(h.n_expert, 0);
@@ -119,7 +143,11 @@ out:
 	return rc;
 }
 
-static const struct { struct key k; int code; const char *arch; } bad[] = {
+static const struct {
+	struct key k;
+	int code;
+	const char *arch;
+} bad[] = {
 	{ { "llama.block_count", NONE }, INFER_EFORMAT },
 	{ { "llama.block_count", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.block_count", U32, 2147483648.0 }, INFER_EFORMAT },
@@ -136,7 +164,7 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.feed_forward_length", ARR_U32, .n = 0 }, INFER_EFORMAT },
 	{ { "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 9, 8 }, .n = 4 }, INFER_EUNSUP },
 	{ { "llama.attention.head_count", U32, 0 }, INFER_EFORMAT },
-	{ { "llama.attention.head_count", U32, 7 }, INFER_EFORMAT },              /* embedding 64 */
+	{ { "llama.attention.head_count", U32, 7 }, INFER_EFORMAT }, /* embedding 64 */
 	{ { "llama.attention.head_count", U32, 1 << 20 }, INFER_EFORMAT },
 	{ { "llama.attention.head_count_kv", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.attention.head_count_kv", U32, 3 }, INFER_EFORMAT },
@@ -154,7 +182,7 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.attention.sliding_window", I32, -4 }, INFER_EFORMAT },
 	{ { "llama.rope.dimension_count", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.rope.dimension_count", U32, 7 }, INFER_EFORMAT },
-	{ { "llama.rope.dimension_count", U32, 10 }, INFER_EFORMAT },             /* heads of 8 */
+	{ { "llama.rope.dimension_count", U32, 10 }, INFER_EFORMAT }, /* heads of 8 */
 	{ { "llama.rope.freq_base", F32, 0 }, INFER_EFORMAT },
 	{ { "llama.rope.freq_base", F32, NAN }, INFER_EFORMAT },
 	{ { "llama.rope.freq_base", F32, INFINITY }, INFER_EFORMAT },
@@ -170,10 +198,10 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.rope.scaling.yarn_beta_fast", F32, 16 }, INFER_EUNSUP },
 	{ { "llama.rope.scaling.yarn_beta_slow", F32, 2 }, INFER_EUNSUP },
 	{ { "llama.rope.scaling.frobnication", F32, 1 }, INFER_EUNSUP },
-	{ { "llama.rope.freq_base_swa", F32, 1e6 }, INFER_EUNSUP, "gemma2" },     /* it slides */
-	{ { "llama.expert_weights_scale", F32, 2.5 }, INFER_EUNSUP },             /* of none */
+	{ { "llama.rope.freq_base_swa", F32, 1e6 }, INFER_EUNSUP, "gemma2" }, /* it slides */
+	{ { "llama.expert_weights_scale", F32, 2.5 }, INFER_EUNSUP },         /* of none */
 	{ { "llama.expert_count", U32, 100000 }, INFER_EFORMAT },
-	{ { "llama.expert_used_count", U32, 3 }, INFER_EFORMAT },                 /* of none */
+	{ { "llama.expert_used_count", U32, 3 }, INFER_EFORMAT }, /* of none */
 	{ { "llama.attention.causal", BOOL, 0 }, INFER_EUNSUP },
 	{ { "llama.attn_logit_softcapping", F32, 30 }, INFER_EUNSUP },
 	{ { "llama.residual_scale", F32, 0.5 }, INFER_EUNSUP },
@@ -184,7 +212,8 @@ static const struct { struct key k; int code; const char *arch; } bad[] = {
 	{ { "llama.residual_scale", F32, NAN }, INFER_EFORMAT, "granite" },
 	{ { "llama.logit_scale", F32, 0 }, INFER_EFORMAT, "granite" },
 	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 },
-	  INFER_EFORMAT, "gemma3" },
+	  INFER_EFORMAT,
+	  "gemma3" },
 };
 
 static int case_bad(void)
@@ -232,8 +261,12 @@ out:
 	return rc;
 }
 
-static const struct { struct key k[2]; const char *named; } contradictions[] = {
-	{ { { "llama.rope.scaling.type", STR, 0, "none" }, { "llama.rope.scaling.factor", F32, 4 } },
+static const struct {
+	struct key k[2];
+	const char *named;
+} contradictions[] = {
+	{ { { "llama.rope.scaling.type", STR, 0, "none" },
+	    { "llama.rope.scaling.factor", F32, 4 } },
 	  "rope.scaling.factor" },
 	{ { { "llama.rope.scaling.type", STR, 0, "longrope" },
 	    { "llama.rope.scaling.factor", F32, 4 } },
@@ -347,9 +380,8 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_good), nth_case(case_bad),
+	const struct CMUnitTest tests[] = { nth_case(case_good),    nth_case(case_bad),
 		                            nth_case(case_experts), nth_case(case_scaling),
-		                            nth_case(case_windows),
-		                            nth_case(case_unknown_key) };
+		                            nth_case(case_windows), nth_case(case_unknown_key) };
 	return nth_group(tests);
 }

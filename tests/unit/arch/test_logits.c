@@ -31,7 +31,7 @@ struct image {
 static void image_read(struct image *im, const char *name)
 {
 	char path[512];
-	infer_error err = {0};
+	infer_error err = { 0 };
 	FILE *f;
 
 	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", name);
@@ -162,7 +162,7 @@ static void edit(struct image *im, const char *line)
 /* The case's file with edits, under a name of its own that the caller unlinks. */
 static void write_edited(const struct golden *g, const struct edits *more, char path[64])
 {
-	struct image im = {0};
+	struct image im = { 0 };
 	const char *tmp = getenv("TMPDIR");
 	int fd;
 
@@ -185,9 +185,9 @@ static void write_edited(const struct golden *g, const struct edits *more, char 
 static int eval_path(const struct golden *g, const char *path, const char *isa, int rows, float *y,
                      infer_error *err)
 {
-	struct infer_model_opts o = {.ctx = g->ctx};
+	struct infer_model_opts o = { .ctx = g->ctx };
 	infer_model *m = NULL;
-	struct floor f = {0};
+	struct floor f = { 0 };
 	int rc = infer_model_open(&m, path, &o, err);
 
 	if (!rc)
@@ -205,7 +205,7 @@ static void eval(const struct golden *g, const struct edits *more, const char *i
                  float *y)
 {
 	char path[64];
-	infer_error err = {0};
+	infer_error err = { 0 };
 	int rc;
 
 	write_edited(g, more, path);
@@ -237,7 +237,7 @@ static void test_case(void **state)
 	const struct golden *g = *state;
 	size_t n = (size_t)g->n * (size_t)g->n_vocab;
 	float *want = expected(g), *y = calloc(n, sizeof *y), *z = calloc(n, sizeof *z);
-	static const int rows[] = {1, 7};
+	static const int rows[] = { 1, 7 };
 
 	assert_true(y && z);
 	eval(g, NULL, NULL, g->n, y);
@@ -282,7 +282,7 @@ static int case_memory(void)
 	static float y[MAX_IDS * 128];
 	const struct golden *g = &cases[0];
 	char path[512];
-	infer_error err = {0};
+	infer_error err = { 0 };
 	int rc;
 
 	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", g->file);
@@ -295,7 +295,7 @@ int main(void)
 {
 	static char names[MAX_CASES][NAME + 8];
 	static struct CMUnitTest tests[2 * MAX_CASES + 1];
-	static struct nth memory = {case_memory};
+	static struct nth memory = { case_memory };
 	int n = 0;
 
 	golden_read();
@@ -304,9 +304,9 @@ int main(void)
 
 		memcpy(names[i], g->name, NAME);
 		strcat(names[i], " mutants");
-		tests[n++] = (struct CMUnitTest){g->name, test_case, NULL, NULL, g};
-		tests[n++] = (struct CMUnitTest){names[i], test_mutants, NULL, NULL, g};
+		tests[n++] = (struct CMUnitTest){ g->name, test_case, NULL, NULL, g };
+		tests[n++] = (struct CMUnitTest){ names[i], test_mutants, NULL, NULL, g };
 	}
-	tests[n++] = (struct CMUnitTest){"memory", nth_run, NULL, NULL, &memory};
+	tests[n++] = (struct CMUnitTest){ "memory", nth_run, NULL, NULL, &memory };
 	return _cmocka_run_group_tests("logits", tests, (size_t)n, NULL, NULL);
 }

@@ -17,15 +17,16 @@ static char path[64];
 
 /* The golden file, or another of them, again with one thing changed. */
 struct edit {
-	const char *from;                /* NULL: llama-bias */
-	const char *rename, *to;         /* a tensor's name */
-	const char *again, *as;          /* a tensor that is there once more, under another name */
-	const char *drop;                /* a tensor that is left out */
-	const char *half;                /* a vector written as F16 */
-	const char *integer;             /* a matrix written as I32 */
-	const char *key; uint32_t value; /* a key that is written as this u32, or added */
-	const char *no_key;              /* a key that is left out */
-	const char *str_key, *str;       /* a key that is written as this string */
+	const char *from;        /* NULL: llama-bias */
+	const char *rename, *to; /* a tensor's name */
+	const char *again, *as;  /* a tensor that is there once more, under another name */
+	const char *drop;        /* a tensor that is left out */
+	const char *half;        /* a vector written as F16 */
+	const char *integer;     /* a matrix written as I32 */
+	const char *key;
+	uint32_t value;            /* a key that is written as this u32, or added */
+	const char *no_key;        /* a key that is left out */
+	const char *str_key, *str; /* a key that is written as this string */
 };
 
 static int write_rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
@@ -83,7 +84,8 @@ static int rewrite(const struct edit *x, infer_error *e)
 	infer_file *f;
 	char from[96];
 
-	snprintf(from, sizeof(from), "tests/golden/logits/%s.gguf", x->from ? x->from : "llama-bias");
+	snprintf(from, sizeof(from), "tests/golden/logits/%s.gguf",
+	         x->from ? x->from : "llama-bias");
 	int rc = infer_file_open(&f, from, e);
 
 	if (!rc)
@@ -117,16 +119,16 @@ static int case_open(void)
 	assert_int_equal(info.n_layers, m->h.n_layers);
 	assert_int_equal(info.n_vocab, 72);
 	assert_int_equal(info.private_bytes, 0);
-	assert_int_equal(info.weight_bytes, info.n_params * 4);       /* F32 */
+	assert_int_equal(info.weight_bytes, info.n_params * 4); /* F32 */
 	/* all of it but the table of embeddings, of which it is a row */
 	assert_int_equal(info.token_bytes, info.weight_bytes - 71ull * (uint64_t)info.n_embd * 4);
 	assert_int_equal(info.kv_elems, (uint64_t)info.n_layers * (uint64_t)info.n_head_kv * 2 *
-	                                    (uint64_t)info.head_dim);
+	                                        (uint64_t)info.head_dim);
 	assert_non_null(infer_model_tokenizer(m));
 	assert_int_equal(infer_model_adds_bos(m), 0);
 	/* weights lie in the mapping */
 	const struct infer_tensor *t =
-	    infer_file_tensor(infer_model_file(m), "blk.1.ffn_down.weight");
+		infer_file_tensor(infer_model_file(m), "blk.1.ffn_down.weight");
 	assert_ptr_equal(m->weights[m->layer[1][W_DOWN]].at[0], t->data);
 	assert_int_equal(m->layer[1][W_Q_NORM], -1);
 out:
@@ -135,17 +137,26 @@ out:
 	return rc;
 }
 
-static const struct { struct edit edit; int code; const char *named; } bad[] = {
+static const struct {
+	struct edit edit;
+	int code;
+	const char *named;
+} bad[] = {
 	{ { .rename = "blk.0.attn_q.weight", .to = "blk.0.attn_z.weight" },
-	  INFER_EUNSUP, "blk.0.attn_z.weight" },
+	  INFER_EUNSUP,
+	  "blk.0.attn_z.weight" },
 	{ { .rename = "blk.0.attn_q.weight", .to = "blk.00.attn_q.weight" },
-	  INFER_EUNSUP, "blk.00.attn_q.weight" },
+	  INFER_EUNSUP,
+	  "blk.00.attn_q.weight" },
 	{ { .rename = "blk.0.attn_q.weight", .to = "blk.99999999999.attn_q.weight" },
-	  INFER_EUNSUP, "blk.99999999999.attn_q" },
+	  INFER_EUNSUP,
+	  "blk.99999999999.attn_q" },
 	{ { .rename = "blk.0.attn_q.weight", .to = "attn_q.weight" },
-	  INFER_EUNSUP, "attn_q.weight" },
+	  INFER_EUNSUP,
+	  "attn_q.weight" },
 	{ { .rename = "output.weight", .to = "blk.0.output.weight" },
-	  INFER_EUNSUP, "blk.0.output.weight" },
+	  INFER_EUNSUP,
+	  "blk.0.output.weight" },
 	{ { .drop = "blk.1.ffn_norm.weight" }, INFER_EFORMAT, "blk.1.ffn_norm.weight" },
 	{ { .drop = "output_norm.weight" }, INFER_EFORMAT, "output_norm.weight" },
 	{ { .drop = "token_embd.weight" }, INFER_EFORMAT, "token_embd.weight" },
@@ -160,18 +171,26 @@ static const struct { struct edit edit; int code; const char *named; } bad[] = {
 	{ { .str_key = "general.type", .str = "adapter" }, INFER_EUNSUP, "adapter" },
 	{ { .str_key = "tokenizer.ggml.model", .str = "abacus" }, INFER_EUNSUP, "abacus" },
 	{ { .str_key = "llama.rope.scaling.type", .str = "longrope" },
-	  INFER_EFORMAT, "rope_factors" },
+	  INFER_EFORMAT,
+	  "rope_factors" },
 	/* tensors of a right shape that nothing reads */
 	{ { .from = "mixtral", .again = "blk.0.ffn_norm.weight", .as = "blk.0.ffn_down.bias" },
-	  INFER_EUNSUP, "blk.0.ffn_down.bias" },
-	{ { .from = "llama-longrope", .again = "rope_factors_long.weight", .as = "rope_freqs.weight" },
-	  INFER_EUNSUP, "rope_freqs.weight" },
+	  INFER_EUNSUP,
+	  "blk.0.ffn_down.bias" },
+	{ { .from = "llama-longrope",
+	    .again = "rope_factors_long.weight",
+	    .as = "rope_freqs.weight" },
+	  INFER_EUNSUP,
+	  "rope_freqs.weight" },
 	{ { .from = "llama-longrope", .str_key = "llama.rope.scaling.type", .str = "yarn" },
-	  INFER_EUNSUP, "rope_factors_long.weight" },
+	  INFER_EUNSUP,
+	  "rope_factors_long.weight" },
 	{ { .from = "llama-longrope", .str_key = "llama.rope.scaling.type", .str = "none" },
-	  INFER_EUNSUP, "rope_factors_long.weight" },
+	  INFER_EUNSUP,
+	  "rope_factors_long.weight" },
 	{ { .from = "llama-longrope", .drop = "rope_factors_long.weight" },
-	  INFER_EFORMAT, "rope_factors_long.weight" },
+	  INFER_EFORMAT,
+	  "rope_factors_long.weight" },
 };
 
 static void test_bad(void **state)
@@ -201,9 +220,7 @@ static void test_longrope(void **state)
 	static const struct edit edits[] = {
 		{ .from = "llama-longrope", .no_key = "llama.rope.scaling.type" },
 		{ .from = "llama-longrope", .no_key = "llama.rope.scaling.attn_factor" },
-		{ .from = "llama-longrope",
-		  .str_key = "llama.rope.scaling.type",
-		  .str = "linear" },
+		{ .from = "llama-longrope", .str_key = "llama.rope.scaling.type", .str = "linear" },
 	};
 	infer_error e;
 	infer_model *m;
@@ -263,7 +280,7 @@ static void test_copy(void **state)
 	assert_int_equal(heard, 1);
 	const struct weight *w = &m->weights[m->layer[1][W_FFN_NORM]];
 	const struct infer_tensor *t =
-	    infer_file_tensor(infer_model_file(m), "blk.1.ffn_norm.weight");
+		infer_file_tensor(infer_model_file(m), "blk.1.ffn_norm.weight");
 	assert_int_equal(w->type, INFER_F32);
 	for (int i = 0; i < info.n_embd; i++)
 		assert_true(((const float *)w->at[0])[i] ==
@@ -282,9 +299,9 @@ static void test_views(void **state)
 	if (infer_model_open(&m, "tests/golden/logits/phi3.gguf", NULL, &e))
 		fail_msg("%s", e.message);
 	const struct infer_tensor *t =
-	    infer_file_tensor(infer_model_file(m), "blk.0.attn_qkv.weight");
+		infer_file_tensor(infer_model_file(m), "blk.0.attn_qkv.weight");
 	const struct weight *q = &m->weights[m->layer[0][W_Q]], *k = &m->weights[m->layer[0][W_K]],
-	                    *v = &m->weights[m->layer[0][W_V]];
+			    *v = &m->weights[m->layer[0][W_V]];
 	assert_ptr_equal(q->at[0], t->data);
 	assert_ptr_equal(k->at[0], (const char *)t->data + (size_t)q->ne[1] * q->row_bytes);
 	assert_ptr_equal(v->at[0], (const char *)k->at[0] + (size_t)k->ne[1] * k->row_bytes);
@@ -294,7 +311,8 @@ static void test_views(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_open), cmocka_unit_test(test_bad),
+	const struct CMUnitTest tests[] = { nth_case(case_open),
+		                            cmocka_unit_test(test_bad),
 		                            cmocka_unit_test(test_longrope),
 		                            cmocka_unit_test(test_no_bias),
 		                            cmocka_unit_test(test_copy),

@@ -24,7 +24,9 @@ struct step {
 	int32_t len[STEP_SEQS];
 };
 
-struct step_shape { int n_layers, kv_heads, dk, dv, type; };
+struct step_shape {
+	int n_layers, kv_heads, dk, dv, type;
+};
 
 __attribute__((unused)) static void step_close(struct step *s)
 {

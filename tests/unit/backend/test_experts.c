@@ -26,7 +26,7 @@ struct experts {
 	float table[IDS][COLS], router[EXPERTS][COLS];
 };
 
-static const int chosen_of[IDS][USED] = {{1, 3}, {3, 1}, {1, 4}};
+static const int chosen_of[IDS][USED] = { { 1, 3 }, { 3, 1 }, { 1, 4 } };
 
 static void experts_make(struct experts *x, int type)
 {
@@ -87,20 +87,20 @@ static int run(const struct experts *x, const int32_t *ids, int n, int threads, 
 	const struct backend_kind *kind = backend_find("cpu");
 	const void *table = x->table, *router = x->router;
 	size_t row = type_row_bytes(x->type, COLS), row_ff = type_row_bytes(x->type, FF);
-	struct weight w[] = {{INFER_F32, 1, {COLS, IDS}, COLS * 4, 1, &table},
-	                     {INFER_F32, 1, {COLS, EXPERTS}, COLS * 4, 1, &router},
-	                     {x->type, EXPERTS, {COLS, FF}, row, 1, x->at[0]},
-	                     {x->type, EXPERTS, {COLS, FF}, row, 1, x->at[1]},
-	                     {x->type, EXPERTS, {FF, COLS}, row_ff, 1, x->at[2]}};
+	struct weight w[] = { { INFER_F32, 1, { COLS, IDS }, COLS * 4, 1, &table },
+		              { INFER_F32, 1, { COLS, EXPERTS }, COLS * 4, 1, &router },
+		              { x->type, EXPERTS, { COLS, FF }, row, 1, x->at[0] },
+		              { x->type, EXPERTS, { COLS, FF }, row, 1, x->at[1] },
+		              { x->type, EXPERTS, { FF, COLS }, row_ff, 1, x->at[2] } };
 	struct graph g;
-	struct backend_model m = {&g, w, 5, NULL, 0};
-	struct backend_size size = {ROWS, ROWS, 4096};
-	struct backend_opts o = {.threads = threads};
-	struct backend_kv kv = {0};
-	const uint32_t *const pages[1] = {NULL};
-	struct backend_run seq = {0, n, 0, pages};
+	struct backend_model m = { &g, w, 5, NULL, 0 };
+	struct backend_size size = { ROWS, ROWS, 4096 };
+	struct backend_opts o = { .threads = threads };
+	struct backend_kv kv = { 0 };
+	const uint32_t *const pages[1] = { NULL };
+	struct backend_run seq = { 0, n, 0, pages };
 	int32_t rows[ROWS];
-	struct backend_step step = {n, n, 1, ids, &seq, rows, &kv};
+	struct backend_step step = { n, n, 1, ids, &seq, rows, &kv };
 	struct backend *b = NULL;
 	struct backend_plan *p = NULL;
 	const float *out;
@@ -148,14 +148,14 @@ static void one(int type, const int32_t *ids, int n, int threads)
 
 static void test_only_chosen(void **state)
 {
-	static const int types[] = {INFER_F32,  INFER_F16,    INFER_Q8_0, INFER_Q4_K,
-	                            INFER_Q6_K, INFER_IQ2_XS, INFER_TQ1_0};
+	static const int types[] = { INFER_F32,  INFER_F16,    INFER_Q8_0, INFER_Q4_K,
+		                     INFER_Q6_K, INFER_IQ2_XS, INFER_TQ1_0 };
 	int32_t ids[ROWS];
 
 	(void)state;
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
 		for (int m = 0; m < 4; m++) {
-			int n = ((int[]){1, 2, 9, ROWS})[m];
+			int n = ((int[]){ 1, 2, 9, ROWS })[m];
 			for (int i = 0; i < n; i++)
 				ids[i] = m == 1 ? 2 * i : i % 2;
 			one(types[t], ids, n, 1 + (int)t % 3);
@@ -165,7 +165,7 @@ static void test_only_chosen(void **state)
 /* that a chosen one is missed: or the test above would prove nothing */
 static void test_is_seen(void **state)
 {
-	static const int32_t ids[] = {0};
+	static const int32_t ids[] = { 0 };
 	struct experts x;
 	float y[COLS];
 	int status;
@@ -185,8 +185,8 @@ static void test_is_seen(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_chosen),
-	                                   cmocka_unit_test(test_is_seen)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_only_chosen),
+		                            cmocka_unit_test(test_is_seen) };
 
 	return nth_group(tests);
 }

@@ -110,11 +110,15 @@ static void test_half_cache(void **state)
 }
 
 /* Weights of blocks: activations are rounded to 8 bits, so the distance is that of the rounding. */
-static const struct { int type, embd; } types[] = {
-	{ INFER_F16, 64 }, { INFER_BF16, 64 }, { INFER_Q8_0, 64 }, { INFER_Q4_0, 64 },
-	{ INFER_Q5_1, 64 }, { INFER_Q4_K, 256 },
-	{ INFER_Q6_K, 256 }, { INFER_IQ4_XS, 256 }, { INFER_Q2_K, 256 }, { INFER_IQ1_S, 256 },
-	{ INFER_IQ2_XS, 256 }, { INFER_Q2_0, 64 },          /* the last has no loops of its own */
+static const struct {
+	int type, embd;
+} types[] = {
+	{ INFER_F16, 64 },     { INFER_BF16, 64 },
+	{ INFER_Q8_0, 64 },    { INFER_Q4_0, 64 },
+	{ INFER_Q5_1, 64 },    { INFER_Q4_K, 256 },
+	{ INFER_Q6_K, 256 },   { INFER_IQ4_XS, 256 },
+	{ INFER_Q2_K, 256 },   { INFER_IQ1_S, 256 },
+	{ INFER_IQ2_XS, 256 }, { INFER_Q2_0, 64 }, /* the last has no loops of its own */
 };
 
 static struct toy_shape shape_of(int i)
@@ -166,7 +170,10 @@ static void test_types(void **state)
 static void test_invariance(void **state)
 {
 	enum { N = 290 };
-	static const struct { int threads, rows, chunk; const char *isa; } ways[] = {
+	static const struct {
+		int threads, rows, chunk;
+		const char *isa;
+	} ways[] = {
 		{ 2, 256, 256, NULL }, { 3, 64, 64, NULL }, { 1, 64, 7, NULL },
 		{ 3, 16, 1, NULL },    { 2, 64, 9, "ref" },
 	};
@@ -177,7 +184,7 @@ static void test_invariance(void **state)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct toy_shape k = shape_of((int)i);
 		struct toy t;
-		int n = k.embd == 64 ? N : 40;               /* over a split; long ones take long */
+		int n = k.embd == 64 ? N : 40; /* over a split; long ones take long */
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
 		float *want = eval(&t, INFER_F16, 1, NULL, 256, 256, ids, n);
 		for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {

@@ -54,7 +54,7 @@ static void read_route(struct route *r, const char *line)
 static void build(struct graph *g, const struct route *r)
 {
 	struct graph_node embed = graph_node_of(GRAPH_EMBED), route = graph_node_of(GRAPH_ROUTE),
-	                  pick = graph_node_of(GRAPH_PICK);
+			  pick = graph_node_of(GRAPH_PICK);
 
 	graph_init(g);
 	embed.w[0] = 0;
@@ -71,20 +71,20 @@ static void build(struct graph *g, const struct route *r)
 
 static int run(const struct route *r, float *out)
 {
-	static const int32_t ids[] = {1, 0}, rows[] = {0, 1};
+	static const int32_t ids[] = { 1, 0 }, rows[] = { 0, 1 };
 	const struct backend_kind *kind = backend_find("cpu");
 	float table[2][MOST], bias[MOST];
-	const void *at[] = {table, bias};
-	struct weight w[] = {{INFER_F32, 1, {r->n, 2}, (size_t)r->n * 4, 1, &at[0]},
-	                     {INFER_F32, 1, {r->n, 1}, (size_t)r->n * 4, 1, &at[1]}};
+	const void *at[] = { table, bias };
+	struct weight w[] = { { INFER_F32, 1, { r->n, 2 }, (size_t)r->n * 4, 1, &at[0] },
+		              { INFER_F32, 1, { r->n, 1 }, (size_t)r->n * 4, 1, &at[1] } };
 	struct graph g;
-	struct backend_model m = {&g, w, 2, NULL, 0};
-	struct backend_size size = {2, 2, 32};
-	struct backend_opts o = {.threads = 1};
-	struct backend_kv kv = {0};
-	const uint32_t *const pages[1] = {NULL};
-	struct backend_run seq = {0, 2, 0, pages};
-	struct backend_step step = {2, 2, 1, ids, &seq, rows, &kv};
+	struct backend_model m = { &g, w, 2, NULL, 0 };
+	struct backend_size size = { 2, 2, 32 };
+	struct backend_opts o = { .threads = 1 };
+	struct backend_kv kv = { 0 };
+	const uint32_t *const pages[1] = { NULL };
+	struct backend_run seq = { 0, 2, 0, pages };
+	struct backend_step step = { 2, 2, 1, ids, &seq, rows, &kv };
 	struct backend *b = NULL;
 	struct backend_plan *p = NULL;
 	const float *y;
@@ -148,9 +148,17 @@ static void test_golden(void **state)
 
 static int case_memory(void)
 {
-	static const struct route r = {
-	    "ties",   6, 3, 0, 1, 0, 1, {0}, {1, 2, 2, 0, 2, 1}, {1 / 3.0, 1 / 3.0, 1 / 3.0},
-	    {1, 2, 4}};
+	static const struct route r = { "ties",
+		                        6,
+		                        3,
+		                        0,
+		                        1,
+		                        0,
+		                        1,
+		                        { 0 },
+		                        { 1, 2, 2, 0, 2, 1 },
+		                        { 1 / 3.0, 1 / 3.0, 1 / 3.0 },
+		                        { 1, 2, 4 } };
 	float y[2 * MOST];
 	int rc;
 
@@ -162,6 +170,6 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), nth_case(case_memory)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_golden), nth_case(case_memory) };
 	return nth_group(tests);
 }

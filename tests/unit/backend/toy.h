@@ -22,7 +22,7 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 	const struct toy_shape *k = &t->k;
 	int32_t h = toy_norm(t, x, 1, 1);
 	int32_t q = toy_mm(t, h, TOY_HEADS * k->dk, 1, 0, 0),
-	        kk = toy_mm(t, h, TOY_KV * k->dk, 0, 0, 0);
+		kk = toy_mm(t, h, TOY_KV * k->dk, 0, 0, 0);
 	int32_t v = toy_mm(t, h, TOY_KV * k->dv, 0, 2, 0);
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
@@ -46,14 +46,15 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 static int32_t toy_mlp(struct toy *t, int32_t x)
 {
 	int32_t h = toy_norm(t, x, 1, 1), g = toy_mm(t, h, t->k.ff, 0, 0, 0),
-	        u = toy_mm(t, h, t->k.ff, 1, 0, 0);
+		u = toy_mm(t, h, t->k.ff, 1, 0, 0);
 
 	return toy_add(t, x, toy_mm(t, toy_op(t, GRAPH_GELU_MUL, g, u), t->k.embd, 1, 0, 0), 0);
 }
 
 static int32_t toy_experts(struct toy *t, int32_t x)
 {
-	struct graph_node r = graph_node_of(GRAPH_MM), route = graph_node_of(GRAPH_ROUTE), n = graph_node_of(GRAPH_MOE);
+	struct graph_node r = graph_node_of(GRAPH_MM), route = graph_node_of(GRAPH_ROUTE),
+			  n = graph_node_of(GRAPH_MOE);
 	int32_t h = toy_norm(t, x, 1, 0);
 
 	r.src[0] = h;

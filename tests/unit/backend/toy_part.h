@@ -20,7 +20,10 @@ enum {
 	TOY_USED = 2,
 	TOY_VOCAB = 72
 };
-struct toy_shape { int type, embd, dk, dv, rot, ff, window; float cap; };
+struct toy_shape {
+	int type, embd, dk, dv, rot, ff, window;
+	float cap;
+};
 struct toy {
 	struct toy_shape k;
 	struct graph g;
@@ -34,18 +37,20 @@ struct toy {
 	uint32_t seed;
 };
 
-static float toy_random(struct toy *t)      /* -1 ... 1 */
+static float toy_random(struct toy *t) /* -1 ... 1 */
 {
 	t->seed = t->seed * 1664525 + 1013904223;
 	return (float)(t->seed >> 8) / (1 << 23) - 1;
 }
 
 /* Where the f16 scales of a block stand; the rest of it may be any bits. */
-static const struct { int type, at[2]; } toy_scales[] = {
-	{ INFER_Q8_0, { 0, -1 } }, { INFER_Q4_0, { 0, -1 } }, { INFER_Q5_1, { 0, 2 } },
-	{ INFER_Q4_K, { 0, 2 } },
-	{ INFER_Q6_K, { 208, -1 } }, { INFER_IQ4_XS, { 0, -1 } }, { INFER_Q2_K, { 80, 82 } },
-	{ INFER_IQ1_S, { 0, -1 } }, { INFER_IQ2_XS, { 0, -1 } }, { INFER_Q2_0, { 0, -1 } },
+static const struct {
+	int type, at[2];
+} toy_scales[] = {
+	{ INFER_Q8_0, { 0, -1 } },  { INFER_Q4_0, { 0, -1 } },   { INFER_Q5_1, { 0, 2 } },
+	{ INFER_Q4_K, { 0, 2 } },   { INFER_Q6_K, { 208, -1 } }, { INFER_IQ4_XS, { 0, -1 } },
+	{ INFER_Q2_K, { 80, 82 } }, { INFER_IQ1_S, { 0, -1 } },  { INFER_IQ2_XS, { 0, -1 } },
+	{ INFER_Q2_0, { 0, -1 } },
 };
 
 static void toy_fill_row(struct toy *t, int type, unsigned char *at, int64_t k)

@@ -25,10 +25,10 @@ static void truth_norm(const struct truth *t, const struct graph_node *n, double
 			sum += x[g * cols + c] * x[g * cols + c];
 		for (int c = 0; c < cols; c++)
 			y[g * cols + c] =
-			    x[g * cols + c] / sqrt(sum / cols + (double)n->norm.eps) *
-			    (n->w[0] < 0
-			         ? 1
-			         : (double)((const float *)t->m->weights[n->w[0]].at[0])[c]);
+				x[g * cols + c] / sqrt(sum / cols + (double)n->norm.eps) *
+				(n->w[0] < 0 ? 1
+			                     : (double)((const float *)t->m->weights[n->w[0]]
+			                                        .at[0])[c]);
 	}
 }
 
@@ -76,8 +76,8 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 		most = (double)((const float *)t->m->weights[n->w[0]].at[0])[h];
 	double sink = most;
 	for (int p = from; p <= pos; p++) {
-		const double *k =
-		    t->value[put->src[0]] + (size_t)p * (size_t)(n->attn.kv_heads * dk) + kv * dk;
+		const double *k = t->value[put->src[0]] +
+		                  (size_t)p * (size_t)(n->attn.kv_heads * dk) + kv * dk;
 		s[p] = 0;
 		for (int i = 0; i < dk; i++)
 			s[p] += q[h * dk + i] * k[i];
@@ -89,8 +89,8 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	for (int i = 0; i < dv; i++)
 		y[h * dv + i] = 0;
 	for (int p = from; p <= pos; p++) {
-		const double *v =
-		    t->value[put->src[1]] + (size_t)p * (size_t)(n->attn.kv_heads * dv) + kv * dv;
+		const double *v = t->value[put->src[1]] +
+		                  (size_t)p * (size_t)(n->attn.kv_heads * dv) + kv * dv;
 		double e = exp(s[p] - most);
 		sum += e;
 		for (int i = 0; i < dv; i++)
@@ -110,10 +110,18 @@ static void truth_elements(const struct graph_node *n, double *y, const double *
 		case GRAPH_ADD:
 			y[c] = a[c] + (n->add.mul == 0 ? 1 : (double)n->add.mul) * b[c];
 			break;
-		case GRAPH_SILU_MUL: y[c] = truth_act(0, a[c]) * b[c]; break;
-		case GRAPH_GELU_MUL: y[c] = truth_act(1, a[c]) * b[c]; break;
-		case GRAPH_SCALE:    y[c] = a[c] * (double)n->scale.mul; break;
-		default:             y[c] = a[c]; break;      /* PICK of every row */
+		case GRAPH_SILU_MUL:
+			y[c] = truth_act(0, a[c]) * b[c];
+			break;
+		case GRAPH_GELU_MUL:
+			y[c] = truth_act(1, a[c]) * b[c];
+			break;
+		case GRAPH_SCALE:
+			y[c] = a[c] * (double)n->scale.mul;
+			break;
+		default:
+			y[c] = a[c];
+			break; /* PICK of every row */
 		}
 }
 
@@ -126,26 +134,45 @@ __attribute__((unused)) static void truth_eval(struct truth *t)
 		for (int r = 0; r < t->rows; r++) {
 			double *y = t->value[i] + (size_t)r * (size_t)n->cols;
 			const double *a =
-			    n->src[0] < 0 ? NULL
-			                  : t->value[n->src[0]] +
-			                        (size_t)r * (size_t)truth_node(t, n->src[0])->cols;
+				n->src[0] < 0
+					? NULL
+					: t->value[n->src[0]] +
+						  (size_t)r *
+							  (size_t)truth_node(t, n->src[0])->cols;
 			const double *b =
-			    n->src[1] < 0 ? NULL
-			                  : t->value[n->src[1]] +
-			                        (size_t)r * (size_t)truth_node(t, n->src[1])->cols;
+				n->src[1] < 0
+					? NULL
+					: t->value[n->src[1]] +
+						  (size_t)r *
+							  (size_t)truth_node(t, n->src[1])->cols;
 			switch (n->op) {
-			case GRAPH_EMBED:  truth_embed(t, n, y, r); break;
-			case GRAPH_NORM:   truth_norm(t, n, y, a); break;
-			case GRAPH_MM:     truth_mm(t, n, y, a); break;
-			case GRAPH_ROPE:   truth_rope(t, n, y, a, r); break;
-			case GRAPH_KV_PUT: break;
-			case GRAPH_ROUTE:  truth_route(t, n, y, a); break;
-			case GRAPH_MOE:    truth_moe(t, n, y, a, b); break;
+			case GRAPH_EMBED:
+				truth_embed(t, n, y, r);
+				break;
+			case GRAPH_NORM:
+				truth_norm(t, n, y, a);
+				break;
+			case GRAPH_MM:
+				truth_mm(t, n, y, a);
+				break;
+			case GRAPH_ROPE:
+				truth_rope(t, n, y, a, r);
+				break;
+			case GRAPH_KV_PUT:
+				break;
+			case GRAPH_ROUTE:
+				truth_route(t, n, y, a);
+				break;
+			case GRAPH_MOE:
+				truth_moe(t, n, y, a, b);
+				break;
 			case GRAPH_ATTN:
 				for (int h = 0; h < n->attn.heads; h++)
 					truth_head(t, n, y, a, r, h);
 				break;
-			default:           truth_elements(n, y, a, b); break;
+			default:
+				truth_elements(n, y, a, b);
+				break;
 			}
 		}
 	}

@@ -8,7 +8,12 @@
 #include <infer/type.h>
 #include "backend/backend.h"
 
-struct truth { const struct backend_model *m; int rows; const int32_t *ids; double **value; };
+struct truth {
+	const struct backend_model *m;
+	int rows;
+	const int32_t *ids;
+	double **value;
+};
 
 static const struct graph_node *truth_node(const struct truth *t, int i)
 {
@@ -56,9 +61,9 @@ static void truth_route(const struct truth *t, const struct graph_node *n, doubl
 		double top = -INFINITY;
 		for (int e = 0; e < experts; e++) {
 			double score =
-			    p[e] + (n->w[0] < 0
-			                ? 0
-			                : (double)((const float *)t->m->weights[n->w[0]].at[0])[e]);
+				p[e] + (n->w[0] < 0 ? 0
+			                            : (double)((const float *)t->m->weights[n->w[0]]
+			                                               .at[0])[e]);
 			if (!taken[e] && score > top) {
 				top = score;
 				best = e;
@@ -79,7 +84,8 @@ static void truth_route(const struct truth *t, const struct graph_node *n, doubl
 static double truth_act(int gelu, double x)
 {
 	return gelu ? 0.5 * x *
-	                  (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)))
+	                       (1 +
+	                        tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)))
 	            : x / (1 + exp(-x));
 }
 

@@ -22,13 +22,13 @@ static int case_fill(void)
 				assert_int_equal(p[i][k], 0);
 			memset(p[i], (int)i, 3 * n);
 		}
-		for (size_t i = 0; i < 400; i++)   /* nobody wrote over another */
+		for (size_t i = 0; i < 400; i++) /* nobody wrote over another */
 			for (size_t k = 0; k < 3 * (i * 37 % 1000); k++)
 				assert_int_equal(p[i][k], (unsigned char)i);
 		assert_int_equal(a.bad, 0);
 		arena_reset(&a);
 	}
-	assert_non_null(a.first);   /* the newest block is kept */
+	assert_non_null(a.first); /* the newest block is kept */
 out:
 	assert_int_equal(a.bad, rc == INFER_ENOMEM);
 	arena_fini(&a);
@@ -58,7 +58,7 @@ static int case_sticky(void)
 	assert_null(arena_strndup(&a, "", SIZE_MAX));
 	assert_int_equal(a.bad, 1);
 	arena_reset(&a);
-	assert_null(arena_alloc(&a, SIZE_MAX - 8, 1));   /* rounding it up would wrap */
+	assert_null(arena_alloc(&a, SIZE_MAX - 8, 1)); /* rounding it up would wrap */
 out:
 	arena_fini(&a);
 	return rc;
@@ -72,7 +72,7 @@ static void test_reuse(void **state)
 
 	(void)state;
 	arena_init(&a, MEM_TEXT);
-	arena_reset(&a);   /* an empty one */
+	arena_reset(&a); /* an empty one */
 	for (int i = 0; i < 1000; i++)
 		arena_alloc(&a, 1, 100);
 	arena_reset(&a);
@@ -87,6 +87,7 @@ static void test_reuse(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_fill), nth_case(case_sticky), cmocka_unit_test(test_reuse) };
+	const struct CMUnitTest tests[] = { nth_case(case_fill), nth_case(case_sticky),
+		                            cmocka_unit_test(test_reuse) };
 	return nth_group(tests);
 }

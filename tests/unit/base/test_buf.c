@@ -36,7 +36,8 @@ out:
 	return rc;
 }
 
-/* After a failure nothing more is added, whether or not there would be room, and what is there stays a string. */
+/* After a failure nothing more is added, whether or not there would be room, and what is there
+ * stays a string. */
 static int case_sticky(void)
 {
 	struct buf b;
@@ -55,7 +56,7 @@ static int case_sticky(void)
 	assert_null(buf_take(&b, &len));
 	assert_int_equal(len, 0);
 	buf_clear(&b);
-	buf_puts(&b, "again");   /* fits */
+	buf_puts(&b, "again"); /* fits */
 	assert_int_equal(b.bad, 0);
 	assert_string_equal(b.at, "again");
 out:
@@ -111,7 +112,10 @@ static void test_reserve(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_put), nth_case(case_sticky), nth_case(case_take), cmocka_unit_test(test_reserve),
+		nth_case(case_put),
+		nth_case(case_sticky),
+		nth_case(case_take),
+		cmocka_unit_test(test_reserve),
 	};
 	return nth_group(tests);
 }

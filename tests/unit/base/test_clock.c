@@ -52,6 +52,7 @@ static void test_exec(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_monotonic), cmocka_unit_test(test_exec) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_monotonic),
+		                            cmocka_unit_test(test_exec) };
 	return nth_group(tests);
 }

@@ -27,14 +27,29 @@ static int cpuinfo(const char *key, char line[8192])
 
 static void test_features(void **state)
 {
-	static const struct { uint64_t bit; const char *x86, *arm; } rows[] = {
-		{ CPU_AVX2, "avx2", 0 }, { CPU_FMA, "fma", 0 }, { CPU_F16C, "f16c", 0 }, { CPU_AVXVNNI, "avx_vnni", 0 },
-		{ CPU_AVX512F, "avx512f", 0 }, { CPU_AVX512BW, "avx512bw", 0 }, { CPU_AVX512VL, "avx512vl", 0 },
-		{ CPU_AVX512DQ, "avx512dq", 0 }, { CPU_AVX512VNNI, "avx512_vnni", 0 },
-		{ CPU_AVX512VBMI, "avx512vbmi", 0 }, { CPU_AVX512BF16, "avx512_bf16", 0 }, { CPU_SHA, "sha_ni", 0 },
-		{ CPU_AMXINT8, "amx_int8", 0 }, { CPU_AVX512FP16, "avx512_fp16", 0 }, { CPU_GFNI, "gfni", 0 },
+	static const struct {
+		uint64_t bit;
+		const char *x86, *arm;
+	} rows[] = {
+		{ CPU_AVX2, "avx2", 0 },
+		{ CPU_FMA, "fma", 0 },
+		{ CPU_F16C, "f16c", 0 },
+		{ CPU_AVXVNNI, "avx_vnni", 0 },
+		{ CPU_AVX512F, "avx512f", 0 },
+		{ CPU_AVX512BW, "avx512bw", 0 },
+		{ CPU_AVX512VL, "avx512vl", 0 },
+		{ CPU_AVX512DQ, "avx512dq", 0 },
+		{ CPU_AVX512VNNI, "avx512_vnni", 0 },
+		{ CPU_AVX512VBMI, "avx512vbmi", 0 },
+		{ CPU_AVX512BF16, "avx512_bf16", 0 },
+		{ CPU_SHA, "sha_ni", 0 },
+		{ CPU_AMXINT8, "amx_int8", 0 },
+		{ CPU_AVX512FP16, "avx512_fp16", 0 },
+		{ CPU_GFNI, "gfni", 0 },
 		{ CPU_AMXBF16, "amx_bf16", 0 },
-		{ CPU_NEON, 0, "asimd" }, { CPU_DOTPROD, 0, "asimddp" }, { CPU_I8MM, 0, "i8mm" },
+		{ CPU_NEON, 0, "asimd" },
+		{ CPU_DOTPROD, 0, "asimddp" },
+		{ CPU_I8MM, 0, "i8mm" },
 	};
 	char line[8192], word[64];
 	uint64_t have = cpu_features(), named = 0;
@@ -52,7 +67,8 @@ static void test_features(void **state)
 
 		snprintf(word, sizeof word, " %s ", name ? name : "?");
 		if (!!(have & rows[r].bit) != (strstr(line, word) != NULL))
-			fail_msg("%s: %d", name ? name : "of another machine", !!(have & rows[r].bit));
+			fail_msg("%s: %d", name ? name : "of another machine",
+			         !!(have & rows[r].bit));
 		named |= rows[r].bit;
 	}
 	assert_int_equal(have & ~named, 0);
@@ -79,7 +95,8 @@ static void test_names(void **state)
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* The system refuses `from` of arch_prctl and what is above from here on, as an old one or a filter does. */
+/* The system refuses `from` of arch_prctl and what is above from here on, as an old one or a filter
+ * does. */
 static int refuse(unsigned from)
 {
 	struct sock_filter code[] = {
@@ -92,7 +109,8 @@ static int refuse(unsigned from)
 	};
 	struct sock_fprog prog = { sizeof code / sizeof *code, code };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
 enum { SAME, LESS, CANNOT };
@@ -105,8 +123,13 @@ static int asked(unsigned from, uint64_t have, int grantable)
 
 	assert_true(child >= 0);
 	if (!child) {
-		uint64_t got = from && refuse(from) ? 0 : grantable ? cpu_grantable(have) : cpu_permit(have);
-		_exit(!got ? CANNOT : got == have ? SAME : got == (have & ~(uint64_t)CPU_AMX) ? LESS : 99);
+		uint64_t got = from && refuse(from) ? 0
+		               : grantable          ? cpu_grantable(have)
+		                                    : cpu_permit(have);
+		_exit(!got                                 ? CANNOT
+		      : got == have                        ? SAME
+		      : got == (have & ~(uint64_t)CPU_AMX) ? LESS
+		                                           : 99);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
@@ -129,7 +152,7 @@ static void test_permit(void **state)
 	assert_int_equal(asked(0x1023, tiles, 0), LESS);
 	if ((cpu_features() & CPU_AMX) == CPU_AMX) {
 		assert_int_equal(asked(0, tiles, 1), SAME);
-		assert_int_equal(asked(0x1023, tiles, 1), SAME);   /* it asks for nothing */
+		assert_int_equal(asked(0x1023, tiles, 1), SAME); /* it asks for nothing */
 	}
 }
 #endif
@@ -160,11 +183,14 @@ static long kernel_says(int level)
 		for (int k = 0; k < 3; k++) {
 			FILE *f;
 
-			snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, files[k]);
+			snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s",
+			         i, files[k]);
 			f = fopen(path, "re");
 			if (!f)
 				return -1;
-			if ((k == 0 ? fscanf(f, "%d", &at) : k == 1 ? fscanf(f, "%31s", type) : fscanf(f, "%ld%c", &size, &unit)) < 1)
+			if ((k == 0   ? fscanf(f, "%d", &at)
+			     : k == 1 ? fscanf(f, "%31s", type)
+			              : fscanf(f, "%ld%c", &size, &unit)) < 1)
 				size = -1;
 			fclose(f);
 		}
@@ -177,7 +203,8 @@ static long kernel_says(int level)
 static void test_caches(void **state)
 {
 	struct cpu_caches c;
-	long l1 = kernel_says(1), l2 = kernel_says(2), l3 = kernel_says(3), line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+	long l1 = kernel_says(1), l2 = kernel_says(2), l3 = kernel_says(3),
+	     line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
 
 	(void)state;
 	memset(&c, 0xff, sizeof c);
@@ -197,7 +224,9 @@ int main(void)
 #if defined __x86_64__ && defined __linux__
 		cmocka_unit_test(test_permit),
 #endif
-		cmocka_unit_test(test_features), cmocka_unit_test(test_names), cmocka_unit_test(test_model),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_caches),
 	};
 	return nth_group(tests);

@@ -14,11 +14,13 @@ static void test_set(void **state)
 	infer_error e = { 0 };
 
 	(void)state;
-	assert_int_equal(err_set(&e, INFER_EFORMAT, "%s: type %u at byte %zu", "a.gguf", 99u, (size_t)24), INFER_EFORMAT);
+	assert_int_equal(
+		err_set(&e, INFER_EFORMAT, "%s: type %u at byte %zu", "a.gguf", 99u, (size_t)24),
+		INFER_EFORMAT);
 	assert_int_equal(e.code, INFER_EFORMAT);
 	assert_string_equal(e.message, "a.gguf: type 99 at byte 24");
 	assert_int_equal(err_set(NULL, INFER_EIO, "%d", 1), INFER_EIO);
-	err_set(&e, INFER_EIO, "outer: %s", e.message);   /* the old message may be an argument */
+	err_set(&e, INFER_EIO, "outer: %s", e.message); /* the old message may be an argument */
 	assert_string_equal(e.message, "outer: a.gguf: type 99 at byte 24");
 }
 
@@ -55,7 +57,9 @@ static void test_plain(void **state)
 		assert_memory_equal(e.message, name, strlen(e.message));
 		err_errno(&e, ENOENT, "%s", name);
 		assert_int_equal(utf8_check(e.message, strlen(e.message)), strlen(e.message));
-		assert_memory_equal(e.message, name, strlen(e.message) < (size_t)at ? strlen(e.message) : (size_t)at);
+		assert_memory_equal(e.message, name,
+		                    strlen(e.message) < (size_t)at ? strlen(e.message)
+		                                                   : (size_t)at);
 	}
 }
 
@@ -108,8 +112,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set), cmocka_unit_test(test_errno), cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_try_and_must), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_set),   cmocka_unit_test(test_errno),
+		cmocka_unit_test(test_plain), cmocka_unit_test(test_try_and_must),
+		cmocka_unit_test(test_names),
 	};
 	return nth_group(tests);
 }

@@ -1,6 +1,7 @@
-/* tests/unit/base/test_fmath.c - errors in units of the last place, against long double's functions; for the float
- * functions double's would do as well.  Every function over its whole range, by steps that are no power of two, then
- * where it is weakest; the bounds are those of base/fmath.h. */
+/* tests/unit/base/test_fmath.c - errors in units of the last place, against long double's
+ * functions; for the float functions double's would do as well.  Every function over its whole
+ * range, by steps that are no power of two, then where it is weakest; the bounds are those of
+ * base/fmath.h. */
 #include "../nth.h"
 #include "base/fmath.h"
 #include "base/num.h"
@@ -17,7 +18,8 @@ static double draw(double lo, double hi)
 	return lo + (hi - lo) * (double)(draw_state >> 11) * 0x1p-53;
 }
 
-/* Error of got in units of the last of `digits` bits of want, least being the smallest normal exponent. */
+/* Error of got in units of the last of `digits` bits of want, least being the smallest normal
+ * exponent. */
 static double ulps(double got, long double want, int digits, int least, long double over)
 {
 	int e;
@@ -34,10 +36,18 @@ static double ulps(double got, long double want, int digits, int least, long dou
 	return (double)(fabsl(got - want) / ldexpl(1, e - digits));
 }
 
-static double ulps32(float got, long double want) { return ulps(got, want, 24, -125, 0x1.ffffffp127L); }
-static double ulps64(double got, long double want) { return ulps(got, want, 53, -1021, 0x1.fffffffffffff8p1023L); }
+static double ulps32(float got, long double want)
+{
+	return ulps(got, want, 24, -125, 0x1.ffffffp127L);
+}
+static double ulps64(double got, long double want)
+{
+	return ulps(got, want, 53, -1021, 0x1.fffffffffffff8p1023L);
+}
 
-struct worst { double ulps, at; };
+struct worst {
+	double ulps, at;
+};
 
 static void keep(struct worst *w, double u, double at)
 {
@@ -54,13 +64,14 @@ static void report(const char *name, struct worst w, double bound)
 
 static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }
 
-static void sweep32(const char *name, float (*f)(float), long double (*truth)(long double), double bound,
-                    uint32_t step, float lo, float hi)
+static void sweep32(const char *name, float (*f)(float), long double (*truth)(long double),
+                    double bound, uint32_t step, float lo, float hi)
 {
 	struct worst w = { 0, 0 };
 
 	for (uint64_t u = 0; u < (uint64_t)1 << 32; u += step)
-		keep(&w, ulps32(f(num_float((uint32_t)u)), truth(num_float((uint32_t)u))), num_float((uint32_t)u));
+		keep(&w, ulps32(f(num_float((uint32_t)u)), truth(num_float((uint32_t)u))),
+		     num_float((uint32_t)u));
 	for (int i = 0; i < 300000; i++) {
 		float x = (float)draw(lo, hi);
 
@@ -107,12 +118,13 @@ static void test_sigmoidf(void **state)
 	(void)state;
 	sweep32("sigmoidf", fm_sigmoidf, sigmoid, 2.5, 8191, -104, 20);
 	sweep32("sigmoidf", fm_sigmoidf, sigmoid, 2.5, 1 << 30 | 1, -20, 20);
-	assert_true(fm_sigmoidf(0) == 0.5f && fm_sigmoidf(INFINITY) == 1 && fm_sigmoidf(-INFINITY) == 0);
+	assert_true(fm_sigmoidf(0) == 0.5f && fm_sigmoidf(INFINITY) == 1 &&
+	            fm_sigmoidf(-INFINITY) == 0);
 	assert_true(isnan(fm_sigmoidf(NAN)));
 }
 
-static void sweep64(const char *name, double (*f)(double), long double (*truth)(long double), double bound,
-                    double lo, double hi)
+static void sweep64(const char *name, double (*f)(double), long double (*truth)(long double),
+                    double bound, double lo, double hi)
 {
 	struct worst w = { 0, 0 };
 
@@ -130,8 +142,10 @@ static void test_exp(void **state)
 	sweep64("exp", fm_exp, expl, 1.0, -750, 715);
 	sweep64("exp", fm_exp, expl, 1.0, -1, 1);
 	sweep64("exp, subnormal", fm_exp, expl, 1.0, -746, -708);
-	assert_true(fm_exp(0) == 1 && fm_exp(INFINITY) == INFINITY && fm_exp(-INFINITY) == 0 && isnan(fm_exp(NAN)));
-	assert_true(fm_exp(710) == INFINITY && fm_exp(-746) == 0 && fm_exp(-1e300) == 0 && fm_exp(1e300) == INFINITY);
+	assert_true(fm_exp(0) == 1 && fm_exp(INFINITY) == INFINITY && fm_exp(-INFINITY) == 0 &&
+	            isnan(fm_exp(NAN)));
+	assert_true(fm_exp(710) == INFINITY && fm_exp(-746) == 0 && fm_exp(-1e300) == 0 &&
+	            fm_exp(1e300) == INFINITY);
 }
 
 static void test_log(void **state)
@@ -157,23 +171,27 @@ static void test_pow(void **state)
 
 	(void)state;
 	for (int i = 0; i < 200000; i++) {
-		double x = ldexp(draw(0.5, 1), (int)draw(-1000, 1000)), y = draw(-745, 710) / fabs(log(x));
+		double x = ldexp(draw(0.5, 1), (int)draw(-1000, 1000)),
+		       y = draw(-745, 710) / fabs(log(x));
 
 		keep(&w, ulps64(fm_pow(x, y), powl(x, y)), x);
 		x = draw(0.999, 1.001);
 		y = draw(-1e5, 1e5);
 		keep(&w, ulps64(fm_pow(x, y), powl(x, y)), x);
-		x = draw(1e3, 1e7);   /* bases of rotary embeddings */
+		x = draw(1e3, 1e7); /* bases of rotary embeddings */
 		y = -draw(0, 1);
 		keep(&w, ulps64(fm_pow(x, y), powl(x, y)), x);
 	}
 	report("pow", w, 1.0);
-	assert_true(fm_pow(0, 1) == 0 && fm_pow(0, -1) == INFINITY && fm_pow(0, 0) == 1 && fm_pow(-3, 0) == 1);
+	assert_true(fm_pow(0, 1) == 0 && fm_pow(0, -1) == INFINITY && fm_pow(0, 0) == 1 &&
+	            fm_pow(-3, 0) == 1);
 	assert_true(fm_pow(2, 10) == 1024 && fm_pow(1, INFINITY) == 1 && fm_pow(4, 0.5) == 2);
 	assert_true(fm_pow(INFINITY, 2) == INFINITY && fm_pow(INFINITY, -2) == 0);
-	assert_true(fm_pow(2, INFINITY) == INFINITY && fm_pow(2, -INFINITY) == 0 && fm_pow(0.5, INFINITY) == 0);
+	assert_true(fm_pow(2, INFINITY) == INFINITY && fm_pow(2, -INFINITY) == 0 &&
+	            fm_pow(0.5, INFINITY) == 0);
 	assert_true(fm_pow(2, 1e300) == INFINITY && fm_pow(2, -1e300) == 0);
-	assert_true(isnan(fm_pow(-2, 2)) && isnan(fm_pow(NAN, 1)) && isnan(fm_pow(2, NAN)) && isnan(fm_pow(0, NAN)));
+	assert_true(isnan(fm_pow(-2, 2)) && isnan(fm_pow(NAN, 1)) && isnan(fm_pow(2, NAN)) &&
+	            isnan(fm_pow(0, NAN)));
 }
 
 /* sinl and cosl reduce their argument with as many bits of pi as it takes. */
@@ -187,21 +205,23 @@ static void test_sin_cos(void **state)
 		sweep64("sin", fm_sin, sinl, 1.0, -reach[k], reach[k]);
 		sweep64("cos", fm_cos, cosl, 1.0, -reach[k], reach[k]);
 	}
-	for (int i = 0; i < 200000; i++) {   /* next to multiples of pi/2, where most bits cancel */
-		double x = (double)((long double)(int64_t)draw(0, 0x1p29) * 1.57079632679489661923L);
+	for (int i = 0; i < 200000; i++) { /* next to multiples of pi/2, where most bits cancel */
+		double x =
+			(double)((long double)(int64_t)draw(0, 0x1p29) * 1.57079632679489661923L);
 
 		keep(&s, ulps64(fm_sin(x), sinl(x)), x);
 		keep(&c, ulps64(fm_cos(x), cosl(x)), x);
 	}
 	report("sin near zeros", s, 1.0);
 	report("cos near zeros", c, 1.0);
-	for (int64_t n = 0; n < 100000; n++) {   /* positions are integers */
+	for (int64_t n = 0; n < 100000; n++) { /* positions are integers */
 		keep(&s, ulps64(fm_sin((double)n), sinl(n)), (double)n);
 		keep(&c, ulps64(fm_cos((double)n), cosl(n)), (double)n);
 	}
 	report("sin of integers", s, 1.0);
 	report("cos of integers", c, 1.0);
-	assert_true(fm_sin(0) == 0 && signbit(fm_sin(-0.0)) && fm_cos(0) == 1 && fm_sin(1e-300) == 1e-300);
+	assert_true(fm_sin(0) == 0 && signbit(fm_sin(-0.0)) && fm_cos(0) == 1 &&
+	            fm_sin(1e-300) == 1e-300);
 	assert_false(isnan(fm_sin(0x1p30)) || isnan(fm_cos(-0x1p30)));
 	assert_true(isnan(fm_sin(0x1.0000000000001p30)) && isnan(fm_cos(0x1.0000000000001p30)));
 	assert_true(isnan(fm_sin(INFINITY)) && isnan(fm_cos(NAN)));
@@ -210,9 +230,10 @@ static void test_sin_cos(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expf), cmocka_unit_test(test_logf), cmocka_unit_test(test_tanhf),
-		cmocka_unit_test(test_sigmoidf), cmocka_unit_test(test_exp), cmocka_unit_test(test_log),
-		cmocka_unit_test(test_pow), cmocka_unit_test(test_sin_cos),
+		cmocka_unit_test(test_expf),  cmocka_unit_test(test_logf),
+		cmocka_unit_test(test_tanhf), cmocka_unit_test(test_sigmoidf),
+		cmocka_unit_test(test_exp),   cmocka_unit_test(test_log),
+		cmocka_unit_test(test_pow),   cmocka_unit_test(test_sin_cos),
 	};
 	return nth_group(tests);
 }

@@ -1,5 +1,5 @@
-/* tests/unit/base/test_jread.c - JSON from hostile hands: what is refused and where, every digit of numbers, and memory that
- * runs out at every place */
+/* tests/unit/base/test_jread.c - JSON from hostile hands: what is refused and where, every digit of
+ * numbers, and memory that runs out at every place */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"
@@ -10,8 +10,10 @@
 
 static int case_fields(void)
 {
-	static const char text[] = "{\"i\": -7, \"x\": 1.5, \"s\": \"a\\u0000b\", \"t\": \"plain\", \"n\": null, \"big\": "
-	                           "9223372036854775807, \"u\": 18446744073709551615, \"a\": [1, {\"k\": \"\\u00e9\"}]}";
+	static const char text[] = "{\"i\": -7, \"x\": 1.5, \"s\": \"a\\u0000b\", \"t\": "
+				   "\"plain\", \"n\": null, \"big\": "
+				   "9223372036854775807, \"u\": 18446744073709551615, \"a\": [1, "
+				   "{\"k\": \"\\u00e9\"}]}";
 	const struct json *o;
 	struct arena a;
 	infer_error err;
@@ -51,7 +53,7 @@ static int case_fields(void)
 	assert_memory_equal(s, "a\0b", 3);
 	nth_ok(jread_str(o, "t", &s, &len, "f.json", &err));
 	assert_int_equal(len, 5);
-	assert_ptr_equal(s, strstr(text, "plain"));      /* borrowed */
+	assert_ptr_equal(s, strstr(text, "plain")); /* borrowed */
 	assert_int_equal(jread_str(o, "a", &s, &len, "f.json", &err), INFER_EFORMAT);
 	assert_string_equal(err.message, "f.json: a is not a string");
 out:
@@ -59,11 +61,11 @@ out:
 	return rc;
 }
 
-/* The text read from a block of its own size, so that a sanitizer sees a byte behind it that is looked at; then its text of
- * jw_value, in *out if that is wanted. */
+/* The text read from a block of its own size, so that a sanitizer sees a byte behind it that is
+ * looked at; then its text of jw_value, in *out if that is wanted. */
 static int reads(const char *text, size_t n, struct buf *out, infer_error *err)
 {
-	const struct json *v = (const struct json *)(const void *)text;      /* not NULL */
+	const struct json *v = (const struct json *)(const void *)text; /* not NULL */
 	char *tight = malloc(n + !n);
 	struct jwrite w;
 	struct arena a;
@@ -85,66 +87,122 @@ static int reads(const char *text, size_t n, struct buf *out, infer_error *err)
 	return rc;
 }
 
+static const struct {
+	const char *text, *again;
+} case_values_rows[] = {
+	{ "0", "0" },
+	{ " \"x\" ", "\"x\"" },
+	{ "null", "null" },
+	{ "\t[\r\n]", "[]" },
+	{ "{ }", "{}" },
+	{ "true", "true" },
+	{ "-0", "0" },
+	{ "-0.0", "-0.0" },
+	{ "-1.5e3", "-1500.0" },
+	{ "1E+2", "100.0" },
+	{ "9223372036854775807", "9223372036854775807" },
+	{ "9223372036854775808", "9223372036854775808" },
+	{ "-9223372036854775808", "-9223372036854775808" },
+	{ "18446744073709551615", "18446744073709551615" },
+	{ "18446744073709551616", "1.8446744073709552e+19" },
+	{ "18446744073709551625", "1.8446744073709552e+19" },
+	{ "-9223372036854775809", "-9.223372036854776e+18" },
+	{ "\"\\ud83d\\ude00\\u00e9\\u20AC\\/\\b\\f\\n\\r\\t\\\"\\\\\"",
+	  "\"\xf0\x9f\x98\x80\xc3\xa9\xe2\x82\xac/\\b\\f\\n\\r\\t\\\"\\\\\"" },
+	{ "\"\\u0000\x7f\"", "\"\\u0000\x7f\"" },
+	{ "[[],{},[{}],1,\"\"]", "[[],{},[{}],1,\"\"]" },
+	{ "{\"b\":1,\"a\":{\"b\":[2,3]},\"\":0}", "{\"b\":1,\"a\":{\"b\":[2,3]},\"\":0}" },
+	{ "{\"\\u0061\\n\":1}", "{\"a\\n\":1}" },
+	{ "\"0123456789abcdef\xf4\x8f\xbf\xbf"
+	  "01234567\xdf\xbf\xef\xbf\xbf\"",
+	  "\"0123456789abcdef\xf4\x8f\xbf\xbf"
+	  "01234567\xdf\xbf\xef\xbf\xbf\"" },
+};
+
 static int case_values(void)
 {
-	static const struct { const char *text, *again; } rows[] = {
-		{ "0", "0" }, { " \"x\" ", "\"x\"" }, { "null", "null" }, { "\t[\r\n]", "[]" }, { "{ }", "{}" }, { "true", "true" },
-		{ "-0", "0" }, { "-0.0", "-0.0" }, { "-1.5e3", "-1500.0" }, { "1E+2", "100.0" }, { "9223372036854775807", "9223372036854775807" },
-		{ "9223372036854775808", "9223372036854775808" }, { "-9223372036854775808", "-9223372036854775808" },
-		{ "18446744073709551615", "18446744073709551615" }, { "18446744073709551616", "1.8446744073709552e+19" },
-		{ "18446744073709551625", "1.8446744073709552e+19" }, { "-9223372036854775809", "-9.223372036854776e+18" },
-		{ "\"\\ud83d\\ude00\\u00e9\\u20AC\\/\\b\\f\\n\\r\\t\\\"\\\\\"", "\"\xf0\x9f\x98\x80\xc3\xa9\xe2\x82\xac/\\b\\f\\n\\r\\t\\\"\\\\\"" },
-		{ "\"\\u0000\x7f\"", "\"\\u0000\x7f\"" }, { "[[],{},[{}],1,\"\"]", "[[],{},[{}],1,\"\"]" },
-		{ "{\"b\":1,\"a\":{\"b\":[2,3]},\"\":0}", "{\"b\":1,\"a\":{\"b\":[2,3]},\"\":0}" }, { "{\"\\u0061\\n\":1}", "{\"a\\n\":1}" },
-		{ "\"0123456789abcdef\xf4\x8f\xbf\xbf" "01234567\xdf\xbf\xef\xbf\xbf\"", "\"0123456789abcdef\xf4\x8f\xbf\xbf" "01234567\xdf\xbf\xef\xbf\xbf\"" },
-	};
 	struct buf b;
 	infer_error err;
 	int rc = INFER_OK;
 
 	buf_init(&b, MEM_BASE);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		nth_ok(reads(rows[i].text, strlen(rows[i].text), &b, &err));
-		assert_string_equal(b.at, rows[i].again);
+	for (size_t i = 0; i < sizeof case_values_rows / sizeof *case_values_rows; i++) {
+		nth_ok(reads(case_values_rows[i].text, strlen(case_values_rows[i].text), &b, &err));
+		assert_string_equal(b.at, case_values_rows[i].again);
 	}
 out:
 	buf_fini(&b);
 	return rc;
 }
 
+static const struct {
+	const char *text, *says;
+} case_refused_rows[] = {
+	{ "", "1, column 1: the text ends too early" },
+	{ " \n ", "2, column 2: the text ends too early" },
+	{ "[1,]", "1, column 4: no JSON value" },
+	{ "{\"a\":1,}", "1, column 8: no key in quotes" },
+	{ "{a:1}", "1, column 2: no key in quotes" },
+	{ "1 2", "1, column 3: more text behind the value" },
+	{ "[] x", "1, column 4: more text behind the value" },
+	{ "[1 2]", "1, column 4: neither a comma nor the end of an array" },
+	{ "[1}", "1, column 3: neither a comma nor the end of an array" },
+	{ "{\"a\":1]", "1, column 7: neither a comma nor the end of an object" },
+	{ "{\"a\" 1}", "1, column 6: no colon behind a key" },
+	{ "'a'", "1, column 1: no JSON value" },
+	{ "01", "1, column 2: more text behind the value" },
+	{ "+1", "1, column 1: no JSON value" },
+	{ ".5", "1, column 1: no JSON value" },
+	{ "1.", "1, column 1: no JSON number" },
+	{ "-", "1, column 1: no JSON number" },
+	{ "1e", "1, column 1: no JSON number" },
+	{ "1e+", "1, column 1: no JSON number" },
+	{ "nul", "1, column 1: no JSON value" },
+	{ "\"\\x\"", "1, column 2: no such escape in a string" },
+	{ "\"\\u12g4\"", "1, column 2: no such escape in a string" },
+	{ "\"\\u12\"", "1, column 2: no such escape in a string" },
+	{ "\"a", "1, column 3: the text ends too early" },
+	{ "\"\\", "1, column 3: the text ends too early" },
+	{ "[", "1, column 2: the text ends too early" },
+	{ "{\"a\"", "1, column 5: the text ends too early" },
+	{ "NaN", "1, column 1: no JSON value" },
+	{ "Infinity", "1, column 1: no JSON value" },
+	{ "\"\\ud800\"", "1, column 2: half of a surrogate pair" },
+	{ "\"\\udc00\\ud800\"", "1, column 2: half of a surrogate pair" },
+	{ "\"x\\ud800\\u0041\"", "1, column 3: half of a surrogate pair" },
+	{ "\"\t\"", "1, column 2: a control character in a string" },
+	{ "\"\xff\"", "1, column 2: not UTF-8" },
+	{ "\"12345678\xed\xa0\x80\"", "1, column 10: not UTF-8" },
+	{ "\"\xc3", "1, column 2: not UTF-8" },
+	{ "{\"a\":1,\"b\":2,\"\\u0061\":1}", "1, column 23: duplicate key 'a'" },
+	{ "1e999", "1, column 1: a number beyond double" },
+	{ "[-1e309]", "1, column 2: a number beyond double" },
+	{ "/**/1", "1, column 1: no JSON value" },
+	{ "\xef\xbb\xbf\x31", "1, column 1: no JSON value" },
+	{ "{\n\"a\": 1,\n  x}", "3, column 3: no key in quotes" },
+	{ "[,1]", "1, column 2: no JSON value" },
+	{ "]", "1, column 1: no JSON value" },
+	{ "[1,,2]", "1, column 4: no JSON value" },
+	{ "{,}", "1, column 2: no key in quotes" },
+	{ "{\"a\":}", "1, column 6: no JSON value" },
+};
+
 static int case_refused(void)
 {
-	static const struct { const char *text, *says; } rows[] = {
-		{ "", "1, column 1: the text ends too early" }, { " \n ", "2, column 2: the text ends too early" },
-		{ "[1,]", "1, column 4: no JSON value" }, { "{\"a\":1,}", "1, column 8: no key in quotes" }, { "{a:1}", "1, column 2: no key in quotes" },
-		{ "1 2", "1, column 3: more text behind the value" }, { "[] x", "1, column 4: more text behind the value" },
-		{ "[1 2]", "1, column 4: neither a comma nor the end of an array" }, { "[1}", "1, column 3: neither a comma nor the end of an array" },
-		{ "{\"a\":1]", "1, column 7: neither a comma nor the end of an object" }, { "{\"a\" 1}", "1, column 6: no colon behind a key" },
-		{ "'a'", "1, column 1: no JSON value" }, { "01", "1, column 2: more text behind the value" }, { "+1", "1, column 1: no JSON value" },
-		{ ".5", "1, column 1: no JSON value" }, { "1.", "1, column 1: no JSON number" }, { "-", "1, column 1: no JSON number" },
-		{ "1e", "1, column 1: no JSON number" }, { "1e+", "1, column 1: no JSON number" }, { "nul", "1, column 1: no JSON value" },
-		{ "\"\\x\"", "1, column 2: no such escape in a string" }, { "\"\\u12g4\"", "1, column 2: no such escape in a string" },
-		{ "\"\\u12\"", "1, column 2: no such escape in a string" }, { "\"a", "1, column 3: the text ends too early" },
-		{ "\"\\", "1, column 3: the text ends too early" }, { "[", "1, column 2: the text ends too early" },
-		{ "{\"a\"", "1, column 5: the text ends too early" }, { "NaN", "1, column 1: no JSON value" }, { "Infinity", "1, column 1: no JSON value" },
-		{ "\"\\ud800\"", "1, column 2: half of a surrogate pair" }, { "\"\\udc00\\ud800\"", "1, column 2: half of a surrogate pair" },
-		{ "\"x\\ud800\\u0041\"", "1, column 3: half of a surrogate pair" }, { "\"\t\"", "1, column 2: a control character in a string" },
-		{ "\"\xff\"", "1, column 2: not UTF-8" }, { "\"12345678\xed\xa0\x80\"", "1, column 10: not UTF-8" }, { "\"\xc3", "1, column 2: not UTF-8" },
-		{ "{\"a\":1,\"b\":2,\"\\u0061\":1}", "1, column 23: duplicate key 'a'" }, { "1e999", "1, column 1: a number beyond double" },
-		{ "[-1e309]", "1, column 2: a number beyond double" }, { "/**/1", "1, column 1: no JSON value" },
-		{ "\xef\xbb\xbf\x31", "1, column 1: no JSON value" }, { "{\n\"a\": 1,\n  x}", "3, column 3: no key in quotes" },
-		{ "[,1]", "1, column 2: no JSON value" }, { "]", "1, column 1: no JSON value" }, { "[1,,2]", "1, column 4: no JSON value" },
-		{ "{,}", "1, column 2: no key in quotes" }, { "{\"a\":}", "1, column 6: no JSON value" },
-	};
 	infer_error err;
 	int rc = INFER_OK;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		nth_fails(reads(rows[i].text, strlen(rows[i].text), NULL, &err), INFER_EFORMAT);
+	for (size_t i = 0; i < sizeof case_refused_rows / sizeof *case_refused_rows; i++) {
+		nth_fails(reads(case_refused_rows[i].text, strlen(case_refused_rows[i].text), NULL,
+		                &err),
+		          INFER_EFORMAT);
 		assert_memory_equal(err.message, "f.json: line ", 13);
-		assert_string_equal(err.message + 13, rows[i].says);
+		assert_string_equal(err.message + 13, case_refused_rows[i].says);
 	}
-	nth_fails(reads("1\0" "2", 3, NULL, &err), INFER_EFORMAT);
+	nth_fails(reads("1\0"
+	                "2",
+	                3, NULL, &err),
+	          INFER_EFORMAT);
 	nth_fails(reads("\"\0\"", 3, NULL, &err), INFER_EFORMAT);
 	nth_fails(reads("{\"a\\u0000b\":1,\"a\\u0000b\":2}", 26, NULL, &err), INFER_EFORMAT);
 	nth_ok(reads("{\"a\\u0000b\":1,\"a\\u0000c\":2}", 27, NULL, &err));
@@ -152,7 +210,8 @@ out:
 	return rc;
 }
 
-/* 1000 levels, no more, of any kind, and a million cost no more memory; brackets inside strings do not count. */
+/* 1000 levels, no more, of any kind, and a million cost no more memory; brackets inside strings do
+ * not count. */
 static int case_depth(void)
 {
 	enum { MOST = 1000000 };
@@ -227,8 +286,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* Keys of 8 bytes that meet in one place of the reader's table, as one who knows its hash would make them, are told apart by
- * order instead, for which it allocates once more. */
+/* Keys of 8 bytes that meet in one place of the reader's table, as one who knows its hash would
+ * make them, are told apart by order instead, for which it allocates once more. */
 static void test_flood(void **state)
 {
 	enum { KEYS = 2000, SLOTS = 4096 };
@@ -264,11 +323,14 @@ static void test_flood(void **state)
 	buf_fini(&b);
 }
 
-/* With one allocation failing it says so, or gives what the text holds: never another string, as a reader does that goes on. */
+/* With one allocation failing it says so, or gives what the text holds: never another string, as a
+ * reader does that goes on. */
 static void test_no_other_text(void **state)
 {
-	static const char text[] = "{\"prompt\":\"Once upon a time there was a little fox who lived in a hollow tree near the r\\u0069ver\"}";
-	static const char want[] = "{\"prompt\":\"Once upon a time there was a little fox who lived in a hollow tree near the river\"}";
+	static const char text[] = "{\"prompt\":\"Once upon a time there was a little fox who "
+				   "lived in a hollow tree near the r\\u0069ver\"}";
+	static const char want[] = "{\"prompt\":\"Once upon a time there was a little fox who "
+				   "lived in a hollow tree near the river\"}";
 	int rc = INFER_ENOMEM, n;
 
 	(void)state;
@@ -324,7 +386,8 @@ static void check_middle(double m)
 
 	memcpy(&bits, &m, 8);
 	even = !(bits & 1);
-	snprintf(text, sizeof text, "%.800Le", middle);      /* exact: long double has the bits, and there are digits enough */
+	/* exact: long double has the bits, and there are digits enough */
+	snprintf(text, sizeof text, "%.800Le", middle);
 	e = strchr(text, 'e');
 	if (number(text) != (even ? m : above))
 		fail_msg("the middle above %a is %a", m, number(text));
@@ -343,7 +406,8 @@ static void check_middle(double m)
 		fail_msg("just below the middle above %a is %a", m, number(text));
 }
 
-/* libc knows too (this test leaves the C locale alone): random bits by 17 digits and by all of them, middles, powers of ten. */
+/* libc knows too (this test leaves the C locale alone): random bits by 17 digits and by all of
+ * them, middles, powers of ten. */
 static void test_numbers(void **state)
 {
 	uint64_t seed = 1;
@@ -376,10 +440,15 @@ static void test_numbers(void **state)
 	if (LDBL_MANT_DIG >= 64)
 		for (int i = -1074; i < 1000; i += 7)
 			check_middle(ldexp(1, i));
-	assert_true(number("5e-324") == 0x1p-1074 && number("2.4703282292062327e-324") == 0 && number("2.4703282292062328e-324") == 0x1p-1074);
-	assert_true(number("2.2250738585072011e-308") == 0x0.fffffffffffffp-1022 && number("0.000000000000000000000000000e999") == 0);
-	assert_true(number("1.7976931348623158e308") == DBL_MAX && number("9007199254740993.0") == 0x1p53);
-	assert_true(number("9007199254740993.00000000000000000000000000000000000000000000000000000000000000001") == 0x1p53 + 2);
+	assert_true(number("5e-324") == 0x1p-1074 && number("2.4703282292062327e-324") == 0 &&
+	            number("2.4703282292062328e-324") == 0x1p-1074);
+	assert_true(number("2.2250738585072011e-308") == 0x0.fffffffffffffp-1022 &&
+	            number("0.000000000000000000000000000e999") == 0);
+	assert_true(number("1.7976931348623158e308") == DBL_MAX &&
+	            number("9007199254740993.0") == 0x1p53);
+	assert_true(number("9007199254740993."
+	                   "00000000000000000000000000000000000000000000000000000000000000001") ==
+	            0x1p53 + 2);
 }
 
 /* Zeros and exponents of any length make each other good. */
@@ -416,7 +485,8 @@ static void test_long_numbers(void **state)
 
 static size_t base64(unsigned char *out, const char *in, size_t n)
 {
-	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint32_t bits = 0, have = 0;
 	size_t len = 0;
 
@@ -445,14 +515,19 @@ static void test_public(void **state)
 		infer_error err;
 
 		arena_init(&a, MEM_BASE);
-		const struct json *row = json_need(&a, line), *b64 = json_get(row, "b64"), *name = json_get(row, "name"), *want = json_get(row, "want");
+		const struct json *row = json_need(&a, line), *b64 = json_get(row, "b64"),
+				  *name = json_get(row, "name"), *want = json_get(row, "want");
 		char *bytes = malloc(json_bytes(b64) + 1);
-		int rc = reads(bytes, base64((unsigned char *)bytes, json_str(b64), json_bytes(b64)), NULL, &err);
+		int rc =
+			reads(bytes, base64((unsigned char *)bytes, json_str(b64), json_bytes(b64)),
+		              NULL, &err);
 
 		if (rc == INFER_EFORMAT && strstr(err.message, "duplicate key"))
 			twice++;
-		else if ((json_equals(want, "accept") && rc) || (json_equals(want, "reject") && rc != INFER_EFORMAT))
-			fail_msg("%.*s: %s", (int)json_bytes(name), json_str(name), rc ? err.message : "taken");
+		else if ((json_equals(want, "accept") && rc) ||
+		         (json_equals(want, "reject") && rc != INFER_EFORMAT))
+			fail_msg("%.*s: %s", (int)json_bytes(name), json_str(name),
+			         rc ? err.message : "taken");
 		free(bytes);
 		arena_fini(&a);
 	}
@@ -478,11 +553,14 @@ static void test_golden(void **state)
 
 		arena_init(&a, MEM_BASE);
 		buf_init(&b, MEM_BASE);
-		const struct json *row = json_need(&a, line), *text = json_get(row, "text"), *again = json_get(row, "again");
+		const struct json *row = json_need(&a, line), *text = json_get(row, "text"),
+				  *again = json_get(row, "again");
 		int rc = reads(json_str(text), json_bytes(text), &b, NULL);
 
-		if (rc != (again ? INFER_OK : INFER_EFORMAT) || (again && (b.len != again->n || memcmp(b.at, again->s, b.len))))
-			fail_msg("%.*s: %s", (int)json_bytes(text), json_str(text), rc ? "refused" : b.at);
+		if (rc != (again ? INFER_OK : INFER_EFORMAT) ||
+		    (again && (b.len != again->n || memcmp(b.at, again->s, b.len))))
+			fail_msg("%.*s: %s", (int)json_bytes(text), json_str(text),
+			         rc ? "refused" : b.at);
 		buf_fini(&b);
 		arena_fini(&a);
 	}
@@ -494,9 +572,17 @@ static void test_golden(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_fields), nth_case(case_values), nth_case(case_refused), nth_case(case_depth), nth_case(case_twice),
-		cmocka_unit_test(test_flood), cmocka_unit_test(test_no_other_text), cmocka_unit_test(test_numbers), cmocka_unit_test(test_long_numbers),
-		cmocka_unit_test(test_public), cmocka_unit_test(test_golden),
+		nth_case(case_fields),
+		nth_case(case_values),
+		nth_case(case_refused),
+		nth_case(case_depth),
+		nth_case(case_twice),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_no_other_text),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_long_numbers),
+		cmocka_unit_test(test_public),
+		cmocka_unit_test(test_golden),
 	};
 	return nth_group(tests);
 }

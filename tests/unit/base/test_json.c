@@ -1,4 +1,5 @@
-/* tests/unit/base/test_json.c - values that are built, changed and copied, and that what is written of a value is that value */
+/* tests/unit/base/test_json.c - values that are built, changed and copied, and that what is written
+ * of a value is that value */
 #include "../nth.h"
 #include "../json.h"
 #include "base/jwrite.h"
@@ -20,7 +21,11 @@ static const char *written(const struct json *v)
 	return text.bad ? NULL : text.at;
 }
 
-#define says(v, want) do { nth_need(written(v)); assert_string_equal(text.at, want); } while (0)
+#define says(v, want) \
+	do { \
+		nth_need(written(v)); \
+		assert_string_equal(text.at, want); \
+	} while (0)
 
 static int case_built(void)
 {
@@ -44,7 +49,8 @@ static int case_built(void)
 	nth_need(!a.bad);
 	says(o, "{\"s\":\"a\\\"b\",\"n\":\"\",\"list\":[true,false,1,null,\"\"],\"r\":2.0}");
 	assert_int_equal(json_count(list), 5);
-	json_set(o, "s", json_new_int(&a, INT64_MIN));      /* first, middle and last in place of what was there */
+	/* first, middle and last in place of what was there */
+	json_set(o, "s", json_new_int(&a, INT64_MIN));
 	json_set(o, "list", json_new(&a, JSON_OBJECT));
 	json_set(o, "r", json_new_strn(&a, "\0x", 2));
 	json_set(o, "z", json_new(&a, JSON_ARRAY));
@@ -54,7 +60,7 @@ static int case_built(void)
 	json_remove(list, json_at(list, 4));
 	json_remove(list, json_at(list, 0));
 	json_remove(list, json_at(list, 1));
-	json_remove(list, o);           /* none of its own */
+	json_remove(list, o); /* none of its own */
 	one = json_new_int(&a, 9);
 	json_append(list, one);
 	nth_need(!a.bad);
@@ -90,7 +96,8 @@ static int case_copied(void)
 	json_set(json_get(copy, "c"), "k", json_share(&a, json_get(copy, "d")));
 	nth_need(!a.bad);
 	says(v, from);
-	says(copy, "{\"a\":[1,[2,{\"b\":[4]},3],\"x\"],\"c\":{\"k\":{\"e\":null}},\"d\":{\"e\":null}}");
+	says(copy,
+	     "{\"a\":[1,[2,{\"b\":[4]},3],\"x\"],\"c\":{\"k\":{\"e\":null}},\"d\":{\"e\":null}}");
 	nth_need(inner = json_copy(&a, json_get(v, "d")));
 	assert_null(inner->key);
 	assert_null(inner->next);
@@ -105,21 +112,24 @@ out:
 /* No value is of no kind and has nothing. */
 static int case_none(void)
 {
-	struct json s = { .kind = JSON_STRING, .n = 3, .s = "a\0b" }, u = { .kind = JSON_UINT, .u = UINT64_MAX };
+	struct json s = { .kind = JSON_STRING, .n = 3, .s = "a\0b" },
+		    u = { .kind = JSON_UINT, .u = UINT64_MAX };
 	struct json t = { .kind = JSON_STRING, .n = 2, .s = "ab." };
 	const char *c;
 	struct arena a;
 	int rc;
 
 	arena_init(&a, MEM_BASE);
-	assert_false(json_is_null(NULL) || json_is_bool(NULL) || json_is_whole(NULL) || json_is_number(NULL) || json_is_string(NULL));
+	assert_false(json_is_null(NULL) || json_is_bool(NULL) || json_is_whole(NULL) ||
+	             json_is_number(NULL) || json_is_string(NULL));
 	assert_null(json_get(NULL, "a"));
 	assert_null(json_get(&s, "a"));
 	assert_null(json_at(NULL, 0));
 	assert_null(json_at(&s, 0));
 	assert_int_equal(json_count(NULL) + json_count(&s) + json_bytes(NULL) + json_bytes(&u), 0);
 	assert_string_equal(json_str(&u), "");
-	assert_false(json_equals(NULL, "") || json_equals(&s, "a") || json_equals(&u, "") || json_equals(&t, "ab."));
+	assert_false(json_equals(NULL, "") || json_equals(&s, "a") || json_equals(&u, "") ||
+	             json_equals(&t, "ab."));
 	assert_true(json_equals(&t, "ab"));
 	assert_true(json_double(&u) == 0x1p64 && json_double(NULL) == 0 && json_double(&s) == 0);
 	assert_null(json_cstr(&a, &s));
@@ -174,7 +184,8 @@ static void test_deep(void **state)
 static void test_inside(void **state)
 {
 	enum { LEVELS = 62 };
-	static const char before[] = "{\"a\":1,\"b\":", behind[] = ",\"c\":null,\"d\":{\"k\":1}},{\"k\":1}";
+	static const char before[] = "{\"a\":1,\"b\":",
+			  behind[] = ",\"c\":null,\"d\":{\"k\":1}},{\"k\":1}";
 	char deep[2000];
 	struct jwrite w;
 	struct arena a;
@@ -211,14 +222,24 @@ static void check_number(const struct json *v)
 	struct json back = { 0 };
 
 	written(v);
-	if (jread_num(&back, text.at, text.len) != text.len || back.kind != v->kind || back.u != v->u)
+	if (jread_num(&back, text.at, text.len) != text.len || back.kind != v->kind ||
+	    back.u != v->u)
 		fail_msg("%a is written %s", v->d, text.at);
 }
 
 static void test_read_back(void **state)
 {
-	static const double reals[] = { 0, -0.0, 1, -1, 0.1, 1.0 / 3, 1e22, 1e23, 123456789, 1234567890123456789, DBL_MAX, DBL_MIN, 0x1p-1074,
-		0x1.fffffffffffffp-1023, 5e-5, 1e15, 1e16, 1e17, 0x1p53, 0x1p63, 0x1p64, 3.4028234663852886e38 };
+	static const double reals[] = { 0,         -0.0,
+		                        1,         -1,
+		                        0.1,       1.0 / 3,
+		                        1e22,      1e23,
+		                        123456789, 1234567890123456789,
+		                        DBL_MAX,   DBL_MIN,
+		                        0x1p-1074, 0x1.fffffffffffffp-1023,
+		                        5e-5,      1e15,
+		                        1e16,      1e17,
+		                        0x1p53,    0x1p63,
+		                        0x1p64,    3.4028234663852886e38 };
 	static const int64_t wholes[] = { 0, 1, -1, INT64_MAX, INT64_MIN };
 	uint64_t seed = 7;
 
@@ -252,8 +273,9 @@ static void test_read_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_built), nth_case(case_copied), nth_case(case_none), cmocka_unit_test(test_deep), cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_read_back),
+		nth_case(case_built),          nth_case(case_copied),
+		nth_case(case_none),           cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_inside), cmocka_unit_test(test_read_back),
 	};
 	return nth_group(tests);
 }

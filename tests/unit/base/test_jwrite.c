@@ -44,22 +44,30 @@ static int case_all(void)
 	jw_str(&w, NULL, "second");
 	jw_line(&w);
 	nth_need(!b.bad);
-	assert_string_equal(b.at,
-		"{\"i\":-9223372036854775808,\"u\":18446744073709551615,\"a\":[-0.25,0.333333333,1e+300,null,null,{},[]],"
-		"\"yes\":true,\"no\":false,\"nil\":null,\"none\":null,\"raw\":[1, 2],\"o\\n\":{\"s\":\"\"}}\n\"second\"\n");
+	assert_string_equal(b.at, "{\"i\":-9223372036854775808,\"u\":18446744073709551615,\"a\":[-"
+	                          "0.25,0.333333333,1e+300,null,null,{},[]],"
+	                          "\"yes\":true,\"no\":false,\"nil\":null,\"none\":null,\"raw\":[1,"
+	                          " 2],\"o\\n\":{\"s\":\"\"}}\n\"second\"\n");
 out:
 	buf_fini(&b);
 	return rc;
 }
 
-/* RFC 8259, 7: what must be escaped is, what need not be is not; and the same bytes are read back. */
+/* RFC 8259, 7: what must be escaped is, what need not be is not; and the same bytes are read
+ * back. */
 static int case_strings(void)
 {
-	static const struct { const char *in; size_t n; const char *out; } rows[] = {
+	static const struct {
+		const char *in;
+		size_t n;
+		const char *out;
+	} rows[] = {
 		{ "a\"b\\c/", 6, "\"a\\\"b\\\\c/\"" },
 		{ "\b\f\n\r\t\0\x1f\x7f", 8, "\"\\b\\f\\n\\r\\t\\u0000\\u001f\x7f\"" },
-		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
-		{ "x\xff\xe2\x82y\xed\xa0\x80", 8, "\"x\xef\xbf\xbd\xef\xbf\xbdy\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
+		{ "x\xff\xe2\x82y\xed\xa0\x80", 8,
+		  "\"x\xef\xbf\xbd\xef\xbf\xbdy\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
 		{ "\xf0\x9f\x98", 3, "\"\xef\xbf\xbd\"" },
 	};
 	struct buf b;
@@ -91,8 +99,9 @@ out:
 /* RFC 4648, 10 */
 static int case_base64(void)
 {
-	static const char *const want[] = { "\"\"", "\"Zg==\"", "\"Zm8=\"", "\"Zm9v\"", "\"Zm9vYg==\"", "\"Zm9vYmE=\"",
-	                                    "\"Zm9vYmFy\"" };
+	static const char *const want[] = { "\"\"",        "\"Zg==\"",     "\"Zm8=\"",
+		                            "\"Zm9v\"",    "\"Zm9vYg==\"", "\"Zm9vYmE=\"",
+		                            "\"Zm9vYmFy\"" };
 	struct buf b;
 	struct jwrite w;
 	int rc = INFER_OK;
@@ -201,8 +210,12 @@ static void test_misuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_all), nth_case(case_strings), nth_case(case_base64), cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_locale), cmocka_unit_test(test_misuse),
+		nth_case(case_all),
+		nth_case(case_strings),
+		nth_case(case_base64),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_locale),
+		cmocka_unit_test(test_misuse),
 	};
 	return nth_group(tests);
 }

@@ -104,7 +104,7 @@ static void test_keyed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_grow), nth_case(case_bytes), nth_case(case_empty),
+		nth_case(case_grow),           nth_case(case_bytes),         nth_case(case_empty),
 		cmocka_unit_test(test_expect), cmocka_unit_test(test_keyed),
 	};
 	return nth_group(tests);

@@ -54,7 +54,7 @@ static void test_overflow(void **state)
 	assert_null(mem_realloc(MEM_BASE, p, SIZE_MAX / 2, 3));
 	assert_null(mem_aligned(MEM_BASE, 64, SIZE_MAX - 8));
 	assert_null(mem_strndup(MEM_BASE, "", SIZE_MAX));
-	assert_string_equal(p, "ab");   /* untouched */
+	assert_string_equal(p, "ab"); /* untouched */
 	assert_int_equal(mem_live(), live + 1);
 	mem_free(p);
 }
@@ -66,7 +66,7 @@ static void test_counts(void **state)
 
 	(void)state;
 	p = mem_realloc(MEM_KV, p, 100, 10);
-	assert_null(mem_alloc(MEM_KV, SIZE_MAX, SIZE_MAX));   /* failed calls count too */
+	assert_null(mem_alloc(MEM_KV, SIZE_MAX, SIZE_MAX)); /* failed calls count too */
 	mem_free(p);
 	mem_free(mem_aligned(MEM_HUB, 64, 64));
 	mem_free(mem_realloc(MEM_HUB, NULL, 1, 1));
@@ -136,8 +136,9 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes), cmocka_unit_test(test_overflow), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_fail_at), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_sizes),   cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_counts),  cmocka_unit_test(test_fail_at),
+		cmocka_unit_test(test_threads),
 	};
 	return nth_group(tests);
 }

@@ -21,8 +21,10 @@ static void test_f16(void **state)
 		float x = num_f16((uint16_t)h);
 
 		if ((h >> 10 & 31) == 31) {
-			assert_int_equal(num_bits(x), (h & 0x8000) << 16 | 0x7f800000 | (h & 1023) << 13);
-			assert_int_equal(num_to_f16(x), h & 1023 ? h | 0x200 : h);   /* NaNs come back quiet */
+			assert_int_equal(num_bits(x),
+			                 (h & 0x8000) << 16 | 0x7f800000 | (h & 1023) << 13);
+			/* NaNs come back quiet */
+			assert_int_equal(num_to_f16(x), h & 1023 ? h | 0x200 : h);
 			continue;
 		}
 		assert_true(x == (float)f16_value(h));
@@ -66,7 +68,8 @@ static void test_to_f16(void **state)
 #include <immintrin.h>
 __attribute__((target("f16c"))) static uint16_t cpu_to_f16(float x)
 {
-	return (uint16_t)_mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT), 0);
+	return (uint16_t)_mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT),
+	                                   0);
 }
 
 static void test_to_f16_cpu(void **state)
@@ -75,7 +78,8 @@ static void test_to_f16_cpu(void **state)
 	if (!(cpu_features() & CPU_F16C))
 		skip();
 	for (uint64_t u = 0; u < (uint64_t)1 << 32; u += 1021)
-		assert_int_equal(num_to_f16(num_float((uint32_t)u)), cpu_to_f16(num_float((uint32_t)u)));
+		assert_int_equal(num_to_f16(num_float((uint32_t)u)),
+		                 cpu_to_f16(num_float((uint32_t)u)));
 }
 #else
 static void test_to_f16_cpu(void **state)
@@ -141,8 +145,9 @@ static void test_arithmetic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_f16), cmocka_unit_test(test_to_f16), cmocka_unit_test(test_to_f16_cpu),
-		cmocka_unit_test(test_bf16), cmocka_unit_test(test_e8m0), cmocka_unit_test(test_arithmetic),
+		cmocka_unit_test(test_f16),        cmocka_unit_test(test_to_f16),
+		cmocka_unit_test(test_to_f16_cpu), cmocka_unit_test(test_bf16),
+		cmocka_unit_test(test_e8m0),       cmocka_unit_test(test_arithmetic),
 	};
 	return nth_group(tests);
 }

@@ -98,7 +98,7 @@ static void test_map_refused(void **state)
 
 static void test_reserve(void **state)
 {
-	size_t bytes = (size_t)1 << 36, page = os_page();   /* more than there is memory, perhaps */
+	size_t bytes = (size_t)1 << 36, page = os_page(); /* more than there is memory, perhaps */
 	struct os_usage before, after;
 	unsigned char *p;
 	void *at;
@@ -114,7 +114,8 @@ static void test_reserve(void **state)
 	}
 	os_usage(&after);
 	assert_true(after.minor_faults > before.minor_faults);
-	assert_true(after.peak_rss_bytes >= before.peak_rss_bytes && after.peak_rss_bytes > 1 << 18);
+	assert_true(after.peak_rss_bytes >= before.peak_rss_bytes &&
+	            after.peak_rss_bytes > 1 << 18);
 	assert_true(after.user_ms >= before.user_ms && after.system_ms >= before.system_ms);
 	os_forget(p, 32 * page);
 	for (size_t i = 0; i < 64; i++)
@@ -201,8 +202,10 @@ static void test_limits(void **state)
 
 static struct os_limits plenty(void)
 {
-	return (struct os_limits){ .threads = 64, .memory_bytes = (uint64_t)1 << 40, .available_bytes = (uint64_t)1 << 39,
-	                           .address_bytes = UINT64_MAX };
+	return (struct os_limits){ .threads = 64,
+		                   .memory_bytes = (uint64_t)1 << 40,
+		                   .available_bytes = (uint64_t)1 << 39,
+		                   .address_bytes = UINT64_MAX };
 }
 
 /* A tree of version 2: the least of the group's limits and those above it. */
@@ -213,7 +216,7 @@ static void test_cgroup_v2(void **state)
 
 	(void)state;
 	snprintf(root, sizeof root, "%s/v2", dir);
-	os_limits_cgroup(&l, root);   /* nothing there yet */
+	os_limits_cgroup(&l, root); /* nothing there yet */
 	assert_int_equal(l.threads, 64);
 	put("v2/proc/self/cgroup", "0::/a.slice/b.scope\n");
 	put("v2/sys/fs/cgroup/a.slice/b.scope/cpu.max", "max 100000\n");
@@ -224,11 +227,12 @@ static void test_cgroup_v2(void **state)
 	put("v2/sys/fs/cgroup/a.slice/cpu.max", "250000 100000\n");
 	put("v2/sys/fs/cgroup/a.slice/memory.max", "1000000\n");
 	put("v2/sys/fs/cgroup/a.slice/memory.current", "700000\n");
-	put("v2/sys/fs/cgroup/a.slice/memory.stat", "anon 1\nfile 500000\ninactive_file 300000\nactive_file 200000\n");
+	put("v2/sys/fs/cgroup/a.slice/memory.stat",
+	    "anon 1\nfile 500000\ninactive_file 300000\nactive_file 200000\n");
 	os_limits_cgroup(&l, root);
-	assert_int_equal(l.threads, 3);   /* 2.5, rounded up */
+	assert_int_equal(l.threads, 3); /* 2.5, rounded up */
 	assert_int_equal(l.memory_bytes, 1000000);
-	assert_int_equal(l.available_bytes, 800000);   /* of 700000 used, 500000 are the page cache */
+	assert_int_equal(l.available_bytes, 800000); /* of 700000 used, 500000 are the page cache */
 	put("v2/sys/fs/cgroup/a.slice/b.scope/cpu.max", "50000 100000\n");
 	put("v2/sys/fs/cgroup/a.slice/b.scope/memory.max", "600000\n");
 	put("v2/sys/fs/cgroup/a.slice/b.scope/memory.current", "900000\n");
@@ -259,7 +263,8 @@ static void test_cgroup_v1(void **state)
 
 	(void)state;
 	snprintf(root, sizeof root, "%s/v1", dir);
-	put("v1/proc/self/cgroup", "12:cpuset:/x\n5:cpu,cpuacct:/jobs/7\n4:memory:/jobs/7\n1:name=systemd:/y\n");
+	put("v1/proc/self/cgroup",
+	    "12:cpuset:/x\n5:cpu,cpuacct:/jobs/7\n4:memory:/jobs/7\n1:name=systemd:/y\n");
 	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_quota_us", "-1\n");
 	put("v1/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_period_us", "100000\n");
 	put("v1/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -281,10 +286,15 @@ static void test_cgroup_v1(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map), cmocka_unit_test(test_map_refused), cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_map_refused),
+		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_file_memory),
-		cmocka_unit_test(test_reserve_refused), cmocka_unit_test(test_limits), cmocka_unit_test(test_cgroup_v2),
-		cmocka_unit_test(test_cgroup_container), cmocka_unit_test(test_cgroup_v1),
+		cmocka_unit_test(test_reserve_refused),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_cgroup_v2),
+		cmocka_unit_test(test_cgroup_container),
+		cmocka_unit_test(test_cgroup_v1),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

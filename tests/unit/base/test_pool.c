@@ -15,10 +15,11 @@
 #include <unistd.h>
 
 struct tally {
-	_Atomic uint32_t *seen;   /* [n] how often each item was run */
-	_Atomic int strange;      /* worker numbers out of range */
+	_Atomic uint32_t *seen; /* [n] how often each item was run */
+	_Atomic int strange;    /* worker numbers out of range */
 	int threads;
-	unsigned plain[64];       /* [worker], written without a lock: a race shows under the thread sanitizer */
+	/* [worker], written without a lock: a race shows under the thread sanitizer */
+	unsigned plain[64];
 };
 
 static void count_item(void *user, int64_t i, int worker)
@@ -60,7 +61,7 @@ static int case_each_once(void)
 		for (int i = 0; i < sizes[k]; i++)
 			sum += t.plain[i];
 		assert_int_equal(sum, want);
-		assert_int_equal(mem_calls_all(), calls);   /* a run allocates nothing */
+		assert_int_equal(mem_calls_all(), calls); /* a run allocates nothing */
 		pool_free(p);
 		p = NULL;
 	}
@@ -70,7 +71,10 @@ out:
 }
 
 /* What one run wrote without locks, the next reads, on whatever thread. */
-struct chain { int64_t n; uint32_t *from, *to; };
+struct chain {
+	int64_t n;
+	uint32_t *from, *to;
+};
 
 static void step_item(void *user, int64_t i, int worker)
 {
@@ -101,8 +105,12 @@ static void test_results_are_seen(void **state)
 	pool_free(p);
 }
 
-/* One item is slow: who is done takes the rest of its owner's share, so the others do not wait for it. */
-struct slow { _Atomic int done, owner; int workers[16]; };
+/* One item is slow: who is done takes the rest of its owner's share, so the others do not wait for
+ * it. */
+struct slow {
+	_Atomic int done, owner;
+	int workers[16];
+};
 
 static void slow_item(void *user, int64_t i, int worker)
 {
@@ -111,7 +119,7 @@ static void slow_item(void *user, int64_t i, int worker)
 	s->workers[i] = worker;
 	if (i == 0) {
 		s->owner = worker;
-		for (int k = 0; k < 5000 && s->done < 15; k++)   /* 5 s at most */
+		for (int k = 0; k < 5000 && s->done < 15; k++) /* 5 s at most */
 			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	} else {
 		s->done++;
@@ -148,9 +156,13 @@ static void test_idle(void **state)
 	getrusage(RUSAGE_SELF, &from);
 	nanosleep(&(struct timespec){ 0, 300000000 }, NULL);
 	getrusage(RUSAGE_SELF, &to);
-	ms = (double)(to.ru_utime.tv_sec + to.ru_stime.tv_sec - from.ru_utime.tv_sec - from.ru_stime.tv_sec) * 1e3 +
-	     (double)(to.ru_utime.tv_usec + to.ru_stime.tv_usec - from.ru_utime.tv_usec - from.ru_stime.tv_usec) * 1e-3;
-	assert_true(ms < 60);   /* spinning, it would be 2100 on eight cores, 300 on one */
+	ms = (double)(to.ru_utime.tv_sec + to.ru_stime.tv_sec - from.ru_utime.tv_sec -
+	              from.ru_stime.tv_sec) *
+	             1e3 +
+	     (double)(to.ru_utime.tv_usec + to.ru_stime.tv_usec - from.ru_utime.tv_usec -
+	              from.ru_stime.tv_usec) *
+	             1e-3;
+	assert_true(ms < 60); /* spinning, it would be 2100 on eight cores, 300 on one */
 	pool_run(p, 8, count_item, &t);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(seen[i], 2);
@@ -178,14 +190,14 @@ static void test_signals(void **state)
 	assert_int_equal(pool_new(&p, 3, NULL), 0);
 	pool_run(p, 12, check_mask, (void *)&wrong);
 	assert_int_equal(wrong, 0);
-	pthread_sigmask(SIG_SETMASK, NULL, &set);   /* ours is as it was */
+	pthread_sigmask(SIG_SETMASK, NULL, &set); /* ours is as it was */
 	assert_false(sigismember(&set, SIGINT));
 	pool_free(p);
 }
 
 static void test_arguments(void **state)
 {
-	struct pool *p = (struct pool *)state;   /* not NULL */
+	struct pool *p = (struct pool *)state; /* not NULL */
 	infer_error err = { 0 };
 
 	assert_int_equal(pool_new(&p, 0, &err), INFER_EINVAL);
@@ -214,7 +226,7 @@ static void test_no_threads(void **state)
 
 	(void)state;
 	if (NTH_SANITIZED)
-		skip();   /* they end the process themselves when there is no address space */
+		skip(); /* they end the process themselves when there is no address space */
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
@@ -222,7 +234,8 @@ static void test_no_threads(void **state)
 		r.rlim_cur = (rlim_t)1 << 40;
 		setrlimit(RLIMIT_AS, &r);
 		os_limits(&l);
-		r.rlim_cur -= l.address_bytes - ((rlim_t)20 << 20);   /* room for some stacks, not for 200 */
+		/* room for some stacks, not for 200 */
+		r.rlim_cur -= l.address_bytes - ((rlim_t)20 << 20);
 		setrlimit(RLIMIT_AS, &r);
 		if (pool_new(&p, 200, &err) || pool_threads(p) < 2 || pool_threads(p) >= 200)
 			_exit(1);
@@ -237,8 +250,9 @@ static void test_no_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_each_once), cmocka_unit_test(test_results_are_seen), cmocka_unit_test(test_stealing),
-		cmocka_unit_test(test_idle), cmocka_unit_test(test_signals), cmocka_unit_test(test_arguments),
+		nth_case(case_each_once),          cmocka_unit_test(test_results_are_seen),
+		cmocka_unit_test(test_stealing),   cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_signals),    cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_no_threads),
 	};
 	return nth_group(tests);

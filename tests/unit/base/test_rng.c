@@ -6,10 +6,16 @@
 
 static void test_philox(void **state)
 {
-	static const struct { uint32_t counter[4], key[2], out[4]; } rows[] = {   /* kat_vectors, philox4x32 10 */
+	/* kat_vectors, philox4x32 10 */
+	static const struct {
+		uint32_t counter[4], key[2], out[4];
+	} rows[] = {
 		{ { 0, 0, 0, 0 }, { 0, 0 }, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
-		{ { ~0u, ~0u, ~0u, ~0u }, { ~0u, ~0u }, { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
-		{ { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 }, { 0xa4093822, 0x299f31d0 },
+		{ { ~0u, ~0u, ~0u, ~0u },
+		  { ~0u, ~0u },
+		  { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } },
+		{ { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 },
+		  { 0xa4093822, 0x299f31d0 },
 		  { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
 	};
 	uint32_t out[4], other[4];
@@ -46,12 +52,13 @@ static void test_unit(void **state)
 static void test_hash(void **state)
 {
 	(void)state;
-	/* splitmix64 from state 0: its first word, as published; the others from a second implementation */
+	/* splitmix64 from state 0: its first word, as published; the others from a second
+	 * implementation */
 	assert_true(rng_hash(0, "", 0) == 0xe220a8397b1dcdaf);
 	assert_true(rng_hash(1, NULL, 0) == 0x910a2dec89025cc1);
 	assert_true(rng_hash(0, "request-1", 9) == 0x1e61955f3e945fe5);
 	assert_true(rng_hash(42, "12345678", 8) == 0x6bcbf079f749d73d);
-	assert_true(rng_hash(42, "12345678", 9) == 0x050eab59aed1bc26);   /* a NUL more */
+	assert_true(rng_hash(42, "12345678", 9) == 0x050eab59aed1bc26); /* a NUL more */
 }
 
 static void test_system(void **state)
@@ -67,7 +74,9 @@ static void test_system(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_philox), cmocka_unit_test(test_unit), cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_philox),
+		cmocka_unit_test(test_unit),
+		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_system),
 	};
 	return nth_group(tests);

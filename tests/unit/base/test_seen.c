@@ -59,8 +59,8 @@ out:
 	return rc;
 }
 
-/* In a virtual machine each question to the processor takes longer than the hash of an id: none is asked for one.  Where the
- * system can make the instruction a fault, it kills. */
+/* In a virtual machine each question to the processor takes longer than the hash of an id: none is
+ * asked for one.  Where the system can make the instruction a fault, it kills. */
 static void test_asks_nothing(void **state)
 {
 	struct seen s;
@@ -73,7 +73,8 @@ static void test_asks_nothing(void **state)
 	assert_true(child >= 0);
 	if (!child) {
 #if defined __x86_64__
-		enum { SET_CPUID = 0x1012 };   /* of arch_prctl(2) */
+		/* of arch_prctl(2) */
+		enum { SET_CPUID = 0x1012 };
 		signal(SIGSEGV, SIG_DFL);
 		syscall(SYS_arch_prctl, SET_CPUID, 0);
 #endif
@@ -81,7 +82,8 @@ static void test_asks_nothing(void **state)
 		sha256_name(hex, "abc", 3);
 		if (strncmp(hex, "ba7816bf", 8))
 			_exit(1);
-		_exit(!(seen_has(&s, "a", 1) && !seen_has(&s, "b", 1) && seen_add(&s, "a", 1) == INFER_EINVAL));
+		_exit(!(seen_has(&s, "a", 1) && !seen_has(&s, "b", 1) &&
+		        seen_add(&s, "a", 1) == INFER_EINVAL));
 	}
 	assert_int_equal(waitpid(child, &how, 0), child);
 	assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
@@ -106,6 +108,8 @@ static void test_keyed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_all), nth_case(case_latest), cmocka_unit_test(test_asks_nothing), cmocka_unit_test(test_keyed) };
+	const struct CMUnitTest tests[] = { nth_case(case_all), nth_case(case_latest),
+		                            cmocka_unit_test(test_asks_nothing),
+		                            cmocka_unit_test(test_keyed) };
 	return nth_group(tests);
 }

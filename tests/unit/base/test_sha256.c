@@ -21,13 +21,17 @@ static void hash(char hex[65], int how, const void *bytes, size_t n, size_t piec
 
 static void test_examples(void **state)
 {
-	static const struct { const char *in, *out; } rows[] = {
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
 		{ "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
 		{ "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
 		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
 		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrs"
-		  "mnopqrstnopqrstu", "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
+		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopq"
+		  "klmnopqrlmnopqrs"
+		  "mnopqrstnopqrstu",
+		  "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
 	};
 	static char as[1000000];
 	char hex[65];
@@ -40,7 +44,8 @@ static void test_examples(void **state)
 			assert_string_equal(hex, rows[r].out);
 		}
 		hash(hex, how, as, sizeof as, 997);
-		assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+		assert_string_equal(
+			hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	}
 }
 
@@ -78,7 +83,9 @@ static void test_choice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples), cmocka_unit_test(test_pieces), cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_choice),
 	};
 	return nth_group(tests);
 }

@@ -26,7 +26,7 @@ static int case_slots(void)
 		}
 		assert_int_equal(s.used, N);
 		assert_int_equal(slab_get(&s), SLAB_NONE);
-		for (uint32_t i = 0; i < N; i++) {   /* in another order */
+		for (uint32_t i = 0; i < N; i++) { /* in another order */
 			slab_put(&s, i * 7 % N);
 			taken[i * 7 % N] = 0;
 		}
@@ -89,7 +89,9 @@ static void test_put_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_slots), nth_case(case_none), cmocka_unit_test(test_too_large),
+		nth_case(case_slots),
+		nth_case(case_none),
+		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_put_twice),
 	};
 	return nth_group(tests);

@@ -29,7 +29,7 @@ static void test_points(void **state)
 		assert_memory_equal(got, want, (size_t)n);
 		assert_int_equal(utf8_get(got, (size_t)n, &back), n);
 		assert_int_equal(back, cp);
-		for (int k = 1; k < n; k++) {   /* cut: could go on */
+		for (int k = 1; k < n; k++) { /* cut: could go on */
 			assert_int_equal(utf8_get(got, (size_t)k, &back), 0);
 			assert_int_equal(back, 0xfffd);
 			assert_int_equal(utf8_tail(got, (size_t)k), k);
@@ -44,8 +44,9 @@ static void test_points(void **state)
 /* Random bytes that are nearly UTF-8: the valid beginning is as long as iconv finds it. */
 static void test_check(void **state)
 {
-	static const unsigned char some[] = { 'a', 0, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
-		0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf8, 0xff };
+	static const unsigned char some[] = { 'a',  0,    0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
+		                              0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+		                              0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf8, 0xff };
 	iconv_t cd = iconv_open("UTF-32LE", "UTF-8");
 	uint64_t seed = 1;
 
@@ -57,9 +58,10 @@ static void test_check(void **state)
 
 		for (size_t i = 0; i < n; i++) {
 			seed = seed * 6364136223846793005 + 1442695040888963407;
-			s[i] = (char)(seed >> 63 ? some[(seed >> 33) % sizeof some] : 0x80 | (seed >> 40 & 0x3f));
+			s[i] = (char)(seed >> 63 ? some[(seed >> 33) % sizeof some]
+			                         : 0x80 | (seed >> 40 & 0x3f));
 			if (n > 8 && i < n - 8)
-				s[i] = (char)(seed >> 36 & 0x7f);   /* the fast path */
+				s[i] = (char)(seed >> 36 & 0x7f); /* the fast path */
 		}
 		iconv(cd, NULL, NULL, NULL, NULL);
 		iconv(cd, &in, &left, &to, &room);
@@ -72,7 +74,10 @@ static void test_check(void **state)
 /* One U+FFFD for each maximal ill-formed subpart: tables 3-8 to 3-11 of the standard. */
 static void test_replacing(void **state)
 {
-	static const struct { const char *in, *out; } rows[] = {   /* ? stands for U+FFFD */
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		/* ? stands for U+FFFD */
 		{ "\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", "????????A" },
 		{ "\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", "????????A" },
 		{ "\xf4\x91\x92\x93\xff\x41\x80\xbf\x42", "?????A??B" },
@@ -99,10 +104,26 @@ static void test_replacing(void **state)
 
 static void test_tail(void **state)
 {
-	static const struct { const char *s; size_t tail; } rows[] = {
-		{ "", 0 }, { "abc", 0 }, { "a\xc3", 1 }, { "a\xc3\xa9", 0 }, { "\xe2\x82", 2 }, { "\xe2", 1 },
-		{ "\xf0\x9f\x98", 3 }, { "x\xf0\x9f", 2 }, { "\x80", 0 }, { "\x80\x80\x80\x80", 0 }, { "\xe0\x80", 0 },
-		{ "\xed\xa0", 0 }, { "\xf4\x90", 0 }, { "\xc1", 0 }, { "\xff", 0 }, { "\xf0\x9f\x98\x80", 0 },
+	static const struct {
+		const char *s;
+		size_t tail;
+	} rows[] = {
+		{ "", 0 },
+		{ "abc", 0 },
+		{ "a\xc3", 1 },
+		{ "a\xc3\xa9", 0 },
+		{ "\xe2\x82", 2 },
+		{ "\xe2", 1 },
+		{ "\xf0\x9f\x98", 3 },
+		{ "x\xf0\x9f", 2 },
+		{ "\x80", 0 },
+		{ "\x80\x80\x80\x80", 0 },
+		{ "\xe0\x80", 0 },
+		{ "\xed\xa0", 0 },
+		{ "\xf4\x90", 0 },
+		{ "\xc1", 0 },
+		{ "\xff", 0 },
+		{ "\xf0\x9f\x98\x80", 0 },
 	};
 
 	(void)state;
@@ -113,7 +134,9 @@ static void test_tail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_points), cmocka_unit_test(test_check), cmocka_unit_test(test_replacing),
+		cmocka_unit_test(test_points),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_replacing),
 		cmocka_unit_test(test_tail),
 	};
 	return nth_group(tests);

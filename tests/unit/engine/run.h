@@ -63,12 +63,17 @@ __attribute__((unused)) static const char *run_model(const char *name, const cha
 }
 
 struct result {
-	int32_t ids[RUN_MOST]; float logprobs[RUN_MOST]; int32_t n;       /* TOKEN */
-	float   scores[RUN_MOST]; int32_t n_scores;
-	char    text[8 * RUN_MOST]; size_t text_bytes;
-	struct infer_top top[INFER_MAX_TOP]; int32_t n_top;                 /* of the first token */
+	int32_t ids[RUN_MOST];
+	float logprobs[RUN_MOST];
+	int32_t n; /* TOKEN */
+	float scores[RUN_MOST];
+	int32_t n_scores;
+	char text[8 * RUN_MOST];
+	size_t text_bytes;
+	struct infer_top top[INFER_MAX_TOP];
+	int32_t n_top;                 /* of the first token */
 	int done, finish, code, order; /* order: of ending, from 1 */
-	char    message[252];
+	char message[252];
 	struct infer_usage usage;
 };
 

@@ -4,8 +4,8 @@
 #include "run.h"
 
 static const char options[] =
-    "--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab 1003 --ctx 256 --type f32 --seed 3";
-static infer_model *model;       /* opened once: it is immutable */
+	"--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab 1003 --ctx 256 --type f32 --seed 3";
+static infer_model *model; /* opened once: it is immutable */
 static struct result res[16];
 
 __attribute__((unused)) static infer_engine *engine(struct infer_engine_opts o)
@@ -24,11 +24,11 @@ __attribute__((unused)) static struct infer_request request(const int32_t *ids, 
                                                             int32_t max_tokens, int slot)
 {
 	res[slot] = (struct result){ 0 };
-	return (struct infer_request){.prompt = ids,
-	                              .n_prompt = n,
-	                              .max_tokens = max_tokens,
-	                              .user = &res[slot],
-	                              .flags = INFER_REQ_IGNORE_EOS};
+	return (struct infer_request){ .prompt = ids,
+		                       .n_prompt = n,
+		                       .max_tokens = max_tokens,
+		                       .user = &res[slot],
+		                       .flags = INFER_REQ_IGNORE_EOS };
 }
 
 __attribute__((unused)) static uint64_t submit(infer_engine *e, const struct infer_request *r)
@@ -69,7 +69,7 @@ __attribute__((unused)) static int small_group(const char *self, const struct CM
 	int failed;
 
 	run_init(self);
-	if (infer_model_open(&model, run_model("plain", options), &(struct infer_model_opts){0},
+	if (infer_model_open(&model, run_model("plain", options), &(struct infer_model_opts){ 0 },
 	                     &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;

@@ -1,5 +1,6 @@
-/* tests/unit/engine/test_draft.c - several rows of one sequence drawn in one step: whatever is guessed, the request says
- * the same tokens with the same log-probabilities; right guesses save steps. */
+/* tests/unit/engine/test_draft.c - several rows of one sequence drawn in one step: whatever is
+ * guessed, the request says the same tokens with the same log-probabilities; right guesses save
+ * steps. */
 #include "run.h"
 #include "engine/engine.h"
 
@@ -8,8 +9,11 @@ enum { PROMPT = 90, NEW = NTH_SANITIZED ? 40 : 120, CTX = 256, SEQS = 4 };
 static int32_t prompts[SEQS][PROMPT];
 static struct result want[SEQS], got[SEQS];
 
-/* Guesses what the request said when it ran alone; every `wrong`th guess is another token, 0: none is. */
-struct oracle { int32_t wrong, width; };
+/* Guesses what the request said when it ran alone; every `wrong`th guess is another token, 0: none
+ * is. */
+struct oracle {
+	int32_t wrong, width;
+};
 
 static int32_t guess(void *user, const uint64_t *ids, int32_t n, uint64_t *next, int32_t cap)
 {
@@ -28,13 +32,17 @@ static int32_t guess(void *user, const uint64_t *ids, int32_t n, uint64_t *next,
 static void submit(infer_engine *e, int s, struct result *to, int32_t max_new)
 {
 	struct infer_request r = {
-	    .prompt = prompts[s],
-	    .n_prompt = PROMPT,
-	    .max_tokens = max_new,
-	    .user = to,
-	    .top = 2,
-	    .flags = INFER_REQ_IGNORE_EOS,
-	    .sample = {.temp = s & 1 ? 0 : 0.9f, .repeat = 1.2f, .dry_multiplier = 0.8f, .mirostat = s == 2 ? 2 : 0, .seed = 7},
+		.prompt = prompts[s],
+		.n_prompt = PROMPT,
+		.max_tokens = max_new,
+		.user = to,
+		.top = 2,
+		.flags = INFER_REQ_IGNORE_EOS,
+		.sample = { .temp = s & 1 ? 0 : 0.9f,
+		            .repeat = 1.2f,
+		            .dry_multiplier = 0.8f,
+		            .mirostat = s == 2 ? 2 : 0,
+		            .seed = 7 },
 	};
 	infer_error err;
 	uint64_t id;
@@ -45,10 +53,17 @@ static void submit(infer_engine *e, int s, struct result *to, int32_t max_new)
 }
 
 /* Steps that it took. */
-static uint64_t run(const infer_model *m, int kv_type, const struct oracle *o, int seqs, int32_t chunk, struct result *to)
+static uint64_t run(const infer_model *m, int kv_type, const struct oracle *o, int seqs,
+                    int32_t chunk, struct result *to)
 {
 	struct infer_engine_opts opts = {
-	    .threads = 2, .prefill_chunk = chunk, .max_seqs = seqs, .ctx = CTX, .k_type = kv_type, .v_type = kv_type, .kv_set = 1,
+		.threads = 2,
+		.prefill_chunk = chunk,
+		.max_seqs = seqs,
+		.ctx = CTX,
+		.k_type = kv_type,
+		.v_type = kv_type,
+		.kv_set = 1,
 	};
 	struct infer_engine_stats st;
 	infer_engine *e;
@@ -68,7 +83,8 @@ static uint64_t run(const infer_model *m, int kv_type, const struct oracle *o, i
 
 static void check(const char *name, const char *options, int kv_type)
 {
-	static const struct oracle oracles[] = { { 0, 1 }, { 0, 7 }, { 0, 1000 }, { 1, 4 }, { 3, 8 }, { 5, 2 } };
+	static const struct oracle oracles[] = { { 0, 1 }, { 0, 7 }, { 0, 1000 },
+		                                 { 1, 4 }, { 3, 8 }, { 5, 2 } };
 	infer_model *m;
 	infer_error err;
 
@@ -79,7 +95,8 @@ static void check(const char *name, const char *options, int kv_type)
 	uint64_t alone = run(m, kv_type, NULL, 1, 512, want);
 	for (size_t i = 0; i < sizeof oracles / sizeof *oracles; i++)
 		for (int seqs = 1; seqs <= SEQS; seqs += 3) {
-			uint64_t steps = run(m, kv_type, &oracles[i], seqs, seqs == 1 ? 512 : 24, got);
+			uint64_t steps =
+				run(m, kv_type, &oracles[i], seqs, seqs == 1 ? 512 : 24, got);
 			for (int s = 0; s < SEQS; s++)
 				run_same(&want[s], &got[s], name);
 			if (!oracles[i].wrong && seqs == 1)
@@ -91,25 +108,36 @@ static void check(const char *name, const char *options, int kv_type)
 static void test_plain(void **state)
 {
 	(void)state;
-	check("plain", "--embd 96 --heads 6 --kv-heads 3 --ff 100 --vocab 1003 --ctx 256 --type f32 --arch qwen3", INFER_F16);
+	check("plain",
+	      "--embd 96 --heads 6 --kv-heads 3 --ff 100 --vocab 1003 --ctx 256 --type f32 --arch "
+	      "qwen3",
+	      INFER_F16);
 }
 
 static void test_windows(void **state)
 {
 	(void)state;
-	check("win", "--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 40 --vocab 1003 --ctx 256 --type q8_0", INFER_F16);
+	check("win",
+	      "--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 40 --vocab 1003 "
+	      "--ctx 256 --type q8_0",
+	      INFER_F16);
 }
 
 static void test_quantised_cache(void **state)
 {
 	(void)state;
-	check("q4", "--embd 96 --heads 3 --kv-heads 3 --ff 128 --vocab 1003 --ctx 256 --type q4_0 --arch qwen3", INFER_Q4_0);
+	check("q4",
+	      "--embd 96 --heads 3 --kv-heads 3 --ff 128 --vocab 1003 --ctx 256 --type q4_0 --arch "
+	      "qwen3",
+	      INFER_Q4_0);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_plain), cmocka_unit_test(test_windows), cmocka_unit_test(test_quantised_cache),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_quantised_cache),
 	};
 
 	(void)argc;

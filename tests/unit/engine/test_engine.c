@@ -16,7 +16,12 @@ static void test_refused(void **state)
 	(void)state;
 	run_ids(ids, 300, 1, 260, 700);
 	ok = request(ids, 10, 5, 0);
-#define REFUSE(change, code, says) do { r = ok; change; refuse(e, &r, code, says); } while (0)
+#define REFUSE(change, code, says) \
+	do { \
+		r = ok; \
+		change; \
+		refuse(e, &r, code, says); \
+	} while (0)
 	REFUSE(r.n_prompt = 0, INFER_EINVAL, "empty");
 	REFUSE(r.prompt = &bad;
 	       r.n_prompt = 1, INFER_EINVAL, "token 1003 is outside the vocabulary of 1003");
@@ -29,9 +34,9 @@ static void test_refused(void **state)
 	       r.flags = INFER_REQ_NO_TEXT, INFER_EINVAL, "without text");
 	REFUSE(r.stop_tokens = &bad; r.n_stop_tokens = 1, INFER_EINVAL, "stop token 0");
 	REFUSE(r.sample.temp = -1, INFER_EINVAL, "temp");
-	REFUSE(
-	    r.n_prompt = 256, INFER_ENOMEM,
-	    "needs a context of 257; there are 256: a context of 257 or a prompt of at most 255");
+	REFUSE(r.n_prompt = 256, INFER_ENOMEM,
+	       "needs a context of 257; there are 256: a context of 257 or a prompt of at most "
+	       "255");
 	REFUSE(r.n_prompt = 257;
 	       r.max_tokens = 0, INFER_ENOMEM, "needs a context of 257; there are 256");
 	infer_engine_stats(e, &st);
@@ -44,13 +49,18 @@ static void test_refused(void **state)
 
 static void test_open_refused(void **state)
 {
-	const struct { struct infer_engine_opts o; int code; const char *says;
+	const struct {
+		struct infer_engine_opts o;
+		int code;
+		const char *says;
 	} bad[] = {
-	    {{.threads = -1}, INFER_EINVAL, "threads"},
-	    {{.max_seqs = 5000}, INFER_EINVAL, "max_seqs"},
-	    {{.flags = 1 << 5}, INFER_EINVAL, "flags"},
-	    {{.isa = "sse9"}, INFER_EUNSUP, "sse9"},
-	    {{.kv_set = 1, .k_type = INFER_Q5_0, .v_type = INFER_F16}, INFER_EUNSUP, "Q5_0"},
+		{ { .threads = -1 }, INFER_EINVAL, "threads" },
+		{ { .max_seqs = 5000 }, INFER_EINVAL, "max_seqs" },
+		{ { .flags = 1 << 5 }, INFER_EINVAL, "flags" },
+		{ { .isa = "sse9" }, INFER_EUNSUP, "sse9" },
+		{ { .kv_set = 1, .k_type = INFER_Q5_0, .v_type = INFER_F16 },
+		  INFER_EUNSUP,
+		  "Q5_0" },
 	};
 	infer_engine *e;
 	infer_error err;
@@ -144,7 +154,7 @@ static void test_stops(void **state)
 	r.stop_tokens = &stop_token;
 	r.n_stop_tokens = 1;
 	submit(e, &r);
-	memset(&stop, 0x5a, sizeof stop);            /* all was copied */
+	memset(&stop, 0x5a, sizeof stop); /* all was copied */
 	stop_token = 0;
 	drive(e);
 	assert_int_equal(res[1].finish, INFER_FINISH_STOP);
@@ -161,8 +171,8 @@ static void test_stops(void **state)
  * the end. */
 static void test_end_of_text(void **state)
 {
-	int32_t ids[4] = {300, 301, 302, 303},
-	        eos = infer_token_special(infer_model_tokenizer(model), INFER_EOS);
+	int32_t ids[4] = { 300, 301, 302, 303 },
+		eos = infer_token_special(infer_model_tokenizer(model), INFER_EOS);
 	const struct infer_logit_bias bias = { eos, 1000 };
 	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 });
 	struct infer_request r = request(ids, 4, 8, 0);
@@ -193,8 +203,8 @@ static void test_end_of_text(void **state)
 static void test_score(void **state)
 {
 	int32_t ids[120];
-	infer_engine *e =
-	    engine((struct infer_engine_opts){.threads = 2, .max_seqs = 2, .prefill_chunk = 50});
+	infer_engine *e = engine(
+		(struct infer_engine_opts){ .threads = 2, .max_seqs = 2, .prefill_chunk = 50 });
 	struct infer_request r;
 
 	(void)state;
@@ -216,7 +226,7 @@ static void test_score(void **state)
 		assert_int_equal(res[1].usage.cached_tokens, 0);
 		assert_memory_equal(res[1].scores + 39, res[0].logprobs, 80 * sizeof(float));
 	}
-	r = request(ids, 1, 0, 2);                   /* nothing to score, nothing to draw */
+	r = request(ids, 1, 0, 2); /* nothing to score, nothing to draw */
 	r.flags |= INFER_REQ_SCORE;
 	submit(e, &r);
 	r = request(ids, 256, 0, 3);
@@ -254,11 +264,13 @@ static void test_nan(void **state)
 	fseek(to, (long)(t->offset + 7 * 96 * 4), SEEK_SET);
 	fwrite(&nan, 4, 1, to);
 	fclose(to);
-	assert_int_equal(infer_model_open(&m, path, &(struct infer_model_opts){0}, &err), INFER_OK);
+	assert_int_equal(infer_model_open(&m, path, &(struct infer_model_opts){ 0 }, &err),
+	                 INFER_OK);
 	assert_int_equal(
-	    infer_engine_open(&e, m, &(struct infer_engine_opts){.threads = 1, .kv_bytes = 1 << 20},
-	                      &err),
-	    INFER_OK);
+		infer_engine_open(&e, m,
+	                          &(struct infer_engine_opts){ .threads = 1, .kv_bytes = 1 << 20 },
+	                          &err),
+		INFER_OK);
 	r = request(ids, 4, 5, 0);
 	submit(e, &r);
 	drive(e);
@@ -273,7 +285,8 @@ static void test_nan(void **state)
 	infer_model_close(&m);
 }
 
-/* One request to its end, without memory in step `steps` (0: none).  Returns the number of steps. */
+/* One request to its end, without memory in step `steps` (0: none).  Returns the number of
+ * steps. */
 static int run_steps(infer_engine *e, int steps)
 {
 	int done = 0, ended = 0;
@@ -289,7 +302,8 @@ static int run_steps(infer_engine *e, int steps)
 	return done;
 }
 
-/* A long text that is held back to the end, where there is no memory for it: an error, never an answer without its end. */
+/* A long text that is held back to the end, where there is no memory for it: an error, never an
+ * answer without its end. */
 static void test_end_without_memory(void **state)
 {
 	static char held[8 * RUN_MOST];
@@ -300,14 +314,19 @@ static void test_end_without_memory(void **state)
 	int steps = 0;
 
 	(void)state;
-	if (infer_model_open(&m, run_model("long", "--layers 1 --embd 32 --heads 2 --vocab 700 --ctx 800"), &(struct infer_model_opts){ 0 }, &err))
+	if (infer_model_open(
+		    &m, run_model("long", "--layers 1 --embd 32 --heads 2 --vocab 700 --ctx 800"),
+		    &(struct infer_model_opts){ 0 }, &err))
 		fail_msg("%s", err.message);
 	run_ids(ids, 20, 2, 260, 400);
 	for (int turn = 0; turn < 3; turn++) {
 		struct infer_request r = request(ids, 20, -1, turn);
 		infer_engine *e;
 
-		if (infer_engine_open(&e, m, &(struct infer_engine_opts){ .threads = 1, .max_seqs = 1, .kv_bytes = 16 << 20 }, &err))
+		if (infer_engine_open(&e, m,
+		                      &(struct infer_engine_opts){
+					      .threads = 1, .max_seqs = 1, .kv_bytes = 16 << 20 },
+		                      &err))
 			fail_msg("%s", err.message);
 		r.stop = &stop;
 		r.n_stop = turn > 0;
@@ -333,15 +352,18 @@ static int case_memory(void)
 	int32_t ids[40];
 	const struct infer_str stop = { "zzzz", 4 };
 	const struct infer_logit_bias bias = { 300, 1 };
-	struct infer_request r = {
-	    .prompt = ids,
-	    .n_prompt = 40,
-	    .max_tokens = 6,
-	    .stop = &stop,
-	    .n_stop = 1,
-	    .top = 3,
-	    .user = &r0,
-	    .sample = {.temp = 1, .repeat = 1.1f, .bias = &bias, .n_bias = 1, .dry_multiplier = 1}};
+	struct infer_request r = { .prompt = ids,
+		                   .n_prompt = 40,
+		                   .max_tokens = 6,
+		                   .stop = &stop,
+		                   .n_stop = 1,
+		                   .top = 3,
+		                   .user = &r0,
+		                   .sample = { .temp = 1,
+		                               .repeat = 1.1f,
+		                               .bias = &bias,
+		                               .n_bias = 1,
+		                               .dry_multiplier = 1 } };
 	infer_engine *e = NULL;
 	infer_error err;
 	uint64_t id;
@@ -350,15 +372,16 @@ static int case_memory(void)
 	r0 = r1 = (struct result){ 0 };
 	run_ids(ids, 40, 1, 260, 700);
 	nth_ok(infer_engine_open(
-	    &e, model,
-	    &(struct infer_engine_opts){.threads = 1, .kv_bytes = 1 << 20, .max_seqs = 2}, &err));
+		&e, model,
+		&(struct infer_engine_opts){ .threads = 1, .kv_bytes = 1 << 20, .max_seqs = 2 },
+		&err));
 	nth_ok(infer_engine_submit(e, &r, &id, &err));
 	r.user = &r1;
 	r.flags = INFER_REQ_SCORE;
 	nth_ok(infer_engine_submit(e, &r, &id, &err));
 	rc = run_drive(e, &err);
 	if (rc == INFER_ENOMEM)
-		rc = run_drive(e, &err);     /* nothing is lost by a step that failed */
+		rc = run_drive(e, &err); /* nothing is lost by a step that failed */
 	assert_int_equal(rc, INFER_OK);
 	assert_true(r0.done && r1.done);
 	assert_true(r0.code == INFER_OK || r0.code == INFER_ENOMEM);
@@ -371,10 +394,15 @@ out:
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_refused), cmocka_unit_test(test_open_refused),
-	    cmocka_unit_test(test_text), cmocka_unit_test(test_stops),
-	    cmocka_unit_test(test_end_of_text), cmocka_unit_test(test_score),
-	    cmocka_unit_test(test_nan), cmocka_unit_test(test_end_without_memory), nth_case(case_memory),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_open_refused),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_end_of_text),
+		cmocka_unit_test(test_score),
+		cmocka_unit_test(test_nan),
+		cmocka_unit_test(test_end_without_memory),
+		nth_case(case_memory),
 	};
 
 	(void)argc;

@@ -17,9 +17,9 @@ enum { OTHER_NEW = NEW * 2 / 3, CTX = PROMPT + NEW + 96 };
 struct how {
 	const char *name;
 	int32_t threads, chunk, seqs, others, other_new;
-	int      tight;              /* cache for one context, and for the others to begin */
+	int tight; /* cache for one context, and for the others to begin */
 	uint32_t flags;
-	int warm;                    /* 1: the same prompt ran before; 2: its first half did */
+	int warm; /* 1: the same prompt ran before; 2: its first half did */
 };
 
 static const struct how hows[] = {
@@ -40,7 +40,12 @@ static const struct how hows[] = {
 	{ "preempted and warm", 3, 64, 4, 3, LATER_NEW, 1, 0, 2 },
 };
 
-struct want { const char *name, *options; int kv_type; uint32_t req_flags; int32_t max_new; };
+struct want {
+	const char *name, *options;
+	int kv_type;
+	uint32_t req_flags;
+	int32_t max_new;
+};
 
 static struct result first, again, other[32];
 static int32_t prompt[PROMPT], others[32][BESIDE];
@@ -49,17 +54,17 @@ static void the_request(struct infer_request *r, const struct want *w, struct re
 {
 	*to = (struct result){ 0 };
 	*r = (struct infer_request){
-	    .prompt = prompt,
-	    .n_prompt = PROMPT,
-	    .max_tokens = w->max_new,
-	    .user = to,
-	    .flags = INFER_REQ_IGNORE_EOS | w->req_flags,
-	    .sample = {.temp = 0.8f,
-	               .top_k = 40,
-	               .top_p = 0.95f,
-	               .repeat = 1.1f,
-	               .dry_multiplier = 0.8f,
-	               .seed = 42},
+		.prompt = prompt,
+		.n_prompt = PROMPT,
+		.max_tokens = w->max_new,
+		.user = to,
+		.flags = INFER_REQ_IGNORE_EOS | w->req_flags,
+		.sample = { .temp = 0.8f,
+		            .top_k = 40,
+		            .top_p = 0.95f,
+		            .repeat = 1.1f,
+		            .dry_multiplier = 0.8f,
+		            .seed = 42 },
 	};
 }
 
@@ -76,12 +81,12 @@ static void submit_others(infer_engine *e, const struct how *h, int from, int to
 {
 	for (int i = from; i < to; i++) {
 		struct infer_request r = {
-		    .prompt = others[i],
-		    .n_prompt = 30 + (size_t)i * 37 % (BESIDE - 30),
-		    .max_tokens = h->other_new,
-		    .user = &other[i],
-		    .flags = INFER_REQ_IGNORE_EOS,
-		    .sample = {.temp = 1, .seed = (uint64_t)i},
+			.prompt = others[i],
+			.n_prompt = 30 + (size_t)i * 37 % (BESIDE - 30),
+			.max_tokens = h->other_new,
+			.user = &other[i],
+			.flags = INFER_REQ_IGNORE_EOS,
+			.sample = { .temp = 1, .seed = (uint64_t)i },
 		};
 
 		if (h->tight)
@@ -91,7 +96,7 @@ static void submit_others(infer_engine *e, const struct how *h, int from, int to
 	}
 }
 
-static int full_steps;        /* steps in which all of `rows` decoded, and nothing else happened */
+static int full_steps; /* steps in which all of `rows` decoded, and nothing else happened */
 
 static void drive(infer_engine *e, int32_t rows)
 {
@@ -116,15 +121,15 @@ static void run(const infer_model *m, const struct want *w, const struct how *h,
                 struct infer_engine_stats *st)
 {
 	struct infer_engine_opts o = {
-	    .threads = h->threads,
-	    .prefill_chunk = h->chunk,
-	    .max_seqs = h->seqs,
-	    .flags = h->flags,
-	    .step_ms = 1000,
-	    .ctx = CTX,
-	    .k_type = w->kv_type,
-	    .v_type = w->kv_type,
-	    .kv_set = 1,
+		.threads = h->threads,
+		.prefill_chunk = h->chunk,
+		.max_seqs = h->seqs,
+		.flags = h->flags,
+		.step_ms = 1000,
+		.ctx = CTX,
+		.k_type = w->kv_type,
+		.v_type = w->kv_type,
+		.kv_set = 1,
 	};
 	infer_engine *e;
 	struct infer_request r;
@@ -171,7 +176,7 @@ static void check_happened(const struct how *h, const struct want *w,
                            const struct infer_engine_stats *st)
 {
 	int32_t chunk = h->chunk, scores = w->req_flags & INFER_REQ_SCORE,
-	        known = h->warm == 1 ? PROMPT : PROMPT / 2;
+		known = h->warm == 1 ? PROMPT : PROMPT / 2;
 
 	if (!h->others && !h->warm)
 		assert_true(again.usage.chunks >= (PROMPT + chunk - 1) / chunk);
@@ -197,8 +202,8 @@ static void same(const struct want *w)
 	run_ids(prompt, PROMPT, 1, 260, 740);
 	for (int i = 0; i < 32; i++)
 		run_ids(others[i], BESIDE, (uint64_t)i + 2, 260, 740);
-	memcpy(others[3], prompt, sizeof others[3]);          /* one that shares a beginning */
-	if (infer_model_open(&m, run_model(w->name, w->options), &(struct infer_model_opts){0},
+	memcpy(others[3], prompt, sizeof others[3]); /* one that shares a beginning */
+	if (infer_model_open(&m, run_model(w->name, w->options), &(struct infer_model_opts){ 0 },
 	                     &err))
 		fail_msg("%s", err.message);
 	run(m, w, &plain, &first, &st);
@@ -221,78 +226,83 @@ static void test_odd_widths(void **state)
 {
 	(void)state;
 	same(&(struct want){
-	    "odd", "--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
-	    INFER_F16, 0, NEW});
+		"odd",
+		"--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
+		INFER_F16, 0, NEW });
 }
 
 static void test_f32_cache(void **state)
 {
 	(void)state;
-	same(&(struct want){"f32",
-	                    "--embd 96 --heads 6 --kv-heads 3 --ff 100 --vocab 1003 --ctx 1024 "
-	                    "--type f32 --arch qwen3",
-	                    INFER_F32, 0, NEW});
+	same(&(struct want){ "f32",
+	                     "--embd 96 --heads 6 --kv-heads 3 --ff 100 --vocab 1003 --ctx 1024 "
+	                     "--type f32 --arch qwen3",
+	                     INFER_F32, 0, NEW });
 }
 
 static void test_scores(void **state)
 {
 	(void)state;
 	same(&(struct want){
-	    "odd", "--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
-	    INFER_F16, INFER_REQ_SCORE, NEW});
+		"odd",
+		"--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
+		INFER_F16, INFER_REQ_SCORE, NEW });
 }
 
 static void test_experts(void **state)
 {
 	(void)state;
-	same(&(struct want){"moe",
-	                    "--arch qwen3moe --embd 96 --heads 3 --kv-heads 1 --vocab 1003 --ctx "
-	                    "1024 --type q4_0 --experts 6 --experts-used 3",
-	                    INFER_F16, 0, NEW});
+	same(&(struct want){ "moe",
+	                     "--arch qwen3moe --embd 96 --heads 3 --kv-heads 1 --vocab 1003 --ctx "
+	                     "1024 --type q4_0 --experts 6 --experts-used 3",
+	                     INFER_F16, 0, NEW });
 }
 
 static void test_windows(void **state)
 {
 	(void)state;
-	same(&(struct want){"win",
-	                    "--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 70 "
-	                    "--vocab 1003 --ctx 1024 --type f16",
-	                    INFER_F16, 0, NEW});
+	same(&(struct want){
+		"win",
+		"--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 70 "
+		"--vocab 1003 --ctx 1024 --type f16",
+		INFER_F16, 0, NEW });
 }
 
 static void test_q8_0_cache(void **state)
 {
 	(void)state;
 	same(&(struct want){
-	    "q8_0", "--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
-	    INFER_Q8_0, 0, NEW});
+		"q8_0",
+		"--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
+		INFER_Q8_0, 0, NEW });
 }
 
 static void test_q4_0_cache(void **state)
 {
 	(void)state;
-	same(&(struct want){"q4_0",
-	                    "--embd 96 --heads 3 --kv-heads 3 --ff 128 --vocab 1003 --ctx 1024 "
-	                    "--type f32 --arch qwen3",
-	                    INFER_Q4_0, 0, NEW});
+	same(&(struct want){ "q4_0",
+	                     "--embd 96 --heads 3 --kv-heads 3 --ff 128 --vocab 1003 --ctx 1024 "
+	                     "--type f32 --arch qwen3",
+	                     INFER_Q4_0, 0, NEW });
 }
 
 static void test_q8_0_windows(void **state)
 {
 	(void)state;
-	same(&(struct want){"win8",
-	                    "--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 70 "
-	                    "--vocab 1003 --ctx 1024 --type f16",
-	                    INFER_Q8_0, 0, NEW});
+	same(&(struct want){
+		"win8",
+		"--arch gemma3 --embd 96 --heads 3 --kv-heads 1 --layers 6 --window 70 "
+		"--vocab 1003 --ctx 1024 --type f16",
+		INFER_Q8_0, 0, NEW });
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_odd_widths), cmocka_unit_test(test_windows),
-	    cmocka_unit_test(test_scores),     cmocka_unit_test(test_f32_cache),
-	    cmocka_unit_test(test_experts),    cmocka_unit_test(test_q8_0_cache),
-	    cmocka_unit_test(test_q4_0_cache), cmocka_unit_test(test_q8_0_windows),
+		cmocka_unit_test(test_odd_widths), cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_scores),     cmocka_unit_test(test_f32_cache),
+		cmocka_unit_test(test_experts),    cmocka_unit_test(test_q8_0_cache),
+		cmocka_unit_test(test_q4_0_cache), cmocka_unit_test(test_q8_0_windows),
 	};
 	int failed = 0;
 

@@ -11,7 +11,7 @@ static void test_order(void **state)
 {
 	int32_t ids[200];
 	infer_engine *e =
-	    engine((struct infer_engine_opts){.threads = 1, .max_seqs = 1, .max_queue = 3});
+		engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 1, .max_queue = 3 });
 	struct infer_request r;
 	uint64_t id;
 
@@ -40,7 +40,7 @@ static void test_order(void **state)
 	assert_int_equal(res[1].order, 1);
 	assert_int_equal(res[0].usage.preemptions, 1);
 	assert_int_equal(res[0].n, 100);
-	assert_int_equal(infer_engine_cancel(e, id), INFER_EINVAL);       /* ended */
+	assert_int_equal(infer_engine_cancel(e, id), INFER_EINVAL); /* ended */
 	infer_engine_close(&e);
 	/* a short prompt gets past a long one */
 	e = engine((struct infer_engine_opts){ .threads = 1, .max_seqs = 2, .prefill_chunk = 16 });
@@ -57,8 +57,14 @@ static void test_order(void **state)
 /* Beside a sequence that decodes, a prompt gets the rows that the measured time allows, but 16. */
 static void test_step_time(void **state)
 {
-	const struct { int64_t row_ns; uint64_t rows; } cases[] = {
-		{ 1000000000, 16 }, { 1000000, 30 }, { 100000, 128 }, { 1, 128 },
+	const struct {
+		int64_t row_ns;
+		uint64_t rows;
+	} cases[] = {
+		{ 1000000000, 16 },
+		{ 1000000, 30 },
+		{ 100000, 128 },
+		{ 1, 128 },
 	};
 	int32_t ids[250];
 	struct infer_request r;
@@ -68,7 +74,7 @@ static void test_step_time(void **state)
 	run_ids(ids, 250, 6, 260, 700);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		infer_engine *e = engine((struct infer_engine_opts){
-		    .threads = 1, .max_seqs = 2, .prefill_chunk = 128, .step_ms = 40 });
+			.threads = 1, .max_seqs = 2, .prefill_chunk = 128, .step_ms = 40 });
 
 		r = request(ids, 10, 100, 0);
 		submit(e, &r);
@@ -94,7 +100,9 @@ static void shared_beginning(const infer_model *m, uint32_t flags, double most)
 	static struct result all[N];
 	int32_t ids[SHARED + TAIL];
 	uint64_t cached = 0, distinct = SHARED + N * TAIL;
-	struct infer_engine_opts o = {.threads = 1, .max_seqs = 8, .kv_bytes = 16 << 20, .flags = flags};
+	struct infer_engine_opts o = {
+		.threads = 1, .max_seqs = 8, .kv_bytes = 16 << 20, .flags = flags
+	};
 	struct infer_engine_stats st;
 	infer_engine *e;
 
@@ -126,10 +134,11 @@ static void test_shared_beginning(void **state)
 	(void)state;
 	shared_beginning(model, 0, 1.1);
 	shared_beginning(model, INFER_ENGINE_NO_PREFIX_CACHE, 24);
-	assert_int_equal(infer_model_open(&m, run_model("window", "--arch gemma3 --layers 6 --embd 32 "
-	                                                          "--heads 2 --kv-heads 1 --window 70 "
-	                                                          "--vocab 1003 --ctx 256"),
-	                                  &(struct infer_model_opts){0}, NULL),
+	assert_int_equal(infer_model_open(&m,
+	                                  run_model("window", "--arch gemma3 --layers 6 --embd 32 "
+	                                                      "--heads 2 --kv-heads 1 --window 70 "
+	                                                      "--vocab 1003 --ctx 256"),
+	                                  &(struct infer_model_opts){ 0 }, NULL),
 	                 INFER_OK);
 	shared_beginning(m, 0, 1.1);
 	infer_model_close(&m);
@@ -159,7 +168,7 @@ static void test_newcomer(void **state)
 	struct infer_engine_stats st;
 	struct infer_request r, comes;
 	struct backend_kind kind;
-	infer_engine *e = engine((struct infer_engine_opts){.threads = 2, .max_seqs = 4});
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 2, .max_seqs = 4 });
 
 	(void)state;
 	run_ids(ids, 250, 6, 260, 700);
@@ -167,7 +176,7 @@ static void test_newcomer(void **state)
 	submit(e, &r);
 	drive(e);
 	infer_engine_close(&e);
-	e = visited = engine((struct infer_engine_opts){.threads = 2, .max_seqs = 4});
+	e = visited = engine((struct infer_engine_opts){ .threads = 2, .max_seqs = 4 });
 	kind = real = *e->kind;
 	kind.end = end_visited;
 	e->kind = &kind;
@@ -178,12 +187,12 @@ static void test_newcomer(void **state)
 	visits = 1;
 	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
 	infer_engine_stats(e, &st);
-	assert_int_equal(st.rows, 0);                /* given up */
+	assert_int_equal(st.rows, 0); /* given up */
 	comes = request(ids + 9, 8, 1, 4);
 	visits = 1;
 	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
 	infer_engine_stats(e, &st);
-	assert_true(st.rows > 0);                    /* not twice */
+	assert_true(st.rows > 0); /* not twice */
 	e->kind = &real;
 	drive(e);
 	assert_int_equal(res[3].order, 1);
@@ -256,7 +265,12 @@ static void test_cancel(void **state)
 	infer_engine_close(&e);
 }
 
-struct client { infer_engine *e; pthread_t thread; int index, cancels; struct result *to; };
+struct client {
+	infer_engine *e;
+	pthread_t thread;
+	int index, cancels;
+	struct result *to;
+};
 
 static void *client_run(void *user)
 {
@@ -269,12 +283,12 @@ static void *client_run(void *user)
 		struct infer_engine_stats st;
 
 		run_ids(ids, 16, (uint64_t)(c->index * 4 + i), 260, 700);
-		r = (struct infer_request){.prompt = ids,
-		                           .n_prompt = 16,
-		                           .max_tokens = 10,
-		                           .user = &c->to[i],
-		                           .flags = INFER_REQ_IGNORE_EOS,
-		                           .sample = {.temp = 1, .seed = 9}};
+		r = (struct infer_request){ .prompt = ids,
+			                    .n_prompt = 16,
+			                    .max_tokens = 10,
+			                    .user = &c->to[i],
+			                    .flags = INFER_REQ_IGNORE_EOS,
+			                    .sample = { .temp = 1, .seed = 9 } };
 		while (infer_engine_submit(c->e, &r, &id, NULL) == INFER_EAGAIN)
 			nanosleep(&(struct timespec){ 0, 100000 }, NULL);
 		if (i == 3)
@@ -291,7 +305,7 @@ static void test_threads(void **state)
 	struct client c[4];
 	struct infer_event ev;
 	infer_engine *e =
-	    engine((struct infer_engine_opts){.threads = 2, .max_seqs = 3, .max_queue = 4});
+		engine((struct infer_engine_opts){ .threads = 2, .max_seqs = 3, .max_queue = 4 });
 	struct infer_request r;
 	int32_t ids[16];
 	int ended = 0;
@@ -332,10 +346,13 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_order), cmocka_unit_test(test_step_time),
-	    cmocka_unit_test(test_shared_beginning), cmocka_unit_test(test_newcomer),
-	    cmocka_unit_test(test_unread), cmocka_unit_test(test_cancel),
-	    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_step_time),
+		cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_newcomer),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_threads),
 	};
 
 	(void)argc;

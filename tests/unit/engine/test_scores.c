@@ -36,17 +36,17 @@ static void take(struct scores *all, const struct infer_event *ev)
  * prefix cache in common. */
 static void score(infer_engine *e, const struct golden *g, int beside, struct scores *s)
 {
-	infer_error err = {0};
+	infer_error err = { 0 };
 	struct infer_event ev;
 	uint64_t id;
 
 	memset(s, 0, SEQS * sizeof *s);
 	for (int i = beside; i >= 0; i--) {
-		struct infer_request r = {.prompt = g->ids,
-		                          .n_prompt = (size_t)(g->n / (i + 1)),
-		                          .user = &s[i],
-		                          .salt = beside == 2 ? 0 : (uint64_t)i + 1,
-		                          .flags = INFER_REQ_SCORE | INFER_REQ_IGNORE_EOS};
+		struct infer_request r = { .prompt = g->ids,
+			                   .n_prompt = (size_t)(g->n / (i + 1)),
+			                   .user = &s[i],
+			                   .salt = beside == 2 ? 0 : (uint64_t)i + 1,
+			                   .flags = INFER_REQ_SCORE | INFER_REQ_IGNORE_EOS };
 
 		if (infer_engine_submit(e, &r, &id, &err))
 			fail_msg("%s", err.message);
@@ -84,25 +84,25 @@ static void check(const struct golden *g, const struct scores *s)
 
 static void test_case(void **state)
 {
-	static const int chunks[] = {512, 1, 5, 33};
+	static const int chunks[] = { 512, 1, 5, 33 };
 	const struct golden *g = *state;
-	struct infer_model_opts mo = {.ctx = g->ctx};
+	struct infer_model_opts mo = { .ctx = g->ctx };
 	struct scores first[SEQS], s[SEQS];
 	infer_model *m = NULL;
-	infer_error err = {0};
+	infer_error err = { 0 };
 	char path[512];
 
 	snprintf(path, sizeof path, GOLDEN_LOGITS "%s", g->file);
 	if (infer_model_open(&m, path, &mo, &err))
 		fail_msg("%s", err.message);
 	for (int i = 0; i < 4; i++) {
-		struct infer_engine_opts o = {.threads = 1 + i % 2,
-		                              .ctx = g->ctx,
-		                              .kv_set = 1,
-		                              .k_type = INFER_F32,
-		                              .v_type = INFER_F32,
-		                              .prefill_chunk = chunks[i],
-		                              .max_seqs = SEQS};
+		struct infer_engine_opts o = { .threads = 1 + i % 2,
+			                       .ctx = g->ctx,
+			                       .kv_set = 1,
+			                       .k_type = INFER_F32,
+			                       .v_type = INFER_F32,
+			                       .prefill_chunk = chunks[i],
+			                       .max_seqs = SEQS };
 		infer_engine *e = NULL;
 
 		if (infer_engine_open(&e, m, &o, &err))
@@ -131,7 +131,7 @@ int main(void)
 	golden_read();
 	for (int i = 0; i < n_cases; i++)
 		if (!cases[i].edits.n)
-			tests[n++] =
-			    (struct CMUnitTest){cases[i].name, test_case, NULL, NULL, &cases[i]};
+			tests[n++] = (struct CMUnitTest){ cases[i].name, test_case, NULL, NULL,
+				                          &cases[i] };
 	return _cmocka_run_group_tests("scores", tests, (size_t)n, NULL, NULL);
 }

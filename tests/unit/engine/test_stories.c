@@ -1,6 +1,6 @@
 /* tests/unit/engine/test_stories.c - two real small models through the public library against
- * float64 evaluations of them: ids, log-probabilities, perplexity, the five likeliest tokens, and 60
- * greedy tokens with their text. */
+ * float64 evaluations of them: ids, log-probabilities, perplexity, the five likeliest tokens, and
+ * 60 greedy tokens with their text. */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"
@@ -15,21 +15,23 @@
 
 enum { PROMPTS = 5, GREEDY = 60, TOP = 5, MOST = 64 };
 static const char model_rel[] = "models/stories260K.gguf",
-                  golden_rel[] = "models/stories260K.golden.json";
+		  golden_rel[] = "models/stories260K.golden.json";
 
-/* Model and golden of the built-in model are our own; of the other they lie in ../shared.  The built-in one has quantised
- * weights: an activation that float32 and float64 round to two sides of a step moves log-probabilities, seldom by as much as 1e-2; a key
- * or value in 4 bits, by some hundredths (attention moved by 1e-6 in the evaluation itself gives 3e-2). */
+/* Model and golden of the built-in model are our own; of the other they lie in ../shared.  The
+ * built-in one has quantised weights: an activation that float32 and float64 round to two sides of
+ * a step moves log-probabilities, seldom by as much as 1e-2; a key or value in 4 bits, by some
+ * hundredths (attention moved by 1e-6 in the evaluation itself gives 3e-2). */
 struct kv_case {
 	int type;
-	double tolerance;          /* below 0: times the greater of 1 and the log-probability's size */
+	double tolerance; /* below 0: times the greater of 1 and the log-probability's size */
 	const char *model, *golden;
 };
-static struct kv_case f32_cache = {INFER_F32, 1e-4, NULL, NULL}, f16_cache = {INFER_F16, 2e-2, NULL, NULL},
-                      demo_f32 = {INFER_F32, -1e-2, "demo", "tests/golden/demo.json"},
-                      demo_f16 = {INFER_F16, -4e-2, "demo", "tests/golden/demo.json"},
-                      demo_q8_0 = {INFER_Q8_0, -2e-2, "demo", "tests/golden/demo-q8_0.json"},
-                      demo_q4_0 = {INFER_Q4_0, -6e-2, "demo", "tests/golden/demo-q4_0.json"};
+static struct kv_case f32_cache = { INFER_F32, 1e-4, NULL, NULL },
+		      f16_cache = { INFER_F16, 2e-2, NULL, NULL },
+		      demo_f32 = { INFER_F32, -1e-2, "demo", "tests/golden/demo.json" },
+		      demo_f16 = { INFER_F16, -4e-2, "demo", "tests/golden/demo.json" },
+		      demo_q8_0 = { INFER_Q8_0, -2e-2, "demo", "tests/golden/demo-q8_0.json" },
+		      demo_q4_0 = { INFER_Q4_0, -6e-2, "demo", "tests/golden/demo-q4_0.json" };
 
 /* what one request gave */
 struct answer {
@@ -69,12 +71,12 @@ static int take(struct answer *a, const struct infer_event *ev)
 
 static int ask(infer_engine *e, const int32_t *ids, size_t n, int max_tokens, struct answer *a)
 {
-	struct infer_request r = {.prompt = ids,
-	                          .n_prompt = n,
-	                          .max_tokens = max_tokens,
-	                          .top = TOP,
-	                          .flags = INFER_REQ_SCORE | INFER_REQ_IGNORE_EOS};
-	infer_error err = {0};
+	struct infer_request r = { .prompt = ids,
+		                   .n_prompt = n,
+		                   .max_tokens = max_tokens,
+		                   .top = TOP,
+		                   .flags = INFER_REQ_SCORE | INFER_REQ_IGNORE_EOS };
+	infer_error err = { 0 };
 	uint64_t id;
 	int done = 0, rc;
 
@@ -99,8 +101,8 @@ static int ask(infer_engine *e, const int32_t *ids, size_t n, int max_tokens, st
 
 static int start(infer_model **m, infer_engine **e, const char *path, int type)
 {
-	struct infer_engine_opts o = {.threads = 2, .k_type = type, .v_type = type, .kv_set = 1};
-	infer_error err = {0};
+	struct infer_engine_opts o = { .threads = 2, .k_type = type, .v_type = type, .kv_set = 1 };
+	infer_error err = { 0 };
 	int rc = infer_model_open(m, path, NULL, &err);
 
 	if (!rc)
@@ -146,7 +148,8 @@ static void check_prompt(const struct answer *a, const struct json *c, double to
 	assert_int_equal(a->n_score, json_count(p));
 	assert_true(a->n_score > 0);
 	for (int i = 0; i < a->n_score; i++) {
-		close_to("log-probability", i, a->score[i], json_double(json_at(p, (size_t)i)), tolerance);
+		close_to("log-probability", i, a->score[i], json_double(json_at(p, (size_t)i)),
+		         tolerance);
 		sum += a->score[i];
 	}
 	close_to("perplexity", 0, log(exp(-sum / a->n_score)), log(perplexity), tolerance);
@@ -164,8 +167,10 @@ static void check_greedy(struct answer *a, const struct json *c)
 		int64_t want = json_int(json_at(g, (size_t)i));
 
 		if (a->token[i] != want)
-			fail_msg("\"%.*s\": greedy token %d is %d (ln p %.6g) for %d", (int)json_bytes(json_get(c, "prompt")),
-			         json_str(json_get(c, "prompt")), i, a->token[i], (double)a->logprob[i], (int)want);
+			fail_msg("\"%.*s\": greedy token %d is %d (ln p %.6g) for %d",
+			         (int)json_bytes(json_get(c, "prompt")),
+			         json_str(json_get(c, "prompt")), i, a->token[i],
+			         (double)a->logprob[i], (int)want);
 	}
 	buf_putc(&a->text, 0);
 	assert_json_string(json_get(c, "greedy_text"), a->text.at);
@@ -175,9 +180,10 @@ static void check_ids(const infer_model *m, const struct json *c, int32_t **ids,
 {
 	const struct json *prompt = json_get(c, "prompt"), *t = json_get(c, "tokens");
 	size_t i = 0;
-	infer_error err = {0};
+	infer_error err = { 0 };
 
-	if (infer_encode(infer_model_tokenizer(m), json_str(prompt), json_bytes(prompt), INFER_ENCODE_ADD, ids, n, &err))
+	if (infer_encode(infer_model_tokenizer(m), json_str(prompt), json_bytes(prompt),
+	                 INFER_ENCODE_ADD, ids, n, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(*n, json_count(t));
 	json_each(id, t)
@@ -221,11 +227,11 @@ static void test_golden(void **state)
 /* A model opened and asked with every allocation failing in turn. */
 static int case_memory(void)
 {
-	static const int32_t ids[] = {1, 403, 407, 261, 378};
+	static const int32_t ids[] = { 1, 403, 407, 261, 378 };
 	char path[SHARED_PATH];
 	infer_model *m = NULL;
 	infer_engine *e = NULL;
-	struct answer a = {0};
+	struct answer a = { 0 };
 	int rc;
 
 	if (!shared_find(model_rel, path))
@@ -245,13 +251,13 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    {"golden, f32 cache", test_golden, NULL, NULL, &f32_cache},
-	    {"golden, f16 cache", test_golden, NULL, NULL, &f16_cache},
-	    {"built-in model, f32 cache", test_golden, NULL, NULL, &demo_f32},
-	    {"built-in model, f16 cache", test_golden, NULL, NULL, &demo_f16},
-	    {"built-in model, q8_0 cache", test_golden, NULL, NULL, &demo_q8_0},
-	    {"built-in model, q4_0 cache", test_golden, NULL, NULL, &demo_q4_0},
-	    nth_case(case_memory),
+		{ "golden, f32 cache", test_golden, NULL, NULL, &f32_cache },
+		{ "golden, f16 cache", test_golden, NULL, NULL, &f16_cache },
+		{ "built-in model, f32 cache", test_golden, NULL, NULL, &demo_f32 },
+		{ "built-in model, f16 cache", test_golden, NULL, NULL, &demo_f16 },
+		{ "built-in model, q8_0 cache", test_golden, NULL, NULL, &demo_q8_0 },
+		{ "built-in model, q4_0 cache", test_golden, NULL, NULL, &demo_q4_0 },
+		nth_case(case_memory),
 	};
 	return nth_group(tests);
 }

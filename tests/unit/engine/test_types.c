@@ -16,12 +16,12 @@ static int32_t prompt[PROMPT], others[OTHERS][PROMPT];
 
 static void submit(infer_engine *e, const int32_t *ids, int32_t n, struct result *to)
 {
-	struct infer_request r = {.prompt = ids,
-	                          .n_prompt = (size_t)n,
-	                          .max_tokens = NEW,
-	                          .user = memset(to, 0, sizeof *to),
-	                          .flags = INFER_REQ_IGNORE_EOS,
-	                          .sample = {.temp = 1, .seed = 5}};
+	struct infer_request r = { .prompt = ids,
+		                   .n_prompt = (size_t)n,
+		                   .max_tokens = NEW,
+		                   .user = memset(to, 0, sizeof *to),
+		                   .flags = INFER_REQ_IGNORE_EOS,
+		                   .sample = { .temp = 1, .seed = 5 } };
 	infer_error err;
 
 	if (infer_engine_submit(e, &r, NULL, &err))
@@ -32,11 +32,11 @@ static void submit(infer_engine *e, const int32_t *ids, int32_t n, struct result
 static int run(const infer_model *m, const char *isa, int threads, int chunk, int n_others,
                struct result *to)
 {
-	struct infer_engine_opts o = {.isa = isa,
-	                              .threads = threads,
-	                              .prefill_chunk = chunk,
-	                              .max_seqs = n_others + 1,
-	                              .kv_bytes = 8 << 20};
+	struct infer_engine_opts o = { .isa = isa,
+		                       .threads = threads,
+		                       .prefill_chunk = chunk,
+		                       .max_seqs = n_others + 1,
+		                       .kv_bytes = 8 << 20 };
 	infer_engine *e;
 	infer_error err;
 	int rc = infer_engine_open(&e, m, &o, &err);
@@ -65,8 +65,9 @@ static void test_type(void **state)
 	/* rows of one block of 256; of the 395 of the output a part of a tile is left */
 	snprintf(options, sizeof options,
 	         "--embd 256 --heads 4 --kv-heads 1 --ff 256 --vocab 395 --layers 1 "
-	         "--ctx 128 --arch qwen3 --type %s", name);
-	if (infer_model_open(&m, run_model(name, options), &(struct infer_model_opts){0}, &err))
+	         "--ctx 128 --arch qwen3 --type %s",
+	         name);
+	if (infer_model_open(&m, run_model(name, options), &(struct infer_model_opts){ 0 }, &err))
 		fail_msg("%s", err.message);
 	assert_true(run(m, "ref", 1, 512, 0, &first));
 	for (unsigned i = 0; kern_name(i); i++) {
@@ -99,7 +100,8 @@ int main(int argc, char **argv)
 		if (k.mm[t].rows) {
 			const char *name = infer_type_info(t)->name;
 
-			tests[n++] = (struct CMUnitTest){name, test_type, NULL, NULL, (void *)(uintptr_t)name};
+			tests[n++] = (struct CMUnitTest){ name, test_type, NULL, NULL,
+				                          (void *)(uintptr_t)name };
 		}
 	if (n < 25) {
 		fprintf(stderr, "%d types with kernels\n", n);

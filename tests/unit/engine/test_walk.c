@@ -15,10 +15,14 @@ static const int32_t lengths[LENGTHS] = { 1, 20, 33, 64, 129, MOST };
 static int32_t texts[TEXTS][MOST];
 
 /* What a request of a text and a length says, as far as it was seen. */
-static struct truth { int32_t ids[MOST_NEW]; float p[MOST_NEW]; int32_t n; } truth[TEXTS][LENGTHS];
+static struct truth {
+	int32_t ids[MOST_NEW];
+	float p[MOST_NEW];
+	int32_t n;
+} truth[TEXTS][LENGTHS];
 
 struct live {
-	uint64_t id;                  /* 0: free */
+	uint64_t id; /* 0: free */
 	struct truth *truth;
 	int32_t n_prompt, max_new, n, scores;
 	int may_cancel, wants_scores, done;
@@ -53,13 +57,13 @@ static void op_submit(struct world *w)
 {
 	int text = (int)draw(w, TEXTS), length = (int)draw(w, LENGTHS);
 	struct live *l = w->live;
-	struct infer_request r = {.prompt = texts[text],
-	                          .n_prompt = (size_t)lengths[length],
-	                          .max_tokens = (int32_t)draw(w, MOST_NEW + 1),
-	                          .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
-	                          .priority = draw(w, 10) == 0,
-	                          .salt = draw(w, 8) == 0,
-	                          .sample = {.temp = 1, .seed = (uint64_t)text}};
+	struct infer_request r = { .prompt = texts[text],
+		                   .n_prompt = (size_t)lengths[length],
+		                   .max_tokens = (int32_t)draw(w, MOST_NEW + 1),
+		                   .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
+		                   .priority = draw(w, 10) == 0,
+		                   .salt = draw(w, 8) == 0,
+		                   .sample = { .temp = 1, .seed = (uint64_t)text } };
 	int rc, is_late = draw(w, 50) == 0, is_full = w->e->n_queued >= QUEUE;
 	infer_error err;
 
@@ -67,8 +71,10 @@ static void op_submit(struct world *w)
 		l++;
 	if (l == w->live + LIVE)
 		return;
-	*l = (struct live){ .truth = &truth[text][length], .n_prompt = lengths[length],
-		            .max_new = r.max_tokens, .may_cancel = is_late,
+	*l = (struct live){ .truth = &truth[text][length],
+		            .n_prompt = lengths[length],
+		            .max_new = r.max_tokens,
+		            .may_cancel = is_late,
 		            .wants_scores = draw(w, 6) == 0 };
 	r.user = l;
 	r.deadline_ns = is_late ? clock_now_ns() - 1 : 0;
@@ -108,7 +114,7 @@ static void take(struct world *w, const struct infer_event *ev)
 {
 	struct live *l = ev->user;
 
-	assert_true(l->id == ev->id);        /* nothing comes after DONE */
+	assert_true(l->id == ev->id); /* nothing comes after DONE */
 	if (ev->kind == INFER_EVENT_TOKEN) {
 		take_token(l, ev);
 		return;
@@ -159,7 +165,7 @@ static void check(const struct world *w)
 	kv_stats(e->kv, &st);
 	assert_int_equal(st.seqs, e->n_active);
 	assert_true(st.used_bytes <= st.budget_bytes && e->n_active <= SEQS);
-	assert_true(e->n_queued <= QUEUE + SEQS);    /* who is preempted queues again */
+	assert_true(e->n_queued <= QUEUE + SEQS); /* who is preempted queues again */
 	if (!e->n_active) {
 		assert_int_equal(st.pages_used, st.pages_tree);
 		assert_int_equal(st.used_bytes, st.idle_bytes);
@@ -189,7 +195,7 @@ static infer_model *open_model(const char *name, const char *options)
 	infer_model *m;
 	infer_error err;
 
-	if (infer_model_open(&m, run_model(name, options), &(struct infer_model_opts){0}, &err))
+	if (infer_model_open(&m, run_model(name, options), &(struct infer_model_opts){ 0 }, &err))
 		fail_msg("%s", err.message);
 	memset(truth, 0, sizeof truth);
 	return m;
@@ -198,11 +204,11 @@ static infer_model *open_model(const char *name, const char *options)
 /* The least cache that opens, and some pages. */
 static void open_engine(struct world *w, const infer_model *m, int threads)
 {
-	struct infer_engine_opts o = {.threads = threads,
-	                              .prefill_chunk = 48,
-	                              .max_seqs = SEQS,
-	                              .max_queue = QUEUE,
-	                              .kv_bytes = 1 << 24};
+	struct infer_engine_opts o = { .threads = threads,
+		                       .prefill_chunk = 48,
+		                       .max_seqs = SEQS,
+		                       .max_queue = QUEUE,
+		                       .kv_bytes = 1 << 24 };
 	struct infer_engine_stats st;
 
 	o.ctx = MOST + MOST_NEW;
@@ -263,8 +269,10 @@ static void test_full(void **state)
 static void test_window(void **state)
 {
 	(void)state;
-	walk("window", "--arch gemma3 --layers 6 --embd 32 --heads 1 --kv-heads 1 --ff 32 "
-	               "--window 40 --vocab 400 --ctx 256", 2, scaled(40000));
+	walk("window",
+	     "--arch gemma3 --layers 6 --embd 32 --heads 1 --kv-heads 1 --ff 32 "
+	     "--window 40 --vocab 400 --ctx 256",
+	     2, scaled(40000));
 }
 
 /* Two threads submit and cancel what is their own while one steps: what is said is the same. */
@@ -273,7 +281,11 @@ struct client {
 	pthread_t thread;
 	uint64_t seed;
 	int ops;
-	struct note { struct truth *truth; int32_t n, max_new; int done; } *notes;
+	struct note {
+		struct truth *truth;
+		int32_t n, max_new;
+		int done;
+	} * notes;
 	uint64_t cancelled;
 };
 
@@ -286,12 +298,12 @@ static void *client_run(void *user)
 	for (int i = 0; i < c->ops;) {
 		int text = (int)draw(&dice, TEXTS), length = (int)draw(&dice, LENGTHS);
 		struct note *note = &c->notes[i];
-		struct infer_request r = {.prompt = texts[text],
-		                          .n_prompt = (size_t)lengths[length],
-		                          .max_tokens = (int32_t)draw(&dice, 12),
-		                          .user = note,
-		                          .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
-		                          .sample = {.temp = 1, .seed = (uint64_t)text}};
+		struct infer_request r = { .prompt = texts[text],
+			                   .n_prompt = (size_t)lengths[length],
+			                   .max_tokens = (int32_t)draw(&dice, 12),
+			                   .user = note,
+			                   .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT,
+			                   .sample = { .temp = 1, .seed = (uint64_t)text } };
 
 		*note = (struct note){ .truth = &truth[text][length], .max_new = r.max_tokens };
 		if (infer_engine_submit(c->e, &r, &id, NULL) == INFER_OK)
@@ -332,7 +344,9 @@ static void test_threads(void **state)
 	w = (struct world){ .seed = 9 };
 	open_engine(&w, m, 2);
 	for (int i = 0; i < 2; i++) {
-		c[i] = (struct client){ .e = w.e, .seed = 20 + (uint64_t)i, .ops = ops,
+		c[i] = (struct client){ .e = w.e,
+			                .seed = 20 + (uint64_t)i,
+			                .ops = ops,
 			                .notes = calloc((size_t)ops, sizeof *c[i].notes) };
 		assert_non_null(c[i].notes);
 		assert_int_equal(pthread_create(&c[i].thread, NULL, client_run, &c[i]), 0);
@@ -358,9 +372,9 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_full),
-	    cmocka_unit_test(test_window),
-	    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_threads),
 	};
 
 	(void)argc;

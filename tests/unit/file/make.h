@@ -1,4 +1,5 @@
-/* tests/unit/file/make.h - GGUF bytes put together by hand, right or wrong, for the tests of this folder. */
+/* tests/unit/file/make.h - GGUF bytes put together by hand, right or wrong, for the tests of this
+ * folder. */
 #ifndef TESTS_FILE_MAKE_H
 #define TESTS_FILE_MAKE_H
 #include <stdint.h>
@@ -59,7 +60,8 @@ __attribute__((unused)) static void make_key_str(struct make *m, const char *key
 	make_str(m, v);
 }
 
-__attribute__((unused)) static void make_array(struct make *m, const char *key, uint32_t elem, uint64_t count)
+__attribute__((unused)) static void make_array(struct make *m, const char *key, uint32_t elem,
+                                               uint64_t count)
 {
 	make_key(m, key, INFER_META_ARR);
 	make_u32(m, elem);
@@ -67,8 +69,9 @@ __attribute__((unused)) static void make_array(struct make *m, const char *key, 
 }
 
 /* A tensor's row of the table; n_dims of ne count. */
-__attribute__((unused)) static void make_tensor(struct make *m, const char *name, uint32_t n_dims, const uint64_t *ne,
-                                                uint32_t gguf_type, uint64_t offset)
+__attribute__((unused)) static void make_tensor(struct make *m, const char *name, uint32_t n_dims,
+                                                const uint64_t *ne, uint32_t gguf_type,
+                                                uint64_t offset)
 {
 	make_str(m, name);
 	make_u32(m, n_dims);

@@ -1,5 +1,6 @@
-/* tests/unit/file/test_file.c - opening, tables, splits, digests.  What real files hold is compared with what the
- * package gguf reads in them (tests/golden/files, made by scripts/golden-files.py). */
+/* tests/unit/file/test_file.c - opening, tables, splits, digests.  What real files hold is compared
+ * with what the package gguf reads in them (tests/golden/files, made by
+ * scripts/golden-files.py). */
 #include "../nth.h"
 #include "../shared.h"
 #include "base/num.h"
@@ -23,8 +24,9 @@ static void good(void)
 	make_str(&m, "one");
 	make_str(&m, "");
 	make_str(&m, "three");
-	make_tensor(&m, "a", 2, (uint64_t[]){ 32, 3 }, 8, 0);      /* Q8_0: 102 bytes */
-	make_tensor(&m, "b", 1, (uint64_t[]){ 5 }, 0, 128);        /* F32: 20 bytes, the last one not padded */
+	make_tensor(&m, "a", 2, (uint64_t[]){ 32, 3 }, 8, 0); /* Q8_0: 102 bytes */
+	/* F32: 20 bytes, the last one not padded */
+	make_tensor(&m, "b", 1, (uint64_t[]){ 5 }, 0, 128);
 	make_pad(&m, 32);
 	memset(m.at + m.n, 1, 148);
 	m.n += 148;
@@ -156,7 +158,8 @@ static int case_finite(void)
 	snprintf(at, sizeof at, "byte %zu ", m.n - 8);
 	assert_non_null(strstr(err.message, at));
 	const struct infer_tensor *a = infer_file_tensor(f, "a");
-	memcpy(m.at + a->offset + 34, "\0\x7c", 2);               /* the second block's scale: the first of the bad */
+	/* the second block's scale: the first of the bad */
+	memcpy(m.at + a->offset + 34, "\0\x7c", 2);
 	assert_int_equal(infer_file_check_finite(f, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "tensor a"));
 out:
@@ -180,7 +183,8 @@ static void test_no_file(void **state)
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
 	assert_int_equal(infer_file_open_bytes(&f, NULL, 0, "none", &err), INFER_EFORMAT);
-	assert_int_equal(infer_file_open_bytes(&f, "hello, world", 12, "text", NULL) == INFER_OK, 0);
+	assert_int_equal(infer_file_open_bytes(&f, "hello, world", 12, "text", NULL) == INFER_OK,
+	                 0);
 	m.n = 0;
 	make_put(&m, "\x28\xb5\x2f\xfd....", 8);
 	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "x.zst", &err), INFER_EUNSUP);
@@ -232,7 +236,7 @@ static int case_split(void)
 	char path[128], hex[65];
 	int rc = INFER_OK;
 
-	shard(0, 3, 0, 0, 3), write_shard(1, 3);       /* the first without tensors */
+	shard(0, 3, 0, 0, 3), write_shard(1, 3); /* the first without tensors */
 	shard(1, 3, 0, 2, 3), write_shard(2, 3);
 	shard(2, 3, 2, 1, 3), write_shard(3, 3);
 	for (int i = 1; i <= 3; i++) {
@@ -257,10 +261,12 @@ out:
 
 static void set_time(const char *path, long s)
 {
-	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { s, 0 }, { s, 1 } }, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { s, 0 }, { s, 1 } }, 0),
+	                 0);
 }
 
-/* A file written to in place is named, whichever of the shards it is; one that was replaced or removed is still ours. */
+/* A file written to in place is named, whichever of the shards it is; one that was replaced or
+ * removed is still ours. */
 static void test_changed(void **state)
 {
 	char path[128], other[128], fresh[136];
@@ -287,9 +293,9 @@ static void test_changed(void **state)
 	infer_file_close(&f);
 	shard(1, 2, 1, 1, 2), write_shard(2, 2);
 	assert_int_equal(infer_file_open(&f, other, &err), INFER_OK);
-	assert_int_equal(rename(path, other), 0);            /* path names none, other not what it named */
+	assert_int_equal(rename(path, other), 0); /* path names none, other not what it named */
 	set_time(other, 1000000);
-	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO);    /* by another name */
+	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO); /* by another name */
 	assert_non_null(strstr(err.message, path));
 	infer_file_close(&f);
 	shard(0, 2, 0, 1, 2), write_shard(1, 2);
@@ -330,31 +336,32 @@ static void test_split_wrong(void **state)
 	split_fails(INFER_EIO, "model-00002-of-00002.gguf");
 	shard(1, 2, 0, 1, 2), write_shard(2, 2);
 	split_fails(INFER_EFORMAT, "tensor t0: there twice");
-	shard(1, 2, 0, 1, 9), write_shard(2, 2);        /* a stranger with the same names */
+	shard(1, 2, 0, 1, 9), write_shard(2, 2); /* a stranger with the same names */
 	split_fails(INFER_EFORMAT, "no shard of this model");
-	shard(1, 2, 1, 2, 3), write_shard(2, 2);        /* its own count is another */
+	shard(1, 2, 1, 2, 3), write_shard(2, 2); /* its own count is another */
 	split_fails(INFER_EFORMAT, "no shard of this model");
-	shard(0, 2, 1, 1, 2), write_shard(2, 2);        /* says it is the first */
+	shard(0, 2, 1, 1, 2), write_shard(2, 2); /* says it is the first */
 	split_fails(INFER_EFORMAT, "no shard of this model");
-	shard(1, 3, 1, 1, 2), write_shard(2, 2);        /* one of three */
+	shard(1, 3, 1, 1, 2), write_shard(2, 2); /* one of three */
 	split_fails(INFER_EFORMAT, "no shard of this model");
-	good(), write_shard(2, 2);                      /* no shard at all */
+	good(), write_shard(2, 2); /* no shard at all */
 	split_fails(INFER_EFORMAT, "split.no");
 	m.n = 0, make_put(&m, "NOPE", 4), write_shard(2, 2);
 	split_fails(INFER_EFORMAT, "00002-of-00002");
-	shard(0, 2, 0, 1, 9), write_shard(1, 2);        /* the total is not what there is */
+	shard(0, 2, 0, 1, 9), write_shard(1, 2); /* the total is not what there is */
 	shard(1, 2, 1, 1, 9), write_shard(2, 2);
 	split_fails(INFER_EFORMAT, "split.tensors.count");
-	shard(0, 2, 0, 1, 2);                           /* a name that does not say which */
+	shard(0, 2, 0, 1, 2); /* a name that does not say which */
 	snprintf(path, sizeof path, "%s/renamed.gguf", dir);
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
 	assert_non_null(strstr(err.message, "-00001-of-00002.gguf"));
-	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "model-00001-of-00002.gguf", &err), INFER_EUNSUP);
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "model-00001-of-00002.gguf", &err),
+	                 INFER_EUNSUP);
 	shard(5, 2, 0, 1, 2);
 	assert_int_equal(make_write(&m, path), 0);
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_EFORMAT);
-	shard(0, 0, 0, 1, 1);                           /* merged again: no longer split */
+	shard(0, 0, 0, 1, 1); /* merged again: no longer split */
 	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "merged", &err), INFER_OK);
 	infer_file_close(&f);
 }
@@ -366,7 +373,8 @@ static void check_key(const infer_file *f, uint64_t i, const char *line)
 	unsigned long long count;
 	const struct infer_meta *k = infer_file_meta_at(f, i);
 
-	assert_int_equal(sscanf(line, "key %127s %d %d %llu %64s", key, &type, &elem, &count, sha), 5);
+	assert_int_equal(sscanf(line, "key %127s %d %d %llu %64s", key, &type, &elem, &count, sha),
+	                 5);
 	assert_non_null(k);
 	assert_int_equal(k->key.len, strlen(key));
 	assert_memory_equal(k->key.at, key, k->key.len);
@@ -384,8 +392,9 @@ static void check_tensor(const infer_file *f, uint64_t i, const char *line)
 	unsigned long long offset, bytes;
 	const struct infer_tensor *t = infer_file_tensor_at(f, i);
 
-	assert_int_equal(sscanf(line, "tensor %127s %15s %lld %lld %lld %lld %llu %llu %64s", name, type, ne, ne + 1, ne + 2,
-	                        ne + 3, &offset, &bytes, sha), 9);
+	assert_int_equal(sscanf(line, "tensor %127s %15s %lld %lld %lld %lld %llu %llu %64s", name,
+	                        type, ne, ne + 1, ne + 2, ne + 3, &offset, &bytes, sha),
+	                 9);
 	assert_ptr_equal(t, infer_file_tensor(f, name));
 	assert_string_equal(infer_type_info(t->type)->name, type);
 	for (int d = 0; d < 4; d++)
@@ -407,11 +416,14 @@ static void test_real(void **state)
 	infer_error err;
 
 	shared_need(*state, 1, path);
-	snprintf(golden, sizeof golden, "tests/golden/files/%.*s.txt", (int)(strlen(base) - 5), base);
+	snprintf(golden, sizeof golden, "tests/golden/files/%.*s.txt", (int)(strlen(base) - 5),
+	         base);
 	FILE *g = fopen(golden, "r");
 	assert_non_null(g);
 	assert_non_null(fgets(line, sizeof line, g));
-	assert_int_equal(sscanf(line, "info %llu %llu %llu %llu %llu", &version, &keys, &tensors, &alignment, &bytes), 5);
+	assert_int_equal(sscanf(line, "info %llu %llu %llu %llu %llu", &version, &keys, &tensors,
+	                        &alignment, &bytes),
+	                 5);
 	if (infer_file_open(&f, path, &err))
 		fail_msg("%s", err.message);
 	infer_file_info(f, &info);
@@ -433,16 +445,35 @@ static void test_real(void **state)
 	infer_file_close(&f);
 }
 
-#define REAL(name, path) { "test_real " name, test_real, NULL, NULL, path }
+#define REAL(name, path) \
+	{ \
+		"test_real " name, test_real, NULL, NULL, path \
+	}
 #define VOCAB(name) REAL(name, "data/tokenizers/ggml-vocab-" name ".gguf")
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_open), nth_case(case_many), nth_case(case_digests), nth_case(case_finite), cmocka_unit_test(test_no_file),
-		nth_case(case_split), cmocka_unit_test(test_changed), cmocka_unit_test(test_split_wrong), REAL("stories260K", "models/stories260K.gguf"),
-		VOCAB("baichuan"), VOCAB("bert-bge"), VOCAB("deepseek-coder"), VOCAB("deepseek-llm"), VOCAB("falcon"),
-		VOCAB("gpt-2"), VOCAB("gpt-neox"), VOCAB("llama-spm"), VOCAB("mpt"), VOCAB("phi-3"), VOCAB("refact"),
+		nth_case(case_open),
+		nth_case(case_many),
+		nth_case(case_digests),
+		nth_case(case_finite),
+		cmocka_unit_test(test_no_file),
+		nth_case(case_split),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_split_wrong),
+		REAL("stories260K", "models/stories260K.gguf"),
+		VOCAB("baichuan"),
+		VOCAB("bert-bge"),
+		VOCAB("deepseek-coder"),
+		VOCAB("deepseek-llm"),
+		VOCAB("falcon"),
+		VOCAB("gpt-2"),
+		VOCAB("gpt-neox"),
+		VOCAB("llama-spm"),
+		VOCAB("mpt"),
+		VOCAB("phi-3"),
+		VOCAB("refact"),
 		VOCAB("starcoder"),
 	};
 	char path[128];

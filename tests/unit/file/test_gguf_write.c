@@ -1,4 +1,5 @@
-/* tests/unit/file/test_gguf_write.c - what is written is read back, and nothing is left half written. */
+/* tests/unit/file/test_gguf_write.c - what is written is read back, and nothing is left half
+ * written. */
 #include "../nth.h"
 #include "file/gguf_write.h"
 
@@ -61,7 +62,8 @@ static int write_it(const char *path, const infer_file *from, int *most, infer_e
 	for (int i = 0; !rc && i < 40; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "t%d", i);
-		rc = gguf_write_tensor(w, name, INFER_Q8_0, 3, (int64_t[]){ 32, 2, 3 }, rows, most, err);
+		rc = gguf_write_tensor(w, name, INFER_Q8_0, 3, (int64_t[]){ 32, 2, 3 }, rows, most,
+		                       err);
 	}
 	if (!rc)
 		rc = gguf_write_end(w, err);
@@ -142,16 +144,24 @@ static void test_refuses(void **state)
 	memset(name, 'n', 64);
 	name[64] = '\0';
 	assert_int_equal(gguf_write_new(&w, "never", NULL), INFER_OK);
-	assert_int_equal(gguf_write_tensor(w, name, INFER_F32, 1, (int64_t[]){ 1 }, rows, NULL, &err), INFER_EINVAL);
-	assert_int_equal(gguf_write_tensor(w, "", INFER_F32, 1, (int64_t[]){ 1 }, rows, NULL, &err), INFER_EINVAL);
-	assert_int_equal(gguf_write_tensor(w, "a", INFER_F32, 5, (int64_t[]){ 1, 1, 1, 1, 1 }, rows, NULL, &err), INFER_EINVAL);
-	assert_int_equal(gguf_write_tensor(w, "a", INFER_Q4_K, 1, (int64_t[]){ 128 }, rows, NULL, &err), INFER_EINVAL);
+	assert_int_equal(
+		gguf_write_tensor(w, name, INFER_F32, 1, (int64_t[]){ 1 }, rows, NULL, &err),
+		INFER_EINVAL);
+	assert_int_equal(gguf_write_tensor(w, "", INFER_F32, 1, (int64_t[]){ 1 }, rows, NULL, &err),
+	                 INFER_EINVAL);
+	assert_int_equal(gguf_write_tensor(w, "a", INFER_F32, 5, (int64_t[]){ 1, 1, 1, 1, 1 }, rows,
+	                                   NULL, &err),
+	                 INFER_EINVAL);
+	assert_int_equal(
+		gguf_write_tensor(w, "a", INFER_Q4_K, 1, (int64_t[]){ 128 }, rows, NULL, &err),
+		INFER_EINVAL);
 	assert_non_null(strstr(err.message, "Q4_K"));
 	gguf_write_free(w);
 	gguf_write_free(NULL);
 }
 
-/* Every key of a file copied to another: the same bytes, and twice the same key is for the reader to refuse. */
+/* Every key of a file copied to another: the same bytes, and twice the same key is for the reader
+ * to refuse. */
 static void test_copy(void **state)
 {
 	infer_file *a, *b;
@@ -173,7 +183,8 @@ static void test_copy(void **state)
 	gguf_write_free(w);
 	assert_int_equal(infer_file_open(&b, to, NULL), INFER_OK);
 	for (uint64_t i = 0; i < info.n_meta; i++) {
-		const struct infer_meta *x = infer_file_meta_at(a, i), *y = infer_file_meta_at(b, i);
+		const struct infer_meta *x = infer_file_meta_at(a, i),
+					*y = infer_file_meta_at(b, i);
 		assert_int_equal(x->bytes, y->bytes);
 		assert_memory_equal(x->key.at - 8, y->key.at - 8, 8 + x->key.len + 4);
 		assert_memory_equal(x->at, y->at, x->bytes);
@@ -190,7 +201,10 @@ static void test_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_round), cmocka_unit_test(test_fails), cmocka_unit_test(test_refuses), cmocka_unit_test(test_copy),
+		nth_case(case_round),
+		cmocka_unit_test(test_fails),
+		cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_copy),
 	};
 	int rc;
 

@@ -1,5 +1,5 @@
-/* tests/unit/file/test_hostile.c - hundreds of damaged files: each is refused, or opens where nothing is wrong with the
- * container, and then its tokenizer alike; none takes memory or time. */
+/* tests/unit/file/test_hostile.c - hundreds of damaged files: each is refused, or opens where
+ * nothing is wrong with the container, and then its tokenizer alike; none takes memory or time. */
 #include "../nth.h"
 #include "../../tools/hostile_model.h"
 #include "base/clock.h"
@@ -41,7 +41,8 @@ static void ask(const infer_file *f, const unsigned char *at, size_t n, const ch
 	if (rc)
 		return;
 	n_tokenizers++;
-	rc = infer_encode(t, "the word \xff\xc3\xbc", 12, INFER_ENCODE_ADD | INFER_ENCODE_SPECIAL, &ids, &n_ids, &err);
+	rc = infer_encode(t, "the word \xff\xc3\xbc", 12, INFER_ENCODE_ADD | INFER_ENCODE_SPECIAL,
+	                  &ids, &n_ids, &err);
 	for (size_t i = 0; !rc && i < n_ids; i++)
 		assert_true(ids[i] >= 0 && ids[i] < infer_tokenizer_count(t));
 	infer_ids_free(ids);
@@ -108,7 +109,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), nth_case(case_memory) };
 
-	if (os_file_map(&good[0], "tests/fuzz/corpus/gguf/tiny-bpe.gguf", NULL) || os_file_map(&good[1], "tests/fuzz/corpus/gguf/tiny-spm.gguf", NULL))
+	if (os_file_map(&good[0], "tests/fuzz/corpus/gguf/tiny-bpe.gguf", NULL) ||
+	    os_file_map(&good[1], "tests/fuzz/corpus/gguf/tiny-spm.gguf", NULL))
 		return 1;
 	now = &good[1];
 	return nth_group(tests);

@@ -27,7 +27,8 @@ static void all(void)
 	make_key(&m, "f64", INFER_META_F64), make_put(&m, &d, 8);
 	make_key(&m, "bool", INFER_META_BOOL), make_put(&m, "\1", 1);
 	make_key_str(&m, "str", "text");
-	make_array(&m, "strs", INFER_META_STR, 3), make_str(&m, "a"), make_str(&m, ""), make_str(&m, "ccc");
+	make_array(&m, "strs", INFER_META_STR, 3), make_str(&m, "a"), make_str(&m, ""),
+		make_str(&m, "ccc");
 	make_array(&m, "i16s", INFER_META_I16, 2), make_put(&m, "\xfe\xff\x07\x00", 4);
 	make_array(&m, "bools", INFER_META_BOOL, 2), make_put(&m, "\0\1", 2);
 	make_array(&m, "f32s", INFER_META_F32, 2), make_put(&m, &f, 4), make_put(&m, &f, 4);
@@ -43,16 +44,32 @@ static infer_file *open_all(void)
 	return f;
 }
 
-struct row { const char *key; int u, i, d; uint64_t u_is; int64_t i_is; double d_is; };
+struct row {
+	const char *key;
+	int u, i, d;
+	uint64_t u_is;
+	int64_t i_is;
+	double d_is;
+};
 
 static void test_numbers(void **state)
 {
 	static const struct row rows[] = {
-		{ "u8", 0, 0, 0, 255, 255, 255 }, { "i8", 1, 0, 0, 0, -1, -1 }, { "u16", 0, 0, 0, 65535, 65535, 65535 },
-		{ "i16", 1, 0, 0, 0, -1, -1 }, { "u32", 0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX }, { "i32", 1, 0, 0, 0, -1, -1 },
-		{ "u64", 0, 1, 0, (uint64_t)1 << 63, 0, 0x1p63 }, { "i64", 1, 0, 0, 0, -1, -1 }, { "f32", 1, 1, 0, 0, 0, 0.75 },
-		{ "f64", 1, 1, 0, 0, 0, -2.5 }, { "bool", 1, 1, 1, 0, 0, 0 }, { "str", 1, 1, 1, 0, 0, 0 }, { "strs", 1, 1, 1, 0, 0, 0 },
-		{ "i16s", 1, 1, 1, 0, 0, 0 }, { "none", 1, 1, 1, 0, 0, 0 },
+		{ "u8", 0, 0, 0, 255, 255, 255 },
+		{ "i8", 1, 0, 0, 0, -1, -1 },
+		{ "u16", 0, 0, 0, 65535, 65535, 65535 },
+		{ "i16", 1, 0, 0, 0, -1, -1 },
+		{ "u32", 0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX },
+		{ "i32", 1, 0, 0, 0, -1, -1 },
+		{ "u64", 0, 1, 0, (uint64_t)1 << 63, 0, 0x1p63 },
+		{ "i64", 1, 0, 0, 0, -1, -1 },
+		{ "f32", 1, 1, 0, 0, 0, 0.75 },
+		{ "f64", 1, 1, 0, 0, 0, -2.5 },
+		{ "bool", 1, 1, 1, 0, 0, 0 },
+		{ "str", 1, 1, 1, 0, 0, 0 },
+		{ "strs", 1, 1, 1, 0, 0, 0 },
+		{ "i16s", 1, 1, 1, 0, 0, 0 },
+		{ "none", 1, 1, 1, 0, 0, 0 },
 	};
 	infer_file *f = open_all();
 
@@ -64,13 +81,16 @@ static void test_numbers(void **state)
 		double d = 0;
 		int found = 0;
 		infer_error err = { 0 };
-		assert_int_equal(infer_meta_u64(f, r->key, &u, &found, &err), r->u ? INFER_EFORMAT : INFER_OK);
+		assert_int_equal(infer_meta_u64(f, r->key, &u, &found, &err),
+		                 r->u ? INFER_EFORMAT : INFER_OK);
 		assert_int_equal(found, 1);
 		assert_true(u == r->u_is);
 		assert_int_equal(r->u, strstr(err.message, r->key) != NULL);
-		assert_int_equal(infer_meta_i64(f, r->key, &i, NULL, &err), r->i ? INFER_EFORMAT : INFER_OK);
+		assert_int_equal(infer_meta_i64(f, r->key, &i, NULL, &err),
+		                 r->i ? INFER_EFORMAT : INFER_OK);
 		assert_true(i == r->i_is);
-		assert_int_equal(infer_meta_f64(f, r->key, &d, NULL, NULL), r->d ? INFER_EFORMAT : INFER_OK);
+		assert_int_equal(infer_meta_f64(f, r->key, &d, NULL, NULL),
+		                 r->d ? INFER_EFORMAT : INFER_OK);
 		assert_true(d == r->d_is);
 	}
 	infer_file_close(&f);
@@ -115,14 +135,17 @@ static void test_arrays(void **state)
 	assert_int_equal(infer_meta_elem_f64(f, a, 1, &d, NULL), INFER_OK);
 	assert_true(d == 7);
 	assert_int_equal(infer_meta_elem_i64(f, a, 2, &i, NULL), INFER_EFORMAT);
-	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "bools"), 1, &i, NULL), INFER_OK);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "bools"), 1, &i, NULL),
+	                 INFER_OK);
 	assert_int_equal(i, 1);
-	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "f32s"), 0, &i, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "f32s"), 0, &i, NULL),
+	                 INFER_EFORMAT);
 	assert_int_equal(infer_meta_elem_f64(f, infer_file_meta(f, "f32s"), 1, &d, NULL), INFER_OK);
 	assert_true(d == 0.75);
 	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "u16"), 0, &i, NULL), INFER_OK);
 	assert_int_equal(i, 65535);
-	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "u16"), 1, &i, NULL), INFER_EFORMAT);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "u16"), 1, &i, NULL),
+	                 INFER_EFORMAT);
 	assert_int_equal(infer_meta_elem_i64(f, strs, 0, &i, NULL), INFER_EFORMAT);
 	for (int k = 0; k < 3; k++) {
 		assert_int_equal(infer_meta_next_str(strs, &cursor, &s), INFER_OK);
@@ -132,7 +155,8 @@ static void test_arrays(void **state)
 	assert_int_equal(infer_meta_next_str(strs, &cursor, &s), INFER_EINVAL);
 	assert_null(s.at);
 	cursor = 0;
-	assert_int_equal(infer_meta_next_str(infer_file_meta(f, "none"), &cursor, &s), INFER_EINVAL);
+	assert_int_equal(infer_meta_next_str(infer_file_meta(f, "none"), &cursor, &s),
+	                 INFER_EINVAL);
 	assert_int_equal(infer_meta_next_str(a, &cursor, &s), INFER_EINVAL);
 	assert_int_equal(infer_meta_next_str(infer_file_meta(f, "str"), &cursor, &s), INFER_OK);
 	assert_memory_equal(s.at, "text", 4);
@@ -163,7 +187,10 @@ static void test_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_others), cmocka_unit_test(test_arrays), cmocka_unit_test(test_message),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_message),
 	};
 	return nth_group(tests);
 }

@@ -1,5 +1,6 @@
-/* tests/unit/file/test_mutate.c - the fuzz targets' mutator of GGUF files: what it makes fits, is the same for a seed, differs from
- * what it was given, and often enough is a file that opens; broken files and bytes that are no file do it no harm. */
+/* tests/unit/file/test_mutate.c - the fuzz targets' mutator of GGUF files: what it makes fits, is
+ * the same for a seed, differs from what it was given, and often enough is a file that opens;
+ * broken files and bytes that are no file do it no harm. */
 #include "../nth.h"
 #include "../../fuzz/mutate.h"
 #include "make.h"
@@ -48,7 +49,8 @@ static void test_seeds(void **state)
 	for (unsigned seed = 1; seed <= ROUNDS; seed++) {
 		memcpy(a, m.at, m.n), memcpy(b, m.at, m.n);
 		a[MOST] = b[MOST] = 0xa5;
-		size_t n = mutate_gguf(a, m.n, MOST, seed, NULL), again = mutate_gguf(b, m.n, MOST, seed, NULL);
+		size_t n = mutate_gguf(a, m.n, MOST, seed, NULL),
+		       again = mutate_gguf(b, m.n, MOST, seed, NULL);
 		assert_true(n == again && n <= MOST && a[MOST] == 0xa5);
 		assert_memory_equal(a, b, n ? n : m.n);
 		none += !n;
@@ -58,7 +60,8 @@ static void test_seeds(void **state)
 		same += n == m.n && !memcmp(a, m.at, n);
 		longer += n > m.n;
 	}
-	assert_in_range(opened, ROUNDS / 4, ROUNDS * 9 / 10);   /* neither all refused at the door nor all well */
+	/* neither all refused at the door nor all well */
+	assert_in_range(opened, ROUNDS / 4, ROUNDS * 9 / 10);
 	assert_in_range(same, 0, ROUNDS / 4);
 	assert_in_range(longer, ROUNDS / 10, ROUNDS);
 	assert_in_range(none, 0, ROUNDS / 10);
@@ -98,14 +101,16 @@ static void test_no_file(void **state)
 	for (size_t n = 0; n < 24; n++)
 		assert_int_equal(mutate_gguf(bytes, n, sizeof bytes, n, NULL), 0);
 	assert_int_equal(mutate_gguf(bytes + 1, 60, 63, 1, NULL), 0);
-	assert_int_equal(mutate_gguf(bytes, sizeof bytes, 23, 1, NULL), 0);   /* a file needs more */
+	assert_int_equal(mutate_gguf(bytes, sizeof bytes, 23, 1, NULL), 0); /* a file needs more */
 	assert_memory_equal(bytes, was, sizeof was);
 	assert_int_equal(mutate_join(bytes, sizeof bytes, bytes + 1, 63, was, sizeof was, 1), 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_seeds), cmocka_unit_test(test_chains), cmocka_unit_test(test_no_file) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_seeds),
+		                            cmocka_unit_test(test_chains),
+		                            cmocka_unit_test(test_no_file) };
 
 	return nth_group(tests);
 }

@@ -25,7 +25,7 @@ static void small(struct graph *g)
 {
 	int32_t x = add(g, GRAPH_EMBED, 64, -1, -1), h = add(g, GRAPH_NORM, 0, x, -1);
 	int32_t q = add(g, GRAPH_MM, 64, h, -1), k = add(g, GRAPH_MM, 32, h, -1),
-	        v = add(g, GRAPH_MM, 32, h, -1);
+		v = add(g, GRAPH_MM, 32, h, -1);
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 
 	n.src[0] = q;
@@ -61,9 +61,9 @@ static int case_shapes(void)
 	small(&g);
 	nth_ok(graph_check(&g, 1, &e));
 	assert_int_equal(g.n, 11);
-	assert_int_equal(g.nodes[5].cols, 64);                 /* ROPE: like its source */
-	assert_int_equal(g.nodes[6].cols, 0);                  /* KV_PUT has no value */
-	assert_int_equal(g.nodes[7].cols, 64);                 /* ATTN: heads * dv */
+	assert_int_equal(g.nodes[5].cols, 64); /* ROPE: like its source */
+	assert_int_equal(g.nodes[6].cols, 0);  /* KV_PUT has no value */
+	assert_int_equal(g.nodes[7].cols, 64); /* ATTN: heads * dv */
 	assert_int_equal(g.nodes[8].rows, GRAPH_ALL);
 	assert_int_equal(g.nodes[9].rows, GRAPH_OUT);
 	assert_int_equal(g.nodes[10].rows, GRAPH_OUT);
@@ -86,14 +86,16 @@ static int case_dump(void)
 	graph_dump(&g, &b);
 	nth_need(!b.bad);
 	assert_string_equal(
-	    b.at,
-	    "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 groups 1\n%2: MM all x 64 <- %1 a=w0\n"
-	    "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 <- %2 heads 4 dk "
-	    "16 rot 16\n"
-	    "%6: KV_PUT all x 0 <- %3 %4 heads 2 dk 16 dv 16\n%7: ATTN all x 64 <- %5 %6 heads 4 kv_heads 2 dk 16 dv 16 "
-	    "scale 0.25\n"
-	    "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 "
-	    "a=w0\noutput %10\n");
+		b.at, "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 groups 1\n%2: MM all x 64 "
+		      "<- %1 a=w0\n"
+		      "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 "
+		      "<- %2 heads 4 dk "
+		      "16 rot 16\n"
+		      "%6: KV_PUT all x 0 <- %3 %4 heads 2 dk 16 dv 16\n%7: ATTN all x 64 <- %5 %6 "
+		      "heads 4 kv_heads 2 dk 16 dv 16 "
+		      "scale 0.25\n"
+		      "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 "
+		      "a=w0\noutput %10\n");
 out:
 	buf_fini(&b);
 	graph_fini(&g);
@@ -101,10 +103,13 @@ out:
 }
 
 /* Each breaks the small graph in one place; graph_check names the node. */
-static const struct { int node; const char *what; } breaks[] = {
-	{ 1, "source" }, { 2, "no weight" }, { 3, "weight that is not there" },
-	{ 5, "rotated part" }, { 7, "KV_PUT" },
-	{ 8, "different width" }, { 10, "columns" },
+static const struct {
+	int node;
+	const char *what;
+} breaks[] = {
+	{ 1, "source" },       { 2, "no weight" }, { 3, "weight that is not there" },
+	{ 5, "rotated part" }, { 7, "KV_PUT" },    { 8, "different width" },
+	{ 10, "columns" },
 };
 
 static void break_at(struct graph *g, int i)
@@ -112,13 +117,27 @@ static void break_at(struct graph *g, int i)
 	struct graph_node *n = &g->nodes[breaks[i].node];
 
 	switch (i) {
-	case 0: n->src[0] = 1; break;
-	case 1: n->w[0] = -1; break;
-	case 2: n->w[0] = 1; break;
-	case 3: n->rope.rot = 18; break;
-	case 4: n->src[1] = 4; break;
-	case 5: n->src[1] = 3; break;
-	case 6: n->cols = 0; break;
+	case 0:
+		n->src[0] = 1;
+		break;
+	case 1:
+		n->w[0] = -1;
+		break;
+	case 2:
+		n->w[0] = 1;
+		break;
+	case 3:
+		n->rope.rot = 18;
+		break;
+	case 4:
+		n->src[1] = 4;
+		break;
+	case 5:
+		n->src[1] = 3;
+		break;
+	case 6:
+		n->cols = 0;
+		break;
 	}
 }
 
@@ -158,7 +177,7 @@ static int case_failed_source(void)
 	assert_int_equal(add(&g, GRAPH_NORM, 0, -1, -1), -1);
 	assert_int_equal(add(&g, GRAPH_NORM, 0, g.n, -1), -1);
 	assert_int_equal(g.n, 11);
-	g.output = 0;                                          /* all rows: no logits */
+	g.output = 0; /* all rows: no logits */
 	assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
 out:
 	graph_fini(&g);
@@ -182,15 +201,15 @@ static int case_cost(void)
 	/* 3 rows see 10 positions of 2 kv heads of 16 + 16 halves; 4 heads, 2 operations for each
 	 * element of k and v */
 	graph_node_cost(
-	    &g, 7, &w,
-	    &(struct graph_load){ .rows = 3, .out = 1, .ctx = 10, .k_bytes = 2, .v_bytes = 2 },
-	    &one);
+		&g, 7, &w,
+		&(struct graph_load){ .rows = 3, .out = 1, .ctx = 10, .k_bytes = 2, .v_bytes = 2 },
+		&one);
 	assert_true(one.kv_bytes == 3 * 10 * 2 * 64 && one.flops == 2.0 * 3 * 10 * 4 * 32 &&
 	            one.weight_bytes == 0);
 	graph_cost(
-	    &g, &w,
-	    &(struct graph_load){ .rows = 1, .out = 1, .ctx = 1, .k_bytes = 2, .v_bytes = 2 },
-	    &sum);
+		&g, &w,
+		&(struct graph_load){ .rows = 1, .out = 1, .ctx = 1, .k_bytes = 2, .v_bytes = 2 },
+		&sum);
 	assert_true(sum.weight_bytes == 4 * 8192 + 128); /* four products, one row of the table */
 out:
 	graph_fini(&g);

@@ -50,7 +50,7 @@ static int case_random_spans(void)
 		}
 		nth_ok(graph_place_spans(s, 60, &bytes, &e));
 		check_spans(s, 60, bytes);
-		assert_true(bytes < 40 * 4096);                /* at most 32 live at once */
+		assert_true(bytes < 40 * 4096); /* at most 32 live at once */
 	}
 	s[3].bytes = SIZE_MAX - 5;
 	assert_int_equal(graph_place_spans(s, 60, &bytes, &e), INFER_ENOMEM);
@@ -81,7 +81,7 @@ static int case_reuse(void)
 	nth_ok(graph_check(&g, 1, &e));
 	nth_ok(graph_place(&g, NULL, 10, 2, offset, &bytes, &e));
 	assert_int_equal(bytes, 10 * row + 2 * row +
-	                            2 * 4000); /* the end: x, the rows picked, the logits */
+	                                2 * 4000); /* the end: x, the rows picked, the logits */
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(offset[3 + 3 * i], offset[0]); /* ADD writes over the residual */
 	assert_int_not_equal(offset[1], offset[0]);             /* NORM must not: x lives on */

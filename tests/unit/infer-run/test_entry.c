@@ -1,13 +1,14 @@
-/* Lines to entries: what goes on with the next, what quotes hold, what is a command, and what gives a text back. */
+/* Lines to entries: what goes on with the next, what quotes hold, what is a command, and what gives
+ * a text back. */
 #include "../nth.h"
 #include "infer-run/entry.h"
 #include <stdio.h>
 #include <string.h>
 
 static const struct reading {
-	const char *lines[5];        /* up to NULL */
+	const char *lines[5]; /* up to NULL */
 	const char *text;
-	int open;                    /* after the last */
+	int open; /* after the last */
 } readings[] = {
 	{ { "hello" }, "hello", 0 },
 	{ { "" }, "", 0 },
@@ -67,7 +68,9 @@ out:
 	return rc;
 }
 
-static const struct { const char *line, *name, *rest; } commands[] = {
+static const struct {
+	const char *line, *name, *rest;
+} commands[] = {
 	{ "/help", "help", "" },
 	{ "/save  a b.json \t", "save", "a b.json" },
 	{ "/", "", "" },
@@ -109,10 +112,13 @@ out:
 	return rc;
 }
 
-/* What entry_quote writes reads as the same text, in one line, and is no command where the text was none. */
+/* What entry_quote writes reads as the same text, in one line, and is no command where the text was
+ * none. */
 static void test_quote(void **state)
 {
-	static const struct { const char *lines[5], *quoted; } cases[] = {
+	static const struct {
+		const char *lines[5], *quoted;
+	} cases[] = {
 		{ { "hello" }, "hello" },
 		{ { "one\\", "two" }, "one\ntwo" },
 		{ { "\"\"\"", "/not a command", "\"\"\"" }, "\"\"\"/not a command\"\"\"" },
@@ -140,14 +146,18 @@ static void test_quote(void **state)
 
 static void test_blank(void **state)
 {
-	static const struct { const char *line; int blank; } cases[] = { { "", 1 }, { " \t ", 1 }, { "\n", 1 }, { " a", 0 } };
+	static const struct {
+		const char *line;
+		int blank;
+	} cases[] = { { "", 1 }, { " \t ", 1 }, { "\n", 1 }, { " a", 0 } };
 	struct entry e;
 
 	(void)state;
 	entry_init(&e);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		entry_clear(&e);
-		assert_int_equal(entry_line(&e, cases[i].line, strlen(cases[i].line), NULL), INFER_OK);
+		assert_int_equal(entry_line(&e, cases[i].line, strlen(cases[i].line), NULL),
+		                 INFER_OK);
 		assert_int_equal(entry_is_blank(&e), cases[i].blank);
 	}
 	entry_fini(&e);
@@ -156,7 +166,10 @@ static void test_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_readings), nth_case(case_commands), cmocka_unit_test(test_quote), cmocka_unit_test(test_blank),
+		nth_case(case_readings),
+		nth_case(case_commands),
+		cmocka_unit_test(test_quote),
+		cmocka_unit_test(test_blank),
 	};
 	return nth_group(tests);
 }

@@ -58,7 +58,7 @@ static int case_round(void)
 	assert_int_equal(p.n, 0);
 	nth_ok(past_add(&p, "one", NULL));
 	nth_ok(past_add(&p, "two\nlines \\ here\\n", NULL));
-	nth_ok(past_add(&p, "two\nlines \\ here\\n", NULL));   /* again: once is enough */
+	nth_ok(past_add(&p, "two\nlines \\ here\\n", NULL)); /* again: once is enough */
 	assert_int_equal(p.n, 2);
 	past_fini(&p);
 	past_init(&p);
@@ -138,7 +138,10 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_round), cmocka_unit_test(test_file), cmocka_unit_test(test_bounds), cmocka_unit_test(test_refused),
+		nth_case(case_round),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -22,7 +22,10 @@ static int end(void **state)
 }
 
 enum { MOST = 64 };
-struct ids { int32_t at[MOST]; size_t n; };
+struct ids {
+	int32_t at[MOST];
+	size_t n;
+};
 
 /* Words separated by |, each tokenised by itself; <...> as one control token. */
 static struct ids ids_of(const char *text)
@@ -33,7 +36,9 @@ static struct ids ids_of(const char *text)
 		size_t n = strcspn(text, "|"), k;
 		int32_t *ids;
 
-		assert_int_equal(infer_encode(tok, text, n, *text == '<' ? INFER_ENCODE_SPECIAL : 0, &ids, &k, NULL), INFER_OK);
+		assert_int_equal(infer_encode(tok, text, n, *text == '<' ? INFER_ENCODE_SPECIAL : 0,
+		                              &ids, &k, NULL),
+		                 INFER_OK);
 		assert_true(out.n + k <= MOST);
 		memcpy(out.at + out.n, ids, k * sizeof *ids);
 		out.n += k;
@@ -49,11 +54,14 @@ static struct buf buf_of(const struct ids *ids)
 }
 
 /* past, fresh, and which parts of them the result is. */
-static const struct { const char *past, *fresh, *want; } cases[] = {
+static const struct {
+	const char *past, *fresh, *want;
+} cases[] = {
 	{ "", "the house", "the house" },
 	{ "the| house", "the| house| and", "the| house| and" },
 	/* the answer was cut into tokens otherwise than its text is */
-	{ "a| li|gh|t|<|im_end|>", "a| light|<|im_end|>| and more", "a| li|gh|t|<|im_end|>| and more" },
+	{ "a| li|gh|t|<|im_end|>", "a| light|<|im_end|>| and more",
+	  "a| li|gh|t|<|im_end|>| and more" },
 	{ "a| li|gh|t", "a| light| and more", "a| li|gh|t| and more" },
 	/* a token of the new prompt reaches over the end of the old: back to where both end */
 	{ "a| li|gh", "a| light", "a| light" },
@@ -74,11 +82,13 @@ static int case_all(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		mem_fail_at(0);
 		rc = INFER_OK;
-		struct ids past = ids_of(cases[i].past), fresh = ids_of(cases[i].fresh), want = ids_of(cases[i].want);
+		struct ids past = ids_of(cases[i].past), fresh = ids_of(cases[i].fresh),
+			   want = ids_of(cases[i].want);
 		struct buf p = buf_of(&past);
 
 		nth_ok(splice(&out, tok, &p, fresh.at, fresh.n, NULL));
-		if (out.len != want.n * sizeof *want.at || (out.len && memcmp(out.at, want.at, out.len)))
+		if (out.len != want.n * sizeof *want.at ||
+		    (out.len && memcmp(out.at, want.at, out.len)))
 			fail_msg("case %zu", i);
 	}
 out:
@@ -102,8 +112,11 @@ static void test_control(void **state)
 
 	(void)state;
 	buf_init(&out, MEM_BASE);
-	assert_int_equal(infer_encode(tok, text, sizeof text - 1, INFER_ENCODE_SPECIAL, &token, &n_token, NULL), INFER_OK);
-	assert_int_equal(infer_encode(tok, text, sizeof text - 1, 0, &letters, &n_letters, NULL), INFER_OK);
+	assert_int_equal(infer_encode(tok, text, sizeof text - 1, INFER_ENCODE_SPECIAL, &token,
+	                              &n_token, NULL),
+	                 INFER_OK);
+	assert_int_equal(infer_encode(tok, text, sizeof text - 1, 0, &letters, &n_letters, NULL),
+	                 INFER_OK);
 	assert_int_equal(n_token, 1);
 	assert_true(n_letters > 1);
 	past = (struct buf){ .at = (char *)letters, .len = n_letters * sizeof *letters };
@@ -124,6 +137,7 @@ static void test_control(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), cmocka_unit_test(test_control) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all),
+		                            cmocka_unit_test(test_control) };
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -26,7 +26,10 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-static struct buf text_of(const char *s) { return (struct buf){ .at = (char *)(size_t)s, .len = strlen(s) }; }
+static struct buf text_of(const char *s)
+{
+	return (struct buf){ .at = (char *)(size_t)s, .len = strlen(s) };
+}
 
 /* Equal in every byte that is written of them. */
 static int same(int *is, const struct talk *a, const struct talk *b)
@@ -47,7 +50,8 @@ out:
 
 static int case_round(void)
 {
-	const struct buf hello = text_of("hello\n\"you\" \xc3\xa9\xf0\x9f\xa6\x8a"), answer = text_of(""), why = text_of("because");
+	const struct buf hello = text_of("hello\n\"you\" \xc3\xa9\xf0\x9f\xa6\x8a"),
+			 answer = text_of(""), why = text_of("because");
 	struct talk t = { 0 }, again = { 0 };
 	int rc, is;
 
@@ -104,8 +108,9 @@ out:
 
 static int case_parts(void)
 {
-	static const char messages[] = "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one \"},"
-	                               "{\"type\":\"text\",\"text\":\"two\"}],\"name\":\"kept\"}]";
+	static const char messages[] =
+		"[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one \"},"
+		"{\"type\":\"text\",\"text\":\"two\"}],\"name\":\"kept\"}]";
 	struct talk t = { 0 };
 	struct buf b;
 	int rc;
@@ -125,17 +130,25 @@ out:
 
 static void test_damaged(void **state)
 {
-	static const struct { const char *text, *says; } cases[] = {
-		{ "", "line 1" }, { "[", "line 1" }, { "{}", "not an array" }, { "[{}]", "message 0" }, { "[7]", "message 0" },
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "line 1" },
+		{ "[", "line 1" },
+		{ "{}", "not an array" },
+		{ "[{}]", "message 0" },
+		{ "[7]", "message 0" },
 		{ "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":null}]", "message 1" },
-		{ "[{\"role\":\"user\",\"role\":\"user\"}]", "line 1" }, { "[]x", "line 1" },
+		{ "[{\"role\":\"user\",\"role\":\"user\"}]", "line 1" },
+		{ "[]x", "line 1" },
 	};
 	infer_error err;
 	struct talk t;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(talk_parse(&t, cases[i].text, strlen(cases[i].text), "it", &err), INFER_EFORMAT);
+		assert_int_equal(talk_parse(&t, cases[i].text, strlen(cases[i].text), "it", &err),
+		                 INFER_EFORMAT);
 		assert_null(t.at);
 		if (!strstr(err.message, cases[i].says) || strncmp(err.message, "it: ", 4))
 			fail_msg("case %zu says %s", i, err.message);
@@ -172,7 +185,8 @@ static void test_atomic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_round), nth_case(case_turns), nth_case(case_parts), cmocka_unit_test(test_damaged), cmocka_unit_test(test_atomic),
+		nth_case(case_round),           nth_case(case_turns),          nth_case(case_parts),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_atomic),
 	};
 	return cmocka_run_group_tests(tests, start, end);
 }

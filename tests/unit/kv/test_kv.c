@@ -16,19 +16,20 @@ enum { CTX = 512, SEQS = 6, LAYERS = 6 };
 static const int even[] = { 0, 2, 4 }, odd[] = { 1, 3, 5 };
 static const struct kv_group full = { KV_FULL, 0, 3, even, INFER_F16, INFER_F32, 2, 16, 8 };
 static const struct kv_group coarse = { KV_FULL, 0, 3, even, INFER_Q4_0, INFER_Q8_0, 2, 64, 32 };
-static const struct kv_group coarse_window = { KV_WINDOW, 70, 3, odd, INFER_Q8_0, INFER_Q4_0, 4, 32, 32 };
+static const struct kv_group coarse_window = { KV_WINDOW,  70, 3,  odd, INFER_Q8_0,
+	                                       INFER_Q4_0, 4,  32, 32 };
 static const struct kv_group window = { KV_WINDOW, 70, 3, odd, INFER_F16, INFER_F16, 4, 32, 32 };
 
 struct walker {
 	struct kv_seq *s;
-	uint64_t root, ids[CTX], marks[CTX];      /* marks: of the prefix that ends here */
-	int32_t  len, grown;          /* committed; room for */
+	uint64_t root, ids[CTX], marks[CTX]; /* marks: of the prefix that ends here */
+	int32_t len, grown;                  /* committed; room for */
 };
 
 struct world {
 	struct kv *kv;
 	struct kv_group groups[2];
-	int      n_groups;
+	int n_groups;
 	uint32_t flags;
 	uint64_t seed, draws;
 	struct walker w[SEQS];
@@ -74,8 +75,8 @@ static void read_back(struct world *w, const struct walker *k)
 		if (g < 0)
 			continue;
 		int32_t from = w->groups[g].kind == KV_WINDOW && k->len >= w->groups[g].window
-		                   ? k->len - w->groups[g].window + 1
-		                   : 0;
+		                       ? k->len - w->groups[g].window + 1
+		                       : 0;
 
 		for (int32_t pos = from; pos < k->len; pos += 1 + (int32_t)draw(w, 9))
 			for (int v = 0; v < 2; v++) {
@@ -201,9 +202,9 @@ static void op_grow(struct world *w, struct walker *k)
 	need = kv_seq_need(w->kv, k->s, len, len - k->len);
 	if (k->len % KERN_PAGE && len > k->len)
 		for (int g = 0; g < w->n_groups; g++)
-			shared +=
-			    w->kv->groups[g].pages[kv_seq_pages(k->s)[g][k->len / KERN_PAGE]].refs >
-			    1;
+			shared += w->kv->groups[g]
+			                  .pages[kv_seq_pages(k->s)[g][k->len / KERN_PAGE]]
+			                  .refs > 1;
 	if (kv_seq_grow(w->kv, k->s, len)) {
 		assert_true(need > room);
 		w->refused++;
@@ -320,7 +321,7 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 	kv_clear(w->kv);
 	kv_stats(w->kv, &st);
 	assert_int_equal(
-	    st.used_bytes + st.pages_used + st.pages_tree + st.nodes + (uint64_t)st.seqs, 0);
+		st.used_bytes + st.pages_used + st.pages_tree + st.nodes + (uint64_t)st.seqs, 0);
 	for (int g = 0; g < w->n_groups; g++) /* free pages were given back: they read as zero */
 		for (size_t b = 0; b < w->kv->groups[g].page_bytes; b += 8)
 			assert_int_equal(*(uint64_t *)(void *)(w->kv->groups[g].base + b), 0);
@@ -330,14 +331,14 @@ static void walk(struct world *w, int ops, uint64_t bytes)
 static void test_walk_full(void **state)
 {
 	(void)state;
-	walk(&(struct world){.groups = {full}, .n_groups = 1, .seed = 1}, 40000,
+	walk(&(struct world){ .groups = { full }, .n_groups = 1, .seed = 1 }, 40000,
 	     40 * kv_page_bytes(&full));
 }
 
 static void test_walk_window(void **state)
 {
 	(void)state;
-	walk(&(struct world){.groups = {window}, .n_groups = 1, .seed = 2}, 20000,
+	walk(&(struct world){ .groups = { window }, .n_groups = 1, .seed = 2 }, 20000,
 	     14 * kv_page_bytes(&window));
 }
 
@@ -351,17 +352,17 @@ static void test_walk_both(void **state)
 static void test_walk_coarse(void **state)
 {
 	(void)state;
-	walk(&(struct world){.groups = {coarse, coarse_window}, .n_groups = 2, .seed = 7}, 60000,
-	     30 * kv_page_bytes(&coarse) + 40 * kv_page_bytes(&coarse_window));
+	walk(&(struct world){ .groups = { coarse, coarse_window }, .n_groups = 2, .seed = 7 },
+	     60000, 30 * kv_page_bytes(&coarse) + 40 * kv_page_bytes(&coarse_window));
 }
 
 static void test_walk_no_tree(void **state)
 {
 	(void)state;
 	walk(
-	    &(struct world){
-	        .groups = {full, window}, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4},
-	    10000, 25 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
+		&(struct world){
+			.groups = { full, window }, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4 },
+		10000, 25 * kv_page_bytes(&full) + 14 * kv_page_bytes(&window));
 }
 
 static void run_through(struct kv *kv, uint64_t root, const uint64_t *ids, int32_t n,
@@ -382,7 +383,8 @@ static int case_prefix(void)
 {
 	struct kv_group groups[2] = { full, window };
 	struct kv_opts o = {
-	    groups, 2, LAYERS, 100 * (kv_page_bytes(&full) + kv_page_bytes(&window)), CTX, 2, 0};
+		groups, 2, LAYERS, 100 * (kv_page_bytes(&full) + kv_page_bytes(&window)), CTX, 2, 0
+	};
 	struct kv *kv = NULL;
 	uint64_t ids[CTX], other[CTX];
 	infer_error err;
@@ -393,13 +395,13 @@ static int case_prefix(void)
 	other[200]++;
 	nth_ok(kv_open(&kv, &o, &err));
 	run_through(kv, 5, ids, 300, 0);
-	run_through(kv, 5, ids, 300, 288);          /* nine whole pages */
+	run_through(kv, 5, ids, 300, 288); /* nine whole pages */
 	run_through(kv, 5, ids, 289, 288);
-	run_through(kv, 5, ids, 288, 256);          /* at most n - 1 */
+	run_through(kv, 5, ids, 288, 256); /* at most n - 1 */
 	run_through(kv, 5, ids, 33, 32);
 	run_through(kv, 5, ids, 32, 0);
-	run_through(kv, 6, ids, 300, 0);            /* another root */
-	run_through(kv, 5, other, 300, 192);        /* they part inside a page */
+	run_through(kv, 6, ids, 300, 0);     /* another root */
+	run_through(kv, 5, other, 300, 192); /* they part inside a page */
 	run_through(kv, 5, other, 300, 288);
 	kv_clear(kv);
 	run_through(kv, 5, ids, 300, 0);
@@ -433,19 +435,20 @@ static int case_evict(void)
 	assert_int_equal(st.evicted, 2);
 	assert_true(st.used_bytes <= st.budget_bytes);
 	run_through(kv, 1, ids, 193, 192);
-	run_through(kv, 1, ids, 161, 160);          /* sees pages 2 to 4 */
+	run_through(kv, 1, ids, 161, 160); /* sees pages 2 to 4 */
 	run_through(kv, 1, two, 97, 96);
-	run_through(kv, 1, ids, 129, 0);            /* would need page 1 */
+	run_through(kv, 1, ids, 129, 0); /* would need page 1 */
 out:
 	kv_close(&kv);
 	return rc;
 }
 
-/* What a page holds, from the format: 34 and 18 bytes for 32 numbers, K and V of a layer each from a
- * multiple of 64 on. */
+/* What a page holds, from the format: 34 and 18 bytes for 32 numbers, K and V of a layer each from
+ * a multiple of 64 on. */
 static int case_bytes(void)
 {
-	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 }, bytes[] = { 128, 64, 34, 18 };
+	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 },
+		  bytes[] = { 128, 64, 34, 18 };
 	uint64_t page = os_page(), want;
 
 	for (int i = 0; i < 16; i++) {
@@ -460,32 +463,36 @@ static int case_bytes(void)
 
 static int case_refuse(void)
 {
-	const struct { struct kv_group g; uint64_t bytes; int code; const char *says;
+	const struct {
+		struct kv_group g;
+		uint64_t bytes;
+		int code;
+		const char *says;
 	} bad[] = {
-	    {{KV_LATENT, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8},
-	     1 << 20,
-	     INFER_EUNSUP,
-	     "KV_LATENT"},
-	    {{KV_STATE, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8},
-	     1 << 20,
-	     INFER_EUNSUP,
-	     "KV_STATE"},
-	    {{KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 40, 32},
-	     1 << 20,
-	     INFER_EUNSUP,
-	     "Q8_0 needs heads of a multiple of 32; this model's have 40"},
-	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 8},
-	     1 << 20,
-	     INFER_EUNSUP,
-	     "Q4_0 needs heads of a multiple of 32; this model's have 8"},
-	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_Q5_0, 1, 32, 32},
-	     1 << 20,
-	     INFER_EUNSUP,
-	     "Q5_0"},
-	    {{KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32},
-	     4096,
-	     INFER_ENOMEM,
-	     "12288 bytes do"},
+		{ { KV_LATENT, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 },
+		  1 << 20,
+		  INFER_EUNSUP,
+		  "KV_LATENT" },
+		{ { KV_STATE, 0, 3, even, INFER_F16, INFER_F16, 1, 8, 8 },
+		  1 << 20,
+		  INFER_EUNSUP,
+		  "KV_STATE" },
+		{ { KV_FULL, 0, 3, even, INFER_Q8_0, INFER_F16, 1, 40, 32 },
+		  1 << 20,
+		  INFER_EUNSUP,
+		  "Q8_0 needs heads of a multiple of 32; this model's have 40" },
+		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_Q4_0, 1, 32, 8 },
+		  1 << 20,
+		  INFER_EUNSUP,
+		  "Q4_0 needs heads of a multiple of 32; this model's have 8" },
+		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_Q5_0, 1, 32, 32 },
+		  1 << 20,
+		  INFER_EUNSUP,
+		  "Q5_0" },
+		{ { KV_FULL, 0, 3, even, INFER_F16, INFER_F16, 1, 32, 32 },
+		  4096,
+		  INFER_ENOMEM,
+		  "12288 bytes do" },
 	};
 	struct kv *kv = NULL;
 	infer_error err;
@@ -537,16 +544,16 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    nth_case(case_bytes),
-	    nth_case(case_refuse),
-	    nth_case(case_prefix),
-	    nth_case(case_evict),
-	    nth_case(case_quiet),
-	    cmocka_unit_test(test_walk_full),
-	    cmocka_unit_test(test_walk_window),
-	    cmocka_unit_test(test_walk_both),
-	    cmocka_unit_test(test_walk_coarse),
-	    cmocka_unit_test(test_walk_no_tree),
+		nth_case(case_bytes),
+		nth_case(case_refuse),
+		nth_case(case_prefix),
+		nth_case(case_evict),
+		nth_case(case_quiet),
+		cmocka_unit_test(test_walk_full),
+		cmocka_unit_test(test_walk_window),
+		cmocka_unit_test(test_walk_both),
+		cmocka_unit_test(test_walk_coarse),
+		cmocka_unit_test(test_walk_no_tree),
 	};
 	return nth_group(tests);
 }

@@ -57,7 +57,7 @@ static int case_plenty(void)
 	assert_int_equal(p.groups[0].kind, KV_FULL);
 	assert_int_equal(p.groups[0].n_layers, r.m->h.n_layers);
 	assert_int_equal(p.kv_token_bytes, (uint64_t)r.m->h.n_layers * (uint64_t)r.m->h.n_head_kv *
-	                                       2 * (uint64_t)r.m->h.dk * 2);
+	                                           2 * (uint64_t)r.m->h.dk * 2);
 	assert_int_equal(p.kv_bytes, kv_seq_bytes(p.groups, p.n_groups, p.ctx, r.ask.rows));
 	place_fini(&p);
 	r.ask.max_seqs = 3;
@@ -126,10 +126,10 @@ static int case_tight(void)
 	nth_need(strstr(e.message, "a context of") !=
 	         NULL); /* else memory of the solver itself failed */
 	assert_int_equal(
-	    sscanf(strstr(e.message, ": a context of"), ": a context of %d fits", &near), 1);
+		sscanf(strstr(e.message, ": a context of"), ": a context of %d fits", &near), 1);
 	assert_int_equal(near, fits);
 	assert_null(p.layers);
-	r.ask.address_bytes = r.ask.memory_bytes / 2;       /* the tighter of the two counts */
+	r.ask.address_bytes = r.ask.memory_bytes / 2; /* the tighter of the two counts */
 	r.ask.ctx = fits;
 	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
 	r.ask.memory_bytes = 1000;
@@ -146,7 +146,8 @@ out:
 /* bytes of 32 numbers: 128, 64, 34, 18 */
 static int case_types(void)
 {
-	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 }, bytes[] = { 128, 64, 34, 18 };
+	const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 },
+		  bytes[] = { 128, 64, 34, 18 };
 	struct place_plan p = { 0 };
 	struct rig r;
 	infer_error e;
@@ -159,7 +160,7 @@ static int case_types(void)
 		r.ask.v_type = types[i % 4];
 		nth_ok(place_solve(&p, r.m, &r.ask, &e));
 		assert_int_equal(p.kv_token_bytes, r.m->h.n_layers * r.m->h.n_head_kv * 2 *
-		                                       (bytes[i / 4] + bytes[i % 4]));
+		                                           (bytes[i / 4] + bytes[i % 4]));
 		assert_int_equal(p.kv_bytes,
 		                 (uint64_t)p.ctx / KERN_PAGE * kv_page_bytes(&p.groups[0]));
 		assert_int_equal(kv_page_bytes(&p.groups[0]),
@@ -186,7 +187,8 @@ static int case_refusals(void)
 	r.ask.k_type = INFER_F16;
 	r.ask.v_type = INFER_Q4_0;
 	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EUNSUP);
-	assert_non_null(strstr(e.message, "Q4_0 needs heads of a multiple of 32; this model's have 8"));
+	assert_non_null(
+		strstr(e.message, "Q4_0 needs heads of a multiple of 32; this model's have 8"));
 	r.ask.v_type = INFER_F32;
 	r.ask.rows = 0;
 	assert_int_equal(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);

@@ -1,18 +1,22 @@
-/* tests/unit/plan/test_probe.c - measuring: every kind of case gives rates, and wrong bits are seen */
+/* tests/unit/plan/test_probe.c - measuring: every kind of case gives rates, and wrong bits are
+ * seen */
 #include "base/cpu.h"
 #include "../nth.h"
 #include <string.h>
 
 #include "plan/plan.h"
 
-static const struct infer_probe_opts quick = { .threads = 2, .repeat = 1, .isa = "ref", .flags = INFER_PROBE_QUICK };
+static const struct infer_probe_opts quick = {
+	.threads = 2, .repeat = 1, .isa = "ref", .flags = INFER_PROBE_QUICK
+};
 static infer_probe *probe;
 static struct infer_ceilings top;
 
 static int set_up(void **state)
 {
 	(void)state;
-	return infer_probe_open(&probe, &quick, NULL) || infer_probe_ceilings(probe, NULL, &top, NULL);
+	return infer_probe_open(&probe, &quick, NULL) ||
+	       infer_probe_ceilings(probe, NULL, &top, NULL);
 }
 
 static int tear_down(void **state)
@@ -55,7 +59,8 @@ static int case_measure(void)
 		assert_true(r.same);
 		seen |= bit;
 	}
-	assert_int_equal(seen, 1 << PLAN_ROWS | 1 << PLAN_TILE | 1 << PLAN_PACK | 1 << PLAN_QUANT | 1 << PLAN_ATTN);
+	assert_int_equal(seen, 1 << PLAN_ROWS | 1 << PLAN_TILE | 1 << PLAN_PACK | 1 << PLAN_QUANT |
+	                               1 << PLAN_ATTN);
 out:
 	return rc;
 }
@@ -84,8 +89,8 @@ static void wrong_mul(float *y, const float *gate, const float *up, int n)
 	memcpy(y, gate, (size_t)n * sizeof *y);
 }
 
-static void wrong_rows(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
-                       int n, int k)
+static void wrong_rows(float *y, size_t ldy, const void *w, size_t row_bytes,
+                       const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	probe->ref.mm[INFER_F32].rows(y, ldy, w, row_bytes, x, x_row, m, n, k - 16);
 }
@@ -105,8 +110,8 @@ static void test_wrong_bits(void **state)
 	assert_true(same("rows"));
 }
 
-static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
-                      int n, int k)
+static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes,
+                      const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	(void)w, (void)row_bytes, (void)x, (void)x_row, (void)n, (void)k;
 	for (int i = 0; i < m; i++)
@@ -116,7 +121,9 @@ static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes, con
 /* where this machine has a set with that loop */
 static void test_few(void **state)
 {
-	const struct infer_probe_opts all = { .threads = 1, .repeat = 1, .flags = INFER_PROBE_QUICK };
+	const struct infer_probe_opts all = { .threads = 1,
+		                              .repeat = 1,
+		                              .flags = INFER_PROBE_QUICK };
 	struct infer_ceilings c;
 	infer_probe *before = probe;
 	int had = 1;
@@ -142,7 +149,8 @@ static void test_few(void **state)
 
 static void test_ceilings(void **state)
 {
-	assert_true((top.tile_i8.median > 0) == ((cpu_permit(cpu_features()) & CPU_AMX) == CPU_AMX));
+	assert_true((top.tile_i8.median > 0) ==
+	            ((cpu_permit(cpu_features()) & CPU_AMX) == CPU_AMX));
 	assert_true((top.tile_bf16.median > 0) == (top.tile_i8.median > 0));
 	(void)state;
 	ordered(&top.mapped), ordered(&top.memory), ordered(&top.fma), ordered(&top.dot);
@@ -154,10 +162,14 @@ static void test_refused(void **state)
 	infer_error err;
 
 	(void)state;
-	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .threads = -1 }, &err), INFER_EINVAL);
+	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .threads = -1 }, &err),
+	                 INFER_EINVAL);
 	assert_null(p);
-	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .repeat = 1 << 20 }, &err), INFER_EINVAL);
-	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .isa = "nosuch" }, &err), INFER_EUNSUP);
+	assert_int_equal(
+		infer_probe_open(&p, &(struct infer_probe_opts){ .repeat = 1 << 20 }, &err),
+		INFER_EINVAL);
+	assert_int_equal(infer_probe_open(&p, &(struct infer_probe_opts){ .isa = "nosuch" }, &err),
+	                 INFER_EUNSUP);
 	assert_non_null(strstr(err.message, "nosuch"));
 	assert_null(p);
 }
@@ -176,9 +188,13 @@ static void test_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_open), nth_case(case_measure), cmocka_unit_test(test_wrong_bits), cmocka_unit_test(test_few),
+		nth_case(case_open),
+		nth_case(case_measure),
+		cmocka_unit_test(test_wrong_bits),
+		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_ceilings),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rate),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

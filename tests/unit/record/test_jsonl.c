@@ -53,13 +53,13 @@ static const char *message(void)
 static int case_token(void)
 {
 	const struct infer_top top[2] = { { 7, -0.25f }, { 9, -3.0f } };
-	struct infer_event ev = {.index = 0,
-	                         .token = 7,
-	                         .logprob = -0.25f,
-	                         .top = top,
-	                         .n_top = 2,
-	                         .text = " \"\xc3\xa9\n",
-	                         .text_bytes = 5};
+	struct infer_event ev = { .index = 0,
+		                  .token = 7,
+		                  .logprob = -0.25f,
+		                  .top = top,
+		                  .n_top = 2,
+		                  .text = " \"\xc3\xa9\n",
+		                  .text_bytes = 5 };
 	infer_writer *w = NULL;
 	infer_error err;
 	int rc;
@@ -71,16 +71,16 @@ static int case_token(void)
 	                    "\\\"\xc3\xa9\\n\",\"logprob\":-0.25,"
 	                    "\"top\":[{\"id\":7,\"logprob\":-0.25},{\"id\":9,\"logprob\":-3}]}\n");
 	ev = (struct infer_event){
-	    .index = 1, .token = 8, .logprob = -0.1f, .text = "a\xff\xe2\x82", .text_bytes = 4};
+		.index = 1, .token = 8, .logprob = -0.1f, .text = "a\xff\xe2\x82", .text_bytes = 4
+	};
 	nth_ok(infer_write_token(w, &ev, &err));
 	assert_string_equal(message(), "{\"kind\":\"token\",\"i\":1,\"id\":8,\"text\":"
 	                               "\"a\xef\xbf\xbd\xef\xbf\xbd\",\"text_b64\":\"Yf/igg==\","
 	                               "\"logprob\":-0.100000001,\"top\":[]}\n");
 	ev = (struct infer_event){ .index = 2, .token = 9, .logprob = -INFINITY };
 	nth_ok(infer_write_token(w, &ev, &err));
-	assert_string_equal(
-	    message(),
-	    "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\",\"logprob\":null,\"top\":[]}\n");
+	assert_string_equal(message(), "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\","
+	                               "\"logprob\":null,\"top\":[]}\n");
 out:
 	infer_writer_free(w);
 	pair_close();
@@ -97,8 +97,9 @@ static int case_error(void)
 	nth_ok(pair_open(&w, &err));
 	nth_ok(infer_write_error(w, "a1", &e, "temperature", &err));
 	assert_string_equal(
-	    message(), "{\"v\":1,\"kind\":\"error\",\"id\":\"a1\",\"code\":\"INFER_EINVAL\","
-	               "\"message\":\"temp is -1: from 0 to 1e+06\",\"param\":\"temperature\"}\n");
+		message(),
+		"{\"v\":1,\"kind\":\"error\",\"id\":\"a1\",\"code\":\"INFER_EINVAL\","
+		"\"message\":\"temp is -1: from 0 to 1e+06\",\"param\":\"temperature\"}\n");
 	nth_ok(infer_write_error(w, NULL, &e, NULL, &err));
 	assert_non_null(strstr(message(), "\"id\":null"));
 	assert_non_null(strstr(line, "\"param\":null"));
@@ -129,7 +130,7 @@ static void check_keys(const struct json *o, const char *want)
 static void check_run(const struct json *run)
 {
 	const struct json *m = json_get(run, "model"), *s = json_get(run, "sampler"),
-	             *k = json_get(run, "kernels");
+			  *k = json_get(run, "kernels");
 	char id[65];
 	struct stat st;
 
@@ -159,23 +160,26 @@ static void check_run(const struct json *run)
 }
 
 static const char *const flags[] = { "--no-prefix-cache", "--step-ms=7" };
-static const struct infer_sample_opts sample = {
-    .temp = 0.8f, .top_k = 40, .seed = 1234567890123456789};
+static const struct infer_sample_opts sample = { .temp = 0.8f,
+	                                         .top_k = 40,
+	                                         .seed = 1234567890123456789 };
 
 static int case_completion(void)
 {
 	const struct infer_run_info run = { model, engine, &sample, flags, 2, 1 };
 	const struct infer_top top = { 5, -1 };
-	const struct infer_event tokens[2] = {{.token = 5, .logprob = -1, .top = &top, .n_top = 1},
-	                                      {.token = 6, .logprob = -2.5f}};
-	struct infer_completion c = {.id = "x",
-	                             .text = "hi",
-	                             .text_bytes = 2,
-	                             .finish = INFER_FINISH_LENGTH,
-	                             .load_ms = 1.5,
-	                             .usage = {10, 3, 6, 1000000, 2000000, 3000000, 4000000},
-	                             .tokens = tokens,
-	                             .n_tokens = 2};
+	const struct infer_event tokens[2] = {
+		{ .token = 5, .logprob = -1, .top = &top, .n_top = 1 },
+		{ .token = 6, .logprob = -2.5f }
+	};
+	struct infer_completion c = { .id = "x",
+		                      .text = "hi",
+		                      .text_bytes = 2,
+		                      .finish = INFER_FINISH_LENGTH,
+		                      .load_ms = 1.5,
+		                      .usage = { 10, 3, 6, 1000000, 2000000, 3000000, 4000000 },
+		                      .tokens = tokens,
+		                      .n_tokens = 2 };
 	infer_writer *w = NULL;
 	const struct json *o, *t;
 	infer_error err;
@@ -232,8 +236,8 @@ static int read_back(infer_reply **r, const char *text, infer_error *err)
 
 static int case_reply(void)
 {
-	struct infer_run_info run = {.model = model, .engine = engine, .sample = &sample};
-	struct infer_completion c = {.id = "a", .text = "", .finish = INFER_FINISH_STOP};
+	struct infer_run_info run = { .model = model, .engine = engine, .sample = &sample };
+	struct infer_completion c = { .id = "a", .text = "", .finish = INFER_FINISH_STOP };
 	infer_writer *w = NULL;
 	infer_reply *called = NULL, *thought = NULL;
 	infer_error err;
@@ -241,7 +245,11 @@ static int case_reply(void)
 	int rc;
 
 	nth_ok(pair_open(&w, &err));
-	nth_ok(read_back(&called, "<think>t</think><tool_call>[{\"name\":\"f\",\"arguments\":{\"a\":\"\\\"\"},\"id\":\"x\"},{\"name\":\"f\"}]</tool_call>", &err));
+	nth_ok(read_back(&called,
+	                 "<think>t</"
+	                 "think><tool_call>[{\"name\":\"f\",\"arguments\":{\"a\":\"\\\"\"},\"id\":"
+	                 "\"x\"},{\"name\":\"f\"}]</tool_call>",
+	                 &err));
 	nth_ok(read_back(&thought, "<think>t</think>c", &err));
 	c.reply = called;
 	nth_ok(infer_write_completion(w, &c, &run, &err));
@@ -249,12 +257,17 @@ static int case_reply(void)
 	check_keys(o, "v kind id text reasoning tool_calls finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "tool_calls");
 	assert_json_string(json_get(o, "reasoning"), "t");
-	assert_non_null(strstr(line, "\"tool_calls\":[{\"id\":\"x\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
+	assert_non_null(strstr(line, "\"tool_calls\":[{\"id\":\"x\",\"type\":\"function\","
+	                             "\"function\":{\"name\":\"f\",\"arguments\":"
 	                             "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}},{\"id\":\"call_"));
 	c.finish = INFER_FINISH_LENGTH;
 	nth_ok(infer_write_completion(w, &c, &run, &err));
 	assert_non_null(strstr(message(), "\"finish_reason\":\"length\""));
-	c = (struct infer_completion){.id = "a", .text = "c", .text_bytes = 1, .finish = INFER_FINISH_STOP, .reply = thought};
+	c = (struct infer_completion){ .id = "a",
+		                       .text = "c",
+		                       .text_bytes = 1,
+		                       .finish = INFER_FINISH_STOP,
+		                       .reply = thought };
 	nth_ok(infer_write_completion(w, &c, &run, &err));
 	o = parse(message());
 	check_keys(o, "kind id text reasoning finish_reason usage timings run");
@@ -279,10 +292,9 @@ static int case_score(void)
 
 	nth_ok(pair_open(&w, &err));
 	nth_ok(infer_write_score(w, "s", ids, logprobs, 3, &run, &err));
-	assert_non_null(strstr(
-	    message(),
-	    "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,5,6],\"logprobs\":[null,-1,-2],"
-	    "\"perplexity\":4.48168907,\"run\":{"));
+	assert_non_null(strstr(message(), "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,"
+	                                  "5,6],\"logprobs\":[null,-1,-2],"
+	                                  "\"perplexity\":4.48168907,\"run\":{"));
 	o = parse(line);
 	check_run(json_get(o, "run"));
 	nth_ok(infer_write_score(w, NULL, ids, logprobs, 1, &run, &err));
@@ -293,7 +305,11 @@ out:
 	return rc;
 }
 
-struct reader { int fd; size_t bytes; uint64_t hash; };
+struct reader {
+	int fd;
+	size_t bytes;
+	uint64_t hash;
+};
 
 static void *read_all(void *user)
 {
@@ -318,12 +334,12 @@ static void test_pipe(void **state)
 
 	(void)state;
 	memset((char *)ev.text, 'x', 1 << 20);
-	sigaction(SIGALRM, &sa, NULL);           /* without SA_RESTART */
-	assert_int_equal(
-	    timer_create(CLOCK_MONOTONIC,
-	                 &(struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM},
-	                 &timer),
-	    0);
+	sigaction(SIGALRM, &sa, NULL); /* without SA_RESTART */
+	assert_int_equal(timer_create(CLOCK_MONOTONIC,
+	                              &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL,
+	                                                  .sigev_signo = SIGALRM },
+	                              &timer),
+	                 0);
 	timer_settime(timer, 0, &(struct itimerspec){ { 0, 200000 }, { 0, 200000 } }, NULL);
 	for (int nonblock = 0; nonblock < 2; nonblock++) {
 		struct reader r = { 0 };
@@ -332,8 +348,8 @@ static void test_pipe(void **state)
 		uint64_t want = 0;
 		int fd[2];
 		static const char head[] =
-		    "{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":0,\"text\":\"",
-		                  tail[] = "\",\"logprob\":0,\"top\":[]}\n";
+			"{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":0,\"text\":\"",
+				  tail[] = "\",\"logprob\":0,\"top\":[]}\n";
 
 		assert_int_equal(pipe(fd), 0);
 		if (nonblock)
@@ -361,20 +377,34 @@ static void test_pipe(void **state)
 
 static infer_chat *talk;
 
-/* A conversation in the form of chat completions: its message, the tokens that its text is made of, a fault. */
+/* A conversation in the form of chat completions: its message, the tokens that its text is made of,
+ * a fault. */
 static int case_chat(void)
 {
-	static const char ask[] = "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":"
-	                          "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"logprobs\":true,\"top_logprobs\":1}}";
+	static const char ask[] = "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/"
+				  "completions\",\"body\":"
+				  "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
+				  "\"logprobs\":true,\"top_logprobs\":1}}";
 	const infer_tokenizer *t = infer_model_tokenizer(model);
-	const struct infer_job_opts o = { .model = model, .chat = talk, .max_tokens = -1, .logprobs = -1 };
+	const struct infer_job_opts o = {
+		.model = model, .chat = talk, .max_tokens = -1, .logprobs = -1
+	};
 	const struct infer_top top = { 7, -0.5f };
 	const struct infer_event events[] = {
 		{ .token = 7, .logprob = -0.5f, .top = &top, .n_top = 1 },
-		{ .index = 1, .token = infer_token_special(t, INFER_EOS), .logprob = -INFINITY, .top = &top, .n_top = 1 },
+		{ .index = 1,
+		  .token = infer_token_special(t, INFER_EOS),
+		  .logprob = -INFINITY,
+		  .top = &top,
+		  .n_top = 1 },
 	};
-	const struct infer_completion c = { .id = "c", .text = "a\xff", .text_bytes = 2, .usage = { .prompt_tokens = 3, .completion_tokens = 2 },
-		.tokens = events, .n_tokens = 2, .flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS };
+	const struct infer_completion c = { .text = "a\xff",
+		                            .text_bytes = 2,
+		                            .id = "c",
+		                            .usage = { .prompt_tokens = 3, .completion_tokens = 2 },
+		                            .tokens = events,
+		                            .n_tokens = 2,
+		                            .flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS };
 	const struct infer_sample_opts drawn = { 0 };
 	const struct infer_run_info info = { .model = model, .engine = engine, .sample = &drawn };
 	const infer_error why = { INFER_EUNSUP, "no" };
@@ -387,17 +417,19 @@ static int case_chat(void)
 	nth_ok(infer_job_read(&j, ask, sizeof ask - 1, 1, 0, &o, &err));
 	assert_string_equal(j->error.message, "");
 	nth_ok(infer_write_job(w, j, &c, &info, &err));
-	const struct json *body = json_get(json_get(parse(message()), "response"), "body"), *choice = json_at(json_get(body, "choices"), 0);
-	const struct json *content = json_get(json_get(choice, "logprobs"), "content"), *first = json_at(content, 0);
+	const struct json *body = json_get(json_get(parse(message()), "response"), "body"),
+			  *choice = json_at(json_get(body, "choices"), 0);
+	const struct json *content = json_get(json_get(choice, "logprobs"), "content"),
+			  *first = json_at(content, 0);
 	const struct json *token = json_get(json_at(json_get(first, "top_logprobs"), 0), "token");
-
 	assert_json_string(json_get(json_get(choice, "message"), "content"), "a\xef\xbf\xbd");
 	assert_json_string(json_get(choice, "finish_reason"), "stop");
 	assert_int_equal(json_int(json_get(json_get(body, "usage"), "total_tokens")), 5);
 	assert_int_equal(json_count(content), 1);
 	assert_true(json_double(json_get(first, "logprob")) == -0.5);
 	assert_int_equal(json_bytes(token), 1);
-	assert_int_equal(json_int(json_at(json_get(first, "bytes"), 0)), (unsigned char)*json_str(token));
+	assert_int_equal(json_int(json_at(json_get(first, "bytes"), 0)),
+	                 (unsigned char)*json_str(token));
 	nth_ok(infer_write_job_error(w, j, 0, &why, "tools", &err));
 	body = json_get(parse(message()), "response");
 	assert_int_equal(json_int(json_get(body, "status_code")), 400);
@@ -433,24 +465,27 @@ static void test_refused(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    nth_case(case_token), nth_case(case_error),        nth_case(case_completion),
-	    nth_case(case_reply), nth_case(case_chat), nth_case(case_score), cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
+		nth_case(case_token),        nth_case(case_error),
+		nth_case(case_completion),   nth_case(case_reply),
+		nth_case(case_chat),         nth_case(case_score),
+		cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
 	};
-	const struct infer_engine_opts o = {.threads = 1,
-	                                    .isa = "ref",
-	                                    .ctx = 128,
-	                                    .kv_set = 1,
-	                                    .k_type = INFER_F32,
-	                                    .v_type = INFER_F16};
+	const struct infer_engine_opts o = { .threads = 1,
+		                             .isa = "ref",
+		                             .ctx = 128,
+		                             .kv_set = 1,
+		                             .k_type = INFER_F32,
+		                             .v_type = INFER_F16 };
 	infer_error err;
 	int failed;
 
 	(void)argc;
 	run_init(argv[0]);
 	if (infer_model_open(&model, run_model("record", "--ctx 256"),
-	                     &(struct infer_model_opts){0}, &err) ||
+	                     &(struct infer_model_opts){ 0 }, &err) ||
 	    infer_chat_open(&talk, "{{ messages[0].content }}", 25, "talk", &err) ||
-	    infer_engine_open(&engine, model, &o, &err) || infer_chat_open(&chat, "{# <tool_call> #}", 17, "chat", &err)) {
+	    infer_engine_open(&engine, model, &o, &err) ||
+	    infer_chat_open(&chat, "{# <tool_call> #}", 17, "chat", &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}

@@ -1,4 +1,4 @@
-/* tests/unit/record/test_request.c - lines of requests, field by field; sequence breakers; files to go on with */
+/* tests/unit/record/test_request.c - lines of requests, field by field */
 #include "../engine/run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -45,15 +45,21 @@ out:
 static int case_fields(void)
 {
 	static const char line[] =
-	    "{\"kind\":\"request\",\"id\":\"a\",\"prompt\":[3,4,5],\"max_tokens\":-1,\"n\":4,\"logprobs\":3,"
-	    "\"stop\":[\"x\",\"yz\"],\"stop_token_ids\":[8],\"ignore_eos\":true,\"raw\":false,\"seed\":-2,"
-	    "\"temperature\":0,\"dynatemp_range\":0.5,\"dynatemp_exponent\":2,\"top_k\":-1,\"top_p\":1,"
-	    "\"min_p\":0.25,\"typical_p\":0.5,\"top_n_sigma\":1.5,\"xtc_probability\":0.5,"
-	    "\"xtc_threshold\":0.125,\"repeat_penalty\":1.5,\"repeat_last_n\":-1,\"presence_penalty\":-2,"
-	    "\"frequency_penalty\":-1,\"dry_multiplier\":2,\"dry_base\":3,\"dry_allowed_length\":4,"
-	    "\"dry_penalty_last_n\":9,\"dry_sequence_breakers\":[\"of\"],\"mirostat\":1,\"mirostat_tau\":2,"
-	    "\"mirostat_eta\":0.5,\"min_keep\":6,\"samplers\":[\"temp\",\"top-k\"],"
-	    "\"logit_bias\":{\"5\":-100,\"6\":1.5}}";
+		"{\"kind\":\"request\",\"id\":\"a\",\"prompt\":[3,4,5],\"max_tokens\":-1,\"n\":4,"
+		"\"logprobs\":3,"
+		"\"stop\":[\"x\",\"yz\"],\"stop_token_ids\":[8],\"ignore_eos\":true,\"raw\":false,"
+		"\"seed\":-2,"
+		"\"temperature\":0,\"dynatemp_range\":0.5,\"dynatemp_exponent\":2,\"top_k\":-1,"
+		"\"top_p\":1,"
+		"\"min_p\":0.25,\"typical_p\":0.5,\"top_n_sigma\":1.5,\"xtc_probability\":0.5,"
+		"\"xtc_threshold\":0.125,\"repeat_penalty\":1.5,\"repeat_last_n\":-1,\"presence_"
+		"penalty\":-2,"
+		"\"frequency_penalty\":-1,\"dry_multiplier\":2,\"dry_base\":3,\"dry_allowed_"
+		"length\":4,"
+		"\"dry_penalty_last_n\":9,\"dry_sequence_breakers\":[\"of\"],\"mirostat\":1,"
+		"\"mirostat_tau\":2,"
+		"\"mirostat_eta\":0.5,\"min_keep\":6,\"samplers\":[\"temp\",\"top-k\"],"
+		"\"logit_bias\":{\"5\":-100,\"6\":1.5}}";
 	infer_job *j = NULL;
 	infer_error err;
 	int rc;
@@ -77,13 +83,19 @@ static int case_fields(void)
 	assert_true(s->seed == UINT64_MAX - 1);
 	assert_true(s->temp == 0 && s->dynatemp_range == 0.5f && s->dynatemp_exp == 2);
 	assert_true(s->top_k == 0 && s->top_p == 0 && s->min_p == 0.25f && s->typical == 0.5f);
-	assert_true(s->top_n_sigma == 1.5f && s->xtc_probability == 0.5f && s->xtc_threshold == 0.125f);
-	assert_true(s->repeat == 1.5f && s->repeat_window == -1 && s->presence == -2 && s->frequency == -1);
-	assert_true(s->dry_multiplier == 2 && s->dry_base == 3 && s->dry_allowed_length == 4 && s->dry_window == 9);
-	assert_true(s->mirostat == 1 && s->mirostat_tau == 2 && s->mirostat_eta == 0.5f && s->min_keep == 6);
-	assert_true(s->order[0] == INFER_STAGE_TEMP && s->order[1] == INFER_STAGE_TOP_K && !s->order[2]);
+	assert_true(s->top_n_sigma == 1.5f && s->xtc_probability == 0.5f &&
+	            s->xtc_threshold == 0.125f);
+	assert_true(s->repeat == 1.5f && s->repeat_window == -1 && s->presence == -2 &&
+	            s->frequency == -1);
+	assert_true(s->dry_multiplier == 2 && s->dry_base == 3 && s->dry_allowed_length == 4 &&
+	            s->dry_window == 9);
+	assert_true(s->mirostat == 1 && s->mirostat_tau == 2 && s->mirostat_eta == 0.5f &&
+	            s->min_keep == 6);
+	assert_true(s->order[0] == INFER_STAGE_TEMP && s->order[1] == INFER_STAGE_TOP_K &&
+	            !s->order[2]);
 	assert_int_equal(s->n_bias, 2);
-	assert_true(s->bias[0].token == 5 && s->bias[0].bias == -INFINITY && s->bias[1].bias == 1.5f);
+	assert_true(s->bias[0].token == 5 && s->bias[0].bias == -INFINITY &&
+	            s->bias[1].bias == 1.5f);
 	assert_int_equal(j->n_breaker_texts, 1);
 	assert_true(s->n_dry_breakers > 0);
 out:
@@ -97,8 +109,11 @@ static int case_off(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(read_line(&j, "{\"prompt\":\"a\",\"repeat_penalty\":2,\"presence_penalty\":1,\"repeat_last_n\":0,"
-	                     "\"dry_multiplier\":1,\"dry_penalty_last_n\":0,\"top_n_sigma\":-1,\"typical_p\":1}", &err));
+	nth_ok(read_line(
+		&j,
+		"{\"prompt\":\"a\",\"repeat_penalty\":2,\"presence_penalty\":1,\"repeat_last_n\":0,"
+		"\"dry_multiplier\":1,\"dry_penalty_last_n\":0,\"top_n_sigma\":-1,\"typical_p\":1}",
+		&err));
 	assert_string_equal(j->error.message, "");
 	assert_true(j->request.sample.repeat == 0 && j->request.sample.presence == 0);
 	assert_true(j->request.sample.dry_multiplier == 0 && !j->request.sample.n_dry_breakers);
@@ -108,13 +123,18 @@ out:
 	return rc;
 }
 
-static const struct bad { const char *line; int code; const char *param, *says; } bad[] = {
+static const struct bad {
+	const char *line;
+	int code;
+	const char *param, *says;
+} bad[] = {
 	{ "", INFER_EFORMAT, NULL, "request" },
 	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "line 1" },
 	{ "[]", INFER_EFORMAT, NULL, "not an object" },
 	{ "{\"prompt\":\"x\",\"prompt\":\"y\"}", INFER_EFORMAT, NULL, "duplicate" },
 	{ "{\"id\":5.0,\"prompt\":\"x\"}", INFER_EINVAL, "id", "neither a text nor" },
-	{ "{\"id\":18446744073709551616,\"prompt\":\"x\"}", INFER_EINVAL, "id", "neither a text nor" },
+	{ "{\"id\":18446744073709551616,\"prompt\":\"x\"}", INFER_EINVAL, "id",
+	  "neither a text nor" },
 	{ "{\"custom_id\":5}", INFER_EINVAL, "custom_id", "not a text" },
 	{ "{\"id\":\"\",\"prompt\":\"x\"}", INFER_EINVAL, "id", "empty" },
 	{ "{}", INFER_EINVAL, "prompt", "no prompt" },
@@ -136,32 +156,43 @@ static const struct bad { const char *line; int code; const char *param, *says; 
 	{ "{\"prompt\":\"x\",\"top_p\":0}", INFER_EINVAL, "top_p", "above 0" },
 	{ "{\"prompt\":\"x\",\"top_k\":-2}", INFER_EINVAL, "top_k", "from -1" },
 	{ "{\"prompt\":\"x\",\"mirostat\":3}", INFER_EINVAL, "mirostat", "from 0 to 2" },
-	{ "{\"prompt\":\"x\",\"presence_penalty\":2.5}", INFER_EINVAL, "presence_penalty", "from -2 to 2" },
+	{ "{\"prompt\":\"x\",\"presence_penalty\":2.5}", INFER_EINVAL, "presence_penalty",
+	  "from -2 to 2" },
 	{ "{\"prompt\":\"x\",\"samplers\":[]}", INFER_EINVAL, "samplers", "not a list" },
-	{ "{\"prompt\":\"x\",\"samplers\":[\"top_k\",\"top-k\"]}", INFER_EINVAL, "samplers", "twice" },
+	{ "{\"prompt\":\"x\",\"samplers\":[\"top_k\",\"top-k\"]}", INFER_EINVAL, "samplers",
+	  "twice" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":{\"x\":1}}", INFER_EINVAL, "logit_bias", "'x'" },
-	{ "{\"prompt\":\"x\",\"logit_bias\":{\"99999\":1}}", INFER_EINVAL, "logit_bias", "outside" },
+	{ "{\"prompt\":\"x\",\"logit_bias\":{\"99999\":1}}", INFER_EINVAL, "logit_bias",
+	  "outside" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1]]}", INFER_EINVAL, "logit_bias", "entry 0" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1,101]]}", INFER_EINVAL, "logit_bias", "from -100" },
-	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":[]}", INFER_EINVAL, "dry_sequence_breakers", "not a list" },
+	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":[]}", INFER_EINVAL, "dry_sequence_breakers",
+	  "not a list" },
 	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EINVAL, "messages", "exclude" },
 	{ "{\"messages\":[{\"role\":\"user\"}]}", INFER_EUNSUP, "messages", "no chat template" },
 	{ "{\"messages\":\"x\"}", INFER_EINVAL, "messages", "not an array" },
 	{ "{\"prompt\":\"x\",\"tools\":[{}]}", INFER_EINVAL, "tools", "entry 0" },
-	{ "{\"prompt\":\"x\",\"tools\":[{\"function\":{\"name\":\"f\"}}]}", INFER_EINVAL, "tools", "goes with a conversation" },
+	{ "{\"prompt\":\"x\",\"tools\":[{\"function\":{\"name\":\"f\"}}]}", INFER_EINVAL, "tools",
+	  "goes with a conversation" },
 	{ "{\"prompt\":\"x\",\"tools\":{}}", INFER_EINVAL, "tools", "not an array" },
-	{ "{\"prompt\":\"x\",\"template_args\":{}}", INFER_EINVAL, "template_args", "goes with a conversation" },
-	{ "{\"prompt\":\"x\",\"template_args\":[]}", INFER_EINVAL, "template_args", "not an object" },
+	{ "{\"prompt\":\"x\",\"template_args\":{}}", INFER_EINVAL, "template_args",
+	  "goes with a conversation" },
+	{ "{\"prompt\":\"x\",\"template_args\":[]}", INFER_EINVAL, "template_args",
+	  "not an object" },
 	{ "{\"prompt\":\"x\",\"think\":true}", INFER_EINVAL, "think", "goes with a conversation" },
 	{ "{\"prompt\":\"x\",\"think\":1}", INFER_EINVAL, "think", "true nor false" },
-	{ "{\"prompt\":\"x\",\"chat_template_kwargs\":{}}", INFER_EINVAL, "chat_template_kwargs", "no field" },
+	{ "{\"prompt\":\"x\",\"chat_template_kwargs\":{}}", INFER_EINVAL, "chat_template_kwargs",
+	  "no field" },
 	{ "{\"prompt\":\"x\",\"min_tokens\":2}", INFER_EUNSUP, "min_tokens", "not supported" },
 	{ "{\"prompt\":\"x\",\"model\":\"m\"}", INFER_EINVAL, "model", "no field" },
 	{ "{\"custom_id\":\"r\",\"method\":\"GET\"}", INFER_EINVAL, "method", "POST" },
-	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/x\"}", INFER_EUNSUP, "url", "'/v1/x'" },
-	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\"}", INFER_EINVAL, "body", "object" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/x\"}", INFER_EUNSUP, "url",
+	  "'/v1/x'" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\"}", INFER_EINVAL,
+	  "body", "object" },
 	{ "{\"custom_id\":\"r\",\"prompt\":\"x\"}", INFER_EINVAL, "prompt", "no field" },
-	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"x\",\"stream\":true}}",
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/"
+	  "completions\",\"body\":{\"prompt\":\"x\",\"stream\":true}}",
 	  INFER_EUNSUP, "stream", "not supported" },
 };
 
@@ -175,7 +206,8 @@ static int case_bad(void)
 	nth_ok(read_line(&j, bad_now->line, &err));
 	if (j->error.code != bad_now->code || !strstr(j->error.message, bad_now->says) ||
 	    strcmp(j->param ? j->param : "", bad_now->param ? bad_now->param : ""))
-		fail_msg("%s: %d, %s, %s", bad_now->line, j->error.code, j->param ? j->param : "-", j->error.message);
+		fail_msg("%s: %d, %s, %s", bad_now->line, j->error.code, j->param ? j->param : "-",
+		         j->error.message);
 out:
 	infer_job_free(j);
 	return rc;
@@ -194,29 +226,42 @@ static void test_bad(void **state)
 }
 
 /* What makes a prompt of a conversation here: words in brackets, one control token behind each. */
-static const char talk_src[] = "{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{% for m in messages %}[{{ m.role }} {{ m.content }}]"
-	"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments.a }}{% endfor %}{% endfor %}"
+static const char talk_src[] =
+	"{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{% for m in messages %}[{{ "
+	"m.role }} {{ m.content }}]"
+	"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments.a }}{% "
+	"endfor %}{% endfor %}"
 	"{{ enable_thinking|default('') }}{{ more|default('') }}{{ '>' if add_generation_prompt }}";
 static const char plain_src[] = "{% for m in messages %}[{{ m.role }} {{ m.content }}]{% endfor %}";
 static infer_chat *talk_chat, *plain_chat;
 
-#define CHAT_LINE(body) "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{" body "}}"
+#define CHAT_LINE(body) \
+	"{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/chat/" \
+	"completions\",\"body\":{" body "}}"
 #define USER "\"messages\":[{\"role\":\"user\",\"content\":\"the of\"}]"
 #define TOOL "[{\"type\":\"function\",\"function\":{\"name\":\"look\",\"parameters\":{}}}]"
-static const struct talk { const char *line, *want; int both, raw; } talks[] = {
+static const struct talk {
+	const char *line, *want;
+	int both, raw;
+} talks[] = {
 	{ "{\"prompt\":\"the of\"}", "[user the of]>", 0, 0 },
 	{ "{\"prompt\":\"the of\",\"raw\":false}", "[user the of]>", 0, 1 },
 	{ "{\"prompt\":\"the of\",\"raw\":true}", "the of", 0, 0 },
 	{ "{\"prompt\":\"the of\"}", "the of", 0, 1 },
 	{ "{" USER "}", "[user the of]>", 0, 1 },
-	{ "{" USER ",\"tools\":" TOOL ",\"think\":false,\"template_args\":{\"more\":1.5}}", "#look[user the of]False1.5>", 0, 0 },
+	{ "{" USER ",\"tools\":" TOOL ",\"think\":false,\"template_args\":{\"more\":1.5}}",
+	  "#look[user the of]False1.5>", 0, 0 },
 	{ "{" USER ",\"tools\":" TOOL "}", "#look[user the of]>", 1, 0 },
 	{ "{" USER ",\"tools\":[]}", "[user the of]", 1, 0 },
-	{ "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},{\"role\":\"assistant\",\"content\":\"b\"}]}",
+	{ "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},{"
+	  "\"role\":\"assistant\",\"content\":\"b\"}]}",
 	  "[user a][assistant b", 0, 0 },
-	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"none\",\"parallel_tool_calls\":true,\"chat_template_kwargs\":{\"more\":\"x\"}"),
+	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"none\",\"parallel_tool_calls\":"
+	                 "true,\"chat_template_kwargs\":{\"more\":\"x\"}"),
 	  "[user the of]x>", 0, 0 },
-	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"auto\",\"model\":\"m\",\"stream\":false"), "#look[user the of]>", 0, 0 },
+	{ CHAT_LINE(USER ",\"tools\":" TOOL
+	                 ",\"tool_choice\":\"auto\",\"model\":\"m\",\"stream\":false"),
+	  "#look[user the of]>", 0, 0 },
 };
 
 static void set_talk(int both, int raw)
@@ -240,11 +285,12 @@ static int case_talk(void)
 	nth_ok(read_line(&j, talk_now->line, &err));
 	if (j->error.code)
 		fail_msg("%s: %s", talk_now->line, j->error.message);
-	nth_ok(infer_encode(infer_model_tokenizer(model), talk_now->want, strlen(talk_now->want), 0, &ids, &n, &err));
+	nth_ok(infer_encode(infer_model_tokenizer(model), talk_now->want, strlen(talk_now->want), 0,
+	                    &ids, &n, &err));
 	assert_int_equal(j->request.n_prompt, n);
 	assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
 	assert_true((j->chat != NULL) == (*talk_now->want != 't'));
-	if (j->chat) {   /* what reading the answer needs */
+	if (j->chat) { /* what reading the answer needs */
 		assert_int_equal(j->reply.prompt_n, strlen(talk_now->want));
 		assert_memory_equal(j->reply.prompt, talk_now->want, j->reply.prompt_n);
 		assert_true((j->reply.tools != NULL) == (*talk_now->want == '#'));
@@ -280,10 +326,13 @@ static const struct bad bad_talk[] = {
 	{ CHAT_LINE("\"max_tokens\":1"), INFER_EINVAL, "messages", "no messages" },
 	{ CHAT_LINE(USER ",\"top_logprobs\":2"), INFER_EINVAL, "top_logprobs", "needs logprobs" },
 	{ CHAT_LINE(USER ",\"logprobs\":2"), INFER_EINVAL, "logprobs", "true nor false" },
-	{ CHAT_LINE(USER ",\"tool_choice\":\"required\""), INFER_EUNSUP, "tool_choice", "none and auto" },
+	{ CHAT_LINE(USER ",\"tool_choice\":\"required\""), INFER_EUNSUP, "tool_choice",
+	  "none and auto" },
 	{ CHAT_LINE(USER ",\"tool_choice\":{}"), INFER_EUNSUP, "tool_choice", "none and auto" },
-	{ CHAT_LINE(USER ",\"parallel_tool_calls\":false"), INFER_EUNSUP, "parallel_tool_calls", "not supported" },
-	{ CHAT_LINE(USER ",\"reasoning_effort\":\"low\""), INFER_EUNSUP, "reasoning_effort", "not supported" },
+	{ CHAT_LINE(USER ",\"parallel_tool_calls\":false"), INFER_EUNSUP, "parallel_tool_calls",
+	  "not supported" },
+	{ CHAT_LINE(USER ",\"reasoning_effort\":\"low\""), INFER_EUNSUP, "reasoning_effort",
+	  "not supported" },
 };
 
 static int case_bad_talk(void)
@@ -328,12 +377,18 @@ static void test_too_long(void **state)
 	infer_job_free(j);
 }
 
-/* Options stand where a request leaves something open; what a template cannot do is refused under its field. */
+/* Options stand where a request leaves something open; what a template cannot do is refused under
+ * its field. */
 static int case_talk_options(void)
 {
-	static const char tools[] = TOOL, line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{\"role\":\"user\",\"content\":\"U\"}]}";
-	static const char *const want[] = { "#look[system S][user the of]True>", "#look[developer D][user U]True>", "[system S][user the of]False>" };
-	static const char *const lines[] = { "{" USER "}", line, "{" USER ",\"tools\":[],\"think\":false}" };
+	static const char tools[] = TOOL,
+			  line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{"
+				   "\"role\":\"user\",\"content\":\"U\"}]}";
+	static const char *const want[] = { "#look[system S][user the of]True>",
+		                            "#look[developer D][user U]True>",
+		                            "[system S][user the of]False>" };
+	static const char *const lines[] = { "{" USER "}", line,
+		                             "{" USER ",\"tools\":[],\"think\":false}" };
 	infer_job *j = NULL;
 	infer_error err;
 	int32_t *ids = NULL;
@@ -349,7 +404,8 @@ static int case_talk_options(void)
 	for (int i = 0; i < 3; i++) {
 		nth_ok(read_line(&j, lines[i], &err));
 		assert_string_equal(j->error.message, "");
-		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids, &n, &err));
+		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids,
+		                    &n, &err));
 		assert_int_equal(j->request.n_prompt, n);
 		assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
 		infer_ids_free(ids);
@@ -365,7 +421,10 @@ static int case_talk_options(void)
 	nth_ok(read_line(&j, "{" USER ",\"tools\":[]}", &err));
 	assert_string_equal(j->param, "think");
 	infer_job_free(j);
-	nth_ok(read_line(&j, CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"), &err));
+	nth_ok(read_line(
+		&j,
+		CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"),
+		&err));
 	assert_string_equal(j->param, "tools");
 	assert_int_equal(j->form, INFER_JOB_OPENAI_CHAT);
 	assert_int_equal(j->request.max_tokens, 9);
@@ -377,22 +436,31 @@ out:
 	return rc;
 }
 
+static const struct {
+	const char *line;
+	int logprobs;
+} case_chat_logprobs_rows[] = {
+	{ CHAT_LINE(USER), -1 },
+	{ CHAT_LINE(USER ",\"logprobs\":false"), -1 },
+	{ CHAT_LINE(USER ",\"logprobs\":true"), 0 },
+	{ CHAT_LINE(USER ",\"top_logprobs\":3,\"logprobs\":true"), 3 },
+};
+
 static int case_chat_logprobs(void)
 {
-	static const struct { const char *line; int logprobs; } rows[] = {
-		{ CHAT_LINE(USER), -1 }, { CHAT_LINE(USER ",\"logprobs\":false"), -1 }, { CHAT_LINE(USER ",\"logprobs\":true"), 0 },
-		{ CHAT_LINE(USER ",\"top_logprobs\":3,\"logprobs\":true"), 3 },
-	};
 	infer_job *j = NULL;
 	infer_error err;
 	int rc = 0;
 
 	set_talk(0, 0);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		nth_ok(read_line(&j, rows[i].line, &err));
+	for (size_t i = 0; i < sizeof case_chat_logprobs_rows / sizeof *case_chat_logprobs_rows;
+	     i++) {
+		nth_ok(read_line(&j, case_chat_logprobs_rows[i].line, &err));
 		assert_string_equal(j->error.message, "");
-		assert_int_equal(j->logprobs, rows[i].logprobs);
-		assert_int_equal(j->request.top, rows[i].logprobs > 0 ? rows[i].logprobs : 0);
+		assert_int_equal(j->logprobs, case_chat_logprobs_rows[i].logprobs);
+		assert_int_equal(j->request.top, case_chat_logprobs_rows[i].logprobs > 0
+		                                         ? case_chat_logprobs_rows[i].logprobs
+		                                         : 0);
 		assert_int_equal(j->request.max_tokens, 33);
 		infer_job_free(j);
 		j = NULL;
@@ -403,23 +471,38 @@ out:
 	return rc;
 }
 
+static const struct {
+	const char *line, *id;
+	int whole;
+} case_ids_rows[] = {
+	{ "{\"id\":5,\"prompt\":\"x\"}", "5", 1 },
+	{ "{\"id\":-9223372036854775808,\"prompt\":\"x\"}", "-9223372036854775808", 1 },
+	{ "{\"id\":18446744073709551615,\"prompt\":\"x\"}", "18446744073709551615", 1 },
+	{ "{\"id\":\"5\",\"prompt\":\"x\"}", "5", 0 },
+	{ "{\"id\":null,\"prompt\":\"x\"}", "7", 0 },
+	{ "{\"id\":3,\"prompt\":5}", "3", 1 },
+	{ "{\"prompt\":5}", "7", 0 },
+	{ "{\"id\":3", NULL, 0 },
+	{ "[3]", NULL, 0 },
+	{ "{\"id\":[]}", NULL, 0 },
+	{ "{\"id\":\"\"}", NULL, 0 },
+	{ "{\"custom_id\":4}", NULL, 0 },
+};
+
 /* A whole number of 64 bits; what cannot be read has no id, and takes none. */
 static int case_ids(void)
 {
-	static const struct { const char *line, *id; int whole; } rows[] = {
-		{ "{\"id\":5,\"prompt\":\"x\"}", "5", 1 }, { "{\"id\":-9223372036854775808,\"prompt\":\"x\"}", "-9223372036854775808", 1 },
-		{ "{\"id\":18446744073709551615,\"prompt\":\"x\"}", "18446744073709551615", 1 }, { "{\"id\":\"5\",\"prompt\":\"x\"}", "5", 0 },
-		{ "{\"id\":null,\"prompt\":\"x\"}", "7", 0 }, { "{\"id\":3,\"prompt\":5}", "3", 1 }, { "{\"prompt\":5}", "7", 0 },
-		{ "{\"id\":3", NULL, 0 }, { "[3]", NULL, 0 }, { "{\"id\":[]}", NULL, 0 }, { "{\"id\":\"\"}", NULL, 0 }, { "{\"custom_id\":4}", NULL, 0 },
-	};
 	infer_job *j = NULL;
 	infer_error err;
 	int rc = INFER_OK;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		nth_ok(read_line(&j, rows[i].line, &err));
-		if (!j->id != !rows[i].id || (j->id && strcmp(j->id, rows[i].id)) || j->id_whole != rows[i].whole)
-			fail_msg("%s has the id %s", rows[i].line, j->id ? j->id : "(none)");
+	for (size_t i = 0; i < sizeof case_ids_rows / sizeof *case_ids_rows; i++) {
+		nth_ok(read_line(&j, case_ids_rows[i].line, &err));
+		if (!j->id != !case_ids_rows[i].id ||
+		    (j->id && strcmp(j->id, case_ids_rows[i].id)) ||
+		    j->id_whole != case_ids_rows[i].whole)
+			fail_msg("%s has the id %s", case_ids_rows[i].line,
+			         j->id ? j->id : "(none)");
 		infer_job_free(j);
 		j = NULL;
 	}
@@ -436,8 +519,11 @@ static int case_others(void)
 
 	nth_ok(read_line(&j, "{\"kind\":\"plan\",\"id\":5}", &err));
 	assert_true(j->is_other && !j->error.code);
-	nth_ok(read_line(&k, "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":"
-	                     "{\"prompt\":\"x\",\"model\":\"m\",\"echo\":false,\"best_of\":1,\"user\":\"u\"}}", &err));
+	nth_ok(read_line(
+		&k,
+		"{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":"
+		"{\"prompt\":\"x\",\"model\":\"m\",\"echo\":false,\"best_of\":1,\"user\":\"u\"}}",
+		&err));
 	assert_string_equal(k->error.message, "");
 	assert_int_equal(k->form, INFER_JOB_OPENAI);
 	assert_string_equal(k->id, "r");
@@ -452,123 +538,20 @@ out:
 	return rc;
 }
 
-/* Each token that holds a text, once; several tokens that spell one. */
-static int case_breakers(void)
-{
-	const infer_tokenizer *t = infer_model_tokenizer(model);
-	const struct infer_str texts[] = { { "th", 2 }, { "zqzqz", 5 } };
-	struct infer_sample_opts o = { 0 };
-	infer_breakers *b = NULL;
-	infer_error err;
-	int32_t singles = 0;
-	int rc, spelled = 0;
-
-	nth_ok(infer_breakers_new(&b, t, texts, 2, &err));
-	infer_breakers_use(b, &o);
-	for (int32_t i = 0; i < o.n_dry_breakers; i++) {
-		const char *bytes;
-		size_t n;
-
-		assert_int_equal(infer_token_bytes(t, o.dry_breakers[i][0], 0, &bytes, &n, &err), INFER_OK);
-		singles += o.n_dry_breaker[i] == 1;
-		spelled += o.n_dry_breaker[i] > 1 && bytes[0] == 'z';
-		assert_true(o.n_dry_breaker[i] > 1 || memmem(bytes, n, "th", 2) || memmem(bytes, n, "zqzqz", 5));
-	}
-	assert_int_equal(spelled, 1);
-	for (int32_t id = 0; id < infer_tokenizer_count(t); id++) {
-		const char *bytes;
-		size_t n;
-
-		assert_int_equal(infer_token_bytes(t, id, 0, &bytes, &n, &err), INFER_OK);
-		singles -= n && memmem(bytes, n, "th", 2) != NULL;
-	}
-	assert_int_equal(singles, 0);
-out:
-	infer_breakers_free(b);
-	return rc;
-}
-
-struct met { int n, failed, without_id; int64_t line; char last[16]; };
-static int on_done(void *user, struct infer_done *d, infer_error *err)
-{
-	struct met *m = user;
-
-	(void)err;
-	m->n++;
-	m->failed += d->failed;
-	m->without_id += !d->id;
-	m->line += d->line;
-	snprintf(m->last, sizeof m->last, "%s", d->id ? d->id : "");
-	return INFER_OK;
-}
-
-static const char kept[] =
-    "{\"v\":1,\"kind\":\"completion\",\"id\":\"a\"}\n{\"kind\":\"meta\",\"id\":\"no\"}\n"
-    "{\"kind\":\"error\",\"id\":null,\"line\":4}\n"
-    "{\"id\":\"x\",\"custom_id\":\"o\",\"response\":{\"status_code\":400}}\n";
-
-static int case_resume(void)
-{
-	static const char torn[] = "{\"kind\":\"completion\",\"id\":\"b\"}";
-	char path[128], text[512];
-	infer_writer *w = NULL, *second = NULL;
-	struct met m = { 0 };
-	infer_error err, e = { INFER_EINVAL, "x" };
-	int rc, fd;
-
-	snprintf(path, sizeof path, "%s/kept", run_dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_int_equal(write(fd, kept, sizeof kept - 1), sizeof kept - 1);
-	assert_int_equal(write(fd, torn, sizeof torn - 1), sizeof torn - 1);
-	close(fd);
-	nth_ok(infer_writer_resume(&w, path, on_done, &m, &err));
-	assert_int_equal(m.n, 3);
-	assert_int_equal(m.failed, 2);
-	assert_int_equal(m.without_id, 1);
-	assert_int_equal(m.line, 4);
-	assert_string_equal(m.last, "o");
-	nth_fails(infer_writer_resume(&second, path, on_done, &m, &err), INFER_EIO);
-	assert_null(second);
-	nth_ok(infer_write_error(w, "b", &e, NULL, &err));
-	nth_ok(infer_writer_sync(w, &err));
-	fd = open(path, O_RDONLY);
-	ssize_t n = read(fd, text, sizeof text);
-
-	close(fd);
-	assert_true(n > (ssize_t)sizeof kept);
-	assert_memory_equal(text, kept, sizeof kept - 1);
-	assert_memory_equal(text + sizeof kept - 1, "{\"kind\":\"error\",\"id\":\"b\"", 24);
-out:
-	infer_writer_free(w);
-	return rc;
-}
-
-static int case_not_records(void)
-{
-	char path[128];
-	infer_writer *w = NULL;
-	infer_error err;
-	struct met m;
-	int rc, fd;
-
-	snprintf(path, sizeof path, "%s/notes", run_dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_int_equal(write(fd, "{}\nnotes\n", 9), 9);
-	close(fd);
-	nth_fails(infer_writer_resume(&w, path, on_done, &m, &err), INFER_EFORMAT);
-	assert_null(w);
-	nth_fails(infer_writer_resume(&w, "/dev/null", on_done, &m, &err), INFER_EIO);
-	nth_fails(infer_writer_resume(&w, "/nowhere/x", on_done, &m, &err), INFER_EIO);
-out:
-	return rc;
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    nth_case(case_plain),  nth_case(case_fields),   nth_case(case_off),    cmocka_unit_test(test_bad),
-	    cmocka_unit_test(test_talk), cmocka_unit_test(test_bad_talk), cmocka_unit_test(test_too_long), nth_case(case_talk_options), nth_case(case_chat_logprobs),
-	    nth_case(case_ids), nth_case(case_others), nth_case(case_breakers), nth_case(case_resume), nth_case(case_not_records),
+		nth_case(case_plain),
+		nth_case(case_fields),
+		nth_case(case_off),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_talk),
+		cmocka_unit_test(test_bad_talk),
+		cmocka_unit_test(test_too_long),
+		nth_case(case_talk_options),
+		nth_case(case_chat_logprobs),
+		nth_case(case_ids),
+		nth_case(case_others),
 	};
 	infer_breakers *breakers = NULL;
 	infer_error err;
@@ -576,7 +559,8 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	run_init(argv[0]);
-	if (infer_model_open(&model, run_model("request", "--ctx 256"), &(struct infer_model_opts){ 0 }, &err) ||
+	if (infer_model_open(&model, run_model("request", "--ctx 256"),
+	                     &(struct infer_model_opts){ 0 }, &err) ||
 	    infer_chat_open(&talk_chat, talk_src, sizeof talk_src - 1, "talk", &err) ||
 	    infer_chat_open(&plain_chat, plain_src, sizeof plain_src - 1, "plain", &err) ||
 	    infer_breakers_new(&breakers, infer_model_tokenizer(model), &colon, 1, &err)) {
@@ -584,8 +568,13 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	opts = (struct infer_job_opts){
-		.model = model, .sample = { .temp = 0.8f, .repeat_window = 64, .seed = 5 }, .breaker_texts = &colon,
-		.n_breaker_texts = 1, .breakers = breakers, .max_tokens = 33, .logprobs = -1,
+		.model = model,
+		.sample = { .temp = 0.8f, .repeat_window = 64, .seed = 5 },
+		.breaker_texts = &colon,
+		.n_breaker_texts = 1,
+		.breakers = breakers,
+		.max_tokens = 33,
+		.logprobs = -1,
 	};
 	failed = nth_group(tests);
 	infer_chat_close(&talk_chat);

@@ -1,5 +1,5 @@
-/* Answers read back, whole and in pieces: llama.cpp's cases for many templates, what the templates write themselves, our own
- * cases, hostile bytes, and failing memory. */
+/* Answers read back, whole and in pieces: llama.cpp's cases for many templates, what the templates
+ * write themselves, our own cases, and failing memory. */
 #include "../nth.h"
 #include "../shared.h"
 #include <infer/reply.h>
@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "../values.h"
+#include "marked.h"
 #include <dirent.h>
-#include <time.h>
 
 static char *read_file(const char *path, size_t *n)
 {
@@ -27,7 +27,10 @@ static char *read_file(const char *path, size_t *n)
 
 /* ---- reading ---- */
 
-struct grown { size_t content, reasoning, calls, arguments[8]; uint64_t hash[10]; };
+struct grown {
+	size_t content, reasoning, calls, arguments[8];
+	uint64_t hash[10];
+};
 
 static uint64_t hash(struct infer_str s, size_t n)
 {
@@ -68,8 +71,11 @@ static void put(struct arena *a, struct json *o, const char *key, struct infer_s
 	json_set(o, key, json_new_strn(a, s.at, s.len));
 }
 
-/* An answer as JSON: {content, reasoning, tool_calls}.  cut: where the first piece ends; 0: one code point at a time; n: whole */
-static const struct json *answer(struct arena *a, const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n, size_t cut)
+/* An answer as JSON: {content, reasoning, tool_calls}.  cut: where the first piece ends; 0: one
+ * code point at a time; n: whole */
+static const struct json *answer(struct arena *a, const infer_chat *chat,
+                                 const struct infer_reply_options *o, const char *s, size_t n,
+                                 size_t cut)
 {
 	struct infer_reply_parts p;
 	struct grown g = { 0 };
@@ -128,7 +134,8 @@ static int same_arguments(const struct json *a, const struct json *b)
 	struct arena arena;
 
 	arena_init(&arena, MEM_TEXT);
-	const struct json *x = value_n(&arena, json_str(a), json_bytes(a)), *y = value_n(&arena, json_str(b), json_bytes(b));
+	const struct json *x = value_n(&arena, json_str(a), json_bytes(a)),
+			  *y = value_n(&arena, json_str(b), json_bytes(b));
 	int same = x && y ? same_value(x, y) : !x && !y && same_trimmed(a, b);
 	arena_fini(&arena);
 	return same;
@@ -142,16 +149,19 @@ static int same_text(const struct json *a, const struct json *b, int exactly)
 
 static int same_answer(const struct json *got, const struct json *want, int exactly)
 {
-	const struct json *a = json_get(got, "tool_calls"), *b = json_get(want, "tool_calls"), *r = json_get(want, "reasoning"), *d = json_first(b);
+	const struct json *a = json_get(got, "tool_calls"), *b = json_get(want, "tool_calls"),
+			  *r = json_get(want, "reasoning"), *d = json_first(b);
 
 	if (!r)
 		r = json_get(want, "reasoning_content");
-	if (json_count(a) != json_count(b) || !same_text(json_get(got, "content"), json_get(want, "content"), exactly) ||
+	if (json_count(a) != json_count(b) ||
+	    !same_text(json_get(got, "content"), json_get(want, "content"), exactly) ||
 	    !same_text(json_get(got, "reasoning"), r, exactly))
 		return 0;
 	json_each(c, a) {
 		const struct json *id = json_get(d, "id");
-		if (!same_value(json_get(c, "name"), json_get(d, "name")) || (id && !same_value(json_get(c, "id"), id)) ||
+		if (!same_value(json_get(c, "name"), json_get(d, "name")) ||
+		    (id && !same_value(json_get(c, "id"), id)) ||
 		    !same_arguments(json_get(c, "arguments"), json_get(d, "arguments")))
 			return 0;
 		d = d->next;
@@ -159,7 +169,8 @@ static int same_answer(const struct json *got, const struct json *want, int exac
 	return 1;
 }
 
-static void check_answer(const char *what, const infer_chat *chat, const struct infer_reply_options *o, const char *s, size_t n,
+static void check_answer(const char *what, const infer_chat *chat,
+                         const struct infer_reply_options *o, const char *s, size_t n,
                          const struct json *want, int exactly)
 {
 	struct arena a, once;
@@ -169,11 +180,14 @@ static void check_answer(const char *what, const infer_chat *chat, const struct 
 	arena_init(&once, MEM_TEXT);
 	const struct json *whole = answer(&a, chat, o, s, n, n);
 	if (!same_answer(whole, want, exactly))
-		fail_msg("%s\nof   %.*s\nread %s\nnot  %s", what, (int)n, s, written(&a, whole), written(&a, want));
-	for (size_t i = 0; i < n; i += i ? (utf8_get(s + i, n - i, &cp) ? utf8_get(s + i, n - i, &cp) : 1) : 1) {
+		fail_msg("%s\nof   %.*s\nread %s\nnot  %s", what, (int)n, s, written(&a, whole),
+		         written(&a, want));
+	for (size_t i = 0; i < n;
+	     i += i ? (utf8_get(s + i, n - i, &cp) ? utf8_get(s + i, n - i, &cp) : 1) : 1) {
 		const struct json *parts = answer(&once, chat, o, s, n, i);
 		if (!same_value(parts, whole))
-			fail_msg("%s, cut at %zu of\n     %.*s\nread %s\nnot  %s", what, i, (int)n, s, written(&a, parts), written(&a, whole));
+			fail_msg("%s, cut at %zu of\n     %.*s\nread %s\nnot  %s", what, i, (int)n,
+			         s, written(&a, parts), written(&a, whole));
 		arena_reset(&once);
 	}
 	arena_fini(&once);
@@ -188,12 +202,15 @@ static const struct json *tools_of(struct arena *a, const struct json *given)
 	struct json *tools = json_new(a, JSON_ARRAY);
 
 	json_each(t, given) {
-		struct json *f = json_is_array(t) ? json_new(a, JSON_OBJECT) : json_share(a, t), *tool = json_new(a, JSON_OBJECT);
+		struct json *f = json_is_array(t) ? json_new(a, JSON_OBJECT) : json_share(a, t),
+			    *tool = json_new(a, JSON_OBJECT);
 		const struct json *parameters = json_at(t, 2);
 		if (json_is_array(t)) {
 			json_set(f, "name", json_share(a, json_at(t, 0)));
 			json_set(f, "description", json_share(a, json_at(t, 1)));
-			json_set(f, "parameters", json_share(a, value_n(a, json_str(parameters), json_bytes(parameters))));
+			json_set(f, "parameters",
+			         json_share(a, value_n(a, json_str(parameters),
+			                               json_bytes(parameters))));
 		}
 		json_set(tool, "type", json_new_str(a, "function"));
 		json_set(tool, "function", f);
@@ -222,21 +239,30 @@ static infer_chat *open_template(const char *name)
 static void check_row(struct arena *a, const struct json *row)
 {
 	static const char hey[] = "[{\"role\":\"user\",\"content\":\"Hey there!\"}]";
-	const struct json *params = json_get(row, "params"), *thinking = json_get(params, "enable_thinking"), *input = json_get(row, "input");
+	const struct json *params = json_get(row, "params"),
+			  *thinking = json_get(params, "enable_thinking"),
+			  *input = json_get(row, "input");
 	const struct json *format = json_get(params, "reasoning_format");
-	const char *name = text_of(a, json_get(row, "template")), *tools = written(a, tools_of(a, json_get(params, "tools")));
+	const char *name = text_of(a, json_get(row, "template")),
+		   *tools = written(a, tools_of(a, json_get(params, "tools")));
 	infer_chat *chat = open_template(name);
 	char *prompt = NULL;
-	struct infer_conversation c = { .messages = hey, .messages_n = sizeof hey - 1, .tools = tools, .tools_n = strlen(tools),
-		.think = json_is(thinking, JSON_FALSE) ? INFER_THINK_OFF : INFER_THINK_ON };
+	struct infer_conversation c = { .messages = hey,
+		                        .messages_n = sizeof hey - 1,
+		                        .tools = tools,
+		                        .tools_n = strlen(tools),
+		                        .think = json_is(thinking, JSON_FALSE) ? INFER_THINK_OFF
+		                                                               : INFER_THINK_ON };
 	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools) };
 
 	assert_non_null(chat);
-	infer_chat_render(chat, NULL, &c, &prompt, NULL, &o.prompt_n, NULL);   /* one template needs more than it is given */
+	/* one template needs more than it is given */
+	infer_chat_render(chat, NULL, &c, &prompt, NULL, &o.prompt_n, NULL);
 	o.prompt = prompt;
 	o.flags = !json_is_string(format) || json_equals(format, "none") ? INFER_REPLY_INLINE : 0;
 	o.flags |= json_get(params, "json_schema") ? INFER_REPLY_JSON : 0;
-	check_answer(name, chat, &o, json_str(input), json_bytes(input), json_get(row, "expected"), 0);
+	check_answer(name, chat, &o, json_str(input), json_bytes(input), json_get(row, "expected"),
+	             0);
 	infer_chat_free(prompt);
 	infer_chat_close(&chat);
 }
@@ -274,17 +300,23 @@ static void test_cases_of_others(void **state)
 
 /* ---- our own cases, and templates read back what they write ---- */
 
-static void check_own(struct arena *a, const struct json *row, const struct json *source, const char *tools)
+static void check_own(struct arena *a, const struct json *row, const struct json *source,
+                      const char *tools)
 {
 	const struct json *input = json_get(row, "input"), *prompt = json_get(row, "prompt");
 	const char *name = text_of(a, json_get(row, "template"));
-	struct infer_reply_options o = { .tools = tools, .tools_n = strlen(tools), .prompt = prompt ? json_str(prompt) : NULL,
-		.prompt_n = json_bytes(prompt), .flags = (json_get(row, "inline") ? INFER_REPLY_INLINE : 0u) |
-		(json_get(row, "json") ? INFER_REPLY_JSON : 0u) };
+	struct infer_reply_options o = { .tools = tools,
+		                         .tools_n = strlen(tools),
+		                         .prompt = prompt ? json_str(prompt) : NULL,
+		                         .prompt_n = json_bytes(prompt),
+		                         .flags = (json_get(row, "inline") ? INFER_REPLY_INLINE
+		                                                           : 0u) |
+		                                  (json_get(row, "json") ? INFER_REPLY_JSON : 0u) };
 	infer_chat *chat;
 	infer_error err = { 0 };
 
-	assert_int_equal(infer_chat_open(&chat, json_str(source), json_bytes(source), name, &err), INFER_OK);
+	assert_int_equal(infer_chat_open(&chat, json_str(source), json_bytes(source), name, &err),
+	                 INFER_OK);
 	check_answer(name, chat, &o, json_str(input), json_bytes(input), row, 1);
 	infer_chat_close(&chat);
 }
@@ -303,14 +335,17 @@ static void test_own_cases(void **state)
 	arena_init(&a, MEM_TEXT);
 	struct json *chats = json_new(&a, JSON_OBJECT);
 	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
-		const struct json *row = value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n), *name = json_get(row, "template");
+		const struct json *row = value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n),
+				  *name = json_get(row, "template");
 		assert_non_null(row);
 		if (json_get(row, "source"))
-			json_set(chats, text_of(&a, json_get(row, "name")), json_share(&a, json_get(row, "source")));
+			json_set(chats, text_of(&a, json_get(row, "name")),
+			         json_share(&a, json_get(row, "source")));
 		else if (json_get(row, "tools"))
 			tools = written(&a, json_get(row, "tools"));
 		else
-			check_own(&a, row, json_getn(chats, json_str(name), json_bytes(name)), tools);
+			check_own(&a, row, json_getn(chats, json_str(name), json_bytes(name)),
+			          tools);
 		cases += json_get(row, "input") != NULL;
 	}
 	assert_true(cases > 140);
@@ -320,17 +355,20 @@ static void test_own_cases(void **state)
 }
 
 #define SAYS(more) "[{\"role\":\"user\",\"content\":\"@USER@\"}" more "]"
-#define CALLS SAYS(",{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"REASON\",\"tool_calls\":[{\"id\":\"call00001\"," \
-	"\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":" ARGUMENTS "}}]}")
+#define CALLS \
+	SAYS(",{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"REASON\",\"tool_" \
+	     "calls\":[{\"id\":\"call00001\"," \
+	     "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":" ARGUMENTS "}}]}")
 #define ARGUMENTS "{\"a\":\"x \\\"y\\\" [z]\\nz\",\"n\":-7,\"l\":[1.5,{\"b\":true,\"c\":\"}\"}]}"
-static const char tool_f[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\","
-	"\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"},\"n\":{\"type\":\"integer\",\"description\":\"d\"},"
-	"\"l\":{\"type\":\"array\",\"description\":\"d\",\"items\":{\"type\":\"string\"}}},\"required\":[\"a\"]}}}]";
 
 static char *rendered(const infer_chat *chat, const char *messages, uint32_t flags, size_t *n)
 {
-	struct infer_conversation c = { .messages = messages, .messages_n = strlen(messages), .tools = tool_f, .tools_n = sizeof tool_f - 1,
-		.think = INFER_THINK_ON, .flags = flags };
+	struct infer_conversation c = { .messages = messages,
+		                        .messages_n = strlen(messages),
+		                        .tools = tool_f,
+		                        .tools_n = sizeof tool_f - 1,
+		                        .think = INFER_THINK_ON,
+		                        .flags = flags };
 	char *text = NULL;
 
 	infer_chat_render(chat, NULL, &c, &text, NULL, n, NULL);
@@ -342,7 +380,8 @@ static int check_turn(const char *name, const infer_chat *chat)
 {
 	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1 };
 	size_t n = 0;
-	char *prompt = rendered(chat, SAYS(), 0, &o.prompt_n), *full = rendered(chat, CALLS, INFER_CHAT_NO_PROMPT, &n);
+	char *prompt = rendered(chat, SAYS(), 0, &o.prompt_n),
+	     *full = rendered(chat, CALLS, INFER_CHAT_NO_PROMPT, &n);
 	char *turn = full ? strstr(full, "@USER@") : NULL, *next;
 	struct arena a;
 	int there, follows = prompt && full && n > o.prompt_n && !memcmp(prompt, full, o.prompt_n);
@@ -354,10 +393,13 @@ static int check_turn(const char *name, const infer_chat *chat)
 	if (there) {
 		o.prompt = follows ? prompt : NULL;
 		arena_init(&a, MEM_TEXT);
-		const struct json *j = answer(&a, chat, &o, turn, n - (size_t)(turn - full), 0), *calls = json_get(j, "tool_calls");
+		const struct json *j = answer(&a, chat, &o, turn, n - (size_t)(turn - full), 0),
+				  *calls = json_get(j, "tool_calls");
 		const struct json *want = json_new_str(&a, ARGUMENTS), *f = json_first(calls);
-		if (json_count(calls) != 1 || !same_arguments(json_get(f, "arguments"), want) || !json_get(f, "whole") ||
-		    (follows && strstr(turn, "REASON") && !strstr(text_of(&a, json_get(j, "reasoning")), "REASON")))
+		if (json_count(calls) != 1 || !same_arguments(json_get(f, "arguments"), want) ||
+		    !json_get(f, "whole") ||
+		    (follows && strstr(turn, "REASON") &&
+		     !strstr(text_of(&a, json_get(j, "reasoning")), "REASON")))
 			fail_msg("%s\nof   %s\nread %s", name, turn, written(&a, j));
 		arena_fini(&a);
 	}
@@ -389,93 +431,15 @@ static void test_turns(void **state)
 	assert_true(there >= 30);
 }
 
-/* ---- hostile bytes ---- */
-
-static const char *const marked[] = { "{# <tool_call> #}", "{# <function= <parameter= #}", "{# List of tools: #}", "{# <|channel|> <|message|> #}",
-	"{# <|tool_call>call: <channel|> #}", "{# \"parameters\": #}", "{# [TOOL_CALLS] [/THINK] #}", "{# <arg_key> <arg_value> #}" };
-
-static infer_chat *marked_chat(const char *mark)
-{
-	char source[512];
-	infer_chat *chat;
-	infer_error err = { 0 };
-
-	snprintf(source, sizeof source, "%s{%% for m in messages %%}{{ m.content }}{%% endfor %%}", mark);
-	assert_int_equal(infer_chat_open(&chat, source, strlen(source), "marked", &err), INFER_OK);
-	return chat;
-}
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* One text, over and over: time and memory stay in proportion, and what is not a call is all there. */
-static void flood(const char *mark, const char *unit, size_t bytes, size_t piece, size_t least)
-{
-	infer_chat *chat = marked_chat(mark);
-	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1 };
-	struct infer_reply_parts p;
-	size_t n = strlen(unit), held = bytes / n * n, given;
-	char *s = malloc(held);
-	infer_reply *r;
-	double from = seconds();
-
-	assert_non_null(s);
-	for (size_t i = 0; i < held; i += n)
-		memcpy(s + i, unit, n);
-	assert_int_equal(infer_reply_new(&r, chat, &o, NULL), INFER_OK);
-	for (size_t i = 0; i < held; i += piece)
-		assert_int_equal(infer_reply_put(r, s + i, held - i < piece ? held - i : piece, NULL), INFER_OK);
-	assert_int_equal(infer_reply_end(r, NULL), INFER_OK);
-	infer_reply_get(r, &p);
-	given = p.content.len + p.reasoning.len;
-	for (size_t i = 0; i < p.n_calls; i++) {
-		struct infer_reply_call c;
-		infer_reply_call(r, i, &c);
-		given += c.arguments.len;
-	}
-	if (given < held * least / 100)
-		fail_msg("%s: of %zu bytes %zu are left", unit, held, given);
-	assert_true(p.n_calls <= INFER_REPLY_MAX_CALLS);
-	if (seconds() - from > (NTH_SANITIZED ? 60 : 12))
-		fail_msg("%s: %zu bytes by %zu in %.1f s", unit, held, piece, seconds() - from);
-	free(s);
-	infer_reply_free(r);
-	infer_chat_close(&chat);
-}
-
-static void test_hostile(void **state)
-{
-	static const struct { int mark; const char *unit; size_t least; } floods[] = {
-		{ 0, "<tool_call>", 100 }, { 0, "<tool_call>{\"a\":\"", 100 }, { 0, "<tool_call>{\"a\":[", 100 }, { 0, "<tool_call>                ", 100 },
-		{ 0, "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"\xff\"}}</tool_call>", 75 }, { 0, "<think>", 99 }, { 0, "\n", 100 },
-		{ 1, "<function=f>", 95 }, { 1, "<function=f><parameter=a>\n</parameter", 100 }, { 1, "<function=f><parameter=l>[", 99 },
-		{ 2, "[f(a=", 100 }, { 2, "[f(a=[", 100 }, { 2, "[", 100 }, { 2, "[f()]", 95 }, { 2, "f(", 100 },
-		{ 3, "<|start|>assistant<|channel|>", 100 }, { 3, "<|channel|>analysis<|message|>", 0 }, { 3, "<|end|>", 0 },
-		{ 4, "<|channel>", 0 }, { 4, "<|tool_call>call:f{a:<|\"|>", 90 }, { 4, "<|tool_call>call:f{a:{", 90 }, { 5, "{\"name\":", 100 }, { 5, ";{", 100 },
-		{ 6, "[TOOL_CALLS]f[CALL_ID]", 100 }, { 6, "[TOOL_CALLS][{\"name\":\"f\",", 90 }, { 7, "<tool_call>f<arg_key>", 95 }, { 7, "\x80\xe2<", 100 },
-	};
-	const size_t bytes = 1 << 20;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
-		flood(marked[floods[i].mark], floods[i].unit, bytes, bytes, floods[i].least);
-		flood(marked[floods[i].mark], floods[i].unit, bytes / 4, 1, floods[i].least);
-	}
-	flood(marked[0], "<tool_call>", NTH_SANITIZED ? bytes : 100 << 20, 1 << 20, 100);
-}
-
 /* ---- failing memory ---- */
 
-static infer_chat *chats[3];   /* opened before: their own allocations are many */
+static infer_chat *chats[3]; /* opened before: their own allocations are many */
 
 static int read_case(const infer_chat *chat, const char *text)
 {
-	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1, .prompt = "<think>", .prompt_n = 7 };
+	struct infer_reply_options o = {
+		.tools = tool_f, .tools_n = sizeof tool_f - 1, .prompt = "<think>", .prompt_n = 7
+	};
 	infer_reply *r = NULL;
 	struct infer_reply_parts p;
 	int rc;
@@ -498,23 +462,25 @@ out:
 
 static int case_envelope(void)
 {
-	return read_case(chats[0], "why</think>so<tool_call>[{\"name\":\"f\",\"arguments\":\"{}\",\"id\":\"1\"},{\"name\":\"f\"}]</tool_call>");
+	return read_case(chats[0], "why</"
+	                           "think>so<tool_call>[{\"name\":\"f\",\"arguments\":\"{}\","
+	                           "\"id\":\"1\"},{\"name\":\"f\"}]</tool_call>");
 }
 
 static int case_tags(void)
 {
-	return read_case(chats[1], "why</think>so<function=f><parameter=a>b</parameter><parameter=l>[1, {'a': None}]</parameter></function>"
-	                 "<function=f><parameter=n>1</parameter></function>");
+	return read_case(chats[1], "why</think>so<function=f><parameter=a>b</"
+	                           "parameter><parameter=l>[1, {'a': None}]</parameter></function>"
+	                           "<function=f><parameter=n>1</parameter></function>");
 }
 
-static int case_python(void)
-{
-	return read_case(chats[2], "why</think>so [f(a='b', l=[1]), f()]");
-}
+static int case_python(void) { return read_case(chats[2], "why</think>so [f(a='b', l=[1]), f()]"); }
 
 static void test_refused(void **state)
 {
-	static const char *const bad[] = { "{}", "[{}]", "[{\"name\":7}]", "[{\"function\":{}}]", "[", "[{\"name\":\"\"}]" };
+	static const char *const bad[] = {
+		"{}", "[{}]", "[{\"name\":7}]", "[{\"function\":{}}]", "[", "[{\"name\":\"\"}]"
+	};
 	infer_chat *chat = marked_chat(marked[0]);
 
 	(void)state;
@@ -535,7 +501,6 @@ int main(void)
 		cmocka_unit_test(test_cases_of_others),
 		cmocka_unit_test(test_own_cases),
 		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_refused),
 		nth_case(case_envelope),
 		nth_case(case_tags),

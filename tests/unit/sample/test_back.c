@@ -1,4 +1,5 @@
-/* tests/unit/sample/test_back.c - what has been drawn can be taken back, and a mask is the same as logits of -inf. */
+/* tests/unit/sample/test_back.c - what has been drawn can be taken back, and a mask is the same as
+ * logits of -inf. */
 #include "../nth.h"
 
 #include <infer/sample.h>
@@ -35,7 +36,8 @@ static int draw_at(infer_sampler *s, int position, int32_t *token)
 	return infer_sampler_draw(s, l, NULL, (uint64_t)position, token, NULL);
 }
 
-/* Draws go on, back and on again by chance; the last visit of each position must say what a straight run says. */
+/* Draws go on, back and on again by chance; the last visit of each position must say what a
+ * straight run says. */
 static int case_back(void)
 {
 	int32_t straight[STEPS], token;
@@ -55,7 +57,8 @@ static int case_back(void)
 			}
 			nth_ok(draw_at(s, i, &token));
 			if (token != straight[i])
-				fail_msg("chain %d, position %d: %d, and %d in a straight run", c, i, (int)token, (int)straight[i]);
+				fail_msg("chain %d, position %d: %d, and %d in a straight run", c,
+				         i, (int)token, (int)straight[i]);
 			i++;
 		}
 		infer_sampler_free(s);
@@ -86,9 +89,12 @@ static void test_mask(void **state)
 					allowed[t / 64] |= 1ull << t % 64;
 				cut[t] = allowed[t / 64] >> t % 64 & 1 ? l[t] : -INFINITY;
 			}
-			allowed[WORDS - 1] |= ~0ull << N % 64;   /* bits beyond the vocabulary mean nothing */
-			assert_int_equal(infer_sampler_draw(a, l, allowed, (uint64_t)i, &x, NULL), INFER_OK);
-			assert_int_equal(infer_sampler_draw(b, cut, NULL, (uint64_t)i, &y, NULL), INFER_OK);
+			/* bits beyond the vocabulary mean nothing */
+			allowed[WORDS - 1] |= ~0ull << N % 64;
+			assert_int_equal(infer_sampler_draw(a, l, allowed, (uint64_t)i, &x, NULL),
+			                 INFER_OK);
+			assert_int_equal(infer_sampler_draw(b, cut, NULL, (uint64_t)i, &y, NULL),
+			                 INFER_OK);
 			assert_int_equal(x, y);
 		}
 		memset(allowed, 0, sizeof allowed);

@@ -1,4 +1,5 @@
-/* Stages against float64 numpy (tests/golden/sample/chains.jsonl), draws against their distribution, public vectors. */
+/* Stages against float64 numpy (tests/golden/sample/chains.jsonl), draws against their
+ * distribution, public vectors. */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"
@@ -6,57 +7,59 @@
 #include "base/fmath.h"
 #include "base/rng.h"
 #include "sample/sample.h"
+#include "row.h"
 
-enum { MOST = 256 };
-struct row {
-	struct arena mem;
-	float logits[MOST]; int32_t n;
-	int32_t history[MOST]; size_t n_history;
-	double want[MOST];
-	struct infer_sample_opts o;
-	struct infer_logit_bias bias[8];
-	int32_t breakers[8][8], n_breaker[8]; const int32_t *breaker_at[8];
+static const struct {
+	const char *name;
+	size_t at;
+} floats[] = {
+	{ "temp", offsetof(struct infer_sample_opts, temp) },
+	{ "top_p", offsetof(struct infer_sample_opts, top_p) },
+	{ "min_p", offsetof(struct infer_sample_opts, min_p) },
+	{ "typical", offsetof(struct infer_sample_opts, typical) },
+	{ "top_n_sigma", offsetof(struct infer_sample_opts, top_n_sigma) },
+	{ "xtc_probability", offsetof(struct infer_sample_opts, xtc_probability) },
+	{ "xtc_threshold", offsetof(struct infer_sample_opts, xtc_threshold) },
+	{ "repeat", offsetof(struct infer_sample_opts, repeat) },
+	{ "presence", offsetof(struct infer_sample_opts, presence) },
+	{ "frequency", offsetof(struct infer_sample_opts, frequency) },
+	{ "dry_multiplier", offsetof(struct infer_sample_opts, dry_multiplier) },
+	{ "dry_base", offsetof(struct infer_sample_opts, dry_base) },
+	{ "dynatemp_range", offsetof(struct infer_sample_opts, dynatemp_range) },
+	{ "dynatemp_exp", offsetof(struct infer_sample_opts, dynatemp_exp) },
 };
-
-static int32_t ints(const struct json *a, int32_t *out)
-{
-	int32_t n = 0;
-
-	json_each(v, a)
-		out[n++] = (int32_t)json_int(v);
-	return n;
-}
+static const struct {
+	const char *name;
+	size_t at;
+} words[] = {
+	{ "top_k", offsetof(struct infer_sample_opts, top_k) },
+	{ "repeat_window", offsetof(struct infer_sample_opts, repeat_window) },
+	{ "dry_allowed_length", offsetof(struct infer_sample_opts, dry_allowed_length) },
+	{ "dry_window", offsetof(struct infer_sample_opts, dry_window) },
+	{ "min_keep", offsetof(struct infer_sample_opts, min_keep) },
+};
 
 /* key: whose value v is */
 static void set(struct row *r, const char *key, const struct json *v)
 {
 	struct infer_sample_opts *o = &r->o;
-	const struct { const char *name; float *at; } floats[] = {
-		{ "temp", &o->temp }, { "top_p", &o->top_p }, { "min_p", &o->min_p }, { "typical", &o->typical },
-		{ "top_n_sigma", &o->top_n_sigma }, { "xtc_probability", &o->xtc_probability }, { "xtc_threshold", &o->xtc_threshold },
-		{ "repeat", &o->repeat }, { "presence", &o->presence }, { "frequency", &o->frequency },
-		{ "dry_multiplier", &o->dry_multiplier }, { "dry_base", &o->dry_base }, { "dynatemp_range", &o->dynatemp_range },
-		{ "dynatemp_exp", &o->dynatemp_exp },
-	};
-	const struct { const char *name; int32_t *at; } words[] = {
-		{ "top_k", &o->top_k }, { "repeat_window", &o->repeat_window }, { "dry_allowed_length", &o->dry_allowed_length },
-		{ "dry_window", &o->dry_window }, { "min_keep", &o->min_keep },
-	};
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
 		if (!strcmp(key, floats[i].name)) {
-			*floats[i].at = (float)json_double(v);
+			*(float *)(void *)((char *)o + floats[i].at) = (float)json_double(v);
 			return;
 		}
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(key, words[i].name)) {
-			*words[i].at = (int32_t)json_int(v);
+			*(int32_t *)(void *)((char *)o + words[i].at) = (int32_t)json_int(v);
 			return;
 		}
 	if (!strcmp(key, "bias")) {
 		json_each(e, v)
-			r->bias[n++] = (struct infer_logit_bias){ (int32_t)json_int(json_at(e, 0)), (float)json_double(json_at(e, 1)) };
+			r->bias[n++] =
+				(struct infer_logit_bias){ (int32_t)json_int(json_at(e, 0)),
+				                           (float)json_double(json_at(e, 1)) };
 		o->bias = r->bias;
 		o->n_bias = (int32_t)n;
 	} else if (!strcmp(key, "dry_breakers")) {
@@ -120,7 +123,8 @@ static void check_candidates(const struct row *r, const infer_sampler *s, int nu
 		fail_msg("row %d: %d candidates, not %d", number, n, want);
 	for (int32_t i = 0; i < n; i++)
 		if (fabs((double)c[i].p - r->want[c[i].token]) > 2e-6)
-			fail_msg("row %d: token %d has %.8f, not %.8f", number, c[i].token, (double)c[i].p, r->want[c[i].token]);
+			fail_msg("row %d: token %d has %.8f, not %.8f", number, c[i].token,
+			         (double)c[i].p, r->want[c[i].token]);
 }
 
 /* chi-square of draws at successive positions; history is put back after each */
@@ -143,7 +147,7 @@ static void check_draws(const struct row *r, infer_sampler *s, int number)
 	for (int32_t i = 0; i < r->n; i++) {
 		double want = r->want[i] * DRAWS;
 
-		if (want < 5) {      /* too few for a bin of its own */
+		if (want < 5) { /* too few for a bin of its own */
 			rest += want;
 			rest_seen += seen[i];
 			if (r->want[i] <= 0 && seen[i])
@@ -241,7 +245,8 @@ static void test_greedy(void **state)
 	infer_sampler_free(s);
 }
 
-/* The first of a row, taken at once, are those that sorting all of it puts first: equal ones, NaN and -inf among them */
+/* The first of a row, taken at once, are those that sorting all of it puts first: equal ones, NaN
+ * and -inf among them */
 static void test_take(void **state)
 {
 	enum { N = 150 };
@@ -250,13 +255,16 @@ static void test_take(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 400; seed++) {
-		int32_t n = 1 + (int32_t)(rng_unit(seed, 999) * N), most = 1 + (int32_t)(rng_unit(seed, 998) * (n + 3));
+		int32_t n = 1 + (int32_t)(rng_unit(seed, 999) * N),
+			most = 1 + (int32_t)(rng_unit(seed, 998) * (n + 3));
 		struct cands a = { .at = all }, c = { .at = first, .soft = 1 };
 
 		for (int32_t i = 0; i < n; i++) {
 			double u = rng_unit(seed, (uint64_t)i);
 
-			l[i] = u < 0.05 ? NAN : u < 0.1 ? -INFINITY : (float)((int)(u * 60) - i / 40 * (int)(seed % 3));
+			l[i] = u < 0.05  ? NAN
+			       : u < 0.1 ? -INFINITY
+			                 : (float)((int)(u * 60) - i / 40 * (int)(seed % 3));
 			if (l[i] > -INFINITY)
 				all[a.n++] = (struct cand){ .id = i, .logit = l[i] };
 		}
@@ -266,8 +274,8 @@ static void test_take(void **state)
 		assert_true(c.sorted && !c.soft);
 		for (int32_t i = 0; i < c.n; i++)
 			if (c.at[i].id != a.at[i].id || !(c.at[i].logit == a.at[i].logit))
-				fail_msg("seed %d: place %d of %d: token %d, not %d", (int)seed, (int)i, (int)c.n,
-				         (int)c.at[i].id, (int)a.at[i].id);
+				fail_msg("seed %d: place %d of %d: token %d, not %d", (int)seed,
+				         (int)i, (int)c.n, (int)c.at[i].id, (int)a.at[i].id);
 	}
 }
 
@@ -279,7 +287,9 @@ static void test_row_kept(void **state)
 
 	(void)state;
 	for (int with = 0; with < 2; with++) {
-		struct infer_sample_opts o = { .temp = 1, .top_k = 3, .bias = bias, .n_bias = with ? 3 : 0 };
+		struct infer_sample_opts o = {
+			.temp = 1, .top_k = 3, .bias = bias, .n_bias = with ? 3 : 0
+		};
 		float l[6];
 		int32_t token, n;
 		infer_sampler *s;
@@ -297,7 +307,9 @@ static void test_row_kept(void **state)
 /* NaN is never chosen, whatever the stages */
 static void test_nan(void **state)
 {
-	struct infer_sample_opts o = { .temp = 1, .top_k = 4, .top_p = 0.9f, .min_p = 0.01f, .typical = 0.9f };
+	struct infer_sample_opts o = {
+		.temp = 1, .top_k = 4, .top_p = 0.9f, .min_p = 0.01f, .typical = 0.9f
+	};
 	infer_sampler *s;
 
 	(void)state;
@@ -315,10 +327,20 @@ static void test_nan(void **state)
 static void test_refused(void **state)
 {
 	const struct infer_sample_opts bad[] = {
-		{ .temp = -1 }, { .temp = NAN }, { .top_p = 1.5f }, { .top_p = -0.1f }, { .min_p = 2 }, { .top_k = -1 }, { .mirostat = 3 },
-		{ .repeat = NAN }, { .dry_base = 0.5f }, { .repeat_window = -2 }, { .order = { 200 } },
+		{ .temp = -1 },
+		{ .temp = NAN },
+		{ .top_p = 1.5f },
+		{ .top_p = -0.1f },
+		{ .min_p = 2 },
+		{ .top_k = -1 },
+		{ .mirostat = 3 },
+		{ .repeat = NAN },
+		{ .dry_base = 0.5f },
+		{ .repeat_window = -2 },
+		{ .order = { 200 } },
 		{ .order = { INFER_STAGE_TOP_K, INFER_STAGE_TOP_K } },
-		{ .bias = &(struct infer_logit_bias){ 9, 1 }, .n_bias = 1 }, { .bias = &(struct infer_logit_bias){ 1, INFINITY }, .n_bias = 1 },
+		{ .bias = &(struct infer_logit_bias){ 9, 1 }, .n_bias = 1 },
+		{ .bias = &(struct infer_logit_bias){ 1, INFINITY }, .n_bias = 1 },
 	};
 	infer_sampler *s;
 	infer_error err;
@@ -346,7 +368,10 @@ static void test_mirostat(void **state)
 	lse = log(lse);
 	for (int version = 1; version <= 2; version++)
 		for (int tau = 2; tau <= 5; tau++) {
-			struct infer_sample_opts o = { .temp = 1, .mirostat = version, .mirostat_tau = (float)tau, .seed = 3 };
+			struct infer_sample_opts o = { .temp = 1,
+				                       .mirostat = version,
+				                       .mirostat_tau = (float)tau,
+				                       .seed = 3 };
 			double sum = 0;
 			infer_sampler *s;
 			int32_t token;
@@ -354,7 +379,8 @@ static void test_mirostat(void **state)
 			assert_int_equal(infer_sampler_new(&s, &o, N, NULL), 0);
 			for (uint64_t i = 0; i < DRAWS; i++) {
 				memcpy(l, zipf, sizeof l);
-				assert_int_equal(infer_sampler_draw(s, l, NULL, i, &token, NULL), 0);
+				assert_int_equal(infer_sampler_draw(s, l, NULL, i, &token, NULL),
+				                 0);
 				int32_t n;
 				const struct infer_candidate *c = infer_sampler_last(s, &n);
 				for (int32_t k = 0; k < n; k++)
@@ -362,199 +388,19 @@ static void test_mirostat(void **state)
 						sum += -log2((double)c[k].p);
 			}
 			if (fabs(sum / DRAWS - tau) > 0.35)
-				fail_msg("mirostat %d: mean surprise %.2f bits, tau %d", version, sum / DRAWS, tau);
+				fail_msg("mirostat %d: mean surprise %.2f bits, tau %d", version,
+				         sum / DRAWS, tau);
 			infer_sampler_free(s);
 		}
-}
-
-/* candidates from probabilities, as the public vectors give them */
-static void load(struct cands *c, const struct json *probs)
-{
-	c->n = 0;
-	json_each(v, probs) {
-		c->at[c->n] = (struct cand){ .id = c->n, .logit = logf((float)json_double(v)) };
-		c->n++;
-	}
-	c->sorted = c->soft = 0;
-}
-
-static double num(const struct json *row, const char *key) { return json_double(json_get(row, key)); }
-
-/* Returns 0 for a kind this library does not have.  *plain: the expected values are the original probabilities of those kept. */
-static int apply_vector(const struct json *row, struct cands *c, int *plain)
-{
-	const struct json *kind = json_get(row, "sampler");
-
-	*plain = 0;
-	if (json_equals(kind, "temp") || json_equals(kind, "temp_ext"))
-		stage_temp(c, (float)num(row, "temp"), (float)num(row, "delta"), (float)num(row, "exponent"));
-	else if (json_equals(kind, "top_k"))
-		stage_top_k(c, (int32_t)num(row, "k"));
-	else if (json_equals(kind, "top_p"))
-		stage_top_p(c, (float)num(row, "p"), 1);
-	else if (json_equals(kind, "min_p"))
-		stage_min_p(c, (float)num(row, "p"), 1);
-	else if (json_equals(kind, "top_n_sigma"))
-		stage_top_n_sigma(c, (float)num(row, "n"));
-	else if (json_equals(kind, "typical") && (*plain = 1))
-		stage_typical(c, (float)num(row, "p"), 1);
-	else if (json_equals(kind, "xtc") && (*plain = 1))
-		stage_xtc(c, (float)num(row, "threshold"), 0);
-	else
-		return 0;
-	return 1;
-}
-
-static void compare(const struct json *row, struct cands *c, int plain, const char *text)
-{
-	const struct json *probs = json_get(row, "probs"), *want = json_get(row, "expected");
-
-	cands_soft(c);
-	cands_sort(c, c->n);
-	for (size_t i = 0; i < json_count(want); i++) {
-		double w = json_double(json_at(want, i)), have = 0;
-
-		if ((int32_t)i < c->n)
-			have = plain ? json_double(json_at(probs, (size_t)c->at[i].id)) : (double)c->at[i].p;
-		if (fabs(have - w) > 1e-5)
-			fail_msg("%s: value %zu is %.6f", text, i, have);
-	}
-	for (int32_t i = (int32_t)json_count(want); i < c->n; i++)
-		assert_true(c->at[i].p < 1e-5f);
-}
-
-static void history_vector(const struct json *row, struct cands *c)
-{
-	static struct row r;
-	static float l[MOST];
-	infer_sampler *s;
-	int32_t token, n;
-	size_t i = 0;
-
-	memset(&r, 0, sizeof r);
-	r.n_history = (size_t)ints(json_get(row, "last_tokens"), r.history);
-	r.o = (struct infer_sample_opts){ .temp = 1, .repeat = (float)num(row, "repeat"), .frequency = (float)num(row, "frequency"),
-		.presence = (float)num(row, "presence"), .repeat_window = -1, .dry_multiplier = (float)num(row, "multiplier"),
-		.dry_base = (float)num(row, "base"), .dry_allowed_length = (int32_t)num(row, "allowed_length"),
-		.dry_window = (int32_t)num(row, "penalty_last_n") };
-	json_each(v, json_get(row, "seq_breakers")) {
-		r.n_breaker[i] = ints(v, r.breakers[i]);
-		r.breaker_at[i] = r.breakers[i];
-		i++;
-	}
-	r.o.dry_breakers = r.breaker_at;
-	r.o.n_dry_breaker = r.n_breaker;
-	r.o.n_dry_breakers = (int32_t)i;
-	assert_int_equal(infer_sampler_new(&s, &r.o, c->n, NULL), 0);
-	assert_int_equal(infer_sampler_feed(s, r.history, r.n_history, NULL), 0);
-	for (int32_t k = 0; k < c->n; k++)
-		l[k] = c->at[k].logit;
-	assert_int_equal(infer_sampler_draw(s, l, NULL, 0, &token, NULL), 0);
-	const struct infer_candidate *last = infer_sampler_last(s, &n);
-	for (int32_t k = 0; k < n; k++)
-		c->at[k] = (struct cand){ .id = last[k].token, .logit = logf(last[k].p) };
-	c->n = n;
-	infer_sampler_free(s);
-}
-
-static void test_vectors(void **state)
-{
-	char path[SHARED_PATH], line[4096];
-	struct cand at[64];
-	struct cands c = { .at = at };
-	int done = 0, plain;
-
-	(void)state;
-	shared_need("data/extracted/samplers.jsonl", 40, path);
-	FILE *f = fopen(path, "r");
-	while (fgets(line, sizeof line, f)) {
-		const struct json *row;
-		struct arena mem;
-
-		arena_init(&mem, MEM_BASE);
-		row = json_need(&mem, line);
-		if (json_get(row, "probs") && !json_equals(json_get(row, "sampler"), "tfs")) {
-			load(&c, json_get(row, "probs"));
-			if (json_get(row, "last_tokens")) {
-				history_vector(row, &c);
-				plain = 0;
-				c.sorted = c.soft = 0;
-			} else {
-				assert_true(apply_vector(row, &c, &plain));
-			}
-			compare(row, &c, plain, line);
-			done++;
-		}
-		arena_fini(&mem);
-	}
-	fclose(f);
-	assert_int_equal(done, 40);
-}
-
-/* the queue rows: logits ln(j), j = 0 ... n-1; k, p, m in the row's order; sizes as a float64 chain gives */
-static void test_queues(void **state)
-{
-	char path[SHARED_PATH], line[4096];
-	int done = 0;
-
-	(void)state;
-	shared_need("data/extracted/samplers.jsonl", 24, path);
-	FILE *f = fopen(path, "r");
-	while (fgets(line, sizeof line, f)) {
-		struct arena mem;
-
-		arena_init(&mem, MEM_BASE);
-		const struct json *row = json_need(&mem, line);
-		int32_t n = (int32_t)num(row, "n_vocab"), want = n;
-
-		if (!json_equals(json_get(row, "sampler"), "sampler_queue")) {
-			arena_fini(&mem);
-			continue;
-		}
-		struct cands c = { .at = malloc((size_t)n * sizeof(struct cand)), .n = n };
-		for (int32_t j = 0; j < n; j++)
-			c.at[j] = (struct cand){ .id = j, .logit = j ? logf((float)j) : -1e9f };
-		for (const char *st = json_cstr(&mem, json_get(row, "samplers")); *st; st++) {
-			double top_p = num(row, "top_p"), min_p = num(row, "min_p"), mass = 0, all = 0;
-			int32_t k = 0;
-
-			for (int32_t j = 0; j < want; j++)
-				all += n - 1 - j;
-			if (*st == 'k') {
-				stage_top_k(&c, (int32_t)num(row, "top_k"));
-				k = (int32_t)num(row, "top_k") < want ? (int32_t)num(row, "top_k") : want;
-			} else if (*st == 'p') {
-				stage_top_p(&c, (float)top_p, 1);
-				while (k < want && (k < 1 || mass < top_p * (1 - 1e-12)) && top_p < 1)
-					mass += (n - 1 - k++) / all;
-				k = top_p < 1 ? k : want;
-			} else {
-				stage_min_p(&c, (float)min_p, 1);
-				while (k < want && n - 1 - k >= min_p * (n - 1) * (1 - 1e-6))
-					k++;
-			}
-			want = k;
-			if (abs(c.n - want) > 1 || c.n < 1)
-				fail_msg("%s: %d candidates, not %d", line, c.n, want);
-			want = c.n;
-		}
-		cands_sort(&c, c.n);
-		for (int32_t j = 0; j < c.n; j++)
-			assert_int_equal(c.at[j].id, n - 1 - j);
-		free(c.at);
-		arena_fini(&mem);
-		done++;
-	}
-	fclose(f);
-	assert_int_equal(done, 24);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_chains), cmocka_unit_test(test_draws), cmocka_unit_test(test_greedy), cmocka_unit_test(test_nan),
-		cmocka_unit_test(test_take), cmocka_unit_test(test_row_kept),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_mirostat), cmocka_unit_test(test_vectors), cmocka_unit_test(test_queues),
+		nth_case(case_chains),          cmocka_unit_test(test_draws),
+		cmocka_unit_test(test_greedy),  cmocka_unit_test(test_nan),
+		cmocka_unit_test(test_take),    cmocka_unit_test(test_row_kept),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_mirostat),
 	};
 
 	return nth_group(tests);

@@ -1,5 +1,5 @@
-/* Properties, lower case and decomposition at the places where they are easy to get wrong.  The answers are those of
- * UnicodeData.txt; PCRE2's tables are a second opinion on the categories. */
+/* Properties, lower case and decomposition at the places where they are easy to get wrong.  The
+ * answers are those of UnicodeData.txt; PCRE2's tables are a second opinion on the categories. */
 #include "../nth.h"
 #include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -35,12 +35,14 @@ static void test_sets(void **state)
 	assert_true(unicode_set(UINT32_MAX) == UNI_BIT(UNI_CN));
 }
 
-/* How often a class of PCRE2 and ours differ, over code points that PCRE2 has: it may know a newer version than we. */
+/* How often a class of PCRE2 and ours differ, over code points that PCRE2 has: it may know a newer
+ * version than we. */
 static int differ(const char *pattern, uint32_t set)
 {
 	int code, n = 0;
 	PCRE2_SIZE at;
-	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &at, NULL);
+	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+	                               PCRE2_UTF | PCRE2_UCP, &code, &at, NULL);
 	pcre2_match_data *m = pcre2_match_data_create(1, NULL);
 
 	assert_non_null(re);
@@ -49,7 +51,8 @@ static int differ(const char *pattern, uint32_t set)
 		char s[4];
 		int k = utf8_put(s, cp);
 		if (k && !(unicode_set(cp) & UNI_BIT(UNI_CN)))
-			n += (pcre2_match(re, (PCRE2_SPTR)s, (size_t)k, 0, 0, m, NULL) >= 0) != ((unicode_set(cp) & set) != 0);
+			n += (pcre2_match(re, (PCRE2_SPTR)s, (size_t)k, 0, 0, m, NULL) >= 0) !=
+			     ((unicode_set(cp) & set) != 0);
 	}
 	pcre2_match_data_free(m);
 	pcre2_code_free(re);
@@ -65,7 +68,7 @@ static void test_pcre2(void **state)
 	assert_true(differ("^\\p{P}", UNI_P) < 20);
 	assert_true(differ("^\\p{S}", UNI_S) < 20);
 	assert_true(differ("^\\p{Lu}", UNI_BIT(UNI_LU)) < 20);
-	assert_true(differ("^\\s", UNI_SPACE) <= 1);   /* PCRE2 counts U+180E */
+	assert_true(differ("^\\s", UNI_SPACE) <= 1); /* PCRE2 counts U+180E */
 }
 
 static void test_lower(void **state)
@@ -106,14 +109,16 @@ static void test_decompose(void **state)
 	decomposes(0xd7a3, 3, 0x1112, 0x1175, 0x11c2);
 	decomposes(0xf900, 1, 0x8c48, 0, 0);
 	decomposes(0x37e, 1, ';', 0, 0);
-	decomposes(0xfb01, 1, 0xfb01, 0, 0);   /* only compatible */
-	unicode_order(marks, 7);               /* below (220) goes before above (230), which keep their order */
+	decomposes(0xfb01, 1, 0xfb01, 0, 0); /* only compatible */
+	unicode_order(marks, 7); /* below (220) goes before above (230), which keep their order */
 	assert_memory_equal(marks, want, sizeof want);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sets), cmocka_unit_test(test_pcre2), cmocka_unit_test(test_lower),
-		cmocka_unit_test(test_decompose) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sets),
+		                            cmocka_unit_test(test_pcre2),
+		                            cmocka_unit_test(test_lower),
+		                            cmocka_unit_test(test_decompose) };
 	return nth_group(tests);
 }

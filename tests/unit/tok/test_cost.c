@@ -1,5 +1,6 @@
-/* tests/unit/tok/test_cost.c - vocabularies and texts made to be slow: each is read in linear time, or refused by name.  The
- * limit of processor time is far above what anything takes, and far below what any of these would take if its cost were square. */
+/* tests/unit/tok/test_cost.c - vocabularies and texts made to be slow: each is read in linear time,
+ * or refused by name.  The limit of processor time is far above what anything takes, and far below
+ * what any of these would take if its cost were square. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,10 @@ static double cpu_s(void)
 }
 
 /* A GGUF file: its keys, then how many. */
-struct file { struct buf b; uint64_t keys; };
+struct file {
+	struct buf b;
+	uint64_t keys;
+};
 
 static void u32(struct file *f, uint32_t v) { buf_put(&f->b, &v, 4); }
 static void u64(struct file *f, uint64_t v) { buf_put(&f->b, &v, 8); }
@@ -108,7 +112,8 @@ static void runs(struct file *f, const char *unit, uint32_t flags, int want, con
 	if (!rc)
 		rc = infer_encode(t, text.at, text.len, flags, &ids, &n, &err);
 	if (rc != want || (rc && !strstr(err.message, says)))
-		fail_msg("%s, not %s: %s", infer_status_name(rc), infer_status_name(want), err.message);
+		fail_msg("%s, not %s: %s", infer_status_name(rc), infer_status_name(want),
+		         err.message);
 	if (cpu_s() - from > LIMIT_S)
 		fail_msg("%.1f s of processor time", cpu_s() - from);
 	infer_ids_free(ids);
@@ -132,7 +137,8 @@ static void test_equal_tokens(void **state)
 	runs(&f, "x", 0, INFER_OK, NULL);
 }
 
-/* Tokens that are matched in text before all else: one that is nearly there everywhere, and many that overlap. */
+/* Tokens that are matched in text before all else: one that is nearly there everywhere, and many
+ * that overlap. */
 static void test_added(void **state)
 {
 	enum { LONG = 200000, MANY = 2000 };
@@ -169,7 +175,8 @@ static void pieces_of_x(struct file *f, const char *model, uint32_t longest, int
 	scores(f, longest - 1);
 }
 
-/* Where pieces of every length are looked up from every place of the text, the longest one has a limit. */
+/* Where pieces of every length are looked up from every place of the text, the longest one has a
+ * limit. */
 static void test_long_pieces(void **state)
 {
 	static const char *const models[] = { "llama", "t5", "bert" };
@@ -197,7 +204,8 @@ static void test_unused(void **state)
 	for (int i = 0; i < N; i++) {
 		for (int k = 0; k < 16; k++)
 			s[k] = "xy"[i >> k & 1];
-		str(&f, s, 16 - (size_t)i % 15);   /* of all sizes from 2 to 16, with some equal ones */
+		/* of all sizes from 2 to 16, with some equal ones */
+		str(&f, s, 16 - (size_t)i % 15);
 	}
 	types(&f, N + 1, 5);
 	scores(&f, N + 1);
@@ -208,7 +216,8 @@ static void test_unused(void **state)
 	runs(&f, line, 0, INFER_OK, NULL);
 }
 
-/* A map of characters with rules that go on for ever, that give long texts, and short ones from shorter. */
+/* A map of characters with rules that go on for ever, that give long texts, and short ones from
+ * shorter. */
 static void charsmap(struct file *f, uint32_t unit, uint32_t leaf, size_t gives)
 {
 	uint32_t u[512] = { 0 };
@@ -234,7 +243,7 @@ static void test_charsmap(void **state)
 	struct file f;
 
 	(void)state;
-	charsmap(&f, 'x' | 'x' << 10, 0, 1);   /* the unit of x leads to itself */
+	charsmap(&f, 'x' | 'x' << 10, 0, 1); /* the unit of x leads to itself */
 	runs(&f, "x", 0, INFER_EUNSUP, "precompiled_charsmap");
 	charsmap(&f, 'x' | 1 << 8 | ('x' ^ 200) << 10, 1u << 31, 10000);
 	runs(&f, "x", 0, INFER_EUNSUP, "precompiled_charsmap");
@@ -252,10 +261,14 @@ static int count(void *user, const char *s, size_t n, infer_error *err)
 	return 0;
 }
 
-/* Every pre-tokenizer over runs of what its cases look ahead for; much where only a look at a whole run for each part hurts. */
+/* Every pre-tokenizer over runs of what its cases look ahead for; much where only a look at a whole
+ * run for each part hurts. */
 static void test_pretok(void **state)
 {
-	static const char *const units[] = { " ", "\t ", "\n", " \n", "1", "x", "X", "\xca\xb0X", "'", ".", "\xcc\x81", "\xe4\xb8\xad", "\xff", "<sentinel:1", "IMGIMGA" };
+	static const char *const units[] = { " ",    "\t ",         "\n",       " \n",
+		                             "1",    "x",           "X",        "\xca\xb0X",
+		                             "'",    ".",           "\xcc\x81", "\xe4\xb8\xad",
+		                             "\xff", "<sentinel:1", "IMGIMGA" };
 	const struct pretok *p;
 
 	(void)state;
@@ -267,11 +280,14 @@ static void test_pretok(void **state)
 			struct buf b;
 			double from = cpu_s();
 			buf_init(&b, MEM_TEXT);
-			repeat(&b, units[k], (p->stage[0].flags & PRETOK_BLANKS ? 8 * TEXT : TEXT / 8) / strlen(units[k]));
+			repeat(&b, units[k],
+			       (p->stage[0].flags & PRETOK_BLANKS ? 8 * TEXT : TEXT / 8) /
+			               strlen(units[k]));
 			assert_int_equal(pretok_run(c, b.at, b.len, count, &n, NULL), INFER_OK);
 			assert_int_equal(n, b.len);
 			if (cpu_s() - from > LIMIT_S)
-				fail_msg("%s, %s: %.1f s of processor time", p->names, units[k], cpu_s() - from);
+				fail_msg("%s, %s: %.1f s of processor time", p->names, units[k],
+				         cpu_s() - from);
 			buf_fini(&b);
 		}
 		pretok_free(c);
@@ -281,8 +297,9 @@ static void test_pretok(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_tokens), cmocka_unit_test(test_added), cmocka_unit_test(test_long_pieces), cmocka_unit_test(test_unused),
-		cmocka_unit_test(test_charsmap), cmocka_unit_test(test_pretok),
+		cmocka_unit_test(test_equal_tokens), cmocka_unit_test(test_added),
+		cmocka_unit_test(test_long_pieces),  cmocka_unit_test(test_unused),
+		cmocka_unit_test(test_charsmap),     cmocka_unit_test(test_pretok),
 	};
 	return nth_group(tests);
 }

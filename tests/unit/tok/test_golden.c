@@ -1,5 +1,5 @@
-/* Ids and pieces as the packages sentencepiece and tokenizers give them (tests/golden/tokens, made by
- * scripts/golden-tokens.py), the way back, and long texts of one character in little time. */
+/* Ids and pieces as the packages sentencepiece and tokenizers give them (tests/golden/tokens, made
+ * by scripts/golden-tokens.py), the way back, and long texts of one character in little time. */
 #include "../nth.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 
 #define DIR "tests/golden/tokens/"
 
-static const char *const names[] = { "spm", "spm-rules", "spm-user", "unigram", "unigram-bytes", "bpe-gpt2", "bpe-llama", "bpe-deepseek",
-	"bpe-raw", "wpm", "wpm-cased" };
+static const char *const names[] = { "spm",           "spm-rules", "spm-user",  "unigram",
+	                             "unigram-bytes", "bpe-gpt2",  "bpe-llama", "bpe-deepseek",
+	                             "bpe-raw",       "wpm",       "wpm-cased" };
 enum { NAMES = sizeof names / sizeof *names };
 
 static const struct json *load(struct arena *a, const char *name)
@@ -48,9 +49,13 @@ static int open_vocab(const char *name, infer_file **f, infer_tokenizer **t)
 }
 
 /* Whether what comes back is the text: not where the model changes it before it is cut. */
-static int lossless(const char *name) { return strcmp(name, "spm-rules") && strcmp(name, "unigram") && strncmp(name, "wpm", 3); }
+static int lossless(const char *name)
+{
+	return strcmp(name, "spm-rules") && strcmp(name, "unigram") && strncmp(name, "wpm", 3);
+}
 
-static void back(const infer_tokenizer *t, const char *name, const int32_t *ids, size_t n, const char *text, size_t text_n)
+static void back(const infer_tokenizer *t, const char *name, const int32_t *ids, size_t n,
+                 const char *text, size_t text_n)
 {
 	struct buf b;
 	infer_detok *d;
@@ -60,11 +65,14 @@ static void back(const infer_tokenizer *t, const char *name, const int32_t *ids,
 	buf_init(&b, MEM_TEXT);
 	assert_int_equal(infer_detok_new(&d, t, INFER_DECODE_SPECIAL, -1, NULL), INFER_OK);
 	for (size_t i = 0; i <= n; i++) {
-		assert_int_equal(i < n ? infer_detok_put(d, ids[i], &s, &k, NULL) : infer_detok_end(d, &s, &k, NULL), INFER_OK);
+		assert_int_equal(i < n ? infer_detok_put(d, ids[i], &s, &k, NULL)
+		                       : infer_detok_end(d, &s, &k, NULL),
+		                 INFER_OK);
 		buf_put(&b, s, k);
 	}
 	infer_detok_free(d);
-	if (lossless(name) && !strstr(text, "\xe2\x96\x81") && (b.len != text_n || (text_n && memcmp(b.at, text, text_n))))
+	if (lossless(name) && !strstr(text, "\xe2\x96\x81") &&
+	    (b.len != text_n || (text_n && memcmp(b.at, text, text_n))))
 		fail_msg("%s: \"%s\" comes back as \"%.*s\"", name, text, (int)b.len, b.at);
 	buf_fini(&b);
 }
@@ -79,7 +87,8 @@ static void test_ids(void **state)
 	const struct json *texts = load(&a, "texts");
 	assert_true(json_count(texts) > 100);
 	for (int v = 0; v < NAMES; v++) {
-		const struct json *want = load(&a, names[v]), *all = json_get(want, "ids"), *ids = json_first(all);
+		const struct json *want = load(&a, names[v]), *all = json_get(want, "ids"),
+				  *ids = json_first(all);
 		uint32_t flags = (uint32_t)json_get(want, "flags")->i;
 		infer_file *f;
 		infer_tokenizer *t;
@@ -89,11 +98,14 @@ static void test_ids(void **state)
 		json_each(text, texts) {
 			int32_t *got;
 			size_t n;
-			assert_int_equal(infer_encode(t, json_str(text), json_bytes(text), flags, &got, &n, NULL), INFER_OK);
+			assert_int_equal(infer_encode(t, json_str(text), json_bytes(text), flags,
+			                              &got, &n, NULL),
+			                 INFER_OK);
 			k = 0;
 			json_each(id, ids) {
 				if (k >= n || got[k] != id->i)
-					fail_msg("%s, text %zu: token %zu is not %lld", names[v], i, k, (long long)id->i);
+					fail_msg("%s, text %zu: token %zu is not %lld", names[v], i,
+					         k, (long long)id->i);
 				k++;
 			}
 			assert_int_equal(n, json_count(ids));
@@ -109,7 +121,12 @@ static void test_ids(void **state)
 	arena_fini(&a);
 }
 
-struct lens { const struct json *want; size_t n; int bad; };   /* want: the next length */
+/* want: the next length */
+struct lens {
+	const struct json *want;
+	size_t n;
+	int bad;
+};
 
 static int piece(void *user, const char *s, size_t n, infer_error *err)
 {
@@ -140,9 +157,12 @@ static void test_splits(void **state)
 		assert_int_equal(pretok_new(&c, p, PRETOK_WITH_SCANNERS, NULL), INFER_OK);
 		json_each(text, texts) {
 			struct lens l = { json_first(want), 0, 0 };
-			assert_int_equal(pretok_run(c, json_str(text), json_bytes(text), piece, &l, NULL), INFER_OK);
+			assert_int_equal(
+				pretok_run(c, json_str(text), json_bytes(text), piece, &l, NULL),
+				INFER_OK);
 			if (l.bad || l.n != json_count(want))
-				fail_msg("%.*s, text %zu: other pieces", (int)all->key_n, all->key, i);
+				fail_msg("%.*s, text %zu: other pieces", (int)all->key_n, all->key,
+				         i);
 			want = want->next;
 			i++;
 		}
@@ -154,8 +174,22 @@ static void test_splits(void **state)
 /* Where the time grew with the square of the length, this would take minutes. */
 static void test_long_texts(void **state)
 {
-	static const char *const unit[] = { "a", " ", "1", "\n", "!", "'", "\xe4\xb8\xad", "\xff", "A", "Aa", "\xcc\x81", "\xe2\x96\x81", "a\n", "\xf0\x9f\x98\x80",
-		"<", "\xc3" };
+	static const char *const unit[] = { "a",
+		                            " ",
+		                            "1",
+		                            "\n",
+		                            "!",
+		                            "'",
+		                            "\xe4\xb8\xad",
+		                            "\xff",
+		                            "A",
+		                            "Aa",
+		                            "\xcc\x81",
+		                            "\xe2\x96\x81",
+		                            "a\n",
+		                            "\xf0\x9f\x98\x80",
+		                            "<",
+		                            "\xc3" };
 	enum { LONG = 1 << 18 };
 	char *s = malloc(LONG + 8);
 	const struct pretok *p;
@@ -173,7 +207,9 @@ static void test_long_texts(void **state)
 			int32_t *ids;
 			size_t k;
 			assert_int_equal(open_vocab(names[v], &f, &t), INFER_OK);
-			assert_int_equal(infer_encode(t, s, n, INFER_ENCODE_SPECIAL, &ids, &k, NULL), INFER_OK);
+			assert_int_equal(
+				infer_encode(t, s, n, INFER_ENCODE_SPECIAL, &ids, &k, NULL),
+				INFER_OK);
 			infer_ids_free(ids);
 			infer_tokenizer_close(&t);
 			infer_file_close(&f);
@@ -215,7 +251,9 @@ out:
 }
 
 /* long enough for the cache of words, with a long word and bytes that are no text */
-static const char sample[] = "Some <added> words \xff and a wordthatismuchlongerthanallthatcanbeinacacheline \xe4\xb8\xad\xe6\x96\x87 12345 <|end|> ";
+static const char sample[] =
+	"Some <added> words \xff and a wordthatismuchlongerthanallthatcanbeinacacheline "
+	"\xe4\xb8\xad\xe6\x96\x87 12345 <|end|> ";
 static int case_spm(void) { return all_of("spm", sample, sizeof sample - 1); }
 static int case_rules(void) { return all_of("spm-rules", sample, sizeof sample - 1); }
 static int case_unigram(void) { return all_of("unigram", sample, sizeof sample - 1); }
@@ -226,8 +264,15 @@ static int case_wpm(void) { return all_of("wpm", sample, sizeof sample - 1); }
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids), cmocka_unit_test(test_splits), cmocka_unit_test(test_long_texts), nth_case(case_spm),
-		nth_case(case_rules), nth_case(case_unigram), nth_case(case_bpe), nth_case(case_raw), nth_case(case_wpm),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_splits),
+		cmocka_unit_test(test_long_texts),
+		nth_case(case_spm),
+		nth_case(case_rules),
+		nth_case(case_unigram),
+		nth_case(case_bpe),
+		nth_case(case_raw),
+		nth_case(case_wpm),
 	};
 	return nth_group(tests);
 }

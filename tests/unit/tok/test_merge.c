@@ -1,4 +1,5 @@
-/* The merge loop does what its rule says, for words of every length: the rule itself, written down plainly, is the judge. */
+/* The merge loop does what its rule says, for words of every length: the rule itself, written down
+ * plainly, is the judge. */
 #include "../nth.h"
 #include <string.h>
 #include "base/rng.h"
@@ -9,7 +10,8 @@ enum { MOST = 90, IDS = 400 };
 /* Rank of a pair by hash, few enough ranks for ties; a new symbol's id is a hash of the two. */
 static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to)
 {
-	uint64_t pair[2] = { (uint64_t)l->id, (uint64_t)r->id }, h = rng_hash(*(const uint64_t *)user, pair, sizeof pair);
+	uint64_t pair[2] = { (uint64_t)l->id, (uint64_t)r->id },
+		 h = rng_hash(*(const uint64_t *)user, pair, sizeof pair);
 
 	*to = (int32_t)(h >> 32) % IDS & 0xff;
 	return h % 3 ? (uint32_t)(h >> 8) % 50 : MERGE_NONE;
@@ -47,7 +49,11 @@ static int case_merge(void)
 		struct merge_sym want[MOST];
 		nth_ok(merge_room(&m, n));
 		for (size_t k = 0; k < n; k++)
-			want[k] = m->sym[k] = (struct merge_sym){ .at = (uint32_t)k, .len = 1, .id = (int32_t)(rng_hash(i, &k, sizeof k) % 4) };
+			want[k] = m->sym[k] = (struct merge_sym){
+				.at = (uint32_t)k,
+				.len = 1,
+				.id = (int32_t)(rng_hash(i, &k, sizeof k) % 4)
+			};
 		nth_ok(merge_run(m, rank, &seed));
 		n = plain(want, n, &seed);
 		assert_int_equal(m->n, n);

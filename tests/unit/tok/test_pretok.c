@@ -1,4 +1,5 @@
-/* Every scanner of the pre-tokenizers finds what PCRE2 finds with the expression beside it, on random strings. */
+/* Every scanner of the pre-tokenizers finds what PCRE2 finds with the expression beside it, on
+ * random strings. */
 #include "../nth.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,20 @@
 
 /* What the alphabets are made of: one code point for each case that an expression tells apart. */
 static const uint32_t letters[] = {
-	' ', ' ', ' ', '\n', '\r', '\t', 0xa0, 0x3000, 0x2028, 'a', 's', 't', 'r', 'e', 'v', 'l', 'm', 'd', 'S', 'L', 'E', 'Z', 'R', '\'', '\'',
-	'1', '2', '3', '9', '0', 0xbd, 0x2160, 0x661, '!', '.', '/', '/', '_', '$', '+', '<', '`', '|', '~', '^', '(', '-', ',', 0x2019, 0xff01,
-	0xff0c, 0x3001, 0x2026, 0xe9, 0xc9, 0x1c5, 0x2b0, 0x5d0, 0x4e2d, 0x6587, 0x3042, 0x30a2, 0xac00, 0x3131, 0x3105, 0xe01, 0x17f, 0x301,
-	0x308, 0x903, 0x20dd, 0x2e80, 0x3007, 0xe000, 1, 0x200d, 0x1f600, 0x1d400, 0x10400, 0x10ffff, 'I', 'M', 'G', 'A', 'B', 'Z',
+	' ',     ' ',     ' ',      '\n',   '\r',   '\t',   0xa0,   0x3000, 0x2028, 'a',    's',
+	't',     'r',     'e',      'v',    'l',    'm',    'd',    'S',    'L',    'E',    'Z',
+	'R',     '\'',    '\'',     '1',    '2',    '3',    '9',    '0',    0xbd,   0x2160, 0x661,
+	'!',     '.',     '/',      '/',    '_',    '$',    '+',    '<',    '`',    '|',    '~',
+	'^',     '(',     '-',      ',',    0x2019, 0xff01, 0xff0c, 0x3001, 0x2026, 0xe9,   0xc9,
+	0x1c5,   0x2b0,   0x5d0,    0x4e2d, 0x6587, 0x3042, 0x30a2, 0xac00, 0x3131, 0x3105, 0xe01,
+	0x17f,   0x301,   0x308,    0x903,  0x20dd, 0x2e80, 0x3007, 0xe000, 1,      0x200d, 0x1f600,
+	0x1d400, 0x10400, 0x10ffff, 'I',    'M',    'G',    'A',    'B',    'Z',
 };
 enum { LETTERS = sizeof letters / sizeof *letters, BYTES = 96 };
 
-struct got { size_t n, len[4 * BYTES]; };
+struct got {
+	size_t n, len[4 * BYTES];
+};
 
 static int note(void *user, const char *s, size_t n, infer_error *err)
 {
@@ -23,12 +30,14 @@ static int note(void *user, const char *s, size_t n, infer_error *err)
 
 	(void)s;
 	(void)err;
-	assert_true(n && g->n < sizeof g->len / sizeof *g->len);   /* pieces are not empty, so there are no more than bytes */
+	/* pieces are not empty, so there are no more than bytes */
+	assert_true(n && g->n < sizeof g->len / sizeof *g->len);
 	g->len[g->n++] = n;
 	return INFER_OK;
 }
 
-/* A string of the case's number.  PCRE2 10.42 has no marks in \w, Oniguruma has: where keep is 0 they stay out. */
+/* A string of the case's number.  PCRE2 10.42 has no marks in \w, Oniguruma has: where keep is 0
+ * they stay out. */
 static size_t make(char *s, uint64_t seed, uint64_t i, int keep)
 {
 	uint64_t base = rng_hash(seed, &i, sizeof i), n = base % 24, few = 2 + base / 32 % 12;
@@ -56,9 +65,11 @@ static void compare(const struct pretok *p, uint64_t n)
 		assert_int_equal(pretok_run(scan, s, len, note, &a, NULL), INFER_OK);
 		assert_int_equal(pretok_run(pcre2, s, len, note, &b, NULL), INFER_OK);
 		if (a.n != b.n || memcmp(a.len, b.len, a.n * sizeof *a.len)) {
-			print_message("%s, string %llu: \"%.*s\"\n", p->names, (unsigned long long)i, (int)len, s);
+			print_message("%s, string %llu: \"%.*s\"\n", p->names,
+			              (unsigned long long)i, (int)len, s);
 			for (size_t k = 0; k < a.n || k < b.n; k++)
-				print_message("  %zu %zu\n", k < a.n ? a.len[k] : 0, k < b.n ? b.len[k] : 0);
+				print_message("  %zu %zu\n", k < a.n ? a.len[k] : 0,
+				              k < b.n ? b.len[k] : 0);
 			fail();
 		}
 	}
@@ -125,7 +136,10 @@ static void test_pieces(void **state)
 	pieces("exaone-moe", "one two  3.\n\n", 13, "one two/ / /3/.\n/\n");
 	pieces("falcon", "12345+-a", 8, "123/45/+-/a");
 	pieces("whitespace", " a b ", 5, " /a/ /b/ ");
-	pieces("gpt-2", "a\xff\xfe" "b", 4, "a/\xff\xfe/b");
+	pieces("gpt-2",
+	       "a\xff\xfe"
+	       "b",
+	       4, "a/\xff\xfe/b");
 	pieces("poro-chat", "a b\xff.c", 6, "a/ b\xff/./c");
 }
 
@@ -138,9 +152,9 @@ static int case_run(void)
 
 	nth_ok(pretok_new(&c, p, PRETOK_WITH_SCANNERS, NULL));
 	nth_ok(pretok_run(c, "<sentinel:12>IMGIMGABZ 5\xff", 25, note, &g, NULL));
-	assert_int_equal(g.len[0], 1);   /* "<": what a stage finds the next ones may cut */
+	assert_int_equal(g.len[0], 1); /* "<": what a stage finds the next ones may cut */
 	assert_int_equal(g.len[1], 8);
-	assert_int_equal(g.len[6], 9);   /* the image code, letters only, stays whole */
+	assert_int_equal(g.len[6], 9); /* the image code, letters only, stays whole */
 out:
 	pretok_free(c);
 	return rc;
@@ -172,7 +186,10 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scanners), cmocka_unit_test(test_names), cmocka_unit_test(test_pieces), nth_case(case_run),
+		cmocka_unit_test(test_scanners),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_pieces),
+		nth_case(case_run),
 		nth_case(case_stop),
 	};
 	return nth_group(tests);

@@ -1,5 +1,5 @@
-/* Ids of the public test vectors: ten vocabularies, 46 texts each; what the ids stand for is the text again, but for
- * WordPiece.  And every code point there and back. */
+/* Ids of the public test vectors: ten vocabularies, 46 texts each; what the ids stand for is the
+ * text again, but for WordPiece.  And every code point there and back. */
 #include "../nth.h"
 #include "../shared.h"
 #include <ctype.h>
@@ -55,7 +55,8 @@ static void open_vocab(const char *name, infer_file **f, infer_tokenizer **t)
 		fail_msg("%s", err.message);
 }
 
-static void one(const infer_tokenizer *t, const char *name, int i, const char *text, size_t n, char **line, struct buf *back)
+static void one(const infer_tokenizer *t, const char *name, int i, const char *text, size_t n,
+                char **line, struct buf *back)
 {
 	infer_error err = { 0 };
 	int32_t *ids;
@@ -67,7 +68,8 @@ static void one(const infer_tokenizer *t, const char *name, int i, const char *t
 		char *end;
 		long want = strtol(*line, &end, 10);
 		if (end == *line || want != ids[j])
-			fail_msg("%s, text %d, token %zu: %d where %ld is wanted", name, i, j, ids[j], want);
+			fail_msg("%s, text %d, token %zu: %d where %ld is wanted", name, i, j,
+			         ids[j], want);
 		*line = end;
 	}
 	while (**line == ' ')
@@ -76,15 +78,18 @@ static void one(const infer_tokenizer *t, const char *name, int i, const char *t
 		fail_msg("%s, text %d: %zu tokens, more are wanted", name, i, k);
 	++*line;
 	decode(t, ids, k, back);
-	if (strcmp(infer_tokenizer_kind(t), "wpm") && (back->len != n || (n && memcmp(back->at, text, n))))
+	if (strcmp(infer_tokenizer_kind(t), "wpm") &&
+	    (back->len != n || (n && memcmp(back->at, text, n))))
 		fail_msg("%s, text %d does not come back", name, i);
 	infer_ids_free(ids);
 }
 
 static void test_vectors(void **state)
 {
-	static const char *const names[] = { "llama-spm", "phi-3", "gpt-2", "mpt", "falcon", "refact", "starcoder", "deepseek-coder",
-		"deepseek-llm", "bert-bge" };
+	static const char *const names[] = { "llama-spm", "phi-3",          "gpt-2",
+		                             "mpt",       "falcon",         "refact",
+		                             "starcoder", "deepseek-coder", "deepseek-llm",
+		                             "bert-bge" };
 	char path[SHARED_PATH], out[SHARED_PATH + 64];
 	struct buf back;
 	size_t n, m;
@@ -112,10 +117,12 @@ static void test_vectors(void **state)
 	free(inp);
 }
 
-/* Falcon, Starcoder and Refact are not among these: they have no token for some bytes of well-formed text. */
+/* Falcon, Starcoder and Refact are not among these: they have no token for some bytes of
+ * well-formed text. */
 static void test_code_points(void **state)
 {
-	static const char *const names[] = { "llama-spm", "baichuan", "gpt-2", "gpt-neox", "deepseek-coder", "deepseek-llm" };
+	static const char *const names[] = { "llama-spm", "baichuan",       "gpt-2",
+		                             "gpt-neox",  "deepseek-coder", "deepseek-llm" };
 	char path[SHARED_PATH], s[64];
 	struct buf back;
 
@@ -130,12 +137,14 @@ static void test_code_points(void **state)
 			int32_t *ids;
 			size_t k, n = 0;
 			for (int i = 0; i < 16; i++, cp++)
-				n += cp == 0x2581 ? 0 : (size_t)utf8_put(s + n, cp);   /* U+2581 is a space to SentencePiece */
+				/* U+2581 is a space to SentencePiece */
+				n += cp == 0x2581 ? 0 : (size_t)utf8_put(s + n, cp);
 			assert_int_equal(infer_encode(t, s, n, 0, &ids, &k, NULL), INFER_OK);
 			decode(t, ids, k, &back);
 			infer_ids_free(ids);
 			if (back.len != n || (n && memcmp(back.at, s, n)))
-				fail_msg("%s: U+%04X ... U+%04X do not come back", names[v], cp - 16, cp - 1);
+				fail_msg("%s: U+%04X ... U+%04X do not come back", names[v],
+				         cp - 16, cp - 1);
 		}
 		infer_tokenizer_close(&t);
 		infer_file_close(&f);
@@ -145,6 +154,7 @@ static void test_code_points(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_vectors), cmocka_unit_test(test_code_points) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_vectors),
+		                            cmocka_unit_test(test_code_points) };
 	return nth_group(tests);
 }

@@ -1,4 +1,5 @@
-/* tests/unit/type/test_type.c - what blocks decode to, against tests/golden/blocks (scripts/golden-blocks.py). */
+/* tests/unit/type/test_type.c - what blocks decode to, against tests/golden/blocks
+ * (scripts/golden-blocks.py). */
 #include "../nth.h"
 #include "base/num.h"
 #include "base/sha256.h"
@@ -11,22 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The row stands where its enum says: names as the enumerators are spelled, ids and sizes as the format has them. */
+/* The row stands where its enum says: names as the enumerators are spelled, ids and sizes as the
+ * format has them. */
 static void test_rows(void **state)
 {
 	static const struct infer_type_info want[INFER_TYPE_COUNT] = {
-#define ROW(name, id, block, bytes, file_only) [INFER_##name] = { #name, id, block, bytes, file_only }
-		ROW(F32, 0, 1, 4, 0), ROW(F16, 1, 1, 2, 0), ROW(BF16, 30, 1, 2, 0), ROW(F64, 28, 1, 8, 0),
-		ROW(I8, 24, 1, 1, 0), ROW(I16, 25, 1, 2, 0), ROW(I32, 26, 1, 4, 0), ROW(I64, 27, 1, 8, 0),
-		ROW(Q4_0, 2, 32, 18, 0), ROW(Q4_1, 3, 32, 20, 0), ROW(Q5_0, 6, 32, 22, 0), ROW(Q5_1, 7, 32, 24, 0),
-		ROW(Q8_0, 8, 32, 34, 0), ROW(Q8_1, 9, 32, 36, 1), ROW(Q8_K, 15, 256, 292, 1),
-		ROW(Q2_K, 10, 256, 84, 0), ROW(Q3_K, 11, 256, 110, 0), ROW(Q4_K, 12, 256, 144, 0),
-		ROW(Q5_K, 13, 256, 176, 0), ROW(Q6_K, 14, 256, 210, 0), ROW(IQ2_XXS, 16, 256, 66, 0),
-		ROW(IQ2_XS, 17, 256, 74, 0), ROW(IQ2_S, 22, 256, 82, 0), ROW(IQ3_XXS, 18, 256, 98, 0),
-		ROW(IQ3_S, 21, 256, 110, 0), ROW(IQ1_S, 19, 256, 50, 0), ROW(IQ1_M, 29, 256, 56, 0),
-		ROW(IQ4_NL, 20, 32, 18, 0), ROW(IQ4_XS, 23, 256, 136, 0), ROW(TQ1_0, 34, 256, 54, 0),
-		ROW(TQ2_0, 35, 256, 66, 0), ROW(MXFP4, 39, 32, 17, 0), ROW(NVFP4, 40, 64, 36, 0),
-		ROW(Q1_0, 41, 128, 18, 0), ROW(Q2_0, 42, 64, 18, 0),
+#define ROW(name, id, block, bytes, file_only) \
+	[INFER_##name] = { #name, id, block, bytes, file_only }
+		ROW(F32, 0, 1, 4, 0),         ROW(F16, 1, 1, 2, 0),
+		ROW(BF16, 30, 1, 2, 0),       ROW(F64, 28, 1, 8, 0),
+		ROW(I8, 24, 1, 1, 0),         ROW(I16, 25, 1, 2, 0),
+		ROW(I32, 26, 1, 4, 0),        ROW(I64, 27, 1, 8, 0),
+		ROW(Q4_0, 2, 32, 18, 0),      ROW(Q4_1, 3, 32, 20, 0),
+		ROW(Q5_0, 6, 32, 22, 0),      ROW(Q5_1, 7, 32, 24, 0),
+		ROW(Q8_0, 8, 32, 34, 0),      ROW(Q8_1, 9, 32, 36, 1),
+		ROW(Q8_K, 15, 256, 292, 1),   ROW(Q2_K, 10, 256, 84, 0),
+		ROW(Q3_K, 11, 256, 110, 0),   ROW(Q4_K, 12, 256, 144, 0),
+		ROW(Q5_K, 13, 256, 176, 0),   ROW(Q6_K, 14, 256, 210, 0),
+		ROW(IQ2_XXS, 16, 256, 66, 0), ROW(IQ2_XS, 17, 256, 74, 0),
+		ROW(IQ2_S, 22, 256, 82, 0),   ROW(IQ3_XXS, 18, 256, 98, 0),
+		ROW(IQ3_S, 21, 256, 110, 0),  ROW(IQ1_S, 19, 256, 50, 0),
+		ROW(IQ1_M, 29, 256, 56, 0),   ROW(IQ4_NL, 20, 32, 18, 0),
+		ROW(IQ4_XS, 23, 256, 136, 0), ROW(TQ1_0, 34, 256, 54, 0),
+		ROW(TQ2_0, 35, 256, 66, 0),   ROW(MXFP4, 39, 32, 17, 0),
+		ROW(NVFP4, 40, 64, 36, 0),    ROW(Q1_0, 41, 128, 18, 0),
+		ROW(Q2_0, 42, 64, 18, 0),
 	};
 	int known = 0;
 
@@ -78,14 +88,16 @@ static void test_golden(void **state)
 		fclose(f);
 		assert_true(n > 4);
 		blocks = num_u32(file + 1);
-		size_t bytes = blocks * (size_t)info->block_bytes, elems = blocks * (size_t)info->block;
+		size_t bytes = blocks * (size_t)info->block_bytes,
+		       elems = blocks * (size_t)info->block;
 		assert_true(blocks > 0 && elems <= 1024);
 		assert_int_equal(n, 4 + bytes + 4 * elems);
 		assert_int_equal(infer_type_decode(type, got, file + 5, elems, NULL), INFER_OK);
 		for (size_t i = 0; i < elems; i++) {
 			float want = num_float(num_u32(file + 5 + bytes + 4 * i));
 			if (num_bits(got[i]) != num_bits(want))
-				fail_msg("%s: element %zu is %a, not %a", name, i, (double)got[i], (double)want);
+				fail_msg("%s: element %zu is %a, not %a", name, i, (double)got[i],
+				         (double)want);
 		}
 	}
 }
@@ -108,15 +120,19 @@ static void fill(int type, uint8_t *to, size_t blocks)
 		uint64_t z = splitmix(1 + i / 8);
 		memcpy(to + i, &z, blocks * size - i < 8 ? blocks * size - i : 8);
 	}
-	if (type == INFER_MXFP4)   /* 255 is not NaN to the reference's decoder */
+	if (type == INFER_MXFP4) /* 255 is not NaN to the reference's decoder */
 		return;
-	while ((at = type_find_bad(type, to, blocks * (size_t)infer_type_info(type)->block)) != SIZE_MAX) {
-		size_t last = type == INFER_F32 || type == INFER_Q8_K ? 3 : type == INFER_F64 || type == INFER_IQ1_M ? 7 : 1;
+	while ((at = type_find_bad(type, to, blocks * (size_t)infer_type_info(type)->block)) !=
+	       SIZE_MAX) {
+		size_t last = type == INFER_F32 || type == INFER_Q8_K    ? 3
+		              : type == INFER_F64 || type == INFER_IQ1_M ? 7
+		                                                         : 1;
 		to[at + last] &= 0xbf;
 	}
 }
 
-/* Many random blocks, by the digest of what they decode to: every point of every codebook is in them. */
+/* Many random blocks, by the digest of what they decode to: every point of every codebook is in
+ * them. */
 static void test_sums(void **state)
 {
 	char name[16], want[65], line[128];
@@ -157,8 +173,12 @@ static void test_sums(void **state)
 /* What the format's description says of the codebooks. */
 static void test_grids(void **state)
 {
-	static const struct { const uint64_t *at; int n, pairs[4]; } even[] = {
-		{ grid_iq2_xxs, 256, { 37, 163, 53, 3 } }, { grid_iq2_xs, 512, { 97, 261, 152, 2 } },
+	static const struct {
+		const uint64_t *at;
+		int n, pairs[4];
+	} even[] = {
+		{ grid_iq2_xxs, 256, { 37, 163, 53, 3 } },
+		{ grid_iq2_xs, 512, { 97, 261, 152, 2 } },
 		{ grid_iq2_s, 1024, { 91, 522, 383, 28 } },
 	};
 
@@ -237,8 +257,9 @@ static void test_find_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows), cmocka_unit_test(test_golden), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_grids), cmocka_unit_test(test_refuses), cmocka_unit_test(test_find_bad),
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_sums),    cmocka_unit_test(test_grids),
+		cmocka_unit_test(test_refuses), cmocka_unit_test(test_find_bad),
 	};
 	return nth_group(tests);
 }

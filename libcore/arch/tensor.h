@@ -1,0 +1,87 @@
+/* arch/tensor.h - the tensors that a block asks for: their slots, shapes and the change that makes
+ * a Hugging Face tensor the GGUF one.  Read through arch.h. */
+#ifndef ARCH_TENSOR_H
+#define ARCH_TENSOR_H
+#include <stdint.h>
+
+/* model-wide, then per layer */
+enum arch_slot {
+	W_END,
+	W_TOKEN_EMBD,
+	W_OUTPUT_NORM,
+	W_OUTPUT,
+	W_OUTPUT_BIAS,
+	W_ROPE_FREQS,
+	W_ROPE_LONG,
+	W_ROPE_SHORT,
+	W_GLOBALS,
+	W_ATTN_NORM = W_GLOBALS,
+	W_Q,
+	W_K,
+	W_V,
+	W_O,
+	W_Q_BIAS,
+	W_K_BIAS,
+	W_V_BIAS,
+	W_O_BIAS,
+	W_Q_NORM,
+	W_K_NORM,
+	W_ATTN_POST_NORM,
+	W_FFN_NORM,
+	W_GATE,
+	W_UP,
+	W_DOWN,
+	W_GATE_BIAS,
+	W_UP_BIAS,
+	W_DOWN_BIAS,
+	W_FFN_POST_NORM,
+	W_ROUTER,
+	W_GATE_EXPS,
+	W_UP_EXPS,
+	W_DOWN_EXPS,
+	W_UNUSED, /* known, and of no use to us: the row in models/llama.c says why */
+	W_SLOTS
+};
+enum arch_dim {
+	D_END,
+	D_VOCAB,
+	D_EMBD,
+	D_HEAD,
+	D_Q,
+	D_KV_K,
+	D_KV_V,
+	D_O,
+	D_FF,
+	D_HALF_ROT,
+	D_EXPERTS,
+	D_EXPERT_FF
+};
+/* Rows of one name are parts of one tensor, its rows in the order of the slots.
+ * need: when a tensor has to be there; a tensor that is there and has no use by this column is
+ * refused */
+/* without, with experts */
+enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };
+/* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
+ * its elements.  Closed. */
+enum arch_transform {
+	T_NONE,
+	T_PLUS1,   /* x to x + 1 */
+	T_PAIRS,   /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
+	T_NEG_EXP, /* x to -exp(x) */
+	T_ROWS,    /* rows from a n up to b n, where the GGUF tensor has (b - a) n */
+	T_EVEN_ROWS,
+	T_ODD_ROWS, /* rows 0, 2, 4 ...; 1, 3, 5 ... */
+	T_STACK     /* one tensor for each expert, which stand behind each other */
+};
+struct arch_tensor {
+	int slot;
+	const char *gguf; /* whole name, or what follows "blk.N." */
+	/* whole name, or what follows "model.layers.N."; %d: the expert.  [1]: another spelling.
+	 * NULL: made from config.json, or by no class */
+	const char *hf[2];
+	uint8_t shape[3]; /* enum arch_dim, ne[0] first */
+	uint8_t need;     /* enum arch_need */
+	enum arch_transform how;
+	int16_t a, b; /* of T_ROWS */
+};
+#endif

@@ -1,0 +1,125 @@
+/* jinja/budget.c - what a rendering may spend: steps, bytes, levels, time; and how it fails. */
+#include "jinja/run.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* steps between two looks at the clock */
+enum { STEPS_UNSEEN = 1 << 16 };
+
+static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
+{
+	char s[200];
+
+	if (r->rc)
+		return r->rc;
+	vsnprintf(s, sizeof s, fmt, ap);
+	for (char *p = s; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	s[utf8_check(s, strlen(s))] = 0; /* cut within a character */
+	return r->rc = err_set(r->err, code, "%s: line %d: %s", jinja_name(r->t), r->line, s);
+}
+
+int jinja_fail(struct jrun *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(r, INFER_EFORMAT, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+static int fail_as(struct jrun *r, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(r, code, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int jinja_full(struct jrun *r)
+{
+	r->spent |= !r->rc;
+	return fail_as(r, INFER_ENOMEM, "the template needs more than %zu bytes for this",
+	               r->bytes_max);
+}
+
+int jinja_spend(struct jrun *r, uint64_t steps)
+{
+	if (r->rc)
+		return r->rc;
+	r->steps += steps;
+	if (r->steps > r->steps_max)
+		return jinja_fail(r, "the template needs more than %llu steps",
+		                  (unsigned long long)r->steps_max);
+	if (r->steps < r->look)
+		return INFER_OK;
+	r->look = r->steps + STEPS_UNSEEN;
+	if (clock_thread_ns() > r->until_ns)
+		return jinja_fail(r, "the template takes too long");
+	return INFER_OK;
+}
+
+void *jinja_take(struct jrun *r, size_t n, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		bytes = SIZE_MAX;
+	if (jinja_spend(r, 1 + (bytes < r->bytes_max ? bytes / JSTEP_COPY : 0)))
+		return NULL;
+	if (bytes > r->bytes_max - r->bytes) {
+		jinja_full(r);
+		return NULL;
+	}
+	r->bytes += (bytes + 15) & ~(size_t)15;
+	if (r->bytes > r->bytes_max)
+		r->bytes = r->bytes_max;
+	p = arena_alloc(&r->arena, n, size);
+	if (!p)
+		r->rc = err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
+	return p;
+}
+
+static size_t stack_used(const struct jrun *r)
+{
+	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
+}
+
+/* Deeper than any stack allows unasked: once, ask how much this thread's has left. */
+static int more_stack(struct jrun *r)
+{
+	/* for what is called without jinja_enter: formatting a number, sorting */
+	enum { RESERVE = 32 << 10 };
+	size_t left = os_stack_left();
+
+	if (left <= RESERVE)
+		return jinja_fail(r,
+		                  "the template needs more levels than the %d that the stack of "
+		                  "this thread has room for",
+		                  r->depth);
+	r->stack_most = stack_used(r) + left - RESERVE;
+	return INFER_OK;
+}
+
+int jinja_enter(struct jrun *r)
+{
+	if (r->rc)
+		return r->rc;
+	if (r->depth >= r->depth_max)
+		return jinja_fail(r, "the template needs more than %d levels", r->depth_max);
+	if (stack_used(r) > r->stack_most)
+		TRY(more_stack(r));
+	r->depth++;
+	return INFER_OK;
+}

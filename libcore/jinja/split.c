@@ -1,0 +1,161 @@
+/* jinja/split.c - the methods that take a string apart: split, rsplit, splitlines, partition. */
+#include "jinja/run.h"
+#include "base/err.h"
+#include "text/unicode.h"
+
+int jinja_is_space(uint32_t cp)
+{
+	return (unicode_set(cp) & UNI_SPACE) || (cp >= 0x1c && cp <= 0x1f);
+}
+
+static int push_sub(struct jrun *r, struct jv list, const struct jstr *s, size_t at, size_t n)
+{
+	struct jv v;
+
+	TRY(jv_sub(r, &v, s, at, n));
+	return jv_push(r, list, v);
+}
+
+static void reverse(struct jlist *l)
+{
+	for (size_t i = 0; i < l->n / 2; i++) {
+		struct jv v = l->at[i];
+		l->at[i] = l->at[l->n - 1 - i];
+		l->at[l->n - 1 - i] = v;
+	}
+}
+
+static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
+{
+	uint32_t cp;
+	size_t i = 0, k, from;
+
+	for (;;) {
+		for (; i < s->len; i += k) {
+			k = unicode_next(s->at + i, s->len - i, &cp);
+			if (!jinja_is_space(cp))
+				break;
+		}
+		if (i >= s->len)
+			return r->rc;
+		from = i;
+		if (most-- == 0)
+			return push_sub(r, list, s, from, s->len - from);
+		for (; i < s->len; i += k) {
+			k = unicode_next(s->at + i, s->len - i, &cp);
+			if (jinja_is_space(cp))
+				break;
+		}
+		TRY(push_sub(r, list, s, from, i - from));
+	}
+}
+
+/* The pieces from the right, the last one first. */
+static int rsplit_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
+{
+	struct jv words;
+
+	TRY(jv_list(r, &words, J_LIST, 0));
+	TRY(split_space(r, s, -1, words));
+	size_t n = words.l->n;
+	while (n && most-- != 0)
+		TRY(jv_push(r, list, words.l->at[--n]));
+	if (!n)
+		return r->rc;
+	/* all up to its end, with the white space before the first */
+	const struct jstr *last = words.l->at[n - 1].s;
+	return push_sub(r, list, s, 0, (size_t)(last->at - s->at) + last->len);
+}
+
+static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
+{
+	const struct jstr *s = c->self.s, *sep;
+	size_t lo = 0, hi = s->len, at;
+	int64_t most;
+
+	TRY(jint_arg(r, c->a[1], -1, &most));
+	TRY(jv_list(r, out, J_LIST, 0));
+	TRY(jinja_spend(r, c->a[0].type == J_STR ? 0 : s->len / JSTEP_READ));
+	if (c->a[0].type <= J_NONE && c->a[0].type != J_UNDEF) {
+		TRY(right ? rsplit_space(r, s, most, *out) : split_space(r, s, most, *out));
+		if (right)
+			reverse(out->l);
+		return r->rc;
+	}
+	TRY(jinja_str_arg(r, c->self, c->a[0], &sep));
+	if (!sep->len)
+		return jinja_fail(r, "empty separator");
+	while (most-- != 0 && (at = right ? jstr_rfind(r, s, lo, hi, sep)
+	                                  : jstr_find(r, s, lo, hi, sep)) != SIZE_MAX) {
+		if (right) {
+			TRY(push_sub(r, *out, s, at + sep->len, hi - at - sep->len));
+			hi = at;
+		} else {
+			TRY(push_sub(r, *out, s, lo, at - lo));
+			lo = at + sep->len;
+		}
+	}
+	TRY(push_sub(r, *out, s, lo, hi - lo));
+	if (right)
+		reverse(out->l);
+	return r->rc;
+}
+
+int jinja_split(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 0, out); }
+int jinja_rsplit(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 1, out); }
+
+static int ends_line(uint32_t cp)
+{
+	return (cp >= 10 && cp <= 13) || (cp >= 0x1c && cp <= 0x1e) || cp == 0x85 || cp == 0x2028 ||
+	       cp == 0x2029;
+}
+
+int jinja_splitlines(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	const struct jstr *s = c->self.s;
+	size_t from = 0, i = 0;
+	int keep = jv_true(c->a[0]);
+	uint32_t cp;
+
+	TRY(jv_list(r, out, J_LIST, 0));
+	TRY(jinja_spend(r, s->len / JSTEP_READ));
+	while (i < s->len) {
+		size_t at = i;
+		i += unicode_next(s->at + i, s->len - i, &cp);
+		if (!ends_line(cp))
+			continue;
+		if (cp == '\r' && i < s->len && s->at[i] == '\n')
+			i++;
+		TRY(push_sub(r, *out, s, from, (keep ? i : at) - from));
+		from = i;
+	}
+	return from < s->len ? push_sub(r, *out, s, from, s->len - from) : r->rc;
+}
+
+static int partition(struct jrun *r, struct jcall *c, int right, struct jv *out)
+{
+	const struct jstr *s = c->self.s, *sep;
+
+	TRY(jinja_str_arg(r, c->self, c->a[0], &sep));
+	if (!sep->len)
+		return jinja_fail(r, "empty separator");
+	size_t at = right ? jstr_rfind(r, s, 0, s->len, sep) : jstr_find(r, s, 0, s->len, sep),
+	       n = sep->len;
+	if (at == SIZE_MAX) {
+		at = right ? 0 : s->len;
+		n = 0;
+	}
+	TRY(jv_list(r, out, J_TUPLE, 3));
+	TRY(push_sub(r, *out, s, 0, at));
+	TRY(push_sub(r, *out, s, at, n));
+	return push_sub(r, *out, s, at + n, s->len - at - n);
+}
+
+int jinja_partition(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return partition(r, c, 0, out);
+}
+int jinja_rpartition(struct jrun *r, struct jcall *c, struct jv *out)
+{
+	return partition(r, c, 1, out);
+}
