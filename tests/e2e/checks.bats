@@ -145,3 +145,13 @@ setup()
 	run -0 "$TOP/scripts/run-tests" ./a
 	same '1 passed, 0 failed, 0 skipped' "${lines[-1]}"
 }
+
+@test "check-readme finds an output that went stale, and too few commands" {
+	"$TOP/scripts/check-readme"
+	sed 's/of bytes/of bits/; s/ piece / part /' "$TOP/README.md" >stale.md
+	run -1 "$TOP/scripts/check-readme" stale.md
+	[[ $output == *'What is a token?'* || $output == *jobs.jsonl* ]]
+	head -n 12 "$TOP/README.md" >short.md
+	run -1 "$TOP/scripts/check-readme" short.md
+	[[ $output == *'only 0 commands'* ]]
+}
