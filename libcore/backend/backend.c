@@ -15,8 +15,6 @@ static const struct backend_kind *const kinds[] = {
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-const struct backend_kind *backend_at(int i) { return i >= 0 && i < KINDS ? kinds[i] : NULL; }
-
 const struct backend_kind *backend_find(const char *name)
 {
 	for (int i = 0; i < KINDS; i++)
@@ -26,9 +24,9 @@ const struct backend_kind *backend_find(const char *name)
 }
 
 int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
-                    const struct backend_step *s, const float **logits, infer_error *err)
+                    const struct backend_step *s, struct backend_result *r, infer_error *err)
 {
-	*logits = NULL;
+	*r = (struct backend_result){ 0 };
 	TRY(kind->begin(p, s, err));
-	return kind->end(p, logits, err);
+	return kind->end(p, r, err);
 }

@@ -1,14 +1,18 @@
-/* backend/backend.h - where a graph runs.  One const row per kind in backend_list.h. */
+/* backend/backend.h - where a graph runs.  One const row per kind in backend_list.h.
+ *
+ * A backend owns its memory: weights as it keeps them, pages of the cache, workspace.  No other
+ * module reads or writes those bytes; what comes out of a step lies in memory of the host. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include "backend/host.h"
 #include "graph/graph.h"
 
 /* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable,
- * borrowed from the model. */
+ * borrowed from the model; only load reads its bytes. */
 struct weight {
 	int type;              /* enum infer_type */
 	int n;                 /* 1, or experts */
@@ -18,20 +22,23 @@ struct weight {
 	const void *const *at; /* [n] */
 };
 
-/* The cache as a step sees it: pages of KERN_PAGE positions.  Written by ops KV_PUT, read by ATTN.
- * A page of a group holds, for each of its layers, K then V, each [kv head] of what kern/kv.h
- * draws. */
-struct backend_kv_layer {
-	int group, k_type, v_type, kv_heads, dk, dv;
-	size_t k_offset, v_offset; /* in a page */
+/* Layers whose K and V share pages of the cache.  A page holds the positions of one page (of the
+ * kind: how many) of all of them; how they lie there is the backend's. */
+enum { BACKEND_GROUPS = 4 };
+struct backend_group {
+	int n_layers;
+	const int *layers; /* of the model */
+	int k_type, v_type, kv_heads, dk, dv;
 };
-struct backend_kv_group {
-	unsigned char *base;
-	size_t page_bytes;
+struct backend_cache; /* the pages of one group on one device */
+
+/* The cache as a step sees it.  Written by ops KV_PUT, read by ATTN. */
+struct backend_kv_layer {
+	int group, index; /* index: in layers of the group */
 };
 struct backend_kv {
 	const struct backend_kv_layer *layers; /* by layer of the model */
-	const struct backend_kv_group *groups;
+	struct backend_cache *const *caches;   /* by group */
 	int n_layers, n_groups;
 };
 #define BACKEND_NO_PAGE UINT32_MAX
@@ -40,16 +47,21 @@ struct backend_kv {
 struct backend_run {
 	int32_t row, n; /* rows [row, row + n) of the step */
 	int32_t pos;    /* position of the first */
-	/* [group][position / KERN_PAGE]: a page, BACKEND_NO_PAGE where a window let it go */
+	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
 	const uint32_t *const *pages;
 };
+enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K };
 struct backend_step {
 	int32_t n, n_out, n_runs;
 	const int32_t *ids;             /* [n] */
 	const struct backend_run *runs; /* [n_runs], cover all rows in order */
-	const int32_t *out;             /* [n_out], ascending rows that want logits */
+	const int32_t *out;             /* [n_out], ascending rows of which something is wanted */
 	const struct backend_kv *kv;
 	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
+	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
+};
+struct backend_result {
+	const float *logits; /* [n_out][n_vocab]; NULL where n_out is 0 */
 };
 
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
@@ -67,50 +79,75 @@ struct backend_model {
 	int n_weights;
 	const struct backend_rope *ropes;
 	int n_ropes;
+	const struct backend_group *groups; /* of the cache, for need */
+	int n_groups;
 };
-/* the most rows of a step, the most rows of logits, the longest context */
+/* the most rows of a step, the most rows that something is wanted of, the longest context */
 struct backend_size {
 	int32_t rows, out, ctx;
 };
-
-/* threads >= 1; isa NULL: all */
-struct backend_opts {
-	int threads;
-	const char *isa;
+/* Bytes: of the device, but for the last. */
+struct backend_need {
+	uint64_t weights;                 /* 0: they are used where they lie */
+	uint64_t workspace;               /* of a plan */
+	uint64_t kv_page[BACKEND_GROUPS]; /* of a page of each group */
+	uint64_t host;                    /* of the host, for a plan and a loaded set */
 };
-struct backend;      /* a device that is open: its pool, its kernel table.  Confined */
-struct backend_plan; /* a graph made ready on it, with its workspace.  Confined */
+
+struct backend_opts {
+	int device; /* which of its kind, from 0 */
+};
+struct backend;         /* a device that is open.  Confined, as are its parts: */
+struct backend_weights; /* a loaded set */
+struct backend_plan;    /* a graph made ready, with its workspace */
 struct backend_kind {
 	const char *name;
-	/* INFER_EINVAL: threads; INFER_EUNSUP: isa; INFER_ENOMEM, INFER_EIO */
-	int (*open)(struct backend **out, const struct backend_opts *o, infer_error *err);
-	void (*close)(struct backend *b);
-	/* Bytes that plan would allocate.  INFER_EUNSUP: an op or type it has no way to compute, by
-	 * name. */
-	int (*need)(size_t *bytes, struct backend *b, const struct backend_model *m,
+	int page; /* positions of a page of the cache */
+	/* host: borrowed, must outlive *out.  INFER_EINVAL: no such device; INFER_ENOMEM */
+	int (*open)(struct backend **out, const struct host *host, const struct backend_opts *o,
+	            infer_error *err);
+	void (*close)(struct backend *b); /* NULL is fine, as for all that frees */
+	/* Bytes of the device: what is left, and all. */
+	void (*memory)(const struct backend *b, uint64_t *left, uint64_t *total);
+	/* What the rest would take.  Reads no weight.  INFER_EUNSUP: what it has no way to compute
+	 * or to keep in a cache, by name; INFER_ENOMEM */
+	int (*need)(struct backend_need *need, struct backend *b, const struct backend_model *m,
 	            const struct backend_size *size, infer_error *err);
-	/* Make the graph ready.  Allocates all that run needs, touches none of it; errors as need,
-	 * and INFER_ENOMEM. */
-	int (*plan)(struct backend_plan **out, struct backend *b, const struct backend_model *m,
-	            const struct backend_size *size, infer_error *err);
+	/* Take weights in.  w must outlive the set, and so must the bytes of w where need says 0;
+	 * others are not read afterwards. */
+	int (*load)(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
+	            infer_error *err);
+	void (*unload)(struct backend_weights *w);
+	/* Make the graph ready over a loaded set, which stands for m->weights and must outlive the
+	 * plan.  Allocates all that steps need; errors as need. */
+	int (*plan)(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
+	            const struct backend_model *m, const struct backend_size *size,
+	            infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
+	/* Pages 0 ... n_pages - 1 for a group, which is not kept.  What a page holds before it is
+	 * written does not matter; memory behind it is taken on first use. */
+	int (*kv_new)(struct backend_cache **out, struct backend *b, const struct backend_group *g,
+	              uint32_t n_pages, infer_error *err);
+	/* The first n positions of page `to` become those of `from`.  No step runs; nor in drop. */
+	void (*kv_copy)(struct backend_cache *c, uint32_t to, uint32_t from, int n);
+	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* its memory may be given back */
+	void (*kv_free)(struct backend_cache *c);
 	/* Begin a step, which stays as it is until end.  Between the two the caller may do work of
 	 * its own that the logits wait for (masks of constraints).  One step at a time.
-	 * INFER_EINVAL: the step contradicts itself or the plan; nothing has begun. */
+	 * INFER_EINVAL: the step contradicts itself or the plan; INFER_EUNSUP: a want, by name;
+	 * nothing has begun. */
 	int (*begin)(struct backend_plan *p, const struct backend_step *s, infer_error *err);
-	/* Wait for the step.  *logits is f32 [n_out][n_vocab] in host memory, borrowed until the
-	 * next begin; NULL where n_out is 0.  Allocates nothing.  The value of a row depends on its
-	 * own sequence alone.  INFER_ECANCEL: the step was stopped. */
-	int (*end)(struct backend_plan *p, const float **logits, infer_error *err);
-	size_t (*plan_bytes)(const struct backend_plan *p);
-	void (*describe)(const struct backend *b, char *out, size_t n); /* kernel set: "ref+avx2" */
-	int (*threads)(const struct backend *b);
-	const struct kern *(*kern)(const struct backend *b); /* the host's table; never NULL */
-	struct pool *(*pool)(const struct backend *b); /* the host's, between runs; never NULL */
+	/* Wait for the step.  What *r points to is borrowed until the next begin.  Allocates
+	 * nothing.  The value of a row depends on its own sequence alone.  INFER_ECANCEL: the step
+	 * was stopped. */
+	int (*end)(struct backend_plan *p, struct backend_result *r, infer_error *err);
+};
+struct backend_device { /* one that is open */
+	const struct backend_kind *kind;
+	struct backend *b;
 };
 const struct backend_kind *backend_find(const char *name); /* NULL: not built in */
 /* begin and end. */
 int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
-                    const struct backend_step *s, const float **logits, infer_error *err);
-const struct backend_kind *backend_at(int i); /* row of backend_list.h; NULL past the end */
+                    const struct backend_step *s, struct backend_result *r, infer_error *err);
 #endif

@@ -100,19 +100,19 @@ static void group_run(void *user, int64_t g, int worker)
 int batch_run(infer_engine *e, infer_error *err)
 {
 	struct step *st = &e->step;
-	const float *logits;
+	struct backend_result res;
 
-	TRY(backend_compute(e->kind, e->plan, &st->s, &logits, err));
+	TRY(backend_compute(e->on.kind, e->plan, &st->s, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
-		j->logits = logits + (size_t)i * (size_t)e->n_vocab;
+		j->logits = res.logits + (size_t)i * (size_t)e->n_vocab;
 		if (j->n_top > e->n_vocab)
 			j->n_top = e->n_vocab;
 		j->top_at = e->events.n_tops;
 		e->events.n_tops += (size_t)j->n_top;
 	}
-	pool_run(e->kind->pool(e->backend), st->n_groups, group_run, e);
+	pool_run(e->host.pool, st->n_groups, group_run, e);
 	return INFER_OK;
 }
 

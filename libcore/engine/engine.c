@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/pool.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -87,13 +88,14 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 		.max_seqs = e->max_seqs,
 		.rows = e->chunk + e->max_seqs,
 		.out = e->score_rows + e->max_seqs,
-		.memory_bytes = l->available_bytes,
 		.address_bytes = address_room(l),
-		.kind = e->kind,
-		.backend = e->backend,
+		.n_devices = 1,
+		.devices[0].on = e->on,
 	};
 	struct kv_opts k;
+	uint64_t all;
 
+	e->on.kind->memory(e->on.b, &ask.devices[0].memory_bytes, &all);
 	TRY(place_solve(&e->place, e->model, &ask, err));
 	e->ctx = e->place.ctx;
 	must(kv_seq_bytes(e->place.groups, e->place.n_groups, e->ctx, ask.rows) <=
@@ -107,7 +109,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 		              .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
 	TRY(kv_open(&e->kv, &k, err));
 	for (int g = 0; g < e->place.n_groups; g++)
-		e->now.kv_page_bytes += kv_page_bytes(&e->place.groups[g]);
+		e->now.kv_page_bytes += e->place.groups[g].page_bytes;
 	return INFER_OK;
 }
 
@@ -151,7 +153,7 @@ static int open_lock(infer_engine *e, infer_error *err)
 }
 
 static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
-                    infer_error *err)
+                    const struct backend_kind *kind, infer_error *err)
 {
 	struct backend_model parts = arch_parts(m);
 	struct backend_size size;
@@ -160,15 +162,16 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	os_limits(&l);
 	take_opts(e, m, o, &l);
 	TRY(open_lock(e, err));
-	e->kind = backend_find("cpu");
-	must(e->kind);
-	TRY(e->kind->open(&e->backend, &(struct backend_opts){ e->threads, o->isa }, err));
-	e->threads = e->kind->threads(e->backend);
-	e->kern = e->kind->kern(e->backend);
-	os_limits(&l); /* again: threads have taken their stacks */
+	TRY(host_open(&e->host, e->threads, o->isa, err));
+	e->threads = pool_threads(e->host.pool);
+	e->on.kind = kind;
+	TRY(kind->open(&e->on.b, &e->host, &(struct backend_opts){ 0 }, err));
+	if (l.address_bytes != UINT64_MAX)
+		os_limits(&l); /* again: threads have taken their stacks */
 	TRY(open_cache(e, o, &l, err));
+	TRY(kind->load(&e->weights, e->on.b, parts.weights, parts.n_weights, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
-	TRY(e->kind->plan(&e->plan, e->backend, &parts, &size, err));
+	TRY(kind->plan(&e->plan, e->on.b, e->weights, &parts, &size, err));
 	return open_step(e, err);
 }
 
@@ -191,15 +194,21 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 		o->log(o->log_user, INFER_LOG_WARN, line);
 	}
 	snprintf(line, sizeof line,
-	         "a cache of %llu bytes for %d sequences of up to %d tokens, and %zu bytes of "
+	         "a cache of %llu bytes for %d sequences of up to %d tokens, and %llu bytes of "
 	         "workspace",
 	         (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->ctx,
-	         e->kind->plan_bytes(e->plan));
+	         (unsigned long long)e->place.parts[0].workspace);
 	o->log(o->log_user, INFER_LOG_INFO, line);
 }
 
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err)
+{
+	return engine_open(out, model, o, backend_find("cpu"), err);
+}
+
+int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
+                const struct backend_kind *kind, infer_error *err)
 {
 	static const struct infer_engine_opts defaults;
 	int64_t from = clock_now_ns();
@@ -213,14 +222,14 @@ int infer_engine_open(infer_engine **out, const infer_model *model,
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
-	rc = open_all(e, model, o, err);
+	rc = open_all(e, model, o, kind, err);
 	if (rc) {
 		infer_engine_close(&e);
 		return rc;
 	}
 	kv_stats(e->kv, &kv);
 	e->now.kv_reserved_bytes = kv.reserved_bytes;
-	e->now.workspace_bytes = e->kind->plan_bytes(e->plan);
+	e->now.workspace_bytes = e->place.parts[0].workspace;
 	tell(e, o);
 	e->now.open_ns = clock_now_ns() - from;
 	stats_publish(e);
@@ -243,10 +252,12 @@ void infer_engine_close(infer_engine **at)
 		request_free(e->active[i]);
 	events_fini(&e->events);
 	kv_close(&e->kv);
-	if (e->plan)
-		e->kind->plan_free(e->plan);
-	if (e->backend)
-		e->kind->close(e->backend);
+	if (e->on.kind) {
+		e->on.kind->plan_free(e->plan);
+		e->on.kind->unload(e->weights);
+		e->on.kind->close(e->on.b);
+	}
+	host_close(&e->host);
 	place_fini(&e->place);
 	if (e->lock_made) {
 		pthread_mutex_destroy(&e->lock);

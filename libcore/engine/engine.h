@@ -11,7 +11,6 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "kern/kern.h"
 #include "kv/kv.h"
 #include "place/place.h"
 
@@ -120,10 +119,10 @@ struct step {
 struct infer_engine {
 	const infer_model *model;
 	const infer_tokenizer *tok; /* NULL: the model has no vocabulary */
-	const struct backend_kind *kind;
-	struct backend *backend;
+	struct host host;
+	struct backend_device on;
+	struct backend_weights *weights;
 	struct backend_plan *plan;
-	const struct kern *kern;
 	struct place_plan place;
 	struct kv *kv;
 	struct step step;
@@ -191,6 +190,9 @@ void batch_absorb(infer_engine *e);               /* turn the results into event
 
 /* score.c: one row of logits; any thread */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
+/* engine.c: as infer_engine_open, on a device of this kind */
+int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
+                const struct backend_kind *kind, infer_error *err);
 
 /* stats.c */
 uint64_t stats_digest(uint64_t digest, int32_t token, float logprob);

@@ -38,7 +38,7 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 {
 	float lse;
 
-	e->kern->lse(&lse, j->logits, e->n_vocab);
+	e->host.kern.lse(&lse, j->logits, e->n_vocab);
 	if (!isfinite(lse)) {
 		not_finite(j, e->n_vocab);
 		return;

@@ -4,8 +4,6 @@
 #include "base/pool.h"
 #include "base/rng.h"
 
-#include <stdio.h>
-
 uint64_t stats_digest(uint64_t digest, int32_t token, float logprob)
 {
 	const uint32_t words[2] = { (uint32_t)token, num_bits(logprob) };
@@ -22,7 +20,7 @@ void stats_publish(infer_engine *e)
 	s->kv_pages = kv.budget_bytes / s->kv_page_bytes;
 	s->kv_pages_used = (kv.used_bytes + s->kv_page_bytes - 1) / s->kv_page_bytes;
 	s->evicted_pages = kv.evicted;
-	s->barriers = pool_runs(e->kind->pool(e->backend));
+	s->barriers = pool_runs(e->host.pool);
 	s->digest = e->digest;
 	pthread_mutex_lock(&e->lock);
 	e->stats = *s;
@@ -45,7 +43,6 @@ void infer_engine_info(const infer_engine *e, struct infer_engine_info *info)
 	*info = (struct infer_engine_info){
 		.threads = e->threads, .ctx = e->ctx, .k_type = e->k_type, .v_type = e->v_type
 	};
-	snprintf(info->placement, sizeof info->placement, "%s:0-%d", e->kind->name,
-	         (int)e->model->h.n_layers - 1);
-	e->kind->describe(e->backend, info->isa, sizeof info->isa);
+	place_say(&e->place, info->placement, sizeof info->placement);
+	host_describe(&e->host, info->isa, sizeof info->isa);
 }

@@ -85,8 +85,9 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
  * stage   [g->n] ascending: when a node runs; NULL: each by itself.  Nodes of one stage may run at
  * the
  *         same time, though the operations on one row keep their order
+ * gap     bytes that stay free behind each value while it lives
  * *bytes  what the workspace takes */
-int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t gap,
                 size_t *offset, size_t *bytes, infer_error *err);
 
 /* Bytes of weights and cache read, and floating-point operations, for `rows` rows (`out` of which

@@ -86,7 +86,7 @@ static void share(const struct graph *g, const int32_t *last, int32_t *home)
 	}
 }
 
-static int place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+static int place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t gap,
                  size_t *offset, size_t *bytes, struct graph_span *span, int32_t *last,
                  int32_t *home, infer_error *err)
 {
@@ -102,7 +102,8 @@ static int place(const struct graph *g, const int32_t *stage, int64_t rows, int6
 		span[i] = (struct graph_span){ .from = stage ? stage[i] : i, .to = to };
 		if (home[i] == i) {
 			if (num_mul(&span[i].bytes, of_row,
-			            (size_t)(n->rows == GRAPH_OUT ? out : rows)))
+			            (size_t)(n->rows == GRAPH_OUT ? out : rows)) ||
+			    num_add(&span[i].bytes, span[i].bytes, gap))
 				span[i].bytes = SIZE_MAX;
 		} else if (to > span[home[i]].to) {
 			span[home[i]].to = to;
@@ -114,7 +115,7 @@ static int place(const struct graph *g, const int32_t *stage, int64_t rows, int6
 	return INFER_OK;
 }
 
-int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t gap,
                 size_t *offset, size_t *bytes, infer_error *err)
 {
 	size_t n = (size_t)g->n;
@@ -126,7 +127,7 @@ int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64
 	struct graph_span *span = mem_alloc(MEM_GRAPH, n, sizeof(*span));
 	int32_t *last = mem_alloc(MEM_GRAPH, n, 2 * sizeof(*last));
 	if (span && last)
-		rc = place(g, stage, rows, out, offset, bytes, span, last, last + n, err);
+		rc = place(g, stage, rows, out, gap, offset, bytes, span, last, last + n, err);
 	else
 		rc = err_set(err, INFER_ENOMEM, "no memory to place %d values", g->n);
 	mem_free(last);

@@ -1,72 +1,48 @@
-/* kv/group.c - groups of layers: what is built, how a page is laid out, and the one reservation for
- * all of it */
+/* kv/group.c - groups of layers, the one reservation for the books, and the backends' pages */
 #include "kv/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/os.h"
-#include "kern/kv.h"
-
-static size_t half_bytes(int type, int heads, int dim)
-{
-	return (size_t)heads * kern_kv_bytes(type, dim);
-}
-
-/* What one layer adds to a page; a layer's K begins where the last one's V ended. */
-static size_t layer_bytes(const struct kv_group *g)
-{
-	return num_round_up(half_bytes(g->k_type, g->kv_heads, g->dk), 64) +
-	       num_round_up(half_bytes(g->v_type, g->kv_heads, g->dv), 64);
-}
-
-uint64_t kv_page_bytes(const struct kv_group *g)
-{
-	return num_round_up((size_t)g->n_layers * layer_bytes(g), os_page());
-}
 
 uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, int64_t rows)
 {
 	uint64_t sum = 0;
 
 	for (int g = 0; g < n_groups; g++) {
-		int64_t pages = (n + KERN_PAGE - 1) / KERN_PAGE;
+		int page = groups[g].on.kind->page;
+		int64_t pages = (n + page - 1) / page;
 
 		if (groups[g].kind == KV_WINDOW)
-			pages = num_min(pages, kv_window_pages(groups[g].window, rows));
-		sum += (uint64_t)pages * kv_page_bytes(&groups[g]);
+			pages = num_min(pages, kv_window_pages(page, groups[g].window, rows));
+		sum += (uint64_t)pages * groups[g].page_bytes;
 	}
 	return sum;
 }
 
-int kv_type_check(int type, int dim, infer_error *err)
+/* What the caller has mixed up is our own mistake, but for devices that cannot go together. */
+static int check(const struct kv_opts *o, infer_error *err)
 {
-	const struct infer_type_info *t = infer_type_info(type);
-	int block = kern_kv_block(type);
+	int page = o->groups[0].on.kind->page;
+	uint64_t least = 0;
 
-	if (!block)
-		return err_set(err, INFER_EUNSUP,
-		               "cache type %s is not supported: F16, F32, Q8_0 and Q4_0 are",
-		               t ? t->name : "?");
-	if (dim % block)
-		return err_set(
-			err, INFER_EUNSUP,
-			"a cache of type %s needs heads of a multiple of %d; this model's have %d",
-			t->name, block, dim);
-	return INFER_OK;
-}
+	for (int g = 0; g < o->n_groups; g++) {
+		const struct kv_group *gr = &o->groups[g];
 
-static int group_check(const struct kv_group *g, infer_error *err)
-{
-	if (g->kind == KV_LATENT)
-		return err_set(err, INFER_EUNSUP,
-		               "a cache of latent vectors (KV_LATENT) is not built");
-	if (g->kind == KV_STATE)
-		return err_set(err, INFER_EUNSUP,
-		               "a cache of recurrent states (KV_STATE) is not built");
-	TRY(kv_type_check(g->k_type, g->dk, err));
-	TRY(kv_type_check(g->v_type, g->dv, err));
-	must(g->n_layers > 0 && g->kv_heads > 0 && g->dk > 0 && g->dv > 0);
-	must(g->kind == KV_FULL || g->window > 0);
+		must(gr->shape.n_layers > 0 && gr->page_bytes > 0);
+		must(gr->kind == KV_FULL || gr->window > 0);
+		if (gr->on.kind->page != page)
+			return err_set(err, INFER_EINVAL,
+			               "pages of %d positions on %s and of %d on %s", page,
+			               o->groups[0].on.kind->name, gr->on.kind->page,
+			               gr->on.kind->name);
+		least += gr->page_bytes;
+	}
+	if (o->bytes < least)
+		return err_set(err, INFER_ENOMEM,
+		               "a cache of %llu bytes does not hold one page of %d positions: %llu "
+		               "bytes do",
+		               (unsigned long long)o->bytes, page, (unsigned long long)least);
 	return INFER_OK;
 }
 
@@ -74,31 +50,18 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 {
 	for (int l = 0; l < o->n_layers; l++)
 		kv->layers[l].group = -1;
-	for (int g = 0; g < o->n_groups; g++) {
-		const struct kv_group *gr = &o->groups[g];
-		size_t k_bytes = num_round_up(half_bytes(gr->k_type, gr->kv_heads, gr->dk), 64);
+	for (int g = 0; g < o->n_groups; g++)
+		for (int i = 0; i < o->groups[g].shape.n_layers; i++) {
+			int layer = o->groups[g].shape.layers[i];
 
-		for (int i = 0; i < gr->n_layers; i++) {
-			size_t at = (size_t)i * layer_bytes(gr);
-
-			must(gr->layers[i] >= 0 && gr->layers[i] < o->n_layers);
-			kv->layers[gr->layers[i]] = (struct backend_kv_layer){
-				.group = g,
-				.k_type = gr->k_type,
-				.v_type = gr->v_type,
-				.kv_heads = gr->kv_heads,
-				.dk = gr->dk,
-				.dv = gr->dv,
-				.k_offset = at,
-				.v_offset = at + k_bytes,
-			};
+			must(layer >= 0 && layer < o->n_layers);
+			kv->layers[layer] = (struct backend_kv_layer){ g, i };
 		}
-	}
 }
 
 /* Where the parts of the reservation begin; counted first, then laid out. */
 struct parts {
-	size_t pages[KV_GROUPS], records[KV_GROUPS], tables, nodes, buckets, end;
+	size_t records[KV_GROUPS], tables, nodes, keys, buckets, end;
 	int bad;
 };
 
@@ -117,16 +80,17 @@ static void parts_count(struct kv *kv, struct parts *p)
 
 	for (int g = 0; g < kv->n_groups; g++) {
 		struct group *gr = &kv->groups[g];
+		size_t pages;
 
 		gr->cap = (uint32_t)num_min((int64_t)(kv->budget / gr->page_bytes), NONE - 1);
-		p->pages[g] = part(p, gr->cap, gr->page_bytes);
+		p->records[g] = part(p, gr->cap, sizeof(struct page));
+		p->bad |= num_mul(&pages, gr->cap, gr->page_bytes) ||
+		          num_add(&kv->cache_bytes, kv->cache_bytes, pages);
 		if (gr->cap > most)
 			most = gr->cap;
 	}
-	for (int g = 0; g < kv->n_groups; g++)
-		p->records[g] = part(p, kv->groups[g].cap, sizeof(struct page));
 	p->tables = part(p, (size_t)kv->max_seqs * (size_t)kv->n_groups,
-	                 (size_t)kv_pages_of(kv->ctx) * sizeof(uint32_t));
+	                 (size_t)kv_pages_of(kv, kv->ctx) * sizeof(uint32_t));
 	if (kv->flags & KV_NO_TREE)
 		return;
 	/* a node without any page can exist only where all groups are windows; then nodes may run
@@ -136,6 +100,7 @@ static void parts_count(struct kv *kv, struct parts *p)
 	kv->node_cap = (uint32_t)most;
 	kv->bucket_mask = (uint32_t)(buckets - 1);
 	p->nodes = part(p, most, sizeof(struct node));
+	p->keys = part(p, most, (size_t)kv->page * sizeof(uint64_t));
 	p->buckets = part(p, buckets, sizeof(uint32_t));
 }
 
@@ -146,85 +111,80 @@ static void parts_place(struct kv *kv, const struct parts *p)
 	for (int g = 0; g < kv->n_groups; g++) {
 		struct group *gr = &kv->groups[g];
 
-		gr->base = kv->at + p->pages[g];
 		gr->pages = (struct page *)(void *)(kv->at + p->records[g]);
 		gr->free = NONE;
 		gr->stale =
 			(struct list){ kv->at + p->records[g], sizeof(struct page), NONE, NONE };
-		kv->view_groups[g] = (struct backend_kv_group){ gr->base, gr->page_bytes };
 	}
 	kv->nodes = (struct node *)(void *)(kv->at + p->nodes);
+	kv->keys = (uint64_t *)(void *)(kv->at + p->keys);
 	kv->buckets = (uint32_t *)(void *)(kv->at + p->buckets);
 	kv->idle_nodes = (struct list){ kv->at + p->nodes, sizeof(struct node), NONE, NONE };
 	kv->node_free = NONE;
 	sip_draw(&kv->sip);
 	for (int32_t i = 0; i < kv->max_seqs; i++) {
 		kv->seqs[i].next_free = i + 1 < kv->max_seqs ? (uint32_t)i + 1 : NONE;
-		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv->ctx))
+		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv, kv->ctx))
 			kv->seqs[i].table[g] = table;
 	}
-	kv->view =
-		(struct backend_kv){ kv->layers, kv->view_groups, kv->view.n_layers, kv->n_groups };
+	kv->view = (struct backend_kv){ kv->layers, kv->caches, kv->view.n_layers, kv->n_groups };
+}
+
+/* The books, then the pages of every group. */
+static int reserve(struct kv *kv, const struct kv_opts *o, infer_error *err)
+{
+	struct parts p = { 0 };
+	void *at;
+
+	parts_count(kv, &p);
+	if (p.bad)
+		return err_set(err, INFER_ENOMEM,
+		               "a cache of %llu bytes does not fit the address space",
+		               (unsigned long long)o->bytes);
+	TRY(os_reserve(&at, p.end, err));
+	kv->at = at;
+	kv->reserved = p.end;
+	layers_fill(kv, o);
+	parts_place(kv, &p);
+	for (int g = 0; g < kv->n_groups; g++)
+		TRY(o->groups[g].on.kind->kv_new(&kv->caches[g], o->groups[g].on.b,
+		                                 &o->groups[g].shape, kv->groups[g].cap, err));
+	return INFER_OK;
 }
 
 int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 {
-	struct parts p = { 0 };
 	struct kv *kv;
-	uint64_t least = 0;
-	void *at;
 	int rc;
 
 	*out = NULL;
 	must(o->n_groups > 0 && o->n_groups <= KV_GROUPS && o->ctx > 0 && o->max_seqs > 0);
-	for (int g = 0; g < o->n_groups; g++) {
-		TRY(group_check(&o->groups[g], err));
-		least += kv_page_bytes(&o->groups[g]);
-	}
-	if (o->bytes < least)
-		return err_set(err, INFER_ENOMEM,
-		               "a cache of %llu bytes does not hold one page of %d positions: %llu "
-		               "bytes do",
-		               (unsigned long long)o->bytes, KERN_PAGE, (unsigned long long)least);
+	TRY(check(o, err));
 	kv = mem_zalloc(MEM_KV, 1, sizeof *kv);
 	if (!kv)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
 	*kv = (struct kv){ .n_groups = o->n_groups,
+		           .page = o->groups[0].on.kind->page,
 		           .ctx = o->ctx,
 		           .max_seqs = o->max_seqs,
 		           .flags = o->flags,
 		           .budget = o->bytes,
 		           .view.n_layers = o->n_layers };
 	for (int g = 0; g < o->n_groups; g++)
-		kv->groups[g] =
-			(struct group){ .kind = o->groups[g].kind,
-			                .window = o->groups[g].window,
-			                .page_bytes = (size_t)kv_page_bytes(&o->groups[g]) };
+		kv->groups[g] = (struct group){ .kind = o->groups[g].kind,
+			                        .window = o->groups[g].window,
+			                        .page_bytes = o->groups[g].page_bytes,
+			                        .on = o->groups[g].on.kind };
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
 	kv->seqs = mem_zalloc(MEM_KV, (size_t)o->max_seqs, sizeof *kv->seqs);
-	if (!kv->layers || !kv->seqs) {
+	if (kv->layers && kv->seqs)
+		rc = reserve(kv, o, err);
+	else
 		rc = err_set(err, INFER_ENOMEM, "no memory for %d sequences of the cache",
 		             (int)o->max_seqs);
-		goto out;
-	}
-	parts_count(kv, &p);
-	if (p.bad) {
-		rc = err_set(err, INFER_ENOMEM,
-		             "a cache of %llu bytes does not fit the address space",
-		             (unsigned long long)o->bytes);
-		goto out;
-	}
-	rc = os_reserve(&at, p.end, err);
 	if (rc)
-		goto out;
-	kv->at = at;
-	kv->reserved = p.end;
-	layers_fill(kv, o);
-	parts_place(kv, &p);
+		kv_close(&kv);
 	*out = kv;
-	kv = NULL;
-out:
-	kv_close(&kv);
 	return rc;
 }
 
@@ -235,6 +195,8 @@ void kv_close(struct kv **kv)
 	*kv = NULL;
 	if (!k)
 		return;
+	for (int g = 0; g < k->n_groups; g++)
+		k->groups[g].on->kv_free(k->caches[g]);
 	if (k->at)
 		os_release(k->at, k->reserved);
 	mem_free(k->layers);
@@ -255,7 +217,7 @@ void kv_stats(const struct kv *kv, struct kv_stats *s)
 		                .pages_tree = kv->pages_tree,
 		                .nodes = kv->n_nodes,
 		                .evicted = kv->evicted,
-		                .reserved_bytes = kv->reserved,
+		                .reserved_bytes = kv->reserved + kv->cache_bytes,
 		                .seqs = kv->n_seqs };
 }
 

@@ -1,13 +1,12 @@
 /* kv/inner.h (private) - what the files of kv share: pages with their counts, the tree's nodes, the
  * lists of what may go.
  *
- * One reservation holds, for every group, its pages and their records, then the block tables of all
- * sequences, the nodes and their hash table; what is not used is never touched. */
+ * One reservation holds the records of every group's pages, then the block tables of all sequences,
+ * the nodes, their keys and their hash table; what is not used is never touched. */
 #ifndef KV_INNER_H
 #define KV_INNER_H
 #include "base/sip.h"
 #include "kv/kv.h"
-#include "kern/kern.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -31,8 +30,8 @@ struct page {
 struct group {
 	enum kv_kind kind;
 	int window;
-	size_t page_bytes;
-	unsigned char *base;
+	uint64_t page_bytes;
+	const struct backend_kind *on;
 	struct page *pages;
 	uint32_t cap;
 	uint32_t fresh, free; /* pages from fresh on were never used; free: head of the others */
@@ -49,7 +48,6 @@ struct node {
 	uint32_t parent, chain;   /* chain: next of its bucket; next free node */
 	uint32_t users, children; /* users: sequences that have it on their path */
 	uint32_t page[KV_GROUPS]; /* NONE: a window's page that was let go */
-	uint64_t key[KERN_PAGE];
 };
 
 struct kv_seq {
@@ -66,14 +64,17 @@ struct kv_seq {
 struct kv {
 	struct backend_kv view;
 	struct backend_kv_layer *layers;
-	struct backend_kv_group view_groups[KV_GROUPS];
+	struct backend_cache
+		*caches[KV_GROUPS]; /* the groups' pages: bytes are known to `on` alone */
 	struct group groups[KV_GROUPS];
 	int n_groups;
+	int32_t page; /* positions of a page of any group */
 	int32_t ctx, max_seqs, n_seqs;
 	uint32_t flags;
 	uint64_t budget, used, idle; /* bytes of pages; idle: the tree alone holds them */
 	uint64_t now, evicted, pages_used, pages_tree;
 	struct node *nodes;
+	uint64_t *keys; /* [node][page] */
 	uint32_t node_cap, node_fresh, node_free, n_nodes;
 	struct list idle_nodes;
 	uint32_t *buckets, bucket_mask; /* node + 1; 0: empty */
@@ -81,7 +82,7 @@ struct kv {
 	struct kv_seq *seqs;
 	uint32_t seq_free;
 	unsigned char *at; /* the reservation */
-	size_t reserved;
+	size_t reserved, cache_bytes;
 };
 
 static inline struct link *list_link(const struct list *l, uint32_t i)
@@ -106,18 +107,20 @@ void kv_tree_use(struct kv *kv, uint32_t node); /* one more user */
 void kv_tree_leave(struct kv *kv, uint32_t node);
 int kv_tree_evict(struct kv *kv); /* the oldest that may go; 0: there is none */
 
-static inline int32_t kv_pages_of(int64_t len)
+static inline int32_t kv_pages_of(const struct kv *kv, int64_t len)
 {
-	return (int32_t)((len + KERN_PAGE - 1) / KERN_PAGE);
+	return (int32_t)((len + kv->page - 1) / kv->page);
 }
-/* First page that rows from position len on still see. */
-static inline int32_t kv_first_page(const struct group *g, int32_t len)
+/* First page of group g that rows from position len on still see. */
+static inline int32_t kv_first_page(const struct kv *kv, int g, int32_t len)
 {
-	return g->kind == KV_WINDOW && len >= g->window ? (len - g->window + 1) / KERN_PAGE : 0;
+	const struct group *gr = &kv->groups[g];
+
+	return gr->kind == KV_WINDOW && len >= gr->window ? (len - gr->window + 1) / kv->page : 0;
 }
 /* Pages of a window that a sequence holds at most while `rows` rows are computed in a step. */
-static inline int64_t kv_window_pages(int window, int64_t rows)
+static inline int64_t kv_window_pages(int page, int window, int64_t rows)
 {
-	return (window - 1 + rows + KERN_PAGE - 1) / KERN_PAGE + 1;
+	return (window - 1 + rows + page - 1) / page + 1;
 }
 #endif

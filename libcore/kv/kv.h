@@ -1,10 +1,11 @@
 /* kv/kv.h - the paged KV cache, in groups of layers, with a prefix tree.  Confined to the thread
  * that steps the engine.
  *
- * A group is a set of layers of one kind, one row size and one backend; a page holds KERN_PAGE
- * positions of all its layers.  A sequence has a block table per group.  Pages that are full go
- * into a radix tree and may be shared; a shared page is never written: a sequence that must write
- * into one gets a copy.  All groups draw on one budget of bytes.
+ * Here are the books: who holds which page.  The bytes are the backend's, asked for, copied and
+ * dropped by its verbs.  A group is a set of layers of one kind, one row size and one device; a page
+ * holds some positions of all its layers, as many in every group.  A sequence has a block table per
+ * group.  Pages that are full go into a radix tree and may be shared; a shared page is never
+ * written: a sequence that must write into one gets a copy.  All groups draw on one budget of bytes.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
 #define KV_KV_H
@@ -13,14 +14,14 @@
 #include <infer/status.h>
 #include "backend/backend.h"
 
-enum kv_kind { KV_FULL, KV_WINDOW, KV_LATENT, KV_STATE };
-enum { KV_GROUPS = 4 };
+enum kv_kind { KV_FULL, KV_WINDOW };
+enum { KV_GROUPS = BACKEND_GROUPS };
 struct kv_group {
 	enum kv_kind kind;
-	int window; /* KV_WINDOW: positions a row sees, itself included */
-	int n_layers;
-	const int *layers;                    /* of the model */
-	int k_type, v_type, kv_heads, dk, dv; /* types and layout: kern/kv.h */
+	int window;               /* KV_WINDOW: positions a row sees, itself included */
+	struct backend_device on; /* whose pages they are, */
+	uint64_t page_bytes;      /* of this size there */
+	struct backend_group shape;
 };
 
 struct kv_opts {
@@ -37,20 +38,15 @@ enum { KV_NO_TREE = 1 << 0 };
 struct kv;
 struct kv_seq; /* one sequence: its block tables and length */
 
-/* Reserves address space, the whole budget once for every group, since any group may come to use
- * all of it; memory is touched as positions are computed and given back when pages are free.  All
- * records are allocated here; no other call allocates.
- * INFER_ENOMEM  the budget does not hold one sequence of one page, or the reservation fails
- * INFER_EUNSUP  a kind or type that is not built */
+/* Every group asks its backend for as many pages as the whole budget holds, since any group may come
+ * to use all of it.  All records are allocated here; no other call allocates.
+ * INFER_ENOMEM  the budget does not hold one sequence of one page, or a reservation fails
+ * INFER_EINVAL  devices whose pages hold different numbers of positions
+ * and the errors of kv_new */
 int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
 void kv_close(struct kv **kv);                         /* all sequences with it */
 const struct backend_kv *kv_view(const struct kv *kv); /* for backend_step */
 
-/* INFER_EUNSUP: what a cache cannot hold, by name: another type, or a dimension that is not whole
- * blocks. */
-int kv_type_check(int type, int dim, infer_error *err);
-/* Bytes of a page of one group: whole pages of the operating system. */
-uint64_t kv_page_bytes(const struct kv_group *g);
 /* Bytes that a sequence of n positions takes at most in all groups while up to `rows` are computed
  * in a step. */
 uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, int64_t rows);
@@ -76,8 +72,10 @@ struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
 /* Make s the first len positions of `of`, as a fork would; what s had is released.
  * INFER_EINVAL: a window of `of` has released positions that len needs; nothing is done. */
 int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
-/* Forget positions >= len and the pages grown for them.  INFER_EINVAL: a window has released
- * positions that len needs; nothing is done. */
+/* Forget positions >= len and the pages grown for them.  How far back it goes: with full groups
+ * alone to 0; a window of W goes back to W - 1 positions behind the first that it still holds, which
+ * may be the length as it is, or to 0 while it has released none.  INFER_EINVAL: len is less than
+ * that; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);

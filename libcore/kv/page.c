@@ -1,7 +1,6 @@
-/* kv/page.c - pages: taken, shared, given back to the operating system when nobody holds them */
+/* kv/page.c - pages: taken, shared, dropped when nobody holds them */
 #include "kv/inner.h"
 #include "base/err.h"
-#include "base/os.h"
 
 void kv_list_push(struct list *l, uint32_t i)
 {
@@ -47,9 +46,11 @@ uint32_t kv_page_take(struct kv *kv, int g)
 	return p;
 }
 
-static void page_drop(struct kv *kv, struct group *gr, uint32_t p)
+static void page_drop(struct kv *kv, int g, uint32_t p)
 {
-	os_forget(gr->base + p * gr->page_bytes, gr->page_bytes);
+	struct group *gr = &kv->groups[g];
+
+	gr->on->kv_drop(kv->caches[g], p);
 	kv->used -= gr->page_bytes;
 	kv->pages_used--;
 	gr->pages[p].link.next = gr->free;
@@ -76,7 +77,7 @@ void kv_page_unref(struct kv *kv, int g, uint32_t p)
 
 	must(pg->refs);
 	if (--pg->refs == 0) {
-		page_drop(kv, gr, p);
+		page_drop(kv, g, p);
 	} else if (pg->refs == 1 && pg->node != NONE) {
 		pg->stamp = kv->now;
 		kv->idle += gr->page_bytes;

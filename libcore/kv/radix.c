@@ -5,12 +5,19 @@
 
 #include <string.h>
 
+static size_t key_bytes(const struct kv *kv) { return (size_t)kv->page * sizeof *kv->keys; }
+
+static uint64_t *key_of(const struct kv *kv, uint32_t node)
+{
+	return kv->keys + (size_t)node * (size_t)kv->page;
+}
+
 static uint32_t *bucket(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
 {
 	/* prompts come from strangers */
 	const struct sip_key sip = { kv->sip.a ^ root, kv->sip.b ^ parent };
 
-	return &kv->buckets[sip_hash(&sip, key, KERN_PAGE * sizeof *key) & kv->bucket_mask];
+	return &kv->buckets[sip_hash(&sip, key, key_bytes(kv)) & kv->bucket_mask];
 }
 
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
@@ -19,7 +26,8 @@ uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const
 
 	for (uint32_t i = *bucket(kv, root, parent, key); i; i = n->chain) {
 		n = &kv->nodes[i - 1];
-		if (n->parent == parent && n->root == root && !memcmp(n->key, key, sizeof n->key))
+		if (n->parent == parent && n->root == root &&
+		    !memcmp(key_of(kv, i - 1), key, key_bytes(kv)))
 			return i - 1;
 	}
 	return NONE;
@@ -28,7 +36,7 @@ uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const
 static void node_drop(struct kv *kv, uint32_t i)
 {
 	struct node *n = &kv->nodes[i];
-	uint32_t *b = bucket(kv, n->root, n->parent, n->key);
+	uint32_t *b = bucket(kv, n->root, n->parent, key_of(kv, i));
 
 	must(!n->users && !n->children);
 	kv_list_remove(&kv->idle_nodes, i);
@@ -65,7 +73,7 @@ uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64
 	}
 	n = &kv->nodes[i];
 	*n = (struct node){ .root = root, .parent = parent, .chain = *b };
-	memcpy(n->key, key, sizeof n->key);
+	memcpy(key_of(kv, i), key, key_bytes(kv));
 	for (int g = 0; g < KV_GROUPS; g++)
 		n->page[g] = NONE;
 	*b = i + 1;

@@ -35,13 +35,12 @@ static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, i
 	for (int32_t d = 0; d < most; d++) {
 		int fits = 1;
 
-		at = kv_tree_find(kv, root, at, ids + (size_t)d * KERN_PAGE);
+		at = kv_tree_find(kv, root, at, ids + (size_t)d * kv->page);
 		if (at == NONE)
 			break;
 		for (int g = 0; g < kv->n_groups; g++) {
 			have[g] = kv->nodes[at].page[g] != NONE ? have[g] + 1 : 0;
-			fits &= have[g] >=
-			        d + 1 - kv_first_page(&kv->groups[g], (d + 1) * KERN_PAGE);
+			fits &= have[g] >= d + 1 - kv_first_page(kv, g, (d + 1) * kv->page);
 		}
 		if (fits) {
 			best = at;
@@ -56,9 +55,9 @@ static void enter(struct kv *kv, struct kv_seq *s, uint32_t at, int32_t depth)
 {
 	s->node = at;
 	s->n_tree = s->n_pages = depth;
-	s->len = depth * KERN_PAGE;
+	s->len = depth * kv->page;
 	for (int g = 0; g < kv->n_groups; g++)
-		s->first[g] = kv_first_page(&kv->groups[g], s->len);
+		s->first[g] = kv_first_page(kv, g, s->len);
 	for (int32_t d = depth; d-- > 0; at = kv->nodes[at].parent) {
 		kv_tree_use(kv, at);
 		for (int g = 0; g < kv->n_groups; g++) {
@@ -91,7 +90,7 @@ struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, si
 	*cached = 0;
 	if (!s || !n || kv->flags & KV_NO_TREE)
 		return s;
-	at = match(kv, root, ids, (int32_t)((n - 1) / KERN_PAGE), &depth);
+	at = match(kv, root, ids, (int32_t)((n - 1) / kv->page), &depth);
 	enter(kv, s, at, depth);
 	*cached = s->len;
 	return s;
@@ -99,10 +98,10 @@ struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, si
 
 int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n)
 {
-	int32_t had = s->len, depth, most = n ? (int32_t)((n - 1) / KERN_PAGE) : 0;
+	int32_t had = s->len, depth, most = n ? (int32_t)((n - 1) / kv->page) : 0;
 	uint32_t at;
 
-	if (kv->flags & KV_NO_TREE || s->n_tree * KERN_PAGE != s->len || s->n_pages != s->n_tree ||
+	if (kv->flags & KV_NO_TREE || s->n_tree * kv->page != s->len || s->n_pages != s->n_tree ||
 	    most <= s->n_tree || kv_tree_find(kv, s->root, s->node, ids + s->len) == NONE)
 		return 0;
 	at = match(kv, s->root, ids, most, &depth);
@@ -114,9 +113,9 @@ int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_
 }
 
 /* The page that the next position goes into, where others hold it too; -1: none. */
-static int32_t part_page(const struct kv_seq *s, int32_t len)
+static int32_t part_page(const struct kv *kv, const struct kv_seq *s, int32_t len)
 {
-	return len > s->len && s->len % KERN_PAGE ? s->len / KERN_PAGE : -1;
+	return len > s->len && s->len % kv->page ? s->len / kv->page : -1;
 }
 
 static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
@@ -126,7 +125,7 @@ static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t
 
 int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 {
-	int32_t want = kv_pages_of(len), part = part_page(s, len);
+	int32_t want = kv_pages_of(kv, len), part = part_page(kv, s, len);
 	uint64_t need = 0;
 	uint32_t p;
 
@@ -146,8 +145,7 @@ int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 
 		if (part >= 0 && is_shared(kv, s, g, part)) {
 			p = kv_page_take(kv, g);
-			memcpy(gr->base + p * gr->page_bytes,
-			       gr->base + s->table[g][part] * gr->page_bytes, gr->page_bytes);
+			gr->on->kv_copy(kv->caches[g], p, s->table[g][part], s->len % kv->page);
 			kv_page_unref(kv, g, s->table[g][part]);
 			s->table[g][part] = p;
 		}
@@ -180,11 +178,11 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 {
 	uint32_t node;
 
-	must(len >= s->len && kv_pages_of(len) <= s->n_pages);
+	must(len >= s->len && kv_pages_of(kv, len) <= s->n_pages);
 	kv->now++;
 	s->len = len;
-	while (!(kv->flags & KV_NO_TREE) && (s->n_tree + 1) * KERN_PAGE <= len) {
-		const uint64_t *key = ids + (size_t)s->n_tree * KERN_PAGE;
+	while (!(kv->flags & KV_NO_TREE) && (s->n_tree + 1) * kv->page <= len) {
+		const uint64_t *key = ids + (size_t)s->n_tree * kv->page;
 
 		node = kv_tree_find(kv, s->root, s->node, key);
 		if (node != NONE)
@@ -196,7 +194,7 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 		s->n_tree++;
 	}
 	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t first = kv_first_page(&kv->groups[g], len); s->first[g] < first;
+		for (int32_t first = kv_first_page(kv, g, len); s->first[g] < first;
 		     s->first[g]++) {
 			kv_page_unref(kv, g, s->table[g][s->first[g]]);
 			s->table[g][s->first[g]] = NONE;
@@ -209,7 +207,7 @@ static void mirror(struct kv *kv, struct kv_seq *s, const struct kv_seq *of)
 	s->node = of->node;
 	s->n_tree = of->n_tree;
 	s->len = of->len;
-	s->n_pages = kv_pages_of(of->len);
+	s->n_pages = kv_pages_of(kv, of->len);
 	memcpy(s->first, of->first, sizeof s->first);
 	for (int g = 0; g < kv->n_groups; g++) {
 		memcpy(s->table[g], of->table[g], (size_t)s->n_pages * sizeof *s->table[g]);
@@ -233,7 +231,7 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
 {
 	must(s != of && s->root == of->root && len <= of->len);
 	for (int g = 0; g < kv->n_groups; g++)
-		if (kv_first_page(&kv->groups[g], len) < of->first[g])
+		if (kv_first_page(kv, g, len) < of->first[g])
 			return INFER_EINVAL;
 	leave(kv, s);
 	mirror(kv, s, of);
@@ -242,12 +240,12 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
 
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
 {
-	int32_t keep = kv_pages_of(len);
+	int32_t keep = kv_pages_of(kv, len);
 	uint32_t up;
 
 	must(len >= 0);
 	for (int g = 0; g < kv->n_groups; g++)
-		if (len < s->len && kv_first_page(&kv->groups[g], len) < s->first[g])
+		if (len < s->len && kv_first_page(kv, g, len) < s->first[g])
 			return INFER_EINVAL;
 	kv->now++;
 	for (int g = 0; g < kv->n_groups; g++)
@@ -257,7 +255,7 @@ int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
 		s->n_pages = keep;
 	if (s->len > len)
 		s->len = len;
-	for (; s->n_tree > s->len / KERN_PAGE; s->n_tree--) {
+	for (; s->n_tree > s->len / kv->page; s->n_tree--) {
 		up = kv->nodes[s->node].parent;
 		kv_tree_leave(kv, s->node);
 		s->node = up;
@@ -286,15 +284,15 @@ const uint32_t *const *kv_seq_pages(const struct kv_seq *s)
 
 uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows)
 {
-	int32_t part = part_page(s, len);
+	int32_t part = part_page(kv, s, len);
 	uint64_t need = 0;
 
 	for (int g = 0; g < kv->n_groups; g++) {
 		const struct group *gr = &kv->groups[g];
-		int64_t held = s->n_pages - s->first[g], peak = kv_pages_of(len) - s->first[g];
+		int64_t held = s->n_pages - s->first[g], peak = kv_pages_of(kv, len) - s->first[g];
 
-		if (gr->kind == KV_WINDOW && peak > kv_window_pages(gr->window, rows))
-			peak = kv_window_pages(gr->window, rows);
+		if (gr->kind == KV_WINDOW && peak > kv_window_pages(kv->page, gr->window, rows))
+			peak = kv_window_pages(kv->page, gr->window, rows);
 		if (peak > held)
 			need += (uint64_t)(peak - held) * gr->page_bytes;
 		if (part >= 0 && is_shared(kv, s, g, part))

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kern/kv.h"
 
 /* A size for people: three digits and a unit. */
 struct size {
@@ -45,36 +44,48 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 		struct kv_group *g = &p->groups[p->n_groups];
 		*g = (struct kv_group){ .kind = slides ? KV_WINDOW : KV_FULL,
 			                .window = slides ? m->h.window : 0,
-			                .layers = at,
-			                .k_type = ask->k_type,
-			                .v_type = ask->v_type,
-			                .kv_heads = m->h.n_head_kv,
-			                .dk = m->h.dk,
-			                .dv = m->h.dv };
+			                .on = ask->devices[0].on,
+			                .shape = { .layers = at,
+			                           .k_type = ask->k_type,
+			                           .v_type = ask->v_type,
+			                           .kv_heads = m->h.n_head_kv,
+			                           .dk = m->h.dk,
+			                           .dv = m->h.dv } };
 		for (int i = 0; i < m->h.n_layers; i++)
 			if (!m->h.windowed[i] == !slides)
-				at[g->n_layers++] = i;
-		at += g->n_layers;
-		p->n_groups += g->n_layers > 0;
-		p->kv_token_bytes += (uint64_t)g->n_layers * (uint64_t)m->h.n_head_kv *
-		                     (kern_kv_bytes(ask->k_type, m->h.dk) +
-		                      kern_kv_bytes(ask->v_type, m->h.dv)) /
-		                     KERN_PAGE;
+				at[g->shape.n_layers++] = i;
+		at += g->shape.n_layers;
+		p->n_groups += g->shape.n_layers > 0;
 	}
+	p->parts[0] =
+		(struct place_part){ .on = ask->devices[0].on, .from = 0, .to = m->h.n_layers };
+	p->n_parts = 1;
 	return INFER_OK;
 }
 
-/* What a context takes: cache of one sequence, and the workspace, which holds partial results over
- * the whole of it. */
+/* What a context takes: cache of one sequence, and the rest, above all the workspace, which holds
+ * partial results over the whole of it. */
 static int weigh(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                  int32_t ctx, uint64_t *cache, uint64_t *work, infer_error *err)
 {
-	struct backend_model parts = arch_parts(m);
+	const struct backend_device *on = &ask->devices[0].on;
+	struct backend_model model = arch_parts(m);
 	struct backend_size size = { .rows = ask->rows, .out = ask->out, .ctx = ctx };
-	size_t bytes;
+	struct backend_group shapes[KV_GROUPS];
+	struct place_part *part = &p->parts[0];
+	struct backend_need need;
 
-	TRY(ask->kind->need(&bytes, ask->backend, &parts, &size, err));
-	*work = bytes;
+	for (int g = 0; g < p->n_groups; g++)
+		shapes[g] = p->groups[g].shape;
+	model.groups = shapes;
+	model.n_groups = p->n_groups;
+	TRY(on->kind->need(&need, on->b, &model, &size, err));
+	for (int g = 0; g < p->n_groups; g++)
+		p->groups[g].page_bytes = need.kv_page[g];
+	part->weights = need.weights;
+	part->workspace = need.workspace;
+	part->host = need.host;
+	*work = need.weights + need.workspace;
 	*cache = kv_seq_bytes(p->groups, p->n_groups, ctx, ask->rows);
 	return INFER_OK;
 }
@@ -83,7 +94,7 @@ static int weigh(struct place_plan *p, const infer_model *m, const struct place_
  * address space once for every group (kv.h). */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, uint64_t work)
 {
-	uint64_t memory = ask->memory_bytes > work ? ask->memory_bytes - work : 0;
+	uint64_t there = ask->devices[0].memory_bytes, memory = there > work ? there - work : 0;
 	uint64_t address = ask->address_bytes > work ? ask->address_bytes - work : 0;
 	uint64_t groups = (uint64_t)p->n_groups;
 
@@ -98,23 +109,24 @@ static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_
 	return cache <= cache_room(p, ask, work) && (!ask->kv_bytes || cache <= ask->kv_bytes);
 }
 
-/* The largest context up to `most` that fits, a multiple of KERN_PAGE; 0: not one page does.  The
- * cache grows with the context and the workspace does not shrink, so halving finds it. */
+/* The largest context up to `most` that fits, in whole pages; 0: not one does.  The cache grows with
+ * the context and the workspace does not shrink, so halving finds it. */
 static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                    int32_t most, int32_t *ctx, infer_error *err)
 {
-	int32_t lo = 0, hi = most / KERN_PAGE; /* in pages: lo fits, hi + 1 is too many */
+	int32_t page = ask->devices[0].on.kind->page;
+	int32_t lo = 0, hi = most / page; /* in pages: lo fits, hi + 1 is too many */
 
 	while (lo < hi) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
 		uint64_t cache, work;
-		TRY(weigh(p, m, ask, mid * KERN_PAGE, &cache, &work, err));
+		TRY(weigh(p, m, ask, mid * page, &cache, &work, err));
 		if (fits(p, ask, cache, work))
 			lo = mid;
 		else
 			hi = mid - 1;
 	}
-	*ctx = lo * KERN_PAGE;
+	*ctx = lo * page;
 	return INFER_OK;
 }
 
@@ -153,7 +165,6 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 		TRY(weigh(p, m, ask, ctx, &cache, &work, err));
 	}
 	p->ctx = ctx;
-	p->workspace_bytes = work;
 	room = cache_room(p, ask, work);
 	if (ask->kv_bytes)
 		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
@@ -161,6 +172,7 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs
 		                      ? room
 		                      : cache * (uint64_t)ask->max_seqs;
+	p->parts[0].kv = p->kv_bytes;
 	return INFER_OK;
 }
 
@@ -175,14 +187,25 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 		return err_set(err, INFER_EINVAL,
 		               "a context of %d, %d sequences, steps of %d rows and %d out",
 		               ask->ctx, ask->max_seqs, ask->rows, ask->out);
-	TRY(kv_type_check(ask->k_type, m->h.dk, err));
-	TRY(kv_type_check(ask->v_type, m->h.dv, err));
+	must(ask->n_devices == 1);
 	rc = make_groups(out, m, ask, err);
 	if (!rc)
 		rc = choose(out, m, ask, err);
 	if (rc)
 		place_fini(out);
 	return rc;
+}
+
+void place_say(const struct place_plan *p, char *out, size_t n)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < p->n_parts && at < n; i++) {
+		const struct place_part *part = &p->parts[i];
+		int k = snprintf(out + at, n - at, "%s%s:%d-%d", i ? "," : "", part->on.kind->name,
+		                 part->from, part->to - 1);
+		at += k > 0 ? (size_t)k : 0;
+	}
 }
 
 void place_fini(struct place_plan *p)

@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "base/num.h"
-#include "kern/kv.h"
 
 enum {
 	BLOCK = 32,       /* rows of a task: a split of keys stays in cache while they go past */
@@ -57,16 +56,15 @@ static void find_pages(const struct wave *w, const struct cpu_block *b, int head
 {
 	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv_layer *l = &w->p->s->kv->layers[w->n->attn.layer];
-	const struct backend_kv_group *g = &w->p->s->kv->groups[l->group];
-	size_t k_head = (size_t)head * kern_kv_bytes(l->k_type, l->dk);
-	size_t v_head = (size_t)head * kern_kv_bytes(l->v_type, l->dv);
+	const struct backend_cache *c = w->p->s->kv->caches[l->group];
+	size_t k_head = (size_t)head * c->k_head, v_head = c->v_at + (size_t)head * c->v_head;
 
 	for (int i = 0; i < KERN_SPLIT / KERN_PAGE && from + i * KERN_PAGE < to; i++) {
 		uint32_t page = run->pages[l->group][from / KERN_PAGE + i];
 		const unsigned char *base =
-			page == BACKEND_NO_PAGE ? NULL : g->base + (size_t)page * g->page_bytes;
-		k[i] = base ? base + l->k_offset + k_head : NULL;
-		v[i] = base ? base + l->v_offset + v_head : NULL;
+			page == BACKEND_NO_PAGE ? NULL : cpu_kv_page(c, l, page);
+		k[i] = base ? base + k_head : NULL;
+		v[i] = base ? base + v_head : NULL;
 	}
 }
 
@@ -76,7 +74,8 @@ static void task(void *user, int64_t i, int worker)
 	const struct graph_node *n = w->n;
 	const struct cpu_block *b = block_of(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
-	const struct backend_kv_layer *l = &w->p->s->kv->layers[n->attn.layer];
+	const struct backend_kv *kv = w->p->s->kv;
+	const struct backend_cache *c = kv->caches[kv->layers[n->attn.layer].group];
 	int splits = b->s1 - b->s0, at = (int)(i - b->first),
 	    parts = (n->attn.kv_heads + b->kv - 1) / b->kv, head = at % parts * b->kv,
 	    split = at / parts;
@@ -92,8 +91,8 @@ static void task(void *user, int64_t i, int worker)
 		.k = k,
 		.v = v,
 		.next = next_k,
-		.k_type = (uint8_t)l->k_type,
-		.v_type = (uint8_t)l->v_type,
+		.k_type = (uint8_t)c->k_type,
+		.v_type = (uint8_t)c->v_type,
 		.rows = b->n,
 		.kv_heads = (int)num_min(b->kv, n->attn.kv_heads - head),
 		.heads = group,

@@ -1,79 +1,68 @@
+/* backend/cpu/cpu.c - the row of the CPU: weights are used where they lie, memory is the host's */
 #include "backend/cpu/cpu.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/os.h"
 
-static void cpu_close(struct backend *b)
-{
-	if (!b)
-		return;
-	pool_free(b->pool);
-	mem_free(b);
-}
+static void cpu_close(struct backend *b) { mem_free(b); }
 
-static int cpu_open(struct backend **out, const struct backend_opts *o, infer_error *err)
+static int cpu_open(struct backend **out, const struct host *host, const struct backend_opts *o,
+                    infer_error *err)
 {
-	uint64_t have = cpu_features();
 	struct backend *b;
-	int rc;
 
 	*out = NULL;
-	if (o->threads < 1 || o->threads > 1024)
-		return err_set(err, INFER_EINVAL, "%d threads: not in 1 ... 1024", o->threads);
-	if (o->isa)
-		TRY(kern_limit(&have, o->isa, err));
-	have = cpu_permit(have); /* before there are threads */
-	if (o->isa)
-		TRY(kern_limit(&have, o->isa, err));
+	if (o->device)
+		return err_set(err, INFER_EINVAL, "device %d: there is one cpu, number 0",
+		               o->device);
 	b = mem_zalloc(MEM_BACKEND, 1, sizeof(*b));
 	if (!b)
 		return err_set(err, INFER_ENOMEM, "no memory for the backend");
-	b->kern = kern_select(have);
-	rc = pool_new(&b->pool, o->threads, err);
-	if (rc) {
-		cpu_close(b);
-		return rc;
-	}
+	b->pool = host->pool;
+	b->kern = host->kern;
 	*out = b;
 	return INFER_OK;
 }
 
-static size_t plan_bytes(const struct backend_plan *p) { return p->bytes; }
-static int threads(const struct backend *b) { return pool_threads(b->pool); }
-static const struct kern *kern(const struct backend *b) { return &b->kern; }
-static struct pool *pool(const struct backend *b) { return b->pool; }
-
-static void describe(const struct backend *b, char *out, size_t n)
+static void cpu_memory(const struct backend *b, uint64_t *left, uint64_t *total)
 {
-	size_t at = 0;
+	struct os_limits l;
 
-	if (n)
-		out[0] = 0;
-	for (unsigned i = 0; kern_name(i); i++) {
-		if (!(b->kern.used >> i & 1))
-			continue;
-		int k = snprintf(out + at, n - at, "%s%s", at ? "+" : "", kern_name(i));
-		if (k < 0 || (size_t)k >= n - at)
-			return;
-		at += (size_t)k;
-	}
+	(void)b;
+	os_limits(&l);
+	*left = l.available_bytes;
+	*total = l.memory_bytes;
 }
+
+static int cpu_load(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
+                    infer_error *err)
+{
+	(void)b;
+	*out = mem_alloc(MEM_BACKEND, 1, sizeof(**out));
+	if (!*out)
+		return err_set(err, INFER_ENOMEM, "no memory for a set of %d weights", n);
+	**out = (struct backend_weights){ w, n };
+	return INFER_OK;
+}
+
+static void cpu_unload(struct backend_weights *w) { mem_free(w); }
 
 const struct backend_kind backend_cpu = {
 	.name = "cpu",
+	.page = KERN_PAGE,
 	.open = cpu_open,
 	.close = cpu_close,
+	.memory = cpu_memory,
 	.need = cpu_need,
+	.load = cpu_load,
+	.unload = cpu_unload,
 	.plan = cpu_plan,
 	.plan_free = cpu_plan_free,
+	.kv_new = cpu_kv_new,
+	.kv_copy = cpu_kv_copy,
+	.kv_drop = cpu_kv_drop,
+	.kv_free = cpu_kv_free,
 	.begin = cpu_begin,
 	.end = cpu_end,
-	.plan_bytes = plan_bytes,
-	.describe = describe,
-	.threads = threads,
-	.kern = kern,
-	.pool = pool,
 };

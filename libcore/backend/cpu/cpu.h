@@ -11,9 +11,21 @@
 #include "base/pool.h"
 #include "kern/kern.h"
 
-struct backend {
+struct backend { /* the host's, the table copied */
 	struct pool *pool;
 	struct kern kern;
+};
+struct backend_weights {
+	const struct weight *at;
+	int n;
+};
+/* How pages of a group lie, and where; cache.c draws it. */
+struct backend_cache {
+	unsigned char *base;
+	size_t page_bytes, layer_bytes, k_head, v_head; /* a head: of one page */
+	size_t v_at;                                    /* behind the layer's K */
+	int k_type, v_type;
+	size_t reserved;
 };
 
 enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE };
@@ -78,6 +90,7 @@ struct backend_plan {
 	int n_acts;
 	int32_t *stage; /* [nodes] step of a node */
 	size_t *offset; /* [nodes] in values */
+	int64_t n_ids;  /* rows of the smallest table that ids choose from */
 	struct cpu_job *jobs;
 	int max_jobs;
 	size_t value_bytes, act_bytes;
@@ -97,10 +110,10 @@ struct backend_plan {
 };
 
 /* plan.c */
-int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m,
+int cpu_need(struct backend_need *need, struct backend *b, const struct backend_model *m,
              const struct backend_size *size, infer_error *err);
-int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m,
-             const struct backend_size *size, infer_error *err);
+int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
+             const struct backend_model *m, const struct backend_size *size, infer_error *err);
 void cpu_plan_free(struct backend_plan *p);
 /* NULL: read as it is */
 const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);
@@ -114,6 +127,7 @@ struct cpu_space {
 };
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size);
 void cpu_layout(struct backend_plan *p, struct cpu_space *s);
+void cpu_fences(const struct backend_plan *p, const struct cpu_step *step); /* before it runs */
 
 static inline const struct graph_node *cpu_node(const struct backend_plan *p, int32_t i)
 {
@@ -132,7 +146,20 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 
 /* run.c */
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
-int cpu_end(struct backend_plan *p, const float **logits, infer_error *err);
+int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
+/* cache.c */
+int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err);
+int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
+               uint32_t n_pages, infer_error *err);
+void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
+void cpu_kv_drop(struct backend_cache *c, uint32_t page);
+void cpu_kv_free(struct backend_cache *c);
+/* K of the first head of a layer in a page; V is v_at behind it. */
+static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
+                                         const struct backend_kv_layer *l, uint32_t page)
+{
+	return c->base + (size_t)page * c->page_bytes + (size_t)l->index * c->layer_bytes;
+}
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
 /* how m rows of x go past weights of a type, CPU_FEW up to CPU_TURNED of them; and whether they are
  * turned then */

@@ -1,15 +1,34 @@
-/* What one block of memory holds for a plan.  The same walk counts the bytes and hands them out. */
+/* backend/cpu/layout.c - the one block of memory that a plan computes in.  The same walk counts its
+ * bytes and hands them out.
+ *
+ *   mem                                                                              mem + bytes
+ *   | values | acts | cos sin | pos, run_of | attention | experts | scratch of worker 0 | of 1 |...
+ *
+ *   values     what nodes compute, f32 [rows][cols]
+ *                | x | h = norm x | q | k | v | ...      a value goes where another is dead, and
+ *                | x |   gate |   up   |                 over its source where the op allows
+ *   acts       rows that products read in another form, placed by their lives in the same way; each
+ *              | rows | their turned copy, where a set has loops for it |
+ *   cos sin    [rows][half][2] of each frequency table
+ *   pos ...    of each row: its position, its run
+ *   attention  | m | l | o | of as many (row, split) as are kept at a time; blocks of rows
+ *   experts    rows of pairs in the forms that gate, up and down read; their lists; gate, up, out
+ *   scratch    of each worker: what one item of work needs
+ *
+ * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone lies behind each
+ * part, value, act and scratch (base/redzone.h); those of values and acts move as these come and
+ * go: each step raises them behind what it makes, up to the rows that it has. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/redzone.h"
 
 enum {
 	ALIGN = 64,
-	PART_BYTES = 16
-	             /* partial results of attention that are kept before they are merged, about */
-	             << 20,
+	/* partial results of attention that are kept before they are merged, about */
+	PART_BYTES = 16 << 20,
 };
 
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
@@ -17,12 +36,15 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 	size_t bytes, at = s->used;
 
 	if (num_mul(&bytes, n, size) || bytes > SIZE_MAX / 4 ||
-	    num_add(&s->used, s->used, num_round_up(bytes, ALIGN))) {
+	    num_add(&s->used, s->used, num_round_up(bytes, ALIGN) + REDZONE)) {
 		s->bad = 1;
 		s->used = at;
 		return NULL;
 	}
-	return s->base ? s->base + at : NULL;
+	if (!s->base)
+		return NULL;
+	redzone_set(s->base + at + bytes, s->used - at - bytes);
+	return s->base + at;
 }
 
 /* of the turned copy of a form, for steps of few rows, or of any number */
@@ -46,19 +68,20 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 	struct graph_span *span;
 	int rc;
 
-	TRY(graph_place(p->m.graph, p->stage, p->size.rows, p->size.out, p->offset, &p->value_bytes,
-	                err));
+	TRY(graph_place(p->m.graph, p->stage, p->size.rows, p->size.out, REDZONE, p->offset,
+	                &p->value_bytes, err));
 	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof(*span));
 	if (!span)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d activations", p->n_acts);
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
-		span[i] = (struct graph_span){ .from = p->acts[i].from,
-			                       .to = p->acts[i].to,
-			                       .bytes = kern_act_bytes(p->acts[i].form, rows,
-			                                               n->cols) +
-			                                turned_bytes(p, &p->acts[i], rows) };
+		span[i] = (struct graph_span){
+			.from = p->acts[i].from,
+			.to = p->acts[i].to,
+			.bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) +
+			         turned_bytes(p, &p->acts[i], rows) + REDZONE
+		};
 	}
 	rc = graph_place_spans(span, p->n_acts, &p->act_bytes, err);
 	for (int i = 0; i < p->n_acts && !rc; i++)
@@ -69,7 +92,7 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 
 static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 {
-	unsigned char *at = cpu_space_take(s, p->act_bytes, 1);
+	unsigned char *at = p->act_mem = cpu_space_take(s, p->act_bytes, 1);
 
 	for (int i = 0; i < p->n_acts && at; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
@@ -171,6 +194,33 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 	p->run_of = cpu_space_take(s, rows, sizeof(*p->run_of));
 	lay_attention(p, s);
 	lay_moe(p, s);
-	p->scratch_bytes = scratch_bytes(p);
+	p->scratch_bytes = scratch_bytes(p) + REDZONE;
 	p->scratch = cpu_space_take(s, (size_t)pool_threads(p->b->pool), p->scratch_bytes);
+	for (int i = 0; i < pool_threads(p->b->pool) && p->scratch && REDZONE; i++)
+		redzone_set(p->scratch + (size_t)(i + 1) * p->scratch_bytes - REDZONE, REDZONE);
+}
+
+/* bytes at `at` are written next; what lies behind them up to the red zone's end is not. */
+static void fence(unsigned char *at, size_t bytes, size_t most)
+{
+	redzone_clear(at, bytes);
+	redzone_set(at + bytes, most - bytes + REDZONE);
+}
+
+void cpu_fences(const struct backend_plan *p, const struct cpu_step *step)
+{
+	for (int32_t i = step->first; i < step->first + step->n; i++) {
+		const struct graph_node *n = cpu_node(p, i);
+		size_t row = (size_t)n->cols * sizeof(float);
+		if (row)
+			fence(p->values + p->offset[i], (size_t)cpu_rows(p, n->rows) * row,
+			      (size_t)(n->rows == GRAPH_OUT ? p->size.out : p->size.rows) * row);
+	}
+	for (int i = step->act; i < step->act + step->n_acts; i++) {
+		const struct cpu_act *a = &p->acts[i];
+		const struct graph_node *n = cpu_node(p, a->node);
+		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
+		size_t bytes = kern_act_bytes(a->form, rows, n->cols) + turned_bytes(p, a, rows);
+		fence(p->act_mem + a->offset, bytes, bytes);
+	}
 }

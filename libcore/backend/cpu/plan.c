@@ -242,8 +242,13 @@ static int prepare(struct backend_plan *p, infer_error *err)
 		               p->size.rows, p->size.out, p->size.ctx);
 	if (p->m.n_ropes > 2)
 		return err_set(err, INFER_EINVAL, "%d frequency tables", p->m.n_ropes);
-	for (int32_t i = 0; i < p->m.graph->n; i++)
+	p->n_ids = INT32_MAX;
+	for (int32_t i = 0; i < p->m.graph->n; i++) {
+		const struct graph_node *node = cpu_node(p, i);
 		TRY(check_node(p, i, err));
+		if (node->op == GRAPH_EMBED)
+			p->n_ids = num_min(p->n_ids, p->m.weights[node->w[0]].ne[1]);
+	}
 	p->steps = mem_alloc(MEM_BACKEND, n, 3 * sizeof(*p->steps));
 	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof(*p->acts));
 	p->stage = mem_alloc(MEM_BACKEND, n, sizeof(*p->stage));
@@ -269,13 +274,21 @@ static int measure(struct backend_plan *p, infer_error *err)
 	             : INFER_OK;
 }
 
-int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m,
+int cpu_need(struct backend_need *need, struct backend *b, const struct backend_model *m,
              const struct backend_size *size, infer_error *err)
 {
 	struct backend_plan p = { .b = b, .m = *m, .size = *size };
-	int rc = measure(&p, err);
+	struct backend_cache c;
+	int rc;
 
-	*bytes = rc ? 0 : p.bytes;
+	*need = (struct backend_need){ 0 };
+	must(m->n_groups <= BACKEND_GROUPS);
+	for (int g = 0; g < m->n_groups; g++) {
+		TRY(cpu_kv_lay(&c, &m->groups[g], err));
+		need->kv_page[g] = c.page_bytes;
+	}
+	rc = measure(&p, err);
+	need->workspace = rc ? 0 : p.bytes;
 	mem_free(p.steps);
 	mem_free(p.acts);
 	mem_free(p.stage);
@@ -284,8 +297,8 @@ int cpu_need(size_t *bytes, struct backend *b, const struct backend_model *m,
 	return rc;
 }
 
-int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_model *m,
-             const struct backend_size *size, infer_error *err)
+int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
+             const struct backend_model *m, const struct backend_size *size, infer_error *err)
 {
 	struct backend_plan *p = mem_zalloc(MEM_BACKEND, 1, sizeof(*p));
 	int rc;
@@ -295,6 +308,8 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 		return err_set(err, INFER_ENOMEM, "no memory for a plan");
 	p->b = b;
 	p->m = *m;
+	p->m.weights = w->at;
+	p->m.n_weights = w->n;
 	p->size = *size;
 	rc = measure(p, err);
 	if (rc)

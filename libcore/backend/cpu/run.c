@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
+#include "base/redzone.h"
 #include "kern/kv.h"
 #include "type/type.h"
 
@@ -49,19 +50,17 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
                    const float *v, int32_t row)
 {
 	const struct backend_kv_layer *l = &p->s->kv->layers[n->kv_put.layer];
-	const struct backend_kv_group *g = &p->s->kv->groups[l->group];
+	const struct backend_cache *c = p->s->kv->caches[l->group];
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	size_t k_head = kern_kv_bytes(l->k_type, n->kv_put.dk),
-	       v_head = kern_kv_bytes(l->v_type, n->kv_put.dv);
 	int at = p->pos[row] % KERN_PAGE;
 
 	must(page != BACKEND_NO_PAGE);
-	unsigned char *base = g->base + (size_t)page * g->page_bytes;
+	unsigned char *base = cpu_kv_page(c, l, page);
 	for (int h = 0; h < n->kv_put.heads; h++) {
-		kern_k_put(&p->b->kern, base + l->k_offset + (size_t)h * k_head, l->k_type, at,
+		kern_k_put(&p->b->kern, base + (size_t)h * c->k_head, c->k_type, at,
 		           k + h * n->kv_put.dk, n->kv_put.dk);
-		kern_v_put(&p->b->kern, base + l->v_offset + (size_t)h * v_head, l->v_type, at,
+		kern_v_put(&p->b->kern, base + c->v_at + (size_t)h * c->v_head, c->v_type, at,
 		           v + h * n->kv_put.dv, n->kv_put.dv);
 	}
 }
@@ -206,10 +205,22 @@ static void angles(void *user, int64_t row, int worker)
 	}
 }
 
+static int check_wants(const struct backend_step *s, infer_error *err)
+{
+	for (int32_t i = 0; s->want && i < s->n_out; i++)
+		if (s->want[i] != BACKEND_LOGITS)
+			return err_set(err, INFER_EUNSUP, "row %d: the cpu does not compute %s",
+			               s->out[i],
+			               s->want[i] == BACKEND_ARGMAX  ? "ARGMAX"
+			               : s->want[i] == BACKEND_TOP_K ? "TOP_K"
+			                                             : "what is wanted");
+	return INFER_OK;
+}
+
 /* What the engine hands over is ours, so a mistake in it is named, not survived. */
 static int check_step(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
-	int32_t row = 0, n_vocab = 0;
+	int32_t row = 0;
 
 	if (s->n < 1 || s->n > p->size.rows || s->n_out < 0 || s->n_out > p->size.out ||
 	    s->n_out > s->n)
@@ -224,17 +235,15 @@ static int check_step(const struct backend_plan *p, const struct backend_step *s
 			               r->row, r->n, r->pos);
 		row += r->n;
 	}
-	for (int32_t i = 0; i < p->m.graph->n; i++)
-		if (cpu_node(p, i)->op == GRAPH_EMBED)
-			n_vocab = (int32_t)p->m.weights[cpu_node(p, i)->w[0]].ne[1];
 	for (int32_t i = 0; i < s->n; i++)
-		if (s->ids[i] < 0 || s->ids[i] >= n_vocab)
+		if (s->ids[i] < 0 || s->ids[i] >= p->n_ids)
 			return err_set(err, INFER_EINVAL,
 			               "row %d: id %d where the vocabulary has %d", i, s->ids[i],
-			               n_vocab);
+			               (int)p->n_ids);
 	for (int32_t i = 0; i < s->n_out; i++)
 		if (s->out[i] < 0 || s->out[i] >= s->n)
 			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
+	TRY(check_wants(s, err));
 	return row == s->n ? INFER_OK
 	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
 }
@@ -247,11 +256,11 @@ int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error 
 }
 
 /* The calling thread is one of those that compute, so all the work is here. */
-int cpu_end(struct backend_plan *p, const float **logits, infer_error *err)
+int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;
 
-	*logits = NULL;
+	*r = (struct backend_result){ 0 };
 	must(s);
 	for (int32_t i = 0; i < s->n_runs; i++)
 		for (int32_t k = 0; k < s->runs[i].n; k++) {
@@ -268,6 +277,8 @@ int cpu_end(struct backend_plan *p, const float **logits, infer_error *err)
 			return err_set(err, INFER_ECANCEL, "the step was stopped");
 		if (!cpu_rows(p, step->rows))
 			continue;
+		if (REDZONE)
+			cpu_fences(p, step);
 		switch ((enum cpu_step_kind)step->kind) {
 		case CPU_ROWS:
 			rows_run(p, step);
@@ -284,7 +295,7 @@ int cpu_end(struct backend_plan *p, const float **logits, infer_error *err)
 		}
 	}
 	if (s->n_out)
-		*logits = cpu_value(p, p->m.graph->output, 0);
+		r->logits = cpu_value(p, p->m.graph->output, 0);
 	p->s = NULL;
 	return INFER_OK;
 }

@@ -1,5 +1,4 @@
-/* infer/hw.h - the kernel sets of this build, and which of them this machine can run.   floor:
- * kern */
+/* infer/hw.h - the kernel sets of this build, and which of them run here.   floor: kern */
 #ifndef INFER_HW_H
 #define INFER_HW_H
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/* infer/reply.h - what a model answered, read back: content, reasoning and calls of tools.   floor:
- * reply
+/* infer/reply.h - what a model answered, read back: content, reasoning, calls.   floor: reply
  *
  * How an answer is written is recognised from the chat template, when it is opened: from the turn
  * it writes for a small call, else from its source; never from a model's name.  The parts only grow

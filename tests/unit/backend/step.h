@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "../open.h"
 #include "base/mem.h"
 #include "kern/kern.h"
 
@@ -13,12 +13,11 @@ enum { STEP_SEQS = 4, STEP_PAGES = 64, STEP_ROWS = 256 };
 
 struct step {
 	struct backend_model m;
-	const struct backend_kind *kind;
-	struct backend *b;
-	struct backend_plan *plan;
+	struct open o;
 	struct backend_kv kv;
 	struct backend_kv_layer *layers;
-	struct backend_kv_group group;
+	int *numbers; /* of the layers: all are one group */
+	struct backend_cache *cache;
 	uint32_t pages[STEP_SEQS][STEP_PAGES];
 	const uint32_t *tables[STEP_SEQS];
 	int32_t len[STEP_SEQS];
@@ -30,12 +29,11 @@ struct step_shape {
 
 __attribute__((unused)) static void step_close(struct step *s)
 {
-	if (s->kind) {
-		s->kind->plan_free(s->plan);
-		s->kind->close(s->b);
-	}
+	if (s->o.kind)
+		s->o.kind->kv_free(s->cache);
+	open_close(&s->o);
 	mem_free(s->layers);
-	mem_free(s->group.base);
+	mem_free(s->numbers);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -44,36 +42,34 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
                                              const struct step_shape *k, int threads,
                                              const char *isa, int rows, infer_error *err)
 {
-	size_t elem = k->type == INFER_F16 ? 2 : 4,
-	       half = (size_t)k->kv_heads * KERN_PAGE * (size_t)k->dk * elem;
-	size_t layer = half + (size_t)k->kv_heads * KERN_PAGE * (size_t)k->dv * elem;
-	struct backend_opts o = { .threads = threads, .isa = isa };
+	struct backend_group group = { .n_layers = k->n_layers,
+		                       .k_type = k->type,
+		                       .v_type = k->type,
+		                       .kv_heads = k->kv_heads,
+		                       .dk = k->dk,
+		                       .dv = k->dv };
 	struct backend_size size = { .rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE };
-	int rc;
 
 	memset(s, 0, sizeof(*s));
 	s->m = *m;
-	s->kind = backend_find("cpu");
-	s->group.page_bytes = layer * (size_t)k->n_layers;
-	s->group.base = mem_zalloc(MEM_BACKEND, STEP_SEQS * STEP_PAGES, s->group.page_bytes);
 	s->layers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof(*s->layers));
-	if (!s->group.base || !s->layers)
+	s->numbers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof(*s->numbers));
+	if (!s->layers || !s->numbers)
 		return INFER_ENOMEM;
-	for (int i = 0; i < k->n_layers; i++)
-		s->layers[i] = (struct backend_kv_layer){
-			0,     k->type, k->type,           k->kv_heads,
-			k->dk, k->dv,   (size_t)i * layer, (size_t)i * layer + half
-		};
-	s->kv = (struct backend_kv){
-		.layers = s->layers, .groups = &s->group, .n_layers = k->n_layers, .n_groups = 1
-	};
+	for (int i = 0; i < k->n_layers; i++) {
+		s->layers[i] = (struct backend_kv_layer){ 0, i };
+		s->numbers[i] = i;
+	}
+	group.layers = s->numbers;
 	for (uint32_t q = 0; q < STEP_SEQS; q++) {
 		for (uint32_t i = 0; i < STEP_PAGES; i++)
 			s->pages[q][i] = (i * STEP_SEQS + q) * 37 % (STEP_SEQS * STEP_PAGES);
 		s->tables[q] = s->pages[q];
 	}
-	rc = s->kind->open(&s->b, &o, err);
-	return rc ? rc : s->kind->plan(&s->plan, s->b, m, &size, err);
+	TRY(open_plan(&s->o, backend_find("cpu"), m, &size, threads, isa, err));
+	TRY(s->o.kind->kv_new(&s->cache, s->o.b, &group, STEP_SEQS * STEP_PAGES, err));
+	s->kv = (struct backend_kv){ s->layers, &s->cache, k->n_layers, 1 };
+	return INFER_OK;
 }
 
 /* Rows of some sequences as one step; n[q] of ids[q] each.  All rows want logits: *logits [sum of
@@ -85,6 +81,8 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 	const uint32_t *const *tables[STEP_SEQS];
 	int32_t all[STEP_ROWS], out[STEP_ROWS];
 	struct backend_step step = { .ids = all, .runs = runs, .out = out, .kv = &s->kv };
+	struct backend_result res;
+	int rc;
 
 	for (int q = 0; q < STEP_SEQS; q++) {
 		if (!n[q])
@@ -99,7 +97,9 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 	}
 	for (int i = 0; i < step.n; i++)
 		out[step.n_out++] = i;
-	return backend_compute(s->kind, s->plan, &step, logits, err);
+	rc = backend_compute(s->o.kind, s->o.plan, &step, &res, err);
+	*logits = res.logits;
+	return rc;
 }
 
 /* One sequence from its beginning, in chunks: logits f32 [n][n_vocab]. */

@@ -2,6 +2,7 @@
  * may not be touched while a step runs, for every type, few rows and many.  The router's scores are
  * the first numbers of an embedding row. */
 #include "../nth.h"
+#include "../open.h"
 
 #include <signal.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <infer/type.h>
-#include "backend/backend.h"
 #include "graph/graph.h"
 #include "kern/probe.h"
 #include "type/type.h"
@@ -84,7 +84,6 @@ static int32_t add(struct graph *g, enum graph_op op, int32_t a, int32_t b, int 
 /* ids[n] as one step -> y f32 [n][COLS] */
 static int run(const struct experts *x, const int32_t *ids, int n, int threads, float *y)
 {
-	const struct backend_kind *kind = backend_find("cpu");
 	const void *table = x->table, *router = x->router;
 	size_t row = type_row_bytes(x->type, COLS), row_ff = type_row_bytes(x->type, FF);
 	struct weight w[] = { { INFER_F32, 1, { COLS, IDS }, COLS * 4, 1, &table },
@@ -95,15 +94,13 @@ static int run(const struct experts *x, const int32_t *ids, int n, int threads, 
 	struct graph g;
 	struct backend_model m = { &g, w, 5, NULL, 0 };
 	struct backend_size size = { ROWS, ROWS, 4096 };
-	struct backend_opts o = { .threads = threads };
 	struct backend_kv kv = { 0 };
 	const uint32_t *const pages[1] = { NULL };
 	struct backend_run seq = { 0, n, 0, pages };
 	int32_t rows[ROWS];
 	struct backend_step step = { n, n, 1, ids, &seq, rows, &kv };
-	struct backend *b = NULL;
-	struct backend_plan *p = NULL;
-	const float *out;
+	struct backend_result res;
+	struct open o = { 0 };
 	int rc;
 
 	for (int i = 0; i < n; i++)
@@ -114,15 +111,11 @@ static int run(const struct experts *x, const int32_t *ids, int n, int threads, 
 	g.output = add(&g, GRAPH_PICK, add(&g, GRAPH_MOE, h, r, 0, 2), -1, 0, -1);
 	nth_need(!g.bad);
 	nth_ok(graph_check(&g, 5, NULL));
-	nth_ok(kind->open(&b, &o, NULL));
-	nth_ok(kind->plan(&p, b, &m, &size, NULL));
-	nth_ok(backend_compute(kind, p, &step, &out, NULL));
-	memcpy(y, out, (size_t)n * COLS * sizeof *y);
+	nth_ok(open_plan(&o, backend_find("cpu"), &m, &size, threads, NULL, NULL));
+	nth_ok(backend_compute(o.kind, o.plan, &step, &res, NULL));
+	memcpy(y, res.logits, (size_t)n * COLS * sizeof *y);
 out:
-	if (p)
-		kind->plan_free(p);
-	if (b)
-		kind->close(b);
+	open_close(&o);
 	graph_fini(&g);
 	return rc;
 }

@@ -2,6 +2,7 @@
  * threads, chunks, neighbours, and where pages lie. */
 #include "../nth.h"
 #include "step.h"
+#include "backend/cpu/cpu.h"
 #include "toy.h"
 #include "truth.h"
 
@@ -287,13 +288,14 @@ static int case_memory(void)
 	struct step s = { 0 };
 	struct toy t = { 0 };
 	infer_error e;
-	size_t need;
+	struct backend_need need;
 	int rc;
 
 	nth_ok(toy_make(&t, &plain, -1));
 	nth_ok(step_open(&s, &t.m, &cache, 2, NULL, 32, &e));
-	nth_ok(s.kind->need(&need, s.b, &t.m, &size, &e));
-	assert_int_equal(need, s.kind->plan_bytes(s.plan));
+	nth_ok(s.o.kind->need(&need, s.o.b, &t.m, &size, &e));
+	assert_int_equal(need.workspace, s.o.plan->bytes);
+	assert_true(!need.weights && !need.host);
 	uint64_t calls = mem_calls_all();
 	nth_ok(step_eval(&s, ids, 8, 3, TOY_VOCAB, logits, &e));
 	assert_int_equal(mem_calls_all(), calls);
@@ -311,7 +313,9 @@ static int case_refusals(void)
 	float logits[40 * TOY_VOCAB];
 	struct step s = { 0 };
 	struct toy t = { 0 };
+	struct backend_need need;
 	struct backend *b;
+	struct host h;
 	infer_error e;
 	int rc;
 
@@ -321,14 +325,16 @@ static int case_refusals(void)
 	assert_non_null(strstr(e.message, "id 72"));
 	assert_int_equal(step_eval(&s, ids, 40, 40, TOY_VOCAB, logits, &e), INFER_EINVAL);
 	t.w[t.g.nodes[2].w[0]].type = INFER_Q8_K;
-	nth_fails(s.kind->need(&(size_t){ 0 }, s.b, &t.m, &(struct backend_size){ 1, 1, 1 }, &e),
+	nth_fails(s.o.kind->need(&need, s.o.b, &t.m, &(struct backend_size){ 1, 1, 1 }, &e),
 	          INFER_EUNSUP);
 	assert_non_null(strstr(e.message, "Q8_K"));
-	nth_fails(s.kind->open(&b, &(struct backend_opts){ 1, "abacus" }, &e), INFER_EUNSUP);
+	assert_int_equal(host_open(&h, 1, "abacus", &e), INFER_EUNSUP);
+	assert_null(h.pool);
+	assert_int_equal(host_open(&h, 0, NULL, &e), INFER_EINVAL);
+	assert_int_equal(s.o.kind->open(&b, &s.o.host, &(struct backend_opts){ 1 }, &e),
+	                 INFER_EINVAL);
 	assert_null(b);
-	assert_int_equal(s.kind->open(&b, &(struct backend_opts){ 0, NULL }, &e), INFER_EINVAL);
 	assert_null(backend_find("abacus"));
-	assert_ptr_equal(backend_at(0), backend_find("cpu"));
 out:
 	step_close(&s);
 	toy_free(&t);

@@ -3,6 +3,7 @@
  * scores to the lower id, and their weights. The router's logits come in as rows of an embedding.
  */
 #include "../nth.h"
+#include "../open.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 
 #include <infer/type.h>
-#include "backend/backend.h"
 #include "graph/graph.h"
 
 enum { MOST = 64, LINE = 8192 };
@@ -72,7 +72,6 @@ static void build(struct graph *g, const struct route *r)
 static int run(const struct route *r, float *out)
 {
 	static const int32_t ids[] = { 1, 0 }, rows[] = { 0, 1 };
-	const struct backend_kind *kind = backend_find("cpu");
 	float table[2][MOST], bias[MOST];
 	const void *at[] = { table, bias };
 	struct weight w[] = { { INFER_F32, 1, { r->n, 2 }, (size_t)r->n * 4, 1, &at[0] },
@@ -80,14 +79,12 @@ static int run(const struct route *r, float *out)
 	struct graph g;
 	struct backend_model m = { &g, w, 2, NULL, 0 };
 	struct backend_size size = { 2, 2, 32 };
-	struct backend_opts o = { .threads = 1 };
 	struct backend_kv kv = { 0 };
 	const uint32_t *const pages[1] = { NULL };
 	struct backend_run seq = { 0, 2, 0, pages };
 	struct backend_step step = { 2, 2, 1, ids, &seq, rows, &kv };
-	struct backend *b = NULL;
-	struct backend_plan *p = NULL;
-	const float *y;
+	struct backend_result res;
+	struct open o = { 0 };
 	int rc;
 
 	for (int i = 0; i < r->n; i++) {
@@ -98,15 +95,11 @@ static int run(const struct route *r, float *out)
 	build(&g, r);
 	nth_need(!g.bad);
 	nth_ok(graph_check(&g, 2, NULL));
-	nth_ok(kind->open(&b, &o, NULL));
-	nth_ok(kind->plan(&p, b, &m, &size, NULL));
-	nth_ok(backend_compute(kind, p, &step, &y, NULL));
-	memcpy(out, y, (size_t)r->used * 2 * sizeof *out);
+	nth_ok(open_plan(&o, backend_find("cpu"), &m, &size, 1, NULL, NULL));
+	nth_ok(backend_compute(o.kind, o.plan, &step, &res, NULL));
+	memcpy(out, res.logits, (size_t)r->used * 2 * sizeof *out);
 out:
-	if (p)
-		kind->plan_free(p);
-	if (b)
-		kind->close(b);
+	open_close(&o);
 	graph_fini(&g);
 	return rc;
 }

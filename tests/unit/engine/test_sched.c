@@ -150,13 +150,13 @@ static int visits;
 static const struct infer_request *visitor;
 static struct backend_kind real;
 
-static int end_visited(struct backend_plan *p, const float **logits, infer_error *err)
+static int end_visited(struct backend_plan *p, struct backend_result *out, infer_error *err)
 {
 	int rc;
 
 	if (visits > 0 && visits--)
 		submit(visited, visitor);
-	rc = real.end(p, logits, err);
+	rc = real.end(p, out, err);
 	if (rc)
 		assert_int_equal(rc, INFER_ECANCEL);
 	return rc;
@@ -177,9 +177,9 @@ static void test_newcomer(void **state)
 	drive(e);
 	infer_engine_close(&e);
 	e = visited = engine((struct infer_engine_opts){ .threads = 2, .max_seqs = 4 });
-	kind = real = *e->kind;
+	kind = real = *e->on.kind;
 	kind.end = end_visited;
-	e->kind = &kind;
+	e->on.kind = &kind;
 	r = request(ids, 240, 3, 2);
 	submit(e, &r);
 	comes = request(ids + 7, 8, 1, 3);
@@ -193,7 +193,7 @@ static void test_newcomer(void **state)
 	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
 	infer_engine_stats(e, &st);
 	assert_true(st.rows > 0); /* not twice */
-	e->kind = &real;
+	e->on.kind = &real;
 	drive(e);
 	assert_int_equal(res[3].order, 1);
 	assert_int_equal(res[4].order, 2);

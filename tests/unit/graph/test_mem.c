@@ -79,7 +79,7 @@ static int case_reuse(void)
 	graph_init(&g);
 	chain(&g);
 	nth_ok(graph_check(&g, 1, &e));
-	nth_ok(graph_place(&g, NULL, 10, 2, offset, &bytes, &e));
+	nth_ok(graph_place(&g, NULL, 10, 2, 0, offset, &bytes, &e));
 	assert_int_equal(bytes, 10 * row + 2 * row +
 	                                2 * 4000); /* the end: x, the rows picked, the logits */
 	for (int i = 0; i < 20; i++)
@@ -90,10 +90,11 @@ out:
 	return rc;
 }
 
-/* Nodes of one stage run at the same time: what one reads must not be what another writes. */
+/* Nodes of one stage run at the same time: what one reads must not be what another writes, and the
+ * gap that was asked for lies between them. */
 static int case_stages(void)
 {
-	size_t offset[80], bytes;
+	size_t offset[80], bytes, gap = 128;
 	int32_t stage[80];
 	struct graph g;
 	infer_error e;
@@ -104,12 +105,13 @@ static int case_stages(void)
 	nth_ok(graph_check(&g, 1, &e));
 	for (int i = 0; i < g.n; i++)
 		stage[i] = i / 4;
-	nth_ok(graph_place(&g, stage, 10, 2, offset, &bytes, &e));
+	nth_ok(graph_place(&g, stage, 10, 2, gap, offset, &bytes, &e));
 	for (int i = 0; i < g.n; i++)
 		for (int j = 0; j < i; j++) {
 			size_t wi = (size_t)g.nodes[i].cols * (g.nodes[i].rows ? 2 : 10) * 4;
 			size_t wj = (size_t)g.nodes[j].cols * (g.nodes[j].rows ? 2 : 10) * 4;
-			int share = offset[i] < offset[j] + wj && offset[j] < offset[i] + wi;
+			int share = offset[i] < offset[j] + wj + gap &&
+			            offset[j] < offset[i] + wi + gap;
 			int over = g.nodes[i].op == GRAPH_ADD && offset[i] == offset[j];
 			if (stage[i] == stage[j] && !over)
 				assert_false(share);

@@ -1,0 +1,96 @@
+/* backend/cpu/cache.c - pages of the cache in host memory: one reservation a group, touched on
+ * first use.
+ *
+ *   page p  at base + p page_bytes, whole pages of the operating system, so that it can go back
+ *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
+ *     '-- [kv head] of what kern/kv.h draws; each begins at a multiple of 64 */
+#include "backend/cpu/cpu.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/os.h"
+#include "kern/kv.h"
+
+static int check(int type, int dim, infer_error *err)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+	int block = kern_kv_block(type);
+
+	if (!block)
+		return err_set(err, INFER_EUNSUP,
+		               "cache type %s is not supported: F16, F32, Q8_0 and Q4_0 are",
+		               t ? t->name : "?");
+	if (dim % block)
+		return err_set(
+			err, INFER_EUNSUP,
+			"a cache of type %s needs heads of a multiple of %d; this model's have %d",
+			t->name, block, dim);
+	return INFER_OK;
+}
+
+int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err)
+{
+	TRY(check(g->k_type, g->dk, err));
+	TRY(check(g->v_type, g->dv, err));
+	*c = (struct backend_cache){
+		.k_type = g->k_type,
+		.v_type = g->v_type,
+		.k_head = kern_kv_bytes(g->k_type, g->dk),
+		.v_head = kern_kv_bytes(g->v_type, g->dv),
+	};
+	c->v_at = num_round_up((size_t)g->kv_heads * c->k_head, 64);
+	c->layer_bytes = c->v_at + num_round_up((size_t)g->kv_heads * c->v_head, 64);
+	c->page_bytes = num_round_up((size_t)g->n_layers * c->layer_bytes, os_page());
+	return INFER_OK;
+}
+
+int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
+               uint32_t n_pages, infer_error *err)
+{
+	struct backend_cache lay, *c;
+	void *at;
+	int rc;
+
+	(void)b;
+	*out = NULL;
+	TRY(cpu_kv_lay(&lay, g, err));
+	if (num_mul(&lay.reserved, n_pages, lay.page_bytes))
+		return err_set(err, INFER_ENOMEM,
+		               "a cache of %u pages of %zu bytes does not fit the address space",
+		               n_pages, lay.page_bytes);
+	c = mem_alloc(MEM_BACKEND, 1, sizeof *c);
+	if (!c)
+		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
+	*c = lay;
+	rc = os_reserve(&at, c->reserved, err);
+	if (rc) {
+		mem_free(c);
+		return rc;
+	}
+	c->base = at;
+	*out = c;
+	return INFER_OK;
+}
+
+/* Whole, since K lies by dimension: the first positions are everywhere in it. */
+void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
+{
+	(void)n;
+	memcpy(c->base + to * c->page_bytes, c->base + from * c->page_bytes, c->page_bytes);
+}
+
+void cpu_kv_drop(struct backend_cache *c, uint32_t page)
+{
+	os_forget(c->base + page * c->page_bytes, c->page_bytes);
+}
+
+void cpu_kv_free(struct backend_cache *c)
+{
+	if (!c)
+		return;
+	os_release(c->base, c->reserved);
+	mem_free(c);
+}

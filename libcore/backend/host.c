@@ -1,0 +1,47 @@
+/* backend/host.c - threads and kernels of this machine */
+#include "backend/host.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+int host_open(struct host *h, int threads, const char *isa, infer_error *err)
+{
+	uint64_t have = cpu_features();
+	struct pool *pool;
+
+	*h = (struct host){ 0 };
+	if (threads < 1 || threads > 1024)
+		return err_set(err, INFER_EINVAL, "%d threads: not in 1 ... 1024", threads);
+	if (isa)
+		TRY(kern_limit(&have, isa, err));
+	have = cpu_permit(have); /* before there are threads */
+	if (isa)
+		TRY(kern_limit(&have, isa, err));
+	TRY(pool_new(&pool, threads, err));
+	*h = (struct host){ pool, kern_select(have) };
+	return INFER_OK;
+}
+
+void host_close(struct host *h)
+{
+	pool_free(h->pool);
+	*h = (struct host){ 0 };
+}
+
+void host_describe(const struct host *h, char *out, size_t n)
+{
+	size_t at = 0;
+
+	if (n)
+		out[0] = 0;
+	for (unsigned i = 0; kern_name(i); i++) {
+		if (!(h->kern.used >> i & 1))
+			continue;
+		int k = snprintf(out + at, n - at, "%s%s", at ? "+" : "", kern_name(i));
+		if (k < 0 || (size_t)k >= n - at)
+			return;
+		at += (size_t)k;
+	}
+}

@@ -1,0 +1,25 @@
+/* base/redzone.h - bytes between the parts of one block that nobody may touch.  Under the address
+ * sanitizer a touch is reported; elsewhere there are no such bytes and the calls do nothing. */
+#ifndef BASE_REDZONE_H
+#define BASE_REDZONE_H
+#include <stddef.h>
+
+#if defined __SANITIZE_ADDRESS__
+#define REDZONE_ON 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define REDZONE_ON 1
+#endif
+#endif
+
+#ifdef REDZONE_ON
+#include <sanitizer/asan_interface.h>
+enum { REDZONE = 128 }; /* bytes, behind each part */
+static inline void redzone_set(const void *at, size_t n) { __asan_poison_memory_region(at, n); }
+static inline void redzone_clear(const void *at, size_t n) { __asan_unpoison_memory_region(at, n); }
+#else
+enum { REDZONE = 0 };
+static inline void redzone_set(const void *at, size_t n) { (void)at, (void)n; }
+static inline void redzone_clear(const void *at, size_t n) { (void)at, (void)n; }
+#endif
+#endif
