@@ -1,6 +1,5 @@
 #include "inspect.h"
 #include "base/err.h"
-#include "base/num.h"
 #include "base/utf8.h"
 #include <string.h>
 
@@ -56,6 +55,8 @@ static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
                        const struct infer_meta *m, uint64_t i, size_t *cursor, infer_error *err)
 {
 	struct infer_str s;
+	const void *at;
+	uint64_t u;
 	int64_t n;
 	double x;
 
@@ -76,16 +77,17 @@ static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
 			buf_printf(out, "%.9g", x);
 		return INFER_OK;
 	case INFER_META_U64:
-		if (w)
-			jw_uint(w, NULL, num_u64(m->at + 8 * i));
-		else
-			buf_printf(out, "%llu", (unsigned long long)num_u64(m->at + 8 * i));
-		return INFER_OK;
 	case INFER_META_BOOL:
-		if (w)
-			jw_bool(w, NULL, m->at[i] != 0);
+		TRY(infer_meta_array(f, m, INFER_META_U64, i, 1, &u, &at, err));
+		memcpy(&u, at, sizeof u);
+		if (w && m->elem_type == INFER_META_BOOL)
+			jw_bool(w, NULL, u != 0);
+		else if (w)
+			jw_uint(w, NULL, u);
+		else if (m->elem_type == INFER_META_BOOL)
+			buf_puts(out, u ? "true" : "false");
 		else
-			buf_puts(out, m->at[i] ? "true" : "false");
+			buf_printf(out, "%llu", (unsigned long long)u);
 		return INFER_OK;
 	default:
 		TRY(infer_meta_elem_i64(f, m, i, &n, err));
@@ -172,15 +174,20 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 {
 	struct sums s = add_up(f);
 	const char *path = infer_file_path(f);
+	struct infer_gguf_info gguf;
+	int is_gguf = !infer_file_gguf(f, &gguf, NULL);
 
 	buf_puts(out, "file       ");
 	put_plain(out, (struct infer_str){ path, strlen(path) }, SIZE_MAX);
-	buf_printf(out, "\nformat     %s version %u, alignment %llu\nshards     %d\nbytes      ",
-	           info->format, info->version, (unsigned long long)info->alignment,
-	           info->n_shards);
+	buf_printf(out, "\nformat     %s version %u", info->format, info->version);
+	if (is_gguf)
+		buf_printf(out, ", alignment %llu", (unsigned long long)gguf.alignment);
+	buf_printf(out, "\nshards     %d\nbytes      ", info->n_shards);
 	put_bytes(out, info->file_bytes);
-	buf_puts(out, "\nheader     ");
-	put_bytes(out, info->header_bytes);
+	if (is_gguf) {
+		buf_puts(out, "\nheader     ");
+		put_bytes(out, gguf.header_bytes);
+	}
 	buf_printf(out, "\ntensors    %llu, ", (unsigned long long)info->n_tensors);
 	put_bytes(out, s.bytes);
 	buf_printf(out, ", %llu elements", (unsigned long long)s.elements);
@@ -194,6 +201,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
                           const char *id)
 {
 	struct sums s = add_up(f);
+	struct infer_gguf_info gguf;
 	struct jwrite w;
 
 	jw_init(&w, out);
@@ -205,8 +213,10 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_uint(&w, "version", info->version);
 	jw_int(&w, "shards", info->n_shards);
 	jw_uint(&w, "file_bytes", info->file_bytes);
-	jw_uint(&w, "header_bytes", info->header_bytes);
-	jw_uint(&w, "alignment_bytes", info->alignment);
+	if (!infer_file_gguf(f, &gguf, NULL)) {
+		jw_uint(&w, "header_bytes", gguf.header_bytes);
+		jw_uint(&w, "alignment_bytes", gguf.alignment);
+	}
 	jw_uint(&w, "metas", info->n_meta);
 	jw_uint(&w, "tensors", info->n_tensors);
 	jw_uint(&w, "tensor_bytes", s.bytes);

@@ -45,7 +45,11 @@ static const struct arch *rotating(const struct arch *a)
 	return a;
 }
 
-enum arch_rope_mode arch_rope_mode(const struct arch *a) { return rotating(a)->rope.gguf; }
+enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming)
+{
+	a = rotating(a);
+	return naming == ARCH_HF ? a->rope.hf : a->rope.gguf;
+}
 
 const struct arch_tensor *arch_row(const struct arch *a, int slot)
 {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/model.h>
+#include "arch/keys.h"
 #include "arch/tensor.h"
 #include "backend/backend.h"
 #include "base/arena.h"
@@ -28,6 +29,7 @@ struct arch_rope {
 	double yarn_attn_factor; /* 0: from factor */
 	int has_attn_factor;     /* longrope: in the file; else from the contexts */
 	int64_t orig_ctx;
+	int has_divisors; /* llama3 in config.json: W_ROPE_FREQS has to be there */
 };
 /* checked and bounded: products of any two stay below 2^62 */
 struct arch_hparam {
@@ -43,7 +45,12 @@ struct arch_hparam {
 	int32_t n_ropes;
 };
 
-struct arch_reader; /* hparam.c: keys of one file */
+/* A member of config.json with one value that is computed here. */
+struct arch_expect {
+	const char *key, *value;
+};
+
+struct arch_reader; /* hparam.c: keys of one checkpoint */
 struct arch {
 	const char *gguf;        /* general.architecture */
 	const char *hf[3];       /* config.json: architectures[0]; NULL: no more */
@@ -57,6 +64,11 @@ struct arch {
 	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common
 	 * ones are read */
 	int (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
+	/* of config.json: what has to say so where it is there, and what the class has defaults for
+	 * that are not ours, so that it has to be there (as in key_list.h); NULL: like's.  Both end
+	 * with NULL */
+	const struct arch_expect *expect;
+	const char *const *must;
 	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is
 	 * arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -66,7 +78,8 @@ struct arch {
 struct infer_model {
 	const struct arch *arch;
 	infer_file *file;
-	infer_tokenizer *tok; /* NULL: the file has no vocabulary */
+	enum arch_naming naming; /* of the file's tensors */
+	infer_tokenizer *tok;    /* NULL: the file has no vocabulary */
 	int adds_bos;
 	struct arch_hparam h;
 	struct weight *weights;
@@ -89,7 +102,8 @@ struct backend_model arch_parts(const infer_model *m); /* for kind->plan */
 const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in */
 const struct arch *arch_at(int i); /* row of arch_list.h; NULL past the end */
 const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
-enum arch_rope_mode arch_rope_mode(const struct arch *a);   /* of GGUF files, and here */
+/* what rotates together in such checkpoints, and here */
+enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming);
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
@@ -97,21 +111,25 @@ const struct arch_tensor *arch_row(const struct arch *a, int slot);
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
-int arch_hparam_read(struct arch_hparam *h, const struct arch *a, const infer_file *f,
-                     infer_log_fn *log, void *log_user, infer_error *err);
-/* For arch.hparam: "<architecture>.<key>".  Absent: *v is left alone.  Outside [lo, hi], or no
+int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
+                     void *log_user, infer_error *err);
+/* For arch.hparam.  Absent: *v is left alone.  Outside [lo, hi], or no
  * number: INFER_EFORMAT. */
-int arch_key_i32(struct arch_reader *r, const char *key, int32_t *v, int64_t lo, int64_t hi,
+int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t lo, int64_t hi,
                  infer_error *err);
-int arch_key_float(struct arch_reader *r, const char *key, float *v, double lo, double hi,
+int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo, double hi,
                    infer_error *err);
-int arch_key_double(struct arch_reader *r, const char *key, double *v, double lo, double hi,
+int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double lo, double hi,
                     infer_error *err);
 /* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
  * absent: period. */
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
 
-int arch_bind(infer_model *m, infer_error *err); /* names -> slots; types and shapes checked */
+/* Names of m->file, by m->naming, to slots; types and shapes checked. */
+int arch_bind(infer_model *m, infer_error *err);
+/* All behind the file: parameters, tensors, frequencies and graph of m->arch, whose checkpoint has
+ * m->naming. */
+int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);
 /* Every bound tensor serves the graph or the frequencies.  INFER_EUNSUP names one that does not. */

@@ -45,15 +45,40 @@ enum { MAX_PARTS = 4 };
 struct parts {
 	const struct arch_tensor *row[MAX_PARTS];
 	int n;
+	int expert; /* of a tensor of one expert; else -1 */
 };
 
-static struct parts find_rows(const struct arch *a, const char *name, size_t len, int layered)
+/* Whether name is what a column says; of a name with %d, that number into *expert. */
+static int is_named(const char *says, struct infer_str name, int *expert)
 {
-	struct parts p = { .n = 0 };
+	const char *at = strstr(says, "%d");
+	size_t head = at ? (size_t)(at - says) : strlen(says), i = head;
+	int n = 0;
+
+	if (name.len < head || memcmp(says, name.at, head))
+		return 0;
+	if (!at)
+		return name.len == head;
+	while (i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && n <= ARCH_MAX_EXPERTS)
+		n = n * 10 + name.at[i++] - '0';
+	if (i == head || (i > head + 1 && name.at[head] == '0') || name.len - i != strlen(at + 2) ||
+	    memcmp(at + 2, name.at + i, name.len - i))
+		return 0;
+	*expert = n;
+	return 1;
+}
+
+static struct parts find_rows(const struct arch *a, enum arch_naming naming, struct infer_str name,
+                              int layered)
+{
+	struct parts p = { .n = 0, .expert = -1 };
 
 	for (int slot = layered ? W_GLOBALS : 1; slot < (layered ? W_SLOTS : W_GLOBALS); slot++) {
 		const struct arch_tensor *t = arch_row(a, slot);
-		if (t && strlen(t->gguf) == len && !memcmp(t->gguf, name, len)) {
+		int is = t && naming == ARCH_GGUF && is_named(t->gguf, name, &p.expert);
+		for (int i = 0; t && naming == ARCH_HF && i < 2; i++)
+			is |= t->hf[i] && is_named(t->hf[i], name, &p.expert);
+		if (is) {
 			must(p.n < MAX_PARTS);
 			p.row[p.n++] = t;
 		}
@@ -61,18 +86,21 @@ static struct parts find_rows(const struct arch *a, const char *name, size_t len
 	return p;
 }
 
-/* "blk.12.rest": the layer, and *rest; -1 where the name is not of that form. */
-static int layer_of(struct infer_str name, struct infer_str *rest)
+/* "blk.12.rest", "model.layers.12.rest": the layer, and *rest; -1 where the name is not of that
+ * form. */
+static int layer_of(enum arch_naming naming, struct infer_str name, struct infer_str *rest)
 {
-	size_t i = 4;
+	const char *prefix = naming == ARCH_GGUF ? "blk." : "model.layers.";
+	size_t from = strlen(prefix), i = from;
 	int layer = 0;
 
-	if (name.len < 6 || memcmp(name.at, "blk.", 4) || (name.at[4] == '0' && name.at[5] != '.'))
+	if (name.len < from + 2 || memcmp(name.at, prefix, from) ||
+	    (name.at[from] == '0' && name.at[from + 1] != '.'))
 		return -1;
 	for (; i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && layer <= ARCH_MAX_LAYERS;
 	     i++)
 		layer = layer * 10 + name.at[i] - '0';
-	if (i == 4 || i >= name.len || name.at[i] != '.')
+	if (i == from || i >= name.len || name.at[i] != '.')
 		return -1;
 	*rest = (struct infer_str){ name.at + i + 1, name.len - i - 1 };
 	return layer;
@@ -84,7 +112,8 @@ static int check_shape(const infer_model *m, const struct parts *p, const struct
 	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
 
 	for (int i = 0; i < 4; i++) {
-		int64_t want = dim_of(&m->h, i < 3 ? p->row[0]->shape[i] : D_END);
+		int stacked = p->expert >= 0 && i == 2; /* elsewhere a tensor has all experts */
+		int64_t want = dim_of(&m->h, i < 3 && !stacked ? p->row[0]->shape[i] : D_END);
 		for (int part = 1; part < p->n && i == rows_at; part++)
 			want += dim_of(&m->h, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
@@ -107,19 +136,22 @@ static void say_copied(const infer_model *m, const struct infer_tensor *t)
 		m->log(m->log_user, INFER_LOG_INFO, line);
 }
 
-/* Vectors are read as floats: one that is not is copied, counted and named. */
-static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weight *w,
-                       const void **at, infer_error *err)
+/* Vectors are read as floats: one that is not, or that lacks the 1 of T_PLUS1, is copied, counted
+ * and named. */
+static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_transform how,
+                       struct weight *w, const void **at, infer_error *err)
 {
 	float *copy;
 
-	if (w->type == INFER_F32 && (uintptr_t)at[0] % sizeof(float) == 0)
+	if (w->type == INFER_F32 && (uintptr_t)at[0] % sizeof(float) == 0 && how == T_NONE)
 		return INFER_OK;
 	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof(*copy));
 	if (!copy)
 		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len,
 		               t->name.at);
 	TRY(infer_type_decode(t->type, copy, at[0], (size_t)w->ne[0], err));
+	for (int64_t i = 0; how == T_PLUS1 && i < w->ne[0]; i++)
+		copy[i] += 1;
 	m->private_bytes += (uint64_t)w->ne[0] * sizeof(*copy);
 	say_copied(m, t);
 	w->type = INFER_F32;
@@ -128,40 +160,77 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, struct weig
 	return INFER_OK;
 }
 
-/* Rows [first, first + rows) of every matrix of t; of a vector, elements. */
-static int bind(infer_model *m, const struct infer_tensor *t, int vector, int64_t first,
-                int64_t rows, int32_t *slot, infer_error *err)
+/* Room for a weight of n matrices, none of which is there yet. */
+static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows, int64_t n,
+                      int32_t *slot, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
-	size_t row_bytes = (size_t)(t->ne[0] / type->block) * (size_t)type->block_bytes;
-	struct weight *w = &m->weights[m->n_weights];
-	int64_t n = t->ne[2];
-	const void **at;
+	const void **at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
 
-	if (*slot >= 0)
-		return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len,
-		               t->name.at);
-	at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len,
 		               t->name.at);
-	*w = (struct weight){ .type = t->type,
-		              .n = (int)n,
-		              .ne = { t->ne[0], rows },
-		              .scale = 1,
-		              .at = at,
-		              .row_bytes = row_bytes };
 	for (int64_t i = 0; i < n; i++)
-		at[i] = (const unsigned char *)t->data + (size_t)(i * t->ne[1] + first) * row_bytes;
+		at[i] = NULL;
+	m->weights[m->n_weights] = (struct weight){ .type = t->type,
+		                                    .n = (int)n,
+		                                    .ne = { t->ne[0], rows },
+		                                    .scale = 1,
+		                                    .at = at,
+		                                    .row_bytes = (size_t)(t->ne[0] / type->block) *
+		                                                 (size_t)type->block_bytes };
+	m->tensors[m->n_weights] = t;
+	*slot = m->n_weights++;
+	return INFER_OK;
+}
+
+static int twice(const struct infer_tensor *t, infer_error *err)
+{
+	return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len,
+	               t->name.at);
+}
+
+/* One expert's matrix, which is a tensor of its own. */
+static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int32_t *slot,
+                       infer_error *err)
+{
+	if (expert >= m->h.n_expert)
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: an expert beyond the %d there are",
+		               (int)t->name.len, t->name.at, m->h.n_expert);
+	if (*slot < 0)
+		TRY(new_weight(m, t, t->ne[1], m->h.n_expert, slot, err));
+	struct weight *w = &m->weights[*slot];
+	if (w->type != t->type)
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside experts of type %s",
+		               (int)t->name.len, t->name.at, infer_type_info(t->type)->name,
+		               infer_type_info(w->type)->name);
+	if (w->at[expert])
+		return twice(t, err);
+	((const void **)w->at)[expert] = t->data;
+	return INFER_OK;
+}
+
+/* Rows [first, first + rows) of every matrix of t; of a vector, elements. */
+static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum arch_transform how,
+                int64_t first, int64_t rows, int32_t *slot, infer_error *err)
+{
+	const struct infer_type_info *type = infer_type_info(t->type);
+
+	if (*slot >= 0)
+		return twice(t, err);
+	TRY(new_weight(m, t, rows, t->ne[2], slot, err));
+	struct weight *w = &m->weights[*slot];
+	const void **at = (const void **)w->at;
+	for (int64_t i = 0; i < t->ne[2]; i++)
+		at[i] = (const unsigned char *)t->data +
+		        (size_t)(i * t->ne[1] + first) * w->row_bytes;
 	if (vector) {
 		must(type->block == 1);
 		w->ne[0] = rows;
 		w->ne[1] = 1;
 		at[0] = (const unsigned char *)t->data + (size_t)first * (size_t)type->block_bytes;
-		TRY(bind_vector(m, t, w, at, err));
+		TRY(bind_vector(m, t, how, w, at, err));
 	}
-	m->tensors[m->n_weights] = t;
-	*slot = m->n_weights++;
 	return INFER_OK;
 }
 
@@ -178,12 +247,28 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 	return INFER_OK;
 }
 
+/* What has to be done to the tensor's values: nothing in the naming that the rows are of.  Pairs and
+ * halves both rotate (arch_rope_mode), experts are pointers of their own. */
+static int find_how(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
+                    int vector, enum arch_transform *how, infer_error *err)
+{
+	*how = m->naming == ARCH_GGUF ? T_NONE : p->row[0]->how;
+	if (*how == T_PAIRS || *how == T_STACK)
+		*how = T_NONE;
+	if (*how == T_NONE || (*how == T_PLUS1 && vector))
+		return INFER_OK;
+	return err_set(err, INFER_EUNSUP,
+	               "tensor %.*s: a change of its values that is not supported",
+	               (int)t->name.len, t->name.at);
+}
+
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
 	struct infer_str rest = t->name;
-	int layer = layer_of(t->name, &rest);
-	struct parts p = find_rows(m->arch, rest.at, rest.len, layer >= 0);
+	int layer = layer_of(m->naming, t->name, &rest);
+	struct parts p = find_rows(m->arch, m->naming, rest, layer >= 0);
 	int vector = p.n && !p.row[0]->shape[1];
+	enum arch_transform how;
 	int64_t first = 0;
 
 	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
@@ -195,13 +280,31 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 		return INFER_OK;
 	TRY(check_shape(m, &p, t, err));
 	TRY(check_type(t, vector, err));
+	TRY(find_how(m, &p, t, vector, &how, err));
 	for (int i = 0; i < p.n; i++) {
+		int32_t *slot =
+			layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot];
 		int64_t rows = dim_of(&m->h, p.row[i]->shape[vector ? 0 : 1]);
-		TRY(bind(m, t, vector, first, rows,
-		         layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot],
-		         err));
+		if (p.expert >= 0)
+			TRY(bind_expert(m, t, p.expert, slot, err));
+		else
+			TRY(bind(m, t, vector, how, first, rows, slot, err));
 		first += rows;
 	}
+	return INFER_OK;
+}
+
+/* All experts of a weight. */
+static int check_experts(const infer_model *m, const struct arch_tensor *row, int layer,
+                         infer_error *err)
+{
+	const struct weight *w = &m->weights[m->layer[layer][row->slot]];
+
+	for (int i = 0; i < w->n; i++)
+		if (!w->at[i])
+			return err_set(err, INFER_EFORMAT,
+			               "tensor model.layers.%d.%s: missing for expert %d", layer,
+			               row->hf[0], i);
 	return INFER_OK;
 }
 
@@ -212,12 +315,16 @@ static int check_all(const infer_model *m, infer_error *err)
 		if (!row || row->need == ARCH_MAY ||
 		    row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
 			continue;
+		const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
 		if (slot < W_GLOBALS && m->global[slot] < 0)
-			return err_set(err, INFER_EFORMAT, "tensor %s: missing", row->gguf);
-		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++)
+			return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
+		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++) {
 			if (m->layer[i][slot] < 0)
-				return err_set(err, INFER_EFORMAT, "tensor blk.%d.%s: missing", i,
-				               row->gguf);
+				return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
+				               m->naming == ARCH_GGUF ? "blk." : "model.layers.", i,
+				               name);
+			TRY(check_experts(m, row, i, err));
+		}
 	}
 	return INFER_OK;
 }
@@ -263,17 +370,19 @@ int arch_check_used(const infer_model *m, infer_error *err)
  * if there is one. */
 static int read_vocab(infer_model *m, infer_error *err)
 {
-	const struct infer_tensor *t = infer_file_tensor(m->file, "token_embd.weight");
+	const struct arch_tensor *row = arch_row(m->arch, W_TOKEN_EMBD);
+	const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
+	const struct infer_tensor *t = infer_file_tensor(m->file, name);
 
 	if (!t)
-		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: missing");
+		return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
 	if (t->ne[1] < 1 || t->ne[1] > 1 << 24)
-		return err_set(err, INFER_EFORMAT, "tensor token_embd.weight: %lld rows",
+		return err_set(err, INFER_EFORMAT, "tensor %s: %lld rows", name,
 		               (long long)t->ne[1]);
 	m->h.n_vocab = (int32_t)t->ne[1];
 	if (m->tok && infer_tokenizer_count(m->tok) != m->h.n_vocab)
 		return err_set(err, INFER_EFORMAT,
-		               "tensor token_embd.weight: %d rows for a vocabulary of %d tokens",
+		               "tensor %s: %d rows for a vocabulary of %d tokens", name,
 		               m->h.n_vocab, infer_tokenizer_count(m->tok));
 	return INFER_OK;
 }

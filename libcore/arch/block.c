@@ -45,7 +45,7 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 	n.rope.heads = n_heads;
 	n.rope.dk = m->h.dk;
 	n.rope.rot = m->h.n_rot;
-	n.rope.halves = arch_rope_mode(m->arch) == ROPE_HALVES;
+	n.rope.halves = arch_rope_mode(m->arch, m->naming) == ROPE_HALVES;
 	n.rope.table = m->h.windowed[layer] && m->n_ropes > 1;
 	return graph_add(g, n);
 }

@@ -55,10 +55,9 @@ static int open_tokenizer(infer_model *m, infer_error *err)
 	return see_bos(m, err);
 }
 
-static int fill(infer_model *m, int32_t ctx, infer_error *err)
+int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err)
 {
-	TRY(find_arch(m, err));
-	TRY(arch_hparam_read(&m->h, m->arch, m->file, m->log, m->log_user, err));
+	TRY(arch_hparam_read(&m->h, keys, m->log, m->log_user, err));
 	int64_t from = clock_now_ns();
 	TRY(open_tokenizer(m, err));
 	m->tokenizer_ns = clock_now_ns() - from;
@@ -66,6 +65,14 @@ static int fill(infer_model *m, int32_t ctx, infer_error *err)
 	TRY(arch_rope_init(m, ctx, err));
 	TRY(arch_graph_build(m, err));
 	return arch_check_used(m, err);
+}
+
+static int fill_gguf(infer_model *m, int32_t ctx, infer_error *err)
+{
+	TRY(find_arch(m, err));
+	const struct arch_keys keys = arch_keys_gguf(m->file, m->arch);
+	m->naming = ARCH_GGUF;
+	return arch_fill(m, &keys, ctx, err);
 }
 
 /* What is wrong with a key or a tensor names the file too. */
@@ -99,7 +106,7 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	rc = infer_file_open(&m->file, path, err);
 	m->file_ns = clock_now_ns() - from;
 	if (!rc)
-		rc = name_file(fill(m, o ? o->ctx : 0, err), path, err);
+		rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), path, err);
 	m->open_ns = clock_now_ns() - from;
 	if (rc)
 		infer_model_close(&m);

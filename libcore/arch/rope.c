@@ -93,6 +93,9 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
 	case SCALING_LONGROPE:
 		return longrope(m, p, ctx, r, freq, err);
 	}
+	if (p->has_divisors && m->global[W_ROPE_FREQS] < 0)
+		return err_set(err, INFER_EFORMAT, "tensor %s: missing, with rope_type llama3",
+		               arch_row(m->arch, W_ROPE_FREQS)->gguf);
 	return p == m->h.rope ? divide(m, W_ROPE_FREQS, half, freq, err) : INFER_OK;
 }
 

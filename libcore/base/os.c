@@ -20,6 +20,47 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
+/* The first *n bytes of fd, fewer than cap only at its end. */
+static int read_head(int fd, const char *path, unsigned char *head, size_t cap, size_t *n,
+                     infer_error *err)
+{
+	for (*n = 0; *n < cap;) {
+		ssize_t k = pread(fd, head + *n, cap - *n, (off_t)*n);
+
+		if (k < 0 && errno != EINTR)
+			return err_errno(err, errno, "%s", path);
+		if (!k)
+			break;
+		*n += k < 0 ? 0 : (size_t)k;
+	}
+	return INFER_OK;
+}
+
+int os_look(struct os_stat *out, const char *path, void *head, size_t cap, size_t *n,
+            infer_error *err)
+{
+	int fd, rc = INFER_OK;
+	struct stat st;
+
+	*n = 0;
+	*out = (struct os_stat){ 0 };
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block */
+	if (fd < 0)
+		return err_errno(err, errno, "%s", path);
+	if (fstat(fd, &st)) {
+		rc = err_errno(err, errno, "%s", path);
+	} else if (S_ISREG(st.st_mode)) {
+		*out = (struct os_stat){ OS_REGULAR, (uint64_t)st.st_size };
+		rc = read_head(fd, path, head, cap, n, err);
+	} else if (S_ISDIR(st.st_mode)) {
+		out->kind = OS_DIRECTORY;
+	} else {
+		rc = err_set(err, INFER_EIO, "%s: not a regular file", path);
+	}
+	close(fd);
+	return rc;
+}
+
 int os_file_map(struct os_file *f, const char *path, infer_error *err)
 {
 	int fd, rc = INFER_OK;

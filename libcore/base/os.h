@@ -14,6 +14,17 @@ struct os_file {
 	int above; /* one above the descriptor that is kept; 0: none */
 };
 
+/* OS_MEMORY: bytes that have no file. */
+enum os_kind { OS_MEMORY, OS_REGULAR, OS_DIRECTORY };
+struct os_stat {
+	enum os_kind kind;
+	uint64_t bytes; /* of a regular file */
+};
+/* What lies at path, links followed, and the first *n bytes of a regular file, at most cap, into
+ * head.  INFER_EIO, also for what is neither a regular file nor a directory. */
+int os_look(struct os_stat *st, const char *path, void *head, size_t cap, size_t *n,
+            infer_error *err);
+
 /* Map a regular file read-only, whole.  Anything else (a directory, a pipe) is INFER_EIO with its
  * name; an empty file gives at = NULL, bytes = 0. */
 int os_file_map(struct os_file *f, const char *path, infer_error *err);

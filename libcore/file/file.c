@@ -76,14 +76,16 @@ int file_meta_init(struct file_meta *m, infer_error *err)
 
 void file_meta_fini(struct file_meta *m)
 {
+	for (uint32_t i = 0; i < m->n; i++)
+		mem_free(m->at[i].mark);
 	mem_free(m->at);
 	map_fini(&m->map);
 	*m = (struct file_meta){ 0 };
 }
 
-int file_meta_add(struct file_meta *m, const struct infer_meta *v)
+int file_meta_add(struct file_meta *m, const struct file_value *v)
 {
-	int rc = map_put(&m->map, v->key.at, v->key.len, m->n);
+	int rc = map_put(&m->map, v->meta.key.at, v->meta.key.len, m->n);
 
 	if (rc)
 		return rc == INFER_ENOMEM ? INFER_ENOMEM : INFER_EFORMAT;
@@ -96,7 +98,7 @@ const struct infer_meta *file_meta_get(const struct file_meta *m, const char *ke
 {
 	const uint32_t *i = map_get(&m->map, key, strlen(key));
 
-	return i ? &m->at[*i] : NULL;
+	return i ? &m->at[*i].meta : NULL;
 }
 
 int file_tensor_add(struct infer_file *f, const struct infer_tensor *t)
@@ -158,6 +160,8 @@ int file_add_shard(struct infer_file *f, const char *path, infer_error *err)
 
 void file_drop(struct infer_file *f)
 {
+	if (f->format && f->format->close)
+		f->format->close(f);
 	for (int i = 0; i < f->n_shards; i++) {
 		os_file_unmap(&f->shards[i].map);
 		mem_free(f->shards[i].path);
@@ -183,24 +187,25 @@ static int new_file(struct infer_file **out, const char *path, infer_error *err)
 	return INFER_OK;
 }
 
-static int sniff(struct infer_file *f, infer_error *err)
+static int open_known(struct infer_file *f, const struct os_stat *st, const unsigned char *head,
+                      size_t n, infer_error *err)
 {
-	const struct file_shard *s = &f->shards[0];
-	static const unsigned char zstd[4] = { 0x28, 0xb5, 0x2f, 0xfd };
-
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-		if (formats[i]->knows(s->at, s->bytes)) {
+		if (formats[i]->knows(f->path, st, head, n)) {
 			f->format = formats[i];
 			return formats[i]->open(f, err);
 		}
-	if (s->bytes >= 4 && !memcmp(s->at, zstd, 4))
-		return err_set(err, INFER_EUNSUP, "%s: compressed with zstd; unpack it first",
-		               file_label(f->path));
-	if (s->bytes < 4)
-		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file",
-		               file_label(f->path), s->bytes);
-	return err_set(err, INFER_EFORMAT, "%s: no model file: it begins with %02x %02x %02x %02x",
-	               file_label(f->path), s->at[0], s->at[1], s->at[2], s->at[3]);
+	return file_refuse(f->path, st, head, n, err);
+}
+
+static int open_path(struct infer_file *f, infer_error *err)
+{
+	unsigned char head[FILE_HEAD];
+	struct os_stat st;
+	size_t n;
+
+	TRY(os_look(&st, f->path, head, sizeof head, &n, err));
+	return open_known(f, &st, head, n, err);
 }
 
 int infer_file_open(infer_file **out, const char *path, infer_error *err)
@@ -216,9 +221,7 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err)
 		return infer_file_open_bytes(out, bytes, n, path, err);
 	}
 	TRY(new_file(&f, path, err));
-	rc = file_add_shard(f, path, err);
-	if (!rc)
-		rc = sniff(f, err);
+	rc = open_path(f, err);
 	if (rc)
 		infer_file_close(&f);
 	*out = f;
@@ -228,6 +231,7 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err)
 int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
                           infer_error *err)
 {
+	const struct os_stat memory = { .kind = OS_MEMORY, .bytes = n };
 	struct infer_file *f;
 	int rc;
 
@@ -240,7 +244,7 @@ int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const c
 	rc = add_shard(f, err);
 	if (!rc) {
 		f->shards[f->n_shards++] = (struct file_shard){ .at = bytes, .bytes = n };
-		rc = sniff(f, err);
+		rc = open_known(f, &memory, bytes, n < FILE_HEAD ? n : FILE_HEAD, err);
 	}
 	if (rc)
 		infer_file_close(&f);
@@ -268,16 +272,25 @@ void infer_file_info(const infer_file *f, struct infer_file_info *info)
 		.n_shards = f->n_shards,
 		.n_meta = f->meta.n,
 		.n_tensors = f->n_tensors,
-		.header_bytes = f->shards[0].header_bytes,
-		.alignment = f->alignment,
 	};
 	for (int i = 0; i < f->n_shards; i++)
 		info->file_bytes += f->shards[i].bytes;
 }
 
+int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err)
+{
+	*info = (struct infer_gguf_info){ 0 };
+	if (f->format != &format_gguf)
+		return err_set(err, INFER_EUNSUP, "%s: a file of the format %s, not gguf",
+		               file_label(f->path), f->format->name);
+	info->alignment = f->alignment;
+	info->header_bytes = f->shards[0].header_bytes;
+	return INFER_OK;
+}
+
 const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i)
 {
-	return i < f->meta.n ? &f->meta.at[i] : NULL;
+	return i < f->meta.n ? &f->meta.at[i].meta : NULL;
 }
 
 const struct infer_meta *infer_file_meta(const infer_file *f, const char *key)

@@ -13,13 +13,25 @@ struct file_shard {
 	size_t bytes, header_bytes; /* header: metadata and tensor table */
 };
 
+/* A key and its value as GGUF packs values, which is how every format gives them: numbers
+ * little-endian and unaligned, a string as its length, u64, and its bytes; elements without a head.
+ * mark: where every FILE_MARK-th string of an array begins, but the first; NULL: there are none. */
+enum { FILE_MARK = 64 };
+struct file_value {
+	struct infer_meta meta; /* first: a pointer to it is one to its value */
+	const unsigned char *at;
+	size_t bytes;
+	size_t *mark; /* owned */
+};
+
 /* the metadata of one shard, in file order */
 struct file_meta {
-	struct infer_meta *at;
+	struct file_value *at;
 	uint32_t n, cap;
 	struct map map; /* key -> index */
 };
 
+struct format;
 struct infer_file {
 	const struct format *format;
 	char *path; /* of the first shard */
@@ -30,20 +42,31 @@ struct infer_file {
 	uint32_t n_tensors, cap_tensors;
 	struct map tensor_map; /* name -> index */
 	uint32_t version;
-	uint64_t alignment; /* of the first shard */
+	uint64_t alignment; /* GGUF only: of the first shard */
+	void *own;          /* of the format, which frees it in close */
 };
 
-/* One row per format.  open finds f with its one shard mapped, and checks it whole; it may take
- * others in. */
+/* One row per format. */
 struct format {
 	const char *name;
-	int (*knows)(const unsigned char *at, size_t n); /* by its magic: nonzero is yes */
+	/* Nonzero: this format opens what lies at path.  st: what that is, OS_MEMORY for bytes
+	 * without a file; head: the first n bytes, FILE_HEAD at most; of a directory, none. */
+	int (*knows)(const char *path, const struct os_stat *st, const unsigned char *head,
+	             size_t n);
+	/* Map what belongs to f->path with file_add_shard, one file or several, and check it whole.
+	 * Bytes in memory are f's first shard already. */
 	int (*open)(struct infer_file *f, infer_error *err);
+	void (*close)(struct infer_file *f); /* NULL: there is nothing of its own */
 };
+enum { FILE_HEAD = 4096 };
 
 #define FORMAT(x) extern const struct format format_##x;
 #include "file/format_list.h"
 #undef FORMAT
+
+/* The error for what no format knows: by its first bytes, what it is and what helps. */
+int file_refuse(const char *path, const struct os_stat *st, const unsigned char *head, size_t n,
+                infer_error *err);
 
 /* mapped, the last of f->shards */
 int file_add_shard(struct infer_file *f, const char *path, infer_error *err);
@@ -53,8 +76,13 @@ int file_meta_init(struct file_meta *m, infer_error *err);
 void file_meta_fini(struct file_meta *m); /* a zeroed *m is fine */
 /* A copy of *v behind the others.  INFER_EFORMAT where its key is there already (the caller says
  * so), INFER_ENOMEM. */
-int file_meta_add(struct file_meta *m, const struct infer_meta *v);
+int file_meta_add(struct file_meta *m, const struct file_value *v);
 const struct infer_meta *file_meta_get(const struct file_meta *m, const char *key);
+static inline const struct file_value *file_value(const struct infer_meta *m)
+{
+	return (const struct file_value *)m;
+}
+extern const uint8_t file_meta_size[]; /* [INFER_META_...] bytes of an element; 0: not fixed */
 int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* the same */
 void file_trim(struct infer_file *f); /* give back what the tables have over */
 

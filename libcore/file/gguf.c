@@ -122,17 +122,40 @@ static int read_header(struct reader *r, uint32_t *version, uint64_t *n_tensors,
 	return INFER_OK;
 }
 
-/* count values of one type: where they lie, and their bytes. */
-static int read_values(struct reader *r, struct infer_meta *m)
+/* The strings of a value, from r->pos on; every FILE_MARK-th is marked, behind the first. */
+static int read_strings(struct reader *r, struct file_value *v)
 {
-	static const uint8_t sizes[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
-	size_t from = r->pos;
+	size_t from = r->pos, n = 0, cap = 0;
 	struct infer_str s;
+
+	for (uint64_t i = 0; i < v->meta.count; i++) {
+		if (i && !(i % FILE_MARK)) {
+			size_t *more = n < cap ? v->mark : NULL;
+			if (!more) {
+				cap = cap ? 2 * cap : 8;
+				more = mem_realloc(MEM_FILE, v->mark, cap, sizeof *more);
+			}
+			if (!more)
+				return fail(r, INFER_ENOMEM, "no memory for %llu strings",
+				            (unsigned long long)v->meta.count);
+			v->mark = more;
+			v->mark[n++] = r->pos - from;
+		}
+		TRY(take_str(r, "a string", STR_MAX, &s));
+	}
+	return INFER_OK;
+}
+
+/* count values of one type: where they lie, and their bytes. */
+static int read_values(struct reader *r, struct file_value *v)
+{
+	const uint8_t *sizes = file_meta_size;
+	struct infer_meta *m = &v->meta;
+	size_t from = r->pos;
 	const unsigned char *p;
 
 	if (m->elem_type == INFER_META_STR) {
-		for (uint64_t i = 0; i < m->count; i++)
-			TRY(take_str(r, "a string", STR_MAX, &s));
+		TRY(read_strings(r, v));
 	} else {
 		r->mark = r->pos;
 		if (m->count > (r->n - r->pos) / sizes[m->elem_type])
@@ -147,13 +170,14 @@ static int read_values(struct reader *r, struct infer_meta *m)
 				return fail(r, INFER_EFORMAT, "a bool of value %u", p[i]);
 		}
 	}
-	m->at = r->at + from;
-	m->bytes = r->pos - from;
+	v->at = r->at + from;
+	v->bytes = r->pos - from;
 	return INFER_OK;
 }
 
-static int read_key(struct reader *r, struct infer_meta *m)
+static int read_key(struct reader *r, struct file_value *v)
 {
+	struct infer_meta *m = &v->meta;
 	uint32_t type;
 
 	r->what.len = 0;
@@ -178,17 +202,23 @@ static int read_key(struct reader *r, struct infer_meta *m)
 			            (unsigned long long)m->count);
 	}
 	m->elem_type = (int)type;
-	return read_values(r, m);
+	return read_values(r, v);
 }
 
 static int read_keys(struct reader *r, uint64_t n, struct file_meta *meta)
 {
 	r->kind = "key";
 	for (uint64_t i = 0; i < n; i++) {
-		struct infer_meta m;
+		struct file_value v = { 0 };
 		size_t from = r->pos;
-		TRY(read_key(r, &m));
-		int rc = file_meta_add(meta, &m);
+		int rc = read_key(r, &v);
+		if (rc) {
+			mem_free(v.mark);
+			return rc;
+		}
+		rc = file_meta_add(meta, &v);
+		if (rc)
+			mem_free(v.mark);
 		r->mark = from;
 		if (rc == INFER_EFORMAT)
 			return fail(r, rc, "there twice");
@@ -207,10 +237,10 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 	if (!m)
 		return INFER_OK;
 	r->what = m->key;
-	r->mark = (size_t)(m->at - r->at);
+	r->mark = (size_t)(file_value(m)->at - r->at);
 	if (m->type != INFER_META_U32)
 		return fail(r, INFER_EFORMAT, "not a u32");
-	*alignment = num_u32(m->at);
+	*alignment = num_u32(file_value(m)->at);
 	if (!*alignment || (*alignment & (*alignment - 1)))
 		return fail(r, INFER_EFORMAT, "%llu is no power of two",
 		            (unsigned long long)*alignment);
@@ -363,6 +393,8 @@ static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int 
 	return INFER_OK;
 }
 
+static int is_gguf(const unsigned char *at, size_t n) { return n >= 4 && !memcmp(at, "GGUF", 4); }
+
 int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
               infer_error *err)
 {
@@ -371,7 +403,7 @@ int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const cha
 	uint64_t n_tensors = 0, n_keys = 0, alignment = 0;
 	uint32_t version = 0;
 
-	if (!format_gguf.knows(s->at, s->bytes))
+	if (!is_gguf(s->at, s->bytes))
 		return fail(&r, INFER_EFORMAT, "no GGUF file");
 	TRY(read_header(&r, &version, &n_tensors, &n_keys));
 	TRY(read_keys(&r, n_keys, meta));
@@ -384,12 +416,18 @@ int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const cha
 	return INFER_OK;
 }
 
-static int knows(const unsigned char *at, size_t n) { return n >= 4 && !memcmp(at, "GGUF", 4); }
+static int knows(const char *path, const struct os_stat *st, const unsigned char *head, size_t n)
+{
+	(void)path;
+	return st->kind != OS_DIRECTORY && is_gguf(head, n);
+}
 
 static int open_gguf(struct infer_file *f, infer_error *err)
 {
 	uint64_t count = 0;
 
+	if (!f->n_shards)
+		TRY(file_add_shard(f, f->path, err));
 	TRY(file_meta_init(&f->meta, err));
 	if (map_init(&f->tensor_map, MEM_FILE, 64))
 		return err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
@@ -402,4 +440,4 @@ static int open_gguf(struct infer_file *f, infer_error *err)
 	return INFER_OK;
 }
 
-const struct format format_gguf = { "gguf", knows, open_gguf };
+const struct format format_gguf = { .name = "gguf", .knows = knows, .open = open_gguf };

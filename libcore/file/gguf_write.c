@@ -131,11 +131,13 @@ void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint
 
 void gguf_write_copy(struct gguf_write *w, const struct infer_meta *m)
 {
+	const struct file_value *v = file_value(m);
+
 	put_key(w, m->key.at, m->key.len, m->type);
 	if (m->type == INFER_META_ARR)
-		put_array(w, m->elem_type, m->count, m->at, m->bytes);
+		put_array(w, m->elem_type, m->count, v->at, v->bytes);
 	else
-		buf_put(&w->keys, m->at, m->bytes);
+		buf_put(&w->keys, v->at, v->bytes);
 }
 
 void gguf_write_alignment(struct gguf_write *w, uint32_t alignment)

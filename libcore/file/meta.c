@@ -1,12 +1,14 @@
-/* Typed access to metadata: integers of any width and sign, as long as the value fits. */
+/* file/meta.c - typed access to metadata: integers of any width and sign, as long as the value fits. */
 #include <string.h>
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
 
+/* whether a number lies in memory as it lies in a file */
+enum { LITTLE = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 static const char *const names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
 	                             "bool", "string", "array", "u64", "i64", "f64" };
-static const uint8_t sizes[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
+const uint8_t file_meta_size[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
 
 static int wrong(const infer_file *f, const struct infer_meta *m, const char *want,
                  infer_error *err)
@@ -57,20 +59,25 @@ static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *nega
 	return 1;
 }
 
+static int too_few(const infer_file *f, const struct infer_meta *m, uint64_t i, infer_error *err)
+{
+	char key[FILE_QUOTE];
+
+	return err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements, number %llu is wanted",
+	               file_label(f->path), file_quote(key, m->key.at, m->key.len),
+	               (unsigned long long)m->count, (unsigned long long)i);
+}
+
 /* Where element i lies, or NULL: INFER_EFORMAT, said. */
 static const unsigned char *elem_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
                                     infer_error *err)
 {
-	char key[FILE_QUOTE];
-
 	if (m->elem_type == INFER_META_STR)
 		wrong(f, m, "a number", err);
 	else if (i >= m->count)
-		err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements, number %llu is wanted",
-		        file_label(f->path), file_quote(key, m->key.at, m->key.len),
-		        (unsigned long long)m->count, (unsigned long long)i);
+		too_few(f, m, i, err);
 	else
-		return m->at + i * sizes[m->elem_type];
+		return file_value(m)->at + i * file_meta_size[m->elem_type];
 	return NULL;
 }
 
@@ -136,7 +143,7 @@ int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found
 	TRY(scalar(f, key, &m, found, "an integer", err));
 	if (!m)
 		return INFER_OK;
-	if (!integer(m->type, m->at, &u, &negative))
+	if (!integer(m->type, file_value(m)->at, &u, &negative))
 		return wrong(f, m, "an integer", err);
 	if (negative)
 		return wrong(f, m, "an integer of at least 0", err);
@@ -168,7 +175,7 @@ int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, in
 	if (m && m->type != INFER_META_BOOL)
 		return wrong(f, m, "a bool", err);
 	if (m)
-		*v = *m->at;
+		*v = *file_value(m)->at;
 	return INFER_OK;
 }
 
@@ -181,18 +188,142 @@ int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, in
 	if (m && m->type != INFER_META_STR)
 		return wrong(f, m, "a string", err);
 	if (m)
-		*v = (struct infer_str){ (const char *)m->at + 8, m->bytes - 8 };
+		*v = (struct infer_str){ (const char *)file_value(m)->at + 8,
+			                 file_value(m)->bytes - 8 };
 	return INFER_OK;
 }
 
 int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer_str *v)
 {
-	if (m->elem_type != INFER_META_STR || *cursor >= m->bytes) {
+	const unsigned char *at = file_value(m)->at;
+
+	if (m->elem_type != INFER_META_STR || *cursor >= file_value(m)->bytes) {
 		*v = (struct infer_str){ 0 };
 		return INFER_EINVAL;
 	}
 	/* the lengths were checked when the file was opened */
-	*v = (struct infer_str){ (const char *)m->at + *cursor + 8, num_u64(m->at + *cursor) };
+	*v = (struct infer_str){ (const char *)at + *cursor + 8, num_u64(at + *cursor) };
 	*cursor += 8 + v->len;
+	return INFER_OK;
+}
+
+int infer_meta_str_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
+                      struct infer_str *v, infer_error *err)
+{
+	size_t cursor;
+
+	*v = (struct infer_str){ 0 };
+	if (m->elem_type != INFER_META_STR)
+		return wrong(f, m, "a string", err);
+	if (i >= m->count)
+		return too_few(f, m, i, err);
+	cursor = i < FILE_MARK ? 0 : file_value(m)->mark[i / FILE_MARK - 1];
+	for (uint64_t k = i % FILE_MARK + 1; k; k--)
+		infer_meta_next_str(m, &cursor, v);
+	return INFER_OK;
+}
+
+int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsigned char **at,
+                     size_t *n, infer_error *err)
+{
+	*at = NULL;
+	*n = 0;
+	if (m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
+		return wrong(f, m, "an array of bytes", err);
+	*at = file_value(m)->at;
+	*n = file_value(m)->bytes;
+	return INFER_OK;
+}
+
+/* u, where type holds it, else 0. */
+static int put_whole(int type, uint64_t u, int negative, void *to)
+{
+	static const struct {
+		int64_t lo;
+		uint64_t hi;
+	} range[] = {
+		[INFER_META_U8] = { 0, UINT8_MAX },
+		[INFER_META_I8] = { INT8_MIN, INT8_MAX },
+		[INFER_META_U16] = { 0, UINT16_MAX },
+		[INFER_META_I16] = { INT16_MIN, INT16_MAX },
+		[INFER_META_U32] = { 0, UINT32_MAX },
+		[INFER_META_I32] = { INT32_MIN, INT32_MAX },
+		[INFER_META_BOOL] = { 0, 1 },
+		[INFER_META_U64] = { 0, UINT64_MAX },
+		[INFER_META_I64] = { INT64_MIN, INT64_MAX },
+	};
+
+	if (negative ? (int64_t)u < range[type].lo : u > range[type].hi)
+		return 0;
+	switch (file_meta_size[type]) { /* two's complement: the low bytes are the value */
+	case 1:
+		*(uint8_t *)to = (uint8_t)u;
+		break;
+	case 2:
+		*(uint16_t *)to = (uint16_t)u;
+		break;
+	case 4:
+		*(uint32_t *)to = (uint32_t)u;
+		break;
+	default:
+		*(uint64_t *)to = u;
+	}
+	return 1;
+}
+
+/* The element at p as one of `type`. */
+static int put(const infer_file *f, const struct infer_meta *m, const unsigned char *p, int type,
+               void *to, infer_error *err)
+{
+	int negative = 0, from = m->elem_type;
+	uint64_t u = 0;
+	double d = 0;
+
+	if (from == INFER_META_BOOL)
+		u = *p;
+	else if (from == INFER_META_F32)
+		d = (double)num_float(num_u32(p));
+	else if (from == INFER_META_F64)
+		memcpy(&d, p, 8);
+	else
+		integer(from, p, &u, &negative);
+	if (type != INFER_META_F32 && type != INFER_META_F64) {
+		if (from == INFER_META_F32 || from == INFER_META_F64)
+			return wrong(f, m, "an integer", err);
+		return put_whole(type, u, negative, to) ? INFER_OK : wrong(f, m, names[type], err);
+	}
+	if (from != INFER_META_F32 && from != INFER_META_F64)
+		d = negative ? (double)(int64_t)u : (double)u;
+	if (type == INFER_META_F32)
+		*(float *)to = (float)d;
+	else
+		*(double *)to = d;
+	return INFER_OK;
+}
+
+int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, uint64_t from,
+                     size_t n, void *room, const void **at, infer_error *err)
+{
+	size_t size = type < 0 || type > INFER_META_F64 ? 0 : file_meta_size[type];
+	const unsigned char *p;
+
+	*at = NULL;
+	if (!size)
+		return err_set(err, INFER_EINVAL, "type %d is none of numbers", type);
+	if (m->elem_type == INFER_META_STR)
+		return wrong(f, m, "a number", err);
+	if (from > m->count || n > m->count - from)
+		return too_few(f, m, from + n - 1, err);
+	p = file_value(m)->at + from * file_meta_size[m->elem_type];
+	if (type == m->elem_type && !((uintptr_t)p % size) && LITTLE) {
+		*at = p;
+		return INFER_OK;
+	}
+	if (type == m->elem_type && LITTLE)
+		memcpy(room, p, n * size);
+	for (size_t i = 0; i < n && (type != m->elem_type || !LITTLE); i++)
+		TRY(put(f, m, p + i * file_meta_size[m->elem_type], type,
+		        (unsigned char *)room + i * size, err));
+	*at = room;
 	return INFER_OK;
 }

@@ -50,7 +50,9 @@ static int check_arch(const struct infer_file *f, const struct file_meta *meta, 
 	const struct infer_meta *a = infer_file_meta(f, "general.architecture"),
 				*b = file_meta_get(meta, "general.architecture");
 
-	if (a && b && (a->bytes != b->bytes || memcmp(a->at, b->at, a->bytes)))
+	if (a && b &&
+	    (file_value(a)->bytes != file_value(b)->bytes ||
+	     memcmp(file_value(a)->at, file_value(b)->at, file_value(a)->bytes)))
 		return err_set(err, INFER_EFORMAT, "%s: a shard of another architecture",
 		               file_label(path));
 	return INFER_OK;

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "file/file.h"
 #include "tok/tok.h"
 
@@ -77,57 +76,79 @@ static int check_strings(const infer_file *f, const struct infer_meta *m, const 
 	if (m->elem_type != INFER_META_STR)
 		return err_set(err, INFER_EFORMAT, "%s: key %s is no array of strings", label(f),
 		               key);
-	if (m->count > INT32_MAX || m->bytes > UINT32_MAX)
-		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings in %zu bytes", label(f),
-		               key, (unsigned long long)m->count, m->bytes);
+	if (m->count > INT32_MAX)
+		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings", label(f), key,
+		               (unsigned long long)m->count);
 	return INFER_OK;
 }
 
-/* Each string is its length, u64, and its bytes: checked when the file was opened. */
+/* Where the bytes of the strings end, of which there is one at least. */
+static const char *end_of(const infer_file *f, const struct infer_meta *m)
+{
+	struct infer_str s;
+
+	must(!infer_meta_str_at(f, m, m->count - 1, &s, NULL));
+	return s.at + s.len;
+}
+
 static void next_merge(struct tok_source *src, struct infer_str *s)
 {
-	s->at = (const char *)src->meta->at + src->cursor + 8;
-	s->len = num_u64(src->meta->at + src->cursor);
-	src->cursor += 8 + s->len;
+	infer_meta_next_str(src->meta, &src->cursor, s);
 }
 
 /* Where the strings of an array lie; s->at is the caller's to free. */
 static int strings(const infer_file *f, const struct infer_meta *m, const char *key,
                    struct tok_strings *s, infer_error *err)
 {
-	size_t at = 0;
+	size_t cursor = 0;
+	struct infer_str one;
 
 	TRY(check_strings(f, m, key, err));
-	s->base = (const char *)m->at;
-	s->end = s->base + m->bytes;
+	TRY(infer_meta_str_at(f, m, 0, &one, err));
+	s->base = one.at;
+	s->end = end_of(f, m);
 	s->n = (uint32_t)m->count;
+	if ((size_t)(s->end - s->base) > UINT32_MAX)
+		return err_set(err, INFER_EUNSUP, "%s: key %s: %u strings in %zu bytes", label(f),
+		               key, s->n, (size_t)(s->end - s->base));
 	s->at = mem_alloc(MEM_TOK, s->n, sizeof *s->at);
 	if (!s->at)
 		return err_set(err, INFER_ENOMEM, "%s: key %s: %u strings", label(f), key, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
-		s->at[i].len = (uint32_t)num_u64(m->at + at);
-		s->at[i].at = (uint32_t)(at += 8);
-		at += s->at[i].len;
+		infer_meta_next_str(m, &cursor, &one);
+		s->at[i].len = (uint32_t)one.len;
+		s->at[i].at = (uint32_t)(one.at - s->base);
 	}
+	return INFER_OK;
+}
+
+/* Numbers of an array that are looked at together. */
+enum { PART = 256 };
+
+static int kind(struct infer_tokenizer *t, const infer_file *f, uint32_t i, int32_t v,
+                infer_error *err)
+{
+	if (v < 0 || v > TOK_BYTE)
+		return err_set(err, INFER_EFORMAT,
+		               "%s: key " KEY("token_type") ": token %u has type %d", label(f), i,
+		               v);
+	t->kind[i] = v ? (uint8_t)v : TOK_NORMAL; /* 0 is "undefined" in old files */
 	return INFER_OK;
 }
 
 static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	const struct infer_meta *m;
-	int64_t v = TOK_NORMAL;
+	int32_t room[PART];
+	const void *at;
 
 	TRY(array(f, KEY("token_type"), t->piece.n, &m, err));
 	for (uint32_t i = 0; i < t->piece.n; i++) {
-		if (m && m->elem_type == INFER_META_I32) /* always, but for odd files */
-			v = (int32_t)num_u32(m->at + 4 * (size_t)i);
-		else if (m)
-			TRY(infer_meta_elem_i64(f, m, i, &v, err));
-		if (v < 0 || v > TOK_BYTE)
-			return err_set(err, INFER_EFORMAT,
-			               "%s: key " KEY("token_type") ": token %u has type %lld",
-			               label(f), i, (long long)v);
-		t->kind[i] = v ? (uint8_t)v : TOK_NORMAL; /* 0 is "undefined" in old files */
+		if (m && !(i % PART))
+			TRY(infer_meta_array(f, m, INFER_META_I32, i,
+			                     t->piece.n - i < PART ? t->piece.n - i : PART, room,
+			                     &at, err));
+		TRY(kind(t, f, i, m ? ((const int32_t *)at)[i % PART] : TOK_NORMAL, err));
 		if (!m && t->piece.at[i].len == 6 &&
 		    tok_byte_of(t->piece.base + t->piece.at[i].at, 6) >= 0)
 			t->kind[i] = TOK_BYTE;
@@ -138,7 +159,7 @@ static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	const struct infer_meta *m;
-	double v;
+	const void *at;
 
 	TRY(array(f, KEY("scores"), t->piece.n, &m, err));
 	if (!m)
@@ -148,15 +169,15 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 	t->score = mem_alloc(MEM_TOK, t->piece.n, sizeof *t->score);
 	if (!t->score)
 		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores"), label(f));
-	for (uint32_t i = 0; i < t->piece.n; i++) {
-		TRY(infer_meta_elem_f64(f, m, i, &v, err));
-		t->score[i] = (float)v;
-		if (v != v)
+	TRY(infer_meta_array(f, m, INFER_META_F32, 0, t->piece.n, t->score, &at, err));
+	if (at != t->score)
+		memcpy(t->score, at, t->piece.n * sizeof *t->score);
+	for (uint32_t i = 0; i < t->piece.n; i++)
+		if (t->score[i] != t->score[i])
 			return err_set(
 				err, INFER_EFORMAT,
 				"%s: key " KEY("scores") ": the score of token %u is no number",
 				label(f), i);
-	}
 	return INFER_OK;
 }
 
@@ -317,15 +338,15 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 		TRY(check_strings(f, m, KEY("merges"), err));
 	src->n_merges = m ? (uint32_t)m->count : 0;
 	src->meta = m;
-	src->merges_end = m ? (const char *)m->at + m->bytes : NULL;
+	src->merges_end = m && m->count && m->elem_type == INFER_META_STR ? end_of(f, m) : NULL;
 	src->next_merge = next_merge;
 	TRY(array(f, KEY("precompiled_charsmap"), 0, &m, err));
 	if (m && m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
 		return err_set(err, INFER_EFORMAT,
 		               "%s: key " KEY("precompiled_charsmap") " is no array of bytes",
 		               label(f));
-	src->charsmap = m ? m->at : NULL;
-	src->charsmap_bytes = m ? m->bytes : 0;
+	if (m)
+		TRY(infer_meta_bytes(f, m, &src->charsmap, &src->charsmap_bytes, err));
 	src->name = label(f);
 	TRY(tok_build(t, src, err));
 	endings(t);

@@ -87,9 +87,29 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	[ "$(json ctx <err)" -lt 1000000 ]
 }
 
-@test "a missing model exits with 1, a directory too" {
+@test "a missing model exits with 1, and so does what is neither file nor directory" {
 	fails 1 'nonexistent.gguf: No such file' infer-run -m nonexistent.gguf x
-	fails 1 'not a regular file' infer-run -m /tmp x
+	mkfifo pipe
+	fails 1 'not a regular file' infer-run -m pipe x
+}
+
+@test "what is handed in by mistake is called by its name, in one line, with 3" {
+	mkdir dir
+	fails 3 'dir: this is a directory, not a model file$' infer-run -m dir x
+	printf '<!DOCTYPE html>\n<html>' >page.gguf
+	fails 3 'page.gguf: this is an HTML page' infer-run -m page.gguf x
+	printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' >lfs.gguf
+	fails 3 'lfs.gguf: this is a git-lfs pointer, not the file: run .git lfs pull' infer-run -m lfs.gguf x
+	gzip -c lfs.gguf >gz.gguf
+	fails 3 'gz.gguf: compressed with gzip' infer-run -m gz.gguf x
+	printf 'PK\003\004' >zip.gguf
+	fails 3 'zip.gguf: this is a zip archive' infer-run -m zip.gguf x
+	printf '\200\002cposix' >model.bin
+	fails 3 'model.bin: this is a PyTorch checkpoint' infer-inspect -m model.bin
+	printf '\030\0\0\0\0\0\0\0{"a":1}' >model.safetensors
+	fails 3 'model.safetensors: this is a safetensors file: convert it' infer-inspect -m model.safetensors
+	printf '\010\007\022\007pytorch' >model.onnx
+	fails 3 'model.onnx: this is an ONNX model' infer-run -m model.onnx x
 }
 
 @test "what is no model exits with 3" {

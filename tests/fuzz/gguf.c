@@ -28,9 +28,21 @@ static void ask(const infer_file *f)
 	for (uint64_t i = 0; (m = infer_file_meta_at(f, i)); i++) {
 		struct infer_str s;
 		size_t cursor = 0;
+		const unsigned char *bytes;
+		const void *part;
+		uint64_t room[16], count = m->count < 16 ? m->count : 16;
 		int64_t n;
+		size_t k;
 		double d;
-		touch(m->at, m->bytes);
+		for (int type = INFER_META_U8; type <= INFER_META_F64; type++)
+			if (!infer_meta_array(f, m, type, m->count - count, (size_t)count, room,
+			                      &part, NULL))
+				touch(part, (size_t)count);
+		if (!infer_meta_bytes(f, m, &bytes, &k, NULL))
+			touch(bytes, k);
+		for (uint64_t at = 0; at <= m->count; at += 1 + m->count / 8)
+			if (!infer_meta_str_at(f, m, at, &s, NULL))
+				touch(s.at, s.len);
 		while (!infer_meta_next_str(m, &cursor, &s))
 			touch(s.at, s.len);
 		infer_meta_elem_i64(f, m, 0, &n, NULL);

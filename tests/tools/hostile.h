@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <infer/file.h>
+#include "file/file.h"
 
 /* want: what becomes of the file, its tokenizer, and the model it holds: '0' opens, '3' is refused,
  * '-' either. */
@@ -34,20 +34,21 @@ static int hostile_begin(struct hostile *h, const void *good, size_t n, const ch
                          hostile_fn *fn, void *user)
 {
 	struct infer_file_info info;
+	struct infer_gguf_info gguf;
 
 	*h = (struct hostile){ .good = good, .n = n, .fn = fn, .user = user };
 	h->out = malloc(n + HOSTILE_ROOM);
 	if (!h->out || infer_file_open_bytes(&h->f, good, n, "good", NULL))
 		return 1;
 	infer_file_info(h->f, &info);
-	if (info.n_tensors < 3 || info.alignment != 32)
+	if (infer_file_gguf(h->f, &gguf, NULL) || info.n_tensors < 3 || gguf.alignment != 32)
 		return 1;
 	h->n_keys = info.n_meta;
 	h->n_tensors = info.n_tensors;
 	h->table =
 		(size_t)((const unsigned char *)infer_file_tensor_at(h->f, 0)->name.at - h->good) -
 		8;
-	h->table_end = info.header_bytes;
+	h->table_end = gguf.header_bytes;
 	h->data = infer_file_tensor_at(h->f, 0)->offset;
 	snprintf(h->prefix, sizeof h->prefix, "%s", prefix);
 	return 0;
@@ -138,7 +139,7 @@ static void hostile_set(struct hostile *h, const char *key, uint32_t type, const
 	static unsigned char kv[HOSTILE_ROOM / 2];
 	const struct infer_meta *m = infer_file_meta(h->f, key);
 	size_t at = m ? hostile_at(h, m->key.at) - 8 : h->table,
-	       del = m ? hostile_at(h, m->at + m->bytes) - at : 0;
+	       del = m ? hostile_at(h, file_value(m)->at + file_value(m)->bytes) - at : 0;
 
 	n = hostile_make(kv, key, strlen(key), type, value, n);
 	hostile_splice(h, at, del, kv, n, !m, 0, want, name);
@@ -152,8 +153,9 @@ static void hostile_drop(struct hostile *h, const char *key, const char *want)
 	snprintf(name, sizeof name, "no-%s", key);
 	if (m)
 		hostile_splice(h, hostile_at(h, m->key.at) - 8,
-		               hostile_at(h, m->at + m->bytes) - hostile_at(h, m->key.at) + 8, "",
-		               0, -1, 0, want, name);
+		               hostile_at(h, file_value(m)->at + file_value(m)->bytes) -
+		                       hostile_at(h, m->key.at) + 8,
+		               "", 0, -1, 0, want, name);
 }
 
 static void hostile_set_u32(struct hostile *h, const char *key, uint32_t v, const char *want)

@@ -59,7 +59,7 @@ static void fields(struct hostile *h)
 		sizes(h, key - 8, 8, ALL, name);
 		snprintf(name, sizeof name, "key%d-type", (int)i);
 		/* type 0 has one byte too */
-		sizes(h, key + m->key.len, 4, m->bytes == 1 ? ANY : ALL, name);
+		sizes(h, key + m->key.len, 4, file_value(m)->bytes == 1 ? ANY : ALL, name);
 		snprintf(name, sizeof name, "key%d-elem", (int)i);
 		if (m->type == INFER_META_ARR)
 			sizes(h, value, 4, ALL, name);

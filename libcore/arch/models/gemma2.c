@@ -55,15 +55,26 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	h->attn_cap = 50;
 	h->logit_cap = 30;
 	h->window = 4096;
-	rc = arch_key_float(r, "attn_logit_softcapping", &h->attn_cap, 0, 1e6, err);
+	rc = arch_key_float(r, K_ATTN_CAP, &h->attn_cap, 0, 1e6, err);
 	if (!rc)
-		rc = arch_key_float(r, "final_logit_softcapping", &h->logit_cap, 0, 1e6, err);
+		rc = arch_key_float(r, K_LOGIT_CAP, &h->logit_cap, 0, 1e6, err);
 	return rc ? rc : arch_key_slides(r, h, 2, err);
 }
+
+static const struct arch_expect expect[] = { { "hidden_activation", "gelu_pytorch_tanh" },
+	                                     { NULL, NULL } };
+static const char *const must[] = { "head_dim",
+	                            "query_pre_attn_scalar",
+	                            "sliding_window",
+	                            "attn_logit_softcapping",
+	                            "final_logit_softcapping",
+	                            NULL };
 
 const struct arch arch_gemma2 = { .gguf = "gemma2",
 	                          .hf = { "Gemma2ForCausalLM" },
 	                          .like = &arch_llama,
 	                          .tensors = tensors,
 	                          .rope = { ROPE_HALVES, ROPE_HALVES },
+	                          .must = must,
+	                          .expect = expect,
 	                          .hparam = hparam };

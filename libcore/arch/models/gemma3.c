@@ -34,18 +34,22 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	h->embd_scale = sqrtf((float)h->n_embd);
 	if (h->attn_scale == 0 && h->n_layers == LAYERS_27B)
 		h->attn_scale = 1 / sqrtf((float)(h->n_embd / h->n_head));
-	rc = arch_key_float(r, "final_logit_softcapping", &h->logit_cap, 0, 1e6, err);
+	rc = arch_key_float(r, K_LOGIT_CAP, &h->logit_cap, 0, 1e6, err);
 	if (!rc)
 		rc = arch_key_slides(r, h, 6, err);
 	if (rc || !h->window)
 		return rc;
 	h->rope[1] = (struct arch_rope){ .base = 10000, .attn_factor = 1 };
 	h->n_ropes = 2;
-	return arch_key_double(r, "rope.freq_base_swa", &h->rope[1].base, 1, 1e12, err);
+	return arch_key_double(r, K_ROPE_BASE_SWA, &h->rope[1].base, 1, 1e12, err);
 }
+
+static const char *const must[] = { "head_dim", "query_pre_attn_scalar", "sliding_window",
+	                            "rope.rope_theta", NULL };
 
 const struct arch arch_gemma3 = { .gguf = "gemma3",
 	                          .hf = { "Gemma3ForCausalLM" },
 	                          .like = &arch_gemma2,
 	                          .tensors = tensors,
+	                          .must = must,
 	                          .hparam = hparam };

@@ -9,11 +9,11 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	float divisor = 0;
 	int rc;
 
-	rc = arch_key_float(r, "embedding_scale", &h->embd_scale, 1e-6, 1e6, err);
+	rc = arch_key_float(r, K_EMBD_SCALE, &h->embd_scale, 1e-6, 1e6, err);
 	if (!rc)
-		rc = arch_key_float(r, "residual_scale", &h->residual_scale, 1e-6, 1e6, err);
+		rc = arch_key_float(r, K_RESIDUAL_SCALE, &h->residual_scale, 1e-6, 1e6, err);
 	if (!rc)
-		rc = arch_key_float(r, "logit_scale", &divisor, 1e-6, 1e6, err);
+		rc = arch_key_float(r, K_LOGIT_SCALE, &divisor, 1e-6, 1e6, err);
 	if (!rc && divisor != 0)
 		h->logit_scale = 1 / divisor;
 	return rc;

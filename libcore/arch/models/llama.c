@@ -86,11 +86,14 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_slides(r, h, 0, err);
 }
 
+static const struct arch_expect expect[] = { { "hidden_act", "silu" }, { NULL, NULL } };
+
 const struct arch arch_llama = {
 	.gguf = "llama",
 	.hf = { "LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM" },
 	.tensors = tensors,
 	.rope = { ROPE_PAIRS, ROPE_HALVES },
 	.hparam = hparam,
+	.expect = expect,
 	.block = arch_block,
 };

@@ -10,10 +10,13 @@ static const struct arch_tensor tensors[] = {
 	{ W_END },
 };
 
+static const char *const must[] = { "head_dim", NULL };
+
 const struct arch arch_qwen3 = {
 	.gguf = "qwen3",
 	.hf = { "Qwen3ForCausalLM" },
 	.like = &arch_llama,
 	.tensors = tensors,
+	.must = must,
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 };

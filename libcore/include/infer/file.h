@@ -44,10 +44,13 @@ struct infer_meta {
 	int type;       /* enum infer_meta_type */
 	int elem_type;  /* of an array; else = type */
 	uint64_t count; /* of an array; else 1 */
-	/* the value's bytes as they lie in the file (little-endian, unaligned); a string: u64
-	 * length, bytes */
-	const unsigned char *at;
-	size_t bytes; /* of them, all elements of an array without its head */
+};
+
+/* Tensors that belong to another one, whose values cannot be had without them. */
+enum infer_aux {
+	INFER_AUX_SCALE, /* multiplies what the blocks say */
+	INFER_AUX_ZERO,  /* is taken off before that */
+	INFER_AUX_ROLES
 };
 
 struct infer_tensor {
@@ -59,6 +62,8 @@ struct infer_tensor {
 	uint64_t offset; /* of its first byte, from the start of that shard */
 	uint64_t bytes;
 	const void *data; /* in the mapping */
+	/* its companions by enum infer_aux, which are in the table as well; NULL: none */
+	const struct infer_tensor *aux[INFER_AUX_ROLES];
 };
 
 struct infer_file_info {
@@ -66,9 +71,11 @@ struct infer_file_info {
 	uint32_t version;
 	int n_shards;
 	uint64_t n_meta, n_tensors;
-	uint64_t file_bytes;   /* of all shards */
+	uint64_t file_bytes; /* of all shards */
+};
+struct infer_gguf_info {
+	uint64_t alignment;    /* of tensor data in the first shard */
 	uint64_t header_bytes; /* metadata and tensor table of the first shard */
-	uint64_t alignment;
 };
 
 /* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any
@@ -87,6 +94,8 @@ void infer_file_close(infer_file **f);
 
 const char *infer_file_path(const infer_file *f); /* of the first shard */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);
+/* What only GGUF files have.  INFER_EUNSUP: a file of another format. */
+int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err);
 /* NULL past the end */
 const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i);
 const struct infer_meta *infer_file_meta(const infer_file *f, const char *key); /* NULL: absent */
@@ -110,8 +119,20 @@ int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_
                         infer_error *err);
 int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v,
                         infer_error *err);
-/* Strings of an array lie one behind the other; *cursor is 0 at first and is moved on. INFER_EINVAL
- * past the last. */
+/* Elements [from, from + n) of an array of numbers, or the one value of what is no array, in host
+ * order: lent from the file where they lie there so, else converted into room.
+ * type  what *at points to, and room has n of: INFER_META_U8 ... F32, BOOL, U64, I64, F64
+ * INFER_EFORMAT  strings, elements beyond the last, a value that the type does not hold */
+int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, uint64_t from,
+                     size_t n, void *room, const void **at, infer_error *err);
+/* All of an array of U8 or I8, borrowed; *n its bytes. */
+int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsigned char **at,
+                     size_t *n, infer_error *err);
+/* String i of an array, or the one string of what is no array; the cost is bounded. */
+int infer_meta_str_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
+                      struct infer_str *v, infer_error *err);
+/* All strings in turn, faster: *cursor is 0 at first and is moved on.  INFER_EINVAL past the last,
+ * and where there are no strings. */
 int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer_str *v);
 
 /* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by

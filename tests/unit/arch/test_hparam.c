@@ -103,7 +103,8 @@ static int read_with(struct arch_hparam *h, const char *arch, const struct key *
 	if (rc)
 		return rc;
 	const struct infer_str s = { arch, strlen(arch) };
-	rc = arch_hparam_read(h, arch_find(s), f, log, user, e);
+	const struct arch_keys keys = arch_keys_gguf(f, arch_find(s));
+	rc = arch_hparam_read(h, &keys, log, user, e);
 	infer_file_close(&f);
 	return rc;
 }

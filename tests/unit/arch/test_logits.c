@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <infer/file.h>
+#include "file/file.h"
 #include <infer/model.h>
 #include "base/buf.h"
 
@@ -74,7 +74,7 @@ static void edit_key(struct image *im, const char *key, const char *value)
 
 	if (!m)
 		fail_msg("edit: no key %s", key);
-	at = im->at + (m->at - im->at);
+	at = im->at + (file_value(m)->at - im->at);
 	switch (m->type) {
 	case INFER_META_U32:
 		memcpy(at, &u, 4);

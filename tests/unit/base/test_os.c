@@ -75,6 +75,34 @@ static void test_map(void **state)
 	os_file_unmap(&f);
 }
 
+/* What lies at a path: a file with its first bytes, a directory, nothing else. */
+static void test_look(void **state)
+{
+	struct os_stat st;
+	infer_error err;
+	char head[4], path[128];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(os_look(&st, put("file", "hello"), head, sizeof head, &n, NULL), 0);
+	assert_int_equal(st.kind, OS_REGULAR);
+	assert_int_equal(st.bytes, 5);
+	assert_int_equal(n, 4);
+	assert_memory_equal(head, "hell", 4);
+	assert_int_equal(os_look(&st, put("short", "hi"), head, sizeof head, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(os_look(&st, dir, head, sizeof head, &n, NULL), 0);
+	assert_int_equal(st.kind, OS_DIRECTORY);
+	assert_int_equal(n, 0);
+	snprintf(path, sizeof path, "%s/pipe", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(os_look(&st, path, head, sizeof head, &n, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, "pipe: not a regular file"));
+	snprintf(path, sizeof path, "%s/absent", dir);
+	assert_int_equal(os_look(&st, path, head, sizeof head, &n, &err), INFER_EIO);
+	assert_non_null(strstr(err.message, "absent: No such file"));
+}
+
 /* What is no regular file is refused by name, and a pipe without a writer does not block. */
 static void test_map_refused(void **state)
 {
@@ -287,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_look),
 		cmocka_unit_test(test_map_refused),
 		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_file_memory),

@@ -1,5 +1,6 @@
 /* tests/unit/file/test_meta.c - typed access: every type against every question. */
 #include "../nth.h"
+#include "file/file.h"
 #include "make.h"
 
 #include <float.h>
@@ -163,6 +164,109 @@ static void test_arrays(void **state)
 	infer_file_close(&f);
 }
 
+/* Two arrays alike, of which one lies on a multiple of 4, bytes, strings with marks, a string. */
+enum { MANY = 3 * 64 + 5 };
+
+static infer_file *open_arrays(void)
+{
+	infer_file *f;
+	char name[16];
+
+	make_head(&m, 0, 5);
+	for (int shift = 0; shift < 2; shift++) {
+		make_array(&m, shift ? "b" : "aaa", INFER_META_I32, 4);
+		for (int i = 0; i < 4; i++)
+			make_u32(&m, (uint32_t)(i - 1));
+	}
+	make_array(&m, "i8s", INFER_META_I8, 3), make_put(&m, "\1\xff\3", 3);
+	make_array(&m, "strs", INFER_META_STR, MANY);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof name, "%d", i);
+		make_str(&m, name);
+	}
+	make_key_str(&m, "str", "text");
+	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "meta.gguf", NULL), INFER_OK);
+	return f;
+}
+
+/* As another type, and lent where they lie as they are asked for. */
+static void check_array(const infer_file *f, const struct infer_meta *k)
+{
+	const unsigned char *bytes;
+	infer_error err;
+	const void *at;
+	int32_t i32[4];
+	uint8_t u8[4];
+	float f32[4];
+	double f64[4];
+	size_t n;
+
+	assert_int_equal(infer_meta_array(f, k, INFER_META_I32, 0, 4, i32, &at, NULL), 0);
+	assert_memory_equal(at, ((int32_t[]){ -1, 0, 1, 2 }), 16);
+	assert_int_equal(at != i32, !((uintptr_t)file_value(k)->at % 4));
+	assert_int_equal(infer_meta_array(f, k, INFER_META_F32, 1, 3, f32, &at, NULL), 0);
+	assert_ptr_equal(at, f32);
+	assert_true(f32[0] == 0 && f32[2] == 2);
+	assert_int_equal(infer_meta_array(f, k, INFER_META_F64, 0, 1, f64, &at, NULL), 0);
+	assert_true(f64[0] == -1);
+	assert_int_equal(infer_meta_array(f, k, INFER_META_U8, 1, 3, u8, &at, NULL), 0);
+	assert_memory_equal(u8, "\0\1\2", 3);
+	assert_int_equal(infer_meta_array(f, k, INFER_META_U8, 0, 1, u8, &at, &err), INFER_EFORMAT);
+	assert_null(at);
+	assert_int_equal(infer_meta_array(f, k, INFER_META_BOOL, 3, 1, u8, &at, &err),
+	                 INFER_EFORMAT);
+	assert_int_equal(infer_meta_array(f, k, INFER_META_I32, 2, 3, i32, &at, &err),
+	                 INFER_EFORMAT);
+	assert_non_null(strstr(err.message, "4 elements, number 4 is wanted"));
+	assert_int_equal(infer_meta_array(f, k, INFER_META_STR, 0, 1, i32, &at, &err),
+	                 INFER_EINVAL);
+	assert_int_equal(infer_meta_bytes(f, k, &bytes, &n, &err), INFER_EFORMAT);
+}
+
+static void test_whole_arrays(void **state)
+{
+	infer_file *f = open_arrays();
+	const struct infer_meta *a = infer_file_meta(f, "aaa"), *b = infer_file_meta(f, "b");
+	const unsigned char *bytes;
+	size_t n;
+
+	(void)state;
+	assert_int_not_equal((uintptr_t)file_value(a)->at % 4, (uintptr_t)file_value(b)->at % 4);
+	check_array(f, a);
+	check_array(f, b);
+	assert_int_equal(infer_meta_bytes(f, infer_file_meta(f, "i8s"), &bytes, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_memory_equal(bytes, "\1\xff\3", 3);
+	infer_file_close(&f);
+}
+
+static void test_strings(void **state)
+{
+	infer_file *f = open_arrays();
+	const struct infer_meta *k = infer_file_meta(f, "strs");
+	struct infer_str s;
+	infer_error err;
+	const void *at;
+	int32_t i32;
+	char name[16];
+
+	(void)state;
+	assert_int_equal(infer_meta_array(f, k, INFER_META_I32, 0, 1, &i32, &at, &err),
+	                 INFER_EFORMAT);
+	for (int i = MANY - 1; i >= 0; i--) {
+		assert_int_equal(infer_meta_str_at(f, k, (uint64_t)i, &s, NULL), INFER_OK);
+		snprintf(name, sizeof name, "%d", i);
+		assert_int_equal(s.len, strlen(name));
+		assert_memory_equal(s.at, name, s.len);
+	}
+	assert_int_equal(infer_meta_str_at(f, k, MANY, &s, &err), INFER_EFORMAT);
+	assert_null(s.at);
+	assert_int_equal(infer_meta_str_at(f, infer_file_meta(f, "str"), 0, &s, NULL), INFER_OK);
+	assert_memory_equal(s.at, "text", 4);
+	assert_int_equal(infer_meta_str_at(f, infer_file_meta(f, "b"), 0, &s, &err), INFER_EFORMAT);
+	infer_file_close(&f);
+}
+
 /* Names of the file come into messages as they can be printed. */
 static void test_message(void **state)
 {
@@ -187,10 +291,9 @@ static void test_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_message),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_others),
+		cmocka_unit_test(test_arrays),  cmocka_unit_test(test_whole_arrays),
+		cmocka_unit_test(test_strings), cmocka_unit_test(test_message),
 	};
 	return nth_group(tests);
 }

@@ -1,0 +1,116 @@
+/* arch/key_list.h - KEY(id, GGUF name, config.json name, rule, a, b): every key of a checkpoint that means something to the
+ * computation, in both spellings, and what becomes of one that the architecture at hand does not read.
+ *
+ * GGUF name          what follows "<architecture>."; NULL: GGUF files have no such key
+ * config.json name   a member, or several with | between them, the first that is there counts; "rope." before it: of the
+ *                    rope parameters (keys_hf.c:rope_of).  NULL: no class has one, or keys_hf.c makes the value (see there)
+ * rule, where the key was not read:
+ *   READ             nothing knows it here: a warning, and an error for what turns positions
+ *   NEUTRAL          fine at the values a and b, which say "not used", else refused
+ *   HARMLESS         changes nothing here, and the line says why
+ *   SLIDING          of layers with a window: harmless in a model that has none */
+KEY(BLOCK_COUNT,        "block_count",                      "num_hidden_layers",         READ,     0, 0)
+KEY(CONTEXT,            "context_length",                   "max_position_embeddings",   READ,     0, 0)
+KEY(EMBD,               "embedding_length",                 "hidden_size",               READ,     0, 0)
+KEY(FF,                 "feed_forward_length",              "intermediate_size",         READ,     0, 0)
+KEY(HEADS,              "attention.head_count",             "num_attention_heads",       READ,     0, 0)
+KEY(HEADS_KV,           "attention.head_count_kv",          "num_key_value_heads",       READ,     0, 0)
+KEY(K_LENGTH,           "attention.key_length",             "head_dim",                  READ,     0, 0)
+KEY(V_LENGTH,           "attention.value_length",           "head_dim",                  READ,     0, 0)
+KEY(RMS_EPS,            "attention.layer_norm_rms_epsilon", "rms_norm_eps",              READ,     0, 0)
+KEY(ATTN_SCALE,         "attention.scale",                  "attention_multiplier",      READ,     0, 0)
+KEY(ATTN_SCALAR,        NULL,                               "query_pre_attn_scalar",     READ,     0, 0) /* keys_hf.c: the scale */
+KEY(EXPERTS,            "expert_count",                     "num_local_experts|num_experts", READ, 0, 0)
+KEY(EXPERTS_USED,       "expert_used_count",                "num_experts_per_tok",       READ,     0, 0)
+KEY(EXPERT_FF,          "expert_feed_forward_length",       "moe_intermediate_size",     READ,     0, 0)
+KEY(EXPERT_GATING,      "expert_gating_func",               NULL,                        READ,     0, 0)
+KEY(EXPERT_NORM,        "expert_weights_norm",              "norm_topk_prob",            READ,     0, 0)
+KEY(EXPERT_SCALE,       "expert_weights_scale",             "routed_scaling_factor",     READ,     0, 0)
+KEY(ROPE_DIM,           "rope.dimension_count",             NULL,                        READ,     0, 0) /* of partial_rotary_factor */
+KEY(ROPE_BASE,          "rope.freq_base",                   "rope.rope_theta",           READ,     0, 0)
+KEY(ROPE_LINEAR,        "rope.scale_linear",                NULL,                        READ,     0, 0)
+KEY(ROPE_TYPE,          "rope.scaling.type",                "rope.rope_type|rope.type",  READ,     0, 0)
+KEY(ROPE_FACTOR,        "rope.scaling.factor",              "rope.factor",               READ,     0, 0)
+KEY(ROPE_CONTEXT,       "rope.scaling.original_context_length", "rope.original_max_position_embeddings", READ, 0, 0)
+KEY(ROPE_ATTN,          "rope.scaling.attn_factor",         NULL,                        READ,     0, 0) /* attention_factor of longrope */
+KEY(LOW_FACTOR,         NULL,                               "rope.low_freq_factor",      READ,     0, 0) /* of llama3 */
+KEY(YARN_EXT,           "rope.scaling.yarn_ext_factor",     NULL,                        READ,     0, 0)
+KEY(YARN_ATTN,          "rope.scaling.yarn_attn_factor",    NULL,                        READ,     0, 0) /* attention_factor of yarn */
+KEY(YARN_FAST,          "rope.scaling.yarn_beta_fast",      "rope.beta_fast",            READ,     0, 0)
+KEY(YARN_SLOW,          "rope.scaling.yarn_beta_slow",      "rope.beta_slow",            READ,     0, 0)
+KEY(ROPE_BASE_SWA,      "rope.freq_base_swa",               "rope_local_base_freq",      SLIDING,  0, 0)
+KEY(ROPE_DIM_SWA,       "rope.dimension_count_swa",         NULL,                        SLIDING,  0, 0)
+KEY(WINDOW,             "attention.sliding_window",         "sliding_window",            NEUTRAL,  0, 0)
+KEY(WINDOW_PATTERN,     "attention.sliding_window_pattern", "layer_types|sliding_window_pattern|_sliding_window_pattern", READ, 0, 0)
+KEY(EMBD_SCALE,         "embedding_scale",                  "embedding_multiplier",      NEUTRAL,  0, 1)
+KEY(RESIDUAL_SCALE,     "residual_scale",                   "residual_multiplier",       NEUTRAL,  0, 1)
+KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",            NEUTRAL,  0, 1)
+KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
+KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
+
+/* effects that no architecture here has */
+KEY(PARALLEL,           "use_parallel_residual",            NULL,                        NEUTRAL,  0, 0)
+KEY(CAUSAL,             "attention.causal",                 NULL,                        NEUTRAL,  1, 1)
+KEY(CLAMP_KQV,          "attention.clamp_kqv",              NULL,                        NEUTRAL,  0, 0)
+KEY(ALIBI,              "attention.max_alibi_bias",         NULL,                        NEUTRAL,  0, 0)
+KEY(ROUTER_CAP,         "router_logit_softcapping",         NULL,                        NEUTRAL,  0, 0)
+KEY(SHARED_EXPERTS,     "expert_shared_count",              "n_shared_experts",          NEUTRAL,  0, 0)
+KEY(SHARED_EXPERT_FF,   "expert_shared_feed_forward_length", "shared_expert_intermediate_size", NEUTRAL, 0, 0)
+KEY(CHUNK_EXPERT_FF,    "expert_chunk_feed_forward_length", NULL,                        NEUTRAL,  0, 0)
+KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",                   NEUTRAL,  0, 1)
+KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
+KEY(EXPERT_GROUP_SCALE, "expert_group_scale",               NULL,                        NEUTRAL,  0, 1)
+KEY(GROUP_EXPERTS,      "experts_per_group",                NULL,                        NEUTRAL,  0, 0)
+KEY(MOE_EVERY,          "moe_every_n_layers",               "decoder_sparse_step",       NEUTRAL,  0, 1)
+KEY(MOE_LATENT,         "moe_latent_size",                  NULL,                        NEUTRAL,  0, 0)
+KEY(MOE_STEP,           "interleave_moe_layer_step",        "interleave_moe_layer_step", NEUTRAL,  0, 1)
+KEY(LEADING_DENSE,      "leading_dense_block_count",        "first_k_dense_replace",     NEUTRAL,  0, 0)
+KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers",  NEUTRAL,  0, 0)
+KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
+KEY(KV_LORA,            "attention.kv_lora_rank",           "kv_lora_rank",              NEUTRAL,  0, 0)
+KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
+KEY(TEMPERATURE,        "attention.temperature_scale",      NULL,                        NEUTRAL,  0, 0)
+KEY(TEMPERATURE_LENGTH, "attention.temperature_length",     NULL,                        NEUTRAL,  0, 0)
+KEY(OUTPUT_SCALE,       "attention.output_scale",           NULL,                        NEUTRAL,  0, 1)
+KEY(VALUE_SCALE,        "attention.value_scale",            NULL,                        NEUTRAL,  0, 1)
+KEY(BUCKETS,            "attention.relative_buckets_count", NULL,                        NEUTRAL,  0, 0)
+KEY(LAYER_EMBD,         "embedding_length_per_layer_input", "hidden_size_per_layer_input", NEUTRAL, 0, 0)
+KEY(EMBD_OUT,           "embedding_length_out",             NULL,                        NEUTRAL,  0, 0)
+KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
+KEY(ROPE_ALPHA,         "rope.scaling.alpha",               NULL,                        NEUTRAL,  0, 0)
+KEY(YARN_LOG,           "rope.scaling.yarn_log_multiplier", NULL,                        NEUTRAL,  0, 0)
+KEY(SWIN_NORM,          "swin_norm",                        NULL,                        NEUTRAL,  0, 0)
+KEY(SSM_CONV,           "ssm.conv_kernel",                  NULL,                        NEUTRAL,  0, 0)
+KEY(SSM_STATE,          "ssm.state_size",                   NULL,                        NEUTRAL,  0, 0)
+KEY(SSM_INNER,          "ssm.inner_size",                   NULL,                        NEUTRAL,  0, 0)
+KEY(DENSE_LAYERS,       NULL,                               "mlp_only_layers",           NEUTRAL, -1, -1) /* none: the list is empty */
+KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_attention", NEUTRAL, 0, 0)
+KEY(QK_NORM,            NULL,                               "use_qk_norm",               NEUTRAL,  0, 0)
+
+/* no effect here, and why */
+KEY(VOCAB,              "vocab_size",                       "vocab_size",                HARMLESS, 0, 0) /* token_embd has as many rows */
+KEY(LAYOUT,             "tensor_data_layout",               NULL,                        HARMLESS, 0, 0) /* the converter's note on q and k */
+KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* of embeddings */
+KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* no norm here takes a mean away */
+KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained */
+KEY(SECTIONS,           "rope.dimension_sections",          NULL,                        HARMLESS, 0, 0) /* text has one position in all of them */
+KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
+KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
+KEY(LONG_FACTOR,        NULL,                               "rope.long_factor",          HARMLESS, 0, 0) /* tensors; so is what follows */
+KEY(SHORT_FACTOR,       NULL,                               "rope.short_factor",         HARMLESS, 0, 0)
+KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_factor",     HARMLESS, 0, 0)
+KEY(ROPE_PARAMETERS,    NULL,                               "rope_parameters|rope_scaling", HARMLESS, 0, 0) /* their members are looked at */
+KEY(USE_WINDOW,         NULL,                               "use_sliding_window",        HARMLESS, 0, 0) /* read with WINDOW */
+KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
+KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias", HARMLESS, 0, 0) /* tensors that are there or not */
+KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
+KEY(ACTIVATION,         NULL,                               "hidden_act|hidden_activation", HARMLESS, 0, 0) /* compared with arch.expect */
+KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
+KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */
+KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|pad_token_id", HARMLESS, 0, 0) /* the tokenizer's */
+KEY(WRITER,             NULL,                               "transformers_version|_name_or_path", HARMLESS, 0, 0)
+KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
+                                                            "router_aux_loss_coef|router_jitter_noise|pretraining_tp", HARMLESS, 0, 0)
+KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"
+                                                            "return_dict|chunk_size_feed_forward|is_encoder_decoder|id2label|label2id|"
+                                                            "problem_type|cache_implementation", HARMLESS, 0, 0) /* of the class, for its caller */

@@ -1,0 +1,63 @@
+/* arch/keys.h - the keys of a checkpoint, whatever form it has: key_list.h names each once, and a kind of
+ * checkpoint answers for it.  Read through arch.h. */
+#ifndef ARCH_KEYS_H
+#define ARCH_KEYS_H
+#include <infer/file.h>
+#include "base/json.h"
+
+enum arch_key {
+#define KEY(id, gguf, hf, rule, a, b) K_##id,
+#include "arch/key_list.h"
+#undef KEY
+	ARCH_KEYS
+};
+enum key_rule { KEY_READ, KEY_NEUTRAL, KEY_HARMLESS, KEY_SLIDING };
+struct key_row {
+	const char *id, *gguf, *hf;
+	enum key_rule rule;
+	double ok[2]; /* of KEY_NEUTRAL */
+};
+extern const struct key_row arch_key_rows[ARCH_KEYS];
+
+enum { KEY_NAME = 128 };
+#define KEY_SCALAR UINT64_MAX
+enum key_kind { KEY_ABSENT, KEY_NUMBER, KEY_FLAG, KEY_TEXT };
+struct key_found {
+	enum key_kind kind; /* of the elements of a list */
+	int list;
+	uint64_t n; /* elements of a list; else 1 */
+};
+
+/* One checkpoint, borrowed.  A value that does not fit the question is INFER_EFORMAT and names the key; a key that is
+ * absent is not asked for. */
+struct arch;
+struct arch_keys {
+	const struct arch_keys_kind *kind;
+	const struct arch *arch;
+	const infer_file *file;    /* of arch_keys_gguf */
+	const struct json *config; /* of arch_keys_hf */
+};
+struct arch_keys_kind {
+	/* as the checkpoint spells it, into out, for messages */
+	void (*name)(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME]);
+	struct key_found (*arr)(const struct arch_keys *k, enum arch_key key);
+	/* element i, or i = 0 of what is no list; KEY_SCALAR: of what must not be a list */
+	int (*whole)(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
+	             infer_error *err);
+	/* as a float32 holds it, where the checkpoint has more digits than that */
+	int (*real)(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
+	            infer_error *err);
+	int (*flag)(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err);
+	int (*str)(const struct arch_keys *k, enum arch_key key, struct infer_str *v,
+	           infer_error *err);
+	/* The next key of the checkpoint that is about the architecture, *cursor being 0 at first: 0 past the last.  *key:
+	 * its row, ARCH_KEYS where none has it; *turns: it changes how positions rotate. */
+	int (*next)(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
+	            struct infer_str *name, int *turns);
+	/* What must hold before any key is believed. */
+	int (*check)(const struct arch_keys *k, infer_error *err);
+};
+struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a);
+/* config: an object, config.json of a class that a.hf names. */
+struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);
+#endif

@@ -1,0 +1,132 @@
+/* arch/keys_gguf.c - keys out of the metadata of a GGUF file: "<architecture>.<name>". */
+#include "arch/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+
+const struct key_row arch_key_rows[ARCH_KEYS] = {
+#define KEY(id, gguf, hf, rule, a, b) { #id, gguf, hf, KEY_##rule, { a, b } },
+#include "arch/key_list.h"
+#undef KEY
+};
+
+static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
+{
+	const char *gguf = arch_key_rows[key].gguf;
+
+	snprintf(out, KEY_NAME, "%s.%s", k->arch->gguf, gguf ? gguf : arch_key_rows[key].hf);
+}
+
+static const struct infer_meta *look(const struct arch_keys *k, enum arch_key key)
+{
+	char full[KEY_NAME];
+
+	if (!arch_key_rows[key].gguf)
+		return NULL;
+	name(k, key, full);
+	return infer_file_meta(k->file, full);
+}
+
+/* The converter of phi3 writes the factors of longrope and no type: tensors of factors say it. */
+static int has_factors(const struct arch_keys *k)
+{
+	return infer_file_tensor(k->file, "rope_factors_long.weight") ||
+	       infer_file_tensor(k->file, "rope_factors_short.weight");
+}
+
+static struct key_found arr(const struct arch_keys *k, enum arch_key key)
+{
+	const struct infer_meta *m = look(k, key);
+	struct key_found f = { KEY_NUMBER, 0, 1 };
+
+	if (!m && key == K_ROPE_TYPE && has_factors(k))
+		return (struct key_found){ KEY_TEXT, 0, 1 };
+	if (!m)
+		return (struct key_found){ 0 };
+	if (m->elem_type == INFER_META_BOOL)
+		f.kind = KEY_FLAG;
+	else if (m->elem_type == INFER_META_STR)
+		f.kind = KEY_TEXT;
+	f.list = m->type == INFER_META_ARR;
+	f.n = m->count;
+	return f;
+}
+
+static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
+                 infer_error *err)
+{
+	return infer_meta_elem_i64(k->file, look(k, key), i, v, err);
+}
+
+static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
+                infer_error *err)
+{
+	char full[KEY_NAME];
+
+	if (i != KEY_SCALAR)
+		return infer_meta_elem_f64(k->file, look(k, key), i, v, err);
+	name(k, key, full);
+	return infer_meta_f64(k->file, full, v, NULL, err);
+}
+
+static int flag(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err)
+{
+	char full[KEY_NAME];
+
+	name(k, key, full);
+	return infer_meta_bool(k->file, full, v, NULL, err);
+}
+
+static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *v, infer_error *err)
+{
+	static const char linear[] = "linear", longrope[] = "longrope";
+	char full[KEY_NAME];
+
+	name(k, key, full);
+	if (key == K_ROPE_TYPE)
+		*v = (struct infer_str){ linear, sizeof linear - 1 };
+	if (infer_meta_str(k->file, full, v, NULL, err))
+		return INFER_EFORMAT;
+	if (key == K_ROPE_TYPE && v->len == sizeof linear - 1 && !memcmp(v->at, linear, v->len) &&
+	    has_factors(k))
+		*v = (struct infer_str){ longrope, sizeof longrope - 1 };
+	return INFER_OK;
+}
+
+static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
+                struct infer_str *full, int *turns)
+{
+	size_t n = strlen(k->arch->gguf);
+	const struct infer_meta *m;
+
+	while ((m = infer_file_meta_at(k->file, (*cursor)++)))
+		if (m->key.len > n && !memcmp(m->key.at, k->arch->gguf, n) && m->key.at[n] == '.')
+			break;
+	if (!m)
+		return 0;
+	struct infer_str rest = { m->key.at + n + 1, m->key.len - n - 1 };
+	*full = m->key;
+	*turns = rest.len > 5 && !memcmp(rest.at, "rope.", 5);
+	for (*key = 0; *key < ARCH_KEYS; ++*key) {
+		const char *gguf = arch_key_rows[*key].gguf;
+		if (gguf && strlen(gguf) == rest.len && !memcmp(gguf, rest.at, rest.len))
+			break;
+	}
+	return 1;
+}
+
+static int check(const struct arch_keys *k, infer_error *err)
+{
+	(void)k;
+	(void)err;
+	return INFER_OK;
+}
+
+static const struct arch_keys_kind gguf_keys = { name, arr, whole, real, flag, str, next, check };
+
+struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a)
+{
+	return (struct arch_keys){ .kind = &gguf_keys, .arch = a, .file = file };
+}

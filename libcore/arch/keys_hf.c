@@ -1,0 +1,322 @@
+/* arch/keys_hf.c - keys out of config.json of a Hugging Face checkpoint.
+ *
+ * Most are members of the object under the name of key_list.h's column.  Some values are made here from others, as
+ * converters make them, so that the same model has the same parameters in either kind of file:
+ *   ROPE_DIM      head_dim times partial_rotary_factor
+ *   ATTN_SCALE    of Gemma: 1 / sqrt(query_pre_attn_scalar)
+ *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
+ *   WINDOW        absent where use_sliding_window is false
+ *   WINDOW_PATTERN         layer_types: a flag for each
+ *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
+ * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
+ * opens such a checkpoint makes the tensor W_ROPE_FREQS of them. */
+#include "arch/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/err.h"
+
+/* rope_parameters (newer) or rope_scaling; by kind of layer those of the layers that see everything. */
+static const struct json *rope_of(const struct arch_keys *k, const char *kind)
+{
+	const struct json *r = json_get(k->config, "rope_parameters");
+
+	if (!json_is_object(r))
+		r = json_get(k->config, "rope_scaling");
+	const struct json *own = json_get(r, kind);
+	return json_is_object(own) ? own : json_get(r, "full_attention") ? NULL : r;
+}
+
+static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
+
+/* The first of names ("a|b") that o has, and is not null. */
+static const struct json *member(const struct json *o, const char *names)
+{
+	const struct json *v = NULL;
+
+	for (const char *end; !v && *names; names = end + (*end == '|')) {
+		end = strchr(names, '|');
+		end = end ? end : names + strlen(names);
+		v = present(json_getn(o, names, (size_t)(end - names)));
+	}
+	return v;
+}
+
+static int is_rope(const char *names) { return !strncmp(names, "rope.", 5); }
+
+/* "rope.a|rope.b": in the rope parameters, else in the object, where older files have them. */
+static const struct json *rope_member(const struct arch_keys *k, const char *names)
+{
+	const struct json *rope = rope_of(k, "full_attention"), *v = NULL;
+
+	for (; !v && names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL) {
+		const char *one = names + 5;
+		size_t n = strcspn(one, "|");
+		v = present(json_getn(rope, one, n));
+		if (!v)
+			v = present(json_getn(k->config, one, n));
+	}
+	return v;
+}
+
+static const struct json *plain(const struct arch_keys *k, enum arch_key key)
+{
+	const char *names = arch_key_rows[key].hf;
+
+	if (!names)
+		return NULL;
+	return is_rope(names) ? rope_member(k, names) : member(k->config, names);
+}
+
+static struct json number(double d) { return (struct json){ .kind = JSON_REAL, .d = d }; }
+static struct json integer(int64_t i) { return (struct json){ .kind = JSON_INT, .i = i }; }
+
+static int is_type(const struct arch_keys *k, const char *type)
+{
+	return json_equals(plain(k, K_ROPE_TYPE), type);
+}
+
+static int64_t head_dim(const struct arch_keys *k)
+{
+	const struct json *own = plain(k, K_K_LENGTH), *embd = plain(k, K_EMBD),
+			  *heads = plain(k, K_HEADS);
+
+	if (own)
+		return json_is(own, JSON_INT) ? own->i : 0;
+	return json_is(embd, JSON_INT) && json_is(heads, JSON_INT) && heads->i > 0
+	               ? embd->i / heads->i
+	               : 0;
+}
+
+/* The value of key, borrowed, or made in *room; NULL: absent. */
+static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
+{
+	const struct json *v = plain(k, key);
+
+	switch (key) {
+	case K_ROPE_DIM:
+		v = plain(k, K_PARTIAL_ROTARY);
+		if (!json_is_number(v))
+			return v;
+		*room = integer((int64_t)((double)head_dim(k) * json_double(v)));
+		return room;
+	case K_ATTN_SCALE:
+		v = v ? v : plain(k, K_ATTN_SCALAR);
+		if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
+			return v;
+		*room = number(1 / sqrt(json_double(v)));
+		return room;
+	case K_ROPE_ATTN:
+		return is_type(k, "longrope") || is_type(k, "su") ? plain(k, K_ATTENTION_FACTOR)
+		                                                  : NULL;
+	case K_YARN_ATTN:
+		return is_type(k, "longrope") || is_type(k, "su") ? NULL
+		                                                  : plain(k, K_ATTENTION_FACTOR);
+	case K_ROPE_TYPE:
+		return is_type(k, "default") || is_type(k, "llama3") ? NULL : v;
+	case K_ROPE_FACTOR:
+	case K_ROPE_CONTEXT:
+		return is_type(k, "llama3") ? NULL : v;
+	case K_WINDOW:
+		return json_is(json_get(k->config, "use_sliding_window"), JSON_FALSE) ? NULL : v;
+	case K_ROPE_BASE_SWA:
+		return v ? v : present(json_get(rope_of(k, "sliding_attention"), "rope_theta"));
+	default:
+		return v;
+	}
+}
+
+static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
+{
+	const char *hf = arch_key_rows[key].hf;
+
+	(void)k;
+	if (!hf) {
+		snprintf(out, KEY_NAME, "%s", arch_key_rows[key].gguf);
+		return;
+	}
+	hf += is_rope(hf) ? 5 : 0;
+	snprintf(out, KEY_NAME, "%.*s", (int)strcspn(hf, "|"), hf);
+}
+
+static enum key_kind kind_of(const struct json *v)
+{
+	if (json_is_number(v))
+		return KEY_NUMBER;
+	return json_is_bool(v) ? KEY_FLAG : KEY_TEXT;
+}
+
+static struct key_found arr(const struct arch_keys *k, enum arch_key key)
+{
+	struct json room;
+	const struct json *v = get(k, key, &room);
+
+	if (!v)
+		return (struct key_found){ 0 };
+	if (!json_is_array(v))
+		return (struct key_found){ kind_of(v), 0, 1 };
+	return (struct key_found){ key == K_WINDOW_PATTERN ? KEY_FLAG : kind_of(json_first(v)), 1,
+		                   json_count(v) };
+}
+
+static int wrong(const struct arch_keys *k, enum arch_key key, const char *want, infer_error *err)
+{
+	char its[KEY_NAME];
+
+	name(k, key, its);
+	return err_set(err, INFER_EFORMAT, "key %s: not %s", its, want);
+}
+
+/* Element i of a list, or the value itself. */
+static const struct json *element(const struct arch_keys *k, enum arch_key key, uint64_t i,
+                                  struct json *room)
+{
+	const struct json *v = get(k, key, room);
+
+	return json_is_array(v) ? json_at(v, (size_t)i) : v;
+}
+
+static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *out,
+                 infer_error *err)
+{
+	struct json room;
+	const struct json *v = element(k, key, i, &room);
+
+	if (key == K_WINDOW_PATTERN &&
+	    json_is_string(v)) { /* arch_keys_kind.check knows no third kind */
+		*out = json_equals(v, "sliding_attention");
+		return INFER_OK;
+	}
+	if (json_is_bool(v))
+		*out = v->kind == JSON_TRUE;
+	else if (json_is(v, JSON_INT))
+		*out = v->i;
+	else
+		return wrong(k, key, "a whole number", err);
+	return INFER_OK;
+}
+
+static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *out,
+                infer_error *err)
+{
+	struct json room;
+	const struct json *v = element(k, key, i, &room);
+
+	if (!json_is_number(v))
+		return wrong(k, key, "a number", err);
+	*out = (double)(float)json_double(v);
+	return INFER_OK;
+}
+
+static int flag(const struct arch_keys *k, enum arch_key key, int *out, infer_error *err)
+{
+	struct json room;
+	const struct json *v = get(k, key, &room);
+
+	if (!json_is_bool(v))
+		return wrong(k, key, "true or false", err);
+	*out = v->kind == JSON_TRUE;
+	return INFER_OK;
+}
+
+static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *out,
+               infer_error *err)
+{
+	struct json room;
+	const struct json *v = get(k, key, &room);
+
+	if (!json_is_string(v))
+		return wrong(k, key, "a string", err);
+	*out = (struct infer_str){ json_str(v), json_bytes(v) };
+	if (key == K_ROPE_TYPE && json_equals(v, "su")) /* longrope's first name */
+		*out = (struct infer_str){ "longrope", 8 };
+	return INFER_OK;
+}
+
+/* The row that has the name among its own; ARCH_KEYS: none. */
+static enum arch_key row_of(const char *at, size_t n, int rope)
+{
+	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
+		const char *names = arch_key_rows[key].hf;
+		for (; names && *names; names += strcspn(names, "|"), names += *names == '|') {
+			const char *one = is_rope(names) ? names + 5 : names;
+			if ((!rope || one != names) && strcspn(one, "|") == n &&
+			    !memcmp(one, at, n))
+				return key;
+		}
+	}
+	return ARCH_KEYS;
+}
+
+/* Members of the object, then those of its rope parameters. */
+static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
+                struct infer_str *its, int *turns)
+{
+	static const char *const kinds[] = { "full_attention", "sliding_attention" };
+	uint64_t at = (*cursor)++;
+
+	for (int pass = 0; pass < 3; pass++) {
+		const struct json *o = pass ? rope_of(k, kinds[pass - 1]) : k->config;
+		if (pass == 2 && o == rope_of(k, kinds[0]))
+			break;
+		if (at >= json_count(o)) {
+			at -= json_count(o);
+			continue;
+		}
+		const struct json *v = json_at(o, (size_t)at);
+		*key = row_of(v->key, v->key_n, pass > 0);
+		*its = (struct infer_str){ v->key, v->key_n };
+		*turns = pass || (v->key_n > 5 && !memcmp(v->key, "rope_", 5));
+		return 1;
+	}
+	return 0;
+}
+
+static int check_layers(const struct arch_keys *k, infer_error *err)
+{
+	json_each(v, json_get(k->config, "layer_types"))
+		if (!json_equals(v, "full_attention") && !json_equals(v, "sliding_attention"))
+			return err_set(
+				err, INFER_EUNSUP,
+				"key layer_types: %.*s is not supported with architecture %s",
+				(int)(json_bytes(v) < 64 ? json_bytes(v) : 64), json_str(v),
+				k->arch->gguf);
+	return INFER_OK;
+}
+
+/* Members with one value that the architecture computes, the nearest row's; and those that its class does not do without. */
+static int check(const struct arch_keys *k, infer_error *err)
+{
+	const struct arch *a = k->arch, *b = k->arch;
+
+	if (!json_is_object(k->config))
+		return err_set(err, INFER_EFORMAT, "config.json: not an object");
+	if (member(k->config, "quantization_config"))
+		return err_set(err, INFER_EUNSUP, "key quantization_config: not supported");
+	while (!a->expect && a->like)
+		a = a->like;
+	for (const struct arch_expect *e = a->expect; e && e->key; e++) {
+		const struct json *v = member(k->config, e->key);
+		if (v && !json_equals(v, e->value))
+			return err_set(err, INFER_EUNSUP, "key %s: %.*s where %s is wanted", e->key,
+			               (int)(json_bytes(v) < 64 ? json_bytes(v) : 64), json_str(v),
+			               e->value);
+	}
+	while (!b->must && b->like)
+		b = b->like;
+	for (const char *const *must = b->must; must && *must; must++)
+		if (!(is_rope(*must) ? rope_member(k, *must) : member(k->config, *must)))
+			return err_set(err, INFER_EFORMAT, "key %s: missing",
+			               *must + (is_rope(*must) ? 5 : 0));
+	return check_layers(k, err);
+}
+
+static const struct arch_keys_kind hf_keys = { name, arr, whole, real, flag, str, next, check };
+
+struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a)
+{
+	return (struct arch_keys){ .kind = &hf_keys, .arch = a, .config = config };
+}

@@ -1,0 +1,99 @@
+/* file/refuse.c - what a file that is no model is, by its first bytes, and what its owner can do about it. */
+#include <string.h>
+#include "base/err.h"
+#include "base/num.h"
+#include "file/file.h"
+
+static int begins(const unsigned char *at, size_t n, const char *with, size_t bytes)
+{
+	return n >= bytes && !memcmp(at, with, bytes);
+}
+
+/* Whatever lies before it of white space, and a mark of byte order. */
+static int html(const unsigned char *at, size_t n)
+{
+	static const char *const tags[] = { "<!doctype html", "<html", "<head", "<?xml" };
+	size_t i = begins(at, n, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+	while (i < n && (at[i] == ' ' || (at[i] >= '\t' && at[i] <= '\r')))
+		i++;
+	for (size_t k = 0; k < sizeof tags / sizeof *tags; k++)
+		if (n - i >= strlen(tags[k]) &&
+		    !strncasecmp((const char *)at + i, tags[k], strlen(tags[k])))
+			return 1;
+	return 0;
+}
+
+/* The length of a header, u64, and its first byte. */
+static int safetensors(const unsigned char *at, size_t n)
+{
+	return n >= 9 && num_u64(at) >= 2 && num_u64(at) <= 100000000 && at[8] == '{';
+}
+
+/* A pickle of protocol 2 to 5; or a zip file whose first member is one, which is how newer versions of
+ * PyTorch save. */
+static int pickle(const unsigned char *at, size_t n)
+{
+	static const char member[] = "/data.pkl";
+	size_t name = n >= 30 ? num_u16(at + 26) : 0;
+
+	if (n >= 3 && at[0] == 0x80 && at[1] >= 2 && at[1] <= 5)
+		return 1;
+	return begins(at, n, "PK\3\4", 4) && name >= sizeof member - 1 && name <= n - 30 &&
+	       !memcmp(at + 30 + name - (sizeof member - 1), member, sizeof member - 1);
+}
+
+/* The message ModelProto: the version of its format, then who made it or the graph. */
+static int onnx(const unsigned char *at, size_t n)
+{
+	return n >= 4 && at[0] == 0x08 && at[1] > 0 && at[1] < 0x40 &&
+	       ((at[2] == 0x12 && at[3] < 64) || at[2] == 0x3a);
+}
+
+#define CONVERT "convert it to GGUF (convert_hf_to_gguf.py of llama.cpp)"
+static const struct known {
+	const char *magic;
+	size_t n;
+	int (*is)(const unsigned char *at, size_t n); /* where there is no magic */
+	const char *what;
+} knowns[] = {
+	{ .is = html, .what = "this is an HTML page, not a model (a download that failed?)" },
+	{ "version https://git-lfs", 23, NULL,
+	  "this is a git-lfs pointer, not the file: run `git lfs pull`" },
+	{ "\x28\xb5\x2f\xfd", 4, NULL, "compressed with zstd; unpack it first" },
+	{ "\x1f\x8b", 2, NULL, "compressed with gzip; unpack it first with gunzip" },
+	{ "\xfd"
+	  "7zXZ",
+	  5, NULL, "compressed with xz; unpack it first with unxz" },
+	{ "BZh", 3, NULL, "compressed with bzip2; unpack it first with bunzip2" },
+	{ .is = pickle, .what = "this is a PyTorch checkpoint: " CONVERT },
+	{ "PK\3\4", 4, NULL, "this is a zip archive; unpack it first with unzip" },
+	{ .is = safetensors, .what = "this is a safetensors file: " CONVERT },
+	{ .is = onnx, .what = "this is an ONNX model, which cannot be run; a GGUF file can" },
+	{ "lmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
+	{ "tjgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
+	{ "fmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
+};
+
+static int refuse_directory(const char *path, infer_error *err)
+{
+	return err_set(err, INFER_EUNSUP, "%s: this is a directory, not a model file",
+	               file_label(path));
+}
+
+int file_refuse(const char *path, const struct os_stat *st, const unsigned char *head, size_t n,
+                infer_error *err)
+{
+	const char *label = file_label(path);
+
+	if (st->kind == OS_DIRECTORY)
+		return refuse_directory(path, err);
+	for (size_t i = 0; i < sizeof knowns / sizeof *knowns; i++)
+		if (knowns[i].is ? knowns[i].is(head, n)
+		                 : begins(head, n, knowns[i].magic, knowns[i].n))
+			return err_set(err, INFER_EUNSUP, "%s: %s", label, knowns[i].what);
+	if (n < 4)
+		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file", label, n);
+	return err_set(err, INFER_EFORMAT, "%s: no model file: it begins with %02x %02x %02x %02x",
+	               label, head[0], head[1], head[2], head[3]);
+}

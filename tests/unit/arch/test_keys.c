@@ -1,0 +1,333 @@
+/* tests/unit/arch/test_keys.c - the same model as a GGUF file and as a Hugging Face checkpoint has the same parameters:
+ * tests/golden/logits/NAME.gguf against tests/golden/hf/config/NAME.json (scripts/golden-hf-config.py), and every row of
+ * key_list.h is asked for and met. */
+#include "../nth.h"
+#include "../golden_logits.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/fmath.h"
+#include "base/jread.h"
+
+#define CONFIGS "tests/golden/hf/config/"
+
+static uint8_t asked[2][ARCH_KEYS], met[2][ARCH_KEYS]; /* by GGUF, by Hugging Face */
+static char text[1 << 14];
+
+/* --- a kind of checkpoint that notes what it is asked for */
+
+static const struct arch_keys_kind *inner;
+static int side;
+
+static struct key_found noting(const struct arch_keys *k, enum arch_key key)
+{
+	struct key_found f = inner->arr(k, key);
+
+	asked[side][key] = 1;
+	met[side][key] |= f.kind != KEY_ABSENT;
+	return f;
+}
+
+static int read_noting(struct arch_hparam *h, struct arch_keys k, int hf, infer_error *err)
+{
+	struct arch_keys_kind kind = *k.kind;
+
+	inner = k.kind;
+	side = hf;
+	kind.arr = noting;
+	k.kind = &kind;
+	return arch_hparam_read(h, &k, NULL, NULL, err);
+}
+
+static int read_gguf(struct arch_hparam *h, const char *name, infer_error *err)
+{
+	struct infer_str arch;
+	char path[256];
+	infer_file *f;
+	int rc;
+
+	snprintf(path, sizeof path, GOLDEN_LOGITS "%s.gguf", name);
+	rc = infer_file_open(&f, path, err);
+	if (rc)
+		return rc;
+	rc = infer_meta_str(f, "general.architecture", &arch, NULL, err);
+	assert_non_null(arch_find(arch));
+	if (!rc)
+		rc = read_noting(h, arch_keys_gguf(f, arch_find(arch)), 0, err);
+	infer_file_close(&f);
+	return rc;
+}
+
+/* The text as a config.json. */
+static int read_config(struct arch_hparam *h, const char *json, infer_error *err)
+{
+	const struct json *v, *cls;
+	struct arena a;
+	int rc;
+
+	arena_init(&a, MEM_ARCH);
+	rc = jread(&v, &a, json, strlen(json), "config.json", err);
+	if (!rc) {
+		cls = json_at(json_get(v, "architectures"), 0);
+		const struct arch *arch =
+			arch_find_hf((struct infer_str){ json_str(cls), json_bytes(cls) });
+		assert_non_null(arch);
+		rc = read_noting(h, arch_keys_hf(v, arch), 1, err);
+	}
+	arena_fini(&a);
+	return rc;
+}
+
+static const char *slurp(const char *name)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof path, CONFIGS "%s.json", name);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
+	fclose(f);
+	return text;
+}
+
+/* --- what is written in two ways and computed alike */
+
+/* The factor of cos and sin that the keys come to. */
+static double mscale(const struct arch_hparam *h, const struct arch_rope *p)
+{
+	double m = p->attn_factor, ratio = (double)h->ctx_train / (double)p->orig_ctx;
+
+	if (p->scaling == SCALING_YARN)
+		m *= p->yarn_attn_factor > 0 ? p->yarn_attn_factor : 0.1 * fm_log(p->factor) + 1;
+	if (p->scaling == SCALING_LONGROPE && !p->has_attn_factor && ratio > 1)
+		m = sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx));
+	return m;
+}
+
+static void same_real(const char *name, const char *what, double a, double b, double within)
+{
+	if (!(fabs(a - b) <= within * fabs(a)))
+		fail_msg("%s: %s is %.9g in GGUF, %.9g in config.json", name, what, a, b);
+}
+
+static void same_rope(const char *name, const struct arch_hparam *a, const struct arch_hparam *b,
+                      int i)
+{
+	const struct arch_rope *p = &a->rope[i], *q = &b->rope[i];
+
+	same_real(name, "rope base", p->base, q->base, 0);
+	same_real(name, "rope scaling", p->scaling, q->scaling, 0);
+	/* longrope has a table instead; some writers give its factor all the same */
+	if (p->scaling != SCALING_LONGROPE)
+		same_real(name, "rope factor", p->factor, q->factor, 0);
+	same_real(name, "rope ext_factor", p->ext_factor, q->ext_factor, 0);
+	same_real(name, "rope beta_fast", p->beta_fast, q->beta_fast, 0);
+	same_real(name, "rope beta_slow", p->beta_slow, q->beta_slow, 0);
+	same_real(name, "rope original context", (double)p->orig_ctx, (double)q->orig_ctx, 0);
+	same_real(name, "rope mscale", mscale(a, p), mscale(b, q), 1e-7);
+}
+
+static double attn_scale(const struct arch_hparam *h)
+{
+	return h->attn_scale != 0 ? (double)h->attn_scale : (double)(1 / sqrtf((float)h->dk));
+}
+
+static void same(const char *name, const struct arch_hparam *a, const struct arch_hparam *b)
+{
+#define SAME(f) same_real(name, #f, (double)a->f, (double)b->f, 0)
+	SAME(n_layers), SAME(n_embd), SAME(n_head), SAME(n_head_kv), SAME(dk), SAME(dv), SAME(n_ff);
+	SAME(n_rot), SAME(ctx_train), SAME(n_expert), SAME(n_expert_used), SAME(n_expert_ff);
+	SAME(expert_gating), SAME(expert_norm), SAME(eps), SAME(expert_scale), SAME(embd_scale);
+	SAME(residual_scale), SAME(logit_scale), SAME(attn_cap), SAME(logit_cap), SAME(act);
+	SAME(window), SAME(n_ropes);
+#undef SAME
+	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
+	assert_memory_equal(a->windowed, b->windowed, sizeof a->windowed);
+	for (int i = 0; i < a->n_ropes; i++)
+		same_rope(name, a, b, i);
+}
+
+/* --- tests */
+
+static int case_one(const char *name)
+{
+	static struct arch_hparam gguf, hf;
+	infer_error err = { 0 };
+	int rc = read_gguf(&gguf, name, &err);
+
+	if (!rc)
+		rc = read_config(&hf, slurp(name), &err);
+	if (rc && rc != INFER_ENOMEM)
+		fail_msg("%s: %s", name, err.message);
+	if (!rc)
+		same(name, &gguf, &hf);
+	return rc;
+}
+
+/* Every config there is; all eight architectures are among them. */
+static void test_same(void **state)
+{
+	DIR *d = opendir(CONFIGS);
+	struct dirent *e;
+	char name[256];
+	int n = 0;
+
+	(void)state;
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+		if (len < 6 || strcmp(e->d_name + len - 5, ".json") != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)(len - 5), e->d_name);
+		assert_int_equal(case_one(name), INFER_OK);
+		n++;
+	}
+	closedir(d);
+	assert_true(n >= 20);
+}
+
+static int case_memory(void) { return case_one("gemma3"); }
+
+/* After test_same: a row that nobody asks for, and one that no model has, shows here. */
+static void test_every_row(void **state)
+{
+	/* what no public writer of the golden files writes; test_hparam has these */
+	static const enum arch_key rare[] = { K_EXPERT_GATING, K_EXPERT_NORM, K_EXPERT_SCALE,
+		                              K_ROPE_LINEAR,   K_YARN_EXT,    K_ROPE_DIM_SWA };
+
+	(void)state;
+	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
+		const struct key_row *row = &arch_key_rows[key];
+		int is_rare = 0;
+		for (size_t i = 0; i < sizeof rare / sizeof *rare; i++)
+			is_rare |= rare[i] == key;
+		if (!row->gguf && !row->hf)
+			fail_msg("key_list.h: %s has no name in either column", row->id);
+		if (row->rule == KEY_HARMLESS || key == K_ATTN_SCALAR || key == K_ROPE_DIM_SWA)
+			continue;
+		if (!asked[0][key] || !asked[1][key])
+			fail_msg("key_list.h: no architecture reads %s (%s)", row->id,
+			         row->gguf ? row->gguf : row->hf);
+		if (row->rule == KEY_NEUTRAL && key > K_LOGIT_CAP)
+			continue;
+		if (row->gguf && !met[0][key] && !is_rare)
+			fail_msg("key_list.h: no file of tests/golden/logits has %s (%s)", row->id,
+			         row->gguf);
+		if (row->hf && !met[1][key] && !is_rare)
+			fail_msg("key_list.h: no file of " CONFIGS " has %s (%s)", row->id,
+			         row->hf);
+	}
+}
+
+/* One spelling a column. */
+static void test_no_name_twice(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ARCH_KEYS; i++)
+		for (int k = 0; k < i; k++) {
+			const struct key_row *a = &arch_key_rows[i], *b = &arch_key_rows[k];
+			if (a->gguf && b->gguf && !strcmp(a->gguf, b->gguf))
+				fail_msg("key_list.h: %s and %s are both %s", a->id, b->id,
+				         a->gguf);
+		}
+}
+
+/* A config in which one thing is changed: refused, and the key is named. */
+#define LLAMA \
+	"{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":32,\"num_hidden_layers\":2," \
+	"\"num_attention_heads\":4,\"intermediate_size\":64,\"max_position_embeddings\":128," \
+	"\"rms_norm_eps\":1e-5"
+static const struct {
+	const char *json;
+	int code;
+	const char *says;
+} bad[] = {
+	{ LLAMA ",\"quantization_config\":{\"quant_method\":\"awq\"}}", INFER_EUNSUP,
+	  "key quantization_config" },
+	{ LLAMA ",\"hidden_act\":\"gelu\"}", INFER_EUNSUP,
+	  "key hidden_act: gelu where silu is wanted" },
+	{ LLAMA ",\"layer_types\":[\"full_attention\",\"mamba\"]}", INFER_EUNSUP,
+	  "key layer_types: mamba" },
+	{ LLAMA ",\"layer_types\":[\"full_attention\"]}", INFER_EFORMAT, "1 values for 2 layers" },
+	{ LLAMA ",\"n_shared_experts\":1}", INFER_EUNSUP,
+	  "key n_shared_experts: 1 is not supported" },
+	{ LLAMA ",\"use_qk_norm\":true}", INFER_EUNSUP, "key use_qk_norm" },
+	{ LLAMA ",\"mlp_only_layers\":[0]}", INFER_EUNSUP, "key mlp_only_layers" },
+	{ LLAMA ",\"head_dim\":\"8\"}", INFER_EFORMAT, "key head_dim: not a whole number" },
+	{ LLAMA ",\"head_dim\":8.5}", INFER_EFORMAT, "key head_dim: not a whole number" },
+	{ LLAMA ",\"head_dim\":0}", INFER_EFORMAT, "key head_dim: 0 is not in 1" },
+	{ LLAMA ",\"num_key_value_heads\":3}", INFER_EFORMAT,
+	  "key num_key_value_heads: 3 does not divide" },
+	{ LLAMA ",\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2.0}}", INFER_EUNSUP,
+	  "dynamic is not supported" },
+	{ LLAMA ",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":\"2\"}}", INFER_EFORMAT,
+	  "not a number" },
+	{ LLAMA ",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":2.0,\"mscale\":1.0}}",
+	  INFER_EUNSUP, "key mscale is not known" },
+	{ LLAMA ",\"rope_interleaved\":true}", INFER_EUNSUP, "key rope_interleaved is not known" },
+	{ LLAMA ",\"rope_parameters\":{\"rope_theta\":\"big\"}}", INFER_EFORMAT,
+	  "key rope_theta: not a number" },
+	{ "{\"architectures\":[\"LlamaForCausalLM\"]}", INFER_EFORMAT,
+	  "key num_hidden_layers: missing" },
+	{ "{\"architectures\":[\"Gemma2ForCausalLM\"]}", INFER_EFORMAT, "key head_dim: missing" },
+	{ "{\"architectures\":[\"Qwen3MoeForCausalLM\"],\"head_dim\":8}", INFER_EFORMAT,
+	  "key norm_topk_prob: missing" },
+};
+
+static void test_bad(void **state)
+{
+	static struct arch_hparam h;
+	infer_error err;
+
+	(void)state;
+	assert_int_equal(read_config(&h, LLAMA "}", &err), INFER_OK);
+	assert_int_equal(h.n_head_kv, 4); /* absent: as many as heads */
+	assert_int_equal(h.dk, 8);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		int rc = read_config(&h, bad[i].json, &err);
+		if (rc != bad[i].code || !strstr(err.message, bad[i].says))
+			fail_msg("%s: %d, %s", bad[i].json, rc, rc ? err.message : "taken");
+	}
+}
+
+/* An unknown member is told, and not more. */
+static char told[256];
+static void tell(void *user, int level, const char *line)
+{
+	(void)user;
+	assert_int_equal(level, INFER_LOG_WARN);
+	snprintf(told, sizeof told, "%s", line);
+}
+
+static void test_unknown(void **state)
+{
+	static struct arch_hparam h;
+	const struct json *v;
+	struct arena a;
+	infer_error err;
+
+	(void)state;
+	arena_init(&a, MEM_ARCH);
+	const char *json = LLAMA ",\"frobnicate\":1}";
+	assert_int_equal(jread(&v, &a, json, strlen(json), "config.json", &err), INFER_OK);
+	struct arch_keys k = arch_keys_hf(v, arch_find((struct infer_str){ "llama", 5 }));
+	assert_int_equal(arch_hparam_read(&h, &k, tell, NULL, &err), INFER_OK);
+	assert_string_equal(told,
+	                    "key frobnicate is not known to architecture llama and has no effect");
+	arena_fini(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),          cmocka_unit_test(test_every_row),
+		cmocka_unit_test(test_no_name_twice), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_unknown),       nth_case(case_memory),
+	};
+	return nth_group(tests);
+}
