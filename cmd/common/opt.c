@@ -9,12 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 128, LONG = 256, NAME_MAX_BYTES = 40, HELP_COLUMN = 32 };
+enum { LONG = 256, NAME_MAX_BYTES = 40, HELP_COLUMN = 32 };
+
+void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
+{
+	int n = 0;
+
+	for (;; rows++) {
+		must(n < OPT_ROWS_MAX);
+		if (rows->kind == OPT_ROWS) {
+			n += rows->rows(to + n, OPT_ROWS_MAX - n, rows->at);
+			continue;
+		}
+		to[n++] = *rows;
+		if (rows->kind == OPT_END)
+			return;
+	}
+}
 
 /* The two forms in which getopt_long wants the table. */
 struct tables {
-	char short_opts[2 * ROWS_MAX + 2];
-	struct option long_opts[ROWS_MAX + 1];
+	char short_opts[2 * OPT_ROWS_MAX + 2];
+	struct option long_opts[OPT_ROWS_MAX + 1];
 };
 
 static void tables_fill(struct tables *t, const struct opt *rows)
@@ -26,7 +42,7 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 	for (int i = 0; rows[i].kind != OPT_END; i++) {
 		const struct opt *o = &rows[i];
 
-		must(i < ROWS_MAX);
+		must(i < OPT_ROWS_MAX);
 		if (o->kind == OPT_GROUP)
 			continue;
 		if (o->key) {
@@ -207,6 +223,21 @@ static int take_num(const struct opt *o, double *v, const char *text, const char
 	return INFER_OK;
 }
 
+static int take_given(const struct opt *o, struct opt_number *v, const char *text, const char *from,
+                      infer_error *err)
+{
+	int64_t whole = 0;
+
+	if (o->marks & OPT_WHOLE) {
+		TRY(take_int(o, &whole, text, from, err));
+		v->value = (double)whole;
+	} else {
+		TRY(take_num(o, &v->value, text, from, err));
+	}
+	v->given = 1;
+	return INFER_OK;
+}
+
 static int take_pick(const struct opt *o, int *v, const char *text, const char *from,
                      infer_error *err)
 {
@@ -265,6 +296,8 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return take_size(o, at, text, from, err);
 	case OPT_NUM:
 		return take_num(o, at, text, from, err);
+	case OPT_GIVEN:
+		return take_given(o, at, text, from, err);
 	case OPT_PICK:
 		return take_pick(o, at, text, from, err);
 	case OPT_STR:
@@ -277,6 +310,7 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return INFER_OK;
 	case OPT_END:
 	case OPT_GROUP:
+	case OPT_ROWS:
 		break;
 	}
 	must(!"a row that takes values");
@@ -397,6 +431,9 @@ void opt_help(const struct opt *rows, struct buf *out)
 			buf_putc(out, '\n');
 			from = out->len;
 		}
-		buf_printf(out, "%*s%s\n", (int)(HELP_COLUMN - (out->len - from)), "", rows->help);
+		buf_printf(out, "%*s%s", (int)(HELP_COLUMN - (out->len - from)), "", rows->help);
+		if (rows->kind == OPT_GIVEN)
+			buf_printf(out, " (%g)", rows->usual);
+		buf_putc(out, '\n');
 	}
 }

@@ -20,16 +20,22 @@ enum opt_kind {
 	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
 	OPT_SIZE,  /* uint64_t, bytes in [lo, hi]: 4096, 64K, 16M, 4G, 1T (powers of 1024) */
 	OPT_NUM,   /* double in [lo, hi] */
+	OPT_GIVEN, /* struct opt_number in [lo, hi] */
 	OPT_STR,   /* const char *, not empty */
 	OPT_LIST,  /* struct opt_list: one more each time, not empty */
 	OPT_PICK,  /* int: which of the words of `arg`, "text|jsonl|tokens" */
+	OPT_ROWS,  /* stands for the rows that `rows` writes */
 };
 
 enum opt_mark {
 	OPT_RECORDED = 1 << 0, /* belongs into the flags of the run record */
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
+	OPT_WHOLE = 1 << 2,    /* of OPT_GIVEN: a whole number */
 };
 
+struct opt;
+/* Write rows, `room` at most, for values that begin at this offset; returns how many. */
+typedef int opt_rows_fn(struct opt *to, int room, size_t at);
 struct opt {
 	enum opt_kind kind;
 	char key;         /* the short option; 0: none */
@@ -40,6 +46,8 @@ struct opt {
 	double lo, hi;
 	int value;
 	unsigned marks;
+	opt_rows_fn *rows; /* of OPT_ROWS */
+	double usual;      /* of OPT_GIVEN: --help ends with it */
 };
 
 /* borrowed from argv */
@@ -51,6 +59,10 @@ struct opt_bits {
 	uint64_t value;
 	int given;
 };
+struct opt_number {
+	double value;
+	int given;
+};
 
 /* What is left when options are taken away, and what the record wants to know. */
 struct opt_rest {
@@ -59,6 +71,10 @@ struct opt_rest {
 	struct opt_list record; /* "--ctx=512", in the order given */
 	struct arena mem;       /* of every list */
 };
+
+/* The table with every OPT_ROWS replaced, as the functions below want it. */
+enum { OPT_ROWS_MAX = 128 };
+void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows);
 
 /* Fill `into` (defaults are there already) from argv, whose words may be reordered.  Values of
  * options must be UTF-8, words may be any bytes.

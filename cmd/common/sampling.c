@@ -1,6 +1,8 @@
+/* common/sampling.c - options of sampling, and the sampler that they and the model make. */
 #include "common/sampling.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,49 +12,90 @@ static int no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for sampling options");
 }
 
-/* What a model may recommend, and where it goes.  Names without the prefix general.sampling. */
-static const struct recommended {
-	const char *key;
-	int whole; /* an int32_t, else a float */
-	size_t at;
-	double lo, hi;
-	double off; /* a value that says off where the field says 0; 0: none */
-} recommended[] = {
-#define FIELD(f) offsetof(struct infer_sample_opts, f)
-	{ "temp", 0, FIELD(temp), 0, 100 },
-	{ "top_k", 1, FIELD(top_k), -1, INT32_MAX, -1 },
-	{ "top_p", 0, FIELD(top_p), 0, 1, 1 },
-	{ "min_p", 0, FIELD(min_p), 0, 1 },
-	{ "xtc_probability", 0, FIELD(xtc_probability), 0, 1 },
-	{ "xtc_threshold", 0, FIELD(xtc_threshold), 0, 1 },
-	{ "penalty_last_n", 1, FIELD(repeat_window), -1, INT32_MAX },
-	{ "penalty_repeat", 0, FIELD(repeat), 0, 100 },
-	{ "mirostat", 1, FIELD(mirostat), 0, 2 },
-	{ "mirostat_tau", 0, FIELD(mirostat_tau), 0, 1000 },
-	{ "mirostat_eta", 0, FIELD(mirostat_eta), 0, 1000 },
-#undef FIELD
+#define AT(f) offsetof(struct sampling_args, f)
+static const struct opt breaker_row = {
+	OPT_LIST,
+	0,
+	"dry-sequence-breaker",
+	"STR",
+	"text that no run reaches over; none: no text (newline : \" *)",
+	AT(breakers),
+};
+static const struct opt other_rows[] = {
+	{ OPT_STR, 0, "samplers", "LIST",
+	  "the stages and their order, separated by commas or semicolons", AT(samplers) },
+	{ OPT_LIST, 0, "logit-bias", "ID=B",
+	  "add B to the logit of token ID; -inf: never; may be given more than once", AT(bias) },
+	{ OPT_BITS, 0, "seed", "N", "begin the random numbers at N (random, and reported)",
+	  AT(seed) },
 };
 
-static int take_recommended(struct infer_sample_opts *o, const struct recommended *r,
-                            const infer_file *file, infer_error *err)
+static struct opt number_row(const struct infer_sample_param *p, int i)
 {
-	char key[64];
-	double v = 0;
-	int found = 0;
+	return (struct opt){
+		.kind = OPT_GIVEN,
+		.name = p->option,
+		.arg = p->arg,
+		.help = p->help,
+		.at = AT(numbers) + (size_t)i * sizeof(struct opt_number),
+		.lo = p->range.lo,
+		.hi = p->range.hi,
+		.usual = p->usual,
+		.marks = (p->range.above ? OPT_ABOVE_LO : 0) | (p->whole ? OPT_WHOLE : 0),
+	};
+}
+#undef AT
 
-	snprintf(key, sizeof key, "general.sampling.%s", r->key);
-	TRY(infer_meta_f64(file, key, &v, &found, err));
-	if (!found)
-		return INFER_OK;
-	if (!(v >= r->lo && v <= r->hi))
-		return err_set(err, INFER_EFORMAT, "%s: %s: %g is out of range (%g ... %g)",
-		               infer_file_path(file), key, v, r->lo, r->hi);
-	if (r->off != 0 && v == r->off)
-		v = 0;
-	if (r->whole)
-		*(int32_t *)((char *)o + r->at) = (int32_t)v;
-	else
-		*(float *)((char *)o + r->at) = (float)v;
+int sampling_rows(struct opt *to, int room, size_t at)
+{
+	const struct infer_sample_param *p;
+	int n = 0;
+
+	for (int i = 0; (p = infer_sample_param(i)); i++) {
+		must(i < SAMPLING_NUMBERS && n + 2 <= room);
+		if (p->option)
+			to[n++] = number_row(p, i);
+		if (p->at == offsetof(struct infer_sample_opts, dry_window))
+			to[n++] = breaker_row; /* with the others of DRY */
+	}
+	for (size_t i = 0; i < sizeof other_rows / sizeof *other_rows; i++) {
+		must(n < room);
+		to[n++] = other_rows[i];
+	}
+	for (int i = 0; i < n; i++)
+		to[i].at += at;
+	return n;
+}
+
+static int take_usual(struct infer_sample_opts *o, infer_error *err)
+{
+	const struct infer_sample_param *p;
+
+	for (int i = 0; (p = infer_sample_param(i)); i++)
+		TRY(infer_sample_set(o, p, p->usual, err));
+	return INFER_OK;
+}
+
+/* What the model's file recommends. */
+static int take_recommended(struct infer_sample_opts *o, const infer_file *file, infer_error *err)
+{
+	const struct infer_sample_param *p;
+
+	for (int i = 0; (p = infer_sample_param(i)); i++) {
+		char key[64];
+		double v = 0;
+		int found = 0;
+
+		if (!p->key)
+			continue;
+		snprintf(key, sizeof key, "general.sampling.%s", p->key);
+		TRY(infer_meta_f64(file, key, &v, &found, err));
+		if (found && infer_sample_set(o, p, v, NULL))
+			return err_set(err, INFER_EFORMAT,
+			               "%s: %s: %g is out of range (%s%g ... %g)",
+			               infer_file_path(file), key, v,
+			               p->range.above ? "above " : "", p->range.lo, p->range.hi);
+	}
 	return INFER_OK;
 }
 
@@ -96,48 +139,15 @@ static int take_sequence(struct infer_sample_opts *o, const infer_file *file, in
 	return take_stages(o, s.at, s.len, INFER_EUNSUP, from, key, err);
 }
 
-/* Numbers that were given, and where they go. */
-static void take_numbers(struct infer_sample_opts *o, const struct sampling_args *a)
+static int take_numbers(struct infer_sample_opts *o, const struct sampling_args *a,
+                        infer_error *err)
 {
-	const struct {
-		double v;
-		float *to;
-		double off;
-	} reals[] = {
-		{ a->temp, &o->temp, -1 },
-		{ a->dynatemp_range, &o->dynatemp_range, -1 },
-		{ a->dynatemp_exp, &o->dynatemp_exp, -1 },
-		{ a->top_p, &o->top_p, 1 },
-		{ a->min_p, &o->min_p, -1 },
-		{ a->typical, &o->typical, 1 },
-		{ a->top_n_sigma, &o->top_n_sigma, -1 },
-		{ a->xtc_probability, &o->xtc_probability, -1 },
-		{ a->xtc_threshold, &o->xtc_threshold, -1 },
-		{ a->repeat, &o->repeat, 1 },
-		{ a->presence, &o->presence, -3 },
-		{ a->frequency, &o->frequency, -3 },
-		{ a->dry_multiplier, &o->dry_multiplier, -1 },
-		{ a->dry_base, &o->dry_base, -1 },
-		{ a->mirostat_tau, &o->mirostat_tau, -1 },
-		{ a->mirostat_eta, &o->mirostat_eta, -1 },
-	};
-	const struct {
-		int64_t v;
-		int32_t *to;
-	} wholes[] = {
-		{ a->top_k, &o->top_k },
-		{ a->repeat_last_n, &o->repeat_window },
-		{ a->mirostat, &o->mirostat },
-		{ a->dry_allowed_length, &o->dry_allowed_length },
-		{ a->dry_last_n, &o->dry_window },
-	};
+	const struct infer_sample_param *p;
 
-	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-		if (!isnan(reals[i].v))
-			*reals[i].to = reals[i].v == reals[i].off ? 0 : (float)reals[i].v;
-	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
-		if (wholes[i].v != INT64_MIN)
-			*wholes[i].to = (int32_t)wholes[i].v;
+	for (int i = 0; (p = infer_sample_param(i)); i++)
+		if (a->numbers[i].given)
+			TRY(infer_sample_set(o, p, a->numbers[i].value, err));
+	return INFER_OK;
 }
 
 /* An id at the beginning of `text`, in the vocabulary; *end: behind it. */
@@ -239,35 +249,19 @@ static int take_breakers(struct sampling *s, const struct opt_list *words, const
 	return INFER_OK;
 }
 
-/* "Look nowhere", which the fields cannot say: their 0 stands for a default. */
-static void take_nowhere(struct infer_sample_opts *o, const struct sampling_args *a)
-{
-	if (!o->repeat_window)
-		o->repeat = o->presence = o->frequency = 0;
-	if (!a->dry_last_n)
-		o->dry_multiplier = 0;
-}
-
 int sampling_take(struct sampling *out, const struct sampling_args *a, const infer_model *model,
                   infer_error *err)
 {
 	struct infer_sample_opts *o = &out->o;
 	const infer_file *file = infer_model_file(model);
 
-	*out = (struct sampling){
-		.o = { .temp = 0.8f,
-		       .top_k = 40,
-		       .top_p = 0.95f,
-		       .min_p = 0.05f,
-		       .repeat_window = 64,
-		       .xtc_threshold = 0.1f },
-	};
+	*out = (struct sampling){ 0 };
 	arena_init(&out->mem, MEM_BASE);
-	for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++)
-		TRY(take_recommended(o, &recommended[i], file, err));
+	TRY(take_usual(o, err));
+	TRY(take_recommended(o, file, err));
 	TRY(take_sequence(o, file, err));
-	take_numbers(o, a);
-	take_nowhere(o, a);
+	TRY(take_numbers(o, a, err));
+	infer_sample_resolve(o);
 	if (a->samplers)
 		TRY(take_stages(o, a->samplers, strlen(a->samplers), INFER_EINVAL, "", "--samplers",
 		                err));

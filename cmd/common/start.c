@@ -32,13 +32,13 @@ static int print(struct buf *b)
 	return say_end(rc ? say_fail(&err) : EXIT_DONE);
 }
 
-static int help(const struct program *p)
+static int help(const struct program *p, const struct opt *rows)
 {
 	struct buf b;
 
 	buf_init(&b, MEM_BASE);
 	buf_printf(&b, "Usage: %s\n%s\n", p->usage, p->about);
-	opt_help(p->rows, &b);
+	opt_help(rows, &b);
 	buf_printf(&b, "\nman %s tells more.\n", p->name);
 	return print(&b);
 }
@@ -62,17 +62,19 @@ int start(const struct program *p, void *into, const struct start *s, int argc, 
           struct opt_rest *rest)
 {
 	infer_error env_err = { 0 }, err = { 0 };
+	struct opt rows[OPT_ROWS_MAX];
 
+	opt_rows(rows, p->rows);
 	fill_descriptors();
 	sig_init(p->name);
 	say_init(p->name, 0);
 	opt_rest_init(rest);
 	/* options win over the environment, and --help over its mistakes */
-	env_read(p->rows, into, &rest->mem, &env_err);
-	opt_parse(p->rows, into, argc, argv, rest, &err);
+	env_read(rows, into, &rest->mem, &env_err);
+	opt_parse(rows, into, argc, argv, rest, &err);
 	say_init(p->name, s->quiet ? -1 : s->verbose);
 	int code = err.code       ? say_fail(&err)
-	           : s->stop      ? s->stop == STOP_HELP ? help(p) : version(p)
+	           : s->stop      ? s->stop == STOP_HELP ? help(p, rows) : version(p)
 	                : env_err.code ? say_fail(&env_err)
 	                          : -1;
 

@@ -404,7 +404,7 @@ static int open_all(struct run *r, infer_error *err)
 		                       .flags = o->clock == CLOCK_CPU
 		                                        ? INFER_PROBE_LONG
 		                                        : INFER_PROBE_LONG | INFER_PROBE_WALL };
-	struct sampling_args sa = SAMPLING_ARGS;
+	struct sampling_args sa = { .seed = { SEED, 1 } };
 	const char *path;
 	size_t n = (size_t)o->repeat;
 	double *all;
@@ -414,7 +414,6 @@ static int open_all(struct run *r, infer_error *err)
 		TRY(isa_check(o->engine.isa, err));
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
-	sa.seed = (struct opt_bits){ SEED, 1 };
 	TRY(sampling_take(&r->sampling, &sa, r->model, err));
 	TRY(infer_probe_open(&r->probe, &po, err));
 	TRY(out_open(&r->out, o, err));

@@ -104,7 +104,6 @@ int main(int argc, char **argv)
 {
 	struct run_opts o = { .main_ns = clock_now_ns(),
 		              .exec_ns = clock_process_ns(),
-		              .sampling = SAMPLING_ARGS,
 		              .chat = CHAT_ARGS,
 		              .max_tokens = -1,
 		              .output = OUTPUT_DEFAULT,

@@ -25,19 +25,11 @@ static void put_float(struct jwrite *w, const char *key, float v)
 	jw_raw(w, key, text, (size_t)n);
 }
 
-static float or_else(float v, float otherwise) { return v != 0 ? v : otherwise; }
-
 static void put_stages(struct jwrite *w, const struct infer_sample_opts *o)
 {
 	jw_array(w, "samplers");
-	for (int i = 0; i < INFER_STAGE_COUNT; i++) {
-		int stage = o->order[0] != INFER_STAGE_END ? o->order[i] : i + 1;
-		const char *name = infer_stage_name(stage);
-
-		if (!name)
-			break;
-		jw_str(w, NULL, name);
-	}
+	for (int i = 0; o->order[i] != INFER_STAGE_END; i++)
+		jw_str(w, NULL, infer_stage_name(o->order[i]));
 	jw_end(w);
 }
 
@@ -55,43 +47,34 @@ static void put_bias(struct jwrite *w, const struct infer_sample_opts *o)
 	jw_end(w);
 }
 
-/* Under the names that requests use; a zero that stands for a default is written as that default.
- */
+static void put_breakers(struct jwrite *w, const struct infer_run_info *run)
+{
+	jw_array(w, "dry_sequence_breakers");
+	for (size_t i = 0; i < run->n_breakers; i++)
+		jw_strn(w, NULL, run->breakers[i].at, run->breakers[i].len);
+	jw_end(w);
+}
+
+/* As it acts, under the names that requests use. */
 static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 {
-	const struct infer_sample_opts *o = run->sample;
+	struct infer_sample_opts o = *run->sample;
+	const struct infer_sample_param *p;
 
+	infer_sample_resolve(&o);
 	jw_object(w, "sampler");
-	put_float(w, "temperature", o->temp);
-	put_float(w, "dynatemp_range", o->dynatemp_range);
-	put_float(w, "dynatemp_exponent", or_else(o->dynatemp_exp, 1));
-	jw_int(w, "top_k", o->top_k);
-	put_float(w, "top_p", or_else(o->top_p, 1));
-	put_float(w, "min_p", o->min_p);
-	put_float(w, "typical_p", or_else(o->typical, 1));
-	put_float(w, "top_n_sigma", o->top_n_sigma);
-	put_float(w, "xtc_probability", o->xtc_probability);
-	put_float(w, "xtc_threshold", o->xtc_threshold);
-	put_float(w, "repeat_penalty", or_else(o->repeat, 1));
-	jw_int(w, "repeat_last_n", o->repeat_window ? o->repeat_window : 64);
-	put_float(w, "presence_penalty", o->presence);
-	put_float(w, "frequency_penalty", o->frequency);
-	put_float(w, "dry_multiplier", o->dry_multiplier);
-	put_float(w, "dry_base", or_else(o->dry_base, 1.75f));
-	jw_int(w, "dry_allowed_length", o->dry_allowed_length ? o->dry_allowed_length : 2);
-	jw_int(w, "dry_penalty_last_n", o->dry_window ? o->dry_window : -1);
-	if (o->dry_multiplier > 0) {
-		jw_array(w, "dry_sequence_breakers");
-		for (size_t i = 0; i < run->n_breakers; i++)
-			jw_strn(w, NULL, run->breakers[i].at, run->breakers[i].len);
-		jw_end(w);
+	for (int i = 0; (p = infer_sample_param(i)); i++) {
+		double v = infer_sample_get(&o, p);
+
+		if (p->whole)
+			jw_int(w, p->name, (int64_t)v);
+		else
+			put_float(w, p->name, (float)v);
+		if (p->at == offsetof(struct infer_sample_opts, dry_window) && o.dry_multiplier > 0)
+			put_breakers(w, run);
 	}
-	jw_int(w, "mirostat", o->mirostat);
-	put_float(w, "mirostat_tau", or_else(o->mirostat_tau, 5));
-	put_float(w, "mirostat_eta", or_else(o->mirostat_eta, 0.1f));
-	jw_int(w, "min_keep", o->min_keep ? o->min_keep : 1);
-	put_stages(w, o);
-	put_bias(w, o);
+	put_stages(w, &o);
+	put_bias(w, &o);
 	jw_end(w);
 }
 

@@ -1,6 +1,7 @@
 /* record/sampling.c - sampling options of a request, under the names that servers have for them */
 #include "record/job.h"
 #include "base/err.h"
+#include "sample/param.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,69 +26,23 @@ int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, in
 	return INFER_OK;
 }
 
-/* A value that says off where the field says 0 is `off`; above: lo itself is out of range. */
-static const struct number {
-	const char *key;
-	size_t at;
-	double lo, hi, off;
-	int above;
-} numbers[] = {
-#define FIELD(f) offsetof(struct infer_sample_opts, f)
-	{ "temperature", FIELD(temp), 0, 100, 0, 0 },
-	{ "dynatemp_range", FIELD(dynatemp_range), 0, 100, 0, 0 },
-	{ "dynatemp_exponent", FIELD(dynatemp_exp), 0, 100, 0, 1 },
-	{ "top_p", FIELD(top_p), 0, 1, 1, 1 },
-	{ "min_p", FIELD(min_p), 0, 1, 0, 0 },
-	{ "typical_p", FIELD(typical), 0, 1, 1, 1 },
-	{ "top_n_sigma", FIELD(top_n_sigma), -1, 1000, -1, 0 },
-	{ "xtc_probability", FIELD(xtc_probability), 0, 1, 0, 0 },
-	{ "xtc_threshold", FIELD(xtc_threshold), 0, 1, 0, 0 },
-	{ "repeat_penalty", FIELD(repeat), 0, 100, 1, 1 },
-	{ "presence_penalty", FIELD(presence), -2, 2, 0, 0 },
-	{ "frequency_penalty", FIELD(frequency), -2, 2, 0, 0 },
-	{ "dry_multiplier", FIELD(dry_multiplier), 0, 100, 0, 0 },
-	{ "dry_base", FIELD(dry_base), 1, 100, 0, 0 },
-	{ "mirostat_tau", FIELD(mirostat_tau), 0, 100, 0, 1 },
-	{ "mirostat_eta", FIELD(mirostat_eta), 0, 100, 0, 1 },
-};
-static const struct whole {
-	const char *key;
-	size_t at;
-	int64_t lo, off;
-} wholes[] = {
-	{ "top_k", FIELD(top_k), -1, -1 },
-	{ "repeat_last_n", FIELD(repeat_window), -1, 0 },
-	{ "dry_allowed_length", FIELD(dry_allowed_length), 1, 0 },
-	{ "dry_penalty_last_n", FIELD(dry_window), -1, 0 },
-	{ "mirostat", FIELD(mirostat), 0, 0 },
-	{ "min_keep", FIELD(min_keep), 0, 0 },
-#undef FIELD
-};
-
-static int take_number(struct job *j, const struct number *n, const struct json *v,
+/* A line in the form of another server keeps to what that allows. */
+static int take_number(struct job *j, const struct infer_sample_param *p, const struct json *v,
                        infer_error *err)
 {
+	const struct infer_sample_range *r =
+		j->j.form != INFER_JOB_OWN && p->http.hi > 0 ? &p->http : &p->range;
 	double x = json_double(v);
+	int32_t whole;
 
+	if (p->whole) {
+		TRY(job_whole(&whole, p->name, v, (int64_t)r->lo, (int64_t)r->hi, err));
+		x = whole;
+	}
 	if (!json_is_number(v))
-		return err_set(err, INFER_EINVAL, "%s is not a number", n->key);
-	if (!(n->above ? x > n->lo : x >= n->lo) || !(x <= n->hi))
-		return err_set(err, INFER_EINVAL, "%s is %.9g: %s %g to %g", n->key, x,
-		               n->above ? "above" : "from", n->lo, n->hi);
-	*(float *)((char *)&j->j.request.sample + n->at) = x == n->off || x < 0 ? 0 : (float)x;
-	if (n->lo == -2) /* penalties: below 0 they are as good as above */
-		*(float *)((char *)&j->j.request.sample + n->at) = (float)x;
-	return INFER_OK;
-}
-
-static int take_whole(struct job *j, const struct whole *w, const struct json *v, infer_error *err)
-{
-	int32_t x, hi = strcmp(w->key, "mirostat") ? INT32_MAX : 2;
-
-	TRY(job_whole(&x, w->key, v, w->lo, hi, err));
-	*(int32_t *)((char *)&j->j.request.sample + w->at) = x == w->off ? 0 : x;
-	j->dry_nowhere |= !x && !strcmp(w->key, "dry_penalty_last_n");
-	return INFER_OK;
+		return err_set(err, INFER_EINVAL, "%s is not a number", p->name);
+	TRY(sample_check(p, r, x, err));
+	return infer_sample_set(&j->j.request.sample, p, x, err);
 }
 
 static int take_samplers(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -229,13 +184,12 @@ int job_sampling(struct job *j, const char *key, const struct json *v, int *know
 		{ "seed", take_seed },
 	};
 
+	const struct infer_sample_param *p;
+
 	*known = 1;
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (!strcmp(key, numbers[i].key))
-			return json_is_null(v) ? INFER_OK : take_number(j, &numbers[i], v, err);
-	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
-		if (!strcmp(key, wholes[i].key))
-			return json_is_null(v) ? INFER_OK : take_whole(j, &wholes[i], v, err);
+	for (int i = 0; (p = infer_sample_param(i)); i++)
+		if (!strcmp(key, p->name))
+			return json_is_null(v) ? INFER_OK : take_number(j, p, v, err);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(key, others[i].key))
 			return json_is_null(v) ? INFER_OK : others[i].take(j, key, v, err);
@@ -247,10 +201,7 @@ int job_sampling_end(struct job *j, infer_error *err)
 {
 	struct infer_sample_opts *o = &j->j.request.sample;
 
-	if (!o->repeat_window) /* look nowhere; the field's 0 stands for a default */
-		o->repeat = o->presence = o->frequency = 0;
-	if (j->dry_nowhere)
-		o->dry_multiplier = 0;
+	infer_sample_resolve(o);
 	o->dry_breakers = NULL;
 	o->n_dry_breaker = NULL;
 	o->n_dry_breakers = 0;

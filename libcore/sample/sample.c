@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
+#include "sample/param.h"
 #include "sample/sample.h"
 
 #define STAGE(row, id) extern const struct stage stage_row_##row;
@@ -51,50 +52,6 @@ int infer_stage_named(const char *name, size_t n)
 	return INFER_STAGE_END;
 }
 
-static int in_range(double v, double lo, double hi, const char *name, infer_error *err)
-{
-	if (v >= lo && v <= hi)
-		return INFER_OK;
-	return err_set(err, INFER_EINVAL, "%s is %g: from %g to %g", name, v, lo, hi);
-}
-
-static int check_numbers(const struct infer_sample_opts *o, infer_error *err)
-{
-	const struct {
-		double v, lo, hi;
-		const char *name;
-	} rows[] = {
-		{ (double)o->temp, 0, 1e6, "temp" },
-		{ (double)o->dynatemp_range, 0, 1e6, "dynatemp_range" },
-		{ (double)o->dynatemp_exp, 0, 1e3, "dynatemp_exp" },
-		{ o->top_k, 0, INT32_MAX, "top_k" },
-		{ (double)o->top_p, 0, 1, "top_p" },
-		{ (double)o->min_p, 0, 1, "min_p" },
-		{ (double)o->typical, 0, 1, "typical" },
-		{ (double)o->top_n_sigma, 0, 1e6, "top_n_sigma" },
-		{ (double)o->xtc_probability, 0, 1, "xtc_probability" },
-		{ (double)o->xtc_threshold, 0, 1, "xtc_threshold" },
-		{ (double)o->repeat, 0, 1e6, "repeat_penalty" },
-		{ (double)o->presence, -1e6, 1e6, "presence_penalty" },
-		{ (double)o->frequency, -1e6, 1e6, "frequency_penalty" },
-		{ o->repeat_window, -1, INT32_MAX, "repeat_last_n" },
-		{ (double)o->dry_multiplier, 0, 1e6, "dry_multiplier" },
-		{ (double)(o->dry_base != 0 ? o->dry_base : 1.75f), 1, 1e6, "dry_base" },
-		{ o->dry_allowed_length, 0, INT32_MAX, "dry_allowed_length" },
-		{ o->dry_window, -1, INT32_MAX, "dry_penalty_last_n" },
-		{ o->mirostat, 0, 2, "mirostat" },
-		{ (double)o->mirostat_tau, 0, 1e3, "mirostat_tau" },
-		{ (double)o->mirostat_eta, 0, 1e3, "mirostat_eta" },
-		{ o->min_keep, 0, INT32_MAX, "min_keep" },
-		{ o->n_bias, 0, INT32_MAX, "logit_bias" },
-		{ o->n_dry_breakers, 0, INT32_MAX, "dry_sequence_breakers" },
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		TRY(in_range(rows[i].v, rows[i].lo, rows[i].hi, rows[i].name, err));
-	return INFER_OK;
-}
-
 static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error *err)
 {
 	uint32_t seen = 0;
@@ -102,7 +59,10 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 
 	if (n_vocab < 1)
 		return err_set(err, INFER_EINVAL, "a vocabulary of %d tokens", (int)n_vocab);
-	TRY(check_numbers(o, err));
+	TRY(sample_check_all(o, err));
+	if (o->n_bias < 0 || o->n_dry_breakers < 0)
+		return err_set(err, INFER_EINVAL, "n_bias is %d, n_dry_breakers %d: at least 0",
+		               (int)o->n_bias, (int)o->n_dry_breakers);
 	for (; i < INFER_STAGE_COUNT && o->order[i] != INFER_STAGE_END; i++) {
 		if (!stage_get(o->order[i]))
 			return err_set(err, INFER_EINVAL, "sampler stage %d is not known",
@@ -126,29 +86,6 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 	return INFER_OK;
 }
 
-static void fill_defaults(struct infer_sample_opts *o)
-{
-	if (o->repeat == 0)
-		o->repeat = 1;
-	if (o->repeat_window == 0)
-		o->repeat_window = 64;
-	if (o->dynatemp_exp == 0)
-		o->dynatemp_exp = 1;
-	if (o->dry_base == 0)
-		o->dry_base = 1.75f;
-	if (o->dry_allowed_length == 0)
-		o->dry_allowed_length = 2;
-	if (o->mirostat_tau == 0)
-		o->mirostat_tau = 5;
-	if (o->mirostat_eta == 0)
-		o->mirostat_eta = 0.1f;
-	if (o->min_keep == 0)
-		o->min_keep = 1;
-	if (o->order[0] == INFER_STAGE_END)
-		for (int i = 0; i + 1 < INFER_STAGE_COUNT; i++)
-			o->order[i] = (uint8_t)(i + 1);
-}
-
 /* Breakers of one token are looked up, for there may be thousands; ids outside the vocabulary never
  * come. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
@@ -167,7 +104,7 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
 	if (!s)
 		goto full;
 	s->o = *o;
-	fill_defaults(&s->o);
+	infer_sample_resolve(&s->o);
 	s->n_vocab = n_vocab;
 	s->mu = 2 * (double)s->o.mirostat_tau;
 	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o),

@@ -36,7 +36,7 @@ struct sampler_history {
 enum { HISTORY_IDS = 1, HISTORY_Z = 2, HISTORY_MU = 4 };
 
 struct infer_sampler {
-	struct infer_sample_opts o; /* defaults filled in */
+	struct infer_sample_opts o; /* resolved */
 	int32_t n_vocab;
 	struct cands c; /* storage for n_vocab */
 	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */

@@ -32,6 +32,52 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 	END
 }
 
+@test "-1 is off where 0 is, and is recorded as 0" {
+	field=top_k
+	same 0 "$(sampler --top-k -1)"
+	field=top_n_sigma
+	same 0 "$(sampler --top-n-sigma -1)"
+}
+
+@test "a number has one range, for options, requests and models; the forms of other servers have theirs" {
+	while read -r option field low high; do
+		for v in $low $high; do
+			fails 2 "--$option: $v is out of range" infer-run "--$option=$v" the
+			echo "{\"prompt\":\"the\",\"$field\":$v}"
+		done >>r
+	done <<-END
+		temp temperature -0.1 100.1
+		dynatemp-range dynatemp_range -0.1 100.1
+		dynatemp-exp dynatemp_exponent 0 100.1
+		top-k top_k -2 2147483648
+		top-p top_p 0 1.1
+		min-p min_p -0.1 1.1
+		typical typical_p 0 1.1
+		top-n-sigma top_n_sigma -1.1 1001
+		xtc-probability xtc_probability -0.1 1.1
+		xtc-threshold xtc_threshold -0.1 1.1
+		repeat-penalty repeat_penalty 0 100.1
+		repeat-last-n repeat_last_n -2 2147483648
+		presence-penalty presence_penalty -100.1 100.1
+		frequency-penalty frequency_penalty -100.1 100.1
+		dry-multiplier dry_multiplier -0.1 100.1
+		dry-base dry_base 0.9 100.1
+		dry-allowed-length dry_allowed_length 0 2147483648
+		dry-penalty-last-n dry_penalty_last_n -2 2147483648
+		mirostat mirostat -1 3
+		mirostat-tau mirostat_tau 0 100.1
+		mirostat-eta mirostat_eta 0 100.1
+	END
+	run -7 --separate-stderr infer-run -q --batch r
+	same "$((2 * 21))" "$(grep -cE '"code":"INFER_EINVAL","message":"[a-z_]+ is -?[0-9.]+: (from|above) ' <<<"$output")"
+	# the list has no other
+	same 21 "$(sed -n 's/^PARAM(.*, REAL, .*\|^PARAM(.*, WHOLE, .*"[a-z-]*", "N".*/x/p' "$TOP/libcore/sample/param_list.h" | wc -l)"
+	body() { echo "{\"custom_id\":\"$1\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"the\",\"max_tokens\":0,$2}}"; }
+	{ body a '"temperature":2' ; body b '"temperature":2.1'; body c '"presence_penalty":-2'; body d '"frequency_penalty":2.1'; } >o
+	run -7 --separate-stderr infer-run -q --batch o
+	same $'a 200\nb 400\nc 200\nd 400' "$(perl -MJSON::PP -ne '$v = decode_json($_); print "$v->{custom_id} ", $v->{response}{status_code} // 400, "\n"' <<<"$output" | sort)"
+}
+
 @test "each changes what is drawn" {
 	plain=$(go -n 60)
 	for o in --temp=2 --dynatemp-range=0.8 --top-k=3 --top-p=0.3 --min-p=0.9 --typical=0.2 --top-n-sigma=0.5 \
@@ -88,7 +134,7 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 
 @test "what is out of range or malformed is refused by name" {
 	fails 2 "--typical: 0 is out of range" infer-run --typical 0 the
-	fails 2 "--presence-penalty: 3 is out of range" infer-run --presence-penalty 3 the
+	fails 2 "--presence-penalty: -101 is out of range \\(-100 " infer-run --presence-penalty -101 the
 	fails 2 "--mirostat: 3 is out of range" infer-run --mirostat 3 the
 	fails 2 "--dry-base: 0.5 is out of range" infer-run --dry-base 0.5 the
 	fails 2 "--logit-bias: 'x' does not begin with a token id" infer-run --logit-bias x the

@@ -42,42 +42,71 @@ struct infer_logit_bias {
 	float bias;
 };
 
-/* A zero switches its stage off, so {0} is greedy decoding. */
+/* The numbers, then what is no number.  A 0 in a number that infer_sample_set did not put there
+ * stands for its default, which switches its stage off, so {0} is greedy decoding; their ranges
+ * and defaults are in the table behind infer_sample_param. */
 struct infer_sample_opts {
 	float temp; /* softmax temperature; 0 takes the largest logit, ties to the lower id */
 	float dynatemp_range; /* temperature from temp - range to temp + range by entropy */
-	float dynatemp_exp;   /* > 0; 0 means 1 */
-	int32_t top_k; /* keep the k likeliest                   Fan+ 2018, arXiv:1805.04833 */
-	/* keep the least set of mass >= p, (0, 1)   Holtzman+ 2019, arXiv:1904.09751 */
-	float top_p;
-	float min_p; /* keep p_i >= min_p * max_j p_j          Nguyen+ 2024, arXiv:2407.01082 */
-	/* keep the locally typical mass, (0, 1)  Meister+ 2022, arXiv:2202.00666 */
-	float typical;
-	/* keep l_i >= max l - n * sigma          Tang+ 2024, arXiv:2411.07641 */
-	float top_n_sigma;
+	float dynatemp_exp;
+	int32_t top_k; /* keep the k likeliest; 0, -1: all       Fan+ 2018, arXiv:1805.04833 */
+	float top_p; /* keep the least set of mass >= p; 1: all   Holtzman+ 2019, arXiv:1904.09751 */
+	float min_p;   /* keep p_i >= min_p * max_j p_j          Nguyen+ 2024, arXiv:2407.01082 */
+	float typical; /* keep the locally typical mass; 1: all  Meister+ 2022, arXiv:2202.00666 */
+	float top_n_sigma; /* keep l_i >= max l - n * sigma      Tang+ 2024, arXiv:2411.07641 */
 	float xtc_probability, xtc_threshold; /* threshold in (0, 0.5]; else off */
-	float repeat; /* penalty on tokens of the window        Keskar+ 2019, arXiv:1909.05858 */
+	float repeat; /* penalty on tokens of the window; 1: off   Keskar+ 2019, arXiv:1909.05858 */
+	int32_t repeat_window;     /* how far back the penalties look, tokens; 0: off, -1: all */
 	float presence, frequency; /* subtracted once, and per occurrence in the window */
-	/* how far back the penalties look, tokens; 0: 64; -1: all of them */
-	int32_t repeat_window;
-	float dry_multiplier, dry_base;         /* base 0 means 1.75 */
-	int32_t dry_allowed_length, dry_window; /* 0 means 2; window 0 or -1: all */
-	/* token sequences that end a match, each n_dry_breaker[i] ids; borrowed */
-	const int32_t *const *dry_breakers;
-	const int32_t *n_dry_breaker;
-	int32_t n_dry_breakers;
+	float dry_multiplier, dry_base;
+	int32_t dry_allowed_length, dry_window; /* window 0: off, -1: all */
 	/* 0, 1 or 2; replaces every stage but penalties and temperature   Basu+ 2020,
 	 * arXiv:2007.14966 */
 	int32_t mirostat;
-	float mirostat_tau, mirostat_eta; /* 0 means 5 and 0.1 */
-	const struct infer_logit_bias *bias;
-	int32_t n_bias; /* borrowed while the sampler lives */
+	float mirostat_tau, mirostat_eta;
+	int32_t min_keep; /* stages that cut leave at least this many */
+
+	int32_t n_bias;
+	const struct infer_logit_bias *bias; /* [n_bias], borrowed while the sampler lives */
+	uint64_t given; /* bit i: infer_sample_set has put the i-th number there */
+	/* token sequences that end a match of DRY, each n_dry_breaker[i] ids; borrowed */
+	const int32_t *const *dry_breakers;
+	const int32_t *n_dry_breaker;
+	int32_t n_dry_breakers;
 	/* enum infer_stage, closed by INFER_STAGE_END; all zero: the default order */
 	uint8_t order[INFER_STAGE_COUNT];
-	int32_t min_keep; /* stages that cut leave at least this many; 0 means 1 */
 	/* any value, 0 too; draw i takes the generator's value at (seed, position i) */
 	uint64_t seed;
 };
+
+/* One of the numbers of struct infer_sample_opts. */
+struct infer_sample_range {
+	double lo, hi;
+	int above; /* 1: lo itself is out of range */
+};
+struct infer_sample_param {
+	const char *name;   /* in requests and records: "top_k" */
+	const char *option; /* of programs: "top-k"; NULL: they have none */
+	const char *arg;    /* what --help calls its value: "N" */
+	const char *help;
+	const char *key; /* a model recommends it as general.sampling.KEY; NULL: it does not */
+	int whole;       /* 1: an int32_t, 0: a float */
+	size_t at;       /* offset in struct infer_sample_opts */
+	struct infer_sample_range range;
+	struct infer_sample_range http; /* where other servers allow less; hi 0: they do not */
+	double least;                   /* values from lo up to this one mean the same */
+	double zero;                    /* what a 0 stands for that was not set */
+	double usual;                   /* what programs take where nobody says */
+};
+/* The i-th, in the order of records; NULL: there are no more.  Any thread. */
+const struct infer_sample_param *infer_sample_param(int i);
+double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
+/* Put a number there, 0 too.  INFER_EINVAL: out of its range; then *o is as it was */
+int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,
+                     infer_error *err);
+/* Make every number, and the order of stages, what a sampler would take: defaults in place of
+ * zeros, a stage whose window is 0 off, one form of each value. */
+void infer_sample_resolve(struct infer_sample_opts *o);
 
 /* Make a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory a draw needs is
  * allocated here.

@@ -82,7 +82,7 @@ static int case_fields(void)
 	assert_int_equal(r->flags, INFER_REQ_IGNORE_EOS);
 	assert_true(s->seed == UINT64_MAX - 1);
 	assert_true(s->temp == 0 && s->dynatemp_range == 0.5f && s->dynatemp_exp == 2);
-	assert_true(s->top_k == 0 && s->top_p == 0 && s->min_p == 0.25f && s->typical == 0.5f);
+	assert_true(s->top_k == 0 && s->top_p == 1 && s->min_p == 0.25f && s->typical == 0.5f);
 	assert_true(s->top_n_sigma == 1.5f && s->xtc_probability == 0.5f &&
 	            s->xtc_threshold == 0.125f);
 	assert_true(s->repeat == 1.5f && s->repeat_window == -1 && s->presence == -2 &&
@@ -115,9 +115,9 @@ static int case_off(void)
 		"\"dry_multiplier\":1,\"dry_penalty_last_n\":0,\"top_n_sigma\":-1,\"typical_p\":1}",
 		&err));
 	assert_string_equal(j->error.message, "");
-	assert_true(j->request.sample.repeat == 0 && j->request.sample.presence == 0);
+	assert_true(j->request.sample.repeat == 1 && j->request.sample.presence == 0);
 	assert_true(j->request.sample.dry_multiplier == 0 && !j->request.sample.n_dry_breakers);
-	assert_true(j->request.sample.top_n_sigma == 0 && j->request.sample.typical == 0);
+	assert_true(j->request.sample.top_n_sigma == 0 && j->request.sample.typical == 1);
 out:
 	infer_job_free(j);
 	return rc;
@@ -155,9 +155,16 @@ static const struct bad {
 	{ "{\"prompt\":\"x\",\"temperature\":-0.1}", INFER_EINVAL, "temperature", "from 0" },
 	{ "{\"prompt\":\"x\",\"top_p\":0}", INFER_EINVAL, "top_p", "above 0" },
 	{ "{\"prompt\":\"x\",\"top_k\":-2}", INFER_EINVAL, "top_k", "from -1" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/"
+	  "completions\",\"body\":{\"prompt\":\"x\","
+	  "\"presence_penalty\":-3}}",
+	  INFER_EINVAL, "presence_penalty", "from -2 to 2" },
+	{ "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{"
+	  "\"temperature\":2.5}}",
+	  INFER_EINVAL, "temperature", "from 0 to 2" },
 	{ "{\"prompt\":\"x\",\"mirostat\":3}", INFER_EINVAL, "mirostat", "from 0 to 2" },
-	{ "{\"prompt\":\"x\",\"presence_penalty\":2.5}", INFER_EINVAL, "presence_penalty",
-	  "from -2 to 2" },
+	{ "{\"prompt\":\"x\",\"presence_penalty\":100.5}", INFER_EINVAL, "presence_penalty",
+	  "from -100 to 100" },
 	{ "{\"prompt\":\"x\",\"samplers\":[]}", INFER_EINVAL, "samplers", "not a list" },
 	{ "{\"prompt\":\"x\",\"samplers\":[\"top_k\",\"top-k\"]}", INFER_EINVAL, "samplers",
 	  "twice" },

@@ -332,7 +332,7 @@ static void test_refused(void **state)
 		{ .top_p = 1.5f },
 		{ .top_p = -0.1f },
 		{ .min_p = 2 },
-		{ .top_k = -1 },
+		{ .top_k = -2 },
 		{ .mirostat = 3 },
 		{ .repeat = NAN },
 		{ .dry_base = 0.5f },
