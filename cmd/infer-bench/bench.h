@@ -1,6 +1,7 @@
 /* infer-bench/bench.h - what the files of infer-bench share. */
 #ifndef INFER_BENCH_BENCH_H
 #define INFER_BENCH_BENCH_H
+#include <infer/plan.h>
 #include <infer/record.h>
 #include "base/buf.h"
 #include "common/model.h"

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/cpu.h"
-#include "kern/probe.h"
+#include "kern/data.h"
 
 /* bytes of memory right before a page that may not be touched; aligned to 1 */
 struct fence {

@@ -9,7 +9,7 @@
 
 struct shape {
 	int type, m, n, k;
-	enum probe_fill fill;
+	enum kern_data_fill fill;
 	int flat; /* most of x as large as it gets in every place: sums reach their bounds */
 };
 
@@ -35,7 +35,7 @@ static struct kern_act act_make(const struct kern *kern, int type, const float *
 static void same(const float *got, const float *want, size_t n, const struct kern *k,
                  struct shape s, const char *what)
 {
-	int64_t i = probe_differ(got, want, n);
+	int64_t i = kern_data_differ(got, want, n);
 
 	if (i >= 0)
 		fail_msg("%s %s %s m %d n %d k %d fill %d: at %lld %a, not %a", k->name,
@@ -172,9 +172,9 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	      *y = block_new(ny * 4);
 	void *mem, *mem_ref;
 
-	probe_weights(f.at, s.type, (size_t)s.n, s.k, s.fill,
-	              (uint64_t)(s.type * 131 + s.n * 7 + s.k));
-	probe_floats(x, (size_t)s.m * (size_t)s.k, s.fill, (uint64_t)(s.m * 31 + s.k));
+	kern_data_weights(f.at, s.type, (size_t)s.n, s.k, s.fill,
+	                  (uint64_t)(s.type * 131 + s.n * 7 + s.k));
+	kern_data_floats(x, (size_t)s.m * (size_t)s.k, s.fill, (uint64_t)(s.m * 31 + s.k));
 	if (s.flat)
 		flatten(x, s, f.at);
 	struct kern_act a = act_make(kern, s.type, x, s.m, s.k, &mem),
@@ -212,8 +212,8 @@ static inline void tile_shapes(const struct kern *kern, const struct kern *ref, 
 		one(kern, ref,
 		    (struct shape){ type, 1 + 3 * i, 1 + 6 * i,
 		                    block * (block == 32 ? 1 + 3 * i : 1 + i / 2),
-		                    i % 3 ? PROBE_PLAIN : PROBE_ODD, i % 2 });
-	one(kern, ref, (struct shape){ type, 83, 40, block == 32 ? 320 : 512, PROBE_PLAIN, 1 });
+		                    i % 3 ? KERN_DATA_PLAIN : KERN_DATA_ODD, i % 2 });
+	one(kern, ref, (struct shape){ type, 83, 40, block == 32 ? 320 : 512, KERN_DATA_PLAIN, 1 });
 }
 
 static inline void shapes_of(const struct kern *kern, const struct kern *ref, int type)
@@ -227,24 +227,24 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 		for (int j = 0; j < 9; j++)
 			one(kern, ref,
 			    (struct shape){ type, 1 + (i + 2 * j) % 9, ns[j], k,
-			                    (i + j) % 3 ? PROBE_PLAIN : PROBE_ODD, 0 });
+			                    (i + j) % 3 ? KERN_DATA_PLAIN : KERN_DATA_ODD, 0 });
 	}
 	for (int m = 1; m <= 64; m++)
 		one(kern, ref,
 		    (struct shape){ type, m, 19, block == 1 ? 75 : block * 2,
-		                    m % 4 ? PROBE_PLAIN : PROBE_ODD, 0 });
+		                    m % 4 ? KERN_DATA_PLAIN : KERN_DATA_ODD, 0 });
 	/* rows of weights past one band of the loop over a few of x */
 	for (int m = 1; m <= 41; m += 5)
 		one(kern, ref,
 		    (struct shape){ type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3,
-		                    PROBE_PLAIN, m % 2 });
+		                    KERN_DATA_PLAIN, m % 2 });
 	if (kern->mm[type].tile_turned) /* more rows of x than a tile takes at a time */
 		for (int m = 63; m <= 147; m += 42)
 			one(kern, ref,
 			    (struct shape){ type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768,
-			                    PROBE_PLAIN, m == 105 });
+			                    KERN_DATA_PLAIN, m == 105 });
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
-		    (struct shape){ type, m, 35, block == 1 ? 75 : 512, PROBE_PLAIN, 1 });
+		    (struct shape){ type, m, 35, block == 1 ? 75 : 512, KERN_DATA_PLAIN, 1 });
 }
 #endif

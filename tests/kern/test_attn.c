@@ -32,7 +32,7 @@ static struct fence *pages_new(const void **at, int n, int type, int d, int is_k
 			memset(page->at, 0xff, kern_kv_bytes(type, d));
 			at[p / KERN_PAGE] = page->at;
 		}
-		probe_floats(x, (size_t)d, PROBE_PLAIN, (is_k ? 100 : 9000) + (uint64_t)p);
+		kern_data_floats(x, (size_t)d, KERN_DATA_PLAIN, (is_k ? 100 : 9000) + (uint64_t)p);
 		(is_k ? kern_k_put : kern_v_put)(&ref, page->at, type, p % KERN_PAGE, x, d);
 	}
 	free(x);
@@ -149,7 +149,7 @@ static void parts_free(struct parts *p) { free(p->m), free(p->l), free(p->o); }
 static void same(const float *got, const float *want, size_t n, const struct kern *k,
                  const struct shape *s, const char *what)
 {
-	int64_t i = probe_differ(got, want, n);
+	int64_t i = kern_data_differ(got, want, n);
 
 	if (i >= 0)
 		fail_msg("%s %s rows %d heads %d dk %d dv %d pos %d window %d: at %lld %a, not %a",
@@ -255,8 +255,8 @@ static void one(const struct kern *k, const struct kern *ref, const struct shape
 	      *o1 = block_new((size_t)(s->heads * s->dv) * 4);
 	float sinks[16], *sink = s->sink ? sinks : NULL;
 
-	probe_floats(q, nq, PROBE_PLAIN, 4);
-	probe_floats(sinks, 16, PROBE_PLAIN, 6);
+	kern_data_floats(q, nq, KERN_DATA_PLAIN, 4);
+	kern_data_floats(sinks, 16, KERN_DATA_PLAIN, 6);
 	struct parts p = run(k, s, &c, q, sink, 0, s->rows),
 		     r = run(ref, s, &c, q, sink, 0, s->rows);
 	same(p.m, r.m, (size_t)p.splits * pairs, k, s, "m");
@@ -328,13 +328,13 @@ static void some(const struct kern *k, int type)
 	size_t bytes = kern_kv_bytes(type, WIDTH);
 	char *pages[PAGES];
 
-	probe_floats(q, ALL * WIDTH, PROBE_PLAIN, 5);
+	kern_data_floats(q, ALL * WIDTH, KERN_DATA_PLAIN, 5);
 	for (int i = 0; i < PAGES; i++) {
 		pages[i] = block_new(KV * bytes);
 		memset(pages[i], 0xff, KV * bytes);
 		for (int j = 0; j < KV * KERN_PAGE; j++) {
 			float x[WIDTH];
-			probe_floats(x, WIDTH, PROBE_PLAIN, (uint64_t)(i * 1000 + j));
+			kern_data_floats(x, WIDTH, KERN_DATA_PLAIN, (uint64_t)(i * 1000 + j));
 			/* the same bytes serve as K and as V */
 			kern_k_put(k, pages[i] + (size_t)(j / KERN_PAGE) * bytes, type,
 			           j % KERN_PAGE, x, WIDTH);
@@ -346,9 +346,9 @@ static void some(const struct kern *k, int type)
 	call(k, type, q, pages, bytes, 0, 2, m[2], l[2], o[2]);
 	call(k, type, q, pages, bytes, 2, 3, m[2], l[2], o[2]);
 	for (int i = 1; i < 3; i++) {
-		assert_int_equal(probe_differ(m[i], m[0], ALL), -1);
-		assert_int_equal(probe_differ(l[i], l[0], ALL), -1);
-		assert_int_equal(probe_differ(o[i], o[0], ALL * WIDTH), -1);
+		assert_int_equal(kern_data_differ(m[i], m[0], ALL), -1);
+		assert_int_equal(kern_data_differ(l[i], l[0], ALL), -1);
+		assert_int_equal(kern_data_differ(o[i], o[0], ALL * WIDTH), -1);
 	}
 	for (int i = 0; i < PAGES; i++)
 		free(pages[i]);
@@ -382,7 +382,7 @@ static void unseen(const struct kern *k, int k_type, int v_type)
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[8 * 2 * 32], bad[32];
 
-	probe_floats(q, 8 * 2 * 32, PROBE_PLAIN, 4);
+	kern_data_floats(q, 8 * 2 * 32, KERN_DATA_PLAIN, 4);
 	for (int i = 0; i < 32; i++)
 		bad[i] = NAN;
 	for (int p = 0; p < 68; p = p == 60 - 20 ? 67 : p + 1) {
@@ -422,7 +422,7 @@ static void nothing(const struct kern *k, int which)
 	struct cache c = cache_new(&s, s.pos + s.rows);
 	float q[3 * 2 * 32];
 
-	probe_floats(q, 3 * 2 * 32, PROBE_PLAIN, 4);
+	kern_data_floats(q, 3 * 2 * 32, KERN_DATA_PLAIN, 4);
 	struct parts p = run(k, &s, &c, q, NULL, 0, 3);
 	assert_int_equal(p.splits, 3);
 	for (int i = 0; i < 12; i++)

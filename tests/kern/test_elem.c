@@ -17,7 +17,7 @@ struct data {
 	int n;
 };
 
-static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
+static struct data data_new(int n, enum kern_data_fill fill, uint64_t seed)
 {
 	struct data d = { .n = n };
 	size_t bytes = (size_t)n * 4;
@@ -27,9 +27,9 @@ static struct data data_new(int n, enum probe_fill fill, uint64_t seed)
 	d.fx = (float *)(void *)d.x.at, d.fa = (float *)(void *)d.a.at,
 	d.fb = (float *)(void *)d.b.at;
 	d.fy = (float *)(void *)d.y.at, d.fz = (float *)(void *)d.z.at;
-	probe_floats(d.fx, (size_t)n, fill, seed);
-	probe_floats(d.fa, (size_t)n, fill, seed + 1);
-	probe_floats(d.fb, (size_t)n, fill, seed + 2);
+	kern_data_floats(d.fx, (size_t)n, fill, seed);
+	kern_data_floats(d.fa, (size_t)n, fill, seed + 1);
+	kern_data_floats(d.fb, (size_t)n, fill, seed + 2);
 	return d;
 }
 
@@ -41,7 +41,7 @@ static void data_free(struct data *d)
 
 static void same(const float *got, const float *want, int n, const struct kern *k, const char *what)
 {
-	int64_t i = probe_differ(got, want, (size_t)n);
+	int64_t i = kern_data_differ(got, want, (size_t)n);
 
 	if (i >= 0)
 		fail_msg("%s %s n %d: at %lld %a, not %a", k->name, what, n, (long long)i,
@@ -85,7 +85,8 @@ static void set_same(const struct kern *k, const struct kern *ref)
 {
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		for (int fill = 0; fill < 2; fill++) {
-			struct data d = data_new(sizes[i], fill ? PROBE_ODD : PROBE_PLAIN, 40 + i);
+			struct data d =
+				data_new(sizes[i], fill ? KERN_DATA_ODD : KERN_DATA_PLAIN, 40 + i);
 			all_slots(k, ref, &d);
 			for (int j = 0; j < d.n; j++) /* over the whole range of exp */
 				d.fx[j] = d.fx[j] * (fill ? 60.0f : 4.0f);
@@ -108,8 +109,8 @@ static void set_rope(const struct kern *k, const struct kern *ref)
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int heads = shape[i][0], dim = shape[i][1], rot = shape[i][2];
 		float x[640], y[640], cs[128];
-		probe_floats(x, 640, PROBE_PLAIN, i);
-		probe_floats(cs, 128, PROBE_PLAIN, i + 9);
+		kern_data_floats(x, 640, KERN_DATA_PLAIN, i);
+		kern_data_floats(cs, 128, KERN_DATA_PLAIN, i + 9);
 		memcpy(y, x, sizeof x);
 		ref->rope_pairs(x, cs, heads, dim, rot);
 		k->rope_pairs(y, cs, heads, dim, rot);
@@ -152,18 +153,19 @@ static void set_fmath(const struct kern *k, const struct kern *ref)
 
 	(void)ref;
 	for (int round = 0; round < 300; round++) {
-		probe_floats(x, MOST, round & 1 ? PROBE_ODD : PROBE_PLAIN, (uint64_t)round);
+		kern_data_floats(x, MOST, round & 1 ? KERN_DATA_ODD : KERN_DATA_PLAIN,
+		                 (uint64_t)round);
 		for (int i = 0; i < MOST; i++) {
 			x[i] *= (float)(1 << round % 9);
 			one[i] = 1;
 		}
 		k->silu_mul(y, x, one, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){ x[i] * fm_sigmoidf(x[i]) }, 1) >= 0)
+			if (kern_data_differ(&y[i], &(float){ x[i] * fm_sigmoidf(x[i]) }, 1) >= 0)
 				fail_msg("%s sigmoid %a: %a", k->name, (double)x[i], (double)y[i]);
 		k->softcap(y, x, 1.0f, MOST);
 		for (int i = 0; i < MOST; i++)
-			if (probe_differ(&y[i], &(float){ fm_tanhf(x[i]) }, 1) >= 0)
+			if (kern_data_differ(&y[i], &(float){ fm_tanhf(x[i]) }, 1) >= 0)
 				fail_msg("%s tanh %a: %a, not %a", k->name, (double)x[i],
 				         (double)y[i], (double)fm_tanhf(x[i]));
 	}
@@ -183,8 +185,8 @@ static void test_truth(void **state)
 	double ss = 0, sum = 0;
 
 	(void)state;
-	probe_floats(x, MOST, PROBE_PLAIN, 1);
-	probe_floats(g, MOST, PROBE_PLAIN, 2);
+	kern_data_floats(x, MOST, KERN_DATA_PLAIN, 1);
+	kern_data_floats(g, MOST, KERN_DATA_PLAIN, 2);
 	for (int i = 0; i < MOST; i++) {
 		ss += (double)x[i] * (double)x[i];
 		sum += exp((double)x[i]);

@@ -40,12 +40,12 @@ static void near_truth(int type, int k)
 	double *xd = block_new((size_t)k * 8);
 	void *mem;
 
-	probe_weights(w, type, N, k, PROBE_PLAIN, 77);
-	probe_floats(x, (size_t)M * (size_t)k, PROBE_PLAIN, 5);
+	kern_data_weights(w, type, N, k, KERN_DATA_PLAIN, 77);
+	kern_data_floats(x, (size_t)M * (size_t)k, KERN_DATA_PLAIN, 5);
 	struct kern_act a = act_make(&ref, type, x, M, k, &mem);
 	mm->rows(y, N, w, row, &a, 0, M, N, k);
 	for (int t = 0; t < M; t++) {
-		probe_act(xd, &a, t, k);
+		kern_data_act(xd, &a, t, k);
 		for (int r = 0; r < N; r++) {
 			double sum = 0, size = 0;
 			assert_int_equal(
@@ -91,7 +91,7 @@ static void test_rounding(void **state)
 	void *mem, *mem_k;
 
 	(void)state;
-	probe_floats(x, 512, PROBE_PLAIN, 3);
+	kern_data_floats(x, 512, KERN_DATA_PLAIN, 3);
 	for (int i = 0; i < 32; i++)
 		x[32 + i] = 0, x[64 + i] = num_float(3);
 	x[97] = NAN;
@@ -139,8 +139,8 @@ static void set_nan(const struct kern *kern, const struct kern *ref)
 		char *w = block_new(row * N);
 		float x[M * K], y[M * N];
 		void *mem;
-		probe_weights(w, t, N, K, PROBE_PLAIN, 9);
-		probe_floats(x, M * K, PROBE_PLAIN, 9);
+		kern_data_weights(w, t, N, K, KERN_DATA_PLAIN, 9);
+		kern_data_floats(x, M * K, KERN_DATA_PLAIN, 9);
 		x[K + 300] = NAN;
 		struct kern_act a = act_make(kern, t, x, M, K, &mem);
 		kern->mm[t].rows(y, N, w, row, &a, 0, M, N, K);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include "base/cpu.h"
 #include "kern/kv.h"
-#include "kern/probe.h"
+#include "kern/data.h"
 
 enum { READ, ATTN, FMA, WHATS, FMAS = 8 << 10 };
 struct job {
@@ -141,8 +141,8 @@ static void fill(struct job *j)
 	for (int p = 0; p < j->ctx; p++)
 		for (int l = 0; l < j->layers; l++)
 			for (int h = 0; h < j->kv_heads && p < KERN_PAGE; h++) {
-				probe_floats(x, (size_t)j->dim, PROBE_PLAIN,
-				             (uint64_t)(p * 1000 + l * 10 + h));
+				kern_data_floats(x, (size_t)j->dim, KERN_DATA_PLAIN,
+				                 (uint64_t)(p * 1000 + l * 10 + h));
 				kern_k_put(j->kern, place(j, 0, l, h, 0), j->k_type, p, x, j->dim);
 				kern_v_put(j->kern, place(j, 0, l, h, 1), j->v_type, p, x, j->dim);
 			}
@@ -185,7 +185,7 @@ static void run(struct job j)
 	size_t nq = (size_t)(j.rows * j.kv_heads * j.group * j.dim);
 	float *q = malloc(nq * 4);
 
-	probe_floats(q, nq, PROBE_PLAIN, 1);
+	kern_data_floats(q, nq, KERN_DATA_PLAIN, 1);
 	j.q = q;
 	j.page_bytes = (size_t)j.layers * (half(&j, j.k_type) + half(&j, j.v_type));
 	j.bytes = j.page_bytes * (size_t)(j.ctx / KERN_PAGE);

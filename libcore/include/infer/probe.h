@@ -1,4 +1,4 @@
-/* infer/probe.h - what the kernels reach, beside what the machine can.   floor: plan
+/* infer/probe.h - what the kernels reach, beside what the machine can.   floor: probe
  *
  * A measurement takes turns: as long on the ceiling that binds, then on the kernel, so that what
  * else the machine does meets both.  Rates of threads add up; by default a thread's time is that
@@ -7,7 +7,6 @@
 #define INFER_PROBE_H
 #include <stdint.h>
 #include <infer/status.h>
-#include <infer/engine.h>
 #include <infer/file.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -89,23 +88,6 @@ struct infer_probe_result {
 /* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
                         struct infer_probe_result *r, infer_error *err);
-
-/* What a step of a model touches and computes. */
-struct infer_load {
-	int64_t rows; /* of all sequences */
-	int64_t out;  /* of which want logits */
-	int64_t seqs; /* each reads its own cache once */
-	int64_t ctx;  /* positions that a row sees */
-};
-struct infer_cost {
-	double weight_bytes, kv_bytes;
-	double fma_ops, dot_ops; /* by what the products of each weight's type are made of */
-};
-/* Added to *c.  Any thread.  INFER_ENOMEM */
-int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
-                   const struct infer_load *l, infer_error *err);
-/* Seconds that it takes at least.  *limit: MEMORY or KV, whichever has more bytes, or COMPUTE. */
-double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
 
 #ifdef __cplusplus
 }

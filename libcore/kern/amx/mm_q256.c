@@ -10,7 +10,7 @@
  *          bf16, whole numbers below 2^24, so exact in f32
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/amx/int.h"
-#include "kern/tmpl/q256.h"
+#include "kern/x86/q256.h"
 
 /* S q fits a byte: that of Q3_K lies in -128 ... 124 with its sign turned, and so is that of d */
 INLINE int one_byte(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }

@@ -4,13 +4,13 @@
 #define KERN_AVX2_INT_H
 #include <immintrin.h>
 #define KERN_FN(x) kern_avx2_##x
-#include "kern/tmpl/q_x86.h"
+#include "kern/x86/q.h"
 
 typedef __m256i wi;
 typedef __m256 wf;
 enum { LANES = 8, H = 1, NR = LANES * H, TILE_T = 4, FLIP = 0 };
 
-#include "kern/avx2/words.h"
+#include "kern/x86/words8.h"
 
 /* sums of 4 products; u unsigned, w and x signed, x above -128 */
 INLINE __m256i dot_us(__m256i u, __m256i x)

@@ -2,4 +2,4 @@
 #define ROWS_TYPES(X) \
 	KERN_ROWS_GRID(X) \
 	KERN_ROWS_TERNARY(X)
-#include "kern/tmpl/mm_grid.h"
+#include "kern/x86/mm_grid.h"

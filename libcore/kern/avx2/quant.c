@@ -1,3 +1,3 @@
 #include "kern/avx2/int.h"
-#include "kern/tmpl/quant.h"
-#include "kern/tmpl/peak_x86.h"
+#include "kern/x86/quant.h"
+#include "kern/x86/peak.h"

@@ -6,7 +6,7 @@
 #ifndef KERN_AVX512VBMI_BOOK_H
 #define KERN_AVX512VBMI_BOOK_H
 #include "kern/avx512vbmi/int.h"
-#include "kern/tmpl/grid.h"
+#include "kern/x86/grid.h"
 
 /* points of the codebook */
 INLINE int book(enum infer_type t)

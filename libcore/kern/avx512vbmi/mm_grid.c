@@ -8,7 +8,7 @@
  *          row of x: the magnitudes of x, and signs, with those of x on them, are among the 6 bits.
  *          A dword is then 16 weights, which share a scale; a transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
- *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: tmpl/mm_grid_tile.h */
+ *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
 
 /* Weights by 6 bits: of three coordinates that have two of them, of two that have three, and of two

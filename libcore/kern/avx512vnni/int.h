@@ -5,7 +5,7 @@
 #define KERN_AVX512VNNI_INT_H
 #include <immintrin.h>
 #define KERN_FN(x) kern_avx512vnni_##x
-#include "kern/tmpl/q_x86.h"
+#include "kern/x86/q.h"
 
 typedef __m512i wi;
 typedef __m512 wf;

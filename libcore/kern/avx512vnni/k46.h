@@ -3,7 +3,7 @@
 #ifndef KERN_AVX512VNNI_K46_H
 #define KERN_AVX512VNNI_K46_H
 #include "kern/avx512vnni/int.h"
-#include "kern/tmpl/q256.h"
+#include "kern/x86/q256.h"
 
 INLINE int pairs(enum infer_type t) { return q_by16(t) ? 8 : 4; }
 /* the scales of pair i of eight rows, as words: of the second group, then of the first */

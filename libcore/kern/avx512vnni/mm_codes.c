@@ -5,9 +5,9 @@
  *   rows   8 rows in place; the heads and the codes of all are taken first, with the codebook in
  *          registers; a transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
- *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: tmpl/mm_grid_tile.h */
+ *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vnni/points.h"
-#include "kern/tmpl/grid.h"
+#include "kern/x86/grid.h"
 
 /* What the block of one row says. */
 struct about {

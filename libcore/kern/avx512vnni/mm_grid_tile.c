@@ -1,2 +1,2 @@
 #include "kern/avx512vnni/points.h"
-#include "kern/tmpl/mm_grid_tile.h"
+#include "kern/x86/mm_grid_tile.h"

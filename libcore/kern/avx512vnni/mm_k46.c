@@ -39,7 +39,7 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	unpack256(t, u, p);
 }
-#include "kern/tmpl/pack256.h"
+#include "kern/x86/pack256.h"
 
 INLINE int fits_row(enum infer_type t, const struct kern_q8k *x)
 {

@@ -6,9 +6,9 @@
  *          neighbours four times.  A lane's sums are scaled together, and lanes added once a block
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
- *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, tmpl/mm_q256_tile.h */
+ *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, x86/mm_q256_tile.h */
 #include "kern/avx512vnni/int.h"
-#include "kern/tmpl/q256.h"
+#include "kern/x86/q256.h"
 
 /* Of 8 rows: d, dmin and M a row a dword; scales as the sums of half a block of 4 rows lie, those
  * of Q4_K in pairs. */

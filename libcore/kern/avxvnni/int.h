@@ -9,12 +9,12 @@
 #ifndef KERN_FN
 #define KERN_FN(x) kern_avxvnni_##x
 #endif
-#include "kern/tmpl/q_x86.h"
+#include "kern/x86/q.h"
 
 typedef __m256i wi;
 typedef __m256 wf;
 enum { LANES = 8, H = 2, NR = LANES * H, TILE_T = 4, FLIP = 128 };
-#include "kern/avx2/words.h"
+#include "kern/x86/words8.h"
 
 /* sums of 4 products; u unsigned, x signed */
 INLINE __m256i dot_us(__m256i u, __m256i x)

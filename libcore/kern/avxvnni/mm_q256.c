@@ -1,3 +1,3 @@
 #include "kern/avxvnni/int.h"
 #define ROWS_TYPES KERN_ROWS_256
-#include "kern/tmpl/mm_q256.h"
+#include "kern/x86/mm_q256.h"

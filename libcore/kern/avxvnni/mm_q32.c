@@ -1,2 +1,2 @@
 #include "kern/avxvnni/int.h"
-#include "kern/tmpl/mm_q32.h"
+#include "kern/x86/mm_q32.h"

@@ -1,2 +1,2 @@
 #include "kern/avxvnni/int.h"
-#include "kern/tmpl/quant.h"
+#include "kern/x86/quant.h"

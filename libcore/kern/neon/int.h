@@ -4,7 +4,7 @@
 #define KERN_NEON_INT_H
 #include <arm_neon.h>
 #define KERN_FN(x) kern_neon_##x
-#include "kern/tmpl/q_neon.h"
+#include "kern/arm/q.h"
 
 enum { TILE_T = 4 };
 

@@ -1,2 +1,2 @@
 #include "kern/neon/int.h"
-#include "kern/tmpl/rows_neon.h"
+#include "kern/arm/rows.h"

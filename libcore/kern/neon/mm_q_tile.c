@@ -1,3 +1,3 @@
 #include "kern/neon/int.h"
-#include "kern/tmpl/by4_neon.h"
-#include "kern/tmpl/tile_neon.h"
+#include "kern/arm/by4.h"
+#include "kern/arm/tile.h"

@@ -1,2 +1,2 @@
 #include "kern/neon/int.h"
-#include "kern/tmpl/quant_neon.h"
+#include "kern/arm/quant.h"

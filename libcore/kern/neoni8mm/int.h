@@ -3,7 +3,7 @@
 #define KERN_NEONI8MM_INT_H
 #include <arm_neon.h>
 #define KERN_FN(x) kern_neoni8mm_##x
-#include "kern/tmpl/q_neon.h"
+#include "kern/arm/q.h"
 
 enum { TILE_T = 8 };
 #endif

@@ -1,3 +1,3 @@
 #include "kern/neoni8mm/int.h"
-#include "kern/tmpl/by8_neon.h"
-#include "kern/tmpl/tile_neon.h"
+#include "kern/arm/by8.h"
+#include "kern/arm/tile.h"

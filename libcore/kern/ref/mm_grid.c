@@ -24,7 +24,7 @@
  *   the factor before S, blocks ascending
  *   bytes per flop: 66, 74, 82, 98, 110, 50, 56, 66, 54 per 512;  limits: k % 256 == 0 */
 #include "kern/ref/mm.h"
-#include "kern/tmpl/grid_plain.h"
+#include "kern/x86/grid_plain.h"
 #include "type/block.h"
 
 /* one row of weights against tn <= TOKENS rows of x */

@@ -88,7 +88,7 @@ INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type,
 	}
 }
 
-/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q_x86.h) */
+/* MM_W rows that are far apart, so that each is a long stream of its own (x86/q.h) */
 INLINE void rows_step(float *y, size_t ldy, size_t apart, enum infer_type type,
                       const unsigned char *w, size_t row_bytes, const float *x, size_t xrow, int m,
                       int k)

@@ -12,7 +12,7 @@
 
 #include <infer/type.h>
 #include "graph/graph.h"
-#include "kern/probe.h"
+#include "kern/data.h"
 #include "type/type.h"
 
 enum { EXPERTS = 6, USED = 2, COLS = 256, FF = 512, ROWS = 80, IDS = 3, PAGE = 4096 };
@@ -40,11 +40,11 @@ static void experts_make(struct experts *x, int type)
 		assert_true(x->mem[s] != MAP_FAILED);
 		for (int e = 0; e < EXPERTS; e++) {
 			x->at[s][e] = x->mem[s] + x->each[s] * (size_t)e;
-			probe_weights(x->mem[s] + x->each[s] * (size_t)e, type, (size_t)n, k,
-			              PROBE_PLAIN, (uint64_t)(s * EXPERTS + e) + 1);
+			kern_data_weights(x->mem[s] + x->each[s] * (size_t)e, type, (size_t)n, k,
+			                  KERN_DATA_PLAIN, (uint64_t)(s * EXPERTS + e) + 1);
 		}
 	}
-	probe_floats(x->table[0], IDS * COLS, PROBE_PLAIN, 5);
+	kern_data_floats(x->table[0], IDS * COLS, KERN_DATA_PLAIN, 5);
 	for (int i = 0; i < IDS; i++)
 		for (int e = 0; e < EXPERTS; e++)
 			x->table[i][e] = e == chosen_of[i][0]   ? 9

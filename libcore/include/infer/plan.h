@@ -1,0 +1,34 @@
+/* infer/plan.h - the least time that a step of a model can take on this machine.   floor: plan */
+#ifndef INFER_PLAN_H
+#define INFER_PLAN_H
+#include <stdint.h>
+#include <infer/status.h>
+#include <infer/engine.h>
+#include <infer/probe.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a step of a model touches and computes. */
+struct infer_load {
+	int64_t rows; /* of all sequences */
+	int64_t out;  /* of which want logits */
+	int64_t seqs; /* each reads its own cache once */
+	int64_t ctx;  /* positions that a row sees */
+};
+struct infer_cost {
+	double weight_bytes, kv_bytes;
+	double fma_ops, dot_ops; /* by what the products of each weight's type are made of */
+};
+/* Added to *c.  Any thread.  INFER_ENOMEM */
+int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
+                   const struct infer_load *l, infer_error *err);
+/* Seconds that it takes at least.  *limit: MEMORY or KV, whichever has more bytes, or COMPUTE. */
+double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,274 @@
+/* kern/arm/tile.h - panels of quantised weights, over the words of int.h (neon folders):
+ * NR = 8 rows, whose sums of one token are two registers.
+ *
+ *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
+ *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are
+ *   minima,
+ *                  M in the order of kern_q8k's sums | S i32 [8 or 16][WIDE][4] | q
+ *   q              i8 [k / 16][128]: 16 weights of each row, as chain16 wants them
+ *   WIDE           registers that one turn of chain16 fills: 2, of a token's 8 rows; or 4, of pairs
+ *                  of rows and of tokens, which rows_of_pairs turns into those of two tokens
+ *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots;
+ *   ternary types have none either
+ *   y, bytes per flop and limits: arm/rows.h */
+
+enum { NR = 8, CHUNK = 16 * NR };
+
+/* registers of tn tokens */
+INLINE int regs(int tn) { return (tn * 2 + WIDE - 1) / WIDE * WIDE; }
+
+INLINE int k_minima(enum infer_type t) { return !q_minima(t) ? 0 : by16(t) ? 16 : 8; }
+INLINE int k_scales(enum infer_type t)
+{
+	return t == INFER_Q3_K || t == INFER_Q2_K || is_ternary(t) ? 0 : by16(t) ? 16 : 8;
+}
+INLINE size_t panel32(enum infer_type t)
+{
+	return (size_t)NR * 4 * (q_minima(t) ? 2 : 1) + 2 * CHUNK;
+}
+INLINE size_t panel256(enum infer_type t)
+{
+	return (size_t)NR * 4 * (q_minima(t) ? 2 : 1) + (size_t)k_minima(t) * NR * 2 +
+	       (size_t)k_scales(t) * WIDE * 16 + 16 * CHUNK;
+}
+
+/* row r of n, those past the end repeating the last */
+INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
+{
+	return w + (size_t)(r < n ? r : n - 1) * row_bytes;
+}
+
+INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                   int k)
+{
+	for (int b = 0; b < k / 32; b++, w += block_bytes(type), dst += panel32(type)) {
+		float *d = (float *)(void *)dst, *mn = d + NR;
+		int8_t *q = (int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
+		int8x16_t u[2][NR];
+		UNROLL
+		for (int r = 0; r < NR; r++) {
+			const uint8_t *p = row_at(w, row_bytes, r, n);
+			int8x16_t both[2];
+			unpack32(type, both, p);
+			u[0][r] = both[0];
+			u[1][r] = both[1];
+			d[r] = type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
+			if (q_minima(type))
+				mn[r] = num_f16(num_u16(p + 2));
+		}
+		turn16(q, u[0]);
+		turn16(q + CHUNK, u[1]);
+	}
+}
+
+/* fields of row r before q; where q begins */
+INLINE int8_t *head_put(enum infer_type t, uint8_t *dst, const struct head *h, const uint8_t *p,
+                        int r)
+{
+	float *d = (float *)(void *)dst;
+	int16_t *m = (int16_t *)(void *)(d + NR * (q_minima(t) ? 2 : 1));
+	int32_t *s = (int32_t *)(void *)(m + k_minima(t) * NR);
+
+	d[r] = scale256(t, p);
+	if (q_minima(t))
+		d[NR + r] = num_f16(num_u16(p + q_scale_at(t) + 2));
+	for (int i = 0; i < k_minima(t); i++)
+		m[i * NR + r] = h->m[i];
+	for (int i = 0; i < k_scales(t); i++)
+		for (int j = 0; j < WIDE / 2; j++)
+			s[i * WIDE * 4 + r * (WIDE / 2) + j] = h->s[i];
+	return (int8_t *)(s + k_scales(t) * WIDE * 4);
+}
+
+INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
+                    int k)
+{
+	for (int b = 0; b < k / 256; b++, w += bytes256(type), dst += panel256(type)) {
+		struct head h[NR];
+		int8_t *q = NULL;
+		for (int r = 0; r < NR; r++) {
+			const uint8_t *p = row_at(w, row_bytes, r, n);
+			head_get(type, &h[r], p);
+			q = head_put(type, dst, &h[r], p, r);
+		}
+		for (int i = 0; i < 4; i++) {
+			int8x16_t v[4][NR];
+			for (int r = 0; r < NR; r++) {
+				int8x16_t u[4];
+				unpack256(type, u, row_at(w, row_bytes, r, n), i);
+				UNROLL
+				for (int j = 0; j < 4; j++) {
+					int8_t s = (int8_t)h[r].s[4 * i + j];
+					v[j][r] = u[j];
+					if (type == INFER_Q2_K)
+						v[j][r] = vmulq_s8(u[j], vdupq_n_s8(s));
+					if (type == INFER_Q3_K)
+						v[j][r] = vmulq_s8(u[j], vdupq_n_s8((int8_t)-s));
+				}
+			}
+			UNROLL
+			for (int j = 0; j < 4; j++, q += CHUNK)
+				turn16(q, v[j]);
+		}
+	}
+}
+
+INLINE void put_rows(float *y, float32x4_t a, float32x4_t b, int n)
+{
+	float t[NR];
+
+	if (n >= NR) {
+		vst1q_f32(y, a);
+		vst1q_f32(y + 4, b);
+		return;
+	}
+	vst1q_f32(t, a);
+	vst1q_f32(t + 4, b);
+	memcpy(y, t, (size_t)n * 4);
+}
+
+INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at(l, t); }
+INLINE const struct kern_q8k *line_k(const struct lines *l, int t) { return line_at(l, t); }
+
+INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
+                   const struct kern_act *x, int x_row, int n, int k)
+{
+	const struct kern_q8 *xb = act_q8(x, x_row);
+	const int xq = (int)offsetof(struct kern_q8, q);
+	float32x4_t sum[2 * TILE_T], min[2 * TILE_T];
+
+	UNROLL
+	for (int i = 0; i < 2 * tn; i++)
+		sum[i] = min[i] = vdupq_n_f32(0);
+	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
+		const struct lines at = lines_at(xb, x->q_row);
+		const float *d = (const float *)(const void *)p;
+		const int8_t *q = (const int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
+		int32x4_t is[2 * TILE_T];
+		UNROLL
+		for (int i = 0; i < regs(tn); i++)
+			is[i] = vdupq_n_s32(0);
+		chain16(tn, is, q, &at, xq);
+		chain16(tn, is, q + CHUNK, &at, xq + 16);
+		rows_of_pairs(tn, is);
+		UNROLL
+		for (int i = 0; i < 2 * tn; i++) {
+			const struct kern_q8 *xt = line(&at, i / 2);
+			sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
+			                   vcvtq_f32_s32(is[i]));
+			if (q_minima(type))
+				min[i] = vfmaq_n_f32(
+					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
+					(float)-xt->minus);
+		}
+	}
+	if (q_minima(type)) {
+		UNROLL
+		for (int i = 0; i < 2 * tn; i++)
+			sum[i] = vaddq_f32(sum[i], min[i]);
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put_rows(y + (size_t)t * ldy, sum[2 * t], sum[2 * t + 1], n);
+}
+
+/* isum of one block; s: its scales, q: its weights */
+INLINE void tile_isum(enum infer_type type, int tn, int32x4_t *isum, const int32_t *s,
+                      const int8_t *q, const struct lines *x)
+{
+	UNROLL
+	for (int i = 0; i < regs(tn); i++)
+		isum[i] = vdupq_n_s32(0);
+	if (!k_scales(type))
+		for (int j = 0; j < 16; j++, q += CHUNK)
+			chain16(tn, isum, q, x, 16 * j);
+	for (int j = 0; j < k_scales(type); j++, s += WIDE * 4) {
+		const int at = j * (256 / k_scales(type));
+		int32x4_t sub[2 * TILE_T];
+		UNROLL
+		for (int i = 0; i < regs(tn); i++)
+			sub[i] = vdupq_n_s32(0);
+		chain16(tn, sub, q, x, at);
+		q += CHUNK;
+		if (k_scales(type) == 8) {
+			chain16(tn, sub, q, x, at + 16);
+			q += CHUNK;
+		}
+		UNROLL
+		for (int i = 0; i < regs(tn); i++)
+			isum[i] = vmlaq_s32(isum[i], sub[i], vld1q_s32(s + i % WIDE * 4));
+	}
+	rows_of_pairs(tn, isum);
+	if (type == INFER_Q3_K) {
+		UNROLL
+		for (int i = 0; i < 2 * tn; i++)
+			isum[i] = vnegq_s32(isum[i]);
+	}
+}
+
+INLINE int32x4_t tile_imin(enum infer_type type, const int16_t *m, const struct kern_q8k *x)
+{
+	const int16_t *of = by16(type) ? x->s16 : x->s32;
+	int32x4_t r = vdupq_n_s32(0);
+
+	UNROLL
+	for (int i = 0; i < k_minima(type); i++)
+		r = vmlal_n_s16(r, vld1_s16(m + i * NR), of[i]);
+	return r;
+}
+
+INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
+                    const struct kern_act *x, int x_row, int n, int k)
+{
+	const struct kern_q8k *xb = act_q8k(x, x_row);
+	float32x4_t sum[2 * TILE_T], min[2 * TILE_T];
+
+	UNROLL
+	for (int i = 0; i < 2 * tn; i++)
+		sum[i] = min[i] = vdupq_n_f32(0);
+	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
+		const struct lines at = lines_at(xb, x->q_row);
+		const float *d = (const float *)(const void *)p;
+		const int16_t *m =
+			(const int16_t *)(const void *)(d + NR * (q_minima(type) ? 2 : 1));
+		const int32_t *s = (const int32_t *)(const void *)(m + k_minima(type) * NR);
+		int32x4_t isum[2 * TILE_T];
+		tile_isum(type, tn, isum, s, (const int8_t *)(s + k_scales(type) * WIDE * 4), &at);
+		UNROLL
+		for (int i = 0; i < 2 * tn; i++) {
+			const struct kern_q8k *xt = line_k(&at, i / 2);
+			sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
+			                   vcvtq_f32_s32(isum[i]));
+			if (q_minima(type))
+				min[i] = vfmaq_f32(
+					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
+					vcvtq_f32_s32(tile_imin(type, m + i % 2 * 4, xt)));
+		}
+	}
+	if (q_minima(type)) {
+		UNROLL
+		for (int i = 0; i < 2 * tn; i++)
+			sum[i] = vsubq_f32(sum[i], min[i]);
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put_rows(y + (size_t)t * ldy, sum[2 * t], sum[2 * t + 1], n);
+}
+
+#define PACK_OF(by, TYPE, name) \
+	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
+	{ \
+		pack##by(INFER_##TYPE, dst, w, row_bytes, n, k); \
+	} \
+	size_t KERN_FN(name##_pack_bytes)(int k) \
+	{ \
+		return (size_t)(k / by) * panel##by(INFER_##TYPE); \
+	}
+#define ROW(TYPE, name) PACK_OF(32, TYPE, name) TILE_OF(tile32, TYPE, name, TILE_T)
+KERN_ROWS_32(ROW)
+#undef ROW
+#define ROW(TYPE, name) PACK_OF(256, TYPE, name) TILE_OF(tile256, TYPE, name, TILE_T)
+KERN_ROWS_256(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)
+#undef ROW

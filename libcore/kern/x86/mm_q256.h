@@ -1,0 +1,287 @@
+/* kern/x86/mm_q256.h - products of weights in blocks of 256, over the words of int.h (x86).
+ *
+ *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32
+ *          weights (32 bits); a transposing tree of adds makes 8 sums.  The heads of 8 rows of Q2_K
+ *          to Q5_K are turned, so that a register holds one field of all
+ *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
+ *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
+ *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
+ *   ROWS_TYPES: the types */
+
+#include "kern/x86/q256.h"
+
+/* What the heads of 8 rows say. */
+struct heads {
+	__m256 d, dmin;
+	__m256i min_lo, min_hi;
+	uint8_t s[8][8], s16[8][16];
+};
+
+/* Q4_K, Q5_K: M 0-3 and 4-7 stay a row a dword, S goes back to a row of bytes. */
+INLINE void heads_get(struct heads *h, const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+	__m256i s[2], m[2], d = heads_k4(s, m, &e, 0);
+	/* rows 0 1 4 5, then 2 3 6 7: put where they belong */
+	__m256i x = _mm256_unpacklo_epi32(s[0], s[1]), y = _mm256_unpackhi_epi32(s[0], s[1]);
+
+	put32(h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
+	put32(h->s[4], _mm256_permute2x128_si256(x, y, 0x31));
+	h->min_lo = m[0];
+	h->min_hi = m[1];
+	h->d = low_halves(d);
+	h->dmin = high_halves(d);
+}
+
+/* Q3_K: S of 8 rows, 16 bytes each, and d */
+INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
+{
+	const __m256i low = _mm256_set1_epi32(0x0f0f0f0f), two = _mm256_set1_epi32(0x30303030);
+	__m256i x[4], s[4], a[4];
+
+	/* 12 bytes of S between two before, so that all stay in the block, and d */
+	turn_at(x, p + 94, stride);
+	__m256i c0 = _mm256_or_si256(_mm256_srli_epi32(x[0], 16), _mm256_slli_epi32(x[1], 16)),
+		c1 = _mm256_or_si256(_mm256_srli_epi32(x[1], 16), _mm256_slli_epi32(x[2], 16)),
+		c2 = _mm256_or_si256(_mm256_srli_epi32(x[2], 16), _mm256_slli_epi32(x[3], 16));
+	h->d = high_halves(x[3]);
+	s[0] = _mm256_or_si256(_mm256_and_si256(c0, low),
+	                       _mm256_and_si256(_mm256_slli_epi32(c2, 4), two));
+	s[1] = _mm256_or_si256(_mm256_and_si256(c1, low),
+	                       _mm256_and_si256(_mm256_slli_epi32(c2, 2), two));
+	s[2] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c0, 4), low),
+	                       _mm256_and_si256(c2, two));
+	s[3] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(c1, 4), low),
+	                       _mm256_and_si256(_mm256_srli_epi32(c2, 2), two));
+	UNROLL
+	for (int i = 0; i < 4; i += 2) {
+		a[i] = _mm256_unpacklo_epi32(s[i], s[i + 1]);
+		a[i + 1] = _mm256_unpackhi_epi32(s[i], s[i + 1]);
+	}
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		__m256i v = i & 1 ? _mm256_unpackhi_epi64(a[i / 2], a[i / 2 + 2])
+		                  : _mm256_unpacklo_epi64(a[i / 2], a[i / 2 + 2]);
+		v = _mm256_sub_epi8(v, _mm256_set1_epi8(32));
+		_mm_storeu_si128((__m128i *)(void *)h->s16[i], _mm256_castsi256_si128(v));
+		_mm_storeu_si128((__m128i *)(void *)h->s16[i + 4], _mm256_extracti128_si256(v, 1));
+	}
+}
+
+/* Q2_K and Q3_K where their bits lie, or two further down: the four times 32 weights of a half come
+ * 1, 4, 4, 16 times as large, below 128.  Their scales 16, 4, 4, 1 times: isum is 16 times
+ * itself. */
+INLINE int q_spread(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
+INLINE __m256i spread_scales(__m256i s)
+{
+	return _mm256_mullo_epi16(s, _mm256_set1_epi64x(16 | 4ll << 16 | 4ll << 32 | 1ll << 48));
+}
+INLINE void spread_half(__m256i u[4], __m256i a)
+{
+	const __m256i two = _mm256_set1_epi8(12);
+	__m256i b = _mm256_srli_epi16(a, 2);
+
+	u[0] = _mm256_and_si256(a, _mm256_set1_epi8(3));
+	u[1] = _mm256_and_si256(a, two);
+	u[2] = _mm256_and_si256(b, two);
+	u[3] = _mm256_and_si256(b, _mm256_set1_epi8(48));
+}
+INLINE __m256i with(__m256i u, __m256i h, int bit)
+{
+	return _mm256_or_si256(u, _mm256_and_si256(h, _mm256_set1_epi8((char)bit)));
+}
+INLINE void unpack_spread(enum infer_type t, __m256i u[8], const uint8_t *p)
+{
+	if (t == INFER_Q2_K) {
+		spread_half(u, load32(p + 16));
+		spread_half(u + 4, load32(p + 48));
+		return;
+	}
+	__m256i h = load32(p), a, b;
+	spread_half(u, load32(p + 32));
+	spread_half(u + 4, load32(p + 64));
+	a = _mm256_slli_epi16(h, 2), b = _mm256_slli_epi16(h, 3);
+	u[0] = with(u[0], a, 4), u[1] = with(u[1], b, 16);
+	u[2] = with(u[2], a, 16), u[3] = with(u[3], b, 64);
+	a = _mm256_srli_epi16(h, 2), b = _mm256_srli_epi16(h, 1);
+	u[4] = with(u[4], a, 4), u[5] = with(u[5], b, 16);
+	u[6] = with(u[6], a, 16), u[7] = with(u[7], b, 64);
+}
+
+/* Q2_K: d, dmin and M of 8 rows; M is the high half of each of 16 bytes */
+INLINE void heads_k2(struct heads *h, __m256i m[8], const uint8_t *p, size_t stride)
+{
+	const __m256i low = _mm256_set1_epi32(0x000f000f);
+	const struct eight e = eight_apart(p + 80, stride);
+	__m256i x[4];
+	uint32_t both[8];
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		both[r] = num_u32(e.p[r]);
+	h->d = low_halves(load32(both));
+	h->dmin = high_halves(load32(both));
+	turn_at(x, p, stride);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		m[i] = _mm256_and_si256(_mm256_srli_epi16(x[i], 4), low);
+		m[i + 4] = _mm256_srli_epi16(x[i], 12);
+	}
+}
+INLINE __m256i imin_k2(const __m256i m[8], const struct kern_q8k *s)
+{
+	__m256i r = _mm256_madd_epi16(m[0], _mm256_set1_epi32((int)num_u32(s->s16)));
+
+	UNROLL
+	for (int i = 1; i < 8; i++)
+		r = mac16(r, m[i], _mm256_set1_epi32((int)num_u32(s->s16 + 2 * i)));
+	return r;
+}
+
+INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, const uint8_t *p)
+{
+	switch (t) {
+	case INFER_Q4_K:
+	case INFER_Q5_K: {
+		uint64_t s;
+		memcpy(&s, h->s[r], 8);
+		return twice(_mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)s)));
+	}
+	case INFER_Q6_K:
+		return evens_odds(load16(p + 192));
+	case INFER_Q2_K:
+		return evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
+	case INFER_Q3_K:
+		return evens_odds(load16(h->s16[r]));
+	default:
+		return twice(scales_x4(p));
+	}
+}
+
+/* 8 partial isums of a row: q[k] . x[k] times word k of s, less the zero point */
+INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const struct kern_q8k *x)
+{
+	__m256i acc[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
+
+	if (q_zero(t)) {
+		acc[0] = times_zero(t, _mm256_madd_epi16(s, load32(x->s16)));
+		if (q_spread(t))
+			acc[0] = _mm256_slli_epi32(acc[0], 4);
+		acc[0] = _mm256_sub_epi32(_mm256_setzero_si256(), acc[0]);
+	}
+	if (q_spread(t))
+		s = spread_scales(s);
+	UNROLL
+	for (int k = 0; k < 8; k++) {
+		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
+		__m256i p = _mm256_maddubs_epi16(q[k], load32(x->q + 32 * k));
+		acc[k & 1] = mac16(acc[k & 1], p, _mm256_shuffle_epi8(s, word));
+	}
+	return _mm256_add_epi32(acc[0], acc[1]);
+}
+
+/* IQ4_XS goes two times 16 weights at once, which is how its bytes hold them: x in that order, and
+ * without signs */
+struct turned {
+	__m256i x[8], abs_x[8];
+};
+INLINE void turned_get(struct turned *t, const struct kern_q8k *x)
+{
+	UNROLL
+	for (int i = 0; i < 8; i += 2) {
+		__m256i a = load32(x->q + 32 * i), b = load32(x->q + 32 * i + 32);
+		t->x[i] = _mm256_permute2x128_si256(a, b, 0x20);
+		t->x[i + 1] = _mm256_permute2x128_si256(a, b, 0x31);
+		t->abs_x[i] = _mm256_abs_epi8(t->x[i]);
+		t->abs_x[i + 1] = _mm256_abs_epi8(t->x[i + 1]);
+	}
+}
+
+INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
+{
+	__m256i acc = _mm256_setzero_si256();
+
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		const short a = (short)(4 * i | (4 * i + 1) << 8),
+			    b = (short)((4 * i + 2) | (4 * i + 3) << 8);
+		const __m256i word =
+			_mm256_setr_epi16(a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b);
+		__m256i n = load32(qs + 32 * i), scale = _mm256_shuffle_epi8(s, word);
+		acc = mac16(acc,
+		            _mm256_maddubs_epi16(t->abs_x[2 * i],
+		                                 _mm256_sign_epi8(nl4(low4(n)), t->x[2 * i])),
+		            scale);
+		acc = mac16(acc,
+		            _mm256_maddubs_epi16(t->abs_x[2 * i + 1],
+		                                 _mm256_sign_epi8(nl4(shr4(n)), t->x[2 * i + 1])),
+		            scale);
+	}
+	return acc;
+}
+
+INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+                    const struct kern_act *x, int x_row, int k)
+{
+	const int bytes = block_bytes(type);
+	const uint8_t *w = s->w;
+	__m256 sum[4], min[4];
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		sum[t] = min[t] = _mm256_setzero_ps();
+	for (int b = 0; b < k / 256; b++, w += bytes) {
+		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		struct heads h;
+		struct turned turned[4];
+		__m256i a[4][8], m[8];
+		if (type == INFER_Q4_K || type == INFER_Q5_K)
+			heads_get(&h, w, s->stride);
+		else if (type == INFER_Q3_K)
+			heads_k3(&h, w, s->stride);
+		else if (type == INFER_Q2_K)
+			heads_k2(&h, m, w, s->stride);
+		else
+			h.d = halves8(w + q_scale_at(type), s->stride);
+		for (int t = 0; t < tn && type == INFER_IQ4_XS; t++)
+			turned_get(&turned[t], act_q8k(x, x_row + t) + b);
+		for (int r = 0; r < 8; r++) {
+			const uint8_t *p = w + (size_t)r * s->stride;
+			__m256i q[8], words = scale_words(type, &h, r, p);
+			if (q_spread(type))
+				unpack_spread(type, q, p);
+			else if (type != INFER_IQ4_XS)
+				unpack256(type, q, p);
+			UNROLL
+			for (int t = 0; t < tn; t++) {
+				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+				a[t][r] = type == INFER_IQ4_XS ? isum_x4(p + 8, words, &turned[t])
+				                               : isum256(type, q, words, xt);
+			}
+		}
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+			__m256 dx = _mm256_set1_ps(xt->d);
+			__m256i isum = red8(a[t]);
+			if (q_spread(type))
+				isum = _mm256_srai_epi32(isum, 4);
+			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(isum),
+			                         sum[t]);
+			if (q_minima(type)) {
+				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt)
+				                                : minima_k4(h.min_lo, h.min_hi, xt);
+				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx),
+				                         _mm256_cvtepi32_ps(im), min[t]);
+			}
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
+		     s);
+}
+
+#define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
+ROWS_TYPES(ROW)
+#undef ROW

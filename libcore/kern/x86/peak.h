@@ -1,0 +1,26 @@
+/* kern/x86/peak.h - products of bytes in independent chains: the machine's int8 rate. */
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
+{
+	enum { CHAINS = 12 };
+	wi u = wi_set(0x01020304), x = wi_set(0x04030201), a[CHAINS];
+	int32_t out[sizeof(wi) / 4];
+
+	UNROLL
+	for (int i = 0; i < CHAINS; i++)
+		a[i] = wi_set(i);
+	for (int t = 0; t < turns; t++) {
+		UNROLL
+		for (int i = 0; i < CHAINS; i++) {
+			__asm__ volatile("" : "+v"(u)); /* another u for all the compiler knows */
+			a[i] = wi_dot(a[i], u, x);
+		}
+	}
+	UNROLL
+	for (int i = 1; i < CHAINS; i++)
+		a[0] = wi_add(a[0], a[i]);
+	memcpy(out, &a[0], sizeof out);
+	*sink = 0;
+	for (size_t i = 0; i < sizeof(wi) / 4; i++)
+		*sink = (int32_t)((uint32_t)*sink + (uint32_t)out[i]);
+	*ops = 2.0 * (double)sizeof(wi) * CHAINS * turns;
+}

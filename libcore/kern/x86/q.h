@@ -1,0 +1,237 @@
+/* kern/x86/q.h - quantised blocks in 256-bit registers, for the x86 folders; layouts as drawn
+ * in ref/mm_q32.c and ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and
+ * KERN_FN, and adds its own dot products. */
+#ifndef KERN_X86_Q_H
+#define KERN_X86_Q_H
+#include "kern/tmpl/q.h"
+
+/* x q_zero, a power of two (0 is for the caller to know) */
+INLINE __m256i times_zero(enum infer_type t, __m256i x)
+{
+	switch (q_zero(t)) {
+	case 4:
+		return _mm256_slli_epi32(x, 2);
+	case 8:
+		return _mm256_slli_epi32(x, 3);
+	case 16:
+		return _mm256_slli_epi32(x, 4);
+	default:
+		return _mm256_slli_epi32(x, 5);
+	}
+}
+INLINE __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+INLINE __m256i load32(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+INLINE __m256i twice(__m128i x) { return _mm256_broadcastsi128_si256(x); }
+INLINE __m256i shr4(__m256i x)
+{
+	return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
+}
+INLINE __m256i low4(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+/* low nibbles of 16 bytes, then the high ones */
+INLINE __m256i nibbles(const uint8_t *p)
+{
+	return low4(_mm256_srlv_epi32(twice(load16(p)), _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)));
+}
+/* 16 where bit i of 32 is set */
+INLINE __m256i fifth(const uint8_t *p)
+{
+	const __m256i byte =
+		_mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+	const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
+	__m256i x = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32((int)num_u32(p)), byte),
+	                             bit);
+
+	return _mm256_and_si256(_mm256_cmpeq_epi8(x, bit), _mm256_set1_epi8(16));
+}
+INLINE __m256i nl4(__m256i n)
+{
+	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
+	                                69, 89, 113);
+
+	return _mm256_shuffle_epi8(twice(t), n);
+}
+
+/* the 32 weights of a block */
+INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
+{
+	const __m128i fp4x2 =
+		_mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+
+	switch (t) {
+	case INFER_Q8_0:
+		return load32(p + 2);
+	case INFER_Q4_0:
+		return nibbles(p + 2);
+	case INFER_Q4_1:
+		return nibbles(p + 4);
+	case INFER_Q5_0:
+		return _mm256_or_si256(nibbles(p + 6), fifth(p + 2));
+	case INFER_Q5_1:
+		return _mm256_or_si256(nibbles(p + 8), fifth(p + 4));
+	case INFER_IQ4_NL:
+		return nl4(nibbles(p + 2));
+	default:
+		return _mm256_shuffle_epi8(twice(fp4x2), nibbles(p + 1));
+	}
+}
+
+/* Eight rows that follow each other, n of which there are: past those the last is repeated. */
+struct eight {
+	const uint8_t *p[8];
+};
+INLINE struct eight eight_rows(const uint8_t *w, size_t row_bytes, int n)
+{
+	struct eight e;
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		e.p[r] = w + (size_t)(r < n ? r : n - 1) * row_bytes;
+	return e;
+}
+/* Bytes [at, at + n) of eight rows are read: ask for as much of the eight that follow them in
+ * memory, which are packed next. */
+INLINE void ask_after(const uint8_t *w, size_t row_bytes, size_t at, int n)
+{
+	const uint8_t *p = w + 8 * (row_bytes + at);
+
+	UNROLL
+	for (int i = 0; i < 8 * n; i += 64)
+		__builtin_prefetch(p + i, 0, 3);
+}
+INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
+{
+	struct eight e;
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		e.p[r] = p + (size_t)r * stride;
+	return e;
+}
+
+/* f16 at byte `at` of 8 rows */
+INLINE __m256 halves_of(const struct eight *e, size_t at)
+{
+	__m128i h = _mm_cvtsi32_si128(num_u16(e->p[0] + at));
+
+	h = _mm_insert_epi16(h, num_u16(e->p[1] + at), 1);
+	h = _mm_insert_epi16(h, num_u16(e->p[2] + at), 2);
+	h = _mm_insert_epi16(h, num_u16(e->p[3] + at), 3);
+	h = _mm_insert_epi16(h, num_u16(e->p[4] + at), 4);
+	h = _mm_insert_epi16(h, num_u16(e->p[5] + at), 5);
+	h = _mm_insert_epi16(h, num_u16(e->p[6] + at), 6);
+	h = _mm_insert_epi16(h, num_u16(e->p[7] + at), 7);
+	return _mm256_cvtph_ps(h);
+}
+
+/* 2^(e - 128) of byte e: 0 and 1 are subnormal, 255 is NaN */
+INLINE __m256 powers_of(const struct eight *r, size_t at)
+{
+	const __m256i e = _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at],
+	                                    r->p[4][at], r->p[5][at], r->p[6][at], r->p[7][at]);
+	__m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+	__m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+	__m256i v = _mm256_blendv_epi8(normal, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e));
+	__m256i nan = _mm256_and_si256(_mm256_cmpeq_epi32(e, _mm256_set1_epi32(255)),
+	                               _mm256_set1_epi32(0x7fc00000));
+
+	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
+}
+
+/* the same at p of 8 rows stride bytes apart */
+INLINE __m256 halves8(const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+
+	return halves_of(&e, 0);
+}
+INLINE __m256 scales_of(enum infer_type t, const struct eight *e, size_t at)
+{
+	return t == INFER_MXFP4 ? powers_of(e, at) : halves_of(e, at);
+}
+INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+
+	return scales_of(t, &e, 0);
+}
+
+/* sums over each of 8 registers */
+INLINE __m256i red8(const __m256i a[8])
+{
+	__m256i s[4], t[2];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		s[i] = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2 * i], a[2 * i + 1]),
+		                        _mm256_unpackhi_epi32(a[2 * i], a[2 * i + 1]));
+	UNROLL
+	for (int i = 0; i < 2; i++)
+		t[i] = _mm256_add_epi32(_mm256_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
+		                        _mm256_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
+	return _mm256_add_epi32(_mm256_permute2x128_si256(t[0], t[1], 0x20),
+	                        _mm256_permute2x128_si256(t[0], t[1], 0x31));
+}
+
+/* 16 bytes of each of 8 rows -> dword j of all of them to y[j] */
+INLINE void turn16(__m256i y[4], const __m128i x[8])
+{
+	__m256i r[4], a[4];
+
+	UNROLL
+	for (int i = 0; i < 4; i++)
+		r[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(x[i]), x[i + 4], 1);
+	a[0] = _mm256_unpacklo_epi32(r[0], r[1]);
+	a[1] = _mm256_unpackhi_epi32(r[0], r[1]);
+	a[2] = _mm256_unpacklo_epi32(r[2], r[3]);
+	a[3] = _mm256_unpackhi_epi32(r[2], r[3]);
+	y[0] = _mm256_unpacklo_epi64(a[0], a[2]);
+	y[1] = _mm256_unpackhi_epi64(a[0], a[2]);
+	y[2] = _mm256_unpacklo_epi64(a[1], a[3]);
+	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
+}
+
+/* the same of 16 bytes at p of 8 rows */
+INLINE void turn_at(__m256i y[4], const uint8_t *p, size_t stride)
+{
+	const struct eight e = eight_apart(p, stride);
+	__m128i x[8];
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = load16(e.p[r]);
+	turn16(y, x);
+}
+
+/* x[r] dwords 0-7 -> x[i] rows 0-7 */
+INLINE void turn8(__m256i x[8])
+{
+	__m256i a[8], b[8];
+
+	UNROLL
+	for (int i = 0; i < 8; i += 2) {
+		a[i] = _mm256_unpacklo_epi32(x[i], x[i + 1]);
+		a[i + 1] = _mm256_unpackhi_epi32(x[i], x[i + 1]);
+	}
+	UNROLL
+	for (int i = 0; i < 8; i += 4) {
+		b[i] = _mm256_unpacklo_epi64(a[i], a[i + 2]);
+		b[i + 1] = _mm256_unpackhi_epi64(a[i], a[i + 2]);
+		b[i + 2] = _mm256_unpacklo_epi64(a[i + 1], a[i + 3]);
+		b[i + 3] = _mm256_unpackhi_epi64(a[i + 1], a[i + 3]);
+	}
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		x[i] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x20);
+		x[i + 4] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x31);
+	}
+}
+
+INLINE void put8(float *y, __m256 v, const struct step *s)
+{
+	float t[8];
+
+	_mm256_storeu_ps(t, v);
+	for (int r = 0; r < s->keep; r++)
+		y[(size_t)r * s->apart] = t[r];
+}
+#endif

@@ -1,0 +1,261 @@
+/* kern/x86/q256.h - blocks of 256 in 256-bit registers (x86); layouts as drawn in
+ * ref/mm_q256.c. */
+#ifndef KERN_X86_Q256_H
+#define KERN_X86_Q256_H
+
+/* 8 times 32 weights, in order */
+INLINE void unpack_k4(__m256i u[8], const uint8_t *qs)
+{
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		__m256i b = load32(qs + 32 * i);
+		u[2 * i] = low4(b);
+		u[2 * i + 1] = shr4(b);
+	}
+}
+
+INLINE void unpack_k5(__m256i u[8], const uint8_t *qh, const uint8_t *qs)
+{
+	const __m256i sixteen = _mm256_set1_epi8(16);
+	__m256i h = load32(qh);
+
+	unpack_k4(u, qs);
+	/* bit c of every byte to bit 4 */
+	u[0] = _mm256_or_si256(u[0], _mm256_and_si256(_mm256_slli_epi16(h, 4), sixteen));
+	u[1] = _mm256_or_si256(u[1], _mm256_and_si256(_mm256_slli_epi16(h, 3), sixteen));
+	u[2] = _mm256_or_si256(u[2], _mm256_and_si256(_mm256_slli_epi16(h, 2), sixteen));
+	u[3] = _mm256_or_si256(u[3], _mm256_and_si256(_mm256_slli_epi16(h, 1), sixteen));
+	u[4] = _mm256_or_si256(u[4], _mm256_and_si256(h, sixteen));
+	u[5] = _mm256_or_si256(u[5], _mm256_and_si256(_mm256_srli_epi16(h, 1), sixteen));
+	u[6] = _mm256_or_si256(u[6], _mm256_and_si256(_mm256_srli_epi16(h, 2), sixteen));
+	u[7] = _mm256_or_si256(u[7], _mm256_and_si256(_mm256_srli_epi16(h, 3), sixteen));
+}
+
+INLINE void unpack_k6(__m256i u[8], const uint8_t *ql, const uint8_t *qh)
+{
+	const __m256i two = _mm256_set1_epi8(0x30);
+
+	UNROLL
+	for (int h = 0; h < 2; h++, u += 4, ql += 64, qh += 32) {
+		__m256i a = load32(ql), b = load32(ql + 32), x = load32(qh);
+		u[0] = _mm256_or_si256(low4(a), _mm256_and_si256(_mm256_slli_epi16(x, 4), two));
+		u[1] = _mm256_or_si256(low4(b), _mm256_and_si256(_mm256_slli_epi16(x, 2), two));
+		u[2] = _mm256_or_si256(shr4(a), _mm256_and_si256(x, two));
+		u[3] = _mm256_or_si256(shr4(b), _mm256_and_si256(_mm256_srli_epi16(x, 2), two));
+	}
+}
+
+INLINE void unpack_k2(__m256i u[8], const uint8_t *qs)
+{
+	const __m256i three = _mm256_set1_epi8(3);
+
+	UNROLL
+	for (int h = 0; h < 2; h++, u += 4) {
+		__m256i a = load32(qs + 32 * h);
+		u[0] = _mm256_and_si256(a, three);
+		u[1] = _mm256_and_si256(_mm256_srli_epi16(a, 2), three);
+		u[2] = _mm256_and_si256(_mm256_srli_epi16(a, 4), three);
+		u[3] = _mm256_and_si256(_mm256_srli_epi16(a, 6), three);
+	}
+}
+
+INLINE void unpack_k3(__m256i u[8], const uint8_t *hm, const uint8_t *qs)
+{
+	const __m256i four = _mm256_set1_epi8(4);
+	__m256i h = load32(hm);
+
+	unpack_k2(u, qs);
+	/* bit c of every byte to bit 2 */
+	u[0] = _mm256_or_si256(u[0], _mm256_and_si256(_mm256_slli_epi16(h, 2), four));
+	u[1] = _mm256_or_si256(u[1], _mm256_and_si256(_mm256_slli_epi16(h, 1), four));
+	u[2] = _mm256_or_si256(u[2], _mm256_and_si256(h, four));
+	u[3] = _mm256_or_si256(u[3], _mm256_and_si256(_mm256_srli_epi16(h, 1), four));
+	u[4] = _mm256_or_si256(u[4], _mm256_and_si256(_mm256_srli_epi16(h, 2), four));
+	u[5] = _mm256_or_si256(u[5], _mm256_and_si256(_mm256_srli_epi16(h, 3), four));
+	u[6] = _mm256_or_si256(u[6], _mm256_and_si256(_mm256_srli_epi16(h, 4), four));
+	u[7] = _mm256_or_si256(u[7], _mm256_and_si256(_mm256_srli_epi16(h, 5), four));
+}
+
+INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
+{
+	UNROLL
+	for (int i = 0; i < 8; i++)
+		u[i] = nl4(nibbles(qs + 16 * i));
+}
+
+/* weights of a block, q_zero above what they mean */
+INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
+{
+	switch (t) {
+	case INFER_Q4_K:
+		unpack_k4(u, p + 16);
+		break;
+	case INFER_Q5_K:
+		unpack_k5(u, p + 16, p + 48);
+		break;
+	case INFER_Q6_K:
+		unpack_k6(u, p, p + 128);
+		break;
+	case INFER_Q2_K:
+		unpack_k2(u, p + 16);
+		break;
+	case INFER_Q3_K:
+		unpack_k3(u, p, p + 32);
+		break;
+	default:
+		unpack_x4(u, p + 8);
+	}
+}
+
+/* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in
+ * the high one. */
+INLINE __m256i evens_odds(__m128i bytes)
+{
+	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(
+		bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
+}
+
+/* S of Q3_K: 16 times 6 bits, less 32 */
+INLINE __m128i scales_k3(const uint8_t *sc)
+{
+	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
+	const uint32_t low = 0x0f0f0f0f, two = 0x30303030;
+	__m128i s = _mm_setr_epi32(
+		(int)((a & low) | (c << 4 & two)), (int)((b & low) | (c << 2 & two)),
+		(int)((a >> 4 & low) | (c & two)), (int)((b >> 4 & low) | (c >> 2 & two)));
+
+	return _mm_sub_epi8(s, _mm_set1_epi8(32));
+}
+
+/* L of IQ4_XS, less 32: 8 words.  Multiplying moves the field of each word to its top, from where
+ * it is shifted down. */
+INLINE __m128i scales_x4(const uint8_t *p)
+{
+	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
+	__m128i lo = _mm_shuffle_epi8(
+		head, _mm_setr_epi8(4, -1, 4, -1, 5, -1, 5, -1, 6, -1, 6, -1, 7, -1, 7, -1));
+	__m128i hi = _mm_shuffle_epi8(head, _mm_set1_epi16(2 | 3 << 8));
+
+	lo = _mm_mullo_epi16(lo, _mm_setr_epi16(1 << 12, 1 << 8, 1 << 12, 1 << 8, 1 << 12, 1 << 8,
+	                                        1 << 12, 1 << 8));
+	hi = _mm_mullo_epi16(
+		hi, _mm_setr_epi16(1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4, 1 << 2, 1));
+	hi = _mm_slli_epi16(_mm_srli_epi16(hi, 14), 4);
+	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
+}
+
+/* Scales and minima of a block of eight rows, those of 32 or of 16: byte i % 4 of the dwords of
+ * s[i / 4], a row a dword. */
+struct head {
+	__m256 d, dmin;
+	__m256i s[4], m[4];
+};
+
+/* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: its dword j of 8 rows */
+INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
+{
+	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
+		      two = _mm256_set1_epi32(0x30303030);
+
+	s[0] = _mm256_and_si256(sc[0], six);
+	s[1] = _mm256_or_si256(_mm256_and_si256(sc[2], low),
+	                       _mm256_and_si256(_mm256_srli_epi32(sc[0], 2), two));
+	m[0] = _mm256_and_si256(sc[1], six);
+	m[1] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(sc[2], 4), low),
+	                       _mm256_and_si256(_mm256_srli_epi32(sc[1], 2), two));
+}
+
+/* the head of Q4_K and Q5_K but for d and dmin, of which it gives the dword */
+INLINE __m256i heads_k4(__m256i s[2], __m256i m[2], const struct eight *e, size_t at)
+{
+	__m128i x[8];
+	__m256i y[4];
+
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = load16(e->p[r] + at);
+	turn16(y, x);
+	scales_k4(s, m, y + 1);
+	return y[0];
+}
+
+/* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
+INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
+{
+	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
+	__m256i r = _mm256_madd_epi16(_mm256_and_si256(m0, byte),
+	                              _mm256_set1_epi32((int)num_u32(s->s32)));
+
+	r = mac16(r, _mm256_and_si256(_mm256_srli_epi16(m0, 8), byte),
+	          _mm256_set1_epi32((int)num_u32(s->s32 + 2)));
+	r = mac16(r, _mm256_and_si256(m1, byte), _mm256_set1_epi32((int)num_u32(s->s32 + 4)));
+	return mac16(r, _mm256_and_si256(_mm256_srli_epi16(m1, 8), byte),
+	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
+}
+
+/* low, or high, f16 of 8 dwords */
+INLINE __m256 low_halves(__m256i x)
+{
+	x = _mm256_shuffle_epi8(x, _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302,
+	                                              0x0d0c090805040100, 0x0f0e0b0a07060302));
+	return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(x, 0xd8)));
+}
+INLINE __m256 high_halves(__m256i x) { return low_halves(_mm256_srli_epi32(x, 16)); }
+
+INLINE __m128i scales_by16(enum infer_type t, const uint8_t *p)
+{
+	return t == INFER_Q6_K   ? load16(p + 192)
+	       : t == INFER_Q3_K ? scales_k3(p + 96)
+	       : t == INFER_Q2_K ? load16(p)
+	                         : _mm_packs_epi16(scales_x4(p), _mm_setzero_si128());
+}
+
+INLINE void head_get(enum infer_type t, struct head *h, const struct eight *e, size_t at)
+{
+	const __m256i low = _mm256_set1_epi8(15);
+	__m128i x[8];
+
+	if (t == INFER_Q4_K || t == INFER_Q5_K) {
+		__m256i d = heads_k4(h->s, h->m, e, at);
+		h->d = low_halves(d);
+		h->dmin = high_halves(d);
+		return;
+	}
+	UNROLL
+	for (int r = 0; r < 8; r++)
+		x[r] = scales_by16(t, e->p[r] + at);
+	turn16(h->s, x);
+	h->d = halves_of(e, at + (size_t)q_scale_at(t));
+	if (t != INFER_Q2_K)
+		return;
+	h->dmin = halves_of(e, at + (size_t)q_scale_at(t) + 2);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		h->m[i] = _mm256_and_si256(_mm256_srli_epi16(h->s[i], 4), low);
+		h->s[i] = _mm256_and_si256(h->s[i], low);
+	}
+}
+
+/* Bytes 0 and 2, or 1 and 3, of every dword, as words. */
+INLINE __m256i byte_pair(__m256i x, int odd)
+{
+	return _mm256_srai_epi16(odd ? x : _mm256_slli_epi16(x, 8), 8);
+}
+/* byte i of every dword */
+INLINE __m256i byte_of(__m256i x, int i)
+{
+	switch (i) {
+	case 0:
+		x = _mm256_slli_epi32(x, 24);
+		break;
+	case 1:
+		x = _mm256_slli_epi32(x, 16);
+		break;
+	case 2:
+		x = _mm256_slli_epi32(x, 8);
+		break;
+	}
+	return _mm256_srai_epi32(x, 24);
+}
+INLINE void put32(void *p, __m256i x) { _mm256_storeu_si256((__m256i *)p, x); }
+#endif

@@ -1,0 +1,109 @@
+/* probe/attn.c - attention over a cache that does not fit into the machine's: split behind split of
+ * one head */
+#include "probe/probe.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kern/kv.h"
+#include "kern/data.h"
+
+/* heads of queries that share one of the cache */
+enum { HEADS = 4, PAGES = KERN_SPLIT / KERN_PAGE };
+
+static size_t page_bytes(const struct probe_case *c) { return kern_kv_bytes(c->type, c->k); }
+/* K of the pages of a split, then V */
+static size_t split_bytes(const struct probe_case *c) { return 2 * PAGES * page_bytes(c); }
+
+/* A split drawn, and copies of it. */
+static int fill(infer_probe *p, const struct probe_case *c)
+{
+	float *x = probe_floats(2 * KERN_SPLIT * (size_t)c->k, 11);
+
+	if (!x)
+		return INFER_ENOMEM;
+	for (size_t i = 0; i < KERN_SPLIT; i++) {
+		unsigned char *k = p->weights + i / KERN_PAGE * page_bytes(c),
+			      *v = k + PAGES * page_bytes(c);
+		kern_k_put(&p->ref, k, c->type, (int)(i % KERN_PAGE), x + 2 * i * (size_t)c->k,
+		           c->k);
+		kern_v_put(&p->ref, v, c->type, (int)(i % KERN_PAGE),
+		           x + (2 * i + 1) * (size_t)c->k, c->k);
+	}
+	probe_spread(p, split_bytes(c));
+	mem_free(x);
+	return INFER_OK;
+}
+
+/* y: m and l [rows][HEADS], o [rows][HEADS][d], scratch */
+static void split(const struct probe_job *j, const struct kern *k, const unsigned char *at,
+                  float *y)
+{
+	const struct probe_case *c = j->c;
+	size_t pairs = (size_t)c->m * HEADS, d = (size_t)c->k;
+	const void *kp[PAGES], *vp[PAGES];
+
+	for (size_t i = 0; i < PAGES; i++) {
+		kp[i] = at + i * page_bytes(c);
+		vp[i] = at + (PAGES + i) * page_bytes(c);
+	}
+	k->attn(&(struct kern_attn){ .q = j->fx,
+	                             .q_row = HEADS * d,
+	                             .k = kp,
+	                             .v = vp,
+	                             .k_type = (uint8_t)c->type,
+	                             .v_type = (uint8_t)c->type,
+	                             .rows = c->m,
+	                             .kv_heads = 1,
+	                             .heads = HEADS,
+	                             .dk = c->k,
+	                             .dv = c->k,
+	                             .from = 0,
+	                             .to = KERN_SPLIT,
+	                             .pos = KERN_SPLIT,
+	                             .scale = 1 / sqrtf((float)d),
+	                             .m = y,
+	                             .l = y + pairs,
+	                             .o = y + 2 * pairs,
+	                             .ml_row = HEADS,
+	                             .o_row = HEADS * d,
+	                             .scratch = y + num_round_up((2 + d) * pairs, 16) });
+}
+
+static double piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	const struct probe_case *c = j->c;
+
+	if ((size_t)(w->to - w->at) < split_bytes(c))
+		w->at = w->from;
+	split(j, j->k, w->at, j->y + (size_t)w->id * j->y_floats);
+	w->at += split_bytes(c);
+	return 4.0 * c->m * HEADS * KERN_SPLIT * c->k;
+}
+
+int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err)
+{
+	const struct probe_case *c = j->c;
+	size_t pairs = (size_t)c->m * HEADS, d = (size_t)c->k, results = (2 + d) * pairs,
+	       workers = p->threads > 2 ? (size_t)p->threads : 2;
+
+	j->fx = probe_floats(pairs * d, 5);
+	j->y_floats = num_round_up(
+		num_round_up(results, 16) + kern_attn_scratch(c->k, c->k) / sizeof(float), 16);
+	j->y = mem_aligned(MEM_PLAN, 64, workers * j->y_floats * sizeof(float));
+	if (!j->fx || !j->y || fill(p, c))
+		return err_set(err, INFER_ENOMEM, "no memory for a case");
+	memset(j->y, 0, workers * j->y_floats * sizeof(float));
+	split(j, j->k, p->weights, j->y);
+	split(j, &p->ref, p->weights, j->y + j->y_floats);
+	j->same = kern_data_differ(j->y, j->y + j->y_floats, results) < 0;
+	j->fn = piece;
+	j->limit = INFER_LIMIT_FMA;
+	j->bytes_per_op = (double)split_bytes(c) / (4.0 * (double)pairs * KERN_SPLIT * (double)d);
+	j->mem = (struct probe_memory){ p->weights, p->bytes, split_bytes(c) };
+	return INFER_OK;
+}

@@ -1,0 +1,271 @@
+/* probe/cases.c - what there is to measure, and measuring one of it */
+#include "probe/probe.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kern/act.h"
+#include "kern/data.h"
+#include "type/type.h"
+
+/* Products as they stand in models; those of one k follow each other.  quick: measured then too. */
+static const struct {
+	const char *name;
+	int n, k, quick;
+} shapes[] = {
+	{ "square", 2048, 2048, 1 }, /* q, and the one behind attention */
+	{ "narrow", 512, 2048, 0 },  /* k and v of grouped queries */
+	{ "ffn", 8192, 2048, 1 },    /* gate and up */
+	{ "output", 102400, 2048, 0 }, { "expert", 768, 2048, 0 },
+	{ "down", 2048, 8192, 0 },     { "expert-down", 2048, 768, 1 },
+};
+static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 },
+		 tile_m[] = { 16, 32, 64, 512 };
+/* head sizes of attention */
+static const int head_dims[] = { 64, 128 };
+static const int cache_types[] = { INFER_F16, INFER_F32, INFER_Q8_0, INFER_Q4_0 };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, ELEM_K = 2048, ATTN_CTX = 4096, PREFILL = 64 };
+
+static int add(infer_probe *p, struct probe_case c, infer_error *err)
+{
+	if (p->n_cases == p->cap) {
+		int cap = p->cap ? 2 * p->cap : 256;
+		struct probe_case *cases =
+			mem_realloc(MEM_PLAN, p->cases, (size_t)cap, sizeof *cases);
+		if (!cases)
+			return err_set(err, INFER_ENOMEM, "no memory for a list of cases");
+		p->cases = cases;
+		p->cap = cap;
+	}
+	p->cases[p->n_cases++] = c;
+	return INFER_OK;
+}
+
+/* A set that takes a loop over from the one before it has nothing of its own to measure. */
+static int own(const infer_probe *p, int set, int type, int kind)
+{
+	const struct kern_mm *mm = &p->sets[set].mm[type],
+			     *less = set ? &p->sets[set - 1].mm[type] : NULL;
+
+	switch (kind) {
+	case PROBE_ROWS:
+		return mm->rows && (!less || mm->rows != less->rows);
+	case PROBE_FEW:
+		return mm->few && (!less || mm->few != less->few);
+	case PROBE_TILE:
+		return mm->tile && (!less || mm->tile != less->tile);
+	default:
+		return mm->rows && mm->form != KERN_FORM_F32 && (!less || mm->quant != less->quant);
+	}
+}
+
+static int own_mm(const infer_probe *p, int set, int type)
+{
+	return own(p, set, type, PROBE_ROWS) || own(p, set, type, PROBE_FEW) ||
+	       own(p, set, type, PROBE_TILE);
+}
+
+static int add_products(infer_probe *p, int set, int type, int shape, infer_error *err)
+{
+	struct probe_case c = { .set = (uint8_t)set,
+		                .type = type,
+		                .shape = shapes[shape].name,
+		                .n = shapes[shape].n,
+		                .k = shapes[shape].k };
+	int quick = (p->flags & INFER_PROBE_QUICK) != 0,
+	    first = !shape || shapes[shape - 1].k != c.k;
+
+	if (quick && !shapes[shape].quick)
+		return INFER_OK;
+	c.kind = PROBE_ROWS;
+	for (int i = 0; i < 4 && own(p, set, type, PROBE_ROWS); i++) {
+		c.m = rows_m[i];
+		TRY(add(p, c, err));
+	}
+	c.kind = PROBE_FEW;
+	for (int i = 0; i < 4 && own(p, set, type, PROBE_FEW); i++) {
+		c.m = few_m[i];
+		TRY(add(p, c, err));
+	}
+	if (!first) /* a panel is the same whatever n */
+		return INFER_OK;
+	c.kind = PROBE_TILE;
+	for (int i = 0; i < 4 && own(p, set, type, PROBE_TILE); i++) {
+		c.m = tile_m[i];
+		TRY(add(p, c, err));
+	}
+	c.m = 1;
+	c.kind = PROBE_PACK;
+	if (own(p, set, type, PROBE_TILE))
+		TRY(add(p, c, err));
+	c.n = 1;
+	c.kind = PROBE_QUANT;
+	return own(p, set, type, PROBE_QUANT) ? add(p, c, err) : INFER_OK;
+}
+
+static int add_attn(infer_probe *p, int set, infer_error *err)
+{
+	if (set && p->sets[set].attn == p->sets[set - 1].attn)
+		return INFER_OK;
+	for (size_t t = 0; t < sizeof cache_types / sizeof *cache_types; t++)
+		for (size_t d = 0; d < sizeof head_dims / sizeof *head_dims; d++)
+			for (int prefill = 0; prefill < 2; prefill++)
+				TRY(add(p,
+				        (struct probe_case){ .kind = PROBE_ATTN,
+				                             .set = (uint8_t)set,
+				                             .type = cache_types[t],
+				                             .shape =
+				                                     prefill ? "prefill" : "decode",
+				                             .n = ATTN_CTX,
+				                             .k = head_dims[d],
+				                             .m = prefill ? PREFILL : 1 },
+				        err));
+	return INFER_OK;
+}
+
+int probe_cases(infer_probe *p, infer_error *err)
+{
+	for (int type = 0; type < INFER_TYPE_COUNT; type++)
+		for (int shape = 0; shape < N_SHAPES; shape++)
+			for (int set = 0; set < p->n_sets; set++)
+				if (own_mm(p, set, type) &&
+				    shapes[shape].k % infer_type_info(type)->block == 0)
+					TRY(add_products(p, set, type, shape, err));
+	for (int set = 0; set < p->n_sets; set++)
+		TRY(add_attn(p, set, err));
+	for (int slot = 0; probe_elem_name(slot); slot++)
+		for (int set = 0; set < p->n_sets; set++)
+			if (!set || !probe_elem_same(slot, &p->sets[set], &p->sets[set - 1]))
+				TRY(add(p,
+				        (struct probe_case){ .kind = PROBE_ELEM,
+				                             .set = (uint8_t)set,
+				                             .slot = (uint8_t)slot,
+				                             .type = INFER_F32,
+				                             .shape = "row",
+				                             .n = 1,
+				                             .k = ELEM_K,
+				                             .m = 1 },
+				        err));
+	return INFER_OK;
+}
+
+int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
+{
+	static const char *const names[] = {
+		[PROBE_ROWS] = "rows", [PROBE_FEW] = "few",     [PROBE_TILE] = "tile",
+		[PROBE_PACK] = "pack", [PROBE_QUANT] = "quant", [PROBE_ATTN] = "attn"
+	};
+
+	if (i < 0 || i >= p->n_cases)
+		return 0;
+	const struct probe_case *from = &p->cases[i];
+
+	*c = (struct infer_probe_case){
+		.isa = p->sets[from->set].name,
+		.kernel =
+			from->kind == PROBE_ELEM ? probe_elem_name(from->slot) : names[from->kind],
+		.type = infer_type_info(from->type)->name,
+		.shape = from->shape,
+		.n = from->n,
+		.k = from->k,
+		.m = from->m,
+		.at = i,
+	};
+	return 1;
+}
+
+float *probe_floats(size_t n, uint64_t seed)
+{
+	float *x = mem_aligned(MEM_PLAN, 64, num_round_up(n * sizeof *x, 64));
+
+	if (x)
+		kern_data_floats(x, n, KERN_DATA_PLAIN, seed);
+	return x;
+}
+
+void probe_spread(infer_probe *p, size_t have)
+{
+	while (have < p->bytes) {
+		size_t n = (size_t)num_min((int64_t)have, (int64_t)(p->bytes - have));
+		memcpy(p->weights + have, p->weights, n);
+		have += n;
+	}
+	p->fill_type = -1;
+}
+
+/* Some rows drawn, and copies of them. */
+void probe_fill(infer_probe *p, int type, int k)
+{
+	size_t row = type_row_bytes(type, k), rows = ((size_t)2 << 20) / row;
+
+	if (p->fill_type == type && p->fill_k == k)
+		return;
+	kern_data_weights(p->weights, type, rows, k, KERN_DATA_PLAIN, 3);
+	probe_spread(p, rows * row);
+	p->fill_type = type;
+	p->fill_k = k;
+}
+
+/* What the limit of a case is measured by. */
+static void limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn **fn,
+                  struct probe_memory *mem)
+{
+	double compute = j->limit == INFER_LIMIT_DOT ? c->dot.median : c->fma.median;
+
+	*mem = (struct probe_memory){ .grain = 1 };
+	if (j->mem.from && j->bytes_per_op * compute > c->mapped.median) {
+		j->limit = INFER_LIMIT_MEMORY;
+		*fn = probe_read;
+		*mem = (struct probe_memory){ j->mem.from, j->mem.bytes, 512 };
+		return;
+	}
+	*fn = j->limit == INFER_LIMIT_DOT ? probe_dot : probe_fma;
+}
+
+static int run(infer_probe *p, struct probe_job *j, struct infer_probe_result *r, infer_error *err)
+{
+	double top[PROBE_TURNS], own[PROBE_TURNS], part[PROBE_TURNS], *rates[2] = { top, own };
+	probe_fn *fns[2] = { NULL, j->fn };
+	struct probe_memory mems[2] = { { .grain = 1 }, j->mem };
+
+	limit(j, &p->ceilings, &fns[0], &mems[0]);
+	TRY(probe_run(p, fns, mems, j, rates, err));
+	for (int32_t i = 0; i < p->repeat; i++)
+		part[i] = own[i] * (j->limit == INFER_LIMIT_MEMORY ? j->bytes_per_op : 1) / top[i];
+	*r = (struct infer_probe_result){
+		.fraction = probe_rate(part, p->repeat, 1),
+		.ceiling = probe_rate(top, p->repeat, 1e-9),
+		.ops = probe_rate(own, p->repeat, 1e-9),
+		.limit = j->limit,
+		.same = j->same,
+	};
+	r->bytes = probe_rate(own, p->repeat, 1e-9 * j->bytes_per_op);
+	return INFER_OK;
+}
+
+int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
+                        struct infer_probe_result *r, infer_error *err)
+{
+	static int (*const make[])(struct probe_job *, infer_probe *, infer_error *) = {
+		[PROBE_ROWS] = probe_mm,   [PROBE_FEW] = probe_mm,      [PROBE_TILE] = probe_mm,
+		[PROBE_PACK] = probe_mm,   [PROBE_QUANT] = probe_quant, [PROBE_ATTN] = probe_attn,
+		[PROBE_ELEM] = probe_elem,
+	};
+	struct probe_job j = { .p = p };
+
+	must(p->has_ceilings && p->weights && c->at >= 0 && c->at < p->n_cases);
+	j.c = &p->cases[c->at];
+	j.k = &p->sets[j.c->set];
+	j.mem.grain = 1;
+	int rc = make[j.c->kind](&j, p, err);
+
+	if (!rc)
+		rc = run(p, &j, r, err);
+	mem_free(j.x.q);
+	mem_free(j.fx);
+	mem_free(j.y);
+	mem_free(j.panels);
+	return rc;
+}

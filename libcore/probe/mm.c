@@ -1,0 +1,228 @@
+/* probe/mm.c - matrix products: weights in place from memory, panels in cache, packing,
+ * quantising */
+#include "probe/probe.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kern/act.h"
+#include "kern/data.h"
+#include "type/type.h"
+
+enum {
+	ITEM_BYTES = 512 << 10, /* of weights in a call, as a backend deals them out */
+	X_BYTES = 512 << 10,    /* of x that go past panels at a time */
+	LIKE = 16,
+	LIKE_FEW = 48, /* which times something that is */
+	CHECKED_ROWS = 53,
+	CHECKED_M = 24,
+};
+
+static int panels(const struct probe_case *c)
+{
+	return c->kind == PROBE_TILE || c->kind == PROBE_PACK;
+}
+
+static const struct kern_mm *mm_of(const struct probe_job *j) { return &j->k->mm[j->c->type]; }
+
+static float *y_of(const struct probe_job *j, const struct probe_worker *w)
+{
+	return j->y + (size_t)w->id * j->y_floats;
+}
+
+typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
+                   int x_row, int m, int n, int k);
+static mm_fn *in_place(const struct probe_job *j)
+{
+	return j->c->kind == PROBE_FEW ? mm_of(j)->few : mm_of(j)->rows;
+}
+
+/* Calls in the order of a matrix, and matrix behind matrix. */
+static double rows_piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	const struct probe_case *c = j->c;
+	int n = (int)num_min(j->block, c->n - w->row);
+
+	if ((size_t)(w->to - w->at) < (size_t)n * j->row_bytes) {
+		w->at = w->from;
+		w->row = 0;
+		n = (int)num_min(j->block, c->n);
+	}
+	in_place(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n,
+	            c->k);
+	w->at += (size_t)n * j->row_bytes;
+	w->row = (w->row + n) % c->n;
+	return 2.0 * c->m * n * c->k;
+}
+
+static double tile_piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	const struct probe_case *c = j->c;
+	const struct kern_mm *mm = mm_of(j);
+	int chunk = (int)num_max(mm->mr, X_BYTES / (int64_t)(j->x.q_row + 1) / mm->mr * mm->mr);
+	const unsigned char *panels = j->panels + (size_t)w->id * PROBE_PANELS * j->panel_bytes;
+
+	for (int at = 0; at < c->m; at += chunk)
+		for (int i = 0; i < PROBE_PANELS; i++)
+			mm->tile(y_of(j, w) + at * PROBE_PANELS * mm->nr + i * mm->nr,
+			         (size_t)PROBE_PANELS * mm->nr, panels + (size_t)i * j->panel_bytes,
+			         &j->x, at, (int)num_min(chunk, c->m - at), mm->nr, c->k);
+	return 2.0 * PROBE_PANELS * mm->nr * c->m * c->k;
+}
+
+static double pack_piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	const struct kern_mm *mm = mm_of(j);
+	size_t bytes = (size_t)mm->nr * j->row_bytes;
+
+	if ((size_t)(w->to - w->at) < bytes)
+		w->at = w->from;
+	mm->pack(j->panels + (size_t)w->id * PROBE_PANELS * j->panel_bytes, w->at, j->row_bytes,
+	         mm->nr, j->c->k);
+	w->at += bytes;
+	return (double)mm->nr * j->c->k;
+}
+
+static double quant_piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	enum { TIMES = 32 };
+	struct kern_act x = j->x;
+
+	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* a row for each worker */
+	for (int i = 0; i < TIMES; i++)
+		mm_of(j)->quant(&x, 0, j->fx, j->c->k);
+	return 4.0 * TIMES * j->c->k;
+}
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a case");
+}
+
+static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
+{
+	size_t bytes = kern_act_bytes(mm->form, m, k),
+	       turned = mm->turn ? kern_turned_bytes(mm->form, m, k) : 0;
+	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + turned, 64));
+
+	if (!at)
+		return INFER_ENOMEM;
+	memset(at, 0, bytes + turned);
+	kern_act_init(x, mm->form, at, m, k);
+	for (int i = 0; i < m; i++)
+		mm->quant(x, i, fx + (size_t)i * (size_t)k, k);
+	if (!mm->turn)
+		return INFER_OK;
+	x->turned = at + bytes;
+	for (int i = 0; i < m; i += KERN_TURN)
+		mm->turn(x, i, (int)num_min(KERN_TURN, m - i), k, 0, k);
+	return INFER_OK;
+}
+
+/* Rows, in place or turned, or a panel, beside the rows of set ref with its own quantising: bit for
+ * bit. */
+static int check(struct probe_job *j, infer_error *err)
+{
+	const struct probe_case *c = j->c;
+	const struct kern_mm *mm = mm_of(j), *ref = &j->p->ref.mm[c->type];
+	int tiled = panels(c), m = c->kind == PROBE_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
+	    n = tiled ? mm->nr : (int)num_min(c->n, CHECKED_ROWS);
+	size_t all = (size_t)m * (size_t)n;
+	float *y = mem_aligned(MEM_PLAN, 64, num_round_up(2 * all * sizeof *y, 64));
+	struct kern_act x = { 0 };
+
+	if (!y || act_new(&x, ref, j->fx, m, c->k)) {
+		mem_free(y);
+		return no_memory(err);
+	}
+	memset(y, 0, 2 * all * sizeof *y);
+	ref->rows(y, (size_t)n, j->p->weights, j->row_bytes, &x, 0, m, n, c->k);
+	if (tiled) {
+		mm->pack(j->panels, j->p->weights, j->row_bytes, n, c->k);
+		mm->tile(y + all, (size_t)n, j->panels, &j->x, 0, m, n, c->k);
+	} else {
+		in_place(j)(y + all, (size_t)n, j->p->weights, j->row_bytes, &j->x, 0, m, n, c->k);
+	}
+	j->same = kern_data_differ(y + all, y, all) < 0;
+	mem_free(x.q);
+	mem_free(y);
+	return INFER_OK;
+}
+
+/* As many weight rows in a call as a backend gives: small matrices are dealt to all threads. */
+static int block_of(const struct probe_job *j)
+{
+	size_t like = j->c->kind == PROBE_FEW ? LIKE_FEW : LIKE;
+	int64_t most = (int64_t)num_round_up((size_t)ITEM_BYTES / j->row_bytes, like),
+		share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1),
+	                                      like);
+
+	return (int)num_min(num_min(most, share), j->c->n);
+}
+
+int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
+{
+	const struct probe_case *c = j->c;
+	const struct kern_mm *mm = mm_of(j);
+	int m = c->kind == PROBE_PACK ? 1 : c->m;
+	size_t threads = (size_t)p->threads;
+
+	probe_fill(p, c->type, c->k);
+	j->row_bytes = type_row_bytes(c->type, c->k);
+	j->block = block_of(j);
+	j->fx = probe_floats((size_t)m * (size_t)c->k, 1);
+	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
+		return no_memory(err);
+	j->y_floats =
+		num_round_up((size_t)m * (size_t)(panels(c) ? PROBE_PANELS * mm->nr : c->n), 16);
+	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
+	if (panels(c)) {
+		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
+		j->panels = mem_aligned(MEM_PLAN, 64, threads * PROBE_PANELS * j->panel_bytes);
+	}
+	if (!j->y || (panels(c) && !j->panels))
+		return no_memory(err);
+	memset(j->y, 0, threads * j->y_floats * sizeof(float));
+	TRY(check(j, err));
+	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * PROBE_PANELS; i++)
+		mm->pack(j->panels + i * j->panel_bytes,
+		         p->weights + i % PROBE_PANELS * mm->nr * j->row_bytes, j->row_bytes,
+		         mm->nr, c->k);
+	j->fn = !panels(c) ? rows_piece : c->kind == PROBE_TILE ? tile_piece : pack_piece;
+	j->limit = mm->form == KERN_FORM_F32 ? INFER_LIMIT_FMA : INFER_LIMIT_DOT;
+	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PROBE_PACK ? 1 : 2.0 * m);
+	if (c->kind != PROBE_TILE)
+		j->mem = (struct probe_memory){ p->weights, p->bytes, j->row_bytes * 16 };
+	return INFER_OK;
+}
+
+int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err)
+{
+	const struct probe_case *c = j->c;
+	const struct kern_mm *mm = mm_of(j), *ref = &p->ref.mm[c->type];
+	int m = p->threads, k = c->k;
+	struct kern_act x = { 0 };
+	double *a;
+
+	j->fx = probe_floats((size_t)m * (size_t)k, 1);
+	a = mem_alloc(MEM_PLAN, 2 * (size_t)k, sizeof *a);
+	if (!j->fx || !a || act_new(&j->x, mm, j->fx, m, k) || act_new(&x, ref, j->fx, 1, k)) {
+		mem_free(a);
+		return no_memory(err);
+	}
+	kern_data_act(a, &j->x, 0, k);
+	kern_data_act(a + k, &x, 0, k);
+	j->same = !memcmp(a, a + k, (size_t)k * sizeof *a);
+	mem_free(x.q);
+	mem_free(a);
+	j->fn = quant_piece;
+	j->limit = INFER_LIMIT_FMA;
+	j->bytes_per_op = (4 + (double)j->x.q_row / k) / 4;
+	return INFER_OK;
+}
