@@ -179,10 +179,11 @@ static int cost_of(struct infer_cost *c, const struct run *r, const struct test 
                    infer_error *err)
 {
 	struct infer_engine_info info;
-	int64_t chunk = r->o->engine.prefill_chunk ? r->o->engine.prefill_chunk : 512;
+	int64_t chunk;
 
 	*c = (struct infer_cost){ 0 };
 	infer_engine_info(r->engine, &info);
+	chunk = info.prefill_chunk;
 	if (t->decode)
 		return infer_cost_add(c, r->model, &info,
 		                      &(struct infer_load){ t->batch, t->batch, t->batch,

@@ -41,7 +41,11 @@ void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s)
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info)
 {
 	*info = (struct infer_engine_info){
-		.threads = e->threads, .ctx = e->ctx, .k_type = e->k_type, .v_type = e->v_type
+		.threads = e->threads,
+		.ctx = e->ctx,
+		.k_type = e->k_type,
+		.v_type = e->v_type,
+		.prefill_chunk = e->chunk,
 	};
 	place_say(&e->place, info->placement, sizeof info->placement);
 	host_describe(&e->host, info->isa, sizeof info->isa);

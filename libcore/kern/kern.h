@@ -118,8 +118,7 @@ void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
 	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows
-	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want some 16 KB
-	 * apiece */
+	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want 16 KB or so */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
 	             const struct kern_act *x, int x_row, int m, int n, int k);
 	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned,
@@ -133,14 +132,16 @@ struct kern_mm {
 	/* the tile reads the turned copy of x, of all m rows, where there is one and x_row is a
 	 * multiple of KERN_TURN; else it turns x itself, in every call */
 	uint8_t tile_turned;
-	/* NULL where a set has none.  As rows, and the same bits, from the turned copy of x, any m:
-	 * weights in place, each read once for 32 rows of x; x_row is a multiple of KERN_TURN.  For
-	 * more rows of x than `rows` is good for and too few to pay for a panel. */
+	/* or NULL: as rows, from the turned copy of x, with x_row a multiple of KERN_TURN */
 	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
 	            int x_row, int m, int n, int k);
 	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy;
 	 * of k the part [from, to): multiples of 256, or k */
 	void (*turn)(struct kern_act *x, int row, int m, int k, int from, int to);
+	/* kern/way.h: rows is quickest up to so many rows of x, at least 1; past that few, for m of
+	 * them where bit m is set; else tile.  few_band: weight rows of a call of few */
+	uint8_t rows_most, few_band;
+	uint64_t few_at;
 };
 
 #define KERN_SLOTS(S) /* name, arguments */ \
@@ -182,10 +183,9 @@ struct kern {
 #undef S
 	/* the same for products of bytes added into i32 */
 	void (*peak_dot)(double *ops, int32_t *sink, int turns);
-	/* the same in tile registers; NULL: there are none */
-	void (*peak_tile)(double *ops, int bf16, int turns);
-	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay: as it was, and so is each
-	 * loop of a type that is NULL where quant is (pack goes with tile) */
+	void (*peak_tile)(double *ops, int bf16, int turns); /* in tile registers; or NULL */
+	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay what is left out stays as it
+	 * was (pack goes with tile, form with quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 

@@ -16,15 +16,26 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
-/* Loops of a type that an overlay has: panels belong to their tile. */
+/* What an overlay has for a type; each other field stays as it is.  Panels belong to their tile, and
+ * which loop is quickest is measured anew where one of them is. */
 static void overlay(struct kern_mm *to, const struct kern_mm *from)
 {
+	if (from->quant) {
+		to->quant = from->quant;
+		to->form = from->form;
+	}
 	if (from->rows)
 		to->rows = from->rows;
-	if (from->few)
+	if (from->few) {
 		to->few = from->few;
+		to->few_band = from->few_band;
+	}
 	if (from->turn)
 		to->turn = from->turn;
+	if (from->rows_most) {
+		to->rows_most = from->rows_most;
+		to->few_at = from->few_at;
+	}
 	if (!from->tile)
 		return;
 	to->pack = from->pack;
@@ -56,12 +67,8 @@ struct kern kern_select(uint64_t have)
 			k.peak_dot = o->peak_dot;
 		if (o->peak_tile)
 			k.peak_tile = o->peak_tile;
-		for (int t = 0; t < INFER_TYPE_COUNT; t++) {
-			if (o->mm[t].quant)
-				k.mm[t] = o->mm[t];
-			else
-				overlay(&k.mm[t], &o->mm[t]);
-		}
+		for (int t = 0; t < INFER_TYPE_COUNT; t++)
+			overlay(&k.mm[t], &o->mm[t]);
 	}
 	return k;
 }

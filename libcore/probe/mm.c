@@ -9,16 +9,10 @@
 #include "base/num.h"
 #include "kern/act.h"
 #include "kern/data.h"
+#include "kern/way.h"
 #include "type/type.h"
 
-enum {
-	ITEM_BYTES = 512 << 10, /* of weights in a call, as a backend deals them out */
-	X_BYTES = 512 << 10,    /* of x that go past panels at a time */
-	LIKE = 16,
-	LIKE_FEW = 48, /* which times something that is */
-	CHECKED_ROWS = 53,
-	CHECKED_M = 24,
-};
+enum { CHECKED_ROWS = 53, CHECKED_M = 24 };
 
 static int panels(const struct probe_case *c)
 {
@@ -63,15 +57,15 @@ static double tile_piece(struct probe_worker *w)
 	const struct probe_job *j = w->job;
 	const struct probe_case *c = j->c;
 	const struct kern_mm *mm = mm_of(j);
-	int chunk = (int)num_max(mm->mr, X_BYTES / (int64_t)(j->x.q_row + 1) / mm->mr * mm->mr);
-	const unsigned char *panels = j->panels + (size_t)w->id * PROBE_PANELS * j->panel_bytes;
+	int chunk = kern_x_rows(mm, j->x.q_row);
+	const unsigned char *panels = j->panels + (size_t)w->id * KERN_PANELS * j->panel_bytes;
 
 	for (int at = 0; at < c->m; at += chunk)
-		for (int i = 0; i < PROBE_PANELS; i++)
-			mm->tile(y_of(j, w) + at * PROBE_PANELS * mm->nr + i * mm->nr,
-			         (size_t)PROBE_PANELS * mm->nr, panels + (size_t)i * j->panel_bytes,
+		for (int i = 0; i < KERN_PANELS; i++)
+			mm->tile(y_of(j, w) + at * KERN_PANELS * mm->nr + i * mm->nr,
+			         (size_t)KERN_PANELS * mm->nr, panels + (size_t)i * j->panel_bytes,
 			         &j->x, at, (int)num_min(chunk, c->m - at), mm->nr, c->k);
-	return 2.0 * PROBE_PANELS * mm->nr * c->m * c->k;
+	return 2.0 * KERN_PANELS * mm->nr * c->m * c->k;
 }
 
 static double pack_piece(struct probe_worker *w)
@@ -82,7 +76,7 @@ static double pack_piece(struct probe_worker *w)
 
 	if ((size_t)(w->to - w->at) < bytes)
 		w->at = w->from;
-	mm->pack(j->panels + (size_t)w->id * PROBE_PANELS * j->panel_bytes, w->at, j->row_bytes,
+	mm->pack(j->panels + (size_t)w->id * KERN_PANELS * j->panel_bytes, w->at, j->row_bytes,
 	         mm->nr, j->c->k);
 	w->at += bytes;
 	return (double)mm->nr * j->c->k;
@@ -158,8 +152,8 @@ static int check(struct probe_job *j, infer_error *err)
 /* As many weight rows in a call as a backend gives: small matrices are dealt to all threads. */
 static int block_of(const struct probe_job *j)
 {
-	size_t like = j->c->kind == PROBE_FEW ? LIKE_FEW : LIKE;
-	int64_t most = (int64_t)num_round_up((size_t)ITEM_BYTES / j->row_bytes, like),
+	size_t like = j->c->kind == PROBE_FEW ? mm_of(j)->few_band : KERN_ITEM_ROWS;
+	int64_t most = (int64_t)num_round_up((size_t)KERN_ITEM_BYTES / j->row_bytes, like),
 		share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1),
 	                                      like);
 
@@ -180,20 +174,20 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
 		return no_memory(err);
 	j->y_floats =
-		num_round_up((size_t)m * (size_t)(panels(c) ? PROBE_PANELS * mm->nr : c->n), 16);
+		num_round_up((size_t)m * (size_t)(panels(c) ? KERN_PANELS * mm->nr : c->n), 16);
 	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
 	if (panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
-		j->panels = mem_aligned(MEM_PLAN, 64, threads * PROBE_PANELS * j->panel_bytes);
+		j->panels = mem_aligned(MEM_PLAN, 64, threads * KERN_PANELS * j->panel_bytes);
 	}
 	if (!j->y || (panels(c) && !j->panels))
 		return no_memory(err);
 	memset(j->y, 0, threads * j->y_floats * sizeof(float));
 	TRY(check(j, err));
-	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * PROBE_PANELS; i++)
+	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * KERN_PANELS; i++)
 		mm->pack(j->panels + i * j->panel_bytes,
-		         p->weights + i % PROBE_PANELS * mm->nr * j->row_bytes, j->row_bytes,
-		         mm->nr, c->k);
+		         p->weights + i % KERN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,
+		         c->k);
 	j->fn = !panels(c) ? rows_piece : c->kind == PROBE_TILE ? tile_piece : pack_piece;
 	j->limit = mm->form == KERN_FORM_F32 ? INFER_LIMIT_FMA : INFER_LIMIT_DOT;
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PROBE_PACK ? 1 : 2.0 * m);

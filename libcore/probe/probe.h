@@ -3,6 +3,7 @@
 #define PROBE_PROBE_H
 #include <infer/probe.h>
 #include "kern/kern.h"
+#include "kern/way.h"
 
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
 
@@ -81,7 +82,7 @@ struct probe_job {
 	float *fx; /* [m][k] */
 	float *y;  /* [threads][y_floats] */
 	size_t y_floats;
-	unsigned char *panels; /* [threads][panel_bytes * PROBE_PANELS] */
+	unsigned char *panels; /* [threads][panel_bytes * KERN_PANELS] */
 	size_t panel_bytes;
 	probe_fn *fn;
 	double bytes_per_op;
@@ -89,7 +90,6 @@ struct probe_job {
 	struct probe_memory mem;
 	int same;
 };
-enum { PROBE_PANELS = 4 };
 /* mm.c: rows, few, tile, pack */
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);

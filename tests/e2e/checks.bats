@@ -53,6 +53,25 @@ setup()
 	B=$PWD "$TOP/scripts/check-layers"
 }
 
+@test "check-kernels names what a kernel set lacks" {
+	mkdir -p libcore/kern/x man
+	echo '.Cm x ,' >man/infer-run.1
+	printf '#ifdef KERN_x\nKERN(x)\n#endif\n' >libcore/kern/isa_list.h
+	echo '-O2' >libcore/kern/x/cflags
+	printf 'const struct kern kern_x = {\n\t.name = "x",\n};\n' >libcore/kern/x/table.c
+	"$TOP/scripts/check-kernels"
+	for f in libcore/kern/x/cflags libcore/kern/x/table.c libcore/kern/isa_list.h man/infer-run.1; do
+		mv $f kept
+		[[ $f != *.h && $f != man/* ]] || : >$f
+		run -1 "$TOP/scripts/check-kernels"
+		[[ $output == *"$f"* ]]
+		mv kept $f
+	done
+	sed -i 's/"x"/"y"/' libcore/kern/x/table.c
+	run -1 "$TOP/scripts/check-kernels"
+	[[ $output == *'.name = "x"'* ]]
+}
+
 @test "check-headers finds a header that does not compile alone, in C or in C++" {
 	echo 'int infer_f(size_t n);' >libcore/include/infer/a.h
 	run -1 "$TOP/scripts/check-headers"

@@ -78,20 +78,9 @@ static void tile_dot_bf16(int c, int a, int b)
 #define TILE_SET(config) tiles_set(&config)
 #define TILE_END() (void)(on = 0)
 
+#define KERN_ISA tiles
 #define kern_amx kern_tiles
 extern const struct kern kern_tiles;
-#include "kern/amx/int.h"
-#undef KERN_FN
-#define KERN_FN(x) tiles_##x
-#define ROW(TYPE, name) \
-	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k); \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k); \
-	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_32(ROW)
-KERN_ROWS_256(ROW)
-#undef ROW
-void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
 #include "kern/amx/peak.c"
 #include "kern/amx/mm_q32.c"
 #undef ROW

@@ -8,7 +8,7 @@
 #define WITH_EVEX 1
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512vl,avx512vnni")
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#define KERN_FN(x) evex_##x
+#define KERN_ISA evex
 #define kern_avxvnni kern_evex
 extern const struct kern kern_evex;
 #include "kern/avxvnni/quant.c"

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include "base/num.h"
+#include "kern/way.h"
 
 static int sets, types;
 
@@ -25,6 +26,42 @@ static void test_same_bits(void **state)
 	printf("# %d sets, %d products, %d past turned rows\n", sets, types,
 	       few_cases + turned_cases);
 	assert_true(sets >= 1 && types >= 16 * sets);
+}
+
+/* A set says of every type which loop is quickest for how many rows of x, and has that loop. */
+static void ways(const struct kern *kern, const struct kern *ref)
+{
+	(void)ref;
+	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+		const struct kern_mm *mm = &kern->mm[t];
+		const char *type = infer_type_info(t)->name;
+		if (!mm->rows)
+			continue;
+		if (!mm->rows_most)
+			fail_msg("%s %s: its table has no KERN_MM_WAYS", kern->name, type);
+		if (mm->few_at & ~KERN_FROM_TO(mm->rows_most + 1, KERN_FEW_MOST))
+			fail_msg("%s %s: few for m where rows is, or past %d", kern->name, type,
+			         KERN_FEW_MOST);
+		for (int m = 1; m <= 70; m++) {
+			enum kern_way way = kern_way(mm, m);
+			if (m == 1 && way != KERN_IN_PLACE)
+				fail_msg("%s %s: m 1 is not in place", kern->name, type);
+			if (way == KERN_FEW && !(mm->few && mm->few_band && mm->turn))
+				fail_msg("%s %s: few for m %d without KERN_MM_FEW", kern->name,
+				         type, m);
+			if (way == KERN_TILE && !(mm->tile && mm->pack && mm->mr && mm->nr))
+				fail_msg("%s %s: tile for m %d without KERN_MM_TILE", kern->name,
+				         type, m);
+			if (kern_way_turned(mm, m))
+				assert_true(mm->turn && m <= kern_turned_most(mm, 70));
+		}
+	}
+}
+
+static void test_ways(void **state)
+{
+	(void)state;
+	assert_true(each_set(ways) >= 0);
 }
 
 /* |y - truth| <= 2^-23 (rounds + 2) sum |w x|: as many roundings as the chain has links */
@@ -184,9 +221,9 @@ static void test_select(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
-		cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_select),    cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_ways),      cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_not_finite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

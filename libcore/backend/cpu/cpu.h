@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/pool.h"
 #include "kern/kern.h"
+#include "kern/way.h"
 
 struct backend { /* the host's, the table copied */
 	struct pool *pool;
@@ -161,11 +162,7 @@ static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
 	return c->base + (size_t)page * c->page_bytes + (size_t)l->index * c->layer_bytes;
 }
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
-/* how m rows of x go past weights of a type, CPU_FEW up to CPU_TURNED of them; and whether they are
- * turned then */
-enum cpu_way { CPU_IN_PLACE, CPU_FEW, CPU_TILE };
-enum { CPU_TURNED = 32 };
-enum cpu_way cpu_way(const struct backend *b, int type, int m);
+/* whether m rows of x go past weights of a type as their turned copy */
 int cpu_turned(const struct backend *b, int type, int m);
 /* the loops for a type: its own or F32's */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);

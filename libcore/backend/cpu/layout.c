@@ -52,14 +52,10 @@ static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a
 {
 	int most = 0;
 
-	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
-		const struct kern_mm *mm = cpu_mm(p->b, t);
+	for (int t = 0; t < INFER_TYPE_COUNT; t++)
 		if (a->types >> t & 1)
-			most = mm->tile_turned                ? rows
-			       : mm->few && most < CPU_TURNED ? CPU_TURNED
-			                                      : most;
-	}
-	return kern_turned_bytes(a->form, (int)num_min(rows, most), cpu_node(p, a->node)->cols);
+			most = (int)num_max(most, kern_turned_most(cpu_mm(p->b, t), rows));
+	return kern_turned_bytes(a->form, most, cpu_node(p, a->node)->cols);
 }
 
 /* Offsets of values and of activations in other forms; both follow from the steps. */

@@ -1,4 +1,4 @@
-/* Matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
+/* backend/cpu/tile.c - matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
  * changes no bit.
  *
  * Few rows of x: weights are read where they lie, each byte once; some more: the same, from a
@@ -13,17 +13,9 @@
 #include "type/type.h"
 
 enum {
-	FEW_ROWS = 5,        /* up to here weights in place */
-	TURNED_BAND = 48,    /* weight rows that the loop past a turned copy of x takes together */
-	TURNED_ROWS = 96,    /* of an item, at most */
-	FEW_FLOAT_ROWS = 64, /* the same of float weights, which need no unpacking */
-	ITEM_BYTES = 512 << 10, /* of weights in place: eight streams of some pages each */
+	TURNED_ROWS = 96,     /* of an item past a turned copy of x, at most */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
-	PANELS = 4,           /* packed at a time, at most */
-	PANEL_BYTES = 320 << 10, /* of panels packed at a time, if that is one at least */
-	X_BYTES = 512 << 10, /* of x that go past them before the next rows of x do: what stays in
-	                         L2 beside them */
 };
 
 static int has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }
@@ -33,53 +25,16 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
 }
 
-/* Lanes come by eights: in the time that five empty ones cost a panel is packed.  Up to 12 rows it
- * is but for 7, which a tile takes in three parts. */
-static int few_pays(const struct kern_mm *mm, int m)
-{
-	return mm->few && ((m > 12 && m <= CPU_TURNED && (m - 1) % 8 > 2) ||
-	                   (m == 7 && mm->form == KERN_FORM_Q8));
-}
-
-/* The most rows of x that go past weights in place, and then past a turned copy of them, where
- * tiles are many times as quick as to pack for them.  Before the first limit rows cost what they
- * did alone. */
-static const struct {
-	uint8_t in_place, few;
-} limits[INFER_TYPE_COUNT] = {
-	[INFER_Q8_0] = { 5, 32 },  [INFER_Q4_0] = { 7, 32 },   [INFER_Q4_1] = { 7, 32 },
-	[INFER_Q5_0] = { 7, 32 },  [INFER_Q5_1] = { 7, 32 },   [INFER_IQ4_NL] = { 7, 32 },
-	[INFER_MXFP4] = { 7, 32 }, [INFER_Q4_K] = { 11, 32 },  [INFER_Q6_K] = { 8, 16 },
-	[INFER_Q5_K] = { 11, 0 },  [INFER_IQ4_XS] = { 11, 0 }, [INFER_Q2_K] = { 7, 0 },
-};
-
-enum cpu_way cpu_way(const struct backend *b, int type, int m)
-{
-	const struct kern_mm *mm = cpu_mm(b, type);
-
-	if (mm->tile_turned && limits[type].in_place)
-		return m <= limits[type].in_place         ? CPU_IN_PLACE
-		       : mm->few && m <= limits[type].few ? CPU_FEW
-		                                          : CPU_TILE;
-	if (few_pays(mm, m))
-		return CPU_FEW;
-	return mm->tile && m > (mm->form == KERN_FORM_F32 ? FEW_FLOAT_ROWS : FEW_ROWS)
-	               ? CPU_TILE
-	               : CPU_IN_PLACE;
-}
-
 int cpu_turned(const struct backend *b, int type, int m)
 {
-	enum cpu_way way = cpu_way(b, type, m);
-
-	return way == CPU_FEW || (way == CPU_TILE && cpu_mm(b, type)->tile_turned);
+	return kern_way_turned(cpu_mm(b, type), m);
 }
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
 
 static size_t packed_bytes(const struct kern_mm *mm, int64_t k)
 {
-	return mm->tile ? PANELS * num_round_up(mm->pack_bytes((int)k), 64) : 0;
+	return mm->tile ? KERN_PANELS * num_round_up(mm->pack_bytes((int)k), 64) : 0;
 }
 
 size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
@@ -96,18 +51,18 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 		items;
 
-	enum cpu_way way = cpu_way(p->b, j->type, j->m);
+	enum kern_way way = kern_way(mm, j->m);
 
-	j->turned = way == CPU_FEW && j->x->turned;
-	j->tiled = way == CPU_TILE || (way == CPU_FEW && !j->turned && j->m > FEW_ROWS);
+	j->turned = way == KERN_FEW && j->x->turned;
+	j->tiled = way == KERN_TILE || (way == KERN_FEW && !j->turned);
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->turned) {
 		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(TURNED_ROWS, j->n / want));
-		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, TURNED_BAND));
+		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->few_band));
 	} else if (j->tiled) {
-		int64_t rows =
-			num_max(ITEM_WORK / row_work + 1, num_min(PANELS * mm->nr, j->n / want));
+		int64_t rows = num_max(ITEM_WORK / row_work + 1,
+		                       num_min(KERN_PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
 		if (items < want &&
@@ -118,15 +73,15 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 		}
 	} else {
 		int64_t rows =
-			num_max(ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
-		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, 16));
+			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
+		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, KERN_ITEM_ROWS));
 		if (j->n / j->block <
 		    want) /* small: even shares, in whole blocks of what loops like */
 			j->block = (int)num_min(
 				j->block,
 				(int64_t)num_round_up(
 					(size_t)num_max(ITEM_WORK / row_work + 1, j->n / want),
-					16));
+					KERN_ITEM_ROWS));
 	}
 }
 
@@ -184,10 +139,11 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 /* Panels that are packed at a time: one, where all m rows of x stay in cache beside it. */
 static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 {
-	int64_t fit = PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
+	int64_t fit = KERN_PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
 
-	return (int64_t)m * (int64_t)j->x->q_row <= X_BYTES ? 1
-	                                                    : (int)num_max(1, num_min(PANELS, fit));
+	return (int64_t)m * (int64_t)j->x->q_row <= KERN_X_BYTES
+	               ? 1
+	               : (int)num_max(1, num_min(KERN_PANELS, fit));
 }
 
 /* What follows weight row `end` in memory, which is packed next: as much as n rows are. */
@@ -211,10 +167,10 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
                      int m0, int m, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	size_t panel = packed_bytes(mm, j->k) / PANELS, own = has_loops(p->b, j->type);
-	float *decoded = (float *)(void *)(scratch + PANELS * panel);
+	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS, own = has_loops(p->b, j->type);
+	float *decoded = (float *)(void *)(scratch + KERN_PANELS * panel);
 	int n = (int)num_min(panels_of(mm, j, m) * mm->nr, end - row);
-	int chunk = (int)num_max(mm->mr, X_BYTES / (int64_t)(j->x->q_row + 1) / mm->mr * mm->mr);
+	int chunk = kern_x_rows(mm, j->x->q_row);
 	struct kern_next next = next_of(mm, j, row + n, n, m);
 	struct kern_act x = *j->x;
 

@@ -157,6 +157,7 @@ struct infer_engine_info {
 	char placement[64]; /* where layers run: "cpu:0-31" */
 	int32_t threads, ctx;
 	int k_type, v_type;
+	int32_t prefill_chunk; /* most prefill rows of a step */
 };
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);
 

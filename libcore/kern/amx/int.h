@@ -6,30 +6,17 @@
  * first cache beside that part of the panel. */
 #ifndef KERN_AMX_INT_H
 #define KERN_AMX_INT_H
-#include "kern/avx512vnni/points.h"
-#undef KERN_FN
-#define KERN_FN(x) kern_amx_##x
+#include "kern/avx512vnni/int.h"
 #include "kern/amx/tiles.h"
 
-#define ROW(TYPE, name) \
-	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k); \
-	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
-	                          const struct kern_act *x, int x_row, int m, int n, int k); \
-	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_32(ROW)
-KERN_ROWS_256(ROW)
-#undef ROW
 void KERN_FN(peak_tile)(double *ops, int bf16, int turns);
-void kern_avx512vnni_turn_q8(struct kern_act *x, int row, int m, int k, int from, int to);
-void kern_avx512vnni_turn_q8k(struct kern_act *x, int row, int m, int k, int from, int to);
+/* x is turned as for the loops over a few rows of it */
+void KERN_NAME(avx512vnni, turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
+void KERN_NAME(avx512vnni, turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
 enum { N = 16, GROUPS = NR / N, TOKENS = 64, TURNS = TOKENS / N };
 #define EACH_ROW UNROLL for (int r = 0; r < N; r++)
 
-INLINE float half_at(const uint8_t *p)
-{
-	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
-}
 /* the next n lines of x */
 #define ASK(at, n) \
 	do { \
@@ -75,7 +62,8 @@ static inline void x_part(struct part *p, union turned_room *room, const struct 
 			                 .q_row = x->q_row,
 			                 .turned = room + t / N };
 		some.q = (char *)x->q + (size_t)(row + t) * x->q_row + block;
-		(x->form == KERN_FORM_Q8 ? kern_avx512vnni_turn_q8 : kern_avx512vnni_turn_q8k)(
+		(x->form == KERN_FORM_Q8 ? KERN_NAME(avx512vnni, turn_q8)
+		                         : KERN_NAME(avx512vnni, turn_q8k))(
 			&some, 0, m - t < N ? m - t : N, n, 0, n);
 	}
 }

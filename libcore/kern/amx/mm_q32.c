@@ -9,14 +9,6 @@ enum { PART = 8, AHEAD = 4, FIELD = N * 4 };
 INLINE int q_at(enum infer_type t) { return q_minima(t) ? 2 * FIELD : FIELD; }
 INLINE size_t group32_bytes(enum infer_type t) { return (size_t)q_at(t) + N * 32; }
 
-/* 2^(e - 128) as powers_of */
-INLINE float power_at(const uint8_t *p)
-{
-	uint32_t e = *p;
-
-	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
-}
-
 /* n blocks of row r of a group */
 INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int n)
 {

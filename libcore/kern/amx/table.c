@@ -1,16 +1,33 @@
+/* kern/amx/table.c - panels by tile registers.
+ *
+ *   types                          loops                  file
+ *   blocks of 32                   pack tile              mm_q32.c, int.h, tiles.h
+ *   Q4_K ... Q3_K, IQ4_XS          pack tile              mm_q256.c, int.h, tiles.h
+ *   both                           turn                   avx512vnni's, for types without few too
+ *   KERN_SLOTS                     peak_tile              peak.c
+ *   rows, quant, few               as avx512vnni */
 #include "kern/amx/int.h"
 
-/* rows, quant and few stay */
-#define ROW(TYPE, name, turn_fn) \
-	[INFER_##TYPE] = { .pack = KERN_FN(name##_pack), \
-		           .tile = KERN_FN(name##_tile), \
-		           .pack_bytes = KERN_FN(name##_pack_bytes), \
-		           .mr = TOKENS, \
-		           .nr = NR, \
-		           .tile_turned = 1, \
-		           .turn = turn_fn },
-#define Q32(TYPE, name) ROW(TYPE, name, kern_avx512vnni_turn_q8)
-#define Q256(TYPE, name) ROW(TYPE, name, kern_avx512vnni_turn_q8k)
+/* KERN_MM_WAYS of each type, as measured over weights from memory */
+#define WAYS_Q8_0 5, KERN_FROM_TO(6, 32)
+#define WAYS_Q4_0 7, KERN_FROM_TO(8, 32)
+#define WAYS_Q4_1 7, KERN_FROM_TO(8, 32)
+#define WAYS_Q5_0 7, KERN_FROM_TO(8, 32)
+#define WAYS_Q5_1 7, KERN_FROM_TO(8, 32)
+#define WAYS_IQ4_NL 7, KERN_FROM_TO(8, 32)
+#define WAYS_MXFP4 7, KERN_FROM_TO(8, 32)
+#define WAYS_Q4_K 5, KERN_FROM_TO(6, 32)
+#define WAYS_Q6_K 6, KERN_FROM_TO(7, 16)
+#define WAYS_Q5_K 11, 0
+#define WAYS_Q2_K 7, 0
+#define WAYS_Q3_K 5, 0
+#define WAYS_IQ4_XS 11, 0
+
+#define MM(TYPE, name, turn_) \
+	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS, NR).tile_turned = 1, \
+		           .turn = KERN_NAME(avx512vnni, turn_), KERN_MM_WAYS(WAYS_##TYPE) },
+#define Q32(TYPE, name) MM(TYPE, name, turn_q8)
+#define Q256(TYPE, name) MM(TYPE, name, turn_q8k)
 const struct kern kern_amx = {
 	.name = "amx",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |

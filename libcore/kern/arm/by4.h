@@ -1,5 +1,8 @@
 /* kern/arm/by4.h - panels by 4 neighbours of 4 rows a register, one token's x 4 bytes in all
  * lanes; the words of arm/tile.h over dot_lane(acc, w, x, lane) of int.h. */
+#ifndef dot_lane
+#error "kern/arm/words.h: int.h defines no dot_lane(acc, w, x, lane)"
+#endif
 
 enum { WIDE = 2 };
 

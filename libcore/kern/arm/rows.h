@@ -7,6 +7,9 @@
  *   of 256   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); imin = sum of M sum(x), exact;
  *            ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q32.c, ref/mm_q256.c */
+#include "kern/arm/words.h"
+
+WORD(dot16, int32x4_t, int32x4_t, int8x16_t, int8x16_t);
 
 INLINE int32x4_t sums4(const int32x4_t a[4])
 {

@@ -11,6 +11,12 @@
  *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots;
  *   ternary types have none either
  *   y, bytes per flop and limits: arm/rows.h */
+#include "kern/arm/words.h"
+
+_Static_assert(WIDE == 2 || WIDE == 4, "WIDE: registers of one turn of chain16");
+WORD(turn16, void, int8_t *, const int8x16_t *);
+WORD(chain16, void, int, int32x4_t *, const int8_t *, const struct lines *, int);
+WORD(rows_of_pairs, void, int, int32x4_t *);
 
 enum { NR = 8, CHUNK = 16 * NR };
 

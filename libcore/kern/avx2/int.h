@@ -3,7 +3,6 @@
 #ifndef KERN_AVX2_INT_H
 #define KERN_AVX2_INT_H
 #include <immintrin.h>
-#define KERN_FN(x) kern_avx2_##x
 #include "kern/x86/q.h"
 
 typedef __m256i wi;

@@ -4,7 +4,6 @@
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
-#define KERN_FN(x) kern_avx2_##x
 #include "kern/tmpl/decl.h"
 
 typedef struct {

@@ -1,14 +1,45 @@
+/* kern/avx2/table.c - 256 bits.
+ *
+ *   types                          loops                  file
+ *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *   Q4_K ... Q3_K, IQ4_XS          rows                   mm_q256.c, x86/mm_q256.h
+ *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
+ *   codebooks, ternary             rows                   mm_grid.c, x86/mm_grid.h
+ *                                  pack tile              mm_grid_tile.c, x86/mm_grid_tile.h
+ *   forms Q8, Q8K                  quant; peak_dot        quant.c, x86/quant.h, x86/peak.h
+ *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
 #include "kern/avx2/int.h"
 #include "kern/avx2/simd.h"
 
-#define F(TYPE, name) KERN_ROW(TYPE, name, quant_f32, KERN_FORM_F32, MM_T, MM_PANEL)
-#define Q32(TYPE, name) KERN_ROW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, NR)
-#define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, NR)
+/* KERN_MM_WAYS of each type, as measured over weights from memory */
+#define WAYS_Q8_0 5, 0
+#define WAYS_Q4_0 3, 0
+#define WAYS_Q4_1 3, 0
+#define WAYS_Q5_0 5, 0
+#define WAYS_Q5_1 5, 0
+#define WAYS_IQ4_NL 5, 0
+#define WAYS_MXFP4 5, 0
+#define WAYS_Q4_K 12, 0
+#define WAYS_Q6_K 12, 0
+#define WAYS_Q5_K 12, 0
+#define WAYS_Q2_K 5, 0
+#define WAYS_Q3_K 5, 0
+#define WAYS_IQ4_XS 5, 0
+
+#define MM(TYPE, name, quant, form, mr, nr, ...) \
+	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(__VA_ARGS__) },
+#define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 40, 0)
+#define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, NR, WAYS_##TYPE)
+#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, WAYS_##TYPE)
+#define GRID(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, 5, 0)
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_avx2 = {
 	.name = "avx2",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C,
 	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
-	                KERN_ROWS_TERNARY(Q256) },
+	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(GRID)
+	                KERN_ROWS_TERNARY(GRID) },
 };

@@ -4,9 +4,6 @@
 #define KERN_AVX512_SIMD_H
 #include <immintrin.h>
 #include <stdint.h>
-#ifndef KERN_FN
-#define KERN_FN(x) kern_avx512_##x
-#endif
 #include "kern/tmpl/decl.h"
 
 typedef __m512 vf;

@@ -1,6 +1,15 @@
+/* kern/avx512/table.c - 512 bits.
+ *
+ *   types                          loops                  file
+ *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h
+ *   quantised types                as avx2 */
 #include "kern/avx512/simd.h"
 
-#define F(TYPE, name) KERN_ROW(TYPE, name, quant_f32, KERN_FORM_F32, MM_T, MM_PANEL)
+#define F(TYPE, name) \
+	[INFER_##TYPE] = { KERN_MM_QUANT(quant_f32, F32) KERN_MM_ROWS(name) \
+		                   KERN_MM_TILE(name, MM_T, MM_PANEL) KERN_MM_WAYS(64, 0) },
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_avx512 = {
 	.name = "avx512",

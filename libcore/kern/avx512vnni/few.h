@@ -1,79 +1,120 @@
 /* kern/avx512vnni/few.h - what products of a few rows of x share: lanes are rows of x, so
- * neighbouring weights of a row are one word for all of them, and nothing is packed.  A part takes
- * some weight rows and up to MOST rows of x; here stands how a matrix is cut into those, and how
- * their results, lines of rows of x, become lines of y. */
+ * neighbouring weights of a row are one word for all of them, and nothing is packed.  Here stands
+ * how a matrix and rows of x are cut into parts, and what a part keeps in which lane.
+ *
+ * A part takes 8, 16 or 32 rows of x.
+ *   8    lane 2 t + r belongs to row t of x and to row r of two neighbouring rows of weights
+ *   16   lane t belongs to row t of x
+ *   32   the same in two registers, which share the words of weights
+ * Whichever it is, a block's sums are some SUMS registers: as many chains as hide how long a
+ * product takes. */
 #ifndef KERN_AVX512VNNI_FEW_H
 #define KERN_AVX512VNNI_FEW_H
 #include "kern/avx512vnni/int.h"
 
-/* weight rows that are streams of memory together, and whose results go to y together; rows of x in
- * a register, and in a call of a part */
-enum { BAND = 48, WIDE = 16, MOST = 2 * WIDE };
+/* weight rows whose results go to y together; rows of x in a register, and in a call of a part; the
+ * most registers of sums, and so weight rows of a part */
+enum { BAND = FEW_BAND, WIDE = 16, MOST = 2 * WIDE, SUMS = 12, STREAMS = 2 * SUMS };
 
-/* Operations on 16 lanes, or on the first 8 of them, which takes half as long. */
-INLINE wi lane_word(int half, const void *p)
+/* weight rows of a register; registers of x */
+INLINE int rows_in(int xn) { return xn == 8 ? 2 : 1; }
+INLINE int x_regs(int xn) { return xn == MOST ? 2 : 1; }
+/* weight rows of a part that has so many registers of sums */
+INLINE int rows_at_once(int sums, int xn) { return sums * rows_in(xn) / x_regs(xn); }
+
+/* the word of a weight row at p in all lanes; xn 8: that of the next row, 4 bytes on, in every
+ * second one */
+INLINE wi lane_word(int xn, const void *p)
 {
-	return half ? _mm512_castsi256_si512(_mm256_set1_epi32((int32_t)num_u32(p)))
-	            : wi_set((int32_t)num_u32(p));
+	return xn == 8 ? _mm512_set1_epi64((long long)num_u64(p)) : wi_set((int32_t)num_u32(p));
 }
-INLINE wi lane_dot(int half, wi acc, wi u, wi x)
+INLINE wf lane_scale(int xn, const float *p) { return _mm512_castsi512_ps(lane_word(xn, p)); }
+/* a line of the turned copy of x; xn 8: each of its first eight words twice */
+INLINE wi lane_x(int xn, const void *p)
 {
-	if (half)
-		__asm__("vpdpbusd %t2, %t1, %t0" : "+v"(acc) : "v"(u), "v"(x));
-	else
-		__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(x));
+	const wi twice8 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+
+	return xn == 8 ? _mm512_permutexvar_epi32(twice8, wi_load(p)) : wi_load(p);
+}
+INLINE wf lane_dx(int xn, const float *p) { return _mm512_castsi512_ps(lane_x(xn, p)); }
+
+/* as intrinsics gcc 12 copies every sum twice a turn */
+INLINE wi lane_dot(wi acc, wi u, wi x)
+{
+	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(x));
 	return acc;
 }
-INLINE wi lane_mac(int half, wi acc, wi a, wi b)
+INLINE wi lane_mac(wi acc, wi a, wi b)
 {
-	if (half)
-		__asm__("vpdpwssd %t2, %t1, %t0" : "+v"(acc) : "v"(a), "v"(b));
-	else
-		__asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+	__asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
 	return acc;
 }
-/* (x << 16) + y */
-INLINE wi lane_up(int half, wi x, wi y)
+
+/* 32 unpacked bytes each of two neighbouring weight rows into a room of `line` bytes a row, `at`
+ * bytes on: row after row; xn 8: word beside word, in the order of word_at */
+INLINE void words_put(int xn, uint8_t *to, int line, int at, const __m256i v[2])
 {
-	if (!half)
-		return wi_add(wi_shl(x, 16), y);
-	return _mm512_castsi256_si512(_mm256_add_epi32(
-		_mm256_slli_epi32(_mm512_castsi512_si256(x), 16), _mm512_castsi512_si256(y)));
+	if (xn == 8) {
+		_mm256_store_si256((__m256i *)(void *)(to + 2 * at),
+		                   _mm256_unpacklo_epi32(v[0], v[1]));
+		_mm256_store_si256((__m256i *)(void *)(to + 2 * at + 32),
+		                   _mm256_unpackhi_epi32(v[0], v[1]));
+		return;
+	}
+	_mm256_store_si256((__m256i *)(void *)(to + at), v[0]);
+	_mm256_store_si256((__m256i *)(void *)(to + line + at), v[1]);
 }
-/* sum + d dx i, or less that */
-INLINE wf lane_add(int half, wf sum, wf d, wf dx, wi i)
+/* where word i of the weight rows of register r stands in such a room */
+INLINE const uint8_t *word_at(int xn, const uint8_t *room, int line, int r, int i)
 {
-	if (!half)
-		return wf_fma(wf_mul(d, dx), wf_from(i), sum);
-	__m256 p = _mm256_mul_ps(_mm512_castps512_ps256(d), _mm512_castps512_ps256(dx)),
-	       f = _mm256_cvtepi32_ps(_mm512_castsi512_si256(i));
-	return _mm512_castps256_ps512(_mm256_fmadd_ps(p, f, _mm512_castps512_ps256(sum)));
-}
-INLINE wf lane_take(int half, wf sum, wf d, wf dx, wi i)
-{
-	if (!half)
-		return wf_fnma(wf_mul(d, dx), wf_from(i), sum);
-	__m256 p = _mm256_mul_ps(_mm512_castps512_ps256(d), _mm512_castps512_ps256(dx)),
-	       f = _mm256_cvtepi32_ps(_mm512_castsi512_si256(i));
-	return _mm512_castps256_ps512(_mm256_fnmadd_ps(p, f, _mm512_castps512_ps256(sum)));
+	const int low = i % 8, half = low % 4 / 2;
+
+	if (xn != 8)
+		return room + r * line + 4 * i;
+	return room + 2 * r * line + i / 8 * 64 + half * 32 + (low / 4 * 2 + low % 2) * 8;
 }
 
-/* 16 x 16 numbers, rows MOST apart -> v[i]: number i of all rows */
-INLINE void turn_16(wf v[16], const float *p)
+/* bytes [at, at + n) of rn streams of weights, a way ahead */
+INLINE void few_ask(const uint8_t *w, size_t stride, int rn, int at, int n)
 {
+	for (int i = (at + 63) & ~63; i < at + n; i += 64) {
+		UNROLL
+		for (int r = 0; r < rn; r++)
+			__builtin_prefetch(w + (size_t)r * stride + i, 0, 3);
+	}
+}
+
+/* a part's sums to lines of rows of x, a weight row `apart` such lines after the one before */
+INLINE void few_out(int xn, float *out, size_t apart, const wf *sum, int sums)
+{
+	const wi order = _mm512_set_epi32(15, 13, 11, 9, 7, 5, 3, 1, 14, 12, 10, 8, 6, 4, 2, 0);
+
 	UNROLL
-	for (int i = 0; i < 16; i++)
-		v[i] = wf_load(p + i * MOST);
-	turn_lanes(v);
+	for (int i = 0; i < sums; i++) {
+		if (xn == 8) {
+			wf v = _mm512_permutexvar_ps(order, sum[i]);
+			_mm256_store_ps(out + (size_t)(2 * i) * apart * MOST,
+			                _mm512_castps512_ps256(v));
+			_mm256_store_ps(out + (size_t)(2 * i + 1) * apart * MOST,
+			                _mm512_extractf32x8_ps(v, 1));
+			continue;
+		}
+		_mm512_store_ps(out + (size_t)(i / x_regs(xn)) * apart * MOST +
+		                        i % x_regs(xn) * WIDE,
+		                sum[i]);
+	}
 }
 
-/* n weight rows of m rows of x */
+/* those lines of n weight rows to y of m rows of x */
 static void few_put(float *y, size_t ldy, const float *out, int m, int n)
 {
 	for (int t = 0; t < m; t += WIDE)
 		for (int r = 0; r < n; r += WIDE) {
 			wf v[16];
-			turn_16(v, out + r * MOST + t);
+			UNROLL
+			for (int i = 0; i < 16; i++)
+				v[i] = wf_load(out + (r + i) * MOST + t);
+			turn_lanes(v);
 			UNROLL
 			for (int i = 0; i < 16; i++)
 				if (t + i < m)
@@ -85,9 +126,16 @@ static void few_put(float *y, size_t ldy, const float *out, int m, int n)
  * apart.  x: the turned copy of 16 rows; that of the next 16 stands `next` bytes behind it. */
 typedef void few_part(float *out, size_t apart, const uint8_t *w, size_t stride, const void *x,
                       size_t next, int k);
+typedef void few_rows(float *y, size_t ldy, const void *w, size_t row_bytes,
+                      const struct kern_act *x, int x_row, int m, int n, int k);
+/* of a type: parts of 8, 16, 32 rows of x; its registers of sums; and what takes the rest */
+struct few {
+	few_part *part[3];
+	int sums;
+	few_rows *rows;
+};
 
-/* Some weight rows of a matrix, as one stream for each that a part takes; what those leave is taken
- * with rows before it, and fewer go row by row. */
+/* n >= rn weight rows, a stream for each that a part takes; what is left, with rows before it */
 static void few_band(few_part *part, int rn, float *out, const uint8_t *w, size_t row_bytes,
                      const void *x, size_t next, int n, int k)
 {
@@ -96,17 +144,15 @@ static void few_band(few_part *part, int rn, float *out, const uint8_t *w, size_
 	for (int i = 0; i < apart; i++)
 		part(out + i * MOST, (size_t)apart, w + (size_t)i * row_bytes,
 		     (size_t)apart * row_bytes, x, next, k);
-	if (apart && n % rn)
+	if (n % rn)
 		part(out + (n - rn) * MOST, 1, w + (size_t)(n - rn) * row_bytes, row_bytes, x, next,
 		     k);
-	for (int i = 0; !apart && i < n; i++)
-		part(out + i * MOST, 0, w + (size_t)i * row_bytes, 0, x, next, k);
 }
 
-/* parts and how many weight rows they take, by eights of rows of x */
-static void few_run(few_part *const part[4], const int rows[4], float *y, size_t ldy,
-                    const uint8_t *w, size_t row_bytes, const struct kern_act *x, int x_row, int m,
-                    int n, int k)
+/* Rows of x by 32, 16 and 8; one or two behind those, and weight rows too few for a part, as if
+ * there were no others: the weights are near by then. */
+static void few_run(const struct few *f, float *y, size_t ldy, const uint8_t *w, size_t row_bytes,
+                    const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	_Alignas(64) float out[BAND * MOST];
 	const size_t next = kern_turned_bytes(x->form, KERN_TURN, k);
@@ -114,36 +160,41 @@ static void few_run(few_part *const part[4], const int rows[4], float *y, size_t
 	for (int r = 0, band; r < n; r += band, w += (size_t)band * row_bytes) {
 		band = n - r < BAND ? n - r : BAND;
 		for (int t = 0, by; t < m; t += by) {
-			by = m - t < MOST ? m - t : MOST;
-			int p = (by - 1) / 8;
-			few_band(part[p], rows[p], out, w, row_bytes, act_turned(x, x_row + t, k),
+			int left = m - t,
+			    p = left > 24  ? 2
+			        : left > 8 ? 1
+			                   : 0,
+			    rn = rows_at_once(f->sums, 8 << p);
+			float *to = y + (size_t)t * ldy + r;
+			by = left < 8 << p ? left : 8 << p;
+			if (band < rn || (t && left <= 2)) {
+				f->rows(to, ldy, w, row_bytes, x, x_row + t, by, band, k);
+				continue;
+			}
+			few_band(f->part[p], rn, out, w, row_bytes, act_turned(x, x_row + t, k),
 			         next, band, k);
-			few_put(y + (size_t)t * ldy + r, ldy, out, by, band);
+			few_put(to, ldy, out, by, band);
 		}
 	}
 }
 
-/* rows_at_once(type, eights): how many weight rows `loop` takes with as many eights of rows of x */
-#define FEW_BY(loop, TYPE, name, eights) \
-	NOINLINE void name##_few##eights(float *out, size_t apart, const uint8_t *w, \
-	                                 size_t stride, const void *x, size_t next, int k) \
+/* sums_of(type): registers of sums that `loop` has for it */
+#define FEW_BY(loop, TYPE, name, xn) \
+	NOINLINE void name##_few##xn(float *out, size_t apart, const uint8_t *w, size_t stride, \
+	                             const void *x, size_t next, int k) \
 	{ \
-		loop(INFER_##TYPE, eights, out, apart, w, stride, x, next, k); \
+		loop(INFER_##TYPE, xn, out, apart, w, stride, x, next, k); \
 	}
 #define FEW_OF(loop, TYPE, name) \
-	FEW_BY(loop, TYPE, name, 1) \
-	FEW_BY(loop, TYPE, name, 2) \
-	FEW_BY(loop, TYPE, name, 3) \
-	FEW_BY(loop, TYPE, name, 4) \
+	FEW_BY(loop, TYPE, name, 8) \
+	FEW_BY(loop, TYPE, name, 16) \
+	FEW_BY(loop, TYPE, name, 32) \
 	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		static few_part *const part[4] = { name##_few1, name##_few2, name##_few3, \
-			                           name##_few4 }; \
-		const int rows[4] = { rows_at_once(INFER_##TYPE, 1), \
-			              rows_at_once(INFER_##TYPE, 2), \
-			              rows_at_once(INFER_##TYPE, 3), \
-			              rows_at_once(INFER_##TYPE, 4) }; \
-		few_run(part, rows, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+		const struct few f = { { name##_few8, name##_few16, name##_few32 }, \
+			               sums_of(INFER_##TYPE), \
+			               KERN_FN(name##_rows) }; \
+		few_run(&f, y, ldy, w, row_bytes, x, x_row, m, n, k); \
 	}
 #endif

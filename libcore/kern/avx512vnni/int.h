@@ -4,12 +4,13 @@
 #ifndef KERN_AVX512VNNI_INT_H
 #define KERN_AVX512VNNI_INT_H
 #include <immintrin.h>
-#define KERN_FN(x) kern_avx512vnni_##x
 #include "kern/x86/q.h"
 
 typedef __m512i wi;
 typedef __m512 wf;
 enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
+/* weight rows of a band of the loops over a few rows of x */
+enum { FEW_BAND = 48 };
 
 /* sums of 4 products; u unsigned, x signed */
 INLINE __m256i dot_us(__m256i u, __m256i x)

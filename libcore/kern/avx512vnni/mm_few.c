@@ -1,50 +1,38 @@
-/* Products of a few rows of x with weights in blocks of 32, which stay where they lie: lanes are
- * rows of x, so four neighbouring weights are one word for all of them and nothing is packed.
+/* kern/avx512vnni/mm_few.c - products of a few rows of x with weights in blocks of 32, which stay
+ * where they lie.
  *
- *   x      struct kern_turned: 16 rows; of each block 8 registers, four neighbours of a row in a
- *   lane block  of R rows of weights, unpacked to a room in the first cache while the block before
- *   is
- *          multiplied; each word of it goes into all lanes of a register, for 8, 16, 24 or 32 rows
- *          of x
+ *   x      struct kern_turned: 16 rows; of each block 8 registers, four neighbours of a row a lane
+ *   room   a block of each row of weights of a part, unpacked in the first cache while the block
+ *          before is multiplied; each word of it goes into all lanes, or all of a row
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added
  *   at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 #include "kern/avx512vnni/few.h"
 
-/* Weight rows taken together: as many as sums of both chains and of integers have registers for, by
- * eights of rows of x. */
-INLINE int rows_at_once(enum infer_type t, int eights)
-{
-	return (q_minima(t) ? 4 : 6) * (eights > 2 ? 1 : 2);
-}
+/* sums of both chains and of integers want registers */
+INLINE int sums_of(enum infer_type t) { return q_minima(t) ? 8 : SUMS; }
 
 /* a block of each, as unsigned bytes */
 struct room {
-	uint8_t q[12][32];
-	float d[12], m[12];
+	_Alignas(64) uint8_t q[STREAMS][32];
+	float d[STREAMS], m[STREAMS];
 };
-INLINE float half_at(const uint8_t *p)
-{
-	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
-}
-/* 2^(e - 128) as powers_of */
-INLINE float power_at(const uint8_t *p)
-{
-	uint32_t e = *p;
-
-	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
-}
-INLINE void room_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride)
+INLINE void room_fill(enum infer_type t, int xn, struct room *to, const uint8_t *w, size_t stride)
 {
 	const __m256i flip = _mm256_set1_epi8((char)(q_signed(t) ? FLIP : 0));
 
 	UNROLL
-	for (int r = 0; r < rn; r++, w += stride) {
-		__m256i q = _mm256_xor_si256(unpack32(t, w), flip);
-		_mm256_store_si256((__m256i *)(void *)to->q[r], q);
-		to->d[r] = t == INFER_MXFP4 ? power_at(w) : half_at(w);
-		if (q_minima(t))
-			to->m[r] = half_at(w + 2);
+	for (int r = 0; r < rows_at_once(sums_of(t), xn); r += 2) {
+		__m256i v[2];
+		UNROLL
+		for (int i = 0; i < 2; i++) {
+			const uint8_t *p = w + (size_t)(r + i) * stride;
+			v[i] = _mm256_xor_si256(unpack32(t, p), flip);
+			to->d[r + i] = t == INFER_MXFP4 ? power_at(p) : half_at(p);
+			if (q_minima(t))
+				to->m[r + i] = half_at(p + 2);
+		}
+		words_put(xn, to->q[r], 32, 0, v);
 	}
 }
 
@@ -63,72 +51,71 @@ INLINE wi few_start(enum infer_type t, wi minus)
 	}
 }
 
-/* isum[r][g] of one block; x[g]: 16 rows of x */
-INLINE void few_dots(enum infer_type t, int eights, wi *is, const struct room *q,
+/* isum of one block; x[g]: 16 rows of x */
+INLINE void few_dots(enum infer_type t, int xn, wi *is, const struct room *q,
                      const struct kern_turned *const x[2])
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2;
+	const int sums = sums_of(t), gn = x_regs(xn);
 
 	UNROLL
-	for (int i = 0; i < rn * gn; i++)
-		is[i] = few_start(t, wi_load(x[i % gn]->minus));
+	for (int i = 0; i < sums; i++)
+		is[i] = few_start(t, lane_x(xn, x[i % gn]->minus));
 	UNROLL
 	for (int i = 0; i < 8; i++) {
 		wi xv[2];
 		UNROLL
 		for (int g = 0; g < gn; g++)
-			xv[g] = wi_load(x[g]->q[i]);
+			xv[g] = lane_x(xn, x[g]->q[i]);
 		UNROLL
-		for (int r = 0; r < rn; r++) {
-			wi w = lane_word(eights == 1, q->q[r] + 4 * i);
+		for (int r = 0; r < sums / gn; r++) {
+			wi w = lane_word(xn, word_at(xn, q->q[0], 32, r, i));
 			UNROLL
 			for (int g = 0; g < gn; g++)
-				is[r * gn + g] =
-					lane_dot(2 * g + 1 == eights, is[r * gn + g], w, xv[g]);
+				is[r * gn + g] = lane_dot(is[r * gn + g], w, xv[g]);
 		}
 	}
 }
 
-/* a part, of `eights` times 8 rows of x */
-INLINE void few32(enum infer_type t, int eights, float *out, size_t apart, const uint8_t *w,
+/* a part of xn rows of x */
+INLINE void few32(enum infer_type t, int xn, float *out, size_t apart, const uint8_t *w,
                   size_t stride, const void *x, size_t next, int k)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, bytes = block_bytes(t);
-	_Alignas(64) struct room room[2];
-	wf sum[12], min[12];
+	const int sums = sums_of(t), rn = rows_at_once(sums, xn), gn = x_regs(xn), wn = rows_in(xn),
+		  bytes = block_bytes(t);
+	struct room room[2];
+	wf sum[SUMS], min[SUMS];
 
 	UNROLL
-	for (int i = 0; i < rn * gn; i++)
+	for (int i = 0; i < sums; i++)
 		sum[i] = min[i] = wf_set(0);
-	room_fill(t, &room[0], rn, w, stride);
+	room_fill(t, xn, &room[0], w, stride);
 	for (int b = 0, at = 0; b < k / 32; b++) {
 		const struct kern_turned *x0 = (const struct kern_turned *)x + b, *const at_x[2] = {
 			x0, row_of(x0, next, 1)
 		};
 		const struct room *q = &room[b % 2];
-		wi is[12];
-		for (int i = (at + 63) & ~63; i < at + bytes; i += 64) {
-			UNROLL
-			for (int r = 0; r < rn; r++)
-				__builtin_prefetch(w + (size_t)r * stride + KERN_AHEAD + i, 0, 3);
-		}
+		wi is[SUMS];
+		few_ask(w + KERN_AHEAD, stride, rn, at, bytes);
 		at += b + 1 < k / 32 ? bytes : 0;
-		room_fill(t, &room[(b + 1) % 2], rn, w + at, stride);
-		few_dots(t, eights, is, q, at_x);
+		room_fill(t, xn, &room[(b + 1) % 2], w + at, stride);
+		few_dots(t, xn, is, q, at_x);
 		UNROLL
-		for (int i = 0; i < rn * gn; i++) {
-			int half = i % gn * 2 + 1 == eights;
-			wf dx = wf_load(at_x[i % gn]->d);
-			sum[i] = lane_add(half, sum[i], wf_set(q->d[i / gn]), dx, is[i]);
+		for (int i = 0; i < sums; i++) {
+			const struct kern_turned *xg = at_x[i % gn];
+			wf dx = lane_dx(xn, xg->d);
+			sum[i] = wf_fma(wf_mul(lane_scale(xn, q->d + i / gn * wn), dx),
+			                wf_from(is[i]), sum[i]);
 			if (q_minima(t))
-				min[i] = lane_take(half, min[i], wf_set(q->m[i / gn]), dx,
-				                   wi_load(at_x[i % gn]->minus));
+				min[i] = wf_fnma(wf_mul(lane_scale(xn, q->m + i / gn * wn), dx),
+				                 wf_from(lane_x(xn, xg->minus)), min[i]);
 		}
 	}
-	UNROLL
-	for (int i = 0; i < rn * gn; i++)
-		_mm512_store_ps(out + (size_t)(i / gn) * apart * MOST + i % gn * WIDE,
-		                q_minima(t) ? wf_add(sum[i], min[i]) : sum[i]);
+	if (q_minima(t)) {
+		UNROLL
+		for (int i = 0; i < sums; i++)
+			sum[i] = wf_add(sum[i], min[i]);
+	}
+	few_out(xn, out, apart, sum, sums);
 }
 
 /* the last row again for those of 16 that there are not */

@@ -1,20 +1,20 @@
-/* Products of a few rows of x with weights of Q4_K and Q6_K, which stay where they lie; by pairs of
- * groups of weights, as the tiles of mm_k46.c.
+/* kern/avx512vnni/mm_few_k46.c - products of a few rows of x with weights of Q4_K and Q6_K, which
+ * stay where they lie; by pairs of groups of weights, as the tiles of mm_k46.c.
  *
- *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row in a
- *   lane block  of R rows of weights, unpacked to a room in the first cache while the block before
- *   is
- *          multiplied.  Where a sum of one of the rows of x may not fit 16 bits, every group has a
- *          lane of its own and a product of 32 bits
+ *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row a
+ *          lane
+ *   room   a block of each row of weights of a part, unpacked in the first cache while the block
+ *          before is multiplied.  Where a sum of one of the rows of x may not fit 16 bits, every
+ *          group has a lane of its own and a product of 32 bits
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/few.h"
 #include "kern/avx512vnni/k46.h"
 
-/* as many as a pair's sums and the block's have registers for */
-INLINE int rows_at_once(enum infer_type t, int eights)
+/* a pair's sums and the block's want registers */
+INLINE int sums_of(enum infer_type t)
 {
 	(void)t;
-	return eights > 2 ? 6 : 12;
+	return SUMS;
 }
 
 /* bytes to ask for ahead of a stream that is unpacked a block before it is multiplied */
@@ -22,11 +22,10 @@ enum { AHEAD = KERN_AHEAD + 256 };
 
 /* a block of each: weights as they are packed but for the zero point; scales and minima in words, a
  * pair a dword */
-enum { ROWS = 16 };
 struct room {
-	uint8_t q[12][256];
-	int32_t s[8][ROWS], m[4][ROWS];
-	float d[ROWS], dmin[ROWS];
+	_Alignas(64) uint8_t q[STREAMS][256];
+	int32_t s[8][STREAMS], m[4][STREAMS];
+	float d[STREAMS], dmin[STREAMS];
 };
 INLINE void head_fill(enum infer_type t, struct room *to, int first, int rn, const uint8_t *w,
                       size_t stride)
@@ -51,30 +50,41 @@ INLINE void head_fill(enum infer_type t, struct room *to, int first, int rn, con
 }
 INLINE void heads_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride)
 {
-	head_fill(t, to, 0, rn, w, stride);
-	if (rn > 8)
-		head_fill(t, to, 8, rn, w, stride);
+	UNROLL
+	for (int first = 0; first < rn; first += 8)
+		head_fill(t, to, first, rn, w, stride);
+}
+/* Q6_K: 32 weights of a row, pair j */
+INLINE __m256i sixes(const uint8_t *w, int j)
+{
+	const __m256i nibble = _mm256_set1_epi32(j / 2 % 2 * 4), two = _mm256_set1_epi32(j % 4 * 2);
+	__m256i l = low4(_mm256_srlv_epi32(load32(w + j / 4 * 64 + j % 2 * 32), nibble)),
+		h = _mm256_and_si256(_mm256_srlv_epi32(load32(w + 128 + j / 4 * 32), two),
+	                             _mm256_set1_epi8(3));
+
+	return _mm256_or_si256(l, _mm256_slli_epi32(h, 4));
 }
 /* pair j of the weights: 64 of them, or 32 of Q6_K */
-INLINE void pair_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride,
+INLINE void pair_fill(enum infer_type t, int xn, struct room *to, const uint8_t *w, size_t stride,
                       int j)
 {
-	const uint8_t *ql = w + j / 4 * 64 + j % 2 * 32, *qh = w + 128 + j / 4 * 32;
-	const __m256i nibble = _mm256_set1_epi32(j / 2 % 2 * 4), two = _mm256_set1_epi32(j % 4 * 2);
-
 	UNROLL
-	for (int r = 0; r < rn; r++) {
-		if (t == INFER_Q4_K) {
-			__m256i b = load32(w + (size_t)r * stride + 16 + 32 * j);
-			put32(to->q[r] + 64 * j, low4(b));
-			put32(to->q[r] + 64 * j + 32, shr4(b));
-			continue;
+	for (int r = 0; r < rows_at_once(SUMS, xn); r += 2) {
+		__m256i v[2], u[2];
+		UNROLL
+		for (int i = 0; i < 2; i++) {
+			const uint8_t *p = w + (size_t)(r + i) * stride;
+			if (t == INFER_Q6_K) {
+				v[i] = sixes(p, j);
+				continue;
+			}
+			v[i] = load32(p + 16 + 32 * j);
+			u[i] = shr4(v[i]);
+			v[i] = low4(v[i]);
 		}
-		__m256i l = low4(_mm256_srlv_epi32(load32(ql + (size_t)r * stride), nibble)),
-			h = _mm256_and_si256(
-				_mm256_srlv_epi32(load32(qh + (size_t)r * stride), two),
-				_mm256_set1_epi8(3));
-		put32(to->q[r] + 32 * j, _mm256_or_si256(l, _mm256_slli_epi32(h, 4)));
+		words_put(xn, to->q[r], 256, 256 / pairs(t) * j, v);
+		if (t == INFER_Q4_K)
+			words_put(xn, to->q[r], 256, 64 * j + 32, u);
 	}
 }
 
@@ -87,148 +97,150 @@ struct fill {
 };
 
 /* what the sum of group j of a block starts from */
-INLINE wi group_start(enum infer_type t, const struct kern_turned_k *x, int j)
+INLINE wi group_start(enum infer_type t, int xn, const struct kern_turned_k *x, int j)
 {
-	return t == INFER_Q6_K ? wi_load(x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
+	return t == INFER_Q6_K ? lane_x(xn, x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
 }
 
-/* a[r][g] += sums over group j of the weights */
-INLINE void group_dots(enum infer_type t, int eights, wi *a, const struct room *q,
+/* a += sums over group j of the weights */
+INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
                        const struct kern_turned_k *const x[2], int j)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, count = 32 / pairs(t);
+	const int gn = x_regs(xn), count = 32 / pairs(t);
 
+	const uint8_t *room = q->q[0] + j * count / 8 * 32 * rows_in(xn);
+
+	/* or the compiler keeps an address for each word, most of them on the stack */
+	__asm__("" : "+r"(room));
 	UNROLL
 	for (int i = 0; i < count; i++) {
 		wi xv[2];
 		UNROLL
 		for (int g = 0; g < gn; g++)
-			xv[g] = wi_load(x[g]->q[j * count + i]);
+			xv[g] = lane_x(xn, x[g]->q[j * count + i]);
 		UNROLL
-		for (int r = 0; r < rn; r++) {
-			wi w = lane_word(eights == 1, q->q[r] + (j * count + i) * 4);
+		for (int r = 0; r < SUMS / gn; r++) {
+			wi w = lane_word(xn, word_at(xn, room, 256, r, j * count % 8 + i));
 			UNROLL
 			for (int g = 0; g < gn; g++)
-				a[r * gn + g] =
-					lane_dot(2 * g + 1 == eights, a[r * gn + g], w, xv[g]);
+				a[r * gn + g] = lane_dot(a[r * gn + g], w, xv[g]);
 		}
 	}
 }
 
-/* isum[r][g] of one block in which all sums fit */
-INLINE void isum_pairs(enum infer_type t, int eights, wi *isum, const struct room *q,
+/* isum of one block in which all sums fit */
+INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct room *q,
                        const struct kern_turned_k *const x[2], const struct fill *f)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, all = rn * gn;
+	const int gn = x_regs(xn), wn = rows_in(xn);
 
 	UNROLL
-	for (int i = 0; i < all; i++)
+	for (int i = 0; i < SUMS; i++)
 		isum[i] = wi_set(0);
 	for (int j = 0; j < pairs(t); j++) {
-		wi a[12];
-		pair_fill(t, f->to, rn, f->w, f->stride, j);
+		wi a[SUMS];
+		pair_fill(t, xn, f->to, f->w, f->stride, j);
 		UNROLL
-		for (int i = 0; i < all; i++)
-			a[i] = group_start(t, x[i % gn], 2 * j);
-		group_dots(t, eights, a, q, x, 2 * j);
+		for (int i = 0; i < SUMS; i++)
+			a[i] = group_start(t, xn, x[i % gn], 2 * j);
+		group_dots(t, xn, a, q, x, 2 * j);
 		/* bit 15 set: what is below does not borrow from the first sum */
 		UNROLL
-		for (int i = 0; i < all; i++)
-			a[i] = lane_up(i % gn * 2 + 1 == eights, a[i],
-			               group_start(t, x[i % gn], 2 * j + 1));
-		group_dots(t, eights, a, q, x, 2 * j + 1);
+		for (int i = 0; i < SUMS; i++)
+			a[i] = wi_add(wi_shl(a[i], 16), group_start(t, xn, x[i % gn], 2 * j + 1));
+		group_dots(t, xn, a, q, x, 2 * j + 1);
 		UNROLL
-		for (int i = 0; i < all; i++)
-			isum[i] = lane_mac(i % gn * 2 + 1 == eights, isum[i],
-			                   _mm512_xor_si512(a[i], wi_set(KERN_BIT15)),
-			                   wi_set(q->s[j][i / gn]));
+		for (int i = 0; i < SUMS; i++)
+			isum[i] = lane_mac(isum[i], _mm512_xor_si512(a[i], wi_set(KERN_BIT15)),
+			                   lane_word(xn, &q->s[j][i / gn * wn]));
 	}
 }
 
 /* the same of any block */
-INLINE void isum_any(enum infer_type t, int eights, wi *isum, const struct room *q,
+INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct room *q,
                      const struct kern_turned_k *const x[2], const struct fill *f)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, all = rn * gn;
+	const int gn = x_regs(xn), wn = rows_in(xn);
 
 	UNROLL
-	for (int i = 0; i < all; i++)
+	for (int i = 0; i < SUMS; i++)
 		isum[i] = wi_set(0);
 	for (int j = 0; j < 2 * pairs(t); j++) {
-		wi a[12], up = wi_set(j % 2 ? KERN_BIT15 : 0);
+		wi a[SUMS], up = wi_set(j % 2 ? KERN_BIT15 : 0);
 		if (j % 2)
-			pair_fill(t, f->to, rn, f->w, f->stride, j / 2);
+			pair_fill(t, xn, f->to, f->w, f->stride, j / 2);
 		UNROLL
-		for (int i = 0; i < all; i++)
-			a[i] = t == INFER_Q6_K ? wi_sub(wi_load(x[i % gn]->start[j]), up)
+		for (int i = 0; i < SUMS; i++)
+			a[i] = t == INFER_Q6_K ? wi_sub(group_start(t, xn, x[i % gn], j), up)
 			                       : wi_set(0);
-		group_dots(t, eights, a, q, x, j);
+		group_dots(t, xn, a, q, x, j);
 		UNROLL
-		for (int i = 0; i < all; i++) {
-			const int16_t *s = (const int16_t *)(const void *)&q->s[j / 2][i / gn];
-			isum[i] = wi_add(isum[i], wi_mul(a[i], wi_set(s[1 - j % 2])));
+		for (int i = 0; i < SUMS; i++) {
+			wi s = lane_word(xn, &q->s[j / 2][i / gn * wn]);
+			s = _mm512_srai_epi32(j % 2 ? wi_shl(s, 16) : s, 16);
+			isum[i] = wi_add(isum[i], wi_mul(a[i], s));
 		}
 	}
 }
 
-/* the minima of a row with the sums of x */
-INLINE wi imin(int half, const struct room *q, int r, const struct kern_turned_k *x)
+/* the minima of the weight rows from r on with the sums of x */
+INLINE wi imin(int xn, const struct room *q, int r, const struct kern_turned_k *x)
 {
 	wi sum = wi_set(0);
 
 	UNROLL
 	for (int i = 0; i < 4; i++)
-		sum = lane_mac(half, sum, wi_load(x->s32[i]), wi_set(q->m[i][r]));
+		sum = lane_mac(sum, lane_x(xn, x->s32[i]), lane_word(xn, &q->m[i][r]));
 	return sum;
 }
 
-/* a part, of `eights` times 8 rows of x */
-INLINE void few46(enum infer_type t, int eights, float *out, size_t apart, const uint8_t *w,
+/* a part of xn rows of x */
+INLINE void few46(enum infer_type t, int xn, float *out, size_t apart, const uint8_t *w,
                   size_t stride, const void *x, size_t next, int k)
 {
-	const int rn = rows_at_once(t, eights), gn = (eights + 1) / 2, bytes = block_bytes(t);
-	_Alignas(64) struct room room[2];
-	wf sum[12], min[12];
+	const int rn = rows_at_once(SUMS, xn), gn = x_regs(xn), wn = rows_in(xn),
+		  bytes = block_bytes(t);
+	struct room room[2];
+	wf sum[SUMS], min[SUMS];
 
 	UNROLL
-	for (int i = 0; i < rn * gn; i++)
+	for (int i = 0; i < SUMS; i++)
 		sum[i] = min[i] = wf_set(0);
 	heads_fill(t, &room[0], rn, w, stride);
 	for (int j = 0; j < pairs(t); j++)
-		pair_fill(t, &room[0], rn, w, stride, j);
+		pair_fill(t, xn, &room[0], w, stride, j);
 	for (int b = 0, at = 0; b < k / 256; b++) {
 		const struct kern_turned_k *x0 = (const struct kern_turned_k *)x + b,
 					   *const at_x[2] = { x0, row_of(x0, next, 1) };
 		const struct room *q = &room[b % 2];
-		wi isum[12];
-		for (int i = (at + 63) & ~63; i < at + bytes; i += 64) {
-			UNROLL
-			for (int r = 0; r < rn; r++)
-				__builtin_prefetch(w + (size_t)r * stride + AHEAD + i, 0, 3);
-		}
+		wi isum[SUMS];
+		few_ask(w + AHEAD, stride, rn, at, bytes);
 		at += b + 1 < k / 256 ? bytes : 0;
 		const struct fill f = { &room[(b + 1) % 2], w + at, stride };
 		heads_fill(t, f.to, rn, f.w, stride);
 		if (fits(t, x0->most32, x0->most16) &&
 		    (gn == 1 || fits(t, at_x[1]->most32, at_x[1]->most16)))
-			isum_pairs(t, eights, isum, q, at_x, &f);
+			isum_pairs(t, xn, isum, q, at_x, &f);
 		else
-			isum_any(t, eights, isum, q, at_x, &f);
+			isum_any(t, xn, isum, q, at_x, &f);
 		UNROLL
-		for (int i = 0; i < rn * gn; i++) {
+		for (int i = 0; i < SUMS; i++) {
 			const struct kern_turned_k *xg = at_x[i % gn];
-			int half = i % gn * 2 + 1 == eights;
-			wf dx = wf_load(xg->d);
-			sum[i] = lane_add(half, sum[i], wf_set(q->d[i / gn]), dx, isum[i]);
+			const int r = i / gn * wn;
+			wf dx = lane_dx(xn, xg->d);
+			sum[i] = wf_fma(wf_mul(lane_scale(xn, q->d + r), dx), wf_from(isum[i]),
+			                sum[i]);
 			if (q_minima(t))
-				min[i] = lane_add(half, min[i], wf_set(q->dmin[i / gn]), dx,
-				                  imin(half, q, i / gn, xg));
+				min[i] = wf_fma(wf_mul(lane_scale(xn, q->dmin + r), dx),
+				                wf_from(imin(xn, q, r, xg)), min[i]);
 		}
 	}
-	UNROLL
-	for (int i = 0; i < rn * gn; i++)
-		_mm512_store_ps(out + (size_t)(i / gn) * apart * MOST + i % gn * WIDE,
-		                q_minima(t) ? wf_sub(sum[i], min[i]) : sum[i]);
+	if (q_minima(t)) {
+		UNROLL
+		for (int i = 0; i < SUMS; i++)
+			sum[i] = wf_sub(sum[i], min[i]);
+	}
+	few_out(xn, out, apart, sum, SUMS);
 }
 
 /* dwords [i][r] of 8 rows -> [i][first + r] of lines of KERN_TURN */

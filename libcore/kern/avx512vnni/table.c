@@ -1,14 +1,51 @@
+/* kern/avx512vnni/table.c - 512 bits with products of bytes.
+ *
+ *   types                          loops                  file
+ *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *                                  few turn               mm_few.c, few.h
+ *   Q4_K Q6_K                      pack tile              mm_k46.c, k46.h, x86/pack256.h
+ *                                  few turn               mm_few_k46.c, few.h, k46.h
+ *   Q5_K Q2_K Q3_K IQ4_XS          pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
+ *   Q6_K Q5_K Q2_K Q3_K            rows                   mm_q256.c, x86/mm_q256.h
+ *   Q4_K IQ4_XS                    rows                   mm_quads.c
+ *   IQ1 IQ2, ternary               rows                   mm_grid.c, x86/mm_grid.h
+ *   IQ3                            rows                   mm_codes.c
+ *   codebooks, ternary             pack tile              mm_grid_tile.c, x86/mm_grid_tile.h
+ *   forms Q8, Q8K                  quant; peak_dot        quant.c, x86/quant.h, x86/peak.h
+ *   KERN_SLOTS: attention          attn attn_merge        attn.c, codes.h, avx512/simd.h */
 #include "kern/avx512vnni/int.h"
 
-#define Q32(TYPE, name) KERN_ROW_FEW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, NR, turn_q8)
-#define K46(TYPE, name) KERN_ROW_FEW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, NR, turn_q8k)
-#define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, NR)
+/* KERN_MM_WAYS of each type, as measured over weights from memory */
+#define WAYS_Q8_0 5, KERN_FROM_TO(9, 18)
+#define WAYS_Q4_0 5, KERN_FROM_TO(9, 18)
+#define WAYS_Q4_1 5, KERN_FROM_TO(9, 18)
+#define WAYS_Q5_0 5, KERN_FROM_TO(9, 18)
+#define WAYS_Q5_1 5, KERN_FROM_TO(9, 18)
+#define WAYS_IQ4_NL 5, KERN_FROM_TO(9, 18)
+#define WAYS_MXFP4 5, KERN_FROM_TO(9, 18)
+#define WAYS_Q4_K 5, KERN_FROM_TO(6, 32)
+#define WAYS_Q6_K 5, KERN_FROM_TO(6, 18)
+#define WAYS_Q5_K 5, 0
+#define WAYS_Q2_K 5, 0
+#define WAYS_Q3_K 5, 0
+#define WAYS_IQ4_XS 5, 0
+
+#define MM(TYPE, name, quant, form, ...) \
+	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
+		                   KERN_MM_TILE(name, TILE_T, NR) __VA_ARGS__ },
+#define Q32(TYPE, name) \
+	MM(TYPE, name, quant_q8, Q8, KERN_MM_FEW(name, turn_q8, FEW_BAND) KERN_MM_WAYS(WAYS_##TYPE))
+#define K46(TYPE, name) \
+	MM(TYPE, name, quant_q8k, Q8K, \
+	   KERN_MM_FEW(name, turn_q8k, FEW_BAND) KERN_MM_WAYS(WAYS_##TYPE))
+#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, KERN_MM_WAYS(WAYS_##TYPE))
+#define GRID(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, KERN_MM_WAYS(5, 0))
 const struct kern kern_avx512vnni = {
 	.name = "avx512vnni",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI,
 	.attn = KERN_FN(attn),
 	.attn_merge = KERN_FN(attn_merge),
 	.peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_K46(K46) KERN_ROWS_K235(Q256) KERN_ROWS_GRID(Q256)
-	                KERN_ROWS_TERNARY(Q256) },
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_K46(K46) KERN_ROWS_K235(Q256) KERN_ROWS_GRID(GRID)
+	                KERN_ROWS_TERNARY(GRID) },
 };

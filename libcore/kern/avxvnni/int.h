@@ -5,10 +5,6 @@
 #ifndef KERN_AVXVNNI_INT_H
 #define KERN_AVXVNNI_INT_H
 #include <immintrin.h>
-/* a test compiles this folder for AVX-512, under another name */
-#ifndef KERN_FN
-#define KERN_FN(x) kern_avxvnni_##x
-#endif
 #include "kern/x86/q.h"
 
 typedef __m256i wi;

@@ -3,7 +3,6 @@
 #ifndef KERN_NEON_INT_H
 #define KERN_NEON_INT_H
 #include <arm_neon.h>
-#define KERN_FN(x) kern_neon_##x
 #include "kern/arm/q.h"
 
 enum { TILE_T = 4 };

@@ -5,7 +5,6 @@
 #include <arm_neon.h>
 #include <stdint.h>
 #include <string.h>
-#define KERN_FN(x) kern_neon_##x
 #include "kern/tmpl/decl.h"
 
 typedef struct {

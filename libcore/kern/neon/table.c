@@ -1,9 +1,21 @@
+/* kern/neon/table.c - 128 bits.
+ *
+ *   types                          loops                  file
+ *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   all quantised                  rows                   mm_q_rows.c, arm/rows.h
+ *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
+ *   forms Q8, Q8K                  quant                  quant.c, arm/quant.h
+ *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
 #include "kern/neon/int.h"
 #include "kern/neon/simd.h"
 
-#define F(TYPE, name) KERN_ROW(TYPE, name, quant_f32, KERN_FORM_F32, MM_T, MM_PANEL)
-#define Q32(TYPE, name) KERN_ROW(TYPE, name, quant_q8, KERN_FORM_Q8, TILE_T, 8)
-#define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, TILE_T, 8)
+#define MM(TYPE, name, quant, form, mr, nr, most) \
+	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(most, 0) },
+#define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 64)
+#define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, 8, 5)
+#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, 8, 5)
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_neon = {
 	.name = "neon",

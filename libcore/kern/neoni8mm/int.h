@@ -2,7 +2,6 @@
 #ifndef KERN_NEONI8MM_INT_H
 #define KERN_NEONI8MM_INT_H
 #include <arm_neon.h>
-#define KERN_FN(x) kern_neoni8mm_##x
 #include "kern/arm/q.h"
 
 enum { TILE_T = 8 };

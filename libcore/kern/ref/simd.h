@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <math.h>
 #include "base/num.h"
-#define KERN_FN(x) kern_ref_##x
 #include "kern/tmpl/decl.h"
 
 typedef struct {

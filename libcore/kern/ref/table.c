@@ -1,8 +1,22 @@
+/* kern/ref/table.c - the reference: every loop of every type, and what the other sets start from.
+ *
+ *   types                          loops                  file
+ *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   blocks of 32                   rows pack tile         mm_q32.c, mm.h
+ *   Q4_K ... Q3_K, IQ4_XS          rows pack tile         mm_q256.c, mm.h
+ *   codebooks, ternary             rows pack tile         mm_grid.c, mm.h
+ *   forms Q8, Q8K                  quant; peak_dot        quant.c
+ *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
 #include "kern/ref/simd.h"
 
-#define F(TYPE, name) KERN_ROW(TYPE, name, quant_f32, KERN_FORM_F32, MM_T, MM_PANEL)
-#define Q32(TYPE, name) KERN_ROW(TYPE, name, quant_q8, KERN_FORM_Q8, 1, 4)
-#define Q256(TYPE, name) KERN_ROW(TYPE, name, quant_q8k, KERN_FORM_Q8K, 1, 4)
+/* panels are no quicker here: where they begin only has them tried */
+#define MM(TYPE, name, quant, form, mr, nr, most) \
+	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(most, 0) },
+#define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 64)
+#define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, 1, 4, 5)
+#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, 1, 4, 5)
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_ref = {
 	.name = "ref",

@@ -1,9 +1,23 @@
-/* kern/tmpl/decl.h - the names of one ISA: its simd.h defines KERN_FN(x) as kern_<isa>_x, then
- * includes this. KERN_ROWS_*(X) list the types by what their loops share; tables, instances and
- * declarations come from the lists. */
+/* kern/tmpl/decl.h - the names of one kernel set, and the parts of its table.
+ *
+ * Every file of a folder is compiled with KERN_ISA, the folder's name, and KERN_FN(x) is
+ * kern_<folder>_x: so a folder may include the headers of another one, words and loops, and what it
+ * makes of them carries its own name.  What a folder does not make it does not name: its table leaves
+ * that out, and kern_select keeps what the narrower sets have.
+ *
+ * KERN_ROWS_*(X) list the types by what their loops share; tables, instances and declarations come
+ * from the lists. */
 #ifndef KERN_TMPL_DECL_H
 #define KERN_TMPL_DECL_H
 #include "kern/kern.h"
+#include "kern/way.h"
+
+#ifndef KERN_ISA
+#error "KERN_ISA, the name of the folder, is defined by the makefile for every file in it"
+#endif
+#define KERN_JOIN(isa, x) kern_##isa##_##x
+#define KERN_NAME(isa, x) KERN_JOIN(isa, x)
+#define KERN_FN(x) KERN_NAME(KERN_ISA, x)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -23,7 +37,9 @@ enum { KERN_AHEAD = 256 };
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) \
 	X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
-#define KERN_ROWS_256(X) KERN_ROWS_K46(X) KERN_ROWS_K235(X)
+#define KERN_ROWS_256(X) \
+	KERN_ROWS_K46(X) \
+	KERN_ROWS_K235(X)
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
 #define KERN_ROWS_QUADS(X) X(Q4_K, q4_k) X(IQ4_XS, iq4_xs)
@@ -49,32 +65,31 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
-KERN_ROWS_F(ROW) KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW)
+KERN_ROWS_F(ROW)
+KERN_ROWS_32(ROW)
+KERN_ROWS_256(ROW)
+KERN_ROWS_GRID(ROW)
+KERN_ROWS_TERNARY(ROW)
 #undef ROW
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k);
-KERN_ROWS_32(ROW) KERN_ROWS_K46(ROW)
+KERN_ROWS_32(ROW)
+KERN_ROWS_K46(ROW)
 #undef ROW
 void KERN_FN(turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
 void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* one line of a table: kern_mm of a type */
-#define KERN_LINE(TYPE, name, quant, form, mr, nr, few, turn) \
-	[INFER_##TYPE] = {quant, \
-	                  KERN_FN(name##_rows), \
-	                  KERN_FN(name##_pack), \
-	                  KERN_FN(name##_tile), \
-	                  KERN_FN(name##_pack_bytes), \
-	                  form, \
-	                  mr, \
-	                  nr, \
-	                  0, \
-	                  few, \
-	                  turn},
-#define KERN_ROW(TYPE, name, quant, form, mr, nr) \
-	KERN_LINE(TYPE, name, KERN_FN(quant), form, mr, nr, NULL, NULL)
-/* of one that has the loop over a few rows of x */
-#define KERN_ROW_FEW(TYPE, name, quant, form, mr, nr, turn) \
-	KERN_LINE(TYPE, name, KERN_FN(quant), form, mr, nr, KERN_FN(name##_few), KERN_FN(turn))
+/* What the row of a type may say in a table, of loops that the folder has: how x is rounded; rows in
+ * place; panels; a few rows of x; and which of these is quickest for how many rows of x, as in
+ * kern/way.h. */
+#define KERN_MM_QUANT(quant_, form_) .quant = KERN_FN(quant_), .form = KERN_FORM_##form_,
+#define KERN_MM_ROWS(name) .rows = KERN_FN(name##_rows),
+#define KERN_MM_TILE(name, mr_, nr_) \
+	.pack = KERN_FN(name##_pack), .tile = KERN_FN(name##_tile), \
+	.pack_bytes = KERN_FN(name##_pack_bytes), .mr = mr_, .nr = nr_,
+#define KERN_MM_FEW(name, turn_, band) \
+	.few = KERN_FN(name##_few), .turn = KERN_FN(turn_), .few_band = band,
+#define KERN_MM_WAYS(...) KERN_MM_WAYS_(__VA_ARGS__)
+#define KERN_MM_WAYS_(most, few) .rows_most = most, .few_at = few,
 #endif

@@ -8,6 +8,7 @@
  *   bytes per flop and limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 
 #include "kern/x86/grid.h"
+#include "kern/x86/point_words.h"
 
 /* Sums of eight x as IQ1_M multiplies them: of points 4 i, then of 4 i + 2; of 4 i + 1, of 4 i +
  * 3. */

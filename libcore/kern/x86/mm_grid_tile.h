@@ -7,6 +7,7 @@
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y) */
 
 #include "kern/x86/grid.h"
+#include "kern/x86/point_words.h"
 
 INLINE int g_scales(enum infer_type t) { return g_ternary(t) ? 0 : g_by16(t) ? 16 : 8; }
 INLINE size_t panel_grid(enum infer_type t)

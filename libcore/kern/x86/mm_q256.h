@@ -9,6 +9,7 @@
  *   ROWS_TYPES: the types */
 
 #include "kern/x86/q256.h"
+#include "kern/x86/words.h"
 
 /* What the heads of 8 rows say. */
 struct heads {

@@ -9,6 +9,7 @@
  *   tile   NR rows x T tokens: x 4 bytes broadcast */
 
 #include "kern/x86/q256.h"
+#include "kern/x86/words.h"
 
 INLINE int k_pairs(enum infer_type t)
 {

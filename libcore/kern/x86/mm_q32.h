@@ -10,6 +10,7 @@
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added
  *   at the end
  *   bytes per flop and limits: ref/mm_q32.c */
+#include "kern/x86/words.h"
 
 /* signs go to the side that has no -128, which has no opposite */
 INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)

@@ -1,4 +1,6 @@
 /* kern/x86/peak.h - products of bytes in independent chains: the machine's int8 rate. */
+#include "kern/x86/words.h"
+
 void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
 {
 	enum { CHAINS = 12 };

@@ -88,16 +88,6 @@ INLINE struct eight eight_rows(const uint8_t *w, size_t row_bytes, int n)
 		e.p[r] = w + (size_t)(r < n ? r : n - 1) * row_bytes;
 	return e;
 }
-/* Bytes [at, at + n) of eight rows are read: ask for as much of the eight that follow them in
- * memory, which are packed next. */
-INLINE void ask_after(const uint8_t *w, size_t row_bytes, size_t at, int n)
-{
-	const uint8_t *p = w + 8 * (row_bytes + at);
-
-	UNROLL
-	for (int i = 0; i < 8 * n; i += 64)
-		__builtin_prefetch(p + i, 0, 3);
-}
 INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
 {
 	struct eight e;
@@ -106,6 +96,19 @@ INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
 	for (int r = 0; r < 8; r++)
 		e.p[r] = p + (size_t)r * stride;
 	return e;
+}
+
+/* an f16 */
+INLINE float half_at(const uint8_t *p)
+{
+	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
+}
+/* 2^(e - 128) as powers_of */
+INLINE float power_at(const uint8_t *p)
+{
+	uint32_t e = *p;
+
+	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
 /* f16 at byte `at` of 8 rows */
