@@ -189,16 +189,18 @@ static int take_signals(struct edit *e)
 /* One byte of what is typed: 1; 0: end of input; -1: errno, EINTR where the line is given up. */
 static int read_byte(struct edit *e, char *byte)
 {
+	int in = watch_in(e->w);
+
 	for (;;) {
 		if (take_signals(e)) {
 			errno = EINTR;
 			return -1;
 		}
-		if (e->ahead && !watch_wait(e->w, STDIN_FILENO, 0))
+		if (e->ahead && !watch_wait(e->w, in, 0))
 			e->ahead = 0;
-		if (!e->ahead && !watch_wait(e->w, STDIN_FILENO, -1))
+		if (!e->ahead && !watch_wait(e->w, in, -1))
 			continue;
-		ssize_t n = read(STDIN_FILENO, byte, 1);
+		ssize_t n = read(in, byte, 1);
 
 		if (n == 1 && !*byte && e->ahead)
 			*byte = CTRL_D;

@@ -34,7 +34,7 @@ int front_open(struct front *f, infer_error *err)
 
 	*f = (struct front){ .is_open = 1,
 		             .terminal = isatty(STDIN_FILENO),
-		             .w = { .wake = { -1, -1 } } };
+		             .w = { .wake = { -1, -1 }, .in = -1 } };
 	lines_init(&f->lines, STDIN_FILENO, "standard input");
 	entry_init(&f->entry);
 	past_init(&f->past);
@@ -43,6 +43,7 @@ int front_open(struct front *f, infer_error *err)
 		return INFER_OK;
 	int rc = watch_open(&f->w, err);
 
+	f->lines.fd = watch_in(&f->w);
 	if (!rc && terminal & ENV_ESCAPES) {
 		open_past(f);
 		if (edit_open(&f->edit, &f->past, &f->w, terminal, &why))

@@ -23,10 +23,12 @@ int watch_open(struct watch *w, infer_error *err)
 {
 	const struct sigaction a = { .sa_handler = note };
 
-	*w = (struct watch){ .wake = { -1, -1 } };
+	*w = (struct watch){ .wake = { -1, -1 }, .in = -1 };
 	if (pipe2(w->wake, O_CLOEXEC | O_NONBLOCK))
 		return err_errno(err, errno, "a pipe for signals");
 	wake_fd = w->wake[1];
+	/* the same terminal, opened by us alone: no flag of ours is anybody else's */
+	w->in = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	sigaction(SIGINT, NULL, &w->interrupt);
 	if (w->interrupt.sa_handler != SIG_IGN)
 		sigaction(SIGINT, &a, NULL);
@@ -43,7 +45,9 @@ void watch_close(struct watch *w)
 	for (int i = 0; i < 2; i++)
 		if (w->wake[i] >= 0)
 			close(w->wake[i]);
-	w->wake[0] = w->wake[1] = -1;
+	if (w->in >= 0)
+		close(w->in);
+	w->wake[0] = w->wake[1] = w->in = -1;
 }
 
 void watch_begin(struct watch *w, const int *signals)
@@ -80,12 +84,25 @@ int watch_took(struct watch *w, int sig)
 	return took;
 }
 
+int watch_in(const struct watch *w) { return w->in >= 0 ? w->in : STDIN_FILENO; }
+
+static int is_due(const struct watch *w)
+{
+	for (int i = 0; i < w->n; i++)
+		if (came[w->signals[i]])
+			return 1;
+	return 0;
+}
+
 int watch_wait(struct watch *w, int fd, int ms)
 {
 	struct pollfd p[] = { { .fd = w->wake[0], .events = POLLIN },
 		              { .fd = fd, .events = POLLIN } };
 	char bytes[64];
 
+	/* what came since its asker looked has no byte in the pipe where an earlier wait took it */
+	if (is_due(w))
+		return 0;
 	if (poll(p, 2, ms) < 0) /* a signal, or no memory: who asked looks, and asks again */
 		return 0;
 	if (p[0].revents) {
