@@ -5,6 +5,7 @@
 
 chat.jsonl     chat templates of the usual shapes over conversations
 parts.jsonl    one thing of the language a row, and random templates of scripts/check-jinja.py
+names.jsonl    which block a name belongs to, without and with values for the names
 Rows: {"template", "context", "text"} or, where rendering must fail, {"template", "context", "fails": the error's type}; a
 template given as null is that of the row before."""
 import importlib.util
@@ -112,12 +113,130 @@ PARTS = [
     "{{ 5|tojson }}{{ x|tojson }}", "{% print 1, 2 %}", "{{ '%d' % 'a' }}", "{{ '%s %s' % ('a',) }}", "{{ '%s' % ('a', 'b') }}", "{% for k in d %}{{ k }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}", "{% set m = namespace(x=[]) %}{% set m.x = m.x + [1] %}{{ m.x }}",
 ]
 
+NAMES = [
+    "{% set l=[1,2] %}{% set l %}{% for x in l %}{{x}}{% endfor %}{% endset %}[{{l}}]",
+    "{% set l %}{{ l is defined }}{% for x in l %}{{x}}{% endfor %}{% endset %}[{{l}}]",
+    "{% set l %}{{ l }}{% endset %}[{{l}}]",
+    "{% set l %}{% set l = 3 %}{{l}}{% endset %}[{{l}}]",
+    "{% set l=1 %}{% set l %}{{l}}{% set l = 3 %}{{l}}{% endset %}[{{l}}]",
+    "{% set l=1 %}{% set l | upper %}{{l}}a{% endset %}[{{l}}]",
+    "{% set l=1 %}{% set l | default(l) %}{{l}}a{% endset %}[{{l}}]",
+    "{% set l | replace('a', l) %}ab{% endset %}[{{l}}]",
+    "{% set l | replace('a', l|default('z')) %}ab{% endset %}[{{l}}]",
+    "{% if true %}{% set l %}{{ l }}{% endset %}{% endif %}[{{l}}]",
+    "{% if true %}{% set l %}{{ l }}{% endset %}{% else %}{% endif %}[{{l}}]",
+    "{% if true %}{% set l %}{{ l }}{% endset %}{% else %}{% set l = 3 %}{% endif %}[{{l}}]",
+    "{% if true %}{% set l = l %}{% endif %}[{{l}}]",
+    "{% if true %}{% set d = l %}{% set l = 4 %}{% endif %}[{{l}}{{d}}]",
+    "{% if true %}{% set l %}a{% endset %}{% endif %}[{{l}}]",
+    "{% if false %}{% set l %}{{ l }}{% endset %}{% endif %}[{{l}}]",
+    "{% if false %}{% set l = 2 %}{% endif %}[{{l}}]",
+    "{% for i in [1,2] %}{% set l %}{{ l }}{{i}}{% endset %}{{l}}{% endfor %}[{{l}}]",
+    "{% for i in [1,2] %}{% if i %}{% set l %}{{ l }}{{i}}{% endset %}{% endif %}{{l}}{% endfor %}[{{l}}]",
+    "{% set l=9 %}{% for i in [1,2] %}{% set l %}<{{ l }}{{i}}>{% endset %}{{l}}{% endfor %}[{{l}}]",
+    "{% for i in [1,2] %}{% set c %}<{{ c }}{{i}}>{% endset %}{{c}}{% endfor %}[{{c}}]",
+    "{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% set c %}{% macro m() %}{{ c }}{% endmacro %}{{ m() }}{% endset %}[{{c}}]",
+    "{% macro m() %}{{ c }}{% endmacro %}{% set c %}{{ m() }}{% endset %}[{{c}}]",
+    "{% macro m() %}{{ c }}{% endmacro %}{% set c = m() %}[{{c}}]",
+    "{% macro m(c) %}{% set c %}<{{c}}>{% endset %}{{c}}{% endmacro %}{{m(5)}}",
+    "{% macro m() %}{% set c %}<{{c}}>{% endset %}{{c}}{% endmacro %}{{m()}}",
+    "{% for c in [1] %}{% set c %}<{{c}}>{% endset %}{{c}}{% endfor %}",
+    "{% set ns=namespace(a=1) %}{% set ns.a %}{{ ns.a }}x{% endset %}{{ns.a}}",
+    "{% set x %}{% set x %}{{x}}a{% endset %}{{x}}b{% endset %}{{x}}",
+    "{% set c %}{% if c is defined %}d{% else %}u{% endif %}{% endset %}{{c}}",
+    "{% set q=5 %}{% set q %}{% for i in [1] %}{{q}}{% set q=7 %}{{q}}{% endfor %}{{q}}{% endset %}{{q}}",
+    "{% set c %}{% for i in [1] %}{{ c }}{% endfor %}{% endset %}{{c}}",
+    "{% macro m2() %}{{ caller() }}{% endmacro %}{% set c %}{% call m2() %}{{ c }}{% endcall %}{% endset %}{{c}}",
+    "{% filter upper %}{{ c }}{% set c = 'in' %}{{ c }}{% endfilter %}{{ c }}",
+    "{% set d = c %}{% set c = 1 %}{{ d }}{{ c }}",
+    "{% set c = c %}{{ c }}",
+    "{% set c = c|default('d') %}{{ c }}",
+    "{% set c %}{{ c|default('d') }}{% endset %}{{ c }}",
+    "{{ c }}{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% for i in [1] %}{{ c }}{% endfor %}{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% if c %}{% endif %}{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% set z %}{{ c }}{% endset %}{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% set c %}<{{ c }}>{% endset %}{{c}}{% set c %}<{{ c }}>{% endset %}{{c}}",
+    "{% set c %}<{{ self }}>{% endset %}{{c}}",
+    "{% set self %}<{{ self }}>{% endset %}{{ self }}",
+    "{% set loop %}<{{ loop }}>{% endset %}{{ loop }}",
+    "{% set range %}<{{ range(3)|list }}>{% endset %}{{ range }}",
+    "{% set range = range(3) %}{{ range }}",
+    "{% set a, b = 1, 2 %}{% set a %}{{ a }}{{ b }}{% endset %}{{ a }}",
+    "{% with l = 4 %}{% set l %}{{ l }}{% endset %}{{ l }}{% endwith %}{{ l }}",
+    "{% with %}{% set l %}{{ l }}{% endset %}{{ l }}{% endwith %}{{ l }}",
+    "{% filter upper %}{% set l %}{{ l }}{% endset %}{{ l }}{% endfilter %}{{ l }}",
+    "{% generation %}{% set l %}{{ l }}{% endset %}{{ l }}{% endgeneration %}{{ l }}",
+    "{% set l %}{% set x = l %}{{ x }}{% endset %}{{ l }}",
+    "{% set l %}{{ x }}{% set x = l %}{% endset %}{{ l }}",
+    "{% macro l() %}M{% endmacro %}{% set l %}{{ l() }}{% endset %}{{ l }}",
+    "{% set l %}{{ l is string }}{{ l is none }}{{ l == l }}{% endset %}{{ l }}",
+    "{% set l %}{{ l.x }}{% endset %}{{ l }}",
+    "{% set l %}{{ l.x.y }}{% endset %}{{ l }}",
+    "{{ self }}",
+    "{{ self is defined }}",
+    "{{ self.x }}",
+    "{{ self['role'] }}",
+    "{{ self|length }}",
+    "{% set self = 3 %}{{ self }}",
+    "{% for self in [1,2] %}{{self}}{% endfor %}",
+    "{% macro m(self) %}{{ self }}{% endmacro %}{{ m(4) }}",
+    "{% macro m() %}{{ self }}{% endmacro %}{{ m() }}",
+    "{{ self == self }}",
+    "{% if self %}a{% endif %}",
+    "{{ self is mapping }}{{ self is string }}{{ self is iterable }}{{ self is sequence }}{{ self is callable }}{{ self is undefined }}",
+    "{{ self.x is defined }}",
+    "{% set ns = namespace(self=3) %}{{ ns.self }}",
+    "{{ self|tojson }}",
+    "{{ self() }}",
+    "{{ [self]|length }}",
+    "{{ self ~ '' }}",
+    "{% if 0 %}{% set self=1 %}{% endif %}{{ self }}",
+    "{{ self|default('d') }}",
+    "{% for i in [1] %}{{ self }}{% endfor %}",
+    "{{ self.a.b }}",
+    "{{ self.x() }}",
+    "{% for i in self %}x{% endfor %}",
+    "{{ dict(self=1) }}",
+    "{{ 'x' in self }}",
+    "{% if 1 %}{{ self }}{% set self = 1 %}{% endif %}{{ self }}",
+    "{% for i in [1] %}{% set self = 1 %}{% endfor %}{{ self }}",
+    "{{ self }}{% set self = 2 %}{{ self }}",
+    "{% set self = self %}{{ self }}",
+    "{% set self = 'a' %}{% for i in [1] %}{{ self }}{% endfor %}{% macro m() %}{{ self }}{% endmacro %}{{ m() }}",
+    "{% for i in [1] %}{% if 0 %}{% set self = 1 %}{% endif %}{{ self }}{% endfor %}",
+    "{% set x = self %}{{ x }}",
+    "{% with self = 3 %}{{ self }}{% endwith %}{{ self }}",
+    "{% filter upper %}{{ self }}{% endfilter %}",
+    "{% for self in [1] %}{{ self }}{% endfor %}{{ self }}",
+    "{{ self if self else 1 }}",
+    "{{ self < 1 }}",
+    "{{ self == 'SS' }}",
+    "{{ self|upper }}",
+    "{{ self|list }}",
+    "{{ (self|string)|length }}",
+    "{{ self|map('upper')|list }}",
+    "{{ not self }}",
+    "{{ self is sameas self }}",
+    "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(self) }}",
+    "{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}{{ self }}{% endcall %}",
+]
+VALUES = {"l": "ctx", "c": "cc", "self": "SS", "q": "qq", "x": "xx"}
+
 
 def row(env, template, context, again):
     text, why = lib.python(env, template, context)
     r = {"template": None if again else template, "context": context}
     r.update({"text": text} if text is not None else {"fails": type(why).__name__})
     return r
+
+
+def once(rows):
+    """the context is the same in all"""
+    for x in rows[1:]:
+        x["context"] = None
+    return rows
 
 
 def put(name, rows):
@@ -134,10 +253,8 @@ def main():
         x = row(env, t, check.CONTEXT, False)
         if "text" in x and 3 < len(x["text"]) < 300 and len(t) < 400 and not any(v in x["text"].lower() for v in check.VAGUE + ("object at",)):
             rows.append(x)
-    context = None
-    for x in rows:   # the context is the same in all: once
-        x["context"], context = (x["context"], True) if context is None else (None, True)
-    put("parts.jsonl", rows)
+    put("parts.jsonl", once(rows))
+    put("names.jsonl", [x for c in ({}, VALUES) for x in once([row(env, t, c, False) for t in NAMES])])
 
 
 if __name__ == "__main__":

@@ -281,10 +281,6 @@ static int eval_name(struct jrun *r, const struct jnode *n, struct jv *out)
 		return INFER_OK;
 	}
 	fn = v ? NULL : jfn_global(n->str->at, n->str->len);
-	if (!v && n->str->len == 4 && !memcmp(n->str->at, "self", 4)) {
-		*out = (struct jv){ .type = J_SELF };
-		return INFER_OK;
-	}
 	if (!fn)
 		return jv_undef(r, out, NULL, n->str);
 	*out = (struct jv){ .type = J_FN, .fn = fn };

@@ -342,6 +342,9 @@ static int exec(struct jrun *r, const struct jnode *n)
 
 	switch (n->kind) {
 	case JN_BODY:
+		for (uint32_t i = 0; n->unset && i < n->unset[0]; i++)
+			TRY(jinja_let(r, r->scope, n->unset[1 + i],
+			              (struct jv){ .type = J_MISSING }));
 		for (uint32_t i = 0; i < n->n && !r->flow; i++)
 			TRY(jinja_exec(r, n->list[i]));
 		return INFER_OK;

@@ -82,6 +82,8 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 		r.steps_max = STEPS_MOST;
 	if (!rc && !(r.scope = jinja_scope(&r, NULL)))
 		rc = r.rc;
+	if (!rc && t->has_self)
+		rc = jinja_let_name(&r, r.scope, "self", (struct jv){ .type = J_SELF });
 	if (!rc)
 		rc = jinja_exec(&r, t->root);
 	if (!rc)

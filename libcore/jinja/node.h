@@ -113,6 +113,8 @@ struct jnode {
 	const struct jfn *fn;
 	struct jargs *args;
 	struct jv val;
+	/* of a block's body: names that are undefined at its beginning; [0]: how many */
+	uint32_t *unset;
 };
 
 struct jinja {
@@ -122,9 +124,13 @@ struct jinja {
 	struct jnode *root;
 	const char *src; /* newlines made \n */
 	size_t len;
+	int has_self; /* `self` is the template */
 };
 const char *jinja_name(const struct jinja *t);
 
 /* lex.c */
 int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err);
+
+/* names.c: whose each name is; fills in unset and has_self.   INFER_ENOMEM */
+int jinja_names(struct jinja *t);
 #endif

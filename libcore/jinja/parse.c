@@ -473,6 +473,8 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 		               p.unknown->line, p.unknown->kind == JN_FILTER ? "filter" : "test",
 		               (int)(p.unknown->str->len & 63), p.unknown->str->at);
 	}
+	if (!p.rc && jinja_names(t))
+		return err_set(err, INFER_ENOMEM, "%s: out of memory", t->name);
 	return p.rc;
 }
 

@@ -33,7 +33,7 @@ TEST(eq, jv_eq(r, c->self, c->a[0]))
 TEST(ne, !jv_eq(r, c->self, c->a[0]))
 TEST(iterable, c->self.type == J_UNDEF || c->self.type == J_STR || jv_is_seq(c->self) ||
                        c->self.type == J_DICT || c->self.type == J_RANGE || c->self.type == J_GEN ||
-                       c->self.type == J_VIEW || c->self.type == J_LOOP)
+                       c->self.type == J_VIEW || c->self.type == J_LOOP || c->self.type == J_SELF)
 
 static int cmp(struct jrun *r, struct jcall *c, const char *op, struct jv *out)
 {

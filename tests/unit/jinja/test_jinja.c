@@ -87,6 +87,7 @@ static void test_golden(void **state)
 	(void)state;
 	assert_int_equal(each_row("tests/golden/templates/chat.jsonl", golden_row), 75);
 	assert_true(each_row("tests/golden/templates/parts.jsonl", golden_row) > 340);
+	assert_int_equal(each_row("tests/golden/templates/names.jsonl", golden_row), 214);
 	last_template = last_context = NULL;
 }
 

@@ -1,0 +1,328 @@
+/* jinja/names.c - whose a name is.  Jinja decides that before it runs anything: a name belongs to
+ * the block that sets it, from the block's beginning.  Where no block around knows the name, and
+ * nothing reads it before it is set, it is undefined until then, whatever the context has under
+ * it. */
+#include "jinja/node.h"
+#include "base/err.h"
+
+#include <string.h>
+
+struct known {
+	struct known *next;
+	uint32_t id, before; /* before: the level that knew it */
+};
+
+struct block {
+	struct known *known;  /* to be forgotten at the block's end */
+	uint32_t *unset, cap; /* as jnode.unset */
+};
+
+struct scan {
+	struct jinja *t;
+	struct arena a;
+	uint32_t *level; /* [names] the innermost block that knows it; 0: none */
+	uint32_t depth;
+	int branches; /* {% if %} around, in this block */
+	struct block *b;
+};
+
+static int know(struct scan *s, uint32_t id)
+{
+	struct known *k = arena_alloc(&s->a, 1, sizeof *k);
+
+	if (!k)
+		return INFER_ENOMEM;
+	*k = (struct known){ s->b->known, id, s->level[id] };
+	s->b->known = k;
+	s->level[id] = s->depth;
+	return INFER_OK;
+}
+
+static int add_unset(struct scan *s, uint32_t id)
+{
+	struct block *b = s->b;
+	uint32_t n = b->unset ? b->unset[0] : 0;
+
+	if (n + 1 >= b->cap) {
+		uint32_t cap = b->cap ? 2 * b->cap : 4,
+			 *more = arena_alloc(&s->t->arena, cap, sizeof *more);
+
+		if (!more)
+			return INFER_ENOMEM;
+		if (n)
+			memcpy(more, b->unset, (n + 1) * sizeof *more);
+		b->unset = more;
+		b->cap = cap;
+	}
+	b->unset[0] = n + 1;
+	b->unset[n + 1] = id;
+	return INFER_OK;
+}
+
+/* What only a branch sets is looked for in the context, too, since the branch may not be taken. */
+static int store(struct scan *s, uint32_t id)
+{
+	int is_new = !s->level[id];
+
+	if (s->level[id] == s->depth)
+		return INFER_OK;
+	TRY(know(s, id));
+	return is_new && !s->branches ? add_unset(s, id) : INFER_OK;
+}
+
+/* The names that an expression reads.  Chains of operators hang on a, as deep as they are long. */
+static int read_names(struct scan *s, const struct jnode *n)
+{
+	for (; n; n = n->a) {
+		if ((n->kind == JN_NAME || n->kind == JN_NSREF) && !s->level[n->id])
+			TRY(know(s, n->id));
+		TRY(read_names(s, n->b));
+		TRY(read_names(s, n->c));
+		TRY(read_names(s, n->d));
+		for (uint32_t i = 0; i < n->n; i++)
+			TRY(read_names(s, n->list[i]));
+		for (uint32_t i = 0; n->args && i < n->args->n; i++)
+			TRY(read_names(s, n->args->pos[i]));
+		for (uint32_t i = 0; n->args && i < n->args->nkw; i++)
+			TRY(read_names(s, n->args->kw[i]));
+		if (n->args) {
+			TRY(read_names(s, n->args->star));
+			TRY(read_names(s, n->args->star2));
+		}
+	}
+	return INFER_OK;
+}
+
+static int set_names(struct scan *s, const struct jnode *target)
+{
+	if (target->kind != JN_TUPLE)
+		return target->kind == JN_NAME ? store(s, target->id) : read_names(s, target);
+	for (uint32_t i = 0; i < target->n; i++)
+		TRY(set_names(s, target->list[i]));
+	return INFER_OK;
+}
+
+/* Names that a block has from its beginning. */
+static int given(struct scan *s, const struct jnode *target)
+{
+	if (target->kind == JN_NAME && s->level[target->id] != s->depth)
+		return know(s, target->id);
+	for (uint32_t i = 0; target->kind == JN_TUPLE && i < target->n; i++)
+		TRY(given(s, target->list[i]));
+	return INFER_OK;
+}
+
+static int given_name(struct scan *s, const char *name)
+{
+	const uint32_t *id = map_get(&s->t->names, name, strlen(name));
+
+	return id && s->level[*id] != s->depth ? know(s, *id) : INFER_OK;
+}
+
+/* What a statement reads and sets in the block that it stands in. */
+static int own(struct scan *s, const struct jnode *n)
+{
+	switch (n->kind) {
+	case JN_BODY:
+		for (uint32_t i = 0; i < n->n; i++)
+			TRY(own(s, n->list[i]));
+		return INFER_OK;
+	case JN_IF:
+		TRY(read_names(s, n->a));
+		s->branches++;
+		for (; n && n->kind == JN_IF; n = n->c) {
+			TRY(read_names(s, n->a));
+			TRY(own(s, n->b));
+		}
+		if (n)
+			TRY(own(s, n));
+		s->branches--;
+		return INFER_OK;
+	case JN_SET:
+		TRY(read_names(s, n->b));
+		return set_names(s, n->a);
+	case JN_SETBLOCK:
+		return set_names(s, n->a);
+	case JN_MACRO:
+		return store(s, n->a->id);
+	case JN_CALLBLOCK:
+	case JN_FILTERBLOCK:
+		return read_names(s, n->c);
+	case JN_WITH:
+		for (uint32_t i = 1; i < n->n; i += 2)
+			TRY(read_names(s, n->list[i]));
+		return INFER_OK;
+	case JN_OUT:
+	case JN_FOR:
+		return read_names(s, n->a);
+	default:
+		return INFER_OK;
+	}
+}
+
+static int inner(struct scan *s, const struct jnode *n);
+
+/* One block: `of` gives it names, its code is in `body`. */
+static int block(struct scan *s, const struct jnode *of, struct jnode *body)
+{
+	struct block b = { 0 }, *was = s->b;
+	int branches = s->branches,
+	    is_macro = of && (of->kind == JN_MACRO || of->kind == JN_CALLBLOCK);
+	uint32_t step = of && of->kind == JN_WITH ? 2 : 1;
+
+	s->b = &b;
+	s->branches = 0;
+	s->depth++;
+	if (s->depth == 1 && s->t->has_self)
+		TRY(given_name(s, "self"));
+	for (uint32_t i = 0; of && i < of->n; i += step)
+		TRY(given(s, of->list[i]));
+	if (of && of->kind == JN_FOR)
+		TRY(given_name(s, "loop"));
+	if (is_macro && of->op & JM_CALLER)
+		TRY(given_name(s, "caller"));
+	if (is_macro && of->op & JM_KWARGS)
+		TRY(given_name(s, "kwargs"));
+	if (is_macro && of->op & JM_VARARGS)
+		TRY(given_name(s, "varargs"));
+	for (uint32_t i = 0; is_macro && i < of->id; i++)
+		TRY(read_names(s, of->list[of->n + i]));
+	TRY(own(s, body));
+	TRY(inner(s, body));
+	body->unset = b.unset;
+	for (const struct known *k = b.known; k; k = k->next)
+		s->level[k->id] = k->before;
+	s->depth--;
+	s->branches = branches;
+	s->b = was;
+	return INFER_OK;
+}
+
+/* The blocks in a statement, when all is known that stands around them. */
+static int inner(struct scan *s, const struct jnode *n)
+{
+	switch (n->kind) {
+	case JN_BODY:
+		for (uint32_t i = 0; i < n->n; i++)
+			TRY(inner(s, n->list[i]));
+		return INFER_OK;
+	case JN_IF:
+		for (; n && n->kind == JN_IF; n = n->c)
+			TRY(inner(s, n->b));
+		return n ? inner(s, n) : INFER_OK;
+	case JN_FOR:
+		TRY(block(s, n, n->b));
+		return n->c ? block(s, NULL, n->c) : INFER_OK;
+	case JN_MACRO:
+	case JN_CALLBLOCK:
+	case JN_WITH:
+		return block(s, n, n->b);
+	case JN_SETBLOCK:
+	case JN_FILTERBLOCK:
+	case JN_SCOPE:
+		return block(s, NULL, n->b);
+	default:
+		return INFER_OK;
+	}
+}
+
+/* ---- self ---- */
+
+enum { UNUSED, IS_READ, IS_SET };
+
+/* What an expression or a target does first with the name. */
+static int use(const struct jnode *n, uint32_t id, int as)
+{
+	int found = UNUSED;
+
+	for (; n && !found; n = n->a) {
+		if (n->kind == JN_NAME && n->id == id)
+			return as;
+		if ((found = use(n->b, id, as)) || (found = use(n->c, id, as)) ||
+		    (found = use(n->d, id, as)))
+			return found;
+		for (uint32_t i = 0; !found && i < n->n; i++)
+			found = use(n->list[i], id, as);
+		for (uint32_t i = 0; !found && n->args && i < n->args->n; i++)
+			found = use(n->args->pos[i], id, as);
+		for (uint32_t i = 0; !found && n->args && i < n->args->nkw; i++)
+			found = use(n->args->kw[i], id, as);
+		if (!found && n->args && !(found = use(n->args->star, id, as)))
+			found = use(n->args->star2, id, as);
+	}
+	return found;
+}
+
+static int use_list(struct jnode *const *list, uint32_t n, uint32_t step, uint32_t id, int as)
+{
+	int found = UNUSED;
+
+	for (uint32_t i = 0; !found && i < n; i += step)
+		found = use(list[i], id, as);
+	return found;
+}
+
+/* The same for a statement and all in it, in the order in which Jinja looks through them. */
+static int first_use(const struct jnode *n, uint32_t id)
+{
+	int found = UNUSED;
+
+	switch (n->kind) {
+	case JN_BODY:
+		for (uint32_t i = 0; !found && i < n->n; i++)
+			found = first_use(n->list[i], id);
+		return found;
+	case JN_IF:
+		for (; !found && n && n->kind == JN_IF; n = n->c)
+			if (!(found = use(n->a, id, IS_READ)))
+				found = first_use(n->b, id);
+		return found || !n ? found : first_use(n, id);
+	case JN_SET:
+		found = use(n->a, id, IS_SET);
+		return found ? found : use(n->b, id, IS_READ);
+	case JN_FOR:
+		if ((found = use(n->list[0], id, IS_SET)) || (found = use(n->a, id, IS_READ)) ||
+		    (found = first_use(n->b, id)))
+			return found;
+		if (n->c && (found = first_use(n->c, id)))
+			return found;
+		return use(n->d, id, IS_READ);
+	case JN_SETBLOCK:
+		if ((found = use(n->a, id, IS_SET)) || (found = use(n->c, id, IS_READ)))
+			return found;
+		return first_use(n->b, id);
+	case JN_MACRO:
+	case JN_CALLBLOCK:
+		if ((found = use(n->c, id, IS_READ)) ||
+		    (found = use_list(n->list, n->n, 1, id, IS_SET)) ||
+		    (found = use_list(n->list + n->n, n->id, 1, id, IS_READ)))
+			return found;
+		return first_use(n->b, id);
+	case JN_WITH:
+		if ((found = use_list(n->list, n->n, 2, id, IS_SET)) ||
+		    (n->n && (found = use_list(n->list + 1, n->n - 1, 2, id, IS_READ))))
+			return found;
+		return first_use(n->b, id);
+	case JN_FILTERBLOCK:
+		found = first_use(n->b, id);
+		return found ? found : use(n->c, id, IS_READ);
+	case JN_SCOPE:
+		return first_use(n->b, id);
+	default:
+		return use(n->a, id, IS_READ);
+	}
+}
+
+int jinja_names(struct jinja *t)
+{
+	struct scan s = { .t = t };
+	const uint32_t *self = map_get(&t->names, "self", 4);
+
+	arena_init(&s.a, MEM_JINJA);
+	s.level = arena_alloc(&s.a, (size_t)t->names.count + 1, sizeof *s.level);
+	t->has_self = self && first_use(t->root, *self) == IS_READ;
+	int rc = s.level ? block(&s, NULL, t->root) : INFER_ENOMEM;
+
+	arena_fini(&s.a);
+	return rc;
+}
