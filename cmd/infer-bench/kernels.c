@@ -62,6 +62,7 @@ static int ceilings(struct kernels *k, infer_error *err)
 	TRY(infer_probe_ceilings(k->p, NULL, &c, err));
 	if (k->out.file)
 		TRY(infer_write_ceilings(k->out.file, k->p, &c, err));
+	TRY(out_keep(&k->out, err));
 	if (k->out.json)
 		return infer_write_ceilings(k->out.json, k->p, &c, err);
 	put_ceiling(&k->text, "read, mapped file", &c.mapped, "GB/s");
@@ -88,6 +89,7 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 	TRY(infer_probe_measure(k->p, c, &r, err));
 	if (k->out.file)
 		TRY(infer_write_probe(k->out.file, k->p, c, &r, err));
+	TRY(out_keep(&k->out, err));
 	if (k->out.json)
 		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
 	else

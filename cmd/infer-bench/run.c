@@ -351,6 +351,7 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	info.engine = r->engine;
 	if (r->out.file)
 		TRY(infer_write_bench(r->out.file, &b, &info, err));
+	TRY(out_keep(&r->out, err));
 	return r->out.json ? infer_write_bench(r->out.json, &b, &info, err) : show(r, &b, err);
 }
 

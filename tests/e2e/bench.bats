@@ -53,6 +53,10 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	printf 'my notes' >notes
 	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
 	[ "$(cat notes)" = 'my notes' ]
+	printf 'my notes\nhave no end' >notes
+	cp notes kept
+	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
+	cmp notes kept
 }
 
 @test "run: a table, and records with the limit, the ceilings, the hash of the file and what is needed to run it again" {

@@ -1,15 +1,18 @@
 /* tests/fault/powercut.c - the power fails after each thing that a batch does to its file, and the
- * batch is resumed.
+ * batch is resumed; and after each thing that a measurement does to the file that keeps its
+ * records, and it is measured again.
  *
  *	powercut       B: the build (build/release); LONG=1: more ways of losing what was not
- *synced; speaks TAP
+ *	               synced; speaks TAP
  *
  * fault.so writes down what is written, cut, synced, made and renamed.  From that the disk is made
  * as it may be found after a stop behind the first k of these: what was synced is there; what was
  * not is there, is not, is there in part, is pages of zeros, or is there while what was written
- * before is not; a name that its directory was not synced after may be gone.  Then the same command
- * must end as if nothing had been: every record once, none of them half, and the lines that had
- * been synced are those that were. */
+ * before is not; a name that its directory was not synced after may be gone.  Then the same
+ * command must end as if nothing had been: every record once, none of them half, and the lines
+ * that had been synced are those that were.  A measurement has other numbers each time, so of it
+ * the same is asked of lines: those that were synced, others only whole, and behind them those of
+ * one run. */
 #include "fault.h"
 #include "outcome.h"
 
@@ -268,6 +271,16 @@ static void find(struct disk *d, int k, const struct name *names, int n_names, e
 
 /* ---- runs */
 
+static const char
+	batch[] = "infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s --resume out.jsonl",
+	bench[] = "infer-bench' run -q -m ../m.gguf -t 1 -p 4 -n 2 --repeat 1 --record out.jsonl";
+enum { BENCH_LINES = 2 };
+/* What is stopped: a batch, or a measurement. */
+struct scenario {
+	const char *what, *command;
+	int slow;
+};
+
 static const char ask[] = "{\"id\":\"a\",\"prompt\":\"the of "
 			  "and\",\"max_tokens\":3}\n{\"id\":\"b\",\"prompt\":\"the\",\"max_"
 			  "tokens\":9,\"logprobs\":2}\n"
@@ -277,18 +290,21 @@ static const char ask[] = "{\"id\":\"a\",\"prompt\":\"the of "
 enum { EARLY = 95 };
 
 /* slow: requests come by a pipe, so that there is a sync among the records */
-static int run(int slow, const char *log)
+static int run(const struct scenario *sc, int slow, const char *log)
 {
 	static char command[3 * sizeof bin];
+	char what[256];
 	char *const argv[] = { "sh", "-c", command, NULL };
 	int status, feed[2];
 	pid_t pid;
 
-	snprintf(command, sizeof command,
-	         "cd disk && %s%s%s exec '%s/infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s "
-	         "--resume out.jsonl >../stdout 2>../stderr",
+	if (sc->command == batch)
+		snprintf(what, sizeof what, batch, slow ? "-" : "../ask.jsonl");
+	else
+		snprintf(what, sizeof what, "%s", sc->command);
+	snprintf(command, sizeof command, "cd disk && %s%s%s exec '%s/%s >../stdout 2>../stderr",
 	         log ? "FAULT_ROOT=. FAULT_LOG=../log LD_PRELOAD='" : "", log ? bin : "",
-	         log ? "/tests/fault/fault.so'" : "", bin, slow ? "-" : "../ask.jsonl");
+	         log ? "/tests/fault/fault.so'" : "", bin, what);
 	if (pipe(feed) || (pid = fork()) < 0)
 		die("fork");
 	if (!pid) {
@@ -356,8 +372,42 @@ static int has_lines(const struct outcome_text *all, const struct outcome_text *
 	return 1;
 }
 
+/* The whole records of `t`; *lines: all that a newline ends. */
+static int count_records(const struct outcome_text *t, int *lines)
+{
+	int records = 0;
+
+	*lines = 0;
+	for (size_t from = 0, n; from < t->n; from += n) {
+		const char *at = t->at + from, *nl = memchr(at, '\n', t->n - from);
+
+		if (!nl)
+			break;
+		n = (size_t)(nl - at) + 1;
+		records += *at == '{' && nl[-1] == '}' && is_record(at, n) && !memchr(at, 0, n);
+		++*lines;
+	}
+	return records;
+}
+
+/* What the file of a measurement should be, found as `found` and measured once more. */
+static const char *judge_lines(const struct outcome_text *out, int code,
+                               const struct outcome_text *found)
+{
+	int lines, some, left = count_records(found, &some), all = count_records(out, &lines);
+
+	if (code)
+		return "it does not end well";
+	if (all != lines || !out->n || out->at[out->n - 1] != '\n')
+		return "a line is no whole record";
+	if (all < BENCH_LINES)
+		return "lines of the last run are not there";
+	return all - BENCH_LINES > left ? "more lines than were there" : NULL;
+}
+
 /* NULL, or what is wrong after the restart. */
-static const char *judge(int code, const struct outcome *want, const struct outcome_text *synced)
+static const char *judge(const struct scenario *sc, int code, const struct outcome *want,
+                         const struct outcome_text *found, const struct outcome_text *synced)
 {
 	struct outcome o = { .code = code,
 		             .form = OUTCOME_LINES,
@@ -367,24 +417,54 @@ static const char *judge(int code, const struct outcome *want, const struct outc
 	const char *why =
 		has_lines(&o.out, synced) ? NULL : "a line that was synced is not there as it was";
 
-	outcome_plain(&o);
-	if (!why)
-		why = outcome_class(&o, want, 0, &class);
-	if (!why && class != OUTCOME_SAME)
-		why = "it does not complete the file";
+	if (sc->command == bench) {
+		why = why ? why : judge_lines(&o.out, code, found);
+	} else {
+		outcome_plain(&o);
+		if (!why)
+			why = outcome_class(&o, want, 0, &class);
+		if (!why && class != OUTCOME_SAME)
+			why = "it does not complete the file";
+	}
 	if (why)
 		printf("# %s: code %d, %.200s\n", why, code, o.err.at);
 	outcome_fini(&o);
 	return why;
 }
 
-/* ---- a batch that is recorded, then stopped everywhere */
+/* ---- a run that is recorded, then stopped everywhere */
 
-static void stop_each(const char *what, const struct outcome_text *before, unsigned long long inode,
-                      const struct outcome *want, int is_long)
+/* What the file was found as, after one operation; each way once. */
+struct seen {
+	struct outcome_text at[2 * (WAYS + 4)];
+	int n;
+};
+
+static void forget(struct seen *s)
+{
+	while (s->n)
+		free(s->at[--s->n].at);
+}
+
+static int is_new(struct seen *s)
+{
+	struct outcome_text t = take_file("disk/out.jsonl");
+
+	for (int i = 0; i < s->n; i++)
+		if (t.n == s->at[i].n && !memcmp(t.at, s->at[i].at, t.n)) {
+			free(t.at);
+			return 0;
+		}
+	s->at[s->n++] = t;
+	return 1;
+}
+
+static void stop_each(const struct scenario *sc, const struct outcome_text *before,
+                      unsigned long long inode, const struct outcome *want, int is_long)
 {
 	unsigned runs = 0, bad = 0, syncs = 0, renames = 0;
 	struct disk d = { .told = { calloc(1, BUFFER), 0 } };
+	struct seen seen = { .n = 0 };
 
 	if (inode) {
 		struct file *f = file_of(&d, inode);
@@ -407,24 +487,30 @@ static void stop_each(const char *what, const struct outcome_text *before, unsig
 
 				find(&d, k, names ? d.now : d.synced, names ? d.n_now : d.n_synced,
 				     lost);
+				if (!is_new(&seen))
+					continue;
 				runs++;
-				if (judge(run(0, NULL), want, &d.told) && bad++ < 3)
+				if (judge(sc, run(sc, 0, NULL), want, &seen.at[seen.n - 1],
+				          &d.told) &&
+				    bad++ < 3)
 					printf("# %s: stopped after %d of %d (%c %s), unsynced "
 					       "writes: %s, unsynced names: %s\n",
-					       what, k + 1, n_ops, ops[k].what, ops[k].name,
+					       sc->what, k + 1, n_ops, ops[k].what, ops[k].name,
 					       lost_names[lost], names ? "kept" : "lost");
 			}
+		forget(&seen);
 	}
 	if (!is_safe(&d) && ++bad)
-		printf("# %s: the run ended, and not all of its records are on the disk\n", what);
+		printf("# %s: the run ended, and not all of its records are on the disk\n",
+		       sc->what);
 	cases++;
 	bad_cases += bad > 0 || !runs;
 	printf("%s %u - %s: %d operations, %u syncs, %u renames, %u restarts, %u bad\n",
-	       bad || !runs ? "not ok" : "ok", cases, what, n_ops, syncs, renames, runs, bad);
+	       bad || !runs ? "not ok" : "ok", cases, sc->what, n_ops, syncs, renames, runs, bad);
 	disk_fini(&d);
 }
 
-static void record(const char *what, const struct outcome_text *before, int slow,
+static void record(const struct scenario *sc, const struct outcome_text *before,
                    const struct outcome *want, int is_long)
 {
 	struct outcome_text log;
@@ -436,10 +522,10 @@ static void record(const char *what, const struct outcome_text *before, int slow
 		put_file("disk/out.jsonl", before->at, before->n);
 		stat("disk/out.jsonl", &st);
 	}
-	if (run(slow, "log"))
-		die(what);
+	if (run(sc, sc->slow, "log"))
+		die(sc->what);
 	read_log(&log);
-	stop_each(what, before, st.st_ino, want, is_long);
+	stop_each(sc, before, st.st_ino, want, is_long);
 	free(log.at);
 }
 
@@ -457,7 +543,16 @@ int main(void)
 	if (system(command))
 		die("mkmodel");
 	put_file("ask.jsonl", ask, sizeof ask - 1);
-	struct outcome want = { .code = run(0, NULL),
+	const struct scenario batches[] = {
+		{ "a new file", batch, 0 },
+		{ "a new file, with a sync among its records", batch, 1 },
+		{ "a file with half a line", batch, 0 },
+	}, benches[] = {
+		{ "measured, a new file", bench, 0 },
+		{ "measured, a file with records", bench, 0 },
+		{ "measured, a file with half a line", bench, 0 },
+	};
+	struct outcome want = { .code = run(&batches[0], 0, NULL),
 		                .form = OUTCOME_LINES,
 		                .out = take_file("disk/out.jsonl") };
 	struct outcome_text whole = take_file("disk/out.jsonl"), half = { calloc(1, BUFFER), 0 };
@@ -473,9 +568,14 @@ int main(void)
 	memcpy(half.at, whole.at, half.n);
 	memcpy(half.at + half.n, third, (size_t)(fourth - third));
 	half.n += (size_t)(fourth - third);
-	record("a new file", NULL, 0, &want, is_long);
-	record("a new file, with a sync among its records", NULL, 1, &want, is_long);
-	record("a file with half a line", &half, 0, &want, is_long);
+	record(&batches[0], NULL, &want, is_long);
+	record(&batches[1], NULL, &want, is_long);
+	record(&batches[2], &half, &want, is_long);
+	/* what is there already is nobody's business: records of any kind */
+	record(&benches[0], NULL, NULL, is_long);
+	record(&benches[1], &whole, NULL, is_long);
+	whole.n -= 100;
+	record(&benches[2], &whole, NULL, is_long);
 	free(whole.at);
 	free(half.at);
 	outcome_fini(&want);
