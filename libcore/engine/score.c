@@ -47,6 +47,11 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 	                                   &j->token, &j->err))
 		return;
 	j->logprob = j->logits[j->token] - lse;
+	if (!isfinite(j->logprob)) { /* no record has a number for it */
+		err_set(&j->err, INFER_ENAN, "the log-probability of token %d at position %d is %g",
+		        (int)j->token, (int)j->position, (double)j->logprob);
+		return;
+	}
 	if (j->n_top)
 		pick_top(top, j->n_top, j->logits, e->n_vocab, lse);
 }

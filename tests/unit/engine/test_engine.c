@@ -238,39 +238,55 @@ static void test_score(void **state)
 	infer_engine_close(&e);
 }
 
-/* A weight that is no number ends the requests that meet it, by name, and not the engine. */
-static void test_nan(void **state)
+struct change {
+	const char *tensor;
+	long element;
+	float value;
+};
+
+/* The model with some of its numbers changed, and an engine for it. */
+static void open_changed(infer_model **m, infer_engine **e, const struct change *c, size_t n)
 {
-	const struct infer_tensor *t = infer_file_tensor(infer_model_file(model), "output.weight");
-	float nan = NAN;
 	char path[160];
-	infer_model *m;
-	infer_engine *e;
 	infer_error err;
 	FILE *from, *to;
-	int32_t ids[4] = { 300, 301, 302, 303 };
-	struct infer_request r;
-	int c;
+	int b;
 
-	(void)state;
-	snprintf(path, sizeof path, "%s/nan.gguf", run_dir);
+	snprintf(path, sizeof path, "%s/changed.gguf", run_dir);
 	from = fopen(run_model("plain", options), "rb");
 	to = fopen(path, "wb");
 	assert_non_null(from);
 	assert_non_null(to);
-	while ((c = getc(from)) != EOF)
-		putc(c, to);
+	while ((b = getc(from)) != EOF)
+		putc(b, to);
 	fclose(from);
-	fseek(to, (long)(t->offset + 7 * 96 * 4), SEEK_SET);
-	fwrite(&nan, 4, 1, to);
+	for (; n--; c++) {
+		const struct infer_tensor *t =
+			infer_file_tensor(infer_model_file(model), c->tensor);
+		fseek(to, (long)t->offset + c->element * 4, SEEK_SET);
+		fwrite(&c->value, 4, 1, to);
+	}
 	fclose(to);
-	assert_int_equal(infer_model_open(&m, path, &(struct infer_model_opts){ 0 }, &err),
+	assert_int_equal(infer_model_open(m, path, &(struct infer_model_opts){ 0 }, &err),
 	                 INFER_OK);
 	assert_int_equal(
-		infer_engine_open(&e, m,
+		infer_engine_open(e, *m,
 	                          &(struct infer_engine_opts){ .threads = 1, .kv_bytes = 1 << 20 },
 	                          &err),
 		INFER_OK);
+}
+
+/* A weight that is no number ends the requests that meet it, by name, and not the engine. */
+static void test_nan(void **state)
+{
+	const struct change nan = { "output.weight", 7 * 96, NAN };
+	infer_model *m;
+	infer_engine *e;
+	int32_t ids[4] = { 300, 301, 302, 303 };
+	struct infer_request r;
+
+	(void)state;
+	open_changed(&m, &e, &nan, 1);
 	r = request(ids, 4, 5, 0);
 	submit(e, &r);
 	drive(e);
@@ -283,6 +299,36 @@ static void test_nan(void **state)
 	assert_int_equal(res[1].finish, INFER_FINISH_LENGTH);
 	infer_engine_close(&e);
 	infer_model_close(&m);
+}
+
+/* Finite weights may make a logit that is not: where it is asked for it has no log-probability. */
+static void test_no_probability(void **state)
+{
+	int32_t ids[2] = { 300, 7 };
+	int below = 0;
+
+	(void)state;
+	for (int sign = -1; sign <= 1; sign += 2) {
+		const struct change huge[] = { { "output.weight", 7 * 96, (float)sign * 3e38f },
+			                       { "output_norm.weight", 0, 1e3f } };
+		infer_model *m;
+		infer_engine *e;
+
+		open_changed(&m, &e, huge, 2);
+		struct infer_request r = request(ids, 2, 0, 0);
+
+		r.flags |= INFER_REQ_SCORE;
+		submit(e, &r);
+		drive(e);
+		assert_int_equal(res[0].finish, INFER_FINISH_ERROR);
+		assert_int_equal(res[0].code, INFER_ENAN);
+		assert_int_equal(res[0].n_scores, 0);
+		below += strstr(res[0].message,
+		                "log-probability of token 7 at position 1 is -inf") != NULL;
+		infer_engine_close(&e);
+		infer_model_close(&m);
+	}
+	assert_int_equal(below, 1); /* the other is the logit itself, inf */
 }
 
 /* One request to its end, without memory in step `steps` (0: none).  Returns the number of
@@ -401,6 +447,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_end_of_text),
 		cmocka_unit_test(test_score),
 		cmocka_unit_test(test_nan),
+		cmocka_unit_test(test_no_probability),
 		cmocka_unit_test(test_end_without_memory),
 		nth_case(case_memory),
 	};
