@@ -170,13 +170,11 @@ int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct
 	jsb_str(&c->b, b);
 	if (r->rc)
 		return r->rc;
-	s.at = c->b.at + end - a->len;
+	s.at = c->b.at ? c->b.at + end - a->len : "";
 	s.from = c->b.len ? c->b.from : JFROM_TEMPLATE;
 	s.mask = s.from == JFROM_MIXED ? c->b.mask + end - a->len : NULL;
 	s.chunk = c;
 	s.safe = a->safe;
-	if (!c->b.at)
-		s.at = "";
 	return jv_sub(r, out, &s, 0, a->len + b->len);
 }
 

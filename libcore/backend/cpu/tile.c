@@ -157,7 +157,7 @@ static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *
 	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
 
 	return (struct kern_next){ .at = (const char *)at,
-		                   .end = (const char *)at + bytes,
+		                   .end = at ? (const char *)at + bytes : NULL,
 		                   .lines = (int)(bytes / 64 / turns) + 1 };
 }
 
