@@ -1,74 +1,96 @@
-# bash completion for inferutils
+# bash completion for inferutils.  Made by scripts/mk-completions.
 
-# _infer_complete OPTIONS FILES-OPTIONS: options where the word begins with a dash, values where the option before has some
-_infer_complete()
+# The word, and the option whose value it is: in --kv-type=f the shell cuts three words.
+_infer_word()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-
+	word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	[ "$word" != = ] || { word='' before="= $before"; }
+	if [ "$before" = = ]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
+	before=${before#= }
 	COMPREPLY=()
-	case $before in
-	-m | --model)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
-		return ;;
-	-f | --file | --batch | --resume | --messages | --tools | --template | --record)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-		return ;;
-	-o | --output)
-		mapfile -t COMPREPLY < <(compgen -W 'text jsonl tokens' -- "$word")
-		return ;;
-	--kv-type)
-		mapfile -t COMPREPLY < <(compgen -W 'f16 f32 q8_0 q4_0' -- "$word")
-		return ;;
-	--think)
-		mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$word")
-		return ;;
-	--mirostat)
-		mapfile -t COMPREPLY < <(compgen -W '0 1 2' -- "$word")
-		return ;;
-	--isa)
-		mapfile -t COMPREPLY < <(compgen -W "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')" -- "$word")
-		return ;;
-	esac
-	case $word in
-	-*) mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word") ;;
-	*) mapfile -t COMPREPLY < <(compgen -W "$2" -- "$word") ;;
-	esac
 }
+_infer_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word"); }
+# words with commas between them
+_infer_list()
+{
+	local done=''
+	case $word in *,*) done=${word%,*}, ;; esac
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "$1" -- "${word##*,}")
+}
+_infer_files()
+{
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+_infer_model()
+{
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -W demo -- "$word"; compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
+}
+_infer_isa() { _infer_words "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')"; }
 
 # infer-bench
 _infer_bench()
 {
-	_infer_complete '-m --model -p --prompt -n --max-tokens --depth -b --batch --clock --filter --quick
-		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
-		--repeat --json --record -q --quiet -v --verbose -h --help --version' 'run kernels'
+	local word before
+
+	_infer_word
+	case $before in
+	-m | --model) _infer_model; return ;;
+	--clock) _infer_words 'wall cpu'; return ;;
+	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--isa) _infer_isa; return ;;
+	--record) _infer_files; return ;;
+	--help) _infer_words 'run kernels engine output general examples rows'; return ;;
+	-p | --prompt | -n | --max-tokens | --depth | -b | --batch | --filter | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
+	esac
+	case $word in
+	-*) _infer_words '-m --model -p --prompt -n --max-tokens --depth --clock -b --batch --filter --quick -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --json --record -q --quiet -v --verbose -h --help --version' ;;
+	*) _infer_words 'run kernels' ;;
+	esac
 }
+complete -F _infer_bench infer-bench
 
 # infer-inspect
 _infer_inspect()
 {
-	_infer_complete '-m --model --json --system --messages --tools --template --template-args --think --source
-		-f --file --no-stdin --raw --special --bos
-		-q --quiet -v --verbose -h --help --version' 'show tensors tokens template verify hw'
+	local word before
+
+	_infer_word
+	case $before in
+	-m | --model) _infer_model; return ;;
+	--messages | --tools | --template | -f | --file) _infer_files; return ;;
+	--think) _infer_words 'on off'; return ;;
+	--help) _infer_words 'model template text general examples rows'; return ;;
+	--system | --template-args) return ;;
+	esac
+	case $word in
+	-*) _infer_words '-m --model --json --system --messages --tools --template --template-args --think --source -f --file --no-stdin --raw --special --bos -q --quiet -v --verbose -h --help --version' ;;
+	*) _infer_words 'show tensors tokens template verify hw' ;;
+	esac
 }
+complete -F _infer_inspect infer-inspect
 
 # infer-run
 _infer_run()
 {
-	_infer_complete '-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
-		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma
-		--xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty
-		--dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker
-		--mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
-		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
-		-o --output --json --logprobs --stats --repeat
-		-i --batch --resume --retry-errors --mix --render --score --tokenize --bos --detokenize --sandbox
-		-q --quiet -v --verbose -h --help --version' ''
-}
+	local word before
 
-# infer: which function completes which program
-complete -F _infer_bench infer-bench
-complete -F _infer_inspect infer-inspect
+	_infer_word
+	case $before in
+	-f | --file | --messages | --tools | --template | --batch | --resume) _infer_files; return ;;
+	--think) _infer_words 'on off'; return ;;
+	-m | --model) _infer_model; return ;;
+	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--isa) _infer_isa; return ;;
+	--mirostat) _infer_words '0 1 2'; return ;;
+	--samplers) _infer_list 'penalties dry top_n_sigma top_k typ_p top_p min_p xtc temperature'; return ;;
+	-o | --output) _infer_words 'text jsonl tokens'; return ;;
+	--help) _infer_words 'prompt model sampling end output instead safety general examples rows'; return ;;
+	--system | --template-args | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --temp | --dynatemp-range | --dynatemp-exp | --top-k | --top-p | --min-p | --typical | --top-n-sigma | --xtc-probability | --xtc-threshold | --repeat-penalty | --repeat-last-n | --presence-penalty | --frequency-penalty | --dry-multiplier | --dry-base | --dry-allowed-length | --dry-penalty-last-n | --dry-sequence-breaker | --mirostat-tau | --mirostat-eta | --logit-bias | --seed | -n | --max-tokens | --stop | --stop-token | --logprobs | --repeat) return ;;
+	esac
+	case $word in
+	-*) _infer_words '-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo -m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --fail-on-length -o --output --json --logprobs --stats --repeat -i --batch --resume --retry-errors --mix --render --score --tokenize --bos --detokenize --sandbox -q --quiet -v --verbose -h --help --version' ;;
+	esac
+}
 complete -F _infer_run infer-run

@@ -16,44 +16,24 @@ struct chat_args {
 		.think = -1 \
 	}
 /* Stands in a program's table with the type of its options and the member that takes the values. */
+/* clang-format off */
 #define CHAT_ROWS(T, m) \
-	{ \
-		OPT_STR, \
-		0, \
-		"system", \
-		"TEXT", \
-		"a system turn before the others", \
-		offsetof(T, m.system) \
-	}, \
-		{ OPT_STR, \
-		  0, \
-		  "messages", \
-		  "FILE", \
-		  "a conversation, JSON as OpenAI's messages; - is standard input", \
-		  offsetof(T, m.messages) }, \
-		{ OPT_STR, \
-		  0, \
-		  "tools", \
-		  "FILE", \
-		  "tools that the model may call, JSON as OpenAI's tools", \
-		  offsetof(T, m.tools) }, \
-		{ OPT_STR, \
-		  0, \
-		  "template", \
-		  "NAME|FILE", \
-		  "chat template: one the model's file names, or a Jinja file", \
-		  offsetof(T, m.template) }, \
-		{ OPT_STR, \
-		  0, \
-		  "template-args", \
-		  "JSON", \
-		  "an object with more variables for the template", \
-		  offsetof(T, m.args) }, \
-	{ \
-		OPT_PICK, 0, "think", "on|off", \
-			"whether the model thinks before it answers (the template's default)", \
-			offsetof(T, m.think) \
-	}
+	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
+	  .marks = OPT_COMMON }, \
+	{ OPT_STR, 0, "messages", "FILE", \
+	  "a conversation, JSON as OpenAI's messages; - is standard input", \
+	  offsetof(T, m.messages), .values = "@file" }, \
+	{ OPT_STR, 0, "tools", "FILE", "tools that the model may call, JSON as OpenAI's tools", \
+	  offsetof(T, m.tools), .values = "@file" }, \
+	{ OPT_STR, 0, "template", "NAME|FILE", \
+	  "chat template: one the model's file names, or a Jinja file", \
+	  offsetof(T, m.template), .values = "@file" }, \
+	{ OPT_STR, 0, "template-args", "JSON", "an object with more variables for the template", \
+	  offsetof(T, m.args) }, \
+	{ OPT_PICK, 0, "think", "on|off", \
+	  "whether the model thinks before it answers (the template's default)", \
+	  offsetof(T, m.think) }
+/* clang-format on */
 
 int chat_given(const struct chat_args *a); /* one of them is */
 

@@ -22,7 +22,8 @@ int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error 
 		if (!value || !*value)
 			continue;
 		for (const struct opt *o = rows; o->kind != OPT_END; o++)
-			if (o->name && !strcmp(o->name, variables[i].option))
+			if (o->kind != OPT_GROUP && o->name &&
+			    !strcmp(o->name, variables[i].option))
 				TRY(opt_value(o, into, value, variables[i].variable, mem, err));
 	}
 	return INFER_OK;

@@ -10,11 +10,10 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 	size_t n = ref ? strlen(ref) : 0;
 
 	if (!ref && otherwise == MODEL_NAMED)
-		return err_set(
-			err, INFER_EINVAL,
-			"no model: name one with -m or INFER_MODEL (-m demo: the built-in one)");
+		return err_set(err, INFER_EINVAL,
+		               "no model: name one with -m or INFER_MODEL (demo: built in)");
 	if (!ref) {
-		say_warning("no model is named with -m or INFER_MODEL: this is the built-in one");
+		say_warning("no -m and no INFER_MODEL: this is the built-in model");
 		ref = "demo";
 	}
 	if (!strncmp(ref, "hf:", 3))
@@ -71,10 +70,10 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 			    !memcmp(parts[i], types[t].name, bytes[i]))
 				break;
 		if (t == sizeof types / sizeof *types)
-			return err_set(err, INFER_EINVAL,
-			               "--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0 (or two "
-			               "of them, K,V)",
-			               text);
+			return err_set(
+				err, INFER_EINVAL,
+				"--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0, or two: K,V",
+				text);
 		*out[i] = types[t].type;
 	}
 	return INFER_OK;

@@ -10,12 +10,12 @@
 /* Each *_ROWS stands in a program's table with the type of its options and the member that takes
  * the values. */
 
+/* clang-format off */
 #define MODEL_ROW(T, m) \
-	{ \
-		OPT_STR, 'm', "model", "MODEL", \
-			"GGUF file, any part of a split one; demo: built in (INFER_MODEL)", \
-			offsetof(T, m) \
-	}
+	{ OPT_STR, 'm', "model", "MODEL", \
+	  "GGUF file; demo: built in (INFER_MODEL)", offsetof(T, m), \
+	  .marks = OPT_COMMON, .values = "@model" }
+/* clang-format on */
 
 /* What no reference stands for: nothing, or the built-in model with one line that says so. */
 enum model_default { MODEL_NAMED, MODEL_DEMO };
@@ -31,72 +31,29 @@ struct engine_args {
 	uint64_t kv_bytes;
 	int no_prefix_cache;
 };
+/* clang-format off */
 #define ENGINE_ROWS(T, m) \
-	{ OPT_INT, \
-	  't', \
-	  "threads", \
-	  "N", \
-	  "threads (the cores this process may use; INFER_THREADS)", \
-	  offsetof(T, m.threads), \
-	  1, \
-	  1024, \
+	{ OPT_INT, 't', "threads", "N", \
+	  "threads (the cores this process may use; INFER_THREADS)", offsetof(T, m.threads), 1, 1024, \
 	  .marks = OPT_RECORDED }, \
-		{ OPT_INT, \
-		  'c', \
-		  "ctx", \
-		  "N", \
-		  "largest context in tokens (the model's own, or what fits)", \
-		  offsetof(T, m.ctx), \
-		  1, \
-		  INT32_MAX, \
-		  .marks = OPT_RECORDED }, \
-		{ OPT_STR, \
-		  0, \
-		  "kv-type", \
-		  "TYPE[,TYPE]", \
-		  "type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)", \
-		  offsetof(T, m.kv_type), \
-		  .marks = OPT_RECORDED }, \
-		{ OPT_SIZE, \
-		  0, \
-		  "kv-bytes", \
-		  "SIZE", \
-		  "most memory for the cache: 512M, 4G (what -c needs)", \
-		  offsetof(T, m.kv_bytes), \
-		  1, \
-		  1e18, \
-		  .marks = OPT_RECORDED }, \
-		{ OPT_INT, \
-		  0, \
-		  "prefill-chunk", \
-		  "N", \
-		  "most prompt tokens in a step (512)", \
-		  offsetof(T, m.prefill_chunk), \
-		  1, \
-		  65536, \
-		  .marks = OPT_RECORDED }, \
-		{ OPT_INT, \
-		  0, \
-		  "step-ms", \
-		  "N", \
-		  "time a step with prompt tokens may take (50)", \
-		  offsetof(T, m.step_ms), \
-		  1, \
-		  1 << 20, \
-		  .marks = OPT_RECORDED }, \
-		{ OPT_FLAG, \
-		  0, \
-		  "no-prefix-cache", \
-		  NULL, \
-		  "compute every prompt from its start", \
-		  offsetof(T, m.no_prefix_cache), \
-		  .value = 1, \
-		  .marks = OPT_RECORDED }, \
-	{ \
-		OPT_STR, 0, "isa", "NAME", \
-			"widest kernel set: infer-inspect hw lists them (INFER_ISA)", \
-			offsetof(T, m.isa), .marks = OPT_RECORDED \
-	}
+	{ OPT_INT, 'c', "ctx", "N", \
+	  "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), \
+	  1, INT32_MAX, .marks = OPT_RECORDED }, \
+	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", \
+	  "type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)", \
+	  offsetof(T, m.kv_type), .marks = OPT_RECORDED, .values = ",f16 f32 q8_0 q4_0" }, \
+	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", \
+	  offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
+	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", \
+	  offsetof(T, m.prefill_chunk), 1, 65536, .marks = OPT_RECORDED }, \
+	{ OPT_INT, 0, "step-ms", "N", "time a step with prompt tokens may take (50)", \
+	  offsetof(T, m.step_ms), 1, 1 << 20, .marks = OPT_RECORDED }, \
+	{ OPT_FLAG, 0, "no-prefix-cache", NULL, "compute every prompt from its start", \
+	  offsetof(T, m.no_prefix_cache), .value = 1, .marks = OPT_RECORDED }, \
+	{ OPT_STR, 0, "isa", "NAME", \
+	  "widest kernel set: infer-inspect hw lists them (INFER_ISA)", offsetof(T, m.isa), \
+	  .marks = OPT_RECORDED, .values = "@isa" }
+/* clang-format on */
 
 /* INFER_EINVAL  a kernel set that the build or the processor lacks */
 int isa_check(const char *name, infer_error *err);

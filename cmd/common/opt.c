@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 256, NAME_MAX_BYTES = 40, HELP_COLUMN = 32 };
+enum { LONG = 256, NAME_MAX_BYTES = 40 };
 
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 {
@@ -52,9 +52,11 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 		}
 		if (o->name) {
 			must(strlen(o->name) < NAME_MAX_BYTES);
-			t->long_opts[n++] =
-				(struct option){ o->name, o->arg ? required_argument : no_argument,
-				                 NULL, LONG + i };
+			t->long_opts[n++] = (struct option){ o->name,
+				                             o->kind == OPT_HELP ? optional_argument
+				                             : o->arg            ? required_argument
+				                                                 : no_argument,
+				                             NULL, LONG + i };
 		}
 	}
 	*s = 0;
@@ -115,6 +117,41 @@ static const char *nearest(const struct opt *rows, const char *name)
 	return best;
 }
 
+static const struct other {
+	const char *theirs, *ours, *say;
+} others[] = {
+#define OTHER(theirs, ours) { theirs, ours, "did you mean " ours "?" },
+#define SAID(theirs, ours, say) { theirs, ours, say },
+#include "common/other_list.h"
+#undef OTHER
+#undef SAID
+};
+
+/* "--ctx" or "-c" is one of them. */
+static int has(const struct opt *rows, const char *option)
+{
+	for (; rows->kind != OPT_END; rows++)
+		if (rows->kind != OPT_GROUP &&
+		    (option[1] != '-' ? rows->key == option[1]
+		                      : rows->name && !strcmp(rows->name, option + 2)))
+			return 1;
+	return 0;
+}
+
+/* What somebody means who knows this name from another program, as the end of a message; NULL: no
+ * such name is known. */
+static const char *foreign(const struct opt *rows, const char *name)
+{
+	char plain[NAME_MAX_BYTES] = "";
+
+	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
+		plain[i] = name[i] == '_' ? '-' : name[i];
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(others[i].theirs, plain) && has(rows, others[i].ours))
+			return others[i].say;
+	return NULL;
+}
+
 static int unknown_long(const struct opt *rows, const char *typed, infer_error *err)
 {
 	char name[NAME_MAX_BYTES] = "";
@@ -122,8 +159,10 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 
 	if (n < sizeof name)
 		memcpy(name, typed, n);
-	const char *meant = nearest(rows, name);
+	const char *other = foreign(rows, name), *meant = nearest(rows, name);
 
+	if (other)
+		return err_set(err, INFER_EINVAL, "unknown option --%s; %s", name, other);
 	if (meant)
 		return err_set(err, INFER_EINVAL, "unknown option --%.*s; did you mean --%s?",
 		               (int)(n < 80 ? n : 80), typed, meant);
@@ -196,8 +235,8 @@ static int take_size(const struct opt *o, uint64_t *v, const char *text, const c
 
 	if (!digits || (text[digits] && (!unit || text[digits + 1])))
 		return err_set(err, INFER_EINVAL,
-		               "%s: '%.40s' is not a size (bytes, or a number with K, M, G or T)",
-		               from, text);
+		               "%s: '%.40s' is not a size: bytes, or with K, M, G or T", from,
+		               text);
 	errno = 0;
 	uint64_t x = strtoull(text, NULL, 10);
 	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
@@ -238,6 +277,21 @@ static int take_given(const struct opt *o, struct opt_number *v, const char *tex
 	return INFER_OK;
 }
 
+static int unknown_word(const struct opt *o, const char *text, const char *from, infer_error *err)
+{
+	char word[NAME_MAX_BYTES];
+	size_t n;
+
+	for (const char *p = o->arg; *p; p += n + (p[n] == '|')) {
+		n = strcspn(p, "|");
+		snprintf(word, sizeof word, "%.*s", (int)n, p);
+		if (strlen(text) < NAME_MAX_BYTES && edits(text, word) == 1)
+			return err_set(err, INFER_EINVAL, "%s: no '%s'; did you mean %s?", from,
+			               text, word);
+	}
+	return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text, o->arg);
+}
+
 static int take_pick(const struct opt *o, int *v, const char *text, const char *from,
                      infer_error *err)
 {
@@ -251,8 +305,7 @@ static int take_pick(const struct opt *o, int *v, const char *text, const char *
 			return INFER_OK;
 		}
 		if (!p[n])
-			return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text,
-			               o->arg);
+			return unknown_word(o, text, from, err);
 		p += n + 1;
 	}
 }
@@ -300,6 +353,9 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return take_given(o, at, text, from, err);
 	case OPT_PICK:
 		return take_pick(o, at, text, from, err);
+	case OPT_HELP:
+		*(const char **)at = text ? text : "";
+		return INFER_OK;
 	case OPT_STR:
 	case OPT_LIST:
 		if (!*text)
@@ -361,9 +417,11 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 
 	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
 		return unknown_long(rows, typed, err);
+	const char *other = o ? NULL : foreign(rows, (const char[]){ (char)optopt, 0 });
+
 	if (!o)
-		return err_set(err, INFER_EINVAL, "unknown option -%c; --help lists them all",
-		               optopt);
+		return err_set(err, INFER_EINVAL, "unknown option -%c; %s", optopt,
+		               other ? other : "--help lists them all");
 	called(o, name);
 	if (!o->arg)
 		return err_set(err, INFER_EINVAL, "%s takes no value", name);
@@ -388,9 +446,11 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 
 		if (typed && strcspn(typed, "=") != strlen(o->name))
 			return unknown_long(rows, typed, err);
+		if (o->kind == OPT_HELP && !optarg && optind < argc && *argv[optind] != '-')
+			optarg = argv[optind++];
 		TRY(opt_value(o, into, optarg, called(o, name), &rest->mem, err));
 		TRY(record_add(rest, o, optarg, err));
-		if (o->kind == OPT_LAST)
+		if (o->kind == OPT_LAST || o->kind == OPT_HELP)
 			break;
 	}
 	rest->words = argv + (optind < argc ? optind : argc);
@@ -408,32 +468,4 @@ void opt_rest_fini(struct opt_rest *rest)
 {
 	arena_fini(&rest->mem);
 	*rest = (struct opt_rest){ 0 };
-}
-
-void opt_help(const struct opt *rows, struct buf *out)
-{
-	for (; rows->kind != OPT_END; rows++) {
-		size_t from = out->len;
-
-		if (rows->kind == OPT_GROUP) {
-			buf_printf(out, "\n%s:\n", rows->help);
-			continue;
-		}
-		if (rows->key)
-			buf_printf(out, "  -%c%s", rows->key, rows->name ? ", " : "");
-		else
-			buf_puts(out, "      ");
-		if (rows->name)
-			buf_printf(out, "--%s", rows->name);
-		if (rows->arg)
-			buf_printf(out, " %s", rows->arg);
-		if (out->len - from > HELP_COLUMN - 2) {
-			buf_putc(out, '\n');
-			from = out->len;
-		}
-		buf_printf(out, "%*s%s", (int)(HELP_COLUMN - (out->len - from)), "", rows->help);
-		if (rows->kind == OPT_GIVEN)
-			buf_printf(out, " (%g)", rows->usual);
-		buf_putc(out, '\n');
-	}
 }

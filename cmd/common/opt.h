@@ -1,5 +1,5 @@
-/* common/opt.h - options: one table of rows drives parsing, --help, and through --help the checks
- * of man and completions.
+/* common/opt.h - options: one table of rows drives parsing, --help and the completions of
+ * shells, and is held against the man pages.
  *
  * Parsing stands on getopt_long, but takes no abbreviated names.  It prints nothing and ends
  * nothing.  Confined: getopt keeps its place in globals. */
@@ -12,10 +12,11 @@
 
 enum opt_kind {
 	OPT_END,
-	OPT_GROUP, /* a heading of --help: its text is `help` */
+	OPT_GROUP, /* a section of --help, which calls it `name`: its heading is `help` */
 	OPT_FLAG,  /* int: takes `value` */
 	OPT_MORE,  /* int: one more each time */
-	OPT_LAST,  /* as FLAG, and parsing ends there: --help, --version */
+	OPT_LAST,  /* as FLAG, and parsing ends there: --version */
+	OPT_HELP,  /* the same, const char *: --help=SECTION, --help SECTION; "" without one */
 	OPT_INT,   /* int64_t in [lo, hi] */
 	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
 	OPT_SIZE,  /* uint64_t, bytes in [lo, hi]: 4096, 64K, 16M, 4G, 1T (powers of 1024) */
@@ -31,6 +32,7 @@ enum opt_mark {
 	OPT_RECORDED = 1 << 0, /* belongs into the flags of the run record */
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
 	OPT_WHOLE = 1 << 2,    /* of OPT_GIVEN: a whole number */
+	OPT_COMMON = 1 << 3,   /* -h has it */
 };
 
 struct opt;
@@ -48,6 +50,9 @@ struct opt {
 	unsigned marks;
 	opt_rows_fn *rows; /* of OPT_ROWS */
 	double usual;      /* of OPT_GIVEN: --help ends with it */
+	/* what its value may be, for completion: words, which begin with a comma where it is a list
+	 * of them, or "@file", "@model", "@isa", "@stages"; NULL: it is not known */
+	const char *values;
 };
 
 /* borrowed from argv */
@@ -89,6 +94,4 @@ void opt_rest_fini(struct opt_rest *rest);
  * it in messages. */
 int opt_value(const struct opt *row, void *into, const char *text, const char *from,
               struct arena *mem, infer_error *err);
-
-void opt_help(const struct opt *rows, struct buf *out);
 #endif

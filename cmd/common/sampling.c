@@ -23,7 +23,8 @@ static const struct opt breaker_row = {
 };
 static const struct opt other_rows[] = {
 	{ OPT_STR, 0, "samplers", "LIST",
-	  "the stages and their order, separated by commas or semicolons", AT(samplers) },
+	  "the stages and their order, separated by commas or semicolons", AT(samplers),
+	  .values = "@stages" },
 	{ OPT_LIST, 0, "logit-bias", "ID=B",
 	  "add B to the logit of token ID; -inf: never; may be given more than once", AT(bias) },
 	{ OPT_BITS, 0, "seed", "N", "begin the random numbers at N (random, and reported)",
@@ -41,7 +42,8 @@ static struct opt number_row(const struct infer_sample_param *p, int i)
 		.lo = p->range.lo,
 		.hi = p->range.hi,
 		.usual = p->usual,
-		.marks = (p->range.above ? OPT_ABOVE_LO : 0) | (p->whole ? OPT_WHOLE : 0),
+		.marks = (p->range.above ? OPT_ABOVE_LO : 0) | (p->whole ? OPT_WHOLE : 0) |
+		         (p->at == offsetof(struct infer_sample_opts, temp) ? OPT_COMMON : 0),
 	};
 }
 #undef AT

@@ -3,6 +3,7 @@
 #include "common/say.h"
 #include "common/sig.h"
 #include <infer/hw.h>
+#include <infer/model.h>
 #include "base/err.h"
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -32,14 +33,18 @@ static int print(struct buf *b)
 	return say_end(rc ? say_fail(&err) : EXIT_DONE);
 }
 
-static int help(const struct program *p, const struct opt *rows)
+static int help(const struct program *p, const struct opt *rows, const char *section)
 {
+	infer_error err = { 0 };
 	struct buf b;
 
 	buf_init(&b, MEM_BASE);
-	buf_printf(&b, "Usage: %s\n%s\n", p->usage, p->about);
-	opt_help(rows, &b);
-	buf_printf(&b, "\nman %s tells more.\n", p->name);
+	if (!section) {
+		help_brief(&b, p, rows);
+	} else if (help_put(&b, p, rows, section, &err)) {
+		buf_fini(&b);
+		return say_fail(&err);
+	}
 	return print(&b);
 }
 
@@ -53,6 +58,9 @@ static int version(const struct program *p)
 	for (int i = 0; infer_kernel_set(i, &s); i++)
 		if (s.usable)
 			buf_printf(&b, " %s", s.name);
+	buf_puts(&b, "\nfamilies:");
+	for (int i = 0; infer_model_family(i); i++)
+		buf_printf(&b, " %s", infer_model_family(i));
 	buf_printf(&b, "\nlibraries: pcre2 %d.%d, yaml %s, zstd %s\n", PCRE2_MAJOR, PCRE2_MINOR,
 	           yaml_get_version_string(), ZSTD_versionString());
 	return print(&b);
@@ -73,10 +81,12 @@ int start(const struct program *p, void *into, const struct start *s, int argc, 
 	env_read(rows, into, &rest->mem, &env_err);
 	opt_parse(rows, into, argc, argv, rest, &err);
 	say_init(p->name, s->quiet ? -1 : s->verbose);
-	int code = err.code       ? say_fail(&err)
-	           : s->stop      ? s->stop == STOP_HELP ? help(p, rows) : version(p)
-	                : env_err.code ? say_fail(&env_err)
-	                          : -1;
+	int code = err.code                  ? say_fail(&err)
+	           : s->help                 ? help(p, rows, s->help)
+	           : s->stop == STOP_BRIEF   ? help(p, rows, NULL)
+	           : s->stop == STOP_VERSION ? version(p)
+	           : env_err.code            ? say_fail(&env_err)
+	                                     : -1;
 
 	if (code >= 0)
 		opt_rest_fini(rest);

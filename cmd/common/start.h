@@ -1,41 +1,28 @@
 /* common/start.h - how every program begins. */
 #ifndef COMMON_START_H
 #define COMMON_START_H
-#include "common/opt.h"
-
-struct program {
-	const char *name;  /* "infer-run" */
-	const char *usage; /* the lines behind "Usage: " */
-	const char *about; /* one sentence or two */
-	const struct opt *rows;
-};
+#include "common/help.h"
 
 /* Options of every program; a member of its options, filled by START_ROWS. */
-enum { STOP_HELP = 1, STOP_VERSION };
+enum { STOP_BRIEF = 1, STOP_VERSION };
 struct start {
+	const char *help; /* the section of --help, "" for all; NULL: not asked */
 	int stop, quiet, verbose;
 };
+/* clang-format off */
 #define START_ROWS(T, m) \
-	{ OPT_GROUP, .help = "General" }, \
-		{ OPT_FLAG, \
-		  'q', \
-		  "quiet", \
-		  NULL, \
-		  "no warnings, no progress; errors are still said", \
-		  offsetof(T, m.quiet), \
-		  .value = 1 }, \
-		{ OPT_MORE, 'v', "verbose", NULL, "say more; -vv still more", offsetof(T, m.verbose) }, \
-		{ OPT_LAST, 'h', "help", NULL, "this text", offsetof(T, m.stop), .value = STOP_HELP }, \
-		{ OPT_LAST, \
-		  0, \
-		  "version", \
-		  NULL, \
-		  "version, kernel sets and libraries", \
-		  offsetof(T, m.stop), \
-		  .value = STOP_VERSION }, \
-	{ \
-		OPT_END \
-	}
+	{ OPT_GROUP, .name = "general", .help = "General" }, \
+	{ OPT_FLAG, 'q', "quiet", NULL, "no warnings, no progress; errors are still said", \
+	  offsetof(T, m.quiet), .value = 1 }, \
+	{ OPT_MORE, 'v', "verbose", NULL, "say more; -vv still more", offsetof(T, m.verbose) }, \
+	{ OPT_LAST, 'h', NULL, NULL, "the commonest options, and examples", offsetof(T, m.stop), \
+	  .value = STOP_BRIEF }, \
+	{ OPT_HELP, 0, "help", "[=SECTION]", "all options, or a part of this text", \
+	  offsetof(T, m.help) }, \
+	{ OPT_LAST, 0, "version", NULL, "version, kernel sets, families and libraries", \
+	  offsetof(T, m.stop), .value = STOP_VERSION }, \
+	{ OPT_END }
+/* clang-format on */
 
 /* Signals, standard descriptors, environment, options into `into` (whose member s points to),
  * --help and --version.

@@ -3,14 +3,24 @@
 #include "base/err.h"
 #include <string.h>
 
+static const struct help_line lines[] = {
+	{ "run", "a model: tokens a second, reading and producing, beside the limit" },
+	{ "kernels", "every inner loop: GB/s, GOP/s, and its part of the ceiling" },
+	{ NULL, NULL },
+};
+static const struct help_line examples[] = {
+	{ "infer-bench run -m m.gguf", "a model" },
+	{ "infer-bench run -m m.gguf -p 512 -b 1,8", "alone, and eight at once" },
+	{ "infer-bench kernels --quick --filter q4_k", "the loops of one type" },
+	{ "infer-bench run -m m.gguf --record b.jsonl", "kept for later" },
+	{ NULL, NULL },
+};
 static const struct program program = {
 	.name = "infer-bench",
 	.usage = "infer-bench run -m MODEL [OPTION]...\n       infer-bench kernels [OPTION]...",
-	.about = "Measure, beside what the machine can in the same run.\n\n"
-		 "  run       a model: tokens a second, reading prompts and producing, beside the "
-		 "limit\n"
-		 "  kernels   every inner loop: GB/s, GOP/s, and the part of the ceiling that "
-		 "binds it",
+	.brief = "Measure, beside what the machine can in the same run.",
+	.subjects = lines,
+	.examples = examples,
 	.rows = bench_rows,
 };
 
@@ -51,8 +61,7 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 		return "-p, -n, --depth, -b and --clock go with run only";
 	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
 	    e->no_prefix_cache)
-		return "-c, --kv-type, --kv-bytes, --prefill-chunk, --step-ms and "
-		       "--no-prefix-cache go with run only";
+		return "options of the engine, but -t and --isa, go with run only";
 	return NULL;
 }
 

@@ -6,18 +6,29 @@
 #include "base/utf8.h"
 #include <string.h>
 
+static const struct help_line lines[] = {
+	{ "show", "format, sizes and metadata (what is done where nothing is named)" },
+	{ "tensors", "the tensor table: types, shapes, offsets, sizes, bits per weight" },
+	{ "tokens", "ids and pieces of a text" },
+	{ "template", "what the chat template can do, and what it makes of a conversation" },
+	{ "verify", "read the whole file: sha256, and that every weight is finite" },
+	{ "hw", "processor, caches, limits and kernel sets" },
+	{ NULL, NULL },
+};
+static const struct help_line examples[] = {
+	{ "infer-inspect -m m.gguf", "what a file holds" },
+	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
+	{ "infer-inspect template -m m.gguf \"Why?\"", "a turn as the model reads it" },
+	{ "infer-inspect tensors -m m.gguf --json", "records, for jq" },
+	{ NULL, NULL },
+};
 static const struct program program = {
 	.name = "infer-inspect",
-	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL] [OPTION]... "
-		 "[TEXT]...",
-	.about = "Look into a model file, or at this machine.\n\n"
-		 "  show      format, sizes and metadata (what is done where nothing is named)\n"
-		 "  tensors   the tensor table: types, shapes, offsets, sizes, bits per weight\n"
-		 "  tokens    ids and pieces of a text\n"
-		 "  template  what the chat template can do, and a conversation as the model reads "
-		 "it\n"
-		 "  verify    read the whole file: sha256, and that every weight is finite\n"
-		 "  hw        processor, caches, limits and kernel sets",
+	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL]\n"
+		 "                     [OPTION]... [TEXT]...",
+	.brief = "Look into a model file, or at this machine.",
+	.subjects = lines,
+	.examples = examples,
 	.rows = inspect_rows,
 };
 
@@ -47,9 +58,7 @@ static int subject_take(const struct subject **out, struct opt_rest *rest, infer
 			               subjects[i].name, rest->words[0]);
 		return INFER_OK;
 	}
-	return err_set(err, INFER_EINVAL,
-	               "'%.60s' is none of show, tensors, tokens, template, verify, hw (a model "
-	               "goes with -m)",
+	return err_set(err, INFER_EINVAL, "no subject '%.60s': -h lists them; a model goes with -m",
 	               rest->words[0]);
 }
 
@@ -68,7 +77,7 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 		               "--no-stdin, --raw, --special and --bos go with tokens only");
 	if (!s->takes_talk && (chat_given(&o->chat) || o->source))
 		return err_set(err, INFER_EINVAL,
-		               "--source and options of a conversation go with template only");
+		               "--source and conversations go with template only");
 	if (s->needs_file) {
 		TRY(model_path(&path, o->model, MODEL_NAMED, err));
 		sig_mapped(path);

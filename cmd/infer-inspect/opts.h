@@ -6,16 +6,19 @@
 
 #define AT(field) offsetof(struct inspect_opts, field)
 static const struct opt inspect_rows[] = {
-	{ OPT_GROUP, .help = "Model and output" },
+	{ OPT_GROUP, .name = "model", .help = "Model and output" },
 	MODEL_ROW(struct inspect_opts, model),
-	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1 },
+	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1,
+	  .marks = OPT_COMMON },
 
-	{ OPT_GROUP, .help = "Conversation of template" },
+	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
 	CHAT_ROWS(struct inspect_opts, chat),
-	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1 },
+	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1,
+	  .marks = OPT_COMMON },
 
-	{ OPT_GROUP, .help = "Text of tokens, or of the user" },
-	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files) },
+	{ OPT_GROUP, .name = "text", .help = "Text of tokens, or of the user" },
+	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files),
+	  .values = "@file" },
 	{ OPT_FLAG, 0, "no-stdin", NULL, "leave standard input alone", AT(no_stdin), .value = 1 },
 	{ OPT_FLAG, 0, "raw", NULL, "any bytes, not only UTF-8", AT(raw), .value = 1 },
 	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens", AT(special),

@@ -1,16 +1,26 @@
 #include "opts.h"
 #include "common/say.h"
 #include "base/clock.h"
+#include <stdio.h>
 #include <string.h>
 
+static const struct help_line examples[] = {
+	{ "infer-run \"Why is the sky blue?\"", "ask the built-in model" },
+	{ "infer-run -m m.gguf -i", "talk" },
+	{ "infer-run -m m.gguf --raw Once upon a time", "continue a text" },
+	{ "infer-run -m m.gguf -f report.txt \"In short:\"", "ask about a file" },
+	{ "dmesg | infer-run -m m.gguf \"What broke?\"", "ask about a pipe's text" },
+	{ "infer-run -m m.gguf --batch in --resume out", "many requests" },
+	{ NULL, NULL },
+};
 static const struct program program = {
 	.name = "infer-run",
 	.usage = "infer-run [-m MODEL] [OPTION]... [PROMPT]...",
-	.about = "Answer with a language model, or continue a text.  The prompt is the arguments, "
-		 "then each\n"
-		 "-f FILE, then standard input if it is not a terminal: what a user says, where "
-		 "the model\n"
-		 "has a chat template; with --raw, a text to go on with.",
+	.brief = "Answer with a language model, or continue a text.",
+	.about = "The prompt is the arguments, then each -f FILE, then standard input if it is "
+		 "not a terminal: what a user says, where the model has a chat template; with "
+		 "--raw, a text to go on with.",
+	.examples = examples,
 	.rows = run_rows,
 };
 
@@ -30,18 +40,40 @@ static const char *conflict_talking(const struct run_opts *o)
 		const char *why;
 	} rules[] = {
 		{ o->output > OUTPUT_TEXT, "-i answers with text: not with -o" },
-		{ o->sandbox, "-i opens files as it goes (its history, /load, /save): --sandbox "
-		              "does not go with it" },
+		{ o->sandbox, "-i opens files as it goes: --sandbox does not go with it" },
 		{ o->stats, "-i has /stats: --stats does not go with it" },
 		{ o->no_stdin, "-i reads standard input: not with --no-stdin" },
 		{ has(&o->files, "-") || (o->chat.messages && !strcmp(o->chat.messages, "-")),
-		  "-i reads standard input: no file of -f or --messages can be that, too" },
+		  "-i reads standard input: -f and --messages cannot, too" },
 		{ o->chat.tools != NULL, "-i cannot carry out calls: --tools does not go with it" },
 	};
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (rules[i].is)
 			return rules[i].why;
+	return NULL;
+}
+
+/* Two things to do instead of continuing a prompt, as a message; NULL: at most one is given. */
+static const char *conflict_instead(const struct run_opts *o, char *text, size_t room)
+{
+	const struct {
+		int is;
+		const char *name;
+	} all[] = {
+		{ o->score, "--score" },           { o->tokenize, "--tokenize" },
+		{ o->detokenize, "--detokenize" }, { o->render, "--render" },
+		{ o->batch != NULL, "--batch" },   { o->interactive, "-i" },
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		if (all[i].is && first) {
+			snprintf(text, room, "%s and %s exclude each other", first, all[i].name);
+			return text;
+		}
+		first = all[i].is ? all[i].name : first;
+	}
 	return NULL;
 }
 
@@ -55,21 +87,15 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		int is;
 		const char *why;
 	} rules[] = {
-		{ o->score + o->tokenize + o->detokenize + o->render + o->interactive + !!o->batch >
-		          1,
-		  "--score, --tokenize, --detokenize, --render, --batch and -i exclude each "
-		  "other" },
-		{ o->raw && talk, "--raw gives the model the bytes as they are: nothing of a "
-		                  "conversation goes with it" },
-		{ as_it_is && talk, "--score, --tokenize and --detokenize take a text as it is: "
-		                    "nothing of a conversation goes with them" },
+		{ o->raw && talk, "--raw gives the model the bytes as they are: no conversation" },
+		{ as_it_is && talk, "--score, --tokenize, --detokenize take a text as it is" },
 		{ o->batch && o->chat.messages,
-		  "--batch takes its conversations from the file: --messages does not go with it" },
+		  "--batch has conversations: --messages does not go with it" },
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
 		{ (o->mix || o->retry_errors) && !o->resume,
 		  "--mix and --retry-errors go with --resume only" },
 		{ o->batch && (n_words || o->files.n),
-		  "--batch takes its prompts from the file: no other prompt goes with it" },
+		  "--batch takes its prompts from the file: no other goes with it" },
 		{ o->batch && o->output != OUTPUT_DEFAULT && o->output != OUTPUT_JSONL,
 		  "--batch writes JSON lines: only -o jsonl goes with it" },
 		{ o->batch && !strcmp(o->batch, "-") && o->chat.tools &&
@@ -82,9 +108,8 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ instead && !o->batch && o->logprobs >= 0,
 		  "--logprobs goes with continuing a prompt only" },
 		{ no_model && o->output > OUTPUT_TEXT,
-		  "--tokenize, --detokenize and --render have one form of output: not with -o" },
-		{ no_model && o->stats, "--stats needs a model that computes: not with --tokenize, "
-		                        "--detokenize or --render" },
+		  "--tokenize, --detokenize, --render have one form of output" },
+		{ no_model && o->stats, "--stats goes with what a model computes only" },
 		{ instead && o->repeat > 1, "--repeat goes with continuing a prompt only" },
 		{ o->score && o->output == OUTPUT_TOKENS,
 		  "--score writes text or one record: not with -o tokens" },
@@ -114,8 +139,11 @@ int main(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	const char *why = conflict(&o, rest.n_words);
+	char text[64];
+	const char *why = conflict_instead(&o, text, sizeof text);
 
+	if (!why)
+		why = conflict(&o, rest.n_words);
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
 	if (why) {

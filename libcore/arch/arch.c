@@ -13,6 +13,8 @@ static const struct arch *const rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
+const char *infer_model_family(int i) { return i >= 0 && i < ROWS ? rows[i]->gguf : NULL; }
+
 const struct arch *arch_at(int i) { return i >= 0 && i < ROWS ? rows[i] : NULL; }
 
 static int same(struct infer_str a, const char *b)

@@ -2,11 +2,25 @@
  * weights. */
 #include "arch/arch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+
+static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
+{
+	char known[128] = "";
+	size_t n = 0;
+
+	for (int i = 0; infer_model_family(i) && n < sizeof known; i++)
+		n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+		                      infer_model_family(i));
+	return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported; these run: %s",
+	               infer_file_path(m->file), (int)(name.len < 64 ? name.len : 64), name.at,
+	               known);
+}
 
 static int find_arch(infer_model *m, infer_error *err)
 {
@@ -24,9 +38,7 @@ static int find_arch(infer_model *m, infer_error *err)
 		               infer_file_path(m->file));
 	m->arch = arch_find(name);
 	if (!m->arch)
-		return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported",
-		               infer_file_path(m->file), (int)(name.len < 64 ? name.len : 64),
-		               name.at);
+		return unknown_family(m, name, err);
 	return INFER_OK;
 }
 

@@ -1,21 +1,144 @@
 # options, usage errors, help: what holds of every program
 load lib
 
-@test "--help goes to standard output, for both programs, and ends with 0" {
-	for p in infer-run infer-inspect; do
+programs='infer-run infer-inspect infer-bench'
+
+# narrow LINES FILE: it has at most so many lines, none of them over 80 columns
+narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END { if (NR > most) { print NR " lines"; bad = 1 } exit bad }' "$2"; }
+
+@test "--help goes to standard output, has every option and examples, and fits 80 columns" {
+	for p in $programs; do
 		$p --help >out 2>err
 		[ ! -s err ]
 		grep -q '^Usage: ' out
-		$p -h | cmp - out
+		grep -q '^Examples:' out
+		narrow 999 out
+		$p --help=rows | awk -F'\t' '$1 == "option" { print $4 == "" ? $3 : $4 }' >names
+		[ -s names ]
+		while read -r o; do grep -qE "^ +(-.*)?$o( |\[|$)" out || { echo "$p --help: no $o"; return 1; }; done <names
 	done
 }
 
-@test "--version names the version, the kernel sets and the libraries" {
+@test "-h has at most 25 lines of 80 columns, with examples, whose options exist" {
+	for p in $programs; do
+		$p -h >out 2>err
+		[ ! -s err ]
+		narrow 25 out
+		grep -q '^Examples:' out
+		sed -n '/^Examples/,/^$/p' out | grep -oE ' --?[a-z][a-z-]*' | tr -d ' ' | sort -u >used
+		$p --help=rows | awk -F'\t' '$1 == "option" { print $3; print $4 }' | grep . | sort -u >options
+		[ -z "$(comm -23 used options)" ]
+	done
+}
+
+@test "--help with a section shows that; an unknown one is an error that lists them" {
+	for p in $programs; do
+		sections=$($p --help=rows | sed -n 's/^section\t\([a-z]*\)\t.*/\1/p')
+		for s in $sections examples; do
+			$p --help="$s" >a
+			$p --help "$s" | cmp - a
+			[ -s a ]
+			narrow 99 a
+		done
+		# all of them together are what --help lists
+		for s in $sections; do $p --help="$s"; done >a
+		$p --help | awk '/^[A-Z].*:$|^[a-z]+: .*:$/ { on = 1 } /^Examples:/ { exit } on' | sed '$d' >b
+		tail -n +2 a | cmp - b
+	done
+	infer-run --help=sampling | grep -q -- '--top-k N  .*(40)'
+	! infer-run --help=sampling | grep -q -- --batch
+	fails 2 "--help: 'samplng' is none of prompt, model, sampling" infer-run --help=samplng
+	fails 2 "--help: 'x' is none of" infer-run --help x
+	infer-run --help -q >a
+	infer-run --help | cmp - a
+}
+
+@test "--version names the version, the kernel sets, the families and the libraries" {
 	run -0 --separate-stderr infer-run --version
 	[[ ${lines[0]} =~ ^infer-run\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 	[[ ${lines[1]} == kernels:\ ref* ]]
-	[[ ${lines[2]} == libraries:*pcre2*yaml*zstd* ]]
+	[[ ${lines[2]} == families:\ llama\ *\ phi3* ]]
+	[[ ${lines[3]} == libraries:*pcre2*yaml*zstd* ]]
 	[ -z "$stderr" ]
+	# the families are those of the list, and a message that refuses one has them
+	same "families: $(sed -n 's/^ARCH(\(.*\))$/\1/p' "$TOP/libcore/arch/arch_list.h" | tr '\n' ' ' | sed 's/ $//')" "${lines[2]}"
+	sed 's/llama/zebra/g' "$M" >zebra.gguf
+	fails 3 "architecture zebra is not supported; these run: $(echo "${lines[2]#families: }" | sed 's/ /, /g')\$" infer-run -m zebra.gguf x
+}
+
+@test "names that other programs have say what is meant" {
+	while read -r p typed meant; do
+		fails 2 "unknown option $typed; did you mean $meant\?" "$p" "$typed" x
+	done <<-END
+		infer-run --temperature --temp
+		infer-run --n-predict --max-tokens
+		infer-run --num_predict --max-tokens
+		infer-run --ctx-size --ctx
+		infer-run --num-ctx --ctx
+		infer-run --threads-batch --threads
+		infer-run --system-prompt --system
+		infer-run --chat -i
+		infer-run --top_p --top-p
+		infer-run --max_tokens --max-tokens
+		infer-run --repetition_penalty --repeat-penalty
+		infer-run -s --seed
+		infer-run -V --version
+		infer-inspect -V --version
+		infer-bench --n-prompt --prompt
+	END
+	fails 2 'unknown option --prompt; the prompt is the arguments' infer-run --prompt x
+	fails 2 'unknown option -p; the prompt is the arguments' infer-run -p x
+	fails 2 'unknown option --stream; an answer is always written as it comes' infer-run --stream x
+	fails 2 'unknown option --schema; answers cannot be constrained yet' infer-run --schema x
+	fails 2 "--output: no 'json'; did you mean jsonl\?" infer-run -o json x
+	# what the program itself does not have is not offered
+	fails 2 'unknown option --temperature; --help lists' infer-inspect --temperature
+	# every name of the list is no option of a program that has the one it stands for
+	for p in $programs; do
+		$p --help=rows | awk -F'\t' '$1 == "option" { print $3; print $4 }' | grep . >"$p"
+		sed -n 's/^\(OTHER\|SAID\)("\([^"]*\)", "\([^"]*\)".*/\2 \3/p' "$TOP/cmd/common/other_list.h" | while read -r theirs ours; do
+			! grep -qxF -e "-$theirs" -e "--$theirs" "$p" || ! grep -qxF -e "$ours" "$p" || echo "$p: $theirs"
+		done
+	done >twice
+	[ ! -s twice ]
+	cat infer-run infer-inspect infer-bench | sort -u >options
+	sed -n 's/^\(OTHER\|SAID\)("[^"]*", "\([^"]*\)".*/\2/p' "$TOP/cmd/common/other_list.h" | sort -u >ours
+	[ -s ours ]
+	[ -z "$(comm -23 ours options)" ]
+}
+
+@test "errors of usage fit 80 columns, but for those that list what there is" {
+	while read -r line; do
+		# shellcheck disable=SC2086
+		$line 2>err </dev/null && return 1
+		narrow 1 err
+	done <<-END
+		infer-run --frobnicate x
+		infer-run --detokenize --tokenize x
+		infer-run --sandbox -i
+		infer-run -i --messages -
+		infer-run -i --tools x
+		infer-run --raw --system x y
+		infer-run --score --system x y
+		infer-run --batch x --messages y
+		infer-run --batch x y
+		infer-run --tokenize --json x
+		infer-run --render --stats x
+		infer-run --kv-type q9 x
+		infer-run --kv-bytes 1Q x
+		infer-run --logit-bias 4 x
+		infer-run --repeat-penalty 0 x
+		infer-run --dry-penalty-last-n -2 x
+		infer-run -o json x
+		infer-inspect x
+		infer-inspect hw -f x
+		infer-inspect tensors --bos
+		infer-inspect tokens --source
+		infer-bench kernels -c 3
+		infer-bench run --quick
+		infer-bench frobnicate
+		env -u INFER_MODEL infer-inspect
+	END
 }
 
 @test "an unknown option is an error that names it" {
@@ -90,7 +213,8 @@ load lib
 }
 
 @test "options that exclude each other are named" {
-	fails 2 'exclude each other' infer-run --score --tokenize x
+	fails 2 '--score and --tokenize exclude each other' infer-run --score --tokenize x
+	fails 2 '--batch and -i exclude each other' infer-run -i --batch x
 	fails 2 '--bos goes with --tokenize' infer-run --bos x
 	fails 2 '--logprobs needs records' infer-run --logprobs 2 x
 	fails 2 '--echo goes with' infer-run --echo --tokenize x
@@ -99,7 +223,7 @@ load lib
 	fails 2 'not with -o tokens' infer-run --score -o tokens x
 	fails 2 'go with tokens only' infer-inspect show --raw
 	fails 2 'takes no argument' infer-inspect hw x
-	fails 2 'is none of show, tensors' infer-inspect "$M"
+	fails 2 'no subject .*a model goes with -m' infer-inspect "$M"
 }
 
 @test "no model at all is the built-in one and a line that says so; where records are read it is a usage error" {
@@ -140,4 +264,45 @@ load lib
 @test "model references that are not supported are refused by name" {
 	fails 3 'hf:org/repo: models from the hub are not supported' infer-run -m hf:org/repo x
 	fails 3 'x.gguf.zst: compressed' infer-run -m x.gguf.zst x
+}
+
+# complete WORD...: what bash would offer for the last word; = is a word of its own there, as in the shell
+complete_bash()
+{
+	bash -c 'source "$TOP/completions/infer.bash"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		"_${1//-/_}" 2>/dev/null
+		echo "${COMPREPLY[*]}"' bash "$@"
+}
+
+@test "bash completes options, their values, sections and subjects" {
+	touch a.gguf a.jsonl
+	same '--template --template-args --temp' "$(complete_bash infer-run --te)"
+	same 'f16 f32 q8_0 q4_0' "$(complete_bash infer-run --kv-type '')"
+	same 'q8_0 q4_0' "$(complete_bash infer-run --kv-type = q)"
+	same 'f16,q8_0 f16,q4_0' "$(complete_bash infer-run --kv-type f16,q)"
+	same 'text jsonl tokens' "$(complete_bash infer-run -o '')"
+	same '0 1 2' "$(complete_bash infer-run --mirostat '')"
+	same 'top_k,temperature' "$(complete_bash infer-run --samplers top_k,te)"
+	same 'sampling safety' "$(complete_bash infer-run --help = sa)"
+	same 'demo' "$(complete_bash infer-run -m d)"
+	same 'a.gguf' "$(complete_bash infer-run -m a)"
+	same 'a.jsonl' "$(complete_bash infer-run --batch a.j)"
+	same 'show' "$(complete_bash infer-inspect s)"
+	same 'run' "$(complete_bash infer-bench r)"
+	[[ " $(complete_bash infer-run --isa '') " == *' ref '* ]]
+	[ -z "$(complete_bash infer-run --temp '')" ]
+	[ -z "$(complete_bash infer-bench --batch '')" ]
+}
+
+@test "fish completes the same, where it is installed" {
+	command -v fish >/dev/null || skip "no fish here"
+	offers() { HOME=$PWD fish --no-config -c "source '$TOP/completions/infer.fish'; complete -C '$1'" | cut -f 1 | tr '\n' ' '; }
+	same '--kv-bytes --kv-type ' "$(offers 'infer-run --kv-')"
+	same 'q4_0 q8_0 ' "$(offers 'infer-run --kv-type q')"
+	same 'template tensors tokens ' "$(offers 'infer-inspect t')"
+	same '--help=safety --help=sampling ' "$(offers 'infer-run --help=sa')"
+	touch a.jsonl
+	same 'a.jsonl ' "$(offers 'infer-run --batch a.j')"
+	[ -z "$(offers 'infer-run a.j')" ]
 }

@@ -31,6 +31,10 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
                      infer_error *err);
 void infer_model_close(infer_model **m);
 
+/* The i-th family of models that runs, as files name it in general.architecture; NULL: there are
+ * no more.  Any thread. */
+const char *infer_model_family(int i);
+
 struct infer_model_info {
 	const char *arch;      /* "llama" */
 	struct infer_str name; /* general.name, or empty */
