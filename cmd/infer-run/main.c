@@ -109,7 +109,7 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		  "--logprobs goes with continuing a prompt only" },
 		{ no_model && o->output > OUTPUT_TEXT,
 		  "--tokenize, --detokenize, --render have one form of output" },
-		{ no_model && o->stats, "--stats goes with what a model computes only" },
+		{ no_model && o->stats, "--stats needs a model that computes" },
 		{ instead && o->repeat > 1, "--repeat goes with continuing a prompt only" },
 		{ o->score && o->output == OUTPUT_TOKENS,
 		  "--score writes text or one record: not with -o tokens" },
