@@ -134,6 +134,19 @@ static int64_t local_now(void)
 	return (int64_t)now + tm.tm_gmtoff;
 }
 
+static int read_tools(infer_tools **out, const char *path, infer_error *err)
+{
+	struct buf text;
+	int rc;
+
+	buf_init(&text, MEM_BASE);
+	rc = read_whole(&text, path, err);
+	if (!rc)
+		rc = infer_tools_read(out, text.at ? text.at : "", text.len, err);
+	buf_fini(&text);
+	return rc;
+}
+
 static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 {
 	c->c = (struct infer_conversation){
@@ -160,9 +173,8 @@ static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 		c->c.messages_n = c->messages.len;
 	}
 	if (a->tools) {
-		TRY(read_whole(&c->tools, a->tools, err));
-		c->c.tools = c->tools.at ? c->tools.at : "";
-		c->c.tools_n = c->tools.len;
+		TRY(read_tools(&c->tools, a->tools, err));
+		c->c.tools = c->tools;
 	}
 	return INFER_OK;
 }
@@ -176,7 +188,6 @@ int chat_take(struct chat *out, const struct chat_args *a, const infer_file *fil
 {
 	*out = (struct chat){ 0 };
 	buf_init(&out->messages, MEM_BASE);
-	buf_init(&out->tools, MEM_BASE);
 	TRY(open_templates(out, a, file, err));
 	if (!out->template && chat_given(a))
 		return err_set(err, INFER_EUNSUP,
@@ -192,5 +203,5 @@ void chat_fini(struct chat *c)
 	infer_chat_close(&c->template);
 	infer_chat_close(&c->with_tools);
 	buf_fini(&c->messages);
-	buf_fini(&c->tools);
+	infer_tools_free(c->tools);
 }

@@ -43,7 +43,8 @@ struct chat {
 	infer_chat *with_tools; /* for requests with tools; NULL: the same */
 	/* all but the user's turn, which is added here; borrows what follows, and the options */
 	struct infer_conversation c;
-	struct buf messages, tools;
+	struct buf messages;
+	infer_tools *tools;
 	int from_stdin; /* standard input was read */
 };
 

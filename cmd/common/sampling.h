@@ -2,7 +2,7 @@
 #ifndef COMMON_SAMPLING_H
 #define COMMON_SAMPLING_H
 #include <stdint.h>
-#include <infer/request.h>
+#include <infer/job.h>
 #include "common/opt.h"
 
 enum { SAMPLING_NUMBERS = 32 };

@@ -26,9 +26,9 @@ struct out {
 	int fd;
 };
 int out_open(struct out *o, const struct bench_opts *b, infer_error *err);
-/* What was written is on the disk: behind each record, so that a power cut takes or damages no
- * more than the last. */
-int out_keep(struct out *o, infer_error *err);
+/* What the writers hold goes out; the file is on the disk then, so that a power cut takes or damages
+ * no more than the last record. */
+int out_send(struct out *o, infer_error *err);
 /* On failure too.  A full disk is an error. */
 int out_close(struct out *o, infer_error *err);
 

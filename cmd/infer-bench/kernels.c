@@ -62,9 +62,11 @@ static int ceilings(struct kernels *k, infer_error *err)
 	TRY(infer_probe_ceilings(k->p, NULL, &c, err));
 	if (k->out.file)
 		TRY(infer_write_ceilings(k->out.file, k->p, &c, err));
-	TRY(out_keep(&k->out, err));
 	if (k->out.json)
-		return infer_write_ceilings(k->out.json, k->p, &c, err);
+		TRY(infer_write_ceilings(k->out.json, k->p, &c, err));
+	TRY(out_send(&k->out, err));
+	if (k->out.json)
+		return INFER_OK;
 	put_ceiling(&k->text, "read, mapped file", &c.mapped, "GB/s");
 	put_ceiling(&k->text, "read, memory", &c.memory, "GB/s");
 	put_ceiling(&k->text, "fp32 fma", &c.fma, "GFLOP/s");
@@ -89,7 +91,6 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 	TRY(infer_probe_measure(k->p, c, &r, err));
 	if (k->out.file)
 		TRY(infer_write_probe(k->out.file, k->p, c, &r, err));
-	TRY(out_keep(&k->out, err));
 	if (k->out.json)
 		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
 	else
@@ -99,6 +100,7 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 		           c->kernel, c->type, c->shape, c->n, c->k, c->m, c->isa, r.bytes.median,
 		           r.ops.median, limits[r.limit], r.fraction.median, r.fraction.least,
 		           r.fraction.most, r.same ? "" : "  DIFFERS");
+	TRY(out_send(&k->out, err));
 	TRY(flush(k, err));
 	if (!r.same)
 		return err_set(err, INFER_EDEVICE,

@@ -1,4 +1,5 @@
 #include "bench.h"
+#include "common/records.h"
 #include "base/err.h"
 #include "base/os.h"
 #include <errno.h>
@@ -80,24 +81,28 @@ int out_open(struct out *o, const struct bench_opts *b, infer_error *err)
 {
 	*o = (struct out){ .fd = -1 };
 	if (b->json)
-		TRY(infer_writer_open(&o->json, STDOUT_FILENO, err));
+		TRY(infer_writer_new(&o->json, err));
 	if (!b->record)
 		return INFER_OK;
 	o->fd = open(b->record, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (o->fd < 0)
 		return err_errno(err, errno, "%s", b->record);
 	TRY(cut_torn(o->fd, b->record, err));
-	return infer_writer_open(&o->file, o->fd, err);
+	return infer_writer_new(&o->file, err);
 }
 
-int out_keep(struct out *o, infer_error *err)
+int out_send(struct out *o, infer_error *err)
 {
-	return o->file ? infer_writer_sync(o->file, err) : INFER_OK;
+	if (o->file) {
+		TRY(records_send(o->file, o->fd, NULL, err));
+		TRY(records_sync(o->fd, err));
+	}
+	return o->json ? records_send(o->json, STDOUT_FILENO, NULL, err) : INFER_OK;
 }
 
 int out_close(struct out *o, infer_error *err)
 {
-	int rc = out_keep(o, err);
+	int rc = o->file ? records_sync(o->fd, err) : INFER_OK;
 
 	infer_writer_free(o->json);
 	infer_writer_free(o->file);

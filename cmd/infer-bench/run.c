@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "common/say.h"
 #include "common/sig.h"
+#include <infer/runner.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -28,6 +29,7 @@ struct run {
 	const struct opt_rest *rest;
 	infer_model *model;
 	infer_engine *engine;
+	infer_runner *runner;
 	infer_probe *probe;
 	struct out out;
 	struct sampling sampling;
@@ -76,38 +78,54 @@ static int64_t now(const struct run *r)
 	                                : clock_now_ns();
 }
 
-/* A request whose prompt is the first `depth` tokens, the same for all, and `tail` others. */
+static int fail(const infer_task *t, infer_error *err)
+{
+	const struct infer_fault *f = infer_task_fault(t);
+
+	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
+}
+
+/* A job whose prompt is the first `depth` tokens, the same for all, and `tail` others. */
 static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
                   infer_error *err)
 {
 	struct infer_model_info info;
-	struct infer_request q = { .prompt = r->ids,
-		                   .n_prompt = (size_t)(t->depth + tail),
-		                   .max_tokens = max_tokens,
-		                   .sample = r->sampling.o,
-		                   .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
+	infer_job *j = arena_alloc(&r->mem, 1, sizeof *j);
+	infer_task *begun;
 
+	if (!j)
+		return err_set(err, INFER_ENOMEM, "no memory for a request");
+	*j = (infer_job){ .n = 1,
+		          .logprobs = -1,
+		          .request = { .prompt = r->ids,
+		                       .n_prompt = (size_t)(t->depth + tail),
+		                       .max_tokens = max_tokens,
+		                       .sample = r->sampling.o,
+		                       .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT } };
 	infer_model_info(r->model, &info);
 	draw_ids(r->ids, t->depth, SEED, info.n_vocab);
 	draw_ids(r->ids + t->depth, tail, SEED + ++r->prompts, info.n_vocab);
-	return infer_engine_submit(r->engine, &q, NULL, err);
+	TRY(infer_runner_start(&begun, r->runner, j, NULL, 0, err));
+	return fail(begun, err);
 }
 
 /* One step; *ended takes how many requests ended, *cached what they had out of the cache. */
 static int step(struct run *r, int *ended, int64_t *cached, infer_error *err)
 {
-	struct infer_event ev;
+	struct infer_got got;
 
-	TRY(infer_engine_step(r->engine, err));
-	while (infer_engine_next(r->engine, &ev)) {
-		if (ev.kind != INFER_EVENT_DONE)
+	TRY(infer_runner_step(r->runner, err));
+	for (;;) {
+		TRY(infer_runner_next(r->runner, &got, err));
+		if (!got.task)
+			return INFER_OK;
+		if (!infer_task_ended(got.task))
 			continue;
-		if (ev.finish == INFER_FINISH_ERROR)
-			return err_set(err, ev.code, "%s", ev.message);
-		*cached += ev.usage.cached_tokens;
+		TRY(fail(got.task, err));
+		*cached += got.event->usage.cached_tokens;
+		infer_task_free(got.task);
 		++*ended;
 	}
-	return INFER_OK;
 }
 
 /* The tokens behind which is measured go into the cache. */
@@ -220,6 +238,8 @@ static int engine_open(struct run *r, const struct test *t, infer_error *err)
 	struct infer_engine_opts eo;
 	struct infer_model_info info;
 
+	infer_runner_free(r->runner);
+	r->runner = NULL;
 	infer_engine_close(&r->engine);
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	infer_model_info(r->model, &info);
@@ -233,7 +253,8 @@ static int engine_open(struct run *r, const struct test *t, infer_error *err)
 	eo.max_seqs = t->batch;
 	if (!eo.ctx)
 		eo.ctx = t->depth + t->tokens + t->batch + 2;
-	return infer_engine_open(&r->engine, r->model, &eo, err);
+	TRY(infer_engine_open(&r->engine, r->model, &eo, err));
+	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
 
 static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
@@ -351,8 +372,10 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	info.engine = r->engine;
 	if (r->out.file)
 		TRY(infer_write_bench(r->out.file, &b, &info, err));
-	TRY(out_keep(&r->out, err));
-	return r->out.json ? infer_write_bench(r->out.json, &b, &info, err) : show(r, &b, err);
+	if (r->out.json)
+		TRY(infer_write_bench(r->out.json, &b, &info, err));
+	TRY(out_send(&r->out, err));
+	return r->out.json ? INFER_OK : show(r, &b, err);
 }
 
 static int tests(struct run *r, infer_error *err)
@@ -441,6 +464,7 @@ int run(const struct bench_opts *o, const struct opt_rest *rest)
 		rc = tests(&r, &err);
 	say_progress_end();
 	late = out_close(&r.out, rc ? NULL : &err);
+	infer_runner_free(r.runner);
 	infer_engine_close(&r.engine);
 	infer_probe_close(&r.probe);
 	sampling_fini(&r.sampling);

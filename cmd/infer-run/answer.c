@@ -1,5 +1,4 @@
 #include "repl.h"
-#include "splice.h"
 #include "common/say.h"
 #include <infer/reply.h>
 #include "base/err.h"
@@ -11,10 +10,11 @@ enum { PROGRESS_TOKENS = 512 };
 
 struct answer {
 	struct buf ids;
-	struct buf text, thought; /* so far, and shown */
-	infer_reply *reply;       /* tells one from the other; NULL: --raw, all is text */
-	struct infer_usage usage;
-	int finish, done, stopped;
+	infer_job job;
+	infer_task *task;
+	struct infer_choice choice; /* what it has come to, borrowed from the task */
+	struct infer_str thought;
+	int stopped;
 };
 
 static int no_memory(infer_error *err)
@@ -65,19 +65,22 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 {
 	struct infer_model_info model;
 	struct infer_engine_info info;
-	int32_t *fresh = NULL;
-	size_t n_fresh = 0;
+	int32_t *fresh = NULL, *ids = NULL;
+	size_t n_fresh = 0, n = 0;
 	int rc = r->chat.template ? chat_ids(r, &fresh, &n_fresh, err)
 	                          : raw_ids(r, &fresh, &n_fresh, err);
 
 	if (!rc)
-		rc = splice(prompt, infer_model_tokenizer(r->run.model), &r->ids, fresh, n_fresh,
-		            err);
+		rc = infer_splice(&ids, &n, infer_model_tokenizer(r->run.model),
+		                  (const int32_t *)(const void *)r->ids.at,
+		                  r->ids.len / sizeof(int32_t), fresh, n_fresh, err);
+	buf_put(prompt, ids, n * sizeof *ids);
+	if (!rc && prompt->bad)
+		rc = no_memory(err);
 	infer_ids_free(fresh);
+	infer_ids_free(ids);
 	if (rc)
 		return rc;
-	size_t n = prompt->len / sizeof(int32_t);
-
 	infer_model_info(r->run.model, &model);
 	infer_engine_info(r->run.engine, &info);
 	if (!n)
@@ -95,11 +98,12 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 
 /* ---- the answer ---- */
 
-static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_error *err)
+/* What is asked; stop: the texts of --stop.  tail: kept as long as the job */
+static void ask(struct repl *r, infer_job *j, const struct buf *prompt,
+                const struct infer_str *stop, char tail[INFER_REPLY_TAIL])
 {
-	size_t n_stop = (size_t)r->o.stop.n;
-	struct infer_str *stop = mem_alloc(MEM_BASE, n_stop, sizeof *stop);
-	struct infer_request req = {
+	*j = (infer_job){ .n = 1, .logprobs = -1, .chat = r->chat.template };
+	j->request = (struct infer_request){
 		.prompt = (const int32_t *)(const void *)prompt->at,
 		.n_prompt = prompt->len / sizeof(int32_t),
 		.max_tokens = (int32_t)r->o.max_tokens,
@@ -111,84 +115,46 @@ static int submit(struct repl *r, const struct buf *prompt, uint64_t *id, infer_
 		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) |
 		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
-
-	if (!stop)
-		return no_memory(err);
-	for (size_t i = 0; i < n_stop; i++)
-		stop[i] = (struct infer_str){ r->o.stop.at[i], strlen(r->o.stop.at[i]) };
 	/* or an answer that is written again would be the same again */
-	req.sample.seed += (uint64_t)r->answers;
-	int rc = infer_engine_submit(r->run.engine, &req, id, err);
-
-	mem_free(stop);
-	return rc;
+	j->request.sample.seed += (uint64_t)r->answers;
+	j->reply.prompt = tail;
+	j->reply.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), j->request.prompt,
+	                                     j->request.n_prompt, tail);
 }
 
-static int reply_new(struct repl *r, struct answer *a, const struct buf *prompt, infer_error *err)
+/* The task as far as it is. */
+static void look(struct answer *a)
 {
-	char tail[INFER_REPLY_TAIL];
-	const struct infer_reply_options o = {
-		.prompt = tail,
-		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model),
-		                             (const int32_t *)(const void *)prompt->at,
-		                             prompt->len / sizeof(int32_t), tail),
-	};
+	struct infer_reply_parts p = { .n_calls = 0 };
+	struct infer_answer all;
 
-	return r->chat.template ? infer_reply_new(&a->reply, r->chat.template, &o, err) : INFER_OK;
+	infer_task_answer(a->task, &all);
+	a->choice = *all.choices;
+	if (a->choice.reply)
+		infer_reply_get(a->choice.reply, &p);
+	a->thought = p.reasoning;
 }
 
-/* What has come to stand behind what `had` holds already. */
-static int grow(struct repl *r, struct buf *had, enum screen_style style, const char *at, size_t n,
-                infer_error *err)
+static int take(struct repl *r, struct answer *a, const struct infer_got *got, infer_error *err)
 {
-	size_t from = had->len;
+	const struct infer_event *ev = got->event;
+	struct infer_delta d;
+	int rc = INFER_OK;
 
-	buf_put(had, at + from, n - from);
-	if (had->bad)
-		return no_memory(err);
-	return screen_text(&r->screen, style, had->at + from, n - from, err);
-}
-
-static int show(struct repl *r, struct answer *a, const char *text, size_t n, infer_error *err)
-{
-	struct infer_reply_parts p;
-
-	if (!a->reply) {
-		buf_put(&a->text, text, n);
-		return a->text.bad ? no_memory(err)
-		                   : screen_text(&r->screen, SCREEN_ANSWER, text, n, err);
-	}
-	if (n)
-		TRY(infer_reply_put(a->reply, text, n, err));
-	if (a->done)
-		TRY(infer_reply_end(a->reply, err));
-	infer_reply_get(a->reply, &p);
-	if (p.reasoning.len > a->thought.len)
-		TRY(grow(r, &a->thought, SCREEN_THOUGHT, p.reasoning.at, p.reasoning.len, err));
-	if (p.content.len > a->text.len)
-		TRY(grow(r, &a->text, SCREEN_ANSWER, p.content.at, p.content.len, err));
-	return INFER_OK;
-}
-
-static int take(struct repl *r, struct answer *a, const struct infer_event *ev, infer_error *err)
-{
 	if (ev->kind == INFER_EVENT_TOKEN)
 		buf_put(&a->ids, &ev->token, sizeof ev->token);
 	if (a->ids.bad)
 		return no_memory(err);
-	a->done = ev->kind == INFER_EVENT_DONE;
-	if (ev->text_bytes || a->done)
+	if (ev->text_bytes || ev->kind == INFER_EVENT_DONE)
 		say_progress_end();
-	int rc = show(r, a, ev->text, ev->text_bytes, err);
-
+	while (!rc && infer_task_delta(a->task, 0, &d))
+		if (d.kind == INFER_DELTA_REASONING || d.kind == INFER_DELTA_TEXT)
+			rc = screen_text(&r->screen,
+			                 d.kind == INFER_DELTA_TEXT ? SCREEN_ANSWER
+			                                            : SCREEN_THOUGHT,
+			                 d.text.at, d.text.len, err);
 	r->end |= rc == INFER_EIO; /* nobody can be answered any more */
-	TRY(rc);
-	if (!a->done)
-		return INFER_OK;
-	a->finish = ev->finish;
-	a->usage = ev->usage;
-	return ev->finish == INFER_FINISH_ERROR ? err_set(err, ev->code, "%s", ev->message)
-	                                        : INFER_OK;
+	return rc;
 }
 
 static void show_progress(const struct repl *r, uint64_t before, size_t n)
@@ -201,57 +167,41 @@ static void show_progress(const struct repl *r, uint64_t before, size_t n)
 		             (unsigned long long)(st.prefill_rows - before), n);
 }
 
-static int drive(struct repl *r, struct answer *a, uint64_t id, size_t n_prompt, infer_error *err)
+static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
-	infer_engine *e = r->run.engine;
+	const struct infer_fault *f = infer_task_fault(a->task);
 	struct infer_engine_stats before;
-	struct infer_event ev;
+	struct infer_got got;
 
-	infer_engine_stats(e, &before);
-	while (!a->done) {
+	infer_engine_stats(r->run.engine, &before);
+	while (!infer_task_ended(a->task)) {
 		if (!a->stopped && front_stopped(&r->front)) {
 			a->stopped = 1;
-			(void)infer_engine_cancel(e, id); /* it may have ended */
+			infer_task_cancel(a->task);
 		}
-		TRY(infer_engine_step(e, err));
+		TRY(infer_runner_step(r->run.runner, err));
 		if (n_prompt > PROGRESS_TOKENS && !a->ids.len)
 			show_progress(r, before.prefill_rows, n_prompt);
-		while (!a->done && infer_engine_next(e, &ev))
-			TRY(take(r, a, &ev, err));
-		if (!a->done && !infer_engine_busy(e))
-			return err_set(err, INFER_EDEVICE, "the engine lost the request");
+		for (;;) {
+			TRY(infer_runner_next(r->run.runner, &got, err));
+			if (!got.task)
+				break;
+			TRY(take(r, a, &got, err));
+		}
 	}
-	return INFER_OK;
+	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-/* Whatever ended it, nothing of it may run on. */
-static void settle(struct repl *r, uint64_t id)
+static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
-	struct infer_event ev;
-
-	(void)infer_engine_cancel(r->run.engine, id);
-	while (infer_engine_busy(r->run.engine)) {
-		if (infer_engine_step(r->run.engine, NULL))
-			break;
-		while (infer_engine_next(r->run.engine, &ev))
-			;
-	}
-}
-
-static int generate(struct repl *r, struct answer *a, const struct buf *prompt, infer_error *err)
-{
-	uint64_t id;
-
-	TRY(reply_new(r, a, prompt, err));
-	TRY(submit(r, prompt, &id, err));
+	TRY(infer_runner_start(&a->task, r->run.runner, &a->job, NULL, 0, err));
 	front_busy(&r->front);
-	int rc = drive(r, a, id, prompt->len / sizeof(int32_t), err);
+	int rc = drive(r, a, n_prompt, err);
 
-	if (rc)
-		settle(r, id);
+	look(a);
 	front_idle(&r->front);
 	say_progress_end();
-	if (!r->end && (a->text.len || (!rc && !a->stopped))) {
+	if (!r->end && (a->choice.text.len || (!rc && !a->stopped))) {
 		infer_error why = { 0 };
 
 		if (screen_text(&r->screen, SCREEN_ANSWER, "\n", 1, &why)) {
@@ -264,7 +214,7 @@ static int generate(struct repl *r, struct answer *a, const struct buf *prompt, 
 
 static void count(struct repl *r, const struct answer *a)
 {
-	const struct infer_usage *u = &a->usage;
+	const struct infer_usage *u = &a->choice.usage;
 
 	r->last = *u;
 	r->answers++;
@@ -282,7 +232,7 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 
 	buf_init(&text, MEM_BASE);
 	buf_init(&thought, MEM_BASE);
-	screen_clean(&text, a->text.at, a->text.len);
+	screen_clean(&text, a->choice.text.at, a->choice.text.len);
 	screen_clean(&thought, a->thought.at, a->thought.len);
 	int rc = text.bad || thought.bad ? no_memory(err)
 	                                 : talk_add(&r->talk, "assistant", &text, &thought, err);
@@ -301,21 +251,21 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 static void remark(struct repl *r, const struct answer *a)
 {
 	struct infer_engine_info info;
-	int64_t used = a->usage.prompt_tokens + a->usage.completion_tokens;
+	int64_t used = a->choice.usage.prompt_tokens + a->choice.usage.completion_tokens;
 
 	infer_engine_info(r->run.engine, &info);
-	if (a->stopped && a->text.len)
+	if (a->stopped && a->choice.text.len)
 		screen_note(&r->screen, "(stopped; what there is stays in the conversation)");
 	else if (a->stopped)
 		screen_note(&r->screen, "(stopped before the first word; the turn is taken back)");
-	else if (a->finish == INFER_FINISH_LENGTH && used >= info.ctx)
+	else if (a->choice.finish == INFER_FINISH_LENGTH && used >= info.ctx)
 		screen_note(&r->screen,
 		            "(the context of %d tokens is full, and the answer is cut; /clear "
 		            "begins a new conversation)",
 		            (int)info.ctx);
-	else if (a->finish == INFER_FINISH_LENGTH)
+	else if (a->choice.finish == INFER_FINISH_LENGTH)
 		screen_note(&r->screen, "(cut after %lld tokens, by -n)",
-		            (long long)a->usage.completion_tokens);
+		            (long long)a->choice.usage.completion_tokens);
 }
 
 int repl_waits(const struct repl *r)
@@ -325,34 +275,49 @@ int repl_waits(const struct repl *r)
 	return n && talk_is(&r->talk, n - 1, "user");
 }
 
+/* Ask, and keep what is said. */
+static int answer(struct repl *r, struct answer *a, const struct buf *prompt, int *kept,
+                  infer_error *err)
+{
+	int rc = generate(r, a, a->job.request.n_prompt, err);
+
+	rc = run_unchanged(&r->run, rc, err);
+	r->end |= rc == INFER_EIO;
+	TRY(rc);
+	count(r, a);
+	*kept = !a->stopped || a->choice.text.len;
+	if (*kept)
+		rc = keep(r, a, prompt, err);
+	remark(r, a);
+	return rc;
+}
+
 int repl_answer(struct repl *r, int *kept, infer_error *err)
 {
 	struct answer a = { 0 };
+	struct infer_str *stop = NULL;
+	char tail[INFER_REPLY_TAIL];
 	struct buf prompt;
 
 	*kept = 0;
 	buf_init(&prompt, MEM_BASE);
-	buf_init(&a.text, MEM_BASE);
-	buf_init(&a.thought, MEM_BASE);
 	buf_init(&a.ids, MEM_BASE);
 	int rc = prompt_ids_take(r, &prompt, err);
 
 	if (!rc)
-		rc = generate(r, &a, &prompt, err);
-	rc = run_unchanged(&r->run, rc, err);
-	r->end |= rc == INFER_EIO;
+		rc = run_stop(&stop, &r->run, err);
 	if (!rc) {
-		count(r, &a);
-		*kept = !a.stopped || a.text.len;
-		if (*kept)
-			rc = keep(r, &a, &prompt, err);
-		remark(r, &a);
+		ask(r, &a.job, &prompt, stop, tail);
+		rc = answer(r, &a, &prompt, kept, err);
+	} else {
+		rc = run_unchanged(&r->run, rc, err);
+		r->end |= rc == INFER_EIO;
 	}
+	/* whatever ended it, nothing of it runs on */
+	infer_task_free(a.task);
+	mem_free(stop);
 	buf_fini(&prompt);
-	buf_fini(&a.text);
-	buf_fini(&a.thought);
 	buf_fini(&a.ids);
-	infer_reply_free(a.reply);
 	return rc;
 }
 

@@ -1,6 +1,9 @@
 #include "run.h"
 #include "lines.h"
+#include "outfile.h"
+#include "common/records.h"
 #include "common/say.h"
+#include <infer/runner.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/seen.h"
@@ -9,47 +12,30 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* WAITING: samples that may wait or run for each sequence of the engine, so that a seat that falls free is taken at once.
  * REMEMBERED: ids of a pipe that are compared with the next. */
 enum { WAITING = 2, REMEMBERED = 1 << 19, SYNC_MS = 1000 };
 
-struct batch;
-struct request_run;
-struct sample {
-	struct request_run *of;
-	struct buf text, events;     /* events: struct infer_event [], their lists in `tops` */
-	struct arena tops;
-	infer_reply *reply;          /* of a conversation: it has the text */
-	int finish;
-	struct infer_usage usage;
-};
-/* A request whose samples wait or run. */
-struct request_run {
-	struct request_run *prev, *next;
-	infer_job *job;
-	int32_t submitted, ended;
-	infer_error error;           /* of the first sample that failed */
-	struct sample samples[];     /* [job->n] */
-};
-
 struct batch {
 	struct run *run;
 	infer_writer *writer;
+	struct outfile out; /* of --resume */
 	struct lines in;
-	int fd;                      /* of a file, or -1 */
+	int fd; /* of a file, or -1 */
 	struct infer_job_opts opts;
 	struct infer_str *stop;
-	infer_breakers *breakers;
+	infer_job_reader *reader;
 	struct chat chat;
-	struct seen ids, done, done_lines;   /* done: before this run, in --resume: names; the lines of errors without an id */
-	struct seen asked, wanted;           /* of a file of requests, for --resume: ids, and names */
-	int looked;                  /* they are of the whole file */
+	struct seen ids, done,
+		done_lines; /* done: before this run, in --resume: names; the lines of errors without an id */
+	struct seen asked, wanted; /* of a file of requests, for --resume: ids, and names */
+	int looked;                /* they are of the whole file */
 	struct buf name;
 	char model_id[65], options[65];
-	struct request_run *running;
-	int32_t samples, most;       /* submitted and not ended; when no more lines are read */
+	int32_t most; /* samples that wait or run; then no more lines are read */
 	uint64_t requests, failed, cut;
 	int64_t synced_ns;
 };
@@ -93,172 +79,76 @@ static int is_done(struct batch *b, const infer_job *j)
 
 /* ---- answers */
 
-static int answer_error(struct batch *b, const infer_job *j, uint32_t flags, const infer_error *e, const char *param,
-                        infer_error *err)
+/* rc is what writing the record came to. */
+static int send(struct batch *b, int rc, infer_error *err)
+{
+	TRY(rc);
+	return b->run->o->resume ? outfile_add(&b->out, b->writer, err)
+	                         : records_send(b->writer, STDOUT_FILENO, NULL, err);
+}
+
+static int answer_fault(struct batch *b, const infer_job *j, uint32_t flags,
+                        const struct infer_fault *f, infer_error *err)
 {
 	b->requests++;
 	b->failed++;
-	return infer_write_job_error(b->writer, j, flags, e, param, err);
+	return send(b, infer_write_fault(b->writer, j, f, flags, err), err);
 }
 
-static int answer(struct batch *b, struct request_run *q, infer_error *err)
+static int answer(struct batch *b, const infer_task *t, infer_error *err)
 {
-	const infer_job *j = q->job;
-	struct infer_completion *c = mem_zalloc(MEM_BASE, (size_t)j->n, sizeof *c);
+	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = b->run->load_ms };
 	struct infer_run_info info;
 
-	if (!c)
-		return no_memory(err);
-	for (int32_t i = 0; i < j->n; i++) {
-		const struct sample *s = &q->samples[i];
-
-		c[i] = (struct infer_completion){
-			.id = j->id, .request_sha256 = j->request_sha256, .text = s->text.at ? s->text.at : "", .text_bytes = s->text.len, .finish = s->finish,
-			.usage = s->usage, .load_ms = b->run->load_ms, .reply = s->reply, .flags = j->id_whole ? INFER_RECORD_ID_WHOLE : 0,
-		};
-		if (s->reply) {
-			struct infer_reply_parts parts;
-
-			infer_reply_get(s->reply, &parts);
-			c[i].text = parts.content.at;
-			c[i].text_bytes = parts.content.len;
-		}
-		if (j->logprobs >= 0) {
-			c[i].tokens = (const struct infer_event *)(const void *)s->events.at;
-			c[i].n_tokens = s->events.len / sizeof *c[i].tokens;
-			c[i].flags |= INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
-		}
-		b->cut += s->finish == INFER_FINISH_LENGTH;
-	}
+	infer_task_answer(t, &a);
+	for (int32_t i = 0; i < a.job->n; i++)
+		b->cut += a.choices[i].finish == INFER_FINISH_LENGTH;
 	run_info(&info, b->run);
-	info.sample = &j->request.sample;
-	info.breakers = j->breaker_texts;
-	info.n_breakers = j->n_breaker_texts;
+	info.sample = &a.job->request.sample;
+	info.breakers = a.job->breaker_texts;
+	info.n_breakers = a.job->n_breaker_texts;
 	info.seed_random = 0;
 	info.options_sha256 = b->options;
 	b->requests++;
-	int rc = infer_write_job(b->writer, j, c, &info, err);
-
-	mem_free(c);
-	return rc;
+	return send(b, infer_write_answer(b->writer, &a, &info, err), err);
 }
 
-/* ---- requests that run */
-
-static void request_free(struct batch *b, struct request_run *q)
+static int request_end(struct batch *b, infer_task *t, infer_error *err)
 {
-	if (q->prev)
-		q->prev->next = q->next;
-	else
-		b->running = q->next;
-	if (q->next)
-		q->next->prev = q->prev;
-	for (int32_t i = 0; i < q->job->n; i++) {
-		buf_fini(&q->samples[i].text);
-		buf_fini(&q->samples[i].events);
-		arena_fini(&q->samples[i].tops);
-		infer_reply_free(q->samples[i].reply);
-	}
-	infer_job_free(q->job);
-	mem_free(q);
-}
-
-static int request_end(struct batch *b, struct request_run *q, infer_error *err)
-{
-	struct infer_engine_info info;
-
-	infer_engine_info(b->run->engine, &info);
-	size_t want = q->job->request.n_prompt + (q->job->request.max_tokens != 0);
-	uint32_t flags = q->error.code == INFER_ENOMEM && want > (size_t)info.ctx ? INFER_RECORD_TOO_LONG : 0;
+	const struct infer_fault *f = infer_task_fault(t);
 	int rc = run_unchanged(b->run, INFER_OK, err);
 
 	if (!rc)
-		rc = q->error.code ? answer_error(b, q->job, flags, &q->error, NULL, err) : answer(b, q, err);
-
-	request_free(b, q);
+		rc = f->kind ? answer_fault(b, infer_task_job(t), 0, f, err) : answer(b, t, err);
+	infer_task_free(t);
 	say_progress("%llu requests", (unsigned long long)b->requests);
 	return rc;
 }
 
-/* Give the engine samples up to `to`; one that it refuses has ended. */
-static void submit(struct batch *b, struct request_run *q, int32_t to)
-{
-	while (q->submitted < to) {
-		struct infer_request r = q->job->request;
-		infer_error e = { 0 };
-
-		r.sample.seed = infer_job_seed(q->job, q->submitted);
-		r.user = &q->samples[q->submitted];
-		q->submitted++;
-		if (!infer_engine_submit(b->run->engine, &r, NULL, &e)) {
-			b->samples++;
-			continue;
-		}
-		q->ended++;
-		if (!q->error.code)
-			q->error = e;
-	}
-}
-
-/* Takes the job.  The first sample alone: when its prompt is computed, the others find it in the prefix cache. */
+/* Takes the job. */
 static int request_start(struct batch *b, infer_job *j, infer_error *err)
 {
-	struct request_run *q = mem_zalloc(MEM_BASE, 1, sizeof *q + (size_t)j->n * sizeof *q->samples);
+	infer_task *t;
+	int rc = infer_runner_start(&t, b->run->runner, j, NULL, INFER_TASK_OWNS_JOB, err);
 
-	if (!q) {
+	if (rc) {
 		infer_job_free(j);
 		return no_memory(err);
 	}
-	q->job = j;
-	q->next = b->running;
-	if (q->next)
-		q->next->prev = q;
-	b->running = q;
-	for (int32_t i = 0; i < j->n; i++) {
-		q->samples[i].of = q;
-		buf_init(&q->samples[i].text, MEM_BASE);
-		buf_init(&q->samples[i].events, MEM_BASE);
-		arena_init(&q->samples[i].tops, MEM_BASE);
-	}
-	for (int32_t i = 0; j->chat && i < j->n && !q->error.code; i++)
-		if (infer_reply_new(&q->samples[i].reply, j->chat, &j->reply, &q->error) == INFER_ENOMEM)
-			return err_set(err, INFER_ENOMEM, "%s", q->error.message);
-	if (q->error.code)
-		return request_end(b, q, err);
-	submit(b, q, 1);
-	return q->ended ? request_end(b, q, err) : INFER_OK;
+	return infer_task_ended(t) ? request_end(b, t, err) : INFER_OK;
 }
 
-static int take_event(struct batch *b, const struct infer_event *ev, infer_error *err)
+static int take_events(struct batch *b, infer_error *err)
 {
-	struct sample *s = ev->user;
-	struct request_run *q = s->of;
+	struct infer_got got;
 
-	if (s->reply)
-		TRY(infer_reply_put(s->reply, ev->text, ev->text_bytes, err));
-	else
-		buf_put(&s->text, ev->text, ev->text_bytes);
-	if (s->text.bad)
-		return no_memory(err);
-	if (s->reply && ev->kind == INFER_EVENT_DONE)
-		TRY(infer_reply_end(s->reply, err));
-	if (ev->kind == INFER_EVENT_TOKEN && q->job->logprobs >= 0)
-		TRY(event_keep(&s->events, &s->tops, ev, err));
-	if (ev->kind == INFER_EVENT_DONE) {
-		s->finish = ev->finish;
-		s->usage = ev->usage;
-		b->samples--;
-		q->ended++;
-		if (ev->code && !q->error.code)
-			err_set(&q->error, ev->code, "%s", ev->message);
+	for (;;) {
+		TRY(infer_runner_next(b->run->runner, &got, err));
+		if (!got.task)
+			return INFER_OK;
+		if (infer_task_ended(got.task))
+			TRY(request_end(b, got.task, err));
 	}
-	if (q->submitted < q->job->n) {
-		if (q->error.code)           /* the others would fare no better */
-			q->ended += q->job->n - q->submitted;
-		else
-			submit(b, q, q->job->n);
-	}
-	return q->ended >= q->job->n ? request_end(b, q, err) : INFER_OK;
 }
 
 /* ---- lines */
@@ -271,26 +161,29 @@ static int is_blank(const char *at, size_t n)
 }
 
 /* What has no id of its own is said once, under the line. */
-static int refuse_line(struct batch *b, const infer_job *j, const infer_error *e, const char *param, infer_error *err)
+static int refuse_line(struct batch *b, const infer_job *j, const struct infer_fault *f,
+                       infer_error *err)
 {
 	if (seen_has(&b->done_lines, &j->line, sizeof j->line))
 		return INFER_OK;
-	return answer_error(b, j, INFER_RECORD_NO_ID, e, param, err);
+	return answer_fault(b, j, INFER_RECORD_NO_ID, f, err);
 }
 
 /* An id that was there before: it has its own answer. */
 static int refuse_again(struct batch *b, const infer_job *j, infer_error *err)
 {
-	infer_error e;
+	struct infer_fault f = { .param = "id", .kind = INFER_FAULT_INVALID };
 
-	err_set(&e, INFER_EINVAL, "line %lld: the id '%.80s' was there before", (long long)j->line, j->id);
-	return refuse_line(b, j, &e, "id", err);
+	err_set(&f.error, INFER_EINVAL, "line %lld: the id '%.80s' was there before",
+	        (long long)j->line, j->id);
+	return refuse_line(b, j, &f, err);
 }
 
 /* Takes the job. */
 static int take_job(struct batch *b, infer_job *j, infer_error *err)
 {
-	int rc = j->id ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK, done = rc || !j->id ? 0 : is_done(b, j);
+	int rc = j->id ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK,
+	    done = rc || !j->id ? 0 : is_done(b, j);
 
 	rc = done < 0 ? INFER_ENOMEM : rc;
 	if (rc == INFER_ENOMEM)
@@ -300,27 +193,28 @@ static int take_job(struct batch *b, infer_job *j, infer_error *err)
 	else if (j->is_other || done)
 		rc = INFER_OK;
 	else if (!j->id)
-		rc = refuse_line(b, j, &j->error, j->param, err);
-	else if (j->error.code)
-		rc = answer_error(b, j, 0, &j->error, j->param, err);
+		rc = refuse_line(b, j, &j->fault, err);
+	else if (j->fault.kind)
+		rc = answer_fault(b, j, 0, &j->fault, err);
 	else
 		return request_start(b, j, err);
 	infer_job_free(j);
 	return rc;
 }
 
-static int take_line(struct batch *b, enum lines_got got, const char *at, size_t n, infer_error *err)
+static int take_line(struct batch *b, enum lines_got got, const char *at, size_t n,
+                     infer_error *err)
 {
 	infer_error e;
 	infer_job *j;
 
 	if (got == LINES_LONG) {
 		err_set(&e, INFER_EINVAL, "the line is longer than %d bytes", LINES_LONGEST);
-		TRY(infer_job_bad(&j, b->in.number, &e, err));
+		TRY(infer_line_bad(&j, b->in.number, &e, err));
 	} else if (is_blank(at, n)) {
 		return INFER_OK;
 	} else {
-		TRY(infer_job_read(&j, at, n, b->in.number, 0, &b->opts, err));
+		TRY(infer_line_read(&j, at, n, b->in.number, 0, b->reader, err));
 	}
 	return take_job(b, j, err);
 }
@@ -332,9 +226,13 @@ static int take_lines(struct batch *b, int *over, infer_error *err)
 	const char *at;
 	size_t n;
 
-	while (!*over && b->samples < b->most) {
+	while (!*over && infer_runner_samples(b->run->runner) < b->most) {
 		/* what is written and not on the disk yet does not wait longer than it may */
-		TRY(lines_next(&b->in, b->running ? 0 : b->run->o->resume ? SYNC_MS : -1, &got, &at, &n, err));
+		TRY(lines_next(&b->in,
+		               infer_runner_busy(b->run->runner) ? 0
+		               : b->run->o->resume               ? SYNC_MS
+		                                                 : -1,
+		               &got, &at, &n, err));
 		*over = got == LINES_END;
 		if (got == LINES_NONE || got == LINES_END)
 			break;
@@ -346,21 +244,19 @@ static int take_lines(struct batch *b, int *over, infer_error *err)
 static int sync_now(struct batch *b, infer_error *err)
 {
 	b->synced_ns = clock_now_ns();
-	return b->run->o->resume ? infer_writer_sync(b->writer, err) : INFER_OK;
+	return b->run->o->resume ? outfile_sync(&b->out, err) : INFER_OK;
 }
 
 static int drive(struct batch *b, infer_error *err)
 {
-	struct infer_event ev;
 	int over = 0;
 
 	b->synced_ns = clock_now_ns();
-	while (!over || b->running) {
+	while (!over || infer_runner_busy(b->run->runner)) {
 		TRY(take_lines(b, &over, err));
-		if (b->running) {
-			TRY(infer_engine_step(b->run->engine, err));
-			while (infer_engine_next(b->run->engine, &ev))
-				TRY(take_event(b, &ev, err));
+		if (infer_runner_busy(b->run->runner)) {
+			TRY(infer_runner_step(b->run->runner, err));
+			TRY(take_events(b, err));
 		}
 		if (clock_ms(b->synced_ns, clock_now_ns()) >= SYNC_MS)
 			TRY(sync_now(b, err));
@@ -398,11 +294,12 @@ static int check_ids(struct batch *b, infer_error *err)
 
 		if (got == LINES_LONG || is_blank(at, n))
 			continue;
-		rc = infer_job_read(&j, at, n, b->in.number, INFER_JOB_ID, &b->opts, err);
+		rc = infer_line_read(&j, at, n, b->in.number, INFER_LINE_ID, b->reader, err);
 		if (!rc && !j->is_other)
 			rc = take_asked(b, j);
 		if (rc == INFER_EINVAL)
-			rc = err_set(err, INFER_EFORMAT, "%s: line %lld: the id '%.80s' was there before", b->in.name,
+			rc = err_set(err, INFER_EFORMAT,
+			             "%s: line %lld: the id '%.80s' was there before", b->in.name,
 			             (long long)j->line, j->id);
 		else if (rc)
 			no_memory(err);
@@ -419,14 +316,16 @@ static int check_ids(struct batch *b, infer_error *err)
 /* Answers of one file are of one model and one set of options, unless --mix. */
 static int check_mix(const struct batch *b, const struct infer_done *d, infer_error *err)
 {
-	const char *what = d->model_id && strcmp(d->model_id, b->model_id)        ? "another model"
-	                   : d->options_sha256 && strcmp(d->options_sha256, b->options) ? "other options"
-	                                                                                : NULL;
+	const char *what = d->model_id && strcmp(d->model_id, b->model_id) ? "another model"
+	                   : d->options_sha256 && strcmp(d->options_sha256, b->options)
+	                           ? "other options"
+	                           : NULL;
 
 	if (!what || b->run->o->mix)
 		return INFER_OK;
-	return err_set(err, INFER_EINVAL, "%s: the record of '%.80s' was made with %s; --mix goes on all the same", b->run->o->resume,
-	               d->id ? d->id : "", what);
+	return err_set(err, INFER_EINVAL,
+	               "%s: the record of '%.80s' was made with %s; --mix goes on all the same",
+	               b->run->o->resume, d->id ? d->id : "", what);
 }
 
 /* What is not to stay is run again: failed ones with --retry-errors, and those whose line is another now. */
@@ -466,7 +365,8 @@ static int take_names(struct batch *b, infer_error *err)
 		rc = no_memory(err);
 	if (!rc) {
 		source = (struct infer_str){ text.at, text.len };
-		rc = infer_job_opts_sha256(b->options, &b->opts, b->run->engine, text.len ? &source : NULL, err);
+		rc = infer_job_opts_sha256(b->options, &b->opts, b->run->engine,
+		                           text.len ? &source : NULL, err);
 	}
 	buf_fini(&text);
 	return rc;
@@ -478,25 +378,30 @@ static int fill_opts(struct batch *b, infer_error *err)
 	const struct run_opts *o = r->o;
 	const struct sampling *s = &r->sampling;
 
-	b->stop = mem_alloc(MEM_BASE, (size_t)o->stop.n, sizeof *b->stop);
-	if (!b->stop)
-		return no_memory(err);
-	for (int i = 0; i < o->stop.n; i++)
-		b->stop[i] = (struct infer_str){ o->stop.at[i], strlen(o->stop.at[i]) };
+	TRY(run_stop(&b->stop, r, err));
 	if (!o->raw)
 		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
-	TRY(infer_breakers_new(&b->breakers, infer_model_tokenizer(r->model), s->breaker_texts, s->n_breaker_texts, err));
 	b->opts = (struct infer_job_opts){
-		.model = r->model, .sample = s->o, .breaker_texts = s->breaker_texts, .n_breaker_texts = s->n_breaker_texts,
-		.breakers = b->breakers, .stop = b->stop, .n_stop = o->stop.n, .stop_tokens = r->stop_tokens,
-		.n_stop_tokens = o->stop_tokens.n, .max_tokens = (int32_t)o->max_tokens,
-		.max_tokens_given = o->max_tokens >= 0, .logprobs = (int32_t)o->logprobs,
-		.flags = o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0, .encode = o->special ? INFER_ENCODE_SPECIAL : 0,
-		.chat = b->chat.template, .chat_tools = b->chat.with_tools, .talk = b->chat.c, .raw = o->raw,
-		.special = b->chat.template && infer_reply_special(b->chat.template, infer_model_tokenizer(r->model)),
-		.special_tools = b->chat.with_tools && infer_reply_special(b->chat.with_tools, infer_model_tokenizer(r->model)),
+		.model = r->model,
+		.sample = s->o,
+		.breaker_texts = s->breaker_texts,
+		.n_breaker_texts = s->n_breaker_texts,
+		.stop = b->stop,
+		.n_stop = o->stop.n,
+		.stop_tokens = r->stop_tokens,
+		.n_stop_tokens = o->stop_tokens.n,
+		.max_tokens = (int32_t)o->max_tokens,
+		.max_tokens_given = o->max_tokens >= 0,
+		.logprobs = (int32_t)o->logprobs,
+		.flags = o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
+		.encode = o->special ? INFER_ENCODE_SPECIAL : 0,
+		.chat = b->chat.template,
+		.chat_tools = b->chat.with_tools,
+		.talk = b->chat.c,
+		.raw = o->raw,
+		.where = " in a batch",
 	};
-	return INFER_OK;
+	return infer_job_reader_new(&b->reader, &b->opts, err);
 }
 
 /* Answers behind the requests that are being read would come to no good end. */
@@ -505,7 +410,8 @@ static int check_out(const struct batch *b, infer_error *err)
 	const char *out = b->run->o->resume;
 	struct stat in, st;
 
-	if (!out || fstat(b->in.fd, &in) || stat(out, &st) || in.st_dev != st.st_dev || in.st_ino != st.st_ino)
+	if (!out || fstat(b->in.fd, &in) || stat(out, &st) || in.st_dev != st.st_dev ||
+	    in.st_ino != st.st_ino)
 		return INFER_OK;
 	return err_set(err, INFER_EINVAL, "--resume %s is the file that --batch reads", out);
 }
@@ -518,13 +424,15 @@ static int open_all(struct batch *b, infer_error *err)
 	b->fd = from_stdin ? -1 : open(o->batch, O_RDONLY | O_CLOEXEC);
 	if (!from_stdin && b->fd < 0)
 		return err_errno(err, errno, "%s", o->batch);
-	lines_init(&b->in, from_stdin ? STDIN_FILENO : b->fd, from_stdin ? "standard input" : o->batch);
+	lines_init(&b->in, from_stdin ? STDIN_FILENO : b->fd,
+	           from_stdin ? "standard input" : o->batch);
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
 	TRY(take_names(b, err));
 	TRY(check_ids(b, err));
-	TRY(o->resume ? infer_writer_resume(&b->writer, o->resume, on_done, b, err)
-	              : infer_writer_open(&b->writer, STDOUT_FILENO, err));
+	TRY(infer_writer_new(&b->writer, err));
+	if (o->resume)
+		TRY(outfile_open(&b->out, o->resume, b->writer, on_done, b, err));
 	seen_fini(&b->asked);
 	seen_fini(&b->wanted);
 	return run_confine(o, 0, err);
@@ -532,10 +440,9 @@ static int open_all(struct batch *b, infer_error *err)
 
 static void close_all(struct batch *b)
 {
-	while (b->running)
-		request_free(b, b->running);
 	infer_writer_free(b->writer);
-	infer_breakers_free(b->breakers);
+	outfile_close(&b->out);
+	infer_job_reader_free(b->reader);
 	chat_fini(&b->chat);
 	seen_fini(&b->ids);
 	seen_fini(&b->done);
@@ -553,8 +460,8 @@ static int outcome(const struct batch *b)
 {
 	if (!b->failed)
 		return b->cut && b->run->o->fail_on_length ? EXIT_LENGTH : EXIT_DONE;
-	say_error("%llu of %llu requests failed; the record of each says why", (unsigned long long)b->failed,
-	          (unsigned long long)b->requests);
+	say_error("%llu of %llu requests failed; the record of each says why",
+	          (unsigned long long)b->failed, (unsigned long long)b->requests);
 	return EXIT_SOME;
 }
 
@@ -562,13 +469,13 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
 	struct run r;
-	struct batch b = { .run = &r, .fd = -1, .most = WAITING * BATCH_SEQS };
+	struct batch b = { .run = &r, .fd = -1, .out.fd = -1, .most = WAITING * BATCH_SEQS };
 	int rc = run_open(&r, o, rest, &err);
 
 	if (rc)
 		return say_fail(&err);
 	if (!o->sampling.seed.given)
-		r.sampling.o.seed = 0;       /* a batch is the same every time */
+		r.sampling.o.seed = 0; /* a batch is the same every time */
 	seen_init(&b.ids, MEM_BASE, REMEMBERED);
 	seen_init(&b.done, MEM_BASE, 0);
 	seen_init(&b.done_lines, MEM_BASE, 0);

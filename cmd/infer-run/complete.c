@@ -1,44 +1,25 @@
 #include "prompt.h"
+#include "common/records.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Prompts of more tokens than this show on a terminal how far they are. */
 enum { PROGRESS_TOKENS = 512 };
 
-/* Where the events of one request go. */
+/* Where an answer goes. */
 struct sink {
 	const struct run *run;
-	infer_writer *writer;           /* records; NULL: text */
-	infer_reply *reply;             /* of a conversation */
-	struct infer_reply_parts given; /* lengths of what was shown of it */
-	char id[24];
-	struct buf text;   /* of a record, whole; else scratch of what is written next */
-	struct buf events; /* struct infer_event [], with their lists in `tops` */
-	struct arena tops;
-	int text_written, done, code;
+	const struct prompt *prompt;
+	infer_writer *writer; /* records; NULL: text */
+	infer_task *task;
+	struct buf text; /* scratch of what is written next */
+	int text_written, aside;
 	int cut_off; /* standard output took no more */
-	struct infer_usage usage;
 };
-
-static void sink_init(struct sink *s, const struct run *r, infer_writer *w, int64_t index)
-{
-	*s = (struct sink){ .run = r, .writer = w };
-	snprintf(s->id, sizeof s->id, "%lld", (long long)index + 1);
-	buf_init(&s->text, MEM_BASE);
-	buf_init(&s->events, MEM_BASE);
-	arena_init(&s->tops, MEM_BASE);
-}
-
-static void sink_fini(struct sink *s)
-{
-	buf_fini(&s->text);
-	buf_fini(&s->events);
-	arena_fini(&s->tops);
-	infer_reply_free(s->reply);
-}
 
 static int no_memory(infer_error *err)
 {
@@ -69,52 +50,34 @@ static int text_write(struct sink *s, const char *at, size_t n, infer_error *err
 	return rc;
 }
 
-/* Take a piece of text: out at once, or into the record. */
-static int text_take(struct sink *s, const char *at, size_t n, infer_error *err)
+/* What is new of the answer.  Reasoning is no answer: people see it, where they look. */
+static int show(struct sink *s, const struct infer_delta *d, infer_error *err)
 {
-	int output = s->run->o->output;
-
-	if (output == OUTPUT_TEXT)
-		return text_write(s, at, n, err);
-	if (output == OUTPUT_JSONL)
-		buf_put(&s->text, at, n);
-	return s->text.bad ? no_memory(err) : INFER_OK;
-}
-
-/* Reasoning is no answer: people see it, where they look. */
-static void show_reasoning(struct sink *s, const struct infer_reply_parts *p)
-{
-	size_t had = s->given.reasoning.len;
-
-	if (s->run->o->output != OUTPUT_TEXT)
-		return;
-	if (p->reasoning.len > had)
-		say_aside(p->reasoning.at + had, p->reasoning.len - had);
-	else if (had && (p->content.len > s->given.content.len || p->n_calls > s->given.n_calls))
+	if (d->kind == INFER_DELTA_REASONING) {
+		s->aside = 1;
+		say_aside(d->text.at, d->text.len);
+	} else if (s->aside && (d->kind == INFER_DELTA_TEXT || d->kind == INFER_DELTA_CALL)) {
 		say_aside(NULL, 0);
+	}
+	return d->kind == INFER_DELTA_TEXT ? text_write(s, d->text.at, d->text.len, err) : INFER_OK;
 }
 
-/* An answer that is read back: what is new of its content. */
-static int reply_take(struct sink *s, const char *at, size_t n, infer_error *err)
+static int send(struct sink *s, int rc, infer_error *err)
 {
-	struct infer_reply_parts p;
-	size_t had = s->given.content.len;
-
-	TRY(at ? infer_reply_put(s->reply, at, n, err) : infer_reply_end(s->reply, err));
-	infer_reply_get(s->reply, &p);
-	show_reasoning(s, &p);
-	s->given = p;
-	return p.content.len > had ? text_take(s, p.content.at + had, p.content.len - had, err)
-	                           : INFER_OK;
+	return records_put(rc, s->writer, STDOUT_FILENO, err);
 }
 
 /* Where the answer is text, a call is a line behind it: its name and its arguments. */
-static int write_calls(struct sink *s, infer_error *err)
+static int write_calls(struct sink *s, const infer_reply *r, infer_error *err)
 {
-	for (size_t i = 0; i < s->given.n_calls; i++) {
+	struct infer_reply_parts p = { .n_calls = 0 };
+
+	if (r)
+		infer_reply_get(r, &p);
+	for (size_t i = 0; i < p.n_calls; i++) {
 		struct infer_reply_call c;
 
-		infer_reply_call(s->reply, i, &c);
+		infer_reply_call(r, i, &c);
 		if (s->text_written)
 			TRY(text_write(s, "\n", 1, err));
 		TRY(text_write(s, c.name.at, c.name.len, err));
@@ -124,64 +87,58 @@ static int write_calls(struct sink *s, infer_error *err)
 	return INFER_OK;
 }
 
-static int on_token(struct sink *s, const struct infer_event *ev, infer_error *err)
+static int write_completion(struct sink *s, const struct infer_answer *a, infer_error *err)
 {
-	say_progress_end();
-	if (s->run->o->output == OUTPUT_TOKENS)
-		return infer_write_token(s->writer, ev, err);
-	if (s->run->o->logprobs >= 0)
-		TRY(event_keep(&s->events, &s->tops, ev, err));
-	return s->reply ? reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err)
-	                : text_take(s, ev->text, ev->text_bytes, err);
-}
-
-static int write_completion(struct sink *s, const struct infer_event *ev, infer_error *err)
-{
+	struct infer_answer said = *a;
+	struct infer_choice c = *a->choices;
 	struct infer_run_info info;
-	struct infer_completion c = {
-		.id = s->id,
-		.text = s->text.at ? s->text.at : "",
-		.text_bytes = s->text.len,
-		.finish = ev->finish,
-		.code = ev->code,
-		.message = ev->message,
-		.usage = ev->usage,
-		.load_ms = s->run->load_ms,
-		.reply = s->reply,
-	};
 
-	if (s->run->o->logprobs >= 0) {
-		c.tokens = (const struct infer_event *)(const void *)s->events.at;
-		c.n_tokens = s->events.len / sizeof *c.tokens;
-		c.flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
+	said.choices = &c;
+	if (s->run->o->echo) {
+		buf_clear(&s->text);
+		buf_put(&s->text, s->prompt->text ? s->prompt->text : "", s->prompt->n);
+		buf_put(&s->text, c.text.at, c.text.len);
+		if (s->text.bad)
+			return no_memory(err);
+		c.text = (struct infer_str){ s->text.at, s->text.len };
 	}
 	run_info(&info, s->run);
-	return infer_write_completion(s->writer, &c, &info, err);
+	return send(s, infer_write_answer(s->writer, &said, &info, err), err);
 }
 
-static int on_done(struct sink *s, const struct infer_event *ev, infer_error *err)
+/* The model's file is what it was when the last of the answer is let out. */
+static int on_event(struct sink *s, const struct infer_got *got, infer_error *err)
 {
-	s->done = 1;
-	s->usage = ev->usage;
-	TRY(run_unchanged(s->run, INFER_OK, err));
-	if (ev->finish == INFER_FINISH_LENGTH && s->run->o->fail_on_length)
-		s->code = EXIT_LENGTH;
-	if (s->reply) {
-		TRY(reply_take(s, ev->text ? ev->text : "", ev->text_bytes, err));
-		TRY(reply_take(s, NULL, 0, err));
-	} else {
-		TRY(text_take(s, ev->text, ev->text_bytes, err));
-	}
-	if (s->run->o->output == OUTPUT_TEXT) {
-		TRY(write_calls(s, err));
-		if ((ev->finish != INFER_FINISH_ERROR || s->text_written))
-			TRY(text_write(s, "\n", 1, err));
-	} else if (s->run->o->output == OUTPUT_JSONL && ev->finish != INFER_FINISH_ERROR) {
-		TRY(write_completion(s, ev, err));
-	}
-	if (ev->finish == INFER_FINISH_ERROR)
-		return err_set(err, ev->code, "%s", ev->message);
+	int output = s->run->o->output;
+	struct infer_delta d;
+
+	if (got->event->kind == INFER_EVENT_DONE)
+		TRY(run_unchanged(s->run, INFER_OK, err));
+	else
+		say_progress_end();
+	if (output == OUTPUT_TOKENS && got->event->kind == INFER_EVENT_TOKEN)
+		TRY(send(s, infer_write_token(s->writer, got->event, err), err));
+	while (output == OUTPUT_TEXT && infer_task_delta(s->task, 0, &d))
+		TRY(show(s, &d, err));
 	return INFER_OK;
+}
+
+/* All of it has come. */
+static int finish(struct sink *s, infer_error *err)
+{
+	const struct infer_fault *f = infer_task_fault(s->task);
+	struct infer_answer a = { .load_ms = s->run->load_ms };
+	int output = s->run->o->output;
+
+	infer_task_answer(s->task, &a);
+	if (output == OUTPUT_TEXT) {
+		TRY(write_calls(s, a.choices->reply, err));
+		if (!f->kind || s->text_written)
+			TRY(text_write(s, "\n", 1, err));
+	} else if (output == OUTPUT_JSONL && !f->kind) {
+		TRY(write_completion(s, &a, err));
+	}
+	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
 static void show_progress(const struct run *r, uint64_t rows_before, size_t n_prompt)
@@ -199,68 +156,74 @@ static void show_progress(const struct run *r, uint64_t rows_before, size_t n_pr
 /* Step until the request has ended, handing its events to the sink. */
 static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 {
-	infer_engine *e = s->run->engine;
 	struct infer_engine_stats before;
-	struct infer_event ev;
+	struct infer_got got;
 
-	infer_engine_stats(e, &before);
-	while (!s->done) {
-		TRY(infer_engine_step(e, err));
+	infer_engine_stats(s->run->engine, &before);
+	while (!infer_task_ended(s->task)) {
+		TRY(infer_runner_step(s->run->runner, err));
 		if (n_prompt > PROGRESS_TOKENS)
 			show_progress(s->run, before.prefill_rows, n_prompt);
-		while (!s->done && infer_engine_next(e, &ev))
-			TRY(ev.kind == INFER_EVENT_TOKEN ? on_token(s, &ev, err)
-			                                 : on_done(s, &ev, err));
-		if (!s->done && !infer_engine_busy(e))
-			return err_set(err, INFER_EDEVICE, "the engine lost the request");
+		for (;;) {
+			TRY(infer_runner_next(s->run->runner, &got, err));
+			if (!got.task)
+				break;
+			TRY(on_event(s, &got, err));
+		}
 	}
-	return INFER_OK;
+	return finish(s, err);
+}
+
+static int begin(struct sink *s, infer_job *j, infer_error *err)
+{
+	const struct infer_fault *f;
+
+	TRY(infer_runner_start(&s->task, s->run->runner, j, NULL, 0, err));
+	f = infer_task_fault(s->task);
+	if (f->kind)
+		return err_set(err, f->error.code, "%s", f->error.message);
+	return s->run->o->echo && s->run->o->output == OUTPUT_TEXT
+	               ? text_write(s, s->prompt->text ? s->prompt->text : "", s->prompt->n, err)
+	               : INFER_OK;
 }
 
 /* Run the request once; *usage is what it took.  An error that belongs to the request becomes a
  * record too. */
-static int once(const struct run *r, const struct infer_request *req, const struct prompt *prompt,
-                infer_writer *w, int64_t index, struct infer_usage *usage)
+static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
+                struct infer_usage *usage)
 {
+	struct sink s = { .run = r, .prompt = prompt, .writer = w };
+	struct infer_answer a;
 	infer_error err = { 0 };
-	char tail[INFER_REPLY_TAIL];
-	const struct infer_reply_options reply = {
-		.tools = prompt->chat.c.tools,
-		.tools_n = prompt->chat.c.tools_n,
-		.prompt = tail,
-		.prompt_n = infer_reply_tail(infer_model_tokenizer(r->model), req->prompt,
-		                             req->n_prompt, tail),
-	};
-	struct sink s;
-	uint64_t id;
+	int code = EXIT_DONE;
 
-	sink_init(&s, r, w, index);
-	int rc = infer_engine_submit(r->engine, req, &id, &err);
+	buf_init(&s.text, MEM_BASE);
+	int rc = begin(&s, j, &err);
 
-	if (!rc && prompt->is_chat && r->o->output != OUTPUT_TOKENS)
-		rc = infer_reply_new(&s.reply,
-		                     chat_for(&prompt->chat, prompt->chat.c.tools != NULL), &reply,
-		                     &err);
-	if (!rc && r->o->echo)
-		rc = text_take(&s, prompt->text ? prompt->text : "", prompt->n, &err);
 	if (!rc)
-		rc = drive(&s, req->n_prompt, &err);
+		rc = drive(&s, j->request.n_prompt, &err);
 	if (rc)
 		rc = run_unchanged(r, rc, &err);
+	if (s.task) {
+		infer_task_answer(s.task, &a);
+		*usage = a.choices->usage;
+		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
+			code = EXIT_LENGTH;
+	}
 	if (rc == INFER_EIO && s.text_written && !s.cut_off)
 		(void)say_out("\n", 1, NULL);
 	if (rc && rc != INFER_EIO && w)
-		(void)infer_write_error(w, s.id, &err, NULL, NULL);
-	int code = rc ? say_fail(&err) : s.code;
-
-	*usage = s.usage;
-	sink_fini(&s);
+		(void)send(&s, infer_write_error(w, j->id, &err, NULL, NULL), NULL);
+	if (rc)
+		code = say_fail(&err);
+	infer_task_free(s.task);
+	buf_fini(&s.text);
 	return code;
 }
 
-static int repeat(struct run *r, const struct infer_request *req, const struct prompt *prompt,
-                  infer_writer *w)
+static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w)
 {
+	char id[24];
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
 	int code = EXIT_DONE;
@@ -272,7 +235,9 @@ static int repeat(struct run *r, const struct infer_request *req, const struct p
 	while (done < n && (code == EXIT_DONE || code == EXIT_LENGTH)) {
 		if (!done && r->o->stats)
 			stats_ready(r);
-		code = once(r, req, prompt, w, (int64_t)done, &usage[done]);
+		snprintf(id, sizeof id, "%zu", done + 1);
+		j->id = id;
+		code = once(r, j, prompt, w, &usage[done]);
 		if (!done++ && r->o->stats)
 			stats_first(r);
 	}
@@ -282,14 +247,35 @@ static int repeat(struct run *r, const struct infer_request *req, const struct p
 	return code;
 }
 
+/* How the answer to a conversation is read back.  -o tokens are the model's own. */
+static void read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run *r,
+                      const struct prompt *prompt)
+{
+	const infer_tokenizer *t = infer_model_tokenizer(r->model);
+
+	if (!prompt->is_chat || r->o->output == OUTPUT_TOKENS)
+		return;
+	j->chat = chat_for(&prompt->chat, prompt->chat.c.tools != NULL);
+	j->reply = (struct infer_reply_options){
+		.tools = prompt->chat.c.tools,
+		.prompt = tail,
+		.prompt_n = infer_reply_tail(t, j->request.prompt, j->request.n_prompt, tail),
+	};
+	if (infer_reply_special(j->chat, t))
+		j->request.flags |= INFER_REQ_SPECIAL_TEXT;
+}
+
 /* Stop strings and the rest of the request, then run it. */
 static int request(struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
 {
 	infer_error err = { 0 };
 	infer_writer *w = NULL;
-	size_t n_stop = (size_t)r->o->stop.n;
-	struct infer_str *stop = mem_alloc(MEM_BASE, n_stop, sizeof *stop);
-	struct infer_request req = {
+	char tail[INFER_REPLY_TAIL];
+	struct infer_str *stop;
+	infer_job j = { .n = 1, .logprobs = -1 };
+	int rc = run_stop(&stop, r, &err);
+
+	j.request = (struct infer_request){
 		.prompt = ids,
 		.n_prompt = n_ids,
 		.max_tokens = (int32_t)r->o->max_tokens,
@@ -301,17 +287,12 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 		.top = r->o->logprobs > 0 ? (int32_t)r->o->logprobs : 0,
 		.flags = r->o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
 	};
-	int rc = stop ? INFER_OK : no_memory(&err);
-
-	if (prompt->is_chat && r->o->output != OUTPUT_TOKENS &&
-	    infer_reply_special(chat_for(&prompt->chat, prompt->chat.c.tools != NULL),
-	                        infer_model_tokenizer(r->model)))
-		req.flags |= INFER_REQ_SPECIAL_TEXT;
-	for (size_t i = 0; stop && i < n_stop; i++)
-		stop[i] = (struct infer_str){ r->o->stop.at[i], strlen(r->o->stop.at[i]) };
+	if (r->o->output == OUTPUT_JSONL)
+		j.logprobs = (int32_t)r->o->logprobs;
+	read_back(&j, tail, r, prompt);
 	if (!rc && r->o->output != OUTPUT_TEXT)
-		rc = infer_writer_open(&w, 1, &err);
-	int code = rc ? say_fail(&err) : repeat(r, &req, prompt, w);
+		rc = infer_writer_new(&w, &err);
+	int code = rc ? say_fail(&err) : repeat(r, &j, prompt, w);
 
 	infer_writer_free(w);
 	mem_free(stop);

@@ -27,7 +27,8 @@ static int open_parts(struct run *r, infer_error *err)
 	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));
 	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model,
 	                 &r->sampling.mem, err));
-	return infer_engine_open(&r->engine, r->model, &eo, err);
+	TRY(infer_engine_open(&r->engine, r->model, &eo, err));
+	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
 
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
@@ -53,6 +54,7 @@ void run_close(struct run *r)
 {
 	int64_t from = clock_now_ns();
 
+	infer_runner_free(r->runner);
 	infer_engine_close(&r->engine);
 	sampling_fini(&r->sampling);
 	infer_model_close(&r->model);
@@ -82,21 +84,14 @@ int run_unchanged(const struct run *r, int rc, infer_error *err)
 	return changed ? err_set(err, changed, "%s", why.message) : rc;
 }
 
-int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev,
-               infer_error *err)
+int run_stop(struct infer_str **stop, const struct run *r, infer_error *err)
 {
-	struct infer_event kept = *ev;
+	const struct opt_list *l = &r->o->stop;
 
-	if (ev->n_top) {
-		struct infer_top *top = arena_alloc(tops, (size_t)ev->n_top, sizeof *top);
-
-		if (!top)
-			return err_set(err, INFER_ENOMEM, "out of memory for the output");
-		memcpy(top, ev->top, (size_t)ev->n_top * sizeof *top);
-		kept.top = top;
-	}
-	kept.text = NULL;
-	kept.text_bytes = 0;
-	buf_put(events, &kept, sizeof kept);
-	return events->bad ? err_set(err, INFER_ENOMEM, "out of memory for the output") : INFER_OK;
+	*stop = mem_alloc(MEM_BASE, (size_t)l->n, sizeof **stop);
+	if (!*stop)
+		return err_set(err, INFER_ENOMEM, "out of memory for --stop");
+	for (int i = 0; i < l->n; i++)
+		(*stop)[i] = (struct infer_str){ l->at[i], strlen(l->at[i]) };
+	return INFER_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef INFER_RUN_RUN_H
 #define INFER_RUN_RUN_H
 #include <infer/record.h>
+#include <infer/runner.h>
 #include "common/chat.h"
 #include "common/model.h"
 #include "common/sampling.h"
@@ -50,6 +51,7 @@ struct run {
 	const struct opt_rest *rest;
 	infer_model *model;
 	infer_engine *engine;
+	infer_runner *runner;
 	struct sampling sampling;
 	int32_t *stop_tokens; /* of --stop-token */
 	double load_ms;
@@ -78,9 +80,8 @@ void run_info(struct infer_run_info *info, const struct run *r);
 /* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
 int run_unchanged(const struct run *r, int rc, infer_error *err);
 
-/* A copy of ev without its text into *events, its list in *tops. */
-int event_keep(struct buf *events, struct arena *tops, const struct infer_event *ev,
-               infer_error *err);
+/* --stop as a request has it: the caller's to mem_free, its texts the options'. */
+int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 
 /* --stats: the first request is about to be submitted; it has ended; all have.  usage: [n], one per
  * repetition. */

@@ -1,10 +1,12 @@
 #include "prompt.h"
+#include "common/records.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/jwrite.h"
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A text as one list of tokens, of which the first `lead` (BOS) stand before every window. */
 struct text {
@@ -18,33 +20,36 @@ struct text {
 static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to,
                   size_t fresh, infer_error *err)
 {
-	struct infer_request req = { .prompt = scratch,
+	infer_job j = { .n = 1,
+		        .logprobs = -1,
+		        .request = { .prompt = scratch,
+		                     .n_prompt = t->lead + to - from,
 		                     .sample = r->sampling.o,
-		                     .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT };
-	struct infer_event ev;
-	uint64_t id;
-	int done = 0;
+		                     .flags = INFER_REQ_SCORE | INFER_REQ_NO_TEXT } };
+	const struct infer_fault *f;
+	struct infer_got got;
+	infer_task *task;
+	int rc;
 
 	memcpy(scratch, t->ids, t->lead * sizeof *scratch);
 	memcpy(scratch + t->lead, t->ids + from, (to - from) * sizeof *scratch);
-	req.n_prompt = t->lead + to - from;
-	TRY(infer_engine_submit(r->engine, &req, &id, err));
-	while (!done) {
-		TRY(infer_engine_step(r->engine, err));
-		while (!done && infer_engine_next(r->engine, &ev)) {
-			size_t at = (size_t)ev.index - t->lead + from;
+	TRY(infer_runner_start(&task, r->runner, &j, NULL, 0, err));
+	rc = INFER_OK;
+	while (!rc && !infer_task_ended(task)) {
+		rc = infer_runner_step(r->runner, err);
+		while (!rc && !(rc = infer_runner_next(r->runner, &got, err)) && got.task) {
+			size_t at = (size_t)got.event->index - t->lead + from;
 
-			if (ev.kind == INFER_EVENT_SCORE && (size_t)ev.index >= t->lead &&
-			    at >= fresh && at < to)
-				t->logprobs[at] = ev.logprob;
-			done = ev.kind == INFER_EVENT_DONE;
-			if (done && ev.finish == INFER_FINISH_ERROR)
-				return err_set(err, ev.code, "%s", ev.message);
+			if (got.event->kind == INFER_EVENT_SCORE &&
+			    (size_t)got.event->index >= t->lead && at >= fresh && at < to)
+				t->logprobs[at] = got.event->logprob;
 		}
-		if (!done && !infer_engine_busy(r->engine))
-			return err_set(err, INFER_EDEVICE, "the engine lost the request");
 	}
-	return INFER_OK;
+	f = infer_task_fault(task);
+	if (!rc && f->kind)
+		rc = err_set(err, f->error.code, "%s", f->error.message);
+	infer_task_free(task);
+	return rc;
 }
 
 /* Texts longer than the context go through it in windows, each half a context on from the one
@@ -117,9 +122,10 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 	struct infer_run_info info;
 	infer_writer *w;
 
-	TRY(infer_writer_open(&w, 1, err));
+	TRY(infer_writer_new(&w, err));
 	run_info(&info, r);
-	int rc = infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err);
+	int rc = records_put(infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err), w,
+	                     STDOUT_FILENO, err);
 
 	infer_writer_free(w);
 	return rc;

@@ -26,6 +26,7 @@ enum mem_module {
 	MEM_HUB,
 	MEM_PLAN,
 	MEM_QUANT,
+	MEM_JOB,
 	MEM_RECORD,
 	MEM_MODULES
 };

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/utf8.h"
+#include "chat/tools.h"
 #include "tok/tok.h"
 
 #include <stdio.h>
@@ -104,32 +105,21 @@ static int set_special(struct arena *a, struct json *own, const infer_chat *chat
 	return INFER_OK;
 }
 
-static int set_tools(struct arena *a, struct json *context, const infer_chat *chat,
-                     const struct infer_conversation *c, infer_error *err)
+static void set_tools(struct arena *a, struct json *context, const infer_chat *chat,
+                      const struct infer_tools *tools)
 {
-	const struct json *tools = NULL;
-
-	if (c->tools) {
-		TRY(jread(&tools, a, c->tools, c->tools_n, "tools", err));
-		if (!json_is_array(tools))
-			return err_set(err, INFER_EFORMAT, "tools is not an array");
-	}
-	if (json_count(tools))
-		json_set(context, "tools", json_share(a, tools));
+	if (tools && tools->n)
+		json_set(context, "tools", json_share(a, tools->list));
 	else /* none: as the template expects it */
 		json_set(context, "tools", json_new(a, chat->empty_tools ? JSON_ARRAY : JSON_NULL));
-	return INFER_OK;
 }
 
 static int set_given(struct arena *a, struct chat_vars *vars, const struct infer_conversation *c,
-                     infer_error *err)
+                     const struct json *args, infer_error *err)
 {
-	if (c->args) {
-		TRY(jread(&vars->given, a, c->args, c->args_n, "template arguments", err));
-		if (!json_is_object(vars->given))
-			return err_set(err, INFER_EFORMAT,
-			               "the template arguments are not an object");
-	}
+	if (args && !json_is_object(args))
+		return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
+	vars->given = args;
 	if (c->think != INFER_THINK_DEFAULT) { /* templates know it by one name or the other */
 		enum json_kind on = c->think == INFER_THINK_ON ? JSON_TRUE : JSON_FALSE;
 		struct json *think = json_new(a, JSON_OBJECT);
@@ -165,14 +155,12 @@ static int is_system(const struct json *m)
 
 /* The turns of c, checked, in one array that is ours to change. */
 static int gather(struct json **out, struct arena *a, const struct infer_conversation *c,
-                  infer_error *err)
+                  const struct json *given, infer_error *err)
 {
-	const struct json *given = NULL;
 	struct json *all;
 
 	*out = NULL;
-	if (c->messages) {
-		TRY(jread(&given, a, c->messages, c->messages_n, "messages", err));
+	if (given) {
 		TRY(chat_check(given, err));
 		all = json_copy(a, given);
 	} else {
@@ -196,12 +184,12 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 /* *last: the words that the rendering is to end with, or left alone.  late: as chat_fit. */
 static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late,
                 const infer_chat *chat, const infer_tokenizer *t,
-                const struct infer_conversation *c, infer_error *err)
+                const struct infer_conversation *c, const struct chat_values *v, infer_error *err)
 {
 	struct json *messages, *own = json_new(a, JSON_OBJECT);
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
 
-	TRY(gather(&messages, a, c, err));
+	TRY(gather(&messages, a, c, v->messages, err));
 	if (c->flags & INFER_CHAT_CONTINUE)
 		TRY(chat_mark(a, last, messages, err));
 	TRY(chat_fit(a, messages, &chat->caps, late, err));
@@ -211,9 +199,9 @@ static int fill(struct chat_vars *vars, struct arena *a, const struct json **las
 	         json_new(a, no_prompt || *last ? JSON_FALSE : JSON_TRUE));
 	TRY(set_special(a, own, chat, t, INFER_BOS, err));
 	TRY(set_special(a, own, chat, t, INFER_EOS, err));
-	TRY(set_tools(a, own, chat, c, err));
+	set_tools(a, own, chat, c->tools);
 	*vars = (struct chat_vars){ .own = own, .now = c->now };
-	TRY(set_given(a, vars, c, err));
+	TRY(set_given(a, vars, c, v->args, err));
 	return a->bad ? nomem(err) : INFER_OK;
 }
 
@@ -248,14 +236,14 @@ static int writes_systems(const struct json *messages, const struct buf *text)
 /* Fill in and run.  A template that refuses a system turn at the front may take one at the end:
  * where no user's turn follows that could have its words, this is tried first. */
 static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
-                        const struct infer_conversation *c, struct arena *a,
-                        const struct json **last, struct buf *out, struct buf *from, int *spent,
-                        infer_error *err)
+                        const struct infer_conversation *c, const struct chat_values *v,
+                        struct arena *a, const struct json **last, struct buf *out,
+                        struct buf *from, int *spent, infer_error *err)
 {
 	struct chat_vars vars;
 	size_t late = 0;
 
-	TRY(fill(&vars, a, last, &late, chat, t, c, err));
+	TRY(fill(&vars, a, last, &late, chat, t, c, v, err));
 	vars.spent = spent;
 	int rc = chat_run(chat, &vars, out, from, err);
 	if (!late || (rc && rc != INFER_EFORMAT) ||
@@ -265,14 +253,14 @@ static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
 	buf_clear(out);
 	if (from)
 		buf_clear(from);
-	TRY(fill(&vars, a, last, NULL, chat, t, c, err));
+	TRY(fill(&vars, a, last, NULL, chat, t, c, v, err));
 	vars.spent = spent;
 	return chat_run(chat, &vars, out, from, err);
 }
 
 static int render(const infer_chat *chat, const infer_tokenizer *t,
-                  const struct infer_conversation *c, char **text, unsigned char **plain, size_t *n,
-                  int *spent, infer_error *err)
+                  const struct infer_conversation *c, const struct chat_values *v, char **text,
+                  unsigned char **plain, size_t *n, int *spent, infer_error *err)
 {
 	const struct json *last = NULL;
 	struct buf out, from;
@@ -286,7 +274,7 @@ static int render(const infer_chat *chat, const infer_tokenizer *t,
 	arena_init(&a, MEM_CHAT);
 	buf_init(&out, MEM_CHAT);
 	buf_init(&from, MEM_CHAT);
-	int rc = fill_and_run(chat, t, c, &a, &last, &out, plain ? &from : NULL, spent, err);
+	int rc = fill_and_run(chat, t, c, v, &a, &last, &out, plain ? &from : NULL, spent, err);
 	if (!rc && last)
 		rc = chat_cut(&out, &from, last, err);
 	arena_fini(&a);
@@ -305,25 +293,59 @@ static int render(const infer_chat *chat, const infer_tokenizer *t,
 	return rc;
 }
 
+/* The texts of a conversation as values in a. */
+static int parse(struct chat_values *v, struct arena *a, const struct infer_conversation *c,
+                 infer_error *err)
+{
+	*v = (struct chat_values){ 0 };
+	if (c->messages)
+		TRY(jread(&v->messages, a, c->messages, c->messages_n, "messages", err));
+	return c->args ? jread(&v->args, a, c->args, c->args_n, "template arguments", err)
+	               : INFER_OK;
+}
+
 int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, char **text, unsigned char **plain,
                       size_t *n, infer_error *err)
 {
-	return render(chat, t, c, text, plain, n, NULL, err);
+	struct chat_values v;
+	struct arena a;
+	int rc;
+
+	*text = NULL;
+	*n = 0;
+	if (plain)
+		*plain = NULL;
+	arena_init(&a, MEM_CHAT);
+	rc = parse(&v, &a, c, err);
+	if (!rc)
+		rc = render(chat, t, c, &v, text, plain, n, NULL, err);
+	arena_fini(&a);
+	return rc;
 }
 
-int chat_encode(const infer_chat *chat, const infer_tokenizer *t,
-                const struct infer_conversation *c, int32_t **ids, size_t *n_ids, int *spent,
-                infer_error *err)
+int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
+                     const struct infer_conversation *c, const struct chat_values *v, int32_t **ids,
+                     size_t *n_ids, int *spent, infer_error *err)
 {
+	struct chat_values own = *v;
 	unsigned char *plain;
+	struct arena a;
 	char *text;
 	size_t n;
+	int rc;
 
 	*ids = NULL;
 	*n_ids = 0;
-	TRY(render(chat, t, c, &text, &plain, &n, spent, err));
-	int rc = tok_encode(t, text, n, plain, INFER_ENCODE_SPECIAL, ids, n_ids, err);
+	arena_init(&a, MEM_CHAT);
+	rc = own.args || !c->args
+	             ? INFER_OK
+	             : jread(&own.args, &a, c->args, c->args_n, "template arguments", err);
+	if (!rc)
+		rc = render(chat, t, c, &own, &text, &plain, &n, spent, err);
+	arena_fini(&a);
+	TRY(rc);
+	rc = tok_encode(t, text, n, plain, INFER_ENCODE_SPECIAL, ids, n_ids, err);
 	mem_free(text);
 	mem_free(plain);
 	return rc;
@@ -333,5 +355,16 @@ int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
                       infer_error *err)
 {
-	return chat_encode(chat, t, c, ids, n_ids, NULL, err);
+	struct chat_values v;
+	struct arena a;
+	int rc;
+
+	*ids = NULL;
+	*n_ids = 0;
+	arena_init(&a, MEM_CHAT);
+	rc = parse(&v, &a, c, err);
+	if (!rc)
+		rc = chat_encode_json(chat, t, c, &v, ids, n_ids, NULL, err);
+	arena_fini(&a);
+	return rc;
 }

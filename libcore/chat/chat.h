@@ -21,11 +21,15 @@ struct chat_vars {
 	int probe, *spent;
 };
 
-/* chat.c: infer_chat_encode; *spent: whether INFER_ENOMEM means that the conversation is longer
- * than templates may write. */
-int chat_encode(const infer_chat *chat, const infer_tokenizer *t,
-                const struct infer_conversation *c, int32_t **ids, size_t *n_ids, int *spent,
-                infer_error *err);
+/* Values that were read, in the place of the texts of a conversation; NULL: there are none. */
+struct chat_values {
+	const struct json *messages, *args;
+};
+/* chat.c: infer_chat_encode, with v for messages and args; *spent: whether INFER_ENOMEM means that
+ * the conversation is longer than templates may write. */
+int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
+                     const struct infer_conversation *c, const struct chat_values *v, int32_t **ids,
+                     size_t *n_ids, int *spent, infer_error *err);
 /* fit.c: INFER_EFORMAT, INFER_EUNSUP: no array of messages, by the index of the first that is
  * none. */
 int chat_check(const struct json *messages, infer_error *err);

@@ -11,45 +11,84 @@ enum { KEY_MOST = 1024 };
 
 static int nomem(infer_error *err) { return err_set(err, INFER_ENOMEM, "out of memory for tools"); }
 
-static int read_one(struct chat_tools *t, const struct json *j, infer_error *err)
+static int take_one(struct infer_tools *t, const struct json *tool, unsigned flags)
 {
-	const struct json *f = json_get(j, "function"), *name = json_get(f ? f : j, "name");
+	const struct json *f = json_get(tool, "function");
+	const struct json *from = f || flags & TOOLS_WRAPPED ? f : tool,
+			  *name = json_get(from, "name");
 	const char *s = json_bytes(name) ? json_cstr(&t->arena, name) : NULL;
 
 	if (t->arena.bad)
-		return nomem(err);
+		return INFER_ENOMEM;
 	if (!s)
-		return err_set(err, INFER_EFORMAT, "tools[%zu]: no function with a name", t->n);
-	t->at[t->n++] =
-		(struct chat_tool){ s, json_bytes(name),
-		                    json_get(json_get(f ? f : j, "parameters"), "properties") };
+		return INFER_EFORMAT;
+	t->at[t->n++] = (struct chat_tool){ s, json_bytes(name),
+		                            json_get(json_get(from, "parameters"), "properties") };
 	return INFER_OK;
 }
 
-int chat_tools_read(struct chat_tools *t, const char *json, size_t n, infer_error *err)
+int tools_take(struct infer_tools *t, const struct json *list, unsigned flags, size_t *bad)
 {
-	const struct json *root;
-
-	arena_init(&t->arena, MEM_CHAT);
-	/* the caller's goes before the answer does */
-	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
-		return nomem(err);
-	TRY(jread(&root, &t->arena, t->text, n, "tools", err));
-	if (json_is_null(root))
-		return INFER_OK;
-	if (!json_is_array(root))
-		return err_set(err, INFER_EFORMAT, "tools is not an array");
-	if (!(t->at = arena_alloc(&t->arena, json_count(root), sizeof *t->at)))
-		return nomem(err);
-	json_each(j, root)
-		TRY(read_one(t, j, err));
+	*bad = 0;
+	t->arena.who = MEM_CHAT;
+	t->list = list;
+	t->n = 0;
+	if (!(t->at = arena_alloc(&t->arena, json_count(list), sizeof *t->at)))
+		return INFER_ENOMEM;
+	json_each(tool, list) {
+		TRY(take_one(t, tool, flags));
+		++*bad;
+	}
 	return INFER_OK;
 }
 
-void chat_tools_fini(struct chat_tools *t)
+void tools_fini(struct infer_tools *t)
 {
 	arena_fini(&t->arena);
 	mem_free(t->text);
+}
+
+static int read(struct infer_tools *t, const char *json, size_t n, infer_error *err)
+{
+	const struct json *list;
+	size_t bad;
+	int rc;
+
+	/* the caller's goes before the answer does */
+	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
+		return nomem(err);
+	t->text_n = n;
+	TRY(jread(&list, &t->arena, t->text, n, "tools", err));
+	if (!json_is_array(list))
+		return err_set(err, INFER_EFORMAT, "tools is not an array");
+	rc = tools_take(t, list, 0, &bad);
+	return rc == INFER_ENOMEM ? nomem(err)
+	       : rc               ? err_set(err, rc, "tools[%zu]: no function with a name", bad)
+	                          : INFER_OK;
+}
+
+int infer_tools_read(infer_tools **out, const char *json, size_t n, infer_error *err)
+{
+	infer_tools *t = mem_zalloc(MEM_CHAT, 1, sizeof *t);
+	int rc;
+
+	*out = NULL;
+	if (!t)
+		return nomem(err);
+	arena_init(&t->arena, MEM_CHAT);
+	rc = read(t, json, n, err);
+	if (rc)
+		infer_tools_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+void infer_tools_free(infer_tools *t)
+{
+	if (t)
+		tools_fini(t);
+	mem_free(t);
 }
 
 static int of_type(const struct json *type)
@@ -93,7 +132,7 @@ int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
 	return n > KEY_MOST ? 0 : admits(json_getn(t->properties, key, n), 0);
 }
 
-int chat_tools_python(const struct chat_tools *t)
+int chat_tools_python(const struct infer_tools *t)
 {
 	static const char *const names[] = { "python", "ipython", "code_interpreter" };
 

@@ -2,7 +2,8 @@
  * parameters take. */
 #ifndef CHAT_TOOLS_H
 #define CHAT_TOOLS_H
-#include <infer/status.h>
+#include <infer/chat.h>
+#include "base/arena.h"
 #include "base/json.h"
 
 /* a NUL behind the name */
@@ -11,19 +12,26 @@ struct chat_tool {
 	size_t len;
 	const struct json *properties;
 };
-/* text: what strings of the values borrow */
-struct chat_tools {
+/* all zero: none */
+struct infer_tools {
 	struct arena arena;
-	char *text;
+	char *text; /* JSON, what strings of the values borrow; NULL: of a value that was read */
+	size_t text_n;
+	const struct json *list; /* the array that was read, for templates */
 	struct chat_tool *at;
 	size_t n;
 };
 
-int chat_tools_read(struct chat_tools *t, const char *json, size_t n, infer_error *err);
-void chat_tools_fini(struct chat_tools *t);
+enum { TOOLS_WRAPPED = 1 << 0 }; /* each must be {"function": {...}}, else it may be bare */
+/* The one check of a list of tools.  t: zeroed; to tools_fini, on failure too.
+ * list: an array, borrowed with what its strings borrow
+ * bad   out: the entry that is no function with a name
+ * INFER_EFORMAT INFER_ENOMEM  no message is set */
+int tools_take(struct infer_tools *t, const struct json *list, unsigned flags, size_t *bad);
+void tools_fini(struct infer_tools *t);
 /* What the schema says of a parameter's value, as bits; 0: nothing. */
 enum { VALUE_TEXT = 1, VALUE_JSON = 2, VALUE_NULL = 4 };
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n);
 /* The tool that runs Python code, or -1. */
-int chat_tools_python(const struct chat_tools *t);
+int chat_tools_python(const struct infer_tools *t);
 #endif

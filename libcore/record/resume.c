@@ -3,23 +3,19 @@
 #include "base/err.h"
 #include "base/jread.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PIECE = 1 << 16 };
-
-struct resume {
-	const char *path;
+struct infer_resume {
+	const char *name;
 	infer_done_fn *done;
 	void *user;
 	struct arena mem; /* of one record */
 	struct buf text;  /* what is read and not yet whole lines */
-	struct buf holes; /* struct outfile_hole []: lines that are damaged */
+	struct buf holes; /* struct infer_hole []: lines that are damaged, or dropped */
 	int64_t lines, records;
-	off_t whole; /* bytes of whole lines */
-	off_t at;    /* where the line in work begins */
+	int64_t whole; /* bytes of whole lines */
+	int64_t at;    /* where the line in work begins */
 };
 
 static int64_t whole_of(const struct json *o, const char *key)
@@ -89,26 +85,26 @@ static int is_blank(const char *at, size_t n)
 }
 
 /* A line of n bytes goes. */
-static int drop(struct resume *r, size_t n, infer_error *err)
+static int drop(infer_resume *r, size_t n, infer_error *err)
 {
-	const struct outfile_hole hole = { r->at, r->at + (off_t)n + 1 };
+	const struct infer_hole hole = { r->at, r->at + (int64_t)n + 1 };
 
 	buf_put(&r->holes, &hole, sizeof hole);
-	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path)
+	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name)
 	                    : INFER_OK;
 }
 
-static int no_record(struct resume *r, const char *at, size_t n, infer_error *err)
+static int no_record(infer_resume *r, const char *at, size_t n, infer_error *err)
 {
 	if (is_blank(at, n))
 		return INFER_OK;
 	if (!is_half(at, n))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path,
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,
 		               (long long)r->lines);
 	return drop(r, n, err);
 }
 
-static int take_line(struct resume *r, const char *at, size_t n, infer_error *err)
+static int take_line(infer_resume *r, const char *at, size_t n, infer_error *err)
 {
 	struct infer_done d;
 	int rc, answer;
@@ -116,14 +112,14 @@ static int take_line(struct resume *r, const char *at, size_t n, infer_error *er
 
 	r->lines++;
 	arena_reset(&r->mem);
-	rc = jread(&o, &r->mem, at, n, r->path, NULL);
+	rc = jread(&o, &r->mem, at, n, r->name, NULL);
 	if (rc == INFER_ENOMEM)
-		return err_set(err, rc, "%s: no memory for a record", r->path);
+		return err_set(err, rc, "%s: no memory for a record", r->name);
 	if (!json_is_object(o))
 		return no_record(r, at, n, err);
 	answer = is_answer(&r->mem, &d, o);
 	if (r->mem.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name);
 	if (answer)
 		TRY(r->done(r->user, &d, err));
 	r->records += !d.drop;
@@ -131,7 +127,7 @@ static int take_line(struct resume *r, const char *at, size_t n, infer_error *er
 }
 
 /* Whole lines out of the text; what is left of it moves to its front. */
-static int take_lines(struct resume *r, infer_error *err)
+static int take_lines(infer_resume *r, infer_error *err)
 {
 	size_t from = 0;
 	const char *end;
@@ -139,92 +135,64 @@ static int take_lines(struct resume *r, infer_error *err)
 	while ((end = memchr(r->text.at + from, '\n', r->text.len - from))) {
 		size_t n = (size_t)(end - r->text.at) - from;
 
-		r->at = r->whole + (off_t)from;
+		r->at = r->whole + (int64_t)from;
 		TRY(take_line(r, r->text.at + from, n, err));
 		from += n + 1;
 	}
-	r->whole += (off_t)from;
+	r->whole += (int64_t)from;
 	memmove(r->text.at, r->text.at + from, r->text.len - from);
 	r->text.len -= from;
 	return INFER_OK;
 }
 
-static int take_file(struct resume *r, int fd, infer_error *err)
+int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *err)
 {
-	ssize_t n;
+	buf_put(&r->text, bytes, n);
+	if (r->text.bad)
+		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name);
+	/* only what is new can end a line */
+	return n && memchr(bytes, '\n', n) ? take_lines(r, err) : INFER_OK;
+}
 
-	for (;;) {
-		if (buf_reserve(&r->text, PIECE))
-			return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->path);
-		n = read(fd, r->text.at + r->text.len, PIECE);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_errno(err, errno, "%s", r->path);
-		if (!n)
-			break;
-		r->text.len += (size_t)n;
-		/* only what is new can end a line */
-		if (memchr(r->text.at + r->text.len - n, '\n', (size_t)n))
-			TRY(take_lines(r, err));
-	}
-	if (!r->text.len)
-		return INFER_OK;
+int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *err)
+{
+	*got = (struct infer_resumed){
+		.whole = r->whole,
+		.records = r->records,
+		.torn = r->text.len > 0,
+		.holes = (const struct infer_hole *)(const void *)r->holes.at,
+		.n_holes = r->holes.len / sizeof(struct infer_hole),
+	};
 	/* what has no line end may be somebody's text, where nothing before it says otherwise */
-	if (!r->records && !is_half(r->text.at, r->text.len))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->path,
-		               (long long)r->lines + 1);
-	return ftruncate(fd, r->whole)
-	               ? err_errno(err, errno, "%s: cannot cut the torn last line off", r->path)
-	               : INFER_OK;
-}
-
-int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *done, void *user,
-                        infer_error *err)
-{
-	struct resume r = { .path = path, .done = done, .user = user };
-	int fd = -1, rc;
-
-	*out = NULL;
-	arena_init(&r.mem, MEM_RECORD);
-	buf_init(&r.text, MEM_RECORD);
-	buf_init(&r.holes, MEM_RECORD);
-	rc = outfile_open(&fd, path, err);
-	if (!rc)
-		rc = take_file(&r, fd, err);
-	if (!rc && r.holes.len)
-		rc = outfile_fill(&fd, path, &r.whole,
-		                  (const struct outfile_hole *)(const void *)r.holes.at,
-		                  r.holes.len / sizeof(struct outfile_hole), err);
-	if (!rc)
-		rc = infer_writer_open(out, fd, err);
-	arena_fini(&r.mem);
-	buf_fini(&r.text);
-	buf_fini(&r.holes);
-	if (!rc && !((*out)->path = mem_strndup(MEM_RECORD, path, strlen(path)))) {
-		infer_writer_free(*out);
-		*out = NULL;
-		rc = err_set(err, INFER_ENOMEM, "%s: no memory for its name", path);
-	}
-	if (rc) {
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	(*out)->owned = fd;
-	(*out)->started = r.records > 0;
-	(*out)->bytes = r.whole;
-	return INFER_OK;
-}
-
-int infer_writer_sync(infer_writer *w, infer_error *err)
-{
-	if (w->path)
-		TRY(outfile_check(w->fd, w->path, w->bytes, err));
-	if (!w->dirty)
+	if (!r->text.len || r->records || is_half(r->text.at, r->text.len))
 		return INFER_OK;
-	if (fdatasync(w->fd) && errno != EINVAL && errno != EROFS) /* a pipe has no disk */
-		return err_errno(err, errno, "cannot write records to the disk");
-	w->dirty = 0;
+	return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,
+	               (long long)r->lines + 1);
+}
+
+int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
+                     infer_error *err)
+{
+	infer_resume *r = mem_zalloc(MEM_RECORD, 1, sizeof *r);
+
+	*out = r;
+	if (!r)
+		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", name);
+	r->name = name;
+	r->done = done;
+	r->user = user;
+	arena_init(&r->mem, MEM_RECORD);
+	buf_init(&r->text, MEM_RECORD);
+	buf_init(&r->holes, MEM_RECORD);
 	return INFER_OK;
+}
+
+void infer_resume_free(infer_resume *r)
+{
+	if (!r)
+		return;
+	arena_fini(&r->mem);
+	buf_fini(&r->text);
+	buf_fini(&r->holes);
+	mem_free(r);
 }

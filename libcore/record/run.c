@@ -2,6 +2,7 @@
 #include "record/record.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "chat/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,34 +79,23 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	jw_end(w);
 }
 
-void record_model_name(struct jwrite *w, const char *key, const infer_model *m)
-{
-	const char *path = infer_file_path(infer_model_file(m)),
-		   *slash = path ? strrchr(path, '/') : NULL;
-	struct infer_model_info info;
-
-	infer_model_info(m, &info);
-	if (info.name.len)
-		jw_strn(w, key, info.name.at, info.name.len);
-	else
-		jw_str(w, key, slash ? slash + 1 : path);
-}
-
 static void put_model(infer_writer *out, const infer_model *m)
 {
 	const infer_file *f = infer_model_file(m);
 	struct infer_file_info file;
 	struct jwrite *w = &out->w;
 
+	struct infer_str name = infer_model_called(m);
+
 	infer_file_info(f, &file);
 	if (out->model != m) {
-		infer_file_id(f, out->id);
+		infer_file_id(f, out->model_id);
 		out->model = m;
 	}
 	jw_object(w, "model");
-	record_model_name(w, "name", m);
+	jw_strn(w, "name", name.at, name.len);
 	jw_uint(w, "file_bytes", file.file_bytes);
-	jw_str(w, "id", out->id);
+	jw_str(w, "id", out->model_id);
 	jw_end(w);
 }
 
@@ -191,7 +181,8 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 	if (o->chat && source)
 		jw_base64(w, "template", source->at, source->len);
 	jw_base64(w, "system", o->talk.system, o->talk.system_n);
-	jw_base64(w, "tools", o->talk.tools, o->talk.tools_n);
+	jw_base64(w, "tools", o->talk.tools ? o->talk.tools->text : NULL,
+	          o->talk.tools ? o->talk.tools->text_n : 0);
 	jw_base64(w, "args", o->talk.args, o->talk.args_n);
 	jw_int(w, "think", o->talk.think);
 	jw_uint(w, "talk_flags", o->talk.flags);

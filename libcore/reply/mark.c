@@ -36,11 +36,11 @@ static int match_name(const struct infer_reply *r, size_t start, size_t p, const
 {
 	int found = P_NO;
 
-	for (size_t i = 0; i < r->tools.n; i++) {
+	for (size_t i = 0; i < r->tools->n; i++) {
 		struct reply_mark this = *m;
-		int rc = reply_literal(r, p, r->tools.at[i].name);
+		int rc = reply_literal(r, p, r->tools->at[i].name);
 		if (rc == P_OK)
-			rc = match(r, start, p + r->tools.at[i].len, rest, &this);
+			rc = match(r, start, p + r->tools->at[i].len, rest, &this);
 		if (rc == P_OK) {
 			*m = this;
 			m->tool = (int)i;
@@ -157,8 +157,8 @@ static int is(const struct infer_reply *r, size_t p, size_t n, const char *s)
 
 static int find_tool(const struct infer_reply *r, size_t p, size_t n)
 {
-	for (size_t i = 0; i < r->tools.n; i++)
-		if (r->tools.at[i].len == n && !memcmp(r->tools.at[i].name, r->in.at + p, n))
+	for (size_t i = 0; i < r->tools->n; i++)
+		if (r->tools->at[i].len == n && !memcmp(r->tools->at[i].name, r->in.at + p, n))
 			return (int)i;
 	return -1;
 }
@@ -279,7 +279,7 @@ static int call_at(const struct infer_reply *r, size_t p, const struct dialect_h
 		m->list = 1;
 		return python(r, p, m->end);
 	case ARGS_CODE:
-		m->tool = chat_tools_python(&r->tools);
+		m->tool = chat_tools_python(r->tools);
 		return m->tool < 0 ? P_NO : P_OK;
 	default:
 		return P_OK;
@@ -306,7 +306,7 @@ static int heads(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const size_t most = sizeof r->f->head / sizeof *r->f->head;
 
-	if (!r->tools.n || r->n_calls == INFER_REPLY_MAX_CALLS)
+	if (!r->tools->n || r->n_calls == INFER_REPLY_MAX_CALLS)
 		return P_NO;
 	for (size_t i = 0; i < most && r->f->head[i].as; i++) {
 		if (r->f->head[i].only_first && !r->fresh && !r->after)

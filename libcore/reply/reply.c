@@ -225,6 +225,7 @@ static void begin(struct infer_reply *r, const char *prompt, size_t n)
 int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infer_reply_options *o,
                     infer_error *err)
 {
+	static const struct infer_tools none;
 	infer_reply *r = mem_zalloc(MEM_REPLY, 1, sizeof *r);
 	int rc = INFER_OK;
 
@@ -239,11 +240,10 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
 	buf_init(&r->content, MEM_REPLY);
 	buf_init(&r->reasoning, MEM_REPLY);
 	set_first(r);
-	if (o && o->tools)
-		rc = chat_tools_read(&r->tools, o->tools, o->tools_n, err);
-	if (!rc && o && o->prompt)
+	r->tools = o && o->tools ? o->tools : &none;
+	if (o && o->prompt)
 		begin(r, o->prompt, o->prompt_n);
-	if (!rc && (r->in.bad || r->content.bad || r->reasoning.bad))
+	if ((r->in.bad || r->content.bad || r->reasoning.bad))
 		rc = nomem(err);
 	if (rc)
 		infer_reply_free(r);
@@ -261,7 +261,6 @@ void infer_reply_free(infer_reply *r)
 		buf_fini(&r->calls[i].args);
 	}
 	mem_free(r->calls);
-	chat_tools_fini(&r->tools);
 	buf_fini(&r->in);
 	buf_fini(&r->content);
 	buf_fini(&r->reasoning);
@@ -281,12 +280,17 @@ void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts)
 void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *call)
 {
 	const struct reply_call *c = &r->calls[i];
+	int last = i + 1 == r->n_calls && !r->over;
 
 	must(i < r->n_calls);
-	*call = (struct infer_reply_call){ { r->tools.at[c->tool].name, r->tools.at[c->tool].len },
-		                           str(&c->id),
-		                           str(&c->args),
-		                           c->whole };
+	*call = (struct infer_reply_call){
+		.name = { r->tools->at[c->tool].name, r->tools->at[c->tool].len },
+		.id = str(&c->id),
+		.arguments = str(&c->args),
+		.whole = c->whole,
+		/* an object around the arguments may say it behind them */
+		.settled = c->whole || c->id.len || !last || !r->s.envelope,
+	};
 }
 
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning)

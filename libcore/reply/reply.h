@@ -52,7 +52,7 @@ struct reply_state {
 struct infer_reply {
 	const struct dialect *f;
 	const struct dialect_think *t;
-	struct chat_tools tools;
+	const struct infer_tools *tools; /* never NULL */
 	uint32_t flags;
 	unsigned char first[256]; /* 1: something other than text may begin with this byte */
 	/* in: base ... solid is text not yet given; ... at white space that goes where what follows

@@ -25,8 +25,8 @@ static int kind(struct infer_reply *r, const struct reply_mark *m, int which)
 {
 	if (r->f->param[1])
 		return which ? EXPECT_JSON : EXPECT_TEXT;
-	r->s.kinds = chat_tools_value(&r->tools.at[r->calls[r->n_calls - 1].tool], r->in.at + m->id,
-	                              m->id_n);
+	r->s.kinds = chat_tools_value(&r->tools->at[r->calls[r->n_calls - 1].tool],
+	                              r->in.at + m->id, m->id_n);
 	return r->s.kinds & VALUE_TEXT && !(r->s.kinds & VALUE_NULL) ? EXPECT_TEXT : EXPECT_JSON;
 }
 

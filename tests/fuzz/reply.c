@@ -120,11 +120,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	enum { SIGNS = sizeof signs / sizeof *signs };
 	static infer_chat *chats[SIGNS];
+	static infer_tools *read;
 	static const char *const prompts[] = { "", "<think>\n", ">>>", "<|start|>assistant" };
 	char source[256];
 
 	if (size < 3)
 		return 0;
+	if (!read)
+		must(!infer_tools_read(&read, tools, sizeof tools - 1, NULL));
 	size_t way = data[0] % SIGNS;
 	if (!chats[way]) {
 		size_t n = (size_t)snprintf(
@@ -134,11 +137,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(infer_chat_open(&chats[way], source, n, "fuzz", NULL) == INFER_OK);
 	}
 	const char *prompt = prompts[data[1] >> 2 & 3];
-	struct infer_reply_options o = { .tools = tools,
-		                         .tools_n = sizeof tools - 1,
-		                         .prompt = prompt,
-		                         .prompt_n = strlen(prompt),
-		                         .flags = data[1] & 3 };
+	struct infer_reply_options o = {
+		.tools = read, .prompt = prompt, .prompt_n = strlen(prompt), .flags = data[1] & 3
+	};
 	infer_reply *whole = read_answer(chats[way], &o, (const char *)data + 3, size - 3, 0);
 	infer_reply *parts =
 		read_answer(chats[way], &o, (const char *)data + 3, size - 3, data[2] + 1u);

@@ -4,16 +4,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <infer/request.h>
+#include <infer/record.h>
 #include "base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const infer_job *j)
 {
-	must(j->line == 42 && (j->id ? *j->id : j->error.code || j->is_other));
-	if (j->error.code) {
-		must(*j->error.message && !strchr(j->error.message, '\n'));
+	must(j->line == 42 && (j->id ? *j->id : j->fault.error.code || j->is_other));
+	if (j->fault.error.code) {
+		must(*j->fault.error.message && !strchr(j->fault.error.message, '\n'));
+		must(j->fault.kind && infer_fault_status(j->fault.kind) >= 400);
 		return;
 	}
 	if (j->is_other)
@@ -31,6 +32,24 @@ static void check(const infer_job *j)
 	infer_sampler_free(s);
 }
 
+/* The same bytes as the body of a request to a server, in each form: read, or refused in it. */
+static void check_body(const infer_job_reader *r, const char *text, size_t n)
+{
+	static const char *const forms[] = { "own", "text", "chat" };
+	infer_writer *w;
+	infer_job *j;
+
+	must(!infer_writer_new(&w, NULL));
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		must(!infer_job_read(&j, r, infer_form_named(forms[i]), "a", text, n, NULL));
+		must(!j->fault.error.code == !j->fault.kind);
+		if (j->fault.kind)
+			must(!infer_form_put_fault(w, j->form, &j->fault, NULL));
+		infer_job_free(j);
+	}
+	infer_writer_free(w);
+}
+
 static void open_all(infer_model **model, infer_chat **chat, infer_chat **tools, const char *src,
                      size_t n)
 {
@@ -44,7 +63,8 @@ static void open_all(infer_model **model, infer_chat **chat, infer_chat **tools,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static infer_model *model;       /* the built-in one, opened once */
+	static infer_model *model; /* the built-in one, opened once */
+	static infer_job_reader *reader, *server;
 	static infer_chat *chat, *tools; /* its template, and one that knows tools and thinking */
 	static const char src[] = "{% for t in tools or [] %}{{ t.function.name }}{{ t|tojson }}{% "
 				  "endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
@@ -59,20 +79,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(line, data, size);
 	if (!model)
 		open_all(&model, &chat, &tools, src, sizeof src - 1);
-	const struct infer_job_opts o = {
-		.model = model,
-		.max_tokens = -1,
-		.logprobs = -1,
-		.chat = chat,
-		.chat_tools = tools,
-		.talk = { .system = "s", .system_n = 1 },
-	};
+	if (!reader) {
+		const struct infer_job_opts o = {
+			.model = model,
+			.max_tokens = -1,
+			.logprobs = -1,
+			.chat = chat,
+			.chat_tools = tools,
+			.talk = { .system = "s", .system_n = 1 },
+		};
+		struct infer_job_opts served = o;
 
-	must(!infer_job_read(&j, line, size, 42, 0, &o, NULL));
-	must(!infer_job_read(&id, line, size, 42, INFER_JOB_ID, &o, NULL));
+		served.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT;
+		must(!infer_job_reader_new(&reader, &o, NULL));
+		must(!infer_job_reader_new(&server, &served, NULL));
+	}
+	must(!infer_line_read(&j, line, size, 42, 0, reader, NULL));
+	must(!infer_line_read(&id, line, size, 42, INFER_LINE_ID, reader, NULL));
 	must(!j->id == !id->id && (!j->id || !strcmp(j->id, id->id)) &&
 	     j->id_whole == id->id_whole && j->form == id->form && j->is_other == id->is_other);
 	check(j);
+	check_body(server, line, size);
 	infer_job_free(j);
 	infer_job_free(id);
 	free(line);

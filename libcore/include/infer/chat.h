@@ -54,16 +54,22 @@ enum {
 	INFER_CHAT_CONTINUE = 1 << 1,
 };
 
-/* JSON texts but for `system` and `user`, which are UTF-8; all borrowed. */
+/* The tools that a model may call, read once.  Immutable: share freely. */
+typedef struct infer_tools infer_tools;
+/* json: an array [n], as OpenAI's; copied.
+ * INFER_EFORMAT  not JSON, or an entry that is no function with a name; INFER_ENOMEM */
+int infer_tools_read(infer_tools **out, const char *json, size_t n, infer_error *err);
+void infer_tools_free(infer_tools *t);
+
+/* `messages` and `args` are JSON texts, `system` and `user` UTF-8; all borrowed. */
 struct infer_conversation {
 	const char *system;
 	size_t system_n; /* a system turn to put first, or NULL */
 	const char *messages;
 	size_t messages_n; /* array, as OpenAI's, or NULL */
 	const char *user;
-	size_t user_n; /* a user's turn to put last, or NULL */
-	const char *tools;
-	size_t tools_n; /* array, or NULL */
+	size_t user_n;            /* a user's turn to put last, or NULL */
+	const infer_tools *tools; /* or NULL */
 	/* object with more variables for the template, or NULL */
 	const char *args;
 	size_t args_n;

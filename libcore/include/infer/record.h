@@ -1,48 +1,21 @@
 /* infer/record.h - the JSON lines that all programs share.   floor: record
  *
- * One function per kind of record; man 5 infer-jsonl defines every field. */
+ * One function per kind of record; man 5 infer-jsonl defines every field.  Lines go into a writer's
+ * memory (infer/form.h): where they are sent is the program's affair. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/engine.h>
+#include <infer/form.h>
+#include <infer/job.h>
 #include <infer/model.h>
 #include <infer/probe.h>
-#include <infer/request.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* JSON lines to a file descriptor, one write(2) each.  Confined. */
-typedef struct infer_writer infer_writer;
-/* fd: borrowed.  The first line carries "v":1. */
-int infer_writer_open(infer_writer **out, int fd, infer_error *err);
-void infer_writer_free(infer_writer *w);
-
-/* A record of a request, as a file has it; what the record does not say is NULL.  Borrowed for the
- * call. */
-struct infer_done {
-	const char *id; /* NULL too in an error about a line, or an id that was there before */
-	int64_t line;   /* of an error, else 0 */
-	int failed;
-	const char *request_sha256;
-	const char *model_id, *options_sha256; /* of its `run` */
-	int drop;                              /* out, 1: it is to be taken out of the file */
-};
-/* Open or create the records of a batch at `path` to go on where they end: nobody else may have
- * them open this way, a last line that is torn is cut off, one that is damaged is taken out, done
- * is called for every record of a request.  What it returns ends it, INFER_OK aside: then the file
- * is as it was.  The directory of a new file is synced.
- * INFER_EFORMAT  a line that is no record
- * INFER_EIO      cannot be opened, no regular file, in use */
-typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
-int infer_writer_resume(infer_writer **out, const char *path, infer_done_fn *done, void *user,
-                        infer_error *err);
-/* To the disk, if anything was written since the last time: fdatasync(2).
- * INFER_EIO  refused, or the file of infer_writer_resume was removed or cut by another */
-int infer_writer_sync(infer_writer *w, infer_error *err);
 
 /* What the `run` object needs (contract, promise 7); everything borrowed. */
 struct infer_run_info {
@@ -57,52 +30,82 @@ struct infer_run_info {
 	const struct infer_str *breakers;
 	size_t n_breakers;
 };
-struct infer_completion {
-	const char *id;             /* request id */
-	const char *request_sha256; /* of the line that asked; NULL: there was none */
-	const char *text;
-	size_t text_bytes;        /* all of it; where `reply` is, its content */
-	const infer_reply *reply; /* the answer read back, ended; or NULL */
-	int finish, code;
-	const char *message;
-	struct infer_usage usage;
-	double load_ms;
-	const struct infer_event *tokens;
-	size_t n_tokens; /* TOKEN events; or NULL */
-	uint32_t flags;  /* INFER_RECORD_* */
-};
-enum {
-	INFER_RECORD_TOKENS = 1 << 0,
-	INFER_RECORD_LOGPROBS = 1 << 1,
-	INFER_RECORD_NO_ID = 1 << 2,
-	/* the id is a whole number, and is written as one */
-	INFER_RECORD_TOO_LONG = 1 << 3,
-	INFER_RECORD_ID_WHOLE = 1 << 4
-};
 
-/* Each writes one line, whole: what the descriptor did not take at once is written on.  Text that
- * is not UTF-8 stands with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g,
- * null where they are not finite.  id, param: NULL writes null.
+/* Each appends one line to w; the first of a writer carries "v":1.  Text that is not UTF-8 stands
+ * with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null where they are not
+ * finite.  id, param: NULL writes null.
  * tokens    i32 [n]
  * logprobs  f32 [n], nats; the first is not looked at
- * INFER_EIO     the descriptor refused it
- * INFER_ENOMEM  nothing was written */
-int infer_write_completion(infer_writer *w, const struct infer_completion *c,
-                           const struct infer_run_info *run, infer_error *err);
+ * INFER_ENOMEM  no line was added, and those before it are lost */
 int infer_write_token(infer_writer *w, const struct infer_event *ev, infer_error *err);
 int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs,
                       size_t n, const struct infer_run_info *run, infer_error *err);
 int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
                       infer_error *err);
+/* The lines go behind others of ours: none of them carries "v" any more. */
+void infer_writer_go_on(infer_writer *w);
 
-/* What a request of a batch gets, in the form in which it was asked.
- * c      [j->n], one per sample, ids and all
- * flags  INFER_RECORD_NO_ID: the id is another's, who gets the answer
- *        INFER_RECORD_TOO_LONG: the error is that the prompt is longer than the context */
-int infer_write_job(infer_writer *w, const infer_job *j, const struct infer_completion *c,
-                    const struct infer_run_info *run, infer_error *err);
-int infer_write_job_error(infer_writer *w, const infer_job *j, uint32_t flags, const infer_error *e,
-                          const char *param, infer_error *err);
+/* ---- batches ---- */
+
+enum { INFER_LINE_ID = 1 << 0 }; /* read no more than the id */
+/* A line that asks: a request of our own, or OpenAI's {custom_id, method, url, body}.
+ * line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
+ * INFER_ENOMEM  alone; every fault of the line is in the job */
+int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
+                    const infer_job_reader *r, infer_error *err);
+/* A job whose line could not be read whole: it has the error. */
+int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err);
+
+/* The line that answers: in the form in which it was asked, and in its envelope.  Where the model
+ * of *a has no name, it is called as its file says. */
+int infer_write_answer(infer_writer *w, const struct infer_answer *a,
+                       const struct infer_run_info *run, infer_error *err);
+enum { INFER_RECORD_NO_ID = 1 << 0 }; /* the id is another's, who gets the answer */
+int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
+                      uint32_t flags, infer_error *err);
+
+/* A name for what stands in *o, but the model and the time, and for the numbers of the engine:
+ * sha256 in hex.  Where it differs, the same lines get other answers.
+ * source: of the template, or NULL.  INFER_ENOMEM */
+int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
+                          const struct infer_str *source, infer_error *err);
+
+/* A record of a request, as a file has it; what the record does not say is NULL.  Borrowed for the
+ * call. */
+struct infer_done {
+	const char *id; /* NULL too in an error about a line, or an id that was there before */
+	int64_t line;   /* of an error, else 0 */
+	int failed;
+	const char *request_sha256;
+	const char *model_id, *options_sha256; /* of its `run` */
+	int drop;                              /* out, 1: it is to be taken out of the file */
+};
+/* What it returns ends the reading, INFER_OK aside. */
+typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
+
+/* The records of a batch, read again to go on where they end: done is called for every record of a
+ * request.  Confined. */
+typedef struct infer_resume infer_resume;
+/* name: of the file, for messages; borrowed */
+int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
+                     infer_error *err);
+void infer_resume_free(infer_resume *r);
+/* More of the file, in any pieces.
+ * INFER_EFORMAT  a line that is no record; INFER_ENOMEM; and what done returns */
+int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *err);
+/* What is to become of the file: the bytes behind `whole`, of a last line that is torn, and the
+ * holes, of lines that are damaged or dropped, go.  Holes rise, borrowed from r. */
+struct infer_hole {
+	int64_t from, to;
+};
+struct infer_resumed {
+	int64_t whole, records;
+	int torn; /* there are bytes behind `whole` */
+	const struct infer_hole *holes;
+	size_t n_holes;
+};
+/* INFER_EFORMAT  a last line that is no record */
+int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *err);
 
 /* Records of kind bench: the ceilings, and one case beside the ceiling that binds it. */
 int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,

@@ -31,17 +31,16 @@ enum {
 	INFER_REPLY_JSON = 1 << 1,
 };
 struct infer_reply_options {
-	/* array, as infer_conversation's; NULL: nothing is read as a call */
-	const char *tools;
-	size_t tools_n;
+	/* must outlive the reply; NULL: nothing is read as a call */
+	const infer_tools *tools;
 	/* with control tokens; its last 64 bytes are enough: they may open the reasoning */
 	const char *prompt;
 	size_t prompt_n;
 	uint32_t flags;
 };
 
-/* chat: borrowed, must outlive *out.  o: NULL is all defaults; copied.
- * INFER_EFORMAT  tools is not a list of functions with names; INFER_ENOMEM */
+/* chat: borrowed, must outlive *out.  o: NULL is all defaults; copied, but for the tools.
+ * INFER_ENOMEM */
 int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infer_reply_options *o,
                     infer_error *err);
 void infer_reply_free(infer_reply *r);
@@ -65,7 +64,8 @@ struct infer_reply_call {
 	struct infer_str id;   /* as the model wrote it; empty where it did not, or not yet */
 	/* JSON text, an object; as far as it came, and as broken as the model wrote it */
 	struct infer_str arguments;
-	int whole; /* 1: its end was seen */
+	int whole;   /* 1: its end was seen */
+	int settled; /* 1: the id stays what it is */
 };
 /* Borrowed until the next call with r. */
 void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts);

@@ -300,10 +300,9 @@ static void test_variables(void **state)
 		                        .args = args,
 		                        .args_n = sizeof args - 1,
 		                        .think = INFER_THINK_OFF,
-		                        .tools = tools,
-		                        .tools_n = 2,
 		                        .flags = INFER_CHAT_NO_PROMPT,
 		                        .now = 1786797296 };
+	infer_tools *none;
 	infer_chat *chat;
 	infer_error err;
 	char *text;
@@ -311,8 +310,12 @@ static void test_variables(void **state)
 
 	(void)state;
 	assert_int_equal(infer_chat_open(&chat, src, sizeof src - 1, "test", &err), INFER_OK);
+	assert_int_equal(infer_tools_read(&none, tools, 2, &err), INFER_OK);
+	c.tools = none;
 	assert_int_equal(infer_chat_render(chat, NULL, &c, &text, NULL, &n, &err), INFER_OK);
 	assert_string_equal(text, "FalseFalse[1]None2False2026");
+	infer_tools_free(none);
+	c.tools = NULL;
 	infer_chat_free(text);
 	c.args = "[]";
 	c.args_n = 2;
@@ -369,17 +372,20 @@ static void test_inline(void **state)
 	assert_true(same >= 32);
 }
 
+static const char turns_m[] = "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\","
+			      "\"content\":\"b\"}]";
+static const char turns_own[] = "[{\"role\":\"developer\"}]";
 static const struct {
 	struct infer_conversation c;
 	int code;
 	const char *want;
 } turns_cases[] = {
 	{ { .user = "\"u\0", .user_n = 4 }, 0, "u=\"u" },
-	{ { .messages = m, .messages_n = sizeof m - 1, .user = "u", .user_n = 1 },
+	{ { .messages = turns_m, .messages_n = sizeof turns_m - 1, .user = "u", .user_n = 1 },
 	  0,
 	  "u=a;a=b;u=u;" },
-	{ { .messages = m,
-	    .messages_n = sizeof m - 1,
+	{ { .messages = turns_m,
+	    .messages_n = sizeof turns_m - 1,
 	    .user = "u",
 	    .user_n = 1,
 	    .system = "S",
@@ -390,7 +396,10 @@ static const struct {
 	{ { .user = "a\xff", .user_n = 2 },
 	  INFER_EINVAL,
 	  "the user's words are not UTF-8 at byte 1" },
-	{ { .system = "S", .system_n = 1, .messages = own, .messages_n = sizeof own - 1 },
+	{ { .system = "S",
+	    .system_n = 1,
+	    .messages = turns_own,
+	    .messages_n = sizeof turns_own - 1 },
 	  INFER_EINVAL,
 	  "the messages begin with one" },
 	{ { .system = "S", .system_n = 1, .messages = "[7]", .messages_n = 3 },
@@ -404,9 +413,6 @@ static void test_turns(void **state)
 {
 	static const char src[] =
 		"{% for m in messages %}{{ m.role[0] }}={{ m.content }};{% endfor %}";
-	static const char m[] = "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\","
-				"\"content\":\"b\"}]",
-			  own[] = "[{\"role\":\"developer\"}]";
 	infer_chat *chat;
 	infer_error err;
 	char *text;
@@ -485,30 +491,6 @@ static void test_continue(void **state)
 	}
 }
 
-static const struct infer_conversation check_c[] = {
-	{ 0 },
-	{ .tools = "[]", .tools_n = 2 },
-	{ .think = INFER_THINK_ON },
-	{ .think = INFER_THINK_OFF },
-};
-
-/* What is refused because it would be passed over. */
-static void test_check(void **state)
-{
-	infer_chat *all, *none;
-
-	(void)state;
-	assert_int_equal(infer_chat_open(&all, CALLS, strlen(CALLS), "test", NULL), INFER_OK);
-	assert_int_equal(infer_chat_open(&none, CHATML, strlen(CHATML), "test", NULL), INFER_OK);
-	for (size_t i = 0; i < sizeof check_c / sizeof *check_c; i++) {
-		assert_int_equal(infer_chat_check(all, &check_c[i], NULL), INFER_OK);
-		assert_int_equal(infer_chat_check(none, &check_c[i], NULL),
-		                 i ? INFER_EUNSUP : INFER_OK);
-	}
-	infer_chat_close(&all);
-	infer_chat_close(&none);
-}
-
 static void test_source(void **state)
 {
 	struct infer_str s;
@@ -569,20 +551,22 @@ static int case_chat(void)
 		                        .messages_n = sizeof m - 1,
 		                        .args = args,
 		                        .args_n = sizeof args - 1,
-		                        .tools = tools,
-		                        .tools_n = sizeof tools - 1,
 		                        .think = INFER_THINK_ON };
+	infer_tools *read = NULL;
 	infer_chat *chat = NULL;
 	unsigned char *plain = NULL;
 	char *text = NULL;
 	size_t n;
 	int rc;
 
+	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, NULL));
+	c.tools = read;
 	nth_ok(infer_chat_open(&chat, NO_SYSTEM, strlen(NO_SYSTEM), "nth", NULL));
 	nth_ok(infer_chat_render(chat, NULL, &c, &text, &plain, &n, NULL));
 	assert_string_equal(text, "[user]S\nU");
 	assert_memory_equal(plain, "\0\0\0\0\0\0\1\1\1", 9);
 out:
+	infer_tools_free(read);
 	infer_chat_free(text);
 	infer_chat_free(plain);
 	infer_chat_close(&chat);
@@ -596,7 +580,6 @@ int main(void)
 		nth_case(case_continue),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_continue),
-		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_fold_many),

@@ -1,13 +1,7 @@
-/* tests/unit/record/test_jsonl.c - records as bytes, as JSON, and through descriptors that take
- * little at a time */
+/* tests/unit/record/test_jsonl.c - records as bytes and as JSON */
 #include "../engine/run.h"
 #include "../json.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/socket.h>
 
 #include <infer/record.h>
 #include <infer/reply.h>
@@ -19,34 +13,20 @@ static infer_engine *engine;
 /* What was last parsed of it. */
 static struct arena record;
 
-/* A datagram socket: one write is one message. */
-static int pair[2];
-
-static int pair_open(infer_writer **w, infer_error *err)
-{
-	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
-		fail_msg("socketpair: %s", strerror(errno));
-	return infer_writer_open(w, pair[1], err);
-}
-
-static void pair_close(void)
-{
-	close(pair[0]);
-	close(pair[1]);
-	arena_fini(&record);
-}
-
 static char line[1 << 16];
 
-static const char *message(void)
+/* The one line that a writer holds, which is taken out of it. */
+static const char *message(infer_writer *w)
 {
-	ssize_t n = recv(pair[0], line, sizeof line - 1, MSG_DONTWAIT);
+	struct infer_str text = infer_writer_text(w);
 
-	if (n < 1)
+	if (!text.len || text.len >= sizeof line)
 		fail_msg("no record came");
-	line[n] = 0;
-	assert_int_equal(line[n - 1], '\n');
-	assert_ptr_equal(strchr(line, '\n'), line + n - 1);
+	memcpy(line, text.at, text.len);
+	line[text.len] = 0;
+	infer_writer_clear(w);
+	assert_int_equal(line[text.len - 1], '\n');
+	assert_ptr_equal(strchr(line, '\n'), line + text.len - 1);
 	return line;
 }
 
@@ -64,9 +44,9 @@ static int case_token(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_writer_new(&w, &err));
 	nth_ok(infer_write_token(w, &ev, &err));
-	assert_string_equal(message(),
+	assert_string_equal(message(w),
 	                    "{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":7,\"text\":\" "
 	                    "\\\"\xc3\xa9\\n\",\"logprob\":-0.25,"
 	                    "\"top\":[{\"id\":7,\"logprob\":-0.25},{\"id\":9,\"logprob\":-3}]}\n");
@@ -74,16 +54,16 @@ static int case_token(void)
 		.index = 1, .token = 8, .logprob = -0.1f, .text = "a\xff\xe2\x82", .text_bytes = 4
 	};
 	nth_ok(infer_write_token(w, &ev, &err));
-	assert_string_equal(message(), "{\"kind\":\"token\",\"i\":1,\"id\":8,\"text\":"
-	                               "\"a\xef\xbf\xbd\xef\xbf\xbd\",\"text_b64\":\"Yf/igg==\","
-	                               "\"logprob\":-0.100000001,\"top\":[]}\n");
+	assert_string_equal(message(w), "{\"kind\":\"token\",\"i\":1,\"id\":8,\"text\":"
+	                                "\"a\xef\xbf\xbd\xef\xbf\xbd\",\"text_b64\":\"Yf/igg==\","
+	                                "\"logprob\":-0.100000001,\"top\":[]}\n");
 	ev = (struct infer_event){ .index = 2, .token = 9, .logprob = -INFINITY };
 	nth_ok(infer_write_token(w, &ev, &err));
-	assert_string_equal(message(), "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\","
-	                               "\"logprob\":null,\"top\":[]}\n");
+	assert_string_equal(message(w), "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\","
+	                                "\"logprob\":null,\"top\":[]}\n");
 out:
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
 }
 
@@ -94,18 +74,18 @@ static int case_error(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_writer_new(&w, &err));
 	nth_ok(infer_write_error(w, "a1", &e, "temperature", &err));
 	assert_string_equal(
-		message(),
+		message(w),
 		"{\"v\":1,\"kind\":\"error\",\"id\":\"a1\",\"code\":\"INFER_EINVAL\","
 		"\"message\":\"temp is -1: from 0 to 1e+06\",\"param\":\"temperature\"}\n");
 	nth_ok(infer_write_error(w, NULL, &e, NULL, &err));
-	assert_non_null(strstr(message(), "\"id\":null"));
+	assert_non_null(strstr(message(w), "\"id\":null"));
 	assert_non_null(strstr(line, "\"param\":null"));
 out:
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
 }
 
@@ -172,22 +152,21 @@ static int case_completion(void)
 		{ .token = 5, .logprob = -1, .top = &top, .n_top = 1 },
 		{ .token = 6, .logprob = -2.5f }
 	};
-	struct infer_completion c = { .id = "x",
-		                      .text = "hi",
-		                      .text_bytes = 2,
-		                      .finish = INFER_FINISH_LENGTH,
-		                      .load_ms = 1.5,
-		                      .usage = { 10, 3, 6, 1000000, 2000000, 3000000, 4000000 },
-		                      .tokens = tokens,
-		                      .n_tokens = 2 };
+	infer_job j = { .id = "x", .n = 1, .logprobs = -1 };
+	struct infer_choice c = { .text = { "hi", 2 },
+		                  .finish = INFER_FINISH_LENGTH,
+		                  .usage = { 10, 3, 6, 1000000, 2000000, 3000000, 4000000 },
+		                  .tokens = tokens,
+		                  .n_tokens = 2 };
+	const struct infer_answer a = { .job = &j, .choices = &c, .load_ms = 1.5 };
 	infer_writer *w = NULL;
 	const struct json *o, *t;
 	infer_error err;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
-	nth_ok(infer_write_completion(w, &c, &run, &err));
-	o = parse(message());
+	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_write_answer(w, &a, &run, &err));
+	o = parse(message(w));
 	check_keys(o, "v kind id text finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "length");
 	t = json_get(o, "usage");
@@ -198,15 +177,14 @@ static int case_completion(void)
 	assert_true(json_double(json_get(t, "prefill_tok_s")) == 2000); /* 4 in 2 ms */
 	assert_true(json_double(json_get(t, "decode_tok_s")) == 500);   /* 2 in 4 ms */
 	check_run(json_get(o, "run"));
-	c.flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS;
+	j.logprobs = 0;
 	c.finish = INFER_FINISH_ERROR;
 	c.code = INFER_ENAN;
 	c.message = "the logit of token 7";
 	c.usage = (struct infer_usage){ .prompt_tokens = 1 };
-	c.text = NULL;
-	c.text_bytes = 0;
-	nth_ok(infer_write_completion(w, &c, &run, &err));
-	o = parse(message());
+	c.text = (struct infer_str){ NULL, 0 };
+	nth_ok(infer_write_answer(w, &a, &run, &err));
+	o = parse(message(w));
 	check_keys(o, "kind id text finish_reason usage timings error run tokens logprobs top");
 	assert_json_string(json_get(json_get(o, "error"), "code"), "INFER_ENAN");
 	assert_true(json_is_null(json_get(json_get(o, "timings"), "decode_tok_s")));
@@ -216,18 +194,18 @@ static int case_completion(void)
 	assert_int_equal(json_count(json_at(json_get(o, "top"), 1)), 0);
 out:
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
 }
 
 /* ---- answers that were read back */
 
 static infer_chat *chat;
+static infer_tools *tools;
 
 static int read_back(infer_reply **r, const char *text, infer_error *err)
 {
-	static const char tools[] = "[{\"name\":\"f\"}]";
-	const struct infer_reply_options o = { .tools = tools, .tools_n = sizeof tools - 1 };
+	const struct infer_reply_options o = { .tools = tools };
 
 	TRY(infer_reply_new(r, chat, &o, err));
 	TRY(infer_reply_put(*r, text, strlen(text), err));
@@ -237,14 +215,16 @@ static int read_back(infer_reply **r, const char *text, infer_error *err)
 static int case_reply(void)
 {
 	struct infer_run_info run = { .model = model, .engine = engine, .sample = &sample };
-	struct infer_completion c = { .id = "a", .text = "", .finish = INFER_FINISH_STOP };
+	const infer_job j = { .id = "a", .n = 1, .logprobs = -1 };
+	struct infer_choice c = { .finish = INFER_FINISH_STOP };
+	const struct infer_answer a = { .job = &j, .choices = &c };
 	infer_writer *w = NULL;
 	infer_reply *called = NULL, *thought = NULL;
 	infer_error err;
 	const struct json *o;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_writer_new(&w, &err));
 	nth_ok(read_back(&called,
 	                 "<think>t</"
 	                 "think><tool_call>[{\"name\":\"f\",\"arguments\":{\"a\":\"\\\"\"},\"id\":"
@@ -252,8 +232,8 @@ static int case_reply(void)
 	                 &err));
 	nth_ok(read_back(&thought, "<think>t</think>c", &err));
 	c.reply = called;
-	nth_ok(infer_write_completion(w, &c, &run, &err));
-	o = parse(message());
+	nth_ok(infer_write_answer(w, &a, &run, &err));
+	o = parse(message(w));
 	check_keys(o, "v kind id text reasoning tool_calls finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "tool_calls");
 	assert_json_string(json_get(o, "reasoning"), "t");
@@ -261,22 +241,20 @@ static int case_reply(void)
 	                             "\"function\":{\"name\":\"f\",\"arguments\":"
 	                             "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}},{\"id\":\"call_"));
 	c.finish = INFER_FINISH_LENGTH;
-	nth_ok(infer_write_completion(w, &c, &run, &err));
-	assert_non_null(strstr(message(), "\"finish_reason\":\"length\""));
-	c = (struct infer_completion){ .id = "a",
-		                       .text = "c",
-		                       .text_bytes = 1,
-		                       .finish = INFER_FINISH_STOP,
-		                       .reply = thought };
-	nth_ok(infer_write_completion(w, &c, &run, &err));
-	o = parse(message());
+	nth_ok(infer_write_answer(w, &a, &run, &err));
+	assert_non_null(strstr(message(w), "\"finish_reason\":\"length\""));
+	c = (struct infer_choice){ .text = { "c", 1 },
+		                   .finish = INFER_FINISH_STOP,
+		                   .reply = thought };
+	nth_ok(infer_write_answer(w, &a, &run, &err));
+	o = parse(message(w));
 	check_keys(o, "kind id text reasoning finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "stop");
 out:
 	infer_reply_free(called);
 	infer_reply_free(thought);
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
 }
 
@@ -290,101 +268,35 @@ static int case_score(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
+	nth_ok(infer_writer_new(&w, &err));
 	nth_ok(infer_write_score(w, "s", ids, logprobs, 3, &run, &err));
-	assert_non_null(strstr(message(), "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,"
-	                                  "5,6],\"logprobs\":[null,-1,-2],"
-	                                  "\"perplexity\":4.48168907,\"run\":{"));
+	assert_non_null(strstr(message(w), "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,"
+	                                   "5,6],\"logprobs\":[null,-1,-2],"
+	                                   "\"perplexity\":4.48168907,\"run\":{"));
 	o = parse(line);
 	check_run(json_get(o, "run"));
 	nth_ok(infer_write_score(w, NULL, ids, logprobs, 1, &run, &err));
-	assert_non_null(strstr(message(), "\"logprobs\":[null],\"perplexity\":null"));
+	assert_non_null(strstr(message(w), "\"logprobs\":[null],\"perplexity\":null"));
 out:
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
 }
 
-struct reader {
-	int fd;
-	size_t bytes;
-	uint64_t hash;
-};
-
-static void *read_all(void *user)
-{
-	struct reader *r = user;
-	char part[1000];
-	ssize_t n;
-
-	while ((n = read(r->fd, part, sizeof part)) != 0)
-		for (ssize_t i = 0; i < n; i++, r->bytes++)
-			r->hash = r->hash * 31 + (unsigned char)part[i];
-	return NULL;
-}
-
-static void on_alarm(int sig) { (void)sig; }
-
-/* A full pipe, blocking and not, with signals in between: the line comes whole. */
-static void test_pipe(void **state)
-{
-	const struct infer_event ev = { .text = calloc(1, 1 << 20), .text_bytes = 1 << 20 };
-	struct sigaction sa = { .sa_handler = on_alarm };
-	timer_t timer;
-
-	(void)state;
-	memset((char *)ev.text, 'x', 1 << 20);
-	sigaction(SIGALRM, &sa, NULL); /* without SA_RESTART */
-	assert_int_equal(timer_create(CLOCK_MONOTONIC,
-	                              &(struct sigevent){ .sigev_notify = SIGEV_SIGNAL,
-	                                                  .sigev_signo = SIGALRM },
-	                              &timer),
-	                 0);
-	timer_settime(timer, 0, &(struct itimerspec){ { 0, 200000 }, { 0, 200000 } }, NULL);
-	for (int nonblock = 0; nonblock < 2; nonblock++) {
-		struct reader r = { 0 };
-		infer_writer *w;
-		pthread_t thread;
-		uint64_t want = 0;
-		int fd[2];
-		static const char head[] =
-			"{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":0,\"text\":\"",
-				  tail[] = "\",\"logprob\":0,\"top\":[]}\n";
-
-		assert_int_equal(pipe(fd), 0);
-		if (nonblock)
-			fcntl(fd[1], F_SETFL, O_NONBLOCK);
-		r.fd = fd[0];
-		pthread_create(&thread, NULL, read_all, &r);
-		assert_int_equal(infer_writer_open(&w, fd[1], NULL), INFER_OK);
-		assert_int_equal(infer_write_token(w, &ev, NULL), INFER_OK);
-		infer_writer_free(w);
-		close(fd[1]);
-		pthread_join(thread, NULL);
-		close(fd[0]);
-		for (size_t i = 0; i + 1 < sizeof head; i++)
-			want = want * 31 + (unsigned char)head[i];
-		for (size_t i = 0; i < 1 << 20; i++)
-			want = want * 31 + 'x';
-		for (size_t i = 0; i + 1 < sizeof tail; i++)
-			want = want * 31 + (unsigned char)tail[i];
-		assert_int_equal(r.bytes, (1 << 20) + sizeof head + sizeof tail - 2);
-		assert_true(r.hash == want);
-	}
-	timer_delete(timer);
-	free((char *)ev.text);
-}
-
 static infer_chat *talk;
+
+static const char ask[] = "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/"
+			  "completions\",\"body\":"
+			  "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
+			  "\"logprobs\":true,\"top_logprobs\":1}}";
+static const struct infer_fault why = {
+	{ INFER_EUNSUP, "no" }, "tools", INFER_FAULT_INVALID, 0, 0
+};
 
 /* A conversation in the form of chat completions: its message, the tokens that its text is made of,
  * a fault. */
 static int case_chat(void)
 {
-	static const char ask[] = "{\"custom_id\":\"c\",\"method\":\"POST\",\"url\":\"/v1/chat/"
-				  "completions\",\"body\":"
-				  "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
-				  "\"logprobs\":true,\"top_logprobs\":1}}";
 	const infer_tokenizer *t = infer_model_tokenizer(model);
 	const struct infer_job_opts o = {
 		.model = model, .chat = talk, .max_tokens = -1, .logprobs = -1
@@ -398,77 +310,57 @@ static int case_chat(void)
 		  .top = &top,
 		  .n_top = 1 },
 	};
-	const struct infer_completion c = { .text = "a\xff",
-		                            .text_bytes = 2,
-		                            .id = "c",
-		                            .usage = { .prompt_tokens = 3, .completion_tokens = 2 },
-		                            .tokens = events,
-		                            .n_tokens = 2,
-		                            .flags = INFER_RECORD_TOKENS | INFER_RECORD_LOGPROBS };
+	const struct infer_choice c = { .text = { "a\xff", 2 },
+		                        .usage = { .prompt_tokens = 3, .completion_tokens = 2 },
+		                        .tokens = events,
+		                        .n_tokens = 2 };
+	struct infer_answer a = { .choices = &c, .tokenizer = t, .created = 7 };
 	const struct infer_sample_opts drawn = { 0 };
 	const struct infer_run_info info = { .model = model, .engine = engine, .sample = &drawn };
-	const infer_error why = { INFER_EUNSUP, "no" };
+	infer_job_reader *r = NULL;
 	infer_writer *w = NULL;
 	infer_job *j = NULL;
 	infer_error err;
 	int rc;
 
-	nth_ok(pair_open(&w, &err));
-	nth_ok(infer_job_read(&j, ask, sizeof ask - 1, 1, 0, &o, &err));
-	assert_string_equal(j->error.message, "");
-	nth_ok(infer_write_job(w, j, &c, &info, &err));
-	const struct json *body = json_get(json_get(parse(message()), "response"), "body"),
+	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_job_reader_new(&r, &o, &err));
+	nth_ok(infer_line_read(&j, ask, sizeof ask - 1, 1, 0, r, &err));
+	assert_string_equal(j->fault.error.message, "");
+	a.job = j;
+	nth_ok(infer_write_answer(w, &a, &info, &err));
+	const struct json *body = json_get(json_get(parse(message(w)), "response"), "body"),
 			  *choice = json_at(json_get(body, "choices"), 0);
 	const struct json *content = json_get(json_get(choice, "logprobs"), "content"),
 			  *first = json_at(content, 0);
 	const struct json *token = json_get(json_at(json_get(first, "top_logprobs"), 0), "token");
 	assert_json_string(json_get(json_get(choice, "message"), "content"), "a\xef\xbf\xbd");
 	assert_json_string(json_get(choice, "finish_reason"), "stop");
+	assert_int_equal(json_int(json_get(body, "created")), 7);
+	assert_json_string(json_get(body, "model"), "random");
 	assert_int_equal(json_int(json_get(json_get(body, "usage"), "total_tokens")), 5);
 	assert_int_equal(json_count(content), 1);
 	assert_true(json_double(json_get(first, "logprob")) == -0.5);
 	assert_int_equal(json_bytes(token), 1);
 	assert_int_equal(json_int(json_at(json_get(first, "bytes"), 0)),
 	                 (unsigned char)*json_str(token));
-	nth_ok(infer_write_job_error(w, j, 0, &why, "tools", &err));
-	body = json_get(parse(message()), "response");
+	nth_ok(infer_write_fault(w, j, &why, 0, &err));
+	body = json_get(parse(message(w)), "response");
 	assert_int_equal(json_int(json_get(body, "status_code")), 400);
 	assert_json_string(json_get(json_get(json_get(body, "body"), "error"), "param"), "tools");
 out:
 	infer_job_free(j);
+	infer_job_reader_free(r);
 	infer_writer_free(w);
-	pair_close();
+	arena_fini(&record);
 	return rc;
-}
-
-static void test_refused(void **state)
-{
-	const struct infer_event ev = { .text = "" };
-	infer_writer *w;
-	infer_error err;
-	int fd[2];
-
-	(void)state;
-	assert_int_equal(infer_writer_open(&w, -1, &err), INFER_EINVAL);
-	assert_null(w);
-	assert_int_equal(pipe(fd), 0);
-	close(fd[0]);
-	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(infer_writer_open(&w, fd[1], &err), INFER_OK);
-	assert_int_equal(infer_write_token(w, &ev, &err), INFER_EIO);
-	assert_non_null(strstr(err.message, strerror(EPIPE)));
-	infer_writer_free(w);
-	infer_writer_free(NULL);
-	close(fd[1]);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_token),        nth_case(case_error),
-		nth_case(case_completion),   nth_case(case_reply),
-		nth_case(case_chat),         nth_case(case_score),
-		cmocka_unit_test(test_pipe), cmocka_unit_test(test_refused),
+		nth_case(case_token), nth_case(case_error), nth_case(case_completion),
+		nth_case(case_reply), nth_case(case_chat),  nth_case(case_score),
 	};
 	const struct infer_engine_opts o = { .threads = 1,
 		                             .isa = "ref",
@@ -481,7 +373,10 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	run_init(argv[0]);
-	if (infer_model_open(&model, run_model("record", "--ctx 256"),
+	static const char list[] = "[{\"name\":\"f\"}]";
+
+	if (infer_tools_read(&tools, list, sizeof list - 1, &err) ||
+	    infer_model_open(&model, run_model("record", "--ctx 256"),
 	                     &(struct infer_model_opts){ 0 }, &err) ||
 	    infer_chat_open(&talk, "{{ messages[0].content }}", 25, "talk", &err) ||
 	    infer_engine_open(&engine, model, &o, &err) ||
@@ -490,6 +385,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	failed = nth_group(tests);
+	infer_tools_free(tools);
 	infer_chat_close(&talk);
 	infer_chat_close(&chat);
 	infer_engine_close(&engine);

@@ -12,6 +12,17 @@ static const char tool_f[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f
 			     "\"l\":{\"type\":\"array\",\"description\":\"d\",\"items\":{\"type\":"
 			     "\"string\"}}},\"required\":[\"a\"]}}}]";
 
+/* Read; infer_tools_free. */
+__attribute__((unused)) static infer_tools *read_tools(const char *json)
+{
+	infer_tools *t;
+	infer_error err;
+
+	if (infer_tools_read(&t, json, strlen(json), &err))
+		fail_msg("%s", err.message);
+	return t;
+}
+
 static const char *const marked[] = { "{# <tool_call> #}",
 	                              "{# <function= <parameter= #}",
 	                              "{# List of tools: #}",

@@ -17,7 +17,8 @@ static double seconds(void)
 static void flood(const char *mark, const char *unit, size_t bytes, size_t piece, size_t least)
 {
 	infer_chat *chat = marked_chat(mark);
-	struct infer_reply_options o = { .tools = tool_f, .tools_n = sizeof tool_f - 1 };
+	infer_tools *tools = read_tools(tool_f);
+	struct infer_reply_options o = { .tools = tools };
 	struct infer_reply_parts p;
 	size_t n = strlen(unit), held = bytes / n * n, given;
 	char *s = malloc(held);
@@ -47,6 +48,7 @@ static void flood(const char *mark, const char *unit, size_t bytes, size_t piece
 		fail_msg("%s: %zu bytes by %zu in %.1f s", unit, held, piece, seconds() - from);
 	free(s);
 	infer_reply_free(r);
+	infer_tools_free(tools);
 	infer_chat_close(&chat);
 }
 

@@ -1,9 +1,8 @@
-/* record/outfile.c - the file that a batch appends its records to: ours alone, on the disk, and
- * still there */
-#include "record/record.h"
+#include "outfile.h"
+#include "common/records.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/os.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,7 +38,7 @@ static int open_locked(int *fd, const char *path, int *same, infer_error *err)
 	return *same && !st.st_size ? os_dir_sync(path, err) : INFER_OK;
 }
 
-int outfile_open(int *fd, const char *path, infer_error *err)
+static int open_ours(int *fd, const char *path, infer_error *err)
 {
 	int same = 0;
 
@@ -81,7 +80,7 @@ static int copy(int to_fd, int fd, off_t from, off_t to, infer_error *err)
 	return INFER_OK;
 }
 
-static int fill(int to, int fd, off_t end, const struct outfile_hole *holes, size_t n,
+static int fill(int to, int fd, off_t end, const struct infer_hole *holes, size_t n,
                 infer_error *err)
 {
 	off_t at = 0;
@@ -93,8 +92,10 @@ static int fill(int to, int fd, off_t end, const struct outfile_hole *holes, siz
 	return copy(to, fd, at, end, err);
 }
 
-int outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hole *holes, size_t n,
-                 infer_error *err)
+/* Written anew without the bytes [from, to) of the holes, in rising order, by another name that
+ * takes its place: *fd is the new one, *end what it has. */
+static int without(int *fd, const char *path, off_t *end, const struct infer_hole *holes, size_t n,
+                   infer_error *err)
 {
 	char real[PATH_MAX], tmp[PATH_MAX + 32];
 	struct stat st;
@@ -125,19 +126,104 @@ int outfile_fill(int *fd, const char *path, off_t *end, const struct outfile_hol
 	return os_dir_sync(real, err);
 }
 
-int outfile_check(int fd, const char *path, off_t bytes, infer_error *err)
+static int read_all(infer_resume *r, int fd, const char *path, infer_error *err)
+{
+	char *piece = mem_alloc(MEM_BASE, PIECE, 1);
+	int rc = piece ? INFER_OK : err_set(err, INFER_ENOMEM, "%s: no memory for a record", path);
+	ssize_t n = 1;
+
+	while (!rc && n) {
+		n = read(fd, piece, PIECE);
+		if (n > 0)
+			rc = infer_resume_put(r, piece, (size_t)n, err);
+		else if (n && errno != EINTR)
+			rc = err_errno(err, errno, "%s", path);
+	}
+	mem_free(piece);
+	return rc;
+}
+
+/* What is no whole record goes. */
+static int clean(struct outfile *f, const struct infer_resumed *got, infer_error *err)
+{
+	f->bytes = (off_t)got->whole;
+	if (got->torn && ftruncate(f->fd, f->bytes))
+		return err_errno(err, errno, "%s: cannot cut the torn last line off", f->path);
+	return got->n_holes ? without(&f->fd, f->path, &f->bytes, got->holes, got->n_holes, err)
+	                    : INFER_OK;
+}
+
+int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_done_fn *done,
+                 void *user, infer_error *err)
+{
+	struct infer_resumed got = { 0 };
+	infer_resume *r = NULL;
+	int rc;
+
+	*f = (struct outfile){ .fd = -1, .path = path };
+	rc = open_ours(&f->fd, path, err);
+	if (!rc)
+		rc = infer_resume_new(&r, path, done, user, err);
+	if (!rc)
+		rc = read_all(r, f->fd, path, err);
+	if (!rc)
+		rc = infer_resume_end(r, &got, err);
+	if (!rc)
+		rc = clean(f, &got, err);
+	infer_resume_free(r);
+	if (rc)
+		outfile_close(f);
+	else if (got.records)
+		infer_writer_go_on(w);
+	return rc;
+}
+
+void outfile_close(struct outfile *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+int outfile_add(struct outfile *f, infer_writer *w, infer_error *err)
+{
+	size_t sent;
+	int rc = records_send(w, f->fd, &sent, err);
+
+	if (rc && sent)
+		/* else the next run cuts the half off */
+		(void)!ftruncate(f->fd, f->bytes);
+	if (rc)
+		return rc;
+	f->bytes += (off_t)sent;
+	f->dirty = 1;
+	return INFER_OK;
+}
+
+/* INFER_EIO  it has no name any more, or less than was written */
+static int check(const struct outfile *f, infer_error *err)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
-		return err_errno(err, errno, "%s", path);
+	if (fstat(f->fd, &st))
+		return err_errno(err, errno, "%s", f->path);
 	if (!st.st_nlink)
 		return err_set(err, INFER_EIO, "%s: was removed while records were written to it",
-		               path);
-	if (st.st_size < bytes)
+		               f->path);
+	if (st.st_size < f->bytes)
 		return err_set(err, INFER_EIO,
 		               "%s: was cut short while records were written to it: %lld bytes of "
 		               "%lld are there",
-		               path, (long long)st.st_size, (long long)bytes);
+		               f->path, (long long)st.st_size, (long long)f->bytes);
+	return INFER_OK;
+}
+
+int outfile_sync(struct outfile *f, infer_error *err)
+{
+	TRY(check(f, err));
+	if (!f->dirty)
+		return INFER_OK;
+	TRY(records_sync(f->fd, err));
+	f->dirty = 0;
 	return INFER_OK;
 }

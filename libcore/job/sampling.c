@@ -1,37 +1,18 @@
-/* record/sampling.c - sampling options of a request, under the names that servers have for them */
-#include "record/job.h"
+/* job/sampling.c - sampling options of a request, under the names that servers have for them */
+#include "job/form.h"
+#include "job/job.h"
 #include "base/err.h"
 #include "sample/param.h"
 
 #include <math.h>
 #include <string.h>
 
-int job_no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a request");
-}
-
-int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
-              infer_error *err)
-{
-	if (!json_is_whole(v))
-		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
-	if (v->kind == JSON_UINT)
-		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key,
-		               (unsigned long long)v->u, (long long)lo, (long long)hi);
-	if (v->i < lo || v->i > hi)
-		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key,
-		               (long long)v->i, (long long)lo, (long long)hi);
-	*to = (int32_t)v->i;
-	return INFER_OK;
-}
-
 /* A line in the form of another server keeps to what that allows. */
 static int take_number(struct job *j, const struct infer_sample_param *p, const struct json *v,
                        infer_error *err)
 {
 	const struct infer_sample_range *r =
-		j->j.form != INFER_JOB_OWN && p->http.hi > 0 ? &p->http : &p->range;
+		j->j.form != &form_own && p->http.hi > 0 ? &p->http : &p->range;
 	double x = json_double(v);
 	int32_t whole;
 
@@ -210,7 +191,7 @@ int job_sampling_end(struct job *j, infer_error *err)
 	if (j->j.breaker_texts != j->o->breaker_texts)
 		TRY(infer_breakers_new(&j->breakers, infer_model_tokenizer(j->o->model),
 		                       j->j.breaker_texts, j->j.n_breaker_texts, err));
-	if (j->breakers || j->o->breakers)
-		infer_breakers_use(j->breakers ? j->breakers : j->o->breakers, o);
+	if (j->breakers || j->reader->breakers)
+		infer_breakers_use(j->breakers ? j->breakers : j->reader->breakers, o);
 	return INFER_OK;
 }

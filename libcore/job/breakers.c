@@ -1,5 +1,5 @@
-/* record/breakers.c - texts that end a match of DRY, found in a vocabulary */
-#include <infer/request.h>
+/* job/breakers.c - texts that end a match of DRY, found in a vocabulary */
+#include <infer/job.h>
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -97,14 +97,14 @@ static int fill(infer_breakers *b, const infer_tokenizer *t, const struct infer_
 int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
                        const struct infer_str *texts, size_t n, infer_error *err)
 {
-	infer_breakers *b = mem_zalloc(MEM_RECORD, 1, sizeof *b);
+	infer_breakers *b = mem_zalloc(MEM_JOB, 1, sizeof *b);
 	struct buf ids;
 
 	*out = NULL;
 	if (!b)
 		return no_memory(err);
-	arena_init(&b->mem, MEM_RECORD);
-	buf_init(&ids, MEM_RECORD);
+	arena_init(&b->mem, MEM_JOB);
+	buf_init(&ids, MEM_JOB);
 	int rc = fill(b, t, texts, n, &ids, err);
 
 	buf_fini(&ids);

@@ -1,18 +1,21 @@
-/* tests/unit/record/test_request.c - lines of requests, field by field */
+/* tests/unit/job/test_request.c - lines of requests, field by field */
 #include "../engine/run.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 
 #include <infer/record.h>
+#include "job/job.h"
 
 static infer_model *model;
 static const struct infer_str colon = { ":", 1 };
 static struct infer_job_opts opts;
+static struct infer_job_reader reader; /* as infer_job_reader_new makes it of opts */
 
 static int read_line(infer_job **j, const char *line, infer_error *err)
 {
-	return infer_job_read(j, line, strlen(line), 7, 0, &opts, err);
+	reader.o = opts;
+	return infer_line_read(j, line, strlen(line), 7, 0, &reader, err);
 }
 
 static int case_plain(void)
@@ -22,10 +25,10 @@ static int case_plain(void)
 	int rc;
 
 	nth_ok(read_line(&j, "{\"prompt\":\"the of\"}", &err));
-	assert_int_equal(j->error.code, 0);
+	assert_int_equal(j->fault.error.code, 0);
 	assert_string_equal(j->id, "7");
 	assert_int_equal(j->line, 7);
-	assert_int_equal(j->form, INFER_JOB_OWN);
+	assert_string_equal(infer_form_name(j->form), "own");
 	assert_int_equal(j->n, 1);
 	assert_int_equal(j->logprobs, -1);
 	assert_int_equal(j->request.max_tokens, 33);
@@ -65,7 +68,7 @@ static int case_fields(void)
 	int rc;
 
 	nth_ok(read_line(&j, line, &err));
-	assert_string_equal(j->error.message, "");
+	assert_string_equal(j->fault.error.message, "");
 	const struct infer_request *r = &j->request;
 	const struct infer_sample_opts *s = &r->sample;
 
@@ -114,7 +117,7 @@ static int case_off(void)
 		"{\"prompt\":\"a\",\"repeat_penalty\":2,\"presence_penalty\":1,\"repeat_last_n\":0,"
 		"\"dry_multiplier\":1,\"dry_penalty_last_n\":0,\"top_n_sigma\":-1,\"typical_p\":1}",
 		&err));
-	assert_string_equal(j->error.message, "");
+	assert_string_equal(j->fault.error.message, "");
 	assert_true(j->request.sample.repeat == 1 && j->request.sample.presence == 0);
 	assert_true(j->request.sample.dry_multiplier == 0 && !j->request.sample.n_dry_breakers);
 	assert_true(j->request.sample.top_n_sigma == 0 && j->request.sample.typical == 1);
@@ -211,10 +214,11 @@ static int case_bad(void)
 	int rc;
 
 	nth_ok(read_line(&j, bad_now->line, &err));
-	if (j->error.code != bad_now->code || !strstr(j->error.message, bad_now->says) ||
-	    strcmp(j->param ? j->param : "", bad_now->param ? bad_now->param : ""))
-		fail_msg("%s: %d, %s, %s", bad_now->line, j->error.code, j->param ? j->param : "-",
-		         j->error.message);
+	if (j->fault.error.code != bad_now->code ||
+	    !strstr(j->fault.error.message, bad_now->says) ||
+	    strcmp(j->fault.param ? j->fault.param : "", bad_now->param ? bad_now->param : ""))
+		fail_msg("%s: %d, %s, %s", bad_now->line, j->fault.error.code,
+		         j->fault.param ? j->fault.param : "-", j->fault.error.message);
 out:
 	infer_job_free(j);
 	return rc;
@@ -290,8 +294,8 @@ static int case_talk(void)
 
 	set_talk(talk_now->both, talk_now->raw);
 	nth_ok(read_line(&j, talk_now->line, &err));
-	if (j->error.code)
-		fail_msg("%s: %s", talk_now->line, j->error.message);
+	if (j->fault.error.code)
+		fail_msg("%s: %s", talk_now->line, j->fault.error.message);
 	nth_ok(infer_encode(infer_model_tokenizer(model), talk_now->want, strlen(talk_now->want), 0,
 	                    &ids, &n, &err));
 	assert_int_equal(j->request.n_prompt, n);
@@ -378,8 +382,8 @@ static void test_too_long(void **state)
 	strcpy(line + strlen(head) + N, tail);
 	set_talk(0, 0);
 	assert_int_equal(read_line(&j, line, &err), INFER_OK);
-	assert_int_equal(j->error.code, INFER_ENOMEM);
-	assert_non_null(strstr(j->error.message, "bytes"));
+	assert_int_equal(j->fault.error.code, INFER_ENOMEM);
+	assert_non_null(strstr(j->fault.error.message, "bytes"));
 	opts.chat = NULL;
 	infer_job_free(j);
 }
@@ -396,6 +400,7 @@ static int case_talk_options(void)
 		                            "[system S][user the of]False>" };
 	static const char *const lines[] = { "{" USER "}", line,
 		                             "{" USER ",\"tools\":[],\"think\":false}" };
+	infer_tools *read = NULL;
 	infer_job *j = NULL;
 	infer_error err;
 	int32_t *ids = NULL;
@@ -405,12 +410,12 @@ static int case_talk_options(void)
 	set_talk(0, 0);
 	opts.talk.system = "S";
 	opts.talk.system_n = 1;
-	opts.talk.tools = tools;
-	opts.talk.tools_n = sizeof tools - 1;
+	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
+	opts.talk.tools = read;
 	opts.talk.think = INFER_THINK_ON;
 	for (int i = 0; i < 3; i++) {
 		nth_ok(read_line(&j, lines[i], &err));
-		assert_string_equal(j->error.message, "");
+		assert_string_equal(j->fault.error.message, "");
 		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids,
 		                    &n, &err));
 		assert_int_equal(j->request.n_prompt, n);
@@ -422,21 +427,22 @@ static int case_talk_options(void)
 	}
 	opts.chat = plain_chat;
 	nth_ok(read_line(&j, "{" USER "}", &err));
-	assert_int_equal(j->error.code, INFER_EUNSUP);
-	assert_string_equal(j->param, "tools");
+	assert_int_equal(j->fault.error.code, INFER_EUNSUP);
+	assert_string_equal(j->fault.param, "tools");
 	infer_job_free(j);
 	nth_ok(read_line(&j, "{" USER ",\"tools\":[]}", &err));
-	assert_string_equal(j->param, "think");
+	assert_string_equal(j->fault.param, "think");
 	infer_job_free(j);
 	nth_ok(read_line(
 		&j,
 		CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"),
 		&err));
-	assert_string_equal(j->param, "tools");
-	assert_int_equal(j->form, INFER_JOB_OPENAI_CHAT);
+	assert_string_equal(j->fault.param, "tools");
+	assert_string_equal(infer_form_name(j->form), "chat");
 	assert_int_equal(j->request.max_tokens, 9);
 out:
 	opts.chat = NULL;
+	infer_tools_free(read);
 	opts.talk = (struct infer_conversation){ 0 };
 	infer_ids_free(ids);
 	infer_job_free(j);
@@ -463,7 +469,7 @@ static int case_chat_logprobs(void)
 	for (size_t i = 0; i < sizeof case_chat_logprobs_rows / sizeof *case_chat_logprobs_rows;
 	     i++) {
 		nth_ok(read_line(&j, case_chat_logprobs_rows[i].line, &err));
-		assert_string_equal(j->error.message, "");
+		assert_string_equal(j->fault.error.message, "");
 		assert_int_equal(j->logprobs, case_chat_logprobs_rows[i].logprobs);
 		assert_int_equal(j->request.top, case_chat_logprobs_rows[i].logprobs > 0
 		                                         ? case_chat_logprobs_rows[i].logprobs
@@ -525,23 +531,45 @@ static int case_others(void)
 	int rc;
 
 	nth_ok(read_line(&j, "{\"kind\":\"plan\",\"id\":5}", &err));
-	assert_true(j->is_other && !j->error.code);
+	assert_true(j->is_other && !j->fault.error.code);
 	nth_ok(read_line(
 		&k,
 		"{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":"
 		"{\"prompt\":\"x\",\"model\":\"m\",\"echo\":false,\"best_of\":1,\"user\":\"u\"}}",
 		&err));
-	assert_string_equal(k->error.message, "");
-	assert_int_equal(k->form, INFER_JOB_OPENAI);
+	assert_string_equal(k->fault.error.message, "");
+	assert_string_equal(infer_form_name(k->form), "text");
 	assert_string_equal(k->id, "r");
 	assert_int_equal(k->request.max_tokens, 16);
-	nth_ok(infer_job_bad(&l, 9, &why, &err));
+	nth_ok(infer_line_bad(&l, 9, &why, &err));
 	assert_null(l->id);
-	assert_string_equal(l->error.message, "too long");
+	assert_string_equal(l->fault.error.message, "too long");
 out:
 	infer_job_free(j);
 	infer_job_free(k);
 	infer_job_free(l);
+	return rc;
+}
+
+/* A reader finds in the model and the templates what requests need, once. */
+static int case_reader(void)
+{
+	static const struct infer_str none = { "", 0 };
+	struct infer_job_opts o = opts;
+	infer_job_reader *r = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(infer_job_reader_new(&r, &o, &err));
+	assert_non_null(r->breakers);
+	assert_int_equal(r->special, 0);
+	infer_job_reader_free(r);
+	r = NULL;
+	o.breaker_texts = &none;
+	nth_fails(infer_job_reader_new(&r, &o, &err), INFER_EINVAL);
+	assert_null(r);
+out:
+	infer_job_reader_free(r);
 	return rc;
 }
 
@@ -559,6 +587,7 @@ int main(int argc, char **argv)
 		nth_case(case_chat_logprobs),
 		nth_case(case_ids),
 		nth_case(case_others),
+		nth_case(case_reader),
 	};
 	infer_breakers *breakers = NULL;
 	infer_error err;
@@ -579,10 +608,11 @@ int main(int argc, char **argv)
 		.sample = { .temp = 0.8f, .repeat_window = 64, .seed = 5 },
 		.breaker_texts = &colon,
 		.n_breaker_texts = 1,
-		.breakers = breakers,
+		.where = " in a batch",
 		.max_tokens = 33,
 		.logprobs = -1,
 	};
+	reader.breakers = breakers;
 	failed = nth_group(tests);
 	infer_chat_close(&talk_chat);
 	infer_chat_close(&plain_chat);

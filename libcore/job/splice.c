@@ -1,5 +1,9 @@
-#include "splice.h"
+/* job/splice.c - a prompt that goes on where the last answer ended: ids that were computed, then
+ * new ones */
+#include <infer/runner.h>
 #include "base/err.h"
+#include "base/mem.h"
+
 #include <string.h>
 
 enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
@@ -67,17 +71,22 @@ static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t
 	}
 }
 
-int splice(struct buf *out, const infer_tokenizer *t, const struct buf *past, const int32_t *fresh,
-           size_t n_fresh, infer_error *err)
+int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *past,
+                 size_t n_past, const int32_t *fresh, size_t n_fresh, infer_error *err)
 {
-	struct side a = { .ids = (const int32_t *)(const void *)past->at,
-		          .n = past->len / sizeof(int32_t) };
-	struct side b = { .ids = fresh, .n = n_fresh };
+	struct side a = { .ids = past, .n = n_past }, b = { .ids = fresh, .n = n_fresh };
 	size_t i = 0, j = 0;
 
+	*ids = NULL;
+	*n = 0;
 	TRY(walk(&a, &b, t, &i, &j, err));
-	buf_clear(out);
-	buf_put(out, past->at, i * sizeof(int32_t));
-	buf_put(out, fresh + j, (n_fresh - j) * sizeof(int32_t));
-	return out->bad ? err_set(err, INFER_ENOMEM, "out of memory for the prompt") : INFER_OK;
+	*ids = mem_alloc(MEM_JOB, i + n_fresh - j, sizeof **ids);
+	if (!*ids)
+		return err_set(err, INFER_ENOMEM, "out of memory for the prompt");
+	if (i)
+		memcpy(*ids, past, i * sizeof **ids);
+	if (n_fresh > j)
+		memcpy(*ids + i, fresh + j, (n_fresh - j) * sizeof **ids);
+	*n = i + n_fresh - j;
+	return INFER_OK;
 }

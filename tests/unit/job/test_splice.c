@@ -1,7 +1,6 @@
 /* A prompt whose front is what was computed: ids that spell the same, and only those. */
 #include "../nth.h"
-#include "infer-run/splice.h"
-#include <infer/token.h>
+#include <infer/runner.h>
 #include <string.h>
 
 static infer_file *file;
@@ -48,11 +47,6 @@ static struct ids ids_of(const char *text)
 	return out;
 }
 
-static struct buf buf_of(const struct ids *ids)
-{
-	return (struct buf){ .at = (char *)(size_t)ids->at, .len = ids->n * sizeof *ids->at };
-}
-
 /* past, fresh, and which parts of them the result is. */
 static const struct {
 	const char *past, *fresh, *want;
@@ -75,24 +69,24 @@ static const struct {
 
 static int case_all(void)
 {
-	struct buf out;
+	int32_t *out = NULL;
+	size_t n;
 	int rc = INFER_OK;
 
-	buf_init(&out, MEM_BASE);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		mem_fail_at(0);
 		rc = INFER_OK;
 		struct ids past = ids_of(cases[i].past), fresh = ids_of(cases[i].fresh),
 			   want = ids_of(cases[i].want);
-		struct buf p = buf_of(&past);
 
-		nth_ok(splice(&out, tok, &p, fresh.at, fresh.n, NULL));
-		if (out.len != want.n * sizeof *want.at ||
-		    (out.len && memcmp(out.at, want.at, out.len)))
+		nth_ok(infer_splice(&out, &n, tok, past.at, past.n, fresh.at, fresh.n, NULL));
+		if (n != want.n || (n && memcmp(out, want.at, n * sizeof *out)))
 			fail_msg("case %zu", i);
+		infer_ids_free(out);
+		out = NULL;
 	}
 out:
-	buf_fini(&out);
+	infer_ids_free(out);
 	return rc;
 }
 
@@ -106,12 +100,10 @@ static void test_all(void **state)
 static void test_control(void **state)
 {
 	static const char text[] = "<|im_end|>";
-	int32_t *token, *letters;
-	size_t n_token, n_letters;
-	struct buf out, past;
+	int32_t *token, *letters, *out;
+	size_t n_token, n_letters, n;
 
 	(void)state;
-	buf_init(&out, MEM_BASE);
 	assert_int_equal(infer_encode(tok, text, sizeof text - 1, INFER_ENCODE_SPECIAL, &token,
 	                              &n_token, NULL),
 	                 INFER_OK);
@@ -119,20 +111,23 @@ static void test_control(void **state)
 	                 INFER_OK);
 	assert_int_equal(n_token, 1);
 	assert_true(n_letters > 1);
-	past = (struct buf){ .at = (char *)letters, .len = n_letters * sizeof *letters };
-	assert_int_equal(splice(&out, tok, &past, token, n_token, NULL), INFER_OK);
-	assert_int_equal(out.len, sizeof *token);
-	assert_memory_equal(out.at, token, sizeof *token);
-	past = (struct buf){ .at = (char *)token, .len = n_token * sizeof *token };
-	assert_int_equal(splice(&out, tok, &past, letters, n_letters, NULL), INFER_OK);
-	assert_int_equal(out.len, n_letters * sizeof *letters);
-	assert_memory_equal(out.at, letters, out.len);
+	assert_int_equal(infer_splice(&out, &n, tok, letters, n_letters, token, n_token, NULL),
+	                 INFER_OK);
+	assert_int_equal(n, 1);
+	assert_memory_equal(out, token, sizeof *token);
+	infer_ids_free(out);
+	assert_int_equal(infer_splice(&out, &n, tok, token, n_token, letters, n_letters, NULL),
+	                 INFER_OK);
+	assert_int_equal(n, n_letters);
+	assert_memory_equal(out, letters, n * sizeof *out);
+	infer_ids_free(out);
 	token[0] = 1 << 20;
 	letters[0] = -1;
-	assert_int_equal(splice(&out, tok, &past, letters, n_letters, NULL), INFER_EINVAL);
+	assert_int_equal(infer_splice(&out, &n, tok, token, n_token, letters, n_letters, NULL),
+	                 INFER_EINVAL);
+	assert_null(out);
 	infer_ids_free(token);
 	infer_ids_free(letters);
-	buf_fini(&out);
 }
 
 int main(void)

@@ -1,0 +1,75 @@
+/* job/delta.c - what is new of a sample, told piece by piece */
+#include "job/delta.h"
+#include "job/form.h"
+
+/* The tokens that came since the last piece go with this one. */
+static int tell(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
+                struct infer_delta *d, int kind)
+{
+	d->kind = kind;
+	d->offset = g->chars;
+	d->tokens = c->n_tokens ? c->tokens + g->tokens : NULL;
+	d->n_tokens = c->n_tokens - g->tokens;
+	for (; g->tokens < c->n_tokens; g->tokens++)
+		g->chars += part_token_chars(t, c->tokens[g->tokens].token);
+	return 1;
+}
+
+/* *piece: what there is of *all behind the bytes given, which it becomes. */
+static int grown(struct infer_str *piece, const struct infer_str *all, size_t *given)
+{
+	if (all->len <= *given)
+		return 0;
+	*piece = (struct infer_str){ all->at + *given, all->len - *given };
+	*given = all->len;
+	return 1;
+}
+
+/* A call is told once its id is settled, which some models write behind the arguments. */
+static int call_kind(struct delta_given *g, const infer_reply *r, size_t n_calls,
+                     struct infer_delta *d)
+{
+	struct infer_reply_call c;
+
+	if (g->calls) {
+		infer_reply_call(r, g->calls - 1, &c);
+		d->call = g->calls - 1;
+		if (grown(&d->text, &c.arguments, &g->args))
+			return INFER_DELTA_ARGUMENTS;
+	}
+	if (g->calls == n_calls)
+		return -1;
+	infer_reply_call(r, g->calls, &c);
+	if (!c.settled)
+		return -1;
+	d->call = g->calls++;
+	g->args = 0;
+	return INFER_DELTA_CALL;
+}
+
+int delta_next(struct delta_given *g, const infer_job *j, const struct infer_choice *c, int ended,
+               const infer_tokenizer *t, struct infer_delta *d)
+{
+	struct infer_reply_parts p = { .n_calls = 0 };
+	int kind;
+
+	*d = (struct infer_delta){ .index = d->index, .text = { "", 0 } };
+	if (!g->begin && form_of(j)->flags & FORM_BEGINS) {
+		g->begin = 1;
+		d->kind = INFER_DELTA_BEGIN;
+		return 1;
+	}
+	if (c->reply)
+		infer_reply_get(c->reply, &p);
+	if (grown(&d->text, &p.reasoning, &g->reasoning))
+		return tell(g, c, t, d, INFER_DELTA_REASONING);
+	if (grown(&d->text, &c->text, &g->text))
+		return tell(g, c, t, d, INFER_DELTA_TEXT);
+	kind = c->reply ? call_kind(g, c->reply, p.n_calls, d) : -1;
+	if (kind >= 0)
+		return tell(g, c, t, d, kind);
+	if (!ended || g->end)
+		return 0;
+	g->end = 1;
+	return tell(g, c, t, d, INFER_DELTA_END);
+}

@@ -1,0 +1,182 @@
+/* job/fields.c - the fields of requests that are neither sampling nor conversation */
+#include "job/job.h"
+#include "base/err.h"
+
+#include <math.h>
+
+int job_no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a request");
+}
+
+int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
+              infer_error *err)
+{
+	if (!json_is_whole(v))
+		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+	if (v->kind == JSON_UINT)
+		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key,
+		               (unsigned long long)v->u, (long long)lo, (long long)hi);
+	if (v->i < lo || v->i > hi)
+		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key,
+		               (long long)v->i, (long long)lo, (long long)hi);
+	*to = (int32_t)v->i;
+	return INFER_OK;
+}
+
+int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is_bool(v))
+		return err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
+	*to = json_is(v, JSON_TRUE);
+	return INFER_OK;
+}
+
+int job_pass(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	(void)j, (void)key, (void)v, (void)err;
+	return INFER_OK;
+}
+
+int job_take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is_string(v) && !json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
+		               key);
+	j->prompt_value = v;
+	return INFER_OK;
+}
+
+int job_take_raw(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(job_take_bool(&j->raw, key, v, err));
+	j->raw_given = j->raw;
+	return INFER_OK;
+}
+
+int job_take_max_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->j.request.max_tokens, key, v, -1, INT32_MAX, err);
+}
+
+int job_take_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->j.logprobs, key, v, 0, INFER_MAX_TOP, err);
+}
+
+static int take_n(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->j.n, key, v, 1, INFER_JOB_MOST, err);
+}
+
+static int take_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *s = json_is_array(v) ? v->first : v;
+	size_t n = json_is_array(v) ? v->n : 1;
+	struct infer_str *stop = arena_alloc(&j->mem, n, sizeof *stop);
+
+	if (!stop || n > INT32_MAX)
+		return job_no_memory(err);
+	for (size_t i = 0; i < n; i++, s = s->next) {
+		if (!json_bytes(s))
+			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key,
+			               n > 1 ? "an entry" : "it");
+		stop[i] = (struct infer_str){ s->s, s->n };
+	}
+	j->j.request.stop = stop;
+	j->j.request.n_stop = (int32_t)n;
+	return INFER_OK;
+}
+
+/* The vocabulary is looked at by the engine. */
+int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
+                 infer_error *err)
+{
+	size_t n = json_count(v), i = 0;
+
+	*ids = arena_alloc(&j->mem, n, sizeof **ids);
+	if (!*ids || n > INT32_MAX)
+		return job_no_memory(err);
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is not a list of token ids", key);
+	json_each(id, v) {
+		if (!json_is_whole(id))
+			return err_set(err, json_is_whole(v->first) ? INFER_EINVAL : INFER_EUNSUP,
+			               "%s: entry %zu is not a token id; a request has one prompt",
+			               key, i);
+		TRY(job_whole(&(*ids)[i++], key, id, 0, INT32_MAX, err));
+	}
+	return INFER_OK;
+}
+
+static int take_stop_ids(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int32_t *ids;
+
+	TRY(job_take_ids(j, &ids, key, v, err));
+	j->j.request.stop_tokens = ids;
+	j->j.request.n_stop_tokens = (int32_t)json_count(v);
+	return INFER_OK;
+}
+
+static int take_ignore_eos(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int ignore;
+
+	TRY(job_take_bool(&ignore, key, v, err));
+	j->j.request.flags &= ~(uint32_t)INFER_REQ_IGNORE_EOS;
+	j->j.request.flags |= ignore ? INFER_REQ_IGNORE_EOS : 0;
+	return INFER_OK;
+}
+
+const struct job_field job_common[] = {
+	{ "max_tokens", job_take_max_tokens },
+	{ "n", take_n },
+	{ "stop", take_stop },
+	{ "stop_token_ids", take_stop_ids },
+	{ "ignore_eos", take_ignore_eos },
+	{ NULL, NULL },
+};
+
+const struct job_refused job_refused_common[] = {
+	{ "response_format", NAN },
+	{ "grammar", NAN },
+	{ "json_schema", NAN },
+	{ "regex", NAN },
+	{ "choice", NAN },
+	{ "lora", NAN },
+	{ "min_tokens", 0 },
+	{ "tfs_z", 1 },
+	{ "include_stop_str_in_output", 0 },
+	{ NULL, 0 },
+};
+
+static int take_stream(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_take_bool(&j->j.stream, key, v, err);
+}
+
+/* What it says of usage; include_obfuscation changes nothing that is said. */
+static int take_stream_options(struct job *j, const char *key, const struct json *v,
+                               infer_error *err)
+{
+	const struct json *usage = json_get(v, "include_usage"),
+			  *each = json_get(v, "continuous_usage_stats");
+
+	j->stream_options = 1;
+	if (!json_is_object(v))
+		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+	if (json_is(each, JSON_TRUE))
+		return err_set(err, INFER_EUNSUP,
+		               "stream_options: continuous_usage_stats is not supported");
+	return usage && !json_is_null(usage)
+	               ? job_take_bool(&j->j.include_usage, "stream_options: include_usage", usage,
+	                               err)
+	               : INFER_OK;
+}
+
+const struct job_field job_streamed[] = {
+	{ "stream", take_stream },
+	{ "stream_options", take_stream_options },
+	{ NULL, NULL },
+};

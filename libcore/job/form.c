@@ -1,0 +1,161 @@
+/* job/form.c - which forms there are, and writing in them */
+#include "job/form.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static const struct infer_form *const forms[] = {
+#define FORM(x) &form_##x,
+#include "job/form_list.h"
+#undef FORM
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+const struct infer_form *form_of(const infer_job *j) { return j->form ? j->form : &form_own; }
+
+const infer_form *infer_form_at(const char *path)
+{
+	for (size_t i = 0; i < FORMS; i++)
+		if (forms[i]->path && !strcmp(forms[i]->path, path))
+			return forms[i];
+	return NULL;
+}
+
+const infer_form *infer_form_named(const char *name)
+{
+	for (size_t i = 0; i < FORMS; i++)
+		if (!strcmp(forms[i]->name, name))
+			return forms[i];
+	return NULL;
+}
+
+const char *infer_form_name(const infer_form *f) { return f->name; }
+
+/* ---- a writer ---- */
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for an answer");
+}
+
+int infer_writer_new(infer_writer **out, infer_error *err)
+{
+	infer_writer *w = mem_zalloc(MEM_JOB, 1, sizeof *w);
+
+	*out = w;
+	if (!w)
+		return err_set(err, INFER_ENOMEM, "no memory for a writer of records");
+	buf_init(&w->text, MEM_JOB);
+	return INFER_OK;
+}
+
+void infer_writer_free(infer_writer *w)
+{
+	if (w)
+		buf_fini(&w->text);
+	mem_free(w);
+}
+
+struct infer_str infer_writer_text(const infer_writer *w)
+{
+	return (struct infer_str){ w->text.at ? w->text.at : "", w->text.len };
+}
+
+void infer_writer_clear(infer_writer *w) { buf_clear(&w->text); }
+
+struct infer_str infer_model_called(const infer_model *m)
+{
+	const char *path = infer_file_path(infer_model_file(m)),
+		   *slash = path ? strrchr(path, '/') : NULL;
+	struct infer_model_info info;
+
+	infer_model_info(m, &info);
+	if (info.name.len)
+		return info.name;
+	path = slash ? slash + 1 : path ? path : "";
+	return (struct infer_str){ path, strlen(path) };
+}
+
+static struct jwrite *begin(infer_writer *w)
+{
+	jw_init(&w->w, &w->text);
+	jw_object(&w->w, NULL);
+	return &w->w;
+}
+
+static int end(infer_writer *w, infer_error *err)
+{
+	jw_end(&w->w);
+	return w->text.bad ? no_memory(err) : INFER_OK;
+}
+
+int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
+{
+	form_of(a->job)->put(begin(w), &(struct form_answer){ .a = a });
+	return end(w, err);
+}
+
+int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                         infer_error *err)
+{
+	form_of(a->job)->put_delta(begin(w), a, d);
+	return end(w, err);
+}
+
+int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
+                         infer_error *err)
+{
+	f->put_error(begin(w), fault);
+	return end(w, err);
+}
+
+/* ---- faults ---- */
+
+int infer_fault_kind(int code)
+{
+	switch (code) {
+	case INFER_OK:
+		return INFER_FAULT_NONE;
+	case INFER_EINVAL:
+	case INFER_EFORMAT:
+	case INFER_EUNSUP:
+		return INFER_FAULT_INVALID;
+	case INFER_EAGAIN:
+		return INFER_FAULT_BUSY;
+	default: /* memory that ends is the machine's */
+		return INFER_FAULT_SERVER;
+	}
+}
+
+static const struct {
+	int status;
+	const char *type, *code;
+} faults[] = {
+#define FAULT(kind, status, type, code) [INFER_FAULT_##kind] = { status, type, code },
+#include "job/fault_list.h"
+#undef FAULT
+};
+
+int infer_fault_status(int kind)
+{
+	must(kind >= 0 && kind < (int)(sizeof faults / sizeof *faults));
+	return faults[kind].status;
+}
+
+void openai_put_error(struct jwrite *w, const struct infer_fault *f)
+{
+	int said = f->kind == INFER_FAULT_TOO_LONG && f->n_ctx;
+
+	must(f->kind > 0 && f->kind < (int)(sizeof faults / sizeof *faults));
+	jw_object(w, "error");
+	jw_str(w, "message", f->error.message);
+	/* a client that knows llama-server looks for its type, others for the code */
+	jw_str(w, "type", said ? "exceed_context_size_error" : faults[f->kind].type);
+	jw_str(w, "param", f->param);
+	jw_str(w, "code", faults[f->kind].code);
+	if (said) {
+		jw_int(w, "n_prompt_tokens", f->n_prompt);
+		jw_int(w, "n_ctx", f->n_ctx);
+	}
+	jw_end(w);
+}

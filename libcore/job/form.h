@@ -1,0 +1,86 @@
+/* job/form.h - one row a wire form, and the parts that forms share. */
+#ifndef JOB_FORM_H
+#define JOB_FORM_H
+#include <infer/form.h>
+#include "base/buf.h"
+#include "base/jwrite.h"
+
+struct job;
+
+struct infer_writer {
+	struct buf text;
+	struct jwrite w;
+	/* record/: a record was written, so there is no "v" any more; the line in work is a record
+	 * of ours; the model whose id is kept, for it takes a hash of the header */
+	int started, has_kind;
+	const infer_model *model;
+	char model_id[65];
+};
+
+/* The whole of an answer.  more: what an envelope adds where it belongs in the object, or NULL. */
+struct form_answer {
+	const struct infer_answer *a;
+	void (*more)(struct jwrite *w, const void *user);
+	const void *user;
+};
+
+enum form_flag { FORM_BEGINS = 1 << 0 }; /* a stream says where each sample begins */
+
+/* Every put writes members of an object that is open. */
+struct infer_form {
+	const char *name, *path; /* path NULL: not one of HTTP's */
+	uint32_t flags;
+	/* The fields of a body into a job: whether it has a fault now. */
+	int (*read)(struct job *j, const struct json *body);
+	void (*put)(struct jwrite *w, const struct form_answer *f);
+	void (*put_delta)(struct jwrite *w, const struct infer_answer *a,
+	                  const struct infer_delta *d);
+	void (*put_error)(struct jwrite *w, const struct infer_fault *f);
+};
+#define FORM(x) extern const struct infer_form form_##x;
+#include "job/form_list.h"
+#undef FORM
+/* of a job, which may have none: our own then */
+const struct infer_form *form_of(const infer_job *j);
+
+/* parts.c */
+const char *part_finish(const struct infer_choice *c);
+/* `id`, a whole number where it was one */
+void part_id(struct jwrite *w, const infer_job *j);
+/* `text`, and `text_b64` where it is not UTF-8 */
+void part_text(struct jwrite *w, const char *text, size_t n);
+/* [{id, logprob}] */
+void part_top(struct jwrite *w, const char *key, const struct infer_top *top, int32_t n);
+/* `prefix` and 16 digits made of the request's id, so that the same request gets the same name */
+void part_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
+/* What all samples took together. */
+struct infer_usage part_total(const struct infer_answer *a);
+/* Calls as OpenAI has them, so that they can stand in the messages of the next request. */
+void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index);
+/* One call's members in a chunk: its id, type and name, or more of its arguments. */
+void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d);
+/* 0: the bytes of a token, control tokens too */
+int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n);
+
+/* its characters */
+size_t part_token_chars(const infer_tokenizer *t, int32_t id);
+
+/* openai.c: what the two forms of OpenAI share, and what sets them apart */
+struct openai_form {
+	const char *prefix, *object, *chunk; /* of ids; what an answer and a chunk are called */
+	/* members of a choice: of sample i whole, or of what is new */
+	void (*put_choice)(struct jwrite *w, const struct infer_answer *a, int32_t i);
+	void (*put_part)(struct jwrite *w, const struct infer_answer *a,
+	                 const struct infer_delta *d);
+	/* Do these tokens have log-probabilities to show? */
+	int (*has_logprobs)(const infer_tokenizer *t, const struct infer_event *tokens, size_t n);
+	/* offset: characters of the tokens before */
+	void (*put_logprobs)(struct jwrite *w, const infer_tokenizer *t,
+	                     const struct infer_event *tokens, size_t n, size_t offset);
+};
+void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o);
+void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
+                      const struct openai_form *o);
+/* form.c */
+void openai_put_error(struct jwrite *w, const struct infer_fault *f);
+#endif

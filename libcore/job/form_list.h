@@ -1,0 +1,4 @@
+/* job/form_list.h - every wire form, in the order in which they are asked. */
+FORM(own)
+FORM(text)
+FORM(chat)

@@ -1,0 +1,96 @@
+/* job/job.h - requests inside: the job that the fields of a body fill. */
+#ifndef JOB_JOB_H
+#define JOB_JOB_H
+#include <infer/job.h>
+#include "base/arena.h"
+#include "base/jread.h"
+#include "chat/tools.h"
+
+struct infer_job_reader {
+	struct infer_job_opts o;
+	infer_breakers *breakers;   /* of o's texts */
+	int special, special_tools; /* infer_reply_special of the two templates */
+};
+
+struct job {
+	struct infer_job j;
+	const infer_job_reader *reader;
+	const struct infer_job_opts *o; /* the reader's */
+	struct arena mem;
+	const struct json *json;  /* in mem, as the text that it borrows strings from */
+	int32_t *prompt;          /* infer_ids_free */
+	infer_breakers *breakers; /* of its own texts */
+	const struct json *prompt_value;
+	const struct json *messages, *args; /* of a conversation; borrowed from json */
+	int tools_given, no_tools;
+	struct infer_tools tools; /* its own; n 0: none */
+	int raw, raw_given, think;
+	int32_t wants_logprobs, top_logprobs; /* of chat's form; top -1: not given */
+	int seeded, dry_nowhere, stream_options;
+	/* INFER_ENOMEM is the conversation's: it is longer than a template may write */
+	int too_long;
+};
+
+/* read.c.  A job without a request in it. */
+int job_new(struct job **out, const infer_job_reader *r, infer_error *err);
+/* text is copied; a fault goes into j: whether there is one. */
+int job_parse(struct job *j, const char *text, size_t bytes);
+/* The fault that j->j.fault.error says, of the field `param` or none: its code. */
+int job_fault(struct job *j, const char *param);
+/* A field of key_n bytes that nobody knows. */
+int job_unknown(struct job *j, const char *key, size_t key_n);
+/* The body in the form j->j.form, under j->j.id. */
+void job_read_body(struct job *j, const struct json *body);
+/* When a job is whole: *out, or INFER_ENOMEM where it has no better answer.  Takes j. */
+int job_end(infer_job **out, struct job *j, infer_error *err);
+
+/* A field that was found: its value is neither absent nor null.
+ * INFER_EINVAL  another type, or out of range
+ * INFER_EUNSUP  well formed, not supported */
+typedef int job_take(struct job *j, const char *key, const struct json *v, infer_error *err);
+struct job_field {
+	const char *key;
+	job_take *take;
+};
+/* What is known and not supported, but for the value that asks for nothing; NAN: there is none. */
+struct job_refused {
+	const char *key;
+	double nothing;
+};
+/* The fields of a form beside those that all have; each list ends with a key that is NULL. */
+struct job_fields {
+	const struct job_field *known;
+	const struct job_refused *refused;
+	int32_t max_tokens; /* where neither request nor options say it; -1: no limit */
+};
+/* For a form's read: defaults, fields, prompt, and what goes together. */
+int job_read_fields(struct job *j, const struct json *body, const struct job_fields *f);
+
+/* fields.c */
+job_take job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw, job_pass;
+extern const struct job_field job_common[];
+extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */
+extern const struct job_refused job_refused_common[];
+int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
+                 infer_error *err);
+int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
+int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
+              infer_error *err);
+/* sampling.c: 0 and *known 0 where key is no name of a sampling option. */
+int job_sampling(struct job *j, const char *key, const struct json *v, int *known,
+                 infer_error *err);
+/* When all fields are read. */
+int job_sampling_end(struct job *j, infer_error *err);
+int job_no_memory(infer_error *err);
+
+/* talk.c: requests that are conversations */
+job_take job_take_messages, job_take_tools, job_take_tool_choice, job_take_args, job_take_think,
+	job_take_chat_logprobs;
+int job_chat_end(struct job *j, infer_error *err);
+/* 1: the prompt is a conversation. */
+int job_is_talk(const struct job *j);
+/* Its ids, by a template.  *param: the field at fault, or the one that is the prompt */
+int job_talk(struct job *j, const char **param, infer_error *err);
+/* Another prompt: INFER_EINVAL where a field wants a conversation. */
+int job_no_talk(const struct job *j, const char **param, infer_error *err);
+#endif

@@ -1,0 +1,156 @@
+/* job/parts.c - parts of an answer that several forms write */
+#include "job/form.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/rng.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *part_finish(const struct infer_choice *c)
+{
+	static const char *const names[] = {
+		[INFER_FINISH_STOP] = "stop",
+		[INFER_FINISH_LENGTH] = "length",
+		[INFER_FINISH_CANCELLED] = "cancelled",
+		[INFER_FINISH_ERROR] = "error",
+	};
+	struct infer_reply_parts parts = { .n_calls = 0 };
+
+	must(c->finish >= 0 && c->finish < (int)(sizeof names / sizeof *names));
+	if (c->reply)
+		infer_reply_get(c->reply, &parts);
+	return c->finish == INFER_FINISH_STOP && parts.n_calls ? "tool_calls" : names[c->finish];
+}
+
+void part_id(struct jwrite *w, const infer_job *j)
+{
+	struct json v;
+	size_t n = j->id ? strlen(j->id) : 0;
+
+	if (j->id_whole && n && jread_num(&v, j->id, n) == n && json_is_whole(&v))
+		jw_raw(w, "id", j->id, n);
+	else
+		jw_str(w, "id", j->id);
+}
+
+void part_text(struct jwrite *w, const char *text, size_t n)
+{
+	jw_strn(w, "text", n ? text : "", n);
+	if (n && utf8_check(text, n) != n)
+		jw_base64(w, "text_b64", text, n);
+}
+
+void part_top(struct jwrite *w, const char *key, const struct infer_top *top, int32_t n)
+{
+	jw_array(w, key);
+	for (int32_t i = 0; i < n; i++) {
+		jw_object(w, NULL);
+		jw_int(w, "id", top[i].token);
+		jw_num(w, "logprob", (double)top[i].logprob);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static const char *id_of(const infer_job *j) { return j->id ? j->id : ""; }
+
+void part_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j)
+{
+	char name[40];
+
+	snprintf(name, sizeof name, "%s%016llx", prefix,
+	         (unsigned long long)rng_hash(0, id_of(j), strlen(id_of(j))));
+	jw_str(w, key, name);
+}
+
+struct infer_usage part_total(const struct infer_answer *a)
+{
+	struct infer_usage u = a->choices->usage;
+
+	for (int32_t i = 1; i < a->job->n; i++)
+		u.completion_tokens += a->choices[i].usage.completion_tokens;
+	return u;
+}
+
+int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n)
+{
+	/* an id that was drawn is in the vocabulary */
+	return infer_token_bytes(t, id, INFER_DECODE_SPECIAL, bytes, n, NULL);
+}
+
+size_t part_token_chars(const infer_tokenizer *t, int32_t id)
+{
+	size_t n, chars = 0;
+	const char *bytes;
+
+	if (part_token_text(t, id, &bytes, &n))
+		return 0;
+	for (size_t k = 0; k < n; k++)
+		chars += ((unsigned char)bytes[k] & 0xc0) != 0x80;
+	return chars;
+}
+
+/* ---- calls ---- */
+
+/* The model's own id, else one made of the request's, so that the same request gives the same. */
+static void put_call_id(struct jwrite *w, const struct infer_reply_call *call, const infer_job *j,
+                        int32_t index, size_t i)
+{
+	const char *id = id_of(j);
+	uint64_t of[2] = { (uint64_t)index, i };
+	char made[32];
+
+	snprintf(made, sizeof made, "call_%016llx",
+	         (unsigned long long)rng_hash(rng_hash(0, id, strlen(id)), of, sizeof of));
+	if (call->id.len)
+		jw_strn(w, "id", call->id.at, call->id.len);
+	else
+		jw_str(w, "id", made);
+}
+
+void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index)
+{
+	struct infer_reply_parts p;
+
+	infer_reply_get(r, &p);
+	jw_array(w, "tool_calls");
+	for (size_t i = 0; i < p.n_calls; i++) {
+		struct infer_reply_call call;
+
+		infer_reply_call(r, i, &call);
+		jw_object(w, NULL);
+		put_call_id(w, &call, j, index, i);
+		jw_str(w, "type", "function");
+		jw_object(w, "function");
+		jw_strn(w, "name", call.name.at, call.name.len);
+		jw_strn(w, "arguments", call.arguments.at, call.arguments.len);
+		jw_end(w);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+{
+	struct infer_reply_call call;
+
+	jw_array(w, "tool_calls");
+	jw_object(w, NULL);
+	jw_uint(w, "index", d->call);
+	if (d->kind == INFER_DELTA_CALL) {
+		infer_reply_call(a->choices[d->index].reply, d->call, &call);
+		put_call_id(w, &call, a->job, d->index, d->call);
+		jw_str(w, "type", "function");
+		jw_object(w, "function");
+		jw_strn(w, "name", call.name.at, call.name.len);
+		jw_str(w, "arguments", "");
+	} else {
+		jw_object(w, "function");
+		jw_strn(w, "arguments", d->text.at, d->text.len);
+	}
+	jw_end(w);
+	jw_end(w);
+	jw_end(w);
+}

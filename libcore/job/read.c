@@ -1,0 +1,293 @@
+/* job/read.c - a body of JSON becomes a job, or a fault that says why not */
+#include "job/form.h"
+#include "job/job.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+/* off a seed that nobody gave: a reader whose numbers are doubles keeps the 53 bits left */
+enum { SEED_CUT = 11 };
+
+/* ---- readers ---- */
+
+int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o, infer_error *err)
+{
+	const infer_tokenizer *t = infer_model_tokenizer(o->model);
+	infer_job_reader *r = mem_zalloc(MEM_JOB, 1, sizeof *r);
+	int rc;
+
+	*out = NULL;
+	if (!r)
+		return job_no_memory(err);
+	r->o = *o;
+	r->special = o->chat && infer_reply_special(o->chat, t);
+	r->special_tools = o->chat_tools && infer_reply_special(o->chat_tools, t);
+	rc = infer_breakers_new(&r->breakers, t, o->breaker_texts, o->n_breaker_texts, err);
+	if (rc)
+		infer_job_reader_free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void infer_job_reader_free(infer_job_reader *r)
+{
+	if (r)
+		infer_breakers_free(r->breakers);
+	mem_free(r);
+}
+
+/* ---- faults ---- */
+
+int job_fault(struct job *j, const char *param)
+{
+	struct infer_fault *f = &j->j.fault;
+
+	f->kind = infer_fault_kind(f->error.code);
+	f->param = param ? arena_strndup(&j->mem, param, strlen(param)) : NULL;
+	return f->error.code;
+}
+
+int job_unknown(struct job *j, const char *key, size_t key_n)
+{
+	err_set(&j->j.fault.error, INFER_EINVAL, "'%.*s' is no field of a request",
+	        key_n < 80 ? (int)key_n : 80, key);
+	job_fault(j, NULL);
+	j->j.fault.param = arena_strndup(&j->mem, key, key_n);
+	return INFER_EINVAL;
+}
+
+/* ---- fields ---- */
+
+static const struct job_field *find(const struct job_field *f, const char *key)
+{
+	while (f->key && strcmp(f->key, key))
+		f++;
+	return f->key ? f : NULL;
+}
+
+static const struct job_refused *find_refused(const struct job_refused *f, const char *key)
+{
+	while (f->key && strcmp(f->key, key))
+		f++;
+	return f->key ? f : NULL;
+}
+
+static int refuse(const struct job *j, const struct job_refused *r, const struct json *v,
+                  infer_error *err)
+{
+	double x = json_is_number(v)        ? json_double(v)
+	           : json_is(v, JSON_TRUE)  ? 1
+	           : json_is(v, JSON_FALSE) ? 0
+	                                    : NAN;
+
+	if (json_is_null(v) || x == r->nothing)
+		return INFER_OK;
+	return err_set(err, INFER_EUNSUP, "%s is not supported%s", r->key,
+	               j->o->where ? j->o->where : "");
+}
+
+/* *known 0: nobody knows it. */
+static int take_field(struct job *j, const struct job_fields *form, const char *key,
+                      const struct json *v, int *known, infer_error *err)
+{
+	const struct job_field *f = find(form->known, key);
+	const struct job_refused *r;
+
+	f = f ? f : find(job_common, key);
+	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find(job_streamed, key);
+	*known = 1;
+	if (f)
+		return json_is_null(v) ? INFER_OK : f->take(j, key, v, err);
+	TRY(job_sampling(j, key, v, known, err));
+	if (*known)
+		return INFER_OK;
+	r = find_refused(form->refused, key);
+	r = r ? r : find_refused(job_refused_common, key);
+	*known = r != NULL;
+	return r ? refuse(j, r, v, err) : INFER_OK;
+}
+
+static int take_fields(struct job *j, const struct json *o, const struct job_fields *form)
+{
+	int known;
+
+	json_each(v, o) {
+		const char *key = arena_strndup(&j->mem, v->key, v->key_n);
+
+		if (!key)
+			return job_no_memory(&j->j.fault.error);
+		known = 0;
+		if (strlen(key) == v->key_n &&
+		    take_field(j, form, key, v, &known, &j->j.fault.error))
+			return job_fault(j, key);
+		if (!known && !(j->o->reads & INFER_JOB_LENIENT))
+			return job_unknown(j, v->key, v->key_n);
+	}
+	return INFER_OK;
+}
+
+/* ---- the whole of it ---- */
+
+static void fill_defaults(struct job *j, const struct job_fields *form)
+{
+	const struct infer_job_opts *o = j->o;
+
+	j->j.n = 1;
+	j->raw = o->raw;
+	j->top_logprobs = -1;
+	j->j.logprobs = o->logprobs;
+	j->j.breaker_texts = o->breaker_texts;
+	j->j.n_breaker_texts = o->n_breaker_texts;
+	j->j.request = (struct infer_request){
+		.max_tokens = form->max_tokens >= 0 && !o->max_tokens_given ? form->max_tokens
+		                                                            : o->max_tokens,
+		.sample = o->sample,
+		.stop = o->stop,
+		.n_stop = o->n_stop,
+		.flags = o->flags,
+		.stop_tokens = o->stop_tokens,
+		.n_stop_tokens = o->n_stop_tokens,
+	};
+}
+
+/* *param: the field at fault. */
+static int fill_prompt(struct job *j, const char **param, infer_error *err)
+{
+	const struct json *v = j->prompt_value;
+	size_t n = json_count(v);
+	int32_t *ids;
+
+	if (job_is_talk(j)) {
+		TRY(job_talk(j, param, err));
+		j->j.request.prompt = j->prompt;
+		return j->j.request.n_prompt
+		               ? INFER_OK
+		               : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
+	}
+	*param = j->j.form == &form_chat ? "messages" : "prompt";
+	if (!v)
+		return err_set(err, INFER_EINVAL, "there is no %s",
+		               j->j.form == &form_own ? "prompt, and there are no messages"
+		                                      : *param);
+	TRY(job_no_talk(j, param, err));
+	if (json_is_string(v)) {
+		TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
+		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
+		ids = j->prompt;
+	} else {
+		TRY(job_take_ids(j, &ids, "prompt", v, err));
+	}
+	j->j.request.prompt = ids;
+	j->j.request.n_prompt = n;
+	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
+}
+
+int job_read_fields(struct job *j, const struct json *body, const struct job_fields *form)
+{
+	infer_error *err = &j->j.fault.error;
+	const char *param = NULL;
+
+	fill_defaults(j, form);
+	if (take_fields(j, body, form))
+		return err->code;
+	if (fill_prompt(j, &param, err))
+		return job_fault(j, param);
+	if (job_chat_end(j, err))
+		return job_fault(j, "top_logprobs");
+	if (j->stream_options && !j->j.stream) {
+		err_set(err, INFER_EINVAL, "stream_options needs stream to be true");
+		return job_fault(j, "stream_options");
+	}
+	if (!j->seeded)
+		j->j.request.sample.seed =
+			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
+	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
+	return job_sampling_end(j, err) ? job_fault(j, NULL) : INFER_OK;
+}
+
+void job_read_body(struct job *j, const struct json *body)
+{
+	if (json_is_object(body)) {
+		j->j.form->read(j, body);
+		return;
+	}
+	err_set(&j->j.fault.error, INFER_EINVAL, "the body is not an object");
+	job_fault(j, NULL);
+}
+
+int job_new(struct job **out, const infer_job_reader *r, infer_error *err)
+{
+	struct job *j = mem_zalloc(MEM_JOB, 1, sizeof *j);
+
+	*out = NULL;
+	if (!j)
+		return job_no_memory(err);
+	arena_init(&j->mem, MEM_JOB);
+	j->j.form = &form_own;
+	j->reader = r;
+	j->o = r ? &r->o : NULL;
+	*out = j;
+	return INFER_OK;
+}
+
+int job_parse(struct job *j, const char *text, size_t bytes)
+{
+	char *own = arena_raw(&j->mem, bytes);
+
+	if (own && bytes)
+		memcpy(own, text, bytes);
+	if (!own)
+		return INFER_ENOMEM;
+	return jread(&j->json, &j->mem, own, bytes, "request", &j->j.fault.error)
+	               ? job_fault(j, NULL)
+	               : INFER_OK;
+}
+
+int job_end(infer_job **out, struct job *j, infer_error *err)
+{
+	*out = NULL;
+	if ((j->j.fault.error.code == INFER_ENOMEM && !j->too_long) || j->mem.bad) {
+		infer_job_free(&j->j);
+		return job_no_memory(err);
+	}
+	*out = &j->j;
+	return INFER_OK;
+}
+
+int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
+                   const char *id, const char *body, size_t bytes, infer_error *err)
+{
+	struct job *j;
+
+	*out = NULL;
+	TRY(job_new(&j, r, err));
+	j->j.form = form;
+	j->j.id = arena_strndup(&j->mem, id, strlen(id));
+	if (j->j.id && !job_parse(j, body, bytes))
+		job_read_body(j, j->json);
+	return job_end(out, j, err);
+}
+
+void infer_job_free(infer_job *job)
+{
+	struct job *j = (struct job *)(void *)job; /* its first member */
+
+	if (!j)
+		return;
+	infer_breakers_free(j->breakers);
+	infer_ids_free(j->prompt);
+	tools_fini(&j->tools);
+	arena_fini(&j->mem);
+	mem_free(j);
+}
+
+uint64_t infer_job_seed(const infer_job *j, int32_t i)
+{
+	uint64_t index = (uint64_t)i, seed = j->request.sample.seed;
+
+	return i ? rng_hash(seed, &index, sizeof index) >> SEED_CUT : seed;
+}

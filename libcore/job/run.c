@@ -1,0 +1,381 @@
+/* job/run.c - jobs on an engine: samples submitted, their events taken, what is new of them told */
+#include <infer/runner.h>
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "job/delta.h"
+
+#include <string.h>
+
+struct sample {
+	infer_task *task;
+	uint64_t id;             /* of the engine */
+	int live;                /* submitted, and its DONE has not come */
+	infer_reply *reply;      /* of a conversation: it has the text */
+	struct buf text, events; /* events: struct infer_event [], their lists in `tops` */
+	struct arena tops;
+	size_t reasoning; /* bytes of it when the last event had been taken */
+	struct delta_given given;
+};
+struct infer_task {
+	infer_runner *runner;
+	infer_task *prev, *next;
+	infer_job *job;
+	void *user;
+	uint32_t flags;
+	int32_t n; /* samples */
+	int32_t submitted, ended, live;
+	int dropped; /* nobody hears of it any more: it is freed with its last event */
+	int usage_given;
+	struct infer_fault fault;
+	struct infer_choice *choices; /* [n], in one block with the samples */
+	struct sample samples[];
+};
+struct infer_runner {
+	infer_engine *engine;
+	const infer_model *model;
+	infer_task *tasks;
+	int32_t live; /* samples */
+	struct infer_event event;
+};
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for an answer");
+}
+
+int infer_runner_new(infer_runner **out, infer_engine *e, const infer_model *m, infer_error *err)
+{
+	infer_runner *r = mem_zalloc(MEM_JOB, 1, sizeof *r);
+
+	*out = r;
+	if (!r)
+		return no_memory(err);
+	r->engine = e;
+	r->model = m;
+	return INFER_OK;
+}
+
+static void task_free(infer_task *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		t->runner->tasks = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	for (int32_t i = 0; i < t->n; i++) {
+		struct sample *s = &t->samples[i];
+
+		buf_fini(&s->text);
+		buf_fini(&s->events);
+		arena_fini(&s->tops);
+		infer_reply_free(s->reply);
+	}
+	if (t->flags & INFER_TASK_OWNS_JOB)
+		infer_job_free(t->job);
+	mem_free(t->choices);
+	mem_free(t);
+}
+
+void infer_task_cancel(infer_task *t)
+{
+	for (int32_t i = 0; i < t->submitted; i++)
+		if (t->samples[i].live)
+			(void)infer_engine_cancel(t->runner->engine, t->samples[i].id);
+	t->ended += t->n - t->submitted;
+	t->submitted = t->n;
+}
+
+void infer_task_free(infer_task *t)
+{
+	if (!t)
+		return;
+	infer_task_cancel(t);
+	t->dropped = 1;
+	if (!t->live)
+		task_free(t);
+}
+
+void infer_runner_free(infer_runner *r)
+{
+	struct infer_got got;
+	infer_task *next;
+
+	if (!r)
+		return;
+	for (infer_task *t = r->tasks; t; t = next) {
+		next = t->next;
+		infer_task_free(t);
+	}
+	/* whatever fails, an event of theirs must not come behind their end */
+	while (r->tasks && !infer_engine_step(r->engine, NULL) && infer_engine_busy(r->engine))
+		(void)infer_runner_next(r, &got, NULL);
+	while (r->tasks)
+		task_free(r->tasks);
+	mem_free(r);
+}
+
+/* ---- beginning ---- */
+
+/* The choice shows what there is of its sample. */
+static void show(struct sample *s)
+{
+	struct infer_choice *c = &s->task->choices[s - s->task->samples];
+	struct infer_reply_parts p;
+
+	c->reply = s->reply;
+	c->text = (struct infer_str){ s->text.at ? s->text.at : "", s->text.len };
+	c->tokens = (const struct infer_event *)(const void *)s->events.at;
+	c->n_tokens = s->events.len / sizeof *c->tokens;
+	if (!s->reply)
+		return;
+	infer_reply_get(s->reply, &p);
+	c->text = p.content;
+}
+
+static void set_fault(infer_task *t, const infer_error *e)
+{
+	const struct infer_request *q = &t->job->request;
+	struct infer_engine_info info;
+
+	if (t->fault.kind)
+		return;
+	infer_engine_info(t->runner->engine, &info);
+	t->fault = (struct infer_fault){ .error = *e, .kind = infer_fault_kind(e->code) };
+	if (e->code != INFER_ENOMEM || q->n_prompt + (q->max_tokens != 0) <= (size_t)info.ctx)
+		return;
+	t->fault.kind = INFER_FAULT_TOO_LONG;
+	t->fault.n_prompt = (int64_t)q->n_prompt;
+	t->fault.n_ctx = info.ctx;
+}
+
+/* Give the engine samples up to `to`; one that it refuses has ended. */
+static void submit(infer_task *t, int32_t to)
+{
+	while (t->submitted < to) {
+		struct sample *s = &t->samples[t->submitted];
+		struct infer_request q = t->job->request;
+		infer_error e = { 0 };
+
+		q.sample.seed = infer_job_seed(t->job, t->submitted);
+		q.user = s;
+		t->submitted++;
+		s->live = !infer_engine_submit(t->runner->engine, &q, &s->id, &e);
+		t->live += s->live;
+		t->runner->live += s->live;
+		if (s->live)
+			continue;
+		t->ended++;
+		set_fault(t, &e);
+	}
+}
+
+static int task_new(infer_task **out, infer_runner *r, infer_job *j)
+{
+	int32_t n = j->fault.error.code ? 0 : j->n;
+	infer_task *t = mem_zalloc(MEM_JOB, 1, sizeof *t + (size_t)n * sizeof *t->samples);
+
+	*out = NULL;
+	if (!t)
+		return INFER_ENOMEM;
+	t->runner = r;
+	t->job = j;
+	t->next = r->tasks;
+	if (t->next)
+		t->next->prev = t;
+	r->tasks = t;
+	t->n = n;
+	for (int32_t i = 0; i < n; i++) {
+		t->samples[i].task = t;
+		buf_init(&t->samples[i].text, MEM_JOB);
+		buf_init(&t->samples[i].events, MEM_JOB);
+		arena_init(&t->samples[i].tops, MEM_JOB);
+	}
+	t->choices = mem_zalloc(MEM_JOB, (size_t)n, sizeof *t->choices);
+	for (int32_t i = 0; t->choices && i < n; i++) {
+		if (j->chat && infer_reply_new(&t->samples[i].reply, j->chat, &j->reply, NULL))
+			goto fail;
+		show(&t->samples[i]);
+		t->choices[i].finish = INFER_FINISH_CANCELLED;
+		t->choices[i].message = "";
+	}
+	*out = t;
+	if (t->choices)
+		return INFER_OK;
+fail:
+	*out = NULL;
+	task_free(t);
+	return INFER_ENOMEM;
+}
+
+int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *user, uint32_t flags,
+                       infer_error *err)
+{
+	if (task_new(out, r, j))
+		return no_memory(err);
+	(*out)->user = user;
+	(*out)->flags = flags;
+	(*out)->fault = j->fault;
+	if ((*out)->n)
+		submit(*out, 1);
+	if ((*out)->fault.kind) /* the others would fare no better */
+		infer_task_cancel(*out);
+	return INFER_OK;
+}
+
+/* ---- running ---- */
+
+int infer_runner_busy(const infer_runner *r)
+{
+	for (const infer_task *t = r->tasks; t; t = t->next)
+		if (!t->dropped && !infer_task_ended(t))
+			return 1;
+	return 0;
+}
+
+int32_t infer_runner_samples(const infer_runner *r) { return r->live; }
+
+int infer_runner_step(infer_runner *r, infer_error *err)
+{
+	TRY(infer_engine_step(r->engine, err));
+	return infer_engine_busy(r->engine) || !infer_runner_busy(r)
+	               ? INFER_OK
+	               : err_set(err, INFER_EDEVICE, "the engine lost the request");
+}
+
+/* A copy of ev without its text. */
+static int keep(struct sample *s, const struct infer_event *ev, infer_error *err)
+{
+	struct infer_event kept = *ev;
+
+	if (ev->n_top) {
+		struct infer_top *top = arena_alloc(&s->tops, (size_t)ev->n_top, sizeof *top);
+
+		if (!top)
+			return no_memory(err);
+		memcpy(top, ev->top, (size_t)ev->n_top * sizeof *top);
+		kept.top = top;
+	}
+	kept.text = NULL;
+	kept.text_bytes = 0;
+	buf_put(&s->events, &kept, sizeof kept);
+	return s->events.bad ? no_memory(err) : INFER_OK;
+}
+
+static void done(struct sample *s, const struct infer_event *ev)
+{
+	infer_task *t = s->task;
+	struct infer_choice *c = &t->choices[s - t->samples];
+	infer_error e;
+
+	c->finish = ev->finish;
+	c->code = ev->code;
+	c->usage = ev->usage;
+	t->ended++;
+	if (ev->code != INFER_OK && ev->code != INFER_ECANCEL) {
+		err_set(&e, ev->code, "%s", ev->message);
+		set_fault(t, &e);
+		c->message = t->fault.error.message;
+	}
+}
+
+/* Tokens whose text was reasoning; a tag, and text that is held back, count where they come out. */
+static void count_reasoning(struct sample *s, int token)
+{
+	struct infer_reply_parts p = { .n_calls = 0 };
+
+	if (!s->reply)
+		return;
+	infer_reply_get(s->reply, &p);
+	s->task->choices[s - s->task->samples].reasoning_tokens +=
+		token && p.reasoning.len > s->reasoning;
+	s->reasoning = p.reasoning.len;
+}
+
+static int take(struct sample *s, const struct infer_event *ev, infer_error *err)
+{
+	infer_task *t = s->task;
+	int ends = ev->kind == INFER_EVENT_DONE;
+
+	if (s->reply)
+		TRY(infer_reply_put(s->reply, ev->text, ev->text_bytes, err));
+	else
+		buf_put(&s->text, ev->text, ev->text_bytes);
+	if (s->text.bad)
+		return no_memory(err);
+	if (s->reply && ends)
+		TRY(infer_reply_end(s->reply, err));
+	if (ev->kind == INFER_EVENT_TOKEN && t->job->logprobs >= 0)
+		TRY(keep(s, ev, err));
+	show(s);
+	count_reasoning(s, !ends);
+	if (ends)
+		done(s, ev);
+	if (t->submitted == t->n)
+		return INFER_OK;
+	if (t->fault.kind) { /* the others would fare no better */
+		t->ended += t->n - t->submitted;
+		t->submitted = t->n;
+	} else {
+		submit(t, t->n);
+	}
+	return INFER_OK;
+}
+
+int infer_runner_next(infer_runner *r, struct infer_got *got, infer_error *err)
+{
+	struct sample *s;
+
+	*got = (struct infer_got){ 0 };
+	while (infer_engine_next(r->engine, &r->event)) {
+		s = r->event.user;
+		if (r->event.kind == INFER_EVENT_DONE) {
+			s->live = 0;
+			s->task->live--;
+			r->live--;
+		}
+		if (s->task->dropped) {
+			if (!s->task->live)
+				task_free(s->task);
+			continue;
+		}
+		*got = (struct infer_got){ s->task, s->task->user, (int32_t)(s - s->task->samples),
+			                   &r->event };
+		return take(s, &r->event, err);
+	}
+	return INFER_OK;
+}
+
+/* ---- what there is ---- */
+
+int infer_task_ended(const infer_task *t) { return t->ended >= t->n; }
+
+const infer_job *infer_task_job(const infer_task *t) { return t->job; }
+
+const struct infer_fault *infer_task_fault(const infer_task *t) { return &t->fault; }
+
+void infer_task_answer(const infer_task *t, struct infer_answer *a)
+{
+	a->job = t->job;
+	a->choices = t->choices;
+	a->tokenizer = infer_model_tokenizer(t->runner->model);
+}
+
+int infer_task_delta(infer_task *t, int32_t i, struct infer_delta *d)
+{
+	*d = (struct infer_delta){ .index = i, .text = { "", 0 } };
+	if (i < 0 || i >= t->n || i >= t->submitted)
+		return 0;
+	if (delta_next(&t->samples[i].given, t->job, &t->choices[i], !t->samples[i].live,
+	               infer_model_tokenizer(t->runner->model), d))
+		return 1;
+	if (!t->job->include_usage || t->usage_given || !infer_task_ended(t))
+		return 0;
+	for (int32_t k = 0; k < t->n; k++)
+		if (!t->samples[k].given.end)
+			return 0;
+	t->usage_given = 1;
+	d->kind = INFER_DELTA_USAGE;
+	return 1;
+}

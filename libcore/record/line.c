@@ -1,0 +1,228 @@
+/* record/line.c - the envelope of a batch: the lines that ask, and the lines that answer */
+#include "record/record.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "job/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- questions ---- */
+
+static int text_is(const struct json *o, const char *key, const char *want)
+{
+	return json_equals(json_get(o, key), want);
+}
+
+/* Is a fault of this key set? */
+static int fault(struct job *j, const char *key)
+{
+	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;
+}
+
+/* {custom_id, method, url, body}: what is around the body. */
+static int check_envelope(struct job *j, const infer_form *form)
+{
+	static const char *const keys[] = { "custom_id", "method", "url", "body" };
+	infer_error *err = &j->j.fault.error;
+	const struct json *url = json_get(j->json, "url");
+
+	json_each(v, j->json) {
+		size_t i = 0;
+
+		while (i < sizeof keys / sizeof *keys &&
+		       (v->key_n != strlen(keys[i]) || memcmp(v->key, keys[i], v->key_n)))
+			i++;
+		if (i == sizeof keys / sizeof *keys)
+			return job_unknown(j, v->key, v->key_n);
+	}
+	if (!text_is(j->json, "method", "POST"))
+		err_set(err, INFER_EINVAL, "method is not POST");
+	TRY(fault(j, "method"));
+	if (!form)
+		err_set(err, INFER_EUNSUP,
+		        "url: '%.*s' is not answered in a batch; /v1/chat/completions and "
+		        "/v1/completions are",
+		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
+	TRY(fault(j, "url"));
+	if (!json_is_object(json_get(j->json, "body")))
+		err_set(err, INFER_EINVAL, "body is not an object");
+	return fault(j, "body");
+}
+
+/* The id, which every later fault is reported under. */
+static int take_id(struct job *j, int own)
+{
+	const char *key = own ? "id" : "custom_id";
+	const struct json *v = json_get(j->json, key);
+	const char *id = json_cstr(&j->mem, v);
+	char number[24] = "";
+
+	if (own && (!v || json_is_null(v)))
+		snprintf(number, sizeof number, "%lld", (long long)j->j.line);
+	j->j.id_whole = own && json_is_whole(v);
+	if (j->j.id_whole && v->kind == JSON_INT)
+		snprintf(number, sizeof number, "%lld", (long long)v->i);
+	else if (j->j.id_whole)
+		snprintf(number, sizeof number, "%llu", (unsigned long long)v->u);
+	if (*number)
+		id = arena_strndup(&j->mem, number, strlen(number));
+	if (id && *id) {
+		j->j.id = id;
+		return INFER_OK;
+	}
+	err_set(&j->j.fault.error, INFER_EINVAL, "%s is %s", key,
+	        json_is_string(v) ? "empty, or holds a NUL"
+	        : own             ? "neither a text nor a whole number"
+	                          : "not a text");
+	return job_fault(j, key);
+}
+
+static void read_line(struct job *j, uint32_t flags)
+{
+	const struct json *kind = json_get(j->json, "kind"), *url = json_get(j->json, "url");
+	int own = !json_get(j->json, "custom_id");
+	const infer_form *form = NULL;
+	const char *path;
+
+	if (!json_is_object(j->json)) {
+		err_set(&j->j.fault.error, INFER_EFORMAT, "the line is not an object");
+		job_fault(j, NULL);
+		return;
+	}
+	path = own ? NULL : json_cstr(&j->mem, url);
+	form = path ? infer_form_at(path) : NULL;
+	/* what cannot be answered is answered in the form of text */
+	j->j.form = own ? &form_own : form ? form : &form_text;
+	j->j.is_other = own && kind && !text_is(j->json, "kind", "request");
+	if (j->j.is_other || take_id(j, own) || flags & INFER_LINE_ID)
+		return;
+	if (own || !check_envelope(j, form))
+		job_read_body(j, own ? j->json : json_get(j->json, "body"));
+}
+
+static void name_line(char hex[65], const char *line, size_t n)
+{
+	while (n && line[n - 1] == '\r')
+		n--;
+	sha256_name(hex, line, n);
+}
+
+int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
+                    const infer_job_reader *r, infer_error *err)
+{
+	struct job *j;
+
+	*out = NULL;
+	TRY(job_new(&j, r, err));
+	j->j.line = number;
+	name_line(j->j.request_sha256, line, bytes);
+	if (!job_parse(j, line, bytes))
+		read_line(j, flags);
+	return job_end(out, j, err);
+}
+
+int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err)
+{
+	struct job *j;
+
+	*out = NULL;
+	TRY(job_new(&j, NULL, err));
+	j->j.line = number;
+	j->j.fault.error = *why;
+	j->j.fault.kind = infer_fault_kind(why->code);
+	*out = &j->j;
+	return INFER_OK;
+}
+
+/* ---- answers ---- */
+
+/* The line that asked, by name; one that could not be read whole has none. */
+static void put_request(struct jwrite *w, const infer_job *j)
+{
+	if (*j->request_sha256)
+		jw_str(w, "request_sha256", j->request_sha256);
+}
+
+struct more {
+	infer_writer *out;
+	const infer_job *job;
+	const struct infer_run_info *run;
+};
+
+static void put_more(struct jwrite *w, const void *user)
+{
+	const struct more *m = user;
+
+	put_request(w, m->job);
+	record_run(m->out, m->run);
+}
+
+/* A line in the form of OpenAI's batches, open in its body. */
+static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
+{
+	struct jwrite *w = record_begin(out, NULL);
+
+	part_name(w, "id", "batch_req_", j);
+	jw_str(w, "custom_id", j->id);
+	jw_object(w, "response");
+	jw_int(w, "status_code", status);
+	part_name(w, "request_id", "req_", j);
+	jw_object(w, "body");
+	return w;
+}
+
+static int end(infer_writer *out, struct jwrite *w, infer_error *err)
+{
+	jw_end(w); /* body */
+	jw_end(w); /* response */
+	jw_null(w, "error");
+	return record_end(out, err);
+}
+
+int infer_write_answer(infer_writer *out, const struct infer_answer *a,
+                       const struct infer_run_info *run, infer_error *err)
+{
+	const infer_form *form = form_of(a->job);
+	const struct more more = { out, a->job, run };
+	struct infer_answer named = *a;
+	const struct form_answer f = { &named, put_more, &more };
+	struct jwrite *w;
+
+	if (!a->model.at)
+		named.model = infer_model_called(run->model);
+
+	if (form == &form_own) {
+		w = record_begin(out, "completion");
+		form->put(w, &f);
+		return record_end(out, err);
+	}
+	w = begin(out, a->job, 200);
+	form->put(w, &f);
+	return end(out, w, err);
+}
+
+int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_fault *fault,
+                      uint32_t flags, infer_error *err)
+{
+	/* the numbers are for those who ask now, not for a file */
+	const struct infer_fault said = { fault->error, fault->param, fault->kind, 0, 0 };
+	const infer_form *form = j->id && !(flags & INFER_RECORD_NO_ID) ? form_of(j) : &form_own;
+	struct jwrite *w;
+
+	if (form != &form_own) {
+		w = begin(out, j, infer_fault_status(fault->kind));
+		form->put_error(w, &said);
+		put_request(w, j);
+		return end(out, w, err);
+	}
+	w = record_begin(out, "error");
+	if (flags & INFER_RECORD_NO_ID)
+		jw_null(w, "id");
+	else
+		part_id(w, j);
+	jw_int(w, "line", j->line);
+	form->put_error(w, &said);
+	put_request(w, j);
+	return record_end(out, err);
+}

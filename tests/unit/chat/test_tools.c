@@ -1,0 +1,102 @@
+/* tests/unit/chat/test_tools.c - tools that are read once, and templates that know them or not */
+#include "../nth.h"
+#include <infer/chat.h>
+#include <string.h>
+#include "chat/tools.h"
+
+#define CHATML \
+	"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if " \
+	"add_generation_prompt %}<|assistant|>{% endif %}"
+#define NO_SYSTEM \
+	"{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% " \
+	"elif m.role not in ['user', 'assistant'] %}" \
+	"{{ raise_exception('role ' + m.role) }}{% endif %}[{{ m.role }}]{{ m.content|trim }}{% " \
+	"endfor %}"
+#define CALLS \
+	"{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else " \
+	"%}{% for p in m.content %}{{ p.text }};{% endfor %}" \
+	"{% endif %}{% for c in m.tool_calls or [] %}({{ c.function.name }}{% for k, v in " \
+	"c.function.arguments|items %} {{ k }}={{ v }}{% endfor %}){% endfor %}" \
+	"{% endfor %}{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{{ '?' if " \
+	"enable_thinking|default(false) }}"
+
+static const struct infer_conversation check_c[] = {
+	{ 0 },
+	{ .think = INFER_THINK_ON },
+	{ .think = INFER_THINK_OFF },
+};
+
+/* What is refused because it would be passed over. */
+static void test_check(void **state)
+{
+	struct infer_conversation with = { 0 };
+	infer_tools *tools;
+	infer_chat *all, *none;
+
+	(void)state;
+	assert_int_equal(infer_chat_open(&all, CALLS, strlen(CALLS), "test", NULL), INFER_OK);
+	assert_int_equal(infer_chat_open(&none, CHATML, strlen(CHATML), "test", NULL), INFER_OK);
+	for (size_t i = 0; i < sizeof check_c / sizeof *check_c; i++) {
+		assert_int_equal(infer_chat_check(all, &check_c[i], NULL), INFER_OK);
+		assert_int_equal(infer_chat_check(none, &check_c[i], NULL),
+		                 i ? INFER_EUNSUP : INFER_OK);
+	}
+	assert_int_equal(infer_tools_read(&tools, "[]", 2, NULL), INFER_OK);
+	with.tools = tools;
+	assert_int_equal(infer_chat_check(all, &with, NULL), INFER_OK);
+	assert_int_equal(infer_chat_check(none, &with, NULL), INFER_EUNSUP);
+	infer_tools_free(tools);
+	infer_chat_close(&all);
+	infer_chat_close(&none);
+}
+
+static void test_refused(void **state)
+{
+	static const char *const bad[] = {
+		"{}", "[{}]", "[{\"name\":7}]", "[{\"function\":{}}]", "[", "[{\"name\":\"\"}]"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		infer_error err = { 0 };
+		infer_tools *t;
+
+		assert_int_equal(infer_tools_read(&t, bad[i], strlen(bad[i]), &err), INFER_EFORMAT);
+		assert_null(t);
+		assert_true(strstr(err.message, "tools") != NULL);
+	}
+}
+
+/* Wrapped as OpenAI has it, or bare; the schema of its parameters says what values are. */
+static int case_read(void)
+{
+	static const char list[] =
+		"[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{"
+		"\"properties\":{\"a\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"}}}}},"
+		"{\"name\":\"python\"}]";
+	infer_tools *t = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(infer_tools_read(&t, list, sizeof list - 1, &err));
+	assert_int_equal(t->n, 2);
+	assert_string_equal(t->at[0].name, "f");
+	assert_int_equal(chat_tools_value(&t->at[0], "a", 1), VALUE_TEXT);
+	assert_int_equal(chat_tools_value(&t->at[0], "n", 1), VALUE_JSON);
+	assert_int_equal(chat_tools_value(&t->at[1], "a", 1), 0);
+	assert_int_equal(chat_tools_python(t), 1);
+	assert_int_equal(json_count(t->list), 2);
+out:
+	infer_tools_free(t);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_refused),
+		nth_case(case_read),
+	};
+	return nth_group(tests);
+}

@@ -1,0 +1,501 @@
+/* tests/unit/job/test_form.c - wire forms: bodies that servers get, faults as they name them, and
+ * streams whose chunks put together say what the whole answer says */
+#include "../engine/run.h"
+#include "../json.h"
+#include <math.h>
+
+#include <infer/form.h>
+#include <infer/reply.h>
+#include "base/err.h"
+#include "job/delta.h"
+
+static infer_model *model;
+static infer_chat *chat;
+static infer_tools *tools;
+static infer_job_reader *reader;
+
+/* ---- bodies ---- */
+
+#define USER "\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]"
+static const struct {
+	const char *form, *body;
+	int kind, code;
+	const char *param, *says;
+} bodies[] = {
+	{ "chat", "{" USER ",\"frob\":1}", 0, 0, NULL, "" },
+	{ "chat", "{" USER ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}", 0, 0,
+	  NULL, "" },
+	{ "text", "{\"prompt\":\"x\",\"stream\":null,\"stream_options\":null}", 0, 0, NULL, "" },
+	{ "own", "{\"prompt\":\"x\",\"stream\":true}", 0, 0, NULL, "" },
+	{ "chat", "{" USER ",\"stream_options\":{}}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "stream_options", "needs stream" },
+	{ "chat", "{" USER ",\"stream\":true,\"stream_options\":[]}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "stream_options", "not an object" },
+	{ "chat", "{" USER ",\"stream\":true,\"stream_options\":{\"include_usage\":1}}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "stream_options", "include_usage is neither" },
+	{ "chat", "{" USER ",\"stream\":true,\"stream_options\":{\"continuous_usage_stats\":true}}",
+	  INFER_FAULT_INVALID, INFER_EUNSUP, "stream_options", "continuous_usage_stats" },
+	{ "chat", "{" USER ",\"stream\":1}", INFER_FAULT_INVALID, INFER_EINVAL, "stream",
+	  "true nor false" },
+	{ "chat", "{}", INFER_FAULT_INVALID, INFER_EINVAL, "messages", "no messages" },
+	{ "chat", "{" USER ",\"temperature\":9e9}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "temperature", "from 0" },
+	{ "chat", "{" USER ",\"tools\":[{\"name\":\"f\"}]}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "tools", "entry 0" },
+	{ "chat", "{" USER ",\"tools\":[{\"function\":{\"name\":\"\"}}]}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "tools", "entry 0" },
+	{ "text", "{\"prompt\":\"x\",\"echo\":true}", INFER_FAULT_INVALID, INFER_EUNSUP, "echo",
+	  "echo is not supported" },
+	{ "text", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
+	{ "text", "[1]", INFER_FAULT_INVALID, INFER_EINVAL, NULL, "not an object" },
+	{ "text", "{", INFER_FAULT_INVALID, INFER_EFORMAT, NULL, "line 1" },
+};
+
+static size_t body_now;
+static int case_body(void)
+{
+	const char *body = bodies[body_now].body, *param = bodies[body_now].param;
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(infer_job_read(&j, reader, infer_form_named(bodies[body_now].form), "id", body,
+	                      strlen(body), &err));
+	if (j->fault.kind != bodies[body_now].kind ||
+	    j->fault.error.code != bodies[body_now].code ||
+	    !strstr(j->fault.error.message, bodies[body_now].says) ||
+	    strstr(j->fault.error.message, "batch") ||
+	    strcmp(j->fault.param ? j->fault.param : "", param ? param : ""))
+		fail_msg("%s: %d, %d, %s, %s", body, j->fault.kind, j->fault.error.code,
+		         j->fault.param ? j->fault.param : "-", j->fault.error.message);
+	assert_string_equal(j->id, "id");
+	assert_true(j->stream == (!j->fault.kind && strstr(body, "true") != NULL) || j->fault.kind);
+	assert_int_equal(j->include_usage, !j->fault.kind && strstr(body, "include_usage"));
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+static void test_bodies(void **state)
+{
+	struct nth n = { case_body };
+	void *at = &n;
+
+	(void)state;
+	for (body_now = 0; body_now < sizeof bodies / sizeof *bodies; body_now++)
+		nth_run(&at);
+}
+
+/* ---- faults ---- */
+
+static int case_faults(void)
+{
+	struct infer_fault f = { { INFER_EINVAL, "m" }, "p", INFER_FAULT_INVALID, 0, 0 };
+	const infer_form *c = infer_form_at("/v1/chat/completions"),
+			 *t = infer_form_at("/v1/completions"), *own = infer_form_named("own");
+	infer_writer *w = NULL;
+	infer_error err;
+	int rc;
+
+	assert_string_equal(infer_form_name(c), "chat");
+	assert_string_equal(infer_form_name(t), "text");
+	assert_null(infer_form_at("/completions"));
+	assert_null(infer_form_named("x"));
+	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_form_put_fault(w, c, &f, &err));
+	assert_string_equal(infer_writer_text(w).at,
+	                    "{\"error\":{\"message\":\"m\",\"type\":\"invalid_request_error\","
+	                    "\"param\":\"p\",\"code\":null}}");
+	infer_writer_clear(w);
+	f = (struct infer_fault){ { INFER_ENOMEM, "long" }, NULL, INFER_FAULT_TOO_LONG, 9, 8 };
+	nth_ok(infer_form_put_fault(w, t, &f, &err));
+	assert_string_equal(
+		infer_writer_text(w).at,
+		"{\"error\":{\"message\":\"long\",\"type\":\"exceed_context_size_error\",\"param\":"
+		"null,\"code\":\"context_length_exceeded\",\"n_prompt_tokens\":9,\"n_ctx\":8}}");
+	infer_writer_clear(w);
+	nth_ok(infer_form_put_fault(w, own, &f, &err));
+	assert_string_equal(infer_writer_text(w).at,
+	                    "{\"code\":\"INFER_ENOMEM\",\"message\":\"long\",\"param\":null}");
+	assert_int_equal(infer_fault_status(INFER_FAULT_BUSY), 429);
+	assert_int_equal(infer_fault_status(INFER_FAULT_UNAVAILABLE), 503);
+	assert_int_equal(infer_fault_kind(INFER_EAGAIN), INFER_FAULT_BUSY);
+	assert_int_equal(infer_fault_kind(INFER_EUNSUP), INFER_FAULT_INVALID);
+	assert_int_equal(infer_fault_kind(INFER_EDEVICE), INFER_FAULT_SERVER);
+	assert_int_equal(infer_fault_kind(INFER_OK), INFER_FAULT_NONE);
+out:
+	infer_writer_free(w);
+	return rc;
+}
+
+/* ---- streams ---- */
+
+enum { MOST_CHUNKS = 400 };
+
+/* The chunks of one sample, put together. */
+struct sum {
+	struct arena mem;
+	struct buf content, reasoning, ids, names, args, logprobs, offsets;
+	int chunks, begun, ended;
+	char finish[16];
+};
+
+static void sum_init(struct sum *s)
+{
+	struct buf *all[] = { &s->content, &s->reasoning, &s->ids,    &s->names,
+		              &s->args,    &s->logprobs,  &s->offsets };
+
+	*s = (struct sum){ .chunks = 0 };
+	arena_init(&s->mem, MEM_BASE);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		buf_init(all[i], MEM_BASE);
+		buf_puts(all[i], "");
+	}
+}
+
+static void sum_fini(struct sum *s)
+{
+	arena_fini(&s->mem);
+	buf_fini(&s->content);
+	buf_fini(&s->reasoning);
+	buf_fini(&s->ids);
+	buf_fini(&s->names);
+	buf_fini(&s->args);
+	buf_fini(&s->logprobs);
+	buf_fini(&s->offsets);
+}
+
+static void add(struct buf *b, const struct json *v) { buf_put(b, json_str(v), json_bytes(v)); }
+
+/* {tool_calls}, of a message or of what is new of it: the parts of each call behind those of the
+ * last, a bar between calls. */
+static void add_calls(struct sum *s, const struct json *calls)
+{
+	json_each(c, calls) {
+		const struct json *f = json_get(c, "function");
+
+		if (json_get(c, "id")) {
+			assert_json_string(json_get(c, "type"), "function");
+			buf_putc(&s->ids, '|');
+			buf_putc(&s->names, '|');
+			buf_putc(&s->args, '|');
+		}
+		add(&s->ids, json_get(c, "id"));
+		add(&s->names, json_get(f, "name"));
+		add(&s->args, json_get(f, "arguments"));
+	}
+}
+
+static void add_logprobs(struct sum *s, const struct json *choice)
+{
+	const struct json *l = json_get(choice, "logprobs");
+	const struct json *list = json_is_array(l)         ? l
+	                          : json_get(l, "content") ? json_get(l, "content")
+	                                                   : json_get(l, "token_logprobs"),
+			  *offsets = json_get(l, "text_offset");
+
+	json_each(v, list) {
+		const struct json *x = json_is_object(v) ? json_get(v, "logprob") : v;
+		buf_printf(&s->logprobs, "%.9g ", json_double(x));
+	}
+	json_each(v, offsets)
+		buf_printf(&s->offsets, "%lld ", (long long)json_int(v));
+}
+
+/* message: {content, reasoning_content, tool_calls}, of a whole or of what is new */
+static void add_choice(struct sum *s, const struct json *choice)
+{
+	const struct json *m = json_get(choice, "message"), *finish;
+
+	m = m ? m : json_get(choice, "delta");
+	m = m ? m : choice;
+	finish = json_get(choice, "finish_reason");
+	s->begun += json_get(m, "role") != NULL;
+	add(&s->content, json_get(m, "content"));
+	add(&s->content, json_get(m, "text"));
+	add(&s->reasoning, json_get(m, "reasoning_content"));
+	add(&s->reasoning, json_get(m, "reasoning"));
+	add_calls(s, json_get(m, "tool_calls"));
+	add_logprobs(s, choice);
+	if (json_is_string(finish)) {
+		s->ended++;
+		snprintf(s->finish, sizeof s->finish, "%.*s", (int)finish->n, finish->s);
+	}
+}
+
+static void take_json(struct sum *s, infer_writer *w)
+{
+	const struct json *o = json_need(&s->mem, infer_writer_text(w).at), *first;
+
+	first = json_get(o, "choices") ? json_at(json_get(o, "choices"), 0) : o;
+	add_choice(s, first);
+	s->chunks++;
+	infer_writer_clear(w);
+}
+
+static void same_sum(const struct sum *a, const struct sum *b, const char *what)
+{
+	const struct buf *x[] = { &a->content, &a->reasoning, &a->ids,    &a->names,
+		                  &a->args,    &a->logprobs,  &a->offsets };
+	const struct buf *y[] = { &b->content, &b->reasoning, &b->ids,    &b->names,
+		                  &b->args,    &b->logprobs,  &b->offsets };
+
+	for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+		if (x[i]->len != y[i]->len || strcmp(x[i]->at, y[i]->at))
+			fail_msg("%s, part %zu: %s instead of %s", what, i, x[i]->at, y[i]->at);
+	assert_string_equal(a->finish, b->finish);
+	assert_int_equal(a->ended, 1);
+}
+
+static const char *const texts[] = {
+	"just words, \xc3\xa9\xf0\x9f\xa6\x8a and more",
+	"<think>why\nnot</think>\n\nso it is",
+	"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x \\\"y\\\"\"}}</tool_call>",
+	"<think>t</think>a <tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1},\"id\":\"late\"}"
+	"</tool_call><tool_call>{\"id\":\"early\",\"name\":\"f\",\"arguments\":{}}</tool_call>",
+	"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"never ended",
+	"",
+};
+static const char *const forms[] = { "own", "text", "chat" };
+
+/* One text in pieces of n bytes, a token for each. */
+static int stream(const char *form, const char *text, size_t piece, struct infer_event *events,
+                  struct sum *parts, struct sum *whole)
+{
+	infer_job j = { .id = "q", .n = 1, .logprobs = 0, .form = infer_form_named(form) };
+	const struct infer_reply_options o = { .tools = tools };
+	struct infer_choice c = { .finish = INFER_FINISH_STOP,
+		                  .tokens = events,
+		                  .text = { "", 0 } };
+	struct infer_answer a = { .job = &j,
+		                  .choices = &c,
+		                  .tokenizer = infer_model_tokenizer(model),
+		                  .model = { "m", 1 },
+		                  .created = 7,
+		                  .fingerprint = "b1" };
+	struct delta_given g = { 0 };
+	struct infer_delta d = { 0 };
+	struct infer_reply_parts p;
+	infer_reply *r = NULL;
+	infer_writer *w = NULL;
+	infer_error err;
+	size_t n = strlen(text);
+	int rc, raw = !strcmp(form, "text");
+
+	nth_ok(infer_writer_new(&w, &err));
+	if (!raw)
+		nth_ok(infer_reply_new(&r, chat, &o, &err));
+	c.reply = r;
+	for (size_t at = 0, k, ended = 0; !ended; at += k) {
+		k = n - at < piece ? n - at : piece;
+		/* an engine gives no part of a character */
+		while (k && (text[at + k] & 0xc0) == 0x80)
+			k++;
+		ended = !k;
+		if (k && r)
+			nth_ok(infer_reply_put(r, text + at, k, &err));
+		if (ended && r)
+			nth_ok(infer_reply_end(r, &err));
+		c.n_tokens += k > 0;
+		c.text = (struct infer_str){ text, at + k };
+		if (r) {
+			infer_reply_get(r, &p);
+			c.text = p.content;
+		}
+		while (delta_next(&g, &j, &c, (int)ended, a.tokenizer, &d)) {
+			nth_ok(infer_form_put_delta(w, &a, &d, &err));
+			take_json(parts, w);
+		}
+	}
+	nth_ok(infer_form_put(w, &a, &err));
+	take_json(whole, w);
+out:
+	infer_reply_free(r);
+	infer_writer_free(w);
+	return rc;
+}
+
+static void test_streams(void **state)
+{
+	static struct infer_event events[MOST_CHUNKS];
+
+	(void)state;
+	for (int i = 0; i < MOST_CHUNKS; i++)
+		events[i] = (struct infer_event){ .token = 5 + i % 40, .logprob = (float)-i };
+	for (size_t f = 0; f < 3; f++)
+		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+			for (size_t piece = 1; piece < 40; piece += piece < 8 ? 1 : 13) {
+				struct sum parts, whole;
+
+				sum_init(&parts);
+				sum_init(&whole);
+				assert_int_equal(
+					stream(forms[f], texts[i], piece, events, &parts, &whole),
+					INFER_OK);
+				same_sum(&parts, &whole, texts[i]);
+				assert_int_equal(parts.begun, !strcmp(forms[f], "chat"));
+				assert_true(piece > 7 || !*texts[i] || parts.chunks > 2);
+				sum_fini(&parts);
+				sum_fini(&whole);
+			}
+}
+
+static int case_stream(void)
+{
+	static struct infer_event events[MOST_CHUNKS];
+	struct sum parts, whole;
+	int rc;
+
+	sum_init(&parts);
+	sum_init(&whole);
+	rc = stream("chat", texts[3], 9, events, &parts, &whole);
+	sum_fini(&parts);
+	sum_fini(&whole);
+	return rc;
+}
+
+/* ---- chunks as bytes ---- */
+
+#define HEAD \
+	"{\"id\":\"chatcmpl-ID\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":" \
+	"\"m\",\"system_fingerprint\":\"b1\",\"choices\":["
+#define TEXT_HEAD \
+	"{\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":7,\"model\":" \
+	"\"m\",\"system_fingerprint\":\"b1\",\"choices\":["
+#define TAIL ",\"logprobs\":null,\"finish_reason\":null}]}"
+#define USAGE \
+	"],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":6,\"total_tokens\":9," \
+	"\"prompt_tokens_details\":{\"cached_tokens\":2},\"completion_tokens_details\":{" \
+	"\"reasoning_tokens\":1,\"accepted_prediction_tokens\":0," \
+	"\"rejected_prediction_tokens\":0}}}"
+
+static const struct {
+	const char *form;
+	struct infer_delta d;
+	const char *want;
+} chunks[] = {
+	{ "chat",
+	  { .kind = INFER_DELTA_BEGIN, .index = 1 },
+	  HEAD "{\"index\":1,\"delta\":{\"role\":\"assistant\",\"content\":null}" TAIL },
+	{ "chat",
+	  { .kind = INFER_DELTA_REASONING, .text = { "why", 3 } },
+	  HEAD "{\"index\":0,\"delta\":{\"reasoning_content\":\"why\"}" TAIL },
+	{ "chat",
+	  { .kind = INFER_DELTA_TEXT, .text = { " tok", 4 } },
+	  HEAD "{\"index\":0,\"delta\":{\"content\":\" tok\"}" TAIL },
+	{ "chat",
+	  { .kind = INFER_DELTA_CALL },
+	  HEAD "{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"type\":"
+	       "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}" TAIL },
+	{ "chat",
+	  { .kind = INFER_DELTA_ARGUMENTS, .text = { "{\"a\"", 4 } },
+	  HEAD "{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+	       "\"arguments\":\"{\\\"a\\\"\"}}]}" TAIL },
+	{ "chat",
+	  { .kind = INFER_DELTA_END },
+	  HEAD "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"tool_calls\"}]}" },
+	{ "chat",
+	  { .kind = INFER_DELTA_END, .index = 1 },
+	  HEAD "{\"index\":1,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"length\"}]}" },
+	{ "chat", { .kind = INFER_DELTA_USAGE }, HEAD USAGE },
+	{ "text",
+	  { .kind = INFER_DELTA_TEXT, .text = { " tok", 4 } },
+	  TEXT_HEAD "{\"index\":0,\"text\":\" tok\"" TAIL },
+	{ "text",
+	  { .kind = INFER_DELTA_END, .index = 1 },
+	  TEXT_HEAD
+	  "{\"index\":1,\"text\":\"\",\"logprobs\":null,\"finish_reason\":\"length\"}]}" },
+	{ "text", { .kind = INFER_DELTA_USAGE }, TEXT_HEAD USAGE },
+	{ "own",
+	  { .kind = INFER_DELTA_TEXT, .index = 1, .text = { "a\xff", 2 } },
+	  "{\"id\":\"q\",\"index\":1,\"text\":\"a\xef\xbf\xbd\",\"text_b64\":\"Yf8=\"}" },
+	{ "own",
+	  { .kind = INFER_DELTA_USAGE },
+	  "{\"id\":\"q\",\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":6,"
+	  "\"cached_tokens\":2}}" },
+};
+
+/* The id that is made of the request's, in its place. */
+static void with_id(char *to, size_t cap, const char *want, const char *got)
+{
+	const char *at = strstr(want, "ID"), *made = at ? got + (at - want) : NULL;
+
+	snprintf(to, cap, at ? "%.*s%.16s%s" : "%.*s%s%s", at ? (int)(at - want) : 0, want,
+	         at ? made : want, at ? at + 2 : "");
+}
+
+static int case_chunks(void)
+{
+	static const char call[] = "<tool_call>{\"id\":\"x\",\"name\":\"f\"}</tool_call>";
+	const struct infer_reply_options o = { .tools = tools };
+	infer_job j = { .id = "q", .n = 2, .logprobs = -1 };
+	struct infer_choice c[2] = {
+		{ .usage = { 3, 4, 2 }, .reasoning_tokens = 1 },
+		{ .usage = { 3, 2, 2 }, .finish = INFER_FINISH_LENGTH },
+	};
+	struct infer_answer a = { .job = &j,
+		                  .choices = c,
+		                  .tokenizer = infer_model_tokenizer(model),
+		                  .model = { "m", 1 },
+		                  .created = 7,
+		                  .fingerprint = "b1" };
+	infer_reply *r = NULL;
+	infer_writer *w = NULL;
+	infer_error err;
+	char want[1024];
+	int rc;
+
+	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_reply_new(&r, chat, &o, &err));
+	nth_ok(infer_reply_put(r, call, sizeof call - 1, &err));
+	nth_ok(infer_reply_end(r, &err));
+	c[0].reply = r;
+	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+		j.form = infer_form_named(chunks[i].form);
+		nth_ok(infer_form_put_delta(w, &a, &chunks[i].d, &err));
+		with_id(want, sizeof want, chunks[i].want, infer_writer_text(w).at);
+		assert_string_equal(infer_writer_text(w).at, want);
+		infer_writer_clear(w);
+	}
+out:
+	infer_reply_free(r);
+	infer_writer_free(w);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static const char list[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]",
+			  src[] = "{# <tool_call> #}{{ messages[0].content }}{{ tools }}";
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bodies),  nth_case(case_faults),
+		cmocka_unit_test(test_streams), nth_case(case_stream),
+		nth_case(case_chunks),
+	};
+	infer_error err;
+	int failed;
+
+	(void)argc;
+	run_init(argv[0]);
+	if (infer_model_open(&model, run_model("form", "--ctx 256"),
+	                     &(struct infer_model_opts){ 0 }, &err) ||
+	    infer_chat_open(&chat, src, sizeof src - 1, "chat", &err) ||
+	    infer_tools_read(&tools, list, sizeof list - 1, &err) ||
+	    infer_job_reader_new(
+		    &reader,
+		    &(struct infer_job_opts){ .model = model,
+	                                      .chat = chat,
+	                                      .max_tokens = -1,
+	                                      .logprobs = -1,
+	                                      .reads = INFER_JOB_STREAM | INFER_JOB_LENIENT },
+		    &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	failed = nth_group(tests);
+	infer_job_reader_free(reader);
+	infer_tools_free(tools);
+	infer_chat_close(&chat);
+	infer_model_close(&model);
+	return failed;
+}
