@@ -2,6 +2,7 @@
  * belongs there, or the file is refused; then every slot that has to be filled is. */
 #include "arch/arch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -190,6 +191,33 @@ static int twice(const struct infer_tensor *t, infer_error *err)
 	               t->name.at);
 }
 
+/* A matrix may have one scale of its own, which the product is multiplied by: no kernel takes more,
+ * or a zero point. */
+static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer_error *err)
+{
+	static const char *const names[] = {
+		[INFER_AUX_SCALE] = "scale", [INFER_AUX_ZERO] = "zero"
+	};
+
+	for (int role = 0; role < INFER_AUX_ROLES; role++) {
+		const struct infer_tensor *a = t->aux[role];
+		if (!a)
+			continue;
+		if (role != INFER_AUX_SCALE || !whole || a->type != INFER_F32 ||
+		    a->bytes != sizeof(*scale))
+			return err_set(err, INFER_EUNSUP,
+			               "tensor %.*s: its %s is the tensor %.*s, which no kernel "
+			               "takes",
+			               (int)t->name.len, t->name.at, names[role], (int)a->name.len,
+			               a->name.at);
+		memcpy(scale, a->data, sizeof(*scale));
+		if (!isfinite(*scale))
+			return err_set(err, INFER_ENAN, "tensor %.*s: %g", (int)a->name.len,
+			               a->name.at, (double)*scale);
+	}
+	return INFER_OK;
+}
+
 /* One expert's matrix, which is a tensor of its own. */
 static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int32_t *slot,
                        infer_error *err)
@@ -200,6 +228,7 @@ static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert,
 	if (*slot < 0)
 		TRY(new_weight(m, t, t->ne[1], m->h.n_expert, slot, err));
 	struct weight *w = &m->weights[*slot];
+	TRY(take_aux(t, 0, &w->scale, err));
 	if (w->type != t->type)
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside experts of type %s",
 		               (int)t->name.len, t->name.at, infer_type_info(t->type)->name,
@@ -220,6 +249,7 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
 		return twice(t, err);
 	TRY(new_weight(m, t, rows, t->ne[2], slot, err));
 	struct weight *w = &m->weights[*slot];
+	TRY(take_aux(t, !vector, &w->scale, err));
 	const void **at = (const void **)w->at;
 	for (int64_t i = 0; i < t->ne[2]; i++)
 		at[i] = (const unsigned char *)t->data +
@@ -271,6 +301,8 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	enum arch_transform how;
 	int64_t first = 0;
 
+	if (t->of) /* bound with that one */
+		return INFER_OK;
 	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
 	    (p.row[0]->need == ARCH_EXPERTS && !m->h.n_expert))
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",

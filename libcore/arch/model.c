@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "file/file.h"
 
 static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
 {
@@ -18,8 +19,8 @@ static int unknown_family(const infer_model *m, struct infer_str name, infer_err
 		n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
 		                      infer_model_family(i));
 	return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported; these run: %s",
-	               infer_file_path(m->file), (int)(name.len < 64 ? name.len : 64), name.at,
-	               known);
+	               file_label(infer_file_path(m->file)), (int)(name.len < 32 ? name.len : 32),
+	               name.at, known);
 }
 
 static int find_arch(infer_model *m, infer_error *err)

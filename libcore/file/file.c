@@ -128,6 +128,13 @@ void file_trim(struct infer_file *f)
 	trim((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors);
 }
 
+void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
+              const struct infer_tensor *companion)
+{
+	f->tensors[of - f->tensors].aux[role] = companion;
+	f->tensors[companion - f->tensors].of = of;
+}
+
 static int add_shard(struct infer_file *f, infer_error *err)
 {
 	struct file_shard *p = mem_realloc(MEM_FILE, f->shards, (size_t)f->n_shards + 1, sizeof *p);

@@ -15,7 +15,7 @@ struct file_shard {
 
 /* A key and its value as GGUF packs values, which is how every format gives them: numbers
  * little-endian and unaligned, a string as its length, u64, and its bytes; elements without a head.
- * mark: where every FILE_MARK-th string of an array begins, but the first; NULL: there are none. */
+ * mark: where every FILE_MARK-th string of an array begins, but the first; NULL: to be walked to. */
 enum { FILE_MARK = 64 };
 struct file_value {
 	struct infer_meta meta; /* first: a pointer to it is one to its value */
@@ -84,7 +84,11 @@ static inline const struct file_value *file_value(const struct infer_meta *m)
 }
 extern const uint8_t file_meta_size[]; /* [INFER_META_...] bytes of an element; 0: not fixed */
 int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* the same */
-void file_trim(struct infer_file *f); /* give back what the tables have over */
+/* Give back what the tables have over; from here on tensors stay where they are. */
+void file_trim(struct infer_file *f);
+/* Tensor `companion` is that of `of` in its role.  After file_trim. */
+void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
+              const struct infer_tensor *companion);
 
 /* Text of a file for a message: printable ASCII as it is, other bytes as \xNN, cut with "..." to
  * what fits; returns out. */

@@ -217,8 +217,9 @@ int infer_meta_str_at(const infer_file *f, const struct infer_meta *m, uint64_t 
 		return wrong(f, m, "a string", err);
 	if (i >= m->count)
 		return too_few(f, m, i, err);
-	cursor = i < FILE_MARK ? 0 : file_value(m)->mark[i / FILE_MARK - 1];
-	for (uint64_t k = i % FILE_MARK + 1; k; k--)
+	const size_t *mark = file_value(m)->mark;
+	cursor = i < FILE_MARK || !mark ? 0 : mark[i / FILE_MARK - 1];
+	for (uint64_t k = (mark ? i % FILE_MARK : i) + 1; k; k--)
 		infer_meta_next_str(m, &cursor, v);
 	return INFER_OK;
 }

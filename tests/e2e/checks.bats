@@ -35,6 +35,17 @@ setup()
 	"$TOP/scripts/check-format"
 }
 
+@test "check-layers finds a row that no list has a line for" {
+	echo 'extern const int format_x; const int format_x = 1;' >libcore/file/x.c
+	mkdir -p b/libcore/file
+	gcc -c -o b/libcore/file/x.c.o libcore/file/x.c
+	B=$PWD/b run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'libcore/file/x.c.o: nobody asks for format_x: no list has a line for it'* ]]
+	echo 'extern const int format_x; int use(void); int use(void) { return format_x; }' >libcore/file/y.c
+	gcc -c -o b/libcore/file/y.c.o libcore/file/y.c
+	B=$PWD/b "$TOP/scripts/check-layers"
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"

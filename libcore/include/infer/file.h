@@ -64,6 +64,7 @@ struct infer_tensor {
 	const void *data; /* in the mapping */
 	/* its companions by enum infer_aux, which are in the table as well; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
+	const struct infer_tensor *of; /* whose companion this one is; NULL: nobody's */
 };
 
 struct infer_file_info {
