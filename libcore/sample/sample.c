@@ -1,4 +1,4 @@
-/* A sampler: options checked once, storage for every draw. */
+/* sample/sample.c - a sampler: options checked once, storage for every draw. */
 #include <math.h>
 #include <string.h>
 #include "base/err.h"
@@ -9,16 +9,20 @@
 #define STAGE(row, id) extern const struct stage stage_row_##row;
 #include "sample/stage_list.h"
 #undef STAGE
-static const struct stage *const stages[INFER_STAGE_COUNT] = {
-#define STAGE(row, id) [id] = &stage_row_##row,
-#include "sample/stage_list.h"
-#undef STAGE
-};
-
+/* clang-format off */
 const struct stage *stage_get(int stage)
 {
-	return stage > 0 && stage < INFER_STAGE_COUNT ? stages[stage] : NULL;
+	switch ((enum infer_stage)stage) { /* no default: the compiler names what the list lacks */
+#define STAGE(row, id) case id: return &stage_row_##row;
+#include "sample/stage_list.h"
+#undef STAGE
+	case INFER_STAGE_END:
+	case INFER_STAGE_COUNT:
+		break;
+	}
+	return NULL;
 }
+/* clang-format on */
 
 const char *infer_stage_name(int stage)
 {
@@ -47,7 +51,7 @@ int infer_stage_named(const char *name, size_t n)
 		if (!strcmp(others[i].name, plain))
 			return others[i].stage;
 	for (int i = INFER_STAGE_END + 1; i < INFER_STAGE_COUNT; i++)
-		if (!strcmp(stages[i]->name, plain))
+		if (!strcmp(stage_get(i)->name, plain))
 			return i;
 	return INFER_STAGE_END;
 }
@@ -69,7 +73,7 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 			               o->order[i]);
 		if (seen >> o->order[i] & 1)
 			return err_set(err, INFER_EINVAL, "sampler stage %s is named twice",
-			               stages[o->order[i]]->name);
+			               stage_get(o->order[i])->name);
 		seen |= 1u << o->order[i];
 	}
 	if (i == INFER_STAGE_COUNT)
@@ -107,8 +111,8 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
 	infer_sample_resolve(&s->o);
 	s->n_vocab = n_vocab;
 	s->mu = 2 * (double)s->o.mirostat_tau;
-	int counts = stages[INFER_STAGE_PENALTIES]->on(&s->o),
-	    dry = stages[INFER_STAGE_DRY]->on(&s->o);
+	int counts = stage_get(INFER_STAGE_PENALTIES)->on(&s->o),
+	    dry = stage_get(INFER_STAGE_DRY)->on(&s->o);
 	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) |
 	            (s->o.mirostat ? HISTORY_MU : 0);
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);

@@ -9,34 +9,17 @@
 #include "sample/sample.h"
 #include "row.h"
 
-static const struct {
+/* The fields of numbers, by the names that chains have for them; used: by how many of them. */
+enum { REAL, WHOLE };
+static struct number {
 	const char *name;
+	int whole;
 	size_t at;
-} floats[] = {
-	{ "temp", offsetof(struct infer_sample_opts, temp) },
-	{ "top_p", offsetof(struct infer_sample_opts, top_p) },
-	{ "min_p", offsetof(struct infer_sample_opts, min_p) },
-	{ "typical", offsetof(struct infer_sample_opts, typical) },
-	{ "top_n_sigma", offsetof(struct infer_sample_opts, top_n_sigma) },
-	{ "xtc_probability", offsetof(struct infer_sample_opts, xtc_probability) },
-	{ "xtc_threshold", offsetof(struct infer_sample_opts, xtc_threshold) },
-	{ "repeat", offsetof(struct infer_sample_opts, repeat) },
-	{ "presence", offsetof(struct infer_sample_opts, presence) },
-	{ "frequency", offsetof(struct infer_sample_opts, frequency) },
-	{ "dry_multiplier", offsetof(struct infer_sample_opts, dry_multiplier) },
-	{ "dry_base", offsetof(struct infer_sample_opts, dry_base) },
-	{ "dynatemp_range", offsetof(struct infer_sample_opts, dynatemp_range) },
-	{ "dynatemp_exp", offsetof(struct infer_sample_opts, dynatemp_exp) },
-};
-static const struct {
-	const char *name;
-	size_t at;
-} words[] = {
-	{ "top_k", offsetof(struct infer_sample_opts, top_k) },
-	{ "repeat_window", offsetof(struct infer_sample_opts, repeat_window) },
-	{ "dry_allowed_length", offsetof(struct infer_sample_opts, dry_allowed_length) },
-	{ "dry_window", offsetof(struct infer_sample_opts, dry_window) },
-	{ "min_keep", offsetof(struct infer_sample_opts, min_keep) },
+	int used;
+} numbers[] = {
+#define PARAM(field, type, ...) { #field, type, offsetof(struct infer_sample_opts, field), 0 },
+#include "sample/param_list.h"
+#undef PARAM
 };
 
 /* key: whose value v is */
@@ -45,16 +28,18 @@ static void set(struct row *r, const char *key, const struct json *v)
 	struct infer_sample_opts *o = &r->o;
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
-		if (!strcmp(key, floats[i].name)) {
-			*(float *)(void *)((char *)o + floats[i].at) = (float)json_double(v);
-			return;
-		}
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (!strcmp(key, words[i].name)) {
-			*(int32_t *)(void *)((char *)o + words[i].at) = (int32_t)json_int(v);
-			return;
-		}
+	for (struct number *p = numbers; p < numbers + sizeof numbers / sizeof *numbers; p++) {
+		void *at = (char *)o + p->at;
+
+		if (strcmp(key, p->name))
+			continue;
+		if (p->whole)
+			*(int32_t *)at = (int32_t)json_int(v);
+		else
+			*(float *)at = (float)json_double(v);
+		p->used++;
+		return;
+	}
 	if (!strcmp(key, "bias")) {
 		json_each(e, v)
 			r->bias[n++] =
@@ -221,6 +206,9 @@ static void test_draws(void **state)
 	free(r);
 	fclose(f);
 	assert_true(number >= 40);
+	for (const struct number *p = numbers; p < numbers + sizeof numbers / sizeof *numbers; p++)
+		if (!p->used && strncmp(p->name, "mirostat", 8)) /* which has a test of its own */
+			fail_msg("no chain of tests/golden/sample sets %s", p->name);
 }
 
 static void test_greedy(void **state)
