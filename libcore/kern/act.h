@@ -14,6 +14,15 @@ struct kern_q8 {
 	int8_t q[32];
 };
 
+/* What loops read that add sums of two groups of weights in one lane (avx512vnni/k46.h); others
+ * need none of it. */
+struct kern_q8k_pairs {
+	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and
+	 * that the first does in one of 16 */
+	int32_t most32, most16;
+	/* -32 times the sum of each 16; the odd ones above bit 15 */
+	int32_t start[16];
+};
 /* With the sums of q in the orders that the vector loops read without shuffles. */
 struct kern_q8k {
 	int8_t q[256];
@@ -21,11 +30,7 @@ struct kern_q8k {
 	int16_t s32[8];  /* of 32: 0 2 1 3, 4 6 5 7 */
 	int32_t s256;
 	float d;
-	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and
-	 * that the first does in one of 16 */
-	int32_t most32, most16;
-	/* -32 times the sum of each 16; the odd ones above bit 15 */
-	int32_t start[16];
+	struct kern_q8k_pairs pairs;
 };
 enum { KERN_BIT15 = 1 << 15 };
 
@@ -80,9 +85,10 @@ static inline float act_scale(uint32_t amax, float *inverse)
 /* All sums of q from those of 4 neighbours, quad[64]. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
+	struct kern_q8k_pairs *p = &s->pairs;
 	static const uint8_t at32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
 
-	s->s256 = s->most32 = s->most16 = 0;
+	s->s256 = p->most32 = p->most16 = 0;
 	for (int i = 0; i < 8; i++) {
 		int32_t of16[2], big[2] = { 0, 0 };
 		for (int h = 0; h < 2; h++) {
@@ -92,12 +98,12 @@ static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 			for (int j = 0; j < 16; j++)
 				big[h] += q[j] < 0 ? -q[j] : q[j];
 			s->s16[i + 8 * h] = (int16_t)of16[h];
-			s->start[2 * i + h] = -32 * of16[h] + h * KERN_BIT15;
-			s->most16 = s->most16 < big[h] ? big[h] : s->most16;
+			p->start[2 * i + h] = -32 * of16[h] + h * KERN_BIT15;
+			p->most16 = p->most16 < big[h] ? big[h] : p->most16;
 		}
 		int32_t sum = of16[0] + of16[1], most = big[0] + big[1] + (sum < 0 ? -sum : sum);
 		s->s32[at32[i]] = (int16_t)sum;
-		s->most32 = s->most32 < most ? most : s->most32;
+		p->most32 = p->most32 < most ? most : p->most32;
 		s->s256 += sum;
 	}
 }

@@ -12,7 +12,7 @@ enum {
 	KERN_PANEL_BYTES = 320 << 10, /* of panels packed at a time, if that is one at least */
 	/* of x that go past them before the next rows of x do: what stays in L2 beside them */
 	KERN_X_BYTES = 512 << 10,
-	KERN_FEW_MOST = 32, /* rows of x past weights in place by lanes */
+	KERN_FEW_MOST = 63, /* rows of x past weights in place by lanes: bits of few_at */
 };
 
 /* In place: each byte of weights is read once, and costs what it costs alone up to some rows of x.

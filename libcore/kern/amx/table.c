@@ -6,20 +6,21 @@
  *   both                           turn                   avx512vnni's, for types without few too
  *   KERN_SLOTS                     peak_tile              peak.c
  *   rows, quant, few               as avx512vnni */
+#include "kern/way.h"
 #include "kern/amx/int.h"
 
 /* KERN_MM_WAYS of each type, as measured over weights from memory */
-#define WAYS_Q8_0 5, KERN_FROM_TO(6, 32)
-#define WAYS_Q4_0 7, KERN_FROM_TO(8, 32)
-#define WAYS_Q4_1 7, KERN_FROM_TO(8, 32)
-#define WAYS_Q5_0 7, KERN_FROM_TO(8, 32)
-#define WAYS_Q5_1 7, KERN_FROM_TO(8, 32)
-#define WAYS_IQ4_NL 7, KERN_FROM_TO(8, 32)
-#define WAYS_MXFP4 7, KERN_FROM_TO(8, 32)
-#define WAYS_Q4_K 5, KERN_FROM_TO(6, 32)
-#define WAYS_Q6_K 6, KERN_FROM_TO(7, 16)
-#define WAYS_Q5_K 11, 0
-#define WAYS_Q2_K 7, 0
+#define WAYS_Q8_0 4, KERN_FROM_TO(5, 63)
+#define WAYS_Q4_0 5, KERN_FROM_TO(6, 63)
+#define WAYS_Q4_1 4, KERN_FROM_TO(5, 34)
+#define WAYS_Q5_0 3, KERN_FROM_TO(4, 34)
+#define WAYS_Q5_1 3, KERN_FROM_TO(4, 34)
+#define WAYS_IQ4_NL 4, KERN_FROM_TO(5, 34)
+#define WAYS_MXFP4 4, KERN_FROM_TO(5, 34)
+#define WAYS_Q4_K 6, KERN_FROM_TO(7, 34)
+#define WAYS_Q6_K 6, KERN_FROM_TO(7, 18)
+#define WAYS_Q5_K 9, 0
+#define WAYS_Q2_K 5, 0
 #define WAYS_Q3_K 5, 0
 #define WAYS_IQ4_XS 11, 0
 

@@ -3,12 +3,14 @@
  *   types                          loops                  file
  *   IQ2 IQ3                        rows                   mm_grid.c, points.h, book.h
  *   all the rest                   as avx512vnni, whose words these are */
+#include "kern/way.h"
 #include "kern/avx512vbmi/int.h"
 
-#define ROW(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) },
+#define GRID2(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_WAYS(9, 0) },
+#define GRID3(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_WAYS(8, 0) },
 const struct kern kern_avx512vbmi = {
 	.name = "avx512vbmi",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
 	         CPU_GFNI,
-	.mm = { KERN_ROWS_GRID23(ROW) },
+	.mm = { KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) },
 };

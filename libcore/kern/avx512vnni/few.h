@@ -149,8 +149,8 @@ static void few_band(few_part *part, int rn, float *out, const uint8_t *w, size_
 		     k);
 }
 
-/* Rows of x by 32, 16 and 8; one or two behind those, and weight rows too few for a part, as if
- * there were no others: the weights are near by then. */
+/* Rows of x by 32, 16 and 8: a part costs little less where lanes are left over.  One or two more,
+ * and weight rows too few for a part, by rows: the weights are near by then. */
 static void few_run(const struct few *f, float *y, size_t ldy, const uint8_t *w, size_t row_bytes,
                     const struct kern_act *x, int x_row, int m, int n, int k)
 {
@@ -161,9 +161,9 @@ static void few_run(const struct few *f, float *y, size_t ldy, const uint8_t *w,
 		band = n - r < BAND ? n - r : BAND;
 		for (int t = 0, by; t < m; t += by) {
 			int left = m - t,
-			    p = left > 24  ? 2
-			        : left > 8 ? 1
-			                   : 0,
+			    p = left > WIDE + 2 ? 2
+			        : left > 8      ? 1
+			                        : 0,
 			    rn = rows_at_once(f->sums, 8 << p);
 			float *to = y + (size_t)t * ldy + r;
 			by = left < 8 << p ? left : 8 << p;

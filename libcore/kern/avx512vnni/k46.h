@@ -14,7 +14,7 @@ INLINE __m256i pair_scales(const struct head *h, int i)
 	return i % 2 ? _mm256_blend_epi16(_mm256_srli_epi32(second, 16), first, 0xaa)
 	             : _mm256_blend_epi16(second, _mm256_slli_epi32(first, 16), 0xaa);
 }
-/* whether each sum of a block of x with any weights fits 16 bits; of kern_q8k */
+/* whether each sum of a block of x with any weights fits 16 bits; of kern_q8k_pairs */
 INLINE int fits(enum infer_type t, int32_t most32, int32_t most16)
 {
 	return t == INFER_Q6_K ? most16 <= 32767 / 32 : most32 <= 2 * 32767 / 15;

@@ -287,7 +287,7 @@ INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q
 	for (int i = 0; i < 2; i++) {
 		UNROLL
 		for (int r = 0; r < 8; r++)
-			v[r] = load32(q[r]->start + 8 * i);
+			v[r] = load32(q[r]->pairs.start + 8 * i);
 		turn8(v);
 		turn_put(out->start[8 * i] + first, v);
 	}
@@ -296,8 +296,9 @@ INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q
 		out->d[first + r] = q[r]->d;
 		for (int i = 0; i < 4; i++)
 			memcpy(out->s32[i][first + r], q[r]->s32 + 2 * i, 2 * sizeof(int16_t));
-		out->most32 = q[r]->most32 > out->most32 ? q[r]->most32 : out->most32;
-		out->most16 = q[r]->most16 > out->most16 ? q[r]->most16 : out->most16;
+		const struct kern_q8k_pairs *p = &q[r]->pairs;
+		out->most32 = p->most32 > out->most32 ? p->most32 : out->most32;
+		out->most16 = p->most16 > out->most16 ? p->most16 : out->most16;
 	}
 }
 /* the last row again for those of 16 that there are not */

@@ -6,7 +6,7 @@
  *          order of kern_q8k.s32) | S i16[2] x 4, or 8 of Q6_K: of the second group, then of the
  *          first | q u8 [64][NR][4]
  *   tile   NR rows x T tokens: x 4 bytes broadcast.  A sum fits 16 bits if x is not too large in
- *          every place (kern_q8k.most32, most16); blocks in which it is have one sum in a lane
+ *          every place (struct kern_q8k_pairs); blocks in which it is have one sum in a lane
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/avx512vnni/k46.h"
@@ -43,7 +43,7 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 
 INLINE int fits_row(enum infer_type t, const struct kern_q8k *x)
 {
-	return fits(t, x->most32, x->most16);
+	return fits(t, x->pairs.most32, x->pairs.most16);
 }
 
 /* a[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
@@ -65,12 +65,12 @@ INLINE void chain(int tn, wi *a, const uint8_t *q, const struct lines *x, int at
 	}
 }
 
-/* what the sum of the first or second group of a pair starts from; x: the pair in kern_q8k.start */
+/* what the sum of the first or second group of a pair starts from; x: the pair in kern_q8k_pairs.start */
 INLINE wi start(enum infer_type t, const struct lines *x, int token, int second)
 {
 	const struct kern_q8k *b = line_at(x, token);
 
-	return t == INFER_Q6_K ? wi_set(b->start[second]) : wi_set(second ? KERN_BIT15 : 0);
+	return t == INFER_Q6_K ? wi_set(b->pairs.start[second]) : wi_set(second ? KERN_BIT15 : 0);
 }
 
 /* isum[t][h] of one block; sc: its scales, q: its weights */

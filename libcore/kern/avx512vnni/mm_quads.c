@@ -229,21 +229,13 @@ INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-			__m256 dx = _mm256_set1_ps(xt->d);
-			sum[t] = _mm256_fmadd_ps(
-				_mm256_mul_ps(about.d, dx),
-				_mm256_cvtepi32_ps(lanes_sum(isum[t][0], isum[t][1])), sum[t]);
+			sum[t] = sum_add(sum[t], about.d, xt->d, lanes_sum(isum[t][0], isum[t][1]));
 			if (q_minima(type))
-				min[t] = _mm256_fmadd_ps(
-					_mm256_mul_ps(about.dmin, dx),
-					_mm256_cvtepi32_ps(minima_k4(about.m[0], about.m[1], xt)),
-					min[t]);
+				min[t] = sum_add(min[t], about.dmin, xt->d,
+				                 minima_k4(about.m[0], about.m[1], xt));
 		}
 	}
-	UNROLL
-	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
-		     s);
+	sums_put(type, tn, y, ldy, sum, min, s);
 }
 
 #define ROW(TYPE, name) ROWS_OF(rows_quads, TYPE, name)

@@ -6,6 +6,7 @@
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
  *   forms Q8, Q8K                  quant                  quant.c, x86/quant.h
  *   codebooks and the rest         as avx2 */
+#include "kern/way.h"
 #include "kern/avxvnni/int.h"
 
 #define MM(TYPE, name, quant, form) \

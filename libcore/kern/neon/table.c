@@ -7,6 +7,7 @@
  *   forms Q8, Q8K                  quant                  quant.c, arm/quant.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
+#include "kern/way.h"
 #include "kern/neon/int.h"
 #include "kern/neon/simd.h"
 

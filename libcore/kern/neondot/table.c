@@ -4,6 +4,7 @@
  *   all quantised                  rows                   mm_q_rows.c, arm/rows.h
  *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
  *   quant and the rest             as neon */
+#include "kern/way.h"
 #include "kern/neondot/int.h"
 
 #define ROW(TYPE, name) \

@@ -4,6 +4,7 @@
  *   all quantised                  pack tile              mm_q_tile.c, arm/tile.h, arm/by8.h
  *   rows: a token alone gains nothing from matrices; and the rest
  *                                  as neondot */
+#include "kern/way.h"
 #include "kern/neoni8mm/int.h"
 
 #define ROW(TYPE, name) [INFER_##TYPE] = { KERN_MM_TILE(name, TILE_T, 8) KERN_MM_WAYS(5, 0) },

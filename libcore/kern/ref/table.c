@@ -8,6 +8,7 @@
  *   forms Q8, Q8K                  quant; peak_dot        quant.c
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
+#include "kern/way.h"
 #include "kern/ref/simd.h"
 
 /* panels are no quicker here: where they begin only has them tried */

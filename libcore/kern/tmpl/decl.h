@@ -10,7 +10,6 @@
 #ifndef KERN_TMPL_DECL_H
 #define KERN_TMPL_DECL_H
 #include "kern/kern.h"
-#include "kern/way.h"
 
 #ifndef KERN_ISA
 #error "KERN_ISA, the name of the folder, is defined by the makefile for every file in it"

@@ -263,24 +263,18 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-			__m256 dx = _mm256_set1_ps(xt->d);
 			__m256i isum = red8(a[t]);
 			if (q_spread(type))
 				isum = _mm256_srai_epi32(isum, 4);
-			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.d, dx), _mm256_cvtepi32_ps(isum),
-			                         sum[t]);
-			if (q_minima(type)) {
-				__m256i im = type == INFER_Q2_K ? imin_k2(m, xt)
-				                                : minima_k4(h.min_lo, h.min_hi, xt);
-				min[t] = _mm256_fmadd_ps(_mm256_mul_ps(h.dmin, dx),
-				                         _mm256_cvtepi32_ps(im), min[t]);
-			}
+			sum[t] = sum_add(sum[t], h.d, xt->d, isum);
+			if (q_minima(type))
+				min[t] = sum_add(min[t], h.dmin, xt->d,
+				                 type == INFER_Q2_K
+				                         ? imin_k2(m, xt)
+				                         : minima_k4(h.min_lo, h.min_hi, xt));
 		}
 	}
-	UNROLL
-	for (int t = 0; t < tn; t++)
-		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
-		     s);
+	sums_put(type, tn, y, ldy, sum, min, s);
 }
 
 #define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)

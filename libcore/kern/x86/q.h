@@ -237,4 +237,18 @@ INLINE void put8(float *y, __m256 v, const struct step *s)
 	for (int r = 0; r < s->keep; r++)
 		y[(size_t)r * s->apart] = t[r];
 }
+/* sum + d dx isum of eight rows */
+INLINE __m256 sum_add(__m256 sum, __m256 d, float dx, __m256i isum)
+{
+	return _mm256_fmadd_ps(_mm256_mul_ps(d, _mm256_set1_ps(dx)), _mm256_cvtepi32_ps(isum), sum);
+}
+/* sums of blocks of 256 of tn rows of x, less those of minima */
+INLINE void sums_put(enum infer_type type, int tn, float *y, size_t ldy, const __m256 *sum,
+                     const __m256 *min, const struct step *s)
+{
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		put8(y + (size_t)t * ldy, q_minima(type) ? _mm256_sub_ps(sum[t], min[t]) : sum[t],
+		     s);
+}
 #endif

@@ -106,7 +106,7 @@ INLINE void sums_fill(struct kern_q8k *b)
 			uneven = _mm256_extracti128_si256(minus, 1);
 		minus = _mm256_set_m128i(_mm_unpackhi_epi32(even, uneven),
 		                         _mm_unpacklo_epi32(even, uneven));
-		_mm256_storeu_si256((__m256i *)(void *)(b->start + 8 * h),
+		_mm256_storeu_si256((__m256i *)(void *)(b->pairs.start + 8 * h),
 		                    _mm256_add_epi32(minus, odd));
 	}
 	_mm256_storeu_si256((__m256i *)(void *)b->s16, _mm256_packs_epi32(sum[0], sum[1]));
@@ -114,9 +114,9 @@ INLINE void sums_fill(struct kern_q8k *b)
 	__m128i all = _mm_add_epi32(of32[0], of32[1]);
 	all = _mm_add_epi32(all, _mm_shuffle_epi32(all, 0x4e));
 	b->s256 = _mm_cvtsi128_si32(_mm_add_epi32(all, _mm_shuffle_epi32(all, 0xb1)));
-	b->most32 = most4(_mm_max_epi32(most32[0], most32[1]));
+	b->pairs.most32 = most4(_mm_max_epi32(most32[0], most32[1]));
 	__m256i most16 = _mm256_max_epi32(size[0], size[1]);
-	b->most16 = most4(
+	b->pairs.most16 = most4(
 		_mm_max_epi32(_mm256_castsi256_si128(most16), _mm256_extracti128_si256(most16, 1)));
 }
 
