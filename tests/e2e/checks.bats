@@ -54,6 +54,13 @@ setup()
 	echo '#include "base/in.h"' >libcore/file/b.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"
 	[[ $output == *'file/b.c'*'a private header of another module'* ]]
+	rm libcore/base/in.h
+	: >libcore/file/b.c
+	mkdir -p cmd/infer-a/part
+	echo '#include "infer-b/b.h"' >cmd/infer-a/part/c.c
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'infer-a/part/c.c'*'not below'* ]]
+	echo '#include "infer-a/a.h"' >cmd/infer-a/part/c.c
 	printf 'int file_x(void);\nint base_y(void) { return file_x(); }\n' >libcore/base/a.c
 	printf 'int file_x(void) { return 1; }\n' >libcore/file/b.c
 	for f in base/a file/b; do cc -c -o "libcore/$f.c.o" "libcore/$f.c"; done

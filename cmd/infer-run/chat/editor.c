@@ -1,4 +1,5 @@
-#include "edit.h"
+/* infer-run/chat/editor.c - editing lines with libedit. */
+#include "editor.h"
 #include "common/env.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -25,14 +26,14 @@ struct library {
 #undef MEMBER
 };
 
-struct edit {
+struct editor {
 	struct library lib;
 	EditLine *el;
-	History *history;
+	History *shown; /* libedit's own list */
 	FILE *out;
 	locale_t utf8;
-	struct watch *w;
-	const struct past *past;
+	struct signals *signals;
+	const struct chat_history *history;
 	unsigned terminal;
 	const char *fill;
 	int cleared;
@@ -42,7 +43,7 @@ struct edit {
 };
 
 /* Whose line is edited: libedit's callbacks get no more than its own handle. */
-static struct edit *now;
+static struct editor *now;
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -55,7 +56,7 @@ static struct edit *now;
 /* An end of input that is typed while an answer comes, the terminal still minding lines itself, is
  * read later as a NUL. */
 enum { SETTLE_MS = 30, CTRL_D = 4 };
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
 
 static int load(struct library *l, infer_error *err)
 {
@@ -107,14 +108,14 @@ static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 	return (struct place){ row + col / now_cols, col % now_cols };
 }
 
-static void prepare(struct edit *e)
+static void prepare(struct editor *e)
 {
 	e->lib.el_set(e->el, EL_PREP_TERM, 1);
 	fputs(PASTE_ON, e->out);
 	fflush(e->out);
 }
 
-static void restore(struct edit *e)
+static void restore(struct editor *e)
 {
 	fputs(PASTE_OFF, e->out);
 	fflush(e->out);
@@ -122,7 +123,7 @@ static void restore(struct edit *e)
 }
 
 /* The window has another size: draw the line again where its prompt stands now. */
-static void redraw(struct edit *e)
+static void redraw(struct editor *e)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
 	int drawn = place_of(l->buffer, l->cursor, e->cols).row,
@@ -140,7 +141,7 @@ static void redraw(struct edit *e)
 }
 
 /* Behind the line's end with a mark, and below it for what comes next. */
-static void leave(struct edit *e, const char *mark)
+static void leave(struct editor *e, const char *mark)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
 	struct place at = place_of(l->buffer, l->cursor, e->cols),
@@ -157,48 +158,48 @@ static void leave(struct edit *e, const char *mark)
 /* ---- keys ---- */
 
 /* 1: the line is given up. */
-static int take_signals(struct edit *e)
+static int take_signals(struct editor *e)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGQUIT };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (watch_took(e->w, ends[i])) {
+		if (signals_took(e->signals, ends[i])) {
 			restore(e);
-			watch_raise(e->w, ends[i]);
+			signals_raise(e->signals, ends[i]);
 			prepare(e); /* it did not end us */
 		}
-	if (watch_took(e->w, SIGTSTP)) {
+	if (signals_took(e->signals, SIGTSTP)) {
 		restore(e);
-		watch_raise(e->w, SIGTSTP);
+		signals_raise(e->signals, SIGTSTP);
 		prepare(e);
 		fputc('\r', e->out);
 		e->lib.el_set(e->el, EL_REFRESH);
 	}
-	if (watch_took(e->w, SIGWINCH)) {
+	if (signals_took(e->signals, SIGWINCH)) {
 		do /* a window that is dragged has many sizes */
-			watch_wait(e->w, -1, SETTLE_MS);
-		while (watch_took(e->w, SIGWINCH));
+			signals_wait(e->signals, -1, SETTLE_MS);
+		while (signals_took(e->signals, SIGWINCH));
 		redraw(e);
 	}
-	if (!watch_took(e->w, SIGINT))
+	if (!signals_took(e->signals, SIGINT))
 		return 0;
 	leave(e, "^C");
 	return e->cleared = 1;
 }
 
 /* One byte of what is typed: 1; 0: end of input; -1: errno, EINTR where the line is given up. */
-static int read_byte(struct edit *e, char *byte)
+static int read_byte(struct editor *e, char *byte)
 {
-	int in = watch_in(e->w);
+	int in = signals_in(e->signals);
 
 	for (;;) {
 		if (take_signals(e)) {
 			errno = EINTR;
 			return -1;
 		}
-		if (e->ahead && !watch_wait(e->w, in, 0))
+		if (e->ahead && !signals_wait(e->signals, in, 0))
 			e->ahead = 0;
-		if (!e->ahead && !watch_wait(e->w, in, -1))
+		if (!e->ahead && !signals_wait(e->signals, in, -1))
 			continue;
 		ssize_t n = read(in, byte, 1);
 
@@ -313,7 +314,7 @@ static char *prompt(EditLine *el)
 	return now->prompt;
 }
 
-static void bind_keys(struct edit *e)
+static void bind_keys(struct editor *e)
 {
 	static const struct {
 		const char *key, *to;
@@ -335,23 +336,23 @@ static void bind_keys(struct edit *e)
 		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
 }
 
-static void add(struct edit *e, const char *entry)
+static void add(struct editor *e, const char *entry)
 {
 	HistEvent ev;
 
-	e->lib.history(e->history, &ev, H_ENTER, entry);
+	e->lib.history(e->shown, &ev, H_ENTER, entry);
 }
 
-static int set_up(struct edit *e)
+static int set_up(struct editor *e)
 {
 	HistEvent ev;
 
-	e->history = e->lib.history_init();
-	if (!e->history)
+	e->shown = e->lib.history_init();
+	if (!e->shown)
 		return -1;
-	e->lib.history(e->history, &ev, H_SETSIZE, PAST_ENTRIES);
-	for (size_t i = 0; i < e->past->n; i++)
-		add(e, past_get(e->past, i));
+	e->lib.history(e->shown, &ev, H_SETSIZE, CHAT_HISTORY_ENTRIES);
+	for (size_t i = 0; i < e->history->n; i++)
+		add(e, chat_history_get(e->history, i));
 	e->el = e->lib.el_init("infer-run", stdin, e->out, e->out);
 	if (!e->el)
 		return -1;
@@ -359,24 +360,24 @@ static int set_up(struct edit *e)
 	e->lib.el_set(e->el, EL_SIGNAL, 0);
 	e->lib.el_set(e->el, EL_EDITOR, "emacs");
 	e->lib.el_set(e->el, EL_PROMPT_ESC, prompt, '\1');
-	e->lib.el_set(e->el, EL_HIST, e->lib.history, e->history);
+	e->lib.el_set(e->el, EL_HIST, e->lib.history, e->shown);
 	e->lib.el_wset(e->el, EL_GETCFN, read_char);
 	e->lib.el_source(e->el, NULL);
 	bind_keys(e);
 	return 0;
 }
 
-int edit_open(struct edit **out, const struct past *past, struct watch *w, unsigned terminal,
-              infer_error *err)
+int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
+                unsigned terminal, infer_error *err)
 {
-	struct edit *e = mem_zalloc(MEM_BASE, 1, sizeof *e);
+	struct editor *e = mem_zalloc(MEM_BASE, 1, sizeof *e);
 	int rc;
 
 	*out = NULL;
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "out of memory for the line editor");
-	e->past = past;
-	e->w = w;
+	e->history = history;
+	e->signals = signals;
 	e->terminal = terminal;
 	rc = load(&e->lib, err);
 	if (!rc) {
@@ -394,24 +395,24 @@ int edit_open(struct edit **out, const struct past *past, struct watch *w, unsig
 			uselocale(before);
 	}
 	if (rc) {
-		edit_close(&e);
+		editor_close(&e);
 		return rc;
 	}
 	*out = e;
 	return INFER_OK;
 }
 
-void edit_close(struct edit **edit)
+void editor_close(struct editor **editor)
 {
-	struct edit *e = *edit;
+	struct editor *e = *editor;
 
-	*edit = NULL;
+	*editor = NULL;
 	if (!e)
 		return;
 	if (e->el)
 		e->lib.el_end(e->el);
-	if (e->history)
-		e->lib.history_end(e->history);
+	if (e->shown)
+		e->lib.history_end(e->shown);
 	if (e->out)
 		fclose(e->out);
 	if (e->utf8)
@@ -420,10 +421,10 @@ void edit_close(struct edit **edit)
 	now = NULL;
 }
 
-void edit_added(struct edit *e) { add(e, past_get(e->past, e->past->n - 1)); }
+void editor_added(struct editor *e) { add(e, chat_history_get(e->history, e->history->n - 1)); }
 
-int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got *got,
-              const char **line, size_t *n, infer_error *err)
+int editor_read(struct editor *e, const char *mark, const char *fill, enum editor_got *got,
+                const char **line, size_t *n, infer_error *err)
 {
 	locale_t before = uselocale(e->utf8);
 	int count = 0;
@@ -436,7 +437,7 @@ int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got 
 	e->cleared = 0;
 	e->ahead = 1;
 	e->cols = width();
-	watch_begin(e->w, signals);
+	signals_begin(e->signals, caught);
 	e->lib.el_resize(e->el);
 	fputs(PASTE_ON, e->out);
 	if (fill)
@@ -446,16 +447,16 @@ int edit_read(struct edit *e, const char *mark, const char *fill, enum edit_got 
 	int why = errno;
 
 	*n = *line && count > 0 ? (size_t)count : 0;
-	*got = e->cleared ? EDIT_CLEARED : *n ? EDIT_LINE : EDIT_END;
-	if (*got == EDIT_END)
+	*got = e->cleared ? EDITOR_CLEARED : *n ? EDITOR_LINE : EDITOR_END;
+	if (*got == EDITOR_END)
 		fputc('\n', e->out);
 	fputs(PASTE_OFF, e->out);
 	fflush(e->out);
-	watch_end(e->w);
+	signals_end(e->signals);
 	uselocale(before);
 	if (*n && (*line)[*n - 1] == '\n')
 		--*n;
-	if (*got == EDIT_END && count < 0 && why)
+	if (*got == EDITOR_END && count < 0 && why)
 		return err_errno(err, why, "the terminal");
 	return INFER_OK;
 }

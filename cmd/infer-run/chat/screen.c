@@ -1,3 +1,4 @@
+/* infer-run/chat/screen.c - writing answers and notices. */
 #include "screen.h"
 #include "common/env.h"
 #include "common/say.h"

@@ -1,3 +1,4 @@
+/* infer-run/chat/command.c - the commands that begin with a slash. */
 #include "repl.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -20,11 +21,11 @@ static int exit_now(struct repl *r, const char *rest, infer_error *err)
 
 static int clear(struct repl *r, const char *rest, infer_error *err)
 {
-	int system = talk_is(&r->talk, 0, "system");
+	int system = conversation_is(&r->conversation, 0, "system");
 
 	(void)rest;
 	(void)err;
-	talk_cut(&r->talk, (size_t)system);
+	conversation_cut(&r->conversation, (size_t)system);
 	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)"
 	                               : "(a new conversation)");
 	return INFER_OK;
@@ -36,7 +37,7 @@ static int show_turn(struct repl *r, size_t i, infer_error *err)
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
-	int rc = talk_content(&r->talk, i, &text, err);
+	int rc = conversation_content(&r->conversation, i, &text, err);
 
 	if (!rc)
 		screen_lines(&r->screen, text.at ? text.at : "", text.len);
@@ -46,28 +47,28 @@ static int show_turn(struct repl *r, size_t i, infer_error *err)
 
 static int system_turn(struct repl *r, const char *rest, infer_error *err)
 {
-	struct talk changed;
+	struct conversation changed;
 
 	if (!r->chat.template)
 		return err_set(err, INFER_EINVAL,
 		               "/system: a text that is gone on with (--raw) has no system turn");
 	if (!*rest) {
-		if (talk_is(&r->talk, 0, "system"))
+		if (conversation_is(&r->conversation, 0, "system"))
 			return show_turn(r, 0, err);
 		screen_note(&r->screen, "(no system turn; /system TEXT makes one)");
 		return INFER_OK;
 	}
-	TRY(talk_copy(&changed, &r->talk, err));
-	int rc = talk_system(&changed, strcmp(rest, "-") ? rest : NULL, err);
+	TRY(conversation_copy(&changed, &r->conversation, err));
+	int rc = conversation_system(&changed, strcmp(rest, "-") ? rest : NULL, err);
 
 	if (!rc)
 		rc = repl_check(r, &changed, err);
 	if (rc) {
-		talk_fini(&changed);
+		conversation_fini(&changed);
 		return rc;
 	}
-	talk_fini(&r->talk);
-	r->talk = changed;
+	conversation_fini(&r->conversation);
+	r->conversation = changed;
 	return INFER_OK;
 }
 
@@ -75,72 +76,72 @@ static int save(struct repl *r, const char *rest, infer_error *err)
 {
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/save needs a file");
-	TRY(talk_save(&r->talk, rest, err));
-	screen_note(&r->screen, "(%zu messages saved)", r->talk.n);
+	TRY(conversation_save(&r->conversation, rest, err));
+	screen_note(&r->screen, "(%zu messages saved)", r->conversation.n);
 	return INFER_OK;
 }
 
 static int load(struct repl *r, const char *rest, infer_error *err)
 {
-	struct talk t;
+	struct conversation t;
 
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/load needs a file");
-	TRY(talk_load(&t, rest, err));
+	TRY(conversation_load(&t, rest, err));
 	int rc = repl_check(r, &t, err);
 
 	if (rc) {
-		talk_fini(&t);
+		conversation_fini(&t);
 		return rc;
 	}
-	talk_fini(&r->talk);
-	r->talk = t;
+	conversation_fini(&r->conversation);
+	r->conversation = t;
 	screen_note(
 		&r->screen,
 		repl_waits(r)
 			? "(%zu messages loaded; the last is a question still: /regen answers it)"
 			: "(%zu messages loaded)",
-		r->talk.n);
+		r->conversation.n);
 	return INFER_OK;
 }
 
 static int regen(struct repl *r, const char *rest, infer_error *err)
 {
-	size_t n = r->talk.n;
-	struct talk before;
+	size_t n = r->conversation.n;
+	struct conversation before;
 	int kept;
 
 	(void)rest;
-	if (talk_last(&r->talk, "user") < 0)
+	if (conversation_last(&r->conversation, "user") < 0)
 		return err_set(err, INFER_EINVAL, "/regen: nothing was said that can be answered");
-	TRY(talk_copy(&before, &r->talk, err));
-	if (talk_is(&r->talk, n - 1, "assistant"))
-		talk_cut(&r->talk, n - 1);
+	TRY(conversation_copy(&before, &r->conversation, err));
+	if (conversation_is(&r->conversation, n - 1, "assistant"))
+		conversation_cut(&r->conversation, n - 1);
 	int rc = repl_answer(r, &kept, err);
 
 	if (!rc && kept) {
-		talk_fini(&before);
+		conversation_fini(&before);
 		return INFER_OK;
 	}
-	talk_fini(&r->talk);
-	r->talk = before;
+	conversation_fini(&r->conversation);
+	r->conversation = before;
 	return rc;
 }
 
 static int edit(struct repl *r, const char *rest, infer_error *err)
 {
-	long at = talk_last(&r->talk, "user");
+	long at = conversation_last(&r->conversation, "user");
 	struct buf text;
 
 	if (at < 0)
 		return err_set(err, INFER_EINVAL, "/edit: there is no turn of yours yet");
-	if (!*rest && !r->front.edit)
+	if (!*rest && !r->input.editor)
 		return err_set(err, INFER_EINVAL,
 		               "/edit needs the new text behind it, where lines are not edited");
 	if (!*rest) {
 		buf_clear(&r->fill);
 		r->editing = 1;
-		return talk_content(&r->talk, (size_t)at, &r->fill, err);
+		return conversation_content(&r->conversation, (size_t)at, &r->fill, err);
 	}
 	buf_init(&text, MEM_BASE);
 	buf_puts(&text, rest);
@@ -225,7 +226,7 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 		put_usage(&b, what, &r->all, r->answers);
 	}
 	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n",
-	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx, r->talk.n);
+	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx, r->conversation.n);
 	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values",
 	           "KV cache", (unsigned long long)(s.kv_pages_used * s.kv_page_bytes),
 	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,

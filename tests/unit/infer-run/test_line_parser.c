@@ -1,7 +1,7 @@
 /* Lines to entries: what goes on with the next, what quotes hold, what is a command, and what gives
  * a text back. */
 #include "../nth.h"
-#include "infer-run/entry.h"
+#include "infer-run/chat/line_parser.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct reading {
 	{ { "" }, "", 0 },
 	{ { "one \\", "two" }, "one \ntwo", 0 },
 	{ { "one\\", "two\\", "three" }, "one\ntwo\nthree", 0 },
-	{ { "one\\" }, "one\n", ENTRY_SLASH },
+	{ { "one\\" }, "one\n", LINE_PARSER_SLASH },
 	{ { "a path\\\\" }, "a path\\\\", 0 },
 	{ { "three\\\\\\", "x" }, "three\\\\\nx", 0 },
 	{ { "\"\"\"", "one", "two", "\"\"\"" }, "one\ntwo", 0 },
@@ -24,19 +24,19 @@ static const struct reading {
 	{ { "\"\"\"", "one", "", "\"\"\"  " }, "one\n", 0 },
 	{ { "\"\"\"", "a\\", "\"\"\"" }, "a\\", 0 },
 	{ { "\"\"\"", "\"\"\"" }, "", 0 },
-	{ { "\"\"\"one" }, "one", ENTRY_QUOTES },
+	{ { "\"\"\"one" }, "one", LINE_PARSER_QUOTES },
 	{ { "\"\"\"\none\ntwo\n\"\"\"" }, "one\ntwo", 0 },
 	{ { "a paste\nof two" }, "a paste\nof two", 0 },
 	{ { "with its end\n" }, "with its end", 0 },
 	{ { "say \"\"\" inside" }, "say \"\"\" inside", 0 },
 };
 
-static int read_lines(struct entry *e, const char *const *lines)
+static int read_lines(struct line_parser *e, const char *const *lines)
 {
 	int rc;
 
 	for (size_t i = 0; i < 5 && lines[i]; i++) {
-		nth_ok(entry_line(e, lines[i], strlen(lines[i]), NULL));
+		nth_ok(line_parser_add(e, lines[i], strlen(lines[i]), NULL));
 		if (i + 1 < 5 && lines[i + 1] && !e->open)
 			fail_msg("whole after line %zu, \"%s\"", i, lines[i]);
 	}
@@ -45,7 +45,7 @@ out:
 	return rc;
 }
 
-static void is_text(const struct entry *e, const char *text)
+static void is_text(const struct line_parser *e, const char *text)
 {
 	assert_int_equal(e->text.len, strlen(text));
 	assert_memory_equal(e->text.at ? e->text.at : "", text, strlen(text));
@@ -53,18 +53,18 @@ static void is_text(const struct entry *e, const char *text)
 
 static int case_readings(void)
 {
-	struct entry e;
+	struct line_parser e;
 	int rc = INFER_OK;
 
-	entry_init(&e);
+	line_parser_init(&e);
 	for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
-		entry_clear(&e);
+		line_parser_clear(&e);
 		nth_ok(read_lines(&e, readings[i].lines));
 		is_text(&e, readings[i].text);
 		assert_int_equal(e.open, readings[i].open);
 	}
 out:
-	entry_fini(&e);
+	line_parser_fini(&e);
 	return rc;
 }
 
@@ -82,21 +82,21 @@ static const struct {
 
 static int case_commands(void)
 {
-	struct entry e;
+	struct line_parser e;
 	struct buf name, rest;
 	int rc = INFER_OK;
 
-	entry_init(&e);
+	line_parser_init(&e);
 	buf_init(&name, MEM_BASE);
 	buf_init(&rest, MEM_BASE);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		entry_clear(&e);
+		line_parser_clear(&e);
 		buf_clear(&name);
 		buf_clear(&rest);
 		buf_puts(&name, "");
 		buf_puts(&rest, "");
-		nth_ok(entry_line(&e, commands[i].line, strlen(commands[i].line), NULL));
-		int is = entry_command(&e, &name, &rest);
+		nth_ok(line_parser_add(&e, commands[i].line, strlen(commands[i].line), NULL));
+		int is = line_parser_command(&e, &name, &rest);
 
 		nth_need(!name.bad && !rest.bad);
 		assert_int_equal(is, commands[i].name != NULL);
@@ -106,13 +106,13 @@ static int case_commands(void)
 		}
 	}
 out:
-	entry_fini(&e);
+	line_parser_fini(&e);
 	buf_fini(&name);
 	buf_fini(&rest);
 	return rc;
 }
 
-/* What entry_quote writes reads as the same text, in one line, and is no command where the text was
+/* What line_parser_quote writes reads as the same text, in one line, and is no command where the text was
  * none. */
 static void test_quote(void **state)
 {
@@ -127,20 +127,20 @@ static void test_quote(void **state)
 		{ { "\"\"\"", "no way", "", "\"\"\"" }, NULL },
 		{ { "/help" }, "/help" },
 	};
-	struct entry e;
+	struct line_parser e;
 	struct buf b;
 
 	(void)state;
-	entry_init(&e);
+	line_parser_init(&e);
 	buf_init(&b, MEM_BASE);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		entry_clear(&e);
+		line_parser_clear(&e);
 		buf_clear(&b);
 		assert_int_equal(read_lines(&e, cases[i].lines), INFER_OK);
-		assert_int_equal(entry_quote(&e, &b), cases[i].quoted != NULL);
+		assert_int_equal(line_parser_quote(&e, &b), cases[i].quoted != NULL);
 		assert_string_equal(b.len ? b.at : "", cases[i].quoted ? cases[i].quoted : "");
 	}
-	entry_fini(&e);
+	line_parser_fini(&e);
 	buf_fini(&b);
 }
 
@@ -150,17 +150,17 @@ static void test_blank(void **state)
 		const char *line;
 		int blank;
 	} cases[] = { { "", 1 }, { " \t ", 1 }, { "\n", 1 }, { " a", 0 } };
-	struct entry e;
+	struct line_parser e;
 
 	(void)state;
-	entry_init(&e);
+	line_parser_init(&e);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		entry_clear(&e);
-		assert_int_equal(entry_line(&e, cases[i].line, strlen(cases[i].line), NULL),
+		line_parser_clear(&e);
+		assert_int_equal(line_parser_add(&e, cases[i].line, strlen(cases[i].line), NULL),
 		                 INFER_OK);
-		assert_int_equal(entry_is_blank(&e), cases[i].blank);
+		assert_int_equal(line_parser_is_blank(&e), cases[i].blank);
 	}
-	entry_fini(&e);
+	line_parser_fini(&e);
 }
 
 int main(void)

@@ -1,12 +1,12 @@
-/* tests/unit/infer-run/test_watch.c - a signal at the worst moment: between a look and a wait, and
+/* tests/unit/infer-run/test_signals.c - a signal at the worst moment: between a look and a wait, and
  * between a wait that says that there is something to read and the reading, when a terminal that
  * interrupts takes back what was typed.  None may be lost.
  *
  * Each case is a process of its own on a terminal of its own; poll(2) is ours, and lets things
  * happen around the real one. */
 #undef _FORTIFY_SOURCE /* poll() would be a function in a header */
-#include "infer-run/edit.h"
-#include "infer-run/front.h"
+#include "infer-run/chat/editor.h"
+#include "infer-run/chat/input.h"
 #include "base/err.h"
 
 #include <setjmp.h>
@@ -70,28 +70,29 @@ int poll(struct pollfd *p, nfds_t n, int ms)
 
 static int edit(void)
 {
-	struct edit *e;
-	struct watch w;
-	struct past past;
-	enum edit_got got = EDIT_END;
+	struct editor *e;
+	struct signals w;
+	struct chat_history past;
+	enum editor_got got = EDITOR_END;
 	const char *line;
 	size_t n;
 
-	past_init(&past);
-	if (watch_open(&w, NULL))
+	chat_history_init(&past);
+	if (signals_open(&w, NULL))
 		return FAILED;
-	if (edit_open(&e, &past, &w, 0, NULL))
+	if (editor_open(&e, &past, &w, 0, NULL))
 		return NO_EDITOR;
-	return edit_read(e, ">", NULL, &got, &line, &n, NULL) ? FAILED : (int)got;
+	return editor_read(e, ">", NULL, &got, &line, &n, NULL) ? FAILED : (int)got;
 }
 
 static int plain(void)
 {
-	struct front f;
-	enum front_got got = FRONT_END;
+	struct chat_input f;
+	enum chat_input_got got = CHAT_INPUT_END;
 
 	setenv("TERM", "dumb", 1);
-	return front_open(&f, NULL) || front_read(&f, NULL, &got, NULL) ? FAILED : (int)got;
+	return chat_input_open(&f, NULL) || chat_input_read(&f, NULL, &got, NULL) ? FAILED
+	                                                                          : (int)got;
 }
 
 /* How it ends: its code, or minus the signal; SIGALRM where it waits for ever. */
@@ -124,19 +125,19 @@ static int outcome(int (*f)(void), enum moment m)
 static void test_before_a_look(void **state)
 {
 	(void)state;
-	assert_int_equal(outcome(edit, BEFORE_A_LOOK), EDIT_CLEARED);
+	assert_int_equal(outcome(edit, BEFORE_A_LOOK), EDITOR_CLEARED);
 }
 
 static void test_behind_a_wait(void **state)
 {
 	(void)state;
-	assert_int_equal(outcome(edit, BEHIND_A_WAIT), EDIT_CLEARED);
+	assert_int_equal(outcome(edit, BEHIND_A_WAIT), EDITOR_CLEARED);
 }
 
 static void test_plain(void **state)
 {
 	(void)state;
-	assert_int_equal(outcome(plain, BEHIND_A_WAIT), FRONT_CLEARED);
+	assert_int_equal(outcome(plain, BEHIND_A_WAIT), CHAT_INPUT_CLEARED);
 }
 
 static void test_while_a_window_settles(void **state)

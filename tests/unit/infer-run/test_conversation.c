@@ -1,7 +1,7 @@
 /* Conversations: what a file may hold, what stays when it may not, turns added and taken back. */
 #include "../nth.h"
 #include "../json.h"
-#include "infer-run/talk.h"
+#include "infer-run/chat/conversation.h"
 #include "common/file.h"
 #include <stdio.h>
 #include <string.h>
@@ -32,15 +32,15 @@ static struct buf text_of(const char *s)
 }
 
 /* Equal in every byte that is written of them. */
-static int same(int *is, const struct talk *a, const struct talk *b)
+static int same(int *is, const struct conversation *a, const struct conversation *b)
 {
 	struct buf x, y;
 	int rc;
 
 	buf_init(&x, MEM_BASE);
 	buf_init(&y, MEM_BASE);
-	nth_ok(talk_print(a, &x, NULL));
-	nth_ok(talk_print(b, &y, NULL));
+	nth_ok(conversation_print(a, &x, NULL));
+	nth_ok(conversation_print(b, &y, NULL));
 	*is = x.len == y.len && !memcmp(x.at, y.at, x.len);
 out:
 	buf_fini(&x);
@@ -52,57 +52,57 @@ static int case_round(void)
 {
 	const struct buf hello = text_of("hello\n\"you\" \xc3\xa9\xf0\x9f\xa6\x8a"),
 			 answer = text_of(""), why = text_of("because");
-	struct talk t = { 0 }, again = { 0 };
+	struct conversation t = { 0 }, again = { 0 };
 	int rc, is;
 
-	talk_init(&t);
-	nth_ok(talk_add(&t, "user", &hello, NULL, NULL));
-	nth_ok(talk_add(&t, "assistant", &answer, &why, NULL));
-	nth_ok(talk_system(&t, "be brief", NULL));
-	nth_ok(talk_save(&t, path, NULL));
-	nth_ok(talk_load(&again, path, NULL));
+	conversation_init(&t);
+	nth_ok(conversation_add(&t, "user", &hello, NULL, NULL));
+	nth_ok(conversation_add(&t, "assistant", &answer, &why, NULL));
+	nth_ok(conversation_system(&t, "be brief", NULL));
+	nth_ok(conversation_save(&t, path, NULL));
+	nth_ok(conversation_load(&again, path, NULL));
 	nth_ok(same(&is, &t, &again));
 	assert_true(is);
 	assert_int_equal(again.n, 3);
-	assert_true(talk_is(&again, 0, "system"));
-	assert_false(talk_is(&again, 1, "system"));
-	assert_false(talk_is(&again, 3, "user"));
-	assert_int_equal(talk_last(&again, "user"), 1);
-	assert_int_equal(talk_last(&again, "tool"), -1);
+	assert_true(conversation_is(&again, 0, "system"));
+	assert_false(conversation_is(&again, 1, "system"));
+	assert_false(conversation_is(&again, 3, "user"));
+	assert_int_equal(conversation_last(&again, "user"), 1);
+	assert_int_equal(conversation_last(&again, "tool"), -1);
 	assert_json_string(json_get(again.at[2], "reasoning_content"), "because");
 out:
-	talk_fini(&t);
-	talk_fini(&again);
+	conversation_fini(&t);
+	conversation_fini(&again);
 	return rc;
 }
 
 static int case_turns(void)
 {
 	const struct buf a = text_of("a"), b = text_of("b");
-	struct talk t = { 0 }, before = { 0 };
+	struct conversation t = { 0 }, before = { 0 };
 	int rc, is;
 
-	talk_init(&t);
-	nth_ok(talk_add(&t, "user", &a, NULL, NULL));
-	nth_ok(talk_copy(&before, &t, NULL));
-	nth_ok(talk_add(&t, "assistant", &b, NULL, NULL));
-	nth_ok(talk_system(&t, "x", NULL));
-	nth_ok(talk_system(&t, "y", NULL));
+	conversation_init(&t);
+	nth_ok(conversation_add(&t, "user", &a, NULL, NULL));
+	nth_ok(conversation_copy(&before, &t, NULL));
+	nth_ok(conversation_add(&t, "assistant", &b, NULL, NULL));
+	nth_ok(conversation_system(&t, "x", NULL));
+	nth_ok(conversation_system(&t, "y", NULL));
 	assert_int_equal(t.n, 3);
-	nth_ok(talk_system(&t, NULL, NULL));
+	nth_ok(conversation_system(&t, NULL, NULL));
 	assert_int_equal(t.n, 2);
-	nth_ok(talk_system(&t, NULL, NULL));
-	talk_cut(&t, 1);
+	nth_ok(conversation_system(&t, NULL, NULL));
+	conversation_cut(&t, 1);
 	nth_ok(same(&is, &t, &before));
 	assert_true(is);
-	talk_cut(&t, 5);
+	conversation_cut(&t, 5);
 	assert_int_equal(t.n, 1);
-	talk_cut(&t, 0);
+	conversation_cut(&t, 0);
 	assert_int_equal(t.n, 0);
 	assert_int_equal(before.n, 1);
 out:
-	talk_fini(&t);
-	talk_fini(&before);
+	conversation_fini(&t);
+	conversation_fini(&before);
 	return rc;
 }
 
@@ -111,19 +111,19 @@ static int case_parts(void)
 	static const char messages[] =
 		"[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one \"},"
 		"{\"type\":\"text\",\"text\":\"two\"}],\"name\":\"kept\"}]";
-	struct talk t = { 0 };
+	struct conversation t = { 0 };
 	struct buf b;
 	int rc;
 
 	buf_init(&b, MEM_BASE);
-	nth_ok(talk_parse(&t, messages, sizeof messages - 1, "it", NULL));
-	nth_ok(talk_content(&t, 0, &b, NULL));
+	nth_ok(conversation_parse(&t, messages, sizeof messages - 1, "it", NULL));
+	nth_ok(conversation_content(&t, 0, &b, NULL));
 	assert_string_equal(b.at, "one two");
 	buf_clear(&b);
-	nth_ok(talk_print(&t, &b, NULL));
+	nth_ok(conversation_print(&t, &b, NULL));
 	assert_non_null(strstr(b.at, "\"name\":\"kept\""));
 out:
-	talk_fini(&t);
+	conversation_fini(&t);
 	buf_fini(&b);
 	return rc;
 }
@@ -143,12 +143,13 @@ static void test_damaged(void **state)
 		{ "[]x", "line 1" },
 	};
 	infer_error err;
-	struct talk t;
+	struct conversation t;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(talk_parse(&t, cases[i].text, strlen(cases[i].text), "it", &err),
-		                 INFER_EFORMAT);
+		assert_int_equal(
+			conversation_parse(&t, cases[i].text, strlen(cases[i].text), "it", &err),
+			INFER_EFORMAT);
 		assert_null(t.at);
 		if (!strstr(err.message, cases[i].says) || strncmp(err.message, "it: ", 4))
 			fail_msg("case %zu says %s", i, err.message);
@@ -158,27 +159,27 @@ static void test_damaged(void **state)
 /* A name stands for what it stood for until the new file is whole; nothing else lies about. */
 static void test_atomic(void **state)
 {
-	struct talk t;
+	struct conversation t;
 	struct stat st;
 	struct buf b;
 
 	(void)state;
 	buf_init(&b, MEM_BASE);
 	assert_int_equal(file_write(path, "old", 3, 0666, NULL), INFER_OK);
-	assert_int_equal(talk_parse(&t, "[]", 2, "it", NULL), INFER_OK);
-	assert_int_equal(talk_save(&t, "/nonexistent/talk", NULL), INFER_EIO);
-	assert_int_equal(talk_save(&t, "/dev/null", NULL), INFER_EIO);
-	assert_int_equal(talk_save(&t, dir, NULL), INFER_EIO);
+	assert_int_equal(conversation_parse(&t, "[]", 2, "it", NULL), INFER_OK);
+	assert_int_equal(conversation_save(&t, "/nonexistent/talk", NULL), INFER_EIO);
+	assert_int_equal(conversation_save(&t, "/dev/null", NULL), INFER_EIO);
+	assert_int_equal(conversation_save(&t, dir, NULL), INFER_EIO);
 	assert_int_equal(stat("/dev/null", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	assert_int_equal(file_read(&b, path, 10, NULL), INFER_OK);
 	assert_string_equal(b.at, "old");
-	assert_int_equal(talk_save(&t, path, NULL), INFER_OK);
+	assert_int_equal(conversation_save(&t, path, NULL), INFER_OK);
 	buf_clear(&b);
 	assert_int_equal(file_read(&b, path, 10, NULL), INFER_OK);
 	assert_string_equal(b.at, "[\n]\n");
 	assert_int_equal(file_read(&b, path, 3, NULL), INFER_EFORMAT);
-	talk_fini(&t);
+	conversation_fini(&t);
 	buf_fini(&b);
 }
 

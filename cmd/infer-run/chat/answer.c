@@ -1,3 +1,4 @@
+/* infer-run/chat/answer.c - computing and showing the answer to a turn. */
 #include "repl.h"
 #include "common/say.h"
 #include <infer/reply.h>
@@ -32,8 +33,8 @@ static int raw_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	int rc = INFER_OK;
 
 	buf_init(&text, MEM_BASE);
-	for (size_t i = 0; !rc && i < r->talk.n; i++)
-		rc = talk_content(&r->talk, i, &text, err);
+	for (size_t i = 0; !rc && i < r->conversation.n; i++)
+		rc = conversation_content(&r->conversation, i, &text, err);
 	if (!rc)
 		rc = infer_encode(t, text.at ? text.at : "", text.len,
 		                  INFER_ENCODE_ADD | (r->o.special ? INFER_ENCODE_SPECIAL : 0u),
@@ -49,7 +50,7 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
-	int rc = talk_print(&r->talk, &text, err);
+	int rc = conversation_print(&r->conversation, &text, err);
 
 	c.messages = text.at;
 	c.messages_n = text.len;
@@ -175,7 +176,7 @@ static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error 
 
 	infer_engine_stats(r->run.engine, &before);
 	while (!infer_task_ended(a->task)) {
-		if (!a->stopped && front_stopped(&r->front)) {
+		if (!a->stopped && chat_input_stopped(&r->input)) {
 			a->stopped = 1;
 			infer_task_cancel(a->task);
 		}
@@ -195,11 +196,11 @@ static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error 
 static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
 	TRY(infer_runner_start(&a->task, r->run.runner, &a->job, NULL, 0, err));
-	front_busy(&r->front);
+	chat_input_busy(&r->input);
 	int rc = drive(r, a, n_prompt, err);
 
 	look(a);
-	front_idle(&r->front);
+	chat_input_idle(&r->input);
 	say_progress_end();
 	if (!r->end && (a->choice.text.len || (!rc && !a->stopped))) {
 		infer_error why = { 0 };
@@ -234,8 +235,9 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 	buf_init(&thought, MEM_BASE);
 	screen_clean(&text, a->choice.text.at, a->choice.text.len);
 	screen_clean(&thought, a->thought.at, a->thought.len);
-	int rc = text.bad || thought.bad ? no_memory(err)
-	                                 : talk_add(&r->talk, "assistant", &text, &thought, err);
+	int rc = text.bad || thought.bad
+	                 ? no_memory(err)
+	                 : conversation_add(&r->conversation, "assistant", &text, &thought, err);
 
 	buf_fini(&text);
 	buf_fini(&thought);
@@ -270,9 +272,9 @@ static void remark(struct repl *r, const struct answer *a)
 
 int repl_waits(const struct repl *r)
 {
-	size_t n = r->talk.n;
+	size_t n = r->conversation.n;
 
-	return n && talk_is(&r->talk, n - 1, "user");
+	return n && conversation_is(&r->conversation, n - 1, "user");
 }
 
 /* Ask, and keep what is said. */
@@ -323,20 +325,20 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 
 int repl_say(struct repl *r, size_t at, const struct buf *text, infer_error *err)
 {
-	struct talk before;
+	struct conversation before;
 	int kept = 0;
 
-	TRY(talk_copy(&before, &r->talk, err));
-	talk_cut(&r->talk, at);
-	int rc = talk_add(&r->talk, "user", text, NULL, err);
+	TRY(conversation_copy(&before, &r->conversation, err));
+	conversation_cut(&r->conversation, at);
+	int rc = conversation_add(&r->conversation, "user", text, NULL, err);
 
 	if (!rc)
 		rc = repl_answer(r, &kept, err);
 	if (rc || !kept) {
-		talk_fini(&r->talk);
-		r->talk = before;
+		conversation_fini(&r->conversation);
+		r->conversation = before;
 	} else {
-		talk_fini(&before);
+		conversation_fini(&before);
 	}
 	return rc;
 }

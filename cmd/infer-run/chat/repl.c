@@ -1,3 +1,4 @@
+/* infer-run/chat/repl.c - the loop that reads a turn and has it answered. */
 #include "repl.h"
 #include "common/input.h"
 #include "common/say.h"
@@ -61,7 +62,7 @@ int repl_open_model(struct repl *r, infer_error *err)
 	return INFER_OK;
 }
 
-int repl_check(struct repl *r, const struct talk *t, infer_error *err)
+int repl_check(struct repl *r, const struct conversation *t, infer_error *err)
 {
 	struct infer_conversation c = r->chat.c;
 	struct buf text;
@@ -71,7 +72,7 @@ int repl_check(struct repl *r, const struct talk *t, infer_error *err)
 	if (!r->chat.template || !t->n)
 		return INFER_OK;
 	buf_init(&text, MEM_BASE);
-	int rc = talk_print(t, &text, err);
+	int rc = conversation_print(t, &text, err);
 
 	c.messages = text.at;
 	c.messages_n = text.len;
@@ -90,36 +91,38 @@ static int first_messages(struct repl *r, infer_error *err)
 	const struct chat *c = &r->chat;
 
 	if (c->messages.len)
-		TRY(talk_parse(&r->talk, c->messages.at, c->messages.len, r->o.chat.messages, err));
+		TRY(conversation_parse(&r->conversation, c->messages.at, c->messages.len,
+		                       r->o.chat.messages, err));
 	else
-		talk_init(&r->talk);
-	if (r->o.chat.system && talk_is(&r->talk, 0, "system"))
+		conversation_init(&r->conversation);
+	if (r->o.chat.system && conversation_is(&r->conversation, 0, "system"))
 		return err_set(err, INFER_EINVAL,
 		               "--system: the messages begin with a system turn already");
 	if (r->o.chat.system)
-		TRY(talk_system(&r->talk, r->o.chat.system, err));
+		TRY(conversation_system(&r->conversation, r->o.chat.system, err));
 	r->o.chat.system = r->o.chat.messages = NULL; /* from here on the conversation has them */
-	return repl_check(r, &r->talk, err);
+	return repl_check(r, &r->conversation, err);
 }
 
 static int take_entry(struct repl *r, infer_error *err)
 {
-	struct entry *e = &r->front.entry;
+	struct line_parser *e = &r->input.parser;
 	int editing = r->editing;
-	long at = editing ? talk_last(&r->talk, "user") : -1;
+	long at = editing ? conversation_last(&r->conversation, "user") : -1;
 	struct buf name, rest;
 
 	r->editing = 0;
-	if (entry_is_blank(e))
+	if (line_parser_is_blank(e))
 		return INFER_OK;
 	buf_init(&name, MEM_BASE);
 	buf_init(&rest, MEM_BASE);
 	buf_puts(&name, "");
 	buf_puts(&rest, "");
-	int is_command = entry_command(e, &name, &rest);
+	int is_command = line_parser_command(e, &name, &rest);
 	int rc = name.bad || rest.bad ? err_set(err, INFER_ENOMEM, "out of memory for a line")
-	         : is_command         ? repl_command(r, name.at, rest.at, err)
-	                      : repl_say(r, at >= 0 ? (size_t)at : r->talk.n, &e->text, err);
+	         : is_command
+	                 ? repl_command(r, name.at, rest.at, err)
+	                 : repl_say(r, at >= 0 ? (size_t)at : r->conversation.n, &e->text, err);
 
 	buf_fini(&name);
 	buf_fini(&rest);
@@ -131,7 +134,7 @@ static void failed(struct repl *r, const infer_error *err)
 {
 	int code = say_fail(err);
 
-	if (r->code == EXIT_DONE && (!r->front.terminal || r->end))
+	if (r->code == EXIT_DONE && (!r->input.terminal || r->end))
 		r->code = code;
 }
 
@@ -146,7 +149,7 @@ static void first_turn(struct repl *r)
 	if (r->rest->n_words || r->o.files.n)
 		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
 	if (!rc && words.len)
-		rc = repl_say(r, r->talk.n, &words, &err);
+		rc = repl_say(r, r->conversation.n, &words, &err);
 	else if (!rc && repl_waits(r))
 		rc = repl_answer(r, &kept, &err);
 	buf_fini(&words);
@@ -156,17 +159,17 @@ static void first_turn(struct repl *r)
 
 static void lead(struct repl *r)
 {
-	enum front_got got = FRONT_ENTRY;
+	enum chat_input_got got = CHAT_INPUT_TEXT;
 
 	first_turn(r);
 	while (!r->end) {
 		infer_error err = { 0 };
-		int rc = front_read(&r->front, r->editing ? r->fill.at : NULL, &got, &err);
+		int rc = chat_input_read(&r->input, r->editing ? r->fill.at : NULL, &got, &err);
 
 		r->end |= rc && rc != INFER_EINVAL;
-		if (!rc && got == FRONT_END)
+		if (!rc && got == CHAT_INPUT_END)
 			break;
-		if (!rc && got == FRONT_CLEARED)
+		if (!rc && got == CHAT_INPUT_CLEARED)
 			r->editing = 0;
 		else if (!rc)
 			rc = take_entry(r, &err);
@@ -177,8 +180,8 @@ static void lead(struct repl *r)
 
 static void repl_fini(struct repl *r)
 {
-	front_close(&r->front);
-	talk_fini(&r->talk);
+	chat_input_close(&r->input);
+	conversation_fini(&r->conversation);
 	chat_fini(&r->chat);
 	run_close(&r->run);
 	buf_fini(&r->ids);
@@ -201,7 +204,7 @@ int repl(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = first_messages(&r, &err);
 	if (!rc) {
-		rc = front_open(&r.front, &err);
+		rc = chat_input_open(&r.input, &err);
 		if (!rc)
 			lead(&r);
 	}

@@ -1,0 +1,28 @@
+/* infer-run/chat/editor.h - a line editor for terminals: libedit, loaded on first use.  Confined.
+ *
+ * Input is read as UTF-8, whatever the locale.  If the terminal marks pastes (bracketed paste), a
+ * paste arrives as a whole, including its newlines; Alt-Enter inserts a newline; ~/.editrc is
+ * read. */
+#ifndef INFER_RUN_CHAT_EDITOR_H
+#define INFER_RUN_CHAT_EDITOR_H
+#include <infer/status.h>
+#include "history.h"
+#include "signals.h"
+
+struct editor;
+enum editor_got { EDITOR_LINE, EDITOR_CLEARED, EDITOR_END };
+
+/* Reads keys from standard input and shows the line on standard error.  terminal: ENV_ESCAPES,
+ * ENV_COLOURS.  past, w: borrowed.
+ * INFER_EUNSUP  libedit is not installed; INFER_ENOMEM */
+int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
+                unsigned terminal, infer_error *err);
+void editor_close(struct editor **e);
+/* One line.   prompt: one of printable ASCII, behind it a space   fill: NULL, or what stands there
+ * to begin with *line: without its newline, *n bytes, borrowed until the next call.  CLEARED: by
+ * SIGINT; END: of input.
+ * INFER_EIO */
+int editor_read(struct editor *e, const char *prompt, const char *fill, enum editor_got *got,
+                const char **line, size_t *n, infer_error *err);
+void editor_added(struct editor *e); /* an entry was added to the history, at its end */
+#endif
