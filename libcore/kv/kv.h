@@ -1,10 +1,10 @@
 /* kv/kv.h - the paged KV cache, in groups of layers, with a prefix tree.  Confined to the thread
  * that steps the engine.
  *
- * Here are the books: who holds which page.  The bytes are the backend's, asked for, copied and
- * dropped by its verbs.  A group is a set of layers of one kind, one row size and one device; a page
- * holds some positions of all its layers, as many in every group.  A sequence has a block table per
- * group.  Pages that are full go into a radix tree and may be shared; a shared page is never
+ * This module keeps the books: which sequence holds which page.  The bytes belong to the backends,
+ * which allocate, copy and drop pages.  A group is a set of layers of one kind, one row size and one
+ * device; a page holds the same number of positions in every group.  A sequence has a block table
+ * per group.  Pages that are full go into a radix tree and may be shared; a shared page is never
  * written: a sequence that must write into one gets a copy.  All groups draw on one budget of bytes.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
@@ -19,8 +19,8 @@ enum { KV_GROUPS = BACKEND_GROUPS };
 struct kv_group {
 	enum kv_kind kind;
 	int window;               /* KV_WINDOW: positions a row sees, itself included */
-	struct backend_device on; /* whose pages they are, */
-	uint64_t page_bytes;      /* of this size there */
+	struct backend_device on; /* the device that holds its pages */
+	uint64_t page_bytes;      /* of a page there, as its need says */
 	struct backend_group shape;
 };
 
@@ -72,10 +72,9 @@ struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
 /* Make s the first len positions of `of`, as a fork would; what s had is released.
  * INFER_EINVAL: a window of `of` has released positions that len needs; nothing is done. */
 int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
-/* Forget positions >= len and the pages grown for them.  How far back it goes: with full groups
- * alone to 0; a window of W goes back to W - 1 positions behind the first that it still holds, which
- * may be the length as it is, or to 0 while it has released none.  INFER_EINVAL: len is less than
- * that; nothing is done. */
+/* Forget positions >= len and the pages grown for them.  A full group can go back to any length.  A
+ * window of W that has released its first p positions can go back to p + W - 1, or not at all where
+ * that is more than the length.  INFER_EINVAL: some group cannot go back to len; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);

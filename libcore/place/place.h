@@ -21,7 +21,7 @@ struct place_ask {
 		uint64_t memory_bytes; /* that may still be taken there */
 	} devices[PLACE_DEVICES];
 };
-/* Layers [from, to) and the bytes that they take on a device; host: beside it. */
+/* Layers [from, to) and the bytes that they take on their device; host: of the host, beside those. */
 struct place_part {
 	struct backend_device on;
 	int from, to;

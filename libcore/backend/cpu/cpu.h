@@ -12,7 +12,7 @@
 #include "kern/kern.h"
 #include "kern/way.h"
 
-struct backend { /* the host's, the table copied */
+struct backend { /* pool: borrowed from the host; kern: a copy of its table */
 	struct pool *pool;
 	struct kern kern;
 };
@@ -20,11 +20,11 @@ struct backend_weights {
 	const struct weight *at;
 	int n;
 };
-/* How pages of a group lie, and where; cache.c draws it. */
+/* Where the pages of a group are, and how they are laid out; cache.c draws a page. */
 struct backend_cache {
 	unsigned char *base;
-	size_t page_bytes, layer_bytes, k_head, v_head; /* a head: of one page */
-	size_t v_at;                                    /* behind the layer's K */
+	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
+	size_t v_at;                                    /* from a layer's K to its V */
 	int k_type, v_type;
 	size_t reserved;
 };
