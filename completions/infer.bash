@@ -65,8 +65,8 @@ _infer_inspect()
 	--system | --template-args) return ;;
 	esac
 	case $word in
-	-*) _infer_words '-m --model --json --system --messages --tools --template --template-args --think --source -f --file --no-stdin --raw --special --bos -q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'show tensors tokens template verify hw' ;;
+	-*) _infer_words '-m --model --json --all --system --messages --tools --template --template-args --think --source -f --file --no-stdin --raw --special --bos -q --quiet -v --verbose -h --help --version' ;;
+	*) _infer_words 'show tensors tokens template verify hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
 complete -F _infer_inspect infer-inspect

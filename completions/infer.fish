@@ -31,7 +31,7 @@ complete -c infer-bench -l version -d 'version, kernel sets, families and librar
 
 # infer-inspect
 complete -c infer-inspect -f
-complete -c infer-inspect -n __fish_use_subcommand -a show -d 'format, sizes and metadata (what is done where nothing is named)'
+complete -c infer-inspect -n __fish_use_subcommand -a show -d 'whether it runs here, memory, sizes, metadata (where nothing is named)'
 complete -c infer-inspect -n __fish_use_subcommand -a tensors -d 'the tensor table: types, shapes, offsets, sizes, bits per weight'
 complete -c infer-inspect -n __fish_use_subcommand -a tokens -d 'ids and pieces of a text'
 complete -c infer-inspect -n __fish_use_subcommand -a template -d 'what the chat template can do, and what it makes of a conversation'
@@ -39,6 +39,7 @@ complete -c infer-inspect -n __fish_use_subcommand -a verify -d 'read the whole 
 complete -c infer-inspect -n __fish_use_subcommand -a hw -d 'processor, caches, limits and kernel sets'
 complete -c infer-inspect -s m -l model -x -a 'demo (__fish_complete_suffix .gguf)' -d 'GGUF file; demo: built in (INFER_MODEL)'
 complete -c infer-inspect -l json -d 'JSON lines instead of text'
+complete -c infer-inspect -l all -d 'show: every key, not one page of them'
 complete -c infer-inspect -l system -x -d 'a system turn before the others'
 complete -c infer-inspect -l messages -r -F -d 'a conversation, JSON as OpenAI\'s messages; - is standard input'
 complete -c infer-inspect -l tools -r -F -d 'tools that the model may call, JSON as OpenAI\'s tools'

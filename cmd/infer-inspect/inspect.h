@@ -1,9 +1,11 @@
 /* infer-inspect/inspect.h - what the files of infer-inspect share. */
 #ifndef INFER_INSPECT_INSPECT_H
 #define INFER_INSPECT_INSPECT_H
+#include <infer/engine.h>
 #include <infer/file.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
+#include "base/os.h"
 #include "common/chat.h"
 #include "common/opt.h"
 #include "common/start.h"
@@ -13,14 +15,15 @@ struct inspect_opts {
 	const char *model;
 	struct opt_list files; /* tokens, template: texts */
 	struct chat_args chat;
-	int json, no_stdin, raw, special, bos, source;
+	int json, all, no_stdin, raw, special, bos, source;
+	struct os_limits limits; /* asked before the sandbox closes */
 };
 
 /* One row of the table of subjects in main.c.  run: the answer into `out` (text, or JSON lines with
  * o->json), which the caller writes; words: what follows the subject. */
 struct subject {
 	const char *name;
-	int takes_words, takes_talk, needs_file;
+	int takes_words, takes_talk, needs_file; /* a file: with -m, or where words are files */
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	           const struct opt_rest *words, infer_error *err);
 };
@@ -42,4 +45,18 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 void put_plain(struct buf *out, struct infer_str s, size_t max);
 /* Bytes with a unit behind: "1185504 (1.1 MiB)". */
 void put_bytes(struct buf *out, uint64_t bytes);
+/* The like of "1.1 MiB". */
+void put_size(struct buf *out, uint64_t bytes);
+
+/* Whether a model runs here, and what it takes. */
+enum { CONTEXTS = 3 }; /* 4k, 32k and all there is, as far as they differ */
+struct verdict {
+	infer_error why;    /* code 0: it runs */
+	infer_model *model; /* NULL where it cannot be opened; the caller's to close */
+	int n;
+	struct infer_engine_need need[CONTEXTS];
+};
+void judge(struct verdict *v, const infer_file *file, uint64_t available_bytes);
+void put_verdict(struct buf *out, const struct verdict *v);
+void put_verdict_json(struct jwrite *w, const struct verdict *v);
 #endif

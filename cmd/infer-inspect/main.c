@@ -3,11 +3,12 @@
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include <string.h>
 
 static const struct help_line lines[] = {
-	{ "show", "format, sizes and metadata (what is done where nothing is named)" },
+	{ "show", "whether it runs here, memory, sizes, metadata (where nothing is named)" },
 	{ "tensors", "the tensor table: types, shapes, offsets, sizes, bits per weight" },
 	{ "tokens", "ids and pieces of a text" },
 	{ "template", "what the chat template can do, and what it makes of a conversation" },
@@ -16,17 +17,18 @@ static const struct help_line lines[] = {
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
-	{ "infer-inspect -m m.gguf", "what a file holds" },
+	{ "infer-inspect m.gguf", "whether it runs here, and what it holds" },
 	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
 	{ "infer-inspect template -m m.gguf \"Why?\"", "a turn as the model reads it" },
-	{ "infer-inspect tensors -m m.gguf --json", "records, for jq" },
+	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-inspect",
-	.usage = "infer-inspect [show|tensors|tokens|template|verify|hw] [-m MODEL]\n"
-		 "                     [OPTION]... [TEXT]...",
-	.brief = "Look into a model file, or at this machine.",
+	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
+		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
+		 "       infer-inspect hw [--json]",
+	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,
 	.rows = inspect_rows,
@@ -41,7 +43,7 @@ static const struct subject subjects[] = {
 	{ "hw", .run = hw },
 };
 
-/* Take the subject off the words. */
+/* Take the subject off the words: what is none of them is a file to show. */
 static int subject_take(const struct subject **out, struct opt_rest *rest, infer_error *err)
 {
 	*out = &subjects[0];
@@ -53,23 +55,17 @@ static int subject_take(const struct subject **out, struct opt_rest *rest, infer
 		*out = &subjects[i];
 		rest->words++;
 		rest->n_words--;
-		if (rest->n_words && !subjects[i].takes_words)
+		if (rest->n_words && !subjects[i].takes_words && !subjects[i].needs_file)
 			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'",
 			               subjects[i].name, rest->words[0]);
 		return INFER_OK;
 	}
-	return err_set(err, INFER_EINVAL, "no subject '%.60s': -h lists them; a model goes with -m",
-	               rest->words[0]);
+	return INFER_OK;
 }
 
-static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct buf *out,
-                   infer_error *err)
+static int check_options(const struct subject *s, const struct inspect_opts *o,
+                         const struct opt_rest *rest, infer_error *err)
 {
-	const struct subject *s;
-	infer_file *file = NULL;
-	const char *path;
-
-	TRY(subject_take(&s, rest, err));
 	if (!s->takes_words && o->files.n)
 		return err_set(err, INFER_EINVAL, "-f goes with tokens and template only");
 	if ((!s->takes_words || s->takes_talk) && (o->no_stdin || o->raw || o->special || o->bos))
@@ -78,25 +74,109 @@ static int inspect(const struct inspect_opts *o, struct opt_rest *rest, struct b
 	if (!s->takes_talk && (chat_given(&o->chat) || o->source))
 		return err_set(err, INFER_EINVAL,
 		               "--source and conversations go with template only");
-	if (s->needs_file) {
-		TRY(model_path(&path, o->model, MODEL_NAMED, err));
-		sig_mapped(path);
-		/* what reads a stranger's bytes opens no file but to read it, and from here on none
-		 * at all; a subject with words opens more, and closes the rest itself */
-		TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
-		TRY(infer_file_open(&file, path, err));
-	}
-	int rc = s->needs_file && !s->takes_words ? confine(CONFINE_TRY, 0, err) : INFER_OK;
+	if (o->all && s->run != show)
+		return err_set(err, INFER_EINVAL, "--all goes with show only");
+	if (!s->takes_words && rest->n_words && rest->record.n) /* -m is all that is recorded */
+		return err_set(err, INFER_EINVAL,
+		               "a model is named with -m or as an argument: '%.60s'",
+		               rest->words[0]);
+	return INFER_OK;
+}
 
-	if (!rc)
-		rc = s->run(out, o, file, rest, err);
+/* The subject of one file, or of none, to standard output. */
+static int run_one(const struct subject *s, const struct inspect_opts *o, const infer_file *file,
+                   const struct opt_rest *words, infer_error *err)
+{
+	struct buf out;
 
-	if (!rc && out->bad)
+	buf_init(&out, MEM_BASE);
+	int rc = s->run(&out, o, file, words, err);
+	if (!rc && out.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for the answer");
-	if (!rc && out->len)
-		rc = say_out(out->at, out->len, err);
+	if (!rc && out.len)
+		rc = say_out(out.at, out.len, err);
+	buf_fini(&out);
+	return rc;
+}
+
+/* A subject with words, which opens more than its model, and closes the rest itself. */
+static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
+                        const struct opt_rest *rest, infer_error *err)
+{
+	infer_file *file = NULL;
+	const char *path;
+
+	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	sig_mapped(path);
+	TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
+	TRY(infer_file_open(&file, path, err));
+	int rc = run_one(s, o, file, rest, err);
 	infer_file_close(&file);
 	return rc;
+}
+
+/* What reads a stranger's bytes opens no file but to read it, and once all are open none at all.  A
+ * file that fails is told of, and the others are looked at all the same; the first such code is the
+ * program's. */
+static int inspect_files(const struct subject *s, const struct inspect_opts *o, char *const *words,
+                         int n, infer_error *err)
+{
+	static const struct opt_rest none;
+	infer_file *one = NULL,
+		   **files = n > 1 ? mem_zalloc(MEM_BASE, (size_t)n, sizeof *files) : &one;
+	int code = EXIT_DONE, rc;
+
+	if (!files)
+		return err_set(err, INFER_ENOMEM, "out of memory for %d files", n);
+	for (int i = 0; i < n; i++) {
+		const char *path;
+		sig_mapped(words[i]);
+		rc = model_path(&path, words[i], MODEL_NAMED, err);
+		if (!rc)
+			rc = i ? INFER_OK : confine(CONFINE_TRY, SANDBOX_READ, err);
+		if (!rc)
+			rc = infer_file_open(&files[i], path, err);
+		if (rc && n > 1) {
+			int is = say_fail(err);
+			code = code ? code : is;
+		} else if (rc) {
+			return rc;
+		}
+	}
+	rc = confine(CONFINE_TRY, 0, err);
+	for (int i = 0; !rc && i < n; i++) {
+		sig_mapped(words[i]);
+		if (files[i] && i && !o->json)
+			rc = say_out("\n", 1, err);
+		if (files[i] && !rc)
+			rc = run_one(s, o, files[i], &none, err);
+	}
+	for (int i = 0; i < n; i++)
+		infer_file_close(&files[i]);
+	if (files != &one)
+		mem_free(files);
+	return rc ? rc : -code;
+}
+
+/* INFER_OK, a failure in *err, or below 0 the code of what was told of already. */
+static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *err)
+{
+	const struct subject *s;
+	const char *path;
+
+	TRY(subject_take(&s, rest, err));
+	TRY(check_options(s, o, rest, err));
+	if (s->run == show)
+		os_limits(&o->limits); /* before the sandbox */
+	if (!s->needs_file)
+		return run_one(s, o, NULL, rest, err);
+	if (s->takes_words)
+		return inspect_talk(s, o, rest, err);
+	if (rest->n_words)
+		return inspect_files(s, o, rest->words, rest->n_words, err);
+	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	char *const only[] = { (char *)path };
+	return inspect_files(s, o, only, 1, err);
 }
 
 int main(int argc, char **argv)
@@ -104,14 +184,12 @@ int main(int argc, char **argv)
 	struct inspect_opts o = { .chat = CHAT_ARGS };
 	struct opt_rest rest;
 	infer_error err = { 0 };
-	struct buf out;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 
 	if (code >= 0)
 		return code;
-	buf_init(&out, MEM_BASE);
-	code = inspect(&o, &rest, &out, &err) ? say_fail(&err) : EXIT_DONE;
-	buf_fini(&out);
+	code = inspect(&o, &rest, &err);
+	code = code > 0 ? say_fail(&err) : -code;
 	opt_rest_fini(&rest);
 	return say_end(code);
 }

@@ -7,9 +7,12 @@
 #define AT(field) offsetof(struct inspect_opts, field)
 static const struct opt inspect_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and output" },
-	MODEL_ROW(struct inspect_opts, model),
+	{ OPT_STR, 'm', "model", "MODEL", "GGUF file; demo: built in (INFER_MODEL)", AT(model),
+	  .marks = OPT_COMMON | OPT_RECORDED, /* so that it can be told from INFER_MODEL */
+	  .values = "@model" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1,
 	  .marks = OPT_COMMON },
+	{ OPT_FLAG, 0, "all", NULL, "show: every key, not one page of them", AT(all), .value = 1 },
 
 	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
 	CHAT_ROWS(struct inspect_opts, chat),

@@ -3,8 +3,9 @@
 #include "base/utf8.h"
 #include <string.h>
 
-/* Arrays and strings longer than these are cut in text; JSON has them whole. */
-enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200 };
+/* Arrays and strings longer than these are cut in text; JSON has them whole.  Without --all a key
+ * has one line of a terminal, and all of it one page. */
+enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200, COLUMNS = 79, LINES = 40 };
 
 static const char *const type_names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
 	                                  "bool", "string", "array", "u64", "i64", "f64" };
@@ -30,18 +31,25 @@ void put_plain(struct buf *out, struct infer_str s, size_t max)
 		buf_printf(out, "... (%zu bytes)", s.len);
 }
 
-void put_bytes(struct buf *out, uint64_t bytes)
+void put_size(struct buf *out, uint64_t bytes)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
 	double v = (double)bytes / 1024;
 	int u = 0;
 
+	for (; v >= 1024 && u < 3; u++)
+		v /= 1024;
+	buf_printf(out, "%.1f %s", v, units[u]);
+}
+
+void put_bytes(struct buf *out, uint64_t bytes)
+{
 	buf_printf(out, "%llu", (unsigned long long)bytes);
 	if (bytes < 1024)
 		return;
-	for (; v >= 1024 && u < 3; u++)
-		v /= 1024;
-	buf_printf(out, " (%.1f %s)", v, units[u]);
+	buf_puts(out, " (");
+	put_size(out, bytes);
+	buf_putc(out, ')');
 }
 
 static const char *type_name(int type)
@@ -50,9 +58,10 @@ static const char *type_name(int type)
 	                                                                         : "?";
 }
 
-/* Element i; a string is the next one behind *cursor. */
+/* Element i; a string is the next one behind *cursor, at most max bytes of it. */
 static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
-                       const struct infer_meta *m, uint64_t i, size_t *cursor, infer_error *err)
+                       const struct infer_meta *m, uint64_t i, size_t *cursor, size_t max,
+                       infer_error *err)
 {
 	struct infer_str s;
 	const void *at;
@@ -66,7 +75,7 @@ static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
 		if (w)
 			jw_strn(w, NULL, s.at, s.len);
 		else
-			put_plain(out, s, SHOWN_BYTES);
+			put_plain(out, s, max);
 		return INFER_OK;
 	case INFER_META_F32:
 	case INFER_META_F64:
@@ -99,23 +108,37 @@ static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
 	}
 }
 
-static int put_meta_text(struct buf *out, const infer_file *f, const struct infer_meta *m,
-                         infer_error *err)
+/* What is left of a line after `used` bytes, and a mark for what was cut. */
+static size_t room_of(const struct inspect_opts *o, size_t used)
 {
-	size_t cursor = 0;
+	enum { CUT = sizeof "... (1234567 bytes)" - 1, LEAST = 8 };
 
-	put_plain(out, m->key, SHOWN_BYTES);
+	if (o->all)
+		return SHOWN_BYTES;
+	return used + CUT + LEAST < COLUMNS ? COLUMNS - CUT - used : LEAST;
+}
+
+static int put_meta_text(struct buf *out, const struct inspect_opts *o, const infer_file *f,
+                         const struct infer_meta *m, infer_error *err)
+{
+	size_t cursor = 0, from = out->len;
+	uint64_t i = 0;
+
+	put_plain(out, m->key, room_of(o, 0));
 	if (m->type == INFER_META_ARR)
 		buf_printf(out, "  %s[%llu]  ", type_name(m->elem_type),
 		           (unsigned long long)m->count);
 	else
 		buf_printf(out, "  %s  ", type_name(m->type));
-	for (uint64_t i = 0; i < m->count && i < SHOWN_ELEMENTS; i++) {
+	for (; i < m->count && i < SHOWN_ELEMENTS; i++) {
+		size_t room = room_of(o, out->len - from);
+		if (i && !o->all && room < 12)
+			break;
 		if (i)
 			buf_puts(out, ", ");
-		TRY(put_element(out, NULL, f, m, i, &cursor, err));
+		TRY(put_element(out, NULL, f, m, i, &cursor, room, err));
 	}
-	buf_puts(out, m->count > SHOWN_ELEMENTS ? ", ...\n" : "\n");
+	buf_puts(out, m->count > i ? ", ...\n" : "\n");
 	return INFER_OK;
 }
 
@@ -132,7 +155,7 @@ static int put_meta_json(struct buf *out, const infer_file *f, const struct infe
 	jw_init(&w, &value);
 	jw_array(&w, NULL);
 	for (uint64_t i = 0; !rc && i < m->count; i++)
-		rc = put_element(&value, &w, f, m, i, &cursor, err);
+		rc = put_element(&value, &w, f, m, i, &cursor, SIZE_MAX, err);
 	jw_end(&w);
 	if (!rc && value.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
@@ -198,7 +221,7 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 }
 
 static void put_file_json(struct buf *out, const infer_file *f, const struct infer_file_info *info,
-                          const char *id)
+                          const struct verdict *v, const char *id)
 {
 	struct sums s = add_up(f);
 	struct infer_gguf_info gguf;
@@ -223,25 +246,55 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_uint(&w, "elements", s.elements);
 	jw_num(&w, "bits_per_weight", s.elements ? 8 * (double)s.bytes / (double)s.elements : 0);
 	jw_str(&w, "id", id);
+	put_verdict_json(&w, v);
 	jw_end(&w);
 	jw_line(&w);
+}
+
+static size_t lines_of(const struct buf *b, size_t from)
+{
+	size_t n = 0;
+
+	for (; from < b->len; from++)
+		n += b->at[from] == '\n';
+	return n;
+}
+
+/* The keys in the order of the file; as many as leave room for a line that says how many are not
+ * there. */
+static int put_metas(struct buf *out, const struct inspect_opts *o, const infer_file *f, uint64_t n,
+                     size_t lines, infer_error *err)
+{
+	uint64_t shown = o->json || o->all || n + lines <= LINES ? n : LINES - 1 - lines;
+
+	for (uint64_t i = 0; i < shown; i++) {
+		const struct infer_meta *m = infer_file_meta_at(f, i);
+		TRY(o->json ? put_meta_json(out, f, m, err) : put_meta_text(out, o, f, m, err));
+	}
+	if (shown < n)
+		buf_printf(out, "... and %llu more keys: --all shows them, --json has them whole\n",
+		           (unsigned long long)(n - shown));
+	return INFER_OK;
 }
 
 int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
          const struct opt_rest *words, infer_error *err)
 {
 	struct infer_file_info info;
-	const struct infer_meta *m;
+	struct verdict v;
+	size_t from = out->len;
 	char id[65];
 
 	(void)words;
 	infer_file_info(file, &info);
 	infer_file_id(file, id);
-	if (o->json)
-		put_file_json(out, file, &info, id);
-	else
+	judge(&v, file, o->limits.available_bytes);
+	if (o->json) {
+		put_file_json(out, file, &info, &v, id);
+	} else {
+		put_verdict(out, &v);
 		put_file_text(out, file, &info, id);
-	for (uint64_t i = 0; (m = infer_file_meta_at(file, i)); i++)
-		TRY(o->json ? put_meta_json(out, file, m, err) : put_meta_text(out, file, m, err));
-	return INFER_OK;
+	}
+	infer_model_close(&v.model);
+	return put_metas(out, o, file, info.n_meta, lines_of(out, from), err);
 }

@@ -77,7 +77,8 @@ struct arch {
 /* The parts of an open model that the floors above read.  Immutable. */
 struct infer_model {
 	const struct arch *arch;
-	infer_file *file;
+	const infer_file *file;
+	infer_file *own;         /* file, where it is ours to close; else NULL */
 	enum arch_naming naming; /* of the file's tensors */
 	infer_tokenizer *tok;    /* NULL: the file has no vocabulary */
 	int adds_bos;

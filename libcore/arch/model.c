@@ -93,18 +93,16 @@ static int name_file(int rc, const char *path, infer_error *err)
 {
 	char why[sizeof err->message];
 
-	if (!err || (rc != INFER_EFORMAT && rc != INFER_EUNSUP) || strstr(err->message, path))
+	if (!err || (rc != INFER_EFORMAT && rc != INFER_EUNSUP) ||
+	    strstr(err->message, file_label(path)))
 		return rc;
 	memcpy(why, err->message, sizeof why);
 	return err_set(err, rc, "%s: %s", path, why);
 }
 
-int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
-                     infer_error *err)
+static int new_model(infer_model **out, const struct infer_model_opts *o, infer_error *err)
 {
-	int64_t from = clock_now_ns();
 	infer_model *m;
-	int rc;
 
 	*out = NULL;
 	if (o && o->ctx < 0)
@@ -116,10 +114,42 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	graph_init(&m->graph);
 	m->log = o ? o->log : NULL;
 	m->log_user = o ? o->log_user : NULL;
-	rc = infer_file_open(&m->file, path, err);
+	*out = m;
+	return INFER_OK;
+}
+
+int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
+                     infer_error *err)
+{
+	int64_t from = clock_now_ns();
+	infer_model *m;
+	int rc;
+
+	*out = NULL;
+	TRY(new_model(&m, o, err));
+	rc = infer_file_open(&m->own, path, err);
+	m->file = m->own;
 	m->file_ns = clock_now_ns() - from;
 	if (!rc)
 		rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), path, err);
+	m->open_ns = clock_now_ns() - from;
+	if (rc)
+		infer_model_close(&m);
+	*out = m;
+	return rc;
+}
+
+int infer_model_open_file(infer_model **out, const infer_file *file,
+                          const struct infer_model_opts *o, infer_error *err)
+{
+	int64_t from = clock_now_ns();
+	infer_model *m;
+	int rc;
+
+	*out = NULL;
+	TRY(new_model(&m, o, err));
+	m->file = file;
+	rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), infer_file_path(file), err);
 	m->open_ns = clock_now_ns() - from;
 	if (rc)
 		infer_model_close(&m);
@@ -137,7 +167,7 @@ void infer_model_close(infer_model **model)
 	graph_fini(&m->graph);
 	infer_tokenizer_close(&m->tok);
 	arena_fini(&m->arena);
-	infer_file_close(&m->file);
+	infer_file_close(&m->own);
 	mem_free(m);
 }
 

@@ -77,10 +77,9 @@ static uint64_t address_room(const struct os_limits *l)
 	return l->address_bytes > LATER_BYTES ? l->address_bytes - LATER_BYTES : 0;
 }
 
-static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
-                      infer_error *err)
+static struct place_ask ask_for(const infer_engine *e, const struct infer_engine_opts *o)
 {
-	struct place_ask ask = {
+	return (struct place_ask){
 		.ctx = o->ctx,
 		.k_type = e->k_type,
 		.v_type = e->v_type,
@@ -88,13 +87,20 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const 
 		.max_seqs = e->max_seqs,
 		.rows = e->chunk + e->max_seqs,
 		.out = e->score_rows + e->max_seqs,
-		.address_bytes = address_room(l),
+		.address_bytes = UINT64_MAX,
 		.n_devices = 1,
-		.devices[0].on = e->on,
+		.devices[0] = { e->on, UINT64_MAX },
 	};
+}
+
+static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
+                      infer_error *err)
+{
+	struct place_ask ask = ask_for(e, o);
 	struct kv_opts k;
 	uint64_t all;
 
+	ask.address_bytes = address_room(l);
 	e->on.kind->memory(e->on.b, &ask.devices[0].memory_bytes, &all);
 	TRY(place_solve(&e->place, e->model, &ask, err));
 	e->ctx = e->place.ctx;
@@ -235,6 +241,43 @@ int engine_open(infer_engine **out, const infer_model *model, const struct infer
 	stats_publish(e);
 	*out = e;
 	return INFER_OK;
+}
+
+static int find_need(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
+                     struct infer_engine_need *need, infer_error *err)
+{
+	const struct backend_kind *kind = backend_find("cpu");
+	struct place_ask ask;
+
+	take_opts(e, m, o, &(struct os_limits){ .threads = 1 });
+	TRY(host_open(&e->host, 1, o->isa, err));
+	e->on.kind = kind;
+	TRY(kind->open(&e->on.b, &e->host, &(struct backend_opts){ 0 }, err));
+	ask = ask_for(e, o);
+	TRY(place_solve(&e->place, m, &ask, err));
+	const struct place_part *part = &e->place.parts[0];
+	*need = (struct infer_engine_need){ .ctx = e->place.ctx,
+		                            .weight_bytes = m->weight_bytes + part->weights,
+		                            .kv_bytes = e->place.kv_bytes,
+		                            .workspace_bytes = part->workspace + part->host };
+	return INFER_OK;
+}
+
+int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
+                      struct infer_engine_need *need, infer_error *err)
+{
+	static const struct infer_engine_opts defaults;
+	infer_engine *e;
+
+	*need = (struct infer_engine_need){ 0 };
+	o = o ? o : &defaults;
+	TRY(check(o, err));
+	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
+	if (!e)
+		return err_set(err, INFER_ENOMEM, "no memory for an engine");
+	int rc = find_need(e, model, o, need, err);
+	infer_engine_close(&e);
+	return rc;
 }
 
 void infer_engine_close(infer_engine **at)

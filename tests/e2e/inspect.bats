@@ -13,6 +13,62 @@ load lib
 	same "$n" "$(sed '1,/^$/d' a | wc -l)"
 }
 
+@test "show begins with whether the model runs here, and with the memory that it takes" {
+	mkmodel --ctx 100000 long.gguf
+	infer-inspect long.gguf >a
+	same 'runs here: yes' "$(head -n 1 a)"
+	grep -q '^model      llama, .* million parameters, 2 layers, a context of 100000 tokens$' a
+	same '4096 32768 100000 ' "$(grep -oE '^(memory|      ) +[0-9]+: .* \(weights .*, cache .*, work .*\)$' a | grep -oE '[0-9]+:' | tr -d : | tr '\n' ' ')"
+	infer-inspect --json long.gguf | head -n 1 >b
+	same true "$(json runs <b)"
+	same 4096 "$(json memory.0.ctx <b)"
+	[ "$(json memory.2.kv_bytes <b)" -gt "$(json memory.1.kv_bytes <b)" ]
+	# what the engine takes for that context with one thread
+	infer-run -m long.gguf -t 1 -c 4096 --no-stdin -n 1 -v the 2>err >/dev/null
+	grep -q "a cache of $(json memory.0.kv_bytes <b) bytes for 1 sequences of up to 4096 tokens, and $(json memory.0.workspace_bytes <b) bytes of workspace" err
+}
+
+@test "show says why a model does not run, and shows it all the same" {
+	perl -0777pe 's/(general\.architecture.{12})llama/$1lmala/s' "$M" >odd.gguf
+	infer-inspect odd.gguf >a 2>err
+	[ ! -s err ]
+	same 'runs here: no: architecture lmala is not supported; these run: llama, granite, qwen2, qwen3, qwen3moe, gemma2, gemma3, phi3' "$(head -n 1 a)"
+	grep -q '^general.architecture  string  lmala$' a
+	same false "$(infer-inspect --json odd.gguf | head -n 1 | json runs)"
+	infer-inspect --json odd.gguf | head -n 1 | json why | grep -q '^architecture lmala is not supported'
+}
+
+@test "show is one page, and --all is everything" {
+	infer-inspect -m demo >a
+	same 40 "$(wc -l <a)"
+	[ "$(wc -L <a)" -le 80 ]
+	tail -n 1 a | grep -qE '^\.\.\. and [0-9]+ more keys: --all shows them'
+	infer-inspect -m demo --all >b
+	same "$(sed -n 's/^metadata *\([0-9]*\) keys/\1/p' b)" "$(sed '1,/^$/d' b | wc -l)"
+	grep -q '^general.description  string  tells short stories about a hero, a place' b
+	fails 2 '--all goes with show only' infer-inspect tensors --all
+}
+
+@test "files are named as arguments; one that fails does not keep the others from being shown" {
+	infer-inspect -m "$M" >a
+	infer-inspect "$M" | cmp - a
+	infer-inspect show "$M" | cmp - a
+	infer-inspect tensors "$M" | cmp - <(infer-inspect tensors -m "$M")
+	infer-inspect verify "$M" | cmp - <(infer-inspect verify -m "$M")
+	printf '<html>' >page.gguf
+	rc=0
+	infer-inspect "$M" page.gguf absent.gguf "$M" >b 2>err || rc=$?
+	same 3 "$rc"
+	{ cat a; echo; cat a; } | cmp - b
+	same 2 "$(wc -l <err)"
+	grep -q 'page.gguf: this is an HTML page' err
+	grep -q 'absent.gguf: No such file' err
+	same '2' "$(infer-inspect --json "$M" "$M" | grep -c '"kind":"file"')"
+	fails 2 "a model is named with -m or as an argument: '$M'" infer-inspect -m demo "$M"
+	fails 1 'shwo: No such file' infer-inspect shwo
+	fails 2 'hw takes no argument' infer-inspect hw "$M"
+}
+
 @test "show --json has every value whole" {
 	infer-inspect show --json >a
 	same file "$(head -n 1 a | json kind)"

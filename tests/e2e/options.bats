@@ -223,7 +223,6 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 'not with -o tokens' infer-run --score -o tokens x
 	fails 2 'go with tokens only' infer-inspect show --raw
 	fails 2 'takes no argument' infer-inspect hw x
-	fails 2 'no subject .*a model goes with -m' infer-inspect "$M"
 }
 
 @test "no model at all is the built-in one and a line that says so; where records are read it is a usage error" {

@@ -53,6 +53,18 @@ int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
 
+/* What an engine with these options would take, were there room for it: nothing is reserved, and no
+ * weight is read.  o->threads does not count: the workspace is that of one, and each more takes a
+ * little.  o->ctx 0: the model's own.  Errors as infer_engine_open, but for INFER_ENOMEM of sizes. */
+struct infer_engine_need {
+	int32_t ctx;
+	uint64_t
+		weight_bytes; /* that every step reads where they lie in the file, or copies of them */
+	uint64_t kv_bytes, workspace_bytes;
+};
+int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
+                      struct infer_engine_need *need, infer_error *err);
+
 enum {
 	INFER_REQ_IGNORE_EOS = 1 << 0,
 	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token but the first */

@@ -29,6 +29,9 @@ struct infer_model_opts {
  * INFER_EUNSUP   architecture, tokenizer, tensor type, RoPE scaling that is not known: by name */
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
                      infer_error *err);
+/* The same of a file that is open already, and stays the caller's: it must outlive *out. */
+int infer_model_open_file(infer_model **out, const infer_file *file,
+                          const struct infer_model_opts *o, infer_error *err);
 void infer_model_close(infer_model **m);
 
 /* The i-th family of models that runs, as files name it in general.architecture; NULL: there are

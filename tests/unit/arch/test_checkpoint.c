@@ -149,7 +149,8 @@ static int open_back(infer_model **out, const struct json *config, const struct 
 	graph_init(&m->graph);
 	m->arch = a;
 	m->naming = ARCH_HF;
-	TRY(infer_file_open(&m->file, path, err));
+	TRY(infer_file_open(&m->own, path, err));
+	m->file = m->own;
 	const struct arch_keys keys = arch_keys_hf(config, a);
 	return arch_fill(m, &keys, ctx, err);
 }
