@@ -44,6 +44,9 @@ setup()
 	echo 'extern const int format_x; int use(void); int use(void) { return format_x; }' >libcore/file/y.c
 	gcc -c -o b/libcore/file/y.c.o libcore/file/y.c
 	B=$PWD/b "$TOP/scripts/check-layers"
+	echo 'FORMAT(x)' >libcore/file/format_list.h
+	B=$PWD/b run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'the format x has no fuzz target tests/fuzz/x.c'* ]]
 }
 
 @test "check-layers finds an include and a symbol of a higher floor" {
