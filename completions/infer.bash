@@ -37,15 +37,22 @@ _infer_bench()
 	_infer_word
 	case $before in
 	-m | --model) _infer_model; return ;;
+	-p | --prompt | -n | --max-tokens | --depth | -b | --batch) return ;;
 	--clock) _infer_words 'wall cpu'; return ;;
+	--filter) return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--isa) _infer_isa; return ;;
 	--record) _infer_files; return ;;
 	--help) _infer_words 'run kernels engine output general examples rows'; return ;;
-	-p | --prompt | -n | --max-tokens | --depth | -b | --batch | --filter | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	esac
 	case $word in
-	-*) _infer_words '-m --model -p --prompt -n --max-tokens --depth --clock -b --batch --filter --quick -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --json --record -q --quiet -v --verbose -h --help --version' ;;
+	-*) _infer_words '
+		-m --model -p --prompt -n --max-tokens --depth --clock -b --batch
+		--filter --quick
+		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat
+		--json --record
+		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run kernels' ;;
 	esac
 }
@@ -59,13 +66,17 @@ _infer_inspect()
 	_infer_word
 	case $before in
 	-m | --model) _infer_model; return ;;
+	--system | --template-args) return ;;
 	--messages | --tools | --template | -f | --file) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
 	--help) _infer_words 'model template text general examples rows'; return ;;
-	--system | --template-args) return ;;
 	esac
 	case $word in
-	-*) _infer_words '-m --model --json --all --system --messages --tools --template --template-args --think --source -f --file --no-stdin --raw --special --bos -q --quiet -v --verbose -h --help --version' ;;
+	-*) _infer_words '
+		-m --model --json --all
+		--system --messages --tools --template --template-args --think --source
+		-f --file --no-stdin --raw --special --bos
+		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'show tensors tokens template verify hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
@@ -79,18 +90,30 @@ _infer_run()
 	_infer_word
 	case $before in
 	-f | --file | --messages | --tools | --template | --batch | --resume) _infer_files; return ;;
+	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--isa) _infer_isa; return ;;
+	--temp | --dynatemp-range | --dynatemp-exp | --top-k | --top-p | --min-p | --typical | --top-n-sigma | --xtc-probability | --xtc-threshold | --repeat-penalty | --repeat-last-n | --presence-penalty | --frequency-penalty | --dry-multiplier | --dry-base | --dry-allowed-length | --dry-penalty-last-n | --dry-sequence-breaker | --mirostat-tau | --mirostat-eta | --logit-bias | --seed) return ;;
 	--mirostat) _infer_words '0 1 2'; return ;;
 	--samplers) _infer_list 'penalties dry top_n_sigma top_k typ_p top_p min_p xtc temperature'; return ;;
+	-n | --max-tokens | --stop | --stop-token) return ;;
 	-o | --output) _infer_words 'text jsonl tokens'; return ;;
+	--logprobs | --repeat) return ;;
 	--help) _infer_words 'prompt model sampling end output instead safety general examples rows'; return ;;
-	--system | --template-args | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --temp | --dynatemp-range | --dynatemp-exp | --top-k | --top-p | --min-p | --typical | --top-n-sigma | --xtc-probability | --xtc-threshold | --repeat-penalty | --repeat-last-n | --presence-penalty | --frequency-penalty | --dry-multiplier | --dry-base | --dry-allowed-length | --dry-penalty-last-n | --dry-sequence-breaker | --mirostat-tau | --mirostat-eta | --logit-bias | --seed | -n | --max-tokens | --stop | --stop-token | --logprobs | --repeat) return ;;
 	esac
 	case $word in
-	-*) _infer_words '-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo -m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --fail-on-length -o --output --json --logprobs --stats --repeat -i --batch --resume --retry-errors --mix --render --score --tokenize --bos --detokenize --sandbox -q --quiet -v --verbose -h --help --version' ;;
+	-*) _infer_words '
+		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
+		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
+		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
+		-o --output --json --logprobs --stats --repeat
+		-i --batch --resume --retry-errors --mix --render --score --tokenize --bos --detokenize
+		--sandbox
+		-q --quiet -v --verbose -h --help --version' ;;
 	esac
 }
 complete -F _infer_run infer-run

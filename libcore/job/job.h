@@ -26,7 +26,7 @@ struct job {
 	struct infer_tools tools; /* its own; n 0: none */
 	int raw, raw_given, think;
 	int32_t wants_logprobs, top_logprobs; /* of chat's form; top -1: not given */
-	int seeded, dry_nowhere, stream_options;
+	int seeded, stream_options;
 	/* INFER_ENOMEM is the conversation's: it is longer than a template may write */
 	int too_long;
 };
