@@ -31,7 +31,7 @@ complete -c infer-bench -l version -d 'version, kernel sets, families and librar
 
 # infer-inspect
 complete -c infer-inspect -f
-complete -c infer-inspect -n __fish_use_subcommand -a show -d 'whether it runs here, memory, sizes, metadata (where nothing is named)'
+complete -c infer-inspect -n __fish_use_subcommand -a show -d 'whether it runs here, memory, sizes, metadata (the default)'
 complete -c infer-inspect -n __fish_use_subcommand -a tensors -d 'the tensor table: types, shapes, offsets, sizes, bits per weight'
 complete -c infer-inspect -n __fish_use_subcommand -a tokens -d 'ids and pieces of a text'
 complete -c infer-inspect -n __fish_use_subcommand -a template -d 'what the chat template can do, and what it makes of a conversation'

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct help_line lines[] = {
-	{ "show", "whether it runs here, memory, sizes, metadata (where nothing is named)" },
+	{ "show", "whether it runs here, memory, sizes, metadata (the default)" },
 	{ "tensors", "the tensor table: types, shapes, offsets, sizes, bits per weight" },
 	{ "tokens", "ids and pieces of a text" },
 	{ "template", "what the chat template can do, and what it makes of a conversation" },
@@ -17,7 +17,7 @@ static const struct help_line lines[] = {
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
-	{ "infer-inspect m.gguf", "whether it runs here, and what it holds" },
+	{ "infer-inspect m.gguf", "whether it runs here" },
 	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
 	{ "infer-inspect template -m m.gguf \"Why?\"", "a turn as the model reads it" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
