@@ -121,7 +121,7 @@ setup()
 	lacks man/infer.7 's/^llama granite/llama/' 'the families are llama granite'
 	lacks completions/infer.fish '/-l echo /d' '-l echo '
 	lacks completions/_infer 's/--echo/--eco/' '--echo'
-	lacks completions/infer.bash 's/ --echo / /' '--echo'
+	lacks completions/infer.bash 's/ --echo$//' '--echo'
 	echo 'enum { JREAD_DEPTH = 1 << 3 };   /* deep */' >libcore/base/jread.h
 	echo '| depth of JSON | 8 | `jread.h` `JREAD_DEPTH` |' >SECURITY.md
 	"$TOP/scripts/check-docs"
