@@ -12,7 +12,6 @@ converted file must be the checkpoint again.
 
 A line: architecture, class, HF tensor, GGUF tensor, transform, between tabs; layers 0 and 1.  HF tensor "-": made from
 config.json.  Transform "-": the tensor is of no use (RoPE frequencies in old checkpoints; from gguf-py's table).
-T_ROWS is followed by a and b of arch.h.
 """
 import importlib.util
 import os
@@ -62,25 +61,12 @@ def pairs(a, d):
     return out
 
 
-def rows(h, g):
-    """a and b of the rows a n up to b n of h that are g, which has (b - a) n; one part of equal ones."""
-    if h.ndim == g.ndim and h.shape[1:] == g.shape[1:] and len(h) > len(g):
-        for a in range(len(h) // len(g)):
-            if np.array_equal(h[a * len(g):(a + 1) * len(g)], g):
-                return a, a + 1
-    return None
-
-
 def transforms(h, g, d):
     """Every transform that makes h into g."""
-    with np.errstate(over="ignore"):
-        tries = {"T_NONE": h, "T_PLUS1": h + 1.0, "T_NEG_EXP": -np.exp(h), "T_EVEN_ROWS": h[0::2], "T_ODD_ROWS": h[1::2]}
+    tries = {"T_NONE": h, "T_PLUS1": h + 1.0}
     if len(h) % d == 0:
         tries["T_PAIRS"] = pairs(h, d)
-    found = [how for how, a in tries.items() if np.array_equal(a, g)]
-    if not found and rows(h, g):
-        found = ["T_ROWS %d %d" % rows(h, g)]
-    return found
+    return [how for how, a in tries.items() if np.array_equal(a, g)]
 
 
 def match(state, tensors, d, made):

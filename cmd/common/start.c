@@ -7,8 +7,6 @@
 #include "base/err.h"
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <yaml.h>
-#include <zstd.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -61,8 +59,7 @@ static int version(const struct program *p)
 	buf_puts(&b, "\nfamilies:");
 	for (int i = 0; infer_model_family(i); i++)
 		buf_printf(&b, " %s", infer_model_family(i));
-	buf_printf(&b, "\nlibraries: pcre2 %d.%d, yaml %s, zstd %s\n", PCRE2_MAJOR, PCRE2_MINOR,
-	           yaml_get_version_string(), ZSTD_versionString());
+	buf_printf(&b, "\nlibraries: pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
 	return print(&b);
 }
 

@@ -67,13 +67,9 @@ enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };
  * its elements.  Closed. */
 enum arch_transform {
 	T_NONE,
-	T_PLUS1,   /* x to x + 1 */
-	T_PAIRS,   /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
-	T_NEG_EXP, /* x to -exp(x) */
-	T_ROWS,    /* rows from a n up to b n, where the GGUF tensor has (b - a) n */
-	T_EVEN_ROWS,
-	T_ODD_ROWS, /* rows 0, 2, 4 ...; 1, 3, 5 ... */
-	T_STACK     /* one tensor for each expert, which stand behind each other */
+	T_PLUS1, /* x to x + 1 */
+	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
+	T_STACK  /* one tensor for each expert, which stand behind each other */
 };
 struct arch_tensor {
 	int slot;
@@ -84,6 +80,5 @@ struct arch_tensor {
 	uint8_t shape[3]; /* enum arch_dim, ne[0] first */
 	uint8_t need;     /* enum arch_need */
 	enum arch_transform how;
-	int16_t a, b; /* of T_ROWS */
 };
 #endif

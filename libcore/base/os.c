@@ -1,7 +1,6 @@
 /* base/os.c */
 #include "base/os.h"
 #include "base/err.h"
-#include "base/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { PART = 16 << 20, MANY = 128 << 20 };
 
 static int64_t mtime_ns(const struct stat *st)
 {
@@ -125,45 +122,10 @@ int os_file_changed(const struct os_file *f)
 	return (uint64_t)st.st_size != f->bytes || mtime_ns(&st) != f->mtime_ns;
 }
 
-struct parts {
-	const unsigned char *at;
-	size_t bytes;
-};
-
-static void forget_part(void *user, int64_t i, int worker)
-{
-	const struct parts *p = user;
-	size_t from = (size_t)i * PART, left = p->bytes - from;
-
-	(void)worker;
-	madvise((void *)(p->at + from), left < PART ? left : PART, MADV_DONTNEED);
-}
-
-/* Taking down the pages of a large mapping takes some 40 ns each: on all cores, where many may be
- * there. */
-static void forget_all(const struct os_file *f)
-{
-	struct parts parts = { f->at, f->bytes };
-	struct os_usage u;
-	struct os_limits l;
-	struct pool *p;
-
-	os_usage(&u);
-	if (f->bytes < MANY || u.peak_rss_bytes < MANY)
-		return;
-	os_limits(&l);
-	if (l.threads < 2 || pool_new(&p, l.threads < 8 ? l.threads : 8, NULL))
-		return;
-	pool_run(p, (int64_t)((f->bytes + PART - 1) / PART), forget_part, &parts);
-	pool_free(p);
-}
-
 void os_file_unmap(struct os_file *f)
 {
-	if (f->at) {
-		forget_all(f);
+	if (f->at)
 		munmap((void *)f->at, f->bytes);
-	}
 	if (f->above)
 		close(f->above - 1);
 	*f = (struct os_file){ 0 };

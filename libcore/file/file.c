@@ -170,7 +170,7 @@ void file_drop(struct infer_file *f)
 	if (f->format && f->format->close)
 		f->format->close(f);
 	for (int i = 0; i < f->n_shards; i++) {
-		os_file_unmap(&f->shards[i].map);
+		file_unmap(&f->shards[i].map);
 		mem_free(f->shards[i].path);
 	}
 	mem_free(f->shards);

@@ -70,6 +70,8 @@ int file_refuse(const char *path, const struct os_stat *st, const unsigned char 
 
 /* mapped, the last of f->shards */
 int file_add_shard(struct infer_file *f, const char *path, infer_error *err);
+/* Unmap it; a large mapping is taken down on several cores. */
+void file_unmap(struct os_file *f);
 void file_drop(struct infer_file *f); /* back to a file without shards, metadata and tensors */
 
 int file_meta_init(struct file_meta *m, infer_error *err);

@@ -151,14 +151,6 @@ int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found
 	return INFER_OK;
 }
 
-int infer_meta_i64(const infer_file *f, const char *key, int64_t *v, int *found, infer_error *err)
-{
-	const struct infer_meta *m;
-
-	TRY(scalar(f, key, &m, found, "an integer", err));
-	return m ? infer_meta_elem_i64(f, m, 0, v, err) : INFER_OK;
-}
-
 int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, infer_error *err)
 {
 	const struct infer_meta *m;

@@ -379,20 +379,10 @@ static int sort_pairs(struct jrun *r, struct jdict *d, int down)
 	return r->rc ? r->rc : merge(&s, 0, d->n);
 }
 
-/* A pair of key and item put behind the others, without looking for it. */
+/* One step for each pair. */
 static int add_pair(struct jrun *r, struct jdict *d, struct jv key, struct jv item)
 {
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 8;
-		struct jpair *p = jinja_take(r, cap, sizeof *p);
-		if (!p)
-			return r->rc;
-		if (d->n)
-			memcpy(p, d->at, d->n * sizeof *p);
-		d->at = p;
-		d->cap = cap;
-	}
-	d->at[d->n++] = (struct jpair){ key, item };
+	TRY(jdict_push(r, d, key, item));
 	return jinja_spend(r, 1);
 }
 

@@ -469,15 +469,8 @@ int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at)
 	return r->rc;
 }
 
-int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
+int jdict_push(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
 {
-	size_t at;
-
-	TRY(jdict_find(r, d, key, &at));
-	if (at < d->n) {
-		d->at[at].v = v;
-		return INFER_OK;
-	}
 	if (d->n == d->cap) {
 		size_t cap = d->cap ? d->cap * 2 : 4;
 		struct jpair *p = jinja_take(r, cap, sizeof *p);
@@ -489,5 +482,16 @@ int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
 		d->cap = cap;
 	}
 	d->at[d->n++] = (struct jpair){ key, v };
+	return INFER_OK;
+}
+
+int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
+{
+	size_t at;
+
+	TRY(jdict_find(r, d, key, &at));
+	if (at == d->n)
+		return jdict_push(r, d, key, v);
+	d->at[at].v = v;
 	return INFER_OK;
 }

@@ -194,4 +194,6 @@ size_t jv_chars(struct jrun *r, const struct jstr *s); /* code points */
 /* Dicts.  find: its index, or d->n; an unhashable key fails. */
 int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at);
 int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v);
+/* append a pair without looking for the key */
+int jdict_push(struct jrun *r, struct jdict *d, struct jv key, struct jv v);
 #endif

@@ -105,7 +105,6 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 
 	*token = -1;
 	s->position = position;
-	s->n_last = 0;
 	if (s->biased) {
 		memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
 		for (int32_t i = 0; i < s->o.n_bias; i++)
@@ -116,23 +115,9 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 	narrow(s, c);
 	int32_t i = pick(s, c);
 	int32_t id = c->at[i].id;
-	s->n_last = c->n;
 	TRY(infer_sampler_feed(s, &id, 1, err));
 	if (s->o.mirostat && s->o.temp > 0)
 		mirostat_update(s, c->at[i].p);
 	*token = id;
 	return INFER_OK;
-}
-
-const struct infer_candidate *infer_sampler_last(const infer_sampler *s, int32_t *n)
-{
-	/* fills only storage that exists for this */
-	struct infer_sampler *w = (struct infer_sampler *)s;
-	struct cands c = { .at = s->c.at, .n = s->n_last, .sorted = 0, .soft = 1 };
-
-	cands_sort(&c, c.n);
-	for (int32_t i = 0; i < c.n; i++)
-		w->last[i] = (struct infer_candidate){ c.at[i].id, c.at[i].p };
-	*n = c.n;
-	return s->last;
 }

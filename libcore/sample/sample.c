@@ -116,13 +116,12 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
 	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) |
 	            (s->o.mirostat ? HISTORY_MU : 0);
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
-	s->last = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->last);
 	s->biased = o->n_bias ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
 	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
 	s->h.count_dry =
 		dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
 	s->h.breaks = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, 1) : NULL;
-	if (!s->c.at || !s->last || (o->n_bias && !s->biased) || (counts && !s->h.count) ||
+	if (!s->c.at || (o->n_bias && !s->biased) || (counts && !s->h.count) ||
 	    (dry && (!s->h.count_dry || !s->h.breaks)))
 		goto full;
 	for (int32_t b = 0; dry && b < o->n_dry_breakers; b++)
@@ -203,7 +202,6 @@ void infer_sampler_back(infer_sampler *s, size_t n)
 		if (s->o.repeat_window > 0 && h->n >= (size_t)s->o.repeat_window)
 			h->count[h->ids[h->n - (size_t)s->o.repeat_window]]++;
 	}
-	s->n_last = 0;
 }
 
 void infer_sampler_free(infer_sampler *s)
@@ -211,7 +209,6 @@ void infer_sampler_free(infer_sampler *s)
 	if (!s)
 		return;
 	mem_free(s->c.at);
-	mem_free(s->last);
 	mem_free(s->biased);
 	mem_free(s->h.ids);
 	mem_free(s->h.z);

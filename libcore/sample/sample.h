@@ -43,8 +43,6 @@ struct infer_sampler {
 	struct sampler_history h;
 	uint64_t position; /* of the draw that runs */
 	double mu;         /* mirostat */
-	struct infer_candidate *last;
-	int32_t n_last;
 };
 
 struct stage {

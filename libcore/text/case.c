@@ -1,19 +1,11 @@
 /* text/case.c - look-ups over case_tab.c. */
 #include "text/case.h"
-
-#include <stddef.h>
+#include "text/search.h"
 
 const struct unicode_case *unicode_case(uint32_t cp)
 {
-	unsigned lo = 0, hi = unicode_case_n;
+	uint32_t i = text_search(&unicode_case_tab[0].from, sizeof *unicode_case_tab,
+	                         unicode_case_n, cp);
 
-	while (lo < hi) {
-		unsigned mid = (lo + hi) / 2;
-		if (unicode_case_tab[mid].from < cp)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < unicode_case_n && unicode_case_tab[lo].from == cp ? &unicode_case_tab[lo]
-	                                                              : NULL;
+	return i < unicode_case_n && unicode_case_tab[i].from == cp ? &unicode_case_tab[i] : NULL;
 }

@@ -1,5 +1,6 @@
 /* text/unicode.c - lookups over unicode_tab.c. */
 #include "text/unicode.h"
+#include "text/search.h"
 
 uint32_t unicode_to_lower(uint32_t cp)
 {
@@ -7,32 +8,21 @@ uint32_t unicode_to_lower(uint32_t cp)
 		return cp - 'A' < 26 ? cp + 32 : cp;
 	if (cp == 0x130)
 		return 'i';
-	uint32_t lo = 0, hi = unicode_lower_n;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (unicode_lower_tab[mid].from < cp)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < unicode_lower_n && unicode_lower_tab[lo].from == cp ? unicode_lower_tab[lo].to
-	                                                                : cp;
+	uint32_t i = text_search(&unicode_lower_tab[0].from, sizeof *unicode_lower_tab,
+	                         unicode_lower_n, cp);
+
+	return i < unicode_lower_n && unicode_lower_tab[i].from == cp ? unicode_lower_tab[i].to
+	                                                              : cp;
 }
 
 int unicode_class(uint32_t cp)
 {
-	uint32_t lo = 0, hi = unicode_ccc_n;
-
 	if (cp < 0x300)
 		return 0;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (unicode_ccc_tab[mid].to < cp)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < unicode_ccc_n && unicode_ccc_tab[lo].from <= cp ? unicode_ccc_tab[lo].class : 0;
+	uint32_t i =
+		text_search(&unicode_ccc_tab[0].to, sizeof *unicode_ccc_tab, unicode_ccc_n, cp);
+
+	return i < unicode_ccc_n && unicode_ccc_tab[i].from <= cp ? unicode_ccc_tab[i].class : 0;
 }
 
 /* Hangul syllables decompose by arithmetic: The Unicode Standard, 3.12 */
@@ -58,14 +48,8 @@ int unicode_decompose(uint32_t cp, uint32_t out[4])
 		out[2] = T_BASE + t;
 		return t ? 3 : 2;
 	}
-	uint32_t lo = 0, hi = unicode_nfd_n;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (unicode_nfd_tab[mid].from < cp)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo =
+		text_search(&unicode_nfd_tab[0].from, sizeof *unicode_nfd_tab, unicode_nfd_n, cp);
 	if (lo == unicode_nfd_n || unicode_nfd_tab[lo].from != cp)
 		return 1;
 	for (int i = 0; i < unicode_nfd_tab[lo].n; i++)

@@ -134,37 +134,6 @@ static struct fault_report *report;
 static int is_long;
 static unsigned cases, bad_cases;
 
-static void die(const char *what)
-{
-	printf("Bail out! %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void put_file(const char *name, const void *at, size_t n)
-{
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, at, n) != (ssize_t)n || close(fd))
-		die(name);
-}
-
-static struct outcome_text take_file(const char *name)
-{
-	struct outcome_text t = { 0 };
-	struct stat st;
-	int fd = open(name, O_RDONLY);
-
-	if (fd < 0)
-		return t;
-	if (fstat(fd, &st) || !(t.at = malloc((size_t)st.st_size + 1)) ||
-	    read(fd, t.at, (size_t)st.st_size) != st.st_size)
-		die(name);
-	t.n = (size_t)st.st_size;
-	t.at[t.n] = 0;
-	close(fd);
-	return t;
-}
-
 /* ---- one run */
 
 static pid_t running;
@@ -216,23 +185,23 @@ static void run(struct outcome *o, const struct scenario *s, const char *spec)
 	fflush(stdout);
 	running = fork();
 	if (running < 0)
-		die("fork");
+		outcome_die("fork");
 	if (!running)
 		child(s, spec);
 	alarm(WALL_SECONDS);
 	while (waitpid(running, &status, 0) < 0)
 		if (errno != EINTR)
-			die("waitpid");
+			outcome_die("waitpid");
 	alarm(0);
 	*o = (struct outcome){
 		.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
 		.late = late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU),
 		.form = s->form,
-		.err = take_file("stderr"),
-		.out = take_file(s->flags & OUT_FILE ? "out.jsonl" : "stdout"),
+		.err = outcome_take_file("stderr", 0),
+		.out = outcome_take_file(s->flags & OUT_FILE ? "out.jsonl" : "stdout", 0),
 	};
 	if (o->code == FAULT_EXIT)
-		die("the fault library could not work");
+		outcome_die("the fault library could not work");
 	outcome_plain(o);
 }
 
@@ -371,7 +340,7 @@ static void make_models(void)
 	         "$m --split 2 split",
 	         bin);
 	if (system(command))
-		die("mkmodel");
+		outcome_die("mkmodel");
 }
 
 int main(int argc, char **argv)
@@ -381,21 +350,21 @@ int main(int argc, char **argv)
 
 	is_long = more && *more == '1';
 	if (!realpath(b ? b : "build/release", bin))
-		die("the build");
+		outcome_die("the build");
 	snprintf(lib, sizeof lib, "%.4000s/tests/fault/fault.so", bin);
 	if (access(lib, R_OK) || !mkdtemp(dir) || chdir(dir))
-		die(lib);
+		outcome_die(lib);
 	signal(SIGALRM, on_alarm);
-	put_file("talk.json", talk, sizeof talk - 1);
-	put_file("text", text, sizeof text - 1);
-	put_file("ask.jsonl", ask, sizeof ask - 1);
+	outcome_put_file("talk.json", talk, sizeof talk - 1);
+	outcome_put_file("text", text, sizeof text - 1);
+	outcome_put_file("ask.jsonl", ask, sizeof ask - 1);
 	make_models();
-	put_file("report", &(struct fault_report){ .failed = 0 }, sizeof *report);
+	outcome_put_file("report", &(struct fault_report){ .failed = 0 }, sizeof *report);
 	fd = open("report", O_RDWR);
 	report = fd < 0 ? MAP_FAILED
 	                : mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (report == MAP_FAILED)
-		die("report");
+		outcome_die("report");
 	printf("#         %-9s %-8s %-7s %-5s %7s %7s", "scenario", "kind", "how", "mode", "calls",
 	       "tried");
 	for (int c = 0; c < OUTCOMES; c++)

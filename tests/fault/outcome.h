@@ -32,6 +32,12 @@ struct outcome {
 	int torn; /* out ends amid a line */
 };
 
+/* Ends the program: a failure of the test itself. */
+void outcome_die(const char *what) __attribute__((noreturn));
+void outcome_put_file(const char *path, const void *at, size_t n);
+/* The file's bytes, followed by a NUL, in memory of at least `room` bytes; empty if there is no file. */
+struct outcome_text outcome_take_file(const char *path, size_t room);
+
 void outcome_plain(struct outcome *o);
 void outcome_fini(struct outcome *o);
 /* NULL and the class, or what is wrong with it.  mute: standard error did not work. */

@@ -65,39 +65,10 @@ static int n_ops;
 static unsigned cases, bad_cases;
 static unsigned long long dice = 1;
 
-static void die(const char *what)
-{
-	printf("Bail out! %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static unsigned roll(unsigned below)
 {
 	dice = dice * 6364136223846793005u + 1442695040888963407u;
 	return (unsigned)(dice >> 33) % below;
-}
-
-static struct outcome_text take_file(const char *path)
-{
-	struct outcome_text t = { calloc(1, BUFFER), 0 };
-	int fd = open(path, O_RDONLY);
-	ssize_t n;
-
-	if (!t.at)
-		die("memory");
-	while (fd >= 0 && (n = read(fd, t.at + t.n, BUFFER - 1 - t.n)) > 0)
-		t.n += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	return t;
-}
-
-static void put_file(const char *path, const void *at, size_t n)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, at, n) != (ssize_t)n || close(fd))
-		die(path);
 }
 
 /* ---- the disk */
@@ -108,7 +79,7 @@ static struct file *file_of(struct disk *d, unsigned long long inode)
 		if (d->files[i].inode == inode)
 			return &d->files[i];
 	if (d->n_files == MOST_FILES)
-		die("too many files");
+		outcome_die("too many files");
 	d->files[d->n_files] = (struct file){
 		inode, { calloc(1, MOST_BYTES), 0 }, { calloc(1, MOST_BYTES), 0 }, 0
 	};
@@ -138,7 +109,7 @@ static void tell(struct disk *d, const struct file *f)
 	if (f != records_of(d))
 		return;
 	if (d->told.n + f->synced.n > BUFFER)
-		die("too many bytes");
+		outcome_die("too many bytes");
 	memcpy(d->told.at + d->told.n, f->synced.at, f->synced.n);
 	d->told.n += f->synced.n;
 }
@@ -159,7 +130,7 @@ static void set_name(struct disk *d, const char *name, unsigned long long inode)
 static void write_to(struct outcome_text *t, const struct op *o, size_t from, size_t to, int zeros)
 {
 	if ((size_t)o->at + o->n > MOST_BYTES)
-		die("too many bytes");
+		outcome_die("too many bytes");
 	if ((size_t)o->at + to > t->n)
 		t->n = (size_t)o->at + to;
 	if (zeros)
@@ -264,7 +235,7 @@ static void find(struct disk *d, int k, const struct name *names, int n_names, e
 			if (ops[j].inode == f->inode && (ops[j].what == 'W' || ops[j].what == 'T'))
 				leave(&t, &ops[j], how, j == last);
 		snprintf(path, sizeof path, "disk/%.60s", names[i].name);
-		put_file(path, t.at, t.n);
+		outcome_put_file(path, t.at, t.n);
 		free(t.at);
 	}
 }
@@ -306,7 +277,7 @@ static int run(const struct scenario *sc, int slow, const char *log)
 	         log ? "FAULT_ROOT=. FAULT_LOG=../log LD_PRELOAD='" : "", log ? bin : "",
 	         log ? "/tests/fault/fault.so'" : "", bin, what);
 	if (pipe(feed) || (pid = fork()) < 0)
-		die("fork");
+		outcome_die("fork");
 	if (!pid) {
 		dup2(feed[0], 0);
 		close(feed[0]);
@@ -319,11 +290,11 @@ static int run(const struct scenario *sc, int slow, const char *log)
 		if (write(feed[1], ask, EARLY) != EARLY || usleep(1200000) ||
 		    write(feed[1], ask + EARLY, sizeof ask - 1 - EARLY) !=
 		            (ssize_t)sizeof ask - 1 - EARLY)
-			die("feed");
+			outcome_die("feed");
 	}
 	close(feed[1]);
 	if (waitpid(pid, &status, 0) != pid)
-		die("waitpid");
+		outcome_die("waitpid");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
@@ -332,7 +303,7 @@ static void read_log(struct outcome_text *log)
 	const char *p, *end;
 	int len;
 
-	*log = take_file("log");
+	*log = outcome_take_file("log", BUFFER);
 	n_ops = 0;
 	for (p = log->at, end = p + log->n; p < end && n_ops < MOST_OPS; n_ops++) {
 		struct op *o = &ops[n_ops];
@@ -341,7 +312,7 @@ static void read_log(struct outcome_text *log)
 		if (sscanf(p, "%c %llu %lld %zu %511s%n", &o->what, &o->inode, &o->at, &o->n, name,
 		           &len) != 5 ||
 		    p[len] != '\n')
-			die("the log");
+			outcome_die("the log");
 		slash = strrchr(name, '/');
 		snprintf(o->name, sizeof o->name, "%.60s", slash && slash[1] ? slash + 1 : name);
 		o->data = p + len + 1;
@@ -411,8 +382,8 @@ static const char *judge(const struct scenario *sc, int code, const struct outco
 {
 	struct outcome o = { .code = code,
 		             .form = OUTCOME_LINES,
-		             .err = take_file("stderr"),
-		             .out = take_file("disk/out.jsonl") };
+		             .err = outcome_take_file("stderr", BUFFER),
+		             .out = outcome_take_file("disk/out.jsonl", BUFFER) };
 	enum outcome_class class;
 	const char *why =
 		has_lines(&o.out, synced) ? NULL : "a line that was synced is not there as it was";
@@ -448,7 +419,7 @@ static void forget(struct seen *s)
 
 static int is_new(struct seen *s)
 {
-	struct outcome_text t = take_file("disk/out.jsonl");
+	struct outcome_text t = outcome_take_file("disk/out.jsonl", BUFFER);
 
 	for (int i = 0; i < s->n; i++)
 		if (t.n == s->at[i].n && !memcmp(t.at, s->at[i].at, t.n)) {
@@ -519,11 +490,11 @@ static void record(const struct scenario *sc, const struct outcome_text *before,
 	unlink("log");
 	unlink("disk/out.jsonl");
 	if (before) {
-		put_file("disk/out.jsonl", before->at, before->n);
+		outcome_put_file("disk/out.jsonl", before->at, before->n);
 		stat("disk/out.jsonl", &st);
 	}
 	if (run(sc, sc->slow, "log"))
-		die(sc->what);
+		outcome_die(sc->what);
 	read_log(&log);
 	stop_each(sc, before, st.st_ino, want, is_long);
 	free(log.at);
@@ -537,12 +508,12 @@ int main(void)
 
 	if (!realpath(b ? b : "build/release", bin) || !mkdtemp(dir) || chdir(dir) ||
 	    mkdir("disk", 0700))
-		die(dir);
+		outcome_die(dir);
 	snprintf(command, sizeof command, "'%s/tests/tools/mkmodel' --vocab 700 --layers 1 m.gguf",
 	         bin);
 	if (system(command))
-		die("mkmodel");
-	put_file("ask.jsonl", ask, sizeof ask - 1);
+		outcome_die("mkmodel");
+	outcome_put_file("ask.jsonl", ask, sizeof ask - 1);
 	const struct scenario batches[] = {
 		{ "a new file", batch, 0 },
 		{ "a new file, with a sync among its records", batch, 1 },
@@ -554,12 +525,13 @@ int main(void)
 	};
 	struct outcome want = { .code = run(&batches[0], 0, NULL),
 		                .form = OUTCOME_LINES,
-		                .out = take_file("disk/out.jsonl") };
-	struct outcome_text whole = take_file("disk/out.jsonl"), half = { calloc(1, BUFFER), 0 };
+		                .out = outcome_take_file("disk/out.jsonl", BUFFER) };
+	struct outcome_text whole = outcome_take_file("disk/out.jsonl", BUFFER),
+			    half = { calloc(1, BUFFER), 0 };
 
 	outcome_plain(&want);
 	if (want.code || want.n_lines != 4)
-		die("the undisturbed run");
+		outcome_die("the undisturbed run");
 	/* the second line cut in its middle, and the third behind it */
 	char *second = strchr(whole.at, '\n') + 1, *third = strchr(second, '\n') + 1,
 	     *fourth = strchr(third, '\n') + 1;

@@ -108,7 +108,6 @@ const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *na
  * An absent key leaves *v alone and returns 0; *found (may be NULL) tells. */
 /* any integer >= 0 */
 int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found, infer_error *err);
-int infer_meta_i64(const infer_file *f, const char *key, int64_t *v, int *found, infer_error *err);
 /* F32, F64 or an integer */
 int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, infer_error *err);
 int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, infer_error *err);

@@ -132,14 +132,6 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 /* Room for a history of n tokens, so that feed and draw allocate nothing up to there. */
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
-/* The candidates that the last draw chose from, likeliest first: probabilities sum to 1; borrowed
- * until the next draw. */
-struct infer_candidate {
-	int32_t token;
-	float p;
-};
-const struct infer_candidate *infer_sampler_last(const infer_sampler *s, int32_t *n);
-
 /* Forget the last n tokens of the history, drawn or fed, as if they had never come; n beyond its
  * length forgets all. */
 void infer_sampler_back(infer_sampler *s, size_t n);

@@ -65,16 +65,14 @@ static const char *expand(char out[MAX_NAME], int hf, const char *name, int slot
 static void spell_how(char out[MAX_NAME], const struct arch *a, const struct arch_tensor *t)
 {
 	static const char *const names[] = {
-		[T_NONE] = "T_NONE",         [T_PLUS1] = "T_PLUS1", [T_PAIRS] = "T_PAIRS",
-		[T_NEG_EXP] = "T_NEG_EXP",   [T_ROWS] = "T_ROWS",   [T_EVEN_ROWS] = "T_EVEN_ROWS",
-		[T_ODD_ROWS] = "T_ODD_ROWS", [T_STACK] = "T_STACK",
+		[T_NONE] = "T_NONE",
+		[T_PLUS1] = "T_PLUS1",
+		[T_PAIRS] = "T_PAIRS",
+		[T_STACK] = "T_STACK",
 	};
 	enum arch_transform how = arch_how(a, t);
 
-	if (how == T_ROWS)
-		snprintf(out, MAX_NAME, "%s %d %d", names[how], t->a, t->b);
-	else
-		snprintf(out, MAX_NAME, "%s", t->slot == W_UNUSED ? "-" : names[how]);
+	snprintf(out, MAX_NAME, "%s", t->slot == W_UNUSED ? "-" : names[how]);
 }
 
 /* The layer and the expert that a name is about, 0 for none. */

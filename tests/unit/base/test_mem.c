@@ -61,17 +61,17 @@ static void test_overflow(void **state)
 
 static void test_counts(void **state)
 {
-	uint64_t kv = mem_calls(MEM_KV), hub = mem_calls(MEM_HUB), all = mem_calls_all();
+	uint64_t kv = mem_calls(MEM_KV), hub = mem_calls(MEM_PLAN), all = mem_calls_all();
 	void *p = mem_alloc(MEM_KV, 1, 1);
 
 	(void)state;
 	p = mem_realloc(MEM_KV, p, 100, 10);
 	assert_null(mem_alloc(MEM_KV, SIZE_MAX, SIZE_MAX)); /* failed calls count too */
 	mem_free(p);
-	mem_free(mem_aligned(MEM_HUB, 64, 64));
-	mem_free(mem_realloc(MEM_HUB, NULL, 1, 1));
+	mem_free(mem_aligned(MEM_PLAN, 64, 64));
+	mem_free(mem_realloc(MEM_PLAN, NULL, 1, 1));
 	assert_int_equal(mem_calls(MEM_KV), kv + 3);
-	assert_int_equal(mem_calls(MEM_HUB), hub + 2);
+	assert_int_equal(mem_calls(MEM_PLAN), hub + 2);
 	assert_int_equal(mem_calls_all(), all + 5);
 }
 

@@ -515,30 +515,41 @@ static void test_source(void **state)
 	infer_file_close(&f);
 }
 
-static int case_continue(void)
+/* from: '1' for each byte of want that comes from the conversation, else '0' */
+static int renders(const char *src, const struct infer_conversation *c, const char *want,
+                   const char *from)
 {
-	static const char m[] = "[{\"role\":\"user\",\"content\":\"U\"},{\"role\":\"assistant\","
-				"\"content\":\"V\"}]";
-	struct infer_conversation c = { .messages = m,
-		                        .messages_n = sizeof m - 1,
-		                        .system = "S",
-		                        .system_n = 1,
-		                        .flags = INFER_CHAT_CONTINUE };
 	infer_chat *chat = NULL;
 	unsigned char *plain = NULL;
 	char *text = NULL;
 	size_t n;
 	int rc;
 
-	nth_ok(infer_chat_open(&chat, CHATML, strlen(CHATML), "nth", NULL));
-	nth_ok(infer_chat_render(chat, NULL, &c, &text, &plain, &n, NULL));
-	assert_string_equal(text, "<|system|>S<|end|><|user|>U<|end|><|assistant|>V");
-	assert_true(plain[n - 1] && !plain[n - 2]);
+	nth_ok(infer_chat_open(&chat, src, strlen(src), "nth", NULL));
+	nth_ok(infer_chat_render(chat, NULL, c, &text, &plain, &n, NULL));
+	assert_string_equal(text, want);
+	assert_int_equal(n, strlen(from));
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(plain[i], from[i] - '0');
 out:
 	infer_chat_free(text);
 	infer_chat_free(plain);
 	infer_chat_close(&chat);
 	return rc;
+}
+
+static int case_continue(void)
+{
+	static const char m[] = "[{\"role\":\"user\",\"content\":\"U\"},{\"role\":\"assistant\","
+				"\"content\":\"V\"}]";
+	const struct infer_conversation c = { .messages = m,
+		                              .messages_n = sizeof m - 1,
+		                              .system = "S",
+		                              .system_n = 1,
+		                              .flags = INFER_CHAT_CONTINUE };
+
+	return renders(CHATML, &c, "<|system|>S<|end|><|user|>U<|end|><|assistant|>V",
+	               "000000000010000000000000001000000000000000000001");
 }
 
 static int case_chat(void)
@@ -553,23 +564,13 @@ static int case_chat(void)
 		                        .args_n = sizeof args - 1,
 		                        .think = INFER_THINK_ON };
 	infer_tools *read = NULL;
-	infer_chat *chat = NULL;
-	unsigned char *plain = NULL;
-	char *text = NULL;
-	size_t n;
 	int rc;
 
 	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, NULL));
 	c.tools = read;
-	nth_ok(infer_chat_open(&chat, NO_SYSTEM, strlen(NO_SYSTEM), "nth", NULL));
-	nth_ok(infer_chat_render(chat, NULL, &c, &text, &plain, &n, NULL));
-	assert_string_equal(text, "[user]S\nU");
-	assert_memory_equal(plain, "\0\0\0\0\0\0\1\1\1", 9);
+	rc = renders(NO_SYSTEM, &c, "[user]S\nU", "000000111");
 out:
 	infer_tools_free(read);
-	infer_chat_free(text);
-	infer_chat_free(plain);
-	infer_chat_close(&chat);
 	return rc;
 }
 

@@ -94,7 +94,7 @@ static int case_round(void)
 	assert_int_equal(infer_meta_str(f, "str", &s, NULL, NULL), INFER_OK);
 	assert_int_equal(s.len, 3);
 	assert_memory_equal(s.at, "a\0b", 3);
-	assert_int_equal(infer_meta_i64(f, "i32", &i, NULL, NULL), INFER_OK);
+	assert_int_equal(infer_meta_elem_i64(f, infer_file_meta(f, "i32"), 0, &i, NULL), INFER_OK);
 	assert_int_equal(i, -4);
 	assert_int_equal(infer_meta_bool(f, "bool", &b, NULL, NULL), INFER_OK);
 	assert_int_equal(b, 1);

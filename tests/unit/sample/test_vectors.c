@@ -73,7 +73,7 @@ static void history_vector(const struct json *row, struct cands *c)
 	static struct row r;
 	static float l[MOST];
 	infer_sampler *s;
-	int32_t token, n;
+	int32_t token;
 	size_t i = 0;
 
 	memset(&r, 0, sizeof r);
@@ -100,10 +100,12 @@ static void history_vector(const struct json *row, struct cands *c)
 	for (int32_t k = 0; k < c->n; k++)
 		l[k] = c->at[k].logit;
 	assert_int_equal(infer_sampler_draw(s, l, NULL, 0, &token, NULL), 0);
-	const struct infer_candidate *last = infer_sampler_last(s, &n);
-	for (int32_t k = 0; k < n; k++)
-		c->at[k] = (struct cand){ .id = last[k].token, .logit = logf(last[k].p) };
-	c->n = n;
+	/* the candidates that were drawn from, likeliest first */
+	s->c.sorted = 0;
+	cands_sort(&s->c, s->c.n);
+	c->n = s->c.n;
+	for (int32_t k = 0; k < c->n; k++)
+		c->at[k] = (struct cand){ .id = s->c.at[k].id, .logit = logf(s->c.at[k].p) };
 	infer_sampler_free(s);
 }
 
