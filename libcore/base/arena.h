@@ -1,4 +1,4 @@
-/* base/arena.h - many small allocations that die together.  Confined. */
+/* base/arena.h - many small allocations that are freed together.  Confined. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 #include <stddef.h>
@@ -15,6 +15,7 @@ void arena_init(struct arena *a, enum mem_module who);
 void *arena_alloc(struct arena *a, size_t n, size_t size); /* 16-aligned, zeroed; NULL sets bad */
 void *arena_raw(struct arena *a, size_t bytes);            /* the same, not zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
-void arena_reset(struct arena *a); /* forget everything, keep the newest block */
+/* free everything but the newest block, which is kept for reuse */
+void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
 #endif

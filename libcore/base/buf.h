@@ -1,4 +1,4 @@
-/* base/buf.h - bytes that grow.  Failing to grow is sticky: test `bad` once at the end.
+/* base/buf.h - a growing buffer of bytes.  Failure to grow is sticky: test `bad` once at the end.
  * Confined. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 struct buf {
-	char *at; /* len bytes, and a NUL behind them once anything was put; NULL before */
+	char *at; /* len bytes followed by a NUL; NULL until something was put */
 	size_t len, cap;
 	enum mem_module who;
 	int bad; /* out of memory: later puts do nothing */
@@ -20,5 +20,6 @@ void buf_put(struct buf *b, const void *bytes, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, int c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-char *buf_take(struct buf *b, size_t *len); /* gives the bytes away (mem_free); NULL if bad */
+/* transfers the bytes to the caller (mem_free); NULL if bad */
+char *buf_take(struct buf *b, size_t *len);
 #endif

@@ -1,4 +1,4 @@
-/* base/cpu.h - what the processor has and the operating system lets us use.  Any thread; no
+/* base/cpu.h - features that the processor has and the operating system allows.  Any thread; no
  * state. */
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
@@ -30,14 +30,14 @@ enum cpu_feature {
 };
 
 uint64_t cpu_features(void); /* CPU_* bits, with XCR0 honoured */
-/* Tile registers are given to a process that asks.  cpu_permit asks for them if `have` names them,
- * for all threads of the process, and returns `have` less what the system refuses: the first tile
- * instruction would end in a signal then.  cpu_grantable asks nothing: what the system gives at
- * all. */
+/* The system grants tile registers on request.  If `have` contains them, cpu_permit requests them
+ * for all threads of the process and returns `have` without the features that the system refuses,
+ * because without permission the first tile instruction would raise a signal.  cpu_grantable
+ * requests nothing and returns what the system can grant. */
 uint64_t cpu_permit(uint64_t have);
 uint64_t cpu_grantable(uint64_t have);
 const char *cpu_feature_name(unsigned bit); /* "avx2" for bit 0; NULL for a bit without a name */
-void cpu_model_name(char out[64]);          /* "" where it is not known */
+void cpu_model_name(char out[64]);          /* "" if unknown */
 
 /* of one core; 0: unknown */
 struct cpu_caches {

@@ -12,7 +12,7 @@ int err_set(infer_error *err, int code, const char *fmt, ...)
 int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), cold));
 
-/* Forward a failure.  Only where nothing needs cleaning up. */
+/* Forward a failure.  Use it only where nothing needs to be cleaned up. */
 #define TRY(call) \
 	do { \
 		int try_rc_ = (call); \
@@ -20,7 +20,8 @@ int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 			return try_rc_; \
 	} while (0)
 
-/* Our own invariants, on in release too: one line on stderr, then abort().  Never for input. */
+/* For our own invariants; also active in release builds: one line on stderr, then abort().  Never
+ * use it for input. */
 #define must(x) ((x) ? (void)0 : must_fail(#x, __FILE__, __LINE__))
 _Noreturn void must_fail(const char *what, const char *file, int line) __attribute__((cold));
 #endif

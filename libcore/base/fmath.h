@@ -1,12 +1,12 @@
-/* base/fmath.h - exp, log, sin, cos and what follows from them, from correctly rounded operations
- * only (+ - * / sqrt fma and rounding), so that every machine gives the same bits.  Any thread.
+/* base/fmath.h - exp, log, sin, cos and functions derived from them, using only correctly rounded
+ * operations (+ - * / sqrt fma and rounding), so that every machine gives the same bits.  Any
+ * thread.
  *
- * The float functions are mirrored operation by operation in kern/tmpl on vectors, with the
- * constants of base/fmath_consts.h; a test compares bits.  They have no branch but fm_logf's for
- * what is not a normal number.
- * Errors are bounds on what is measured against long double, over all arguments where no range is
- * given (tests/unit/base/test_fmath.c); a result below the normal numbers is counted in their last
- * place. */
+ * kern/tmpl repeats the float functions on vectors, operation by operation, with the constants of
+ * base/fmath_consts.h; a test compares the bits.  They have no branches, except in fm_logf for
+ * arguments that are not normal numbers.  Errors are bounds on what is measured against long
+ * double, over all arguments where no range is given (tests/unit/base/test_fmath.c); a result below
+ * the normal numbers is counted in their last place. */
 #ifndef BASE_FMATH_H
 #define BASE_FMATH_H
 
@@ -15,10 +15,11 @@ float fm_logf(float x);     /* <= 1.0 ulp; 0 gives -inf, below 0 gives NaN */
 float fm_tanhf(float x);    /* <= 1.5 ulp */
 float fm_sigmoidf(float x); /* 1 / (1 + e^-x), <= 2.5 ulp */
 
-/* Double: for tables made once (RoPE), sampling and perplexity; not mirrored on vectors. */
+/* Double precision, for tables computed once (RoPE), sampling and perplexity; not repeated on
+ * vectors. */
 double fm_exp(double x);           /* <= 1.0 ulp */
 double fm_log(double x);           /* <= 1.0 ulp */
-double fm_pow(double x, double y); /* <= 1.0 ulp; x >= 0, below that NaN unless y is 0 */
+double fm_pow(double x, double y); /* <= 1.0 ulp for x >= 0; x < 0 gives NaN unless y is 0 */
 double fm_sin(double x);           /* <= 1.0 ulp for |x| <= 2^30; beyond that NaN */
 double fm_cos(double x);
 #endif

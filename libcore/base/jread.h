@@ -1,5 +1,5 @@
-/* base/jread.h - reading JSON from hostile hands: strict RFC 8259, one pass, no recursion, into an
- * arena.  Confined. */
+/* base/jread.h - reading untrusted JSON into an arena: strict RFC 8259, one pass, no recursion.
+ * Confined. */
 #ifndef BASE_JREAD_H
 #define BASE_JREAD_H
 #include <stddef.h>
@@ -7,13 +7,13 @@
 #include <infer/status.h>
 #include "base/json.h"
 
-/* arrays and objects in each other */
+/* nesting of arrays and objects */
 enum { JREAD_DEPTH = 1000 };
 
-/* One JSON value with nothing but white space around it.  Refused: text that is not UTF-8, depth
- * over JREAD_DEPTH, an object that has a key twice, lone surrogates, numbers beyond double (1e999),
- * 4 GiB and more.  Integers beyond 64 bits are the nearest double.  A string without escapes is
- * borrowed from text, which must live as long as the value.
+/* Read one JSON value, surrounded only by white space.  Refused: text that is not UTF-8, nesting
+ * deeper than JREAD_DEPTH, duplicate keys in an object, lone surrogates, numbers too large for a
+ * double (1e999), and texts of 4 GiB or more.  Integers of more than 64 bits become the nearest
+ * double.  A string without escapes is borrowed from text, which must live as long as the value.
  * *out    lives in a; NULL on failure
  * what    what the text is, for the message: "what: line 3, column 7: ..."
  * INFER_EFORMAT  with line and column (bytes, from 1)
@@ -27,13 +27,13 @@ int jread(const struct json **out, struct arena *a, const char *text, size_t byt
  * Returns its bytes, 0 where there is none.  The locale is not asked. */
 size_t jread_num(struct json *v, const char *s, size_t n);
 
-/* Typed members of an object: absent or null leaves *v alone; another type or range is
- * INFER_EFORMAT naming the key. */
+/* Read a member of an object: if it is absent or null, *v is unchanged; another type or a value out
+ * of range is INFER_EFORMAT, naming the key. */
 int jread_i64(const struct json *o, const char *key, int64_t *v, int64_t lo, int64_t hi,
               const char *what, infer_error *err);
 int jread_f64(const struct json *o, const char *key, double *v, double lo, double hi,
               const char *what, infer_error *err);
-/* borrowed from o; no NUL behind it */
+/* borrowed from o; not NUL-terminated */
 int jread_str(const struct json *o, const char *key, const char **v, size_t *len, const char *what,
               infer_error *err);
 #endif

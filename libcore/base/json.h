@@ -1,8 +1,7 @@
 /* base/json.h - JSON values in an arena: read by base/jread.h, built here, written by
- * base/jwrite.h.  Confined.
- * A value is immutable once it is shared; the code that builds a value may change it until then.
- * Every function that takes a value takes NULL, which is no value: of no kind, without members,
- * elements or bytes. */
+ * base/jwrite.h.  Confined.  A value is immutable once it is shared; until then, the code that
+ * builds it may change it.  Every function that takes a value accepts NULL, which means no value:
+ * it has no kind, no members, no elements and no bytes. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 #include <stddef.h>
@@ -22,16 +21,17 @@ enum json_kind {
 };
 
 struct json {
-	uint8_t kind;    /* enum json_kind */
-	uint32_t n;      /* bytes of a string, elements of an array, members of an object */
-	uint32_t key_n;  /* bytes of key */
-	uint32_t at;     /* offset in the text that it was read from; 0 for one that was built */
-	const char *key; /* UTF-8, of a member of an object; NULL elsewhere.  No NUL behind it */
+	uint8_t kind;   /* enum json_kind */
+	uint32_t n;     /* bytes of a string, elements of an array, members of an object */
+	uint32_t key_n; /* bytes of key */
+	uint32_t at;    /* offset in the text that was read; 0 for a value that was built */
+	/* UTF-8, the key of an object member, otherwise NULL.  Not NUL-terminated */
+	const char *key;
 	union {
 		int64_t i;
 		uint64_t u;
 		double d;
-		const char *s;      /* UTF-8, n bytes, may hold NUL; no NUL behind it */
+		const char *s;      /* UTF-8, n bytes, may contain NUL; not NUL-terminated */
 		struct json *first; /* of an array or object, in the order of the text */
 	};
 	struct json *next; /* its sibling */
@@ -82,32 +82,33 @@ struct json *json_getn(const struct json *o, const char *key, size_t n);
 struct json *json_at(const struct json *a, size_t i);
 /* Whether v is a string of these bytes. */
 int json_equals(const struct json *v, const char *s);
-/* The double nearest to a number; 0 for what is none. */
+/* The double nearest to a number; 0 if v is not a number. */
 double json_double(const struct json *v);
-/* A string of v, NUL behind it, in a; NULL: v is no string, holds a NUL, or memory failed
- * (a->bad). */
+/* A NUL-terminated copy of the string v in a; NULL: v is not a string, contains a NUL, or
+ * allocation failed (a->bad). */
 const char *json_cstr(struct arena *a, const struct json *v);
 
-/* Building.  Each gives NULL and leaves a->bad set when memory fails, and takes a NULL value as a
- * failure that was: so a tree is built without a test at every step, and a->bad is looked at
- * once. */
+/* Building values.  If allocation fails, each function returns NULL and sets a->bad; a NULL
+ * argument counts as an earlier failure.  So a tree can be built without a test at every step,
+ * followed by one test of a->bad. */
 /* an empty array, object or string, null, a boolean, 0 */
 struct json *json_new(struct arena *a, enum json_kind kind);
 struct json *json_new_str(struct arena *a, const char *s);            /* copied */
 struct json *json_new_strn(struct arena *a, const char *s, size_t n); /* copied; s NULL: n is 0 */
 struct json *json_new_int(struct arena *a, int64_t i);
 struct json *json_new_real(struct arena *a, double d);
-/* The same value with no sibling and no key, to be put elsewhere; its children are shared with v,
+/* The same value without sibling and key, to be inserted elsewhere; its children are shared with v,
  * not copied. */
 struct json *json_share(struct arena *a, const struct json *v);
-/* The same value, no part of it shared but bytes of strings, which stay borrowed from where v's
- * are.  No recursion. */
+/* A deep copy of v; only the bytes of strings are shared, and stay borrowed from the same source.
+ * No recursion. */
 struct json *json_copy(struct arena *a, const struct json *v);
-/* v, which has no sibling yet, as the last element; before the element at `at` (at <= count). */
+/* Insert v, which has no sibling yet, as the last element, or before the element at index `at` (at
+ * <= count). */
 void json_append(struct json *array, struct json *v);
 void json_insert(struct json *array, size_t at, struct json *v);
 void json_remove(struct json *array, struct json *v);
-/* v as the member of that key, in the place of one that is there, else last.  key: borrowed, put:
- * as long as o lives. */
+/* Set the member `key` of o to v, replacing an existing member, or else appending it.  key:
+ * borrowed for the lifetime of o. */
 void json_set(struct json *o, const char *key, struct json *v);
 #endif

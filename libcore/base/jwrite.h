@@ -1,5 +1,4 @@
-/* base/jwrite.h - writing JSON, one line a value, in the order of the calls.  Into a buf, so
- * failing is sticky.  Confined.
+/* base/jwrite.h - writing JSON into a buf, in the order of the calls; failure is sticky.  Confined.
  * Strings that are not UTF-8 are written with U+FFFD for each ill-formed part. */
 #ifndef BASE_JWRITE_H
 #define BASE_JWRITE_H
@@ -16,7 +15,7 @@ struct jwrite {
 };
 
 void jw_init(struct jwrite *w, struct buf *to);
-/* key NULL inside arrays and at the top, and only there */
+/* key is NULL inside arrays and at the top level, and only there */
 void jw_object(struct jwrite *w, const char *key);
 void jw_array(struct jwrite *w, const char *key);
 void jw_end(struct jwrite *w); /* of the innermost object or array */
@@ -28,9 +27,9 @@ void jw_uint(struct jwrite *w, const char *key, uint64_t v);
 void jw_num(struct jwrite *w, const char *key, double v); /* %.9g; not finite: null */
 void jw_bool(struct jwrite *w, const char *key, int v);
 void jw_null(struct jwrite *w, const char *key);
-/* text that is JSON already */
+/* json is already JSON text */
 void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n);
-/* v whole, doubles so that they read back the same; no recursion */
+/* the whole value; doubles are written so that they are read back exactly; no recursion */
 void jw_value(struct jwrite *w, const char *key, const struct json *v);
-void jw_line(struct jwrite *w); /* a newline after a whole value */
+void jw_line(struct jwrite *w); /* a newline after a complete value */
 #endif

@@ -21,7 +21,7 @@ struct map {
 
 int map_init(struct map *m, enum mem_module who, uint32_t expect); /* 0 or INFER_ENOMEM */
 void map_fini(struct map *m);
-/* 0; INFER_ENOMEM; INFER_EINVAL where the key is there already (the old value stays). */
+/* 0; INFER_ENOMEM; INFER_EINVAL if the key exists (the old value is kept). */
 int map_put(struct map *m, const char *key, size_t len, uint32_t value);
 /* borrowed; NULL: absent */
 const uint32_t *map_get(const struct map *m, const char *key, size_t len);

@@ -1,11 +1,11 @@
-/* base/mem.h - every heap call of libcore: counted per module, and able to fail the Nth.
+/* base/mem.h - every heap call of libcore: counted per module, and able to fail at the Nth call.
  * The counters are atomic and the only mutable globals of libcore (scripts/symbols.allow). */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* whose call it is: the module names of libcore/FLOORS */
+/* the calling module, as named in libcore/FLOORS */
 enum mem_module {
 	MEM_BASE,
 	MEM_TYPE,
@@ -33,16 +33,17 @@ enum mem_module {
  * thread. */
 void *mem_alloc(enum mem_module who, size_t n, size_t size);
 void *mem_zalloc(enum mem_module who, size_t n, size_t size); /* zeroed */
-/* on failure p is untouched */
+/* on failure p is unchanged */
 void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size);
 void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a power of two */
 char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
 void mem_free(void *p);                                             /* NULL is fine */
 
-uint64_t mem_calls(enum mem_module who); /* successful and failed allocation calls so far */
+uint64_t mem_calls(enum mem_module who); /* allocation calls so far, successful and failed */
 uint64_t mem_calls_all(void);
-uint64_t mem_live(void); /* blocks that are allocated now */
+uint64_t mem_live(void); /* blocks currently allocated */
 
-/* Let the nth allocation call from now fail (1: the next), once; 0 switches it off.  Tests only. */
+/* Let the nth allocation call from now fail once (1: the next); 0 switches this off.  For tests
+ * only. */
 void mem_fail_at(uint64_t nth);
 #endif

@@ -1,5 +1,5 @@
-/* base/os.h - memory from the operating system, files mapped read-only, and what the process may
- * use.  Any thread. */
+/* base/os.h - memory from the operating system, files mapped read-only, and the resources of the
+ * process.  Any thread. */
 #ifndef BASE_OS_H
 #define BASE_OS_H
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct os_file {
 	size_t bytes;
 	uint64_t device, inode;
 	int64_t mtime_ns;
-	int above; /* one above the descriptor that is kept; 0: none */
+	int above; /* the kept descriptor plus 1; 0: none */
 };
 
 /* OS_MEMORY: bytes that have no file. */
@@ -25,44 +25,44 @@ struct os_stat {
 int os_look(struct os_stat *st, const char *path, void *head, size_t cap, size_t *n,
             infer_error *err);
 
-/* Map a regular file read-only, whole.  Anything else (a directory, a pipe) is INFER_EIO with its
- * name; an empty file gives at = NULL, bytes = 0. */
+/* Map a whole regular file read-only.  Anything else (a directory, a pipe) is INFER_EIO, naming it;
+ * an empty file gives at = NULL, bytes = 0. */
 int os_file_map(struct os_file *f, const char *path, infer_error *err);
 void os_file_unmap(struct os_file *f); /* a zeroed *f is fine */
-/* Whether somebody wrote to the file since (its size, its time of change).  A file that took its
- * name does not count. */
+/* 1: the file was modified since (its size or modification time changed).  Another file renamed to
+ * the same name does not count. */
 int os_file_changed(const struct os_file *f);
 /* start reading ahead; a hint */
 void os_file_want(const struct os_file *f, size_t from, size_t bytes);
 
-/* A new name becomes lasting when its directory is on the disk: that of `path`, whose links are
- * followed.  A directory that may not be read, and file systems that cannot do it, are passed over.
- * INFER_EIO. */
+/* Sync the directory of `path`, following links, so that a new name survives a crash.  Directories
+ * without read permission and file systems without support are ignored.  INFER_EIO. */
 int os_dir_sync(const char *path, infer_error *err);
 
-/* Address space without memory behind it (PROT_READ|WRITE, NORESERVE): pages appear when touched.
- * INFER_ENOMEM names bytes and the limit that was met. */
+/* Reserve address space without memory (PROT_READ|WRITE, NORESERVE): pages are allocated when
+ * touched.  INFER_ENOMEM names the bytes and the limit that was reached. */
 int os_reserve(void **at, size_t bytes, infer_error *err);
-/* Memory of a file without a name: what a mapped file costs to read, in pages of the usual size.
- * Zero at first. */
+/* Memory of an unnamed file, in pages of the usual size, which is as costly to read as a mapped
+ * file.  Initially zero. */
 int os_file_memory(void **at, size_t bytes, infer_error *err);
 void os_release(void *at, size_t bytes); /* the whole reservation */
-void os_forget(void *at, size_t bytes);  /* give page-aligned memory back; reads as zero again */
+/* return page-aligned memory to the system; it then reads as zero */
+void os_forget(void *at, size_t bytes);
 size_t os_page(void);
-/* Bytes between here and the end of this thread's stack; 0: not to be known.  Costs some 50 us on
- * the main thread. */
+/* Bytes left on the stack of this thread; 0: unknown.  Takes about 50 us on the main thread. */
 size_t os_stack_left(void);
 
 struct os_limits {
 	/* cores this process may use: affinity, then the cgroup's cpu.max rounded up; >= 1 */
 	int threads;
-	uint64_t memory_bytes; /* least of physical memory and the cgroup's memory.max */
-	/* of that, not in use by others now (MemAvailable, cgroup usage) */
+	uint64_t memory_bytes; /* the smaller of physical memory and the cgroup's memory.max */
+	/* the part of it that is not in use (MemAvailable, cgroup usage) */
 	uint64_t available_bytes;
-	uint64_t address_bytes; /* RLIMIT_AS less what is mapped already; UINT64_MAX: no limit */
+	/* RLIMIT_AS minus the address space already mapped; UINT64_MAX: no limit */
+	uint64_t address_bytes;
 };
 void os_limits(struct os_limits *l);
-/* Lower *l to what the control groups allow, seen from the files root/proc/self/cgroup and
+/* Lower *l to the limits of the control groups, read from root/proc/self/cgroup and
  * root/sys/fs/cgroup. */
 void os_limits_cgroup(struct os_limits *l, const char *root);
 

@@ -1,5 +1,5 @@
-/* base/rng.h - a generator without state: value i of stream (seed, position).   Philox4x32-10,
- * Salmon+ 2011 */
+/* base/rng.h - a stateless random number generator: value i of stream (seed, position).
+ * Philox4x32-10, Salmon+ 2011 */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 #include <stddef.h>

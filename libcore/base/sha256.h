@@ -1,5 +1,5 @@
-/* base/sha256.h - SHA-256, FIPS 180-4.  With the CPU's SHA instructions where it has them; same
- * result.  Confined. */
+/* base/sha256.h - SHA-256, FIPS 180-4.  Uses the CPU's SHA instructions if it has them; the result
+ * is the same.  Confined. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 #include <stddef.h>
@@ -11,14 +11,15 @@ struct sha256 {
 	uint8_t block[64];
 	int fast;
 };
-/* Asks the processor what it has, which takes longer than a short text in a virtual machine: where
- * there are many, a copy of one fresh state begins each. */
+/* Queries the processor's features, which in a virtual machine takes longer than hashing a short
+ * text: to hash many texts, copy one initialised state for each. */
 void sha256_init(struct sha256 *s);
-/* plain C whatever the CPU has: for tests and comparison */
+/* plain C on every CPU, for tests and comparison */
 void sha256_init_plain(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);
 void sha256_hex(const uint8_t in[32], char out[65]); /* lower case, NUL-terminated */
-/* The hash of one text as sha256_hex writes it.  A short one asks the processor nothing. */
+/* The hash of one text, as written by sha256_hex.  For a short text the processor's features are
+ * not queried. */
 void sha256_name(char out[65], const void *bytes, size_t n);
 #endif

@@ -1,4 +1,4 @@
-/* chat/caps.c - what a template can do, seen by letting it try. */
+/* chat/caps.c - finding the capabilities of a template by rendering small conversations. */
 #include "chat/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -36,14 +36,13 @@ static const struct probe {
 	{ CALL("\"\"", QUOTED), "@V@", "\\\"@A@", offsetof(struct infer_chat_caps, calls) },
 };
 
-/* The text of a context written as JSON without its braces; NULL in *text where the template
- * fails. */
+/* Render a context, given as JSON without its braces; *text is NULL if the template fails. */
 static int try(const struct infer_chat *c, const char *fields, struct buf *text, int *ok,
                infer_error *err)
 {
 	const struct json *read = NULL;
 	struct json *j = NULL;
-	int spent = 0; /* its fault, for what it is given here is small */
+	int spent = 0; /* the template's fault, because its input here is small */
 	struct arena a;
 	struct buf b;
 
@@ -61,7 +60,7 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 	buf_clear(text);
 	if (!rc && !(j = json_copy(&a, read)))
 		rc = INFER_ENOMEM;
-	if (!rc && c->caps.only_parts) { /* the rest is tried in the only form that can be right */
+	if (!rc && c->caps.only_parts) { /* try the rest in the only form that can be right */
 		struct infer_chat_caps form = {
 			.system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1
 		};
@@ -112,7 +111,7 @@ static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, 
 	return rc;
 }
 
-/* The turn that the template writes for a call tells how this model writes one. */
+/* The turn that the template renders for a call shows how this model writes calls. */
 static int recognise(struct infer_chat *c, const char *source, size_t n, infer_error *err)
 {
 	struct buf text;
@@ -154,7 +153,7 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
 		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never,
 		        (int *)((char *)caps + probes[i].cap), err));
-	if (!plain && !caps->parts) /* it needs more than we know to give: nothing is made to fit */
+	if (!plain && !caps->parts) /* it needs variables that we do not have: nothing is adapted */
 		caps->system = caps->developer = 1;
 	caps->calls |= caps->objects;
 	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL,

@@ -1,4 +1,4 @@
-/* chat/chat.c - conversations to prompts. */
+/* chat/chat.c - rendering conversations as prompts. */
 #include "chat/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* a template is tried on more than a dozen small conversations when it is opened */
+/* steps for each of the small conversations that are rendered when a template is opened */
 enum { PROBE_STEPS = 200000 };
 
 int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text,
@@ -82,8 +82,8 @@ static int nomem(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
 }
 
-/* The text of a special token; "" where there is none.  One that is no text is the file's fault,
- * once the template asks for it: with U+FFFD in its place the prompt would say something else. */
+/* The text of a special token; "" if there is none.  A token whose bytes are not text is an error
+ * of the file, but only if the template uses it: U+FFFD in its place would change the prompt. */
 static int set_special(struct arena *a, struct json *own, const infer_chat *chat,
                        const infer_tokenizer *t, int which, infer_error *err)
 {
@@ -110,7 +110,7 @@ static void set_tools(struct arena *a, struct json *context, const infer_chat *c
 {
 	if (tools && tools->n)
 		json_set(context, "tools", json_share(a, tools->list));
-	else /* none: as the template expects it */
+	else /* absent: undefined, as the template expects */
 		json_set(context, "tools", json_new(a, chat->empty_tools ? JSON_ARRAY : JSON_NULL));
 }
 
@@ -120,7 +120,7 @@ static int set_given(struct arena *a, struct chat_vars *vars, const struct infer
 	if (args && !json_is_object(args))
 		return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
 	vars->given = args;
-	if (c->think != INFER_THINK_DEFAULT) { /* templates know it by one name or the other */
+	if (c->think != INFER_THINK_DEFAULT) { /* templates use either name */
 		enum json_kind on = c->think == INFER_THINK_ON ? JSON_TRUE : JSON_FALSE;
 		struct json *think = json_new(a, JSON_OBJECT);
 		json_set(think, "enable_thinking", json_new(a, on));
@@ -130,7 +130,7 @@ static int set_given(struct arena *a, struct chat_vars *vars, const struct infer
 	return INFER_OK;
 }
 
-/* A turn of plain words at `at` of all. */
+/* Insert a turn of plain text at index `at` of all. */
 static int put_turn(struct arena *a, struct json *all, size_t at, const char *role,
                     const char *text, size_t n, infer_error *err)
 {
@@ -153,7 +153,7 @@ static int is_system(const struct json *m)
 	return json_equals(role, "system") || json_equals(role, "developer");
 }
 
-/* The turns of c, checked, in one array that is ours to change. */
+/* The turns of c, validated, in one array that may be modified. */
 static int gather(struct json **out, struct arena *a, const struct infer_conversation *c,
                   const struct json *given, infer_error *err)
 {
@@ -181,7 +181,7 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 	return INFER_OK;
 }
 
-/* *last: the words that the rendering is to end with, or left alone.  late: as chat_fit. */
+/* *last: the text that the rendering has to end with, or unchanged.  late: as in chat_fit. */
 static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late,
                 const infer_chat *chat, const infer_tokenizer *t,
                 const struct infer_conversation *c, const struct chat_values *v, infer_error *err)
@@ -215,7 +215,7 @@ int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c,
 	return INFER_OK;
 }
 
-/* Are the words of the system turns that are left in what the template wrote? */
+/* 1: the text of the remaining system turns is in the output of the template. */
 static int writes_systems(const struct json *messages, const struct buf *text)
 {
 	json_each(m, messages) {
@@ -233,8 +233,9 @@ static int writes_systems(const struct json *messages, const struct buf *text)
 	return 1;
 }
 
-/* Fill in and run.  A template that refuses a system turn at the front may take one at the end:
- * where no user's turn follows that could have its words, this is tried first. */
+/* Fill in the variables and run the template.  A template that refuses a system turn at the front
+ * may accept one at the end: if no user turn follows that could take its text, this is tried
+ * first. */
 static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
                         const struct infer_conversation *c, const struct chat_values *v,
                         struct arena *a, const struct json **last, struct buf *out,

@@ -8,12 +8,12 @@
 struct infer_chat {
 	struct jinja *template;
 	struct infer_chat_caps caps;
-	int empty_tools;             /* where there are none it wants an empty list, not null */
-	const struct dialect *calls; /* how answers are written (reply/reply.h) */
+	int empty_tools;             /* 1: without tools it needs an empty list, not null */
+	const struct dialect *calls; /* the format of answers (reply/reply.h) */
 	const struct dialect_think *think;
 };
 
-/* The variables of a rendering: three objects, of which the later ones go before the earlier. */
+/* The variables of a rendering: three objects, of which later ones take precedence. */
 /* given, think: may be NULL; spent: jinja/jinja.h */
 struct chat_vars {
 	const struct json *own, *given, *think;
@@ -30,25 +30,26 @@ struct chat_values {
 int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
                      const struct infer_conversation *c, const struct chat_values *v, int32_t **ids,
                      size_t *n_ids, int *spent, infer_error *err);
-/* fit.c: INFER_EFORMAT, INFER_EUNSUP: no array of messages, by the index of the first that is
- * none. */
+/* fit.c: INFER_EFORMAT, INFER_EUNSUP: not an array of messages; names the index of the first
+ * invalid one. */
 int chat_check(const struct json *messages, infer_error *err);
-/* fit.c: messages that passed chat_check, and are the caller's to change, made to fit what the
- * template can do. late   NULL, or how many system turns have no user's behind them to go into:
- * these stay as they are; else they become users'. */
+/* fit.c: adapt messages that passed chat_check and may be modified to the capabilities of the
+ * template.  late: NULL, or the number of system turns with no following user turn to take their
+ * text: these are unchanged; with NULL they become user turns. */
 int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps,
              size_t *late, infer_error *err);
-/* last.c: mark the end of the assistant's words where it has the last turn.  *last: what they are,
- * or NULL. */
+/* last.c: if the last turn is the assistant's, mark the end of its text.  *last: the text, or
+ * NULL. */
 int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err);
 /* last.c: white space of ASCII */
 int chat_space(char c);
-/* last.c: end a rendering where the mark stands.  from: bytes of where each is from, or empty.
- * INFER_EUNSUP  the template wrote neither, or not both */
+/* last.c: cut a rendering at the mark.  from: the origin of each byte, or empty.
+ * INFER_EUNSUP  the template wrote neither the text nor the mark, or only one of them */
 int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_error *err);
-/* chat.c: the template over its variables. */
+/* chat.c: run the template with its variables. */
 int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text,
              struct buf *plain, infer_error *err);
-/* caps.c: try what the template can do, and how it writes calls.  INFER_OK or INFER_ENOMEM. */
+/* caps.c: find the capabilities of the template and its format of calls.  INFER_OK or
+ * INFER_ENOMEM. */
 int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err);
 #endif

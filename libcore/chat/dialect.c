@@ -1,10 +1,11 @@
-/* chat/dialect.c - how models write calls of tools and reasoning, one row each, and which row a
- * template follows. */
+/* chat/dialect.c - the formats of tool calls and reasoning, one row each, and the row of a
+ * template. */
 #include "chat/dialect.h"
 
 #include <string.h>
 
-/* The first row whose signs are there is taken, in what is written rather than in the source. */
+/* The first row whose signs are present is taken; signs in the rendered turn take precedence over
+ * the source. */
 static const struct dialect formats[] = {
 	{ .name = "harmony",
 	  .sign = { "<|channel|>", "<|message|>" },
@@ -179,7 +180,7 @@ static const struct dialect formats[] = {
 	              ARGS_PYTHON, 0 },
 	            { "<|python_tag|>", ARGS_CODE, 0 } },
 	  .close = { ";" } },
-	/* where a template says nothing of it: what most models were taught */
+	/* for templates without any sign: the format that most models learned */
 	{ .name = "any",
 	  .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 },
 	            { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 } },

@@ -1,4 +1,4 @@
-/* chat/fit.c - the policy: messages made to fit what a template can do. */
+/* chat/fit.c - adapting messages to the capabilities of a template. */
 #include "chat/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -104,7 +104,7 @@ static struct json *from_buf(struct arena *a, const struct buf *b)
 	return json_new_strn(a, b->at, b->len);
 }
 
-/* Content parts to one string. */
+/* Join content parts to one string. */
 static struct json *joined(struct arena *a, const struct json *parts)
 {
 	struct json *s;
@@ -120,7 +120,7 @@ static struct json *joined(struct arena *a, const struct json *parts)
 	return s;
 }
 
-/* Content parts to one string, or a string to one part, as the template wants it. */
+/* Convert content parts to one string, or a string to one part, as the template needs. */
 static void fit_content(struct arena *a, struct json *m, const struct infer_chat_caps *caps)
 {
 	struct json *content = json_get(m, "content"), *to, *part;
@@ -139,7 +139,7 @@ static void fit_content(struct arena *a, struct json *m, const struct infer_chat
 	json_set(m, "content", to);
 }
 
-/* v as the templates' own tojson writes it, as a JSON string. */
+/* v as a JSON string of the text that the templates' tojson produces. */
 static int to_text(struct json **out, struct arena *a, const struct json *v, infer_error *err)
 {
 	static const char src[] = "{{ v|tojson }}";
@@ -161,7 +161,7 @@ static int to_text(struct json **out, struct arena *a, const struct json *v, inf
 	return rc;
 }
 
-/* Arguments as an object where the template wants one, else as text. */
+/* Arguments as an object if the template needs one, otherwise as text. */
 static int fit_arguments(struct arena *a, struct json *f, const struct infer_chat_caps *caps,
                          size_t i, infer_error *err)
 {
@@ -186,7 +186,7 @@ static int fit_arguments(struct arena *a, struct json *f, const struct infer_cha
 	return INFER_OK;
 }
 
-/* Thoughts under the two names that templates know them by, whichever of three they came under: as
+/* Store reasoning under both names that templates use, whichever of three names it has, as
  * transformers does. */
 static void fit_thoughts(struct arena *a, struct json *m)
 {
@@ -221,7 +221,7 @@ static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_ca
 
 /* ---- the system turn ---- */
 
-/* The words of system turns, each on a line of its own before the user's; all are strings here. */
+/* The texts of system turns, each on its own line before the user's; all are strings here. */
 static struct json *words_of(struct arena *a, const struct json *systems, const struct json *user)
 {
 	struct json *s;
@@ -239,8 +239,8 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
 	return s;
 }
 
-/* Each system turn goes into the user's turn that follows it; where none does, it becomes one, or
- * is counted. */
+/* Move each system turn into the following user turn; without one, it becomes a user turn or is
+ * counted. */
 static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
 	/* systems: the latest first */
@@ -278,7 +278,7 @@ int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_cap
 	struct infer_chat_caps strings = *caps;
 	size_t i = 0;
 
-	/* first all strings, to be joined; parts where the template wants them come last */
+	/* first convert everything to strings, to join them; conversion to parts comes last */
 	strings.only_parts = 0;
 	strings.parts &= caps->system;
 	for (struct json *m = json_first(messages); m; m = m->next) {

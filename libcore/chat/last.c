@@ -1,19 +1,18 @@
-/* chat/last.c - a conversation whose last turn is the assistant's, to be gone on with. */
+/* chat/last.c - a conversation whose last turn is the assistant's, to be continued. */
 #include "chat/chat.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* Written behind its words, and looked for in what the template made of them, as transformers does
- * (continue_final_message).
- * The space tells whether the template trims. */
+/* Appended to the text of the last turn and searched for in the rendering, as transformers does
+ * (continue_final_message).  The space shows whether the template trims text. */
 static const char mark[] = "CONTINUE_FINAL_MESSAGE_TAG ";
 enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
 
 int chat_space(char c) { return c && strchr(" \t\r\n\v\f", c) != NULL; }
 
-/* Where the last words of a message stand: the message, or its last part; *key under which.  NULL:
- * there are none. */
+/* The object with the last text of a message: the message or its last part; *key: the member.
+ * NULL: there is no text. */
 static struct json *words(struct json *m, const char **key)
 {
 	struct json *content = json_get(m, "content");

@@ -1,12 +1,12 @@
-/* chat/tools.c - the tools that a conversation may call: their names, and what kind of values they
- * take. */
+/* chat/tools.c - the tools that a conversation may call: their names and the kinds of their
+ * parameters. */
 #include "chat/tools.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-/* bytes of a parameter's name */
+/* maximum length of a parameter's name */
 enum { KEY_MOST = 1024 };
 
 static int nomem(infer_error *err) { return err_set(err, INFER_ENOMEM, "out of memory for tools"); }
@@ -54,7 +54,7 @@ static int read(struct infer_tools *t, const char *json, size_t n, infer_error *
 	size_t bad;
 	int rc;
 
-	/* the caller's goes before the answer does */
+	/* the caller's text may be freed before the answer */
 	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
 		return nomem(err);
 	t->text_n = n;
@@ -106,7 +106,7 @@ static int of_value(const struct json *v)
 
 static const struct json *list(const struct json *v) { return json_is_array(v) ? v : NULL; }
 
-/* What a schema admits, as far as its type, enum, const and anyOf say it. */
+/* The kinds of values that a schema admits, according to its type, enum, const and anyOf. */
 static int admits(const struct json *schema, int depth)
 {
 	static const char *const several[] = { "anyOf", "oneOf", "allOf" };

@@ -1,5 +1,5 @@
-/* chat/tools.h - the tools that a conversation may call: their names, and what kind of values their
- * parameters take. */
+/* chat/tools.h - the tools that a conversation may call: their names and the kinds of their
+ * parameters. */
 #ifndef CHAT_TOOLS_H
 #define CHAT_TOOLS_H
 #include <infer/chat.h>
@@ -29,7 +29,7 @@ enum { TOOLS_WRAPPED = 1 << 0 }; /* each must be {"function": {...}}, else it ma
  * INFER_EFORMAT INFER_ENOMEM  no message is set */
 int tools_take(struct infer_tools *t, const struct json *list, unsigned flags, size_t *bad);
 void tools_fini(struct infer_tools *t);
-/* What the schema says of a parameter's value, as bits; 0: nothing. */
+/* The kinds of values that the schema admits for a parameter, as bits; 0: unknown. */
 enum { VALUE_TEXT = 1, VALUE_JSON = 2, VALUE_NULL = 4 };
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n);
 /* The tool that runs Python code, or -1. */

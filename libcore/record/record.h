@@ -4,14 +4,14 @@
 #include <infer/record.h>
 #include "job/form.h"
 
-/* jsonl.c: a line, and its parts.  kind NULL: a line in another's form, without `v` and `kind` */
+/* jsonl.c: a line and its parts.  kind NULL: a line in OpenAI's form, without `v` and `kind` */
 struct jwrite *record_begin(infer_writer *w, const char *kind);
 int record_end(infer_writer *w, infer_error *err);
 
 /* run.c: the object `run` (contract, promise 7) */
 void record_run(infer_writer *w, const struct infer_run_info *run);
 
-/* bench.c: fields about the machine, and its ceilings, into the object that is open */
+/* bench.c: fields for the machine and its ceilings, in the current object */
 void record_machine(struct jwrite *w, int32_t threads);
 void record_ceilings(struct jwrite *w, const struct infer_ceilings *c);
 #endif

@@ -1,4 +1,4 @@
-/* record/resume.c - the records of a batch that was cut short, and what was done by then */
+/* record/resume.c - reading the records of an interrupted batch, and which requests are done. */
 #include "record/record.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -11,11 +11,11 @@ struct infer_resume {
 	infer_done_fn *done;
 	void *user;
 	struct arena mem; /* of one record */
-	struct buf text;  /* what is read and not yet whole lines */
-	struct buf holes; /* struct infer_hole []: lines that are damaged, or dropped */
+	struct buf text;  /* text that was read but has no complete line yet */
+	struct buf holes; /* struct infer_hole []: damaged lines, or dropped */
 	int64_t lines, records;
-	int64_t whole; /* bytes of whole lines */
-	int64_t at;    /* where the line in work begins */
+	int64_t whole; /* bytes of complete lines */
+	int64_t at;    /* offset of the current line */
 };
 
 static int64_t whole_of(const struct json *o, const char *key)
@@ -25,7 +25,7 @@ static int64_t whole_of(const struct json *o, const char *key)
 	return json_is(v, JSON_INT) ? v->i : 0;
 }
 
-/* What stands in the record or, in OpenAI's form, its body. */
+/* Fields of the record or, in OpenAI's form, of its body. */
 static void take_names(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *run = json_get(o, "run");
@@ -35,7 +35,7 @@ static void take_names(struct arena *a, struct infer_done *d, const struct json 
 	d->options_sha256 = json_cstr(a, json_get(run, "options_sha256"));
 }
 
-/* The id as text, which a whole number has too; NULL: none, or no memory. */
+/* The id as text, also if it is an integer; NULL: no id, or no memory. */
 static const char *id_of(struct arena *a, const struct json *o)
 {
 	const struct json *v = json_get(o, "id");
@@ -50,7 +50,7 @@ static const char *id_of(struct arena *a, const struct json *o)
 	return arena_strndup(a, number, strlen(number));
 }
 
-/* 0: the record is of no request */
+/* 0: the record does not belong to a request */
 static int is_answer(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *kind = json_get(o, "kind"), *response = json_get(o, "response");
@@ -69,8 +69,8 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 	return d->failed || (d->id && json_equals(kind, "completion"));
 }
 
-/* What a machine that stops, or another who cuts the file, leaves of a line: a beginning with
- * something behind it, or pages that never reached the disk.  A text of somebody's is neither. */
+/* 1: the line looks like one damaged by a crash or by truncation: the beginning of a record
+ * followed by something else, or pages that never reached the disk.  Foreign text is neither. */
 static int is_half(const char *at, size_t n)
 {
 	return (n && memchr(at, 0, n)) ||
@@ -84,7 +84,7 @@ static int is_blank(const char *at, size_t n)
 	return !n;
 }
 
-/* A line of n bytes goes. */
+/* Remove a line of n bytes. */
 static int drop(infer_resume *r, size_t n, infer_error *err)
 {
 	const struct infer_hole hole = { r->at, r->at + (int64_t)n + 1 };
@@ -126,7 +126,7 @@ static int take_line(infer_resume *r, const char *at, size_t n, infer_error *err
 	return d.drop ? drop(r, n, err) : INFER_OK;
 }
 
-/* Whole lines out of the text; what is left of it moves to its front. */
+/* Take complete lines from the text, and move the rest to its front. */
 static int take_lines(infer_resume *r, infer_error *err)
 {
 	size_t from = 0;
@@ -150,7 +150,7 @@ int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *
 	buf_put(&r->text, bytes, n);
 	if (r->text.bad)
 		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name);
-	/* only what is new can end a line */
+	/* only new bytes can end a line */
 	return n && memchr(bytes, '\n', n) ? take_lines(r, err) : INFER_OK;
 }
 
@@ -163,7 +163,7 @@ int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *er
 		.holes = (const struct infer_hole *)(const void *)r->holes.at,
 		.n_holes = r->holes.len / sizeof(struct infer_hole),
 	};
-	/* what has no line end may be somebody's text, where nothing before it says otherwise */
+	/* without a line end and without a record before it, this may be foreign text */
 	if (!r->text.len || r->records || is_half(r->text.at, r->text.len))
 		return INFER_OK;
 	return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,

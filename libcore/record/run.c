@@ -1,4 +1,4 @@
-/* record/run.c - what has to be known to run it again */
+/* record/run.c - the information needed to run a request again. */
 #include "record/record.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A float as short as it can be read back: 0.8, not 0.800000012. */
+/* A float with the fewest digits that restore it: 0.8, not 0.800000012. */
 static void put_float(struct jwrite *w, const char *key, float v)
 {
 	char text[32];
 	int n = 0;
 
-	if (v - v != 0) { /* infinite or NaN has no number in JSON */
+	if (v - v != 0) { /* JSON has no infinity or NaN */
 		jw_null(w, key);
 		return;
 	}
@@ -112,7 +112,7 @@ static void put_kernels(struct jwrite *w, const char *isa)
 	jw_end(w);
 }
 
-/* "f16", or "f16,f32" where K and V differ; lower case, as the option has it */
+/* "f16", or "f16,f32" if K and V differ; in lower case, as in the option */
 static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 {
 	const struct infer_type_info *k = infer_type_info(k_type), *v = infer_type_info(v_type);

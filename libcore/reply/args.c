@@ -1,11 +1,11 @@
-/* reply/args.c - the arguments of a call, as they come. */
+/* reply/args.c - parsing the arguments of a call incrementally. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-/* Steps beside those of enum dialect_args, which stand for the arguments themselves. */
+/* Steps in addition to enum dialect_args, whose values stand for the arguments themselves. */
 enum {
 	STEP_MEMBERS = 100 /* the rest of the object around the arguments */,
 	STEP_STRING /* arguments within a string */
@@ -91,7 +91,7 @@ static void json_over(struct infer_reply *r)
 		reply_call_end(r);
 }
 
-/* One byte; 1: the value ends with it, 2: before it. */
+/* Take one byte; 1: the value ends with it, 2: it ends before it. */
 static int json_byte(struct reply_state *s, char c)
 {
 	if (s->string) {
@@ -141,7 +141,7 @@ static int json_step(struct infer_reply *r)
 	return end != 0;
 }
 
-/* Arguments that are JSON within a JSON string; base: at its quote. */
+/* Arguments that are JSON within a JSON string; base is at the opening quote. */
 static int string_step(struct infer_reply *r)
 {
 	const struct json *j = NULL;
@@ -212,10 +212,11 @@ static int members_step(struct infer_reply *r)
 		size_t p = behind_space(r, r->at + 1);
 		if (rc != P_NO)
 			return rc == P_OK;
-		/* a comma too many */
+		/* a trailing comma */
 		r->at = p < r->in.len && p - r->at <= HEAD_MOST && r->in.at[p] == '}' ? p : r->at;
 	}
-	r->at += r->in.at[r->at] == '}'; /* else the object is broken: what follows is content */
+	/* otherwise the object is malformed, and the rest is content */
+	r->at += r->in.at[r->at] == '}';
 	reply_call_end(r);
 	return 1;
 }
@@ -264,7 +265,7 @@ int reply_args_step(struct infer_reply *r)
 
 void reply_args_end(struct infer_reply *r)
 {
-	if (r->s.what == ARGS_CODE) { /* nothing else ends it */
+	if (r->s.what == ARGS_CODE) { /* only the end of the answer ends it */
 		buf_puts(&last(r)->args, "\"}");
 		last(r)->whole = 1;
 	} else if (r->s.what == ARGS_TAGS) {

@@ -17,7 +17,7 @@ static uint64_t level(const struct infer_reply *r) { return (uint64_t)1 << r->s.
 
 static int in_object(const struct infer_reply *r) { return (r->s.object & level(r)) != 0; }
 
-/* One level up; in the end of the arguments, the call's. */
+/* Leave one level; at the outermost level the arguments and the call end. */
 static void up(struct infer_reply *r)
 {
 	buf_putc(args(r), in_object(r) ? '}' : ']');
@@ -42,7 +42,7 @@ void reply_loose_begin(struct infer_reply *r)
 	down(r, 1);
 }
 
-/* The rest is content; what there is of the arguments is closed. */
+/* The rest is content; close the arguments parsed so far. */
 static void broken(struct infer_reply *r)
 {
 	if (r->s.expect == EXPECT_COLON)
@@ -82,7 +82,7 @@ static const char *quote(const struct infer_reply *r, int *rc)
 	return NULL;
 }
 
-/* A backslash and what follows it, at `at`. */
+/* A backslash at `at` and the characters after it. */
 static void escape(struct infer_reply *r)
 {
 	static const char of[] = "nrt\\", is[] = "\n\r\t\\";
@@ -195,7 +195,7 @@ static int word_step(struct infer_reply *r)
 
 /* ---- all of it ---- */
 
-/* A key or a value begins. */
+/* Start a key or a value. */
 static int item(struct infer_reply *r, char c)
 {
 	int rc;

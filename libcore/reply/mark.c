@@ -1,12 +1,12 @@
-/* reply/mark.c - what stands at a place of an answer: a tag, a header, the head of a call, or
- * nothing but text. */
+/* reply/mark.c - classifying a position in an answer: a tag, a header, the head of a call, or
+ * text. */
 #include "reply/reply.h"
 
 #include <string.h>
 
 enum { ANY_MOST = 128, HEADER_MOST = 256 };
 
-/* Bytes are missing; once no more come, it is text. */
+/* More bytes are needed; at the end of the answer it is text. */
 static int missing(const struct infer_reply *r) { return r->over ? P_NO : P_NEED; }
 
 int reply_literal(const struct infer_reply *r, size_t p, const char *s)
@@ -30,7 +30,7 @@ static size_t skip_space(const struct infer_reply *r, size_t start, size_t p)
 static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
                  struct reply_mark *m);
 
-/* The name of a tool, and what follows it in the pattern. */
+/* Match the name of a tool and the rest of the pattern. */
 static int match_name(const struct infer_reply *r, size_t start, size_t p, const char *rest,
                       struct reply_mark *m)
 {
@@ -52,7 +52,7 @@ static int match_name(const struct infer_reply *r, size_t start, size_t p, const
 	return found;
 }
 
-/* Up to the byte that the pattern goes on with. */
+/* Match up to the byte with which the pattern continues. */
 static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 {
 	size_t from = *p;
@@ -163,7 +163,7 @@ static int find_tool(const struct infer_reply *r, size_t p, size_t n)
 	return -1;
 }
 
-/* White space, then one of the bytes of `want`, which p comes to stand behind. */
+/* Skip white space and one of the bytes of `want`; p is then after that byte. */
 static int expect(const struct infer_reply *r, size_t start, size_t *p, const char *want)
 {
 	*p = skip_space(r, start, *p);
@@ -204,7 +204,7 @@ int reply_key(const struct infer_reply *r, size_t p, size_t n)
 	return is(r, p, n, "id") || is(r, p, n, "tool_call_id") ? KEY_ID : KEY_OTHER;
 }
 
-/* The members of an object up to its name, p behind its brace. */
+/* The members of an object up to the name of the tool; p is after the brace. */
 static int object(const struct infer_reply *r, size_t start, size_t p, int keyed,
                   struct reply_mark *m)
 {
@@ -249,7 +249,7 @@ static int envelope(const struct infer_reply *r, size_t start, size_t p, int key
 	return object(r, start, p, keyed, m);
 }
 
-/* (), or (name=: what else stands in parentheses is no call. */
+/* () or (name=; anything else in parentheses is not a call. */
 static int python(const struct infer_reply *r, size_t start, size_t p)
 {
 	size_t from;
@@ -286,7 +286,7 @@ static int call_at(const struct infer_reply *r, size_t p, const struct dialect_h
 	}
 }
 
-/* The next of a list of calls, or its end. */
+/* The next call of a list, or the end of the list. */
 static int next_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	if (r->in.at[p] == ']') {
@@ -334,7 +334,7 @@ static int one_of(const struct infer_reply *r, size_t p, const char *const *of, 
 
 static const char *const harmony_ends[] = { "<|end|>", "<|return|>", "<|call|>" };
 
-/* The last word of a header behind `what`; its length, 0 where there is none. */
+/* The last word of a header after `what`; its length, or 0. */
 static size_t word(const struct infer_reply *r, size_t p, size_t end, const char *what, size_t *at)
 {
 	size_t n = 0, len = strlen(what);
@@ -357,7 +357,7 @@ static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n
 	static const char functions[] = "functions.";
 	const size_t len = sizeof functions - 1;
 
-	/* a tool that the model knows by itself */
+	/* a built-in tool of the model */
 	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {
 		m->kind = MARK_PART;
 		m->part = PART_NOBODY;
@@ -425,7 +425,7 @@ static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return r->t->flags & DIALECT_AGAIN ? one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
-/* Brackets too many behind a call in JSON, which small models write. */
+/* Surplus brackets after a call in JSON, which small models write. */
 static int bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
@@ -463,7 +463,7 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
 		rc = one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
-		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* nothing was thought */
+		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
 	if (rc == P_NO)
 		rc = heads(r, p, m);
 	if (rc == P_NO && r->after)

@@ -1,4 +1,4 @@
-/* reply/reply.c - what a model answered, read back: text, and what stands between it. */
+/* reply/reply.c - parsing an answer: text, and the marks between pieces of text. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "chat/chat.h"
@@ -45,7 +45,7 @@ static void give(struct infer_reply *r, int part, size_t from, size_t to)
 		from = r->begun;
 	if (from >= to || part == PART_NOBODY)
 		return;
-	if (apart && r->again) /* thoughts in several pieces are lines */
+	if (apart && r->again) /* separate pieces of reasoning are put on separate lines */
 		buf_putc(&r->reasoning, '\n');
 	r->again &= !apart;
 	buf_put(apart ? &r->reasoning : &r->content, r->in.at + from, to - from);
@@ -58,7 +58,7 @@ static void give_solid(struct infer_reply *r)
 	r->base = r->solid > r->base ? r->solid : r->base;
 }
 
-/* The byte before `at` is text. */
+/* Take the byte before `at` as text. */
 static void text(struct infer_reply *r)
 {
 	if (r->trim)
@@ -69,7 +69,8 @@ static void text(struct infer_reply *r)
 		r->fresh = 0;
 }
 
-/* Go on behind what was read; from the base on it is shown where reasoning stays in the content. */
+/* Continue after a mark.  If reasoning stays in the content, its bytes from the base on are
+ * content. */
 static void pass(struct infer_reply *r, size_t end, int shown)
 {
 	if (shown)
@@ -144,8 +145,8 @@ static int text_step(struct infer_reply *r)
 
 /* ---- bytes in ---- */
 
-/* Forget what was read.  What is long stays until half of it was, so that nothing is moved
- * often. */
+/* Drop the bytes that were parsed.  A long buffer is compacted only when half of it was parsed, so
+ * that bytes are rarely moved. */
 static void forget(struct infer_reply *r)
 {
 	size_t n = r->base;
@@ -200,7 +201,8 @@ int infer_reply_end(infer_reply *r, infer_error *err)
 
 /* ---- begin and end ---- */
 
-/* The prompt may have opened the reasoning, and may have begun what the format wants. */
+/* The prompt may have opened the reasoning, and may contain the beginning of the answer's
+ * format. */
 static void begin(struct infer_reply *r, const char *prompt, size_t n)
 {
 	size_t open = strlen(r->t->open), end = n, begun = r->f->begun ? strlen(r->f->begun) : 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { EXPECT_PARAM, EXPECT_TEXT, EXPECT_JSON };
-/* longer ones are strings */
+/* longer values are strings */
 enum { VALUE_MOST = 1 << 20 };
 
 static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
@@ -20,7 +20,7 @@ static void end(struct infer_reply *r)
 	reply_call_end(r);
 }
 
-/* Where the tags say nothing, the schema does. */
+/* If the tags do not tell, the schema does. */
 static int kind(struct infer_reply *r, const struct reply_mark *m, int which)
 {
 	if (r->f->param[1])
@@ -47,7 +47,7 @@ static int param(struct infer_reply *r)
 		rc = reply_literal(r, r->at, r->f->tags_end);
 		if (rc == P_NEED)
 			return 0;
-		/* else it is broken: what follows is content */
+		/* otherwise it is malformed, and the rest is content */
 		r->at += rc == P_OK ? strlen(r->f->tags_end) : 0;
 		end(r);
 		return 1;
@@ -65,7 +65,7 @@ static int param(struct infer_reply *r)
 	return 1;
 }
 
-/* `at` comes to stand at the tag that ends the value: P_OK; or where it may. */
+/* Move `at` to the tag that ends the value: P_OK; or to a possible beginning of it. */
 static int value_end(struct infer_reply *r)
 {
 	for (;;) {
@@ -106,8 +106,8 @@ static int is_word(const char *s, size_t n, const char *word)
 	return strlen(word) == n && !memcmp(s, word, n);
 }
 
-/* A value between from and to: as JSON if it is, with Python's words for three of them; else as a
- * string. */
+/* Write the value between from and to: as JSON if it is JSON, with Python's True, False and None
+ * too; otherwise as a string. */
 static void put_value(struct infer_reply *r, size_t from, size_t to)
 {
 	static const char *const words[][2] = { { "True", "true" },
@@ -127,7 +127,8 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 			buf_puts(args(r), words[i][1]);
 			return;
 		}
-	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null"); /* a text that may be null */
+	/* a string that may be null */
+	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null");
 	arena_init(&a, MEM_REPLY);
 	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread(&j, &a, s, n, "a value", NULL);
 	arena_fini(&a);
@@ -136,7 +137,7 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 	if (rc == INFER_OK) {
 		buf_put(args(r), s, n);
 	} else if (text || n > VALUE_MOST ||
-	           !reply_loose_value(args(r), s, n)) { /* some templates write Python's lists */
+	           !reply_loose_value(args(r), s, n)) { /* some templates write Python lists */
 		buf_putc(args(r), '"');
 		reply_escape(args(r), r->in.at + from, to - from);
 		buf_putc(args(r), '"');

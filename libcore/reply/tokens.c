@@ -1,11 +1,11 @@
-/* reply/tokens.c - what reading answers has to do with tokens: control tokens among the tags, the
- * end of a prompt. */
+/* reply/tokens.c - the token side of parsing answers: control tokens among the tags, and the end of
+ * a prompt. */
 #include "chat/chat.h"
 #include "reply/reply.h"
 
 #include <string.h>
 
-/* Is the text of a control token part of one of the strings? */
+/* 1: the text of a control token is part of one of the strings. */
 static int among(const char *const *strings, size_t n, const char *piece, size_t len)
 {
 	for (size_t i = 0; i < n && strings[i]; i++)

@@ -16,7 +16,7 @@ static void swap(struct cand *a, struct cand *b)
 	*b = t;
 }
 
-/* heap whose root comes last in the order */
+/* a heap whose root is the last in the order */
 static void sink(struct cand *at, int32_t i, int32_t n)
 {
 	for (;;) {
@@ -39,7 +39,7 @@ static void heap(struct cand *at, int32_t n)
 		sink(at, i, n);
 }
 
-static void unheap(struct cand *at, int32_t n) /* into the order */
+static void unheap(struct cand *at, int32_t n) /* turn the heap into the order */
 {
 	for (int32_t i = n; i-- > 1;) {
 		swap(&at[0], &at[i]);
@@ -47,9 +47,9 @@ static void unheap(struct cand *at, int32_t n) /* into the order */
 	}
 }
 
-/* A heap of the n best seen so far, its worst at the root: nearly every later candidate costs one
- * comparison.
- * Heap sort then orders them in place, so the time is bounded whatever the values. */
+/* Keep the n best candidates so far in a heap with the worst at its root: almost every later
+ * candidate then costs one comparison.  Heap sort orders them in place, so the time is bounded for
+ * any values. */
 void cands_sort(struct cands *c, int32_t n)
 {
 	struct cand *at = c->at;
@@ -93,7 +93,8 @@ int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab)
 	return n_vocab;
 }
 
-/* The same heap, straight from the logits: whole stretches of them hold nothing for it. */
+/* The same heap, filled directly from the logits, because long stretches of them contain no
+ * candidate for it. */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n)
 {
@@ -109,7 +110,8 @@ void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, i
 			i = cands_next(allowed, i + STRETCH, n_vocab);
 			continue;
 		}
-		if (logits[i] > at[0].logit) { /* one that is equal comes later, by its id */
+		/* an equal logit has a higher id and is ordered later */
+		if (logits[i] > at[0].logit) {
 			at[0] = (struct cand){ .id = i, .logit = logits[i] };
 			sink(at, 0, have);
 		}

@@ -9,8 +9,8 @@
 
 static int on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
 
-/* Tokens of the longest breaker of several that begins i tokens before the last, less one; -1: none
- * does. */
+/* The length minus one of the longest breaker with several tokens that begins i tokens before the
+ * last; -1: no breaker begins there. */
 static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *end, int32_t i)
 {
 	int32_t longest = -1;
@@ -29,7 +29,7 @@ static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *en
 	return longest;
 }
 
-/* Tokens behind the last breaker: no run reaches over it. */
+/* The number of tokens after the last breaker, which no run may cross. */
 static int32_t limit(const struct infer_sampler *s, const int32_t *end, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) { /* i tokens before the last */
@@ -76,8 +76,8 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	if (most < o->dry_allowed_length)
 		return;
 	z_function(z, end, n);
-	/* the token behind the run that ends i before the last is end[-i + 1]; its longest run
-	 * counts */
+	/* the token after the run that ends i before the last is end[-i + 1]; the longest run of
+	 * each token counts */
 	int32_t *longest = s->h.count_dry;
 	for (int32_t i = 1; i < n; i++) {
 		int32_t k = z[i] < most ? z[i] : most;

@@ -4,7 +4,7 @@
 #include "sample/sample.h"
 
 static const double LN2 = 0.69314718055994530942;
-/* ranks that the Zipf exponent is fitted on */
+/* number of ranks used to fit the Zipf exponent */
 enum { FIT = 100 };
 
 static double version1_k(const struct infer_sampler *s, const struct cands *c)
@@ -23,7 +23,7 @@ static double version1_k(const struct infer_sampler *s, const struct cands *c)
 	double zipf = tt > 0 ? tb / tt : 0, eps = zipf - 1;
 	if (zipf < 1e-6)
 		return c->n;           /* flat: nothing to cut */
-	if (eps < 1e-6 && eps > -1e-6) /* the limit of the quotient below */
+	if (eps < 1e-6 && eps > -1e-6) /* the limit of the quotient below for eps -> 0 */
 		return fm_exp((s->mu * LN2 - fm_log(fm_log(s->n_vocab > 2 ? s->n_vocab : 3))) /
 		              zipf);
 	double part = eps / (1 - fm_exp(-eps * fm_log(s->n_vocab)));

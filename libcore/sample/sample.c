@@ -90,8 +90,8 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 	return INFER_OK;
 }
 
-/* Breakers of one token are looked up, for there may be thousands; ids outside the vocabulary never
- * come. */
+/* Breakers of one token use a table, because there may be thousands; ids outside the vocabulary
+ * never occur. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 {
 	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)
@@ -133,7 +133,7 @@ full:
 	return err_set(err, INFER_ENOMEM, "no memory for a sampler over %d tokens", (int)n_vocab);
 }
 
-/* Make *at an array of n if this history keeps it; 1: it is. */
+/* Grow *at to n elements if this history keeps the array; 1: success. */
 static int enlarge(void **at, int kept, size_t n, size_t size)
 {
 	void *p = kept ? mem_realloc(MEM_SAMPLE, *at, n, size) : NULL;

@@ -1,9 +1,9 @@
-/* sample/sample.h (private) - candidates and the stages that narrow them.  One const row per stage
- * in stage_list.h.
+/* sample/sample.h (private) - candidates and the stages that filter them.  stage_list.h has one
+ * const row per stage.
  *
- * The order of candidates is total: greater logit first, ties to the lower id; so what a stage
- * keeps never depends on how they were sorted.  Sums run in that order, or by id while nothing has
- * sorted yet, in double. */
+ * The order of candidates is total: greater logit first, ties to the lower id; so the candidates
+ * that a stage keeps never depend on how they were sorted.  Sums are in double, in this order, or
+ * by id if the candidates are not sorted yet. */
 #ifndef SAMPLE_SAMPLE_H
 #define SAMPLE_SAMPLE_H
 #include <infer/sample.h>
@@ -23,12 +23,12 @@ struct cands {
 /* of one sequence */
 struct sampler_history {
 	int32_t *ids;
-	size_t n, cap;      /* kept only where DRY or the penalties ask for it */
+	size_t n, cap;      /* kept only if DRY or the penalties need it */
 	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;         /* scratch of DRY, [cap] */
 	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
-	uint8_t *breaks;    /* [n_vocab] 1: a breaker of DRY by itself */
-	int long_breakers;  /* 1: some breaker has more tokens than one */
+	uint8_t *breaks;    /* [n_vocab] 1: the token alone is a breaker of DRY */
+	int long_breakers;  /* 1: some breaker has several tokens */
 	int32_t *count; /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
 	int keep;       /* HISTORY_ bits: the arrays above that are kept */
 };
@@ -41,28 +41,28 @@ struct infer_sampler {
 	struct cands c; /* storage for n_vocab */
 	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
-	uint64_t position; /* of the draw that runs */
+	uint64_t position; /* of the current draw */
 	double mu;         /* mirostat */
 };
 
 struct stage {
 	const char *name;
-	/* nonzero where the options switch it on */
+	/* nonzero if the options enable the stage */
 	int (*on)(const struct infer_sample_opts *o);
 	void (*apply)(struct infer_sampler *s, struct cands *c);
 };
 const struct stage *stage_get(int stage); /* enum infer_stage; NULL outside */
 
-/* Put the n first in order at the front (all others behind, unordered); n >= c->n sorts
+/* Move the n first candidates to the front, in order; the others follow unordered.  n >= c->n sorts
  * everything. */
 void cands_sort(struct cands *c, int32_t n);
-/* The same as gathering the logits above -inf that are allowed (NULL: all), sorting their n first
- * and dropping the others. */
+/* The same as collecting the allowed logits above -inf (NULL: all), sorting the n first, and
+ * dropping the others. */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n);
 /* The first token >= i that is allowed, or n_vocab. */
 int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab);
-void cands_soft(struct cands *c);            /* p = softmax; leaves the order */
+void cands_soft(struct cands *c);            /* p = softmax; does not change the order */
 double cands_entropy(const struct cands *c); /* of p, nats */
 
 /* The stages' own arithmetic, with explicit parameters (tests call them). */

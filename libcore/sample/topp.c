@@ -9,7 +9,7 @@ void stage_top_p(struct cands *c, float p, int32_t min_keep)
 	if (p >= 1)
 		return;
 	cands_soft(c);
-	/* sort no more than is needed: most distributions reach p within a few */
+	/* sort only as many as needed: most distributions reach p within a few candidates */
 	for (int32_t sorted = 0; k < c->n;) {
 		if (k == sorted && !c->sorted) {
 			sorted = sorted ? (sorted > c->n / 4 ? c->n : 4 * sorted) : 128;

@@ -12,8 +12,8 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 		return;
 	cands_soft(c);
 	h = cands_entropy(c);
-	/* order by distance with the same heap: the logit's place takes -|surprise - h| while it
-	 * sorts */
+	/* order by distance with the same heap: during sorting, the logit field contains -|surprise
+	 * - h| */
 	for (int32_t i = 0; i < c->n; i++) {
 		struct cand *a = &c->at[i];
 		double d = a->p > 0 ? -fm_log((double)a->p) - h : 1e30;

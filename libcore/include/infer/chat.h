@@ -1,11 +1,11 @@
-/* infer/chat.h - conversations to prompts, by a model's chat template.   floor: chat
+/* infer/chat.h - rendering conversations as prompts with a chat template.   floor: chat
  *
- * The template is Jinja, run as transformers runs it, within budgets of time and memory.  What it
- * cannot take is made to fit: content parts joined, a developer turned to system, a system turn put
- * before the user's that follows, arguments of calls parsed; and templates that change lists while
- * they run, which transformers refuses, do so on copies.
- * Text that comes from the conversation never becomes a control token, nor a token of any kind that
- * ends generation. */
+ * Templates are Jinja, run as transformers runs them, with limits on time and memory.  A
+ * conversation that a template does not support as it is is adapted: content parts are joined, the
+ * role developer becomes system, a system turn is put in front of the following user turn, and the
+ * arguments of calls are parsed.  A template that modifies lists while it runs, which transformers
+ * refuses, works on copies.  Text from the conversation never becomes a control token, nor any
+ * token that ends generation. */
 #ifndef INFER_CHAT_H
 #define INFER_CHAT_H
 #include <stddef.h>
@@ -20,29 +20,30 @@ extern "C" {
 
 typedef struct infer_chat infer_chat; /* immutable: share freely */
 
-/* What a template was seen to do with small conversations: 1 or 0. */
+/* The capabilities of a template, found by rendering small conversations: 1 or 0. */
 struct infer_chat_caps {
 	int system, developer; /* has that role */
-	int parts;             /* takes content as a list of parts */
+	int parts;             /* accepts content as a list of parts */
 	int only_parts;        /* and not as a string */
-	int tools;             /* writes the tools' names */
-	int calls;             /* writes calls of earlier turns */
-	int objects;           /* takes a call's arguments as an object; else as JSON text */
-	int results;           /* has the role tool */
-	int null_content;      /* takes content null beside calls */
-	int thinking;          /* writes another prompt where thinking is on than where it is off */
+	int tools;             /* renders the names of tools */
+	int calls;             /* renders the calls of earlier turns */
+	/* expects the arguments of a call as an object; otherwise as JSON text */
+	int objects;
+	int results;      /* has the role tool */
+	int null_content; /* accepts the content null in a message with calls */
+	int thinking;     /* the prompt depends on whether thinking is on or off */
 };
 
 /* n: bytes of Jinja source, copied.  name: for messages.
- * INFER_EFORMAT  not a template, with its line; INFER_EUNSUP  a tag that is refused, by name;
+ * INFER_EFORMAT  not a template; names the line; INFER_EUNSUP an unsupported tag, by name;
  * INFER_ENOMEM */
 int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name,
                     infer_error *err);
 void infer_chat_close(infer_chat **chat);
 void infer_chat_caps(const infer_chat *chat, struct infer_chat_caps *caps);
 
-/* A template that a model's file holds, borrowed from it; at NULL: it has none of that name.
- * name   NULL: its default one; files name others, as "tool_use" and "rag"
+/* A template in a model file, borrowed from it; at is NULL if the file has none of that name.
+ * name   NULL: the default template; files name others, such as "tool_use" and "rag"
  * INFER_EFORMAT  a key of another type */
 int infer_chat_source(const infer_file *f, const char *name, struct infer_str *source,
                       infer_error *err);
@@ -50,7 +51,7 @@ int infer_chat_source(const infer_file *f, const char *name, struct infer_str *s
 enum infer_think { INFER_THINK_DEFAULT, INFER_THINK_ON, INFER_THINK_OFF };
 enum {
 	INFER_CHAT_NO_PROMPT = 1 << 0, /* do not open the assistant's turn */
-	/* where the assistant has the last turn, end inside it, behind its words */
+	/* if the last turn is the assistant's, end inside it, after its words */
 	INFER_CHAT_CONTINUE = 1 << 1,
 };
 
@@ -70,7 +71,7 @@ struct infer_conversation {
 	const char *user;
 	size_t user_n;            /* a user's turn to put last, or NULL */
 	const infer_tools *tools; /* or NULL */
-	/* object with more variables for the template, or NULL */
+	/* an object with additional variables for the template, or NULL */
 	const char *args;
 	size_t args_n;
 	int think; /* enum infer_think */
@@ -78,28 +79,27 @@ struct infer_conversation {
 	int64_t now; /* seconds since 1970 by the local clock, for templates that write a date */
 };
 
-/* Is all that is asked for in the template's power?  What it would pass over is refused:
- * INFER_EUNSUP   tools, or think, that it does not know */
+/* Check that the template supports everything that is asked for, so that nothing is ignored:
+ * INFER_EUNSUP   tools or think, if it does not support them */
 int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err);
 
 /* The prompt as text.
- * t      NULL, or whose BOS and EOS the template writes
- * text   out, *n bytes, a NUL behind them; infer_chat_free
- * plain  NULL, or out: *n bytes, 1 where the byte comes from the conversation; infer_chat_free
- * INFER_EINVAL   system or user is not UTF-8; a system turn where the messages begin with one
- * INFER_EFORMAT  JSON or a message that is not well formed, by its index; the template fails or
- * says no, or a budget is spent
+ * t      NULL, or the tokenizer whose BOS and EOS the template writes
+ * text   out, *n bytes followed by a NUL; infer_chat_free
+ * plain  NULL, or out: *n bytes, 1 for each byte that comes from the conversation; infer_chat_free
+ * INFER_EINVAL   system or user is not UTF-8; system is given although the messages begin with a
+ *                system turn
+ * INFER_EFORMAT  ill-formed JSON, or an ill-formed message, by its index; the template fails or
+ *                raises an exception, or a limit is reached
  * INFER_EUNSUP   a content part that is not text, by its type
- * INFER_ENOMEM   memory failed, or the strings that the template makes, and the prompt, take more
- * than 64 MiB */
+ * INFER_ENOMEM   allocation failed, or the strings of the template and the prompt exceed 64 MiB */
 int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, char **text, unsigned char **plain,
                       size_t *n, infer_error *err);
 void infer_chat_free(void *p);
 
-/* The prompt as ids: control tokens where the template writes them, never from what the
- * conversation says.  infer_ids_free.
- * As infer_chat_render, and as infer_encode. */
+/* The prompt as ids: control tokens come only from the template, never from text of the
+ * conversation.  infer_ids_free.  Fails as infer_chat_render and infer_encode do. */
 int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
                       infer_error *err);

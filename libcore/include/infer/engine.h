@@ -3,9 +3,9 @@
  * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy
  * belong to one thread, which computes.
  *
- * A step holds every decoding row and as many prefill rows as keep it under step_ms; while nothing
- * decodes and another sequence could be admitted, at most 128 of them, to keep the wait of a new
- * request short.  A beginning that several prompts share is computed once.
+ * A step contains every decoding row, and as many prefill rows as keep it under step_ms.  While
+ * nothing decodes and another sequence could be admitted, it contains at most 128 prefill rows, to
+ * keep the wait of a new request short.  A prefix shared by several prompts is computed once.
  * Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked
  * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
  *
@@ -29,16 +29,17 @@ typedef struct infer_engine infer_engine;
 
 enum { INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0 };
 struct infer_engine_opts {
-	int32_t threads;       /* 0: the cores the process may use */
-	const char *isa;       /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
-	int32_t ctx;           /* largest context; 0: the model's own, or what fits */
-	int kv_set;            /* 0: the cache is f16 and the two types below are ignored */
-	int k_type, v_type;    /* INFER_F32 F16, or Q8_0 Q4_0 where heads are a multiple of 32 */
-	uint64_t kv_bytes;     /* cache budget; 0: for ctx of max_seqs, at most what fits */
-	int32_t prefill_chunk; /* most prefill rows of a step; 0: 512 */
-	/* time that prefill may add beside decoding rows, at least 16 rows; 0: 50 */
+	int32_t threads;    /* 0: the cores the process may use */
+	const char *isa;    /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
+	int32_t ctx;        /* maximum context; 0: the model's own, or what fits */
+	int kv_set;         /* 0: the cache is f16 and the two types below are ignored */
+	int k_type, v_type; /* INFER_F32 F16, or Q8_0 Q4_0 if the head size is divisible by 32 */
+	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
+	uint64_t kv_bytes;
+	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
+	/* time that prefill may add to a step with decoding rows, at least 16 rows; 0: 50 */
 	int32_t step_ms;
-	int32_t max_seqs;  /* sequences at once; 0: 1 */
+	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */
 	uint32_t flags;
 	infer_log_fn *log;
@@ -48,7 +49,7 @@ struct infer_engine_opts {
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.
  * INFER_EINVAL  a field out of its range
  * INFER_EUNSUP  isa or cache type, by name
- * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits */
+ * INFER_ENOMEM  names the memory needed, the memory available, and the nearest setting that fits */
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
@@ -67,7 +68,7 @@ int infer_engine_need(const infer_model *model, const struct infer_engine_opts *
 
 enum {
 	INFER_REQ_IGNORE_EOS = 1 << 0,
-	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token but the first */
+	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token except the first */
 	INFER_REQ_NO_TEXT = 1 << 2,      /* ids only: no detokenising, no stop strings */
 	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
 };
@@ -85,20 +86,20 @@ struct infer_request {
 	int32_t top; /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
 	uint32_t flags;
 	int32_t priority;    /* greater goes first */
-	int64_t deadline_ns; /* on CLOCK_MONOTONIC; past it: as if cancelled; 0: none */
-	uint64_t salt;       /* only requests of equal salt share the prefix cache */
-	void *user;          /* comes back with every event */
+	int64_t deadline_ns; /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
+	uint64_t salt;       /* only requests with the same salt share the prefix cache */
+	void *user;          /* returned with every event */
 };
 
 /* id: out, or NULL.
  * INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
- * INFER_ENOMEM  prompt (+ 1 token) does not fit the context; says what is needed, what is there,
- *               and the nearest that fits
- * INFER_EUNSUP  text is asked of a model without a vocabulary
+ * INFER_ENOMEM  the prompt (+ 1 token) does not fit the context; names the size needed, the size
+ *               available, and the nearest size that fits
+ * INFER_EUNSUP  text is requested from a model without a vocabulary
  * INFER_EAGAIN  the queue is full */
 int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
                         infer_error *err);
-int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: not known, or ended */
+int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: unknown or ended */
 
 enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE };
 enum infer_finish {
@@ -125,45 +126,45 @@ struct infer_event {
 	int32_t index; /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
 	int32_t token;
 	float logprob; /* ln p(token) under the unmodified logits */
-	/* likeliest first; borrowed, like every pointer here, until infer_engine_next is called
-	 * again */
+	/* likeliest first; borrowed, like every pointer here, until the next call of
+	 * infer_engine_next */
 	const struct infer_top *top;
 	int32_t n_top;
-	/* TOKEN, DONE: the bytes that are final now; never part of a UTF-8 sequence that is not
-	 * complete, nor of what may still become a stop string */
+	/* TOKEN, DONE: the bytes that are now final; never part of an incomplete UTF-8 sequence or
+	 * of a possible stop string */
 	const char *text;
 	size_t text_bytes;
 	int finish;               /* DONE: enum infer_finish */
-	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; for ERROR why */
+	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; the code of an ERROR */
 	const char *message;      /* DONE: a sentence, or empty */
 	struct infer_usage usage; /* DONE */
 };
-/* 1: *ev is filled; 0: there is none now.  An end-of-turn or stop token is a TOKEN with empty text,
- * followed by DONE.  SCORE events follow the order of the prompt.  Events that are not read before
- * the next step are kept. */
+/* 1: *ev is filled; 0: there is no event now.  An end-of-turn or stop token is a TOKEN with empty
+ * text, followed by DONE.  SCORE events have the order of the prompt.  Events that are not read
+ * before the next step are kept. */
 int infer_engine_next(infer_engine *e, struct infer_event *ev);
 
-/* Compute one step, if there is work.  A logit that is not a number, or a fault of the device, ends
- * the requests that it affects with DONE; the engine goes on.  INFER_ENOMEM: there was no memory
- * for events, and nothing was done. */
+/* Compute one step, if there is work.  A logit that is NaN, or a device error, ends the affected
+ * requests with DONE; the engine continues.  INFER_ENOMEM: there was no memory for events, and
+ * nothing was computed. */
 int infer_engine_step(infer_engine *e, infer_error *err);
-int infer_engine_busy(const infer_engine *e); /* requests not yet ended, or events unread */
-/* 1 once a request waits or runs; 0 after the time (-1: for ever). */
+int infer_engine_busy(const infer_engine *e); /* 1: requests have not ended, or events are unread */
+/* Wait for work.  1: a request waits or runs; 0: the timeout passed (-1: no timeout). */
 int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
 	uint64_t kv_pages, kv_pages_used, kv_page_bytes; /* 32 positions of all layers */
-	uint64_t barriers;      /* waits of the threads for each other, in steps */
+	uint64_t barriers;      /* how often the threads waited for each other in steps */
 	uint64_t decode_allocs; /* heap calls of the process during steps that only decode */
 	uint64_t workspace_bytes, kv_reserved_bytes;
 	int64_t compute_ns, open_ns;
-	uint64_t digest; /* of (ids, log-probs) of ended requests, in order of submit */
+	uint64_t digest; /* of (ids, log-probs) of ended requests, in the order of submission */
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
-/* What the record of a run says about the machine. */
+/* The part of a run's record that describes the machine. */
 struct infer_engine_info {
 	char isa[128];      /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
 	char placement[64]; /* where layers run: "cpu:0-31" */

@@ -1,8 +1,8 @@
-/* infer/file.h - model files: metadata and tensors, checked whole and mapped.   floor: file
+/* infer/file.h - model files: metadata and tensors, validated and mapped.   floor: file
  *
- * A file is immutable once open: share it freely.  All text and tensor pointers are borrowed from
- * it.
- * GGUF v2 and v3, split files: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
+ * An open file is immutable and may be shared freely.  All text and tensor pointers are borrowed
+ * from it.  GGUF v2 and v3, split files:
+ * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
 #ifndef INFER_FILE_H
 #define INFER_FILE_H
 #include <stddef.h>
@@ -46,10 +46,10 @@ struct infer_meta {
 	uint64_t count; /* of an array; else 1 */
 };
 
-/* Tensors that belong to another one, whose values cannot be had without them. */
+/* Roles of tensors that belong to another tensor and are needed to compute its values. */
 enum infer_aux {
-	INFER_AUX_SCALE, /* multiplies what the blocks say */
-	INFER_AUX_ZERO,  /* is taken off before that */
+	INFER_AUX_SCALE, /* multiplies the values of the blocks */
+	INFER_AUX_ZERO,  /* is subtracted first */
 	INFER_AUX_ROLES
 };
 
@@ -58,11 +58,11 @@ struct infer_tensor {
 	int type;        /* enum infer_type */
 	int n_dims;      /* 1 ... 4 */
 	int64_t ne[4];   /* ne[0] is contiguous; trailing ones are 1 */
-	int shard;       /* which file of a split one, from 0 */
+	int shard;       /* the index of the file in a split model, from 0 */
 	uint64_t offset; /* of its first byte, from the start of that shard */
 	uint64_t bytes;
 	const void *data; /* in the mapping */
-	/* its companions by enum infer_aux, which are in the table as well; NULL: none */
+	/* its auxiliary tensors by enum infer_aux, which are also in the table; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
 	const struct infer_tensor *of; /* whose companion this one is; NULL: nobody's */
 };
@@ -80,12 +80,13 @@ struct infer_gguf_info {
 };
 
 /* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any
- * shard's name; all shards).  Nothing of the file's sizes is believed before it is checked; tensor
- * data is mapped, not read.
- * INFER_EIO      cannot be opened, or is no regular file
+ * shard's name; all shards).  No size in the file is trusted before it is checked; tensor data is
+ * mapped, not read.
+ * INFER_EIO      cannot be opened, or is not a regular file
  * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
- * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or a tensor type that is not known: by
- * number and tensor name INFER_ENOMEM */
+ * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or an unknown tensor type (named with its
+ *                number and tensor)
+ * INFER_ENOMEM */
 int infer_file_open(infer_file **out, const char *path, infer_error *err);
 /* The same over bytes in memory, borrowed until close; name is for messages.  INFER_EINVAL: not on
  * a multiple of 8 bytes. */
@@ -95,7 +96,7 @@ void infer_file_close(infer_file **f);
 
 const char *infer_file_path(const infer_file *f); /* of the first shard */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);
-/* What only GGUF files have.  INFER_EUNSUP: a file of another format. */
+/* Properties that only GGUF files have.  INFER_EUNSUP: a file of another format. */
 int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err);
 /* NULL past the end */
 const struct infer_meta *infer_file_meta_at(const infer_file *f, uint64_t i);
@@ -103,9 +104,9 @@ const struct infer_meta *infer_file_meta(const infer_file *f, const char *key); 
 const struct infer_tensor *infer_file_tensor_at(const infer_file *f, uint64_t i);
 const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *name);
 
-/* Values out of metadata.  0, or INFER_EFORMAT where the value has another type or does not fit
- * (err names the key).
- * An absent key leaves *v alone and returns 0; *found (may be NULL) tells. */
+/* Read a metadata value.  INFER_EFORMAT: the value has another type or does not fit (err names the
+ * key).  If the key is absent, *v is not changed and the result is INFER_OK; *found (may be NULL)
+ * tells the difference. */
 /* any integer >= 0 */
 int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found, infer_error *err);
 /* F32, F64 or an integer */
@@ -113,39 +114,39 @@ int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, 
 int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, infer_error *err);
 int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found,
                    infer_error *err);
-/* Element i of an array (or i = 0 of a scalar), by the same rules; bools of an array are the
- * integers 0 and 1. */
+/* Read element i of an array (or i = 0 of a scalar), by the same rules; the bools of an array count
+ * as the integers 0 and 1. */
 int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v,
                         infer_error *err);
 int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v,
                         infer_error *err);
-/* Elements [from, from + n) of an array of numbers, or the one value of what is no array, in host
- * order: lent from the file where they lie there so, else converted into room.
- * type  what *at points to, and room has n of: INFER_META_U8 ... F32, BOOL, U64, I64, F64
- * INFER_EFORMAT  strings, elements beyond the last, a value that the type does not hold */
+/* Elements [from, from + n) of an array of numbers, or the value of a scalar, in host order:
+ * borrowed from the file if they are stored that way, otherwise converted into room.
+ * type  the type of *at and of the n elements of room: INFER_META_U8 ... F32, BOOL, U64, I64, F64
+ * INFER_EFORMAT  strings, elements beyond the last, or a value that does not fit the type */
 int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, uint64_t from,
                      size_t n, void *room, const void **at, infer_error *err);
-/* All of an array of U8 or I8, borrowed; *n its bytes. */
+/* The bytes of an array of U8 or I8, borrowed; *n: their number. */
 int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsigned char **at,
                      size_t *n, infer_error *err);
-/* String i of an array, or the one string of what is no array; the cost is bounded. */
+/* String i of an array, or the string of a scalar, at bounded cost. */
 int infer_meta_str_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
                       struct infer_str *v, infer_error *err);
-/* All strings in turn, faster: *cursor is 0 at first and is moved on.  INFER_EINVAL past the last,
- * and where there are no strings. */
+/* Iterate over the strings, which is faster: *cursor is 0 at first and is advanced by each call.
+ * INFER_EINVAL: past the last, or not strings. */
 int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer_str *v);
 
 /* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by
  * file_bytes as u64 little-endian: the `id` of the run record. */
 void infer_file_id(const infer_file *f, char hex[65]);
-/* hex[65]: sha256 of shard i's bytes, read from the mapping.  INFER_EINVAL: no such shard. */
+/* hex[65]: sha256 of the bytes of shard i, read from the mapping.  INFER_EINVAL: no such shard. */
 int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err);
-/* INFER_EIO names a file that was written to in place since it was opened: what was computed from
- * it is of neither.  A file put in its place under the same name changes nothing: the old one stays
- * mapped. */
+/* INFER_EIO names a file that was modified in place since it was opened: results computed from it
+ * belong neither to the old nor to the new contents.  Replacing the file under the same name has no
+ * effect: the old file stays mapped. */
 int infer_file_check_unchanged(const infer_file *f, infer_error *err);
-/* Look at every float scale and value of every tensor.  INFER_ENAN names the first tensor and byte
- * offset that is not finite. */
+/* Check every float scale and value of every tensor.  INFER_ENAN names the tensor and the byte
+ * offset of the first one that is not finite. */
 int infer_file_check_finite(const infer_file *f, infer_error *err);
 
 #ifdef __cplusplus

@@ -8,11 +8,12 @@ extern "C" {
 #endif
 
 struct infer_kernel_set {
-	const char *name; /* "avx2": what infer_engine_opts.isa takes; lives for ever */
+	const char *name; /* "avx2", as in infer_engine_opts.isa; valid for ever */
 	int usable;       /* 1: the processor and the operating system allow it */
 };
 
-/* Set i, narrowest first.  1: *s is filled; 0: past the last, *s is untouched.  Any thread. */
+/* Set i, narrowest first.  1: *s is filled; 0: there is no set i, and *s is unchanged.  Any
+ * thread. */
 int infer_kernel_set(int i, struct infer_kernel_set *s);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* infer/model.h - a loaded model: immutable, shared.   floor: arch
  *
- * Weights stay where the file's mapping has them; what had to be copied is counted and named
- * through the log. */
+ * Weights stay in the mapping of the file; weights that had to be copied are counted, and named in
+ * the log. */
 #ifndef INFER_MODEL_H
 #define INFER_MODEL_H
 #include <stdint.h>
@@ -16,8 +16,8 @@ extern "C" {
 typedef struct infer_model infer_model;
 
 struct infer_model_opts {
-	/* the largest context that will be asked for: chooses longrope's factors; 0: the model's
-	 * own */
+	/* the largest context that will be used, which selects the factors of longrope; 0: the
+	 * model's own */
 	int32_t ctx;
 	infer_log_fn *log; /* NULL: silent */
 	void *log_user;
@@ -25,8 +25,9 @@ struct infer_model_opts {
 
 /* Open, check and bind a model.
  * INFER_EIO INFER_ENOMEM
- * INFER_EFORMAT  damaged; a key or tensor missing, of another shape, or out of range: by name
- * INFER_EUNSUP   architecture, tokenizer, tensor type, RoPE scaling that is not known: by name */
+ * INFER_EFORMAT  damaged, or a key or tensor is missing, out of range or of the wrong shape; names
+ *                it
+ * INFER_EUNSUP   an unknown architecture, tokenizer, tensor type or RoPE scaling, by name */
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
                      infer_error *err);
 /* The same of a file that is open already, and stays the caller's: it must outlive *out. */
@@ -45,12 +46,13 @@ struct infer_model_info {
 	int32_t n_expert, n_expert_used;
 	uint64_t n_params;
 	uint64_t weight_bytes; /* of all tensors */
-	/* weight bytes that one decoded token touches: all but the embedding rows not looked up */
+	/* weight bytes that one decoded token reads: all except the embedding rows that are not
+	 * looked up */
 	uint64_t token_bytes;
-	uint64_t private_bytes; /* weights that could not be used where they lie */
-	/* opening took: the file, the vocabulary, all of it */
+	uint64_t private_bytes; /* weights that could not be used in place */
+	/* time taken to open the file, the vocabulary, everything */
 	int64_t file_ns, tokenizer_ns, open_ns;
-	uint64_t kv_elems; /* K and V elements that one position adds, over all layers */
+	uint64_t kv_elems; /* K and V elements per position, over all layers */
 };
 void infer_model_info(const infer_model *m, struct infer_model_info *info);
 const infer_file *infer_model_file(const infer_model *m); /* borrowed */

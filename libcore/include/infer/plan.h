@@ -10,21 +10,21 @@
 extern "C" {
 #endif
 
-/* What a step of a model touches and computes. */
+/* The work of a step of a model. */
 struct infer_load {
 	int64_t rows; /* of all sequences */
-	int64_t out;  /* of which want logits */
+	int64_t out;  /* rows that produce logits */
 	int64_t seqs; /* each reads its own cache once */
-	int64_t ctx;  /* positions that a row sees */
+	int64_t ctx;  /* positions that a row attends to */
 };
 struct infer_cost {
 	double weight_bytes, kv_bytes;
-	double fma_ops, dot_ops; /* by what the products of each weight's type are made of */
+	double fma_ops, dot_ops; /* counted by the kind of product that each weight type uses */
 };
-/* Added to *c.  Any thread.  INFER_ENOMEM */
+/* Add the cost of a step to *c.  Any thread.  INFER_ENOMEM */
 int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
                    const struct infer_load *l, infer_error *err);
-/* Seconds that it takes at least.  *limit: MEMORY or KV, whichever has more bytes, or COMPUTE. */
+/* The minimum time in seconds.  *limit: MEMORY or KV, whichever has more bytes, or COMPUTE. */
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* infer/probe.h - what the kernels reach, beside what the machine can.   floor: probe
+/* infer/probe.h - measuring kernels against the limits of the machine.   floor: probe
  *
- * A measurement takes turns: as long on the ceiling that binds, then on the kernel, so that what
- * else the machine does meets both.  Rates of threads add up; by default a thread's time is that
- * which it was on a processor.  Confined. */
+ * A measurement alternates between the ceiling that limits the kernel and the kernel itself, for
+ * equally long turns, so that other load on the machine affects both.  The rates of threads are
+ * added; by default, the time of a thread is its processor time.  Confined. */
 #ifndef INFER_PROBE_H
 #define INFER_PROBE_H
 #include <stdint.h>
@@ -17,8 +17,8 @@ typedef struct infer_probe infer_probe;
 
 enum {
 	INFER_PROBE_QUICK = 1 << 0, /* less memory, fewer shapes, shorter turns: rough figures */
-	INFER_PROBE_WALL = 1 << 1,  /* time by the clock on the wall */
-	INFER_PROBE_LONG = 1 << 2,  /* turns of some 30 ms: for few of them */
+	INFER_PROBE_WALL = 1 << 1,  /* wall-clock time instead of processor time */
+	INFER_PROBE_LONG = 1 << 2,  /* turns of about 30 ms, for a small number of turns */
 };
 struct infer_probe_opts {
 	int32_t threads; /* 0: the cores the process may use */
@@ -33,36 +33,36 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 void infer_probe_close(infer_probe **p);
 int32_t infer_probe_threads(const infer_probe *p);
 
-/* Of the turns, all threads together; GB/s are 1e9 bytes a second, GOP/s 1e9 operations. */
+/* Over the turns, for all threads together; 1 GB/s is 1e9 bytes per second, 1 GOP/s 1e9 operations
+ * per second. */
 struct infer_rate {
 	double median, least, most;
 };
 struct infer_ceilings {
-	struct infer_rate mapped; /* GB/s reading a mapped file in pages of the usual size */
-	/* GB/s reading memory without a file, in huge pages where it can have them */
+	struct infer_rate mapped; /* GB/s, reading a mapped file in pages of the usual size */
+	/* GB/s, reading anonymous memory, in huge pages if possible */
 	struct infer_rate memory;
-	struct infer_rate fma; /* GFLOP/s of f32 fma; a multiplication and an addition each count */
+	struct infer_rate fma; /* GFLOP/s of f32 fma, which counts as two operations */
 	/* GOP/s of products of bytes, by the widest kernel set of the machine */
 	struct infer_rate dot;
-	/* GOP/s of products of bytes in tile registers; 0: the machine has none, or a file was
-	 * given */
+	/* GOP/s of products of bytes in tile registers; 0: there are none, or a file was given */
 	struct infer_rate tile_i8;
 	struct infer_rate tile_bf16; /* the same of bf16, GFLOP/s */
 };
-/* Measure them.  file: what is read as a mapped file, and memory is not measured; NULL: a file made
- * for it. */
+/* Measure the ceilings.  file: the mapped file to read, in which case memory is not measured; NULL:
+ * a file created for the purpose. */
 int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
                          infer_error *err);
 
-/* One thing to measure.  Strings live as long as the probe. */
+/* One case to measure.  The strings live as long as the probe. */
 struct infer_probe_case {
-	const char *isa; /* the kernel set whose loop it is */
+	const char *isa; /* the kernel set that contains the loop */
 	/* "rows", "few", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
 	const char *kernel;
-	const char *type;  /* of the weights, "Q8_0", or of the cache; for the others "F32" */
-	const char *shape; /* what such a product is in a model: "ffn", "output", "expert" */
-	/* weight rows, their length, rows of x; of attn: positions, head size, rows; of the others:
-	 * 1, floats, rows */
+	const char *type;  /* of the weights, "Q8_0", or of the cache; for other kernels "F32" */
+	const char *shape; /* the role of the product in a model: "ffn", "output", "expert" */
+	/* weight rows, their length, rows of x; for attn: positions, head size, rows; for other
+	 * kernels: 1, floats, rows */
 	int32_t n, k, m;
 	int32_t at; /* its number */
 };
@@ -77,13 +77,14 @@ enum infer_probe_limit {
 	INFER_LIMIT_COMPUTE
 };
 struct infer_probe_result {
-	/* GB/s that it goes through: weights, cache; for the others what is read and written */
+	/* GB/s of weights or cache; for other kernels, of all data read and written */
 	struct infer_rate bytes;
-	struct infer_rate ops;      /* GOP/s */
-	struct infer_rate ceiling;  /* what binds, taken in the same turns; GB/s or GOP/s */
-	struct infer_rate fraction; /* of it, turn by turn */
+	struct infer_rate ops; /* GOP/s */
+	/* the ceiling that limits it, measured in the same turns; GB/s or GOP/s */
+	struct infer_rate ceiling;
+	struct infer_rate fraction; /* of the ceiling, turn by turn */
 	int limit;                  /* MEMORY, FMA or DOT */
-	int same;                   /* the results have the bits of set ref on the same input */
+	int same;                   /* 1: the results are bit-identical to those of set ref */
 };
 /* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,

@@ -17,25 +17,25 @@
 extern "C" {
 #endif
 
-/* What the `run` object needs (contract, promise 7); everything borrowed. */
+/* The contents of the `run` object; everything is borrowed. */
 struct infer_run_info {
 	const infer_model *model;
 	const infer_engine *engine;
 	const struct infer_sample_opts *sample;
 	const char *const *flags;
-	int n_flags;                /* options given that change numbers or scheduling */
+	int n_flags;                /* the given options that affect numbers or scheduling */
 	int seed_random;            /* 1: the seed was not given */
-	const char *options_sha256; /* infer_job_opts_sha256; NULL: not of a batch */
-	/* texts of DRY, shown while it is on */
+	const char *options_sha256; /* infer_job_opts_sha256; NULL: not part of a batch */
+	/* the breaker texts of DRY, written if it is on */
 	const struct infer_str *breakers;
 	size_t n_breakers;
 };
 
 /* Each appends one line to w; the first of a writer carries "v":1.  Text that is not UTF-8 stands
- * with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null where they are not
+ * with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null if they are not
  * finite.  id, param: NULL writes null.
  * tokens    i32 [n]
- * logprobs  f32 [n], nats; the first is not looked at
+ * logprobs  f32 [n], nats; the first is ignored
  * INFER_ENOMEM  no line was added, and those before it are lost */
 int infer_write_token(infer_writer *w, const struct infer_event *ev, infer_error *err);
 int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs,
@@ -60,7 +60,7 @@ int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infe
  * of *a has no name, it is called as its file says. */
 int infer_write_answer(infer_writer *w, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err);
-enum { INFER_RECORD_NO_ID = 1 << 0 }; /* the id is another's, who gets the answer */
+enum { INFER_RECORD_NO_ID = 1 << 0 }; /* the id belongs to another request, which gets the answer */
 int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
                       uint32_t flags, infer_error *err);
 
@@ -70,15 +70,14 @@ int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fa
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
                           const struct infer_str *source, infer_error *err);
 
-/* A record of a request, as a file has it; what the record does not say is NULL.  Borrowed for the
- * call. */
+/* The record of a request, read from a file; absent fields are NULL.  Borrowed for the call. */
 struct infer_done {
-	const char *id; /* NULL too in an error about a line, or an id that was there before */
+	const char *id; /* also NULL in an error about a line or about a duplicate id */
 	int64_t line;   /* of an error, else 0 */
 	int failed;
 	const char *request_sha256;
 	const char *model_id, *options_sha256; /* of its `run` */
-	int drop;                              /* out, 1: it is to be taken out of the file */
+	int drop;                              /* out, 1: remove it from the file */
 };
 /* What it returns ends the reading, INFER_OK aside. */
 typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
@@ -91,7 +90,7 @@ int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, 
                      infer_error *err);
 void infer_resume_free(infer_resume *r);
 /* More of the file, in any pieces.
- * INFER_EFORMAT  a line that is no record; INFER_ENOMEM; and what done returns */
+ * INFER_EFORMAT  a line that is not a record; INFER_ENOMEM; and what done returns */
 int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *err);
 /* What is to become of the file: the bytes behind `whole`, of a last line that is torn, and the
  * holes, of lines that are damaged or dropped, go.  Holes rise, borrowed from r. */
@@ -107,17 +106,18 @@ struct infer_resumed {
 /* INFER_EFORMAT  a last line that is no record */
 int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *err);
 
-/* Records of kind bench: the ceilings, and one case beside the ceiling that binds it. */
+/* Records of kind bench: the ceilings, and one case with the ceiling that limits it. */
 int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err);
-/* A model measured: prompts of `tokens` read, or `tokens` produced, by each of `batch` sequences
- * that have `depth` tokens behind them. */
+/* A measurement of a model: `batch` sequences, each with `depth` tokens in the cache, read prompts
+ * of `tokens` tokens or generate `tokens` tokens. */
 struct infer_bench {
 	int decode;   /* 0: prompts */
-	int cpu_time; /* rates count the time that threads were on a processor */
+	int cpu_time; /* 1: rates are based on processor time */
 	int32_t tokens, depth, batch, threads, repeat;
-	struct infer_rate tok_s, fraction;  /* of all sequences; of the limit, turn by turn */
-	double weight_bytes, kv_bytes, ops; /* of a token */
+	/* of all sequences together; of the limit, turn by turn */
+	struct infer_rate tok_s, fraction;
+	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;
 	int limit;                      /* MEMORY KV COMPUTE */
 	struct infer_ceilings ceilings; /* medians, least and most over the turns */

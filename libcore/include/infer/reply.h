@@ -1,11 +1,10 @@
-/* infer/reply.h - what a model answered, read back: content, reasoning, calls.   floor: reply
+/* infer/reply.h - parsing answers into content, reasoning and tool calls.   floor: reply
  *
- * How an answer is written is recognised from the chat template, when it is opened: from the turn
- * it writes for a small call, else from its source; never from a model's name.  The parts only grow
- * while bytes come, so what is new of a part is what lies behind the length it had; in whatever
- * pieces the bytes come, the parts end the same.
- * What cannot be read as a call of a tool that was given stays content.  White space around what is
- * not shown goes with it.
+ * The format of answers is recognised when the chat template is opened, from the turn that it
+ * renders for a small call, or else from its source; never from the name of the model.  Parts only
+ * grow as bytes arrive, so the new text of a part begins at its previous length.  The final parts
+ * do not depend on how the bytes were divided.  Text that cannot be parsed as a call of a given
+ * tool remains content.  White space around text that is not shown is removed with it.
  *
  *	infer_reply_new(&r, chat, &options, &err);
  *	while (... bytes ...)
@@ -25,15 +24,17 @@ extern "C" {
 typedef struct infer_reply infer_reply; /* confined */
 
 enum {
-	/* reasoning stays in the content, as it was written, behind what the prompt wrote of it */
+	/* leave the reasoning in the content, as it was written, after the part that the prompt
+	 * contains */
 	INFER_REPLY_INLINE = 1 << 0,
-	/* a JSON value was asked for: a ```json fence around it goes */
+	/* a JSON value was requested: remove a ```json fence around it */
 	INFER_REPLY_JSON = 1 << 1,
 };
 struct infer_reply_options {
 	/* must outlive the reply; NULL: nothing is read as a call */
 	const infer_tools *tools;
-	/* with control tokens; its last 64 bytes are enough: they may open the reasoning */
+	/* with control tokens, because the prompt may open the reasoning; its last 64 bytes are
+	 * enough */
 	const char *prompt;
 	size_t prompt_n;
 	uint32_t flags;
@@ -45,26 +46,26 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
                     infer_error *err);
 void infer_reply_free(infer_reply *r);
 
-/* Any bytes, in any pieces, with the text of control tokens.  Bytes that may begin something else
- * are held back until that is decided.  Linear in the bytes; memory as much as the bytes, and a
- * little.  INFER_ENOMEM: only _free may follow. */
+/* Add bytes, in pieces of any size, including the text of control tokens.  Bytes that may begin a
+ * tag are held back until that is decided.  Time and memory are linear in the number of bytes.
+ * INFER_ENOMEM: only _free may follow. */
 int infer_reply_put(infer_reply *r, const char *bytes, size_t n, infer_error *err);
-/* No more will come: what was held back goes where it belongs.  A call that was cut off stays as
- * far as it came. */
+/* End of input: bytes that were held back are added to their part.  A truncated call keeps the
+ * arguments that arrived. */
 int infer_reply_end(infer_reply *r, infer_error *err);
 
-/* what follows so many is content */
+/* the rest of an answer with this many calls is content */
 enum { INFER_REPLY_MAX_CALLS = 1024 };
 struct infer_reply_parts {
 	struct infer_str content, reasoning;
 	size_t n_calls;
 };
 struct infer_reply_call {
-	struct infer_str name; /* one of the tools' */
-	struct infer_str id;   /* as the model wrote it; empty where it did not, or not yet */
-	/* JSON text, an object; as far as it came, and as broken as the model wrote it */
+	struct infer_str name; /* the name of a given tool */
+	struct infer_str id;   /* as the model wrote it; empty if it did not, or not yet */
+	/* JSON text of an object, as far as it arrived, and ill-formed if the model wrote it so */
 	struct infer_str arguments;
-	int whole;   /* 1: its end was seen */
+	int whole;   /* 1: complete */
 	int settled; /* 1: the id stays what it is */
 };
 /* Borrowed until the next call with r. */
@@ -72,15 +73,15 @@ void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts);
 /* i < n_calls */
 void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *call);
 
-/* 1: some of the tags are control tokens of this vocabulary, so a request needs
+/* 1: some of the tags are control tokens of this vocabulary, so requests need
  * INFER_REQ_SPECIAL_TEXT.  O(vocabulary). */
 int infer_reply_special(const infer_chat *chat, const infer_tokenizer *t);
-/* The end of a prompt as text, for infer_reply_options; its bytes. */
+/* Write the end of a prompt as text, for infer_reply_options; returns its length in bytes. */
 enum { INFER_REPLY_TAIL = 256 };
 size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
                         char text[INFER_REPLY_TAIL]);
 
-/* Names of how calls are written and of the tag that opens reasoning, for people: "qwen3-coder",
+/* The name of the format of calls, and the tag that opens reasoning, for display: "qwen3-coder",
  * "<think>". */
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning);
 

@@ -1,8 +1,8 @@
 /* infer/sample.h - turn one row of logits into one token.   floor: sample
  *
- * A sampler is a chain of stages that narrow or reweight the candidates, closed by one draw.  It
- * serves one sequence: confine it to one thread at a time.  Equal seed, logits and history give
- * equal tokens on every machine: no libm. */
+ * A sampler is a chain of stages that remove or reweight candidates, followed by one draw.  It
+ * belongs to one sequence: confine it to one thread at a time.  The same seed, logits and history
+ * give the same tokens on every machine, because libm is not used. */
 #ifndef INFER_SAMPLE_H
 #define INFER_SAMPLE_H
 #include <stddef.h>
@@ -32,8 +32,8 @@ enum infer_stage {
 /* "penalties" "dry" "top_n_sigma" "top_k" "typ_p" "top_p" "min_p" "xtc" "temperature"; NULL
  * outside.  Any thread. */
 const char *infer_stage_name(int stage);
-/* The stage of a name: one of those, with - for _ too, or "temp" "typical" "typical_p";
- * INFER_STAGE_END: none.  Any thread. */
+/* The stage with this name: one of those above, with - or _, or "temp" "typical" "typical_p";
+ * INFER_STAGE_END if there is none.  Any thread. */
 int infer_stage_named(const char *name, size_t n);
 
 /* added before all stages; -inf: never */
@@ -42,9 +42,9 @@ struct infer_logit_bias {
 	float bias;
 };
 
-/* The numbers, then what is no number.  A 0 in a number that infer_sample_set did not put there
- * stands for its default, which switches its stage off, so {0} is greedy decoding; their ranges
- * and defaults are in the table behind infer_sample_param. */
+/* First the numbers, then the other options.  A 0 in a number that infer_sample_set did not put
+ * there means its default, which disables its stage, so {0} is greedy decoding; the ranges and
+ * defaults are in the table of infer_sample_param. */
 struct infer_sample_opts {
 	float temp; /* softmax temperature; 0 takes the largest logit, ties to the lower id */
 	float dynatemp_range; /* temperature from temp - range to temp + range by entropy */
@@ -108,32 +108,31 @@ int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_para
  * zeros, a stage whose window is 0 off, one form of each value. */
 void infer_sample_resolve(struct infer_sample_opts *o);
 
-/* Make a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory a draw needs is
- * allocated here.
+/* Create a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory that a draw
+ * needs is allocated here.
  * INFER_EINVAL  a field is out of its range; err names it
  * INFER_ENOMEM */
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, int32_t n_vocab,
                       infer_error *err);
 
-/* Draw one token for the position `position` of its sequence and take it into the history.
- * O(n_vocab), allocates nothing within infer_sampler_reserve.
+/* Draw one token for position `position` of the sequence and append it to the history.  O(n_vocab),
+ * allocates nothing within infer_sampler_reserve.
  * logits   f32 [n_vocab], nats, not normalised.  NaN is never chosen.
- * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: what a constraint
- * admits.  NULL: every token token    out, 0 <= *token < n_vocab
- * INFER_EEMPTY  nothing is left to choose from (every logit is -inf, biased away or not allowed)
+ * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: the tokens that a
+ *          constraint admits.  NULL: all tokens token    out, 0 <= *token < n_vocab
+ * INFER_EEMPTY  no candidate is left (every logit is -inf, biased away or not allowed)
  * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
 int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
                        uint64_t position, int32_t *token, infer_error *err);
 
-/* Take into the history n tokens that were not drawn here (a prompt, a draft).  INFER_EINVAL: an id
- * outside the vocabulary.
- * INFER_ENOMEM only past what infer_sampler_reserve made room for. */
+/* Append n tokens that were not drawn here (a prompt, a draft) to the history.  INFER_EINVAL: an id
+ * outside the vocabulary.  INFER_ENOMEM is possible only beyond the size reserved with
+ * infer_sampler_reserve. */
 int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err);
-/* Room for a history of n tokens, so that feed and draw allocate nothing up to there. */
+/* Reserve room for a history of n tokens: up to that length, feed and draw allocate nothing. */
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
-/* Forget the last n tokens of the history, drawn or fed, as if they had never come; n beyond its
- * length forgets all. */
+/* Remove the last n tokens, drawn or fed, from the history; an n beyond its length removes all. */
 void infer_sampler_back(infer_sampler *s, size_t n);
 void infer_sampler_free(infer_sampler *s); /* NULL is fine */
 

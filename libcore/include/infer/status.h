@@ -8,12 +8,13 @@ extern "C" {
 
 #define INFER_VERSION "0.1.0"
 
-/* What a fallible function returns.  Codes are appended, never renumbered. */
+/* The return value of functions that can fail.  New codes are appended; codes are never
+ * renumbered. */
 enum infer_status {
 	INFER_OK = 0,
 	INFER_EINVAL,  /* the caller's mistake: an argument out of its range */
 	INFER_EFORMAT, /* bad bytes; the message names file, tensor or key, and byte offset */
-	INFER_EUNSUP,  /* well formed, not supported; the message names the thing */
+	INFER_EUNSUP,  /* well formed but not supported; the message names it */
 	INFER_ENOMEM,  /* host or device memory, or the context, is too small */
 	INFER_EIO,     /* the operating system refused; the message carries its reason */
 	INFER_ENET,
@@ -35,12 +36,12 @@ typedef struct infer_error {
 /* "INFER_EFORMAT" and so on; never NULL.  Any thread. */
 const char *infer_status_name(int code);
 
-/* Version of the library that is linked, as INFER_VERSION.  Any thread. */
+/* The version of the linked library, in the form of INFER_VERSION.  Any thread. */
 const char *infer_version(void);
 
 enum infer_log_level { INFER_LOG_WARN, INFER_LOG_INFO, INFER_LOG_DEBUG };
 
-/* Called with one sentence, no newline; may come from the thread that called into the library. */
+/* Called with one sentence without a newline, on the thread that called into the library. */
 typedef void infer_log_fn(void *user, int level, const char *sentence);
 
 #ifdef __cplusplus

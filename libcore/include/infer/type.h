@@ -1,7 +1,7 @@
 /* infer/type.h - element types of tensors.   floor: type
  *
- * One row per type in type/type_list.h; the enum is dense and ours, the GGUF id stands in the
- * row. */
+ * type/type_list.h has one row per type.  The enum is dense and independent of GGUF; each row
+ * contains the GGUF id. */
 #ifndef INFER_TYPE_H
 #define INFER_TYPE_H
 #include <stddef.h>
@@ -54,20 +54,20 @@ enum infer_type {
 struct infer_type_info {
 	const char *name; /* "Q4_K" */
 	int gguf_id;      /* ggml_type */
-	int block;        /* elements of a block, >= 1 */
+	int block;        /* elements per block, >= 1 */
 	int block_bytes;
 	/* 1: activations' types (Q8_1, Q8_K), never a weight in a file we run */
 	int file_only;
 };
 
-/* Borrowed for ever; NULL for a value outside the enum.  Any thread. */
+/* Borrowed, valid for ever; NULL for a value outside the enum.  Any thread. */
 const struct infer_type_info *infer_type_info(int type);
-/* enum infer_type of a GGUF id, or -1. */
+/* The enum infer_type of a GGUF id, or -1. */
 int infer_type_from_gguf(uint32_t gguf_id);
 
-/* Elements of any type to f32, exactly as the format defines them (integers and F64 rounded to
- * nearest). dst  f32 [n], not overlapping src
- * src  n / block blocks, no alignment asked for
+/* Convert elements of any type to f32, exactly as the format defines (integers and F64 are rounded
+ * to nearest). dst  f32 [n], not overlapping src
+ * src  n / block blocks, no alignment required
  * INFER_EINVAL  unknown type, or n is not a multiple of its block */
 int infer_type_decode(int type, float *dst, const void *src, size_t n, infer_error *err);
 
