@@ -10,10 +10,7 @@ static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *
 	uint64_t have = cpu_features();
 	struct jwrite w;
 
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "hw");
-	jw_int(&w, "v", 1);
+	record_open(&w, out, "hw", 1);
 	jw_str(&w, "cpu", cpu);
 	jw_array(&w, "features");
 	for (unsigned i = 0; i < 64; i++)

@@ -43,6 +43,8 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 /* s as people read it: control characters and ill-formed parts escaped, at most `max` bytes of
  * it. */
 void put_plain(struct buf *out, struct infer_str s, size_t max);
+/* Open a record of this kind in *out; `first` of a stream, it says the version of the format. */
+void record_open(struct jwrite *w, struct buf *out, const char *kind, int first);
 /* Bytes with a unit behind: "1185504 (1.1 MiB)". */
 void put_bytes(struct buf *out, uint64_t bytes);
 /* The like of "1.1 MiB". */

@@ -52,6 +52,15 @@ void put_bytes(struct buf *out, uint64_t bytes)
 	buf_putc(out, ')');
 }
 
+void record_open(struct jwrite *w, struct buf *out, const char *kind, int first)
+{
+	jw_init(w, out);
+	jw_object(w, NULL);
+	if (first)
+		jw_int(w, "v", 1);
+	jw_str(w, "kind", kind);
+}
+
 static const char *type_name(int type)
 {
 	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type]
@@ -160,9 +169,7 @@ static int put_meta_json(struct buf *out, const infer_file *f, const struct infe
 	if (!rc && value.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
 	from = m->type != INFER_META_ARR; /* of one value, the brackets are not its own */
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "meta");
+	record_open(&w, out, "meta", 0);
 	jw_strn(&w, "key", m->key.at, m->key.len);
 	jw_str(&w, "type", type_name(m->type));
 	if (m->type == INFER_META_ARR)
@@ -227,10 +234,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	struct infer_gguf_info gguf;
 	struct jwrite w;
 
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "file");
-	jw_int(&w, "v", 1);
+	record_open(&w, out, "file", 1);
 	jw_str(&w, "name", infer_file_path(f));
 	jw_str(&w, "format", info->format);
 	jw_uint(&w, "version", info->version);

@@ -113,10 +113,7 @@ static void put_json(struct buf *out, const struct shown *s)
 	struct infer_str name;
 	struct jwrite w;
 
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "template");
-	jw_int(&w, "v", 1);
+	record_open(&w, out, "template", 1);
 	jw_array(&w, "named");
 	for (size_t i = 0; name_at(&name, s->file, i); i++)
 		jw_strn(&w, NULL, name.at, name.len);

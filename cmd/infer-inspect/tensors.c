@@ -16,11 +16,7 @@ static void put_json(struct buf *out, const struct infer_tensor *t, uint64_t i)
 {
 	struct jwrite w;
 
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "tensor");
-	if (!i)
-		jw_int(&w, "v", 1);
+	record_open(&w, out, "tensor", !i);
 	jw_strn(&w, "name", t->name.at, t->name.len);
 	jw_str(&w, "type", infer_type_info(t->type)->name);
 	jw_array(&w, "shape");

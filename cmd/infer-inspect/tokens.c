@@ -20,11 +20,7 @@ static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_t
 {
 	struct jwrite w;
 
-	jw_init(&w, out);
-	jw_object(&w, NULL);
-	jw_str(&w, "kind", "token");
-	if (!i)
-		jw_int(&w, "v", 1);
+	record_open(&w, out, "token", !i);
 	jw_uint(&w, "i", i);
 	jw_int(&w, "id", id);
 	if (utf8_check(text.at, text.len) == text.len)

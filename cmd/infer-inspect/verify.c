@@ -11,11 +11,8 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
 
 	(void)words;
 	infer_file_info(file, &info);
-	jw_init(&w, out);
 	if (o->json) {
-		jw_object(&w, NULL);
-		jw_str(&w, "kind", "verify");
-		jw_int(&w, "v", 1);
+		record_open(&w, out, "verify", 1);
 		jw_str(&w, "name", infer_file_path(file));
 		jw_uint(&w, "file_bytes", info.file_bytes);
 		jw_array(&w, "sha256");

@@ -122,8 +122,8 @@ void stats_take(struct run *r, const struct infer_usage *usage, size_t n)
 	r->stats.taken = 1;
 	jw_init(w, &r->stats.text);
 	jw_object(w, NULL);
-	jw_str(w, "kind", "stats");
 	jw_int(w, "v", 1);
+	jw_str(w, "kind", "stats");
 	jw_int(w, "seed", (int64_t)r->sampling.o.seed);
 	put_process(w, r);
 	put_phases(w, r, &s, n ? &usage[0] : NULL);

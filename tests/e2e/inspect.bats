@@ -78,6 +78,16 @@ load lib
 	same 512 "$(grep '"llama.context_length"' a | json value)"
 }
 
+@test "a record begins with its kind, the first of a stream with the version before it" {
+	for what in show tensors 'tokens the of' template verify hw; do
+		# shellcheck disable=SC2086
+		infer-inspect $what --json --no-stdin >a 2>err || infer-inspect $what --json >a
+		head -n 1 a | grep -q '^{"v":1,"kind":"[a-z]*",'
+		if sed 1d a | grep -vq '^{"kind":"[a-z]*",'; then return 1; fi
+	done
+	infer-run -q --temp 0 -n 1 --raw --stats the 2>&1 >/dev/null | grep -q '^{"v":1,"kind":"stats",'
+}
+
 @test "tensors: offsets and sizes are those of the file" {
 	infer-inspect tensors --json >a
 	end=0
