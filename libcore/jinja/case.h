@@ -1,5 +1,4 @@
-/* jinja/case.h (private) - upper, lower and title case of whole strings, as Python's str has
- * them. */
+/* jinja/case.h (private) - upper, lower and title case of strings, as in Python's str. */
 #ifndef JINJA_CASE_H
 #define JINJA_CASE_H
 #include "jinja/value.h"
@@ -7,6 +6,6 @@
 enum jcase_how { JCASE_UPPER, JCASE_LOWER, JCASE_TITLE, JCASE_CAPITAL, JCASE_SWAP };
 /* stays safe */
 int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out);
-/* Has it cased characters, and all of them in upper (lower) case? */
+/* 1: it has cased characters, and all of them are upper (lower) case. */
 int jcase_is(const struct jstr *s, enum jcase_how how);
 #endif

@@ -15,7 +15,7 @@
 
 struct jinja; /* immutable: share freely */
 
-/* list.append and the like work; else they are refused, as by HF */
+/* allow list.append and similar methods; otherwise they are refused, as by transformers */
 enum jinja_flag { JINJA_MUTABLE = 1 << 0 };
 
 struct jinja_options {
@@ -23,12 +23,12 @@ struct jinja_options {
 	 * 2000 for each value of the context, as templates look through all messages at each; never
 	 * more than 20 million. */
 	uint64_t steps;
-	uint64_t *used; /* NULL, or out: the steps that were taken */
+	uint64_t *used; /* NULL, or out: the number of steps taken */
 	/* a last stop, on the thread's processor time; 0: 10,000.  Steps end every template known
 	 * long before */
 	int64_t cpu_ms;
 	size_t bytes; /* 0: 64 MiB; all strings and lists made on the way, and the output */
-	int *spent;   /* NULL, or set to 1 where INFER_ENOMEM means that those bytes are spent */
+	int *spent;   /* NULL, or set to 1 if INFER_ENOMEM means that this limit was reached */
 	/* 0: 1000 nested evaluations; at most 4000; fewer where the thread's stack ends before */
 	int depth;
 	uint32_t flags; /* enum jinja_flag */
@@ -47,7 +47,7 @@ struct jinja_options {
 int jinja_compile(struct jinja **out, const char *src, size_t n, const char *name,
                   infer_error *err);
 void jinja_free(struct jinja *t);
-/* Does it name this variable anywhere? */
+/* 1: the template mentions this variable. */
 int jinja_asks(const struct jinja *t, const char *name);
 
 /* Put the rendered text behind what `out` holds.

@@ -1,5 +1,5 @@
-/* jinja/value.h (private) - what a template computes with: Python's values, in the arena of one
- * rendering.  Confined. */
+/* jinja/value.h (private) - the values of a template: Python's, in the arena of one rendering.
+ * Confined. */
 #ifndef JINJA_VALUE_H
 #define JINJA_VALUE_H
 #include <stddef.h>
@@ -29,7 +29,8 @@ enum jv_type {
 	J_LOOP
 };
 
-/* One value.  Small ones are in it; the rest lies in the arena, never moved or given back. */
+/* One value.  Small values are stored inline; others are in the arena, and are never moved or
+ * freed. */
 struct jv {
 	uint8_t type;
 	union {
@@ -49,14 +50,14 @@ struct jv {
 	};
 };
 
-/* Where the bytes of a string come from: the template, the context, or both, then byte by byte. */
+/* The origin of a string: the template, the context, or both, recorded per byte. */
 enum jfrom { JFROM_TEMPLATE, JFROM_DATA, JFROM_MIXED };
 
 struct jstr {
 	const char *at; /* UTF-8 */
 	size_t len;
 	const uint8_t *mask;  /* [len] where from is JFROM_MIXED */
-	struct jchunk *chunk; /* NULL, or where `at` lies with room behind it */
+	struct jchunk *chunk; /* NULL, or the chunk that contains `at`, with room after it */
 	uint8_t from, safe;   /* safe: a Markup of markupsafe */
 };
 /* group: groupby's tuple */
@@ -113,8 +114,8 @@ struct jrun {
 	const struct jinja *t;
 	struct arena arena;
 	size_t bytes, bytes_max;
-	int spent;                             /* all of these bytes are */
-	uint64_t look;                         /* the steps at which the clock is looked at next */
+	int spent;                             /* 1: the byte limit was reached */
+	uint64_t look;                         /* the step at which the clock is checked next */
 	int64_t until_ns;                      /* on clock_thread_ns */
 	uint64_t steps, steps_max, steps_more; /* more: for each value of the context */
 	int depth, depth_max, line, rc;        /* rc: the first failure; sticky */
@@ -126,12 +127,12 @@ struct jrun {
 	infer_error *err;
 	struct jscope *scope;
 	struct jv *ctx;  /* by name's number */
-	struct jv input; /* what a filter block's filters start from */
+	struct jv input; /* the input of a filter block's filters */
 	struct jsb *out;
-	int flow; /* of break and continue */
+	int flow; /* for break and continue */
 };
 
-/* Set the error unless there is one; returns the run's code. */
+/* Set the error, unless one is set; returns the code of the run. */
 int jinja_fail(struct jrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 /* A step is some 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
  * string. */
@@ -146,7 +147,7 @@ enum {
 };
 int jinja_spend(struct jrun *r, uint64_t steps); /* INFER_OK, or the code when they are spent */
 int jinja_full(struct jrun *r) __attribute__((cold)); /* fails: the bytes are spent */
-/* zeroed; NULL: failed, and r->rc says why */
+/* zeroed; NULL: failure, with the code in r->rc */
 void *jinja_take(struct jrun *r, size_t n, size_t size);
 int jinja_enter(struct jrun *r); /* one level deeper; r->depth-- is the caller's */
 
@@ -162,7 +163,7 @@ static inline double jv_num(struct jv v) { return v.type == J_FLOAT ? v.f : (dou
 /* All of these: 0 or the run's code; *out is set on success.  Strings given by address are
  * copied. */
 int jv_str(struct jrun *r, struct jv *out, const char *s, size_t n, enum jfrom from);
-int jv_lit(struct jrun *r, struct jv *out, const char *s); /* a string of the engine's own */
+int jv_lit(struct jrun *r, struct jv *out, const char *s); /* a string of the engine itself */
 /* shares the bytes */
 int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size_t n);
 int jv_list(struct jrun *r, struct jv *out, enum jv_type type, size_t cap);
@@ -170,7 +171,7 @@ int jv_push(struct jrun *r, struct jv list, struct jv item);
 int jv_dict(struct jrun *r, struct jv *out, enum jv_type type, size_t cap);
 int jv_undef(struct jrun *r, struct jv *out, const char *owner, const struct jstr *name);
 int jv_undef_why(struct jrun *r, struct jv *out, const char *why);
-int jv_undef_fail(struct jrun *r, struct jv v); /* fails as using it does */
+int jv_undef_fail(struct jrun *r, struct jv v); /* fails like a use of the value */
 int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct jstr *b);
 /* in s[from .. to); SIZE_MAX: not there */
 size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
@@ -188,7 +189,7 @@ int jv_same(struct jv a, struct jv b);               /* Python's `is` */
 int jv_eq(struct jrun *r, struct jv a, struct jv b); /* 0, 1; on failure 0 and r->rc */
 int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign);
 int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes);
-int jv_len(struct jrun *r, struct jv v, size_t *n);    /* fails where Python's len does */
+int jv_len(struct jrun *r, struct jv v, size_t *n);    /* fails if Python's len does */
 size_t jv_chars(struct jrun *r, const struct jstr *s); /* code points */
 
 /* Dicts.  find: its index, or d->n; an unhashable key fails. */

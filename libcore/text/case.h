@@ -1,4 +1,4 @@
-/* text/case.h - upper and title case where turning lower case around does not give it. */
+/* text/case.h - upper and title case that is not the inverse of lower case. */
 #ifndef TEXT_CASE_H
 #define TEXT_CASE_H
 #include <stdint.h>
@@ -10,5 +10,5 @@ struct unicode_case {
 extern const struct unicode_case unicode_case_tab[]; /* by ascending from */
 extern const unsigned unicode_case_n;
 
-const struct unicode_case *unicode_case(uint32_t cp); /* NULL: an ordinary one, or none */
+const struct unicode_case *unicode_case(uint32_t cp); /* NULL: an ordinary mapping, or none */
 #endif

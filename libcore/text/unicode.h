@@ -74,9 +74,9 @@ extern const struct unicode_nfd unicode_nfd_tab[];
 extern const struct unicode_ccc unicode_ccc_tab[];
 
 #define UNI_BAD \
-	UINT32_C(0x110000) /* stands for a byte that is part of no valid sequence; category Cn */
+	UINT32_C(0x110000) /* represents a byte that is not part of a valid sequence; category Cn */
 
-/* The set that cp is in: its category's bit, and UNI_SPACE, UNI_HAN. */
+/* The sets that contain cp: the bit of its category, UNI_SPACE and UNI_HAN. */
 static inline uint32_t unicode_set(uint32_t cp)
 {
 	if (cp >= UNI_BAD)
@@ -85,7 +85,7 @@ static inline uint32_t unicode_set(uint32_t cp)
 	return UNI_BIT(p & 31) | (uint32_t)(p & 96) << 25;
 }
 
-/* The next code point of s[0 .. n), n > 0, and its length; UNI_BAD and 1 where s begins with no
+/* The next code point of s[0 .. n), n > 0, and its length; UNI_BAD and 1 if s does not begin with a
  * valid sequence. */
 static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 {

@@ -33,7 +33,7 @@ static inline uint64_t tok_first(uint64_t x, size_t n) /* the first n bytes of x
 	return n ? x << (64 - 8 * n) >> (64 - 8 * n) : 0;
 }
 
-/* The two words of s[0 .. n), of which no byte from end on may be read. */
+/* The two words of s[0 .. n); no byte from end on may be read. */
 static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *lo, uint64_t *hi)
 {
 	if (end - s >= 16) {
@@ -67,8 +67,8 @@ static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const ch
 	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
 }
 
-/* tok_key again for one s and growing n: what was hashed of a shorter one is kept.  All zero:
- * nothing. */
+/* State for calling tok_key with the same s and growing n, which keeps the hash of the shorter
+ * prefix.  All zero: nothing hashed. */
 struct tok_prefix {
 	uint64_t h;
 	size_t done;

@@ -1,7 +1,6 @@
-/* tok/merge.h (private) - the loop that BPE and SentencePiece BPE share: join the best pair of
- * neighbours until none is left.
- * The leftmost of equal pairs goes first.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909, algorithm
- * 1. */
+/* tok/merge.h (private) - the loop that BPE and SentencePiece BPE share: repeatedly join the best
+ * pair of neighbours.  The leftmost of equal pairs goes first.  O(n log n).  Sennrich+ 2016,
+ * arXiv:1508.07909, algorithm 1. */
 #ifndef TOK_MERGE_H
 #define TOK_MERGE_H
 #include <stddef.h>
@@ -21,7 +20,7 @@ struct merge_pair {
 };
 
 struct merge {
-	/* the caller fills at, len and id of n symbols; afterwards the n that are left */
+	/* the caller fills at, len and id of n symbols; afterwards, the n remaining symbols */
 	struct merge_sym *sym;
 	size_t n, cap;
 	struct merge_pair *heap;
@@ -33,7 +32,7 @@ struct merge {
 typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct merge_sym *r,
                             int32_t *to);
 
-/* make *m (NULL at first) with room for n symbols; OK or ENOMEM */
+/* grow *m (NULL at first) to room for n symbols; OK or ENOMEM */
 int merge_room(struct merge **m, size_t n);
 int merge_run(struct merge *m, merge_rank *rank, void *user); /* OK or ENOMEM */
 void merge_free(struct merge *m);

@@ -1,4 +1,4 @@
-/* tok/pretok.h - cutting text into the pieces that BPE works in.
+/* tok/pretok.h - splitting text into the pieces that BPE works on.
  *
  * A pre-tokenizer is a list of stages.  Each stage runs over every piece of the stage before it,
  * alone, as if the piece were the whole text: every match is a piece, and every gap between matches
@@ -15,11 +15,11 @@
 
 enum { PRETOK_STAGES = 7 };
 
-/* where a scanner stands in its piece */
+/* the position of a scanner in its piece */
 struct pretok_it {
 	const char *s;
 	size_t n;        /* bytes of s */
-	size_t from, to; /* of the last match; the next is looked for at `to` */
+	size_t from, to; /* the last match; the search continues at `to` */
 	/* digit groups: end of the run that was counted, code points from `to` to it */
 	size_t run, left;
 	const uint64_t *ascii; /* [2] bits: the stage's class below U+0080 */
@@ -45,20 +45,20 @@ struct pretok_stage {
 };
 
 enum pretok_how {
-	PRETOK_EOL = 1 << 0,     /* punctuation takes the newlines behind it */
+	PRETOK_EOL = 1 << 0,     /* punctuation includes the following newlines */
 	PRETOK_SLASH = 1 << 1,   /* and slashes */
 	PRETOK_ONE = 1 << 2,     /* but one of them only */
 	PRETOK_MARKS = 1 << 3,   /* marks count as letters */
-	PRETOK_PHRASE = 1 << 4,  /* words that single spaces join are one piece */
-	PRETOK_BLANKS = 1 << 5,  /* white space falls into powers of two */
-	PRETOK_HAN = 1 << 6,     /* runs of Han come first and are in no word */
-	PRETOK_SHORT = 1 << 7,   /* a word takes the contraction behind it */
-	PRETOK_LEAD = 1 << 8,    /* one white space may stand before the run */
+	PRETOK_PHRASE = 1 << 4,  /* words joined by single spaces are one piece */
+	PRETOK_BLANKS = 1 << 5,  /* white space is split into powers of two */
+	PRETOK_HAN = 1 << 6,     /* runs of Han are split off first and are not part of words */
+	PRETOK_SHORT = 1 << 7,   /* a word includes the following contraction */
+	PRETOK_LEAD = 1 << 8,    /* one white space may precede the run */
 	PRETOK_EXACT = 1 << 9,   /* max code points or none */
 	PRETOK_AT_END = 1 << 10, /* groups only where the run is the end of a word */
 };
 
-/* what a pre-tokenizer's name says beyond its stages */
+/* properties of a pre-tokenizer besides its stages */
 enum {
 	PRETOK_WHOLE = 1 << 0, /* a piece that is a token stays whole ("ignore_merges") */
 	PRETOK_ADD_BOS = 1 << 1,
@@ -75,7 +75,7 @@ struct pretok {
 const struct pretok *pretok_find(const char *name, size_t n); /* NULL: not known */
 const struct pretok *pretok_at(size_t i);                     /* NULL past the end */
 
-/* The compiled expressions of one pre-tokenizer: immutable. */
+/* The compiled expressions of a pre-tokenizer; immutable. */
 struct pretok_code;
 /* the second for tests: PCRE2 runs every stage */
 enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2 };

@@ -1,7 +1,7 @@
 /* infer/record.h - the JSON lines that all programs share.   floor: record
  *
  * One function per kind of record; man 5 infer-jsonl defines every field.  Lines go into a writer's
- * memory (infer/form.h): where they are sent is the program's affair. */
+ * memory (infer/form.h): the program sends them where it likes. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
@@ -31,9 +31,9 @@ struct infer_run_info {
 	size_t n_breakers;
 };
 
-/* Each appends one line to w; the first of a writer carries "v":1.  Text that is not UTF-8 stands
- * with U+FFFD in `text` and exactly in `text_b64`.  Log-probabilities: %.9g, null if they are not
- * finite.  id, param: NULL writes null.
+/* Each appends one line to w; the first of a writer carries "v":1.  Text that is not UTF-8 is
+ * written with U+FFFD in `text`, and exactly in `text_b64`.  Log-probabilities: %.9g, null if they
+ * are not finite.  id, param: NULL writes null.
  * tokens    i32 [n]
  * logprobs  f32 [n], nats; the first is ignored
  * INFER_ENOMEM  no line was added, and those before it are lost */
