@@ -1,3 +1,4 @@
+/* common/chat.c - the options of conversations. */
 #include "common/chat.h"
 #include "common/input.h"
 #include "base/err.h"

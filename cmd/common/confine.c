@@ -1,3 +1,4 @@
+/* common/confine.c - entering the sandbox. */
 #include "common/confine.h"
 #include "common/say.h"
 #include "base/err.h"

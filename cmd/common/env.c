@@ -1,3 +1,4 @@
+/* common/env.c - the environment, the only place that reads it. */
 #include "common/env.h"
 #include "base/err.h"
 #include <errno.h>

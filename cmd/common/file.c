@@ -1,3 +1,4 @@
+/* common/file.c - reading and writing whole files. */
 #include "common/file.h"
 #include "base/err.h"
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* common/input.c - composing the prompt from arguments, files and standard input. */
 #include "common/input.h"
 #include "base/err.h"
 #include "base/utf8.h"

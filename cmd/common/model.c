@@ -1,3 +1,4 @@
+/* common/model.c - the options of the model and the engine. */
 #include "common/model.h"
 #include "common/say.h"
 #include <infer/hw.h>

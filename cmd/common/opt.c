@@ -1,3 +1,4 @@
+/* common/opt.c - parsing options from rows, and --help. */
 #include "common/opt.h"
 #include "base/err.h"
 #include "base/utf8.h"

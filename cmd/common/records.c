@@ -1,3 +1,4 @@
+/* common/records.c - writing records to a descriptor. */
 #include "common/records.h"
 #include "base/err.h"
 #include <errno.h>

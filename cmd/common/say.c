@@ -1,3 +1,4 @@
+/* common/say.c - messages, progress, standard output and exit codes. */
 #include "common/say.h"
 #include "common/file.h"
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* common/sig.c - signals, and model files that are cut short. */
 #include "common/sig.h"
 #include "common/say.h"
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* common/start.c - the start of every program: descriptors, options, --help and --version. */
 #include "common/start.h"
 #include "common/env.h"
 #include "common/say.h"

@@ -1,3 +1,4 @@
+/* infer-bench/kernels.c - measuring inner loops. */
 #include "bench.h"
 #include "common/say.h"
 #include "base/err.h"

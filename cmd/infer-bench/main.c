@@ -1,3 +1,4 @@
+/* infer-bench/main.c - options, then one call. */
 #include "opts.h"
 #include "common/say.h"
 #include "base/err.h"

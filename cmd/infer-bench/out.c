@@ -1,3 +1,4 @@
+/* infer-bench/out.c - where records are written. */
 #include "bench.h"
 #include "common/records.h"
 #include "base/err.h"

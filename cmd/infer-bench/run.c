@@ -1,4 +1,5 @@
-/* A model measured through the engine: a prompt read, tokens produced, and the ceilings between. */
+/* infer-bench/run.c - a model measured through the engine: a prompt read, tokens produced, and the
+ * ceilings between. */
 #include "bench.h"
 #include "common/say.h"
 #include "common/sig.h"

@@ -1,3 +1,4 @@
+/* infer-inspect/hw.c - the properties of this machine. */
 #include "inspect.h"
 #include <infer/hw.h>
 #include "base/cpu.h"

@@ -1,3 +1,4 @@
+/* infer-inspect/main.c - options, then one call. */
 #include "opts.h"
 #include "common/confine.h"
 #include "common/say.h"

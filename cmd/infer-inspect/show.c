@@ -1,3 +1,4 @@
+/* infer-inspect/show.c - format, sizes, id and metadata of a model file. */
 #include "inspect.h"
 #include "base/err.h"
 #include "base/utf8.h"

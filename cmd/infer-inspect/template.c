@@ -1,3 +1,4 @@
+/* infer-inspect/template.c - the chat template of a model. */
 #include "inspect.h"
 #include "common/confine.h"
 #include "common/input.h"

@@ -1,3 +1,4 @@
+/* infer-inspect/tensors.c - the tensor table. */
 #include "inspect.h"
 #include <stdio.h>
 

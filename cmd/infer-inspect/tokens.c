@@ -1,3 +1,4 @@
+/* infer-inspect/tokens.c - the tokens of a text. */
 #include "inspect.h"
 #include "common/confine.h"
 #include "common/input.h"

@@ -1,3 +1,4 @@
+/* infer-inspect/verify.c - hashes of the files and finite weights. */
 #include "inspect.h"
 #include "common/say.h"
 #include "base/err.h"

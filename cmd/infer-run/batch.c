@@ -1,3 +1,4 @@
+/* infer-run/batch.c - answering the requests of a file or pipe. */
 #include "run.h"
 #include "lines.h"
 #include "outfile.h"

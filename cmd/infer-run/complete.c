@@ -1,3 +1,4 @@
+/* infer-run/complete.c - answering or continuing one prompt. */
 #include "prompt.h"
 #include "common/records.h"
 #include "common/say.h"

@@ -1,3 +1,4 @@
+/* infer-run/lines.c - lines from a descriptor, in bounded memory. */
 #include "lines.h"
 #include "base/err.h"
 #include <errno.h>

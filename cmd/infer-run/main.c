@@ -1,3 +1,4 @@
+/* infer-run/main.c - options, then one call. */
 #include "opts.h"
 #include "common/say.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* infer-run/outfile.c - the file that a batch appends its records to. */
 #include "outfile.h"
 #include "common/records.h"
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* infer-run/prompt.c - from options, files and standard input to the prompt. */
 #include "prompt.h"
 #include "common/input.h"
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* infer-run/run.c - opening and closing the model and engine of a run. */
 #include "run.h"
 #include "common/confine.h"
 #include "common/say.h"

@@ -1,3 +1,4 @@
+/* infer-run/score.c - scoring a prompt. */
 #include "prompt.h"
 #include "common/records.h"
 #include "common/say.h"

@@ -1,3 +1,4 @@
+/* infer-run/stats.c - the line of --stats. */
 #include "run.h"
 #include "common/say.h"
 #include "base/clock.h"

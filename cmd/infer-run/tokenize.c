@@ -1,3 +1,4 @@
+/* infer-run/tokenize.c - text to ids, ids to text, and --render. */
 #include "prompt.h"
 #include "common/say.h"
 #include "common/sig.h"

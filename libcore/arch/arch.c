@@ -1,3 +1,4 @@
+/* arch/arch.c - the list of architectures. */
 #include "arch/arch.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Names to slots.  Every tensor of the file is looked at once: it has a slot and the shape that
- * belongs there, or the file is refused; then every slot that has to be filled is. */
+/* arch/bind.c - names to slots.  Every tensor of the file is looked at once: it has a slot and the
+ * shape that belongs there, or the file is refused; then every slot that has to be filled is. */
 #include "arch/arch.h"
 
 #include <math.h>

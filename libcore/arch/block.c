@@ -1,4 +1,5 @@
-/* The parts that nearly every decoder is made of.  A step whose weight is not bound is left out. */
+/* arch/block.c - the parts that nearly every decoder is made of.  A step whose weight is not bound
+ * is left out. */
 #include "arch/arch.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Hyper-parameters out of metadata: each value has its range, and a key that would change the
- * computation in a way we do not know is refused by name. */
+/* arch/hparam.c - hyper-parameters out of metadata: each value has its range, and a key that would
+ * change the computation in a way we do not know is refused by name. */
 #include "arch/arch.h"
 
 #include <stdarg.h>

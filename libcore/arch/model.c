@@ -1,5 +1,5 @@
-/* Opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing here looks at
- * weights. */
+/* arch/model.c - opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing
+ * here looks at weights. */
 #include "arch/arch.h"
 
 #include <stdio.h>

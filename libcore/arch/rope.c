@@ -1,4 +1,4 @@
-/* Frequencies of rotary positions, in double: made once, when the model is opened.
+/* arch/rope.c - frequencies of rotary positions, in double: made once, when the model is opened.
  * Su+ 2021, arXiv:2104.09864; linear: Chen+ 2023, arXiv:2306.15595; YaRN: Peng+ 2023,
  * arXiv:2309.00071, eq. 17-24; longrope: Ding+ 2024, arXiv:2402.13753.  Llama 3 stores its divisors
  * in the file. */

@@ -1,3 +1,4 @@
+/* backend/backend.c - the list of backends. */
 #include "backend/backend.h"
 
 #include "base/err.h"

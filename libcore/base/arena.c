@@ -1,4 +1,4 @@
-/* base/arena.c */
+/* base/arena.c - many small allocations that are freed together. */
 #include "base/arena.h"
 
 #include <stdalign.h>

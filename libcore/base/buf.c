@@ -1,4 +1,4 @@
-/* base/buf.c */
+/* base/buf.c - a growing buffer of bytes. */
 #include "base/buf.h"
 
 #include <infer/status.h>

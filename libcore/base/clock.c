@@ -1,4 +1,4 @@
-/* base/clock.c */
+/* base/clock.c - clocks in nanoseconds. */
 #include "base/clock.h"
 
 #include <fcntl.h>

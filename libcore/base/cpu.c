@@ -1,4 +1,4 @@
-/* base/cpu.c */
+/* base/cpu.c - features and caches of the processor. */
 #include "base/cpu.h"
 
 #include <stdio.h>

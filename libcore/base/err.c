@@ -1,4 +1,4 @@
-/* base/err.c */
+/* base/err.c - setting and forwarding errors. */
 #include "base/err.h"
 #include "base/utf8.h"
 

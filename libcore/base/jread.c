@@ -1,4 +1,4 @@
-/* base/jread.c */
+/* base/jread.c - reading untrusted JSON. */
 #include "base/jread.h"
 #include "base/err.h"
 #include "base/utf8.h"

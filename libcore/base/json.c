@@ -1,4 +1,4 @@
-/* base/json.c */
+/* base/json.c - building and querying JSON values. */
 #include "base/json.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* base/jwrite.c */
+/* base/jwrite.c - writing JSON. */
 #include "base/jwrite.h"
 #include "base/err.h"
 #include "base/jread.h"

@@ -1,4 +1,4 @@
-/* base/map.c */
+/* base/map.c - a hash table from byte strings to u32. */
 #include "base/map.h"
 
 #include <infer/status.h>

@@ -1,4 +1,4 @@
-/* base/mem.c */
+/* base/mem.c - counted heap calls that can be made to fail. */
 #include "base/mem.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* base/os.c */
+/* base/os.c - mapped files, memory and usage of the process. */
 #include "base/os.h"
 #include "base/err.h"
 

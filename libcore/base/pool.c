@@ -1,10 +1,10 @@
-/* base/pool.c
+/* base/pool.c - a pool of persistent threads.
  *
- * A run is open or closed, which one word says: the gate.  A worker joins an open run by adding
+ * One word, the gate, says whether a run is open or closed.  A worker joins an open run by adding
  * itself to the gate, works while any share has an item left, and leaves.  The caller closes the
- * run when it finds no item left, and waits for those who joined; who slept through the run is not
- * waited for.  So an unlucky worker that the kernel does not schedule costs nothing: its share is
- * taken from its end by the others.
+ * run when it finds no item left, and waits for the workers that joined, but not for those that
+ * slept through the run.  So a worker that the kernel does not schedule costs nothing: the others
+ * take its share from the end.
  *
  * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the
  * end, both by compare and exchange.  Shares are written only while no worker is inside. */

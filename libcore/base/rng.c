@@ -1,4 +1,4 @@
-/* base/rng.c */
+/* base/rng.c - the stateless generator and hash64. */
 #include "base/rng.h"
 #include "base/err.h"
 #include "base/num.h"

@@ -1,4 +1,4 @@
-/* base/seen.c */
+/* base/seen.c - a set that remembers byte strings. */
 #include "base/seen.h"
 #include "base/sip.h"
 #include <infer/status.h>

@@ -1,4 +1,4 @@
-/* base/sha256.c */
+/* base/sha256.c - SHA-256, with and without instructions for it. */
 #include "base/sha256.h"
 #include "base/cpu.h"
 #include "base/num.h"

@@ -1,4 +1,4 @@
-/* base/sip.c */
+/* base/sip.c - SipHash-1-3. */
 #include "base/sip.h"
 #include "base/num.h"
 

@@ -1,5 +1,6 @@
-/* The built-in model lies in .rodata, page-aligned, so that it is used in place like a mapped file.  scripts/train-demo.py
- * made it; the F32 master that it was rounded from (demo-f32.gguf, 14719968 bytes, not in the tree) has the sha256
+/* demo/demo.c - the built-in model lies in .rodata, page-aligned, so that it is used in place like
+ * a mapped file.  scripts/train-demo.py made it; the F32 master that it was rounded from
+ * (demo-f32.gguf, 14719968 bytes, not in the tree) has the sha256
  * 4d74784d28cfddfb2ed47422bb2853fbfa4f16f7622cf24636b06ae8794dd991. */
 #include "demo/demo.h"
 

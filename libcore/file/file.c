@@ -1,3 +1,4 @@
+/* file/file.c - opening a model file and looking up its contents. */
 #include "file/file.h"
 #include <string.h>
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* GGUF v2 and v3.  A file, all little-endian and packed:
+/* file/gguf.c - GGUF v2 and v3.  A file, all little-endian and packed:
  *
  *   "GGUF"  u32 version  u64 tensors  u64 keys
  *   keys times     { string key; u32 type; value }          string: u64 length, bytes

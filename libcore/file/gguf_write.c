@@ -1,3 +1,4 @@
+/* file/gguf_write.c - writing GGUF files. */
 #include "file/gguf_write.h"
 #include <errno.h>
 #include <fcntl.h>

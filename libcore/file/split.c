@@ -1,6 +1,6 @@
-/* A split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with tensors of its
- * own; the first holds the metadata, every one says in split.no (from 0), split.count and
- * split.tensors.count which it is. */
+/* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with
+ * tensors of its own; the first holds the metadata, every one says in split.no (from 0),
+ * split.count and split.tensors.count which it is. */
 #include <stdio.h>
 #include <string.h>
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* graph/cost.c - bytes and operations of a node. */
 #include "graph/graph.h"
 
 #include "base/num.h"

@@ -1,3 +1,4 @@
+/* graph/dump.c - printing a graph. */
 #include "graph/graph.h"
 
 #include "graph/shape.h"

@@ -1,3 +1,4 @@
+/* graph/graph.c - building a graph. */
 #include "graph/graph.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Places values in the workspace.  In order of time, each value gets the lowest offset that is free
- * while it lives; only values that live at the same time are compared, so a node of a deep graph
- * costs no more than one of a shallow graph. */
+/* graph/mem.c - places values in the workspace.  In order of time, each value gets the lowest
+ * offset that is free while it lives; only values that live at the same time are compared, so a
+ * node of a deep graph costs no more than one of a shallow graph. */
 #include "graph/graph.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* graph/shape.c - shapes of values, and invalid nodes. */
 #include "graph/shape.h"
 
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* jinja/case.c */
+/* jinja/case.c - upper, lower and title case of strings. */
 #include "jinja/case.h"
 #include "base/err.h"
 #include "jinja/str.h"

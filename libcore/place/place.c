@@ -1,3 +1,4 @@
+/* place/place.c - the memory of weights, cache and workspace, and the context that fits. */
 #include "place/place.h"
 
 #include <stdio.h>

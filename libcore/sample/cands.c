@@ -1,4 +1,4 @@
-/* Sorting, softmax and entropy of candidates. */
+/* sample/cands.c - sorting, softmax and entropy of candidates. */
 #include <math.h>
 #include "sample/sample.h"
 #include "base/fmath.h"

@@ -1,4 +1,4 @@
-/* One token out of one row of logits: bias, stages, draw. */
+/* sample/draw.c - one token out of one row of logits: bias, stages, draw. */
 #include <math.h>
 #include <string.h>
 #include "base/err.h"

@@ -1,5 +1,6 @@
-/* "Don't repeat yourself": a token that would extend a repeated run of length L >= allowed is
- * penalised by multiplier * base^(L - allowed).   p-e-w, oobabooga/text-generation-webui #5677
+/* sample/dry.c - "Don't repeat yourself": a token that would extend a repeated run of length L >=
+ * allowed is penalised by multiplier * base^(L - allowed).   p-e-w, oobabooga/text-generation-webui
+ * #5677
  *
  * L comes from a Z function over the reversed history: z[i] is how long the run that ends i tokens
  * before the last equals the run that ends at the last; linear in the window. */

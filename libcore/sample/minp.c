@@ -1,4 +1,5 @@
-/* Keep p_i >= p max_j p_j, that is l_i >= max l + ln p.   Nguyen+ 2024, arXiv:2407.01082 */
+/* sample/minp.c - keep p_i >= p max_j p_j, that is l_i >= max l + ln p.   Nguyen+ 2024,
+ * arXiv:2407.01082 */
 #include "sample/sample.h"
 #include "base/fmath.h"
 

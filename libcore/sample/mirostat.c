@@ -1,5 +1,5 @@
-/* Steer the surprise of each token towards tau bits.   Basu+ 2020, arXiv:2007.14966: version 1 is
- * algorithm 1, version 2 cuts at the surprise itself. */
+/* sample/mirostat.c - steer the surprise of each token towards tau bits.   Basu+ 2020,
+ * arXiv:2007.14966: version 1 is algorithm 1, version 2 cuts at the surprise itself. */
 #include "base/fmath.h"
 #include "sample/sample.h"
 

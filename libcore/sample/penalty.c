@@ -1,5 +1,5 @@
-/* Repetition, presence and frequency penalties over the last `repeat_window` tokens.   Keskar+
- * 2019, arXiv:1909.05858, eq. 1 */
+/* sample/penalty.c - repetition, presence and frequency penalties over the last `repeat_window`
+ * tokens.   Keskar+ 2019, arXiv:1909.05858, eq. 1 */
 #include "sample/sample.h"
 
 static int on(const struct infer_sample_opts *o)

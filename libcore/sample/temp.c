@@ -1,4 +1,5 @@
-/* Divide the logits by a temperature, which may follow the entropy of the candidates. */
+/* sample/temp.c - divide the logits by a temperature, which may follow the entropy of the
+ * candidates. */
 #include <math.h>
 #include "base/fmath.h"
 #include "sample/sample.h"

@@ -1,4 +1,5 @@
-/* Keep the least set of candidates whose mass reaches p.   Holtzman+ 2019, arXiv:1904.09751 */
+/* sample/topp.c - keep the least set of candidates whose mass reaches p.   Holtzman+ 2019,
+ * arXiv:1904.09751 */
 #include "sample/sample.h"
 
 void stage_top_p(struct cands *c, float p, int32_t min_keep)

@@ -1,5 +1,5 @@
-/* Keep the candidates whose surprise is nearest to the entropy, up to mass p.   Meister+ 2022,
- * arXiv:2202.00666 */
+/* sample/typical.c - keep the candidates whose surprise is nearest to the entropy, up to mass p.
+ * Meister+ 2022, arXiv:2202.00666 */
 #include "sample/sample.h"
 #include "base/fmath.h"
 

@@ -49,6 +49,18 @@ setup()
 	[[ $output == *'the format x has no fuzz target tests/fuzz/x.c'* ]]
 }
 
+@test "check-heads finds a file without its headline" {
+	echo '/* base/a.c - what it is. */' >libcore/base/a.c
+	echo '/* infer/a.h - what it is.   floor: base */' >libcore/include/infer/a.h
+	mkdir -p cmd/infer-a/part libcore/kern
+	echo '/* infer-a/part/b.h (private) - what it is. */' >cmd/infer-a/part/b.h
+	echo 'int x;' >libcore/kern/x.c
+	"$TOP/scripts/check-heads"
+	echo '/* What it is. */' >libcore/base/a.c
+	run -1 "$TOP/scripts/check-heads"
+	[[ $output == 'libcore/base/a.c: '*'base/a.c - subject'* ]]
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"

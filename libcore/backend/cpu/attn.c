@@ -1,7 +1,7 @@
-/* Attention: the cache is cut at fixed positions, each split gives a partial result, those of a row
- * are merged in ascending order.  A task is (rows of one sequence, split, one or some KV heads); so
- * one decoded row at a long context is work for every thread.  Partial results have a bounded
- * place: where all rows do not fit, they go in waves. */
+/* backend/cpu/attn.c - attention: the cache is cut at fixed positions, each split gives a partial
+ * result, those of a row are merged in ascending order.  A task is (rows of one sequence, split,
+ * one or some KV heads); so one decoded row at a long context is work for every thread.  Partial
+ * results have a bounded place: where all rows do not fit, they go in waves. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"

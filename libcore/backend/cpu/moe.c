@@ -1,6 +1,6 @@
-/* Experts: a router row picks some, each expert's rows go through its matrices as any product, and
- * a row adds what its experts gave in the order of rank.  Only chosen experts are read.   Shazeer+
- * 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
+/* backend/cpu/moe.c - experts: a router row picks some, each expert's rows go through its matrices
+ * as any product, and a row adds what its experts gave in the order of rank.  Only chosen experts
+ * are read.   Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* From nodes of a graph to steps: what runs together, what is quantised where, what is refused. */
+/* backend/cpu/plan.c - from nodes of a graph to steps: what runs together, what is quantised where,
+ * what is refused. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* A step of the model: positions and rotations first, then the steps of the plan in order. */
+/* backend/cpu/run.c - a step of the model: positions and rotations first, then the steps of the
+ * plan in order. */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>
