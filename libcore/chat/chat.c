@@ -4,6 +4,7 @@
 #include "base/jread.h"
 #include "base/utf8.h"
 #include "chat/tools.h"
+#include "chat/turns.h"
 #include "tok/tok.h"
 
 #include <stdio.h>
@@ -299,7 +300,9 @@ static int parse(struct chat_values *v, struct arena *a, const struct infer_conv
                  infer_error *err)
 {
 	*v = (struct chat_values){ 0 };
-	if (c->messages)
+	if (c->turns && !(v->messages = turns_list(a, c->turns)))
+		return nomem(err);
+	if (c->messages && !c->turns)
 		TRY(jread(&v->messages, a, c->messages, c->messages_n, "messages", err));
 	return c->args ? jread(&v->args, a, c->args, c->args_n, "template arguments", err)
 	               : INFER_OK;

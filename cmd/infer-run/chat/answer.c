@@ -33,7 +33,7 @@ static int raw_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	int rc = INFER_OK;
 
 	buf_init(&text, MEM_BASE);
-	for (size_t i = 0; !rc && i < r->conversation.n; i++)
+	for (size_t i = 0; !rc && i < conversation_count(&r->conversation); i++)
 		rc = conversation_content(&r->conversation, i, &text, err);
 	if (!rc)
 		rc = infer_encode(t, text.at ? text.at : "", text.len,
@@ -47,17 +47,9 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(r->run.model);
 	struct infer_conversation c = r->chat.c;
-	struct buf text;
 
-	buf_init(&text, MEM_BASE);
-	int rc = conversation_print(&r->conversation, &text, err);
-
-	c.messages = text.at;
-	c.messages_n = text.len;
-	if (!rc)
-		rc = infer_chat_encode(r->chat.template, t, &c, ids, n, err);
-	buf_fini(&text);
-	return rc;
+	c.turns = r->conversation.turns;
+	return infer_chat_encode(r->chat.template, t, &c, ids, n, err);
 }
 
 /* *prompt: int32_t [].  What was computed for the turns before is its front, wherever it spells the
@@ -272,7 +264,7 @@ static void remark(struct repl *r, const struct answer *a)
 
 int repl_waits(const struct repl *r)
 {
-	size_t n = r->conversation.n;
+	size_t n = conversation_count(&r->conversation);
 
 	return n && conversation_is(&r->conversation, n - 1, "user");
 }
@@ -325,20 +317,15 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 
 int repl_say(struct repl *r, size_t at, const struct buf *text, infer_error *err)
 {
-	struct conversation before;
 	int kept = 0;
 
-	TRY(conversation_copy(&before, &r->conversation, err));
+	TRY(conversation_keep(&r->conversation, err));
 	conversation_cut(&r->conversation, at);
 	int rc = conversation_add(&r->conversation, "user", text, NULL, err);
 
 	if (!rc)
 		rc = repl_answer(r, &kept, err);
-	if (rc || !kept) {
-		conversation_fini(&r->conversation);
-		r->conversation = before;
-	} else {
-		conversation_fini(&before);
-	}
+	if (rc || !kept)
+		conversation_undo(&r->conversation);
 	return rc;
 }

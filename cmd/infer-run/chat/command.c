@@ -47,7 +47,7 @@ static int show_turn(struct repl *r, size_t i, infer_error *err)
 
 static int system_turn(struct repl *r, const char *rest, infer_error *err)
 {
-	struct conversation changed;
+	int rc;
 
 	if (!r->chat.template)
 		return err_set(err, INFER_EINVAL,
@@ -58,18 +58,13 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 		screen_note(&r->screen, "(no system turn; /system TEXT makes one)");
 		return INFER_OK;
 	}
-	TRY(conversation_copy(&changed, &r->conversation, err));
-	int rc = conversation_system(&changed, strcmp(rest, "-") ? rest : NULL, err);
-
+	TRY(conversation_keep(&r->conversation, err));
+	rc = conversation_system(&r->conversation, strcmp(rest, "-") ? rest : NULL, err);
 	if (!rc)
-		rc = repl_check(r, &changed, err);
-	if (rc) {
-		conversation_fini(&changed);
-		return rc;
-	}
-	conversation_fini(&r->conversation);
-	r->conversation = changed;
-	return INFER_OK;
+		rc = repl_check(r, &r->conversation, err);
+	if (rc)
+		conversation_undo(&r->conversation);
+	return rc;
 }
 
 static int save(struct repl *r, const char *rest, infer_error *err)
@@ -77,7 +72,7 @@ static int save(struct repl *r, const char *rest, infer_error *err)
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/save needs a file");
 	TRY(conversation_save(&r->conversation, rest, err));
-	screen_note(&r->screen, "(%zu messages saved)", r->conversation.n);
+	screen_note(&r->screen, "(%zu messages saved)", conversation_count(&r->conversation));
 	return INFER_OK;
 }
 
@@ -101,30 +96,25 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 		repl_waits(r)
 			? "(%zu messages loaded; the last is a question still: /regen answers it)"
 			: "(%zu messages loaded)",
-		r->conversation.n);
+		conversation_count(&r->conversation));
 	return INFER_OK;
 }
 
 static int regen(struct repl *r, const char *rest, infer_error *err)
 {
-	size_t n = r->conversation.n;
-	struct conversation before;
+	size_t n = conversation_count(&r->conversation);
 	int kept;
 
 	(void)rest;
 	if (conversation_last(&r->conversation, "user") < 0)
 		return err_set(err, INFER_EINVAL, "/regen: nothing was said that can be answered");
-	TRY(conversation_copy(&before, &r->conversation, err));
+	TRY(conversation_keep(&r->conversation, err));
 	if (conversation_is(&r->conversation, n - 1, "assistant"))
 		conversation_cut(&r->conversation, n - 1);
 	int rc = repl_answer(r, &kept, err);
 
-	if (!rc && kept) {
-		conversation_fini(&before);
-		return INFER_OK;
-	}
-	conversation_fini(&r->conversation);
-	r->conversation = before;
+	if (rc || !kept)
+		conversation_undo(&r->conversation);
 	return rc;
 }
 
@@ -226,7 +216,8 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 		put_usage(&b, what, &r->all, r->answers);
 	}
 	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n",
-	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx, r->conversation.n);
+	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx,
+	           conversation_count(&r->conversation));
 	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values",
 	           "KV cache", (unsigned long long)(s.kv_pages_used * s.kv_page_bytes),
 	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,

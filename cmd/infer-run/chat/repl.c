@@ -65,22 +65,16 @@ int repl_open_model(struct repl *r, infer_error *err)
 int repl_check(struct repl *r, const struct conversation *t, infer_error *err)
 {
 	struct infer_conversation c = r->chat.c;
-	struct buf text;
 	char *rendered = NULL;
 	size_t n;
+	int rc;
 
-	if (!r->chat.template || !t->n)
+	if (!r->chat.template || !conversation_count(t))
 		return INFER_OK;
-	buf_init(&text, MEM_BASE);
-	int rc = conversation_print(t, &text, err);
-
-	c.messages = text.at;
-	c.messages_n = text.len;
-	if (!rc)
-		rc = infer_chat_render(r->chat.template, infer_model_tokenizer(r->run.model), &c,
-		                       &rendered, NULL, &n, err);
+	c.turns = t->turns;
+	rc = infer_chat_render(r->chat.template, infer_model_tokenizer(r->run.model), &c, &rendered,
+	                       NULL, &n, err);
 	infer_chat_free(rendered);
-	buf_fini(&text);
 	return rc;
 }
 
@@ -94,7 +88,7 @@ static int first_messages(struct repl *r, infer_error *err)
 		TRY(conversation_parse(&r->conversation, c->messages.at, c->messages.len,
 		                       r->o.chat.messages, err));
 	else
-		conversation_init(&r->conversation);
+		TRY(conversation_init(&r->conversation, err));
 	if (r->o.chat.system && conversation_is(&r->conversation, 0, "system"))
 		return err_set(err, INFER_EINVAL,
 		               "--system: the messages begin with a system turn already");
@@ -122,7 +116,8 @@ static int take_entry(struct repl *r, infer_error *err)
 	int rc = name.bad || rest.bad ? err_set(err, INFER_ENOMEM, "out of memory for a line")
 	         : is_command
 	                 ? repl_command(r, name.at, rest.at, err)
-	                 : repl_say(r, at >= 0 ? (size_t)at : r->conversation.n, &e->text, err);
+	                 : repl_say(r, at >= 0 ? (size_t)at : conversation_count(&r->conversation),
+	                            &e->text, err);
 
 	buf_fini(&name);
 	buf_fini(&rest);
@@ -149,7 +144,7 @@ static void first_turn(struct repl *r)
 	if (r->rest->n_words || r->o.files.n)
 		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &err);
 	if (!rc && words.len)
-		rc = repl_say(r, r->conversation.n, &words, &err);
+		rc = repl_say(r, conversation_count(&r->conversation), &words, &err);
 	else if (!rc && repl_waits(r))
 		rc = repl_answer(r, &kept, &err);
 	buf_fini(&words);

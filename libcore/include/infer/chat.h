@@ -62,12 +62,42 @@ typedef struct infer_tools infer_tools;
 int infer_tools_read(infer_tools **out, const char *json, size_t n, infer_error *err);
 void infer_tools_free(infer_tools *t);
 
+/* A conversation that is read once and grows: messages in OpenAI's form.  Confined. */
+typedef struct infer_turns infer_turns;
+int infer_turns_new(infer_turns **out, infer_error *err);
+void infer_turns_free(infer_turns *t);
+/* json: an array of messages [n], copied, that takes the place of those there are; on failure they
+ * stay.  what: its name in messages
+ * INFER_EFORMAT INFER_EUNSUP INFER_ENOMEM  as infer_chat_render */
+int infer_turns_read(infer_turns *t, const char *json, size_t n, const char *what,
+                     infer_error *err);
+size_t infer_turns_count(const infer_turns *t);
+/* 1: message i exists and has this role. */
+int infer_turns_is(const infer_turns *t, size_t i, const char *role);
+/* The index of the last message with this role; -1: there is none. */
+long infer_turns_last(const infer_turns *t, const char *role);
+/* Its content, parts of text joined: *n bytes, a NUL behind them; infer_chat_free. */
+int infer_turns_text(const infer_turns *t, size_t i, char **text, size_t *n, infer_error *err);
+/* All as JSON, a message a line, likewise. */
+int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error *err);
+/* Append a turn: UTF-8, copied.  reasoning: NULL or empty: none */
+int infer_turns_add(infer_turns *t, const char *role, const struct infer_str *text,
+                    const struct infer_str *reasoning, infer_error *err);
+/* Remove message i and all that follow. */
+void infer_turns_cut(infer_turns *t, size_t i);
+/* Set the system turn, which comes first; text NULL removes it. */
+int infer_turns_system(infer_turns *t, const char *text, infer_error *err);
+/* Remember the messages as they are now; undo puts back those that were remembered last. */
+int infer_turns_keep(infer_turns *t, infer_error *err);
+void infer_turns_undo(infer_turns *t);
+
 /* `messages` and `args` are JSON texts, `system` and `user` UTF-8; all borrowed. */
 struct infer_conversation {
 	const char *system;
 	size_t system_n; /* a system turn to put first, or NULL */
 	const char *messages;
-	size_t messages_n; /* array, as OpenAI's, or NULL */
+	size_t messages_n;        /* array, as OpenAI's, or NULL */
+	const infer_turns *turns; /* in the place of messages, or NULL */
 	const char *user;
 	size_t user_n;            /* a user's turn to put last, or NULL */
 	const infer_tools *tools; /* or NULL */
