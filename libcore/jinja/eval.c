@@ -259,7 +259,7 @@ const struct jv *jinja_var(struct jrun *r, uint32_t id)
 {
 	uint64_t looked = 0;
 
-	for (const struct jscope *s = r->scope; s; s = s->up) {
+	for (const struct jscope *s = r->in->scope; s; s = s->up) {
 		looked += 1 + s->n;
 		for (uint32_t i = s->n; i-- > 0;)
 			if (s->at[i].id == id) {
@@ -268,7 +268,7 @@ const struct jv *jinja_var(struct jrun *r, uint32_t id)
 			}
 	}
 	jinja_spend(r, looked / JSTEP_ITEMS);
-	return r->ctx[id].type == J_MISSING ? NULL : &r->ctx[id];
+	return r->in->ctx[id].type == J_MISSING ? NULL : &r->in->ctx[id];
 }
 
 static int eval_name(struct jrun *r, const struct jnode *n, struct jv *out)
@@ -537,7 +537,7 @@ int jinja_eval(struct jrun *r, const struct jnode *n, struct jv *out)
 	r->line = n->line;
 	*out = (struct jv){ 0 };
 	if (n->kind == JN_CONST || n->kind == JN_INPUT) {
-		*out = n->kind == JN_CONST ? n->val : r->input;
+		*out = n->kind == JN_CONST ? n->val : r->in->input;
 		return INFER_OK;
 	}
 	if (n->kind == JN_NAME)

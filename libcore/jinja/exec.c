@@ -39,7 +39,7 @@ int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
 
 int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv v)
 {
-	const uint32_t *id = map_get(&r->t->names, name, strlen(name));
+	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
 	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* nobody asks for it */
 }
@@ -63,7 +63,7 @@ int jinja_assign(struct jrun *r, const struct jnode *target, struct jv v)
 	if (target->kind == JN_TUPLE)
 		return unpack(r, target, v);
 	if (target->kind == JN_NAME)
-		return jinja_let(r, r->scope, target->id, v);
+		return jinja_let(r, r->in->scope, target->id, v);
 	const struct jv *ns = jinja_var(r, target->id);
 	if (!ns || ns->type != J_NS)
 		return jinja_fail(r, "cannot assign attribute on non-namespace object");
@@ -77,43 +77,43 @@ static int exec_out(struct jrun *r, const struct jnode *n)
 	struct jv v;
 
 	TRY(jinja_eval(r, n->a, &v));
-	jv_text(r->out, v);
+	jv_text(r->in->out, v);
 	return r->rc;
 }
 
 int jinja_capture(struct jrun *r, const struct jnode *body, struct jv *out)
 {
-	struct jsb b = { .r = r }, *was = r->out;
+	struct jsb b = { .r = r }, *was = r->in->out;
 
-	r->out = &b;
+	r->in->out = &b;
 	int rc = jinja_exec(r, body);
-	r->out = was;
+	r->in->out = was;
 	return rc ? rc : jsb_done(&b, out);
 }
 
 /* As jinja_capture, in a scope of its own. */
 static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *out)
 {
-	struct jscope *was = r->scope, *s = jinja_scope(r, was);
+	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
 
 	if (!s)
 		return r->rc;
-	r->scope = s;
+	r->in->scope = s;
 	int rc = jinja_capture(r, body, out);
-	r->scope = was;
+	r->in->scope = was;
 	return rc;
 }
 
 /* The filters of a block over what it wrote. */
 static int through(struct jrun *r, const struct jnode *filters, struct jv *v)
 {
-	struct jv was = r->input;
+	struct jv was = r->in->input;
 
 	if (!filters)
 		return INFER_OK;
-	r->input = *v;
+	r->in->input = *v;
 	int rc = jinja_eval(r, filters, v);
-	r->input = was;
+	r->in->input = was;
 	return rc;
 }
 
@@ -122,7 +122,7 @@ static int exec_setblock(struct jrun *r, const struct jnode *n)
 	struct jv v;
 
 	TRY(capture_scoped(r, n->b, &v));
-	if (r->flow)
+	if (r->in->flow)
 		return INFER_OK;
 	TRY(through(r, n->c, &v));
 	return jinja_assign(r, n->a, v);
@@ -133,31 +133,31 @@ static int exec_filterblock(struct jrun *r, const struct jnode *n)
 	struct jv v;
 
 	TRY(capture_scoped(r, n->b, &v));
-	if (r->flow)
+	if (r->in->flow)
 		return INFER_OK;
 	TRY(through(r, n->c, &v));
-	jv_text(r->out, v);
+	jv_text(r->in->out, v);
 	return r->rc;
 }
 
 static int exec_with(struct jrun *r, const struct jnode *n)
 {
-	struct jscope *was = r->scope, *s = jinja_scope(r, was);
+	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
 	struct jv v;
 	int rc = r->rc;
 
 	for (uint32_t i = 0; !rc && i < n->n; i += 2) {
-		r->scope = was;
+		r->in->scope = was;
 		rc = jinja_eval(r, n->list[i + 1], &v);
-		r->scope = s;
+		r->in->scope = s;
 		if (!rc)
 			rc = jinja_assign(r, n->list[i], v);
 	}
 	if (!rc) {
-		r->scope = s;
+		r->in->scope = s;
 		rc = jinja_exec(r, n->b);
 	}
-	r->scope = was;
+	r->in->scope = was;
 	return rc;
 }
 
@@ -182,8 +182,8 @@ static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
 	if (!m)
 		return r->rc;
 	m->node = n;
-	m->scope = r->scope;
-	for (struct jscope *s = r->scope; s; s = s->up)
+	m->scope = r->in->scope;
+	for (struct jscope *s = r->in->scope; s; s = s->up)
 		s->kept = 1;
 	*out = (struct jv){ .type = J_MACRO, .macro = m };
 	return INFER_OK;
@@ -259,33 +259,33 @@ static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
 			v = c->pos[i];
 		else
 			take_kw(r, c, n->list[i]->str, &v);
-		TRY(jinja_let(r, r->scope, n->list[i]->id, v));
+		TRY(jinja_let(r, r->in->scope, n->list[i]->id, v));
 	}
-	TRY(special_args(r, m, c, r->scope));
+	TRY(special_args(r, m, c, r->in->scope));
 	for (uint32_t i = 0; i < n->n; i++) {
-		if (r->scope->at[i].v.type != J_MISSING)
+		if (r->in->scope->at[i].v.type != J_MISSING)
 			continue;
 		if (i >= first)
 			TRY(jinja_eval(r, n->list[n->n + i - first], &v));
 		else
 			TRY(jv_undef(r, &v, NULL, n->list[i]->str));
-		r->scope->at[i].v = v;
+		r->in->scope->at[i].v = v;
 	}
 	return INFER_OK;
 }
 
 int jinja_macro(struct jrun *r, struct jmacro *m, struct jcall *c, struct jv *out)
 {
-	struct jscope *was = r->scope, *s = jinja_scope(r, m->scope);
+	struct jscope *was = r->in->scope, *s = jinja_scope(r, m->scope);
 
 	if (!s)
 		return r->rc;
 	TRY(jinja_enter(r));
-	r->scope = s;
+	r->in->scope = s;
 	int rc = bind(r, m, c);
 	if (!rc)
 		rc = jinja_capture(r, m->node->b, out);
-	r->scope = was;
+	r->in->scope = was;
 	r->depth--;
 	return rc;
 }
@@ -295,7 +295,7 @@ static int exec_macro(struct jrun *r, const struct jnode *n)
 	struct jv v;
 
 	TRY(make_macro(r, n, &v));
-	return jinja_let(r, r->scope, n->a->id, v);
+	return jinja_let(r, r->in->scope, n->a->id, v);
 }
 
 static int exec_call(struct jrun *r, const struct jnode *n)
@@ -321,7 +321,7 @@ static int exec_call(struct jrun *r, const struct jnode *n)
 	c.nkw++;
 	r->line = n->line;
 	TRY(jinja_call(r, f, &c, &v));
-	jv_text(r->out, v);
+	jv_text(r->in->out, v);
 	return r->rc;
 }
 
@@ -332,7 +332,7 @@ static int exec_scope(struct jrun *r, const struct jnode *n)
 	struct jv v;
 
 	TRY(capture_scoped(r, n->b, &v));
-	jv_text(r->out, v);
+	jv_text(r->in->out, v);
 	return r->rc;
 }
 
@@ -343,13 +343,13 @@ static int exec(struct jrun *r, const struct jnode *n)
 	switch (n->kind) {
 	case JN_BODY:
 		for (uint32_t i = 0; n->unset && i < n->unset[0]; i++)
-			TRY(jinja_let(r, r->scope, n->unset[1 + i],
+			TRY(jinja_let(r, r->in->scope, n->unset[1 + i],
 			              (struct jv){ .type = J_MISSING }));
-		for (uint32_t i = 0; i < n->n && !r->flow; i++)
+		for (uint32_t i = 0; i < n->n && !r->in->flow; i++)
 			TRY(jinja_exec(r, n->list[i]));
 		return INFER_OK;
 	case JN_TEXT:
-		jsb_str(r->out, n->str);
+		jsb_str(r->in->out, n->str);
 		return r->rc;
 	case JN_OUT:
 		return exec_out(r, n);
@@ -374,7 +374,7 @@ static int exec(struct jrun *r, const struct jnode *n)
 	case JN_SCOPE:
 		return exec_scope(r, n);
 	default:
-		r->flow = n->kind == JN_BREAK ? JFLOW_BREAK : JFLOW_CONTINUE;
+		r->in->flow = n->kind == JN_BREAK ? JFLOW_BREAK : JFLOW_CONTINUE;
 		return INFER_OK;
 	}
 }

@@ -1,6 +1,6 @@
 /* jinja/filter.c - filters over one value. */
-#include "jinja/case.h"
 #include "jinja/run.h"
+#include "pyval/case.h"
 #include "base/err.h"
 #include "text/unicode.h"
 

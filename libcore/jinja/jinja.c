@@ -21,9 +21,9 @@ enum {
 static int set_context(struct jrun *r, const struct json *context)
 {
 	json_each(v, context) {
-		const uint32_t *id = map_get(&r->t->names, v->key, v->key_n);
+		const uint32_t *id = map_get(&r->in->t->names, v->key, v->key_n);
 		if (id)
-			TRY(jv_from_json(r, &r->ctx[*id], v));
+			TRY(jv_from_json(r, &r->in->ctx[*id], v));
 	}
 	return r->rc;
 }
@@ -36,7 +36,7 @@ int jinja_asks(const struct jinja *t, const char *name)
 static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf *from)
 {
 	if (buf_reserve(out, b->len) || (from && buf_reserve(from, b->len)))
-		return err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
+		return err_set(r->err, INFER_ENOMEM, "%s: out of memory", r->name);
 	buf_put(out, b->at, b->len);
 	if (from && b->from == JFROM_MIXED) {
 		buf_put(from, b->mask, b->len);
@@ -52,7 +52,8 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
                  struct buf *out, struct buf *from, infer_error *err)
 {
 	static const struct jinja_options none;
-	struct jrun r = { .t = t, .err = err };
+	struct jrender in = { .t = t };
+	struct jrun r = { .name = t->name, .host = &jinja_host, .in = &in, .err = err };
 	struct jsb b = { .r = &r };
 	int rc;
 
@@ -68,22 +69,22 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	r.until_ns = clock_thread_ns() + (o->cpu_ms ? o->cpu_ms : CPU_MS) * 1000000;
 	r.bytes_max = o->bytes ? o->bytes : BYTES;
 	r.depth_max = o->depth ? o->depth : DEPTH;
-	r.flags = o->flags;
-	r.now = o->now;
+	r.changes = !!(o->flags & JINJA_MUTABLE);
+	in.now = o->now;
 	r.trusted = o->trusted;
-	r.out = &b;
+	in.out = &b;
 	r.stack = __builtin_frame_address(0);
 	r.stack_most = STACK;
-	r.ctx = jinja_take(&r, (size_t)t->names.count + 1, sizeof *r.ctx);
+	in.ctx = jinja_take(&r, (size_t)t->names.count + 1, sizeof *in.ctx);
 	rc = r.rc;
 	for (int i = -1; !rc && i < 2; i++)
 		rc = set_context(&r, i < 0 ? context : o->more[i]);
 	if (!o->steps && r.steps_max > STEPS_MOST)
 		r.steps_max = STEPS_MOST;
-	if (!rc && !(r.scope = jinja_scope(&r, NULL)))
+	if (!rc && !(in.scope = jinja_scope(&r, NULL)))
 		rc = r.rc;
 	if (!rc && t->has_self)
-		rc = jinja_let_name(&r, r.scope, "self", (struct jv){ .type = J_SELF });
+		rc = jinja_let_name(&r, in.scope, "self", (struct jv){ .type = J_SELF });
 	if (!rc)
 		rc = jinja_exec(&r, t->root);
 	if (!rc)

@@ -222,7 +222,7 @@ static int number(struct lex *l)
 	struct jstr s = { .at = l->s + l->i };
 	struct jrun r = { .steps_max = UINT64_MAX,
 		          .look = UINT64_MAX,
-		          .t = l->t,
+		          .name = l->t->name,
 		          .line = l->line,
 		          .err = l->err };
 	int64_t v = 0;

@@ -8,7 +8,7 @@
 static int loop_pull(struct jrun *r, struct jloop *l, struct jv *out)
 {
 	const struct jnode *n = l->node;
-	struct jscope *was = r->scope, *s;
+	struct jscope *was = r->in->scope, *s;
 	struct jv yes;
 	int got = 0;
 
@@ -17,12 +17,12 @@ static int loop_pull(struct jrun *r, struct jloop *l, struct jv *out)
 	s = jinja_scope(r, l->scope);
 	while (s && !got && jiter_next(r, &l->it, out)) {
 		s->n = 0;
-		r->scope = s;
+		r->in->scope = s;
 		if (jinja_assign(r, n->list[0], *out) || jinja_eval(r, n->d, &yes))
 			break;
 		got = jv_true(yes);
 	}
-	r->scope = was;
+	r->in->scope = was;
 	return got && !r->rc;
 }
 
@@ -179,17 +179,17 @@ static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv 
 
 int jloop_call(struct jrun *r, struct jloop *l, struct jcall *c, struct jv *out)
 {
-	struct jsb b = { .r = r }, *was = r->out;
-	struct jscope *scope = r->scope;
+	struct jsb b = { .r = r }, *was = r->in->out;
+	struct jscope *scope = r->in->scope;
 
 	if (!l->node->op || c->n != 1)
 		return jinja_fail(r, "the loop is not recursive");
 	TRY(jinja_enter(r));
-	r->out = &b;
-	r->scope = l->scope;
+	r->in->out = &b;
+	r->in->scope = l->scope;
 	int rc = jinja_exec_for(r, l->node, c->pos[0], l->depth0 + 1);
-	r->out = was;
-	r->scope = scope;
+	r->in->out = was;
+	r->in->scope = scope;
 	r->depth--;
 	return rc ? rc : jsb_done(&b, out);
 }
@@ -197,7 +197,7 @@ int jloop_call(struct jrun *r, struct jloop *l, struct jcall *c, struct jv *out)
 int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int depth0)
 {
 	struct jloop *l = jinja_take(r, 1, sizeof *l);
-	struct jscope *was = r->scope, *s = NULL;
+	struct jscope *was = r->in->scope, *s = NULL;
 	struct jv v;
 	/* finished: a turn came to its end; else runs where none did, as in Jinja */
 	int rc, finished = 0;
@@ -208,30 +208,30 @@ int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int de
 		.node = n, .scope = was, .length = -1, .has_next = -1, .depth0 = depth0
 	};
 	TRY(jiter_init(r, &l->it, over));
-	while (!r->flow && jloop_next(r, l, &v)) {
+	while (!r->in->flow && jloop_next(r, l, &v)) {
 		if (!s || s->kept)
 			s = jinja_scope(r, was);
 		if (!s)
 			break;
 		s->n = 0;
-		r->scope = s;
+		r->in->scope = s;
 		rc = jinja_let_name(r, s, "loop", (struct jv){ .type = J_LOOP, .loop = l });
 		if (!rc)
 			rc = jinja_assign(r, n->list[0], v);
 		if (!rc)
 			rc = jinja_exec(r, n->b);
-		r->scope = was;
+		r->in->scope = was;
 		if (rc)
 			return rc;
-		finished |= !r->flow;
-		if (r->flow == JFLOW_CONTINUE)
-			r->flow = JFLOW_NONE;
+		finished |= !r->in->flow;
+		if (r->in->flow == JFLOW_CONTINUE)
+			r->in->flow = JFLOW_NONE;
 	}
-	r->flow = JFLOW_NONE;
+	r->in->flow = JFLOW_NONE;
 	if (r->rc || finished || !n->c)
 		return r->rc;
-	r->scope = jinja_scope(r, was);
-	rc = r->scope ? jinja_exec(r, n->c) : r->rc;
-	r->scope = was;
+	r->in->scope = jinja_scope(r, was);
+	rc = r->in->scope ? jinja_exec(r, n->c) : r->rc;
+	r->in->scope = was;
 	return rc;
 }

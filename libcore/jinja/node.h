@@ -2,7 +2,8 @@
 #ifndef JINJA_NODE_H
 #define JINJA_NODE_H
 #include "base/map.h"
-#include "jinja/value.h"
+#include "jinja/jinja.h"
+#include "pyval/value.h"
 
 enum jtok_kind {
 	JT_EOF,
@@ -126,7 +127,6 @@ struct jinja {
 	size_t len;
 	int has_self; /* `self` is the template */
 };
-const char *jinja_name(const struct jinja *t);
 
 /* lex.c */
 int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err);

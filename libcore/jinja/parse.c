@@ -432,8 +432,6 @@ static struct jnode *statement(struct jparse *p)
 
 /* ---- a template's life ---- */
 
-const char *jinja_name(const struct jinja *t) { return t->name; }
-
 /* Newlines as \n, and without the last one. */
 static int normalize(struct jinja *t, const char *src, size_t n)
 {

@@ -1,6 +1,6 @@
 /* jinja/seq.c - filters over sequences, and the generators that some of them give. */
-#include "jinja/case.h"
 #include "jinja/run.h"
+#include "pyval/case.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -343,49 +343,6 @@ static int s_join(struct jrun *r, struct jcall *c, struct jv *out)
 
 /* ---- order ---- */
 
-/* k: what is compared, v: the item */
-struct sort {
-	struct jrun *r;
-	struct jpair *at, *tmp;
-	int down;
-};
-
-/* Stable, as Python's: of two alike the first stays first, whichever way. */
-static int merge(struct sort *s, size_t lo, size_t hi)
-{
-	size_t mid = lo + (hi - lo) / 2, i = lo, j = mid, k = lo;
-	int sign;
-
-	if (hi - lo < 2)
-		return s->r->rc;
-	TRY(merge(s, lo, mid));
-	TRY(merge(s, mid, hi));
-	while (i < mid && j < hi) {
-		TRY(jv_cmp(s->r, s->at[j].k, s->at[i].k, "<", &sign));
-		s->tmp[k++] = sign == (s->down ? 1 : -1) ? s->at[j++] : s->at[i++];
-	}
-	while (i < mid)
-		s->tmp[k++] = s->at[i++];
-	while (j < hi)
-		s->tmp[k++] = s->at[j++];
-	memcpy(s->at + lo, s->tmp + lo, (hi - lo) * sizeof *s->at);
-	return s->r->rc;
-}
-
-static int sort_pairs(struct jrun *r, struct jdict *d, int down)
-{
-	struct sort s = { r, d->at, jinja_take(r, d->n, sizeof *s.tmp), down };
-
-	return r->rc ? r->rc : merge(&s, 0, d->n);
-}
-
-/* One step for each pair. */
-static int add_pair(struct jrun *r, struct jdict *d, struct jv key, struct jv item)
-{
-	TRY(jdict_push(r, d, key, item));
-	return jinja_spend(r, 1);
-}
-
 /* The list of an item's attributes named "a,b.c". */
 static int sort_key(struct jrun *r, struct jv item, struct jv attr, struct jv keep_case,
                     struct jv *key)
@@ -418,10 +375,10 @@ static int s_sort(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jiter_init(r, &it, c->self));
 	while (jiter_next(r, &it, &v)) {
 		TRY(sort_key(r, v, c->a[2], c->a[1], &key));
-		TRY(add_pair(r, &d, key, v));
+		TRY(jdict_add(r, &d, key, v));
 	}
 	TRY(r->rc);
-	TRY(sort_pairs(r, &d, jv_true(c->a[0])));
+	TRY(jdict_sort(r, &d, jv_true(c->a[0])));
 	TRY(jv_list(r, out, J_LIST, d.n));
 	for (size_t i = 0; i < d.n; i++)
 		out->l->at[out->l->n++] = d.at[i].v;
@@ -436,28 +393,17 @@ static int is_text(struct jv v, const char *s)
 static int s_dictsort(struct jrun *r, struct jcall *c, struct jv *out)
 {
 	int by_value = is_text(c->a[1], "value");
-	struct jdict d = { 0 };
-	struct jv pair, key;
 
 	if (c->self.type != J_DICT)
 		return c->self.type == J_UNDEF ? jv_undef_fail(r, c->self)
 		                               : jinja_fail(r, "dictsort wants a mapping");
 	if (c->a[1].type && !by_value && !is_text(c->a[1], "key"))
 		return jinja_fail(r, "you can only sort by either \"key\" or \"value\"");
-	for (size_t i = 0; i < c->self.d->n; i++) {
-		const struct jpair *p = &c->self.d->at[i];
-		TRY(jv_list(r, &pair, J_TUPLE, 2));
-		TRY(jv_push(r, pair, p->k));
-		TRY(jv_push(r, pair, p->v));
-		key = by_value ? p->v : p->k;
-		TRY(fold(r, &key, c->a[0]));
-		TRY(add_pair(r, &d, key, pair));
-	}
-	TRY(sort_pairs(r, &d, jv_true(c->a[2])));
-	TRY(jv_list(r, out, J_LIST, d.n));
-	for (size_t i = 0; i < d.n; i++)
-		out->l->at[out->l->n++] = d.at[i].v;
-	return r->rc;
+	return jdict_sorted(r, c->self.d,
+	                    (by_value ? JSORT_BY_VALUE : 0) |
+	                            (jv_true(c->a[0]) ? JSORT_KEEP_CASE : 0) |
+	                            (jv_true(c->a[2]) ? JSORT_DOWN : 0),
+	                    out);
 }
 
 static int s_groupby(struct jrun *r, struct jcall *c, struct jv *out)
@@ -470,10 +416,10 @@ static int s_groupby(struct jrun *r, struct jcall *c, struct jv *out)
 	while (jiter_next(r, &it, &v)) {
 		TRY(jattr_get(r, v, c->a[0], c->a[1], &key));
 		TRY(fold(r, &key, c->a[2]));
-		TRY(add_pair(r, &d, key, v));
+		TRY(jdict_add(r, &d, key, v));
 	}
 	TRY(r->rc);
-	TRY(sort_pairs(r, &d, 0));
+	TRY(jdict_sort(r, &d, 0));
 	TRY(jv_list(r, out, J_LIST, 0));
 	for (size_t i = 0; i < d.n && !r->rc; i++) {
 		if (!i || !jv_eq(r, d.at[i].k, d.at[i - 1].k)) {

@@ -1,6 +1,6 @@
 /* jinja/test.c - what stands behind `is`. */
-#include "jinja/case.h"
 #include "jinja/run.h"
+#include "pyval/case.h"
 #include "base/err.h"
 
 #include <string.h>

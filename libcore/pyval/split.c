@@ -1,5 +1,5 @@
-/* jinja/split.c - the methods that take a string apart: split, rsplit, splitlines, partition. */
-#include "jinja/run.h"
+/* pyval/split.c - the methods that take a string apart: split, rsplit, splitlines, partition. */
+#include "pyval/method.h"
 #include "base/err.h"
 #include "text/unicode.h"
 

@@ -1,5 +1,5 @@
-/* jinja/value.c - making values and looking into them. */
-#include "jinja/run.h"
+/* pyval/value.c - making values and looking into them. */
+#include "pyval/str.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "text/unicode.h"

@@ -1,5 +1,5 @@
-/* jinja/budget.c - what a rendering may spend: steps, bytes, levels, time; and how it fails. */
-#include "jinja/run.h"
+/* pyval/budget.c - what a run may spend: steps, bytes, levels, time; and how it fails. */
+#include "pyval/value.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/os.h"
@@ -23,7 +23,7 @@ static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
 	s[utf8_check(s, strlen(s))] = 0; /* cut within a character */
-	return r->rc = err_set(r->err, code, "%s: line %d: %s", jinja_name(r->t), r->line, s);
+	return r->rc = err_set(r->err, code, "%s: line %d: %s", r->name, r->line, s);
 }
 
 int jinja_fail(struct jrun *r, const char *fmt, ...)
@@ -87,7 +87,7 @@ void *jinja_take(struct jrun *r, size_t n, size_t size)
 		r->bytes = r->bytes_max;
 	p = arena_alloc(&r->arena, n, size);
 	if (!p)
-		r->rc = err_set(r->err, INFER_ENOMEM, "%s: out of memory", jinja_name(r->t));
+		r->rc = err_set(r->err, INFER_ENOMEM, "%s: out of memory", r->name);
 	return p;
 }
 

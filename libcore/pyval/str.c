@@ -1,7 +1,6 @@
-/* jinja/str.c - strings that know where their bytes come from: growing, joining, str() and
+/* pyval/str.c - strings that know where their bytes come from: growing, joining, str() and
  * repr(). */
-#include "jinja/value.h"
-#include "jinja/run.h"
+#include "pyval/str.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
@@ -389,7 +388,7 @@ static void repr_other(struct jsb *b, struct jv v)
 
 	if (v.type == J_MACRO) {
 		jsb_lit(b, "<Macro ");
-		repr_str(b, v.macro->node->str);
+		repr_str(b, b->r->host->macro_name(v));
 		jsb_lit(b, ">");
 		return;
 	}

@@ -1,7 +1,7 @@
-/* jinja/case.c - upper, lower and title case of strings. */
-#include "jinja/case.h"
+/* pyval/case.c - upper, lower and title case of strings. */
+#include "pyval/case.h"
 #include "base/err.h"
-#include "jinja/str.h"
+#include "pyval/str.h"
 #include "text/case.h"
 #include "text/unicode.h"
 

@@ -1,5 +1,5 @@
-/* jinja/coll.c - the methods of lists, tuples and dicts. */
-#include "jinja/run.h"
+/* pyval/coll.c - the methods of lists, tuples and dicts. */
+#include "pyval/method.h"
 #include "base/err.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* jinja/case.h (private) - upper, lower and title case of strings, as in Python's str. */
-#ifndef JINJA_CASE_H
-#define JINJA_CASE_H
-#include "jinja/value.h"
+/* pyval/case.h - upper, lower and title case of strings, as in Python's str. */
+#ifndef PYVAL_CASE_H
+#define PYVAL_CASE_H
+#include "pyval/value.h"
 
 enum jcase_how { JCASE_UPPER, JCASE_LOWER, JCASE_TITLE, JCASE_CAPITAL, JCASE_SWAP };
 /* stays safe */

@@ -1,5 +1,5 @@
-/* jinja/iter.c - what Python's iter() and next() do, over all that can be gone through. */
-#include "jinja/run.h"
+/* pyval/iter.c - what Python's iter() and next() do, over all that can be gone through. */
+#include "pyval/str.h"
 #include "base/err.h"
 
 int jiter_init(struct jrun *r, struct jiter *it, struct jv v)
@@ -69,9 +69,8 @@ int jiter_next(struct jrun *r, struct jiter *it, struct jv *out)
 		*out = jv_int(it->src.range->start + it->src.range->step * (int64_t)it->i++);
 		return 1;
 	case J_GEN:
-		return jgen_next(r, it->src.gen, out);
 	case J_LOOP:
-		return jloop_next(r, it->src.loop, out);
+		return r->host->next(r, it->src, out);
 	default:
 		return 0;
 	}

@@ -1,5 +1,5 @@
-/* jinja/format.c - "%s" % x and "{}".format(x). */
-#include "jinja/run.h"
+/* pyval/format.c - "%s" % x and "{}".format(x). */
+#include "pyval/method.h"
 #include "base/err.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* jinja/method.c - the methods of strings. */
-#include "jinja/case.h"
-#include "jinja/run.h"
+/* pyval/method.c - the methods of strings. */
+#include "pyval/case.h"
+#include "pyval/method.h"
 #include "base/err.h"
 #include "text/unicode.h"
 

@@ -1,11 +1,12 @@
-/* jinja/value.h (private) - the values of a template: Python's, in the arena of one rendering.
- * Confined. */
-#ifndef JINJA_VALUE_H
-#define JINJA_VALUE_H
+/* pyval/value.h - Python's values, in the arena of one run (the rendering of a template), and what
+ * that run may spend.  Confined. */
+#ifndef PYVAL_VALUE_H
+#define PYVAL_VALUE_H
 #include <stddef.h>
 #include <stdint.h>
+#include <infer/status.h>
 #include "base/arena.h"
-#include "jinja/jinja.h"
+#include "base/json.h"
 
 enum jv_type {
 	J_MISSING,
@@ -93,25 +94,22 @@ struct jmethod {
 	const struct jfn *fn;
 };
 
-/* variables of a block; names by their number in the template */
-struct jscope {
-	struct jscope *up;
-	struct jvar {
-		uint32_t id;
-		struct jv v;
-	} * at;
-	uint32_t n, cap;
-	int kept; /* a macro was made in it */
-};
-struct jmacro {
-	const struct jnode *node;
-	struct jscope *scope;
-	struct jv caller_of;
+struct jrun;
+
+/* What only the renderer can do with the kinds of values that it makes. */
+struct jhost {
+	/* of a generator or a loop, as jiter_next */
+	int (*next)(struct jrun *r, struct jv v, struct jv *out);
+	/* of a loop or a macro: 1 and *out, or 0: it has none; r->rc where it failed */
+	int (*attr)(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out);
+	const struct jstr *(*macro_name)(struct jv macro);
 };
 
-/* One rendering. */
+/* One run.  name, host and in are the renderer's to set. */
 struct jrun {
-	const struct jinja *t;
+	const char *name; /* the template's; messages begin with it and with `line` */
+	const struct jhost *host;
+	struct jrender *in; /* the renderer's own state */
 	struct arena arena;
 	size_t bytes, bytes_max;
 	int spent;                             /* 1: the byte limit was reached */
@@ -121,15 +119,10 @@ struct jrun {
 	int depth, depth_max, line, rc;        /* rc: the first failure; sticky */
 	const char *stack;                     /* where it began ... */
 	size_t stack_most;                     /* ... and how far it may grow */
-	uint32_t flags;
-	int64_t now;
+	int changes; /* methods that change a list or a dict work; else they are refused */
+	/* names, NULL at the end, or NULL: see jv_from_json */
 	const char *const *trusted;
 	infer_error *err;
-	struct jscope *scope;
-	struct jv *ctx;  /* by name's number */
-	struct jv input; /* the input of a filter block's filters */
-	struct jsb *out;
-	int flow; /* for break and continue */
 };
 
 /* Set the error, unless one is set; returns the code of the run. */
@@ -180,7 +173,8 @@ size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
 size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to,
                   const struct jstr *what);
 int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s); /* HTML, safe afterwards */
-/* strings are shared with j */
+/* Strings are shared with j.  One whose key is in r->trusted counts as the template's own: at the
+ * top whatever it is, further down where it is a word of small letters and "_". */
 int jv_from_json(struct jrun *r, struct jv *out, const struct json *j);
 
 const char *jv_type_name(struct jv v); /* as Python names the type */

@@ -1,7 +1,7 @@
-/* jinja/str.h (private) - strings that grow, values as text, and iteration.  Confined. */
-#ifndef JINJA_STR_H
-#define JINJA_STR_H
-#include "jinja/value.h"
+/* pyval/str.h - strings that grow, values as text, and iteration.  Confined. */
+#ifndef PYVAL_STR_H
+#define PYVAL_STR_H
+#include "pyval/value.h"
 
 /* A string that grows.  Failures are in r->rc; jsb_done gives them back. */
 struct jsb {
@@ -27,6 +27,10 @@ static inline enum jfrom jstr_from(const struct jstr *s, size_t at)
 {
 	return s->from == JFROM_MIXED ? (enum jfrom)s->mask[at] : (enum jfrom)s->from;
 }
+
+/* Python's int(); 1: not a number */
+int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v);
+int jstr_float(struct jrun *r, const struct jstr *s, double *f); /* 1: not a number */
 
 /* Iteration, as Python's iter() and next(). */
 struct jiter {

@@ -1,5 +1,5 @@
-/* jinja/json.c - the filter tojson, which is Python's json.dumps. */
-#include "jinja/run.h"
+/* pyval/json.c - what the filter tojson does, which is Python's json.dumps. */
+#include "pyval/call.h"
 #include "base/err.h"
 #include "text/unicode.h"
 
@@ -96,14 +96,14 @@ static int dump_key(struct dump *d, struct jv k)
 	return d->r->rc;
 }
 
-static int dump_dict(struct dump *d, struct jdict *o)
+static int dump_dict(struct dump *d, const struct jdict *o)
 {
 	struct jdict sorted = *o;
 
 	if (d->sort && o->n) {
-		struct jv dict = { .type = J_DICT, .d = o }, all, yes = jv_bool(1);
-		struct jcall c = { .self = dict, .pos = &yes, .n = 1 };
-		TRY(jfn_call(d->r, jfn_filter("dictsort", 8), &c, &all));
+		struct jv all;
+		TRY(jinja_spend(d->r, 1));
+		TRY(jdict_sorted(d->r, o, JSORT_KEEP_CASE, &all));
 		if (!(sorted.at = jinja_take(d->r, o->n, sizeof *sorted.at)))
 			return d->r->rc;
 		for (size_t i = 0; i < o->n; i++)

@@ -1,0 +1,84 @@
+/* pyval/call.c - finding a function by its name, and calling it with Python's arguments. */
+#include "pyval/call.h"
+#include "base/err.h"
+
+#include <string.h>
+
+const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n)
+{
+	for (; n && table->name; table++)
+		if (*table->name == *name && strlen(table->name) == n &&
+		    !memcmp(table->name, name, n))
+			return table;
+	return NULL;
+}
+
+/* The i-th word of `words`; its length, 0 where there are fewer. */
+static size_t word(const char *words, unsigned i, const char **at)
+{
+	for (; i && *words; i--) {
+		words += strcspn(words, " ");
+		words += *words == ' ';
+	}
+	*at = words;
+	return strcspn(words, " ");
+}
+
+static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
+{
+	const char *at;
+	size_t n;
+	unsigned k;
+
+	for (k = 0; k < c->n; k++) {
+		if (!word(fn->args, k, &at))
+			return jinja_fail(r, "%s takes at most %u arguments (%u given)", fn->name,
+			                  k, c->n);
+		c->a[k] = c->pos[k];
+	}
+	for (uint32_t i = 0; i < c->nkw; i++) {
+		for (k = 0; (n = word(fn->args, k, &at)); k++)
+			if (n == c->name[i]->len && !memcmp(at, c->name[i]->at, n))
+				break;
+		if (!n)
+			return jinja_fail(r, "%s got an unexpected keyword argument '%.*s'",
+			                  fn->name, (int)(c->name[i]->len & 63), c->name[i]->at);
+		if (c->a[k].type)
+			return jinja_fail(r, "%s got multiple values for argument '%.*s'", fn->name,
+			                  (int)n, at);
+		c->a[k] = c->kw[i];
+	}
+	for (k = 0; k < fn->need; k++)
+		if (!c->a[k].type) {
+			n = word(fn->args, k, &at);
+			return jinja_fail(r, "%s missing required argument '%.*s'", fn->name,
+			                  (int)n, at);
+		}
+	return INFER_OK;
+}
+
+int jfn_call(struct jrun *r, const struct jfn *fn, struct jcall *c, struct jv *out)
+{
+	TRY(jinja_spend(r, 1));
+	if (fn->args)
+		TRY(bind(r, fn, c));
+	*out = jv_none();
+	if (!fn->call)
+		return jinja_fail(r, "'%s' is not supported", fn->name);
+	TRY(fn->call(r, c, out));
+	return r->rc;
+}
+
+int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i)
+{
+	*i = absent;
+	if (v.type == J_MISSING || v.type == J_NONE)
+		return r->rc;
+	if (!jv_is_int(v))
+		return v.type == J_UNDEF
+		               ? jv_undef_fail(r, v)
+		               : jinja_fail(r, "'%s' object cannot be interpreted as an integer",
+		                            jv_type_name(v));
+	*i = v.i;
+	return r->rc;
+}
