@@ -16,7 +16,7 @@ int host_open(struct host *h, int threads, const char *isa, infer_error *err)
 		return err_set(err, INFER_EINVAL, "%d threads: not in 1 ... 1024", threads);
 	if (isa)
 		TRY(kern_limit(&have, isa, err));
-	have = cpu_permit(have); /* before there are threads */
+	have = cpu_permit(have); /* before any thread is started */
 	if (isa)
 		TRY(kern_limit(&have, isa, err));
 	TRY(pool_new(&pool, threads, err));

@@ -14,13 +14,12 @@ struct kern_q8 {
 	int8_t q[32];
 };
 
-/* What loops read that add sums of two groups of weights in one lane (avx512vnni/k46.h); others
- * need none of it. */
+/* Read only by loops that add the sums of two groups of weights in one lane (avx512vnni/k46.h). */
 struct kern_q8k_pairs {
-	/* the most that a sum of magnitudes and the magnitude of the sum come to in one of 32, and
-	 * that the first does in one of 16 */
+	/* over groups of 32: the largest sum of magnitudes plus magnitude of the sum; over groups
+	 * of 16: the largest sum of magnitudes */
 	int32_t most32, most16;
-	/* -32 times the sum of each 16; the odd ones above bit 15 */
+	/* -32 times the sum of each 16; odd entries have KERN_BIT15 added */
 	int32_t start[16];
 };
 /* With the sums of q in the orders that the vector loops read without shuffles. */
@@ -43,8 +42,8 @@ struct kern_turned {
 struct kern_turned_k {
 	float d[KERN_TURN];
 	int8_t q[64][KERN_TURN][4];
-	/* bf16: the sum of each 16 as a multiple of 64 and what that leaves, so that products with
-	 * numbers of 8 bits and their sums are exact */
+	/* bf16: the sum of each 16 as a multiple of 64 and a remainder, so that products with 8-bit
+	 * numbers and their sums are exact */
 	uint16_t s16[16][KERN_TURN][2];
 	int16_t s32[4][KERN_TURN][2];
 	int32_t start[16][KERN_TURN];
@@ -71,8 +70,8 @@ static inline void *act_turned(const struct kern_act *x, int row, int k)
 	return (char *)x->turned + kern_turned_bytes(x->form, row, k);
 }
 
-/* Scale of a block whose largest magnitude has the bits amax (NaN above inf above all numbers), and
- * what to multiply by. */
+/* The scale of a block and its inverse.  amax: the bits of the largest magnitude, with NaN above
+ * inf above all numbers. */
 static inline float act_scale(uint32_t amax, float *inverse)
 {
 	float d = num_float(amax) / 127.0f;
@@ -82,7 +81,7 @@ static inline float act_scale(uint32_t amax, float *inverse)
 	return fine || !(d < 0x1p-126f) ? d : 0.0f;
 }
 
-/* All sums of q from those of 4 neighbours, quad[64]. */
+/* Compute all sums of q from quad[64], the sums of 4 neighbours each. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
 {
 	struct kern_q8k_pairs *p = &s->pairs;

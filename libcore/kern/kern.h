@@ -33,11 +33,11 @@ static inline float kern_sum16(const float l[16])
 
 /* Attention of `rows` consecutive positions of one sequence, of the query heads that share a KV
  * head, for one or some neighbouring KV heads, over the cache positions [from, to) of one split.
- * Splits lie at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial results in
- * ascending order.  Row r sits at position pos + r and sees cache position p when p <= pos + r and
+ * Splits begin at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial results in
+ * ascending order.  Row r is at position pos + r and sees cache position p when p <= pos + r and
  * (window 0 or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0,
- * o = 0.  The result of a row does not depend on the rows beside it, nor on what stands at
- * positions it does not see.
+ * o = 0.  The result of a row depends neither on other rows nor on the contents of positions it
+ * does not see.
  *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16
  *   lanes over p - from of w;  o[d] = sum of w[p] v[p][d]
  * Float caches: q . k by fma from +0, dimensions ascending; o by fma from +0, positions ascending.
@@ -72,8 +72,8 @@ struct kern_attn {
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_FEW = 16 };
 /* the largest whole number: 127 * 256, so that its bytes may both be signed */
 enum { KERN_ROUND = 32512 };
-/* Of one of KERN_ATTN_FEW pairs of row and head: q and the weights in blocks of 32 whole numbers,
- * and what belongs to a block. */
+/* Scratch of one pair of row and head, of KERN_ATTN_FEW: blocks of 32 whole numbers for q and for
+ * the weights, and the floats of each block. */
 #define KERN_ATTN_ROUNDS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
 #define KERN_ATTN_PARTS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
 static inline size_t kern_attn_scratch(int dk, int dv)
@@ -100,8 +100,8 @@ struct kern_act {
 	struct kern_next *next; /* or NULL */
 };
 enum { KERN_TURN = 16 };
-/* What the caller reads after a tile: while that goes, it may ask the memory for some of it, from
- * `at` on, and moves `at`.  Asking harms nothing wherever it points.  One thread's. */
+/* The bytes that the caller reads after a tile.  The tile may prefetch some of them, from `at` on,
+ * and advances `at`.  A prefetch is harmless at any address.  Owned by one thread. */
 struct kern_next {
 	const char *at, *end;
 	int lines; /* of 64 bytes, for each mr rows and 256 of k */
@@ -184,8 +184,8 @@ struct kern {
 	/* the same for products of bytes added into i32 */
 	void (*peak_dot)(double *ops, int32_t *sink, int turns);
 	void (*peak_tile)(double *ops, int bf16, int turns); /* in tile registers; or NULL */
-	/* rows NULL: decode to f32, then mm[INFER_F32]; in an overlay what is left out stays as it
-	 * was (pack goes with tile, form with quant) */
+	/* rows NULL: decode to f32, then mm[INFER_F32].  A slot that an overlay leaves out stays as
+	 * it was (pack belongs to tile, form to quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 

@@ -29,7 +29,7 @@ size_t kern_kv_bytes(int type, int dim)
 	return block && dim % block == 0 ? KERN_PAGE * type_row_bytes(type, dim) : 0;
 }
 
-/* 1 / d, or 0 where every element is to read as d itself times 0 */
+/* 1 / d, or 0 if every element is to read back as 0 times d */
 static float inverse(float d)
 {
 	float size = fabsf(d);
@@ -39,7 +39,7 @@ static float inverse(float d)
 
 static float small_is_0(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
 
-/* the element of the largest magnitude; NaN above infinity above all numbers */
+/* the element of the largest magnitude, where NaN exceeds infinity */
 static float largest(const float *x)
 {
 	uint32_t most = num_bits(x[0]) & 0x7fffffff;

@@ -16,8 +16,8 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
-/* What an overlay has for a type; each other field stays as it is.  Panels belong to their tile, and
- * which loop is quickest is measured anew where one of them is. */
+/* Apply the fields that an overlay sets for a type; the others stay.  Panels belong to their tile,
+ * and an overlay with a loop of its own brings its own measured limits. */
 static void overlay(struct kern_mm *to, const struct kern_mm *from)
 {
 	if (from->quant) {

@@ -1,14 +1,15 @@
-/* backend/cpu/attn.c - attention: the cache is cut at fixed positions, each split gives a partial
- * result, those of a row are merged in ascending order.  A task is (rows of one sequence, split,
- * one or some KV heads); so one decoded row at a long context is work for every thread.  Partial
- * results have a bounded place: where all rows do not fit, they go in waves. */
+/* backend/cpu/attn.c - attention: the cache is cut into splits at fixed positions, each split gives
+ * a partial result, and the partial results of a row are merged in ascending order.  A task is
+ * (rows of one sequence, split, one or some KV heads), so one decoded row at a long context keeps
+ * every thread busy. Memory for partial results is bounded: if they do not fit for all rows, the
+ * rows are done in waves. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
 #include "base/num.h"
 
 enum {
-	BLOCK = 32,       /* rows of a task: a split of keys stays in cache while they go past */
+	BLOCK = 32,       /* rows of a task: a split of keys stays in cache for all of them */
 	SMALL = 64 << 10, /* multiplications below which one thread is quicker */
 };
 
@@ -27,7 +28,7 @@ struct wave {
 	int64_t tasks, work;
 };
 
-/* First split that the row at pos sees, and the one behind its last. */
+/* The first split that the row at pos sees, and the one after its last. */
 static int first_split(const struct graph_node *n, int pos)
 {
 	return n->attn.window && pos >= n->attn.window ? (pos - n->attn.window + 1) / KERN_SPLIT
@@ -49,8 +50,7 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 	return &w->p->blocks[lo];
 }
 
-/* Keys and values from this KV head on, page by page of the split at position `from` of a task of
- * block b. */
+/* Find the keys and values of KV head `head` in each page of the split at position `from`. */
 static void find_pages(const struct wave *w, const struct cpu_block *b, int head, int from, int to,
                        const void **k, const void **v)
 {
@@ -121,7 +121,7 @@ static void task(void *user, int64_t i, int worker)
 	w->p->b->kern.attn(&a);
 }
 
-/* Row by row: its own splits, so that it takes the same sums whoever is beside it. */
+/* Each row merges exactly its own splits, so other rows in the batch do not change its sums. */
 static void merge(void *user, int64_t i, int worker)
 {
 	const struct wave *w = user;
@@ -174,8 +174,8 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 	return b;
 }
 
-/* KV heads of a task: for few rows as many as go together, since those of a page lie one behind the
- * other; but enough tasks for all threads. */
+/* The number of KV heads of a task.  With few rows a task takes as many as the kernel allows, since
+ * the heads of a page are adjacent in memory; but there must be enough tasks for all threads. */
 static int32_t heads_of(const struct wave *w, const struct cpu_block *b)
 {
 	int32_t all = w->n->attn.kv_heads, kv = KERN_ATTN_Q / (b->n * (w->n->attn.heads / all));

@@ -3,7 +3,7 @@
  *
  *   page p  at base + p page_bytes, whole pages of the operating system, so that it can go back
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
- *     '-- [kv head] of what kern/kv.h draws; each begins at a multiple of 64 */
+ *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64 */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 	return INFER_OK;
 }
 
-/* Whole, since K lies by dimension: the first positions are everywhere in it. */
+/* Copies the whole page: K is stored by dimension, so the first n positions are spread over it. */
 void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
 {
 	(void)n;

@@ -1,4 +1,4 @@
-/* backend/cpu/cpu.c - the row of the CPU: weights are used where they lie, memory is the host's */
+/* backend/cpu/cpu.c - the CPU backend: weights are used in place, in host memory */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"

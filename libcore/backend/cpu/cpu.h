@@ -40,15 +40,15 @@ struct cpu_step {
 /* A value in the form a product reads: made by one step, read by later ones. */
 struct cpu_act {
 	int32_t node, from, to;
-	int type;       /* whose quant makes it, and turn, if one of its form has that */
+	int type;       /* weight type; its kernels quantise and turn the rows */
 	uint64_t types; /* of the weights that read it, a bit each */
 	enum kern_form form;
 	size_t offset;
 	struct kern_act x;
 };
 
-/* y[m][n] = x W^T, with what follows it; cut into items: blocks of weight rows, and of x rows where
- * those are too few. */
+/* y[m][n] = x W^T, then scale, bias and cap. It is cut into items: blocks of weight rows; where
+ * these are too few for the threads, x rows are cut too. */
 struct cpu_job {
 	int type, n, k, m, x_row;
 	const unsigned char *w;
@@ -62,7 +62,7 @@ struct cpu_job {
 	int parts, part_rows; /* of x rows */
 	int tiled, turned;
 	int64_t first;             /* number of its first item */
-	const unsigned char *then; /* what is read after its weights, or NULL */
+	const unsigned char *then; /* the next weights in order of reading, or NULL */
 	int64_t then_bytes;
 };
 

@@ -5,8 +5,8 @@
  *   | values | acts | cos sin | pos, run_of | attention | experts | scratch of worker 0 | of 1 |...
  *
  *   values     what nodes compute, f32 [rows][cols]
- *                | x | h = norm x | q | k | v | ...      a value goes where another is dead, and
- *                | x |   gate |   up   |                 over its source where the op allows
+ *                | x | h = norm x | q | k | v | ...      a value reuses the place of a dead one, or
+ *                | x |   gate |   up   |                 overwrites its source if the op allows
  *   acts       rows that products read in another form, placed by their lives in the same way; each
  *              | rows | their turned copy, where a set has loops for it |
  *   cos sin    [rows][half][2] of each frequency table
@@ -15,9 +15,9 @@
  *   experts    rows of pairs in the forms that gate, up and down read; their lists; gate, up, out
  *   scratch    of each worker: what one item of work needs
  *
- * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone lies behind each
- * part, value, act and scratch (base/redzone.h); those of values and acts move as these come and
- * go: each step raises them behind what it makes, up to the rows that it has. */
+ * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone follows each
+ * part, value, act and scratch (base/redzone.h).  The zones of values and acts move: before a step
+ * runs, each of its results is fenced right after the rows that the step has. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -27,7 +27,7 @@
 
 enum {
 	ALIGN = 64,
-	/* partial results of attention that are kept before they are merged, about */
+	/* approximate budget for partial results of attention, which are merged when it is full */
 	PART_BYTES = 16 << 20,
 };
 
@@ -47,7 +47,7 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 	return s->base + at;
 }
 
-/* of the turned copy of a form, for steps of few rows, or of any number */
+/* Bytes of the turned copy of `a` in steps of up to `rows` rows. */
 static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
 {
 	int most = 0;
@@ -100,8 +100,8 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 	}
 }
 
-/* Partial results: as many (row, split) slots as the budget takes, at least those of one row over
- * the whole context. */
+/* Room for partial results: as many (row, split) slots as fit the budget, but at least enough for
+ * one row over the whole context. */
 static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 {
 	int64_t splits = (p->size.ctx - 1) / KERN_SPLIT + 1, heads = 0, width = 0;
@@ -196,7 +196,7 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 		redzone_set(p->scratch + (size_t)(i + 1) * p->scratch_bytes - REDZONE, REDZONE);
 }
 
-/* bytes at `at` are written next; what lies behind them up to the red zone's end is not. */
+/* Allow writes to `bytes` bytes at `at`, and fence the rest up to the end of the red zone. */
 static void fence(unsigned char *at, size_t bytes, size_t most)
 {
 	redzone_clear(at, bytes);

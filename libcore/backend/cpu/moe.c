@@ -1,6 +1,7 @@
-/* backend/cpu/moe.c - experts: a router row picks some, each expert's rows go through its matrices
- * as any product, and a row adds what its experts gave in the order of rank.  Only chosen experts
- * are read.   Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
+/* backend/cpu/moe.c - experts: a router picks some experts for each row, the rows of an expert are
+ * multiplied with its matrices like any product, and each row adds up its experts' results in the
+ * order of rank.  Only the weights of chosen experts are read.
+ * Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static void gate(float *y, const float *x, int n, int gating)
 		y[i] /= sum;
 }
 
-/* Probabilities, and what is left to choose from. */
+/* Scratch floats: the probabilities, and the scores of the experts not yet chosen. */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
 	return 2 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
@@ -49,7 +50,7 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 		left[e] = bias ? prob[e] + bias[e] : prob[e];
 	for (int r = 0; r < used; r++) {
 		int best = 0;
-		/* ties stay with the lower id; what is taken is NaN, and loses */
+		/* the lower id wins a tie; a chosen expert is marked NaN and never wins */
 		for (int e = 1; e < experts; e++)
 			if (left[e] > left[best] || (isnan(left[best]) && !isnan(left[e])))
 				best = e;

@@ -1,5 +1,5 @@
-/* backend/cpu/plan.c - from nodes of a graph to steps: what runs together, what is quantised where,
- * what is refused. */
+/* backend/cpu/plan.c - turns the nodes of a graph into steps: which nodes run together, where rows
+ * are quantised, which models are refused. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -131,8 +131,8 @@ const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, i
 	return find_act(p, node, cpu_mm(p->b, type)->form);
 }
 
-/* See that `node` is there in the form that products of `type` read before step `at`; the chain
- * right before it makes it.  0: there is no such chain. */
+/* Make the chain right before step `at` write `node` in the form that products of `type` read.
+ * Returns 0 if there is no such chain. */
 static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 {
 	enum kern_form form = cpu_mm(p->b, type)->form;
@@ -232,7 +232,7 @@ static void make_steps(struct backend_plan *p)
 	}
 }
 
-/* All but the big block: everything whose size does not follow from the number of rows. */
+/* Allocate everything with a size that does not depend on the number of rows. */
 static int prepare(struct backend_plan *p, infer_error *err)
 {
 	size_t n = (size_t)p->m.graph->n;

@@ -11,7 +11,7 @@
 #include "kern/kv.h"
 #include "type/type.h"
 
-/* floats of a chain below which one thread is quicker than two */
+/* below this many floats a chain is quicker on one thread than on two */
 enum { SMALL = 8 << 10 };
 
 static void embed(const struct backend_plan *p, const struct graph_node *n, float *y, int32_t row)
@@ -128,7 +128,7 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
-/* of k, of 16 rows: what a thread turns at a time */
+/* elements of k that a thread turns at a time, in 16 rows */
 enum { TURN_COLS = 512 };
 
 static int64_t turn_parts(const struct backend_plan *p, const struct cpu_act *a)
@@ -163,8 +163,8 @@ static int turns(const struct backend *b, const struct cpu_act *a, int rows)
 	return 0;
 }
 
-/* Turned copies where products read them: once all rows are there, for 16 of them share each
- * line. */
+/* Make the turned copies that products read.  All rows must be ready, since 16 of them share each
+ * cache line. */
 static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
 {
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
@@ -218,7 +218,8 @@ static int check_wants(const struct backend_step *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* What the engine hands over is ours, so a mistake in it is named, not survived. */
+/* The step comes from the engine, so an error in it is a bug of ours: it is reported, not
+ * repaired. */
 static int check_step(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
 	int32_t row = 0;
@@ -256,7 +257,7 @@ int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error 
 	return INFER_OK;
 }
 
-/* The calling thread is one of those that compute, so all the work is here. */
+/* The calling thread is one of the workers, so all work is done here. */
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;

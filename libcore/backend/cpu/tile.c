@@ -1,11 +1,11 @@
-/* backend/cpu/tile.c - matrix products as blocks of weight rows.  An item computes whole results, so how they are cut
- * changes no bit.
+/* backend/cpu/tile.c - matrix products as blocks of weight rows.  An item computes whole results,
+ * so the cutting changes no bit.
  *
- * Few rows of x: weights are read where they lie, each byte once; some more: the same, from a
- * turned copy of x, where a set has the loop for that.  Many: nr weight rows at a time
- * are packed into the worker's scratch and all rows of x go past them; meanwhile the memory is
- * asked for the weights that are packed next.  A type without loops of its own is decoded to f32 in
- * scratch. */
+ * For a few rows of x, weights are read in place, each byte once.  For somewhat more rows, weights
+ * are read in place too, with a turned copy of x, if the kernel set has such a loop.  For many
+ * rows, nr weight rows at a time are packed into the worker's scratch and multiplied with all rows
+ * of x; meanwhile the weights to be packed next are prefetched.  A type without loops of its own is
+ * decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
 
 #include "base/err.h"
@@ -13,7 +13,7 @@
 #include "type/type.h"
 
 enum {
-	TURNED_ROWS = 96,     /* of an item past a turned copy of x, at most */
+	TURNED_ROWS = 96,     /* the most weight rows of an item that uses a turned copy of x */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
 };
@@ -66,7 +66,7 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
 		if (items < want &&
-		    j->m >= 128) { /* pack again in every part: only where x is long */
+		    j->m >= 128) { /* every part packs again, which pays only if x has many rows */
 			j->part_rows =
 				(int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
@@ -76,7 +76,7 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, KERN_ITEM_ROWS));
 		if (j->n / j->block <
-		    want) /* small: even shares, in whole blocks of what loops like */
+		    want) /* a small matrix: even shares, rounded up to KERN_ITEM_ROWS */
 			j->block = (int)num_min(
 				j->block,
 				(int64_t)num_round_up(
@@ -120,7 +120,7 @@ static void finish(const struct kern *k, const struct cpu_job *j, int m0, int m,
 	}
 }
 
-/* Weight rows [row, end) in place, as far as one call goes. */
+/* Multiply weight rows from `row` in place; returns how many one call did. */
 static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
                      unsigned char *scratch)
 {
@@ -136,7 +136,7 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	return n;
 }
 
-/* Panels that are packed at a time: one, where all m rows of x stay in cache beside it. */
+/* The number of panels packed at a time: one if all m rows of x fit in cache beside it. */
 static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 {
 	int64_t fit = KERN_PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
@@ -146,7 +146,7 @@ static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 	               : (int)num_max(1, num_min(KERN_PANELS, fit));
 }
 
-/* What follows weight row `end` in memory, which is packed next: as much as n rows are. */
+/* The bytes to prefetch: up to n weight rows from `end` on, else the weights of the next job. */
 static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *j, int end, int n,
                                 int m)
 {
@@ -161,8 +161,8 @@ static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *
 		                   .lines = (int)(bytes / 64 / turns) + 1 };
 }
 
-/* Weight rows [row, end), as many panels as are packed at a time; x rows [m0, m0 + m) go past them,
- * as many at once as stay in cache. */
+/* Pack weight rows [row, end), some panels at a time, and multiply each with x rows [m0, m0 + m),
+ * as many at once as fit in cache. */
 static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
                      int m0, int m, unsigned char *scratch)
 {
@@ -210,7 +210,7 @@ struct region {
 	int n;
 };
 
-/* The job that item i belongs to: the last whose first is not above i. */
+/* Find the job of item i: the last job with first <= i. */
 static const struct cpu_job *job_of(const struct region *r, int64_t i)
 {
 	int lo = 0, hi = r->n - 1;
@@ -252,7 +252,7 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		pool_run(p->b->pool, items, region_item, &r);
 		return;
 	}
-	for (int64_t i = 0; i < items; i++) /* less than waking a worker takes */
+	for (int64_t i = 0; i < items; i++) /* cheaper than waking a worker */
 		region_item(&r, i, 0);
 }
 
