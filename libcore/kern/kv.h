@@ -15,7 +15,7 @@
  * Values and rounding of a block of 32 are those of the format (type/q8_0.c, type/q4_0.c) and of
  * ggml's reference, in f32:
  *   Q8_0  d = max |x| / 127;  q = x (1 / d), to the nearest, ties away from zero
- *   Q4_0  d = x of the largest |x| (the first of equals) / -8;  
+ *   Q4_0  d = x of the largest |x| (the first of equals) / -8;
  *         q = min(15, floor(fma(x, 1 / d, 8.5)))
  *   |d| below the smallest normal counts as 0; a block with a number that is not finite reads as
  *   NaN. q is made with d as it is, and read with d rounded to f16. */

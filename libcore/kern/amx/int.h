@@ -1,9 +1,8 @@
 /* kern/amx/int.h - products of panels of 32 rows of weights with 16 rows of x at a time, by tiles.
  *
- * Lanes are rows of x, turned as kern/act.h has them; a register of sums belongs to one row of
- * weights.
- * Tiles go over a part of k, 256 or what is left, of up to TOKENS rows of x, whose sums stay in the
- * first cache beside that part of the panel. */
+ * Each lane holds a row of x, turned as in kern/act.h; a register of sums belongs to one row of
+ * weights.  A call of the tiles takes a part of k (256, or the rest) of up to TOKENS rows of x, so
+ * their sums stay in the L1 cache together with that part of the panel. */
 #ifndef KERN_AMX_INT_H
 #define KERN_AMX_INT_H
 #include "kern/avx512vnni/int.h"

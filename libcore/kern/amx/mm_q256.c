@@ -2,12 +2,11 @@
  * lo, both signed, or of one, so a block of 16 rows of weights and 16 of x is one or two chains of
  * four tile products, and nothing is done between groups that have scales of their own.
  *
- *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2] of 16
- *   weights each,
- *          twice | lo i8[4][16][64] | hi i8[4][16][64], but for those types whose S q fits a byte
+ *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2]
+ *          of 16 weights each, twice | lo i8[4][16][64] | hi i8[4][16][64], except for types where
+ *          S q fits a byte
  *   isum = (hi << 8) + lo, exact in i32 for any x;  imin: one tile product with the sums of x in
- *   two parts of
- *          bf16, whole numbers below 2^24, so exact in f32
+ *          two parts of bf16, whole numbers below 2^24, so exact in f32
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/amx/int.h"
 #include "kern/x86/q256.h"

@@ -1,8 +1,9 @@
 /* Panels of weights in blocks of 32: a tile product is one block.
  *
  *   panel  per block, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
- *   point taken off y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of
- *   x, as ref/mm_q32.c, which also has bytes per flop and limits */
+ *          point subtracted
+ *   y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of x, as in
+ *   ref/mm_q32.c, which also has bytes per flop and limits */
 #include "kern/amx/int.h"
 
 enum { PART = 8, AHEAD = 4, FIELD = N * 4 };

@@ -1,5 +1,4 @@
-/* kern/arm/quant.h - activations into 8 bits, on 128 bits; the rule stands over enum
- * kern_form. */
+/* kern/arm/quant.h - activations into 8 bits, on 128 bits; the rule is given at enum kern_form. */
 
 /* quantise n (a multiple of 32) numbers; quad: sums of 4 neighbours */
 INLINE float quantise(int8_t *q, int32_t *quad, const float *x, int n)

@@ -3,8 +3,7 @@
  *
  *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
  *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are
- *   minima,
- *                  M in the order of kern_q8k's sums | S i32 [8 or 16][WIDE][4] | q
+ *                  minima, M in the order of kern_q8k's sums | S i32 [8 or 16][WIDE][4] | q
  *   q              i8 [k / 16][128]: 16 weights of each row, as chain16 wants them
  *   WIDE           registers that one turn of chain16 fills: 2, of a token's 8 rows; or 4, of pairs
  *                  of rows and of tokens, which rows_of_pairs turns into those of two tokens

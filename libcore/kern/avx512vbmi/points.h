@@ -1,5 +1,5 @@
-/* kern/avx512vbmi/points.h - what 64 points of a row say: their codes, signs and scales; layouts as
- * drawn in ref/mm_grid.c */
+/* kern/avx512vbmi/points.h - codes, signs and scales of 64 points of a row; layouts as drawn in
+ * ref/mm_grid.c */
 #ifndef KERN_AVX512VBMI_POINTS_H
 #define KERN_AVX512VBMI_POINTS_H
 #include "kern/avx512vbmi/book.h"

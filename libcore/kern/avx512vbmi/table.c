@@ -2,7 +2,7 @@
  *
  *   types                          loops                  file
  *   IQ2 IQ3                        rows                   mm_grid.c, points.h, book.h
- *   all the rest                   as avx512vnni, whose words these are */
+ *   all the rest                   as avx512vnni, with the same words */
 #include "kern/way.h"
 #include "kern/avx512vbmi/int.h"
 

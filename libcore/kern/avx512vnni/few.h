@@ -1,13 +1,13 @@
 /* kern/avx512vnni/few.h - what products of a few rows of x share: lanes are rows of x, so
- * neighbouring weights of a row are one word for all of them, and nothing is packed.  Here stands
- * how a matrix and rows of x are cut into parts, and what a part keeps in which lane.
+ * neighbouring weights of a row are one word for all of them, and nothing is packed.  This file
+ * defines how a matrix and rows of x are cut into parts, and the lanes of a part.
  *
  * A part takes 8, 16 or 32 rows of x.
  *   8    lane 2 t + r belongs to row t of x and to row r of two neighbouring rows of weights
  *   16   lane t belongs to row t of x
  *   32   the same in two registers, which share the words of weights
- * Whichever it is, a block's sums are some SUMS registers: as many chains as hide how long a
- * product takes. */
+ * In each case the sums of a block take about SUMS registers: enough independent chains to hide the
+ * latency of a product. */
 #ifndef KERN_AVX512VNNI_FEW_H
 #define KERN_AVX512VNNI_FEW_H
 #include "kern/avx512vnni/int.h"
@@ -64,7 +64,7 @@ INLINE void words_put(int xn, uint8_t *to, int line, int at, const __m256i v[2])
 	_mm256_store_si256((__m256i *)(void *)(to + at), v[0]);
 	_mm256_store_si256((__m256i *)(void *)(to + line + at), v[1]);
 }
-/* where word i of the weight rows of register r stands in such a room */
+/* the address of word i, for the weight rows of register r, in a room laid out this way */
 INLINE const uint8_t *word_at(int xn, const uint8_t *room, int line, int r, int i)
 {
 	const int low = i % 8, half = low % 4 / 2;
@@ -123,7 +123,7 @@ static void few_put(float *y, size_t ldy, const float *out, int m, int n)
 }
 
 /* Results f32 [MOST] of each weight row, every one `apart` such lines further; weights stride bytes
- * apart.  x: the turned copy of 16 rows; that of the next 16 stands `next` bytes behind it. */
+ * apart.  x: the turned copy of 16 rows; that of the next 16 follows `next` bytes later. */
 typedef void few_part(float *out, size_t apart, const uint8_t *w, size_t stride, const void *x,
                       size_t next, int k);
 typedef void few_rows(float *y, size_t ldy, const void *w, size_t row_bytes,
@@ -135,7 +135,7 @@ struct few {
 	few_rows *rows;
 };
 
-/* n >= rn weight rows, a stream for each that a part takes; what is left, with rows before it */
+/* Multiply n >= rn weight rows as rn streams; a last part repeats rows if rn does not divide n. */
 static void few_band(few_part *part, int rn, float *out, const uint8_t *w, size_t row_bytes,
                      const void *x, size_t next, int n, int k)
 {

@@ -1,6 +1,6 @@
-/* Products in place of the IQ3 types, whose points are looked up in registers: a codebook is words
- * of codes, 64 words to an instruction, and another one makes a code of two coordinates their two
- * bytes.
+/* Products in place of the IQ3 types, with points looked up in registers: a codebook is words of
+ * codes, one instruction looks up 64 of them, and another turns each code of two coordinates into
+ * two bytes.
  *
  *   rows   8 rows in place; the heads and the codes of all are taken first, with the codebook in
  *          registers; a transposing tree of adds makes 8 sums

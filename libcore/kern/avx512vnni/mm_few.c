@@ -1,5 +1,5 @@
-/* kern/avx512vnni/mm_few.c - products of a few rows of x with weights in blocks of 32, which stay
- * where they lie.
+/* kern/avx512vnni/mm_few.c - products of a few rows of x with weights in blocks of 32, read in
+ * place.
  *
  *   x      struct kern_turned: 16 rows; of each block 8 registers, four neighbours of a row a lane
  *   room   a block of each row of weights of a part, unpacked in the first cache while the block

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/mm_few_k46.c - products of a few rows of x with weights of Q4_K and Q6_K, which
- * stay where they lie; by pairs of groups of weights, as the tiles of mm_k46.c.
+/* kern/avx512vnni/mm_few_k46.c - products of a few rows of x with weights of Q4_K and Q6_K, read in
+ * place; by pairs of groups of weights, as the tiles of mm_k46.c.
  *
  *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row a
  *          lane
@@ -144,7 +144,7 @@ INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct room *q
 		for (int i = 0; i < SUMS; i++)
 			a[i] = group_start(t, xn, x[i % gn], 2 * j);
 		group_dots(t, xn, a, q, x, 2 * j);
-		/* bit 15 set: what is below does not borrow from the first sum */
+		/* bit 15 is set, so the lower sum does not borrow from the upper one */
 		UNROLL
 		for (int i = 0; i < SUMS; i++)
 			a[i] = wi_add(wi_shl(a[i], 16), group_start(t, xn, x[i % gn], 2 * j + 1));

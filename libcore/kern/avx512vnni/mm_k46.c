@@ -89,7 +89,7 @@ INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc
 		for (int i = 0; i < tn * H; i++)
 			a[i] = start(type, &xs, i / H, 0);
 		chain(tn, a, q, &xq, 0, count);
-		/* bit 15 set: what is below does not borrow from the first sum */
+		/* bit 15 is set, so the lower sum does not borrow from the upper one */
 		UNROLL
 		for (int i = 0; i < tn * H; i++)
 			a[i] = wi_add(wi_shl(a[i], 16), start(type, &xs, i / H, 1));

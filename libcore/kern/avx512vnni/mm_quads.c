@@ -1,17 +1,17 @@
 /* Products in place of Q4_K and IQ4_XS, four rows to a register.
  *
- *   rows   8 rows in place, as two times 4: 64 packed bytes of each are turned within their lanes
- *   of
- *          16, so that a register holds, in each lane, 4 neighbours of 4 rows; x has the same 4
- *          neighbours four times.  A lane's sums are scaled together, and lanes added once a block
+ *   rows   8 rows in place, as two times 4: 64 packed bytes of each row are transposed within lanes
+ *          of 16 bytes, so each lane of a register holds 4 neighbours of 4 rows; x repeats the same
+ *          4 neighbours four times.  The sums of a lane share a scale, and lanes are added once per
+ *          block
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, x86/mm_q256_tile.h */
 #include "kern/avx512vnni/int.h"
 #include "kern/x86/q256.h"
 
-/* Of 8 rows: d, dmin and M a row a dword; scales as the sums of half a block of 4 rows lie, those
- * of Q4_K in pairs. */
+/* The heads of 8 rows: d, dmin and M, a dword for each row; scales in the order of the sums of half
+ * a block of 4 rows, in pairs for Q4_K. */
 struct about {
 	__m256 d, dmin;
 	__m256i m[2];

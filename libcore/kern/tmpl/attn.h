@@ -8,9 +8,9 @@
  *
  * Up to KERN_ATTN_FEW pairs of row and head that share a KV head are taken together, so that a byte
  * of the cache is read once for them: their scores over the split, then the weighted sums.  Pages
- * lie far apart: each line of K that is read asks for its fellow of V, each of V for that of the
- * next KV head's K.
- * What a pair does not see has no part in its sums, whatever its neighbours see. */
+ * are far apart in memory, so reading a line of K prefetches the matching line of V, and reading a
+ * line of V prefetches one of K of the next KV head.  Positions that a pair does not see have no
+ * part in its sums, whatever its neighbours see. */
 #include <math.h>
 #include "base/err.h"
 #include "base/fmath.h"

@@ -183,7 +183,7 @@ INLINE void round_block(const struct kern_attn *a, enum infer_type type, const s
 	}
 }
 
-/* `at`: where the KV head lies in a page */
+/* `at`: the offset of the KV head in a page */
 INLINE void round_weights(const struct kern_attn *a, enum infer_type type, const struct pair *pair,
                           size_t at, int n, int lo, int hi)
 {

@@ -3,7 +3,7 @@
 #define KERN_TMPL_LINES_H
 #include "kern/tmpl/decl.h"
 
-/* Where the same block of up to 12 rows of x stands.  The compiler must not see the strides: it
+/* The addresses of one block of up to 12 rows of x.  The compiler must not see the strides: it
  * would keep a pointer for each row, more than there are registers, where two and their sums with
  * the strides do. */
 struct lines {

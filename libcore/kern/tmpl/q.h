@@ -1,5 +1,5 @@
 /* kern/tmpl/q.h - what the quantised products of all folders share: types by number, eight rows
- * that are taken together, and the instances of a loop.  KERN_FN stands before it. */
+ * that are taken together, and the instances of a loop.  KERN_FN is defined before it. */
 #ifndef KERN_TMPL_Q_H
 #define KERN_TMPL_Q_H
 #include <string.h>
@@ -29,7 +29,7 @@ INLINE int q_minima(enum infer_type t)
 	       t == INFER_Q2_K;
 }
 
-/* of blocks of 256: where d stands */
+/* of blocks of 256: the offset of d */
 INLINE int q_scale_at(enum infer_type t)
 {
 	return (int)(t == INFER_Q6_K   ? offsetof(struct q6_k, d)

@@ -2,7 +2,7 @@
  *
  *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32
  *          weights (32 bits); a transposing tree of adds makes 8 sums.  The heads of 8 rows of Q2_K
- *          to Q5_K are turned, so that a register holds one field of all
+ *          to Q5_K are transposed, so a register holds one field of all
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
@@ -11,7 +11,7 @@
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"
 
-/* What the heads of 8 rows say. */
+/* The fields of the heads of 8 rows. */
 struct heads {
 	__m256 d, dmin;
 	__m256i min_lo, min_hi;

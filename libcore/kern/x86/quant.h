@@ -1,4 +1,4 @@
-/* kern/x86/quant.h - activations into 8 bits, on 256 bits (x86); the rule stands over enum
+/* kern/x86/quant.h - activations into 8 bits, on 256 bits (x86); the rule is given at enum
  * kern_form. */
 
 /* quantise n (a multiple of 32) numbers */

@@ -1,4 +1,4 @@
-/* kern/x86/words8.h - what a panel's loop does with 8 rows in 256 bits, but for its dot products;
+/* kern/x86/words8.h - the words of a panel loop for 8 rows in 256 bits, except the dot products;
  * the folder's int.h has wi and wf. */
 #ifndef KERN_X86_WORDS8_H
 #define KERN_X86_WORDS8_H
