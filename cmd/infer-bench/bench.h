@@ -32,7 +32,7 @@ int out_send(struct out *o, infer_error *err);
 /* On failure too.  A full disk is an error. */
 int out_close(struct out *o, infer_error *err);
 
-/* Each is one subcommand; returns the exit code, what is to be said being said. */
+/* The subcommands.  Each prints its own errors and returns the exit code. */
 int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 #endif

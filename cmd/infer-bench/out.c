@@ -40,7 +40,7 @@ static int last_line(int fd, off_t end, off_t *from, int *damaged)
 	return 0;
 }
 
-/* A file that begins as a record does, or as one whose first sector was lost. */
+/* A file that begins like a record, or like a record that lost its first sector. */
 static int is_ours(int fd, off_t size)
 {
 	char first[SECTOR];

@@ -86,7 +86,8 @@ static int fail(const infer_task *t, infer_error *err)
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-/* A job whose prompt is the first `depth` tokens, the same for all, and `tail` others. */
+/* Submit a job; its prompt is the first `depth` tokens, the same for all jobs, and `tail`
+ * others. */
 static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
                   infer_error *err)
 {
@@ -270,8 +271,8 @@ static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
 	              : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
 }
 
-/* Arithmetic has one ceiling, which other work on the machine only hides: the best turn.  What
- * memory gives changes with the others who use it: the turns beside the test. */
+/* Arithmetic has a fixed ceiling, which other load can only hide, so the best turn counts.  Memory
+ * bandwidth varies with other load, so the turns taken beside the test count. */
 static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 {
 	TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), top, err));

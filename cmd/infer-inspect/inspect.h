@@ -51,7 +51,7 @@ void put_bytes(struct buf *out, uint64_t bytes);
 void put_size(struct buf *out, uint64_t bytes);
 
 /* Whether a model runs here, and what it takes. */
-enum { CONTEXTS = 3 }; /* 4k, 32k and all there is, as far as they differ */
+enum { CONTEXTS = 3 }; /* 4k, 32k and the longest context, without duplicates */
 struct verdict {
 	infer_error why;    /* code 0: it runs */
 	infer_model *model; /* NULL where it cannot be opened; the caller's to close */

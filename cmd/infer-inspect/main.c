@@ -44,7 +44,7 @@ static const struct subject subjects[] = {
 	{ "hw", .run = hw },
 };
 
-/* Take the subject off the words: what is none of them is a file to show. */
+/* Take the subject from the words; a word that names no subject is a file to show. */
 static int subject_take(const struct subject **out, struct opt_rest *rest, infer_error *err)
 {
 	*out = &subjects[0];

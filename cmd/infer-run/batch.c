@@ -228,7 +228,7 @@ static int take_lines(struct batch *b, int *over, infer_error *err)
 	size_t n;
 
 	while (!*over && infer_runner_samples(b->run->runner) < b->most) {
-		/* what is written and not on the disk yet does not wait longer than it may */
+		/* wait no longer than records may stay unsynced */
 		TRY(lines_next(&b->in,
 		               infer_runner_busy(b->run->runner) ? 0
 		               : b->run->o->resume               ? SYNC_MS
@@ -329,7 +329,8 @@ static int check_mix(const struct batch *b, const struct infer_done *d, infer_er
 	               b->run->o->resume, d->id ? d->id : "", what);
 }
 
-/* What is not to stay is run again: failed ones with --retry-errors, and those whose line is another now. */
+/* Decide which records are run again: failed ones with --retry-errors, and those with a changed
+ * line. */
 static int on_done(void *user, struct infer_done *d, infer_error *err)
 {
 	struct batch *b = user;

@@ -17,7 +17,7 @@ struct sink {
 	const struct prompt *prompt;
 	infer_writer *writer; /* records; NULL: text */
 	infer_task *task;
-	struct buf text; /* scratch of what is written next */
+	struct buf text; /* scratch for the next write */
 	int text_written, aside;
 	int cut_off; /* standard output took no more */
 };

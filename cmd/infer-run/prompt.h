@@ -14,7 +14,7 @@ int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_t
 
 struct prompt {
 	struct chat chat; /* where it is a conversation; else without a template */
-	struct buf words; /* of the user, or what is given as it is */
+	struct buf words; /* of the user, or the whole prompt without a template */
 	char *text;
 	size_t n; /* what the model reads, as text; NULL until prompt_render */
 	int is_chat;

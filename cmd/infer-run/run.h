@@ -36,7 +36,7 @@ struct run_opts {
 	int mix, retry_errors; /* with resume */
 };
 
-/* --stats: what stands in the line so far.  It is written once all is closed. */
+/* --stats: the line so far.  It is written once everything is closed. */
 struct stats {
 	struct buf text;
 	struct jwrite w;
@@ -60,7 +60,7 @@ struct run {
 	struct stats stats;
 };
 
-/* Each is one thing that infer-run does; returns the exit code, what is to be said being said. */
+/* The modes of infer-run.  Each prints its own errors and returns the exit code. */
 int complete(const struct run_opts *o, const struct opt_rest *rest);
 int score(const struct run_opts *o, const struct opt_rest *rest);
 int tokenize(const struct run_opts *o, const struct opt_rest *rest);
@@ -73,7 +73,7 @@ int repl(const struct run_opts *o, const struct opt_rest *rest);
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest,
              infer_error *err);
 void run_close(struct run *r);
-/* With --sandbox: what is not open by now stays closed.  flags: as sandbox_enter has them. */
+/* With --sandbox: nothing more can be opened from here on.  flags: those of sandbox_enter. */
 int run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 

@@ -73,7 +73,8 @@ static void put_process(struct jwrite *w, const struct run *r)
 	jw_num(w, "system_ms", u.system_ms);
 }
 
-/* From the start of the process to the first token; what is not known yet stands in stats_print. */
+/* From the start of the process to the first token; stats_print adds the phases known only
+ * later. */
 static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s,
                        const struct infer_usage *first)
 {

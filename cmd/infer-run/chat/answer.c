@@ -115,7 +115,7 @@ static void ask(struct repl *r, infer_job *j, const struct buf *prompt,
 	                                     j->request.n_prompt, tail);
 }
 
-/* The task as far as it is. */
+/* Take the current state of the task. */
 static void look(struct answer *a)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };
@@ -269,7 +269,7 @@ int repl_waits(const struct repl *r)
 	return n && conversation_is(&r->conversation, n - 1, "user");
 }
 
-/* Ask, and keep what is said. */
+/* Generate an answer and keep it in the conversation. */
 static int answer(struct repl *r, struct answer *a, const struct buf *prompt, int *kept,
                   infer_error *err)
 {

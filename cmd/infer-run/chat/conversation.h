@@ -35,7 +35,7 @@ size_t conversation_count(const struct conversation *c);
 int conversation_is(const struct conversation *c, size_t i, const char *role);
 /* Append its content to *out; parts of text are joined, other parts are omitted. */
 int conversation_content(const struct conversation *c, size_t i, struct buf *out, infer_error *err);
-/* The index of the last message with this role; -1: there is none. */
+/* The index of the last message with this role, or -1. */
 long conversation_last(const struct conversation *c, const char *role);
 
 /* Append a turn.  text: UTF-8.  reasoning: NULL, or kept with the text. */

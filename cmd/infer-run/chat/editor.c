@@ -37,7 +37,7 @@ struct editor {
 	unsigned terminal;
 	const char *fill;
 	int cleared;
-	int ahead; /* what is read now was typed before the prompt was there */
+	int ahead; /* the bytes now read were typed before the prompt appeared */
 	int cols;  /* for which the line is drawn */
 	char prompt[48];
 };
@@ -89,9 +89,8 @@ struct place {
 	int row, col;
 };
 
-/* Where `to` of the line stands, in rows below that of the prompt, where it was drawn for `cols`
- * columns, each row with a newline of its own, and the terminal has broken those that are too long
- * for it now. */
+/* The place of `to`, in rows below the prompt's.  The line was drawn for `cols` columns, each row
+ * with a newline of its own; the terminal has since broken rows that are now too long for it. */
 static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 {
 	int now_cols = width(), row = 0, col = 2;
@@ -122,13 +121,13 @@ static void restore(struct editor *e)
 	e->lib.el_set(e->el, EL_PREP_TERM, 0);
 }
 
-/* The window has another size: draw the line again where its prompt stands now. */
+/* The window size has changed: draw the line again from the row of its prompt. */
 static void redraw(struct editor *e)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
 	int drawn = place_of(l->buffer, l->cursor, e->cols).row,
 	    anew = place_of(l->buffer, l->cursor, width()).row;
-	/* rather leave a row of it than take one of what stands above */
+	/* better leave an old row of the line than erase a row above it */
 	int row = drawn < anew ? drawn : anew;
 
 	e->cols = width();
@@ -187,7 +186,7 @@ static int take_signals(struct editor *e)
 	return e->cleared = 1;
 }
 
-/* One byte of what is typed: 1; 0: end of input; -1: errno, EINTR where the line is given up. */
+/* Read one typed byte: 1; 0: end of input; -1: errno, EINTR if the line is abandoned. */
 static int read_byte(struct editor *e, char *byte)
 {
 	int in = signals_in(e->signals);

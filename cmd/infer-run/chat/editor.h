@@ -18,9 +18,11 @@ enum editor_got { EDITOR_LINE, EDITOR_CLEARED, EDITOR_END };
 int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
                 unsigned terminal, infer_error *err);
 void editor_close(struct editor **e);
-/* One line.   prompt: one of printable ASCII, behind it a space   fill: NULL, or what stands there
- * to begin with *line: without its newline, *n bytes, borrowed until the next call.  CLEARED: by
- * SIGINT; END: of input.
+/* Read one line.
+ * prompt  printable ASCII; the editor adds a space
+ * fill    NULL, or the initial text of the line
+ * *line   without its newline, *n bytes, borrowed until the next call
+ * CLEARED: by SIGINT; END: of input.
  * INFER_EIO */
 int editor_read(struct editor *e, const char *prompt, const char *fill, enum editor_got *got,
                 const char **line, size_t *n, infer_error *err);

@@ -9,7 +9,7 @@
 enum { LOOK_MS = 100 };
 static const int while_busy[] = { SIGINT, 0 };
 
-/* The history is a comfort: where it cannot be had the conversation goes on without. */
+/* The history is optional: if it cannot be opened, the conversation runs without it. */
 static void open_history(struct chat_input *in)
 {
 	infer_error why = { 0 };

@@ -22,7 +22,8 @@ void line_parser_clear(struct line_parser *p)
 	p->open = p->quoted = p->lines = 0;
 }
 
-/* What stands before quotes that end at n, blanks behind them aside; -1: none do. */
+/* The length of the text before closing quotes, ignoring blanks after them; -1 if there are
+ * none. */
 static long before_quotes(const char *at, size_t n)
 {
 	while (n && is_blank(at[n - 1]))
@@ -38,8 +39,8 @@ static void add_line(struct line_parser *p, const char *at, size_t n)
 	buf_put(&p->text, at, n);
 }
 
-/* What stands inside quotes, or ends them.  An empty line at either end, where quotes stand alone,
- * is none. */
+/* Add text inside quotes, up to closing ones.  Quotes alone on a line add no empty line at either
+ * end. */
 static void quoted(struct line_parser *p, const char *at, size_t n, int first)
 {
 	long ends = before_quotes(at, n);
@@ -119,7 +120,7 @@ int line_parser_command(const struct line_parser *p, struct buf *name, struct bu
 	return 1;
 }
 
-/* Does the line that stands in *line from `from` on read as p? */
+/* Does the line in *line, from `from` on, parse to the same as p? */
 static int reads_as(const struct line_parser *p, const struct buf *line, size_t from)
 {
 	struct line_parser again;

@@ -35,6 +35,6 @@ int line_parser_is_blank(const struct line_parser *p);
  * is text. */
 int line_parser_command(const struct line_parser *p, struct buf *name, struct buf *rest);
 
-/* Append to *out a line that yields this text again, for the history; 0: there is none. */
+/* Append to *out a line that yields this text again, for the history; 0 if no line does. */
 int line_parser_quote(const struct line_parser *p, struct buf *out);
 #endif

@@ -124,7 +124,7 @@ static int take_entry(struct repl *r, infer_error *err)
 	return rc;
 }
 
-/* At a terminal who sees the message acts on it; a script gets the code of the first at the end. */
+/* At a terminal the user sees the message; a script gets the code of the first error at the end. */
 static void failed(struct repl *r, const infer_error *err)
 {
 	int code = say_fail(err);
@@ -133,7 +133,7 @@ static void failed(struct repl *r, const infer_error *err)
 		r->code = code;
 }
 
-/* What stands to be answered before anybody says more. */
+/* Answer the first turn, if the command line, a file or a loaded conversation gives one. */
 static void first_turn(struct repl *r)
 {
 	infer_error err = { 0 };

@@ -15,7 +15,7 @@ static void note(int sig)
 
 	came[sig] = 1;
 	if (write(wake_fd, "", 1) < 0) {
-		/* full: who waits is woken by what it holds */
+		/* full: the bytes in the pipe wake the waiter anyway */
 	}
 	errno = was;
 }
@@ -101,10 +101,10 @@ int signals_wait(struct signals *s, int fd, int ms)
 		              { .fd = fd, .events = POLLIN } };
 	char bytes[64];
 
-	/* what came since its asker looked has no byte in the pipe where an earlier wait took it */
+	/* an earlier wait may have taken the byte of a signal that is still due */
 	if (is_due(s))
 		return 0;
-	if (poll(p, 2, ms) < 0) /* a signal, or no memory: who asked looks, and asks again */
+	if (poll(p, 2, ms) < 0) /* a signal, or no memory: the caller checks and waits again */
 		return 0;
 	if (p[0].revents) {
 		while (read(s->wake[0], bytes, sizeof bytes) > 0)
