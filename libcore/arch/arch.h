@@ -128,8 +128,8 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
-/* All behind the file: parameters, tensors, frequencies and graph of m->arch, whose checkpoint has
- * m->naming. */
+/* Fill in everything after the file: parameters, tensors, frequencies and graph of m->arch, with
+ * names by m->naming. */
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);

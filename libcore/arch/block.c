@@ -1,5 +1,5 @@
-/* arch/block.c - the parts that nearly every decoder is made of.  A step whose weight is not bound
- * is left out. */
+/* arch/block.c - the blocks that nearly every decoder uses.  An operation without a bound weight is
+ * left out. */
 #include "arch/arch.h"
 
 #include <math.h>

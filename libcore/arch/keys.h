@@ -41,7 +41,8 @@ struct arch_keys_kind {
 	/* as the checkpoint spells it, into out, for messages */
 	void (*name)(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME]);
 	struct key_found (*arr)(const struct arch_keys *k, enum arch_key key);
-	/* element i, or i = 0 of what is no list; KEY_SCALAR: of what must not be a list */
+	/* element i, or the value itself for i = 0 if it is not a list; KEY_SCALAR: must not be a
+	 * list */
 	int (*whole)(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
 	             infer_error *err);
 	/* as a float32 holds it, where the checkpoint has more digits than that */

@@ -4,7 +4,7 @@
 #define ARCH_TENSOR_H
 #include <stdint.h>
 
-/* whose names and rows a checkpoint has: the columns of struct arch_tensor */
+/* the convention for names and rows in a checkpoint: the columns of struct arch_tensor */
 enum arch_naming { ARCH_GGUF, ARCH_HF };
 /* model-wide, then per layer */
 enum arch_slot {

@@ -15,7 +15,7 @@ void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
 
 static int draws(const struct request *r) { return r->cap > r->n; }
 
-/* Prompt rows [from, to) whose logits give scores, among positions [pos, pos + rows). */
+/* The prompt rows [from, to), among positions [pos, pos + rows), with logits that give scores. */
 static int32_t score_range(const struct request *r, int32_t pos, int32_t rows, int32_t *from)
 {
 	int32_t to = pos + rows < r->n_prompt - 1 ? pos + rows : r->n_prompt - 1;
@@ -80,7 +80,7 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 		st->n_prefill += rows;
 }
 
-/* The draws of a request, as far as its guesses were right. */
+/* Draw the tokens of a request, up to the first wrong guess. */
 static void group_run(void *user, int64_t g, int worker)
 {
 	infer_engine *e = user;
@@ -172,7 +172,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc) { /* a token without its text is none, and nothing follows what is lost */
+	if (rc) { /* drop a token that lost its text, and end the text there */
 		text->len = s->text_at;
 		e->events.n--;
 		r->digest = digest;
@@ -196,7 +196,7 @@ static void take_rows(infer_engine *e, struct request *r)
 	kv_seq_commit(e->kv, r->seq, r->ids, pos + r->rows);
 }
 
-/* A row behind a wrong guess: its input was never said. */
+/* A row after a wrong guess: its input was never drawn. */
 static int is_void(const struct row_job *j) { return j->draws && j->token < 0 && !j->err.code; }
 
 void batch_absorb(infer_engine *e)

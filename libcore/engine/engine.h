@@ -54,7 +54,7 @@ struct request {
 	int ended;          /* DONE is out; to be freed */
 	int seated;         /* has been active before: its first times are kept */
 	struct kv_seq *seq; /* NULL while queued; its length: positions computed */
-	int32_t scored;     /* prompt tokens whose SCORE event is out, or not wanted */
+	int32_t scored;     /* prompt tokens with their SCORE event sent, or not wanted */
 	int32_t rows;       /* of the step that runs */
 	int32_t rest;       /* rows of its prompt that are due; prompts.c */
 	int64_t submit_ns, seated_ns, first_ns, last_ns;
@@ -62,7 +62,7 @@ struct request {
 	struct infer_usage usage;
 };
 
-/* One row of logits: what is wanted from it, and the result. */
+/* One row of logits: the values to compute from it, and the result. */
 struct row_job {
 	struct request *r;
 	const float *logits;

@@ -214,7 +214,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	must(!r->ended);
 	r->ended = 1;
 	flush_text(e, r);
-	if (e->events.text.bad) { /* an answer without its end is none */
+	if (e->events.text.bad) { /* an answer that lost its end is an error */
 		e->events.text.bad = 0;
 		e->events.text.len = s->text_at;
 		finish = INFER_FINISH_ERROR;

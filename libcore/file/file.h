@@ -49,8 +49,8 @@ struct infer_file {
 /* One row per format. */
 struct format {
 	const char *name;
-	/* Nonzero: this format opens what lies at path.  st: what that is, OS_MEMORY for bytes
-	 * without a file; head: the first n bytes, FILE_HEAD at most; of a directory, none. */
+	/* Nonzero if this format opens path.  st: the kind of file, OS_MEMORY for bytes without
+	 * one; head: its first n bytes, at most FILE_HEAD, and none for a directory. */
 	int (*knows)(const char *path, const struct os_stat *st, const unsigned char *head,
 	             size_t n);
 	/* Map what belongs to f->path with file_add_shard, one file or several, and check it whole.
@@ -96,7 +96,7 @@ void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_au
  * what fits; returns out. */
 enum { FILE_QUOTE = 80 };
 const char *file_quote(char out[FILE_QUOTE], const char *s, size_t n);
-/* Where a path is long, the end of it, so that a message keeps room for what is wrong; borrowed
- * from path. */
+/* The end of a long path, so that a message has room for the error.
+ * Borrowed from path. */
 const char *file_label(const char *path);
 #endif

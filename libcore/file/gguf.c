@@ -33,7 +33,7 @@ struct reader {
 	const char *path;
 	const char *kind;      /* "key", "tensor" or "" before the first */
 	struct infer_str what; /* its name */
-	size_t mark;           /* where the field lies that is being looked at */
+	size_t mark;           /* offset of the current field */
 	infer_error *err;
 };
 
@@ -146,7 +146,7 @@ static int read_strings(struct reader *r, struct file_value *v)
 	return INFER_OK;
 }
 
-/* count values of one type: where they lie, and their bytes. */
+/* Read `count` values of one type: their address and size. */
 static int read_values(struct reader *r, struct file_value *v)
 {
 	const uint8_t *sizes = file_meta_size;

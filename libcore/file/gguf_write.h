@@ -29,7 +29,7 @@ void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v);
 void gguf_write_f32(struct gguf_write *w, const char *key, float v);
 void gguf_write_bool(struct gguf_write *w, const char *key, int v);
 void gguf_write_str(struct gguf_write *w, const char *key, const char *s, size_t n);
-/* bytes: count elements as they lie in a file; strings by gguf_put_str */
+/* bytes: count elements in the layout of the file; strings are written by gguf_put_str */
 void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint64_t count,
                       const void *bytes, size_t n);
 void gguf_put_str(struct buf *b, const char *s, size_t n);

@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "file/file.h"
 
-/* whether a number lies in memory as it lies in a file */
+/* whether numbers have the same byte order in memory as in a file */
 enum { LITTLE = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 static const char *const names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
 	                             "bool", "string", "array", "u64", "i64", "f64" };
@@ -68,7 +68,7 @@ static int too_few(const infer_file *f, const struct infer_meta *m, uint64_t i, 
 	               (unsigned long long)m->count, (unsigned long long)i);
 }
 
-/* Where element i lies, or NULL: INFER_EFORMAT, said. */
+/* The address of element i, or NULL after setting INFER_EFORMAT. */
 static const unsigned char *elem_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
                                     infer_error *err)
 {

@@ -9,7 +9,7 @@ static int begins(const unsigned char *at, size_t n, const char *with, size_t by
 	return n >= bytes && !memcmp(at, with, bytes);
 }
 
-/* Whatever lies before it of white space, and a mark of byte order. */
+/* An HTML tag, after an optional byte order mark and white space. */
 static int html(const unsigned char *at, size_t n)
 {
 	static const char *const tags[] = { "<!doctype html", "<html", "<head", "<?xml" };
@@ -43,7 +43,7 @@ static int pickle(const unsigned char *at, size_t n)
 	       !memcmp(at + 30 + name - (sizeof member - 1), member, sizeof member - 1);
 }
 
-/* The message ModelProto: the version of its format, then who made it or the graph. */
+/* The message ModelProto: the format version, then the producer name or the graph. */
 static int onnx(const unsigned char *at, size_t n)
 {
 	return n >= 4 && at[0] == 0x08 && at[1] > 0 && at[1] < 0x40 &&

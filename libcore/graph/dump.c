@@ -31,7 +31,7 @@ static const struct field *first_field(int op)
 	return f;
 }
 
-/* " heads 4 scale 0.5": what is zero is left out. */
+/* " heads 4 scale 0.5": fields that are zero are left out. */
 static void put_fields(const struct graph_node *n, struct buf *out)
 {
 	for (const struct field *f = first_field(n->op); f->name; f++) {

@@ -80,11 +80,10 @@ struct graph_span {
 int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *err);
 
 /* Place every value in one workspace of `rows` rows (`out` of them want logits): offset[i] in
- * bytes, 64-aligned, or SIZE_MAX where the node has none.  Values whose lives do not meet share
- * memory; a node writes over a source that ends with it where its op allows.
+ * bytes, 64-aligned, or SIZE_MAX where the node has none.  Values with disjoint lifetimes share
+ * memory; a node overwrites a source that it uses last if its op allows.
  * stage   [g->n] ascending: when a node runs; NULL: each by itself.  Nodes of one stage may run at
- * the
- *         same time, though the operations on one row keep their order
+ *         the same time, though the operations on one row keep their order
  * gap     bytes that stay free behind each value while it lives
  * *bytes  what the workspace takes */
 int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t gap,

@@ -72,7 +72,7 @@ static void last_reads(const struct graph *g, int32_t *last)
 		last[g->output] = g->n - 1;
 }
 
-/* Values that lie in the same place: home[i] is the first node of the chain that i writes over. */
+/* Find values that share a place: home[i] is the first node of the chain that i overwrites. */
 static void share(const struct graph *g, const int32_t *last, int32_t *home)
 {
 	for (int32_t i = 0; i < g->n; i++) {

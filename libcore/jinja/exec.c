@@ -206,8 +206,8 @@ static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *na
 	return NULL;
 }
 
-/* varargs, kwargs and caller, for a macro whose body asks for them; what is left over else is
- * refused. */
+/* Set varargs, kwargs and caller if the body of the macro uses them; refuse other surplus
+ * arguments. */
 static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c, struct jscope *s)
 {
 	const struct jnode *n = m->node;

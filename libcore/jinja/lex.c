@@ -92,7 +92,7 @@ static void advance(struct lex *l, size_t to)
 	l->i = to;
 }
 
-/* The text before a tag at `tag`; sign: what stands behind the tag's opening; lstrip: 0 before
+/* The text before a tag at `tag`; sign: the character after the tag's opening; lstrip: 0 before
  * {{. */
 static int text(struct lex *l, size_t tag, char sign, int lstrip)
 {
@@ -366,7 +366,7 @@ static int operator(struct lex *l)
 	return fail(l, "an unexpected character");
 }
 
-/* What stands in a tag, to its end. */
+/* Read the inside of a tag, to its end. */
 static int inside(struct lex *l, const char *close, enum jtok_kind kind)
 {
 	l->nopen = 0;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The next item that the loop's condition lets through, from what lies ahead. */
+/* Take the next item that passes the loop's condition. */
 static int loop_pull(struct jrun *r, struct jloop *l, struct jv *out)
 {
 	const struct jnode *n = l->node;

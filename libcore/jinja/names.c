@@ -1,7 +1,7 @@
-/* jinja/names.c - whose a name is.  Jinja decides that before it runs anything: a name belongs to
- * the block that sets it, from the block's beginning.  Where no block around knows the name, and
- * nothing reads it before it is set, it is undefined until then, whatever the context has under
- * it. */
+/* jinja/names.c - which block owns a name.  Jinja decides that before it runs anything: a name
+ * belongs to the block that sets it, from the beginning of the block.  If no outer block knows the
+ * name, and nothing reads it before it is set, it is undefined until then, whatever value the
+ * context has for it. */
 #include "jinja/node.h"
 #include "base/err.h"
 
@@ -119,7 +119,7 @@ static int given_name(struct scan *s, const char *name)
 	return id && s->level[*id] != s->depth ? know(s, *id) : INFER_OK;
 }
 
-/* What a statement reads and sets in the block that it stands in. */
+/* Collect the names that a statement reads and sets in its own block. */
 static int own(struct scan *s, const struct jnode *n)
 {
 	switch (n->kind) {
@@ -198,7 +198,7 @@ static int block(struct scan *s, const struct jnode *of, struct jnode *body)
 	return INFER_OK;
 }
 
-/* The blocks in a statement, when all is known that stands around them. */
+/* Visit the blocks inside a statement, once all names around them are known. */
 static int inner(struct scan *s, const struct jnode *n)
 {
 	switch (n->kind) {

@@ -131,6 +131,6 @@ struct jinja {
 /* lex.c */
 int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err);
 
-/* names.c: whose each name is; fills in unset and has_self.   INFER_ENOMEM */
+/* names.c: find the block that owns each name; fills in unset and has_self.   INFER_ENOMEM */
 int jinja_names(struct jinja *t);
 #endif

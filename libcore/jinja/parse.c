@@ -146,7 +146,7 @@ static struct jnode *body(struct jparse *p, const char *ends)
 	                  : b;
 }
 
-/* What stands in a tag's block: behind %}, up to one of `ends`. */
+/* Parse the block of a tag: from after %} to one of `ends`. */
 static struct jnode *block(struct jparse *p, const char *ends)
 {
 	if (p->tok->kind == JT_COLON)

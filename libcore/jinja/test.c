@@ -1,4 +1,4 @@
-/* jinja/test.c - what stands behind `is`. */
+/* jinja/test.c - the tests that follow `is`. */
 #include "jinja/run.h"
 #include "pyval/case.h"
 #include "base/err.h"

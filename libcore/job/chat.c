@@ -15,7 +15,7 @@ static const struct job_field known[] = {
 	{ "max_completion_tokens", job_take_max_tokens },
 	{ "logprobs", job_take_chat_logprobs },
 	{ "top_logprobs", job_take_chat_logprobs },
-	/* there is one model, and nobody to bill */
+	/* there is one model, and no billing */
 	{ "model", job_pass },
 	{ "user", job_pass },
 	{ "metadata", job_pass },

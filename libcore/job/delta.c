@@ -1,8 +1,8 @@
-/* job/delta.c - what is new of a sample, told piece by piece */
+/* job/delta.c - the new part of a sample, reported piece by piece */
 #include "job/delta.h"
 #include "job/form.h"
 
-/* The tokens that came since the last piece go with this one. */
+/* Report the tokens drawn since the last piece with this one. */
 static int tell(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
                 struct infer_delta *d, int kind)
 {
@@ -15,7 +15,8 @@ static int tell(struct delta_given *g, const struct infer_choice *c, const infer
 	return 1;
 }
 
-/* *piece: what there is of *all behind the bytes given, which it becomes. */
+/* Set *piece to the bytes of *all after the first *given, and *given to its length; 0: none are
+ * new. */
 static int grown(struct infer_str *piece, const struct infer_str *all, size_t *given)
 {
 	if (all->len <= *given)
@@ -25,7 +26,7 @@ static int grown(struct infer_str *piece, const struct infer_str *all, size_t *g
 	return 1;
 }
 
-/* A call is told once its id is settled, which some models write behind the arguments. */
+/* A call is reported once its id is settled; some models write the id after the arguments. */
 static int call_kind(struct delta_given *g, const infer_reply *r, size_t n_calls,
                      struct infer_delta *d)
 {

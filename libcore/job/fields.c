@@ -88,7 +88,7 @@ static int take_stop(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
-/* The vocabulary is looked at by the engine. */
+/* The engine checks the ids against the vocabulary. */
 int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
                  infer_error *err)
 {

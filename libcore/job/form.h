@@ -30,7 +30,7 @@ enum form_flag { FORM_BEGINS = 1 << 0 }; /* a stream says where each sample begi
 struct infer_form {
 	const char *name, *path; /* path NULL: not one of HTTP's */
 	uint32_t flags;
-	/* The fields of a body into a job: whether it has a fault now. */
+	/* Read the fields of a body into a job; returns whether it has a fault. */
 	int (*read)(struct job *j, const struct json *body);
 	void (*put)(struct jwrite *w, const struct form_answer *f);
 	void (*put_delta)(struct jwrite *w, const struct infer_answer *a,
@@ -40,7 +40,7 @@ struct infer_form {
 #define FORM(x) extern const struct infer_form form_##x;
 #include "job/form_list.h"
 #undef FORM
-/* of a job, which may have none: our own then */
+/* the form of a job; our own form if it has none */
 const struct infer_form *form_of(const infer_job *j);
 
 /* parts.c */
@@ -68,7 +68,7 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 /* openai.c: what the two forms of OpenAI share, and what sets them apart */
 struct openai_form {
 	const char *prefix, *object, *chunk; /* of ids; what an answer and a chunk are called */
-	/* members of a choice: of sample i whole, or of what is new */
+	/* members of a choice: the whole of sample i, or its new part */
 	void (*put_choice)(struct jwrite *w, const struct infer_answer *a, int32_t i);
 	void (*put_part)(struct jwrite *w, const struct infer_answer *a,
 	                 const struct infer_delta *d);

@@ -33,11 +33,11 @@ struct job {
 
 /* read.c.  A job without a request in it. */
 int job_new(struct job **out, const infer_job_reader *r, infer_error *err);
-/* text is copied; a fault goes into j: whether there is one. */
+/* Parse a copy of text; returns whether there was a fault, which is kept in j. */
 int job_parse(struct job *j, const char *text, size_t bytes);
-/* The fault that j->j.fault.error says, of the field `param` or none: its code. */
+/* Make j->j.fault.error the fault of field `param`, or of none; returns its code. */
 int job_fault(struct job *j, const char *param);
-/* A field of key_n bytes that nobody knows. */
+/* Report a field with an unknown key of key_n bytes. */
 int job_unknown(struct job *j, const char *key, size_t key_n);
 /* The body in the form j->j.form, under j->j.id. */
 void job_read_body(struct job *j, const struct json *body);
@@ -52,7 +52,7 @@ struct job_field {
 	const char *key;
 	job_take *take;
 };
-/* What is known and not supported, but for the value that asks for nothing; NAN: there is none. */
+/* A field that is known but not supported: accepted only with its neutral value.  NAN: none. */
 struct job_refused {
 	const char *key;
 	double nothing;

@@ -12,7 +12,7 @@ static void put_head(struct jwrite *w, const struct infer_answer *a, const char 
 		jw_str(w, "system_fingerprint", a->fingerprint);
 }
 
-/* Nothing is guessed ahead and then refused in what was counted. */
+/* The counted tokens include no rejected guesses, so the prediction counts are 0. */
 static void put_details(struct jwrite *w, const struct infer_answer *a)
 {
 	int64_t reasoning = 0;

@@ -114,7 +114,7 @@ static void put_more(struct jwrite *w, const struct form_answer *f)
 		f->more(w, f->user);
 }
 
-/* Several samples of one prompt: what belongs to each stands in `choices`. */
+/* Several samples of one prompt: the fields of each are in `choices`. */
 static void put_choices(struct jwrite *w, const struct form_answer *f)
 {
 	const struct infer_answer *a = f->a;

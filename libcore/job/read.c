@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* off a seed that nobody gave: a reader whose numbers are doubles keeps the 53 bits left */
+/* bits cut off a random seed: the 53 left survive in a reader that stores numbers as doubles */
 enum { SEED_CUT = 11 };
 
 /* ---- readers ---- */

@@ -1,4 +1,4 @@
-/* job/run.c - jobs on an engine: samples submitted, their events taken, what is new of them told */
+/* job/run.c - jobs on an engine: submits samples, takes their events, reports the new parts */
 #include <infer/runner.h>
 #include "base/arena.h"
 #include "base/buf.h"
@@ -280,7 +280,7 @@ static void done(struct sample *s, const struct infer_event *ev)
 	}
 }
 
-/* Tokens whose text was reasoning; a tag, and text that is held back, count where they come out. */
+/* Count the tokens of reasoning.  A tag, or text that was held back, counts where it comes out. */
 static void count_reasoning(struct sample *s, int token)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };

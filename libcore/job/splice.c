@@ -1,5 +1,5 @@
-/* job/splice.c - a prompt that goes on where the last answer ended: ids that were computed, then
- * new ones */
+/* job/splice.c - a prompt that continues after the last answer: the ids already computed, then new
+ * ones */
 #include <infer/runner.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -8,7 +8,8 @@
 
 enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
 
-/* One of the two lists, as bytes: what is left of the token before ids[at]. */
+/* One of the two lists, read as bytes.  bytes, left: the unread rest of the token before
+ * ids[at]. */
 struct side {
 	const int32_t *ids;
 	size_t n, at;
@@ -16,7 +17,7 @@ struct side {
 	size_t left;
 };
 
-/* The bytes of the next token; *text: 0 where it is none, or has none. */
+/* Load the bytes of the next token; *text: 0 if it is not a text token or has no bytes. */
 static int next(struct side *s, const infer_tokenizer *t, int *text, infer_error *err)
 {
 	struct infer_token_info info;

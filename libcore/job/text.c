@@ -12,7 +12,7 @@ enum { MAX_TOKENS = 16 };
 static const struct job_field known[] = {
 	{ "prompt", job_take_prompt },
 	{ "logprobs", job_take_logprobs },
-	/* there is one model, and nobody to bill */
+	/* there is one model, and no billing */
 	{ "model", job_pass },
 	{ "user", job_pass },
 	{ "metadata", job_pass },

@@ -20,7 +20,7 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
 	return sum;
 }
 
-/* What the caller has mixed up is our own mistake, but for devices that cannot go together. */
+/* Wrong options are a bug of ours, except devices that cannot be combined. */
 static int check(const struct kv_opts *o, infer_error *err)
 {
 	int page = o->groups[0].on.kind->page;

@@ -91,8 +91,8 @@ static int weigh(struct place_plan *p, const infer_model *m, const struct place_
 	return INFER_OK;
 }
 
-/* The most cache that stands beside a workspace: pages and their bookkeeping in memory, and in
- * address space once for every group (kv.h). */
+/* The most cache that fits beside a workspace: pages and their bookkeeping must fit in memory, and
+ * in address space once for every group (kv.h). */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, uint64_t work)
 {
 	uint64_t there = ask->devices[0].memory_bytes, memory = there > work ? there - work : 0;
@@ -169,7 +169,7 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 	room = cache_room(p, ask, work);
 	if (ask->kv_bytes)
 		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
-	else /* every sequence at its longest, or what is left */
+	else /* every sequence at its longest, or all memory left */
 		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs
 		                      ? room
 		                      : cache * (uint64_t)ask->max_seqs;

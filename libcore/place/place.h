@@ -36,9 +36,9 @@ struct place_plan {
 	int n_groups;
 	int *layers; /* storage the groups point into */
 };
-/* INFER_EINVAL  a field of ask is out of range, or the context is beyond what the model's own RoPE
- *               scaling was made for
- * INFER_ENOMEM  says what is needed, what is there, and the nearest setting that fits
+/* INFER_EINVAL  a field of ask is out of range, or the context is longer than the model's own RoPE
+ *               scaling supports
+ * INFER_ENOMEM  names the memory needed, the memory there is, and the nearest setting that fits
  * and the errors of the devices' need.  place_fini frees the plan. */
 int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
                 infer_error *err);

@@ -1,5 +1,5 @@
-/* probe/attn.c - attention over a cache that does not fit into the machine's: split behind split of
- * one head */
+/* probe/attn.c - attention over a KV cache larger than the caches of the machine: the splits of one
+ * head in turn */
 #include "probe/probe.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* probe/cases.c - what there is to measure, and measuring one of it */
+/* probe/cases.c - the list of cases, and measuring one case */
 #include "probe/probe.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static int add(infer_probe *p, struct probe_case c, infer_error *err)
 	return INFER_OK;
 }
 
-/* A set that takes a loop over from the one before it has nothing of its own to measure. */
+/* A set that inherits a loop from the set before it is not measured for that loop. */
 static int own(const infer_probe *p, int set, int type, int kind)
 {
 	const struct kern_mm *mm = &p->sets[set].mm[type],

@@ -70,7 +70,7 @@ static void worker_init(struct probe_worker *w, const infer_probe *p, int32_t id
 	w->to = w->from + share;
 }
 
-/* All or none: the gate is shut until everybody is there. */
+/* All threads or none: the gate stays shut until all have started. */
 static int start(struct crew *c, struct member *m, infer_error *err)
 {
 	infer_probe *p = c->p;

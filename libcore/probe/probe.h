@@ -34,7 +34,7 @@ struct infer_probe {
 	int n_cases, cap;
 	unsigned char *weights;
 	size_t bytes;          /* in a file's pages */
-	int fill_type, fill_k; /* what stands there; -1: nothing yet */
+	int fill_type, fill_k; /* the matrix in it; -1: none yet */
 	struct infer_ceilings ceilings;
 	int has_ceilings;
 	double *rates; /* [2][repeat + 1][threads] */
@@ -45,7 +45,7 @@ struct probe_worker {
 	const infer_probe *p;
 	int32_t id;
 	const unsigned char *from, *to, *at;
-	int32_t row;  /* of the matrix that stands at `at` */
+	int32_t row;  /* of the matrix at `at` */
 	uint64_t sum; /* what was read, so that it is read */
 	float sink[4];
 	void *job;
@@ -54,8 +54,9 @@ struct probe_worker {
 typedef double probe_fn(struct probe_worker *w);
 
 /* crew.c: all threads do `repeat` turns of each fn, the second may be NULL.
- * job     of the second's workers; split: their memory [from, from + bytes), cut evenly, by
- * multiples of `grain` rates   [n][repeat] units a second of all threads together */
+ * job     of the second's workers
+ * mem     [from, from + bytes) of each fn, cut evenly for its workers by multiples of `grain`
+ * rates   [n][repeat] units a second of all threads together */
 struct probe_memory {
 	const unsigned char *from;
 	size_t bytes, grain;
@@ -71,7 +72,7 @@ int probe_cases(infer_probe *p, infer_error *err);
 const char *probe_elem_name(int slot);
 int probe_elem_same(int slot, const struct kern *a, const struct kern *b); /* the same function */
 
-/* A case ready to be measured: what stands below is its own, freed by probe_job_fini. */
+/* A case ready to be measured.  It owns the memory below, freed by probe_job_fini. */
 struct probe_job {
 	const infer_probe *p;
 	const struct kern *k;

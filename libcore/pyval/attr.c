@@ -199,7 +199,8 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 	return INFER_OK;
 }
 
-/* Another range, whose ends are items of the first, or the one that would come next: as CPython. */
+/* A slice of a range is a range, and its ends are items of the first or the item that would come
+ * next, as in CPython. */
 static int slice_of_range(struct jrun *r, const struct jrange *a, int64_t start, int64_t stop,
                           int64_t step, int64_t n, struct jv *out)
 {

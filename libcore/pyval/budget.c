@@ -99,7 +99,7 @@ static size_t stack_used(const struct jrun *r)
 /* Deeper than any stack allows unasked: once, ask how much this thread's has left. */
 static int more_stack(struct jrun *r)
 {
-	/* for what is called without jinja_enter: formatting a number, sorting */
+	/* for functions called without jinja_enter: formatting a number, sorting */
 	enum { RESERVE = 32 << 10 };
 	size_t left = os_stack_left();
 

@@ -11,7 +11,7 @@ int jinja_splitlines(struct jrun *r, struct jcall *c, struct jv *out);
 int jinja_partition(struct jrun *r, struct jcall *c, struct jv *out);
 int jinja_rpartition(struct jrun *r, struct jcall *c, struct jv *out);
 int jinja_is_space(uint32_t cp); /* by str.isspace */
-/* the string given as an argument, escaped where self is safe; fails where it is none */
+/* the string argument v, escaped if self is safe; fails if v is not a string */
 int jinja_str_arg(struct jrun *r, struct jv self, struct jv v, const struct jstr **s);
 int jinja_format(struct jrun *r, struct jcall *c, struct jv *out); /* str.format */
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* k: what is compared, v: the item */
+/* k: the key that is compared, v: the item */
 struct sort {
 	struct jrun *r;
 	struct jpair *at, *tmp;

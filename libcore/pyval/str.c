@@ -125,9 +125,9 @@ int jsb_done(struct jsb *b, struct jv *out)
 
 /* ---- joining two ---- */
 
-/* Bytes with room behind them.  A string that ends where the used part ends can be added to in
- * place: what lies before is not touched, so whoever shares it sees no change, and building a
- * string piece by piece stays linear. */
+/* Bytes with spare capacity.  A string that ends at the end of the used part can be appended to in
+ * place: the bytes before are not changed, so strings that share them stay valid, and building a
+ * string piece by piece takes linear time. */
 struct jchunk {
 	struct jsb b;
 };
@@ -177,8 +177,8 @@ int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct
 	return jv_sub(r, out, &s, 0, a->len + b->len);
 }
 
-/* Where the first byte is, the rest is compared and paid for: not memmem, whose time hangs on what
- * the strings hold. */
+/* Compare, and charge for it, wherever the first byte matches.  memmem is not used, since its time
+ * depends on the contents of the strings. */
 size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
                  const struct jstr *what)
 {

@@ -114,7 +114,7 @@ int jv_undef_fail(struct jrun *r, struct jv v)
 
 /* ---- from JSON ---- */
 
-/* A role and the like: cannot be a whole special token, but may complete one that the template
+/* A word such as a role: it cannot be a whole special token, but may complete one that the template
  * spells around it. */
 static int is_word(const char *s, size_t n)
 {
@@ -134,7 +134,7 @@ static int trusted(const struct jrun *r, const struct json *j, int top)
 	return 0;
 }
 
-/* The value, and of a list or dictionary the room for what is in it. */
+/* Make one value; a list or dictionary gets room for its items. */
 static int from_one(struct jrun *r, struct jv *out, const struct json *j, int top)
 {
 	switch ((enum json_kind)j->kind) {

@@ -1,4 +1,4 @@
-/* record/bench.c - what was measured, beside what it was measured against */
+/* record/bench.c - measured rates beside the ceilings of the machine */
 #include "record/record.h"
 #include <infer/hw.h>
 

@@ -20,7 +20,7 @@ static int fault(struct job *j, const char *key)
 	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;
 }
 
-/* {custom_id, method, url, body}: what is around the body. */
+/* Check the envelope around the body: {custom_id, method, url, body}. */
 static int check_envelope(struct job *j, const infer_form *form)
 {
 	static const char *const keys[] = { "custom_id", "method", "url", "body" };
@@ -205,7 +205,7 @@ int infer_write_answer(infer_writer *out, const struct infer_answer *a,
 int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_fault *fault,
                       uint32_t flags, infer_error *err)
 {
-	/* the numbers are for those who ask now, not for a file */
+	/* records leave out the numbers, which only help a client that is waiting */
 	const struct infer_fault said = { fault->error, fault->param, fault->kind, 0, 0 };
 	const infer_form *form = j->id && !(flags & INFER_RECORD_NO_ID) ? form_of(j) : &form_own;
 	struct jwrite *w;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Steps in addition to enum dialect_args, whose values stand for the arguments themselves. */
+/* Steps in addition to the values of enum dialect_args, which denote the arguments themselves. */
 enum {
 	STEP_MEMBERS = 100 /* the rest of the object around the arguments */,
 	STEP_STRING /* arguments within a string */
@@ -169,7 +169,7 @@ static int string_step(struct infer_reply *r)
 	return 1;
 }
 
-/* ---- what else stands in the object around them ---- */
+/* ---- the other members of the object around them ---- */
 
 static int member(struct infer_reply *r)
 {

@@ -1,6 +1,6 @@
 /* reply/loose.c - arguments in Python's way, (a=1, b=["c", None]), or in Gemma's,
  * {a:1,b:[<|"|>c<|"|>]}, to JSON.
- * A backslash in the strings of calls stands for itself, but before a quote. */
+ * In the strings of calls a backslash is literal, except before a quote. */
 #include "reply/reply.h"
 #include "base/err.h"
 

@@ -82,8 +82,8 @@ static size_t cut(const char *s, size_t n)
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* The token that l and r make, whose bytes stand in *h and h[1]: often the one behind the last
- * merge's; else searched. */
+/* The token that the bytes of h[0] and h[1] make together: often the one after the last merge's,
+ * else found by a search. */
 static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
                       struct buf *scratch)
 {

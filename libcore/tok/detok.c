@@ -1,4 +1,4 @@
-/* tok/detok.c - what tokens stand for, and a stream of them that never ends inside a UTF-8
+/* tok/detok.c - the text of tokens, and a stream of text that never ends inside a UTF-8
  * sequence. */
 #include <string.h>
 #include "base/buf.h"
@@ -82,7 +82,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	TRY(infer_token_bytes(d->t, id, d->flags, &s, &k, err));
 	forget(d);
 	if (buf_reserve(&d->out, k)) {
-		d->out.bad = 0; /* what is held is whole: the caller may try again */
+		d->out.bad = 0; /* the bytes held are intact: the caller may try again */
 		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
 	}
 	buf_put(&d->out, s, k);

@@ -82,7 +82,7 @@ static int check_strings(const infer_file *f, const struct infer_meta *m, const 
 	return INFER_OK;
 }
 
-/* Where the bytes of the strings end, of which there is one at least. */
+/* The end of the bytes of the strings; there is at least one. */
 static const char *end_of(const infer_file *f, const struct infer_meta *m)
 {
 	struct infer_str s;
@@ -96,7 +96,7 @@ static void next_merge(struct tok_source *src, struct infer_str *s)
 	infer_meta_next_str(src->meta, &src->cursor, s);
 }
 
-/* Where the strings of an array lie; s->at is the caller's to free. */
+/* Find the strings of an array; the caller frees s->at. */
 static int strings(const infer_file *f, const struct infer_meta *m, const char *key,
                    struct tok_strings *s, infer_error *err)
 {

@@ -151,7 +151,7 @@ static int matched(struct run *r, int k, const char *s, size_t n)
 		TRY(stage(r, k + 1, s + done, from - done));
 		TRY(stage(r, k + 1, s + from, to - from));
 		done = at = to;
-		/* an empty match cuts, and the search goes on one code point later */
+		/* an empty match cuts, and the search resumes one code point later */
 		if (from == to)
 			for (at++; at < n && (s[at] & 0xC0) == 0x80; at++)
 				;

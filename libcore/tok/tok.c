@@ -1,5 +1,5 @@
-/* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, what lies between
- * them by the kind. */
+/* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, then the text
+ * between them by the kind of vocabulary. */
 #include "tok/key.h"
 #include <string.h>
 #include "base/err.h"
@@ -41,7 +41,7 @@ int tok_byte_of(const char *s, size_t n)
 	return hex((unsigned char)s[3]) * 16 + hex((unsigned char)s[4]);
 }
 
-/* What every token stands for.  No text is longer than its piece. */
+/* Build the text of every token.  No text is longer than its piece. */
 static int build_text(struct infer_tokenizer *t, const char *name, infer_error *err)
 {
 	uint64_t bytes = 0;
@@ -176,7 +176,7 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 			tok_push(&r->ids, id);
 		} else if (t->unk < 0) {
 			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses:
-			 * U+FFFD stands for those */
+			 * U+FFFD replaces those */
 			for (int k = 0; k < 3; k++)
 				if ((id = tok_byte(r, "\xef\xbf\xbd"[k] & 255)) >= 0)
 					tok_push(&r->ids, id);
@@ -184,7 +184,7 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 					r->lost = 1;
 			r->lost_byte = (unsigned char)s[i];
 		} else if (r->unk_end !=
-		           r->ids.n) { /* one stands for all that follows it and is unknown too */
+		           r->ids.n) { /* one unknown token covers a whole run of unknown bytes */
 			tok_push(&r->ids, t->unk);
 			r->unk_end = r->ids.n;
 		}
@@ -227,7 +227,7 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* What lies between added tokens. */
+/* Encode the text between added tokens. */
 static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *said,
                    infer_error *err)
 {
@@ -275,7 +275,7 @@ static void words_new(struct tok_run *r, size_t n)
 		return;
 	while (lines < 32768 && lines < n / 16)
 		lines *= 2;
-	/* a cache: without memory for it all goes on without it */
+	/* only a cache: without memory for it, encoding works without it */
 	r->word = mem_zalloc(MEM_TOK, lines, sizeof *r->word);
 	r->word_mask = lines - 1;
 }

@@ -1,9 +1,9 @@
 /* tok/unigram.c - the segmentation of the greatest sum of scores.  Kudo 2018, arXiv:1804.10959,
  * section 3.2: Viterbi.
  *
- * best[e] is the best way to cut what ends at byte e; every piece that begins where a way ends
- * offers another.  Sums are float and added from the left, so that ties fall as they fall in
- * SentencePiece: the way whose last piece begins first. */
+ * best[e] is the best segmentation of the bytes before e; each piece that begins at e extends it to
+ * another end.  Sums are float and added from the left, so ties are broken as in SentencePiece: for
+ * the segmentation with the last piece that begins first. */
 #include <string.h>
 #include "base/err.h"
 #include "base/mem.h"

@@ -51,7 +51,7 @@ static void add(struct chunk *c, uint32_t cp)
 		c->cp[c->n++] = cp;
 }
 
-/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word stands behind
+/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word follows
  * U+2581. */
 static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
 {
@@ -156,7 +156,8 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		if (cp == '\t' || cp == '\n' || cp == '\r' || (set & UNI_SPACE && !control)) {
 			chunk_end(&c);
 		} else if (
-			/* controls and what is no text are dropped, even inside a word */
+			/* control characters and bytes that are not text are dropped, even inside a
+			 * word */
 			!control) {
 			if (is_cjk(cp))
 				chunk_end(&c);
