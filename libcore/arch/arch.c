@@ -12,7 +12,7 @@ static const struct arch *const rows[] = {
 #include "arch/arch_list.h"
 #undef ARCH
 };
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
 const char *infer_model_family(int i) { return i >= 0 && i < ROWS ? rows[i]->gguf : NULL; }
 
@@ -34,7 +34,7 @@ const struct arch *arch_find(struct infer_str name)
 const struct arch *arch_find_hf(struct infer_str name)
 {
 	for (int i = 0; i < ROWS; i++)
-		for (size_t k = 0; k < sizeof(rows[i]->hf) / sizeof(rows[i]->hf[0]); k++)
+		for (size_t k = 0; k < sizeof rows[i]->hf / sizeof rows[i]->hf[0]; k++)
 			if (same(name, rows[i]->hf[k]))
 				return rows[i];
 	return NULL;

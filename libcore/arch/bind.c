@@ -130,7 +130,7 @@ static void say_copied(const infer_model *m, const struct infer_tensor *t)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "tensor %.*s: %s copied to F32, %llu bytes",
+	snprintf(line, sizeof line, "tensor %.*s: %s copied to F32, %llu bytes",
 	         (int)(t->name.len < 128 ? t->name.len : 128), t->name.at,
 	         infer_type_info(t->type)->name, (unsigned long long)t->ne[0] * 4);
 	if (m->log)
@@ -146,17 +146,17 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_t
 
 	if (w->type == INFER_F32 && (uintptr_t)at[0] % sizeof(float) == 0 && how == T_NONE)
 		return INFER_OK;
-	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof(*copy));
+	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof *copy);
 	if (!copy)
 		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len,
 		               t->name.at);
 	TRY(infer_type_decode(t->type, copy, at[0], (size_t)w->ne[0], err));
 	for (int64_t i = 0; how == T_PLUS1 && i < w->ne[0]; i++)
 		copy[i] += 1;
-	m->private_bytes += (uint64_t)w->ne[0] * sizeof(*copy);
+	m->private_bytes += (uint64_t)w->ne[0] * sizeof *copy;
 	say_copied(m, t);
 	w->type = INFER_F32;
-	w->row_bytes = (size_t)w->ne[0] * sizeof(*copy);
+	w->row_bytes = (size_t)w->ne[0] * sizeof *copy;
 	at[0] = copy;
 	return INFER_OK;
 }
@@ -166,7 +166,7 @@ static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows
                       int32_t *slot, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
-	const void **at = arena_alloc(&m->arena, (size_t)n, sizeof(*at));
+	const void **at = arena_alloc(&m->arena, (size_t)n, sizeof *at);
 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len,
@@ -204,13 +204,13 @@ static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer
 		if (!a)
 			continue;
 		if (role != INFER_AUX_SCALE || !whole || a->type != INFER_F32 ||
-		    a->bytes != sizeof(*scale))
+		    a->bytes != sizeof *scale)
 			return err_set(err, INFER_EUNSUP,
 			               "tensor %.*s: its %s is the tensor %.*s, which no kernel "
 			               "takes",
 			               (int)t->name.len, t->name.at, names[role], (int)a->name.len,
 			               a->name.at);
-		memcpy(scale, a->data, sizeof(*scale));
+		memcpy(scale, a->data, sizeof *scale);
 		if (!isfinite(*scale))
 			return err_set(err, INFER_ENAN, "tensor %.*s: %g", (int)a->name.len,
 			               a->name.at, (double)*scale);
@@ -426,16 +426,14 @@ int arch_bind(infer_model *m, infer_error *err)
 
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
-	m->weights =
-		arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->weights));
-	m->tensors =
-		arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof(*m->tensors));
-	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof(*m->layer));
+	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->weights);
+	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->tensors);
+	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof *m->layer);
 	if (!m->weights || !m->tensors || !m->layer)
 		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",
 		               (unsigned long long)info.n_tensors);
-	memset(m->global, -1, sizeof(m->global));
-	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof(*m->layer));
+	memset(m->global, -1, sizeof m->global);
+	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof *m->layer);
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {
 		TRY(bind_tensor(m, t, err));
 		m->weight_bytes += t->bytes;

@@ -29,7 +29,7 @@ __attribute__((format(printf, 5, 6), cold)) static int refuse(const struct arch_
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
+	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
 	r->keys.kind->name(&r->keys, key, name);
 	return err_set(err, code, "key %s: %s", name, why);
@@ -127,7 +127,7 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD,
 		                                K_FF,          K_HEADS,   K_RMS_EPS };
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		TRY(must_have(r, needed[i], err));
 	TRY(arch_key_i32(r, K_BLOCK_COUNT, &h->n_layers, 1, ARCH_MAX_LAYERS, err));
 	TRY(arch_key_i32(r, K_CONTEXT, &h->ctx_train, 1, 1 << 30, err));
@@ -229,7 +229,7 @@ static int check_scaling(const struct arch_rope *p, const struct arch_reader *r,
 		{ K_YARN_SLOW, yarn, p->beta_slow, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!keys[i].read && keys[i].v != keys[i].ok)
 			return refuse(r, keys[i].key, INFER_EUNSUP, err,
 			              "%g has no effect with scaling %s", keys[i].v,
@@ -322,7 +322,7 @@ static int check_unknown(const struct arch_hparam *h, const struct arch_reader *
 	while (r->keys.kind->next(&r->keys, &cursor, &key, &name, &turns)) {
 		if (known(r, h, key))
 			continue;
-		snprintf(line, sizeof(line),
+		snprintf(line, sizeof line,
 		         "key %.*s is not known to architecture %s and has no effect",
 		         (int)(name.len < 128 ? name.len : 128), name.at, r->keys.arch->gguf);
 		if (turns)
@@ -339,7 +339,7 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 	const struct arch *a = keys->arch;
 	struct arch_reader r = { .keys = *keys };
 
-	memset(h, 0, sizeof(*h));
+	memset(h, 0, sizeof *h);
 	TRY(keys->kind->check(keys, err));
 	TRY(read_sizes(h, &r, err));
 	TRY(read_experts(h, &r, err));

@@ -107,7 +107,7 @@ static int new_model(infer_model **out, const struct infer_model_opts *o, infer_
 	*out = NULL;
 	if (o && o->ctx < 0)
 		return err_set(err, INFER_EINVAL, "context %d: below 0", o->ctx);
-	m = mem_zalloc(MEM_ARCH, 1, sizeof(*m));
+	m = mem_zalloc(MEM_ARCH, 1, sizeof *m);
 	if (!m)
 		return err_set(err, INFER_ENOMEM, "no memory for a model");
 	arena_init(&m->arena, MEM_ARCH);

@@ -71,7 +71,7 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
                 infer_error *err)
 {
 	int half = m->h.n_rot / 2;
-	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof(*freq));
+	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof *freq);
 
 	if (!freq)
 		return err_set(err, INFER_ENOMEM, "no memory for %d frequencies", half);

@@ -14,7 +14,7 @@ static const struct backend_kind *const kinds[] = {
 #include "backend/backend_list.h"
 #undef BACKEND
 };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 const struct backend_kind *backend_find(const char *name)
 {

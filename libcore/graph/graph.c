@@ -52,7 +52,7 @@ struct graph_node graph_node_of(enum graph_op op)
 static int grow(struct graph *g)
 {
 	int32_t cap = g->cap ? g->cap * 2 : 256;
-	struct graph_node *nodes = mem_realloc(MEM_GRAPH, g->nodes, (size_t)cap, sizeof(*nodes));
+	struct graph_node *nodes = mem_realloc(MEM_GRAPH, g->nodes, (size_t)cap, sizeof *nodes);
 
 	if (!nodes)
 		return INFER_ENOMEM;

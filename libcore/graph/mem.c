@@ -48,7 +48,7 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 			               "a step's values do not fit the address space");
 		s[i].bytes = num_round_up(s[i].bytes, ALIGN);
 	}
-	live.next = mem_alloc(MEM_GRAPH, (size_t)n, sizeof(*live.next));
+	live.next = mem_alloc(MEM_GRAPH, (size_t)n, sizeof *live.next);
 	if (!live.next)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d values", n);
 	for (int32_t i = 0; i < n; i++) {
@@ -124,8 +124,8 @@ int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64
 	*bytes = 0;
 	if (!n)
 		return INFER_OK;
-	struct graph_span *span = mem_alloc(MEM_GRAPH, n, sizeof(*span));
-	int32_t *last = mem_alloc(MEM_GRAPH, n, 2 * sizeof(*last));
+	struct graph_span *span = mem_alloc(MEM_GRAPH, n, sizeof *span);
+	int32_t *last = mem_alloc(MEM_GRAPH, n, 2 * sizeof *last);
 	if (span && last)
 		rc = place(g, stage, rows, out, gap, offset, bytes, span, last, last + n, err);
 	else

@@ -22,9 +22,9 @@ static struct size say(uint64_t bytes)
 	for (; x >= 1000 && u < 5; u++)
 		x /= 1024;
 	if (u < 0)
-		snprintf(s.at, sizeof(s.at), "%d bytes", (int)x);
+		snprintf(s.at, sizeof s.at, "%d bytes", (int)x);
 	else
-		snprintf(s.at, sizeof(s.at), "%.*f %ciB",
+		snprintf(s.at, sizeof s.at, "%.*f %ciB",
 		         x < 9.995   ? 2
 		         : x < 99.95 ? 1
 		                     : 0,
@@ -36,7 +36,7 @@ static struct size say(uint64_t bytes)
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
-	int *at = mem_alloc(MEM_PLACE, (size_t)m->h.n_layers, sizeof(*at));
+	int *at = mem_alloc(MEM_PLACE, (size_t)m->h.n_layers, sizeof *at);
 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d layers", m->h.n_layers);
@@ -142,7 +142,7 @@ static int refuse(struct place_plan *p, const infer_model *m, const struct place
 		there = ask->kv_bytes;
 	TRY(largest(p, m, ask, ctx, &near, err));
 	if (near)
-		snprintf(hint, sizeof(hint), "a context of %d fits", near);
+		snprintf(hint, sizeof hint, "a context of %d fits", near);
 	return err_set(
 		err, INFER_ENOMEM,
 		"a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
@@ -182,7 +182,7 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 {
 	int rc;
 
-	memset(out, 0, sizeof(*out));
+	memset(out, 0, sizeof *out);
 	if (ask->ctx < 0 || ask->max_seqs < 1 || ask->rows < 1 || ask->out < 0 ||
 	    ask->out > ask->rows)
 		return err_set(err, INFER_EINVAL,
@@ -212,5 +212,5 @@ void place_say(const struct place_plan *p, char *out, size_t n)
 void place_fini(struct place_plan *p)
 {
 	mem_free(p->layers);
-	memset(p, 0, sizeof(*p));
+	memset(p, 0, sizeof *p);
 }

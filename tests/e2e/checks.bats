@@ -61,6 +61,18 @@ setup()
 	[[ $output == 'libcore/base/a.c: '*'base/a.c - subject'* ]]
 }
 
+@test "check-form finds sizeof in the other form" {
+	for good in 'sizeof x' 'sizeof *x' 'sizeof(struct s)' 'sizeof(uint8_t[4])' 'sizeof(infer_error *)' 'sizeof (x)[0]'; do
+		echo "size_t n = $good;" >libcore/base/a.c
+		"$TOP/scripts/check-form"
+	done
+	for bad in 'sizeof(x)' 'sizeof(*x->at)' 'sizeof (struct s)' 'sizeof x / sizeof(x[0])'; do
+		printf '\nsize_t n = %s;\n' "$bad" >libcore/base/a.c
+		run -1 "$TOP/scripts/check-form"
+		[[ $output == 'libcore/base/a.c:2: sizeof x'* ]]
+	done
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"

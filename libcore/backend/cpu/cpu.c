@@ -16,7 +16,7 @@ static int cpu_open(struct backend **out, const struct host *host, const struct 
 	if (o->device)
 		return err_set(err, INFER_EINVAL, "device %d: there is one cpu, number 0",
 		               o->device);
-	b = mem_zalloc(MEM_BACKEND, 1, sizeof(*b));
+	b = mem_zalloc(MEM_BACKEND, 1, sizeof *b);
 	if (!b)
 		return err_set(err, INFER_ENOMEM, "no memory for the backend");
 	b->pool = host->pool;
@@ -39,7 +39,7 @@ static int cpu_load(struct backend_weights **out, struct backend *b, const struc
                     infer_error *err)
 {
 	(void)b;
-	*out = mem_alloc(MEM_BACKEND, 1, sizeof(**out));
+	*out = mem_alloc(MEM_BACKEND, 1, sizeof **out);
 	if (!*out)
 		return err_set(err, INFER_ENOMEM, "no memory for a set of %d weights", n);
 	**out = (struct backend_weights){ w, n };

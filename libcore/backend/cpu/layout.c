@@ -66,7 +66,7 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 
 	TRY(graph_place(p->m.graph, p->stage, p->size.rows, p->size.out, REDZONE, p->offset,
 	                &p->value_bytes, err));
-	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof(*span));
+	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof *span);
 	if (!span)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d activations", p->n_acts);
 	for (int i = 0; i < p->n_acts; i++) {
@@ -120,7 +120,7 @@ static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 	p->part_m = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_l = cpu_space_take(s, (size_t)(p->slots * heads), sizeof(float));
 	p->part_o = cpu_space_take(s, (size_t)(p->slots * width), sizeof(float));
-	p->blocks = cpu_space_take(s, (size_t)p->size.rows, sizeof(*p->blocks));
+	p->blocks = cpu_space_take(s, (size_t)p->size.rows, sizeof *p->blocks);
 }
 
 static void lay_moe(struct backend_plan *p, struct cpu_space *s)
@@ -151,9 +151,9 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 		m->in[f] = cpu_space_take(s, in[f], 1);
 		m->mid[f] = cpu_space_take(s, mid[f], 1);
 	}
-	m->count = cpu_space_take(s, (size_t)experts + 1, sizeof(*m->count));
-	m->row = cpu_space_take(s, (size_t)pairs, sizeof(*m->row));
-	m->slot = cpu_space_take(s, (size_t)pairs, sizeof(*m->slot));
+	m->count = cpu_space_take(s, (size_t)experts + 1, sizeof *m->count);
+	m->row = cpu_space_take(s, (size_t)pairs, sizeof *m->row);
+	m->slot = cpu_space_take(s, (size_t)pairs, sizeof *m->slot);
 	m->gate = cpu_space_take(s, (size_t)(pairs * ff), sizeof(float));
 	m->up = cpu_space_take(s, (size_t)(pairs * ff), sizeof(float));
 	m->out = cpu_space_take(s, (size_t)(pairs * cols), sizeof(float));
@@ -186,8 +186,8 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 	lay_acts(p, s);
 	for (int i = 0; i < p->m.n_ropes; i++)
 		p->cs[i] = cpu_space_take(s, rows * 2 * (size_t)p->m.ropes[i].half, sizeof(float));
-	p->pos = cpu_space_take(s, rows, sizeof(*p->pos));
-	p->run_of = cpu_space_take(s, rows, sizeof(*p->run_of));
+	p->pos = cpu_space_take(s, rows, sizeof *p->pos);
+	p->run_of = cpu_space_take(s, rows, sizeof *p->run_of);
 	lay_attention(p, s);
 	lay_moe(p, s);
 	p->scratch_bytes = scratch_bytes(p) + REDZONE;

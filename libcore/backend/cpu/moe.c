@@ -81,7 +81,7 @@ static void group(const struct moe *m)
 	struct cpu_moe *o = &m->p->moe;
 	int experts = m->p->m.weights[m->n->w[0]].n;
 
-	memset(o->count, 0, ((size_t)experts + 1) * sizeof(*o->count));
+	memset(o->count, 0, ((size_t)experts + 1) * sizeof *o->count);
 	for (int32_t r = 0; r < m->rows; r++)
 		for (int i = 0; i < m->used; i++)
 			o->count[(int)cpu_value(m->p, m->n->src[1], r)[i] + 1]++;

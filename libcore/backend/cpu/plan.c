@@ -250,14 +250,14 @@ static int prepare(struct backend_plan *p, infer_error *err)
 		if (node->op == GRAPH_EMBED)
 			p->n_ids = num_min(p->n_ids, p->m.weights[node->w[0]].ne[1]);
 	}
-	p->steps = mem_alloc(MEM_BACKEND, n, 3 * sizeof(*p->steps));
-	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof(*p->acts));
-	p->stage = mem_alloc(MEM_BACKEND, n, sizeof(*p->stage));
-	p->offset = mem_alloc(MEM_BACKEND, n, sizeof(*p->offset));
+	p->steps = mem_alloc(MEM_BACKEND, n, 3 * sizeof *p->steps);
+	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof *p->acts);
+	p->stage = mem_alloc(MEM_BACKEND, n, sizeof *p->stage);
+	p->offset = mem_alloc(MEM_BACKEND, n, sizeof *p->offset);
 	if (!p->steps || !p->acts || !p->stage || !p->offset)
 		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
 	make_steps(p);
-	p->jobs = mem_alloc(MEM_BACKEND, (size_t)p->max_jobs, sizeof(*p->jobs));
+	p->jobs = mem_alloc(MEM_BACKEND, (size_t)p->max_jobs, sizeof *p->jobs);
 	if (!p->jobs)
 		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
 	return INFER_OK;
@@ -301,7 +301,7 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
              const struct backend_model *m, const struct backend_size *size, infer_error *err)
 {
-	struct backend_plan *p = mem_zalloc(MEM_BACKEND, 1, sizeof(*p));
+	struct backend_plan *p = mem_zalloc(MEM_BACKEND, 1, sizeof *p);
 	int rc;
 
 	*out = NULL;

@@ -9,14 +9,14 @@
 
 static const char *const names[] = { "llama-bias", "granite", "qwen2-tied", "qwen3", "qwen3moe",
 	                             "mixtral",    "gemma2",  "gemma3",     "phi3" };
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
+enum { NAMES = sizeof names / sizeof names[0] };
 
 static char *read_file(const char *name)
 {
 	char path[256], *text = calloc(1, 1 << 16);
 	FILE *f;
 
-	snprintf(path, sizeof(path), "tests/golden/graphs/%s.txt", name);
+	snprintf(path, sizeof path, "tests/golden/graphs/%s.txt", name);
 	f = fopen(path, "rb");
 	if (!f || !text)
 		fail_msg("%s cannot be read", path);
@@ -33,7 +33,7 @@ static void check_graph(void **state)
 	infer_model *m;
 	struct buf b;
 
-	snprintf(path, sizeof(path), "tests/golden/logits/%s.gguf", name);
+	snprintf(path, sizeof path, "tests/golden/logits/%s.gguf", name);
 	if (infer_model_open(&m, path, NULL, &e))
 		fail_msg("%s", e.message);
 	buf_init(&b, MEM_ARCH);

@@ -27,7 +27,7 @@ static int read_lines(void **state)
 	(void)state;
 	if (!f)
 		return -1;
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
 	fclose(f);
 	for (char *s = strsep(&at, "\n"); s && n_lines < MAX_LINES; s = strsep(&at, "\n")) {
 		struct line *l = &lines[n_lines];

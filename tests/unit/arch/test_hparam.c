@@ -27,7 +27,7 @@ static const struct key llama[] = {
 	{ "llama.rope.dimension_count", U32, 8 },
 	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
 };
-enum { LLAMA = sizeof(llama) / sizeof(llama[0]) };
+enum { LLAMA = sizeof llama / sizeof llama[0] };
 
 static void put_key(struct make *m, const struct key *k, const char *name)
 {
@@ -93,7 +93,7 @@ static int read_with(struct arch_hparam *h, const char *arch, const struct key *
 				replaced |= !strcmp(with[j].key, k->key);
 			if (replaced)
 				continue;
-			snprintf(name, sizeof(name), "%s%s", arch, k->key + 5);
+			snprintf(name, sizeof name, "%s%s", arch, k->key + 5);
 			put_key(&m, k, name);
 			count++;
 		}
@@ -223,7 +223,7 @@ static int case_bad(void)
 	infer_error e;
 	int rc = INFER_OK;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		const char *arch = bad[i].arch ? bad[i].arch : "llama";
 		rc = read_with(&h, arch, &bad[i].k, 1, NULL, NULL, &e);
 		if (rc == INFER_ENOMEM)
@@ -303,7 +303,7 @@ static int case_scaling(void)
 	assert_int_equal(h.rope[0].scaling, SCALING_YARN);
 	assert_true(h.rope[0].attn_factor == 1.5 && h.rope[0].yarn_attn_factor == 1.25);
 	assert_true(h.rope[0].factor == 4 && h.rope[0].beta_fast == 16);
-	for (size_t i = 0; i < sizeof(contradictions) / sizeof(contradictions[0]); i++) {
+	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
 		nth_fails(read_with(&h, "llama", contradictions[i].k, 2, NULL, NULL, &e),
 		          INFER_EUNSUP);
 		assert_non_null(strstr(e.message, contradictions[i].named));

@@ -70,7 +70,7 @@ static int write_tensor(struct gguf_write *w, const struct infer_tensor *t, cons
 
 	if (is(t->name, x->drop))
 		return INFER_OK;
-	snprintf(name, sizeof(name), "%.*s", (int)t->name.len, t->name.at);
+	snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.at);
 	return gguf_write_tensor(w, is(t->name, x->rename) ? x->to : name, type, t->n_dims, t->ne,
 	                         type == INFER_F16 ? write_half : write_rows, (void *)(uintptr_t)t,
 	                         e);
@@ -84,7 +84,7 @@ static int rewrite(const struct edit *x, infer_error *e)
 	infer_file *f;
 	char from[96];
 
-	snprintf(from, sizeof(from), "tests/golden/logits/%s.gguf",
+	snprintf(from, sizeof from, "tests/golden/logits/%s.gguf",
 	         x->from ? x->from : "llama-bias");
 	int rc = infer_file_open(&f, from, e);
 
@@ -201,7 +201,7 @@ static void test_bad(void **state)
 	infer_model *m;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		if (rewrite(&bad[i].edit, &e))
 			fail_msg("%s", e.message);
 		int rc = infer_model_open(&m, path, NULL, &e);
@@ -228,7 +228,7 @@ static void test_longrope(void **state)
 	infer_model *m;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+	for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
 		if (rewrite(&edits[i], &e) || infer_model_open(&m, path, NULL, &e))
 			fail_msg("%zu: %s", i, e.message);
 		assert_int_equal(m->h.rope[0].scaling, SCALING_LONGROPE);
@@ -321,7 +321,7 @@ int main(void)
 		                            cmocka_unit_test(test_views) };
 	int rc;
 
-	snprintf(path, sizeof(path), "/tmp/test_model-%ld.gguf", (long)getpid());
+	snprintf(path, sizeof path, "/tmp/test_model-%ld.gguf", (long)getpid());
 	rc = nth_group(tests);
 	remove(path);
 	return rc;

@@ -34,7 +34,7 @@ __attribute__((unused)) static void step_close(struct step *s)
 	open_close(&s->o);
 	mem_free(s->layers);
 	mem_free(s->numbers);
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, sizeof *s);
 }
 
 /* Pages of the sequences lie in no order. */
@@ -50,10 +50,10 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 		                       .dv = k->dv };
 	struct backend_size size = { .rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE };
 
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, sizeof *s);
 	s->m = *m;
-	s->layers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof(*s->layers));
-	s->numbers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof(*s->numbers));
+	s->layers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof *s->layers);
+	s->numbers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof *s->numbers);
 	if (!s->layers || !s->numbers)
 		return INFER_ENOMEM;
 	for (int i = 0; i < k->n_layers; i++) {

@@ -140,7 +140,7 @@ static void test_types(void **state)
 
 	(void)state;
 	make_ids(ids, N, 5);
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
 		struct toy_shape k = shape_of((int)i);
 		struct toy t;
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
@@ -182,13 +182,13 @@ static void test_invariance(void **state)
 
 	(void)state;
 	make_ids(ids, N, 6);
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
 		struct toy_shape k = shape_of((int)i);
 		struct toy t;
 		int n = k.embd == 64 ? N : 40; /* over a split; long ones take long */
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
 		float *want = eval(&t, INFER_F16, 1, NULL, 256, 256, ids, n);
-		for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+		for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
 			float *y = eval(&t, INFER_F16, ways[w].threads, ways[w].isa, ways[w].rows,
 			                ways[w].chunk, ids, n);
 			if (memcmp(y, want, (size_t)n * TOY_VOCAB * sizeof(float)))

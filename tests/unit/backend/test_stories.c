@@ -58,7 +58,7 @@ static void check_story(struct step *step, const struct story *s, int n_vocab)
 	infer_error e = { 0 };
 	int n = s->n;
 
-	memcpy(ids, s->ids, (size_t)n * sizeof(*ids));
+	memcpy(ids, s->ids, (size_t)n * sizeof *ids);
 	if (step_eval(step, ids, n, 5, n_vocab, y, &e))
 		fail_msg("%s", e.message);
 	for (int i = 0; i + 1 < n; i++)

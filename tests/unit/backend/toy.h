@@ -80,7 +80,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	struct graph_node n = graph_node_of(GRAPH_EMBED), scale = graph_node_of(GRAPH_SCALE);
 	int32_t x;
 
-	memset(t, 0, sizeof(*t));
+	memset(t, 0, sizeof *t);
 	t->k = *k;
 	t->seed = 7;
 	graph_init(&t->g);
@@ -116,6 +116,6 @@ __attribute__((unused)) static void toy_free(struct toy *t)
 	graph_fini(&t->g);
 	for (int i = 0; i < t->n_w; i++)
 		mem_free(t->bytes[i]);
-	memset(t, 0, sizeof(*t));
+	memset(t, 0, sizeof *t);
 }
 #endif

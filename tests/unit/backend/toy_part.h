@@ -67,7 +67,7 @@ static void toy_fill_row(struct toy *t, int type, unsigned char *at, int64_t k)
 		else
 			for (int b = 0; b < info->block_bytes; b++)
 				at[b] = (unsigned char)(int)(toy_random(t) * 127);
-		for (size_t s = 0; s < sizeof(toy_scales) / sizeof(toy_scales[0]); s++)
+		for (size_t s = 0; s < sizeof toy_scales / sizeof toy_scales[0]; s++)
 			for (int j = 0; j < 2 && toy_scales[s].type == type; j++) {
 				h = num_to_f16(toy_random(t) / sqrtf((float)k) / 32);
 				if (toy_scales[s].at[j] >= 0)

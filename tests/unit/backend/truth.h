@@ -127,7 +127,7 @@ static void truth_elements(const struct graph_node *n, double *y, const double *
 
 __attribute__((unused)) static void truth_eval(struct truth *t)
 {
-	t->value = calloc((size_t)t->m->graph->n, sizeof(*t->value));
+	t->value = calloc((size_t)t->m->graph->n, sizeof *t->value);
 	for (int i = 0; i < t->m->graph->n; i++) {
 		const struct graph_node *n = truth_node(t, i);
 		t->value[i] = calloc((size_t)t->rows * (size_t)n->cols + 1, sizeof(double));

@@ -147,14 +147,14 @@ static int case_mistakes(void)
 	infer_error e;
 	int rc = INFER_OK;
 
-	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {
+	for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
 		char node[16];
 		graph_init(&g);
 		small(&g);
 		nth_ok(graph_check(&g, 1, &e));
 		break_at(&g, (int)i);
 		assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
-		snprintf(node, sizeof(node), "node %d", breaks[i].node);
+		snprintf(node, sizeof node, "node %d", breaks[i].node);
 		assert_non_null(strstr(e.message, node));
 		assert_non_null(strstr(e.message, breaks[i].what));
 		graph_fini(&g);

@@ -20,7 +20,7 @@ static int rig_open(struct rig *r, const char *path, infer_error *e)
 {
 	int rc;
 
-	memset(r, 0, sizeof(*r));
+	memset(r, 0, sizeof *r);
 	r->on.kind = backend_find("cpu");
 	rc = infer_model_open(&r->m, path, NULL, e);
 	if (!rc)
