@@ -130,6 +130,7 @@ setup()
 	cp -r "$TOP/man" "$TOP/completions" .
 	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
+	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
 	"$TOP/scripts/check-docs"
 	lacks() { # FILE SED-PROGRAM WORDS: what check-docs says once the file is changed so
 		sed -i "$2" "$1"
@@ -143,6 +144,8 @@ setup()
 	lacks man/infer-jsonl.5 's/ xtc_threshold ,//' 'request: xtc_threshold'
 	lacks man/infer-jsonl.5 's/^\.Va dry_base ,/.Va dry_bass ,/' 'The object run: dry_base'
 	lacks man/infer.7 's/^llama granite/llama/' 'the families are llama granite'
+	lacks man/infer.3 '/^\.It In infer\/plan\.h/d' '< plan.h'
+	lacks man/infer.3 's/^\.It In infer\/plan\.h/&pp/' '> plan.hpp'
 	lacks completions/infer.fish '/-l echo /d' '-l echo '
 	lacks completions/_infer 's/--echo/--eco/' '--echo'
 	lacks completions/infer.bash 's/ --echo$//' '--echo'
