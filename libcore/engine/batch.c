@@ -1,4 +1,4 @@
-/* engine/batch.c - the rows of a step, from requests to the backend and back */
+/* engine/batch.c - collects the rows of a step from requests, and hands the results back */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"

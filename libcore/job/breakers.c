@@ -26,7 +26,7 @@ static int holds(const char *at, size_t n, const struct infer_str *texts, size_t
 	return 0;
 }
 
-/* The ids of all tokens that hold a text by themselves, into *ids. */
+/* Collect in *ids all tokens that contain one of the texts whole. */
 static int find_tokens(struct buf *ids, const infer_tokenizer *t, const struct infer_str *texts,
                        size_t n, infer_error *err)
 {

@@ -156,7 +156,7 @@ static int take_stream(struct job *j, const char *key, const struct json *v, inf
 	return job_take_bool(&j->j.stream, key, v, err);
 }
 
-/* What it says of usage; include_obfuscation changes nothing that is said. */
+/* Read include_usage; include_obfuscation has no effect on the answer. */
 static int take_stream_options(struct job *j, const char *key, const struct json *v,
                                infer_error *err)
 {

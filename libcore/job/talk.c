@@ -57,7 +57,7 @@ int job_take_think(struct job *j, const char *key, const struct json *v, infer_e
 	return INFER_OK;
 }
 
-/* Chat asks in two fields what others ask in one. */
+/* Chat completions use two fields where other forms use one. */
 int job_take_chat_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return strcmp(key, "logprobs") ? job_whole(&j->top_logprobs, key, v, 0, INFER_MAX_TOP, err)

@@ -39,8 +39,8 @@ struct group {
 };
 
 /* One page of positions.  All nodes above a node in use are in use, and a node leaves use before
- * those above it do; so in the list of idle nodes what hangs below stands nearer to the tail, and
- * the tail is always a leaf. */
+ * those above it do; so in the list of idle nodes the descendants of a node are nearer to the tail
+ * than the node, and the tail is always a leaf. */
 struct node {
 	struct link link; /* idle list */
 	uint64_t stamp;   /* when the last user left */

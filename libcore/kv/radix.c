@@ -116,8 +116,8 @@ int kv_tree_evict(struct kv *kv)
 		kv_page_unlend(kv, from, kv->groups[from].stale.tail);
 		kv->evicted++;
 	} else if (n != NONE) {
-		/* of one age the deepest node goes first, whole: what stands above it may still be
-		 * resumed */
+		/* of nodes of equal age the deepest is dropped first, whole: the nodes above it may
+		 * still be resumed */
 		node_drop(kv, n);
 	}
 	return from >= 0 || n != NONE;

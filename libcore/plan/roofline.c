@@ -57,7 +57,7 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 			w->ne[1], w->ne[0], w->n, w->row_bytes * (size_t)w->ne[1] * (size_t)w->n
 		};
 	}
-	/* a block of rows goes past the cache together */
+	/* a block of rows shares one pass over the cache */
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		add_node(c, &parts, &ref, i, sizes, &load, (double)l->seqs / (double)l->rows);
 	mem_free(sizes);

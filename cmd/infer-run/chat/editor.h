@@ -13,7 +13,7 @@ struct editor;
 enum editor_got { EDITOR_LINE, EDITOR_CLEARED, EDITOR_END };
 
 /* Reads keys from standard input and shows the line on standard error.  terminal: ENV_ESCAPES,
- * ENV_COLOURS.  past, w: borrowed.
+ * ENV_COLOURS.  history, signals: borrowed.
  * INFER_EUNSUP  libedit is not installed; INFER_ENOMEM */
 int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
                 unsigned terminal, infer_error *err);

@@ -1,11 +1,11 @@
 /* Products in place of the IQ2 and IQ3 types, 64 points of a row at a time.
  *
  *   rows   8 rows in place.  Codes of points are looked up in registers by all 8 bits of 64 bytes,
- *          and weights by 6 bits of the codes, so a register has the weights 4 i + t of a block, i = 0
- *          ... 63, for each t of four; x is in the same order, and takes the signs.  IQ2 with one
- *          row of x: the 6 bits include the magnitudes of x, and the signs combined with those of
- *          x.  A dword then covers 16 weights, which share a scale; a transposing tree of adds
- *          makes 8 sums
+ *          and weights by 6 bits of the codes, so a register has the weights 4 i + t of a block,
+ *          i = 0 ... 63, for each t of four; x is in the same order, and takes the signs.  IQ2
+ *          with one row of x: the 6 bits include the magnitudes of x, and the signs combined with
+ *          those of x.  A dword then covers 16 weights, which share a scale; a transposing tree of
+ *          adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
