@@ -46,36 +46,33 @@ int isa_check(const char *name, infer_error *err)
 	               name, known);
 }
 
+/* The cache type of a name, or NULL. */
+static const struct infer_kv_type *kv_type(const char *name, size_t n)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (n == strlen(t->name) && !memcmp(name, t->name, n))
+			break;
+	return t;
+}
+
 /* A type, or two of them with a comma: K, V. */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
-	static const struct {
-		const char *name;
-		int type;
-	} types[] = {
-		{ "f16", INFER_F16 },
-		{ "f32", INFER_F32 },
-		{ "q8_0", INFER_Q8_0 },
-		{ "q4_0", INFER_Q4_0 },
-	};
 	const char *comma = strchr(text, ',');
 	const char *parts[] = { text, comma ? comma + 1 : text };
 	size_t bytes[] = { strcspn(text, ","), strlen(parts[1]) };
 	int *out[] = { k, v };
 
 	for (int i = 0; i < 2; i++) {
-		size_t t = 0;
+		const struct infer_kv_type *t = kv_type(parts[i], bytes[i]);
 
-		for (; t < sizeof types / sizeof *types; t++)
-			if (bytes[i] == strlen(types[t].name) &&
-			    !memcmp(parts[i], types[t].name, bytes[i]))
-				break;
-		if (t == sizeof types / sizeof *types)
-			return err_set(
-				err, INFER_EINVAL,
-				"--kv-type: '%.40s' is none of f16, f32, q8_0, q4_0, or two: K,V",
-				text);
-		*out[i] = types[t].type;
+		if (!t)
+			return err_set(err, INFER_EINVAL,
+			               "--kv-type: '%.40s' is none of " KV_NAMES ", or two: K,V",
+			               text);
+		*out[i] = t->type;
 	}
 	return INFER_OK;
 }

@@ -4,6 +4,7 @@
 #define COMMON_MODEL_H
 #include <stdint.h>
 #include <infer/engine.h>
+#include <infer/kvtype.h>
 #include <infer/model.h>
 #include "common/opt.h"
 
@@ -25,6 +26,13 @@ enum model_default { MODEL_NAMED, MODEL_DEMO };
  * INFER_EUNSUP  a form that is not supported: hf:..., a compressed file */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
 
+/* The cache types in a sentence, and as words. */
+#define KV_NAME(type, name) name
+#define KV_NAME_COMMA(type, name) ", " name
+#define KV_NAME_SPACE(type, name) " " name
+#define KV_NAMES INFER_KV_TYPES(KV_NAME, KV_NAME_COMMA, KV_NAME_COMMA)
+#define KV_WORDS INFER_KV_TYPES(KV_NAME, KV_NAME_SPACE, KV_NAME_SPACE)
+
 struct engine_args {
 	const char *isa, *kv_type;
 	int64_t threads, ctx, prefill_chunk, step_ms;
@@ -40,8 +48,8 @@ struct engine_args {
 	  "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), \
 	  1, INT32_MAX, .marks = OPT_RECORDED }, \
 	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", \
-	  "type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)", \
-	  offsetof(T, m.kv_type), .marks = OPT_RECORDED, .values = ",f16 f32 q8_0 q4_0" }, \
+	  "type of the cache: " KV_NAMES "; of V after a comma (f16)", \
+	  offsetof(T, m.kv_type), .marks = OPT_RECORDED, .values = "," KV_WORDS }, \
 	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", \
 	  offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", \

@@ -11,7 +11,7 @@ static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *
 	uint64_t have = cpu_features();
 	struct jwrite w;
 
-	record_open(&w, out, "hw", 1);
+	infer_record_open(&w, out, INFER_KIND_HW, INFER_RECORD_FIRST);
 	jw_str(&w, "cpu", cpu);
 	jw_array(&w, "features");
 	for (unsigned i = 0; i < 64; i++)
@@ -38,8 +38,7 @@ static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *
 	else
 		jw_uint(&w, "address_bytes", l->address_bytes);
 	jw_uint(&w, "page_bytes", os_page());
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 }
 
 static void put_row(struct buf *out, const char *name, uint64_t bytes)

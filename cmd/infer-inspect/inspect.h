@@ -3,6 +3,7 @@
 #define INFER_INSPECT_INSPECT_H
 #include <infer/engine.h>
 #include <infer/file.h>
+#include <infer/record.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
 #include "base/os.h"
@@ -43,8 +44,6 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 /* s as people read it: control characters and ill-formed parts escaped, at most `max` bytes of
  * it. */
 void put_plain(struct buf *out, struct infer_str s, size_t max);
-/* Open a record of this kind in *out; `first` of a stream, it says the version of the format. */
-void record_open(struct jwrite *w, struct buf *out, const char *kind, int first);
 /* Bytes with a unit behind: "1185504 (1.1 MiB)". */
 void put_bytes(struct buf *out, uint64_t bytes);
 /* The like of "1.1 MiB". */

@@ -53,15 +53,6 @@ void put_bytes(struct buf *out, uint64_t bytes)
 	buf_putc(out, ')');
 }
 
-void record_open(struct jwrite *w, struct buf *out, const char *kind, int first)
-{
-	jw_init(w, out);
-	jw_object(w, NULL);
-	if (first)
-		jw_int(w, "v", 1);
-	jw_str(w, "kind", kind);
-}
-
 static const char *type_name(int type)
 {
 	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type]
@@ -170,15 +161,14 @@ static int put_meta_json(struct buf *out, const infer_file *f, const struct infe
 	if (!rc && value.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
 	from = m->type != INFER_META_ARR; /* of one value, the brackets are not its own */
-	record_open(&w, out, "meta", 0);
+	infer_record_open(&w, out, INFER_KIND_META, 0);
 	jw_strn(&w, "key", m->key.at, m->key.len);
 	jw_str(&w, "type", type_name(m->type));
 	if (m->type == INFER_META_ARR)
 		jw_str(&w, "elem_type", type_name(m->elem_type));
 	if (!rc)
 		jw_raw(&w, "value", value.at + from, value.len - 2 * from);
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 	buf_fini(&value);
 	return rc;
 }
@@ -235,7 +225,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	struct infer_gguf_info gguf;
 	struct jwrite w;
 
-	record_open(&w, out, "file", 1);
+	infer_record_open(&w, out, INFER_KIND_FILE, INFER_RECORD_FIRST);
 	jw_str(&w, "name", infer_file_path(f));
 	jw_str(&w, "format", info->format);
 	jw_uint(&w, "version", info->version);
@@ -252,8 +242,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_num(&w, "bits_per_weight", s.elements ? 8 * (double)s.bytes / (double)s.elements : 0);
 	jw_str(&w, "id", id);
 	put_verdict_json(&w, v);
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 }
 
 static size_t lines_of(const struct buf *b, size_t from)

@@ -114,7 +114,7 @@ static void put_json(struct buf *out, const struct shown *s)
 	struct infer_str name;
 	struct jwrite w;
 
-	record_open(&w, out, "template", 1);
+	infer_record_open(&w, out, INFER_KIND_TEMPLATE, INFER_RECORD_FIRST);
 	jw_array(&w, "named");
 	for (size_t i = 0; name_at(&name, s->file, i); i++)
 		jw_strn(&w, NULL, name.at, name.len);
@@ -137,8 +137,7 @@ static void put_json(struct buf *out, const struct shown *s)
 	for (size_t i = 0; i < s->n_ids; i++)
 		jw_int(&w, NULL, s->ids[i]);
 	jw_end(&w);
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 }
 
 /* The conversation that is given, else a small one. */

@@ -17,7 +17,7 @@ static void put_json(struct buf *out, const struct infer_tensor *t, uint64_t i)
 {
 	struct jwrite w;
 
-	record_open(&w, out, "tensor", !i);
+	infer_record_open(&w, out, INFER_KIND_TENSOR, i ? 0 : INFER_RECORD_FIRST);
 	jw_strn(&w, "name", t->name.at, t->name.len);
 	jw_str(&w, "type", infer_type_info(t->type)->name);
 	jw_array(&w, "shape");
@@ -28,8 +28,7 @@ static void put_json(struct buf *out, const struct infer_tensor *t, uint64_t i)
 	jw_uint(&w, "offset_bytes", t->offset);
 	jw_uint(&w, "size_bytes", t->bytes);
 	jw_num(&w, "bits_per_weight", bits(t));
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 }
 
 static void put_text(struct buf *out, const struct infer_tensor *t)

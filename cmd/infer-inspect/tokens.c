@@ -21,7 +21,7 @@ static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_t
 {
 	struct jwrite w;
 
-	record_open(&w, out, "token", !i);
+	infer_record_open(&w, out, INFER_KIND_TOKEN, i ? 0 : INFER_RECORD_FIRST);
 	jw_uint(&w, "i", i);
 	jw_int(&w, "id", id);
 	if (utf8_check(text.at, text.len) == text.len)
@@ -31,8 +31,7 @@ static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_t
 	jw_strn(&w, "piece", info->piece.at, info->piece.len);
 	jw_str(&w, "type", kind_name(info->kind));
 	jw_num(&w, "score", (double)info->score);
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 }
 
 static int put_all(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,

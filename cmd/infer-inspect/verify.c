@@ -13,7 +13,7 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
 	(void)words;
 	infer_file_info(file, &info);
 	if (o->json) {
-		record_open(&w, out, "verify", 1);
+		infer_record_open(&w, out, INFER_KIND_VERIFY, INFER_RECORD_FIRST);
 		jw_str(&w, "name", infer_file_path(file));
 		jw_uint(&w, "file_bytes", info.file_bytes);
 		jw_array(&w, "sha256");
@@ -38,7 +38,6 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
 	jw_end(&w);
 	jw_str(&w, "id", hex);
 	jw_bool(&w, "finite", 1);
-	jw_end(&w);
-	jw_line(&w);
+	infer_record_close(&w);
 	return INFER_OK;
 }

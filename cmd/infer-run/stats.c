@@ -122,10 +122,7 @@ void stats_take(struct run *r, const struct infer_usage *usage, size_t n)
 	infer_model_info(r->model, &m);
 	buf_init(&r->stats.text, MEM_BASE);
 	r->stats.taken = 1;
-	jw_init(w, &r->stats.text);
-	jw_object(w, NULL);
-	jw_int(w, "v", 1);
-	jw_str(w, "kind", "stats");
+	infer_record_open(w, &r->stats.text, INFER_KIND_STATS, INFER_RECORD_FIRST);
 	jw_int(w, "seed", (int64_t)r->sampling.o.seed);
 	put_process(w, r);
 	put_phases(w, r, &s, n ? &usage[0] : NULL);
@@ -141,8 +138,7 @@ void stats_print(struct stats *s, double exit_ms)
 	if (!s->taken)
 		return;
 	jw_num(&s->w, "exit_ms", exit_ms);
-	jw_end(&s->w);
-	jw_line(&s->w);
+	infer_record_close(&s->w);
 	if (s->text.bad)
 		say_error("out of memory for --stats");
 	else if (write(STDERR_FILENO, s->text.at, s->text.len) < 0) {

@@ -126,7 +126,7 @@ static int put_id(struct bytes *b, int64_t id, infer_error *err)
 /* A line of JSON: a record of kind "token" gives its id, other kinds are passed over. */
 static int put_record(struct bytes *b, const char *line, size_t n, infer_error *err)
 {
-	const char *kind = "";
+	const char *kind = "", *want = infer_record_kind(INFER_KIND_TOKEN)->name;
 	size_t kind_bytes = 0;
 	int64_t id = -1;
 	const struct json *o;
@@ -138,7 +138,7 @@ static int put_record(struct bytes *b, const char *line, size_t n, infer_error *
 	if (!rc)
 		rc = jread_str(o, "kind", &kind, &kind_bytes, "record", err);
 
-	if (!rc && kind_bytes == 5 && !memcmp(kind, "token", 5)) {
+	if (!rc && kind_bytes == strlen(want) && !memcmp(kind, want, kind_bytes)) {
 		rc = jread_i64(o, "id", &id, 0, INT32_MAX, "token record", err);
 		if (!rc)
 			rc = id < 0 ? err_set(err, INFER_EFORMAT, "token record: no id")

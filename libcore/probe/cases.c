@@ -1,6 +1,7 @@
 /* probe/cases.c - the list of cases, and measuring one case */
 #include "probe/probe.h"
 
+#include <infer/kvtype.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -25,7 +26,8 @@ static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 },
 		 tile_m[] = { 16, 32, 64, 512 };
 /* head sizes of attention */
 static const int head_dims[] = { 64, 128 };
-static const int cache_types[] = { INFER_F16, INFER_F32, INFER_Q8_0, INFER_Q4_0 };
+#define TYPE(type, name) INFER_##type,
+static const int cache_types[] = { INFER_KV_TYPES(TYPE, TYPE, TYPE) };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes, ELEM_K = 2048, ATTN_CTX = 4096, PREFILL = 64 };
 
 static int add(infer_probe *p, struct probe_case c, infer_error *err)

@@ -63,7 +63,7 @@ void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "bench");
+	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "ceilings");
 	record_ceilings(w, c);
@@ -74,7 +74,7 @@ int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct i
 int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "bench");
+	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "kernel");
 	jw_str(w, "kernel", c->kernel);
@@ -97,7 +97,7 @@ int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infe
 int infer_write_bench(infer_writer *out, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "bench");
+	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", b->decode ? "decode" : "prefill");
 	jw_int(w, "tokens", b->tokens);

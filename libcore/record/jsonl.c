@@ -3,25 +3,33 @@
 #include "base/err.h"
 #include "base/fmath.h"
 
-struct jwrite *record_begin(infer_writer *w, const char *kind)
+/* A buffer that once had no memory is begun anew. */
+static void clear_bad(infer_writer *w)
 {
 	if (w->text.bad)
 		buf_clear(&w->text);
+}
+
+struct jwrite *record_begin(infer_writer *w, enum infer_kind kind)
+{
+	clear_bad(w);
+	infer_record_open(&w->w, &w->text, kind, w->started ? 0 : INFER_RECORD_FIRST);
+	w->has_kind = 1;
+	return &w->w;
+}
+
+struct jwrite *record_begin_bare(infer_writer *w)
+{
+	clear_bad(w);
 	jw_init(&w->w, &w->text);
 	jw_object(&w->w, NULL);
-	w->has_kind = kind != NULL;
-	if (!kind)
-		return &w->w;
-	if (!w->started)
-		jw_int(&w->w, "v", 1);
-	jw_str(&w->w, "kind", kind);
+	w->has_kind = 0;
 	return &w->w;
 }
 
 int record_end(infer_writer *w, infer_error *err)
 {
-	jw_end(&w->w);
-	jw_line(&w->w);
+	infer_record_close(&w->w);
 	if (w->text.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for a record");
 	w->started |= w->has_kind;
@@ -32,7 +40,7 @@ void infer_writer_go_on(infer_writer *w) { w->started = 1; }
 
 int infer_write_token(infer_writer *out, const struct infer_event *ev, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "token");
+	struct jwrite *w = record_begin(out, INFER_KIND_TOKEN);
 
 	jw_int(w, "i", ev->index);
 	jw_int(w, "id", ev->token);
@@ -46,7 +54,7 @@ int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens,
                       const float *logprobs, size_t n, const struct infer_run_info *run,
                       infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "score");
+	struct jwrite *w = record_begin(out, INFER_KIND_SCORE);
 	double sum = 0;
 
 	jw_str(w, "id", id);
@@ -74,7 +82,7 @@ int infer_write_score(infer_writer *out, const char *id, const int32_t *tokens,
 int infer_write_error(infer_writer *out, const char *id, const infer_error *e, const char *param,
                       infer_error *err)
 {
-	struct jwrite *w = record_begin(out, "error");
+	struct jwrite *w = record_begin(out, INFER_KIND_ERROR);
 
 	jw_str(w, "id", id);
 	jw_str(w, "code", infer_status_name(e->code));

@@ -94,7 +94,8 @@ static void read_line(struct job *j, uint32_t flags)
 	form = path ? infer_form_at(path) : NULL;
 	/* what cannot be answered is answered in the form of text */
 	j->j.form = own ? &form_own : form ? form : &form_text;
-	j->j.is_other = own && kind && !text_is(j->json, "kind", "request");
+	j->j.is_other = own && kind &&
+	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
 	if (j->j.is_other || take_id(j, own) || flags & INFER_LINE_ID)
 		return;
 	if (own || !check_envelope(j, form))
@@ -161,7 +162,7 @@ static void put_more(struct jwrite *w, const void *user)
 /* A line in the form of OpenAI's batches, open in its body. */
 static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
 {
-	struct jwrite *w = record_begin(out, NULL);
+	struct jwrite *w = record_begin_bare(out);
 
 	part_name(w, "id", "batch_req_", j);
 	jw_str(w, "custom_id", j->id);
@@ -193,7 +194,7 @@ int infer_write_answer(infer_writer *out, const struct infer_answer *a,
 		named.model = infer_model_called(run->model);
 
 	if (form == &form_own) {
-		w = record_begin(out, "completion");
+		w = record_begin(out, INFER_KIND_COMPLETION);
 		form->put(w, &f);
 		return record_end(out, err);
 	}
@@ -216,7 +217,7 @@ int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_
 		put_request(w, j);
 		return end(out, w, err);
 	}
-	w = record_begin(out, "error");
+	w = record_begin(out, INFER_KIND_ERROR);
 	if (flags & INFER_RECORD_NO_ID)
 		jw_null(w, "id");
 	else

@@ -4,8 +4,9 @@
 #include <infer/record.h>
 #include "job/form.h"
 
-/* jsonl.c: a line and its parts.  kind NULL: a line in OpenAI's form, without `v` and `kind` */
-struct jwrite *record_begin(infer_writer *w, const char *kind);
+/* jsonl.c: a line and its parts; bare: a line in OpenAI's form, without `v` and `kind` */
+struct jwrite *record_begin(infer_writer *w, enum infer_kind kind);
+struct jwrite *record_begin_bare(infer_writer *w);
 int record_end(infer_writer *w, infer_error *err);
 
 /* run.c: the object `run` (contract, promise 7) */

@@ -50,6 +50,11 @@ static const char *id_of(struct arena *a, const struct json *o)
 	return arena_strndup(a, number, strlen(number));
 }
 
+static int is_kind(const struct json *v, enum infer_kind kind)
+{
+	return json_equals(v, infer_record_kind(kind)->name);
+}
+
 /* 0: the record does not belong to a request */
 static int is_answer(struct arena *a, struct infer_done *d, const struct json *o)
 {
@@ -63,10 +68,10 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 	}
 	take_names(a, d, o);
 	d->id = id_of(a, o);
-	d->failed = json_equals(kind, "error");
+	d->failed = is_kind(kind, INFER_KIND_ERROR);
 	if (d->failed)
 		d->line = whole_of(o, "line");
-	return d->failed || (d->id && json_equals(kind, "completion"));
+	return d->failed || (d->id && is_kind(kind, INFER_KIND_COMPLETION));
 }
 
 /* 1: the line looks like one damaged by a crash or by truncation: the beginning of a record

@@ -1,5 +1,6 @@
 /* record/run.c - the information needed to run a request again. */
 #include "record/record.h"
+#include <infer/kvtype.h>
 #include "base/err.h"
 #include "base/sha256.h"
 #include "chat/tools.h"
@@ -112,17 +113,23 @@ static void put_kernels(struct jwrite *w, const char *isa)
 	jw_end(w);
 }
 
-/* "f16", or "f16,f32" if K and V differ; in lower case, as in the option */
+static const char *kv_name(int type)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (t->type == type)
+			return t->name;
+	return "?";
+}
+
+/* "f16", or "f16,f32" if K and V differ; as in the option */
 static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 {
-	const struct infer_type_info *k = infer_type_info(k_type), *v = infer_type_info(v_type);
 	char text[64];
-	int n = snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", k ? k->name : "?",
-	                 v ? v->name : "?");
 
-	for (int i = 0; i < n; i++)
-		if (text[i] >= 'A' && text[i] <= 'Z')
-			text[i] = (char)(text[i] - 'A' + 'a');
+	snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", kv_name(k_type),
+	         kv_name(v_type));
 	jw_str(w, "kv_type", text);
 }
 

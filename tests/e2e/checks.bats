@@ -128,9 +128,10 @@ setup()
 
 @test "check-docs finds what man or a completion lacks, by name" {
 	cp -r "$TOP/man" "$TOP/completions" .
-	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample
+	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/include/infer
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
+	cp "$TOP/libcore/record/kind_list.h" libcore/record/
 	"$TOP/scripts/check-docs"
 	lacks() { # FILE SED-PROGRAM WORDS: what check-docs says once the file is changed so
 		sed -i "$2" "$1"
@@ -146,6 +147,17 @@ setup()
 	lacks man/infer.7 's/^llama granite/llama/' 'the families are llama granite'
 	lacks man/infer.3 '/^\.It In infer\/plan\.h/d' '< plan.h'
 	lacks man/infer.3 's/^\.It In infer\/plan\.h/&pp/' '> plan.hpp'
+	lacks man/infer-jsonl.5 's/^\.Ss verify$/.Ss verified/' 'the kind verify has no section'
+	lacks man/infer-jsonl.5 's/^\.Ss hw$/.Ss machine/' 'machine is no kind'
+	lacks man/infer-jsonl.5 's/^One tensor, from/A tensor, from/' 'tensor has no section that begins with "one tensor"'
+	lacks man/infer-jsonl.5 's/^\.Ic infer-inspect tokens --json/.Ic infer-show tokens/' 'token: infer-inspect, which writes it'
+	lacks libcore/record/kind_list.h '$a KIND(SLOT, "slot", "infer-run", "a slot")' 'the kind slot has no section'
+	lacks man/infer-run.1 's/^\.Cm q4_0$/.Cm q5_0/' 'man/infer-run.1: --kv-type: the types are f16 f32 q4_0 q8_0'
+	lacks man/infer-bench.1 's/^\.Cm f16 , f32 , q8_0/.Cm f16 , q8_0/' 'man/infer-bench.1: --kv-type'
+	printf '%s\n' 'jw_str(w, "kind", "x");' >cmd/infer-run/a.c
+	run -1 "$TOP/scripts/check-docs"
+	[[ $output == *'cmd/infer-run/a.c:1:'*'infer_record_open does that'* ]]
+	rm cmd/infer-run/a.c
 	lacks completions/infer.fish '/-l echo /d' '-l echo '
 	lacks completions/_infer 's/--echo/--eco/' '--echo'
 	lacks completions/infer.bash 's/ --echo$//' '--echo'

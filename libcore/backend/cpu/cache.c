@@ -6,6 +6,7 @@
  *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64 */
 #include "backend/cpu/cpu.h"
 
+#include <infer/kvtype.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -14,15 +15,20 @@
 #include "base/os.h"
 #include "kern/kv.h"
 
+#define FIRST(type, name) #type
+#define NEXT(type, name) ", " #type
+#define LAST(type, name) " and " #type
+
 static int check(int type, int dim, infer_error *err)
 {
 	const struct infer_type_info *t = infer_type_info(type);
 	int block = kern_kv_block(type);
 
 	if (!block)
-		return err_set(err, INFER_EUNSUP,
-		               "cache type %s is not supported: F16, F32, Q8_0 and Q4_0 are",
-		               t ? t->name : "?");
+		return err_set(
+			err, INFER_EUNSUP,
+			"cache type %s is not supported: " INFER_KV_TYPES(FIRST, NEXT, LAST) " are",
+			t ? t->name : "?");
 	if (dim % block)
 		return err_set(
 			err, INFER_EUNSUP,

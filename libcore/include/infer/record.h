@@ -17,6 +17,38 @@
 extern "C" {
 #endif
 
+/* record/kind_list.h has one row per kind. */
+enum infer_kind {
+	INFER_KIND_COMPLETION,
+	INFER_KIND_REQUEST,
+	INFER_KIND_TOKEN,
+	INFER_KIND_SCORE,
+	INFER_KIND_ERROR,
+	INFER_KIND_STATS,
+	INFER_KIND_BENCH,
+	INFER_KIND_FILE,
+	INFER_KIND_META,
+	INFER_KIND_TENSOR,
+	INFER_KIND_VERIFY,
+	INFER_KIND_TEMPLATE,
+	INFER_KIND_HW,
+	INFER_KIND_COUNT
+};
+struct infer_record_kind {
+	const char *name;     /* "token" */
+	const char *programs; /* that write it, with spaces between; "": only read */
+	const char *about;    /* "one token" */
+};
+/* Borrowed, valid for ever; NULL for a value outside the enum.  Any thread. */
+const struct infer_record_kind *infer_record_kind(int kind);
+
+/* A record that our own programs fill with base/jwrite.h: its line begins in *to, and ends. */
+enum { INFER_RECORD_FIRST = 1 << 0 }; /* of its stream: it carries "v":1 */
+struct jwrite;
+struct buf;
+void infer_record_open(struct jwrite *w, struct buf *to, enum infer_kind kind, uint32_t flags);
+void infer_record_close(struct jwrite *w);
+
 /* The contents of the `run` object; everything is borrowed. */
 struct infer_run_info {
 	const infer_model *model;

@@ -6,6 +6,7 @@
 #include <infer/record.h>
 #include <infer/reply.h>
 #include "base/err.h"
+#include "base/jwrite.h"
 
 static infer_model *model;
 static infer_engine *engine;
@@ -28,6 +29,40 @@ static const char *message(infer_writer *w)
 	assert_int_equal(line[text.len - 1], '\n');
 	assert_ptr_equal(strchr(line, '\n'), line + text.len - 1);
 	return line;
+}
+
+/* Every kind begins alike; no two have one name. */
+static int case_kinds(void)
+{
+	const struct infer_record_kind *k;
+	struct jwrite w;
+	struct buf text;
+	char want[256];
+	int bad = 0;
+
+	buf_init(&text, MEM_RECORD);
+	for (int i = 0; (k = infer_record_kind(i)); i++) {
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(k->name, infer_record_kind(j)->name);
+		assert_true(*k->name && *k->about);
+		infer_record_open(&w, &text, (enum infer_kind)i, INFER_RECORD_FIRST);
+		infer_record_close(&w);
+		infer_record_open(&w, &text, (enum infer_kind)i, 0);
+		jw_int(&w, "i", i);
+		infer_record_close(&w);
+		snprintf(want, sizeof want,
+		         "{\"v\":1,\"kind\":\"%s\"}\n{\"kind\":\"%s\",\"i\":%d}\n", k->name,
+		         k->name, i);
+		bad |= text.bad;
+		if (!text.bad)
+			assert_string_equal(text.at, want);
+		buf_clear(&text);
+	}
+	buf_fini(&text);
+	assert_null(infer_record_kind(-1));
+	assert_null(infer_record_kind(INFER_KIND_COUNT));
+	assert_string_equal(infer_record_kind(INFER_KIND_HW)->name, "hw");
+	return bad ? INFER_ENOMEM : INFER_OK;
 }
 
 static int case_token(void)
@@ -359,8 +394,9 @@ out:
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_token), nth_case(case_error), nth_case(case_completion),
-		nth_case(case_reply), nth_case(case_chat),  nth_case(case_score),
+		nth_case(case_kinds),      nth_case(case_token), nth_case(case_error),
+		nth_case(case_completion), nth_case(case_reply), nth_case(case_chat),
+		nth_case(case_score),
 	};
 	const struct infer_engine_opts o = { .threads = 1,
 		                             .isa = "ref",

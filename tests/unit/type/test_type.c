@@ -1,6 +1,7 @@
 /* tests/unit/type/test_type.c - what blocks decode to, against tests/golden/blocks
  * (scripts/golden-blocks.py). */
 #include "../nth.h"
+#include <infer/kvtype.h>
 #include "base/num.h"
 #include "base/sha256.h"
 #include "type/grids.h"
@@ -261,12 +262,34 @@ static void test_find_bad(void **state)
 	assert_int_equal(type_find_bad(INFER_MXFP4, x, 64), 17);
 }
 
+/* A cache type is called as its element type, in lower case, and is in the list once. */
+static void test_kv_types(void **state)
+{
+	const struct infer_kv_type *t;
+	int i = 0;
+
+	(void)state;
+	for (; (t = infer_kv_type(i)); i++) {
+		const char *name = infer_type_info(t->type)->name;
+
+		assert_int_equal(strlen(t->name), strlen(name));
+		for (size_t c = 0; name[c]; c++)
+			assert_int_equal(t->name[c], tolower((unsigned char)name[c]));
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(infer_kv_type(j)->type, t->type);
+	}
+	assert_true(i > 0);
+	assert_int_equal(infer_kv_type(0)->type, INFER_F16);
+	assert_null(infer_kv_type(-1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),    cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_sums),    cmocka_unit_test(test_grids),
-		cmocka_unit_test(test_refuses), cmocka_unit_test(test_find_bad),
+		cmocka_unit_test(test_rows),     cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_sums),     cmocka_unit_test(test_grids),
+		cmocka_unit_test(test_refuses),  cmocka_unit_test(test_find_bad),
+		cmocka_unit_test(test_kv_types),
 	};
 	return nth_group(tests);
 }

@@ -1,0 +1,17 @@
+/* record/kind_list.h - every kind of record, in the order of enum infer_kind.
+ *
+ * KIND(value, name, programs, about): which programs write it ("": people do, for ours), and what
+ * one is; infer-jsonl(5) has a section of that name, which begins with that. */
+KIND(COMPLETION, "completion", "infer-run", "a finished request")
+KIND(REQUEST, "request", "", "a request")
+KIND(TOKEN, "token", "infer-run infer-inspect", "one token")
+KIND(SCORE, "score", "infer-run", "a scored text")
+KIND(ERROR, "error", "infer-run", "a failed request")
+KIND(STATS, "stats", "infer-run", "one run of infer-run")
+KIND(BENCH, "bench", "infer-bench", "a measurement")
+KIND(FILE, "file", "infer-inspect", "a model file")
+KIND(META, "meta", "infer-inspect", "one key of the metadata")
+KIND(TENSOR, "tensor", "infer-inspect", "one tensor")
+KIND(VERIFY, "verify", "infer-inspect", "a model whose files were read completely")
+KIND(TEMPLATE, "template", "infer-inspect", "the chat template of a model")
+KIND(HW, "hw", "infer-inspect", "this machine")
