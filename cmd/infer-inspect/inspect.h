@@ -57,7 +57,8 @@ struct verdict {
 	int n;
 	struct infer_engine_need need[CONTEXTS];
 };
-void judge(struct verdict *v, const infer_file *file, uint64_t available_bytes);
+/* INFER_ENOMEM: not judged, for lack of memory; *v needs no closing then */
+int judge(struct verdict *v, const infer_file *file, uint64_t available_bytes, infer_error *err);
 void put_verdict(struct buf *out, const struct verdict *v);
 void put_verdict_json(struct jwrite *w, const struct verdict *v);
 #endif

@@ -282,7 +282,9 @@ int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	(void)words;
 	infer_file_info(file, &info);
 	infer_file_id(file, id);
-	judge(&v, file, o->limits.available_bytes);
+	int rc = judge(&v, file, o->limits.available_bytes, err);
+	if (rc)
+		return rc;
 	if (o->json) {
 		put_file_json(out, file, &info, &v, id);
 	} else {

@@ -20,7 +20,7 @@ static uint64_t sum(const struct infer_engine_need *n)
 	return n->weight_bytes + n->kv_bytes + n->workspace_bytes;
 }
 
-void judge(struct verdict *v, const infer_file *file, uint64_t available_bytes)
+int judge(struct verdict *v, const infer_file *file, uint64_t available_bytes, infer_error *err)
 {
 	static const int32_t contexts[CONTEXTS] = { 4096, 32768, 0 };
 	struct infer_model_info info;
@@ -28,7 +28,7 @@ void judge(struct verdict *v, const infer_file *file, uint64_t available_bytes)
 	*v = (struct verdict){ 0 };
 	if (infer_model_open_file(&v->model, file, NULL, &v->why)) {
 		drop_path(&v->why, infer_file_path(file));
-		return;
+		goto judged;
 	}
 	infer_model_info(v->model, &info);
 	for (int i = 0; i < CONTEXTS; i++) {
@@ -36,14 +36,23 @@ void judge(struct verdict *v, const infer_file *file, uint64_t available_bytes)
 		if (contexts[i] >= info.ctx_train)
 			continue;
 		if (infer_engine_need(v->model, &o, &v->need[v->n], &v->why))
-			return;
+			goto judged;
 		v->n++;
 	}
-	if (sum(&v->need[0]) > available_bytes)
+	if (sum(&v->need[0]) > available_bytes) {
 		err_set(&v->why, INFER_ENOMEM,
 		        "a context of %d takes %llu MiB of memory; %llu MiB are available",
 		        (int)v->need[0].ctx, (unsigned long long)sum(&v->need[0]) >> 20,
 		        (unsigned long long)available_bytes >> 20);
+		return INFER_OK;
+	}
+judged:
+	/* memory that ran out here says nothing about the model */
+	if (v->why.code == INFER_ENOMEM) {
+		infer_model_close(&v->model);
+		return err_set(err, INFER_ENOMEM, "%s: %s", infer_file_path(file), v->why.message);
+	}
+	return INFER_OK;
 }
 
 /* The like of "1.39 billion". */

@@ -2,14 +2,14 @@
  * nothing fails any more.
  *
  *	drive [SCENARIO...]      B: the build (build/release); LONG=1: every N, else a few of each;
- *speaks TAP, then a table
+ *	                         speaks TAP, then a table
  *
  * A run whose Nth call failed ends in one of these ways, or the case has failed:
  *	same    as if nothing had: the same code and the same output (times aside)
  *	memory  exit 4, one line on standard error, no more than the beginning of the output
  *	i/o     exit 1, likewise
  *	parts   of a batch: exit 7; each record is what it should be, or an error that says
- *INFER_ENOMEM
+ *	        INFER_ENOMEM
  * What interrupts a call or makes it short may change nothing.  Memory that ends is never called
  * anything else, nor a bad file or a bad request; what a batch has written to its file is completed
  * by the next run. */

@@ -4,7 +4,7 @@
  *	FAULT=KIND:HOW:N     the Nth call of KIND fails by HOW; N+: every one from the Nth on
  *	FAULT_REPORT=FILE    struct fault_report, kept up to date while the program runs
  *	FAULT_LOG=FILE       what is written, synced, cut and renamed in the directory FAULT_ROOT,
- *in order (powercut.c)
+ *	                     in order (powercut.c)
  *
  * KIND: a name of kinds[].  HOW: an errno of hows[], or "short": a read or write moves one byte,
  * where it would move more.

@@ -1,12 +1,12 @@
 /* tests/tools/tokenize.c - the tokenizer for scripts: many texts in one process.
  *
  *	tokenize [-s] [-a] [-d] VOCAB.gguf   ids of each text, -s special tokens parsed, -a BOS and
- *EOS added;
+ *	                                     EOS added;
  *	                                     -d: then what they stand for, in hexadecimal
  *	tokenize -p PRE | -P PRE             byte lengths of the pieces of a pre-tokenizer, by its
- *scanners | by PCRE2
+ *	                                     scanners | by PCRE2
  *	tokenize -t VOCAB.gguf               milliseconds of processor time to open it, least of
- *ten; MB/s of each text, best of five
+ *	                                     ten; MB/s of each text, best of five
  *
  * Standard input: for each text its length, u32 little-endian, and its bytes.  Output: one line for
  * each text. */

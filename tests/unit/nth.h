@@ -10,8 +10,8 @@
  *		nth_ok(map_init(&m, MEM_BASE, 0));         // leaves by `out` where memory failed
  *		nth_ok(map_put(&m, "a", 1, 7));
  *		assert_int_equal(*map_get(&m, "a", 1), 7);
- *		assert_int_equal(map_put(&m, "a", 1, 8), INFER_EINVAL);   // does not allocate: the
- *same in every run 	out:
+ *		assert_int_equal(map_put(&m, "a", 1, 8), INFER_EINVAL);   // allocates nothing
+ *	out:
  *		map_fini(&m);
  *		return rc;
  *	}
@@ -19,7 +19,8 @@
  *	int main(void)
  *	{
  *		const struct CMUnitTest tests[] = { nth_case(case_put),
- *cmocka_unit_test(test_without_memory) }; 		return nth_group(tests);
+ *		                                    cmocka_unit_test(test_without_memory) };
+ *		return nth_group(tests);
  *	}
  *
  * A case gives back all it took, however it ends, and returns INFER_OK, or INFER_ENOMEM where an

@@ -4,8 +4,8 @@
  *	{
  *		char path[SHARED_PATH];
  *
- *		shared_need("data/tokenizers/vectors.jsonl", 34, path);   // 34: the cases that rest
- *on it 		... open path ...
+ *		shared_need("data/tokenizers/vectors.jsonl", 34, path);   // 34 cases
+ *		... open path ...
  *	}
  *
  * Where the file is not there the test is skipped, and the cases are counted: one line on standard
