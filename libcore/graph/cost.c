@@ -39,7 +39,7 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	double rows = (double)(n->rows == GRAPH_OUT ? load->out : load->rows);
 
 	*cost = (struct graph_cost){ 0 };
-	switch (n->op) {
+	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED: /* rows of the table, not the table */
 		cost->weight_bytes = rows * (double)w[n->w[0]].bytes / (double)w[n->w[0]].n;
 		break;
@@ -52,7 +52,16 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_MOE:
 		experts(cost, n, w, rows);
 		break;
-	default: /* a few operations for each float */
+	case GRAPH_NORM:
+	case GRAPH_ROPE:
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_SCALE:
+	case GRAPH_PICK:
+	case GRAPH_ROUTE:
+	case GRAPH_OPS: /* a few operations for each float */
 		cost->flops = 4.0 * rows * n->cols;
 	}
 }

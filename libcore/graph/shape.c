@@ -32,7 +32,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	const struct graph_node *a = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
 	const struct graph_node *b = n->src[1] >= 0 ? &g->nodes[n->src[1]] : NULL;
 
-	switch (n->op) {
+	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED:
 	case GRAPH_MM:
 		return n->w[0] < 0 ? "no weight" : NULL;
@@ -70,6 +70,10 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
 		               ? "src1 is no ROUTE of as many experts"
 		               : NULL;
+	case GRAPH_SCALE:
+	case GRAPH_PICK:
+	case GRAPH_OPS:
+		break; /* nothing to be wrong with */
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "type/type.h"
 
-static enum cpu_step_kind kind_of(int op)
+static enum cpu_step_kind kind_of(enum graph_op op)
 {
 	switch (op) {
 	case GRAPH_MM:
@@ -16,9 +16,20 @@ static enum cpu_step_kind kind_of(int op)
 		return CPU_ATTN;
 	case GRAPH_MOE:
 		return CPU_MOE;
-	default:
-		return CPU_ROWS;
+	case GRAPH_EMBED:
+	case GRAPH_NORM:
+	case GRAPH_ROPE:
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_SCALE:
+	case GRAPH_PICK:
+	case GRAPH_ROUTE:
+	case GRAPH_OPS:
+		break;
 	}
+	return CPU_ROWS;
 }
 
 static int check_matrix(const struct backend_plan *p, int32_t i, int slot, int64_t k, int64_t n,
@@ -81,7 +92,7 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 		return err_set(err, INFER_EUNSUP,
 		               "node %d (%s): rows picked out have no neighbours", i,
 		               graph_op_name(n->op));
-	switch (n->op) {
+	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED:
 		return check_matrix(p, i, 0, n->cols, p->m.weights[n->w[0]].ne[1], err);
 	case GRAPH_MM:
@@ -102,9 +113,16 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 		return check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err);
 	case GRAPH_MOE:
 		return check_moe(p, i, err);
-	default:
-		return INFER_OK;
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_SCALE:
+	case GRAPH_PICK:
+	case GRAPH_OPS:
+		break; /* no weights */
 	}
+	return INFER_OK;
 }
 
 static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kind, int rows,

@@ -74,7 +74,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	const float *a = n->src[0] < 0 || n->op == GRAPH_PICK ? NULL : cpu_value(p, n->src[0], row);
 	const float *b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
 
-	switch (n->op) {
+	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED:
 		embed(p, n, y, row);
 		break;
@@ -105,6 +105,11 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_ROUTE:
 		cpu_route_row(p, i, row, scratch);
 		break;
+	case GRAPH_MM:
+	case GRAPH_ATTN:
+	case GRAPH_MOE:
+	case GRAPH_OPS:
+		break; /* steps of their own: plan.c:kind_of */
 	}
 }
 

@@ -106,7 +106,7 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 static void truth_elements(const struct graph_node *n, double *y, const double *a, const double *b)
 {
 	for (int c = 0; c < n->cols; c++)
-		switch (n->op) {
+		switch ((enum graph_op)n->op) {
 		case GRAPH_ADD:
 			y[c] = a[c] + (n->add.mul == 0 ? 1 : (double)n->add.mul) * b[c];
 			break;
@@ -119,9 +119,11 @@ static void truth_elements(const struct graph_node *n, double *y, const double *
 		case GRAPH_SCALE:
 			y[c] = a[c] * (double)n->scale.mul;
 			break;
-		default:
+		case GRAPH_PICK: /* of every row */
 			y[c] = a[c];
-			break; /* PICK of every row */
+			break;
+		default:
+			fail_msg("truth.h does not compute %s", graph_op_name(n->op));
 		}
 }
 
