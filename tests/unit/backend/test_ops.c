@@ -64,10 +64,16 @@ static void test_every_op(void **state)
 	enum { N = 300 };
 	int32_t ids[N];
 	struct toy all, t;
+	int seen[GRAPH_OPS] = { 0 };
 
 	(void)state;
 	make_ids(ids, N, 3);
 	assert_int_equal(toy_make(&all, &plain, -1), INFER_OK);
+	for (int i = 0; i < all.g.n; i++)
+		seen[all.g.nodes[i].op] = 1;
+	for (int op = 0; op < GRAPH_OPS; op++)
+		if (!seen[op])
+			fail_msg("toy.h has no %s, so no test computes it", graph_op_name(op));
 	struct truth truth = { .m = &all.m, .rows = N, .ids = ids };
 	truth_eval(&truth);
 	for (int i = 0; i < all.g.n; i++) {
