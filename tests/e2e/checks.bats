@@ -134,7 +134,8 @@ setup()
 
 @test "check-docs finds what man or a completion lacks, by name" {
 	cp -r "$TOP/man" "$TOP/completions" .
-	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/include/infer
+	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/job libcore/include/infer
+	cp "$TOP/libcore/job/"*.c libcore/job/
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
 	cp "$TOP/libcore/record/kind_list.h" libcore/record/
@@ -151,6 +152,7 @@ setup()
 	lacks man/infer-jsonl.5 's/ xtc_threshold ,//' 'request: xtc_threshold'
 	lacks man/infer-jsonl.5 's/^\.Va dry_base ,/.Va dry_bass ,/' 'The object run: dry_base'
 	lacks man/infer.7 's/^llama granite/llama/' 'the families are llama granite'
+	lacks man/infer-jsonl.5 's#/v1/completions#/v1/complete#g' 'what /v1/completions takes'
 	lacks man/infer.3 '/^\.It In infer\/plan\.h/d' '< plan.h'
 	lacks man/infer.3 's/^\.It In infer\/plan\.h/&pp/' '> plan.hpp'
 	lacks man/infer-jsonl.5 's/^\.Ss verify$/.Ss verified/' 'the kind verify has no section'

@@ -256,7 +256,11 @@ static const char *const texts[] = {
 	"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"never ended",
 	"",
 };
-static const char *const forms[] = { "own", "text", "chat" };
+static const char *const forms[] = {
+#define FORM(x) #x,
+#include "job/form_list.h"
+#undef FORM
+};
 
 /* One text in pieces of n bytes, a token for each. */
 static int stream(const char *form, const char *text, size_t piece, struct infer_event *events,
