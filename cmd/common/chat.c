@@ -3,6 +3,7 @@
 #include "common/input.h"
 #include "base/err.h"
 #include "base/jread.h"
+
 #include <string.h>
 #include <time.h>
 

@@ -2,6 +2,7 @@
 #include "common/confine.h"
 #include "common/say.h"
 #include "base/err.h"
+
 #include <stdio.h>
 #include <time.h>
 

@@ -1,6 +1,7 @@
 /* common/env.c - the environment, the only place that reads it. */
 #include "common/env.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

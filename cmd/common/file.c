@@ -1,6 +1,7 @@
 /* common/file.c - reading and writing whole files. */
 #include "common/file.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

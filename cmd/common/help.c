@@ -2,6 +2,7 @@
 #include "common/help.h"
 #include "base/err.h"
 #include <infer/sample.h>
+
 #include <string.h>
 
 enum { WIDTH = 80, OPTION_COLUMN = 30, SUBJECT_COLUMN = 12, EXAMPLE_COLUMN = 50 };

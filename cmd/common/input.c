@@ -2,6 +2,7 @@
 #include "common/input.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "common/say.h"
 #include <infer/hw.h>
 #include "base/err.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "common/opt.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* common/records.c - writing records to a descriptor. */
 #include "common/records.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>

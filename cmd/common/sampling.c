@@ -2,6 +2,7 @@
 #include "common/sampling.h"
 #include "base/err.h"
 #include "base/rng.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* common/sig.c - signals, and model files that are cut short. */
 #include "common/sig.h"
 #include "common/say.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>

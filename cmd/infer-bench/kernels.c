@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "common/say.h"
 #include "base/err.h"
+
 #include <string.h>
 #include <strings.h>
 

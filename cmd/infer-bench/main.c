@@ -2,6 +2,7 @@
 #include "opts.h"
 #include "common/say.h"
 #include "base/err.h"
+
 #include <string.h>
 
 static const struct help_line lines[] = {

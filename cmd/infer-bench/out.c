@@ -3,6 +3,7 @@
 #include "common/records.h"
 #include "base/err.h"
 #include "base/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/rng.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+
 #include <string.h>
 
 static const struct help_line lines[] = {

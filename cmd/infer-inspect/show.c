@@ -2,6 +2,7 @@
 #include "inspect.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <string.h>
 
 /* Arrays and strings longer than these are cut in text; JSON has them whole.  Without --all a key

@@ -5,6 +5,7 @@
 #include <infer/reply.h>
 #include <infer/token.h>
 #include "base/err.h"
+
 #include <string.h>
 
 /* What struct infer_chat_caps knows, in the words that people read. */

@@ -1,5 +1,6 @@
 /* infer-inspect/tensors.c - the tensor table. */
 #include "inspect.h"
+
 #include <stdio.h>
 
 static uint64_t elements(const struct infer_tensor *t)

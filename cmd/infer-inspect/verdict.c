@@ -1,6 +1,7 @@
 /* infer-inspect/verdict.c - whether a model runs on this machine, why not, and the memory that it takes. */
 #include "inspect.h"
 #include "base/err.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/seen.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

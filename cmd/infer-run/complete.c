@@ -4,6 +4,7 @@
 #include "common/say.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* infer-run/lines.c - lines from a descriptor, in bounded memory. */
 #include "lines.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "opts.h"
 #include "common/say.h"
 #include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 #include "prompt.h"
 #include "common/input.h"
 #include "base/err.h"
+
 #include <string.h>
 
 int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest,

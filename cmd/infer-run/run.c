@@ -5,6 +5,7 @@
 #include "common/sig.h"
 #include "base/clock.h"
 #include "base/err.h"
+
 #include <string.h>
 
 static int open_parts(struct run *r, infer_error *err)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/jwrite.h"
+
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

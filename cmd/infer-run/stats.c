@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/jwrite.h"
 #include "base/os.h"
+
 #include <stdio.h>
 #include <unistd.h>
 

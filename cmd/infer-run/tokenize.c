@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/sandbox.h"
+
 #include <string.h>
 
 /* They need the tokenizer alone: a file without tensors will do, of any architecture. */

@@ -1,14 +1,13 @@
 /* arch/bind.c - names to slots.  Every tensor of the file is looked at once: it has a slot and the
  * shape that belongs there, or the file is refused; then every slot that has to be filled is. */
 #include "arch/arch.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/num.h"
 
 static int64_t dim_of(const struct arch_hparam *h, int dim)
 {

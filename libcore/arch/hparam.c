@@ -1,12 +1,11 @@
 /* arch/hparam.c - hyper-parameters out of metadata: each value has its range, and a key that would
  * change the computation in a way we do not know is refused by name. */
 #include "arch/arch.h"
+#include "base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/err.h"
 
 struct arch_reader {
 	struct arch_keys keys;

@@ -1,10 +1,9 @@
 /* arch/keys_gguf.c - keys out of the metadata of a GGUF file: "<architecture>.<name>". */
 #include "arch/keys.h"
+#include "arch/arch.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "arch/arch.h"
 
 const struct key_row arch_key_rows[ARCH_KEYS] = {
 #define KEY(id, gguf, hf, rule, a, b) { #id, gguf, hf, KEY_##rule, { a, b } },

@@ -11,13 +11,12 @@
  * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
  * opens such a checkpoint makes the tensor W_ROPE_FREQS of them. */
 #include "arch/keys.h"
+#include "arch/arch.h"
+#include "base/err.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "arch/arch.h"
-#include "base/err.h"
 
 /* rope_parameters (newer) or rope_scaling; by kind of layer those of the layers that see everything. */
 static const struct json *rope_of(const struct arch_keys *k, const char *kind)

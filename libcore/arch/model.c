@@ -1,14 +1,13 @@
 /* arch/model.c - opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing
  * here looks at weights. */
 #include "arch/arch.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "file/file.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
 {

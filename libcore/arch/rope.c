@@ -3,11 +3,10 @@
  * arXiv:2309.00071, eq. 17-24; longrope: Ding+ 2024, arXiv:2402.13753.  Llama 3 stores its divisors
  * in the file. */
 #include "arch/arch.h"
-
-#include <math.h>
-
 #include "base/err.h"
 #include "base/fmath.h"
+
+#include <math.h>
 
 /* The pair that turns beta times within the original context: YaRN's eq. 19 for its number. */
 static double turns_at(const struct arch_rope *p, int n_rot, double beta)

@@ -1,6 +1,5 @@
 /* backend/backend.c - the list of backends. */
 #include "backend/backend.h"
-
 #include "base/err.h"
 
 #include <string.h>

@@ -1,10 +1,9 @@
 /* backend/host.c - threads and kernels of this machine */
 #include "backend/host.h"
-
-#include <stdio.h>
-
 #include "base/err.h"
 #include "base/pool.h"
+
+#include <stdio.h>
 
 int host_open(struct host *h, int threads, const char *isa, infer_error *err)
 {

@@ -1,6 +1,5 @@
 /* base/buf.c - a growing buffer of bytes. */
 #include "base/buf.h"
-
 #include <infer/status.h>
 
 #include <stdarg.h>

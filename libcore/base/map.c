@@ -1,6 +1,5 @@
 /* base/map.c - a hash table from byte strings to u32. */
 #include "base/map.h"
-
 #include <infer/status.h>
 
 #include <string.h>

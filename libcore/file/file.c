@@ -1,10 +1,11 @@
 /* file/file.c - opening a model file and looking up its contents. */
 #include "file/file.h"
-#include <string.h>
 #include "base/err.h"
 #include "base/sha256.h"
 #include "demo/demo.h"
 #include "type/type.h"
+
+#include <string.h>
 
 static const struct format *const formats[] = {
 #define FORMAT(x) &format_##x,

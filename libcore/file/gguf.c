@@ -9,12 +9,13 @@
  * The bytes are walked once, in order.  Whatever a count or a length says, memory is asked for only
  * in step with the entries that were read, so a small file can not ask for much. */
 #include "file/gguf.h"
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include "base/err.h"
 #include "base/num.h"
 #include "type/type.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 enum {
 	KEY_MIN = 8 + 1 + 4 + 1, /* bytes of the smallest key with its value */

@@ -1,14 +1,15 @@
 /* file/gguf_write.c - writing GGUF files. */
 #include "file/gguf_write.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "file/file.h"
+#include "type/type.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/err.h"
-#include "base/num.h"
-#include "file/file.h"
-#include "type/type.h"
 
 enum { CHUNK = 4 << 20, TRIES = 100 };
 

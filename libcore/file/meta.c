@@ -1,8 +1,9 @@
 /* file/meta.c - typed access to metadata: integers of any width and sign, as long as the value fits. */
-#include <string.h>
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
+
+#include <string.h>
 
 /* whether numbers have the same byte order in memory as in a file */
 enum { LITTLE = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };

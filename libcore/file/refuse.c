@@ -1,8 +1,9 @@
 /* file/refuse.c - what a file that is no model is, by its first bytes, and what its owner can do about it. */
-#include <string.h>
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
+
+#include <string.h>
 
 static int begins(const unsigned char *at, size_t n, const char *with, size_t bytes)
 {

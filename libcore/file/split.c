@@ -1,10 +1,11 @@
 /* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with
  * tensors of its own; the first holds the metadata, every one says in split.no (from 0),
  * split.count and split.tensors.count which it is. */
-#include <stdio.h>
-#include <string.h>
 #include "base/err.h"
 #include "file/gguf.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { SUFFIX = sizeof "-00001-of-00001.gguf" - 1, SHARDS_MAX = 65535 };
 

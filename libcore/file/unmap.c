@@ -1,6 +1,7 @@
 /* file/unmap.c - taking down a large mapping on several cores. */
 #include "file/file.h"
 #include "base/pool.h"
+
 #include <sys/mman.h>
 
 enum { PART = 16 << 20, MANY = 128 << 20 };

@@ -1,6 +1,5 @@
 /* graph/cost.c - bytes and operations of a node. */
 #include "graph/graph.h"
-
 #include "base/num.h"
 
 /* A matrix product reads its weights once, whatever the rows. */

@@ -1,6 +1,5 @@
 /* graph/dump.c - printing a graph. */
 #include "graph/graph.h"
-
 #include "graph/shape.h"
 
 /* The parameters of all operations in the order of op_list.h; a row without a name closes one

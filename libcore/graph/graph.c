@@ -1,9 +1,9 @@
 /* graph/graph.c - building a graph. */
 #include "graph/graph.h"
-
-#include <string.h>
 #include "base/err.h"
 #include "graph/shape.h"
+
+#include <string.h>
 
 static const struct {
 	const char *name, *what;

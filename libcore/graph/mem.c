@@ -2,7 +2,6 @@
  * offset that is free while it lives; only values that live at the same time are compared, so a
  * node of a deep graph costs no more than one of a shallow graph. */
 #include "graph/graph.h"
-
 #include "base/err.h"
 #include "base/num.h"
 

@@ -1,6 +1,5 @@
 /* graph/shape.c - shapes of values, and invalid nodes. */
 #include "graph/shape.h"
-
 #include "base/err.h"
 
 void graph_shape(const struct graph *g, struct graph_node *n)

@@ -1,12 +1,11 @@
 /* place/place.c - the memory of weights, cache and workspace, and the context that fits. */
 #include "place/place.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* A size for people: three digits and a unit. */
 struct size {

@@ -1,6 +1,5 @@
 /* plan/roofline.c - the least time a step can take: Williams+ 2009, doi:10.1145/1498765.1498785 */
 #include <infer/plan.h>
-
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,15 +1,14 @@
 /* probe/attn.c - attention over a KV cache larger than the caches of the machine: the splits of one
  * head in turn */
 #include "probe/probe.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "kern/kv.h"
 #include "kern/data.h"
+
+#include <math.h>
+#include <string.h>
 
 /* heads of queries that share one of the cache */
 enum { HEADS = 4, PAGES = KERN_SPLIT / KERN_PAGE };

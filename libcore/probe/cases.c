@@ -1,15 +1,14 @@
 /* probe/cases.c - the list of cases, and measuring one case */
 #include "probe/probe.h"
-
 #include <infer/kvtype.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "kern/act.h"
 #include "kern/data.h"
 #include "type/type.h"
+
+#include <string.h>
 
 /* Products as they stand in models; those of one k follow each other.  quick: measured then too. */
 static const struct {

@@ -1,12 +1,11 @@
 /* probe/ceiling.c - the probe, and what the machine can: reading memory, fma, products of bytes */
 #include "probe/probe.h"
-
-#include <string.h>
-#include <sys/mman.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
+
+#include <string.h>
+#include <sys/mman.h>
 
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
 /* beyond what caches hold */

@@ -1,12 +1,11 @@
 /* probe/crew.c - threads that take turns: a turn of the ceiling, a turn of the kernel, and again */
 #include "probe/probe.h"
-
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 struct crew {
 	infer_probe *p;

@@ -1,12 +1,11 @@
 /* probe/elem.c - slots that go element by element, over a row that stays in cache */
 #include "probe/probe.h"
-
-#include <stddef.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "kern/data.h"
+
+#include <stddef.h>
+#include <string.h>
 
 enum { TIMES = 16, HEAD = 64, SPLITS = 16 };
 

@@ -1,9 +1,6 @@
 /* probe/mm.c - matrix products: weights in place from memory, panels in cache, packing,
  * quantising */
 #include "probe/probe.h"
-
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -11,6 +8,8 @@
 #include "kern/data.h"
 #include "kern/way.h"
 #include "type/type.h"
+
+#include <string.h>
 
 enum { CHECKED_ROWS = 53, CHECKED_M = 24 };
 

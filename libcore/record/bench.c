@@ -1,7 +1,6 @@
 /* record/bench.c - measured rates beside the ceilings of the machine */
 #include "record/record.h"
 #include <infer/hw.h>
-
 #include "base/cpu.h"
 
 static void put_rate(struct jwrite *w, const char *key, const struct infer_rate *r)

@@ -1,7 +1,8 @@
 /* record/kind.c - the kinds of records, and how a record begins and ends. */
 #include <infer/record.h>
-#include <assert.h>
 #include "base/jwrite.h"
+
+#include <assert.h>
 
 static const struct infer_record_kind kinds[] = {
 #define KIND(value, name, programs, about) [INFER_KIND_##value] = { name, programs, about },

@@ -1,7 +1,8 @@
 /* sample/cands.c - sorting, softmax and entropy of candidates. */
-#include <math.h>
 #include "sample/sample.h"
 #include "base/fmath.h"
+
+#include <math.h>
 
 static int before(const struct cand *a, const struct cand *b)
 {

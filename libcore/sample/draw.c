@@ -1,9 +1,10 @@
 /* sample/draw.c - one token out of one row of logits: bias, stages, draw. */
-#include <math.h>
-#include <string.h>
 #include "base/err.h"
 #include "base/rng.h"
 #include "sample/sample.h"
+
+#include <math.h>
+#include <string.h>
 
 static int gather(struct infer_sampler *s, const float *logits, const uint64_t *allowed,
                   infer_error *err)

@@ -4,9 +4,10 @@
  *
  * L comes from a Z function over the reversed history: z[i] is how long the run that ends i tokens
  * before the last equals the run that ends at the last; linear in the window. */
-#include <float.h>
 #include "base/fmath.h"
 #include "sample/sample.h"
+
+#include <float.h>
 
 static int on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
 

@@ -1,7 +1,8 @@
 /* sample/param.c - the numbers of sampling, one row each: found, set, and brought into one form. */
-#include <assert.h>
 #include "base/err.h"
 #include "sample/param.h"
+
+#include <assert.h>
 
 #define FIELD(f) offsetof(struct infer_sample_opts, f)
 enum { REAL, WHOLE };

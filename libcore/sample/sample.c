@@ -1,10 +1,11 @@
 /* sample/sample.c - a sampler: options checked once, storage for every draw. */
-#include <math.h>
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "sample/param.h"
 #include "sample/sample.h"
+
+#include <math.h>
+#include <string.h>
 
 #define STAGE(row, id) extern const struct stage stage_row_##row;
 #include "sample/stage_list.h"

@@ -1,8 +1,9 @@
 /* sample/temp.c - divide the logits by a temperature, which may follow the entropy of the
  * candidates. */
-#include <math.h>
 #include "base/fmath.h"
 #include "sample/sample.h"
+
+#include <math.h>
 
 void stage_temp(struct cands *c, float temp, float range, float exponent)
 {

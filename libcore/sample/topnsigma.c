@@ -1,7 +1,8 @@
 /* sample/topnsigma.c - keep l_i >= max l - n sigma, sigma the standard deviation of the finite
  * logits.   Tang+ 2024, arXiv:2411.07641 */
-#include <math.h>
 #include "sample/sample.h"
+
+#include <math.h>
 
 void stage_top_n_sigma(struct cands *c, float n)
 {

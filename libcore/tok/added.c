@@ -1,10 +1,11 @@
 /* tok/added.c - where a text holds added tokens: the automaton of Aho+ 1975 over their last bytes
  * first, run from the end of the text to its front.  So what it knows at a byte is the longest
  * token that begins there, in linear time, however long the tokens are. */
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "tok/key.h"
+
+#include <string.h>
 
 static int is_added(const struct infer_tokenizer *t, uint32_t i)
 {

@@ -1,7 +1,6 @@
 /* tok/bpe.c - byte-level BPE, and BPE over code points with byte fallback: pairs of tokens join by
  * the rank of a merge.
  * Radford+ 2019 (GPT-2), section 2.2; Sennrich+ 2016, arXiv:1508.07909, algorithm 1. */
-#include <string.h>
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,6 +8,8 @@
 #include "tok/spm.h"
 #include "tok/key.h"
 #include "text/unicode.h"
+
+#include <string.h>
 
 /* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of their value, the
  * other 68 bytes in their order U+0100 ... U+0143. */

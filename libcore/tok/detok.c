@@ -1,11 +1,12 @@
 /* tok/detok.c - the text of tokens, and a stream of text that never ends inside a UTF-8
  * sequence. */
-#include <string.h>
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "tok/tok.h"
 #include "base/utf8.h"
+
+#include <string.h>
 
 struct infer_detok {
 	const struct infer_tokenizer *t;

@@ -1,10 +1,11 @@
 /* tok/gguf.c - a tokenizer from the tokenizer.* keys of a GGUF file. */
-#include <stdio.h>
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "file/file.h"
 #include "tok/tok.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define KEY(x) "tokenizer.ggml." x
 

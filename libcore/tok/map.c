@@ -1,7 +1,8 @@
 /* tok/map.c - pieces to ids. */
-#include <string.h>
 #include "base/mem.h"
 #include "tok/key.h"
+
+#include <string.h>
 
 int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end)
 {

@@ -1,9 +1,10 @@
 /* tok/merge.c - short words look at all their pairs each time, longer ones keep a heap over a
  * linked list. */
 #include "tok/merge.h"
-#include <string.h>
 #include <infer/status.h>
 #include "base/mem.h"
+
+#include <string.h>
 
 enum { SHORT = 20 };
 

@@ -1,9 +1,10 @@
 /* tok/pretok.c - the list of pre-tokenizers, and running one. */
 #include "tok/pretok.h"
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/unicode.h"
+
+#include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include "tok/pretok_list.h"

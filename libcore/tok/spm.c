@@ -1,7 +1,6 @@
 /* tok/spm.c - SentencePiece BPE: neighbours join where what they make is a piece, the best score
  * first.
  * Kudo+ 2018, arXiv:1808.06226; the merge order is that of Sennrich+ 2016, arXiv:1508.07909. */
-#include <string.h>
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -10,6 +9,8 @@
 #include "tok/spm.h"
 #include "tok/tok.h"
 #include "text/unicode.h"
+
+#include <string.h>
 
 struct part {
 	const char *s;

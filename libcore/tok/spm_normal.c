@@ -1,11 +1,12 @@
 /* tok/spm_normal.c - the normaliser of SentencePiece: mapped characters, joined white space, U+2581
  * for a space.
  * Kudo+ 2018, arXiv:1808.06226, section 3.2. */
-#include <string.h>
 #include "base/err.h"
 #include "base/num.h"
 #include "tok/spm.h"
 #include "text/unicode.h"
+
+#include <string.h>
 
 int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {

@@ -1,11 +1,12 @@
 /* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, then the text
  * between them by the kind of vocabulary. */
 #include "tok/key.h"
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sip.h"
 #include "tok/merge.h"
+
+#include <string.h>
 
 #define MODEL(x) extern const struct tok_model tok_##x;
 #include "tok/model_list.h"

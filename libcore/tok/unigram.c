@@ -4,12 +4,13 @@
  * best[e] is the best segmentation of the bytes before e; each piece that begins at e extends it to
  * another end.  Sums are float and added from the left, so ties are broken as in SentencePiece: for
  * the segmentation with the last piece that begins first. */
-#include <string.h>
 #include "base/err.h"
 #include "base/mem.h"
 #include "tok/spm.h"
 #include "tok/key.h"
 #include "text/unicode.h"
+
+#include <string.h>
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 

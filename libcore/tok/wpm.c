@@ -2,13 +2,14 @@
  * Devlin+ 2018, arXiv:1810.04805; Wu+ 2016, arXiv:1609.08144, section 4.1.
  *
  * Pieces that begin a word carry U+2581, those that go on with one carry nothing. */
-#include <string.h>
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "tok/spm.h"
 #include "tok/tok.h"
 #include "text/unicode.h"
+
+#include <string.h>
 
 /* a longer word is unknown whole */
 enum { WORD_CHARS = 100 };

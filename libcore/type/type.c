@@ -1,7 +1,8 @@
 #include "type/type.h"
-#include <assert.h>
 #include "base/err.h"
 #include "base/num.h"
+
+#include <assert.h>
 
 static const struct type *const rows[] = {
 #define TYPE(x) &type_##x,

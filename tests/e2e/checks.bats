@@ -79,6 +79,14 @@ setup()
 	done
 }
 
+@test "check-form finds an include of the project behind one of the system" {
+	printf '#include "base/a.h"\n#include <infer/status.h>\n\n#include <stdio.h>\n' >libcore/base/a.c
+	"$TOP/scripts/check-form"
+	printf '#include <stdio.h>\n#include "base/a.h"\n' >libcore/base/a.c
+	run -1 "$TOP/scripts/check-form"
+	[[ $output == 'libcore/base/a.c:2: an include of the project'* ]]
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"

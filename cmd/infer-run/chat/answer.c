@@ -3,6 +3,7 @@
 #include "common/say.h"
 #include <infer/reply.h>
 #include "base/err.h"
+
 #include <string.h>
 
 /* Prompts of which more tokens than this have to be computed show on a terminal how far they

@@ -4,6 +4,7 @@
 #include "common/sig.h"
 #include "base/err.h"
 #include <infer/type.h>
+
 #include <stdio.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "common/env.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <histedit.h>

@@ -2,6 +2,7 @@
 #include "history.h"
 #include "common/file.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

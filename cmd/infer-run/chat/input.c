@@ -4,6 +4,7 @@
 #include "common/say.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <unistd.h>
 
 enum { LOOK_MS = 100 };

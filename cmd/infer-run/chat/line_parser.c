@@ -1,6 +1,7 @@
 /* infer-run/chat/line_parser.c - parsing input lines into texts and commands. */
 #include "line_parser.h"
 #include "base/err.h"
+
 #include <string.h>
 
 static const char quotes[] = "\"\"\"";

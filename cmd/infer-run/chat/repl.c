@@ -5,6 +5,7 @@
 #include "common/sig.h"
 #include <infer/reply.h>
 #include "base/err.h"
+
 #include <string.h>
 
 /* ---- the model ---- */

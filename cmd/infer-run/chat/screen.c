@@ -4,6 +4,7 @@
 #include "common/say.h"
 #include "base/err.h"
 #include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* infer-run/chat/signals.c - noting signals and waiting for them. */
 #include "signals.h"
 #include "base/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

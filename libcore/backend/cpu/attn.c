@@ -4,7 +4,6 @@
  * every thread busy. Memory for partial results is bounded: if they do not fit for all rows, the
  * rows are done in waves. */
 #include "backend/cpu/cpu.h"
-
 #include "base/err.h"
 #include "base/num.h"
 

@@ -5,15 +5,14 @@
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
  *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64 */
 #include "backend/cpu/cpu.h"
-
 #include <infer/kvtype.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/os.h"
 #include "kern/kv.h"
+
+#include <string.h>
 
 #define FIRST(type, name) #type
 #define NEXT(type, name) ", " #type

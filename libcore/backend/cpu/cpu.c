@@ -1,6 +1,5 @@
 /* backend/cpu/cpu.c - the CPU backend: weights are used in place, in host memory */
 #include "backend/cpu/cpu.h"
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"

@@ -19,7 +19,6 @@
  * part, value, act and scratch (base/redzone.h).  The zones of values and acts move: before a step
  * runs, each of its results is fenced right after the rows that the step has. */
 #include "backend/cpu/cpu.h"
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"

@@ -3,12 +3,11 @@
  * order of rank.  Only the weights of chosen experts are read.
  * Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
 #include "backend/cpu/cpu.h"
-
-#include <string.h>
-
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
+
+#include <string.h>
 
 /* Probabilities of experts: softmax with the sum ascending, or sigmoid. */
 static void gate(float *y, const float *x, int n, int gating)

@@ -1,7 +1,6 @@
 /* backend/cpu/plan.c - turns the nodes of a graph into steps: which nodes run together, where rows
  * are quantised, which models are refused. */
 #include "backend/cpu/cpu.h"
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"

@@ -1,15 +1,14 @@
 /* backend/cpu/run.c - a step of the model: positions and rotations first, then the steps of the
  * plan in order. */
 #include "backend/cpu/cpu.h"
-
-#include <string.h>
-
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
 #include "base/redzone.h"
 #include "kern/kv.h"
 #include "type/type.h"
+
+#include <string.h>
 
 /* below this many floats a chain is quicker on one thread than on two */
 enum { SMALL = 8 << 10 };

@@ -7,7 +7,6 @@
  * of x; meanwhile the weights to be packed next are prefetched.  A type without loops of its own is
  * decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
-
 #include "base/err.h"
 #include "base/num.h"
 #include "type/type.h"
