@@ -55,7 +55,7 @@ INLINE wi few_start(enum infer_type t, wi minus)
 INLINE void few_dots(enum infer_type t, int xn, wi *is, const struct room *q,
                      const struct kern_turned *const x[2])
 {
-	const int sums = sums_of(t), gn = x_regs(xn);
+	const int sums = sums_of(t), gn = x_regs(xn), rows = sums / gn;
 
 	UNROLL
 	for (int i = 0; i < sums; i++)
@@ -67,7 +67,7 @@ INLINE void few_dots(enum infer_type t, int xn, wi *is, const struct room *q,
 		for (int g = 0; g < gn; g++)
 			xv[g] = lane_x(xn, x[g]->q[i]);
 		UNROLL
-		for (int r = 0; r < sums / gn; r++) {
+		for (int r = 0; r < rows; r++) {
 			wi w = lane_word(xn, word_at(xn, q->q[0], 32, r, i));
 			UNROLL
 			for (int g = 0; g < gn; g++)

@@ -106,8 +106,7 @@ INLINE wi group_start(enum infer_type t, int xn, const struct kern_turned_k *x, 
 INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
                        const struct kern_turned_k *const x[2], int j)
 {
-	const int gn = x_regs(xn), count = 32 / pairs(t);
-
+	const int gn = x_regs(xn), rows = SUMS / gn, count = 32 / pairs(t);
 	const uint8_t *room = q->q[0] + j * count / 8 * 32 * rows_in(xn);
 
 	/* or the compiler keeps an address for each word, most of them on the stack */
@@ -119,7 +118,7 @@ INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
 		for (int g = 0; g < gn; g++)
 			xv[g] = lane_x(xn, x[g]->q[j * count + i]);
 		UNROLL
-		for (int r = 0; r < SUMS / gn; r++) {
+		for (int r = 0; r < rows; r++) {
 			wi w = lane_word(xn, word_at(xn, room, 256, r, j * count % 8 + i));
 			UNROLL
 			for (int g = 0; g < gn; g++)
