@@ -39,9 +39,9 @@ static void ways(const struct kern *kern, const struct kern *ref)
 			continue;
 		if (!mm->rows_most)
 			fail_msg("%s %s: its table has no KERN_MM_WAYS", kern->name, type);
-		if (mm->few_at & ~KERN_FROM_TO(mm->rows_most + 1, KERN_FEW_MOST))
-			fail_msg("%s %s: few for m where rows is, or past %d", kern->name, type,
-			         KERN_FEW_MOST);
+		for (int m = 0; m <= mm->rows_most && m <= KERN_FEW_MOST; m++)
+			if (mm->few_at >> m & 1)
+				fail_msg("%s %s: few for m %d, where rows is", kern->name, type, m);
 		for (int m = 1; m <= 70; m++) {
 			enum kern_way way = kern_way(mm, m);
 			if (m == 1 && way != KERN_IN_PLACE)
