@@ -73,29 +73,28 @@ static const struct opt *by_key(const struct opt *rows, int key)
 	return NULL;
 }
 
-/* Edits (insert, delete, replace) from a to b; both shorter than NAME_MAX_BYTES. */
+static int less(int a, int b) { return a < b ? a : b; }
+
+/* Edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter than
+ * NAME_MAX_BYTES. */
 static int edits(const char *a, const char *b)
 {
-	int row[NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
+	int rows[3][NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
 
 	for (int j = 0; j <= nb; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (int i = 1; i <= na; i++) {
-		int diagonal = row[0];
+		int *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (int j = 1; j <= nb; j++) {
-			int best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
+			row[j] = less(last[j - 1] + (a[i - 1] != b[j - 1]),
+			              less(last[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = less(row[j], before[j - 2] + 1);
 		}
 	}
-	return row[nb];
+	return rows[na % 3][nb];
 }
 
 /* The name somebody who typed `name` may have meant, or NULL. */
@@ -140,16 +139,16 @@ static int has(const struct opt *rows, const char *option)
 	return 0;
 }
 
-/* What somebody means who knows this name from another program, as the end of a message; NULL: no
- * such name is known. */
-static const char *foreign(const struct opt *rows, const char *name)
+/* The end of a message for a name that another program has; slips: how many edits away it may be.
+ * NULL: no such name is known. */
+static const char *foreign(const struct opt *rows, const char *name, int slips)
 {
 	char plain[NAME_MAX_BYTES] = "";
 
 	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
 		plain[i] = name[i] == '_' ? '-' : name[i];
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (!strcmp(others[i].theirs, plain) && has(rows, others[i].ours))
+		if (edits(others[i].theirs, plain) <= slips && has(rows, others[i].ours))
 			return others[i].say;
 	return NULL;
 }
@@ -161,8 +160,10 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 
 	if (n < sizeof name)
 		memcpy(name, typed, n);
-	const char *other = foreign(rows, name), *meant = nearest(rows, name);
+	const char *other = foreign(rows, name, 0), *meant = nearest(rows, name);
 
+	if (!other && !meant && n > 5)
+		other = foreign(rows, name, 1);
 	if (other)
 		return err_set(err, INFER_EINVAL, "unknown option --%s; %s", name, other);
 	if (meant)
@@ -419,7 +420,7 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 
 	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
 		return unknown_long(rows, typed, err);
-	const char *other = o ? NULL : foreign(rows, (const char[]){ (char)optopt, 0 });
+	const char *other = o ? NULL : foreign(rows, (const char[]){ (char)optopt, 0 }, 0);
 
 	if (!o)
 		return err_set(err, INFER_EINVAL, "unknown option -%c; %s", optopt,

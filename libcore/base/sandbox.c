@@ -4,7 +4,7 @@
  * what is allowed, since new calls come with every kernel.  The rest fails with EPERM and does not
  * kill: the C library and others try calls that they can do without, and what matters does not
  * happen either way; a refusal also ends as an error message, not as a riddle.  Calls of another
- * architecture, whose numbers mean other things, kill.
+ * architecture kill the process: their numbers mean something else.
  *
  * Landlock: no access to paths for the thread that asks, should the filter have a hole; threads
  * that run already are not reached.  Where the kernel lacks it, the filter stands alone. */

@@ -64,7 +64,8 @@ enum { FILE_HEAD = 4096 };
 #include "file/format_list.h"
 #undef FORMAT
 
-/* The error for what no format knows: by its first bytes, what it is and what helps. */
+/* Fail for a file that no format knows.  The message says what kind of file its first bytes show,
+ * and what helps.  INFER_EUNSUP: a known kind; INFER_EFORMAT: any other */
 int file_refuse(const char *path, const struct os_stat *st, const unsigned char *head, size_t n,
                 infer_error *err);
 

@@ -55,7 +55,7 @@ void part_top(struct jwrite *w, const char *key, const struct infer_top *top, in
 void part_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
 /* What all samples took together. */
 struct infer_usage part_total(const struct infer_answer *a);
-/* Calls as OpenAI has them, so that they can stand in the messages of the next request. */
+/* Write the calls in OpenAI's form; a client can put them into the messages of its next request. */
 void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index);
 /* One call's members in a chunk: its id, type and name, or more of its arguments. */
 void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d);

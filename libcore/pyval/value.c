@@ -397,7 +397,7 @@ size_t jv_chars(struct jrun *r, const struct jstr *s)
 	size_t n = s->len, i = 0;
 
 	jinja_spend(r, s->len / JSTEP_COPY);
-	/* but those that go on with a character: 10xxxxxx */
+	/* bytes of the form 10xxxxxx continue a character and are not counted */
 	for (uint64_t w; i + 8 <= s->len; i += 8) {
 		memcpy(&w, s->at + i, 8);
 		n -= (w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56;

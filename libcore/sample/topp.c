@@ -1,4 +1,4 @@
-/* sample/topp.c - keep the least set of candidates whose mass reaches p.   Holtzman+ 2019,
+/* sample/topp.c - keep the smallest set of candidates with a mass of at least p.   Holtzman+ 2019,
  * arXiv:1904.09751 */
 #include "sample/sample.h"
 

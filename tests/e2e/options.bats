@@ -151,6 +151,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 'unknown option --max-tok; did you mean --max-tokens' infer-run --max-tok 4 x
 	fails 2 'unknown option --max-toke' infer-run --max-toke=4 x
 	fails 2 'unknown option --ec; did you mean --echo' infer-run --ec x
+	fails 2 'unknown option --tmep; did you mean --temp\?' infer-run --tmep 1 x
+	fails 2 'unknown option --temperatur; did you mean --temp\?' infer-run --temperatur 1 x
 	fails 2 'did you mean --json' infer-inspect --jsn
 }
 

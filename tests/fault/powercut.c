@@ -543,7 +543,7 @@ int main(void)
 	record(&batches[0], NULL, &want, is_long);
 	record(&batches[1], NULL, &want, is_long);
 	record(&batches[2], &half, &want, is_long);
-	/* what is there already is nobody's business: records of any kind */
+	/* the file may hold records of any kind beforehand */
 	record(&benches[0], NULL, NULL, is_long);
 	record(&benches[1], &whole, NULL, is_long);
 	whole.n -= 100;

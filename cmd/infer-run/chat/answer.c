@@ -26,7 +26,7 @@ static int no_memory(infer_error *err)
 
 /* ---- the prompt ---- */
 
-/* --raw: what was said and answered, one behind the other. */
+/* --raw: join the texts of all turns, in their order. */
 static int raw_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(r->run.model);

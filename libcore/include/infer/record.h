@@ -96,8 +96,8 @@ enum { INFER_RECORD_NO_ID = 1 << 0 }; /* the id belongs to another request, whic
 int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
                       uint32_t flags, infer_error *err);
 
-/* A name for what stands in *o, but the model and the time, and for the numbers of the engine:
- * sha256 in hex.  Where it differs, the same lines get other answers.
+/* Write the sha256, in hex, of all options that change answers: those of *o but the model and the
+ * time, and the numbers of the engine.  If two digests differ, the same lines get other answers.
  * source: of the template, or NULL.  INFER_ENOMEM */
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
                           const struct infer_str *source, infer_error *err);

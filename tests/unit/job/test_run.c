@@ -1,4 +1,4 @@
-/* tests/unit/job/test_run.c - jobs on an engine: samples, what is new of them, refusals, and tasks
+/* tests/unit/job/test_run.c - jobs on an engine: samples, their deltas, refusals, and tasks
  * that are given up */
 #include "../engine/run.h"
 
