@@ -189,10 +189,38 @@ static int begin(struct sink *s, infer_job *j, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Run the request once; *usage is what it took.  An error that belongs to the request becomes a
- * record too. */
+/* An answer that ended where the context did.  One of exactly -n tokens was asked for so. */
+static int is_cut(const struct run *r, const struct infer_choice *c)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(r->engine, &info);
+	return c->finish == INFER_FINISH_LENGTH &&
+	       c->usage.prompt_tokens + c->usage.completion_tokens >= info.ctx &&
+	       c->usage.completion_tokens != r->o->max_tokens;
+}
+
+/* Say that the context cut the answer, and what gives more room: no more than the model has. */
+static void say_cut(const struct run *r)
+{
+	struct infer_engine_info info;
+	struct infer_model_info m;
+
+	infer_engine_info(r->engine, &info);
+	infer_model_info(r->model, &m);
+	const char *more = info.ctx >= m.ctx_train ? "the model has no more"
+	                   : r->o->engine.ctx      ? "-c gives more room"
+	                   : r->o->engine.kv_bytes ? "--kv-bytes gives more room"
+	                                           : "no more fits into memory";
+
+	say_warning("the context of %d tokens is full, and the answer is cut; %s", (int)info.ctx,
+	            more);
+}
+
+/* Run the request once; *usage is what it took, *cut whether the context cut the answer.  An error
+ * that belongs to the request becomes a record too. */
 static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
-                struct infer_usage *usage)
+                struct infer_usage *usage, int *cut)
 {
 	struct sink s = { .run = r, .prompt = prompt, .writer = w };
 	struct infer_answer a;
@@ -209,6 +237,7 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 	if (s.task) {
 		infer_task_answer(s.task, &a);
 		*usage = a.choices->usage;
+		*cut = is_cut(r, a.choices);
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
 			code = EXIT_LENGTH;
 	}
@@ -228,7 +257,7 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 	char id[24];
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
-	int code = EXIT_DONE;
+	int code = EXIT_DONE, cut = 0;
 
 	if (!usage) {
 		say_error("out of memory for --repeat");
@@ -239,10 +268,12 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 			stats_ready(r);
 		snprintf(id, sizeof id, "%zu", done + 1);
 		j->id = id;
-		code = once(r, j, prompt, w, &usage[done]);
+		code = once(r, j, prompt, w, &usage[done], &cut);
 		if (!done++ && r->o->stats)
 			stats_first(r);
 	}
+	if (cut)
+		say_cut(r);
 	if (r->o->stats)
 		stats_take(r, usage, done);
 	mem_free(usage);

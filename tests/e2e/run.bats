@@ -72,6 +72,23 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	run -6 go -c 64 --ignore-eos --fail-on-length the
 }
 
+@test "an answer that the context cut is said on standard error, in one line: not one that -n cut, not with -q" {
+	said() { infer-run --no-stdin --temp 0 --ignore-eos "$@" the 2>&1 >/dev/null; }
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64)"
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64 --json)"
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64 -n 99 --repeat 3)"
+	[ -z "$(said -q -c 64)" ]
+	[ -z "$(said -c 64 -n 4)" ]
+	[ -z "$(said -c 64 -n $((64 - $(infer-run --json --no-stdin -n 0 the | json usage.prompt_tokens))))" ]
+	# no more is advised than the model has
+	mkmodel --ctx 96 short.gguf
+	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no more' "$(said -m short.gguf)"
+	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no more' "$(said -m short.gguf -c 96)"
+	# the record of a batch says it
+	[ -z "$(echo '{"prompt":"the"}' | infer-run -c 64 --ignore-eos --batch - 2>&1 >out)" ]
+	same length "$(json finish_reason <out)"
+}
+
 @test "a prompt longer than the context exits with 4 and says both" {
 	fails 4 '64' go -c 64 "$(yes the | head -n 100 | tr '\n' ' ')"
 }
