@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Prompts of more tokens than this show on a terminal how far they are. */
@@ -129,7 +130,7 @@ static int on_event(struct sink *s, const struct infer_got *got, infer_error *er
 static int finish(struct sink *s, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(s->task);
-	struct infer_answer a = { .load_ms = s->run->load_ms };
+	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = s->run->load_ms };
 	int output = s->run->o->output;
 
 	infer_task_answer(s->task, &a);

@@ -140,6 +140,7 @@ static void put(struct jwrite *w, const struct form_answer *f)
 	const struct infer_answer *a = f->a;
 
 	part_id(w, a->job);
+	jw_int(w, "created", a->created);
 	if (a->job->n > 1) {
 		put_choices(w, f);
 		return;

@@ -87,6 +87,7 @@ static void put_model(infer_writer *out, const infer_model *m)
 	struct jwrite *w = &out->w;
 
 	struct infer_str name = infer_model_called(m);
+	const char *path = infer_file_path(f);
 
 	infer_file_info(f, &file);
 	if (out->model != m) {
@@ -95,6 +96,7 @@ static void put_model(infer_writer *out, const infer_model *m)
 	}
 	jw_object(w, "model");
 	jw_strn(w, "name", name.at, name.len);
+	jw_str(w, "path", path);
 	jw_uint(w, "file_bytes", file.file_bytes);
 	jw_str(w, "id", out->model_id);
 	jw_end(w);

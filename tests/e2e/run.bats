@@ -244,6 +244,10 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	same "$(infer-inspect --json | head -n 1 | json id)" "$(json run.model.id <out)"
 	same "$(stat -c %s "$M")" "$(json run.model.file_bytes <out)"
 	same '["--ignore-eos","--threads=1"]' "$(json run.flags <out)"
+	same "$M" "$(json run.model.path <out)"
+	# the clock of the machine, and the file as it was given
+	[ $(($(date +%s) - $(json created <out))) -lt 600 ] && [ "$(json created <out)" -le "$(date +%s)" ]
+	same demo "$(infer-run -q -m demo --json -n 1 --no-stdin the | json run.model.path)"
 	same "$(json text <out)" "$(go --json -n 5 --ignore-eos -t 1 the | json text)"
 }
 

@@ -152,8 +152,9 @@ static void check_run(const struct json *run)
 	check_keys(run,
 	           "version model kernels placement kv_type ctx sampler seed seed_random flags");
 	assert_json_string(json_get(run, "version"), INFER_VERSION);
-	check_keys(m, "name file_bytes id");
+	check_keys(m, "name path file_bytes id");
 	assert_json_string(json_get(m, "name"), "random");
+	assert_json_string(json_get(m, "path"), infer_file_path(infer_model_file(model)));
 	assert_int_equal(stat(infer_file_path(infer_model_file(model)), &st), 0);
 	assert_int_equal(json_int(json_get(m, "file_bytes")), st.st_size);
 	infer_file_id(infer_model_file(model), id);
@@ -193,7 +194,9 @@ static int case_completion(void)
 		                  .usage = { 10, 3, 6, 1000000, 2000000, 3000000, 4000000 },
 		                  .tokens = tokens,
 		                  .n_tokens = 2 };
-	const struct infer_answer a = { .job = &j, .choices = &c, .load_ms = 1.5 };
+	const struct infer_answer a = {
+		.job = &j, .choices = &c, .created = 1700000000, .load_ms = 1.5
+	};
 	infer_writer *w = NULL;
 	const struct json *o, *t;
 	infer_error err;
@@ -202,7 +205,8 @@ static int case_completion(void)
 	nth_ok(infer_writer_new(&w, &err));
 	nth_ok(infer_write_answer(w, &a, &run, &err));
 	o = parse(message(w));
-	check_keys(o, "v kind id text finish_reason usage timings run");
+	check_keys(o, "v kind id created text finish_reason usage timings run");
+	assert_int_equal(json_int(json_get(o, "created")), 1700000000);
 	assert_json_string(json_get(o, "finish_reason"), "length");
 	t = json_get(o, "usage");
 	check_keys(t, "prompt_tokens completion_tokens cached_tokens");
@@ -220,7 +224,9 @@ static int case_completion(void)
 	c.text = (struct infer_str){ NULL, 0 };
 	nth_ok(infer_write_answer(w, &a, &run, &err));
 	o = parse(message(w));
-	check_keys(o, "kind id text finish_reason usage timings error run tokens logprobs top");
+	check_keys(
+		o,
+		"kind id created text finish_reason usage timings error run tokens logprobs top");
 	assert_json_string(json_get(json_get(o, "error"), "code"), "INFER_ENAN");
 	assert_true(json_is_null(json_get(json_get(o, "timings"), "decode_tok_s")));
 	assert_int_equal(json_int(json_at(json_get(o, "tokens"), 1)), 6);
@@ -269,7 +275,8 @@ static int case_reply(void)
 	c.reply = called;
 	nth_ok(infer_write_answer(w, &a, &run, &err));
 	o = parse(message(w));
-	check_keys(o, "v kind id text reasoning tool_calls finish_reason usage timings run");
+	check_keys(o,
+	           "v kind id created text reasoning tool_calls finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "tool_calls");
 	assert_json_string(json_get(o, "reasoning"), "t");
 	assert_non_null(strstr(line, "\"tool_calls\":[{\"id\":\"x\",\"type\":\"function\","
@@ -283,7 +290,7 @@ static int case_reply(void)
 		                   .reply = thought };
 	nth_ok(infer_write_answer(w, &a, &run, &err));
 	o = parse(message(w));
-	check_keys(o, "kind id text reasoning finish_reason usage timings run");
+	check_keys(o, "kind id created text reasoning finish_reason usage timings run");
 	assert_json_string(json_get(o, "finish_reason"), "stop");
 out:
 	infer_reply_free(called);
