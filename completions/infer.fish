@@ -113,6 +113,7 @@ complete -c infer-run -l fail-on-length -d 'exit with code 6 where the limit cut
 complete -c infer-run -s o -l output -x -a 'text jsonl tokens' -d 'the text, one record, or one record per token (text)'
 complete -c infer-run -l json -d 'the same as -o jsonl'
 complete -c infer-run -l logprobs -x -d 'with records: log-probabilities, and the K likeliest tokens'
+complete -c infer-run -l with-request -d 'put the request into its record, so that --replay can run it again'
 complete -c infer-run -l stats -d 'timings, counters and a digest, as a JSON line on stderr'
 complete -c infer-run -l repeat -x -d 'run the request N times in one process (1)'
 complete -c infer-run -s i -d 'talk: lines are turns; /help lists commands'

@@ -403,6 +403,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.talk = b->chat.c,
 		.raw = o->raw,
 		.where = " in a batch",
+		.reads = o->with_request ? INFER_JOB_KEEP : 0,
 	};
 	return infer_job_reader_new(&b->reader, &b->opts, err);
 }

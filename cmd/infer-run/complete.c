@@ -253,8 +253,28 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 	return code;
 }
 
-static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w)
+/* --with-request: the request goes into its record; asked: to hold it. */
+static int keep_request(infer_job *j, const struct run *r, const struct prompt *p,
+                        infer_writer *asked, infer_error *err)
 {
+	struct infer_asked a = { .job = j };
+
+	if (!asked)
+		return INFER_OK;
+	if (p->is_chat)
+		a.talk = &p->chat.c;
+	else if (!r->o->special)
+		a.text = (struct infer_str){ p->words.at, p->words.len };
+	infer_writer_clear(asked);
+	TRY(infer_form_put_request(asked, &a, err));
+	j->asked = infer_writer_text(asked);
+	return INFER_OK;
+}
+
+static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
+                  infer_writer *asked)
+{
+	infer_error err = { 0 };
 	char id[24];
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
@@ -269,6 +289,10 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 			stats_ready(r);
 		snprintf(id, sizeof id, "%zu", done + 1);
 		j->id = id;
+		if (keep_request(j, r, prompt, asked, &err)) {
+			code = say_fail(&err);
+			break;
+		}
 		code = once(r, j, prompt, w, &usage[done], &cut);
 		if (!done++ && r->o->stats)
 			stats_first(r);
@@ -303,7 +327,7 @@ static void read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct ru
 static int request(struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
 {
 	infer_error err = { 0 };
-	infer_writer *w = NULL;
+	infer_writer *w = NULL, *asked = NULL;
 	char tail[INFER_REPLY_TAIL];
 	struct infer_str *stop;
 	infer_job j = { .n = 1, .logprobs = -1 };
@@ -326,8 +350,11 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 	read_back(&j, tail, r, prompt);
 	if (!rc && r->o->output != OUTPUT_TEXT)
 		rc = infer_writer_new(&w, &err);
-	int code = rc ? say_fail(&err) : repeat(r, &j, prompt, w);
+	if (!rc && r->o->with_request)
+		rc = infer_writer_new(&asked, &err);
+	int code = rc ? say_fail(&err) : repeat(r, &j, prompt, w, asked);
 
+	infer_writer_free(asked);
 	infer_writer_free(w);
 	mem_free(stop);
 	return code;

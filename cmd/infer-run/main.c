@@ -117,6 +117,13 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		  "--score writes text or one record: not with -o tokens" },
 		{ o->echo && o->output == OUTPUT_TOKENS,
 		  "--echo goes with -o text and jsonl only" },
+		{ o->with_request && o->score,
+		  "--with-request: the record of --score has the tokens, which are its request" },
+		{ o->with_request &&
+		          ((instead && !o->batch) || (o->output != OUTPUT_JSONL && !o->batch)),
+		  "--with-request needs records of answers: -o jsonl or --batch" },
+		{ o->with_request && o->echo,
+		  "--echo changes the text of the record: --with-request does not go with it" },
 		{ o->logprobs >= 0 && o->output <= OUTPUT_TEXT && !o->batch,
 		  "--logprobs needs records: -o jsonl or -o tokens" },
 	};

@@ -31,6 +31,7 @@ struct run_opts {
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
 	int output, stats; /* output: enum run_output */
+	int with_request;
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume;
 	int mix, retry_errors; /* with resume */

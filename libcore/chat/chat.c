@@ -2,6 +2,7 @@
 #include "chat/chat.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "chat/tools.h"
 #include "chat/turns.h"
@@ -40,6 +41,10 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 	rc = jinja_compile(&c->template, source, n, name, err);
 	if (!rc)
 		rc = chat_probe(c, source, n, err);
+	if (!rc) {
+		c->asks_time = jinja_asks(c->template, "strftime_now");
+		sha256_name(c->sha256, source, n);
+	}
 	if (rc) {
 		infer_chat_close(&c);
 		return rc;
@@ -295,16 +300,15 @@ static int render(const infer_chat *chat, const infer_tokenizer *t,
 	return rc;
 }
 
-/* The texts of a conversation as values in a. */
-static int parse(struct chat_values *v, struct arena *a, const struct infer_conversation *c,
-                 infer_error *err)
+int chat_values(struct chat_values *v, struct arena *a, const struct infer_conversation *c,
+                infer_error *err)
 {
-	*v = (struct chat_values){ 0 };
-	if (c->turns && !(v->messages = turns_list(a, c->turns)))
+	if (!v->messages && c->turns && !(v->messages = turns_list(a, c->turns)))
 		return nomem(err);
-	if (c->messages && !c->turns)
+	if (!v->messages && c->messages)
 		TRY(jread(&v->messages, a, c->messages, c->messages_n, "messages", err));
-	return c->args ? jread(&v->args, a, c->args, c->args_n, "template arguments", err)
+	return c->args && !v->args
+	               ? jread(&v->args, a, c->args, c->args_n, "template arguments", err)
 	               : INFER_OK;
 }
 
@@ -312,7 +316,7 @@ int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, char **text, unsigned char **plain,
                       size_t *n, infer_error *err)
 {
-	struct chat_values v;
+	struct chat_values v = { 0 };
 	struct arena a;
 	int rc;
 
@@ -321,7 +325,7 @@ int infer_chat_render(const infer_chat *chat, const infer_tokenizer *t,
 	if (plain)
 		*plain = NULL;
 	arena_init(&a, MEM_CHAT);
-	rc = parse(&v, &a, c, err);
+	rc = chat_values(&v, &a, c, err);
 	if (!rc)
 		rc = render(chat, t, c, &v, text, plain, n, NULL, err);
 	arena_fini(&a);
@@ -342,9 +346,7 @@ int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
 	*ids = NULL;
 	*n_ids = 0;
 	arena_init(&a, MEM_CHAT);
-	rc = own.args || !c->args
-	             ? INFER_OK
-	             : jread(&own.args, &a, c->args, c->args_n, "template arguments", err);
+	rc = chat_values(&own, &a, c, err);
 	if (!rc)
 		rc = render(chat, t, c, &own, &text, &plain, &n, spent, err);
 	arena_fini(&a);
@@ -359,14 +361,14 @@ int infer_chat_encode(const infer_chat *chat, const infer_tokenizer *t,
                       const struct infer_conversation *c, int32_t **ids, size_t *n_ids,
                       infer_error *err)
 {
-	struct chat_values v;
+	struct chat_values v = { 0 };
 	struct arena a;
 	int rc;
 
 	*ids = NULL;
 	*n_ids = 0;
 	arena_init(&a, MEM_CHAT);
-	rc = parse(&v, &a, c, err);
+	rc = chat_values(&v, &a, c, err);
 	if (!rc)
 		rc = chat_encode_json(chat, t, c, &v, ids, n_ids, NULL, err);
 	arena_fini(&a);

@@ -9,6 +9,8 @@ struct infer_chat {
 	struct jinja *template;
 	struct infer_chat_caps caps;
 	int empty_tools;             /* 1: without tools it needs an empty list, not null */
+	int asks_time;               /* 1: its output may depend on the time */
+	char sha256[65];             /* of its source */
 	const struct dialect *calls; /* the format of answers (reply/reply.h) */
 	const struct dialect_think *think;
 };
@@ -25,6 +27,9 @@ struct chat_vars {
 struct chat_values {
 	const struct json *messages, *args;
 };
+/* chat.c: those of c, read where v has none; borrowed from a, c and v. */
+int chat_values(struct chat_values *v, struct arena *a, const struct infer_conversation *c,
+                infer_error *err);
 /* chat.c: infer_chat_encode, with v for messages and args; *spent: whether INFER_ENOMEM means that
  * the conversation is longer than templates may write. */
 int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,

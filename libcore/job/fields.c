@@ -130,12 +130,12 @@ static int take_ignore_eos(struct job *j, const char *key, const struct json *v,
 }
 
 const struct job_field job_common[] = {
-	{ "max_tokens", job_take_max_tokens },
-	{ "n", take_n },
-	{ "stop", take_stop },
-	{ "stop_token_ids", take_stop_ids },
-	{ "ignore_eos", take_ignore_eos },
-	{ NULL, NULL },
+	{ "max_tokens", job_take_max_tokens, job_put_max_tokens },
+	{ "n", take_n, job_put_n },
+	{ "stop", take_stop, job_put_stop },
+	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
+	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },
+	{ NULL, NULL, NULL },
 };
 
 const struct job_refused job_refused_common[] = {

@@ -62,6 +62,16 @@ void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struc
 /* 0: the bytes of a token, control tokens too */
 int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n);
 
+/* Sampling options: a number, under its own name; the names of the stages; [token, bias] pairs, or
+ * nothing where there are none, with null or false for a token that never comes; texts. */
+enum { PART_NEVER_FALSE = 1 << 0 };
+void part_number(struct jwrite *w, const struct infer_sample_param *p,
+                 const struct infer_sample_opts *o);
+void part_stages(struct jwrite *w, const char *key, const struct infer_sample_opts *o);
+void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts *o,
+               uint32_t flags);
+void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n);
+
 /* its characters */
 size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 

@@ -4,6 +4,8 @@
 #include <infer/job.h>
 #include "base/arena.h"
 #include "base/jread.h"
+#include "base/jwrite.h"
+#include "chat/chat.h"
 #include "chat/tools.h"
 
 struct infer_job_reader {
@@ -22,6 +24,11 @@ struct job {
 	infer_breakers *breakers; /* of its own texts */
 	const struct json *prompt_value;
 	const struct json *messages, *args; /* of a conversation; borrowed from json */
+	const char *template_sha256;        /* that it is for; NULL: not given */
+	int64_t now;
+	int now_given;
+	struct infer_conversation talk; /* that became the prompt, without the two above */
+	struct buf asked;               /* j.asked */
 	int tools_given, no_tools;
 	struct infer_tools tools; /* its own; n 0: none */
 	int raw, raw_given, think;
@@ -48,9 +55,21 @@ int job_end(infer_job **out, struct job *j, infer_error *err);
  * INFER_EINVAL  another type, or out of range
  * INFER_EUNSUP  well formed, not supported */
 typedef int job_take(struct job *j, const char *key, const struct json *v, infer_error *err);
+/* A job to be written down as a line that asks it again. */
+struct job_asked {
+	const infer_job *j;
+	struct infer_sample_opts sample;       /* of j, resolved */
+	const struct infer_conversation *talk; /* that the prompt was made of, or NULL */
+	struct chat_values values;             /* its texts, read */
+	struct infer_str text;                 /* the prompt as text; at NULL: its ids */
+};
+/* Write the field, or nothing where its absence means the same. */
+typedef void job_put(struct jwrite *w, const char *key, const struct job_asked *a);
+/* put: NULL in the forms of others, which are read only */
 struct job_field {
 	const char *key;
 	job_take *take;
+	job_put *put;
 };
 /* A field that is known but not supported: accepted only with its neutral value.  NAN: none. */
 struct job_refused {
@@ -69,6 +88,7 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 /* fields.c */
 job_take job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw, job_pass;
 extern const struct job_field job_common[];
+extern const struct job_field job_own[];      /* of our own form: own.c */
 extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */
 extern const struct job_refused job_refused_common[];
 int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
@@ -79,6 +99,9 @@ int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, in
 /* sampling.c: 0 and *known 0 where key is no name of a sampling option. */
 int job_sampling(struct job *j, const char *key, const struct json *v, int *known,
                  infer_error *err);
+/* The rows that are no numbers; the last has no key. */
+extern const struct job_field job_sampling_others[];
+void job_put_sampling(struct jwrite *w, const struct job_asked *a);
 /* When all fields are read. */
 int job_sampling_end(struct job *j, infer_error *err);
 int job_no_memory(infer_error *err);
@@ -91,6 +114,17 @@ int job_chat_end(struct job *j, infer_error *err);
 int job_is_talk(const struct job *j);
 /* Its ids, by a template.  *param: the field at fault, or the one that is the prompt */
 int job_talk(struct job *j, const char **param, infer_error *err);
+job_take job_take_now, job_take_template;
 /* Another prompt: INFER_EINVAL where a field wants a conversation. */
 int job_no_talk(const struct job *j, const char **param, infer_error *err);
+
+/* ask.c */
+job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, job_put_messages,
+	job_put_tools, job_put_args, job_put_think, job_put_now, job_put_template, job_put_logprobs,
+	job_put_max_tokens, job_put_n, job_put_stop, job_put_stop_ids, job_put_ignore_eos,
+	job_put_samplers, job_put_bias, job_put_breakers, job_put_seed;
+void job_put_fields(struct jwrite *w, const struct job_field *f, const struct job_asked *a);
+/* a: all but `sample`; texts of the conversation are read into `values`.
+ * INFER_EINVAL  what no request can say; INFER_ENOMEM */
+int job_put_request(struct buf *to, struct job_asked *a, infer_error *err);
 #endif

@@ -5,24 +5,26 @@
 
 #include <math.h>
 
-static const struct job_field known[] = {
-	{ "prompt", job_take_prompt },
-	{ "raw", job_take_raw },
-	{ "messages", job_take_messages },
-	{ "tools", job_take_tools },
-	{ "template_args", job_take_args },
-	{ "think", job_take_think },
-	{ "logprobs", job_take_logprobs },
-	{ "id", job_pass },
-	{ "kind", job_pass },
-	{ "v", job_pass },
-	{ NULL, NULL },
+const struct job_field job_own[] = {
+	{ "v", job_pass, job_put_nothing },
+	{ "kind", job_pass, job_put_kind },
+	{ "id", job_pass, job_put_id },
+	{ "prompt", job_take_prompt, job_put_prompt },
+	{ "raw", job_take_raw, job_put_raw },
+	{ "messages", job_take_messages, job_put_messages },
+	{ "tools", job_take_tools, job_put_tools },
+	{ "template_args", job_take_args, job_put_args },
+	{ "template_sha256", job_take_template, job_put_template },
+	{ "think", job_take_think, job_put_think },
+	{ "now", job_take_now, job_put_now },
+	{ "logprobs", job_take_logprobs, job_put_logprobs },
+	{ NULL, NULL, NULL },
 };
 static const struct job_refused refused[] = { { NULL, 0 } };
 
 static int read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, -1 };
+	static const struct job_fields fields = { job_own, refused, -1 };
 
 	return job_read_fields(j, body, &fields);
 }

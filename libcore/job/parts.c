@@ -5,7 +5,9 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *part_finish(const struct infer_choice *c)
@@ -51,6 +53,67 @@ void part_top(struct jwrite *w, const char *key, const struct infer_top *top, in
 		jw_num(w, "logprob", (double)top[i].logprob);
 		jw_end(w);
 	}
+	jw_end(w);
+}
+
+/* A float with the fewest digits that restore it: 0.8, not 0.800000012. */
+static void put_float(struct jwrite *w, const char *key, float v)
+{
+	char text[32];
+	int n = 0;
+
+	for (int digits = 6; digits <= 9; digits++) {
+		n = snprintf(text, sizeof text, "%.*g", digits, (double)v);
+		/* readers go by way of a double */
+		if (strtof(text, NULL) == v && (float)strtod(text, NULL) == v)
+			break;
+	}
+	jw_raw(w, key, text, (size_t)n);
+}
+
+void part_number(struct jwrite *w, const struct infer_sample_param *p,
+                 const struct infer_sample_opts *o)
+{
+	double v = infer_sample_get(o, p);
+
+	if (p->whole)
+		jw_int(w, p->name, (int64_t)v);
+	else
+		put_float(w, p->name, (float)v);
+}
+
+void part_stages(struct jwrite *w, const char *key, const struct infer_sample_opts *o)
+{
+	jw_array(w, key);
+	for (int i = 0; o->order[i] != INFER_STAGE_END; i++)
+		jw_str(w, NULL, infer_stage_name(o->order[i]));
+	jw_end(w);
+}
+
+void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts *o, uint32_t flags)
+{
+	if (!o->n_bias)
+		return;
+	jw_array(w, key);
+	for (int32_t i = 0; i < o->n_bias; i++) {
+		jw_array(w, NULL);
+		jw_int(w, NULL, o->bias[i].token);
+		if (!isinf(o->bias[i].bias)) /* JSON has no infinity */
+			put_float(w, NULL, o->bias[i].bias);
+		else if (flags & PART_NEVER_FALSE)
+			jw_bool(w, NULL, 0);
+		else
+			jw_null(w, NULL);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n)
+{
+	jw_array(w, key);
+	for (size_t i = 0; i < n; i++)
+		jw_strn(w, NULL, texts[i].at, texts[i].len);
 	jw_end(w);
 }
 

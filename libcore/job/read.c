@@ -186,6 +186,21 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
 }
 
+/* The request as a line that asks it again. */
+static int keep(struct job *j, infer_error *err)
+{
+	const struct json *v = j->prompt_value;
+	struct job_asked a = { .j = &j->j, .values = { j->messages, j->args } };
+
+	if (job_is_talk(j))
+		a.talk = &j->talk;
+	else if (json_is_string(v) && !(j->o->encode & INFER_ENCODE_SPECIAL))
+		a.text = (struct infer_str){ v->s, v->n };
+	TRY(job_put_request(&j->asked, &a, err));
+	j->j.asked = (struct infer_str){ j->asked.at, j->asked.len };
+	return INFER_OK;
+}
+
 int job_read_fields(struct job *j, const struct json *body, const struct job_fields *form)
 {
 	infer_error *err = &j->j.fault.error;
@@ -206,7 +221,9 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 		j->j.request.sample.seed =
 			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
 	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
-	return job_sampling_end(j, err) ? job_fault(j, NULL) : INFER_OK;
+	if (job_sampling_end(j, err))
+		return job_fault(j, NULL);
+	return j->o->reads & INFER_JOB_KEEP && keep(j, err) ? job_fault(j, "logit_bias") : INFER_OK;
 }
 
 void job_read_body(struct job *j, const struct json *body)
@@ -227,6 +244,7 @@ int job_new(struct job **out, const infer_job_reader *r, infer_error *err)
 	if (!j)
 		return job_no_memory(err);
 	arena_init(&j->mem, MEM_JOB);
+	buf_init(&j->asked, MEM_JOB);
 	j->j.form = &form_own;
 	j->reader = r;
 	j->o = r ? &r->o : NULL;
@@ -281,6 +299,7 @@ void infer_job_free(infer_job *job)
 	infer_breakers_free(j->breakers);
 	infer_ids_free(j->prompt);
 	tools_fini(&j->tools);
+	buf_fini(&j->asked);
 	arena_fini(&j->mem);
 	mem_free(j);
 }

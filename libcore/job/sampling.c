@@ -131,7 +131,7 @@ static int take_breakers(struct job *j, const char *key, const struct json *v, i
 
 	if (!texts)
 		return job_no_memory(err);
-	if (!n)
+	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
 	json_each(text, v) {
 		if (!json_bytes(text))
@@ -153,27 +153,35 @@ static int take_seed(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
+const struct job_field job_sampling_others[] = {
+	{ "samplers", take_samplers, job_put_samplers },
+	{ "logit_bias", take_bias, job_put_bias },
+	{ "dry_sequence_breakers", take_breakers, job_put_breakers },
+	{ "seed", take_seed, job_put_seed },
+	{ NULL, NULL, NULL },
+};
+
+void job_put_sampling(struct jwrite *w, const struct job_asked *a)
+{
+	const struct infer_sample_param *p;
+
+	for (int i = 0; (p = infer_sample_param(i)); i++)
+		part_number(w, p, &a->sample);
+	job_put_fields(w, job_sampling_others, a);
+}
+
 int job_sampling(struct job *j, const char *key, const struct json *v, int *known, infer_error *err)
 {
-	static const struct {
-		const char *key;
-		job_take *take;
-	} others[] = {
-		{ "samplers", take_samplers },
-		{ "logit_bias", take_bias },
-		{ "dry_sequence_breakers", take_breakers },
-		{ "seed", take_seed },
-	};
-
+	const struct job_field *o = job_sampling_others;
 	const struct infer_sample_param *p;
 
 	*known = 1;
 	for (int i = 0; (p = infer_sample_param(i)); i++)
 		if (!strcmp(key, p->name))
 			return json_is_null(v) ? INFER_OK : take_number(j, p, v, err);
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (!strcmp(key, others[i].key))
-			return json_is_null(v) ? INFER_OK : others[i].take(j, key, v, err);
+	for (; o->key; o++)
+		if (!strcmp(key, o->key))
+			return json_is_null(v) ? INFER_OK : o->take(j, key, v, err);
 	*known = 0;
 	return INFER_OK;
 }

@@ -23,7 +23,8 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
 	j->tools_given = 1;
-	rc = tools_take(&j->tools, v, TOOLS_WRAPPED, &bad);
+	/* our own form takes what --tools takes */
+	rc = tools_take(&j->tools, v, j->j.form == &form_own ? 0 : TOOLS_WRAPPED, &bad);
 	if (rc == INFER_ENOMEM)
 		return job_no_memory(err);
 	return rc ? err_set(err, INFER_EINVAL, "%s: entry %zu is no function with a name", key, bad)
@@ -55,6 +56,21 @@ int job_take_think(struct job *j, const char *key, const struct json *v, infer_e
 	TRY(job_take_bool(&on, key, v, err));
 	j->think = on ? INFER_THINK_ON : INFER_THINK_OFF;
 	return INFER_OK;
+}
+
+int job_take_now(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is(v, JSON_INT))
+		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+	j->now = v->i;
+	j->now_given = 1;
+	return INFER_OK;
+}
+
+int job_take_template(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	j->template_sha256 = json_cstr(&j->mem, v);
+	return j->template_sha256 ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
 }
 
 /* Chat completions use two fields where other forms use one. */
@@ -91,6 +107,8 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 		{ "tools", j->tools.n > 0 },
 		{ "template_args", j->args != NULL },
 		{ "think", j->think != INFER_THINK_DEFAULT },
+		{ "now", j->now_given },
+		{ "template_sha256", j->template_sha256 != NULL },
 	};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -131,6 +149,17 @@ static void fill(struct job *j, struct infer_conversation *c)
 	if (j->tools_given || j->no_tools)
 		c->tools = j->tools.n && !j->no_tools ? &j->tools : NULL;
 	c->think = j->think == INFER_THINK_DEFAULT ? c->think : j->think;
+	c->now = j->now_given ? j->now : c->now;
+}
+
+/* A request may say which template it is for. */
+static int check_template(const struct job *j, const char **param, infer_error *err)
+{
+	if (!j->template_sha256 || !strcmp(j->template_sha256, j->j.chat->sha256))
+		return INFER_OK;
+	*param = "template_sha256";
+	return err_set(err, INFER_EINVAL,
+	               "template_sha256: the request is for another chat template");
 }
 
 int job_talk(struct job *j, const char **param, infer_error *err)
@@ -152,6 +181,8 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 		*param = c.tools && !caps.tools ? "tools" : "think";
 		return INFER_EUNSUP;
 	}
+	TRY(check_template(j, param, err));
+	j->talk = c;
 	TRY(chat_encode_json(j->j.chat, infer_model_tokenizer(j->o->model), &c, &values, &j->prompt,
 	                     &j->j.request.n_prompt, &j->too_long, err));
 	return keep_for_reply(j, &c, err);

@@ -138,11 +138,14 @@ int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infe
 
 /* ---- answers ---- */
 
-/* The line that asked, by name; one that could not be read whole has none. */
+/* The line that asked, by name; one that could not be read whole has none.  And what it asked, where
+ * the job has kept that. */
 static void put_request(struct jwrite *w, const infer_job *j)
 {
 	if (*j->request_sha256)
 		jw_str(w, "request_sha256", j->request_sha256);
+	if (j->asked.len)
+		jw_raw(w, "request", j->asked.at, j->asked.len);
 }
 
 struct more {

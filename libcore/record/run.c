@@ -6,56 +6,7 @@
 #include "chat/tools.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A float with the fewest digits that restore it: 0.8, not 0.800000012. */
-static void put_float(struct jwrite *w, const char *key, float v)
-{
-	char text[32];
-	int n = 0;
-
-	if (v - v != 0) { /* JSON has no infinity or NaN */
-		jw_null(w, key);
-		return;
-	}
-	for (int digits = 6; digits <= 9; digits++) {
-		n = snprintf(text, sizeof text, "%.*g", digits, (double)v);
-		if (strtof(text, NULL) == v)
-			break;
-	}
-	jw_raw(w, key, text, (size_t)n);
-}
-
-static void put_stages(struct jwrite *w, const struct infer_sample_opts *o)
-{
-	jw_array(w, "samplers");
-	for (int i = 0; o->order[i] != INFER_STAGE_END; i++)
-		jw_str(w, NULL, infer_stage_name(o->order[i]));
-	jw_end(w);
-}
-
-static void put_bias(struct jwrite *w, const struct infer_sample_opts *o)
-{
-	if (!o->n_bias)
-		return;
-	jw_array(w, "logit_bias");
-	for (int32_t i = 0; i < o->n_bias; i++) {
-		jw_array(w, NULL);
-		jw_int(w, NULL, o->bias[i].token);
-		put_float(w, NULL, o->bias[i].bias);
-		jw_end(w);
-	}
-	jw_end(w);
-}
-
-static void put_breakers(struct jwrite *w, const struct infer_run_info *run)
-{
-	jw_array(w, "dry_sequence_breakers");
-	for (size_t i = 0; i < run->n_breakers; i++)
-		jw_strn(w, NULL, run->breakers[i].at, run->breakers[i].len);
-	jw_end(w);
-}
 
 /* As it acts, under the names that requests use. */
 static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
@@ -66,17 +17,12 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	infer_sample_resolve(&o);
 	jw_object(w, "sampler");
 	for (int i = 0; (p = infer_sample_param(i)); i++) {
-		double v = infer_sample_get(&o, p);
-
-		if (p->whole)
-			jw_int(w, p->name, (int64_t)v);
-		else
-			put_float(w, p->name, (float)v);
+		part_number(w, p, &o);
 		if (p->at == offsetof(struct infer_sample_opts, dry_window) && o.dry_multiplier > 0)
-			put_breakers(w, run);
+			part_texts(w, "dry_sequence_breakers", run->breakers, run->n_breakers);
 	}
-	put_stages(w, &o);
-	put_bias(w, &o);
+	part_stages(w, "samplers", &o);
+	part_bias(w, "logit_bias", &o, 0);
 	jw_end(w);
 }
 

@@ -29,6 +29,19 @@ void infer_writer_free(infer_writer *w);
 struct infer_str infer_writer_text(const infer_writer *w);
 void infer_writer_clear(infer_writer *w);
 
+/* What a job was made of; everything borrowed. */
+struct infer_asked {
+	const infer_job *job;
+	const struct infer_conversation *talk; /* that is its prompt; NULL: it is none */
+	struct infer_str
+		text; /* the prompt as text, where it is no conversation; at NULL: its ids */
+};
+/* Append the request as a JSON object, without a newline: a line of a batch in our own form that
+ * gets the same answer, with every sampling option as it acts.  Text that is not UTF-8 becomes ids.
+ * INFER_EINVAL   a logit bias that a request cannot have
+ * INFER_EFORMAT  the conversation's JSON; INFER_ENOMEM */
+int infer_form_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
+
 /* What a model is called: its name, else that of its file.  Borrowed from m. */
 struct infer_str infer_model_called(const infer_model *m);
 

@@ -90,11 +90,12 @@ struct infer_job_opts {
 	int raw; /* 1: a prompt that is text is no conversation */
 	/* put behind "... is not supported": " in a batch"; NULL: nothing */
 	const char *where;
-	uint32_t reads; /* INFER_JOB_STREAM | INFER_JOB_LENIENT */
+	uint32_t reads; /* INFER_JOB_STREAM | INFER_JOB_LENIENT | INFER_JOB_KEEP */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are known */
 	INFER_JOB_LENIENT = 1 << 1, /* a field that nobody knows is passed over, as servers do */
+	INFER_JOB_KEEP = 1 << 2,    /* jobs keep their request: infer_job.asked */
 };
 
 typedef struct infer_job_reader infer_job_reader; /* immutable: share freely */
@@ -124,6 +125,7 @@ typedef struct infer_job {
 	const infer_chat *chat; /* the template that made the prompt; NULL: it is no conversation */
 	struct infer_reply_options reply; /* how its answer is read back, where it is one */
 	int stream, include_usage;        /* asked for; infer_form_put_delta */
+	struct infer_str asked; /* the request (infer_form_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was a whole number, and comes back as one */
 	int64_t line;

@@ -176,7 +176,7 @@ static const struct bad {
 	  "outside" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1]]}", INFER_EINVAL, "logit_bias", "entry 0" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1,101]]}", INFER_EINVAL, "logit_bias", "from -100" },
-	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":[]}", INFER_EINVAL, "dry_sequence_breakers",
+	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":{}}", INFER_EINVAL, "dry_sequence_breakers",
 	  "not a list" },
 	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EINVAL, "messages", "exclude" },
 	{ "{\"messages\":[{\"role\":\"user\"}]}", INFER_EUNSUP, "messages", "no chat template" },
