@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* the name of a template for requests with tools, as transformers has it */
+/* the name that transformers gives to a template for requests with tools */
 static const char tool_use[] = "tool_use";
 
 int chat_given(const struct chat_args *a)
@@ -15,7 +15,7 @@ int chat_given(const struct chat_args *a)
 	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
 }
 
-/* A file, or standard input, whole. */
+/* Read a whole file or standard input. */
 static int read_whole(struct buf *b, const char *path, infer_error *err)
 {
 	const struct opt_list one = { .at = (const char *[]){ path }, .n = 1 };
@@ -24,7 +24,8 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, err);
 }
 
-/* What --template means: one that the model's file names, else a file, which goes into *kept. */
+/* Resolve --template: a template that the model file names, or else a file, which is read into
+ * *kept. */
 static int find_template(struct infer_str *source, struct buf *kept, const char *what,
                          const infer_file *file, infer_error *err)
 {
@@ -57,7 +58,7 @@ static int open_given(infer_chat **out, const char *what, const infer_file *file
 	return rc;
 }
 
-/* One of the model's file; *out NULL where it has none of that name. */
+/* A template of the model file; *out is NULL if it has none of that name. */
 static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
 {
 	struct infer_str source;
@@ -126,7 +127,7 @@ static int check_args(const char *text, infer_error *err)
 	return INFER_OK;
 }
 
-/* Seconds since 1970 as the clock on the wall shows them. */
+/* Seconds since 1970 in local time. */
 static int64_t local_now(void)
 {
 	time_t now = time(NULL);

@@ -15,7 +15,8 @@ struct chat_args {
 	{ \
 		.think = -1 \
 	}
-/* Stands in a program's table with the type of its options and the member that takes the values. */
+/* A row for the table of a program; takes the type of its options and the member that receives the
+ * values. */
 /* clang-format off */
 #define CHAT_ROWS(T, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
@@ -37,11 +38,12 @@ struct chat_args {
 
 int chat_given(const struct chat_args *a); /* one of them is */
 
-/* What the options became. */
+/* The result of the options. */
 struct chat {
-	infer_chat *template;   /* NULL: neither the options nor the model's file have one */
+	infer_chat *template;   /* NULL: neither the options nor the model file have one */
 	infer_chat *with_tools; /* for requests with tools; NULL: the same */
-	/* all but the user's turn, which is added here; borrows what follows, and the options */
+	/* all but the user's turn, which is added here; borrows from the members below and from the
+	 * options */
 	struct infer_conversation c;
 	struct buf messages;
 	infer_tools *tools;
@@ -57,8 +59,7 @@ struct chat {
 int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file,
               infer_error *err);
 void chat_fini(struct chat *c);
-/* Put the source of the template that a run would take behind what out holds; it need not be a
- * template.
+/* Append the source of the template that a run would use to out; the template may be invalid.
  * INFER_EUNSUP  there is none */
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
                 infer_error *err);

@@ -11,7 +11,7 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 	infer_error why = { 0 };
 	char sentence[sizeof why.message + 16];
 
-	tzset(); /* templates ask for the time: /etc/localtime, else Greenwich */
+	tzset(); /* templates may use the time: /etc/localtime, or UTC without it */
 	if (!sandbox_enter(flags, &why))
 		return INFER_OK;
 	if (how == CONFINE_ASKED)

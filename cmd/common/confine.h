@@ -4,10 +4,10 @@
 #include <infer/status.h>
 #include "base/sandbox.h"
 
-/* TRY: as a program does by itself; where it cannot be had, -v says why, and all goes on. */
+/* TRY: without being asked; if it is not possible, -v says why and the program continues. */
 enum confine { CONFINE_TRY, CONFINE_ASKED };
 
-/* sandbox_enter with flags, after what the C library opens at its first use.
- * INFER_EDEVICE  CONFINE_ASKED, and there is none */
+/* sandbox_enter with flags, after opening what the C library opens at its first use.
+ * INFER_EDEVICE CONFINE_ASKED, and there is no sandbox */
 int confine(enum confine how, unsigned flags, infer_error *err);
 #endif

@@ -42,7 +42,7 @@ unsigned env_terminal(int fd)
 	return is_set(getenv("NO_COLOR")) ? ENV_ESCAPES : ENV_ESCAPES | ENV_COLOURS;
 }
 
-/* Make every directory of an absolute path that is not there, for its owner alone. */
+/* Create the missing directories of an absolute path, for their owner alone. */
 static int make_dirs(char *path, infer_error *err)
 {
 	for (char *p = path + 1;; p++) {
@@ -68,7 +68,7 @@ int env_state_dir(struct buf *path, infer_error *err)
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
 	buf_clear(path);
-	/* a relative one is to be ignored, says the XDG specification */
+	/* the XDG specification says to ignore a relative path */
 	if (state && *state == '/')
 		buf_printf(path, "%s/inferutils", state);
 	else if (home && *home == '/')

@@ -61,8 +61,8 @@ int file_put(int fd, const char *at, size_t n)
 	return 0;
 }
 
-/* A new name becomes lasting when its directory is on the disk.  Not all file systems can: then it
- * is as good as it gets. */
+/* A new name is durable once its directory is on disk.  Some file systems cannot sync
+ * directories, which is ignored. */
 static void sync_dir(char *path)
 {
 	char *slash = strrchr(path, '/');

@@ -1,4 +1,4 @@
-/* common/help.c - what programs say of their options: the commonest, all, a section, or rows. */
+/* common/help.c - help texts: the most common options, all options, a section, or rows. */
 #include "common/help.h"
 #include "base/err.h"
 #include <infer/sample.h>
@@ -16,7 +16,7 @@ static size_t line_length(const struct buf *out)
 	return n;
 }
 
-/* Words behind what the line has, which begin at this column and go on in lines below it. */
+/* Append words to the line, from this column on, and continue in lines below it. */
 static void put_words(struct buf *out, const char *text, size_t column)
 {
 	for (size_t n, at = line_length(out); *text; text += n) {
@@ -90,7 +90,7 @@ static void put_sections(struct buf *out, const struct opt *rows)
 	buf_puts(out, "examples");
 }
 
-/* The last lines: where there is more. */
+/* The last lines, which say where to find more. */
 static void put_more(struct buf *out, const struct program *p, const struct opt *rows,
                      const char *first)
 {
@@ -121,7 +121,7 @@ void help_brief(struct buf *out, const struct program *p, const struct opt *rows
 	put_more(out, p, rows, "--help lists all options, ");
 }
 
-/* A group, its heading first; returns the row behind it. */
+/* Print a group with its heading; returns the row after it. */
 static const struct opt *put_group(struct buf *out, const struct opt *rows)
 {
 	buf_printf(out, "\n%s:\n", rows->help);
@@ -146,8 +146,8 @@ static void put_all(struct buf *out, const struct program *p, const struct opt *
 	put_more(out, p, rows, "");
 }
 
-/* What the value of an option may be, for completion: words, behind a comma where it is a list of
- * them, or what they are. */
+/* The values of an option for completion: words, after a comma if it takes a list of them, or a
+ * kind of value. */
 static void put_values(struct buf *out, const struct opt *o, const struct opt *rows)
 {
 	if (o->kind == OPT_PICK) {

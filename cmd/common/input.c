@@ -16,7 +16,7 @@ struct input {
 	int parts, stdin_read;
 };
 
-/* Begin a part; returns where it begins. */
+/* Begin a part; returns its offset. */
 static size_t part_begin(struct input *in)
 {
 	in->parts++;
@@ -25,7 +25,7 @@ static size_t part_begin(struct input *in)
 	return in->out->len;
 }
 
-/* End the part that begins at `from`; an empty one takes its blank line back. */
+/* End the part that begins at `from`; if it is empty, remove its blank line. */
 static int part_end(struct input *in, size_t from, const char *what, infer_error *err)
 {
 	struct buf *b = in->out;

@@ -8,7 +8,7 @@
 enum {
 	INPUT_NO_STDIN = 1 << 0,
 	INPUT_RAW = 1 << 1,
-	INPUT_MAYBE = 1 << 2 /* there need not be any */
+	INPUT_MAYBE = 1 << 2 /* an empty input is allowed */
 };
 
 /* The words joined by spaces, then each file ("-": standard input), then standard input if it is

@@ -47,7 +47,7 @@ int isa_check(const char *name, infer_error *err)
 	               name, known);
 }
 
-/* The cache type of a name, or NULL. */
+/* The cache type with this name, or NULL. */
 static const struct infer_kv_type *kv_type(const char *name, size_t n)
 {
 	const struct infer_kv_type *t;
@@ -58,7 +58,7 @@ static const struct infer_kv_type *kv_type(const char *name, size_t n)
 	return t;
 }
 
-/* A type, or two of them with a comma: K, V. */
+/* Parse one type, or two separated by a comma: K, V. */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
 	const char *comma = strchr(text, ',');

@@ -1,5 +1,5 @@
-/* common/model.h - options for a model and an engine, spelled alike in all programs, and what they
- * become. */
+/* common/model.h - options for a model and an engine, with the same names in all programs, and
+ * their results. */
 #ifndef COMMON_MODEL_H
 #define COMMON_MODEL_H
 #include <stdint.h>
@@ -8,8 +8,8 @@
 #include <infer/model.h>
 #include "common/opt.h"
 
-/* Each *_ROWS stands in a program's table with the type of its options and the member that takes
- * the values. */
+/* Each *_ROWS is used in the table of a program, with the type of its options and the member that
+ * receives the values. */
 
 /* clang-format off */
 #define MODEL_ROW(T, m) \
@@ -18,15 +18,15 @@
 	  .marks = OPT_COMMON, .values = "@model" }
 /* clang-format on */
 
-/* What no reference stands for: nothing, or the built-in model with one line that says so. */
+/* The meaning of no reference: an error, or the built-in model with a line that says so. */
 enum model_default { MODEL_NAMED, MODEL_DEMO };
 
-/* The path that a reference stands for, borrowed from it; "demo" is the built-in model.
- * INFER_EINVAL  no reference, and none is assumed
+/* The path of a reference, borrowed from it; "demo" is the built-in model.
+ * INFER_EINVAL  no reference, and no default
  * INFER_EUNSUP  a form that is not supported: hf:..., a compressed file */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
 
-/* The cache types in a sentence, and as words. */
+/* The cache types as part of a sentence, and as a list of words. */
 #define KV_NAME(type, name) name
 #define KV_NAME_COMMA(type, name) ", " name
 #define KV_NAME_SPACE(type, name) " " name

@@ -29,7 +29,7 @@ void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 	}
 }
 
-/* The two forms in which getopt_long wants the table. */
+/* The two tables that getopt_long takes. */
 struct tables {
 	char short_opts[2 * OPT_ROWS_MAX + 2];
 	struct option long_opts[OPT_ROWS_MAX + 1];
@@ -97,7 +97,7 @@ static int edits(const char *a, const char *b)
 	return rows[na % 3][nb];
 }
 
-/* The name somebody who typed `name` may have meant, or NULL. */
+/* The known name that is most similar to `name`, or NULL. */
 static const char *nearest(const struct opt *rows, const char *name)
 {
 	const char *best = NULL;
@@ -128,7 +128,7 @@ static const struct other {
 #undef SAID
 };
 
-/* "--ctx" or "-c" is one of them. */
+/* Whether "--ctx" or "-c" is an option of the rows. */
 static int has(const struct opt *rows, const char *option)
 {
 	for (; rows->kind != OPT_END; rows++)
@@ -139,8 +139,8 @@ static int has(const struct opt *rows, const char *option)
 	return 0;
 }
 
-/* The end of a message for a name that another program has; slips: how many edits away it may be.
- * NULL: no such name is known. */
+/* The end of the message about an option of another program; slips: the number of edits
+ * allowed.  NULL: no such option is known. */
 static const char *foreign(const struct opt *rows, const char *name, int slips)
 {
 	char plain[NAME_MAX_BYTES] = "";
@@ -173,7 +173,7 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 	               (int)(n < 80 ? n : 80), typed);
 }
 
-/* "--ctx" or "-c", as messages name a row. */
+/* "--ctx" or "-c": the name of a row in messages. */
 static const char *called(const struct opt *o, char out[NAME_MAX_BYTES + 3])
 {
 	if (o->name)
@@ -194,7 +194,7 @@ static int in_range(const struct opt *o, double v)
 	return v <= o->hi && (o->marks & OPT_ABOVE_LO ? v > o->lo : v >= o->lo);
 }
 
-/* Digits with at most a sign before them: strtoll alone takes leading space. */
+/* Digits with an optional sign: strtoll alone also accepts leading space. */
 static int is_integer(const char *text)
 {
 	if (*text == '-' || *text == '+')
@@ -256,7 +256,7 @@ static int take_num(const struct opt *o, double *v, const char *text, const char
 	char *end = NULL;
 	double x = strtod(text, &end);
 
-	/* strtod would take space, hexadecimal, "inf" and "nan" */
+	/* strtod also accepts space, hexadecimal, "inf" and "nan" */
 	if (!*text || *end || text[strspn(text, "0123456789+-.eE")])
 		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a number", from, text);
 	if (!in_range(o, x))
@@ -313,7 +313,7 @@ static int take_pick(const struct opt *o, int *v, const char *text, const char *
 	}
 }
 
-/* The array grows by doubling in the arena; what it leaves behind dies with it. */
+/* The array grows by doubling in the arena; its old copies are freed with the arena. */
 static int list_add(struct opt_list *l, const char *text, struct arena *mem, infer_error *err)
 {
 	if ((l->n & (l->n - 1)) == 0) {
@@ -398,8 +398,8 @@ static int record_add(struct opt_rest *rest, const struct opt *o, const char *te
 	return list_add(&rest->record, kept, &rest->mem, err);
 }
 
-/* The argument that getopt_long has just taken a long option from, behind its dashes; NULL: a short
- * one. */
+/* The argument from which getopt_long has just taken a long option, without dashes; NULL: it was a
+ * short one. */
 static const char *typed_long(char **argv, int key)
 {
 	int i = optind - 1;
@@ -409,7 +409,7 @@ static const char *typed_long(char **argv, int key)
 	return i > 0 && !strncmp(argv[i], "--", 2) && argv[i][2] ? argv[i] + 2 : NULL;
 }
 
-/* getopt_long answered '?' or ':'. */
+/* getopt_long returned '?' or ':'. */
 static int refused(const struct opt *rows, char **argv, int key, infer_error *err)
 {
 	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
@@ -440,7 +440,7 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 
 	tables_fill(&t, rows);
 	opterr = 0;
-	optind = 0; /* glibc and musl: begin anew */
+	optind = 0; /* restart, in glibc and musl */
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
 		if (key == '?' || key == ':')
 			return refused(rows, argv, key, err);

@@ -1,8 +1,7 @@
 /* common/opt.h - options: one table of rows drives parsing, --help and the completions of
- * shells, and is held against the man pages.
- *
- * Parsing stands on getopt_long, but takes no abbreviated names.  It prints nothing and ends
- * nothing.  Confined: getopt keeps its place in globals. */
+ * shells, and is compared with the man pages.  Parsing uses getopt_long, but does not accept
+ * abbreviated names.  Nothing here prints or exits.  Confined: getopt keeps its position in
+ * globals. */
 #ifndef COMMON_OPT_H
 #define COMMON_OPT_H
 #include <stddef.h>
@@ -12,10 +11,10 @@
 
 enum opt_kind {
 	OPT_END,
-	OPT_GROUP, /* a section of --help, which calls it `name`: its heading is `help` */
+	OPT_GROUP, /* a section of --help with the name `name` and the heading `help` */
 	OPT_FLAG,  /* int: takes `value` */
-	OPT_MORE,  /* int: one more each time */
-	OPT_LAST,  /* as FLAG, and parsing ends there: --version */
+	OPT_MORE,  /* int: counts the occurrences */
+	OPT_LAST,  /* like FLAG, and parsing ends: --version */
 	OPT_HELP,  /* the same, const char *: --help=SECTION, --help SECTION; "" without one */
 	OPT_INT,   /* int64_t in [lo, hi] */
 	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
@@ -23,20 +22,20 @@ enum opt_kind {
 	OPT_NUM,   /* double in [lo, hi] */
 	OPT_GIVEN, /* struct opt_number in [lo, hi] */
 	OPT_STR,   /* const char *, not empty */
-	OPT_LIST,  /* struct opt_list: one more each time, not empty */
+	OPT_LIST,  /* struct opt_list: appended each time, not empty */
 	OPT_PICK,  /* int: which of the words of `arg`, "text|jsonl|tokens" */
-	OPT_ROWS,  /* stands for the rows that `rows` writes */
+	OPT_ROWS,  /* is replaced by the rows that `rows` writes */
 };
 
 enum opt_mark {
-	OPT_RECORDED = 1 << 0, /* belongs into the flags of the run record */
+	OPT_RECORDED = 1 << 0, /* recorded in the flags of the run record */
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
-	OPT_WHOLE = 1 << 2,    /* of OPT_GIVEN: a whole number */
+	OPT_WHOLE = 1 << 2,    /* for OPT_GIVEN: an integer */
 	OPT_COMMON = 1 << 3,   /* -h has it */
 };
 
 struct opt;
-/* Write rows, `room` at most, for values that begin at this offset; returns how many. */
+/* Write at most `room` rows for values that begin at this offset; returns their number. */
 typedef int opt_rows_fn(struct opt *to, int room, size_t at);
 struct opt {
 	enum opt_kind kind;
@@ -49,9 +48,9 @@ struct opt {
 	int value;
 	unsigned marks;
 	opt_rows_fn *rows; /* of OPT_ROWS */
-	double usual;      /* of OPT_GIVEN: --help ends with it */
-	/* what its value may be, for completion: words, which begin with a comma where it is a list
-	 * of them, or "@file", "@model", "@isa", "@stages"; NULL: it is not known */
+	double usual;      /* for OPT_GIVEN: the end of its help */
+	/* its values, for completion: words, with a leading comma if it takes a list of them, or
+	 * "@file", "@model", "@isa", "@stages"; NULL: unknown */
 	const char *values;
 };
 
@@ -69,7 +68,7 @@ struct opt_number {
 	int given;
 };
 
-/* What is left when options are taken away, and what the record wants to know. */
+/* The arguments that are not options, and what the record needs. */
 struct opt_rest {
 	char *const *words;
 	int n_words;            /* borrowed from argv */
@@ -77,21 +76,21 @@ struct opt_rest {
 	struct arena mem;       /* of every list */
 };
 
-/* The table with every OPT_ROWS replaced, as the functions below want it. */
+/* The table with every OPT_ROWS replaced, as the functions below take it. */
 enum { OPT_ROWS_MAX = 128 };
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows);
 
-/* Fill `into` (defaults are there already) from argv, whose words may be reordered.  Values of
- * options must be UTF-8, words may be any bytes.
- * INFER_EINVAL  unknown or abbreviated option, value missing, not wanted, malformed or out of
- * range; names the option */
+/* Fill `into`, which already has the defaults, from argv, whose words may be reordered.  Values of
+ * options must be UTF-8; other words may be any bytes.
+ * INFER_EINVAL  an option is unknown or abbreviated, or a value is missing, unexpected,
+ * malformed or out of range; names the option */
 int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
               infer_error *err);
 void opt_rest_init(struct opt_rest *rest);
 void opt_rest_fini(struct opt_rest *rest);
 
-/* One value, as if given for the row: for values that come from the environment; from: what to call
- * it in messages. */
+/* Set one value as if it had been given for the row, for values from the environment; from: its
+ * name in messages. */
 int opt_value(const struct opt *row, void *into, const char *text, const char *from,
               struct arena *mem, infer_error *err);
 #endif

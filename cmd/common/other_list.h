@@ -1,7 +1,6 @@
-/* common/other_list.h - names that other programs have for what ours do.
- *
- * OTHER(theirs, ours): an option of ours that is meant, where the program has it; theirs has no
- * dashes in front and - for _.  SAID(theirs, ours, sentence): the same, and what to say of it. */
+/* common/other_list.h - names of options in other programs.  OTHER(theirs, ours): an option of ours
+ * with that meaning, if the program has it; theirs has no leading dashes, and - instead of _.
+ * SAID(theirs, ours, sentence): the same, with an explanation. */
 OTHER("temperature", "--temp")
 OTHER("typical-p", "--typical")
 OTHER("dynatemp-exponent", "--dynatemp-exp")

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* A descriptor that does not block is waited for. */
+/* Wait if the descriptor does not block. */
 static int again(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -1,4 +1,4 @@
-/* common/sampling.c - options of sampling, and the sampler that they and the model make. */
+/* common/sampling.c - sampling options, and the sampler made from them and the model. */
 #include "common/sampling.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -59,7 +59,7 @@ int sampling_rows(struct opt *to, int room, size_t at)
 		if (p->option)
 			to[n++] = number_row(p, i);
 		if (p->at == offsetof(struct infer_sample_opts, dry_window))
-			to[n++] = breaker_row; /* with the others of DRY */
+			to[n++] = breaker_row; /* with the other options of DRY */
 	}
 	for (size_t i = 0; i < sizeof other_rows / sizeof *other_rows; i++) {
 		must(n < room);
@@ -79,7 +79,7 @@ static int take_usual(struct infer_sample_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* What the model's file recommends. */
+/* The sampling that the model file recommends. */
 static int take_recommended(struct infer_sample_opts *o, const infer_file *file, infer_error *err)
 {
 	const struct infer_sample_param *p;
@@ -102,7 +102,8 @@ static int take_recommended(struct infer_sample_opts *o, const infer_file *file,
 	return INFER_OK;
 }
 
-/* Names of stages, separated by commas or semicolons.  from, name: whose they are, for messages. */
+/* Parse names of stages, separated by commas or semicolons. from, name: their origin, for
+ * messages. */
 static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, int code,
                        const char *from, const char *name, infer_error *err)
 {
@@ -123,7 +124,7 @@ static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, in
 			if (o->order[k] == stage)
 				return err_set(err, code, "%s%s names %s twice", from, name,
 				               infer_stage_name(stage));
-		/* none comes twice, so there is room for all and an end */
+		/* no stage occurs twice, so all of them and an end fit */
 		o->order[count++] = (uint8_t)stage;
 		i += len + 1;
 	}
@@ -153,7 +154,7 @@ static int take_numbers(struct infer_sample_opts *o, const struct sampling_args 
 	return INFER_OK;
 }
 
-/* An id at the beginning of `text`, in the vocabulary; *end: behind it. */
+/* Parse an id of the vocabulary at the beginning of `text`; *end: after it. */
 static int take_id(int32_t *id, const char *text, char **end, const char *option,
                    const infer_model *model, infer_error *err)
 {
@@ -225,7 +226,7 @@ static int take_biases(struct sampling *s, const struct opt_list *words, const i
 	return INFER_OK;
 }
 
-/* The texts; with DRY on their tokens too. */
+/* The texts, and their tokens if DRY is on. */
 static int take_breakers(struct sampling *s, const struct opt_list *words, const infer_model *model,
                          infer_error *err)
 {
@@ -274,7 +275,7 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 	if (a->seed.given)
 		return INFER_OK;
 	TRY(rng_system(&o->seed, err));
-	o->seed >>= 11; /* a number that every reader of JSON gives back as it is */
+	o->seed >>= 11; /* a number that every JSON reader preserves */
 	return INFER_OK;
 }
 

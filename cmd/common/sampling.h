@@ -1,4 +1,4 @@
-/* common/sampling.h - sampling options, spelled alike in all programs, and what they become. */
+/* common/sampling.h - sampling options, with the same names in all programs, and their results. */
 #ifndef COMMON_SAMPLING_H
 #define COMMON_SAMPLING_H
 #include <stdint.h>
@@ -7,24 +7,24 @@
 
 enum { SAMPLING_NUMBERS = 32 };
 struct sampling_args {
-	struct opt_number numbers[SAMPLING_NUMBERS]; /* by infer_sample_param's i */
+	struct opt_number numbers[SAMPLING_NUMBERS]; /* indexed as by infer_sample_param */
 	struct opt_list breakers, bias;
 	const char *samplers;
 	struct opt_bits seed;
 };
-/* The rows; at: of struct sampling_args in the program's options. */
+/* The rows; at: the offset of struct sampling_args in the options of the program. */
 opt_rows_fn sampling_rows;
 #define SAMPLING_ROWS(T, m) \
 	{ \
 		OPT_ROWS, .rows = sampling_rows, .at = offsetof(T, m) \
 	}
 
-/* What the options became; the lists of `o` lie here. */
+/* The result of the options; the lists of `o` are stored here. */
 struct sampling {
 	struct infer_sample_opts o;
 	const struct infer_str *breaker_texts; /* of DRY, on or off */
 	size_t n_breaker_texts;
-	infer_breakers *breakers; /* NULL while DRY is off */
+	infer_breakers *breakers; /* NULL if DRY is off */
 	struct arena mem;
 };
 
@@ -40,8 +40,8 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
                   infer_error *err);
 void sampling_fini(struct sampling *s);
 
-/* Ids of tokens, as options give them, into *ids (of mem).   option: its name
- * INFER_EINVAL  no id of this vocabulary */
+/* Parse token ids from options into *ids (from mem).  option: its name
+ * INFER_EINVAL  not an id of this vocabulary */
 int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option,
                  const infer_model *model, struct arena *mem, infer_error *err);
 #endif

@@ -22,8 +22,7 @@ void say_init(const char *program, int verbosity)
 	verbose = verbosity;
 }
 
-/* s into out as one line that a terminal takes without harm; returns its length, at most room -
- * 4. */
+/* Copy s to out as one line that is safe for a terminal; returns its length, at most room - 4. */
 static size_t printable(char *out, size_t room, const char *s)
 {
 	size_t n = strlen(s), len = 0;

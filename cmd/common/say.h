@@ -1,16 +1,14 @@
-/* common/say.h - what a program says to people (stderr) and how it answers its caller (stdout, exit
- * code).
- *
- * One sentence is one line and one write(2): "infer-run: error: ...".  Control characters and
- * ill-formed UTF-8, which may come out of a file, are shown escaped.  Errors are always said; -q
+/* common/say.h - messages to people (stderr), and answers to the caller (stdout, exit code).  A
+ * message is one line and one write(2): "infer-run: error: ...".  Control characters and
+ * ill-formed UTF-8, which may come from a file, are escaped.  Errors are always printed; -q
  * silences the rest. */
 #ifndef COMMON_SAY_H
 #define COMMON_SAY_H
 #include <stddef.h>
 #include <infer/status.h>
 
-/* What a program ends with; contract of all tools.  The codes 130, 141 and 143 are a shell's, for
- * signals. */
+/* The exit codes, part of the contract of all tools.  The codes 130, 141 and 143 are the
+ * shell's, for signals. */
 enum say_exit {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1, /* while running: missing file, I/O, network, device */
@@ -19,32 +17,32 @@ enum say_exit {
 	EXIT_NO_ROOM = 4,    /* memory or context */
 	EXIT_CONSTRAINT = 5, /* cannot be compiled or satisfied */
 	EXIT_LENGTH = 6,     /* cut by the token limit, with --fail-on-length */
-	EXIT_SOME = 7,       /* a batch is done, and some of its requests failed */
+	EXIT_SOME = 7,       /* a batch has finished, and some of its requests failed */
 };
 
-/* Before anything is said.  program: kept.  Verbosity: -1 quiet, 0, 1 (-v), 2 (-vv). */
+/* Called before any message.  program: not copied.  Verbosity: -1 quiet, 0, 1 (-v), 2 (-vv). */
 void say_init(const char *program, int verbosity);
 
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-infer_log_fn say_log; /* for the options of libcore; user is unused */
+infer_log_fn say_log; /* a log callback for the options of libcore; user is unused */
 
-/* Progress: a line that is written over, only where stderr is a terminal.  It is wiped before
- * anything else is said. */
+/* Progress: a line that is overwritten, only if stderr is a terminal.  It is erased before the
+ * next message. */
 void say_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_progress_end(void);
 
-/* What goes with an answer and is none, as it comes: only where stderr is a terminal.  NULL: it is
- * over, if there was any. */
+/* Text that accompanies an answer but is not part of it, as it arrives; only if stderr is a
+ * terminal.  NULL: it has ended, if there was any. */
 void say_aside(const char *text, size_t n);
 
-int say_code(int status); /* exit code of an infer_status: the one mapping of all programs */
-int say_fail(const infer_error *err); /* say the error; its exit code */
+int say_code(int status); /* the exit code of an infer_status, the same in all programs */
+int say_fail(const infer_error *err); /* print the error; returns its exit code */
 
-/* Write all to standard output, now.  INFER_EIO: a full disk, a closed descriptor.  A closed pipe
- * ends the program by SIGPIPE, unless that came ignored. */
+/* Write everything to standard output at once.  INFER_EIO: a full disk, a closed descriptor.  A
+ * closed pipe ends the program by SIGPIPE, unless that was ignored at the start. */
 int say_out(const void *bytes, size_t n, infer_error *err);
-/* Close standard output: what a disk or a network refuses only now is an error too.  code, or
- * EXIT_FAILED. */
+/* Close standard output; an error that a disk or network reports only now counts too.  Returns
+ * code, or EXIT_FAILED. */
 int say_end(int code);
 #endif

@@ -12,7 +12,7 @@ static const char *program = "infer", *volatile mapped;
 
 static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
-/* Only what is safe inside a handler: strlen, writev, _exit. */
+/* Only async-signal-safe calls: strlen, writev, _exit. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
@@ -21,14 +21,14 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 		                      part(": became shorter while it was in use\n") };
 
 	(void)context;
-	/* not a page that the file has lost: sent, or a fault of ours */
+	/* not a page that the file lost, but a sent signal or a fault of our own */
 	if (info->si_code != BUS_ADRERR) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 		return;
 	}
 	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
-		/* nobody listens: the code has to do */
+		/* nobody reads stderr: only the exit code is left */
 	}
 	_exit(EXIT_FAILED);
 }
@@ -40,7 +40,7 @@ void sig_init(const char *name)
 	program = name;
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, NULL);
-	/* a file over the limit of `ulimit -f`: write(2) says EFBIG, and that is told */
+	/* a file beyond `ulimit -f`: write(2) then fails with EFBIG, which is reported */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

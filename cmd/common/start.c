@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A standard descriptor that came closed would become the next file that is opened, a model read as
- * a prompt.  Standard input is then empty, and writing to the others fails as it should. */
+/* A standard descriptor that is closed at the start would be reused by the next file, and a
+ * model could be read as a prompt.  So standard input becomes empty, and writing to the others
+ * fails as it should. */
 static void fill_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -75,7 +76,7 @@ int start(const struct program *p, void *into, const struct start *s, int argc, 
 	sig_init(p->name);
 	say_init(p->name, 0);
 	opt_rest_init(rest);
-	/* options win over the environment, and --help over its mistakes */
+	/* options take precedence over the environment, and --help over errors in it */
 	env_read(rows, into, &rest->mem, &env_err);
 	opt_parse(rows, into, argc, argv, rest, &err);
 	say_init(p->name, s->quiet ? -1 : s->verbose);

@@ -1,4 +1,4 @@
-/* common/start.h - how every program begins. */
+/* common/start.h - the start of every program. */
 #ifndef COMMON_START_H
 #define COMMON_START_H
 #include "common/help.h"
@@ -6,7 +6,7 @@
 /* Options of every program; a member of its options, filled by START_ROWS. */
 enum { STOP_BRIEF = 1, STOP_VERSION };
 struct start {
-	const char *help; /* the section of --help, "" for all; NULL: not asked */
+	const char *help; /* the section of --help, "" for all; NULL: no --help */
 	int stop, quiet, verbose;
 };
 /* clang-format off */
@@ -24,10 +24,9 @@ struct start {
 	{ OPT_END }
 /* clang-format on */
 
-/* Signals, standard descriptors, environment, options into `into` (whose member s points to),
- * --help and --version.
- * -1: go on, *rest filled (the caller's to opt_rest_fini); else the exit code, what is to be said
- * being said. */
+/* Set up signals, standard descriptors, the environment, options into `into` (whose member s points
+ * to), --help and --version. -1: continue, with *rest filled (the caller frees it with
+ * opt_rest_fini); otherwise the exit code, and all messages are printed. */
 int start(const struct program *p, void *into, const struct start *s, int argc, char **argv,
           struct opt_rest *rest);
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* blocks double between these, and are never smaller than asked for */
+/* blocks double in size between these limits, unless a request is larger */
 enum { FIRST = 4096, LARGEST = 1 << 20 };
 
 struct arena_block {
@@ -34,7 +34,7 @@ static int grow(struct arena *a, size_t bytes)
 	return 0;
 }
 
-/* Room for n * size bytes, not zeroed; NULL sets bad. */
+/* Space for n * size bytes, not zeroed; NULL sets bad. */
 static void *take(struct arena *a, size_t n, size_t size)
 {
 	size_t bytes;
@@ -78,7 +78,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 	return p;
 }
 
-/* Free b and all that is older. */
+/* Free b and all older blocks. */
 static void drop(struct arena_block *b)
 {
 	while (b) {

@@ -95,7 +95,7 @@ char *buf_take(struct buf *b, size_t *len)
 	char *p = NULL;
 	size_t n = 0;
 
-	if (buf_reserve(b, 0) == INFER_OK) { /* so that nothing put gives "", not NULL */
+	if (buf_reserve(b, 0) == INFER_OK) { /* an empty buffer gives "", not NULL */
 		p = b->at;
 		n = b->len;
 		buf_init(b, b->who);

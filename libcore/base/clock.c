@@ -38,7 +38,7 @@ int64_t clock_exec_ns(void)
 	if (n <= 0 || hz <= 0)
 		return 0;
 	text[n] = 0;
-	/* field 22; the second is a name in brackets that may hold anything */
+	/* field 22; field 2 is a name in brackets, which may contain anything */
 	p = strrchr(text, ')');
 	if (!p ||
 	    sscanf(p + 1,
@@ -47,7 +47,7 @@ int64_t clock_exec_ns(void)
 	           &ticks) != 1 ||
 	    !ticks)
 		return 0;
-	/* the kernel counts from boot, suspended time included */
+	/* the kernel counts from boot, including suspended time */
 	return now(CLOCK_MONOTONIC) - now(CLOCK_BOOTTIME) +
 	       (int64_t)(ticks / (unsigned long)hz * 1000000000 +
 	                 ticks % (unsigned long)hz * 1000000000 / (unsigned long)hz);

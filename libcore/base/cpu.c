@@ -38,7 +38,7 @@ static uint64_t xcr0(void)
 
 uint64_t cpu_features(void)
 {
-	/* leaf 7.0, but for the rows that say another; with: the state that the system must save */
+	/* leaf 7.0 unless the row names another; with: the state that the system must save */
 	enum { YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
 	static const struct {
 		uint8_t leaf, reg, bit;
@@ -114,7 +114,7 @@ void cpu_model_name(char out[64])
 	out[n] = 0;
 }
 
-/* Intel's leaf 4 and AMD's 0x8000001d have one form. */
+/* Leaf 4 of Intel and leaf 0x8000001d of AMD have the same format. */
 static void caches_cpuid(struct cpu_caches *c, unsigned leaf)
 {
 	for (unsigned i = 0; i < 16; i++) {
@@ -164,7 +164,7 @@ uint64_t cpu_grantable(uint64_t have) { return have; }
 void cpu_model_name(char out[64]) { out[0] = 0; }
 #endif
 
-/* A small file of sysfs below cpu0's cache index i; 0 when it is not there. */
+/* Read a small file of sysfs below cache index i of cpu0; 0 if it is missing. */
 static int cache_file(char out[32], int i, const char *name)
 {
 	char path[96];

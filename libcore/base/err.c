@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* File names and model texts reach messages: what is not UTF-8, and controls, become '?'. */
+/* Messages contain file names and texts of models: bytes that are not UTF-8, and control
+ * characters, become '?'. */
 static void make_plain(char *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -24,10 +25,10 @@ static void make_plain(char *s, size_t n)
 	}
 }
 
-/* tail: NULL, or what follows ": ". */
+/* tail: NULL, or the text after ": ". */
 static void fill(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
 {
-	char s[sizeof err->message]; /* an argument may be the old message itself */
+	char s[sizeof err->message]; /* an argument may point to the old message */
 	size_t n, room = sizeof s;
 	int want;
 

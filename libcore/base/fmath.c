@@ -1,6 +1,6 @@
-/* base/fmath.c - the float functions use nothing that a vector unit lacks: fma, + - * /, compare
- * and select, and integer arithmetic on the bits.  kern/tmpl repeats them; each fma here is an fma
- * there, each rounding a rounding. */
+/* base/fmath.c - elementary functions.  The float functions use only what a vector unit has:
+ * fma, + - * /, compare and select, and integer arithmetic on the bits. kern/tmpl repeats them:
+ * each fma here is an fma there, each rounding a rounding. */
 #include "base/fmath.h"
 #include "base/fmath_consts.h"
 #include "base/num.h"
@@ -20,7 +20,7 @@ static double float64(uint64_t u)
 	return x;
 }
 
-/* 2^n for -127 < n < 128; unsigned, since a NaN's n is any number */
+/* 2^n for -127 < n < 128; unsigned, because n may be any number for a NaN */
 static float scale32(uint32_t n) { return num_float((n + 127) << 23); }
 static double scale64(uint64_t n) { return float64((n + 1023) << 52); }
 
@@ -42,7 +42,7 @@ float fm_expf(float x)
 	p = fmaf(p, r, FM_EXPF_C3);
 	p = fmaf(p, r, FM_EXPF_C2);
 	y = fmaf(r * r, p, r) + 1.0f;
-	/* in two steps, the second of which alone rounds: 2^n itself may not be a normal number */
+	/* in two steps, of which only the second rounds: 2^n itself may not be a normal number */
 	n1 = (uint32_t)((int32_t)n >> 1);
 	return y * scale32(n1) * scale32(n - n1);
 }
@@ -53,7 +53,7 @@ float fm_logf(float x)
 	int32_t e;
 	float f, z, p, y, ef, hi, s;
 
-	if (u - 0x00800000 >= 0x7f000000) { /* not a normal number above 0 */
+	if (u - 0x00800000 >= 0x7f000000) { /* not a positive normal number */
 		if (u << 1 == 0)
 			return -INFINITY;
 		if (u == 0x7f800000 || x != x)
@@ -81,7 +81,7 @@ float fm_logf(float x)
 	y = fmaf(z, -0.5f, y);
 	hi = ef * FM_LN2_HIF; /* exact */
 	s = hi + f;
-	/* hi is 0 or larger than f, so f - (s - hi) is what s lost */
+	/* hi is 0 or larger than f, so f - (s - hi) is the rounding error of s */
 	return s + (f - (s - hi) + y);
 }
 
@@ -101,12 +101,12 @@ float fm_tanhf(float x)
 
 float fm_sigmoidf(float x)
 {
-	float e = fm_expf(-fabsf(x)); /* no larger than 1: small results keep their bits */
+	float e = fm_expf(-fabsf(x)); /* at most 1, so that small results keep their bits */
 
 	return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-/* e^(x + lo), lo much smaller than x */
+/* e^(x + lo), where lo is much smaller than x */
 static double exp_sum(double x, double lo)
 {
 	double t, nf, hi, r, sum, p, y;
@@ -133,7 +133,7 @@ static double exp_sum(double x, double lo)
 	p = fma(p, r, FM_EXP_C4);
 	p = fma(p, r, FM_EXP_C3);
 	p = fma(p, r, FM_EXP_C2);
-	/* 1 + r + y, where what 1 + r loses joins the small part */
+	/* 1 + r + y; the rounding error of 1 + r joins the small part */
 	y = fma(r * r, p, fma(r, lo, lo));
 	t = 1.0 + r;
 	y = t + (r - (t - 1.0) + y);
@@ -143,7 +143,7 @@ static double exp_sum(double x, double lo)
 
 double fm_exp(double x) { return exp_sum(x, 0.0); }
 
-/* ln x = *hi + *lo to some 2^-65, x finite and above 0 */
+/* ln x = *hi + *lo with a relative error of about 2^-65; x is finite and positive */
 static void log_sum(double x, double *hi, double *lo)
 {
 	uint64_t u = bits64(x), i;
@@ -219,12 +219,14 @@ double fm_pow(double x, double y)
 		return NAN;
 	log_sum(x, &hi, &lo);
 	p = y * hi;
-	if (!(fabs(p) < 1000)) /* NaN, or too large for the product's lower half to be a number */
+	if (!(fabs(p) < 1000)) /* NaN, or so large that the lower half of the product would not
+	                        * be finite */
 		return fm_exp(p);
 	return exp_sum(p, fma(y, hi, -p) + y * lo);
 }
 
-/* *r + *lo = x - n pi/2, |*r| <= pi/4 and a little; n mod 4, or -1 where x is not in range */
+/* *r + *lo = x - n pi/2, |*r| slightly above pi/4 at most; returns n mod 4, or -1 if x is out of
+ * range */
 static int reduce(double x, double *r, double *lo)
 {
 	double t, n, a, b, c, h, v, l;
@@ -233,7 +235,7 @@ static int reduce(double x, double *r, double *lo)
 		return -1;
 	t = fma(x, FM_2_PI, FM_MAGIC);
 	n = t - FM_MAGIC;
-	/* exact: both ends of the difference are multiples of 2^-53, or n is 0 */
+	/* exact: both operands are multiples of 2^-53, or n is 0 */
 	a = fma(-n, FM_PIO2_1, x);
 	b = n * FM_PIO2_2;
 	c = fma(n, FM_PIO2_2, -b);
@@ -272,19 +274,22 @@ static double cos_part(double r, double lo)
 	return w + (1.0 - w - h + fma(z * z, p, -r * lo));
 }
 
-/* sin(x + turn pi/2) */
-static double wave(double x, int turn)
+/* sin(x + quadrant pi/2) */
+static double sin_quadrant(double x, int quadrant)
 {
 	double r, lo, y;
 	int n = reduce(x, &r, &lo);
 
 	if (n < 0)
 		return NAN;
-	n += turn;
+	n += quadrant;
 	y = n & 1 ? cos_part(r, lo) : sin_part(r, lo);
 	return n & 2 ? -y : y;
 }
 
-double fm_sin(double x) { return fabs(x) < 0x1p-27 ? x : wave(x, 0); /* keeps the sign of 0 */ }
+double fm_sin(double x)
+{
+	return fabs(x) < 0x1p-27 ? x : sin_quadrant(x, 0); /* keeps the sign of 0 */
+}
 
-double fm_cos(double x) { return wave(x, 1); }
+double fm_cos(double x) { return sin_quadrant(x, 1); }

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-/* An array or object that is open has no sibling yet: till it ends, its `next` is the one around
- * it. */
+/* An open array or object has no sibling yet, so its `next` points to the enclosing one until it is
+ * closed. */
 struct reader {
 	const char *text, *p, *end;
 	struct arena *a;
 	struct json *top, *open;
 	int depth;
 	const char *at, *why;     /* of a refusal */
-	const struct json *twice; /* whose key is there twice */
+	const struct json *twice; /* a member whose key occurred before */
 };
 
 static int refuse(struct reader *r, const char *at, const char *why)
@@ -34,15 +34,16 @@ static void skip_space(struct reader *r)
 enum { QUOTE = '"', SLASH = '\\' };
 static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
 
-/* Tops of the bytes of w that are control characters, quotes or backslashes.  Above the lowest
- * others may be marked (borrows run upwards), and so may bytes that are none of ASCII. */
+/* Set the top bits of the bytes of w that are control characters, quotes or backslashes.  Bytes
+ * above the lowest of these may be marked wrongly (borrows propagate upwards), and so may bytes
+ * that are not ASCII. */
 static uint64_t stops_of(uint64_t w)
 {
 	return ((w - ones * 0x20) | ((w ^ ones * QUOTE) - ones) | ((w ^ ones * SLASH) - ones)) &
 	       tops;
 }
 
-/* The first byte that is none of ASCII, a control character, a quote or a backslash. */
+/* The first byte that is not ASCII, a control character, a quote or a backslash. */
 static const char *skip_plain(const char *p, const char *end)
 {
 	for (; end - p >= 8; p += 8) {
@@ -59,8 +60,8 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* Where a letter begins: 8 or 7 bytes where those are plain ASCII and whole letters of two bytes,
- * else 0. */
+/* At the start of a character: returns 8 or 7 if that many bytes are plain ASCII and complete
+ * two-byte characters, else 0. */
 static int pairs(const char *p)
 {
 	uint64_t w, high, six, five, lead, longer;
@@ -70,14 +71,15 @@ static int pairs(const char *p)
 	six = w << 1 & tops;
 	five = w << 2 & tops;
 	lead = high & six & ~five;
-	longer = (w & ones * 0x1e) + ones * 0x7f; /* the top is 0 where one byte would have done */
+	longer = (w & ones * 0x1e) + ones * 0x7f; /* the top bits are 0 if one byte would have
+	                                           * sufficed */
 	if ((stops_of(w) & ~high) | (high & six & five) | (lead & ~longer) |
 	    ((high & ~six) ^ lead << 8))
 		return 0;
 	return lead >> 63 ? 7 : 8;
 }
 
-/* Past letters of two bytes and more, and what is plain between them; NULL: not UTF-8. */
+/* Skip characters of two and more bytes and plain ones between them; NULL: not UTF-8. */
 static const char *skip_letters(const char *p, const char *end)
 {
 	const unsigned char *u;
@@ -118,7 +120,7 @@ static int hex4(const char *p, const char *end, uint32_t *out)
 	return 0;
 }
 
-/* The escape at *p becomes bytes of out; gives their number, or 0 with *why. */
+/* Decode the escape at *p to out.  Returns the number of bytes, or 0 with *why. */
 static int unescape(const char **p, const char *end, char out[4], const char **why)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -146,7 +148,7 @@ static int unescape(const char **p, const char *end, char out[4], const char **w
 	return utf8_put(out, cp);
 }
 
-/* A string from its first escape on, into out, which has room for all of it. */
+/* Decode a string from its first escape on to out, which is large enough for all of it. */
 static int decode(struct reader *r, const char *p, const char *end, char *out, uint32_t *n)
 {
 	const char *why;
@@ -174,7 +176,7 @@ static int decode(struct reader *r, const char *p, const char *end, char *out, u
 	return INFER_OK;
 }
 
-/* The string whose quote is at r->p. */
+/* Read the string whose opening quote is at r->p. */
 static int string(struct reader *r, const char **s, uint32_t *n)
 {
 	const char *from = r->p + 1, *p = from, *escape = NULL, *letters;
@@ -216,7 +218,7 @@ static int string(struct reader *r, const char **s, uint32_t *n)
 	return decode(r, escape, p, out, n);
 }
 
-/* ---- keys that are there twice */
+/* ---- duplicate keys */
 
 enum { FEW = 16, SLOTS = 128 };
 
@@ -260,8 +262,8 @@ static int key_order(const struct json *a, const struct json *b)
 	return memcmp(a->key, b->key, a->key_n);
 }
 
-/* Keys made to meet in the table are put in order instead: by merging runs of 1, 2, 4 ... of a into
- * b and back. */
+/* Keys constructed to collide in the table are sorted instead, by merging runs of 1, 2, 4 ... of a
+ * into b and back. */
 static int twice_in_order(struct reader *r, const struct json *o)
 {
 	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room,
@@ -289,7 +291,8 @@ static int twice_in_order(struct reader *r, const struct json *o)
 	return INFER_OK;
 }
 
-/* The first member whose key was there before; *steps: how far to search for a place in all. */
+/* The first member whose key occurred before; *steps: the limit of table steps for all keys
+ * together. */
 static const struct json *twice_in_table(const struct json *o, struct slot *at, size_t mask,
                                          size_t *steps)
 {
@@ -310,7 +313,7 @@ static const struct json *twice_in_table(const struct json *o, struct slot *at, 
 
 static int check_many(struct reader *r, const struct json *o)
 {
-	struct slot few[SLOTS], *at = few;
+	struct slot local[SLOTS], *at = local;
 	size_t slots = SLOTS, n = o->n, steps = 8 * n + 64;
 
 	while (slots < 2 * n)
@@ -319,7 +322,7 @@ static int check_many(struct reader *r, const struct json *o)
 		return INFER_ENOMEM;
 	memset(at, 0, slots * sizeof *at);
 	r->twice = twice_in_table(o, at, slots - 1, &steps);
-	if (at != few)
+	if (at != local)
 		mem_free(at);
 	if (!steps)
 		TRY(twice_in_order(r, o));
@@ -423,7 +426,7 @@ static int key(struct reader *r, struct json *v)
 	return INFER_OK;
 }
 
-/* A value where one must be, with its key in an object; of an array or object the beginning. */
+/* Read a value, with its key in an object; for an array or object, only its beginning. */
 static int item(struct reader *r)
 {
 	struct json *around = r->open, *v = arena_raw(r->a, sizeof *v);
@@ -444,7 +447,7 @@ static int item(struct reader *r)
 	return value(r, v);
 }
 
-/* The innermost array or object ends. */
+/* Close the innermost array or object. */
 static int end(struct reader *r)
 {
 	struct json *v = r->open;
@@ -458,7 +461,7 @@ static int end(struct reader *r)
 
 static int whole(struct reader *r)
 {
-	const struct json *fresh; /* opened just now: it may end at once */
+	const struct json *fresh; /* just opened: it may be empty */
 
 	skip_space(r);
 	do {
@@ -530,7 +533,7 @@ int jread(const struct json **out, struct arena *a, const char *text, size_t byt
 
 /* ---- members */
 
-/* The value of key, or NULL where it is absent or null. */
+/* The value of key, or NULL if it is absent or null. */
 static const struct json *field(const struct json *o, const char *name)
 {
 	const struct json *v = json_get(o, name);

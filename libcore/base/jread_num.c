@@ -1,8 +1,7 @@
-/* base/jread_num.c - decimal text to the nearest double, ties to even, without libc, which asks the
- * locale for its point.
- * Short numbers are one exact multiplication or division of doubles.  For others 128 bits of w *
- * 10^q with a bound on what is missing decide nearly always; where they cannot, integers of any
- * length do. */
+/* base/jread_num.c - decimal text to the nearest double, ties to even, without libc, whose
+ * decimal point depends on the locale.  Short numbers take one exact multiplication or division
+ * of doubles.  For others, 128 bits of w * 10^q with an error bound nearly always decide; when
+ * they cannot, integers of any length do. */
 #include "base/jread.h"
 #include "base/err.h"
 
@@ -12,8 +11,8 @@ typedef unsigned __int128 u128;
 
 enum { STEP = 28, LOWEST = -13, DIGITS = 800, LIMBS = 96 };
 
-/* 10^(STEP * k), k from LOWEST: the first 128 bits, cut, of which the first is set.
- * scripts/check-json.py makes them again. */
+/* the first 128 bits of 10^(STEP * k), truncated, k from LOWEST; the top bit is set.  Generated
+ * by scripts/check-json.py. */
 static const uint64_t tens[][2] = {
 	{ 0xe1afa13afbd14d6d, 0x82189c09a3a1ec21 }, { 0xe3e27a444d8d98b7, 0xfd1b1b2308169b25 },
 	{ 0xe61acf033d1a45df, 0x6fb92487298e33bd }, { 0xe858ad248f5c22c9, 0xd1b3400f8f9cff68 },
@@ -30,7 +29,7 @@ static const uint64_t tens[][2] = {
 	{ 0x8e679c2f5e44ff8f, 0x570f09eaa7ea7648 },
 };
 
-/* 5^n, as far as 64 bits go */
+/* 5^n, as far as it fits 64 bits */
 static const uint64_t fives[] = {
 	1,
 	5,
@@ -67,8 +66,8 @@ static const double exact[] = {
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 
-/* A number in its text: w * 10^q, and more where digits from the 20th on were left out; all of them
- * stand in first ... end. */
+/* A parsed number: w * 10^q, plus a remainder if digits from the 20th on were left out; all digits
+ * are in first ... end. */
 struct decimal {
 	uint64_t w;
 	int64_t q;
@@ -76,7 +75,7 @@ struct decimal {
 	const char *first, *end;
 };
 
-/* ---- integers of any length, small ends first */
+/* ---- integers of any length, least significant word first */
 
 struct big {
 	int n;
@@ -134,8 +133,8 @@ static int big_compare(const struct big *a, const struct big *b)
 	return 0;
 }
 
-/* All digits of d, up to more than any double or middle of two has; what is behind those counts as
- * one digit.  Returns the power of ten that goes with it. */
+/* All digits of d, up to more than any double or midpoint of two doubles has; the digits after
+ * those count as one.  Returns the corresponding power of ten. */
 static int64_t big_digits(struct big *b, const struct decimal *d)
 {
 	uint32_t group = 0, scale = 1;
@@ -171,8 +170,8 @@ static int64_t big_digits(struct big *b, const struct decimal *d)
 	return q - (n + rest - d->digits);
 }
 
-/* Whether d is above (2m + 1) * 2^e, and to be rounded up: the tie goes to the even of m and m +
- * 1. */
+/* Whether d is above (2m + 1) * 2^e and has to be rounded up; a tie goes to the even one of m and m
+ * + 1. */
 static int above(const struct decimal *d, uint64_t m, int64_t e)
 {
 	struct big x, y;
@@ -198,7 +197,7 @@ static u128 high(u128 a, u128 b)
 	return (u128)ah * bh + (m1 >> 64) + (m2 >> 64) + (middle >> 64);
 }
 
-/* The magnitude of d as the bits of a double; those of infinity where it is beyond. */
+/* The bits of the double nearest to the magnitude of d; those of infinity if it is too large. */
 static uint64_t nearest(const struct decimal *d)
 {
 	static const uint64_t infinite = (uint64_t)2047 << 52;
@@ -216,7 +215,7 @@ static uint64_t nearest(const struct decimal *d)
 	a = (u128)d->w * fives[r];
 	lead = a >> 64 ? __builtin_clzll((uint64_t)(a >> 64)) : 64 + __builtin_clzll((uint64_t)a);
 	h = high(a << lead, (u128)tens[k - LOWEST][0] << 64 | tens[k - LOWEST][1]);
-	/* the value is h * 2^e or more, and less than (h + missing) * 2^e */
+	/* h * 2^e <= value < (h + missing) * 2^e */
 	e = r + ((STEP * k * 217706) >> 16) + 1 - lead;
 	missing = d->more ? (u128)1 << 70 : 4;
 	if (!(h >> 127)) {
@@ -234,7 +233,7 @@ static uint64_t nearest(const struct decimal *d)
 	if (cut > 75)
 		return m;
 	e += 127 + 1023;
-	/* the first bit of m counts for one e */
+	/* the leading bit of m is part of the exponent */
 	return e >= 2047 ? infinite : ((uint64_t)(e - 1) << 52) + m;
 }
 
@@ -245,7 +244,7 @@ static int is_digit(const char *p, const char *end)
 	return p < end && (unsigned char)(*p - '0') < 10;
 }
 
-/* Digits at p; after: those behind the point. */
+/* Read digits at p; after: those after the decimal point. */
 static const char *take_digits(struct decimal *d, const char *p, const char *end, int after)
 {
 	for (; is_digit(p, end); p++) {
@@ -265,7 +264,7 @@ static const char *take_digits(struct decimal *d, const char *p, const char *end
 	return p;
 }
 
-/* The text of a number, or NULL where there is none. */
+/* Parse the text of a number; NULL if there is none. */
 static const char *take_text(struct decimal *d, const char *p, const char *end)
 {
 	int64_t e = 0;
@@ -293,13 +292,13 @@ static const char *take_text(struct decimal *d, const char *p, const char *end)
 	if (!is_digit(p, end))
 		return NULL;
 	for (; is_digit(p, end); p++)
-		if (e < (int64_t)1 << 40) /* more than digits of a text can make good */
+		if (e < (int64_t)1 << 40) /* beyond what the digits of a text could compensate */
 			e = e * 10 + (*p - '0');
 	d->q += minus ? -e : e;
 	return p;
 }
 
-/* The whole number of that text, if it has 64 bits. */
+/* The integer in the text, if it fits 64 bits. */
 static int whole(struct json *v, const struct decimal *d)
 {
 	uint64_t w = d->w;

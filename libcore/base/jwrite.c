@@ -67,7 +67,7 @@ static void quoted(struct buf *b, const char *s, size_t n)
 	buf_putc(b, '"');
 }
 
-/* What stands before a value: the comma, and the key in an object. */
+/* Write what precedes a value: the comma, and the key in an object. */
 static void before(struct jwrite *w, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << w->depth;
@@ -150,14 +150,14 @@ void jw_uint(struct jwrite *w, const char *key, uint64_t v)
 	buf_printf(w->to, "%llu", (unsigned long long)v);
 }
 
-/* The text of v, which is finite, with as many digits as asked for; gives its length. */
+/* Format v, which is finite, with the given number of digits; returns the length. */
 static size_t decimal(char out[40], double v, int digits)
 {
 	char text[40];
 	size_t n = 0;
 
 	snprintf(text, sizeof text, "%.*g", digits, v);
-	/* the caller's locale may have another decimal point, of several bytes even */
+	/* the locale of the caller may have another decimal point, even of several bytes */
 	for (const char *p = text; *p; p++) {
 		if (strchr("0123456789+-e", *p))
 			out[n++] = *p;
@@ -197,7 +197,7 @@ void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
 	buf_put(w->to, json, n);
 }
 
-/* With a point or an exponent, or it would be read as a whole number. */
+/* Add a decimal point or exponent, without which it would be read as an integer. */
 static void put_real(struct buf *to, double d)
 {
 	static const int digits[] = { 9, 15, 16, 17 };
@@ -222,7 +222,7 @@ static void put_real(struct buf *to, double d)
 	buf_put(to, text, n);
 }
 
-/* A value alone; of an array or object the bracket. */
+/* Write a scalar, or the opening bracket of an array or object. */
 static void put_value(struct buf *to, const struct json *v)
 {
 	switch (v->kind) {
@@ -259,7 +259,7 @@ static void put_value(struct buf *to, const struct json *v)
 void jw_value(struct jwrite *w, const char *key, const struct json *v)
 {
 	static const struct json none = { .kind = JSON_NULL };
-	struct buf around; /* the values that v is inside of, outermost first */
+	struct buf around; /* the values that contain v, outermost first */
 
 	before(w, key);
 	buf_init(&around, w->to->who);

@@ -9,7 +9,7 @@ static uint32_t hash_of(const struct map *m, const char *key, size_t len)
 	return (uint32_t)sip_hash(&m->sip, key, len);
 }
 
-/* The slot of key, or the empty one where it would go.  There is always an empty one. */
+/* The slot of key, or the empty slot for it.  There is always an empty one. */
 static struct map_slot *find(const struct map *m, const char *key, size_t len, uint32_t hash)
 {
 	uint32_t i = hash & m->mask;

@@ -7,9 +7,9 @@
 
 static _Atomic uint64_t mem_count[MEM_MODULES];
 static _Atomic uint64_t mem_blocks;
-static _Atomic uint64_t mem_countdown; /* calls until one fails; 0: none will */
+static _Atomic uint64_t mem_countdown; /* calls until one fails; 0: none fails */
 
-/* Count a call of who's; nonzero when it is the one that fails. */
+/* Count a call of module `who`; nonzero if this call has to fail. */
 static int count(enum mem_module who)
 {
 	uint64_t left = atomic_load_explicit(&mem_countdown, memory_order_relaxed);

@@ -17,7 +17,7 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* The first *n bytes of fd, fewer than cap only at its end. */
+/* Read the first *n bytes of fd, fewer than cap only at the end of the file. */
 static int read_head(int fd, const char *path, unsigned char *head, size_t cap, size_t *n,
                      infer_error *err)
 {
@@ -190,8 +190,8 @@ int os_file_memory(void **at, size_t bytes, infer_error *err)
 	return rc;
 }
 
-/* Taking a mapping out of the middle of a larger one takes memory of the kernel's, and a mapping
- * more: where it has neither, the addresses stay ours and the memory goes. */
+/* Unmapping the middle of a mapping needs kernel memory and one more mapping.  If that fails,
+ * keep the addresses and give up only the memory. */
 void os_release(void *at, size_t bytes)
 {
 	if (!at || !munmap(at, bytes))

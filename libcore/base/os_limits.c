@@ -1,5 +1,5 @@
-/* base/os_limits.c - what the process may use: affinity, control groups of either version,
- * RLIMIT_AS. */
+/* base/os_limits.c - the resources that the process may use: affinity, control groups of both
+ * versions, RLIMIT_AS. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 enum { PATH = 1024, TEXT = 8192 };
 
-/* The head of the small file root/a/b/name as a string, empty where it cannot be read: half of a
- * number is another number.  Returns whether there is any of it. */
+/* Read the small file root/a/b/name as a string; empty if it cannot be read as a whole, since
+ * half of a number is another number.  Returns whether there is any text. */
 static int slurp(char out[TEXT], const char *root, const char *a, const char *b, const char *name)
 {
 	char path[PATH];
@@ -38,7 +38,7 @@ static int slurp(char out[TEXT], const char *root, const char *a, const char *b,
 	return out[0] != 0;
 }
 
-/* The number behind a key at the beginning of a line; 0 where there is none. */
+/* The number after a key at the beginning of a line; 0 if there is none. */
 static uint64_t keyed(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -63,7 +63,7 @@ static void take_cpu(struct os_limits *l, long long quota, long long period)
 		l->threads = (int)n;
 }
 
-/* used counts the page cache, which gives way */
+/* the usage includes the page cache, which can be reclaimed */
 static void take_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64_t cache)
 {
 	uint64_t left;
@@ -76,7 +76,7 @@ static void take_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64
 		l->available_bytes = left;
 }
 
-/* One group of version 2. */
+/* Apply the limits of one group of version 2. */
 static void take_v2(struct os_limits *l, const char *root, const char *mount, const char *group)
 {
 	char text[TEXT];
@@ -113,7 +113,7 @@ static void take_v1_memory(struct os_limits *l, const char *root, const char *mo
 	if (!slurp(text, root, mount, group, "memory.limit_in_bytes"))
 		return;
 	max = strtoull(text, NULL, 10);
-	if (!max || max > INT64_MAX / 2) /* its way of saying none */
+	if (!max || max > INT64_MAX / 2) /* how version 1 says that there is no limit */
 		return;
 	if (slurp(text, root, mount, group, "memory.usage_in_bytes"))
 		used = strtoull(text, NULL, 10);
@@ -124,8 +124,8 @@ static void take_v1_memory(struct os_limits *l, const char *root, const char *mo
 
 typedef void take_fn(struct os_limits *l, const char *root, const char *mount, const char *group);
 
-/* take for the group and all above it.  Inside a container the path may be the host's, and not be
- * there: then the top, which is the container's own group, is what counts. */
+/* Call take for the group and all its parents.  In a container the path may be that of the host
+ * and not exist: then the root, which is the group of the container itself, is used. */
 static void climb(struct os_limits *l, const char *root, const char *mount, const char *group,
                   take_fn *take)
 {
@@ -147,7 +147,7 @@ static void climb(struct os_limits *l, const char *root, const char *mount, cons
 	}
 }
 
-/* Is name one of a list between commas? */
+/* Whether name is in a comma-separated list. */
 static int listed(const char *list, const char *name)
 {
 	size_t n = strlen(name);

@@ -25,19 +25,19 @@
 enum {
 	SPIN_NS = 50000,
 	MOST = 1024,
-	STACK_BYTES = 1 << 20, /* the usual 8 MiB each would eat up a limit on address space */
-	/* the gate: workers inside, the run is open, the caller sleeps, the pool ends, number of
-	 * the run */
+	STACK_BYTES = 1 << 20, /* the usual 8 MiB each would use up a limit on address space */
+	/* bits of the gate: workers inside, run open, caller asleep, pool ending; the rest is the
+	 * number of the run */
 	INSIDE = 0x7ff,
 	OPEN = 0x800,
 	CALLER_SLEEPS = 0x1000,
-	HOME = 0x2000,
+	ENDING = 0x2000,
 	RUN = 0x4000,
-	/* who sleeps, as the kernel's bit sets */
+	/* who is asleep, as masks for futex wake-ups */
 	WORKERS = 1,
 	CALLER = 2,
 };
-#define PART ((int64_t)1 << 31) /* items dealt at once: a share's ends have 32 bits */
+#define PART ((int64_t)1 << 31) /* items distributed at a time: the ends of a share have 32 bits */
 
 struct share {
 	alignas(128) _Atomic uint64_t range;
@@ -56,7 +56,7 @@ struct pool {
 	void *user;
 	int64_t base;
 	int threads, started;
-	uint64_t runs; /* that others were asked to join */
+	uint64_t runs; /* runs that other workers were woken for */
 	struct share *shares;
 	struct worker *workers; /* [threads]; 0 is the caller and has no thread */
 };
@@ -80,7 +80,8 @@ static void wake(_Atomic uint32_t *word, int most, uint32_t who)
 	syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, most, NULL, NULL, who);
 }
 
-/* Take an item of a share: the first for its owner, the last for others.  -1: it is empty. */
+/* Take an item of a share: the first one for its owner, the last one for others. -1: the share is
+ * empty. */
 static int64_t take(struct share *s, int last)
 {
 	uint64_t r = atomic_load_explicit(&s->range, memory_order_relaxed);
@@ -127,11 +128,11 @@ static void work(struct pool *p, int index)
 			p->fn(p->user, p->base + i, index);
 }
 
-/* seen: the run that the worker did last.  Numbers come round again: then it sleeps through one
- * run, no more. */
+/* seen: the last run in which the worker took part.  When the numbers wrap around, it may miss
+ * one run, but no more. */
 static int may_enter(uint32_t g, uint32_t seen)
 {
-	return g & HOME || (g & OPEN && g / RUN != seen);
+	return g & ENDING || (g & OPEN && g / RUN != seen);
 }
 
 /* Wait until there is a run to join, and join it.  Returns the gate as it was then. */
@@ -148,7 +149,7 @@ static uint32_t join(struct pool *p, uint32_t seen)
 				return g;
 			continue;
 		}
-		if (turn % 64 == 0) { /* asking for the time takes about as long as one pause */
+		if (turn % 64 == 0) { /* reading the clock takes about as long as one pause */
 			int64_t now = clock_now_ns();
 
 			if (!until)
@@ -174,7 +175,7 @@ static void *worker_main(void *arg)
 
 	for (;;) {
 		g = join(p, seen);
-		if (g & HOME)
+		if (g & ENDING)
 			return NULL;
 		seen = g / RUN;
 		work(p, w->index);
@@ -184,8 +185,8 @@ static void *worker_main(void *arg)
 	}
 }
 
-/* Begin the next run (how: OPEN, or HOME for the last), and wake up to `most` of those who
- * sleep. */
+/* Start the next run (how: OPEN, or ENDING for the last one), and wake up to `most` sleeping
+ * workers. */
 static void open_gate(struct pool *p, uint32_t how, int most)
 {
 	uint32_t g = atomic_load_explicit(&p->gate, memory_order_relaxed);
@@ -195,7 +196,7 @@ static void open_gate(struct pool *p, uint32_t how, int most)
 		wake(&p->gate, most, WORKERS);
 }
 
-/* Let nobody in any more, and wait until all are out. */
+/* Close the run to newcomers, and wait until all workers have left it. */
 static void close_gate(struct pool *p)
 {
 	uint32_t g = atomic_fetch_and_explicit(&p->gate, ~(uint32_t)OPEN, memory_order_acquire) &
@@ -247,8 +248,8 @@ uint64_t pool_runs(const struct pool *p) { return p->runs; }
 
 int pool_threads(const struct pool *p) { return p->threads; }
 
-/* Signals are the callers' business; but a fault is handled by the thread that made it.  Workers do
- * not look at p->threads before the first run. */
+/* Signals are handled by the callers, but a fault by the thread that caused it.  Workers do not
+ * look at p->threads before the first run. */
 static void start(struct pool *p)
 {
 	sigset_t most, old;
@@ -306,7 +307,7 @@ void pool_free(struct pool *p)
 {
 	if (!p)
 		return;
-	open_gate(p, HOME, MOST);
+	open_gate(p, ENDING, MOST);
 	for (int i = 1; i <= p->started; i++)
 		pthread_join(p->workers[i].thread, NULL);
 	mem_free(p->workers);

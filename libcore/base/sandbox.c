@@ -1,13 +1,13 @@
-/* base/sandbox.c - two nets of the kernel, from its headers alone.
+/* base/sandbox.c - two mechanisms of the kernel, from its headers alone.
  *
- * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It is a list of
- * what is allowed, since new calls come with every kernel.  The rest fails with EPERM and does not
- * kill: the C library and others try calls that they can do without, and what matters does not
- * happen either way; a refusal also ends as an error message, not as a riddle.  Calls of another
- * architecture kill the process: their numbers mean something else.
+ * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It lists the allowed
+ * calls, because every kernel adds new ones.  All others fail with EPERM and do not kill: the C library
+ * and other libraries try calls that they can do without, the forbidden action does not happen either
+ * way, and the user gets an error message instead of a dead process.  Calls of another architecture
+ * kill the process, because their numbers have other meanings.
  *
- * Landlock: no access to paths for the thread that asks, should the filter have a hole; threads
- * that run already are not reached.  Where the kernel lacks it, the filter stands alone. */
+ * Landlock: the calling thread has no access to paths, in case the filter has a hole; threads that
+ * already run are not affected.  If the kernel lacks it, there is only the filter. */
 #include "base/sandbox.h"
 #include "base/err.h"
 
@@ -49,8 +49,8 @@ int sandbox_enter(unsigned flags, infer_error *err)
 }
 #else
 
-/* ANY: whatever its arguments.  Else by the low half of one of them, all that the kernel looks at:
- * EQUAL to value, WITHOUT its bits; NIL: a pointer, both halves. */
+/* ANY: with any arguments.  Otherwise the low half of one argument, which is all the kernel
+ * looks at, decides: EQUAL to value, or WITHOUT its bits; NIL: a pointer, both halves. */
 enum how { ANY, EQUAL, WITHOUT, NIL, SELF };
 struct rule {
 	uint16_t call;
@@ -85,7 +85,7 @@ static const struct rule compute[] = {
 	{ SYS_mremap, ANY, 0, 0 },
 	{ SYS_madvise, ANY, 0, 0 },
 	{ SYS_brk, ANY, 0, 0 },
-	/* threads, of which some may have been started and not run yet, and their end */
+	/* threads: some may have been created and not run yet; and their end */
 	{ SYS_set_robust_list, ANY, 0, 0 },
 	{ SYS_rseq, ANY, 0, 0 },
 	{ SYS_futex, ANY, 0, 0 },
@@ -103,7 +103,7 @@ static const struct rule compute[] = {
 	{ SYS_tgkill, SELF, 0, 0 },
 	{ SYS_getpid, ANY, 0, 0 },
 	{ SYS_gettid, ANY, 0, 0 },
-	/* time, chance, counters */
+	/* time, random numbers, counters */
 	{ SYS_clock_gettime, ANY, 0, 0 },
 	{ SYS_clock_getres, ANY, 0, 0 },
 	{ SYS_gettimeofday, ANY, 0, 0 },
@@ -118,7 +118,7 @@ static const struct rule compute[] = {
 	{ SYS_time, ANY, 0, 0 },
 #endif
 };
-/* with SANDBOX_READ; and what takes the rest away later */
+/* with SANDBOX_READ; and the calls that restrict it further later */
 static const struct rule reading[] = {
 	{ SYS_openat, WITHOUT, 2,
 	  O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) },
@@ -131,7 +131,7 @@ static const struct rule reading[] = {
 	{ SYS_seccomp, ANY, 0, 0 },
 	{ SYS_prctl, EQUAL, 0, PR_SET_NO_NEW_PRIVS },
 	{ 444, ANY, 0, 0 },
-	{ 446, ANY, 0, 0 }, /* Landlock, the same everywhere */
+	{ 446, ANY, 0, 0 }, /* Landlock: the same numbers on every architecture */
 };
 
 enum {
@@ -148,8 +148,8 @@ struct program {
 #define LOAD(p, from) PUT(p, BPF_LD | BPF_W | BPF_ABS, from, 0, 0)
 #define RETURN(p, what) PUT(p, BPF_RET | BPF_K, what, 0, 0)
 
-/* The accumulator holds the call's number before and after.  Jumps count the instructions that they
- * pass over. */
+/* The accumulator holds the number of the call before and after.  Jumps count the instructions
+ * that they skip. */
 static void put_rule(struct program *p, const struct rule *r)
 {
 	/* little-endian */
@@ -188,8 +188,8 @@ static void put_all(struct program *p, unsigned flags)
 	RETURN(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* As the kernel's header has it, which may be older than the kernel: from version 1 on rights to
- * files, 2 to 5 more of them. */
+/* As in the header of the kernel, which may be older than the kernel: rights to files since version
+ * 1, more of them since 2 to 5. */
 static void landlock(unsigned flags)
 {
 	static const uint64_t files_of[] = { 0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff };

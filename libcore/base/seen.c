@@ -15,10 +15,10 @@ static void key_of(const struct seen *s, uint8_t key[16], const void *bytes, siz
 	sha256_add(&h, bytes, n);
 	sha256_end(&h, all);
 	memcpy(key, all, 16);
-	key[15] |= 1; /* all zero is an empty place */
+	key[15] |= 1; /* all zero: an empty slot */
 }
 
-/* Where key is, or where it would go. */
+/* The slot of key, or the empty slot for it. */
 static size_t place(const struct seen_half *h, const uint8_t key[16])
 {
 	static const uint8_t empty[16];
@@ -57,7 +57,7 @@ static int grow(struct seen_half *h, enum mem_module who)
 
 void seen_init(struct seen *s, enum mem_module who, size_t most)
 {
-	/* a block, so that it is worked in here */
+	/* a whole block of the hash, so that it is processed once, here */
 	struct sip_key key[4] = { { 0 } };
 
 	*s = (struct seen){ .who = who, .most = most };

@@ -20,15 +20,15 @@ static const uint32_t round_k[64] = {
 	0xc67178f2,
 };
 
-static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static uint32_t big_endian(const uint8_t *p) { return __builtin_bswap32(num_u32(p)); }
 
-/* One round; the letters move on by one in the call, not in memory. */
+/* One round; the call shifts the letters by one, not memory. */
 static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e,
                              uint32_t f, uint32_t g, uint32_t *h, uint32_t kw)
 {
-	uint32_t t1 = *h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + kw;
-	uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+	uint32_t t1 = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + kw;
+	uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
 
 	*d += t1;
 	*h = t1 + t2;
@@ -46,8 +46,8 @@ static void blocks_plain(uint32_t s[8], const uint8_t *p, size_t blocks)
 		for (int i = 16; i < 64; i++) {
 			uint32_t x = w[i - 15], y = w[i - 2];
 
-			w[i] = w[i - 16] + w[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ x >> 3) +
-			       (turn(y, 17) ^ turn(y, 19) ^ y >> 10);
+			w[i] = w[i - 16] + w[i - 7] + (rotr(x, 7) ^ rotr(x, 18) ^ x >> 3) +
+			       (rotr(y, 17) ^ rotr(y, 19) ^ y >> 10);
 		}
 		for (int i = 0; i < 64; i++)
 			w[i] += round_k[i];
@@ -75,8 +75,8 @@ static void blocks_plain(uint32_t s[8], const uint8_t *p, size_t blocks)
 #if defined __x86_64__
 #include <immintrin.h>
 
-/* The instructions keep the state as (a b e f) and (c d g h), highest word first, and do two rounds
- * at a time. */
+/* The instructions keep the state as (a b e f) and (c d g h), highest word first, and compute two
+ * rounds at a time. */
 #define WITH_SHA __attribute__((target("sha,sse4.1")))
 struct state {
 	__m128i abef, cdgh;
@@ -90,7 +90,7 @@ WITH_SHA static inline struct state four_rounds(struct state s, __m128i w, const
 	return s;
 }
 
-/* The four words after d, a being the oldest of sixteen. */
+/* The four words after d; a is the oldest of sixteen. */
 WITH_SHA static inline __m128i next_words(__m128i a, __m128i b, __m128i c, __m128i d)
 {
 	a = _mm_add_epi32(_mm_sha256msg1_epu32(a, b), _mm_alignr_epi8(d, c, 4));
@@ -205,7 +205,7 @@ void sha256_hex(const uint8_t in[32], char out[65])
 
 void sha256_name(char out[65], const void *bytes, size_t n)
 {
-	/* plain code takes as long for it as a virtual machine takes for the question */
+	/* hashing it in plain C takes as long as a virtual machine takes for the query */
 	enum { SHORT = 16 << 10 };
 	struct sha256 s;
 	uint8_t sum[32];

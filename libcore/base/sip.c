@@ -7,19 +7,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
+static uint64_t rotl(uint64_t x, int n) { return x << n | x >> (64 - n); }
 
 static inline void round_of(uint64_t v[4])
 {
 	v[0] += v[1];
 	v[2] += v[3];
-	v[1] = turn(v[1], 13) ^ v[0];
-	v[3] = turn(v[3], 16) ^ v[2];
-	v[0] = turn(v[0], 32) + v[3];
+	v[1] = rotl(v[1], 13) ^ v[0];
+	v[3] = rotl(v[3], 16) ^ v[2];
+	v[0] = rotl(v[0], 32) + v[3];
 	v[2] += v[1];
-	v[3] = turn(v[3], 21) ^ v[0];
-	v[1] = turn(v[1], 17) ^ v[2];
-	v[2] = turn(v[2], 32);
+	v[3] = rotl(v[3], 21) ^ v[0];
+	v[1] = rotl(v[1], 17) ^ v[2];
+	v[2] = rotl(v[2], 32);
 }
 
 uint64_t sip_hash(const struct sip_key *key, const void *bytes, size_t n)
@@ -53,7 +53,7 @@ void sip_draw(struct sip_key *key)
 
 	if (getrandom(key, sizeof *key, 0) == sizeof *key)
 		return;
-	/* an old kernel or a sandbox: not a secret, but still another one in each process */
+	/* an old kernel or a sandbox: not secret, but different in each process */
 	clock_gettime(CLOCK_REALTIME, &t[0]);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[1]);
 	seed[0] = (uint64_t)t[0].tv_sec << 30 ^ (uint64_t)t[0].tv_nsec;

@@ -1,10 +1,10 @@
-/* base/utf8.c - the table of well-formed sequences, as ranges of the second byte that follow from
- * the first. */
+/* base/utf8.c - well-formed sequences, as ranges of the second byte that depend on the first. */
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* Length that the first byte asks for, and what the second may be; 0: cannot begin a sequence. */
+/* The length that the first byte announces, and the range of the second; 0: it cannot begin a
+ * sequence. */
 static int lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 {
 	*lo = 0x80;
@@ -26,7 +26,8 @@ static int lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 	return c < 0xf0 ? 3 : 4;
 }
 
-/* Bytes of s that are good so far; *want is the whole length (0: the first byte is no lead). */
+/* The number of valid bytes of s so far; *want is the whole length (0: the first byte is not a lead
+ * byte). */
 static int good(const unsigned char *s, size_t n, int *want)
 {
 	unsigned char lo, hi;

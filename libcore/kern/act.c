@@ -1,3 +1,4 @@
+/* kern/act.c - sizes of rows of activations in each form. */
 #include "kern/act.h"
 #include "base/err.h"
 
@@ -24,13 +25,13 @@ size_t kern_act_bytes(enum kern_form form, int m, int k)
 	return (size_t)m * ((row_bytes(form, k) + 63) & ~(size_t)63);
 }
 
-size_t kern_turned_bytes(enum kern_form form, int m, int k)
+size_t kern_transposed_bytes(enum kern_form form, int m, int k)
 {
-	size_t groups = (size_t)((m + KERN_TURN - 1) / KERN_TURN);
+	size_t w_groups = (size_t)((m + KERN_LANES - 1) / KERN_LANES);
 
-	return groups * (form == KERN_FORM_Q8    ? (size_t)k / 32 * sizeof(struct kern_turned)
-	                 : form == KERN_FORM_Q8K ? (size_t)k / 256 * sizeof(struct kern_turned_k)
-	                                         : 0);
+	return w_groups * (form == KERN_FORM_Q8    ? (size_t)k / 32 * sizeof(struct kern_q8x16)
+	                   : form == KERN_FORM_Q8K ? (size_t)k / 256 * sizeof(struct kern_q8kx16)
+	                                           : 0);
 }
 
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k)

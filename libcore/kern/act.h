@@ -10,44 +10,44 @@
 
 struct kern_q8 {
 	float d;
-	int32_t minus; /* the sum of q, negated */
+	int32_t neg_sum; /* minus the sum of q */
 	int8_t q[32];
 };
 
-/* Read only by loops that add the sums of two groups of weights in one lane (avx512vnni/k46.h). */
+/* Only for loops that add the sums of two groups of weights in one lane (avx512vnni/k46.h). */
 struct kern_q8k_pairs {
-	/* over groups of 32: the largest sum of magnitudes plus magnitude of the sum; over groups
-	 * of 16: the largest sum of magnitudes */
-	int32_t most32, most16;
+	/* over groups of 32: the largest sum of magnitudes plus the magnitude of the sum; over
+	 * groups of 16: the largest sum of magnitudes */
+	int32_t max32, max16;
 	/* -32 times the sum of each 16; odd entries have KERN_BIT15 added */
 	int32_t start[16];
 };
-/* With the sums of q in the orders that the vector loops read without shuffles. */
+/* With sums of q, in the order in which vector loops read them without shuffles */
 struct kern_q8k {
 	int8_t q[256];
-	int16_t s16[16]; /* of 16: 0 2 4 ... 14, then 1 3 5 ... 15 */
-	int16_t s32[8];  /* of 32: 0 2 1 3, 4 6 5 7 */
+	int16_t s16[16]; /* sums of 16: groups 0 2 4 ... 14, then 1 3 5 ... 15 */
+	int16_t s32[8];  /* sums of 32: groups 0 2 1 3, 4 6 5 7 */
 	int32_t s256;
 	float d;
 	struct kern_q8k_pairs pairs;
 };
 enum { KERN_BIT15 = 1 << 15 };
 
-/* A block of 16 rows of kern_q8, or of kern_q8k, turned: row t in lane t. */
-struct kern_turned {
-	float d[KERN_TURN];
-	int32_t minus[KERN_TURN];
-	int8_t q[8][KERN_TURN][4];
+/* A block of 16 rows of kern_q8, or of kern_q8k, transposed: row t is in lane t. */
+struct kern_q8x16 {
+	float d[KERN_LANES];
+	int32_t neg_sum[KERN_LANES];
+	int8_t q[8][KERN_LANES][4];
 };
-struct kern_turned_k {
-	float d[KERN_TURN];
-	int8_t q[64][KERN_TURN][4];
+struct kern_q8kx16 {
+	float d[KERN_LANES];
+	int8_t q[64][KERN_LANES][4];
 	/* bf16: the sum of each 16 as a multiple of 64 and a remainder, so that products with 8-bit
 	 * numbers and their sums are exact */
-	uint16_t s16[16][KERN_TURN][2];
-	int16_t s32[4][KERN_TURN][2];
-	int32_t start[16][KERN_TURN];
-	int32_t most32, most16, none[14]; /* of any row */
+	uint16_t s16[16][KERN_LANES][2];
+	int16_t s32[4][KERN_LANES][2];
+	int32_t start[16][KERN_LANES];
+	int32_t max32, max16, pad[14]; /* the largest of all rows */
 };
 
 static inline const void *act_row(const struct kern_act *x, int row)
@@ -64,10 +64,10 @@ static inline const struct kern_q8k *act_q8k(const struct kern_act *x, int row)
 	return act_row(x, row);
 }
 
-/* the blocks of 16 rows from `row` on, a multiple of KERN_TURN */
-static inline void *act_turned(const struct kern_act *x, int row, int k)
+/* the blocks of 16 rows from `row` on, a multiple of KERN_LANES */
+static inline void *act_transposed(const struct kern_act *x, int row, int k)
 {
-	return (char *)x->turned + kern_turned_bytes(x->form, row, k);
+	return (char *)x->transposed + kern_transposed_bytes(x->form, row, k);
 }
 
 /* The scale of a block and its inverse.  amax: the bits of the largest magnitude, with NaN above
@@ -81,28 +81,29 @@ static inline float act_scale(uint32_t amax, float *inverse)
 	return fine || !(d < 0x1p-126f) ? d : 0.0f;
 }
 
-/* Compute all sums of q from quad[64], the sums of 4 neighbours each. */
-static inline void act_sums_fill(struct kern_q8k *s, const int32_t *quad)
+/* Compute all sums of q from sum4[64], the sums of 4 neighbours each. */
+static inline void act_sums_fill(struct kern_q8k *s, const int32_t *sum4)
 {
 	struct kern_q8k_pairs *p = &s->pairs;
 	static const uint8_t at32[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
 
-	s->s256 = p->most32 = p->most16 = 0;
+	s->s256 = p->max32 = p->max16 = 0;
 	for (int i = 0; i < 8; i++) {
-		int32_t of16[2], big[2] = { 0, 0 };
+		int32_t of16[2], abs_sum[2] = { 0, 0 };
 		for (int h = 0; h < 2; h++) {
-			const int32_t *x = quad + 8 * i + 4 * h;
+			const int32_t *x = sum4 + 8 * i + 4 * h;
 			const int8_t *q = s->q + 32 * i + 16 * h;
 			of16[h] = x[0] + x[1] + x[2] + x[3];
 			for (int j = 0; j < 16; j++)
-				big[h] += q[j] < 0 ? -q[j] : q[j];
+				abs_sum[h] += q[j] < 0 ? -q[j] : q[j];
 			s->s16[i + 8 * h] = (int16_t)of16[h];
 			p->start[2 * i + h] = -32 * of16[h] + h * KERN_BIT15;
-			p->most16 = p->most16 < big[h] ? big[h] : p->most16;
+			p->max16 = p->max16 < abs_sum[h] ? abs_sum[h] : p->max16;
 		}
-		int32_t sum = of16[0] + of16[1], most = big[0] + big[1] + (sum < 0 ? -sum : sum);
+		int32_t sum = of16[0] + of16[1],
+			abs32 = abs_sum[0] + abs_sum[1] + (sum < 0 ? -sum : sum);
 		s->s32[at32[i]] = (int16_t)sum;
-		p->most32 = p->most32 < most ? most : p->most32;
+		p->max32 = p->max32 < abs32 ? abs32 : p->max32;
 		s->s256 += sum;
 	}
 }

@@ -75,7 +75,7 @@ static float scale(enum kern_data_fill fill, uint64_t u)
 	return d;
 }
 
-/* the scale of IQ1_M: four bits at the top of four words */
+/* the scale of IQ1_M: four bits in the top of each of four words */
 static void put_iq1_m(unsigned char *block, uint16_t h)
 {
 	for (int i = 0; i < 4; i++) {
@@ -88,7 +88,7 @@ static void quants(unsigned char *w, int type, size_t blocks, enum kern_data_fil
                    uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
-	const struct type *t = type_get(type); /* has the offsets of the f16 scales of a block */
+	const struct type *t = type_get(type); /* knows the offsets of the f16 scales of a block */
 
 	must(t->n_f16 || type == INFER_MXFP4 || type == INFER_IQ1_M);
 	for (uint64_t u; i < blocks * bytes; i += sizeof u) {

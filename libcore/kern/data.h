@@ -12,14 +12,14 @@ enum kern_data_fill {
 };
 /* f32 [n] drawn from seed */
 void kern_data_floats(float *x, size_t n, enum kern_data_fill fill, uint64_t seed);
-/* n rows of k weights of a type the tables may hold, drawn from seed: any bytes, scales finite.
- * KERN_DATA_ODD: some scales 0, subnormal or large.  k a multiple of the type's block. */
+/* n rows of k weights of a type of the kernel tables, drawn from seed: any bytes, scales finite.
+ * KERN_DATA_ODD: some scales are 0, subnormal or large. k is a multiple of the block of the
+ * type. */
 void kern_data_weights(void *w, int type, size_t n, int k, enum kern_data_fill fill, uint64_t seed);
 
-/* Index of the first bit that differs between f32 [n] and f32 [n], counted in numbers, or -1.  All
- * NaN are equal. */
+/* Index of the first number whose bits differ between two f32 [n], or -1.  All NaN are equal. */
 int64_t kern_data_differ(const float *a, const float *b, size_t n);
 
-/* One row of activations as a product reads it, back in f64 [k]: d q. */
+/* Convert one row of activations back to f64 [k]: d q. */
 void kern_data_act(double *x, const struct kern_act *a, int row, int k);
 #endif

@@ -3,13 +3,13 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
- *     super-blocks (256): isum takes the 6-bit scales too; minima go into a second chain, taken off
- *     (blocks of 32: added) at the end;
- *     codebooks: isum takes points, signs, shifts and scales as whole numbers (ref/mm_grid.c), and
- *     the power of two that makes them whole is taken off dw, exactly;
+ *     super-blocks (256): isum includes the 6-bit scales; minima are summed in a second chain,
+ *     which is subtracted (blocks of 32: added) at the end;
+ *     codebooks: points, signs, shifts and scales enter isum as integers (ref/mm_grid.c), and dw is
+ *     divided by the power of two that makes them integers, which is exact;
  *   - a product of float weights, a norm: 16 lanes over k (lane i takes
  *     k = i mod 16, ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the
- *     end of k take no part;
+ *     end of k are left out;
  *   - attention: over struct kern_attn;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
@@ -31,8 +31,8 @@ static inline float kern_sum16(const float l[16])
 	return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/* Attention of `rows` consecutive positions of one sequence, of the query heads that share a KV
- * head, for one or some neighbouring KV heads, over the cache positions [from, to) of one split.
+/* Attention of `rows` consecutive positions of one sequence over the cache positions [from, to) of
+ * one split, for one or more neighbouring KV heads and the query heads that share them.
  * Splits begin at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial results in
  * ascending order.  Row r is at position pos + r and sees cache position p when p <= pos + r and
  * (window 0 or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0,
@@ -42,49 +42,47 @@ static inline float kern_sum16(const float l[16])
  *   lanes over p - from of w;  o[d] = sum of w[p] v[p][d]
  * Float caches: q . k by fma from +0, dimensions ascending; o by fma from +0, positions ascending.
  * w: v_exp_weight of kern/tmpl/fmath.h; NaN where l is NaN.
- * Quantised ones: integer sums, isum exact in i32, with the other side in whole numbers of a unit
- * c = max / KERN_ROUND (c below the smallest normal counts as 0; c not finite makes every i 0 and
- * gives NaN), rounded once, ties to even:
+ * Quantised caches: integer sums, exact in i32.  The other operand is rounded once, ties to even, to
+ * fixed point of the unit c = max / KERN_FIXED_MAX; a c below the smallest normal counts as 0, and a
+ * c that is not finite makes every i 0 and the result NaN:
  *   q . k  max: of |q| over the head;  i = q (1 / c)
  *          s = fma(d[p], (float)isum, s) over blocks of dimensions, ascending;  scale is c scale
  *   o[d]   max: of |d| over the positions seen of a block of dimensions;  i = w[p] (d[p] (1 / c))
  *          o = c (float)isum over the positions seen, w <= 1 */
 struct kern_attn {
 	const float *q; /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
-	/* one pointer per page of KERN_PAGE positions, the first holds `from`; the first KV head's,
-	 * laid out as kern/kv.h says, the others' behind it; NULL where no row sees any of it */
+	/* a pointer for each page of KERN_PAGE positions, from that of `from` on: to the first KV
+	 * head as in kern/kv.h, with the others behind it; NULL if no row sees any of the page */
 	const void *const *k, *const *v;
-	/* the pages of K that this thread reads next, KERN_SPLIT / KERN_PAGE as those of k or NULL:
-	 * they are asked for; or NULL */
+	/* the KERN_SPLIT / KERN_PAGE pages of K, or NULL, that this thread reads next; or NULL */
 	const void *const *next;
 	size_t q_row;
 	uint8_t k_type, v_type; /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
-	/* kv_heads <= KERN_ATTN_Q; heads: that share a KV head */
+	/* kv_heads <= KERN_ATTN_Q; heads: query heads that share a KV head */
 	int rows, kv_heads, heads, dk, dv;
 	int from, to, pos, window; /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
 	float scale, cap;          /* cap 0: none; else s = cap * tanh(s / cap) */
-	/* [kv_heads * heads] a logit without a value, or NULL; given to the first split only */
+	/* [kv_heads * heads] an extra logit without a value, or NULL; for the first split only */
 	const float *sink;
-	float *m, *l, *o;     /* out: [rows][kv_heads * heads] twice, and by dv */
+	float *m, *l, *o;     /* results: m, l [rows][kv_heads * heads], o by dv too */
 	size_t ml_row, o_row; /* floats from one row to the next in m and l, and in o */
 	void *scratch;        /* kern_attn_scratch bytes, aligned to 64 */
 };
-enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_FEW = 16 };
-/* the largest whole number: 127 * 256, so that its bytes may both be signed */
-enum { KERN_ROUND = 32512 };
-/* Scratch of one pair of row and head, of KERN_ATTN_FEW: blocks of 32 whole numbers for q and for
- * the weights, and the floats of each block. */
-#define KERN_ATTN_ROUNDS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
-#define KERN_ATTN_PARTS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
+enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_GROUP = 16 };
+/* the largest fixed-point number: 127 * 256, so that both of its bytes can be signed */
+enum { KERN_FIXED_MAX = 32512 };
+/* For each query of a group: blocks of 32 fixed-point numbers of q and of the weights, and the
+ * floats of each block. */
+#define KERN_ATTN_FIXED(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
+#define KERN_ATTN_FLOATS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
 static inline size_t kern_attn_scratch(int dk, int dv)
 {
-	return KERN_ATTN_FEW *
-	       (KERN_SPLIT * sizeof(float) + KERN_ATTN_ROUNDS(dk, dv) * 32 * sizeof(int16_t) +
-	        KERN_ATTN_PARTS(dk, dv) * sizeof(float));
+	return KERN_ATTN_GROUP *
+	       (KERN_SPLIT * sizeof(float) + KERN_ATTN_FIXED(dk, dv) * 32 * sizeof(int16_t) +
+	        KERN_ATTN_FLOATS(dk, dv) * sizeof(float));
 }
 
-/* Activations in the form one product reads; kern_mm.quant makes them in the step's workspace.
- * Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0. */
+/* Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0. */
 enum kern_form {
 	KERN_FORM_F32, /* f32 [k] */
 	/* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x (1 / d)), 1 / d rounded */
@@ -96,52 +94,54 @@ struct kern_act {
 	uint8_t form;
 	void *q; /* [m][q_row bytes]; a row may be copied elsewhere as it is */
 	size_t q_row;
-	void *turned; /* [m / KERN_TURN, up] blocks of kern_turned or kern_turned_k; or NULL */
-	struct kern_next *next; /* or NULL */
+	void *transposed; /* kern_q8x16 or kern_q8kx16 blocks of each KERN_LANES rows, or NULL */
+	struct kern_prefetch *prefetch; /* or NULL */
 };
-enum { KERN_TURN = 16 };
+enum { KERN_LANES = 16 };
 /* The bytes that the caller reads after a tile.  The tile may prefetch some of them, from `at` on,
  * and advances `at`.  A prefetch is harmless at any address.  Owned by one thread. */
-struct kern_next {
+struct kern_prefetch {
 	const char *at, *end;
-	int lines; /* of 64 bytes, for each mr rows and 256 of k */
+	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
 };
 /* Bytes of m rows of k in a form, laid out at a multiple of 64; k is a multiple of 32 or 256. */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
-/* of their turned copy (Q8, Q8K), laid out at a multiple of 64 */
-size_t kern_turned_bytes(enum kern_form form, int m, int k);
+/* Bytes of the transposed copy of m rows (Q8, Q8K), laid out at a multiple of 64 */
+size_t kern_transposed_bytes(enum kern_form form, int m, int k);
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
-/* y[m][n] = x[m][k] W[n][k]^T.  rows, few and tile of one type give the same bits for every m
- * (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts and
- * ends inside it.  n and m are any number >= 1. */
+/* y[m][n] = x[m][k] W[n][k]^T. The loops rows, skinny and tile of a type give the same bits for
+ * every m (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts
+ * and ends inside it. n and m are any number >= 1. */
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
-	/* y f32 [m][ldy]; w: n rows, row_bytes apart, in the file's layout (any alignment); x: rows
-	 * from x_row on.  Reads the rows as eight streams of n / 8 each, which want 16 KB or so */
+	/* y f32 [m][ldy]; w: n rows, row_bytes apart, as in the file; x: rows from x_row on.
+	 * Weights are read as eight streams of n / 8 rows, best of 16 KB or more each */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
 	             const struct kern_act *x, int x_row, int m, int n, int k);
-	/* nr rows (n <= nr given: the rest is undefined) into the tile's order at dst (64-aligned,
-	 * pack_bytes(k)) */
+	/* pack n <= nr rows into a panel at dst (64-aligned, pack_bytes(k)); the rest of the panel
+	 * is undefined */
 	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
 	/* as rows, n <= nr, from a packed panel */
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row,
 	             int m, int n, int k);
 	size_t (*pack_bytes)(int k);
 	uint8_t form, mr, nr; /* enum kern_form; register tile */
-	/* the tile reads the turned copy of x, of all m rows, where there is one and x_row is a
-	 * multiple of KERN_TURN; else it turns x itself, in every call */
-	uint8_t tile_turned;
-	/* or NULL: as rows, from the turned copy of x, with x_row a multiple of KERN_TURN */
-	void (*few)(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
-	            int x_row, int m, int n, int k);
-	/* rows [row, row + m) of x, m <= KERN_TURN, row a multiple of that, into their turned copy;
-	 * of k the part [from, to): multiples of 256, or k */
-	void (*turn)(struct kern_act *x, int row, int m, int k, int from, int to);
-	/* kern/way.h: rows is quickest up to so many rows of x, at least 1; past that few, for m of
-	 * them where bit m is set; else tile.  few_band: weight rows of a call of few */
-	uint8_t rows_most, few_band;
-	uint64_t few_at;
+	/* the tile reads the transposed copy of x if there is one and x_row is a multiple of
+	 * KERN_LANES; otherwise it transposes x in every call */
+	uint8_t tile_transposed;
+	/* for a skinny x, or NULL: as rows, from the transposed copy of x; x_row is a multiple of
+	 * KERN_LANES */
+	void (*skinny)(float *y, size_t ldy, const void *w, size_t row_bytes,
+	               const struct kern_act *x, int x_row, int m, int n, int k);
+	/* transpose rows [row, row + m) of x, m <= KERN_LANES and row a multiple of it; of k [from,
+	 * to), multiples of 256 or k */
+	void (*transpose)(struct kern_act *x, int row, int m, int k, int from, int to);
+	/* kern/dispatch.h: `rows` is fastest up to rows_max rows of x (at least 1); for m rows
+	 * beyond, `skinny` if bit m of skinny_mask is set, else `tile`. skinny_band: weight rows of
+	 * a call */
+	uint8_t rows_max, skinny_band;
+	uint64_t skinny_mask;
 };
 
 #define KERN_SLOTS(S) /* name, arguments */ \
@@ -167,9 +167,10 @@ struct kern_mm {
 	S(attn_merge, (float *o, const float *m, const float *l, const float *parts, int splits, \
 	               int heads, int dv)) \
 	S(peak_read, (uint32_t * sink, const void *p, \
-	              size_t bytes)) /* bytes, a multiple of 512, read once; *sink: their sum */ \
+	              size_t bytes)) /* reads bytes, a multiple of 512, once; *sink: their sum */ \
 	S(peak_fma, (double *ops, float *sink, \
-	             int turns)) /* fma without memory; *ops: how many operations that was */
+	             int reps)) /* fma without memory accesses; *ops: how many operations that
+	                         * was */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
@@ -181,20 +182,19 @@ struct kern {
 #define S(slot, args) void(*slot) args;
 	KERN_SLOTS(S)
 #undef S
-	/* the same for products of bytes added into i32 */
-	void (*peak_dot)(double *ops, int32_t *sink, int turns);
-	void (*peak_tile)(double *ops, int bf16, int turns); /* in tile registers; or NULL */
+	/* the same for products of bytes, summed in i32 */
+	void (*peak_dot)(double *ops, int32_t *sink, int reps);
+	void (*peak_tile)(double *ops, int bf16, int reps); /* in tile registers; or NULL */
 	/* rows NULL: decode to f32, then mm[INFER_F32].  A slot that an overlay leaves out stays as
 	 * it was (pack belongs to tile, form to quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 };
 
-/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met.  Tests pass any
- * mask. */
+/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met. */
 struct kern kern_select(uint64_t have);
 const char *kern_name(unsigned i); /* row i of isa_list.h; NULL past the end */
 uint64_t kern_needs(unsigned i);
-/* The features that `--isa NAME` leaves: those of have that the named overlay and the narrower ones
- * need. INFER_EUNSUP: no such overlay, or the processor lacks it. */
+/* Reduce *have to the features of the named overlay and the narrower ones, as `--isa NAME` does.
+ * INFER_EUNSUP: there is no such overlay, or the processor lacks it. */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);
 #endif

@@ -1,5 +1,5 @@
-/* The same plain code for every kernel set: a position is written once and read as often as it is
- * seen. */
+/* kern/kv.c - write K and V into pages of the cache.  Plain code for every kernel set: a position is
+ * written once and read many times. */
 #include "kern/kv.h"
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ size_t kern_kv_bytes(int type, int dim)
 	return block && dim % block == 0 ? KERN_PAGE * type_row_bytes(type, dim) : 0;
 }
 
-/* 1 / d, or 0 if every element is to read back as 0 times d */
+/* 1 / d, or 0 if every element has to read back as 0 times d */
 static float inverse(float d)
 {
 	float size = fabsf(d);
@@ -37,7 +37,7 @@ static float inverse(float d)
 	return size >= 0x1p-126f && size <= 0x1.fffffep127f ? 1.0f / d : 0.0f;
 }
 
-static float small_is_0(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
+static float flush_subnormal(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
 
 /* the element of the largest magnitude, where NaN exceeds infinity */
 static float largest(const float *x)
@@ -58,37 +58,37 @@ static float largest(const float *x)
 static int nearest(float x)
 {
 	int t = (int)x;
-	float rest = x - (float)t;
+	float shift_terms = x - (float)t;
 
-	return t + (rest >= 0.5f) - (rest <= -0.5f);
+	return t + (shift_terms >= 0.5f) - (shift_terms <= -0.5f);
 }
 
-static uint16_t round_q8_0(uint8_t q[BLOCK], const float *x)
+static uint16_t quant_q8_0(uint8_t q[BLOCK], const float *x)
 {
 	float d = fabsf(largest(x)) / 127.0f, by = inverse(d);
 
 	for (int i = 0; i < BLOCK; i++)
 		q[i] = by == 0 ? 0 : (uint8_t)nearest(x[i] * by);
-	return num_to_f16(small_is_0(d));
+	return num_to_f16(flush_subnormal(d));
 }
 
-static uint16_t round_q4_0(uint8_t q[BLOCK], const float *x)
+static uint16_t quant_q4_0(uint8_t q[BLOCK], const float *x)
 {
 	float d = largest(x) / -8.0f, by = inverse(d);
 
 	for (int i = 0; i < BLOCK; i++)
 		q[i] = by == 0 ? 8 : (uint8_t)num_min(15, (int)fmaf(x[i], by, 8.5f));
-	return num_to_f16(small_is_0(d));
+	return num_to_f16(flush_subnormal(d));
 }
 
-/* blocks of a row as codes q [dim] of a byte each (in parts of a block, by the caller) */
-static uint16_t round_block(uint8_t q[BLOCK], int type, const float *x)
+/* a block of a row as codes q, one byte each; the caller packs them */
+static uint16_t quant_block(uint8_t q[BLOCK], int type, const float *x)
 {
-	return type == INFER_Q8_0 ? round_q8_0(q, x) : round_q4_0(q, x);
+	return type == INFER_Q8_0 ? quant_q8_0(q, x) : quant_q4_0(q, x);
 }
 
-/* one half of a byte, the other kept */
-static void put_half(uint8_t *to, int high, uint8_t q)
+/* set one half of a byte and keep the other */
+static void put_nibble(uint8_t *to, int high, uint8_t q)
 {
 	*to = (uint8_t)(high ? (*to & 15) | q << 4 : (*to & 0xf0) | q);
 }
@@ -100,29 +100,31 @@ static uint16_t *scales(void *page, int type, int dim)
 	return (uint16_t *)(void *)((unsigned char *)page + codes);
 }
 
-/* byte of number i of four neighbours: its first and second are two halves of a pair of 16 bits */
-static int in_lane(int i) { return i % 4 / 2 + i % 2 * 2; }
+/* the byte of neighbour i of four: 0, 2, 1, 3, so that 0 and 1 are the low bytes of two 16-bit
+ * halves */
+static int lane_byte(int i) { return i % 4 / 2 + i % 2 * 2; }
 
 static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q)
 {
 	for (int i = 0; i < BLOCK; i++)
 		if (type == INFER_Q8_0)
-			page[((b * BLOCK + i) / 4 * KERN_PAGE + at) * 4 + in_lane(i)] = q[i] ^ 0x80;
+			page[((b * BLOCK + i) / 4 * KERN_PAGE + at) * 4 + lane_byte(i)] =
+				q[i] ^ 0x80;
 		else
-			put_half(&page[((b * HALF + i % HALF) / 4 * KERN_PAGE + at) * 4 +
-			               in_lane(i)],
-			         i >= HALF, q[i]);
+			put_nibble(&page[((b * HALF + i % HALF) / 4 * KERN_PAGE + at) * 4 +
+			                 lane_byte(i)],
+			           i >= HALF, q[i]);
 }
 
 static void v_put_block(uint8_t *page, int type, int at, int b, int dim, const uint8_t *q)
 {
 	for (int i = 0; i < BLOCK; i++)
 		if (type == INFER_Q8_0)
-			page[(at / 4 * dim + b * BLOCK + i) * 4 + in_lane(at)] = q[i] ^ 0x80;
+			page[(at / 4 * dim + b * BLOCK + i) * 4 + lane_byte(at)] = q[i] ^ 0x80;
 		else
-			put_half(&page[((at / 4 * (dim / BLOCK) + b) * HALF + i % HALF) * 4 +
-			               in_lane(at)],
-			         i >= HALF, q[i]);
+			put_nibble(&page[((at / 4 * (dim / BLOCK) + b) * HALF + i % HALF) * 4 +
+			                 lane_byte(at)],
+			           i >= HALF, q[i]);
 }
 
 void kern_k_put(const struct kern *kern, void *page, int type, int at, const float *x, int dim)
@@ -140,7 +142,7 @@ void kern_k_put(const struct kern *kern, void *page, int type, int at, const flo
 			((uint16_t *)page)[(i + j) * KERN_PAGE + at] = h[j];
 	}
 	for (int b = 0; kern_kv_block(type) == BLOCK && b < dim / BLOCK; b++) {
-		scales(page, type, dim)[b * KERN_PAGE + at] = round_block(q, type, x + b * BLOCK);
+		scales(page, type, dim)[b * KERN_PAGE + at] = quant_block(q, type, x + b * BLOCK);
 		k_put_block(page, type, at, b, q);
 	}
 }
@@ -155,7 +157,7 @@ void kern_v_put(const struct kern *kern, void *page, int type, int at, const flo
 	if (type == INFER_F16)
 		kern->to_f16((uint16_t *)page + (size_t)at * (size_t)dim, x, dim);
 	for (int b = 0; kern_kv_block(type) == BLOCK && b < dim / BLOCK; b++) {
-		scales(page, type, dim)[b * KERN_PAGE + at] = round_block(q, type, x + b * BLOCK);
+		scales(page, type, dim)[b * KERN_PAGE + at] = quant_block(q, type, x + b * BLOCK);
 		v_put_block(page, type, at, b, dim, q);
 	}
 }

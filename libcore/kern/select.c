@@ -1,3 +1,4 @@
+/* kern/select.c - the kernel sets that a processor supports, laid one over the other. */
 #include "kern/kern.h"
 #include <string.h>
 #include "base/err.h"
@@ -16,8 +17,8 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
-/* Apply the fields that an overlay sets for a type; the others stay.  Panels belong to their tile,
- * and an overlay with a loop of its own brings its own measured limits. */
+/* Apply the fields that an overlay sets for a type; the others stay. The functions that pack belong
+ * to their tile, and an overlay with a loop of its own brings its own measured limits. */
 static void overlay(struct kern_mm *to, const struct kern_mm *from)
 {
 	if (from->quant) {
@@ -26,15 +27,15 @@ static void overlay(struct kern_mm *to, const struct kern_mm *from)
 	}
 	if (from->rows)
 		to->rows = from->rows;
-	if (from->few) {
-		to->few = from->few;
-		to->few_band = from->few_band;
+	if (from->skinny) {
+		to->skinny = from->skinny;
+		to->skinny_band = from->skinny_band;
 	}
-	if (from->turn)
-		to->turn = from->turn;
-	if (from->rows_most) {
-		to->rows_most = from->rows_most;
-		to->few_at = from->few_at;
+	if (from->transpose)
+		to->transpose = from->transpose;
+	if (from->rows_max) {
+		to->rows_max = from->rows_max;
+		to->skinny_mask = from->skinny_mask;
 	}
 	if (!from->tile)
 		return;
@@ -43,7 +44,7 @@ static void overlay(struct kern_mm *to, const struct kern_mm *from)
 	to->pack_bytes = from->pack_bytes;
 	to->mr = from->mr;
 	to->nr = from->nr;
-	to->tile_turned = from->tile_turned;
+	to->tile_transposed = from->tile_transposed;
 }
 
 struct kern kern_select(uint64_t have)

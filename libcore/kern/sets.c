@@ -1,3 +1,4 @@
+/* kern/sets.c - the kernel sets as the public interface lists them. */
 #include <infer/hw.h>
 #include "kern/kern.h"
 

@@ -21,7 +21,7 @@ static const struct {
 	{ "output", 102400, 2048, 0 }, { "expert", 768, 2048, 0 },
 	{ "down", 2048, 8192, 0 },     { "expert-down", 2048, 768, 1 },
 };
-static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 24, 32 },
+static const int rows_m[] = { 1, 2, 4, 8 }, skinny_m[] = { 8, 16, 24, 32 },
 		 tile_m[] = { 16, 32, 64, 512 };
 /* head sizes of attention */
 static const int head_dims[] = { 64, 128 };
@@ -53,8 +53,8 @@ static int own(const infer_probe *p, int set, int type, int kind)
 	switch (kind) {
 	case PROBE_ROWS:
 		return mm->rows && (!less || mm->rows != less->rows);
-	case PROBE_FEW:
-		return mm->few && (!less || mm->few != less->few);
+	case PROBE_SKINNY:
+		return mm->skinny && (!less || mm->skinny != less->skinny);
 	case PROBE_TILE:
 		return mm->tile && (!less || mm->tile != less->tile);
 	default:
@@ -64,7 +64,7 @@ static int own(const infer_probe *p, int set, int type, int kind)
 
 static int own_mm(const infer_probe *p, int set, int type)
 {
-	return own(p, set, type, PROBE_ROWS) || own(p, set, type, PROBE_FEW) ||
+	return own(p, set, type, PROBE_ROWS) || own(p, set, type, PROBE_SKINNY) ||
 	       own(p, set, type, PROBE_TILE);
 }
 
@@ -85,9 +85,9 @@ static int add_products(infer_probe *p, int set, int type, int shape, infer_erro
 		c.m = rows_m[i];
 		TRY(add(p, c, err));
 	}
-	c.kind = PROBE_FEW;
-	for (int i = 0; i < 4 && own(p, set, type, PROBE_FEW); i++) {
-		c.m = few_m[i];
+	c.kind = PROBE_SKINNY;
+	for (int i = 0; i < 4 && own(p, set, type, PROBE_SKINNY); i++) {
+		c.m = skinny_m[i];
 		TRY(add(p, c, err));
 	}
 	if (!first) /* a panel is the same whatever n */
@@ -155,7 +155,7 @@ int probe_cases(infer_probe *p, infer_error *err)
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
 {
 	static const char *const names[] = {
-		[PROBE_ROWS] = "rows", [PROBE_FEW] = "few",     [PROBE_TILE] = "tile",
+		[PROBE_ROWS] = "rows", [PROBE_SKINNY] = "few",  [PROBE_TILE] = "tile",
 		[PROBE_PACK] = "pack", [PROBE_QUANT] = "quant", [PROBE_ATTN] = "attn"
 	};
 
@@ -250,7 +250,7 @@ int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
                         struct infer_probe_result *r, infer_error *err)
 {
 	static int (*const make[])(struct probe_job *, infer_probe *, infer_error *) = {
-		[PROBE_ROWS] = probe_mm,   [PROBE_FEW] = probe_mm,      [PROBE_TILE] = probe_mm,
+		[PROBE_ROWS] = probe_mm,   [PROBE_SKINNY] = probe_mm,   [PROBE_TILE] = probe_mm,
 		[PROBE_PACK] = probe_mm,   [PROBE_QUANT] = probe_quant, [PROBE_ATTN] = probe_attn,
 		[PROBE_ELEM] = probe_elem,
 	};

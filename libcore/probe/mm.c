@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "kern/act.h"
 #include "kern/data.h"
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "type/type.h"
 
 #include <string.h>
@@ -29,10 +29,10 @@ typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const 
                    int x_row, int m, int n, int k);
 static mm_fn *in_place(const struct probe_job *j)
 {
-	return j->c->kind == PROBE_FEW ? mm_of(j)->few : mm_of(j)->rows;
+	return j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny : mm_of(j)->rows;
 }
 
-/* Calls in the order of a matrix, and matrix behind matrix. */
+/* Calls go through a matrix in order, and through one matrix after the other. */
 static double rows_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;
@@ -101,25 +101,25 @@ static int no_memory(infer_error *err)
 static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
 {
 	size_t bytes = kern_act_bytes(mm->form, m, k),
-	       turned = mm->turn ? kern_turned_bytes(mm->form, m, k) : 0;
-	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + turned, 64));
+	       transposed = mm->transpose ? kern_transposed_bytes(mm->form, m, k) : 0;
+	char *at = mem_aligned(MEM_PLAN, 64, num_round_up(bytes + transposed, 64));
 
 	if (!at)
 		return INFER_ENOMEM;
-	memset(at, 0, bytes + turned);
+	memset(at, 0, bytes + transposed);
 	kern_act_init(x, mm->form, at, m, k);
 	for (int i = 0; i < m; i++)
 		mm->quant(x, i, fx + (size_t)i * (size_t)k, k);
-	if (!mm->turn)
+	if (!mm->transpose)
 		return INFER_OK;
-	x->turned = at + bytes;
-	for (int i = 0; i < m; i += KERN_TURN)
-		mm->turn(x, i, (int)num_min(KERN_TURN, m - i), k, 0, k);
+	x->transposed = at + bytes;
+	for (int i = 0; i < m; i += KERN_LANES)
+		mm->transpose(x, i, (int)num_min(KERN_LANES, m - i), k, 0, k);
 	return INFER_OK;
 }
 
-/* Rows, in place or turned, or a panel, beside the rows of set ref with its own quantising: bit for
- * bit. */
+/* Compare rows in place, the skinny loop or a panel with the rows of ref, which quantises x itself:
+ * bit for bit. */
 static int check(struct probe_job *j, infer_error *err)
 {
 	const struct probe_case *c = j->c;
@@ -148,10 +148,10 @@ static int check(struct probe_job *j, infer_error *err)
 	return INFER_OK;
 }
 
-/* As many weight rows in a call as a backend gives: small matrices are dealt to all threads. */
+/* As many weight rows in a call as a backend would use: small matrices are cut for all threads. */
 static int block_of(const struct probe_job *j)
 {
-	size_t like = j->c->kind == PROBE_FEW ? mm_of(j)->few_band : KERN_ITEM_ROWS;
+	size_t like = j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny_band : KERN_ITEM_ROWS;
 	int64_t most = (int64_t)num_round_up((size_t)KERN_ITEM_BYTES / j->row_bytes, like),
 		share = (int64_t)num_round_up((size_t)num_max(j->c->n / (4 * j->p->threads), 1),
 	                                      like);

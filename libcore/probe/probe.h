@@ -3,13 +3,13 @@
 #define PROBE_PROBE_H
 #include <infer/probe.h>
 #include "kern/kern.h"
-#include "kern/way.h"
+#include "kern/dispatch.h"
 
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
 
 enum probe_kind {
 	PROBE_ROWS,
-	PROBE_FEW,
+	PROBE_SKINNY,
 	PROBE_TILE,
 	PROBE_PACK,
 	PROBE_QUANT,
@@ -91,7 +91,7 @@ struct probe_job {
 	struct probe_memory mem;
 	int same;
 };
-/* mm.c: rows, few, tile, pack */
+/* mm.c: rows, skinny, tile, pack */
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err); /* attn.c */

@@ -59,7 +59,7 @@ int unicode_decompose(uint32_t cp, uint32_t out[4])
 
 void unicode_order(uint32_t *cp, size_t n)
 {
-	size_t start = 0; /* of the run of marks that i ends */
+	size_t start = 0; /* the start of the run of marks that ends at i */
 
 	for (size_t i = 0; i < n; i++) {
 		int c = unicode_class(cp[i]);
@@ -67,7 +67,8 @@ void unicode_order(uint32_t *cp, size_t n)
 			start = i + 1;
 			continue;
 		}
-		if (i - start >= 64) /* a longer run is no text; the cut keeps this linear */
+		if (i - start >= 64) /* a longer run is not real text; the limit keeps this
+		                      * linear */
 			start = i;
 		size_t j = i;
 		uint32_t v = cp[i];

@@ -8,8 +8,8 @@
 struct infer_tokenizer;
 struct tok_ids;
 
-/* any, user: the longest added token that begins with what a node stands for, or -1; of all, and of
- * user-defined ones. */
+/* any, user: the longest added token that begins with the string of a node, or -1; of all tokens,
+ * and of user-defined ones. */
 struct tok_node {
 	uint32_t from, back;
 	int32_t any, user;
@@ -17,7 +17,8 @@ struct tok_node {
 };
 struct tok_added {
 	struct tok_node *node; /* [n] */
-	/* [n] as user, but none that ends generation; NULL: no user-defined one does */
+	/* [n] like user, without tokens that end generation; NULL: no user-defined token ends
+	 * generation */
 	int32_t *said;
 	uint32_t *slot, mask, n; /* (node, c) to node, by hash */
 	uint32_t last[256];      /* and from node 0 */
@@ -25,8 +26,8 @@ struct tok_added {
 
 int tok_added_new(struct infer_tokenizer *t); /* INFER_OK or INFER_ENOMEM */
 void tok_added_free(struct tok_added *a);
-/* Where added tokens may begin, from the end of s to its front: to out the index, then the id of
- * the longest.  flags, said: as in tok_encode.  O(n). */
+/* The places where added tokens may begin, from the end of s to its start: to out the index,
+ * then the id of the longest. flags, said: as in tok_encode.  O(n). */
 void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
                     const unsigned char *said, uint32_t flags, struct tok_ids *out);
 #endif

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "tok/tok.h"
 
-/* lo, hi: the first 16 bytes, 0 behind the last */
+/* lo, hi: the first 16 bytes, 0 after the last */
 struct tok_key {
 	const char *s;
 	size_t n;
@@ -47,10 +47,9 @@ static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *
 	*hi = num_u64(b + 8);
 }
 
-/* The hash of a key in three steps: its first 16 bytes, then 8 by 8, the last 8 of them again where
- * some are left; its size.
- * Folded products of secret factors: as fast as a hash without a secret, and nobody can write
- * pieces that fall together. */
+/* The hash of a key in three steps: its first 16 bytes; then 8 at a time, and the last 8 bytes
+ * again if some are left; its size.  Folded products with secret factors: as fast as a hash
+ * without a secret, and nobody can construct colliding pieces. */
 static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n,
                            const char *end)
 {

@@ -28,11 +28,12 @@ struct merge {
 };
 
 #define MERGE_NONE UINT32_MAX
-/* Rank of joining l and r, lower first, and the new symbol's id; MERGE_NONE: they do not join. */
+/* The rank of joining l and r (lower ranks first) and the id of the new symbol; MERGE_NONE: they do
+ * not join. */
 typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct merge_sym *r,
                             int32_t *to);
 
-/* grow *m (NULL at first) to room for n symbols; OK or ENOMEM */
+/* grow *m (NULL at first) to n symbols; INFER_OK or INFER_ENOMEM */
 int merge_room(struct merge **m, size_t n);
 int merge_run(struct merge *m, merge_rank *rank, void *user); /* OK or ENOMEM */
 void merge_free(struct merge *m);

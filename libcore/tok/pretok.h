@@ -20,12 +20,12 @@ struct pretok_it {
 	const char *s;
 	size_t n;        /* bytes of s */
 	size_t from, to; /* the last match; the search continues at `to` */
-	/* digit groups: end of the run that was counted, code points from `to` to it */
+	/* digit groups: the end of the run that was counted, and its code points from `to` on */
 	size_t run, left;
-	const uint64_t *ascii; /* [2] bits: the stage's class below U+0080 */
+	const uint64_t *ascii; /* [2] bits: the class of the stage below U+0080 */
 };
 
-/* code points of a category in set and of none in without, or in a range */
+/* code points of a category in set and not in without, or in a range */
 struct pretok_class {
 	uint32_t set, without;
 	int n;
@@ -40,22 +40,23 @@ struct pretok_stage {
 	const char *pattern;
 	pretok_scan *scan; /* NULL: PCRE2 */
 	const struct pretok_class *of;
-	uint32_t max;   /* most code points of a run of numbers (or of the class); 0: no limit */
+	uint32_t max;   /* the maximum of code points in a run of numbers (or of the class); 0:
+	                 * no limit */
 	uint32_t flags; /* enum pretok_how */
 };
 
 enum pretok_how {
 	PRETOK_EOL = 1 << 0,     /* punctuation includes the following newlines */
 	PRETOK_SLASH = 1 << 1,   /* and slashes */
-	PRETOK_ONE = 1 << 2,     /* but one of them only */
+	PRETOK_ONE = 1 << 2,     /* but only one of them */
 	PRETOK_MARKS = 1 << 3,   /* marks count as letters */
 	PRETOK_PHRASE = 1 << 4,  /* words joined by single spaces are one piece */
 	PRETOK_BLANKS = 1 << 5,  /* white space is split into powers of two */
 	PRETOK_HAN = 1 << 6,     /* runs of Han are split off first and are not part of words */
-	PRETOK_SHORT = 1 << 7,   /* a word includes the following contraction */
+	PRETOK_SHORT = 1 << 7,   /* a word includes the contraction after it */
 	PRETOK_LEAD = 1 << 8,    /* one white space may precede the run */
-	PRETOK_EXACT = 1 << 9,   /* max code points or none */
-	PRETOK_AT_END = 1 << 10, /* groups only where the run is the end of a word */
+	PRETOK_EXACT = 1 << 9,   /* either max code points or none */
+	PRETOK_AT_END = 1 << 10, /* groups only if the run ends a word */
 };
 
 /* properties of a pre-tokenizer besides its stages */
@@ -83,9 +84,8 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
                infer_error *err);
 void pretok_free(struct pretok_code *c);
 
-/* Call fn for each piece of s[0 .. n), in order; a nonzero return of fn ends the run with it.
- * INFER_EUNSUP  PCRE2 met a limit; err names the byte offset in s
- * INFER_ENOMEM */
+/* Call fn for each piece of s[0 .. n), in order; a nonzero return value of fn stops and is
+ * returned.  INFER_EUNSUP PCRE2 reached a limit; err names the byte offset in s INFER_ENOMEM */
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err);

@@ -15,7 +15,7 @@
 enum tok_kind { TOK_NORMAL = 1, TOK_UNKNOWN, TOK_CONTROL, TOK_USER, TOK_UNUSED, TOK_BYTE };
 enum {
 	TOK_EOG = 1 << 0,
-	TOK_SHOWN = 1 << 1 /* control, but part of the answer */,
+	TOK_SHOWN = 1 << 1 /* a control token, but part of the answer */,
 	TOK_RSTRIP = 1 << 2,
 	TOK_LSTRIP = 1 << 3
 };
@@ -35,22 +35,22 @@ enum tok_id {
 	TOK_IDS
 };
 
-/* bytes of a piece, where each length from each place of a text is looked up */
+/* bytes of a piece, if each length is looked up at each place of a text */
 enum { TOK_LONGEST = 512 };
 #define TOK_SPACE "\xe2\x96\x81" /* U+2581 stands for a space in pieces */
 
 struct tok_string {
 	uint32_t at, len;
 };
-/* end: of what may be read */
+/* end: of the readable bytes */
 struct tok_strings {
 	const char *base, *end;
 	struct tok_string *at;
 	uint32_t n;
 };
-/* Open addressing; of equal keys the last index.  A slot: index + 1 in the low bits (at), the high
- * bits of the hash above; 0: empty.  Small, because opening a large vocabulary is bound by cache
- * and TLB misses. */
+/* Open addressing; of equal keys, the last index counts.  A slot has index + 1 in the low bits
+ * (at), the high bits of the hash above; 0: empty.  Small, as opening is limited by cache and
+ * TLB misses. */
 struct tok_map {
 	uint32_t *slot, mask, at;
 };
@@ -77,41 +77,41 @@ struct infer_tokenizer {
 	const struct pretok *pre; /* BPE only */
 	char pre_name[64];
 	/* from tok_build */
-	uint64_t secret[3];   /* of the hashes, for this tokenizer alone */
-	char *text;           /* what the tokens stand for, one behind the other */
+	uint64_t secret[3];   /* the secret of the hashes, for this tokenizer alone */
+	char *text;           /* the strings of the tokens, one after the other */
 	uint32_t *text_at;    /* [n + 1] */
 	struct tok_map map;   /* of piece */
 	int doubles;          /* some pieces are equal */
 	int32_t byte_id[256]; /* -1: none */
 	uint32_t max_len;     /* bytes of the longest piece */
-	/* no piece holds U+2581 behind something else: words do not touch each other */
+	/* no piece has U+2581 after another character, so words can be encoded separately */
 	int apart;
 	struct pretok_code *pre_code; /* BPE only, and the next two */
 	struct tok_merge *merge;
 	struct tok_map pair;          /* (left, right) to rank */
 	struct spm_charsmap charsmap; /* SentencePiece kinds */
 	float unk_score, max_score;   /* unigram only, and the next */
-	uint16_t *reach; /* bytes of the longest piece that begins with a code point, by its hash */
+	uint16_t *reach;              /* longest piece that begins with a code point, by its hash */
 	/* from tok_settle */
 	struct tok_added added; /* control, unknown and user-defined tokens */
-	int32_t unk;            /* stands for text that cannot be spelled; -1: none */
-	int ends_in_text;       /* some tokens that end generation are no control tokens */
+	int32_t unk;            /* for text that cannot be encoded; -1: none */
+	int ends_in_text;       /* some tokens that end generation are not control tokens */
 };
 
-/* What tok_build asks of the reader beside the first half of the tokenizer.  Merges are read once,
- * in order. */
+/* What tok_build needs from the reader besides the first half of the tokenizer.  Merges are read
+ * once, in order. */
 struct tok_source {
 	const char *name; /* for messages */
 	uint32_t n_merges;
 	void (*next_merge)(struct tok_source *src, struct infer_str *left_right);
-	const char *merges_end; /* of the bytes that merges lie in */
+	const char *merges_end; /* the end of the bytes of the merges */
 	const unsigned char *charsmap;
 	size_t charsmap_bytes;
-	const struct infer_meta *meta; /* the reader's own: where its next merge is */
+	const struct infer_meta *meta; /* for the reader: the position of its next merge */
 	size_t cursor;
 };
 
-/* Growing list of ids; failing is sticky. */
+/* A growing list of ids; failure is sticky. */
 struct tok_ids {
 	int32_t *at;
 	size_t n, cap;
@@ -119,8 +119,8 @@ struct tok_ids {
 };
 void tok_push(struct tok_ids *ids, int32_t id);
 
-/* Short words met before in this call, with their ids: one cache line each, a newer word takes an
- * older one's place. */
+/* Short words seen before in this call, with their ids: one cache line each; a newer word replaces
+ * an older one. */
 struct tok_word {
 	uint32_t hash;
 	uint8_t len, n;
@@ -132,15 +132,15 @@ struct merge;
 struct tok_run {
 	const struct infer_tokenizer *t;
 	struct tok_ids ids;
-	size_t unk_end;        /* ids.n behind an unknown token that stands for text */
+	size_t unk_end;        /* ids.n after the last unknown token */
 	struct tok_word *word; /* [word_mask + 1]; NULL: none */
 	uint32_t word_mask;
 	struct merge *merge; /* scratch of merge.c */
-	const char *end; /* of the bytes that words lie in, set by the kind: reading stops there */
-	/* [n] spm.c: bytes of the left part of an unused piece; NULL until one is met */
+	const char *end;     /* end of the bytes of the words: reading stops there */
+	/* [n] spm.c: bytes of the left part of an unused piece; NULL until one occurs */
 	uint32_t *left;
-	int no_end; /* somebody said this: no token that ends generation comes of it */
-	/* a byte that neither a byte token nor an unknown token stands for */
+	int no_end; /* part of a conversation: no token that ends generation comes of it */
+	/* a byte that has neither a byte token nor an unknown token */
 	int lost;
 	unsigned lost_byte;
 };
@@ -148,15 +148,15 @@ struct tok_run {
 struct tok_model {
 	const char *gguf;    /* value of tokenizer.ggml.model */
 	const char *kind;    /* infer_tokenizer_kind */
-	const char *pre;     /* pre-tokenizer where the file names none; NULL: the kind has none */
-	int32_t id[TOK_IDS]; /* where the file names none; -1: none */
+	const char *pre;     /* the pre-tokenizer if the file names none; NULL: the kind has none */
+	int32_t id[TOK_IDS]; /* the default if the file names none; -1: none */
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;       /* the file must have scores */
-	uint32_t longest; /* bytes of a piece: more is refused; 0: any */
+	uint32_t longest; /* the most bytes of a piece: longer ones are refused; 0: no limit */
 	/* Build what the kind needs beyond the common tables; close frees it. */
 	int (*open)(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 	void (*close)(struct infer_tokenizer *t);
-	/* What a normal piece stands for, put to out (room for n + 8 bytes); returns its bytes. */
+	/* Write the string of a normal piece to out (space for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
 	/* Tokens of text between added tokens. */
 	int (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
@@ -164,15 +164,15 @@ struct tok_model {
 const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: not known */
 
 /* tok.c */
-/* infer_encode, where said (NULL, or [n]) marks what a conversation says: no control token and none
- * that ends generation comes of these bytes. */
+/* infer_encode; said (NULL, or [n]) marks bytes of a conversation, which produce no control token
+ * and none that ends generation. */
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
-/* What follows from flags, which the reader finds by looking tokens up.  INFER_OK or
+/* Derive what depends on flags, which the reader sets by looking tokens up.  INFER_OK or
  * INFER_ENOMEM. */
 int tok_settle(struct infer_tokenizer *t);
-/* Whether text may become the token as far as its end goes. */
+/* Whether text may become the token, as far as ends of generation are concerned. */
 static inline int tok_may(const struct tok_run *r, int32_t id)
 {
 	return !(r->no_end && r->t->flag[id] & TOK_EOG);
@@ -185,16 +185,16 @@ static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its 
 int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
 /* byte tokens, or the unknown token */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
-/* The ids of a short word from the cache, pushed: 1; 0: not there, and *slot is where tok_word_put
- * shall put it (or NULL). */
+/* Push the ids of a short word from the cache: 1; 0: not there, and *slot is its place for
+ * tok_word_put (or NULL). */
 int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
 /* ids from ... on */
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);
 
-/* map.c, and tok/key.h for what is inline */
-int tok_map_new(struct tok_map *m, uint32_t n); /* room for n; INFER_OK or INFER_ENOMEM */
+/* map.c; the inline part is in tok/key.h */
+int tok_map_new(struct tok_map *m, uint32_t n); /* for n entries; INFER_OK or INFER_ENOMEM */
 /* nonzero: some strings are equal */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3]);
-/* The id of a piece, or -1.  No byte from end on is read: giving more than s + n is faster. */
+/* The id of a piece, or -1.  No byte from end on is read; end beyond s + n is faster. */
 int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end);
 #endif

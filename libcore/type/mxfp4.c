@@ -11,7 +11,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	const struct mxfp4 *b = src;
 
 	for (; blocks--; b++, dst += 32) {
-		/* e = 0 and 1 are subnormal as f32 */
+		/* e = 0 and 1 give subnormal f32 */
 		float d = num_float(b->e < 2 ? 0x00200000u << b->e : (uint32_t)(b->e - 1) << 23);
 		for (int i = 0; i < 32; i++)
 			dst[i] = d * (float)grid_fp4[block_nibble(b->qs, i)];

@@ -1,5 +1,5 @@
-/* type/type.h - one const row per element type; the scalar decoders here are what every kernel is
- * measured against. */
+/* type/type.h - one const row per element type; the scalar decoders here are the truth that every
+ * kernel is measured against. */
 #ifndef TYPE_TYPE_H
 #define TYPE_TYPE_H
 #include <infer/type.h>
@@ -8,9 +8,9 @@ struct type {
 	struct infer_type_info info;
 	/* f32 [blocks * block] from src, any alignment */
 	void (*decode)(float *dst, const void *src, size_t blocks);
-	/* Where a block's floats lie, for who looks for weights that are not finite: n_f16 f16
-	 * fields at these byte offsets, or a function of the type's own: index of the first byte of
-	 * the first bad float, SIZE_MAX if there is none.  Neither: a type without floats. */
+	/* Where a block has floats, to look for weights that are not finite: n_f16 f16 fields at
+	 * these byte offsets, or a function of the type that returns the index of the first byte
+	 * of the first bad float, SIZE_MAX if there is none.  Neither: a type without floats. */
 	int n_f16;
 	uint16_t f16[2];
 	size_t (*bad)(const void *src, size_t blocks);

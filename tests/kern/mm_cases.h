@@ -10,11 +10,11 @@
 struct shape {
 	int type, m, n, k;
 	enum kern_data_fill fill;
-	int flat; /* most of x as large as it gets in every place: sums reach their bounds */
+	int flat; /* most of x as large as possible, so that sums reach their bounds */
 };
 
-static int few_cases;    /* that went through the loop over a few rows of x */
-static int turned_cases; /* that went through tiles which read turned rows */
+static int skinny_cases;     /* products that went through a skinny loop */
+static int transposed_cases; /* products that went through tiles that read transposed rows */
 
 static struct kern_act act_make(const struct kern *kern, int type, const float *x, int m, int k,
                                 void **mem)
@@ -50,14 +50,14 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k);
 	char *panel = block_new(bytes);
-	struct kern_next next = { .lines = 3 };
+	struct kern_prefetch prefetch = { .lines = 3 };
 	struct kern_act x = *a;
 
 	memset(panel, 0xa5, bytes);
-	x.next = s.m % 2 ? &next : NULL;
+	x.prefetch = s.m % 2 ? &prefetch : NULL;
 	for (int r = 0; r < s.n; r += mm->nr) {
-		/* from the weights to behind their mapping: what comes next may lie anywhere */
-		next.at = w, next.end = w + row * (size_t)s.n + 8192;
+		/* from the weights to past their mapping: the prefetched bytes may be anywhere */
+		prefetch.at = w, prefetch.end = w + row * (size_t)s.n + 8192;
 		int n = s.n - r < mm->nr ? s.n - r : mm->nr;
 		mm->pack(panel, w + (size_t)r * row, row, n, s.k);
 		mm->tile(y + r, (size_t)s.n, panel, &x, 0, s.m, n, s.k);
@@ -65,25 +65,25 @@ static void by_tiles(const struct kern *kern, struct shape s, float *y, const ch
 	free(panel);
 }
 
-/* a turned copy of x, made in pieces */
-static void turned_make(const struct kern_mm *mm, struct kern_act *x, int m, int k)
+/* Make a transposed copy of x, in pieces. */
+static void transposed_make(const struct kern_mm *mm, struct kern_act *x, int m, int k)
 {
-	size_t bytes = kern_turned_bytes(mm->form, m, k);
+	size_t bytes = kern_transposed_bytes(mm->form, m, k);
 	int half = k / 512 * 256;
 
-	x->turned = block_new(bytes);
-	memset(x->turned, 0xa5, bytes);
-	for (int g = 0; g < m; g += KERN_TURN) {
-		int some = m - g < KERN_TURN ? m - g : KERN_TURN;
-		mm->turn(x, g, some, k, half, k);
-		mm->turn(x, g, some, k, 0, half);
+	x->transposed = block_new(bytes);
+	memset(x->transposed, 0xa5, bytes);
+	for (int g = 0; g < m; g += KERN_LANES) {
+		int some = m - g < KERN_LANES ? m - g : KERN_LANES;
+		mm->transpose(x, g, some, k, half, k);
+		mm->transpose(x, g, some, k, 0, half);
 	}
 }
 
-/* Tiles that read a turned copy: of all rows; of those from the second group on, and from a row
+/* Tiles that read a transposed copy: of all rows; of those from the second group on, and from a row
  * between. */
-static void by_turned_tiles(const struct kern *kern, struct shape s, const float *want,
-                            const char *w, const struct kern_act *a)
+static void by_transposed_tiles(const struct kern *kern, struct shape s, const float *want,
+                                const char *w, const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), bytes = mm->pack_bytes(s.k),
@@ -92,8 +92,8 @@ static void by_turned_tiles(const struct kern *kern, struct shape s, const float
 	float *y = block_new((size_t)s.m * ldy * 4);
 	struct kern_act x = *a;
 
-	turned_make(mm, &x, s.m, s.k);
-	for (int from = 0; from < s.m && from <= KERN_TURN; from += from ? KERN_TURN - 5 : 5) {
+	transposed_make(mm, &x, s.m, s.k);
+	for (int from = 0; from < s.m && from <= KERN_LANES; from += from ? KERN_LANES - 5 : 5) {
 		memset(y, 0xff, (size_t)s.m * ldy * 4);
 		for (int r = 0; r < s.n; r += mm->nr) {
 			int n = s.n - r < mm->nr ? s.n - r : mm->nr;
@@ -102,19 +102,18 @@ static void by_turned_tiles(const struct kern *kern, struct shape s, const float
 		}
 		for (int t = 0; t < s.m - from; t++) {
 			same(y + (size_t)t * ldy, want + (from + t) * s.n, (size_t)s.n, kern, s,
-			     "tile of turned rows");
+			     "tile of transposed rows");
 			for (size_t i = (size_t)s.n; i < ldy; i++)
 				assert_int_equal(num_bits(y[(size_t)t * ldy + i]), 0xffffffff);
 		}
 	}
-	free(panel), free(x.turned), free(y);
-	turned_cases++;
+	free(panel), free(x.transposed), free(y);
+	transposed_cases++;
 }
 
-/* The loop over a few rows of x, from a turned copy; then the rows from the second group on
- * alone. */
-static void by_few(const struct kern *kern, struct shape s, const float *want, const char *w,
-                   const struct kern_act *a)
+/* The skinny loop, from a transposed copy; then the rows from the second group on alone. */
+static void by_skinny(const struct kern *kern, struct shape s, const float *want, const char *w,
+                      const struct kern_act *a)
 {
 	const struct kern_mm *mm = &kern->mm[s.type];
 	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n,
@@ -122,19 +121,19 @@ static void by_few(const struct kern *kern, struct shape s, const float *want, c
 	float *y = block_new(((size_t)s.m * ldy) * 4), *got = block_new(ny * 4);
 	struct kern_act x = *a;
 
-	turned_make(mm, &x, s.m, s.k);
-	for (int from = 0; from < s.m && from <= KERN_TURN; from += KERN_TURN) {
+	transposed_make(mm, &x, s.m, s.k);
+	for (int from = 0; from < s.m && from <= KERN_LANES; from += KERN_LANES) {
 		memset(y, 0xff, (size_t)s.m * ldy * 4);
-		mm->few(y, ldy, w, row, &x, from, s.m - from, s.n, s.k);
+		mm->skinny(y, ldy, w, row, &x, from, s.m - from, s.n, s.k);
 		for (int t = 0; t < s.m - from; t++) {
 			memcpy(got + t * s.n, y + (size_t)t * ldy, (size_t)s.n * 4);
 			for (size_t i = (size_t)s.n; i < ldy; i++)
 				assert_int_equal(num_bits(y[(size_t)t * ldy + i]), 0xffffffff);
 		}
-		same(got, want + from * s.n, (size_t)(s.m - from) * (size_t)s.n, kern, s, "few");
+		same(got, want + from * s.n, (size_t)(s.m - from) * (size_t)s.n, kern, s, "skinny");
 	}
-	free(x.turned), free(y), free(got);
-	few_cases++;
+	free(x.transposed), free(y), free(got);
+	skinny_cases++;
 }
 
 static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s,
@@ -163,7 +162,7 @@ static void flatten(float *x, struct shape s, const void *w)
 	free(v);
 }
 
-/* all of one shape: quant, rows, tile, against ref's rows */
+/* Compare quant, rows and tile of one shape with the rows of ref. */
 static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 {
 	size_t row = type_row_bytes(s.type, s.k), ny = (size_t)s.m * (size_t)s.n;
@@ -187,11 +186,11 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	memset(y, 0xff, ny * 4);
 	by_tiles(kern, s, y, f.at, &a);
 	same(y, want, ny, kern, s, "tile");
-	if (kern->mm[s.type].tile_turned)
-		by_turned_tiles(kern, s, want, f.at, &a);
-	if (kern->mm[s.type].few)
-		by_few(kern, s, want, f.at, &a);
-	if (s.m > 1) { /* the last row alone, written where nothing beside it may change */
+	if (kern->mm[s.type].tile_transposed)
+		by_transposed_tiles(kern, s, want, f.at, &a);
+	if (kern->mm[s.type].skinny)
+		by_skinny(kern, s, want, f.at, &a);
+	if (s.m > 1) { /* the last row alone, and nothing else in y may change */
 		memset(y, 0xff, ny * 4);
 		kern->mm[s.type].rows(y, (size_t)s.n, f.at, row, &a, s.m - 1, 1, s.n, s.k);
 		same(y, want + (size_t)(s.m - 1) * (size_t)s.n, (size_t)s.n, kern, s, "one row");
@@ -202,8 +201,8 @@ static void one(const struct kern *kern, const struct kern *ref, struct shape s)
 	free(x), free(want), free(y), free(mem), free(mem_ref);
 }
 
-/* those that a tile alone tells apart: few, for functions that stand for instructions take their
- * time */
+/* Shapes that only matter to a tile: few of them, because functions in place of instructions are
+ * slow. */
 static inline void tile_shapes(const struct kern *kern, const struct kern *ref, int type)
 {
 	int block = infer_type_info(type)->block;
@@ -233,12 +232,12 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 		one(kern, ref,
 		    (struct shape){ type, m, 19, block == 1 ? 75 : block * 2,
 		                    m % 4 ? KERN_DATA_PLAIN : KERN_DATA_ODD, 0 });
-	/* rows of weights past one band of the loop over a few of x */
+	/* more rows of weights than a band of the skinny loop */
 	for (int m = 1; m <= 41; m += 5)
 		one(kern, ref,
 		    (struct shape){ type, m, 45 + m + m % 7, block == 1 ? 75 : block * 3,
 		                    KERN_DATA_PLAIN, m % 2 });
-	if (kern->mm[type].tile_turned) /* more rows of x than a tile takes at a time */
+	if (kern->mm[type].tile_transposed) /* more rows of x than a tile takes at a time */
 		for (int m = 63; m <= 147; m += 42)
 			one(kern, ref,
 			    (struct shape){ type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768,

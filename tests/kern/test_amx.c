@@ -115,8 +115,9 @@ static void test_bits(void **state)
 		if (!o->tile)
 			continue;
 		k.mm[t].pack = o->pack, k.mm[t].pack_bytes = o->pack_bytes, k.mm[t].tile = o->tile;
-		k.mm[t].mr = o->mr, k.mm[t].nr = o->nr, k.mm[t].tile_turned = o->tile_turned;
-		k.mm[t].turn = o->turn, k.mm[t].few = NULL;
+		k.mm[t].mr = o->mr, k.mm[t].nr = o->nr,
+		k.mm[t].tile_transposed = o->tile_transposed;
+		k.mm[t].transpose = o->transpose, k.mm[t].skinny = NULL;
 		tile_shapes(&k, &ref, t);
 		assert_false(on);
 		n++;
@@ -137,12 +138,12 @@ static void test_overlay(void **state)
 		assert_true(all.mm[t].rows == less.mm[t].rows &&
 		            all.mm[t].quant == less.mm[t].quant);
 		assert_int_equal(all.mm[t].form, less.mm[t].form);
-		assert_int_equal(less.mm[t].tile_turned, 0);
-		if (all.mm[t].tile_turned)
-			assert_true(all.mm[t].turn && all.mm[t].pack != less.mm[t].pack &&
+		assert_int_equal(less.mm[t].tile_transposed, 0);
+		if (all.mm[t].tile_transposed)
+			assert_true(all.mm[t].transpose && all.mm[t].pack != less.mm[t].pack &&
 			            (have & CPU_AMX) == CPU_AMX);
-		if (less.mm[t].turn)
-			assert_true(all.mm[t].turn == less.mm[t].turn);
+		if (less.mm[t].transpose)
+			assert_true(all.mm[t].transpose == less.mm[t].transpose);
 	}
 }
 

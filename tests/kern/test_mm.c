@@ -4,7 +4,7 @@
 
 #include <math.h>
 #include "base/num.h"
-#include "kern/way.h"
+#include "kern/dispatch.h"
 
 static int sets, types;
 
@@ -23,8 +23,8 @@ static void test_same_bits(void **state)
 {
 	(void)state;
 	each_set(set_same);
-	printf("# %d sets, %d products, %d past turned rows\n", sets, types,
-	       few_cases + turned_cases);
+	printf("# %d sets, %d products, %d past transposed rows\n", sets, types,
+	       skinny_cases + transposed_cases);
 	assert_true(sets >= 1 && types >= 16 * sets);
 }
 
@@ -37,28 +37,30 @@ static void ways(const struct kern *kern, const struct kern *ref)
 		const char *type = infer_type_info(t)->name;
 		if (!mm->rows)
 			continue;
-		if (!mm->rows_most)
-			fail_msg("%s %s: its table has no KERN_MM_WAYS", kern->name, type);
-		for (int m = 0; m <= mm->rows_most && m <= KERN_FEW_MOST; m++)
-			if (mm->few_at >> m & 1)
-				fail_msg("%s %s: few for m %d, where rows is", kern->name, type, m);
+		if (!mm->rows_max)
+			fail_msg("%s %s: its table has no KERN_MM_DISPATCH", kern->name, type);
+		for (int m = 0; m <= mm->rows_max && m <= KERN_SKINNY_MAX; m++)
+			if (mm->skinny_mask >> m & 1)
+				fail_msg("%s %s: skinny for m %d, where rows is", kern->name, type,
+				         m);
 		for (int m = 1; m <= 70; m++) {
-			enum kern_way way = kern_way(mm, m);
-			if (m == 1 && way != KERN_IN_PLACE)
+			enum kern_loop loop = kern_loop(mm, m);
+			if (m == 1 && loop != KERN_IN_PLACE)
 				fail_msg("%s %s: m 1 is not in place", kern->name, type);
-			if (way == KERN_FEW && !(mm->few && mm->few_band && mm->turn))
-				fail_msg("%s %s: few for m %d without KERN_MM_FEW", kern->name,
-				         type, m);
-			if (way == KERN_TILE && !(mm->tile && mm->pack && mm->mr && mm->nr))
+			if (loop == KERN_SKINNY &&
+			    !(mm->skinny && mm->skinny_band && mm->transpose))
+				fail_msg("%s %s: skinny for m %d without KERN_MM_SKINNY",
+				         kern->name, type, m);
+			if (loop == KERN_TILE && !(mm->tile && mm->pack && mm->mr && mm->nr))
 				fail_msg("%s %s: tile for m %d without KERN_MM_TILE", kern->name,
 				         type, m);
-			if (kern_way_turned(mm, m))
-				assert_true(mm->turn && m <= kern_turned_most(mm, 70));
+			if (kern_loop_transposed(mm, m))
+				assert_true(mm->transpose && m <= kern_transposed_max(mm, 70));
 		}
 	}
 }
 
-static void test_ways(void **state)
+static void test_dispatch(void **state)
 {
 	(void)state;
 	assert_true(each_set(ways) >= 0);
@@ -147,7 +149,7 @@ static void test_rounding(void **state)
 			else
 				assert_int_equal(q->q[i % 32], 0);
 		}
-		assert_int_equal(q->minus, -sum);
+		assert_int_equal(q->neg_sum, -sum);
 		if (b < 1 || b > 4)
 			assert_true(d == most / 127.0f);
 	}
@@ -222,7 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_select),    cmocka_unit_test(test_rounding),
-		cmocka_unit_test(test_ways),      cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_dispatch),  cmocka_unit_test(test_truth),
 		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_not_finite),
 	};
 

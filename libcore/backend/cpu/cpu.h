@@ -10,7 +10,7 @@
 #include "backend/backend.h"
 #include "base/pool.h"
 #include "kern/kern.h"
-#include "kern/way.h"
+#include "kern/dispatch.h"
 
 struct backend { /* pool: borrowed from the host; kern: a copy of its table */
 	struct pool *pool;

@@ -53,8 +53,8 @@ static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a
 
 	for (int t = 0; t < INFER_TYPE_COUNT; t++)
 		if (a->types >> t & 1)
-			most = (int)num_max(most, kern_turned_most(cpu_mm(p->b, t), rows));
-	return kern_turned_bytes(a->form, most, cpu_node(p, a->node)->cols);
+			most = (int)num_max(most, kern_transposed_max(cpu_mm(p->b, t), rows));
+	return kern_transposed_bytes(a->form, most, cpu_node(p, a->node)->cols);
 }
 
 /* Offsets of values and of activations in other forms; both follow from the steps. */
@@ -95,7 +95,7 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
 		kern_act_init(&a->x, a->form, at + a->offset, rows, n->cols);
 		if (turned_bytes(p, a, rows))
-			a->x.turned = at + a->offset + kern_act_bytes(a->form, rows, n->cols);
+			a->x.transposed = at + a->offset + kern_act_bytes(a->form, rows, n->cols);
 	}
 }
 

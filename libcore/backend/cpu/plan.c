@@ -168,7 +168,7 @@ static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 		before->n_acts++;
 		before->work += cpu_node(p, node)->cols;
 	}
-	if (cpu_mm(p->b, type)->turn)
+	if (cpu_mm(p->b, type)->transpose)
 		a->type = type;
 	a->types |= UINT64_C(1) << type;
 	a->to = at;

@@ -151,12 +151,12 @@ static void turn_part(void *user, int64_t i, int worker)
 	const struct turn *t = user;
 	const struct kern_mm *mm = cpu_mm(t->p->b, t->a->type);
 	int k = cpu_node(t->p, t->a->node)->cols;
-	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_TURN,
+	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_LANES,
 		from = i % parts * TURN_COLS;
 
 	(void)worker;
-	mm->turn(&t->a->x, (int)row, (int)num_min(KERN_TURN, t->rows - row), k, (int)from,
-	         (int)num_min(from + TURN_COLS, k));
+	mm->transpose(&t->a->x, (int)row, (int)num_min(KERN_LANES, t->rows - row), k, (int)from,
+	              (int)num_min(from + TURN_COLS, k));
 }
 
 static int turns(const struct backend *b, const struct cpu_act *a, int rows)
@@ -174,9 +174,10 @@ static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
 		struct turn t = { p, a, rows };
-		if (a->x.turned && turns(p->b, a, rows))
-			pool_run(p->b->pool, (rows + KERN_TURN - 1) / KERN_TURN * turn_parts(p, a),
-			         turn_part, &t);
+		if (a->x.transposed && turns(p->b, a, rows))
+			pool_run(p->b->pool,
+			         (rows + KERN_LANES - 1) / KERN_LANES * turn_parts(p, a), turn_part,
+			         &t);
 	}
 }
 

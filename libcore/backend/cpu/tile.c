@@ -26,7 +26,7 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 
 int cpu_turned(const struct backend *b, int type, int m)
 {
-	return kern_way_turned(cpu_mm(b, type), m);
+	return kern_loop_transposed(cpu_mm(b, type), m);
 }
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
@@ -50,15 +50,15 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 		items;
 
-	enum kern_way way = kern_way(mm, j->m);
+	enum kern_loop loop = kern_loop(mm, j->m);
 
-	j->turned = way == KERN_FEW && j->x->turned;
-	j->tiled = way == KERN_TILE || (way == KERN_FEW && !j->turned);
+	j->turned = loop == KERN_SKINNY && j->x->transposed;
+	j->tiled = loop == KERN_TILE || (loop == KERN_SKINNY && !j->turned);
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->turned) {
 		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(TURNED_ROWS, j->n / want));
-		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->few_band));
+		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->skinny_band));
 	} else if (j->tiled) {
 		int64_t rows = num_max(ITEM_WORK / row_work + 1,
 		                       num_min(KERN_PANELS * mm->nr, j->n / want));
@@ -128,9 +128,9 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	(j->turned ? mm->few : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
-	                                 own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
-	                                 j->x_row, j->m, n, j->k);
+	(j->turned ? mm->skinny : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
+	                                    own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
+	                                    j->x_row, j->m, n, j->k);
 	finish(&p->b->kern, j, 0, j->m, row, n);
 	return n;
 }
@@ -146,8 +146,8 @@ static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 }
 
 /* The bytes to prefetch: up to n weight rows from `end` on, else the weights of the next job. */
-static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *j, int end, int n,
-                                int m)
+static struct kern_prefetch next_of(const struct kern_mm *mm, const struct cpu_job *j, int end,
+                                    int n, int m)
 {
 	int64_t rows = num_min(n, j->n - end),
 		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
@@ -155,9 +155,9 @@ static struct kern_next next_of(const struct kern_mm *mm, const struct cpu_job *
 		turns = calls * num_max(1, j->k / 256);
 	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
 
-	return (struct kern_next){ .at = (const char *)at,
-		                   .end = at ? (const char *)at + bytes : NULL,
-		                   .lines = (int)(bytes / 64 / turns) + 1 };
+	return (struct kern_prefetch){ .at = (const char *)at,
+		                       .end = at ? (const char *)at + bytes : NULL,
+		                       .lines = (int)(bytes / 64 / turns) + 1 };
 }
 
 /* Pack weight rows [row, end), some panels at a time, and multiply each with x rows [m0, m0 + m),
@@ -170,10 +170,10 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	float *decoded = (float *)(void *)(scratch + KERN_PANELS * panel);
 	int n = (int)num_min(panels_of(mm, j, m) * mm->nr, end - row);
 	int chunk = kern_x_rows(mm, j->x->q_row);
-	struct kern_next next = next_of(mm, j, row + n, n, m);
+	struct kern_prefetch next = next_of(mm, j, row + n, n, m);
 	struct kern_act x = *j->x;
 
-	x.next = &next;
+	x.prefetch = &next;
 	for (int r = 0; r < n; r += mm->nr) {
 		int rows = (int)num_min(mm->nr, n - r);
 		mm->pack(scratch + (size_t)(r / mm->nr) * panel,

@@ -1,35 +1,36 @@
-/* Panels of weights in blocks of 256: S q of every weight is a whole number of two bytes, 256 hi +
- * lo, both signed, or of one, so a block of 16 rows of weights and 16 of x is one or two chains of
- * four tile products, and nothing is done between groups that have scales of their own.
+/* kern/amx/mm_q256.c - panels of weights in blocks of 256: S q of every weight is an integer of two
+ * bytes, 256 hi + lo, both signed, or of one.  So a block of 16 rows of weights and 16 of x is one or
+ * two chains of four tile products, without any work between groups of different scales.
  *
  *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2]
  *          of 16 weights each, twice | lo i8[4][16][64] | hi i8[4][16][64], except for types where
  *          S q fits a byte
  *   isum = (hi << 8) + lo, exact in i32 for any x;  imin: one tile product with the sums of x in
- *          two parts of bf16, whole numbers below 2^24, so exact in f32
+ *          two bf16 parts, integers below 2^24, so exact in f32
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/amx/int.h"
 #include "kern/x86/q256.h"
 
-/* S q fits a byte: that of Q3_K lies in -128 ... 124 with its sign turned, and so is that of d */
+/* Whether S q fits a byte.  That of Q3_K is in -128 ... 124 if its sign is changed, and so is the
+ * sign of d. */
 INLINE int one_byte(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
 
-enum { HEAD = N * 4, MINIMA = N * 4 + N * 64, CHAIN = 4 * N * 64 };
-INLINE int chains_at(int minima) { return HEAD + (minima ? MINIMA : 0); }
-INLINE size_t group256_bytes(int two, int minima)
+enum { HEADER = N * 4, MINIMA = N * 4 + N * 64, CHAIN = 4 * N * 64 };
+INLINE int chains_at(int minima) { return HEADER + (minima ? MINIMA : 0); }
+INLINE size_t w_group256_bytes(int two, int minima)
 {
 	return (size_t)(chains_at(minima) + (two ? 2 : 1) * CHAIN);
 }
 
-/* a block of one row */
+/* a block of one row, unpacked */
 struct block {
 	__m256i q[8]; /* signed */
-	__m256i s;    /* words: scales of 16 weights */
-	__m128i m;    /* bytes: minima of them */
+	__m256i s;    /* words: the scales of each 16 weights */
+	__m128i m;    /* bytes: their minima */
 	float d, dmin;
 };
 
-INLINE __m256i twice_words(__m128i s)
+INLINE __m256i dup_words(__m128i s)
 {
 	return _mm256_setr_m128i(_mm_unpacklo_epi16(s, s), _mm_unpackhi_epi16(s, s));
 }
@@ -40,7 +41,7 @@ INLINE void scales_k45(struct block *b, const uint8_t *sc)
 	__m128i s = _mm_setr_epi32((int)(x & six), (int)((z & low) | (x >> 2 & two)), 0, 0),
 		m = _mm_setr_epi32((int)(y & six), (int)((z >> 4 & low) | (y >> 2 & two)), 0, 0);
 
-	b->s = twice_words(_mm_cvtepu8_epi16(s));
+	b->s = dup_words(_mm_cvtepu8_epi16(s));
 	b->m = _mm_unpacklo_epi8(m, m);
 }
 INLINE void scales_get(enum infer_type t, struct block *b, const uint8_t *p)
@@ -64,7 +65,7 @@ INLINE void scales_get(enum infer_type t, struct block *b, const uint8_t *p)
 		                        _mm256_cvtepi8_epi16(scales_k3(p + 96)));
 		break;
 	default:
-		b->s = twice_words(scales_x4(p));
+		b->s = dup_words(scales_x4(p));
 	}
 }
 INLINE void block_get(enum infer_type t, struct block *b, const uint8_t *p)
@@ -78,14 +79,14 @@ INLINE void block_get(enum infer_type t, struct block *b, const uint8_t *p)
 			b->q[i] = _mm256_sub_epi8(b->q[i], zero);
 	}
 	scales_get(t, b, p);
-	b->d = half_at(p + q_scale_at(t));
+	b->d = f16_at(p + q_scale_at(t));
 	if (q_minima(t))
-		b->dmin = half_at(p + q_scale_at(t) + 2);
+		b->dmin = f16_at(p + q_scale_at(t) + 2);
 	if (t == INFER_Q3_K)
 		b->d = -b->d;
 }
 
-/* row r of a block */
+/* store a block as row r of a group */
 INLINE void block_put(int two, int minima, char *to, int r, const struct block *b)
 {
 	const __mmask64 odd = 0xaaaaaaaaaaaaaaaa;
@@ -95,8 +96,8 @@ INLINE void block_put(int two, int minima, char *to, int r, const struct block *
 	memcpy(to + r * 4, &b->d, 4);
 	if (minima) {
 		wi m = _mm512_castps_si512(wf_from(_mm512_cvtepu8_epi32(b->m)));
-		memcpy(to + HEAD + r * 4, &b->dmin, 4);
-		_mm512_store_si512(to + HEAD + N * 4 + r * 64,
+		memcpy(to + HEADER + r * 4, &b->dmin, 4);
+		_mm512_store_si512(to + HEADER + N * 4 + r * 64,
 		                   _mm512_or_si512(m, _mm512_srli_epi32(m, 16)));
 	}
 	UNROLL
@@ -122,11 +123,11 @@ INLINE void block_put(int two, int minima, char *to, int r, const struct block *
 
 INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
 {
-	const int two = !one_byte(t), minima = q_minima(t), groups = n > N ? GROUPS : 1;
-	const size_t bytes = group256_bytes(two, minima);
+	const int two = !one_byte(t), minima = q_minima(t), w_groups = n > N ? W_GROUPS : 1;
+	const size_t bytes = w_group256_bytes(two, minima);
 
-	for (int b = 0; b < k / 256; b++, dst += GROUPS * bytes)
-		for (int r = 0; r < groups * N; r++) { /* rows past the end repeat the last */
+	for (int b = 0; b < k / 256; b++, dst += W_GROUPS * bytes)
+		for (int r = 0; r < w_groups * N; r++) { /* rows past the end repeat the last */
 			struct block block;
 			block_get(t, &block,
 			          w + (size_t)(r < n ? r : n - 1) * row_bytes +
@@ -135,8 +136,8 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		}
 }
 
-/* ---- tiles.  Products run one unit, 16 rows of weights by 16 of x, ahead of what is done with
- * their sums */
+/* ---- tiles.  Products are computed one unit (16 rows of weights by 16 of x) ahead of the
+ * arithmetic on their sums. */
 #define DOT256(c0, c1, i) \
 	do { \
 		TILE_LOAD(6, x->q[16 * (i)], 64); \
@@ -146,9 +147,9 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 			TILE_LOAD(5, w + chains_at(minima) + CHAIN + (i)*N * 64, 64); \
 			TILE_DOT(c1, 5, 6); \
 		} \
-		ASK(ask, 10); \
+		PREFETCH(ahead, 10); \
 	} while (0)
-/* eight lines of sums, from `first` on, of the unit before: x0, w0 */
+/* accumulate eight lines of sums, from `first` on, of the unit before (x0, w0) */
 #define TAKE256(first) \
 	UNROLL \
 	for (int r = (first); r < (first) + 8; r++) { \
@@ -164,7 +165,8 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 	for (int r = (first); r < (first) + 8; r++) \
 		_mm512_store_ps( \
 			ym + r * N, \
-			wf_fma(wf_mul(dx, wf_set(((const float *)(const void *)(w0 + HEAD))[r])), \
+			wf_fma(wf_mul(dx, \
+		                      wf_set(((const float *)(const void *)(w0 + HEADER))[r])), \
 		               _mm512_load_ps(min + r * N), _mm512_load_ps(ym + r * N)));
 #define UNIT256(c0, c1, b0, b1) \
 	do { \
@@ -176,7 +178,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		if (minima) { \
 			TILE_PUT(7, min); \
 			TILE_ZERO(7); \
-			TILE_LOAD(4, w + HEAD + N * 4, 64); \
+			TILE_LOAD(4, w + HEADER + N * 4, 64); \
 			TILE_LOAD(6, x->s16, 64); \
 			TILE_DOT_BF16(7, 4, 6); \
 			TAKE256_MIN(0) \
@@ -193,7 +195,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		TAKE256(8) \
 		w0 = w, x0 = x; \
 	} while (0)
-/* the sums of the last unit */
+/* accumulate the sums of the last unit */
 #define LAST256(b0, b1) \
 	do { \
 		wf dx = _mm512_load_ps(x0->d); \
@@ -208,15 +210,15 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 			TAKE256_MIN(8) \
 		} \
 	} while (0)
-/* to unit u + 1 */
+/* advance to unit u + 1 */
 #define STEP256() \
 	do { \
 		y = p->sum + u * N * N, ym = p->min + u * N * N; \
 		u += 1; \
-		if (p->groups == 1 || u % GROUPS == 0) { \
+		if (p->w_groups == 1 || u % W_GROUPS == 0) { \
 			x = (const void *)((const char *)x + p->x_step); \
 			w = p->w; \
-			ask = (const char *)x + p->x_step; \
+			ahead = (const char *)x + p->x_step; \
 		} else { \
 			w = p->w + p->w_step; \
 		} \
@@ -225,13 +227,14 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 INLINE void part256(int two, int minima, const struct part *p)
 {
 	_Alignas(64) int32_t lo[N * N], hi[N * N];
-	_Alignas(64) float min[N * N], none[2][N * N] = { { 0 } };
+	_Alignas(64) float min[N * N], discard[2][N * N] = { { 0 } };
 	const wi up = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(-1, 0, 1, 2, -1, 4, 5, 6, -1, 8, 9, 10, -1, 12, 13, 14));
-	const struct kern_turned_k *x = (const void *)p->x, *x0 = x;
-	const char *w = p->w, *w0 = w, *ask = p->x + p->x_step;
-	float *y = none[0], *ym = none[1]; /* there is no unit before the first */
-	const int units = p->turns * p->groups;
+	const struct kern_q8kx16 *x = (const void *)p->x, *x0 = x;
+	const char *w = p->w, *w0 = w, *ahead = p->x + p->x_step;
+	float *y = discard[0], *ym = discard[1]; /* no unit precedes the first: its sums are
+	                                          * discarded */
+	const int units = p->x_groups * p->w_groups;
 
 	for (int u = 0;;) {
 		UNIT256(0, 1, 2, 3);
@@ -253,22 +256,22 @@ INLINE void tile256(enum infer_type t, float *y, size_t ldy, const char *panel,
                     const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	const int two = !one_byte(t), minima = q_minima(t);
-	_Alignas(64) float sum[TOKENS * GROUPS * N], min[TOKENS * GROUPS * N];
-	_Alignas(64) union turned_room room[TURNS];
-	struct part p = { sum, min, .w_step = group256_bytes(two, minima),
-		          .groups = n > N ? GROUPS : 1 };
+	_Alignas(64) float sum[TOKENS * W_GROUPS * N], min[TOKENS * W_GROUPS * N];
+	_Alignas(64) union x_buffer buf[X_GROUPS];
+	struct part p = { sum, min, .w_step = w_group256_bytes(two, minima),
+		          .w_groups = n > N ? W_GROUPS : 1 };
 
 	tiles_begin(64);
 	for (int row = 0, some; row < m; row += some) {
 		some = m - row < TOKENS ? m - row : TOKENS;
 		sums_clear(&p, some, minima);
 		p.w = panel;
-		for (int at = 0; at < k; at += 256, p.w += GROUPS * p.w_step) {
-			x_part(&p, room, x, x_row + row, some, k, at, 256);
-			ask_next(x, 1);
+		for (int at = 0; at < k; at += 256, p.w += W_GROUPS * p.w_step) {
+			x_part(&p, buf, x, x_row + row, some, k, at, 256);
+			prefetch_next(x, 1);
 			part256(two, minima, &p);
 		}
-		sums_out(&p, y + (size_t)row * ldy, ldy, minima ? SUMS_SUB : SUMS_ALONE, some, n);
+		sums_out(&p, y + (size_t)row * ldy, ldy, minima ? MIN_SUB : MIN_NONE, some, n);
 	}
 	TILE_END();
 }
@@ -280,8 +283,8 @@ INLINE void tile256(enum infer_type t, float *y, size_t ldy, const char *panel,
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \
-		return (size_t)(k / 256) * GROUPS * \
-		       group256_bytes(!one_byte(INFER_##TYPE), q_minima(INFER_##TYPE)); \
+		return (size_t)(k / 256) * W_GROUPS * \
+		       w_group256_bytes(!one_byte(INFER_##TYPE), q_minima(INFER_##TYPE)); \
 	} \
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

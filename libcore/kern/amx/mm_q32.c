@@ -1,4 +1,4 @@
-/* Panels of weights in blocks of 32: a tile product is one block.
+/* kern/amx/mm_q32.c - panels of weights in blocks of 32: a tile product is one block.
  *
  *   panel  per block, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
  *          point subtracted
@@ -8,41 +8,41 @@
 
 enum { PART = 8, AHEAD = 4, FIELD = N * 4 };
 INLINE int q_at(enum infer_type t) { return q_minima(t) ? 2 * FIELD : FIELD; }
-INLINE size_t group32_bytes(enum infer_type t) { return (size_t)q_at(t) + N * 32; }
+INLINE size_t w_group32_bytes(enum infer_type t) { return (size_t)q_at(t) + N * 32; }
 
-/* n blocks of row r of a group */
+/* store n blocks of row r of a group */
 INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int n)
 {
 	const __m256i zero = _mm256_set1_epi8((char)q_zero(t));
 
-	for (int b = 0; b < n; b++, from += block_bytes(t), to += GROUPS * group32_bytes(t)) {
-		float d = t == INFER_MXFP4 ? power_at(from) : half_at(from);
+	for (int b = 0; b < n; b++, from += block_bytes(t), to += W_GROUPS * w_group32_bytes(t)) {
+		float d = t == INFER_MXFP4 ? e8m0_at(from) : f16_at(from);
 		memcpy(to + r * 4, &d, 4);
 		if (q_minima(t)) {
-			d = half_at(from + 2);
+			d = f16_at(from + 2);
 			memcpy(to + FIELD + r * 4, &d, 4);
 		}
 		_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r * 32),
 		                   _mm256_sub_epi8(unpack32(t, from), zero));
 	}
 }
-/* A part of k of all rows, then the next: lines are whole before they leave the first cache. */
+/* A part of k of all rows, then the next, so that lines are complete before they leave L1. */
 INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
 {
 	for (int b = 0, some; b < k / 32;
-	     b += some, dst += (size_t)some * GROUPS * group32_bytes(t)) {
+	     b += some, dst += (size_t)some * W_GROUPS * w_group32_bytes(t)) {
 		some = k / 32 - b < PART ? k / 32 - b : PART;
 		/* rows past the end repeat the last */
-		for (int r = 0; r < (n > N ? GROUPS : 1) * N; r++) {
+		for (int r = 0; r < (n > N ? W_GROUPS : 1) * N; r++) {
 			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes +
 			                      (size_t)(b * block_bytes(t));
-			row_put(t, dst + (size_t)(r / N) * group32_bytes(t), r % N, from, some);
+			row_put(t, dst + (size_t)(r / N) * w_group32_bytes(t), r % N, from, some);
 		}
 	}
 }
 
-/* the product of a block into tile c; then what was there before, in room[c], to the sums: x0,
- * w0 */
+/* Compute the product of block b in tile c; then accumulate buf[c], the product that was in the
+ * tile before, into the sums (x0, w0). */
 #define DOT32(c, b) \
 	do { \
 		TILE_LOAD(4, w + (size_t)(b)*step + q_at(t), 32); \
@@ -50,9 +50,9 @@ INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_by
 		TILE_ZERO(c); \
 		TILE_DOT(c, 4, 6); \
 	} while (0)
-/* Conversions compete for a port with products, which have no other while tiles work: every other
- * one goes by way of sums, exact below 2^22. */
-INLINE wf from_room(const int32_t *p, int r)
+/* Conversions compete with products for a port, and products have no other one while tiles are
+ * busy.  So every second conversion is done by integer and float additions, exact below 2^22. */
+INLINE wf to_float(const int32_t *p, int r)
 {
 	const wi magic = wi_set(0x4b400000);
 
@@ -65,40 +65,40 @@ INLINE wf from_room(const int32_t *p, int r)
 		const float *d_ = (const float *)(const void *)(w0 + (size_t)(b)*step); \
 		wf dx_ = _mm512_load_ps(x0[b].d); \
 		EACH_ROW sum[r] = \
-			wf_fma(wf_mul(dx_, wf_set(d_[r])), from_room(room[c] + r * N, r), sum[r]); \
+			wf_fma(wf_mul(dx_, wf_set(d_[r])), to_float(buf[c] + r * N, r), sum[r]); \
 	} while (0)
 #define STEP32(c) \
 	do { \
-		TILE_PUT(c, room[c]); \
+		TILE_PUT(c, buf[c]); \
 		DOT32(c, b + (c)); \
-		ASK(ask, 5); \
+		PREFETCH(ahead, 5); \
 		TAKE32(c, a + (c)); \
 	} while (0)
 
-/* n blocks, a multiple of AHEAD.  Products run as many blocks ahead, from one unit, 16 rows of
- * weights by 16 of x, into the next; past the last they are of the first again. */
+/* n blocks, a multiple of AHEAD. Products are computed AHEAD blocks ahead, across units (16 rows of
+ * weights by 16 of x); past the last unit they are those of the first again, and unused. */
 INLINE void part32(enum infer_type t, const struct part *p, int n)
 {
-	const size_t step = GROUPS * group32_bytes(t);
-	_Alignas(64) int32_t room[AHEAD][N * N];
-	const struct kern_turned *x = (const void *)p->x, *x0;
-	const char *w = p->w, *w0, *ask = p->x + p->x_step;
-	const int units = p->turns * p->groups;
+	const size_t step = W_GROUPS * w_group32_bytes(t);
+	_Alignas(64) int32_t buf[AHEAD][N * N];
+	const struct kern_q8x16 *x = (const void *)p->x, *x0;
+	const char *w = p->w, *w0, *ahead = p->x + p->x_step;
+	const int units = p->x_groups * p->w_groups;
 
 	DOT32(0, 0);
 	DOT32(1, 1);
 	DOT32(2, 2);
 	DOT32(3, 3);
 	for (int u = 0; u < units; u++) {
-		int next = u + 1 < units ? u + 1 : 0, turn = next / p->groups;
+		int next = u + 1 < units ? u + 1 : 0, x_group = next / p->w_groups;
 		float *y = p->sum + u * N * N;
 		wf sum[N];
 		w0 = w, x0 = x;
 		EACH_ROW sum[r] = _mm512_load_ps(y + r * N);
 		for (int a = 0, b = AHEAD; a < n; a += AHEAD, b += AHEAD) {
 			if (b == n) {
-				w = p->w + (size_t)(next % p->groups) * p->w_step;
-				x = (const void *)(p->x + (size_t)turn * p->x_step);
+				w = p->w + (size_t)(next % p->w_groups) * p->w_step;
+				x = (const void *)(p->x + (size_t)x_group * p->x_step);
 				b = 0;
 			}
 			STEP32(0);
@@ -107,26 +107,26 @@ INLINE void part32(enum infer_type t, const struct part *p, int n)
 			STEP32(3);
 		}
 		EACH_ROW _mm512_store_ps(y + r * N, sum[r]);
-		if (next % p->groups == 0)
-			ask = p->x + (size_t)(turn + 1) * p->x_step;
+		if (next % p->w_groups == 0)
+			ahead = p->x + (size_t)(x_group + 1) * p->x_step;
 	}
 }
-/* a block alone */
+/* a single block */
 INLINE void part_one(enum infer_type t, const struct part *p)
 {
 	const size_t step = 0;
-	_Alignas(64) int32_t room[1][N * N];
+	_Alignas(64) int32_t buf[1][N * N];
 
-	for (int u = 0; u < p->turns * p->groups; u++) {
-		const char *w = p->w + (size_t)(u % p->groups) * p->w_step, *w0 = w;
-		const struct kern_turned *x = (const void *)(p->x +
-		                                             (size_t)(u / p->groups) * p->x_step),
-					 *x0 = x;
+	for (int u = 0; u < p->x_groups * p->w_groups; u++) {
+		const char *w = p->w + (size_t)(u % p->w_groups) * p->w_step, *w0 = w;
+		const struct kern_q8x16 *x = (const void *)(p->x +
+		                                            (size_t)(u / p->w_groups) * p->x_step),
+					*x0 = x;
 		float *y = p->sum + u * N * N;
 		wf sum[N];
 		DOT32(0, 0);
 		EACH_ROW sum[r] = _mm512_load_ps(y + r * N);
-		TILE_PUT(0, room[0]);
+		TILE_PUT(0, buf[0]);
 		TAKE32(0, 0);
 		EACH_ROW _mm512_store_ps(y + r * N, sum[r]);
 	}
@@ -134,15 +134,15 @@ INLINE void part_one(enum infer_type t, const struct part *p)
 /* the second chain of n blocks */
 INLINE void part_min(enum infer_type t, const struct part *p, int n)
 {
-	for (int u = 0; u < p->turns * p->groups; u++) {
-		const char *w = p->w + (size_t)(u % p->groups) * p->w_step + FIELD;
-		const struct kern_turned *x =
-			(const void *)(p->x + (size_t)(u / p->groups) * p->x_step);
+	for (int u = 0; u < p->x_groups * p->w_groups; u++) {
+		const char *w = p->w + (size_t)(u % p->w_groups) * p->w_step + FIELD;
+		const struct kern_q8x16 *x =
+			(const void *)(p->x + (size_t)(u / p->w_groups) * p->x_step);
 		float *y = p->min + u * N * N;
 		wf min[N];
 		EACH_ROW min[r] = _mm512_load_ps(y + r * N);
-		for (int b = 0; b < n; b++, w += GROUPS * group32_bytes(t)) {
-			wf dx = _mm512_load_ps(x[b].d), s = wf_from(wi_load(x[b].minus));
+		for (int b = 0; b < n; b++, w += W_GROUPS * w_group32_bytes(t)) {
+			wf dx = _mm512_load_ps(x[b].d), s = wf_from(wi_load(x[b].neg_sum));
 			EACH_ROW min[r] = wf_fnma(
 				wf_mul(wf_set(((const float *)(const void *)w)[r]), dx), s, min[r]);
 		}
@@ -154,9 +154,10 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
                    const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	const int minima = q_minima(t);
-	_Alignas(64) float sum[TOKENS * GROUPS * N], min[TOKENS * GROUPS * N];
-	_Alignas(64) union turned_room room[TURNS];
-	struct part p = { sum, min, .w_step = group32_bytes(t), .groups = n > N ? GROUPS : 1 };
+	_Alignas(64) float sum[TOKENS * W_GROUPS * N], min[TOKENS * W_GROUPS * N];
+	_Alignas(64) union x_buffer buf[X_GROUPS];
+	struct part p = { sum, min, .w_step = w_group32_bytes(t),
+		          .w_groups = n > N ? W_GROUPS : 1 };
 
 	tiles_begin(32);
 	for (int row = 0, some; row < m; row += some) {
@@ -164,12 +165,12 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
 		sums_clear(&p, some, minima);
 		p.w = panel;
 		for (int at = 0, now; at < k;
-		     at += now, p.w += (size_t)now / 32 * GROUPS * p.w_step) {
+		     at += now, p.w += (size_t)now / 32 * W_GROUPS * p.w_step) {
 			now = k - at >= 32 * PART    ? 32 * PART
 			      : k - at >= 32 * AHEAD ? 32 * AHEAD
 			                             : 32;
-			x_part(&p, room, x, x_row + row, some, k, at, now);
-			ask_next(x, 1);
+			x_part(&p, buf, x, x_row + row, some, k, at, now);
+			prefetch_next(x, 1);
 			if (now == 32)
 				part_one(t, &p);
 			else
@@ -177,7 +178,7 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
 			if (minima)
 				part_min(t, &p, now / 32);
 		}
-		sums_out(&p, y + (size_t)row * ldy, ldy, minima ? SUMS_ADD : SUMS_ALONE, some, n);
+		sums_out(&p, y + (size_t)row * ldy, ldy, minima ? MIN_ADD : MIN_NONE, some, n);
 	}
 	TILE_END();
 }
@@ -189,7 +190,7 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) \
 	{ \
-		return (size_t)(k / 32) * GROUPS * group32_bytes(INFER_##TYPE); \
+		return (size_t)(k / 32) * W_GROUPS * w_group32_bytes(INFER_##TYPE); \
 	} \
 	void KERN_FN(name##_tile)(float *y, size_t ldy, const void *packed, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

@@ -3,32 +3,33 @@
  *   types                          loops                  file
  *   blocks of 32                   pack tile              mm_q32.c, int.h, tiles.h
  *   Q4_K ... Q3_K, IQ4_XS          pack tile              mm_q256.c, int.h, tiles.h
- *   both                           turn                   avx512vnni's, for types without few too
+ *   both                           transpose              of avx512vnni, also for types without skinny
  *   KERN_SLOTS                     peak_tile              peak.c
- *   rows, quant, few               as avx512vnni */
-#include "kern/way.h"
+ *   rows, quant, skinny            as avx512vnni */
+#include "kern/dispatch.h"
 #include "kern/amx/int.h"
 
-/* KERN_MM_WAYS of each type, as measured over weights from memory */
-#define WAYS_Q8_0 4, KERN_FROM_TO(5, 63)
-#define WAYS_Q4_0 5, KERN_FROM_TO(6, 63)
-#define WAYS_Q4_1 4, KERN_FROM_TO(5, 34)
-#define WAYS_Q5_0 3, KERN_FROM_TO(4, 34)
-#define WAYS_Q5_1 3, KERN_FROM_TO(4, 34)
-#define WAYS_IQ4_NL 4, KERN_FROM_TO(5, 34)
-#define WAYS_MXFP4 4, KERN_FROM_TO(5, 34)
-#define WAYS_Q4_K 6, KERN_FROM_TO(7, 34)
-#define WAYS_Q6_K 6, KERN_FROM_TO(7, 18)
-#define WAYS_Q5_K 9, 0
-#define WAYS_Q2_K 5, 0
-#define WAYS_Q3_K 5, 0
-#define WAYS_IQ4_XS 11, 0
+/* KERN_MM_DISPATCH of each type, measured with weights in memory */
+#define DISPATCH_Q8_0 4, KERN_BITS(5, 63)
+#define DISPATCH_Q4_0 5, KERN_BITS(6, 63)
+#define DISPATCH_Q4_1 4, KERN_BITS(5, 34)
+#define DISPATCH_Q5_0 3, KERN_BITS(4, 34)
+#define DISPATCH_Q5_1 3, KERN_BITS(4, 34)
+#define DISPATCH_IQ4_NL 4, KERN_BITS(5, 34)
+#define DISPATCH_MXFP4 4, KERN_BITS(5, 34)
+#define DISPATCH_Q4_K 6, KERN_BITS(7, 34)
+#define DISPATCH_Q6_K 6, KERN_BITS(7, 18)
+#define DISPATCH_Q5_K 9, 0
+#define DISPATCH_Q2_K 5, 0
+#define DISPATCH_Q3_K 5, 0
+#define DISPATCH_IQ4_XS 11, 0
 
-#define MM(TYPE, name, turn_) \
-	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS, NR).tile_turned = 1, \
-		           .turn = KERN_NAME(avx512vnni, turn_), KERN_MM_WAYS(WAYS_##TYPE) },
-#define Q32(TYPE, name) MM(TYPE, name, turn_q8)
-#define Q256(TYPE, name) MM(TYPE, name, turn_q8k)
+#define MM(TYPE, name, transpose_) \
+	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS, NR).tile_transposed = 1, \
+		           .transpose = KERN_NAME(avx512vnni, transpose_), \
+		           KERN_MM_DISPATCH(DISPATCH_##TYPE) },
+#define Q32(TYPE, name) MM(TYPE, name, transpose_q8)
+#define Q256(TYPE, name) MM(TYPE, name, transpose_q8k)
 const struct kern kern_amx = {
 	.name = "amx",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |

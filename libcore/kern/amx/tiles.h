@@ -1,37 +1,37 @@
-/* kern/amx/tiles.h - tile registers: 0 to 3 and 7 sums, 4 and 5 sixteen rows of weights, 6 sixteen
- * rows of x, four bytes of k (or two bf16) of each a row.  tests/kern defines TILE_LOAD and its kin
- * before, as functions.
+/* kern/amx/tiles.h - tile registers: 0 to 3 and 7 hold sums, 4 and 5 sixteen rows of weights each, 6
+ * sixteen rows of x, with four bytes of k (or two bf16) of each in a row.  tests/kern defines TILE_LOAD
+ * and the others as functions before it includes this.
  *
- * In assembly, for a compiler's own intrinsics do not all say that memory is read.  A call sets the
- * tiles and gives them back: no state of a thread is left, and none to be saved when it is
+ * In assembly, because compilers' intrinsics do not all say that memory is read.  Each call configures
+ * the tiles and releases them, so a thread keeps no tile state that would have to be saved when it is
  * switched. */
 #ifndef KERN_AMX_TILES_H
 #define KERN_AMX_TILES_H
 #include <stdint.h>
 
 struct tile_config {
-	uint8_t palette, start, none[14];
+	uint8_t palette, start, pad[14];
 	uint16_t bytes[16]; /* of a row */
 	uint8_t rows[16];
 };
 
 #ifndef TILE_LOAD
-#define TILE_LOAD(c, from, apart) \
+#define TILE_LOAD(c, from, stride) \
 	__asm__ volatile("tileloadd (%0,%1,1), %%tmm" #c \
 	                 : \
-	                 : "r"(from), "r"((long)(apart)) \
+	                 : "r"(from), "r"((long)(stride)) \
 	                 : "memory")
 #define TILE_PUT(c, to) \
 	__asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" : : "r"(to), "r"(64L) : "memory")
 #define TILE_ZERO(c) __asm__ volatile("tilezero %%tmm" #c : :)
-/* c += a b: bytes, both signed, into i32; pairs of bf16 into f32 */
+/* c += a b: signed bytes into i32, or pairs of bf16 into f32 */
 #define TILE_DOT(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 #define TILE_DOT_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 #define TILE_SET(config) __asm__ volatile("ldtilecfg %0" : : "m"(config))
 #define TILE_END() __asm__ volatile("tilerelease" : :)
 #endif
 
-/* rows of weights and of x of k_bytes, 32 or 64, of k */
+/* configure tiles for k_bytes of k, 32 or 64 */
 static inline void tiles_begin(int k_bytes)
 {
 	struct tile_config c = { .palette = 1 };

@@ -1,13 +1,13 @@
-/* kern/arm/by4.h - panels by 4 neighbours of 4 rows a register, one token's x 4 bytes in all
- * lanes; the words of arm/tile.h over dot_lane(acc, w, x, lane) of int.h. */
+/* kern/arm/by4.h - panels with 4 neighbours of 4 rows in a register, multiplied with 4 bytes of one row
+ * of x in all lanes; the operations of arm/tile.h made from dot_lane(acc, w, x, lane) of int.h. */
 #ifndef dot_lane
 #error "kern/arm/words.h: int.h defines no dot_lane(acc, w, x, lane)"
 #endif
 
 enum { WIDE = 2 };
 
-/* of 16 weights of 8 rows: dword i of each, rows 0-3, then 4-7, at q + 32 i */
-INLINE void turn16(int8_t *q, const int8x16_t r[8])
+/* store 16 weights of 8 rows: dword i of rows 0-3, then of 4-7, at q + 32 i */
+INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 {
 	UNROLL
 	for (int h = 0; h < 2; h++, r += 4, q += 16) {
@@ -24,14 +24,14 @@ INLINE void turn16(int8_t *q, const int8x16_t r[8])
 	}
 }
 
-/* acc[2 t + h] += 16 weights of each row, from q, times x from byte `at` on */
-INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines *x, int at)
+/* acc[2 t + h] += 16 weights of each row, from q on, times x from byte `at` on */
+INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct x_rows *x, int at)
 {
 	int8x16_t xv[TILE_T];
 
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		xv[t] = vld1q_s8((const int8_t *)line_at(x, t) + at);
+		xv[t] = vld1q_s8((const int8_t *)x_row_at(x, t) + at);
 #define LANE(i) \
 	do { \
 		int8x16_t a = vld1q_s8(q + 32 * i), b = vld1q_s8(q + 32 * i + 16); \
@@ -48,4 +48,4 @@ INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines 
 #undef LANE
 }
 
-INLINE void rows_of_pairs(int tn, int32x4_t *acc) { (void)tn, (void)acc; }
+INLINE void unpair_rows(int tn, int32x4_t *acc) { (void)tn, (void)acc; }

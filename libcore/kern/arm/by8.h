@@ -1,10 +1,10 @@
-/* kern/arm/by8.h - panels by 8 neighbours of 2 rows a register, against 8 of 2 tokens: four
- * sums an instruction (i8mm); the words of arm/tile.h. */
+/* kern/arm/by8.h - panels with 8 neighbours of 2 rows in a register, multiplied with 8 of 2 rows of x:
+ * four sums in an instruction (i8mm); the operations of arm/tile.h. */
 
 enum { WIDE = 4 };
 
-/* of 16 weights of 8 rows: qword i of rows 2 p and 2 p + 1 at q + 64 i + 16 p */
-INLINE void turn16(int8_t *q, const int8x16_t r[8])
+/* store 16 weights of 8 rows: qword i of rows 2 p and 2 p + 1 at q + 64 i + 16 p */
+INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 {
 	UNROLL
 	for (int p = 0; p < 4; p++) {
@@ -15,16 +15,16 @@ INLINE void turn16(int8_t *q, const int8x16_t r[8])
 	}
 }
 
-/* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q, times x from byte `at` on of tokens 2
- * i and 2 i + 1; a last token without a neighbour goes twice */
-INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines *x, int at)
+/* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q on, times x from byte `at` on of rows
+ * 2 i and 2 i + 1 of x; a last row of x without a neighbour is used twice */
+INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct x_rows *x, int at)
 {
 	int8x16_t lo[TILE_T / 2], hi[TILE_T / 2];
 
 	UNROLL
 	for (int t = 0; t < tn; t += 2) {
-		const int8_t *x0 = (const int8_t *)line_at(x, t) + at;
-		const int8_t *x1 = (const int8_t *)line_at(x, t + 1 < tn ? t + 1 : t) + at;
+		const int8_t *x0 = (const int8_t *)x_row_at(x, t) + at;
+		const int8_t *x1 = (const int8_t *)x_row_at(x, t + 1 < tn ? t + 1 : t) + at;
 		int64x2_t a = vreinterpretq_s64_s8(vld1q_s8(x0)),
 			  b = vreinterpretq_s64_s8(vld1q_s8(x1));
 		lo[t / 2] = vreinterpretq_s8_s64(vtrn1q_s64(a, b));
@@ -41,7 +41,7 @@ INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct lines 
 	}
 }
 
-INLINE void rows_of_pairs(int tn, int32x4_t *acc)
+INLINE void unpair_rows(int tn, int32x4_t *acc)
 {
 	UNROLL
 	for (int i = 0; i < 2 * tn; i += 4) {

@@ -1,6 +1,6 @@
-/* kern/arm/grid.h - blocks of 256 from a codebook, or ternary, for the neon folders; layouts
- * as drawn in ref/mm_grid.c.  Points with their signs and shifts fit signed bytes, so that the
- * loops over blocks of 256 take them as they take the others. */
+/* kern/arm/grid.h - blocks of 256 from a codebook, or ternary, for the neon folders; layouts in
+ * ref/mm_grid.c.  Points with their signs and shifts fit signed bytes, so the loops over blocks of 256
+ * treat them like the other types. */
 #ifndef KERN_ARM_GRID_H
 #define KERN_ARM_GRID_H
 #include "type/block.h"
@@ -12,13 +12,13 @@ INLINE int is_grid(enum infer_type t)
 	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ||
 	       t == INFER_IQ3_S || t == INFER_IQ1_S || t == INFER_IQ1_M || is_ternary(t);
 }
-/* whether scales are of 16 weights, else of 32 */
+/* whether a scale belongs to 16 weights, else to 32 */
 INLINE int grid_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
 }
 
-/* d, with the power of two that makes the rest whole */
+/* d, divided by the power of two that makes the weights integers */
 INLINE float grid_scale(enum infer_type t, const uint8_t *p)
 {
 	uint64_t sc;
@@ -44,7 +44,7 @@ INLINE int8x8_t signed8(uint64_t point, int signs)
 
 	return vreinterpret_s8_u8(vsub_u8(veor_u8(x, minus), minus));
 }
-/* 8 times a point, and its shift */
+/* 8 times a point plus its shift */
 INLINE int8x8_t shifted8(uint64_t point, int minus)
 {
 	return vadd_s8(vshl_n_s8(vcreate_s8(point), 3), vdup_n_s8(minus ? -1 : 1));
@@ -92,7 +92,7 @@ INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 	}
 }
 
-/* the digits of 16 bytes in base 3, less 1: after n of them, 3 b / 256 */
+/* base-3 digit n of each of 16 bytes, less 1: the top of 3 b after n multiplications by 3 */
 INLINE int8x16_t digit16(uint8x16_t b, int n)
 {
 	static const uint8_t power[5] = { 1, 3, 9, 27, 81 };
@@ -116,7 +116,7 @@ INLINE int8x16_t ternary16(const uint8_t *p, int i)
 	return digit16(vld1q_u8(b), 0);
 }
 
-/* of a block of 256, the 64 weights 64 i ... 64 i + 63 */
+/* the 64 weights 64 i ... 64 i + 63 of a block of 256 */
 INLINE void unpack_grid(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i)
 {
 	uint8x16_t u[4];
@@ -136,7 +136,7 @@ INLINE void unpack_grid(enum infer_type t, int8x16_t s[4], const uint8_t *p, int
 }
 
 /* S: 8 of 32 weights, or 16 of 16 */
-INLINE void grid_head(enum infer_type t, int16_t s[16], const uint8_t *p)
+INLINE void grid_header(enum infer_type t, int16_t s[16], const uint8_t *p)
 {
 	for (int i = 0; i < (grid_by16(t) ? 16 : 8) && !is_ternary(t); i++) {
 		int n;

@@ -1,7 +1,6 @@
-/* kern/arm/q.h - quantised blocks in 128-bit registers, for the neon folders; layouts as
- * drawn in ref/mm_q32.c and ref/mm_q256.c.  Weights are unpacked to what they mean, signed bytes:
- * no zero points.  The folder's int.h includes this after <arm_neon.h> and KERN_FN, and adds its
- * own dot products. */
+/* kern/arm/q.h - quantised blocks in 128-bit registers, for the neon folders; layouts in ref/mm_q32.c
+ * and ref/mm_q256.c.  Weights are unpacked to signed bytes with their zero point subtracted.  The
+ * folder's int.h includes this after <arm_neon.h> and KERN_FN, and adds its own dot products. */
 #ifndef KERN_ARM_Q_H
 #define KERN_ARM_Q_H
 #include "kern/tmpl/q.h"
@@ -15,7 +14,7 @@ INLINE int8x16_t less_n(uint8x16_t x, int8_t n)
 {
 	return vsubq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(n));
 }
-/* 16 where bit i of 16 is set */
+/* byte i: 16 if bit i of 16 is set */
 INLINE uint8x16_t fifth(const uint8_t *p)
 {
 	static const uint8_t bits[16] = {
@@ -54,8 +53,8 @@ INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p)
 	u[1] = less_n(hi, (int8_t)q_zero(t));
 }
 
-/* f16 at p of 4 rows */
-INLINE float32x4_t halves4(const uint8_t *p, size_t stride)
+/* the f16 at p of 4 rows */
+INLINE float32x4_t f16x4(const uint8_t *p, size_t stride)
 {
 	const uint64_t h = num_u16(p) | (uint64_t)num_u16(p + stride) << 16 |
 	                   (uint64_t)num_u16(p + 2 * stride) << 32 |
@@ -66,13 +65,13 @@ INLINE float32x4_t halves4(const uint8_t *p, size_t stride)
 INLINE float32x4_t scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
 	if (t != INFER_MXFP4)
-		return halves4(p, stride);
+		return f16x4(p, stride);
 	const float d[4] = { num_e8m0(p[0]) * 0.5f, num_e8m0(p[stride]) * 0.5f,
 		             num_e8m0(p[2 * stride]) * 0.5f, num_e8m0(p[3 * stride]) * 0.5f };
 	return vld1q_f32(d);
 }
 
-/* Of a block of 256, the 64 weights 64 i ... 64 i + 63. */
+/* Each of these unpacks the weights 64 i ... 64 i + 63 of a block of 256. */
 INLINE void unpack_k4(uint8x16_t u[4], const uint8_t *qs, int i)
 {
 	uint8x16_t a = vld1q_u8(qs + 32 * i), b = vld1q_u8(qs + 32 * i + 16);
@@ -82,8 +81,8 @@ INLINE void unpack_k4(uint8x16_t u[4], const uint8_t *qs, int i)
 	u[2] = vshrq_n_u8(a, 4);
 	u[3] = vshrq_n_u8(b, 4);
 }
-/* bit `from` of every byte, at bit `to` */
-INLINE uint8x16_t bit(uint8x16_t x, int from, int to)
+/* move bit `from` of every byte to bit `to` */
+INLINE uint8x16_t move_bit(uint8x16_t x, int from, int to)
 {
 	int8x16_t by = vdupq_n_s8((int8_t)(to - from));
 
@@ -94,13 +93,13 @@ INLINE void unpack_k5(uint8x16_t u[4], const uint8_t *qh, const uint8_t *qs, int
 	uint8x16_t a = vld1q_u8(qh), b = vld1q_u8(qh + 16);
 
 	unpack_k4(u, qs, i);
-	u[0] = vorrq_u8(u[0], bit(a, 2 * i, 4));
-	u[1] = vorrq_u8(u[1], bit(b, 2 * i, 4));
-	u[2] = vorrq_u8(u[2], bit(a, 2 * i + 1, 4));
-	u[3] = vorrq_u8(u[3], bit(b, 2 * i + 1, 4));
+	u[0] = vorrq_u8(u[0], move_bit(a, 2 * i, 4));
+	u[1] = vorrq_u8(u[1], move_bit(b, 2 * i, 4));
+	u[2] = vorrq_u8(u[2], move_bit(a, 2 * i + 1, 4));
+	u[3] = vorrq_u8(u[3], move_bit(b, 2 * i + 1, 4));
 }
 /* bits 2j, 2j + 1 of every byte */
-INLINE uint8x16_t two(uint8x16_t x, int j)
+INLINE uint8x16_t bits2(uint8x16_t x, int j)
 {
 	return vandq_u8(vshlq_u8(x, vdupq_n_s8((int8_t)(-2 * j))), vdupq_n_u8(3));
 }
@@ -112,7 +111,7 @@ INLINE void unpack_k6(uint8x16_t u[4], const uint8_t *ql, const uint8_t *qh, int
 	UNROLL
 	for (int j = 0; j < 4; j++) {
 		uint8x16_t x = vld1q_u8(l + 16 * j);
-		uint8x16_t t = two(vld1q_u8(h + 16 * (j & 1)), 2 * (i & 1) + j / 2);
+		uint8x16_t t = bits2(vld1q_u8(h + 16 * (j & 1)), 2 * (i & 1) + j / 2);
 		u[j] = vorrq_u8(i & 1 ? vshrq_n_u8(x, 4) : low4(x), vshlq_n_u8(t, 4));
 	}
 }
@@ -120,19 +119,19 @@ INLINE void unpack_k2(uint8x16_t u[4], const uint8_t *qs, int i)
 {
 	UNROLL
 	for (int j = 0; j < 4; j++)
-		u[j] = two(vld1q_u8(qs + 32 * (i / 2) + 16 * (j & 1)), 2 * (i & 1) + j / 2);
+		u[j] = bits2(vld1q_u8(qs + 32 * (i / 2) + 16 * (j & 1)), 2 * (i & 1) + j / 2);
 }
 INLINE void unpack_k3(uint8x16_t u[4], const uint8_t *hm, const uint8_t *qs, int i)
 {
 	unpack_k2(u, qs, i);
 	UNROLL
 	for (int j = 0; j < 4; j++)
-		u[j] = vorrq_u8(u[j], bit(vld1q_u8(hm + 16 * (j & 1)), 2 * i + j / 2, 2));
+		u[j] = vorrq_u8(u[j], move_bit(vld1q_u8(hm + 16 * (j & 1)), 2 * i + j / 2, 2));
 }
 
 #include "kern/arm/grid.h"
 
-/* what q.h says of the other blocks of 256 */
+/* the properties of blocks of 256, from a codebook or not */
 INLINE int bytes256(enum infer_type t) { return is_grid(t) ? block_bytes(t) : block_bytes(t); }
 INLINE int by16(enum infer_type t) { return is_grid(t) ? grid_by16(t) : q_by16(t); }
 INLINE float scale256(enum infer_type t, const uint8_t *p)
@@ -179,11 +178,11 @@ INLINE void unpack256(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i
 }
 
 /* Scales and minima of a block: 8 of 32 weights, or 16 of 16; the minima in the order of the sums
- * of kern_q8k. */
-struct head {
+ * in kern_q8k. */
+struct header {
 	int16_t s[16], m[16];
 };
-INLINE void head_k4(struct head *h, const uint8_t *sc)
+INLINE void header_k4(struct header *h, const uint8_t *sc)
 {
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
 	const uint32_t six = 0x3f3f3f3f, low = 0x0f0f0f0f, top = 0x30303030;
@@ -195,7 +194,7 @@ INLINE void head_k4(struct head *h, const uint8_t *sc)
 	vst1q_s16(h->s, vreinterpretq_s16_u16(vmovl_u8(vcreate_u8(s))));
 	vst1q_s16(h->m, vreinterpretq_s16_u16(vmovl_u8(vtbl1_u8(vcreate_u8(m), order))));
 }
-INLINE void head_k3(struct head *h, const uint8_t *sc)
+INLINE void header_k3(struct header *h, const uint8_t *sc)
 {
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
 	const uint32_t low = 0x0f0f0f0f, top = 0x30303030;
@@ -207,16 +206,16 @@ INLINE void head_k3(struct head *h, const uint8_t *sc)
 	vst1q_s16(h->s, vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vcreate_u8(s0))), less));
 	vst1q_s16(h->s + 8, vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vcreate_u8(s1))), less));
 }
-INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
+INLINE void header_get(enum infer_type t, struct header *h, const uint8_t *p)
 {
 	if (is_grid(t)) {
-		grid_head(t, h->s, p);
+		grid_header(t, h->s, p);
 		return;
 	}
 	switch (t) {
 	case INFER_Q4_K:
 	case INFER_Q5_K:
-		head_k4(h, p + 4);
+		header_k4(h, p + 4);
 		break;
 	case INFER_Q2_K: {
 		uint8x16_t x = vld1q_u8(p), s = low4(x), m = vshrq_n_u8(x, 4);
@@ -233,7 +232,7 @@ INLINE void head_get(enum infer_type t, struct head *h, const uint8_t *p)
 		break;
 	}
 	case INFER_Q3_K:
-		head_k3(h, p + 96);
+		header_k3(h, p + 96);
 		break;
 	default: /* IQ4_XS */
 		for (int c = 0; c < 8; c++)

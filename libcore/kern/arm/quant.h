@@ -1,16 +1,16 @@
-/* kern/arm/quant.h - activations into 8 bits, on 128 bits; the rule is given at enum kern_form. */
+/* kern/arm/quant.h - activations to 8 bits, on 128 bits; the rounding is defined at enum kern_form. */
 
-/* quantise n (a multiple of 32) numbers; quad: sums of 4 neighbours */
-INLINE float quantise(int8_t *q, int32_t *quad, const float *x, int n)
+/* quantise n numbers, a multiple of 32; sum4: the sums of 4 neighbours */
+INLINE float quantise(int8_t *q, int32_t *sum4, const float *x, int n)
 {
-	uint32x4_t most = vdupq_n_u32(0);
+	uint32x4_t amax = vdupq_n_u32(0);
 	float inverse, d;
 
 	for (int i = 0; i < n; i += 4)
-		most = vmaxq_u32(most, vandq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)),
+		amax = vmaxq_u32(amax, vandq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)),
 		                                 vdupq_n_u32(0x7fffffff)));
-	d = act_scale(vmaxvq_u32(most), &inverse);
-	/* of a block without a scale every number is to give 0, and NaN or infinity times 0 would
+	d = act_scale(vmaxvq_u32(amax), &inverse);
+	/* in a block without a scale every number becomes 0, which NaN or infinity times 0 would
 	 * not */
 	const int32x4_t keep = vdupq_n_s32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 16) {
@@ -23,7 +23,7 @@ INLINE float quantise(int8_t *q, int32_t *quad, const float *x, int n)
 			vcombine_s8(vqmovn_s16(vcombine_s16(vqmovn_s32(v[0]), vqmovn_s32(v[1]))),
 		                    vqmovn_s16(vcombine_s16(vqmovn_s32(v[2]), vqmovn_s32(v[3]))));
 		vst1q_s8(q + i, b);
-		vst1q_s32(quad + i / 4, vpaddlq_s16(vpaddlq_s8(b)));
+		vst1q_s32(sum4 + i / 4, vpaddlq_s16(vpaddlq_s8(b)));
 	}
 	return d;
 }
@@ -33,9 +33,9 @@ void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 	struct kern_q8 *b = (struct kern_q8 *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
 	for (int i = 0; i < k / 32; i++) {
-		int32_t quad[8];
-		b[i].d = quantise(b[i].q, quad, src + 32 * i, 32);
-		b[i].minus = -vaddvq_s32(vaddq_s32(vld1q_s32(quad), vld1q_s32(quad + 4)));
+		int32_t sum4[8];
+		b[i].d = quantise(b[i].q, sum4, src + 32 * i, 32);
+		b[i].neg_sum = -vaddvq_s32(vaddq_s32(vld1q_s32(sum4), vld1q_s32(sum4 + 4)));
 	}
 }
 
@@ -44,8 +44,8 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k)
 	struct kern_q8k *b = (struct kern_q8k *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
 	for (int i = 0; i < k / 256; i++) {
-		int32_t quad[64];
-		b[i].d = quantise(b[i].q, quad, src + 256 * i, 256);
-		act_sums_fill(&b[i], quad);
+		int32_t sum4[64];
+		b[i].d = quantise(b[i].q, sum4, src + 256 * i, 256);
+		act_sums_fill(&b[i], sum4);
 	}
 }

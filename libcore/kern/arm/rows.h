@@ -1,8 +1,8 @@
-/* kern/arm/rows.h - quantised products with the weights in place, over the words of int.h
- * (neon folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise
- * adds makes 4 sums, one fma.
+/* kern/arm/rows.h - quantised products with the weights in place, over the operations of int.h (neon
+ * folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise adds makes 4
+ * sums, one fma.
  *
- *   of 32    y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .)
+ *   of 32    y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .),
  *            is added at the end
  *   of 256   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); imin = sum of M sum(x), exact;
  *            ymin = fma(dmin dx, imin, ymin); y - ymin at the end
@@ -16,17 +16,17 @@ INLINE int32x4_t sums4(const int32x4_t a[4])
 	return vpaddq_s32(vpaddq_s32(a[0], a[1]), vpaddq_s32(a[2], a[3]));
 }
 
-INLINE void put8(float *y, float32x4_t a, float32x4_t b, const struct step *s)
+INLINE void put8(float *y, float32x4_t a, float32x4_t b, const struct row_group *s)
 {
 	float t[8];
 
 	vst1q_f32(t, a);
 	vst1q_f32(t + 4, b);
-	for (int r = 0; r < s->keep; r++)
-		y[(size_t)r * s->apart] = t[r];
+	for (int r = 0; r < s->n_out; r++)
+		y[(size_t)r * s->y_step] = t[r];
 }
 
-INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                    const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type);
@@ -38,14 +38,14 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 	for (int i = 0; i < 2 * tn; i++)
 		sum[i] = min[i] = vdupq_n_f32(0);
 	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		UNROLL
 		for (int h = 0; h < 2; h++) {
 			const uint8_t *p = w + (size_t)(4 * h) * s->stride;
 			float32x4_t d = scales32(type, p, s->stride), m = d;
 			int32x4_t a[4][4];
 			if (q_minima(type))
-				m = halves4(p + 2, s->stride);
+				m = f16x4(p + 2, s->stride);
 			UNROLL
 			for (int r = 0; r < 4; r++) {
 				int8x16_t q[2];
@@ -65,7 +65,7 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 				                   vcvtq_f32_s32(sums4(a[t])));
 				if (q_minima(type))
 					min[i] = vfmaq_n_f32(min[i], vmulq_n_f32(m, xt->d),
-					                     (float)-xt->minus);
+					                     (float)-xt->neg_sum);
 			}
 		}
 	}
@@ -79,8 +79,8 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 		put8(y + (size_t)t * ldy, sum[2 * t], sum[2 * t + 1], s);
 }
 
-/* acc[t] = partial sums of one row's block: S (q . x) */
-INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct head *h,
+/* acc[t] = partial sums of a block of one row: S (q . x) */
+INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct header *h,
                     const uint8_t *p, const struct kern_q8k *xb, size_t x_row)
 {
 	UNROLL
@@ -111,7 +111,7 @@ INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct h
 }
 
 /* partial sums of M sum(x) */
-INLINE int32x4_t imin256(enum infer_type type, const struct head *h, const struct kern_q8k *x)
+INLINE int32x4_t imin256(enum infer_type type, const struct header *h, const struct kern_q8k *x)
 {
 	const int16_t *of = by16(type) ? x->s16 : x->s32;
 	int16x8_t m = vld1q_s16(h->m), s = vld1q_s16(of);
@@ -129,13 +129,13 @@ INLINE int32x4_t imin256(enum infer_type type, const struct head *h, const struc
 INLINE float32x4_t scales256(enum infer_type type, const uint8_t *p, size_t stride)
 {
 	if (!is_grid(type))
-		return halves4(p + q_scale_at(type), stride);
+		return f16x4(p + q_scale_at(type), stride);
 	const float d[4] = { scale256(type, p), scale256(type, p + stride),
 		             scale256(type, p + 2 * stride), scale256(type, p + 3 * stride) };
 	return vld1q_f32(d);
 }
 
-/* four rows of a block into sums that stand two registers a token apart */
+/* add a block of four rows to the sums of each row of x, which are two registers apart */
 INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                         const uint8_t *p, size_t stride, const struct kern_q8k *xb, size_t x_row)
 {
@@ -143,11 +143,11 @@ INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x
 	int32x4_t a[4][4], m[4][4];
 
 	if (q_minima(type))
-		dmin = halves4(p + q_scale_at(type) + 2, stride);
+		dmin = f16x4(p + q_scale_at(type) + 2, stride);
 	for (int r = 0; r < 4; r++, p += stride) {
-		struct head h;
+		struct header h;
 		int32x4_t acc[4];
-		head_get(type, &h, p);
+		header_get(type, &h, p);
 		isum256(type, tn, acc, &h, p, xb, x_row);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
@@ -167,7 +167,7 @@ INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x
 	}
 }
 
-INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                     const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = bytes256(type);
@@ -178,7 +178,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 	for (int i = 0; i < 2 * tn; i++)
 		sum[i] = min[i] = vdupq_n_f32(0);
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		UNROLL
 		for (int h = 0; h < 2; h++)
 			rows256_by4(type, tn, sum + h, min + h, w + (size_t)(4 * h) * s->stride,

@@ -1,25 +1,25 @@
-/* kern/arm/tile.h - panels of quantised weights, over the words of int.h (neon folders):
- * NR = 8 rows, whose sums of one token are two registers.
+/* kern/arm/tile.h - panels of quantised weights, over the operations of int.h (neon folders): NR = 8
+ * rows, whose sums for one row of x are two registers.
  *
  *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
- *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are
- *                  minima, M in the order of kern_q8k's sums | S i32 [8 or 16][WIDE][4] | q
- *   q              i8 [k / 16][128]: 16 weights of each row, as chain16 wants them
- *   WIDE           registers that one turn of chain16 fills: 2, of a token's 8 rows; or 4, of pairs
- *                  of rows and of tokens, which rows_of_pairs turns into those of two tokens
- *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots;
- *   ternary types have none either
+ *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are minima, M
+ *                  in the order of the sums in kern_q8k | S i32 [8 or 16][WIDE][4] | q
+ *   q              i8 [k / 16][128]: 16 weights of each row, in the order of chain16
+ *   WIDE           registers that one step of chain16 updates: 2, of the 8 rows for one row of x; or 4,
+ *                  of pairs of weight rows and pairs of rows of x, which unpair_rows separates
+ *   Q2_K and Q3_K store S q and -S q, which fit 8 bits: there is no S, and a block is one chain of dots;
+ *   ternary types have no S either
  *   y, bytes per flop and limits: arm/rows.h */
 #include "kern/arm/words.h"
 
 _Static_assert(WIDE == 2 || WIDE == 4, "WIDE: registers of one turn of chain16");
-WORD(turn16, void, int8_t *, const int8x16_t *);
-WORD(chain16, void, int, int32x4_t *, const int8_t *, const struct lines *, int);
-WORD(rows_of_pairs, void, int, int32x4_t *);
+WORD(transpose16, void, int8_t *, const int8x16_t *);
+WORD(chain16, void, int, int32x4_t *, const int8_t *, const struct x_rows *, int);
+WORD(unpair_rows, void, int, int32x4_t *);
 
 enum { NR = 8, CHUNK = 16 * NR };
 
-/* registers of tn tokens */
+/* registers of sums of tn rows of x */
 INLINE int regs(int tn) { return (tn * 2 + WIDE - 1) / WIDE * WIDE; }
 
 INLINE int k_minima(enum infer_type t) { return !q_minima(t) ? 0 : by16(t) ? 16 : 8; }
@@ -37,7 +37,7 @@ INLINE size_t panel256(enum infer_type t)
 	       (size_t)k_scales(t) * WIDE * 16 + 16 * CHUNK;
 }
 
-/* row r of n, those past the end repeating the last */
+/* row r of n; rows past the end repeat the last */
 INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 {
 	return w + (size_t)(r < n ? r : n - 1) * row_bytes;
@@ -61,14 +61,14 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 			if (q_minima(type))
 				mn[r] = num_f16(num_u16(p + 2));
 		}
-		turn16(q, u[0]);
-		turn16(q + CHUNK, u[1]);
+		transpose16(q, u[0]);
+		transpose16(q + CHUNK, u[1]);
 	}
 }
 
-/* fields of row r before q; where q begins */
-INLINE int8_t *head_put(enum infer_type t, uint8_t *dst, const struct head *h, const uint8_t *p,
-                        int r)
+/* store the fields of row r before q; returns where q begins */
+INLINE int8_t *header_put(enum infer_type t, uint8_t *dst, const struct header *h, const uint8_t *p,
+                          int r)
 {
 	float *d = (float *)(void *)dst;
 	int16_t *m = (int16_t *)(void *)(d + NR * (q_minima(t) ? 2 : 1));
@@ -89,12 +89,12 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
                     int k)
 {
 	for (int b = 0; b < k / 256; b++, w += bytes256(type), dst += panel256(type)) {
-		struct head h[NR];
+		struct header h[NR];
 		int8_t *q = NULL;
 		for (int r = 0; r < NR; r++) {
 			const uint8_t *p = row_at(w, row_bytes, r, n);
-			head_get(type, &h[r], p);
-			q = head_put(type, dst, &h[r], p, r);
+			header_get(type, &h[r], p);
+			q = header_put(type, dst, &h[r], p, r);
 		}
 		for (int i = 0; i < 4; i++) {
 			int8x16_t v[4][NR];
@@ -113,7 +113,7 @@ INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t
 			}
 			UNROLL
 			for (int j = 0; j < 4; j++, q += CHUNK)
-				turn16(q, v[j]);
+				transpose16(q, v[j]);
 		}
 	}
 }
@@ -132,8 +132,8 @@ INLINE void put_rows(float *y, float32x4_t a, float32x4_t b, int n)
 	memcpy(y, t, (size_t)n * 4);
 }
 
-INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at(l, t); }
-INLINE const struct kern_q8k *line_k(const struct lines *l, int t) { return line_at(l, t); }
+INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
+INLINE const struct kern_q8k *x_q8k(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
 INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
                    const struct kern_act *x, int x_row, int n, int k)
@@ -146,7 +146,7 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	for (int i = 0; i < 2 * tn; i++)
 		sum[i] = min[i] = vdupq_n_f32(0);
 	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
-		const struct lines at = lines_at(xb, x->q_row);
+		const struct x_rows at = x_rows_at(xb, x->q_row);
 		const float *d = (const float *)(const void *)p;
 		const int8_t *q = (const int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
 		int32x4_t is[2 * TILE_T];
@@ -155,16 +155,16 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 			is[i] = vdupq_n_s32(0);
 		chain16(tn, is, q, &at, xq);
 		chain16(tn, is, q + CHUNK, &at, xq + 16);
-		rows_of_pairs(tn, is);
+		unpair_rows(tn, is);
 		UNROLL
 		for (int i = 0; i < 2 * tn; i++) {
-			const struct kern_q8 *xt = line(&at, i / 2);
+			const struct kern_q8 *xt = x_q8(&at, i / 2);
 			sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
 			                   vcvtq_f32_s32(is[i]));
 			if (q_minima(type))
 				min[i] = vfmaq_n_f32(
 					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
-					(float)-xt->minus);
+					(float)-xt->neg_sum);
 		}
 	}
 	if (q_minima(type)) {
@@ -179,7 +179,7 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 
 /* isum of one block; s: its scales, q: its weights */
 INLINE void tile_isum(enum infer_type type, int tn, int32x4_t *isum, const int32_t *s,
-                      const int8_t *q, const struct lines *x)
+                      const int8_t *q, const struct x_rows *x)
 {
 	UNROLL
 	for (int i = 0; i < regs(tn); i++)
@@ -203,7 +203,7 @@ INLINE void tile_isum(enum infer_type type, int tn, int32x4_t *isum, const int32
 		for (int i = 0; i < regs(tn); i++)
 			isum[i] = vmlaq_s32(isum[i], sub[i], vld1q_s32(s + i % WIDE * 4));
 	}
-	rows_of_pairs(tn, isum);
+	unpair_rows(tn, isum);
 	if (type == INFER_Q3_K) {
 		UNROLL
 		for (int i = 0; i < 2 * tn; i++)
@@ -232,7 +232,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	for (int i = 0; i < 2 * tn; i++)
 		sum[i] = min[i] = vdupq_n_f32(0);
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
-		const struct lines at = lines_at(xb, x->q_row);
+		const struct x_rows at = x_rows_at(xb, x->q_row);
 		const float *d = (const float *)(const void *)p;
 		const int16_t *m =
 			(const int16_t *)(const void *)(d + NR * (q_minima(type) ? 2 : 1));
@@ -241,7 +241,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 		tile_isum(type, tn, isum, s, (const int8_t *)(s + k_scales(type) * WIDE * 4), &at);
 		UNROLL
 		for (int i = 0; i < 2 * tn; i++) {
-			const struct kern_q8k *xt = line_k(&at, i / 2);
+			const struct kern_q8k *xt = x_q8k(&at, i / 2);
 			sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
 			                   vcvtq_f32_s32(isum[i]));
 			if (q_minima(type))

@@ -1,19 +1,19 @@
 /* kern/arm/words.h - what the int.h of a neon folder defines, and a check that it does: the compiler
- * names what is missing.  int.h includes <arm_neon.h>, then kern/arm/q.h, which has what is the same
- * everywhere: weights unpacked to signed bytes, so that there are no zero points.
+ * names what is missing.  int.h includes <arm_neon.h>, then kern/arm/q.h, which has the common part:
+ * weights are unpacked to signed bytes, so there are no zero points.
  *
  *   TILE_T                     rows of x that a tile takes at once, 4 or 8
  *   dot16(acc, w, x)           rows in place: acc and 16 products of signed bytes, in any of its 4
  *                              lanes; x above -128, as quant makes it; sums wrap around
  *   dot_lane(acc, w, x, lane)  panels by 4 (arm/by4.h): acc and in each lane the sum of 4 products
- *                              of w with the bytes of lane `lane`, a constant, of x: a macro
- * A folder without rows of its own needs no dot16, one whose panels go by 8 (arm/by8.h) no dot_lane.
+ *                              of w and the bytes of lane `lane`, a constant, of x: a macro
+ * A folder without loops in place needs no dot16, one with panels by 8 (arm/by8.h) no dot_lane.
  *
  * by4.h and by8.h define, for arm/tile.h
- *   WIDE                       registers that one turn of chain16 fills: 2, or 4 of pairs of rows
- *   turn16(q, r)               16 weights of 8 rows to 128 bytes of a panel
- *   chain16(tn, acc, q, x, at) acc of tn rows of x and those, from byte `at` of x on
- *   rows_of_pairs(tn, acc)     what chain16 adds up to two registers of 8 rows for each row of x */
+ *   WIDE                       registers that one step of chain16 updates: 2, or 4 of pairs of rows
+ *   transpose16(q, r)          16 weights of 8 rows to 128 bytes of a panel
+ *   chain16(tn, acc, q, x, at) add to acc the products of q and tn rows of x, from byte `at` of x on
+ *   unpair_rows(tn, acc)       rearrange the sums to two registers of 8 rows for each row of x */
 #ifndef KERN_ARM_WORDS_H
 #define KERN_ARM_WORDS_H
 

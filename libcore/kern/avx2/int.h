@@ -1,5 +1,5 @@
-/* kern/avx2/int.h - integer words of the quantised products.  wi, wf: NR rows of a panel.
- * Bytes are multiplied in pairs into 16 bits, so an unsigned side stays below 130. */
+/* kern/avx2/int.h - integer operations of the quantised products.  wi, wf: NR rows of a panel.  Bytes
+ * are multiplied in pairs to 16 bits, so unsigned operands are below 130. */
 #ifndef KERN_AVX2_INT_H
 #define KERN_AVX2_INT_H
 #include <immintrin.h>

@@ -1,10 +1,10 @@
-/* kern/avx2/points.h - points of codebooks and their signs; and the sums of a panel of them, of
- * unsigned x.  group: how many times 4 weights whose products are added before they are scaled. */
+/* kern/avx2/points.h - points of codebooks and their signs; and the sums of a panel of them with an
+ * unsigned x.  group: how many times 4 weights are summed before they are scaled. */
 #ifndef KERN_AVX2_POINTS_H
 #define KERN_AVX2_POINTS_H
 #include "kern/avx2/int.h"
 
-/* four points of 8, eight of 4 */
+/* four points of 8 bytes, or eight of 4 */
 INLINE __m256i points8(const uint64_t *grid, const int at[4])
 {
 	return _mm256_setr_epi64x((long long)grid[at[0]], (long long)grid[at[1]],
@@ -17,7 +17,7 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	                         (int)grid[at[6]], (int)grid[at[7]]);
 }
 
-/* -1 where the sign of one of 32 weights is minus */
+/* byte i: -1 if weight i of 32 is negative */
 typedef __m256i sign32;
 INLINE sign32 sign_load(const uint8_t *p)
 {
@@ -29,11 +29,14 @@ INLINE sign32 sign_load(const uint8_t *p)
 
 	return _mm256_cmpeq_epi8(x, bit);
 }
-INLINE __m256i sign_turn(__m256i x, sign32 s) { return _mm256_sub_epi8(_mm256_xor_si256(x, s), s); }
+INLINE __m256i sign_apply(__m256i x, sign32 s)
+{
+	return _mm256_sub_epi8(_mm256_xor_si256(x, s), s);
+}
 
-/* S as a tile multiplies by it */
+/* the factor of S in a panel */
 enum { S_UNIT = 0x10001 };
-/* Two products of 255 q fit 16 bits, of weights up to 15 in magnitude eight do. */
+/* Two products of 255 q fit 16 bits; for weights up to 15 in magnitude, eight do. */
 INLINE int group(enum infer_type t)
 {
 	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ? 1

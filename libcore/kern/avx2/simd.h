@@ -1,4 +1,4 @@
-/* kern/avx2/simd.h - the words of ref/simd.h on two 256-bit registers: lanes 0-7, lanes 8-15. */
+/* kern/avx2/simd.h - the operations of ref/simd.h on two 256-bit registers: lanes 0-7, lanes 8-15. */
 #ifndef KERN_AVX2_SIMD_H
 #define KERN_AVX2_SIMD_H
 #include <immintrin.h>

@@ -10,34 +10,34 @@
  *   forms Q8, Q8K                  quant; peak_dot        quant.c, x86/quant.h, x86/peak.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/avx2/int.h"
 #include "kern/avx2/simd.h"
 
-/* KERN_MM_WAYS of each type, as measured over weights from memory */
-#define WAYS_F32 16, 0
-#define WAYS_F16 40, 0
-#define WAYS_BF16 40, 0
-#define WAYS_Q8_0 4, 0
-#define WAYS_Q4_0 4, 0
-#define WAYS_Q4_1 4, 0
-#define WAYS_Q5_0 2, 0
-#define WAYS_Q5_1 2, 0
-#define WAYS_IQ4_NL 2, 0
-#define WAYS_MXFP4 2, 0
-#define WAYS_Q4_K 4, 0
-#define WAYS_Q6_K 4, 0
-#define WAYS_Q5_K 4, 0
-#define WAYS_Q2_K 5, 0
-#define WAYS_Q3_K 16, 0
-#define WAYS_IQ4_XS 4, 0
+/* KERN_MM_DISPATCH of each type, measured with weights in memory */
+#define DISPATCH_F32 16, 0
+#define DISPATCH_F16 40, 0
+#define DISPATCH_BF16 40, 0
+#define DISPATCH_Q8_0 4, 0
+#define DISPATCH_Q4_0 4, 0
+#define DISPATCH_Q4_1 4, 0
+#define DISPATCH_Q5_0 2, 0
+#define DISPATCH_Q5_1 2, 0
+#define DISPATCH_IQ4_NL 2, 0
+#define DISPATCH_MXFP4 2, 0
+#define DISPATCH_Q4_K 4, 0
+#define DISPATCH_Q6_K 4, 0
+#define DISPATCH_Q5_K 4, 0
+#define DISPATCH_Q2_K 5, 0
+#define DISPATCH_Q3_K 16, 0
+#define DISPATCH_IQ4_XS 4, 0
 
 #define MM(TYPE, name, quant, form, mr, nr, ...) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
-		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(__VA_ARGS__) },
-#define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, WAYS_##TYPE)
-#define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, NR, WAYS_##TYPE)
-#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, WAYS_##TYPE)
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(__VA_ARGS__) },
+#define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, DISPATCH_##TYPE)
+#define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, NR, DISPATCH_##TYPE)
+#define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, DISPATCH_##TYPE)
 #define GRID1(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, 12, 0)
 #define GRID2(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, 10, 0)
 #define GRID3(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, 4, 0)

@@ -1,5 +1,5 @@
-/* kern/avx512/simd.h - the words of ref/simd.h on one 512-bit register.  A wider folder that takes
- * them over defines KERN_FN before. */
+/* kern/avx512/simd.h - the operations of ref/simd.h on one 512-bit register.  A wider folder that
+ * includes this defines KERN_FN before. */
 #ifndef KERN_AVX512_SIMD_H
 #define KERN_AVX512_SIMD_H
 #include <immintrin.h>
@@ -83,7 +83,7 @@ static inline vf v_pick(__mmask16 m, vf x, vf y) { return _mm512_mask_mov_ps(y, 
 static inline __m512 swap(__m512 x)
 {
 	return _mm512_permute_ps(x, 0x4e);
-} /* halves of each four lanes */
+} /* swap the halves of each four lanes */
 
 static inline float v_sum(vf x)
 {
@@ -106,7 +106,7 @@ static inline void v_sum4(float s[4], vf p, vf q, vf r, vf t)
 
 	c = _mm512_add_ps(c, swap(c));
 	c = _mm512_add_ps(c, _mm512_movehdup_ps(c));
-	/* by way of a register: compressing into memory is microcode on some processors */
+	/* through a register: compressing to memory is microcoded on some processors */
 	_mm_storeu_ps(s, _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, c)));
 }
 

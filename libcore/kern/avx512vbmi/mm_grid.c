@@ -1,17 +1,17 @@
-/* Products in place of the IQ2 and IQ3 types, 64 points of a row at a time.
+/* kern/avx512vbmi/mm_grid.c - products in place of the IQ2 and IQ3 types, 64 points of a row at a time.
  *
- *   rows   8 rows in place.  Codes of points are looked up in registers by all 8 bits of 64 bytes,
- *          and weights by 6 bits of the codes, so a register has the weights 4 i + t of a block,
- *          i = 0 ... 63, for each t of four; x is in the same order, and takes the signs.  IQ2
- *          with one row of x: the 6 bits include the magnitudes of x, and the signs combined with
- *          those of x.  A dword then covers 16 weights, which share a scale; a transposing tree of
- *          adds makes 8 sums
+ *   rows   8 rows in place.  The codes of points are looked up in registers by all 8 bits of 64 bytes,
+ *          and weights by 6 bits of the codes, so for each t of four a register has the weights
+ *          4 i + t of a block, i = 0 ... 63; x is in the same order, and takes the signs.  IQ2 with
+ *          one row of x: the products are of magnitudes of x, and the 6 bits include the signs of the
+ *          weights combined with those of x.  A dword covers 16 weights, which share a scale; a
+ *          transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
 
-/* Weights by 6 bits: of three coordinates that have two of them, of two that have three, and of two
- * that have two and a sign each. */
+/* Weights by 6 bits: three coordinates of two bits, two of three bits, or two of two bits and a
+ * sign each. */
 #define V2(c) (int8_t)(8 + 17 * (c) + ((c) >> 1))
 #define V2_0(c) V2((c)&3)
 #define V2_1(c) V2((c) >> 2 & 3)
@@ -34,19 +34,20 @@ INLINE vb value_by(vb code, const int8_t value[64])
 	return _mm512_permutexvar_epi8(code, vb_load(value));
 }
 
-/* blocks that 64 points are */
+/* the number of blocks that 64 points cover */
 INLINE int blocks_at_once(enum infer_type t) { return g_is3(t) ? 1 : 2; }
-/* whether signs are among the bits that weights are looked up by */
+/* whether the bits by which weights are looked up include their signs */
 INLINE int signs_in(enum infer_type t, int tn) { return tn == 1 && !g_is3(t); }
 
-/* What is kept of 64 points: both bytes of code, and signs; or bytes that weights are looked up by
- * with their signs, two of coordinates t < 2, two of the others.  s: as of struct points */
-struct about {
+/* The unpacked fields of 64 points: both bytes of code, and signs; or the bits by which signed
+ * weights are looked up, two bytes for coordinates t < 2, two for the others. s: as in struct
+ * points */
+struct lookup {
 	vb at[4], s;
 };
 
-/* x: signs of two blocks, in the order of the signs of the points */
-INLINE void signs_add(struct about *a, const struct points *p, vb x)
+/* x: the signs of x of two blocks, in the order of the signs of the points */
+INLINE void signs_add(struct lookup *a, const struct points *p, vb x)
 {
 	const vb low = _mm512_set1_epi8(15);
 	vb s = _mm512_xor_si512(p->sign, x);
@@ -58,7 +59,7 @@ INLINE void signs_add(struct about *a, const struct points *p, vb x)
 		          : i == 1 ? s
 		          : i == 2 ? _mm512_slli_epi16(s, 2)
 		                   : _mm512_srli_epi16(s, 2);
-		/* the low bits of four, the high ones of sign */
+		/* the low bits of `four`, the high bits of `sign` */
 		a->at[i] = _mm512_ternarylogic_epi32(low, four, sign, 0xca);
 	}
 }
@@ -74,8 +75,8 @@ INLINE vb signs_of(const int8_t *x, const int8_t *next)
 	return _mm512_set_epi64(m[7], m[6], m[5], m[4], m[3], m[2], m[1], m[0]);
 }
 
-/* x of a block, or its magnitudes: byte i of y[t] is 4 i + t */
-INLINE void x_turn(vb y[4], const int8_t *x, int magnitudes)
+/* x of a block or its magnitudes: byte i of y[t] is element 4 i + t */
+INLINE void x_deinterleave(vb y[4], const int8_t *x, int magnitudes)
 {
 	const vb fourths = _mm512_set_epi64(
 		0x7d7975716d696561, 0x5d5955514d494541, 0x3d3935312d292521, 0x1d1915110d090501,
@@ -99,21 +100,21 @@ INLINE void x_turn(vb y[4], const int8_t *x, int magnitudes)
 	}
 }
 
-/* block h of two */
-INLINE vb half(int h, vb a, vb b)
+/* the bytes of block h of two */
+INLINE vb unpack_half(int h, vb a, vb b)
 {
 	return h ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
 }
 
-/* products of block h of a row, at p, with a row of x that has its signs in a */
-INLINE vb products_one(enum infer_type type, const struct about *a, int h, const uint8_t *p,
+/* products of block h of a row, at p, and a row of x whose signs are in a */
+INLINE vb products_one(enum infer_type type, const struct lookup *a, int h, const uint8_t *p,
                        const vb x[4])
 {
 	vb sum = wi_set(0);
 
 	UNROLL
 	for (int i = 0; i < 2; i++) {
-		vb c = half(h, a->at[2 * i], a->at[2 * i + 1]);
+		vb c = unpack_half(h, a->at[2 * i], a->at[2 * i + 1]);
 		UNROLL
 		for (int j = 0; j < 2; j++)
 			sum = wi_dot(sum, x[2 * i + j], value_by(c, signed2[j]));
@@ -121,11 +122,11 @@ INLINE vb products_one(enum infer_type type, const struct about *a, int h, const
 	return wi_mul(sum, scale_of(type, a->s, h, p));
 }
 
-/* the same with tn rows of x, to y[t][r] */
-INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const struct about *a, int h,
+/* the same for tn rows of x, to y[t][r] */
+INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const struct lookup *a, int h,
                      const uint8_t *p, vb x[4][4])
 {
-	vb sign = g_is3(type) ? a->at[2] : half(h, a->at[2], a->at[2]), sum[4];
+	vb sign = g_is3(type) ? a->at[2] : unpack_half(h, a->at[2], a->at[2]), sum[4];
 
 	UNROLL
 	for (int j = 0; j < 4; j++) {
@@ -136,9 +137,10 @@ INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const stru
 			u = value_by(a->at[j / 2],
 			             type == INFER_IQ3_S ? value3b[j % 2] : value3a[j % 2]);
 		else if (j < 3)
-			u = value_by(half(h, a->at[0], a->at[1]), value2[j]);
+			u = value_by(unpack_half(h, a->at[0], a->at[1]), value2[j]);
 		else
-			u = value_by(_mm512_srli_epi16(half(h, a->at[0], a->at[1]), 2), value2[2]);
+			u = value_by(_mm512_srli_epi16(unpack_half(h, a->at[0], a->at[1]), 2),
+			             value2[2]);
 		UNROLL
 		for (int t = 0; t < tn; t++)
 			sum[t] = wi_dot(j ? sum[t] : wi_set(0), u,
@@ -149,9 +151,11 @@ INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const stru
 		y[t][r] = wi_mul(sum[t], scale_of(type, a->s, h, p));
 }
 
-/* 64 points of 8 rows at w; x: the block, next: how many further the other one is */
-INLINE void abouts_get(enum infer_type type, int tn, struct about about[8], const vb table[2][BOOK],
-                       const uint8_t *w, size_t stride, const struct kern_q8k *x, int next)
+/* 64 points of each of 8 rows at w; x: the block of x; next: the distance of the second block, in
+ * blocks */
+INLINE void lookups_get(enum infer_type type, int tn, struct lookup lookup[8],
+                        const vb table[2][MAX_TABLES], const uint8_t *w, size_t stride,
+                        const struct kern_q8k *x, int next)
 {
 	vb signs;
 
@@ -161,39 +165,39 @@ INLINE void abouts_get(enum infer_type type, int tn, struct about about[8], cons
 		struct points p;
 		points_get(type, &p, table, w, w + next * block_bytes(type));
 		if (signs_in(type, tn))
-			signs_add(&about[r], &p, signs);
+			signs_add(&lookup[r], &p, signs);
 		else
-			about[r].at[0] = p.code[0], about[r].at[1] = p.code[1],
-			about[r].at[2] = p.sign;
+			lookup[r].at[0] = p.code[0], lookup[r].at[1] = p.code[1],
+			lookup[r].at[2] = p.sign;
 		if (!g_by16(type))
-			about[r].s = p.s;
+			lookup[r].s = p.s;
 	}
-	/* they stand in memory */
-	__asm__("" : "+m"(*(struct about(*)[8])about));
+	/* keep them in memory */
+	__asm__("" : "+m"(*(struct lookup(*)[8])lookup));
 }
 
-/* sum += isum of the n blocks of products, at w and b, times d' dx */
+/* sum += isum of n blocks, from the products at y, times d' dx; w, b: the first of the blocks */
 INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8], int n,
                      const uint8_t *w, size_t stride, const struct kern_act *x, int x_row, int b)
 {
 	for (int h = 0; h < n; h++) {
-		__m256 d = _mm256_mul_ps(halves8(w + h * block_bytes(type), stride),
+		__m256 d = _mm256_mul_ps(f16x8(w + h * block_bytes(type), stride),
 		                         _mm256_set1_ps(g_factor(type)));
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b + h].d);
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
-			                         _mm256_cvtepi32_ps(red8w(y[h][t])), sum[t]);
+			                         _mm256_cvtepi32_ps(hsum8w(y[h][t])), sum[t]);
 		}
 	}
 }
 
-INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
-                        const struct kern_act *x, int x_row, int k)
+INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy,
+                        const struct row_group *s, const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type), n = blocks_at_once(type), blocks = k / 256;
 	const uint8_t *w = s->w;
-	vb table[2][BOOK], p[2][4][8];
+	vb table[2][MAX_TABLES], p[2][4][8];
 	__m256 sum[4];
 	int left = n;
 
@@ -202,12 +206,12 @@ INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, cons
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < blocks; b += n, w += n * bytes) {
-		struct about about[8];
-		ask8(s->w, s->stride, b * bytes, (b + n) * bytes);
-		/* a block that has none beside it is looked up twice */
+		struct lookup lookup[8];
+		prefetch8(s->w, s->stride, b * bytes, (b + n) * bytes);
+		/* a last block without a neighbour is looked up twice */
 		left = b + n <= blocks ? n : 1;
-		abouts_get(type, tn, about, table, w, s->stride, act_q8k(x, x_row) + b, left - 1);
-		/* so late that they are there */
+		lookups_get(type, tn, lookup, table, w, s->stride, act_q8k(x, x_row) + b, left - 1);
+		/* late enough for the products to be complete */
 		if (b)
 			sums_add(type, tn, sum, p, n, w - n * bytes, s->stride, x, x_row, b - n);
 		UNROLL
@@ -217,13 +221,14 @@ INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy, cons
 				break;
 			UNROLL
 			for (int t = 0; t < tn; t++)
-				x_turn(xs[t], act_q8k(x, x_row + t)[b + h].q, signs_in(type, tn));
+				x_deinterleave(xs[t], act_q8k(x, x_row + t)[b + h].q,
+				               signs_in(type, tn));
 			for (int r = 0; r < 8; r++) {
 				const uint8_t *at = w + (size_t)r * s->stride;
 				if (signs_in(type, tn))
-					p[h][0][r] = products_one(type, &about[r], h, at, xs[0]);
+					p[h][0][r] = products_one(type, &lookup[r], h, at, xs[0]);
 				else
-					products(type, tn, p[h], r, &about[r], h, at, xs);
+					products(type, tn, p[h], r, &lookup[r], h, at, xs);
 			}
 		}
 	}

@@ -1,30 +1,30 @@
-/* kern/avx512vbmi/points.h - codes, signs and scales of 64 points of a row; layouts as drawn in
+/* kern/avx512vbmi/points.h - codes, signs and scales of 64 points of a row; layouts in
  * ref/mm_grid.c */
 #ifndef KERN_AVX512VBMI_POINTS_H
 #define KERN_AVX512VBMI_POINTS_H
-#include "kern/avx512vbmi/book.h"
+#include "kern/avx512vbmi/codebook.h"
 
-/* Of eight coordinates, and so of two blocks: each lane of 16 bytes of code and sign is 8 points of
- * the first and 8 of the second.  Of four: all of one block, signs twice.  s: what scale_of
- * takes. */
+/* For points of eight coordinates, which cover two blocks, each lane of 16 bytes of code and sign
+ * has 8 points of the first block and 8 of the second.  Points of four coordinates are all of one
+ * block, and have their signs twice. s: the argument of scale_of. */
 struct points {
 	vb code[2], sign, s;
 };
 
-/* seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, an even
- * number of them */
+/* extend seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, so
+ * that an even number of them is set */
 INLINE vb signs8(vb x, int from)
 {
 	return _mm512_gf2p8affine_epi64_epi8(
 		x, _mm512_set1_epi64(from ? 0x02040810204080fe : 0x010204081020407f), 0);
 }
-/* 2 s + 1 of the s in bits 1-4 of every dword */
+/* 2 s + 1 for the s in bits 1-4 of every dword */
 INLINE vb odd_scale(vb x)
 {
 	/* x & 0x1e | 1 */
 	return _mm512_ternarylogic_epi32(x, _mm512_set1_epi32(0x1e), _mm512_set1_epi32(1), 0xea);
 }
-/* S of 16 nibbles, a dword each */
+/* S of 16 nibbles, one per dword */
 INLINE vb scales16(const uint8_t *p)
 {
 	const vb at =
@@ -35,7 +35,7 @@ INLINE vb scales16(const uint8_t *p)
 		_mm512_multishift_epi64_epi8(at, _mm512_set1_epi64((long long)num_u64(p))));
 }
 
-INLINE void get_2xxs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2xxs(struct points *a, struct indices *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb sevens = _mm512_set1_epi64(0x352e2720150e0700);
 	__m512 v = _mm512_loadu_ps(p + 2), w = _mm512_loadu_ps(q + 2);
@@ -46,12 +46,12 @@ INLINE void get_2xxs(struct points *a, struct numbers *n, const uint8_t *p, cons
 	a->s = odd_scale(_mm512_srli_epi32(aux, 27));
 }
 
-INLINE void get_2xs(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2xs(struct points *a, struct indices *n, const uint8_t *p, const uint8_t *q)
 {
-	const vb turn = _mm512_broadcast_i32x4(
+	const vb evens_then_odds = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
-	vb v = _mm512_shuffle_epi8(vb_load(p + 2), turn),
-	   w = _mm512_shuffle_epi8(vb_load(q + 2), turn);
+	vb v = _mm512_shuffle_epi8(vb_load(p + 2), evens_then_odds),
+	   w = _mm512_shuffle_epi8(vb_load(q + 2), evens_then_odds);
 	vb up = _mm512_unpackhi_epi64(v, w);
 
 	n->low = _mm512_unpacklo_epi64(v, w);
@@ -59,7 +59,7 @@ INLINE void get_2xs(struct points *a, struct numbers *n, const uint8_t *p, const
 	a->sign = signs8(up, 1);
 }
 
-INLINE void get_2s(struct points *a, struct numbers *n, const uint8_t *p, const uint8_t *q)
+INLINE void get_2s(struct points *a, struct indices *n, const uint8_t *p, const uint8_t *q)
 {
 	const vb low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
 		 pairs = _mm512_set_epi64(0x3e3c3a3836343230, 0x3e3c3a3836343230,
@@ -77,7 +77,7 @@ INLINE void get_2s(struct points *a, struct numbers *n, const uint8_t *p, const 
 	a->sign = _mm512_permutex2var_epi64(v, _mm512_or_si512(low, _mm512_set1_epi64(4)), w);
 }
 
-INLINE void get_3xxs(struct points *a, struct numbers *n, const uint8_t *p)
+INLINE void get_3xxs(struct points *a, struct indices *n, const uint8_t *p)
 {
 	const vb sevens = _mm512_set1_epi64(0x15150e0e07070000),
 		 scale = _mm512_set1_epi64(27 | 27ll << 32);
@@ -88,7 +88,7 @@ INLINE void get_3xxs(struct points *a, struct numbers *n, const uint8_t *p)
 	a->s = odd_scale(_mm512_multishift_epi64_epi8(scale, aux));
 }
 
-INLINE void get_3s(struct points *a, struct numbers *n, const uint8_t *p)
+INLINE void get_3s(struct points *a, struct indices *n, const uint8_t *p)
 {
 	const vb scale =
 		_mm512_set_epi64(27 | 27ll << 32, 23 | 23ll << 32, 19 | 19ll << 32, 15 | 15ll << 32,
@@ -106,7 +106,7 @@ INLINE void get_3s(struct points *a, struct numbers *n, const uint8_t *p)
 		_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
 }
 
-/* S of 16 weights each of block h of two at p, of what points_get gave as s */
+/* S of each 16 weights of block h of two at p; s: from points_get */
 INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 {
 	switch (t) {
@@ -121,11 +121,11 @@ INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 	}
 }
 
-/* p: a block, q: the one after it, where there are two */
-INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][BOOK],
+/* p: a block; q: the block after it, for types whose points cover two */
+INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][MAX_TABLES],
                        const uint8_t *p, const uint8_t *q)
 {
-	struct numbers n;
+	struct indices n;
 
 	switch (t) {
 	case INFER_IQ2_XXS:
@@ -146,6 +146,6 @@ INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][BO
 	}
 	UNROLL
 	for (int h = 0; h < 2; h++)
-		a->code[h] = look_up(t, table[h], &n);
+		a->code[h] = codebook_lookup(t, table[h], &n);
 }
 #endif

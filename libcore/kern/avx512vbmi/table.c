@@ -1,13 +1,13 @@
 /* kern/avx512vbmi/table.c - codebooks looked up in registers.
  *
  *   types                          loops                  file
- *   IQ2 IQ3                        rows                   mm_grid.c, points.h, book.h
+ *   IQ2 IQ3                        rows                   mm_grid.c, points.h, codebook.h
  *   all the rest                   as avx512vnni, with the same words */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/avx512vbmi/int.h"
 
-#define GRID2(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_WAYS(9, 0) },
-#define GRID3(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_WAYS(8, 0) },
+#define GRID2(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_DISPATCH(9, 0) },
+#define GRID3(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_DISPATCH(8, 0) },
 const struct kern kern_avx512vbmi = {
 	.name = "avx512vbmi",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/codes.h - the words of tmpl/codes.h by products of bytes: a number of 16 bits is
- * 256 h + l, both signed. */
+/* kern/avx512vnni/codes.h - the operations of tmpl/codes.h with products of bytes: a number of 16
+ * bits is 256 h + l, both signed. */
 #ifndef KERN_AVX512VNNI_CODES_H
 #define KERN_AVX512VNNI_CODES_H
 
@@ -7,8 +7,9 @@ typedef vi vcode;
 typedef struct {
 	vi h, l;
 } vnum, vsum;
-struct round {
-	/* [i][j]: h of the numbers 16 j + 4 i ..., then l, in the order of a lane */
+struct fixed32 {
+	/* [i][j]: h of the numbers 16 j + 4 i ... + 3, then l, in the order of the codes of a
+	 * lane */
 	int8_t of[4][2][2][4];
 };
 
@@ -21,33 +22,33 @@ INLINE void code_halves(vcode *low, vcode *high, const void *p)
 	*high = vi_and(vi_shr4(x), vi_set(0x0f0f0f0f));
 }
 
-INLINE vi four(const int8_t *p)
+INLINE vi broadcast4(const int8_t *p)
 {
 	int32_t x;
 
 	__builtin_memcpy(&x, p, sizeof x);
 	return vi_set(x);
 }
-INLINE vnum round_four(const struct round *r, int g)
+INLINE vnum fixed_get4(const struct fixed32 *r, int g)
 {
-	return (vnum){ four(r->of[g % 4][g / 4][0]), four(r->of[g % 4][g / 4][1]) };
+	return (vnum){ broadcast4(r->of[g % 4][g / 4][0]), broadcast4(r->of[g % 4][g / 4][1]) };
 }
-INLINE void round_store(struct round *r, vi x0, vi x1)
+INLINE void fixed_store(struct fixed32 *r, vi x0, vi x1)
 {
 	const vi half = vi_set(0x00800080);
 	const vi order = _mm512_broadcast_i32x4(
 		_mm_setr_epi8(1, 5, 3, 7, 0, 4, 2, 6, 9, 13, 11, 15, 8, 12, 10, 14));
 	vi x = _mm512_packs_epi32(x0, x1);
 
-	/* l is the low byte as it is, and h one more where that counts as negative */
+	/* l is the low byte, read as signed, and h the high byte, plus one if l is negative */
 	x = _mm512_xor_si512(_mm512_add_epi16(x, half), half);
 	_mm512_storeu_si512(r, _mm512_shuffle_epi8(x, order));
 }
 
-/* as an intrinsic gcc 12 copies every sum twice a turn */
-INLINE vi dot(vi acc, vi codes, vi numbers)
+/* assembly, because gcc 12 copies every sum twice in each iteration when it is an intrinsic */
+INLINE vi dot(vi acc, vi codes, vi indices)
 {
-	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(numbers));
+	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(indices));
 	return acc;
 }
 INLINE vsum sum_from(int32_t x) { return (vsum){ vi_set(0), vi_set(x) }; }

@@ -1,6 +1,6 @@
-/* kern/avx512vnni/int.h - integer words of the quantised products: rows on 256 bits, panels on 512.
- * wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte,
- * so signed weights are packed with their top bit flipped and 128 sum(x) is taken off. */
+/* kern/avx512vnni/int.h - integer operations of the quantised products: rows on 256 bits, panels on
+ * 512.  wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte,
+ * so signed weights are packed with their top bit flipped and 128 sum(x) is subtracted. */
 #ifndef KERN_AVX512VNNI_INT_H
 #define KERN_AVX512VNNI_INT_H
 #include <immintrin.h>
@@ -9,8 +9,8 @@
 typedef __m512i wi;
 typedef __m512 wf;
 enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
-/* weight rows of a band of the loops over a few rows of x */
-enum { FEW_BAND = 48 };
+/* weight rows of a band of the skinny loops */
+enum { SKINNY_BAND = 48 };
 
 /* sums of 4 products; u unsigned, x signed */
 INLINE __m256i dot_us(__m256i u, __m256i x)
@@ -47,8 +47,8 @@ INLINE void wf_put(float *y, wf v, int n)
 	                              : 0,
 	                      v);
 }
-/* v[i] number j <-> v[j] number i */
-INLINE void turn_lanes(wf v[16])
+/* transpose: number j of v[i] <-> number i of v[j] */
+INLINE void transpose_lanes(wf v[16])
 {
 	wf a[16];
 

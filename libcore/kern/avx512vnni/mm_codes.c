@@ -1,16 +1,16 @@
-/* Products in place of the IQ3 types, with points looked up in registers: a codebook is words of
- * codes, one instruction looks up 64 of them, and another turns each code of two coordinates into
- * two bytes.
+/* kern/avx512vnni/mm_codes.c - products in place of the IQ3 types, with points looked up in registers:
+ * a codebook is a table of codes of a word each; one instruction looks up 64 of them, and another one
+ * converts each code of two coordinates to two bytes.
  *
- *   rows   8 rows in place; the heads and the codes of all are taken first, with the codebook in
- *          registers; a transposing tree of adds makes 8 sums
+ *   rows   8 rows in place; first the scales, signs and codes of all rows are unpacked, with the
+ *          codebook in registers; a transposing tree of adds makes 8 sums
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vnni/points.h"
 #include "kern/x86/grid.h"
 
-/* What the block of one row says. */
-struct about {
+/* The fields of a block of one row. */
+struct fields {
 	__m512i code[2]; /* of its 64 points */
 	uint64_t sign[4];
 	uint32_t s[8]; /* S, twice */
@@ -22,8 +22,8 @@ INLINE const uint16_t *codes(enum infer_type t)
 	return t == INFER_IQ3_XXS ? grid_code_iq3_xxs : grid_code_iq3_s;
 }
 
-/* code of the 32 points at, from 256 or 512 words in registers */
-INLINE __m512i look_up(const __m512i *table, int tables, __m512i at)
+/* the codes of the 32 points at[], from a table of 256 or 512 words in registers */
+INLINE __m512i lookup(const __m512i *table, int tables, __m512i at)
 {
 	__m512i r[8];
 
@@ -40,7 +40,7 @@ INLINE __m512i look_up(const __m512i *table, int tables, __m512i at)
 	return r[0];
 }
 
-INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, const uint8_t *p)
+INLINE void fields_get(enum infer_type t, struct fields *a, const __m512i *table, const uint8_t *p)
 {
 	uint8_t buf[32];
 	__m256i s;
@@ -51,7 +51,7 @@ INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, 
 		if (t == INFER_IQ3_S)
 			at = _mm512_mask_add_epi16(at, num_u32(p + 66 + 4 * i), at,
 			                           _mm512_set1_epi16(256));
-		a->code[i] = look_up(table, tables(t), at);
+		a->code[i] = lookup(table, tables(t), at);
 	}
 	memcpy(a->sign, signs_at(t, buf, p), 32);
 	if (t == INFER_IQ3_XXS)
@@ -66,13 +66,13 @@ INLINE void about_get(enum infer_type t, struct about *a, const __m512i *table, 
 	                    _mm256_or_si256(s, _mm256_set1_epi32(0x10001)));
 }
 
-/* Bytes of two coordinates by 6 bits of code. */
+/* The bytes of two coordinates for each code of 6 bits. */
 #define TWO3A(c) (int16_t)(V3A((c)&7) | V3A((c) >> 3) << 8)
 #define TWO3B(c) (int16_t)(V3B((c)&7) | V3B((c) >> 3) << 8)
 static const int16_t two3a[64] = { ALL64(TWO3A) }, two3b[64] = { ALL64(TWO3B) };
 
-/* 64 weights without signs, of the j-th quarter */
-INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
+/* the 64 weights of quarter j, without signs */
+INLINE __m512i quarter(enum infer_type t, const struct fields *a, int j)
 {
 	const int16_t *two = t == INFER_IQ3_S ? two3b : two3a;
 	__m512i c = _mm512_cvtepu8_epi16(load32((const uint8_t *)a->code + 32 * j));
@@ -80,8 +80,8 @@ INLINE __m512i quarter(enum infer_type t, const struct about *a, int j)
 	return _mm512_permutex2var_epi16(wi_load(two), c, wi_load(two + 32));
 }
 
-INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
-                       const struct kern_act *x, int x_row, int k)
+INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy,
+                       const struct row_group *s, const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type), n = tables(type);
 	const uint8_t *w = s->w;
@@ -91,26 +91,26 @@ INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		struct about about[8];
+		struct fields fields[8];
 		__m512i a[4][8], table[16];
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		UNROLL
 		for (int i = 0; i < n; i++)
 			table[i] = wi_load(codes(type) + 32 * i);
 		for (int r = 0; r < 8; r++)
-			about_get(type, &about[r], table, w + (size_t)r * s->stride);
+			fields_get(type, &fields[r], table, w + (size_t)r * s->stride);
 		for (int r = 0; r < 8; r++) {
 			__m512i acc[4][2];
 			UNROLL
 			for (int j = 0; j < 4; j++) {
-				__m512i u = quarter(type, &about[r], j),
+				__m512i u = quarter(type, &fields[r], j),
 					sc = _mm512_mask_set1_epi32(
-						wi_set((int32_t)about[r].s[2 * j]), 0xff00,
-						(int32_t)about[r].s[2 * j + 1]);
+						wi_set((int32_t)fields[r].s[2 * j]), 0xff00,
+						(int32_t)fields[r].s[2 * j + 1]);
 				UNROLL
 				for (int t = 0; t < tn; t++) {
 					__m512i v = wi_load(act_q8k(x, x_row + t)[b].q + 64 * j);
-					v = _mm512_mask_sub_epi8(v, about[r].sign[j],
+					v = _mm512_mask_sub_epi8(v, fields[r].sign[j],
 					                         _mm512_setzero_si512(), v);
 					acc[t][j & 1] = wi_mac16(j < 2 ? wi_set(0) : acc[t][j & 1],
 					                         _mm512_maddubs_epi16(u, v), sc);
@@ -120,12 +120,12 @@ INLINE void rows_codes(enum infer_type type, int tn, float *y, size_t ldy, const
 			for (int t = 0; t < tn; t++)
 				a[t][r] = wi_add(acc[t][0], acc[t][1]);
 		}
-		__m256 d = _mm256_mul_ps(halves8(w, s->stride), _mm256_set1_ps(g_factor(type)));
+		__m256 d = _mm256_mul_ps(f16x8(w, s->stride), _mm256_set1_ps(g_factor(type)));
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			__m256 dx = _mm256_set1_ps(act_q8k(x, x_row + t)[b].d);
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
-			                         _mm256_cvtepi32_ps(red8w(a[t])), sum[t]);
+			                         _mm256_cvtepi32_ps(hsum8w(a[t])), sum[t]);
 		}
 	}
 	UNROLL

@@ -1,12 +1,12 @@
-/* Tiles of Q4_K and Q6_K.  The sums of two neighbouring groups of weights (of 32, or of 16 of
- * Q6_K) go into one chain of dots, 16 bits of a lane each, and one instruction multiplies both by
- * their scales and adds: the first sum is shifted up before the second is added to it.
+/* kern/avx512vnni/mm_k46.c - tiles of Q4_K and Q6_K.  The sums of two neighbouring groups of weights
+ * (of 32, or of 16 of Q6_K) share one chain of dots, 16 bits of a lane each: the first sum is shifted
+ * up before the second is added.  One instruction multiplies both with their scales and adds them.
  *
  *   panel  NR rows; per block, each field [NR]: d f32 | dmin f32, M i16[2] x 4 (Q4_K; in the
  *          order of kern_q8k.s32) | S i16[2] x 4, or 8 of Q6_K: of the second group, then of the
  *          first | q u8 [64][NR][4]
- *   tile   NR rows x T tokens: x 4 bytes broadcast.  A sum fits 16 bits if x is not too large in
- *          every place (struct kern_q8k_pairs); blocks in which it is have one sum in a lane
+ *   tile   NR rows x T rows of x: 4 bytes of x broadcast.  A sum fits 16 bits unless x is large in
+ *          too many places (struct kern_q8k_pairs); in blocks where it is, each sum has a lane
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/avx512vnni/k46.h"
@@ -15,11 +15,11 @@ enum { FIELD = NR * 4 };
 
 /* fields before S, and before q */
 INLINE int scales_at(enum infer_type t) { return q_minima(t) ? 6 : 1; }
-INLINE int k_fields(enum infer_type t) { return scales_at(t) + pairs(t); }
+INLINE int k_fields(enum infer_type t) { return scales_at(t) + n_pairs(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)FIELD * (size_t)(k_fields(t) + 64); }
 
 /* the fields before q of eight rows, at dst */
-INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
+INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 {
 	_mm256_storeu_ps((float *)(void *)dst, h->d);
 	dst += FIELD;
@@ -31,7 +31,7 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 			put32(dst, byte_pair(h->m[i / 2], i % 2));
 	}
 	UNROLL
-	for (int i = 0; i < pairs(t); i++, dst += FIELD)
+	for (int i = 0; i < n_pairs(t); i++, dst += FIELD)
 		put32(dst, pair_scales(h, i));
 }
 
@@ -41,13 +41,13 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 }
 #include "kern/x86/pack256.h"
 
-INLINE int fits_row(enum infer_type t, const struct kern_q8k *x)
+INLINE int fits16_row(enum infer_type t, const struct kern_q8k *x)
 {
-	return fits(t, x->pairs.most32, x->pairs.most16);
+	return fits16(t, x->pairs.max32, x->pairs.max16);
 }
 
-/* a[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
-INLINE void chain(int tn, wi *a, const uint8_t *q, const struct lines *x, int at, int count)
+/* a[t][h] += sums over 4 count weights of each row, from q on and from byte `at` of x on */
+INLINE void chain(int tn, wi *a, const uint8_t *q, const struct x_rows *x, int at, int count)
 {
 	UNROLL
 	for (int i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ INLINE void chain(int tn, wi *a, const uint8_t *q, const struct lines *x, int at
 			w[h] = wi_load(q + i * FIELD + h * LANES * 4);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			wi xv = wi_set((int32_t)num_u32((const char *)line_at(x, t) + at + 4 * i));
+			wi xv = wi_set((int32_t)num_u32((const char *)x_row_at(x, t) + at + 4 * i));
 			UNROLL
 			for (int h = 0; h < H; h++)
 				a[t * H + h] = wi_dot(a[t * H + h], w[h], xv);
@@ -66,24 +66,24 @@ INLINE void chain(int tn, wi *a, const uint8_t *q, const struct lines *x, int at
 }
 
 /* what the sum of the first or second group of a pair starts from; x: the pair in kern_q8k_pairs.start */
-INLINE wi start(enum infer_type t, const struct lines *x, int token, int second)
+INLINE wi start(enum infer_type t, const struct x_rows *x, int token, int second)
 {
-	const struct kern_q8k *b = line_at(x, token);
+	const struct kern_q8k *b = x_row_at(x, token);
 
 	return t == INFER_Q6_K ? wi_set(b->pairs.start[second]) : wi_set(second ? KERN_BIT15 : 0);
 }
 
 /* isum[t][h] of one block; sc: its scales, q: its weights */
 INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
-                       const struct lines *x)
+                       const struct x_rows *x)
 {
-	const int count = 32 / pairs(type);
-	struct lines xq = *x, xs = *x;
+	const int count = 32 / n_pairs(type);
+	struct x_rows xq = *x, xs = *x;
 
 	UNROLL
 	for (int i = 0; i < tn * H; i++)
 		isum[i] = wi_set(0);
-	for (int j = 0; j < pairs(type); j++, q += 2 * count * FIELD, sc += FIELD) {
+	for (int j = 0; j < n_pairs(type); j++, q += 2 * count * FIELD, sc += FIELD) {
 		wi a[TILE_T * H];
 		UNROLL
 		for (int i = 0; i < tn * H; i++)
@@ -98,22 +98,22 @@ INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc
 		for (int i = 0; i < tn * H; i++)
 			isum[i] = wi_mac16(isum[i], _mm512_xor_si512(a[i], wi_set(KERN_BIT15)),
 			                   wi_load(sc + i % H * LANES * 4));
-		lines_move(&xq, 8 * count);
-		lines_move(&xs, 8);
+		x_rows_advance(&xq, 8 * count);
+		x_rows_advance(&xs, 8);
 	}
 }
 
-/* the same of one row of x, whatever it is */
+/* the same for one row of x, whatever its values */
 INLINE void isum_any(enum infer_type type, wi *isum, const uint8_t *sc, const uint8_t *q,
                      const void *x)
 {
-	const int count = 32 / pairs(type);
-	struct lines xq = lines_at(x, 0), xs = xq;
+	const int count = 32 / n_pairs(type);
+	struct x_rows xq = x_rows_at(x, 0), xs = xq;
 
 	UNROLL
 	for (int h = 0; h < H; h++)
 		isum[h] = wi_set(0);
-	for (int j = 0; j < pairs(type); j++, sc += FIELD) {
+	for (int j = 0; j < n_pairs(type); j++, sc += FIELD) {
 		UNROLL
 		for (int second = 0; second < 2; second++, q += count * FIELD) {
 			wi a[H];
@@ -129,25 +129,25 @@ INLINE void isum_any(enum infer_type type, wi *isum, const uint8_t *sc, const ui
 				isum[h] = wi_add(isum[h], wi_mul(a[h], s));
 			}
 		}
-		lines_move(&xq, 8 * count);
-		lines_move(&xs, 8);
+		x_rows_advance(&xq, 8 * count);
+		x_rows_advance(&xs, 8);
 	}
 }
 
-/* isum of those of tn rows of x whose sums may not fit */
-INLINE void isum_mend(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
-                      const struct kern_q8k *x, size_t x_stride)
+/* compute isum again for those of tn rows of x whose sums may not fit */
+INLINE void isum_fix(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
+                     const struct kern_q8k *x, size_t x_stride)
 {
 	for (int t = 0; t < tn; t++) {
 		const struct kern_q8k *xt = row_of(x, x_stride, t);
-		if (!fits_row(type, xt))
+		if (!fits16_row(type, xt))
 			isum_any(type, isum + t * H, sc, q, xt);
 	}
 }
-typedef void mend_part(int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
-                       const struct kern_q8k *x, size_t x_stride);
+typedef void fix_fn(int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const struct kern_q8k *x,
+                    size_t x_stride);
 
-/* the minima of one block with the sums of x */
+/* the minima of one block times the sums of x */
 INLINE wi imin(const uint8_t *m, const struct kern_q8k *x)
 {
 	wi r = wi_set(0);
@@ -158,7 +158,7 @@ INLINE wi imin(const uint8_t *m, const struct kern_q8k *x)
 	return r;
 }
 
-INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size_t ldy,
+INLINE void tile46(enum infer_type type, int tn, fix_fn *fix, float *y, size_t ldy,
                    const uint8_t *p, const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8k *xb = act_q8k(x, x_row);
@@ -168,28 +168,28 @@ INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size
 	for (int i = 0; i < tn * H; i++)
 		sum[i] = min[i] = wf_set(0);
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
-		const struct lines at = lines_at(xb, x->q_row);
+		const struct x_rows at = x_rows_at(xb, x->q_row);
 		const uint8_t *sc = p + FIELD * scales_at(type), *q = p + FIELD * k_fields(type);
 		wi isum[TILE_T * H];
 		int fit = 1;
-		ask_next(x, 1);
+		prefetch_next(x, 1);
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			fit &= fits_row(type, line_at(&at, t));
+			fit &= fits16_row(type, x_row_at(&at, t));
 		isum_pairs(type, tn, isum, sc, q, &at);
 		if (!fit) {
 			wi all[TILE_T * H];
 			UNROLL
 			for (int i = 0; i < tn * H; i++)
 				all[i] = isum[i];
-			mend(tn, all, sc, q, xb, x->q_row);
+			fix(tn, all, sc, q, xb, x->q_row);
 			UNROLL
 			for (int i = 0; i < tn * H; i++)
 				isum[i] = all[i];
 		}
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {
-			const struct kern_q8k *xt = line_at(&at, i / H);
+			const struct kern_q8k *xt = x_row_at(&at, i / H);
 			const uint8_t *rows = p + i % H * LANES * 4;
 			wf dx = wf_set(xt->d);
 			sum[i] = wf_fma(wf_mul(wf_load(rows), dx), wf_from(isum[i]), sum[i]);
@@ -205,17 +205,17 @@ INLINE void tile46(enum infer_type type, int tn, mend_part *mend, float *y, size
 }
 
 #define ROW(TYPE, name) \
-	NOINLINE void name##_mend(int tn, wi *isum, const uint8_t *sc, const uint8_t *q, \
-	                          const struct kern_q8k *x, size_t x_stride) \
+	NOINLINE void name##_fix(int tn, wi *isum, const uint8_t *sc, const uint8_t *q, \
+	                         const struct kern_q8k *x, size_t x_stride) \
 	{ \
-		isum_mend(INFER_##TYPE, tn, isum, sc, q, x, x_stride); \
+		isum_fix(INFER_##TYPE, tn, isum, sc, q, x, x_stride); \
 	}
 KERN_ROWS_K46(ROW)
 #undef ROW
 
-INLINE mend_part *mend_of(enum infer_type t) { return t == INFER_Q4_K ? q4_k_mend : q6_k_mend; }
+INLINE fix_fn *fix_of(enum infer_type t) { return t == INFER_Q4_K ? q4_k_fix : q6_k_fix; }
 
-#define LOOP(type, tn, ...) tile46(type, tn, mend_of(type), __VA_ARGS__)
+#define LOOP(type, tn, ...) tile46(type, tn, fix_of(type), __VA_ARGS__)
 #define ROW(TYPE, name) \
 	TILE_OF(LOOP, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \

@@ -1,12 +1,11 @@
-/* kern/avx512vnni/points.h - points of codebooks and their signs; and the sums of a panel of them,
- * of unsigned x.   group: how many times 4 weights whose products are added before they are
- * scaled. */
+/* kern/avx512vnni/points.h - points of codebooks and their signs; and the sums of a panel of them with an
+ * unsigned x.  group: how many times 4 weights are summed before they are scaled. */
 #ifndef KERN_AVX512VNNI_POINTS_H
 #define KERN_AVX512VNNI_POINTS_H
 #include "kern/avx512vnni/int.h"
 
 INLINE long long point(const uint64_t *grid, int at) { return (long long)grid[at]; }
-/* four points of 8, eight of 4 */
+/* four points of 8 bytes, or eight of 4 */
 INLINE __m256i points8(const uint64_t *grid, const int at[4])
 {
 	__m256i u = _mm256_castsi128_si256(_mm_cvtsi64_si128(point(grid, at[0])));
@@ -22,7 +21,7 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	                         (int)grid[at[6]], (int)grid[at[7]]);
 }
 
-/* coordinates of IQ3_XXS and IQ3_S by code, and what X makes of all codes of 6 bits */
+/* the coordinates of IQ3_XXS and IQ3_S by code; and X applied to all codes of 6 bits */
 #define V3A(c) ((c) == 7 ? 62 : 8 * (c) + 4)
 #define V3B(c) (2 * (c) + 1)
 #define EIGHT(X, c) \
@@ -31,16 +30,16 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
 		EIGHT(X, 48), EIGHT(X, 56)
 
-/* 1 where the sign of one of 32 weights is minus */
+/* bit i is set if weight i of 32 is negative */
 typedef __mmask32 sign32;
 INLINE sign32 sign_load(const uint8_t *p) { return num_u32(p); }
-INLINE __m256i sign_turn(__m256i x, sign32 s)
+INLINE __m256i sign_apply(__m256i x, sign32 s)
 {
 	return _mm256_mask_sub_epi8(x, s, _mm256_setzero_si256(), x);
 }
 
-/* sums over each of 8 registers */
-INLINE __m256i red8w(const __m512i a[8])
+/* the horizontal sums of 8 registers */
+INLINE __m256i hsum8w(const __m512i a[8])
 {
 	__m512i s[4], t[2];
 
@@ -59,7 +58,7 @@ INLINE __m256i red8w(const __m512i a[8])
 	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t[0], t[0], 0x88));
 }
 
-/* S as a tile multiplies by it */
+/* the factor of S in a panel */
 enum { S_UNIT = 1 };
 INLINE int group(enum infer_type t)
 {

@@ -1,7 +1,7 @@
-/* kern/avxvnni/int.h - integer words of the quantised products on 256 bits, for processors without
- * AVX-512.  wi, wf: 8 of the NR rows of a panel.  A product of bytes is one instruction and takes
- * any unsigned byte, so signed weights are packed with their top bit flipped and 128 sum(x) is
- * taken off. */
+/* kern/avxvnni/int.h - integer operations of the quantised products on 256 bits, for processors
+ * without AVX-512.  wi, wf: 8 of the NR rows of a panel.  A product of bytes is one instruction and
+ * takes any unsigned byte, so signed weights are packed with their top bit flipped and 128 sum(x) is
+ * subtracted. */
 #ifndef KERN_AVXVNNI_INT_H
 #define KERN_AVXVNNI_INT_H
 #include <immintrin.h>

@@ -6,12 +6,12 @@
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
  *   forms Q8, Q8K                  quant                  quant.c, x86/quant.h
  *   codebooks and the rest         as avx2 */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/avxvnni/int.h"
 
 #define MM(TYPE, name, quant, form) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
-		                   KERN_MM_TILE(name, TILE_T, NR) KERN_MM_WAYS(5, 0) },
+		                   KERN_MM_TILE(name, TILE_T, NR) KERN_MM_DISPATCH(5, 0) },
 #define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8)
 #define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K)
 const struct kern kern_avxvnni = {

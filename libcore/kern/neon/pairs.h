@@ -1,4 +1,4 @@
-/* kern/neon/pairs.h - the words of ref/simd.h on integers, of lanes and of 16-bit halves of lanes;
+/* kern/neon/pairs.h - the operations of ref/simd.h on integers, in lanes and in 16-bit halves of lanes;
  * part of simd.h. */
 #ifndef KERN_NEON_PAIRS_H
 #define KERN_NEON_PAIRS_H

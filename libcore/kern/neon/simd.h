@@ -1,4 +1,4 @@
-/* kern/neon/simd.h - the words of ref/simd.h on four 128-bit registers: lanes 0-3, 4-7, 8-11,
+/* kern/neon/simd.h - the operations of ref/simd.h on four 128-bit registers: lanes 0-3, 4-7, 8-11,
  * 12-15. */
 #ifndef KERN_NEON_SIMD_H
 #define KERN_NEON_SIMD_H
@@ -12,7 +12,7 @@ typedef struct {
 } vf;
 typedef struct {
 	int32x4_t a, b, c, d;
-} vi; /* also a mask: -1 or 0 a lane */
+} vi; /* also a mask: -1 or 0 in each lane */
 enum { MM_R = 2, MM_T = 2, MM_W = 4, MM_PANEL = 16 };
 
 static inline vf v_set(float x)
@@ -48,11 +48,11 @@ static inline void v_storen(float *p, vf x, int n)
 	memcpy(p, t, (size_t)n * 4);
 }
 
-static inline float32x4_t half_lo(uint16x8_t h)
+static inline float32x4_t f16_lo(uint16x8_t h)
 {
 	return vcvt_f32_f16(vreinterpret_f16_u16(vget_low_u16(h)));
 }
-static inline float32x4_t half_hi(uint16x8_t h)
+static inline float32x4_t f16_hi(uint16x8_t h)
 {
 	return vcvt_f32_f16(vreinterpret_f16_u16(vget_high_u16(h)));
 }
@@ -60,15 +60,15 @@ static inline vf v_load_h(const uint16_t *p)
 {
 	uint16x8_t x = vld1q_u16(p), y = vld1q_u16(p + 8);
 
-	return (vf){ half_lo(x), half_hi(x), half_lo(y), half_hi(y) };
+	return (vf){ f16_lo(x), f16_hi(x), f16_lo(y), f16_hi(y) };
 }
-static inline float32x4_t brain(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
+static inline float32x4_t bf16_4(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
 static inline vf v_load_b(const uint16_t *p)
 {
 	uint16x8_t x = vld1q_u16(p), y = vld1q_u16(p + 8);
 
-	return (vf){ brain(vget_low_u16(x)), brain(vget_high_u16(x)), brain(vget_low_u16(y)),
-		     brain(vget_high_u16(y)) };
+	return (vf){ bf16_4(vget_low_u16(x)), bf16_4(vget_high_u16(x)), bf16_4(vget_low_u16(y)),
+		     bf16_4(vget_high_u16(y)) };
 }
 LOADN(v_loadn_h, uint16_t, v_load_h)
 LOADN(v_loadn_b, uint16_t, v_load_b)

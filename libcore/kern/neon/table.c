@@ -7,13 +7,13 @@
  *   forms Q8, Q8K                  quant                  quant.c, arm/quant.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/neon/int.h"
 #include "kern/neon/simd.h"
 
 #define MM(TYPE, name, quant, form, mr, nr, most) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
-		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(most, 0) },
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(most, 0) },
 #define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 64)
 #define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, 8, 5)
 #define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, 8, 5)

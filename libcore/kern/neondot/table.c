@@ -1,14 +1,15 @@
-/* kern/neondot/table.c - four products of bytes a lane.
+/* kern/neondot/table.c - four products of bytes per lane.
  *
  *   types                          loops                  file
  *   all quantised                  rows                   mm_q_rows.c, arm/rows.h
  *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
  *   quant and the rest             as neon */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/neondot/int.h"
 
 #define ROW(TYPE, name) \
-	[INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_TILE(name, TILE_T, 8) KERN_MM_WAYS(5, 0) },
+	[INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_TILE(name, TILE_T, 8) \
+		                   KERN_MM_DISPATCH(5, 0) },
 const struct kern kern_neondot = {
 	.name = "neondot",
 	.needs = CPU_NEON | CPU_DOTPROD,

@@ -2,12 +2,12 @@
  *
  *   types                          loops                  file
  *   all quantised                  pack tile              mm_q_tile.c, arm/tile.h, arm/by8.h
- *   rows: a token alone gains nothing from matrices; and the rest
+ *   rows (a single row of x gains nothing from matrices), and the rest
  *                                  as neondot */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/neoni8mm/int.h"
 
-#define ROW(TYPE, name) [INFER_##TYPE] = { KERN_MM_TILE(name, TILE_T, 8) KERN_MM_WAYS(5, 0) },
+#define ROW(TYPE, name) [INFER_##TYPE] = { KERN_MM_TILE(name, TILE_T, 8) KERN_MM_DISPATCH(5, 0) },
 const struct kern kern_neoni8mm = {
 	.name = "neoni8mm",
 	.needs = CPU_NEON | CPU_DOTPROD | CPU_I8MM,

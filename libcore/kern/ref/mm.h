@@ -1,5 +1,5 @@
-/* kern/ref/mm.h - what the plain products of quantised types share: rows one after the other, some
- * tokens at a time, and panels that keep the file's order. */
+/* kern/ref/mm.h - what the reference products of quantised types share: rows one after the other, some
+ * rows of x at a time, and panels in the order of the file. */
 #ifndef KERN_REF_MM_H
 #define KERN_REF_MM_H
 #include <string.h>
@@ -23,7 +23,7 @@ static inline void plain_rows(float *y, size_t ldy, plain_part *part, const void
 			     m - t < TOKENS ? m - t : TOKENS, k);
 }
 
-/* PANEL rows of the file side by side */
+/* copy PANEL rows as they are in the file */
 static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes)
 {
 	for (int r = 0; r < PANEL; r++) {
@@ -35,7 +35,7 @@ static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n,
 	}
 }
 
-/* The functions of a type over name_part; struct name: a block of `block` weights. */
+/* The functions of a type, made from name_part; struct name: a block of `block` weights. */
 #define PLAIN_OF(name, block) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

@@ -1,5 +1,5 @@
-/* Products of weights in blocks of 256, the plain way.
- * Of weight i: H = i / 128, j = (i % 128) / 32, l = i % 32, s = i / 16, c = i / 32.
+/* kern/ref/mm_q256.c - reference products of weights in blocks of 256.
+ * For weight i: H = i / 128, j = (i % 128) / 32, l = i % 32, s = i / 16, c = i / 32.
  *
  *   Q4_K    d | dmin | sc[12] | qs[128]            d S q - dmin M
  *           q = nibble (c & 1) of qs[32 (c / 2) + l]

@@ -1,4 +1,4 @@
-/* Products of weights in blocks of 32, the plain way.
+/* kern/ref/mm_q32.c - reference products of weights in blocks of 32.
  * n: nibble of qs, the low ones of 16 bytes, then the high ones.
  *
  *   Q8_0    d f16 | q i8[32]                  d q
@@ -120,7 +120,7 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, c
 				isum += blk.q[i] * a->q[i];
 			sum[t] = fmaf(blk.d * a->d, (float)isum, sum[t]);
 			if (has_min)
-				min[t] = fmaf(blk.m * a->d, (float)-a->minus, min[t]);
+				min[t] = fmaf(blk.m * a->d, (float)-a->neg_sum, min[t]);
 		}
 	}
 	for (int t = 0; t < tn; t++)

@@ -1,3 +1,4 @@
+/* kern/ref/quant.c - activations to 8 bits, the reference; the rounding is defined at enum kern_form. */
 #include "kern/act.h"
 #include "kern/ref/simd.h"
 
@@ -40,7 +41,7 @@ void kern_ref_quant_q8(struct kern_act *x, int row, const float *src, int k)
 
 	for (int i = 0; i < k / 32; i++) {
 		b[i].d = block(b[i].q, src + 32 * i, 32);
-		b[i].minus = -sum(b[i].q, 32);
+		b[i].neg_sum = -sum(b[i].q, 32);
 	}
 }
 
@@ -49,27 +50,27 @@ void kern_ref_quant_q8k(struct kern_act *x, int row, const float *src, int k)
 	struct kern_q8k *b = (struct kern_q8k *)(void *)((char *)x->q + (size_t)row * x->q_row);
 
 	for (int i = 0; i < k / 256; i++) {
-		int32_t quad[64];
+		int32_t sum4[64];
 		b[i].d = block(b[i].q, src + 256 * i, 256);
 		for (int j = 0; j < 64; j++)
-			quad[j] = sum(b[i].q + 4 * j, 4);
-		act_sums_fill(&b[i], quad);
+			sum4[j] = sum(b[i].q + 4 * j, 4);
+		act_sums_fill(&b[i], sum4);
 	}
 }
 
-void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps)
 {
 	uint8_t u[64];
 	int8_t x[64];
 	int32_t acc = 0;
 
 	for (int i = 0; i < 64; i++) {
-		u[i] = (uint8_t)(i + turns);
-		x[i] = (int8_t)(i ^ turns);
+		u[i] = (uint8_t)(i + reps);
+		x[i] = (int8_t)(i ^ reps);
 	}
-	for (int t = 0; t < turns; t++, u[t & 63]++)
+	for (int t = 0; t < reps; t++, u[t & 63]++)
 		for (int i = 0; i < 64; i++)
 			acc = (int32_t)((uint32_t)acc + (uint32_t)(u[i] * x[i]));
 	*sink = acc;
-	*ops = 2.0 * 64 * turns;
+	*ops = 2.0 * 64 * reps;
 }

@@ -1,5 +1,5 @@
-/* kern/ref/simd.h - the vector words of tmpl/ in plain C: a vector is 16 lanes, whatever the
- * machine.  Every other simd.h defines the same words; lane by lane they mean what stands here. */
+/* kern/ref/simd.h - the vector operations of tmpl/ in plain C: a vector has 16 lanes on every machine.
+ * Every other simd.h defines the same operations; lane by lane they do the same as those here. */
 #ifndef KERN_REF_SIMD_H
 #define KERN_REF_SIMD_H
 #include <stdint.h>
@@ -12,10 +12,10 @@ typedef struct {
 } vf;
 typedef struct {
 	int32_t of[16];
-} vi; /* also a mask: -1 or 0 a lane */
+} vi; /* also a mask: -1 or 0 in each lane */
 enum { MM_R = 1, MM_T = 1, MM_W = 1, MM_PANEL = 16 };
 
-/* lane i of the result is e, of lane i of the arguments x, y, z */
+/* lane i of the result is e, an expression of lane i of the arguments x, y, z */
 #define EACH(type, e) \
 	{ \
 		type r_; \
@@ -31,7 +31,8 @@ static inline vf v_set(float x) EACH(vf, x) static inline vf v_load(const float 
 	EACH(vf, p[i]) static inline vf v_load_h(const uint16_t *p)
 		EACH(vf, num_f16(p[i])) static inline vf v_load_b(const uint16_t *p)
 			EACH(vf, num_bf16(p[i]))
-	/* the first n lanes, 0 <= n <= 16; the others are +0 and no byte of theirs is touched */
+	/* load the first n lanes, 0 <= n <= 16; the others are +0, and none of their bytes is
+	 * touched */
 	static inline vf v_loadn(const float *p, int n) EACH(vf, i < n ? p[i] : 0) static inline vf
 	v_loadn_h(const uint16_t *p, int n) EACH(vf, i < n ? num_f16(p[i]) : 0) static inline vf
 	v_loadn_b(const uint16_t *p, int n)
@@ -70,7 +71,7 @@ static inline vf v_add(vf x, vf y) EACH(vf, x_ + y_) static inline vf v_sub(vf x
 	vi_shr4(vi x) EACH(vi, (int32_t)((uint32_t)x_ >> 4)) static inline vi vi_shr8(vi x)
 		EACH(vi, (int32_t)((uint32_t)x_ >> 8)) static inline vi vi_max(vi x, vi y)
 			EACH(vi, x_ > y_ ? x_ : y_) static inline vf v_int(vi x) EACH(vf, (float)x_)
-	/* from 64 bytes, those of a lane as a little-endian number */
+	/* load 64 bytes, four per lane, as little-endian numbers */
 	static inline vi vi_load(const void *p)
 {
 	const uint8_t *b = p;
@@ -88,7 +89,7 @@ static inline void vi_store_s16(int16_t *p, vi x)
 static inline vi vi_mac16(vi x, vi y, vi z)
 	EACH(vi, (int32_t)((uint32_t)x_ + (uint32_t)((int16_t)y_ * (int16_t)z_) +
                            (uint32_t)((y_ >> 16) * (z_ >> 16))))
-	/* x < y, and x of the lanes of a mask, else y */
+	/* a mask of x < y; and x in the lanes of a mask, y in the others */
 	static inline vi v_lt(vf x, vf y) EACH(vi, -(x_ < y_)) static inline vf
 	v_pick(vi m, vf x, vf y) EACH(vf, m.of[i] ? x_ : y_)
 
@@ -119,7 +120,7 @@ static inline int32_t vi_hmax(vi x)
 		m = x_ > m ? x_ : m;
 	return m;
 }
-/* into the first cache; into the second, for what is read much later */
+/* prefetch to L1; to L2, for what is read much later */
 static inline void v_prefetch(const void *p) { (void)p; }
 static inline void v_prefetch_far(const void *p) { (void)p; }
 #undef EACH

@@ -1,4 +1,4 @@
-/* kern/ref/table.c - the reference: every loop of every type, and what the other sets start from.
+/* kern/ref/table.c - the reference: every loop of every type, the base of all other sets.
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
@@ -8,13 +8,13 @@
  *   forms Q8, Q8K                  quant; peak_dot        quant.c
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
-#include "kern/way.h"
+#include "kern/dispatch.h"
 #include "kern/ref/simd.h"
 
-/* panels are no quicker here: where they begin only has them tried */
+/* panels are not faster here: the limits only see to it that tests use them */
 #define MM(TYPE, name, quant, form, mr, nr, most) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
-		                   KERN_MM_TILE(name, mr, nr) KERN_MM_WAYS(most, 0) },
+		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(most, 0) },
 #define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 64)
 #define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, 1, 4, 5)
 #define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, 1, 4, 5)

@@ -1,11 +1,11 @@
-/* kern/tmpl/codes.h - codes of a cache times numbers of 16 bits, four products a lane: the words
- * that attn_q.h is written in, by pairs of 16-bit halves.  A set that has products of bytes has its
- * own file of them.
+/* kern/tmpl/codes.h - products of the codes of a quantised cache and fixed-point numbers of 16 bits,
+ * four in a lane: the operations that attn_q.h uses, here by pairs of 16-bit halves.  A kernel set
+ * with an instruction for products of bytes has a file of its own.
  *
- *   vcode  64 unsigned codes, four neighbours a lane, in a lane's bytes the numbers 0, 2, 1, 3
- *   vnum   four numbers, |x| <= KERN_ROUND, the same in every lane
+ *   vcode  64 unsigned codes, four neighbours in a lane, whose bytes are the codes 0, 2, 1, 3
+ *   vnum   four numbers, |x| <= KERN_FIXED_MAX, the same in every lane
  *   vsum   sums of products, exact modulo 2^32
- * struct round: 32 numbers, 64 bytes. */
+ * struct fixed32: 32 numbers in 64 bytes. */
 #ifndef KERN_TMPL_CODES_H
 #define KERN_TMPL_CODES_H
 
@@ -13,7 +13,7 @@ typedef struct {
 	vi a, b;
 } vcode, vnum;
 typedef vi vsum;
-struct round {
+struct fixed32 {
 	int16_t of[32];
 };
 
@@ -33,7 +33,7 @@ INLINE void code_halves(vcode *low, vcode *high, const void *p)
 	*high = (vcode){ vi_and(vi_shr4(x), mask), vi_and(vi_shr4(y), mask) };
 }
 
-INLINE vi two(const int16_t *p)
+INLINE vi broadcast2(const int16_t *p)
 {
 	int32_t x;
 
@@ -41,12 +41,12 @@ INLINE vi two(const int16_t *p)
 	return vi_set(x);
 }
 /* numbers 4 g ... 4 g + 3 */
-INLINE vnum round_four(const struct round *r, int g)
+INLINE vnum fixed_get4(const struct fixed32 *r, int g)
 {
-	return (vnum){ two(r->of + 4 * g), two(r->of + 4 * g + 2) };
+	return (vnum){ broadcast2(r->of + 4 * g), broadcast2(r->of + 4 * g + 2) };
 }
 /* the numbers of x0, then those of x1 */
-INLINE void round_store(struct round *r, vi x0, vi x1)
+INLINE void fixed_store(struct fixed32 *r, vi x0, vi x1)
 {
 	vi_store_s16(r->of, x0);
 	vi_store_s16(r->of + 16, x1);

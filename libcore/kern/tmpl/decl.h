@@ -1,12 +1,12 @@
 /* kern/tmpl/decl.h - the names of one kernel set, and the parts of its table.
  *
- * Every file of a folder is compiled with KERN_ISA, the folder's name, and KERN_FN(x) is
- * kern_<folder>_x: so a folder may include the headers of another one, words and loops, and what it
- * makes of them carries its own name.  What a folder does not make it does not name: its table leaves
- * that out, and kern_select keeps what the narrower sets have.
+ * Every file of a folder is compiled with KERN_ISA, the name of the folder, and KERN_FN(x) is
+ * kern_<folder>_x: a folder may include the headers of another folder, and the functions made from
+ * them carry its own name.  The table of a folder names only the functions that the folder defines;
+ * for the others kern_select keeps those of the narrower sets.
  *
- * KERN_ROWS_*(X) list the types by what their loops share; tables, instances and declarations come
- * from the lists. */
+ * KERN_ROWS_*(X) list the types that share loops; tables, instances and declarations are generated
+ * from these lists. */
 #ifndef KERN_TMPL_DECL_H
 #define KERN_TMPL_DECL_H
 #include "kern/kern.h"
@@ -20,16 +20,16 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* before a loop of constant length whose turns index arrays that are to be registers */
+/* before a loop of constant length whose counter indexes arrays that should be registers */
 #ifdef __clang__
-/* below -O2 it cannot, and would say so */
+/* below -O2 it does not unroll, and would warn about it */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 
-/* bytes to ask for ahead of where a stream of weights is read */
+/* prefetch distance in a stream of weights, in bytes */
 enum { KERN_AHEAD = 256 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
@@ -41,7 +41,7 @@ enum { KERN_AHEAD = 256 };
 	KERN_ROWS_K235(X)
 #define KERN_ROWS_K46(X) X(Q4_K, q4_k) X(Q6_K, q6_k)
 #define KERN_ROWS_K235(X) X(Q5_K, q5_k) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
-#define KERN_ROWS_QUADS(X) X(Q4_K, q4_k) X(IQ4_XS, iq4_xs)
+#define KERN_ROWS_BY4(X) X(Q4_K, q4_k) X(IQ4_XS, iq4_xs)
 #define KERN_ROWS_GRID(X) KERN_ROWS_GRID1(X) KERN_ROWS_GRID23(X)
 #define KERN_ROWS_GRID12(X) KERN_ROWS_GRID1(X) KERN_ROWS_GRID2(X)
 #define KERN_ROWS_GRID23(X) KERN_ROWS_GRID2(X) KERN_ROWS_GRID3(X)
@@ -53,7 +53,7 @@ enum { KERN_AHEAD = 256 };
 #define S(slot, args) void KERN_FN(slot) args;
 KERN_SLOTS(S)
 #undef S
-void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns);
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps);
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
@@ -71,24 +71,23 @@ KERN_ROWS_GRID(ROW)
 KERN_ROWS_TERNARY(ROW)
 #undef ROW
 #define ROW(TYPE, name) \
-	void KERN_FN(name##_few)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	void KERN_FN(name##_skinny)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k);
 KERN_ROWS_32(ROW)
 KERN_ROWS_K46(ROW)
 #undef ROW
-void KERN_FN(turn_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
-void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
+void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
+void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* What the row of a type may say in a table, of loops that the folder has: how x is rounded; rows in
- * place; panels; a few rows of x; and which of these is quickest for how many rows of x, as in
- * kern/way.h. */
+/* What a table says of a type: how x is quantised; the loops for rows in place, for panels and for
+ * a skinny x; and which of them is the fastest for how many rows of x (kern/dispatch.h). */
 #define KERN_MM_QUANT(quant_, form_) .quant = KERN_FN(quant_), .form = KERN_FORM_##form_,
 #define KERN_MM_ROWS(name) .rows = KERN_FN(name##_rows),
 #define KERN_MM_TILE(name, mr_, nr_) \
 	.pack = KERN_FN(name##_pack), .tile = KERN_FN(name##_tile), \
 	.pack_bytes = KERN_FN(name##_pack_bytes), .mr = mr_, .nr = nr_,
-#define KERN_MM_FEW(name, turn_, band) \
-	.few = KERN_FN(name##_few), .turn = KERN_FN(turn_), .few_band = band,
-#define KERN_MM_WAYS(...) KERN_MM_WAYS_(__VA_ARGS__)
-#define KERN_MM_WAYS_(most, few) .rows_most = most, .few_at = few,
+#define KERN_MM_SKINNY(name, transpose_, band) \
+	.skinny = KERN_FN(name##_skinny), .transpose = KERN_FN(transpose_), .skinny_band = band,
+#define KERN_MM_DISPATCH(...) KERN_MM_DISPATCH_(__VA_ARGS__)
+#define KERN_MM_DISPATCH_(most, skinny) .rows_max = most, .skinny_mask = skinny,
 #endif

@@ -1,11 +1,11 @@
-/* kern/tmpl/elem.h - element by element, and the norms: y[i] from x[i], or from x[i] and a 16-lane
- * sum over x. Sums: lane l takes i = l mod 16, ascending, from +0; lanes past the end take no part;
- * then kern_sum16. */
+/* kern/tmpl/elem.h - elementwise operations and norms: y[i] from x[i], or from x[i] and a sum over x in
+ * 16 lanes.  Sums: lane l takes i = l mod 16, ascending, from +0; lanes past the end are left out; then
+ * kern_sum16. */
 #include <math.h>
 #include "base/fmath.h"
 #include "kern/tmpl/fmath.h"
 
-/* y[i] = e for all i; e reads vector i of array p by AT(p) */
+/* y[i] = e for all i; e reads the vector at i of array p with AT(p) */
 #define MAP(n, e) \
 	do { \
 		int i = 0; \
@@ -19,8 +19,7 @@
 
 static inline vf silu(vf g, vf u) { return v_mul(v_mul(g, v_sigmoid(g)), u); }
 
-/* g sigmoid(2 sqrt(2 / pi) (g + 0.044715 g^3)) u, which is the tanh form without its
- * cancellation */
+/* g sigmoid(2 sqrt(2 / pi) (g + 0.044715 g^3)) u: the tanh form without its cancellation */
 static inline vf gelu(vf g, vf u)
 {
 	vf t = v_fma(v_set(0.044715f), v_mul(g, g), v_set(1.0f));
@@ -100,21 +99,22 @@ void KERN_FN(rms_norm)(float *y, const float *x, const float *g, int n, float ep
 
 void KERN_FN(lse)(float *out, const float *x, int n)
 {
-	vf most = v_set(-INFINITY), sum = v_set(0);
+	vf vmax = v_set(-INFINITY), sum = v_set(0);
 	int i = 0;
 
 	for (; i + 16 <= n; i += 16)
-		most = v_max(v_load(x + i), most);
+		vmax = v_max(v_load(x + i), vmax);
 	if (i < n)
-		most = v_keep(n - i, v_max(v_loadn(x + i, n - i), most), most);
-	const float max = v_hmax(most) + 0.0f; /* -0 becomes +0, whichever was found */
+		vmax = v_keep(n - i, v_max(v_loadn(x + i, n - i), vmax), vmax);
+	const float max = v_hmax(vmax) + 0.0f; /* -0 becomes +0, whichever comes first */
 	const vf m = v_set(max);
 	for (i = 0; i + 16 <= n; i += 16)
 		sum = v_add(sum, v_exp(v_sub(v_load(x + i), m)));
 	if (i < n)
 		sum = v_keep(n - i, v_add(sum, v_exp(v_sub(v_loadn(x + i, n - i), m))), sum);
 	*out = max + fm_logf(v_sum(sum));
-	if (max == -INFINITY) { /* -inf - -inf above; what is left is NaN or nothing */
+	if (max == -INFINITY) { /* -inf - -inf was NaN above: the result is -inf, or NaN if x has
+	                         * one */
 		*out = max;
 		for (i = 0; i < n; i++)
 			*out += x[i] == x[i] ? 0 : x[i];

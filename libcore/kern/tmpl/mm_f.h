@@ -2,10 +2,10 @@
  *
  *   W  F32 | F16 | BF16 [n][k], row major, exact in f32      x  f32 [m][k]
  *   y[t][r] = kern_sum16 of 16 lanes: lane i, fma chain over j: W[r][16 j + i] x[t][16 j + i]
- *   bytes per flop: 4, 2, 2 per 2 m;  limits: none (k % 16 lanes past the end take no part)
+ *   bytes per flop: 4, 2, 2 per 2 m;  limits: none (lanes past the end of k are left out)
  *
- * simd.h says MM_R x MM_T, rows and tokens of the register tile, and MM_W (a multiple of MM_R),
- * rows for a single token. */
+ * simd.h defines MM_R x MM_T, the weight rows and rows of x of the register tile, and MM_W (a multiple
+ * of MM_R), the weight rows for a single row of x. */
 #include <string.h>
 #include "kern/act.h"
 #include "kern/tmpl/lines.h"
@@ -32,10 +32,10 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 	return v_loadn((const float *)(const void *)(w + (size_t)i * 4), n);
 }
 
-/* acc[r * tn + t] += lanes of k elements from `at` on; k % 16 only in the last call of a chain.
- * ask: prefetch */
+/* acc[r * tn + t] += lanes of k elements; k % 16 may be nonzero only in the last call of a chain.
+ * prefetch: prefetch the weights */
 INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x,
-                size_t xrow, int k, int rn, int tn, int ask)
+                size_t xrow, int k, int rn, int tn, int prefetch)
 {
 	int i = 0;
 
@@ -47,7 +47,7 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 		UNROLL
 		for (int r = 0; r < rn; r++) {
 			const unsigned char *p = w + (size_t)r * wrow;
-			if (ask && (size_t)i * width(type) % 64 == 0)
+			if (prefetch && (size_t)i * width(type) % 64 == 0)
 				v_prefetch(p + (size_t)i * width(type) + KERN_AHEAD);
 			vf wv = load_w(type, p, i);
 			UNROLL
@@ -69,40 +69,40 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 	}
 }
 
-/* rows wrow bytes apart, their results `apart` floats apart */
-INLINE void rows_part(float *y, size_t ldy, size_t apart, enum infer_type type,
+/* rows wrow bytes apart, with results row_step floats apart */
+INLINE void rows_part(float *y, size_t ldy, size_t row_step, enum infer_type type,
                       const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
-                      int rn, int tn, int ask)
+                      int rn, int tn, int prefetch)
 {
 	vf acc[MM_R * MM_T > MM_W ? MM_R * MM_T : MM_W];
 
 	UNROLL
 	for (int i = 0; i < rn * tn; i++)
 		acc[i] = v_set(0);
-	dot(acc, type, w, wrow, x, xrow, k, rn, tn, ask);
+	dot(acc, type, w, wrow, x, xrow, k, rn, tn, prefetch);
 	UNROLL
 	for (int r = 0; r < rn; r++) {
 		UNROLL
 		for (int t = 0; t < tn; t++)
-			y[(size_t)t * ldy + (size_t)r * apart] = v_sum(acc[r * tn + t]);
+			y[(size_t)t * ldy + (size_t)r * row_step] = v_sum(acc[r * tn + t]);
 	}
 }
 
-/* MM_W rows that are far apart, so that each is a long stream of its own (x86/q.h) */
-INLINE void rows_step(float *y, size_t ldy, size_t apart, enum infer_type type,
-                      const unsigned char *w, size_t row_bytes, const float *x, size_t xrow, int m,
-                      int k)
+/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q.h) */
+INLINE void rows_group_f(float *y, size_t ldy, size_t row_step, enum infer_type type,
+                         const unsigned char *w, size_t row_bytes, const float *x, size_t xrow,
+                         int m, int k)
 {
-	size_t wrow = apart * row_bytes;
+	size_t wrow = row_step * row_bytes;
 	int t = 0;
 
 	for (; m - t >= MM_T; t += MM_T)
 		for (int q = 0; q < MM_W; q += MM_R)
-			rows_part(y + (size_t)t * ldy + (size_t)q * apart, ldy, apart, type,
+			rows_part(y + (size_t)t * ldy + (size_t)q * row_step, ldy, row_step, type,
 			          w + (size_t)q * wrow, wrow, x + (size_t)t * xrow, xrow, k, MM_R,
 			          MM_T, !t);
 	for (; t < m; t++)
-		rows_part(y + (size_t)t * ldy, ldy, apart, type, w, wrow, x + (size_t)t * xrow,
+		rows_part(y + (size_t)t * ldy, ldy, row_step, type, w, wrow, x + (size_t)t * xrow,
 		          xrow, k, MM_W, 1, !t);
 }
 
@@ -111,10 +111,11 @@ INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, s
 {
 	const float *x = act_f(a, x_row);
 	const unsigned char *w = wv;
-	size_t xrow = a->q_row / 4, apart = (size_t)(n / MM_W);
+	size_t xrow = a->q_row / 4, row_step = (size_t)(n / MM_W);
 
-	for (size_t r = 0; r < apart; r++)
-		rows_step(y + r, ldy, apart, type, w + r * row_bytes, row_bytes, x, xrow, m, k);
+	for (size_t r = 0; r < row_step; r++)
+		rows_group_f(y + r, ldy, row_step, type, w + r * row_bytes, row_bytes, x, xrow, m,
+		             k);
 	for (int r = n / MM_W * MM_W; r < n; r++)
 		for (int t = 0; t < m; t++)
 			rows_part(y + (size_t)t * ldy + r, ldy, 1, type, w + (size_t)r * row_bytes,
@@ -142,20 +143,20 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 	}
 }
 
-/* as dot, of MM_R rows of a panel */
+/* like dot, for MM_R rows of a panel */
 INLINE void dot_panel(vf *acc, const float *w, const float *x, size_t x_row, int k, int tn)
 {
 	int i = 0;
 
 	for (; i + 16 <= k; i += 16, w += MM_R * 16) {
-		const struct lines at = lines_at(x + i, x_row);
+		const struct x_rows at = x_rows_at(x + i, x_row);
 		vf wv[MM_R];
 		UNROLL
 		for (int r = 0; r < MM_R; r++)
 			wv[r] = v_load(w + 16 * r);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			vf xv = v_load(line_at(&at, t));
+			vf xv = v_load(x_row_at(&at, t));
 			UNROLL
 			for (int r = 0; r < MM_R; r++)
 				acc[r * tn + t] = v_fma(wv[r], xv, acc[r * tn + t]);
@@ -187,8 +188,8 @@ INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
 	}
 }
 
-/* tn tokens against the panel, k in parts that stay in the first cache; between parts the lanes
- * wait on the stack. */
+/* tn rows of x against the panel, with k in parts that stay in L1; between parts the lanes are kept
+ * on the stack. */
 INLINE void tile_part(float *y, size_t ldy, const float *w, const struct kern_act *a, int x_first,
                       int n, int k, int tn)
 {
@@ -200,7 +201,7 @@ INLINE void tile_part(float *y, size_t ldy, const float *w, const struct kern_ac
 		int kc = k - at < MM_KC ? k - at : MM_KC;
 		for (int r = 0; r < n; r += MM_R) {
 			vf acc[MM_R * MM_T];
-			ask_next(a, MM_PANEL / MM_R * 256 / MM_KC);
+			prefetch_next(a, MM_PANEL / MM_R * 256 / MM_KC);
 			UNROLL
 			for (int i = 0; i < MM_R * tn; i++)
 				acc[i] = at ? lanes[r * tn + i] : v_set(0);

@@ -1,8 +1,8 @@
-/* kern/tmpl/peak.h - fma in as many independent chains as the registers hold: the machine's fp32
- * rate; and memory read as fast as it comes. */
+/* kern/tmpl/peak.h - the fp32 rate of the machine: fma in as many independent chains as the registers
+ * hold; and its memory bandwidth. */
 #include "base/num.h"
 
-void KERN_FN(peak_fma)(double *ops, float *sink, int turns)
+void KERN_FN(peak_fma)(double *ops, float *sink, int reps)
 {
 	enum { CHAINS = 2 * MM_T };
 	const vf x = v_set(0.75f), y = v_set(0.25f);
@@ -11,7 +11,7 @@ void KERN_FN(peak_fma)(double *ops, float *sink, int turns)
 	UNROLL
 	for (int i = 0; i < CHAINS; i++)
 		a[i] = v_set((float)i);
-	for (int t = 0; t < turns; t++) {
+	for (int t = 0; t < reps; t++) {
 		UNROLL
 		for (int i = 0; i < CHAINS; i++)
 			a[i] = v_fma(a[i], x, y);
@@ -20,10 +20,10 @@ void KERN_FN(peak_fma)(double *ops, float *sink, int turns)
 	UNROLL
 	for (int i = 0; i < CHAINS; i++)
 		*sink += v_sum(a[i]);
-	*ops = 2.0 * 16 * CHAINS * turns;
+	*ops = 2.0 * 16 * CHAINS * reps;
 }
 
-/* Eight streams: one does not keep the memory busy. */
+/* Eight streams, because one does not keep the memory busy. */
 void KERN_FN(peak_read)(uint32_t *sink, const void *p, size_t bytes)
 {
 	enum { STREAMS = 8, CHAINS = 4, AHEAD = 1024, LINE = 64 };

@@ -1,5 +1,5 @@
-/* kern/tmpl/q.h - what the quantised products of all folders share: types by number, eight rows
- * that are taken together, and the instances of a loop.  KERN_FN is defined before it. */
+/* kern/tmpl/q.h - what the quantised products of all folders share: properties of types, groups of
+ * eight rows, and the instances of a loop.  KERN_FN is defined before it. */
 #ifndef KERN_TMPL_Q_H
 #define KERN_TMPL_Q_H
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "kern/tmpl/lines.h"
 #include "type/block.h"
 
-/* zero point of what unpack gives; whether that is signed; whether minima follow; all by type */
+/* By type: the zero point of unpacked weights; whether they are signed; whether there are
+ * minima. */
 INLINE int q_zero(enum infer_type t)
 {
 	return t == INFER_Q4_0   ? 8
@@ -21,15 +22,15 @@ INLINE int q_signed(enum infer_type t)
 {
 	return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS;
 }
-/* signed, and -128 may be among them */
-INLINE int q_full(enum infer_type t) { return t == INFER_Q8_0; }
+/* signed, and -128 may occur */
+INLINE int q_full_range(enum infer_type t) { return t == INFER_Q8_0; }
 INLINE int q_minima(enum infer_type t)
 {
 	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K ||
 	       t == INFER_Q2_K;
 }
 
-/* of blocks of 256: the offset of d */
+/* the offset of d in a block of 256 */
 INLINE int q_scale_at(enum infer_type t)
 {
 	return (int)(t == INFER_Q6_K   ? offsetof(struct q6_k, d)
@@ -37,14 +38,14 @@ INLINE int q_scale_at(enum infer_type t)
 	             : t == INFER_Q2_K ? offsetof(struct q2_k, d)
 	                               : 0);
 }
-/* whether scales are of 16 weights, else of 32 */
+/* whether a scale belongs to 16 weights, else to 32 */
 INLINE int q_by16(enum infer_type t)
 {
 	return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K;
 }
 
-/* Of 8 streams, the lines that hold bytes [from, to) a way ahead. */
-INLINE void ask8(const uint8_t *p, size_t stride, int from, int to)
+/* Prefetch the lines of 8 streams that hold the bytes KERN_AHEAD past [from, to). */
+INLINE void prefetch8(const uint8_t *p, size_t stride, int from, int to)
 {
 	for (int i = (from + 63) & ~63; i < to; i += 64) {
 		UNROLL
@@ -53,50 +54,52 @@ INLINE void ask8(const uint8_t *p, size_t stride, int from, int to)
 	}
 }
 
-/* the same block, t rows further */
+/* the same block t rows further */
 #define row_of(block, stride, t) ((const void *)((const char *)(block) + (size_t)(t) * (stride)))
 
-/* Eight rows that are taken together: the one at w and those stride bytes further; their results
- * apart floats apart. keep 1: one row, eight times over. */
-struct step {
+/* Eight rows that are processed together: the row at w and those stride bytes further each; their
+ * results are y_step floats apart. n_out 1: one row, repeated eight times. */
+struct row_group {
 	const uint8_t *w;
-	size_t stride, apart;
-	int row, keep;
+	size_t stride, y_step;
+	int row, n_out;
 };
 
-/* Steps through n rows.  Eight streams of rows that follow each other, so that each is long and the
- * memory sees eight pages at work; what n / 8 leaves is a step of the last 8 rows.  Fewer than 8
- * rows go one by one. */
-INLINE int steps(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
-INLINE struct step step_at(int i, int n, const void *w, size_t row_bytes)
+/* The groups of n rows.  Eight streams of consecutive rows, so that each stream is long and eight
+ * pages are read at a time; the rows that n / 8 leaves over are part of a group of the last 8 rows.
+ * Fewer than 8 rows go one by one. */
+INLINE int row_groups(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
+INLINE struct row_group row_group_at(int i, int n, const void *w, size_t row_bytes)
 {
-	struct step s = {
-		.stride = row_bytes * (size_t)(n / 8), .apart = (size_t)(n / 8), .row = i, .keep = 8
-	};
+	struct row_group s = { .stride = row_bytes * (size_t)(n / 8),
+		               .y_step = (size_t)(n / 8),
+		               .row = i,
+		               .n_out = 8 };
 
 	if (n < 8)
-		s.stride = 0, s.keep = 1;
+		s.stride = 0, s.n_out = 1;
 	else if (i == n / 8)
-		s.stride = row_bytes, s.apart = 1, s.row = n - 8;
+		s.stride = row_bytes, s.y_step = 1, s.row = n - 8;
 	s.w = (const uint8_t *)w + (size_t)s.row * row_bytes;
 	return s;
 }
 
-/* An instance of rows or tile is a function for each number of tokens, so that the compiler meets
- * them one at a time.  ROWS_OF and TILE_OF make them and the slot that goes through them. */
+/* ROWS_OF and TILE_OF define an instance of a loop for each number of rows of x, as a function of
+ * its own so that the compiler optimises them separately, and the function of the table that calls
+ * them. */
 #define NOINLINE static __attribute__((noinline))
-typedef void rows_part(float *y, size_t ldy, const struct step *s, const struct kern_act *x,
+typedef void rows_part(float *y, size_t ldy, const struct row_group *s, const struct kern_act *x,
                        int x_row, int k);
 typedef void tile_part(float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
                        int n, int k);
 
-/* by 4, 2, 1 tokens */
+/* by 4, 2, 1 rows of x */
 static inline void rows_run(rows_part *const part[3], float *y, size_t ldy, const void *w,
                             size_t row_bytes, const struct kern_act *x, int x_row, int m, int n,
                             int k)
 {
-	for (int i = 0; i < steps(n); i++) {
-		const struct step s = step_at(i, n, w, row_bytes);
+	for (int i = 0; i < row_groups(n); i++) {
+		const struct row_group s = row_group_at(i, n, w, row_bytes);
 		for (int t = 0, by; t < m; t += by) {
 			by = m - t >= 4 ? 4 : m - t >= 2 ? 2 : 1;
 			part[by == 4 ? 0 : 2 - by / 2](y + s.row + (size_t)t * ldy, ldy, &s, x,
@@ -105,7 +108,7 @@ static inline void rows_run(rows_part *const part[3], float *y, size_t ldy, cons
 	}
 }
 
-/* by `most`, 4, 2, 1 tokens */
+/* by `most`, 4, 2, 1 rows of x */
 static inline void tile_run(tile_part *const part[4], int most, float *y, size_t ldy, const void *p,
                             const struct kern_act *x, int x_row, int m, int n, int k)
 {
@@ -119,7 +122,7 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
 }
 
 #define ROWS_BY(loop, TYPE, name, by) \
-	NOINLINE void name##_rows##by(float *y, size_t ldy, const struct step *s, \
+	NOINLINE void name##_rows##by(float *y, size_t ldy, const struct row_group *s, \
 	                              const struct kern_act *x, int x_row, int k) \
 	{ \
 		loop(INFER_##TYPE, by, y, ldy, s, x, x_row, k); \

@@ -1,6 +1,5 @@
-/* kern/x86/grid.h - blocks of 256 from a codebook, or ternary, in 256-bit registers (x86); layouts
- * as drawn in ref/mm_grid.c.  The folder's points.h, included before this, reads points and turns
- * signs. */
+/* kern/x86/grid.h - blocks of 256 from a codebook, or ternary, in 256-bit registers (x86); layouts in
+ * ref/mm_grid.c.  The folder's points.h, included before this, loads points and applies signs. */
 #ifndef KERN_X86_GRID_H
 #define KERN_X86_GRID_H
 #include "kern/x86/q256.h"
@@ -10,34 +9,34 @@
 INLINE int g_is1(enum infer_type t) { return t == INFER_IQ1_S || t == INFER_IQ1_M; }
 INLINE int g_ternary(enum infer_type t) { return t == INFER_TQ2_0 || t == INFER_TQ1_0; }
 INLINE int g_is3(enum infer_type t) { return t == INFER_IQ3_XXS || t == INFER_IQ3_S; }
-/* whether scales are of 16 weights, else of 32 */
+/* whether a scale belongs to 16 weights, else to 32 */
 INLINE int g_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
 }
-/* what d is multiplied by */
+/* the constant factor of d */
 INLINE float g_factor(enum infer_type t)
 {
 	return t == INFER_IQ3_S || g_ternary(t) ? 1 : t == INFER_IQ3_XXS ? 0.25f : 0.125f;
 }
 
-INLINE int g_half_at(enum infer_type t)
+INLINE int g_d_at(enum infer_type t)
 {
 	return (int)(t == INFER_TQ2_0   ? offsetof(struct tq2_0, d)
 	             : t == INFER_TQ1_0 ? offsetof(struct tq1_0, d)
 	                                : 0);
 }
-/* bits of d */
-INLINE uint16_t g_half(enum infer_type t, const uint8_t *p)
+/* the bits of d, an f16 */
+INLINE uint16_t g_d_bits(enum infer_type t, const uint8_t *p)
 {
 	if (t != INFER_IQ1_M)
-		return num_u16(p + g_half_at(t));
+		return num_u16(p + g_d_at(t));
 	uint64_t sc = num_u64(p + offsetof(struct iq1_m, sc));
 	return (uint16_t)((sc >> 12 & 0xf) | (sc >> 24 & 0xf0) | (sc >> 36 & 0xf00) |
 	                  (sc >> 48 & 0xf000));
 }
 
-/* the low 8 bits of 32 numbers, and what stands above them: 32 words */
+/* combine the low 8 bits of 32 indices with the bits above them into 32 words */
 INLINE void widen(uint16_t *at, __m256i low, __m256i high)
 {
 	low = _mm256_permute4x64_epi64(low, 0xd8);
@@ -46,7 +45,7 @@ INLINE void widen(uint16_t *at, __m256i low, __m256i high)
 	_mm256_storeu_si256((__m256i *)(void *)(at + 16), _mm256_unpackhi_epi8(low, high));
 }
 
-/* bits of IQ2_S, two for each point: those of points 16 i ... at bit 8 of 16 words */
+/* the high bits of IQ2_S, two for each point: those of points 16 i ... at bit 8 of 16 words */
 INLINE __m256i high_2s(__m128i qh, int i)
 {
 	const char z = -1, a = (char)(4 * i);
@@ -55,32 +54,32 @@ INLINE __m256i high_2s(__m128i qh, int i)
 	                                z, a + 3, z, a + 3, z);
 	__m256i up = _mm256_set1_epi64x(256 | 64ll << 16 | 16ll << 32 | 4ll << 48);
 
-	return _mm256_and_si256(_mm256_mullo_epi16(_mm256_shuffle_epi8(twice(qh), pick), up),
+	return _mm256_and_si256(_mm256_mullo_epi16(_mm256_shuffle_epi8(dup128(qh), pick), up),
 	                        _mm256_set1_epi16(0x300));
 }
 
-/* bits of IQ1_S, three for each point, the same way */
+/* the high bits of IQ1_S, three for each point, in the same place */
 INLINE __m256i high_1s(__m128i qh, int i)
 {
 	const short a = (short)(0x0100 + i * 0x0808), b = (short)(a + 0x0202),
 		    c = (short)(a + 0x0404), d = (short)(a + 0x0606);
 	__m256i pick = _mm256_setr_epi16(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
 	__m256i up = _mm256_set1_epi64x(256 | 32ll << 16 | 4ll << 32 | 1ll << 48);
-	__m256i q = _mm256_shuffle_epi8(twice(qh), pick);
+	__m256i q = _mm256_shuffle_epi8(dup128(qh), pick);
 
 	q = _mm256_blend_epi16(q, _mm256_srli_epi16(q, 1), 0x88);
 	return _mm256_and_si256(_mm256_mullo_epi16(q, up), _mm256_set1_epi16(0x700));
 }
 
-/* 16 bytes and bits above them */
+/* 16 low bytes combined with the bits above them */
 INLINE void put_at(uint16_t *at, const uint8_t *low, __m256i high)
 {
 	_mm256_storeu_si256((__m256i *)(void *)at,
 	                    _mm256_or_si256(_mm256_cvtepu8_epi16(load16(low)), high));
 }
 
-/* the numbers of the points that are not bytes of the block */
-INLINE void points_at(enum infer_type t, uint16_t *at, const uint8_t *p)
+/* the indices of the points, for types whose indices are longer than a byte */
+INLINE void indices_get(enum infer_type t, uint16_t *at, const uint8_t *p)
 {
 	const __m256i nine = _mm256_set1_epi16(511);
 
@@ -123,8 +122,9 @@ INLINE void points_at(enum infer_type t, uint16_t *at, const uint8_t *p)
 	}
 }
 
-/* the numbers of n points, those of 32 weights k */
-INLINE void points_of(enum infer_type t, int *i, int n, const uint16_t *at, const uint8_t *p, int k)
+/* the indices of the n points of weights 32 k ... 32 k + 31 */
+INLINE void indices_of(enum infer_type t, int *i, int n, const uint16_t *at, const uint8_t *p,
+                       int k)
 {
 	if (t == INFER_IQ3_XXS) {
 		UNROLL
@@ -132,7 +132,7 @@ INLINE void points_of(enum infer_type t, int *i, int n, const uint16_t *at, cons
 			i[g] = p[2 + n * k + g];
 		return;
 	}
-	/* four at a time: loads are what there are most of */
+	/* four with one load, since loads limit this loop */
 	UNROLL
 	for (int g = 0; g < n; g += 4) {
 		if (t == INFER_IQ2_XXS) {
@@ -157,17 +157,18 @@ INLINE __m256i aux8(enum infer_type t, const uint8_t *p)
 	return _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8);
 }
 
-/* 32 times 7 signs to 8, an even number of them */
-INLINE __m256i eighth(__m256i s)
+/* Extend 32 times 7 signs to 8, so that an even number of them is set */
+INLINE __m256i signs_from7(__m256i s)
 {
 	const char o = (char)0x80;
-	const __m256i parity = twice(_mm_setr_epi8(0, o, o, 0, o, 0, 0, o, o, 0, 0, o, 0, o, o, 0));
+	const __m256i parity =
+		dup128(_mm_setr_epi8(0, o, o, 0, o, 0, 0, o, o, 0, 0, o, 0, o, o, 0));
 	__m256i hi = _mm256_shuffle_epi8(parity, shr4(s));
 
 	return _mm256_xor_si256(s, _mm256_xor_si256(hi, _mm256_shuffle_epi8(parity, s)));
 }
 
-/* The signs of 256 weights: where they stand, in the block or in buf. */
+/* The signs of 256 weights: a pointer into the block, or to buf. */
 INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t *p)
 {
 	__m256i s;
@@ -179,7 +180,7 @@ INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t
 		                        _mm256_srli_epi16(load32(p + 34), 9));
 		s = _mm256_permute4x64_epi64(s, 0xd8);
 	} else {
-		/* two times 14 bits into words, then two times 7 into bytes */
+		/* spread two times 14 bits to words, then two times 7 to bytes */
 		s = aux8(t, p);
 		s = _mm256_or_si256(
 			_mm256_and_si256(s, _mm256_set1_epi32(0x3fff)),
@@ -188,41 +189,41 @@ INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t
 			_mm256_and_si256(s, _mm256_set1_epi16(0x7f)),
 			_mm256_and_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(0x7f00)));
 	}
-	_mm256_storeu_si256((__m256i *)(void *)buf, eighth(s));
+	_mm256_storeu_si256((__m256i *)(void *)buf, signs_from7(s));
 	return buf;
 }
 
-INLINE __m256i odd(__m256i s)
+INLINE __m256i twice_plus1(__m256i s)
 {
 	return _mm256_or_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(1));
 }
 
-/* S as words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in the high
- * one. */
+/* S as words. Of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the odd ones
+ * in the high half. */
 INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 {
 	switch (t) {
 	case INFER_IQ2_XXS:
 	case INFER_IQ3_XXS: {
 		__m256i s = _mm256_srli_epi32(aux8(t, p), 28);
-		return odd(twice(_mm_packus_epi32(_mm256_castsi256_si128(s),
-		                                  _mm256_extracti128_si256(s, 1))));
+		return twice_plus1(dup128(_mm_packus_epi32(_mm256_castsi256_si128(s),
+		                                           _mm256_extracti128_si256(s, 1))));
 	}
 	case INFER_IQ2_XS:
 	case INFER_IQ2_S: {
 		__m128i s = _mm_loadl_epi64(
 			(const __m128i *)(const void *)(p + (t == INFER_IQ2_S ? 74 : 66)));
 		s = _mm_unpacklo_epi64(s, _mm_srli_epi16(s, 4));
-		return odd(_mm256_cvtepu8_epi16(_mm_and_si128(s, _mm_set1_epi8(15))));
+		return twice_plus1(_mm256_cvtepu8_epi16(_mm_and_si128(s, _mm_set1_epi8(15))));
 	}
 	case INFER_IQ3_S: {
 		__m128i s = _mm_cvtsi32_si128((int)num_u32(p + 106));
 		s = _mm_unpacklo_epi8(s, _mm_srli_epi16(s, 4));
-		return odd(twice(_mm_cvtepu8_epi16(_mm_and_si128(s, _mm_set1_epi8(15)))));
+		return twice_plus1(dup128(_mm_cvtepu8_epi16(_mm_and_si128(s, _mm_set1_epi8(15)))));
 	}
 	case INFER_IQ1_S: {
 		__m128i s = _mm_srli_epi16(load16(p + 34), 12);
-		return odd(twice(_mm_and_si128(s, _mm_set1_epi16(7))));
+		return twice_plus1(dup128(_mm_and_si128(s, _mm_set1_epi16(7))));
 	}
 	default: { /* a multiplication moves the three bits to the top */
 		const __m256i up = _mm256_setr_epi16(
@@ -230,19 +231,19 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 			1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4);
 		__m128i s = _mm_loadl_epi64((const __m128i *)(const void *)(p + 48));
 		s = _mm_unpacklo_epi16(s, s);
-		return odd(_mm256_srli_epi16(_mm256_mullo_epi16(twice(s), up), 13));
+		return twice_plus1(_mm256_srli_epi16(_mm256_mullo_epi16(dup128(s), up), 13));
 	}
 	}
 }
 
-/* S with the signs of the shifts of IQ1: one for each S of IQ1_S, for IQ1_M those of its two
+/* S with the signs of the shifts of IQ1: one for each S of IQ1_S; for IQ1_M, those of its two
  * points */
 INLINE void shifts_grid(enum infer_type t, __m256i v[2], __m256i s, const uint8_t *p)
 {
 	const __m256i one = _mm256_set1_epi16(1);
 
 	if (t == INFER_IQ1_S) {
-		v[0] = v[1] = _mm256_sign_epi16(s, _mm256_or_si256(twice(load16(p + 34)), one));
+		v[0] = v[1] = _mm256_sign_epi16(s, _mm256_or_si256(dup128(load16(p + 34)), one));
 		return;
 	}
 	__m256i n = evens_odds(load16(p + 32));
@@ -258,8 +259,8 @@ INLINE const uint64_t *grid8(enum infer_type t)
 	                           : grid_iq1;
 }
 
-/* Points of 8 times 32 weights, without signs; IQ1 and ternary: 1 more than they are.  at: what
- * points_at gave. */
+/* Points of 8 times 32 weights, without signs; those of IQ1 and ternary types plus 1. at: the
+ * indices from indices_get */
 INLINE void unpack_grid(enum infer_type t, __m256i u[8], const uint16_t *at, const uint8_t *p)
 {
 	const int n = g_is3(t) ? 8 : 4;
@@ -271,7 +272,7 @@ INLINE void unpack_grid(enum infer_type t, __m256i u[8], const uint16_t *at, con
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		int i[8];
-		points_of(t, i, n, at, p, k);
+		indices_of(t, i, n, at, p, k);
 		u[k] = g_is3(t) ? points4(t == INFER_IQ3_S ? grid_iq3_s : grid_iq3_xxs, i)
 		                : points8(grid8(t), i);
 		if (g_is1(t))

@@ -1,5 +1,5 @@
-/* kern/x86/grid_plain.h - a block of 256 from a codebook, or ternary, as whole numbers; layouts as
- * drawn in ref/mm_grid.c. */
+/* kern/x86/grid_plain.h - a block of 256 from a codebook, or ternary, as integers; layouts in
+ * ref/mm_grid.c. */
 #ifndef KERN_X86_GRID_PLAIN_H
 #define KERN_X86_GRID_PLAIN_H
 #include <string.h>
@@ -13,9 +13,9 @@ struct grid_block {
 };
 typedef void grid_unpack(struct grid_block *b, const uint8_t *p);
 
-static inline int16_t odd(int s) { return (int16_t)(2 * s + 1); }
+static inline int16_t twice_plus1(int s) { return (int16_t)(2 * s + 1); }
 
-/* eight weights from 64 bits */
+/* eight weights from the 64 bits of a point */
 static inline void put8(int8_t *q, uint64_t point, int signs)
 {
 	for (int j = 0; j < 8; j++)
@@ -34,7 +34,7 @@ static inline void put_shifted(int8_t *q, uint64_t point, int minus)
 static inline void scales4(struct grid_block *b, const uint8_t *sc)
 {
 	for (int s = 0; s < 16; s++)
-		b->s[s] = odd(sc[s / 2] >> 4 * (s & 1) & 15);
+		b->s[s] = twice_plus1(sc[s / 2] >> 4 * (s & 1) & 15);
 }
 
 static inline void iq2_xxs(struct grid_block *b, const uint8_t *p)
@@ -44,7 +44,7 @@ static inline void iq2_xxs(struct grid_block *b, const uint8_t *p)
 		const uint8_t *at = p + 2 + 8 * (g / 4);
 		uint32_t aux = num_u32(at + 4);
 		put8(b->q + 8 * g, grid_iq2_xxs[at[g % 4]], grid_signs(aux >> 7 * (g % 4) & 127));
-		b->s[g / 2] = odd((int)(aux >> 28));
+		b->s[g / 2] = twice_plus1((int)(aux >> 28));
 	}
 }
 
@@ -76,7 +76,7 @@ static inline void iq3_xxs(struct grid_block *b, const uint8_t *p)
 		uint32_t aux = num_u32(p + 66 + 4 * (g / 4));
 		put4x2(b->q + 8 * g, grid_iq3_xxs[at[0]], grid_iq3_xxs[at[1]],
 		       grid_signs(aux >> 7 * (g % 4) & 127));
-		b->s[g / 2] = odd((int)(aux >> 28));
+		b->s[g / 2] = twice_plus1((int)(aux >> 28));
 	}
 }
 
@@ -84,7 +84,7 @@ static inline void iq3_s(struct grid_block *b, const uint8_t *p)
 {
 	b->d = num_f16(num_u16(p));
 	for (int s = 0; s < 16; s++)
-		b->s[s] = odd(p[106 + s / 4] >> 4 * (s / 2 & 1) & 15);
+		b->s[s] = twice_plus1(p[106 + s / 4] >> 4 * (s / 2 & 1) & 15);
 	for (int g = 0; g < 32; g++) {
 		int at[2];
 		for (int j = 0; j < 2; j++)
@@ -100,7 +100,7 @@ static inline void iq1_s(struct grid_block *b, const uint8_t *p)
 		uint16_t qh = num_u16(p + 34 + 2 * (g / 4));
 		put_shifted(b->q + 8 * g, grid_iq1[p[2 + g] | (qh >> 3 * (g % 4) & 7) << 8],
 		            qh >> 15);
-		b->s[g / 2] = odd(qh >> 12 & 7);
+		b->s[g / 2] = twice_plus1(qh >> 12 & 7);
 	}
 }
 
@@ -112,7 +112,7 @@ static inline void iq1_m(struct grid_block *b, const uint8_t *p)
 		d |= (uint16_t)(num_u16(p + 48 + 2 * i) >> 12 << 4 * i);
 	b->d = num_f16(d) * 0.125f;
 	for (int s = 0; s < 16; s++)
-		b->s[s] = odd(num_u16(p + 48 + 2 * (s / 4)) >> 3 * (s % 4) & 7);
+		b->s[s] = twice_plus1(num_u16(p + 48 + 2 * (s / 4)) >> 3 * (s % 4) & 7);
 	for (int g = 0; g < 32; g++) {
 		int n = p[32 + g / 2] >> 4 * (g & 1) & 15;
 		put_shifted(b->q + 8 * g, grid_iq1[p[g] | (n & 7) << 8], n >> 3);

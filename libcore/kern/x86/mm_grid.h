@@ -1,21 +1,22 @@
 /* kern/x86/mm_grid.h - products of weights in blocks of 256 from a codebook, or ternary, over the
  * words of int.h and points.h (x86), of the types that the folder lists in ROWS_TYPES(X).
  *
- *   rows   8 rows in place: points without signs, times x with them, in pairs (16 bits), times S
- *          (32 bits); a transposing tree of adds makes 8 sums.  IQ1: a point and its shift are
- *          8 (G + 1) - 8 + 1 or - 1, and what is not G + 1 is multiplied by sums of x
+ *   rows   8 rows in place: points without signs are multiplied with x, which takes the signs, in
+ *          pairs (16 bits), then with S (32 bits); a transposing tree of adds makes 8 sums.  IQ1: a
+ *          point and its shift are 8 (G + 1) - 8 + 1 or - 1; the part besides G + 1 is multiplied
+ *          with sums of x
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   bytes per flop and limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 
 #include "kern/x86/grid.h"
 #include "kern/x86/point_words.h"
 
-/* Sums of eight x as IQ1_M multiplies them: of points 4 i, then of 4 i + 2; of 4 i + 1, of 4 i +
- * 3. */
-struct eights {
+/* Sums of eight x, in the order in which IQ1_M multiplies them: of[0] of points 4 i, then of 4 i +
+ * 2; of[1] of 4 i + 1, then of 4 i + 3. */
+struct x_sums8 {
 	__m256i of[2];
 };
-INLINE void eights_get(struct eights *e, const struct kern_q8k *x)
+INLINE void x_sums8_get(struct x_sums8 *e, const struct kern_q8k *x)
 {
 	const __m256i one = _mm256_set1_epi8(1);
 	__m256i p[8];
@@ -32,9 +33,9 @@ INLINE void eights_get(struct eights *e, const struct kern_q8k *x)
 	e->of[1] = _mm256_packs_epi32(_mm256_srai_epi32(a, 16), _mm256_srai_epi32(b, 16));
 }
 
-/* what is not G + 1 of IQ1, times x: words of S (+-1 - 8) */
-INLINE __m256i rest(enum infer_type t, const __m256i v[2], const struct eights *e,
-                    const struct kern_q8k *x)
+/* the part of IQ1 besides G + 1, times x: words of S (+-1 - 8) */
+INLINE __m256i shift_terms(enum infer_type t, const __m256i v[2], const struct x_sums8 *e,
+                           const struct kern_q8k *x)
 {
 	if (t == INFER_IQ1_S) {
 		__m128i w = _mm256_castsi256_si128(v[0]);
@@ -44,18 +45,19 @@ INLINE __m256i rest(enum infer_type t, const __m256i v[2], const struct eights *
 	return mac16(_mm256_madd_epi16(v[0], e->of[0]), v[1], e->of[1]);
 }
 
-/* What a block of one row says beside its points.  All 8 rows' are taken first: what hangs together
- * in one row is long, and the processor looks ahead over little more than a row. */
-struct about {
+/* The fields of a block of one row besides its points.  They are unpacked for all 8 rows first: the
+ * dependency chain within a row is long, and the out-of-order window covers little more than one
+ * row. */
+struct fields {
 	__m256i s, v[2];
 	uint16_t at[64];
 	uint8_t sign[32];
 };
-INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p)
+INLINE void fields_get(enum infer_type t, struct fields *a, const uint8_t *p)
 {
 	__m256i v[2], s = scales_grid(t, p);
 
-	points_at(t, a->at, p);
+	indices_get(t, a->at, p);
 	if (g_is1(t)) {
 		__m256i eight = _mm256_slli_epi16(s, 3);
 		shifts_grid(t, v, s, p);
@@ -69,10 +71,10 @@ INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p)
 }
 
 /* 8 partial isums of a row */
-INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct about *a,
-                         const uint8_t *signs, const struct eights *e, const struct kern_q8k *x)
+INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct fields *a,
+                         const uint8_t *signs, const struct x_sums8 *e, const struct kern_q8k *x)
 {
-	__m256i acc[2] = { g_is1(t) ? rest(t, a->v, e, x) : _mm256_setzero_si256(),
+	__m256i acc[2] = { g_is1(t) ? shift_terms(t, a->v, e, x) : _mm256_setzero_si256(),
 		           _mm256_setzero_si256() };
 
 	UNROLL
@@ -80,14 +82,14 @@ INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct abo
 		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
 		__m256i xk = load32(x->q + 32 * k);
 		if (!g_is1(t))
-			xk = sign_turn(xk, sign_load(signs + 4 * k));
+			xk = sign_apply(xk, sign_load(signs + 4 * k));
 		acc[k & 1] = mac16(acc[k & 1], _mm256_maddubs_epi16(u[k], xk),
 		                   _mm256_shuffle_epi8(a->s, word));
 	}
 	return _mm256_add_epi32(acc[0], acc[1]);
 }
 
-/* the same of a ternary row, of q + 1 */
+/* the same for a ternary row, of q + 1 */
 INLINE __m256i isum_ternary(const __m256i u[8], const struct kern_q8k *x)
 {
 	__m256i acc = _mm256_maddubs_epi16(u[0], load32(x->q));
@@ -101,15 +103,14 @@ INLINE __m256i isum_ternary(const __m256i u[8], const struct kern_q8k *x)
 INLINE __m256 d8(enum infer_type t, const uint8_t *p, size_t stride)
 {
 	if (t != INFER_IQ1_M)
-		return _mm256_mul_ps(halves8(p + g_half_at(t), stride),
-		                     _mm256_set1_ps(g_factor(t)));
+		return _mm256_mul_ps(f16x8(p + g_d_at(t), stride), _mm256_set1_ps(g_factor(t)));
 	uint16_t h[8];
 	for (int r = 0; r < 8; r++)
-		h[r] = g_half(t, p + (size_t)r * stride);
+		h[r] = g_d_bits(t, p + (size_t)r * stride);
 	return _mm256_mul_ps(_mm256_cvtph_ps(load16(h)), _mm256_set1_ps(g_factor(t)));
 }
 
-INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                       const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type);
@@ -120,29 +121,29 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 	for (int t = 0; t < tn; t++)
 		sum[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		struct about about[8];
-		struct eights e[4];
+		struct fields fields[8];
+		struct x_sums8 e[4];
 		__m256i a[4][8];
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		for (int t = 0; t < tn && type == INFER_IQ1_M; t++)
-			eights_get(&e[t], act_q8k(x, x_row + t) + b);
+			x_sums8_get(&e[t], act_q8k(x, x_row + t) + b);
 		for (int r = 0; r < 8 && !g_ternary(type); r++)
-			about_get(type, &about[r], w + (size_t)r * s->stride);
-		/* they stand in memory */
-		__asm__("" : "+m"(about));
+			fields_get(type, &fields[r], w + (size_t)r * s->stride);
+		/* keep them in memory */
+		__asm__("" : "+m"(fields));
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;
 			const uint8_t *signs = type == INFER_IQ2_S   ? p + 34
 			                       : type == INFER_IQ3_S ? p + 74
-			                                             : about[r].sign;
+			                                             : fields[r].sign;
 			__m256i u[8];
-			unpack_grid(type, u, about[r].at, p);
+			unpack_grid(type, u, fields[r].at, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				a[t][r] = g_ternary(type)
-				                  ? isum_ternary(u, xt)
-				                  : isum_grid(type, u, &about[r], signs, &e[t], xt);
+				a[t][r] = g_ternary(type) ? isum_ternary(u, xt)
+				                          : isum_grid(type, u, &fields[r], signs,
+				                                      &e[t], xt);
 			}
 		}
 		__m256 d = d8(type, w, s->stride);
@@ -150,7 +151,7 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
 			__m256 dx = _mm256_set1_ps(xt->d);
-			__m256i isum = red8(a[t]);
+			__m256i isum = hsum8(a[t]);
 			if (g_ternary(type))
 				isum = _mm256_sub_epi32(isum, _mm256_set1_epi32(xt->s256));
 			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(isum),

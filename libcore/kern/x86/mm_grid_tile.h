@@ -2,8 +2,9 @@
  * the words of int.h and points.h (x86).
  *
  *   panel  per block, each field [NR]: d' f32 | 128 sum of S q, i32 | S, 8 of 32 weights or 16 of
- *          16 (ternary: none) | q i8 [64][NR][4], signs and shifts in it
- *   tile   NR rows x T tokens: x + 128, unsigned, 4 bytes broadcast; the second field is taken off
+ *          16 (ternary: none) | q i8 [64][NR][4], with signs and shifts
+ *   tile   NR rows x T rows of x: 4 bytes of x + 128, unsigned, broadcast; the second field is
+ *          subtracted
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y) */
 
 #include "kern/x86/grid.h"
@@ -15,7 +16,7 @@ INLINE size_t panel_grid(enum infer_type t)
 	return (size_t)NR * 4 * (size_t)(2 + g_scales(t) + 64);
 }
 
-/* q of IQ1: 8 G and the shifts */
+/* q of IQ1: 8 G plus the shifts */
 INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	/* 8 (G + 1), less 7 or 9 */
@@ -33,14 +34,14 @@ INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-/* q of a block, and 8 partial sums of S q */
+/* unpack q of a block, and return 8 partial sums of S q */
 INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const uint8_t *p)
 {
 	__m256i acc = _mm256_setzero_si256();
 	uint16_t at[64];
 	uint8_t buf[32];
 
-	points_at(t, at, p);
+	indices_get(t, at, p);
 	unpack_grid(t, u, at, p);
 	if (g_ternary(t)) {
 		UNROLL
@@ -52,7 +53,7 @@ INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const ui
 		const uint8_t *signs = signs_at(t, buf, p);
 		UNROLL
 		for (int k = 0; k < 8; k++)
-			u[k] = sign_turn(u[k], sign_load(signs + 4 * k));
+			u[k] = sign_apply(u[k], sign_load(signs + 4 * k));
 	}
 	UNROLL
 	for (int k = 0; k < 8; k++) {
@@ -64,9 +65,9 @@ INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const ui
 }
 
 /* d and S of row r */
-INLINE void head_put(enum infer_type t, uint8_t *dst, __m256i s, const uint8_t *p, int r)
+INLINE void header_put(enum infer_type t, uint8_t *dst, __m256i s, const uint8_t *p, int r)
 {
-	float d = num_f16(g_half(t, p)) * g_factor(t);
+	float d = num_f16(g_d_bits(t, p)) * g_factor(t);
 	int16_t words[16];
 
 	_mm256_storeu_si256((__m256i *)(void *)words, s);
@@ -90,16 +91,16 @@ INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size
 					w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
 				__m256i u[8], s = g_ternary(type) ? _mm256_set1_epi16(1)
 				                                  : scales_grid(type, p);
-				head_put(type, dst, s, p, half + r);
+				header_put(type, dst, s, p, half + r);
 				off[r] = weights_grid(type, u, s, p);
 				UNROLL
 				for (int i = 0; i < 8; i++)
 					v[i][r] = u[i];
 			}
 			_mm256_storeu_si256((__m256i *)(void *)(dst + (NR + half) * 4),
-			                    _mm256_slli_epi32(red8(off), 7));
+			                    _mm256_slli_epi32(hsum8(off), 7));
 			for (int i = 0; i < 8; i++) {
-				turn8(v[i]);
+				transpose8(v[i]);
 				UNROLL
 				for (int j = 0; j < 8; j++)
 					_mm256_storeu_si256(

@@ -1,51 +1,53 @@
 /* kern/x86/mm_q256.h - products of weights in blocks of 256, over the words of int.h (x86).
  *
  *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32
- *          weights (32 bits); a transposing tree of adds makes 8 sums.  The heads of 8 rows of Q2_K
- *          to Q5_K are transposed, so a register holds one field of all
+ *          weights (32 bits); a transposing tree of adds makes 8 sums.  The block headers of 8 rows
+ *          of Q2_K to Q5_K are transposed, so that a register holds one field of all of them
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
- *   ROWS_TYPES: the types */
+ *   ROWS_TYPES: lists the types */
 
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"
 
-/* The fields of the heads of 8 rows. */
-struct heads {
+/* The fields of the block headers of 8 rows. */
+struct headers {
 	__m256 d, dmin;
 	__m256i min_lo, min_hi;
 	uint8_t s[8][8], s16[8][16];
 };
 
-/* Q4_K, Q5_K: M 0-3 and 4-7 stay a row a dword, S goes back to a row of bytes. */
-INLINE void heads_get(struct heads *h, const uint8_t *p, size_t stride)
+/* Q4_K, Q5_K: M 0-3 and 4-7 stay transposed, one row per dword; S is transposed back to rows of
+ * bytes. */
+INLINE void headers_k45(struct headers *h, const uint8_t *p, size_t stride)
 {
-	const struct eight e = eight_apart(p, stride);
-	__m256i s[2], m[2], d = heads_k4(s, m, &e, 0);
-	/* rows 0 1 4 5, then 2 3 6 7: put where they belong */
+	const struct rows8 e = rows8_at(p, stride);
+	__m256i s[2], m[2], d = headers_k4(s, m, &e, 0);
+	/* rows 0 1 4 5, then 2 3 6 7: reorder */
 	__m256i x = _mm256_unpacklo_epi32(s[0], s[1]), y = _mm256_unpackhi_epi32(s[0], s[1]);
 
 	put32(h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
 	put32(h->s[4], _mm256_permute2x128_si256(x, y, 0x31));
 	h->min_lo = m[0];
 	h->min_hi = m[1];
-	h->d = low_halves(d);
-	h->dmin = high_halves(d);
+	h->d = f16_low(d);
+	h->dmin = f16_high(d);
 }
 
 /* Q3_K: S of 8 rows, 16 bytes each, and d */
-INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
+INLINE void headers_k3(struct headers *h, const uint8_t *p, size_t stride)
 {
 	const __m256i low = _mm256_set1_epi32(0x0f0f0f0f), two = _mm256_set1_epi32(0x30303030);
 	__m256i x[4], s[4], a[4];
 
-	/* 12 bytes of S between two before, so that all stay in the block, and d */
-	turn_at(x, p + 94, stride);
+	/* load the 12 bytes of S with two bytes before, so that all loads stay in the block, and
+	 * d */
+	transpose16_at(x, p + 94, stride);
 	__m256i c0 = _mm256_or_si256(_mm256_srli_epi32(x[0], 16), _mm256_slli_epi32(x[1], 16)),
 		c1 = _mm256_or_si256(_mm256_srli_epi32(x[1], 16), _mm256_slli_epi32(x[2], 16)),
 		c2 = _mm256_or_si256(_mm256_srli_epi32(x[2], 16), _mm256_slli_epi32(x[3], 16));
-	h->d = high_halves(x[3]);
+	h->d = f16_high(x[3]);
 	s[0] = _mm256_or_si256(_mm256_and_si256(c0, low),
 	                       _mm256_and_si256(_mm256_slli_epi32(c2, 4), two));
 	s[1] = _mm256_or_si256(_mm256_and_si256(c1, low),
@@ -69,15 +71,15 @@ INLINE void heads_k3(struct heads *h, const uint8_t *p, size_t stride)
 	}
 }
 
-/* Q2_K and Q3_K where their bits lie, or two further down: the four times 32 weights of a half come
- * 1, 4, 4, 16 times as large, below 128.  Their scales 16, 4, 4, 1 times: isum is 16 times
- * itself. */
-INLINE int q_spread(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
-INLINE __m256i spread_scales(__m256i s)
+/* Q2_K and Q3_K are unpacked without shifting each field down: the four times 32 weights of a half
+ * are 1, 4, 4 and 16 times as large, below 128.  Their scales are multiplied by 16, 4, 4 and 1, so
+ * isum is 16 times too large. */
+INLINE int q_unshifted(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
+INLINE __m256i unshifted_scales(__m256i s)
 {
 	return _mm256_mullo_epi16(s, _mm256_set1_epi64x(16 | 4ll << 16 | 4ll << 32 | 1ll << 48));
 }
-INLINE void spread_half(__m256i u[4], __m256i a)
+INLINE void unshifted_half(__m256i u[4], __m256i a)
 {
 	const __m256i two = _mm256_set1_epi8(12);
 	__m256i b = _mm256_srli_epi16(a, 2);
@@ -87,42 +89,42 @@ INLINE void spread_half(__m256i u[4], __m256i a)
 	u[2] = _mm256_and_si256(b, two);
 	u[3] = _mm256_and_si256(b, _mm256_set1_epi8(48));
 }
-INLINE __m256i with(__m256i u, __m256i h, int bit)
+INLINE __m256i or_bits(__m256i u, __m256i h, int bit)
 {
 	return _mm256_or_si256(u, _mm256_and_si256(h, _mm256_set1_epi8((char)bit)));
 }
-INLINE void unpack_spread(enum infer_type t, __m256i u[8], const uint8_t *p)
+INLINE void unpack_unshifted(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	if (t == INFER_Q2_K) {
-		spread_half(u, load32(p + 16));
-		spread_half(u + 4, load32(p + 48));
+		unshifted_half(u, load32(p + 16));
+		unshifted_half(u + 4, load32(p + 48));
 		return;
 	}
 	__m256i h = load32(p), a, b;
-	spread_half(u, load32(p + 32));
-	spread_half(u + 4, load32(p + 64));
+	unshifted_half(u, load32(p + 32));
+	unshifted_half(u + 4, load32(p + 64));
 	a = _mm256_slli_epi16(h, 2), b = _mm256_slli_epi16(h, 3);
-	u[0] = with(u[0], a, 4), u[1] = with(u[1], b, 16);
-	u[2] = with(u[2], a, 16), u[3] = with(u[3], b, 64);
+	u[0] = or_bits(u[0], a, 4), u[1] = or_bits(u[1], b, 16);
+	u[2] = or_bits(u[2], a, 16), u[3] = or_bits(u[3], b, 64);
 	a = _mm256_srli_epi16(h, 2), b = _mm256_srli_epi16(h, 1);
-	u[4] = with(u[4], a, 4), u[5] = with(u[5], b, 16);
-	u[6] = with(u[6], a, 16), u[7] = with(u[7], b, 64);
+	u[4] = or_bits(u[4], a, 4), u[5] = or_bits(u[5], b, 16);
+	u[6] = or_bits(u[6], a, 16), u[7] = or_bits(u[7], b, 64);
 }
 
 /* Q2_K: d, dmin and M of 8 rows; M is the high half of each of 16 bytes */
-INLINE void heads_k2(struct heads *h, __m256i m[8], const uint8_t *p, size_t stride)
+INLINE void headers_k2(struct headers *h, __m256i m[8], const uint8_t *p, size_t stride)
 {
 	const __m256i low = _mm256_set1_epi32(0x000f000f);
-	const struct eight e = eight_apart(p + 80, stride);
+	const struct rows8 e = rows8_at(p + 80, stride);
 	__m256i x[4];
 	uint32_t both[8];
 
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		both[r] = num_u32(e.p[r]);
-	h->d = low_halves(load32(both));
-	h->dmin = high_halves(load32(both));
-	turn_at(x, p, stride);
+	h->d = f16_low(load32(both));
+	h->dmin = f16_high(load32(both));
+	transpose16_at(x, p, stride);
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		m[i] = _mm256_and_si256(_mm256_srli_epi16(x[i], 4), low);
@@ -139,14 +141,14 @@ INLINE __m256i imin_k2(const __m256i m[8], const struct kern_q8k *s)
 	return r;
 }
 
-INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, const uint8_t *p)
+INLINE __m256i scale_words(enum infer_type t, const struct headers *h, int r, const uint8_t *p)
 {
 	switch (t) {
 	case INFER_Q4_K:
 	case INFER_Q5_K: {
 		uint64_t s;
 		memcpy(&s, h->s[r], 8);
-		return twice(_mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)s)));
+		return dup128(_mm_cvtepu8_epi16(_mm_cvtsi64_si128((long long)s)));
 	}
 	case INFER_Q6_K:
 		return evens_odds(load16(p + 192));
@@ -155,7 +157,7 @@ INLINE __m256i scale_words(enum infer_type t, const struct heads *h, int r, cons
 	case INFER_Q3_K:
 		return evens_odds(load16(h->s16[r]));
 	default:
-		return twice(scales_x4(p));
+		return dup128(scales_x4(p));
 	}
 }
 
@@ -166,12 +168,12 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 
 	if (q_zero(t)) {
 		acc[0] = times_zero(t, _mm256_madd_epi16(s, load32(x->s16)));
-		if (q_spread(t))
+		if (q_unshifted(t))
 			acc[0] = _mm256_slli_epi32(acc[0], 4);
 		acc[0] = _mm256_sub_epi32(_mm256_setzero_si256(), acc[0]);
 	}
-	if (q_spread(t))
-		s = spread_scales(s);
+	if (q_unshifted(t))
+		s = unshifted_scales(s);
 	UNROLL
 	for (int k = 0; k < 8; k++) {
 		const __m256i word = _mm256_set1_epi16((short)(2 * k | (2 * k + 1) << 8));
@@ -181,12 +183,12 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 	return _mm256_add_epi32(acc[0], acc[1]);
 }
 
-/* IQ4_XS goes two times 16 weights at once, which is how its bytes hold them: x in that order, and
- * without signs */
-struct turned {
+/* IQ4_XS is multiplied in the order of its bytes, which hold two times 16 weights: x in that order,
+ * and its magnitudes */
+struct x_reordered {
 	__m256i x[8], abs_x[8];
 };
-INLINE void turned_get(struct turned *t, const struct kern_q8k *x)
+INLINE void x_reorder(struct x_reordered *t, const struct kern_q8k *x)
 {
 	UNROLL
 	for (int i = 0; i < 8; i += 2) {
@@ -198,7 +200,7 @@ INLINE void turned_get(struct turned *t, const struct kern_q8k *x)
 	}
 }
 
-INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
+INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct x_reordered *t)
 {
 	__m256i acc = _mm256_setzero_si256();
 
@@ -221,7 +223,7 @@ INLINE __m256i isum_x4(const uint8_t *qs, __m256i s, const struct turned *t)
 	return acc;
 }
 
-INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                     const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type);
@@ -232,39 +234,40 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
-		struct heads h;
-		struct turned turned[4];
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		struct headers h;
+		struct x_reordered x_reordered[4];
 		__m256i a[4][8], m[8];
 		if (type == INFER_Q4_K || type == INFER_Q5_K)
-			heads_get(&h, w, s->stride);
+			headers_k45(&h, w, s->stride);
 		else if (type == INFER_Q3_K)
-			heads_k3(&h, w, s->stride);
+			headers_k3(&h, w, s->stride);
 		else if (type == INFER_Q2_K)
-			heads_k2(&h, m, w, s->stride);
+			headers_k2(&h, m, w, s->stride);
 		else
-			h.d = halves8(w + q_scale_at(type), s->stride);
+			h.d = f16x8(w + q_scale_at(type), s->stride);
 		for (int t = 0; t < tn && type == INFER_IQ4_XS; t++)
-			turned_get(&turned[t], act_q8k(x, x_row + t) + b);
+			x_reorder(&x_reordered[t], act_q8k(x, x_row + t) + b);
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;
 			__m256i q[8], words = scale_words(type, &h, r, p);
-			if (q_spread(type))
-				unpack_spread(type, q, p);
+			if (q_unshifted(type))
+				unpack_unshifted(type, q, p);
 			else if (type != INFER_IQ4_XS)
 				unpack256(type, q, p);
 			UNROLL
 			for (int t = 0; t < tn; t++) {
 				const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-				a[t][r] = type == INFER_IQ4_XS ? isum_x4(p + 8, words, &turned[t])
-				                               : isum256(type, q, words, xt);
+				a[t][r] = type == INFER_IQ4_XS
+				                  ? isum_x4(p + 8, words, &x_reordered[t])
+				                  : isum256(type, q, words, xt);
 			}
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-			__m256i isum = red8(a[t]);
-			if (q_spread(type))
+			__m256i isum = hsum8(a[t]);
+			if (q_unshifted(type))
 				isum = _mm256_srai_epi32(isum, 4);
 			sum[t] = sum_add(sum[t], h.d, xt->d, isum);
 			if (q_minima(type))

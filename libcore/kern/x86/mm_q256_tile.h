@@ -3,10 +3,11 @@
  *
  *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2]
  *          | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
- *   pairs  go with the sums of x in kern_q8k's order: M (Q4_K, Q5_K: 4, Q2_K: 8), or S where a zero
- *          point is taken off after scaling (IQ4_XS: 4, Q6_K: 8)
- *   Q2_K and Q3_K hold S q and -S q, which fit 8 bits: no S, and a block is one chain of dots
- *   tile   NR rows x T tokens: x 4 bytes broadcast */
+ *   pairs  are multiplied with the sums of x in the order of kern_q8k: M (Q4_K, Q5_K: 4, Q2_K: 8), or
+ *          S if a zero point is subtracted after scaling (IQ4_XS: 4, Q6_K: 8)
+ *   Q2_K and Q3_K store S q and -S q, which fit 8 bits: there is no S, and a block is one chain of
+ *   dots
+ *   tile   NR rows x T rows of x: 4 bytes of x broadcast */
 
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"
@@ -23,7 +24,7 @@ INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k
 INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
 
 /* the fields before q of eight rows, at dst */
-INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
+INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 {
 	const __m256i *pair = q_minima(t) ? h->m : h->s;
 	const int dwords = k_pairs(t) / 2;
@@ -34,7 +35,7 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 		_mm256_storeu_ps((float *)(void *)dst, h->dmin);
 		dst += NR * 4;
 	}
-	/* the order of the sums in kern_q8k */
+	/* in the order of the sums in kern_q8k */
 	UNROLL
 	for (int i = 0; i < 2 * dwords; i++, dst += NR * 4)
 		put32(dst, q_by16(t) ? byte_pair(pair[i % dwords], i / dwords)
@@ -44,8 +45,8 @@ INLINE void head_put(enum infer_type t, uint8_t *dst, const struct head *h)
 		put32(dst, byte_of(h->s[i / 4], i % 4));
 }
 
-/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; a word of s times both bytes of a
- * word */
+/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; each word of s is multiplied with
+ * both bytes of a word */
 INLINE __m256i times2(__m256i q, __m256i s) { return _mm256_mullo_epi16(q, s); }
 INLINE __m256i times3(__m256i q, __m256i s)
 {
@@ -79,8 +80,8 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 
 #include "kern/x86/pack256.h"
 
-/* is[t][h] += sums over 4 count weights of each row, from q and byte `at` of x on */
-INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x,
+/* is[t][h] += sums over 4 count weights of each row, from q on and from byte `at` of x on */
+INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct x_rows *x,
                   int at, int count)
 {
 	UNROLL
@@ -91,7 +92,7 @@ INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const 
 			w[h] = wi_load(q + i * NR * 4 + h * LANES * 4);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			wi xv = wi_set((int32_t)num_u32((const char *)line_at(x, t) + at + 4 * i));
+			wi xv = wi_set((int32_t)num_u32((const char *)x_row_at(x, t) + at + 4 * i));
 			UNROLL
 			for (int h = 0; h < H; h++)
 				is[t * H + h] = q_signed(type) || type == INFER_Q3_K
@@ -103,7 +104,7 @@ INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const 
 
 /* isum of one block; sc: its scales, q: its weights */
 INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
-                      const struct lines *x)
+                      const struct x_rows *x)
 {
 	enum { MOST = 16 };
 
@@ -129,7 +130,7 @@ INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc,
 	}
 }
 
-/* the pairs of one block with the sums of x */
+/* the pairs of one block times the sums of x */
 INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct kern_q8k *s)
 {
 	const int16_t *of = q_by16(type) ? s->s16 : s->s32;
@@ -151,15 +152,15 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	for (int i = 0; i < tn * H; i++)
 		sum[i] = min[i] = wf_set(0);
 	for (int b = 0; b < k / 256; b++, p += panel256(type), xb++) {
-		const struct lines at = lines_at(xb, x->q_row);
+		const struct x_rows at = x_rows_at(xb, x->q_row);
 		const uint8_t *pairs = p + NR * 4 * (1 + q_minima(type)),
 			      *sc = pairs + NR * 4 * k_pairs(type);
 		wi isum[TILE_T * H];
-		ask_next(x, 1);
+		prefetch_next(x, 1);
 		tile_isum(type, tn, isum, sc, sc + NR * 4 * k_scales(type), &at);
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {
-			const struct kern_q8k *s = line_at(&at, i / H);
+			const struct kern_q8k *s = x_row_at(&at, i / H);
 			const int off = i % H * LANES * 4;
 			wf dx = wf_set(s->d);
 			if (type == INFER_Q3_K)

@@ -1,63 +1,64 @@
 /* kern/x86/mm_q32.h - products of weights in blocks of 32, over the words of int.h (x86).
  *
  *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8
- *          sums, one fma.  Four bits: the packed bytes of 8 rows are turned first, which costs less
- *          than the sums of as many unpacked ones, and 4 neighbours of x go with 8 rows at once
+ *          sums, one fma.  Types of four bits: the packed bytes of 8 rows are transposed first, which
+ *          costs less than adding up unpacked ones, and 4 neighbours of x are multiplied with 8 rows
+ *          at once
  *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are
  *          minima | q u8 [8][NR][4] (4 neighbours of each row)
- *   tile   NR rows x T tokens: x 4 bytes broadcast; the zero point is in the accumulator's start,
- *          -z sum(x)
- *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain fma(m dx, sum x, .) is added
- *   at the end
+ *   tile   NR rows x T rows of x: 4 bytes of x broadcast; the accumulators start from -z sum(x), z
+ *          being the zero point
+ *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is
+ *   added at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 #include "kern/x86/words.h"
 
-/* signs go to the side that has no -128, which has no opposite */
+/* the signs are moved to the operand without -128, which cannot be negated */
 INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 {
 	if (!q_signed(type))
 		return dot_us(q, x);
-	return q_full(type) ? dot_us(_mm256_abs_epi8(q), _mm256_sign_epi8(x, q))
-	                    : dot_us(abs_x, _mm256_sign_epi8(q, x));
+	return q_full_range(type) ? dot_us(_mm256_abs_epi8(q), _mm256_sign_epi8(x, q))
+	                          : dot_us(abs_x, _mm256_sign_epi8(q, x));
 }
 
-/* Nibbles as unsigned bytes, so much above what they mean; lookups only where -128 ... 127 may be
- * flipped into them. */
-INLINE int q_turns(enum infer_type t)
+/* Whether nibbles are transposed.  They are used as unsigned bytes, plus a zero point; types with a
+ * lookup table only where -128 ... 127 can be shifted to unsigned bytes. */
+INLINE int q_transposes(enum infer_type t)
 {
 	return t == INFER_Q4_0 || t == INFER_Q4_1 ||
 	       (FLIP != 0 && (t == INFER_IQ4_NL || t == INFER_MXFP4));
 }
-INLINE __m256i turned_value(enum infer_type t, __m256i n)
+INLINE __m256i nibble_value(enum infer_type t, __m256i n)
 {
 	const __m128i iq4 = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90,
 	                                  -75, -59, -39, -15),
 		      fp4 = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116, -128, 127,
 	                                  126, 125, 124, 122, 120, 116);
 
-	return t == INFER_IQ4_NL  ? _mm256_shuffle_epi8(twice(iq4), n)
-	       : t == INFER_MXFP4 ? _mm256_shuffle_epi8(twice(fp4), n)
+	return t == INFER_IQ4_NL  ? _mm256_shuffle_epi8(dup128(iq4), n)
+	       : t == INFER_MXFP4 ? _mm256_shuffle_epi8(dup128(fp4), n)
 	                          : n;
 }
 INLINE void nibbles8(enum infer_type t, __m256i q[8], const uint8_t *w, size_t stride)
 {
 	__m256i v[4];
 
-	turn_at(v, w + block_bytes(t) - 16, stride);
+	transpose16_at(v, w + block_bytes(t) - 16, stride);
 	UNROLL
 	for (int i = 0; i < 4; i++) {
-		q[i] = turned_value(t, low4(v[i]));
-		q[i + 4] = turned_value(t, shr4(v[i]));
+		q[i] = nibble_value(t, low4(v[i]));
+		q[i + 4] = nibble_value(t, shr4(v[i]));
 	}
 }
-INLINE __m256i turned_dots(enum infer_type t, const __m256i q[8], const struct kern_q8 *x)
+INLINE __m256i transposed_dots(enum infer_type t, const __m256i q[8], const struct kern_q8 *x)
 {
 	__m256i a = _mm256_setzero_si256(), b = a;
 
 	if (q_signed(t))
-		a = _mm256_slli_epi32(_mm256_set1_epi32(x->minus), 7);
+		a = _mm256_slli_epi32(_mm256_set1_epi32(x->neg_sum), 7);
 	else if (q_zero(t))
-		a = times_zero(t, _mm256_set1_epi32(x->minus));
+		a = times_zero(t, _mm256_set1_epi32(x->neg_sum));
 	UNROLL
 	for (int i = 0; i < 8; i += 2) {
 		a = dot_add(a, q[i], _mm256_set1_epi32((int)num_u32(x->q + 4 * i)));
@@ -70,17 +71,17 @@ INLINE __m256i dots8(enum infer_type type, const __m256i q[8], const struct kern
 {
 	__m256i a[8], xv = load32(x->q), is;
 
-	if (q_turns(type))
-		return turned_dots(type, q, x);
+	if (q_transposes(type))
+		return transposed_dots(type, q, x);
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		a[r] = dot32(type, q[r], xv, _mm256_abs_epi8(xv));
-	is = red8(a);
-	return q_zero(type) ? _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(x->minus)))
+	is = hsum8(a);
+	return q_zero(type) ? _mm256_add_epi32(is, times_zero(type, _mm256_set1_epi32(x->neg_sum)))
 	                    : is;
 }
 
-INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
+INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                    const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type);
@@ -94,10 +95,10 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
 		__m256i q[8];
 		__m256 d = scales32(type, w, s->stride), mn = sum[0];
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		if (q_minima(type))
-			mn = halves8(w + 2, s->stride);
-		if (q_turns(type)) {
+			mn = f16x8(w + 2, s->stride);
+		if (q_transposes(type)) {
 			nibbles8(type, q, w, s->stride);
 		} else {
 			UNROLL
@@ -114,7 +115,7 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 			if (q_minima(type))
 				min[t] = _mm256_fnmadd_ps(
 					_mm256_mul_ps(mn, dx),
-					_mm256_cvtepi32_ps(_mm256_set1_epi32(xt->minus)), min[t]);
+					_mm256_cvtepi32_ps(_mm256_set1_epi32(xt->neg_sum)), min[t]);
 		}
 	}
 	UNROLL
@@ -125,12 +126,12 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 
 INLINE int panel32(enum infer_type type) { return NR * 4 * (q_minima(type) ? 10 : 9); }
 
-/* n rows, of eight, to dst: their place in a panel */
+/* pack n rows of eight at dst, their place in a panel */
 INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                   int k)
 {
 	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
-	const struct eight e = eight_rows(w, row_bytes, n);
+	const struct rows8 e = rows8_clamped(w, row_bytes, n);
 	uint8_t *q = dst + NR * 4 * (q_minima(type) ? 2 : 1);
 
 	for (size_t at = 0, end = (size_t)k / 32 * (size_t)block_bytes(type); at < end;
@@ -139,18 +140,18 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 		UNROLL
 		for (int r = 0; r < 8; r++)
 			v[r] = _mm256_xor_si256(unpack32(type, e.p[r] + at), flip);
-		turn8(v);
+		transpose8(v);
 		UNROLL
 		for (int i = 0; i < 8; i++)
 			_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4), v[i]);
 		_mm256_storeu_ps((float *)(void *)dst, scales_of(type, &e, at));
 		if (q_minima(type))
-			_mm256_storeu_ps((float *)(void *)(dst + NR * 4), halves_of(&e, at + 2));
+			_mm256_storeu_ps((float *)(void *)(dst + NR * 4), f16_of(&e, at + 2));
 	}
 }
 
-/* Some blocks of all rows, then the next: what eight rows leave of a line of the panel is filled by
- * the others while it is in L1. */
+/* Some blocks of all rows, then the next blocks: the lines of the panel that eight rows fill in
+ * part are filled by the others while they are in L1. */
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
@@ -165,29 +166,29 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 		}
 }
 
-INLINE const struct kern_q8 *line(const struct lines *l, int t) { return line_at(l, t); }
+INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
-/* what the accumulators start from: the zero point times minus sum(x) */
-INLINE wi start32(enum infer_type type, int32_t minus)
+/* what the accumulators start from: the zero point times -sum(x) */
+INLINE wi start32(enum infer_type type, int32_t neg_sum)
 {
 	switch (q_signed(type) ? FLIP : q_zero(type)) {
 	case 0:
 		return wi_set(0);
 	case 8:
-		return wi_shl(wi_set(minus), 3);
+		return wi_shl(wi_set(neg_sum), 3);
 	case 16:
-		return wi_shl(wi_set(minus), 4);
+		return wi_shl(wi_set(neg_sum), 4);
 	default:
-		return wi_shl(wi_set(minus), 7);
+		return wi_shl(wi_set(neg_sum), 7);
 	}
 }
 
 /* isum[t][h] of one block */
-INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct lines *x)
+INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct x_rows *x)
 {
 	UNROLL
 	for (int t = 0; t < tn; t++) {
-		wi start = start32(type, line(x, t)->minus);
+		wi start = start32(type, x_q8(x, t)->neg_sum);
 		UNROLL
 		for (int h = 0; h < H; h++)
 			is[t * H + h] = start;
@@ -200,7 +201,7 @@ INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const
 			w[h] = wi_load(q + i * NR * 4 + h * LANES * 4);
 		UNROLL
 		for (int t = 0; t < tn; t++) {
-			wi xv = wi_set((int32_t)num_u32(line(x, t)->q + 4 * i));
+			wi xv = wi_set((int32_t)num_u32(x_q8(x, t)->q + 4 * i));
 			UNROLL
 			for (int h = 0; h < H; h++)
 				is[t * H + h] = q_signed(type) ? wi_dot_ws(is[t * H + h], w[h], xv)
@@ -219,20 +220,20 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 	for (int i = 0; i < tn * H; i++)
 		sum[i] = min[i] = wf_set(0);
 	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
-		const struct lines at = lines_at(xb, x->q_row);
+		const struct x_rows at = x_rows_at(xb, x->q_row);
 		wi is[TILE_T * H];
-		ask_next(x, 8);
+		prefetch_next(x, 8);
 		dots32(type, tn, is, p + NR * 4 * (q_minima(type) ? 2 : 1), &at);
 		UNROLL
 		for (int i = 0; i < tn * H; i++) {
-			const struct kern_q8 *xt = line(&at, i / H);
+			const struct kern_q8 *xt = x_q8(&at, i / H);
 			wf dx = wf_set(xt->d);
 			sum[i] = wf_fma(wf_mul(wf_load(p + i % H * LANES * 4), dx), wf_from(is[i]),
 			                sum[i]);
 			if (q_minima(type))
 				min[i] =
 					wf_fnma(wf_mul(wf_load(p + NR * 4 + i % H * LANES * 4), dx),
-				                wf_from(wi_set(xt->minus)), min[i]);
+				                wf_from(wi_set(xt->neg_sum)), min[i]);
 		}
 	}
 	UNROLL

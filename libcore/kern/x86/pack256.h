@@ -1,23 +1,23 @@
-/* kern/x86/pack256.h - blocks of 256 of NR rows into a panel (x86).  The file before it says how a
- * panel is made:
+/* kern/x86/pack256.h - blocks of 256 of NR rows into a panel (x86).  The including file defines
+ * the layout of a panel:
  *
  *   k_fields(t)         fields of [NR] dwords before the weights of a block; panel256(t): its bytes
- *   head_put            those fields of eight rows
+ *   header_put            those fields of eight rows
  *   unpack_for_tile     a block of one row as the weights [64][NR][4] hold it */
 #ifndef KERN_X86_PACK256_H
 #define KERN_X86_PACK256_H
 
-/* a block of n rows, of eight, to dst: their place in a panel */
+/* pack a block of n rows of eight at dst, their place in a panel */
 INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n)
 {
-	const struct eight e = eight_rows(w, row_bytes, n);
+	const struct rows8 e = rows8_clamped(w, row_bytes, n);
 	uint8_t *q = dst + NR * 4 * k_fields(type);
 	__m256i v[8][8];
-	struct head h;
+	struct header h;
 
-	ask8(w, row_bytes, 0, block_bytes(type));
-	head_get(type, &h, &e, 0);
-	head_put(type, dst, &h);
+	prefetch8(w, row_bytes, 0, block_bytes(type));
+	header_get(type, &h, &e, 0);
+	header_put(type, dst, &h);
 	UNROLL
 	for (int r = 0; r < 8; r++) {
 		__m256i u[8];
@@ -28,15 +28,15 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 	UNROLL
 	for (int i = 0; i < 8; i++) {
-		turn8(v[i]);
+		transpose8(v[i]);
 		UNROLL
 		for (int j = 0; j < 8; j++)
 			put32(q + (i * 8 + j) * NR * 4, v[i][j]);
 	}
 }
 
-/* A block of all rows, then the next: what eight rows leave of a line of the panel is filled by the
- * others while it is in the first cache. */
+/* A block of all rows, then the next: the lines of the panel that eight rows fill in part are
+ * filled by the others while they are in L1. */
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {

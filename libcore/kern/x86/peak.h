@@ -1,7 +1,7 @@
-/* kern/x86/peak.h - products of bytes in independent chains: the machine's int8 rate. */
+/* kern/x86/peak.h - the int8 rate of the machine: products of bytes in independent chains. */
 #include "kern/x86/words.h"
 
-void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
+void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps)
 {
 	enum { CHAINS = 12 };
 	wi u = wi_set(0x01020304), x = wi_set(0x04030201), a[CHAINS];
@@ -10,10 +10,10 @@ void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
 	UNROLL
 	for (int i = 0; i < CHAINS; i++)
 		a[i] = wi_set(i);
-	for (int t = 0; t < turns; t++) {
+	for (int t = 0; t < reps; t++) {
 		UNROLL
 		for (int i = 0; i < CHAINS; i++) {
-			__asm__ volatile("" : "+v"(u)); /* another u for all the compiler knows */
+			__asm__ volatile("" : "+v"(u)); /* to the compiler, u may have changed */
 			a[i] = wi_dot(a[i], u, x);
 		}
 	}
@@ -24,5 +24,5 @@ void KERN_FN(peak_dot)(double *ops, int32_t *sink, int turns)
 	*sink = 0;
 	for (size_t i = 0; i < sizeof(wi) / 4; i++)
 		*sink = (int32_t)((uint32_t)*sink + (uint32_t)out[i]);
-	*ops = 2.0 * (double)sizeof(wi) * CHAINS * turns;
+	*ops = 2.0 * (double)sizeof(wi) * CHAINS * reps;
 }

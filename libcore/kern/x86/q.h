@@ -1,11 +1,11 @@
-/* kern/x86/q.h - quantised blocks in 256-bit registers, for the x86 folders; layouts as drawn
- * in ref/mm_q32.c and ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and
- * KERN_FN, and adds its own dot products. */
+/* kern/x86/q.h - quantised blocks in 256-bit registers, for the x86 folders; layouts in ref/mm_q32.c
+ * and ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its
+ * own dot products. */
 #ifndef KERN_X86_Q_H
 #define KERN_X86_Q_H
 #include "kern/tmpl/q.h"
 
-/* x q_zero, a power of two (0 is for the caller to know) */
+/* x times q_zero, a power of two; not for q_zero 0 */
 INLINE __m256i times_zero(enum infer_type t, __m256i x)
 {
 	switch (q_zero(t)) {
@@ -21,7 +21,7 @@ INLINE __m256i times_zero(enum infer_type t, __m256i x)
 }
 INLINE __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 INLINE __m256i load32(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-INLINE __m256i twice(__m128i x) { return _mm256_broadcastsi128_si256(x); }
+INLINE __m256i dup128(__m128i x) { return _mm256_broadcastsi128_si256(x); }
 INLINE __m256i shr4(__m256i x)
 {
 	return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
@@ -30,9 +30,10 @@ INLINE __m256i low4(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)
 /* low nibbles of 16 bytes, then the high ones */
 INLINE __m256i nibbles(const uint8_t *p)
 {
-	return low4(_mm256_srlv_epi32(twice(load16(p)), _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)));
+	return low4(
+		_mm256_srlv_epi32(dup128(load16(p)), _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)));
 }
-/* 16 where bit i of 32 is set */
+/* byte i: 16 if bit i of 32 is set */
 INLINE __m256i fifth(const uint8_t *p)
 {
 	const __m256i byte =
@@ -48,7 +49,7 @@ INLINE __m256i nl4(__m256i n)
 	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
 	                                69, 89, 113);
 
-	return _mm256_shuffle_epi8(twice(t), n);
+	return _mm256_shuffle_epi8(dup128(t), n);
 }
 
 /* the 32 weights of a block */
@@ -71,26 +72,26 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 	case INFER_IQ4_NL:
 		return nl4(nibbles(p + 2));
 	default:
-		return _mm256_shuffle_epi8(twice(fp4x2), nibbles(p + 1));
+		return _mm256_shuffle_epi8(dup128(fp4x2), nibbles(p + 1));
 	}
 }
 
-/* Eight rows that follow each other, n of which there are: past those the last is repeated. */
-struct eight {
+/* Eight consecutive rows, n of which exist: the last is repeated for the others. */
+struct rows8 {
 	const uint8_t *p[8];
 };
-INLINE struct eight eight_rows(const uint8_t *w, size_t row_bytes, int n)
+INLINE struct rows8 rows8_clamped(const uint8_t *w, size_t row_bytes, int n)
 {
-	struct eight e;
+	struct rows8 e;
 
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		e.p[r] = w + (size_t)(r < n ? r : n - 1) * row_bytes;
 	return e;
 }
-INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
+INLINE struct rows8 rows8_at(const uint8_t *p, size_t stride)
 {
-	struct eight e;
+	struct rows8 e;
 
 	UNROLL
 	for (int r = 0; r < 8; r++)
@@ -99,20 +100,20 @@ INLINE struct eight eight_apart(const uint8_t *p, size_t stride)
 }
 
 /* an f16 */
-INLINE float half_at(const uint8_t *p)
+INLINE float f16_at(const uint8_t *p)
 {
 	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
 }
-/* 2^(e - 128) as powers_of */
-INLINE float power_at(const uint8_t *p)
+/* 2^(e - 128), as e8m0_of */
+INLINE float e8m0_at(const uint8_t *p)
 {
 	uint32_t e = *p;
 
 	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
-/* f16 at byte `at` of 8 rows */
-INLINE __m256 halves_of(const struct eight *e, size_t at)
+/* the f16 at byte `at` of 8 rows */
+INLINE __m256 f16_of(const struct rows8 *e, size_t at)
 {
 	__m128i h = _mm_cvtsi32_si128(num_u16(e->p[0] + at));
 
@@ -126,8 +127,8 @@ INLINE __m256 halves_of(const struct eight *e, size_t at)
 	return _mm256_cvtph_ps(h);
 }
 
-/* 2^(e - 128) of byte e: 0 and 1 are subnormal, 255 is NaN */
-INLINE __m256 powers_of(const struct eight *r, size_t at)
+/* 2^(e - 128) for byte e: 0 and 1 give subnormal numbers, 255 NaN */
+INLINE __m256 e8m0_of(const struct rows8 *r, size_t at)
 {
 	const __m256i e = _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at],
 	                                    r->p[4][at], r->p[5][at], r->p[6][at], r->p[7][at]);
@@ -140,26 +141,26 @@ INLINE __m256 powers_of(const struct eight *r, size_t at)
 	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
 }
 
-/* the same at p of 8 rows stride bytes apart */
-INLINE __m256 halves8(const uint8_t *p, size_t stride)
+/* the f16 at p of 8 rows stride bytes apart */
+INLINE __m256 f16x8(const uint8_t *p, size_t stride)
 {
-	const struct eight e = eight_apart(p, stride);
+	const struct rows8 e = rows8_at(p, stride);
 
-	return halves_of(&e, 0);
+	return f16_of(&e, 0);
 }
-INLINE __m256 scales_of(enum infer_type t, const struct eight *e, size_t at)
+INLINE __m256 scales_of(enum infer_type t, const struct rows8 *e, size_t at)
 {
-	return t == INFER_MXFP4 ? powers_of(e, at) : halves_of(e, at);
+	return t == INFER_MXFP4 ? e8m0_of(e, at) : f16_of(e, at);
 }
 INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
-	const struct eight e = eight_apart(p, stride);
+	const struct rows8 e = rows8_at(p, stride);
 
 	return scales_of(t, &e, 0);
 }
 
-/* sums over each of 8 registers */
-INLINE __m256i red8(const __m256i a[8])
+/* the horizontal sums of 8 registers */
+INLINE __m256i hsum8(const __m256i a[8])
 {
 	__m256i s[4], t[2];
 
@@ -175,8 +176,8 @@ INLINE __m256i red8(const __m256i a[8])
 	                        _mm256_permute2x128_si256(t[0], t[1], 0x31));
 }
 
-/* 16 bytes of each of 8 rows -> dword j of all of them to y[j] */
-INLINE void turn16(__m256i y[4], const __m128i x[8])
+/* transpose 16 bytes of each of 8 rows: dword j of all of them to y[j] */
+INLINE void transpose16(__m256i y[4], const __m128i x[8])
 {
 	__m256i r[4], a[4];
 
@@ -193,20 +194,20 @@ INLINE void turn16(__m256i y[4], const __m128i x[8])
 	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
 }
 
-/* the same of 16 bytes at p of 8 rows */
-INLINE void turn_at(__m256i y[4], const uint8_t *p, size_t stride)
+/* the same for 16 bytes at p of 8 rows */
+INLINE void transpose16_at(__m256i y[4], const uint8_t *p, size_t stride)
 {
-	const struct eight e = eight_apart(p, stride);
+	const struct rows8 e = rows8_at(p, stride);
 	__m128i x[8];
 
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		x[r] = load16(e.p[r]);
-	turn16(y, x);
+	transpose16(y, x);
 }
 
-/* x[r] dwords 0-7 -> x[i] rows 0-7 */
-INLINE void turn8(__m256i x[8])
+/* transpose dwords 0-7 of x[r] to rows 0-7 of x[i] */
+INLINE void transpose8(__m256i x[8])
 {
 	__m256i a[8], b[8];
 
@@ -229,22 +230,22 @@ INLINE void turn8(__m256i x[8])
 	}
 }
 
-INLINE void put8(float *y, __m256 v, const struct step *s)
+INLINE void put8(float *y, __m256 v, const struct row_group *s)
 {
 	float t[8];
 
 	_mm256_storeu_ps(t, v);
-	for (int r = 0; r < s->keep; r++)
-		y[(size_t)r * s->apart] = t[r];
+	for (int r = 0; r < s->n_out; r++)
+		y[(size_t)r * s->y_step] = t[r];
 }
-/* sum + d dx isum of eight rows */
+/* sum + d dx isum for eight rows */
 INLINE __m256 sum_add(__m256 sum, __m256 d, float dx, __m256i isum)
 {
 	return _mm256_fmadd_ps(_mm256_mul_ps(d, _mm256_set1_ps(dx)), _mm256_cvtepi32_ps(isum), sum);
 }
-/* sums of blocks of 256 of tn rows of x, less those of minima */
+/* store the sums of blocks of 256 of tn rows of x, less those of minima */
 INLINE void sums_put(enum infer_type type, int tn, float *y, size_t ldy, const __m256 *sum,
-                     const __m256 *min, const struct step *s)
+                     const __m256 *min, const struct row_group *s)
 {
 	UNROLL
 	for (int t = 0; t < tn; t++)

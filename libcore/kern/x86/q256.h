@@ -1,4 +1,4 @@
-/* kern/x86/q256.h - blocks of 256 in 256-bit registers (x86); layouts as drawn in
+/* kern/x86/q256.h - blocks of 256 in 256-bit registers (x86); layouts in
  * ref/mm_q256.c. */
 #ifndef KERN_X86_Q256_H
 #define KERN_X86_Q256_H
@@ -83,7 +83,7 @@ INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
 		u[i] = nl4(nibbles(qs + 16 * i));
 }
 
-/* weights of a block, q_zero above what they mean */
+/* the weights of a block, plus q_zero */
 INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	switch (t) {
@@ -107,15 +107,15 @@ INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-/* Scales as 16 words: of 32, 0-7 in both halves; of 16, the even ones in the low half, the odd in
- * the high one. */
+/* Scales as 16 words.  Of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the
+ * odd ones in the high half. */
 INLINE __m256i evens_odds(__m128i bytes)
 {
 	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(
 		bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
 }
 
-/* S of Q3_K: 16 times 6 bits, less 32 */
+/* S of Q3_K: 16 numbers of 6 bits, less 32 */
 INLINE __m128i scales_k3(const uint8_t *sc)
 {
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
@@ -127,8 +127,8 @@ INLINE __m128i scales_k3(const uint8_t *sc)
 	return _mm_sub_epi8(s, _mm_set1_epi8(32));
 }
 
-/* L of IQ4_XS, less 32: 8 words.  Multiplying moves the field of each word to its top, from where
- * it is shifted down. */
+/* L of IQ4_XS, less 32: 8 words.  A multiplication moves the field of each word to its top, and a
+ * shift moves it down. */
 INLINE __m128i scales_x4(const uint8_t *p)
 {
 	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
@@ -144,14 +144,14 @@ INLINE __m128i scales_x4(const uint8_t *p)
 	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
 
-/* Scales and minima of a block of eight rows, those of 32 or of 16: byte i % 4 of the dwords of
- * s[i / 4], a row a dword. */
-struct head {
+/* Scales and minima of a block of eight rows, of 32 or of 16 weights: number i is byte i % 4 of the
+ * dwords of s[i / 4], one row per dword. */
+struct header {
 	__m256 d, dmin;
 	__m256i s[4], m[4];
 };
 
-/* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: its dword j of 8 rows */
+/* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: dword j of 8 rows */
 INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 {
 	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
@@ -165,8 +165,8 @@ INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 	                       _mm256_and_si256(_mm256_srli_epi32(sc[1], 2), two));
 }
 
-/* the head of Q4_K and Q5_K but for d and dmin, of which it gives the dword */
-INLINE __m256i heads_k4(__m256i s[2], __m256i m[2], const struct eight *e, size_t at)
+/* the header of Q4_K and Q5_K; returns the dword of d and dmin */
+INLINE __m256i headers_k4(__m256i s[2], __m256i m[2], const struct rows8 *e, size_t at)
 {
 	__m128i x[8];
 	__m256i y[4];
@@ -174,12 +174,12 @@ INLINE __m256i heads_k4(__m256i s[2], __m256i m[2], const struct eight *e, size_
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		x[r] = load16(e->p[r] + at);
-	turn16(y, x);
+	transpose16(y, x);
 	scales_k4(s, m, y + 1);
 	return y[0];
 }
 
-/* imin of 8 rows: words of M, even and odd, with the sums in kern_q8k's order */
+/* imin of 8 rows: words of M, even and odd, times the sums in the order of kern_q8k */
 INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
 {
 	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
@@ -193,14 +193,14 @@ INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
 	             _mm256_set1_epi32((int)num_u32(s->s32 + 6)));
 }
 
-/* low, or high, f16 of 8 dwords */
-INLINE __m256 low_halves(__m256i x)
+/* the low or the high f16 of 8 dwords */
+INLINE __m256 f16_low(__m256i x)
 {
 	x = _mm256_shuffle_epi8(x, _mm256_setr_epi64x(0x0d0c090805040100, 0x0f0e0b0a07060302,
 	                                              0x0d0c090805040100, 0x0f0e0b0a07060302));
 	return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(x, 0xd8)));
 }
-INLINE __m256 high_halves(__m256i x) { return low_halves(_mm256_srli_epi32(x, 16)); }
+INLINE __m256 f16_high(__m256i x) { return f16_low(_mm256_srli_epi32(x, 16)); }
 
 INLINE __m128i scales_by16(enum infer_type t, const uint8_t *p)
 {
@@ -210,25 +210,25 @@ INLINE __m128i scales_by16(enum infer_type t, const uint8_t *p)
 	                         : _mm_packs_epi16(scales_x4(p), _mm_setzero_si128());
 }
 
-INLINE void head_get(enum infer_type t, struct head *h, const struct eight *e, size_t at)
+INLINE void header_get(enum infer_type t, struct header *h, const struct rows8 *e, size_t at)
 {
 	const __m256i low = _mm256_set1_epi8(15);
 	__m128i x[8];
 
 	if (t == INFER_Q4_K || t == INFER_Q5_K) {
-		__m256i d = heads_k4(h->s, h->m, e, at);
-		h->d = low_halves(d);
-		h->dmin = high_halves(d);
+		__m256i d = headers_k4(h->s, h->m, e, at);
+		h->d = f16_low(d);
+		h->dmin = f16_high(d);
 		return;
 	}
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		x[r] = scales_by16(t, e->p[r] + at);
-	turn16(h->s, x);
-	h->d = halves_of(e, at + (size_t)q_scale_at(t));
+	transpose16(h->s, x);
+	h->d = f16_of(e, at + (size_t)q_scale_at(t));
 	if (t != INFER_Q2_K)
 		return;
-	h->dmin = halves_of(e, at + (size_t)q_scale_at(t) + 2);
+	h->dmin = f16_of(e, at + (size_t)q_scale_at(t) + 2);
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		h->m[i] = _mm256_and_si256(_mm256_srli_epi16(h->s[i], 4), low);

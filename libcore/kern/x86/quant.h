@@ -1,21 +1,21 @@
-/* kern/x86/quant.h - activations into 8 bits, on 256 bits (x86); the rule is given at enum
+/* kern/x86/quant.h - activations to 8 bits, on 256 bits (x86); the rounding is defined at enum
  * kern_form. */
 
-/* quantise n (a multiple of 32) numbers */
+/* quantise n numbers, a multiple of 32 */
 INLINE float quantise(int8_t *q, const float *x, int n)
 {
 	const __m256i abs = _mm256_set1_epi32(0x7fffffff),
 		      order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-	__m256i most = _mm256_setzero_si256();
+	__m256i amax = _mm256_setzero_si256();
 	float inverse, d;
 
 	for (int i = 0; i < n; i += 8)
-		most = _mm256_max_epu32(most, _mm256_and_si256(load32(x + i), abs));
-	__m128i m = _mm_max_epu32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
+		amax = _mm256_max_epu32(amax, _mm256_and_si256(load32(x + i), abs));
+	__m128i m = _mm_max_epu32(_mm256_castsi256_si128(amax), _mm256_extracti128_si256(amax, 1));
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
 	d = act_scale((uint32_t)_mm_cvtsi128_si32(m), &inverse);
-	/* of a block without a scale every number is to give 0, and NaN or infinity times 0 would
+	/* in a block without a scale every number becomes 0, which NaN or infinity times 0 would
 	 * not */
 	const __m256i keep = _mm256_set1_epi32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 32) {
@@ -33,7 +33,7 @@ INLINE float quantise(int8_t *q, const float *x, int n)
 	return d;
 }
 
-/* sums of 8 neighbours of 32, 8 times 128 above what they are; and those of magnitudes */
+/* sums of 8 neighbours of 32, each plus 8 times 128; and the sums of magnitudes */
 INLINE __m256i sums8(__m256i q)
 {
 	return _mm256_sad_epu8(_mm256_xor_si256(q, _mm256_set1_epi8(-128)), _mm256_setzero_si256());
@@ -52,13 +52,14 @@ void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 		__m256i s = sums8(load32(b[i].q));
 		__m128i a =
 			_mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-		b[i].minus =
+		b[i].neg_sum =
 			32 * 128 - _mm_cvtsi128_si32(_mm_add_epi32(a, _mm_shuffle_epi32(a, 0x4e)));
 	}
 }
 
-/* Dwords of 8 times 16: sums over 2 qwords of each, a 32 an x[i], so 0 2 1 3 of the first halves in
- * the low half, those of the second ones in the high half. */
+/* Sums of 16 in dwords, from the qwords of x[i], which hold 32 values each: those of the first
+ * halves, in the order 0 2 1 3, in the low dwords, those of the second halves in the high
+ * dwords. */
 INLINE __m256i sums16(const __m256i x[4])
 {
 	__m256i a = _mm256_add_epi64(_mm256_unpacklo_epi64(x[0], x[1]),
@@ -68,24 +69,24 @@ INLINE __m256i sums16(const __m256i x[4])
 
 	return _mm256_or_si256(a, _mm256_slli_epi64(b, 32));
 }
-INLINE __m128i halves_sum(__m256i x)
+INLINE __m128i sum_halves(__m256i x)
 {
 	return _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
 }
-INLINE int32_t most4(__m128i x)
+INLINE int32_t hmax4(__m128i x)
 {
 	x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
 	return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
 }
 
-/* act_sums_fill on vectors */
+/* act_sums_fill in vectors */
 INLINE void sums_fill(struct kern_q8k *b)
 {
 	const __m256i zero = _mm256_setzero_si256(), above = _mm256_set1_epi32(16 * 128),
 		      odd = _mm256_setr_epi32(0, KERN_BIT15, 0, KERN_BIT15, 0, KERN_BIT15, 0,
 	                                      KERN_BIT15);
 	__m256i sum[2], size[2];
-	__m128i of32[2], most32[2];
+	__m128i of32[2], max32[2];
 
 	UNROLL
 	for (int h = 0; h < 2; h++) {
@@ -98,8 +99,8 @@ INLINE void sums_fill(struct kern_q8k *b)
 		}
 		sum[h] = _mm256_sub_epi32(sums16(s), above);
 		size[h] = sums16(a);
-		of32[h] = halves_sum(sum[h]);
-		most32[h] = _mm_add_epi32(halves_sum(size[h]), _mm_abs_epi32(of32[h]));
+		of32[h] = sum_halves(sum[h]);
+		max32[h] = _mm_add_epi32(sum_halves(size[h]), _mm_abs_epi32(of32[h]));
 		sum[h] = _mm256_shuffle_epi32(sum[h], 0xd8); /* 0 1 2 3 */
 		__m256i minus = _mm256_slli_epi32(_mm256_sub_epi32(zero, sum[h]), 5);
 		__m128i even = _mm256_castsi256_si128(minus),
@@ -114,10 +115,10 @@ INLINE void sums_fill(struct kern_q8k *b)
 	__m128i all = _mm_add_epi32(of32[0], of32[1]);
 	all = _mm_add_epi32(all, _mm_shuffle_epi32(all, 0x4e));
 	b->s256 = _mm_cvtsi128_si32(_mm_add_epi32(all, _mm_shuffle_epi32(all, 0xb1)));
-	b->pairs.most32 = most4(_mm_max_epi32(most32[0], most32[1]));
-	__m256i most16 = _mm256_max_epi32(size[0], size[1]);
-	b->pairs.most16 = most4(
-		_mm_max_epi32(_mm256_castsi256_si128(most16), _mm256_extracti128_si256(most16, 1)));
+	b->pairs.max32 = hmax4(_mm_max_epi32(max32[0], max32[1]));
+	__m256i max16 = _mm256_max_epi32(size[0], size[1]);
+	b->pairs.max16 = hmax4(
+		_mm_max_epi32(_mm256_castsi256_si128(max16), _mm256_extracti128_si256(max16, 1)));
 }
 
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k)

@@ -1,11 +1,11 @@
-/* kern/x86/ternary.h - blocks of 256 ternary weights in 256-bit registers (x86); layouts as drawn
- * in ref/mm_grid.c. */
+/* kern/x86/ternary.h - blocks of 256 ternary weights in 256-bit registers (x86); layouts in
+ * ref/mm_grid.c. */
 #ifndef KERN_X86_TERNARY_H
 #define KERN_X86_TERNARY_H
 
 INLINE __m256i times3b(__m256i b) { return _mm256_add_epi8(b, _mm256_add_epi8(b, b)); }
-/* 3 b / 256, the first digit: with c = b - 1, but not below 0, the mean, rounded up, of c and half
- * of c, rounded up, has those two bits at its top */
+/* The first digit, 3 b / 256: for c = max(b - 1, 0), these two bits are at the top of the mean of c
+ * and c / 2, both rounded up. */
 INLINE __m256i digit(__m256i b)
 {
 	__m256i c = _mm256_subs_epu8(b, _mm256_set1_epi8(1));
@@ -21,7 +21,7 @@ INLINE void unpack_ternary(enum infer_type t, __m256i u[8], const uint8_t *p)
 		unpack_k2(u, p);
 		return;
 	}
-	__m256i a = load32(p), b = twice(load16(p + 32)),
+	__m256i a = load32(p), b = dup128(load16(p + 32)),
 		c = _mm256_set1_epi32((int)num_u32(p + 48));
 	UNROLL
 	for (int n = 0; n < 5; n++) {
@@ -33,7 +33,7 @@ INLINE void unpack_ternary(enum infer_type t, __m256i u[8], const uint8_t *p)
 	b = times3b(times3b(b));
 	u[6] = digit(b);
 	b = times3b(times3b(b));
-	/* the last: digits of four bytes, one after another */
+	/* the last register: the digits of four bytes, one after another */
 	b = _mm256_blend_epi32(b, c, 0x10);
 	c = times3b(c);
 	b = _mm256_blend_epi32(b, c, 0x20);

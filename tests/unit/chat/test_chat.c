@@ -1,5 +1,5 @@
-/* The policy above templates: what a template is seen to do, messages made to fit it, users who
- * write control tokens. */
+/* tests/unit/chat/test_chat.c - conversations and templates: recognising what a template supports,
+ * adapting messages to it, and users who write control tokens. */
 #include "../nth.h"
 #include "../shared.h"
 #include <infer/chat.h>
@@ -7,22 +7,8 @@
 #include <string.h>
 #include "base/buf.h"
 #include "../values.h"
+#include "templates.h"
 
-#define CHATML \
-	"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if " \
-	"add_generation_prompt %}<|assistant|>{% endif %}"
-#define NO_SYSTEM \
-	"{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% " \
-	"elif m.role not in ['user', 'assistant'] %}" \
-	"{{ raise_exception('role ' + m.role) }}{% endif %}[{{ m.role }}]{{ m.content|trim }}{% " \
-	"endfor %}"
-#define CALLS \
-	"{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else " \
-	"%}{% for p in m.content %}{{ p.text }};{% endfor %}" \
-	"{% endif %}{% for c in m.tool_calls or [] %}({{ c.function.name }}{% for k, v in " \
-	"c.function.arguments|items %} {{ k }}={{ v }}{% endfor %}){% endfor %}" \
-	"{% endfor %}{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{{ '?' if " \
-	"enable_thinking|default(false) }}"
 #define TEXT_CALLS \
 	"{% for m in messages %}{{ m.role + m.content[0].text }}{% for c in m.tool_calls or [] " \
 	"%}{{ ' ' + c.function.arguments }}{% endfor %}{% endfor %}"

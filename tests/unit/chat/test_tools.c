@@ -1,24 +1,10 @@
-/* tests/unit/chat/test_tools.c - tools that are read once, and templates that know them or not */
+/* tests/unit/chat/test_tools.c - tools, which are read once, and templates with and without support
+ * for them. */
 #include "../nth.h"
 #include <infer/chat.h>
 #include <string.h>
 #include "chat/tools.h"
-
-#define CHATML \
-	"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if " \
-	"add_generation_prompt %}<|assistant|>{% endif %}"
-#define NO_SYSTEM \
-	"{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% " \
-	"elif m.role not in ['user', 'assistant'] %}" \
-	"{{ raise_exception('role ' + m.role) }}{% endif %}[{{ m.role }}]{{ m.content|trim }}{% " \
-	"endfor %}"
-#define CALLS \
-	"{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else " \
-	"%}{% for p in m.content %}{{ p.text }};{% endfor %}" \
-	"{% endif %}{% for c in m.tool_calls or [] %}({{ c.function.name }}{% for k, v in " \
-	"c.function.arguments|items %} {{ k }}={{ v }}{% endfor %}){% endfor %}" \
-	"{% endfor %}{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{{ '?' if " \
-	"enable_thinking|default(false) }}"
+#include "templates.h"
 
 static const struct infer_conversation check_c[] = {
 	{ 0 },
@@ -26,7 +12,7 @@ static const struct infer_conversation check_c[] = {
 	{ .think = INFER_THINK_OFF },
 };
 
-/* What is refused because it would be passed over. */
+/* What a template would ignore is refused. */
 static void test_check(void **state)
 {
 	struct infer_conversation with = { 0 };

@@ -1,22 +1,5 @@
-/* tests/unit/job/test_request.c - lines of requests, field by field */
-#include "../engine/run.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-
-#include <infer/record.h>
-#include "job/job.h"
-
-static infer_model *model;
-static const struct infer_str colon = { ":", 1 };
-static struct infer_job_opts opts;
-static struct infer_job_reader reader; /* as infer_job_reader_new makes it of opts */
-
-static int read_line(infer_job **j, const char *line, infer_error *err)
-{
-	reader.o = opts;
-	return infer_line_read(j, line, strlen(line), 7, 0, &reader, err);
-}
+/* tests/unit/job/test_request.c - request lines, field by field. */
+#include "request.h"
 
 static int case_plain(void)
 {
@@ -126,11 +109,7 @@ out:
 	return rc;
 }
 
-static const struct bad {
-	const char *line;
-	int code;
-	const char *param, *says;
-} bad[] = {
+static const struct bad bad[] = {
 	{ "", INFER_EFORMAT, NULL, "request" },
 	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "line 1" },
 	{ "[]", INFER_EFORMAT, NULL, "not an object" },
@@ -206,24 +185,6 @@ static const struct bad {
 	  INFER_EUNSUP, "stream", "not supported" },
 };
 
-static const struct bad *bad_now;
-static int case_bad(void)
-{
-	infer_job *j = NULL;
-	infer_error err;
-	int rc;
-
-	nth_ok(read_line(&j, bad_now->line, &err));
-	if (j->fault.error.code != bad_now->code ||
-	    !strstr(j->fault.error.message, bad_now->says) ||
-	    strcmp(j->fault.param ? j->fault.param : "", bad_now->param ? bad_now->param : ""))
-		fail_msg("%s: %d, %s, %s", bad_now->line, j->fault.error.code,
-		         j->fault.param ? j->fault.param : "-", j->fault.error.message);
-out:
-	infer_job_free(j);
-	return rc;
-}
-
 static void test_bad(void **state)
 {
 	struct nth n = { case_bad };
@@ -234,254 +195,6 @@ static void test_bad(void **state)
 		bad_now = &bad[i];
 		nth_run(&at);
 	}
-}
-
-/* What makes a prompt of a conversation here: words in brackets, one control token behind each. */
-static const char talk_src[] =
-	"{% for t in tools or [] %}#{{ t.function.name }}{% endfor %}{% for m in messages %}[{{ "
-	"m.role }} {{ m.content }}]"
-	"{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments.a }}{% "
-	"endfor %}{% endfor %}"
-	"{{ enable_thinking|default('') }}{{ more|default('') }}{{ '>' if add_generation_prompt }}";
-static const char plain_src[] = "{% for m in messages %}[{{ m.role }} {{ m.content }}]{% endfor %}";
-static infer_chat *talk_chat, *plain_chat;
-
-#define CHAT_LINE(body) \
-	"{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/chat/" \
-	"completions\",\"body\":{" body "}}"
-#define USER "\"messages\":[{\"role\":\"user\",\"content\":\"the of\"}]"
-#define TOOL "[{\"type\":\"function\",\"function\":{\"name\":\"look\",\"parameters\":{}}}]"
-static const struct talk {
-	const char *line, *want;
-	int both, raw;
-} talks[] = {
-	{ "{\"prompt\":\"the of\"}", "[user the of]>", 0, 0 },
-	{ "{\"prompt\":\"the of\",\"raw\":false}", "[user the of]>", 0, 1 },
-	{ "{\"prompt\":\"the of\",\"raw\":true}", "the of", 0, 0 },
-	{ "{\"prompt\":\"the of\"}", "the of", 0, 1 },
-	{ "{" USER "}", "[user the of]>", 0, 1 },
-	{ "{" USER ",\"tools\":" TOOL ",\"think\":false,\"template_args\":{\"more\":1.5}}",
-	  "#look[user the of]False1.5>", 0, 0 },
-	{ "{" USER ",\"tools\":" TOOL "}", "#look[user the of]>", 1, 0 },
-	{ "{" USER ",\"tools\":[]}", "[user the of]", 1, 0 },
-	{ "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},{"
-	  "\"role\":\"assistant\",\"content\":\"b\"}]}",
-	  "[user a][assistant b", 0, 0 },
-	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"none\",\"parallel_tool_calls\":"
-	                 "true,\"chat_template_kwargs\":{\"more\":\"x\"}"),
-	  "[user the of]x>", 0, 0 },
-	{ CHAT_LINE(USER ",\"tools\":" TOOL
-	                 ",\"tool_choice\":\"auto\",\"model\":\"m\",\"stream\":false"),
-	  "#look[user the of]>", 0, 0 },
-};
-
-static void set_talk(int both, int raw)
-{
-	opts.chat = both ? plain_chat : talk_chat;
-	opts.chat_tools = both ? talk_chat : NULL;
-	opts.talk = (struct infer_conversation){ .flags = INFER_CHAT_CONTINUE };
-	opts.raw = raw;
-}
-
-static const struct talk *talk_now;
-static int case_talk(void)
-{
-	infer_job *j = NULL;
-	infer_error err;
-	int32_t *ids = NULL;
-	size_t n;
-	int rc;
-
-	set_talk(talk_now->both, talk_now->raw);
-	nth_ok(read_line(&j, talk_now->line, &err));
-	if (j->fault.error.code)
-		fail_msg("%s: %s", talk_now->line, j->fault.error.message);
-	nth_ok(infer_encode(infer_model_tokenizer(model), talk_now->want, strlen(talk_now->want), 0,
-	                    &ids, &n, &err));
-	assert_int_equal(j->request.n_prompt, n);
-	assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
-	assert_true((j->chat != NULL) == (*talk_now->want != 't'));
-	if (j->chat) { /* what reading the answer needs */
-		assert_int_equal(j->reply.prompt_n, strlen(talk_now->want));
-		assert_memory_equal(j->reply.prompt, talk_now->want, j->reply.prompt_n);
-		assert_true((j->reply.tools != NULL) == (*talk_now->want == '#'));
-	}
-out:
-	opts.chat = opts.chat_tools = NULL;
-	opts.raw = 0;
-	infer_ids_free(ids);
-	infer_job_free(j);
-	return rc;
-}
-
-static void test_talk(void **state)
-{
-	struct nth n = { case_talk };
-	void *at = &n;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof talks / sizeof *talks; i++) {
-		talk_now = &talks[i];
-		nth_run(&at);
-	}
-}
-
-static const struct bad bad_talk[] = {
-	{ "{\"messages\":[]}", INFER_EFORMAT, "messages", "nothing in it" },
-	{ "{\"messages\":[{\"role\":\"user\"},7]}", INFER_EFORMAT, "messages", "messages[1]" },
-	{ "{" USER ",\"raw\":true}", INFER_EINVAL, "messages", "exclude" },
-	{ "{" USER ",\"tools\":[7]}", INFER_EINVAL, "tools", "entry 0" },
-	{ "{\"prompt\":[1],\"think\":true}", INFER_EINVAL, "think", "goes with" },
-	{ "{" USER ",\"top_logprobs\":2}", INFER_EINVAL, "top_logprobs", "no field" },
-	{ CHAT_LINE("\"prompt\":\"x\""), INFER_EINVAL, "prompt", "no field" },
-	{ CHAT_LINE("\"max_tokens\":1"), INFER_EINVAL, "messages", "no messages" },
-	{ CHAT_LINE(USER ",\"top_logprobs\":2"), INFER_EINVAL, "top_logprobs", "needs logprobs" },
-	{ CHAT_LINE(USER ",\"logprobs\":2"), INFER_EINVAL, "logprobs", "true nor false" },
-	{ CHAT_LINE(USER ",\"tool_choice\":\"required\""), INFER_EUNSUP, "tool_choice",
-	  "none and auto" },
-	{ CHAT_LINE(USER ",\"tool_choice\":{}"), INFER_EUNSUP, "tool_choice", "none and auto" },
-	{ CHAT_LINE(USER ",\"parallel_tool_calls\":false"), INFER_EUNSUP, "parallel_tool_calls",
-	  "not supported" },
-	{ CHAT_LINE(USER ",\"reasoning_effort\":\"low\""), INFER_EUNSUP, "reasoning_effort",
-	  "not supported" },
-};
-
-static int case_bad_talk(void)
-{
-	set_talk(0, 0);
-	int rc = case_bad();
-
-	opts.chat = NULL;
-	return rc;
-}
-
-static void test_bad_talk(void **state)
-{
-	struct nth n = { case_bad_talk };
-	void *at = &n;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof bad_talk / sizeof *bad_talk; i++) {
-		bad_now = &bad_talk[i];
-		nth_run(&at);
-	}
-}
-
-/* Longer than a template may write: the fault of this request, and of no other. */
-static void test_too_long(void **state)
-{
-	enum { N = 20 << 20 };
-	static const char head[] = "{\"prompt\":\"", tail[] = "\"}";
-	static char line[sizeof head + N + sizeof tail];
-	infer_job *j = NULL;
-	infer_error err;
-
-	(void)state;
-	strcpy(line, head);
-	memset(line + strlen(head), 'a', N);
-	strcpy(line + strlen(head) + N, tail);
-	set_talk(0, 0);
-	assert_int_equal(read_line(&j, line, &err), INFER_OK);
-	assert_int_equal(j->fault.error.code, INFER_ENOMEM);
-	assert_non_null(strstr(j->fault.error.message, "bytes"));
-	opts.chat = NULL;
-	infer_job_free(j);
-}
-
-/* Options stand where a request leaves something open; what a template cannot do is refused under
- * its field. */
-static int case_talk_options(void)
-{
-	static const char tools[] = TOOL,
-			  line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{"
-				   "\"role\":\"user\",\"content\":\"U\"}]}";
-	static const char *const want[] = { "#look[system S][user the of]True>",
-		                            "#look[developer D][user U]True>",
-		                            "[system S][user the of]False>" };
-	static const char *const lines[] = { "{" USER "}", line,
-		                             "{" USER ",\"tools\":[],\"think\":false}" };
-	infer_tools *read = NULL;
-	infer_job *j = NULL;
-	infer_error err;
-	int32_t *ids = NULL;
-	size_t n;
-	int rc;
-
-	set_talk(0, 0);
-	opts.talk.system = "S";
-	opts.talk.system_n = 1;
-	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
-	opts.talk.tools = read;
-	opts.talk.think = INFER_THINK_ON;
-	for (int i = 0; i < 3; i++) {
-		nth_ok(read_line(&j, lines[i], &err));
-		assert_string_equal(j->fault.error.message, "");
-		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids,
-		                    &n, &err));
-		assert_int_equal(j->request.n_prompt, n);
-		assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
-		infer_ids_free(ids);
-		infer_job_free(j);
-		j = NULL;
-		ids = NULL;
-	}
-	opts.chat = plain_chat;
-	nth_ok(read_line(&j, "{" USER "}", &err));
-	assert_int_equal(j->fault.error.code, INFER_EUNSUP);
-	assert_string_equal(j->fault.param, "tools");
-	infer_job_free(j);
-	nth_ok(read_line(&j, "{" USER ",\"tools\":[]}", &err));
-	assert_string_equal(j->fault.param, "think");
-	infer_job_free(j);
-	nth_ok(read_line(
-		&j,
-		CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"),
-		&err));
-	assert_string_equal(j->fault.param, "tools");
-	assert_string_equal(infer_form_name(j->form), "chat");
-	assert_int_equal(j->request.max_tokens, 9);
-out:
-	opts.chat = NULL;
-	infer_tools_free(read);
-	opts.talk = (struct infer_conversation){ 0 };
-	infer_ids_free(ids);
-	infer_job_free(j);
-	return rc;
-}
-
-static const struct {
-	const char *line;
-	int logprobs;
-} case_chat_logprobs_rows[] = {
-	{ CHAT_LINE(USER), -1 },
-	{ CHAT_LINE(USER ",\"logprobs\":false"), -1 },
-	{ CHAT_LINE(USER ",\"logprobs\":true"), 0 },
-	{ CHAT_LINE(USER ",\"top_logprobs\":3,\"logprobs\":true"), 3 },
-};
-
-static int case_chat_logprobs(void)
-{
-	infer_job *j = NULL;
-	infer_error err;
-	int rc = 0;
-
-	set_talk(0, 0);
-	for (size_t i = 0; i < sizeof case_chat_logprobs_rows / sizeof *case_chat_logprobs_rows;
-	     i++) {
-		nth_ok(read_line(&j, case_chat_logprobs_rows[i].line, &err));
-		assert_string_equal(j->fault.error.message, "");
-		assert_int_equal(j->logprobs, case_chat_logprobs_rows[i].logprobs);
-		assert_int_equal(j->request.top, case_chat_logprobs_rows[i].logprobs > 0
-		                                         ? case_chat_logprobs_rows[i].logprobs
-		                                         : 0);
-		assert_int_equal(j->request.max_tokens, 33);
-		infer_job_free(j);
-		j = NULL;
-	}
-out:
-	opts.chat = NULL;
-	infer_job_free(j);
-	return rc;
 }
 
 static const struct {
@@ -576,47 +289,16 @@ out:
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_plain),
-		nth_case(case_fields),
-		nth_case(case_off),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_talk),
-		cmocka_unit_test(test_bad_talk),
-		cmocka_unit_test(test_too_long),
-		nth_case(case_talk_options),
-		nth_case(case_chat_logprobs),
-		nth_case(case_ids),
-		nth_case(case_others),
+		nth_case(case_plain),       nth_case(case_fields), nth_case(case_off),
+		cmocka_unit_test(test_bad), nth_case(case_ids),    nth_case(case_others),
 		nth_case(case_reader),
 	};
-	infer_breakers *breakers = NULL;
-	infer_error err;
 	int failed;
 
 	(void)argc;
-	run_init(argv[0]);
-	if (infer_model_open(&model, run_model("request", "--ctx 256"),
-	                     &(struct infer_model_opts){ 0 }, &err) ||
-	    infer_chat_open(&talk_chat, talk_src, sizeof talk_src - 1, "talk", &err) ||
-	    infer_chat_open(&plain_chat, plain_src, sizeof plain_src - 1, "plain", &err) ||
-	    infer_breakers_new(&breakers, infer_model_tokenizer(model), &colon, 1, &err)) {
-		fprintf(stderr, "%s\n", err.message);
+	if (request_init(argv[0], "request"))
 		return 1;
-	}
-	opts = (struct infer_job_opts){
-		.model = model,
-		.sample = { .temp = 0.8f, .repeat_window = 64, .seed = 5 },
-		.breaker_texts = &colon,
-		.n_breaker_texts = 1,
-		.where = " in a batch",
-		.max_tokens = 33,
-		.logprobs = -1,
-	};
-	reader.breakers = breakers;
 	failed = nth_group(tests);
-	infer_chat_close(&talk_chat);
-	infer_chat_close(&plain_chat);
-	infer_breakers_free(breakers);
-	infer_model_close(&model);
+	request_end();
 	return failed;
 }

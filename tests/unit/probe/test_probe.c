@@ -110,8 +110,8 @@ static void test_wrong_bits(void **state)
 	assert_true(same("rows"));
 }
 
-static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes,
-                      const struct kern_act *x, int x_row, int m, int n, int k)
+static void wrong_skinny(float *y, size_t ldy, const void *w, size_t row_bytes,
+                         const struct kern_act *x, int x_row, int m, int n, int k)
 {
 	(void)w, (void)row_bytes, (void)x, (void)x_row, (void)n, (void)k;
 	for (int i = 0; i < m; i++)
@@ -119,7 +119,7 @@ static void wrong_few(float *y, size_t ldy, const void *w, size_t row_bytes,
 }
 
 /* where this machine has a set with that loop */
-static void test_few(void **state)
+static void test_skinny(void **state)
 {
 	const struct infer_probe_opts all = { .threads = 1,
 		                              .repeat = 1,
@@ -137,8 +137,8 @@ static void test_few(void **state)
 		assert_true(same("few"));
 		for (int i = 0; i < probe->n_sets; i++)
 			for (int t = 0; t < INFER_TYPE_COUNT; t++)
-				if (probe->sets[i].mm[t].few)
-					probe->sets[i].mm[t].few = wrong_few;
+				if (probe->sets[i].mm[t].skinny)
+					probe->sets[i].mm[t].skinny = wrong_skinny;
 		assert_false(same("few"));
 	}
 	infer_probe_close(&probe);
@@ -191,7 +191,7 @@ int main(void)
 		nth_case(case_open),
 		nth_case(case_measure),
 		cmocka_unit_test(test_wrong_bits),
-		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_skinny),
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_rate),

@@ -1,44 +1,44 @@
-/* kern/avx512vnni/mm_few_k46.c - products of a few rows of x with weights of Q4_K and Q6_K, read in
- * place; by pairs of groups of weights, as the tiles of mm_k46.c.
+/* kern/avx512vnni/mm_skinny_k46.c - products of a skinny x with weights of Q4_K and Q6_K, read in
+ * place, by pairs of groups of weights like the tiles of mm_k46.c.
  *
- *   x      struct kern_turned_k: 16 rows; of each block 64 registers, four neighbours of a row a
+ *   x      struct kern_q8kx16: 16 rows; 64 registers for each block, four neighbours of a row in a
  *          lane
- *   room   a block of each row of weights of a part, unpacked in the first cache while the block
- *          before is multiplied.  Where a sum of one of the rows of x may not fit 16 bits, every
- *          group has a lane of its own and a product of 32 bits
+ *   buffer a block of each weight row of a part, unpacked in L1 while the block before is multiplied.
+ *          If a sum of one of the rows of x may not fit 16 bits, each group has a lane and a product
+ *          of 32 bits of its own
  *   y, bytes per flop, limits: ref/mm_q256.c */
-#include "kern/avx512vnni/few.h"
+#include "kern/avx512vnni/skinny.h"
 #include "kern/avx512vnni/k46.h"
 
-/* a pair's sums and the block's want registers */
+/* the sums of a pair and of the block have to fit the registers */
 INLINE int sums_of(enum infer_type t)
 {
 	(void)t;
 	return SUMS;
 }
 
-/* bytes to ask for ahead of a stream that is unpacked a block before it is multiplied */
+/* prefetch distance of a stream that is unpacked one block before it is multiplied */
 enum { AHEAD = KERN_AHEAD + 256 };
 
-/* a block of each: weights as they are packed but for the zero point; scales and minima in words, a
- * pair a dword */
-struct room {
+/* a block of each weight row: weights with their zero point still added; scales and minima as
+ * words, one pair per dword */
+struct unpacked {
 	_Alignas(64) uint8_t q[STREAMS][256];
 	int32_t s[8][STREAMS], m[4][STREAMS];
 	float d[STREAMS], dmin[STREAMS];
 };
-INLINE void head_fill(enum infer_type t, struct room *to, int first, int rn, const uint8_t *w,
-                      size_t stride)
+INLINE void unpack_header(enum infer_type t, struct unpacked *to, int first, int rn,
+                          const uint8_t *w, size_t stride)
 {
-	struct eight e;
-	struct head h;
+	struct rows8 e;
+	struct header h;
 
 	UNROLL
 	for (int r = 0; r < 8; r++)
 		e.p[r] = w + (size_t)(first + r < rn ? first + r : rn - 1) * stride;
-	head_get(t, &h, &e, 0);
+	header_get(t, &h, &e, 0);
 	UNROLL
-	for (int i = 0; i < pairs(t); i++)
+	for (int i = 0; i < n_pairs(t); i++)
 		put32(to->s[i] + first, pair_scales(&h, i));
 	_mm256_storeu_ps(to->d + first, h.d);
 	if (!q_minima(t))
@@ -48,14 +48,15 @@ INLINE void head_fill(enum infer_type t, struct room *to, int first, int rn, con
 	for (int i = 0; i < 4; i++)
 		put32(to->m[i] + first, byte_pair(h.m[i / 2], i % 2));
 }
-INLINE void heads_fill(enum infer_type t, struct room *to, int rn, const uint8_t *w, size_t stride)
+INLINE void unpack_headers(enum infer_type t, struct unpacked *to, int rn, const uint8_t *w,
+                           size_t stride)
 {
 	UNROLL
 	for (int first = 0; first < rn; first += 8)
-		head_fill(t, to, first, rn, w, stride);
+		unpack_header(t, to, first, rn, w, stride);
 }
-/* Q6_K: 32 weights of a row, pair j */
-INLINE __m256i sixes(const uint8_t *w, int j)
+/* Q6_K: pair j of a row, 32 weights */
+INLINE __m256i unpack_k6_pair(const uint8_t *w, int j)
 {
 	const __m256i nibble = _mm256_set1_epi32(j / 2 % 2 * 4), two = _mm256_set1_epi32(j % 4 * 2);
 	__m256i l = low4(_mm256_srlv_epi32(load32(w + j / 4 * 64 + j % 2 * 32), nibble)),
@@ -64,53 +65,53 @@ INLINE __m256i sixes(const uint8_t *w, int j)
 
 	return _mm256_or_si256(l, _mm256_slli_epi32(h, 4));
 }
-/* pair j of the weights: 64 of them, or 32 of Q6_K */
-INLINE void pair_fill(enum infer_type t, int xn, struct room *to, const uint8_t *w, size_t stride,
-                      int j)
+/* unpack pair j of each row: 64 weights, or 32 of Q6_K */
+INLINE void unpack_pair(enum infer_type t, int xn, struct unpacked *to, const uint8_t *w,
+                        size_t stride, int j)
 {
 	UNROLL
-	for (int r = 0; r < rows_at_once(SUMS, xn); r += 2) {
+	for (int r = 0; r < w_rows_of_part(SUMS, xn); r += 2) {
 		__m256i v[2], u[2];
 		UNROLL
 		for (int i = 0; i < 2; i++) {
 			const uint8_t *p = w + (size_t)(r + i) * stride;
 			if (t == INFER_Q6_K) {
-				v[i] = sixes(p, j);
+				v[i] = unpack_k6_pair(p, j);
 				continue;
 			}
 			v[i] = load32(p + 16 + 32 * j);
 			u[i] = shr4(v[i]);
 			v[i] = low4(v[i]);
 		}
-		words_put(xn, to->q[r], 256, 256 / pairs(t) * j, v);
+		words_put(xn, to->q[r], 256, 256 / n_pairs(t) * j, v);
 		if (t == INFER_Q4_K)
 			words_put(xn, to->q[r], 256, 64 * j + 32, u);
 	}
 }
 
-/* where the block after this one comes from and goes to, a pair at a time while this one's is
- * multiplied: all at once, its stores would be more than the processor holds back */
-struct fill {
-	struct room *to;
+/* Source and destination of the next block, which is unpacked pair by pair while this one is
+ * multiplied: all its stores at once would overflow the store buffer. */
+struct next_block {
+	struct unpacked *to;
 	const uint8_t *w;
 	size_t stride;
 };
 
 /* what the sum of group j of a block starts from */
-INLINE wi group_start(enum infer_type t, int xn, const struct kern_turned_k *x, int j)
+INLINE wi group_start(enum infer_type t, int xn, const struct kern_q8kx16 *x, int j)
 {
 	return t == INFER_Q6_K ? lane_x(xn, x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
 }
 
 /* a += sums over group j of the weights */
-INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
-                       const struct kern_turned_k *const x[2], int j)
+INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct unpacked *q,
+                       const struct kern_q8kx16 *const x[2], int j)
 {
-	const int gn = x_regs(xn), rows = SUMS / gn, count = 32 / pairs(t);
-	const uint8_t *room = q->q[0] + j * count / 8 * 32 * rows_in(xn);
+	const int gn = x_regs(xn), rows = SUMS / gn, count = 32 / n_pairs(t);
+	const uint8_t *buf = q->q[0] + j * count / 8 * 32 * w_rows_of_reg(xn);
 
-	/* or the compiler keeps an address for each word, most of them on the stack */
-	__asm__("" : "+r"(room));
+	/* otherwise the compiler keeps an address for each word, most of them on the stack */
+	__asm__("" : "+r"(buf));
 	UNROLL
 	for (int i = 0; i < count; i++) {
 		wi xv[2];
@@ -119,7 +120,7 @@ INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
 			xv[g] = lane_x(xn, x[g]->q[j * count + i]);
 		UNROLL
 		for (int r = 0; r < rows; r++) {
-			wi w = lane_word(xn, word_at(xn, room, 256, r, j * count % 8 + i));
+			wi w = lane_word(xn, word_at(xn, buf, 256, r, j * count % 8 + i));
 			UNROLL
 			for (int g = 0; g < gn; g++)
 				a[r * gn + g] = lane_dot(a[r * gn + g], w, xv[g]);
@@ -127,18 +128,18 @@ INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct room *q,
 	}
 }
 
-/* isum of one block in which all sums fit */
-INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct room *q,
-                       const struct kern_turned_k *const x[2], const struct fill *f)
+/* isum of one block in which all sums fit 16 bits */
+INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct unpacked *q,
+                       const struct kern_q8kx16 *const x[2], const struct next_block *f)
 {
-	const int gn = x_regs(xn), wn = rows_in(xn);
+	const int gn = x_regs(xn), wn = w_rows_of_reg(xn);
 
 	UNROLL
 	for (int i = 0; i < SUMS; i++)
 		isum[i] = wi_set(0);
-	for (int j = 0; j < pairs(t); j++) {
+	for (int j = 0; j < n_pairs(t); j++) {
 		wi a[SUMS];
-		pair_fill(t, xn, f->to, f->w, f->stride, j);
+		unpack_pair(t, xn, f->to, f->w, f->stride, j);
 		UNROLL
 		for (int i = 0; i < SUMS; i++)
 			a[i] = group_start(t, xn, x[i % gn], 2 * j);
@@ -155,19 +156,19 @@ INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct room *q
 	}
 }
 
-/* the same of any block */
-INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct room *q,
-                     const struct kern_turned_k *const x[2], const struct fill *f)
+/* the same for any block */
+INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct unpacked *q,
+                     const struct kern_q8kx16 *const x[2], const struct next_block *f)
 {
-	const int gn = x_regs(xn), wn = rows_in(xn);
+	const int gn = x_regs(xn), wn = w_rows_of_reg(xn);
 
 	UNROLL
 	for (int i = 0; i < SUMS; i++)
 		isum[i] = wi_set(0);
-	for (int j = 0; j < 2 * pairs(t); j++) {
+	for (int j = 0; j < 2 * n_pairs(t); j++) {
 		wi a[SUMS], up = wi_set(j % 2 ? KERN_BIT15 : 0);
 		if (j % 2)
-			pair_fill(t, xn, f->to, f->w, f->stride, j / 2);
+			unpack_pair(t, xn, f->to, f->w, f->stride, j / 2);
 		UNROLL
 		for (int i = 0; i < SUMS; i++)
 			a[i] = t == INFER_Q6_K ? wi_sub(group_start(t, xn, x[i % gn], j), up)
@@ -182,8 +183,8 @@ INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct room *q,
 	}
 }
 
-/* the minima of the weight rows from r on with the sums of x */
-INLINE wi imin(int xn, const struct room *q, int r, const struct kern_turned_k *x)
+/* the minima of the weight rows from r on, times the sums of x */
+INLINE wi imin(int xn, const struct unpacked *q, int r, const struct kern_q8kx16 *x)
 {
 	wi sum = wi_set(0);
 
@@ -194,37 +195,38 @@ INLINE wi imin(int xn, const struct room *q, int r, const struct kern_turned_k *
 }
 
 /* a part of xn rows of x */
-INLINE void few46(enum infer_type t, int xn, float *out, size_t apart, const uint8_t *w,
-                  size_t stride, const void *x, size_t next, int k)
+INLINE void skinny46(enum infer_type t, int xn, float *out, size_t out_step, const uint8_t *w,
+                     size_t stride, const void *x, size_t x_step, int k)
 {
-	const int rn = rows_at_once(SUMS, xn), gn = x_regs(xn), wn = rows_in(xn),
+	const int rn = w_rows_of_part(SUMS, xn), gn = x_regs(xn), wn = w_rows_of_reg(xn),
 		  bytes = block_bytes(t);
-	struct room room[2];
+	struct unpacked buf[2];
 	wf sum[SUMS], min[SUMS];
 
 	UNROLL
 	for (int i = 0; i < SUMS; i++)
 		sum[i] = min[i] = wf_set(0);
-	heads_fill(t, &room[0], rn, w, stride);
-	for (int j = 0; j < pairs(t); j++)
-		pair_fill(t, xn, &room[0], w, stride, j);
+	unpack_headers(t, &buf[0], rn, w, stride);
+	for (int j = 0; j < n_pairs(t); j++)
+		unpack_pair(t, xn, &buf[0], w, stride, j);
 	for (int b = 0, at = 0; b < k / 256; b++) {
-		const struct kern_turned_k *x0 = (const struct kern_turned_k *)x + b,
-					   *const at_x[2] = { x0, row_of(x0, next, 1) };
-		const struct room *q = &room[b % 2];
+		const struct kern_q8kx16 *x0 = (const struct kern_q8kx16 *)x + b, *const at_x[2] = {
+			x0, row_of(x0, x_step, 1)
+		};
+		const struct unpacked *q = &buf[b % 2];
 		wi isum[SUMS];
-		few_ask(w + AHEAD, stride, rn, at, bytes);
+		skinny_prefetch(w + AHEAD, stride, rn, at, bytes);
 		at += b + 1 < k / 256 ? bytes : 0;
-		const struct fill f = { &room[(b + 1) % 2], w + at, stride };
-		heads_fill(t, f.to, rn, f.w, stride);
-		if (fits(t, x0->most32, x0->most16) &&
-		    (gn == 1 || fits(t, at_x[1]->most32, at_x[1]->most16)))
+		const struct next_block f = { &buf[(b + 1) % 2], w + at, stride };
+		unpack_headers(t, f.to, rn, f.w, stride);
+		if (fits16(t, x0->max32, x0->max16) &&
+		    (gn == 1 || fits16(t, at_x[1]->max32, at_x[1]->max16)))
 			isum_pairs(t, xn, isum, q, at_x, &f);
 		else
 			isum_any(t, xn, isum, q, at_x, &f);
 		UNROLL
 		for (int i = 0; i < SUMS; i++) {
-			const struct kern_turned_k *xg = at_x[i % gn];
+			const struct kern_q8kx16 *xg = at_x[i % gn];
 			const int r = i / gn * wn;
 			wf dx = lane_dx(xn, xg->d);
 			sum[i] = wf_fma(wf_mul(lane_scale(xn, q->d + r), dx), wf_from(isum[i]),
@@ -239,17 +241,17 @@ INLINE void few46(enum infer_type t, int xn, float *out, size_t apart, const uin
 		for (int i = 0; i < SUMS; i++)
 			sum[i] = wf_sub(sum[i], min[i]);
 	}
-	few_out(xn, out, apart, sum, SUMS);
+	skinny_store(xn, out, out_step, sum, SUMS);
 }
 
-/* dwords [i][r] of 8 rows -> [i][first + r] of lines of KERN_TURN */
-INLINE void turn_put(void *to, const __m256i v[8])
+/* store dwords [i][r] of 8 rows to [i][first + r] of lines of KERN_LANES */
+INLINE void store_lines(void *to, const __m256i v[8])
 {
 	UNROLL
 	for (int i = 0; i < 8; i++)
 		_mm256_store_si256((__m256i *)to + 2 * i, v[i]);
 }
-/* two bf16 of the sums of 16, dwords: a multiple of 64, and 0 to 63 */
+/* the sums of 16 as two bf16 in a dword: a multiple of 64, and a remainder of 0 to 63 */
 INLINE __m256i sums_bf16(__m128i sums)
 {
 	const __m256i low = _mm256_set1_epi32(63), up = _mm256_set1_epi32((int32_t)0xffff0000);
@@ -259,20 +261,20 @@ INLINE __m256i sums_bf16(__m128i sums)
 
 	return _mm256_or_si256(_mm256_srli_epi32(a, 16), _mm256_and_si256(b, up));
 }
-INLINE void turn_sums(struct kern_turned_k *out, int first, const struct kern_q8k *const q[8])
+INLINE void transpose_sums(struct kern_q8kx16 *out, int first, const struct kern_q8k *const q[8])
 {
 	for (int odd = 0; odd < 2; odd++) {
 		__m256i v[8];
 		UNROLL
 		for (int r = 0; r < 8; r++)
 			v[r] = sums_bf16(load16(q[r]->s16 + 8 * odd));
-		turn8(v);
+		transpose8(v);
 		UNROLL
 		for (int i = 0; i < 8; i++)
 			_mm256_store_si256((__m256i *)(void *)out->s16[2 * i + odd][first], v[i]);
 	}
 }
-INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q8k *const q[8])
+INLINE void transpose_rows8(struct kern_q8kx16 *out, int first, const struct kern_q8k *const q[8])
 {
 	__m256i v[8];
 
@@ -280,40 +282,40 @@ INLINE void turn_eight(struct kern_turned_k *out, int first, const struct kern_q
 		UNROLL
 		for (int r = 0; r < 8; r++)
 			v[r] = load32(q[r]->q + 32 * i);
-		turn8(v);
-		turn_put(out->q[8 * i][first], v);
+		transpose8(v);
+		store_lines(out->q[8 * i][first], v);
 	}
 	for (int i = 0; i < 2; i++) {
 		UNROLL
 		for (int r = 0; r < 8; r++)
 			v[r] = load32(q[r]->pairs.start + 8 * i);
-		turn8(v);
-		turn_put(out->start[8 * i] + first, v);
+		transpose8(v);
+		store_lines(out->start[8 * i] + first, v);
 	}
-	turn_sums(out, first, q);
+	transpose_sums(out, first, q);
 	for (int r = 0; r < 8; r++) {
 		out->d[first + r] = q[r]->d;
 		for (int i = 0; i < 4; i++)
 			memcpy(out->s32[i][first + r], q[r]->s32 + 2 * i, 2 * sizeof(int16_t));
 		const struct kern_q8k_pairs *p = &q[r]->pairs;
-		out->most32 = p->most32 > out->most32 ? p->most32 : out->most32;
-		out->most16 = p->most16 > out->most16 ? p->most16 : out->most16;
+		out->max32 = p->max32 > out->max32 ? p->max32 : out->max32;
+		out->max16 = p->max16 > out->max16 ? p->max16 : out->max16;
 	}
 }
-/* the last row again for those of 16 that there are not */
-void KERN_FN(turn_q8k)(struct kern_act *x, int row, int m, int k, int from, int to)
+/* rows that x lacks of the 16 repeat the last */
+void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to)
 {
 	for (int b = from / 256; b < to / 256; b++) {
-		struct kern_turned_k *out = (struct kern_turned_k *)act_turned(x, row, k) + b;
-		out->most32 = out->most16 = 0;
+		struct kern_q8kx16 *out = (struct kern_q8kx16 *)act_transposed(x, row, k) + b;
+		out->max32 = out->max16 = 0;
 		for (int first = 0; first < WIDE; first += 8) {
 			const struct kern_q8k *q[8];
 			for (int r = 0; r < 8; r++)
 				q[r] = act_q8k(x, row + (first + r < m ? first + r : m - 1)) + b;
-			turn_eight(out, first, q);
+			transpose_rows8(out, first, q);
 		}
 	}
 }
 
-#define ROW(TYPE, name) FEW_OF(few46, TYPE, name)
+#define ROW(TYPE, name) SKINNY_OF(skinny46, TYPE, name)
 KERN_ROWS_K46(ROW)

@@ -1,19 +1,19 @@
-/* kern/avx512vbmi/book.h - codebooks of 256 ... 1024 points in registers, and 64 of their points
- * looked up by all bits of their numbers.
+/* kern/avx512vbmi/codebook.h - codebooks of 256 ... 1024 points in registers, and the lookup of 64 of
+ * their points by all bits of their indices.
  *
- * A codebook is two bytes of code for each point: of eight coordinates four in each, by two bits,
- * of four coordinates two in each, by three. */
-#ifndef KERN_AVX512VBMI_BOOK_H
-#define KERN_AVX512VBMI_BOOK_H
+ * A codebook has two bytes of code for each point: of eight coordinates, four in each byte by two bits;
+ * of four coordinates, two in each byte by three bits. */
+#ifndef KERN_AVX512VBMI_CODEBOOK_H
+#define KERN_AVX512VBMI_CODEBOOK_H
 #include "kern/avx512vbmi/int.h"
 #include "kern/x86/grid.h"
 
-/* points of the codebook */
-INLINE int book(enum infer_type t)
+/* the number of points */
+INLINE int codebook_size(enum infer_type t)
 {
 	return t == INFER_IQ2_S ? 1024 : t == INFER_IQ2_XS || t == INFER_IQ3_S ? 512 : 256;
 }
-enum { BOOK = 1024 / 64 };
+enum { MAX_TABLES = 1024 / 64 };
 
 INLINE const uint16_t *codes(enum infer_type t)
 {
@@ -31,7 +31,7 @@ INLINE const uint16_t *codes(enum infer_type t)
 	}
 }
 
-/* the even bytes of a and b, or the odd ones */
+/* the even or the odd bytes of a and b */
 INLINE vb bytes_of(vb a, vb b, int odd)
 {
 	const vb even = _mm512_set_epi64(0x7e7c7a7876747270, 0x6e6c6a6866646260, 0x5e5c5a5856545250,
@@ -42,11 +42,11 @@ INLINE vb bytes_of(vb a, vb b, int odd)
 	                                b);
 }
 
-/* the first bytes of all codes, and the second ones */
-INLINE void tables_get(enum infer_type t, vb table[2][BOOK])
+/* the first bytes of all codes in table[0], the second ones in table[1] */
+INLINE void tables_get(enum infer_type t, vb table[2][MAX_TABLES])
 {
 	UNROLL
-	for (int i = 0; i < book(t) / 64; i++) {
+	for (int i = 0; i < codebook_size(t) / 64; i++) {
 		const uint16_t *c = codes(t) + 64 * i;
 		UNROLL
 		for (int h = 0; h < 2; h++)
@@ -54,16 +54,16 @@ INLINE void tables_get(enum infer_type t, vb table[2][BOOK])
 	}
 }
 
-/* the numbers of 64 points: 8 bits, and where bits 8 and 9 are set */
-struct numbers {
+/* the indices of 64 points: the low 8 bits, and masks of bits 8 and 9 */
+struct indices {
 	vb low;
 	__mmask64 high[2];
 };
-/* a byte of their codes */
-INLINE vb look_up(enum infer_type t, const vb table[BOOK], const struct numbers *at)
+/* one byte of the codes of 64 points */
+INLINE vb codebook_lookup(enum infer_type t, const vb table[MAX_TABLES], const struct indices *at)
 {
-	const int n = book(t) / 128;
-	vb r[BOOK / 2];
+	const int n = codebook_size(t) / 128;
+	vb r[MAX_TABLES / 2];
 
 	UNROLL
 	for (int i = 0; i < n; i++)

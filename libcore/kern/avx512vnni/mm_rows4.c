@@ -1,24 +1,24 @@
-/* Products in place of Q4_K and IQ4_XS, four rows to a register.
+/* kern/avx512vnni/mm_rows4.c - products in place of Q4_K and IQ4_XS, four rows to a register.
  *
  *   rows   8 rows in place, as two times 4: 64 packed bytes of each row are transposed within lanes
- *          of 16 bytes, so each lane of a register holds 4 neighbours of 4 rows; x repeats the same
- *          4 neighbours four times.  The sums of a lane share a scale, and lanes are added once per
- *          block
+ *          of 16 bytes, so that each lane of a register holds 4 neighbours of 4 rows; x repeats the
+ *          same 4 neighbours four times.  The sums of a lane share a scale, and lanes are added once
+ *          per block
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, x86/mm_q256_tile.h */
 #include "kern/avx512vnni/int.h"
 #include "kern/x86/q256.h"
 
-/* The heads of 8 rows: d, dmin and M, a dword for each row; scales in the order of the sums of half
- * a block of 4 rows, in pairs for Q4_K. */
-struct about {
+/* The block headers of 8 rows: d, dmin and M, one dword per row; the scales in the order of the
+ * sums of half a block of 4 rows, in pairs for Q4_K. */
+struct row_headers {
 	__m256 d, dmin;
 	__m256i m[2];
 	__m512i s[2][2];
 };
 
-/* dwords of 4 rows of 8, in every lane */
+/* the dwords of 4 of 8 rows, in every lane */
 INLINE __m512i lanes_of(__m256i x, int four)
 {
 	__m512i w = _mm512_castsi256_si512(x);
@@ -26,33 +26,33 @@ INLINE __m512i lanes_of(__m256i x, int four)
 	return four ? _mm512_shuffle_i64x2(w, w, 0x55) : _mm512_shuffle_i64x2(w, w, 0);
 }
 
-INLINE void about_k4(struct about *a, const uint8_t *p, size_t stride)
+INLINE void row_headers_k4(struct row_headers *a, const uint8_t *p, size_t stride)
 {
 	const __m512i pairs = _mm512_set_epi32(
 		(int)0x800f800e, (int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800f800e,
 		(int)0x800b800a, (int)0x80078006, (int)0x80038002, (int)0x800d800c, (int)0x80098008,
 		(int)0x80058004, (int)0x80018000, (int)0x800d800c, (int)0x80098008, (int)0x80058004,
 		(int)0x80018000);
-	const struct eight e = eight_apart(p, stride);
-	__m256i s[2], d = heads_k4(s, a->m, &e, 0);
+	const struct rows8 e = rows8_at(p, stride);
+	__m256i s[2], d = headers_k4(s, a->m, &e, 0);
 
-	a->d = low_halves(d);
-	a->dmin = high_halves(d);
+	a->d = f16_low(d);
+	a->dmin = f16_high(d);
 	UNROLL
 	for (int i = 0; i < 4; i++)
 		a->s[i / 2][i % 2] = _mm512_shuffle_epi8(lanes_of(s[i / 2], i % 2), pairs);
 }
 
-/* L - 32 of the four blocks of 32 of each half, one a lane */
-INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
+/* L - 32 of the four blocks of 32 of each half, one per lane */
+INLINE void row_headers_x4(struct row_headers *a, const uint8_t *p, size_t stride)
 {
 	const __m512i by4 = _mm512_set_epi32(12, 12, 12, 12, 8, 8, 8, 8, 4, 4, 4, 4, 0, 0, 0, 0),
 		      by2 = _mm512_set_epi32(18, 18, 18, 18, 16, 16, 16, 16, 14, 14, 14, 14, 12, 12,
 	                                     12, 12);
 	__m256i y[4];
 
-	turn_at(y, p, stride);
-	a->d = low_halves(y[0]);
+	transpose16_at(y, p, stride);
+	a->d = f16_low(y[0]);
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		__m512i lo = _mm512_srlv_epi32(lanes_of(y[1], i % 2), by4),
@@ -67,16 +67,17 @@ INLINE void about_x4(struct about *a, const uint8_t *p, size_t stride)
 	}
 }
 
-INLINE void about_get(enum infer_type t, struct about *a, const uint8_t *p, size_t stride)
+INLINE void row_headers_get(enum infer_type t, struct row_headers *a, const uint8_t *p,
+                            size_t stride)
 {
 	if (t == INFER_Q4_K)
-		about_k4(a, p, stride);
+		row_headers_k4(a, p, stride);
 	else
-		about_x4(a, p, stride);
+		row_headers_x4(a, p, stride);
 }
 
-/* 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r */
-INLINE void turn64(__m512i y[4], const uint8_t *p, size_t stride)
+/* transpose 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r */
+INLINE void transpose64(__m512i y[4], const uint8_t *p, size_t stride)
 {
 	__m512i r0 = wi_load(p), r1 = wi_load(p + stride), r2 = wi_load(p + 2 * stride),
 		r3 = wi_load(p + 3 * stride);
@@ -89,8 +90,8 @@ INLINE void turn64(__m512i y[4], const uint8_t *p, size_t stride)
 	y[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/* Low and high codes: the high ones of Q4_K are 16 times themselves, those of IQ4_XS values, 128
- * above what they mean. */
+/* Low and high codes. The high ones of Q4_K are 16 times too large; those of IQ4_XS are values plus
+ * 128. */
 INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
 {
 	const __m512i low = _mm512_set1_epi8(15);
@@ -106,12 +107,12 @@ INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
 	*hi = _mm512_shuffle_epi8(nl, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
 }
 
-/* x of half a block, in the order of the low codes and of the high ones */
+/* x of half a block in the order of the low codes, and of the high ones */
 INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
 {
 	__m512i a = wi_load(x), b = wi_load(x + 64);
 
-	/* written twice, as clang takes only constants that need no inlining */
+	/* written twice, because clang accepts only constants that need no inlining */
 	if (t == INFER_Q4_K) {
 		*lo = _mm512_shuffle_i64x2(a, b, 0x44);
 		*hi = _mm512_shuffle_i64x2(a, b, 0xee);
@@ -120,8 +121,8 @@ INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
 		*hi = _mm512_shuffle_i64x2(a, b, 0xdd);
 	}
 }
-/* dword j of each lane, four times */
-INLINE __m512i spread(__m512i x, int j)
+/* broadcast dword j of each lane */
+INLINE __m512i broadcast_dword(__m512i x, int j)
 {
 	switch (j) {
 	case 0:
@@ -146,7 +147,7 @@ INLINE __m512i start_x4(const struct kern_q8k *x, int half)
 	return _mm512_permutexvar_epi32(at, _mm512_castsi256_si512(s));
 }
 
-/* isum of 8 rows, from those of the lanes of two times 4 */
+/* isum of 8 rows, from the lanes of two times 4 rows */
 INLINE __m256i lanes_sum(__m512i a, __m512i b)
 {
 	__m512i t = wi_add(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xee));
@@ -155,25 +156,25 @@ INLINE __m256i lanes_sum(__m512i a, __m512i b)
 	return _mm512_castsi512_si256(_mm512_shuffle_i64x2(t, t, 0x88));
 }
 
-/* Codes of half a block of two times 4 rows. */
-struct half {
+/* The codes of half a block of two times 4 rows. */
+struct half_block {
 	__m512i lo[2][4], hi[2][4];
 };
-INLINE void half_get(enum infer_type t, struct half *h, const uint8_t *p, size_t stride)
+INLINE void half_block_get(enum infer_type t, struct half_block *h, const uint8_t *p, size_t stride)
 {
 	UNROLL
 	for (int g = 0; g < 2; g++) {
 		__m512i v[4];
-		turn64(v, p + (size_t)(4 * g) * stride, stride);
+		transpose64(v, p + (size_t)(4 * g) * stride, stride);
 		UNROLL
 		for (int j = 0; j < 4; j++)
 			codes(t, &h->lo[g][j], &h->hi[g][j], v[j]);
 	}
 }
 
-/* isum[g] of 4 rows each += those of half a block; s: its scales */
-INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, const __m512i s[2],
-                     const struct kern_q8k *x, int half)
+/* isum[g] of 4 rows each += the products of half a block; s: its scales */
+INLINE void isum_add_half(enum infer_type t, __m512i isum[2], const struct half_block *h,
+                          const __m512i s[2], const struct kern_q8k *x, int half)
 {
 	__m512i xl, xh, a[2], b[2];
 
@@ -182,7 +183,7 @@ INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, c
 	a[0] = a[1] = t == INFER_Q4_K ? wi_set(0) : start_x4(x, half);
 	UNROLL
 	for (int j = 0; j < 4; j++) {
-		__m512i l = spread(xl, j), m = spread(xh, j);
+		__m512i l = broadcast_dword(xl, j), m = broadcast_dword(xh, j);
 		UNROLL
 		for (int g = 0; g < 2; g++) {
 			a[g] = wi_dot(a[g], h->lo[g][j], l);
@@ -199,8 +200,8 @@ INLINE void half_add(enum infer_type t, __m512i isum[2], const struct half *h, c
 			isum[g] = wi_add(isum[g], wi_mul(wi_add(a[g], b[g]), s[g]));
 }
 
-INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const struct step *s,
-                       const struct kern_act *x, int x_row, int k)
+INLINE void rows4(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
+                  const struct kern_act *x, int x_row, int k)
 {
 	const int bytes = block_bytes(type);
 	const uint8_t *w = s->w;
@@ -210,33 +211,34 @@ INLINE void rows_quads(enum infer_type type, int tn, float *y, size_t ldy, const
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
 	for (int b = 0; b < k / 256; b++, w += bytes) {
-		struct about about;
+		struct row_headers row_headers;
 		__m512i isum[4][2];
-		ask8(s->w, s->stride, b * bytes, (b + 1) * bytes);
-		about_get(type, &about, w, s->stride);
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		row_headers_get(type, &row_headers, w, s->stride);
 		UNROLL
 		for (int t = 0; t < tn; t++)
 			isum[t][0] = isum[t][1] = wi_set(0);
 		UNROLL
 		for (int i = 0; i < 2; i++) {
-			struct half h;
-			half_get(type, &h, w + bytes - 128 + 64 * i, s->stride);
+			struct half_block h;
+			half_block_get(type, &h, w + bytes - 128 + 64 * i, s->stride);
 			UNROLL
 			for (int t = 0; t < tn; t++)
-				half_add(type, isum[t], &h, about.s[i], act_q8k(x, x_row + t) + b,
-				         i);
+				isum_add_half(type, isum[t], &h, row_headers.s[i],
+				              act_q8k(x, x_row + t) + b, i);
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
-			sum[t] = sum_add(sum[t], about.d, xt->d, lanes_sum(isum[t][0], isum[t][1]));
+			sum[t] = sum_add(sum[t], row_headers.d, xt->d,
+			                 lanes_sum(isum[t][0], isum[t][1]));
 			if (q_minima(type))
-				min[t] = sum_add(min[t], about.dmin, xt->d,
-				                 minima_k4(about.m[0], about.m[1], xt));
+				min[t] = sum_add(min[t], row_headers.dmin, xt->d,
+				                 minima_k4(row_headers.m[0], row_headers.m[1], xt));
 		}
 	}
 	sums_put(type, tn, y, ldy, sum, min, s);
 }
 
-#define ROW(TYPE, name) ROWS_OF(rows_quads, TYPE, name)
-KERN_ROWS_QUADS(ROW)
+#define ROW(TYPE, name) ROWS_OF(rows4, TYPE, name)
+KERN_ROWS_BY4(ROW)
