@@ -13,8 +13,12 @@ enum { PIECE = 1 << 16 };
 struct input {
 	struct buf *out;
 	unsigned flags;
+	const struct input_bound *bound;
+	size_t most; /* what the bound said; 0: it was not asked */
 	int parts, stdin_read;
 };
+
+static int is_stdin(const char *path) { return !strcmp(path, "-"); }
 
 /* Begin a part; returns its offset. */
 static size_t part_begin(struct input *in)
@@ -44,6 +48,22 @@ static int part_end(struct input *in, size_t from, const char *what, infer_error
 	return INFER_OK;
 }
 
+static int check_bound(struct input *in, const char *what, infer_error *err)
+{
+	if (!in->bound || in->out->len <= INPUT_FREE)
+		return INFER_OK;
+	if (!in->most) {
+		in->most = in->bound->most(in->bound->user);
+		in->most = in->most < INPUT_FREE ? INPUT_FREE : in->most;
+	}
+	if (in->out->len <= in->most)
+		return INFER_OK;
+	return err_set(err, INFER_ENOMEM,
+	               "%s: the prompt is longer than %zu bytes, more than a context of %d tokens "
+	               "can hold; %s",
+	               what, in->most, (int)in->bound->ctx, in->bound->more);
+}
+
 static int add_fd(struct input *in, int fd, const char *what, infer_error *err)
 {
 	size_t from = part_begin(in);
@@ -60,6 +80,7 @@ static int add_fd(struct input *in, int fd, const char *what, infer_error *err)
 		if (!n)
 			break;
 		in->out->len += (size_t)n;
+		TRY(check_bound(in, what, err));
 	}
 	if (in->out->len > from && in->out->at[in->out->len - 1] == '\n')
 		in->out->len--;
@@ -74,7 +95,7 @@ static int add_stdin(struct input *in, infer_error *err)
 
 static int add_file(struct input *in, const char *path, infer_error *err)
 {
-	if (!strcmp(path, "-"))
+	if (is_stdin(path))
 		return add_stdin(in, err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -86,25 +107,53 @@ static int add_file(struct input *in, const char *path, infer_error *err)
 	return rc;
 }
 
+/* The words [from, to), joined. */
+static int join(struct input *in, char *const *from, char *const *to, infer_error *err)
+{
+	size_t begin = part_begin(in);
+
+	for (char *const *w = from; w < to; w++) {
+		if (w > from)
+			buf_putc(in->out, ' ');
+		buf_puts(in->out, *w);
+	}
+	return part_end(in, begin, "the prompt", err);
+}
+
 static int add_words(struct input *in, const struct opt_rest *words, infer_error *err)
 {
-	size_t from = part_begin(in);
+	char *const *at = words->words, *const *end = at + words->n_words, *const * next;
 
-	for (int i = 0; i < words->n_words; i++) {
-		if (i)
-			buf_putc(in->out, ' ');
-		buf_puts(in->out, words->words[i]);
+	for (; at < end; at = next) {
+		for (next = at; next < end && !is_stdin(*next); next++)
+			;
+		if (next > at) {
+			TRY(join(in, at, next, err));
+		} else {
+			TRY(add_stdin(in, err));
+			next++;
+		}
 	}
-	return part_end(in, from, "the prompt", err);
+	return INFER_OK;
+}
+
+int input_names_stdin(const struct opt_rest *words, const struct opt_list *files)
+{
+	for (int i = 0; i < words->n_words; i++)
+		if (is_stdin(words->words[i]))
+			return 1;
+	for (int i = 0; i < files->n; i++)
+		if (is_stdin(files->at[i]))
+			return 1;
+	return 0;
 }
 
 int input_read(struct buf *out, const struct opt_rest *words, const struct opt_list *files,
-               unsigned flags, infer_error *err)
+               unsigned flags, const struct input_bound *bound, infer_error *err)
 {
-	struct input in = { .out = out, .flags = flags };
+	struct input in = { .out = out, .flags = flags, .bound = bound };
 
-	if (words->n_words)
-		TRY(add_words(&in, words, err));
+	TRY(add_words(&in, words, err));
 	for (int i = 0; i < files->n; i++)
 		TRY(add_file(&in, files->at[i], err));
 	if (!(flags & INPUT_NO_STDIN) && !in.stdin_read && !isatty(STDIN_FILENO))

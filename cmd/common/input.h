@@ -1,6 +1,7 @@
 /* common/input.h - texts that programs take: arguments, files and standard input. */
 #ifndef COMMON_INPUT_H
 #define COMMON_INPUT_H
+#include <stdint.h>
 #include <infer/status.h>
 #include "base/buf.h"
 #include "common/opt.h"
@@ -11,12 +12,29 @@ enum {
 	INPUT_MAYBE = 1 << 2 /* an empty input is allowed */
 };
 
-/* The words joined by spaces, then each file ("-": standard input), then standard input if it is
- * not a terminal, has not been read and INPUT_NO_STDIN is not set; parts that are not empty are
- * separated by a blank line.  One final newline of standard input and of each file is dropped.
- * out: initialised by the caller, its to buf_fini.
+/* How much is read at most; more is an error. */
+enum { INPUT_FREE = 1 << 20 };
+struct input_bound {
+	/* in bytes; asked only where a text comes to more than INPUT_FREE, which is never too
+	 * long */
+	size_t (*most)(const void *user);
+	const void *user;
+	/* for the message: tokens of the context that cannot hold it, and what gives more room */
+	int32_t ctx;
+	const char *more;
+};
+
+/* The words joined by spaces, then each file, then standard input if it is not a terminal, has not
+ * been read and INPUT_NO_STDIN is not set; a word or a file "-" is standard input in that place.
+ * Parts that are not empty are separated by a blank line.  One final newline of standard input and
+ * of each file is dropped.
+ * out: initialised by the caller, its to buf_fini.  bound: NULL: there is none
  * INFER_EINVAL  there is no part at all (but with INPUT_MAYBE); a part is not UTF-8 (any bytes with
- * INPUT_RAW) INFER_EIO INFER_ENOMEM */
+ * INPUT_RAW)
+ * INFER_ENOMEM  longer than the bound; nothing is read behind it
+ * INFER_EIO */
 int input_read(struct buf *out, const struct opt_rest *words, const struct opt_list *files,
-               unsigned flags, infer_error *err);
+               unsigned flags, const struct input_bound *bound, infer_error *err);
+/* A word or a file is standard input. */
+int input_names_stdin(const struct opt_rest *words, const struct opt_list *files);
 #endif

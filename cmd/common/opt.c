@@ -409,6 +409,23 @@ static const char *typed_long(char **argv, int key)
 	return i > 0 && !strncmp(argv[i], "--", 2) && argv[i][2] ? argv[i] + 2 : NULL;
 }
 
+/* The word with the unknown short option is text, as a list in Markdown is: "- item".  getopt has
+ * gone past it where the option was its last character. */
+static const char *prose(char **argv)
+{
+	for (int i = optind; i > 0 && i >= optind - 1; i--)
+		if (argv[i] && argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-' &&
+		    strchr(argv[i], optopt) && strpbrk(argv[i], " \t\n"))
+			return argv[i];
+	return NULL;
+}
+
+static int refused_prose(const char *word, infer_error *err)
+{
+	return err_set(err, INFER_EINVAL,
+	               "'%.40s' is no option; put -- before text that begins with -", word);
+}
+
 /* getopt_long returned '?' or ':'. */
 static int refused(const struct opt *rows, char **argv, int key, infer_error *err)
 {
@@ -418,8 +435,12 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 	                                     : NULL;
 	char name[NAME_MAX_BYTES + 3];
 
+	if (typed && !o && strcspn(typed, " \t\n") < strcspn(typed, "="))
+		return refused_prose(typed - 2, err);
 	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
 		return unknown_long(rows, typed, err);
+	if (!o && prose(argv))
+		return refused_prose(prose(argv), err);
 	const char *other = o ? NULL : foreign(rows, (const char[]){ (char)optopt, 0 }, 0);
 
 	if (!o)

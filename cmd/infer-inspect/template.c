@@ -147,7 +147,7 @@ static int take(struct shown *s, const struct inspect_opts *o, const struct opt_
 {
 	struct infer_conversation *c = &s->chat.c;
 
-	TRY(input_read(&s->words, words, &o->files, INPUT_NO_STDIN | INPUT_MAYBE, err));
+	TRY(input_read(&s->words, words, &o->files, INPUT_NO_STDIN | INPUT_MAYBE, NULL, err));
 	if (s->words.len) {
 		c->user = s->words.at;
 		c->user_n = s->words.len;

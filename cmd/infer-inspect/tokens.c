@@ -64,7 +64,8 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 
 	buf_init(&text, MEM_BASE);
 	int rc = input_read(&text, words, &o->files,
-	                    (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
+	                    (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), NULL,
+	                    err);
 
 	if (!rc)
 		rc = confine(CONFINE_TRY, 0, err);

@@ -1,9 +1,9 @@
 /* infer-run/complete.c - answering or continuing one prompt. */
+#include "plain.h"
 #include "prompt.h"
 #include "common/records.h"
 #include "common/say.h"
 #include "base/err.h"
-#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,21 +29,9 @@ static int no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for the output");
 }
 
-/* Text to standard output, with U+FFFD for each part that is not UTF-8. */
-static int text_write(struct sink *s, const char *at, size_t n, infer_error *err)
+/* The text that was put together, to standard output. */
+static int text_send(struct sink *s, infer_error *err)
 {
-	buf_clear(&s->text);
-	while (n) {
-		size_t good = utf8_check(at, n);
-
-		buf_put(&s->text, at, good);
-		if (good < n) {
-			buf_puts(&s->text, "\xef\xbf\xbd");
-			good += utf8_bad(at + good, n - good);
-		}
-		at += good;
-		n -= good;
-	}
 	if (s->text.bad)
 		return no_memory(err);
 	s->text_written |= s->text.len > 0;
@@ -51,6 +39,14 @@ static int text_write(struct sink *s, const char *at, size_t n, infer_error *err
 
 	s->cut_off = rc != INFER_OK;
 	return rc;
+}
+
+/* Text to standard output, with U+FFFD for each part that is not UTF-8. */
+static int text_write(struct sink *s, const char *at, size_t n, infer_error *err)
+{
+	buf_clear(&s->text);
+	plain_put(&s->text, at, n);
+	return text_send(s, err);
 }
 
 /* What is new of the answer.  Reasoning is no answer: people see it, where they look. */
@@ -70,24 +66,12 @@ static int send(struct sink *s, int rc, infer_error *err)
 	return records_put(rc, s->writer, STDOUT_FILENO, err);
 }
 
-/* Where the answer is text, a call is a line behind it: its name and its arguments. */
+/* Where the answer is text, a call is a line behind it. */
 static int write_calls(struct sink *s, const infer_reply *r, infer_error *err)
 {
-	struct infer_reply_parts p = { .n_calls = 0 };
-
-	if (r)
-		infer_reply_get(r, &p);
-	for (size_t i = 0; i < p.n_calls; i++) {
-		struct infer_reply_call c;
-
-		infer_reply_call(r, i, &c);
-		if (s->text_written)
-			TRY(text_write(s, "\n", 1, err));
-		TRY(text_write(s, c.name.at, c.name.len, err));
-		TRY(text_write(s, " ", 1, err));
-		TRY(text_write(s, c.arguments.at, c.arguments.len, err));
-	}
-	return INFER_OK;
+	buf_clear(&s->text);
+	plain_calls(&s->text, r, s->text_written);
+	return text_send(s, err);
 }
 
 static int write_completion(struct sink *s, const struct infer_answer *a, infer_error *err)
@@ -190,32 +174,14 @@ static int begin(struct sink *s, infer_job *j, infer_error *err)
 	               : INFER_OK;
 }
 
-/* An answer that ended where the context did.  One of exactly -n tokens was asked for so. */
-static int is_cut(const struct run *r, const struct infer_choice *c)
-{
-	struct infer_engine_info info;
-
-	infer_engine_info(r->engine, &info);
-	return c->finish == INFER_FINISH_LENGTH &&
-	       c->usage.prompt_tokens + c->usage.completion_tokens >= info.ctx &&
-	       c->usage.completion_tokens != r->o->max_tokens;
-}
-
 /* Say that the context cut the answer, and what gives more room: no more than the model has. */
 static void say_cut(const struct run *r)
 {
 	struct infer_engine_info info;
-	struct infer_model_info m;
 
 	infer_engine_info(r->engine, &info);
-	infer_model_info(r->model, &m);
-	const char *more = info.ctx >= m.ctx_train ? "the model has no more"
-	                   : r->o->engine.ctx      ? "-c gives more room"
-	                   : r->o->engine.kv_bytes ? "--kv-bytes gives more room"
-	                                           : "no more fits into memory";
-
 	say_warning("the context of %d tokens is full, and the answer is cut; %s", (int)info.ctx,
-	            more);
+	            run_more_room(r));
 }
 
 /* Run the request once; *usage is what it took, *cut whether the context cut the answer.  An error
@@ -238,7 +204,7 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 	if (s.task) {
 		infer_task_answer(s.task, &a);
 		*usage = a.choices->usage;
-		*cut = is_cut(r, a.choices);
+		*cut = run_cut(r, a.choices);
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
 			code = EXIT_LENGTH;
 	}
@@ -382,7 +348,9 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 	report_seed(&r);
 	const infer_tokenizer *t = infer_model_tokenizer(r.model);
 
-	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model), &err);
+	const struct input_bound bound = run_bound(&r);
+
+	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model), &bound, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)

@@ -3,14 +3,13 @@
 #include "common/input.h"
 #include "base/err.h"
 
-#include <string.h>
-
 int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest,
-                infer_error *err)
+                const struct input_bound *bound, infer_error *err)
 {
 	buf_init(text, MEM_BASE);
 	return input_read(text, rest, &o->files,
-	                  (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), err);
+	                  (o->no_stdin ? INPUT_NO_STDIN : 0u) | (o->raw ? INPUT_RAW : 0u), bound,
+	                  err);
 }
 
 int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_tokenizer *t,
@@ -23,16 +22,15 @@ int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_t
 
 /* The user's words: beside messages there need not be any. */
 static int read_words(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
-                      infer_error *err)
+                      const struct input_bound *bound, infer_error *err)
 {
-	for (int i = 0; p->chat.from_stdin && i < o->files.n; i++)
-		if (!strcmp(o->files.at[i], "-"))
-			return err_set(err, INFER_EINVAL,
-			               "-f - and the conversation cannot both be standard input");
+	if (p->chat.from_stdin && input_names_stdin(rest, &o->files))
+		return err_set(err, INFER_EINVAL,
+		               "-f - and the conversation cannot both be standard input");
 	TRY(input_read(&p->words, rest, &o->files,
 	               (o->no_stdin || p->chat.from_stdin ? INPUT_NO_STDIN : 0u) |
 	                       (p->chat.c.messages ? INPUT_MAYBE : 0u),
-	               err));
+	               bound, err));
 	if (!p->words.len && !p->chat.c.messages)
 		return err_set(err, INFER_EINVAL, "the prompt is empty");
 	if (p->words.len) {
@@ -43,7 +41,7 @@ static int read_words(struct prompt *p, const struct run_opts *o, const struct o
 }
 
 int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
-                const infer_file *file, infer_error *err)
+                const infer_file *file, const struct input_bound *bound, infer_error *err)
 {
 	*p = (struct prompt){ 0 };
 	buf_init(&p->words, MEM_BASE);
@@ -52,12 +50,10 @@ int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_res
 	p->is_chat = p->chat.template != NULL;
 	p->template_of = o->chat.template ? o->chat.template : infer_file_path(file);
 	if (!p->is_chat)
-		return prompt_read(&p->words, o, rest, err);
+		return prompt_read(&p->words, o, rest, bound, err);
 	if (o->special)
-		return err_set(err, INFER_EINVAL,
-		               "--special goes with --raw: in a conversation no text becomes a "
-		               "special token");
-	return read_words(p, o, rest, err);
+		return err_set(err, INFER_EINVAL, PROMPT_NO_SPECIAL);
+	return read_words(p, o, rest, bound, err);
 }
 
 void prompt_fini(struct prompt *p)

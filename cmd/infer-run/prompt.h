@@ -4,10 +4,13 @@
 #define INFER_RUN_PROMPT_H
 #include "run.h"
 
+#define PROMPT_NO_SPECIAL \
+	"--special goes with --raw: in a conversation no text becomes a special token"
+
 /* The text to work on as it is, into *text (initialised here, the caller's to buf_fini, on failure
- * too). */
+ * too).  bound: as input_read has it. */
 int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest,
-                infer_error *err);
+                const struct input_bound *bound, infer_error *err);
 /* Its token ids as the model is to read it (infer_ids_free). */
 int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_tokenizer *t,
                const struct buf *text, infer_error *err);
@@ -26,7 +29,7 @@ struct prompt {
  * INFER_EINVAL  no text; not UTF-8; an option that does not go with a conversation; and as
  * chat_take, input_read */
 int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
-                const infer_file *file, infer_error *err);
+                const infer_file *file, const struct input_bound *bound, infer_error *err);
 void prompt_fini(struct prompt *p);
 /* p->text. */
 int prompt_render(struct prompt *p, const infer_tokenizer *t, infer_error *err);

@@ -15,13 +15,14 @@ static int open_parts(struct run *r, infer_error *err)
 	const char *path;
 
 	/* a script reads them: it names its model */
-	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL;
+	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL,
+	    many = r->o->batch || r->o->lines;
 
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	eo.log = say_log;
-	eo.max_seqs = r->o->batch ? BATCH_SEQS : 1;
-	eo.max_queue = r->o->batch ? BATCH_QUEUE : 0;
+	eo.max_seqs = many ? BATCH_SEQS : 1;
+	eo.max_queue = many ? BATCH_QUEUE : 0;
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
 	if (!infer_model_tokenizer(r->model))
@@ -84,6 +85,53 @@ int run_unchanged(const struct run *r, int rc, infer_error *err)
 	int changed = infer_file_check_unchanged(infer_model_file(r->model), &why);
 
 	return changed ? err_set(err, changed, "%s", why.message) : rc;
+}
+
+int run_cut(const struct run *r, const struct infer_choice *c)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(r->engine, &info);
+	return c->finish == INFER_FINISH_LENGTH &&
+	       c->usage.prompt_tokens + c->usage.completion_tokens >= info.ctx &&
+	       c->usage.completion_tokens != r->o->max_tokens;
+}
+
+const char *run_more_room(const struct run *r)
+{
+	struct infer_engine_info info;
+	struct infer_model_info m;
+
+	infer_engine_info(r->engine, &info);
+	infer_model_info(r->model, &m);
+	return info.ctx >= m.ctx_train ? "the model has no more"
+	       : r->o->engine.ctx      ? "-c gives more room"
+	       : r->o->engine.kv_bytes ? "--kv-bytes gives more room"
+	                               : "no more fits into memory";
+}
+
+/* As if all of the context were the longest token of the vocabulary. */
+static size_t most_bytes(const void *user)
+{
+	const struct run *r = user;
+	const infer_tokenizer *t = infer_model_tokenizer(r->model);
+	struct infer_engine_info info;
+	struct infer_token_info token;
+	size_t longest = 0;
+
+	infer_engine_info(r->engine, &info);
+	for (int32_t i = 0; i < infer_tokenizer_count(t); i++)
+		if (!infer_token_info(t, i, &token, NULL) && token.piece.len > longest)
+			longest = token.piece.len;
+	return (size_t)info.ctx * longest;
+}
+
+struct input_bound run_bound(const struct run *r)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(r->engine, &info);
+	return (struct input_bound){ most_bytes, r, info.ctx, run_more_room(r) };
 }
 
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err)

@@ -4,6 +4,7 @@
 #include <infer/record.h>
 #include <infer/runner.h>
 #include "common/chat.h"
+#include "common/input.h"
 #include "common/model.h"
 #include "common/sampling.h"
 #include "common/opt.h"
@@ -34,6 +35,8 @@ struct run_opts {
 	int with_request;
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume;
+	int lines, null; /* null: with lines */
+	int ordered;
 	int mix, retry_errors; /* with resume */
 };
 
@@ -80,6 +83,13 @@ void run_info(struct infer_run_info *info, const struct run *r);
 
 /* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
 int run_unchanged(const struct run *r, int rc, infer_error *err);
+
+/* Did the context cut this answer?  One of exactly -n tokens was asked for so. */
+int run_cut(const struct run *r, const struct infer_choice *c);
+/* What gives more room in the context, as the end of a sentence. */
+const char *run_more_room(const struct run *r);
+/* What a prompt may take, for input_read; borrowed from r. */
+struct input_bound run_bound(const struct run *r);
 
 /* --stop as a request has it: the caller's to mem_free, its texts the options'. */
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);

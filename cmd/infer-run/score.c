@@ -160,7 +160,7 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 
 	if (rc)
 		return say_fail(&err);
-	rc = prompt_read(&prompt, o, rest, &err);
+	rc = prompt_read(&prompt, o, rest, NULL, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)

@@ -58,7 +58,7 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 	int rc = vocab_open(&v, o, &err);
 
 	if (!rc)
-		rc = prompt_read(&text, o, rest, &err);
+		rc = prompt_read(&text, o, rest, NULL, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
@@ -84,7 +84,7 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 	int rc = vocab_open(&v, o, &err);
 
 	if (!rc)
-		rc = prompt_take(&p, o, rest, v.file, &err);
+		rc = prompt_take(&p, o, rest, v.file, NULL, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
@@ -204,7 +204,7 @@ int detokenize(const struct run_opts *o, const struct opt_rest *rest)
 
 	buf_init(&b.out, MEM_BASE);
 	if (!rc)
-		rc = prompt_read(&text, o, rest, &err);
+		rc = prompt_read(&text, o, rest, NULL, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)

@@ -37,6 +37,29 @@ ids() { infer-run --tokenize "$@"; }
 	same "$(ids --no-stdin $'one\n\ntwo')" "$(printf 'one\n' | ids -f - -f a)"
 }
 
+@test "the argument - is standard input in its place, read once" {
+	printf 'two' >a
+	same "$(ids --no-stdin $'one and\n\ntwo\n\nthree')" "$(printf 'two\n' | ids one and - three)"
+	same "$(ids --no-stdin $'one\n\ntwo')" "$(printf 'one\n' | ids - -f a)"
+	same "$(ids --no-stdin $'one\n\ntwo')" "$(printf 'two\n' | ids --no-stdin one -- -)"
+	same "$(ids --no-stdin one)" "$(ids --no-stdin - one </dev/null)"
+	same "$(ids --no-stdin $'two\n\none')" "$(printf 'two\n' | ids - one -)"
+	mkmodel --chat chat.gguf
+	echo '[]' >talk.json
+	fails 2 'cannot both be standard input' infer-run -m chat.gguf --messages - -
+	fails 2 '-i reads standard input' infer-run -m chat.gguf -i -
+}
+
+@test "text that begins with - needs -- before it, and the error says so" {
+	fails 2 "'- item' is no option; put -- before text that begins with -" infer-run --no-stdin '- item'
+	fails 2 "'-5 degrees' is no option; put -- before" infer-run --no-stdin '-5 degrees'
+	fails 2 "'-- or not' is no option; put -- before" infer-run --no-stdin '-- or not'
+	fails 2 'unknown option -5; --help' infer-run --no-stdin -5 'x y'
+	fails 2 'unknown option -z; --help' infer-run --no-stdin 'a b' -qz 'x y'
+	fails 2 "unknown option --promt" infer-run '--promt=x y'
+	same "$(printf -- '- item' | ids)" "$(ids --no-stdin -- '- item')"
+}
+
 @test "--no-stdin leaves standard input to the loop around it" {
 	printf 'the\nof\nand\n' >words
 	while read -r w; do
@@ -84,6 +107,36 @@ ids() { infer-run --tokenize "$@"; }
 	yes 'the of and to' | head -c 1048576 >big
 	fails 4 'context' infer-run -f big --no-stdin
 	infer-run --tokenize --no-stdin -f big | infer-run --detokenize | cmp - <(head -c 1048576 big)
+}
+
+@test "input is read no further than the context could ever take" {
+	export ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0
+	most=20000000
+	[ -z "${SAN:-}" ] || most=100000000
+	long='the prompt is longer than 1048576 bytes, more than a context of 512 tokens can hold; the model has no more'
+	set +o pipefail
+	# without an end, to a conversation and to raw text, from a pipe and from a file
+	mkmodel --chat chat.gguf
+	for more in "-m $M" '-m chat.gguf' "-m $SPM" "-m $M --raw"; do
+		rc=0
+		# shellcheck disable=SC2086
+		yes | infer-run $more >out 2>err || rc=$?
+		same 4 "$rc"
+		[ ! -s out ]
+		same "infer-run: error: standard input: $long" "$(cat err)"
+	done
+	fails 4 "/dev/zero: $long" infer-run -f /dev/zero
+	(
+		ulimit -v 400000
+		[ -n "${SAN:-}" ] || fails 4 "/dev/zero: $long" infer-run -t 1 the -f /dev/zero
+	)
+	# what gives more room is named
+	fails 4 'a context of 40 tokens can hold; -c gives more room' infer-run -c 40 -f /dev/zero
+	# a mebibyte is looked at, for a template may drop most of it; scoring and ids take any length
+	yes 'the of' | head -c 1048576 >big
+	fails 4 'tokens' infer-run -f big
+	yes 'the of' | head -c 1200000 >bigger
+	infer-run --tokenize -f bigger --no-stdin | infer-run --detokenize | cmp - bigger
 }
 
 @test "closed standard input is an empty one" {
