@@ -1,7 +1,9 @@
-/* infer-run/batch.c - answering the requests of a file or pipe. */
-#include "run.h"
-#include "lines.h"
+/* infer-run/batch.c - answering the requests of a file or pipe, or its lines as prompts. */
+#include "order.h"
 #include "outfile.h"
+#include "plain.h"
+#include "prompt.h"
+#include "source.h"
 #include "common/records.h"
 #include "common/say.h"
 #include <infer/runner.h>
@@ -10,7 +12,6 @@
 #include "base/seen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,15 +19,18 @@
 #include <unistd.h>
 
 /* WAITING: samples that may wait or run for each sequence of the engine, so that a seat that falls free is taken at once.
- * REMEMBERED: ids of a pipe that are compared with the next. */
-enum { WAITING = 2, REMEMBERED = 1 << 19, SYNC_MS = 1000 };
+ * REMEMBERED: ids of a pipe that are compared with the next.
+ * WINDOW, WINDOW_BYTES: answers that wait for one before them; then no more lines are read. */
+enum { WAITING = 2, REMEMBERED = 1 << 19, SYNC_MS = 1000, WINDOW = 1024, WINDOW_BYTES = 64 << 20 };
 
 struct batch {
 	struct run *run;
 	infer_writer *writer;
 	struct outfile out; /* of --resume */
-	struct lines in;
-	int fd; /* of a file, or -1 */
+	struct source in;
+	int ordered, text; /* text: answers are no records */
+	struct order order;
+	struct buf line, scratch;
 	struct infer_job_opts opts;
 	struct infer_str *stop;
 	infer_job_reader *reader;
@@ -38,7 +42,11 @@ struct batch {
 	struct buf name;
 	char model_id[65], options[65];
 	int32_t most; /* samples that wait or run; then no more lines are read */
-	uint64_t requests, failed, cut;
+	/* asked_n: of a file; there: of these, records that --resume found */
+	uint64_t requests, failed, cut, asked_n, there;
+	/* answers of text that the context cut, and the line of the first */
+	uint64_t full;
+	int64_t first_full;
 	int64_t synced_ns;
 };
 
@@ -89,12 +97,30 @@ static int send(struct batch *b, int rc, infer_error *err)
 	                         : records_send(b->writer, STDOUT_FILENO, NULL, err);
 }
 
-static int answer_fault(struct batch *b, const infer_job *j, uint32_t flags,
-                        const struct infer_fault *f, infer_error *err)
+/* A line that got no answer: it says why where people look, and leaves its place empty. */
+static int text_fault(const infer_job *j, const struct infer_fault *f, infer_error *err)
+{
+	say_error("line %lld: %s", (long long)j->line, f->error.message);
+	return say_out("\n", 1, err);
+}
+
+static int answer_fault(struct batch *b, const infer_job *j, const struct infer_fault *f,
+                        infer_error *err)
 {
 	b->requests++;
 	b->failed++;
-	return send(b, infer_write_fault(b->writer, j, f, flags, err), err);
+	return b->text ? text_fault(j, f, err)
+	               : send(b, infer_write_fault(b->writer, j, f, err), err);
+}
+
+static int text_answer(struct batch *b, const infer_job *j, const struct infer_choice *c,
+                       infer_error *err)
+{
+	if (run_cut(b->run, c) && !b->full++)
+		b->first_full = j->line;
+	buf_clear(&b->line);
+	plain_line(&b->line, &b->scratch, c);
+	return b->line.bad ? no_memory(err) : say_out(b->line.at, b->line.len, err);
 }
 
 static int answer(struct batch *b, const infer_task *t, infer_error *err)
@@ -105,39 +131,70 @@ static int answer(struct batch *b, const infer_task *t, infer_error *err)
 	infer_task_answer(t, &a);
 	for (int32_t i = 0; i < a.job->n; i++)
 		b->cut += a.choices[i].finish == INFER_FINISH_LENGTH;
+	b->requests++;
+	if (b->text)
+		return text_answer(b, a.job, a.choices, err);
 	run_info(&info, b->run);
 	info.sample = &a.job->request.sample;
 	info.breakers = a.job->breaker_texts;
 	info.n_breakers = a.job->n_breaker_texts;
 	info.seed_random = 0;
 	info.options_sha256 = b->options;
-	b->requests++;
 	return send(b, infer_write_answer(b->writer, &a, &info, err), err);
 }
 
-static int request_end(struct batch *b, infer_task *t, infer_error *err)
+/* Takes the task. */
+static int give(struct batch *b, infer_task *t, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(t);
 	int rc = run_unchanged(b->run, INFER_OK, err);
 
 	if (!rc)
-		rc = f->kind ? answer_fault(b, infer_task_job(t), 0, f, err) : answer(b, t, err);
+		rc = f->kind ? answer_fault(b, infer_task_job(t), f, err) : answer(b, t, err);
 	infer_task_free(t);
 	say_progress("%llu requests", (unsigned long long)b->requests);
 	return rc;
 }
 
-/* Takes the job. */
+/* About the bytes of an answer that waits. */
+static size_t bytes_of(const infer_task *t)
+{
+	struct infer_answer a = { 0 };
+
+	infer_task_answer(t, &a);
+	size_t bytes = 1024 + a.job->request.n_prompt * 16;
+
+	for (int32_t i = 0; !a.job->fault.kind && i < a.job->n; i++)
+		bytes += a.choices[i].text.len + a.choices[i].n_tokens * sizeof *a.choices->tokens;
+	return bytes;
+}
+
+/* It goes out now or, in order, when those before it have. */
+static int request_end(struct batch *b, infer_task *t, uintptr_t ticket, infer_error *err)
+{
+	if (!b->ordered)
+		return give(b, t, err);
+	order_put(&b->order, ticket, t, bytes_of(t));
+	while ((t = order_next(&b->order)))
+		TRY(give(b, t, err));
+	return INFER_OK;
+}
+
+/* Takes the job, which may be a fault. */
 static int request_start(struct batch *b, infer_job *j, infer_error *err)
 {
+	uint64_t ticket = 0;
 	infer_task *t;
-	int rc = infer_runner_start(&t, b->run->runner, j, NULL, INFER_TASK_OWNS_JOB, err);
+	int rc = b->ordered ? order_take(&b->order, &ticket) : INFER_OK;
 
+	if (!rc)
+		rc = infer_runner_start(&t, b->run->runner, j, (void *)(uintptr_t)ticket,
+		                        INFER_TASK_OWNS_JOB, err);
 	if (rc) {
 		infer_job_free(j);
 		return no_memory(err);
 	}
-	return infer_task_ended(t) ? request_end(b, t, err) : INFER_OK;
+	return infer_task_ended(t) ? request_end(b, t, (uintptr_t)ticket, err) : INFER_OK;
 }
 
 static int take_events(struct batch *b, infer_error *err)
@@ -149,7 +206,7 @@ static int take_events(struct batch *b, infer_error *err)
 		if (!got.task)
 			return INFER_OK;
 		if (infer_task_ended(got.task))
-			TRY(request_end(b, got.task, err));
+			TRY(request_end(b, got.task, (uintptr_t)got.user, err));
 	}
 }
 
@@ -162,61 +219,70 @@ static int is_blank(const char *at, size_t n)
 	return !n;
 }
 
-/* What has no id of its own is said once, under the line. */
-static int refuse_line(struct batch *b, const infer_job *j, const struct infer_fault *f,
-                       infer_error *err)
+/* An id that was there before: it has its own answer. */
+static void set_again(infer_job *j)
 {
-	if (seen_has(&b->done_lines, &j->line, sizeof j->line))
-		return INFER_OK;
-	return answer_fault(b, j, INFER_RECORD_NO_ID, f, err);
+	j->fault = (struct infer_fault){ .param = "id", .kind = INFER_FAULT_INVALID };
+	err_set(&j->fault.error, INFER_EINVAL, "line %lld: the id '%.80s' was there before",
+	        (long long)j->line, j->id);
+	j->id = NULL;
 }
 
-/* An id that was there before: it has its own answer. */
-static int refuse_again(struct batch *b, const infer_job *j, infer_error *err)
+/* *skip 1: nothing is to be answered. */
+static int look_at(struct batch *b, infer_job *j, int *skip, infer_error *err)
 {
-	struct infer_fault f = { .param = "id", .kind = INFER_FAULT_INVALID };
+	int rc = j->id && !b->in.text ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK,
+	    done = rc || !j->id ? 0 : is_done(b, j);
 
-	err_set(&f.error, INFER_EINVAL, "line %lld: the id '%.80s' was there before",
-	        (long long)j->line, j->id);
-	return refuse_line(b, j, &f, err);
+	if (rc == INFER_ENOMEM || done < 0)
+		return no_memory(err);
+	if (rc)
+		set_again(j);
+	/* what has no id of its own is said once, under the line */
+	*skip = j->id ? j->is_other || done
+	              : j->is_other || seen_has(&b->done_lines, &j->line, sizeof j->line);
+	return INFER_OK;
 }
 
 /* Takes the job. */
 static int take_job(struct batch *b, infer_job *j, infer_error *err)
 {
-	int rc = j->id ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK,
-	    done = rc || !j->id ? 0 : is_done(b, j);
+	int skip = 0, rc = look_at(b, j, &skip, err);
 
-	rc = done < 0 ? INFER_ENOMEM : rc;
-	if (rc == INFER_ENOMEM)
-		no_memory(err);
-	else if (rc)
-		rc = refuse_again(b, j, err);
-	else if (j->is_other || done)
-		rc = INFER_OK;
-	else if (!j->id)
-		rc = refuse_line(b, j, &j->fault, err);
-	else if (j->fault.kind)
-		rc = answer_fault(b, j, 0, &j->fault, err);
-	else
+	if (!rc && !skip)
 		return request_start(b, j, err);
 	infer_job_free(j);
 	return rc;
 }
 
+static void line_too_long(const struct batch *b, infer_error *e)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(b->run->engine, &info);
+	if (b->in.text)
+		err_set(e, INFER_ENOMEM,
+		        "longer than %zu bytes, more than a context of %d tokens can hold",
+		        b->in.in.longest, (int)info.ctx);
+	else
+		err_set(e, INFER_EINVAL, "the line is longer than %zu bytes", b->in.in.longest);
+}
+
 static int take_line(struct batch *b, enum lines_got got, const char *at, size_t n,
                      infer_error *err)
 {
+	int64_t number = b->in.in.number;
+	uint32_t flags = b->in.text ? INFER_LINE_TEXT : 0;
 	infer_error e;
 	infer_job *j;
 
 	if (got == LINES_LONG) {
-		err_set(&e, INFER_EINVAL, "the line is longer than %d bytes", LINES_LONGEST);
-		TRY(infer_line_bad(&j, b->in.number, &e, err));
-	} else if (is_blank(at, n)) {
+		line_too_long(b, &e);
+		TRY(infer_line_bad(&j, number, flags, &e, err));
+	} else if (!b->in.text && is_blank(at, n)) {
 		return INFER_OK;
 	} else {
-		TRY(infer_line_read(&j, at, n, b->in.number, 0, b->reader, err));
+		TRY(infer_line_read(&j, at, n, number, flags, b->reader, err));
 	}
 	return take_job(b, j, err);
 }
@@ -228,13 +294,13 @@ static int take_lines(struct batch *b, int *over, infer_error *err)
 	const char *at;
 	size_t n;
 
-	while (!*over && infer_runner_samples(b->run->runner) < b->most) {
+	while (!*over && infer_runner_samples(b->run->runner) < b->most && !order_full(&b->order)) {
 		/* wait no longer than records may stay unsynced */
-		TRY(lines_next(&b->in,
-		               infer_runner_busy(b->run->runner) ? 0
-		               : b->run->o->resume               ? SYNC_MS
-		                                                 : -1,
-		               &got, &at, &n, err));
+		TRY(source_next(&b->in,
+		                infer_runner_busy(b->run->runner) ? 0
+		                : b->run->o->resume               ? SYNC_MS
+		                                                  : -1,
+		                &got, &at, &n, err));
 		*over = got == LINES_END;
 		if (got == LINES_NONE || got == LINES_END)
 			break;
@@ -282,36 +348,39 @@ static int take_asked(struct batch *b, const infer_job *j)
 /* Ids of a file are looked at before anything runs. */
 static int check_ids(struct batch *b, infer_error *err)
 {
-	off_t from = lseek(b->in.fd, 0, SEEK_CUR);
+	struct lines *in = &b->in.in;
+	off_t from = lseek(in->fd, 0, SEEK_CUR);
 	enum lines_got got = LINES_NONE;
 	struct stat st;
 	const char *at;
 	size_t n;
 	int rc = INFER_OK;
 
-	if (fstat(b->in.fd, &st) || !S_ISREG(st.st_mode) || from < 0)
+	if (b->in.text || fstat(in->fd, &st) || !S_ISREG(st.st_mode) || from < 0)
 		return INFER_OK;
-	while (!rc && !(rc = lines_next(&b->in, -1, &got, &at, &n, err)) && got != LINES_END) {
+	while (!rc && !(rc = lines_next(in, -1, &got, &at, &n, err)) && got != LINES_END) {
 		infer_job *j = NULL;
 
+		b->asked_n += got == LINES_LONG;
 		if (got == LINES_LONG || is_blank(at, n))
 			continue;
-		rc = infer_line_read(&j, at, n, b->in.number, INFER_LINE_ID, b->reader, err);
+		rc = infer_line_read(&j, at, n, in->number, INFER_LINE_ID, b->reader, err);
+		b->asked_n += !rc && !j->is_other;
 		if (!rc && !j->is_other)
 			rc = take_asked(b, j);
 		if (rc == INFER_EINVAL)
 			rc = err_set(err, INFER_EFORMAT,
-			             "%s: line %lld: the id '%.80s' was there before", b->in.name,
+			             "%s: line %lld: the id '%.80s' was there before", in->name,
 			             (long long)j->line, j->id);
 		else if (rc)
 			no_memory(err);
 		infer_job_free(j);
 	}
 	b->looked = !rc;
-	lines_fini(&b->in);
-	lines_init(&b->in, b->in.fd, b->in.name);
-	if (!rc && lseek(b->in.fd, from, SEEK_SET) < 0)
-		rc = err_errno(err, errno, "%s", b->in.name);
+	lines_fini(in);
+	lines_init(in, in->fd, in->name);
+	if (!rc && lseek(in->fd, from, SEEK_SET) < 0)
+		rc = err_errno(err, errno, "%s", in->name);
 	return rc;
 }
 
@@ -384,6 +453,8 @@ static int fill_opts(struct batch *b, infer_error *err)
 	TRY(run_stop(&b->stop, r, err));
 	if (!o->raw)
 		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
+	if (o->lines && b->chat.template && o->special)
+		return err_set(err, INFER_EINVAL, PROMPT_NO_SPECIAL);
 	b->opts = (struct infer_job_opts){
 		.model = r->model,
 		.sample = s->o,
@@ -414,7 +485,7 @@ static int check_out(const struct batch *b, infer_error *err)
 	const char *out = b->run->o->resume;
 	struct stat in, st;
 
-	if (!out || fstat(b->in.fd, &in) || stat(out, &st) || in.st_dev != st.st_dev ||
+	if (!out || fstat(b->in.in.fd, &in) || stat(out, &st) || in.st_dev != st.st_dev ||
 	    in.st_ino != st.st_ino)
 		return INFER_OK;
 	return err_set(err, INFER_EINVAL, "--resume %s is the file that --batch reads", out);
@@ -423,13 +494,14 @@ static int check_out(const struct batch *b, infer_error *err)
 static int open_all(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
-	int from_stdin = !strcmp(o->batch, "-");
 
-	b->fd = from_stdin ? -1 : open(o->batch, O_RDONLY | O_CLOEXEC);
-	if (!from_stdin && b->fd < 0)
-		return err_errno(err, errno, "%s", o->batch);
-	lines_init(&b->in, from_stdin ? STDIN_FILENO : b->fd,
-	           from_stdin ? "standard input" : o->batch);
+	TRY(source_open(&b->in, o, b->run->rest, err));
+	if (b->in.text) {
+		const struct input_bound bound = run_bound(b->run);
+		size_t most = bound.most(bound.user);
+
+		b->in.in.longest = most > INPUT_FREE ? most : INPUT_FREE;
+	}
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
 	TRY(take_names(b, err));
@@ -454,18 +526,27 @@ static void close_all(struct batch *b)
 	seen_fini(&b->asked);
 	seen_fini(&b->wanted);
 	buf_fini(&b->name);
+	buf_fini(&b->line);
+	buf_fini(&b->scratch);
 	mem_free(b->stop);
-	lines_fini(&b->in);
-	if (b->fd >= 0)
-		close(b->fd);
+	order_fini(&b->order);
+	source_close(&b->in);
 }
 
 static int outcome(const struct batch *b)
 {
+	unsigned long long failed = b->failed, n = b->requests;
+
+	if (b->full)
+		say_warning("the context was full for %llu answers, the first that of line %lld: "
+		            "they are cut",
+		            (unsigned long long)b->full, (long long)b->first_full);
 	if (!b->failed)
 		return b->cut && b->run->o->fail_on_length ? EXIT_LENGTH : EXIT_DONE;
-	say_error("%llu of %llu requests failed; the record of each says why",
-	          (unsigned long long)b->failed, (unsigned long long)b->requests);
+	if (b->text)
+		say_error("%llu of %llu lines failed", failed, n);
+	else
+		say_error("%llu of %llu requests failed; the record of each says why", failed, n);
 	return EXIT_SOME;
 }
 
@@ -473,7 +554,11 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
 	struct run r;
-	struct batch b = { .run = &r, .fd = -1, .out.fd = -1, .most = WAITING * BATCH_SEQS };
+	struct batch b = { .run = &r,
+		           .out.fd = -1,
+		           .ordered = o->ordered || o->lines,
+		           .text = o->lines && o->output == OUTPUT_TEXT,
+		           .most = WAITING * BATCH_SEQS };
 	int rc = run_open(&r, o, rest, &err);
 
 	if (rc)
@@ -486,6 +571,9 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	seen_init(&b.asked, MEM_BASE, 0);
 	seen_init(&b.wanted, MEM_BASE, 0);
 	buf_init(&b.name, MEM_BASE);
+	buf_init(&b.line, MEM_BASE);
+	buf_init(&b.scratch, MEM_BASE);
+	order_init(&b.order, WINDOW, WINDOW_BYTES);
 	rc = open_all(&b, &err);
 	if (!rc)
 		rc = drive(&b, &err);

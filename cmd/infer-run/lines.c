@@ -11,11 +11,18 @@ enum { PIECE = 1 << 16 };
 
 void lines_init(struct lines *l, int fd, const char *name)
 {
-	*l = (struct lines){ .fd = fd, .name = name };
+	*l = (struct lines){ .fd = fd, .name = name, .end = '\n', .longest = LINES_LONGEST };
 	buf_init(&l->b, MEM_BASE);
 }
 
 void lines_fini(struct lines *l) { buf_fini(&l->b); }
+
+void lines_go_on(struct lines *l, int fd, const char *name)
+{
+	l->fd = fd;
+	l->name = name;
+	l->eof = l->begun = 0;
+}
 
 /* What was given out makes room. */
 static void forget(struct lines *l)
@@ -46,16 +53,29 @@ static int fill(struct lines *l, infer_error *err)
 	return INFER_OK;
 }
 
+/* What belongs to the file and not to the line. */
+static void trim(struct lines *l, int ended, const char **at, size_t *n)
+{
+	if (l->as_is)
+		return;
+	if (!l->begun && *n >= 3 && !memcmp(*at, "\xef\xbb\xbf", 3)) {
+		*at += 3;
+		*n -= 3;
+	}
+	if (ended && *n && (*at)[*n - 1] == '\r')
+		--*n;
+}
+
 /* A line that is there, out of the buffer. */
 static enum lines_got take(struct lines *l, const char **at, size_t *n)
 {
 	size_t have = l->b.len - l->from;
 	char *text = l->b.at + l->from,
-	     *end = have > l->looked ? memchr(text + l->looked, '\n', have - l->looked) : NULL;
+	     *end = have > l->looked ? memchr(text + l->looked, l->end, have - l->looked) : NULL;
 	int was_cutting = l->cutting;
 
 	l->looked = have;
-	if (!end && have > LINES_LONGEST) {
+	if (!end && have > l->longest) {
 		l->cutting = 1;
 		l->b.len = l->from = l->looked = 0;
 		buf_fini(&l->b);
@@ -71,7 +91,12 @@ static enum lines_got take(struct lines *l, const char **at, size_t *n)
 	l->looked = 0;
 	l->number++;
 	l->cutting = 0;
-	return was_cutting || *n > LINES_LONGEST ? LINES_LONG : LINES_LINE;
+	int is_long = was_cutting || *n > l->longest;
+
+	if (!is_long)
+		trim(l, end != NULL, at, n);
+	l->begun = 1;
+	return is_long ? LINES_LONG : LINES_LINE;
 }
 
 int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n,

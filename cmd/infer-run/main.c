@@ -26,16 +26,10 @@ static const struct program program = {
 	.rows = run_rows,
 };
 
-static int has(const struct opt_list *l, const char *word)
-{
-	for (int i = 0; i < l->n; i++)
-		if (!strcmp(l->at[i], word))
-			return 1;
-	return 0;
-}
+static int is_stdin(const char *path) { return path && !strcmp(path, "-"); }
 
 /* -i reads standard input, and answers with text. */
-static const char *conflict_talking(const struct run_opts *o)
+static const char *conflict_talking(const struct run_opts *o, const struct opt_rest *rest)
 {
 	const struct {
 		int is;
@@ -45,9 +39,34 @@ static const char *conflict_talking(const struct run_opts *o)
 		{ o->sandbox, "-i opens files as it goes: --sandbox does not go with it" },
 		{ o->stats, "-i has /stats: --stats does not go with it" },
 		{ o->no_stdin, "-i reads standard input: not with --no-stdin" },
-		{ has(&o->files, "-") || (o->chat.messages && !strcmp(o->chat.messages, "-")),
+		{ input_names_stdin(rest, &o->files) || is_stdin(o->chat.messages),
 		  "-i reads standard input: -f and --messages cannot, too" },
 		{ o->chat.tools != NULL, "-i cannot carry out calls: --tools does not go with it" },
+	};
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (rules[i].is)
+			return rules[i].why;
+	return NULL;
+}
+
+static const char *conflict_lines(const struct run_opts *o, const struct opt_rest *rest)
+{
+	int words = 0, from_stdin = input_names_stdin(rest, &o->files) || !o->files.n;
+
+	for (int i = 0; i < rest->n_words; i++)
+		words += !is_stdin(rest->words[i]);
+	const struct {
+		int is;
+		const char *why;
+	} rules[] = {
+		{ words > 0, "--lines takes its prompts from standard input and -f: no other goes "
+		             "with it" },
+		{ o->chat.messages != NULL,
+		  "--lines has a conversation for each line: --messages does not go with it" },
+		{ o->output == OUTPUT_TOKENS, "--lines answers with text or -o jsonl" },
+		{ from_stdin && is_stdin(o->chat.tools),
+		  "--lines and --tools cannot both be standard input" },
 	};
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -65,7 +84,8 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 	} all[] = {
 		{ o->score, "--score" },           { o->tokenize, "--tokenize" },
 		{ o->detokenize, "--detokenize" }, { o->render, "--render" },
-		{ o->batch != NULL, "--batch" },   { o->interactive, "-i" },
+		{ o->batch != NULL, "--batch" },   { o->lines, "--lines" },
+		{ o->interactive, "-i" },
 	};
 	const char *first = NULL;
 
@@ -80,10 +100,10 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 }
 
 /* What does not go together, by name; NULL: all is well. */
-static const char *conflict(const struct run_opts *o, int n_words)
+static const char *conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
-	int no_model = o->tokenize || o->detokenize || o->render,
-	    instead = o->score || no_model || o->batch || o->interactive;
+	int no_model = o->tokenize || o->detokenize || o->render, many = o->batch || o->lines,
+	    instead = o->score || no_model || many || o->interactive;
 	int as_it_is = o->score || o->tokenize || o->detokenize, talk = chat_given(&o->chat);
 	const struct {
 		int is;
@@ -94,20 +114,20 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ o->batch && o->chat.messages,
 		  "--batch has conversations: --messages does not go with it" },
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
+		{ o->ordered && !many, "--ordered goes with --batch only" },
 		{ (o->mix || o->retry_errors) && !o->resume,
 		  "--mix and --retry-errors go with --resume only" },
-		{ o->batch && (n_words || o->files.n),
+		{ o->batch && (rest->n_words || o->files.n),
 		  "--batch takes its prompts from the file: no other goes with it" },
 		{ o->batch && o->output != OUTPUT_DEFAULT && o->output != OUTPUT_JSONL,
 		  "--batch writes JSON lines: only -o jsonl goes with it" },
-		{ o->batch && !strcmp(o->batch, "-") && o->chat.tools &&
-		          !strcmp(o->chat.tools, "-"),
+		{ is_stdin(o->batch) && is_stdin(o->chat.tools),
 		  "--batch and --tools cannot both be standard input" },
 		{ o->bos && !o->tokenize, "--bos goes with --tokenize only" },
 		{ instead && o->echo, "--echo goes with continuing a prompt only" },
-		{ instead && !o->batch && o->fail_on_length,
+		{ instead && !many && o->fail_on_length,
 		  "--fail-on-length goes with continuing a prompt only" },
-		{ instead && !o->batch && o->logprobs >= 0,
+		{ instead && !many && o->logprobs >= 0,
 		  "--logprobs goes with continuing a prompt only" },
 		{ no_model && o->output > OUTPUT_TEXT,
 		  "--tokenize, --detokenize, --render have one form of output" },
@@ -120,7 +140,7 @@ static const char *conflict(const struct run_opts *o, int n_words)
 		{ o->with_request && o->score,
 		  "--with-request: the record of --score has the tokens, which are its request" },
 		{ o->with_request &&
-		          ((instead && !o->batch) || (o->output != OUTPUT_JSONL && !o->batch)),
+		          ((instead && !many) || (o->output != OUTPUT_JSONL && !o->batch)),
 		  "--with-request needs records of answers: -o jsonl or --batch" },
 		{ o->with_request && o->echo,
 		  "--echo changes the text of the record: --with-request does not go with it" },
@@ -131,7 +151,9 @@ static const char *conflict(const struct run_opts *o, int n_words)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (rules[i].is)
 			return rules[i].why;
-	return o->interactive ? conflict_talking(o) : NULL;
+	return o->interactive ? conflict_talking(o, rest)
+	       : o->lines     ? conflict_lines(o, rest)
+	                      : NULL;
 }
 
 int main(int argc, char **argv)
@@ -149,10 +171,11 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	char text[64];
+	o.lines |= o.null;
 	const char *why = conflict_instead(&o, text, sizeof text);
 
 	if (!why)
-		why = conflict(&o, rest.n_words);
+		why = conflict(&o, &rest);
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
 	if (why) {
@@ -165,6 +188,7 @@ int main(int argc, char **argv)
 	} else {
 		code = o.interactive ? repl(&o, &rest)
 		       : o.batch     ? batch(&o, &rest)
+		       : o.lines     ? batch(&o, &rest)
 		       : o.score     ? score(&o, &rest)
 		                     : complete(&o, &rest);
 	}

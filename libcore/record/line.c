@@ -2,6 +2,7 @@
 #include "record/record.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "base/utf8.h"
 #include "job/job.h"
 
 #include <stdio.h>
@@ -109,6 +110,44 @@ static void name_line(char hex[65], const char *line, size_t n)
 	sha256_name(hex, line, n);
 }
 
+/* The number of the line is its id. */
+static void take_number(struct job *j)
+{
+	char number[24];
+
+	snprintf(number, sizeof number, "%lld", (long long)j->j.line);
+	j->j.id = arena_strndup(&j->mem, number, strlen(number));
+}
+
+/* A prompt is a request with no other field. */
+static void read_text(struct job *j, const char *text, size_t n)
+{
+	infer_error *err = &j->j.fault.error;
+	struct json *o = arena_alloc(&j->mem, 1, sizeof *o),
+		    *v = arena_alloc(&j->mem, 1, sizeof *v);
+	size_t good = j->o->raw ? n : utf8_check(text, n);
+	char *own = arena_strndup(&j->mem, text, n);
+
+	take_number(j);
+	if (j->mem.bad)
+		return;
+	if (good < n)
+		err_set(err, INFER_EINVAL, "the prompt is not UTF-8 at byte %zu", good);
+	else if (!n && j->o->chat && !j->o->raw)
+		err_set(err, INFER_EINVAL, "the prompt is empty");
+	else if (n > UINT32_MAX)
+		err_set(err, INFER_EINVAL, "the prompt has 4 GiB or more");
+	if (fault(j, "prompt"))
+		return;
+	*v = (struct json){ .kind = JSON_STRING,
+		            .n = (uint32_t)n,
+		            .key = "prompt",
+		            .key_n = sizeof "prompt" - 1,
+		            .s = own };
+	*o = (struct json){ .kind = JSON_OBJECT, .n = 1, .first = v, .last = v };
+	job_read_body(j, o);
+}
+
 int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
                     const infer_job_reader *r, infer_error *err)
 {
@@ -117,23 +156,35 @@ int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t num
 	*out = NULL;
 	TRY(job_new(&j, r, err));
 	j->j.line = number;
+	if (flags & INFER_LINE_TEXT) {
+		sha256_name(j->j.request_sha256, line, bytes);
+		read_text(j, line, bytes);
+		return job_end(out, j, err);
+	}
 	name_line(j->j.request_sha256, line, bytes);
 	if (!job_parse(j, line, bytes))
 		read_line(j, flags);
 	return job_end(out, j, err);
 }
 
-int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err)
+int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_error *why,
+                   infer_error *err)
 {
 	struct job *j;
 
 	*out = NULL;
 	TRY(job_new(&j, NULL, err));
 	j->j.line = number;
+	if (flags & INFER_LINE_TEXT)
+		take_number(j);
 	j->j.fault.error = *why;
 	j->j.fault.kind = infer_fault_kind(why->code);
-	*out = &j->j;
-	return INFER_OK;
+	if (!j->mem.bad) {
+		*out = &j->j;
+		return INFER_OK;
+	}
+	infer_job_free(&j->j);
+	return job_no_memory(err);
 }
 
 /* ---- answers ---- */
@@ -207,11 +258,11 @@ int infer_write_answer(infer_writer *out, const struct infer_answer *a,
 }
 
 int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_fault *fault,
-                      uint32_t flags, infer_error *err)
+                      infer_error *err)
 {
 	/* records leave out the numbers, which only help a client that is waiting */
 	const struct infer_fault said = { fault->error, fault->param, fault->kind, 0, 0 };
-	const infer_form *form = j->id && !(flags & INFER_RECORD_NO_ID) ? form_of(j) : &form_own;
+	const infer_form *form = j->id ? form_of(j) : &form_own;
 	struct jwrite *w;
 
 	if (form != &form_own) {
@@ -221,10 +272,7 @@ int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_
 		return end(out, w, err);
 	}
 	w = record_begin(out, INFER_KIND_ERROR);
-	if (flags & INFER_RECORD_NO_ID)
-		jw_null(w, "id");
-	else
-		part_id(w, j);
+	part_id(w, j);
 	jw_int(w, "line", j->line);
 	form->put_error(w, &said);
 	put_request(w, j);

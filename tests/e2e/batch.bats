@@ -150,6 +150,26 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	done
 }
 
+@test "a byte order mark before the first line and CRLF belong to no request" {
+	printf '{"id":"%s","prompt":"the","max_tokens":1}\n' a b >unix.jsonl
+	{ printf '\xef\xbb\xbf'; sed 's/$/\r/' unix.jsonl; printf '\r\n'; } >dos.jsonl
+	ask unix.jsonl --ordered | json request_sha256 >want
+	same 2 "$(wc -l <want)"
+	ask dos.jsonl --ordered | json request_sha256 | cmp - want
+	# shellcheck disable=SC2002
+	cat dos.jsonl | ask - --ordered | json request_sha256 | cmp - want
+	# the same requests: nothing is done twice
+	ask unix.jsonl --resume kept
+	before=$(cksum <kept)
+	ask dos.jsonl --resume kept
+	same "$before" "$(cksum <kept)"
+	# elsewhere it is no white space
+	printf '{"prompt":"the","max_tokens":1}\n\xef\xbb\xbf{"prompt":"of"}\n' >late.jsonl
+	rc=0
+	ask late.jsonl >out 2>err || rc=$?
+	same 7 "$rc"
+}
+
 @test "samples of one prompt: their own seeds, and the prompt computed once" {
 	words=$(yes the of and take | head -100 | xargs)
 	echo "{\"id\":\"s\",\"prompt\":\"$words\",\"max_tokens\":8,\"n\":6}" >s.jsonl

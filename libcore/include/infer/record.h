@@ -79,22 +79,27 @@ void infer_writer_go_on(infer_writer *w);
 
 /* ---- batches ---- */
 
-enum { INFER_LINE_ID = 1 << 0 }; /* read no more than the id */
+enum {
+	INFER_LINE_ID = 1 << 0,   /* read no more than the id */
+	INFER_LINE_TEXT = 1 << 1, /* the line is no JSON but a prompt, and its number its id */
+};
 /* A line that asks: a request of our own, or OpenAI's {custom_id, method, url, body}.
- * line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
+ * line: JSON text [bytes], or a prompt: UTF-8, and any bytes where prompts are raw.  Borrowed for
+ * the call; number: of the line, from 1.
  * INFER_ENOMEM  alone; every fault of the line is in the job */
 int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
                     const infer_job_reader *r, infer_error *err);
 /* A job whose line could not be read whole: it has the error. */
-int infer_line_bad(infer_job **out, int64_t number, const infer_error *why, infer_error *err);
+int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_error *why,
+                   infer_error *err);
 
 /* The line that answers: in the form in which it was asked, and in its envelope.  Where the model
  * of *a has no name, it is called as its file says. */
 int infer_write_answer(infer_writer *w, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err);
-enum { INFER_RECORD_NO_ID = 1 << 0 }; /* the id belongs to another request, which gets the answer */
+/* A job without an id is answered under its line. */
 int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
-                      uint32_t flags, infer_error *err);
+                      infer_error *err);
 
 /* Write the sha256, in hex, of all options that change answers: those of *o but the model and the
  * time, and the numbers of the engine.  If two digests differ, the same lines get other answers.

@@ -254,7 +254,7 @@ static int case_others(void)
 	assert_string_equal(infer_form_name(k->form), "text");
 	assert_string_equal(k->id, "r");
 	assert_int_equal(k->request.max_tokens, 16);
-	nth_ok(infer_line_bad(&l, 9, &why, &err));
+	nth_ok(infer_line_bad(&l, 9, 0, &why, &err));
 	assert_null(l->id);
 	assert_string_equal(l->fault.error.message, "too long");
 out:
