@@ -249,3 +249,11 @@ lines() { infer-run -q --ignore-eos -n 6 --lines "$@"; }
 	exec 7>&-
 	wait
 }
+
+@test "--with-request: a line is asked again as a request" {
+	head -5 "$BATS_FILE_TMPDIR/many" | lines -o jsonl --with-request >records
+	perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_)->{request}), "\n"' <records >again
+	json text <records >want
+	infer-run -q --ordered --ignore-eos --batch again | json text | cmp - want
+	fails 2 '--with-request needs records' infer-run --lines --with-request
+}
