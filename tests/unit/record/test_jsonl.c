@@ -386,7 +386,7 @@ static int case_chat(void)
 	assert_int_equal(json_bytes(token), 1);
 	assert_int_equal(json_int(json_at(json_get(first, "bytes"), 0)),
 	                 (unsigned char)*json_str(token));
-	nth_ok(infer_write_fault(w, j, &why, 0, &err));
+	nth_ok(infer_write_fault(w, j, &why, &err));
 	body = json_get(parse(message(w)), "response");
 	assert_int_equal(json_int(json_get(body, "status_code")), 400);
 	assert_json_string(json_get(json_get(json_get(body, "body"), "error"), "param"), "tools");
