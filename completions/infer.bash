@@ -89,7 +89,7 @@ _infer_run()
 
 	_infer_word
 	case $before in
-	-f | --file | --messages | --tools | --template | --batch | --resume) _infer_files; return ;;
+	-f | --file | --messages | --tools | --template | --batch | --resume | --replay) _infer_files; return ;;
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
@@ -111,7 +111,7 @@ _infer_run()
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --with-request --stats --repeat
-		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --render --score --tokenize --bos --detokenize
+		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --tokenize --bos --detokenize
 		--sandbox
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

@@ -124,6 +124,7 @@ complete -c infer-run -l mix -d 'with --resume: go on though the model or option
 complete -c infer-run -l ordered -d 'with --batch: answers in the order of the requests'
 complete -c infer-run -l lines -d 'each line is a prompt; answers are lines, in order'
 complete -c infer-run -s 0 -l null -d 'the same, and a prompt ends with NUL'
+complete -c infer-run -l replay -r -F -d 'run records made with --with-request again, and compare; - is standard input'
 complete -c infer-run -l render -d 'print the prompt as the model reads it'
 complete -c infer-run -l score -d 'log-probability of each of its tokens, and perplexity'
 complete -c infer-run -l tokenize -d 'its token ids, on one line'

@@ -279,6 +279,15 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 	return INFER_OK;
 }
 
+int sampling_given(const struct sampling_args *a)
+{
+	int given = a->samplers || a->bias.n || a->breakers.n || a->seed.given;
+
+	for (int i = 0; infer_sample_param(i); i++)
+		given |= a->numbers[i].given;
+	return given;
+}
+
 void sampling_fini(struct sampling *s)
 {
 	infer_breakers_free(s->breakers);

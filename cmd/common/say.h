@@ -18,6 +18,7 @@ enum say_exit {
 	EXIT_CONSTRAINT = 5, /* cannot be compiled or satisfied */
 	EXIT_LENGTH = 6,     /* cut by the token limit, with --fail-on-length */
 	EXIT_SOME = 7,       /* a batch has finished, and some of its requests failed */
+	EXIT_DIFFERS = 8,    /* compared, and different */
 };
 
 /* Called before any message.  program: not copied.  Verbosity: -1 quiet, 0, 1 (-v), 2 (-vv). */

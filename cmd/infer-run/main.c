@@ -75,6 +75,23 @@ static const char *conflict_lines(const struct run_opts *o, const struct opt_res
 	return NULL;
 }
 
+/* Everything but the engine and the template is in the records. */
+static const char *conflict_replay(const struct run_opts *o, int n_words)
+{
+	const struct chat_args *c = &o->chat;
+
+	if (n_words || o->files.n || c->system || c->messages || c->tools || c->args ||
+	    c->think >= 0 || o->raw || o->special)
+		return "--replay takes its prompts from the records: no other goes with it";
+	if (sampling_given(&o->sampling) || o->max_tokens >= 0 || o->stop.n || o->stop_tokens.n ||
+	    o->ignore_eos)
+		return "--replay takes its options from the records: none of sampling and of "
+		       "stopping goes with it";
+	if (o->output == OUTPUT_TOKENS)
+		return "--replay writes a line or records: not with -o tokens";
+	return NULL;
+}
+
 /* Two things to do instead of continuing a prompt, as a message; NULL: at most one is given. */
 static const char *conflict_instead(const struct run_opts *o, char *text, size_t room)
 {
@@ -85,7 +102,7 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 		{ o->score, "--score" },           { o->tokenize, "--tokenize" },
 		{ o->detokenize, "--detokenize" }, { o->render, "--render" },
 		{ o->batch != NULL, "--batch" },   { o->lines, "--lines" },
-		{ o->interactive, "-i" },
+		{ o->interactive, "-i" },          { o->replay != NULL, "--replay" },
 	};
 	const char *first = NULL;
 
@@ -103,7 +120,7 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 static const char *conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
 	int no_model = o->tokenize || o->detokenize || o->render, many = o->batch || o->lines,
-	    instead = o->score || no_model || many || o->interactive;
+	    instead = o->score || no_model || many || o->interactive || o->replay;
 	int as_it_is = o->score || o->tokenize || o->detokenize, talk = chat_given(&o->chat);
 	const struct {
 		int is;
@@ -153,6 +170,7 @@ static const char *conflict(const struct run_opts *o, const struct opt_rest *res
 			return rules[i].why;
 	return o->interactive ? conflict_talking(o, rest)
 	       : o->lines     ? conflict_lines(o, rest)
+	       : o->replay    ? conflict_replay(o, rest->n_words)
 	                      : NULL;
 }
 
@@ -190,6 +208,7 @@ int main(int argc, char **argv)
 		       : o.batch     ? batch(&o, &rest)
 		       : o.lines     ? batch(&o, &rest)
 		       : o.score     ? score(&o, &rest)
+		       : o.replay    ? replay(&o, &rest)
 		                     : complete(&o, &rest);
 	}
 	opt_rest_fini(&rest);

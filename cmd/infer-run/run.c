@@ -15,8 +15,8 @@ static int open_parts(struct run *r, infer_error *err)
 	const char *path;
 
 	/* a script reads them: it names its model */
-	int records = r->o->score || r->o->batch || r->o->output == OUTPUT_JSONL,
-	    many = r->o->batch || r->o->lines;
+	int records = r->o->score || r->o->batch || r->o->replay || r->o->output == OUTPUT_JSONL,
+	    many = r->o->batch || r->o->lines || r->o->replay;
 
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));

@@ -34,7 +34,7 @@ struct run_opts {
 	int output, stats; /* output: enum run_output */
 	int with_request;
 	int score, tokenize, detokenize, render, interactive, sandbox;
-	const char *batch, *resume;
+	const char *batch, *resume, *replay;
 	int lines, null; /* null: with lines */
 	int ordered;
 	int mix, retry_errors; /* with resume */
@@ -71,6 +71,7 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest);
 int detokenize(const struct run_opts *o, const struct opt_rest *rest);
 int render(const struct run_opts *o, const struct opt_rest *rest);
 int batch(const struct run_opts *o, const struct opt_rest *rest);
+int replay(const struct run_opts *o, const struct opt_rest *rest);
 int repl(const struct run_opts *o, const struct opt_rest *rest);
 
 /* Model, sampling and engine; on failure everything is closed. */
@@ -90,6 +91,10 @@ int run_cut(const struct run *r, const struct infer_choice *c);
 const char *run_more_room(const struct run *r);
 /* What a prompt may take, for input_read; borrowed from r. */
 struct input_bound run_bound(const struct run *r);
+
+/* Log-probabilities of tokens ids[0 .. n), n >= 2, each under those before it: *logprobs [n], NAN
+ * for the first, the caller's to mem_free, on failure too. */
+int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, infer_error *err);
 
 /* --stop as a request has it: the caller's to mem_free, its texts the options'. */
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);

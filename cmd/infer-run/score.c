@@ -12,7 +12,7 @@
 
 /* A text as one list of tokens, of which the first `lead` (BOS) stand before every window. */
 struct text {
-	int32_t *ids;
+	const int32_t *ids;
 	float *logprobs; /* [n]; NAN for the first */
 	size_t n, lead;
 };
@@ -133,20 +133,26 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 	return rc;
 }
 
-static int score_text(struct run *r, struct text *t, infer_error *err)
+int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, infer_error *err)
 {
 	int32_t bos = infer_token_special(infer_model_tokenizer(r->model), INFER_BOS);
+	struct text t = { .ids = ids, .n = n };
 
+	t.lead = infer_model_adds_bos(r->model) && ids[0] == bos;
+	*logprobs = t.logprobs = mem_alloc(MEM_BASE, n, sizeof *t.logprobs);
+	if (!t.logprobs)
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu scores", n);
+	for (size_t i = 0; i < n; i++)
+		t.logprobs[i] = NAN;
+	return run_unchanged(r, windows(r, &t, err), err);
+}
+
+static int score_text(struct run *r, struct text *t, infer_error *err)
+{
 	if (t->n < 2)
 		return err_set(err, INFER_EINVAL,
 		               "nothing to score: the text has fewer than two tokens");
-	t->lead = infer_model_adds_bos(r->model) && t->ids[0] == bos;
-	t->logprobs = mem_alloc(MEM_BASE, t->n, sizeof *t->logprobs);
-	if (!t->logprobs)
-		return err_set(err, INFER_ENOMEM, "out of memory for %zu scores", t->n);
-	for (size_t i = 0; i < t->n; i++)
-		t->logprobs[i] = NAN;
-	TRY(run_unchanged(r, windows(r, t, err), err));
+	TRY(score_ids(&t->logprobs, r, t->ids, t->n, err));
 	return r->o->output == OUTPUT_JSONL ? print_record(r, t, err) : print_text(r, t, err);
 }
 
@@ -154,6 +160,7 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
 	struct text t = { 0 };
+	int32_t *ids = NULL;
 	struct run r;
 	struct buf prompt;
 	int rc = run_open(&r, o, rest, &err);
@@ -164,13 +171,14 @@ int score(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
-		rc = prompt_ids(&t.ids, &t.n, o, infer_model_tokenizer(r.model), &prompt, &err);
+		rc = prompt_ids(&ids, &t.n, o, infer_model_tokenizer(r.model), &prompt, &err);
+	t.ids = ids;
 	if (!rc)
 		rc = score_text(&r, &t, &err);
 	if (!rc && o->stats)
 		stats_take(&r, NULL, 0);
 	mem_free(t.logprobs);
-	infer_ids_free(t.ids);
+	infer_ids_free(ids);
 	buf_fini(&prompt);
 	run_close(&r);
 	return rc ? say_fail(&err) : EXIT_DONE;

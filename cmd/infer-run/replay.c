@@ -1,0 +1,413 @@
+/* infer-run/replay.c - records of answers that are run again, and compared. */
+#include "run.h"
+#include "lines.h"
+#include "common/records.h"
+#include "common/say.h"
+#include <infer/replay.h>
+#include <infer/runner.h>
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As in a batch: samples that wait or run for each sequence of the engine. */
+enum { WAITING = 2 };
+
+struct replay {
+	struct run run;
+	struct run_opts opts; /* with what the first record says of the engine */
+	struct lines in;
+	int fd; /* of a file, or -1 */
+	infer_replay *first;
+	char kv_type[64];
+	struct chat chat;
+	infer_job_reader *reader;
+	infer_writer *writer; /* of -o jsonl */
+	/* of the model and the engine that run them */
+	char model_id[65];
+	struct infer_engine_info engine;
+	char engine_kv[64];
+	int ctx_counts; /* numbers depend on the context */
+	uint64_t records, others, differ, text, ids, logprobs;
+	int64_t line; /* of the first record that differs */
+	char why[512];
+};
+
+/* ---- verdicts ---- */
+
+static int judge(struct replay *a, const infer_replay *p, const struct infer_replay_verdict *v,
+                 const struct infer_run_info *info, infer_error *err)
+{
+	struct infer_replay_made made;
+
+	infer_replay_made(p, &made);
+	a->records++;
+	a->text += !!(v->compared & INFER_REPLAY_TEXT);
+	a->ids += !!(v->compared & INFER_REPLAY_TOKENS);
+	a->logprobs += !!(v->compared & INFER_REPLAY_LOGPROBS);
+	a->differ += v->differs != 0;
+	if (!v->compared)
+		return err_set(err, INFER_EINVAL,
+		               "%s: line %lld: the record of '%.80s' has nothing to compare",
+		               a->in.name, (long long)made.line, made.id);
+	if (v->differs && (!a->line || made.line < a->line)) {
+		const char *now = infer_version();
+
+		a->line = made.line;
+		snprintf(a->why, sizeof a->why, "the record of '%.80s': %s%s%.40s%s", made.id,
+		         v->sentence, strcmp(now, made.version) ? " (made by version " : "",
+		         strcmp(now, made.version) ? made.version : "",
+		         strcmp(now, made.version) ? ")" : "");
+	}
+	say_progress("%llu records", (unsigned long long)a->records);
+	return a->writer ? records_put(infer_write_replay(a->writer, p, v, info, err), a->writer,
+	                               STDOUT_FILENO, err)
+	                 : INFER_OK;
+}
+
+static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_error *err)
+{
+	const struct infer_fault *f = infer_task_fault(t);
+	const infer_job *j = infer_task_job(t);
+	struct infer_replay_verdict v;
+	struct infer_replay_made made;
+	struct infer_answer answer = { 0 };
+	struct infer_run_info info;
+	int rc = run_unchanged(&a->run, INFER_OK, err);
+
+	infer_replay_made(p, &made);
+	if (!rc && f->kind)
+		rc = err_set(err, f->error.code, "%s: line %lld: the record of '%.80s': %s",
+		             a->in.name, (long long)made.line, made.id, f->error.message);
+	infer_task_answer(t, &answer);
+	if (!rc)
+		rc = infer_replay_compare(p, &answer, &v, err);
+	run_info(&info, &a->run);
+	info.sample = &j->request.sample;
+	info.breakers = j->breaker_texts;
+	info.n_breakers = j->n_breaker_texts;
+	info.seed_random = 0;
+	if (!rc)
+		rc = judge(a, p, &v, &info, err);
+	infer_task_free(t);
+	infer_replay_free(p);
+	return rc;
+}
+
+/* ---- running ---- */
+
+static int take_events(struct replay *a, infer_error *err)
+{
+	struct infer_got got;
+
+	for (;;) {
+		TRY(infer_runner_next(a->run.runner, &got, err));
+		if (!got.task)
+			return INFER_OK;
+		if (infer_task_ended(got.task))
+			TRY(task_end(a, got.task, got.user, err));
+	}
+}
+
+static int step(struct replay *a, infer_error *err)
+{
+	TRY(infer_runner_step(a->run.runner, err));
+	return take_events(a, err);
+}
+
+/* The engine is a score's alone: its windows take every event. */
+static int run_score(struct replay *a, infer_replay *p, infer_error *err)
+{
+	struct infer_replay_verdict v;
+	struct infer_replay_made made;
+	struct infer_run_info info;
+	float *logprobs = NULL;
+	int rc = INFER_OK;
+
+	infer_replay_made(p, &made);
+	while (!rc && infer_runner_busy(a->run.runner))
+		rc = step(a, err);
+	if (!rc)
+		rc = score_ids(&logprobs, &a->run, made.tokens, made.n_tokens, err);
+	if (!rc)
+		infer_replay_compare_scores(p, logprobs, made.n_tokens, &v);
+	run_info(&info, &a->run);
+	if (!rc)
+		rc = judge(a, p, &v, &info, err);
+	mem_free(logprobs);
+	infer_replay_free(p);
+	return rc;
+}
+
+static int refuse(const struct replay *a, const struct infer_replay_made *made, infer_error *err,
+                  const char *what, const char *name)
+{
+	return err_set(err, INFER_EINVAL,
+	               "%s: line %lld: the record of '%.80s' was made with %s%.60s", a->in.name,
+	               (long long)made->line, made->id, what, name);
+}
+
+/* Was it made with this model, and in the same numbers? */
+static int check(const struct replay *a, const struct infer_replay_made *made, infer_error *err)
+{
+	char ctx[24];
+
+	if (strcmp(made->model_id, a->model_id))
+		return refuse(a, made, err, "another model, of the id ", made->model_id);
+	if (strcmp(made->kv_type, a->engine_kv))
+		return refuse(a, made, err, "--kv-type ", made->kv_type);
+	if (strcmp(made->placement, a->engine.placement))
+		return refuse(a, made, err, "the placement ", made->placement);
+	snprintf(ctx, sizeof ctx, "%d", (int)made->ctx);
+	if (made->ctx != a->engine.ctx &&
+	    (a->ctx_counts || !made->ctx_least || made->ctx_least > a->engine.ctx))
+		return refuse(a, made, err, "--ctx ", ctx);
+	return INFER_OK;
+}
+
+/* Takes the record. */
+static int begin(struct replay *a, infer_replay *p, infer_error *err)
+{
+	struct infer_replay_made made;
+	infer_job *j = NULL;
+	infer_task *t;
+	int rc;
+
+	infer_replay_made(p, &made);
+	rc = check(a, &made, err);
+	if (!rc && made.tokens)
+		return run_score(a, p, err);
+	if (!rc)
+		rc = infer_replay_job(&j, p, a->reader, err);
+	if (!rc && j->fault.kind)
+		rc = err_set(err, j->fault.error.code,
+		             "%s: line %lld: the request in the record of '%.80s': %s", a->in.name,
+		             (long long)made.line, made.id, j->fault.error.message);
+	if (!rc)
+		rc = infer_runner_start(&t, a->run.runner, j, p, INFER_TASK_OWNS_JOB, err);
+	if (rc) {
+		infer_job_free(j);
+		infer_replay_free(p);
+		return rc;
+	}
+	return infer_task_ended(t) ? task_end(a, t, p, err) : INFER_OK;
+}
+
+/* ---- records ---- */
+
+static int is_blank(const char *at, size_t n)
+{
+	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
+		n--;
+	return !n;
+}
+
+/* The next that can be run again; *p NULL: none came within wait_ms, or *over. */
+static int next(struct replay *a, infer_replay **p, int wait_ms, int *over, infer_error *err)
+{
+	infer_error why;
+	enum lines_got got;
+	const char *at;
+	size_t n;
+
+	for (*p = NULL; !*p && !*over;) {
+		TRY(lines_next(&a->in, wait_ms, &got, &at, &n, err));
+		*over = got == LINES_END;
+		if (got == LINES_LONG)
+			return err_set(err, INFER_EFORMAT, "%s: line %lld is longer than %d bytes",
+			               a->in.name, (long long)a->in.number, LINES_LONGEST);
+		if (got == LINES_NONE)
+			break;
+		if (got != LINES_LINE || is_blank(at, n))
+			continue;
+		int rc = infer_replay_read(p, at, n, a->in.number, &why);
+
+		if (rc)
+			return err_set(err, rc, "%s: %s", a->in.name, why.message);
+		a->others += !*p;
+	}
+	return INFER_OK;
+}
+
+static int take_records(struct replay *a, int *over, infer_error *err)
+{
+	infer_replay *p = a->first;
+
+	a->first = NULL;
+	while (p || (!*over && infer_runner_samples(a->run.runner) < WAITING * BATCH_SEQS)) {
+		if (!p)
+			TRY(next(a, &p, infer_runner_busy(a->run.runner) ? 0 : -1, over, err));
+		if (!p)
+			return INFER_OK;
+		TRY(begin(a, p, err));
+		p = NULL;
+	}
+	return INFER_OK;
+}
+
+static int drive(struct replay *a, infer_error *err)
+{
+	int over = 0;
+
+	while (!over || infer_runner_busy(a->run.runner)) {
+		TRY(take_records(a, &over, err));
+		if (infer_runner_busy(a->run.runner))
+			TRY(step(a, err));
+	}
+	return INFER_OK;
+}
+
+/* ---- before and after ---- */
+
+static int open_input(struct replay *a, const char *path, infer_error *err)
+{
+	int from_stdin = !strcmp(path, "-");
+
+	a->fd = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (!from_stdin && a->fd < 0)
+		return err_errno(err, errno, "%s", path);
+	lines_init(&a->in, from_stdin ? STDIN_FILENO : a->fd, from_stdin ? "standard input" : path);
+	return INFER_OK;
+}
+
+/* The engine is as the first record wants it, where no option says otherwise. */
+static int take_first(struct replay *a, infer_error *err)
+{
+	struct infer_replay_made made;
+	int over = 0;
+
+	TRY(next(a, &a->first, -1, &over, err));
+	if (!a->first)
+		return err_set(err, INFER_EINVAL, "%s: holds no record that can be run again",
+		               a->in.name);
+	infer_replay_made(a->first, &made);
+	snprintf(a->kv_type, sizeof a->kv_type, "%s", made.kv_type);
+	if (!a->opts.engine.kv_type && *a->kv_type)
+		a->opts.engine.kv_type = a->kv_type;
+	if (!a->opts.engine.ctx && made.ctx > 0)
+		a->opts.engine.ctx = made.ctx;
+	return INFER_OK;
+}
+
+static const char *kv_name(int type)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (t->type == type)
+			return t->name;
+	return "?";
+}
+
+/* What records are held against. */
+static void take_names(struct replay *a)
+{
+	const infer_file *f = infer_model_file(a->run.model);
+	const struct infer_engine_info *e = &a->engine;
+
+	infer_file_id(f, a->model_id);
+	infer_engine_info(a->run.engine, &a->engine);
+	snprintf(a->engine_kv, sizeof a->engine_kv, e->k_type == e->v_type ? "%s" : "%s,%s",
+	         kv_name(e->k_type), kv_name(e->v_type));
+	/* longrope has two sets of factors, and takes one by the context */
+	a->ctx_counts = infer_file_tensor(f, "rope_factors_long.weight") != NULL;
+}
+
+static int open_all(struct replay *a, infer_error *err)
+{
+	const struct run_opts *o = &a->opts;
+	struct infer_job_opts opts;
+
+	TRY(chat_take(&a->chat, &o->chat, infer_model_file(a->run.model), err));
+	opts = (struct infer_job_opts){
+		.model = a->run.model,
+		.max_tokens = -1,
+		.logprobs = -1,
+		.chat = a->chat.template,
+		.chat_tools = a->chat.with_tools,
+		.talk = a->chat.c,
+	};
+	TRY(infer_job_reader_new(&a->reader, &opts, err));
+	take_names(a);
+	if (o->output == OUTPUT_JSONL)
+		TRY(infer_writer_new(&a->writer, err));
+	return run_confine(o, 0, err);
+}
+
+static void close_all(struct replay *a)
+{
+	infer_writer_free(a->writer);
+	infer_job_reader_free(a->reader);
+	chat_fini(&a->chat);
+	infer_replay_free(a->first);
+	lines_fini(&a->in);
+	if (a->fd >= 0)
+		close(a->fd);
+}
+
+/* In text one line that says what was compared. */
+static int sum_up(const struct replay *a, infer_error *err)
+{
+	char line[256], differ[64] = "all the same", others[64] = "";
+	unsigned long long n = a->records;
+
+	if (a->writer)
+		return INFER_OK;
+	if (a->differ)
+		snprintf(differ, sizeof differ, "%llu differ%s", (unsigned long long)a->differ,
+		         a->differ == 1 ? "s" : "");
+	if (a->others)
+		snprintf(others, sizeof others, "; %llu of other kinds passed over",
+		         (unsigned long long)a->others);
+	int len = snprintf(line, sizeof line,
+	                   "%llu record%s, %s: text of %llu, ids of %llu, log-probabilities of "
+	                   "%llu%s\n",
+	                   n, n == 1 ? "" : "s", differ, (unsigned long long)a->text,
+	                   (unsigned long long)a->ids, (unsigned long long)a->logprobs, others);
+
+	return say_out(line, (size_t)len, err);
+}
+
+static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *err)
+{
+	int rc = run_open(&a->run, &a->opts, rest, err);
+
+	if (rc)
+		return say_fail(err);
+	rc = open_all(a, err);
+	if (!rc)
+		rc = drive(a, err);
+	rc = run_unchanged(&a->run, rc, err);
+	say_progress_end();
+	if (!rc)
+		rc = sum_up(a, err);
+	int code = rc ? say_fail(err) : EXIT_DONE;
+
+	if (!rc && a->differ) {
+		say_error("%s: line %lld: %s", a->in.name, (long long)a->line, a->why);
+		code = EXIT_DIFFERS;
+	}
+	if (!rc && a->opts.stats)
+		stats_take(&a->run, NULL, 0);
+	close_all(a);
+	run_close(&a->run);
+	return code;
+}
+
+int replay(const struct run_opts *o, const struct opt_rest *rest)
+{
+	infer_error err = { 0 };
+	struct replay a = { .opts = *o, .fd = -1 };
+	int rc = open_input(&a, o->replay, &err);
+
+	if (!rc)
+		rc = take_first(&a, &err);
+	if (!rc)
+		return run_all(&a, rest, &err);
+	close_all(&a);
+	return say_fail(&err);
+}

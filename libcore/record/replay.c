@@ -1,0 +1,230 @@
+/* record/replay.c - records that are run again: what they ask, and how they were made */
+#include "record/replay.h"
+#include "base/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a record");
+}
+
+/* ---- how it was made ---- */
+
+static int64_t whole(const struct json *o, const char *key, int64_t otherwise)
+{
+	const struct json *v = json_get(o, key);
+
+	return json_is(v, JSON_INT) ? v->i : otherwise;
+}
+
+/* Did the context end a sample?  Also where the record does not say. */
+static int cut_by_context(const struct infer_replay *p, const struct json *sample, int64_t tokens)
+{
+	const struct json *finish = json_get(sample, "finish_reason");
+	int64_t most = whole(p->request, "max_tokens", -1);
+
+	return !finish || (json_equals(finish, "length") && (most < 0 || tokens < most));
+}
+
+static int64_t ctx_least(const struct infer_replay *p)
+{
+	const struct json *usage = json_get(p->body, "usage"),
+			  *choices = json_get(p->body, "choices");
+	int64_t prompt = whole(usage, "prompt_tokens", -1),
+		tokens = whole(usage, "completion_tokens", -1), n = whole(p->request, "n", 1);
+
+	if (p->scored || prompt < 0 || tokens < 0 || n < 1 || prompt > INT32_MAX ||
+	    tokens > INT32_MAX * n)
+		return 0;
+	/* of several samples the sum is known, which is at least that of the longest */
+	if (!choices && cut_by_context(p, p->body, tokens))
+		return 0;
+	json_each(c, choices)
+		if (cut_by_context(p, c, whole(json_get(c, "usage"), "completion_tokens", -1)))
+			return 0;
+	return prompt + tokens + 1;
+}
+
+static const char *text(struct infer_replay *p, const struct json *v)
+{
+	const char *s = json_cstr(&p->mem, v);
+
+	return s ? s : "";
+}
+
+static void take_made(struct infer_replay *p)
+{
+	p->made = (struct infer_replay_made){
+		.id = p->id,
+		.line = p->line,
+		.model_id = text(p, json_get(json_get(p->run, "model"), "id")),
+		.kv_type = text(p, json_get(p->run, "kv_type")),
+		.placement = text(p, json_get(p->run, "placement")),
+		.version = text(p, json_get(p->run, "version")),
+		.ctx = (int32_t)whole(p->run, "ctx", 0),
+		.ctx_least = ctx_least(p),
+		.tokens = p->tokens,
+		.n_tokens = p->n_tokens,
+	};
+}
+
+void infer_replay_made(const infer_replay *p, struct infer_replay_made *made) { *made = p->made; }
+
+/* ---- reading ---- */
+
+static int is_kind(const struct json *o, enum infer_kind kind)
+{
+	return json_equals(json_get(o, "kind"), infer_record_kind(kind)->name);
+}
+
+/* The id as text; NULL: none, or no memory. */
+static const char *id_of(struct arena *a, const struct json *v)
+{
+	char number[24];
+
+	if (!json_is_whole(v))
+		return json_cstr(a, v);
+	if (v->kind == JSON_INT)
+		snprintf(number, sizeof number, "%lld", (long long)v->i);
+	else
+		snprintf(number, sizeof number, "%llu", (unsigned long long)v->u);
+	return arena_strndup(a, number, strlen(number));
+}
+
+/* 0: it is none that can be run again. */
+static int find_answer(struct infer_replay *p, const struct json *o)
+{
+	const struct json *response = json_get(o, "response"), *status, *object;
+
+	p->id_value = json_get(o, "id");
+	p->body = o;
+	p->form = &form_own;
+	p->scored = is_kind(o, INFER_KIND_SCORE);
+	if (p->scored || is_kind(o, INFER_KIND_COMPLETION))
+		return 1;
+	p->id_value = json_get(o, "custom_id");
+	status = json_get(response, "status_code");
+	p->body = json_get(response, "body");
+	object = json_get(p->body, "object");
+	p->form = json_equals(object, "chat.completion") ? &form_chat : &form_text;
+	return !json_get(o, "kind") && p->id_value && json_is(status, JSON_INT) && status->i == 200;
+}
+
+static int take_tokens(struct infer_replay *p, infer_error *err)
+{
+	const struct json *list = json_get(p->body, "tokens");
+	size_t n = json_count(list), i = 0;
+
+	p->tokens = arena_alloc(&p->mem, n, sizeof *p->tokens);
+	if (!p->tokens)
+		return no_memory(err);
+	json_each(v, list) {
+		if (!json_is(v, JSON_INT) || v->i < 0 || v->i > INT32_MAX)
+			return err_set(err, INFER_EINVAL,
+			               "line %lld: the record of '%.80s': tokens[%zu] is no token",
+			               (long long)p->line, p->id, i);
+		p->tokens[i++] = (int32_t)v->i;
+	}
+	p->n_tokens = n;
+	return n >= 2 ? INFER_OK
+	              : err_set(err, INFER_EINVAL,
+	                        "line %lld: the record of '%.80s' has no tokens to score",
+	                        (long long)p->line, p->id);
+}
+
+static int take(struct infer_replay *p, const char *line, size_t n, int *is, infer_error *err)
+{
+	char what[32];
+	const struct json *o;
+	char *own = arena_raw(&p->mem, n);
+
+	if (!own)
+		return no_memory(err);
+	if (n)
+		memcpy(own, line, n);
+	snprintf(what, sizeof what, "line %lld", (long long)p->line);
+	TRY(jread(&o, &p->mem, own, n, what, err));
+	if (!json_is_object(o))
+		return err_set(err, INFER_EFORMAT, "%s is no record", what);
+	*is = find_answer(p, o);
+	if (!*is)
+		return INFER_OK;
+	p->id = id_of(&p->mem, p->id_value);
+	p->request = json_get(p->body, "request");
+	p->run = json_get(p->body, "run");
+	if (p->mem.bad)
+		return no_memory(err);
+	p->id = p->id ? p->id : "";
+	if (!p->scored && !json_is_object(p->request))
+		return err_set(err, INFER_EINVAL,
+		               "%s: the record of '%.80s' has no request; --with-request puts it "
+		               "there",
+		               what, p->id);
+	if (!json_is_object(p->run))
+		return err_set(err, INFER_EINVAL,
+		               "%s: the record of '%.80s' does not say how it was made: it has no "
+		               "run",
+		               what, p->id);
+	if (p->scored)
+		TRY(take_tokens(p, err));
+	take_made(p);
+	return p->mem.bad ? no_memory(err) : INFER_OK;
+}
+
+int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_t number,
+                      infer_error *err)
+{
+	infer_replay *p = mem_zalloc(MEM_RECORD, 1, sizeof *p);
+	int is = 0;
+
+	*out = NULL;
+	if (!p)
+		return no_memory(err);
+	arena_init(&p->mem, MEM_RECORD);
+	p->line = number;
+	int rc = take(p, line, bytes, &is, err);
+
+	if (rc || !is)
+		infer_replay_free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+void infer_replay_free(infer_replay *p)
+{
+	if (!p)
+		return;
+	arena_fini(&p->mem);
+	mem_free(p);
+}
+
+/* ---- asking again ---- */
+
+int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_reader *r,
+                     infer_error *err)
+{
+	struct jwrite w;
+	struct buf line;
+	int rc = INFER_OK;
+
+	*out = NULL;
+	buf_init(&line, MEM_RECORD);
+	jw_init(&w, &line);
+	jw_value(&w, NULL, p->request);
+	if (line.bad)
+		rc = no_memory(err);
+	else
+		rc = infer_line_read(out, line.at, line.len, p->line, 0, r, err);
+	buf_fini(&line);
+	if (rc)
+		return rc;
+	if ((*out)->is_other) {
+		(*out)->fault.kind = INFER_FAULT_INVALID;
+		err_set(&(*out)->fault.error, INFER_EINVAL, "request is a record of another kind");
+	}
+	(*out)->form = p->form;
+	return INFER_OK;
+}
