@@ -1,5 +1,6 @@
 /* common/opt.c - parsing options from rows, and --help. */
 #include "common/opt.h"
+#include "common/nearest.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 256, NAME_MAX_BYTES = 40 };
+enum { LONG = 256, NAME_MAX_BYTES = NEAREST_NAME };
 
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 {
@@ -73,49 +74,16 @@ static const struct opt *by_key(const struct opt *rows, int key)
 	return NULL;
 }
 
-static int less(int a, int b) { return a < b ? a : b; }
-
-/* Edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter than
- * NAME_MAX_BYTES. */
-static int edits(const char *a, const char *b)
-{
-	int rows[3][NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
-
-	for (int j = 0; j <= nb; j++)
-		rows[0][j] = j;
-	for (int i = 1; i <= na; i++) {
-		int *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-
-		row[0] = i;
-		for (int j = 1; j <= nb; j++) {
-			row[j] = less(last[j - 1] + (a[i - 1] != b[j - 1]),
-			              less(last[j], row[j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = less(row[j], before[j - 2] + 1);
-		}
-	}
-	return rows[na % 3][nb];
-}
-
 /* The known name that is most similar to `name`, or NULL. */
-static const char *nearest(const struct opt *rows, const char *name)
+static const char *near_to(const struct opt *rows, const char *name)
 {
-	const char *best = NULL;
-	int least = strlen(name) < 6 ? 2 : 3;
+	struct nearest n;
 
-	if (strlen(name) < 2 || strlen(name) >= NAME_MAX_BYTES)
-		return NULL;
-	for (; rows->kind != OPT_END; rows++) {
-		if (rows->kind == OPT_GROUP || !rows->name)
-			continue;
-		int d = strncmp(rows->name, name, strlen(name)) ? edits(name, rows->name) : 1;
-
-		if (d < least) {
-			least = d;
-			best = rows->name;
-		}
-	}
-	return best;
+	nearest_begin(&n, name);
+	for (; rows->kind != OPT_END; rows++)
+		if (rows->kind != OPT_GROUP && rows->name)
+			nearest_try(&n, rows->name);
+	return n.best;
 }
 
 static const struct other {
@@ -148,7 +116,7 @@ static const char *foreign(const struct opt *rows, const char *name, int slips)
 	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
 		plain[i] = name[i] == '_' ? '-' : name[i];
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (edits(others[i].theirs, plain) <= slips && has(rows, others[i].ours))
+		if (nearest_edits(others[i].theirs, plain) <= slips && has(rows, others[i].ours))
 			return others[i].say;
 	return NULL;
 }
@@ -160,7 +128,7 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 
 	if (n < sizeof name)
 		memcpy(name, typed, n);
-	const char *other = foreign(rows, name, 0), *meant = nearest(rows, name);
+	const char *other = foreign(rows, name, 0), *meant = near_to(rows, name);
 
 	if (!other && !meant && n > 5)
 		other = foreign(rows, name, 1);
@@ -288,7 +256,7 @@ static int unknown_word(const struct opt *o, const char *text, const char *from,
 	for (const char *p = o->arg; *p; p += n + (p[n] == '|')) {
 		n = strcspn(p, "|");
 		snprintf(word, sizeof word, "%.*s", (int)n, p);
-		if (strlen(text) < NAME_MAX_BYTES && edits(text, word) == 1)
+		if (strlen(text) < NAME_MAX_BYTES && nearest_edits(text, word) == 1)
 			return err_set(err, INFER_EINVAL, "%s: no '%s'; did you mean %s?", from,
 			               text, word);
 	}

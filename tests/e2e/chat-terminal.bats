@@ -59,7 +59,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	one=$(printf '%s\n' "$what" | talk)
 	same "$one" "$(talk --messages it.json </dev/null)"
 	same "$one" "$(printf '/load it.json\n/regen\n' | talk 2>err)"
-	grep -q '1 messages loaded; .*/regen' err
+	grep -q '1 message loaded; .*/regen' err
 }
 
 @test "nothing but text: no escape codes, no prompt" {
@@ -97,10 +97,43 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	done
 }
 
-@test "/exit ends it with 0; what stands behind is not read" {
-	printf '/exit\n%s\n' "$what" >lines
-	talk <lines >out
-	[ ! -s out ]
+@test "/exit, /quit and /bye end it with 0; what stands behind is not read" {
+	for end in exit quit bye; do
+		printf '/%s\n%s\n' "$end" "$what" >lines
+		talk <lines >out
+		[ ! -s out ]
+	done
+}
+
+@test "/? is /help, /retry is /regen, and a slip is answered with what was meant" {
+	printf '/?\n' | talk 2>err
+	grep -q '^/help .*also /?' err
+	printf '/help\n' | talk 2>&1 | cmp - err
+	run ! grep -qE '^.{81}' err
+	same "$(printf '%s\n/regen\n' "$story" | talk --temp 1 --seed 7)" "$(printf '%s\n/retry\n' "$story" | talk --temp 1 --seed 7)"
+	while read -r typed meant; do
+		rc=0
+		echo "$typed" | talk 2>err || rc=$?
+		same 2 "$rc"
+		same "infer-run: error: unknown command $typed; did you mean $meant?" "$(cat err)"
+	done <<-END
+		/sav /save
+		/lod /load
+		/qiut /quit
+		/he /help
+	END
+}
+
+@test "/undo takes turn after turn back; what is left goes on as before" {
+	printf '%s\n%s\n/undo\n/save it.json\n%s\n/undo\n/undo\n/save none.json\n' "$what" hello "$story" | talk >out 2>err
+	same 'user assistant' "$(roles it.json)"
+	same '[]' "$(tr -d '\n' <none.json)"
+	printf '%s\n%s\n' "$what" "$story" | talk | sed -n 2p | cmp - <(sed -n 3p out)
+	grep -q '2 messages left' err
+	rc=0
+	printf '/system S\n/undo\n' | talk 2>err || rc=$?
+	same 2 "$rc"
+	same 1 "$(grep -c 'error: /undo: there is no turn of yours' err)"
 }
 
 @test "/save and /load: the same conversation, by way of a file that is whole or not there" {
@@ -151,8 +184,8 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 
 @test "only what is new is computed: the cache has the turns before, but for the last part of a page" {
 	printf '%s\n/stats\n%s\n/stats\n' "$story" "$what" | talk >out 2>err
-	# last answer: prompt P tokens: C cached, N computed ...; A answered
-	numbers() { grep '^last answer' err | sed -n "$1p" | grep -oE '[0-9]+ (tokens:|cached|computed|answered)' | grep -oE '^[0-9]+' | tr '\n' ' '; }
+	# last answer: prompt P tokens: C cached, N computed ... A answered
+	numbers() { grep -A 1 '^last answer' err | grep -v '^--' | paste - - | sed -n "$1p" | grep -oE '[0-9]+ (tokens:|cached|computed|answered)' | grep -oE '^[0-9]+' | tr '\n' ' '; }
 	read -r p1 c1 n1 a1 <<<"$(numbers 1)"
 	read -r p2 c2 n2 a2 <<<"$(numbers 2)"
 	same 0 "$c1"
@@ -163,7 +196,9 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	[ "$c2" -gt $((p1 + a1 - 33)) ]
 	grep -qE "^context +$((p2 + a2)) of 512 tokens" err
 	grep -qE '^seed +[0-9]+ for the first answer' err
-	grep -qE '^KV cache +[0-9]+ bytes: [0-9]+ of [0-9]+ pages' err
+	grep -qE '^KV cache +[0-9]+\.[0-9] MiB: [0-9]+ of [0-9]+ pages of 32 positions, f16 keys and f16 values$' err
+	grep -q '^1 answer  ' err
+	grep -q '^2 answers  ' err
 	# and without the cache the same is said
 	printf '%s\n%s\n' "$story" "$what" | talk --no-prefix-cache | cmp - out
 }
@@ -324,7 +359,7 @@ start()
 	fi
 	{
 		echo 'trap : INT     # a signal of the terminal reaches this shell, too, and is not for it'
-		printf 'infer-run -q -i'
+		printf 'infer-run %s -i' "${quiet--q}"
 		printf " '%s'" "$@"
 		echo '; echo "ended with $?"; exec sleep 1000'
 	} >start.sh
@@ -377,6 +412,76 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^ended with 0'
 	same 'first second\nline /exit' "$(tr '\n' ' ' <state/inferutils/infer-run.history | sed 's/ $//')"
 	[ ! -e .local ]
+}
+
+@test "terminal: the first line says the model and how to go on; -q and a pipe have none" {
+	quiet='' start -m "$CHAT" --temp 0
+	tm capture-pane -e -p >now
+	grep -q $'^\033\\[2mchat.gguf: /help lists the commands, Ctrl-D ends' now
+	start -m demo --temp 0
+	run ! grep -q /help now
+	infer-run -m demo -i </dev/null 2>err
+	[ ! -s err ]
+}
+
+@test "terminal: /save asks before it replaces a file, but for the one that it wrote" {
+	echo mine >it.json
+	start -m demo --temp 0 -n 1
+	say one
+	sees '^> *$'
+	for no in n '' yellow; do
+		say '/save it.json'
+		sees '^it.json is there already'
+		sees '^Replace it\? \(y/n\) *$'
+		if [ "$no" = yellow ]; then keys C-c; else say "$no"; fi
+		sees '^\(not saved\)'
+		sees '^> *$'
+		keys C-l
+		sees '^> *$'
+		same mine "$(cat it.json)"
+	done
+	say '/save it.json'
+	sees '^Replace it'
+	say y
+	sees '2 messages saved'
+	keys C-l
+	say '/save it.json'
+	sees '2 messages saved'
+	run ! grep -q Replace now
+	say /clear
+	sees 'a new conversation'
+	say two
+	sees '^> *$'
+	say '/save it.json'
+	sees '^Replace it'
+	keys C-d
+	sees '^\(not saved\)'
+	same one "$(content it.json 0)"
+	keys Up
+	sees '^> /save it.json'
+}
+
+@test "terminal: a turn that is stopped in its prompt is taken back, and /stats says what it took" {
+	printf '[{"role":"user","content":"%s"},{"role":"assistant","content":"b"}]' "$(printf 'the of and %.0s' $(seq 20000))" >it.json
+	quiet='' start -m "$SLOW" --temp 0 -n 3 --prefill-chunk 32
+	say one
+	sees '^> *$'
+	say '/load it.json'
+	sees '2 messages loaded'
+	say two
+	sees '^prompt: '
+	keys C-c
+	sees 'stopped before the first word; the turn is taken back'
+	say /stats
+	sees '^last turn +prompt [0-9]+ tokens: [0-9]+ cached, [0-9]+ computed at [0-9.]+ tokens/s$'
+	sees '^ +stopped before the first word, and taken back'
+	sees '^1 answer '
+	sees ' 2 messages$'
+	sees '^> *$'
+	read -r prompt cached computed rate <<<"$(grep -oE '^last turn.*' now | grep -oE '[0-9]+ (tokens:|cached|computed)|[0-9.]+ tokens/s' | cut -d' ' -f1 | xargs)"
+	[ "$computed" -gt 0 ]
+	[ $((cached + computed)) -lt "$prompt" ]
+	[ "$rate" != 0.0 ]
 }
 
 @test "terminal: an answer is stopped and kept, written again, and the conversation goes on" {

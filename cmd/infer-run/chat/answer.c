@@ -2,6 +2,7 @@
 #include "repl.h"
 #include "common/say.h"
 #include <infer/reply.h>
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ struct answer {
 	struct infer_choice choice; /* what it has come to, borrowed from the task */
 	struct infer_str thought;
 	int stopped;
+	int64_t computed, took_ns; /* rows of the prompt, and all the time */
 };
 
 static int no_memory(infer_error *err)
@@ -110,7 +112,7 @@ static void ask(struct repl *r, infer_job *j, const struct buf *prompt,
 		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
 	/* or an answer that is written again would be the same again */
-	j->request.sample.seed += (uint64_t)r->answers;
+	j->request.sample.seed += (uint64_t)r->drawn;
 	j->reply.prompt = tail;
 	j->reply.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), j->request.prompt,
 	                                     j->request.n_prompt, tail);
@@ -188,10 +190,17 @@ static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error 
 
 static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
+	struct infer_engine_stats before, now;
+
 	TRY(infer_runner_start(&a->task, r->run.runner, &a->job, NULL, 0, err));
 	chat_input_busy(&r->input);
+	infer_engine_stats(r->run.engine, &before);
+	int64_t began = clock_now_ns();
 	int rc = drive(r, a, n_prompt, err);
 
+	infer_engine_stats(r->run.engine, &now);
+	a->computed = (int64_t)(now.prefill_rows - before.prefill_rows);
+	a->took_ns = clock_now_ns() - began;
 	look(a);
 	chat_input_idle(&r->input);
 	say_progress_end();
@@ -206,17 +215,33 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	return rc;
 }
 
-static void count(struct repl *r, const struct answer *a)
+/* A prompt that was stopped has no times of its own. */
+static void count(struct repl *r, const struct answer *a, int kept)
 {
 	const struct infer_usage *u = &a->choice.usage;
+	struct tally *last = &r->last, *all = &r->all;
 
-	r->last = *u;
-	r->answers++;
-	r->all.prompt_tokens += u->prompt_tokens;
-	r->all.cached_tokens += u->cached_tokens;
-	r->all.completion_tokens += u->completion_tokens;
-	r->all.prefill_ns += u->prefill_ns;
-	r->all.decode_ns += u->decode_ns;
+	*last = (struct tally){ .answers = kept,
+		                .prompt = u->prompt_tokens,
+		                .cached = u->cached_tokens,
+		                .computed = u->prompt_tokens - u->cached_tokens,
+		                .answered = u->completion_tokens,
+		                .prefill_ns = u->prefill_ns,
+		                .decode_ns = u->decode_ns };
+	if (!kept && !u->completion_tokens) {
+		last->computed = a->computed;
+		last->prefill_ns = a->took_ns;
+	}
+	r->drawn += kept || u->completion_tokens;
+	if (!kept)
+		return;
+	all->answers++;
+	all->prompt += last->prompt;
+	all->cached += last->cached;
+	all->computed += last->computed;
+	all->answered += last->answered;
+	all->prefill_ns += last->prefill_ns;
+	all->decode_ns += last->decode_ns;
 }
 
 /* Bytes that never became UTF-8 are no text of a conversation. */
@@ -279,8 +304,8 @@ static int answer(struct repl *r, struct answer *a, const struct buf *prompt, in
 	rc = run_unchanged(&r->run, rc, err);
 	r->end |= rc == INFER_EIO;
 	TRY(rc);
-	count(r, a);
 	*kept = !a->stopped || a->choice.text.len;
+	count(r, a, *kept);
 	if (*kept)
 		rc = keep(r, a, prompt, err);
 	remark(r, a);

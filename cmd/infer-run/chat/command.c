@@ -1,5 +1,6 @@
 /* infer-run/chat/command.c - the commands that begin with a slash. */
 #include "repl.h"
+#include "common/nearest.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/err.h"
@@ -7,8 +8,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int help(struct repl *r, const char *rest, infer_error *err);
+
+static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- the conversation ---- */
 
@@ -27,6 +31,7 @@ static int clear(struct repl *r, const char *rest, infer_error *err)
 	(void)rest;
 	(void)err;
 	conversation_cut(&r->conversation, (size_t)system);
+	buf_clear(&r->file); /* it holds the one before */
 	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)"
 	                               : "(a new conversation)");
 	return INFER_OK;
@@ -68,12 +73,44 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
+/* Remember the file that the conversation is in: /save need not ask again. */
+static void in_file(struct repl *r, const char *path)
+{
+	buf_clear(&r->file);
+	buf_puts(&r->file, path);
+	if (r->file.bad)
+		buf_clear(&r->file);
+}
+
+/* 1: the file is not there, or may be replaced.  A pipe has nobody to ask, and replaces it. */
+static int may_replace(struct repl *r, const char *path, infer_error *err)
+{
+	struct stat st;
+	int yes = 1;
+
+	if (!r->input.terminal || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    (r->file.len && !strcmp(r->file.at, path)))
+		return 1;
+	screen_note(&r->screen, "%s is there already.", path);
+	if (chat_input_ask(&r->input, "Replace it? (y/n)", &yes, err))
+		return 0;
+	if (!yes)
+		screen_note(&r->screen, "(not saved)");
+	return yes;
+}
+
 static int save(struct repl *r, const char *rest, infer_error *err)
 {
+	infer_error why = { 0 };
+	size_t n = conversation_count(&r->conversation);
+
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/save needs a file");
+	if (!may_replace(r, rest, &why))
+		return why.code ? err_set(err, why.code, "%s", why.message) : INFER_OK;
 	TRY(conversation_save(&r->conversation, rest, err));
-	screen_note(&r->screen, "(%zu messages saved)", conversation_count(&r->conversation));
+	in_file(r, rest);
+	screen_note(&r->screen, "(%zu message%s saved)", n, plural((int64_t)n));
 	return INFER_OK;
 }
 
@@ -92,12 +129,24 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	}
 	conversation_fini(&r->conversation);
 	r->conversation = t;
-	screen_note(
-		&r->screen,
-		repl_waits(r)
-			? "(%zu messages loaded; the last is a question still: /regen answers it)"
-			: "(%zu messages loaded)",
-		conversation_count(&r->conversation));
+	in_file(r, rest);
+	size_t n = conversation_count(&t);
+
+	screen_note(&r->screen, "(%zu message%s loaded%s)", n, plural((int64_t)n),
+	            repl_waits(r) ? "; the last is a question still: /regen answers it" : "");
+	return INFER_OK;
+}
+
+static int undo(struct repl *r, const char *rest, infer_error *err)
+{
+	long at = conversation_last(&r->conversation, "user");
+
+	(void)rest;
+	if (at < 0)
+		return err_set(err, INFER_EINVAL, "/undo: there is no turn of yours");
+	conversation_cut(&r->conversation, (size_t)at);
+	screen_note(&r->screen, "(the last turn is taken back; %ld message%s left)", at,
+	            plural(at));
 	return INFER_OK;
 }
 
@@ -187,43 +236,63 @@ static double per_s(int64_t n, int64_t ns)
 	return ns > 0 && n > 0 ? (double)n * 1e9 / (double)ns : 0;
 }
 
-static void put_usage(struct buf *b, const char *what, const struct infer_usage *u, int64_t answers)
+static void put_tally(struct buf *b, const char *what, const struct tally *t)
 {
-	int64_t computed = u->prompt_tokens - u->cached_tokens;
+	buf_printf(b, "%-14sprompt %lld token%s: %lld cached, %lld computed at %.1f tokens/s\n%14s",
+	           what, (long long)t->prompt, plural(t->prompt), (long long)t->cached,
+	           (long long)t->computed, per_s(t->computed, t->prefill_ns), "");
+	if (t->answers || t->answered)
+		buf_printf(b, "%lld answered at %.1f tokens/s", (long long)t->answered,
+		           per_s(t->answered - (t->answers ? t->answers : 1), t->decode_ns));
+	buf_puts(b, t->answers    ? "\n"
+	            : t->answered ? ", and taken back\n"
+	                          : "stopped before the first word, and taken back\n");
+}
 
-	buf_printf(b,
-	           "%-14sprompt %lld tokens: %lld cached, %lld computed at %.1f tokens/s; %lld "
-	           "answered at %.1f tokens/s\n",
-	           what, (long long)u->prompt_tokens, (long long)u->cached_tokens,
-	           (long long)computed, per_s(computed, u->prefill_ns),
-	           (long long)u->completion_tokens,
-	           per_s(u->completion_tokens - answers, u->decode_ns));
+/* "f16", as --kv-type has it */
+static const char *kv_name(int type)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (t->type == type)
+			return t->name;
+	return infer_type_info(type)->name;
+}
+
+static void put_memory(struct buf *b, const struct repl *r)
+{
+	struct infer_engine_stats s;
+	struct infer_engine_info e;
+
+	infer_engine_stats(r->run.engine, &s);
+	infer_engine_info(r->run.engine, &e);
+	size_t used = r->ids.len / sizeof(int32_t), n = conversation_count(&r->conversation);
+
+	buf_printf(b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu message%s\n",
+	           "context", used, (int)e.ctx, n, plural((int64_t)n));
+	buf_printf(b, "%-14s%.1f MiB: %llu of %llu pages of 32 positions, %s keys and %s values\n",
+	           "KV cache", (double)(s.kv_pages_used * s.kv_page_bytes) / (1 << 20),
+	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,
+	           kv_name(e.k_type), kv_name(e.v_type));
 }
 
 static int stats(struct repl *r, const char *rest, infer_error *err)
 {
-	struct infer_engine_stats s;
-	struct infer_engine_info e;
 	struct buf b;
 	char what[40];
 
 	(void)rest;
-	infer_engine_stats(r->run.engine, &s);
-	infer_engine_info(r->run.engine, &e);
 	buf_init(&b, MEM_BASE);
-	if (r->answers) {
-		put_usage(&b, "last answer", &r->last, 1);
-		snprintf(what, sizeof what, "%lld answers", (long long)r->answers);
-		put_usage(&b, what, &r->all, r->answers);
+	if (r->last.prompt)
+		put_tally(&b, r->last.answers ? "last answer" : "last turn", &r->last);
+	if (r->all.answers) {
+		snprintf(what, sizeof what, "%lld answer%s", (long long)r->all.answers,
+		         plural(r->all.answers));
+		put_tally(&b, what, &r->all);
 	}
-	buf_printf(&b, "%-14s%zu of %d tokens in the last prompt and its answer; %zu messages\n",
-	           "context", r->ids.len / sizeof(int32_t), (int)e.ctx,
-	           conversation_count(&r->conversation));
-	buf_printf(&b, "%-14s%llu bytes: %llu of %llu pages of 32 positions, %s keys and %s values",
-	           "KV cache", (unsigned long long)(s.kv_pages_used * s.kv_page_bytes),
-	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,
-	           infer_type_info(e.k_type)->name, infer_type_info(e.v_type)->name);
-	buf_printf(&b, "\n%-14s%llu for the first answer, one more for each that follows", "seed",
+	put_memory(&b, r);
+	buf_printf(&b, "%-14s%llu for the first answer, then one more each", "seed",
 	           (unsigned long long)r->run.sampling.o.seed);
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /stats") : INFER_OK;
 
@@ -235,7 +304,7 @@ static int stats(struct repl *r, const char *rest, infer_error *err)
 
 /* ---- the table ---- */
 
-enum { TAKES_REST = 1 };
+enum { TAKES_REST = 1, TAKES_FILE = 2 };
 static const struct command {
 	const char *name, *arg, *help;
 	int (*run)(struct repl *r, const char *rest, infer_error *err);
@@ -244,15 +313,40 @@ static const struct command {
 	{ "help", "", "this list", help, 0 },
 	{ "system", "[TEXT|-]", "show the system turn, or make TEXT it; - takes it away",
 	  system_turn, TAKES_REST },
-	{ "save", "FILE", "the conversation, as --messages takes it", save, TAKES_REST },
-	{ "load", "FILE", "go on with a conversation", load, TAKES_REST },
+	{ "save", "FILE", "the conversation, as --messages takes it", save, TAKES_FILE },
+	{ "load", "FILE", "go on with a conversation", load, TAKES_FILE },
 	{ "regen", "", "answer the last turn anew", regen, 0 },
 	{ "edit", "[TEXT]", "change your last turn, and have it answered", edit, TAKES_REST },
+	{ "undo", "", "take your last turn and its answer back", undo, 0 },
 	{ "stats", "", "tokens, speed, context and cache", stats, 0 },
-	{ "model", "[MODEL]", "show the model, or go on with another", model, TAKES_REST },
+	{ "model", "[MODEL]", "show the model, or go on with another", model, TAKES_FILE },
 	{ "clear", "", "begin a new conversation", clear, 0 },
 	{ "exit", "", "end, as the end of input does", exit_now, 0 },
 };
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+/* Names that other programs have for them. */
+static const struct synonym {
+	const char *name, *of;
+} synonyms[] = {
+	{ "?", "help" },
+	{ "retry", "regen" },
+	{ "quit", "exit" },
+	{ "bye", "exit" },
+};
+enum { N_SYNONYMS = sizeof synonyms / sizeof *synonyms };
+
+/* "/quit, /bye" */
+static void put_synonyms(struct buf *b, const char *of)
+{
+	const char *before = "; also ";
+
+	for (size_t i = 0; i < N_SYNONYMS; i++)
+		if (!strcmp(synonyms[i].of, of)) {
+			buf_printf(b, "%s/%s", before, synonyms[i].name);
+			before = ", ";
+		}
+}
 
 static int help(struct repl *r, const char *rest, infer_error *err)
 {
@@ -260,11 +354,13 @@ static int help(struct repl *r, const char *rest, infer_error *err)
 
 	(void)rest;
 	buf_init(&b, MEM_BASE);
-	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-		buf_printf(&b, "/%-7s%-10s%s\n", commands[i].name, commands[i].arg,
-		           commands[i].help);
-	buf_puts(&b, "A line that ends with \\ goes on with the next; \"\"\" begins and ends a "
-	             "text of many lines.");
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		buf_printf(&b, "/%-7s%-10s%s", commands[i].name, commands[i].arg, commands[i].help);
+		put_synonyms(&b, commands[i].name);
+		buf_putc(&b, '\n');
+	}
+	buf_puts(&b,
+	         "A line that ends with \\ goes on; \"\"\" begins and ends a text of many lines.");
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /help") : INFER_OK;
 
 	if (!rc)
@@ -273,14 +369,53 @@ static int help(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < N_SYNONYMS; i++)
+		if (!strcmp(name, synonyms[i].name))
+			name = synonyms[i].of;
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+const char *repl_command_name(size_t i, int *file)
+{
+	const char *name = i < N_COMMANDS                ? commands[i].name
+	                   : i < N_COMMANDS + N_SYNONYMS ? synonyms[i - N_COMMANDS].name
+	                                                 : NULL;
+
+	if (name) {
+		unsigned flags = find(name)->flags;
+
+		*file = flags & TAKES_FILE ? 1 : flags ? 0 : -1;
+	}
+	return name;
+}
+
+static int unknown(const char *name, infer_error *err)
+{
+	struct nearest n;
+	const char *other;
+	int file;
+
+	nearest_begin(&n, name);
+	for (size_t i = 0; (other = repl_command_name(i, &file)); i++)
+		nearest_try(&n, other);
+	if (n.best)
+		return err_set(err, INFER_EINVAL, "unknown command /%.40s; did you mean /%s?", name,
+		               n.best);
+	return err_set(err, INFER_EINVAL, "unknown command /%.40s; /help lists them all", name);
+}
+
 int repl_command(struct repl *r, const char *name, const char *rest, infer_error *err)
 {
-	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		if (strcmp(name, commands[i].name))
-			continue;
-		if (*rest && !(commands[i].flags & TAKES_REST))
-			return err_set(err, INFER_EINVAL, "/%s takes nothing behind it", name);
-		return commands[i].run(r, rest, err);
-	}
-	return err_set(err, INFER_EINVAL, "unknown command /%.40s; /help lists them all", name);
+	const struct command *c = find(name);
+
+	if (!c)
+		return unknown(name, err);
+	if (*rest && !c->flags)
+		return err_set(err, INFER_EINVAL, "/%s takes nothing behind it", name);
+	return c->run(r, rest, err);
 }

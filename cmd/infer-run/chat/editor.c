@@ -40,6 +40,7 @@ struct editor {
 	int cleared;
 	int ahead; /* the bytes now read were typed before the prompt appeared */
 	int cols;  /* for which the line is drawn */
+	int prompt_cols;
 	char prompt[48];
 };
 
@@ -94,7 +95,7 @@ struct place {
  * with a newline of its own; the terminal has since broken rows that are now too long for it. */
 static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 {
-	int now_cols = width(), row = 0, col = 2;
+	int now_cols = width(), row = 0, col = now->prompt_cols;
 
 	for (; from < to; from++) {
 		int w = *from == L'\n' ? 0 : wcwidth(*from);
@@ -432,6 +433,7 @@ int editor_read(struct editor *e, const char *mark, const char *fill, enum edito
 	/* an escape sequence must not be the last of a prompt */
 	snprintf(e->prompt, sizeof e->prompt,
 	         e->terminal & ENV_COLOURS ? "\1\033[1;32m\1%s\1\033[0m\1 " : "%s ", mark);
+	e->prompt_cols = (int)strlen(mark) + 1;
 	now = e;
 	e->fill = fill;
 	e->cleared = 0;

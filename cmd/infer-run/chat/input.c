@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 100 };
@@ -79,9 +80,10 @@ static int plain_line(struct chat_input *in, const char *mark, enum editor_got *
 	int rc = INFER_OK;
 
 	if (in->terminal) {
-		char text[8] = { mark[0], ' ' };
+		char text[48];
+		int len = snprintf(text, sizeof text, "%s ", mark);
 
-		if (write(STDERR_FILENO, text, 2) < 0) {
+		if (write(STDERR_FILENO, text, (size_t)len) < 0) {
 			/* nobody sees it */
 		}
 		signals_begin(&in->signals, while_busy);
@@ -161,6 +163,21 @@ int chat_input_read(struct chat_input *in, const char *fill, enum chat_input_got
 	                                                    : CHAT_INPUT_TEXT;
 	if (*got == CHAT_INPUT_TEXT)
 		remember(in);
+	return INFER_OK;
+}
+
+int chat_input_ask(struct chat_input *in, const char *question, int *yes, infer_error *err)
+{
+	enum editor_got got = EDITOR_END;
+	const char *at = "";
+	size_t n = 0;
+
+	*yes = 0;
+	if (in->editor)
+		TRY(editor_read(in->editor, question, NULL, &got, &at, &n, err));
+	else
+		TRY(plain_line(in, question, &got, &at, &n, err));
+	*yes = got == EDITOR_LINE && n && (*at == 'y' || *at == 'Y');
 	return INFER_OK;
 }
 

@@ -32,6 +32,11 @@ enum chat_input_got { CHAT_INPUT_TEXT, CHAT_INPUT_CLEARED, CHAT_INPUT_END };
 int chat_input_read(struct chat_input *in, const char *fill, enum chat_input_got *got,
                     infer_error *err);
 
+/* Ask on a terminal: *yes is 1 after a line that begins with y or Y, 0 after any other, SIGINT or
+ * the end of input.
+ * INFER_EIO INFER_ENOMEM */
+int chat_input_ask(struct chat_input *in, const char *question, int *yes, infer_error *err);
+
 /* While an answer is computed, SIGINT at a terminal asks to stop it. */
 void chat_input_busy(struct chat_input *in);
 int chat_input_stopped(struct chat_input *in);

@@ -174,6 +174,31 @@ static void lead(struct repl *r)
 	}
 }
 
+/* "m.gguf" of "/models/m.gguf", "m" of "/models/m/"; *n: its length */
+static const char *base_name(const char *path, size_t *n)
+{
+	size_t from;
+
+	*n = strlen(path);
+	while (*n > 1 && path[*n - 1] == '/')
+		--*n;
+	for (from = *n; from && path[from - 1] != '/'; from--)
+		;
+	*n -= from;
+	return path + from;
+}
+
+/* The first line for a person: with whom they talk, and how to go on. */
+static void greet(struct repl *r)
+{
+	size_t n;
+	const char *name = base_name(r->o.model ? r->o.model : "demo", &n);
+
+	if (r->input.terminal && r->screen.err_terminal && !r->o.start.quiet)
+		screen_note(&r->screen, "%.*s: /help lists the commands, Ctrl-D ends", (int)n,
+		            name);
+}
+
 static void repl_fini(struct repl *r)
 {
 	chat_input_close(&r->input);
@@ -182,6 +207,7 @@ static void repl_fini(struct repl *r)
 	run_close(&r->run);
 	buf_fini(&r->ids);
 	buf_fini(&r->fill);
+	buf_fini(&r->file);
 	buf_fini(&r->model);
 	screen_fini(&r->screen);
 }
@@ -193,6 +219,7 @@ int repl(const struct run_opts *o, const struct opt_rest *rest)
 
 	buf_init(&r.ids, MEM_BASE);
 	buf_init(&r.fill, MEM_BASE);
+	buf_init(&r.file, MEM_BASE);
 	buf_init(&r.model, MEM_BASE);
 	screen_init(&r.screen);
 	int rc = repl_open_model(&r, &err);
@@ -201,8 +228,10 @@ int repl(const struct run_opts *o, const struct opt_rest *rest)
 		rc = first_messages(&r, &err);
 	if (!rc) {
 		rc = chat_input_open(&r.input, &err);
-		if (!rc)
+		if (!rc) {
+			greet(&r);
 			lead(&r);
+		}
 	}
 	int code = rc ? say_fail(&err) : r.code;
 

@@ -7,6 +7,13 @@
 #include "screen.h"
 #include "conversation.h"
 
+/* What answers took. */
+struct tally {
+	int64_t answers; /* 0: of a turn that was taken back */
+	int64_t prompt, cached, computed, answered;
+	int64_t prefill_ns, decode_ns;
+};
+
 struct repl {
 	struct run_opts o; /* .model may have been changed by /model */
 	const struct opt_rest *rest;
@@ -17,10 +24,12 @@ struct repl {
 	struct conversation conversation;
 	struct buf ids;  /* int32_t []: the ids of the last prompt and its answer */
 	struct buf fill; /* the text that /edit puts into the editor */
+	struct buf file; /* that /save wrote or /load read last */
 	struct chat_input input;
 	struct screen screen;
-	struct infer_usage last, all; /* all: sums of counts and times */
-	int64_t answers;
+	struct tally last,
+		all;   /* last: zeroed before the first turn; all: of answers that stayed */
+	int64_t drawn; /* answers that took random numbers */
 	/* editing: the next input replaces the user's last turn */
 	int editing, end;
 	int code; /* the exit code of the first failure, if input is not a terminal */
@@ -44,4 +53,7 @@ int repl_say(struct repl *r, size_t at, const struct buf *text, infer_error *err
 /* rest: the text after the name.
  * INFER_EINVAL  unknown command, or not possible now; or the error of the command */
 int repl_command(struct repl *r, const char *name, const char *rest, infer_error *err);
+/* The names of commands, synonyms too; NULL behind the last.  *file: 1: what follows it may be the
+ * name of a file; 0: something else; -1: nothing follows */
+const char *repl_command_name(size_t i, int *file);
 #endif
