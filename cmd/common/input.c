@@ -159,7 +159,9 @@ int input_read(struct buf *out, const struct opt_rest *words, const struct opt_l
 	if (!(flags & INPUT_NO_STDIN) && !in.stdin_read && !isatty(STDIN_FILENO))
 		TRY(add_stdin(&in, err));
 	if (!in.parts && !(flags & INPUT_MAYBE))
-		return err_set(err, INFER_EINVAL,
-		               "no text: give it as arguments, with -f FILE, or on standard input");
+		return err_set(
+			err, INFER_EINVAL,
+			"no text: give it as arguments, with -f FILE, or on standard input%s",
+			flags & INPUT_TALK && isatty(STDIN_FILENO) ? "; -i talks" : "");
 	return INFER_OK;
 }

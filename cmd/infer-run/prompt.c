@@ -29,7 +29,8 @@ static int read_words(struct prompt *p, const struct run_opts *o, const struct o
 		               "-f - and the conversation cannot both be standard input");
 	TRY(input_read(&p->words, rest, &o->files,
 	               (o->no_stdin || p->chat.from_stdin ? INPUT_NO_STDIN : 0u) |
-	                       (p->chat.c.messages ? INPUT_MAYBE : 0u),
+	                       (p->chat.c.messages ? INPUT_MAYBE : 0u) |
+	                       (o->render ? 0u : INPUT_TALK),
 	               bound, err));
 	if (!p->words.len && !p->chat.c.messages)
 		return err_set(err, INFER_EINVAL, "the prompt is empty");

@@ -424,6 +424,14 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	[ ! -s err ]
 }
 
+@test "terminal: no prompt at all is an error that mentions -i" {
+	command -v script >/dev/null || skip "no script here"
+	script -qec "infer-run -q -m '$CHAT'" /dev/null </dev/null | tr -d '\r' >out || true
+	same 'infer-run: error: no text: give it as arguments, with -f FILE, or on standard input; -i talks' "$(cat out)"
+	infer-run -q -m "$CHAT" --no-stdin </dev/null 2>err || true
+	same 'infer-run: error: no text: give it as arguments, with -f FILE, or on standard input' "$(cat err)"
+}
+
 @test "terminal: /save asks before it replaces a file, but for the one that it wrote" {
 	echo mine >it.json
 	start -m demo --temp 0 -n 1
@@ -482,6 +490,72 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	[ "$computed" -gt 0 ]
 	[ $((cached + computed)) -lt "$prompt" ]
 	[ "$rate" != 0.0 ]
+}
+
+@test "terminal: Tab completes commands and names of files, lists them, and is a character elsewhere" {
+	mkdir -p talks/inner
+	echo '[{"role":"user","content":"in the file"}]' >'talks/a long name.json'
+	touch talks/a.txt talks/日本 .hidden "$(printf 'talks/bad\033name')"
+	start -m demo --temp 0 -n 1
+	tm send-keys -l '/lo'
+	keys Tab
+	tm send-keys -l 'ta'
+	keys Tab
+	sees '^> /load talks/ *$'
+	keys Tab
+	sees '^a long name.json  a.txt             inner/            日本$'
+	sees '^> /load talks/ *$'
+	run ! grep -q bad now
+	tm send-keys -l 'a l'
+	keys Tab
+	sees '^> /load talks/a long name.json *$'
+	keys Enter
+	sees '^\(1 message loaded'
+	keys C-l
+	tm send-keys -l '/s'
+	keys Tab
+	sees '^system +save +stats$|^save +stats +system$'
+	sees '^> /s *$'
+	tm send-keys -l t
+	keys Tab Enter
+	sees '^context '
+	tm send-keys -l '/load 日'
+	keys Tab
+	sees '^> /load 日 *$'
+	keys C-c
+	tm send-keys -l a
+	keys Tab
+	tm send-keys -l b
+	keys Enter
+	sees '^> a +b'
+	sees '^> *$'
+	say '/save it.json'
+	sees 'messages saved'
+	same "$(printf 'a\tb')" "$(content it.json 1)"
+}
+
+@test "terminal: lines are broken between words, for the width there is; a copy is not" {
+	start -m demo --temp 0
+	tm resize-window -x 37 -y 24
+	sleep .2
+	say "$story"
+	sees '^> *$'
+	screen | sed -n '/key:$/,/^> *$/p' | sed '1d; $d' >shown
+	[ "$(wc -l <shown)" -gt 3 ]
+	say '/save it.json'
+	sees '2 messages saved'
+	content it.json 1 >text
+	same "$(perl -MText::Wrap -e '$Text::Wrap::columns = 38; print wrap("", "", <STDIN>)' <text)" "$(cat shown)"
+	# the copy, and what a pipe gets
+	same 1 "$(wc -l <text)"
+	printf '%s\n' "$story" | talk | cmp - text
+	# stopped in a word, all that there is stands there
+	start -m demo --temp 0 -n 9
+	say "$story"
+	sees 'cut after 9 tokens'
+	say '/save 9.json'
+	sees '2 messages saved'
+	screen | grep -qF -- "$(content 9.json 1)"
 }
 
 @test "terminal: an answer is stopped and kept, written again, and the conversation goes on" {

@@ -194,6 +194,7 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 
 	TRY(infer_runner_start(&a->task, r->run.runner, &a->job, NULL, 0, err));
 	chat_input_busy(&r->input);
+	screen_begin(&r->screen);
 	infer_engine_stats(r->run.engine, &before);
 	int64_t began = clock_now_ns();
 	int rc = drive(r, a, n_prompt, err);
@@ -207,7 +208,7 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	if (!r->end && (a->choice.text.len || (!rc && !a->stopped))) {
 		infer_error why = { 0 };
 
-		if (screen_text(&r->screen, SCREEN_ANSWER, "\n", 1, &why)) {
+		if (screen_end(&r->screen, &why)) {
 			r->end = 1;
 			return rc ? rc : err_set(err, why.code, "%s", why.message);
 		}
@@ -284,8 +285,9 @@ static void remark(struct repl *r, const struct answer *a)
 		            "begins a new conversation)",
 		            (int)info.ctx);
 	else if (a->choice.finish == INFER_FINISH_LENGTH)
-		screen_note(&r->screen, "(cut after %lld tokens, by -n)",
-		            (long long)a->choice.usage.completion_tokens);
+		screen_note(&r->screen, "(cut after %lld token%s, by -n)",
+		            (long long)a->choice.usage.completion_tokens,
+		            a->choice.usage.completion_tokens == 1 ? "" : "s");
 }
 
 int repl_waits(const struct repl *r)

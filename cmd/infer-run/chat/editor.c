@@ -1,5 +1,6 @@
 /* infer-run/chat/editor.c - editing lines with libedit. */
 #include "editor.h"
+#include "wrap.h"
 #include "common/env.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -36,6 +37,8 @@ struct editor {
 	struct signals *signals;
 	const struct chat_history *history;
 	unsigned terminal;
+	tab_command *commands;
+	struct tab tab;
 	const char *fill;
 	int cleared;
 	int ahead; /* the bytes now read were typed before the prompt appeared */
@@ -57,7 +60,7 @@ static struct editor *now;
 
 /* An end of input that is typed while an answer comes, the terminal still minding lines itself, is
  * read later as a NUL. */
-enum { SETTLE_MS = 30, CTRL_D = 4 };
+enum { SETTLE_MS = 30, CTRL_D = 4, TAB_SHOWN = 100 };
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
 
 static int load(struct library *l, infer_error *err)
@@ -285,26 +288,103 @@ static unsigned char on_paste(EditLine *el, int first)
 	return got != 1 ? CC_EOF : bad ? CC_REFRESH_BEEP : CC_REFRESH;
 }
 
-static unsigned char on_fill(EditLine *el, int c)
+/* UTF-8 as the library has characters, with a NUL behind it. */
+static int put_utf8(struct buf *b, const char *s, size_t n)
 {
-	const char *s = now->fill;
-	size_t n = s ? strlen(s) : 0;
-	struct buf b;
-
-	(void)c;
-	buf_init(&b, MEM_BASE);
 	for (size_t i = 0; i < n;) {
 		uint32_t cp;
 		int k = utf8_get(s + i, n - i, &cp);
 
 		i += k ? (size_t)k : utf8_bad(s + i, n - i);
-		put_wide(&b, (wchar_t)cp);
+		put_wide(b, (wchar_t)cp);
 	}
-	int bad =
-		put_wide(&b, 0) || now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
+	return put_wide(b, 0);
+}
+
+static int insert(EditLine *el, const char *s, size_t n)
+{
+	struct buf b;
+
+	buf_init(&b, MEM_BASE);
+	int bad = put_utf8(&b, s, n) ||
+	          now->lib.el_winsertstr(el, (const wchar_t *)(const void *)b.at);
 
 	buf_fini(&b);
-	return bad ? CC_REFRESH_BEEP : CC_REFRESH;
+	return bad;
+}
+
+static unsigned char on_fill(EditLine *el, int c)
+{
+	const char *s = now->fill;
+
+	(void)c;
+	return insert(el, s, s ? strlen(s) : 0) ? CC_REFRESH_BEEP : CC_REFRESH;
+}
+
+static int cells(const char *s)
+{
+	size_t n = strlen(s);
+	uint32_t cp = 0;
+	int sum = 0;
+
+	for (size_t i = 0; i < n; sum += wrap_cells(cp)) {
+		int k = utf8_get(s + i, n - i, &cp);
+
+		i += k ? (size_t)k : 1;
+	}
+	return sum;
+}
+
+/* The names below the line, which is drawn again below them. */
+static void list(struct editor *e)
+{
+	const struct tab *t = &e->tab;
+	size_t shown = t->n < TAB_SHOWN ? t->n : TAB_SHOWN;
+	int widest = 0;
+
+	for (size_t i = 0; i < shown; i++)
+		widest = cells(tab_name(t, i)) > widest ? cells(tab_name(t, i)) : widest;
+	size_t a_row = (size_t)(width() / (widest + 2));
+
+	a_row += !a_row;
+	leave(e, "");
+	for (size_t i = 0; i < shown; i++) {
+		int ends = i + 1 == shown || (i + 1) % a_row == 0;
+
+		fprintf(e->out, "%s%*s", tab_name(t, i),
+		        ends ? 0 : widest + 2 - cells(tab_name(t, i)), ends ? "\n" : "");
+	}
+	if (shown < t->n)
+		fprintf(e->out, "and %zu more\n", t->n - shown);
+	e->lib.el_set(e->el, EL_REFRESH);
+}
+
+static unsigned char on_tab(EditLine *el, int c)
+{
+	const LineInfoW *l = now->lib.el_wline(el);
+	struct tab *t = &now->tab;
+	struct buf line;
+	char s[4];
+
+	(void)c;
+	buf_init(&line, MEM_BASE);
+	for (const wchar_t *w = l->buffer; w < l->cursor; w++)
+		buf_put(&line, s, (size_t)utf8_put(s, (uint32_t)*w));
+	int is_command = !line.bad && tab_find(t, line.at, line.len, now->commands);
+
+	buf_fini(&line);
+	if (!is_command)
+		return insert(el, "\t", 1) ? CC_ERROR : CC_REFRESH;
+	if (!t->n)
+		return CC_ERROR;
+	if (t->n == 1 || t->common > t->typed) {
+		int bad = insert(el, tab_name(t, 0) + t->typed, t->common - t->typed) ||
+		          (t->ends && insert(el, " ", 1));
+
+		return bad ? CC_REFRESH_BEEP : CC_REFRESH;
+	}
+	list(now);
+	return CC_NORM;
 }
 
 /* ---- the handle ---- */
@@ -326,13 +406,14 @@ static void bind_keys(struct editor *e)
 		{ "\\e[3~", "ed-delete-next-char" }, { "\\e[H", "ed-move-to-beg" },
 		{ "\\e[F", "ed-move-to-end" },       { "\\e[1~", "ed-move-to-beg" },
 		{ "\\e[4~", "ed-move-to-end" },      { "\\e[1;5C", "em-next-word" },
-		{ "\\e[1;5D", "ed-prev-word" },      { "\\t", "ed-insert" },
+		{ "\\e[1;5D", "ed-prev-word" },      { "\\t", "infer-tab" },
 	};
 
 	/* el_set would copy the names, and never free them */
 	e->lib.el_wset(e->el, EL_ADDFN, L"infer-paste", L"take a paste whole", on_paste);
 	e->lib.el_wset(e->el, EL_ADDFN, L"infer-fill", L"begin with a text", on_fill);
 	e->lib.el_wset(e->el, EL_ADDFN, L"infer-newline", L"add a newline", on_newline);
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-tab", L"complete a command or a file", on_tab);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
 }
@@ -369,7 +450,7 @@ static int set_up(struct editor *e)
 }
 
 int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
-                unsigned terminal, infer_error *err)
+                unsigned terminal, tab_command *commands, infer_error *err)
 {
 	struct editor *e = mem_zalloc(MEM_BASE, 1, sizeof *e);
 	int rc;
@@ -380,6 +461,8 @@ int editor_open(struct editor **out, const struct chat_history *history, struct 
 	e->history = history;
 	e->signals = signals;
 	e->terminal = terminal;
+	e->commands = commands;
+	tab_init(&e->tab);
 	rc = load(&e->lib, err);
 	if (!rc) {
 		int fd = dup(STDERR_FILENO);
@@ -418,6 +501,7 @@ void editor_close(struct editor **editor)
 		fclose(e->out);
 	if (e->utf8)
 		freelocale(e->utf8);
+	tab_fini(&e->tab);
 	mem_free(e);
 	now = NULL;
 }

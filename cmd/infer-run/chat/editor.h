@@ -1,22 +1,23 @@
 /* infer-run/chat/editor.h - a line editor for terminals: libedit, loaded on first use.  Confined.
  *
  * Input is read as UTF-8, whatever the locale.  If the terminal marks pastes (bracketed paste), a
- * paste arrives as a whole, including its newlines; Alt-Enter inserts a newline; ~/.editrc is
- * read. */
+ * paste arrives as a whole, including its newlines; Alt-Enter inserts a newline; Tab completes
+ * commands and names of files, and is a character elsewhere; ~/.editrc is read. */
 #ifndef INFER_RUN_CHAT_EDITOR_H
 #define INFER_RUN_CHAT_EDITOR_H
 #include <infer/status.h>
 #include "history.h"
 #include "signals.h"
+#include "tab.h"
 
 struct editor;
 enum editor_got { EDITOR_LINE, EDITOR_CLEARED, EDITOR_END };
 
 /* Reads keys from standard input and shows the line on standard error.  terminal: ENV_ESCAPES,
- * ENV_COLOURS.  history, signals: borrowed.
+ * ENV_COLOURS.  history, signals: borrowed.  commands: those that Tab completes.
  * INFER_EUNSUP  libedit is not installed; INFER_ENOMEM */
 int editor_open(struct editor **out, const struct chat_history *history, struct signals *signals,
-                unsigned terminal, infer_error *err);
+                unsigned terminal, tab_command *commands, infer_error *err);
 void editor_close(struct editor **e);
 /* Read one line.
  * prompt  printable ASCII; the editor adds a space

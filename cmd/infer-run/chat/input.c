@@ -30,7 +30,7 @@ static void open_history(struct chat_input *in)
 	buf_fini(&path);
 }
 
-int chat_input_open(struct chat_input *in, infer_error *err)
+int chat_input_open(struct chat_input *in, tab_command *commands, infer_error *err)
 {
 	infer_error why = { 0 };
 	unsigned terminal = env_terminal(STDERR_FILENO);
@@ -49,7 +49,7 @@ int chat_input_open(struct chat_input *in, infer_error *err)
 	in->lines.fd = signals_in(&in->signals);
 	if (!rc && terminal & ENV_ESCAPES) {
 		open_history(in);
-		if (editor_open(&in->editor, &in->history, &in->signals, terminal, &why))
+		if (editor_open(&in->editor, &in->history, &in->signals, terminal, commands, &why))
 			say_warning("lines are not edited: %s", why.message);
 	}
 	if (rc)

@@ -20,9 +20,9 @@ struct chat_input {
 };
 
 /* On a terminal, use libedit and the history of earlier conversations; if one is not available,
- * print a warning.
+ * print a warning.  commands: those that Tab completes
  * INFER_EIO INFER_ENOMEM */
-int chat_input_open(struct chat_input *in, infer_error *err);
+int chat_input_open(struct chat_input *in, tab_command *commands, infer_error *err);
 void chat_input_close(struct chat_input *in); /* a zeroed *in is fine */
 
 enum chat_input_got { CHAT_INPUT_TEXT, CHAT_INPUT_CLEARED, CHAT_INPUT_END };

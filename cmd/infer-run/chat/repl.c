@@ -227,7 +227,7 @@ int repl(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = first_messages(&r, &err);
 	if (!rc) {
-		rc = chat_input_open(&r.input, &err);
+		rc = chat_input_open(&r.input, repl_command_name, &err);
 		if (!rc) {
 			greet(&r);
 			lead(&r);

@@ -53,7 +53,6 @@ int repl_say(struct repl *r, size_t at, const struct buf *text, infer_error *err
 /* rest: the text after the name.
  * INFER_EINVAL  unknown command, or not possible now; or the error of the command */
 int repl_command(struct repl *r, const char *name, const char *rest, infer_error *err);
-/* The names of commands, synonyms too; NULL behind the last.  *file: 1: what follows it may be the
- * name of a file; 0: something else; -1: nothing follows */
+/* The names of commands, synonyms too: a tab_command. */
 const char *repl_command_name(size_t i, int *file);
 #endif

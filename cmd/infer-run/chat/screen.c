@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define DIM "\033[2m"
@@ -17,10 +18,42 @@ void screen_init(struct screen *s)
 	*s = (struct screen){ .err = env_terminal(STDERR_FILENO),
 		              .out_terminal = isatty(STDOUT_FILENO),
 		              .err_terminal = isatty(STDERR_FILENO) };
+	s->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	wrap_init(&s->wrap);
 	buf_init(&s->b, MEM_BASE);
+	buf_init(&s->raw, MEM_BASE);
 }
 
-void screen_fini(struct screen *s) { buf_fini(&s->b); }
+void screen_fini(struct screen *s)
+{
+	if (s->utf8)
+		freelocale(s->utf8);
+	wrap_fini(&s->wrap);
+	buf_fini(&s->b);
+	buf_fini(&s->raw);
+}
+
+/* 0: not a terminal, or one that does not say */
+static int columns(int fd)
+{
+	struct winsize w;
+
+	return ioctl(fd, TIOCGWINSZ, &w) ? 0 : w.ws_col;
+}
+
+/* Put s->raw, if there is any, or else what is held back, behind s->b. */
+static void put_wrapped(struct screen *s, struct wrap *w, int fd)
+{
+	locale_t before = s->utf8 ? uselocale(s->utf8) : (locale_t)0;
+
+	s->b.bad |= s->raw.bad;
+	if (s->raw.len)
+		wrap_put(w, s->raw.at, s->raw.len, columns(fd), &s->b);
+	else
+		wrap_flush(w, columns(fd), &s->b);
+	if (before)
+		uselocale(before);
+}
 
 enum { SHOW_CONTROLS = 1 };
 
@@ -55,13 +88,49 @@ static void to_people(const struct screen *s)
 	}
 }
 
-static void put_dim(struct screen *s, const char *at, size_t n)
+static void dim_begin(struct screen *s)
 {
 	if (s->err & ENV_COLOURS)
 		buf_puts(&s->b, DIM);
-	put_text(&s->b, at, n, SHOW_CONTROLS);
+}
+
+static void dim_end(struct screen *s)
+{
 	if (s->err & ENV_COLOURS)
 		buf_puts(&s->b, PLAIN);
+}
+
+static void think(struct screen *s, const char *at, size_t n)
+{
+	buf_clear(&s->b);
+	buf_clear(&s->raw);
+	dim_begin(s);
+	put_text(&s->raw, at, n, SHOW_CONTROLS);
+	put_wrapped(s, &s->wrap, STDERR_FILENO);
+	dim_end(s);
+	to_people(s);
+}
+
+/* Reasoning has ended, and something else begins. */
+static void think_end(struct screen *s, const char *newlines)
+{
+	if (!s->thinking)
+		return;
+	think(s, "", 0);
+	s->thinking = 0;
+	wrap_begin(&s->wrap);
+	buf_clear(&s->b);
+	buf_puts(&s->b, newlines);
+	to_people(s);
+}
+
+void screen_begin(struct screen *s) { wrap_begin(&s->wrap); }
+
+static int write_answer(const struct screen *s, infer_error *err)
+{
+	if (s->b.bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for the output");
+	return s->b.len ? say_out(s->b.at, s->b.len, err) : INFER_OK;
 }
 
 int screen_text(struct screen *s, enum screen_style style, const char *at, size_t n,
@@ -69,33 +138,45 @@ int screen_text(struct screen *s, enum screen_style style, const char *at, size_
 {
 	if (!n || (style == SCREEN_THOUGHT && !s->err_terminal))
 		return INFER_OK;
-	buf_clear(&s->b);
 	if (style == SCREEN_THOUGHT) {
-		put_dim(s, at, n);
+		think(s, at, n);
 		s->thinking = 1;
-		to_people(s);
 		return INFER_OK;
 	}
-	if (s->thinking) {
-		buf_puts(&s->b, "\n\n");
-		to_people(s);
-		s->thinking = 0;
-		buf_clear(&s->b);
+	think_end(s, "\n\n");
+	buf_clear(&s->b);
+	buf_clear(&s->raw);
+	if (s->out_terminal) {
+		put_text(&s->raw, at, n, SHOW_CONTROLS);
+		put_wrapped(s, &s->wrap, STDOUT_FILENO);
+	} else {
+		put_text(&s->b, at, n, 0);
 	}
-	put_text(&s->b, at, n, s->out_terminal ? SHOW_CONTROLS : 0);
-	if (s->b.bad)
-		return err_set(err, INFER_ENOMEM, "out of memory for the output");
-	return say_out(s->b.at, s->b.len, err);
+	return write_answer(s, err);
+}
+
+int screen_end(struct screen *s, infer_error *err)
+{
+	return screen_text(s, SCREEN_ANSWER, "\n", 1, err);
 }
 
 void screen_lines(struct screen *s, const char *at, size_t n)
 {
+	struct wrap w;
+
+	think_end(s, "\n");
+	wrap_init(&w);
 	buf_clear(&s->b);
-	if (s->thinking)
-		buf_putc(&s->b, '\n');
-	s->thinking = 0;
-	put_dim(s, at, n);
+	buf_clear(&s->raw);
+	dim_begin(s);
+	put_text(&s->raw, at, n, SHOW_CONTROLS);
+	if (s->raw.len)
+		put_wrapped(s, &w, STDERR_FILENO);
+	buf_clear(&s->raw);
+	put_wrapped(s, &w, STDERR_FILENO);
+	dim_end(s);
 	buf_putc(&s->b, '\n');
+	wrap_fini(&w);
 	to_people(s);
 }
 
