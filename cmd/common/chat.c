@@ -5,6 +5,7 @@
 #include "base/jread.h"
 
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 /* the name that transformers gives to a template for requests with tools */
@@ -150,6 +151,15 @@ static int read_tools(infer_tools **out, const char *path, infer_error *err)
 	return rc;
 }
 
+/* Other programs read a file behind an @; here it would be a turn of one word. */
+static int check_system(const char *text, infer_error *err)
+{
+	if (!text || *text != '@' || access(text + 1, F_OK))
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL,
+	               "--system takes a text, not a file: --system \"$(cat %.80s)\"", text + 1);
+}
+
 static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 {
 	c->c = (struct infer_conversation){
@@ -163,6 +173,7 @@ static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 		.flags = INFER_CHAT_CONTINUE,
 		.now = local_now(),
 	};
+	TRY(check_system(a->system, err));
 	if (a->args)
 		TRY(check_args(a->args, err));
 	if (a->messages && a->tools && !strcmp(a->messages, "-") && !strcmp(a->tools, "-"))
@@ -180,6 +191,16 @@ static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 		c->c.tools = c->tools;
 	}
 	return INFER_OK;
+}
+
+int chat_named(const char *messages, int rc, infer_error *err)
+{
+	infer_error why = *err;
+
+	if (!rc || !messages || strncmp(why.message, "messages", 8))
+		return rc;
+	return err_set(err, rc, "%s: %s", strcmp(messages, "-") ? messages : "standard input",
+	               why.message);
 }
 
 const infer_chat *chat_for(const struct chat *c, int tools)

@@ -63,6 +63,9 @@ void chat_fini(struct chat *c);
  * INFER_EUNSUP  there is none */
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
                 infer_error *err);
+/* Where a message of the library is about the conversation, put the name of its file before it.
+ * rc: returned.  messages: of --messages, or NULL */
+int chat_named(const char *messages, int rc, infer_error *err);
 /* The template for a request with tools or without. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

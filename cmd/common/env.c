@@ -31,6 +31,14 @@ int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error 
 	return INFER_OK;
 }
 
+const char *env_name(const char *value)
+{
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+		if (value && value == getenv(variables[i].variable))
+			return variables[i].variable;
+	return NULL;
+}
+
 static int is_set(const char *value) { return value && *value; }
 
 unsigned env_terminal(int fd)

@@ -11,6 +11,9 @@
  * INFER_EINVAL  names the variable */
 int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error *err);
 
+/* The name of the variable that env_read took this value from, by its address; NULL: of none. */
+const char *env_name(const char *value);
+
 /* Whether fd is a terminal that understands colours and other escape sequences (TERM); for colours,
  * NO_COLOR must not be set either. */
 enum { ENV_ESCAPES = 1 << 0, ENV_COLOURS = 1 << 1 };

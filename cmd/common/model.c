@@ -1,5 +1,6 @@
 /* common/model.c - the options of the model and the engine. */
 #include "common/model.h"
+#include "common/env.h"
 #include "common/say.h"
 #include <infer/hw.h>
 #include "base/err.h"
@@ -30,6 +31,7 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 
 int isa_check(const char *name, infer_error *err)
 {
+	const char *from = env_name(name) ? env_name(name) : "--isa";
 	struct infer_kernel_set s;
 	char known[128] = "";
 	size_t n = 0;
@@ -38,12 +40,12 @@ int isa_check(const char *name, infer_error *err)
 		if (!strcmp(s.name, name) && s.usable)
 			return INFER_OK;
 		if (!strcmp(s.name, name))
-			return err_set(err, INFER_EINVAL, "--isa: this processor cannot run %s",
+			return err_set(err, INFER_EINVAL, "%s: this processor cannot run %s", from,
 			               name);
 		if (s.usable && n < sizeof known)
 			n += (size_t)snprintf(known + n, sizeof known - n, " %s", s.name);
 	}
-	return err_set(err, INFER_EINVAL, "--isa: '%.40s' is no kernel set; this machine runs%s",
+	return err_set(err, INFER_EINVAL, "%s: '%.40s' is no kernel set; this machine runs%s", from,
 	               name, known);
 }
 

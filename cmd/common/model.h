@@ -46,7 +46,7 @@ struct engine_args {
 	  .marks = OPT_RECORDED }, \
 	{ OPT_INT, 'c', "ctx", "N", \
 	  "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), \
-	  1, INT32_MAX, .marks = OPT_RECORDED }, \
+	  1, INT32_MAX, .marks = OPT_RECORDED | OPT_KILO }, \
 	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", \
 	  "type of the cache: " KV_NAMES "; of V after a comma (f16)", \
 	  offsetof(T, m.kv_type), .marks = OPT_RECORDED, .values = "," KV_WORDS }, \

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONG = 256, NAME_MAX_BYTES = NEAREST_NAME };
 
@@ -173,10 +174,15 @@ static int is_integer(const char *text)
 static int take_int(const struct opt *o, int64_t *v, const char *text, const char *from,
                     infer_error *err)
 {
-	if (!is_integer(text))
+	size_t n = strlen(text);
+	int kilo = o->marks & OPT_KILO && n > 1 && n < 10 && (text[n - 1] | 0x20) == 'k';
+	char digits[16] = "";
+
+	memcpy(digits, text, kilo ? n - 1 : 0);
+	if (!is_integer(kilo ? digits : text))
 		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a whole number", from, text);
 	errno = 0;
-	int64_t x = strtoll(text, NULL, 10);
+	int64_t x = strtoll(text, NULL, 10) * (kilo ? 1024 : 1);
 
 	if (errno || !in_range(o, (double)x))
 		return out_of_range(o, text, from, err);
@@ -197,24 +203,39 @@ static int take_bits(struct opt_bits *v, const char *text, const char *from, inf
 	return INFER_OK;
 }
 
+/* The factor that a unit stands for, as other programs have them: K and KiB 1024, KB 1000, in either
+ * case; 0: no unit. */
+static uint64_t unit_factor(const char *unit)
+{
+	static const char units[] = "KMGT";
+	uint64_t factor = 1, base = !strcasecmp(unit + !!*unit, "B") ? 1000 : 1024;
+	const char *at = *unit ? strchr(units, *unit & ~0x20) : units;
+
+	if (!*unit || !strcasecmp(unit, "B"))
+		return 1;
+	if (!at || !*at || (base == 1024 && unit[1] && strcasecmp(unit + 1, "iB")))
+		return 0;
+	for (const char *u = units; u <= at; u++)
+		factor *= base;
+	return factor;
+}
+
 static int take_size(const struct opt *o, uint64_t *v, const char *text, const char *from,
                      infer_error *err)
 {
-	static const char units[] = "KMGT";
 	size_t digits = strspn(text, "0123456789");
-	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+	uint64_t factor = unit_factor(text + digits);
 
-	if (!digits || (text[digits] && (!unit || text[digits + 1])))
+	if (!digits || !factor)
 		return err_set(err, INFER_EINVAL,
 		               "%s: '%.40s' is not a size: bytes, or with K, M, G or T", from,
 		               text);
 	errno = 0;
 	uint64_t x = strtoull(text, NULL, 10);
-	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
 
-	if (errno || x > UINT64_MAX >> shift || !in_range(o, (double)(x << shift)))
+	if (errno || x > UINT64_MAX / factor || !in_range(o, (double)(x * factor)))
 		return out_of_range(o, text, from, err);
-	*v = x << shift;
+	*v = x * factor;
 	return INFER_OK;
 }
 

@@ -18,7 +18,8 @@ enum opt_kind {
 	OPT_HELP,  /* the same, const char *: --help=SECTION, --help SECTION; "" without one */
 	OPT_INT,   /* int64_t in [lo, hi] */
 	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
-	OPT_SIZE,  /* uint64_t, bytes in [lo, hi]: 4096, 64K, 16M, 4G, 1T (powers of 1024) */
+	/* uint64_t, bytes in [lo, hi]: 4096, 64K, 64KiB, 16M, 4G, 1T (powers of 1024), 64KB (of 1000) */
+	OPT_SIZE,
 	OPT_NUM,   /* double in [lo, hi] */
 	OPT_GIVEN, /* struct opt_number in [lo, hi] */
 	OPT_STR,   /* const char *, not empty */
@@ -32,6 +33,7 @@ enum opt_mark {
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
 	OPT_WHOLE = 1 << 2,    /* for OPT_GIVEN: an integer */
 	OPT_COMMON = 1 << 3,   /* -h has it */
+	OPT_KILO = 1 << 4,     /* of OPT_INT: 32k is 32 * 1024 */
 };
 
 struct opt;

@@ -108,7 +108,7 @@ static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
 	infer_file *file = NULL;
 	const char *path;
 
-	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	TRY(model_path(&path, o->model, o->json ? MODEL_NAMED : MODEL_DEMO, err));
 	sig_mapped(path);
 	TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
 	TRY(infer_file_open(&file, path, err));
@@ -176,7 +176,8 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 		return inspect_talk(s, o, rest, err);
 	if (rest->n_words)
 		return inspect_files(s, o, rest->words, rest->n_words, err);
-	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	/* a script reads records: it names its model */
+	TRY(model_path(&path, o->model, o->json ? MODEL_NAMED : MODEL_DEMO, err));
 	char *const only[] = { (char *)path };
 	return inspect_files(s, o, only, 1, err);
 }

@@ -157,7 +157,9 @@ static int take(struct shown *s, const struct inspect_opts *o, const struct opt_
 	}
 	TRY(confine(CONFINE_TRY, 0, err));
 	TRY(infer_tokenizer_open(&s->t, s->file, err));
-	TRY(infer_chat_render(s->template, s->t, c, &s->text, NULL, &s->n, err));
+	int rc = infer_chat_render(s->template, s->t, c, &s->text, NULL, &s->n, err);
+
+	TRY(chat_named(o->chat.messages, rc, err));
 	return infer_chat_encode(s->template, s->t, c, &s->ids, &s->n_ids, err);
 }
 

@@ -116,6 +116,16 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 	return NULL;
 }
 
+static int draws(const struct run_opts *o)
+{
+	const struct sampling_args *s = &o->sampling;
+	int given = s->breakers.n || s->bias.n || s->samplers || s->seed.given;
+
+	for (int i = 0; i < SAMPLING_NUMBERS; i++)
+		given |= s->numbers[i].given;
+	return given || o->max_tokens >= 0 || o->stop.n || o->stop_tokens.n || o->ignore_eos;
+}
+
 /* What does not go together, by name; NULL: all is well. */
 static const char *conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
@@ -140,6 +150,8 @@ static const char *conflict(const struct run_opts *o, const struct opt_rest *res
 		  "--batch writes JSON lines: only -o jsonl goes with it" },
 		{ is_stdin(o->batch) && is_stdin(o->chat.tools),
 		  "--batch and --tools cannot both be standard input" },
+		{ as_it_is && draws(o),
+		  "without drawn tokens -n, --stop and sampling have no effect" },
 		{ o->bos && !o->tokenize, "--bos goes with --tokenize only" },
 		{ instead && o->echo, "--echo goes with continuing a prompt only" },
 		{ instead && !many && o->fail_on_length,

@@ -79,8 +79,10 @@ int prompt_encode(const struct prompt *p, const struct run_opts *o, const infer_
                   int32_t **ids, size_t *n, infer_error *err)
 {
 	if (p->is_chat) {
-		TRY(infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t, &p->chat.c,
-		                      ids, n, err));
+		int rc = infer_chat_encode(chat_for(&p->chat, p->chat.c.tools != NULL), t,
+		                           &p->chat.c, ids, n, err);
+
+		TRY(chat_named(o->chat.messages, rc, err));
 		return *n ? INFER_OK
 		          : err_set(err, INFER_EFORMAT, "%s: the chat template writes nothing",
 		                    p->template_of);

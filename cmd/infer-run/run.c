@@ -34,6 +34,24 @@ static int open_parts(struct run *r, infer_error *err)
 	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
 
+/* What is taken as it was asked for, and may be meant otherwise. */
+static void warn(const struct run *r)
+{
+	const struct run_opts *o = r->o;
+	struct infer_model_info m;
+
+	infer_model_info(r->model, &m);
+	if (o->engine.ctx > m.ctx_train)
+		say_warning("-c %lld is more than the %d tokens that the model was made for: "
+		            "what it writes behind those is of little use",
+		            (long long)o->engine.ctx, (int)m.ctx_train);
+	for (int i = 0; i < o->stop.n; i++)
+		if (strstr(o->stop.at[i], "\\n"))
+			say_warning("--stop '%s' has a backslash and an n, which is no newline; "
+			            "$'\\n' is one in bash and zsh",
+			            o->stop.at[i]);
+}
+
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
 {
 	int64_t from = clock_now_ns();
@@ -43,6 +61,8 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 
 	if (rc)
 		run_close(r);
+	else
+		warn(r);
 	r->opened_ns = clock_now_ns();
 	r->load_ms = clock_ms(from, r->opened_ns);
 	return rc;

@@ -88,7 +88,7 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
-		rc = prompt_render(&p, v.tok, &err);
+		rc = chat_named(o->chat.messages, prompt_render(&p, v.tok, &err), &err);
 	if (!rc)
 		rc = say_out(p.text ? p.text : "", p.n, &err);
 	if (!rc)

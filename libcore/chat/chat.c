@@ -38,7 +38,10 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 	*out = NULL;
 	if (!c)
 		return err_set(err, INFER_ENOMEM, "out of memory for a chat template");
-	rc = jinja_compile(&c->template, source, n, name, err);
+	buf_init(&c->source, MEM_CHAT);
+	buf_put(&c->source, source, n);
+	rc = c->source.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
+	                   : jinja_compile(&c->template, source, n, name, err);
 	if (!rc)
 		rc = chat_probe(c, source, n, err);
 	if (!rc) {
@@ -55,8 +58,10 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 
 void infer_chat_close(infer_chat **chat)
 {
-	if (*chat)
+	if (*chat) {
 		jinja_free((*chat)->template);
+		buf_fini(&(*chat)->source);
+	}
 	mem_free(*chat);
 	*chat = NULL;
 }
@@ -196,6 +201,7 @@ static int fill(struct chat_vars *vars, struct arena *a, const struct json **las
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
 
 	TRY(gather(&messages, a, c, v->messages, err));
+	TRY(chat_check_roles(messages, &chat->source, err));
 	if (c->flags & INFER_CHAT_CONTINUE)
 		TRY(chat_mark(a, last, messages, err));
 	TRY(chat_fit(a, messages, &chat->caps, late, err));

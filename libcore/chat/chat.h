@@ -7,6 +7,7 @@
 
 struct infer_chat {
 	struct jinja *template;
+	struct buf source;
 	struct infer_chat_caps caps;
 	int empty_tools;             /* 1: without tools it needs an empty list, not null */
 	int asks_time;               /* 1: its output may depend on the time */
@@ -38,6 +39,9 @@ int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
 /* fit.c: INFER_EFORMAT, INFER_EUNSUP: not an array of messages; names the index of the first
  * invalid one. */
 int chat_check(const struct json *messages, infer_error *err);
+/* fit.c: INFER_EINVAL: a role of messages that passed chat_check is none of OpenAI's, and the source
+ * of the template has no such word in quotes: a slip would become a role that no model knows. */
+int chat_check_roles(const struct json *messages, const struct buf *source, infer_error *err);
 /* fit.c: adapt messages that passed chat_check and may be modified to the capabilities of the
  * template.  late: NULL, or the number of system turns with no following user turn to take their
  * text: these are unchanged; with NULL they become user turns. */

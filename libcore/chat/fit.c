@@ -96,6 +96,42 @@ int chat_check(const struct json *messages, infer_error *err)
 	return INFER_OK;
 }
 
+/* The word is in the text, in quotes of either kind. */
+static int has_quoted(const struct buf *text, const struct json *word)
+{
+	char quoted[2][48];
+	int n = (int)json_bytes(word), len = n + 2;
+
+	snprintf(quoted[0], sizeof *quoted, "'%.*s'", n, json_str(word));
+	snprintf(quoted[1], sizeof *quoted, "\"%.*s\"", n, json_str(word));
+	for (int i = 0; text->len && i < 2; i++)
+		if (memmem(text->at, text->len, quoted[i], (size_t)len))
+			return 1;
+	return 0;
+}
+
+int chat_check_roles(const struct json *messages, const struct buf *source, infer_error *err)
+{
+	static const char *const known[] = { "system",    "developer", "user",
+		                             "assistant", "tool",      "function" };
+	size_t i = 0;
+
+	json_each(m, messages) {
+		const struct json *role = json_get(m, "role");
+		int is = 0;
+
+		for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+			is |= json_equals(role, known[k]);
+		if (!is && !has_quoted(source, role))
+			return err_set(err, INFER_EINVAL,
+			               "messages[%zu]: the role '%.*s' is unknown: it is none of "
+			               "OpenAI's, and the chat template does not name it",
+			               i, (int)json_bytes(role), json_str(role));
+		i++;
+	}
+	return INFER_OK;
+}
+
 /* ---- one message ---- */
 
 static struct json *from_buf(struct arena *a, const struct buf *b)

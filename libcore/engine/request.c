@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -69,13 +70,17 @@ static int check_room(const infer_engine *e, const struct infer_request *r, infe
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
 
-	if (want > (size_t)e->ctx)
-		return err_set(err, INFER_ENOMEM,
-		               "a prompt of %zu tokens needs a context of %zu; there are %d: "
-		               "a context of %zu or a prompt of at most %zu tokens would fit",
-		               r->n_prompt, want, (int)e->ctx, want,
-		               r->n_prompt - (want - (size_t)e->ctx));
-	return INFER_OK;
+	char wider[64] = ""; /* not wider than the model's own, where answers are of no use */
+
+	if (want <= (size_t)e->ctx)
+		return INFER_OK;
+	if (want <= (size_t)e->model->h.ctx_train)
+		snprintf(wider, sizeof wider, "a context of %zu or ", want);
+	return err_set(err, INFER_ENOMEM,
+	               "a prompt of %zu tokens needs a context of %zu; there are %d: "
+	               "%sa prompt of at most %zu tokens would fit",
+	               r->n_prompt, want, (int)e->ctx, wider,
+	               r->n_prompt - (want - (size_t)e->ctx));
 }
 
 /* The options with everything they point to moved into the arena. */

@@ -252,17 +252,46 @@ int job_new(struct job **out, const infer_job_reader *r, infer_error *err)
 	return INFER_OK;
 }
 
+/* The position in a text of one line: "request: column 6: ..." */
+static void drop_line(infer_error *err, const char *text, size_t bytes)
+{
+	static const char line[] = "request: line 1, ";
+	enum { N_KEPT = sizeof "request: " - 1, N_LINE = sizeof line - 1 };
+	infer_error why = *err;
+
+	if (!memchr(text, '\n', bytes) && !strncmp(why.message, line, N_LINE))
+		err_set(err, why.code, "%.*s%s", N_KEPT, line, why.message + N_LINE);
+}
+
+/* A byte order mark, which editors of Windows put before a file, is no part of it. */
+static const char *behind_mark(const char *text, size_t *bytes)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t n = *bytes >= sizeof mark - 1 && !memcmp(text, mark, sizeof mark - 1)
+	                   ? sizeof mark - 1
+	                   : 0;
+
+	*bytes -= n;
+	return text + n;
+}
+
 int job_parse(struct job *j, const char *text, size_t bytes)
 {
+	text = behind_mark(text, &bytes);
 	char *own = arena_raw(&j->mem, bytes);
 
 	if (own && bytes)
 		memcpy(own, text, bytes);
 	if (!own)
 		return INFER_ENOMEM;
-	return jread(&j->json, &j->mem, own, bytes, "request", &j->j.fault.error)
-	               ? job_fault(j, NULL)
-	               : INFER_OK;
+	if (!jread(&j->json, &j->mem, own, bytes, "request", &j->j.fault.error))
+		return INFER_OK;
+	if (bytes && *text == '[')
+		err_set(&j->j.fault.error, INFER_EFORMAT,
+		        "request: an array begins here; requests are objects, one a line: jq -c "
+		        "'.[]' makes lines of an array");
+	drop_line(&j->j.fault.error, text, bytes);
+	return job_fault(j, NULL);
 }
 
 int job_end(infer_job **out, struct job *j, infer_error *err)

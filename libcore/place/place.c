@@ -139,7 +139,7 @@ static int refuse(struct place_plan *p, const infer_model *m, const struct place
 
 	if (ask->kv_bytes && ask->kv_bytes < there)
 		there = ask->kv_bytes;
-	TRY(largest(p, m, ask, ctx, &near, err));
+	TRY(largest(p, m, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
 	if (near)
 		snprintf(hint, sizeof hint, "a context of %d fits", near);
 	return err_set(

@@ -155,12 +155,28 @@ put_keys()
 
 @test "damaged conversations and templates exit with 3 and say where" {
 	bad() { echo "$1" >bad.json; fails 3 "$2" infer-run --no-stdin --messages bad.json; }
-	bad '[' 'messages: line'
-	bad '{}' 'messages is not an array'
+	bad '[' 'bad.json: messages: line'
+	bad '{}' 'bad.json: messages is not an array'
 	bad '[]' 'nothing in it'
 	bad '[{"role":"user","content":"a"},{"content":"b"}]' 'messages\[1\]'
 	bad '[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]' 'image_url is not supported'
 	bad '[{"role":"user","content":7}]' 'messages\[0\]: content'
+	echo '[{"role":"user","content":"a"},{"role":"usr","content":"b"}]' >bad.json
+	fails 2 "bad.json: messages\[1\]: the role 'usr' is unknown" infer-run --no-stdin --messages bad.json
+	fails 2 "bad.json: messages\[1\]: the role 'usr' is unknown" infer-run --no-stdin --render --messages bad.json
+	fails 2 "bad.json: messages\[1\]: the role 'usr' is unknown" infer-run -i --messages bad.json
+	fails 2 "bad.json: messages\[1\]: the role 'usr' is unknown" infer-inspect template --messages bad.json
+	rc=0
+	infer-run -q --messages - <bad.json 2>err || rc=$?
+	same 2 "$rc"
+	grep -q "error: standard input: messages\[1\]" err
+	rc=0
+	echo "{\"messages\":$(cat bad.json)}" | infer-run -q --batch - >out 2>err || rc=$?
+	same 7 "$rc"
+	json message <out | grep -q "the role 'usr' is unknown"
+	# a template may have roles of its own
+	echo "{% for m in messages %}{{ 'U' if m.role == 'usr' else m.role }}={{ m.content }};{% endfor %}" >usr.jinja
+	same 'user=a;U=b;' "$(infer-run --no-stdin --render --template usr.jinja --messages bad.json)"
 	fails 2 'the messages begin with one' infer-run --no-stdin --system S --messages <(echo '[{"role":"system","content":"T"},{"role":"user","content":"U"}]')
 	fails 1 'nowhere.json: No such file' infer-run --no-stdin --messages nowhere.json
 	echo '{% for m in messages %}' >open.jinja

@@ -137,7 +137,10 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-bench kernels -c 3
 		infer-bench run --quick
 		infer-bench frobnicate
-		env -u INFER_MODEL infer-inspect
+		env -u INFER_MODEL infer-inspect --json
+		infer-run --score -n 3 x
+		infer-run --system-file x
+		infer-run --isa
 	END
 }
 
@@ -171,7 +174,9 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 "--temp: 'nan' is not a number" infer-run --temp nan x
 	fails 2 "--temp: '0x1' is not a number" infer-run --temp 0x1 x
 	fails 2 "--kv-bytes: '1Q' is not a size" infer-run --kv-bytes 1Q x
-	fails 2 "--kv-bytes: '1GB' is not a size" infer-run --kv-bytes 1GB x
+	for size in 1GX 1BB 1iB 1KiBB B '1 ' 1K1 99999999999TB; do
+		fails 2 "--kv-bytes: '?$size'? is (not a size|out of range)" infer-run --kv-bytes "$size" x
+	done
 	fails 2 "--output: 'xml' is none of" infer-run -o xml x
 	fails 2 "--kv-type: 'q9' is none of f16, f32, q8_0, q4_0" infer-run --kv-type q9 x
 	fails 2 "--kv-type: 'q8_0,' is none of" infer-run --kv-type q8_0, x
@@ -227,6 +232,41 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 'takes no argument' infer-inspect hw x
 }
 
+@test "sizes have the units of other programs, and a context may be given in k" {
+	while read -r size bytes; do
+		infer-run -q --no-stdin --kv-bytes "$size" x 2>err >out || true
+		same "there is $bytes" "$(grep -o 'there is [0-9.]* [a-zA-Z]*' err)"
+	done <<-END
+		999 999 bytes
+		999B 999 bytes
+		1K 1.00 KiB
+		1k 1.00 KiB
+		1KiB 1.00 KiB
+		1kB 0.98 KiB
+	END
+	same 1024 "$(infer-run -q --no-stdin --json -c 1k -n 1 x | json run.ctx)"
+	same 2048 "$(infer-run -q --no-stdin --json -c 2K -n 1 x | json run.ctx)"
+	for n in k 1kk 1m 1.5k 99999999k; do fails 2 '--ctx: ' infer-run -c $n x; done
+	fails 2 "--max-tokens: '1k' is not a whole number" infer-run -n 1k x
+}
+
+@test "what would have no effect, or one that nobody means, is said" {
+	for o in '-n 3' '--temp 2' '--seed 1' '--stop x' '--samplers top_k' '--logit-bias 1=1'; do
+		for mode in --score --tokenize --detokenize; do
+			# shellcheck disable=SC2086
+			fails 2 'without drawn tokens -n, --stop and sampling have no effect' infer-run $mode $o the of
+		done
+	done
+	echo text >it
+	fails 2 '--system takes a text, not a file: --system "\$\(cat it\)"' infer-run -m demo --system @it x
+	infer-run -q -m demo --no-stdin --system @nothing -n 1 x >out
+	fails 2 'unknown option --system-file; try --system "\$\(cat FILE\)"' infer-run --system-file it x
+	infer-run --no-stdin --stop '\n' -n 1 x >out 2>err
+	same 1 "$(grep -c "warning: --stop '.n' has a backslash and an n, which is no newline; " err)"
+	infer-run --no-stdin --stop $'\n' -n 1 x >out 2>err
+	[ ! -s err ]
+}
+
 @test "no model at all is the built-in one and a line that says so; where records are read it is a usage error" {
 	unset INFER_MODEL
 	infer-run --no-stdin --temp 0 -n 3 "Question:" >out 2>err
@@ -237,7 +277,11 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	[ ! -s err ]
 	fails 2 'no model: name one with -m or INFER_MODEL' infer-run --json x
 	fails 2 'no model' infer-run --score x
-	fails 2 'no model' infer-inspect
+	fails 2 'no model' infer-inspect --json
+	infer-inspect >out 2>err
+	infer-inspect -m demo | cmp - out
+	grep -q 'built-in' err
+	infer-inspect template 2>/dev/null | cmp - <(infer-inspect template -m demo)
 	INFER_MODEL='' fails 2 'no model' infer-run --json x
 }
 
@@ -252,7 +296,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	same "$a" "$(INFER_MODEL=/nonexistent infer-run -m "$M" -q --temp 0 -n 4 --no-stdin the)"
 	INFER_MODEL=/nonexistent fails 1 '/nonexistent' infer-run x
 	INFER_THREADS=many fails 2 "INFER_THREADS: 'many' is not a whole number" infer-run x
-	INFER_ISA=mmx fails 2 'no kernel set' infer-run x
+	INFER_ISA=mmx fails 2 "INFER_ISA: 'mmx' is no kernel set" infer-run x
+	INFER_ISA=mmx fails 2 "--isa: 'mmx' is no kernel set" infer-run --isa mmx x
 	INFER_THREADS=1 infer-run -q -n 1 --stats --no-stdin the 2>stats >/dev/null
 	same 1 "$(json threads <stats)"
 	INFER_THREADS=1 infer-run -q -t 2 -n 1 --stats --no-stdin the 2>stats >/dev/null

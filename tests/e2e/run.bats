@@ -93,6 +93,19 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	fails 4 '64' go -c 64 "$(yes the | head -n 100 | tr '\n' ' ')"
 }
 
+@test "no context above the model's own is advised, and one that is asked for is remarked on, once" {
+	mkmodel --ctx 96 short.gguf
+	yes the | head -n 300 | tr '\n' ' ' >long
+	fails 4 'needs a context of [0-9]+; there are 96: a prompt of at most 95 tokens would fit' infer-run -m short.gguf --raw --no-stdin -f long
+	head -c 200 long >less
+	fails 4 'there are 16: a context of [0-9]+ or a prompt of at most 15 tokens would fit' infer-run -m short.gguf -c 16 --raw --no-stdin -f less
+	infer-run -m short.gguf -c 200 --no-stdin -n 1 the >out 2>err
+	same 'infer-run: warning: -c 200 is more than the 96 tokens that the model was made for: what it writes behind those is of little use' "$(cat err)"
+	infer-run -m short.gguf -c 96 --no-stdin -n 1 the 2>err >out
+	[ ! -s err ]
+	fails 4 ': a context of 96 fits' infer-run -q -m short.gguf -c 2000000000 --no-stdin the
+}
+
 @test "what does not fit into memory exits with 4 and says what would; without -c it takes what fits" {
 	fails 4 'needs .* of cache; .* there is 1 bytes' infer-run --kv-bytes 1 x
 	[ -z "${SAN:-}" ] || skip "sanitizers take address space without end"

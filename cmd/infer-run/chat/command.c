@@ -121,7 +121,7 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	if (!*rest)
 		return err_set(err, INFER_EINVAL, "/load needs a file");
 	TRY(conversation_load(&t, rest, err));
-	int rc = repl_check(r, &t, err);
+	int rc = chat_named(rest, repl_check(r, &t, err), err);
 
 	if (rc) {
 		conversation_fini(&t);

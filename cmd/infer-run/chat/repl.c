@@ -95,8 +95,10 @@ static int first_messages(struct repl *r, infer_error *err)
 		               "--system: the messages begin with a system turn already");
 	if (r->o.chat.system)
 		TRY(conversation_system(&r->conversation, r->o.chat.system, err));
+	int rc = chat_named(r->o.chat.messages, repl_check(r, &r->conversation, err), err);
+
 	r->o.chat.system = r->o.chat.messages = NULL; /* from here on the conversation has them */
-	return repl_check(r, &r->conversation, err);
+	return rc;
 }
 
 static int take_entry(struct repl *r, infer_error *err)

@@ -35,8 +35,7 @@ static void test_refused(void **state)
 	REFUSE(r.stop_tokens = &bad; r.n_stop_tokens = 1, INFER_EINVAL, "stop token 0");
 	REFUSE(r.sample.temp = -1, INFER_EINVAL, "temp");
 	REFUSE(r.n_prompt = 256, INFER_ENOMEM,
-	       "needs a context of 257; there are 256: a context of 257 or a prompt of at most "
-	       "255");
+	       "needs a context of 257; there are 256: a prompt of at most 255");
 	REFUSE(r.n_prompt = 257;
 	       r.max_tokens = 0, INFER_ENOMEM, "needs a context of 257; there are 256");
 	infer_engine_stats(e, &st);

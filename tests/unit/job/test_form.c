@@ -48,7 +48,7 @@ static const struct {
 	  "echo is not supported" },
 	{ "text", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 	{ "text", "[1]", INFER_FAULT_INVALID, INFER_EINVAL, NULL, "not an object" },
-	{ "text", "{", INFER_FAULT_INVALID, INFER_EFORMAT, NULL, "line 1" },
+	{ "text", "{", INFER_FAULT_INVALID, INFER_EFORMAT, NULL, "request: column 2: " },
 };
 
 static size_t body_now;

@@ -111,7 +111,7 @@ out:
 
 static const struct bad bad[] = {
 	{ "", INFER_EFORMAT, NULL, "request" },
-	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "line 1" },
+	{ "{\"prompt\":\"x\"", INFER_EFORMAT, NULL, "request: column 14: " },
 	{ "[]", INFER_EFORMAT, NULL, "not an object" },
 	{ "{\"prompt\":\"x\",\"prompt\":\"y\"}", INFER_EFORMAT, NULL, "duplicate" },
 	{ "{\"id\":5.0,\"prompt\":\"x\"}", INFER_EINVAL, "id", "neither a text nor" },
