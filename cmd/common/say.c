@@ -98,6 +98,17 @@ void say_log(void *user, int level, const char *sentence)
 		note("%s", sentence);
 }
 
+void say_summary(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (verbose < 0 || (!verbose && !isatty(STDERR_FILENO)))
+		return;
+	va_start(ap, fmt);
+	line("", fmt, ap);
+	va_end(ap);
+}
+
 void say_progress(const char *fmt, ...)
 {
 	char text[LINE], out[2 * LINE] = "\r";

@@ -27,6 +27,8 @@ void say_init(const char *program, int verbosity);
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 infer_log_fn say_log; /* a log callback for the options of libcore; user is unused */
+/* What it all came to: where stderr is a terminal, and with -v. */
+void say_summary(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Progress: a line that is overwritten, only if stderr is a terminal.  It is erased before the
  * next message. */

@@ -1,4 +1,5 @@
 /* infer-run/batch.c - answering the requests of a file or pipe, or its lines as prompts. */
+#include "earlier.h"
 #include "order.h"
 #include "outfile.h"
 #include "plain.h"
@@ -35,15 +36,10 @@ struct batch {
 	struct infer_str *stop;
 	infer_job_reader *reader;
 	struct chat chat;
-	struct seen ids, done,
-		done_lines; /* done: before this run, in --resume: names; the lines of errors without an id */
-	struct seen asked, wanted; /* of a file of requests, for --resume: ids, and names */
-	int looked;                /* they are of the whole file */
-	struct buf name;
-	char model_id[65], options[65];
+	struct seen ids;
+	struct earlier earlier;
 	int32_t most; /* samples that wait or run; then no more lines are read */
-	/* asked_n: of a file; there: of these, records that --resume found */
-	uint64_t requests, failed, cut, asked_n, there;
+	uint64_t requests, failed, cut;
 	/* answers of text that the context cut, and the line of the first */
 	uint64_t full;
 	int64_t first_full;
@@ -53,38 +49,6 @@ struct batch {
 static int no_memory(infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "out of memory for the batch");
-}
-
-/* What names a request: its id, and of which line.  NULL: no memory. */
-static const struct buf *name_of(struct batch *b, const char *id, const char *sha256)
-{
-	buf_clear(&b->name);
-	buf_put(&b->name, id, strlen(id) + 1);
-	buf_puts(&b->name, sha256);
-	return b->name.bad ? NULL : &b->name;
-}
-
-static int add_name(struct batch *b, struct seen *s, const char *id, const char *sha256)
-{
-	const struct buf *n = name_of(b, id, sha256);
-
-	return n ? seen_add(s, n->at, n->len) : INFER_ENOMEM;
-}
-
-/* 1, 0; -1: no memory. */
-static int has_name(struct batch *b, const struct seen *s, const char *id, const char *sha256)
-{
-	const struct buf *n = name_of(b, id, sha256);
-
-	return n ? seen_has(s, n->at, n->len) : -1;
-}
-
-/* A record that does not say which line it answers answers every line of its id. */
-static int is_done(struct batch *b, const infer_job *j)
-{
-	int has = has_name(b, &b->done, j->id, "");
-
-	return has ? has : has_name(b, &b->done, j->id, j->request_sha256);
 }
 
 /* ---- answers */
@@ -139,7 +103,7 @@ static int answer(struct batch *b, const infer_task *t, infer_error *err)
 	info.breakers = a.job->breaker_texts;
 	info.n_breakers = a.job->n_breaker_texts;
 	info.seed_random = 0;
-	info.options_sha256 = b->options;
+	info.options_sha256 = b->earlier.options;
 	return send(b, infer_write_answer(b->writer, &a, &info, err), err);
 }
 
@@ -212,13 +176,6 @@ static int take_events(struct batch *b, infer_error *err)
 
 /* ---- lines */
 
-static int is_blank(const char *at, size_t n)
-{
-	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
-		n--;
-	return !n;
-}
-
 /* An id that was there before: it has its own answer. */
 static void set_again(infer_job *j)
 {
@@ -231,16 +188,14 @@ static void set_again(infer_job *j)
 /* *skip 1: nothing is to be answered. */
 static int look_at(struct batch *b, infer_job *j, int *skip, infer_error *err)
 {
-	int rc = j->id && !b->in.text ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK,
-	    done = rc || !j->id ? 0 : is_done(b, j);
+	int rc = j->id && !b->in.text ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK, done;
 
-	if (rc == INFER_ENOMEM || done < 0)
-		return no_memory(err);
-	if (rc)
+	if (rc == INFER_EINVAL)
 		set_again(j);
-	/* what has no id of its own is said once, under the line */
-	*skip = j->id ? j->is_other || done
-	              : j->is_other || seen_has(&b->done_lines, &j->line, sizeof j->line);
+	done = rc == INFER_ENOMEM ? -1 : earlier_has(&b->earlier, j);
+	if (done < 0)
+		return no_memory(err);
+	*skip = j->is_other || done;
 	return INFER_OK;
 }
 
@@ -279,7 +234,7 @@ static int take_line(struct batch *b, enum lines_got got, const char *at, size_t
 	if (got == LINES_LONG) {
 		line_too_long(b, &e);
 		TRY(infer_line_bad(&j, number, flags, &e, err));
-	} else if (!b->in.text && is_blank(at, n)) {
+	} else if (!b->in.text && lines_blank(at, n)) {
 		return INFER_OK;
 	} else {
 		TRY(infer_line_read(&j, at, n, number, flags, b->reader, err));
@@ -334,93 +289,6 @@ static int drive(struct batch *b, infer_error *err)
 
 /* ---- before and after */
 
-/* An id of a file; INFER_EINVAL: it was there before.  Lines without one may be equal. */
-static int take_asked(struct batch *b, const infer_job *j)
-{
-	int rc = j->id ? seen_add(&b->asked, j->id, strlen(j->id)) : INFER_OK;
-
-	if (rc || !b->run->o->resume)
-		return rc;
-	rc = add_name(b, &b->wanted, j->id ? j->id : "", j->request_sha256);
-	return rc == INFER_EINVAL ? INFER_OK : rc;
-}
-
-/* Ids of a file are looked at before anything runs. */
-static int check_ids(struct batch *b, infer_error *err)
-{
-	struct lines *in = &b->in.in;
-	off_t from = lseek(in->fd, 0, SEEK_CUR);
-	enum lines_got got = LINES_NONE;
-	struct stat st;
-	const char *at;
-	size_t n;
-	int rc = INFER_OK;
-
-	if (b->in.text || fstat(in->fd, &st) || !S_ISREG(st.st_mode) || from < 0)
-		return INFER_OK;
-	while (!rc && !(rc = lines_next(in, -1, &got, &at, &n, err)) && got != LINES_END) {
-		infer_job *j = NULL;
-
-		b->asked_n += got == LINES_LONG;
-		if (got == LINES_LONG || is_blank(at, n))
-			continue;
-		rc = infer_line_read(&j, at, n, in->number, INFER_LINE_ID, b->reader, err);
-		b->asked_n += !rc && !j->is_other;
-		if (!rc && !j->is_other)
-			rc = take_asked(b, j);
-		if (rc == INFER_EINVAL)
-			rc = err_set(err, INFER_EFORMAT,
-			             "%s: line %lld: the id '%.80s' was there before", in->name,
-			             (long long)j->line, j->id);
-		else if (rc)
-			no_memory(err);
-		infer_job_free(j);
-	}
-	b->looked = !rc;
-	lines_fini(in);
-	lines_init(in, in->fd, in->name);
-	if (!rc && lseek(in->fd, from, SEEK_SET) < 0)
-		rc = err_errno(err, errno, "%s", in->name);
-	return rc;
-}
-
-/* Answers of one file are of one model and one set of options, unless --mix. */
-static int check_mix(const struct batch *b, const struct infer_done *d, infer_error *err)
-{
-	const char *what = d->model_id && strcmp(d->model_id, b->model_id) ? "another model"
-	                   : d->options_sha256 && strcmp(d->options_sha256, b->options)
-	                           ? "other options"
-	                           : NULL;
-
-	if (!what || b->run->o->mix)
-		return INFER_OK;
-	return err_set(err, INFER_EINVAL,
-	               "%s: the record of '%.80s' was made with %s; --mix goes on all the same",
-	               b->run->o->resume, d->id ? d->id : "", what);
-}
-
-/* Decide which records are run again: failed ones with --retry-errors, and those with a changed
- * line. */
-static int on_done(void *user, struct infer_done *d, infer_error *err)
-{
-	struct batch *b = user;
-	int wanted = 1, rc;
-
-	if (d->request_sha256 && (d->id ? seen_has(&b->asked, d->id, strlen(d->id)) : b->looked))
-		wanted = has_name(b, &b->wanted, d->id ? d->id : "", d->request_sha256);
-	if (wanted < 0)
-		return no_memory(err);
-	d->drop = !wanted || (d->failed && b->run->o->retry_errors);
-	if (d->drop)
-		return INFER_OK;
-	TRY(check_mix(b, d, err));
-	rc = d->id ? add_name(b, &b->done, d->id, d->request_sha256 ? d->request_sha256 : "")
-	           : seen_add(&b->done_lines, &d->line, sizeof d->line);
-	b->failed += d->failed;
-	b->requests++;
-	return rc == INFER_ENOMEM ? no_memory(err) : INFER_OK;
-}
-
 /* What the answers depend on beside their requests. */
 static int take_names(struct batch *b, infer_error *err)
 {
@@ -430,14 +298,14 @@ static int take_names(struct batch *b, infer_error *err)
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
-	infer_file_id(f, b->model_id);
+	infer_file_id(f, b->earlier.model_id);
 	int rc = b->chat.template ? chat_source(&text, &o->chat, f, err) : INFER_OK;
 
 	if (text.bad)
 		rc = no_memory(err);
 	if (!rc) {
 		source = (struct infer_str){ text.at, text.len };
-		rc = infer_job_opts_sha256(b->options, &b->opts, b->run->engine,
+		rc = infer_job_opts_sha256(b->earlier.options, &b->opts, b->run->engine,
 		                           text.len ? &source : NULL, err);
 	}
 	buf_fini(&text);
@@ -491,6 +359,22 @@ static int check_out(const struct batch *b, infer_error *err)
 	return err_set(err, INFER_EINVAL, "--resume %s is the file that --batch reads", out);
 }
 
+/* Append to what earlier runs have answered. */
+static int go_on(struct batch *b, infer_error *err)
+{
+	struct earlier *e = &b->earlier;
+
+	TRY(outfile_open(&b->out, b->run->o->resume, b->writer, earlier_found, e, err));
+	b->requests = e->records;
+	b->failed = e->failed;
+	if (e->there)
+		say_summary("%llu of %llu are there already", (unsigned long long)e->there,
+		            (unsigned long long)e->n_asked);
+	else if (e->records && !e->whole)
+		say_summary("%llu records are there already", (unsigned long long)e->records);
+	return INFER_OK;
+}
+
 static int open_all(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
@@ -505,12 +389,12 @@ static int open_all(struct batch *b, infer_error *err)
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
 	TRY(take_names(b, err));
-	TRY(check_ids(b, err));
+	if (!b->in.text)
+		TRY(earlier_look(&b->earlier, &b->in.in, b->reader, err));
 	TRY(infer_writer_new(&b->writer, err));
 	if (o->resume)
-		TRY(outfile_open(&b->out, o->resume, b->writer, on_done, b, err));
-	seen_fini(&b->asked);
-	seen_fini(&b->wanted);
+		TRY(go_on(b, err));
+	earlier_end(&b->earlier);
 	return run_confine(o, 0, err);
 }
 
@@ -521,11 +405,7 @@ static void close_all(struct batch *b)
 	infer_job_reader_free(b->reader);
 	chat_fini(&b->chat);
 	seen_fini(&b->ids);
-	seen_fini(&b->done);
-	seen_fini(&b->done_lines);
-	seen_fini(&b->asked);
-	seen_fini(&b->wanted);
-	buf_fini(&b->name);
+	earlier_fini(&b->earlier);
 	buf_fini(&b->line);
 	buf_fini(&b->scratch);
 	mem_free(b->stop);
@@ -566,11 +446,7 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	if (!o->sampling.seed.given)
 		r.sampling.o.seed = 0; /* a batch is the same every time */
 	seen_init(&b.ids, MEM_BASE, REMEMBERED);
-	seen_init(&b.done, MEM_BASE, 0);
-	seen_init(&b.done_lines, MEM_BASE, 0);
-	seen_init(&b.asked, MEM_BASE, 0);
-	seen_init(&b.wanted, MEM_BASE, 0);
-	buf_init(&b.name, MEM_BASE);
+	earlier_init(&b.earlier, o);
 	buf_init(&b.line, MEM_BASE);
 	buf_init(&b.scratch, MEM_BASE);
 	order_init(&b.order, WINDOW, WINDOW_BYTES);

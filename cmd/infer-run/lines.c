@@ -116,3 +116,10 @@ int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **a
 	}
 	return INFER_OK;
 }
+
+int lines_blank(const char *at, size_t n)
+{
+	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
+		n--;
+	return !n;
+}

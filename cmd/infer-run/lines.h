@@ -35,4 +35,5 @@ void lines_go_on(struct lines *l, int fd, const char *name);
  * out. */
 int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n,
                infer_error *err);
+int lines_blank(const char *at, size_t n); /* nothing but white space */
 #endif

@@ -234,6 +234,30 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	cmp torn done
 }
 
+@test "--resume says how many are there already, to people: with -v, or on a terminal" {
+	head -4 "$BATS_FILE_TMPDIR/ask.jsonl" >four.jsonl
+	ask four.jsonl --resume out
+	cp out again
+	cp out piped
+	infer-run -v --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume out 2>err
+	grep -qx 'infer-run: 4 of 9 are there already' err
+	infer-run --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume out 2>err
+	[ ! -s err ]
+	# of a request that is another now there is none
+	sed '2s/the of and/take out/' "$BATS_FILE_TMPDIR/ask.jsonl" >other.jsonl
+	infer-run -v --ignore-eos --batch other.jsonl --resume out 2>err
+	grep -qx 'infer-run: 8 of 9 are there already' err
+	# how many a pipe will have, nobody knows
+	infer-run -v --ignore-eos --batch - --resume piped 2>err < <(cat four.jsonl)
+	grep -qx 'infer-run: 4 records are there already' err
+	if command -v script >/dev/null; then
+		script -qec "infer-run --ignore-eos --batch $BATS_FILE_TMPDIR/ask.jsonl --resume again" /dev/null >seen </dev/null
+		grep -q '4 of 9 are there already' seen
+		script -qec "infer-run -q --ignore-eos --batch $BATS_FILE_TMPDIR/ask.jsonl --resume again" /dev/null >seen </dev/null
+		! grep -q 'already' seen
+	fi
+}
+
 @test "each record is one write, and they reach the disk" {
 	command -v strace >/dev/null || skip "no strace here"
 	strace -f -e trace=write,fdatasync -o trace infer-run -q --batch "$BATS_FILE_TMPDIR/ask.jsonl" --ignore-eos --resume kept || skip "strace may not trace here"

@@ -1,0 +1,175 @@
+/* infer-run/earlier.c - the answers of earlier runs of a batch. */
+#include "earlier.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for the batch");
+}
+
+void earlier_init(struct earlier *e, const struct run_opts *o)
+{
+	*e = (struct earlier){ .o = o };
+	seen_init(&e->done, MEM_BASE, 0);
+	seen_init(&e->done_lines, MEM_BASE, 0);
+	seen_init(&e->asked, MEM_BASE, 0);
+	seen_init(&e->wanted, MEM_BASE, 0);
+	buf_init(&e->name, MEM_BASE);
+}
+
+void earlier_end(struct earlier *e)
+{
+	seen_fini(&e->asked);
+	seen_fini(&e->wanted);
+}
+
+void earlier_fini(struct earlier *e)
+{
+	earlier_end(e);
+	seen_fini(&e->done);
+	seen_fini(&e->done_lines);
+	buf_fini(&e->name);
+}
+
+/* What names a request: its id, and of which line.  NULL: no memory. */
+static const struct buf *name_of(struct earlier *e, const char *id, const char *sha256)
+{
+	buf_clear(&e->name);
+	buf_put(&e->name, id, strlen(id) + 1);
+	buf_puts(&e->name, sha256);
+	return e->name.bad ? NULL : &e->name;
+}
+
+static int add_name(struct earlier *e, struct seen *s, const char *id, const char *sha256)
+{
+	const struct buf *n = name_of(e, id, sha256);
+
+	return n ? seen_add(s, n->at, n->len) : INFER_ENOMEM;
+}
+
+/* 1, 0; -1: no memory. */
+static int has_name(struct earlier *e, const struct seen *s, const char *id, const char *sha256)
+{
+	const struct buf *n = name_of(e, id, sha256);
+
+	return n ? seen_has(s, n->at, n->len) : -1;
+}
+
+int earlier_has(struct earlier *e, const infer_job *j)
+{
+	int has;
+
+	if (!j->id)
+		return seen_has(&e->done_lines, &j->line, sizeof j->line);
+	has = has_name(e, &e->done, j->id, "");
+	return has ? has : has_name(e, &e->done, j->id, j->request_sha256);
+}
+
+/* ---- the requests of this run */
+
+/* Lines without an id may be equal.
+ * INFER_EINVAL  the id was there before */
+static int take_asked(struct earlier *e, const infer_job *j)
+{
+	int rc = j->id ? seen_add(&e->asked, j->id, strlen(j->id)) : INFER_OK;
+
+	e->n_asked++;
+	if (rc || !e->o->resume)
+		return rc;
+	rc = add_name(e, &e->wanted, j->id ? j->id : "", j->request_sha256);
+	return rc == INFER_EINVAL ? INFER_OK : rc;
+}
+
+static int look_at(struct earlier *e, const char *line, size_t n, const struct lines *in,
+                   const infer_job_reader *reader, infer_error *err)
+{
+	infer_job *j = NULL;
+	int rc = infer_line_read(&j, line, n, in->number, INFER_LINE_ID, reader, err);
+
+	if (!rc && !j->is_other)
+		rc = take_asked(e, j);
+	if (rc == INFER_EINVAL)
+		rc = err_set(err, INFER_EFORMAT, "%s: line %lld: the id '%.80s' was there before",
+		             in->name, (long long)j->line, j->id);
+	else if (rc)
+		no_memory(err);
+	infer_job_free(j);
+	return rc;
+}
+
+int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *reader,
+                 infer_error *err)
+{
+	off_t from = lseek(in->fd, 0, SEEK_CUR);
+	enum lines_got got = LINES_NONE;
+	struct stat st;
+	const char *at;
+	size_t n;
+	int rc = INFER_OK;
+
+	if (fstat(in->fd, &st) || !S_ISREG(st.st_mode) || from < 0)
+		return INFER_OK;
+	while (!rc && !(rc = lines_next(in, -1, &got, &at, &n, err)) && got != LINES_END) {
+		if (got == LINES_LONG)
+			e->n_asked++;
+		else if (!lines_blank(at, n))
+			rc = look_at(e, at, n, in, reader, err);
+	}
+	e->whole = !rc;
+	lines_fini(in);
+	lines_init(in, in->fd, in->name);
+	if (!rc && lseek(in->fd, from, SEEK_SET) < 0)
+		rc = err_errno(err, errno, "%s", in->name);
+	return rc;
+}
+
+/* ---- the records */
+
+/* Answers of one file are of one model and one set of options, unless --mix. */
+static int check_mix(const struct earlier *e, const struct infer_done *d, infer_error *err)
+{
+	const char *what = d->model_id && strcmp(d->model_id, e->model_id) ? "another model"
+	                   : d->options_sha256 && strcmp(d->options_sha256, e->options)
+	                           ? "other options"
+	                           : NULL;
+
+	if (!what || e->o->mix)
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL,
+	               "%s: the record of '%.80s' was made with %s; --mix goes on all the same",
+	               e->o->resume, d->id ? d->id : "", what);
+}
+
+/* Is it the answer of a line that is asked now?  1, 0; -1: no memory. */
+static int is_wanted(struct earlier *e, const struct infer_done *d)
+{
+	if (d->request_sha256)
+		return has_name(e, &e->wanted, d->id ? d->id : "", d->request_sha256);
+	return d->id && seen_has(&e->asked, d->id, strlen(d->id));
+}
+
+/* Failed ones are run again with --retry-errors, and those whose line is another now. */
+int earlier_found(void *user, struct infer_done *d, infer_error *err)
+{
+	struct earlier *e = user;
+	int wanted = is_wanted(e, d),
+	    asked = d->id ? seen_has(&e->asked, d->id, strlen(d->id)) : e->whole, rc;
+
+	if (wanted < 0)
+		return no_memory(err);
+	d->drop = (d->request_sha256 && asked && !wanted) || (d->failed && e->o->retry_errors);
+	if (d->drop)
+		return INFER_OK;
+	TRY(check_mix(e, d, err));
+	rc = d->id ? add_name(e, &e->done, d->id, d->request_sha256 ? d->request_sha256 : "")
+	           : seen_add(&e->done_lines, &d->line, sizeof d->line);
+	e->failed += d->failed;
+	e->records++;
+	e->there += wanted;
+	return rc == INFER_ENOMEM ? no_memory(err) : INFER_OK;
+}
