@@ -163,11 +163,6 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	before=$(cksum <kept)
 	ask dos.jsonl --resume kept
 	same "$before" "$(cksum <kept)"
-	# elsewhere it is no white space
-	printf '{"prompt":"the","max_tokens":1}\n\xef\xbb\xbf{"prompt":"of"}\n' >late.jsonl
-	rc=0
-	ask late.jsonl >out 2>err || rc=$?
-	same 7 "$rc"
 }
 
 @test "samples of one prompt: their own seeds, and the prompt computed once" {
