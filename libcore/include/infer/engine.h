@@ -54,13 +54,13 @@ int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
 
-/* What an engine with these options would take, were there room for it: nothing is reserved, and no
- * weight is read.  o->threads does not count: the workspace is that of one, and each more takes a
- * little.  o->ctx 0: the model's own.  Errors as infer_engine_open, but for INFER_ENOMEM of sizes. */
+/* The memory that an engine with these options would need: nothing is reserved, and no weight is
+ * read. o->threads is ignored: the workspace is that of one thread, and each more adds a little.
+ * o->ctx 0: the context of the model.  Errors are those of infer_engine_open, but sizes are no
+ * error. */
 struct infer_engine_need {
 	int32_t ctx;
-	uint64_t
-		weight_bytes; /* that every step reads where they lie in the file, or copies of them */
+	uint64_t weight_bytes; /* weights that every step reads, in the file or in copies */
 	uint64_t kv_bytes, workspace_bytes;
 };
 int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
@@ -126,7 +126,7 @@ struct infer_event {
 	int32_t index; /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
 	int32_t token;
 	float logprob; /* ln p(token) under the unmodified logits */
-	/* likeliest first; borrowed, like every pointer here, until the next call of
+	/* most likely first; borrowed, like every pointer here, until the next call of
 	 * infer_engine_next */
 	const struct infer_top *top;
 	int32_t n_top;

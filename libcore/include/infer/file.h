@@ -64,7 +64,7 @@ struct infer_tensor {
 	const void *data; /* in the mapping */
 	/* its auxiliary tensors by enum infer_aux, which are also in the table; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
-	const struct infer_tensor *of; /* whose companion this one is; NULL: nobody's */
+	const struct infer_tensor *of; /* the tensor that this one belongs to; NULL: none */
 };
 
 struct infer_file_info {

@@ -1,10 +1,10 @@
-/* infer/form.h - wire forms: requests asked, and answered whole or streamed.   floor: job
+/* infer/form.h - wire forms of requests, and of answers, whole or streamed.   floor: job
  *
  *	own   our own requests and completion records (man 5 infer-jsonl)
  *	text  OpenAI's /v1/completions
  *	chat  OpenAI's /v1/chat/completions
  *
- * What is written goes into a writer's memory; sending it is the program's affair. */
+ * Output goes to the memory of a writer; the program sends it. */
 #ifndef INFER_FORM_H
 #define INFER_FORM_H
 #include <stddef.h>
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* By the path of a request over HTTP, or by name.  NULL: none.  Static. */
+/* The form with this HTTP path, or with this name.  NULL: there is none.  Static. */
 const infer_form *infer_form_at(const char *path);
 const infer_form *infer_form_named(const char *name);
 const char *infer_form_name(const infer_form *f);
@@ -25,7 +25,7 @@ const char *infer_form_name(const infer_form *f);
 typedef struct infer_writer infer_writer;
 int infer_writer_new(infer_writer **out, infer_error *err);
 void infer_writer_free(infer_writer *w);
-/* All that was written since the last infer_writer_clear; borrowed until w is written to. */
+/* Everything written since the last infer_writer_clear; borrowed until the next write to w. */
 struct infer_str infer_writer_text(const infer_writer *w);
 void infer_writer_clear(infer_writer *w);
 
@@ -42,18 +42,18 @@ struct infer_asked {
  * INFER_EFORMAT  the conversation's JSON; INFER_ENOMEM */
 int infer_form_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
 
-/* What a model is called: its name, else that of its file.  Borrowed from m. */
+/* The name of a model: its own, or else that of its file.  Borrowed from m. */
 struct infer_str infer_model_called(const infer_model *m);
 
-/* What became of one sample; everything borrowed. */
+/* The result of one sample; everything is borrowed. */
 struct infer_choice {
-	struct infer_str text;    /* all of it; where `reply` is, its content */
-	const infer_reply *reply; /* the answer read back, ended; or NULL */
-	int finish, code;         /* of its DONE event, with the message */
+	struct infer_str text;    /* the whole text; if there is a reply, its content */
+	const infer_reply *reply; /* the parsed answer, complete; or NULL */
+	int finish, code;         /* from its DONE event, with the message */
 	const char *message;
 	struct infer_usage usage;
-	int64_t reasoning_tokens;         /* those that became reasoning */
-	const struct infer_event *tokens; /* TOKEN events, where log-probabilities were asked */
+	int64_t reasoning_tokens;         /* tokens of the reasoning */
+	const struct infer_event *tokens; /* TOKEN events, if log-probabilities were requested */
 	size_t n_tokens;
 };
 struct infer_answer {
@@ -67,30 +67,31 @@ struct infer_answer {
 	const char *fingerprint;
 };
 
-/* What is new of an answer (infer_task_delta); one becomes one chunk of a stream.  Of each sample
- * comes BEGIN first and END last; put together, the chunks of an answer say what the whole says. */
+/* A new part of an answer (infer_task_delta), which becomes one chunk of a stream.  For each
+ * sample BEGIN comes first and END last; joined, the chunks of an answer have the contents of
+ * the whole answer. */
 enum infer_delta_kind {
 	INFER_DELTA_BEGIN,
-	INFER_DELTA_REASONING, /* more of it, in `text` */
+	INFER_DELTA_REASONING, /* a new part, in `text` */
 	INFER_DELTA_TEXT,
-	INFER_DELTA_CALL,      /* a call: its name and id */
-	INFER_DELTA_ARGUMENTS, /* more of its arguments, in `text` */
+	INFER_DELTA_CALL,      /* the name and id of a call */
+	INFER_DELTA_ARGUMENTS, /* a new part of its arguments, in `text` */
 	INFER_DELTA_END,
-	INFER_DELTA_USAGE, /* of all samples: behind the last END, where include_usage asks */
+	INFER_DELTA_USAGE, /* of all samples: after the last END, if include_usage was requested */
 };
 struct infer_delta {
 	int kind;
 	int32_t index; /* of the sample */
 	struct infer_str text;
-	size_t call; /* CALL, ARGUMENTS: which */
-	/* those that came since the last delta of this sample, where log-probabilities were
-	 * asked; `offset`: characters of the tokens before them */
+	size_t call; /* CALL, ARGUMENTS: index of the call */
+	/* tokens since the last delta of this sample, if log-probabilities were requested;
+	 * `offset`: characters of the tokens before them */
 	const struct infer_event *tokens;
 	size_t n_tokens, offset;
 };
 
 /* Each appends one JSON object, without a newline, in the form of the job (of f).
- * INFER_ENOMEM  what the writer holds is of no use */
+ * INFER_ENOMEM  the contents of the writer are unusable */
 int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
 int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          infer_error *err);

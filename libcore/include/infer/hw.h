@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 struct infer_kernel_set {
-	const char *name; /* "avx2", as in infer_engine_opts.isa; valid for ever */
+	const char *name; /* "avx2", as in infer_engine_opts.isa; static */
 	int usable;       /* 1: the processor and the operating system allow it */
 };
 

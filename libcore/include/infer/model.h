@@ -30,13 +30,13 @@ struct infer_model_opts {
  * INFER_EUNSUP   an unknown architecture, tokenizer, tensor type or RoPE scaling, by name */
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
                      infer_error *err);
-/* The same of a file that is open already, and stays the caller's: it must outlive *out. */
+/* The same for an open file, which remains the property of the caller and must outlive *out. */
 int infer_model_open_file(infer_model **out, const infer_file *file,
                           const struct infer_model_opts *o, infer_error *err);
 void infer_model_close(infer_model **m);
 
-/* The i-th family of models that runs, as files name it in general.architecture; NULL: there are
- * no more.  Any thread. */
+/* The name of supported model family i, as in general.architecture; NULL: there are no more.
+ * Any thread. */
 const char *infer_model_family(int i);
 
 struct infer_model_info {

@@ -37,14 +37,14 @@ enum infer_kind {
 };
 struct infer_record_kind {
 	const char *name;     /* "token" */
-	const char *programs; /* that write it, with spaces between; "": only read */
+	const char *programs; /* the programs that write it, separated by spaces; "": only read */
 	const char *about;    /* "one token" */
 };
-/* Borrowed, valid for ever; NULL for a value outside the enum.  Any thread. */
+/* Static; NULL for a value outside the enum.  Any thread. */
 const struct infer_record_kind *infer_record_kind(int kind);
 
-/* A record that our own programs fill with base/jwrite.h: its line begins in *to, and ends. */
-enum { INFER_RECORD_FIRST = 1 << 0 }; /* of its stream: it carries "v":1 */
+/* Begin and end the line of a record that the caller fills with base/jwrite.h, through *to. */
+enum { INFER_RECORD_FIRST = 1 << 0 }; /* the first record of its stream, which has "v":1 */
 struct jwrite;
 struct buf;
 void infer_record_open(struct jwrite *w, struct buf *to, enum infer_kind kind, uint32_t flags);
@@ -75,73 +75,73 @@ int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, co
                       size_t n, const struct infer_run_info *run, infer_error *err);
 int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
                       infer_error *err);
-/* The lines go behind others of ours: none of them carries "v" any more. */
+/* The lines follow others of ours: none of them has "v". */
 void infer_writer_go_on(infer_writer *w);
 
 /* ---- batches ---- */
 
 enum {
-	INFER_LINE_ID = 1 << 0,   /* read no more than the id */
+	INFER_LINE_ID = 1 << 0,   /* read only the id */
 	INFER_LINE_TEXT = 1 << 1, /* the line is no JSON but a prompt, and its number its id */
 };
-/* A line that asks: a request of our own, or OpenAI's {custom_id, method, url, body}.
- * line: JSON text [bytes], or a prompt: UTF-8, and any bytes where prompts are raw.  Borrowed for
- * the call; number: of the line, from 1.
- * INFER_ENOMEM  alone; every fault of the line is in the job */
+/* Read a request line: in our own form, or OpenAI's {custom_id, method, url, body}. line: JSON text
+ * [bytes], borrowed for the call; number: of the line, from 1.
+ * INFER_ENOMEM  is the only failure; errors of the line are in the job */
 int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
                     const infer_job_reader *r, infer_error *err);
-/* A job whose line could not be read whole: it has the error. */
+/* A job for a line that could not be read whole, with that error. */
 int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_error *why,
                    infer_error *err);
 
-/* The line that answers: in the form in which it was asked, and in its envelope.  Where the model
- * of *a has no name, it is called as its file says. */
+/* Write the line of an answer, in the form and envelope of the request.  If the model of *a has
+ * no name, that of its file is used. */
 int infer_write_answer(infer_writer *w, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err);
 /* A job without an id is answered under its line. */
 int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
                       infer_error *err);
 
-/* Write the sha256, in hex, of all options that change answers: those of *o but the model and the
- * time, and the numbers of the engine.  If two digests differ, the same lines get other answers.
- * source: of the template, or NULL.  INFER_ENOMEM */
+/* Write the sha256, in hex, of all options that change answers: those of *o except the model and
+ * the time, and the numeric ones of the engine.  If two digests differ, the same lines get
+ * different answers.  source: of the template, or NULL. INFER_ENOMEM */
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
                           const struct infer_str *source, infer_error *err);
 
 /* The record of a request, read from a file; absent fields are NULL.  Borrowed for the call. */
 struct infer_done {
 	const char *id; /* also NULL in an error about a line or about a duplicate id */
-	int64_t line;   /* of an error, else 0 */
+	int64_t line;   /* the code of an error, or 0 */
 	int failed;
 	const char *request_sha256;
 	const char *model_id, *options_sha256; /* of its `run` */
-	int drop;                              /* out, 1: remove it from the file */
+	int drop;                              /* out: 1 to remove it from the file */
 };
-/* What it returns ends the reading, INFER_OK aside. */
+/* A return value other than INFER_OK ends the reading. */
 typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
 
-/* The records of a batch, read again to go on where they end: done is called for every record of a
+/* Read the records of a batch in order to resume it: done is called for each record of a
  * request.  Confined. */
 typedef struct infer_resume infer_resume;
-/* name: of the file, for messages; borrowed */
+/* name: the name of the file for messages; borrowed */
 int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
                      infer_error *err);
 void infer_resume_free(infer_resume *r);
-/* More of the file, in any pieces.
- * INFER_EFORMAT  a line that is not a record; INFER_ENOMEM; and what done returns */
+/* Read more of the file, in pieces of any size.
+ * INFER_EFORMAT  a line that is not a record; INFER_ENOMEM; and whatever done returns */
 int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *err);
-/* What is to become of the file: the bytes behind `whole`, of a last line that is torn, and the
- * holes, of lines that are damaged or dropped, go.  Holes rise, borrowed from r. */
+/* The changes to make to the file: remove the bytes after `whole`, which are an incomplete last
+ * line, and the holes, which are lines that are damaged or dropped.  Holes are in ascending
+ * order, borrowed from r. */
 struct infer_hole {
 	int64_t from, to;
 };
 struct infer_resumed {
 	int64_t whole, records;
-	int torn; /* there are bytes behind `whole` */
+	int torn; /* there are bytes after `whole` */
 	const struct infer_hole *holes;
 	size_t n_holes;
 };
-/* INFER_EFORMAT  a last line that is no record */
+/* INFER_EFORMAT the last line is not a record */
 int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *err);
 
 /* Records of kind bench: the ceilings, and one case with the ceiling that limits it. */
@@ -158,7 +158,7 @@ struct infer_bench {
 	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;
 	int limit;                      /* MEMORY KV COMPUTE */
-	struct infer_ceilings ceilings; /* medians, least and most over the turns */
+	struct infer_ceilings ceilings; /* medians, minima and maxima over the turns */
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
 };

@@ -62,11 +62,11 @@ struct infer_reply_parts {
 };
 struct infer_reply_call {
 	struct infer_str name; /* the name of a given tool */
-	struct infer_str id;   /* as the model wrote it; empty if it did not, or not yet */
+	struct infer_str id;   /* as the model wrote it; empty if it wrote none so far */
 	/* JSON text of an object, as far as it arrived, and ill-formed if the model wrote it so */
 	struct infer_str arguments;
 	int whole;   /* 1: complete */
-	int settled; /* 1: the id stays what it is */
+	int settled; /* 1: the id is final */
 };
 /* Borrowed until the next call with r. */
 void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts);

@@ -1,4 +1,4 @@
-/* infer/runner.h - jobs on an engine: their samples, and what becomes of them.   floor: job
+/* infer/runner.h - running jobs on an engine: their samples and answers.   floor: job
  *
  * Confined, to the thread that steps the engine.  A runner has its engine for itself.
  *
@@ -24,24 +24,24 @@ extern "C" {
 #endif
 
 typedef struct infer_runner infer_runner;
-typedef struct infer_task infer_task; /* a job that runs, or has ended */
+typedef struct infer_task infer_task; /* a job that is running or has ended */
 
 /* e, m: borrowed, must outlive *out. */
 int infer_runner_new(infer_runner **out, infer_engine *e, const infer_model *m, infer_error *err);
-/* Cancels what runs, and frees every task. */
+/* Cancel all tasks that run, and free all tasks. */
 void infer_runner_free(infer_runner *r);
 
-enum { INFER_TASK_OWNS_JOB = 1 << 0 }; /* the job was read, and is freed with the task */
-/* Run a job: its first sample alone, so that the others find the prompt in the cache.
- * j, user: borrowed until the task is freed.  A job with a fault, and one that the engine refuses,
- * has ended at once (infer_task_fault).
- * INFER_ENOMEM  nothing was taken */
+enum { INFER_TASK_OWNS_JOB = 1 << 0 }; /* free the job, which was read, with the task */
+/* Start a job.  Its first sample runs alone at first, so that the others find the prompt in the
+ * cache. j, user: borrowed until the task is freed.  A job with a fault, or that the engine
+ * refuses, ends at once (infer_task_fault).
+ * INFER_ENOMEM  nothing was started */
 int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *user, uint32_t flags,
                        infer_error *err);
-/* infer_engine_step.  INFER_EDEVICE, too: the engine has nothing to do, and a task has not ended */
+/* infer_engine_step.  Also INFER_EDEVICE: the engine has no work, and a task has not ended */
 int infer_runner_step(infer_runner *r, infer_error *err);
 
-/* The next event, taken into its task; task NULL: there is none now. */
+/* The next event, which is also added to its task; task NULL: there is none now. */
 struct infer_got {
 	infer_task *task;
 	void *user;
@@ -50,32 +50,30 @@ struct infer_got {
 };
 /* INFER_ENOMEM */
 int infer_runner_next(infer_runner *r, struct infer_got *got, infer_error *err);
-int infer_runner_busy(const infer_runner *r); /* a task has not ended */
-/* Samples that wait or run in the engine. */
+int infer_runner_busy(const infer_runner *r); /* 1: a task has not ended */
+/* The number of samples that wait or run in the engine. */
 int32_t infer_runner_samples(const infer_runner *r);
 
-int infer_task_ended(const infer_task *t); /* all of its samples have */
-/* Of the first sample that failed; kind NONE: all is well.  Borrowed from t. */
+int infer_task_ended(const infer_task *t); /* all of its samples have ended */
+/* The fault of the first sample that failed; kind NONE: there is none.  Borrowed from t. */
 const struct infer_fault *infer_task_fault(const infer_task *t);
-/* What the samples have come to: job, choices and tokenizer of *a; the rest is left as it is.
- * Borrowed from t until its next event. */
+/* Fill job, choices and tokenizer of *a with the results of the samples; other fields are
+ * unchanged.  Borrowed from t until its next event. */
 void infer_task_answer(const infer_task *t, struct infer_answer *a);
 const infer_job *infer_task_job(const infer_task *t);
-/* 1: *d is what is new of sample i, behind what the calls before gave; 0: nothing is.
+/* 1: *d is the part of sample i that earlier calls have not returned; 0: there is none.
  * Borrowed from t until its next event. */
 int infer_task_delta(infer_task *t, int32_t i, struct infer_delta *d);
-/* Every sample ends soon, as INFER_FINISH_CANCELLED. */
+/* Cancel all samples: they end soon, with INFER_FINISH_CANCELLED. */
 void infer_task_cancel(infer_task *t);
-/* At any time: what still runs of it is cancelled, and nothing more is heard of it. */
+/* Free a task at any time: samples that still run are cancelled, without further events. */
 void infer_task_free(infer_task *t);
 
-/* A prompt that goes on where the last answer ended: the front of `fresh` replaced by ids of `past`
- * that spell the same bytes, as many as there are.  Tokenising an answer's text again may cut it
- * otherwise than the model did when it wrote it.  Tokens that are no text (control tokens) are the
- * same only where their ids are.
- * past   i32 [n_past]: the last prompt and what was answered
- * fresh  i32 [n_fresh]: the whole prompt, tokenised anew
- * ids    out, [*n]; infer_ids_free
+/* Reuse the tokens of a conversation: the start of `fresh` is replaced by as many ids of `past` as
+ * spell the same bytes.  Tokenising the text of an answer again may divide it otherwise than the
+ * model did when it generated it.  Tokens without text (control tokens) match only the same ids.
+ * past i32 [n_past]: the last prompt and its answer fresh i32 [n_fresh]: the whole prompt,
+ * tokenised anew ids out, [*n]; infer_ids_free
  * INFER_EINVAL  an id outside the vocabulary; INFER_ENOMEM */
 int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *past,
                  size_t n_past, const int32_t *fresh, size_t n_fresh, infer_error *err);

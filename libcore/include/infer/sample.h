@@ -49,7 +49,7 @@ struct infer_sample_opts {
 	float temp; /* softmax temperature; 0 takes the largest logit, ties to the lower id */
 	float dynatemp_range; /* temperature from temp - range to temp + range by entropy */
 	float dynatemp_exp;
-	int32_t top_k; /* keep the k likeliest; 0, -1: all       Fan+ 2018, arXiv:1805.04833 */
+	int32_t top_k; /* keep the k most likely; 0, -1: all  Fan+ 2018, arXiv:1805.04833 */
 	float top_p; /* keep the least set of mass >= p; 1: all   Holtzman+ 2019, arXiv:1904.09751 */
 	float min_p;   /* keep p_i >= min_p * max_j p_j          Nguyen+ 2024, arXiv:2407.01082 */
 	float typical; /* keep the locally typical mass; 1: all  Meister+ 2022, arXiv:2202.00666 */
@@ -64,11 +64,11 @@ struct infer_sample_opts {
 	 * arXiv:2007.14966 */
 	int32_t mirostat;
 	float mirostat_tau, mirostat_eta;
-	int32_t min_keep; /* stages that cut leave at least this many */
+	int32_t min_keep; /* stages that remove candidates keep at least this many */
 
 	int32_t n_bias;
 	const struct infer_logit_bias *bias; /* [n_bias], borrowed while the sampler lives */
-	uint64_t given; /* bit i: infer_sample_set has put the i-th number there */
+	uint64_t given;                      /* bit i: infer_sample_set has set number i */
 	/* token sequences that end a match of DRY, each n_dry_breaker[i] ids; borrowed */
 	const int32_t *const *dry_breakers;
 	const int32_t *n_dry_breaker;
@@ -86,26 +86,27 @@ struct infer_sample_range {
 };
 struct infer_sample_param {
 	const char *name;   /* in requests and records: "top_k" */
-	const char *option; /* of programs: "top-k"; NULL: they have none */
+	const char *option; /* the option of programs: "top-k"; NULL: none */
 	const char *arg;    /* what --help calls its value: "N" */
 	const char *help;
-	const char *key; /* a model recommends it as general.sampling.KEY; NULL: it does not */
+	const char *key; /* models recommend it as general.sampling.KEY; NULL: they do not */
 	int whole;       /* 1: an int32_t, 0: a float */
 	size_t at;       /* offset in struct infer_sample_opts */
 	struct infer_sample_range range;
-	struct infer_sample_range http; /* where other servers allow less; hi 0: they do not */
+	struct infer_sample_range http; /* the range of other servers if it is smaller; hi 0: it
+	                                 * is not */
 	double least;                   /* values from lo up to this one mean the same */
-	double zero;                    /* what a 0 stands for that was not set */
-	double usual;                   /* what programs take where nobody says */
+	double zero;                    /* the meaning of a 0 that was not set */
+	double usual;                   /* the default of programs */
 };
-/* The i-th, in the order of records; NULL: there are no more.  Any thread. */
+/* Number i, in the order of records; NULL: there are no more.  Any thread. */
 const struct infer_sample_param *infer_sample_param(int i);
 double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
-/* Put a number there, 0 too.  INFER_EINVAL: out of its range; then *o is as it was */
+/* Set a number, including 0.  INFER_EINVAL: out of range; then *o is unchanged */
 int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,
                      infer_error *err);
-/* Make every number, and the order of stages, what a sampler would take: defaults in place of
- * zeros, a stage whose window is 0 off, one form of each value. */
+/* Replace every number and the order of stages by what a sampler would use: defaults for zeros,
+ * stages with a window of 0 off, one form of each value. */
 void infer_sample_resolve(struct infer_sample_opts *o);
 
 /* Create a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory that a draw
@@ -129,7 +130,7 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
  * outside the vocabulary.  INFER_ENOMEM is possible only beyond the size reserved with
  * infer_sampler_reserve. */
 int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err);
-/* Reserve room for a history of n tokens: up to that length, feed and draw allocate nothing. */
+/* Reserve memory for a history of n tokens: up to that length, feed and draw allocate nothing. */
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
 /* Remove the last n tokens, drawn or fed, from the history; an n beyond its length removes all. */
