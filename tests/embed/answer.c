@@ -1,4 +1,4 @@
-/* The program of infer(3): load a model, stream an answer. */
+/* tests/embed/answer.c - the program of infer(3): load a model and stream an answer. */
 #include <stdio.h>
 #include <string.h>
 #include <infer/engine.h>

@@ -1,5 +1,5 @@
-/* An application that has functions of the same names as the library's inner ones: both keep their
- * own. */
+/* tests/embed/names.c - an application with functions of the same names as internal ones of the
+ * library: both keep their own. */
 #include <stdio.h>
 #include <string.h>
 #include <infer/engine.h>

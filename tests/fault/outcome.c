@@ -1,4 +1,4 @@
-/* tests/fault/outcome.c */
+/* tests/fault/outcome.c - judging how a run ended. */
 #include "outcome.h"
 
 #include <errno.h>

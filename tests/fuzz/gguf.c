@@ -1,4 +1,4 @@
-/* tests/fuzz/gguf.c - any bytes as a model file: refused or opened, and then asked everything. */
+/* tests/fuzz/gguf.c - any bytes as a model file: refused, or opened and then queried completely. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tests/fuzz/gguf_parts.h - a GGUF file taken apart as far as it can be read, and put together
+/* tests/fuzz/gguf_parts.h - take a GGUF file apart as far as it can be read, and put it together
  * again. */
 #ifndef TESTS_FUZZ_GGUF_PARTS_H
 #define TESTS_FUZZ_GGUF_PARTS_H

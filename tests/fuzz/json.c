@@ -1,6 +1,5 @@
-/* tests/fuzz/json.c - any bytes into the JSON reader: it refuses them or gives a value, and what is
- * written of that value, or of a copy, is read as the same value.
- * Input: the text. */
+/* tests/fuzz/json.c - any bytes to the JSON reader: refused, or read as a value, which is read
+ * back the same when it or a copy is written.  Input: the text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

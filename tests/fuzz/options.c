@@ -1,5 +1,4 @@
-/* tests/fuzz/options.c - any arguments into the option parser: it refuses or takes them, and breaks
- * nothing.
+/* tests/fuzz/options.c - any arguments to the option parser: refused or parsed without harm.
  * Input: arguments, separated by NUL. */
 #include <stdint.h>
 #include <stdlib.h>

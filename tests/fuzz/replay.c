@@ -1,5 +1,5 @@
-/* tests/fuzz/replay.c - the main of a fuzz target where there is no libFuzzer: runs it once on each
- * file named, which a crash or a sanitizer ends. */
+/* tests/fuzz/replay.c - the main function of a fuzz target without libFuzzer: runs it once on
+ * each file named; a crash or a sanitizer ends it. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

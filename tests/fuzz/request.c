@@ -1,5 +1,5 @@
-/* tests/fuzz/request.c - any bytes as a request line: a job that can run, or one that says why
- * not. */
+/* tests/fuzz/request.c - any bytes as a request line: the result is a job that can run, or one
+ * that says why not. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

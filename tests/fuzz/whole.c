@@ -1,7 +1,7 @@
-/* tests/fuzz/whole.c - any bytes as a model file, all the way: refused in one line, or opened, and
- * then a text is made tokens, and an engine computes two requests: with the plain kernels, and once
- * more with a kernel set that the last byte but one draws and in smaller steps, which gives the
- * same. */
+/* tests/fuzz/whole.c - any bytes as a model file, up to answers: refused with one line, or
+ * opened; then a text is tokenised, and an engine computes two requests, with the reference
+ * kernels and again with a kernel set chosen by the last byte but one and in smaller steps,
+ * which must give the same. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* tests/kern/kern_test.h - every kernel set that this processor runs, and memory whose end is the
- * end of a mapping. */
+/* tests/kern/kern_test.h - every kernel set that this processor runs, and memory that ends at
+ * the end of a mapping. */
 #ifndef TESTS_KERN_TEST_H
 #define TESTS_KERN_TEST_H
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* tests/kern/mm_cases.h - one product after the other, of a kernel set against ref: activations,
- * rows, tiles, over fenced memory. */
+/* tests/kern/mm_cases.h - products of a kernel set compared with ref: activations, rows, tiles,
+ * over fenced memory. */
 #ifndef TESTS_KERN_MM_CASES_H
 #define TESTS_KERN_MM_CASES_H
 #include "kern_test.h"

@@ -1,6 +1,7 @@
-/* tests/kern/test_amx.c - amx without its instructions: the folder's sources over functions that do
- * what those do, for the layout and the arithmetic; and what becomes of it where the system refuses
- * tiles.  Left out under sanitizers, where compiling them takes minutes. */
+/* tests/kern/test_amx.c - amx without its instructions: the sources of the folder, compiled with
+ * functions that replace them, to test the layout and the arithmetic; and the kernels that are
+ * used if the system refuses tiles.  Left out under sanitizers, where compiling this takes
+ * minutes. */
 #include "mm_cases.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* tests/kern/test_attn.c - attention: every set gives the bits of ref, a row those it has alone,
- * and splits merged are near softmax in f64. */
+/* tests/kern/test_attn.c - attention: every set gives the bits of ref, a row gives the same bits
+ * alone, and merged splits are close to softmax in f64. */
 #include "kern_test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* tests/kern/test_avxvnni.c - avxvnni on processors that have AVX-512's form of its instructions:
- * the folder's sources, compiled for that, give the bits of ref.  Left out under sanitizers, where
- * compiling them takes minutes. */
+/* tests/kern/test_avxvnni.c - avxvnni on processors with the AVX-512 form of its instructions:
+ * the sources of the folder, compiled for that, give the bits of ref.  Left out under
+ * sanitizers, where compiling this takes minutes. */
 #include "mm_cases.h"
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && \

@@ -1,5 +1,5 @@
-/* tests/kern/test_elem.c - slots over one or two vectors: every set gives the bits of ref, ref
- * those of base/fmath, and all are near the same function in f64. */
+/* tests/kern/test_elem.c - operations on one or two vectors: every set gives the bits of ref,
+ * ref those of base/fmath, and all are close to the same function in f64. */
 #include "kern_test.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* tests/kern/test_mm.c - products: every set gives the bits of ref; rows and tile agree for every
- * m; and all are near the product in f64 of the same weights and the same rounded activations. */
+/* tests/kern/test_mm.c - products: every set gives the bits of ref; rows and tile agree for
+ * every m; and all are close to the f64 product of the same weights and the same rounded
+ * activations. */
 #include "mm_cases.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* tests/tools/hostile.h - damaged copies of a good GGUF file, made one by one in memory: the tools
- * that hostile_cases.h is written with.  mkhostile writes them to files;
- * tests/unit/file/test_hostile.c opens them where they are. */
+/* tests/tools/hostile.h - damaged copies of a good GGUF file, made one by one in memory: the
+ * helpers of hostile_cases.h.  mkhostile writes them to files; tests/unit/file/test_hostile.c
+ * opens them in memory. */
 #ifndef TESTS_TOOLS_HOSTILE_H
 #define TESTS_TOOLS_HOSTILE_H
 #include <stdint.h>

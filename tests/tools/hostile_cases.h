@@ -1,4 +1,4 @@
-/* tests/tools/hostile_cases.h - the list: every way in which a copy of a good file is damaged. */
+/* tests/tools/hostile_cases.h - all the ways in which a copy of a good file is damaged. */
 #ifndef TESTS_TOOLS_HOSTILE_CASES_H
 #define TESTS_TOOLS_HOSTILE_CASES_H
 #include <math.h>

@@ -1,5 +1,5 @@
-/* tests/tools/hostile_model.h - the list, continued: well-formed files whose model or vocabulary
- * makes no sense. */
+/* tests/tools/hostile_model.h - more cases: well-formed files whose model or vocabulary makes no
+ * sense. */
 #ifndef TESTS_TOOLS_HOSTILE_MODEL_H
 #define TESTS_TOOLS_HOSTILE_MODEL_H
 #include "hostile_cases.h"

@@ -1,6 +1,6 @@
-/* tests/tools/json.c - JSON texts from stdin, each behind its length (4 bytes, the low one first).
- * For each a line: what jw_value writes of the value, or "! " and why there is none.  For
- * scripts/check-json.py. */
+/* tests/tools/json.c - read JSON texts from stdin, each after its length (4 bytes,
+ * little-endian), and print a line for each: the value as jw_value writes it, or "! " and the
+ * error.  For scripts/check-json.py. */
 #include "base/jread.h"
 #include "base/jwrite.h"
 

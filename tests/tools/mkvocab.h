@@ -1,6 +1,6 @@
-/* tests/tools/mkvocab.h - a vocabulary of words for mkmodel: bytes, special tokens, and every
- * beginning of common English words, then of syllables, each made from the one before it and a
- * letter. */
+/* tests/tools/mkvocab.h - a vocabulary of words for mkmodel: bytes, special tokens, and all
+ * prefixes of common English words, then of syllables, each prefix made from the one before it
+ * and a letter. */
 #ifndef TESTS_TOOLS_MKVOCAB_H
 #define TESTS_TOOLS_MKVOCAB_H
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* tests/unit/floor.h - logits of an open model straight from a backend, without an engine: one
- * sequence, one group of pages that lie in order, an f32 cache.  Programs see the same through
- * SCORE events only as log-probabilities. */
+/* tests/unit/floor.h - logits of an open model from a backend, without an engine: one sequence,
+ * one group of pages in order, an f32 cache.  Programs see the same numbers only as
+ * log-probabilities in SCORE events. */
 #ifndef TESTS_FLOOR_H
 #define TESTS_FLOOR_H
 #include <string.h>

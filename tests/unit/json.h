@@ -1,5 +1,5 @@
-/* tests/unit/json.h - JSON that a test knows to be good.  Reading it does not fail: allocations
- * that were to fail do no more. */
+/* tests/unit/json.h - JSON that a test knows to be valid.  Reading it does not fail: allocations
+ * that were meant to fail succeed here. */
 #ifndef TESTS_JSON_H
 #define TESTS_JSON_H
 #include "base/jread.h"

@@ -1,4 +1,4 @@
-/* tests/unit/open.h - a backend with a loaded set and a plan, from nothing and back */
+/* tests/unit/open.h - open a backend with loaded weights and a plan, and close it. */
 #ifndef TESTS_OPEN_H
 #define TESTS_OPEN_H
 #include "backend/backend.h"

@@ -1,4 +1,4 @@
-/* tests/unit/arch/dump.h - an open model as text: what was bound, then the graph. */
+/* tests/unit/arch/dump.h - an open model as text: its bindings, then its graph. */
 #ifndef TESTS_DUMP_H
 #define TESTS_DUMP_H
 #include <infer/type.h>

@@ -1,5 +1,5 @@
-/* tests/unit/arch/test_aux.c - companion tensors: one scale of a matrix multiplies what it computes, and
- * whatever else a tensor may bring along is refused by name. */
+/* tests/unit/arch/test_aux.c - companion tensors: a scale of a matrix multiplies its results,
+ * and every other companion is refused by name. */
 #include "../nth.h"
 #include "../floor.h"
 

@@ -1,5 +1,5 @@
-/* What each architecture becomes, node by node, against tests/golden/graphs/ (scripts/golden-graphs
- * rewrites them). */
+/* tests/unit/arch/test_graphs.c - the graph of each architecture, node by node, compared with
+ * tests/golden/graphs (scripts/golden-graphs rewrites them). */
 #include "../nth.h"
 #include "dump.h"
 

@@ -1,6 +1,6 @@
-/* The columns for Hugging Face checkpoints, both ways against what transformers writes
- * (tests/golden/hf/names.txt, made by scripts/golden-hf.py): every tensor there has a row that says
- * the same, and every name here is one of theirs. */
+/* tests/unit/arch/test_hf.c - tensor names of Hugging Face checkpoints, compared both ways with
+ * those that transformers writes (tests/golden/hf/names.txt, made by scripts/golden-hf.py): each
+ * of theirs has a row, and each of ours is one of theirs. */
 #include "../nth.h"
 
 #include <stdio.h>

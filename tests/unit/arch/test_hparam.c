@@ -1,5 +1,5 @@
-/* Hyper-parameters: what a good file says arrives; each hostile value is refused, and the message
- * names the key. */
+/* tests/unit/arch/test_hparam.c - hyper-parameters: good values are read, each hostile one is
+ * refused, and the message names the key. */
 #include "../nth.h"
 #include "../file/make.h"
 

@@ -1,6 +1,6 @@
-/* tests/unit/arch/test_keys.c - the same model as a GGUF file and as a Hugging Face checkpoint has the same parameters:
- * tests/golden/logits/NAME.gguf against tests/golden/hf/config/NAME.json (scripts/golden-hf-config.py), and every row of
- * key_list.h is asked for and met. */
+/* tests/unit/arch/test_keys.c - a model has the same parameters as a GGUF file and as a Hugging
+ * Face checkpoint: tests/golden/logits/NAME.gguf and tests/golden/hf/config/NAME.json
+ * (scripts/golden-hf-config.py); and every row of key_list.h is used. */
 #include "../nth.h"
 #include "../golden_logits.h"
 

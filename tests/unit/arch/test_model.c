@@ -1,5 +1,5 @@
-/* Opening models: what is bound, counted and copied; what is refused, by name; nothing left behind
- * when memory fails. */
+/* tests/unit/arch/test_model.c - opening models: what is bound, counted and copied; what is
+ * refused, by name; and no leaks if memory runs out. */
 #include "../nth.h"
 
 #include <math.h>

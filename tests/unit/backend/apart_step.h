@@ -1,4 +1,4 @@
-/* tests/unit/backend/apart_step.h - pages and steps of the backend of apart.h; part of it */
+/* tests/unit/backend/apart_step.h - pages and steps of the backend of apart.h; part of it. */
 #ifndef TESTS_APART_STEP_H
 #define TESTS_APART_STEP_H
 

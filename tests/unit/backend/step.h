@@ -1,5 +1,5 @@
-/* tests/unit/backend/step.h - a graph run step by step over a cache that is a plain table: no
- * engine, no kv module. */
+/* tests/unit/backend/step.h - run a graph step by step over a cache that is a plain table,
+ * without engine and kv module. */
 #ifndef TESTS_STEP_H
 #define TESTS_STEP_H
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tests/unit/backend/test_cache.c - pages of the CPU's cache: their bytes, what they cannot hold,
- * copies, and memory that goes back */
+/* tests/unit/backend/test_cache.c - pages of the CPU cache: their sizes, refused types, copies,
+ * and memory that is returned. */
 #include "../nth.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* tests/unit/backend/test_experts.c - of experts only the chosen are read: the pages of the others
- * may not be touched while a step runs, for every type, few rows and many.  The router's scores are
- * the first numbers of an embedding row. */
+/* tests/unit/backend/test_experts.c - only the chosen experts are read: the pages of the others
+ * are inaccessible while a step runs, for every type, with few rows and many.  The scores of the
+ * router are the first numbers of an embedding row. */
 #include "../nth.h"
 #include "../open.h"
 

@@ -1,5 +1,5 @@
-/* tests/unit/backend/test_kind.c - what holds for every row of backend_list.h: each folder of
- * libcore/backend has one, each row is whole, and what it refuses it names */
+/* tests/unit/backend/test_kind.c - rules for every row of backend_list.h: each folder of
+ * libcore/backend has a row, each row is complete, and refusals name what is refused. */
 #include "../nth.h"
 #include "step.h"
 #include "toy.h"

@@ -1,5 +1,5 @@
-/* tests/unit/backend/test_layout.c - the workspace: its parts lie apart, and under the address
- * sanitizer a write behind one is reported, by whom and wherever it lies */
+/* tests/unit/backend/test_layout.c - the workspace: its parts do not overlap, and under the
+ * address sanitizer a write past the end of any part is reported, whoever writes. */
 #include "../nth.h"
 #include "step.h"
 #include "backend/cpu/cpu.h"

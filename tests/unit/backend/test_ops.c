@@ -1,5 +1,6 @@
-/* Every op against float64, at every place it has in a small model; then what must not matter:
- * threads, chunks, neighbours, and where pages lie. */
+/* tests/unit/backend/test_ops.c - every operation compared with float64, at every place where a
+ * small model has it; and what must not change the results: threads, chunks, other sequences,
+ * the order of pages. */
 #include "../nth.h"
 #include "step.h"
 #include "backend/cpu/cpu.h"

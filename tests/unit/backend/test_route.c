@@ -1,7 +1,7 @@
-/* tests/unit/backend/test_route.c - the op ROUTE against float64 (tests/golden/routes, made by
- * scripts/golden-routes.py, which says what a line holds): which experts, in which order, equal
- * scores to the lower id, and their weights. The router's logits come in as rows of an embedding.
- */
+/* tests/unit/backend/test_route.c - the operation ROUTE compared with float64
+ * (tests/golden/routes, made by scripts/golden-routes.py, which documents the lines): which
+ * experts, in which order (equal scores: lower id first), and their weights.  The logits of the
+ * router are rows of an embedding. */
 #include "../nth.h"
 #include "../open.h"
 

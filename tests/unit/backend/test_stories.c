@@ -1,5 +1,5 @@
-/* A real small model through the backend alone: log-probabilities and greedy text of
- * ../shared/models. */
+/* tests/unit/backend/test_stories.c - a real small model on the backend alone: log-probabilities
+ * and greedy text of ../shared/models. */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"

@@ -1,5 +1,5 @@
-/* tests/unit/backend/toy.h - a small random model with every op in it: two blocks, one with
- * experts. */
+/* tests/unit/backend/toy.h - a small random model with every operation in it: two blocks, one
+ * with experts. */
 #ifndef TESTS_TOY_H
 #define TESTS_TOY_H
 #include "toy_part.h"

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_arena.c */
+/* tests/unit/base/test_arena.c - many small allocations, freed together. */
 #include "../nth.h"
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_buf.c */
+/* tests/unit/base/test_buf.c - growing buffers, and sticky failure. */
 #include "../nth.h"
 #include "base/buf.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_clock.c */
+/* tests/unit/base/test_clock.c - clocks go forward, and the start of the process is in the past. */
 #include "../nth.h"
 #include "base/clock.h"
 

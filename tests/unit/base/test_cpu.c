@@ -1,4 +1,4 @@
-/* tests/unit/base/test_cpu.c - against what the kernel says. */
+/* tests/unit/base/test_cpu.c - features and caches, compared with what the kernel reports. */
 #include "../nth.h"
 #include "base/cpu.h"
 

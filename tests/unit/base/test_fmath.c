@@ -1,7 +1,6 @@
-/* tests/unit/base/test_fmath.c - errors in units of the last place, against long double's
- * functions; for the float functions double's would do as well.  Every function over its whole
- * range, by steps that are no power of two, then where it is weakest; the bounds are those of
- * base/fmath.h. */
+/* tests/unit/base/test_fmath.c - errors in units in the last place, compared with the functions
+ * of long double.  Every function is tested over its whole range, in steps that are not a power
+ * of two, and then where it is weakest; the bounds are those of base/fmath.h. */
 #include "../nth.h"
 #include "base/fmath.h"
 #include "base/num.h"

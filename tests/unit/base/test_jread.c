@@ -1,5 +1,5 @@
-/* tests/unit/base/test_jread.c - JSON from hostile hands: what is refused and where, every digit of
- * numbers, and memory that runs out at every place */
+/* tests/unit/base/test_jread.c - untrusted JSON: what is refused and where, every digit of
+ * numbers, and failing allocations at every place. */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"

@@ -1,5 +1,5 @@
-/* tests/unit/base/test_json.c - values that are built, changed and copied, and that what is written
- * of a value is that value */
+/* tests/unit/base/test_json.c - values that are built, changed and copied, and read back the
+ * same after writing. */
 #include "../nth.h"
 #include "../json.h"
 #include "base/jwrite.h"

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_jwrite.c */
+/* tests/unit/base/test_jwrite.c - written JSON, byte by byte. */
 #include "../nth.h"
 #include "base/jread.h"
 #include "base/jwrite.h"

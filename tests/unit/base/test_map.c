@@ -1,4 +1,4 @@
-/* tests/unit/base/test_map.c */
+/* tests/unit/base/test_map.c - the hash table from byte strings to u32. */
 #include "../nth.h"
 #include "base/map.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_mem.c */
+/* tests/unit/base/test_mem.c - counted allocations, and the one that fails. */
 #include "../nth.h"
 #include "base/mem.h"
 

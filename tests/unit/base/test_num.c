@@ -1,4 +1,5 @@
-/* tests/unit/base/test_num.c - against the processor's own conversions, and by definition. */
+/* tests/unit/base/test_num.c - number formats, compared with the conversions of the processor,
+ * and by definition. */
 #include "../nth.h"
 #include "base/cpu.h"
 #include "base/num.h"

@@ -1,4 +1,4 @@
-/* tests/unit/base/test_os.c - os.c and os_limits.c. */
+/* tests/unit/base/test_os.c - files, mappings and limits: os.c and os_limits.c. */
 #include "../nth.h"
 #include "base/os.h"
 

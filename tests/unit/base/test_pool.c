@@ -1,4 +1,4 @@
-/* tests/unit/base/test_pool.c */
+/* tests/unit/base/test_pool.c - threads: every item is computed once, whatever the timing. */
 #include "../nth.h"
 #include "base/mem.h"
 #include "base/os.h"

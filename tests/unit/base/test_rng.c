@@ -1,4 +1,5 @@
-/* tests/unit/base/test_rng.c - against the answers published with Random123 and with splitmix64. */
+/* tests/unit/base/test_rng.c - the generator, compared with the vectors published with Random123
+ * and splitmix64. */
 #include "../nth.h"
 #include "base/rng.h"
 

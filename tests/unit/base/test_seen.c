@@ -1,4 +1,4 @@
-/* tests/unit/base/test_seen.c - what was there before, all of it or the latest */
+/* tests/unit/base/test_seen.c - the set of strings: complete, or only the latest. */
 #include "../nth.h"
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* tests/unit/base/test_sha256.c - FIPS 180-4's examples, and the two ways against each other. */
+/* tests/unit/base/test_sha256.c - the examples of FIPS 180-4, and the two implementations
+ * compared with each other. */
 #include "../nth.h"
 #include "base/cpu.h"
 #include "base/sha256.h"

@@ -1,4 +1,5 @@
-/* tests/unit/base/test_utf8.c - against iconv(3), and the examples of the Unicode standard. */
+/* tests/unit/base/test_utf8.c - UTF-8, compared with iconv(3), and the examples of the Unicode
+ * standard. */
 #include "../nth.h"
 #include "base/utf8.h"
 

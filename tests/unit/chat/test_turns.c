@@ -1,5 +1,5 @@
-/* tests/unit/chat/test_turns.c - a conversation that is read once gives the prompt that its text
- * gives, turn by turn */
+/* tests/unit/chat/test_turns.c - a conversation that is read once gives the prompts that its
+ * text gives, turn by turn. */
 #include "../nth.h"
 #include <infer/chat.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* tests/unit/engine/run.h - small random models from mkmodel, and requests driven to their end */
+/* tests/unit/engine/run.h - small random models from mkmodel, and requests that run to their
+ * end. */
 #ifndef TESTS_ENGINE_RUN_H
 #define TESTS_ENGINE_RUN_H
 #include "../nth.h"

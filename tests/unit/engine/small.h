@@ -1,4 +1,4 @@
-/* tests/unit/engine/small.h - one small model, and requests by slot of `res` */
+/* tests/unit/engine/small.h - one small model, and requests by slot of `res`. */
 #ifndef TESTS_ENGINE_SMALL_H
 #define TESTS_ENGINE_SMALL_H
 #include "run.h"

@@ -1,6 +1,6 @@
-/* tests/unit/engine/test_apart.c - nobody but a backend touches weights, pages of the cache or
- * workspace: over one whose memory is closed to all others (../backend/apart.h), and with the file's
- * own weights closed too, everything gives the bytes that it gives on the CPU */
+/* tests/unit/engine/test_apart.c - only a backend touches weights, pages of the cache and the
+ * workspace: over a backend whose memory is closed to all others (../backend/apart.h), and with
+ * the weights of the file closed too, everything gives the same bytes as on the CPU. */
 #include "run.h"
 #include "engine/engine.h"
 #include "../open.h"

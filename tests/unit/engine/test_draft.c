@@ -1,5 +1,5 @@
 /* tests/unit/engine/test_draft.c - several rows of one sequence drawn in one step: whatever is
- * guessed, the request says the same tokens with the same log-probabilities; right guesses save
+ * guessed, the request gets the same tokens with the same log-probabilities; right guesses save
  * steps. */
 #include "run.h"
 #include "engine/engine.h"

@@ -1,5 +1,5 @@
-/* tests/unit/engine/test_engine.c - what the engine refuses, how requests end, who goes first, and
- * many threads */
+/* tests/unit/engine/test_engine.c - refusals of the engine, how requests end, their order, and
+ * many threads. */
 #include "small.h"
 #include <math.h>
 

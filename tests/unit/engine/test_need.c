@@ -1,5 +1,5 @@
-/* tests/unit/engine/test_need.c - what an engine would take, told without opening one, is what it takes;
- * a model over a file that is open is the model. */
+/* tests/unit/engine/test_need.c - the memory that an engine reports without being opened is what
+ * it takes; a model over an open file is the same model. */
 #include "../nth.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* tests/unit/engine/test_sched.c - who goes first, who gives way, what a step holds, and many
- * threads */
+/* tests/unit/engine/test_sched.c - scheduling: which request goes first, which one gives way,
+ * what a step contains, and many threads. */
 #include "small.h"
 #include <pthread.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* tests/unit/engine/test_scores.c - the golden cases of every architecture through the engine:
- * log-probabilities of the ids, by SCORE events, against float64, and the same bits whatever shares
- * the step, however the prompt is cut. */
+ * log-probabilities of the ids, from SCORE events, compared with float64; and the same bits
+ * whatever shares the step, however the prompt is divided. */
 #include "../nth.h"
 #include "../golden_logits.h"
 

@@ -1,5 +1,5 @@
-/* tests/unit/engine/test_stop.c - stop strings against a search over the whole text, for random
- * texts, strings and cuts */
+/* tests/unit/engine/test_stop.c - stop strings, compared with a search over the whole text, for
+ * random texts, strings and divisions. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/unit/file/make.h - GGUF bytes put together by hand, right or wrong, for the tests of this
+/* tests/unit/file/make.h - GGUF bytes made by hand, right or wrong, for the tests of this
  * folder. */
 #ifndef TESTS_FILE_MAKE_H
 #define TESTS_FILE_MAKE_H

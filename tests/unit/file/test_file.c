@@ -1,5 +1,5 @@
-/* tests/unit/file/test_file.c - opening, tables, splits, digests.  What real files hold is compared
- * with what the package gguf reads in them (tests/golden/files, made by
+/* tests/unit/file/test_file.c - opening, tables, splits, digests.  The contents of real files
+ * are compared with those that the Python package gguf reads (tests/golden/files, made by
  * scripts/golden-files.py). */
 #include "../nth.h"
 #include "../shared.h"

@@ -1,5 +1,5 @@
-/* tests/unit/file/test_gguf_write.c - what is written is read back, and nothing is left half
- * written. */
+/* tests/unit/file/test_gguf_write.c - a written file is read back the same, and no partial file
+ * is left. */
 #include "../nth.h"
 #include "file/file.h"
 #include "file/gguf_write.h"

@@ -1,5 +1,5 @@
-/* tests/unit/file/test_hostile.c - hundreds of damaged files: each is refused, or opens where
- * nothing is wrong with the container, and then its tokenizer alike; none takes memory or time. */
+/* tests/unit/file/test_hostile.c - hundreds of damaged files: each is refused, or opens if its
+ * container is sound, and likewise its tokenizer; none takes much memory or time. */
 #include "../nth.h"
 #include "../../tools/hostile_model.h"
 #include "base/clock.h"

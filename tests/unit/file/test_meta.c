@@ -1,4 +1,4 @@
-/* tests/unit/file/test_meta.c - typed access: every type against every question. */
+/* tests/unit/file/test_meta.c - typed access to metadata: every type read as every other. */
 #include "../nth.h"
 #include "file/file.h"
 #include "make.h"

@@ -1,6 +1,6 @@
-/* tests/unit/file/test_mutate.c - the fuzz targets' mutator of GGUF files: what it makes fits, is
- * the same for a seed, differs from what it was given, and often enough is a file that opens;
- * broken files and bytes that are no file do it no harm. */
+/* tests/unit/file/test_mutate.c - the mutator of the fuzz targets: its results fit, are the same
+ * for the same seed, differ from the input, and are often files that open; broken files and
+ * other bytes do it no harm. */
 #include "../nth.h"
 #include "../../fuzz/mutate.h"
 #include "make.h"

@@ -1,5 +1,5 @@
-/* tests/unit/file/test_refuse.c - what people hand in by mistake is called by its name, in a sentence that says what
- * helps; what only resembles it is not. */
+/* tests/unit/file/test_refuse.c - files that people open by mistake are called by their name,
+ * with a sentence that helps; files that only resemble them are not. */
 #include "../nth.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Graphs: shapes follow from op_list.h, mistakes are named, the dump is stable. */
+/* tests/unit/graph/test_graph.c - graphs: shapes follow from op_list.h, mistakes are named, the
+ * dump is stable. */
 #include "../nth.h"
 
 #include <stdio.h>

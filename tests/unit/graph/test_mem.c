@@ -1,5 +1,5 @@
-/* Placement: values that live at once never overlap, dead ones give their memory back, offsets are
- * aligned. */
+/* tests/unit/graph/test_mem.c - memory of graphs: values that live at the same time never
+ * overlap, dead ones release their memory, offsets are aligned. */
 #include "../nth.h"
 
 #include "base/num.h"

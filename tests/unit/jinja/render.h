@@ -1,4 +1,4 @@
-/* tests/unit/jinja/render.h - one template, compiled and rendered */
+/* tests/unit/jinja/render.h - compile and render one template. */
 #ifndef JINJA_RENDER_H
 #define JINJA_RENDER_H
 #include "base/buf.h"

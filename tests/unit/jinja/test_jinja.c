@@ -1,5 +1,6 @@
-/* Templates: what Python's jinja2 makes of ours (tests/golden/templates, by
- * scripts/golden-templates.py) and of those in ../shared, where the bytes come from */
+/* tests/unit/jinja/test_jinja.c - templates, compared with Python's jinja2
+ * (tests/golden/templates, made by scripts/golden-templates.py, and those in ../shared, from
+ * where the expected bytes come). */
 #include "../nth.h"
 #include "../shared.h"
 #include "base/buf.h"

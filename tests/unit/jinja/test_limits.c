@@ -1,4 +1,5 @@
-/* tests/unit/jinja/test_limits.c - templates that mean harm: steps, bytes, levels, time, stacks */
+/* tests/unit/jinja/test_limits.c - hostile templates: limits of steps, bytes, nesting, time,
+ * stack. */
 #include "../nth.h"
 #include "base/buf.h"
 #include "base/clock.h"

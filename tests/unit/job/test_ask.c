@@ -1,5 +1,5 @@
-/* tests/unit/job/test_ask.c - requests written down: what is read of them again is the same job, for
- * every field that requests have */
+/* tests/unit/job/test_ask.c - requests written as lines: reading them again gives the same job,
+ * for every field of a request. */
 #include "../engine/run.h"
 #include <math.h>
 

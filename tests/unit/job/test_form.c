@@ -1,5 +1,5 @@
-/* tests/unit/job/test_form.c - wire forms: bodies that servers get, faults as they name them, and
- * streams whose chunks put together say what the whole answer says */
+/* tests/unit/job/test_form.c - wire forms: bodies that servers receive, errors in their terms,
+ * and streams whose chunks together are the whole answer. */
 #include "../engine/run.h"
 #include "../json.h"
 #include <math.h>

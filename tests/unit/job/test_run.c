@@ -1,5 +1,5 @@
-/* tests/unit/job/test_run.c - jobs on an engine: samples, their deltas, refusals, and tasks
- * that are given up */
+/* tests/unit/job/test_run.c - jobs on an engine: samples, their deltas, refusals, and cancelled
+ * tasks. */
 #include "../engine/run.h"
 
 #include <infer/runner.h>

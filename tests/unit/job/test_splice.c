@@ -1,4 +1,5 @@
-/* A prompt whose front is what was computed: ids that spell the same, and only those. */
+/* tests/unit/job/test_splice.c - prompts that reuse computed tokens: ids that spell the same
+ * bytes, and only those. */
 #include "../nth.h"
 #include <infer/runner.h>
 #include <string.h>

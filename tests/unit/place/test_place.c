@@ -1,4 +1,5 @@
-/* Placement: what fits is taken, what does not is refused with what would. */
+/* tests/unit/place/test_place.c - placement: what fits is accepted, and what does not is refused
+ * with a setting that would fit. */
 #include "../nth.h"
 
 #include <stdio.h>

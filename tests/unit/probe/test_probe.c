@@ -1,5 +1,5 @@
 /* tests/unit/probe/test_probe.c - measuring: every kind of case gives rates, and wrong bits are
- * seen */
+ * noticed. */
 #include "base/cpu.h"
 #include "../nth.h"
 #include <string.h>

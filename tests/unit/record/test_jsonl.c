@@ -1,4 +1,4 @@
-/* tests/unit/record/test_jsonl.c - records as bytes and as JSON */
+/* tests/unit/record/test_jsonl.c - records, as bytes and as JSON. */
 #include "../engine/run.h"
 #include "../json.h"
 #include <math.h>

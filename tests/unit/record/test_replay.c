@@ -1,4 +1,5 @@
-/* tests/unit/record/test_replay.c - records that are run again: which can be, and what differs */
+/* tests/unit/record/test_replay.c - replaying records: which ones can be replayed, and how they
+ * differ. */
 #include "../engine/run.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* tests/unit/record/test_text.c - lines that are prompts */
+/* tests/unit/record/test_text.c - lines of text as prompts. */
 #include "../engine/run.h"
 
 #include <infer/record.h>

@@ -1,4 +1,5 @@
-/* tests/unit/reply/test_flood.c - hostile answers: time and memory stay in proportion */
+/* tests/unit/reply/test_flood.c - hostile answers: time and memory stay proportional to their
+ * length. */
 #include "../nth.h"
 #include <infer/reply.h>
 #include "marked.h"

@@ -1,5 +1,5 @@
-/* Answers read back, whole and in pieces: llama.cpp's cases for many templates, what the templates
- * write themselves, our own cases, and failing memory. */
+/* tests/unit/reply/test_reply.c - parsing answers, whole and in pieces: the cases of llama.cpp
+ * for many templates, calls as the templates write them, cases of our own, and failing memory. */
 #include "../nth.h"
 #include "../shared.h"
 #include <infer/reply.h>

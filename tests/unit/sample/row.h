@@ -1,4 +1,4 @@
-/* tests/unit/sample/row.h - a row of logits, what was drawn before, and what is expected */
+/* tests/unit/sample/row.h - a row of logits, the history, and the expected result. */
 #ifndef SAMPLE_ROW_H
 #define SAMPLE_ROW_H
 #include "../json.h"

@@ -1,5 +1,5 @@
-/* tests/unit/sample/test_back.c - what has been drawn can be taken back, and a mask is the same as
- * logits of -inf. */
+/* tests/unit/sample/test_back.c - draws can be undone, and a mask is equivalent to logits of
+ * -inf. */
 #include "../nth.h"
 
 #include <infer/sample.h>

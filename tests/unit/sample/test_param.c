@@ -1,5 +1,5 @@
-/* The table of numbers of sampling: its rows agree with themselves, and with what set, get, resolve
- * and a sampler do. */
+/* tests/unit/sample/test_param.c - the table of sampling parameters: its rows are consistent,
+ * and agree with set, get, resolve and a sampler. */
 #include "../nth.h"
 #include <math.h>
 #include <string.h>

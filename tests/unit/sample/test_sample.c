@@ -1,5 +1,5 @@
-/* Stages against float64 numpy (tests/golden/sample/chains.jsonl), draws against their
- * distribution, public vectors. */
+/* tests/unit/sample/test_sample.c - stages compared with float64 numpy
+ * (tests/golden/sample/chains.jsonl), draws with their distribution, and public vectors. */
 #include "../nth.h"
 #include "../json.h"
 #include "../shared.h"

@@ -1,5 +1,6 @@
-/* Properties, lower case and decomposition at the places where they are easy to get wrong.  The
- * answers are those of UnicodeData.txt; PCRE2's tables are a second opinion on the categories. */
+/* tests/unit/text/test_unicode.c - properties, lower case and decomposition of code points that
+ * are easy to get wrong.  The expected values are from UnicodeData.txt; the tables of PCRE2 are
+ * a second opinion on categories. */
 #include "../nth.h"
 #include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -1,6 +1,6 @@
-/* tests/unit/tok/test_cost.c - vocabularies and texts made to be slow: each is read in linear time,
- * or refused by name.  The limit of processor time is far above what anything takes, and far below
- * what any of these would take if its cost were square. */
+/* tests/unit/tok/test_cost.c - vocabularies and texts made to be slow: each is processed in
+ * linear time, or refused by name.  The limit of processor time is far above the time of any
+ * case, and far below the time that quadratic cost would take. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Ids and pieces as the packages sentencepiece and tokenizers give them (tests/golden/tokens, made
- * by scripts/golden-tokens.py), the way back, and long texts of one character in little time. */
+/* tests/unit/tok/test_golden.c - ids and pieces, compared with those of the packages
+ * sentencepiece and tokenizers (tests/golden/tokens, made by scripts/golden-tokens.py),
+ * decoding, and long texts of one character in little time. */
 #include "../nth.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The merge loop does what its rule says, for words of every length: the rule itself, written down
- * plainly, is the judge. */
+/* tests/unit/tok/test_merge.c - the merge loop, compared with its rule written down plainly, for
+ * words of every length. */
 #include "../nth.h"
 #include <string.h>
 #include "base/rng.h"

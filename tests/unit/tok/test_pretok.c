@@ -1,5 +1,5 @@
-/* Every scanner of the pre-tokenizers finds what PCRE2 finds with the expression beside it, on
- * random strings. */
+/* tests/unit/tok/test_pretok.c - the scanners of the pre-tokenizers find what PCRE2 finds with
+ * the expression beside them, in random strings. */
 #include "../nth.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Small vocabularies by hand: what is refused and under which name, added tokens, spaces, defaults,
- * ends, and detokenising. */
+/* tests/unit/tok/test_tok.c - small vocabularies made by hand: what is refused, by name; added
+ * tokens, spaces, defaults, ends of generation, and decoding. */
 #include "../nth.h"
 #include <math.h>
 #include <stdlib.h>

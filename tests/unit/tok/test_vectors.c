@@ -1,5 +1,6 @@
-/* Ids of the public test vectors: ten vocabularies, 46 texts each; what the ids stand for is the
- * text again, but for WordPiece.  And every code point there and back. */
+/* tests/unit/tok/test_vectors.c - ids of the public test vectors: ten vocabularies, 46 texts
+ * each; decoding gives the text again, except for WordPiece.  Every code point is encoded and
+ * decoded. */
 #include "../nth.h"
 #include "../shared.h"
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* tests/unit/type/test_type.c - what blocks decode to, against tests/golden/blocks
+/* tests/unit/type/test_type.c - decoded blocks, compared with tests/golden/blocks
  * (scripts/golden-blocks.py). */
 #include "../nth.h"
 #include <infer/kvtype.h>
