@@ -263,21 +263,8 @@ static void drop_line(infer_error *err, const char *text, size_t bytes)
 		err_set(err, why.code, "%.*s%s", N_KEPT, line, why.message + N_LINE);
 }
 
-/* A byte order mark, which editors of Windows put before a file, is no part of it. */
-static const char *behind_mark(const char *text, size_t *bytes)
-{
-	static const char mark[] = "\xef\xbb\xbf";
-	size_t n = *bytes >= sizeof mark - 1 && !memcmp(text, mark, sizeof mark - 1)
-	                   ? sizeof mark - 1
-	                   : 0;
-
-	*bytes -= n;
-	return text + n;
-}
-
 int job_parse(struct job *j, const char *text, size_t bytes)
 {
-	text = behind_mark(text, &bytes);
 	char *own = arena_raw(&j->mem, bytes);
 
 	if (own && bytes)

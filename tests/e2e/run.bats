@@ -2,6 +2,7 @@
 load lib
 
 go() { infer-run -q --no-stdin --temp 0 "$@"; }
+score() { infer-run -q --no-stdin --score "$@"; }
 
 @test "standard output is the text and exactly one newline; standard error is empty" {
 	infer-run --no-stdin -n 8 the of >out 2>err
@@ -285,7 +286,7 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 }
 
 @test "--score: one line a token and the perplexity, which follows from them" {
-	go --score the of and to in >out
+	score the of and to in >out
 	n=$(infer-run --tokenize --no-stdin the of and to in | wc -w)
 	same $((n + 1)) "$(wc -l <out)"
 	same '-' "$(head -n 1 out | cut -f 2)"
@@ -293,7 +294,7 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 		if ($F[0] eq "perplexity") { my $p = exp(-$s / $n); die "$p is not $F[1]" if abs($p - $F[1]) > 1e-4 * $p; $ok = 1 }
 		elsif ($F[1] ne "-") { $s += $F[1]; $n++ }
 		END { die "no perplexity" unless $ok }' out
-	go --score --json the of and to in >rec
+	score --json the of and to in >rec
 	same score "$(json kind <rec)"
 	same null "$(json logprobs.0 <rec)"
 	same "$n" "$(json logprobs.# <rec)"
@@ -305,13 +306,13 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	ids=$(infer-run --tokenize --no-stdin the)
 	text=$(infer-run --detokenize --no-stdin "$ids $(json id <drawn | tr '\n' ' ')")
 	same "$ids $(json id <drawn | tr '\n' ' ' | sed 's/ $//')" "$(infer-run --tokenize --no-stdin "$text")"
-	same "$(json logprob <drawn)" "$(go --score --json "$text" | json logprobs | tr -d '[]' | tr ',' '\n' | tail -n 6)"
+	same "$(json logprob <drawn)" "$(score --json "$text" | json logprobs | tr -d '[]' | tr ',' '\n' | tail -n 6)"
 }
 
 @test "--score takes texts longer than the context, in windows; the first is as without them" {
 	yes 'the of and to in that' | head -n 60 | tr '\n' ' ' >long
-	go --score --json -c 64 -f long >short
-	go --score --json -f long >whole
+	score --json -c 64 -f long >short
+	score --json -f long >whole
 	n=$(json tokens.# <whole)
 	[ "$n" -gt 128 ]
 	same "$n" "$(json logprobs.# <short)"
@@ -319,7 +320,7 @@ go() { infer-run -q --no-stdin --temp 0 "$@"; }
 	same "$(json logprobs <whole | cut -d, -f 1-64)" "$(json logprobs <short | cut -d, -f 1-64)"
 	[ "$(json logprobs <whole | cut -d, -f 65-)" != "$(json logprobs <short | cut -d, -f 65-)" ]
 	for m in "$M" "$SPM"; do
-		go -m "$m" --score --json -c 31 -f long -t 1 | json perplexity | grep -q '^[0-9.]*$'
+		score -m "$m" --json -c 31 -f long -t 1 | json perplexity | grep -q '^[0-9.]*$'
 	done
 }
 
