@@ -22,7 +22,7 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 	const struct opt_list one = { .at = (const char *[]){ path }, .n = 1 };
 	const struct opt_rest none = { 0 };
 
-	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, NULL, err);
+	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, &input_file, err);
 }
 
 /* Resolve --template: a template that the model file names, or else a file, which is read into

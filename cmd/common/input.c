@@ -48,6 +48,14 @@ static int part_end(struct input *in, size_t from, const char *what, infer_error
 	return INFER_OK;
 }
 
+static size_t file_most(const void *user)
+{
+	(void)user;
+	return INPUT_FILE;
+}
+
+const struct input_bound input_file = { .most = file_most };
+
 static int check_bound(struct input *in, const char *what, infer_error *err)
 {
 	if (!in->bound || in->out->len <= INPUT_FREE)
@@ -58,6 +66,8 @@ static int check_bound(struct input *in, const char *what, infer_error *err)
 	}
 	if (in->out->len <= in->most)
 		return INFER_OK;
+	if (!in->bound->ctx)
+		return err_set(err, INFER_ENOMEM, "%s: longer than %zu bytes", what, in->most);
 	return err_set(err, INFER_ENOMEM,
 	               "%s: the prompt is longer than %zu bytes, more than a context of %d tokens "
 	               "can hold; %s",

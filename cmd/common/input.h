@@ -14,16 +14,18 @@ enum {
 };
 
 /* How much is read at most; more is an error. */
-enum { INPUT_FREE = 1 << 20 };
+enum { INPUT_FREE = 1 << 20, INPUT_FILE = 64 << 20 };
 struct input_bound {
 	/* in bytes; asked only where a text comes to more than INPUT_FREE, which is never too
 	 * long */
 	size_t (*most)(const void *user);
 	const void *user;
-	/* for the message: tokens of the context that cannot hold it, and what gives more room */
+	/* for the message: tokens of the context that cannot hold it, and what gives more room; 0:
+	 * it has nothing to do with a context */
 	int32_t ctx;
 	const char *more;
 };
+extern const struct input_bound input_file; /* INPUT_FILE: of conversations and tools */
 
 /* The words joined by spaces, then each file, then standard input if it is not a terminal, has not
  * been read and INPUT_NO_STDIN is not set; a word or a file "-" is standard input in that place.

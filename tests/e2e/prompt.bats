@@ -130,6 +130,10 @@ ids() { infer-run --tokenize "$@"; }
 		ulimit -v 400000
 		[ -n "${SAN:-}" ] || fails 4 "/dev/zero: $long" infer-run -t 1 the -f /dev/zero
 	)
+	# what is no prompt has a bound of its own
+	fails 4 '/dev/zero: longer than 67108864 bytes' infer-run -m chat.gguf --no-stdin --messages /dev/zero
+	fails 4 '/dev/zero: longer than 67108864 bytes' infer-run -m chat.gguf --no-stdin --tools /dev/zero the
+	fails 4 '/dev/zero: longer than 67108864 bytes' infer-run -m chat.gguf --no-stdin --template /dev/zero the
 	# what gives more room is named
 	fails 4 'a context of 40 tokens can hold; -c gives more room' infer-run -c 40 -f /dev/zero
 	# a mebibyte is looked at, for a template may drop most of it; scoring and ids take any length

@@ -145,7 +145,7 @@ static void first_turn(struct repl *r)
 
 	buf_init(&words, MEM_BASE);
 	if (r->rest->n_words || r->o.files.n)
-		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, NULL, &err);
+		rc = input_read(&words, r->rest, &r->o.files, INPUT_NO_STDIN, &input_file, &err);
 	if (!rc && words.len)
 		rc = repl_say(r, conversation_count(&r->conversation), &words, &err);
 	else if (!rc && repl_waits(r))
