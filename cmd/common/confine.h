@@ -8,6 +8,6 @@
 enum confine { CONFINE_TRY, CONFINE_ASKED };
 
 /* sandbox_enter with flags, after opening what the C library opens at its first use.
- * INFER_EDEVICE CONFINE_ASKED, and there is no sandbox */
+ * INFER_EDEVICE  CONFINE_ASKED, and there is no sandbox */
 int confine(enum confine how, unsigned flags, infer_error *err);
 #endif

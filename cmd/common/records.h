@@ -5,7 +5,8 @@
 #include <infer/form.h>
 
 /* Write all that w holds, in one write(2) if the descriptor accepts it, and clear w.  Waits if the
- * descriptor does not block. sent NULL, or out: the bytes written, even on failure
+ * descriptor does not block.
+ * sent   NULL, or out: the bytes written, even on failure
  * INFER_EIO  the descriptor refused them */
 int records_send(infer_writer *w, int fd, size_t *sent, infer_error *err);
 /* Return rc if it is an error, else records_send: records_put(infer_write_...(w), w, fd, err). */

@@ -339,7 +339,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.encode = o->special ? INFER_ENCODE_SPECIAL : 0,
 		.chat = b->chat.template,
 		.chat_tools = b->chat.with_tools,
-		.talk = b->chat.c,
+		.conversation = b->chat.c,
 		.raw = o->raw,
 		.where = " in a batch",
 		.reads = o->with_request ? INFER_JOB_KEEP : 0,

@@ -228,7 +228,7 @@ static int keep_request(infer_job *j, const struct run *r, const struct prompt *
 	if (!asked)
 		return INFER_OK;
 	if (p->is_chat)
-		a.talk = &p->chat.c;
+		a.conversation = &p->chat.c;
 	else if (!r->o->special)
 		a.text = (struct infer_str){ p->words.at, p->words.len };
 	infer_writer_clear(asked);

@@ -176,7 +176,7 @@ int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_don
 	if (rc)
 		outfile_close(f);
 	else if (got.records)
-		infer_writer_go_on(w);
+		infer_writer_continue(w);
 	return rc;
 }
 

@@ -16,7 +16,7 @@ struct outfile {
  * this way, a last line that is torn is cut off, one that is damaged is taken out, done is called
  * for every record of a request.  What it returns ends it, INFER_OK aside: then the file is as it
  * was.  The directory of a new file is synced.
- * w          the records go on: infer_writer_go_on
+ * w          the records go on: infer_writer_continue
  * INFER_EFORMAT  a line that is no record
  * INFER_EIO      cannot be opened, no regular file, in use */
 int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_done_fn *done,

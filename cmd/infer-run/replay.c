@@ -329,7 +329,7 @@ static int open_all(struct replay *a, infer_error *err)
 		.logprobs = -1,
 		.chat = a->chat.template,
 		.chat_tools = a->chat.with_tools,
-		.talk = a->chat.c,
+		.conversation = a->chat.c,
 	};
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
 	take_names(a);

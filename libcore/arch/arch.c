@@ -40,7 +40,7 @@ const struct arch *arch_find_hf(struct infer_str name)
 	return NULL;
 }
 
-/* The nearest row that says how it rotates. */
+/* The nearest row that defines the rotation. */
 static const struct arch *rotating(const struct arch *a)
 {
 	while (!a->rope.gguf && a->like)

@@ -1,5 +1,5 @@
-/* arch/bind.c - names to slots.  Every tensor of the file is looked at once: it has a slot and the
- * shape that belongs there, or the file is refused; then every slot that has to be filled is. */
+/* arch/bind.c - bind tensor names to slots.  Every tensor of the file is examined once: it has a
+ * slot and the right shape, or the file is refused; then every required slot must be filled. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -45,10 +45,10 @@ enum { MAX_PARTS = 4 };
 struct parts {
 	const struct arch_tensor *row[MAX_PARTS];
 	int n;
-	int expert; /* of a tensor of one expert; else -1 */
+	int expert; /* the expert of a tensor of one expert, or -1 */
 };
 
-/* Whether name is what a column says; of a name with %d, that number into *expert. */
+/* Whether name matches a column; for a name with %d, that number is stored in *expert. */
 static int is_named(const char *says, struct infer_str name, int *expert)
 {
 	const char *at = strstr(says, "%d");
@@ -86,7 +86,7 @@ static struct parts find_rows(const struct arch *a, enum arch_naming naming, str
 	return p;
 }
 
-/* "blk.12.rest", "model.layers.12.rest": the layer, and *rest; -1 where the name is not of that
+/* "blk.12.rest", "model.layers.12.rest": returns the layer, and *rest; -1 if the name has another
  * form. */
 static int layer_of(enum arch_naming naming, struct infer_str name, struct infer_str *rest)
 {
@@ -136,8 +136,8 @@ static void say_copied(const infer_model *m, const struct infer_tensor *t)
 		m->log(m->log_user, INFER_LOG_INFO, line);
 }
 
-/* Vectors are read as floats: one that is not, or that lacks the 1 of T_PLUS1, is copied, counted
- * and named. */
+/* Vectors are read as floats.  A vector of another type, or without the 1 of T_PLUS1, is copied,
+ * counted and named. */
 static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_transform how,
                        struct weight *w, const void **at, infer_error *err)
 {
@@ -160,7 +160,7 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_t
 	return INFER_OK;
 }
 
-/* Room for a weight of n matrices, none of which is there yet. */
+/* Allocate a weight of n matrices, all of them unset. */
 static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows, int64_t n,
                       int32_t *slot, infer_error *err)
 {
@@ -190,8 +190,8 @@ static int twice(const struct infer_tensor *t, infer_error *err)
 	               t->name.at);
 }
 
-/* A matrix may have one scale of its own, which the product is multiplied by: no kernel takes more,
- * or a zero point. */
+/* A matrix may have one scale, which the product is multiplied by.  No kernel supports more
+ * scales, or a zero point. */
 static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer_error *err)
 {
 	static const char *const names[] = {
@@ -217,7 +217,7 @@ static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer
 	return INFER_OK;
 }
 
-/* One expert's matrix, which is a tensor of its own. */
+/* Bind the matrix of one expert, which is a tensor of its own. */
 static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int32_t *slot,
                        infer_error *err)
 {
@@ -238,7 +238,7 @@ static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert,
 	return INFER_OK;
 }
 
-/* Rows [first, first + rows) of every matrix of t; of a vector, elements. */
+/* Bind rows [first, first + rows) of every matrix of t; of a vector, elements. */
 static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum arch_transform how,
                 int64_t first, int64_t rows, int32_t *slot, infer_error *err)
 {
@@ -276,8 +276,8 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 	return INFER_OK;
 }
 
-/* What has to be done to the tensor's values: nothing in the naming that the rows are of.  Pairs and
- * halves both rotate (arch_rope_mode), experts are pointers of their own. */
+/* The transformation of the values of the tensor: none in the naming whose rows these are.
+ * Pairs and halves both rotate (arch_rope_mode), experts are separate pointers. */
 static int find_how(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)
 {
@@ -300,7 +300,7 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	enum arch_transform how;
 	int64_t first = 0;
 
-	if (t->of) /* bound with that one */
+	if (t->of) /* bound together with that tensor */
 		return INFER_OK;
 	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
 	    (p.row[0]->need == ARCH_EXPERTS && !m->h.n_expert))
@@ -325,7 +325,7 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	return INFER_OK;
 }
 
-/* All experts of a weight. */
+/* Bind all experts of a weight. */
 static int check_experts(const infer_model *m, const struct arch_tensor *row, int layer,
                          infer_error *err)
 {
@@ -360,8 +360,8 @@ static int check_all(const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Whether what holds the frequencies' divisors is read with this kind of scaling; of the two
- * tensors of longrope the context chooses one. */
+/* Whether the tensor of frequency divisors is used with this kind of scaling; of the two tensors of
+ * longrope, the context selects one. */
 static int is_divisor(const infer_model *m, int32_t w)
 {
 	const int32_t *g = m->global;
@@ -397,8 +397,8 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
-/* The vocabulary has as many ids as the embedding table has rows, and as the tokenizer has pieces,
- * if there is one. */
+/* The vocabulary has as many ids as the embedding table has rows and, if there is a tokenizer, as
+ * it has pieces. */
 static int read_vocab(infer_model *m, infer_error *err)
 {
 	const struct arch_tensor *row = arch_row(m->arch, W_TOKEN_EMBD);

@@ -28,7 +28,7 @@ int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bi
 	return graph_add(g, n);
 }
 
-/* Norm of each head by itself, then rotation. */
+/* The norm of each head, then the rotation. */
 static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads,
                      int32_t norm)
 {
@@ -134,7 +134,7 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	const int32_t *w = m->layer[layer];
 	int32_t h = arch_attention(g, m, layer, arch_norm(g, m, w[W_ATTN_NORM], x));
 
-	if (layer == m->h.n_layers - 1) { /* from here on nobody looks at other rows */
+	if (layer == m->h.n_layers - 1) { /* only the output rows are needed from here on */
 		h = pick(g, h);
 		x = pick(g, x);
 	}

@@ -1,5 +1,5 @@
-/* arch/hparam.c - hyper-parameters out of metadata: each value has its range, and a key that would
- * change the computation in a way we do not know is refused by name. */
+/* arch/hparam.c - read hyper-parameters from metadata.  Each value has a range, and a key that
+ * would change the computation in an unknown way is refused by name. */
 #include "arch/arch.h"
 #include "base/err.h"
 
@@ -9,7 +9,7 @@
 
 struct arch_reader {
 	struct arch_keys keys;
-	uint8_t read[ARCH_KEYS]; /* keys that were asked for */
+	uint8_t read[ARCH_KEYS]; /* keys that were looked up */
 };
 
 static struct key_found look(struct arch_reader *r, enum arch_key key)
@@ -74,7 +74,7 @@ int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double 
 	if (!f.kind)
 		return INFER_OK;
 	TRY(r->keys.kind->real(&r->keys, key, KEY_SCALAR, &x, err));
-	if (!(x >= lo && x <= hi)) /* NaN is not in either */
+	if (!(x >= lo && x <= hi)) /* NaN is in no range */
 		return refuse(r, key, INFER_EFORMAT, err, "%g is not in %g ... %g", x, lo, hi);
 	*v = x;
 	return INFER_OK;
@@ -114,7 +114,7 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 	return INFER_OK;
 }
 
-/* A key that must be there. */
+/* Read a required key. */
 static int must_have(struct arch_reader *r, enum arch_key key, infer_error *err)
 {
 
@@ -212,7 +212,7 @@ static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-/* A key that the kind of scaling does not read is fine at the value that changes nothing. */
+/* A key that this kind of scaling does not use is accepted with a neutral value. */
 static int check_scaling(const struct arch_rope *p, const struct arch_reader *r, infer_error *err)
 {
 	int yarn = p->scaling == SCALING_YARN;
@@ -236,8 +236,8 @@ static int check_scaling(const struct arch_rope *p, const struct arch_reader *r,
 	return INFER_OK;
 }
 
-/* yarn_attn_factor is the whole factor of YaRN, in place of what follows from the context;
- * attn_factor multiplies whatever the kind of scaling makes. */
+/* yarn_attn_factor replaces the factor that YaRN derives from the context; attn_factor multiplies
+ * the factor of any kind of scaling. */
 static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
 
@@ -275,7 +275,7 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-/* What a key that was not read says where it has an effect that is not here. */
+/* Check the value of a key that was not read, if the key has an effect that is not supported. */
 static int check_neutral(struct arch_reader *r, infer_error *err)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
@@ -307,8 +307,7 @@ static int known(const struct arch_reader *r, const struct arch_hparam *h, enum 
 	                           (arch_key_rows[key].rule == KEY_SLIDING && !h->window));
 }
 
-/* A key of the architecture that nobody here has heard of gets a warning; one that would turn the
- * positions, an error. */
+/* An unknown key of the architecture gives a warning; one that would change positions, an error. */
 static int check_unknown(const struct arch_hparam *h, const struct arch_reader *r,
                          infer_log_fn *log, void *user, infer_error *err)
 {

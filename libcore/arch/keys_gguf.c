@@ -1,4 +1,4 @@
-/* arch/keys_gguf.c - keys out of the metadata of a GGUF file: "<architecture>.<name>". */
+/* arch/keys_gguf.c - keys from the metadata of a GGUF file: "<architecture>.<name>". */
 #include "arch/keys.h"
 #include "arch/arch.h"
 
@@ -28,7 +28,8 @@ static const struct infer_meta *look(const struct arch_keys *k, enum arch_key ke
 	return infer_file_meta(k->file, full);
 }
 
-/* The converter of phi3 writes the factors of longrope and no type: tensors of factors say it. */
+/* The converter of phi3 writes the factors of longrope but no type, so the presence of the tensors
+ * decides. */
 static int has_factors(const struct arch_keys *k)
 {
 	return infer_file_tensor(k->file, "rope_factors_long.weight") ||

@@ -18,7 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* rope_parameters (newer) or rope_scaling; by kind of layer those of the layers that see everything. */
+/* rope_parameters (newer) or rope_scaling; if they depend on the kind of layer, those of the layers
+ * with full attention. */
 static const struct json *rope_of(const struct arch_keys *k, const char *kind)
 {
 	const struct json *r = json_get(k->config, "rope_parameters");
@@ -31,7 +32,7 @@ static const struct json *rope_of(const struct arch_keys *k, const char *kind)
 
 static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
 
-/* The first of names ("a|b") that o has, and is not null. */
+/* The first of names ("a|b") that o has and that is not null. */
 static const struct json *member(const struct json *o, const char *names)
 {
 	const struct json *v = NULL;
@@ -46,7 +47,7 @@ static const struct json *member(const struct json *o, const char *names)
 
 static int is_rope(const char *names) { return !strncmp(names, "rope.", 5); }
 
-/* "rope.a|rope.b": in the rope parameters, else in the object, where older files have them. */
+/* "rope.a|rope.b": in the rope parameters, or else in the object, as in older files. */
 static const struct json *rope_member(const struct arch_keys *k, const char *names)
 {
 	const struct json *rope = rope_of(k, "full_attention"), *v = NULL;
@@ -90,7 +91,7 @@ static int64_t head_dim(const struct arch_keys *k)
 	               : 0;
 }
 
-/* The value of key, borrowed, or made in *room; NULL: absent. */
+/* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
 	const struct json *v = plain(k, key);
@@ -185,7 +186,7 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	const struct json *v = element(k, key, i, &room);
 
 	if (key == K_WINDOW_PATTERN &&
-	    json_is_string(v)) { /* arch_keys_kind.check knows no third kind */
+	    json_is_string(v)) { /* arch_keys_kind.check accepts no third kind */
 		*out = json_equals(v, "sliding_attention");
 		return INFER_OK;
 	}
@@ -230,12 +231,12 @@ static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *o
 	if (!json_is_string(v))
 		return wrong(k, key, "a string", err);
 	*out = (struct infer_str){ json_str(v), json_bytes(v) };
-	if (key == K_ROPE_TYPE && json_equals(v, "su")) /* longrope's first name */
+	if (key == K_ROPE_TYPE && json_equals(v, "su")) /* the former name of longrope */
 		*out = (struct infer_str){ "longrope", 8 };
 	return INFER_OK;
 }
 
-/* The row that has the name among its own; ARCH_KEYS: none. */
+/* The row with this name; ARCH_KEYS: none. */
 static enum arch_key row_of(const char *at, size_t n, int rope)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
@@ -250,7 +251,7 @@ static enum arch_key row_of(const char *at, size_t n, int rope)
 	return ARCH_KEYS;
 }
 
-/* Members of the object, then those of its rope parameters. */
+/* Check the members of the object, then those of its rope parameters. */
 static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
                 struct infer_str *its, int *turns)
 {
@@ -286,7 +287,8 @@ static int check_layers(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Members with one value that the architecture computes, the nearest row's; and those that its class does not do without. */
+/* Members for which the architecture supports only one value, as in the nearest row; and members
+ * that its class requires. */
 static int check(const struct arch_keys *k, infer_error *err)
 {
 	const struct arch *a = k->arch, *b = k->arch;

@@ -42,7 +42,7 @@ static int find_arch(infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Whether the tokenizer starts a text with BOS: look at what it makes of no text at all. */
+/* Whether the tokenizer puts BOS in front of a text, found by encoding the empty text. */
 static int see_bos(infer_model *m, infer_error *err)
 {
 	int32_t *ids;
@@ -54,7 +54,7 @@ static int see_bos(infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* A file may come without a vocabulary: ids in, ids out. */
+/* A file may have no vocabulary: ids in, ids out. */
 static int open_tokenizer(infer_model *m, infer_error *err)
 {
 	struct infer_str name = { "", 0 };
@@ -87,7 +87,7 @@ static int fill_gguf(infer_model *m, int32_t ctx, infer_error *err)
 	return arch_fill(m, &keys, ctx, err);
 }
 
-/* What is wrong with a key or a tensor names the file too. */
+/* Errors about keys and tensors name the file too. */
 static int name_file(int rc, const char *path, infer_error *err)
 {
 	char why[sizeof err->message];
@@ -170,8 +170,8 @@ void infer_model_close(infer_model **model)
 	mem_free(m);
 }
 
-/* What one token touches: all matrices, but of a table of embeddings that serves no output only a
- * row; of experts only the ones it uses. */
+/* The bytes that one token reads: all matrices; of an embedding table that is not the output, one
+ * row; of experts, only the chosen ones. */
 static uint64_t token_bytes(const infer_model *m)
 {
 	uint64_t sum = 0;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The pair that turns beta times within the original context: YaRN's eq. 19 for its number. */
+/* The pair that rotates beta times within the original context: the index in eq. 19 of YaRN. */
 static double turns_at(const struct arch_rope *p, int n_rot, double beta)
 {
 	return n_rot * fm_log((double)p->orig_ctx / (beta * 6.283185307179586)) /
@@ -32,7 +32,7 @@ static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq
 		r->mscale *= 0.1 * fm_log(p->factor) + 1;
 }
 
-/* Divisors from a tensor; all positive and finite. */
+/* Read divisors from a tensor; all must be positive and finite. */
 static int divide(const infer_model *m, int slot, int half, double *freq, infer_error *err)
 {
 	int32_t w = m->global[slot];

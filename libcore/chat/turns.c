@@ -33,7 +33,7 @@ void infer_turns_free(infer_turns *t)
 	mem_free(t);
 }
 
-/* Room for n messages. */
+/* Allocate space for n messages. */
 static int reserve(infer_turns *t, size_t n, infer_error *err)
 {
 	size_t cap = t->cap ? t->cap : 8;
@@ -96,7 +96,7 @@ long infer_turns_last(const infer_turns *t, const char *role)
 	return -1;
 }
 
-/* What b holds, given away. */
+/* Transfer the bytes of b. */
 static int give(struct buf *b, char **text, size_t *n, infer_error *err)
 {
 	buf_putc(b, 0);
@@ -139,8 +139,8 @@ int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error 
 	return give(&b, text, n, err);
 }
 
-/* One message was built: that it could be, and that there is room for it.  A later one may fare
- * better. */
+/* Check that a message could be built and that there is space for it.  A later message may still
+ * succeed. */
 static int end_message(infer_turns *t, infer_error *err)
 {
 	int bad = t->mem.bad;
@@ -208,7 +208,7 @@ void infer_turns_undo(infer_turns *t)
 {
 	if (!t->kept)
 		return;
-	/* there was room for them when they were there */
+	/* they fitted before, so there is space */
 	if (t->n_kept)
 		memcpy(t->at, t->kept, t->n_kept * sizeof *t->at);
 	t->n = t->n_kept;

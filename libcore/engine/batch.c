@@ -141,7 +141,7 @@ static void times(struct request *r, int64_t now)
 {
 	if (!r->first_ns) {
 		r->first_ns = now;
-		r->usage.prefill_ns = now - r->seated_ns;
+		r->usage.prefill_ns = now - r->admitted_ns;
 		r->usage.first_token_ns = now - r->submit_ns;
 	}
 	r->last_ns = now;
@@ -172,7 +172,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc) { /* drop a token that lost its text, and end the text there */
+	if (rc) { /* drop a token whose text could not be kept, and end the text there */
 		text->len = s->text_at;
 		e->events.n--;
 		r->digest = digest;
@@ -196,7 +196,7 @@ static void take_rows(infer_engine *e, struct request *r)
 	kv_seq_commit(e->kv, r->seq, r->ids, pos + r->rows);
 }
 
-/* A row after a wrong guess: its input was never drawn. */
+/* A row after a wrong guess, whose input was never drawn. */
 static int is_void(const struct row_job *j) { return j->draws && j->token < 0 && !j->err.code; }
 
 void batch_absorb(infer_engine *e)
@@ -228,7 +228,7 @@ void batch_absorb(infer_engine *e)
 		r = st->requests[i];
 		if (r->ended || draws(r) || request_pending(r))
 			continue;
-		r->usage.prefill_ns = now - r->seated_ns;
+		r->usage.prefill_ns = now - r->admitted_ns;
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
 	}
 }

@@ -58,7 +58,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
 	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
 	e->flags = o->flags;
-	/* as many rows of logits as fit into SCORE_BYTES */
+	/* as many rows of logits as fit SCORE_BYTES */
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
 		e->score_rows = SCORE_ROWS;
@@ -173,7 +173,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	e->on.kind = kind;
 	TRY(kind->open(&e->on.b, &e->host, &(struct backend_opts){ 0 }, err));
 	if (l.address_bytes != UINT64_MAX)
-		os_limits(&l); /* again: threads have taken their stacks */
+		os_limits(&l); /* again, because the threads have allocated their stacks */
 	TRY(open_cache(e, o, &l, err));
 	TRY(kind->load(&e->weights, e->on.b, parts.weights, parts.n_weights, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };

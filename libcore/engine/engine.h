@@ -52,12 +52,12 @@ struct request {
 	infer_detok *detok; /* NULL without text */
 	int cancelled;      /* under the lock */
 	int ended;          /* DONE is out; to be freed */
-	int seated;         /* has been active before: its first times are kept */
+	int admitted;       /* has been active before: its first times are kept */
 	struct kv_seq *seq; /* NULL while queued; its length: positions computed */
 	int32_t scored;     /* prompt tokens with their SCORE event sent, or not wanted */
 	int32_t rows;       /* of the step that runs */
-	int32_t rest;       /* rows of its prompt that are due; prompts.c */
-	int64_t submit_ns, seated_ns, first_ns, last_ns;
+	int32_t rows_due;   /* rows of its prompt that are due; prompts.c */
+	int64_t submit_ns, admitted_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
 };

@@ -1,5 +1,5 @@
-/* engine/events.c - events that are waiting to be read; room is made before a step, so that adding
- * one cannot fail */
+/* engine/events.c - events that wait to be read; space is reserved before a step, so that adding an
+ * event cannot fail */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -15,7 +15,7 @@ enum {
 	 * starve it */
 	LEAST_ROWS = 16,
 	/* rows of a step while another sequence could be admitted: a new request waits for the end
-	 * of the step, or the step is thrown away; a larger one would not be cheaper per row */
+	 * of the step, or the step is cancelled; a larger step would not be cheaper per row */
 	OPEN_ROWS = 128,
 	SHARE = 8,
 	WORTH = 16, /* waiting pays if it saves a sixteenth of the rows left */
@@ -49,7 +49,7 @@ static int32_t common(const struct request *r, const struct request *q)
 }
 
 /* Give r the positions that other sequences have computed.  Returns a sequence before r in rank
- * that is about to compute more of them, or NULL where waiting for it would not save much. */
+ * that is about to compute more of them, or NULL if waiting for it would save little. */
 static struct request *share(infer_engine *e, int32_t rank)
 {
 	struct request *r = e->active[rank], *from = NULL, *leads = NULL, *q;
@@ -68,7 +68,7 @@ static struct request *share(infer_engine *e, int32_t rank)
 		}
 	}
 	if (from && kv_seq_share(e->kv, r->seq, from->seq, have))
-		have = kv_seq_len(r->seq); /* the window of `from` has let them go */
+		have = kv_seq_len(r->seq); /* they are outside the window of `from` */
 	if (!r->usage.preemptions) {
 		r->usage.cached_tokens += have - len;
 		e->now.cached_tokens += (uint64_t)(have - len);
@@ -84,15 +84,15 @@ static void look(infer_engine *e)
 
 	for (int32_t i = 0; i < e->n_active; i++) {
 		r = e->active[i];
-		r->rest = 0;
+		r->rows_due = 0;
 		if (r->rows || request_pending(r) <= 1)
 			continue;
 		if (!(e->flags & INFER_ENGINE_NO_PREFIX_CACHE))
 			q = share(e, i);
 		if (!q)
-			r->rest = request_pending(r);
-		else if (q->rest > request_pending(r))
-			q->rest = request_pending(r);
+			r->rows_due = request_pending(r);
+		else if (q->rows_due > request_pending(r))
+			q->rows_due = request_pending(r);
 	}
 }
 
@@ -103,14 +103,15 @@ static struct request *next(const infer_engine *e)
 
 	for (int32_t i = 0; i < e->n_active; i++) {
 		r = e->active[i];
-		if (r->rest && (!best || (r->priority == best->priority && r->rest < best->rest)))
+		if (r->rows_due &&
+		    (!best || (r->priority == best->priority && r->rows_due < best->rows_due)))
 			best = r;
 	}
 	return best;
 }
 
-/* Get pages for `rows` more positions of r, if need be by preempting sequences behind it in rank
- * that have no row in this step.  0: there are none. */
+/* Get pages for `rows` more positions of r, if necessary by preempting sequences after it in rank
+ * that have no row in this step. 0: there are none. */
 static int grow(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct request *last;
@@ -127,7 +128,7 @@ static int grow(infer_engine *e, struct request *r, int32_t rows)
 static struct request *first_in_rank(const infer_engine *e)
 {
 	for (int32_t i = 0; i < e->n_active; i++)
-		if (e->active[i]->rest)
+		if (e->active[i]->rows_due)
 			return e->active[i];
 	return NULL;
 }
@@ -141,7 +142,7 @@ void prompts_compose(infer_engine *e)
 	look(e);
 	first = first_in_rank(e);
 	while (left > 0 && (r = next(e))) {
-		most = first->rest && r != first ? left - part : left;
+		most = first->rows_due && r != first ? left - part : left;
 		if (most < 1) {
 			r = first;
 			most = left;
@@ -149,7 +150,7 @@ void prompts_compose(infer_engine *e)
 		if (ends && request_pending(r) > most && most > part)
 			most = part;
 		rows = batch_rows(e, r, most);
-		r->rest = 0;
+		r->rows_due = 0;
 		if (rows < 1 || !grow(e, r, rows))
 			continue;
 		ends |= rows == request_pending(r);

@@ -1,4 +1,4 @@
-/* engine/request.c - a request copied whole at submit, and its end */
+/* engine/request.c - a request, copied completely at submit, and its end */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -70,7 +70,8 @@ static int check_room(const infer_engine *e, const struct infer_request *r, infe
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
 
-	char wider[64] = ""; /* not wider than the model's own, where answers are of no use */
+	char wider[64] = ""; /* at most the context of the model, beyond which answers are
+	                      * useless */
 
 	if (want <= (size_t)e->ctx)
 		return INFER_OK;
@@ -199,7 +200,7 @@ int request_before(const struct request *a, const struct request *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-/* Give out the text that was held back: nothing can follow it now. */
+/* Release the text that was held back: no more text follows. */
 static void flush_text(infer_engine *e, struct request *r)
 {
 	struct buf *out = &e->events.text;
@@ -219,7 +220,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	must(!r->ended);
 	r->ended = 1;
 	flush_text(e, r);
-	if (e->events.text.bad) { /* an answer that lost its end is an error */
+	if (e->events.text.bad) { /* an answer whose end could not be kept is an error */
 		e->events.text.bad = 0;
 		e->events.text.len = s->text_at;
 		finish = INFER_FINISH_ERROR;
@@ -230,13 +231,13 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	s->ev.finish = finish;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
-	if (e->events.text.bad) { /* a sentence less, rather than a request that never ends */
+	if (e->events.text.bad) { /* without a message, rather than as a request that never ends */
 		e->events.text.bad = 0;
 		e->events.text.len = s->message_at;
 		s->message_at = SIZE_MAX;
 	}
 	s->ev.code = code;
-	if (!r->seated)
+	if (!r->admitted)
 		r->usage.queue_ns = clock_now_ns() - r->submit_ns;
 	s->ev.usage = r->usage;
 	e->digest += rng_hash(r->digest, &r->id, sizeof r->id);

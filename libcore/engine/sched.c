@@ -85,7 +85,7 @@ void sched_preempt_last(infer_engine *e)
 	sched_queue(e, r);
 }
 
-static void seat(infer_engine *e, struct request *r, int32_t cached)
+static void admit(infer_engine *e, struct request *r, int32_t cached)
 {
 	int32_t i = e->n_active++;
 
@@ -94,10 +94,10 @@ static void seat(infer_engine *e, struct request *r, int32_t cached)
 	e->active[i] = r;
 	e->queue = r->next;
 	e->n_queued--;
-	if (!r->seated) {
-		r->seated = 1;
-		r->seated_ns = clock_now_ns();
-		r->usage.queue_ns = r->seated_ns - r->submit_ns;
+	if (!r->admitted) {
+		r->admitted = 1;
+		r->admitted_ns = clock_now_ns();
+		r->usage.queue_ns = r->admitted_ns - r->submit_ns;
 		r->usage.cached_tokens = cached;
 		e->now.cached_tokens += (uint64_t)cached;
 	}
@@ -112,7 +112,7 @@ size_t sched_reuse(const struct request *r)
 
 /* Admit the first request of the queue if its ids fit beside those that the active ones have yet to
  * compute. */
-static int try_seat(infer_engine *e)
+static int try_admit(infer_engine *e)
 {
 	struct request *r = e->queue;
 	uint64_t need;
@@ -128,14 +128,14 @@ static int try_seat(infer_engine *e)
 		r->seq = NULL;
 		return 0;
 	}
-	seat(e, r, cached);
+	admit(e, r, cached);
 	return 1;
 }
 
 void sched_admit(infer_engine *e)
 {
 	while (e->queue) {
-		if (e->n_active < e->max_seqs && try_seat(e))
+		if (e->n_active < e->max_seqs && try_admit(e))
 			continue;
 		if (!e->n_active || e->active[e->n_active - 1]->priority >= e->queue->priority)
 			break;
@@ -143,7 +143,7 @@ void sched_admit(infer_engine *e)
 	}
 }
 
-/* Guesses of what r says next, put behind its ids. */
+/* Guess the next tokens of r, and append them to its ids. */
 static int32_t guess(infer_engine *e, struct request *r)
 {
 	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left),
@@ -170,7 +170,7 @@ static void compose_decode(infer_engine *e)
 		if (request_pending(r) != 1)
 			continue;
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
-			must(e->n_active > 1); /* place made sure that one fits alone */
+			must(e->n_active > 1); /* place has checked that one sequence fits alone */
 			sched_preempt_last(e);
 		}
 		if (!r->seq)

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The n greatest, greatest first, equal ones by id. */
+/* The n greatest logits in descending order, equal ones by id. */
 static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab,
                      float lse)
 {
@@ -47,7 +47,7 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 	                                   &j->token, &j->err))
 		return;
 	j->logprob = j->logits[j->token] - lse;
-	if (!isfinite(j->logprob)) { /* no record has a number for it */
+	if (!isfinite(j->logprob)) { /* no record can represent it */
 		err_set(&j->err, INFER_ENAN, "the log-probability of token %d at position %d is %g",
 		        (int)j->token, (int)j->position, (double)j->logprob);
 		return;

@@ -31,7 +31,7 @@ void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s)
 {
 	pthread_mutex_t *lock =
 		(pthread_mutex_t *)&e
-			->lock; /* reading is const; the lock is not a part of the value */
+			->lock; /* reading is const: the lock is not part of the value */
 
 	pthread_mutex_lock(lock);
 	*s = e->stats;

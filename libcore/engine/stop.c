@@ -1,4 +1,4 @@
-/* engine/stop.c - stop strings in a stream of text, however tokens divide it */
+/* engine/stop.c - stop strings in a stream of text, independent of how tokens divide it */
 #include "engine/engine.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 	return a->bad ? INFER_ENOMEM : INFER_OK;
 }
 
-/* One byte into every automaton; *held: the most that a beginning matches, returns the longest that
- * is complete. */
+/* Advance every automaton by one byte; *held: the longest prefix that matches.  Returns the
+ * longest complete match. */
 static int32_t advance(struct stop *s, char c, int32_t *held)
 {
 	int32_t whole = 0;
@@ -58,7 +58,7 @@ static int32_t advance(struct stop *s, char c, int32_t *held)
 	return whole;
 }
 
-/* The first n of what was held and of bytes go out. */
+/* Output the first n bytes of the held text and `bytes`. */
 static void release(struct stop *s, const char *bytes, size_t n, struct buf *out)
 {
 	size_t from_held = n < (size_t)s->n_held ? n : (size_t)s->n_held;

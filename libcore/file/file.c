@@ -51,8 +51,8 @@ const char *file_label(const char *path)
 	return path;
 }
 
-/* Room for one more of size bytes in *at; doubling, so that memory stays in step with what was
- * read. */
+/* Space for one more element of size bytes in *at; it doubles, so that memory is proportional to
+ * what was read. */
 static int grow(void **at, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)

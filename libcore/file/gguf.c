@@ -54,7 +54,7 @@ __attribute__((format(printf, 3, 4), cold)) static int fail(struct reader *r, in
 	               file_quote(name, r->what.at, r->what.len), why, r->mark);
 }
 
-/* The next n bytes, or NULL: INFER_EFORMAT, said. */
+/* The next n bytes, or NULL after setting INFER_EFORMAT. */
 static const unsigned char *take(struct reader *r, size_t n, const char *what)
 {
 	r->mark = r->pos;
@@ -123,7 +123,8 @@ static int read_header(struct reader *r, uint32_t *version, uint64_t *n_tensors,
 	return INFER_OK;
 }
 
-/* The strings of a value, from r->pos on; every FILE_MARK-th is marked, behind the first. */
+/* Check the strings of a value from r->pos on; every FILE_MARK-th string, after the first, is
+ * marked. */
 static int read_strings(struct reader *r, struct file_value *v)
 {
 	size_t from = r->pos, n = 0, cap = 0;
@@ -252,7 +253,7 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 	return INFER_OK;
 }
 
-/* Types that are known only to be refused. */
+/* Types that are known, only in order to refuse them by name. */
 static const struct {
 	uint32_t from, to;
 	const char *name, *why;
@@ -289,7 +290,7 @@ static int refuse_type(struct reader *r, uint32_t type)
 	return fail(r, INFER_EUNSUP, "type %u is not known", type);
 }
 
-/* Dimensions, then bytes: whole blocks in a row, and nothing that overflows. */
+/* Check dimensions, then bytes: rows of whole blocks, and no overflow. */
 static int read_shape(struct reader *r, struct infer_tensor *t, size_t at_dims)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
@@ -333,7 +334,7 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 			return fail(r, INFER_EFORMAT, "2^63 elements or more");
 		t->ne[i] = (int64_t)ne;
 	}
-	t->n_dims = n_dims ? (int)n_dims : 1; /* a scalar is a row of one */
+	t->n_dims = n_dims ? (int)n_dims : 1; /* a scalar is a row of one element */
 	TRY(take_u32(r, "the type", &type));
 	t->type = infer_type_from_gguf(type);
 	if (t->type < 0)
@@ -342,8 +343,8 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
-/* The reference puts tensors one behind the other, padded, in the order of the table; so nothing
- * overlaps. */
+/* The reference stores tensors one after the other, padded, in the order of the table, so they do
+ * not overlap. */
 static int place(struct reader *r, struct infer_tensor *t, size_t mark, size_t data, uint64_t *want,
                  uint64_t alignment)
 {
@@ -423,7 +424,7 @@ static int knows(const char *path, const struct os_stat *st, const unsigned char
 	return st->kind != OS_DIRECTORY && is_gguf(head, n);
 }
 
-/* "X.scale" beside "X.weight" belongs to it. */
+/* "X.scale" belongs to "X.weight" if both exist. */
 static void find_scales(struct infer_file *f)
 {
 	static const char scale[] = ".scale", weight[] = ".weight";

@@ -22,9 +22,9 @@ struct out_tensor {
 };
 
 struct gguf_write {
-	char *path, *tmp; /* tmp has room for a suffix */
+	char *path, *tmp; /* tmp has space for a suffix */
 	size_t tmp_size;
-	struct buf keys, table;           /* as they lie in the file */
+	struct buf keys, table;           /* as they are in the file */
 	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
 	uint32_t n_tensors, cap;

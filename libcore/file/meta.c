@@ -21,7 +21,7 @@ static int wrong(const infer_file *f, const struct infer_meta *m, const char *wa
 	               m->type == INFER_META_ARR ? "array of " : "", names[m->elem_type], want);
 }
 
-/* An integer of elem_type at p as sign and magnitude; 0 where the type is no integer. */
+/* Read an integer of elem_type at p as sign and magnitude; 0 if the type is not an integer type. */
 static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *negative)
 {
 	int64_t i;
@@ -123,7 +123,7 @@ int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_
 	return INFER_OK;
 }
 
-/* The scalar under key, or NULL in *m where it is absent. */
+/* The scalar with this key; NULL in *m if it is absent. */
 static int scalar(const infer_file *f, const char *key, const struct infer_meta **m, int *found,
                   const char *want, infer_error *err)
 {
@@ -229,7 +229,7 @@ int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsi
 	return INFER_OK;
 }
 
-/* u, where type holds it, else 0. */
+/* u if the type can represent it, else 0. */
 static int put_whole(int type, uint64_t u, int negative, void *to)
 {
 	static const struct {
@@ -265,7 +265,7 @@ static int put_whole(int type, uint64_t u, int negative, void *to)
 	return 1;
 }
 
-/* The element at p as one of `type`. */
+/* Convert the element at p to `type`. */
 static int put(const infer_file *f, const struct infer_meta *m, const unsigned char *p, int type,
                void *to, infer_error *err)
 {

@@ -1,4 +1,5 @@
-/* file/refuse.c - what a file that is no model is, by its first bytes, and what its owner can do about it. */
+/* file/refuse.c - what a file is that is not a model, by its first bytes, and how its owner can get
+ * a model. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -55,7 +56,7 @@ static int onnx(const unsigned char *at, size_t n)
 static const struct known {
 	const char *magic;
 	size_t n;
-	int (*is)(const unsigned char *at, size_t n); /* where there is no magic */
+	int (*is)(const unsigned char *at, size_t n); /* if there is no magic */
 	const char *what;
 } knowns[] = {
 	{ .is = html, .what = "this is an HTML page, not a model (a download that failed?)" },

@@ -22,7 +22,7 @@ static int whole(const struct file_meta *meta, const char *path, const char *key
 	return INFER_OK;
 }
 
-/* What every shard must say of itself. */
+/* Check the keys that every shard must have. */
 static int check(const struct file_meta *meta, const char *path, uint64_t no, uint64_t count,
                  uint64_t *tensors, infer_error *err)
 {
@@ -44,7 +44,7 @@ static int check(const struct file_meta *meta, const char *path, uint64_t no, ui
 	return INFER_OK;
 }
 
-/* A later shard may repeat the architecture; then it has to be the same. */
+/* A later shard may repeat the architecture, which then must be the same. */
 static int check_arch(const struct infer_file *f, const struct file_meta *meta, const char *path,
                       infer_error *err)
 {
@@ -68,7 +68,7 @@ static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const cha
 	TRY(file_add_shard(f, path, err));
 	TRY(file_meta_init(meta, err));
 	rc = gguf_read(f, (int)no, meta, path, err);
-	/* tensors that are there twice are best explained by a stranger among the shards */
+	/* duplicate tensors probably mean that a shard belongs to another model */
 	if (!rc || (rc == INFER_EFORMAT && file_meta_get(meta, "split.tensors.count"))) {
 		int what = check(meta, path, no, count, tensors, err);
 		rc = what ? what : rc;

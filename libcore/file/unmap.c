@@ -1,4 +1,4 @@
-/* file/unmap.c - taking down a large mapping on several cores. */
+/* file/unmap.c - unmap a large file on several cores. */
 #include "file/file.h"
 #include "base/pool.h"
 
@@ -20,8 +20,8 @@ static void drop_part(void *user, int64_t i, int worker)
 	madvise((void *)(p->at + from), left < PART ? left : PART, MADV_DONTNEED);
 }
 
-/* Taking down the pages of a mapping takes about 40 ns for each page in memory, so all cores share
- * the work where there may be many pages. */
+/* Unmapping takes about 40 ns for each page in memory, so all cores share the work if there may be
+ * many pages. */
 static void drop_pages(const struct os_file *f)
 {
 	struct parts parts = { f->at, f->bytes };

@@ -2,8 +2,8 @@
 #include "graph/graph.h"
 #include "graph/shape.h"
 
-/* The parameters of all operations in the order of op_list.h; a row without a name closes one
- * operation's. */
+/* The parameters of all operations in the order of op_list.h; a row without a name ends those of
+ * one operation. */
 static const struct field {
 	const char *name;
 	size_t at;
@@ -30,7 +30,7 @@ static const struct field *first_field(int op)
 	return f;
 }
 
-/* " heads 4 scale 0.5": fields that are zero are left out. */
+/* " heads 4 scale 0.5"; fields that are zero are left out. */
 static void put_fields(const struct graph_node *n, struct buf *out)
 {
 	for (const struct field *f = first_field(n->op); f->name; f++) {

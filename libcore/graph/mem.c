@@ -7,7 +7,7 @@
 
 enum { ALIGN = 64 };
 
-/* Spans that live now, in ascending offset, as a list through next[]. */
+/* The live spans in ascending offset, as a list through next[]. */
 struct live {
 	int32_t first, *next;
 };

@@ -25,7 +25,7 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 	}
 }
 
-/* What is wrong with the numbers of one node, or NULL. */
+/* The error in the numbers of one node, or NULL. */
 static const char *wrong(const struct graph *g, const struct graph_node *n)
 {
 	const struct graph_node *a = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
@@ -72,7 +72,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_SCALE:
 	case GRAPH_PICK:
 	case GRAPH_OPS:
-		break; /* nothing to be wrong with */
+		break; /* nothing can be wrong */
 	}
 	return NULL;
 }

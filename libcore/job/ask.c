@@ -7,18 +7,18 @@
 
 #include <math.h>
 
-/* Is the conversation more than one turn of a user? */
+/* Whether the conversation is more than one turn of a user. */
 static int has_messages(const struct job_asked *a)
 {
-	return a->talk && (a->values.messages || a->talk->system);
+	return a->conversation && (a->values.messages || a->conversation->system);
 }
 
 static int has_text(const struct job_asked *a)
 {
-	return !a->talk && a->text.at && utf8_check(a->text.at, a->text.len) == a->text.len;
+	return !a->conversation && a->text.at && utf8_check(a->text.at, a->text.len) == a->text.len;
 }
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 void job_put_kind(struct jwrite *w, const char *key, const struct job_asked *a)
 {
@@ -44,8 +44,9 @@ void job_put_prompt(struct jwrite *w, const char *key, const struct job_asked *a
 
 	if (has_messages(a))
 		return;
-	if (a->talk) {
-		jw_strn(w, key, a->talk->user ? a->talk->user : "", a->talk->user_n);
+	if (a->conversation) {
+		jw_strn(w, key, a->conversation->user ? a->conversation->user : "",
+		        a->conversation->user_n);
 	} else if (has_text(a)) {
 		jw_strn(w, key, a->text.at, a->text.len);
 	} else {
@@ -72,7 +73,7 @@ static void put_turn(struct jwrite *w, const char *role, const char *text, size_
 
 void job_put_messages(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	const struct infer_conversation *c = a->talk;
+	const struct infer_conversation *c = a->conversation;
 
 	if (!has_messages(a))
 		return;
@@ -88,31 +89,31 @@ void job_put_messages(struct jwrite *w, const char *key, const struct job_asked 
 
 void job_put_tools(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	if (a->talk && a->talk->tools)
-		jw_value(w, key, a->talk->tools->list);
+	if (a->conversation && a->conversation->tools)
+		jw_value(w, key, a->conversation->tools->list);
 }
 
 void job_put_args(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	if (a->talk && a->values.args)
+	if (a->conversation && a->values.args)
 		jw_value(w, key, a->values.args);
 }
 
 void job_put_think(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	if (a->talk && a->talk->think != INFER_THINK_DEFAULT)
-		jw_bool(w, key, a->talk->think == INFER_THINK_ON);
+	if (a->conversation && a->conversation->think != INFER_THINK_DEFAULT)
+		jw_bool(w, key, a->conversation->think == INFER_THINK_ON);
 }
 
 void job_put_now(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	if (a->talk && a->j->chat && a->j->chat->asks_time)
-		jw_int(w, key, a->talk->now);
+	if (a->conversation && a->j->chat && a->j->chat->asks_time)
+		jw_int(w, key, a->conversation->now);
 }
 
 void job_put_template(struct jwrite *w, const char *key, const struct job_asked *a)
 {
-	if (a->talk && a->j->chat)
+	if (a->conversation && a->j->chat)
 		jw_str(w, key, a->j->chat->sha256);
 }
 
@@ -122,7 +123,7 @@ void job_put_logprobs(struct jwrite *w, const char *key, const struct job_asked 
 		jw_int(w, key, a->j->logprobs);
 }
 
-/* ---- where it ends ---- */
+/* ---- limits ---- */
 
 void job_put_max_tokens(struct jwrite *w, const char *key, const struct job_asked *a)
 {
@@ -188,7 +189,7 @@ void job_put_seed(struct jwrite *w, const char *key, const struct job_asked *a)
 	jw_int(w, key, (int64_t)a->sample.seed);
 }
 
-/* ---- the whole of it ---- */
+/* ---- the whole request ---- */
 
 /* In a request a bias of -100 means never, and no other is below it or above 100. */
 static int check_bias(const struct infer_sample_opts *o, infer_error *err)
@@ -209,8 +210,8 @@ static int put(struct buf *to, struct job_asked *a, struct arena *mem, infer_err
 {
 	struct jwrite w;
 
-	if (a->talk)
-		TRY(chat_values(&a->values, mem, a->talk, err));
+	if (a->conversation)
+		TRY(chat_values(&a->values, mem, a->conversation, err));
 	a->sample = a->j->request.sample;
 	infer_sample_resolve(&a->sample);
 	TRY(check_bias(&a->sample, err));
@@ -242,7 +243,9 @@ void job_put_fields(struct jwrite *w, const struct job_field *f, const struct jo
 
 int infer_form_put_request(infer_writer *w, const struct infer_asked *asked, infer_error *err)
 {
-	struct job_asked a = { .j = asked->job, .talk = asked->talk, .text = asked->text };
+	struct job_asked a = { .j = asked->job,
+		               .conversation = asked->conversation,
+		               .text = asked->text };
 
 	return job_put_request(&w->text, &a, err);
 }

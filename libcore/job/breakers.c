@@ -60,7 +60,7 @@ static int add_encoded(infer_breakers *b, const infer_tokenizer *t, const struct
 	size_t n;
 	int rc = infer_encode(t, text->at, text->len, 0, &ids, &n, err);
 
-	if (rc == INFER_EUNSUP) /* a vocabulary that cannot spell it never meets it */
+	if (rc == INFER_EUNSUP) /* a vocabulary that cannot encode it never produces it */
 		return INFER_OK;
 	if (!rc && n > 1)
 		rc = add(b, ids, n, err);

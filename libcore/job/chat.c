@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What servers write for a token that cannot come. */
+/* The value that servers write for an impossible token. */
 enum { NEVER = -9999 };
 
 static const struct job_field known[] = {
@@ -15,7 +15,7 @@ static const struct job_field known[] = {
 	{ "max_completion_tokens", job_take_max_tokens },
 	{ "logprobs", job_take_chat_logprobs },
 	{ "top_logprobs", job_take_chat_logprobs },
-	/* there is one model, and no billing */
+	/* accepted and ignored: there is one model, and no billing */
 	{ "model", job_pass },
 	{ "user", job_pass },
 	{ "metadata", job_pass },

@@ -1,4 +1,4 @@
-/* job/form.c - which forms there are, and writing in them */
+/* job/form.c - the list of forms, and writing in them */
 #include "job/form.h"
 #include "base/err.h"
 
@@ -122,7 +122,7 @@ int infer_fault_kind(int code)
 		return INFER_FAULT_INVALID;
 	case INFER_EAGAIN:
 		return INFER_FAULT_BUSY;
-	default: /* memory that ends is the machine's */
+	default: /* running out of memory is an error of the server */
 		return INFER_FAULT_SERVER;
 	}
 }
@@ -149,7 +149,7 @@ void openai_put_error(struct jwrite *w, const struct infer_fault *f)
 	must(f->kind > 0 && f->kind < (int)(sizeof faults / sizeof *faults));
 	jw_object(w, "error");
 	jw_str(w, "message", f->error.message);
-	/* a client that knows llama-server looks for its type, others for the code */
+	/* clients of llama-server look at its type, others at the code */
 	jw_str(w, "type", said ? "exceed_context_size_error" : faults[f->kind].type);
 	jw_str(w, "param", f->param);
 	jw_str(w, "code", faults[f->kind].code);

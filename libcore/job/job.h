@@ -27,8 +27,8 @@ struct job {
 	const char *template_sha256;        /* that it is for; NULL: not given */
 	int64_t now;
 	int now_given;
-	struct infer_conversation talk; /* that became the prompt, without the two above */
-	struct buf asked;               /* j.asked */
+	struct infer_conversation conversation; /* that became the prompt, without the two above */
+	struct buf asked;                       /* j.asked */
 	int tools_given, no_tools;
 	struct infer_tools tools; /* its own; n 0: none */
 	int raw, raw_given, think;
@@ -58,10 +58,10 @@ typedef int job_take(struct job *j, const char *key, const struct json *v, infer
 /* A job to be written down as a line that asks it again. */
 struct job_asked {
 	const infer_job *j;
-	struct infer_sample_opts sample;       /* of j, resolved */
-	const struct infer_conversation *talk; /* that the prompt was made of, or NULL */
-	struct chat_values values;             /* its texts, read */
-	struct infer_str text;                 /* the prompt as text; at NULL: its ids */
+	struct infer_sample_opts sample;               /* of j, resolved */
+	const struct infer_conversation *conversation; /* that the prompt was made of, or NULL */
+	struct chat_values values;                     /* its texts, read */
+	struct infer_str text;                         /* the prompt as text; at NULL: its ids */
 };
 /* Write the field, or nothing where its absence means the same. */
 typedef void job_put(struct jwrite *w, const char *key, const struct job_asked *a);
@@ -106,17 +106,17 @@ void job_put_sampling(struct jwrite *w, const struct job_asked *a);
 int job_sampling_end(struct job *j, infer_error *err);
 int job_no_memory(infer_error *err);
 
-/* talk.c: requests that are conversations */
+/* conversation.c: requests that are conversations */
 job_take job_take_messages, job_take_tools, job_take_tool_choice, job_take_args, job_take_think,
 	job_take_chat_logprobs;
 int job_chat_end(struct job *j, infer_error *err);
 /* 1: the prompt is a conversation. */
-int job_is_talk(const struct job *j);
+int job_is_conversation(const struct job *j);
 /* Its ids, by a template.  *param: the field at fault, or the one that is the prompt */
-int job_talk(struct job *j, const char **param, infer_error *err);
+int job_conversation(struct job *j, const char **param, infer_error *err);
 job_take job_take_now, job_take_template;
 /* Another prompt: INFER_EINVAL where a field wants a conversation. */
-int job_no_talk(const struct job *j, const char **param, infer_error *err);
+int job_no_conversation(const struct job *j, const char **param, infer_error *err);
 
 /* ask.c */
 job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, job_put_messages,

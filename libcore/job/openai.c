@@ -1,4 +1,5 @@
-/* job/openai.c - what the two forms of OpenAI share: the head of an answer, its choices, its usage */
+/* job/openai.c - the common parts of the two OpenAI forms: the head of an answer, its choices, its
+ * usage */
 #include "job/form.h"
 
 static void put_head(struct jwrite *w, const struct infer_answer *a, const char *prefix,

@@ -29,7 +29,7 @@ static int read(struct job *j, const struct json *body)
 	return job_read_fields(j, body, &fields);
 }
 
-/* Tokens a second, null where nothing was timed. */
+/* Tokens per second, null if nothing was timed. */
 static void put_rate(struct jwrite *w, const char *key, int64_t n, int64_t ns)
 {
 	if (n > 0 && ns > 0)
@@ -83,7 +83,7 @@ static void put_tokens(struct jwrite *w, const struct infer_event *tokens, size_
 	jw_end(w);
 }
 
-/* What there is of text, reasoning and calls, and how it ended. */
+/* Write the text, reasoning and calls, and how the answer ended. */
 static void put_parts(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	const struct infer_choice *c = &a->choices[i];

@@ -64,7 +64,7 @@ static void put_float(struct jwrite *w, const char *key, float v)
 
 	for (int digits = 6; digits <= 9; digits++) {
 		n = snprintf(text, sizeof text, "%.*g", digits, (double)v);
-		/* readers go by way of a double */
+		/* readers convert through a double */
 		if (strtof(text, NULL) == v && (float)strtod(text, NULL) == v)
 			break;
 	}
@@ -157,7 +157,8 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 
 /* ---- calls ---- */
 
-/* The model's own id, else one made of the request's, so that the same request gives the same. */
+/* The id that the model wrote, or else one derived from the request, so that the same request gives
+ * the same id. */
 static void put_call_id(struct jwrite *w, const struct infer_reply_call *call, const infer_job *j,
                         int32_t index, size_t i)
 {

@@ -1,4 +1,4 @@
-/* job/read.c - a body of JSON becomes a job, or a fault that says why not */
+/* job/read.c - convert a JSON body to a job, or to a fault that says why it is refused */
 #include "job/form.h"
 #include "job/job.h"
 #include "base/err.h"
@@ -90,7 +90,7 @@ static int refuse(const struct job *j, const struct job_refused *r, const struct
 	               j->o->where ? j->o->where : "");
 }
 
-/* *known 0: nobody knows it. */
+/* *known 0: the field is unknown. */
 static int take_field(struct job *j, const struct job_fields *form, const char *key,
                       const struct json *v, int *known, infer_error *err)
 {
@@ -161,8 +161,8 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	size_t n = json_count(v);
 	int32_t *ids;
 
-	if (job_is_talk(j)) {
-		TRY(job_talk(j, param, err));
+	if (job_is_conversation(j)) {
+		TRY(job_conversation(j, param, err));
 		j->j.request.prompt = j->prompt;
 		return j->j.request.n_prompt
 		               ? INFER_OK
@@ -173,7 +173,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EINVAL, "there is no %s",
 		               j->j.form == &form_own ? "prompt, and there are no messages"
 		                                      : *param);
-	TRY(job_no_talk(j, param, err));
+	TRY(job_no_conversation(j, param, err));
 	if (json_is_string(v)) {
 		TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
 		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
@@ -186,14 +186,14 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
 }
 
-/* The request as a line that asks it again. */
+/* Write the request as a line that repeats it. */
 static int keep(struct job *j, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
 	struct job_asked a = { .j = &j->j, .values = { j->messages, j->args } };
 
-	if (job_is_talk(j))
-		a.talk = &j->talk;
+	if (job_is_conversation(j))
+		a.conversation = &j->conversation;
 	else if (json_is_string(v) && !(j->o->encode & INFER_ENCODE_SPECIAL))
 		a.text = (struct infer_str){ v->s, v->n };
 	TRY(job_put_request(&j->asked, &a, err));

@@ -10,11 +10,11 @@
 struct sample {
 	infer_task *task;
 	uint64_t id;             /* of the engine */
-	int live;                /* submitted, and its DONE has not come */
-	infer_reply *reply;      /* of a conversation: it has the text */
+	int live;                /* submitted, and not yet DONE */
+	infer_reply *reply;      /* for a conversation, which then has the text */
 	struct buf text, events; /* events: struct infer_event [], their lists in `tops` */
 	struct arena tops;
-	size_t reasoning; /* bytes of it when the last event had been taken */
+	size_t reasoning; /* bytes of reasoning after the last event */
 	struct delta_given given;
 };
 struct infer_task {
@@ -25,7 +25,7 @@ struct infer_task {
 	uint32_t flags;
 	int32_t n; /* samples */
 	int32_t submitted, ended, live;
-	int dropped; /* nobody hears of it any more: it is freed with its last event */
+	int dropped; /* cancelled by the caller: freed with its last event */
 	int usage_given;
 	struct infer_fault fault;
 	struct infer_choice *choices; /* [n], in one block with the samples */
@@ -108,7 +108,7 @@ void infer_runner_free(infer_runner *r)
 		next = t->next;
 		infer_task_free(t);
 	}
-	/* whatever fails, an event of theirs must not come behind their end */
+	/* even on failure, no event of theirs may arrive after their end */
 	while (r->tasks && !infer_engine_step(r->engine, NULL) && infer_engine_busy(r->engine))
 		(void)infer_runner_next(r, &got, NULL);
 	while (r->tasks)
@@ -118,7 +118,7 @@ void infer_runner_free(infer_runner *r)
 
 /* ---- beginning ---- */
 
-/* The choice shows what there is of its sample. */
+/* Point the choice to the results of its sample. */
 static void show(struct sample *s)
 {
 	struct infer_choice *c = &s->task->choices[s - s->task->samples];
@@ -150,7 +150,7 @@ static void set_fault(infer_task *t, const infer_error *e)
 	t->fault.n_ctx = info.ctx;
 }
 
-/* Give the engine samples up to `to`; one that it refuses has ended. */
+/* Submit samples up to `to`; one that the engine refuses has ended. */
 static void submit(infer_task *t, int32_t to)
 {
 	while (t->submitted < to) {
@@ -219,7 +219,7 @@ int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *us
 	(*out)->fault = j->fault;
 	if ((*out)->n)
 		submit(*out, 1);
-	if ((*out)->fault.kind) /* the others would fare no better */
+	if ((*out)->fault.kind) /* the other samples would fail too */
 		infer_task_cancel(*out);
 	return INFER_OK;
 }
@@ -244,7 +244,7 @@ int infer_runner_step(infer_runner *r, infer_error *err)
 	               : err_set(err, INFER_EDEVICE, "the engine lost the request");
 }
 
-/* A copy of ev without its text. */
+/* Copy ev without its text. */
 static int keep(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	struct infer_event kept = *ev;
@@ -280,7 +280,7 @@ static void done(struct sample *s, const struct infer_event *ev)
 	}
 }
 
-/* Count the tokens of reasoning.  A tag, or text that was held back, counts where it comes out. */
+/* Count the tokens of reasoning.  A tag, or text that was held back, counts when it is released. */
 static void count_reasoning(struct sample *s, int token)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };
@@ -314,7 +314,7 @@ static int take(struct sample *s, const struct infer_event *ev, infer_error *err
 		done(s, ev);
 	if (t->submitted == t->n)
 		return INFER_OK;
-	if (t->fault.kind) { /* the others would fare no better */
+	if (t->fault.kind) { /* the other samples would fail too */
 		t->ended += t->n - t->submitted;
 		t->submitted = t->n;
 	} else {
@@ -347,7 +347,7 @@ int infer_runner_next(infer_runner *r, struct infer_got *got, infer_error *err)
 	return INFER_OK;
 }
 
-/* ---- what there is ---- */
+/* ---- results ---- */
 
 int infer_task_ended(const infer_task *t) { return t->ended >= t->n; }
 

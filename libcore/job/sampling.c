@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A line in the form of another server keeps to what that allows. */
+/* A line in the form of another server has the limits of that server. */
 static int take_number(struct job *j, const struct infer_sample_param *p, const struct json *v,
                        infer_error *err)
 {
@@ -47,7 +47,7 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 			if (o->order[k] == stage)
 				return err_set(err, INFER_EINVAL, "%s names %s twice", key,
 				               infer_stage_name(stage));
-		/* none comes twice: there is room for all and an end */
+		/* no stage occurs twice, so all of them and an end fit */
 		o->order[i++] = (uint8_t)stage;
 	}
 	return INFER_OK;
@@ -77,7 +77,7 @@ static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v
 	return INFER_OK;
 }
 
-/* The token id that a key is; -1: none */
+/* The token id in a key; -1: it is not an id */
 static int64_t id_of(const struct json *v)
 {
 	int64_t id = 0;

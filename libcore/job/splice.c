@@ -10,7 +10,7 @@ enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
 
 /* One of the two lists, read as bytes.  bytes, left: the unread rest of the token before
  * ids[at]. */
-struct side {
+struct id_reader {
 	const int32_t *ids;
 	size_t n, at;
 	const char *bytes;
@@ -18,7 +18,7 @@ struct side {
 };
 
 /* Load the bytes of the next token; *text: 0 if it is not a text token or has no bytes. */
-static int next(struct side *s, const infer_tokenizer *t, int *text, infer_error *err)
+static int next(struct id_reader *s, const infer_tokenizer *t, int *text, infer_error *err)
 {
 	struct infer_token_info info;
 
@@ -30,11 +30,11 @@ static int next(struct side *s, const infer_tokenizer *t, int *text, infer_error
 	return INFER_OK;
 }
 
-static int32_t peek(const struct side *s) { return s->ids[s->at]; }
+static int32_t peek(const struct id_reader *s) { return s->ids[s->at]; }
 
 /* Walk both while their bytes agree; *i, *j: the last place where a token of both ends. */
-static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t *i, size_t *j,
-                infer_error *err)
+static int common_prefix(struct id_reader *a, struct id_reader *b, const infer_tokenizer *t,
+                         size_t *i, size_t *j, infer_error *err)
 {
 	int text;
 
@@ -51,7 +51,7 @@ static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t
 			}
 		}
 		for (int k = 0; k < 2; k++) {
-			struct side *s = k ? b : a;
+			struct id_reader *s = k ? b : a;
 
 			if (s->left)
 				continue;
@@ -72,22 +72,23 @@ static int walk(struct side *a, struct side *b, const infer_tokenizer *t, size_t
 	}
 }
 
-int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *past,
-                 size_t n_past, const int32_t *fresh, size_t n_fresh, infer_error *err)
+int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *previous,
+                 size_t n_previous, const int32_t *prompt, size_t n_prompt, infer_error *err)
 {
-	struct side a = { .ids = past, .n = n_past }, b = { .ids = fresh, .n = n_fresh };
+	struct id_reader a = { .ids = previous, .n = n_previous },
+			 b = { .ids = prompt, .n = n_prompt };
 	size_t i = 0, j = 0;
 
 	*ids = NULL;
 	*n = 0;
-	TRY(walk(&a, &b, t, &i, &j, err));
-	*ids = mem_alloc(MEM_JOB, i + n_fresh - j, sizeof **ids);
+	TRY(common_prefix(&a, &b, t, &i, &j, err));
+	*ids = mem_alloc(MEM_JOB, i + n_prompt - j, sizeof **ids);
 	if (!*ids)
 		return err_set(err, INFER_ENOMEM, "out of memory for the prompt");
 	if (i)
-		memcpy(*ids, past, i * sizeof **ids);
-	if (n_fresh > j)
-		memcpy(*ids + i, fresh + j, (n_fresh - j) * sizeof **ids);
-	*n = i + n_fresh - j;
+		memcpy(*ids, previous, i * sizeof **ids);
+	if (n_prompt > j)
+		memcpy(*ids + i, prompt + j, (n_prompt - j) * sizeof **ids);
+	*n = i + n_prompt - j;
 	return INFER_OK;
 }

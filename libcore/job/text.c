@@ -12,7 +12,7 @@ enum { MAX_TOKENS = 16 };
 static const struct job_field known[] = {
 	{ "prompt", job_take_prompt },
 	{ "logprobs", job_take_logprobs },
-	/* there is one model, and no billing */
+	/* accepted and ignored: there is one model, and no billing */
 	{ "model", job_pass },
 	{ "user", job_pass },
 	{ "metadata", job_pass },
@@ -30,7 +30,7 @@ static int read(struct job *j, const struct json *body)
 	return job_read_fields(j, body, &fields);
 }
 
-/* A token as a key of an object: its text, where that is a text and no other of the n before it has
+/* A token as a key of an object: its text, if it is valid text and none of the n tokens before has
  * the same. */
 static void token_key(char key[128], const infer_tokenizer *t, const struct infer_top *top,
                       int32_t n)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A size for people: three digits and a unit. */
+/* Format a size with three digits and a unit. */
 struct size {
 	char at[32];
 };
@@ -31,7 +31,8 @@ static struct size say(uint64_t bytes)
 	return s;
 }
 
-/* Layers that see everything, and layers that slide: each a group where there are any. */
+/* Groups of layers: those that see the whole context, and those with a sliding window, if there are
+ * any. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -63,8 +64,8 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	return INFER_OK;
 }
 
-/* What a context takes: cache of one sequence, and the rest, above all the workspace, which holds
- * partial results over the whole of it. */
+/* The memory that a context needs: the cache of one sequence, and the rest, above all the
+ * workspace, which holds partial results over the whole context. */
 static int weigh(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                  int32_t ctx, uint64_t *cache, uint64_t *work, infer_error *err)
 {
@@ -90,8 +91,8 @@ static int weigh(struct place_plan *p, const infer_model *m, const struct place_
 	return INFER_OK;
 }
 
-/* The most cache that fits beside a workspace: pages and their bookkeeping must fit in memory, and
- * in address space once for every group (kv.h). */
+/* The largest cache that fits beside a workspace: pages and their bookkeeping must fit the memory,
+ * and the address space once for every group (kv.h). */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, uint64_t work)
 {
 	uint64_t there = ask->devices[0].memory_bytes, memory = there > work ? there - work : 0;
@@ -109,8 +110,8 @@ static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_
 	return cache <= cache_room(p, ask, work) && (!ask->kv_bytes || cache <= ask->kv_bytes);
 }
 
-/* The largest context up to `most` that fits, in whole pages; 0: not one does.  The cache grows with
- * the context and the workspace does not shrink, so halving finds it. */
+/* The largest context up to `most` that fits, in whole pages; 0: none does.  The cache grows
+ * with the context and the workspace does not shrink, so bisection finds it. */
 static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                    int32_t most, int32_t *ctx, infer_error *err)
 {
@@ -168,7 +169,7 @@ static int choose(struct place_plan *p, const infer_model *m, const struct place
 	room = cache_room(p, ask, work);
 	if (ask->kv_bytes)
 		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
-	else /* every sequence at its longest, or all memory left */
+	else /* every sequence at its maximum length, or all memory that is left */
 		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs
 		                      ? room
 		                      : cache * (uint64_t)ask->max_seqs;

@@ -1,4 +1,4 @@
-/* record/compare.c - a record beside what came when it was run again */
+/* record/compare.c - compare a record with the answer of its replay */
 #include "record/replay.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 
 /* ---- the first difference ---- */
 
-/* v as JSON, cut where it is long. */
+/* v as JSON, truncated if it is long. */
 static void show(char *out, size_t room, const struct json *v)
 {
 	struct jwrite w;
@@ -21,7 +21,7 @@ static void show(char *out, size_t room, const struct json *v)
 	buf_init(&b, MEM_RECORD);
 	jw_init(&w, &b);
 	jw_value(&w, NULL, v);
-	if (!b.bad) { /* without memory it is not shown */
+	if (!b.bad) { /* if memory runs out, it is not shown */
 		n = b.len < room ? b.len : room - 4;
 		while (n < b.len && n && ((unsigned char)b.at[n] & 0xc0) == 0x80)
 			n--;
@@ -31,7 +31,7 @@ static void show(char *out, size_t room, const struct json *v)
 	buf_fini(&b);
 }
 
-/* Keep a difference, where none was found before.  position -1: of the whole field */
+/* Keep a difference if it is the first one. position -1: of the whole field */
 static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t position,
                    const char *field, const struct json *recorded, const struct json *got)
 {
@@ -56,7 +56,8 @@ static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t posit
 	         *v->got ? v->got : "none", *v->recorded ? v->recorded : "none");
 }
 
-/* The same value, however its numbers are written.  Goes as deep as `got`, which is ours. */
+/* Whether two values are equal, however their numbers are written.  Recurses as deep as `got`,
+ * which is ours. */
 static int same(const struct json *recorded, const struct json *got)
 {
 	const struct json *a, *b;
@@ -76,7 +77,7 @@ static int same(const struct json *recorded, const struct json *got)
 	for (a = json_first(recorded), b = json_first(got); b; a = a->next, b = b->next) {
 		const struct json *of = a;
 
-		if (json_is_object(got)) /* whose keys may have another order */
+		if (json_is_object(got)) /* the order of keys may differ */
 			of = json_getn(recorded, b->key, b->key_n);
 		if (!of || !same(of, b))
 			return 0;
@@ -84,7 +85,7 @@ static int same(const struct json *recorded, const struct json *got)
 	return 1;
 }
 
-/* What is listed for each token, as forms have it. */
+/* The lists with an element per token, by form. */
 static const struct list {
 	const char *key, *inner, *name;
 	enum infer_replay_part part;
@@ -97,7 +98,7 @@ static const struct list {
 	{ "logprobs", "top_logprobs", "top_logprobs", INFER_REPLAY_TOP },
 	{ "logprobs", "content", "logprobs", INFER_REPLAY_LOGPROBS },
 };
-/* What there is one of. */
+/* Fields with a single value. */
 static const struct {
 	const char *key;
 	enum infer_replay_part part;
@@ -115,7 +116,7 @@ static const struct json *list_of(const struct json *sample, const struct list *
 	return json_is_array(v) ? v : NULL;
 }
 
-/* The first place where two lists differ, with what stands there; -1: none. */
+/* The first position where two lists differ, and its values; -1: none. */
 static int64_t apart(const struct json *recorded, const struct json *got, const struct json **a,
                      const struct json **b)
 {
@@ -132,7 +133,7 @@ static int64_t apart(const struct json *recorded, const struct json *got, const 
 	return -1;
 }
 
-/* The lists go side by side: what differs at the earliest token comes first. */
+/* The lists are compared in parallel, so the difference at the earliest token is found first. */
 static void compare_lists(struct infer_replay_verdict *v, int32_t i, const struct json *recorded,
                           const struct json *got)
 {
@@ -158,7 +159,7 @@ static void compare_lists(struct infer_replay_verdict *v, int32_t i, const struc
 		differ(v, i, least, first->name, first_a, first_b);
 }
 
-/* Texts are shown from the first character on that differs. */
+/* Texts are shown from the first different character on. */
 static void differ_text(struct infer_replay_verdict *v, int32_t i, const char *key,
                         const struct json *recorded, const struct json *got)
 {
@@ -197,7 +198,7 @@ static void compare_sample(struct infer_replay_verdict *v, int32_t i, const stru
 	}
 }
 
-/* cached_tokens depend on what else was run. */
+/* cached_tokens depends on other requests. */
 static void compare_usage(struct infer_replay_verdict *v, const struct json *recorded,
                           const struct json *got, const char *key)
 {

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/fmath.h"
 
-/* A buffer that once had no memory is begun anew. */
+/* A buffer that ran out of memory starts afresh. */
 static void clear_bad(infer_writer *w)
 {
 	if (w->text.bad)
@@ -36,7 +36,7 @@ int record_end(infer_writer *w, infer_error *err)
 	return INFER_OK;
 }
 
-void infer_writer_go_on(infer_writer *w) { w->started = 1; }
+void infer_writer_continue(infer_writer *w) { w->started = 1; }
 
 int infer_write_token(infer_writer *out, const struct infer_event *ev, infer_error *err)
 {

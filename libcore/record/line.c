@@ -1,4 +1,4 @@
-/* record/line.c - the envelope of a batch: the lines that ask, and the lines that answer */
+/* record/line.c - the envelope of a batch: request lines and answer lines */
 #include "record/record.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static int text_is(const struct json *o, const char *key, const char *want)
 {
 	return json_equals(json_get(o, key), want);
 }
 
-/* Is a fault of this key set? */
+/* Whether a fault for this key is set. */
 static int fault(struct job *j, const char *key)
 {
 	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;
@@ -51,7 +51,7 @@ static int check_envelope(struct job *j, const infer_form *form)
 	return fault(j, "body");
 }
 
-/* The id, which every later fault is reported under. */
+/* The id, which all later faults report. */
 static int take_id(struct job *j, int own)
 {
 	const char *key = own ? "id" : "custom_id";

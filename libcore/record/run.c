@@ -135,12 +135,12 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 	jw_int(w, "raw", o->raw);
 	if (o->chat && source)
 		jw_base64(w, "template", source->at, source->len);
-	jw_base64(w, "system", o->talk.system, o->talk.system_n);
-	jw_base64(w, "tools", o->talk.tools ? o->talk.tools->text : NULL,
-	          o->talk.tools ? o->talk.tools->text_n : 0);
-	jw_base64(w, "args", o->talk.args, o->talk.args_n);
-	jw_int(w, "think", o->talk.think);
-	jw_uint(w, "talk_flags", o->talk.flags);
+	jw_base64(w, "system", o->conversation.system, o->conversation.system_n);
+	jw_base64(w, "tools", o->conversation.tools ? o->conversation.tools->text : NULL,
+	          o->conversation.tools ? o->conversation.tools->text_n : 0);
+	jw_base64(w, "args", o->conversation.args, o->conversation.args_n);
+	jw_int(w, "think", o->conversation.think);
+	jw_uint(w, "talk_flags", o->conversation.flags);
 }
 
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,

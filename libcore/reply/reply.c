@@ -290,7 +290,7 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 		.id = str(&c->id),
 		.arguments = str(&c->args),
 		.whole = c->whole,
-		/* an object around the arguments may say it behind them */
+		/* an object around the arguments may have it after them */
 		.settled = c->whole || c->id.len || !last || !r->s.envelope,
 	};
 }

@@ -20,7 +20,7 @@ static void end(struct infer_reply *r)
 	reply_call_end(r);
 }
 
-/* If the tags do not tell, the schema does. */
+/* If the tags have no type, the schema decides. */
 static int kind(struct infer_reply *r, const struct reply_mark *m, int which)
 {
 	if (r->f->param[1])

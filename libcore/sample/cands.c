@@ -40,7 +40,7 @@ static void heap(struct cand *at, int32_t n)
 		sink(at, i, n);
 }
 
-static void unheap(struct cand *at, int32_t n) /* turn the heap into the order */
+static void unheap(struct cand *at, int32_t n) /* sort the heap */
 {
 	for (int32_t i = n; i-- > 1;) {
 		swap(&at[0], &at[i]);

@@ -51,7 +51,7 @@ static int32_t pick(struct infer_sampler *s, struct cands *c)
 	return 0;
 }
 
-/* greedy wants the largest logit, mirostat cuts by itself: only what reweights acts */
+/* greedy takes the largest logit and mirostat cuts by itself, so only stages that reweight apply */
 static int acts(const struct infer_sampler *s, int k)
 {
 	int weighs = k == INFER_STAGE_PENALTIES || k == INFER_STAGE_DRY;
@@ -60,8 +60,8 @@ static int acts(const struct infer_sampler *s, int k)
 	       (weighs || (s->o.temp > 0 && (!s->o.mirostat || k == INFER_STAGE_TEMP)));
 }
 
-/* How many of the first candidates are all that comes through the first stage; 0: those it does not
- * count. */
+/* How many of the first candidates are enough to contain everything that passes the first stage; 0:
+ * it cannot tell. */
 static int32_t first_cut(const struct infer_sampler *s)
 {
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++) {

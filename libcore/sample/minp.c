@@ -15,7 +15,8 @@ void stage_min_p(struct cands *c, float p, int32_t min_keep)
 	least = max + fm_logf(p);
 	for (int32_t i = 0; i < c->n; i++)
 		k += c->at[i].logit >= least;
-	if (k < min_keep) { /* keep the likeliest min_keep instead, which include all that passed */
+	if (k < min_keep) { /* keep the min_keep most likely instead, which include all that
+	                     * passed */
 		k = min_keep < c->n ? min_keep : c->n;
 		cands_sort(c, k);
 		c->sorted = 1;

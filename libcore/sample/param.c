@@ -1,4 +1,4 @@
-/* sample/param.c - the numbers of sampling, one row each: found, set, and brought into one form. */
+/* sample/param.c - the numeric sampling options, one row each: looked up, set, and normalised. */
 #include "base/err.h"
 #include "sample/param.h"
 
@@ -62,14 +62,14 @@ int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_para
                      infer_error *err)
 {
 	TRY(sample_check(p, &p->range, v, err));
-	if (!p->whole) /* what the field can hold of it is in range too */
+	if (!p->whole) /* the part of the range that the field can represent is in range too */
 		TRY(sample_check(p, &p->range, (double)(float)v, err));
 	put(o, p, v);
 	o->given |= 1ull << (p - params);
 	return INFER_OK;
 }
 
-/* A 0 that nobody gave. */
+/* A 0 that was not set. */
 static int is_default(const struct infer_sample_opts *o, int i)
 {
 	return infer_sample_get(o, &params[i]) == 0 && !(o->given >> i & 1);
@@ -84,7 +84,7 @@ int sample_check_all(const struct infer_sample_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* Give the number at this offset its default. */
+/* Set the number at this offset to its default. */
 static void neutral(struct infer_sample_opts *o, size_t at)
 {
 	for (int i = 0; i < N_PARAMS; i++)
@@ -102,7 +102,7 @@ void infer_sample_resolve(struct infer_sample_opts *o)
 		else if (infer_sample_get(o, p) < p->least)
 			put(o, p, p->least);
 	}
-	/* what looks nowhere is off, and records say so */
+	/* a stage without a window is off, and records say so */
 	if (!o->repeat_window) {
 		neutral(o, FIELD(repeat));
 		neutral(o, FIELD(presence));

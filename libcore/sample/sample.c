@@ -189,7 +189,7 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 	return INFER_OK;
 }
 
-void infer_sampler_back(infer_sampler *s, size_t n)
+void infer_sampler_rollback(infer_sampler *s, size_t n)
 {
 	struct sampler_history *h = &s->h;
 

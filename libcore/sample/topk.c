@@ -1,4 +1,4 @@
-/* sample/topk.c - keep the k likeliest.   Fan+ 2018, arXiv:1805.04833 */
+/* sample/topk.c - keep the k most likely candidates.  Fan+ 2018, arXiv:1805.04833 */
 #include "sample/sample.h"
 
 void stage_top_k(struct cands *c, int32_t k)

@@ -13,21 +13,21 @@ static int is_added(const struct infer_tokenizer *t, uint32_t i)
 	       (t->kind[i] == TOK_USER || t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_UNKNOWN);
 }
 
-/* The slot of the node that byte c leads to from node `from`, or the empty one for it. */
+/* The slot of the node that byte c leads to from node `from`, or the empty slot for it. */
 static uint32_t *slot_of(const struct infer_tokenizer *t, uint32_t from, unsigned char c)
 {
 	const struct tok_added *a = &t->added;
 	uint32_t j = tok_pair_hash(t->secret, from, c) & a->mask;
 
-	while (a->slot[j] && (a->node[a->slot[j]].from != from || a->node[a->slot[j]].c != c))
+	while (a->slot[j] && (a->node[a->slot[j]].parent != from || a->node[a->slot[j]].c != c))
 		j = (j + 1) & a->mask;
 	return &a->slot[j];
 }
 
-/* From a node by c, back to shorter ends where it leads nowhere. */
+/* The transition from a node by c, along failure links if the node has none. */
 static inline uint32_t follow(const struct infer_tokenizer *t, uint32_t at, unsigned char c)
 {
-	for (;; at = t->added.node[at].back) {
+	for (;; at = t->added.node[at].fail) {
 		uint32_t to = !at ? t->added.last[c] : *slot_of(t, at, c);
 		if (to || !at)
 			return to;
@@ -44,7 +44,7 @@ static void put(struct infer_tokenizer *t, uint32_t id)
 		uint32_t *slot = at ? slot_of(t, at, s[k]) : &a->last[s[k]];
 		if (!*slot) {
 			a->node[a->n] =
-				(struct tok_node){ .from = at, .c = s[k], .any = -1, .user = -1 };
+				(struct tok_node){ .parent = at, .c = s[k], .any = -1, .user = -1 };
 			*slot = a->n++;
 		}
 		at = *slot;
@@ -54,15 +54,15 @@ static void put(struct infer_tokenizer *t, uint32_t id)
 		a->node[at].user = (int32_t)id;
 }
 
-/* The nodes but the first, shallow ones first: order's; NULL without memory.  A node comes behind
- * the one it is from. */
+/* All nodes except the first in the order of their depth, so that a node follows its parent; NULL:
+ * out of memory. */
 static uint32_t *by_depth(const struct tok_added *a)
 {
 	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order),
 		 *depth = mem_zalloc(MEM_TOK, a->n, sizeof *depth), *first = NULL;
 
 	for (uint32_t i = 1; depth && i < a->n; i++) {
-		depth[i] = depth[a->node[i].from] + 1;
+		depth[i] = depth[a->node[i].parent] + 1;
 		most = depth[i] > most ? depth[i] : most;
 	}
 	if (order && depth)
@@ -83,20 +83,20 @@ static uint32_t *by_depth(const struct tok_added *a)
 	return order;
 }
 
-/* What is known at a node where its own text is no token: what the longest shorter end knows. */
-static int backs(struct infer_tokenizer *t)
+/* A node whose own string is not a token takes the result of its failure link. */
+static int fail_links(struct infer_tokenizer *t)
 {
 	struct tok_added *a = &t->added;
 	uint32_t *order = by_depth(a);
 
 	for (uint32_t i = 0; order && i + 1 < a->n; i++) {
 		struct tok_node *v = &a->node[order[i]];
-		v->back = v->from ? follow(t, a->node[v->from].back, v->c) : 0;
+		v->fail = v->parent ? follow(t, a->node[v->parent].fail, v->c) : 0;
 		int end = v->user >= 0 && t->flag[v->user] & TOK_EOG;
-		if (a->said)
-			a->said[order[i]] = v->user >= 0 && !end ? v->user : a->said[v->back];
-		v->any = v->any < 0 ? a->node[v->back].any : v->any;
-		v->user = v->user < 0 ? a->node[v->back].user : v->user;
+		if (a->content)
+			a->content[order[i]] = v->user >= 0 && !end ? v->user : a->content[v->fail];
+		v->any = v->any < 0 ? a->node[v->fail].any : v->any;
+		v->user = v->user < 0 ? a->node[v->fail].user : v->user;
 	}
 	mem_free(order);
 	return order ? INFER_OK : INFER_ENOMEM;
@@ -127,17 +127,17 @@ int tok_added_new(struct infer_tokenizer *t)
 	for (uint32_t i = 0; i < t->piece.n; i++)
 		if (is_added(t, i))
 			put(t, i);
-	if (ends && !(a->said = mem_alloc(MEM_TOK, a->n, sizeof *a->said)))
+	if (ends && !(a->content = mem_alloc(MEM_TOK, a->n, sizeof *a->content)))
 		return INFER_ENOMEM;
 	if (ends)
-		a->said[0] = -1;
-	return backs(t);
+		a->content[0] = -1;
+	return fail_links(t);
 }
 
 void tok_added_free(struct tok_added *a)
 {
 	mem_free(a->node);
-	mem_free(a->said);
+	mem_free(a->content);
 	mem_free(a->slot);
 }
 
@@ -147,21 +147,22 @@ static size_t len_of(const struct infer_tokenizer *t, int32_t id)
 }
 
 void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
-                    const unsigned char *said, uint32_t flags, struct tok_ids *out)
+                    const unsigned char *content, uint32_t flags, struct tok_ids *out)
 {
 	const struct tok_added *a = &t->added;
 	const int special = (flags & INFER_ENCODE_SPECIAL) != 0;
-	/* nodes: control tokens, which end where what was said begins; the others */
+	/* two states: one for control tokens, which cannot extend into content, and one for the
+	 * others */
 	uint32_t any = 0, user = 0;
 
 	for (size_t i = a->n > 1 ? n : 0; i--;) {
 		unsigned char c = (unsigned char)s[i];
 		if (!(any | user | a->last[c]))
 			continue;
-		any = special && !(said && said[i]) ? follow(t, any, c) : 0;
-		user = !special || said ? follow(t, user, c) : 0;
+		any = special && !(content && content[i]) ? follow(t, any, c) : 0;
+		user = !special || content ? follow(t, user, c) : 0;
 		int32_t id = a->node[any].any,
-			other = said && a->said ? a->said[user] : a->node[user].user;
+			other = content && a->content ? a->content[user] : a->node[user].user;
 		if (len_of(t, other) > len_of(t, id))
 			id = other;
 		if (id >= 0) {

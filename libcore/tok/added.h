@@ -11,7 +11,7 @@ struct tok_ids;
 /* any, user: the longest added token that begins with the string of a node, or -1; of all tokens,
  * and of user-defined ones. */
 struct tok_node {
-	uint32_t from, back;
+	uint32_t parent, fail;
 	int32_t any, user;
 	unsigned char c;
 };
@@ -19,7 +19,7 @@ struct tok_added {
 	struct tok_node *node; /* [n] */
 	/* [n] like user, without tokens that end generation; NULL: no user-defined token ends
 	 * generation */
-	int32_t *said;
+	int32_t *content;
 	uint32_t *slot, mask, n; /* (node, c) to node, by hash */
 	uint32_t last[256];      /* and from node 0 */
 };
@@ -27,7 +27,7 @@ struct tok_added {
 int tok_added_new(struct infer_tokenizer *t); /* INFER_OK or INFER_ENOMEM */
 void tok_added_free(struct tok_added *a);
 /* The places where added tokens may begin, from the end of s to its start: to out the index,
- * then the id of the longest. flags, said: as in tok_encode.  O(n). */
+ * then the id of the longest. flags, content: as in tok_encode.  O(n). */
 void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
-                    const unsigned char *said, uint32_t flags, struct tok_ids *out);
+                    const unsigned char *content, uint32_t flags, struct tok_ids *out);
 #endif

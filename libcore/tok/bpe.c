@@ -56,14 +56,14 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 			at += r;
 			continue;
 		}
-		do { /* the other letters take two bytes, and keep together */
+		do { /* other letters take two bytes, which stay together */
 			unsigned char c = (unsigned char)piece[at],
 				      d = at + 1 < n ? (unsigned char)piece[at + 1] : 0;
 			int b = c < 0x80 ? byte_of(c)
 			        : c >= 0xc2 && c <= 0xc5 && (d & 0xc0) == 0x80
 			                ? byte_of((c & 31u) << 6 | (d & 63u))
 			                : -1;
-			/* a code point outside of the alphabet: the piece is plain text */
+			/* a code point outside the alphabet: the piece is plain text */
 			if (b < 0) {
 				memcpy(out, piece, n);
 				return n;
@@ -75,7 +75,7 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 	return k;
 }
 
-/* Where s is cut in two: at its first space behind the first byte; 0: nowhere. */
+/* The place where s is cut in two: its first space after the first byte; 0: there is none. */
 static size_t cut(const char *s, size_t n)
 {
 	const char *space = n > 2 ? memchr(s + 1, ' ', n - 2) : NULL;
@@ -83,8 +83,8 @@ static size_t cut(const char *s, size_t n)
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* The token that the bytes of h[0] and h[1] make together: often the one after the last merge's,
- * else found by a search. */
+/* The token for the joined bytes of h[0] and h[1]: often the one after the token of the last merge,
+ * otherwise found by lookup. */
 static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
                       struct buf *scratch)
 {
@@ -92,7 +92,7 @@ static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const str
 	size_t n = h[0].n, m = h[1].n;
 	uint64_t lo[2], hi[2];
 
-	if (guess < p->n && p->at[guess].len == n + m && n <= 16 && m <= 16 && !t->doubles) {
+	if (guess < p->n && p->at[guess].len == n + m && n <= 16 && m <= 16 && !t->duplicates) {
 		const char *at = p->base + p->at[guess].at;
 		tok_load(at, n, p->end, &lo[0], &hi[0]);
 		tok_load(at + n, m, p->end, &lo[1], &hi[1]);
@@ -119,15 +119,15 @@ static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct t
 		const struct tok_merge *old = &merge[(m->slot[j] & m->at) - 1];
 		if (!((m->slot[j] ^ hash) & ~m->at) && old->left == merge[i].left &&
 		    old->right == merge[i].right)
-			return; /* the first of equal merges counts */
+			return; /* of equal merges, the first one counts */
 	}
 	m->slot[j] = (hash & ~m->at) | (i + 1);
 }
 
 enum { BATCH = 32 };
 
-/* The halves of up to BATCH merges, hashed; then what the table says of each: three loads that
- * miss, one behind the other, so each is asked for well before it is needed. */
+/* The hashed halves of up to BATCH merges, then the results of the table: three dependent loads
+ * that miss the cache, so each is prefetched well before it is needed. */
 static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint32_t from,
                   uint32_t to, struct tok_key *h, int32_t *id, infer_error *err)
 {
@@ -164,7 +164,7 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 	return INFER_OK;
 }
 
-/* Merges [from, to), at most BATCH. */
+/* Process merges [from, to), at most BATCH. */
 static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t from, uint32_t to,
                   struct buf *scratch, infer_error *err)
 {
@@ -187,7 +187,7 @@ static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t fr
 		__builtin_prefetch(&t->pair.slot[tok_pair_hash(t->secret, l, r) & t->pair.mask], 1);
 	}
 	for (uint32_t i = from; i < to; i++)
-		if (plain(t, (int32_t)t->merge[i].to)) /* no text becomes a control token */
+		if (plain(t, (int32_t)t->merge[i].to)) /* control tokens are never made from text */
 			pair_put(&t->pair, t->secret, t->merge, i);
 	return INFER_OK;
 }
@@ -246,7 +246,7 @@ static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_s
 	return MERGE_NONE;
 }
 
-/* The token that the whole piece is, or -1. */
+/* The token equal to the whole piece, or -1. */
 static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;

@@ -11,8 +11,8 @@
 struct infer_detok {
 	const struct infer_tokenizer *t;
 	uint32_t flags;
-	size_t given;   /* bytes at the front of out that the caller has had */
-	struct buf out; /* given, then held back */
+	size_t given;   /* bytes at the start of out that the caller has received */
+	struct buf out; /* returned bytes, then bytes held back */
 };
 
 static int in(const infer_tokenizer *t, int32_t id, infer_error *err)
@@ -62,7 +62,7 @@ int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags,
 	return INFER_OK;
 }
 
-/* Forget what was given, so that out begins with what was held back. */
+/* Remove the returned bytes, so that out begins with those held back. */
 static void forget(struct infer_detok *d)
 {
 	size_t held = d->out.len - d->given;
@@ -83,7 +83,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	TRY(infer_token_bytes(d->t, id, d->flags, &s, &k, err));
 	forget(d);
 	if (buf_reserve(&d->out, k)) {
-		d->out.bad = 0; /* the bytes held are intact: the caller may try again */
+		d->out.bad = 0; /* the held bytes are intact */
 		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
 	}
 	buf_put(&d->out, s, k);

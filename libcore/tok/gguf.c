@@ -9,8 +9,8 @@
 
 #define KEY(x) "tokenizer.ggml." x
 
-/* Texts that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, the
- * first found first. */
+/* Tokens that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, and
+ * the first one found is used. */
 static const char *const eog_text[] = {
 	"<|eot_id|>",
 	"<|im_end|>",
@@ -55,7 +55,7 @@ static const struct {
 
 static const char *label(const infer_file *f) { return file_label(infer_file_path(f)); }
 
-/* The array under key, of count elements where want is not 0; NULL in *m where it is absent. */
+/* The array with this key, of count elements if want is not 0; NULL in *m if it is absent. */
 static int array(const infer_file *f, const char *key, uint64_t want, const struct infer_meta **m,
                  infer_error *err)
 {
@@ -83,7 +83,7 @@ static int check_strings(const infer_file *f, const struct infer_meta *m, const 
 	return INFER_OK;
 }
 
-/* The end of the bytes of the strings; there is at least one. */
+/* The end of the bytes of the strings, of which there is at least one. */
 static const char *end_of(const infer_file *f, const struct infer_meta *m)
 {
 	struct infer_str s;
@@ -123,7 +123,7 @@ static int strings(const infer_file *f, const struct infer_meta *m, const char *
 	return INFER_OK;
 }
 
-/* Numbers of an array that are looked at together. */
+/* Numbers of an array that are read at a time. */
 enum { PART = 256 };
 
 static int kind(struct infer_tokenizer *t, const infer_file *f, uint32_t i, int32_t v,
@@ -221,7 +221,7 @@ static int flags(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	TRY(infer_meta_bool(f, KEY("add_space_prefix"), &t->add_space, NULL, err));
 	TRY(infer_meta_bool(f, KEY("remove_extra_whitespaces"), &t->squeeze, NULL, err));
 	TRY(infer_meta_bool(f, KEY("normalizer.lowercase"), &t->lower, NULL, err));
-	t->strip = t->lower; /* as BertNormalizer has it where only one is given */
+	t->strip = t->lower; /* as in BertNormalizer if only one of them is given */
 	return infer_meta_bool(f, KEY("normalizer.strip_accents"), &t->strip, NULL, err);
 }
 
@@ -231,7 +231,7 @@ static void set_flag(struct infer_tokenizer *t, int32_t id, unsigned flag)
 		t->flag[id] |= (uint8_t)flag;
 }
 
-/* Which tokens end generation, and which control tokens are part of an answer. */
+/* Find the tokens that end generation, and the control tokens that are part of an answer. */
 static void endings(struct infer_tokenizer *t)
 {
 	static const char *const shown[] = { "<|channel|>", "<|message|>", "<|start|>",
@@ -255,8 +255,8 @@ static void endings(struct infer_tokenizer *t)
 		set_flag(t, find(t, shown[i]), TOK_SHOWN);
 }
 
-/* Added tokens that take the white space beside them: GGUF has no key for it, so it goes by
- * names. */
+/* Added tokens that absorb adjacent white space: GGUF has no key for this, so they are known by
+ * name. */
 static int strips(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	static const char *const keep[] = { "<unk>", "<s>", "<|endoftext|>" };

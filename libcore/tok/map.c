@@ -23,18 +23,18 @@ int tok_map_new(struct tok_map *m, uint32_t n)
 	for (m->at = 1; m->at < n + 1; m->at = 2 * m->at + 1)
 		;
 	m->slot = mem_alloc(MEM_TOK, slots, sizeof *m->slot);
-	/* written at once: a page that is read first is mapped twice */
+	/* written immediately, because a page that is read first is mapped twice */
 	if (m->slot)
 		memset(m->slot, 0, slots * sizeof *m->slot);
 	return m->slot ? INFER_OK : INFER_ENOMEM;
 }
 
-/* From the last to the first: of equal pieces the last one is put in, and the others are not. */
+/* From the last to the first: of equal pieces only the last one is inserted. */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3])
 {
 	enum { AHEAD = 16 };
 	struct tok_key key[AHEAD];
-	int doubles = 0;
+	int duplicates = 0;
 
 	for (uint32_t end = s->n; end;) {
 		uint32_t k = end < AHEAD ? end : AHEAD;
@@ -51,11 +51,11 @@ int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t 
 			                      !tok_is(s, (m->slot[j] & m->at) - 1, &key[i])))
 				j = (j + 1) & m->mask;
 			if (m->slot[j])
-				doubles = 1;
+				duplicates = 1;
 			else
 				m->slot[j] = (key[i].hash & ~m->at) | (end - i);
 		}
 		end -= k;
 	}
-	return doubles;
+	return duplicates;
 }

@@ -1,4 +1,4 @@
-/* tok/merge.c - short words look at all their pairs each time, longer ones keep a heap over a
+/* tok/merge.c - short words examine all their pairs each time, longer ones keep a heap over a
  * linked list. */
 #include "tok/merge.h"
 #include <infer/status.h>

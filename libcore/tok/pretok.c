@@ -20,7 +20,7 @@ struct pretok_code {
 
 struct run {
 	const struct pretok_code *c;
-	const char *subject, *text; /* the same bytes, but where the text is no UTF-8 */
+	const char *subject, *text; /* the same bytes, unless the text is not UTF-8 */
 	pcre2_match_data *match;
 	pretok_fn *fn;
 	void *user;
@@ -72,7 +72,7 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 		c->n_re++;
 		return INFER_OK;
 	}
-	must(code == PCRE2_ERROR_HEAP_FAILED); /* the list's expressions are well formed */
+	must(code == PCRE2_ERROR_HEAP_FAILED); /* the expressions of the list are well-formed */
 	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
 }
 
@@ -148,7 +148,7 @@ static int matched(struct run *r, int k, const char *s, size_t n)
 				r->err, INFER_EUNSUP,
 				"pre-tokenizer %s: PCRE2 met a limit (%d) at byte %zu of the text",
 				r->c->p->names, rc, (size_t)(s - r->subject) + at);
-		size_t from = v[0], to = v[1]; /* the stages behind use the same match data */
+		size_t from = v[0], to = v[1]; /* later stages use the same match data */
 		TRY(stage(r, k + 1, s + done, from - done));
 		TRY(stage(r, k + 1, s + from, to - from));
 		done = at = to;
@@ -169,7 +169,7 @@ static int stage(struct run *r, int k, const char *s, size_t n)
 	return r->c->re[k] ? matched(r, k, s, n) : scanned(r, k, s, n);
 }
 
-/* s with U+0001 for each byte that is part of no valid sequence */
+/* s with U+0001 for each byte that is not part of a valid sequence */
 static char *wellformed(const char *s, size_t n)
 {
 	char *copy = mem_strndup(MEM_TOK, s, n);

@@ -85,7 +85,9 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 void pretok_free(struct pretok_code *c);
 
 /* Call fn for each piece of s[0 .. n), in order; a nonzero return value of fn stops and is
- * returned.  INFER_EUNSUP PCRE2 reached a limit; err names the byte offset in s INFER_ENOMEM */
+ * returned.
+ * INFER_EUNSUP  PCRE2 reached a limit; err names the byte offset in s
+ * INFER_ENOMEM */
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err);

@@ -19,28 +19,28 @@ struct part {
 struct word {
 	struct tok_run *r;
 	const char *s;
-	/* unused pieces that were considered, see tok_run.left: they fall apart again at the end */
+	/* unused pieces that were formed, see tok_run.left: they are split again at the end */
 	int32_t *unused;
-	struct part *part; /* still to be given, the last first */
+	struct part *part; /* still to be output, the last one first */
 	size_t n_unused, cap, n_part, part_cap;
 	int bad;
 };
 
 static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
-	t->apart = 1;
-	for (uint32_t i = 0; i < t->piece.n && t->apart; i++) {
+	t->words_separate = 1;
+	for (uint32_t i = 0; i < t->piece.n && t->words_separate; i++) {
 		const char *s = t->piece.base + t->piece.at[i].at, *p = s;
 		size_t n = t->piece.at[i].len;
 		if (t->kind[i] != TOK_NORMAL && t->kind[i] != TOK_UNUSED && t->kind[i] != TOK_USER)
 			continue;
-		/* U+2581 at the front, any number of them */
+		/* any number of U+2581 at the start */
 		while (n >= 3 && !memcmp(p, TOK_SPACE, 3)) {
 			p += 3;
 			n -= 3;
 		}
-		while (t->apart && n >= 3 && (p = memchr(p, TOK_SPACE[0], n - 2))) {
-			t->apart = memcmp(p, TOK_SPACE, 3) != 0;
+		while (t->words_separate && n >= 3 && (p = memchr(p, TOK_SPACE[0], n - 2))) {
+			t->words_separate = memcmp(p, TOK_SPACE, 3) != 0;
 			p++;
 			n = t->piece.at[i].len - (size_t)(p - s);
 		}
@@ -66,7 +66,7 @@ size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, ch
 	return (size_t)(to - out);
 }
 
-/* A float's order as an integer's, the greatest float first. */
+/* Map a float to an integer of the reverse order: the greatest float comes first. */
 static uint32_t rank_of(float score)
 {
 	uint32_t u = num_bits(score + 0.0f); /* -0 becomes 0 */
@@ -137,7 +137,7 @@ static int part_push(struct word *w, const char *s, size_t n)
 	return INFER_OK;
 }
 
-/* An unused piece is given as the parts it was made of. */
+/* An unused piece is output as the parts that formed it. */
 static void emit(struct word *w, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = w->r->t;
@@ -209,7 +209,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
 	r->end = b.bad ? NULL : b.at + b.len;
 	for (size_t at = 0; !rc && at < b.len;) {
-		size_t end = r->t->apart ? at : b.len;
+		size_t end = r->t->words_separate ? at : b.len;
 		while (end + 3 <= b.len && !memcmp(b.at + end, TOK_SPACE, 3))
 			end += 3;
 		while (end < b.len) { /* to the next U+2581 */

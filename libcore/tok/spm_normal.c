@@ -1,6 +1,5 @@
-/* tok/spm_normal.c - the normaliser of SentencePiece: mapped characters, joined white space, U+2581
- * for a space.
- * Kudo+ 2018, arXiv:1808.06226, section 3.2. */
+/* tok/spm_normal.c - the normaliser of SentencePiece: mapped characters, collapsed white space,
+ * U+2581 for a space.  Kudo+ 2018, arXiv:1808.06226, section 3.2. */
 #include "base/err.h"
 #include "base/num.h"
 #include "tok/spm.h"
@@ -50,9 +49,8 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
-/* The longest sequence at s that is mapped: its bytes, and what it becomes; 0: none.  A file may
- * have rules that go on for ever:
- * SIZE_MAX where one is longer than can be. */
+/* The longest sequence at s that has a mapping: its bytes, and their replacement; 0: none.  A
+ * hostile file may have endless rules: SIZE_MAX if one is longer than allowed. */
 static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, const char **to)
 {
 	uint32_t at = m->n_units ? offset_of(num_u32(m->unit)) : 0;
@@ -78,7 +76,7 @@ static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, cons
 	return len;
 }
 
-/* One step: bytes of s taken, and what they become; SIZE_MAX as above. */
+/* One step: the bytes of s consumed, and their replacement; SIZE_MAX as above. */
 static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, const char **to,
                    size_t *to_n)
 {
@@ -98,7 +96,7 @@ static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, con
 	return k;
 }
 
-/* U+2581 for each space, one more in front where front is not 0 */
+/* U+2581 for each space, and one more in front if front is not 0 */
 void spm_escape(struct buf *b, const char *s, size_t n, int front)
 {
 	if (front)
@@ -142,7 +140,7 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		k = step(t, s + at, n - at, &to, &to_n);
 		if (k == SIZE_MAX)
 			return too_long(err);
-		/* no rule of Unicode's gives more than 11 times what it takes */
+		/* no rule of Unicode grows its input more than 11 times */
 		if ((b->len - from) / SPM_TIMES > at + SPM_MAPPED)
 			return err_set(err, INFER_EUNSUP,
 			               "key tokenizer.ggml.precompiled_charsmap: its rules make "

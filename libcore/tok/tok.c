@@ -102,12 +102,12 @@ int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *er
 	TRY(build_text(t, src->name, err));
 	if (tok_map_new(&t->map, t->piece.n))
 		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
-	t->doubles = tok_map_fill(&t->map, &t->piece, t->secret);
+	t->duplicates = tok_map_fill(&t->map, &t->piece, t->secret);
 	return t->model->open(t, src, err);
 }
 
-/* The unknown token, unless it has another task: files of byte-level BPE name their end of text,
- * since the key wants one. */
+/* The unknown token, unless it has another meaning: files of byte-level BPE name their end of text
+ * here, because the key is required. */
 static int32_t unknown(const struct infer_tokenizer *t)
 {
 	static const int other[] = {
@@ -229,15 +229,15 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Encode the text between added tokens. */
-static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *said,
+static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
                    infer_error *err)
 {
-	r->no_end = said && r->t->ends_in_text && memchr(said, 1, n);
+	r->no_end = content && r->t->ends_in_text && memchr(content, 1, n);
 	return r->t->model->encode(r, s, n, err);
 }
 
-/* Text up to the next added token, that token; and so on. */
-static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *said,
+/* Alternate between text up to the next added token and that token. */
+static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
                   uint32_t flags, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
@@ -245,7 +245,7 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 	size_t from = 0;
 	int rc = INFER_OK;
 
-	tok_added_find(t, s, n, said, flags, &added);
+	tok_added_find(t, s, n, content, flags, &added);
 	if (added.bad)
 		rc = err_set(err, INFER_ENOMEM, "the added tokens of %zu bytes of text", n);
 	for (size_t i = added.n; !rc && i; i -= 2) {
@@ -256,7 +256,7 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 		while (t->flag[id] & TOK_LSTRIP && end > from && is_space(s[end - 1]))
 			end--;
 		if (end > from)
-			rc = between(r, s + from, end - from, said ? said + from : NULL, err);
+			rc = between(r, s + from, end - from, content ? content + from : NULL, err);
 		tok_push(&r->ids, id);
 		at += t->piece.at[id].len;
 		while (t->flag[id] & TOK_RSTRIP && at < n && is_space(s[at]))
@@ -264,8 +264,9 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 		from = at;
 	}
 	mem_free(added.at);
-	return rc || from == n ? rc
-	                       : between(r, s + from, n - from, said ? said + from : NULL, err);
+	return rc || from == n
+	               ? rc
+	               : between(r, s + from, n - from, content ? content + from : NULL, err);
 }
 
 static void words_new(struct tok_run *r, size_t n)
@@ -287,7 +288,7 @@ int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t 
 	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
 }
 
-int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said,
+int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {
 	struct tok_run r = { .t = t, .unk_end = SIZE_MAX };
@@ -298,11 +299,11 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	if (n > INT32_MAX / 4)
 		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n,
 		               INT32_MAX / 4);
-	if (!said || !t->ends_in_text) /* else a word is not the same everywhere */
+	if (!content || !t->ends_in_text) /* otherwise a word does not always have the same ids */
 		words_new(&r, n);
 	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_BOS]);
-	rc = pieces(&r, text, n, said, flags, err);
+	rc = pieces(&r, text, n, content, flags, err);
 	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
 		tok_push(&r.ids, t->id[TOK_EOS]);
 	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)

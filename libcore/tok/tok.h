@@ -81,11 +81,11 @@ struct infer_tokenizer {
 	char *text;           /* the strings of the tokens, one after the other */
 	uint32_t *text_at;    /* [n + 1] */
 	struct tok_map map;   /* of piece */
-	int doubles;          /* some pieces are equal */
+	int duplicates;       /* some pieces are equal */
 	int32_t byte_id[256]; /* -1: none */
 	uint32_t max_len;     /* bytes of the longest piece */
 	/* no piece has U+2581 after another character, so words can be encoded separately */
-	int apart;
+	int words_separate;
 	struct pretok_code *pre_code; /* BPE only, and the next two */
 	struct tok_merge *merge;
 	struct tok_map pair;          /* (left, right) to rank */
@@ -164,9 +164,9 @@ struct tok_model {
 const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: not known */
 
 /* tok.c */
-/* infer_encode; said (NULL, or [n]) marks bytes of a conversation, which produce no control token
+/* infer_encode; content (NULL, or [n]) marks bytes of a conversation, which produce no control token
  * and none that ends generation. */
-int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *said,
+int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 /* Derive what depends on flags, which the reader sets by looking tokens up.  INFER_OK or

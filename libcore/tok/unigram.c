@@ -14,7 +14,7 @@
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
-/* id UNSEEN: nothing ends here yet */
+/* id UNSEEN: no segmentation ends here yet */
 struct best {
 	float score;
 	int32_t id;
@@ -79,7 +79,7 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 		tok_key_more(t->secret, &prefix, &key, s + at, len, s + n);
 		int32_t id = tok_map_get(&t->map, &t->piece, &key);
 		if (usable(t, id) && tok_may(r, id)) {
-			/* a user-defined piece has to win against any of its size */
+			/* a user-defined piece has to win against any piece of its size */
 			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f
 			                                       : t->score[id]) +
 			              here;
@@ -113,7 +113,7 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 				best[at + one] = (struct best){ score, UNKNOWN, (uint32_t)at };
 		}
 	}
-	/* turn the way round: best[at].from becomes the end of the piece that begins at `at` */
+	/* reverse the path: best[at].from becomes the end of the piece that begins at `at` */
 	for (size_t end = n, from, next = n; end; next = end, end = from) {
 		from = best[end].from;
 		best[end].from = (uint32_t)next;

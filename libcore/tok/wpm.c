@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* a longer word is unknown whole */
+/* a longer word is unknown as a whole */
 enum { WORD_CHARS = 100 };
 
 struct chunk {
@@ -57,16 +57,16 @@ static void add(struct chunk *c, uint32_t cp)
 static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
 {
 	const struct infer_tokenizer *t = r->t;
-	const char *s = at == 3 ? word : word + at; /* the first piece is looked up with its mark */
+	const char *s = at == 3 ? word : word + at; /* the first piece is looked up with U+2581 */
 	size_t mark = at == 3 ? 3 : 0, most = n - at;
 
 	if (!mark && most >= 3 && !memcmp(s, TOK_SPACE, 3))
-		return -1; /* U+2581 in the text is no mark */
+		return -1; /* U+2581 in the text does not mark a word */
 	if (most + mark > t->max_len)
 		most = t->max_len > mark ? t->max_len - mark : 0;
 	for (; most; most--) {
 		if (at + most < n && ((unsigned char)word[at + most] & 0xc0) == 0x80)
-			continue; /* inside a code point */
+			continue; /* not at a code point boundary */
 		int32_t id = tok_find(t, s, most + mark, word + n);
 		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN &&
 		    tok_may(r, id)) {
@@ -124,7 +124,8 @@ static void put(struct chunk *c, uint32_t cp)
 		word_end(c);
 }
 
-/* The code points between two white spaces: accents off, lower case, cut at punctuation. */
+/* A run of code points without white space: remove accents, convert to lower case, cut at
+ * punctuation. */
 static void chunk_end(struct chunk *c)
 {
 	const struct infer_tokenizer *t = c->r->t;
@@ -136,7 +137,7 @@ static void chunk_end(struct chunk *c)
 			continue;
 		put(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
 		if (t->lower && c->cp[i] == 0x130)
-			put(c, 0x307); /* the one lower case of two code points */
+			put(c, 0x307); /* the only lower case with two code points */
 	}
 	c->n = 0;
 	word_end(c);

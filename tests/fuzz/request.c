@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			.logprobs = -1,
 			.chat = chat,
 			.chat_tools = tools,
-			.talk = { .system = "s", .system_n = 1 },
+			.conversation = { .system = "s", .system_n = 1 },
 		};
 		struct infer_job_opts served = o;
 

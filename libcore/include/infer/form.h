@@ -32,7 +32,7 @@ void infer_writer_clear(infer_writer *w);
 /* What a job was made of; everything borrowed. */
 struct infer_asked {
 	const infer_job *job;
-	const struct infer_conversation *talk; /* that is its prompt; NULL: it is none */
+	const struct infer_conversation *conversation; /* that is its prompt; NULL: it is none */
 	struct infer_str
 		text; /* the prompt as text, where it is no conversation; at NULL: its ids */
 };

@@ -85,7 +85,7 @@ struct infer_job_opts {
 	const infer_chat *chat;
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
-	struct infer_conversation talk;
+	struct infer_conversation conversation;
 	int raw; /* 1: a text prompt is not a conversation */
 	/* appended to "... is not supported": " in a batch"; NULL: nothing */
 	const char *where;

@@ -76,7 +76,7 @@ int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, co
 int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
                       infer_error *err);
 /* The lines follow others of ours: none of them has "v". */
-void infer_writer_go_on(infer_writer *w);
+void infer_writer_continue(infer_writer *w);
 
 /* ---- batches ---- */
 

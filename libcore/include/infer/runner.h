@@ -69,14 +69,16 @@ void infer_task_cancel(infer_task *t);
 /* Free a task at any time: samples that still run are cancelled, without further events. */
 void infer_task_free(infer_task *t);
 
-/* Reuse the tokens of a conversation: the start of `fresh` is replaced by as many ids of `past` as
- * spell the same bytes.  Tokenising the text of an answer again may divide it otherwise than the
- * model did when it generated it.  Tokens without text (control tokens) match only the same ids.
- * past i32 [n_past]: the last prompt and its answer fresh i32 [n_fresh]: the whole prompt,
- * tokenised anew ids out, [*n]; infer_ids_free
+/* Reuse the tokens of a conversation: the start of `prompt` is replaced by as many ids of
+ * `previous` as spell the same bytes.  Tokenising the text of an answer again may divide it
+ * otherwise than the model did when it generated it.  Tokens without text (control tokens) match
+ * only the same ids.
+ * previous  i32 [n_previous]: the last prompt and its answer
+ * prompt    i32 [n_prompt]: the whole prompt, tokenised anew
+ * ids       out, [*n]; infer_ids_free
  * INFER_EINVAL  an id outside the vocabulary; INFER_ENOMEM */
-int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *past,
-                 size_t n_past, const int32_t *fresh, size_t n_fresh, infer_error *err);
+int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32_t *previous,
+                 size_t n_previous, const int32_t *prompt, size_t n_prompt, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -134,7 +134,7 @@ int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_
 int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err);
 
 /* Remove the last n tokens, drawn or fed, from the history; an n beyond its length removes all. */
-void infer_sampler_back(infer_sampler *s, size_t n);
+void infer_sampler_rollback(infer_sampler *s, size_t n);
 void infer_sampler_free(infer_sampler *s); /* NULL is fine */
 
 #ifdef __cplusplus

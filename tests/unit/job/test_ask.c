@@ -211,7 +211,8 @@ static void set_chat(int both)
 {
 	opts.chat = talk_chat;
 	opts.chat_tools = both ? tool_chat : NULL;
-	opts.talk = (struct infer_conversation){ .flags = INFER_CHAT_CONTINUE, .now = 86400 };
+	opts.conversation =
+		(struct infer_conversation){ .flags = INFER_CHAT_CONTINUE, .now = 86400 };
 }
 
 static void test_fields(void **state)
@@ -290,11 +291,11 @@ static int case_options(void)
 	set_chat(1);
 	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
 	bare = opts;
-	opts.talk.system = "S\xc3\xa9";
-	opts.talk.system_n = 3;
-	opts.talk.tools = read;
-	opts.talk.args = args;
-	opts.talk.args_n = sizeof args - 1;
+	opts.conversation.system = "S\xc3\xa9";
+	opts.conversation.system_n = 3;
+	opts.conversation.tools = read;
+	opts.conversation.args = args;
+	opts.conversation.args_n = sizeof args - 1;
 	opts.stop = &stop;
 	opts.n_stop = 1;
 	opts.stop_tokens = ids;
@@ -342,7 +343,7 @@ static int case_by_hand(void)
 	nth_ok(infer_form_put_request(w, &a, &err));
 	assert_non_null(strstr(infer_writer_text(w).at, "\"prompt\":\"a\",\"raw\":true,"));
 	infer_writer_clear(w);
-	a.talk = &(struct infer_conversation){
+	a.conversation = &(struct infer_conversation){
 		.user = "u", .user_n = 1, .messages = "[{\"role\":\"assistant\"}]", .messages_n = 22
 	};
 	nth_ok(infer_form_put_request(w, &a, &err));

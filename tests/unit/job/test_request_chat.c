@@ -45,7 +45,7 @@ static void set_templates(int both, int raw)
 {
 	opts.chat = both ? plain_chat : tools_chat;
 	opts.chat_tools = both ? tools_chat : NULL;
-	opts.talk = (struct infer_conversation){ .flags = INFER_CHAT_CONTINUE };
+	opts.conversation = (struct infer_conversation){ .flags = INFER_CHAT_CONTINUE };
 	opts.raw = raw;
 }
 
@@ -174,11 +174,11 @@ static int case_conversation_options(void)
 	int rc;
 
 	set_templates(0, 0);
-	opts.talk.system = "S";
-	opts.talk.system_n = 1;
+	opts.conversation.system = "S";
+	opts.conversation.system_n = 1;
 	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
-	opts.talk.tools = read;
-	opts.talk.think = INFER_THINK_ON;
+	opts.conversation.tools = read;
+	opts.conversation.think = INFER_THINK_ON;
 	for (int i = 0; i < 3; i++) {
 		nth_ok(read_line(&j, lines[i], &err));
 		assert_string_equal(j->fault.error.message, "");
@@ -209,7 +209,7 @@ static int case_conversation_options(void)
 out:
 	opts.chat = NULL;
 	infer_tools_free(read);
-	opts.talk = (struct infer_conversation){ 0 };
+	opts.conversation = (struct infer_conversation){ 0 };
 	infer_ids_free(ids);
 	infer_job_free(j);
 	return rc;

@@ -133,7 +133,7 @@ static void check_draws(const struct row *r, infer_sampler *s, int number)
 		int32_t token;
 
 		memcpy(l, r->logits, sizeof l);
-		infer_sampler_back(s, SIZE_MAX);
+		infer_sampler_rollback(s, SIZE_MAX);
 		assert_int_equal(infer_sampler_feed(s, r->history, r->n_history, NULL), 0);
 		assert_int_equal(infer_sampler_draw(s, l, NULL, (uint64_t)d, &token, NULL), 0);
 		seen[token]++;

@@ -1,4 +1,4 @@
-/* job/talk.c - requests that are conversations: their fields, and the prompt that a template makes
+/* job/conversation.c - requests that are conversations: their fields, and the prompt that a template makes
  * of them */
 #include "job/form.h"
 #include "job/job.h"
@@ -23,7 +23,7 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
 	j->tools_given = 1;
-	/* our own form takes what --tools takes */
+	/* our own form accepts the same as --tools */
 	rc = tools_take(&j->tools, v, j->j.form == &form_own ? 0 : TOOLS_WRAPPED, &bad);
 	if (rc == INFER_ENOMEM)
 		return job_no_memory(err);
@@ -31,7 +31,7 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	          : INFER_OK;
 }
 
-/* Nothing is enforced: the model may call, or is not told of the tools. */
+/* Nothing is enforced: the model may call tools, or is not told about them. */
 int job_take_tool_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	j->no_tools = json_equals(v, "none");
@@ -91,13 +91,13 @@ int job_chat_end(struct job *j, infer_error *err)
 
 /* ---- the prompt ---- */
 
-int job_is_talk(const struct job *j)
+int job_is_conversation(const struct job *j)
 {
 	return j->messages ||
 	       (j->j.form == &form_own && json_is_string(j->prompt_value) && !j->raw && j->o->chat);
 }
 
-/* What goes with a conversation only. */
+/* Fields that only a conversation may have. */
 static int check_alone(const struct job *j, const char **param, infer_error *err)
 {
 	const struct {
@@ -121,7 +121,7 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 	return INFER_OK;
 }
 
-/* What reading the answer needs outlives the conversation. */
+/* The data for parsing the answer outlives the conversation. */
 static int keep_for_reply(struct job *j, const struct infer_conversation *c, infer_error *err)
 {
 	char *tail = arena_alloc(&j->mem, INFER_REPLY_TAIL, 1);
@@ -136,12 +136,12 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 	return INFER_OK;
 }
 
-/* What the request says of the conversation, and the options where it says nothing. */
+/* The conversation of the request, with the options for fields that it lacks. */
 static void fill(struct job *j, struct infer_conversation *c)
 {
 	const struct json *role = json_get(json_first(j->messages), "role");
 
-	*c = j->o->talk;
+	*c = j->o->conversation;
 	if (json_equals(role, "system") || json_equals(role, "developer"))
 		c->system = NULL;
 	c->user = j->prompt_value ? json_str(j->prompt_value) : NULL;
@@ -162,7 +162,7 @@ static int check_template(const struct job *j, const char **param, infer_error *
 	               "template_sha256: the request is for another chat template");
 }
 
-int job_talk(struct job *j, const char **param, infer_error *err)
+int job_conversation(struct job *j, const char **param, infer_error *err)
 {
 	const struct chat_values values = { j->messages, j->args };
 	struct infer_conversation c;
@@ -182,13 +182,13 @@ int job_talk(struct job *j, const char **param, infer_error *err)
 		return INFER_EUNSUP;
 	}
 	TRY(check_template(j, param, err));
-	j->talk = c;
+	j->conversation = c;
 	TRY(chat_encode_json(j->j.chat, infer_model_tokenizer(j->o->model), &c, &values, &j->prompt,
 	                     &j->j.request.n_prompt, &j->too_long, err));
 	return keep_for_reply(j, &c, err);
 }
 
-int job_no_talk(const struct job *j, const char **param, infer_error *err)
+int job_no_conversation(const struct job *j, const char **param, infer_error *err)
 {
 	TRY(check_alone(j, param, err));
 	*param = "prompt";

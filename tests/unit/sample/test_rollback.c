@@ -1,4 +1,4 @@
-/* tests/unit/sample/test_back.c - draws can be undone, and a mask is equivalent to logits of
+/* tests/unit/sample/test_rollback.c - draws can be undone, and a mask is equivalent to logits of
  * -inf. */
 #include "../nth.h"
 
@@ -48,11 +48,11 @@ static int case_back(void)
 		nth_ok(infer_sampler_new(&s, &chains[c], N, NULL));
 		for (int i = 0; i < STEPS; i++)
 			nth_ok(draw_at(s, i, &straight[i]));
-		infer_sampler_back(s, SIZE_MAX);
+		infer_sampler_rollback(s, SIZE_MAX);
 		for (int i = 0, turn = 0; i < STEPS; turn++) {
 			int back = (int)(rng_unit(5, (uint64_t)turn) * 4);
 			if (turn % 3 == 2 && back <= i) {
-				infer_sampler_back(s, (size_t)back);
+				infer_sampler_rollback(s, (size_t)back);
 				i -= back;
 			}
 			nth_ok(draw_at(s, i, &token));
