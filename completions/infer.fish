@@ -132,7 +132,7 @@ complete -c infer-run -l bos -d 'with --tokenize: add what the model\'s flags sa
 complete -c infer-run -l detokenize -d 'ids or token records to bytes'
 complete -c infer-run -l sandbox -d 'once all is open, keep no right but to compute and write'
 complete -c infer-run -s q -l quiet -d 'no warnings, no progress; errors are still said'
-complete -c infer-run -s v -l verbose -d 'say more; -vv still more'
+complete -c infer-run -s v -l verbose -d 'model, speed and context used; -vv: prompt and steps'
 complete -c infer-run -s h -d 'the commonest options, and examples'
 complete -c infer-run -l help -a 'prompt model sampling end output instead safety general examples rows' -d 'all options, or a part of this text'
 complete -c infer-run -l version -d 'version, kernel sets, families and libraries'

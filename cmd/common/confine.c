@@ -1,5 +1,6 @@
 /* common/confine.c - entering the sandbox. */
 #include "common/confine.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include "base/err.h"
 
@@ -11,6 +12,7 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 	infer_error why = { 0 };
 	char sentence[sizeof why.message + 16];
 
+	progress_open();
 	tzset(); /* templates may use the time: /etc/localtime, or UTC without it */
 	if (!sandbox_enter(flags, &why))
 		return INFER_OK;

@@ -1,5 +1,6 @@
 /* common/records.c - writing records to a descriptor. */
 #include "common/records.h"
+#include "common/progress.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ int records_send(infer_writer *w, int fd, size_t *sent, infer_error *err)
 	ssize_t n;
 	int rc = INFER_OK;
 
+	progress_wipe_for(fd);
 	while (!rc && at < text.len) {
 		n = write(fd, text.at + at, text.len - at);
 		if (n < 0 && !again(fd))

@@ -1,6 +1,7 @@
 /* common/say.c - messages, progress, standard output and exit codes. */
 #include "common/say.h"
 #include "common/file.h"
+#include "common/progress.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -14,7 +15,7 @@
 enum { LINE = 1024 };
 
 static const char *name = "infer";
-static int verbose, progress_shown, aside_shown;
+static int verbose, aside_shown;
 
 void say_init(const char *program, int verbosity)
 {
@@ -22,27 +23,28 @@ void say_init(const char *program, int verbosity)
 	verbose = verbosity;
 }
 
+/* The first character of s in a form that is safe for a terminal; *used: its bytes. */
+static size_t printable_one(char out[8], const char *s, size_t n, size_t *used)
+{
+	uint32_t cp;
+	int k = utf8_get(s, n, &cp);
+
+	*used = k ? (size_t)k : utf8_bad(s, n);
+	if (!k)
+		return (size_t)utf8_put(out, 0xfffd);
+	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+		return (size_t)snprintf(out, 8, "\\x%02x", (unsigned)cp);
+	memcpy(out, s, *used);
+	return *used;
+}
+
 /* Copy s to out as one line that is safe for a terminal; returns its length, at most room - 4. */
 static size_t printable(char *out, size_t room, const char *s)
 {
-	size_t n = strlen(s), len = 0;
+	size_t n = strlen(s), len = 0, used;
 
-	for (size_t i = 0; i < n && len + 8 < room;) {
-		uint32_t cp;
-		int k = utf8_get(s + i, n - i, &cp);
-
-		if (!k) {
-			len += (size_t)utf8_put(out + len, 0xfffd);
-			i += utf8_bad(s + i, n - i);
-		} else if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
-			len += (size_t)snprintf(out + len, room - len, "\\x%02x", (unsigned)cp);
-			i += (size_t)k;
-		} else {
-			memcpy(out + len, s + i, (size_t)k);
-			len += (size_t)k;
-			i += (size_t)k;
-		}
-	}
+	for (size_t i = 0; i < n && len + 8 < room; i += used)
+		len += printable_one(out + len, s + i, n - i, &used);
 	return len;
 }
 
@@ -50,7 +52,7 @@ static void line(const char *kind, const char *fmt, va_list ap)
 {
 	char sentence[LINE], out[2 * LINE];
 
-	say_progress_end();
+	progress_wipe();
 	vsnprintf(sentence, sizeof sentence, fmt, ap);
 	size_t n = (size_t)snprintf(out, LINE, "%s: %s", name, kind);
 
@@ -79,23 +81,48 @@ void say_warning(const char *fmt, ...)
 	va_end(ap);
 }
 
-static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	line("", fmt, ap);
-	va_end(ap);
-}
-
 void say_log(void *user, int level, const char *sentence)
 {
 	(void)user;
 	if (level == INFER_LOG_WARN)
 		say_warning("%s", sentence);
-	else if (verbose >= (level == INFER_LOG_INFO ? 1 : 2))
-		note("%s", sentence);
+	else
+		say_note(level == INFER_LOG_INFO ? 1 : 2, "%s", sentence);
+}
+
+void say_note(int verbosity, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (verbose < verbosity)
+		return;
+	va_start(ap, fmt);
+	line("", fmt, ap);
+	va_end(ap);
+}
+
+void say_text(const char *text, size_t n)
+{
+	struct buf b;
+	char one[8];
+
+	if (verbose < 2)
+		return;
+	buf_init(&b, MEM_BASE);
+	buf_printf(&b, "%s: | ", name);
+	for (size_t i = 0, used; i < n; i += used) {
+		size_t k = printable_one(one, text + i, n - i, &used);
+
+		if (text[i] == '\n')
+			buf_printf(&b, "\n%s: | ", name);
+		else
+			buf_put(&b, one, k);
+	}
+	buf_putc(&b, '\n');
+	progress_wipe();
+	if (!b.bad)
+		(void)file_put(STDERR_FILENO, b.at, b.len);
+	buf_fini(&b);
 }
 
 void say_summary(const char *fmt, ...)
@@ -109,28 +136,7 @@ void say_summary(const char *fmt, ...)
 	va_end(ap);
 }
 
-void say_progress(const char *fmt, ...)
-{
-	char text[LINE], out[2 * LINE] = "\r";
-	va_list ap;
-
-	if (verbose < 0 || !isatty(STDERR_FILENO))
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	size_t n = 1 + printable(out + 1, sizeof out - 8, text);
-
-	memcpy(out + n, "\033[K", 3);
-	progress_shown = !file_put(STDERR_FILENO, out, n + 3);
-}
-
-void say_progress_end(void)
-{
-	if (progress_shown)
-		(void)file_put(STDERR_FILENO, "\r\033[K", 4);
-	progress_shown = 0;
-}
+int say_verbosity(void) { return verbose; }
 
 void say_aside(const char *text, size_t n)
 {
@@ -144,7 +150,7 @@ void say_aside(const char *text, size_t n)
 		aside_shown = 0;
 		return;
 	}
-	say_progress_end();
+	progress_end();
 	for (size_t i = 0, k; i < n; i += k) {
 		k = n - i < sizeof out ? n - i : sizeof out;
 		for (size_t b = 0; b < k; b++) {
@@ -177,12 +183,14 @@ int say_code(int status)
 
 int say_fail(const infer_error *err)
 {
+	progress_end();
 	say_error("%s", err->message);
 	return say_code(err->code);
 }
 
 int say_out(const void *bytes, size_t n, infer_error *err)
 {
+	progress_wipe_for(STDOUT_FILENO);
 	return file_put(STDOUT_FILENO, bytes, n)
 	               ? err_errno(err, errno, "cannot write standard output")
 	               : INFER_OK;
@@ -192,7 +200,7 @@ int say_end(int code)
 {
 	infer_error err;
 
-	say_progress_end();
+	progress_end();
 	if (!close(STDOUT_FILENO) || code != EXIT_DONE)
 		return code;
 	err_errno(&err, errno, "cannot write standard output");

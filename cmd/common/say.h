@@ -27,13 +27,14 @@ void say_init(const char *program, int verbosity);
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 infer_log_fn say_log; /* a log callback for the options of libcore; user is unused */
+
+/* With -v given so often (1, 2). */
+void say_note(int verbosity, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* With -vv: a text of any lines, each of them marked. */
+void say_text(const char *text, size_t n);
 /* What it all came to: where stderr is a terminal, and with -v. */
 void say_summary(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* Progress: a line that is overwritten, only if stderr is a terminal.  It is erased before the
- * next message. */
-void say_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void say_progress_end(void);
+int say_verbosity(void); /* as say_init was told */
 
 /* Text that accompanies an answer but is not part of it, as it arrives; only if stderr is a
  * terminal.  NULL: it has ended, if there was any. */

@@ -1,5 +1,6 @@
 /* common/sig.c - signals, and model files that are cut short. */
 #include "common/sig.h"
+#include "common/progress.h"
 #include "common/say.h"
 
 #include <signal.h>
@@ -16,7 +17,7 @@ static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
-	const struct iovec line[] = { part(program), part(": error: "),
+	const struct iovec line[] = { part(progress_wiper()), part(program), part(": error: "),
 		                      part(path ? path : "a mapped file"),
 		                      part(": became shorter while it was in use\n") };
 

@@ -9,12 +9,14 @@ struct start {
 	const char *help; /* the section of --help, "" for all; NULL: no --help */
 	int stop, quiet, verbose;
 };
+/* What -v does, where a program does not say it itself. */
+#define START_VERBOSE "say more; -vv still more"
 /* clang-format off */
 #define START_ROWS(T, m) \
 	{ OPT_GROUP, .name = "general", .help = "General" }, \
 	{ OPT_FLAG, 'q', "quiet", NULL, "no warnings, no progress; errors are still said", \
 	  offsetof(T, m.quiet), .value = 1 }, \
-	{ OPT_MORE, 'v', "verbose", NULL, "say more; -vv still more", offsetof(T, m.verbose) }, \
+	{ OPT_MORE, 'v', "verbose", NULL, START_VERBOSE, offsetof(T, m.verbose) }, \
 	{ OPT_LAST, 'h', NULL, NULL, "the commonest options, and examples", offsetof(T, m.stop), \
 	  .value = STOP_BRIEF }, \
 	{ OPT_HELP, 0, "help", "[=SECTION]", "all options, or a part of this text", \

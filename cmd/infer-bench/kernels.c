@@ -1,5 +1,6 @@
 /* infer-bench/kernels.c - measuring inner loops. */
 #include "bench.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include "base/err.h"
 
@@ -128,7 +129,8 @@ static int all(struct kernels *k, infer_error *err)
 		                       .isa = k->o->engine.isa,
 		                       .flags = k->o->quick ? INFER_PROBE_QUICK : 0 };
 	struct infer_probe_case c;
-	int n, done = 0;
+	uint64_t done = 0;
+	int n;
 
 	if (k->o->engine.isa)
 		TRY(isa_check(k->o->engine.isa, err));
@@ -138,14 +140,14 @@ static int all(struct kernels *k, infer_error *err)
 		return err_set(err, INFER_EINVAL,
 		               "--filter: no case has such a kernel, type, shape and set");
 	TRY(out_open(&k->out, k->o, err));
+	progress_begin("ceilings:", PROGRESS_ITEMS, (uint64_t)n);
 	TRY(ceilings(k, err));
 	for (int i = 0; infer_probe_case(k->p, i, &c); i++) {
 		if (!wanted(k->o, &c))
 			continue;
-		say_progress("%d of %d: %s %s %s", ++done, n, c.kernel, c.type, c.shape);
-		int rc = measure(k, &c, err);
-		say_progress_end();
-		TRY(rc);
+		progress_name("%s %s %s:", c.kernel, c.type, c.shape);
+		TRY(measure(k, &c, err));
+		progress_at(NULL, ++done, (uint64_t)n);
 	}
 	return INFER_OK;
 }
@@ -157,7 +159,10 @@ int kernels(const struct bench_opts *o, const struct opt_rest *rest)
 
 	(void)rest;
 	buf_init(&k.text, MEM_BASE);
-	int rc = all(&k, &err), late = out_close(&k.out, rc ? NULL : &err);
+	int rc = all(&k, &err);
+
+	progress_end();
+	int late = out_close(&k.out, rc ? NULL : &err);
 
 	infer_probe_close(&k.p);
 	buf_fini(&k.text);

@@ -1,6 +1,7 @@
 /* infer-bench/run.c - a model measured through the engine: a prompt read, tokens produced, and the
  * ceilings between. */
 #include "bench.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include <infer/runner.h>
@@ -42,6 +43,7 @@ struct run {
 	double *tok_s, *fraction, *rates[3]; /* [repeat]; rates: read, fma, dot */
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
+	uint64_t turns, all_turns;
 	int header;
 };
 
@@ -290,16 +292,17 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	int64_t n = r->o->repeat;
 	double units = t->decode ? t->batch : (double)t->batch * t->tokens, tok_s;
 
+	progress_name("%s %d, %d behind, %d at once:", t->decode ? "decode" : "prefill",
+	              (int)t->tokens, (int)t->depth, (int)t->batch);
+
 	TRY(ids_reserve(r, t, err));
 	TRY(engine_open(r, t, err));
 	TRY(cost_of(&c, r, t, err));
 	for (int64_t i = -1; i < n; i++) {
-		say_progress("%s %d, %d behind, %d at once: %lld of %lld",
-		             t->decode ? "decode" : "prefill", (int)t->tokens, (int)t->depth,
-		             (int)t->batch, (long long)i + 1, (long long)n);
 		if (i >= 0)
 			TRY(ceilings(r, &top, err));
 		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, err));
+		progress_at(NULL, ++r->turns, r->all_turns);
 		if (i < 0)
 			continue;
 		r->tok_s[i] = tok_s;
@@ -370,7 +373,6 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 
 	if (!rc)
 		rc = infer_file_check_unchanged(infer_model_file(r->model), err);
-	say_progress_end();
 	TRY(rc);
 	info.engine = r->engine;
 	if (r->out.file)
@@ -390,6 +392,12 @@ static int tests(struct run *r, infer_error *err)
 	TRY(take_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
 	TRY(take_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
 	TRY(take_list(&batches, r->o->batch ? r->o->batch : "1", "--batch", 1, err));
+	for (int kind = 0; kind < 2; kind++)
+		for (int i = 0; i < sizes[kind].n; i++)
+			if (sizes[kind].at[i])
+				r->all_turns +=
+					(uint64_t)(batches.n * depths.n * (r->o->repeat + 1));
+	progress_begin("", PROGRESS_ITEMS, r->all_turns);
 	for (int b = 0; b < batches.n; b++)
 		for (int d = 0; d < depths.n; d++)
 			for (int kind = 0; kind < 2; kind++)
@@ -406,20 +414,23 @@ static int tests(struct run *r, infer_error *err)
 /* sha256 of each of the model's files, in full. */
 static int hash(struct run *r, infer_error *err)
 {
+	static const struct infer_watch watch = { progress_at, NULL };
 	const infer_file *f = infer_model_file(r->model);
 	struct infer_file_info info;
 	char hex[65];
 
 	infer_file_info(f, &info);
 	for (int i = 0; i < info.n_shards && i < MOST_LIST; i++) {
-		say_progress("sha256 of file %d of %d", i + 1, info.n_shards);
-		TRY(infer_file_sha256(f, i, hex, err));
+		progress_begin("sha256", PROGRESS_BYTES, 0);
+		if (info.n_shards > 1)
+			progress_name("sha256 of file %d of %d:", i + 1, info.n_shards);
+		TRY(infer_file_sha256(f, i, hex, &watch, err));
 		r->sha256[i] = arena_strndup(&r->mem, hex, 64);
 		if (!r->sha256[i])
 			return err_set(err, INFER_ENOMEM, "out of memory");
 		r->n_sha256++;
 	}
-	say_progress_end();
+	progress_end();
 	return INFER_OK;
 }
 
@@ -465,7 +476,7 @@ int run(const struct bench_opts *o, const struct opt_rest *rest)
 	rc = open_all(&r, &err);
 	if (!rc)
 		rc = tests(&r, &err);
-	say_progress_end();
+	progress_end();
 	late = out_close(&r.out, rc ? NULL : &err);
 	infer_runner_free(r.runner);
 	infer_engine_close(&r.engine);

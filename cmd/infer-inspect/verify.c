@@ -1,11 +1,12 @@
 /* infer-inspect/verify.c - hashes of the files and finite weights. */
 #include "inspect.h"
-#include "common/say.h"
+#include "common/progress.h"
 #include "base/err.h"
 
 int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file,
            const struct opt_rest *words, infer_error *err)
 {
+	static const struct infer_watch watch = { progress_at, NULL };
 	struct infer_file_info info;
 	struct jwrite w;
 	char hex[65];
@@ -19,16 +20,18 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
 		jw_array(&w, "sha256");
 	}
 	for (int i = 0; i < info.n_shards; i++) {
-		say_progress("sha256 of file %d of %d", i + 1, info.n_shards);
-		TRY(infer_file_sha256(file, i, hex, err));
+		progress_begin("sha256", PROGRESS_BYTES, 0);
+		if (info.n_shards > 1)
+			progress_name("sha256 of file %d of %d:", i + 1, info.n_shards);
+		TRY(infer_file_sha256(file, i, hex, &watch, err));
 		if (o->json)
 			jw_str(&w, NULL, hex);
 		else
 			buf_printf(out, "sha256  %s  (file %d of %d)\n", hex, i + 1, info.n_shards);
 	}
-	say_progress("weights of %llu tensors", (unsigned long long)info.n_tensors);
-	TRY(infer_file_check_finite(file, err));
-	say_progress_end();
+	progress_begin("weights", PROGRESS_BYTES, 0);
+	TRY(infer_file_check_finite(file, &watch, err));
+	progress_end();
 	infer_file_id(file, hex);
 	if (!o->json) {
 		buf_printf(out, "id      %s\nfinite  all weights of %llu tensors\n", hex,

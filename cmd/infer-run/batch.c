@@ -5,6 +5,7 @@
 #include "plain.h"
 #include "prompt.h"
 #include "source.h"
+#include "common/progress.h"
 #include "common/records.h"
 #include "common/say.h"
 #include <infer/runner.h>
@@ -43,7 +44,7 @@ struct batch {
 	/* answers of text that the context cut, and the line of the first */
 	uint64_t full;
 	int64_t first_full;
-	int64_t synced_ns;
+	int64_t synced_ns, began_ns;
 };
 
 static int no_memory(infer_error *err)
@@ -116,7 +117,6 @@ static int give(struct batch *b, infer_task *t, infer_error *err)
 	if (!rc)
 		rc = f->kind ? answer_fault(b, infer_task_job(t), f, err) : answer(b, t, err);
 	infer_task_free(t);
-	say_progress("%llu requests", (unsigned long long)b->requests);
 	return rc;
 }
 
@@ -272,15 +272,18 @@ static int sync_now(struct batch *b, infer_error *err)
 
 static int drive(struct batch *b, infer_error *err)
 {
+	const struct earlier *e = &b->earlier;
 	int over = 0;
 
-	b->synced_ns = clock_now_ns();
+	b->synced_ns = b->began_ns = clock_now_ns();
+	progress_begin("batch", PROGRESS_ITEMS, e->n_asked);
 	while (!over || infer_runner_busy(b->run->runner)) {
 		TRY(take_lines(b, &over, err));
 		if (infer_runner_busy(b->run->runner)) {
-			TRY(infer_runner_step(b->run->runner, err));
+			TRY(run_step(b->run, err));
 			TRY(take_events(b, err));
 		}
+		stats_tell(b->run, b->requests - e->records + e->there, e->n_asked, b->failed);
 		if (clock_ms(b->synced_ns, clock_now_ns()) >= SYNC_MS)
 			TRY(sync_now(b, err));
 	}
@@ -454,7 +457,10 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = drive(&b, &err);
 	rc = run_unchanged(&r, rc, &err);
-	say_progress_end();
+	progress_end();
+	if (!rc)
+		stats_sum_up(&r, b.began_ns, b.requests - b.earlier.records,
+		             b.failed - b.earlier.failed);
 	int code = rc ? say_fail(&err) : outcome(&b);
 
 	if (!rc && o->stats)

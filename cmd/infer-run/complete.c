@@ -1,6 +1,7 @@
 /* infer-run/complete.c - answering or continuing one prompt. */
 #include "plain.h"
 #include "prompt.h"
+#include "common/progress.h"
 #include "common/records.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -10,9 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Prompts of more tokens than this show on a terminal how far they are. */
-enum { PROGRESS_TOKENS = 512 };
-
 /* Where an answer goes. */
 struct sink {
 	const struct run *run;
@@ -21,7 +19,8 @@ struct sink {
 	infer_task *task;
 	struct buf text; /* scratch for the next write */
 	int text_written, aside;
-	int cut_off; /* standard output took no more */
+	int64_t tokens; /* that have come */
+	int cut_off;    /* standard output took no more */
 };
 
 static int no_memory(infer_error *err)
@@ -93,6 +92,18 @@ static int write_completion(struct sink *s, const struct infer_answer *a, infer_
 	return send(s, infer_write_answer(s->writer, &said, &info, err), err);
 }
 
+/* The prompt is read.  A record comes when all of it is there: until then people see how far it is. */
+static void on_token(struct sink *s)
+{
+	uint64_t all = s->run->o->max_tokens > 0 ? (uint64_t)s->run->o->max_tokens : 0;
+
+	if (s->run->o->output != OUTPUT_JSONL)
+		progress_end();
+	else if (!s->tokens)
+		progress_begin("answer", PROGRESS_TOKENS, all);
+	progress_at(NULL, (uint64_t)++s->tokens, all);
+}
+
 /* The model's file is what it was when the last of the answer is let out. */
 static int on_event(struct sink *s, const struct infer_got *got, infer_error *err)
 {
@@ -102,7 +113,7 @@ static int on_event(struct sink *s, const struct infer_got *got, infer_error *er
 	if (got->event->kind == INFER_EVENT_DONE)
 		TRY(run_unchanged(s->run, INFER_OK, err));
 	else
-		say_progress_end();
+		on_token(s);
 	if (output == OUTPUT_TOKENS && got->event->kind == INFER_EVENT_TOKEN)
 		TRY(send(s, infer_write_token(s->writer, got->event, err), err));
 	while (output == OUTPUT_TEXT && infer_task_delta(s->task, 0, &d))
@@ -128,29 +139,14 @@ static int finish(struct sink *s, infer_error *err)
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-static void show_progress(const struct run *r, uint64_t rows_before, size_t n_prompt)
-{
-	struct infer_engine_stats st;
-
-	infer_engine_stats(r->engine, &st);
-	if (st.decode_rows || st.prefill_rows - rows_before >= n_prompt)
-		say_progress_end();
-	else
-		say_progress("prompt: %llu of %zu tokens",
-		             (unsigned long long)(st.prefill_rows - rows_before), n_prompt);
-}
-
 /* Step until the request has ended, handing its events to the sink. */
 static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 {
-	struct infer_engine_stats before;
 	struct infer_got got;
 
-	infer_engine_stats(s->run->engine, &before);
+	progress_begin("prompt", PROGRESS_TOKENS, n_prompt);
 	while (!infer_task_ended(s->task)) {
-		TRY(infer_runner_step(s->run->runner, err));
-		if (n_prompt > PROGRESS_TOKENS)
-			show_progress(s->run, before.prefill_rows, n_prompt);
+		TRY(run_step(s->run, err));
 		for (;;) {
 			TRY(infer_runner_next(s->run->runner, &got, err));
 			if (!got.task)
@@ -158,6 +154,7 @@ static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 			TRY(on_event(s, &got, err));
 		}
 	}
+	progress_end();
 	return finish(s, err);
 }
 
@@ -184,6 +181,30 @@ static void say_cut(const struct run *r)
 	            run_more_room(r));
 }
 
+/* -v: how fast it went. */
+static void sum_up(const struct run *r, const struct infer_usage *u)
+{
+	struct infer_engine_info info;
+	char cached[48] = "", read[32] = "", wrote[32] = "", first[32] = "";
+	int64_t fresh = u->prompt_tokens - u->cached_tokens;
+
+	infer_engine_info(r->engine, &info);
+	if (u->cached_tokens)
+		snprintf(cached, sizeof cached, " (%lld cached)", (long long)u->cached_tokens);
+	if (u->prefill_ns > 0)
+		snprintf(read, sizeof read, " at %.0f/s",
+		         (double)fresh * 1e9 / (double)u->prefill_ns);
+	if (u->decode_ns > 0)
+		snprintf(wrote, sizeof wrote, " at %.0f/s",
+		         (double)(u->completion_tokens - 1) * 1e9 / (double)u->decode_ns);
+	if (u->first_token_ns)
+		snprintf(first, sizeof first, ", first after %.*f s",
+		         u->first_token_ns < 10000000 ? 4 : 2, (double)u->first_token_ns / 1e9);
+	say_note(1, "%lld tokens read%s%s, %lld written%s%s, %lld of %d context",
+	         (long long)u->prompt_tokens, cached, read, (long long)u->completion_tokens, wrote,
+	         first, (long long)(u->prompt_tokens + u->completion_tokens), (int)info.ctx);
+}
+
 /* Run the request once; *usage is what it took, *cut whether the context cut the answer.  An error
  * that belongs to the request becomes a record too. */
 static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
@@ -205,6 +226,8 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 		infer_task_answer(s.task, &a);
 		*usage = a.choices->usage;
 		*cut = run_cut(r, a.choices);
+		if (!rc)
+			sum_up(r, usage);
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
 			code = EXIT_LENGTH;
 	}
@@ -334,6 +357,13 @@ static void report_seed(const struct run *r)
 	say_log(NULL, INFER_LOG_INFO, sentence);
 }
 
+/* -vv: what the model reads. */
+static void show_prompt(const struct prompt *p, size_t n)
+{
+	say_note(2, "the prompt, %zu tokens:", n);
+	say_text(p->text ? p->text : "", p->n);
+}
+
 int complete(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
@@ -355,8 +385,10 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 		rc = run_confine(o, 0, &err);
 	if (!rc)
 		rc = prompt_encode(&prompt, o, t, &ids, &n_ids, &err);
-	if (!rc && o->echo)
+	if (!rc && (o->echo || say_verbosity() > 1))
 		rc = prompt_render(&prompt, t, &err);
+	if (!rc && say_verbosity() > 1)
+		show_prompt(&prompt, n_ids);
 	if (rc)
 		rc = run_unchanged(&r, rc, &err);
 	int code = rc ? say_fail(&err) : request(&r, &prompt, ids, n_ids);

@@ -3,6 +3,8 @@
 #define INFER_RUN_OPTS_H
 #include "run.h"
 
+#undef START_VERBOSE
+#define START_VERBOSE "model, speed and context used; -vv: prompt and steps"
 #define AT(field) offsetof(struct run_opts, field)
 static const struct opt run_rows[] = {
 	{ OPT_GROUP, .name = "prompt", .help = "Prompt" },

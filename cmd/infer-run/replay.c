@@ -1,6 +1,7 @@
 /* infer-run/replay.c - records of answers that are run again, and compared. */
 #include "run.h"
 #include "lines.h"
+#include "common/progress.h"
 #include "common/records.h"
 #include "common/say.h"
 #include <infer/replay.h>
@@ -63,7 +64,6 @@ static int judge(struct replay *a, const infer_replay *p, const struct infer_rep
 		         strcmp(now, made.version) ? made.version : "",
 		         strcmp(now, made.version) ? ")" : "");
 	}
-	say_progress("%llu records", (unsigned long long)a->records);
 	return a->writer ? records_put(infer_write_replay(a->writer, p, v, info, err), a->writer,
 	                               STDOUT_FILENO, err)
 	                 : INFER_OK;
@@ -115,7 +115,7 @@ static int take_events(struct replay *a, infer_error *err)
 
 static int step(struct replay *a, infer_error *err)
 {
-	TRY(infer_runner_step(a->run.runner, err));
+	TRY(run_step(&a->run, err));
 	return take_events(a, err);
 }
 
@@ -253,10 +253,12 @@ static int drive(struct replay *a, infer_error *err)
 {
 	int over = 0;
 
+	progress_begin("replay", PROGRESS_ITEMS, 0);
 	while (!over || infer_runner_busy(a->run.runner)) {
 		TRY(take_records(a, &over, err));
 		if (infer_runner_busy(a->run.runner))
 			TRY(step(a, err));
+		stats_tell(&a->run, a->records, 0, 0);
 	}
 	return INFER_OK;
 }
@@ -382,7 +384,7 @@ static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *e
 	if (!rc)
 		rc = drive(a, err);
 	rc = run_unchanged(&a->run, rc, err);
-	say_progress_end();
+	progress_end();
 	if (!rc)
 		rc = sum_up(a, err);
 	int code = rc ? say_fail(err) : EXIT_DONE;

@@ -1,11 +1,13 @@
 /* infer-run/run.c - opening and closing the model and engine of a run. */
 #include "run.h"
 #include "common/confine.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/clock.h"
 #include "base/err.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int open_parts(struct run *r, infer_error *err)
@@ -23,6 +25,8 @@ static int open_parts(struct run *r, infer_error *err)
 	eo.log = say_log;
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
+	if (!many) /* a batch counts requests */
+		eo.watch.fn = progress_at;
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
 	if (!infer_model_tokenizer(r->model))
@@ -52,6 +56,39 @@ static void warn(const struct run *r)
 			            o->stop.at[i]);
 }
 
+/* The template that turns are put into. */
+static const char *template_of(const struct run *r)
+{
+	const struct run_opts *o = r->o;
+
+	if (o->raw || o->score)
+		return "none is used";
+	if (o->chat.template)
+		return o->chat.template;
+	return infer_file_meta(infer_model_file(r->model), "tokenizer.chat_template")
+	               ? "the model's"
+	               : "the model has none";
+}
+
+/* -v: what computes, and with what. */
+static void describe(const struct run *r)
+{
+	const char *path = infer_file_path(infer_model_file(r->model)), *slash = strrchr(path, '/');
+	struct infer_engine_info e;
+	struct infer_model_info m;
+	char size[48];
+
+	infer_model_info(r->model, &m);
+	infer_engine_info(r->engine, &e);
+	int billions = m.n_params >= 1000000000;
+
+	snprintf(size, sizeof size, "%.*f %s parameters", billions ? 2 : 1,
+	         (double)m.n_params / (billions ? 1e9 : 1e6), billions ? "billion" : "million");
+	say_note(1, "%s: %s, %s, %.1f MiB; threads: %d; kernels: %s; template: %s",
+	         slash ? slash + 1 : path, m.arch, size, (double)m.weight_bytes / (1 << 20),
+	         (int)e.threads, e.isa, template_of(r));
+}
+
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest, infer_error *err)
 {
 	int64_t from = clock_now_ns();
@@ -59,10 +96,12 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 	*r = (struct run){ .o = o, .rest = rest, .started_ns = o->stats ? clock_exec_ns() : 0 };
 	int rc = open_parts(r, err);
 
-	if (rc)
+	if (rc) {
 		run_close(r);
-	else
+	} else {
 		warn(r);
+		describe(r);
+	}
 	r->opened_ns = clock_now_ns();
 	r->load_ms = clock_ms(from, r->opened_ns);
 	return rc;
@@ -71,6 +110,24 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 int run_confine(const struct run_opts *o, unsigned flags, infer_error *err)
 {
 	return o->sandbox ? confine(CONFINE_ASKED, flags, err) : INFER_OK;
+}
+
+int run_step(const struct run *r, infer_error *err)
+{
+	struct infer_engine_stats a, b;
+
+	if (say_verbosity() < 2)
+		return infer_runner_step(r->runner, err);
+	infer_engine_stats(r->engine, &a);
+	TRY(infer_runner_step(r->runner, err));
+	infer_engine_stats(r->engine, &b);
+	if (b.steps > a.steps)
+		say_note(2, "step %llu: %llu rows of prompts, %llu decoding, %.1f ms",
+		         (unsigned long long)b.steps,
+		         (unsigned long long)(b.prefill_rows - a.prefill_rows),
+		         (unsigned long long)(b.decode_rows - a.decode_rows),
+		         (double)(b.compute_ns - a.compute_ns) / 1e6);
+	return INFER_OK;
 }
 
 void run_close(struct run *r)

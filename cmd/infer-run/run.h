@@ -82,6 +82,9 @@ void run_close(struct run *r);
 int run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 void run_info(struct infer_run_info *info, const struct run *r);
 
+/* infer_runner_step; with -vv it is told of. */
+int run_step(const struct run *r, infer_error *err);
+
 /* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
 int run_unchanged(const struct run *r, int rc, infer_error *err);
 
@@ -104,6 +107,9 @@ int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 void stats_ready(struct run *r);
 void stats_first(struct run *r);
 void stats_take(struct run *r, const struct infer_usage *usage, size_t n);
+/* Of a batch: how far it is, as progress; and what it came to, in a line for people. */
+void stats_tell(const struct run *r, uint64_t done, uint64_t all, uint64_t failed);
+void stats_sum_up(const struct run *r, int64_t began_ns, uint64_t requests, uint64_t failed);
 /* One JSON line on stderr, if anything was taken; exit_ms: what closing took. */
 void stats_print(struct stats *s, double exit_ms);
 #endif

@@ -1,5 +1,6 @@
 /* infer-run/score.c - scoring a prompt. */
 #include "prompt.h"
+#include "common/progress.h"
 #include "common/records.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -38,7 +39,7 @@ static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, 
 	TRY(infer_runner_start(&task, r->runner, &j, NULL, 0, err));
 	rc = INFER_OK;
 	while (!rc && !infer_task_ended(task)) {
-		rc = infer_runner_step(r->runner, err);
+		rc = run_step(r, err);
 		while (!rc && !(rc = infer_runner_next(r->runner, &got, err)) && got.task) {
 			size_t at = (size_t)got.event->index - t->lead + from;
 
@@ -74,14 +75,15 @@ static int windows(struct run *r, struct text *t, infer_error *err)
 	                 : err_set(err, INFER_ENOMEM, "out of memory for a window of %zu tokens",
 	                           room);
 
+	progress_begin("scored", PROGRESS_TOKENS, t->n);
 	for (size_t from = t->lead, fresh = t->lead; !rc && fresh < t->n; from += step) {
 		size_t to = t->n - from < room ? t->n : from + room;
 
-		say_progress("scored: %zu of %zu tokens", fresh, t->n);
+		progress_part(fresh, to);
 		rc = window(r, t, scratch, from, to, fresh, err);
 		fresh = to;
 	}
-	say_progress_end();
+	progress_end();
 	mem_free(scratch);
 	return rc;
 }

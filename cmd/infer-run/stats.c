@@ -1,5 +1,6 @@
-/* infer-run/stats.c - the line of --stats. */
+/* infer-run/stats.c - the line of --stats, and what a batch came to. */
 #include "run.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/jwrite.h"
@@ -147,4 +148,30 @@ void stats_print(struct stats *s, double exit_ms)
 	}
 	buf_fini(&s->text);
 	s->taken = 0;
+}
+
+static uint64_t tokens(const struct run *r)
+{
+	struct infer_engine_stats s;
+
+	infer_engine_stats(r->engine, &s);
+	return s.prefill_rows + s.decode_rows;
+}
+
+void stats_tell(const struct run *r, uint64_t done, uint64_t all, uint64_t failed)
+{
+	progress_requests(failed, tokens(r));
+	progress_at(NULL, done, all);
+}
+
+void stats_sum_up(const struct run *r, int64_t began_ns, uint64_t requests, uint64_t failed)
+{
+	double s = clock_ms(began_ns, clock_now_ns()) / 1e3;
+	char time[32];
+	uint64_t n = tokens(r);
+
+	progress_time(time, sizeof time, s);
+	say_summary("%llu requests done, %llu failed; %llu tokens at %.0f/s in %s",
+	            (unsigned long long)requests, (unsigned long long)failed, (unsigned long long)n,
+	            s > 0 ? (double)n / s : 0, time);
 }

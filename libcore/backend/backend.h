@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/watch.h>
 #include "backend/host.h"
 #include "graph/graph.h"
 
@@ -59,6 +60,8 @@ struct backend_step {
 	const struct backend_kv *kv;
 	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
 	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
+	/* NULL, or told between the parts of the step how much of its work is done, about */
+	const struct infer_watch *watch;
 };
 struct backend_result {
 	const float *logits; /* [n_out][n_vocab]; NULL where n_out is 0 */

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "base/pool.h"
 
 void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
@@ -97,11 +98,42 @@ static void group_run(void *user, int64_t g, int worker)
 	}
 }
 
+static void on_part(void *user, uint64_t done, uint64_t all)
+{
+	const infer_engine *e = user;
+	const struct step *st = &e->step;
+	uint64_t now =
+		e->prompts_done + (uint64_t)((double)st->n_prefill * ((double)done / (double)all));
+
+	/* rows of a prompt may be those of tokens that were drawn and given up */
+	e->watch.fn(e->watch.user, now < e->prompts_all ? now : e->prompts_all, e->prompts_all);
+}
+
+/* Have the parts of a step told of that reads prompts. */
+static void watch(infer_engine *e)
+{
+	struct step *st = &e->step;
+
+	if (!e->watch.fn || !st->n_prefill)
+		return;
+	e->prompts_done = e->prompts_all = 0;
+	for (int32_t i = 0; i < e->n_active; i++) {
+		const struct request *r = e->active[i];
+
+		e->prompts_all += (uint64_t)r->n_prompt;
+		e->prompts_done += (uint64_t)num_min(kv_seq_len(r->seq), r->n_prompt);
+	}
+	e->parts = (struct infer_watch){ on_part, e };
+	st->s.watch = &e->parts;
+	on_part(e, 0, 1);
+}
+
 int batch_run(infer_engine *e, infer_error *err)
 {
 	struct step *st = &e->step;
 	struct backend_result res;
 
+	watch(e);
 	TRY(backend_compute(e->on.kind, e->plan, &st->s, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];

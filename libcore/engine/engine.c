@@ -58,6 +58,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
 	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
 	e->flags = o->flags;
+	e->watch = o->watch;
 	/* as many rows of logits as fit SCORE_BYTES */
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
@@ -200,10 +201,11 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 		o->log(o->log_user, INFER_LOG_WARN, line);
 	}
 	snprintf(line, sizeof line,
-	         "a cache of %llu bytes for %d sequences of up to %d tokens, and %llu bytes of "
+	         "a cache of %.1f MiB for %d sequence%s of up to %d tokens, and %.1f MiB of "
 	         "workspace",
-	         (unsigned long long)e->place.kv_bytes, (int)e->max_seqs, (int)e->ctx,
-	         (unsigned long long)e->place.parts[0].workspace);
+	         (double)e->place.kv_bytes / (1 << 20), (int)e->max_seqs,
+	         e->max_seqs == 1 ? "" : "s", (int)e->ctx,
+	         (double)e->place.parts[0].workspace / (1 << 20));
 	o->log(o->log_user, INFER_LOG_INFO, line);
 }
 

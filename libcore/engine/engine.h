@@ -128,22 +128,22 @@ struct infer_engine {
 	struct step step;
 	struct events events;
 	struct engine_draft draft;
+	struct infer_watch watch, parts; /* parts: of a step, for the backend */
 	int32_t n_vocab, threads, threads_wanted, ctx;
-	int k_type, v_type;
+	int k_type, v_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	int64_t step_ns, now_ns;   /* now: when this step began */
 	int64_t decode_ns, row_ns; /* running means: a step that only decodes, one prompt row */
-	uint64_t digest;
-	struct infer_engine_stats now; /* counted by the thread that steps */
-	int stopped;                   /* the last step was cancelled for a new request */
-	atomic_int newcomer;           /* a request was submitted since this step began */
-	struct request **active;       /* [max_seqs] in rank: priority, then age */
+	uint64_t digest, prompts_done, prompts_all; /* tokens of prompts, before the step */
+	struct infer_engine_stats now;              /* counted by the thread that steps */
+	int stopped;             /* the last step was cancelled for a new request */
+	atomic_int newcomer;     /* a request was submitted since this step began */
+	struct request **active; /* [max_seqs] in rank: priority, then age */
 	int32_t n_active;
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	int lock_made;
 	struct request *queue;
 	int32_t n_queued; /* in rank */
 	uint64_t last_id;

@@ -1,6 +1,7 @@
 /* file/file.c - opening a model file and looking up its contents. */
 #include "file/file.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "base/sha256.h"
 #include "demo/demo.h"
 #include "type/type.h"
@@ -337,10 +338,21 @@ void infer_file_id(const infer_file *f, char hex[65])
 	sha256_hex(sum, hex);
 }
 
-int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err)
+/* Bytes that are gone through between two calls of a watcher. */
+enum { WATCHED = 4 << 20 };
+
+static void tell(const struct infer_watch *w, uint64_t done, uint64_t all)
+{
+	if (w && w->fn)
+		w->fn(w->user, done, all);
+}
+
+int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
+                      infer_error *err)
 {
 	struct sha256 s;
 	uint8_t sum[32];
+	uint64_t bytes;
 
 	hex[0] = '\0';
 	if (shard < 0 || shard >= f->n_shards)
@@ -348,7 +360,12 @@ int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error 
 		               file_label(f->path), f->n_shards, shard);
 	os_file_want(&f->shards[shard].map, 0, f->shards[shard].map.bytes);
 	sha256_init(&s);
-	sha256_add(&s, f->shards[shard].at, f->shards[shard].bytes);
+	bytes = f->shards[shard].bytes;
+	for (uint64_t at = 0, n; at < bytes; at += n) {
+		n = num_min(WATCHED, (int64_t)(bytes - at));
+		sha256_add(&s, f->shards[shard].at + at, n);
+		tell(w, at + n, bytes);
+	}
 	sha256_end(&s, sum);
 	sha256_hex(sum, hex);
 	return INFER_OK;
@@ -363,15 +380,40 @@ int infer_file_check_unchanged(const infer_file *f, infer_error *err)
 	return INFER_OK;
 }
 
-int infer_file_check_finite(const infer_file *f, infer_error *err)
+/* The byte of a tensor where a value begins that is not finite; SIZE_MAX: all are.  done: bytes of the
+ * tensors before it. */
+static size_t find_bad(const struct infer_tensor *t, const struct infer_watch *w, uint64_t done,
+                       uint64_t all)
+{
+	const struct infer_type_info *info = infer_type_info(t->type);
+	size_t n = (size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3],
+	       blocks = n / (size_t)info->block, most = WATCHED / (size_t)info->block_bytes;
+
+	for (size_t i = 0, k; i < blocks; i += k) {
+		size_t from = i * (size_t)info->block_bytes, at;
+
+		k = blocks - i < most ? blocks - i : most;
+		at = type_find_bad(t->type, (const unsigned char *)t->data + from,
+		                   k * (size_t)info->block);
+		if (at != SIZE_MAX)
+			return from + at;
+		tell(w, done + from + k * (size_t)info->block_bytes, all);
+	}
+	return SIZE_MAX;
+}
+
+int infer_file_check_finite(const infer_file *f, const struct infer_watch *w, infer_error *err)
 {
 	char name[FILE_QUOTE];
+	uint64_t done = 0, all = 0;
 
+	for (uint32_t i = 0; i < f->n_tensors; i++)
+		all += f->tensors[i].bytes;
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
-		size_t n =
-			(size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3];
-		size_t at = type_find_bad(t->type, t->data, n);
+		size_t at = find_bad(t, w, done, all);
+
+		done += t->bytes;
 		if (at != SIZE_MAX)
 			return err_set(err, INFER_ENAN,
 			               "%s: tensor %s: the %s weight at byte %zu is not finite",

@@ -24,8 +24,9 @@ load lib
 	same 4096 "$(json memory.0.ctx <b)"
 	[ "$(json memory.2.kv_bytes <b)" -gt "$(json memory.1.kv_bytes <b)" ]
 	# what the engine takes for that context with one thread
-	infer-run -m long.gguf -t 1 -c 4096 --no-stdin -n 1 -v the 2>err >/dev/null
-	grep -q "a cache of $(json memory.0.kv_bytes <b) bytes for 1 sequences of up to 4096 tokens, and $(json memory.0.workspace_bytes <b) bytes of workspace" err
+	infer-run -m long.gguf -t 1 -c 4096 --no-stdin -n 1 -v --stats the 2>err >/dev/null
+	grep -q "a cache of $(json memory.0.kv_bytes <b | awk '{ printf "%.1f", $1 / 1048576 }') MiB for 1 sequence of up to 4096 tokens, and " err
+	same "$(grep '^{' err | json workspace_bytes)" "$(json memory.0.workspace_bytes <b)"
 }
 
 @test "show says why a model does not run, and shows it all the same" {

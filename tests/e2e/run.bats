@@ -220,21 +220,6 @@ score() { infer-run -q --no-stdin --score "$@"; }
 	same 0 "$(go --repeat 2 --no-prefix-cache -n 2 --stats "$(yes the | head -n 90 | tr '\n' ' ')" 2>&1 >/dev/null | json cached_tokens)"
 }
 
-@test "progress shows on a terminal only, and is wiped; -q silences it; -v says the seed" {
-	command -v script >/dev/null || skip "no script(1) here"
-	mkmodel --ctx 4096 long.gguf
-	yes 'the of and' | head -n 400 >p
-	show() { script -qec "infer-run -m long.gguf --no-stdin --temp 0 --prefill-chunk 64 -n 2 -f p $1 >out" /dev/null </dev/null; }
-	[[ $(show '') == *$'\r'prompt:\ *\ of\ 2*\ tokens* ]]
-	[[ $(show '') == *$'\r\e[K' ]]
-	[ -z "$(show -q)" ]
-	infer-run -m long.gguf --no-stdin --temp 0 --prefill-chunk 64 -n 2 -f p 2>err >again
-	[ ! -s err ]
-	cmp out again
-	infer-run -v --no-stdin -n 1 --seed 7 the 2>err >out
-	grep -qx 'infer-run: seed 7' err
-}
-
 @test "--stats is one JSON line on standard error, with every counter" {
 	go --stats -t 1 -n 8 --ignore-eos the of >out 2>err
 	same 1 "$(wc -l <err)"

@@ -51,9 +51,9 @@ static void ask(const infer_file *f)
 	}
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++)
 		touch(t->data, t->bytes);
-	infer_file_check_finite(f, NULL);
+	infer_file_check_finite(f, NULL, NULL);
 	infer_file_id(f, hex);
-	infer_file_sha256(f, 0, hex, NULL);
+	infer_file_sha256(f, 0, hex, NULL, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

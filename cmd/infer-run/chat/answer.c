@@ -1,15 +1,11 @@
 /* infer-run/chat/answer.c - computing and showing the answer to a turn. */
 #include "repl.h"
-#include "common/say.h"
+#include "common/progress.h"
 #include <infer/reply.h>
 #include "base/clock.h"
 #include "base/err.h"
 
 #include <string.h>
-
-/* Prompts of which more tokens than this have to be computed show on a terminal how far they
- * are. */
-enum { PROGRESS_TOKENS = 512 };
 
 struct answer {
 	struct buf ids;
@@ -142,7 +138,7 @@ static int take(struct repl *r, struct answer *a, const struct infer_got *got, i
 	if (a->ids.bad)
 		return no_memory(err);
 	if (ev->text_bytes || ev->kind == INFER_EVENT_DONE)
-		say_progress_end();
+		progress_end();
 	while (!rc && infer_task_delta(a->task, 0, &d))
 		if (d.kind == INFER_DELTA_REASONING || d.kind == INFER_DELTA_TEXT)
 			rc = screen_text(&r->screen,
@@ -153,31 +149,18 @@ static int take(struct repl *r, struct answer *a, const struct infer_got *got, i
 	return rc;
 }
 
-static void show_progress(const struct repl *r, uint64_t before, size_t n)
-{
-	struct infer_engine_stats st;
-
-	infer_engine_stats(r->run.engine, &st);
-	if (st.prefill_rows - before < n)
-		say_progress("prompt: %llu of at most %zu tokens",
-		             (unsigned long long)(st.prefill_rows - before), n);
-}
-
 static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(a->task);
-	struct infer_engine_stats before;
 	struct infer_got got;
 
-	infer_engine_stats(r->run.engine, &before);
+	progress_begin("prompt", PROGRESS_TOKENS, n_prompt);
 	while (!infer_task_ended(a->task)) {
 		if (!a->stopped && chat_input_stopped(&r->input)) {
 			a->stopped = 1;
 			infer_task_cancel(a->task);
 		}
-		TRY(infer_runner_step(r->run.runner, err));
-		if (n_prompt > PROGRESS_TOKENS && !a->ids.len)
-			show_progress(r, before.prefill_rows, n_prompt);
+		TRY(run_step(&r->run, err));
 		for (;;) {
 			TRY(infer_runner_next(r->run.runner, &got, err));
 			if (!got.task)
@@ -204,7 +187,7 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	a->took_ns = clock_now_ns() - began;
 	look(a);
 	chat_input_idle(&r->input);
-	say_progress_end();
+	progress_end();
 	if (!r->end && (a->choice.text.len || (!rc && !a->stopped))) {
 		infer_error why = { 0 };
 

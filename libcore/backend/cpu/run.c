@@ -262,13 +262,58 @@ int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error 
 	return INFER_OK;
 }
 
+/* Operations of a step, about: shares of them tell how far the whole is. */
+static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
+{
+	int64_t rows = cpu_rows(p, step->rows), sum = 0;
+	const struct backend_run *last = &p->s->runs[p->s->n_runs - 1];
+
+	for (int32_t i = step->first; i < step->first + step->n; i++) {
+		const struct graph_node *n = cpu_node(p, i);
+
+		if (n->op == GRAPH_MM)
+			sum += 2 * p->m.weights[n->w[0]].ne[0] * n->cols;
+		else if (n->op == GRAPH_MOE)
+			sum += (int64_t)6 * n->moe.used * n->moe.ff * n->cols;
+		else if (n->op == GRAPH_ATTN)
+			sum += (int64_t)2 * (last->pos + last->n) * n->attn.heads *
+			       (n->attn.dk + n->attn.dv);
+		else
+			sum += (int64_t)4 * n->cols;
+	}
+	return (uint64_t)(sum * rows);
+}
+
+static void compute(struct backend_plan *p, const struct cpu_step *step)
+{
+	if (REDZONE)
+		cpu_fences(p, step);
+	switch ((enum cpu_step_kind)step->kind) {
+	case CPU_ROWS:
+		rows_run(p, step);
+		break;
+	case CPU_MM:
+		cpu_mm_run(p, step);
+		break;
+	case CPU_ATTN:
+		cpu_attn_run(p, step->first);
+		break;
+	case CPU_MOE:
+		cpu_moe_run(p, step->first);
+		break;
+	}
+}
+
 /* The calling thread is one of the workers, so all work is done here. */
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;
+	uint64_t done = 0, all = 0;
 
 	*r = (struct backend_result){ 0 };
 	must(s);
+	for (int i = 0; s->watch && i < p->n_steps; i++)
+		all += ops(p, &p->steps[i]);
 	for (int32_t i = 0; i < s->n_runs; i++)
 		for (int32_t k = 0; k < s->runs[i].n; k++) {
 			p->pos[s->runs[i].row + k] = s->runs[i].pos + k;
@@ -284,22 +329,9 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 			return err_set(err, INFER_ECANCEL, "the step was stopped");
 		if (!cpu_rows(p, step->rows))
 			continue;
-		if (REDZONE)
-			cpu_fences(p, step);
-		switch ((enum cpu_step_kind)step->kind) {
-		case CPU_ROWS:
-			rows_run(p, step);
-			break;
-		case CPU_MM:
-			cpu_mm_run(p, step);
-			break;
-		case CPU_ATTN:
-			cpu_attn_run(p, step->first);
-			break;
-		case CPU_MOE:
-			cpu_moe_run(p, step->first);
-			break;
-		}
+		compute(p, step);
+		if (s->watch)
+			s->watch->fn(s->watch->user, done += ops(p, step), all);
 	}
 	if (s->n_out)
 		r->logits = cpu_value(p, p->m.graph->output, 0);

@@ -20,6 +20,7 @@
 #include <infer/status.h>
 #include <infer/model.h>
 #include <infer/sample.h>
+#include <infer/watch.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,9 @@ struct infer_engine_opts {
 	uint32_t flags;
 	infer_log_fn *log;
 	void *log_user;
+	/* told, while a step reads prompts, how many of the tokens of all prompts that run are
+	 * computed or were in the cache; by the thread that steps */
+	struct infer_watch watch;
 };
 
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/type.h>
+#include <infer/watch.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -139,15 +140,17 @@ int infer_meta_next_str(const struct infer_meta *m, size_t *cursor, struct infer
 /* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by
  * file_bytes as u64 little-endian: the `id` of the run record. */
 void infer_file_id(const infer_file *f, char hex[65]);
-/* hex[65]: sha256 of the bytes of shard i, read from the mapping.  INFER_EINVAL: no such shard. */
-int infer_file_sha256(const infer_file *f, int shard, char hex[65], infer_error *err);
+/* hex[65]: sha256 of the bytes of shard i, read from the mapping.  w: is told of bytes; may be NULL.
+ * INFER_EINVAL: no such shard. */
+int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
+                      infer_error *err);
 /* INFER_EIO names a file that was modified in place since it was opened: results computed from it
  * belong neither to the old nor to the new contents.  Replacing the file under the same name has no
  * effect: the old file stays mapped. */
 int infer_file_check_unchanged(const infer_file *f, infer_error *err);
-/* Check every float scale and value of every tensor.  INFER_ENAN names the tensor and the byte
- * offset of the first one that is not finite. */
-int infer_file_check_finite(const infer_file *f, infer_error *err);
+/* Check every float scale and value of every tensor.  w: is told of bytes; may be NULL.  INFER_ENAN
+ * names the tensor and the byte offset of the first one that is not finite. */
+int infer_file_check_finite(const infer_file *f, const struct infer_watch *w, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -127,10 +127,10 @@ static int case_digests(void)
 
 	good();
 	nth_ok(infer_file_open_bytes(&f, m.at, m.n, "good.gguf", NULL));
-	assert_int_equal(infer_file_sha256(f, 0, got, NULL), INFER_OK);
+	assert_int_equal(infer_file_sha256(f, 0, got, NULL, NULL), INFER_OK);
 	digest(m.at, m.n, want);
 	assert_string_equal(got, want);
-	assert_int_equal(infer_file_sha256(f, 1, got, &err), INFER_EINVAL);
+	assert_int_equal(infer_file_sha256(f, 1, got, NULL, &err), INFER_EINVAL);
 	assert_string_equal(got, "");
 	assert_int_equal(infer_file_gguf(f, &info, NULL), INFER_OK);
 	/* the header ends behind the table's last u64 */
@@ -154,16 +154,16 @@ static int case_finite(void)
 
 	good();
 	nth_ok(infer_file_open_bytes(&f, m.at, m.n, "good.gguf", NULL));
-	assert_int_equal(infer_file_check_finite(f, &err), INFER_OK);
+	assert_int_equal(infer_file_check_finite(f, NULL, &err), INFER_OK);
 	memcpy(m.at + m.n - 8, "\0\0\xc0\x7f", 4);
-	assert_int_equal(infer_file_check_finite(f, &err), INFER_ENAN);
+	assert_int_equal(infer_file_check_finite(f, NULL, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "tensor b"));
 	snprintf(at, sizeof at, "byte %zu ", m.n - 8);
 	assert_non_null(strstr(err.message, at));
 	const struct infer_tensor *a = infer_file_tensor(f, "a");
 	/* the second block's scale: the first of the bad */
 	memcpy(m.at + a->offset + 34, "\0\x7c", 2);
-	assert_int_equal(infer_file_check_finite(f, &err), INFER_ENAN);
+	assert_int_equal(infer_file_check_finite(f, NULL, &err), INFER_ENAN);
 	assert_non_null(strstr(err.message, "tensor a"));
 out:
 	infer_file_close(&f);
@@ -254,7 +254,7 @@ static int case_split(void)
 		assert_int_equal(infer_file_tensor(f, "t2")->shard, 2);
 		assert_int_equal(*(const unsigned char *)infer_file_tensor(f, "t2")->data, 20);
 		assert_int_equal(*(const unsigned char *)infer_file_tensor(f, "t1")->data, 10);
-		assert_int_equal(infer_file_sha256(f, 2, hex, NULL), INFER_OK);
+		assert_int_equal(infer_file_sha256(f, 2, hex, NULL, NULL), INFER_OK);
 		infer_file_close(&f);
 	}
 out:
@@ -446,7 +446,7 @@ static void test_real(void **state)
 	}
 	assert_null(fgets(line, sizeof line, g));
 	fclose(g);
-	assert_int_equal(infer_file_check_finite(f, &err), INFER_OK);
+	assert_int_equal(infer_file_check_finite(f, NULL, &err), INFER_OK);
 	infer_file_close(&f);
 }
 

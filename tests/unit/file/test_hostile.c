@@ -32,7 +32,7 @@ static void ask(const infer_file *f, const unsigned char *at, size_t n, const ch
 		while (!infer_meta_next_str(infer_file_meta_at(f, i), &cursor, &s))
 			assert_true((const unsigned char *)s.at + s.len <= at + n);
 	}
-	infer_file_check_finite(f, NULL);
+	infer_file_check_finite(f, NULL, NULL);
 	int rc = infer_tokenizer_open(&t, f, &err);
 	if (want == '0' && rc)
 		fail_msg("%s: %s", name, err.message);
