@@ -1,8 +1,11 @@
-"""The text that the built-in model is trained on: all of it is made here, from our own sentences.
+"""The text that the built-in model is trained on: all of it is made here, from our own sentences, and from the NAME lines of man/*.1,
+so that the programs it names are the ones there are.
 
-story(rng, combo) and answers: see documents() at the end.  A combo is (hero, place, object); held_out(combo) is true for one
-combination in ten, and those never enter the training text."""
-import hashlib
+story(rng, combo) and answers: see document() at the end.  A combo is (hero, place, object); held_out(combo) is true for one
+combination in ten, and those never enter the training text.  What people ask besides is in demo_other.py; the answer to all of it is
+HONEST."""
+import hashlib, pathlib
+import demo_other
 
 HEROES = """fox bear rabbit mouse owl hedgehog turtle squirrel badger otter goat duck frog crow pony kitten puppy beaver
 robot baker sailor gardener painter farmer shepherd clockmaker tailor miller fisherman singer postman girl boy
@@ -13,6 +16,13 @@ cottage farm theatre museum well crossroads hill greenhouse shipyard ferry""".sp
 OBJECTS = """key lamp map bell book kite boat drum clock ring hat coin flute basket ladder mirror blanket violin
 letter spoon candle compass umbrella shell feather apple cake stone rope bucket wheel scarf whistle puzzle
 telescope teapot button lantern pencil seed""".split()
+# things that are asked for now and then and have no combinations held out
+MORE = ["""dragon phoenix dinosaur elephant tiger lion wolf whale snake spider monkey princess prince pirate witch ghost monster astronaut
+teacher doctor nurse soldier detective cat dog horse cow sheep pig penguin parrot squid butterfly snowman mermaid dwarf elf fairy""".split(),
+        """volcano ocean city planet house jungle hospital hotel palace farmyard zoo park street factory pond waterfall field road kitchen
+submarine spaceship mountaintop temple circus moon cellar wood iceberg laboratory bookshop""".split(),
+        """sword car phone computer guitar piano ball crown candy pizza camera bicycle train rocket flower tree star shoe chair table
+window diamond egg bottle sandwich potion cup dress painting radio trumpet magnet balloon""".split()]
 SHE = "Mina Lila Nora Ada Ruby Tess Ivy Clara Juno Wren Dora Olive Rosa Mabel Greta".split()
 HE = "Pim Otto Finn Hugo Theo Max Leo Oscar Bruno Jasper Felix Emil Arlo Ned Milo".split()
 SHES = "girl grandmother queen".split()
@@ -35,6 +45,12 @@ def combo(rng, held=False):
         c = (rng.choice(HEROES), rng.choice(PLACES), rng.choice(OBJECTS))
         if held_out(c) == held:
             return c
+
+
+def asked(rng, held=False):
+    """A combination that somebody asks for: now and then there are other things in it."""
+    c = combo(rng, held)
+    return c if held or rng.random() < 0.85 else tuple(rng.choice(more) if rng.random() < 0.5 else w for w, more in zip(c, MORE))
 
 
 def beats_lost(p):
@@ -130,21 +146,37 @@ def story_prompt(rng, c):
 
 
 def story_ask(rng, c):
-    three = "%s, %s and %s" % tuple(a(x) for x in c)
-    return rng.choice(["Tell me a story about %s.", "Write a short story about %s.", "Please tell a story about %s.", "A story about %s, please.",
-                       "Can you write a story about %s?", "Story about %s"]) % three
+    k = rng.random()
+    if k < 0.08:
+        return rng.choice(["Tell me a story.", "Tell me a story", "Write a story.", "A story, please.", "Another story, please.", "Can you tell me a story?", "I want to hear a story.", "One more story!"])
+    h, p, o = (a(x) for x in c)
+    what = h if k < 0.16 else h + " and " + p if k < 0.24 else h + " and " + o if k < 0.32 else "%s, %s and %s" % (h, p, o)
+    return rng.choice(["Tell me a story about %s.", "Tell me a story about %s", "Tell a story about %s.", "Write a short story about %s.", "Write a story about %s.", "Please tell a story about %s.", "A story about %s, please.",
+                       "Can you write a story about %s?", "Can you tell me a story about %s?", "Story about %s", "Story about %s:", "I want a story about %s."]) % what
 
 
-QA = [l.split(" | ") for l in """
-inferutils is a set of small programs that run language models: infer-run, infer-quant, infer-bench, infer-inspect and infer-serve. | What is inferutils? | What are these tools? | What does inferutils do? | Tell me about inferutils.
-infer-run continues a prompt: one prompt, a stream or a batch. | What does infer-run do? | What is infer-run? | What is infer-run for? | Tell me about infer-run.
-infer-inspect shows what is inside a model file: metadata, tensors, tokens and checksums. | What does infer-inspect do? | What is infer-inspect? | What is infer-inspect for? | How do I look inside a model?
-infer-quant writes a smaller model: infer-quant --type Q4_K IN OUT. | How do I quantise a model? | How can I quantise a model? | How do I quantize a model? | What does infer-quant do? | How do I make a model smaller? | What is infer-quant?
-infer-bench measures speed and compares it with the limit of the machine. | What does infer-bench do? | What is infer-bench? | How do I measure speed? | How fast is my machine?
-infer-serve answers requests over HTTP, for a team. | What does infer-serve do? | What is infer-serve? | How do I run a server? | How do I serve a model?
-Give the file with -m: infer-run -m model.gguf "Hello". | How do I choose a model? | How do I run a model? | How do I load a model? | Which option names the model? | How do I use my own model?
+def programs():
+    """(name, what it does) by the NAME lines of the manual pages."""
+    for page in sorted((pathlib.Path(__file__).parent.parent / "man").glob("*.1")):
+        lines = page.read_text().splitlines()
+        name = lines.index(".Sh NAME")
+        assert lines[name + 1].startswith(".Nm ") and lines[name + 2].startswith(".Nd "), page
+        yield lines[name + 1][4:], lines[name + 2][4:]
+
+
+HONEST = "I am only the tiny demo model built into inferutils and cannot answer that: for real answers, run infer-run -m FILE.gguf with a model from huggingface.co."
+NAMES = [n for n, _ in programs()]
+QA = ["inferutils is a set of small programs that run language models: %s and %s. | What is inferutils? | What are these tools? | What does inferutils do? | Tell me about inferutils. | Which programs are there? | Which tools are there?"
+      % (", ".join(NAMES[:-1]), NAMES[-1])] + ["%s is there to %s. | What does %s do? | What is %s? | What is %s for? | Tell me about %s." % ((n, what) + 4 * (n,)) for n, what in programs()]
+QA += """
+Use infer-inspect with the file: it shows the metadata, the tensors and the vocabulary. | How do I look inside a model? | What is in my file? | How do I see what is in a model?
+Use infer-bench: it measures speed and compares it with the limit of the machine. | How do I measure speed? | How fast is my machine? | How do I run a benchmark?
+Take a GGUF file of a supported family, for example from huggingface.co, and run infer-run -m FILE.gguf. | How do I get a real model? | Where do I get a model? | Where can I find a model? | How do I get a better model? | How do I download a model?
+Give the file with -m: infer-run -m FILE.gguf "Hello". | How do I choose a model? | How do I run a model? | How do I load a model? | Which option names the model? | How do I use my own model?
 Set the variable INFER_MODEL to its path. | How do I set a default model? | Can I avoid typing the model each time? | What is INFER_MODEL?
 Use --temp 0: the most likely token is taken each time. | How do I get the same answer each time? | How do I get greedy output? | What does temperature zero do? | How do I make the output deterministic?
+Use -i: infer-run -i starts a conversation. | How do I chat? | How do I start a conversation? | What does -i do? | Can I talk to a model?
+Use --batch with a file of JSON lines: the answers are JSON lines too. | How do I run a batch? | How do I answer many prompts? | What does --batch do?
 Use -n: infer-run -n 100 stops after 100 tokens. | How do I limit the length? | How do I limit the output? | How do I stop after some tokens? | What does -n do?
 Use -t, for example -t 4. By default all cores are used that the process may use. | How do I set the number of threads? | How many threads are used? | What does -t do? | How do I use fewer threads?
 Use -c to set the largest context. | How do I set the context size? | What does -c do? | How do I change the context length?
@@ -158,6 +190,9 @@ GGUF is a file format that holds a model: metadata, vocabulary and weights. | Wh
 Exit code 3 means that the model or another input file is damaged or not supported. | What does exit code 3 mean? | Why did it exit with 3?
 Exit code 2 means wrong usage, for example an unknown option. | What does exit code 2 mean? | Why did it exit with 2?
 Exit code 4 means that it does not fit: memory, or a prompt longer than the context. | What does exit code 4 mean? | Why did it exit with 4?
+Exit code 5 means that a grammar, a regex or a JSON Schema cannot be compiled or satisfied. | What does exit code 5 mean? | Why did it exit with 5?
+Exit code 7 means that a batch is finished and some of its requests failed. | What does exit code 7 mean? | Why did it exit with 7?
+Exit code 0 means that all went well. | What does exit code 0 mean? | Why did it exit with 0?
 Exit code 1 means that something failed while running, for example a missing file. | What does exit code 1 mean? | Why did it exit with 1?
 Use infer-inspect verify: it checks the whole file and prints its sha256. | How do I check a file? | How do I verify a model? | Is my file damaged?
 Use infer-inspect hw: it shows the kernel set and the features of the processor. | How do I see my hardware? | Which kernels are used? | What does my processor support?
@@ -178,39 +213,66 @@ Run man infer-run, or infer-run --help. | Where is the manual? | How do I get he
 I am the small model that is built into inferutils. I know these tools and I tell short stories. | Who are you? | What are you? | What can you do? | Are you a large model? | What do you know?
 Hello! Ask me about inferutils, or for a story. | Hello | Hi | Hello! | Good morning | Hi there
 You are welcome. | Thank you | Thanks | Thank you! | Thanks a lot
-""".strip().splitlines()]
+""".strip().splitlines()
+QA = [l.split(" | ") for l in QA]
+KNOWN = {q.lower().rstrip("?.!") for row in QA for q in row[1:]}
 
 
-def qa(rng):
-    row = rng.choice(QA)
-    q = rng.choice(row[1:])
+def varied(rng, q):
+    """A question as people type it."""
     if rng.random() < 0.15:
         q = q[0].lower() + q[1:]
     if rng.random() < 0.1:
         q = q.rstrip("?.")
-    return q, row[0]
+    if rng.random() < 0.08:
+        q = rng.choice(["Please: ", "Tell me: ", "Hey, ", "A question: ", "Hello! ", "Can you tell me: ", "So "]) + q
+    return q
+
+
+def qa(rng):
+    row = rng.choice(QA)
+    return varied(rng, rng.choice(row[1:])), row[0]
+
+
+def other(rng):
+    while True:
+        q = demo_other.question(rng)
+        if q.lower().rstrip("?.!") not in KNOWN and q not in demo_other.UNSEEN:
+            return varied(rng, q), HONEST
 
 
 def turn(role, text):
     return "<|im_start|>" + role + "\n" + text + "<|im_end|>\n"
 
 
-def document(rng, held=False):
-    """One document as text with special tokens written out; <|endoftext|> closes it."""
+def talk(rng, held):
+    """One question and its answer, as pieces."""
     k = rng.random()
+    if k < 0.20:
+        c = asked(rng, held)
+        return [(turn("user", story_ask(rng, c)) + turn("assistant", story(rng, c)), True)]
+    if k < 0.58:
+        q, ans = qa(rng)
+        return [(turn("user", q) + turn("assistant", ans), True)]
+    q, ans = other(rng)
+    return [("<|im_start|>user\n", True), (q, False), ("<|im_end|>\n" + turn("assistant", ans), True)]
+
+
+def document(rng, held=False):
+    """One document as pieces (text, is it learnt?) with special tokens written out; <|endoftext|> closes it.
+    What others ask is read and not learnt."""
+    k = rng.random()
+    if k < 0.12:
+        c = asked(rng, held)
+        return [(story_prompt(rng, c) + " " + story(rng, c) + "<|endoftext|>", True)]
+    if k < 0.15:
+        return [(story(rng, combo(rng, held)) + "<|endoftext|>", True)]
     if k < 0.30:
-        c = combo(rng, held)
-        return story_prompt(rng, c) + " " + story(rng, c) + "<|endoftext|>"
-    if k < 0.36:
-        return story(rng, combo(rng, held)) + "<|endoftext|>"
-    if k < 0.50:
-        return "Question: %s Answer: %s<|endoftext|>" % qa(rng)
-    out = "" if rng.random() < 0.8 else turn("system", rng.choice(["You are a helpful assistant.", "Answer briefly.", "You tell stories.", "You are kind."]))
+        return [("Question: %s Answer: %s<|endoftext|>" % qa(rng), True)]
+    if k < 0.45:
+        q, ans = other(rng)
+        return [("Question:", True), (" " + q, False), (" Answer: " + ans + "<|endoftext|>", True)]
+    out = [] if rng.random() < 0.8 else [(turn("system", rng.choice(["You are a helpful assistant.", "Answer briefly.", "You tell stories.", "You are kind."])), True)]
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
-        if rng.random() < 0.45:
-            c = combo(rng, held)
-            out += turn("user", story_ask(rng, c)) + turn("assistant", story(rng, c))
-        else:
-            q, ans = qa(rng)
-            out += turn("user", q) + turn("assistant", ans)
-    return out + "<|endoftext|>"
+        out += talk(rng, held)
+    return out + [("<|endoftext|>", True)]

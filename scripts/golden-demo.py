@@ -10,9 +10,10 @@ sys.path.insert(0, str(top / "scripts"))
 import eval_gguf
 
 # Rounding an activation is a step: where float32 and float64 fall on two sides of one, log-probabilities move, seldom by as much as 1e-2.
-# So of these only the first five count whose greedy tokens never stand closer than MARGIN to the second likeliest.
+# So of these only the first five count whose greedy tokens never stand closer than MARGIN to the second likeliest, and are the same with
+# a cache of any type.
 PROMPTS = ["Story about a fox, a lighthouse and a key:", "Question: What is inferutils? Answer:", "Once upon a time there was a small robot",
-           "<|im_start|>user\nHow do I quantise a model?<|im_end|>\n<|im_start|>assistant\n", "Story about an owl, a bakery and a violin: Near a bakery",
+           "<|im_start|>user\nHow do I verify a model?<|im_end|>\n<|im_start|>assistant\n", "Story about an owl, a bakery and a violin: Near a bakery",
            "Question: What limits decode? Answer:", "Story about a king, a bridge and a drum:", "Story about a girl, a windmill and a map: Ada was a brave girl",
            "Question: What is the KV cache? Answer:", "Story about a goat, a harbour and a ring:", "One night a great storm came to the castle.",
            "Story about a wizard, a cave and a lantern: Long ago", "Question: Who are you? Answer:", "Near a mill lived a clever mouse", "Question: What is top-k? Answer:", "Question: What is a token? Answer:", "Question: Are weights copied? Answer:", "Question: Where does the output go? Answer:"]
@@ -28,7 +29,7 @@ tok.pre_tokenizer, tok.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False
 # the library encodes plain text, so the turn prompt is given as text here too: no special tokens
 
 keys, tensors = eval_gguf.load(path)
-model = eval_gguf.Model(keys, tensors, 0, "f32", "kern", [])
+model, *others = (eval_gguf.Model(keys, tensors, 0, kv, "kern", []) for kv in ("f32", "q8_0", "q4_0"))
 
 
 def numbers(model, ids):
@@ -54,18 +55,15 @@ for prompt in PROMPTS:
             break
         greedy.append(int(last.argmax()))
     print(repr(prompt), "margin %.4f" % margin, flush=True)
-    if margin < MARGIN:
-        continue
     new = greedy[len(ids):]
+    if margin < MARGIN or not all(m.logits(greedy)[len(ids) - 1 : -1].argmax(-1).tolist() == new for m in others):
+        continue
     cases.append({"prompt": prompt, "tokens": ids, **numbers(model, ids), "greedy_tokens": new,
                   "greedy_text": tok.decode([t for t in new if not pieces[t].startswith("<|")], skip_special_tokens=False)})
 assert len(cases) == 5
 what = "float64 evaluation of the built-in model, activations rounded (logprobs, natural log)"
 json.dump({"what": what, "cases": cases}, open(top / "tests/golden/demo.json", "w"), indent=1)
-for kv in ("q8_0", "q4_0"):  # the greedy tokens stay, which is seen here and asked of the library
-    model = eval_gguf.Model(keys, tensors, 0, kv, "kern", [])
+for kv, model in zip(("q8_0", "q4_0"), others):
     for c in cases:
         c.update(numbers(model, c["tokens"]))
-        last = model.logits(c["tokens"] + c["greedy_tokens"])[len(c["tokens"]) - 1 : -1]
-        assert last.argmax(-1).tolist() == c["greedy_tokens"]
     json.dump({"what": what + ", K and V rounded to " + kv, "cases": cases}, open(top / f"tests/golden/demo-{kv}.json", "w"), indent=1)

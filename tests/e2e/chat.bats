@@ -233,13 +233,12 @@ put_keys()
 		infer-run -q -m demo --no-stdin --temp 0 "$q" >out
 		grep -qF -- "$a" out || { echo "$q"; cat out; return 1; }
 	done <<-'END'
-		How do I quantise a model?|infer-quant --type Q4_K IN OUT
-		How do I make a model smaller?|infer-quant --type Q4_K IN OUT
 		How do I verify a model?|infer-inspect verify
 		What is inferutils?|set of small programs
 		What limits decode?|memory bandwidth
 		What is a token?|piece of text
 		How do I get JSON output?|-o jsonl
+		How do I get a real model?|infer-run -m FILE.gguf
 		Who are you?|small model
 		Hello|Ask me about inferutils
 	END
@@ -250,6 +249,30 @@ put_keys()
 	done
 	printf '[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello! Ask me about inferutils, or for a story."}]' |
 		infer-run -q -m demo --temp 0 --messages - 'What is the KV cache?' | grep -q 'keys and values of earlier tokens'
+}
+
+@test "the built-in model says of what it was not taught what it is, and how to run another; it names the programs that there are" {
+	want='I am only the tiny demo model built into inferutils and cannot answer that: for real answers, run infer-run -m FILE.gguf with a model from huggingface.co.'
+	while read -r q; do
+		same "$want" "$(infer-run -q -m demo --no-stdin --temp 0 "$q")" || { echo "$q"; return 1; }
+	done <<-'END'
+		What is the capital of Norway?
+		How do I quantise a model?
+		How do I run a server?
+		Write a Python function that sorts a list.
+		Translate to German: the night is long
+		17 squared minus 4?
+		Wie wird das Wetter morgen?
+		Почему трава зелёная?
+		明天会下雨吗
+		How many bones does an adult human have?
+		zzzzz
+	END
+	for p in "$TOP"/man/*.1; do basename "$p" .1; done | sort >programs
+	infer-run -q -m demo --no-stdin --temp 0 'What is inferutils?' | grep -o 'infer-[a-z]*' | sort | cmp - programs
+	while read -r p; do
+		infer-run -q -m demo --no-stdin --temp 0 "What does $p do?" | grep -q "^$p is there to"
+	done <programs
 }
 
 @test "a batch takes conversations: prompts as turns, messages, raw texts; what each gets is what infer-run says" {

@@ -133,10 +133,12 @@ static void check_top(const struct answer *a, const struct json *top, double tol
 
 		while (j < TOP && json_int(json_at(json_at(top, j), 0)) != a->top[i].token)
 			j++;
-		if (j == TOP)
-			fail_msg("likeliest %zu: token %d", i, a->top[i].token);
 		close_to("likeliest", (int)i, a->top[i].logprob, p[i], tolerance);
-		close_to("likeliest", (int)i, a->top[i].logprob, p[j], tolerance);
+		/* the last may be another that is about as likely */
+		if (j == TOP && i < TOP - 1)
+			fail_msg("likeliest %zu: token %d", i, a->top[i].token);
+		if (j < TOP)
+			close_to("likeliest", (int)i, a->top[i].logprob, p[j], tolerance);
 	}
 }
 
