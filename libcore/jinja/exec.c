@@ -91,7 +91,7 @@ int jinja_capture(struct jrun *r, const struct jnode *body, struct jv *out)
 	return rc ? rc : jsb_done(&b, out);
 }
 
-/* As jinja_capture, in a scope of its own. */
+/* Like jinja_capture, in a scope of its own. */
 static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
@@ -104,7 +104,7 @@ static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *o
 	return rc;
 }
 
-/* The filters of a block over what it wrote. */
+/* Apply the filters of a block to its output. */
 static int through(struct jrun *r, const struct jnode *filters, struct jv *v)
 {
 	struct jv was = r->in->input;
@@ -189,7 +189,7 @@ static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
 	return INFER_OK;
 }
 
-/* Take the keyword argument `name` out of c; NULL: it is not there. */
+/* Remove the keyword argument `name` from c; NULL: there is none. */
 static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv *v)
 {
 	jinja_spend(r, c->nkw / JSTEP_ITEMS);
@@ -245,8 +245,8 @@ static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c,
 	return INFER_OK;
 }
 
-/* In the scope of the macro: arguments as given; then defaults, in their order, which may use
- * arguments before them. */
+/* In the scope of the macro: first the given arguments, then the defaults in order, each of which
+ * may use the arguments before it. */
 static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
 {
 	const struct jnode *n = m->node;
@@ -325,7 +325,7 @@ static int exec_call(struct jrun *r, const struct jnode *n)
 	return r->rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all statements ---- */
 
 static int exec_scope(struct jrun *r, const struct jnode *n)
 {

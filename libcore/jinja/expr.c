@@ -1,4 +1,4 @@
-/* jinja/expr.c - the parser's half for expressions. */
+/* jinja/expr.c - parsing expressions. */
 #include "jinja/parse.h"
 #include "jinja/run.h"
 #include "base/err.h"
@@ -50,7 +50,7 @@ static int is_end(const struct jparse *p, int how)
 	       ((how & JTUPLE_TO_RECURSIVE) && jparse_is(p, "recursive"));
 }
 
-/* JN_TUPLE: list.  Of one expression and no comma that expression. */
+/* JN_TUPLE: list.  A single expression without a comma is that expression. */
 static struct jnode *tuple_of(struct jparse *p, int how, struct jnode *(*part)(struct jparse *))
 {
 	struct jnode *t = jparse_node(p, JN_TUPLE), *x;
@@ -211,7 +211,7 @@ struct jnode *jparse_primary(struct jparse *p)
 	}
 }
 
-/* ---- what follows a primary ---- */
+/* ---- after a primary ---- */
 
 /* JN_SLICE: list of three, each may be NULL. */
 static struct jnode *subscript(struct jparse *p)
@@ -361,7 +361,7 @@ static struct jnode *postfix(struct jparse *p, struct jnode *n)
 	}
 }
 
-/* The dotted name of a filter or test; no filter or test has a dot, so only its text matters. */
+/* The dotted name of a filter or test; none of ours has a dot, so only the text matters. */
 static const struct jstr *dotted(struct jparse *p)
 {
 	const struct jtok *from = p->tok;
@@ -376,7 +376,7 @@ static const struct jstr *dotted(struct jparse *p)
 	return jparse_str(p, from->at, (size_t)(p->tok[-1].at + p->tok[-1].len - from->at));
 }
 
-/* JN_FILTER: on a, fn (NULL: none of that name, str), args or NULL. */
+/* JN_FILTER: on a, fn (NULL: unknown, str), args or NULL. */
 static struct jnode *filter(struct jparse *p, struct jnode *on)
 {
 	struct jnode *n = one(p, JN_FILTER, on);
@@ -450,7 +450,7 @@ static struct jnode *filters_and_tests(struct jparse *p, struct jnode *n)
 	}
 }
 
-/* ---- operators, the loosest last ---- */
+/* ---- operators, in descending precedence ---- */
 
 static struct jnode *unary(struct jparse *p, int with_filters)
 {
@@ -472,7 +472,7 @@ static struct jnode *unary(struct jparse *p, int with_filters)
 	return n;
 }
 
-/* JN_BIN: op, a, b, of the operators named, all of one strength. */
+/* JN_BIN: op, a, b, for the operators named, which have the same precedence. */
 static struct jnode *binary(struct jparse *p, const char *ops,
                             struct jnode *(*part)(struct jparse *))
 {
@@ -516,7 +516,7 @@ static struct jnode *sum(struct jparse *p)
 	return binary(p, (char[]){ JT_ADD, JT_SUB, 0 }, concat);
 }
 
-/* JN_CMP: a, list of what it is compared with, each a JN_CMP with op and a. */
+/* JN_CMP: a, list of comparisons, each a JN_CMP with op and a. */
 static struct jnode *compare(struct jparse *p)
 {
 	struct jnode *a = sum(p), *n = NULL, *x;

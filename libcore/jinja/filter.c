@@ -30,7 +30,7 @@ static int f_attr(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jv_to_str(r, c->a[0], &name));
 	if (c->self.type != J_DICT)
 		return jinja_attr(r, c->self, name, out);
-	TRY(jv_dict(r, &v, J_DICT, 0)); /* of a dict its methods only, not its items */
+	TRY(jv_dict(r, &v, J_DICT, 0)); /* for a dict its methods only, not its items */
 	TRY(jinja_attr(r, v, name, out));
 	if (out->type == J_METHOD)
 		out->method->self = c->self;
@@ -58,7 +58,8 @@ static int f_upper(struct jrun *r, struct jcall *c, struct jv *out)
 	return cased(r, c, JCASE_UPPER, out);
 }
 
-/* Words begin behind white space, hyphens and opening brackets: not quite as str.title has it. */
+/* Words begin after white space, hyphens and opening brackets, which differs slightly from
+ * str.title. */
 static int f_title(struct jrun *r, struct jcall *c, struct jv *out)
 {
 	const struct jstr *s;
@@ -77,7 +78,7 @@ static int f_title(struct jrun *r, struct jcall *c, struct jv *out)
 		i += n;
 		if (!breaks && i < s->len)
 			continue;
-		/* the first letter, then the others */
+		/* first the first letter, then the others */
 		for (int tail = 0; tail < 2 && from < i; tail++) {
 			size_t k = tail ? i - from : unicode_next(s->at + from, s->len - from, &cp);
 			TRY(jv_sub(r, &part, s, from, k));
@@ -151,7 +152,7 @@ static int f_string(struct jrun *r, struct jcall *c, struct jv *out)
 	return r->rc;
 }
 
-/* Python's float(v): 0 and *f, or 1 where it cannot. */
+/* Python's float(v): 0 and *f, or 1 if it is not possible. */
 static int to_float(struct jrun *r, struct jv v, double *f)
 {
 	*f = 0;
@@ -289,12 +290,12 @@ static int f_replace(struct jrun *r, struct jcall *c, struct jv *out)
 	return jfn_call(r, jfn_find(jinja_str_methods, "replace", 7), &m, out);
 }
 
-/* Half to even of the exact decimal value, as Python rounds. */
+/* Round the exact decimal value half to even, as Python does. */
 static double round_to(double f, int digits)
 {
 	char s[400];
 
-	/* has no digits there */
+	/* there are no digits at that place */
 	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))
 		return f;
 	if (digits < 0) {

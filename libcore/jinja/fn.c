@@ -53,7 +53,7 @@ static int g_range(struct jrun *r, struct jcall *c, struct jv *out)
 	return INFER_OK;
 }
 
-/* dict() and namespace(): a mapping or pairs, then keywords. */
+/* dict() and namespace(): a mapping or pairs, then keyword arguments. */
 static int make_dict(struct jrun *r, struct jcall *c, enum jv_type type, struct jv *out)
 {
 	struct jiter it;
@@ -113,7 +113,7 @@ static int g_strftime(struct jrun *r, struct jcall *c, struct jv *out)
 	TRY(jinja_spend(r, JSTEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;
-		/* a time without a zone: empty */
+		/* empty for a time without a zone */
 		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {
 			i++;
 			continue;

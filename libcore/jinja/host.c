@@ -1,4 +1,4 @@
-/* jinja/host.c - what values ask of the renderer: loops, macros and generators are made here. */
+/* jinja/host.c - the types of the renderer, seen from values: loops, macros and generators. */
 #include "jinja/run.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static int next(struct jrun *r, struct jv v, struct jv *out)
 	return v.type == J_GEN ? jgen_next(r, v.gen, out) : jloop_next(r, v.loop, out);
 }
 
-/* What jinja2's Macro says of itself. */
+/* The attributes of a macro, as in jinja2. */
 static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *name,
                       struct jv *out)
 {

@@ -1,4 +1,4 @@
-/* jinja/jinja.c - one rendering, from a context to text. */
+/* jinja/jinja.c - rendering: a context to text. */
 #include "jinja/jinja.h"
 #include "jinja/run.h"
 #include "base/clock.h"
@@ -14,10 +14,10 @@ enum {
 	CPU_MS = 10000,
 	DEPTH = 1000,
 	DEPTH_MOST = 4000,
-	STACK = 16 << 10 /* that is there without asking */
+	STACK = 16 << 10 /* stack that is available without a query */
 };
 
-/* The values of the names that the template uses. */
+/* The values of the variables that the template uses. */
 static int set_context(struct jrun *r, const struct json *context)
 {
 	json_each(v, context) {

@@ -1,5 +1,5 @@
-/* jinja/lex.c - a template's text to tokens, white space taken away as trim_blocks and
- * lstrip_blocks say. */
+/* jinja/lex.c - the text of a template to tokens; white space is removed according to trim_blocks
+ * and lstrip_blocks. */
 #include "jinja/parse.h"
 #include "jinja/run.h"
 #include "base/err.h"
@@ -14,10 +14,10 @@ struct lex {
 	struct jinja *t;
 	const char *s;
 	size_t n, i;
-	int line, starts; /* starts: what was consumed last ended a line */
+	int line, starts; /* starts: the text consumed last ended a line */
 	struct jtok *tok;
 	size_t ntok, cap;
-	char open[64]; /* brackets that are open within a tag */
+	char open[64]; /* open brackets within a tag */
 	int nopen;
 	infer_error *err;
 };
@@ -51,7 +51,7 @@ static int has(const struct lex *l, size_t at, const char *s)
 	return l->n - at >= n && !memcmp(l->s + at, s, n);
 }
 
-/* Past white space (Unicode's, as Python's \s). */
+/* Skip white space (Unicode's, as Python's \s). */
 static size_t skip_space(const struct lex *l, size_t at)
 {
 	uint32_t cp;
@@ -65,7 +65,7 @@ static size_t skip_space(const struct lex *l, size_t at)
 	return at;
 }
 
-/* The end of s[from .. to) without white space behind. */
+/* The end of s[from .. to) without trailing white space. */
 static size_t strip_end(const struct lex *l, size_t from, size_t to)
 {
 	size_t keep = from;
@@ -83,7 +83,7 @@ static size_t strip_end(const struct lex *l, size_t from, size_t to)
 	return keep < to ? keep : to;
 }
 
-/* Count lines up to `to` and go there. */
+/* Count lines up to `to` and move there. */
 static void advance(struct lex *l, size_t to)
 {
 	for (size_t i = l->i; i < to; i++)
@@ -186,7 +186,7 @@ static int is_word(char c)
 	return is_digit(c) || (c | 32) - 'a' + 0u < 26u || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Digits with single underscores between them, from `at`; the end. */
+/* The end of the digits, with single underscores between them, from `at` on. */
 static size_t run_digits(const struct lex *l, size_t at)
 {
 	while (at < l->n && (is_digit(l->s[at]) || (l->s[at] == '_' && is_digit(l->s[at - 1]) &&
@@ -266,7 +266,8 @@ static int hex(const char *s, size_t n, size_t digits, uint32_t *v)
 	return 0;
 }
 
-/* One escape at s (behind the backslash): its bytes to out, *used taken.  -1: not well formed. */
+/* Decode one escape at s, after the backslash: its bytes to out, *used consumed. -1: not
+ * well-formed. */
 static int escape(const char *s, size_t n, char out[5], size_t *used)
 {
 	static const char plain[] = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v";
@@ -294,7 +295,7 @@ static int escape(const char *s, size_t n, char out[5], size_t *used)
 	}
 	if (*s == 'N')
 		return -1;
-	out[0] = '\\'; /* not an escape: the backslash stays, as in Python */
+	out[0] = '\\'; /* not an escape: the backslash is kept, as in Python */
 	out[1] = *s;
 	return 2;
 }
@@ -366,7 +367,7 @@ static int operator(struct lex *l)
 	return fail(l, "an unexpected character");
 }
 
-/* Read the inside of a tag, to its end. */
+/* Read the inside of a tag up to its end. */
 static int inside(struct lex *l, const char *close, enum jtok_kind kind)
 {
 	l->nopen = 0;

@@ -1,4 +1,4 @@
-/* jinja/loop.c - {% for %} and what `loop` offers. */
+/* jinja/loop.c - {% for %} and the variable `loop`. */
 #include "jinja/run.h"
 #include "base/err.h"
 
@@ -35,7 +35,7 @@ static int loop_take(struct jrun *r, struct jloop *l, struct jv *out)
 	return l->rest.type ? 0 : loop_pull(r, l, out);
 }
 
-/* Look whether there is a next item, and keep it. */
+/* Check for a next item, and keep it. */
 static int loop_peek(struct jrun *r, struct jloop *l)
 {
 	if (l->has_next < 0)
@@ -43,7 +43,7 @@ static int loop_peek(struct jrun *r, struct jloop *l)
 	return l->has_next;
 }
 
-/* The step to the next item: 1, or 0 at the end. */
+/* Advance to the next item: 1, or 0 at the end. */
 int jloop_next(struct jrun *r, struct jloop *l, struct jv *out)
 {
 	struct jv v;
@@ -63,7 +63,8 @@ int jloop_next(struct jrun *r, struct jloop *l, struct jv *out)
 	return 1;
 }
 
-/* How many items there are in all: a condition, or an iterator, has to be run to its end for it. */
+/* The number of all items: a loop with a condition, or over an iterator, has to be run to its end
+ * for it. */
 static int loop_length(struct jrun *r, struct jloop *l, int64_t *n)
 {
 	struct jv rest, v;
@@ -199,7 +200,7 @@ int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int de
 	struct jloop *l = jinja_take(r, 1, sizeof *l);
 	struct jscope *was = r->in->scope, *s = NULL;
 	struct jv v;
-	/* finished: a turn came to its end; else runs where none did, as in Jinja */
+	/* finished: an iteration was completed; else is run if none was, as in Jinja */
 	int rc, finished = 0;
 
 	if (!l)

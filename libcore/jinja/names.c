@@ -9,11 +9,11 @@
 
 struct known {
 	struct known *next;
-	uint32_t id, before; /* before: the level that knew it */
+	uint32_t id, before; /* before: the block that knew it */
 };
 
 struct block {
-	struct known *known;  /* to be forgotten at the block's end */
+	struct known *known;  /* to be removed at the end of the block */
 	uint32_t *unset, cap; /* as jnode.unset */
 };
 
@@ -22,7 +22,7 @@ struct scan {
 	struct arena a;
 	uint32_t *level; /* [names] the innermost block that knows it; 0: none */
 	uint32_t depth;
-	int branches; /* {% if %} around, in this block */
+	int branches; /* nesting of {% if %} in this block */
 	struct block *b;
 };
 
@@ -59,7 +59,8 @@ static int add_unset(struct scan *s, uint32_t id)
 	return INFER_OK;
 }
 
-/* What only a branch sets is looked for in the context, too, since the branch may not be taken. */
+/* A name that only a branch sets is also looked up in the context, since the branch may not be
+ * taken. */
 static int store(struct scan *s, uint32_t id)
 {
 	int is_new = !s->level[id];
@@ -70,7 +71,8 @@ static int store(struct scan *s, uint32_t id)
 	return is_new && !s->branches ? add_unset(s, id) : INFER_OK;
 }
 
-/* The names that an expression reads.  Chains of operators hang on a, as deep as they are long. */
+/* Collect the names that an expression reads.  Chains of operators are nested along a, as deep
+ * as they are long. */
 static int read_names(struct scan *s, const struct jnode *n)
 {
 	for (; n; n = n->a) {
@@ -102,7 +104,7 @@ static int set_names(struct scan *s, const struct jnode *target)
 	return INFER_OK;
 }
 
-/* Names that a block has from its beginning. */
+/* Names that a block knows from its beginning. */
 static int given(struct scan *s, const struct jnode *target)
 {
 	if (target->kind == JN_NAME && s->level[target->id] != s->depth)
@@ -162,7 +164,7 @@ static int own(struct scan *s, const struct jnode *n)
 
 static int inner(struct scan *s, const struct jnode *n);
 
-/* One block: `of` gives it names, its code is in `body`. */
+/* Process one block: `of` defines its names, `body` is its code. */
 static int block(struct scan *s, const struct jnode *of, struct jnode *body)
 {
 	struct block b = { 0 }, *was = s->b;
@@ -230,7 +232,7 @@ static int inner(struct scan *s, const struct jnode *n)
 
 enum { UNUSED, IS_READ, IS_SET };
 
-/* What an expression or a target does first with the name. */
+/* The first use of the name in an expression or a target. */
 static int use(const struct jnode *n, uint32_t id, int as)
 {
 	int found = UNUSED;
@@ -262,7 +264,7 @@ static int use_list(struct jnode *const *list, uint32_t n, uint32_t step, uint32
 	return found;
 }
 
-/* The same for a statement and all in it, in the order in which Jinja looks through them. */
+/* The same for a statement and its contents, in the order in which Jinja visits them. */
 static int first_use(const struct jnode *n, uint32_t id)
 {
 	int found = UNUSED;

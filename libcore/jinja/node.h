@@ -94,7 +94,7 @@ enum jnode_kind {
 	JN_CONTINUE,
 	JN_SCOPE
 };
-/* names that a macro's body uses */
+/* names that the body of a macro uses */
 enum { JM_VARARGS = 1, JM_KWARGS = 2, JM_CALLER = 4 };
 
 struct jargs {
@@ -103,12 +103,12 @@ struct jargs {
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
 };
-/* parse.c and expr.c, which make each kind, say what its children mean. */
+/* parse.c and expr.c, which create each kind, document the meaning of its children. */
 struct jnode {
 	/* op: enum jtok_kind; a macro's JM_ bits; 1: a test is negated, a loop recursive */
 	uint8_t kind, op;
 	int line;
-	uint32_t id, n; /* number of a name; of list */
+	uint32_t id, n; /* index of a name; length of list */
 	struct jnode *a, *b, *c, *d, **list;
 	const struct jstr *str;
 	const struct jfn *fn;
@@ -125,7 +125,7 @@ struct jinja {
 	struct jnode *root;
 	const char *src; /* newlines made \n */
 	size_t len;
-	int has_self; /* `self` is the template */
+	int has_self; /* the template has `self` */
 };
 
 /* lex.c */

@@ -1,4 +1,4 @@
-/* jinja/parse.c - the parser's half for statements, and a template's life. */
+/* jinja/parse.c - parsing statements, and creating and freeing templates. */
 #include "jinja/parse.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -9,7 +9,7 @@
 
 enum { NAME_MOST = 100 };
 
-/* ---- what both halves use ---- */
+/* ---- common to statements and expressions ---- */
 
 void *jparse_fail(struct jparse *p, const char *fmt, ...)
 {
@@ -146,7 +146,7 @@ static struct jnode *body(struct jparse *p, const char *ends)
 	                  : b;
 }
 
-/* Parse the block of a tag: from after %} to one of `ends`. */
+/* Parse the block of a tag: from after its %} up to one of `ends`. */
 static struct jnode *block(struct jparse *p, const char *ends)
 {
 	if (p->tok->kind == JT_COLON)
@@ -154,7 +154,8 @@ static struct jnode *block(struct jparse *p, const char *ends)
 	return jparse_expect(p, JT_BLOCK_END, "%}") ? NULL : body(p, ends);
 }
 
-/* The same in a scope of its own: filters must be known again; then past the end tag's word. */
+/* The same in a scope of its own, where filters must be known again; then skip the word of the end
+ * tag. */
 static struct jnode *scoped(struct jparse *p, const char *ends)
 {
 	int soft = p->soft;
@@ -241,7 +242,7 @@ static struct jnode *set(struct jparse *p)
 	return n;
 }
 
-/* (a, b=1): names into list, then their defaults: n names, id of them with a default. */
+/* (a, b=1): names to list, then their defaults: n names, id of them with a default. */
 static int signature(struct jparse *p, struct jnode *m)
 {
 	struct jnode *x, **defaults = NULL;
@@ -309,7 +310,7 @@ static struct jnode *macro(struct jparse *p)
 	return signature(p, n) || macro_body(p, n, "endmacro ") ? NULL : n;
 }
 
-/* JN_CALLBLOCK: the call c; else as a macro without a name. */
+/* JN_CALLBLOCK: the call c; otherwise like a macro without a name. */
 static struct jnode *call_block(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_CALLBLOCK);
@@ -430,9 +431,9 @@ static struct jnode *statement(struct jparse *p)
 	                   p->tok->at);
 }
 
-/* ---- a template's life ---- */
+/* ---- templates ---- */
 
-/* Newlines as \n, and without the last one. */
+/* Normalise newlines to \n, and remove the last one. */
 static int normalize(struct jinja *t, const char *src, size_t n)
 {
 	char *s = arena_alloc(&t->arena, n + 1, 1);
@@ -476,8 +477,8 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 	return p.rc;
 }
 
-/* A long name without its middle, so that what a path ends with is still there: at most NAME_MOST
- * bytes. */
+/* Shorten a long name to NAME_MOST bytes by leaving out its middle, so that the end of a path
+ * stays. */
 static void short_name(char out[NAME_MOST + 1], const char *name)
 {
 	enum { HEAD = 24, GAP = 3 };

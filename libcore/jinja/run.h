@@ -1,11 +1,11 @@
-/* jinja/run.h (private) - what the parts of a rendering call of each other: functions, generators,
+/* jinja/run.h (private) - functions that the parts of a rendering share: functions, generators,
  * loops, statements.  Confined to one rendering. */
 #ifndef JINJA_RUN_H
 #define JINJA_RUN_H
 #include "jinja/node.h"
 #include "pyval/call.h"
 
-/* variables of a block; names by their number in the template */
+/* the variables of a block, by the index of their name in the template */
 struct jscope {
 	struct jscope *up;
 	struct jvar {
@@ -13,7 +13,7 @@ struct jscope {
 		struct jv v;
 	} * at;
 	uint32_t n, cap;
-	int kept; /* a macro was made in it */
+	int kept; /* a macro was defined in it */
 };
 struct jmacro {
 	const struct jnode *node;
@@ -21,7 +21,7 @@ struct jmacro {
 	struct jv caller_of;
 };
 
-/* One rendering: what values need not know of it. */
+/* The state of one rendering that values do not need. */
 struct jrender {
 	const struct jinja *t;
 	int64_t now;
@@ -29,7 +29,7 @@ struct jrender {
 	struct jv *ctx;  /* by name's number */
 	struct jv input; /* the input of a filter block's filters */
 	struct jsb *out;
-	int flow; /* for break and continue */
+	int flow; /* set by break and continue */
 };
 extern const struct jhost jinja_host;
 
@@ -45,17 +45,17 @@ int jinja_binary(struct jrun *r, int op, struct jv a, struct jv b, struct jv *ou
 /* generators */
 struct jgen {
 	enum jgen_kind { JG_LIST, JG_MAP, JG_SELECT, JG_UNIQUE, JG_ITEMS } kind;
-	int started, done, negate, attr;  /* attr: select looks at an attribute */
+	int started, done, negate, attr;  /* attr: select tests an attribute */
 	struct jv src, key, absent, seen; /* key: the attribute, J_MISSING for none */
 	struct jiter it;
-	const struct jfn *fn; /* of map and select; NULL: none */
+	const struct jfn *fn; /* the function of map and select; NULL: none */
 	struct jcall args;
 };
 int jgen_new(struct jrun *r, struct jv *out, enum jgen_kind kind, struct jv src, struct jgen **g);
 int jgen_next(struct jrun *r, struct jgen *g, struct jv *out);
-/* an iterator over a list made already */
+/* an iterator over an existing list */
 int jgen_of(struct jrun *r, struct jv *out, struct jv list);
-/* filters' attribute= */
+/* the argument attribute= of filters */
 int jattr_get(struct jrun *r, struct jv v, struct jv key, struct jv absent, struct jv *out);
 
 /* loops */
@@ -63,11 +63,11 @@ struct jloop {
 	struct jiter it;
 	const struct jnode *node;
 	struct jscope *scope; /* around the loop */
-	/* rest: items taken ahead of time, when the length was asked for */
+	/* rest: items read ahead, because the length was requested */
 	struct jv cur, prev, next, changed, rest;
 	size_t i, rest_at;
 	int64_t length;       /* -1: not known yet */
-	int depth0, has_next; /* has_next: -1 not looked yet */
+	int depth0, has_next; /* has_next: -1 not known yet */
 	int count;            /* of cycle(): no */
 };
 int jloop_next(struct jrun *r, struct jloop *l, struct jv *out);
@@ -82,10 +82,11 @@ int jinja_assign(struct jrun *r, const struct jnode *target, struct jv v);
 enum { JFLOW_NONE, JFLOW_BREAK, JFLOW_CONTINUE };
 int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv v);
 int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v);
-const struct jv *jinja_var(struct jrun *r, uint32_t id); /* NULL: nowhere in scope or context */
+const struct jv *jinja_var(struct jrun *r, uint32_t id);       /* NULL: neither in scope nor in the
+                                                          * context */
 struct jscope *jinja_scope(struct jrun *r, struct jscope *up); /* NULL: failed */
 int jinja_args(struct jrun *r, const struct jargs *a, struct jcall *c);
 int jinja_apply(struct jrun *r, const struct jnode *n, struct jv *out); /* a filter or a test */
-/* Run a body with its output caught in *out. */
+/* Run a body and capture its output in *out. */
 int jinja_capture(struct jrun *r, const struct jnode *body, struct jv *out);
 #endif

@@ -1,4 +1,4 @@
-/* jinja/seq.c - filters over sequences, and the generators that some of them give. */
+/* jinja/seq.c - filters on sequences, and the generators that some of them return. */
 #include "jinja/run.h"
 #include "pyval/case.h"
 #include "base/err.h"
@@ -22,7 +22,7 @@ static struct jv int_or_text(struct jrun *r, const struct jstr *s, size_t from, 
 	return v;
 }
 
-/* v's attribute, "a.b.0" part by part; missing or none: v itself. */
+/* The attribute "a.b.0" of v, part by part; missing or none: v itself. */
 int jattr_get(struct jrun *r, struct jv v, struct jv key, struct jv absent, struct jv *out)
 {
 	*out = v;
@@ -68,7 +68,7 @@ int jgen_of(struct jrun *r, struct jv *out, struct jv list)
 	return jgen_new(r, out, JG_LIST, list, &g);
 }
 
-/* The function named first among what is left of the arguments. */
+/* The function that is named by the first of the remaining arguments. */
 static int named(struct jrun *r, struct jgen *g, const struct jfn *(*find)(const char *, size_t),
                  const char *what)
 {
@@ -132,7 +132,7 @@ static int apply(struct jrun *r, struct jgen *g, struct jv item, struct jv *out)
 	return jfn_call(r, g->fn, &c, out);
 }
 
-/* Does the item pass; for map, what it becomes. */
+/* Whether the item passes; for map, the result. */
 static int pass(struct jrun *r, struct jgen *g, struct jv *v, int *yes)
 {
 	struct jv key, got;
@@ -200,7 +200,7 @@ static int lazy(struct jrun *r, struct jcall *c, struct jv *out, enum jgen_kind 
 	g->args = *c;
 	g->negate = negate;
 	g->attr = attr;
-	if (c->n) { /* of its own: the caller's may be on its stack */
+	if (c->n) { /* a copy, because the original may be on the stack of the caller */
 		g->args.pos = jinja_take(r, c->n, sizeof *c->pos);
 		if (!g->args.pos)
 			return r->rc;
@@ -247,7 +247,7 @@ static int s_unique(struct jrun *r, struct jcall *c, struct jv *out)
 	return r->rc;
 }
 
-/* ---- one out of many ---- */
+/* ---- selecting one item ---- */
 
 static int s_first(struct jrun *r, struct jcall *c, struct jv *out)
 {
@@ -450,7 +450,7 @@ static int s_reverse(struct jrun *r, struct jcall *c, struct jv *out)
 		list.l->at[i] = list.l->at[n - 1 - i];
 		list.l->at[n - 1 - i] = v;
 	}
-	if (c->self.type == J_GEN) { /* had to be made into a list, and stays one */
+	if (c->self.type == J_GEN) { /* was converted to a list, and remains one */
 		*out = list;
 		return r->rc;
 	}

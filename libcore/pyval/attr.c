@@ -18,7 +18,7 @@ static int method(struct jrun *r, struct jv self, const struct jfn *fn, struct j
 	return INFER_OK;
 }
 
-/* What a range has in Python is refused: 1; else it has no such attribute. */
+/* 1: an attribute that a range has in Python, which is refused; else it has no such attribute. */
 static int range_attr(struct jrun *r, const struct jstr *name)
 {
 	static const char *const names[] = { "start", "stop", "step", "count", "index" };
@@ -79,7 +79,7 @@ static const char *owner_name(struct jv v)
 	return v.type < sizeof name / sizeof *name && name[v.type] ? name[v.type] : "object";
 }
 
-/* Python's v[key], where it has one: 1 and *out; 0: no such item. */
+/* Python's v[key] if it exists: 1 and *out; 0: there is no such item. */
 static int own_item(struct jrun *r, struct jv v, struct jv key, struct jv *out)
 {
 	size_t n, at;
@@ -130,7 +130,7 @@ int jinja_item(struct jrun *r, struct jv v, struct jv key, struct jv *out)
 
 /* ---- slices ---- */
 
-/* As PySlice_AdjustIndices: where to begin and to stop, and how many. */
+/* Like PySlice_AdjustIndices: start, stop and length. */
 static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t *start,
                        int64_t *stop, int64_t *step, int64_t *count)
 {
@@ -156,10 +156,10 @@ static int slice_range(struct jrun *r, const struct jv at[3], int64_t n, int64_t
 	return INFER_OK;
 }
 
-/* The byte where the i-th character begins. */
+/* The byte offset of character i. */
 static size_t char_at(const struct jstr *s, size_t from, int64_t i)
 {
-	/* as jv_chars; from: at a character, or within one that was counted */
+	/* like jv_chars; from: at the start of a character, or within one that was counted */
 	for (uint64_t w; i >= 8 && from + 8 <= s->len; from += 8) {
 		memcpy(&w, s->at + from, 8);
 		i -= 8 -
@@ -186,7 +186,8 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 		size_t from = char_at(s, 0, start), to = n ? char_at(s, from, n) : from;
 		return jv_sub(r, out, s, from, to - from);
 	}
-	size_t *at = jinja_take(r, s->len + 1, sizeof *at), k = 0; /* where each character begins */
+	size_t *at = jinja_take(r, s->len + 1, sizeof *at), k = 0; /* the offset of each
+	                                                            * character */
 	if (!at || jinja_spend(r, s->len / JSTEP_LOOK))
 		return r->rc;
 	for (size_t i = 0; i <= s->len; i++)
@@ -199,8 +200,8 @@ static int slice_str(struct jrun *r, const struct jstr *s, int64_t start, int64_
 	return INFER_OK;
 }
 
-/* A slice of a range is a range, and its ends are items of the first or the item that would come
- * next, as in CPython. */
+/* A slice of a range is a range; its bounds are items of the original or the item after the last,
+ * as in CPython. */
 static int slice_of_range(struct jrun *r, const struct jrange *a, int64_t start, int64_t stop,
                           int64_t step, int64_t n, struct jv *out)
 {

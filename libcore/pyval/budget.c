@@ -1,4 +1,4 @@
-/* pyval/budget.c - what a run may spend: steps, bytes, levels, time; and how it fails. */
+/* pyval/budget.c - the limits of a run: steps, bytes, nesting, time; and how it fails. */
 #include "pyval/value.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* steps between two looks at the clock */
+/* steps between readings of the clock */
 enum { STEPS_UNSEEN = 1 << 16 };
 
 static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
@@ -96,7 +96,8 @@ static size_t stack_used(const struct jrun *r)
 	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
 }
 
-/* Deeper than any stack allows unasked: once, ask how much this thread's has left. */
+/* The first time that nesting gets deeper than any stack is known to allow, query how much of this
+ * stack is left. */
 static int more_stack(struct jrun *r)
 {
 	/* for functions called without jinja_enter: formatting a number, sorting */

@@ -1,4 +1,4 @@
-/* pyval/call.c - finding a function by its name, and calling it with Python's arguments. */
+/* pyval/call.c - look up a function by its name, and call it with Python's arguments. */
 #include "pyval/call.h"
 #include "base/err.h"
 
@@ -13,7 +13,7 @@ const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n)
 	return NULL;
 }
 
-/* The i-th word of `words`; its length, 0 where there are fewer. */
+/* Word i of `words`; returns its length, 0 if there are fewer. */
 static size_t word(const char *words, unsigned i, const char **at)
 {
 	for (; i && *words; i--) {

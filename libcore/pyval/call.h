@@ -1,28 +1,28 @@
-/* pyval/call.h - functions that take Python's arguments, the methods of values, and what else is
- * asked of a value from outside: attributes, items, slices, order.  Confined. */
+/* pyval/call.h - functions with Python's arguments, the methods of values, and other access to
+ * values: attributes, items, slices, order.  Confined. */
 #ifndef PYVAL_CALL_H
 #define PYVAL_CALL_H
 #include "pyval/str.h"
 
 enum { JCALL_ARGS = 8 };
 struct jcall {
-	struct jv self; /* what is filtered, tested or has the method */
+	struct jv self; /* the value that is filtered or tested, or has the method */
 	struct jv *pos, *kw;
 	const struct jstr **name; /* [nkw] */
 	uint32_t n, nkw;
-	struct jv a[JCALL_ARGS]; /* by the names of fn->args; J_MISSING where not given */
+	struct jv a[JCALL_ARGS]; /* in the order of fn->args; J_MISSING if not given */
 };
 struct jfn {
 	const char *name;
 	int (*call)(struct jrun *r, struct jcall *c, struct jv *out);
-	const char *args; /* names of arguments, a space between; NULL: takes them as they come */
-	uint8_t need;     /* how many must be given */
+	const char *args; /* names of arguments, separated by spaces; NULL: positional only */
+	uint8_t need;     /* number of required arguments */
 	uint8_t mutates;
 };
 int jfn_call(struct jrun *r, const struct jfn *fn, struct jcall *c, struct jv *out);
 /* NULL at a row without a name */
 const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n);
-/* missing and none give absent */
+/* the result for missing and none is `absent` */
 int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i);
 extern const struct jfn jinja_str_methods[];
 

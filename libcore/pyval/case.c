@@ -10,7 +10,7 @@ static int is_cased(uint32_t cp)
 	return (unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LL) | UNI_BIT(UNI_LT))) != 0;
 }
 
-/* What Python has for small beside the letters: Roman numerals, letters in circles, iota below. */
+/* What Python treats as lower case besides letters: Roman numerals, circled letters, iota below. */
 static int is_small(uint32_t cp)
 {
 	return (unicode_set(cp) & UNI_BIT(UNI_LL)) || (cp >= 0x2170 && cp <= 0x217f) ||
@@ -30,7 +30,7 @@ static void put_upper(struct jsb *b, uint32_t cp, int title, enum jfrom from)
 		jsb_cp(b, cp >= 'a' && cp <= 'z' ? cp - 32 : cp, from);
 		return;
 	}
-	/* from the smaller to the larger is what the table has: searched through, which costs */
+	/* the table maps lower to upper case, so the reverse needs a slower search */
 	jinja_spend(b->r, unicode_lower_n / 32);
 	for (uint32_t i = 0;
 	     i < unicode_lower_n && !(unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LO))); i++)
@@ -41,7 +41,7 @@ static void put_upper(struct jsb *b, uint32_t cp, int title, enum jfrom from)
 	jsb_cp(b, cp, from);
 }
 
-/* A sigma at the end of a word: behind a letter, and none behind it. */
+/* A sigma at the end of a word: after a letter, and not followed by one. */
 static int final_sigma(const struct jstr *s, size_t at, size_t next)
 {
 	uint32_t before = 0, after = 0;
@@ -76,7 +76,7 @@ static void put_lower(struct jsb *b, const struct jstr *s, size_t at, size_t nex
 	}
 }
 
-/* Letters of ASCII from i on, all from one hand: quickly.  Returns where they end. */
+/* The fast path: convert ASCII letters from i on.  Returns where they end. */
 static size_t put_ascii(struct jsb *b, const struct jstr *s, size_t i, int upper)
 {
 	enum jfrom from = jstr_from(s, i);
@@ -113,7 +113,7 @@ int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct j
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
 		int upper = how == JCASE_UPPER || (how == JCASE_TITLE && !inside) ||
 		            (how == JCASE_CAPITAL && !i) || (how == JCASE_SWAP && is_small(cp));
-		/* neither the one nor the other */
+		/* neither upper nor lower case */
 		if (how == JCASE_SWAP && (unicode_set(cp) & UNI_BIT(UNI_LT)))
 			jsb_sub(&b, s, i, next - i);
 		else if (upper)

@@ -24,7 +24,7 @@ static int number(const struct jstr *s, size_t *i)
 	return n;
 }
 
-/* Commas between groups of three in the digits that begin at `at`. */
+/* Insert commas between groups of three in the digits that begin at `at`. */
 static void commas(char *s, size_t cap, size_t at)
 {
 	size_t n = strlen(s), digits = strspn(s + at, "0123456789");
@@ -36,7 +36,7 @@ static void commas(char *s, size_t cap, size_t at)
 	}
 }
 
-/* Put text to its width. */
+/* Pad text to its width. */
 static void fit(struct jsb *b, const struct spec *f, const struct jstr *s, char side)
 {
 	struct jstr blank = { .at = f->zero ? "0" : " ", .len = 1 };
@@ -52,7 +52,7 @@ static void fit(struct jsb *b, const struct spec *f, const struct jstr *s, char 
 	jsb_fill(b, fill, more - left);
 }
 
-/* A number as text; 1: not of this type. */
+/* Format a number; 1: it is not of this type. */
 static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, size_t cap)
 {
 	char fmt[16], *at = s;
@@ -424,7 +424,7 @@ static int put_field(struct field *f, struct jsb *b, struct jv v, const struct j
 
 static int format(struct field *f, struct jsb *b, const struct jstr *s);
 
-/* {name!r:spec} from behind the brace; *i ends behind its end. */
+/* {name!r:spec} from after the brace; *i is set after its end. */
 static int replacement(struct field *f, struct jsb *b, const struct jstr *s, size_t *i)
 {
 	size_t from = *i, end = from, nest = 1, name, spec;

@@ -1,4 +1,4 @@
-/* pyval/iter.c - what Python's iter() and next() do, over all that can be gone through. */
+/* pyval/iter.c - Python's iter() and next() on all iterable values. */
 #include "pyval/str.h"
 #include "base/err.h"
 

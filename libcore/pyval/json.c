@@ -1,4 +1,4 @@
-/* pyval/json.c - what the filter tojson does, which is Python's json.dumps. */
+/* pyval/json.c - the filter tojson, which is Python's json.dumps. */
 #include "pyval/call.h"
 #include "base/err.h"
 #include "text/unicode.h"

@@ -40,7 +40,7 @@ struct cpu_step {
 /* A value in the form a product reads: made by one step, read by later ones. */
 struct cpu_act {
 	int32_t node, from, to;
-	int type;       /* weight type; its kernels quantise and turn the rows */
+	int type;       /* weight type; its kernels quantise and transpose the rows */
 	uint64_t types; /* of the weights that read it, a bit each */
 	enum kern_form form;
 	size_t offset;
@@ -60,7 +60,7 @@ struct cpu_job {
 	float mul, cap;       /* 1, 0: none */
 	int block;            /* weight rows of an item */
 	int parts, part_rows; /* of x rows */
-	int tiled, turned;
+	int tiled, transposed;
 	int64_t first;             /* number of its first item */
 	const unsigned char *then; /* the next weights in order of reading, or NULL */
 	int64_t then_bytes;
@@ -162,8 +162,8 @@ static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
 	return c->base + (size_t)page * c->page_bytes + (size_t)l->index * c->layer_bytes;
 }
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
-/* whether m rows of x go past weights of a type as their turned copy */
-int cpu_turned(const struct backend *b, int type, int m);
+/* whether products of m rows of x with weights of a type read the transposed copy of x */
+int cpu_transposed(const struct backend *b, int type, int m);
 /* the loops for a type: its own or F32's */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
 void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);

@@ -8,7 +8,7 @@
  *                | x | h = norm x | q | k | v | ...      a value reuses the place of a dead one, or
  *                | x |   gate |   up   |                 overwrites its source if the op allows
  *   acts       rows that products read in another form, placed by their lives in the same way; each
- *              | rows | their turned copy, where a set has loops for it |
+ *              | rows | their transposed copy, if a set has loops for it |
  *   cos sin    [rows][half][2] of each frequency table
  *   pos ...    of each row: its position, its run
  *   attention  | m | l | o | of as many (row, split) as are kept at a time; blocks of rows
@@ -46,8 +46,8 @@ void *cpu_space_take(struct cpu_space *s, size_t n, size_t size)
 	return s->base + at;
 }
 
-/* Bytes of the turned copy of `a` in steps of up to `rows` rows. */
-static size_t turned_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
+/* Bytes of the transposed copy of `a` in steps of up to `rows` rows. */
+static size_t transposed_bytes(const struct backend_plan *p, const struct cpu_act *a, int rows)
 {
 	int most = 0;
 
@@ -75,7 +75,7 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 			.from = p->acts[i].from,
 			.to = p->acts[i].to,
 			.bytes = kern_act_bytes(p->acts[i].form, rows, n->cols) +
-			         turned_bytes(p, &p->acts[i], rows) + REDZONE
+			         transposed_bytes(p, &p->acts[i], rows) + REDZONE
 		};
 	}
 	rc = graph_place_spans(span, p->n_acts, &p->act_bytes, err);
@@ -94,7 +94,7 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 		struct cpu_act *a = &p->acts[i];
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
 		kern_act_init(&a->x, a->form, at + a->offset, rows, n->cols);
-		if (turned_bytes(p, a, rows))
+		if (transposed_bytes(p, a, rows))
 			a->x.transposed = at + a->offset + kern_act_bytes(a->form, rows, n->cols);
 	}
 }
@@ -215,7 +215,8 @@ void cpu_fences(const struct backend_plan *p, const struct cpu_step *step)
 		const struct cpu_act *a = &p->acts[i];
 		const struct graph_node *n = cpu_node(p, a->node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
-		size_t bytes = kern_act_bytes(a->form, rows, n->cols) + turned_bytes(p, a, rows);
+		size_t bytes =
+			kern_act_bytes(a->form, rows, n->cols) + transposed_bytes(p, a, rows);
 		fence(p->act_mem + a->offset, bytes, bytes);
 	}
 }

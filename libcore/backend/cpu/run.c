@@ -132,52 +132,52 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
-/* elements of k that a thread turns at a time, in 16 rows */
-enum { TURN_COLS = 512 };
+/* elements of k that a thread transposes at a time, in 16 rows */
+enum { TRANSPOSE_COLS = 512 };
 
-static int64_t turn_parts(const struct backend_plan *p, const struct cpu_act *a)
+static int64_t transpose_parts(const struct backend_plan *p, const struct cpu_act *a)
 {
-	return (cpu_node(p, a->node)->cols + TURN_COLS - 1) / TURN_COLS;
+	return (cpu_node(p, a->node)->cols + TRANSPOSE_COLS - 1) / TRANSPOSE_COLS;
 }
 
-struct turn {
+struct transpose {
 	struct backend_plan *p;
 	struct cpu_act *a;
 	int32_t rows;
 };
 
-static void turn_part(void *user, int64_t i, int worker)
+static void transpose_part(void *user, int64_t i, int worker)
 {
-	const struct turn *t = user;
+	const struct transpose *t = user;
 	const struct kern_mm *mm = cpu_mm(t->p->b, t->a->type);
 	int k = cpu_node(t->p, t->a->node)->cols;
-	int64_t parts = turn_parts(t->p, t->a), row = i / parts * KERN_LANES,
-		from = i % parts * TURN_COLS;
+	int64_t parts = transpose_parts(t->p, t->a), row = i / parts * KERN_LANES,
+		from = i % parts * TRANSPOSE_COLS;
 
 	(void)worker;
 	mm->transpose(&t->a->x, (int)row, (int)num_min(KERN_LANES, t->rows - row), k, (int)from,
-	              (int)num_min(from + TURN_COLS, k));
+	              (int)num_min(from + TRANSPOSE_COLS, k));
 }
 
-static int turns(const struct backend *b, const struct cpu_act *a, int rows)
+static int needs_transpose(const struct backend *b, const struct cpu_act *a, int rows)
 {
 	for (int t = 0; t < INFER_TYPE_COUNT; t++)
-		if (a->types >> t & 1 && cpu_turned(b, t, rows))
+		if (a->types >> t & 1 && cpu_transposed(b, t, rows))
 			return 1;
 	return 0;
 }
 
-/* Make the turned copies that products read.  All rows must be ready, since 16 of them share each
- * cache line. */
-static void turn_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
+/* Make the transposed copies that products read. All rows must be ready, since 16 of them share
+ * each cache line. */
+static void transpose_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
 {
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
-		struct turn t = { p, a, rows };
-		if (a->x.transposed && turns(p->b, a, rows))
+		struct transpose t = { p, a, rows };
+		if (a->x.transposed && needs_transpose(p->b, a, rows))
 			pool_run(p->b->pool,
-			         (rows + KERN_LANES - 1) / KERN_LANES * turn_parts(p, a), turn_part,
-			         &t);
+			         (rows + KERN_LANES - 1) / KERN_LANES * transpose_parts(p, a),
+			         transpose_part, &t);
 	}
 }
 
@@ -192,7 +192,7 @@ static void rows_run(struct backend_plan *p, const struct cpu_step *step)
 		for (int32_t i = 0; i < rows; i++)
 			chain_row(&c, i, 0);
 	}
-	turn_run(p, step, rows);
+	transpose_run(p, step, rows);
 }
 
 static void angles(void *user, int64_t row, int worker)

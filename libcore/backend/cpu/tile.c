@@ -2,7 +2,7 @@
  * so the cutting changes no bit.
  *
  * For a few rows of x, weights are read in place, each byte once.  For somewhat more rows, weights
- * are read in place too, with a turned copy of x, if the kernel set has such a loop.  For many
+ * are read in place too, with a transposed copy of x, if the kernel set has such a loop.  For many
  * rows, nr weight rows at a time are packed into the worker's scratch and multiplied with all rows
  * of x; meanwhile the weights to be packed next are prefetched.  A type without loops of its own is
  * decoded to f32 in scratch. */
@@ -12,7 +12,7 @@
 #include "type/type.h"
 
 enum {
-	TURNED_ROWS = 96,     /* the most weight rows of an item that uses a turned copy of x */
+	SKINNY_ROWS = 96,     /* the most weight rows of an item that uses a transposed copy of x */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
 };
@@ -24,7 +24,7 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
 }
 
-int cpu_turned(const struct backend *b, int type, int m)
+int cpu_transposed(const struct backend *b, int type, int m)
 {
 	return kern_loop_transposed(cpu_mm(b, type), m);
 }
@@ -52,12 +52,12 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 
 	enum kern_loop loop = kern_loop(mm, j->m);
 
-	j->turned = loop == KERN_SKINNY && j->x->transposed;
-	j->tiled = loop == KERN_TILE || (loop == KERN_SKINNY && !j->turned);
+	j->transposed = loop == KERN_SKINNY && j->x->transposed;
+	j->tiled = loop == KERN_TILE || (loop == KERN_SKINNY && !j->transposed);
 	j->parts = 1;
 	j->part_rows = j->m;
-	if (j->turned) {
-		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(TURNED_ROWS, j->n / want));
+	if (j->transposed) {
+		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(SKINNY_ROWS, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->skinny_band));
 	} else if (j->tiled) {
 		int64_t rows = num_max(ITEM_WORK / row_work + 1,
@@ -128,9 +128,9 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	(j->turned ? mm->skinny : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
-	                                    own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x,
-	                                    j->x_row, j->m, n, j->k);
+	(j->transposed ? mm->skinny : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
+	                                        own ? j->row_bytes : (size_t)j->k * sizeof(float),
+	                                        j->x, j->x_row, j->m, n, j->k);
 	finish(&p->b->kern, j, 0, j->m, row, n);
 	return n;
 }
@@ -152,12 +152,12 @@ static struct kern_prefetch next_of(const struct kern_mm *mm, const struct cpu_j
 	int64_t rows = num_min(n, j->n - end),
 		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
 		calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
-		turns = calls * num_max(1, j->k / 256);
+		needs_transpose = calls * num_max(1, j->k / 256);
 	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
 
 	return (struct kern_prefetch){ .at = (const char *)at,
 		                       .end = at ? (const char *)at + bytes : NULL,
-		                       .lines = (int)(bytes / 64 / turns) + 1 };
+		                       .lines = (int)(bytes / 64 / needs_transpose) + 1 };
 }
 
 /* Pack weight rows [row, end), some panels at a time, and multiply each with x rows [m0, m0 + m),
