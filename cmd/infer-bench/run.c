@@ -10,6 +10,7 @@
 #include "base/rng.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,6 +335,16 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	return INFER_OK;
 }
 
+/* A number with as many decimals, at most `most`, as fit its column; width: below 0, to the left */
+static void put_number(struct buf *t, int width, int most, double v, const char *behind)
+{
+	int room = width < 0 ? -width : width;
+
+	while (most && snprintf(NULL, 0, "%.*f", most, v) > room)
+		most--;
+	buf_printf(t, "%*.*f%s", width, most, v, behind);
+}
+
 static int show(struct run *r, const struct infer_bench *b, infer_error *err)
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
@@ -344,18 +355,18 @@ static int show(struct run *r, const struct infer_bench *b, infer_error *err)
 
 	buf_init(&t, MEM_BASE);
 	if (!r->header)
-		buf_printf(&t, "%-7s %6s %7s %5s %10s %-21s %9s %9s %9s  %-7s %5s %s\n", "test",
-		           "tokens", "depth", "batch", "tok/s", "(least ... most)", "MB/token",
-		           "read GB/s", "limit", "by", "part", "(least ... most)");
+		buf_printf(&t, "%-7s %6s %6s %3s %8s %-15s %6s %8s %-7s %5s\n", "test", "tokens",
+		           "depth", "seq", "tok/s", "   least-most", "MB/tok", "limit", "by",
+		           "part");
 	r->header = 1;
-	buf_printf(&t,
-	           "%-7s %6d %7d %5d %10.2f (%8.2f ... %8.2f) %8.1f %9.1f %9.1f  %-7s %5.3f (%.3f "
-	           "... %.3f)\n",
-	           b->decode ? "decode" : "prefill", (int)b->tokens, (int)b->depth, (int)b->batch,
-	           b->tok_s.median, b->tok_s.least, b->tok_s.most,
-	           (b->weight_bytes + b->kv_bytes) * 1e-6, b->ceilings.mapped.median,
-	           b->limit_tok_s, limits[b->limit], b->fraction.median, b->fraction.least,
-	           b->fraction.most);
+	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
+	           (int)b->depth, (int)b->batch);
+	put_number(&t, 8, 2, b->tok_s.median, " ");
+	put_number(&t, 7, 1, b->tok_s.least, "-");
+	put_number(&t, -7, 1, b->tok_s.most, " ");
+	put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
+	put_number(&t, 8, 1, b->limit_tok_s, " ");
+	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
 	           : say_out(t.at, t.len, err);
 	buf_fini(&t);

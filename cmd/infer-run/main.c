@@ -150,8 +150,6 @@ static const char *conflict(const struct run_opts *o, const struct opt_rest *res
 		  "--batch writes JSON lines: only -o jsonl goes with it" },
 		{ is_stdin(o->batch) && is_stdin(o->chat.tools),
 		  "--batch and --tools cannot both be standard input" },
-		{ as_it_is && draws(o),
-		  "without drawn tokens -n, --stop and sampling have no effect" },
 		{ o->bos && !o->tokenize, "--bos goes with --tokenize only" },
 		{ instead && o->echo, "--echo goes with continuing a prompt only" },
 		{ instead && !many && o->fail_on_length,
@@ -175,6 +173,8 @@ static const char *conflict(const struct run_opts *o, const struct opt_rest *res
 		  "--echo changes the text of the record: --with-request does not go with it" },
 		{ o->logprobs >= 0 && o->output <= OUTPUT_TEXT && !o->batch,
 		  "--logprobs needs records: -o jsonl or -o tokens" },
+		{ as_it_is && draws(o),
+		  "without drawn tokens -n, --stop and sampling have no effect" },
 	};
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -62,8 +62,9 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 @test "run: a table, and records with the limit, the ceilings, the hash of the file and what is needed to run it again" {
 	infer-bench run -p 40 -n 6 --repeat 2 >a
 	same 3 "$(wc -l <a)"
-	grep -Eq '^prefill +40 +0 +1 +[0-9.]+ \(' a
-	grep -Eq '^decode +6 +0 +1 .* (memory|kv|compute) +[0-9.]+ \(' a
+	grep -Eq '^prefill +40 +0 +1 +[0-9.]+ +[0-9.]+-[0-9.]+ +[0-9.]+ +[0-9.]+ (memory|kv|compute) +[0-9.]+$' a
+	grep -Eq '^decode +6 +0 +1 .* (memory|kv|compute) +[0-9.]+$' a
+	run ! grep -E '^.{81}' a
 	infer-bench run -p 40 -n 6 --repeat 2 --json --record r >b
 	cmp b r
 	same "$(printf 'prefill\ndecode')" "$(json bench <b)"
