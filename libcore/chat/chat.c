@@ -311,8 +311,10 @@ int chat_values(struct chat_values *v, struct arena *a, const struct infer_conve
 {
 	if (!v->messages && c->turns && !(v->messages = turns_list(a, c->turns)))
 		return nomem(err);
-	if (!v->messages && c->messages)
+	if (!v->messages && c->messages) {
 		TRY(jread(&v->messages, a, c->messages, c->messages_n, "messages", err));
+		v->messages = chat_messages(v->messages);
+	}
 	return c->args && !v->args
 	               ? jread(&v->args, a, c->args, c->args_n, "template arguments", err)
 	               : INFER_OK;

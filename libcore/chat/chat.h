@@ -36,6 +36,8 @@ int chat_values(struct chat_values *v, struct arena *a, const struct infer_conve
 int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
                      const struct infer_conversation *c, const struct chat_values *v, int32_t **ids,
                      size_t *n_ids, int *spent, infer_error *err);
+/* fit.c: the messages: j itself, or those of an object that has nothing else. */
+const struct json *chat_messages(const struct json *j);
 /* fit.c: INFER_EFORMAT, INFER_EUNSUP: not an array of messages; names the index of the first
  * invalid one. */
 int chat_check(const struct json *messages, infer_error *err);

@@ -85,6 +85,13 @@ static int check(const struct json *m, size_t i, infer_error *err)
 	return calls && !json_is_null(calls) ? check_calls(calls, i, err) : INFER_OK;
 }
 
+const struct json *chat_messages(const struct json *j)
+{
+	const struct json *inside = json_get(j, "messages");
+
+	return json_is_object(j) && json_count(j) == 1 && inside ? inside : j;
+}
+
 int chat_check(const struct json *messages, infer_error *err)
 {
 	size_t i = 0;

@@ -61,6 +61,7 @@ int infer_turns_read(infer_turns *t, const char *json, size_t n, const char *wha
 	if (!own)
 		return nomem(err);
 	TRY(jread(&messages, &t->mem, own, n, what, err));
+	messages = chat_messages(messages);
 	int rc = chat_check(messages, &why);
 
 	if (rc)

@@ -153,6 +153,15 @@ put_keys()
 	same 1 "$(wc -l <out)"
 }
 
+@test "messages may be the one member of an object, as in a request; one with more is refused" {
+	echo "{\"messages\":$(cat "$(T talk.json)")}" >body.json
+	same "$(show --messages "$(T talk.json)")" "$(show --messages body.json)"
+	same 'user assistant' "$(printf '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}' >c.json
+		printf '/load c.json\n/save d.json\n' | infer-run -q -i && tr -d '\n' <d.json | perl -MJSON::PP -e 'print join " ", map { $_->{role} } @{decode_json(<STDIN>)}')"
+	echo '{"messages":[{"role":"user","content":"a"}],"tools":[]}' >body.json
+	fails 3 'body.json: messages is not an array' infer-run --no-stdin --messages body.json
+}
+
 @test "damaged conversations and templates exit with 3 and say where" {
 	bad() { echo "$1" >bad.json; fails 3 "$2" infer-run --no-stdin --messages bad.json; }
 	bad '[' 'bad.json: messages: line'
