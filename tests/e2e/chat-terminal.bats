@@ -477,7 +477,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	say '/load it.json'
 	sees '2 messages loaded'
 	say two
-	sees '^prompt: '
+	sees '^prompt [0-9]+'
 	keys C-c
 	sees 'stopped before the first word; the turn is taken back'
 	say /stats
