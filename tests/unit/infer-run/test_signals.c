@@ -80,7 +80,7 @@ static int edit(void)
 	chat_history_init(&past);
 	if (signals_open(&w, NULL))
 		return FAILED;
-	if (editor_open(&e, &past, &w, 0, NULL))
+	if (editor_open(&e, &past, &w, 0, NULL, NULL))
 		return NO_EDITOR;
 	return editor_read(e, ">", NULL, &got, &line, &n, NULL) ? FAILED : (int)got;
 }
@@ -91,8 +91,8 @@ static int plain(void)
 	enum chat_input_got got = CHAT_INPUT_END;
 
 	setenv("TERM", "dumb", 1);
-	return chat_input_open(&f, NULL) || chat_input_read(&f, NULL, &got, NULL) ? FAILED
-	                                                                          : (int)got;
+	return chat_input_open(&f, NULL, NULL) || chat_input_read(&f, NULL, &got, NULL) ? FAILED
+	                                                                                : (int)got;
 }
 
 /* How it ends: its code, or minus the signal; SIGALRM where it waits for ever. */
