@@ -89,7 +89,7 @@ _infer_run()
 
 	_infer_word
 	case $before in
-	-f | --file | --messages | --tools | --template | --batch | --resume | --replay) _infer_files; return ;;
+	-f | --file | --messages | --tools | --template | --out | --batch | --resume | --replay) _infer_files; return ;;
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
@@ -101,7 +101,7 @@ _infer_run()
 	--samplers) _infer_list 'penalties dry top_n_sigma top_k typ_p top_p min_p xtc temperature'; return ;;
 	-n | --max-tokens | --stop | --stop-token) return ;;
 	-o | --output) _infer_words 'text jsonl tokens'; return ;;
-	--logprobs | --repeat) return ;;
+	--logprobs | --fields | --repeat) return ;;
 	--help) _infer_words 'prompt model sampling end output instead safety general examples rows'; return ;;
 	esac
 	case $word in
@@ -110,7 +110,7 @@ _infer_run()
 		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
-		-o --output --json --logprobs --with-request --stats --repeat
+		-o --output --json --logprobs --fields --out --no-stream --with-request --stats --repeat
 		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --tokenize --bos --detokenize
 		--sandbox
 		-q --quiet -v --verbose -h --help --version' ;;

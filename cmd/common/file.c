@@ -77,7 +77,7 @@ static void sync_dir(char *path)
 	close(fd);
 }
 
-static int open_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *err)
+int file_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *err)
 {
 	int fd = -1;
 
@@ -106,7 +106,7 @@ int file_write(const char *path, const void *bytes, size_t n, unsigned mode, inf
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", path);
 	buf_init(&tmp, MEM_BASE);
-	int fd = open_beside(&tmp, path, mode, &why);
+	int fd = file_beside(&tmp, path, mode, &why);
 
 	if (fd >= 0) {
 		if (file_put(fd, bytes, n) || fsync(fd))

@@ -16,6 +16,11 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err);
  * INFER_EIO  a full disk, no permission, or path is not a regular file; INFER_ENOMEM */
 int file_write(const char *path, const void *bytes, size_t n, unsigned mode, infer_error *err);
 
+/* Create a file beside path under a name of its own, which goes into *tmp; returns its descriptor,
+ * or -1.
+ * INFER_EIO INFER_ENOMEM */
+int file_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *err);
+
 /* Write all n bytes to fd, continuing after interruptions; -1 and errno on failure.  Allocates
  * nothing. */
 int file_put(int fd, const char *at, size_t n);

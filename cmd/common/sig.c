@@ -9,11 +9,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const char *program = "infer", *volatile mapped;
+static const char *program = "infer", *volatile mapped, *volatile unfinished;
 
 static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
-/* Only async-signal-safe calls: strlen, writev, _exit. */
+/* Only async-signal-safe calls: strlen, unlink, writev, _exit. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
@@ -28,6 +28,8 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 		raise(sig);
 		return;
 	}
+	if (unfinished)
+		unlink(unfinished);
 	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
 		/* nobody reads stderr: only the exit code is left */
 	}
@@ -46,3 +48,24 @@ void sig_init(const char *name)
 }
 
 void sig_mapped(const char *path) { mapped = path; }
+
+static void on_end(int sig)
+{
+	if (unfinished)
+		unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void sig_unfinished(const char *path)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction a = { .sa_handler = on_end }, old;
+
+	sigemptyset(&a.sa_mask);
+	unfinished = path;
+	for (size_t i = 0; path && i < sizeof ends / sizeof *ends; i++)
+		/* a signal that was ignored stays ignored */
+		if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			sigaction(ends[i], &a, NULL);
+}

@@ -394,7 +394,7 @@ static int open_all(struct batch *b, infer_error *err)
 	TRY(take_names(b, err));
 	if (!b->in.text)
 		TRY(earlier_look(&b->earlier, &b->in.in, b->reader, err));
-	TRY(infer_writer_new(&b->writer, err));
+	TRY(run_writer(&b->writer, b->run, err));
 	if (o->resume)
 		TRY(go_on(b, err));
 	earlier_end(&b->earlier);

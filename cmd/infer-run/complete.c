@@ -17,7 +17,8 @@ struct sink {
 	const struct prompt *prompt;
 	infer_writer *writer; /* records; NULL: text */
 	infer_task *task;
-	struct buf text; /* scratch for the next write */
+	struct buf text;  /* scratch for the next write */
+	struct buf whole; /* --no-stream: what waits for the end */
 	int text_written, aside;
 	int64_t tokens; /* that have come */
 	int cut_off;    /* standard output took no more */
@@ -34,6 +35,10 @@ static int text_send(struct sink *s, infer_error *err)
 	if (s->text.bad)
 		return no_memory(err);
 	s->text_written |= s->text.len > 0;
+	if (s->run->o->no_stream) {
+		buf_put(&s->whole, s->text.at, s->text.len);
+		return s->whole.bad ? no_memory(err) : INFER_OK;
+	}
 	int rc = s->text.len ? say_out(s->text.at, s->text.len, err) : INFER_OK;
 
 	s->cut_off = rc != INFER_OK;
@@ -114,8 +119,10 @@ static int on_event(struct sink *s, const struct infer_got *got, infer_error *er
 		TRY(run_unchanged(s->run, INFER_OK, err));
 	else
 		on_token(s);
-	if (output == OUTPUT_TOKENS && got->event->kind == INFER_EVENT_TOKEN)
-		TRY(send(s, infer_write_token(s->writer, got->event, err), err));
+	if (output == OUTPUT_TOKENS && got->event->kind == INFER_EVENT_TOKEN) {
+		TRY(infer_write_token(s->writer, got->event, err));
+		TRY(s->run->o->no_stream ? INFER_OK : send(s, INFER_OK, err));
+	}
 	while (output == OUTPUT_TEXT && infer_task_delta(s->task, 0, &d))
 		TRY(show(s, &d, err));
 	return INFER_OK;
@@ -136,6 +143,9 @@ static int finish(struct sink *s, infer_error *err)
 	} else if (output == OUTPUT_JSONL && !f->kind) {
 		TRY(write_completion(s, &a, err));
 	}
+	if (s->run->o->no_stream && !f->kind)
+		TRY(output == OUTPUT_TEXT ? say_out(s->whole.at, s->whole.len, err)
+		                          : send(s, INFER_OK, err));
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
@@ -216,6 +226,7 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 	int code = EXIT_DONE;
 
 	buf_init(&s.text, MEM_BASE);
+	buf_init(&s.whole, MEM_BASE);
 	int rc = begin(&s, j, &err);
 
 	if (!rc)
@@ -231,7 +242,7 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
 			code = EXIT_LENGTH;
 	}
-	if (rc == INFER_EIO && s.text_written && !s.cut_off)
+	if (rc == INFER_EIO && s.text_written && !s.cut_off && !r->o->no_stream)
 		(void)say_out("\n", 1, NULL);
 	if (rc && rc != INFER_EIO && w)
 		(void)send(&s, infer_write_error(w, j->id, &err, NULL, NULL), NULL);
@@ -239,6 +250,7 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 		code = say_fail(&err);
 	infer_task_free(s.task);
 	buf_fini(&s.text);
+	buf_fini(&s.whole);
 	return code;
 }
 
@@ -338,7 +350,7 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 		j.logprobs = (int32_t)r->o->logprobs;
 	read_back(&j, tail, r, prompt);
 	if (!rc && r->o->output != OUTPUT_TEXT)
-		rc = infer_writer_new(&w, &err);
+		rc = run_writer(&w, r, &err);
 	if (!rc && r->o->with_request)
 		rc = infer_writer_new(&asked, &err);
 	int code = rc ? say_fail(&err) : repeat(r, &j, prompt, w, asked);

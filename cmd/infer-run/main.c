@@ -1,5 +1,6 @@
 /* infer-run/main.c - options, then one call. */
 #include "opts.h"
+#include "common/out.h"
 #include "common/say.h"
 #include "base/clock.h"
 
@@ -75,6 +76,13 @@ static const char *conflict_lines(const struct run_opts *o, const struct opt_res
 	return NULL;
 }
 
+/* Is an option given of drawing tokens, or of where that ends? */
+static int draws(const struct run_opts *o)
+{
+	return sampling_given(&o->sampling) || o->max_tokens >= 0 || o->stop.n ||
+	       o->stop_tokens.n || o->ignore_eos;
+}
+
 /* Everything but the engine and the template is in the records. */
 static const char *conflict_replay(const struct run_opts *o, int n_words)
 {
@@ -83,8 +91,7 @@ static const char *conflict_replay(const struct run_opts *o, int n_words)
 	if (n_words || o->files.n || c->system || c->messages || c->tools || c->args ||
 	    c->think >= 0 || o->raw || o->special)
 		return "--replay takes its prompts from the records: no other goes with it";
-	if (sampling_given(&o->sampling) || o->max_tokens >= 0 || o->stop.n || o->stop_tokens.n ||
-	    o->ignore_eos)
+	if (draws(o))
 		return "--replay takes its options from the records: none of sampling and of "
 		       "stopping goes with it";
 	if (o->output == OUTPUT_TOKENS)
@@ -116,14 +123,52 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 	return NULL;
 }
 
-static int draws(const struct run_opts *o)
+/* What does not go with how the output is written. */
+static const char *conflict_output(const struct run_opts *o)
 {
-	const struct sampling_args *s = &o->sampling;
-	int given = s->breakers.n || s->bias.n || s->samplers || s->seed.given;
+	int records = o->output == OUTPUT_JSONL || o->output == OUTPUT_TOKENS || o->batch;
+	const struct {
+		int is;
+		const char *why;
+	} rules[] = {
+		{ o->fields && !records,
+		  "--fields goes with records: -o jsonl, -o tokens or --batch" },
+		{ o->fields && o->resume,
+		  "--resume reads its records again: --fields does not go with it" },
+		{ o->out && o->interactive, "-i talks: --out does not go with it" },
+		{ o->out && o->resume,
+		  "--resume writes to its own file: --out does not go with it" },
+		{ o->out && o->sandbox,
+		  "--out gives the file its name in the end, which --sandbox forbids" },
+		{ o->no_stream && o->interactive,
+		  "-i shows answers as they come: --no-stream does not go with it" },
+	};
 
-	for (int i = 0; i < SAMPLING_NUMBERS; i++)
-		given |= s->numbers[i].given;
-	return given || o->max_tokens >= 0 || o->stop.n || o->stop_tokens.n || o->ignore_eos;
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (rules[i].is)
+			return rules[i].why;
+	return NULL;
+}
+
+/* Open --out, which must not be a file that is read; says why not, and returns the exit code. */
+static int open_out(const struct run_opts *o)
+{
+	const char *const inputs[] = {
+		o->model, o->chat.messages, o->chat.tools,           o->chat.template,
+		o->batch, o->replay,        o->no_stdin ? NULL : "-"
+	};
+	infer_error err = { 0 };
+	int rc = INFER_OK;
+
+	if (!o->out)
+		return EXIT_DONE;
+	for (size_t i = 0; !rc && i < sizeof inputs / sizeof *inputs; i++)
+		rc = out_is_not(o->out, inputs[i], &err);
+	for (int i = 0; !rc && i < o->files.n; i++)
+		rc = out_is_not(o->out, o->files.at[i], &err);
+	if (!rc)
+		rc = out_open(o->out, &err);
+	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
 /* What does not go together, by name; NULL: all is well. */
@@ -206,11 +251,15 @@ int main(int argc, char **argv)
 
 	if (!why)
 		why = conflict(&o, &rest);
+	if (!why)
+		why = conflict_output(&o);
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
 	if (why) {
 		say_error("%s", why);
 		code = EXIT_USAGE;
+	} else if ((code = open_out(&o))) {
+		/* it was said why */
 	} else if (o.tokenize) {
 		code = tokenize(&o, &rest);
 	} else if (o.detokenize || o.render) {
@@ -224,5 +273,5 @@ int main(int argc, char **argv)
 		                     : complete(&o, &rest);
 	}
 	opt_rest_fini(&rest);
-	return say_end(code);
+	return out_end(code);
 }

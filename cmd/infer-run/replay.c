@@ -336,7 +336,7 @@ static int open_all(struct replay *a, infer_error *err)
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
 	take_names(a);
 	if (o->output == OUTPUT_JSONL)
-		TRY(infer_writer_new(&a->writer, err));
+		TRY(run_writer(&a->writer, &a->run, err));
 	return run_confine(o, 0, err);
 }
 

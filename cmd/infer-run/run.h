@@ -32,7 +32,8 @@ struct run_opts {
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
 	int output, stats; /* output: enum run_output */
-	int with_request;
+	int with_request, no_stream;
+	const char *out, *fields;
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	const char *batch, *resume, *replay;
 	int lines, null; /* null: with lines */
@@ -99,6 +100,8 @@ struct input_bound run_bound(const struct run *r);
  * for the first, the caller's to mem_free, on failure too. */
 int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, infer_error *err);
 
+/* A writer of records, with --fields. */
+int run_writer(infer_writer **w, const struct run *r, infer_error *err);
 /* --stop as a request has it: the caller's to mem_free, its texts the options'. */
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 

@@ -126,10 +126,12 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 	struct infer_run_info info;
 	infer_writer *w;
 
-	TRY(infer_writer_new(&w, err));
+	int rc = run_writer(&w, r, err);
+
 	run_info(&info, r);
-	int rc = records_put(infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err), w,
-	                     STDOUT_FILENO, err);
+	if (!rc)
+		rc = records_put(infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err),
+		                 w, STDOUT_FILENO, err);
 
 	infer_writer_free(w);
 	return rc;

@@ -15,6 +15,11 @@ struct infer_writer {
 	int started, has_kind;
 	const infer_model *model;
 	char model_id[65];
+	/* record/: where the line in work begins; the fields that stay (record/field_list.h), where
+	 * not all do */
+	size_t line_at;
+	int some_fields;
+	uint64_t fields;
 };
 
 /* The whole of an answer.  more: what an envelope adds where it belongs in the object, or NULL. */

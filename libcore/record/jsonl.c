@@ -13,6 +13,7 @@ static void clear_bad(infer_writer *w)
 struct jwrite *record_begin(infer_writer *w, enum infer_kind kind)
 {
 	clear_bad(w);
+	w->line_at = w->text.len;
 	infer_record_open(&w->w, &w->text, kind, w->started ? 0 : INFER_RECORD_FIRST);
 	w->has_kind = 1;
 	return &w->w;
@@ -33,6 +34,8 @@ int record_end(infer_writer *w, infer_error *err)
 	if (w->text.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for a record");
 	w->started |= w->has_kind;
+	if (w->has_kind && w->some_fields)
+		record_cut(w);
 	return INFER_OK;
 }
 

@@ -9,6 +9,9 @@ struct jwrite *record_begin(infer_writer *w, enum infer_kind kind);
 struct jwrite *record_begin_bare(infer_writer *w);
 int record_end(infer_writer *w, infer_error *err);
 
+/* fields.c: take out of the line that has ended what is not to stay */
+void record_cut(infer_writer *w);
+
 /* run.c: the object `run` (contract, promise 7) */
 void record_run(infer_writer *w, const struct infer_run_info *run);
 

@@ -88,7 +88,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	END
 	fails 2 'unknown option --prompt; the prompt is the arguments' infer-run --prompt x
 	fails 2 'unknown option -p; the prompt is the arguments' infer-run -p x
-	fails 2 'unknown option --stream; an answer is always written as it comes' infer-run --stream x
+	fails 2 'unknown option --stream; an answer is written as it comes, unless --no-stream is given' infer-run --stream x
 	fails 2 'unknown option --schema; answers cannot be constrained yet' infer-run --schema x
 	fails 2 "--output: no 'json'; did you mean jsonl\?" infer-run -o json x
 	# what the program itself does not have is not offered

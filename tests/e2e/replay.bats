@@ -56,8 +56,8 @@ requests() { perl -MJSON::PP -ne '$r = decode_json($_); print JSON::PP->new->can
 @test "what no request can say is refused by name" {
 	fails 2 'token 5: a request that is written down has no 300' go --with-request --json --logit-bias 5=300 the
 	fails 2 '--with-request needs records of answers' go --with-request the
-	fails 2 '--with-request needs records of answers' go --with-request --tokenize the
-	fails 2 'the record of --score has the tokens' go --with-request --score --json the
+	fails 2 '--with-request needs records of answers' infer-run --no-stdin --with-request --tokenize the
+	fails 2 'the record of --score has the tokens' infer-run --no-stdin --with-request --score --json the
 	fails 2 '--echo changes the text of the record' go --with-request --json --echo the
 	echo '{"messages":[{"role":"user","content":"a"}],"template_sha256":"00"}' >in
 	rc=0

@@ -75,6 +75,10 @@ int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, co
                       size_t n, const struct infer_run_info *run, infer_error *err);
 int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
                       infer_error *err);
+/* From here on records have only these fields at their top, names with commas between, beside v and
+ * kind, which stay; lines in the forms of others stay whole.
+ * INFER_EINVAL  no field of the records of infer-run, by name */
+int infer_writer_fields(infer_writer *w, const char *list, infer_error *err);
 /* The lines follow others of ours: none of them has "v". */
 void infer_writer_continue(infer_writer *w);
 

@@ -7,6 +7,7 @@
 #include <infer/reply.h>
 #include "base/err.h"
 #include "base/jwrite.h"
+#include "record/record.h"
 
 static infer_model *model;
 static infer_engine *engine;
@@ -102,6 +103,51 @@ out:
 	return rc;
 }
 
+static int cut(infer_writer **w, const char *list, infer_error *err)
+{
+	infer_writer_free(*w);
+	TRY(infer_writer_new(w, err));
+	return infer_writer_fields(*w, list, err);
+}
+
+/* Chosen fields alone, in the order of the record, in each line; the quotes and brackets of values
+ * are none of the record's. */
+static int case_fields(void)
+{
+	const infer_error e = { INFER_EINVAL, "a \"b\\\", {[ c" };
+	const struct infer_top top[2] = { { 7, -0.25f }, { 9, -3.0f } };
+	struct infer_event ev = { .token = 7, .logprob = -1, .top = top, .n_top = 2 };
+	infer_writer *w = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(cut(&w, "param,message", &err));
+	nth_ok(infer_write_error(w, "a1", &e, "p", &err));
+	assert_string_equal(message(w), "{\"v\":1,\"kind\":\"error\",\"message\":\"a "
+	                                "\\\"b\\\\\\\", {[ c\",\"param\":\"p\"}\n");
+	nth_ok(infer_write_error(w, "a1", &e, NULL, &err));
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(infer_writer_text(w).at,
+	                    "{\"kind\":\"error\",\"message\":\"a \\\"b\\\\\\\", {[ c\","
+	                    "\"param\":null}\n{\"kind\":\"token\"}\n");
+	nth_ok(cut(&w, "kind", &err));
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(message(w), "{\"v\":1,\"kind\":\"token\"}\n");
+	nth_ok(cut(&w, "v,top,id", &err));
+	nth_ok(infer_write_token(w, &ev, &err));
+	assert_string_equal(message(w),
+	                    "{\"v\":1,\"kind\":\"token\",\"id\":7,\"top\":[{\"id\":7,\"logprob\":-"
+	                    "0.25},{\"id\":9,\"logprob\":-3}]}\n");
+	nth_fails(cut(&w, "id,nosuch", &err), INFER_EINVAL);
+	assert_string_equal(err.message, "'nosuch' is no field of records");
+	nth_fails(cut(&w, "id,", &err), INFER_EINVAL);
+	nth_fails(cut(&w, "usage.prompt_tokens", &err), INFER_EINVAL);
+out:
+	infer_writer_free(w);
+	arena_fini(&record);
+	return rc;
+}
+
 static int case_error(void)
 {
 	const infer_error e = { INFER_EINVAL, "temp is -1: from 0 to 1e+06" };
@@ -130,12 +176,17 @@ static const struct json *parse(const char *text)
 	return json_need(&record, text);
 }
 
-/* The keys of an object, in their order, blank between them. */
+/* The keys of an object, in their order, blank between them.  Those of a record can be chosen. */
 static void check_keys(const struct json *o, const char *want)
 {
-	char keys[1024] = "";
+	static infer_writer probe;
+	char keys[1024] = "", name[64];
+	infer_error err;
 
 	json_each(v, o) {
+		snprintf(name, sizeof name, "%.*s", (int)v->key_n, v->key);
+		if (json_get(o, "kind") && infer_writer_fields(&probe, name, &err))
+			fail_msg("%s: the list of fields lacks %s", err.message, name);
 		strcat(keys, keys[0] ? " " : "");
 		strncat(keys, v->key, v->key_n);
 	}
@@ -401,9 +452,9 @@ out:
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_kinds),      nth_case(case_token), nth_case(case_error),
-		nth_case(case_completion), nth_case(case_reply), nth_case(case_chat),
-		nth_case(case_score),
+		nth_case(case_kinds), nth_case(case_token),      nth_case(case_fields),
+		nth_case(case_error), nth_case(case_completion), nth_case(case_reply),
+		nth_case(case_chat),  nth_case(case_score),
 	};
 	const struct infer_engine_opts o = { .threads = 1,
 		                             .isa = "ref",
