@@ -143,7 +143,7 @@ static double exp_sum(double x, double lo)
 
 double fm_exp(double x) { return exp_sum(x, 0.0); }
 
-/* ln x = *hi + *lo with a relative error of about 2^-65; x is finite and positive */
+/* ln x = *hi + *lo to about 2^-65; x is finite and positive */
 static void log_sum(double x, double *hi, double *lo)
 {
 	uint64_t u = bits64(x), i;
