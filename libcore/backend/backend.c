@@ -23,6 +23,21 @@ const struct backend_kind *backend_find(const char *name)
 	return NULL;
 }
 
+const char *backend_name(const struct backend_device *d)
+{
+	return d->name[0] ? d->name : d->kind->name;
+}
+
+int backend_blame(int rc, const struct backend_device *d, infer_error *err)
+{
+	char why[sizeof err->message];
+
+	if (!rc || !err)
+		return rc;
+	memcpy(why, err->message, sizeof why);
+	return err_set(err, rc, "%s: %s", backend_name(d), why);
+}
+
 int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
                     const struct backend_step *s, struct backend_result *r, infer_error *err)
 {

@@ -4,12 +4,11 @@
  * module reads or writes those bytes; what comes out of a step lies in memory of the host. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
-#include <infer/watch.h>
 #include "backend/host.h"
+#include "backend/step.h"
 #include "graph/graph.h"
 
 /* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable,
@@ -25,48 +24,11 @@ struct weight {
 
 /* Layers whose K and V share pages of the cache.  A page holds the positions of one page (of the
  * kind: how many) of all of them; how they lie there is the backend's. */
-enum { BACKEND_GROUPS = 4 };
 struct backend_group {
 	int n_layers;
 	const int *layers; /* of the model */
 	int k_type, v_type, kv_heads, dk, dv;
 };
-struct backend_cache; /* the pages of one group on one device */
-
-/* The cache as a step sees it.  Written by ops KV_PUT, read by ATTN. */
-struct backend_kv_layer {
-	int group, index; /* index: in layers of the group */
-};
-struct backend_kv {
-	const struct backend_kv_layer *layers; /* by layer of the model */
-	struct backend_cache *const *caches;   /* by group */
-	int n_layers, n_groups;
-};
-#define BACKEND_NO_PAGE UINT32_MAX
-
-/* Rows of one sequence, consecutive in the step and in position. */
-struct backend_run {
-	int32_t row, n; /* rows [row, row + n) of the step */
-	int32_t pos;    /* position of the first */
-	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
-	const uint32_t *const *pages;
-};
-enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K };
-struct backend_step {
-	int32_t n, n_out, n_runs;
-	const int32_t *ids;             /* [n] */
-	const struct backend_run *runs; /* [n_runs], cover all rows in order */
-	const int32_t *out;             /* [n_out], ascending rows of which something is wanted */
-	const struct backend_kv *kv;
-	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
-	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
-	/* NULL, or told between the parts of the step how much of its work is done, about */
-	const struct infer_watch *watch;
-};
-struct backend_result {
-	const float *logits; /* [n_out][n_vocab]; NULL where n_out is 0 */
-};
-
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
  * once to f32.  freq [half]: radians a position. */
 struct backend_rope {
@@ -148,7 +110,11 @@ struct backend_kind {
 struct backend_device { /* one that is open */
 	const struct backend_kind *kind;
 	struct backend *b;
+	char name[16]; /* in placements and errors; empty: the kind's */
 };
+const char *backend_name(const struct backend_device *d);
+/* Put the device's name before the sentence of a failure.  Returns rc. */
+int backend_blame(int rc, const struct backend_device *d, infer_error *err);
 const struct backend_kind *backend_find(const char *name); /* NULL: not built in */
 /* begin and end. */
 int backend_compute(const struct backend_kind *kind, struct backend_plan *p,

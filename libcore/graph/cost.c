@@ -58,6 +58,8 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_SCALE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
 	case GRAPH_PICK:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS: /* a few operations for each float */

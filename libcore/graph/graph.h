@@ -47,7 +47,7 @@ struct graph_node {
 };
 struct graph {
 	struct graph_node *nodes;
-	int32_t n, cap, output; /* output: the logits; -1: not set */
+	int32_t n, cap, output; /* output: the logits; -1: not set, or of another part (split.h) */
 	int bad;                /* out of memory while building; sticky */
 };
 
@@ -55,7 +55,7 @@ void graph_init(struct graph *g);
 void graph_fini(struct graph *g);
 /* A node of op without sources or weights, its parameters zero. */
 struct graph_node graph_node_of(enum graph_op op);
-/* Append a node.  rows follow from its sources; so do cols, where op_list.h does not say GIVEN.
+/* Append a node.  rows follow from its sources (RECV: as given); so do cols, where op_list.h does not say GIVEN.
  * Returns its index, or -1 with bad set; a source that is -1 where the op needs one (what an
  * earlier failure left) gives -1 too. */
 int32_t graph_add(struct graph *g, struct graph_node n);
@@ -64,7 +64,7 @@ const char *graph_op_what(int op); /* the sentence of op_list.h */
 int graph_op_srcs(int op);
 int graph_op_over(int op);
 /* Check that every source comes before its node, that counts are those of op_list.h, that columns
- * and rows agree, and that there is an output.  INFER_EINVAL names the node and the mistake, which
+ * and rows agree, and that there is an output or a SEND.  INFER_EINVAL names the node and the mistake, which
  * is our own.  INFER_ENOMEM: memory failed while the graph was built. */
 int graph_check(const struct graph *g, int n_weights, infer_error *err);
 

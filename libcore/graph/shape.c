@@ -6,7 +6,8 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 {
 	const struct graph_node *src0 = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
 
-	n->rows = n->op == GRAPH_PICK ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
+	if (n->op != GRAPH_RECV) /* its rows are given */
+		n->rows = n->op == GRAPH_PICK ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
 	switch (graph_op_cols(n->op)) {
 	case GRAPH_COLS_GIVEN:
 		break;
@@ -69,6 +70,10 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
 		               ? "src1 is no ROUTE of as many experts"
 		               : NULL;
+	case GRAPH_RECV:
+		return n->recv.edge < 0 ? "no edge" : NULL;
+	case GRAPH_SEND:
+		return n->send.edge < 0 ? "no edge" : NULL;
 	case GRAPH_SCALE:
 	case GRAPH_PICK:
 	case GRAPH_OPS:
@@ -100,6 +105,8 @@ static const char *wrong_links(const struct graph *g, int32_t i, int n_weights)
 
 int graph_check(const struct graph *g, int n_weights, infer_error *err)
 {
+	int sends = 0;
+
 	if (g->bad)
 		return err_set(err, INFER_ENOMEM, "no memory for the graph");
 	for (int32_t i = 0; i < g->n; i++) {
@@ -112,7 +119,10 @@ int graph_check(const struct graph *g, int n_weights, infer_error *err)
 		if (why)
 			return err_set(err, INFER_EINVAL, "node %d (%s): %s", i,
 			               graph_op_name(n->op), why);
+		sends |= n->op == GRAPH_SEND;
 	}
+	if (g->output < 0 && sends) /* a part that is not the last */
+		return INFER_OK;
 	if (g->output < 0 || g->output >= g->n || g->nodes[g->output].rows != GRAPH_OUT)
 		return err_set(err, INFER_EINVAL, "the graph has no output, or one of all rows");
 	return INFER_OK;

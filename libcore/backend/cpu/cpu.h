@@ -8,6 +8,7 @@
 #ifndef BACKEND_CPU_CPU_H
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
+#include "backend/cpu/cache.h"
 #include "base/pool.h"
 #include "kern/kern.h"
 #include "kern/dispatch.h"
@@ -20,15 +21,6 @@ struct backend_weights {
 	const struct weight *at;
 	int n;
 };
-/* Where the pages of a group are, and how they are laid out; cache.c draws a page. */
-struct backend_cache {
-	unsigned char *base;
-	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
-	size_t v_at;                                    /* from a layer's K to its V */
-	int k_type, v_type;
-	size_t reserved;
-};
-
 enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE };
 struct cpu_step {
 	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
@@ -92,6 +84,7 @@ struct backend_plan {
 	int32_t *stage; /* [nodes] step of a node */
 	size_t *offset; /* [nodes] in values */
 	int64_t n_ids;  /* rows of the smallest table that ids choose from */
+	int has_edges;
 	struct cpu_job *jobs;
 	int max_jobs;
 	size_t value_bytes, act_bytes;
@@ -148,19 +141,6 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 /* run.c */
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
-/* cache.c */
-int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err);
-int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
-               uint32_t n_pages, infer_error *err);
-void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
-void cpu_kv_drop(struct backend_cache *c, uint32_t page);
-void cpu_kv_free(struct backend_cache *c);
-/* K of the first head of a layer in a page; V is v_at behind it. */
-static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
-                                         const struct backend_kv_layer *l, uint32_t page)
-{
-	return c->base + (size_t)page * c->page_bytes + (size_t)l->index * c->layer_bytes;
-}
 /* tile.c: fill in how j is cut; then run the items of all of them as one region */
 /* whether products of m rows of x with weights of a type read the transposed copy of x */
 int cpu_transposed(const struct backend *b, int type, int m);

@@ -23,6 +23,8 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_SCALE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
 	case GRAPH_PICK:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS:
@@ -117,6 +119,8 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_SCALE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
 	case GRAPH_PICK:
 	case GRAPH_OPS:
 		break; /* no weights */
@@ -264,6 +268,7 @@ static int prepare(struct backend_plan *p, infer_error *err)
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *node = cpu_node(p, i);
 		TRY(check_node(p, i, err));
+		p->has_edges |= node->op == GRAPH_RECV || node->op == GRAPH_SEND;
 		if (node->op == GRAPH_EMBED)
 			p->n_ids = num_min(p->n_ids, p->m.weights[node->w[0]].ne[1]);
 	}

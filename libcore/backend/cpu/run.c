@@ -65,6 +65,11 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	}
 }
 
+static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)
+{
+	return p->s->edges[edge] + (size_t)row * (size_t)cols;
+}
+
 static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
 {
 	const struct graph_node *n = cpu_node(p, i);
@@ -98,6 +103,14 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_SCALE:
 		k->scale(y, a, n->scale.mul, n->cols);
 		break;
+	case GRAPH_RECV:
+		memcpy(y, edge_row(p, n->recv.edge, n->cols, row), (size_t)n->cols * sizeof *y);
+		break;
+	case GRAPH_SEND: {
+		int cols = cpu_node(p, n->src[0])->cols;
+		memcpy(edge_row(p, n->send.edge, cols, row), a, (size_t)cols * sizeof *a);
+		break;
+	}
 	case GRAPH_PICK:
 		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof(float));
 		break;
@@ -250,6 +263,8 @@ static int check_step(const struct backend_plan *p, const struct backend_step *s
 	for (int32_t i = 0; i < s->n_out; i++)
 		if (s->out[i] < 0 || s->out[i] >= s->n)
 			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
+	if (p->has_edges && !s->edges)
+		return err_set(err, INFER_EINVAL, "a step without edges for a part of a graph");
 	TRY(check_wants(s, err));
 	return row == s->n ? INFER_OK
 	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
@@ -333,7 +348,7 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 		if (s->watch)
 			s->watch->fn(s->watch->user, done += ops(p, step), all);
 	}
-	if (s->n_out)
+	if (s->n_out && p->m.graph->output >= 0)
 		r->logits = cpu_value(p, p->m.graph->output, 0);
 	p->s = NULL;
 	return INFER_OK;

@@ -84,8 +84,9 @@ static int apart_open(struct backend **out, const struct host *host, const struc
 {
 	struct backend *cpu;
 
+	(void)o; /* as many as are wanted */
 	*out = NULL;
-	TRY(apart_cpu()->open(&cpu, host, o, err));
+	TRY(apart_cpu()->open(&cpu, host, &(struct backend_opts){ 0 }, err));
 	*out = apart_handle(sizeof(struct apart));
 	*(struct apart *)apart_of(*out) = (struct apart){ cpu };
 	return INFER_OK;
@@ -189,7 +190,7 @@ static int apart_plan(struct backend_plan **out, struct backend *b, const struct
 		return rc;
 	}
 	apart_let_plan(a, PROT_NONE);
-	a->n_vocab = m->graph->nodes[m->graph->output].cols;
+	a->n_vocab = m->graph->output < 0 ? 0 : m->graph->nodes[m->graph->output].cols;
 	a->logit_bytes = (size_t)size->out * (size_t)a->n_vocab * sizeof(float);
 	a->per = size->ctx / apart_cpu()->page + 1;
 	a->runs = calloc(runs, sizeof *a->runs);

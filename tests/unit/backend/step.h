@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "kern/kern.h"
 
-enum { STEP_SEQS = 4, STEP_PAGES = 64, STEP_ROWS = 256 };
+enum { STEP_SEQS = 4, STEP_PAGES = 64, STEP_ROWS = 256, STEP_COLS = 512 };
 
 struct step {
 	struct backend_model m;
@@ -21,6 +21,7 @@ struct step {
 	uint32_t pages[STEP_SEQS][STEP_PAGES];
 	const uint32_t *tables[STEP_SEQS];
 	int32_t len[STEP_SEQS];
+	float *edge; /* the one that a graph may have */
 };
 
 struct step_shape {
@@ -34,6 +35,7 @@ __attribute__((unused)) static void step_close(struct step *s)
 	open_close(&s->o);
 	mem_free(s->layers);
 	mem_free(s->numbers);
+	mem_free(s->edge);
 	memset(s, 0, sizeof *s);
 }
 
@@ -54,7 +56,8 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 	s->m = *m;
 	s->layers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof *s->layers);
 	s->numbers = mem_zalloc(MEM_BACKEND, (size_t)k->n_layers, sizeof *s->numbers);
-	if (!s->layers || !s->numbers)
+	s->edge = mem_alloc(MEM_BACKEND, (size_t)rows * STEP_COLS, sizeof *s->edge);
+	if (!s->layers || !s->numbers || !s->edge)
 		return INFER_ENOMEM;
 	for (int i = 0; i < k->n_layers; i++) {
 		s->layers[i] = (struct backend_kv_layer){ 0, i };
@@ -80,7 +83,9 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 	struct backend_run runs[STEP_SEQS];
 	const uint32_t *const *tables[STEP_SEQS];
 	int32_t all[STEP_ROWS], out[STEP_ROWS];
-	struct backend_step step = { .ids = all, .runs = runs, .out = out, .kv = &s->kv };
+	struct backend_step step = {
+		.ids = all, .runs = runs, .out = out, .kv = &s->kv, .edges = &s->edge
+	};
 	struct backend_result res;
 	int rc;
 

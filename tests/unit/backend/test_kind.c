@@ -117,7 +117,7 @@ static int case_wants(void)
 	nth_ok(step_open(&s, &t.m, &cache, 1, NULL, 8, &e));
 	const uint32_t *const *pages = s.tables;
 	struct backend_run run = { .n = 3, .pages = pages };
-	struct backend_step step = { 3, 2, 1, ids, &run, out, &s.kv };
+	struct backend_step step = { 3, 2, 1, ids, &run, out, &s.kv, .edges = &s.edge };
 	nth_ok(backend_compute(s.o.kind, s.o.plan, &step, &res, &e));
 	memcpy(alone, res.logits, sizeof alone);
 	step.want = want;

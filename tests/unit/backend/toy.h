@@ -74,6 +74,17 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	return toy_add(t, x, graph_add(&t->g, n), 0);
 }
 
+/* Out of the graph and back in. */
+static int32_t toy_edge(struct toy *t, int32_t x)
+{
+	struct graph_node send = graph_node_of(GRAPH_SEND), recv = graph_node_of(GRAPH_RECV);
+
+	send.src[0] = x;
+	graph_add(&t->g, send);
+	recv.cols = t->k.embd;
+	return graph_add(&t->g, recv);
+}
+
 /* All of it up to node `last` (-1: everything), whose rows are the output. */
 __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shape *k, int last)
 {
@@ -92,7 +103,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	x = toy_experts(t, toy_attention(t, x, 1));
 	scale.src[0] = x;
 	scale.scale.mul = 0.25f;
-	x = toy_op(t, GRAPH_SILU_MUL, x, graph_add(&t->g, scale));
+	x = toy_edge(t, toy_op(t, GRAPH_SILU_MUL, x, graph_add(&t->g, scale)));
 	x = toy_mm(t, toy_norm(t, x, 1, 1), TOY_VOCAB, 0, 3, 5);
 	if (last >= 0) {
 		t->g.n = last + 1;

@@ -161,6 +161,11 @@ __attribute__((unused)) static void truth_eval(struct truth *t)
 				truth_rope(t, n, y, a, r);
 				break;
 			case GRAPH_KV_PUT:
+			case GRAPH_SEND:
+				break;
+			case GRAPH_RECV: /* right behind the SEND of the same edge */
+				memcpy(y, t->value[truth_node(t, i - 1)->src[0]] + r * n->cols,
+				       (size_t)n->cols * sizeof *y);
 				break;
 			case GRAPH_ROUTE:
 				truth_route(t, n, y, a);

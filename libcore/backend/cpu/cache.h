@@ -1,0 +1,26 @@
+/* backend/cpu/cache.h (private) - pages of the cache in host memory. */
+#ifndef BACKEND_CPU_CACHE_H
+#define BACKEND_CPU_CACHE_H
+#include "backend/backend.h"
+
+/* Where the pages of a group are, and how they are laid out; cache.c draws a page. */
+struct backend_cache {
+	unsigned char *base;
+	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
+	size_t v_at;                                    /* from a layer's K to its V */
+	int k_type, v_type;
+	size_t reserved;
+};
+int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err);
+int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
+               uint32_t n_pages, infer_error *err);
+void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
+void cpu_kv_drop(struct backend_cache *c, uint32_t page);
+void cpu_kv_free(struct backend_cache *c);
+/* K of the first head of a layer in a page; V is v_at behind it. */
+static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
+                                         const struct backend_kv_layer *l, uint32_t page)
+{
+	return c->base + (size_t)page * c->page_bytes + (size_t)l->index * c->layer_bytes;
+}
+#endif

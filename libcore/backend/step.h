@@ -1,0 +1,49 @@
+/* backend/step.h - a step as one device sees it: rows, the groups of the cache that lie there, and
+ * what comes out. */
+#ifndef BACKEND_STEP_H
+#define BACKEND_STEP_H
+#include <stdatomic.h>
+#include <stdint.h>
+#include <infer/watch.h>
+
+enum { BACKEND_GROUPS = 4 };
+struct backend_cache; /* the pages of one group */
+
+/* The cache as a step sees it.  Written by ops KV_PUT, read by ATTN. */
+struct backend_kv_layer {
+	int group, index; /* index: in layers of the group; of a layer elsewhere nothing is said */
+};
+struct backend_kv {
+	const struct backend_kv_layer *layers; /* by layer of the model */
+	struct backend_cache *const *caches;   /* by group */
+	int n_layers, n_groups;
+};
+#define BACKEND_NO_PAGE UINT32_MAX
+
+/* Rows of one sequence, consecutive in the step and in position. */
+struct backend_run {
+	int32_t row, n; /* rows [row, row + n) of the step */
+	int32_t pos;    /* position of the first */
+	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
+	const uint32_t *const *pages;
+};
+enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K };
+struct backend_step {
+	int32_t n, n_out, n_runs;
+	const int32_t *ids;             /* [n] */
+	const struct backend_run *runs; /* [n_runs], cover all rows in order */
+	const int32_t *out;             /* [n_out], ascending rows of which something is wanted */
+	const struct backend_kv *kv;
+	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
+	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
+	/* NULL, or told between the parts of the step how much of its work is done, about */
+	const struct infer_watch *watch;
+	/* by edge, for RECV and SEND: f32 [rows][cols], memory of the host, 64-aligned; what was
+	 * sent is there when the step ends */
+	float *const *edges;
+};
+struct backend_result {
+	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output */
+	const float *logits;
+};
+#endif
