@@ -1,5 +1,6 @@
 /* arch/arch.c - the list of architectures. */
 #include "arch/arch.h"
+#include "base/err.h"
 
 #include <string.h>
 
@@ -87,12 +88,19 @@ int arch_graph_build(infer_model *m, infer_error *err)
 
 	while (!a->block)
 		a = a->like;
+	m->starts = arena_alloc(&m->arena, (size_t)m->h.n_layers + 1, sizeof *m->starts);
+	if (!m->starts)
+		return err_set(err, INFER_ENOMEM, "no memory for a graph of %d layers",
+		               m->h.n_layers);
 	n.cols = m->h.n_embd;
 	n.w[0] = m->global[W_TOKEN_EMBD];
 	n.embed.mul = m->h.embd_scale;
 	x = graph_add(g, n);
-	for (int layer = 0; layer < m->h.n_layers; layer++)
+	for (int layer = 0; layer < m->h.n_layers; layer++) {
+		m->starts[layer] = g->n;
 		x = a->block(g, m, layer, x);
+	}
+	m->starts[m->h.n_layers] = g->n;
 	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], x);
 	n = graph_node_of(GRAPH_MM);
 	n.cols = m->h.n_vocab;

@@ -89,6 +89,7 @@ struct infer_model {
 	int32_t global[W_GLOBALS]; /* slot -> index of a weight, -1: not there */
 	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] */
 	struct graph graph;
+	int32_t *starts; /* [n_layers + 1] first node of a layer; of what follows the last */
 	struct backend_rope ropes[2];
 	int n_ropes;
 	int32_t ctx; /* that the frequencies were made for */

@@ -5,11 +5,9 @@
 #include "base/num.h"
 #include "base/pool.h"
 
-void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows)
+void batch_begin(struct step *st, int32_t score_rows)
 {
-	st->s = (struct backend_step){
-		.ids = st->ids, .runs = st->runs, .out = st->out, .kv = kv_view(kv)
-	};
+	st->s = (struct backend_step){ .ids = st->ids, .runs = st->runs, .out = st->out };
 	st->logits_left = score_rows;
 	st->n_decode = st->n_prefill = st->n_guesses = st->n_groups = 0;
 }
@@ -134,7 +132,7 @@ int batch_run(infer_engine *e, infer_error *err)
 	struct backend_result res;
 
 	watch(e);
-	TRY(backend_compute(e->on.kind, e->plan, &st->s, &res, err));
+	TRY(stages_run(&e->stages, &st->s, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 

@@ -78,9 +78,10 @@ static uint64_t address_room(const struct os_limits *l)
 	return l->address_bytes > LATER_BYTES ? l->address_bytes - LATER_BYTES : 0;
 }
 
-static struct place_ask ask_for(const infer_engine *e, const struct infer_engine_opts *o)
+static struct place_ask ask_for(const infer_engine *e, const struct infer_engine_opts *o,
+                                const struct stages_device *devices)
 {
-	return (struct place_ask){
+	struct place_ask ask = {
 		.ctx = o->ctx,
 		.k_type = e->k_type,
 		.v_type = e->v_type,
@@ -89,35 +90,44 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 		.rows = e->chunk + e->max_seqs,
 		.out = e->score_rows + e->max_seqs,
 		.address_bytes = UINT64_MAX,
-		.n_devices = 1,
-		.devices[0] = { e->on, UINT64_MAX },
+		.n_devices = e->stages.n,
 	};
+	for (int i = 0; i < ask.n_devices; i++)
+		ask.devices[i] =
+			(struct place_device){ e->stages.at[i].on, UINT64_MAX, devices[i].layers };
+	return ask;
 }
 
-static int open_cache(infer_engine *e, const struct infer_engine_opts *o, const struct os_limits *l,
+static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
+                      const struct stages_device *devices, const struct os_limits *l,
                       infer_error *err)
 {
-	struct place_ask ask = ask_for(e, o);
+	struct place_ask ask = ask_for(e, o, devices);
+	const struct kv_group *g = e->place.groups;
 	struct kv_opts k;
 	uint64_t all;
 
 	ask.address_bytes = address_room(l);
-	e->on.kind->memory(e->on.b, &ask.devices[0].memory_bytes, &all);
+	for (int i = 0; i < ask.n_devices; i++) {
+		const struct backend_device *on = &ask.devices[i].on;
+		on->kind->memory(on->b, &ask.devices[i].memory_bytes, &all);
+	}
 	TRY(place_solve(&e->place, e->model, &ask, err));
 	e->ctx = e->place.ctx;
-	must(kv_seq_bytes(e->place.groups, e->place.n_groups, e->ctx, ask.rows) <=
-	     e->place.kv_bytes);
 	k = (struct kv_opts){ .groups = e->place.groups,
 		              .n_groups = e->place.n_groups,
 		              .n_layers = e->model->h.n_layers,
-		              .bytes = e->place.kv_bytes,
 		              .ctx = e->ctx,
 		              .max_seqs = e->max_seqs,
 		              .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
-	TRY(kv_open(&e->kv, &k, err));
-	for (int g = 0; g < e->place.n_groups; g++)
-		e->now.kv_page_bytes += e->place.groups[g].page_bytes;
-	return INFER_OK;
+	for (int i = 0; i < e->place.n_parts; g += e->place.parts[i++].n_groups) {
+		const struct place_part *part = &e->place.parts[i];
+		must(kv_seq_bytes(g, part->n_groups, e->ctx, ask.rows) <= part->kv);
+		k.bytes[i] = part->kv;
+		e->workspace_bytes += part->workspace;
+	}
+	e->workspace_bytes += e->place.edge_bytes;
+	return kv_open(&e->kv, &k, err);
 }
 
 static int open_step(infer_engine *e, infer_error *err)
@@ -160,9 +170,8 @@ static int open_lock(infer_engine *e, infer_error *err)
 }
 
 static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
-                    const struct backend_kind *kind, infer_error *err)
+                    const struct stages_device *devices, int n, infer_error *err)
 {
-	struct backend_model parts = arch_parts(m);
 	struct backend_size size;
 	struct os_limits l;
 
@@ -171,14 +180,12 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	TRY(open_lock(e, err));
 	TRY(host_open(&e->host, e->threads, o->isa, err));
 	e->threads = pool_threads(e->host.pool);
-	e->on.kind = kind;
-	TRY(kind->open(&e->on.b, &e->host, &(struct backend_opts){ 0 }, err));
+	TRY(stages_open(&e->stages, devices, n, &e->host, err));
 	if (l.address_bytes != UINT64_MAX)
 		os_limits(&l); /* again, because the threads have allocated their stacks */
-	TRY(open_cache(e, o, &l, err));
-	TRY(kind->load(&e->weights, e->on.b, parts.weights, parts.n_weights, err));
+	TRY(open_cache(e, o, devices, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
-	TRY(kind->plan(&e->plan, e->on.b, e->weights, &parts, &size, err));
+	TRY(stages_make(&e->stages, &e->place, e->kv, &size, err));
 	return open_step(e, err);
 }
 
@@ -204,19 +211,36 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 	         "a cache of %.1f MiB for %d sequence%s of up to %d tokens, and %.1f MiB of "
 	         "workspace",
 	         (double)e->place.kv_bytes / (1 << 20), (int)e->max_seqs,
-	         e->max_seqs == 1 ? "" : "s", (int)e->ctx,
-	         (double)e->place.parts[0].workspace / (1 << 20));
+	         e->max_seqs == 1 ? "" : "s", (int)e->ctx, (double)e->workspace_bytes / (1 << 20));
 	o->log(o->log_user, INFER_LOG_INFO, line);
+	for (int i = 0; i < e->place.n_parts && e->place.n_parts > 1; i++) {
+		const struct place_part *p = &e->place.parts[i];
+		snprintf(line, sizeof line,
+		         "%s: %d layers from %d, %.1f MiB of weights, %.1f of cache, %.1f of "
+		         "workspace",
+		         backend_name(&p->on), p->to - p->from, p->from,
+		         (double)p->weights / (1 << 20), (double)p->kv / (1 << 20),
+		         (double)p->workspace / (1 << 20));
+		o->log(o->log_user, INFER_LOG_INFO, line);
+	}
+}
+
+/* Where layers run that nothing is said about: all of them on the CPU. */
+static struct stages_device default_device(void)
+{
+	return (struct stages_device){ .kind = backend_find("cpu") };
 }
 
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err)
 {
-	return engine_open(out, model, o, backend_find("cpu"), err);
+	struct stages_device cpu = default_device();
+
+	return engine_open(out, model, o, &cpu, 1, err);
 }
 
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
-                const struct backend_kind *kind, infer_error *err)
+                const struct stages_device *devices, int n, infer_error *err)
 {
 	static const struct infer_engine_opts defaults;
 	int64_t from = clock_now_ns();
@@ -230,14 +254,15 @@ int engine_open(infer_engine **out, const infer_model *model, const struct infer
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
-	rc = open_all(e, model, o, kind, err);
+	rc = open_all(e, model, o, devices, n, err);
 	if (rc) {
 		infer_engine_close(&e);
 		return rc;
 	}
 	kv_stats(e->kv, &kv);
 	e->now.kv_reserved_bytes = kv.reserved_bytes;
-	e->now.workspace_bytes = e->place.parts[0].workspace;
+	e->now.kv_page_bytes = kv.page_bytes;
+	e->now.workspace_bytes = e->workspace_bytes;
 	tell(e, o);
 	e->now.open_ns = clock_now_ns() - from;
 	stats_publish(e);
@@ -248,20 +273,23 @@ int engine_open(infer_engine **out, const infer_model *model, const struct infer
 static int find_need(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
                      struct infer_engine_need *need, infer_error *err)
 {
-	const struct backend_kind *kind = backend_find("cpu");
+	struct stages_device cpu = default_device();
 	struct place_ask ask;
 
 	take_opts(e, m, o, &(struct os_limits){ .threads = 1 });
 	TRY(host_open(&e->host, 1, o->isa, err));
-	e->on.kind = kind;
-	TRY(kind->open(&e->on.b, &e->host, &(struct backend_opts){ 0 }, err));
-	ask = ask_for(e, o);
+	TRY(stages_open(&e->stages, &cpu, 1, &e->host, err));
+	ask = ask_for(e, o, &cpu);
 	TRY(place_solve(&e->place, m, &ask, err));
-	const struct place_part *part = &e->place.parts[0];
 	*need = (struct infer_engine_need){ .ctx = e->place.ctx,
-		                            .weight_bytes = m->weight_bytes + part->weights,
+		                            .weight_bytes = m->weight_bytes,
 		                            .kv_bytes = e->place.kv_bytes,
-		                            .workspace_bytes = part->workspace + part->host };
+		                            .workspace_bytes = e->place.edge_bytes };
+	for (int i = 0; i < e->place.n_parts; i++) {
+		const struct place_part *part = &e->place.parts[i];
+		need->weight_bytes += part->weights;
+		need->workspace_bytes += part->workspace + part->host;
+	}
 	return INFER_OK;
 }
 
@@ -297,11 +325,7 @@ void infer_engine_close(infer_engine **at)
 		request_free(e->active[i]);
 	events_fini(&e->events);
 	kv_close(&e->kv);
-	if (e->on.kind) {
-		e->on.kind->plan_free(e->plan);
-		e->on.kind->unload(e->weights);
-		e->on.kind->close(e->on.b);
-	}
+	stages_close(&e->stages);
 	host_close(&e->host);
 	place_fini(&e->place);
 	if (e->lock_made) {

@@ -11,8 +11,8 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "engine/stages.h"
 #include "kv/kv.h"
-#include "place/place.h"
 
 /* Stop strings in a stream of bytes, one automaton each (Knuth+ 1977).  Bytes that may be the
  * beginning of one are held back. */
@@ -120,9 +120,7 @@ struct infer_engine {
 	const infer_model *model;
 	const infer_tokenizer *tok; /* NULL: the model has no vocabulary */
 	struct host host;
-	struct backend_device on;
-	struct backend_weights *weights;
-	struct backend_plan *plan;
+	struct stages stages;
 	struct place_plan place;
 	struct kv *kv;
 	struct step step;
@@ -133,6 +131,7 @@ struct infer_engine {
 	int k_type, v_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
+	uint64_t workspace_bytes;  /* of all devices, and between them */
 	int64_t step_ns, now_ns;   /* now: when this step began */
 	int64_t decode_ns, row_ns; /* running means: a step that only decodes, one prompt row */
 	uint64_t digest, prompts_done, prompts_all; /* tokens of prompts, before the step */
@@ -181,7 +180,7 @@ void sched_preempt_last(infer_engine *e);
 void prompts_compose(infer_engine *e); /* add prompt rows behind the decoding rows */
 
 /* batch.c */
-void batch_begin(struct step *st, const struct kv *kv, int32_t score_rows);
+void batch_begin(struct step *st, int32_t score_rows);
 /* How many of `rows` fit into the step. */
 int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);
 void batch_add(infer_engine *e, struct request *r, int32_t rows);
@@ -190,9 +189,9 @@ void batch_absorb(infer_engine *e);               /* turn the results into event
 
 /* score.c: one row of logits; any thread */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
-/* engine.c: as infer_engine_open, on a device of this kind */
+/* engine.c: as infer_engine_open, on these devices */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
-                const struct backend_kind *kind, infer_error *err);
+                const struct stages_device *devices, int n, infer_error *err);
 
 /* stats.c */
 uint64_t stats_digest(uint64_t digest, int32_t token, float logprob);

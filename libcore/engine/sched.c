@@ -115,15 +115,15 @@ size_t sched_reuse(const struct request *r)
 static int try_admit(infer_engine *e)
 {
 	struct request *r = e->queue;
-	uint64_t need;
+	uint64_t need[KV_DEVICES] = { 0 };
 	int32_t cached;
 
 	r->seq = kv_seq_open(e->kv, r->root, r->ids, sched_reuse(r), &cached);
 	must(r->seq);
-	need = kv_seq_need(e->kv, r->seq, r->n, e->chunk);
+	kv_seq_need(e->kv, r->seq, r->n, e->chunk, need);
 	for (int32_t i = 0; i < e->n_active; i++)
-		need += kv_seq_need(e->kv, e->active[i]->seq, e->active[i]->n, e->chunk);
-	if (e->n_active && need > kv_room_bytes(e->kv)) {
+		kv_seq_need(e->kv, e->active[i]->seq, e->active[i]->n, e->chunk, need);
+	if (e->n_active && !kv_has_room(e->kv, need)) {
 		kv_seq_close(e->kv, r->seq);
 		r->seq = NULL;
 		return 0;
@@ -187,7 +187,7 @@ void sched_compose(infer_engine *e)
 	for (int32_t i = 0; i < e->n_active; i++)
 		e->active[i]->rows = 0;
 	atomic_store(&e->newcomer, 0);
-	batch_begin(&e->step, e->kv, e->score_rows);
+	batch_begin(&e->step, e->score_rows);
 	compose_decode(e);
 	prompts_compose(e);
 	must(e->step.s.n || !e->n_active);

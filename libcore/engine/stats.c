@@ -17,8 +17,8 @@ void stats_publish(infer_engine *e)
 	struct kv_stats kv;
 
 	kv_stats(e->kv, &kv);
-	s->kv_pages = kv.budget_bytes / s->kv_page_bytes;
-	s->kv_pages_used = (kv.used_bytes + s->kv_page_bytes - 1) / s->kv_page_bytes;
+	s->kv_pages = kv.columns;
+	s->kv_pages_used = kv.columns_used;
 	s->evicted_pages = kv.evicted;
 	s->barriers = pool_runs(e->host.pool);
 	s->digest = e->digest;

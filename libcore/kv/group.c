@@ -20,29 +20,43 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
 	return sum;
 }
 
+/* Of several devices the error names the one. */
+static int blame(const struct kv_opts *o, const struct kv_group *gr, int rc, infer_error *err)
+{
+	return o->groups[o->n_groups - 1].device ? backend_blame(rc, &gr->on, err) : rc;
+}
+
 /* Wrong options are a bug of ours, except devices that cannot be combined. */
 static int check(const struct kv_opts *o, infer_error *err)
 {
 	int page = o->groups[0].on.kind->page;
-	uint64_t least = 0;
+	uint64_t least[KV_DEVICES] = { 0 };
 
 	for (int g = 0; g < o->n_groups; g++) {
 		const struct kv_group *gr = &o->groups[g];
 
 		must(gr->shape.n_layers > 0 && gr->page_bytes > 0);
 		must(gr->kind == KV_FULL || gr->window > 0);
+		must(gr->device >= (g ? gr[-1].device : 0) && gr->device < KV_DEVICES);
 		if (gr->on.kind->page != page)
 			return err_set(err, INFER_EINVAL,
 			               "pages of %d positions on %s and of %d on %s", page,
-			               o->groups[0].on.kind->name, gr->on.kind->page,
-			               gr->on.kind->name);
-		least += gr->page_bytes;
+			               backend_name(&o->groups[0].on), gr->on.kind->page,
+			               backend_name(&gr->on));
+		least[gr->device] += gr->page_bytes;
 	}
-	if (o->bytes < least)
-		return err_set(err, INFER_ENOMEM,
-		               "a cache of %llu bytes does not hold one page of %d positions: %llu "
-		               "bytes do",
-		               (unsigned long long)o->bytes, page, (unsigned long long)least);
+	for (int g = 0; g < o->n_groups; g++) {
+		const struct kv_group *gr = &o->groups[g];
+
+		if (o->bytes[gr->device] < least[gr->device])
+			return blame(o, gr,
+			             err_set(err, INFER_ENOMEM,
+			                     "a cache of %llu bytes does not hold one page of %d "
+			                     "positions: %llu bytes do",
+			                     (unsigned long long)o->bytes[gr->device], page,
+			                     (unsigned long long)least[gr->device]),
+			             err);
+	}
 	return INFER_OK;
 }
 
@@ -55,7 +69,8 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 			int layer = o->groups[g].shape.layers[i];
 
 			must(layer >= 0 && layer < o->n_layers);
-			kv->layers[layer] = (struct backend_kv_layer){ g, i };
+			kv->layers[layer] =
+				(struct backend_kv_layer){ g - kv->groups[g].device->first, i };
 		}
 }
 
@@ -82,7 +97,8 @@ static void parts_count(struct kv *kv, struct parts *p)
 		struct group *gr = &kv->groups[g];
 		size_t pages;
 
-		gr->cap = (uint32_t)num_min((int64_t)(kv->budget / gr->page_bytes), NONE - 1);
+		gr->cap =
+			(uint32_t)num_min((int64_t)(gr->device->budget / gr->page_bytes), NONE - 1);
 		p->records[g] = part(p, gr->cap, sizeof(struct page));
 		p->bad |= num_mul(&pages, gr->cap, gr->page_bytes) ||
 		          num_add(&kv->cache_bytes, kv->cache_bytes, pages);
@@ -127,7 +143,31 @@ static void parts_place(struct kv *kv, const struct parts *p)
 		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv, kv->ctx))
 			kv->seqs[i].table[g] = table;
 	}
-	kv->view = (struct backend_kv){ kv->layers, kv->caches, kv->view.n_layers, kv->n_groups };
+}
+
+/* Devices and the groups that lie there. */
+static void devices_fill(struct kv *kv, const struct kv_opts *o)
+{
+	for (int d = 0; d < KV_DEVICES; d++)
+		kv->devices[d].budget = o->bytes[d];
+	for (int g = 0; g < o->n_groups; g++) {
+		const struct kv_group *gr = &o->groups[g];
+		struct device *d = &kv->devices[gr->device];
+
+		if (!d->n_groups++)
+			d->first = g;
+		d->page_bytes += gr->page_bytes;
+		kv->n_devices = gr->device + 1;
+		kv->groups[g] = (struct group){ .kind = gr->kind,
+			                        .window = gr->window,
+			                        .page_bytes = gr->page_bytes,
+			                        .device = d,
+			                        .on = gr->on.kind };
+	}
+	for (int d = 0; d < KV_DEVICES; d++)
+		kv->devices[d].view =
+			(struct backend_kv){ kv->layers, kv->caches + kv->devices[d].first,
+			                     o->n_layers, kv->devices[d].n_groups };
 }
 
 /* The books, then the pages of every group. */
@@ -137,18 +177,28 @@ static int reserve(struct kv *kv, const struct kv_opts *o, infer_error *err)
 	void *at;
 
 	parts_count(kv, &p);
-	if (p.bad)
+	if (p.bad) {
+		uint64_t all = 0;
+
+		for (int d = 0; d < kv->n_devices; d++)
+			all += o->bytes[d];
 		return err_set(err, INFER_ENOMEM,
 		               "a cache of %llu bytes does not fit the address space",
-		               (unsigned long long)o->bytes);
+		               (unsigned long long)all);
+	}
 	TRY(os_reserve(&at, p.end, err));
 	kv->at = at;
 	kv->reserved = p.end;
 	layers_fill(kv, o);
 	parts_place(kv, &p);
-	for (int g = 0; g < kv->n_groups; g++)
-		TRY(o->groups[g].on.kind->kv_new(&kv->caches[g], o->groups[g].on.b,
-		                                 &o->groups[g].shape, kv->groups[g].cap, err));
+	for (int g = 0; g < kv->n_groups; g++) {
+		const struct kv_group *gr = &o->groups[g];
+		int rc = gr->on.kind->kv_new(&kv->caches[g], gr->on.b, &gr->shape,
+		                             kv->groups[g].cap, err);
+
+		if (rc)
+			return blame(o, gr, rc, err);
+	}
 	return INFER_OK;
 }
 
@@ -167,16 +217,10 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 		           .page = o->groups[0].on.kind->page,
 		           .ctx = o->ctx,
 		           .max_seqs = o->max_seqs,
-		           .flags = o->flags,
-		           .budget = o->bytes,
-		           .view.n_layers = o->n_layers };
-	for (int g = 0; g < o->n_groups; g++)
-		kv->groups[g] = (struct group){ .kind = o->groups[g].kind,
-			                        .window = o->groups[g].window,
-			                        .page_bytes = o->groups[g].page_bytes,
-			                        .on = o->groups[g].on.kind };
+		           .flags = o->flags };
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
 	kv->seqs = mem_zalloc(MEM_KV, (size_t)o->max_seqs, sizeof *kv->seqs);
+	devices_fill(kv, o);
 	if (kv->layers && kv->seqs)
 		rc = reserve(kv, o, err);
 	else
@@ -204,25 +248,38 @@ void kv_close(struct kv **kv)
 	mem_free(k);
 }
 
-const struct backend_kv *kv_view(const struct kv *kv) { return &kv->view; }
-
-uint64_t kv_room_bytes(const struct kv *kv) { return kv->budget - kv->used + kv->idle; }
+const struct backend_kv *kv_view(const struct kv *kv, int device)
+{
+	return &kv->devices[device].view;
+}
 
 void kv_stats(const struct kv *kv, struct kv_stats *s)
 {
-	*s = (struct kv_stats){ .budget_bytes = kv->budget,
-		                .used_bytes = kv->used,
-		                .idle_bytes = kv->idle,
+	*s = (struct kv_stats){ .columns = UINT64_MAX,
 		                .pages_used = kv->pages_used,
 		                .pages_tree = kv->pages_tree,
 		                .nodes = kv->n_nodes,
 		                .evicted = kv->evicted,
 		                .reserved_bytes = kv->reserved + kv->cache_bytes,
 		                .seqs = kv->n_seqs };
+	for (int i = 0; i < kv->n_devices; i++) {
+		const struct device *d = &kv->devices[i];
+
+		if (!d->n_groups)
+			continue;
+		s->budget_bytes += d->budget;
+		s->used_bytes += d->used;
+		s->idle_bytes += d->idle;
+		s->page_bytes += d->page_bytes;
+		if (s->columns > d->budget / d->page_bytes)
+			s->columns = d->budget / d->page_bytes;
+		if (s->columns_used < (d->used + d->page_bytes - 1) / d->page_bytes)
+			s->columns_used = (d->used + d->page_bytes - 1) / d->page_bytes;
+	}
 }
 
 void kv_clear(struct kv *kv)
 {
-	while (kv_tree_evict(kv))
+	while (kv_tree_evict(kv, NULL))
 		;
 }

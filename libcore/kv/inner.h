@@ -27,10 +27,19 @@ struct page {
 	uint32_t node;    /* of the tree that holds it; NONE */
 };
 
+/* bytes of pages; idle: the tree alone holds them */
+struct device {
+	uint64_t budget, used, idle;
+	int first, n_groups;
+	uint64_t page_bytes; /* of a page of every group */
+	struct backend_kv view;
+};
+
 struct group {
 	enum kv_kind kind;
 	int window;
 	uint64_t page_bytes;
+	struct device *device;
 	const struct backend_kind *on;
 	struct page *pages;
 	uint32_t cap;
@@ -62,16 +71,15 @@ struct kv_seq {
 };
 
 struct kv {
-	struct backend_kv view;
 	struct backend_kv_layer *layers;
 	struct backend_cache
 		*caches[KV_GROUPS]; /* the groups' pages: bytes are known to `on` alone */
 	struct group groups[KV_GROUPS];
-	int n_groups;
-	int32_t page; /* positions of a page of any group */
+	struct device devices[KV_DEVICES];
+	int n_groups, n_devices; /* n_devices: that hold pages, at most */
+	int32_t page;            /* positions of a page of any group */
 	int32_t ctx, max_seqs, n_seqs;
 	uint32_t flags;
-	uint64_t budget, used, idle; /* bytes of pages; idle: the tree alone holds them */
 	uint64_t now, evicted, pages_used, pages_tree;
 	struct node *nodes;
 	uint64_t *keys; /* [node][page] */
@@ -105,8 +113,11 @@ uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const
 uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
 void kv_tree_use(struct kv *kv, uint32_t node); /* one more user */
 void kv_tree_leave(struct kv *kv, uint32_t node);
-int kv_tree_evict(struct kv *kv); /* the oldest that may go; 0: there is none */
+/* Let the oldest go that may, of those that free memory of a device or hold nodes that do; NULL: of
+ * any.  0: there is none. */
+int kv_tree_evict(struct kv *kv, const struct device *device);
 
+static inline uint64_t kv_room(const struct device *d) { return d->budget - d->used + d->idle; }
 static inline int32_t kv_pages_of(const struct kv *kv, int64_t len)
 {
 	return (int32_t)((len + kv->page - 1) / kv->page);

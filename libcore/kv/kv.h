@@ -5,7 +5,8 @@
  * which allocate, copy and drop pages.  A group is a set of layers of one kind, one row size and one
  * device; a page holds the same number of positions in every group.  A sequence has a block table
  * per group.  Pages that are full go into a radix tree and may be shared; a shared page is never
- * written: a sequence that must write into one gets a copy.  All groups draw on one budget of bytes.
+ * written: a sequence that must write into one gets a copy.  The groups of a device draw on one
+ * budget of bytes; a sequence needs room on every device.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
 #define KV_KV_H
@@ -15,21 +16,23 @@
 #include "backend/backend.h"
 
 enum kv_kind { KV_FULL, KV_WINDOW };
-enum { KV_GROUPS = BACKEND_GROUPS };
+enum { KV_DEVICES = 16, KV_GROUPS = 2 * KV_DEVICES };
 struct kv_group {
 	enum kv_kind kind;
 	int window;               /* KV_WINDOW: positions a row sees, itself included */
 	struct backend_device on; /* the device that holds its pages */
 	uint64_t page_bytes;      /* of a page there, as its need says */
 	struct backend_group shape;
+	int device; /* number of `on`, below KV_DEVICES */
 };
 
 struct kv_opts {
-	const struct kv_group *groups;
+	const struct kv_group *groups; /* those of device 0, then those of 1 ... */
 	int n_groups;
-	int n_layers;   /* of the model */
-	uint64_t bytes; /* budget of pages; some hundred bytes of records a page on top */
-	int32_t ctx;    /* longest sequence */
+	int n_layers; /* of the model */
+	/* budget of pages of each device; some hundred bytes of records a page on top */
+	uint64_t bytes[KV_DEVICES];
+	int32_t ctx; /* longest sequence */
 	int32_t max_seqs;
 	uint32_t flags;
 };
@@ -38,14 +41,15 @@ enum { KV_NO_TREE = 1 << 0 };
 struct kv;
 struct kv_seq; /* one sequence: its block tables and length */
 
-/* Every group asks its backend for as many pages as the whole budget holds, since any group may come
- * to use all of it.  All records are allocated here; no other call allocates.
- * INFER_ENOMEM  the budget does not hold one sequence of one page, or a reservation fails
+/* Every group asks its backend for as many pages as its device's budget holds, since any group may
+ * come to use all of it.  All records are allocated here; no other call allocates.
+ * INFER_ENOMEM  a budget does not hold one sequence of one page, or a reservation fails
  * INFER_EINVAL  devices whose pages hold different numbers of positions
  * and the errors of kv_new */
 int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err);
-void kv_close(struct kv **kv);                         /* all sequences with it */
-const struct backend_kv *kv_view(const struct kv *kv); /* for backend_step */
+void kv_close(struct kv **kv); /* all sequences with it */
+/* For backend_step: the cache as a device sees it, its groups numbered from 0; borrowed. */
+const struct backend_kv *kv_view(const struct kv *kv, int device);
 
 /* Bytes that a sequence of n positions takes at most in all groups while up to `rows` are computed
  * in a step. */
@@ -80,14 +84,17 @@ int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 void kv_seq_close(struct kv *kv, struct kv_seq *s);
 int32_t kv_seq_len(const struct kv_seq *s);                  /* committed */
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s); /* [group][page]: for backend_run */
-/* The bytes that growing to len would take at most, `rows` positions at a time; the bytes that are
- * free or can be freed by eviction. */
-uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows);
-uint64_t kv_room_bytes(const struct kv *kv);
+/* Add to need[device] what growing to len would take at most, `rows` positions at a time. */
+void kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows,
+                 uint64_t *need);
+/* Whether every device has as many free, or can free them by eviction. */
+int kv_has_room(const struct kv *kv, const uint64_t *need);
 
 struct kv_stats {
 	uint64_t budget_bytes, used_bytes;
 	uint64_t idle_bytes;                    /* held by the tree alone; part of used */
+	uint64_t page_bytes;                    /* of a page of every group: a column */
+	uint64_t columns, columns_used;         /* of the device with the fewest; most used */
 	uint64_t pages_used, pages_tree, nodes; /* pages of any group */
 	uint64_t evicted;                       /* pages, so far */
 	uint64_t reserved_bytes;                /* address space */

@@ -31,8 +31,8 @@ uint32_t kv_page_take(struct kv *kv, int g)
 	struct group *gr = &kv->groups[g];
 	uint32_t p;
 
-	while (kv->budget - kv->used < gr->page_bytes)
-		must(kv_tree_evict(kv));
+	while (gr->device->budget - gr->device->used < gr->page_bytes)
+		must(kv_tree_evict(kv, gr->device));
 	if (gr->free != NONE) {
 		p = gr->free;
 		gr->free = gr->pages[p].link.next;
@@ -41,7 +41,7 @@ uint32_t kv_page_take(struct kv *kv, int g)
 		p = gr->fresh++;
 	}
 	gr->pages[p] = (struct page){ .refs = 1, .node = NONE };
-	kv->used += gr->page_bytes;
+	gr->device->used += gr->page_bytes;
 	kv->pages_used++;
 	return p;
 }
@@ -51,7 +51,7 @@ static void page_drop(struct kv *kv, int g, uint32_t p)
 	struct group *gr = &kv->groups[g];
 
 	gr->on->kv_drop(kv->caches[g], p);
-	kv->used -= gr->page_bytes;
+	gr->device->used -= gr->page_bytes;
 	kv->pages_used--;
 	gr->pages[p].link.next = gr->free;
 	gr->free = p;
@@ -64,7 +64,7 @@ void kv_page_ref(struct kv *kv, int g, uint32_t p)
 
 	must(pg->refs);
 	if (pg->refs++ == 1 && pg->node != NONE) {
-		kv->idle -= gr->page_bytes;
+		gr->device->idle -= gr->page_bytes;
 		if (gr->kind == KV_WINDOW)
 			kv_list_remove(&gr->stale, p);
 	}
@@ -80,7 +80,7 @@ void kv_page_unref(struct kv *kv, int g, uint32_t p)
 		page_drop(kv, g, p);
 	} else if (pg->refs == 1 && pg->node != NONE) {
 		pg->stamp = kv->now;
-		kv->idle += gr->page_bytes;
+		gr->device->idle += gr->page_bytes;
 		if (gr->kind == KV_WINDOW)
 			kv_list_push(&gr->stale, p);
 	}
@@ -105,7 +105,7 @@ void kv_page_unlend(struct kv *kv, int g, uint32_t p)
 	must(pg->refs && pg->node != NONE);
 	kv->nodes[pg->node].page[g] = NONE;
 	if (pg->refs == 1) {
-		kv->idle -= gr->page_bytes;
+		gr->device->idle -= gr->page_bytes;
 		if (gr->kind == KV_WINDOW)
 			kv_list_remove(&gr->stale, p);
 	}

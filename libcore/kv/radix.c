@@ -74,7 +74,7 @@ uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64
 	n = &kv->nodes[i];
 	*n = (struct node){ .root = root, .parent = parent, .chain = *b };
 	memcpy(key_of(kv, i), key, key_bytes(kv));
-	for (int g = 0; g < KV_GROUPS; g++)
+	for (int g = 0; g < kv->n_groups; g++)
 		n->page[g] = NONE;
 	*b = i + 1;
 	if (parent != NONE)
@@ -99,13 +99,15 @@ void kv_tree_leave(struct kv *kv, uint32_t node)
 	}
 }
 
-int kv_tree_evict(struct kv *kv)
+int kv_tree_evict(struct kv *kv, const struct device *device)
 {
 	uint32_t n = kv->idle_nodes.tail, w;
 	uint64_t oldest = n != NONE ? kv->nodes[n].stamp : UINT64_MAX;
 	int from = -1;
 
 	for (int g = 0; g < kv->n_groups; g++) {
+		if (device && kv->groups[g].device != device)
+			continue;
 		w = kv->groups[g].stale.tail;
 		if (w != NONE && kv->groups[g].pages[w].stamp < oldest) {
 			oldest = kv->groups[g].pages[w].stamp;

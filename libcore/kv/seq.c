@@ -126,18 +126,21 @@ static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t
 int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 {
 	int32_t want = kv_pages_of(kv, len), part = part_page(kv, s, len);
-	uint64_t need = 0;
+	uint64_t need[KV_DEVICES] = { 0 };
 	uint32_t p;
 
 	must(len >= s->len && len <= kv->ctx);
 	if (want < s->n_pages)
 		want = s->n_pages;
 	for (int g = 0; g < kv->n_groups; g++) {
-		need += (uint64_t)(want - s->n_pages) * kv->groups[g].page_bytes;
+		const struct group *gr = &kv->groups[g];
+		uint64_t *sum = &need[gr->device - kv->devices];
+
+		*sum += (uint64_t)(want - s->n_pages) * gr->page_bytes;
 		if (part >= 0 && is_shared(kv, s, g, part))
-			need += kv->groups[g].page_bytes;
+			*sum += gr->page_bytes;
 	}
-	if (need > kv_room_bytes(kv))
+	if (!kv_has_room(kv, need))
 		return INFER_ENOMEM;
 	kv->now++;
 	for (int g = 0; g < kv->n_groups; g++) {
@@ -282,21 +285,29 @@ const uint32_t *const *kv_seq_pages(const struct kv_seq *s)
 	return (const uint32_t *const *)s->table;
 }
 
-uint64_t kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows)
+void kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t rows,
+                 uint64_t *need)
 {
 	int32_t part = part_page(kv, s, len);
-	uint64_t need = 0;
 
 	for (int g = 0; g < kv->n_groups; g++) {
 		const struct group *gr = &kv->groups[g];
+		uint64_t *sum = &need[gr->device - kv->devices];
 		int64_t held = s->n_pages - s->first[g], peak = kv_pages_of(kv, len) - s->first[g];
 
 		if (gr->kind == KV_WINDOW && peak > kv_window_pages(kv->page, gr->window, rows))
 			peak = kv_window_pages(kv->page, gr->window, rows);
 		if (peak > held)
-			need += (uint64_t)(peak - held) * gr->page_bytes;
+			*sum += (uint64_t)(peak - held) * gr->page_bytes;
 		if (part >= 0 && is_shared(kv, s, g, part))
-			need += gr->page_bytes;
+			*sum += gr->page_bytes;
 	}
-	return need;
+}
+
+int kv_has_room(const struct kv *kv, const uint64_t *need)
+{
+	for (int d = 0; d < kv->n_devices; d++)
+		if (need[d] > kv_room(&kv->devices[d]))
+			return 0;
+	return 1;
 }

@@ -31,8 +31,74 @@ static struct size say(uint64_t bytes)
 	return s;
 }
 
-/* Groups of layers: those that see the whole context, and those with a sliding window, if there are
- * any. */
+static const char *name_of(const struct place_plan *p, int part)
+{
+	return backend_name(&p->parts[part].on);
+}
+
+/* Of several devices the error names the one. */
+static int blame(const struct place_plan *p, int part, int rc, infer_error *err)
+{
+	return p->n_parts > 1 ? backend_blame(rc, &p->parts[part].on, err) : rc;
+}
+
+/* Which layers each device takes. */
+static int deal(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                infer_error *err)
+{
+	int from = 0, last = ask->n_devices - 1;
+
+	p->n_parts = ask->n_devices;
+	for (int i = 0; i <= last; i++) {
+		const struct place_device *d = &ask->devices[i];
+		int n = i == last ? m->h.n_layers - from : d->layers;
+
+		p->parts[i] = (struct place_part){ .on = d->on, .from = from, .to = from + n };
+		if (n < 0 || n > m->h.n_layers - from)
+			return err_set(err, INFER_EINVAL,
+			               "%s: %d layers, of the %d that are left of %d",
+			               name_of(p, i), n, m->h.n_layers - from, m->h.n_layers);
+		if (!n && i && i < last)
+			return err_set(err, INFER_EINVAL, "%s: no layers", name_of(p, i));
+		from += n;
+	}
+	return INFER_OK;
+}
+
+/* The part of the model that each device runs. */
+static int cut(struct place_plan *p, const infer_model *m, infer_error *err)
+{
+	int32_t first[KV_DEVICES] = { 0 };
+	size_t n = 0;
+
+	for (int i = 0; i < p->n_parts; i++)
+		p->parts[i].model = arch_parts(m);
+	if (p->n_parts == 1)
+		return INFER_OK;
+	for (int i = 1; i < p->n_parts; i++)
+		first[i] = m->starts[p->parts[i].from];
+	TRY(graph_split(&p->split, &m->graph, first, p->n_parts, err));
+	for (int i = 0; i < p->n_parts; i++)
+		n += (size_t)p->split.parts[i].n_weights;
+	p->weights = mem_alloc(MEM_PLACE, n, sizeof *p->weights);
+	if (!p->weights)
+		return err_set(err, INFER_ENOMEM, "no memory to place %zu weights", n);
+	n = 0;
+	for (int i = 0; i < p->n_parts; i++) {
+		const struct graph_part *g = &p->split.parts[i];
+		struct backend_model *of = &p->parts[i].model;
+
+		of->graph = &g->graph;
+		of->weights = p->weights + n;
+		of->n_weights = g->n_weights;
+		for (int w = 0; w < g->n_weights; w++)
+			p->weights[n++] = m->weights[g->weights[w]];
+	}
+	return INFER_OK;
+}
+
+/* Groups of layers of each device: those that see the whole context, and those with a sliding window,
+ * if there are any. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -41,88 +107,100 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d layers", m->h.n_layers);
 	p->layers = at;
-	for (int slides = 0; slides < 2; slides++) {
+	for (int i = 0; i < 2 * p->n_parts; i++) {
+		struct place_part *part = &p->parts[i / 2];
 		struct kv_group *g = &p->groups[p->n_groups];
+		int slides = i & 1;
+
 		*g = (struct kv_group){ .kind = slides ? KV_WINDOW : KV_FULL,
 			                .window = slides ? m->h.window : 0,
-			                .on = ask->devices[0].on,
+			                .on = part->on,
+			                .device = i / 2,
 			                .shape = { .layers = at,
 			                           .k_type = ask->k_type,
 			                           .v_type = ask->v_type,
 			                           .kv_heads = m->h.n_head_kv,
 			                           .dk = m->h.dk,
 			                           .dv = m->h.dv } };
-		for (int i = 0; i < m->h.n_layers; i++)
-			if (!m->h.windowed[i] == !slides)
-				at[g->shape.n_layers++] = i;
+		for (int l = part->from; l < part->to; l++)
+			if (!m->h.windowed[l] == !slides)
+				at[g->shape.n_layers++] = l;
 		at += g->shape.n_layers;
 		p->n_groups += g->shape.n_layers > 0;
+		part->n_groups += g->shape.n_layers > 0;
 	}
-	p->parts[0] =
-		(struct place_part){ .on = ask->devices[0].on, .from = 0, .to = m->h.n_layers };
-	p->n_parts = 1;
 	return INFER_OK;
 }
 
-/* The memory that a context needs: the cache of one sequence, and the rest, above all the
- * workspace, which holds partial results over the whole context. */
-static int weigh(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                 int32_t ctx, uint64_t *cache, uint64_t *work, infer_error *err)
+/* The memory that a context needs on each device: the cache of one sequence (part->kv), and the rest,
+ * above all the workspace, which holds partial results over the whole context. */
+static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx, infer_error *err)
 {
-	const struct backend_device *on = &ask->devices[0].on;
-	struct backend_model model = arch_parts(m);
 	struct backend_size size = { .rows = ask->rows, .out = ask->out, .ctx = ctx };
-	struct backend_group shapes[KV_GROUPS];
-	struct place_part *part = &p->parts[0];
-	struct backend_need need;
+	struct kv_group *g = p->groups;
 
-	for (int g = 0; g < p->n_groups; g++)
-		shapes[g] = p->groups[g].shape;
-	model.groups = shapes;
-	model.n_groups = p->n_groups;
-	TRY(on->kind->need(&need, on->b, &model, &size, err));
-	for (int g = 0; g < p->n_groups; g++)
-		p->groups[g].page_bytes = need.kv_page[g];
-	part->weights = need.weights;
-	part->workspace = need.workspace;
-	part->host = need.host;
-	*work = need.weights + need.workspace;
-	*cache = kv_seq_bytes(p->groups, p->n_groups, ctx, ask->rows);
+	for (int i = 0; i < p->n_parts; g += p->parts[i++].n_groups) {
+		struct place_part *part = &p->parts[i];
+		struct backend_model model = part->model;
+		struct backend_group shapes[BACKEND_GROUPS];
+		struct backend_need need;
+
+		for (int k = 0; k < part->n_groups; k++)
+			shapes[k] = g[k].shape;
+		model.groups = shapes;
+		model.n_groups = part->n_groups;
+		TRY(blame(p, i, part->on.kind->need(&need, part->on.b, &model, &size, err), err));
+		for (int k = 0; k < part->n_groups; k++)
+			g[k].page_bytes = need.kv_page[k];
+		part->weights = need.weights;
+		part->workspace = need.workspace;
+		part->host = need.host;
+		part->kv = kv_seq_bytes(g, part->n_groups, ctx, ask->rows);
+	}
 	return INFER_OK;
 }
+
+static uint64_t work_of(const struct place_part *part) { return part->weights + part->workspace; }
 
 /* The largest cache that fits beside a workspace: pages and their bookkeeping must fit the memory,
  * and the address space once for every group (kv.h). */
-static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, uint64_t work)
+static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, int part)
 {
-	uint64_t there = ask->devices[0].memory_bytes, memory = there > work ? there - work : 0;
-	uint64_t address = ask->address_bytes > work ? ask->address_bytes - work : 0;
-	uint64_t groups = (uint64_t)p->n_groups;
+	uint64_t there = ask->devices[part].memory_bytes, work = work_of(&p->parts[part]);
+	uint64_t memory = there > work ? there - work : 0, all = p->edge_bytes, address;
 
+	for (int i = 0; i < p->n_parts; i++)
+		all += work_of(&p->parts[i]);
+	address = ask->address_bytes > all ? ask->address_bytes - all : 0;
 	memory -= memory / 50;
-	address = (address - address / 50) / groups;
+	address = (address - address / 50) / (uint64_t)p->n_groups;
 	return memory < address ? memory : address;
 }
 
-static int fits(const struct place_plan *p, const struct place_ask *ask, uint64_t cache,
-                uint64_t work)
+/* The first part that does not fit on its device; n_parts where the budget is what does not hold
+ * all of them; -1: it fits. */
+static int misfit(const struct place_plan *p, const struct place_ask *ask)
 {
-	return cache <= cache_room(p, ask, work) && (!ask->kv_bytes || cache <= ask->kv_bytes);
+	uint64_t all = 0;
+
+	for (int i = 0; i < p->n_parts; all += p->parts[i++].kv)
+		if (p->parts[i].kv > cache_room(p, ask, i))
+			return i;
+	return ask->kv_bytes && all > ask->kv_bytes ? p->n_parts : -1;
 }
 
 /* The largest context up to `most` that fits, in whole pages; 0: none does.  The cache grows
  * with the context and the workspace does not shrink, so bisection finds it. */
-static int largest(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                   int32_t most, int32_t *ctx, infer_error *err)
+static int largest(struct place_plan *p, const struct place_ask *ask, int32_t most, int32_t *ctx,
+                   infer_error *err)
 {
 	int32_t page = ask->devices[0].on.kind->page;
 	int32_t lo = 0, hi = most / page; /* in pages: lo fits, hi + 1 is too many */
 
 	while (lo < hi) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
-		uint64_t cache, work;
-		TRY(weigh(p, m, ask, mid * page, &cache, &work, err));
-		if (fits(p, ask, cache, work))
+		TRY(weigh(p, ask, mid * page, err));
+		if (misfit(p, ask) < 0)
 			lo = mid;
 		else
 			hi = mid - 1;
@@ -132,48 +210,79 @@ static int largest(struct place_plan *p, const infer_model *m, const struct plac
 }
 
 static int refuse(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                  int32_t ctx, uint64_t cache, uint64_t work, infer_error *err)
+                  int32_t ctx, infer_error *err)
 {
-	uint64_t there = cache_room(p, ask, work);
+	int bad = misfit(p, ask), one = p->n_parts == 1 ? 0 : bad;
+	uint64_t there = ask->kv_bytes, cache = 0, work = 0;
 	char hint[96] = "no context fits";
 	int32_t near;
 
-	if (ask->kv_bytes && ask->kv_bytes < there)
-		there = ask->kv_bytes;
-	TRY(largest(p, m, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
+	for (int i = 0; i < p->n_parts; i++)
+		if (one == p->n_parts || i == one) {
+			cache += p->parts[i].kv;
+			work += work_of(&p->parts[i]);
+		}
+	if (one < p->n_parts) {
+		there = cache_room(p, ask, one);
+		if (p->n_parts == 1 && ask->kv_bytes && ask->kv_bytes < there)
+			there = ask->kv_bytes;
+	}
+	TRY(largest(p, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
 	if (near)
 		snprintf(hint, sizeof hint, "a context of %d fits", near);
-	return err_set(
+	bad = err_set(
 		err, INFER_ENOMEM,
 		"a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
 		ctx, say(cache).at, say(work).at, ask->rows, say(there).at, hint);
+	return one < p->n_parts ? blame(p, one, bad, err) : bad;
+}
+
+/* The budget of each device, of which part->kv is what one sequence takes.  What was given for all
+ * is dealt out in the same proportion, so that all hold about as many positions. */
+static void share(struct place_plan *p, const struct place_ask *ask)
+{
+	uint64_t all = 0, left = ask->kv_bytes, seqs = (uint64_t)ask->max_seqs;
+	int last = p->groups[p->n_groups - 1].device;
+
+	for (int i = 0; i < p->n_parts; i++)
+		all += p->parts[i].kv;
+	for (int i = 0; i < p->n_parts; i++) {
+		struct place_part *part = &p->parts[i];
+		uint64_t room = cache_room(p, ask, i), want = left;
+
+		if (!part->n_groups)
+			want = 0;
+		else if (
+			!ask->kv_bytes) /* every sequence at its maximum length, or all that is left */
+			want = part->kv > room / seqs ? room : part->kv * seqs;
+		else if (i < last)
+			want = part->kv + (uint64_t)((double)(ask->kv_bytes - all) *
+			                             ((double)part->kv / (double)all));
+		left -= want < left ? want : left;
+		part->kv = want < room ? want : room;
+		p->kv_bytes += part->kv;
+	}
 }
 
 static int choose(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                   infer_error *err)
 {
-	int32_t ctx = ask->ctx ? ask->ctx : m->h.ctx_train;
-	uint64_t cache, work, room;
+	int32_t ctx = ask->ctx ? ask->ctx : m->h.ctx_train, less = 0;
 
-	TRY(weigh(p, m, ask, ctx, &cache, &work, err));
-	if (!fits(p, ask, cache, work)) {
-		int32_t less = 0;
+	TRY(weigh(p, ask, ctx, err));
+	if (misfit(p, ask) >= 0) {
 		if (!ask->ctx)
-			TRY(largest(p, m, ask, ctx, &less, err));
-		if (!less)
-			return refuse(p, m, ask, ctx, cache, work, err);
+			TRY(largest(p, ask, ctx, &less, err));
+		if (!less) {
+			if (!ask->ctx)
+				TRY(weigh(p, ask, ctx, err));
+			return refuse(p, m, ask, ctx, err);
+		}
 		ctx = less;
-		TRY(weigh(p, m, ask, ctx, &cache, &work, err));
+		TRY(weigh(p, ask, ctx, err));
 	}
 	p->ctx = ctx;
-	room = cache_room(p, ask, work);
-	if (ask->kv_bytes)
-		p->kv_bytes = ask->kv_bytes < room ? ask->kv_bytes : room;
-	else /* every sequence at its maximum length, or all memory that is left */
-		p->kv_bytes = cache > room / (uint64_t)ask->max_seqs
-		                      ? room
-		                      : cache * (uint64_t)ask->max_seqs;
-	p->parts[0].kv = p->kv_bytes;
+	share(p, ask);
 	return INFER_OK;
 }
 
@@ -188,8 +297,15 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 		return err_set(err, INFER_EINVAL,
 		               "a context of %d, %d sequences, steps of %d rows and %d out",
 		               ask->ctx, ask->max_seqs, ask->rows, ask->out);
-	must(ask->n_devices == 1);
-	rc = make_groups(out, m, ask, err);
+	must(ask->n_devices > 0 && ask->n_devices <= KV_DEVICES);
+	rc = deal(out, m, ask, err);
+	if (!rc)
+		rc = cut(out, m, err);
+	if (!rc)
+		rc = make_groups(out, m, ask, err);
+	if (!rc)
+		rc = graph_split_edges(&out->split, ask->rows, ask->out, NULL, &out->edge_bytes,
+		                       err);
 	if (!rc)
 		rc = choose(out, m, ask, err);
 	if (rc)
@@ -203,14 +319,21 @@ void place_say(const struct place_plan *p, char *out, size_t n)
 
 	for (int i = 0; i < p->n_parts && at < n; i++) {
 		const struct place_part *part = &p->parts[i];
-		int k = snprintf(out + at, n - at, "%s%s:%d-%d", i ? "," : "", part->on.kind->name,
-		                 part->from, part->to - 1);
+		char layers[32];
+
+		snprintf(layers, sizeof layers, "%d-%d", part->from, part->to - 1);
+		int k = snprintf(out + at, n - at, "%s%s:%s", i ? "," : "", name_of(p, i),
+		                 part->from < part->to ? layers
+		                 : i                   ? "output"
+		                                       : "embedding");
 		at += k > 0 ? (size_t)k : 0;
 	}
 }
 
 void place_fini(struct place_plan *p)
 {
+	graph_split_fini(&p->split);
+	mem_free(p->weights);
 	mem_free(p->layers);
 	memset(p, 0, sizeof *p);
 }

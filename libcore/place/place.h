@@ -2,12 +2,10 @@
  * hyper-parameters, capacities and a budget. */
 #ifndef PLACE_PLACE_H
 #define PLACE_PLACE_H
-#include <stdint.h>
-#include <infer/status.h>
 #include "arch/arch.h"
+#include "graph/split.h"
 #include "kv/kv.h"
 
-enum { PLACE_DEVICES = 1 }; /* no graph is cut yet */
 struct place_ask {
 	int32_t ctx; /* 0: the model's own, or what fits */
 	int k_type, v_type;
@@ -15,34 +13,38 @@ struct place_ask {
 	int32_t max_seqs;       /* sequences at once */
 	int32_t rows, out;      /* most rows of a step, and most rows of logits */
 	uint64_t address_bytes; /* address space that is left; UINT64_MAX: no limit */
-	int n_devices;
+	int n_devices; /* the first has the embedding too, the last all other layers and the output */
 	struct place_device {
 		struct backend_device on;
 		uint64_t memory_bytes; /* that may still be taken there */
-	} devices[PLACE_DEVICES];
+		int layers;            /* of all but the last; of the first and last it may be 0 */
+	} devices[KV_DEVICES];
 };
 /* Layers [from, to) and the bytes that they take on their device; host: of the host, beside those. */
 struct place_part {
 	struct backend_device on;
-	int from, to;
+	struct backend_model model; /* what runs there; its groups are those of the plan */
+	int from, to, n_groups;
 	uint64_t weights, workspace, kv, host;
 };
 struct place_plan {
 	int32_t ctx;
-	uint64_t kv_bytes;                      /* for kv_opts.bytes */
-	struct place_part parts[PLACE_DEVICES]; /* all layers, in order */
+	uint64_t kv_bytes;                   /* of all parts */
+	struct place_part parts[KV_DEVICES]; /* all layers, in order; numbers of the devices */
 	int n_parts;
 	struct kv_group groups[KV_GROUPS];
 	int n_groups;
-	int *layers; /* storage the groups point into */
+	struct graph_split split; /* where there are several parts */
+	size_t edge_bytes;        /* of the host, for what crosses between them */
+	int *layers;              /* storage of the groups and the parts */
+	struct weight *weights;
 };
-/* INFER_EINVAL  a field of ask is out of range, or the context is longer than the model's own RoPE
- *               scaling supports
+/* INFER_EINVAL  a field of ask is out of range
  * INFER_ENOMEM  names the memory needed, the memory there is, and the nearest setting that fits
- * and the errors of the devices' need.  place_fini frees the plan. */
+ * and the errors of the devices' need; of several devices the one.  place_fini frees the plan. */
 int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
                 infer_error *err);
 void place_fini(struct place_plan *p);
-/* Where layers run: "cpu:0-31". */
+/* Where layers run: "cpu:0-31"; "cpu:0-7,cuda:8-31". */
 void place_say(const struct place_plan *p, char *out, size_t n);
 #endif

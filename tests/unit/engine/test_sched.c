@@ -177,9 +177,9 @@ static void test_newcomer(void **state)
 	drive(e);
 	infer_engine_close(&e);
 	e = visited = engine((struct infer_engine_opts){ .threads = 2, .max_seqs = 4 });
-	kind = real = *e->on.kind;
+	kind = real = *e->stages.at[0].on.kind;
 	kind.end = end_visited;
-	e->on.kind = &kind;
+	e->stages.at[0].on.kind = &kind;
 	r = request(ids, 240, 3, 2);
 	submit(e, &r);
 	comes = request(ids + 7, 8, 1, 3);
@@ -193,7 +193,7 @@ static void test_newcomer(void **state)
 	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
 	infer_engine_stats(e, &st);
 	assert_true(st.rows > 0); /* not twice */
-	e->on.kind = &real;
+	e->stages.at[0].on.kind = &real;
 	drive(e);
 	assert_int_equal(res[3].order, 1);
 	assert_int_equal(res[4].order, 2);

@@ -1,5 +1,5 @@
-/* Graphs cut into parts: what crosses is sent once and received where it is read, nothing else
- * changes, and a cut that no device could join is refused. */
+/* tests/unit/graph/test_split.c - graphs cut into parts: what crosses is sent once and received where
+ * it is read, nothing else changes, and a cut that no device could join is refused. */
 #include "../nth.h"
 
 #include <string.h>

@@ -215,10 +215,73 @@ out:
 	return rc;
 }
 
+/* Layers of three devices: each needs what it would need alone, with its own part of the model; one
+ * with little memory decides, and is named. */
+static int case_parts(void)
+{
+	struct place_plan p = { 0 }, one = { 0 };
+	uint64_t kv = 0;
+	char said[64];
+	struct rig r;
+	infer_error e;
+	int rc;
+
+	nth_ok(rig_open(&r, "tests/golden/logits/gemma3.gguf", &e));
+	int layers = r.m->h.n_layers;
+	nth_ok(place_solve(&one, r.m, &r.ask, &e));
+	r.ask.n_devices = 3;
+	r.ask.devices[1] = r.ask.devices[2] = r.ask.devices[0];
+	r.ask.devices[1].layers = layers - 1;
+	strcpy(r.ask.devices[1].on.name, "two");
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	place_say(&p, said, sizeof said);
+	assert_int_equal(strncmp(said, "cpu:embedding,two:0-", 20), 0);
+	assert_int_equal(p.n_parts, 3);
+	assert_int_equal(p.ctx, one.ctx);
+	assert_int_equal(p.parts[0].kv, 0);
+	for (int i = 0; i < 3; i++) {
+		kv += p.parts[i].kv;
+		assert_true(p.parts[i].workspace <= one.parts[0].workspace);
+		assert_true(p.parts[i].model.n_weights < r.m->n_weights);
+	}
+	assert_int_equal(p.kv_bytes, kv);
+	assert_true(p.edge_bytes >= 2 * sizeof(float) * 16 * (size_t)r.m->h.n_embd);
+	for (int g = 0; g < p.n_groups; g++)
+		assert_in_range(p.groups[g].shape.layers[0], p.parts[p.groups[g].device].from,
+		                p.parts[p.groups[g].device].to - 1);
+	r.ask.kv_bytes = 3 * kv;
+	uint64_t was = p.parts[1].kv;
+	place_fini(&p);
+	nth_ok(place_solve(&p, r.m, &r.ask, &e));
+	assert_in_range(p.parts[1].kv, 3 * was - 1, 3 * was);
+	assert_in_range(p.kv_bytes, 3 * kv - 2, 3 * kv);
+	r.ask.kv_bytes = 0;
+	r.ask.devices[1].memory_bytes = p.parts[1].workspace + was / 2;
+	place_fini(&p);
+	r.ask.ctx = one.ctx;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_ENOMEM);
+	nth_need(strstr(e.message, "a context of") != NULL);
+	assert_int_equal(strncmp(e.message, "two: a context of", 17), 0);
+	r.ask.devices[1].layers = 0;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
+	assert_string_equal(e.message, "two: no layers");
+	r.ask.devices[1].layers = layers;
+	r.ask.devices[0].layers = 1;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
+	r.ask.devices[0].layers = -1;
+	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
+	assert_null(p.weights);
+out:
+	place_fini(&p);
+	place_fini(&one);
+	rig_close(&r);
+	return rc;
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_plenty), nth_case(case_groups),
-		                            nth_case(case_tight), nth_case(case_types),
-		                            nth_case(case_refusals) };
+	const struct CMUnitTest tests[] = { nth_case(case_plenty),   nth_case(case_groups),
+		                            nth_case(case_tight),    nth_case(case_types),
+		                            nth_case(case_refusals), nth_case(case_parts) };
 	return nth_group(tests);
 }
