@@ -5,8 +5,8 @@
 
 int main(int argc, char **argv)
 {
-	const char *path = argc > 1 ? argv[1] : "demo",
-		   *prompt = argc > 2 ? argv[2] : "Question: What is a token? Answer:";
+	const char *path = argc > 1 ? argv[1] : "demo";
+	const char *prompt = "Question: What is a token? Answer:";
 	infer_model *model = NULL;
 	infer_engine *engine = NULL;
 	struct infer_request request;
@@ -15,19 +15,25 @@ int main(int argc, char **argv)
 	int32_t *ids = NULL;
 	int rc;
 
+	if (argc > 2)
+		prompt = argv[2];
 	memset(&request, 0, sizeof request);
 	request.max_tokens = 64;
-	if ((rc = infer_model_open(&model, path, NULL, &err)) == INFER_OK &&
-	    (rc = infer_encode(infer_model_tokenizer(model), prompt, strlen(prompt),
-	                       INFER_ENCODE_ADD, &ids, &request.n_prompt, &err)) == INFER_OK &&
-	    (rc = infer_engine_open(&engine, model, NULL, &err)) == INFER_OK) {
+	rc = infer_model_open(&model, path, NULL, &err);
+	if (!rc)
+		rc = infer_encode(infer_model_tokenizer(model),
+		                  prompt, strlen(prompt), INFER_ENCODE_ADD,
+		                  &ids, &request.n_prompt, &err);
+	if (!rc)
+		rc = infer_engine_open(&engine, model, NULL, &err);
+	if (!rc) {
 		request.prompt = ids;
 		rc = infer_engine_submit(engine, &request, NULL, &err);
-		while (rc == INFER_OK && infer_engine_busy(engine)) {
-			rc = infer_engine_step(engine, &err);
-			while (infer_engine_next(engine, &event))
-				fwrite(event.text, 1, event.text_bytes, stdout);
-		}
+	}
+	while (!rc && infer_engine_busy(engine)) {
+		rc = infer_engine_step(engine, &err);
+		while (infer_engine_next(engine, &event))
+			fwrite(event.text, 1, event.text_bytes, stdout);
 	}
 	puts("");
 	if (rc)
