@@ -379,6 +379,15 @@ sees()
 	return 1
 }
 keys() { tm send-keys "$@"; }
+resize() # COLUMNS ROWS: tmux shows the window at once, and tells the program a little later
+{
+	tm resize-window -x "$1" -y "$2"
+	for _ in $(seq 600); do
+		if [ "$(stty size <"$(tm display-message -p '#{pane_tty}')")" = "$2 $1" ]; then return; fi
+		sleep .1
+	done
+	return 1
+}
 say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 
 @test "terminal: typed, answered, recalled with the up arrow, ended with Ctrl-D and 0" {
@@ -536,7 +545,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 
 @test "terminal: lines are broken between words, for the width there is; a copy is not" {
 	start -m demo --temp 0
-	tm resize-window -x 37 -y 24
+	resize 37 24
 	sleep .2
 	say "$story"
 	sees '^> *$'
@@ -689,11 +698,11 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	start -m demo --temp 0
 	tm send-keys -l "$story"
 	sees 'and a key:'
-	tm resize-window -x 30 -y 20
+	resize 30 20
 	sees '^> Story about a fox, a lightho'
 	sees '^use and a key:'
 	same 1 "$(screen | grep -c Story)"
-	tm resize-window -x 100 -y 24
+	resize 100 24
 	sees "^> $story"
 	keys Enter
 	sees 'lighthouse whenever he could\.$'

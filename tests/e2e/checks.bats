@@ -146,7 +146,7 @@ setup()
 	cp "$TOP/libcore/job/"*.c libcore/job/
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
-	cp "$TOP/libcore/record/kind_list.h" libcore/record/
+	cp "$TOP/libcore/record/kind_list.h" "$TOP/libcore/record/field_list.h" libcore/record/
 	"$TOP/scripts/check-docs"
 	lacks() { # FILE SED-PROGRAM WORDS: what check-docs says once the file is changed so
 		sed -i "$2" "$1"

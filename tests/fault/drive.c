@@ -101,7 +101,7 @@ static const struct scenario {
 	  0 },
 	{ "resume", "infer-run -q -m chat.gguf -t 1 --temp 0 --batch ask.jsonl --resume out.jsonl",
 	  NULL, OUTCOME_LINES, OUT_FILE | RESUMED },
-	{ "score", "infer-run -q -m m.gguf -t 1 --score --json --seed 1 -f text", NULL,
+	{ "score", "infer-run -q -m m.gguf -t 1 --score --json -f text", NULL,
 	  OUTCOME_LINES, 0 },
 	{ "tokenize", "infer-run -q -m m.gguf --tokenize -f text", NULL, OUTCOME_TEXT, 0 },
 	{ "render", "infer-run -q -m chat.gguf --render --messages talk.json", NULL, OUTCOME_TEXT,
