@@ -163,14 +163,16 @@ int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct
 		TRY(jv_escape(r, &v, a->safe ? b : a));
 		return a->safe ? jv_concat(r, out, a, v.s) : jv_concat(r, out, v.s, b);
 	}
+	if (!a->len && !b->len)
+		return jv_sub(r, out, a, 0, 0); /* a chunk of no bytes has no address */
 	if (!c || a->at + a->len != c->b.at + c->b.len || b->len > c->b.cap - c->b.len)
 		TRY(concat_new(r, &c, a, b));
 	size_t end = c->b.len;
 	jsb_str(&c->b, b);
 	if (r->rc)
 		return r->rc;
-	s.at = c->b.at ? c->b.at + end - a->len : "";
-	s.from = c->b.len ? c->b.from : JFROM_TEMPLATE;
+	s.at = c->b.at + end - a->len;
+	s.from = c->b.from;
 	s.mask = s.from == JFROM_MIXED ? c->b.mask + end - a->len : NULL;
 	s.chunk = c;
 	s.safe = a->safe;

@@ -234,6 +234,7 @@ static void test_from(void **state)
 		value(&a, "{'bos':'<s>','u':'<b>aB "
 	                  "','m':[{'role':'user','content':'x\\'y'},{'role':'<s>'}],'none':null}");
 	from_is("{{ bos }}{{ u }}|", c, "<s><b>aB |", "0001111110");
+	from_is("{{ none_a ~ none_b ~ '' ~ none_c }}{{ none_a ~ u ~ '' }}", c, "<b>aB ", "111111");
 	from_is("{{ '<' + m[0].role + '>' ~ m[0].content }}{{ m[1].role }}", c, "<user>x\"y<s>",
 	        "000000111111");
 	from_is("{{ u|trim|upper|replace('A', '-') }}{{ ('<' ~ u ~ '>')[2:-2] }}", c, "<B>-Bb>aB",
