@@ -78,9 +78,8 @@ static int ceilings(struct kernels *k, infer_error *err)
 		put_ceiling(&k->text, "int8 tiles", &c.tile_i8, "GOP/s");
 		put_ceiling(&k->text, "bf16 tiles", &c.tile_bf16, "GFLOP/s");
 	}
-	buf_printf(&k->text, "\n%-11s %-7s %-11s %6s %5s %4s %-10s %8s %9s  %-6s %5s %s\n",
-	           "kernel", "type", "shape", "n", "k", "m", "isa", "GB/s", "GOP/s", "limit",
-	           "part", "(least ... most)");
+	buf_printf(&k->text, "\n%-11s %-7s %-11s %3s %-10s %7s %8s  %-6s %5s\n", "kernel", "type",
+	           "shape", "m", "isa", "GB/s", "GOP/s", "limit", "part");
 	return flush(k, err);
 }
 
@@ -97,12 +96,9 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 	if (k->out.json)
 		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
 	else
-		buf_printf(&k->text,
-		           "%-11s %-7s %-11s %6d %5d %4d %-10s %8.2f %9.2f  %-6s %5.3f (%.3f ... "
-		           "%.3f)%s\n",
-		           c->kernel, c->type, c->shape, c->n, c->k, c->m, c->isa, r.bytes.median,
-		           r.ops.median, limits[r.limit], r.fraction.median, r.fraction.least,
-		           r.fraction.most, r.same ? "" : "  DIFFERS");
+		buf_printf(&k->text, "%-11s %-7s %-11s %3d %-10s %7.2f %8.2f  %-6s %5.3f%s\n",
+		           c->kernel, c->type, c->shape, c->m, c->isa, r.bytes.median, r.ops.median,
+		           limits[r.limit], r.fraction.median, r.same ? "" : "  DIFFERS");
 	TRY(out_send(&k->out, err));
 	TRY(flush(k, err));
 	if (!r.same)
