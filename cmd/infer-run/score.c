@@ -123,12 +123,16 @@ static int print_text(const struct run *r, const struct text *t, infer_error *er
 
 static int print_record(const struct run *r, const struct text *t, infer_error *err)
 {
+	struct infer_sample_opts sample = r->sampling.o;
 	struct infer_run_info info;
 	infer_writer *w;
 
 	int rc = run_writer(&w, r, err);
 
 	run_info(&info, r);
+	sample.seed = 0; /* nothing is drawn: the record is the same every time */
+	info.sample = &sample;
+	info.seed_random = 0;
 	if (!rc)
 		rc = records_put(infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err),
 		                 w, STDOUT_FILENO, err);

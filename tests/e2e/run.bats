@@ -281,6 +281,8 @@ score() { infer-run -q --no-stdin --score "$@"; }
 		END { die "no perplexity" unless $ok }' out
 	score --json the of and to in >rec
 	same score "$(json kind <rec)"
+	score --json the of and to in >again
+	same "$(sed 's/"created":[0-9]*,//' rec)" "$(sed 's/"created":[0-9]*,//' again)"
 	same null "$(json logprobs.0 <rec)"
 	same "$n" "$(json logprobs.# <rec)"
 	perl -e 'exit(abs($ARGV[0] - $ARGV[1]) > 1e-6 * $ARGV[0])' "$(json perplexity <rec)" "$(tail -n 1 out | cut -f 2)"
