@@ -84,8 +84,8 @@ only() { same "$*" "$(here)"; }
 	same 4 $rc
 	for sig in INT TERM HUP; do
 		mkfifo ../hold
-		# bash has the others of its children ignore SIGINT
-		perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' infer-run -q --batch - --out out <../hold &
+		# bash has the others of its children ignore SIGINT, and nohup SIGHUP
+		perl -e '$SIG{$_} = "DEFAULT" for qw(INT TERM HUP); exec @ARGV' infer-run -q --batch - --out out <../hold &
 		pid=$! tries=0
 		exec 7>../hold
 		echo '{"prompt":"the","max_tokens":2}' >&7
