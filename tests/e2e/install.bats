@@ -76,7 +76,7 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	run grep -q '\[' out
 	same 1 "$status"
 	same 2 "$(grep -c '^answer of' out)"
-	same "$PWD/new/release/infer-run -i" "$(sed -n 's/ *# talk.*//p' out)"
+	same "$PWD/new/$(basename "$B")/infer-run -i" "$(sed -n 's/ *# talk.*//p' out)"
 	tail -n 1 out | grep -q 'make install  *# into /usr/local$'
 	rm -r new saw
 	d -j3 demo >out
