@@ -24,6 +24,7 @@ struct replay {
 	struct lines in;
 	int fd; /* of a file, or -1 */
 	infer_replay *first;
+	infer_replay *running[WAITING * BATCH_SEQS]; /* their requests are with the runner */
 	char kv_type[64];
 	struct chat chat;
 	infer_job_reader *reader;
@@ -69,6 +70,16 @@ static int judge(struct replay *a, const infer_replay *p, const struct infer_rep
 	                 : INFER_OK;
 }
 
+/* The place of a record among those that run; of NULL: one that is free. */
+static infer_replay **place(struct replay *a, const infer_replay *p)
+{
+	infer_replay **at = a->running;
+
+	while (*at != p)
+		at++;
+	return at;
+}
+
 static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(t);
@@ -93,6 +104,7 @@ static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_erro
 	info.seed_random = 0;
 	if (!rc)
 		rc = judge(a, p, &v, &info, err);
+	*place(a, p) = NULL;
 	infer_task_free(t);
 	infer_replay_free(p);
 	return rc;
@@ -194,6 +206,7 @@ static int begin(struct replay *a, infer_replay *p, infer_error *err)
 		infer_replay_free(p);
 		return rc;
 	}
+	*place(a, NULL) = p;
 	return infer_task_ended(t) ? task_end(a, t, p, err) : INFER_OK;
 }
 
@@ -378,8 +391,10 @@ static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *e
 {
 	int rc = run_open(&a->run, &a->opts, rest, err);
 
-	if (rc)
+	if (rc) {
+		close_all(a);
 		return say_fail(err);
+	}
 	rc = open_all(a, err);
 	if (!rc)
 		rc = drive(a, err);
@@ -397,6 +412,8 @@ static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *e
 		stats_take(&a->run, NULL, 0);
 	close_all(a);
 	run_close(&a->run);
+	for (int i = 0; i < WAITING * BATCH_SEQS; i++)
+		infer_replay_free(a->running[i]);
 	return code;
 }
 
