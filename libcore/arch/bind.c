@@ -276,7 +276,7 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 	return INFER_OK;
 }
 
-/* The transformation of the values of the tensor: none in the naming whose rows these are.
+/* Find the transformation that the values of the tensor need.  The naming of the rows needs none.
  * Pairs and halves both rotate (arch_rope_mode), experts are separate pointers. */
 static int find_how(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)

@@ -33,7 +33,7 @@ enum {
 	CALLER_SLEEPS = 0x1000,
 	ENDING = 0x2000,
 	RUN = 0x4000,
-	/* who is asleep, as masks for futex wake-ups */
+	/* the sleepers that a futex call wakes, as bits of its mask */
 	WORKERS = 1,
 	CALLER = 2,
 };

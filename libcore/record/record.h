@@ -18,4 +18,6 @@ void record_run(infer_writer *w, const struct infer_run_info *run);
 /* bench.c: fields for the machine and its ceilings, in the current object */
 void record_machine(struct jwrite *w, int32_t threads);
 void record_ceilings(struct jwrite *w, const struct infer_ceilings *c);
+/* resume.c: an id as text, also if it is an integer; NULL: v is no id, or no memory. */
+const char *record_id(struct arena *a, const struct json *v);
 #endif

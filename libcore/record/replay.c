@@ -79,20 +79,6 @@ static int is_kind(const struct json *o, enum infer_kind kind)
 	return json_equals(json_get(o, "kind"), infer_record_kind(kind)->name);
 }
 
-/* The id as text; NULL: none, or no memory. */
-static const char *id_of(struct arena *a, const struct json *v)
-{
-	char number[24];
-
-	if (!json_is_whole(v))
-		return json_cstr(a, v);
-	if (v->kind == JSON_INT)
-		snprintf(number, sizeof number, "%lld", (long long)v->i);
-	else
-		snprintf(number, sizeof number, "%llu", (unsigned long long)v->u);
-	return arena_strndup(a, number, strlen(number));
-}
-
 /* 0: it is none that can be run again. */
 static int find_answer(struct infer_replay *p, const struct json *o)
 {
@@ -151,7 +137,7 @@ static int take(struct infer_replay *p, const char *line, size_t n, int *is, inf
 	*is = find_answer(p, o);
 	if (!*is)
 		return INFER_OK;
-	p->id = id_of(&p->mem, p->id_value);
+	p->id = record_id(&p->mem, p->id_value);
 	p->request = json_get(p->body, "request");
 	p->run = json_get(p->body, "run");
 	if (p->mem.bad)

@@ -35,10 +35,8 @@ static void take_names(struct arena *a, struct infer_done *d, const struct json 
 	d->options_sha256 = json_cstr(a, json_get(run, "options_sha256"));
 }
 
-/* The id as text, also if it is an integer; NULL: no id, or no memory. */
-static const char *id_of(struct arena *a, const struct json *o)
+const char *record_id(struct arena *a, const struct json *v)
 {
-	const struct json *v = json_get(o, "id");
 	char number[24];
 
 	if (!json_is_whole(v))
@@ -67,7 +65,7 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 		return 1;
 	}
 	take_names(a, d, o);
-	d->id = id_of(a, o);
+	d->id = record_id(a, json_get(o, "id"));
 	d->failed = is_kind(kind, INFER_KIND_ERROR);
 	if (d->failed)
 		d->line = whole_of(o, "line");

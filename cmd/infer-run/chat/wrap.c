@@ -81,7 +81,7 @@ static int fits(const struct wrap *w, int cols)
 	return !cols || w->verbatim || col + w->word <= cols;
 }
 
-/* The word that is held goes to the next line, without the blanks before it. */
+/* Move the word that is held back to the next line, and drop the blanks before it. */
 static void break_line(struct wrap *w, int cols, struct buf *out)
 {
 	if (w->cells)

@@ -34,7 +34,7 @@ void wrap_fini(struct wrap *w);
  * cols: the width of the terminal now; 0: unknown, and nothing is broken
  * Without memory out->bad is set. */
 void wrap_put(struct wrap *w, const char *at, size_t n, int cols, struct buf *out);
-/* The same of what is still held back. */
+/* Put the text that is still held back behind *out, broken in the same way. */
 void wrap_flush(struct wrap *w, int cols, struct buf *out);
 /* Begin a new text at the beginning of a line. */
 void wrap_begin(struct wrap *w);

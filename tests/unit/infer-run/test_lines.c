@@ -65,7 +65,7 @@ out:
 	return rc;
 }
 
-/* Each text alone, and the same again from another descriptor, whose lines are numbered on. */
+/* Read each text alone; then read it again from a second descriptor: its line numbers continue. */
 static int case_rows(void)
 {
 	int rc = INFER_OK;
