@@ -30,6 +30,7 @@ struct batch {
 	infer_writer *writer;
 	struct outfile out; /* of --resume */
 	struct source in;
+	int begun;         /* a line that is not blank was read */
 	int ordered, text; /* text: answers are no records */
 	struct order order;
 	struct buf line, scratch;
@@ -223,6 +224,19 @@ static void line_too_long(const struct batch *b, infer_error *e)
 		err_set(e, INFER_EINVAL, "the line is longer than %zu bytes", b->in.in.longest);
 }
 
+/* A file that is one array: the first of its lines would fail, and perhaps the last of its elements run. */
+static int check_array(const struct batch *b, const char *at, size_t n, infer_error *err)
+{
+	while (n && (*at == ' ' || *at == '\t'))
+		at++, n--;
+	if (!n || *at != '[')
+		return INFER_OK;
+	return err_set(err, INFER_EFORMAT,
+	               "%s: line %lld: an array begins here; requests are objects, one a line: jq "
+	               "-c '.[]' makes lines of an array",
+	               b->in.in.name, (long long)b->in.in.number);
+}
+
 static int take_line(struct batch *b, enum lines_got got, const char *at, size_t n,
                      infer_error *err)
 {
@@ -237,6 +251,8 @@ static int take_line(struct batch *b, enum lines_got got, const char *at, size_t
 	} else if (!b->in.text && lines_blank(at, n)) {
 		return INFER_OK;
 	} else {
+		if (!b->in.text && !b->begun++)
+			TRY(check_array(b, at, n, err));
 		TRY(infer_line_read(&j, at, n, number, flags, b->reader, err));
 	}
 	return take_job(b, j, err);

@@ -496,12 +496,23 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	echo '{"prompt":"Once upon a time","max_tokens":3}' | infer-run -m demo --batch - | json usage.completion_tokens | grep -qx 3
 }
 
-@test "an array is said to be one; columns are of the line" {
+@test "a file that is an array is refused before anything runs" {
+	for text in '[{"prompt":"the"}]' '[\n{"prompt":"the"},\n{"prompt":"the"}\n]\n' '\n \t[ {"prompt":"the"},\n{"prompt":"the"} ]\n' '\xef\xbb\xbf[\n]\n' '[]'; do
+		printf "$text" >in
+		line=$(grep -n '\[' in | head -n 1 | cut -d: -f1)
+		fails 3 "in: line $line: an array begins here; requests are objects, one a line: jq -c '.\[\]' makes lines of an array" \
+			infer-run --batch in -n 1
+	done
+	fails 3 'in: line 1: an array begins here' infer-run --batch in --resume out -n 1
+	[ ! -s out ]
+}
+
+@test "an array among the lines is said to be one; columns are of the line" {
 	rc=0
-	printf '[\n{"id":"a","prompt":"the"},\n]\n' | infer-run -q --batch - -n 1 >out 2>err || rc=$?
+	printf '{"prompt":"the"}\n[{"prompt":"the"},\n{"id":"a","prompt":"the"},\n' | infer-run -q --ordered --batch - -n 1 >out 2>err || rc=$?
 	same 7 "$rc"
 	same "request: an array begins here; requests are objects, one a line: jq -c '.[]' makes lines of an array" \
-		"$(head -n 1 out | json message)"
-	same 'request: column 26: more text behind the value' "$(sed -n 2p out | json message)"
-	same 2 "$(sed -n 2p out | json line)"
+		"$(sed -n 2p out | json message)"
+	same 'request: column 26: more text behind the value' "$(sed -n 3p out | json message)"
+	same 3 "$(sed -n 3p out | json line)"
 }
