@@ -37,7 +37,7 @@ _infer_bench()
 	_infer_word
 	case $before in
 	-m | --model) _infer_model; return ;;
-	-p | --prompt | -n | --max-tokens | --depth | -b | --batch) return ;;
+	-p | --prompt | -n | --max-tokens | --depth | --seqs) return ;;
 	--clock) _infer_words 'wall cpu'; return ;;
 	--filter) return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
@@ -48,7 +48,7 @@ _infer_bench()
 	esac
 	case $word in
 	-*) _infer_words '
-		-m --model -p --prompt -n --max-tokens --depth --clock -b --batch
+		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
 		--filter --quick
 		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat
 		--json --record

@@ -9,7 +9,7 @@ complete -c infer-bench -s p -l prompt -x -d 'read prompts of N tokens; 0: none 
 complete -c infer-bench -s n -l max-tokens -x -d 'produce N tokens; 0: none (128)'
 complete -c infer-bench -l depth -x -d 'with N tokens in the cache before (0)'
 complete -c infer-bench -l clock -x -a 'wall cpu' -d 'time that passes, or that threads are on a processor (wall)'
-complete -c infer-bench -s b -l batch -x -d 'by N sequences at once (1)'
+complete -c infer-bench -l seqs -x -d 'by N sequences at once (1)'
 complete -c infer-bench -l filter -x -d 'only such kernels, types, shapes or sets'
 complete -c infer-bench -l quick -d 'fewer shapes and shorter turns, rough figures'
 complete -c infer-bench -s t -l threads -x -d 'threads (the cores this process may use; INFER_THREADS)'

@@ -14,7 +14,7 @@ struct bench_opts {
 	struct start start;
 	struct engine_args engine;
 	struct opt_list filters;
-	const char *model, *prompts, *tokens, *depth, *batch; /* lists of numbers, but the model */
+	const char *model, *prompts, *tokens, *depth, *seqs; /* lists of numbers, but the model */
 	const char *record;
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */

@@ -12,7 +12,7 @@ static const struct help_line lines[] = {
 };
 static const struct help_line examples[] = {
 	{ "infer-bench run -m m.gguf", "a model" },
-	{ "infer-bench run -m m.gguf -p 512 -b 1,8", "alone, and eight at once" },
+	{ "infer-bench run -m m.gguf -p 512 --seqs 1,8", "alone, and eight at once" },
 	{ "infer-bench kernels --quick --filter q4_k", "the loops of one type" },
 	{ "infer-bench run -m m.gguf --record b.jsonl", "kept for later" },
 	{ NULL, NULL },
@@ -59,8 +59,8 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 	if (!strcmp(subject, "run"))
 		return o->filters.n || o->quick ? "--filter and --quick go with kernels only"
 		                                : NULL;
-	if (o->prompts || o->tokens || o->depth || o->batch || o->clock)
-		return "-p, -n, --depth, -b and --clock go with run only";
+	if (o->prompts || o->tokens || o->depth || o->seqs || o->clock)
+		return "-p, -n, --depth, --seqs and --clock go with run only";
 	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
 	    e->no_prefix_cache)
 		return "options of the engine, but -t and --isa, go with run only";

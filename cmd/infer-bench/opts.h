@@ -14,7 +14,7 @@ static const struct opt bench_rows[] = {
 	{ OPT_STR, 0, "depth", "N[,N]", "with N tokens in the cache before (0)", AT(depth) },
 	{ OPT_PICK, 0, "clock", "wall|cpu",
 	  "time that passes, or that threads are on a processor (wall)", AT(clock) },
-	{ OPT_STR, 'b', "batch", "N[,N]", "by N sequences at once (1)", AT(batch),
+	{ OPT_STR, 0, "seqs", "N[,N]", "by N sequences at once (1)", AT(seqs),
 	  .marks = OPT_COMMON },
 
 	{ OPT_GROUP, .name = "kernels", .help = "kernels: what is measured" },

@@ -402,7 +402,7 @@ static int tests(struct run *r, infer_error *err)
 	TRY(take_list(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
 	TRY(take_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
 	TRY(take_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
-	TRY(take_list(&batches, r->o->batch ? r->o->batch : "1", "--batch", 1, err));
+	TRY(take_list(&batches, r->o->seqs ? r->o->seqs : "1", "--seqs", 1, err));
 	for (int kind = 0; kind < 2; kind++)
 		for (int i = 0; i < sizes[kind].n; i++)
 			if (sizes[kind].at[i])

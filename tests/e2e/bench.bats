@@ -77,7 +77,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 }
 
 @test "run: bytes of a token are those of the matrices and of the cache, shared by sequences that decode at once" {
-	infer-bench run -n 4 --depth 0,100 -b 1,4 --repeat 1 --json >a
+	infer-bench run -n 4 --depth 0,100 --seqs 1,4 --repeat 1 --json >a
 	same "$(printf '1 0\n1 100\n4 0\n4 100')" "$(paste -d' ' <(json batch <a) <(json depth <a))"
 	# all but the table of embeddings, of which a row
 	table=$(infer-inspect tensors --json | grep '"token_embd.weight"' | json size_bytes)
@@ -96,7 +96,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 @test "run: what is asked wrongly is a usage error, what does not fit has its own code" {
 	fails 2 'no list' infer-bench run -p 12x
 	fails 2 'no list' infer-bench run -n 1,,2
-	fails 2 'no list' infer-bench run -b 0
+	fails 2 'no list' infer-bench run --seqs 0
 	fails 2 'go with kernels only' infer-bench run --quick
 	fails 2 'takes no argument' infer-bench run model.gguf
 	fails 1 'nosuch' infer-bench run -m nosuch.gguf

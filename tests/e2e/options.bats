@@ -338,7 +338,7 @@ complete_bash()
 	same 'run' "$(complete_bash infer-bench r)"
 	[[ " $(complete_bash infer-run --isa '') " == *' ref '* ]]
 	[ -z "$(complete_bash infer-run --temp '')" ]
-	[ -z "$(complete_bash infer-bench --batch '')" ]
+	[ -z "$(complete_bash infer-bench --seqs '')" ]
 }
 
 @test "fish completes the same, where it is installed" {
