@@ -17,7 +17,7 @@ struct inspect_opts {
 	struct opt_list files; /* tokens, template: texts */
 	struct chat_args chat;
 	int json, all, no_stdin, raw, special, bos, source;
-	struct os_limits limits; /* asked before the sandbox closes */
+	struct os_limits limits; /* no option: asked before the sandbox closes */
 };
 
 /* One row of the table of subjects in main.c.  run: the answer into `out` (text, or JSON lines with

@@ -19,7 +19,7 @@ enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS 
 
 struct run_opts {
 	/* when main began, and what the process had been on a processor then */
-	int64_t main_ns, exec_ns;
+	int64_t main_ns, exec_ns; /* no option */
 	struct start start;
 	const char *model;
 	struct engine_args engine;

@@ -174,6 +174,11 @@ setup()
 	run -1 "$TOP/scripts/check-docs"
 	[[ $output == *'cmd/infer-run/a.c:1:'*'infer_record_open does that'* ]]
 	rm cmd/infer-run/a.c
+	cp "$TOP/cmd/infer-run/run.h" "$TOP/cmd/infer-run/opts.h" cmd/infer-run/
+	"$TOP/scripts/check-docs"
+	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: no option fills the field colour'
+	lacks cmd/infer-run/run.h 's/; \/\* no option \*\//;/' 'run.h: no option fills the field exec_ns'
+	lacks cmd/infer-run/opts.h '/AT(with_request)/d' 'no option fills the field with_request'
 	lacks completions/infer.fish '/-l echo /d' '-l echo '
 	lacks completions/_infer 's/--echo/--eco/' '--echo'
 	lacks completions/infer.bash 's/ --echo$//' '--echo'

@@ -67,6 +67,31 @@ static void test_dispatch(void **state)
 	assert_true(each_set(ways) >= 0);
 }
 
+/* Types that no kernel multiplies: values that no matrix of weights has, and weights that are decoded
+ * to floats first, which is several times slower.  A type must be here or have loops. */
+static const enum infer_type without_loops[] = {
+	INFER_F64,  INFER_I8,   INFER_I16,   INFER_I32,  INFER_I64,
+	INFER_Q8_1, INFER_Q8_K, INFER_NVFP4, INFER_Q1_0, INFER_Q2_0,
+};
+
+static void test_types(void **state)
+{
+	const struct kern ref = kern_select(0);
+
+	(void)state;
+	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+		int listed = 0;
+		for (size_t i = 0; i < sizeof without_loops / sizeof *without_loops; i++)
+			listed |= without_loops[i] == (enum infer_type)t;
+		if (!ref.mm[t].rows && !listed)
+			fail_msg("%s: the set ref has no loops for it, and without_loops lacks it",
+			         infer_type_info(t)->name);
+		if (ref.mm[t].rows && listed)
+			fail_msg("%s: without_loops has it, and so has the set ref",
+			         infer_type_info(t)->name);
+	}
+}
+
 /* |y - truth| <= 2^-23 (rounds + 2) sum |w x|: as many roundings as the chain has links */
 static void near_truth(int type, int k)
 {
@@ -224,9 +249,10 @@ static void test_select(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_select),    cmocka_unit_test(test_rounding),
-		cmocka_unit_test(test_dispatch),  cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_types),      cmocka_unit_test(test_dispatch),
+		cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_not_finite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
