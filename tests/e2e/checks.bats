@@ -252,6 +252,13 @@ setup()
 	same '1 passed, 0 failed, 0 skipped' "${lines[-1]}"
 }
 
+@test "run-tests fails a program in which the sanitizer of undefined behaviour finds something" {
+	printf '#include <stdio.h>\nint main(int n, char **v) { (void)v; int x = n << (n + 40); printf("1..1\\nok 1\\n"); return x == 77; }\n' >a.c
+	cc -fsanitize=undefined -o a a.c
+	run -1 env -u UBSAN_OPTIONS "$TOP/scripts/run-tests" ./a
+	[[ $output == *'shift exponent 41'* ]]
+}
+
 @test "check-readme finds an output that went stale, and too few commands" {
 	"$TOP/scripts/check-readme"
 	sed 's/most likely tokens/likeliest tokens/' "$TOP/README.md" >stale.md

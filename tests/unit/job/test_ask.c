@@ -149,7 +149,8 @@ static const char *differs(const infer_job *a, const infer_job *b)
 	if (a->chat != b->chat || !a->reply.tools != !b->reply.tools)
 		return "template or tools";
 	return a->reply.prompt_n == b->reply.prompt_n &&
-	                       !memcmp(a->reply.prompt, b->reply.prompt, a->reply.prompt_n)
+	                       (!a->reply.prompt_n ||
+	                        !memcmp(a->reply.prompt, b->reply.prompt, a->reply.prompt_n))
 	               ? NULL
 	               : "what the prompt ends with";
 }
