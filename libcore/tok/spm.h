@@ -5,13 +5,16 @@
 #include "base/buf.h"
 #include "tok/tok.h"
 
-/* A precompiled_charsmap replaces sequences of code points.  Its bytes: u32 little-endian, size of
- * the trie; the trie, an array of u32 units (a double array as darts-clone writes it), each
- *	label 8 bits | has leaf 1 | long offset 1 | offset 22,  or 2^31 | value of a leaf
- * then NUL-terminated strings; a value is the offset of one.  INFER_EFORMAT where that does not
- * hold; INFER_EUNSUP for a string of more than SPM_MAPPED bytes. */
-/* bytes that a rule may match or produce; factor by which a text may grow */
+/* The most bytes that a rule may match or produce, and the most times that a text may grow */
 enum { SPM_MAPPED = 256, SPM_TIMES = 16 };
+/* Read the precompiled_charsmap of src, if it has one: rules that replace sequences of code points.
+ * Its first four bytes are the size of a trie in bytes (u32, little-endian).  The trie follows: an
+ * array of u32 units, a double array as darts-clone writes it.  A unit is either
+ *	label 8 bits | has leaf 1 | long offset 1 | offset 22,  or 2^31 | value of a leaf
+ * After the trie come NUL-terminated strings.  The value of a leaf is the offset of the string that
+ * replaces the sequence.
+ * INFER_EFORMAT  the bytes are not laid out like this
+ * INFER_EUNSUP   a string has more than SPM_MAPPED bytes */
 int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 /* turn U+2581 back into spaces */
 size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);

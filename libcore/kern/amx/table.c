@@ -11,14 +11,14 @@
 
 /* KERN_MM_DISPATCH of each type, measured with weights in memory */
 #define DISPATCH_Q8_0 4, KERN_BITS(5, 63)
-#define DISPATCH_Q4_0 5, KERN_BITS(6, 63)
+#define DISPATCH_Q4_0 6, KERN_BITS(7, 63)
 #define DISPATCH_Q4_1 4, KERN_BITS(5, 34)
 #define DISPATCH_Q5_0 3, KERN_BITS(4, 34)
 #define DISPATCH_Q5_1 3, KERN_BITS(4, 34)
 #define DISPATCH_IQ4_NL 4, KERN_BITS(5, 34)
 #define DISPATCH_MXFP4 4, KERN_BITS(5, 34)
-#define DISPATCH_Q4_K 6, KERN_BITS(7, 34)
-#define DISPATCH_Q6_K 6, KERN_BITS(7, 18)
+#define DISPATCH_Q4_K 12, KERN_BITS(13, 34)
+#define DISPATCH_Q6_K 8, KERN_BITS(9, 32)
 #define DISPATCH_Q5_K 9, 0
 #define DISPATCH_Q2_K 5, 0
 #define DISPATCH_Q3_K 5, 0

@@ -1,5 +1,6 @@
-/* kern/arm/tile.h - panels of quantised weights, over the operations of int.h (neon folders): NR = 8
- * rows, whose sums for one row of x are two registers.
+/* kern/arm/tile.h - products with panels of quantised weights, made of the operations of int.h (neon
+ * folders).  A panel holds NR = 8 weight rows.  Their products with one row of x are 8 sums, which
+ * fill two registers.
  *
  *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
  *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are minima, M

@@ -384,7 +384,7 @@ static ptrdiff_t prefetch_offset(const void *const *from, size_t from_at, const 
 	               : 0;
 }
 
-/* Attention of n queries of KV head g. first: these queries prefetch what is read next */
+/* Compute attention of n queries over KV head g; if first is set, prefetch what is read next. */
 static void attend(const struct kern_attn *a, struct query *query, int n, int g, int first)
 {
 	int lo = KERN_SPLIT, hi = 0;
