@@ -40,6 +40,9 @@ struct job {
 
 /* read.c.  A job without a request in it. */
 int job_new(struct job **out, const infer_job_reader *r, infer_error *err);
+/* jread, but positions in a text of one line are without it: "what: column 6: ...". */
+int job_read_json(const struct json **out, struct arena *a, const char *text, size_t bytes,
+                  const char *what, infer_error *err);
 /* Parse a copy of text; returns whether there was a fault, which is kept in j. */
 int job_parse(struct job *j, const char *text, size_t bytes);
 /* Make j->j.fault.error the fault of field `param`, or of none; returns its code. */

@@ -252,15 +252,21 @@ int job_new(struct job **out, const infer_job_reader *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* The position in a text of one line: "request: column 6: ..." */
-static void drop_line(infer_error *err, const char *text, size_t bytes)
+int job_read_json(const struct json **out, struct arena *a, const char *text, size_t bytes,
+                  const char *what, infer_error *err)
 {
-	static const char line[] = "request: line 1, ";
-	enum { N_KEPT = sizeof "request: " - 1, N_LINE = sizeof line - 1 };
-	infer_error why = *err;
+	static const char line[] = ": line 1, ";
+	enum { N_LINE = sizeof line - 1 };
+	int rc = jread(out, a, text, bytes, what, err);
+	size_t n = strlen(what);
+	infer_error why;
 
-	if (!memchr(text, '\n', bytes) && !strncmp(why.message, line, N_LINE))
-		err_set(err, why.code, "%.*s%s", N_KEPT, line, why.message + N_LINE);
+	if (rc != INFER_EFORMAT || !err || memchr(text, '\n', bytes))
+		return rc;
+	why = *err;
+	if (!strncmp(why.message, what, n) && !strncmp(why.message + n, line, N_LINE))
+		err_set(err, rc, "%s: %s", what, why.message + n + N_LINE);
+	return rc;
 }
 
 int job_parse(struct job *j, const char *text, size_t bytes)
@@ -271,13 +277,12 @@ int job_parse(struct job *j, const char *text, size_t bytes)
 		memcpy(own, text, bytes);
 	if (!own)
 		return INFER_ENOMEM;
-	if (!jread(&j->json, &j->mem, own, bytes, "request", &j->j.fault.error))
+	if (!job_read_json(&j->json, &j->mem, own, bytes, "request", &j->j.fault.error))
 		return INFER_OK;
 	if (bytes && *text == '[')
 		err_set(&j->j.fault.error, INFER_EFORMAT,
 		        "request: an array begins here; requests are objects, one a line: jq -c "
 		        "'.[]' makes lines of an array");
-	drop_line(&j->j.fault.error, text, bytes);
 	return job_fault(j, NULL);
 }
 

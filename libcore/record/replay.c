@@ -1,6 +1,7 @@
 /* record/replay.c - records that are run again: what they ask, and how they were made */
 #include "record/replay.h"
 #include "base/err.h"
+#include "job/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +132,7 @@ static int take(struct infer_replay *p, const char *line, size_t n, int *is, inf
 	if (n)
 		memcpy(own, line, n);
 	snprintf(what, sizeof what, "line %lld", (long long)p->line);
-	TRY(jread(&o, &p->mem, own, n, what, err));
+	TRY(job_read_json(&o, &p->mem, own, n, what, err));
 	if (!json_is_object(o))
 		return err_set(err, INFER_EFORMAT, "%s is no record", what);
 	*is = find_answer(p, o);

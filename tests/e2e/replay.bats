@@ -174,7 +174,7 @@ template() {
 	template
 	infer-run -q -m "$CHAT" --no-stdin -n 2 -o jsonl --with-request the >talked
 	fails 2 'template_sha256: the request is for another chat template' infer-run -m "$CHAT" --replay talked --template talk.jinja
-	fails 3 "line 2: line 1, column" infer-run --replay <(cat one; echo '{"kind":')
+	fails 3 "line 2: column 9: the text ends too early" infer-run --replay <(cat one; echo '{"kind":')
 	fails 2 'holds no record that can be run again' infer-run --replay /dev/null
 	fails 2 'holds no record that can be run again' infer-run --replay <(echo '{"kind":"token","i":0}')
 	fails 1 'nosuch: No such file' infer-run --replay nosuch

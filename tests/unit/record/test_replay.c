@@ -221,7 +221,7 @@ static const struct {
 	{ "{\"kind\":\"score\",\"id\":\"a\",\"tokens\":[1,-1]," RUN "}", INFER_EINVAL,
 	  "tokens[1] is no" },
 	{ "[1]", INFER_EFORMAT, "line 3 is no record" },
-	{ "{\"kind\":\"completion\",", INFER_EFORMAT, "line 3: line 1, column" },
+	{ "{\"kind\":\"completion\",", INFER_EFORMAT, "line 3: column" },
 	{ "", INFER_EFORMAT, "line 3" },
 };
 
