@@ -384,7 +384,7 @@ static ptrdiff_t prefetch_offset(const void *const *from, size_t from_at, const 
 	               : 0;
 }
 
-/* Compute attention of n queries over KV head g; if first is set, prefetch what is read next. */
+/* Let n queries attend to KV head g.  If first is set, prefetch the pages that are read next. */
 static void attend(const struct kern_attn *a, struct query *query, int n, int g, int first)
 {
 	int lo = KERN_SPLIT, hi = 0;
