@@ -48,6 +48,13 @@ static int32_t common(const struct request *r, const struct request *q)
 	return len;
 }
 
+/* Of n positions that q has in common with another, those that the other can take later: a sequence
+ * that ends with its first token leaves no more than whole pages. */
+static int32_t lasting(const infer_engine *e, const struct request *q, int32_t n)
+{
+	return q->cap > q->n + 1 ? n : kv_lasting(e->kv, n);
+}
+
 /* Give r the positions that other sequences have computed.  Returns a sequence before r in rank
  * that is about to compute more of them, or NULL if waiting for it would save little. */
 static struct request *share(infer_engine *e, int32_t rank)
@@ -62,7 +69,10 @@ static struct request *share(infer_engine *e, int32_t rank)
 		if (num_min(n, kv_seq_len(q->seq)) > have) {
 			from = q;
 			have = (int32_t)num_min(n, kv_seq_len(q->seq));
-		} else if (i < rank && n > lead && n > kv_seq_len(q->seq)) {
+			continue;
+		}
+		n = lasting(e, q, n);
+		if (i < rank && n > lead && n > kv_seq_len(q->seq)) {
 			leads = q;
 			lead = n;
 		}

@@ -82,6 +82,8 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);
+/* Of len positions, those that stay in the tree when their sequence is closed. */
+int32_t kv_lasting(const struct kv *kv, int32_t len);
 int32_t kv_seq_len(const struct kv_seq *s);                  /* committed */
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s); /* [group][page]: for backend_run */
 /* Add to need[device] what growing to len would take at most, `rows` positions at a time. */

@@ -278,6 +278,11 @@ void kv_seq_close(struct kv *kv, struct kv_seq *s)
 	kv->n_seqs--;
 }
 
+int32_t kv_lasting(const struct kv *kv, int32_t len)
+{
+	return kv->flags & KV_NO_TREE ? 0 : len - len % kv->page;
+}
+
 int32_t kv_seq_len(const struct kv_seq *s) { return s->len; }
 
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s)

@@ -144,6 +144,42 @@ static void test_shared_beginning(void **state)
 	infer_model_close(&m);
 }
 
+/* Nobody waits for a part of a page of a request that ends with its first token: that part goes
+ * with the request. */
+static void test_short_lead(void **state)
+{
+	const struct {
+		int32_t shared, max_tokens;
+		uint64_t steps, cached;
+	} cases[] = {
+		{ 5, 1, 1, 0 },
+		{ 5, 2, 3, 7 * 5 },
+		{ 70, 1, 2, 7 * 64 },
+	};
+	int32_t ids[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){
+			.threads = 1, .max_seqs = 8, .prefill_chunk = 1024 });
+		struct infer_engine_stats st;
+
+		for (int k = 0; k < 8; k++) {
+			struct infer_request r =
+				request(ids, cases[i].shared + 3, cases[i].max_tokens, k);
+
+			run_ids(ids, cases[i].shared, 6, 260, 700);
+			run_ids(ids + cases[i].shared, 3, 100 + (uint64_t)k, 260, 700);
+			submit(e, &r);
+		}
+		drive(e);
+		infer_engine_stats(e, &st);
+		assert_int_equal(st.steps, cases[i].steps);
+		assert_int_equal(st.cached_tokens, cases[i].cached);
+		infer_engine_close(&e);
+	}
+}
+
 /* A step of a long prompt is given up for who comes while it runs; the next one is not. */
 static infer_engine *visited;
 static int visits;
@@ -349,6 +385,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_step_time),
 		cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_short_lead),
 		cmocka_unit_test(test_newcomer),
 		cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_cancel),
