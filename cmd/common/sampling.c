@@ -1,5 +1,6 @@
 /* common/sampling.c - sampling options, and the sampler made from them and the model. */
 #include "common/sampling.h"
+#include <infer/param.h>
 #include "base/err.h"
 #include "base/rng.h"
 

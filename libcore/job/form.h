@@ -2,6 +2,7 @@
 #ifndef JOB_FORM_H
 #define JOB_FORM_H
 #include <infer/form.h>
+#include <infer/param.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
 

@@ -1,6 +1,7 @@
 /* record/run.c - the information needed to run a request again. */
 #include "record/record.h"
 #include <infer/kvtype.h>
+#include <infer/param.h>
 #include "base/err.h"
 #include "base/sha256.h"
 #include "chat/tools.h"

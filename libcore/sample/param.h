@@ -1,7 +1,7 @@
 /* sample/param.h - ranges of the numbers of sampling. */
 #ifndef SAMPLE_PARAM_H
 #define SAMPLE_PARAM_H
-#include <infer/sample.h>
+#include <infer/param.h>
 
 /* r: of p, one of its two.  INFER_EINVAL  out of it; names p and the range */
 int sample_check(const struct infer_sample_param *p, const struct infer_sample_range *r, double v,

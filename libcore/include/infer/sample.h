@@ -44,7 +44,7 @@ struct infer_logit_bias {
 
 /* First the numbers, then the other options.  A 0 in a number that infer_sample_set did not put
  * there means its default, which disables its stage, so {0} is greedy decoding; the ranges and
- * defaults are in the table of infer_sample_param. */
+ * defaults are in the table of infer/param.h. */
 struct infer_sample_opts {
 	float temp; /* softmax temperature; 0 takes the largest logit, ties to the lower id */
 	float dynatemp_range; /* temperature from temp - range to temp + range by entropy */
@@ -79,36 +79,6 @@ struct infer_sample_opts {
 	uint64_t seed;
 };
 
-/* One of the numbers of struct infer_sample_opts. */
-struct infer_sample_range {
-	double lo, hi;
-	int above; /* 1: lo itself is out of range */
-};
-struct infer_sample_param {
-	const char *name;   /* in requests and records: "top_k" */
-	const char *option; /* the option of programs: "top-k"; NULL: none */
-	const char *arg;    /* what --help calls its value: "N" */
-	const char *help;
-	const char *key; /* models recommend it as general.sampling.KEY; NULL: they do not */
-	int whole;       /* 1: an int32_t, 0: a float */
-	size_t at;       /* offset in struct infer_sample_opts */
-	struct infer_sample_range range;
-	struct infer_sample_range http; /* the range of other servers if it is smaller; hi 0: it
-	                                 * is not */
-	double least;                   /* values from lo up to this one mean the same */
-	double zero;                    /* the meaning of a 0 that was not set */
-	double usual;                   /* the default of programs */
-};
-/* Number i, in the order of records; NULL: there are no more.  Any thread. */
-const struct infer_sample_param *infer_sample_param(int i);
-double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
-/* Set a number, including 0.  INFER_EINVAL: out of range; then *o is unchanged */
-int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,
-                     infer_error *err);
-/* Replace every number and the order of stages by what a sampler would use: defaults for zeros,
- * stages with a window of 0 off, one form of each value. */
-void infer_sample_resolve(struct infer_sample_opts *o);
-
 /* Create a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory that a draw
  * needs is allocated here.
  * INFER_EINVAL  a field is out of its range; err names it
@@ -120,7 +90,8 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
  * allocates nothing within infer_sampler_reserve.
  * logits   f32 [n_vocab], nats, not normalised.  NaN is never chosen.
  * allowed  bits [(n_vocab + 63) / 64], token t is bit t % 64 of word t / 64: the tokens that a
- *          constraint admits.  NULL: all tokens token    out, 0 <= *token < n_vocab
+ *          constraint admits.  NULL: all tokens
+ * token    out, 0 <= *token < n_vocab
  * INFER_EEMPTY  no candidate is left (every logit is -inf, biased away or not allowed)
  * INFER_ENAN    every logit is NaN, or one is +inf; err says which */
 int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,

@@ -3,6 +3,7 @@
 #include "../engine/run.h"
 #include <math.h>
 
+#include <infer/param.h>
 #include <infer/record.h>
 #include "job/job.h"
 

@@ -3,7 +3,7 @@
 #include "../nth.h"
 #include <math.h>
 #include <string.h>
-#include <infer/sample.h>
+#include <infer/param.h>
 
 static int within(const struct infer_sample_range *r, double v)
 {

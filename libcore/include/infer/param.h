@@ -1,0 +1,48 @@
+/* infer/param.h - the numbers that a sampler takes, as a table.   floor: sample
+ *
+ * Each has a field in struct infer_sample_opts.  Options of programs, fields of requests and records all come from it.  Any thread. */
+#ifndef INFER_PARAM_H
+#define INFER_PARAM_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/sample.h>
+#include <infer/status.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct infer_sample_range {
+	double lo, hi;
+	int above; /* 1: lo itself is out of range */
+};
+struct infer_sample_param {
+	const char *name;   /* in requests and records: "top_k" */
+	const char *option; /* the option of programs: "top-k"; NULL: none */
+	const char *arg;    /* what --help calls its value: "N" */
+	const char *help;
+	const char *key; /* models recommend it as general.sampling.KEY; NULL: they do not */
+	int whole;       /* 1: an int32_t, 0: a float */
+	size_t at;       /* offset in struct infer_sample_opts */
+	struct infer_sample_range range;
+	struct infer_sample_range http; /* the range of other servers if it is smaller; hi 0: it
+	                                 * is not */
+	double least;                   /* values from lo up to this one mean the same */
+	double zero;                    /* the meaning of a 0 that was not set */
+	double usual;                   /* the default of programs */
+};
+/* Number i, in the order of records; NULL: there are no more. */
+const struct infer_sample_param *infer_sample_param(int i);
+double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
+/* Set a number, including 0.  INFER_EINVAL: out of range; then *o is unchanged */
+int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,
+                     infer_error *err);
+/* Replace every number and the order of stages by what a sampler would use: defaults for zeros,
+ * stages with a window of 0 off, one form of each value. */
+void infer_sample_resolve(struct infer_sample_opts *o);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
