@@ -220,12 +220,7 @@ static int string(struct reader *r, const char **s, uint32_t *n)
 
 /* ---- duplicate keys */
 
-enum { FEW = 16, SLOTS = 128 };
-
-struct slot {
-	const struct json *v;
-	uint64_t hash;
-};
+enum { FEW = 8, SLOTS = 1024, AHEAD = 32 };
 
 static int same_key(const struct json *a, const struct json *b)
 {
@@ -262,8 +257,8 @@ static int key_order(const struct json *a, const struct json *b)
 	return memcmp(a->key, b->key, a->key_n);
 }
 
-/* Keys constructed to collide in the table are sorted instead, by merging runs of 1, 2, 4 ... of a
- * into b and back. */
+/* Find the first member whose key occurred before: sort the keys, by merging runs of 1, 2, 4 ... of
+ * a into b and back. */
 static int twice_in_order(struct reader *r, const struct json *o)
 {
 	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room,
@@ -284,47 +279,56 @@ static int twice_in_order(struct reader *r, const struct json *o)
 				               ? a[i++]
 				               : a[j++];
 		}
-	for (size_t i = 1; i < n && !r->twice; i++)
-		if (same_key(a[i - 1], a[i]))
+	for (size_t i = 1; i < n; i++)
+		if (same_key(a[i - 1], a[i]) && (!r->twice || a[i]->at < r->twice->at))
 			r->twice = a[i];
 	mem_free(room);
 	return INFER_OK;
 }
 
-/* The first member whose key occurred before; *steps: the limit of table steps for all keys
- * together. */
-static const struct json *twice_in_table(const struct json *o, struct slot *at, size_t mask,
-                                         size_t *steps)
+/* Whether all keys have different hashes: then they differ.  The table has 4 bytes of a hash a slot,
+ * so that it stays in the cache; keys may be constructed to collide, so the steps are limited. */
+static int all_differ(const struct json *o, uint32_t *at, size_t mask)
 {
-	json_each(v, o) {
-		uint64_t hash = hash_key(v);
-		size_t i = hash & mask;
+	const struct json *v = o->first;
+	size_t steps = 8 * (size_t)o->n + 64;
+	uint64_t hash[AHEAD];
 
-		for (; at[i].v; i = (i + 1) & mask) {
-			if (at[i].hash == hash && same_key(at[i].v, v))
-				return v;
-			if (!--*steps)
-				return NULL;
+	while (v) {
+		int n = 0;
+
+		for (; v && n < AHEAD; v = v->next) {
+			hash[n] = hash_key(v);
+			__builtin_prefetch(&at[hash[n++] & mask], 1);
 		}
-		at[i] = (struct slot){ v, hash };
+		for (int k = 0; k < n; k++) {
+			uint32_t tag = (uint32_t)(hash[k] >> 32) | 1;
+			size_t i = hash[k] & mask;
+
+			for (; at[i]; i = (i + 1) & mask)
+				if (at[i] == tag || !--steps)
+					return 0;
+			at[i] = tag;
+		}
 	}
-	return NULL;
+	return 1;
 }
 
 static int check_many(struct reader *r, const struct json *o)
 {
-	struct slot local[SLOTS], *at = local;
-	size_t slots = SLOTS, n = o->n, steps = 8 * n + 64;
+	uint32_t local[SLOTS], *at = local;
+	size_t slots = 2 * FEW;
+	int differ;
 
-	while (slots < 2 * n)
+	while (slots < 2 * (size_t)o->n)
 		slots *= 2;
 	if (slots > SLOTS && !(at = mem_alloc(r->a->who, slots, sizeof *at)))
 		return INFER_ENOMEM;
 	memset(at, 0, slots * sizeof *at);
-	r->twice = twice_in_table(o, at, slots - 1, &steps);
+	differ = all_differ(o, at, slots - 1);
 	if (at != local)
 		mem_free(at);
-	if (!steps)
+	if (!differ)
 		TRY(twice_in_order(r, o));
 	return r->twice ? refuse(r, r->text + r->twice->at, "") : INFER_OK;
 }
