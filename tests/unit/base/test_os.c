@@ -48,6 +48,42 @@ static char *put(const char *name, const char *text)
 	return path;
 }
 
+/* Whether the kernel keeps the advice `flag` (proc_pid_smaps(5)) for the mapping at `at`; -1: it
+ * tells nothing of the mapping. */
+static int has_advice(const void *at, const char *flag)
+{
+	char line[4096];
+	unsigned long from, to;
+	int inside = 0, has = -1;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			inside = (unsigned long)at >= from && (unsigned long)at < to;
+		else if (inside && !strncmp(line, "VmFlags:", 8))
+			has = strstr(line, flag) != NULL;
+	}
+	if (f)
+		fclose(f);
+	return has;
+}
+
+/* Cold files are read by as much as huge pages hold, where the kernel has them. */
+static void test_map_ahead(void **state)
+{
+	struct os_file f;
+	int has;
+
+	(void)state;
+	assert_int_equal(os_file_map(&f, put("ahead", "hello"), NULL), 0);
+	has = has_advice(f.at, " hg");
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+		assert_int_not_equal(has, 1);
+	else
+		assert_int_not_equal(has, 0);
+	os_file_unmap(&f);
+}
+
 static void test_map(void **state)
 {
 	struct os_file f;
@@ -315,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_map_ahead),
 		cmocka_unit_test(test_look),
 		cmocka_unit_test(test_map_refused),
 		cmocka_unit_test(test_reserve),
