@@ -2,10 +2,11 @@
 #include "inspect.h"
 #include <infer/hw.h>
 #include "base/cpu.h"
+#include "base/numa.h"
 #include "base/os.h"
 
 static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *c,
-                     const struct os_limits *l)
+                     const struct os_limits *l, const struct numa *nodes)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -31,6 +32,7 @@ static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *
 	jw_uint(&w, "l3_bytes", c->l3_bytes);
 	jw_uint(&w, "line_bytes", c->line_bytes);
 	jw_int(&w, "threads", l->threads);
+	jw_int(&w, "nodes", nodes->n);
 	jw_uint(&w, "memory_bytes", l->memory_bytes);
 	jw_uint(&w, "available_bytes", l->available_bytes);
 	if (l->address_bytes == UINT64_MAX)
@@ -49,7 +51,7 @@ static void put_row(struct buf *out, const char *name, uint64_t bytes)
 }
 
 static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *c,
-                     const struct os_limits *l)
+                     const struct os_limits *l, const struct numa *nodes)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -62,6 +64,8 @@ static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *
 	for (int i = 0; infer_kernel_set(i, &s); i++)
 		buf_printf(out, " %s%s", s.name, s.usable ? "" : " (not on this processor)");
 	buf_printf(out, "\n%-10s %d\n", "threads", l->threads);
+	if (nodes->n > 1)
+		buf_printf(out, "%-10s %d\n", "nodes", nodes->n);
 	put_row(out, "l1d", c->l1d_bytes);
 	put_row(out, "l2", c->l2_bytes);
 	put_row(out, "l3", c->l3_bytes);
@@ -77,6 +81,7 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 {
 	struct cpu_caches caches;
 	struct os_limits limits;
+	struct numa nodes;
 	char cpu[64];
 
 	(void)file;
@@ -85,9 +90,10 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	cpu_model_name(cpu);
 	cpu_caches(&caches);
 	os_limits(&limits);
+	numa_find(&nodes, "");
 	if (o->json)
-		put_json(out, cpu, &caches, &limits);
+		put_json(out, cpu, &caches, &limits, &nodes);
 	else
-		put_text(out, cpu, &caches, &limits);
+		put_text(out, cpu, &caches, &limits, &nodes);
 	return INFER_OK;
 }

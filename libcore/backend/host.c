@@ -8,6 +8,7 @@
 int host_open(struct host *h, int threads, const char *isa, infer_error *err)
 {
 	uint64_t have = cpu_features();
+	struct numa nodes;
 	struct pool *pool;
 
 	*h = (struct host){ 0 };
@@ -18,7 +19,8 @@ int host_open(struct host *h, int threads, const char *isa, infer_error *err)
 	have = cpu_permit(have); /* before any thread is started */
 	if (isa)
 		TRY(kern_limit(&have, isa, err));
-	TRY(pool_new(&pool, threads, err));
+	numa_find(&nodes, "");
+	TRY(pool_new_on(&pool, threads, &nodes, err));
 	*h = (struct host){ pool, kern_select(have) };
 	return INFER_OK;
 }

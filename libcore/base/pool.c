@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -45,7 +46,7 @@ struct share {
 
 struct worker {
 	struct pool *pool;
-	int index;
+	int index, node;
 	pthread_t thread;
 };
 
@@ -59,6 +60,7 @@ struct pool {
 	uint64_t runs; /* runs that other workers were woken for */
 	struct share *shares;
 	struct worker *workers; /* [threads]; 0 is the caller and has no thread */
+	struct numa nodes;
 };
 
 static void relax(void)
@@ -98,18 +100,22 @@ static int64_t take(struct share *s, int last)
 	}
 }
 
-/* The share with the most items left, or NULL. */
-static struct share *longest(struct pool *p)
+/* The share with the most items left among those of a node, else among all; NULL: no items are
+ * left. */
+static struct share *longest(struct pool *p, int node)
 {
 	struct share *best = NULL;
 	uint64_t most = 0;
 
 	for (int i = 0; i < p->threads; i++) {
 		uint64_t r = atomic_load_explicit(&p->shares[i].range, memory_order_relaxed);
-		uint64_t begin = r >> 32, end = r & UINT32_MAX;
+		uint64_t begin = r >> 32, end = r & UINT32_MAX, rank;
 
-		if (end > begin && end - begin > most) {
-			most = end - begin;
+		if (begin >= end)
+			continue;
+		rank = (end - begin) | (uint64_t)(p->workers[i].node == node) << 32;
+		if (rank > most) {
+			most = rank;
 			best = &p->shares[i];
 		}
 	}
@@ -123,7 +129,7 @@ static void work(struct pool *p, int index)
 
 	while ((i = take(&p->shares[index], 0)) >= 0)
 		p->fn(p->user, p->base + i, index);
-	while ((s = longest(p)))
+	while ((s = longest(p, p->workers[index].node)))
 		if ((i = take(s, 1)) >= 0)
 			p->fn(p->user, p->base + i, index);
 }
@@ -248,19 +254,34 @@ uint64_t pool_runs(const struct pool *p) { return p->runs; }
 
 int pool_threads(const struct pool *p) { return p->threads; }
 
+const struct numa *pool_nodes(const struct pool *p) { return &p->nodes; }
+
+/* Start a worker, on the processors of its node or on any.  It could not move there itself: the
+ * process may have given that up by then (base/sandbox.h). */
+static int start_worker(struct worker *w, int on_node)
+{
+	uint64_t mask[NUMA_WORDS];
+	pthread_attr_t attr;
+	int rc = pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (!rc && on_node && numa_mask(&w->pool->nodes, w->node, mask))
+		rc = pthread_attr_setaffinity_np(&attr, sizeof mask, (cpu_set_t *)(void *)mask);
+	if (!rc)
+		rc = pthread_create(&w->thread, &attr, worker_main, w);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
 /* Signals are handled by the callers, but a fault by the thread that caused it.  Workers do not
  * look at p->threads before the first run. */
 static void start(struct pool *p)
 {
 	sigset_t most, old;
-	pthread_attr_t attr;
-	int rc = pthread_attr_init(&attr);
+	int rc = 0;
 
-	if (rc) {
-		p->threads = 1;
-		return;
-	}
-	rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&most);
 	sigdelset(&most, SIGBUS);
 	sigdelset(&most, SIGSEGV);
@@ -269,16 +290,24 @@ static void start(struct pool *p)
 	sigdelset(&most, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, &most, &old);
 	for (int i = 1; i < p->threads && !rc; i++) {
-		p->workers[i] = (struct worker){ p, i, 0 };
-		rc = pthread_create(&p->workers[i].thread, &attr, worker_main, &p->workers[i]);
+		struct worker *w = &p->workers[i];
+
+		*w = (struct worker){ p, i, numa_node_of(&p->nodes, i, p->threads), 0 };
+		rc = start_worker(w, 1);
+		if (rc == EINVAL && p->nodes.n > 1) /* its processors are gone by now */
+			rc = start_worker(w, 0);
 		p->started += !rc;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
 	p->threads = p->started + 1;
 }
 
 int pool_new(struct pool **out, int threads, infer_error *err)
+{
+	return pool_new_on(out, threads, &(struct numa){ .n = 1 }, err);
+}
+
+int pool_new_on(struct pool **out, int threads, const struct numa *nodes, infer_error *err)
 {
 	struct pool *p;
 
@@ -288,7 +317,7 @@ int pool_new(struct pool **out, int threads, infer_error *err)
 	p = mem_aligned(MEM_BASE, alignof(struct pool), sizeof *p);
 	if (!p)
 		return err_set(err, INFER_ENOMEM, "no memory for a pool of threads");
-	*p = (struct pool){ .threads = threads };
+	*p = (struct pool){ .threads = threads, .nodes = *nodes };
 	p->shares =
 		mem_aligned(MEM_BASE, alignof(struct share), (size_t)threads * sizeof *p->shares);
 	p->workers = mem_zalloc(MEM_BASE, (size_t)threads, sizeof *p->workers);

@@ -3,7 +3,7 @@
  *
  * A run calls fn(user, i, worker) for every i in [0, n): worker 0 is the caller.  Each worker gets
  * one contiguous share of the work; a worker that finishes early takes single items from the end of
- * the longest remaining share.  The result must not depend on which worker runs an item.  Waiting
+ * the longest remaining share, that of a worker on its own memory node if there is one.  The result must not depend on which worker runs an item.  Waiting
  * spins at most 50 us, then sleeps in a futex; a worker that has not come by the time the work is
  * done is not waited for.  A run must not begin another on the same pool.  Workers have stacks of 1
  * MiB and take no signals but those of their own faults. */
@@ -11,6 +11,7 @@
 #define BASE_POOL_H
 #include <stdint.h>
 #include <infer/status.h>
+#include "base/numa.h"
 
 struct pool;
 typedef void pool_fn(void *user, int64_t i, int worker);
@@ -18,7 +19,12 @@ typedef void pool_fn(void *user, int64_t i, int worker);
 /* threads 1 ... 1024 including the caller; threads are started here.  If the system allows fewer
  * threads, the pool has fewer: see pool_threads.  INFER_EINVAL, INFER_ENOMEM. */
 int pool_new(struct pool **out, int threads, infer_error *err);
-void pool_free(struct pool *p); /* NULL is fine; joins */
+/* The same, on a machine of several memory nodes: every node has a run of workers (numa_node_of),
+ * which stay on its processors, so the same items are read by the same node in every run.  The
+ * caller's thread is left where it is. */
+int pool_new_on(struct pool **out, int threads, const struct numa *nodes, infer_error *err);
+const struct numa *pool_nodes(const struct pool *p); /* of one node after pool_new */
+void pool_free(struct pool *p);                      /* NULL is fine; joins */
 int pool_threads(const struct pool *p);
 /* runs so far that used several threads; each ends with a barrier */
 uint64_t pool_runs(const struct pool *p);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/os.h"
+#include "base/pool.h"
 #include "kern/kv.h"
 
 #include <string.h>
@@ -59,7 +60,6 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 	void *at;
 	int rc;
 
-	(void)b;
 	*out = NULL;
 	TRY(cpu_kv_lay(&lay, g, err));
 	if (num_mul(&lay.reserved, n_pages, lay.page_bytes))
@@ -75,6 +75,8 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 		mem_free(c);
 		return rc;
 	}
+	/* any thread may come to read any page */
+	numa_interleave(pool_nodes(b->pool), at, c->reserved);
 	c->base = at;
 	*out = c;
 	return INFER_OK;
