@@ -8,6 +8,7 @@
 #include <infer/reply.h>
 #include "base/err.h"
 #include "job/delta.h"
+#include "job/form.h"
 
 static infer_model *model;
 static infer_chat *chat;
@@ -49,7 +50,18 @@ static const struct {
 	{ "text", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 	{ "text", "[1]", INFER_FAULT_INVALID, INFER_EINVAL, NULL, "not an object" },
 	{ "text", "{", INFER_FAULT_INVALID, INFER_EFORMAT, NULL, "request: column 2: " },
+	{ "own", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 };
+
+static const struct listed {
+	const char *row;
+	const struct infer_form *form;
+} forms[] = {
+#define FORM(x) { #x, &form_##x },
+#include "job/form_list.h"
+#undef FORM
+};
+enum { FORMS = sizeof forms / sizeof *forms };
 
 static size_t body_now;
 static int case_body(void)
@@ -243,8 +255,9 @@ static void same_sum(const struct sum *a, const struct sum *b, const char *what)
 	for (size_t i = 0; i < sizeof x / sizeof *x; i++)
 		if (x[i]->len != y[i]->len || strcmp(x[i]->at, y[i]->at))
 			fail_msg("%s, part %zu: %s instead of %s", what, i, x[i]->at, y[i]->at);
-	assert_string_equal(a->finish, b->finish);
-	assert_int_equal(a->ended, 1);
+	if (strcmp(a->finish, b->finish) || a->ended != 1)
+		fail_msg("%s: %d chunks have an end, %s instead of %s", what, a->ended, a->finish,
+		         b->finish);
 }
 
 static const char *const texts[] = {
@@ -256,17 +269,26 @@ static const char *const texts[] = {
 	"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"never ended",
 	"",
 };
-static const char *const forms[] = {
-#define FORM(x) #x,
-#include "job/form_list.h"
-#undef FORM
-};
+
+/* Its answers are texts as the model wrote them: it takes no conversations. */
+static int is_raw(const struct infer_form *form)
+{
+	static const char body[] = "{" USER "}";
+	infer_job *j = NULL;
+	int raw;
+
+	assert_int_equal(infer_job_read(&j, reader, form, "id", body, sizeof body - 1, NULL),
+	                 INFER_OK);
+	raw = j->fault.kind != 0;
+	infer_job_free(j);
+	return raw;
+}
 
 /* One text in pieces of n bytes, a token for each. */
-static int stream(const char *form, const char *text, size_t piece, struct infer_event *events,
-                  struct sum *parts, struct sum *whole)
+static int stream(const struct infer_form *form, int raw, const char *text, size_t piece,
+                  struct infer_event *events, struct sum *parts, struct sum *whole)
 {
-	infer_job j = { .id = "q", .n = 1, .logprobs = 0, .form = infer_form_named(form) };
+	infer_job j = { .id = "q", .n = 1, .logprobs = 0, .form = form };
 	const struct infer_reply_options o = { .tools = tools };
 	struct infer_choice c = { .finish = INFER_FINISH_STOP,
 		                  .tokens = events,
@@ -284,7 +306,7 @@ static int stream(const char *form, const char *text, size_t piece, struct infer
 	infer_writer *w = NULL;
 	infer_error err;
 	size_t n = strlen(text);
-	int rc, raw = !strcmp(form, "text");
+	int rc;
 
 	nth_ok(infer_writer_new(&w, &err));
 	if (!raw)
@@ -319,6 +341,23 @@ out:
 	return rc;
 }
 
+static void try_stream(const struct listed *l, int raw, const char *text, size_t piece,
+                       struct infer_event *events)
+{
+	char what[64];
+	struct sum parts, whole;
+
+	sum_init(&parts);
+	sum_init(&whole);
+	assert_int_equal(stream(l->form, raw, text, piece, events, &parts, &whole), INFER_OK);
+	snprintf(what, sizeof what, "the form %s, %.40s", l->row, text);
+	same_sum(&parts, &whole, what);
+	assert_int_equal(parts.begun, (l->form->flags & FORM_BEGINS) != 0);
+	assert_true(piece > 7 || !*text || parts.chunks > 2);
+	sum_fini(&parts);
+	sum_fini(&whole);
+}
+
 static void test_streams(void **state)
 {
 	static struct infer_event events[MOST_CHUNKS];
@@ -326,22 +365,13 @@ static void test_streams(void **state)
 	(void)state;
 	for (int i = 0; i < MOST_CHUNKS; i++)
 		events[i] = (struct infer_event){ .token = 5 + i % 40, .logprob = (float)-i };
-	for (size_t f = 0; f < 3; f++)
-		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-			for (size_t piece = 1; piece < 40; piece += piece < 8 ? 1 : 13) {
-				struct sum parts, whole;
+	for (size_t f = 0; f < FORMS; f++) {
+		int raw = is_raw(forms[f].form);
 
-				sum_init(&parts);
-				sum_init(&whole);
-				assert_int_equal(
-					stream(forms[f], texts[i], piece, events, &parts, &whole),
-					INFER_OK);
-				same_sum(&parts, &whole, texts[i]);
-				assert_int_equal(parts.begun, !strcmp(forms[f], "chat"));
-				assert_true(piece > 7 || !*texts[i] || parts.chunks > 2);
-				sum_fini(&parts);
-				sum_fini(&whole);
-			}
+		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+			for (size_t piece = 1; piece < 40; piece += piece < 8 ? 1 : 13)
+				try_stream(&forms[f], raw, texts[i], piece, events);
+	}
 }
 
 static int case_stream(void)
@@ -352,7 +382,7 @@ static int case_stream(void)
 
 	sum_init(&parts);
 	sum_init(&whole);
-	rc = stream("chat", texts[3], 9, events, &parts, &whole);
+	rc = stream(&form_chat, 0, texts[3], 9, events, &parts, &whole);
 	sum_fini(&parts);
 	sum_fini(&whole);
 	return rc;
@@ -467,14 +497,40 @@ out:
 	return rc;
 }
 
+/* Whatever comes into the list is whole, can be found, and is in both tables above. */
+static void test_list(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < FORMS; f++) {
+		const struct infer_form *form = forms[f].form;
+		const char *row = forms[f].row;
+		int refused = 0, written = 0;
+
+		if (!form->name || strcmp(form->name, row))
+			fail_msg("the form %s has another name, or none", row);
+		if (!form->read || !form->put || !form->put_delta || !form->put_error)
+			fail_msg("the form %s lacks a function", row);
+		if (form != &form_own && (!form->path || infer_form_at(form->path) != form))
+			fail_msg("the form %s is not found by its path", row);
+		for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+			refused += !strcmp(bodies[i].form, row) && bodies[i].kind;
+		for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+			written += !strcmp(chunks[i].form, row);
+		if (!refused)
+			fail_msg("bodies[] has none that the form %s refuses", row);
+		if (!written)
+			fail_msg("chunks[] has no bytes of the form %s", row);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char list[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]",
 			  src[] = "{# <tool_call> #}{{ messages[0].content }}{{ tools }}";
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bodies),  nth_case(case_faults),
-		cmocka_unit_test(test_streams), nth_case(case_stream),
-		nth_case(case_chunks),
+		cmocka_unit_test(test_list), cmocka_unit_test(test_bodies),
+		nth_case(case_faults),       cmocka_unit_test(test_streams),
+		nth_case(case_stream),       nth_case(case_chunks),
 	};
 	infer_error err;
 	int failed;
