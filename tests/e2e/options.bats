@@ -100,11 +100,11 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 			! grep -qxF -e "-$theirs" -e "--$theirs" "$p" || ! grep -qxF -e "$ours" "$p" || echo "$p: $theirs"
 		done
 	done >twice
-	[ ! -s twice ]
+	diff /dev/null twice
 	cat infer-run infer-inspect infer-bench | sort -u >options
 	sed -n 's/^\(OTHER\|SAID\)("[^"]*", "\([^"]*\)".*/\2/p' "$TOP/cmd/common/other_list.h" | sort -u >ours
 	[ -s ours ]
-	[ -z "$(comm -23 ours options)" ]
+	comm -23 ours options | diff /dev/null -
 }
 
 @test "errors of usage fit 80 columns, but for those that list what there is" {
