@@ -54,7 +54,13 @@ static inline const void *act_row(const struct kern_act *x, int row)
 {
 	return (const char *)x->q + (size_t)row * x->q_row;
 }
+/* k rounded up to whole blocks of 32 */
+static inline int act_bf16_k(int k) { return (k + 31) & ~31; }
 static inline const float *act_f(const struct kern_act *x, int row) { return act_row(x, row); }
+static inline const uint16_t *act_bf16(const struct kern_act *x, int row, int k)
+{
+	return (const uint16_t *)(act_f(x, row) + act_bf16_k(k));
+}
 static inline const struct kern_q8 *act_q8(const struct kern_act *x, int row)
 {
 	return act_row(x, row);

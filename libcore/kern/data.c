@@ -143,6 +143,8 @@ void kern_data_act(double *x, const struct kern_act *a, int row, int k)
 	for (int i = 0; i < k; i++)
 		if (a->form == KERN_FORM_F32)
 			x[i] = (double)act_f(a, row)[i];
+		else if (a->form == KERN_FORM_BF16)
+			x[i] = (double)act_f(a, row)[i];
 		else if (a->form == KERN_FORM_Q8)
 			x[i] = (double)act_q8(a, row)[i / 32].d * act_q8(a, row)[i / 32].q[i % 32];
 		else

@@ -88,6 +88,8 @@ enum kern_form {
 	/* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x (1 / d)), 1 / d rounded */
 	KERN_FORM_Q8,
 	KERN_FORM_Q8K, /* struct kern_q8k [k / 256]: the same over 256; both are in kern/act.h */
+	/* f32 [k] rounded to bf16, and the same as bf16 [k]; k rounded up to 32, +0 behind */
+	KERN_FORM_BF16,
 	KERN_FORMS
 };
 struct kern_act {
@@ -188,7 +190,12 @@ struct kern {
 	/* rows NULL: decode to f32, then mm[INFER_F32].  A slot that an overlay leaves out stays as
 	 * it was (pack belongs to tile, form to quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
+	/* of F16 and BF16, with activations rounded to bf16: kern/tmpl/bf16.h */
+	struct kern_mm mm_bf16[INFER_TYPE_COUNT];
 };
+/* Let products with F16 and BF16 weights take bf16 activations. */
+void kern_act_bf16(struct kern *k);
+
 
 /* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met. */
 struct kern kern_select(uint64_t have);

@@ -69,9 +69,16 @@ struct kern kern_select(uint64_t have)
 		if (o->peak_tile)
 			k.peak_tile = o->peak_tile;
 		for (int t = 0; t < INFER_TYPE_COUNT; t++)
-			overlay(&k.mm[t], &o->mm[t]);
+			overlay(&k.mm[t], &o->mm[t]), overlay(&k.mm_bf16[t], &o->mm_bf16[t]);
 	}
 	return k;
+}
+
+void kern_act_bf16(struct kern *k)
+{
+	for (int t = 0; t < INFER_TYPE_COUNT; t++)
+		if (k->mm_bf16[t].rows)
+			k->mm[t] = k->mm_bf16[t];
 }
 
 int kern_limit(uint64_t *have, const char *name, infer_error *err)

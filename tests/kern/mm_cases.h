@@ -139,9 +139,10 @@ static void by_skinny(const struct kern *kern, struct shape s, const float *want
 static void act_same(const struct kern_act *a, const struct kern_act *b, struct shape s,
                      const struct kern *k)
 {
-	size_t bytes = a->form == KERN_FORM_F32  ? (size_t)s.k * 4
-	               : a->form == KERN_FORM_Q8 ? (size_t)s.k / 32 * sizeof(struct kern_q8)
-	                                         : (size_t)s.k / 256 * sizeof(struct kern_q8k);
+	size_t bytes = a->form == KERN_FORM_F32    ? (size_t)s.k * 4
+	               : a->form == KERN_FORM_BF16 ? kern_act_bytes(KERN_FORM_BF16, 1, s.k)
+	               : a->form == KERN_FORM_Q8   ? (size_t)s.k / 32 * sizeof(struct kern_q8)
+	                                           : (size_t)s.k / 256 * sizeof(struct kern_q8k);
 
 	assert_int_equal(a->form, b->form);
 	for (int t = 0; t < s.m; t++)

@@ -23,6 +23,11 @@ struct tile_config {
 	                 : "memory")
 #define TILE_PUT(c, to) \
 	__asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" : : "r"(to), "r"(64L) : "memory")
+#define TILE_STORE(c, to, apart) \
+	__asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" \
+	                 : \
+	                 : "r"(to), "r"((long)(apart)) \
+	                 : "memory")
 #define TILE_ZERO(c) __asm__ volatile("tilezero %%tmm" #c : :)
 /* c += a b: signed bytes into i32, or pairs of bf16 into f32 */
 #define TILE_DOT(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)

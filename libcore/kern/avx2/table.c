@@ -2,6 +2,7 @@
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, bf16.h, tmpl/mm_bf16.h
  *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q4_K ... Q3_K, IQ4_XS          rows                   mm_q256.c, x86/mm_q256.h
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
@@ -12,7 +13,7 @@
  *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
 #include "kern/dispatch.h"
 #include "kern/avx2/int.h"
-#include "kern/avx2/simd.h"
+#include "kern/avx2/bf16.h"
 
 /* KERN_MM_DISPATCH of each type, measured with weights in memory */
 #define DISPATCH_F32 16, 0
@@ -36,6 +37,7 @@
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
 		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(__VA_ARGS__) },
 #define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, DISPATCH_##TYPE)
+#define HALF(TYPE, name) MM(TYPE, name, quant_bf16, BF16, BF_T, 16 * BF_G, 4, 0)
 #define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, TILE_T, NR, DISPATCH_##TYPE)
 #define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, DISPATCH_##TYPE)
 #define GRID1(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, TILE_T, NR, 12, 0)
@@ -49,4 +51,5 @@ const struct kern kern_avx2 = {
 	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
 	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID1(GRID1)
 	                KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
+	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -2,6 +2,7 @@
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, tmpl/bf16.h
  *   blocks of 32                   rows pack tile         mm_q32.c, mm.h
  *   Q4_K ... Q3_K, IQ4_XS          rows pack tile         mm_q256.c, mm.h
  *   codebooks, ternary             rows pack tile         mm_grid.c, mm.h
@@ -16,6 +17,7 @@
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
 		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(most, 0) },
 #define F(TYPE, name) MM(TYPE, name, quant_f32, F32, MM_T, MM_PANEL, 64)
+#define HALF(TYPE, name) MM(TYPE, name, quant_bf16, BF16, 1, 4, 64)
 #define Q32(TYPE, name) MM(TYPE, name, quant_q8, Q8, 1, 4, 5)
 #define Q256(TYPE, name) MM(TYPE, name, quant_q8k, Q8K, 1, 4, 5)
 #define S(slot, args) .slot = KERN_FN(slot),
@@ -24,4 +26,5 @@ const struct kern kern_ref = {
 	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
 	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
 	                KERN_ROWS_TERNARY(Q256) },
+	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -33,6 +33,8 @@
 enum { KERN_AHEAD = 256 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
+/* with bf16 activations */
+#define KERN_ROWS_HALF(X) X(F16, f16_b) X(BF16, bf16_b)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) \
 	X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
@@ -55,6 +57,7 @@ KERN_SLOTS(S)
 #undef S
 void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps);
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k);
+void KERN_FN(quant_bf16)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k);
 void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 #define ROW(TYPE, name) \
@@ -65,6 +68,7 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_F(ROW)
+KERN_ROWS_HALF(ROW)
 KERN_ROWS_32(ROW)
 KERN_ROWS_256(ROW)
 KERN_ROWS_GRID(ROW)

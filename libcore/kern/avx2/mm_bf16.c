@@ -1,0 +1,2 @@
+#include "kern/avx2/bf16.h"
+#include "kern/tmpl/mm_bf16.h"
