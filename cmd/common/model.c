@@ -80,6 +80,14 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 	return INFER_OK;
 }
 
+static int check_act_type(int *type, const char *text, infer_error *err)
+{
+	if (strcmp(text, "f32") && strcmp(text, "bf16"))
+		return err_set(err, INFER_EINVAL, "--act-type: '%.40s' is none of f32, bf16", text);
+	*type = strcmp(text, "f32") ? INFER_BF16 : INFER_F32;
+	return INFER_OK;
+}
+
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err)
 {
 	struct infer_engine_opts o = {
@@ -98,6 +106,8 @@ int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a,
 		TRY(check_kv_type(&o.k_type, &o.v_type, a->kv_type, err));
 		o.kv_set = 1;
 	}
+	if (a->act_type)
+		TRY(check_act_type(&o.act_type, a->act_type, err));
 	*out = o;
 	return INFER_OK;
 }

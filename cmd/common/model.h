@@ -34,7 +34,7 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 #define KV_WORDS INFER_KV_TYPES(KV_NAME, KV_NAME_SPACE, KV_NAME_SPACE)
 
 struct engine_args {
-	const char *isa, *kv_type;
+	const char *isa, *kv_type, *act_type;
 	int64_t threads, ctx, prefill_chunk, step_ms;
 	uint64_t kv_bytes;
 	int no_prefix_cache;
@@ -50,6 +50,9 @@ struct engine_args {
 	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", \
 	  "type of the cache: " KV_NAMES "; of V after a comma (f16)", \
 	  offsetof(T, m.kv_type), .marks = OPT_RECORDED, .values = "," KV_WORDS }, \
+	{ OPT_STR, 0, "act-type", "f32|bf16", \
+	  "type of activations beside F16 and BF16 weights (f32)", \
+	  offsetof(T, m.act_type), .marks = OPT_RECORDED, .values = "f32 bf16" }, \
 	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", \
 	  offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", \
@@ -65,6 +68,7 @@ struct engine_args {
 
 /* INFER_EINVAL  a kernel set that the build or the processor lacks */
 int isa_check(const char *name, infer_error *err);
-/* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown cache type */
+/* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown type of the cache or
+ * of activations */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
 #endif

@@ -87,7 +87,8 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
 		                              [INFER_LIMIT_FMA] = "fma",
-		                              [INFER_LIMIT_DOT] = "dot" };
+		                              [INFER_LIMIT_DOT] = "dot",
+		                              [INFER_LIMIT_TILE] = "tile" };
 	struct infer_probe_result r;
 
 	TRY(infer_probe_measure(k->p, c, &r, err));

@@ -61,7 +61,7 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 		                                : NULL;
 	if (o->prompts || o->tokens || o->depth || o->seqs || o->clock)
 		return "-p, -n, --depth, --seqs and --clock go with run only";
-	if (e->ctx || e->kv_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
+	if (e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
 	    e->no_prefix_cache)
 		return "options of the engine, but -t and --isa, go with run only";
 	return NULL;

@@ -41,7 +41,7 @@ struct run {
 	int n_sha256;
 	int32_t *ids;
 	size_t cap;
-	double *tok_s, *fraction, *rates[3]; /* [repeat]; rates: read, fma, dot */
+	double *tok_s, *fraction, *rates[4]; /* [repeat]; rates: read, fma, dot, bf16 in tiles */
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
 	uint64_t turns, all_turns;
@@ -282,6 +282,7 @@ static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 	TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), top, err));
 	top->fma.median = top->fma.most;
 	top->dot.median = top->dot.most;
+	top->tile_bf16.median = top->tile_bf16.most;
 	return INFER_OK;
 }
 
@@ -311,6 +312,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		r->rates[0][i] = top.mapped.median;
 		r->rates[1][i] = top.fma.median;
 		r->rates[2][i] = top.dot.median;
+		r->rates[3][i] = top.tile_bf16.median;
 	}
 	*b = (struct infer_bench){
 		.decode = t->decode,
@@ -324,10 +326,11 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.fraction = spread(r->fraction, n),
 		.weight_bytes = c.weight_bytes / units,
 		.kv_bytes = c.kv_bytes / units,
-		.ops = (c.fma_ops + c.dot_ops) / units,
+		.ops = (c.fma_ops + c.dot_ops + c.bf16_ops) / units,
 		.ceilings = { .mapped = spread(r->rates[0], n),
 		              .fma = spread(r->rates[1], n),
-		              .dot = spread(r->rates[2], n) },
+		              .dot = spread(r->rates[2], n),
+		              .tile_bf16 = spread(r->rates[3], n) },
 		.sha256 = r->sha256,
 		.n_sha256 = r->n_sha256,
 	};
@@ -454,6 +457,7 @@ static int open_all(struct run *r, infer_error *err)
 		                       .flags = o->clock == CLOCK_CPU
 		                                        ? INFER_PROBE_LONG
 		                                        : INFER_PROBE_LONG | INFER_PROBE_WALL };
+	struct infer_engine_opts eo;
 	struct sampling_args sa = { .seed = { SEED, 1 } };
 	const char *path;
 	size_t n = (size_t)o->repeat;
@@ -465,14 +469,16 @@ static int open_all(struct run *r, infer_error *err)
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
 	TRY(sampling_take(&r->sampling, &sa, r->model, err));
+	TRY(engine_args_take(&eo, &o->engine, err));
+	po.flags |= eo.act_type == INFER_BF16 ? INFER_PROBE_BF16 : 0;
 	TRY(infer_probe_open(&r->probe, &po, err));
 	TRY(out_open(&r->out, o, err));
-	all = arena_alloc(&r->mem, 5 * n, sizeof *all);
+	all = arena_alloc(&r->mem, 6 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
 	r->tok_s = all;
 	r->fraction = all + n;
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		r->rates[i] = all + (2 + i) * n;
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }

@@ -25,7 +25,7 @@ struct replay {
 	int fd; /* of a file, or -1 */
 	infer_replay *first;
 	infer_replay *running[WAITING * BATCH_SEQS]; /* their requests are with the runner */
-	char kv_type[64];
+	char kv_type[64], act_type[64];
 	struct chat chat;
 	infer_job_reader *reader;
 	infer_writer *writer; /* of -o jsonl */
@@ -172,6 +172,8 @@ static int check(const struct replay *a, const struct infer_replay_made *made, i
 		return refuse(a, made, err, "another model, of the id ", made->model_id);
 	if (strcmp(made->kv_type, a->engine_kv))
 		return refuse(a, made, err, "--kv-type ", made->kv_type);
+	if (strcmp(made->act_type, a->engine.act_type == INFER_BF16 ? "bf16" : "f32"))
+		return refuse(a, made, err, "--act-type ", made->act_type);
 	if (strcmp(made->placement, a->engine.placement))
 		return refuse(a, made, err, "the placement ", made->placement);
 	snprintf(ctx, sizeof ctx, "%d", (int)made->ctx);
@@ -303,6 +305,9 @@ static int take_first(struct replay *a, infer_error *err)
 	snprintf(a->kv_type, sizeof a->kv_type, "%s", made.kv_type);
 	if (!a->opts.engine.kv_type && *a->kv_type)
 		a->opts.engine.kv_type = a->kv_type;
+	snprintf(a->act_type, sizeof a->act_type, "%s", made.act_type);
+	if (!a->opts.engine.act_type)
+		a->opts.engine.act_type = a->act_type;
 	if (!a->opts.engine.ctx && made.ctx > 0)
 		a->opts.engine.ctx = made.ctx;
 	return INFER_OK;

@@ -38,6 +38,9 @@ static int check(const struct infer_engine_opts *o, infer_error *err)
 		if (rows[i].v < 0 || rows[i].v > rows[i].hi)
 			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld",
 			               rows[i].name, (long long)rows[i].v, (long long)rows[i].hi);
+	if (o->act_type != INFER_F32 && o->act_type != INFER_BF16)
+		return err_set(err, INFER_EINVAL, "act_type is %d: INFER_F32 or INFER_BF16",
+		               o->act_type);
 	if (o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE)
 		return err_set(err, INFER_EINVAL, "engine flags 0x%x are not known",
 		               (unsigned)(o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE));
@@ -53,6 +56,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->threads = e->threads_wanted = o->threads ? o->threads : l->threads;
 	e->k_type = o->kv_set ? o->k_type : INFER_F16;
 	e->v_type = o->kv_set ? o->v_type : INFER_F16;
+	e->act_type = o->act_type;
 	e->chunk = o->prefill_chunk ? o->prefill_chunk : CHUNK;
 	e->step_ns = (int64_t)(o->step_ms ? o->step_ms : STEP_MS) * 1000000;
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
@@ -67,6 +71,36 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 		e->score_rows = 1;
 	if (e->score_rows > e->chunk)
 		e->score_rows = e->chunk;
+}
+
+static int is_half(const struct weight *w) { return w->type == INFER_F16 || w->type == INFER_BF16; }
+
+/* Does the model multiply with any F16 or BF16 matrix? */
+static int has_half(const infer_model *m)
+{
+	const struct backend_model parts = arch_parts(m);
+
+	for (int32_t i = 0; i < parts.graph->n; i++) {
+		const struct graph_node *n = &parts.graph->nodes[i];
+		int matrices = n->op == GRAPH_MM ? 1 : n->op == GRAPH_MOE ? 3 : 0;
+		for (int w = 0; w < matrices; w++)
+			if (is_half(&parts.weights[n->w[w]]))
+				return 1;
+	}
+	return 0;
+}
+
+static int open_host(infer_engine *e, const struct infer_engine_opts *o, int threads,
+                     infer_error *err)
+{
+	TRY(host_open(&e->host, threads, o->isa, err));
+	if (e->act_type != INFER_BF16)
+		return INFER_OK;
+	if (!has_half(e->model))
+		return err_set(err, INFER_EUNSUP,
+		               "bf16 activations: the model has no F16 or BF16 matrix");
+	kern_act_bf16(&e->host.kern);
+	return INFER_OK;
 }
 
 /* The address space for cache and workspace, leaving room for requests, their texts and the
@@ -178,7 +212,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	os_limits(&l);
 	take_opts(e, m, o, &l);
 	TRY(open_lock(e, err));
-	TRY(host_open(&e->host, e->threads, o->isa, err));
+	TRY(open_host(e, o, e->threads, err));
 	e->threads = pool_threads(e->host.pool);
 	TRY(stages_open(&e->stages, devices, n, &e->host, err));
 	if (l.address_bytes != UINT64_MAX)
@@ -277,7 +311,7 @@ static int find_need(infer_engine *e, const infer_model *m, const struct infer_e
 	struct place_ask ask;
 
 	take_opts(e, m, o, &(struct os_limits){ .threads = 1 });
-	TRY(host_open(&e->host, 1, o->isa, err));
+	TRY(open_host(e, o, 1, err));
 	TRY(stages_open(&e->stages, &cpu, 1, &e->host, err));
 	ask = ask_for(e, o, &cpu);
 	TRY(place_solve(&e->place, m, &ask, err));

@@ -128,7 +128,7 @@ struct infer_engine {
 	struct engine_draft draft;
 	struct infer_watch watch, parts; /* parts: of a step, for the backend */
 	int32_t n_vocab, threads, threads_wanted, ctx;
-	int k_type, v_type, lock_made;
+	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	uint64_t workspace_bytes;  /* of all devices, and between them */

@@ -131,7 +131,7 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 static int fill(struct request *q, const infer_engine *e, const struct infer_request *r,
                 infer_error *err)
 {
-	const int32_t numeric[] = { e->k_type, e->v_type, e->ctx };
+	const int32_t numeric[] = { e->k_type, e->v_type, e->act_type, e->ctx };
 
 	q->n = q->n_prompt = (int32_t)r->n_prompt;
 	q->cap = r->max_tokens < 0 ? e->ctx

@@ -45,6 +45,7 @@ void infer_engine_info(const infer_engine *e, struct infer_engine_info *info)
 		.ctx = e->ctx,
 		.k_type = e->k_type,
 		.v_type = e->v_type,
+		.act_type = e->act_type,
 		.prefill_chunk = e->chunk,
 	};
 	place_say(&e->place, info->placement, sizeof info->placement);

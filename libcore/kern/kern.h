@@ -87,9 +87,8 @@ enum kern_form {
 	KERN_FORM_F32, /* f32 [k] */
 	/* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x (1 / d)), 1 / d rounded */
 	KERN_FORM_Q8,
-	KERN_FORM_Q8K, /* struct kern_q8k [k / 256]: the same over 256; both are in kern/act.h */
-	/* f32 [k] rounded to bf16, and the same as bf16 [k]; k rounded up to 32, +0 behind */
-	KERN_FORM_BF16,
+	KERN_FORM_Q8K,  /* struct kern_q8k [k / 256]: the same over 256; both are in kern/act.h */
+	KERN_FORM_BF16, /* x rounded to bf16, as f32 and as bf16, each [k] and +0 up to 32 */
 	KERN_FORMS
 };
 struct kern_act {
@@ -106,9 +105,8 @@ struct kern_prefetch {
 	const char *at, *end;
 	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
 };
-/* Bytes of m rows of k in a form, laid out at a multiple of 64; k is a multiple of 32 or 256. */
+/* Bytes of m rows of k, and of their transposed copy (Q8, Q8K); both at a multiple of 64 */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
-/* Bytes of the transposed copy of m rows (Q8, Q8K), laid out at a multiple of 64 */
 size_t kern_transposed_bytes(enum kern_form form, int m, int k);
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
@@ -171,31 +169,26 @@ struct kern_mm {
 	S(peak_read, (uint32_t * sink, const void *p, \
 	              size_t bytes)) /* reads bytes, a multiple of 512, once; *sink: their sum */ \
 	S(peak_fma, (double *ops, float *sink, \
-	             int reps)) /* fma without memory accesses; *ops: how many operations that
-	                         * was */
+	             int reps)) /* fma without memory accesses; *ops: their number */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
 struct kern {
 	const char *name;
 	uint64_t needs; /* CPU_* bits, all of them */
-	/* after kern_select: bit i is row i of isa_list.h; the record's kernel set */
-	uint64_t used;
+	uint64_t used;  /* after kern_select: bit i is row i of isa_list.h; the record's set */
 #define S(slot, args) void(*slot) args;
 	KERN_SLOTS(S)
 #undef S
-	/* the same for products of bytes, summed in i32 */
-	void (*peak_dot)(double *ops, int32_t *sink, int reps);
-	void (*peak_tile)(double *ops, int bf16, int reps); /* in tile registers; or NULL */
+	void (*peak_dot)(double *ops, int32_t *sink, int reps); /* of bytes, summed in i32 */
+	void (*peak_tile)(double *ops, int bf16, int reps);     /* in tile registers; or NULL */
 	/* rows NULL: decode to f32, then mm[INFER_F32].  A slot that an overlay leaves out stays as
 	 * it was (pack belongs to tile, form to quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
-	/* of F16 and BF16, with activations rounded to bf16: kern/tmpl/bf16.h */
+	/* F16 and BF16 with activations rounded to bf16: kern/tmpl/bf16.h */
 	struct kern_mm mm_bf16[INFER_TYPE_COUNT];
 };
-/* Let products with F16 and BF16 weights take bf16 activations. */
-void kern_act_bf16(struct kern *k);
-
+void kern_act_bf16(struct kern *k); /* products take bf16 activations: mm becomes mm_bf16 */
 
 /* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met. */
 struct kern kern_select(uint64_t have);

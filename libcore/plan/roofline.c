@@ -13,10 +13,15 @@ static double element_bytes(int type)
 	return (double)t->block_bytes / t->block;
 }
 
-/* Products of quantised weights add products of bytes; a type without loops is decoded to f32. */
-static int by_dot(const struct kern *k, const struct weight *w)
+/* The count that products of a weight belong to: quantised weights are multiplied as bytes; a type
+ * without loops is decoded to f32. */
+static double *count_of(struct infer_cost *c, const struct kern *k, const struct weight *w)
 {
-	return k->mm[w->type].rows && k->mm[w->type].form != KERN_FORM_F32;
+	const struct kern_mm *mm = &k->mm[w->type];
+
+	return !mm->rows || mm->form == KERN_FORM_F32 ? &c->fma_ops
+	       : mm->form == KERN_FORM_BF16           ? &c->bf16_ops
+	                                              : &c->dot_ops;
 }
 
 static void add_node(struct infer_cost *c, const struct backend_model *parts, const struct kern *k,
@@ -29,8 +34,8 @@ static void add_node(struct infer_cost *c, const struct backend_model *parts, co
 	graph_node_cost(parts->graph, i, sizes, load, &one);
 	c->weight_bytes += one.weight_bytes;
 	c->kv_bytes += one.kv_bytes * shared;
-	if ((n->op == GRAPH_MM || n->op == GRAPH_MOE) && by_dot(k, &parts->weights[n->w[0]]))
-		c->dot_ops += one.flops;
+	if (n->op == GRAPH_MM || n->op == GRAPH_MOE)
+		*count_of(c, k, &parts->weights[n->w[0]]) += one.flops;
 	else
 		c->fma_ops += one.flops;
 }
@@ -41,13 +46,15 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 	struct backend_model parts = arch_parts(m);
 	struct graph_weight_size *sizes =
 		mem_alloc(MEM_PLAN, (size_t)parts.n_weights, sizeof *sizes);
-	const struct kern ref = kern_select(0);
+	struct kern ref = kern_select(0);
 	const struct graph_load load = { .rows = l->rows,
 		                         .out = l->out,
 		                         .ctx = l->ctx,
 		                         .k_bytes = element_bytes(info->k_type),
 		                         .v_bytes = element_bytes(info->v_type) };
 
+	if (info->act_type == INFER_BF16)
+		kern_act_bf16(&ref);
 	if (!sizes)
 		return err_set(err, INFER_ENOMEM, "no memory for the cost of a step");
 	for (int i = 0; i < parts.n_weights; i++) {
@@ -65,8 +72,10 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit)
 {
-	double memory = (c->weight_bytes + c->kv_bytes) * 1e-9 / top->mapped.median,
-	       compute = c->fma_ops * 1e-9 / top->fma.median + c->dot_ops * 1e-9 / top->dot.median;
+	double bf16 = top->tile_bf16.median > 0 ? top->tile_bf16.median : top->fma.median,
+	       memory = (c->weight_bytes + c->kv_bytes) * 1e-9 / top->mapped.median,
+	       compute = c->fma_ops * 1e-9 / top->fma.median + c->dot_ops * 1e-9 / top->dot.median +
+	                 c->bf16_ops * 1e-9 / bf16;
 
 	*limit = compute > memory                ? INFER_LIMIT_COMPUTE
 	         : c->kv_bytes > c->weight_bytes ? INFER_LIMIT_KV

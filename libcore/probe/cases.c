@@ -45,10 +45,10 @@ static int add(infer_probe *p, struct probe_case c, infer_error *err)
 }
 
 /* A set that inherits a loop from the set before it is not measured for that loop. */
-static int own(const infer_probe *p, int set, int type, int kind)
+static int own(const infer_probe *p, const struct probe_case *c, int kind)
 {
-	const struct kern_mm *mm = &p->sets[set].mm[type],
-			     *less = set ? &p->sets[set - 1].mm[type] : NULL;
+	const struct kern_mm *mm = probe_loops(&p->sets[c->set], c),
+			     *less = c->set ? probe_loops(&p->sets[c->set - 1], c) : NULL;
 
 	switch (kind) {
 	case PROBE_ROWS:
@@ -62,48 +62,47 @@ static int own(const infer_probe *p, int set, int type, int kind)
 	}
 }
 
-static int own_mm(const infer_probe *p, int set, int type)
+static int own_mm(const infer_probe *p, const struct probe_case *c)
 {
-	return own(p, set, type, PROBE_ROWS) || own(p, set, type, PROBE_SKINNY) ||
-	       own(p, set, type, PROBE_TILE);
+	return own(p, c, PROBE_ROWS) || own(p, c, PROBE_SKINNY) || own(p, c, PROBE_TILE);
 }
 
-static int add_products(infer_probe *p, int set, int type, int shape, infer_error *err)
+/* Those of c's type, set and activations. */
+static int add_products(infer_probe *p, struct probe_case c, int shape, infer_error *err)
 {
-	struct probe_case c = { .set = (uint8_t)set,
-		                .type = type,
-		                .shape = shapes[shape].name,
-		                .n = shapes[shape].n,
-		                .k = shapes[shape].k };
 	int quick = (p->flags & INFER_PROBE_QUICK) != 0,
-	    first = !shape || shapes[shape - 1].k != c.k;
+	    first = !shape || shapes[shape - 1].k != shapes[shape].k;
 
-	if (quick && !shapes[shape].quick)
+	if ((quick && !shapes[shape].quick) ||
+	    shapes[shape].k % infer_type_info(c.type)->block != 0 || !own_mm(p, &c))
 		return INFER_OK;
+	c.shape = shapes[shape].name;
+	c.n = shapes[shape].n;
+	c.k = shapes[shape].k;
 	c.kind = PROBE_ROWS;
-	for (int i = 0; i < 4 && own(p, set, type, PROBE_ROWS); i++) {
+	for (int i = 0; i < 4 && own(p, &c, PROBE_ROWS); i++) {
 		c.m = rows_m[i];
 		TRY(add(p, c, err));
 	}
 	c.kind = PROBE_SKINNY;
-	for (int i = 0; i < 4 && own(p, set, type, PROBE_SKINNY); i++) {
+	for (int i = 0; i < 4 && own(p, &c, PROBE_SKINNY); i++) {
 		c.m = skinny_m[i];
 		TRY(add(p, c, err));
 	}
 	if (!first) /* a panel is the same whatever n */
 		return INFER_OK;
 	c.kind = PROBE_TILE;
-	for (int i = 0; i < 4 && own(p, set, type, PROBE_TILE); i++) {
+	for (int i = 0; i < 4 && own(p, &c, PROBE_TILE); i++) {
 		c.m = tile_m[i];
 		TRY(add(p, c, err));
 	}
 	c.m = 1;
 	c.kind = PROBE_PACK;
-	if (own(p, set, type, PROBE_TILE))
+	if (own(p, &c, PROBE_TILE))
 		TRY(add(p, c, err));
 	c.n = 1;
 	c.kind = PROBE_QUANT;
-	return own(p, set, type, PROBE_QUANT) ? add(p, c, err) : INFER_OK;
+	return own(p, &c, PROBE_QUANT) ? add(p, c, err) : INFER_OK;
 }
 
 static int add_attn(infer_probe *p, int set, infer_error *err)
@@ -129,11 +128,13 @@ static int add_attn(infer_probe *p, int set, infer_error *err)
 int probe_cases(infer_probe *p, infer_error *err)
 {
 	for (int type = 0; type < INFER_TYPE_COUNT; type++)
-		for (int shape = 0; shape < N_SHAPES; shape++)
+		for (int i = 0; i < 2 * N_SHAPES; i++)
 			for (int set = 0; set < p->n_sets; set++)
-				if (own_mm(p, set, type) &&
-				    shapes[shape].k % infer_type_info(type)->block == 0)
-					TRY(add_products(p, set, type, shape, err));
+				TRY(add_products(p,
+				                 (struct probe_case){ .type = type,
+				                                      .set = (uint8_t)set,
+				                                      .bf16 = i >= N_SHAPES },
+				                 i % N_SHAPES, err));
 	for (int set = 0; set < p->n_sets; set++)
 		TRY(add_attn(p, set, err));
 	for (int slot = 0; probe_elem_name(slot); slot++)
@@ -154,9 +155,10 @@ int probe_cases(infer_probe *p, infer_error *err)
 
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
 {
-	static const char *const names[] = {
-		[PROBE_ROWS] = "rows", [PROBE_SKINNY] = "few",  [PROBE_TILE] = "tile",
-		[PROBE_PACK] = "pack", [PROBE_QUANT] = "quant", [PROBE_ATTN] = "attn"
+	static const char *const names[][2] = {
+		[PROBE_ROWS] = { "rows", "rows-bf16" },    [PROBE_SKINNY] = { "few", "few-bf16" },
+		[PROBE_TILE] = { "tile", "tile-bf16" },    [PROBE_PACK] = { "pack", "pack-bf16" },
+		[PROBE_QUANT] = { "quant", "quant-bf16" }, [PROBE_ATTN] = { "attn" }
 	};
 
 	if (i < 0 || i >= p->n_cases)
@@ -165,8 +167,8 @@ int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c)
 
 	*c = (struct infer_probe_case){
 		.isa = p->sets[from->set].name,
-		.kernel =
-			from->kind == PROBE_ELEM ? probe_elem_name(from->slot) : names[from->kind],
+		.kernel = from->kind == PROBE_ELEM ? probe_elem_name(from->slot)
+		                                   : names[from->kind][from->bf16],
 		.type = infer_type_info(from->type)->name,
 		.shape = from->shape,
 		.n = from->n,
@@ -213,7 +215,9 @@ void probe_fill(infer_probe *p, int type, int k)
 static void limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn **fn,
                   struct probe_memory *mem)
 {
-	double compute = j->limit == INFER_LIMIT_DOT ? c->dot.median : c->fma.median;
+	double compute = j->limit == INFER_LIMIT_TILE  ? c->tile_bf16.median
+	                 : j->limit == INFER_LIMIT_DOT ? c->dot.median
+	                                               : c->fma.median;
 
 	*mem = (struct probe_memory){ .grain = 1 };
 	if (j->mem.from && j->bytes_per_op * compute > c->mapped.median) {
@@ -222,7 +226,9 @@ static void limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn 
 		*mem = (struct probe_memory){ j->mem.from, j->mem.bytes, 512 };
 		return;
 	}
-	*fn = j->limit == INFER_LIMIT_DOT ? probe_dot : probe_fma;
+	*fn = j->limit == INFER_LIMIT_TILE  ? probe_tile_bf16
+	      : j->limit == INFER_LIMIT_DOT ? probe_dot
+	                                    : probe_fma;
 }
 
 static int run(infer_probe *p, struct probe_job *j, struct infer_probe_result *r, infer_error *err)

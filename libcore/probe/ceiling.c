@@ -57,7 +57,7 @@ static double tile_rate(const infer_probe *p, int bf16)
 	return ops;
 }
 static double tile_i8(struct probe_worker *w) { return tile_rate(w->p, 0); }
-static double tile_bf16(struct probe_worker *w) { return tile_rate(w->p, 1); }
+double probe_tile_bf16(struct probe_worker *w) { return tile_rate(w->p, 1); }
 
 static int measure(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct infer_rate *r,
                    infer_error *err)
@@ -136,11 +136,11 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 		TRY(measure_memory(p, &out.memory, err));
 	TRY(measure(p, probe_fma, (struct probe_memory){ .grain = 1 }, &out.fma, err));
 	TRY(measure(p, probe_dot, (struct probe_memory){ .grain = 1 }, &out.dot, err));
-	if (p->widest.peak_tile && !file) {
+	if (p->widest.peak_tile && !file)
 		TRY(measure(p, tile_i8, (struct probe_memory){ .grain = 1 }, &out.tile_i8, err));
-		TRY(measure(p, tile_bf16, (struct probe_memory){ .grain = 1 }, &out.tile_bf16,
+	if (p->widest.peak_tile && (!file || p->flags & INFER_PROBE_BF16))
+		TRY(measure(p, probe_tile_bf16, (struct probe_memory){ .grain = 1 }, &out.tile_bf16,
 		            err));
-	}
 	p->ceilings = *c = out;
 	p->has_ceilings = 1;
 	return INFER_OK;

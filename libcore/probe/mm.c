@@ -18,7 +18,7 @@ static int panels(const struct probe_case *c)
 	return c->kind == PROBE_TILE || c->kind == PROBE_PACK;
 }
 
-static const struct kern_mm *mm_of(const struct probe_job *j) { return &j->k->mm[j->c->type]; }
+static const struct kern_mm *mm_of(const struct probe_job *j) { return probe_loops(j->k, j->c); }
 
 static float *y_of(const struct probe_job *j, const struct probe_worker *w)
 {
@@ -123,7 +123,7 @@ static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx
 static int check(struct probe_job *j, infer_error *err)
 {
 	const struct probe_case *c = j->c;
-	const struct kern_mm *mm = mm_of(j), *ref = &j->p->ref.mm[c->type];
+	const struct kern_mm *mm = mm_of(j), *ref = probe_loops(&j->p->ref, c);
 	int tiled = panels(c), m = c->kind == PROBE_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
 	    n = tiled ? mm->nr : (int)num_min(c->n, CHECKED_ROWS);
 	size_t all = (size_t)m * (size_t)n;
@@ -159,6 +159,21 @@ static int block_of(const struct probe_job *j)
 	return (int)num_min(num_min(most, share), j->c->n);
 }
 
+/* What limits a product that does not wait for memory.  A set with tile registers has loops of its
+ * own for panels alone. */
+static int limit_of(const struct probe_job *j)
+{
+	switch (mm_of(j)->form) {
+	case KERN_FORM_F32:
+		return INFER_LIMIT_FMA;
+	case KERN_FORM_BF16:
+		return j->k->peak_tile && j->c->kind == PROBE_TILE ? INFER_LIMIT_TILE
+		                                                   : INFER_LIMIT_FMA;
+	default:
+		return INFER_LIMIT_DOT;
+	}
+}
+
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 {
 	const struct probe_case *c = j->c;
@@ -188,7 +203,7 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 		         p->weights + i % KERN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,
 		         c->k);
 	j->fn = !panels(c) ? rows_piece : c->kind == PROBE_TILE ? tile_piece : pack_piece;
-	j->limit = mm->form == KERN_FORM_F32 ? INFER_LIMIT_FMA : INFER_LIMIT_DOT;
+	j->limit = limit_of(j);
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PROBE_PACK ? 1 : 2.0 * m);
 	if (c->kind != PROBE_TILE)
 		j->mem = (struct probe_memory){ p->weights, p->bytes, j->row_bytes * 16 };
@@ -198,7 +213,7 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err)
 {
 	const struct probe_case *c = j->c;
-	const struct kern_mm *mm = mm_of(j), *ref = &p->ref.mm[c->type];
+	const struct kern_mm *mm = mm_of(j), *ref = probe_loops(&p->ref, c);
 	int m = p->threads, k = c->k;
 	struct kern_act x = { 0 };
 	double *a;

@@ -18,10 +18,17 @@ enum probe_kind {
 };
 struct probe_case {
 	uint8_t kind, set, slot;
+	uint8_t bf16; /* activations are rounded to bf16 */
 	int type;
 	const char *shape;
 	int32_t n, k, m;
 };
+
+/* The loops of a case. */
+static inline const struct kern_mm *probe_loops(const struct kern *k, const struct probe_case *c)
+{
+	return c->bf16 ? &k->mm_bf16[c->type] : &k->mm[c->type];
+}
 
 struct infer_probe {
 	int32_t threads, repeat;
@@ -65,7 +72,7 @@ int probe_run(infer_probe *p, probe_fn *const fn[2], const struct probe_memory m
               double *rates[2], infer_error *err);
 struct infer_rate probe_rate(double *of, int32_t n, double times); /* sorts */
 
-probe_fn probe_read, probe_fma, probe_dot; /* ceiling.c */
+probe_fn probe_read, probe_fma, probe_dot, probe_tile_bf16; /* ceiling.c */
 
 /* cases.c */
 int probe_cases(infer_probe *p, infer_error *err);

@@ -33,7 +33,7 @@ static const char *limit_name(int limit)
 	static const char *const names[] = {
 		[INFER_LIMIT_MEMORY] = "memory",   [INFER_LIMIT_FMA] = "fma",
 		[INFER_LIMIT_DOT] = "dot",         [INFER_LIMIT_KV] = "kv",
-		[INFER_LIMIT_COMPUTE] = "compute",
+		[INFER_LIMIT_COMPUTE] = "compute", [INFER_LIMIT_TILE] = "tile",
 	};
 
 	return names[limit];
@@ -53,10 +53,10 @@ void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 		put_rate(w, "memory_gb_s", &c->memory);
 	put_rate(w, "fma_gflop_s", &c->fma);
 	put_rate(w, "dot_gop_s", &c->dot);
-	if (c->tile_i8.median > 0) {
+	if (c->tile_i8.median > 0)
 		put_rate(w, "tile_i8_gop_s", &c->tile_i8);
+	if (c->tile_bf16.median > 0)
 		put_rate(w, "tile_bf16_gflop_s", &c->tile_bf16);
-	}
 }
 
 int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c,

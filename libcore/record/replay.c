@@ -57,11 +57,14 @@ static const char *text(struct infer_replay *p, const struct json *v)
 
 static void take_made(struct infer_replay *p)
 {
+	const struct json *act = json_get(p->run, "act_type");
+
 	p->made = (struct infer_replay_made){
 		.id = p->id,
 		.line = p->line,
 		.model_id = text(p, json_get(json_get(p->run, "model"), "id")),
 		.kv_type = text(p, json_get(p->run, "kv_type")),
+		.act_type = act ? text(p, act) : "f32",
 		.placement = text(p, json_get(p->run, "placement")),
 		.version = text(p, json_get(p->run, "version")),
 		.ctx = (int32_t)whole(p->run, "ctx", 0),

@@ -82,6 +82,8 @@ static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 	jw_str(w, "kv_type", text);
 }
 
+static const char *act_name(int type) { return type == INFER_BF16 ? "bf16" : "f32"; }
+
 void record_run(infer_writer *out, const struct infer_run_info *run)
 {
 	struct infer_engine_info info;
@@ -94,6 +96,7 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	put_kernels(w, info.isa);
 	jw_str(w, "placement", info.placement);
 	put_kv_type(w, info.k_type, info.v_type);
+	jw_str(w, "act_type", act_name(info.act_type));
 	jw_int(w, "ctx", info.ctx);
 	put_sampler(w, run);
 	jw_int(w, "seed", (int64_t)run->sample->seed);
@@ -115,6 +118,8 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 
 	infer_engine_info(e, &info);
 	put_kv_type(w, info.k_type, info.v_type);
+	if (info.act_type) /* left out for f32, so that batches begun by older versions resume */
+		jw_str(w, "act_type", act_name(info.act_type));
 	jw_str(w, "placement", info.placement);
 	put_sampler(w, &(struct infer_run_info){ .sample = &o->sample,
 	                                         .breakers = o->breaker_texts,

@@ -341,6 +341,11 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	done
 	fails 2 'was made with other options' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
 	same "$before" "$(cksum <kept)"
+	mkmodel --type f16 half.gguf
+	infer-run -q --ignore-eos -m half.gguf --batch three.jsonl --resume rounded --act-type bf16
+	fails 2 'was made with other options' infer-run --ignore-eos -m half.gguf --batch three.jsonl --resume rounded
+	infer-run -q --ignore-eos -m half.gguf --batch three.jsonl --resume rounded --act-type bf16
+	same 3 "$(wc -l <rounded)"
 	# what does not change answers is no other option
 	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept -t 1 --prefill-chunk 3 --no-prefix-cache
 	same 9 "$(wc -l <kept)"

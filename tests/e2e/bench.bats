@@ -26,6 +26,13 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	same true "$(tail -n +2 a | json same | sort -u)"
 	tail -n +2 a | json fraction.median | awk '$1 <= 0 || $1 != $1 { exit 1 }'
 	same 0 "$(tail -n +2 a | json limit | grep -cvxE 'memory|fma|dot')"
+	# with activations in bf16
+	kernels --filter rows-bf16,tile-bf16,pack-bf16,quant-bf16 --record b >table
+	awk 'length > 80 { print; wide = 1 } END { exit wide }' table
+	same true "$(tail -n +2 b | json same | sort -u)"
+	same "$(printf 'BF16\nF16')" "$(tail -n +2 b | json type | sort -u)"
+	same 4 "$(tail -n +2 b | json kernel | sort -u | wc -l)"
+	same "$(head -n 1 b | grep -c tile_bf16)" "$(tail -n +2 b | json isa | sort -u | grep -cx amx)"
 	for k in attn pack quant rms_norm silu_mul lse; do grep -q "\"kernel\":\"$k\"" a; done
 }
 
@@ -46,6 +53,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'takes no argument' kernels more
 	fails 2 'go with run only' kernels -p 3
 	fails 2 'go with run only' kernels --kv-type f32
+	fails 2 'go with run only' kernels --act-type f32
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "'walk' is none of" infer-bench walk
 	for s in serve compare plot; do fails 2 "$s is not supported" infer-bench $s; done
@@ -91,6 +99,17 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	same $((2 * kv)) "$(json kv_bytes <b)"
 	same f32 "$(json run.kv_type <b)"
 	same '["--kv-type=f32"]' "$(json run.flags <b)"
+}
+
+@test "run: with activations in bf16 the limit is that of tiles, where there are any" {
+	mkmodel --type bf16 half.gguf
+	for type in f32 bf16; do infer-bench run -m half.gguf -p 40 -n 4 --repeat 1 --act-type $type --json >$type; done
+	same bf16 "$(json run.act_type <bf16 | sort -u)"
+	same "$(json ops <f32)" "$(json ops <bf16)"
+	same 0 "$(grep -c tile_bf16_gflop_s f32)"
+	tiles=0
+	if infer-bench kernels --quick --repeat 1 --filter scale --json | grep -q tile_bf16; then tiles=2; fi
+	same $tiles "$(grep -c tile_bf16_gflop_s bf16)"
 }
 
 @test "run: what is asked wrongly is a usage error, what does not fit has its own code" {

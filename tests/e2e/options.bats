@@ -125,6 +125,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-run --tokenize --json x
 		infer-run --render --stats x
 		infer-run --kv-type q9 x
+		infer-run --act-type q9 x
 		infer-run --kv-bytes 1Q x
 		infer-run --logit-bias 4 x
 		infer-run --repeat-penalty 0 x
@@ -182,6 +183,10 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 "--kv-type: 'q8_0,' is none of" infer-run --kv-type q8_0, x
 	fails 2 "--kv-type: 'Q8_0' is none of" infer-run --kv-type Q8_0 x
 	fails 3 'Q4_0 needs heads of a multiple of 32' infer-run -m "$BATS_TEST_DIRNAME/../golden/logits/llama-gqa.gguf" --kv-type f16,q4_0 --raw x
+	fails 2 "--act-type: 'f16' is none of f32, bf16" infer-run --act-type f16 x
+	fails 2 "--act-type: 'BF16' is none of" infer-bench run --act-type BF16
+	fails 3 'bf16 activations: the model has no F16 or BF16 matrix' infer-run --act-type bf16 --raw x
+	fails 3 'bf16 activations: the model has no F16 or BF16 matrix' infer-bench run --act-type bf16 -p 4
 	fails 2 '--stop: the value is empty' infer-run --stop '' x
 	fails 2 '--model: the value is empty' infer-run -m '' x
 }
@@ -327,6 +332,7 @@ complete_bash()
 	same 'f16 f32 q8_0 q4_0' "$(complete_bash infer-run --kv-type '')"
 	same 'q8_0 q4_0' "$(complete_bash infer-run --kv-type = q)"
 	same 'f16,q8_0 f16,q4_0' "$(complete_bash infer-run --kv-type f16,q)"
+	same 'f32 bf16' "$(complete_bash infer-run --act-type '')"
 	same 'text jsonl tokens' "$(complete_bash infer-run -o '')"
 	same '0 1 2' "$(complete_bash infer-run --mirostat '')"
 	same 'top_k,temperature' "$(complete_bash infer-run --samplers top_k,te)"

@@ -164,6 +164,19 @@ template() {
 	infer-run -q --no-stdin -n 3 -o jsonl --kv-type f32,f16 --with-request the >other
 	same '1 record, all the same: text of 1, ids of 0, log-probabilities of 0' "$(infer-run --replay other)"
 	fails 2 "line 2: the record of '1' was made with --kv-type f32,f16" infer-run --replay <(cat one other)
+	# the activations: as the first record has them, f32 where it does not say
+	mkmodel --type bf16 half.gguf
+	again() { infer-run -m half.gguf --replay "$@"; }
+	infer-run -q -m half.gguf --no-stdin -n 3 -o jsonl --logprobs 1 --act-type bf16 --with-request the >rounded
+	infer-run -q -m half.gguf --no-stdin -n 3 -o jsonl --logprobs 1 --with-request the >plain
+	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1' "$(again rounded)"
+	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1' "$(again plain)"
+	sed 's/"act_type":"f32",//' plain >older
+	run ! cmp plain older
+	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1' "$(again older)"
+	fails 2 "line 1: the record of '1' was made with --act-type bf16" again rounded --act-type f32
+	fails 2 "line 1: the record of '1' was made with --act-type f32" again older --act-type bf16
+	fails 2 "line 2: the record of '1' was made with --act-type f32" again <(cat rounded plain)
 	# the context: where the answer has room in it
 	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1' "$(infer-run --replay one -c 100)"
 	fails 2 "the record of '1' was made with --ctx" infer-run --replay one -c 4

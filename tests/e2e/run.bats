@@ -210,6 +210,27 @@ score() { infer-run -q --no-stdin --score "$@"; }
 	same q4_0 "$(t --json --kv-type q4_0,q4_0 | json run.kv_type)"
 }
 
+@test "activations in bf16: bits of their own, the same whatever the threads, chunks and kernel set; the type is in the record" {
+	prompt=$(yes 'the of and to in that' | head -n 20 | tr '\n' ' ')
+	for type in f16 bf16; do
+		mkmodel --type $type --ff 300 half.gguf
+		d() { infer-run -m half.gguf -q --no-stdin --temp 0 -n 16 --ignore-eos --logprobs 1 --stats "$@" "$prompt" 2>&1 >/dev/null | json digest; }
+		a=$(d --act-type bf16)
+		[ "$a" != "$(d)" ]
+		same "$(d)" "$(d --act-type f32)"
+		for k in $(infer-inspect hw | sed -n 's/^kernels *//p' | sed 's/[a-z0-9]* (not[^)]*)//g'); do
+			same "$a" "$(d --act-type bf16 --isa "$k" -t 1)"
+		done
+		for o in '-t 3' '--prefill-chunk 1' '--prefill-chunk 7 -t 3' --no-prefix-cache '--prefill-chunk 64 --step-ms 1'; do
+			# shellcheck disable=SC2086
+			same "$a" "$(d --act-type bf16 $o)"
+		done
+		t() { infer-run -m half.gguf -q --no-stdin -n 2 --json "$@" the; }
+		same 'bf16 ["--act-type=bf16"]' "$(t --act-type bf16 | json run.act_type) $(t --act-type bf16 | json run.flags)"
+		same f32 "$(t | json run.act_type)"
+	done
+}
+
 @test "--repeat N writes the same N times; the prompt is computed once" {
 	go --repeat 3 -n 6 --stats "$(yes 'the of and to' | head -n 30 | tr '\n' ' ')" >out 2>err
 	same 3 "$(wc -l <out)"

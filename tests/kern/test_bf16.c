@@ -1,10 +1,11 @@
 /* tests/kern/test_bf16.c - products with bf16 activations: every set gives the bits of ref, which
- * follows kern/tmpl/bf16.h; subnormal numbers count as zeros; and all are near the product in f64 of
- * the rounded numbers. */
+ * follows kern/tmpl/bf16.h, and those of tests/golden/bf16 (scripts/golden-bf16.py); subnormal numbers
+ * count as zeros; and all are near the product in f64 of the rounded numbers. */
 #define KERN_ISA ref
 #include "mm_cases.h"
 
 #include <math.h>
+#include <stdio.h>
 #include "kern/tmpl/bf16.h"
 
 static const int types[] = { INFER_F16, INFER_BF16 };
@@ -136,12 +137,70 @@ static void test_truth(void **state)
 	}
 }
 
+enum { GOLDEN_MOST = 320 };
+
+static void read_hex(FILE *f, char key, uint32_t *to, int n)
+{
+	char c;
+
+	assert_true(n <= GOLDEN_MOST);
+	assert_int_equal(fscanf(f, " %c", &c), 1);
+	assert_int_equal(c, key);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(fscanf(f, "%x", &to[i]), 1);
+}
+static void set_golden(const struct kern *kern, const struct kern *ref)
+{
+	static const char path[] = "tests/golden/bf16/products.txt";
+	static uint32_t words[GOLDEN_MOST], xs[GOLDEN_MOST], ys[GOLDEN_MOST];
+	static uint16_t w[GOLDEN_MOST];
+	static float x[GOLDEN_MOST], want[GOLDEN_MOST], y[GOLDEN_MOST];
+	struct kern k = *kern;
+	struct shape s = { .fill = KERN_DATA_PLAIN };
+	FILE *f = fopen(path, "r");
+	char name[8];
+	int cases = 0;
+
+	(void)ref;
+	kern_act_bf16(&k);
+	if (!f)
+		fail_msg("%s is missing: scripts/golden-bf16.py makes it", path);
+	for (; fscanf(f, "%7s %d %d %d", name, &s.m, &s.n, &s.k) == 4; cases++) {
+		void *mem;
+		s.type = strcmp(name, "F16") ? INFER_BF16 : INFER_F16;
+		assert_string_equal(name, infer_type_info(s.type)->name);
+		read_hex(f, 'w', words, s.n * s.k);
+		read_hex(f, 'x', xs, s.m * s.k);
+		read_hex(f, 'y', ys, s.m * s.n);
+		for (int i = 0; i < s.n * s.k; i++)
+			w[i] = (uint16_t)words[i];
+		for (int i = 0; i < s.m * s.k; i++)
+			x[i] = num_float(xs[i]);
+		for (int i = 0; i < s.m * s.n; i++)
+			want[i] = num_float(ys[i]);
+		struct kern_act a = act_make(&k, s.type, x, s.m, s.k, &mem);
+		memset(y, 0xff, sizeof y);
+		k.mm[s.type].rows(y, (size_t)s.n, w, (size_t)s.k * 2, &a, 0, s.m, s.n, s.k);
+		same(y, want, (size_t)(s.m * s.n), &k, s, "golden rows");
+		memset(y, 0xff, sizeof y);
+		by_tiles(&k, s, y, (const char *)w, &a);
+		same(y, want, (size_t)(s.m * s.n), &k, s, "golden tiles");
+		free(mem);
+	}
+	assert_true(feof(f) && cases == 16);
+	fclose(f);
+}
+static void test_golden(void **state)
+{
+	(void)state;
+	assert_true(each_set(set_golden) >= 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edge),
-		cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_edge),      cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_golden),    cmocka_unit_test(test_small),
 		cmocka_unit_test(test_same_bits),
 	};
 

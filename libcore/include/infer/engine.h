@@ -35,6 +35,9 @@ struct infer_engine_opts {
 	int32_t ctx;        /* maximum context; 0: the model's own, or what fits */
 	int kv_set;         /* 0: the cache is f16 and the two types below are ignored */
 	int k_type, v_type; /* INFER_F32 F16, or Q8_0 Q4_0 if the head size is divisible by 32 */
+	/* activations multiplied with F16 and BF16 weights: INFER_F32, or INFER_BF16, which is much
+	 * faster where the processor has tiles of bf16, and less precise */
+	int act_type;
 	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
 	uint64_t kv_bytes;
 	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
@@ -52,7 +55,7 @@ struct infer_engine_opts {
 
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.
  * INFER_EINVAL  a field out of its range
- * INFER_EUNSUP  isa or cache type, by name
+ * INFER_EUNSUP  isa or cache type, by name; act_type BF16 for a model without F16 and BF16 matrices
  * INFER_ENOMEM  names the memory needed, the memory available, and the nearest setting that fits */
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
@@ -173,7 +176,7 @@ struct infer_engine_info {
 	char isa[128];       /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
 	char placement[320]; /* where layers run: "cpu:0-31" */
 	int32_t threads, ctx;
-	int k_type, v_type;
+	int k_type, v_type, act_type;
 	int32_t prefill_chunk; /* most prefill rows of a step */
 };
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);

@@ -19,6 +19,7 @@ enum {
 	INFER_PROBE_QUICK = 1 << 0, /* less memory, fewer shapes, shorter turns: rough figures */
 	INFER_PROBE_WALL = 1 << 1,  /* wall-clock time instead of processor time */
 	INFER_PROBE_LONG = 1 << 2,  /* turns of about 30 ms, for a small number of turns */
+	INFER_PROBE_BF16 = 1 << 3,  /* the ceiling of bf16 in tile registers beside a file too */
 };
 struct infer_probe_opts {
 	int32_t threads; /* 0: the cores the process may use */
@@ -47,7 +48,7 @@ struct infer_ceilings {
 	struct infer_rate dot;
 	/* GOP/s of products of bytes in tile registers; 0: there are none, or a file was given */
 	struct infer_rate tile_i8;
-	struct infer_rate tile_bf16; /* the same of bf16, GFLOP/s */
+	struct infer_rate tile_bf16; /* the same of bf16, GFLOP/s; with a file: INFER_PROBE_BF16 */
 };
 /* Measure the ceilings.  file: the mapped file to read, in which case memory is not measured; NULL:
  * a file created for the purpose. */
@@ -57,7 +58,8 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 /* One case to measure.  The strings live as long as the probe. */
 struct infer_probe_case {
 	const char *isa; /* the kernel set that contains the loop */
-	/* "rows", "few", "tile", "pack", "quant", "attn", or the slot: "rms_norm" */
+	/* "rows", "few", "tile", "pack", "quant", with activations rounded to bf16 "rows-bf16" ...,
+	 * "attn", or the slot: "rms_norm" */
 	const char *kernel;
 	const char *type;  /* of the weights, "Q8_0", or of the cache; for other kernels "F32" */
 	const char *shape; /* the role of the product in a model: "ffn", "output", "expert" */
@@ -74,7 +76,8 @@ enum infer_probe_limit {
 	INFER_LIMIT_FMA,
 	INFER_LIMIT_DOT,
 	INFER_LIMIT_KV,
-	INFER_LIMIT_COMPUTE
+	INFER_LIMIT_COMPUTE,
+	INFER_LIMIT_TILE
 };
 struct infer_probe_result {
 	/* GB/s of weights or cache; for other kernels, of all data read and written */
@@ -83,7 +86,7 @@ struct infer_probe_result {
 	/* the ceiling that limits it, measured in the same turns; GB/s or GOP/s */
 	struct infer_rate ceiling;
 	struct infer_rate fraction; /* of the ceiling, turn by turn */
-	int limit;                  /* MEMORY, FMA or DOT */
+	int limit;                  /* MEMORY, FMA, DOT or TILE: of bf16 */
 	int same;                   /* 1: the results are bit-identical to those of set ref */
 };
 /* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */

@@ -29,11 +29,12 @@ int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_
                       infer_error *err);
 void infer_replay_free(infer_replay *p);
 
-/* How the record was made; borrowed from p.  What it does not say is "" or 0. */
+/* How the record was made; borrowed from p.  What it does not say is "" or 0, but "f32" for the type
+ * of activations. */
 struct infer_replay_made {
 	const char *id; /* of the record, as text */
 	int64_t line;
-	const char *model_id, *kv_type, *placement, *version;
+	const char *model_id, *kv_type, *act_type, *placement, *version;
 	int32_t ctx;
 	/* the least context that gives the same answer, where the model does not ask how large it
 	 * is; 0: `ctx` alone */

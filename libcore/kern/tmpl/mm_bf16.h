@@ -5,10 +5,10 @@
  *   bytes per flop: 2 per 2 m;  limits: none
  *   panel: f32 [k rounded up to 32, even and odd by turns][BF_PANEL]
  *
- * bf16.h says BF_T and BF_ROWS_T, how many rows of x a tile and a loop in place take, and BF_G, how many vectors a panel is wide. Where
- * the processor can treat subnormal numbers as zeros (V_FLUSHES), a loop runs between v_flush_begin
- * and v_flush_end; elsewhere v_low notes results that may have to be zero, and a block that has one is
- * computed again, number by number. */
+ * bf16.h says BF_T and BF_ROWS_T, how many rows of x a tile and a loop in place take, and BF_G, how
+ * many vectors a panel is wide.  Where the processor can treat subnormal numbers as zeros
+ * (V_FLUSHES), a loop runs between v_flush_begin and v_flush_end; elsewhere v_low notes results that
+ * may have to be zero, and a block that has one is computed again, number by number. */
 #include <string.h>
 #include "kern/tmpl/bf16.h"
 #include "kern/tmpl/bf16_pairs.h"

@@ -57,6 +57,8 @@ static void test_open_refused(void **state)
 		{ { .max_seqs = 5000 }, INFER_EINVAL, "max_seqs" },
 		{ { .flags = 1 << 5 }, INFER_EINVAL, "flags" },
 		{ { .isa = "sse9" }, INFER_EUNSUP, "sse9" },
+		{ { .act_type = INFER_F16 }, INFER_EINVAL, "act_type is 1" },
+		{ { .act_type = INFER_BF16 }, INFER_EUNSUP, "no F16 or BF16 matrix" },
 		{ { .kv_set = 1, .k_type = INFER_Q5_0, .v_type = INFER_F16 },
 		  INFER_EUNSUP,
 		  "Q5_0" },

@@ -45,6 +45,7 @@ struct want {
 	int kv_type;
 	uint32_t req_flags;
 	int32_t max_new;
+	int act_type;
 };
 
 static struct result first, again, other[32];
@@ -131,6 +132,7 @@ static void run(const infer_model *m, const struct want *w, const struct how *h,
 		.k_type = w->kv_type,
 		.v_type = w->kv_type,
 		.kv_set = 1,
+		.act_type = w->act_type,
 	};
 	infer_engine *e;
 	struct infer_request r;
@@ -297,6 +299,26 @@ static void test_q8_0_windows(void **state)
 		INFER_Q8_0, 0, NEW });
 }
 
+static void test_bf16_acts(void **state)
+{
+	(void)state;
+	same(&(struct want){
+		"bf16",
+		"--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type bf16",
+		INFER_F16, 0, NEW, INFER_BF16 });
+}
+
+/* rows that end within a block of 32 */
+static void test_bf16_experts(void **state)
+{
+	(void)state;
+	same(&(struct want){
+		"moe16",
+		"--arch qwen3moe --embd 100 --heads 5 --kv-heads 1 --ff 76 --vocab 1003 --ctx "
+		"1024 --type f16 --experts 6 --experts-used 3",
+		INFER_F16, 0, NEW, INFER_BF16 });
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +326,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_scores),     cmocka_unit_test(test_f32_cache),
 		cmocka_unit_test(test_experts),    cmocka_unit_test(test_q8_0_cache),
 		cmocka_unit_test(test_q4_0_cache), cmocka_unit_test(test_q8_0_windows),
+		cmocka_unit_test(test_bf16_acts),  cmocka_unit_test(test_bf16_experts),
 	};
 	int failed = 0;
 

@@ -1,5 +1,6 @@
 /* tests/unit/engine/test_types.c - promise 1 for every weight type that has a kernel, under every
- * kernel set that the processor runs: one digest a type, alone and in company, in any chunks */
+ * kernel set that the processor runs: one digest a type, alone and in company, in any chunks; and
+ * for both types of activations */
 #include "run.h"
 #include "kern/kern.h"
 
@@ -13,6 +14,7 @@ enum {
 
 static struct result first, again, other[OTHERS];
 static int32_t prompt[PROMPT], others[OTHERS][PROMPT];
+static int act_type;
 
 static void submit(infer_engine *e, const int32_t *ids, int32_t n, struct result *to)
 {
@@ -36,6 +38,7 @@ static int run(const infer_model *m, const char *isa, int threads, int chunk, in
 		                       .threads = threads,
 		                       .prefill_chunk = chunk,
 		                       .max_seqs = n_others + 1,
+		                       .act_type = act_type,
 		                       .kv_bytes = 8 << 20 };
 	infer_engine *e;
 	infer_error err;
@@ -85,9 +88,27 @@ static void test_type(void **state)
 	infer_model_close(&m);
 }
 
+/* Different numbers, but no others for another set. */
+static void test_bf16(void **state)
+{
+	static const char *const types[] = { "F16", "BF16" };
+	static struct result plain;
+
+	for (int i = 0; i < 2; i++) {
+		void *type = (void *)(uintptr_t)types[i];
+		test_type(&type);
+		plain = first;
+		act_type = INFER_BF16;
+		test_type(&type);
+		act_type = INFER_F32;
+		assert_memory_not_equal(plain.logprobs, first.logprobs, NEW * sizeof(float));
+	}
+	(void)state;
+}
+
 int main(int argc, char **argv)
 {
-	static struct CMUnitTest tests[INFER_TYPE_COUNT];
+	static struct CMUnitTest tests[INFER_TYPE_COUNT + 1];
 	struct kern k = kern_select(0);
 	int n = 0;
 
@@ -107,5 +128,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%d types with kernels\n", n);
 		return 1;
 	}
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_bf16);
 	return _cmocka_run_group_tests("types", tests, (size_t)n, NULL, NULL);
 }

@@ -201,7 +201,8 @@ static void check_run(const struct json *run)
 	struct stat st;
 
 	check_keys(run,
-	           "version model kernels placement kv_type ctx sampler seed seed_random flags");
+	           "version model kernels placement kv_type act_type ctx sampler seed seed_random "
+	           "flags");
 	assert_json_string(json_get(run, "version"), INFER_VERSION);
 	check_keys(m, "name path file_bytes id");
 	assert_json_string(json_get(m, "name"), "random");
@@ -214,6 +215,7 @@ static void check_run(const struct json *run)
 	assert_json_string(json_at(k, 0), "ref");
 	assert_json_string(json_get(run, "placement"), "cpu:0-1");
 	assert_json_string(json_get(run, "kv_type"), "f32,f16");
+	assert_json_string(json_get(run, "act_type"), "f32");
 	assert_int_equal(json_int(json_get(run, "ctx")), 128);
 	assert_true(json_double(json_get(s, "temperature")) == 0.8);
 	assert_int_equal(json_int(json_get(s, "top_k")), 40);

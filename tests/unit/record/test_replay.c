@@ -185,6 +185,7 @@ static int case_made(void)
 		assert_string_equal(made.id, "a");
 		assert_string_equal(made.model_id, "m");
 		assert_string_equal(made.kv_type, "f16");
+		assert_string_equal(made.act_type, "f32"); /* of a record that does not say */
 		assert_string_equal(made.placement, "cpu:0-1");
 		assert_string_equal(made.version, "0.0");
 		assert_int_equal(made.line, 3);
