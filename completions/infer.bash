@@ -42,6 +42,7 @@ _infer_bench()
 	--filter) return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
 	--record) _infer_files; return ;;
 	--help) _infer_words 'run kernels engine output general examples rows'; return ;;
@@ -50,7 +51,7 @@ _infer_bench()
 	-*) _infer_words '
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
 		--filter --quick
-		-t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat
+		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run kernels' ;;
@@ -95,6 +96,7 @@ _infer_run()
 	-m | --model) _infer_model; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
 	--temp | --dynatemp-range | --dynatemp-exp | --top-k | --top-p | --min-p | --typical | --top-n-sigma | --xtc-probability | --xtc-threshold | --repeat-penalty | --repeat-last-n | --presence-penalty | --frequency-penalty | --dry-multiplier | --dry-base | --dry-allowed-length | --dry-penalty-last-n | --dry-sequence-breaker | --mirostat-tau | --mirostat-eta | --logit-bias | --seed) return ;;
 	--mirostat) _infer_words '0 1 2'; return ;;
@@ -107,7 +109,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model -t --threads -c --ctx --kv-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		-o --output --json --logprobs --fields --out --no-stream --with-request --stats --repeat
