@@ -214,7 +214,7 @@ score() { infer-run -q --no-stdin --score "$@"; }
 	prompt=$(yes 'the of and to in that' | head -n 20 | tr '\n' ' ')
 	for type in f16 bf16; do
 		mkmodel --type $type --ff 300 half.gguf
-		d() { infer-run -m half.gguf -q --no-stdin --temp 0 -n 16 --ignore-eos --logprobs 1 --stats "$@" "$prompt" 2>&1 >/dev/null | json digest; }
+		d() { infer-run -m half.gguf -q --no-stdin --temp 0 -n 16 --ignore-eos --stats "$@" "$prompt" 2>&1 >/dev/null | json digest; }
 		a=$(d --act-type bf16)
 		[ "$a" != "$(d)" ]
 		same "$(d)" "$(d --act-type f32)"
