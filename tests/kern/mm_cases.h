@@ -211,7 +211,9 @@ static inline void tile_shapes(const struct kern *kern, const struct kern *ref, 
 	for (int i = 0; i < 8; i++)
 		one(kern, ref,
 		    (struct shape){ type, 1 + 3 * i, 1 + 6 * i,
-		                    block * (block == 32 ? 1 + 3 * i : 1 + i / 2),
+		                    block * (block == 1    ? 1 + 31 * i
+		                             : block == 32 ? 1 + 3 * i
+		                                           : 1 + i / 2),
 		                    i % 3 ? KERN_DATA_PLAIN : KERN_DATA_ODD, i % 2 });
 	one(kern, ref, (struct shape){ type, 83, 40, block == 32 ? 320 : 512, KERN_DATA_PLAIN, 1 });
 }

@@ -12,6 +12,9 @@
 #pragma GCC target("avx2,fma,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512vnni")
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+#define KERN_ISA tiles
+#include "kern/tmpl/bf16.h"
+
 /* Intel's manual, volume 2: TILELOADD, TILESTORED, TDPBSSD, TDPBF16PS */
 struct tile_config;
 static struct tile {
@@ -27,11 +30,11 @@ static void tile_load(int c, const void *from, long apart)
 	for (int r = 0; r < rows_of[c]; r++)
 		memcpy(tiles[c].at[r], (const char *)from + r * apart, (size_t)bytes_of[c]);
 }
-static void tile_put(int c, void *to)
+static void tile_store(int c, void *to, long apart)
 {
 	assert_true(on);
 	for (int r = 0; r < rows_of[c]; r++)
-		memcpy((char *)to + r * 64, tiles[c].at[r], (size_t)bytes_of[c]);
+		memcpy((char *)to + r * apart, tiles[c].at[r], (size_t)bytes_of[c]);
 }
 static void tile_dot(int c, int a, int b)
 {
@@ -54,32 +57,32 @@ static float half_float(const uint8_t *p)
 	memcpy(&h, p, 2);
 	return num_float((uint32_t)h << 16);
 }
-/* an even and an odd chain from 0, then their sum */
 static void tile_dot_bf16(int c, int a, int b)
 {
-	assert_true(on && bytes_of[a] == 4 * rows_of[b]);
+	assert_true(on && bytes_of[a] == 64 && rows_of[b] == 16 && rows_of[a] == rows_of[c] &&
+	            bytes_of[b] == bytes_of[c]);
 	for (int m = 0; m < rows_of[c]; m++)
 		for (int n = 0; n < bytes_of[c] / 4; n++) {
-			float sum, part[2] = { 0, 0 };
+			float sum, x[32], w[32];
 			memcpy(&sum, tiles[c].at[m] + 4 * n, 4);
-			for (int k = 0; k < bytes_of[a] / 2; k++)
-				part[k % 2] =
-					fmaf(half_float(tiles[a].at[m] + 2 * k),
-				             half_float(tiles[b].at[k / 2] + 4 * n + 2 * (k % 2)),
-				             part[k % 2]);
-			sum += part[0] + part[1];
+			for (int k = 0; k < 32; k++) {
+				x[k] = bf16_flush(half_float(tiles[a].at[m] + 2 * k));
+				w[k] = bf16_flush(
+					half_float(tiles[b].at[k / 2] + 4 * n + 2 * (k % 2)));
+			}
+			sum = bf16_block(sum, w, x);
 			memcpy(tiles[c].at[m] + 4 * n, &sum, 4);
 		}
 }
 #define TILE_LOAD(c, from, apart) tile_load(c, from, apart)
-#define TILE_PUT(c, to) tile_put(c, to)
+#define TILE_PUT(c, to) tile_store(c, to, 64)
+#define TILE_STORE(c, to, apart) tile_store(c, to, apart)
 #define TILE_ZERO(c) memset(&tiles[c], 0, sizeof tiles[c])
 #define TILE_DOT(c, a, b) tile_dot(c, a, b)
 #define TILE_DOT_BF16(c, a, b) tile_dot_bf16(c, a, b)
 #define TILE_SET(config) tiles_set(&config)
 #define TILE_END() (void)(on = 0)
 
-#define KERN_ISA tiles
 #define kern_amx kern_tiles
 extern const struct kern kern_tiles;
 #include "kern/amx/peak.c"
@@ -87,6 +90,7 @@ extern const struct kern kern_tiles;
 #undef ROW
 #include "kern/amx/mm_q256.c"
 #undef ROW
+#include "kern/amx/mm_bf16.c"
 #include "kern/amx/table.c"
 
 static void tiles_set(const struct tile_config *c)
@@ -126,6 +130,30 @@ static void test_bits(void **state)
 #define ONE(TYPE, name) +1
 	assert_int_equal(n, 0 KERN_ROWS_32(ONE) KERN_ROWS_256(ONE));
 }
+static void test_bits_bf16(void **state)
+{
+	const uint64_t needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512;
+	struct kern ref = kern_select(0);
+	int n = 0;
+
+	(void)state;
+	if ((cpu_features() & needs) != needs)
+		skip();
+	struct kern k = kern_select(needs);
+	kern_act_bf16(&k);
+	kern_act_bf16(&ref);
+	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+		const struct kern_mm *o = &kern_tiles.mm_bf16[t];
+		if (!o->tile)
+			continue;
+		k.mm[t].pack = o->pack, k.mm[t].pack_bytes = o->pack_bytes, k.mm[t].tile = o->tile;
+		k.mm[t].mr = o->mr, k.mm[t].nr = o->nr;
+		tile_shapes(&k, &ref, t);
+		assert_false(on);
+		n++;
+	}
+	assert_int_equal(n, 0 KERN_ROWS_HALF(ONE));
+}
 #endif
 
 /* an overlay of other loops of a type leaves the rest */
@@ -154,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef WITH_TILES
 		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_bits_bf16),
 #endif
 		cmocka_unit_test(test_overlay),
 	};

@@ -135,10 +135,14 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
 	return n;
 }
 
-/* The number of panels packed at a time: one if all m rows of x fit in cache beside it. */
+/* The number of panels packed at a time: one if all m rows of x fit in cache beside it.  Tiles of bf16
+ * wait for x, so that two that fit are better than one even if they take more of the cache. */
 static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 {
-	int64_t fit = KERN_PANEL_BYTES / (int64_t)mm->pack_bytes(j->k);
+	int64_t bytes = (int64_t)mm->pack_bytes(j->k), fit = KERN_PANEL_BYTES / bytes;
+
+	if (mm->form == KERN_FORM_BF16 && bytes <= KERN_X_BYTES)
+		fit = num_max(fit, 2);
 
 	return (int64_t)m * (int64_t)j->x->q_row <= KERN_X_BYTES
 	               ? 1

@@ -4,14 +4,19 @@
  *   panel  per block of 32 of k, per 16 rows of weights: bf16 [16 pairs of k][16 rows][2]
  *   tiles  0 1 sums of 16 rows of x, 2 3 of the next 16; 4 5 these rows of x; 6 7 weights
  *   bytes per flop: 2 per 2 m;  limits: none
- * A part of k of the panel stays in the L1 cache for all rows of x; sums wait in y. */
+ * Sums stay in tiles over the whole of k: loads of the panel from the L2 cache cost less than storing
+ * sums and loading them again. */
 #include <string.h>
 #include "kern/amx/int.h"
 #include "kern/avx512/bf16.h"
+#ifdef __AVX512BF16__ /* not in tests/kern, which replaces instructions */
+/* It takes subnormal numbers for zeros before it rounds, but no F16 is subnormal in f32. */
+#define F16_PAIRS(h) (vi) _mm512_cvtne2ps_pbh(v_load_h((h) + 16), v_load_h(h))
+#endif
 #include "kern/tmpl/bf16_pairs.h"
 #include "kern/tmpl/lines.h"
 
-enum { BLOCK_BYTES = N * 64, PART_K = 512, STEP = 2 * N };
+enum { BLOCK_BYTES = N * 64, W_BYTES = W_GROUPS * BLOCK_BYTES, STEP = 2 * N };
 
 #define PACK(TYPE, name) \
 	static void name##_block(char *dst, const unsigned char *w, size_t row_bytes, int rows, \
@@ -49,35 +54,27 @@ static inline void tiles_begin_x(int m)
 	TILE_SET(c);
 }
 
-/* The part of k of some rows of x that a step of the tiles takes. */
-struct part_b {
-	const char *x, *w; /* of the first block */
-	size_t x_row;      /* bytes from one row to the next */
-	int blocks, first; /* 1: sums begin with zero */
-};
+enum { AHEAD_BLOCKS = 256 / 32 };
 
-static inline void step_full(const struct part_b *p, float *y, long apart)
+/* more than 16 rows of x, over n blocks of k */
+static inline void step_full(float *y, long apart, const char *w, const struct kern_act *a,
+                             const char *x, int n)
 {
-	const char *x = p->x, *x2 = p->x + N * p->x_row, *w = p->w;
+	const char *x2 = x + N * a->q_row;
 
-	if (p->first) {
-		TILE_ZERO(0);
-		TILE_ZERO(1);
-		TILE_ZERO(2);
-		TILE_ZERO(3);
-	} else {
-		TILE_LOAD(0, y, apart);
-		TILE_LOAD(1, y + N, apart);
-		TILE_LOAD(2, (char *)y + N * apart, apart);
-		TILE_LOAD(3, (char *)(y + N) + N * apart, apart);
-	}
-	for (int b = 0; b < p->blocks; b++, x += 64, x2 += 64, w += W_GROUPS * BLOCK_BYTES) {
-		TILE_LOAD(4, x, p->x_row);
+	TILE_ZERO(0);
+	TILE_ZERO(1);
+	TILE_ZERO(2);
+	TILE_ZERO(3);
+	for (int b = 0; b < n; b++, x += 64, x2 += 64, w += W_BYTES) {
+		if (b % AHEAD_BLOCKS == 0)
+			prefetch_next(a, 1);
+		TILE_LOAD(4, x, a->q_row);
 		TILE_LOAD(6, w, 64);
 		TILE_DOT_BF16(0, 4, 6);
 		TILE_LOAD(7, w + BLOCK_BYTES, 64);
 		TILE_DOT_BF16(1, 4, 7);
-		TILE_LOAD(5, x2, p->x_row);
+		TILE_LOAD(5, x2, a->q_row);
 		TILE_DOT_BF16(2, 5, 6);
 		TILE_DOT_BF16(3, 5, 7);
 	}
@@ -86,20 +83,15 @@ static inline void step_full(const struct part_b *p, float *y, long apart)
 	TILE_STORE(2, (char *)y + N * apart, apart);
 	TILE_STORE(3, (char *)(y + N) + N * apart, apart);
 }
-/* up to 16 rows of x */
-static inline void step_half(const struct part_b *p, float *y, long apart)
+static inline void step_half(float *y, long apart, const char *w, const struct kern_act *a,
+                             const char *x, int n)
 {
-	const char *x = p->x, *w = p->w;
-
-	if (p->first) {
-		TILE_ZERO(0);
-		TILE_ZERO(1);
-	} else {
-		TILE_LOAD(0, y, apart);
-		TILE_LOAD(1, y + N, apart);
-	}
-	for (int b = 0; b < p->blocks; b++, x += 64, w += W_GROUPS * BLOCK_BYTES) {
-		TILE_LOAD(4, x, p->x_row);
+	TILE_ZERO(0);
+	TILE_ZERO(1);
+	for (int b = 0; b < n; b++, x += 64, w += W_BYTES) {
+		if (b % AHEAD_BLOCKS == 0)
+			prefetch_next(a, 1);
+		TILE_LOAD(4, x, a->q_row);
 		TILE_LOAD(6, w, 64);
 		TILE_DOT_BF16(0, 4, 6);
 		TILE_LOAD(7, w + BLOCK_BYTES, 64);
@@ -113,25 +105,16 @@ static inline void step_half(const struct part_b *p, float *y, long apart)
 static void tile_lines(float *y, size_t ldy, const char *w, const struct kern_act *a, int x_row,
                        int m, int k)
 {
-	for (int at = 0; at < k; at += PART_K) {
-		struct part_b p = { .first = !at,
-			            .w = w + (size_t)at / 32 * W_GROUPS * BLOCK_BYTES,
-			            .x_row = a->q_row };
-		p.blocks = ((k - at < PART_K ? k - at : PART_K) + 31) / 32;
-		if (m >= STEP)
-			tiles_begin_x(STEP);
-		for (int t = 0; t < m; t += STEP) {
-			float *to = y + (size_t)t * ldy;
-			p.x = (const char *)(act_bf16(a, x_row + t, k) + at);
-			prefetch_next(a, 1);
-			prefetch_next(a, 1);
-			if (m - t < STEP)
-				tiles_begin_x(m - t);
-			if (m - t > N)
-				step_full(&p, to, (long)(ldy * sizeof *y));
-			else
-				step_half(&p, to, (long)(ldy * sizeof *y));
-		}
+	const long apart = (long)(ldy * sizeof *y);
+
+	if (m >= STEP)
+		tiles_begin_x(STEP);
+	for (int t = 0; t < m; t += STEP) {
+		if (m - t < STEP)
+			tiles_begin_x(m - t);
+		(m - t > N ? step_full : step_half)(y + (size_t)t * ldy, apart, w, a,
+		                                    (const char *)act_bf16(a, x_row + t, k),
+		                                    act_bf16_k(k) / 32);
 	}
 	TILE_END();
 }
@@ -163,9 +146,6 @@ static void tile(float *y, size_t ldy, const void *w, const struct kern_act *a, 
 	{ \
 		tile(y, ldy, packed, x, x_row, m, n, k); \
 	} \
-	size_t KERN_FN(name##_pack_bytes)(int k) \
-	{ \
-		return (size_t)act_bf16_k(k) / 32 * W_GROUPS * BLOCK_BYTES; \
-	}
+	size_t KERN_FN(name##_pack_bytes)(int k) { return (size_t)act_bf16_k(k) / 32 * W_BYTES; }
 KERN_ROWS_HALF(ROW)
 #undef ROW

@@ -37,7 +37,7 @@
 const struct kern kern_amx = {
 	.name = "amx",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
-	         CPU_GFNI | CPU_AMX,
+	         CPU_AVX512BF16 | CPU_GFNI | CPU_AMX,
 	.peak_tile = KERN_FN(peak_tile),
 	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },

@@ -5,13 +5,16 @@
 #include <string.h>
 #include "kern/tmpl/decl.h"
 
+/* 32 numbers of F16 as pairs of bf16; a folder may have an instruction for it. */
+#ifndef F16_PAIRS
+#define F16_PAIRS(h) vi_pack_b(v_round_b(v_load_h(h)), v_round_b(v_load_h((h) + 16)))
+#endif
 /* Pairs of 32 weights: dword i holds weight 2 i in its low half, 2 i + 1 in its high half. */
 INLINE vi load_pairs(enum infer_type type, const unsigned char *p)
 {
 	const uint16_t *h = (const uint16_t *)(const void *)p;
 
-	return type == INFER_F16 ? vi_pack_b(v_round_b(v_load_h(h)), v_round_b(v_load_h(h + 16)))
-	                         : vi_load(p);
+	return type == INFER_F16 ? F16_PAIRS(h) : vi_load(p);
 }
 /* The n weights, at most 32, at `at` of 16 rows `stride` bytes apart: pair i of row r in lane r of
  * w[i].  Rows from `rows` on repeat the last. */
