@@ -24,7 +24,7 @@
 #define DISPATCH_Q2_K 5, 0
 #define DISPATCH_Q3_K 5, 0
 #define DISPATCH_IQ4_XS 11, 0
-#define DISPATCH_HALF 6, 0
+#define DISPATCH_HALF 1, 0
 
 #define MM(TYPE, name, transpose_) \
 	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS, NR).tile_transposed = 1, \

@@ -19,7 +19,7 @@
 		name, MM_T, MM_PANEL) KERN_MM_DISPATCH(DISPATCH_##TYPE) },
 #define HALF(TYPE, name) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant_bf16, BF16) KERN_MM_ROWS(name) \
-		                   KERN_MM_TILE(name, BF_T, 16 * BF_G) KERN_MM_DISPATCH(6, 0) },
+		                   KERN_MM_TILE(name, BF_T, 16 * BF_G) KERN_MM_DISPATCH(4, 0) },
 #define S(slot, args) .slot = KERN_FN(slot),
 const struct kern kern_avx512 = {
 	.name = "avx512",
