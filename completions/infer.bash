@@ -25,7 +25,7 @@ _infer_files()
 _infer_model()
 {
 	compopt -o filenames 2>/dev/null
-	mapfile -t COMPREPLY < <(compgen -W demo -- "$word"; compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word")
+	mapfile -t COMPREPLY < <(compgen -W demo -- "$word"; compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word"; compgen -f -X '!*.gguf.zst' -- "$word")
 }
 _infer_isa() { _infer_words "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')"; }
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Write seeds for two fuzz targets.  whole: the models of tests/golden/logits cut down to one layer or two and a vocabulary of
+"""Write seeds for three fuzz targets.  whole: the models of tests/golden/logits cut down to one layer or two and a vocabulary of
 a few tokens, their matrices in f16 or in blocks, so that each is a few KB and still runs.  tokens: a vocabulary of a few tokens
-for every pre-tokenizer, and a text.
+for every pre-tokenizer, and a text.  zst: one of the models in frames of zstd, in stored and in repeated blocks, and compressed
+by tests/tools/zst, if $B/tests/tools (build/release) has it.
 
-  fuzz-seeds.py DIR        writes DIR/whole and DIR/tokens; needs Python alone
+  fuzz-seeds.py DIR        writes DIR/whole, DIR/tokens and DIR/zst; needs Python alone
 """
 import os
 import random
 import re
 import struct
+import subprocess
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -227,6 +229,47 @@ def write_vocabularies(out):
             f.write(vocabulary(pre) + b"\nTEXT\n" + TEXT)
 
 
+def frame(data, sized, last=b""):
+    """stored blocks; last: one that is there, and follows them"""
+    head = b"\x28\xb5\x2f\xfd" + (b"\xa0" + struct.pack("<I", len(data)) if sized else b"\x00\x38")
+    parts = [data[i:i + 2000] for i in range(0, len(data), 2000)] or [b""]
+    for i, part in enumerate(parts):
+        head += struct.pack("<I", len(part) << 3 | (i == len(parts) - 1 and not last))[:3] + part
+    return head + last
+
+
+def repeated(n, times, byte=b"\0"):
+    """blocks of n bytes that are alike"""
+    return b"".join(struct.pack("<I", n << 3 | 2 | (i == times - 1))[:3] + byte for i in range(times))
+
+
+def write_packed(out, model):
+    os.makedirs(out, exist_ok=True)
+    with open(model, "rb") as f:
+        data = f.read()
+    skipped = struct.pack("<II", 0x184d2a53, 5) + b"hello"
+    end = len(data) - len(data.rstrip(b"\0"))
+    seeds = {
+        "sized": frame(data, True),
+        "unsized": frame(data, False),
+        "frames": skipped + frame(data[:700], True) + frame(b"", False) + skipped + frame(data[700:], False),
+        "repeated": frame(data[:len(data) - end], False, repeated(end, 1)) if end else frame(data, False),
+        "more": frame(data, False, repeated(100000, 50)),
+        "less": frame(data[:-100], True),
+        "cut": frame(data, True)[:-100],
+        "dictionary": b"\x28\xb5\x2f\xfd\x01\x38\x07" + frame(data, False)[6:],
+        "window": b"\x28\xb5\x2f\xfd\x00\xf8" + frame(data, False)[6:],
+        "text": frame(b"hello, world", True),
+    }
+    for name, b in seeds.items():
+        with open(f"{out}/{name}", "wb") as f:
+            f.write(b)
+    tool = os.environ.get("B", TOP + "/build/release") + "/tests/tools/zst"
+    if os.path.exists(tool):
+        subprocess.run([tool, model, out + "/compressed"], check=True)
+        subprocess.run([tool, model, out + "/compressed-3", "3"], check=True)
+
+
 def main():
     out = sys.argv[1] + "/whole"
     write_vocabularies(sys.argv[1] + "/tokens")
@@ -253,6 +296,7 @@ def main():
         cut_vocab(f, 12)
         blocks(f, kinds, i)
         f.write(f"{out}/blocks-256-{i}")
+    write_packed(sys.argv[1] + "/zst", f"{out}/llama-llama3")
 
 
 main()

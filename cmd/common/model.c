@@ -1,6 +1,7 @@
 /* common/model.c - the options of the model and the engine. */
 #include "common/model.h"
 #include "common/env.h"
+#include "common/progress.h"
 #include "common/say.h"
 #include <infer/hw.h>
 #include "base/err.h"
@@ -10,8 +11,6 @@
 
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
 {
-	size_t n = ref ? strlen(ref) : 0;
-
 	if (!ref && otherwise == MODEL_NAMED)
 		return err_set(err, INFER_EINVAL,
 		               "no model: name one with -m or INFER_MODEL (demo: built in)");
@@ -21,13 +20,20 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 	}
 	if (!strncmp(ref, "hf:", 3))
 		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
-	if (n > 4 && !strcmp(ref + n - 4, ".zst"))
-		return err_set(err, INFER_EUNSUP,
-		               "%s: compressed models are not supported; unpack it with zstd -d",
-		               ref);
 	*path = ref;
 	return INFER_OK;
 }
+
+static void unpacking(void *user, uint64_t done, uint64_t all)
+{
+	if (!done)
+		progress_begin("unpacking", PROGRESS_BYTES, all);
+	progress_at(user, done, all);
+	if (done == all)
+		progress_end();
+}
+
+const struct infer_watch model_watch = { unpacking, NULL };
 
 int isa_check(const char *name, infer_error *err)
 {

@@ -23,8 +23,11 @@ enum model_default { MODEL_NAMED, MODEL_DEMO };
 
 /* The path of a reference, borrowed from it; "demo" is the built-in model.
  * INFER_EINVAL  no reference, and no default
- * INFER_EUNSUP  a form that is not supported: hf:..., a compressed file */
+ * INFER_EUNSUP  a form that is not supported: hf:... */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
+
+/* Shows how much of a compressed model is unpacked, for the functions that open one. */
+extern const struct infer_watch model_watch;
 
 /* The cache types as part of a sentence, and as a list of words. */
 #define KV_NAME(type, name) name

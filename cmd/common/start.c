@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 /* A standard descriptor that is closed at the start would be reused by the next file, and a
  * model could be read as a prompt.  So standard input becomes empty, and writing to the others
@@ -61,7 +62,8 @@ static int version(const struct program *p)
 	buf_puts(&b, "\nfamilies:");
 	for (int i = 0; infer_model_family(i); i++)
 		buf_printf(&b, " %s", infer_model_family(i));
-	buf_printf(&b, "\nlibraries: pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
+	buf_printf(&b, "\nlibraries: pcre2 %d.%d, zstd %s\n", PCRE2_MAJOR, PCRE2_MINOR,
+	           ZSTD_VERSION_STRING);
 	return print(&b);
 }
 

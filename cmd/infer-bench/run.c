@@ -451,7 +451,9 @@ static int hash(struct run *r, infer_error *err)
 static int open_all(struct run *r, infer_error *err)
 {
 	const struct bench_opts *o = r->o;
-	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx, .log = say_log };
+	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx,
+		                       .log = say_log,
+		                       .watch = model_watch };
 	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads,
 		                       .repeat = 3,
 		                       .flags = o->clock == CLOCK_CPU

@@ -111,7 +111,7 @@ static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
 	TRY(model_path(&path, o->model, o->json ? MODEL_NAMED : MODEL_DEMO, err));
 	sig_mapped(path);
 	TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
-	TRY(infer_file_open(&file, path, err));
+	TRY(infer_file_open_watched(&file, path, &model_watch, err));
 	int rc = run_one(s, o, file, rest, err);
 	infer_file_close(&file);
 	return rc;
@@ -137,7 +137,7 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 		if (!rc)
 			rc = i ? INFER_OK : confine(CONFINE_TRY, SANDBOX_READ, err);
 		if (!rc)
-			rc = infer_file_open(&files[i], path, err);
+			rc = infer_file_open_watched(&files[i], path, &model_watch, err);
 		if (rc && n > 1) {
 			int is = say_fail(err);
 			code = code ? code : is;

@@ -206,6 +206,10 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 		buf_printf(out, ", alignment %llu", (unsigned long long)gguf.alignment);
 	buf_printf(out, "\nshards     %d\nbytes      ", info->n_shards);
 	put_bytes(out, info->file_bytes);
+	if (info->packed_bytes) {
+		buf_puts(out, "\ncompressed ");
+		put_bytes(out, info->packed_bytes);
+	}
 	if (is_gguf) {
 		buf_puts(out, "\nheader     ");
 		put_bytes(out, gguf.header_bytes);
@@ -232,6 +236,8 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_uint(&w, "version", info->version);
 	jw_int(&w, "shards", info->n_shards);
 	jw_uint(&w, "file_bytes", info->file_bytes);
+	if (info->packed_bytes)
+		jw_uint(&w, "packed_bytes", info->packed_bytes);
 	if (!infer_file_gguf(f, &gguf, NULL)) {
 		jw_uint(&w, "header_bytes", gguf.header_bytes);
 		jw_uint(&w, "alignment_bytes", gguf.alignment);

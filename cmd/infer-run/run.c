@@ -12,7 +12,9 @@
 
 static int open_parts(struct run *r, infer_error *err)
 {
-	struct infer_model_opts mo = { .ctx = (int32_t)r->o->engine.ctx, .log = say_log };
+	struct infer_model_opts mo = { .ctx = (int32_t)r->o->engine.ctx,
+		                       .log = say_log,
+		                       .watch = model_watch };
 	struct infer_engine_opts eo;
 	const char *path;
 

@@ -22,7 +22,7 @@ static int vocab_open(struct vocab *v, const struct run_opts *o, infer_error *er
 	TRY(model_path(&path, o->model, MODEL_DEMO, err));
 	sig_mapped(path);
 	TRY(run_confine(o, SANDBOX_READ, err));
-	TRY(infer_file_open(&v->file, path, err));
+	TRY(infer_file_open_watched(&v->file, path, &model_watch, err));
 	return infer_tokenizer_open(&v->tok, v->file, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "file/file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -436,6 +437,8 @@ int arch_bind(infer_model *m, infer_error *err)
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {
 		TRY(bind_tensor(m, t, err));
 		m->weight_bytes += t->bytes;
+		if (m->file->shards[t->shard].own)
+			m->private_bytes += t->bytes;
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
 	return check_all(m, err);

@@ -117,6 +117,20 @@ static int new_model(infer_model **out, const struct infer_model_opts *o, infer_
 	return INFER_OK;
 }
 
+static void say_unpacked(const infer_model *m)
+{
+	struct infer_file_info info;
+	char line[256];
+
+	infer_file_info(m->file, &info);
+	if (!info.packed_bytes || !m->log)
+		return;
+	snprintf(line, sizeof line,
+	         "%s: compressed: unpacked to %.1f MiB of memory that no other process shares",
+	         file_label(infer_file_path(m->file)), (double)info.private_bytes / (1 << 20));
+	m->log(m->log_user, INFER_LOG_WARN, line);
+}
+
 int infer_model_open(infer_model **out, const char *path, const struct infer_model_opts *o,
                      infer_error *err)
 {
@@ -126,9 +140,11 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 
 	*out = NULL;
 	TRY(new_model(&m, o, err));
-	rc = infer_file_open(&m->own, path, err);
+	rc = infer_file_open_watched(&m->own, path, o ? &o->watch : NULL, err);
 	m->file = m->own;
 	m->file_ns = clock_now_ns() - from;
+	if (!rc)
+		say_unpacked(m);
 	if (!rc)
 		rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), path, err);
 	m->open_ns = clock_now_ns() - from;

@@ -17,12 +17,12 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Read the first *n bytes of fd, fewer than cap only at the end of the file. */
-static int read_head(int fd, const char *path, unsigned char *head, size_t cap, size_t *n,
-                     infer_error *err)
+/* Read *n bytes of fd from byte `from` on, fewer than cap only at the end of the file. */
+static int read_some(int fd, const char *path, size_t from, unsigned char *to, size_t cap,
+                     size_t *n, infer_error *err)
 {
 	for (*n = 0; *n < cap;) {
-		ssize_t k = pread(fd, head + *n, cap - *n, (off_t)*n);
+		ssize_t k = pread(fd, to + *n, cap - *n, (off_t)(from + *n));
 
 		if (k < 0 && errno != EINTR)
 			return err_errno(err, errno, "%s", path);
@@ -48,7 +48,7 @@ int os_look(struct os_stat *out, const char *path, void *head, size_t cap, size_
 		rc = err_errno(err, errno, "%s", path);
 	} else if (S_ISREG(st.st_mode)) {
 		*out = (struct os_stat){ OS_REGULAR, (uint64_t)st.st_size };
-		rc = read_head(fd, path, head, cap, n, err);
+		rc = read_some(fd, path, 0, head, cap, n, err);
 	} else if (S_ISDIR(st.st_mode)) {
 		out->kind = OS_DIRECTORY;
 	} else {
@@ -136,11 +136,27 @@ void os_file_unmap(struct os_file *f)
 	*f = (struct os_file){ 0 };
 }
 
+void os_file_hold(struct os_file *f)
+{
+	if (f->at)
+		munmap((void *)f->at, f->bytes);
+	f->at = NULL;
+}
+
+int os_file_read(const struct os_file *f, const char *path, size_t from, void *to, size_t n,
+                 size_t *got, infer_error *err)
+{
+	*got = 0;
+	if (!f->above)
+		return err_set(err, INFER_EIO, "%s: not open", path);
+	return read_some(f->above - 1, path, from, to, n, got, err);
+}
+
 void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 {
 	size_t page = os_page();
 
-	if (from >= f->bytes)
+	if (!f->at || from >= f->bytes)
 		return;
 	if (bytes > f->bytes - from)
 		bytes = f->bytes - from;
@@ -149,20 +165,10 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 	madvise((void *)(f->at + from), bytes, MADV_WILLNEED);
 }
 
-int os_reserve(void **at, size_t bytes, infer_error *err)
+static int refuse_room(size_t bytes, infer_error *err)
 {
 	struct os_limits l;
-	void *p;
 
-	*at = NULL;
-	if (!bytes)
-		return err_set(err, INFER_EINVAL, "a reservation of 0 bytes");
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-	         -1, 0);
-	if (p != MAP_FAILED) {
-		*at = p;
-		return INFER_OK;
-	}
 	os_limits(&l);
 	if (bytes > l.address_bytes)
 		return err_set(err, INFER_ENOMEM,
@@ -173,6 +179,34 @@ int os_reserve(void **at, size_t bytes, infer_error *err)
 	               "cannot reserve %zu bytes of address space: the kernel refuses "
 	               "(vm.overcommit_memory, or too many mappings)",
 	               bytes);
+}
+
+int os_reserve(void **at, size_t bytes, infer_error *err)
+{
+	void *p;
+
+	*at = NULL;
+	if (!bytes)
+		return err_set(err, INFER_EINVAL, "a reservation of 0 bytes");
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	         -1, 0);
+	if (p == MAP_FAILED)
+		return refuse_room(bytes, err);
+	*at = p;
+	return INFER_OK;
+}
+
+int os_reserve_again(void **at, size_t from, size_t to, infer_error *err)
+{
+	void *p;
+
+	if (!to)
+		return err_set(err, INFER_EINVAL, "a reservation of 0 bytes");
+	p = mremap(*at, from, to, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED)
+		return refuse_room(to, err);
+	*at = p;
+	return INFER_OK;
 }
 
 int os_file_memory(void **at, size_t bytes, infer_error *err)

@@ -29,6 +29,12 @@ int os_look(struct os_stat *st, const char *path, void *head, size_t cap, size_t
  * an empty file gives at = NULL, bytes = 0. */
 int os_file_map(struct os_file *f, const char *path, infer_error *err);
 void os_file_unmap(struct os_file *f); /* a zeroed *f is fine */
+/* Give up the mapping, and keep the file open for os_file_read and os_file_changed. */
+void os_file_hold(struct os_file *f);
+/* Read *got bytes from byte `from` on, fewer than n only at the end of the file.  path is for
+ * messages.  INFER_EIO. */
+int os_file_read(const struct os_file *f, const char *path, size_t from, void *to, size_t n,
+                 size_t *got, infer_error *err);
 /* 1: the file was modified since (its size or modification time changed).  Another file renamed to
  * the same name does not count. */
 int os_file_changed(const struct os_file *f);
@@ -42,6 +48,9 @@ int os_dir_sync(const char *path, infer_error *err);
 /* Reserve address space without memory (PROT_READ|WRITE, NORESERVE): pages are allocated when
  * touched.  INFER_ENOMEM names the bytes and the limit that was reached. */
 int os_reserve(void **at, size_t bytes, infer_error *err);
+/* Make a reservation of `from` bytes one of `to`.  Its contents stay, and may move to another
+ * address without being copied.  On failure *at is as it was.  INFER_ENOMEM as above. */
+int os_reserve_again(void **at, size_t from, size_t to, infer_error *err);
 /* Memory of an unnamed file, in pages of the usual size, which is as costly to read as a mapped
  * file.  Initially zero. */
 int os_file_memory(void **at, size_t bytes, infer_error *err);

@@ -168,19 +168,35 @@ int file_add_shard(struct infer_file *f, const char *path, infer_error *err)
 	return INFER_OK;
 }
 
+int file_take_shard(struct infer_file *f, struct file_shard *s, infer_error *err)
+{
+	TRY(add_shard(f, err));
+	f->shards[f->n_shards++] = *s;
+	*s = (struct file_shard){ 0 };
+	return INFER_OK;
+}
+
+void file_drop_shard(struct file_shard *s)
+{
+	struct os_file own = { .at = s->own, .bytes = s->own_bytes };
+
+	file_unmap(&own);
+	file_unmap(&s->map);
+	mem_free(s->path);
+	*s = (struct file_shard){ 0 };
+}
+
 void file_drop(struct infer_file *f)
 {
 	if (f->format && f->format->close)
 		f->format->close(f);
-	for (int i = 0; i < f->n_shards; i++) {
-		file_unmap(&f->shards[i].map);
-		mem_free(f->shards[i].path);
-	}
+	for (int i = 0; i < f->n_shards; i++)
+		file_drop_shard(&f->shards[i]);
 	mem_free(f->shards);
 	file_meta_fini(&f->meta);
 	mem_free(f->tensors);
 	map_fini(&f->tensor_map);
-	*f = (struct infer_file){ .format = f->format, .path = f->path };
+	*f = (struct infer_file){ .format = f->format, .path = f->path, .watch = f->watch };
 }
 
 static int new_file(struct infer_file **out, const char *path, infer_error *err)
@@ -220,6 +236,12 @@ static int open_path(struct infer_file *f, infer_error *err)
 
 int infer_file_open(infer_file **out, const char *path, infer_error *err)
 {
+	return infer_file_open_watched(out, path, NULL, err);
+}
+
+int infer_file_open_watched(infer_file **out, const char *path, const struct infer_watch *w,
+                            infer_error *err)
+{
 	struct infer_file *f;
 	int rc;
 
@@ -231,7 +253,9 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err)
 		return infer_file_open_bytes(out, bytes, n, path, err);
 	}
 	TRY(new_file(&f, path, err));
+	f->watch = w;
 	rc = open_path(f, err);
+	f->watch = NULL;
 	if (rc)
 		infer_file_close(&f);
 	*out = f;
@@ -283,8 +307,15 @@ void infer_file_info(const infer_file *f, struct infer_file_info *info)
 		.n_meta = f->meta.n,
 		.n_tensors = f->n_tensors,
 	};
-	for (int i = 0; i < f->n_shards; i++)
-		info->file_bytes += f->shards[i].bytes;
+	for (int i = 0; i < f->n_shards; i++) {
+		const struct file_shard *s = &f->shards[i];
+
+		info->file_bytes += s->bytes;
+		if (s->own) {
+			info->packed_bytes += s->map.bytes;
+			info->private_bytes += s->bytes;
+		}
+	}
 }
 
 int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err)
@@ -341,12 +372,6 @@ void infer_file_id(const infer_file *f, char hex[65])
 /* Bytes that are gone through between two calls of a watcher. */
 enum { WATCHED = 4 << 20 };
 
-static void tell(const struct infer_watch *w, uint64_t done, uint64_t all)
-{
-	if (w && w->fn)
-		w->fn(w->user, done, all);
-}
-
 int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
                       infer_error *err)
 {
@@ -364,7 +389,7 @@ int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct
 	for (uint64_t at = 0, n; at < bytes; at += n) {
 		n = num_min(WATCHED, (int64_t)(bytes - at));
 		sha256_add(&s, f->shards[shard].at + at, n);
-		tell(w, at + n, bytes);
+		file_tell(w, at + n, bytes);
 	}
 	sha256_end(&s, sum);
 	sha256_hex(sum, hex);
@@ -397,7 +422,7 @@ static size_t find_bad(const struct infer_tensor *t, const struct infer_watch *w
 		                   k * (size_t)info->block);
 		if (at != SIZE_MAX)
 			return from + at;
-		tell(w, done + from + k * (size_t)info->block_bytes, all);
+		file_tell(w, done + from + k * (size_t)info->block_bytes, all);
 	}
 	return SIZE_MAX;
 }

@@ -9,6 +9,8 @@
 struct file_shard {
 	struct os_file map; /* zero where the bytes are somebody else's */
 	char *path;         /* NULL there */
+	void *own;          /* of a compressed file: what it is unpacked into; map.at is NULL */
+	size_t own_bytes;
 	const unsigned char *at;
 	size_t bytes, header_bytes; /* header: metadata and tensor table */
 };
@@ -42,8 +44,9 @@ struct infer_file {
 	uint32_t n_tensors, cap_tensors;
 	struct map tensor_map; /* name -> index */
 	uint32_t version;
-	uint64_t alignment; /* GGUF only: of the first shard */
-	void *own;          /* of the format, which frees it in close */
+	uint64_t alignment;              /* GGUF only: of the first shard */
+	void *own;                       /* of the format, which frees it in close */
+	const struct infer_watch *watch; /* while it is opened; may be NULL */
 };
 
 /* One row per format. */
@@ -71,6 +74,14 @@ int file_refuse(const char *path, const struct os_stat *st, const unsigned char 
 
 /* mapped, the last of f->shards */
 int file_add_shard(struct infer_file *f, const char *path, infer_error *err);
+/* *s, which was one of f's, as the last of them; on success it is zero. */
+int file_take_shard(struct infer_file *f, struct file_shard *s, infer_error *err);
+void file_drop_shard(struct file_shard *s); /* a zeroed *s is fine */
+static inline void file_tell(const struct infer_watch *w, uint64_t done, uint64_t all)
+{
+	if (w && w->fn)
+		w->fn(w->user, done, all);
+}
 /* Unmap it; a large mapping is taken down on several cores. */
 void file_unmap(struct os_file *f);
 void file_drop(struct infer_file *f); /* back to a file without shards, metadata and tensors */

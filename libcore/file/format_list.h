@@ -1,5 +1,6 @@
 /* Every format of model files, asked in this order.  No guard: included once per use of FORMAT(). */
 FORMAT(gguf)
+FORMAT(zst)
 #ifdef FORMAT_OF_TEST /* what a test adds in its own build of file.c */
 FORMAT_OF_TEST
 #endif

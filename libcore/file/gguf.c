@@ -11,6 +11,7 @@
 #include "file/gguf.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "file/zst.h"
 #include "type/type.h"
 
 #include <stdarg.h>
@@ -31,6 +32,9 @@ enum {
 struct reader {
 	const unsigned char *at;
 	size_t n, pos;
+	/* bytes of the n that are there already; where reading ended for lack of more: how many it
+	 * takes, and *err is not set */
+	size_t have, need;
 	const char *path;
 	const char *kind;      /* "key", "tensor" or "" before the first */
 	struct infer_str what; /* its name */
@@ -54,12 +58,16 @@ __attribute__((format(printf, 3, 4), cold)) static int fail(struct reader *r, in
 	               file_quote(name, r->what.at, r->what.len), why, r->mark);
 }
 
-/* The next n bytes, or NULL after setting INFER_EFORMAT. */
+/* The next n bytes, or NULL after setting INFER_EFORMAT, or r->need. */
 static const unsigned char *take(struct reader *r, size_t n, const char *what)
 {
 	r->mark = r->pos;
 	if (n > r->n - r->pos) {
 		fail(r, INFER_EFORMAT, "the file ends inside %s", what);
+		return NULL;
+	}
+	if (n > r->have - r->pos) {
+		r->need = r->pos + n;
 		return NULL;
 	}
 	r->pos += n;
@@ -97,6 +105,10 @@ static int take_str(struct reader *r, const char *what, uint64_t max, struct inf
 	if (len > max)
 		return fail(r, INFER_EFORMAT, "%s of %llu bytes is too long", what,
 		            (unsigned long long)len);
+	if (len > r->have - r->pos) {
+		r->need = r->pos + (size_t)len;
+		return INFER_EFORMAT;
+	}
 	*v = (struct infer_str){ (const char *)r->at + r->pos, (size_t)len };
 	r->pos += (size_t)len;
 	return INFER_OK;
@@ -397,25 +409,74 @@ static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int 
 
 static int is_gguf(const unsigned char *at, size_t n) { return n >= 4 && !memcmp(at, "GGUF", 4); }
 
-int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
-              infer_error *err)
+static int read_shard(struct reader *r, struct infer_file *f, int shard, struct file_meta *meta)
 {
-	struct file_shard *s = &f->shards[shard];
-	struct reader r = { .at = s->at, .n = s->bytes, .path = path, .kind = "", .err = err };
 	uint64_t n_tensors = 0, n_keys = 0, alignment = 0;
 	uint32_t version = 0;
 
-	if (!is_gguf(s->at, s->bytes))
-		return fail(&r, INFER_EFORMAT, "no GGUF file");
-	TRY(read_header(&r, &version, &n_tensors, &n_keys));
-	TRY(read_keys(&r, n_keys, meta));
-	TRY(read_alignment(&r, meta, &alignment));
-	TRY(read_tensors(&r, n_tensors, f, shard, alignment));
+	if (!is_gguf(r->at, r->have))
+		return fail(r, INFER_EFORMAT, "no GGUF file");
+	TRY(read_header(r, &version, &n_tensors, &n_keys));
+	TRY(read_keys(r, n_keys, meta));
+	TRY(read_alignment(r, meta, &alignment));
+	TRY(read_tensors(r, n_tensors, f, shard, alignment));
 	if (shard == 0) {
 		f->version = version;
 		f->alignment = alignment;
 	}
 	return INFER_OK;
+}
+
+int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
+              infer_error *err)
+{
+	struct file_shard *s = &f->shards[shard];
+	struct reader r = {
+		.at = s->at, .n = s->bytes, .have = s->bytes, .path = path, .kind = "", .err = err
+	};
+
+	return read_shard(&r, f, shard, meta);
+}
+
+int gguf_measure(struct gguf_size *out, const unsigned char *at, size_t n, const char *path,
+                 infer_error *err)
+{
+	struct file_shard s = { .at = at, .bytes = n };
+	struct infer_file f = { .shards = &s, .n_shards = 1 };
+	struct reader r = {
+		.at = at, .n = PTRDIFF_MAX / 2, .have = n, .path = path, .kind = "", .err = err
+	};
+	struct file_meta meta;
+	int rc;
+
+	*out = (struct gguf_size){ 0 };
+	TRY(file_meta_init(&meta, err));
+	rc = map_init(&f.tensor_map, MEM_FILE, 64)
+	             ? err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
+	                       file_label(path))
+	             : read_shard(&r, &f, 0, &meta);
+	if (r.need) {
+		out->need = r.need;
+		rc = INFER_OK;
+	} else if (!rc) {
+		const struct infer_tensor *last = f.n_tensors ? &f.tensors[f.n_tensors - 1] : NULL;
+
+		out->least = last ? last->offset + last->bytes : s.header_bytes;
+		out->most = num_round_up(out->least, f.alignment);
+	}
+	file_meta_fini(&meta);
+	mem_free(f.tensors);
+	map_fini(&f.tensor_map);
+	return rc;
+}
+
+int gguf_add_shard(struct infer_file *f, const char *path, infer_error *err)
+{
+	struct file_shard *s;
+
+	TRY(file_add_shard(f, path, err));
+	s = &f->shards[f->n_shards - 1];
+	return zst_is(s->at, s->bytes) ? zst_unpack(f, s, err) : INFER_OK;
 }
 
 static int knows(const char *path, const struct os_stat *st, const unsigned char *head, size_t n)
@@ -448,7 +509,7 @@ static int open_gguf(struct infer_file *f, infer_error *err)
 	uint64_t count = 0;
 
 	if (!f->n_shards)
-		TRY(file_add_shard(f, f->path, err));
+		TRY(gguf_add_shard(f, f->path, err));
 	TRY(file_meta_init(&f->meta, err));
 	if (map_init(&f->tensor_map, MEM_FILE, 64))
 		return err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",

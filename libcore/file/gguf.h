@@ -8,6 +8,18 @@
 int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
               infer_error *err);
 
+/* The size of a file by its header, of which the first n bytes are there, `at` on a multiple of 8
+ * bytes. need: that many of its bytes are wanted first, and the rest of *out is 0.  least: up to the
+ * end of the last tensor; most: with the padding behind it. */
+struct gguf_size {
+	size_t need, least, most;
+};
+int gguf_measure(struct gguf_size *out, const unsigned char *at, size_t n, const char *path,
+                 infer_error *err);
+
+/* Like file_add_shard; a compressed file is unpacked. */
+int gguf_add_shard(struct infer_file *f, const char *path, infer_error *err);
+
 /* f's one shard says that it is one of a split file: begin again with the first of them, and take
  * all in. */
 int gguf_read_split(struct infer_file *f, infer_error *err);

@@ -1,5 +1,5 @@
 /* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with
- * tensors of its own; the first holds the metadata, every one says in split.no (from 0),
+ * tensors of its own, and with .zst behind that where it is compressed; the first holds the metadata, every one says in split.no (from 0),
  * split.count and split.tensors.count which it is. */
 #include "base/err.h"
 #include "file/gguf.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { SUFFIX = sizeof "-00001-of-00001.gguf" - 1, SHARDS_MAX = 65535 };
+#define SHARD "-%05u-of-%05u.gguf"
 
 static int whole(const struct file_meta *meta, const char *path, const char *key, uint64_t *v,
                  infer_error *err)
@@ -59,13 +60,15 @@ static int check_arch(const struct infer_file *f, const struct file_meta *meta, 
 	return INFER_OK;
 }
 
+/* Shard `no` of f; *kept is the one that is open already. */
 static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const char *path,
-                    uint64_t *tensors, infer_error *err)
+                    struct file_shard *kept, uint64_t *tensors, infer_error *err)
 {
 	struct file_meta own = { 0 }, *meta = no ? &own : &f->meta;
 	int rc;
 
-	TRY(file_add_shard(f, path, err));
+	TRY(kept->path && !strcmp(kept->path, path) ? file_take_shard(f, kept, err)
+	                                            : gguf_add_shard(f, path, err));
 	TRY(file_meta_init(meta, err));
 	rc = gguf_read(f, (int)no, meta, path, err);
 	/* duplicate tensors probably mean that a shard belongs to another model */
@@ -79,24 +82,51 @@ static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const cha
 	return rc;
 }
 
+/* All shards in their order.  path: of one of them, where their number stands at `at`. */
+static int read_all(struct infer_file *f, char *path, char *at, uint64_t count,
+                    struct file_shard *kept, infer_error *err)
+{
+	char suffix[SUFFIX + 1];
+	uint64_t tensors = 0;
+
+	if (map_init(&f->tensor_map, MEM_FILE, 64))
+		return err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
+		               file_label(f->path));
+	for (uint64_t i = 0; i < count; i++) {
+		snprintf(suffix, sizeof suffix, SHARD, (unsigned)i + 1, (unsigned)count);
+		memcpy(at, suffix, SUFFIX);
+		if (i == 0)
+			memcpy(f->path, path, strlen(path));
+		TRY(read_one(f, i, count, path, kept, &tensors, err));
+	}
+	if (tensors != f->n_tensors)
+		return err_set(err, INFER_EFORMAT,
+		               "%s: %u tensors in %llu files, split.tensors.count says %llu",
+		               file_label(f->path), (unsigned)f->n_tensors,
+		               (unsigned long long)count, (unsigned long long)tensors);
+	return INFER_OK;
+}
+
 int gguf_read_split(struct infer_file *f, infer_error *err)
 {
-	uint64_t no, count, tensors = 0;
-	size_t n = strlen(f->path);
-	char suffix[SUFFIX + 1];
-	int rc = INFER_OK;
+	size_t n = strlen(f->path),
+	       zst = n > 4 && !strcmp(f->path + n - 4, ".zst") ? sizeof ".zst" - 1 : 0;
+	char suffix[SUFFIX + sizeof ".zst"];
+	struct file_shard kept;
+	uint64_t no, count;
 
 	TRY(whole(&f->meta, f->path, "split.count", &count, err));
 	TRY(whole(&f->meta, f->path, "split.no", &no, err));
-	if (!f->shards[0].map.at)
+	if (!f->shards[0].path)
 		return err_set(err, INFER_EUNSUP, "%s: a split model in memory",
 		               file_label(f->path));
 	if (count > SHARDS_MAX || no >= count)
 		return err_set(err, INFER_EFORMAT, "%s: says it is shard %llu of %llu",
 		               file_label(f->path), (unsigned long long)no + 1,
 		               (unsigned long long)count);
-	snprintf(suffix, sizeof suffix, "-%05u-of-%05u.gguf", (unsigned)no + 1, (unsigned)count);
-	if (n < SUFFIX || strcmp(f->path + n - SUFFIX, suffix))
+	snprintf(suffix, sizeof suffix, SHARD "%s", (unsigned)no + 1, (unsigned)count,
+	         zst ? ".zst" : "");
+	if (n < SUFFIX + zst || strcmp(f->path + n - SUFFIX - zst, suffix))
 		return err_set(err, INFER_EFORMAT,
 		               "%s: shard %llu of %llu, but its name does not end in %s",
 		               file_label(f->path), (unsigned long long)no + 1,
@@ -104,22 +134,11 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 	char *path = mem_strndup(MEM_FILE, f->path, n);
 	if (!path)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
+	kept = f->shards[0]; /* it is not unpacked twice */
+	f->n_shards = 0;
 	file_drop(f);
-	if (map_init(&f->tensor_map, MEM_FILE, 64))
-		rc = err_set(err, INFER_ENOMEM, "%s: no memory for the tensor table",
-		             file_label(f->path));
-	for (uint64_t i = 0; !rc && i < count; i++) {
-		snprintf(path + n - SUFFIX, SUFFIX + 1, "-%05u-of-%05u.gguf", (unsigned)i + 1,
-		         (unsigned)count);
-		if (i == 0)
-			memcpy(f->path, path, n);
-		rc = read_one(f, i, count, path, &tensors, err);
-	}
-	if (!rc && tensors != f->n_tensors)
-		rc = err_set(err, INFER_EFORMAT,
-		             "%s: %u tensors in %llu files, split.tensors.count says %llu",
-		             file_label(f->path), (unsigned)f->n_tensors, (unsigned long long)count,
-		             (unsigned long long)tensors);
+	int rc = read_all(f, path, path + n - SUFFIX - zst, count, &kept, err);
+	file_drop_shard(&kept);
 	mem_free(path);
 	return rc;
 }

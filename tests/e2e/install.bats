@@ -48,8 +48,8 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 		# shellcheck disable=SC2086
 		run env PATH="$PWD/bin:$PATH" DEPS= make -C "$TOP" --no-print-directory O="$PWD/new" CC=cc $goal
 		same 2 "$status"
-		[[ $output == *'deps: missing: libpcre2-8 histedit.h'* ]]
-		[[ $output == *libpcre2-dev\ libedit-dev* ]]
+		[[ $output == *'deps: missing: libpcre2-8 libzstd histedit.h'* ]]
+		[[ $output == *libpcre2-dev\ libzstd-dev\ libedit-dev* ]]
 		[[ $output == *'stopped; DEPS=skip goes on without them'* ]]
 		[ ! -e new ]
 	done

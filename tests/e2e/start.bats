@@ -13,9 +13,9 @@ sanitized() { [ -z "${SAN:-}" ] || skip "sanitizers have costs and libraries of 
 at_most() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > b) { print a " is above " b; exit 1 } }'; }
 of() { json "$1" <cost; }
 
-@test "a program links libc, libm and pcre2, and nothing else" {
+@test "a program links libc, libm, pcre2 and zstd, and nothing else" {
 	sanitized
-	same '["libc","libm","libpcre2-8"]' "$(of libraries)"
+	same '["libc","libm","libpcre2-8","libzstd"]' "$(of libraries)"
 }
 
 # times are noisy: ten times what is promised

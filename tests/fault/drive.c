@@ -110,6 +110,7 @@ static const struct scenario {
 	{ "ids", "infer-inspect tokens -m m.gguf --no-stdin -f text", NULL, OUTCOME_TEXT, 0 },
 	{ "template", "infer-inspect template -m chat.gguf", NULL, OUTCOME_TEXT, 0 },
 	{ "verify", "infer-inspect verify -m m.gguf", NULL, OUTCOME_TEXT, 0 },
+	{ "packed", "infer-inspect tensors -m m.gguf.zst", NULL, OUTCOME_TEXT, 0 },
 	{ "bench", "infer-bench run -q -m m.gguf -t 1 -p 4 -n 2 --repeat 1 --record out.jsonl",
 	  NULL, OUTCOME_SHAPE, OUT_FILE | SLOW },
 };
@@ -336,8 +337,8 @@ static void make_models(void)
 	snprintf(command, sizeof command,
 	         "m='%s/tests/tools/mkmodel --vocab 700 --layers 1' && $m m.gguf && $m --chat "
 	         "chat.gguf && "
-	         "$m --split 2 split",
-	         bin);
+	         "$m --split 2 split && '%s/tests/tools/zst' m.gguf m.gguf.zst",
+	         bin, bin);
 	if (system(command))
 		outcome_die("mkmodel");
 }

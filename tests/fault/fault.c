@@ -151,6 +151,12 @@ SHOWN void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t from)
 	return no_memory(FAULT_MMAP) ? MAP_FAILED : real(p, n, prot, flags, fd, from);
 }
 
+SHOWN void *mremap(void *p, size_t from, size_t to, int flags, ...)
+{
+	REAL(mremap);
+	return no_memory(FAULT_MMAP) ? MAP_FAILED : real(p, from, to, flags);
+}
+
 SHOWN int munmap(void *p, size_t n)
 {
 	REAL(munmap);

@@ -38,11 +38,14 @@ struct infer_tensor {
 };
 
 struct infer_file_info {
-	const char *format; /* "gguf" */
+	const char *format; /* "gguf", also where that is compressed */
 	uint32_t version;
 	int n_shards;
 	uint64_t n_meta, n_tensors;
-	uint64_t file_bytes; /* of all shards */
+	uint64_t file_bytes; /* of all shards; of compressed ones, unpacked */
+	/* of the compressed shards as they lie on disk, and unpacked, in memory of this process
+	 * alone; 0: there are none */
+	uint64_t packed_bytes, private_bytes;
 };
 struct infer_gguf_info {
 	uint64_t alignment;    /* of tensor data in the first shard */
@@ -51,13 +54,19 @@ struct infer_gguf_info {
 
 /* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any
  * shard's name; all shards).  No size in the file is trusted before it is checked; tensor data is
- * mapped, not read.
+ * mapped, not read.  A file that is compressed with zstd, known by its first bytes, is unpacked into
+ * private memory, of which it takes as much as the header inside says, and no more.
  * INFER_EIO      cannot be opened, or is not a regular file
  * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
  * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or an unknown tensor type (named with its
- *                number and tensor)
- * INFER_ENOMEM */
+ *                number and tensor); compressed in a way that needs a dictionary, or a window above
+ *                128 MiB
+ * INFER_ENOMEM   also where more would be unpacked than memory is available */
 int infer_file_open(infer_file **out, const char *path, infer_error *err);
+/* The same.  w: is told of compressed bytes while a file is unpacked, of each shard from 0 on; may be
+ * NULL. */
+int infer_file_open_watched(infer_file **out, const char *path, const struct infer_watch *w,
+                            infer_error *err);
 /* The same over bytes in memory, borrowed until close; name is for messages.  INFER_EINVAL: not on
  * a multiple of 8 bytes. */
 int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
@@ -73,15 +82,17 @@ const struct infer_tensor *infer_file_tensor_at(const infer_file *f, uint64_t i)
 const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *name);
 
 /* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by
- * file_bytes as u64 little-endian: the `id` of the run record. */
+ * file_bytes as u64 little-endian: the `id` of the run record.  A compressed model has the id that it
+ * has unpacked. */
 void infer_file_id(const infer_file *f, char hex[65]);
-/* hex[65]: sha256 of the bytes of shard i, read from the mapping.  w: is told of bytes; may be NULL.
+/* hex[65]: sha256 of the bytes of shard i, read from the mapping; of a compressed one, of what it is
+ * unpacked to.  w: is told of bytes; may be NULL.
  * INFER_EINVAL: no such shard. */
 int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
                       infer_error *err);
 /* INFER_EIO names a file that was modified in place since it was opened: results computed from it
  * belong neither to the old nor to the new contents.  Replacing the file under the same name has no
- * effect: the old file stays mapped. */
+ * effect: the old file stays mapped.  Of a compressed file the one on disk counts. */
 int infer_file_check_unchanged(const infer_file *f, infer_error *err);
 /* Check every float scale and value of every tensor.  w: is told of bytes; may be NULL.  INFER_ENAN
  * names the tensor and the byte offset of the first one that is not finite. */

@@ -1,13 +1,14 @@
 /* infer/model.h - a loaded model: immutable, shared.   floor: arch
  *
  * Weights stay in the mapping of the file; weights that had to be copied are counted, and named in
- * the log. */
+ * the log, as is a compressed file. */
 #ifndef INFER_MODEL_H
 #define INFER_MODEL_H
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/file.h>
 #include <infer/token.h>
+#include <infer/watch.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +22,7 @@ struct infer_model_opts {
 	int32_t ctx;
 	infer_log_fn *log; /* NULL: silent */
 	void *log_user;
+	struct infer_watch watch; /* is told how much of a compressed file is unpacked */
 };
 
 /* Open, check and bind a model.
@@ -49,7 +51,7 @@ struct infer_model_info {
 	/* weight bytes that one decoded token reads: all except the embedding rows that are not
 	 * looked up */
 	uint64_t token_bytes;
-	uint64_t private_bytes; /* weights that could not be used in place */
+	uint64_t private_bytes; /* weights that were copied, or unpacked from a compressed file */
 	/* time taken to open the file, the vocabulary, everything */
 	int64_t file_ns, tokenizer_ns, open_ns;
 	uint64_t kv_elems; /* K and V elements per position, over all layers */

@@ -347,11 +347,63 @@ static void test_cgroup_v1(void **state)
 	assert_int_equal(l.available_bytes, 3500);
 }
 
+/* A file that is held is read, and no longer mapped. */
+static void test_hold(void **state)
+{
+	const char *path = put("held", "hello");
+	struct os_file f;
+	char text[8];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(os_file_map(&f, path, NULL), 0);
+	os_file_hold(&f);
+	assert_null(f.at);
+	assert_int_equal(f.bytes, 5);
+	assert_int_equal(os_file_read(&f, path, 1, text, 3, &n, NULL), INFER_OK);
+	assert_int_equal(n, 3);
+	assert_memory_equal(text, "ell", 3);
+	assert_int_equal(os_file_read(&f, path, 3, text, sizeof text, &n, NULL), INFER_OK);
+	assert_int_equal(n, 2);
+	assert_int_equal(os_file_read(&f, path, 9, text, sizeof text, &n, NULL), INFER_OK);
+	assert_int_equal(n, 0);
+	os_file_want(&f, 0, 5);
+	assert_false(os_file_changed(&f));
+	assert_int_equal(truncate(path, 4), 0);
+	assert_true(os_file_changed(&f));
+	os_file_unmap(&f);
+	assert_int_equal(os_file_read(&f, path, 0, text, 1, &n, NULL), INFER_EIO);
+}
+
+/* A reservation that grows and shrinks keeps what is in it. */
+static void test_again(void **state)
+{
+	infer_error err;
+	void *at, *was;
+
+	(void)state;
+	assert_int_equal(os_reserve(&at, 1 << 16, NULL), INFER_OK);
+	memset(at, 7, 1 << 16);
+	assert_int_equal(os_reserve_again(&at, 1 << 16, 1 << 26, NULL), INFER_OK);
+	for (int i = 0; i < 1 << 16; i++)
+		assert_int_equal(((unsigned char *)at)[i], 7);
+	assert_int_equal(((unsigned char *)at)[1 << 16], 0);
+	assert_int_equal(((unsigned char *)at)[(1 << 26) - 1], 0);
+	was = at;
+	assert_int_equal(os_reserve_again(&at, 1 << 26, SIZE_MAX / 2, &err), INFER_ENOMEM);
+	assert_ptr_equal(at, was);
+	assert_int_equal(os_reserve_again(&at, 1 << 26, 1 << 16, NULL), INFER_OK);
+	assert_int_equal(((unsigned char *)at)[9], 7);
+	os_release(at, 1 << 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_map_ahead),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_look),
 		cmocka_unit_test(test_map_refused),
 		cmocka_unit_test(test_reserve),

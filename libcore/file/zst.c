@@ -1,0 +1,287 @@
+/* file/zst.c - GGUF files that are compressed with zstd (RFC 8878): frames one after the other, some
+ * of which may be skippable.
+ *
+ * What a stranger compressed to nearly nothing may unpack to any size, so the size comes from the GGUF
+ * header: as much is unpacked as holds that, in steps that double, and only what it says is asked for
+ * then, if that much memory is available.  The stream must end where the header says.
+ *
+ * The file is read, not mapped, so that only what it is unpacked to counts as memory in use.  The
+ * decoder's own memory, above all its window, is the library's, from malloc. */
+#include "file/zst.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "file/gguf.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+enum {
+	CHUNK = 256 << 10, /* of the file, read at once */
+	FIRST = 64 << 10,  /* unpacked before the header is looked at */
+	WINDOW_LOG = 27,   /* what zstd -d takes without being asked */
+	HEAD = 18,         /* the longest header of a frame */
+	HEADER_MOST = 1 << 30,
+};
+
+struct unpack {
+	struct infer_file *f;
+	struct file_shard *s;
+	const char *path; /* for messages */
+	ZSTD_DCtx *d;
+	/* bytes of the file from `from` on: n, of which pos are used */
+	unsigned char *in;
+	size_t from, n, pos;
+	int inside; /* a frame has begun, which says that it ends at byte `ends` of out; 0: nothing */
+	uint64_t ends;
+	unsigned char *out;
+	size_t cap, len;
+	infer_error *err;
+};
+
+static uint32_t magic_of(const unsigned char *at, size_t n) { return n < 4 ? 0 : num_u32(at); }
+
+int zst_is(const unsigned char *at, size_t n)
+{
+	uint32_t magic = magic_of(at, n);
+
+	return magic == ZSTD_MAGICNUMBER ||
+	       (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+static unsigned long long offset(const struct unpack *u) { return u->from + u->pos; }
+
+/* At least n unused bytes in u->in, fewer only at the end of the file. */
+static int fill(struct unpack *u, size_t n)
+{
+	size_t left = u->n - u->pos, got, more;
+
+	if (left >= n || u->from + u->n == u->s->map.bytes)
+		return INFER_OK;
+	memmove(u->in, u->in + u->pos, left);
+	u->from += u->pos;
+	u->pos = 0;
+	u->n = left;
+	more = u->s->map.bytes - u->from - left;
+	if (more > CHUNK - left)
+		more = CHUNK - left;
+	TRY(os_file_read(&u->s->map, u->path, u->from + left, u->in + left, more, &got, u->err));
+	if (got < more)
+		return err_set(u->err, INFER_EIO, "%s: became shorter while it was in use",
+		               u->path);
+	u->n += got;
+	file_tell(u->f->watch, u->from + left, u->s->map.bytes);
+	return INFER_OK;
+}
+
+static int damaged(struct unpack *u, size_t code)
+{
+	switch (ZSTD_getErrorCode(code)) {
+	case ZSTD_error_memory_allocation:
+		return err_set(u->err, INFER_ENOMEM, "%s: no memory to unpack it", u->path);
+	case ZSTD_error_dictionary_wrong:
+		return err_set(u->err, INFER_EUNSUP,
+		               "%s: it was compressed with a dictionary, which is not supported",
+		               u->path);
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return err_set(u->err, INFER_EUNSUP,
+		               "%s: unpacking it takes a window of more than %d MiB, at byte %llu",
+		               u->path, 1 << (WINDOW_LOG - 20), offset(u));
+	default:
+		return err_set(u->err, INFER_EFORMAT,
+		               "%s: the compressed data is damaged: %s, "
+		               "at byte %llu",
+		               u->path, ZSTD_getErrorName(code), offset(u));
+	}
+}
+
+/* Begin the next frame, if the file goes on.  Its size, where it says one, is less than `most` leaves
+ * to it. */
+static int begin_frame(struct unpack *u, uint64_t most)
+{
+	unsigned long long bytes;
+
+	TRY(fill(u, HEAD));
+	if (u->pos == u->n)
+		return INFER_OK;
+	if (!zst_is(u->in + u->pos, u->n - u->pos))
+		return err_set(u->err, INFER_EFORMAT,
+		               "%s: what follows the compressed data is none, at byte %llu",
+		               u->path, offset(u));
+	u->inside = 1;
+	u->ends = 0;
+	bytes = ZSTD_getFrameContentSize(u->in + u->pos, u->n - u->pos);
+	if (bytes >= ZSTD_CONTENTSIZE_ERROR) /* or unknown */
+		return INFER_OK;
+	if (bytes > most - u->len)
+		return err_set(u->err, INFER_EFORMAT,
+		               "%s: unpacks to more than the %llu bytes that its header says, at "
+		               "byte %llu",
+		               u->path, (unsigned long long)most, offset(u));
+	u->ends = u->len + bytes;
+	return INFER_OK;
+}
+
+/* Unpack up to the end of `out`, or of the file: then u->inside is 0 and its input used up. */
+static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
+{
+	while (out->pos < out->size) {
+		ZSTD_inBuffer in;
+		size_t before = out->pos, code;
+
+		if (!u->inside)
+			TRY(begin_frame(u, most));
+		if (!u->inside)
+			return INFER_OK;
+		TRY(fill(u, 1));
+		in = (ZSTD_inBuffer){ u->in, u->n, u->pos };
+		code = ZSTD_decompressStream(u->d, out, &in);
+		if (ZSTD_isError(code))
+			return damaged(u, code);
+		if (code && in.pos == u->pos && out->pos == before && in.pos == in.size)
+			return err_set(u->err, INFER_EFORMAT,
+			               "%s: the compressed data ends inside a frame, at byte %llu",
+			               u->path, offset(u));
+		u->pos = in.pos;
+		u->inside = code != 0;
+	}
+	return INFER_OK;
+}
+
+/* The same into memory, up to byte `to` of it. */
+static int unpack_some(struct unpack *u, size_t to, uint64_t most)
+{
+	ZSTD_outBuffer out = { u->out, to, u->len };
+	int rc = unpack_to(u, &out, most);
+
+	u->len = out.pos;
+	return rc;
+}
+
+/* Room for so many bytes, if they are available. */
+static int grow(struct unpack *u, size_t bytes)
+{
+	struct os_limits l;
+	void *at = u->out;
+	uint64_t room;
+
+	if (bytes <= u->cap)
+		return INFER_OK;
+	os_limits(&l);
+	room = l.available_bytes < l.address_bytes ? l.available_bytes : l.address_bytes;
+	if (bytes - u->len > room)
+		return err_set(u->err, INFER_ENOMEM,
+		               "%s: unpacked it takes %llu MiB of memory; %llu MiB are available "
+		               "(a file that zstd -d has unpacked is mapped, and takes none)",
+		               u->path, (unsigned long long)bytes >> 20,
+		               (unsigned long long)(room + u->len) >> 20);
+	TRY(os_reserve_again(&at, u->cap, bytes, u->err));
+	u->out = at;
+	u->cap = bytes;
+	return INFER_OK;
+}
+
+/* Unpack the header, and the size by it. */
+static int read_header(struct unpack *u, struct gguf_size *size)
+{
+	for (;;) {
+		TRY(unpack_some(u, u->cap, UINT64_MAX));
+		int ended = u->len < u->cap;
+
+		if (magic_of(u->out, u->len) != magic_of((const unsigned char *)"GGUF", 4))
+			return file_refuse(u->s->path, &(struct os_stat){ .kind = OS_MEMORY },
+			                   u->out, u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
+		TRY(gguf_measure(size, u->out, u->len, u->path, u->err));
+		if (ended && (size->need || size->most > u->len))
+			size->most = u->len; /* gguf_read says what is cut short */
+		if (ended || !size->need)
+			return INFER_OK;
+		if (size->need > HEADER_MOST)
+			return err_set(u->err, INFER_EFORMAT, "%s: a header of more than %d MiB",
+			               u->path, HEADER_MOST >> 20);
+		TRY(grow(u, size->need > 2 * u->cap ? size->need : 2 * u->cap));
+	}
+}
+
+static int too_much(struct unpack *u, const struct gguf_size *size)
+{
+	return err_set(u->err, INFER_EFORMAT,
+	               "%s: unpacks to more than the %zu bytes that its header says, at byte %llu",
+	               u->path, size->most, offset(u));
+}
+
+static int read_all(struct unpack *u)
+{
+	struct gguf_size size;
+	unsigned char more;
+	ZSTD_outBuffer out = { &more, 1, 0 };
+
+	TRY(read_header(u, &size));
+	if (u->len > size.most || (u->inside && u->ends > size.most))
+		return too_much(u, &size);
+	TRY(grow(u, size.most));
+	/* huge pages: fewer faults now, and fewer misses later */
+	(void)madvise(u->out, u->cap, MADV_HUGEPAGE);
+	TRY(unpack_some(u, size.most, size.most));
+	TRY(unpack_to(u, &out, size.most));
+	if (out.pos)
+		return too_much(u, &size);
+	file_tell(u->f->watch, u->s->map.bytes, u->s->map.bytes);
+	return INFER_OK;
+}
+
+static int begin(struct unpack *u)
+{
+	void *out;
+
+	u->in = mem_alloc(MEM_FILE, CHUNK, 1);
+	u->d = u->in ? ZSTD_createDCtx() : NULL;
+	if (!u->d || ZSTD_isError(ZSTD_DCtx_setParameter(u->d, ZSTD_d_windowLogMax, WINDOW_LOG)))
+		return err_set(u->err, INFER_ENOMEM, "%s: no memory to unpack it", u->path);
+	TRY(os_reserve(&out, FIRST, u->err));
+	u->out = out;
+	u->cap = FIRST;
+	return INFER_OK;
+}
+
+int zst_unpack(struct infer_file *f, struct file_shard *s, infer_error *err)
+{
+	struct unpack u = { .f = f, .s = s, .path = file_label(s->path), .err = err };
+	int rc;
+
+	os_file_hold(&s->map);
+	s->at = NULL;
+	s->bytes = 0;
+	rc = begin(&u);
+	if (!rc)
+		rc = read_all(&u);
+	if (os_file_changed(&s->map))
+		rc = err_set(err, INFER_EIO, "%s changed while it was used", u.path);
+	ZSTD_freeDCtx(u.d);
+	mem_free(u.in);
+	if (rc) {
+		os_release(u.out, u.cap);
+		return rc;
+	}
+	s->own = u.out;
+	s->own_bytes = u.cap;
+	s->at = u.out;
+	s->bytes = u.len;
+	return INFER_OK;
+}
+
+static int knows(const char *path, const struct os_stat *st, const unsigned char *head, size_t n)
+{
+	(void)path;
+	return st->kind == OS_REGULAR && zst_is(head, n);
+}
+
+/* What is in it is a GGUF file, for all that follows. */
+static int open_zst(struct infer_file *f, infer_error *err)
+{
+	f->format = &format_gguf;
+	return format_gguf.open(f, err);
+}
+
+const struct format format_zst = { .name = "zstd", .knows = knows, .open = open_zst };
