@@ -461,8 +461,8 @@ int gguf_measure(struct gguf_size *out, const unsigned char *at, size_t n, const
 	} else if (!rc) {
 		const struct infer_tensor *last = f.n_tensors ? &f.tensors[f.n_tensors - 1] : NULL;
 
-		out->least = last ? last->offset + last->bytes : s.header_bytes;
-		out->most = num_round_up(out->least, f.alignment);
+		out->bytes = num_round_up(last ? last->offset + last->bytes : s.header_bytes,
+		                          f.alignment);
 	}
 	file_meta_fini(&meta);
 	mem_free(f.tensors);

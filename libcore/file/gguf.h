@@ -9,10 +9,10 @@ int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const cha
               infer_error *err);
 
 /* The size of a file by its header, of which the first n bytes are there, `at` on a multiple of 8
- * bytes. need: that many of its bytes are wanted first, and the rest of *out is 0.  least: up to the
- * end of the last tensor; most: with the padding behind it. */
+ * bytes.  bytes: with the padding behind the last tensor, which may not be there; or need: that
+ * many of its bytes are wanted first. */
 struct gguf_size {
-	size_t need, least, most;
+	size_t need, bytes;
 };
 int gguf_measure(struct gguf_size *out, const unsigned char *at, size_t n, const char *path,
                  infer_error *err);

@@ -21,7 +21,8 @@ enum {
 	CHUNK = 256 << 10, /* of the file, read at once */
 	FIRST = 64 << 10,  /* unpacked before the header is looked at */
 	WINDOW_LOG = 27,   /* what zstd -d takes without being asked */
-	HEAD = 18,         /* the longest header of a frame */
+	HEAD_LEAST = 5,    /* the header of a frame */
+	HEAD_MOST = 18,
 	HEADER_MOST = 1 << 30,
 };
 
@@ -33,8 +34,11 @@ struct unpack {
 	/* bytes of the file from `from` on: n, of which pos are used */
 	unsigned char *in;
 	size_t from, n, pos;
-	int inside; /* a frame has begun, which says that it ends at byte `ends` of out; 0: nothing */
+	/* a frame has begun, which says that it ends at byte `ends` of out (0: it does not say), and
+	 * goes on with so many bytes of the file */
+	int inside;
 	uint64_t ends;
+	size_t wants;
 	unsigned char *out;
 	size_t cap, len;
 	infer_error *err;
@@ -102,7 +106,7 @@ static int begin_frame(struct unpack *u, uint64_t most)
 {
 	unsigned long long bytes;
 
-	TRY(fill(u, HEAD));
+	TRY(fill(u, HEAD_MOST));
 	if (u->pos == u->n)
 		return INFER_OK;
 	if (!zst_is(u->in + u->pos, u->n - u->pos))
@@ -110,6 +114,7 @@ static int begin_frame(struct unpack *u, uint64_t most)
 		               "%s: what follows the compressed data is none, at byte %llu",
 		               u->path, offset(u));
 	u->inside = 1;
+	u->wants = HEAD_LEAST;
 	u->ends = 0;
 	bytes = ZSTD_getFrameContentSize(u->in + u->pos, u->n - u->pos);
 	if (bytes >= ZSTD_CONTENTSIZE_ERROR) /* or unknown */
@@ -123,7 +128,8 @@ static int begin_frame(struct unpack *u, uint64_t most)
 	return INFER_OK;
 }
 
-/* Unpack up to the end of `out`, or of the file: then u->inside is 0 and its input used up. */
+/* Unpack up to the end of `out`, or of the file: then u->inside is 0.  A call takes what the decoder
+ * says, a block, so that messages say in which the file is damaged. */
 static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 {
 	while (out->pos < out->size) {
@@ -134,17 +140,21 @@ static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 			TRY(begin_frame(u, most));
 		if (!u->inside)
 			return INFER_OK;
-		TRY(fill(u, 1));
+		TRY(fill(u, u->wants));
 		in = (ZSTD_inBuffer){ u->in, u->n, u->pos };
+		if (in.size - in.pos > u->wants)
+			in.size = in.pos + u->wants;
 		code = ZSTD_decompressStream(u->d, out, &in);
 		if (ZSTD_isError(code))
 			return damaged(u, code);
-		if (code && in.pos == u->pos && out->pos == before && in.pos == in.size)
+		if (code && u->pos == u->n && out->pos == before)
 			return err_set(u->err, INFER_EFORMAT,
 			               "%s: the compressed data ends inside a frame, at byte %llu",
 			               u->path, offset(u));
 		u->pos = in.pos;
+		u->wants = code;
 		u->inside = code != 0;
+		u->len += out->pos - before;
 	}
 	return INFER_OK;
 }
@@ -153,10 +163,8 @@ static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 static int unpack_some(struct unpack *u, size_t to, uint64_t most)
 {
 	ZSTD_outBuffer out = { u->out, to, u->len };
-	int rc = unpack_to(u, &out, most);
 
-	u->len = out.pos;
-	return rc;
+	return unpack_to(u, &out, most);
 }
 
 /* Room for so many bytes, if they are available. */
@@ -193,8 +201,8 @@ static int read_header(struct unpack *u, struct gguf_size *size)
 			return file_refuse(u->s->path, &(struct os_stat){ .kind = OS_MEMORY },
 			                   u->out, u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
 		TRY(gguf_measure(size, u->out, u->len, u->path, u->err));
-		if (ended && (size->need || size->most > u->len))
-			size->most = u->len; /* gguf_read says what is cut short */
+		if (ended && (size->need || size->bytes > u->len))
+			size->bytes = u->len; /* gguf_read says what is cut short */
 		if (ended || !size->need)
 			return INFER_OK;
 		if (size->need > HEADER_MOST)
@@ -208,7 +216,7 @@ static int too_much(struct unpack *u, const struct gguf_size *size)
 {
 	return err_set(u->err, INFER_EFORMAT,
 	               "%s: unpacks to more than the %zu bytes that its header says, at byte %llu",
-	               u->path, size->most, offset(u));
+	               u->path, size->bytes, offset(u));
 }
 
 static int read_all(struct unpack *u)
@@ -218,13 +226,13 @@ static int read_all(struct unpack *u)
 	ZSTD_outBuffer out = { &more, 1, 0 };
 
 	TRY(read_header(u, &size));
-	if (u->len > size.most || (u->inside && u->ends > size.most))
+	if (u->len > size.bytes || (u->inside && u->ends > size.bytes))
 		return too_much(u, &size);
-	TRY(grow(u, size.most));
+	TRY(grow(u, size.bytes));
 	/* huge pages: fewer faults now, and fewer misses later */
 	(void)madvise(u->out, u->cap, MADV_HUGEPAGE);
-	TRY(unpack_some(u, size.most, size.most));
-	TRY(unpack_to(u, &out, size.most));
+	TRY(unpack_some(u, size.bytes, size.bytes));
+	TRY(unpack_to(u, &out, size.bytes));
 	if (out.pos)
 		return too_much(u, &size);
 	file_tell(u->f->watch, u->s->map.bytes, u->s->map.bytes);

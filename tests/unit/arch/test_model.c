@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "arch/arch.h"
 #include "base/num.h"
+#include "base/os.h"
 #include "file/gguf_write.h"
 
 static const char golden[] = "tests/golden/logits/llama-bias.gguf";
@@ -260,6 +262,46 @@ static void hear(void *user, int level, const char *line)
 		++*(int *)user;
 }
 
+static void hear_packed(void *user, int level, const char *line)
+{
+	*(int *)user += level == INFER_LOG_WARN && strstr(line, "compressed: unpacked to ");
+}
+
+static void see(void *user, uint64_t done, uint64_t all) { *(int *)user += done == all; }
+
+/* All weights of a compressed file are private, which is said. */
+static void test_packed(void **state)
+{
+	struct infer_model_info info;
+	struct os_file f;
+	infer_error e;
+	infer_model *m;
+	int heard = 0, seen = 0;
+
+	(void)state;
+	assert_int_equal(os_file_map(&f, golden, NULL), INFER_OK);
+	size_t room = ZSTD_compressBound(f.bytes);
+	void *packed = malloc(room);
+	FILE *out = fopen(path, "wb");
+	assert_true(packed && out);
+	size_t n = ZSTD_compress(packed, room, f.at, f.bytes, 1);
+	assert_int_equal(fwrite(packed, 1, n, out), n);
+	assert_int_equal(fclose(out), 0);
+	free(packed);
+	os_file_unmap(&f);
+	if (infer_model_open(&m, path,
+	                     &(struct infer_model_opts){ .log = hear_packed,
+	                                                 .log_user = &heard,
+	                                                 .watch = { see, &seen } },
+	                     &e))
+		fail_msg("%s", e.message);
+	infer_model_info(m, &info);
+	assert_int_equal(info.private_bytes, info.weight_bytes);
+	assert_int_equal(heard, 1);
+	assert_true(seen > 0);
+	infer_model_close(&m);
+}
+
 /* A vector of halves is copied once, counted and named; no vocabulary, no tokenizer. */
 static void test_copy(void **state)
 {
@@ -318,6 +360,7 @@ int main(void)
 		                            cmocka_unit_test(test_longrope),
 		                            cmocka_unit_test(test_no_bias),
 		                            cmocka_unit_test(test_copy),
+		                            cmocka_unit_test(test_packed),
 		                            cmocka_unit_test(test_views) };
 	int rc;
 

@@ -156,6 +156,14 @@ static void test_wrong(void **state)
 		pack(&z, m.at, m.n, how);
 		check_fails(INFER_EFORMAT, "unpacks to more than the ");
 	}
+	/* the second frame says more than the first has left it */
+	model(&m, 100, 30000);
+	put(&m, NULL, 100);
+	z.n = 0;
+	pack(&z, m.at, 70000, 0);
+	snprintf(says, sizeof says, "that its header says, at byte %zu", z.n);
+	pack(&z, m.at + 70000, m.n - 70000, 0);
+	check_fails(INFER_EFORMAT, says);
 	/* no GGUF file inside; and a frame in a frame */
 	z.n = 0;
 	pack(&z, "hello, world", 12, 0);
