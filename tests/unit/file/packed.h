@@ -22,8 +22,8 @@ struct bytes {
 
 static void *put(struct bytes *b, const void *p, size_t n)
 {
-	if (b->n + n > b->cap) {
-		b->cap = 2 * b->cap + n;
+	if (!b->at || b->n + n > b->cap) {
+		b->cap = 2 * b->cap + n + 1;
 		b->at = realloc(b->at, b->cap);
 		assert_non_null(b->at);
 	}
