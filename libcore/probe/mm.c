@@ -159,15 +159,14 @@ static int block_of(const struct probe_job *j)
 	return (int)num_min(num_min(most, share), j->c->n);
 }
 
-/* What limits a product that does not wait for memory.  A set with tile registers has loops of its
- * own for panels alone. */
+/* What limits a product that does not wait for memory. */
 static int limit_of(const struct probe_job *j)
 {
 	switch (mm_of(j)->form) {
 	case KERN_FORM_F32:
 		return INFER_LIMIT_FMA;
 	case KERN_FORM_BF16:
-		return j->k->peak_tile && j->c->kind == PROBE_TILE ? INFER_LIMIT_TILE
+		return j->k->peak_tile && j->c->kind != PROBE_PACK ? INFER_LIMIT_TILE
 		                                                   : INFER_LIMIT_FMA;
 	default:
 		return INFER_LIMIT_DOT;

@@ -147,7 +147,7 @@ static void test_bits_bf16(void **state)
 		if (!o->tile)
 			continue;
 		k.mm[t].pack = o->pack, k.mm[t].pack_bytes = o->pack_bytes, k.mm[t].tile = o->tile;
-		k.mm[t].mr = o->mr, k.mm[t].nr = o->nr;
+		k.mm[t].mr = o->mr, k.mm[t].nr = o->nr, k.mm[t].rows = o->rows;
 		tile_shapes(&k, &ref, t);
 		assert_false(on);
 		n++;

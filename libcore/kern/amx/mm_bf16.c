@@ -3,6 +3,7 @@
  *
  *   panel  per block of 32 of k, per 16 rows of weights: bf16 [16 pairs of k][16 rows][2]
  *   tiles  0 1 sums of 16 rows of x, 2 3 of the next 16; 4 5 these rows of x; 6 7 weights
+ *   rows   weights are the first operand, a row of x is a second operand of one column
  *   bytes per flop: 2 per 2 m;  limits: none
  * Sums stay in tiles over the whole of k: loads of the panel from the L2 cache cost less than storing
  * sums and loading them again. */
@@ -136,7 +137,134 @@ static void tile(float *y, size_t ldy, const void *w, const struct kern_act *a, 
 	}
 }
 
+/* A few rows of x: weights are the first operand, as they lie in the file, and each row of x is a
+ * second operand of one column. */
+enum { ROWS_M = 4, ROWS_FIRST = 3, ROWS_ROOM = 4 };
+
+static inline void tiles_begin_rows(int rows)
+{
+	struct tile_config c = { .palette = 1 };
+
+	for (int i = 0; i < 8; i++) { /* 0 to 3 sums, 4 weights, 5 and 6 x */
+		c.rows[i] = (uint8_t)(i < 5 ? rows : N);
+		c.bytes[i] = i == 4 ? 64 : 4;
+	}
+	TILE_SET(c);
+}
+
+/* n weights of each row, at most 32, rounded to bf16 and with +0 behind them */
+INLINE void rows_block(enum infer_type type, char *to, const char *w, size_t stride, int rows,
+                       int n)
+{
+	for (int r = 0; r < rows; r++, w += stride, to += 64) {
+		uint16_t last[32];
+		const void *from = w;
+		v_prefetch(w + KERN_AHEAD);
+		if (n < 32) {
+			memset(last, 0, sizeof last);
+			from = memcpy(last, w, (size_t)n * 2);
+		}
+		vi_store(to, load_pairs(type, from));
+	}
+}
+
+/* a block of weights with tn rows of x */
+INLINE void rows_dot(const char *w, size_t stride, const char *x, size_t x_row, int tn)
+{
+	TILE_LOAD(4, w, stride);
+	TILE_LOAD(5, x, 4);
+	TILE_DOT_BF16(0, 4, 5);
+	if (tn > 1) {
+		TILE_LOAD(6, x + x_row, 4);
+		TILE_DOT_BF16(1, 4, 6);
+	}
+	if (tn > 2) {
+		TILE_LOAD(5, x + 2 * x_row, 4);
+		TILE_DOT_BF16(2, 4, 5);
+	}
+	if (tn > 3) {
+		TILE_LOAD(6, x + 3 * x_row, 4);
+		TILE_DOT_BF16(3, 4, 6);
+	}
+}
+
+/* 16 rows of weights or less, `stride` bytes apart; results `apart` floats apart.  Blocks that are
+ * not used where they lie are made some blocks ahead, since a tile cannot be loaded from stores that
+ * have not reached the cache. */
+INLINE void rows_16(enum infer_type type, float *y, size_t ldy, size_t apart, const char *w,
+                    size_t stride, int rows, const struct kern_act *a, int x_row, int k, int tn)
+{
+	_Alignas(64) char room[ROWS_ROOM][BLOCK_BYTES];
+	const char *x = (const char *)act_bf16(a, x_row, k);
+	const int blocks = (k + 31) / 32, made = type == INFER_F16 || k % 32;
+	float out[ROWS_M][N];
+
+	TILE_ZERO(0);
+	TILE_ZERO(1);
+	TILE_ZERO(2);
+	TILE_ZERO(3);
+	for (int b = made ? -ROWS_FIRST : 0; b < blocks; b++) {
+		int next = b + ROWS_FIRST;
+		if (made && next < blocks)
+			rows_block(type, room[next % ROWS_ROOM], w + (size_t)next * 64, stride,
+			           rows, k - next * 32 < 32 ? k - next * 32 : 32);
+		for (int r = 0; r < rows && !made; r++)
+			v_prefetch(w + (size_t)r * stride + (size_t)b * 64 + KERN_AHEAD);
+		if (b < 0)
+			continue;
+		if (made)
+			rows_dot(room[b % ROWS_ROOM], 64, x + b * 64, a->q_row, tn);
+		else
+			rows_dot(w + (size_t)b * 64, stride, x + b * 64, a->q_row, tn);
+	}
+	TILE_STORE(0, out[0], 4);
+	TILE_STORE(1, out[1], 4);
+	TILE_STORE(2, out[2], 4);
+	TILE_STORE(3, out[3], 4);
+	for (int t = 0; t < tn; t++)
+		for (int r = 0; r < rows; r++)
+			y[(size_t)t * ldy + (size_t)r * apart] = out[t][r];
+}
+INLINE void rows_some(enum infer_type type, float *y, size_t ldy, size_t apart, const char *w,
+                      size_t stride, int rows, const struct kern_act *a, int x_row, int m, int k)
+{
+	for (int t = 0, by; t < m; t += by, y += (size_t)by * ldy) {
+		by = m - t < ROWS_M ? m - t : ROWS_M;
+		if (by == 1)
+			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 1);
+		else if (by == 2)
+			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 2);
+		else if (by == 3)
+			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 3);
+		else
+			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 4);
+	}
+}
+/* Sixteen rows that are far apart, so that each is a long stream of its own; then the rest. */
+INLINE void rows_half(enum infer_type type, float *y, size_t ldy, const char *w, size_t row_bytes,
+                      const struct kern_act *a, int x_row, int m, int n, int k)
+{
+	size_t apart = (size_t)(n / N);
+	int rest = n % N, done = n - rest;
+
+	tiles_begin_rows(N);
+	for (size_t r = 0; r < apart; r++)
+		rows_some(type, y + r, ldy, apart, w + r * row_bytes, apart * row_bytes, N, a,
+		          x_row, m, k);
+	if (rest) {
+		tiles_begin_rows(rest);
+		rows_some(type, y + done, ldy, 1, w + (size_t)done * row_bytes, row_bytes, rest, a,
+		          x_row, m, k);
+	}
+	TILE_END();
+}
+
 #define ROW(TYPE, name) \
+	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
+	                          const struct kern_act *x, int x_row, int m, int n, int k) \
+	{ \
+		rows_half(INFER_##TYPE, y, ldy, w, row_bytes, x, x_row, m, n, k); \
+	} \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
 		pack(INFER_##TYPE, dst, w, row_bytes, n, k); \

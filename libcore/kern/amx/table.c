@@ -3,10 +3,10 @@
  *   types                          loops                  file
  *   blocks of 32                   pack tile              mm_q32.c, int.h, tiles.h
  *   Q4_K ... Q3_K, IQ4_XS          pack tile              mm_q256.c, int.h, tiles.h
- *   F16 BF16, x in bf16            pack tile              mm_bf16.c, avx512/bf16.h
+ *   F16 BF16, x in bf16            rows pack tile         mm_bf16.c, avx512/bf16.h
  *   blocks of 32, of 256           transpose              of avx512vnni, also for types without skinny
  *   KERN_SLOTS                     peak_tile              peak.c
- *   rows, quant, skinny            as avx512vnni */
+ *   other rows, quant, skinny      as avx512vnni */
 #include "kern/dispatch.h"
 #include "kern/amx/int.h"
 
@@ -24,7 +24,8 @@
 #define DISPATCH_Q2_K 5, 0
 #define DISPATCH_Q3_K 5, 0
 #define DISPATCH_IQ4_XS 11, 0
-#define DISPATCH_HALF 1, 0
+#define DISPATCH_F16 4, 0
+#define DISPATCH_BF16 6, 0
 
 #define MM(TYPE, name, transpose_) \
 	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS, NR).tile_transposed = 1, \
@@ -33,7 +34,8 @@
 #define Q32(TYPE, name) MM(TYPE, name, transpose_q8)
 #define Q256(TYPE, name) MM(TYPE, name, transpose_q8k)
 #define HALF(TYPE, name) \
-	[INFER_##TYPE] = { KERN_MM_TILE(name, TOKENS / 2, NR) KERN_MM_DISPATCH(DISPATCH_HALF) },
+	[INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_TILE(name, TOKENS / 2, NR) \
+		                   KERN_MM_DISPATCH(DISPATCH_##TYPE) },
 const struct kern kern_amx = {
 	.name = "amx",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
