@@ -174,11 +174,14 @@ setup()
 	run -1 "$TOP/scripts/check-docs"
 	[[ $output == *'cmd/infer-run/a.c:1:'*'infer_record_open does that'* ]]
 	rm cmd/infer-run/a.c
-	cp "$TOP/cmd/infer-run/run.h" "$TOP/cmd/infer-run/opts.h" cmd/infer-run/
+	cp -r "$TOP/cmd/infer-run" "$TOP/cmd/common" cmd/
 	"$TOP/scripts/check-docs"
 	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: no option fills the field colour'
 	lacks cmd/infer-run/run.h 's/; \/\* no option \*\//;/' 'run.h: no option fills the field exec_ns'
 	lacks cmd/infer-run/opts.h '/AT(with_request)/d' 'no option fills the field with_request'
+	sed -i 's/AT(with_request)/AT(colour), &/' cmd/infer-run/opts.h
+	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: nothing reads the field colour'
+	cp "$TOP/cmd/infer-run/opts.h" cmd/infer-run/
 	lacks completions/infer.fish '/-l echo /d' '-l echo '
 	lacks completions/_infer 's/--echo/--eco/' '--echo'
 	lacks completions/infer.bash 's/ --echo$//' '--echo'

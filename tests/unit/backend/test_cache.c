@@ -4,11 +4,31 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/host.h"
 #include "base/os.h"
 
 static const int layers[] = { 0, 2, 4 };
 
+static struct host host;
+static struct backend *device;
+
 static const struct backend_kind *cpu(void) { return backend_find("cpu"); }
+
+static int set_up(void **state)
+{
+	const struct backend_opts o = { 0 };
+
+	(void)state;
+	return host_open(&host, 1, NULL, NULL) || cpu()->open(&device, &host, &o, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	cpu()->close(device);
+	host_close(&host);
+	return 0;
+}
 
 /* What a page holds, from the format: 34 and 18 bytes for 32 numbers, K and V of a layer each from
  * a multiple of 64 on. */
@@ -25,7 +45,7 @@ static int case_bytes(void)
 		struct backend_group g = { 3, layers, types[i / 4], types[i % 4], 5, 96, 32 };
 
 		want = 3 * 5 * KERN_PAGE * (uint64_t)(bytes[i / 4] * 3 + bytes[i % 4]);
-		nth_ok(cpu()->kv_new(&c, NULL, &g, 7, &err));
+		nth_ok(cpu()->kv_new(&c, device, &g, 7, &err));
 		assert_int_equal(c->page_bytes, (want + page - 1) / page * page);
 		assert_int_equal(c->layer_bytes % 64 + c->v_at % 64, 0);
 		assert_int_equal(c->reserved, 7 * c->page_bytes);
@@ -53,7 +73,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(cpu()->kv_new(&c, NULL, &bad[i].g, 1, &err), INFER_EUNSUP);
+		assert_int_equal(cpu()->kv_new(&c, device, &bad[i].g, 1, &err), INFER_EUNSUP);
 		assert_null(c);
 		assert_non_null(strstr(err.message, bad[i].says));
 	}
@@ -68,7 +88,7 @@ static void test_memory(void **state)
 
 	(void)state;
 	os_usage(&before);
-	assert_int_equal(cpu()->kv_new(&c, NULL, &g, 1 << 16, NULL), INFER_OK);
+	assert_int_equal(cpu()->kv_new(&c, device, &g, 1 << 16, NULL), INFER_OK);
 	os_usage(&after);
 	assert_true(after.minor_faults - before.minor_faults < 50);
 	memset(c->base + 5 * c->page_bytes, 7, c->page_bytes);
@@ -89,5 +109,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_bytes), cmocka_unit_test(test_refused),
 		                            cmocka_unit_test(test_memory) };
-	return nth_group(tests);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
