@@ -251,17 +251,17 @@ static void test_no_room(void **state)
 	(void)state;
 	if (NTH_SANITIZED)
 		skip();
-	header(&m, 100, (uint64_t)64 << 20);
-	pack_zeros((size_t)256 << 20, 0);
+	header(&m, 100, (uint64_t)16 << 20);
+	pack_zeros((size_t)64 << 20, 0);
 	save(path, z.at, z.n);
 	assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
 	r = was;
-	r.rlim_cur = mapped() + ((size_t)64 << 20);
+	r.rlim_cur = mapped() + ((size_t)32 << 20);
 	assert_int_equal(setrlimit(RLIMIT_AS, &r), 0);
 	int rc = infer_file_open(&f, path, &err);
 	assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
 	assert_int_equal(rc, INFER_ENOMEM);
-	assert_non_null(strstr(err.message, "unpacked it takes 256 MiB of memory; "));
+	assert_non_null(strstr(err.message, "unpacked it takes 64 MiB of memory; "));
 	assert_int_equal(infer_file_open(&f, path, &err), INFER_OK);
 	infer_file_close(&f);
 }

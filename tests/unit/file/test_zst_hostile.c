@@ -98,7 +98,7 @@ static uint64_t peak(void)
 /* Little that unpacks to much: it is not, beyond what its header says. */
 static void test_bomb(void **state)
 {
-	enum { MANY = 512 << 20, FEW = 48 << 20 };
+	enum { MANY = 128 << 20, FEW = 48 << 20 };
 	uint64_t before;
 
 	(void)state;
@@ -123,7 +123,7 @@ static void test_bomb(void **state)
 		if (!NTH_SANITIZED)
 			assert_true(peak() < before + FEW);
 	}
-	/* a frame of 512 MiB behind a model that is whole, and behind one that leaves room for less */
+	/* a frame of 128 MiB behind a model that is whole, and behind one that leaves room for less */
 	model(&m, 100, 1000);
 	struct bytes first = { 0 };
 	pack(&first, m.at, m.n, 0);
