@@ -242,7 +242,11 @@ static void test_select(void **state)
 		if (kern_needs(i) & ~have)
 			continue;
 		assert_int_equal(kern_limit(&have, kern_name(i), NULL), INFER_OK);
-		assert_string_equal(kern_select(have).name, kern_name(i));
+		if (strcmp(kern_select(have).name, kern_name(i)) != 0)
+			fail_msg("--isa %s gives %s: .needs of the later of the two has no bit "
+			         "that the "
+			         "sets before it lack",
+			         kern_name(i), kern_select(have).name);
 	}
 }
 

@@ -456,9 +456,29 @@ static void test_real(void **state)
 	}
 #define VOCAB(name) REAL(name, "data/tokenizers/ggml-vocab-" name ".gguf")
 
+/* A row that lacks a function would be called all the same, with the first file that no row before it knows. */
+static void test_formats(void **state)
+{
+	static const struct {
+		const char *file;
+		const struct format *row;
+	} rows[] = {
+#define FORMAT(x) { #x, &format_##x },
+#include "file/format_list.h"
+#undef FORMAT
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (!rows[i].row->name || !rows[i].row->knows || !rows[i].row->open)
+			fail_msg("libcore/file/%s.c: format_%s has no name, knows or open",
+			         rows[i].file, rows[i].file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formats),
 		nth_case(case_open),
 		nth_case(case_many),
 		nth_case(case_digests),

@@ -217,10 +217,33 @@ out:
 	return rc;
 }
 
+/* What works element by element, which may write over its source, has sources of one width. */
+static void test_widths(void **state)
+{
+	struct graph g;
+	infer_error e;
+	int n = 0;
+
+	(void)state;
+	for (int op = 0; op < GRAPH_OPS; op++) {
+		if (graph_op_srcs(op) != 2 || !graph_op_over(op))
+			continue;
+		graph_init(&g);
+		int32_t x = add(&g, GRAPH_EMBED, 64, -1, -1), y = add(&g, GRAPH_MM, 32, x, -1);
+		add(&g, (enum graph_op)op, 0, x, y);
+		if (!graph_check(&g, 1, &e) || !strstr(e.message, "sources of different width"))
+			fail_msg("shape.c: %s takes sources of different width", graph_op_name(op));
+		graph_fini(&g);
+		n++;
+	}
+	assert_true(n >= 3);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { nth_case(case_shapes), nth_case(case_dump),
-		                            nth_case(case_mistakes), nth_case(case_failed_source),
-		                            nth_case(case_cost) };
+	const struct CMUnitTest tests[] = {
+		nth_case(case_shapes),        nth_case(case_dump), nth_case(case_mistakes),
+		nth_case(case_failed_source), nth_case(case_cost), cmocka_unit_test(test_widths)
+	};
 	return nth_group(tests);
 }
