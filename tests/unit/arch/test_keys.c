@@ -123,9 +123,8 @@ static void same_rest(const char *name, const char *what, const void *a, const v
 
 	for (size_t i = 0; i < n; i++)
 		if (p[i] != q[i])
-			fail_msg("%s: byte %zu of struct %s differs: a field of it that is read "
-			         "from one "
-			         "kind of file alone",
+			fail_msg("%s: byte %zu of struct %s differs: a field that is not in SAME, "
+			         "read from one kind of file alone or differently",
 			         name, i, what);
 }
 
@@ -162,7 +161,9 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 #define SAME(f) same_real(name, #f, (double)a->f, (double)b->f, 0)
 	SAME(n_layers), SAME(n_embd), SAME(n_head), SAME(n_head_kv), SAME(dk), SAME(dv), SAME(n_ff);
 	SAME(n_rot), SAME(ctx_train), SAME(n_expert), SAME(n_expert_used), SAME(n_expert_ff);
-	SAME(logit_scale), SAME(window), SAME(n_ropes);
+	SAME(expert_gating), SAME(expert_norm), SAME(expert_scale), SAME(eps), SAME(embd_scale);
+	SAME(residual_scale), SAME(logit_scale), SAME(attn_cap), SAME(logit_cap), SAME(act);
+	SAME(window), SAME(n_ropes);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)
@@ -237,8 +238,9 @@ static void test_every_row(void **state)
 		if (row->rule == KEY_NEUTRAL && key > K_LOGIT_CAP)
 			continue;
 		if (row->gguf && !met[0][key] && !is_rare)
-			fail_msg("key_list.h: no file of tests/golden/logits has %s (%s)", row->id,
-			         row->gguf);
+			fail_msg("key_list.h: no file of tests/golden/logits with a config of "
+			         "its name in " CONFIGS " has %s (%s)",
+			         row->id, row->gguf);
 		if (row->hf && !met[1][key] && !is_rare)
 			fail_msg("key_list.h: no file of " CONFIGS " has %s (%s)", row->id,
 			         row->hf);
