@@ -61,6 +61,29 @@ static int add_key(struct infer_file *f, const char *line, size_t n, infer_error
 	return file_meta_add(&f->meta, &v);
 }
 
+/* Dimensions and bytes of a tensor, of numbers that a stranger wrote. */
+static int set_shape(struct infer_tensor *t, const long long ne[4], const char *path,
+                     infer_error *err)
+{
+	const struct infer_type_info *type = infer_type_info(t->type);
+
+	if (!type)
+		return err_set(err, INFER_EFORMAT, "%s: no tensor has the type %d", path, t->type);
+	if (ne[0] < 1 || ne[0] % type->block)
+		return err_set(err, INFER_EFORMAT, "%s: rows of %lld elements", path, ne[0]);
+	t->bytes = (uint64_t)type->block_bytes;
+	for (int i = 0; i < 4; i++) {
+		uint64_t times = (uint64_t)ne[i] / (i ? 1 : (uint64_t)type->block);
+		if (ne[i] < 1 || times > INT64_MAX / t->bytes)
+			return err_set(err, INFER_EFORMAT, "%s: a dimension of %lld", path, ne[i]);
+		t->ne[i] = ne[i];
+		t->bytes *= times;
+		if (ne[i] > 1)
+			t->n_dims = i + 1;
+	}
+	return INFER_OK;
+}
+
 static int add_tensor(struct infer_file *f, const char *line, size_t n, infer_error *err)
 {
 	struct infer_tensor t = { .shard = f->n_shards };
@@ -74,14 +97,7 @@ static int add_tensor(struct infer_file *f, const char *line, size_t n, infer_er
 	t.name = (struct infer_str){ line + name, n - (size_t)name };
 	in_dir(path, f->path, t.name.at, t.name.len);
 	TRY(file_add_shard(f, path, err));
-	const struct infer_type_info *type = infer_type_info(t.type);
-	t.bytes = (uint64_t)type->block_bytes / (uint64_t)type->block;
-	for (int i = 0; i < 4; i++) {
-		t.ne[i] = ne[i];
-		t.bytes *= (uint64_t)ne[i];
-		if (ne[i] > 1)
-			t.n_dims = i + 1;
-	}
+	TRY(set_shape(&t, ne, path, err));
 	t.data = f->shards[t.shard].at;
 	if (t.bytes != f->shards[t.shard].bytes)
 		return err_set(err, INFER_EFORMAT, "%s: %zu bytes where %llu are wanted", path,
@@ -260,12 +276,47 @@ static void test_tables(void **state)
 	infer_file_close(&g);
 }
 
+static void test_hostile(void **state)
+{
+	static const struct {
+		const char *index, *says;
+	} bad[] = {
+		{ "tensor 99 4 1 1 1 INDEX\n", "no tensor has the type 99" },
+		{ "tensor 0 0 1 1 1 INDEX\n", "rows of 0 elements" },
+		{ "tensor 8 33 1 1 1 INDEX\n", "rows of 33 elements" },
+		{ "tensor 0 4 -1 1 1 INDEX\n", "a dimension of -1" },
+		{ "tensor 0 4 4611686018427387904 1 1 INDEX\n",
+		  "a dimension of 4611686018427387904" },
+		{ "tensor 0 4 1 1 1 INDEX\n", "bytes where 16 are wanted" },
+		{ "tensor 0 4 1 1\n", "tensor 0 4 1 1" },
+	};
+	char own[] = "/tmp/infer-test-rawdir-XXXXXX", path[64];
+	infer_error err;
+	infer_file *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(own));
+	snprintf(path, sizeof path, "%s/INDEX", own);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		FILE *out = fopen(path, "wb");
+		assert_non_null(out);
+		fputs(bad[i].index, out);
+		assert_int_equal(fclose(out), 0);
+		assert_int_equal(infer_file_open(&f, own, &err), INFER_EFORMAT);
+		if (!strstr(err.message, bad[i].says))
+			fail_msg("%s: %s", bad[i].index, err.message);
+	}
+	unlink(path);
+	rmdir(own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gguf),
 		nth_case(case_same),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, write_dir, drop_dir);
 }
