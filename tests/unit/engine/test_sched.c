@@ -161,7 +161,11 @@ static void test_short_lead(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		infer_engine *e = engine((struct infer_engine_opts){
-			.threads = 1, .max_seqs = 8, .prefill_chunk = 1024 });
+			/* no step is too slow for all prompts at once */
+			.threads = 1,
+			.max_seqs = 8,
+			.prefill_chunk = 1024,
+			.step_ms = 100000 });
 		struct infer_engine_stats st;
 
 		for (int k = 0; k < 8; k++) {
