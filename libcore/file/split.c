@@ -1,6 +1,6 @@
-/* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, a whole GGUF file with
- * tensors of its own, and with .zst behind that where it is compressed; the first holds the metadata, every one says in split.no (from 0),
- * split.count and split.tensors.count which it is. */
+/* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, with .zst behind that if
+ * it is compressed: a whole GGUF file with tensors of its own.  The first holds the metadata; every
+ * one says in split.no (from 0), split.count and split.tensors.count which it is. */
 #include "base/err.h"
 #include "file/gguf.h"
 
