@@ -1,12 +1,13 @@
-/* file/zst.c - GGUF files that are compressed with zstd (RFC 8878): frames one after the other, some
- * of which may be skippable.
+/* file/zst.c - GGUF files that are compressed with zstd (RFC 8878): a sequence of frames, some of
+ * which may be skippable.
  *
- * What a stranger compressed to nearly nothing may unpack to any size, so the size comes from the GGUF
- * header: as much is unpacked as holds that, in steps that double, and only what it says is asked for
- * then, if that much memory is available.  The stream must end where the header says.
+ * A small file may unpack to any size, so the GGUF header inside decides how much memory is taken.
+ * First the header is unpacked, into memory that doubles until the header is whole.  It gives the
+ * size of the model; if that much memory is available, the rest is unpacked.  The stream must end
+ * where the header says.
  *
- * The file is read, not mapped, so that only what it is unpacked to counts as memory in use.  The
- * decoder's own memory, above all its window, is the library's, from malloc. */
+ * The compressed file is read, not mapped, so that its pages do not count as memory of this process.
+ * The library allocates the decoder and its window with malloc. */
 #include "file/zst.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -34,8 +35,8 @@ struct unpack {
 	/* bytes of the file from `from` on: n, of which pos are used */
 	unsigned char *in;
 	size_t from, n, pos;
-	/* a frame has begun, which says that it ends at byte `ends` of out (0: it does not say), and
-	 * goes on with so many bytes of the file */
+	/* inside: a frame has begun.  ends: the byte of out where it says that it ends, 0 if it does
+	 * not say.  wants: the bytes of the file that the decoder takes next */
 	int inside;
 	uint64_t ends;
 	size_t wants;
@@ -56,7 +57,7 @@ int zst_is(const unsigned char *at, size_t n)
 
 static unsigned long long offset(const struct unpack *u) { return u->from + u->pos; }
 
-/* At least n unused bytes in u->in, fewer only at the end of the file. */
+/* Have at least n unused bytes in u->in, fewer only at the end of the file. */
 static int fill(struct unpack *u, size_t n)
 {
 	size_t left = u->n - u->pos, got, more;
@@ -100,8 +101,8 @@ static int damaged(struct unpack *u, size_t code)
 	}
 }
 
-/* Begin the next frame, if the file goes on.  Its size, where it says one, is less than `most` leaves
- * to it. */
+/* Begin the next frame, if there is one.  A frame that says its size must not unpack beyond byte
+ * `most` of the output. */
 static int begin_frame(struct unpack *u, uint64_t most)
 {
 	unsigned long long bytes;
@@ -111,8 +112,8 @@ static int begin_frame(struct unpack *u, uint64_t most)
 		return INFER_OK;
 	if (!zst_is(u->in + u->pos, u->n - u->pos))
 		return err_set(u->err, INFER_EFORMAT,
-		               "%s: what follows the compressed data is none, at byte %llu",
-		               u->path, offset(u));
+		               "%s: other data follows the compressed data, at byte %llu", u->path,
+		               offset(u));
 	u->inside = 1;
 	u->wants = HEAD_LEAST;
 	u->ends = 0;
@@ -128,8 +129,8 @@ static int begin_frame(struct unpack *u, uint64_t most)
 	return INFER_OK;
 }
 
-/* Unpack up to the end of `out`, or of the file: then u->inside is 0.  A call takes what the decoder
- * says, a block, so that messages say in which the file is damaged. */
+/* Unpack until `out` is full or the file ends; in that case u->inside is 0.  The decoder gets one
+ * block at a time, so that a message names the block that is damaged. */
 static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 {
 	while (out->pos < out->size) {
@@ -167,7 +168,7 @@ static int unpack_some(struct unpack *u, size_t to, uint64_t most)
 	return unpack_to(u, &out, most);
 }
 
-/* Room for so many bytes, if they are available. */
+/* Make u->out hold `bytes`, if that much memory is available. */
 static int grow(struct unpack *u, size_t bytes)
 {
 	struct os_limits l;
@@ -190,7 +191,7 @@ static int grow(struct unpack *u, size_t bytes)
 	return INFER_OK;
 }
 
-/* Unpack the header, and the size by it. */
+/* Unpack the GGUF header, and compute the size of the model from it. */
 static int read_header(struct unpack *u, struct gguf_size *size)
 {
 	for (;;) {
@@ -285,7 +286,7 @@ static int knows(const char *path, const struct os_stat *st, const unsigned char
 	return st->kind == OS_REGULAR && zst_is(head, n);
 }
 
-/* What is in it is a GGUF file, for all that follows. */
+/* From here on the file is the GGUF file inside. */
 static int open_zst(struct infer_file *f, infer_error *err)
 {
 	f->format = &format_gguf;

@@ -6,8 +6,8 @@
 /* Whether these bytes begin a frame, or a skippable one. */
 int zst_is(const unsigned char *at, size_t n);
 
-/* Unpack *s, the last of f's shards, whose mapping is compressed, into memory of its own, and take
- * that for its bytes.  f's watcher is told of compressed bytes.
+/* Unpack *s, the last of f's shards, whose mapping is compressed, into private memory, which then
+ * holds its bytes.  f's watcher is told of compressed bytes.
  * INFER_EFORMAT  damaged, cut short, or of another size than the header inside says
  * INFER_EUNSUP   a dictionary or a window that is too large is needed, or there is no GGUF file
  *                inside

@@ -105,7 +105,7 @@ struct kern_prefetch {
 	const char *at, *end;
 	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
 };
-/* Bytes of m rows of k, and of their transposed copy (Q8, Q8K); both at a multiple of 64 */
+/* Bytes of m rows of k (Q8: 32 i, Q8K: 256 i) and of their transposed copy; at multiples of 64 */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
 size_t kern_transposed_bytes(enum kern_form form, int m, int k);
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);

@@ -68,8 +68,10 @@ struct kern kern_select(uint64_t have)
 			k.peak_dot = o->peak_dot;
 		if (o->peak_tile)
 			k.peak_tile = o->peak_tile;
-		for (int t = 0; t < INFER_TYPE_COUNT; t++)
-			overlay(&k.mm[t], &o->mm[t]), overlay(&k.mm_bf16[t], &o->mm_bf16[t]);
+		for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+			overlay(&k.mm[t], &o->mm[t]);
+			overlay(&k.mm_bf16[t], &o->mm_bf16[t]);
+		}
 	}
 	return k;
 }

@@ -168,9 +168,11 @@ static int limit_of(const struct probe_job *j)
 	case KERN_FORM_BF16:
 		return j->k->peak_tile && j->c->kind != PROBE_PACK ? INFER_LIMIT_TILE
 		                                                   : INFER_LIMIT_FMA;
-	default:
-		return INFER_LIMIT_DOT;
+	case KERN_FORM_Q8:
+	case KERN_FORM_Q8K:
+		break;
 	}
+	return INFER_LIMIT_DOT;
 }
 
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)

@@ -86,7 +86,7 @@ SAYS='m.gguf.zst: compressed: unpacked to [0-9.]* MiB of memory that no other pr
 	fails 3 'cut.zst: the compressed data ends inside a frame, at byte 20000$' infer-inspect verify cut.zst
 	fails 3 'cut.zst: the compressed data ends inside a frame, at byte 20000$' infer-bench run -m cut.zst
 	cat m.gguf.zst m.gguf >more.zst
-	fails 3 "more.zst: what follows the compressed data is none, at byte $(stat -c %s m.gguf.zst)\$" infer-run -m more.zst x
+	fails 3 "more.zst: other data follows the compressed data, at byte $(stat -c %s m.gguf.zst)\$" infer-run -m more.zst x
 	cat m.gguf.zst m.gguf.zst >twice.zst
 	fails 3 'twice.zst: unpacks to more than the [0-9]* bytes that its header says' infer-run -m twice.zst x
 	cp m.gguf.zst flip.zst

@@ -30,7 +30,7 @@ static void test_same_bits(void **state)
 	assert_true(each_set(set_same) >= 0);
 }
 
-/* numbers whose products and sums lie about 2^-126 */
+/* A number whose products and sums have magnitudes near 2^-126, where subnormal numbers begin. */
 static float small(uint64_t u, int exponent)
 {
 	uint32_t e = (uint32_t)(127 + exponent + (int)(u >> 40 & 7));

@@ -406,8 +406,9 @@ static int reads(const struct arch *a, const struct key_row *row, double v, int 
 	return !*rc || !strstr(e.message, "is not supported with architecture");
 }
 
-/* What no architecture reads is refused, and what is no number always.  test_keys wants a golden file for each row that
- * has an effect, which are those to LOGIT_CAP: a row behind it that is read has none. */
+/* Every architecture refuses a value that is not a number, and a key that it does not read.
+ * test_keys wants a golden file for each row up to LOGIT_CAP, the rows that have an effect; so no
+ * architecture may read a row behind it. */
 static void test_neutral(void **state)
 {
 	int rc;

@@ -5,13 +5,13 @@
 #include "base/numa.h"
 #include "base/os.h"
 #include "base/pool.h"
+#include "put.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,18 +19,10 @@ static char root[] = "/tmp/test_numa.XXXXXX";
 
 static void put(const char *name, const char *text)
 {
-	char path[256];
-	FILE *f;
+	char path[512], below[64];
 
-	snprintf(path, sizeof path, "%s/sys/devices/system/node/%s", root, name);
-	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
-		*p = 0;
-		mkdir(path, 0700);
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	snprintf(below, sizeof below, "sys/devices/system/node/%s", name);
+	put_file(path, root, below, text);
 }
 
 static void clear(void)

@@ -1,6 +1,7 @@
 /* tests/unit/base/test_os.c - files, mappings and limits: os.c and os_limits.c. */
 #include "../nth.h"
 #include "base/os.h"
+#include "put.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,21 +31,12 @@ static int tear_down(void **state)
 	return system(cmd);
 }
 
-/* Write a file below the directory, with the folders that lead to it; its path. */
+/* Write a file below the directory; its path. */
 static char *put(const char *name, const char *text)
 {
 	static char path[512];
-	FILE *f;
 
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	for (char *p = path + strlen(dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
-		*p = 0;
-		mkdir(path, 0700);
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	put_file(path, dir, name, text);
 	return path;
 }
 
@@ -375,7 +367,7 @@ static void test_hold(void **state)
 	assert_int_equal(os_file_read(&f, path, 0, text, 1, &n, NULL), INFER_EIO);
 }
 
-/* A reservation that grows and shrinks keeps what is in it. */
+/* A reservation keeps its contents when it grows or shrinks. */
 static void test_again(void **state)
 {
 	infer_error err;

@@ -140,7 +140,7 @@ __attribute__((unused)) static void check_same(const infer_file *f, const infer_
 	}
 }
 
-/* `zeros` bytes behind what is in m, packed in a stream. */
+/* Compress m and `zeros` bytes of 0 behind it into z, as one stream. */
 __attribute__((unused)) static void pack_zeros(size_t zeros, unsigned how)
 {
 	static unsigned char none[1 << 16];

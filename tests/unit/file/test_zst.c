@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-/* Open what is in m, and what is in z. */
+/* Write m as a plain file and z as a compressed one, and compare the models. */
 static int both(void)
 {
 	struct infer_file_info info;
@@ -78,7 +78,7 @@ static void test_frames(void **state)
 		pack(&z, NULL, 0, how);
 		put_skippable(&z, 9);
 		check_both();
-		/* what was unpacked last ends with the first look: at 64 KiB */
+		/* the first frame ends at 64 KiB, where the reader first looks at the header */
 		z.n = 0;
 		pack(&z, m.at, 65536, how);
 		pack(&z, m.at + 65536, m.n - 65536, how);

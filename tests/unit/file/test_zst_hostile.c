@@ -80,7 +80,7 @@ static void test_flipped(void **state)
 			infer_file_close(&f);
 			z.at[i] ^= (unsigned char)(1 << bit);
 		}
-	/* what is skipped may be anything */
+	/* the bytes of a skippable frame may have any value */
 	assert_true(opened >= 8 * 5 && (size_t)opened < 8 * z.n / 2);
 	if (!NTH_SANITIZED)
 		assert_true(mapped() < before + (4 << 20));
@@ -145,7 +145,7 @@ static void test_wrong(void **state)
 	/* garbage behind it, and a byte too many */
 	z.n = 0;
 	pack(&z, m.at, m.n, 0);
-	snprintf(says, sizeof says, "is none, at byte %zu", z.n);
+	snprintf(says, sizeof says, "other data follows the compressed data, at byte %zu", z.n);
 	put(&z, "rubbish", 7);
 	check_fails(INFER_EFORMAT, says);
 	z.n -= 6;
@@ -187,7 +187,7 @@ static void test_wrong(void **state)
 	z.n = 0;
 	put_skippable(&z, 1);
 	put(&z, "\x27\xb5\x2f\xfd\0\x90\x21\0\0GGUF", 13);
-	check_fails(INFER_EFORMAT, "is none, at byte 9");
+	check_fails(INFER_EFORMAT, "other data follows the compressed data, at byte 9");
 }
 
 int main(void)
