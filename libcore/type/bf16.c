@@ -9,6 +9,19 @@ static void decode(float *dst, const void *src, size_t blocks)
 		dst[i] = num_bf16(num_u16(at + 2 * i));
 }
 
+/* To the nearest, ties to even; what is too large becomes the largest finite value. */
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	uint8_t *to = dst;
+
+	(void)importance;
+	for (size_t i = 0; i < blocks; i++) {
+		uint16_t h = num_to_bf16(src[i]);
+		h = (uint16_t)(h - ((h & 0x7fff) == 0x7f80));
+		memcpy(to + 2 * i, &h, sizeof h);
+	}
+}
+
 static size_t bad(const void *src, size_t blocks)
 {
 	const uint8_t *at = src;
@@ -19,4 +32,4 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-const struct type type_bf16 = { { "BF16", 30, 1, 2, 0 }, decode, .bad = bad };
+const struct type type_bf16 = { { "BF16", 30, 1, 2, 0 }, decode, encode, .bad = bad };

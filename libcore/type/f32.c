@@ -3,6 +3,12 @@
 
 static void decode(float *dst, const void *src, size_t blocks) { memcpy(dst, src, blocks * 4); }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	(void)importance;
+	memcpy(dst, src, blocks * 4);
+}
+
 static size_t bad(const void *src, size_t blocks)
 {
 	const uint8_t *at = src;
@@ -13,4 +19,4 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-const struct type type_f32 = { { "F32", 0, 1, 4, 0 }, decode, .bad = bad };
+const struct type type_f32 = { { "F32", 0, 1, 4, 0 }, decode, encode, .bad = bad };

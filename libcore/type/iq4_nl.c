@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d table[q] */
 #include "type/block.h"
+#include "type/search.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -16,6 +17,22 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_table t;
+	struct search_grid grid = search_iq4(&t);
+	struct iq4_nl *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		search_put(b->d, search_scale(&s, 8, &grid, q));
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)(t.code[q[i] + 128] | t.code[q[i + 16] + 128] << 4);
+	}
+}
+
 const struct type type_iq4_nl = {
-	{ "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

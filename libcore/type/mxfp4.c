@@ -4,6 +4,7 @@
  * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: the decoder gives what
  * the formula gives, who looks for weights that are not finite finds it. */
 #include "type/block.h"
+#include "type/search.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -28,4 +29,48 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-const struct type type_mxfp4 = { { "MXFP4", 39, 32, sizeof(struct mxfp4), 0 }, decode, .bad = bad };
+/* Of the exponents under which the largest value is between 4 and 128, the one of the least error;
+ * 0 where all become zeros. */
+static int best_exponent(const struct search *s, const struct search_grid *g, float *scale)
+{
+	float top = fabsf(search_farthest(s->x, s->w, 8)), gain = 0;
+	int unit = (int)(num_bits(s->unit) >> 23), p = (int)(num_bits(top) >> 23), best = 0;
+
+	*scale = 0;
+	for (int k = p - 2; k > p - 7; k--) {
+		int e = unit + k - 126;         /* 2^(e - 128) = 2^(k - 127) unit */
+		if (e < 0 || e > 252 || k < 28) /* 12 2^125 is no float */
+			continue;
+		float a = num_float((uint32_t)k << 23);
+		struct search_fit f = search_try(s->x, s->w, 8, 1.0f / a, g);
+		float won = a * (2 * f.xq - a * f.qq);
+		if (won > gain) {
+			gain = won;
+			best = e;
+			*scale = a;
+		}
+	}
+	return best;
+}
+
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_table t;
+	struct search_grid grid = search_fp4(&t);
+	struct mxfp4 *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		float scale;
+		b->e = (uint8_t)best_exponent(&s, &grid, &scale);
+		search_codes(q, s.x, 8, scale, &grid);
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)(t.code[q[i] + 128] | t.code[q[i + 16] + 128] << 4);
+	}
+}
+
+const struct type type_mxfp4 = {
+	{ "MXFP4", 39, 32, sizeof(struct mxfp4), 0 }, decode, encode, .bad = bad
+};

@@ -4,6 +4,7 @@
  * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The
  * tensor's own f32 scale stands in another tensor. */
 #include "type/block.h"
+#include "type/search.h"
 #include "type/grids.h"
 
 static float half_scale(int x)
@@ -31,4 +32,50 @@ static void decode(float *dst, const void *src, size_t blocks)
 		}
 }
 
-const struct type type_nvfp4 = { { "NVFP4", 40, 64, sizeof(struct nvfp4), 0 }, decode };
+/* Of the scales about the one under which the largest value is 12, the one of the least error. */
+static int best_scale(const struct search *s, const search_v4 *x, const search_v4 *w,
+                      const struct search_grid *g, float *scale)
+{
+	float top = fabsf(search_farthest(x, w, 4)), gain = 0;
+	int c = 0, best = 0;
+
+	*scale = 0;
+	for (int bit = 64; bit; bit /= 2) /* the last under which the largest is above 12 */
+		if (c + bit < 126 && half_scale(c + bit) * s->per_unit * 12 < top)
+			c += bit;
+	c++;
+	for (int k = c - 6 < 1 ? 1 : c - 6; k <= c + 5 && k <= 126; k++) {
+		float a = half_scale(k) * s->per_unit;
+		struct search_fit f = search_try(x, w, 4, 1.0f / a, g);
+		float e = a * (2 * f.xq - a * f.qq);
+		if (e > gain) {
+			gain = e;
+			best = k;
+			*scale = a;
+		}
+	}
+	return best;
+}
+
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_table t;
+	struct search_grid grid = search_fp4(&t);
+	struct nvfp4 *b = dst;
+	struct search s;
+	int8_t q[16];
+
+	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
+		search_load(&s, src, importance, 64);
+		for (int g = 0; g < 4; g++) {
+			float a;
+			b->d[g] = (uint8_t)best_scale(&s, s.x + 4 * g, s.w + 4 * g, &grid, &a);
+			search_codes(q, s.x + 4 * g, 4, a, &grid);
+			for (int r = 0; r < 8; r++)
+				b->qs[8 * g + r] =
+					(uint8_t)(t.code[q[r] + 128] | t.code[q[r + 8] + 128] << 4);
+		}
+	}
+}
+
+const struct type type_nvfp4 = { { "NVFP4", 40, 64, sizeof(struct nvfp4), 0 }, decode, encode };

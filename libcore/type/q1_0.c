@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: element i is bit i % 8 of byte i / 8
  * value = bit ? d : -d */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -15,6 +16,27 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+/* The best d for any signs is the mean of the magnitudes. */
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q1_0 *b = dst;
+	struct search s;
+
+	for (; blocks--; b++, src += 128, importance += importance ? 128 : 0) {
+		search_v4 wx = { 0 }, w = { 0 };
+		search_load(&s, src, importance, 128);
+		memset(b->qs, 0, sizeof b->qs);
+		for (int i = 0; i < 128; i++)
+			b->qs[i / 8] |= (uint8_t)((src[i] >= 0) << i % 8);
+		for (int i = 0; i < 32; i++) {
+			wx += s.w[i] * search_abs(s.x[i]);
+			w += s.w[i];
+		}
+		float d = search_sum(wx) / search_sum(w);
+		search_put(b->d, search_round(&s, &d));
+	}
+}
+
 const struct type type_q1_0 = {
-	{ "Q1_0", 41, 128, sizeof(struct q1_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "Q1_0", 41, 128, sizeof(struct q1_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

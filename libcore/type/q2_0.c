@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: element i is at bit 2 (i % 4) of byte i / 4
  * value = d (q - 1) */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -15,6 +16,25 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	static const float tries[] = { 2, 1.5f, 2.5f, 3, 4, 6, -1, -1.5f, -2, -2.5f, -3, -4 };
+	static const struct search_grid grid = {
+		.lo = -1, .hi = 2, .tries = tries, .n_tries = sizeof tries / sizeof *tries
+	};
+	struct q2_0 *b = dst;
+	struct search s;
+	int8_t q[64];
+
+	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
+		search_load(&s, src, importance, 64);
+		search_put(b->d, search_scale(&s, 16, &grid, q));
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)((q[4 * i] + 1) | (q[4 * i + 1] + 1) << 2 |
+			                     (q[4 * i + 2] + 1) << 4 | (q[4 * i + 3] + 1) << 6);
+	}
+}
+
 const struct type type_q2_0 = {
-	{ "Q2_0", 42, 64, sizeof(struct q2_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "Q2_0", 42, 64, sizeof(struct q2_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

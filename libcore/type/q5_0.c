@@ -4,6 +4,7 @@
  *   6  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d (q - 16) */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -18,6 +19,29 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	static const float tries[] = { -16, -15.5f, -15, -16.5f, -17,   -17.5f,
+		                       -18, -19,    15,  15.5f,  14.5f, 16 };
+	static const struct search_grid grid = {
+		.lo = -16, .hi = 15, .tries = tries, .n_tries = sizeof tries / sizeof *tries
+	};
+	struct q5_0 *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		search_put(b->d, search_scale(&s, 8, &grid, q));
+		uint32_t qh = 0;
+		for (int i = 0; i < 32; i++)
+			qh |= (uint32_t)((q[i] + 16) >> 4) << i;
+		memcpy(b->qh, &qh, sizeof qh);
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)(((q[i] + 16) & 15) | ((q[i + 16] + 16) & 15) << 4);
+	}
+}
+
 const struct type type_q5_0 = {
-	{ "Q5_0", 6, 32, sizeof(struct q5_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "Q5_0", 6, 32, sizeof(struct q5_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

@@ -3,6 +3,7 @@
  *   2  i8 q[32]
  * value = d q */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -15,6 +16,23 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	static const float tries[] = { 127, 126, 125, 124 };
+	static const struct search_grid grid = {
+		.lo = -127, .hi = 127, .tries = tries, .n_tries = sizeof tries / sizeof *tries
+	};
+	struct q8_0 *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		search_put(b->d, search_scale(&s, 8, &grid, q));
+		memcpy(b->q, q, sizeof q);
+	}
+}
+
 const struct type type_q8_0 = {
-	{ "Q8_0", 8, 32, sizeof(struct q8_0), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "Q8_0", 8, 32, sizeof(struct q8_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

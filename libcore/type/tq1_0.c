@@ -5,6 +5,7 @@
  * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is
  * what three times (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
 #include "type/block.h"
+#include "type/search.h"
 
 static float digit(int byte, int n)
 {
@@ -28,6 +29,34 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+/* The byte of n <= 5 digits that lie step apart; those that it lacks are 0. */
+static uint8_t five(const int8_t *q, int step, int n)
+{
+	int v = 0;
+
+	for (int i = 0; i < 5; i++)
+		v = 3 * v + (i < n ? q[i * step] + 1 : 0);
+	return (uint8_t)((v * 256 + 242) / 243);
+}
+
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct tq1_0 *b = dst;
+	struct search s;
+	int8_t q[256];
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
+		for (int l = 0; l < 32; l++)
+			b->qs[l] = five(q + l, 32, 5);
+		for (int l = 0; l < 16; l++)
+			b->qs[32 + l] = five(q + 160 + l, 16, 5);
+		for (int l = 0; l < 4; l++)
+			b->qh[l] = five(q + 240 + l, 4, 4);
+	}
+}
+
 const struct type type_tq1_0 = {
-	{ "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, .n_f16 = 1, .f16 = { 52 }
+	{ "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 52 },
 };

@@ -3,6 +3,7 @@
  *   64  f16 d
  * value = d (q - 1) */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -17,6 +18,23 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct tq2_0 *b = dst;
+	struct search s;
+	int8_t q[256];
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
+		for (int i = 0; i < 64; i++) {
+			const int8_t *at = q + i / 32 * 128 + i % 32;
+			b->qs[i] = (uint8_t)((at[0] + 1) | (at[32] + 1) << 2 | (at[64] + 1) << 4 |
+			                     (at[96] + 1) << 6);
+		}
+	}
+}
+
 const struct type type_tq2_0 = {
-	{ "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 }, decode, .n_f16 = 1, .f16 = { 64 }
+	{ "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 64 },
 };

@@ -8,6 +8,12 @@ struct type {
 	struct infer_type_info info;
 	/* f32 [blocks * block] from src, any alignment */
 	void (*decode)(float *dst, const void *src, size_t blocks);
+	/* Codes for blocks * block finite values of src; dst any alignment, not overlapping src.
+	 * importance  f32 [blocks * block], finite, >= 0: what a squared error of each value costs;
+	 *             NULL: 1 for all
+	 * The same bytes on every machine, whether block by block or all at once.  NULL: no encoder.
+	 * Any thread. */
+	void (*encode)(void *dst, const float *src, const float *importance, size_t blocks);
 	/* Where a block has floats, to look for weights that are not finite: n_f16 f16 fields at
 	 * these byte offsets, or a function of the type that returns the index of the first byte
 	 * of the first bad float, SIZE_MAX if there is none.  Neither: a type without floats. */

@@ -1,0 +1,187 @@
+/* type/search.c - the encoders' common search: one scale, or a scale and an offset.
+ *
+ * For given codes q the best scale is a line through the origin, d = sum(w x q) / sum(w q q), and
+ * lowers the weighted error by sum(w x q)^2 / sum(w q q), the score.  For a given scale the best
+ * codes are the nearest.  A search tries scales that put the largest value at different codes,
+ * takes the one of the best score, and alternates between the two until the score stays. */
+#include "type/search.h"
+#include "type/grids.h"
+
+#include <math.h>
+
+enum { ROUNDS = 4 };
+#define UNWEIGHTED \
+	0x1p-40f /* the weight of values of importance 0: they decide where nothing else does */
+
+/* 2^e with 1 <= top / 2^e < 2, within what has a reciprocal. */
+static float unit_of(float top)
+{
+	uint32_t e = num_bits(top) >> 23;
+
+	return num_float((e < 1 ? 1 : e) << 23);
+}
+
+void search_load(struct search *s, const float *src, const float *importance, int n)
+{
+	float top = 0, heavy = 0;
+
+	for (int i = 0; i < n; i++)
+		top = fabsf(src[i]) > top ? fabsf(src[i]) : top;
+	for (int i = 0; importance && i < n; i++)
+		heavy = importance[i] > heavy ? importance[i] : heavy;
+	s->unit = unit_of(top);
+	s->per_unit = 1.0f / s->unit;
+	float per_heavy = 1.0f / unit_of(heavy);
+	for (int i = 0; i < n / 4; i++)
+		for (int l = 0; l < 4; l++) {
+			s->x[i][l] = src[4 * i + l] * s->per_unit;
+			s->w[i][l] =
+				heavy > 0 ? importance[4 * i + l] * per_heavy + UNWEIGHTED : 1.0f;
+		}
+}
+
+uint16_t search_f16(float x)
+{
+	uint16_t h = num_to_f16(x);
+
+	return (h & 0x7fff) == 0x7c00 ? (uint16_t)(h - 1) : h;
+}
+
+uint16_t search_round(const struct search *s, float *x)
+{
+	uint16_t h = search_f16(*x * s->unit);
+
+	*x = num_f16(h) * s->per_unit;
+	return h;
+}
+
+uint16_t search_round_up(const struct search *s, float *x)
+{
+	float was = *x;
+	uint16_t h = search_round(s, x);
+
+	if (was == 0 || *x != 0)
+		return h;
+	*x = (was < 0 ? -0x1p-24f : 0x1p-24f) * s->per_unit;
+	return was < 0 ? 0x8001 : 1;
+}
+
+void search_put(uint8_t to[2], uint16_t h) { memcpy(to, &h, 2); }
+
+void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g)
+{
+	float inv = a != 0 ? 1.0f / a : 0.0f;
+
+	for (int i = 0; i < n; i++) {
+		search_i4 c = __builtin_convertvector(search_nearest(x[i] * inv, g), search_i4);
+		for (int l = 0; l < 4; l++)
+			q[4 * i + l] = (int8_t)c[l];
+	}
+}
+
+/* The value whose error matters and that is farthest from 0. */
+float search_farthest(const search_v4 *x, const search_v4 *w, int n)
+{
+	float top = 0, any = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int l = 0; l < 4; l++) {
+			float v = x[i][l];
+			any = fabsf(v) > fabsf(any) ? v : any;
+			if (w[i][l] > SEARCH_UNHEARD)
+				top = fabsf(v) > fabsf(top) ? v : top;
+		}
+	return fabsf(top) >= SEARCH_LEAST ? top : any;
+}
+
+static float score_of(struct search_fit f) { return f.qq > 0 ? f.xq * f.xq / f.qq : 0; }
+
+struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
+                               const struct search_grid *g)
+{
+	struct search_fit best = { 0 };
+	float top = search_farthest(x, w, n), score = 0;
+
+	if (fabsf(top) < SEARCH_LEAST)
+		return best;
+	for (int k = 0; k < g->n_tries; k++) {
+		struct search_fit f = search_try(x, w, n, g->tries[k] / top, g);
+		if (f.xq * f.xq > score * f.qq) {
+			score = score_of(f);
+			best = f;
+		}
+	}
+	for (int k = 0; k < ROUNDS && best.qq > 0 && best.xq != 0; k++) {
+		struct search_fit f = search_try(x, w, n, best.qq / best.xq, g);
+		if (!(f.xq * f.xq > score * f.qq))
+			break;
+		score = score_of(f);
+		best = f;
+	}
+	return best;
+}
+
+uint16_t search_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q)
+{
+	struct search_fit f = search_group(s->x, s->w, n, g);
+	float a = f.qq > 0 ? f.xq / f.qq : 0;
+	uint16_t h = search_round_up(s, &a);
+
+	if (a != 0) { /* the best scale for the codes under the rounded one */
+		f = search_try(s->x, s->w, n, 1.0f / a, g);
+		if (!(2 * a * f.xq > a * a * f.qq)) /* nothing is better than 0 */
+			a = h = 0;
+		float b = f.qq > 0 ? f.xq / f.qq : 0;
+		uint16_t h2 = search_round(s, &b);
+		/* the error lowers by 2 a xq - a a qq */
+		if (h2 != h && b != 0) {
+			struct search_fit f2 = search_try(s->x, s->w, n, 1.0f / b, g);
+			if (2 * b * f2.xq - b * b * f2.qq > 2 * a * f.xq - a * a * f.qq) {
+				a = b;
+				h = h2;
+			}
+		}
+	}
+	search_codes(q, s->x, n, a, g);
+	return h;
+}
+
+void search_table_init(struct search_table *t, const int8_t values[16])
+{
+	int k = 0;
+
+	for (int i = 0; i < 512; i++) { /* halves: i stands for i / 2 - 128 up to the next */
+		while (k < 15 && i - 256 >= values[k] + values[k + 1])
+			k++;
+		t->nearest[i] = values[k];
+		if (i - 256 == 2 * values[k])
+			t->code[values[k] + 128] = (uint8_t)k;
+	}
+}
+
+static const float ternary_tries[] = { 1, 1.3f, 1.6f, 2, 2.5f, 3, 3.7f, 4.5f, 6, 9, 14 };
+const struct search_grid search_ternary = { .lo = -1,
+	                                    .hi = 1,
+	                                    .tries = ternary_tries,
+	                                    .n_tries =
+	                                            sizeof ternary_tries / sizeof *ternary_tries };
+
+static const float iq4_tries[] = { -127, -120, -113, -134, -141, -148, -160,
+	                           -175, 113,  106,  120,  127,  134 };
+struct search_grid search_iq4(struct search_table *t)
+{
+	search_table_init(t, grid_iq4);
+	return (struct search_grid){ -127, 113, t->nearest, iq4_tries,
+		                     sizeof iq4_tries / sizeof *iq4_tries };
+}
+
+struct search_grid search_fp4(struct search_table *t)
+{
+	static const int8_t ascending[16] = { -12, -8, -6, -4, -3, -2, -1, 0,
+		                              0,   1,  2,  3,  4,  6,  8,  12 };
+
+	search_table_init(t, ascending);
+	for (int c = 15; c >= 0; c--)
+		t->code[grid_fp4[c] + 128] = (uint8_t)c;
+	return (struct search_grid){ -12, 12, t->nearest, NULL, 0 };
+}
