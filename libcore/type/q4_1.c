@@ -4,6 +4,7 @@
  *   4  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d q + m */
 #include "type/block.h"
+#include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -16,6 +17,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q4_1 *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		search_line(&s, 15, b->d, b->m, q);
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
+	}
+}
+
 const struct type type_q4_1 = {
-	{ "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+	{ "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
 };

@@ -5,6 +5,7 @@
  *   8  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d q + m */
 #include "type/block.h"
+#include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -18,6 +19,24 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q5_1 *b = dst;
+	struct search s;
+	int8_t q[32];
+
+	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
+		search_load(&s, src, importance, 32);
+		search_line(&s, 31, b->d, b->m, q);
+		uint32_t qh = 0;
+		for (int i = 0; i < 32; i++)
+			qh |= (uint32_t)(q[i] >> 4) << i;
+		memcpy(b->qh, &qh, sizeof qh);
+		for (int i = 0; i < 16; i++)
+			b->qs[i] = (uint8_t)((q[i] & 15) | (q[i + 16] & 15) << 4);
+	}
+}
+
 const struct type type_q5_1 = {
-	{ "Q5_1", 7, 32, sizeof(struct q5_1), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+	{ "Q5_1", 7, 32, sizeof(struct q5_1), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
 };

@@ -1,0 +1,43 @@
+/* type/search_line.h - (private) searches for a scale and an offset: value = a q + c. */
+#ifndef TYPE_SEARCH_LINE_H
+#define TYPE_SEARCH_LINE_H
+#include "type/search.h"
+
+/* Sums of w q, w q q, w x q, with q less zero. */
+struct line_sums {
+	float q, qq, xq;
+};
+/* A group's best line: scale, offset; weighted mean of the values, sum of weights, weighted mean of
+ * the codes, and how fast the error grows with the square of a change of a. */
+struct line {
+	float a, c, mean, sw, q, curve;
+};
+
+struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
+                          float zero, float top);
+void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
+struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top);
+void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q);
+/* 256 values in groups of n vectors: value = d sc q - dmin mn, 0 <= q <= top, 0 <= sc and mn <=
+ * most. */
+struct search_block {
+	uint16_t d, dmin;
+	uint8_t sc[16], mn[16];
+	int8_t q[256];
+};
+/* s is used up. */
+void search_minima(struct search *s, int n, int top, int most, struct search_block *out);
+
+/* The inverse of block_scale_min, for k = 0 ... 7 in turn. */
+static inline void search_put_scale_min(uint8_t sc[12], int k, int scale, int min)
+{
+	if (k < 4) {
+		sc[k] = (uint8_t)((sc[k] & 0xc0) | scale);
+		sc[k + 4] = (uint8_t)((sc[k + 4] & 0xc0) | min);
+	} else {
+		sc[k + 4] = (uint8_t)((scale & 15) | (min & 15) << 4);
+		sc[k - 4] = (uint8_t)((sc[k - 4] & 63) | scale >> 4 << 6);
+		sc[k] = (uint8_t)((sc[k] & 63) | min >> 4 << 6);
+	}
+}
+#endif
