@@ -6,6 +6,7 @@
  *   8  u8 qs[128]: byte 16 k + l holds elements 32 k + l (low half) and 32 k + 16 + l (high half)
  * value = d (scale - 32) table[q] */
 #include "type/block.h"
+#include "type/search.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -25,6 +26,32 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_table t;
+	struct search_levels levels = { search_iq4(&t), 8, -32, 31 };
+	struct iq4_xs *b = dst;
+	struct search s;
+	int8_t sc[8], q[256];
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		uint32_t sh = 0;
+		search_load(&s, src, importance, 256);
+		search_put(b->d, search_levels(&s, &levels, sc, q));
+		memset(b->sl, 0, sizeof b->sl);
+		for (int k = 0; k < 8; k++) {
+			uint32_t v = (uint32_t)(sc[k] + 32);
+			sh |= v >> 4 << 2 * k;
+			b->sl[k / 2] |= (uint8_t)((v & 15) << k % 2 * 4);
+			for (int l = 0; l < 16; l++)
+				b->qs[16 * k + l] =
+					(uint8_t)(t.code[q[32 * k + l] + 128] |
+				                  t.code[q[32 * k + 16 + l] + 128] << 4);
+		}
+		search_put(b->sh, (uint16_t)sh);
+	}
+}
+
 const struct type type_iq4_xs = {
-	{ "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
 };

@@ -8,6 +8,7 @@
  *   108  f16 d
  * value = d (scale - 32) (q - 4 or 0) */
 #include "type/block.h"
+#include "type/search.h"
 
 static int scale(const uint8_t sc[12], int s)
 {
@@ -30,9 +31,40 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	static const float tries[] = { -4, -3.6f, -3.2f, -4.4f, -4.8f, -5.3f, -6,
+		                       3,  3.3f,  2.7f,  3.7f,  4.1f,  4.6f,  5.2f };
+	static const struct search_levels levels = {
+		{ .lo = -4, .hi = 3, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
+		4,
+		-32,
+		31
+	};
+	struct q3_k *b = dst;
+	struct search s;
+	int8_t sc[16], q[256];
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_put(b->d, search_levels(&s, &levels, sc, q));
+		memset(b->hmask, 0, sizeof b->hmask);
+		memset(b->qs, 0, sizeof b->qs);
+		memset(b->sc, 0, sizeof b->sc);
+		for (int k = 0; k < 16; k++) {
+			int v = sc[k] + 32;
+			b->sc[k % 8] |= (uint8_t)((v & 15) << k / 8 * 4);
+			b->sc[8 + k % 4] |= (uint8_t)(v >> 4 << k / 4 * 2);
+		}
+		for (int i = 0; i < 256; i++) {
+			int v = q[i] + 4;
+			b->qs[i / 128 * 32 + i % 32] |= (uint8_t)((v & 3) << i % 128 / 32 * 2);
+			b->hmask[i % 32] |= (uint8_t)(v >> 2 << i / 32);
+		}
+	}
+}
+
 const struct type type_q3_k = {
-	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 },
-	decode,
-	.n_f16 = 1,
+	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 }, decode, encode, .n_f16 = 1,
 	.f16 = { offsetof(struct q3_k, d) },
 };

@@ -7,6 +7,7 @@
  *   208  f16 d
  * value = d sc (q - 32) */
 #include "type/block.h"
+#include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -23,9 +24,34 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	static const float tries[] = { -32, -31.5f, -31, -32.5f, -33,  -33.5f,
+		                       -34, -30.5f, 31,  30.5f,  31.5f };
+	static const struct search_levels levels = {
+		{ .lo = -32, .hi = 31, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
+		4,
+		-128,
+		127
+	};
+	struct q6_k *b = dst;
+	struct search s;
+	int8_t q[256];
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_put(b->d, search_levels(&s, &levels, b->sc, q));
+		memset(b->ql, 0, sizeof b->ql);
+		memset(b->qh, 0, sizeof b->qh);
+		for (int i = 0; i < 256; i++) {
+			int half = i / 128, j = i % 128 / 32, l = i % 32, v = q[i] + 32;
+			b->ql[64 * half + 32 * (j & 1) + l] |= (uint8_t)((v & 15) << j / 2 * 4);
+			b->qh[32 * half + l] |= (uint8_t)(v >> 4 << 2 * j);
+		}
+	}
+}
+
 const struct type type_q6_k = {
-	{ "Q6_K", 14, 256, sizeof(struct q6_k), 0 },
-	decode,
-	.n_f16 = 1,
+	{ "Q6_K", 14, 256, sizeof(struct q6_k), 0 }, decode, encode, .n_f16 = 1,
 	.f16 = { offsetof(struct q6_k, d) },
 };

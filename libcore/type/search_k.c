@@ -1,0 +1,123 @@
+/* type/search_k.c - blocks of 256 values in groups whose scales are integers times d.
+ *
+ * Each group's best scale a is found by itself.  The loss by another scale is close to
+ * curve (a - d sc)^2, curve = sum(w q q), so that d and the integers are found from that sum alone.
+ * Then each group tries the integers next to its own with codes made for them, and d becomes the
+ * best for all codes. */
+#include "type/search.h"
+
+#include <math.h>
+
+enum { MOST = 16, STEPS = 24, ROUNDS = 2 };
+
+struct groups {
+	int count;
+	float a[MOST], curve[MOST];
+	int sc[MOST];
+};
+
+static int nearest(float t, int lo, int hi)
+{
+	return t <= (float)lo ? lo : t >= (float)hi ? hi : (int)lrintf(t);
+}
+
+/* The d of the least loss, of those that give the largest scale a code at either end of its range;
+ * sets the groups' integers. */
+static float first_d(const struct search *s, struct groups *g, const struct search_levels *l)
+{
+	float top = 0, best = 0, least = HUGE_VALF;
+
+	for (int i = 0; i < g->count; i++)
+		top = fabsf(g->a[i]) > fabsf(top) ? g->a[i] : top;
+	if (fabsf(top) < SEARCH_LEAST / 256)
+		return 0;
+	for (int k = 0; k < 2 * STEPS; k++) {
+		float end = (float)(k & 1 ? l->lo : l->hi);
+		float d = top / (end * (1.0f - 0.25f / STEPS * (float)(k / 2))), loss = 0;
+		search_round_up(s, &d);
+		for (int i = 0; i < g->count; i++) {
+			float e = g->a[i] - d * (float)nearest(g->a[i] / d, l->lo, l->hi);
+			loss += g->curve[i] * e * e;
+		}
+		if (loss < least) {
+			least = loss;
+			best = d;
+		}
+	}
+	for (int i = 0; i < g->count; i++)
+		g->sc[i] = nearest(g->a[i] / best, l->lo, l->hi);
+	return best;
+}
+
+/* What codes for scale a take off the error. */
+static float gain(const search_v4 *x, const search_v4 *w, int n, float a,
+                  const struct search_grid *g, struct search_fit *f)
+{
+	*f = search_try(x, w, n, 1.0f / a, g);
+	return a * (2 * f->xq - a * f->qq);
+}
+
+/* The best integer for group i by its codes, from those within one of it. */
+static float settle(const struct search *s, const struct search_levels *l, float d, int i, int *sc,
+                    int wide, struct search_fit *fit)
+{
+	const search_v4 *x = s->x + i * l->n, *w = s->w + i * l->n;
+	float best = 0;
+	int at = 0, from = *sc;
+
+	*fit = (struct search_fit){ 0 };
+	for (int c = from - wide; c <= from + wide; c++) {
+		struct search_fit f;
+		if (c == 0 || c < l->lo || c > l->hi)
+			continue;
+		float b = gain(x, w, l->n, d * (float)c, &l->grid, &f);
+		if (b > best) {
+			best = b;
+			at = c;
+			*fit = f;
+		}
+	}
+	*sc = at;
+	return best;
+}
+
+uint16_t search_levels(const struct search *s, const struct search_levels *l, int8_t *sc, int8_t *q)
+{
+	struct groups g = { .count = 64 / l->n };
+	float best = -1, at = 0;
+	uint16_t h = 0;
+	int keep[MOST] = { 0 };
+
+	for (int i = 0; i < g.count; i++) {
+		struct search_fit f =
+			search_group(s->x + i * l->n, s->w + i * l->n, l->n, &l->grid);
+		g.a[i] = f.qq > 0 ? f.xq / f.qq : 0;
+		g.curve[i] = f.qq;
+	}
+	float d = first_d(s, &g, l);
+	for (int k = 0; k < ROUNDS + 1; k++) {
+		uint16_t hd = search_round(s, &d);
+		float sum = 0, xq = 0, qq = 0;
+		if (d == 0)
+			break;
+		for (int i = 0; i < g.count; i++) {
+			struct search_fit f;
+			sum += settle(s, l, d, i, &g.sc[i], k < ROUNDS, &f);
+			xq += (float)g.sc[i] * f.xq;
+			qq += (float)(g.sc[i] * g.sc[i]) * f.qq;
+		}
+		if (!(sum > best))
+			break;
+		best = sum;
+		h = hd;
+		at = d;
+		memcpy(keep, g.sc, sizeof keep);
+		d = qq > 0 ? xq / qq : 0;
+	}
+	for (int i = 0; i < g.count; i++) {
+		sc[i] = (int8_t)keep[i];
+		search_codes(q + 4 * i * l->n, s->x + i * l->n, l->n, at * (float)keep[i],
+		             &l->grid);
+	}
+	return h;
+}
