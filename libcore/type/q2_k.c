@@ -5,6 +5,7 @@
  *   82  f16 dmin
  * value = d scale q - dmin min */
 #include "type/block.h"
+#include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -21,9 +22,30 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q2_k *b = dst;
+	struct search_block f;
+	struct search s;
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_minima(&s, 4, 3, 15, &f);
+		search_put(b->d, f.d);
+		search_put(b->dmin, f.dmin);
+		for (int k = 0; k < 16; k++)
+			b->scales[k] = (uint8_t)(f.sc[k] | f.mn[k] << 4);
+		for (int i = 0; i < 64; i++) {
+			const int8_t *q = f.q + i / 32 * 128 + i % 32;
+			b->qs[i] = (uint8_t)(q[0] | q[32] << 2 | q[64] << 4 | q[96] << 6);
+		}
+	}
+}
+
 const struct type type_q2_k = {
 	{ "Q2_K", 10, 256, sizeof(struct q2_k), 0 },
 	decode,
+	encode,
 	.n_f16 = 2,
 	.f16 = { offsetof(struct q2_k, d), offsetof(struct q2_k, dmin) },
 };

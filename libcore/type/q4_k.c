@@ -5,6 +5,7 @@
  *   16  u8 qs[128]: byte 32 p + l holds elements 64 p + l (low half) and 64 p + 32 + l (high half)
  * value = d scale q - dmin min */
 #include "type/block.h"
+#include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -23,6 +24,26 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q4_k *b = dst;
+	struct search_block f;
+	struct search s;
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_minima(&s, 8, 15, 63, &f);
+		search_put(b->d, f.d);
+		search_put(b->dmin, f.dmin);
+		for (int k = 0; k < 8; k++)
+			search_put_scale_min(b->sc, k, f.sc[k], f.mn[k]);
+		for (int i = 0; i < 128; i++) {
+			const int8_t *q = f.q + i / 32 * 64 + i % 32;
+			b->qs[i] = (uint8_t)(q[0] | q[32] << 4);
+		}
+	}
+}
+
 const struct type type_q4_k = {
-	{ "Q4_K", 12, 256, sizeof(struct q4_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+	{ "Q4_K", 12, 256, sizeof(struct q4_k), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
 };

@@ -6,6 +6,7 @@
  *   48  u8 qs[128]: byte 32 p + l holds elements 64 p + l (low half) and 64 p + 32 + l (high half)
  * value = d scale q - dmin min */
 #include "type/block.h"
+#include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -26,6 +27,29 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct q5_k *b = dst;
+	struct search_block f;
+	struct search s;
+
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_minima(&s, 8, 31, 63, &f);
+		search_put(b->d, f.d);
+		search_put(b->dmin, f.dmin);
+		for (int k = 0; k < 8; k++)
+			search_put_scale_min(b->sc, k, f.sc[k], f.mn[k]);
+		memset(b->qh, 0, sizeof b->qh);
+		for (int i = 0; i < 256; i++)
+			b->qh[i % 32] |= (uint8_t)(f.q[i] >> 4 << i / 32);
+		for (int i = 0; i < 128; i++) {
+			const int8_t *q = f.q + i / 32 * 64 + i % 32;
+			b->qs[i] = (uint8_t)((q[0] & 15) | (q[32] & 15) << 4);
+		}
+	}
+}
+
 const struct type type_q5_k = {
-	{ "Q5_K", 13, 256, sizeof(struct q5_k), 0 }, decode, .n_f16 = 2, .f16 = { 0, 2 }
+	{ "Q5_K", 13, 256, sizeof(struct q5_k), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
 };

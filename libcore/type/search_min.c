@@ -1,0 +1,210 @@
+/* type/search_min.c - blocks of 256 values in groups with a scale and a minimum, both small
+ * integers times an F16: value = d sc q - dmin mn, 0 <= q <= top.
+ *
+ * Each group's best line a q - m is found by itself.  With the best offset for it, a scale other
+ * than a loses curve (a - d sc)^2, which gives d and the integers sc; then m for those gives dmin
+ * and mn in the same way.  Then each group tries integers next to its own with codes made for them,
+ * and d and dmin become the best for all codes: two equations.
+ *
+ * A minimum is taken off, so that a group whose values are all positive has none; where all of a
+ * block is positive, its negative is searched, and d and dmin are negative. */
+#include "type/search_line.h"
+
+#include <math.h>
+
+enum { MOST = 16, STEPS = 24, ROUNDS = 2 };
+
+struct block {
+	const search_v4 *x, *w;
+	int n, count; /* vectors of a group, groups */
+	float top, most;
+	struct line line[MOST];
+	float wx[MOST]; /* sum of w x */
+	float d, dmin;
+	int sc[MOST], mn[MOST];
+};
+
+static float bound(float t, float most) { return t <= 0 ? 0 : t >= most ? most : rintf(t); }
+
+/* The unit u of the least sum of weight (v - u k)^2 with integers k up to most, of those that give
+ * the greatest v a k near most. */
+static float unit_for(const struct search *s, const float *v, const float *weight, int count,
+                      float most, int *k)
+{
+	float top = 0, best = 0, least = HUGE_VALF;
+
+	for (int i = 0; i < count; i++)
+		top = v[i] > top ? v[i] : top;
+	for (int t = 0; t < STEPS && top > SEARCH_LEAST; t++) {
+		float u = top / (most * (1 - 0.35f / STEPS * (float)t)), loss = 0;
+		search_round_up(s, &u);
+		for (int i = 0; i < count; i++) {
+			float e = v[i] - u * bound(v[i] / u, most);
+			loss += weight[i] * e * e;
+		}
+		if (loss < least) {
+			least = loss;
+			best = u;
+		}
+	}
+	for (int i = 0; i < count; i++)
+		k[i] = best > 0 ? (int)bound(v[i] / best, most) : 0;
+	return best;
+}
+
+/* The sums of the codes of group i under scale and minimum. */
+static struct line_sums sums(const struct block *b, int i, float a, float m)
+{
+	if (a == 0)
+		return (struct line_sums){ 0 };
+	return line_try(b->x + i * b->n, b->w + i * b->n, b->n, 1.0f / a, m / a, 0, b->top);
+}
+
+/* What the codes with those sums take off the error: sum(w x^2) - sum(w (x - a q + m)^2). */
+static float gain(const struct block *b, int i, struct line_sums s, float a, float m)
+{
+	return a * (2 * s.xq - a * s.qq + 2 * m * s.q) - m * (2 * b->wx[i] + m * b->line[i].sw);
+}
+
+/* Scales by themselves, and the integers that fit them. */
+static void start(const struct search *s, struct block *b)
+{
+	float v[MOST], weight[MOST];
+
+	for (int i = 0; i < b->count; i++) {
+		struct line *f = &b->line[i];
+		*f = line_search(b->x + i * b->n, b->w + i * b->n, b->n, b->top);
+		b->wx[i] = f->mean * f->sw;
+		if (f->c > 0) { /* no minimum to take off: through the origin */
+			float a = f->mean > 0 ? (f->mean + b->top * f->a) / b->top : 0;
+			for (int k = 0; k < 4 && a > 0; k++) {
+				struct line_sums n = sums(b, i, a, 0);
+				a = n.qq > 0 ? n.xq / n.qq : 0;
+				f->q = n.q / f->sw;
+				f->curve = n.qq;
+			}
+			f->a = a;
+			f->c = 0;
+		}
+		v[i] = f->a;
+		weight[i] = f->curve;
+	}
+	b->d = unit_for(s, v, weight, b->count, b->most, b->sc);
+	for (int i = 0; i < b->count; i++) {
+		v[i] = b->d * (float)b->sc[i] * b->line[i].q - b->line[i].mean;
+		v[i] = v[i] > 0 && b->line[i].c < 0 ? v[i] : 0;
+		weight[i] = b->line[i].sw;
+	}
+	b->dmin = unit_for(s, v, weight, b->count, b->most, b->mn);
+}
+
+/* The best integers of group i by its codes: scales within wide of its own, each with the minimum
+ * that its codes ask for. */
+static float settle(struct block *b, int i, int wide, struct line_sums *best)
+{
+	float most = -HUGE_VALF;
+	int from = b->sc[i], min = b->mn[i];
+
+	for (int c = from - wide; c <= from + wide; c++) {
+		int last = -1, m = min;
+		if (c < 0 || c > (int)b->most)
+			continue;
+		for (int k = 0; k < 2 && m != last; k++) {
+			float a = b->d * (float)c;
+			struct line_sums s = sums(b, i, a, b->dmin * (float)m);
+			float g = gain(b, i, s, a, b->dmin * (float)m);
+			if (g > most) {
+				most = g;
+				*best = s;
+				b->sc[i] = c;
+				b->mn[i] = m;
+			}
+			if (!wide || b->dmin == 0)
+				break;
+			last = m;
+			m = (int)bound((a * s.q - b->wx[i]) / b->line[i].sw / b->dmin, b->most);
+		}
+	}
+	return most;
+}
+
+/* d and dmin of the least error for all codes; left as they are where there is none. */
+static void refit(struct block *b, const struct line_sums *s)
+{
+	float aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
+
+	for (int i = 0; i < b->count; i++) {
+		float sc = (float)b->sc[i], mn = (float)b->mn[i];
+		aa += sc * sc * s[i].qq;
+		ab += sc * mn * s[i].q;
+		bb += mn * mn * b->line[i].sw;
+		xa += sc * s[i].xq;
+		xb += mn * b->wx[i];
+	}
+	float det = aa * bb - ab * ab, d, dmin;
+	if (det > 0x1p-20f * aa * bb) {
+		d = (xa * bb - xb * ab) / det;
+		dmin = (xa * ab - xb * aa) / det;
+	} else if (bb == 0 && aa > 0) {
+		d = xa / aa;
+		dmin = 0;
+	} else {
+		return;
+	}
+	if (d > 0 && dmin >= 0) {
+		b->d = d;
+		b->dmin = dmin;
+	}
+}
+
+static void search(const struct search *s, struct block *b, struct search_block *out)
+{
+	float best = -HUGE_VALF, d = 0, dmin = 0;
+
+	start(s, b);
+	*out = (struct search_block){ 0 };
+	for (int k = 0; k < ROUNDS + 1; k++) {
+		struct line_sums f[MOST] = { { 0 } };
+		uint16_t hd = search_round(s, &b->d), hm = search_round(s, &b->dmin);
+		float sum = 0;
+		for (int i = 0; i < b->count; i++)
+			sum += settle(b, i, k == ROUNDS ? 0 : b->most > 15 ? 1 : 2, &f[i]);
+		if (!(sum > best))
+			break;
+		best = sum;
+		d = b->d;
+		dmin = b->dmin;
+		out->d = hd;
+		out->dmin = hm;
+		for (int i = 0; i < b->count; i++) {
+			out->sc[i] = (uint8_t)b->sc[i];
+			out->mn[i] = (uint8_t)b->mn[i];
+		}
+		refit(b, f);
+	}
+	for (int i = 0; i < b->count; i++)
+		line_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
+		           -dmin * (float)out->mn[i], b->top);
+}
+
+void search_minima(struct search *s, int n, int top, int most, struct search_block *out)
+{
+	struct block b = { .x = s->x,
+		           .w = s->w,
+		           .n = n,
+		           .count = 64 / n,
+		           .top = (float)top,
+		           .most = (float)most };
+	int positive = 1;
+
+	for (int i = 0; i < 64; i++)
+		for (int l = 0; l < 4; l++)
+			positive &= s->x[i][l] > 0;
+	for (int i = 0; positive && i < 64; i++)
+		s->x[i] = -s->x[i];
+	search(s, &b, out);
+	if (positive) {
+		out->d ^= 0x8000;
+		out->dmin ^= 0x8000;
+	}
+}
