@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Write tests/golden/encode.txt: the errors of ggml's quantisers (github.com/ggml-org/llama.cpp, MIT; library libggml-base) on the
+tensor that tests/unit/type/test_encode.c makes too.
+
+    scripts/golden-encode.py LIBGGML [FILE]
+
+A line is TYPE, the sum of squared errors, and the weighted sum, where the quantiser was given the weights as its importance matrix."""
+import ctypes, pathlib, sys
+import numpy as np
+
+TYPES = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4",
+         "Q1_0", "Q2_0"]
+N = 2048
+
+
+def splitmix(first):
+    z = np.arange(first, first + N, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return z ^ z >> np.uint64(31)
+
+
+z = splitmix(1)
+x = ((sum((z >> np.uint64(s) & np.uint64(65535)).astype(np.int64) for s in (0, 16, 32, 48)) - 131070) * 2.0**-18).astype(np.float32)
+w = (1 + (splitmix(1000000) >> np.uint64(60))).astype(np.float32)
+
+lib = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "tests/golden/encode.txt")
+lines = ["# scripts/golden-encode.py: TYPE, ggml's error, its weighted error"]
+for name in TYPES:
+    low = name.lower().replace("_k", "_K")
+    quantise, decode = getattr(lib, "quantize_" + low), getattr(lib, "dequantize_row_" + low)
+    quantise.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    decode.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    errors = []
+    for weights in (None, w):
+        q, y = np.zeros(N * 4, np.uint8), np.zeros(N, np.float32)
+        quantise(x.ctypes.data, q.ctypes.data, 1, N, weights.ctypes.data if weights is not None else None)
+        decode(q.ctypes.data, y.ctypes.data, N)
+        errors.append(float(np.sum((x.astype(float) - y) ** 2 * (1 if weights is None else w))))
+    lines.append("%s %.9g %.9g" % (name, *errors))
+out.write_text("\n".join(lines) + "\n")
