@@ -132,6 +132,7 @@ int batch_run(infer_engine *e, infer_error *err)
 	struct backend_result res;
 
 	watch(e);
+	e->events.step++; /* the logits of the last step give way */
 	TRY(stages_run(&e->stages, &st->s, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
@@ -162,6 +163,7 @@ static struct event_slot *say(infer_engine *e, const struct row_job *j, int kind
 	s->ev.token = j->token;
 	s->ev.logprob = j->logprob;
 	s->ev.n_top = j->n_top;
+	s->ev.logits = j->r->flags & INFER_REQ_LOGITS && !j->draws ? j->logits : NULL;
 	s->top_at = j->top_at;
 	j->r->digest = stats_digest(j->r->digest, j->token, j->logprob);
 	return s;

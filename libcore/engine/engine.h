@@ -78,12 +78,14 @@ struct row_job {
 struct event_slot {
 	struct infer_event ev;
 	size_t text_at, top_at, message_at;
+	uint64_t step; /* that computed its logits */
 };
 struct events {
 	struct event_slot *slots;
 	size_t n, cap, read;
 	struct infer_top *tops;
 	size_t n_tops, cap_tops;
+	uint64_t step; /* the last one that was computed, or tried */
 	struct buf text;
 };
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err);

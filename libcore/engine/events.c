@@ -66,7 +66,8 @@ struct event_slot *events_add(struct events *q, const struct request *r, int kin
 	must(q->n < q->cap);
 	s = &q->slots[q->n++];
 	*s = (struct event_slot){ .ev = { .id = r->id, .user = r->user, .kind = kind, .token = -1 },
-		                  .text_at = q->text.len };
+		                  .text_at = q->text.len,
+		                  .step = q->step };
 	return s;
 }
 
@@ -83,6 +84,7 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev)
 	*ev = s->ev;
 	ev->text = ev->text_bytes ? q->text.at + s->text_at : "";
 	ev->top = ev->n_top ? q->tops + s->top_at : NULL;
+	ev->logits = s->step == q->step ? ev->logits : NULL;
 	ev->message = ev->kind != INFER_EVENT_DONE ? ""
 	              : s->message_at != SIZE_MAX  ? q->text.at + s->message_at
 	              : ev->code                   ? "no memory to say what failed"

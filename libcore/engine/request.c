@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-	KNOWN_FLAGS =
-		INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT | INFER_REQ_SPECIAL_TEXT
+	KNOWN_FLAGS = INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT |
+	              INFER_REQ_SPECIAL_TEXT | INFER_REQ_LOGITS
 };
 
 static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what,
@@ -42,6 +42,21 @@ static int check_stops(const struct infer_request *r, infer_error *err)
 	return INFER_OK;
 }
 
+static int check_scores(const struct infer_request *r, infer_error *err)
+{
+	if (r->flags & INFER_REQ_LOGITS && !(r->flags & INFER_REQ_SCORE))
+		return err_set(err, INFER_EINVAL, "logits are asked for without scores");
+	if (!r->score_from)
+		return INFER_OK;
+	if (!(r->flags & INFER_REQ_SCORE))
+		return err_set(err, INFER_EINVAL, "score_from is %d in a request without scores",
+		               (int)r->score_from);
+	if (r->score_from < 0 || (size_t)r->score_from >= r->n_prompt)
+		return err_set(err, INFER_EINVAL, "score_from is %d: less than the %zu tokens",
+		               (int)r->score_from, r->n_prompt);
+	return INFER_OK;
+}
+
 static int check_fields(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	if (!r->n_prompt)
@@ -55,6 +70,7 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	if (r->flags & ~(uint32_t)KNOWN_FLAGS)
 		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known",
 		               (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
+	TRY(check_scores(r, err));
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
@@ -142,7 +158,7 @@ static int fill(struct request *q, const infer_engine *e, const struct infer_req
 	q->flags = r->flags;
 	q->deadline_ns = r->deadline_ns;
 	q->root = rng_hash(r->salt, numeric, sizeof numeric);
-	q->scored = r->flags & INFER_REQ_SCORE ? 1 : q->n_prompt;
+	q->scored = !(r->flags & INFER_REQ_SCORE) ? q->n_prompt : r->score_from ? r->score_from : 1;
 	q->usage.prompt_tokens = q->n_prompt;
 	q->ids = arena_alloc(&q->arena, (size_t)q->cap, sizeof *q->ids);
 	q->stop_tokens = arena_alloc(&q->arena, (size_t)r->n_stop_tokens, sizeof *q->stop_tokens);

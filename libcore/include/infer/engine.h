@@ -78,6 +78,7 @@ enum {
 	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token except the first */
 	INFER_REQ_NO_TEXT = 1 << 2,      /* ids only: no detokenising, no stop strings */
 	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
+	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
 };
 enum { INFER_MAX_TOP = 128 };
 /* everything is copied at submit */
@@ -90,7 +91,8 @@ struct infer_request {
 	int32_t n_stop; /* stop strings, not empty */
 	const int32_t *stop_tokens;
 	int32_t n_stop_tokens;
-	int32_t top; /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
+	int32_t top;        /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
+	int32_t score_from; /* SCORE: index of the first prompt token with an event; 0: 1 */
 	uint32_t flags;
 	int32_t priority;    /* greater goes first */
 	int64_t deadline_ns; /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
@@ -137,6 +139,9 @@ struct infer_event {
 	 * infer_engine_next */
 	const struct infer_top *top;
 	int32_t n_top;
+	/* INFER_REQ_LOGITS: f32 [n_vocab], nats, not normalised, of this token; borrowed until the
+	 * next step, and NULL for an event that is read after it */
+	const float *logits;
 	/* TOKEN, DONE: the bytes that are now final; never part of an incomplete UTF-8 sequence or
 	 * of a possible stop string */
 	const char *text;
