@@ -82,9 +82,8 @@ struct event_slot {
 };
 struct events {
 	struct event_slot *slots;
-	size_t n, cap, read;
 	struct infer_top *tops;
-	size_t n_tops, cap_tops;
+	size_t n, cap, read, n_tops, cap_tops;
 	uint64_t step; /* the last one that was computed, or tried */
 	struct buf text;
 };

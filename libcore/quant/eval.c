@@ -1,0 +1,286 @@
+/* quant/eval.c - a text in windows, through one model or two at once */
+#include "quant/eval.h"
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/mem.h"
+#include "base/pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 512, LEAST_WINDOW = 4 };
+
+struct text {
+	struct eval_rows side[2]; /* model, reference */
+	const struct infer_eval_side *of[2];
+	int n_sides;
+	const float **at; /* [n_sides][fresh] */
+	int32_t *ids;     /* [window] */
+	int32_t window, from, fresh, n_vocab, done;
+	size_t windows;
+	struct eval_point *points; /* [windows * fresh] */
+	double *column;            /* [windows * fresh] */
+	struct pool *pool;
+};
+
+static int same_pieces(const infer_tokenizer *a, const infer_tokenizer *b, infer_error *err)
+{
+	struct infer_token_info x, y;
+	int32_t n = infer_tokenizer_count(a), m = infer_tokenizer_count(b);
+
+	if (n != m)
+		return err_set(err, INFER_EINVAL,
+		               "the vocabularies differ: %d tokens, and %d in the reference",
+		               (int)n, (int)m);
+	for (int32_t i = 0; i < n; i++) {
+		TRY(infer_token_info(a, i, &x, err));
+		TRY(infer_token_info(b, i, &y, err));
+		if (x.piece.len != y.piece.len || memcmp(x.piece.at, y.piece.at, x.piece.len))
+			return err_set(err, INFER_EINVAL,
+			               "the vocabularies differ: token %d is '%.*s', and '%.*s' in "
+			               "the reference",
+			               (int)i, x.piece.len < 40 ? (int)x.piece.len : 40, x.piece.at,
+			               y.piece.len < 40 ? (int)y.piece.len : 40, y.piece.at);
+	}
+	return INFER_OK;
+}
+
+static int same_vocabulary(const infer_model *a, const infer_model *b, infer_error *err)
+{
+	const infer_tokenizer *s = infer_model_tokenizer(a), *t = infer_model_tokenizer(b);
+	struct infer_model_info x, y;
+
+	infer_model_info(a, &x);
+	infer_model_info(b, &y);
+	if (!s != !t)
+		return err_set(err, INFER_EINVAL, "the vocabularies differ: the %s has none",
+		               s ? "reference" : "model");
+	if (s)
+		TRY(same_pieces(s, t, err));
+	if (x.n_vocab != y.n_vocab)
+		return err_set(err, INFER_EINVAL,
+		               "the vocabularies differ: %d logits, and %d in the reference",
+		               (int)x.n_vocab, (int)y.n_vocab);
+	return INFER_OK;
+}
+
+static int check(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+{
+	struct infer_engine_info e;
+
+	t->window = o->window ? o->window : WINDOW;
+	if (t->window < LEAST_WINDOW)
+		return err_set(err, INFER_EINVAL, "a window of %d tokens: at least %d",
+		               (int)t->window, LEAST_WINDOW);
+	for (int i = 0; i < t->n_sides; i++) {
+		infer_engine_info(t->of[i]->engine, &e);
+		if (t->window > e.ctx)
+			return err_set(err, INFER_ENOMEM,
+			               "a window of %d tokens does not fit the context of %d",
+			               (int)t->window, (int)e.ctx);
+	}
+	t->windows = o->n_ids / (size_t)t->window;
+	if (t->windows < 2)
+		return err_set(err, INFER_EINVAL,
+		               "the text has %zu tokens; two windows of %d have %d", o->n_ids,
+		               (int)t->window, 2 * (int)t->window);
+	return t->n_sides < 2 ? INFER_OK : same_vocabulary(t->of[0]->model, t->of[1]->model, err);
+}
+
+static int make(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+{
+	struct infer_model_info m;
+	struct infer_engine_info e;
+	size_t n;
+
+	TRY(check(t, o, err));
+	infer_model_info(t->of[0]->model, &m);
+	infer_engine_info(t->of[0]->engine, &e);
+	t->n_vocab = m.n_vocab;
+	t->from = t->window / 2 + 1;
+	t->fresh = t->window - t->from;
+	n = t->windows * (size_t)t->fresh;
+	t->at = mem_alloc(MEM_PLAN, (size_t)t->n_sides * (size_t)t->fresh, sizeof *t->at);
+	t->ids = mem_alloc(MEM_PLAN, (size_t)t->window, sizeof *t->ids);
+	t->points = mem_alloc(MEM_PLAN, n, sizeof *t->points);
+	t->column = mem_alloc(MEM_PLAN, n, sizeof *t->column);
+	if (!t->at || !t->ids || !t->points || !t->column)
+		return err_set(err, INFER_ENOMEM, "no memory for %zu scored tokens", n);
+	return pool_new(&t->pool, e.threads, err);
+}
+
+/* Row i of those that both sides have. */
+static void on_row(void *user, int64_t i, int worker)
+{
+	struct text *t = user;
+	const struct eval_rows *a = &t->side[0], *b = &t->side[1];
+	int32_t at = t->done + (int32_t)i; /* of the scored tokens of the window */
+
+	(void)worker;
+	eval_point(&t->points[at], a->at[a->used + i], t->n_sides > 1 ? b->at[b->used + i] : NULL,
+	           t->n_vocab, t->ids[t->from + at]);
+}
+
+/* Each side is stepped when its rows are used up, so none of them holds more than a step's. */
+static int window(struct text *t, infer_error *err)
+{
+	for (int i = 0; i < t->n_sides; i++)
+		TRY(eval_rows_begin(&t->side[i], t->of[i]->engine, t->ids, t->window, t->from,
+		                    t->at + (size_t)i * (size_t)t->fresh, err));
+	for (t->done = 0; t->done < t->fresh;) {
+		int32_t n = INT32_MAX;
+
+		for (int i = 0; i < t->n_sides; i++) {
+			struct eval_rows *r = &t->side[i];
+
+			if (r->used == r->n)
+				TRY(eval_rows_step(r, err));
+			must(r->n > r->used);
+			n = r->n - r->used < n ? r->n - r->used : n;
+		}
+		pool_run(t->pool, n, on_row, t);
+		for (int i = 0; i < t->n_sides; i++)
+			t->side[i].used += n;
+		t->done += n;
+	}
+	for (int i = 0; i < t->n_sides; i++)
+		while (!t->side[i].ended)
+			TRY(eval_rows_step(&t->side[i], err));
+	return INFER_OK;
+}
+
+static int infinite(const struct text *t, size_t w, infer_error *err)
+{
+	for (int32_t i = 0; i < t->fresh; i++)
+		if (!isfinite(t->points[i].kl))
+			return err_set(err, INFER_ENAN,
+			               "at position %d of window %zu the model excludes a token "
+			               "that the reference allows: the divergence is infinite",
+			               (int)(t->from + i), w + 1);
+	return INFER_OK;
+}
+
+static int windows(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+{
+	const infer_model *m = t->of[0]->model;
+	size_t size = (size_t)t->window;
+	struct eval_point *points = t->points;
+	int rc = INFER_OK;
+
+	for (size_t w = 0; !rc && w < t->windows; w++) {
+		memcpy(t->ids, o->ids + w * size, size * sizeof *t->ids);
+		if (infer_model_adds_bos(m))
+			t->ids[0] = infer_token_special(infer_model_tokenizer(m), INFER_BOS);
+		rc = window(t, err);
+		if (!rc)
+			rc = infinite(t, w, err);
+		t->points += t->fresh;
+		if (o->watch.fn)
+			o->watch.fn(o->watch.user, (w + 1) * size, t->windows * size);
+	}
+	t->points = points;
+	for (int i = 0; i < t->n_sides; i++)
+		eval_rows_stop(&t->side[i]);
+	return rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* One number of every point. */
+static size_t column(const struct text *t, size_t at)
+{
+	size_t n = t->windows * (size_t)t->fresh;
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(&t->column[i], (const char *)&t->points[i] + at, sizeof *t->column);
+	return n;
+}
+
+static struct infer_eval_mean exp_of(const struct infer_eval_mean *m)
+{
+	double e = fm_exp(m->value);
+
+	return (struct infer_eval_mean){ e, m->se * e };
+}
+
+static void compare(struct infer_eval_text *out, const struct text *t)
+{
+	double *x = t->column;
+	size_t n = column(t, offsetof(struct eval_point, ref_nll));
+	struct infer_eval_mean m;
+	uint64_t top1 = 0, top5 = 0;
+
+	out->has_ref = 1;
+	out->ref_nll = eval_mean(x, n);
+	out->ref_perplexity = exp_of(&out->ref_nll);
+	for (size_t i = 0; i < n; i++) {
+		x[i] = t->points[i].nll - t->points[i].ref_nll;
+		top1 += (uint64_t)t->points[i].top1;
+		top5 += (uint64_t)t->points[i].top5;
+	}
+	m = eval_mean(x, n);
+	out->ratio = exp_of(&m);
+	out->top1 = eval_share(top1, n);
+	out->top5 = eval_share(top5, n);
+	column(t, offsetof(struct eval_point, kl));
+	out->kl = eval_mean(x, n);
+	out->kl_mean = eval_around(&out->kl);
+	qsort(x, n, sizeof *x, ascending);
+	out->kl_median = eval_quantile(x, n, 0.5);
+	out->kl_p90 = eval_quantile(x, n, 0.9);
+	out->kl_p99 = eval_quantile(x, n, 0.99);
+	out->kl_max = x[n - 1];
+	column(t, offsetof(struct eval_point, dp));
+	out->dp = eval_mean(x, n);
+	for (size_t i = 0; i < n; i++)
+		x[i] *= x[i];
+	m = eval_mean(x, n);
+	out->dp_rms.value = sqrt(m.value);
+	out->dp_rms.se = m.value > 0 ? m.se / (2 * out->dp_rms.value) : 0;
+	column(t, offsetof(struct eval_point, dp));
+	qsort(x, n, sizeof *x, ascending);
+	out->dp_p1 = eval_quantile(x, n, 0.01);
+	out->dp_median = eval_quantile(x, n, 0.5);
+	out->dp_p99 = eval_quantile(x, n, 0.99);
+}
+
+static void sum_up(struct infer_eval_text *out, const struct text *t, size_t tokens)
+{
+	size_t n = column(t, offsetof(struct eval_point, nll));
+
+	out->tokens = tokens;
+	out->windows = t->windows;
+	out->window = t->window;
+	out->scored = n;
+	out->nll = eval_mean(t->column, n);
+	out->perplexity = exp_of(&out->nll);
+	if (t->n_sides > 1)
+		compare(out, t);
+}
+
+int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *model,
+                    const struct infer_eval_side *ref, const struct infer_eval_opts *o,
+                    infer_error *err)
+{
+	struct text t = { .of = { model, ref }, .n_sides = ref ? 2 : 1 };
+	int rc;
+
+	*out = (struct infer_eval_text){ 0 };
+	rc = make(&t, o, err);
+	if (!rc)
+		rc = windows(&t, o, err);
+	if (!rc)
+		sum_up(out, &t, o->n_ids);
+	pool_free(t.pool);
+	mem_free(t.at);
+	mem_free(t.ids);
+	mem_free(t.points);
+	mem_free(t.column);
+	return rc;
+}

@@ -1,0 +1,102 @@
+/* quant/eval_point.c - one position: probabilities from logits, in double, and what two models make of
+ * it */
+#include "quant/eval.h"
+#include "base/fmath.h"
+
+#include <math.h>
+
+enum { TOP = 5 };
+
+/* exp(logits[i] - max) sums to `sum`. */
+struct normal {
+	double max, sum, log_sum;
+};
+
+static struct normal normalise(const float *logits, int32_t n)
+{
+	struct normal s = { -INFINITY, 0, 0 };
+
+	for (int32_t i = 0; i < n; i++)
+		if ((double)logits[i] > s.max)
+			s.max = (double)logits[i];
+	for (int32_t i = 0; i < n; i++)
+		s.sum += fm_exp((double)logits[i] - s.max);
+	s.log_sum = fm_log(s.sum);
+	return s;
+}
+
+static double logprob(const struct normal *s, float logit)
+{
+	return (double)logit - s->max - s->log_sum;
+}
+
+double eval_logprob(const float *logits, int32_t n_vocab, int32_t token)
+{
+	struct normal s = normalise(logits, n_vocab);
+
+	return logprob(&s, logits[token]);
+}
+
+/* KL(q || p) = sum q_i (ln q_i - ln p_i), where a q_i of 0 adds nothing */
+static double divergence(const float *p, const struct normal *ps, const float *q,
+                         const struct normal *qs, int32_t n)
+{
+	double sum = 0, x, kl;
+
+	for (int32_t i = 0; i < n; i++) {
+		x = (double)q[i] - qs->max;
+		double w = fm_exp(x);
+		if (w > 0)
+			sum += w * (x - ((double)p[i] - ps->max));
+	}
+	kl = sum / qs->sum + (ps->log_sum - qs->log_sum);
+	return kl > 0 ? kl : 0; /* below 0 by rounding only */
+}
+
+/* The ids of the greatest logits in descending order, equal ones by id; returns how many. */
+static int pick(int32_t top[TOP], const float *logits, int32_t n)
+{
+	int have = 0;
+
+	for (int32_t t = 0; t < n; t++) {
+		int i;
+
+		if (have == TOP && !(logits[t] > logits[top[TOP - 1]]))
+			continue;
+		for (i = have < TOP ? have++ : TOP - 1; i > 0 && logits[t] > logits[top[i - 1]];
+		     i--)
+			top[i] = top[i - 1];
+		top[i] = t;
+	}
+	return have;
+}
+
+static int same_set(const int32_t *a, const int32_t *b, int n)
+{
+	int same = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < n; k++)
+			same += a[i] == b[k];
+	return same == n;
+}
+
+void eval_point(struct eval_point *p, const float *logits, const float *ref, int32_t n_vocab,
+                int32_t token)
+{
+	struct normal s = normalise(logits, n_vocab), rs;
+	int32_t a[TOP], b[TOP];
+	int n;
+
+	*p = (struct eval_point){ .nll = -logprob(&s, logits[token]) };
+	if (!ref)
+		return;
+	rs = normalise(ref, n_vocab);
+	p->ref_nll = -logprob(&rs, ref[token]);
+	p->kl = divergence(logits, &s, ref, &rs, n_vocab);
+	p->dp = fm_exp(-p->nll) - fm_exp(-p->ref_nll);
+	n = pick(a, logits, n_vocab);
+	pick(b, ref, n_vocab);
+	p->top1 = a[0] == b[0];
+	p->top5 = same_set(a, b, n);
+}
