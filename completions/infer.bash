@@ -78,7 +78,7 @@ _infer_inspect()
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'show tensors tokens template verify hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
+	*) _infer_words 'show tensors tokens template verify diff hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
 complete -F _infer_inspect infer-inspect

@@ -37,6 +37,7 @@ complete -c infer-inspect -n __fish_use_subcommand -a tensors -d 'the tensor tab
 complete -c infer-inspect -n __fish_use_subcommand -a tokens -d 'ids and pieces of a text'
 complete -c infer-inspect -n __fish_use_subcommand -a template -d 'what the chat template can do, and what it makes of a conversation'
 complete -c infer-inspect -n __fish_use_subcommand -a verify -d 'read the whole file: sha256, and that every weight is finite'
+complete -c infer-inspect -n __fish_use_subcommand -a diff -d 'what two files do not have alike: keys, tensors, types, values'
 complete -c infer-inspect -n __fish_use_subcommand -a hw -d 'processor, caches, limits and kernel sets'
 complete -c infer-inspect -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'GGUF file; demo: built in (INFER_MODEL)'
 complete -c infer-inspect -l json -d 'JSON lines instead of text'

@@ -27,6 +27,9 @@ struct subject {
 	int takes_words, takes_talk, needs_file; /* a file: with -m, or where words are files */
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	           const struct opt_rest *words, infer_error *err);
+	/* of two files, in place of run; *differs: 1 if they do */
+	int (*pair)(struct buf *out, const struct inspect_opts *o, const infer_file *a,
+	            const infer_file *b, int *differs, infer_error *err);
 };
 int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
          const struct opt_rest *words, infer_error *err);
@@ -38,6 +41,8 @@ int template(struct buf *out, const struct inspect_opts *o, const infer_file *fi
              const struct opt_rest *words, infer_error *err);
 int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file,
            const struct opt_rest *words, infer_error *err);
+int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, const infer_file *b,
+         int *differs, infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 
@@ -48,6 +53,17 @@ void put_plain(struct buf *out, struct infer_str s, size_t max);
 void put_bytes(struct buf *out, uint64_t bytes);
 /* The like of "1.1 MiB". */
 void put_size(struct buf *out, uint64_t bytes);
+
+/* The type of a value, as "u32" or "string[5]". */
+void put_meta_type(struct buf *out, const struct infer_meta *m);
+/* Element i of m, of which a string is the one behind *cursor: its first `max` bytes as text, or
+ * with w all of it as JSON. */
+int put_meta_element(struct buf *out, struct jwrite *w, const infer_file *f,
+                     const struct infer_meta *m, uint64_t i, size_t *cursor, size_t max,
+                     infer_error *err);
+/* The fields type, elem_type and value; the value of an array is an array. */
+int put_meta_fields(struct jwrite *w, const infer_file *f, const struct infer_meta *m,
+                    infer_error *err);
 
 /* Whether a model runs here, and what it takes. */
 enum { CONTEXTS = 3 }; /* 4k, 32k and the longest context, without duplicates */

@@ -15,6 +15,7 @@ static const struct help_line lines[] = {
 	{ "tokens", "ids and pieces of a text" },
 	{ "template", "what the chat template can do, and what it makes of a conversation" },
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
+	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
 	{ "hw", "processor, caches, limits and kernel sets" },
 	{ NULL, NULL },
 };
@@ -23,12 +24,14 @@ static const struct help_line examples[] = {
 	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
 	{ "infer-inspect template -m m.gguf \"Why?\"", "a turn as the model reads it" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
+	{ "infer-inspect diff f16.gguf q4.gguf", "what quantising changed" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
+		 "       infer-inspect diff [--json] FILE FILE\n"
 		 "       infer-inspect hw [--json]",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
@@ -42,6 +45,7 @@ static const struct subject subjects[] = {
 	{ "tokens", .needs_file = 1, .takes_words = 1, .run = tokens },
 	{ "template", .needs_file = 1, .takes_words = 1, .takes_talk = 1, .run = template },
 	{ "verify", .needs_file = 1, .run = verify },
+	{ "diff", .needs_file = 1, .pair = diff },
 	{ "hw", .run = hw },
 };
 
@@ -78,6 +82,8 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--source and conversations go with template only");
 	if (o->all && s->run != show)
 		return err_set(err, INFER_EINVAL, "--all goes with show only");
+	if (s->pair && (rest->n_words != 2 || rest->record.n))
+		return err_set(err, INFER_EINVAL, "%s takes two files", s->name);
 	if (!s->takes_words && rest->n_words && rest->record.n) /* -m is all that is recorded */
 		return err_set(err, INFER_EINVAL,
 		               "a model is named with -m or as an argument: '%.60s'",
@@ -85,14 +91,15 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 	return INFER_OK;
 }
 
-/* The subject of one file, or of none, to standard output. */
-static int run_one(const struct subject *s, const struct inspect_opts *o, const infer_file *file,
-                   const struct opt_rest *words, infer_error *err)
+/* The subject of one file, of two or of none, to standard output; *differs: of two. */
+static int run_on(const struct subject *s, const struct inspect_opts *o, infer_file *const *files,
+                  const struct opt_rest *words, int *differs, infer_error *err)
 {
 	struct buf out;
 
 	buf_init(&out, MEM_BASE);
-	int rc = s->run(&out, o, file, words, err);
+	int rc = s->pair ? s->pair(&out, o, files[0], files[1], differs, err)
+	                 : s->run(&out, o, *files, words, err);
 	if (!rc && out.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for the answer");
 	if (!rc && out.len)
@@ -107,12 +114,13 @@ static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
 {
 	infer_file *file = NULL;
 	const char *path;
+	int differs;
 
 	TRY(model_path(&path, o->model, o->json ? MODEL_NAMED : MODEL_DEMO, err));
 	sig_mapped(path);
 	TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
 	TRY(infer_file_open_watched(&file, path, &model_watch, err));
-	int rc = run_one(s, o, file, rest, err);
+	int rc = run_on(s, o, &file, rest, &differs, err);
 	infer_file_close(&file);
 	return rc;
 }
@@ -126,7 +134,7 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 	static const struct opt_rest none;
 	infer_file *one = NULL,
 		   **files = n > 1 ? mem_zalloc(MEM_BASE, (size_t)n, sizeof *files) : &one;
-	int code = EXIT_DONE, rc;
+	int code = EXIT_DONE, differs = 0, rc;
 
 	if (!files)
 		return err_set(err, INFER_ENOMEM, "out of memory for %d files", n);
@@ -146,13 +154,16 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 		}
 	}
 	rc = confine(CONFINE_TRY, 0, err);
-	for (int i = 0; !rc && i < n; i++) {
+	for (int i = 0; !rc && i < n && !s->pair; i++) {
 		sig_mapped(words[i]);
 		if (files[i] && i && !o->json)
 			rc = say_out("\n", 1, err);
 		if (files[i] && !rc)
-			rc = run_one(s, o, files[i], &none, err);
+			rc = run_on(s, o, &files[i], &none, &differs, err);
 	}
+	if (!rc && !code && s->pair)
+		rc = run_on(s, o, files, &none, &differs, err);
+	code = differs ? EXIT_DIFFERS : code;
 	for (int i = 0; i < n; i++)
 		infer_file_close(&files[i]);
 	if (files != &one)
@@ -163,15 +174,17 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 /* INFER_OK, a failure in *err, or below 0 the code of what was told of already. */
 static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *err)
 {
+	infer_file *no_file = NULL;
 	const struct subject *s;
 	const char *path;
+	int differs;
 
 	TRY(subject_take(&s, rest, err));
 	TRY(check_options(s, o, rest, err));
 	if (s->run == show)
 		os_limits(&o->limits); /* before the sandbox */
 	if (!s->needs_file)
-		return run_one(s, o, NULL, rest, err);
+		return run_on(s, o, &no_file, rest, &differs, err);
 	if (s->takes_words)
 		return inspect_talk(s, o, rest, err);
 	if (rest->n_words)

@@ -9,9 +9,6 @@
  * has one line of a terminal, and all of it one page. */
 enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200, COLUMNS = 79, LINES = 40 };
 
-static const char *const type_names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
-	                                  "bool", "string", "array", "u64", "i64", "f64" };
-
 void put_plain(struct buf *out, struct infer_str s, size_t max)
 {
 	size_t i = 0;
@@ -54,62 +51,6 @@ void put_bytes(struct buf *out, uint64_t bytes)
 	buf_putc(out, ')');
 }
 
-static const char *type_name(int type)
-{
-	return type >= 0 && type < (int)(sizeof type_names / sizeof *type_names) ? type_names[type]
-	                                                                         : "?";
-}
-
-/* Element i; a string is the next one behind *cursor, at most max bytes of it. */
-static int put_element(struct buf *out, struct jwrite *w, const infer_file *f,
-                       const struct infer_meta *m, uint64_t i, size_t *cursor, size_t max,
-                       infer_error *err)
-{
-	struct infer_str s;
-	const void *at;
-	uint64_t u;
-	int64_t n;
-	double x;
-
-	switch (m->elem_type) {
-	case INFER_META_STR:
-		TRY(infer_meta_next_str(m, cursor, &s));
-		if (w)
-			jw_strn(w, NULL, s.at, s.len);
-		else
-			put_plain(out, s, max);
-		return INFER_OK;
-	case INFER_META_F32:
-	case INFER_META_F64:
-		TRY(infer_meta_elem_f64(f, m, i, &x, err));
-		if (w)
-			jw_num(w, NULL, x);
-		else
-			buf_printf(out, "%.9g", x);
-		return INFER_OK;
-	case INFER_META_U64:
-	case INFER_META_BOOL:
-		TRY(infer_meta_array(f, m, INFER_META_U64, i, 1, &u, &at, err));
-		memcpy(&u, at, sizeof u);
-		if (w && m->elem_type == INFER_META_BOOL)
-			jw_bool(w, NULL, u != 0);
-		else if (w)
-			jw_uint(w, NULL, u);
-		else if (m->elem_type == INFER_META_BOOL)
-			buf_puts(out, u ? "true" : "false");
-		else
-			buf_printf(out, "%llu", (unsigned long long)u);
-		return INFER_OK;
-	default:
-		TRY(infer_meta_elem_i64(f, m, i, &n, err));
-		if (w)
-			jw_int(w, NULL, n);
-		else
-			buf_printf(out, "%lld", (long long)n);
-		return INFER_OK;
-	}
-}
-
 /* What is left of a line after `used` bytes, and a mark for what was cut. */
 static size_t room_of(const struct inspect_opts *o, size_t used)
 {
@@ -127,50 +68,31 @@ static int put_meta_text(struct buf *out, const struct inspect_opts *o, const in
 	uint64_t i = 0;
 
 	put_plain(out, m->key, room_of(o, 0));
-	if (m->type == INFER_META_ARR)
-		buf_printf(out, "  %s[%llu]  ", type_name(m->elem_type),
-		           (unsigned long long)m->count);
-	else
-		buf_printf(out, "  %s  ", type_name(m->type));
+	buf_puts(out, "  ");
+	put_meta_type(out, m);
+	buf_puts(out, "  ");
 	for (; i < m->count && i < SHOWN_ELEMENTS; i++) {
 		size_t room = room_of(o, out->len - from);
 		if (i && !o->all && room < 12)
 			break;
 		if (i)
 			buf_puts(out, ", ");
-		TRY(put_element(out, NULL, f, m, i, &cursor, room, err));
+		TRY(put_meta_element(out, NULL, f, m, i, &cursor, room, err));
 	}
 	buf_puts(out, m->count > i ? ", ...\n" : "\n");
 	return INFER_OK;
 }
 
-/* One record a key; an array's value is an array. */
+/* One record a key. */
 static int put_meta_json(struct buf *out, const infer_file *f, const struct infer_meta *m,
                          infer_error *err)
 {
-	size_t cursor = 0, from;
 	struct jwrite w;
-	struct buf value;
-	int rc = INFER_OK;
 
-	buf_init(&value, MEM_BASE);
-	jw_init(&w, &value);
-	jw_array(&w, NULL);
-	for (uint64_t i = 0; !rc && i < m->count; i++)
-		rc = put_element(&value, &w, f, m, i, &cursor, SIZE_MAX, err);
-	jw_end(&w);
-	if (!rc && value.bad)
-		rc = err_set(err, INFER_ENOMEM, "out of memory for a value");
-	from = m->type != INFER_META_ARR; /* of one value, the brackets are not its own */
 	infer_record_open(&w, out, INFER_KIND_META, 0);
 	jw_strn(&w, "key", m->key.at, m->key.len);
-	jw_str(&w, "type", type_name(m->type));
-	if (m->type == INFER_META_ARR)
-		jw_str(&w, "elem_type", type_name(m->elem_type));
-	if (!rc)
-		jw_raw(&w, "value", value.at + from, value.len - 2 * from);
+	int rc = put_meta_fields(&w, f, m, err);
 	infer_record_close(&w);
-	buf_fini(&value);
 	return rc;
 }
 

@@ -198,3 +198,46 @@ load lib
 		die "not defined: @not\n" if @not;
 		die "too few fields seen\n" if keys %seen < 60;' "$page" <records
 }
+
+# write a float at the first value of the second tensor of MODEL
+poke() # MODEL VALUE
+{
+	at=$(infer-inspect tensors --json "$1" | sed -n 2p | json offset_bytes)
+	perl -e 'open my $f, "+<", $ARGV[0] or die; seek $f, $ARGV[1], 0; print $f pack("f<", $ARGV[2])' "$1" "$at" "$2"
+}
+
+@test "diff: nothing, keys, tensors that one file lacks, types and values; the exit code says whether there is anything" {
+	infer-inspect diff "$M" "$M" >a
+	same 2 "$(wc -l <a)"
+	grep -qE '^0 differences; [0-9]+ keys and [0-9]+ tensors are the same$' a
+	mkmodel --type f32 one.gguf
+	cp one.gguf two.gguf
+	poke one.gguf 3
+	poke two.gguf 4
+	rc=0
+	infer-inspect diff one.gguf two.gguf >a || rc=$?
+	same 8 "$rc"
+	name=$(infer-inspect tensors --json one.gguf | sed -n 2p | json name)
+	grep -qE "^~ $name  F32  [0-9 x]+  error [0-9.e+-]+, largest 1$" a
+	infer-inspect diff --json one.gguf two.gguf >b || true
+	same 2 "$(wc -l <b)"
+	head -n 1 b >first
+	same "1 diff tensor $name 1" "$(for k in v kind of name error_max; do json $k <first; done | paste -sd' ')"
+	# one of n values is 1 away
+	n=$(($(json a.size_bytes <first) / 4))
+	perl -e 'exit !(abs($ARGV[0] * sqrt($ARGV[1]) - 1) < 1e-6)' "$(json error_rms <first)" "$n"
+	same "file 1" "$(tail -n 1 b | json of) $(tail -n 1 b | json differences)"
+	# another model: shapes, keys and names
+	mkmodel --type f32 --layers 3 --embd 128 --chat more.gguf
+	infer-inspect diff one.gguf more.gguf >a || true
+	grep -q '^- .*block_count  u32  2$' a
+	grep -q '^+ .*block_count  u32  3$' a
+	grep -qE '^- token_embd.weight  F32  64 x [0-9]+$' a
+	grep -qE '^\+ token_embd.weight  F32  128 x [0-9]+$' a
+	grep -qE '^\+ blk.2.attn_q.weight' a
+	grep -qE '^\+ tokenizer.chat_template  string' a
+	same null "$(infer-inspect diff --json one.gguf more.gguf | grep '"blk.2.attn_q.weight"' | json a)"
+	fails 2 'diff takes two files' infer-inspect diff one.gguf
+	fails 2 'diff takes two files' infer-inspect diff -m one.gguf two.gguf
+	fails 1 'absent.gguf: No such file' infer-inspect diff one.gguf absent.gguf
+}
