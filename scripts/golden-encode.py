@@ -4,12 +4,14 @@ tensor that tests/unit/type/test_encode.c makes too.
 
     scripts/golden-encode.py LIBGGML [FILE]
 
-A line is TYPE, the sum of squared errors, and the weighted sum, where the quantiser was given the weights as its importance matrix."""
+A line is TYPE, the sum of squared errors, and the weighted sum, where the quantiser was given the weights as its importance matrix.
+Types with a codebook are given ones for the first: some of them are refused without."""
 import ctypes, pathlib, sys
 import numpy as np
 
-TYPES = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4",
-         "Q1_0", "Q2_0"]
+TYPES = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
+         "IQ3_S", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"]
+CODEBOOKS = {"IQ2_XXS": 16, "IQ2_XS": 17, "IQ2_S": 22, "IQ3_XXS": 256, "IQ3_S": 512}  # what ggml calls them
 N = 2048
 
 
@@ -33,10 +35,12 @@ for name in TYPES:
     quantise.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
     decode.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     errors = []
-    for weights in (None, w):
+    if name in CODEBOOKS:
+        getattr(lib, "iq3xs_init_impl" if name.startswith("IQ3") else "iq2xs_init_impl")(CODEBOOKS[name])
+    for weights in (np.ones(N, np.float32) if name in CODEBOOKS else None, w):
         q, y = np.zeros(N * 4, np.uint8), np.zeros(N, np.float32)
         quantise(x.ctypes.data, q.ctypes.data, 1, N, weights.ctypes.data if weights is not None else None)
         decode(q.ctypes.data, y.ctypes.data, N)
-        errors.append(float(np.sum((x.astype(float) - y) ** 2 * (1 if weights is None else w))))
+        errors.append(float(np.sum((x.astype(float) - y) ** 2 * (1 if weights is None else weights))))
     lines.append("%s %.9g %.9g" % (name, *errors))
 out.write_text("\n".join(lines) + "\n")

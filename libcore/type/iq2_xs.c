@@ -5,6 +5,7 @@
  *   66  u8 sc[8]: halves are the scales
  * value = d (0.5 + scale) / 4 grid[q][j], signed */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -23,6 +24,29 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = {
+		.dims = 8, .n = 4, .even = 1, .unit = 0.125f, .v = { { 8, 25, 43 } }
+	};
+	struct search_chosen k;
+	struct iq2_xs *b = dst;
+	struct search s;
+
+	p.grid = (const int8_t *)grid_iq2_xs;
+	search_points_init(&p, grid_code_iq2_xs, 512);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		memset(b, 0, sizeof *b);
+		search_put(b->d, k.d);
+		for (int i = 0; i < 32; i++)
+			search_put(b->q + 2 * i, (uint16_t)(k.q[i] | (k.signs[i] & 127) << 9));
+		for (int i = 0; i < 16; i++)
+			b->sc[i / 2] |= (uint8_t)(k.sc[i] << i % 2 * 4);
+	}
+}
+
 const struct type type_iq2_xs = {
-	{ "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
 };

@@ -5,6 +5,7 @@
  *   ... 31 the scale
  * value = d (0.5 + scale) / 4 grid[idx][j], signed */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -25,6 +26,32 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = {
+		.dims = 8, .n = 8, .even = 1, .unit = 0.125f, .v = { { 8, 25, 43 } }
+	};
+	struct search_chosen k;
+	struct iq2_xxs *b = dst;
+	struct search s;
+
+	p.grid = (const int8_t *)grid_iq2_xxs;
+	search_points_init(&p, grid_code_iq2_xxs, 256);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		search_put(b->d, k.d);
+		for (int i = 0; i < 8; i++) {
+			uint32_t aux = (uint32_t)k.sc[i] << 28;
+			for (int l = 0; l < 4; l++) {
+				b->qs[8 * i + l] = (uint8_t)k.q[4 * i + l];
+				aux |= (uint32_t)(k.signs[4 * i + l] & 127) << 7 * l;
+			}
+			memcpy(b->qs + 8 * i + 4, &aux, 4);
+		}
+	}
+}
+
 const struct type type_iq2_xxs = {
-	{ "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
 };

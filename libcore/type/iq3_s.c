@@ -7,6 +7,7 @@
  *   106  u8 sc[4]: halves are the scales
  * value = d (1 + 2 scale) grid[q][j], signed */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -25,6 +26,32 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = {
+		.dims = 4, .n = 8, .unit = 1, .v = { { 1, 3, 5, 7 }, { 9, 11, 13, 15 } }
+	};
+	struct search_chosen k;
+	struct iq3_s *b = dst;
+	struct search s;
+
+	p.grid = (const int8_t *)grid_iq3_s;
+	search_points_init(&p, grid_code_iq3_s, 512);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		memset(b, 0, sizeof *b);
+		search_put(b->d, k.d);
+		for (int i = 0; i < 64; i++) {
+			b->qs[i] = (uint8_t)k.q[i];
+			b->qh[i / 8] |= (uint8_t)(k.q[i] >> 8 << i % 8);
+		}
+		memcpy(b->signs, k.signs, 32);
+		for (int i = 0; i < 8; i++)
+			b->sc[i / 2] |= (uint8_t)(k.sc[i] << i % 2 * 4);
+	}
+}
+
 const struct type type_iq3_s = {
-	{ "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
 };

@@ -5,6 +5,7 @@
  *   66  u32 aux[8]: bits 7 l ... 7 l + 6 are the signs of eight elements, bits 28 ... 31 the scale
  * value = d (0.5 + scale) / 2 grid[q][j], signed */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -26,6 +27,34 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = { .dims = 4,
+		                   .n = 8,
+		                   .even = 1,
+		                   .unit = 0.25f,
+		                   .v = { { 4, 12, 20, 28 }, { 36, 44, 52, 62 } } };
+	struct search_chosen k;
+	struct iq3_xxs *b = dst;
+	struct search s;
+
+	p.grid = (const int8_t *)grid_iq3_xxs;
+	search_points_init(&p, grid_code_iq3_xxs, 256);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		search_put(b->d, k.d);
+		for (int i = 0; i < 64; i++)
+			b->qs[i] = (uint8_t)k.q[i];
+		for (int i = 0; i < 8; i++) {
+			uint32_t aux = (uint32_t)k.sc[i] << 28;
+			for (int l = 0; l < 4; l++)
+				aux |= (uint32_t)(k.signs[4 * i + l] & 127) << 7 * l;
+			memcpy(b->aux + 4 * i, &aux, 4);
+		}
+	}
+}
+
 const struct type type_iq3_xxs = {
-	{ "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
 };

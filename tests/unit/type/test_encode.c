@@ -30,6 +30,11 @@ static const struct {
 	{ INFER_Q5_K, 2, 0.5 / 31, 0 },
 	{ INFER_Q3_K, 0, 0.5 / 3, 0 },
 	{ INFER_Q6_K, 0, 0.5 / 31, 0 },
+	{ INFER_IQ2_XXS, 0, 0.4, 0 },
+	{ INFER_IQ2_XS, 0, 0.4, 0 },
+	{ INFER_IQ2_S, 0, 0.4, 0 },
+	{ INFER_IQ3_XXS, 0, 0.2, 0 },
+	{ INFER_IQ3_S, 0, 0.2, 0 },
 	{ INFER_IQ4_NL, 0, 12.0 / 113, 0 },
 	{ INFER_IQ4_XS, 0, 12.0 / 113, 0 },
 	{ INFER_TQ1_0, 0, 0.5, 0 },
@@ -43,9 +48,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* Types that nobody quantises weights to. */
 static const int without_encoder[] = {
-	INFER_F64,    INFER_I8,    INFER_I16,     INFER_I32,   INFER_I64,
-	INFER_Q8_1,   INFER_Q8_K,  INFER_IQ1_S,   INFER_IQ1_M, INFER_IQ2_XXS,
-	INFER_IQ2_XS, INFER_IQ2_S, INFER_IQ3_XXS, INFER_IQ3_S,
+	INFER_F64,  INFER_I8,   INFER_I16,   INFER_I32,   INFER_I64,
+	INFER_Q8_1, INFER_Q8_K, INFER_IQ1_S, INFER_IQ1_M,
 };
 enum { WITHOUT = sizeof without_encoder / sizeof *without_encoder };
 
@@ -269,6 +273,23 @@ static float between(int i, int n, int lo, int hi)
 	return (float)(i % n == 0 ? lo : i % n == 1 ? hi : pick(lo, hi));
 }
 
+/* Element i of points of a codebook of n, in groups of size group: word j of eight elements is a
+ * point, or two; the first of a group is the last of the codebook, which has the largest value. */
+static float on_grid(int i, int group, int n, const uint64_t *grid8, const uint32_t *grid4,
+                     float unit, const struct fields *b)
+{
+	static int at, signs;
+	int dims = grid8 ? 8 : 4;
+
+	if (i % dims == 0)
+		at = i % group == 0 ? n - 1 : pick(0, n - 1);
+	if (i % 8 == 0)
+		signs = grid_signs((uint32_t)pick(0, 127));
+	int c = (int)((grid8 ? grid8[at] : grid4[at]) >> 8 * (i % dims) & 255),
+	    sc = b->scale[i % 256 / group] % 16;
+	return unit * b->d * (float)((2 * sc + 1) * c) * (signs >> i % 8 & 1 ? -1.0f : 1.0f);
+}
+
 /* Values of the types with groups in a block of 256. */
 static float grouped(int type, int i, const struct fields *b)
 {
@@ -280,6 +301,16 @@ static float grouped(int type, int i, const struct fields *b)
 		return b->d * (float)(s16 % 32) * between(i, 16, -4, 3);
 	case INFER_Q6_K:
 		return b->d * (float)s16 * between(i, 16, -32, 31);
+	case INFER_IQ2_XXS:
+		return on_grid(i, 32, 256, grid_iq2_xxs, NULL, 0.125f, b);
+	case INFER_IQ2_XS:
+		return on_grid(i, 16, 512, grid_iq2_xs, NULL, 0.125f, b);
+	case INFER_IQ2_S:
+		return on_grid(i, 16, 1024, grid_iq2_s, NULL, 0.125f, b);
+	case INFER_IQ3_XXS:
+		return on_grid(i, 32, 256, NULL, grid_iq3_xxs, 0.25f, b);
+	case INFER_IQ3_S:
+		return on_grid(i, 32, 512, NULL, grid_iq3_s, 1, b);
 	case INFER_IQ4_XS:
 		return b->d * (float)(s32 % 32) * (float)grid_iq4[(int)between(i, 32, 0, 15)];
 	case INFER_Q2_K:
@@ -356,6 +387,40 @@ static void test_exact(void **state)
 				fail_msg("%s: element %d is %a, not %a",
 				         infer_type_info(type)->name, i, (double)y[i],
 				         (double)x[i]);
+	}
+}
+
+/* No other point of the codebook is nearer: each of those that differ in one byte. */
+static void test_points(void **state)
+{
+	static const struct {
+		int type, at, count, step;
+	} to[] = {
+		{ INFER_IQ2_XS, 2, 32, 2 },
+		{ INFER_IQ2_S, 2, 32, 1 },
+		{ INFER_IQ3_XXS, 2, 64, 1 },
+		{ INFER_IQ3_S, 2, 64, 1 },
+	};
+
+	(void)state;
+	for (int i = 0; i < 256; i++) {
+		x[i] = bell((uint64_t)i) * (float)(1 + i / 64);
+		w[i] = heed((uint64_t)i);
+	}
+	for (size_t r = 0; r < sizeof to / sizeof *to; r++) {
+		pass(to[r].type, x, w, 256);
+		double best = error(x, w, 256);
+		for (int i = 0; i < to[r].count; i++) {
+			uint8_t *byte = code + to[r].at + i * to[r].step, was = *byte;
+			for (int v = 0; v < 256; v++) {
+				*byte = (uint8_t)v;
+				type_get(to[r].type)->decode(y, code, 1);
+				if (!(error(x, w, 256) >= best * 0.999999))
+					fail_msg("%s: point %d is not the nearest",
+					         infer_type_info(to[r].type)->name, i);
+			}
+			*byte = was;
+		}
 	}
 }
 
@@ -465,8 +530,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),       cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_importance), cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_exact),      cmocka_unit_test(test_floats),
-		cmocka_unit_test(test_bytes),      cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_exact),      cmocka_unit_test(test_points),
+		cmocka_unit_test(test_floats),     cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_golden),
 	};
 	return nth_group(tests);
 }

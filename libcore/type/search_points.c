@@ -1,0 +1,429 @@
+/* type/search_points.c - blocks of 256 values in groups whose scales are odd integers times d, the
+ * values points of a codebook with signs.
+ *
+ * For a scale, each value has a cost for each value of its coordinate.  A table has the sums for
+ * all low halves of a point; high halves are passed by, with all their points, where their cost and
+ * the least of the table are no better than a point that has been found.
+ *
+ * A group's scale is found as if every vector were a point, then fitted to the nearest points.  d
+ * is the best for these scales, the integers those on both sides of them; d is fitted to the points
+ * once more, and the points to that. */
+#include "type/search_points.h"
+
+#include <math.h>
+
+enum { GROUPS = 16, STEPS = 16, TRIES = 10, COLD = 0xffff };
+
+/* The costs of the halves of one point, less those of zeros. */
+struct costs {
+	search_v4 low[27];     /* by .lo */
+	float mid[9], high[9]; /* high halves are .hi = high << 4 | mid */
+	float low_min, mid_min, high_min;
+	int k; /* numbers of mid and high */
+};
+
+/* What the search of a point works in.  There is one for a block: compilers that clear all that a
+ * function declares would spend a sixth of the time on it. */
+struct scratch {
+	struct costs t;
+	search_v4 e[8][2];
+	float least[8], c[81];
+	uint8_t h[9], m[9], both[81];
+};
+
+/* A group's points under a scale. */
+struct choice {
+	struct search_fit fit;
+	uint16_t q[8];
+	uint8_t signs[4];
+};
+
+struct groups {
+	int count, sc[GROUPS];
+	float a[GROUPS], curve[GROUPS];
+	struct choice c[GROUPS];
+};
+
+void search_points_init(struct search_points *p, const uint16_t *codes, int count)
+{
+	int h = 0;
+
+	p->count = count;
+	for (int i = 0; i < count; i++) {
+		int c = codes[i], hi = (c >> 8 & 7) | (c >> 11 & 7) << 4;
+		if (p->dims == 8) {
+			hi = ((c >> 8 & 3) + 3 * (c >> 10 & 3)) | ((c >> 12 & 3) + 3 * (c >> 14))
+			                                                  << 4;
+			c = (c & 15) + 12 * ((c >> 4 & 3) + 3 * (c >> 6 & 3));
+		}
+		p->lo[i] = (uint8_t)(p->dims == 8 ? c : c & 63);
+		p->hi[i] = (uint8_t)hi;
+		while (h <= hi)
+			p->first[h++] = (uint16_t)i;
+	}
+	while (h < 145)
+		p->first[h++] = (uint16_t)count;
+}
+
+static float cost_of(const struct search_points *p, const struct costs *t, int i)
+{
+	return t->low[p->lo[i] / 4][p->lo[i] % 4] +
+	       (t->mid[p->hi[i] & 15] + t->high[p->hi[i] >> 4]);
+}
+
+/* The best of point at and those of high half h, which costs c. */
+static int visit(const struct search_points *p, const struct costs *t, int h, float c, int at,
+                 float *best)
+{
+	const float *low = (const float *)t->low;
+
+	for (int i = p->first[h]; i < p->first[h + 1]; i++) {
+		float v = low[p->lo[i]] + c;
+		at = v < *best ? i : at;
+		*best = v < *best ? v : *best;
+	}
+	return at;
+}
+
+/* A point near to the best one. */
+static int first_point(const struct search_points *p, const struct costs *t, float *best)
+{
+	int h = 0, m = 0;
+
+	for (int i = 1; i < t->k; i++) {
+		h = t->high[i] < t->high[h] ? i : h;
+		m = t->mid[i] < t->mid[m] ? i : m;
+	}
+	int at = p->first[h << 4 | m];
+	at = at < p->count ? at : p->count - 1;
+	*best = cost_of(p, t, at);
+	return visit(p, t, h << 4 | m, t->mid[m] + t->high[h], at, best);
+}
+
+/* The best point; at is the best for another scale, or COLD. */
+static uint16_t nearest_point(const struct search_points *p, struct scratch *b, int at)
+{
+	const struct costs *t = &b->t;
+	int nh = 0, nm = 0, n = 0;
+	float best;
+
+	if (at == COLD)
+		at = first_point(p, t, &best);
+	else
+		best = cost_of(p, t, at);
+	if (!(best > t->mid_min + t->high_min + t->low_min))
+		return (uint16_t)at;
+	for (int i = 0; i < t->k; i++) {
+		b->h[nh] = (uint8_t)i;
+		nh += t->high[i] + (t->mid_min + t->low_min) < best;
+	}
+	for (int i = 0; i < t->k; i++) {
+		b->m[nm] = (uint8_t)i;
+		nm += t->mid[i] + (t->high_min + t->low_min) < best;
+	}
+	for (int i = 0; i < nh; i++)
+		for (int k = 0; k < nm; k++) {
+			b->both[n] = (uint8_t)(b->h[i] << 4 | b->m[k]);
+			b->c[n] = t->mid[b->m[k]] + t->high[b->h[i]];
+			n += b->c[n] + t->low_min < best;
+		}
+	for (int i = 0; i < n; i++)
+		if (b->c[i] + t->low_min < best)
+			at = visit(p, t, b->both[i], b->c[i], at, &best);
+	return (uint16_t)at;
+}
+
+/* e: the costs of the values of 8 coordinates, least: the least of each. */
+static void costs8(struct costs *t, search_v4 (*e)[2], const float *least)
+{
+	search_v4 pair[4][3];
+
+	for (int i = 0; i < 4; i++)
+		for (int l = 0; l < 3; l++)
+			pair[i][l] = e[2 * i][0] + e[2 * i + 1][0][l];
+	for (int i = 0; i < 9; i++)
+		for (int l = 0; l < 3; l++)
+			t->low[3 * i + l] = pair[0][l] + pair[1][i / 3][i % 3];
+	for (int i = 0; i < 9; i++) {
+		t->mid[i] = pair[2][i / 3][i % 3];
+		t->high[i] = pair[3][i / 3][i % 3];
+	}
+	t->low_min = (least[0] + least[1]) + (least[2] + least[3]);
+	t->mid_min = least[4] + least[5];
+	t->high_min = least[6] + least[7];
+	t->k = 9;
+}
+
+static void costs4(struct costs *t, search_v4 (*e)[2], const float *least)
+{
+	for (int i = 0; i < 8; i++)
+		for (int l = 0; l < 2; l++)
+			t->low[2 * i + l] = e[0][l] + e[1][i / 4][i % 4];
+	memcpy(t->mid, e[2], 8 * sizeof(float));
+	memcpy(t->high, e[3], 8 * sizeof(float));
+	t->low_min = least[0] + least[1];
+	t->mid_min = least[2];
+	t->high_min = least[3];
+	t->k = 8;
+}
+
+static float least_of(const search_v4 *e, int dims)
+{
+	search_v4 m = e[0];
+
+	if (dims == 8)
+		m[3] = m[0];
+	else {
+		search_i4 less = e[1] < m;
+		m = (search_v4)((less & (search_i4)e[1]) | (~less & (search_i4)m));
+	}
+	float a = m[0] < m[2] ? m[0] : m[2], b = m[1] < m[3] ? m[1] : m[3];
+	return a < b ? a : b;
+}
+
+/* The coordinate that costs least more with the other sign, which is that of the lowest value. */
+static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, const search_v4 *w)
+{
+	float loss = HUGE_VALF;
+	int at = 0;
+
+	for (int j = 0; j < 8; j++) {
+		float wj = w[j / 4][j % 4], xj = x[j / 4][j % 4];
+		float l = lowest * (lowest * wj + 2 * wj * xj) - b->least[j];
+		if (l < loss) {
+			loss = l;
+			at = j;
+		}
+	}
+	return at;
+}
+
+/* The points for 8 values x >= 0; v and vv are the values of a coordinate, scaled, and their
+ * squares.  Returns the mask of the sign that changes to make them even, 0 if none. */
+static int unit(const struct search_points *p, const search_v4 v[2], const search_v4 vv[2],
+                const search_v4 *x, const search_v4 *w, int odd, uint16_t *q, struct scratch *b)
+{
+	int kinds = p->dims == 8 ? 1 : 2, at = -1;
+
+	for (int j = 0; j < 8; j++) {
+		float wj = w[j / 4][j % 4], wx = 2 * wj * x[j / 4][j % 4];
+		for (int l = 0; l < kinds; l++)
+			b->e[j][l] = vv[l] * wj - v[l] * wx;
+		b->least[j] = least_of(b->e[j], p->dims);
+	}
+	if (odd) {
+		at = flip_at(b, v[0][0], x, w);
+		float wj = w[at / 4][at % 4], wx = 2 * wj * x[at / 4][at % 4];
+		for (int l = 0; l < kinds; l++)
+			b->e[at][l] = vv[l] * wj + v[l] * wx;
+		b->least[at] = b->e[at][0][0];
+	}
+	for (int k = 0; k < kinds; k++) {
+		if (kinds == 1)
+			costs8(&b->t, b->e, b->least);
+		else
+			costs4(&b->t, b->e + 4 * k, b->least + 4 * k);
+		q[k] = nearest_point(p, b, q[k]);
+	}
+	return at < 0 ? 0 : 1 << at;
+}
+
+/* Coordinates 4 i ... 4 i + 3 of the 8 from point or points q on */
+static search_v4 coordinates(const struct search_points *p, const uint16_t *q, int i)
+{
+	typedef int8_t four __attribute__((vector_size(4)));
+	four c;
+
+	memcpy(&c, p->grid + (p->dims == 8 ? 8 * q[0] + 4 * i : 4 * q[i]), 4);
+	return __builtin_convertvector(c, search_v4);
+}
+
+/* The points of a group under scale a.  c has those under another, or COLD. */
+static void choose(const struct search_points *p, const search_v4 *x, const search_v4 *w,
+                   const uint8_t *signs, float a, struct choice *c, struct scratch *b)
+{
+	search_v4 v[2] = { p->v[0] * a, p->v[1] * a }, vv[2] = { v[0] * v[0], v[1] * v[1] };
+	search_v4 xq = { 0 }, qq = { 0 };
+
+	for (int u = 0; u < p->n / 2; u++, x += 2, w += 2) {
+		uint16_t *q = c->q + u * 8 / p->dims;
+		int odd = p->even && __builtin_parity(signs[u]);
+		int flip = unit(p, v, vv, x, w, odd, q, b);
+		c->signs[u] = (uint8_t)(signs[u] ^ flip);
+		for (int i = 0; i < 2; i++) {
+			search_v4 k = coordinates(p, q, i), wk = w[i] * k, xi = x[i];
+			if (flip >> 4 * i & 15)
+				xi[__builtin_ctz((unsigned)flip) % 4] *= -1;
+			xq += wk * xi;
+			qq += wk * k;
+		}
+	}
+	c->fit = (struct search_fit){ search_sum(xq), search_sum(qq) };
+}
+
+/* As search_try, as if every vector were a point and the values of a coordinate equally far apart.
+ */
+static struct search_fit try_any(const struct search_points *p, const search_v4 *x,
+                                 const search_v4 *w, float inv)
+{
+	float low = p->v[0][0], step = p->v[0][1] - low, per = 1 / step, top = 7;
+	search_v4 xq = { 0 }, qq = { 0 };
+
+	if (p->dims == 8) {
+		top = 2;
+		step = (p->v[0][2] - low) * 0.5f;
+		per = 1 / step;
+	}
+	for (int i = 0; i < p->n; i++) {
+		search_v4 k = search_rint(search_clamp((x[i] * inv - low) * per, 0, top));
+		search_v4 q = k * step + low, wq = w[i] * q;
+		xq += wq * x[i];
+		qq += wq * q;
+	}
+	return (struct search_fit){ search_sum(xq), search_sum(qq) };
+}
+
+/* The best scale of a group, 0 if it is all zeros. */
+static float group(const struct search_points *p, const search_v4 *x, const search_v4 *w,
+                   const uint8_t *signs, struct choice *c, struct scratch *b)
+{
+	float top = fabsf(search_farthest(x, w, p->n)), score = 0, a = 0;
+	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3];
+
+	memset(c->q, 0xff, sizeof c->q); /* COLD */
+	if (top < SEARCH_LEAST)
+		return 0;
+	for (int k = 0; k < TRIES; k++) {
+		struct search_fit f = try_any(p, x, w, end * (0.8f + 0.1f * (float)k) / top);
+		if (f.xq * f.xq > score * f.qq) {
+			a = f.xq / f.qq;
+			score = a * f.xq;
+		}
+	}
+	if (a > 0)
+		choose(p, x, w, signs, a, c, b);
+	return a > 0 && c->fit.xq > 0 ? c->fit.xq / c->fit.qq : a;
+}
+
+/* The integer of a scale. */
+static int nearest(float t) { return t <= 1 ? 0 : t >= 31 ? 15 : (int)lrintf((t - 1) * 0.5f); }
+
+/* d as F16 for *u = d unit */
+static uint16_t round_unit(const struct search *s, const struct search_points *p, float *u)
+{
+	float d = *u / p->unit;
+	uint16_t h = search_round_up(s, &d);
+
+	*u = d * p->unit;
+	return h;
+}
+
+/* The unit of the least loss, of those that give the largest scale an integer near the end; sets
+ * the groups' integers. */
+static float first_unit(const struct search *s, const struct search_points *p, struct groups *g)
+{
+	float top = 0, best = 0, least = HUGE_VALF;
+
+	for (int i = 0; i < g->count; i++)
+		top = g->a[i] > top ? g->a[i] : top;
+	if (top < SEARCH_LEAST / 256)
+		return 0;
+	for (int k = 0; k < STEPS; k++) {
+		float u = top / (31 * (1.05f - 0.4f / STEPS * (float)k)), loss = 0;
+		round_unit(s, p, &u);
+		for (int i = 0; i < g->count; i++) {
+			float e = g->a[i] - u * (float)(2 * nearest(g->a[i] / u) + 1);
+			loss += g->curve[i] * e * e;
+		}
+		if (loss < least) {
+			least = loss;
+			best = u;
+		}
+	}
+	for (int i = 0; i < g->count; i++)
+		g->sc[i] = nearest(g->a[i] / best);
+	return best;
+}
+
+/* Gives group i the best integer of from ... to, and its points; returns what that takes off the
+ * error. */
+static float settle(struct groups *g, const struct search *s, const struct search_points *p,
+                    const uint8_t *signs, float u, int i, int from, int to, struct scratch *b)
+{
+	struct choice c = g->c[i];
+	float most = -HUGE_VALF;
+
+	for (int sc = from < 0 ? 0 : from; sc <= to && sc < 16; sc++) {
+		float a = u * (float)(2 * sc + 1);
+		choose(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, a, &c, b);
+		float gain = a * (2 * c.fit.xq - a * c.fit.qq);
+		if (gain > most) {
+			most = gain;
+			g->sc[i] = sc;
+			g->c[i] = c;
+		}
+	}
+	return most;
+}
+
+/* Absolute values, and the signs. */
+static void fold(struct search *s, uint8_t signs[32])
+{
+	for (int k = 0; k < 32; k++) {
+		uint32_t m = 0;
+		for (int j = 0; j < 8; j++)
+			m |= (num_bits(s->x[2 * k + j / 4][j % 4]) >> 31) << j;
+		signs[k] = (uint8_t)m;
+		for (int j = 0; j < 2; j++)
+			s->x[2 * k + j] = search_abs(s->x[2 * k + j]);
+	}
+}
+
+static void keep(struct search_chosen *b, const struct search_points *p, const struct groups *g)
+{
+	size_t units = (size_t)p->n / 2, points = units * 8 / (size_t)p->dims;
+
+	for (int i = 0; i < g->count; i++) {
+		b->sc[i] = (uint8_t)g->sc[i];
+		memcpy(b->signs + (size_t)i * units, g->c[i].signs, units);
+		memcpy(b->q + (size_t)i * points, g->c[i].q, points * sizeof *b->q);
+	}
+}
+
+void search_points(struct search *s, const struct search_points *p, struct search_chosen *b)
+{
+	struct groups g = { .count = 64 / p->n };
+	struct scratch t;
+	uint8_t signs[32];
+	float best = 0; /* what zeros take off the error */
+
+	memset(b, 0, sizeof *b);
+	fold(s, signs);
+	for (int i = 0; i < g.count; i++) {
+		g.a[i] = group(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, &g.c[i],
+		               &t);
+		g.curve[i] = g.c[i].fit.qq;
+	}
+	float u = first_unit(s, p, &g);
+	for (int k = 0; k < 2 && u > 0; k++) {
+		uint16_t h = round_unit(s, p, &u);
+		float sum = 0, xq = 0, qq = 0;
+		for (int i = 0; i < g.count; i++) {
+			int from = g.sc[i], to = from; /* the integers next to a / u, or as it is */
+			if (k == 0) {
+				from -= g.a[i] < u * (float)(2 * from + 1);
+				to = from + 1;
+			}
+			sum += settle(&g, s, p, signs, u, i, from, to, &t);
+			float sc = (float)(2 * g.sc[i] + 1);
+			xq += sc * g.c[i].fit.xq;
+			qq += sc * sc * g.c[i].fit.qq;
+		}
+		if (!(sum > best))
+			break;
+		best = sum;
+		b->d = h;
+		keep(b, p, &g);
+		u = qq > 0 ? xq / qq : 0;
+	}
+}
