@@ -83,6 +83,28 @@ _infer_inspect()
 }
 complete -F _infer_inspect infer-inspect
 
+# infer-quant
+_infer_quant()
+{
+	local word before
+
+	_infer_word
+	case $before in
+	--type) _infer_words 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4'; return ;;
+	--keep) return ;;
+	--imatrix) _infer_files; return ;;
+	--split-max-size | -t | --threads) return ;;
+	--help) _infer_words 'recipe output general examples rows'; return ;;
+	esac
+	case $word in
+	-*) _infer_words '
+		--type --copy --keep --imatrix
+		--dry-run --split-max-size --verify --json -t --threads
+		-q --quiet -v --verbose -h --help --version' ;;
+	esac
+}
+complete -F _infer_quant infer-quant
+
 # infer-run
 _infer_run()
 {

@@ -60,6 +60,23 @@ complete -c infer-inspect -s h -d 'the commonest options, and examples'
 complete -c infer-inspect -l help -a 'model template text general examples rows' -d 'all options, or a part of this text'
 complete -c infer-inspect -l version -d 'version, kernel sets, families and libraries'
 
+# infer-quant
+complete -c infer-quant -f
+complete -c infer-quant -l type -x -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4' -d 'a type, as Q8_0, or a mix of types, as Q4_K_M'
+complete -c infer-quant -l copy -d 'change no tensor: join files, or split one'
+complete -c infer-quant -l keep -x -d 'tensors of such names in that type'
+complete -c infer-quant -l imatrix -r -F -d 'importances of columns, GGUF or .dat'
+complete -c infer-quant -l dry-run -d 'write nothing: show what would be written'
+complete -c infer-quant -l split-max-size -x -d 'several files, none larger: 4G, 500M'
+complete -c infer-quant -l verify -d 'read all of it again, and compare'
+complete -c infer-quant -l json -d 'a JSON line for each tensor, and one for all'
+complete -c infer-quant -s t -l threads -x -d 'threads (the cores this process may use; INFER_THREADS)'
+complete -c infer-quant -s q -l quiet -d 'no warnings, no progress; errors are still said'
+complete -c infer-quant -s v -l verbose -d 'say more; -vv still more'
+complete -c infer-quant -s h -d 'the commonest options, and examples'
+complete -c infer-quant -l help -a 'recipe output general examples rows' -d 'all options, or a part of this text'
+complete -c infer-quant -l version -d 'version, kernel sets, families and libraries'
+
 # infer-run
 complete -c infer-run -f
 complete -c infer-run -s f -l file -r -F -d 'add a file to the prompt; - is standard input'

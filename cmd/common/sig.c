@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const char *program = "infer", *volatile mapped, *volatile unfinished;
+static const char *program = "infer", *volatile mapped, *volatile unfinished, *volatile last_words;
 
 static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
@@ -51,21 +51,41 @@ void sig_mapped(const char *path) { mapped = path; }
 
 static void on_end(int sig)
 {
+	const char *words = last_words;
+	const struct iovec line[] = { part(progress_wiper()), part(program), part(": "),
+		                      part(words ? words : "") };
+
 	if (unfinished)
 		unlink(unfinished);
+	if (words && writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
+		/* nobody reads stderr */
+	}
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
 
-void sig_unfinished(const char *path)
+static void catch (void)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction a = { .sa_handler = on_end }, old;
 
 	sigemptyset(&a.sa_mask);
-	unfinished = path;
-	for (size_t i = 0; path && i < sizeof ends / sizeof *ends; i++)
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		/* a signal that was ignored stays ignored */
 		if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
 			sigaction(ends[i], &a, NULL);
+}
+
+void sig_unfinished(const char *path)
+{
+	unfinished = path;
+	if (path)
+		catch ();
+}
+
+void sig_last_words(const char *line)
+{
+	last_words = line;
+	if (line)
+		catch ();
 }

@@ -8,4 +8,6 @@ void sig_init(const char *program); /* kept */
 void sig_mapped(const char *path);  /* the file to name in the message, not copied; NULL: none */
 /* A file to remove if a signal ends the program, not copied; NULL: none any more. */
 void sig_unfinished(const char *path);
+/* A line to say if a signal ends the program, not copied; NULL: none any more. */
+void sig_last_words(const char *line);
 #endif

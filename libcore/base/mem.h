@@ -24,6 +24,7 @@ enum mem_module {
 	MEM_SAMPLE,
 	MEM_ENGINE,
 	MEM_PLAN,
+	MEM_QUANT,
 	MEM_JOB,
 	MEM_RECORD,
 	MEM_MODULES

@@ -234,18 +234,43 @@ static int put_tensor(int fd, const struct gguf_write *w, const struct out_tenso
 	return rc ? rc : put_zeros(fd, w, (uint64_t)t->rows * t->row_bytes, err);
 }
 
-static int put_all(int fd, const struct gguf_write *w, infer_error *err)
+uint64_t gguf_write_data(const struct gguf_write *w) { return w->data; }
+
+static int no_memory(const struct gguf_write *w, infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table",
+	               file_label(w->path));
+}
+
+int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *err)
 {
 	unsigned char head[24] = { 'G', 'G', 'U', 'F', 3 };
 	uint64_t n_tensors = w->n_tensors;
+	size_t from = out->len;
 
+	if (w->keys.bad || w->table.bad)
+		return no_memory(w, err);
 	memcpy(head + 8, &n_tensors, 8);
 	memcpy(head + 16, &w->n_keys, 8);
-	TRY(put(fd, w, head, sizeof head, err));
-	TRY(put(fd, w, w->keys.at, w->keys.len, err));
-	TRY(put(fd, w, w->table.at, w->table.len, err));
-	if (w->n_tensors)
-		TRY(put_zeros(fd, w, sizeof head + w->keys.len + w->table.len, err));
+	buf_put(out, head, sizeof head);
+	buf_put(out, w->keys.at, w->keys.len);
+	buf_put(out, w->table.at, w->table.len);
+	while (n_tensors && (out->len - from) % w->alignment && !out->bad)
+		buf_putc(out, 0);
+	return out->bad ? no_memory(w, err) : INFER_OK;
+}
+
+static int put_all(int fd, const struct gguf_write *w, infer_error *err)
+{
+	struct buf head;
+
+	buf_init(&head, MEM_FILE);
+	int rc = gguf_write_head(w, &head, err);
+
+	if (!rc)
+		rc = put(fd, w, head.at, head.len, err);
+	buf_fini(&head);
+	TRY(rc);
 	for (uint32_t i = 0; i < w->n_tensors; i++)
 		TRY(put_tensor(fd, w, &w->tensors[i], err));
 	if (fsync(fd))
@@ -258,8 +283,7 @@ int gguf_write_end(struct gguf_write *w, infer_error *err)
 	int fd = -1, rc;
 
 	if (w->keys.bad || w->table.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table",
-		               file_label(w->path));
+		return no_memory(w, err);
 	for (int i = 0; fd < 0 && i < TRIES; i++) {
 		snprintf(w->tmp, w->tmp_size, "%s.%d.%d.tmp", w->path, (int)getpid(), i);
 		fd = open(w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -43,6 +43,12 @@ void gguf_write_alignment(struct gguf_write *w, uint32_t alignment);
 int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
                       const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err);
 
+/* The bytes of the tensors so far, with their padding: where the data of the next one begins. */
+uint64_t gguf_write_data(const struct gguf_write *w);
+/* The bytes of the file up to the data of the first tensor, for a caller that writes the data itself.
+ * INFER_ENOMEM */
+int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *err);
+
 /* Write it all: a file that is there already is replaced only when the new one is whole.
  * INFER_EIO, INFER_ENOMEM, or what a rows function returned. */
 int gguf_write_end(struct gguf_write *w, infer_error *err);

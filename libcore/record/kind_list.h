@@ -17,3 +17,4 @@ KIND(VERIFY, "verify", "infer-inspect", "a model whose files were read completel
 KIND(DIFF, "diff", "infer-inspect", "a difference between two model files")
 KIND(TEMPLATE, "template", "infer-inspect", "the chat template of a model")
 KIND(HW, "hw", "infer-inspect", "this machine")
+KIND(QUANT, "quant", "infer-quant", "a tensor, or a model, that was quantised")

@@ -9,7 +9,7 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 @test "install-strip installs programs and libraries without debugging information; uninstall leaves no file" {
 	[ -e "$B/libinfer.a" ] || skip "sanitizers have no library"
 	made install-strip
-	for p in infer-run infer-inspect infer-bench; do
+	for p in infer-run infer-inspect infer-bench infer-quant; do
 		f=root/usr/local/bin/$p
 		same 0 "$(sections "$f" '\.debug_|\.symtab')"
 		[ "$(stat -c %s "$f")" -lt "$(stat -c %s "$B/$p")" ]

@@ -1,7 +1,7 @@
 # options, usage errors, help: what holds of every program
 load lib
 
-programs='infer-run infer-inspect infer-bench'
+programs='infer-run infer-inspect infer-bench infer-quant'
 
 # narrow LINES FILE: it has at most so many lines, none of them over 80 columns
 narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END { if (NR > most) { print NR " lines"; bad = 1 } exit bad }' "$2"; }
@@ -101,7 +101,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		done
 	done >twice
 	diff /dev/null twice
-	cat infer-run infer-inspect infer-bench | sort -u >options
+	cat infer-run infer-inspect infer-bench infer-quant | sort -u >options
 	sed -n 's/^\(OTHER\|SAID\)("[^"]*", "\([^"]*\)".*/\2/p' "$TOP/cmd/common/other_list.h" | sort -u >ours
 	[ -s ours ]
 	comm -23 ours options | diff /dev/null -

@@ -12,6 +12,7 @@
 #include <infer/job.h>
 #include <infer/model.h>
 #include <infer/probe.h>
+#include <infer/quant.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,7 @@ enum infer_kind {
 	INFER_KIND_DIFF,
 	INFER_KIND_TEMPLATE,
 	INFER_KIND_HW,
+	INFER_KIND_QUANT,
 	INFER_KIND_COUNT
 };
 struct infer_record_kind {
@@ -169,6 +171,11 @@ struct infer_bench {
 };
 int infer_write_bench(infer_writer *w, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err);
+/* Records of kind quant: one for each tensor, and one for all.
+ * path    where it is written; NULL: nowhere
+ * result  of infer_quant_write; NULL: not written */
+int infer_write_quant(infer_writer *w, const infer_quant *q, const char *path,
+                      const struct infer_quant_result *result, infer_error *err);
 int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 

@@ -1,0 +1,54 @@
+/* infer-quant/main.c - options, then one call. */
+#include "opts.h"
+#include "common/say.h"
+
+#include <string.h>
+
+static const struct help_line examples[] = {
+	{ "infer-quant --type Q4_K_M f16.gguf q4.gguf", "the commonest mix" },
+	{ "infer-quant --type Q4_K_M --dry-run f16.gguf", "what it would write" },
+	{ "infer-quant --type Q4_K --keep output=Q8_0 IN OUT", "one tensor better" },
+	{ "infer-quant --copy --split-max-size 4G IN OUT", "the same, in files of 4 GiB" },
+	{ NULL, NULL },
+};
+static const struct program program = {
+	.name = "infer-quant",
+	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
+		 "       infer-quant --copy [OPTION]... IN OUT",
+	.brief = "Write a model again, in smaller types.",
+	.examples = examples,
+	.rows = quant_rows,
+};
+
+/* What the first word may name; another word is a file. */
+static const struct {
+	const char *name;
+	int (*run)(const struct quant_opts *o, const struct opt_rest *rest);
+} subjects[] = {
+	{ NULL, rewrite },
+};
+
+static int subject(const struct quant_opts *o, struct opt_rest *rest)
+{
+	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
+		if (!subjects[i].name || strcmp(subjects[i].name, rest->words[0]))
+			continue;
+		rest->words++;
+		rest->n_words--;
+		return subjects[i].run(o, rest);
+	}
+	return rewrite(o, rest);
+}
+
+int main(int argc, char **argv)
+{
+	struct quant_opts o = { .threads = 0 };
+	struct opt_rest rest;
+	int code = start(&program, &o, &o.start, argc, argv, &rest);
+
+	if (code >= 0)
+		return code;
+	code = subject(&o, &rest);
+	opt_rest_fini(&rest);
+	return say_end(code);
+}

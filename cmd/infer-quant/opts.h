@@ -1,0 +1,37 @@
+/* infer-quant/opts.h - the options of infer-quant.  Included by main.c alone. */
+#ifndef INFER_QUANT_OPTS_H
+#define INFER_QUANT_OPTS_H
+#include "quant.h"
+
+#define AT(field) offsetof(struct quant_opts, field)
+static const struct opt quant_rows[] = {
+	{ OPT_GROUP, .name = "recipe", .help = "What becomes of the tensors" },
+	{ OPT_STR, 0, "type", "TYPE", "a type, as Q8_0, or a mix of types, as Q4_K_M", AT(type),
+	  .marks = OPT_COMMON,
+	  .values = "F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M "
+	            "Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S "
+	            "IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 "
+	            "MXFP4_MOE MXFP4 NVFP4" },
+	{ OPT_FLAG, 0, "copy", NULL, "change no tensor: join files, or split one", AT(copy),
+	  .value = 1, .marks = OPT_COMMON },
+	{ OPT_LIST, 0, "keep", "PATTERN=TYPE", "tensors of such names in that type", AT(keep),
+	  .marks = OPT_COMMON },
+	{ OPT_STR, 0, "imatrix", "FILE", "importances of columns, GGUF or .dat", AT(imatrix),
+	  .marks = OPT_COMMON, .values = "@file" },
+
+	{ OPT_GROUP, .name = "output", .help = "Output" },
+	{ OPT_FLAG, 0, "dry-run", NULL, "write nothing: show what would be written", AT(dry_run),
+	  .value = 1, .marks = OPT_COMMON },
+	{ OPT_SIZE, 0, "split-max-size", "SIZE", "several files, none larger: 4G, 500M",
+	  AT(shard_bytes), 1, 1e18, .marks = OPT_COMMON },
+	{ OPT_FLAG, 0, "verify", NULL, "read all of it again, and compare", AT(verify), .value = 1,
+	  .marks = OPT_COMMON },
+	{ OPT_FLAG, 0, "json", NULL, "a JSON line for each tensor, and one for all", AT(json),
+	  .value = 1, .marks = OPT_COMMON },
+	{ OPT_INT, 't', "threads", "N", "threads (the cores this process may use; INFER_THREADS)",
+	  AT(threads), 1, 1024 },
+
+	START_ROWS(struct quant_opts, start),
+};
+#undef AT
+#endif

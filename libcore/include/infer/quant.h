@@ -1,0 +1,99 @@
+/* infer/quant.h - a model file written again in other element types.   floor: quant
+ *
+ * What becomes of each tensor is decided when an infer_quant is made, from the headers alone; then
+ * it is written, with all cores.  The bytes depend on the input and the options alone, not on the
+ * number of threads.  Confined. */
+#ifndef INFER_QUANT_H
+#define INFER_QUANT_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/file.h>
+#include <infer/status.h>
+#include <infer/watch.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct infer_quant_opts {
+	/* a type ("Q4_K") or a mix ("Q4_K_M"); NULL: every tensor is copied as it is */
+	const char *type;
+	/* "PATTERN=TYPE" [n_keep]: tensors of that type, whatever the mix says.  A regular
+	 * expression of Perl that matches a part of the name; the first that matches counts. */
+	const char *const *keep;
+	size_t n_keep;
+	const char *imatrix;  /* path of an importance matrix; NULL: none */
+	uint64_t shard_bytes; /* most bytes of a file, where the tensors allow it; 0: one file */
+	/* 1: a tensor may lack the importances that its type needs, since nothing is written */
+	int dry;
+	int verify; /* 1: what was written is read again and compared */
+};
+
+typedef struct infer_quant infer_quant;
+
+/* Decide everything.  in: borrowed until infer_quant_free.
+ * INFER_EINVAL   an unknown type, a pattern that is malformed or matches no tensor, importances
+ *                that a type needs and that are missing
+ * INFER_EEMPTY   there is no encoder for a type
+ * INFER_EUNSUP   a layer that a name does not say, more files than a name can count
+ * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model
+ * INFER_ENOMEM */
+int infer_quant_new(infer_quant **out, const infer_file *in, const struct infer_quant_opts *o,
+                    infer_error *err);
+void infer_quant_free(infer_quant *q); /* NULL is fine */
+
+struct infer_quant_info {
+	const char *type; /* of the recipe, as it is spelt; NULL: copied */
+	int file_type;    /* general.file_type; -1: as in the input */
+	uint64_t n_tensors, n_elements;
+	uint64_t in_bytes, out_bytes; /* of the tensors */
+	uint64_t file_bytes;          /* of all files */
+	int n_shards;
+	/* tensors that are encoded; of those: that were quantised before, that got another type
+	 * because of their shape, that have no importances although there is a matrix of them */
+	uint64_t n_encoded, n_again, n_fallback, n_unweighed;
+	int needs_importance; /* 1: tensors lack the importances that their type needs */
+};
+void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
+
+struct infer_quant_tensor {
+	const struct infer_tensor *in;
+	int type;   /* enum infer_type that it is written in */
+	int wanted; /* the same, or the type that its shape does not allow */
+	int shard;  /* from 0 */
+	uint64_t bytes;
+	int weighed; /* 1: importances take part */
+	/* after infer_quant_write with verify: the root of the mean squared error, of that of the
+	 * values; below 0: not known */
+	double error;
+};
+/* INFER_EINVAL: past the end.  In the order of the file. */
+int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tensor *t,
+                       infer_error *err);
+
+/* What was written. */
+struct infer_quant_result {
+	uint64_t resumed_bytes; /* of the tensors of the input that an earlier run had done */
+};
+/* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until all is on the disk
+ * it lies beside in PATH.part, and PATH.resume says how far it is: where that is left by a run that
+ * was stopped, and all is as it was then, it is continued.
+ * threads  1 ... 1024
+ * w        is told of bytes of the input, on this thread; may be NULL
+ * INFER_EINVAL  path is the input
+ * INFER_ENAN    a weight is not finite; the tensor and the element are named
+ * INFER_EIO INFER_ENOMEM */
+int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
+                      struct infer_quant_result *result, infer_error *err);
+/* Whether such a file is there to be continued: for a message after a failure. */
+int infer_quant_resumable(const char *path);
+
+/* The names that infer_quant_opts.type may have, and what general.file_type each gives; NULL past
+ * the end.  Static. */
+const char *infer_quant_name(int i, int *file_type);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,329 @@
+/* quant/importance.c - reading importance matrices, in both public forms. */
+#include "quant/importance.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "base/os.h"
+#include "base/sha256.h"
+#include "file/file.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { NAMES_MAX = 256, ENTRIES_MAX = 1 << 20 };
+
+struct entry {
+	struct infer_str name;
+	const float *at;
+	size_t n;
+};
+struct importance {
+	struct arena mem; /* of names and values */
+	struct map map;   /* name -> index */
+	struct entry *entries;
+	uint32_t n, cap, chunks;
+	struct infer_str dataset;
+};
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for an importance matrix");
+}
+
+/* Room for n values of a tensor, which the caller fills. */
+static int add(struct importance *m, struct infer_str name, size_t n, float **at, infer_error *err)
+{
+	struct entry *e;
+
+	if (m->n == m->cap) {
+		uint32_t cap = m->cap ? 2 * m->cap : 64;
+
+		e = mem_realloc(MEM_QUANT, m->entries, cap, sizeof *e);
+		if (!e)
+			return no_memory(err);
+		m->entries = e;
+		m->cap = cap;
+	}
+	char *own = arena_strndup(&m->mem, name.at, name.len);
+	*at = arena_alloc(&m->mem, n, sizeof **at);
+	if (!own || !*at)
+		return no_memory(err);
+	m->entries[m->n] = (struct entry){ { own, name.len }, *at, n };
+	int rc = map_put(&m->map, own, name.len, m->n);
+	if (rc == INFER_EINVAL)
+		return err_set(err, INFER_EFORMAT, "importances of %.*s are there twice",
+		               (int)num_min((int64_t)name.len, 80), own);
+	if (rc)
+		return no_memory(err);
+	m->n++;
+	return INFER_OK;
+}
+
+/* One value, from a sum over `count` rows. */
+static int value(float *to, float sum, double count, struct infer_str name, size_t i,
+                 infer_error *err)
+{
+	float v = count > 0 ? (float)((double)sum / count) : 1;
+
+	if (!(v >= 0 && v <= FLT_MAX))
+		return err_set(err, INFER_EFORMAT, "importance %zu of %.*s: %g over %g rows", i,
+		               (int)num_min((int64_t)name.len, 80), name.at, (double)sum, count);
+	*to = v;
+	return INFER_OK;
+}
+
+/* ---- GGUF: NAME.in_sum2 f32 [columns, matrices] and NAME.counts f32 [1, matrices] ---- */
+
+static uint64_t elements(const struct infer_tensor *t)
+{
+	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
+}
+
+static int take_sums(struct importance *m, const infer_file *f, const struct infer_tensor *sums,
+                     struct infer_str name, infer_error *err)
+{
+	char counts_name[NAMES_MAX + 16];
+	float *to, count;
+
+	if (name.len > NAMES_MAX)
+		return err_set(err, INFER_EFORMAT, "a name of %zu bytes", name.len);
+	memcpy(counts_name, name.at, name.len);
+	strcpy(counts_name + name.len, ".counts");
+	const struct infer_tensor *counts = infer_file_tensor(f, counts_name);
+	uint64_t n = elements(sums), c = counts ? elements(counts) : 0;
+
+	if (!c || !n || n % c || sums->type != INFER_F32 || counts->type != INFER_F32)
+		return err_set(err, INFER_EFORMAT, "importances of %.*s: no counts fit the sums",
+		               (int)num_min((int64_t)name.len, 80), name.at);
+	TRY(add(m, name, n, &to, err));
+	for (uint64_t i = 0; i < n; i++) {
+		float sum;
+
+		memcpy(&sum, (const char *)sums->data + 4 * i, 4);
+		memcpy(&count, (const char *)counts->data + 4 * (i / (n / c)), 4);
+		TRY(value(&to[i], sum, (double)count, name, i, err));
+	}
+	return INFER_OK;
+}
+
+static int take_gguf(struct importance *m, const infer_file *f, infer_error *err)
+{
+	static const char end[] = ".in_sum2";
+	struct infer_str type = { "", 0 }, set;
+	const struct infer_meta *sets = infer_file_meta(f, "imatrix.datasets");
+	const struct infer_tensor *t;
+	uint64_t chunks = 0;
+
+	TRY(infer_meta_str(f, "general.type", &type, NULL, err));
+	if (type.len != 7 || memcmp(type.at, "imatrix", 7))
+		return err_set(err, INFER_EFORMAT, "general.type is not imatrix");
+	TRY(infer_meta_u64(f, "imatrix.chunk_count", &chunks, NULL, err));
+	m->chunks = (uint32_t)chunks;
+	if (sets && sets->elem_type == INFER_META_STR && sets->count) {
+		TRY(infer_meta_str_at(f, sets, 0, &set, err));
+		m->dataset = (struct infer_str){ arena_strndup(&m->mem, set.at, set.len), set.len };
+		if (!m->dataset.at)
+			return no_memory(err);
+	}
+	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
+		struct infer_str name = t->name;
+
+		if (name.len < sizeof end ||
+		    memcmp(name.at + name.len - (sizeof end - 1), end, sizeof end - 1))
+			continue;
+		name.len -= sizeof end - 1;
+		TRY(take_sums(m, f, t, name, err));
+	}
+	return INFER_OK;
+}
+
+/* ---- .dat: i32 entries; each i32 length, name, i32 calls, i32 values, f32 sums; then i32 the last
+ * chunk, i32 length, name of the text ---- */
+
+struct dat {
+	const unsigned char *at;
+	size_t n, pos;
+};
+
+static const unsigned char *bytes(struct dat *d, size_t n)
+{
+	const unsigned char *p = d->at + d->pos;
+
+	if (n > d->n - d->pos)
+		return NULL;
+	d->pos += n;
+	return p;
+}
+
+static int number(struct dat *d, int64_t lo, int64_t hi, int64_t *v, infer_error *err)
+{
+	const unsigned char *p = bytes(d, 4);
+
+	*v = p ? (int32_t)num_u32(p) : 0;
+	return p && *v >= lo && *v <= hi
+	               ? INFER_OK
+	               : err_set(err, INFER_EFORMAT, "neither GGUF nor .dat: byte %zu", d->pos);
+}
+
+static int text(struct dat *d, struct infer_str *s, infer_error *err)
+{
+	int64_t n;
+
+	TRY(number(d, 0, 1 << 16, &n, err));
+	s->at = (const char *)bytes(d, (size_t)n);
+	s->len = (size_t)n;
+	return s->at ? INFER_OK : err_set(err, INFER_EFORMAT, "ends inside a name");
+}
+
+static int take_dat(struct importance *m, struct dat *d, infer_error *err)
+{
+	int64_t entries, calls, n;
+	struct infer_str name;
+	float *to;
+
+	TRY(number(d, 1, ENTRIES_MAX, &entries, err));
+	for (int64_t e = 0; e < entries; e++) {
+		TRY(text(d, &name, err));
+		TRY(number(d, 0, INT32_MAX, &calls, err));
+		TRY(number(d, 1, INT32_MAX, &n, err));
+		const unsigned char *p = bytes(d, 4 * (size_t)n);
+		if (!p)
+			return err_set(err, INFER_EFORMAT, "ends inside the values of %.*s",
+			               (int)num_min((int64_t)name.len, 80), name.at);
+		TRY(add(m, name, (size_t)n, &to, err));
+		for (int64_t i = 0; i < n; i++)
+			TRY(value(&to[i], num_float(num_u32(p + 4 * i)), calls ? (double)calls : 1,
+			          name, (size_t)i, err));
+	}
+	if (d->pos == d->n)
+		return INFER_OK;
+	TRY(number(d, 0, INT32_MAX, &n, err));
+	m->chunks = (uint32_t)n;
+	TRY(text(d, &name, err));
+	m->dataset = (struct infer_str){ arena_strndup(&m->mem, name.at, name.len), name.len };
+	return m->dataset.at ? INFER_OK : no_memory(err);
+}
+
+static int take_any(struct importance *m, const char *path, infer_error *err)
+{
+	struct os_file map = { 0 };
+	infer_file *f = NULL;
+	int rc;
+
+	TRY(os_file_map(&map, path, err));
+	if (map.bytes < 4 || memcmp(map.at, "GGUF", 4)) {
+		struct dat d = { map.at, map.bytes, 0 };
+
+		rc = take_dat(m, &d, err);
+	} else {
+		rc = infer_file_open(&f, path, err);
+		if (!rc)
+			rc = take_gguf(m, f, err);
+		infer_file_close(&f);
+	}
+	os_file_unmap(&map);
+	return rc;
+}
+
+int importance_open(struct importance **out, const char *path, infer_error *err)
+{
+	struct importance *m = mem_zalloc(MEM_QUANT, 1, sizeof *m);
+	infer_error why = { 0 };
+
+	*out = NULL;
+	if (!m)
+		return no_memory(err);
+	arena_init(&m->mem, MEM_QUANT);
+	if (map_init(&m->map, MEM_QUANT, 64))
+		no_memory(&why);
+	else
+		take_any(m, path, &why);
+	if (!why.code && !m->n)
+		err_set(&why, INFER_EFORMAT, "no importances are in it");
+	if (why.code) {
+		importance_free(m);
+		return strstr(why.message, path) || why.code == INFER_ENOMEM
+		               ? err_set(err, why.code, "%s", why.message)
+		               : err_set(err, why.code, "%s: %s", file_label(path), why.message);
+	}
+	*out = m;
+	return INFER_OK;
+}
+
+void importance_free(struct importance *m)
+{
+	if (!m)
+		return;
+	map_fini(&m->map);
+	arena_fini(&m->mem);
+	mem_free(m->entries);
+	mem_free(m);
+}
+
+const float *importance_get(const struct importance *m, struct infer_str tensor, size_t *n)
+{
+	const uint32_t *i = map_get(&m->map, tensor.at, tensor.len);
+
+	*n = i ? m->entries[*i].n : 0;
+	return i ? m->entries[*i].at : NULL;
+}
+
+uint32_t importance_entries(const struct importance *m) { return m->n; }
+uint32_t importance_chunks(const struct importance *m) { return m->chunks; }
+struct infer_str importance_dataset(const struct importance *m) { return m->dataset; }
+
+void importance_sha256(const struct importance *m, char hex[65])
+{
+	struct sha256 s;
+	uint8_t sum[32];
+
+	sha256_init(&s);
+	for (uint32_t i = 0; i < m->n; i++) {
+		sha256_add(&s, m->entries[i].name.at, m->entries[i].name.len + 1);
+		sha256_add(&s, m->entries[i].at, m->entries[i].n * sizeof(float));
+	}
+	sha256_end(&s, sum);
+	sha256_hex(sum, hex);
+}
+
+/* The public quantisers multiply the importance of a column with sqrt(sigma2 + x^2), where sigma2 is
+ * so many times the mean square of a block: an error of a large weight costs more.  0: they do not. */
+static float spread(int type)
+{
+	switch (type) {
+	case INFER_Q6_K:
+		return 0;
+	case INFER_Q4_0:
+	case INFER_Q4_1:
+	case INFER_Q5_0:
+	case INFER_Q5_1:
+	case INFER_Q2_K:
+	case INFER_IQ2_XXS:
+	case INFER_IQ2_XS:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+void importance_weigh(float *w, int type, const float *src, const float *columns, size_t n)
+{
+	size_t block = (size_t)infer_type_info(type)->block;
+	float times = spread(type);
+
+	for (size_t i = 0; i < n; i += block) {
+		double sum = 0;
+
+		for (size_t j = i; j < i + block; j++)
+			sum += (double)src[j] * (double)src[j];
+		double sigma2 = (double)times * sum / (double)block;
+		for (size_t j = i; j < i + block; j++) {
+			double x = (double)src[j],
+			       v = (double)columns[j] * (times > 0 ? sqrt(sigma2 + x * x) : 1);
+
+			w[j] = v < 1e30 ? (float)v : 1e30f;
+		}
+	}
+}

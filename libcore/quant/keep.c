@@ -1,0 +1,142 @@
+/* quant/keep.c - patterns of tensor names. */
+#include "quant/keep.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "quant/mix.h"
+
+#include <string.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum { STEPS_MAX = 1000000, DEPTH_MAX = 1000 };
+
+struct pattern {
+	pcre2_code *re;
+	const char *text; /* borrowed: the whole rule */
+	int type, used;
+};
+struct keep {
+	pcre2_general_context *heap; /* its allocations are ours */
+	pcre2_match_context *limits;
+	pcre2_match_data *match;
+	struct pattern *at;
+	size_t n;
+};
+
+static void *heap_alloc(size_t n, void *user)
+{
+	(void)user;
+	return mem_alloc(MEM_QUANT, n, 1);
+}
+
+static void heap_free(void *p, void *user)
+{
+	(void)user;
+	mem_free(p);
+}
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for patterns of names");
+}
+
+static int compile(struct keep *k, struct pattern *p, const char *rule, infer_error *err)
+{
+	const char *equals = strrchr(rule, '=');
+	PCRE2_UCHAR why[120];
+	PCRE2_SIZE at;
+	int code;
+
+	p->text = rule;
+	if (!equals || equals == rule)
+		return err_set(err, INFER_EINVAL, "'%.80s' is not PATTERN=TYPE", rule);
+	p->type = mix_type(equals + 1);
+	if (p->type < 0)
+		return err_set(err, INFER_EINVAL, "'%.80s': no type is called '%.40s'", rule,
+		               equals + 1);
+	pcre2_compile_context *ctx = pcre2_compile_context_create(k->heap);
+	if (!ctx)
+		return no_memory(err);
+	p->re = pcre2_compile((PCRE2_SPTR)rule, (PCRE2_SIZE)(equals - rule), PCRE2_NEVER_UTF, &code,
+	                      &at, ctx);
+	pcre2_compile_context_free(ctx);
+	if (p->re)
+		return INFER_OK;
+	if (code == PCRE2_ERROR_HEAP_FAILED)
+		return no_memory(err);
+	pcre2_get_error_message(code, why, sizeof why);
+	return err_set(err, INFER_EINVAL, "'%.80s': byte %zu of the pattern: %s", rule, at,
+	               (const char *)why);
+}
+
+int keep_new(struct keep **out, const char *const *rules, size_t n, infer_error *err)
+{
+	struct keep *k = mem_zalloc(MEM_QUANT, 1, sizeof *k);
+	int rc = INFER_OK;
+
+	*out = NULL;
+	if (!k)
+		return no_memory(err);
+	k->n = n;
+	k->at = mem_zalloc(MEM_QUANT, n, sizeof *k->at);
+	k->heap = pcre2_general_context_create(heap_alloc, heap_free, NULL);
+	k->limits = k->heap ? pcre2_match_context_create(k->heap) : NULL;
+	k->match = k->heap ? pcre2_match_data_create(1, k->heap) : NULL;
+	if (!k->at || !k->limits || !k->match)
+		rc = no_memory(err);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = compile(k, &k->at[i], rules[i], err);
+	if (rc) {
+		keep_free(k);
+		return rc;
+	}
+	pcre2_set_match_limit(k->limits, STEPS_MAX);
+	pcre2_set_depth_limit(k->limits, DEPTH_MAX);
+	*out = k;
+	return INFER_OK;
+}
+
+void keep_free(struct keep *k)
+{
+	if (!k)
+		return;
+	for (size_t i = 0; k->at && i < k->n; i++)
+		pcre2_code_free(k->at[i].re);
+	pcre2_match_data_free(k->match);
+	pcre2_match_context_free(k->limits);
+	pcre2_general_context_free(k->heap);
+	mem_free(k->at);
+	mem_free(k);
+}
+
+int keep_find(int *type, struct keep *k, struct infer_str name, infer_error *err)
+{
+	*type = -1;
+	for (size_t i = 0; i < k->n; i++) {
+		int n = pcre2_match(k->at[i].re, (PCRE2_SPTR)name.at, name.len, 0, 0, k->match,
+		                    k->limits);
+
+		if (n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_NOMEMORY)
+			return no_memory(err);
+		if (n < 0 && n != PCRE2_ERROR_NOMATCH)
+			return err_set(err, INFER_EINVAL,
+			               "'%.80s': the pattern takes too long over a name",
+			               k->at[i].text);
+		if (n >= 0) {
+			k->at[i].used = 1;
+			*type = k->at[i].type;
+			return INFER_OK;
+		}
+	}
+	return INFER_OK;
+}
+
+int keep_check(const struct keep *k, infer_error *err)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!k->at[i].used)
+			return err_set(err, INFER_EINVAL,
+			               "'%.80s': no tensor that is quantised matches",
+			               k->at[i].text);
+	return INFER_OK;
+}

@@ -1,0 +1,392 @@
+/* quant/part.c - unfinished files.
+ *
+ * PATH.part has its final size from the start, so that a full disk shows before the work; PATH.resume
+ * is text:
+ *
+ *	infer-quant 1 FINGERPRINT FILES
+ *	TENSOR ELEMENTS                    a line whenever that much is on the disk
+ *
+ * The last whole line counts.  The lock on PATH.resume keeps other processes away. */
+#include "quant/part.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "file/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 100, HEAD = 128, TAIL = 256, PIECE = 1 << 16 };
+#define TITLE "infer-quant 1 "
+
+int part_path(struct buf *out, const char *path, int no, int count, const char *suffix,
+              infer_error *err)
+{
+	static const char end[] = ".gguf";
+	size_t n = strlen(path);
+
+	buf_clear(out);
+	if (count > 1 && n > sizeof end && !strcmp(path + n - (sizeof end - 1), end))
+		n -= sizeof end - 1;
+	buf_put(out, path, n);
+	if (count > 1)
+		buf_printf(out, "-%05d-of-%05d.gguf", no + 1, count);
+	buf_puts(out, suffix);
+	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
+}
+
+static int failed(const char *name, const char *what, infer_error *err)
+{
+	return err_errno(err, errno, "%s: %s", file_label(name), what);
+}
+
+static int write_at(int fd, const void *from, size_t n, uint64_t at)
+{
+	while (n) {
+		ssize_t k = pwrite(fd, from, n, (off_t)at);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -1;
+		from = (const char *)from + k;
+		n -= (size_t)k;
+		at += (size_t)k;
+	}
+	return 0;
+}
+
+/* What may be there: nothing, or a regular file that is not the input. */
+static int check_name(const struct part *p, const char *name, infer_error *err)
+{
+	const struct infer_file *in = p->q->in;
+	struct stat st, its;
+
+	if (stat(name, &st))
+		return errno == ENOENT ? INFER_OK : err_errno(err, errno, "%s", file_label(name));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
+	for (int i = 0; i < in->n_shards; i++)
+		if (in->shards[i].path && !stat(in->shards[i].path, &its) &&
+		    its.st_dev == st.st_dev && its.st_ino == st.st_ino)
+			return err_set(err, INFER_EINVAL, "%s: is the input", file_label(name));
+	return INFER_OK;
+}
+
+static int check_names(const struct part *p, infer_error *err)
+{
+	struct buf name;
+	int rc = INFER_OK;
+
+	buf_init(&name, MEM_QUANT);
+	for (int i = 0; !rc && i < p->q->n_shards; i++) {
+		rc = part_path(&name, p->path, i, p->q->n_shards, "", err);
+		if (!rc)
+			rc = check_name(p, name.at, err);
+		if (!rc)
+			rc = part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		if (!rc)
+			rc = check_name(p, name.at, err);
+	}
+	buf_fini(&name);
+	return rc;
+}
+
+/* *same 0: another process has finished and removed it between opening and locking. */
+static int open_locked(struct part *p, int *same, infer_error *err)
+{
+	struct stat st, now;
+	const char *name = p->resume.at;
+
+	*same = 0;
+	p->resume_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (p->resume_fd < 0 || fstat(p->resume_fd, &st))
+		return err_errno(err, errno, "%s", file_label(name));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
+	if (flock(p->resume_fd, LOCK_EX | LOCK_NB))
+		return errno == EWOULDBLOCK
+		               ? err_set(err, INFER_EIO, "%s: another process is writing it",
+		                         file_label(p->path))
+		               : failed(name, "cannot lock it", err);
+	*same = !stat(name, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino;
+	return INFER_OK;
+}
+
+static int lock(struct part *p, infer_error *err)
+{
+	for (int i = 0, same; i < TRIES; i++) {
+		int rc = open_locked(p, &same, err);
+
+		if (!rc && same)
+			return INFER_OK;
+		if (p->resume_fd >= 0)
+			close(p->resume_fd);
+		p->resume_fd = -1;
+		TRY(rc);
+	}
+	return err_set(err, INFER_EIO, "%s: others put new files into its place",
+	               file_label(p->path));
+}
+
+/* Its last whole line, after the first. */
+static int read_marks(struct part *p, off_t from, off_t size)
+{
+	char tail[TAIL + 1];
+	off_t at = size - from > TAIL ? size - TAIL : from;
+	ssize_t n = pread(p->resume_fd, tail, (size_t)(size - at), at);
+
+	if (n <= 0)
+		return 0;
+	tail[n] = 0;
+	char *end = strrchr(tail, '\n'), *line;
+
+	if (!end)
+		return 0;
+	*end = 0;
+	line = strrchr(tail, '\n');
+	line = line ? line + 1 : at == from ? tail : NULL;
+	unsigned long long tensor, elements;
+
+	if (!line || sscanf(line, "%llu %llu", &tensor, &elements) != 2 || tensor >= p->q->n ||
+	    elements > quant_elements(p->q->tensors[tensor].in))
+		return 0;
+	p->tensor = tensor;
+	p->elements = elements;
+	return 1;
+}
+
+/* An earlier run with that fingerprint has left marks.  *count: of its files, 0: not known */
+static int read_resume(struct part *p, const char *fingerprint, int *count)
+{
+	char head[HEAD + 1], want[HEAD];
+	ssize_t n = pread(p->resume_fd, head, HEAD, 0);
+	struct stat st;
+	char *end;
+
+	*count = 0;
+	if (n <= 0 || fstat(p->resume_fd, &st))
+		return 0;
+	head[n] = 0;
+	end = strchr(head, '\n');
+	if (!end || strncmp(head, TITLE, sizeof TITLE - 1))
+		return 0;
+	end[1] = 0;
+	sscanf(head, TITLE "%*64s %d", count);
+	snprintf(want, sizeof want, TITLE "%s %d\n", fingerprint, p->q->n_shards);
+	return !strcmp(head, want) && read_marks(p, (off_t)strlen(head), st.st_size);
+}
+
+static int same_head(int fd, const struct buf *head)
+{
+	char piece[4096];
+
+	for (size_t at = 0; at < head->len; at += sizeof piece) {
+		size_t n = head->len - at < sizeof piece ? head->len - at : sizeof piece;
+
+		if (pread(fd, piece, n, (off_t)at) != (ssize_t)n || memcmp(piece, head->at + at, n))
+			return 0;
+	}
+	return 1;
+}
+
+/* The files that the marks are about are there. */
+static int reopen(struct part *p, infer_error *err)
+{
+	struct buf name;
+	struct stat st;
+	int found = 1;
+
+	buf_init(&name, MEM_QUANT);
+	for (int i = 0; found && i < p->q->n_shards; i++) {
+		const struct quant_shard *s = &p->q->shards[i];
+
+		if (part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err))
+			break;
+		p->fds[i] = open(name.at, O_RDWR | O_CLOEXEC);
+		found = p->fds[i] >= 0 && !fstat(p->fds[i], &st) && S_ISREG(st.st_mode) &&
+		        (uint64_t)st.st_size == s->file_bytes && same_head(p->fds[i], &s->head);
+	}
+	found = found && !name.bad;
+	buf_fini(&name);
+	return found;
+}
+
+static void drop(const struct part *p, int count)
+{
+	struct buf name;
+
+	buf_init(&name, MEM_QUANT);
+	for (int i = 0; i < count; i++)
+		if (!part_path(&name, p->path, i, count, PART_SUFFIX, NULL))
+			unlink(name.at);
+	buf_fini(&name);
+}
+
+static void close_all(struct part *p)
+{
+	for (int i = 0; p->fds && i < p->q->n_shards; i++) {
+		if (p->fds[i] >= 0)
+			close(p->fds[i]);
+		p->fds[i] = -1;
+	}
+}
+
+static int create(int *fd, const char *name, const struct quant_shard *s, infer_error *err)
+{
+	*fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (*fd < 0)
+		return err_errno(err, errno, "%s", file_label(name));
+	/* a file system that cannot do it shows a full disk later */
+	if (fallocate(*fd, 0, 0, (off_t)s->file_bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
+		return failed(name, "cannot be written", err);
+	if (ftruncate(*fd, (off_t)s->file_bytes) || write_at(*fd, s->head.at, s->head.len, 0) ||
+	    fdatasync(*fd))
+		return failed(name, "cannot be written", err);
+	return INFER_OK;
+}
+
+static int begin(struct part *p, const char *fingerprint, infer_error *err)
+{
+	char line[HEAD];
+	struct buf name;
+	int rc = INFER_OK;
+
+	p->tensor = p->elements = 0;
+	p->marks = 0;
+	if (ftruncate(p->resume_fd, 0))
+		return failed(p->resume.at, "cannot be written", err);
+	buf_init(&name, MEM_QUANT);
+	for (int i = 0; !rc && i < p->q->n_shards; i++) {
+		rc = part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		if (!rc)
+			rc = create(&p->fds[i], name.at, &p->q->shards[i], err);
+	}
+	buf_fini(&name);
+	if (!rc)
+		rc = os_dir_sync(p->resume.at, err);
+	int n = snprintf(line, sizeof line, TITLE "%s %d\n", fingerprint, p->q->n_shards);
+
+	if (!rc && (write_at(p->resume_fd, line, (size_t)n, 0) || fdatasync(p->resume_fd)))
+		rc = failed(p->resume.at, "cannot be written", err);
+	return rc;
+}
+
+static int open_all(struct part *p, const char *fingerprint, infer_error *err)
+{
+	int count;
+
+	TRY(check_names(p, err));
+	TRY(lock(p, err));
+	if (read_resume(p, fingerprint, &count) && reopen(p, err)) {
+		p->marks = 1;
+		return INFER_OK;
+	}
+	close_all(p);
+	if (count > 0 && count <= 65535)
+		drop(p, count);
+	int rc = begin(p, fingerprint, err);
+
+	if (rc)
+		part_close(p, 0);
+	return rc;
+}
+
+int part_open(struct part *p, const infer_quant *q, const char *path, const char fingerprint[65],
+              infer_error *err)
+{
+	*p = (struct part){ .q = q, .path = path, .resume_fd = -1 };
+	buf_init(&p->resume, MEM_QUANT);
+	buf_puts(&p->resume, path);
+	buf_puts(&p->resume, PART_RESUME);
+	p->fds = mem_alloc(MEM_QUANT, (size_t)q->n_shards, sizeof *p->fds);
+	for (int i = 0; p->fds && i < q->n_shards; i++)
+		p->fds[i] = -1;
+	int rc = p->resume.bad || !p->fds
+	                 ? err_set(err, INFER_ENOMEM, "no memory for the names of files")
+	                 : open_all(p, fingerprint, err);
+
+	if (rc)
+		part_close(p, 1);
+	return rc;
+}
+
+int part_sync(struct part *p, infer_error *err)
+{
+	for (int i = 0; i < p->q->n_shards; i++)
+		if (fdatasync(p->fds[i]))
+			return err_errno(err, errno, "%s" PART_SUFFIX ": writing",
+			                 file_label(p->path));
+	return INFER_OK;
+}
+
+int part_mark(struct part *p, uint64_t tensor, uint64_t elements, infer_error *err)
+{
+	char line[64];
+	int n = snprintf(line, sizeof line, "%llu %llu\n", (unsigned long long)tensor,
+	                 (unsigned long long)elements);
+	off_t end;
+
+	TRY(part_sync(p, err));
+	end = lseek(p->resume_fd, 0, SEEK_END);
+	if (end < 0 || write_at(p->resume_fd, line, (size_t)n, (uint64_t)end))
+		return failed(p->resume.at, "writing", err);
+	p->marks++;
+	return INFER_OK;
+}
+
+/* The first file last: it is the one that a model is opened by. */
+int part_end(struct part *p, infer_error *err)
+{
+	struct buf from, to;
+	int rc = part_sync(p, err);
+
+	buf_init(&from, MEM_QUANT);
+	buf_init(&to, MEM_QUANT);
+	for (int i = p->q->n_shards - 1; !rc && i >= 0; i--) {
+		rc = part_path(&from, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		if (!rc)
+			rc = part_path(&to, p->path, i, p->q->n_shards, "", err);
+		if (!rc && rename(from.at, to.at))
+			rc = err_errno(err, errno, "%s", file_label(to.at));
+	}
+	buf_fini(&from);
+	buf_fini(&to);
+	if (!rc)
+		rc = os_dir_sync(p->resume.at, err);
+	return rc;
+}
+
+void part_close(struct part *p, int keep)
+{
+	close_all(p);
+	if (p->resume_fd >= 0 && !keep) {
+		drop(p, p->q->n_shards);
+		unlink(p->resume.at);
+	}
+	if (p->resume_fd >= 0)
+		close(p->resume_fd);
+	p->resume_fd = -1;
+	mem_free(p->fds);
+	p->fds = NULL;
+	buf_fini(&p->resume);
+}
+
+int infer_quant_resumable(const char *path)
+{
+	struct buf name;
+	struct stat st;
+
+	buf_init(&name, MEM_QUANT);
+	buf_puts(&name, path);
+	buf_puts(&name, PART_RESUME);
+	int is = !name.bad && !stat(name.at, &st) && st.st_size > 0;
+
+	buf_fini(&name);
+	return is;
+}

@@ -1,0 +1,43 @@
+/* quant/plan.h - (private) what becomes of each tensor, and where it goes. */
+#ifndef QUANT_PLAN_H
+#define QUANT_PLAN_H
+#include <infer/quant.h>
+#include "base/buf.h"
+#include "quant/importance.h"
+#include "quant/mix.h"
+
+struct quant_tensor {
+	const struct infer_tensor *in;
+	uint8_t type, wanted;
+	int shard;
+	uint64_t bytes, at;      /* at: offset in the file */
+	const float *importance; /* [n_importance]: ne[0], or that for each matrix; NULL: none */
+	size_t n_importance;
+	double error; /* below 0: not known */
+};
+struct quant_shard {
+	struct buf head;     /* the bytes before the first tensor */
+	uint64_t file_bytes; /* with the padding behind the last */
+	uint64_t from, to;   /* tensors */
+};
+struct infer_quant {
+	const infer_file *in;
+	const struct mix_name *name; /* NULL: copied */
+	struct importance *importance;
+	const char *imatrix; /* its path, copied */
+	uint64_t shard_bytes;
+	int dry, verify;
+	struct quant_tensor *tensors;
+	uint64_t n;
+	struct quant_shard *shards;
+	int n_shards;
+	struct infer_quant_info info;
+};
+
+/* The heads of all files: which tensor goes where.  INFER_EUNSUP, INFER_ENOMEM */
+int quant_heads(infer_quant *q, infer_error *err);
+static inline uint64_t quant_elements(const struct infer_tensor *t)
+{
+	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
+}
+#endif
