@@ -191,7 +191,7 @@ static int write_it(struct run *r, infer_error *err)
 	progress_end();
 	if (!rc)
 		sum_up(r);
-	else if (infer_quant_resumable(r->out))
+	else if (r->result.kept)
 		say_warning("what is written is kept: the same command continues");
 	return rc;
 }

@@ -31,7 +31,7 @@ int part_path(struct buf *out, const char *path, int no, int count, const char *
 	size_t n = strlen(path);
 
 	buf_clear(out);
-	if (count > 1 && n > sizeof end && !strcmp(path + n - (sizeof end - 1), end))
+	if (count > 1 && n > sizeof end - 1 && !strcmp(path + n - (sizeof end - 1), end))
 		n -= sizeof end - 1;
 	buf_put(out, path, n);
 	if (count > 1)
@@ -375,18 +375,4 @@ void part_close(struct part *p, int keep)
 	mem_free(p->fds);
 	p->fds = NULL;
 	buf_fini(&p->resume);
-}
-
-int infer_quant_resumable(const char *path)
-{
-	struct buf name;
-	struct stat st;
-
-	buf_init(&name, MEM_QUANT);
-	buf_puts(&name, path);
-	buf_puts(&name, PART_RESUME);
-	int is = !name.bad && !stat(name.at, &st) && st.st_size > 0;
-
-	buf_fini(&name);
-	return is;
 }

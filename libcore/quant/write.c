@@ -360,6 +360,7 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 	if (!rc)
 		rc = part_end(&k->part, err);
 	part_close(&k->part, keep);
+	result->kept = rc && keep;
 	return rc;
 }
 

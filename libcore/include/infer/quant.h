@@ -74,20 +74,19 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 /* What was written. */
 struct infer_quant_result {
 	uint64_t resumed_bytes; /* of the tensors of the input that an earlier run had done */
+	int kept;               /* it has failed, and what is there can be continued */
 };
 /* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until all is on the disk
  * it lies beside in PATH.part, and PATH.resume says how far it is: where that is left by a run that
  * was stopped, and all is as it was then, it is continued.
  * threads  1 ... 1024
  * w        is told of bytes of the input, on this thread; may be NULL
+ * result   filled on failure too
  * INFER_EINVAL  path is the input
  * INFER_ENAN    a weight is not finite; the tensor and the element are named
  * INFER_EIO INFER_ENOMEM */
 int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
                       struct infer_quant_result *result, infer_error *err);
-/* Whether such a file is there to be continued: for a message after a failure. */
-int infer_quant_resumable(const char *path);
-
 /* The names that infer_quant_opts.type may have, and what general.file_type each gives; NULL past
  * the end.  Static. */
 const char *infer_quant_name(int i, int *file_type);

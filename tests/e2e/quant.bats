@@ -1,0 +1,239 @@
+# infer-quant
+load lib
+
+setup_more()
+{
+	export F32=$BATS_FILE_TMPDIR/f32.gguf F16=$BATS_FILE_TMPDIR/f16.gguf BIG=$BATS_FILE_TMPDIR/big.gguf WANT=$BATS_FILE_TMPDIR/want.gguf
+	mkmodel --embd 256 --ff 512 --vocab 512 "$F32"
+	mkmodel --embd 256 --ff 512 --vocab 512 --type f16 "$F16"
+	# seconds of work
+	mkmodel --embd 1024 --ff 4096 --heads 8 --kv-heads 2 --layers 3 --vocab 4096 --type f16 "$BIG"
+	infer-quant --type Q4_K_M "$BIG" "$WANT"
+}
+
+types() { infer-inspect tensors "$1" | awk 'NR > 1 { print $NF, $4 }'; }
+type_of() { types "$1" | awk -v n="$2" '$1 == n { print $2 }'; }
+# the key and its value
+meta() { infer-inspect --json --all "$1" | grep "\"$2\"" | json value; }
+# only what is finished has the name
+none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
+
+@test "every type and every mix is written and read, or refused by name; the key says which it is" {
+	for t in $(infer-quant --help=rows | awk -F'\t' '$4 == "--type" { print $6 }'); do
+		rc=0
+		infer-quant -q --type "$t" "$F32" "$t.gguf" 2>err || rc=$?
+		if [ $rc = 5 ]; then
+			grep -q 'there is no encoder for ' err
+			none "$t.gguf"
+			continue
+		elif [ $rc = 2 ]; then
+			grep -q 'without importances' err
+			none "$t.gguf"
+			continue
+		fi
+		[ $rc = 0 ]
+		infer-run -q -m "$t.gguf" --temp 0 -n 4 --no-stdin the >out
+		infer-inspect verify "$t.gguf" >/dev/null
+		[ "$(meta "$t.gguf" general.quantization_version)" = 2 ]
+		[ -n "$(meta "$t.gguf" general.file_type)" ]
+	done
+	same 7 "$(meta Q8_0.gguf general.file_type)"
+	same 15 "$(meta Q4_K_M.gguf general.file_type)"
+	same Q6_K "$(type_of Q4_K_M.gguf output.weight)"
+	same Q4_K "$(type_of Q4_K.gguf output.weight)"
+	same Q4_K "$(type_of Q4_K_M.gguf blk.0.attn_q.weight)"
+	same F32 "$(type_of Q4_K_M.gguf blk.0.attn_norm.weight)"
+	fails 2 "no type or mix is called 'Q9'" infer-quant --type Q9 "$F32" x.gguf
+}
+
+@test "metadata stays as it is, in its order, but for what the recipe says" {
+	infer-quant --type Q8_0 "$F32" a.gguf
+	keys() { infer-inspect --json --all "$1" | grep '"kind":"meta"' | grep -vE 'file_type|quantization_version'; }
+	same "$(keys "$F32")" "$(keys a.gguf)"
+	same "$(types "$F32" | cut -d' ' -f1)" "$(types a.gguf | cut -d' ' -f1)"
+	infer-quant --type Q4_0 a.gguf b.gguf 2>err
+	grep -q 'are quantised already' err
+	same "$(infer-inspect --json --all a.gguf | grep '"kind":"meta"' | json key)" "$(infer-inspect --json --all b.gguf | grep '"kind":"meta"' | json key)"
+}
+
+@test "the number of threads changes no byte" {
+	for t in 1 2 3; do infer-quant -t $t --type Q4_K_M "$F16" $t.gguf; done
+	cmp 1.gguf 2.gguf
+	cmp 1.gguf 3.gguf
+}
+
+@test "--dry-run shows what is written, and writes nothing" {
+	infer-quant --type Q4_K_M --dry-run "$F16" a.gguf >table
+	none a.gguf
+	infer-quant --type Q4_K_M "$F16" a.gguf
+	same "$(awk '/weight$/ { print $NF, $4 }' table)" "$(types a.gguf | grep 'weight ')"
+	same "$(awk '$1 == "files" { print $3 }' table)" "$(stat -c %s a.gguf)"
+	infer-quant --type Q4_K_M --dry-run --json "$F16" >records
+	same "$(grep '"tensor"' records | json to)" "$(types a.gguf | cut -d' ' -f2)"
+	same "$(stat -c %s a.gguf)" "$(tail -1 records | json file_bytes)"
+	# importances are asked for, not needed
+	infer-quant --type IQ2_XXS --dry-run "$F16" >table 2>err || grep -q 'no encoder' err
+}
+
+@test "--keep: the first pattern that matches a part of a name" {
+	infer-quant --type Q4_K_M --keep '^output=Q8_0' --keep 'blk\.0\..*ffn=f16' --keep 'ffn=Q5_K' "$F16" a.gguf
+	same Q8_0 "$(type_of a.gguf output.weight)"
+	same F16 "$(type_of a.gguf blk.0.ffn_up.weight)"
+	same Q5_K "$(type_of a.gguf blk.1.ffn_up.weight)"
+	infer-quant --type Q4_0 --keep .=Q4_0 "$F16" a.gguf
+	same Q4_0 "$(type_of a.gguf output.weight)"
+	fails 2 'is not PATTERN=TYPE' infer-quant --type Q4_0 --keep ffn "$F16" x.gguf
+	fails 2 "no type is called 'Q9'" infer-quant --type Q4_0 --keep ffn=Q9 "$F16" x.gguf
+	fails 2 'byte 4 of the pattern' infer-quant --type Q4_0 --keep 'ffn(=Q8_0' "$F16" x.gguf
+	fails 2 'no tensor that is quantised matches' infer-quant --type Q4_0 --keep nosuch=Q8_0 "$F16" x.gguf
+	none x.gguf
+}
+
+@test "rows that are no whole blocks get another type, which is said once" {
+	mkmodel --embd 96 --ff 160 --heads 3 --kv-heads 3 odd.gguf
+	infer-quant --type Q4_K odd.gguf a.gguf 2>err
+	same 1 "$(wc -l <err)"
+	grep -q 'no whole blocks of their type' err
+	same Q5_0 "$(type_of a.gguf blk.0.attn_q.weight)"
+	infer-quant --type Q4_K --dry-run odd.gguf | grep -q 'Q5_0 !.*blk.0.attn_q.weight'
+}
+
+@test "--copy, --split-max-size: files of at most that size, and back to the same file" {
+	infer-quant --copy "$F16" a.gguf
+	cmp <(tail -c 100000 "$F16") <(tail -c 100000 a.gguf)
+	infer-quant --copy --split-max-size 300K "$F16" s.gguf
+	[ -e s-00001-of-*.gguf ] && [ ! -e s.gguf ]
+	for f in s-*.gguf; do [ "$(stat -c %s "$f")" -le $((600 << 10)) ]; done
+	[ "$(ls s-*.gguf | wc -l)" -gt 2 ]
+	infer-quant --copy s-00001-of-*.gguf b.gguf
+	cmp a.gguf b.gguf
+	same "$(infer-run -q -m a.gguf --temp 0 -n 8 --no-stdin the)" "$(infer-run -q -m s-00002-of-*.gguf --temp 0 -n 8 --no-stdin the)"
+	infer-quant --type Q4_K_M s-00001-of-*.gguf c.gguf
+	infer-quant --type Q4_K_M a.gguf d.gguf
+	cmp c.gguf d.gguf
+	fails 2 'go with --type only' infer-quant --copy --keep ffn=Q8_0 "$F16" x.gguf
+	fails 2 'exclude each other' infer-quant --copy --type Q8_0 "$F16" x.gguf
+	fails 2 'says what is written' infer-quant "$F16" x.gguf
+}
+
+@test "--verify reads it again; records have the errors" {
+	infer-quant --type Q8_0 --verify --json "$F16" a.gguf >records
+	infer-quant --type Q8_0 "$F16" b.gguf
+	cmp a.gguf b.gguf
+	grep '"output.weight"' records | json relative_error | awk '{ exit !($1 > 0 && $1 < 0.01) }'
+	infer-quant --type Q4_0 --verify --json "$F16" a.gguf | grep '"output.weight"' | json relative_error | awk '{ exit !($1 < 0.1) }'
+}
+
+@test "a run that was killed is continued, whenever that was, and the result is the same" {
+	for n in 1 2 3; do
+		i=0
+		while [ ! -e got.gguf ]; do
+			timeout -s KILL "$(awk -v n=$n -v i=$i 'BEGIN { srand(n * 100 + i); print 0.02 + rand() * (0.8 + i) }')" infer-quant -t 1 --type Q4_K_M "$BIG" got.gguf 2>/dev/null || true
+			i=$((i + 1))
+			[ $i -lt 60 ]
+		done
+		infer-quant --type Q4_K_M "$BIG" got.gguf
+		cmp "$WANT" got.gguf
+		[ ! -e got.gguf.part ] && [ ! -e got.gguf.resume ]
+		rm got.gguf
+	done
+}
+
+# stopped with a line of how far it is
+stopped()
+{
+	# a shell starts what is in the background with interrupts ignored
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' infer-quant -t 1 --type Q4_K_M "$BIG" "$1" 2>err &
+	for _ in $(seq 600); do
+		[ "$(wc -l 2>/dev/null <"$1.resume")" -ge 2 ] 2>/dev/null && break
+		sleep 0.05
+	done
+	kill "-$2" $!
+	rc=0
+	wait $! || rc=$?
+}
+
+@test "an interrupt ends it by the signal, what is done is kept, and another recipe begins anew" {
+	infer-quant --type Q8_0 "$BIG" other.gguf
+	for s in 2 15; do
+		stopped got.gguf $s
+		[ $rc = $((128 + s)) ]
+		same 'infer-quant: stopped; the same command continues' "$(cat err)"
+		[ ! -e got.gguf ] && [ -e got.gguf.part ]
+		infer-quant --type Q4_K_M --json "$BIG" got.gguf >records
+		[ "$(tail -1 records | json resumed_bytes)" -gt 0 ]
+		cmp "$WANT" got.gguf
+		rm got.gguf
+	done
+	stopped got.gguf TERM
+	infer-quant --type Q8_0 --json "$BIG" got.gguf | tail -1 | json resumed_bytes | grep -qx 0
+	cmp other.gguf got.gguf
+	rm got.gguf
+	stopped got.gguf TERM
+	# the input is another one
+	cp "$BIG" big.gguf
+	infer-quant --type Q4_K_M --json big.gguf got.gguf | tail -1 | json resumed_bytes | grep -qx 0
+	cmp "$WANT" got.gguf
+	# a line that was torn counts for nothing, nor does a file that is not what it was
+	rm got.gguf
+	stopped got.gguf TERM
+	printf '7 1' >>got.gguf.resume
+	infer-quant --type Q4_K_M "$BIG" got.gguf
+	cmp "$WANT" got.gguf
+	rm got.gguf
+	stopped got.gguf TERM
+	truncate -s 1000 got.gguf.part
+	infer-quant --type Q4_K_M "$BIG" got.gguf
+	cmp "$WANT" got.gguf
+}
+
+@test "a disk that is full, a target that cannot be written, the input as the target" {
+	cp "$F16" in.gguf
+	fails 1 'a.gguf.part: cannot be written: File too large' bash -c 'ulimit -f 100; infer-quant --type Q8_0 "$1" a.gguf' bash "$F16"
+	none a.gguf
+	fails 2 'in.gguf: is the input' infer-quant --type Q8_0 in.gguf in.gguf
+	ln in.gguf link.gguf
+	fails 2 'link.gguf: is the input' infer-quant --type Q8_0 in.gguf link.gguf
+	cmp in.gguf "$F16"
+	fails 1 'nosuch/a.gguf.resume: No such file' infer-quant --type Q8_0 in.gguf nosuch/a.gguf
+	mkdir d
+	fails 1 'd: not a regular file' infer-quant --type Q8_0 in.gguf d
+	fails 1 '/dev/null: not a regular file' infer-quant --type Q8_0 in.gguf /dev/null
+	fails 1 'nosuch.gguf' infer-quant --type Q8_0 nosuch.gguf a.gguf
+	# what was there stays until the new one is whole
+	echo old >a.gguf
+	fails 1 'cannot be written' bash -c 'ulimit -f 100; infer-quant --type Q8_0 "$1" a.gguf' bash "$F16"
+	same old "$(cat a.gguf)"
+	infer-quant --type Q8_0 in.gguf a.gguf
+	infer-inspect verify a.gguf >/dev/null
+	fails 2 'IN OUT' infer-quant --type Q8_0 in.gguf
+	fails 2 'one file is read' infer-quant --type Q8_0 in.gguf a b
+}
+
+@test "a weight that is not finite is named, and nothing is written" {
+	at=$(infer-inspect tensors --json "$F32" | grep '"blk.1.ffn_up.weight"' | json offset_bytes)
+	for bits in '\000\000\200\177' '\000\000\300\177'; do
+		cp "$F32" bad.gguf
+		printf "$bits" | dd of=bad.gguf bs=1 seek=$((at + 4 * 700)) conv=notrunc status=none
+		fails 3 'tensor blk.1.ffn_up.weight: element 700 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
+		none a.gguf
+	done
+	at=$(infer-inspect tensors --json "$F32" | grep '"blk.1.attn_norm.weight"' | json offset_bytes)
+	cp "$F32" bad.gguf
+	printf '\000\000\300\177' | dd of=bad.gguf bs=1 seek=$((at + 4 * 7)) conv=notrunc status=none
+	fails 3 'tensor blk.1.attn_norm.weight: element 7 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
+	head -c $(($(stat -c %s "$F32") - 100)) "$F32" >cut.gguf
+	fails 3 'cut.gguf' infer-quant --type Q4_K cut.gguf a.gguf
+	infer-quant --copy --split-max-size 300K "$F16" s.gguf
+	rm s-00002-of-*
+	fails 1 's-00002' infer-quant --type Q4_K s-00001-of-* a.gguf
+	none a.gguf
+}
+
+@test "two at once: the second is refused" {
+	infer-quant -t 1 --type Q4_K_M "$BIG" a.gguf &
+	for _ in $(seq 200); do [ -s a.gguf.resume ] && break; sleep 0.05; done
+	fails 1 'another process is writing it' infer-quant --type Q4_K_M "$BIG" a.gguf
+	wait $!
+	infer-inspect verify a.gguf >/dev/null
+}
