@@ -4,6 +4,7 @@
 #include <infer/plan.h>
 #include <infer/record.h>
 #include "base/buf.h"
+#include "common/append.h"
 #include "common/model.h"
 #include "common/opt.h"
 #include "common/sampling.h"
@@ -19,18 +20,6 @@ struct bench_opts {
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */
 };
-
-/* Where records go: standard output with --json, and a file with --record.  Confined. */
-struct out {
-	infer_writer *json, *file;
-	int fd;
-};
-int out_open(struct out *o, const struct bench_opts *b, infer_error *err);
-/* What the writers hold goes out; the file is on the disk then, so that a power cut takes or damages
- * no more than the last record. */
-int out_send(struct out *o, infer_error *err);
-/* On failure too.  A full disk is an error. */
-int out_close(struct out *o, infer_error *err);
 
 /* The subcommands.  Each prints its own errors and returns the exit code. */
 int run(const struct bench_opts *o, const struct opt_rest *rest);

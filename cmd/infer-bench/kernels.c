@@ -10,7 +10,7 @@
 struct kernels {
 	const struct bench_opts *o;
 	infer_probe *p;
-	struct out out;
+	struct append out;
 	struct buf text;
 };
 
@@ -65,10 +65,10 @@ static int ceilings(struct kernels *k, infer_error *err)
 	TRY(infer_probe_ceilings(k->p, NULL, &c, err));
 	if (k->out.file)
 		TRY(infer_write_ceilings(k->out.file, k->p, &c, err));
-	if (k->out.json)
-		TRY(infer_write_ceilings(k->out.json, k->p, &c, err));
-	TRY(out_send(&k->out, err));
-	if (k->out.json)
+	if (k->out.out)
+		TRY(infer_write_ceilings(k->out.out, k->p, &c, err));
+	TRY(append_send(&k->out, err));
+	if (k->out.out)
 		return INFER_OK;
 	put_ceiling(&k->text, "read, mapped file", &c.mapped, "GB/s");
 	put_ceiling(&k->text, "read, memory", &c.memory, "GB/s");
@@ -94,13 +94,13 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 	TRY(infer_probe_measure(k->p, c, &r, err));
 	if (k->out.file)
 		TRY(infer_write_probe(k->out.file, k->p, c, &r, err));
-	if (k->out.json)
-		TRY(infer_write_probe(k->out.json, k->p, c, &r, err));
+	if (k->out.out)
+		TRY(infer_write_probe(k->out.out, k->p, c, &r, err));
 	else
 		buf_printf(&k->text, "%-11s %-7s %-11s %3d %-10s %7.2f %8.2f  %-6s %5.3f%s\n",
 		           c->kernel, c->type, c->shape, c->m, c->isa, r.bytes.median, r.ops.median,
 		           limits[r.limit], r.fraction.median, r.same ? "" : "  DIFFERS");
-	TRY(out_send(&k->out, err));
+	TRY(append_send(&k->out, err));
 	TRY(flush(k, err));
 	if (!r.same)
 		return err_set(err, INFER_EDEVICE,
@@ -136,7 +136,7 @@ static int all(struct kernels *k, infer_error *err)
 	if (!n)
 		return err_set(err, INFER_EINVAL,
 		               "--filter: no case has such a kernel, type, shape and set");
-	TRY(out_open(&k->out, k->o, err));
+	TRY(append_open(&k->out, k->o->json, k->o->record, err));
 	progress_begin("ceilings:", PROGRESS_ITEMS, (uint64_t)n);
 	TRY(ceilings(k, err));
 	for (int i = 0; infer_probe_case(k->p, i, &c); i++) {
@@ -159,7 +159,7 @@ int kernels(const struct bench_opts *o, const struct opt_rest *rest)
 	int rc = all(&k, &err);
 
 	progress_end();
-	int late = out_close(&k.out, rc ? NULL : &err);
+	int late = append_close(&k.out, rc ? NULL : &err);
 
 	infer_probe_close(&k.p);
 	buf_fini(&k.text);

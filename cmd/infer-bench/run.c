@@ -35,7 +35,7 @@ struct run {
 	infer_engine *engine;
 	infer_runner *runner;
 	infer_probe *probe;
-	struct out out;
+	struct append out;
 	struct sampling sampling;
 	const char *sha256[MOST_LIST];
 	int n_sha256;
@@ -391,10 +391,10 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	info.engine = r->engine;
 	if (r->out.file)
 		TRY(infer_write_bench(r->out.file, &b, &info, err));
-	if (r->out.json)
-		TRY(infer_write_bench(r->out.json, &b, &info, err));
-	TRY(out_send(&r->out, err));
-	return r->out.json ? INFER_OK : show(r, &b, err);
+	if (r->out.out)
+		TRY(infer_write_bench(r->out.out, &b, &info, err));
+	TRY(append_send(&r->out, err));
+	return r->out.out ? INFER_OK : show(r, &b, err);
 }
 
 static int tests(struct run *r, infer_error *err)
@@ -474,7 +474,7 @@ static int open_all(struct run *r, infer_error *err)
 	TRY(engine_args_take(&eo, &o->engine, err));
 	po.flags |= eo.act_type == INFER_BF16 ? INFER_PROBE_BF16 : 0;
 	TRY(infer_probe_open(&r->probe, &po, err));
-	TRY(out_open(&r->out, o, err));
+	TRY(append_open(&r->out, o->json, o->record, err));
 	all = arena_alloc(&r->mem, 6 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
@@ -496,7 +496,7 @@ int run(const struct bench_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = tests(&r, &err);
 	progress_end();
-	late = out_close(&r.out, rc ? NULL : &err);
+	late = append_close(&r.out, rc ? NULL : &err);
 	infer_runner_free(r.runner);
 	infer_engine_close(&r.engine);
 	infer_probe_close(&r.probe);

@@ -8,14 +8,16 @@ static const struct help_line examples[] = {
 	{ "infer-quant --type Q4_K_M f16.gguf q4.gguf", "the commonest mix" },
 	{ "infer-quant --type Q4_K_M --dry-run f16.gguf", "what it would write" },
 	{ "infer-quant --type Q4_K --keep output=Q8_0 IN OUT", "one tensor better" },
+	{ "infer-quant eval -m q4.gguf --ref r.gguf -f T", "what it lost" },
 	{ "infer-quant --copy --split-max-size 4G IN OUT", "the same, in files of 4 GiB" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-quant",
 	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
-		 "       infer-quant --copy [OPTION]... IN OUT",
-	.brief = "Write a model again, in smaller types.",
+		 "       infer-quant --copy [OPTION]... IN OUT\n"
+		 "       infer-quant eval -m MODEL [--ref MODEL] [OPTION]... -f TEXT",
+	.brief = "Write a model again, in smaller types; measure what it lost.",
 	.examples = examples,
 	.rows = quant_rows,
 };
@@ -25,13 +27,13 @@ static const struct {
 	const char *name;
 	int (*run)(const struct quant_opts *o, const struct opt_rest *rest);
 } subjects[] = {
-	{ NULL, rewrite },
+	{ "eval", eval },
 };
 
 static int subject(const struct quant_opts *o, struct opt_rest *rest)
 {
 	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
-		if (!subjects[i].name || strcmp(subjects[i].name, rest->words[0]))
+		if (strcmp(subjects[i].name, rest->words[0]))
 			continue;
 		rest->words++;
 		rest->n_words--;
@@ -42,7 +44,7 @@ static int subject(const struct quant_opts *o, struct opt_rest *rest)
 
 int main(int argc, char **argv)
 {
-	struct quant_opts o = { .threads = 0 };
+	struct quant_opts o = { .json = 0 };
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 

@@ -3,6 +3,7 @@
 #include <infer/record.h>
 #include "base/err.h"
 #include "base/os.h"
+#include "common/env.h"
 #include "common/model.h"
 #include "common/progress.h"
 #include "common/records.h"
@@ -22,10 +23,25 @@ struct run {
 	struct infer_quant_result result;
 };
 
+/* An option of evaluations. */
+static int is_stray(const struct quant_opts *o)
+{
+	const struct engine_args *e = &o->engine;
+
+	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa)))
+		return 1;
+	return o->texts.n || o->ref || o->choices || o->into || e->ctx || e->kv_type ||
+	       e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache;
+}
+
 static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 
+	if (is_stray(o))
+		return err_set(err, INFER_EINVAL,
+		               "-m, -f, --ref, --choices, --into and options of the engine but -t "
+		               "go with eval only");
 	if (!o->type == !o->copy)
 		return err_set(err, INFER_EINVAL, "%s",
 		               o->type ? "--type and --copy exclude each other"
@@ -183,9 +199,9 @@ static int write_it(struct run *r, infer_error *err)
 	progress_begin(r->info.type ? r->info.type : "copy", PROGRESS_BYTES, r->info.in_bytes);
 	if (say_verbosity() >= 0)
 		sig_last_words("stopped; the same command continues\n");
-	int rc = infer_quant_write(r->quant, r->out,
-	                           r->o->threads ? (int)r->o->threads : limits.threads, &watch,
-	                           &r->result, err);
+	int rc = infer_quant_write(
+		r->quant, r->out, r->o->engine.threads ? (int)r->o->engine.threads : limits.threads,
+		&watch, &r->result, err);
 
 	sig_last_words(NULL);
 	progress_end();

@@ -101,10 +101,10 @@ static int make(struct text *t, const struct infer_eval_opts *o, infer_error *er
 	t->from = t->window / 2 + 1;
 	t->fresh = t->window - t->from;
 	n = t->windows * (size_t)t->fresh;
-	t->at = mem_alloc(MEM_PLAN, (size_t)t->n_sides * (size_t)t->fresh, sizeof *t->at);
-	t->ids = mem_alloc(MEM_PLAN, (size_t)t->window, sizeof *t->ids);
-	t->points = mem_alloc(MEM_PLAN, n, sizeof *t->points);
-	t->column = mem_alloc(MEM_PLAN, n, sizeof *t->column);
+	t->at = mem_alloc(MEM_QUANT, (size_t)t->n_sides * (size_t)t->fresh, sizeof *t->at);
+	t->ids = mem_alloc(MEM_QUANT, (size_t)t->window, sizeof *t->ids);
+	t->points = mem_alloc(MEM_QUANT, n, sizeof *t->points);
+	t->column = mem_alloc(MEM_QUANT, n, sizeof *t->column);
 	if (!t->at || !t->ids || !t->points || !t->column)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu scored tokens", n);
 	return pool_new(&t->pool, e.threads, err);

@@ -76,7 +76,7 @@ static int encode(struct question *q, const struct choices *c, infer_error *err)
 
 	if (rc)
 		return rc;
-	buf_init(&text, MEM_PLAN);
+	buf_init(&text, MEM_QUANT);
 	q->common = n;
 	for (int i = 0; !rc && i < q->n; i++) {
 		size_t k = 0;
@@ -102,7 +102,7 @@ static int reserve(struct choices *c, size_t n, infer_error *err)
 
 	if (n <= c->cap)
 		return INFER_OK;
-	at = mem_realloc(MEM_PLAN, c->at, n, sizeof *at);
+	at = mem_realloc(MEM_QUANT, c->at, n, sizeof *at);
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu rows", n);
 	c->at = at;
@@ -208,7 +208,7 @@ int infer_eval_choices(struct infer_eval_choices *out, const struct infer_eval_s
 		return err_set(err, INFER_EUNSUP, "the model has no vocabulary");
 	infer_model_info(model->model, &m);
 	c.n_vocab = m.n_vocab;
-	arena_init(&c.mem, MEM_PLAN);
+	arena_init(&c.mem, MEM_QUANT);
 	rc = lines(&c, text, bytes, name, watch, out, err);
 	arena_fini(&c.mem);
 	mem_free(c.at);

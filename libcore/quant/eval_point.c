@@ -7,27 +7,33 @@
 
 enum { TOP = 5 };
 
-/* exp(logits[i] - max) sums to `sum`. */
 struct normal {
-	double max, sum, log_sum;
+	double max, sum, log_sum; /* of exp(logits[i] - max) */
 };
 
-static struct normal normalise(const float *logits, int32_t n)
+static double greatest(const float *logits, int32_t n)
 {
-	struct normal s = { -INFINITY, 0, 0 };
+	float max = -INFINITY;
 
 	for (int32_t i = 0; i < n; i++)
-		if ((double)logits[i] > s.max)
-			s.max = (double)logits[i];
-	for (int32_t i = 0; i < n; i++)
-		s.sum += fm_exp((double)logits[i] - s.max);
-	s.log_sum = fm_log(s.sum);
-	return s;
+		if (logits[i] > max)
+			max = logits[i];
+	return (double)max;
 }
 
 static double logprob(const struct normal *s, float logit)
 {
 	return (double)logit - s->max - s->log_sum;
+}
+
+static struct normal normalise(const float *logits, int32_t n)
+{
+	struct normal s = { greatest(logits, n), 0, 0 };
+
+	for (int32_t i = 0; i < n; i++)
+		s.sum += fm_exp((double)logits[i] - s.max);
+	s.log_sum = fm_log(s.sum);
+	return s;
 }
 
 double eval_logprob(const float *logits, int32_t n_vocab, int32_t token)
@@ -37,18 +43,25 @@ double eval_logprob(const float *logits, int32_t n_vocab, int32_t token)
 	return logprob(&s, logits[token]);
 }
 
-/* KL(q || p) = sum q_i (ln q_i - ln p_i), where a q_i of 0 adds nothing */
-static double divergence(const float *p, const struct normal *ps, const float *q,
-                         const struct normal *qs, int32_t n)
+/* Both rows in one pass, with KL(q || p) = sum q_i (ln q_i - ln p_i), where a q_i of 0 adds
+ * nothing. */
+static double compare(struct normal *ps, const float *p, struct normal *qs, const float *q,
+                      int32_t n)
 {
-	double sum = 0, x, kl;
+	double sum = 0, kl;
 
+	*ps = (struct normal){ greatest(p, n), 0, 0 };
+	*qs = (struct normal){ greatest(q, n), 0, 0 };
 	for (int32_t i = 0; i < n; i++) {
-		x = (double)q[i] - qs->max;
-		double w = fm_exp(x);
+		double x = (double)p[i] - ps->max, y = (double)q[i] - qs->max, w = fm_exp(y);
+
+		ps->sum += fm_exp(x);
+		qs->sum += w;
 		if (w > 0)
-			sum += w * (x - ((double)p[i] - ps->max));
+			sum += w * (y - x);
 	}
+	ps->log_sum = fm_log(ps->sum);
+	qs->log_sum = fm_log(qs->sum);
 	kl = sum / qs->sum + (ps->log_sum - qs->log_sum);
 	return kl > 0 ? kl : 0; /* below 0 by rounding only */
 }
@@ -84,16 +97,18 @@ static int same_set(const int32_t *a, const int32_t *b, int n)
 void eval_point(struct eval_point *p, const float *logits, const float *ref, int32_t n_vocab,
                 int32_t token)
 {
-	struct normal s = normalise(logits, n_vocab), rs;
+	struct normal s, rs;
 	int32_t a[TOP], b[TOP];
 	int n;
 
-	*p = (struct eval_point){ .nll = -logprob(&s, logits[token]) };
-	if (!ref)
+	*p = (struct eval_point){ 0 };
+	if (!ref) {
+		p->nll = -eval_logprob(logits, n_vocab, token);
 		return;
-	rs = normalise(ref, n_vocab);
+	}
+	p->kl = compare(&s, logits, &rs, ref, n_vocab);
+	p->nll = -logprob(&s, logits[token]);
 	p->ref_nll = -logprob(&rs, ref[token]);
-	p->kl = divergence(logits, &s, ref, &rs, n_vocab);
 	p->dp = fm_exp(-p->nll) - fm_exp(-p->ref_nll);
 	n = pick(a, logits, n_vocab);
 	pick(b, ref, n_vocab);

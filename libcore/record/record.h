@@ -14,6 +14,8 @@ void record_cut(infer_writer *w);
 
 /* run.c: the object `run` (contract, promise 7) */
 void record_run(infer_writer *w, const struct infer_run_info *run);
+/* the object that names a model */
+void record_model(infer_writer *w, const char *key, const infer_model *m);
 
 /* bench.c: fields for the machine and its ceilings, in the current object */
 void record_machine(struct jwrite *w, int32_t threads);

@@ -27,7 +27,7 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	jw_end(w);
 }
 
-static void put_model(infer_writer *out, const infer_model *m)
+void record_model(infer_writer *out, const char *key, const infer_model *m)
 {
 	const infer_file *f = infer_model_file(m);
 	struct infer_file_info file;
@@ -41,7 +41,7 @@ static void put_model(infer_writer *out, const infer_model *m)
 		infer_file_id(f, out->model_id);
 		out->model = m;
 	}
-	jw_object(w, "model");
+	jw_object(w, key);
 	jw_strn(w, "name", name.at, name.len);
 	jw_str(w, "path", path);
 	jw_uint(w, "file_bytes", file.file_bytes);
@@ -92,7 +92,7 @@ void record_run(infer_writer *out, const struct infer_run_info *run)
 	infer_engine_info(run->engine, &info);
 	jw_object(w, "run");
 	jw_str(w, "version", infer_version());
-	put_model(out, run->model);
+	record_model(out, "model", run->model);
 	put_kernels(w, info.isa);
 	jw_str(w, "placement", info.placement);
 	put_kv_type(w, info.k_type, info.v_type);

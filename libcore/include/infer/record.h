@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/engine.h>
+#include <infer/eval.h>
 #include <infer/form.h>
 #include <infer/job.h>
 #include <infer/model.h>
@@ -28,6 +29,7 @@ enum infer_kind {
 	INFER_KIND_ERROR,
 	INFER_KIND_STATS,
 	INFER_KIND_BENCH,
+	INFER_KIND_EVAL,
 	INFER_KIND_FILE,
 	INFER_KIND_META,
 	INFER_KIND_TENSOR,
@@ -178,6 +180,17 @@ int infer_write_quant(infer_writer *w, const infer_quant *q, const char *path,
                       const struct infer_quant_result *result, infer_error *err);
 int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
+
+/* An evaluation of the model of *run: of a text, or of questions; the other is NULL.  sha256: of
+ * the text or of the file with the questions, in hex.  ref: NULL: no reference. */
+struct infer_eval {
+	const struct infer_eval_text *text;
+	const struct infer_eval_choices *choices;
+	const char *sha256;
+	const infer_model *ref;
+};
+int infer_write_eval(infer_writer *w, const struct infer_eval *e, const struct infer_run_info *run,
+                     infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* infer-bench/out.c - where records are written. */
-#include "bench.h"
+/* common/append.c - records that are printed and appended to a file. */
+#include "common/append.h"
 #include "common/records.h"
 #include "base/err.h"
 #include "base/os.h"
@@ -79,36 +79,36 @@ static int cut_torn(int fd, const char *path, infer_error *err)
 	                                              : INFER_OK;
 }
 
-int out_open(struct out *o, const struct bench_opts *b, infer_error *err)
+int append_open(struct append *a, int print, const char *path, infer_error *err)
 {
-	*o = (struct out){ .fd = -1 };
-	if (b->json)
-		TRY(infer_writer_new(&o->json, err));
-	if (!b->record)
+	*a = (struct append){ .fd = -1 };
+	if (print)
+		TRY(infer_writer_new(&a->out, err));
+	if (!path)
 		return INFER_OK;
-	o->fd = open(b->record, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	if (o->fd < 0)
-		return err_errno(err, errno, "%s", b->record);
-	TRY(cut_torn(o->fd, b->record, err));
-	return infer_writer_new(&o->file, err);
+	a->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (a->fd < 0)
+		return err_errno(err, errno, "%s", path);
+	TRY(cut_torn(a->fd, path, err));
+	return infer_writer_new(&a->file, err);
 }
 
-int out_send(struct out *o, infer_error *err)
+int append_send(struct append *a, infer_error *err)
 {
-	if (o->file) {
-		TRY(records_send(o->file, o->fd, NULL, err));
-		TRY(records_sync(o->fd, err));
+	if (a->file) {
+		TRY(records_send(a->file, a->fd, NULL, err));
+		TRY(records_sync(a->fd, err));
 	}
-	return o->json ? records_send(o->json, STDOUT_FILENO, NULL, err) : INFER_OK;
+	return a->out ? records_send(a->out, STDOUT_FILENO, NULL, err) : INFER_OK;
 }
 
-int out_close(struct out *o, infer_error *err)
+int append_close(struct append *a, infer_error *err)
 {
-	int rc = o->file ? records_sync(o->fd, err) : INFER_OK;
+	int rc = a->file ? records_sync(a->fd, err) : INFER_OK;
 
-	infer_writer_free(o->json);
-	infer_writer_free(o->file);
-	if (o->fd >= 0 && close(o->fd))
+	infer_writer_free(a->out);
+	infer_writer_free(a->file);
+	if (a->fd >= 0 && close(a->fd))
 		rc = err_errno(err, errno, "the records");
 	return rc;
 }

@@ -1,0 +1,265 @@
+/* infer-quant/eval.c - a model measured on a text, beside another model, or on questions. */
+#include "quant.h"
+#include "common/append.h"
+#include "common/file.h"
+#include "common/input.h"
+#include "common/progress.h"
+#include "common/sampling.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include <infer/eval.h>
+#include <infer/record.h>
+#include "base/err.h"
+#include "base/sha256.h"
+
+#include <string.h>
+
+enum { WINDOW = 512, QUESTIONS_MOST = 1 << 30 };
+
+struct eval {
+	const struct quant_opts *o;
+	const struct opt_rest *rest;
+	struct infer_eval_side model, ref; /* ref: empty without one */
+	infer_model *models[2];
+	infer_engine *engines[2];
+	int n_models;
+	int32_t ctx;              /* of the engines; 0: the model's */
+	struct sampling sampling; /* for the record: nothing is drawn */
+	struct append out;
+	struct buf text;
+	struct infer_eval_text got;
+	struct infer_eval_choices answered;
+};
+
+static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
+{
+	if (rest->n_words)
+		return err_set(err, INFER_EINVAL,
+		               "eval takes no argument: '%.60s'; -m names the "
+		               "model, -f a text",
+		               rest->words[0]);
+	if (o->type || o->copy || o->keep.n || o->imatrix || o->dry_run || o->shard_bytes ||
+	    o->verify)
+		return err_set(err, INFER_EINVAL,
+		               "options that say what is written do not go with eval");
+	if (!o->texts.n && !o->choices)
+		return err_set(err, INFER_EINVAL,
+		               "nothing to measure with: -f TEXT or --choices FILE");
+	if (o->texts.n && o->choices)
+		return err_set(err, INFER_EINVAL, "-f and --choices go one at a time");
+	if (o->choices && o->ref)
+		return err_set(err, INFER_EINVAL, "--ref goes with -f only");
+	return INFER_OK;
+}
+
+/* A window of the text is all of the context. */
+static int32_t choose_ctx(const struct eval *v)
+{
+	struct infer_model_info info;
+
+	if (v->o->engine.ctx || v->o->choices)
+		return (int32_t)v->o->engine.ctx;
+	infer_model_info(v->models[0], &info);
+	return info.ctx_train && info.ctx_train < WINDOW ? info.ctx_train : WINDOW;
+}
+
+static int open_model(struct eval *v, const char *ref, infer_error *err)
+{
+	const struct quant_opts *o = v->o;
+	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx,
+		                       .log = say_log,
+		                       .watch = model_watch };
+	const char *path;
+
+	if (!mo.ctx && !o->choices)
+		mo.ctx = WINDOW;
+	TRY(model_path(&path, ref, MODEL_NAMED, err));
+	sig_mapped(v->n_models ? NULL : path); /* of two, either may become shorter */
+	TRY(infer_model_open(&v->models[v->n_models], path, &mo, err));
+	if (!infer_model_tokenizer(v->models[v->n_models]))
+		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
+	v->n_models++;
+	return INFER_OK;
+}
+
+static int open_all(struct eval *v, infer_error *err)
+{
+	const struct quant_opts *o = v->o;
+	struct sampling_args none = { .seed = { 0, 1 } };
+	struct infer_engine_opts eo;
+
+	TRY(append_open(&v->out, o->json, o->into, err));
+	TRY(open_model(v, o->model, err));
+	v->ctx = choose_ctx(v);
+	if (o->ref)
+		TRY(open_model(v, o->ref, err));
+	TRY(sampling_take(&v->sampling, &none, v->models[0], err));
+	TRY(engine_args_take(&eo, &o->engine, err));
+	eo.ctx = v->ctx;
+	eo.log = say_log;
+	for (int i = 0; i < v->n_models; i++)
+		TRY(infer_engine_open(&v->engines[i], v->models[i], &eo, err));
+	v->model = (struct infer_eval_side){ v->models[0], v->engines[0] };
+	v->ref = (struct infer_eval_side){ v->models[1], v->engines[1] };
+	return INFER_OK;
+}
+
+static int measure_text(struct eval *v, infer_error *err)
+{
+	const infer_tokenizer *tok = infer_model_tokenizer(v->models[0]);
+	struct infer_eval_opts eo = { .window = v->ctx, .watch = { progress_at, NULL } };
+	int32_t *ids;
+	int rc;
+
+	TRY(infer_encode(tok, v->text.at ? v->text.at : "", v->text.len, INFER_ENCODE_ADD, &ids,
+	                 &eo.n_ids, err));
+	eo.ids = ids;
+	progress_begin("evaluated", PROGRESS_TOKENS, eo.n_ids);
+	progress_part(0, eo.n_ids);
+	rc = infer_eval_text(&v->got, &v->model, v->n_models > 1 ? &v->ref : NULL, &eo, err);
+	progress_end();
+	infer_ids_free(ids);
+	return rc;
+}
+
+static int measure_choices(struct eval *v, infer_error *err)
+{
+	const struct infer_watch watch = { progress_at, NULL };
+	int rc;
+
+	progress_begin("answered", PROGRESS_BYTES, v->text.len);
+	progress_part(0, v->text.len);
+	rc = infer_eval_choices(&v->answered, &v->model, v->text.at ? v->text.at : "", v->text.len,
+	                        v->o->choices, &watch, err);
+	progress_end();
+	return rc;
+}
+
+static int measure(struct eval *v, infer_error *err)
+{
+	const struct opt_rest none = { 0 };
+	const struct quant_opts *o = v->o;
+	int rc;
+
+	if (o->choices)
+		TRY(file_read(&v->text, o->choices, QUESTIONS_MOST, err));
+	else
+		TRY(input_read(&v->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE, NULL,
+		               err));
+	if (!v->text.len)
+		return err_set(err, INFER_EINVAL, "%s: is empty",
+		               o->choices ? o->choices : o->texts.at[0]);
+	rc = o->choices ? measure_choices(v, err) : measure_text(v, err);
+	for (int i = 0; i < v->n_models; i++) {
+		infer_error why;
+		int changed = infer_file_check_unchanged(infer_model_file(v->models[i]), &why);
+
+		if (changed)
+			return err_set(err, changed, "%s", why.message);
+	}
+	return rc;
+}
+
+/* ---- for people ---- */
+
+static void put_mean(struct buf *t, const char *name, const struct infer_eval_mean *m)
+{
+	buf_printf(t, "%-20s %11.6g +- %.3g\n", name, m->value, m->se);
+}
+
+static void put_range(struct buf *t, const char *name, const struct infer_eval_range *r)
+{
+	buf_printf(t, "%-20s %11.6g (%.6g ... %.6g)\n", name, r->value, r->lo, r->hi);
+}
+
+static void put_text(struct buf *t, const struct infer_eval_text *g)
+{
+	buf_printf(t, "%-20s %11llu in %llu windows of %d, %llu scored\n", "tokens",
+	           (unsigned long long)g->tokens, (unsigned long long)g->windows, (int)g->window,
+	           (unsigned long long)g->scored);
+	put_mean(t, "perplexity", &g->perplexity);
+	if (!g->has_ref)
+		return;
+	put_mean(t, "of the reference", &g->ref_perplexity);
+	put_mean(t, "ratio", &g->ratio);
+	put_range(t, "divergence, mean", &g->kl_mean);
+	put_range(t, "  median", &g->kl_median);
+	put_range(t, "  90 %", &g->kl_p90);
+	put_range(t, "  99 %", &g->kl_p99);
+	buf_printf(t, "%-20s %11.6g\n", "  most", g->kl_max);
+	put_mean(t, "change of p, mean", &g->dp);
+	put_mean(t, "  root mean square", &g->dp_rms);
+	put_range(t, "  1 %", &g->dp_p1);
+	put_range(t, "  median", &g->dp_median);
+	put_range(t, "  99 %", &g->dp_p99);
+	put_range(t, "same first token", &g->top1);
+	put_range(t, "same first five", &g->top5);
+}
+
+static void put_choices(struct buf *t, const struct infer_eval_choices *c)
+{
+	buf_printf(t, "%-20s %11llu\n", "questions", (unsigned long long)c->questions);
+	put_range(t, "accuracy", &c->accuracy);
+	put_range(t, "  for each byte", &c->accuracy_norm);
+}
+
+static int show(const struct eval *v, infer_error *err)
+{
+	struct buf t;
+	int rc;
+
+	buf_init(&t, MEM_BASE);
+	if (v->o->choices)
+		put_choices(&t, &v->answered);
+	else
+		put_text(&t, &v->got);
+	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
+	           : say_out(t.at, t.len, err);
+	buf_fini(&t);
+	return rc;
+}
+
+static int report(struct eval *v, infer_error *err)
+{
+	const struct infer_run_info info = { .model = v->models[0],
+		                             .engine = v->engines[0],
+		                             .sample = &v->sampling.o,
+		                             .flags = v->rest->record.at,
+		                             .n_flags = v->rest->record.n };
+	char hex[65];
+	const struct infer_eval e = { .text = v->o->choices ? NULL : &v->got,
+		                      .choices = v->o->choices ? &v->answered : NULL,
+		                      .sha256 = hex,
+		                      .ref = v->models[1] };
+
+	sha256_name(hex, v->text.at, v->text.len);
+	if (v->out.file)
+		TRY(infer_write_eval(v->out.file, &e, &info, err));
+	if (v->out.out)
+		TRY(infer_write_eval(v->out.out, &e, &info, err));
+	TRY(append_send(&v->out, err));
+	return v->out.out ? INFER_OK : show(v, err);
+}
+
+int eval(const struct quant_opts *o, const struct opt_rest *rest)
+{
+	struct eval v = { .o = o, .rest = rest, .out.fd = -1 };
+	infer_error err = { 0 };
+	int rc = check(o, rest, &err), late;
+
+	buf_init(&v.text, MEM_BASE);
+	if (!rc)
+		rc = open_all(&v, &err);
+	if (!rc)
+		rc = measure(&v, &err);
+	if (!rc)
+		rc = report(&v, &err);
+	late = append_close(&v.out, rc ? NULL : &err);
+	for (int i = 0; i < 2; i++) {
+		infer_engine_close(&v.engines[i]);
+		infer_model_close(&v.models[i]);
+	}
+	sampling_fini(&v.sampling);
+	buf_fini(&v.text);
+	return rc || late ? say_fail(&err) : EXIT_DONE;
+}
