@@ -22,7 +22,6 @@ static const struct help_line lines[] = {
 static const struct help_line examples[] = {
 	{ "infer-inspect m.gguf", "whether it runs here" },
 	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
-	{ "infer-inspect template -m m.gguf \"Why?\"", "a turn as the model reads it" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
 	{ "infer-inspect diff f16.gguf q4.gguf", "what quantising changed" },
 	{ NULL, NULL },
@@ -31,8 +30,7 @@ static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff [--json] FILE FILE\n"
-		 "       infer-inspect hw [--json]",
+		 "       infer-inspect diff [--json] FILE FILE, infer-inspect hw [--json]",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,

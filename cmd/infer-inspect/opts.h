@@ -16,8 +16,7 @@ static const struct opt inspect_rows[] = {
 
 	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
 	CHAT_ROWS(struct inspect_opts, chat),
-	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1,
-	  .marks = OPT_COMMON },
+	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1 },
 
 	{ OPT_GROUP, .name = "text", .help = "Text of tokens, or of the user" },
 	{ OPT_LIST, 'f', "file", "FILE", "add a file to the text; - is standard input", AT(files),
