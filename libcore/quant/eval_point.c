@@ -1,6 +1,7 @@
 /* quant/eval_point.c - one position: probabilities from logits, in double, and what two models make of
  * it */
 #include "quant/eval.h"
+#include "base/fexp.h"
 #include "base/fmath.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static struct normal normalise(const float *logits, int32_t n)
 	struct normal s = { greatest(logits, n), 0, 0 };
 
 	for (int32_t i = 0; i < n; i++)
-		s.sum += fm_exp((double)logits[i] - s.max);
+		s.sum += fexp((double)logits[i] - s.max);
 	s.log_sum = fm_log(s.sum);
 	return s;
 }
@@ -53,9 +54,9 @@ static double compare(struct normal *ps, const float *p, struct normal *qs, cons
 	*ps = (struct normal){ greatest(p, n), 0, 0 };
 	*qs = (struct normal){ greatest(q, n), 0, 0 };
 	for (int32_t i = 0; i < n; i++) {
-		double x = (double)p[i] - ps->max, y = (double)q[i] - qs->max, w = fm_exp(y);
+		double x = (double)p[i] - ps->max, y = (double)q[i] - qs->max, w = fexp(y);
 
-		ps->sum += fm_exp(x);
+		ps->sum += fexp(x);
 		qs->sum += w;
 		if (w > 0)
 			sum += w * (y - x);
