@@ -13,6 +13,7 @@ enum mem_module {
 	MEM_TEXT,
 	MEM_TOK,
 	MEM_JINJA,
+	MEM_GRAMMAR,
 	MEM_CHAT,
 	MEM_REPLY,
 	MEM_KERN,
