@@ -14,7 +14,7 @@
  * product of the states, times the classes of both, and log n for minimising.
  *
  * Budget.  A pattern of ten characters can ask for 2^30 states.  So everything that builds counts
- * down a struct grammar_budget, in elementary steps (about a nanosecond or two each) and in bytes,
+ * down a struct grammar_budget, in elementary steps (a few nanoseconds each) and in bytes,
  * never by a clock: the same input fails or succeeds on every machine.  A builder that runs out
  * says INFER_EUNSUP, "... needs more than ...".  Working memory is given back to the budget at
  * the end of each operation; the bytes of a result stay taken until dfa_drop.
@@ -33,9 +33,9 @@ struct grammar_budget {
 	uint64_t steps, bytes; /* what is left */
 };
 
-/* What one constraint may take where nobody says otherwise: about a second, 512 MiB. */
-#define GRAMMAR_STEPS (UINT64_C(1) << 29)
-#define GRAMMAR_BYTES (UINT64_C(1) << 29)
+/* What one constraint may take where nobody says otherwise: less than a second, 256 MiB. */
+#define GRAMMAR_STEPS (UINT64_C(1) << 26)
+#define GRAMMAR_BYTES (UINT64_C(1) << 28)
 
 enum { DFA_DEAD = 0, DFA_START = 1 }; /* the empty language starts in DFA_DEAD */
 enum { DFA_ACCEPT = 1, DFA_ALL = 2 }; /* of a state: accepts here; accepts every continuation */

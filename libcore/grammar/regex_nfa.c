@@ -64,15 +64,18 @@ static int make_look(struct nfa *a, const struct re *re, struct nfa_look *k)
 		f.in_behind = f.open_front = 1;
 	}
 	for (int i = 0; i < variants; i++) {
-		struct dfa *d;
+		struct dfa *d = NULL;
+		int rc;
 
 		f.prev = (enum nfa_prev)i;
-		TRY(regex_det(k->dfa + i, a->x, re->kid, &f));
-		if (!re->lo)
+		TRY(regex_det(&d, a->x, re->kid, &f));
+		if (!re->lo) {
+			k->dfa[i] = d;
 			continue;
-		d = k->dfa[i];
-		TRY(dfa_not(k->dfa + i, d, a->w->left, a->w->err));
+		}
+		rc = dfa_not(k->dfa + i, d, a->w->left, a->w->err);
 		dfa_drop(d, a->w->left);
+		TRY(rc);
 	}
 	return INFER_OK;
 }

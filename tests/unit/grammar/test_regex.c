@@ -97,10 +97,218 @@ static void test_golden(void **state)
 	fclose(f);
 }
 
+/* -- messages ------------------------------------------------------------------------------- */
+
+static int compile(struct dfa **d, const char *pattern, enum regex_how how,
+                   struct grammar_budget left, infer_error *err)
+{
+	return regex_dfa(d, pattern, strlen(pattern), how, &left, err);
+}
+
+static const struct {
+	const char *pattern;
+	int code;
+	const char *says;
+} messages[] = {
+	{ "a(b", INFER_EINVAL, "character 2: ( without )" },
+	{ "é中)", INFER_EINVAL, "character 3: ) without (" },
+	{ "\U0001f600[b", INFER_EINVAL, "character 2: [ without ]" },
+	{ "x**", INFER_EINVAL, "character 3: nothing to repeat" },
+	{ "^*", INFER_EINVAL, "character 2: nothing to repeat" },
+	{ "|+", INFER_EINVAL, "character 2: nothing to repeat" },
+	{ "a{3,2}", INFER_EINVAL, "character 2: a repeat of 3 to 2 times" },
+	{ "[z-a]", INFER_EINVAL, "character 2: the range z-a is out of order" },
+	{ "ab\\", INFER_EINVAL, "character 3: \\ at the end" },
+	{ "ab\\e", INFER_EINVAL, "character 3: \\e is not an escape" },
+	{ "\\xg0", INFER_EINVAL, "character 1: \\x is not an escape" },
+	{ "\\u12", INFER_EINVAL, "character 1: \\u is not followed by a code point" },
+	{ "\\u{110000}", INFER_EINVAL, "character 1: \\u is not followed by a code point" },
+	{ "\\pL", INFER_EINVAL, "character 1: \\p is not followed by {..}" },
+	{ "(?<1>a)", INFER_EINVAL, "character 4: a group's name is missing or wrong" },
+	{ "(?>a)", INFER_EINVAL, "character 1: (? is not followed by : = ! or <" },
+	{ "(a)\\1", INFER_EUNSUP, "character 4: the back-reference \\1 is not supported" },
+	{ "(?<n>a)\\k<n>", INFER_EUNSUP, "character 8: the back-reference \\k is not supported" },
+	{ "[\\p{Script=Greek}]", INFER_EUNSUP,
+	  "character 2: the property \\p{Script=Greek} is not supported" },
+	{ "\\P{Emoji}", INFER_EUNSUP, "character 1: the property \\P{Emoji} is not supported" },
+	{ "a(?i:b)", INFER_EUNSUP, "character 2: modifiers like (?i are not supported" },
+	{ "(?<=a$)b", INFER_EUNSUP,
+	  "character 6: $ and \\b within look-behind are not supported" },
+	{ "(?<!\\ba)b", INFER_EUNSUP,
+	  "character 5: $ and \\b within look-behind are not supported" },
+	{ "(?<=(?=a)a)b", INFER_EUNSUP,
+	  "character 5: look-ahead within look-behind is not supported" },
+	{ "(?=a(?<=a))b", INFER_EUNSUP,
+	  "character 5: look-behind within look-ahead is not supported" },
+};
+
+static void test_messages(void **state)
+{
+	char deep[3 * 300];
+	infer_error err;
+	struct dfa *d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+		assert_int_equal(
+			compile(&d, messages[i].pattern, REGEX_SEARCH, PLENTY, &err),
+			messages[i].code);
+		assert_null(d);
+		assert_memory_equal(err.message, "the pattern: ", 13);
+		assert_string_equal(err.message + 13, messages[i].says);
+		assert_int_equal(compile(&d, messages[i].pattern, REGEX_SEARCH, PLENTY, NULL),
+		                 messages[i].code);
+	}
+	struct grammar_budget left = PLENTY;
+
+	assert_int_equal(regex_dfa(&d, "a\xff", 2, REGEX_WHOLE, &left, &err), INFER_EINVAL);
+	assert_string_equal(err.message, "the pattern: character 2: not UTF-8");
+	assert_int_equal(regex_dfa(&d, "a\0b", 3, REGEX_WHOLE, &left, &err), INFER_OK);
+	assert_true(dfa_match(d, "a\0b", 3));
+	dfa_free(d);
+	assert_int_equal(regex_dfa(&d, NULL, 0, REGEX_WHOLE, &left, &err), INFER_OK);
+	assert_true(dfa_match(d, "", 0));
+	dfa_free(d);
+	memset(deep, '(', 300);
+	memset(deep + 300, ')', 300);
+	deep[600] = 0;
+	assert_int_equal(compile(&d, deep, REGEX_WHOLE, PLENTY, &err), INFER_EUNSUP);
+	assert_string_equal(err.message,
+	                    "the pattern: character 201: groups nested deeper than 200");
+	deep[500] = 0;
+	assert_int_equal(compile(&d, deep + 100, REGEX_WHOLE, PLENTY, &err), INFER_OK);
+	assert_true(dfa_match(d, "", 0));
+	dfa_free(d);
+}
+
+/* -- budgets -------------------------------------------------------------------------------- */
+
+/* Patterns that look harmless; those that need too much say so, within the budget. */
+static void test_budget(void **state)
+{
+	static const struct {
+		const char *pattern;
+		uint32_t states; /* 0: refused */
+	} rows[] = {
+		{ "(?:a?){500}a{500}", 1002 },
+		{ "a{0,5000}", 5002 },
+		{ "(?:(?:(?:(?:a*)*)*)*)*b", 3 },
+		{ "(?:(?:(?:a?){9}){9}){9}", 731 },
+		{ "[^]*a[^]{10}", 2049 },
+		{ "(?:[^]*a){30}[^]*", 32 },
+		{ "(?:(?=[ab]*$)[^])*", 2 },
+		{ "(?:(?![^]*a[^]{5})[^]|b)*", 7 },
+		{ "(?:a{0,1000}){0,1000}", 0 },
+		{ "[^]*a[^]{40}", 0 },
+		{ "(?:a{0,99999}){99999}", 0 },
+		{ "a{4294967295}", 0 },
+		{ "a{99999999999999999999}", 0 },
+		{ "(?:){2000000000}", 0 },
+		{ "(?:(?:x{1,100}){1,100}){1,100}", 0 },
+		{ "(?=[^]*a[^]{30})(?=[^]*b[^]{30})[^]*", 0 },
+	};
+	infer_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct grammar_budget left = { 8000000, 64 << 20 };
+		struct dfa *d;
+		int rc = regex_dfa(&d, rows[i].pattern, strlen(rows[i].pattern), REGEX_WHOLE, &left,
+		                   &err);
+
+		if (rows[i].states) {
+			if (rc || d->n_states != rows[i].states)
+				fail_msg("%s: %u states", rows[i].pattern, d ? d->n_states : 0);
+			dfa_drop(d, &left);
+		} else {
+			assert_int_equal(rc, INFER_EUNSUP);
+			assert_null(d);
+			assert_true(!strcmp(err.message, "the pattern needs more than 8000000 steps") ||
+			            !strcmp(err.message, "the pattern needs more than 67108864 bytes") ||
+			            !strcmp(err.message, "a complement needs more than 67108864 bytes"));
+		}
+		assert_int_equal(left.bytes, 64 << 20);
+	}
+}
+
+/* Whatever the budget, nothing is lost. */
+static void test_every_budget(void **state)
+{
+	static const char pattern[] = "(?=\\w+$)(?!.*__)[^\\d](?:\\b|\\p{Sm}){1,3}.{0,4}(?<=a|b)";
+	struct grammar_budget left = PLENTY;
+	struct dfa *d;
+	uint64_t steps;
+
+	(void)state;
+	assert_int_equal(compile(&d, pattern, REGEX_SEARCH, left, NULL), INFER_OK);
+	dfa_free(d);
+	assert_int_equal(regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL),
+	                 INFER_OK);
+	dfa_free(d);
+	steps = GRAMMAR_STEPS - left.steps;
+	for (uint64_t n = 0; n < steps; n += 1 + steps / 300) {
+		left = (struct grammar_budget){ n, GRAMMAR_BYTES };
+		assert_int_equal(regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL),
+		                 INFER_EUNSUP);
+		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+		left = (struct grammar_budget){ GRAMMAR_STEPS, n };
+		if (regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL))
+			assert_null(d);
+		else
+			dfa_drop(d, &left);
+		assert_int_equal(left.bytes, n);
+	}
+}
+
+/* -- the frame ------------------------------------------------------------------------------ */
+
+/* A pattern of one and the same kind of character takes one class, however it is written. */
+static void test_classes(void **state)
+{
+	struct dfa *d, *e;
+
+	(void)state;
+	assert_int_equal(compile(&d, "[\\p{L}\\p{N}]+", REGEX_WHOLE, PLENTY, NULL), INFER_OK);
+	assert_int_equal(d->n_classes, 2);
+	assert_int_equal(d->n_states, 3);
+	dfa_free(d);
+	/* surrogates are not characters, pairs of their escapes are */
+	assert_int_equal(compile(&d, "\\ud83d\\ude00|\\ud83d|[\\udc00-\\udfff]", REGEX_WHOLE,
+	                         PLENTY, NULL),
+	                 INFER_OK);
+	assert_int_equal(compile(&e, "\\u{1f600}", REGEX_WHOLE, PLENTY, NULL), INFER_OK);
+	assert_true(dfa_equal(d, e));
+	dfa_free(d);
+	dfa_free(e);
+	assert_int_equal(compile(&d, "", REGEX_SEARCH, PLENTY, NULL), INFER_OK);
+	assert_true(dfa_is_all(d));
+	dfa_free(d);
+	assert_int_equal(compile(&d, "a$b", REGEX_SEARCH, PLENTY, NULL), INFER_OK);
+	assert_true(dfa_is_none(d));
+	dfa_free(d);
+}
+
+static int case_memory(void)
+{
+	static const char pattern[] = "^(?!x)(?=a|\\p{Sm})[a-c]+\\b(?<!b)$";
+	struct dfa *d = NULL;
+	int rc;
+
+	nth_ok(compile(&d, pattern, REGEX_SEARCH, PLENTY, NULL));
+	assert_true(dfa_match(d, "abc", 3));
+	assert_false(dfa_match(d, "acb", 3));
+out:
+	assert_true(!rc || !d);
+	dfa_free(d);
+	return rc;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_golden),       cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_budget),       cmocka_unit_test(test_every_budget),
+		cmocka_unit_test(test_classes),      nth_case(case_memory),
 	};
 
 	return nth_group(tests);
