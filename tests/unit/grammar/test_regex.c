@@ -3,7 +3,7 @@
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
-#include "../json.h"
+#include "../shared.h"
 #include "../values.h"
 #include "grammar/regex.h"
 #include "sound.h"
@@ -91,6 +91,59 @@ static void test_golden(void **state)
 		}
 	}
 	assert_true(cases > 800);
+	assert_int_equal(wrong, 0);
+	arena_fini(&a);
+	free(line);
+	fclose(f);
+}
+
+/* Patterns of the JSON Schema test suite, where it is there. */
+static void test_suite(void **state)
+{
+	char path[SHARED_PATH];
+	char *line = NULL;
+	size_t cap = 0;
+	int cases = 0, wrong = 0;
+	struct arena a;
+	FILE *f;
+
+	(void)state;
+	shared_need("data/json-schema-test-suite/flat.jsonl", 100, path);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	arena_init(&a, MEM_TEXT);
+	for (ssize_t n; (n = getline(&line, &cap, f)) > 0; arena_reset(&a)) {
+		const struct json *row = value_n(&a, line, (size_t)n),
+				  *schema = json_get(row, "schema"),
+				  *p = json_get(schema, "pattern");
+		struct grammar_budget left = PLENTY;
+		infer_error err = { 0 };
+		struct dfa *d;
+
+		if (!json_is_string(p) || json_count(schema) != 1u + !!json_get(schema, "$schema"))
+			continue;
+		if (regex_dfa(&d, json_str(p), json_bytes(p), REGEX_SEARCH, &left, &err)) {
+			print_error("%.*s: %s\n", (int)json_bytes(p), json_str(p), err.message);
+			wrong++;
+			continue;
+		}
+		json_each(t, json_get(row, "tests")) {
+			const struct json *w = json_get(t, "data");
+			const int valid = json_is(json_get(t, "valid"), JSON_TRUE);
+
+			if (!json_is_string(w))
+				continue;
+			cases++;
+			if (dfa_match(d, json_str(w), json_bytes(w)) == valid)
+				continue;
+			print_error("%.*s: '%.*s' is %d\n", (int)json_bytes(p), json_str(p),
+			            (int)json_bytes(w), json_str(w), valid);
+			wrong++;
+		}
+		dfa_free(d);
+	}
+	if (cases <= 40)
+		fail_msg("%d cases", cases);
 	assert_int_equal(wrong, 0);
 	arena_fini(&a);
 	free(line);
@@ -306,7 +359,7 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),       cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_golden), cmocka_unit_test(test_suite),      cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_budget),       cmocka_unit_test(test_every_budget),
 		cmocka_unit_test(test_classes),      nth_case(case_memory),
 	};
