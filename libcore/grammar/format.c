@@ -10,7 +10,8 @@
 	"(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))|" \
 	"(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)"
 #define TIME \
-	"(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|" \
+	"(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]" \
+	"\\d)|" \
 	"23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00))"
 /* RFC 3339, appendix A */
 #define DURATION \
@@ -28,16 +29,19 @@
 #define LAST32 "(?:" HEX4 ":" HEX4 "|" IPV4 ")"
 #define UP_TO(n) "(?:(?:" HEX4 ":){0," #n "}" HEX4 ")?::"
 #define IPV6 \
-	"(?:(?:" HEX4 ":){6}" LAST32 "|::(?:" HEX4 ":){5}" LAST32 "|" UP_TO(0) "(?:" HEX4 \
-	":){4}" LAST32 "|" UP_TO(1) "(?:" HEX4 ":){3}" LAST32 "|" UP_TO(2) "(?:" HEX4 ":){2}" LAST32 \
-	"|" UP_TO(3) HEX4 ":" LAST32 "|" UP_TO(4) LAST32 "|" UP_TO(5) HEX4 "|" UP_TO(6) ")"
+	"(?:(?:" HEX4 ":){6}" LAST32 "|::(?:" HEX4 ":){5}" LAST32 \
+	"|" UP_TO(0) "(?:" HEX4 ":){4}" LAST32 "|" UP_TO(1) "(?:" HEX4 ":){3}" LAST32 \
+							    "|" UP_TO(2) "(?:" HEX4 ":){2}" LAST32 \
+									 "|" UP_TO(3) HEX4 \
+		":" LAST32 "|" UP_TO(4) LAST32 "|" UP_TO(5) HEX4 "|" UP_TO(6) ")"
 
 /* RFC 5321, 4.1.2; RFC 6531, 3.3 adds what is beyond ASCII */
 #define ATEXT(x) "[A-Za-z0-9!#$%&'*+\\-/=?\\^_`{|}~" x "]"
 #define QUOTED(x) "\"(?:[ !#-\\[\\]-~" x "]|\\\\[ -~])*\""
 #define MAILBOX(x, domain) \
 	"(?:(?=[^@]{1,64}@)" ATEXT(x) "+(?:\\." ATEXT(x) "+)*|" QUOTED(x) ")@(?:" domain \
-	"|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"
+									  "|\\[(?:" IPV4 \
+									  "|IPv6:" IPV6 ")\\])"
 #define BEYOND "\\u0080-\\u{10ffff}"
 #define IDN_LABEL \
 	"(?:(?!..--)[A-Za-z0-9" BEYOND "](?:[A-Za-z0-9" BEYOND "\\-]*[A-Za-z0-9" BEYOND "])?)"
@@ -48,7 +52,8 @@
 #define CHAR(x) "(?:[" NAMES(x) ":@]|" PERCENT ")"
 #define USER(x) "(?:[" NAMES(x) ":]|" PERCENT ")*@"
 #define HOST(x) \
-	"(?:\\[(?:" IPV6 "|[Vv][0-9A-Fa-f]+\\.[" NAMES("") ":]+)\\]|(?:[" NAMES(x) "]|" PERCENT ")*)"
+	"(?:\\[(?:" IPV6 "|[Vv][0-9A-Fa-f]+\\.[" NAMES("") ":]+)\\]|(?:[" NAMES(x) "]|" PERCENT \
+										   ")*)"
 #define AUTHORITY(x) "//(?:" USER(x) ")?" HOST(x) "(?::\\d*)?(?:/" CHAR(x) "*)*"
 #define ABSOLUTE(x) "/(?:" CHAR(x) "+(?:/" CHAR(x) "*)*)?"
 #define TAIL(x, q) "(?:\\?(?:" CHAR(x) "|[/?" q "])*)?(?:#(?:" CHAR(x) "|[/?])*)?"
@@ -56,8 +61,8 @@
 	"[A-Za-z][A-Za-z0-9+\\-.]*:(?:" AUTHORITY(x) "|" ABSOLUTE(x) "|" CHAR(x) "+(?:/" CHAR( \
 		x) "*)*|)" TAIL(x, q)
 #define RELATIVE(x, q) \
-	"(?:" AUTHORITY(x) "|" ABSOLUTE(x) "|(?:[" NAMES(x) "@]|" PERCENT ")+(?:/" CHAR( \
-		x) "*)*|)" TAIL(x, q)
+	"(?:" AUTHORITY(x) "|" ABSOLUTE(x) "|(?:[" NAMES(x) "@]|" PERCENT \
+							    ")+(?:/" CHAR(x) "*)*|)" TAIL(x, q)
 #define UCSCHAR \
 	"\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}" \
 	"\\u{30000}-\\u{3fffd}\\u{40000}-\\u{4fffd}\\u{50000}-\\u{5fffd}\\u{60000}-\\u{6fffd}" \
@@ -69,8 +74,8 @@
 #define VARCHAR "(?:[A-Za-z0-9_]|" PERCENT ")"
 #define VARSPEC VARCHAR "(?:\\.?" VARCHAR ")*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE \
-	"(?:[!#$&-;=?-\\[\\]_a-z~" UCSCHAR IPRIVATE "]|" PERCENT \
-	"|\\{[+#./;?&]?" VARSPEC "(?:," VARSPEC ")*\\})*"
+	"(?:[!#$&-;=?-\\[\\]_a-z~" UCSCHAR IPRIVATE "]|" PERCENT "|\\{[+#./;?&]?" VARSPEC \
+	"(?:," VARSPEC ")*\\})*"
 
 /* RFC 6901, 3; draft-bhutton-relative-json-pointer-00, 3, without the index manipulation */
 #define POINTER "(?:/(?:[^~/]|~[01])*)*"

@@ -23,6 +23,6 @@ struct string_format {
 const struct string_format *string_format_find(const char *name, size_t n);
 /* the formats in the order of their names; NULL behind the last one */
 const struct string_format *string_format_at(size_t i);
-int string_format_dfa(struct dfa **out, const struct string_format *f,
-                      struct grammar_budget *left, infer_error *err);
+int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,
+                      infer_error *err);
 #endif

@@ -342,7 +342,8 @@ static int multiple_states(struct work *w, struct draft *m, const struct multipl
 static int multiple_draft(struct dfa **out, struct work *w, const struct decimal *x)
 {
 	const int64_t e = x->point - (int64_t)x->n;
-	struct multiple k = { .zeros = e > 0 ? (uint32_t)e : 0, .places = e < 0 ? (uint32_t)-e : 0 };
+	struct multiple k = { .zeros = e > 0 ? (uint32_t)e : 0,
+		              .places = e < 0 ? (uint32_t)-e : 0 };
 	struct draft m;
 	uint32_t sign, zero, point, tail;
 

@@ -40,15 +40,6 @@ static int emit_repeat(struct nfa *a, const struct re *re, uint32_t next, uint32
 	return INFER_OK;
 }
 
-static int has(const struct re *re, uint32_t kinds)
-{
-	int yes = kinds >> re->kind & 1;
-
-	for (const struct re *k = re->kid; k && !yes; k = k->next)
-		yes = has(k, kinds);
-	return yes;
-}
-
 enum { EDGES = 1 << RE_WORD_EDGE | 1 << RE_NO_WORD_EDGE };
 
 static int make_look(struct nfa *a, const struct re *re, struct nfa_look *k)
@@ -59,7 +50,7 @@ static int make_look(struct nfa *a, const struct re *re, struct nfa_look *k)
 	k->re = re;
 	if (re->kind == RE_AHEAD) {
 		f.in_ahead = f.open_back = 1;
-		variants = has(re->kid, EDGES | 1 << RE_BEGIN) ? PREVS : 1;
+		variants = re->kid->kinds & (EDGES | 1 << RE_BEGIN) ? PREVS : 1;
 	} else {
 		f.in_behind = f.open_front = 1;
 	}
@@ -164,7 +155,7 @@ int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tr
 	struct cpset all = { 0 };
 	uint32_t end, at, set, loop;
 
-	*a = (struct nfa){ .w = w, .x = x, .frame = *frame, .edges = has(tree, EDGES) };
+	*a = (struct nfa){ .w = w, .x = x, .frame = *frame, .edges = (tree->kinds & EDGES) != 0 };
 	TRY(node(a, (struct nfa_node){ .kind = frame->open_back ? NFA_ALL : NFA_ACCEPT }, &end));
 	TRY(emit(a, tree, end, &at));
 	if (frame->open_front) {

@@ -49,6 +49,7 @@ static int node(struct regex *x, enum re_kind kind, const char *at, struct re **
 	TRY(work_steps(x->w, 8));
 	TRY(work_alloc(x->w, out, 1, sizeof **out));
 	(*out)->kind = kind;
+	(*out)->kinds = UINT32_C(1) << kind;
 	(*out)->at = (size_t)(at - x->text);
 	return INFER_OK;
 }
@@ -152,8 +153,10 @@ static int group(struct regex *x, const char **at, uint32_t depth, struct re **o
 	TRY(alternatives(x, &s, depth + 1, look ? &look->kid : out));
 	if (s == x->end)
 		return regex_bad(x, open, INFER_EINVAL, "( without )");
-	if (look)
+	if (look) {
+		look->kinds |= look->kid->kinds;
 		*out = look;
+	}
 	*at = s + 1;
 	return INFER_OK;
 }
@@ -217,6 +220,7 @@ static int term(struct regex *x, const char **at, uint32_t depth, struct re **ou
 		return regex_bad(x, s, INFER_EINVAL, "a repeat of %u to %u times", lo, hi);
 	TRY(node(x, RE_REPEAT, s, out));
 	(*out)->kid = kid;
+	(*out)->kinds |= kid->kinds;
 	(*out)->lo = lo;
 	(*out)->hi = hi;
 	s = *at;
@@ -240,8 +244,10 @@ static int alternatives(struct regex *x, const char **at, uint32_t depth, struct
 			TRY(term(x, at, depth, &kid));
 			kid->next = seq->kid;
 			seq->kid = kid;
+			seq->kinds |= kid->kinds;
 		}
 		*next_alt = seq;
+		alt->kinds |= seq->kinds;
 		next_alt = &seq->next;
 		if (*at == x->end || **at == ')')
 			break;

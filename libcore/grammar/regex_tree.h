@@ -22,6 +22,7 @@ enum re_kind {
 struct re {
 	enum re_kind kind;
 	uint32_t lo, hi;
+	uint32_t kinds;        /* 1 << kind of this and all below it, or'ed */
 	struct re *kid, *next; /* the first; a sibling */
 	uint32_t look;         /* of RE_AHEAD and RE_BEHIND: their number + 1 in the automaton */
 	size_t at;             /* byte in the pattern, for messages */

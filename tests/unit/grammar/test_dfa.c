@@ -33,7 +33,7 @@ static struct dfa *op(binary *f, const struct dfa *a, const struct dfa *b)
 	return d;
 }
 
-static struct dfa *not(const struct dfa *a)
+static struct dfa * not(const struct dfa *a)
 {
 	struct grammar_budget left = PLENTY;
 	struct dfa *d;
@@ -78,8 +78,10 @@ static void members(const struct dfa *d, uint8_t *in)
 }
 
 static const char *const patterns[] = {
-	"", "[]", "[^]*", "a*", "(a|b)*", "a(b|c)*a", "(ab|bc)*c?", "[^b]*", "(a|b|c){3}", ".{2,4}",
-	"(?!a)[^]*", "[^]*abc[^]*", "((a|b)(a|c))*", "a?b?c?", "(aa|b)*c", "\\w*", "\u00e9|a*",
+	"",          "[]",          "[^]*",          "a*",         "(a|b)*",
+	"a(b|c)*a",  "(ab|bc)*c?",  "[^b]*",         "(a|b|c){3}", ".{2,4}",
+	"(?!a)[^]*", "[^]*abc[^]*", "((a|b)(a|c))*", "a?b?c?",     "(aa|b)*c",
+	"\\w*",      "\u00e9|a*",
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
@@ -163,11 +165,16 @@ static void test_laws(void **state)
 static void test_equal_patterns(void **state)
 {
 	static const char *const same[][2] = {
-		{ "(a|b)*", "(a*b*)*" },         { "a+", "aa*" },
-		{ "a{2,4}", "aa|aaa|aaaa" },     { "(?:ab)*a", "a(?:ba)*" },
-		{ "[^\\ud800-\\udfff]", "[^]" }, { "[\\ud800-\\udfff]", "[]" },
-		{ "\\d|[^\\d]", "[^]" },         { "x(?=y)z", "[]" },
-		{ "(?!b)[ab]", "a" },            { "a??b*?", "b*|ab*" },
+		{ "(a|b)*", "(a*b*)*" },
+		{ "a+", "aa*" },
+		{ "a{2,4}", "aa|aaa|aaaa" },
+		{ "(?:ab)*a", "a(?:ba)*" },
+		{ "[^\\ud800-\\udfff]", "[^]" },
+		{ "[\\ud800-\\udfff]", "[]" },
+		{ "\\d|[^\\d]", "[^]" },
+		{ "x(?=y)z", "[]" },
+		{ "(?!b)[ab]", "a" },
+		{ "a??b*?", "b*|ab*" },
 		{ "\\u{10ffff}|[^\\u{10ffff}]", "[^]" },
 	};
 
@@ -297,11 +304,10 @@ static struct dfa *words(const char *const *at, size_t n)
 
 static void test_words(void **state)
 {
-	static const char *const list[] = { "red",  "green", "blue",      "",     "re",  "red",
+	static const char *const list[] = { "red",  "green", "blue",       "",     "re",    "red",
 		                            "reed", "é",     "\U0001f600", "blué", "greeno" },
-				 *const sorted[] = { "",       "blue", "blué", "green",
-		                                     "greeno", "re",   "red",  "reed",
-		                                     "é",      "\U0001f600" };
+				 *const sorted[] = { "",   "blue", "blué", "green", "greeno",
+		                                     "re", "red",  "reed", "é",     "\U0001f600" };
 	struct heard h = { 0 };
 	struct dfa *d = words(list, 11), *e = words(sorted, 10);
 	uint64_t n;
@@ -396,8 +402,13 @@ static void test_count(void **state)
 
 static void test_samples(void **state)
 {
-	static const char *const rows[] = { "a*b", "[ab]{3,5}|c", "[^]*", "\\p{L}+ \\d{2}",
-		                            "(?:ab|cd)*x{10}", "[\\ud700-\\ue100]{1,9}", "" };
+	static const char *const rows[] = { "a*b",
+		                            "[ab]{3,5}|c",
+		                            "[^]*",
+		                            "\\p{L}+ \\d{2}",
+		                            "(?:ab|cd)*x{10}",
+		                            "[\\ud700-\\ue100]{1,9}",
+		                            "" };
 	uint32_t cp[64];
 	char s[4];
 
@@ -502,12 +513,12 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operations),   cmocka_unit_test(test_laws),
+		cmocka_unit_test(test_operations),     cmocka_unit_test(test_laws),
 		cmocka_unit_test(test_equal_patterns), cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_counted),      cmocka_unit_test(test_length_alone),
-		cmocka_unit_test(test_words),        cmocka_unit_test(test_bad_words),
-		cmocka_unit_test(test_count),        cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_budget),       nth_case(case_operations),
+		cmocka_unit_test(test_counted),        cmocka_unit_test(test_length_alone),
+		cmocka_unit_test(test_words),          cmocka_unit_test(test_bad_words),
+		cmocka_unit_test(test_count),          cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_budget),         nth_case(case_operations),
 	};
 
 	return nth_group(tests);

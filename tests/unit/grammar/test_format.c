@@ -51,8 +51,7 @@ static void test_golden(void **state)
 	assert_non_null(f);
 	arena_init(&a, MEM_TEXT);
 	for (ssize_t n; (n = getline(&line, &cap, f)) > 0; cases++) {
-		const struct json *row =
-			value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n);
+		const struct json *row = value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n);
 		const struct json *name = json_get(row, "format");
 		struct dfa *d = format(json_str(name), json_bytes(name));
 
@@ -111,8 +110,8 @@ static void test_every_date(void **state)
 
 static void test_absent(void **state)
 {
-	static const char *const names[] = { "regex", "idn-hostname", "",     "dat", "datee",
-		                             "Date",  "color",        "phone" };
+	static const char *const names[] = { "regex", "idn-hostname", "",      "dat",
+		                             "datee", "Date",         "color", "phone" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

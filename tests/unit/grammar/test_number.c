@@ -73,8 +73,7 @@ static void test_golden(void **state)
 	assert_non_null(f);
 	arena_init(&a, MEM_TEXT);
 	for (ssize_t n; (n = getline(&line, &cap, f)) > 0; cases++) {
-		const struct json *row =
-			value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n);
+		const struct json *row = value_n(&a, arena_strndup(&a, line, (size_t)n), (size_t)n);
 
 		assert_non_null(row);
 		if (json_get(row, "words"))
@@ -102,15 +101,16 @@ static const char *said(const char *minimum)
 	static infer_error err;
 	struct dfa *d;
 
-	assert_int_equal(number(&d, &(struct number_spec){ .minimum = text(minimum) }, PLENTY, &err),
-	                 INFER_EINVAL);
+	assert_int_equal(
+		number(&d, &(struct number_spec){ .minimum = text(minimum) }, PLENTY, &err),
+		INFER_EINVAL);
 	assert_null(d);
 	return err.message;
 }
 
 static void test_texts(void **state)
 {
-	static const char *const bad[] = { "",   "-",  "+1",  "01",   "1.",    ".5",  "1e", "1e+",
+	static const char *const bad[] = { "",    "-",  "+1", "01",    "1.",  ".5",  "1e",   "1e+",
 		                           "0x1", " 1", "1 ", "1e1.5", "--1", "NaN", "1.5.", "e1" };
 
 	(void)state;
@@ -178,9 +178,9 @@ static void test_sizes(void **state)
 	assert_int_equal(number(&d, &none, PLENTY, NULL), INFER_OK);
 	assert_true(dfa_is_none(d));
 	dfa_free(d);
-	assert_int_equal(number(&d, &(struct number_spec){ .multiple_of = text("1e100") }, PLENTY,
-	                        NULL),
-	                 INFER_OK);
+	assert_int_equal(
+		number(&d, &(struct number_spec){ .multiple_of = text("1e100") }, PLENTY, NULL),
+		INFER_OK);
 	assert_true(d->n_states < 120);
 	dfa_free(d);
 }

@@ -185,8 +185,7 @@ static const struct {
 	  "character 2: the property \\p{Script=Greek} is not supported" },
 	{ "\\P{Emoji}", INFER_EUNSUP, "character 1: the property \\P{Emoji} is not supported" },
 	{ "a(?i:b)", INFER_EUNSUP, "character 2: modifiers like (?i are not supported" },
-	{ "(?<=a$)b", INFER_EUNSUP,
-	  "character 6: $ and \\b within look-behind are not supported" },
+	{ "(?<=a$)b", INFER_EUNSUP, "character 6: $ and \\b within look-behind are not supported" },
 	{ "(?<!\\ba)b", INFER_EUNSUP,
 	  "character 5: $ and \\b within look-behind are not supported" },
 	{ "(?<=(?=a)a)b", INFER_EUNSUP,
@@ -203,9 +202,8 @@ static void test_messages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-		assert_int_equal(
-			compile(&d, messages[i].pattern, REGEX_SEARCH, PLENTY, &err),
-			messages[i].code);
+		assert_int_equal(compile(&d, messages[i].pattern, REGEX_SEARCH, PLENTY, &err),
+		                 messages[i].code);
 		assert_null(d);
 		assert_memory_equal(err.message, "the pattern: ", 13);
 		assert_string_equal(err.message + 13, messages[i].says);
@@ -276,9 +274,12 @@ static void test_budget(void **state)
 		} else {
 			assert_int_equal(rc, INFER_EUNSUP);
 			assert_null(d);
-			assert_true(!strcmp(err.message, "the pattern needs more than 8000000 steps") ||
-			            !strcmp(err.message, "the pattern needs more than 67108864 bytes") ||
-			            !strcmp(err.message, "a complement needs more than 67108864 bytes"));
+			assert_true(
+				!strcmp(err.message, "the pattern needs more than 8000000 steps") ||
+				!strcmp(err.message,
+			                "the pattern needs more than 67108864 bytes") ||
+				!strcmp(err.message,
+			                "a complement needs more than 67108864 bytes"));
 		}
 		assert_int_equal(left.bytes, 64 << 20);
 	}
@@ -326,9 +327,9 @@ static void test_classes(void **state)
 	assert_int_equal(d->n_states, 3);
 	dfa_free(d);
 	/* surrogates are not characters, pairs of their escapes are */
-	assert_int_equal(compile(&d, "\\ud83d\\ude00|\\ud83d|[\\udc00-\\udfff]", REGEX_WHOLE,
-	                         PLENTY, NULL),
-	                 INFER_OK);
+	assert_int_equal(
+		compile(&d, "\\ud83d\\ude00|\\ud83d|[\\udc00-\\udfff]", REGEX_WHOLE, PLENTY, NULL),
+		INFER_OK);
 	assert_int_equal(compile(&e, "\\u{1f600}", REGEX_WHOLE, PLENTY, NULL), INFER_OK);
 	assert_true(dfa_equal(d, e));
 	dfa_free(d);
@@ -359,9 +360,13 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden), cmocka_unit_test(test_suite),      cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_budget),       cmocka_unit_test(test_every_budget),
-		cmocka_unit_test(test_classes),      nth_case(case_memory),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_suite),
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_every_budget),
+		cmocka_unit_test(test_classes),
+		nth_case(case_memory),
 	};
 
 	return nth_group(tests);
