@@ -415,6 +415,7 @@ static void test_samples(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct dfa *d = re(rows[i]);
+		uint64_t lengths = 0;
 
 		for (uint64_t draw = 0; draw < 200; draw++) {
 			int64_t n = dfa_sample(d, 3, draw, 12, cp, 64);
@@ -427,7 +428,13 @@ static void test_samples(void **state)
 			}
 			assert_true(dfa_accepts(d, at));
 			assert_int_equal(dfa_sample(d, 3, draw, 12, cp, 64), n);
+			lengths |= UINT64_C(1) << n;
 		}
+		/* not always the same */
+		assert_true(d->least[d->start] == d->greatest[d->start] ||
+		            __builtin_popcountll(lengths) > 2);
+		if (i == 2) /* an end is taken now and then before the length is reached */
+			assert_int_equal(lengths, 0x1fff);
 		dfa_free(d);
 	}
 	struct dfa *d = re("x{10}");

@@ -7,6 +7,7 @@
 #include "../values.h"
 #include "grammar/regex.h"
 #include "sound.h"
+#include "text/unicode.h"
 
 /* -- golden --------------------------------------------------------------------------------- */
 
@@ -342,6 +343,37 @@ static void test_classes(void **state)
 	dfa_free(d);
 }
 
+/* A property against the tables that it is from, for every character. */
+static void test_properties(void **state)
+{
+	static const struct {
+		const char *pattern;
+		uint32_t set;
+	} rows[] = {
+		{ "\\p{L}", UNI_L },
+		{ "\\P{Cn}", ~UNI_BIT(UNI_CN) & ~(UNI_SPACE | UNI_HAN) },
+		{ "\\p{gc=Mn}", UNI_BIT(UNI_MN) },
+		{ "\\p{Co}", UNI_BIT(UNI_CO) },
+		{ "\\p{Script=Han}", UNI_HAN },
+		{ "[\\p{Lu}\\p{Nd}\\p{White_Space}]",
+		  UNI_BIT(UNI_LU) | UNI_BIT(UNI_ND) | UNI_SPACE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct dfa *d;
+
+		assert_int_equal(compile(&d, rows[i].pattern, REGEX_WHOLE, PLENTY, NULL), INFER_OK);
+		for (uint32_t cp = 0; cp <= DFA_MOST_CP; cp++) {
+			const int want = (unicode_set(cp) & rows[i].set) != 0;
+
+			if (cp >> 11 != 0x1b && dfa_accepts(d, dfa_step(d, d->start, cp)) != want)
+				fail_msg("%s: U+%04X is %d", rows[i].pattern, cp, want);
+		}
+		dfa_free(d);
+	}
+}
+
 static int case_memory(void)
 {
 	static const char pattern[] = "^(?!x)(?=a|\\p{Sm})[a-c]+\\b(?<!b)$";
@@ -360,13 +392,10 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_suite),
-		cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_every_budget),
-		cmocka_unit_test(test_classes),
-		nth_case(case_memory),
+		cmocka_unit_test(test_golden),       cmocka_unit_test(test_suite),
+		cmocka_unit_test(test_messages),     cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_every_budget), cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_properties),   nth_case(case_memory),
 	};
 
 	return nth_group(tests);
