@@ -13,6 +13,7 @@ enum mem_module {
 	MEM_TEXT,
 	MEM_TOK,
 	MEM_JINJA,
+	MEM_REGULAR,
 	MEM_GRAMMAR,
 	MEM_CHAT,
 	MEM_REPLY,

@@ -1,0 +1,42 @@
+/* grammar/grammar.h - constraints: what may be written, compiled from a JSON Schema.
+ *
+ * What it is.  A struct grammar is a language of texts.  grammar/match.h follows a text through
+ * one, byte by byte.  It is exact in one direction: what it accepts satisfies the schema by the
+ * standard, and every prefix that it admits can be completed.  What a schema allows and this leaves
+ * out is named here and in number.h and format.h: some spellings of numbers.
+ *
+ * JSON Schema.  Drafts 7 and 2020-12, by $schema, by the options where there is none.  A keyword
+ * for one type lets the other types through, `pattern` may match anywhere, lengths count code
+ * points, 1.0 is an integer, properties come in any order and none comes twice.  `format` is
+ * enforced for the names of format.h.  Whatever cannot be enforced is refused with the JSON pointer
+ * of the keyword: names that are no keyword, references to other documents, $dynamicRef where it
+ * has more than one target, uniqueItems, formats of other names.
+ *
+ * Budget.  As in dfa.h; what a constraint takes stays taken until grammar_drop.
+ * A grammar is immutable: share it freely. */
+#ifndef GRAMMAR_GRAMMAR_H
+#define GRAMMAR_GRAMMAR_H
+#include "base/json.h"
+#include "regular/dfa.h"
+
+struct grammar;
+
+enum { SCHEMA_2020 = 0, SCHEMA_7 = 7 };
+
+struct schema_opts {
+	int draft;    /* where the schema does not say */
+	int annotate; /* format is a remark, whatever its name */
+	int lax;      /* names that are no keyword are remarks */
+};
+
+/* schema: read by base/jread.h or built; nothing of it is kept.
+ * INFER_EINVAL  not a schema; the message begins with the JSON pointer of what is wrong
+ * INFER_EUNSUP  cannot be enforced; likewise.  The budget */
+int grammar_schema(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
+                   struct grammar_budget *left, infer_error *err);
+/* nothing satisfies it */
+int grammar_is_none(const struct grammar *g);
+void grammar_free(struct grammar *g);
+/* the same, and its bytes return to the budget */
+void grammar_drop(struct grammar *g, struct grammar_budget *left);
+#endif

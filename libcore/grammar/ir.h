@@ -1,0 +1,112 @@
+/* grammar/ir.h - (private) a compiled constraint.
+ *
+ * A goal is what one JSON value must satisfy: any of its alternatives, each for one type.  What an
+ * element or a member must satisfy besides the goal of its value is counted: an option is a goal,
+ * and the counters that go up when a value is read under it.  Immutable once compiled. */
+#ifndef GRAMMAR_IR_H
+#define GRAMMAR_IR_H
+#include "base/arena.h"
+#include "regular/dfa.h"
+
+enum alt_type { ALT_NULL, ALT_FALSE, ALT_TRUE, ALT_NUMBER, ALT_STRING, ALT_ARRAY, ALT_OBJECT };
+
+struct option {
+	uint32_t goal;
+	uint32_t adds; /* a bit for each counter or need */
+};
+
+struct options {
+	uint32_t n;
+	struct option *at;
+};
+
+struct counter {
+	uint32_t min, max; /* max DFA_FOREVER: none, and counting ends at min */
+	uint32_t stride;
+};
+
+struct array_shape {
+	uint32_t min, max;    /* elements; max DFA_FOREVER: none */
+	uint32_t n_prefix;    /* elements with options of their own */
+	struct options *item; /* [n_prefix + 1], the last one for all others */
+	uint32_t n_counters, width;
+	struct counter *counter;
+	/* from where on all positions are alike, and counting ends; where there is a max, it */
+	uint32_t steady;
+	uint8_t *can;  /* [steady + 1][width]; NULL: width is 1, then what counts is: */
+	uint32_t most; /* how many elements there can be */
+};
+
+/* a property with a name of its own */
+struct slot {
+	const char *name;
+	uint32_t n;
+	int required;
+	struct options value;
+};
+
+/* names that are treated alike, infinitely many or very many */
+struct key_class {
+	const struct dfa *names;
+	const uint64_t *count; /* [n_states] words from there; NULL: infinitely many from all */
+	struct options value;
+};
+
+struct object_shape {
+	uint32_t n_slots, n_classes, min, max;
+	uint32_t needs;    /* a bit for each value that must exist */
+	uint32_t required; /* how many slots */
+	int easy;          /* neither needs nor bounds: what is begun can be ended */
+	struct slot *slot; /* by name */
+	struct key_class *class;
+};
+
+struct alt {
+	uint8_t type, live; /* enum alt_type; something satisfies it */
+	uint32_t shape;     /* its number among arrays or objects */
+	const struct dfa *text;
+	struct array_shape *array;
+	struct object_shape *object;
+};
+
+struct goal {
+	uint32_t n_lits, *lit; /* while it is compiled */
+	uint32_t n, cap;
+	struct alt *alt;
+	int live;
+};
+
+struct grammar {
+	struct arena mem;
+	uint64_t bytes;
+	uint32_t root, n_goals, cap_goals;
+	struct goal *goal;
+	uint32_t n_dfas, cap_dfas;
+	const struct dfa **dfa; /* owned */
+	uint32_t n_arrays, cap_arrays, n_objects, cap_objects;
+	struct array_shape **array;
+	struct object_shape **object;
+};
+
+/* What has been read of an object.  seen: a bit for each slot */
+struct object_place {
+	uint32_t n, needs;
+	const uint32_t *seen;
+};
+
+/* Whether an object can be completed, with at least `more` further members. */
+int object_can(const struct grammar *g, const struct object_shape *o, const struct object_place *p);
+static inline int has_slot(const uint32_t *seen, uint32_t i) { return seen[i / 32] >> i % 32 & 1; }
+/* Whether an array of n elements (at most steady) with these counters can be completed, and whether
+ * it may end. */
+static inline int array_can(const struct array_shape *a, uint32_t n, uint32_t c)
+{
+	return a->can ? a->can[(size_t)n * a->width + c] & 1 : n <= a->most;
+}
+int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
+/* The counters after adds; NOWHERE where one would exceed its maximum. */
+uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);
+/* Whether each goal can be satisfied; what cannot is taken out. */
+struct work;
+int grammar_live(struct work *w, struct grammar *g);
+#endif

@@ -1,0 +1,133 @@
+/* grammar/match.c - places in texts: begun, copied, taken a byte further. */
+#include "grammar/match_step.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
+              const struct grammar_budget *most, infer_error *err)
+{
+	uint32_t words = 16;
+	struct match *m;
+	int rc;
+
+	*out = NULL;
+	for (uint32_t i = 0; i < g->n_objects; i++)
+		if (g->object[i]->n_slots / 32 + 16 > words)
+			words = g->object[i]->n_slots / 32 + 16;
+	m = mem_zalloc(MEM_GRAMMAR, 1, sizeof *m + words * sizeof(uint32_t));
+	if (!m)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	*m = (struct match){ g, spaces, most->steps, { 0 }, (uint32_t *)(m + 1) };
+	rc = stacks_init(&m->stacks, most->bytes, err);
+	if (rc)
+		mem_free(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void match_free(struct match *m)
+{
+	if (m)
+		stacks_fini(&m->stacks);
+	mem_free(m);
+}
+
+static void clear(struct match *m, struct match_at *at)
+{
+	while (at->n)
+		node_drop(&m->stacks, at->top[--at->n]);
+}
+
+void match_drop(struct match *m, struct match_at *at)
+{
+	clear(m, at);
+	mem_free(at->top);
+	*at = (struct match_at){ 0 };
+}
+
+int match_reserve(struct match_at *at, uint32_t n, infer_error *err)
+{
+	uint32_t cap = at->cap * 2 > n ? at->cap * 2 : n;
+	struct node **top;
+
+	if (n <= at->cap)
+		return INFER_OK;
+	top = mem_realloc(MEM_GRAMMAR, at->top, cap, sizeof *top);
+	if (!top)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	at->top = top;
+	at->cap = cap;
+	return INFER_OK;
+}
+
+int match_copy(struct match *m, struct match_at *to, const struct match_at *from, infer_error *err)
+{
+	TRY(match_reserve(to, from->n, err));
+	for (uint32_t i = 0; i < from->n; i++)
+		node_ref(from->top[i]);
+	clear(m, to);
+	if (from->n)
+		memcpy(to->top, from->top, from->n * sizeof *to->top);
+	to->n = from->n;
+	return INFER_OK;
+}
+
+int match_same(const struct match_at *a, const struct match_at *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->top, b->top, a->n * sizeof *a->top));
+}
+
+int match_begin(struct match *m, struct match_at *at, infer_error *err)
+{
+	struct step s = { m, m->g, m->steps, { 0 }, err };
+	struct node *done;
+	int rc;
+
+	rc = step_make(&s, &done, N_DONE, NULL, NULL, NULL, 0);
+	if (rc)
+		return rc;
+	if (m->g->goal[m->g->root].live)
+		rc = STEP_PUT(&s, N_VALUE, done, NULL, m->g->root,
+		              m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
+	node_drop(&m->stacks, done);
+	if (rc) {
+		match_drop(m, &s.out);
+		return rc;
+	}
+	match_drop(m, at);
+	*at = s.out;
+	return INFER_OK;
+}
+
+int match_byte(struct match *m, struct match_at *at, uint8_t byte, infer_error *err)
+{
+	struct step s = { m, m->g, m->steps, { 0 }, err };
+
+	for (uint32_t i = 0; i < at->n; i++) {
+		int rc = step_one(&s, at->top[i], byte);
+
+		if (rc) {
+			match_drop(m, &s.out);
+			return rc;
+		}
+	}
+	match_drop(m, at);
+	*at = s.out;
+	return INFER_OK;
+}
+
+int match_may_end(const struct match *m, const struct match_at *at)
+{
+	for (uint32_t i = 0; i < at->n; i++) {
+		const struct node *n = at->top[i];
+
+		if (n->kind == N_NUMBER && dfa_accepts(step_text(m->g, n), n->data[2]))
+			n = n->up;
+		if (n->kind == N_DONE)
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* grammar/match.h - a text followed through a grammar, byte by byte.
+ *
+ * A place in a text is a set of stacks, one for each way in which the text so far can be read.
+ * Stacks are persistent and shared, so a copy of a place costs its number of stacks, and going back
+ * is keeping an earlier copy.  A byte after which nothing could be completed leaves the set empty.
+ *
+ * White space.  MATCH_TIDY admits at most one space, or a newline and an indentation of at most
+ * MATCH_INDENT spaces and tabs, after { [ , and :, and none elsewhere.  MATCH_ANY admits what
+ * RFC 8259 does: it is for checking texts.
+ *
+ * Budget.  A byte takes at most the steps given, one for each frame that is looked at; all stacks
+ * of a matcher together at most the bytes given: beyond that INFER_EUNSUP, and the place stays as
+ * it was.
+ * Confined: a matcher with its places; the grammar is shared and must outlive it. */
+#ifndef GRAMMAR_MATCH_H
+#define GRAMMAR_MATCH_H
+#include "grammar/grammar.h"
+
+enum match_spaces { MATCH_TIDY, MATCH_ANY };
+enum { MATCH_INDENT = 64 };
+
+struct node;
+struct match;
+
+/* {0}: nowhere, no stack */
+struct match_at {
+	uint32_t n, cap;
+	struct node **top;
+};
+
+int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
+              const struct grammar_budget *most, infer_error *err);
+/* all places must be dropped before */
+void match_free(struct match *m);
+
+int match_begin(struct match *m, struct match_at *at, infer_error *err); /* at: {0} or a place */
+int match_copy(struct match *m, struct match_at *to, const struct match_at *from, infer_error *err);
+void match_drop(struct match *m, struct match_at *at);
+
+int match_byte(struct match *m, struct match_at *at, uint8_t byte, infer_error *err);
+static inline int match_live(const struct match_at *at) { return at->n > 0; }
+/* Whether the text may end here. */
+int match_may_end(const struct match *m, const struct match_at *at);
+/* The same place: the same texts may follow.  Two places may be alike and not be found so. */
+int match_same(const struct match_at *a, const struct match_at *b);
+#endif

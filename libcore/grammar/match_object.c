@@ -1,0 +1,256 @@
+/* grammar/match_object.c - a byte more of an object: names, and which members may follow. */
+#include "grammar/match_step.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+static const struct object_shape *object_of(const struct step *s, const struct node *n)
+{
+	return s->g->object[n->data[SHAPE]];
+}
+
+/* The frame after one more member, in scratch; slot NOWHERE: of a class.  0: it cannot be
+ * completed. */
+static int after_member(struct step *s, const struct node *top, uint32_t slot, uint32_t adds)
+{
+	const struct object_shape *o = object_of(s, top);
+	uint32_t *d = s->m->scratch;
+
+	memcpy(d, top->data, top->n * sizeof *d);
+	d[WHERE] = AT_AFTER;
+	d[SPACES] = SPACE_NONE;
+	if (o->max != DFA_FOREVER || d[COUNT] < o->min)
+		d[COUNT]++;
+	d[EXTRA] &= ~adds;
+	if (slot != NOWHERE)
+		d[SEEN + slot / 32] |= UINT32_C(1) << slot % 32;
+	return object_can(s->g, o, &(struct object_place){ d[COUNT], d[EXTRA], d + SEEN });
+}
+
+static int can_take(struct step *s, const struct node *top, uint32_t slot,
+                    const struct options *value)
+{
+	if (slot != NOWHERE && has_slot(top->data + SEEN, slot))
+		return 0;
+	if (object_of(s, top)->easy)
+		return value->n > 0;
+	for (uint32_t i = 0; i < value->n; i++)
+		if (after_member(s, top, slot, value->at[i].adds))
+			return 1;
+	return 0;
+}
+
+/* Whether one of the slots lo ... hi - 1 may come, whose next character is in a range. */
+static int some_slot(struct step *s, const struct node *top, uint32_t lo, uint32_t hi,
+                     uint32_t depth, const struct decoder *dec)
+{
+	const struct object_shape *o = object_of(s, top);
+	struct dfa_range r[3];
+	const int n = dec ? decode_ranges(dec, r) : 0;
+
+	for (; lo < hi; lo++) {
+		const struct slot *slot = o->slot + lo;
+		uint32_t cp;
+		int fits = !dec;
+
+		if (dec && slot->n > depth && utf8_get(slot->name + depth, slot->n - depth, &cp))
+			for (int i = 0; i < n; i++)
+				fits |= cp >= r[i].lo && cp <= r[i].hi;
+		if (fits && can_take(s, top, lo, &slot->value))
+			return 1;
+	}
+	return 0;
+}
+
+static int begin_key(struct step *s, struct node *top)
+{
+	const struct object_shape *o = object_of(s, top);
+	struct node *base;
+	int rc = INFER_OK;
+
+	TRY(step_charge(s, o->n_slots / 8 + 1));
+	memcpy(s->m->scratch, top->data, top->n * sizeof *top->data);
+	s->m->scratch[WHERE] = AT_NEXT;
+	s->m->scratch[SPACES] = SPACE_NONE;
+	TRY(step_make(s, &base, N_OBJECT, top->up, top->side, s->m->scratch, top->n));
+	if (some_slot(s, top, 0, o->n_slots, 0, NULL))
+		rc = STEP_PUT(s, N_SLOT_KEY, base, NULL, 0, o->n_slots, 0, 0, 0);
+	for (uint32_t k = 0; k < o->n_classes && !rc; k++)
+		if (can_take(s, top, NOWHERE, &o->class[k].value))
+			rc = STEP_PUT(s, N_OTHER_KEY, base, NULL, k, o->class[k].names->start, 0,
+			              0);
+	node_drop(&s->m->stacks, base);
+	return rc;
+}
+
+/* The key is complete: a colon, for each option of its value. */
+static int end_key(struct step *s, struct node *top, uint32_t slot, struct node *names,
+                   const struct options *value)
+{
+	for (uint32_t i = 0; i < value->n; i++) {
+		struct node *after;
+		int rc;
+
+		TRY(step_charge(s, 1));
+		if (!after_member(s, top, slot, value->at[i].adds))
+			continue;
+		TRY(step_make(s, &after, N_OBJECT, top->up, names, s->m->scratch, top->n));
+		rc = STEP_PUT(s, N_COLON, after, NULL, value->at[i].goal, SPACE_NONE);
+		node_drop(&s->m->stacks, after);
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
+int step_slot_key(struct step *s, struct node *top, uint8_t b)
+{
+	const struct object_shape *o = object_of(s, top->up);
+	uint32_t lo = top->data[0], hi = top->data[1], depth = top->data[2], cp;
+	struct decoder dec = { top->data[3], top->data[4] };
+	char bytes[4];
+	int n;
+
+	TRY(step_charge(s, (hi - lo) / 8 + 1));
+	switch (decode_json(&dec, b, &cp)) {
+	case DECODE_BAD:
+		return INFER_OK;
+	case DECODE_QUOTE:
+		if (o->slot[lo].n != depth || has_slot(top->up->data + SEEN, lo))
+			return INFER_OK;
+		return end_key(s, top->up, lo, top->up->side, &o->slot[lo].value);
+	case DECODE_MORE:
+		if (!some_slot(s, top->up, lo, hi, depth, &dec))
+			return INFER_OK;
+		break;
+	default:
+		n = utf8_put(bytes, cp);
+		while (lo < hi && (o->slot[lo].n < depth + (uint32_t)n ||
+		                   memcmp(o->slot[lo].name + depth, bytes, (size_t)n) != 0))
+			lo++;
+		while (lo < hi && (o->slot[hi - 1].n < depth + (uint32_t)n ||
+		                   memcmp(o->slot[hi - 1].name + depth, bytes, (size_t)n) != 0))
+			hi--;
+		depth += (uint32_t)n;
+		if (!some_slot(s, top->up, lo, hi, 0, NULL))
+			return INFER_OK;
+	}
+	return STEP_PUT(s, N_SLOT_KEY, top->up, NULL, lo, hi, depth, dec.mode, dec.acc);
+}
+
+/* How many of the names of a class begin with this one. */
+static uint64_t names_with(const struct node *names, uint32_t class, const struct node *prefix)
+{
+	uint64_t n = 0;
+
+	for (; names; names = names->up) {
+		const struct node *x = names->side;
+
+		while (x && prefix && x->data[1] > prefix->data[1])
+			x = x->up;
+		n += names->data[0] == class && (x == prefix || !prefix);
+	}
+	return n;
+}
+
+static int has_name(const struct node *names, const struct node *name)
+{
+	while (names && names->side != name)
+		names = names->up;
+	return names != NULL;
+}
+
+static int end_other_key(struct step *s, struct node *top)
+{
+	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
+	struct node *names;
+	int rc;
+
+	if (!dfa_accepts(k->names, top->data[1]) || has_name(top->up->side, top->side))
+		return INFER_OK;
+	TRY(step_make(s, &names, N_NAME, top->up->side, top->side, top->data, 1));
+	rc = end_key(s, top->up, NOWHERE, names, &k->value);
+	node_drop(&s->m->stacks, names);
+	return rc;
+}
+
+int step_other_key(struct step *s, struct node *top, uint8_t b)
+{
+	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
+	struct decoder dec = { top->data[2], top->data[3] };
+	uint32_t state = top->data[1], cp;
+	struct node *name;
+	int rc = INFER_OK;
+
+	switch (decode_json(&dec, b, &cp)) {
+	case DECODE_BAD:
+		return INFER_OK;
+	case DECODE_QUOTE:
+		return end_other_key(s, top);
+	case DECODE_MORE:
+		if (!step_may_lead(k->names, state, &dec))
+			return INFER_OK;
+		return STEP_PUT(s, N_OTHER_KEY, top->up, top->side, top->data[0], state, dec.mode,
+		                dec.acc);
+	default:
+		break;
+	}
+	state = dfa_step(k->names, state, cp);
+	if (!dfa_live(state))
+		return INFER_OK;
+	TRY(step_make(s, &name, N_CHAR, top->side, NULL,
+	              (const uint32_t[]){ cp, top->side ? top->side->data[1] + 1 : 1 }, 2));
+	if (!k->count || k->count[state] > names_with(top->up->side, top->data[0], name))
+		rc = STEP_PUT(s, N_OTHER_KEY, top->up, name, top->data[0], state, 0, 0);
+	node_drop(&s->m->stacks, name);
+	return rc;
+}
+
+int step_colon(struct step *s, struct node *top, uint8_t b)
+{
+	uint32_t spaces = top->data[1];
+
+	if (step_space(s->m, b, &spaces))
+		return step_add(s, node_ref(top));
+	return b == ':' ? STEP_PUT(s, N_VALUE, top->up, NULL, top->data[0], SPACE_ANY) : INFER_OK;
+}
+
+static int may_close(const struct object_shape *o, const struct node *top)
+{
+	if (top->data[COUNT] < o->min || top->data[EXTRA])
+		return 0;
+	for (uint32_t i = 0; i < o->n_slots && o->required; i++)
+		if (o->slot[i].required && !has_slot(top->data + SEEN, i))
+			return 0;
+	return 1;
+}
+
+int step_object(struct step *s, struct node *top, uint8_t b)
+{
+	const uint32_t where = top->data[WHERE];
+	uint32_t spaces = top->data[SPACES];
+	uint32_t *d = s->m->scratch;
+	const int space = step_space(s->m, b, &spaces);
+
+	if (b == '}' && where != AT_NEXT)
+		return may_close(object_of(s, top), top) ? step_add(s, node_ref(top->up))
+		                                         : INFER_OK;
+	if (b == '"' && where != AT_AFTER)
+		return begin_key(s, top);
+	if (!space && (b != ',' || where != AT_AFTER))
+		return INFER_OK;
+	if (b == ',' && !some_slot(s, top, 0, object_of(s, top)->n_slots, 0, NULL)) {
+		const struct object_shape *o = object_of(s, top);
+		uint32_t k = 0;
+
+		while (k < o->n_classes && !can_take(s, top, NOWHERE, &o->class[k].value))
+			k++;
+		if (k == o->n_classes)
+			return INFER_OK;
+	}
+	memcpy(d, top->data, top->n * sizeof *d);
+	d[SPACES] = space ? spaces : SPACE_ANY;
+	d[WHERE] = space ? where : AT_NEXT;
+	return step_put(s, N_OBJECT, top->up, top->side, d, top->n);
+}

@@ -1,0 +1,268 @@
+/* grammar/match_step.c - a byte more of a value that is no object. */
+#include "grammar/match_step.h"
+#include "base/err.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+/* -- building ------------------------------------------------------------------------------- */
+
+int step_charge(struct step *s, uint64_t n)
+{
+	if (n > s->left)
+		return err_set(s->err, INFER_EUNSUP,
+		               "the constraint needs more than %llu steps here",
+		               (unsigned long long)s->m->steps);
+	s->left -= n;
+	return INFER_OK;
+}
+
+/* Takes the reference. */
+int step_add(struct step *s, struct node *n)
+{
+	int rc = step_charge(s, s->out.n / 8 + 1);
+
+	if (!rc)
+		rc = match_reserve(&s->out, s->out.n + 1, s->err);
+	for (uint32_t i = 0; i < s->out.n && !rc; i++)
+		if (s->out.top[i] == n) {
+			node_drop(&s->m->stacks, n);
+			return INFER_OK;
+		}
+	if (rc)
+		node_drop(&s->m->stacks, n);
+	else
+		s->out.top[s->out.n++] = n;
+	return rc;
+}
+
+int step_make(struct step *s, struct node **out, enum frame kind, struct node *up,
+              struct node *side, const uint32_t *data, uint32_t n)
+{
+	struct node like = { .up = up, .side = side, .kind = (uint16_t)kind, .n = (uint16_t)n };
+
+	TRY(step_charge(s, 1 + n / 4));
+	return node_get(out, &s->m->stacks, &like, data, s->err);
+}
+
+int step_put(struct step *s, enum frame kind, struct node *up, struct node *side,
+             const uint32_t *data, uint32_t n)
+{
+	struct node *x;
+
+	TRY(step_make(s, &x, kind, up, side, data, n));
+	return step_add(s, x);
+}
+
+/* Whether the byte is white space that may stand here; *spaces: what may follow. */
+int step_space(const struct match *m, uint8_t b, uint32_t *spaces)
+{
+	if (m->spaces == MATCH_ANY)
+		return b == ' ' || b == '\t' || b == '\n' || b == '\r';
+	if (*spaces == SPACE_ANY && (b == ' ' || b == '\n')) {
+		*spaces = b == ' ' ? SPACE_NONE : NEWLINE;
+		return 1;
+	}
+	if (*spaces >= NEWLINE && *spaces < NEWLINE + MATCH_INDENT && (b == ' ' || b == '\t')) {
+		++*spaces;
+		return 1;
+	}
+	return 0;
+}
+
+/* -- values --------------------------------------------------------------------------------- */
+
+static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up, uint8_t b)
+{
+	static const char first[] = { [ALT_NULL] = 'n', [ALT_FALSE] = 'f', [ALT_TRUE] = 't' };
+	const struct alt *a = s->g->goal[goal].alt + k;
+	uint32_t state;
+
+	switch (a->type) {
+	case ALT_NUMBER:
+		state = b < 0x80 ? dfa_step(a->text, a->text->start, b) : DFA_DEAD;
+		return dfa_live(state) ? STEP_PUT(s, N_NUMBER, up, NULL, goal, k, state) : INFER_OK;
+	case ALT_STRING:
+		return b == '"' ? STEP_PUT(s, N_STRING, up, NULL, goal, k, a->text->start, 0, 0)
+		                : INFER_OK;
+	case ALT_ARRAY:
+		return b == '['
+		               ? STEP_PUT(s, N_ARRAY, up, NULL, a->shape, AT_FIRST, SPACE_ANY, 0, 0)
+		               : INFER_OK;
+	case ALT_OBJECT: {
+		uint32_t *d = s->m->scratch;
+		const uint32_t words = a->object->n_slots / 32 + 1;
+
+		if (b != '{')
+			return INFER_OK;
+		memset(d, 0, (SEEN + words) * sizeof *d);
+		d[SHAPE] = a->shape;
+		d[EXTRA] = a->object->needs;
+		return step_put(s, N_OBJECT, up, NULL, d, SEEN + words);
+	}
+	default:
+		return b == first[a->type] ? STEP_PUT(s, N_LITERAL, up, NULL, a->type, 1)
+		                           : INFER_OK;
+	}
+}
+
+static int begin_value(struct step *s, uint32_t goal, struct node *up, uint8_t b)
+{
+	for (uint32_t k = 0; k < s->g->goal[goal].n; k++) {
+		TRY(step_charge(s, 1));
+		TRY(begin_alt(s, goal, k, up, b));
+	}
+	return INFER_OK;
+}
+
+static int step_value(struct step *s, struct node *top, uint8_t b)
+{
+	uint32_t spaces = top->data[1];
+
+	if (step_space(s->m, b, &spaces))
+		return STEP_PUT(s, N_VALUE, top->up, NULL, top->data[0], spaces);
+	return begin_value(s, top->data[0], top->up, b);
+}
+
+static int step_literal(struct step *s, struct node *top, uint8_t b)
+{
+	static const char *const text[] = { "null", "false", "true" };
+	const char *t = text[top->data[0]];
+	const uint32_t at = top->data[1];
+
+	if (b != (uint8_t)t[at])
+		return INFER_OK;
+	if (!t[at + 1])
+		return step_add(s, node_ref(top->up));
+	return STEP_PUT(s, N_LITERAL, top->up, NULL, top->data[0], at + 1);
+}
+
+const struct dfa *step_text(const struct grammar *g, const struct node *n)
+{
+	return g->goal[n->data[0]].alt[n->data[1]].text;
+}
+
+static int step_number(struct step *s, struct node *top, uint8_t b)
+{
+	const struct dfa *d = step_text(s->g, top);
+	const uint32_t state = b < 0x80 ? dfa_step(d, top->data[2], b) : DFA_DEAD;
+
+	if (dfa_live(state))
+		TRY(STEP_PUT(s, N_NUMBER, top->up, NULL, top->data[0], top->data[1], state));
+	if (!dfa_accepts(d, top->data[2]))
+		return INFER_OK;
+	return step_one(s, top->up, b);
+}
+
+/* Whether what a decoder has begun can lead on from the state. */
+int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec)
+{
+	struct dfa_range r[3];
+
+	for (int i = decode_ranges(dec, r); i--;)
+		if (dfa_reaches(d, state, r[i].lo, r[i].hi))
+			return 1;
+	return 0;
+}
+
+static int step_string(struct step *s, struct node *top, uint8_t b)
+{
+	const struct dfa *d = step_text(s->g, top);
+	struct decoder dec = { top->data[3], top->data[4] };
+	uint32_t state = top->data[2], cp;
+
+	switch (decode_json(&dec, b, &cp)) {
+	case DECODE_BAD:
+		return INFER_OK;
+	case DECODE_QUOTE:
+		return dfa_accepts(d, state) ? step_add(s, node_ref(top->up)) : INFER_OK;
+	case DECODE_MORE:
+		if (!step_may_lead(d, state, &dec))
+			return INFER_OK;
+		break;
+	default:
+		state = dfa_step(d, state, cp);
+		if (!dfa_live(state))
+			return INFER_OK;
+	}
+	return STEP_PUT(s, N_STRING, top->up, NULL, top->data[0], top->data[1], state, dec.mode,
+	                dec.acc);
+}
+
+/* -- arrays --------------------------------------------------------------------------------- */
+
+/* A value for each option of the next element; b >= 0: which it begins with. */
+static int next_item(struct step *s, struct node *top, int b)
+{
+	const struct array_shape *a = s->g->array[top->data[SHAPE]];
+	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
+	const struct options *o = a->item + (n < a->n_prefix ? n : a->n_prefix);
+
+	if (n >= a->max)
+		return INFER_OK;
+	for (uint32_t i = 0; i < o->n; i++) {
+		const uint32_t c = array_count(a, top->data[EXTRA], o->at[i].adds);
+		struct node *after;
+		int rc;
+
+		TRY(step_charge(s, 1));
+		if (c == NOWHERE || !array_can(a, next, c))
+			continue;
+		TRY(step_make(s, &after, N_ARRAY, top->up, NULL,
+		              (const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c },
+		              5));
+		rc = b < 0 ? STEP_PUT(s, N_VALUE, after, NULL, o->at[i].goal, SPACE_ANY)
+		           : begin_value(s, o->at[i].goal, after, (uint8_t)b);
+		node_drop(&s->m->stacks, after);
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
+static int step_array(struct step *s, struct node *top, uint8_t b)
+{
+	const struct array_shape *a = s->g->array[top->data[SHAPE]];
+	uint32_t spaces = top->data[SPACES];
+
+	if (step_space(s->m, b, &spaces))
+		return STEP_PUT(s, N_ARRAY, top->up, NULL, top->data[SHAPE], top->data[WHERE],
+		                spaces, top->data[COUNT], top->data[EXTRA]);
+	if (b == ']')
+		return array_may_end(a, top->data[COUNT], top->data[EXTRA])
+		               ? step_add(s, node_ref(top->up))
+		               : INFER_OK;
+	if (top->data[WHERE] == AT_FIRST)
+		return next_item(s, top, b);
+	return b == ',' ? next_item(s, top, -1) : INFER_OK;
+}
+
+/* -- all ------------------------------------------------------------------------------------ */
+
+int step_one(struct step *s, struct node *top, uint8_t b)
+{
+	uint32_t spaces = SPACE_NONE;
+
+	TRY(step_charge(s, 1));
+	switch (top->kind) {
+	case N_DONE:
+		return step_space(s->m, b, &spaces) ? step_add(s, node_ref(top)) : INFER_OK;
+	case N_VALUE:
+		return step_value(s, top, b);
+	case N_LITERAL:
+		return step_literal(s, top, b);
+	case N_NUMBER:
+		return step_number(s, top, b);
+	case N_STRING:
+		return step_string(s, top, b);
+	case N_SLOT_KEY:
+		return step_slot_key(s, top, b);
+	case N_OTHER_KEY:
+		return step_other_key(s, top, b);
+	case N_COLON:
+		return step_colon(s, top, b);
+	case N_ARRAY:
+		return step_array(s, top, b);
+	default:
+		return step_object(s, top, b);
+	}
+}

@@ -1,0 +1,83 @@
+/* grammar/match_step.h - (private) the frames of stacks, and what takes a byte further.  Confined. */
+#ifndef GRAMMAR_MATCH_STEP_H
+#define GRAMMAR_MATCH_STEP_H
+#include "grammar/ir.h"
+#include "grammar/match.h"
+#include "grammar/stack.h"
+#include "regular/decode.h"
+
+/* A frame, and its data:
+ *   N_VALUE      goal, spaces
+ *   N_LITERAL    which, bytes read
+ *   N_NUMBER     goal, alternative, state
+ *   N_STRING     goal, alternative, state, decoder
+ *   N_SLOT_KEY   a name that is one of the slots first ... last - 1, bytes read, decoder
+ *   N_OTHER_KEY  a name of a class: it, state, decoder; at its side the name so far
+ *   N_COLON      goal, spaces
+ *   N_ARRAY      shape, where, spaces, elements, counters
+ *   N_OBJECT     shape, where, spaces, members, needs, seen slots; at its side the names of classes
+ *   N_CHAR       of a name: character, length
+ *   N_NAME       class; at its side the name
+ * What follows a value is in the frame below it: that is written when the value begins. */
+enum frame {
+	N_DONE,
+	N_VALUE,
+	N_LITERAL,
+	N_NUMBER,
+	N_STRING,
+	N_SLOT_KEY,
+	N_OTHER_KEY,
+	N_COLON,
+	N_ARRAY,
+	N_OBJECT,
+	N_CHAR,
+	N_NAME
+};
+enum { AT_FIRST, AT_AFTER, AT_NEXT };    /* behind the bracket, a value, a comma */
+enum { SPACE_ANY, SPACE_NONE, NEWLINE }; /* then the indentation */
+enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
+
+struct match {
+	const struct grammar *g;
+	enum match_spaces spaces;
+	uint64_t steps;
+	struct stacks stacks;
+	uint32_t *scratch; /* the data of the largest frame */
+};
+
+/* One byte for all stacks of a place. */
+struct step {
+	struct match *m;
+	const struct grammar *g;
+	uint64_t left;
+	struct match_at out;
+	infer_error *err;
+};
+
+/* room for n stacks */
+int match_reserve(struct match_at *at, uint32_t n, infer_error *err);
+int step_charge(struct step *s, uint64_t n);
+/* Into the new place; takes the reference. */
+int step_add(struct step *s, struct node *n);
+/* A reference to that frame. */
+int step_make(struct step *s, struct node **out, enum frame kind, struct node *up,
+              struct node *side, const uint32_t *data, uint32_t n);
+int step_put(struct step *s, enum frame kind, struct node *up, struct node *side,
+             const uint32_t *data, uint32_t n);
+/* the same, the data in place */
+#define STEP_PUT(s, kind, up, side, ...) \
+	step_put(s, kind, up, side, (const uint32_t[]){ __VA_ARGS__ }, \
+	         sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+
+/* Whether the byte is white space that may stand here; *spaces: what may follow. */
+int step_space(const struct match *m, uint8_t b, uint32_t *spaces);
+/* Whether what a decoder has begun can lead on from the state. */
+int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec);
+const struct dfa *step_text(const struct grammar *g, const struct node *n);
+/* What the byte does to one stack; it may be pushed back to the frame below. */
+int step_one(struct step *s, struct node *top, uint8_t b);
+int step_object(struct step *s, struct node *top, uint8_t b);
+int step_slot_key(struct step *s, struct node *top, uint8_t b);
+int step_other_key(struct step *s, struct node *top, uint8_t b);
+int step_colon(struct step *s, struct node *top, uint8_t b);
+#endif

@@ -1,0 +1,162 @@
+/* grammar/schema.h - (private) a JSON Schema while it is compiled.
+ *
+ * A place is a schema, or a constant, somewhere in the document.  A literal is 2 * place, or that
+ * + 1 for what does not satisfy it.  A goal is a set of literals that one value must satisfy; it is
+ * expanded for each type into branches, in which every choice (anyOf, oneOf, not, if) is made, and
+ * each branch becomes an alternative.  Confined. */
+#ifndef GRAMMAR_SCHEMA_H
+#define GRAMMAR_SCHEMA_H
+#include "base/json.h"
+#include "grammar/grammar.h"
+#include "grammar/ir.h"
+#include "grammar/keyword.h"
+#include "regular/work.h"
+
+enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* places 0 and 1 */
+
+struct place {
+	const struct json *v;
+	uint32_t resource;
+	int constant;
+};
+
+struct resource {
+	const char *uri; /* absolute, or "" */
+	uint32_t n;
+	const struct json *root;
+	int draft;
+};
+
+struct anchor {
+	const struct json *name, *at;
+	uint32_t skip; /* of the name: the # */
+	uint32_t resource;
+	int dynamic;
+};
+
+struct kept {
+	const struct json *of;
+	uint32_t how;
+	const struct dfa *d;
+};
+
+/* Something that is left to do in a branch: a literal, or a keyword of a schema. */
+struct item {
+	struct item *next;
+	uint32_t lit, place;
+	const struct json *v;     /* the member; NULL: lit */
+	const struct json *entry; /* of the member, where each is a choice */
+	const struct keyword_row *row;
+	int neg;
+	uint32_t mask; /* whose unevaluated* sees what it evaluates */
+};
+
+enum fact_kind {
+	FACT_VALUE,    /* of each member whose name is in keys */
+	FACT_REQUIRED, /* the name is there */
+	FACT_HAS,      /* of some member whose name is in keys */
+	FACT_ITEMS,    /* of each element from ... to - 1 */
+	FACT_COUNT,    /* of min ... max elements at from or behind */
+	FACT_REST      /* of what nothing else that is marked has evaluated */
+};
+
+struct fact {
+	struct fact *next;
+	enum fact_kind kind;
+	const struct dfa *keys; /* NULL: name */
+	const char *name;
+	uint32_t name_n, lit, mask, from, to, min, max;
+	int marks, neg; /* it evaluates; FACT_REST: some */
+	uint32_t bit;   /* FACT_REST: of the mask */
+	const struct json *v;
+};
+
+struct branch {
+	struct branch *next;
+	struct item *todo, *late, *done;
+	struct fact *facts;
+	const struct dfa *text; /* NULL: all */
+	uint32_t min, max;      /* members, elements */
+	uint32_t bits;
+	int dead;
+};
+
+struct schema {
+	struct work w;
+	struct grammar *g;
+	const struct json *root;
+	struct schema_opts opts;
+	struct place *place;
+	uint32_t n_places, cap_places, n_resources, cap_resources, n_anchors, cap_anchors, n_kept,
+		cap_kept;
+	struct seats by_value, by_lits;
+	struct resource *resource;
+	struct anchor *anchor;
+	struct kept *kept;
+	enum alt_type type; /* that is expanded */
+	uint32_t goal;
+	struct branch *made, **last; /* by the keyword that is applied */
+	const struct dfa **collect;  /* not NULL: strings are gathered there, for property names */
+	uint32_t depth;
+};
+
+/* -- schema_places.c: where schemas are, and what refers to them */
+int schema_scan(struct schema *c);
+int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
+                 uint32_t *place);
+int schema_draft(const struct schema *c, uint32_t place);
+/* Fails with the pointer of v and a sentence. */
+int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The place that a $ref or $dynamicRef of `place` names. */
+int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
+                  uint32_t *to);
+/* RFC 3986, 5.2: in the arena; NULL: no memory */
+int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
+                const char **out, uint32_t *out_n);
+
+/* -- schema_text.c: automata of keywords */
+int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out);
+/* v NULL: any number */
+int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
+                  const struct dfa **out);
+int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
+                  const struct dfa **out);
+int schema_integer(struct schema *c, const struct json *v, int neg, const struct dfa **out);
+/* The values of that type among n, or all others. */
+int schema_values(struct schema *c, const struct json *v, int list, int neg,
+                  const struct dfa **out);
+int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
+                 const struct dfa **out);
+int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
+                 const struct dfa **out);
+int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, const struct dfa **out);
+uint32_t schema_count(const struct json *v);
+/* negative, 0, positive */
+int schema_same(const struct json *a, const struct json *b);
+
+/* -- schema_expand.c, schema_apply.c: choices */
+int schema_expand(struct schema *c, uint32_t goal);
+int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
+/* 1: every value of the type satisfies it, 0: none does, -1: unknown */
+int schema_quick(struct schema *c, uint32_t lit, uint32_t depth);
+int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
+                         const struct keyword_row *row, uint32_t depth);
+int schema_apart(struct schema *c, const struct json *a, const struct json *b);
+int schema_fork(struct schema *c, const struct branch *b, struct branch **out);
+int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
+int schema_item(struct schema *c, struct branch *b, const struct item *like, int late);
+int schema_fact(struct schema *c, struct branch *b, const struct fact *like);
+int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d);
+int schema_apply(struct schema *c, const struct branch *b, const struct item *it);
+int schema_apply_array(struct schema *c, const struct branch *b, const struct item *it);
+int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it);
+int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
+static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
+
+/* -- schema_array.c, schema_object.c: branches become shapes */
+int schema_array(struct schema *c, const struct branch *b, struct alt *out);
+int schema_object(struct schema *c, const struct branch *b, struct alt *out);
+/* The goal of a set of literals, NOWHERE where they exclude each other. */
+int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal);
+#endif

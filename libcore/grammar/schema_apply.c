@@ -1,0 +1,434 @@
+/* grammar/schema_apply.c - what a keyword, or its negation, demands: one branch for each choice. */
+#include "grammar/schema.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
+{
+	TRY(schema_place(c, v, c->place[it->place].resource, 0, lit));
+	*lit *= 2;
+	return INFER_OK;
+}
+
+/* Every schema of the list, or none of them. */
+static int want_all(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const uint32_t mask = it->neg ? 0 : it->mask;
+	struct branch *x;
+	uint32_t lit;
+
+	TRY(schema_fork(c, b, &x));
+	json_each(e, it->v) {
+		TRY(child(c, it, e, &lit));
+		TRY(schema_want(c, x, lit ^ (uint32_t)it->neg, mask));
+	}
+	return INFER_OK;
+}
+
+/* Some schema of the list, or some that does not hold. */
+static int want_any(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t lit;
+
+	json_each(e, it->v) {
+		TRY(child(c, it, e, &lit));
+		lit ^= (uint32_t)it->neg;
+		int q = schema_quick(c, lit, 0);
+
+		if (!q)
+			continue;
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_want(c, x, lit, 0));
+	}
+	return INFER_OK;
+}
+
+/* Where it matters which of them hold: every choice of those that do. */
+static int decide_any(struct schema *c, const struct branch *b, const struct item *it)
+{
+	enum { MOST = 6 };
+	uint32_t lit[MOST], n = 0, sure = 0;
+	struct branch *x;
+
+	json_each(e, it->v) {
+		uint32_t l;
+		int q;
+
+		TRY(child(c, it, e, &l));
+		q = schema_quick(c, l, 0);
+		if (!q)
+			continue;
+		if (n == MOST)
+			return schema_fail(c, INFER_EUNSUP, it->v,
+			                   "has too many schemas beside an unevaluated keyword");
+		if (q == 1)
+			sure |= UINT32_C(1) << n;
+		lit[n++] = l;
+	}
+	for (uint32_t s = 1; s < UINT32_C(1) << n; s++) {
+		if (sure & ~s)
+			continue;
+		TRY(schema_fork(c, b, &x));
+		for (uint32_t i = 0; i < n; i++)
+			TRY(schema_want(c, x, lit[i] ^ !(s >> i & 1), s >> i & 1 ? it->mask : 0));
+	}
+	return INFER_OK;
+}
+
+/* -- oneOf ---------------------------------------------------------------------------------- */
+
+/* The property `name` of a schema is required, or has only these constants. */
+static const struct json *constants(const struct json *schema, const char *name, size_t n)
+{
+	const struct json *p = json_getn(json_get(schema, "properties"), name, n);
+
+	return json_get(p, "const") ? json_get(p, "const") : json_get(p, "enum");
+}
+
+static int requires(const struct json *schema, const char *name, size_t n)
+{
+	json_each(e, json_get(schema, "required"))
+		if (json_is_string(e) && e->n == n && !memcmp(e->s, name, n))
+			return 1;
+	return 0;
+}
+
+static int no_common(const struct json *a, int many_a, const struct json *b, int many_b)
+{
+	for (const struct json *x = many_a ? json_first(a) : a; x; x = many_a ? x->next : NULL)
+		for (const struct json *y = many_b ? json_first(b) : b; y;
+		     y = many_b ? y->next : NULL)
+			if (schema_same(x, y))
+				return 0;
+	return 1;
+}
+
+/* Whether no object satisfies both: a property that one of them requires has constants in both,
+ * and none in common.  So tagged unions need no negations. */
+int schema_apart(struct schema *c, const struct json *a, const struct json *b)
+{
+	if (c->type != ALT_OBJECT || json_get(a, "$ref") || json_get(b, "$ref"))
+		return 0;
+	json_each(p, json_get(a, "properties")) {
+		const struct json *of_a = constants(a, p->key, p->key_n),
+				  *of_b = constants(b, p->key, p->key_n);
+
+		if (!of_a || !of_b ||
+		    (!requires(a, p->key, p->key_n) && !requires(b, p->key, p->key_n)))
+			continue;
+		if (no_common(of_a, json_get(p, "const") == NULL, of_b,
+		              json_get(json_getn(json_get(b, "properties"), p->key, p->key_n),
+		                       "const") == NULL))
+			return 1;
+	}
+	return 0;
+}
+
+/* A schema, behind a reference that stands alone. */
+static const struct json *behind(struct schema *c, uint32_t lit)
+{
+	for (int i = 0; i < 8; i++) {
+		const struct json *v = c->place[lit / 2].v, *ref = json_get(v, "$ref");
+		uint32_t to;
+
+		if (!ref || (v->n > 1 && schema_draft(c, lit / 2) != SCHEMA_7) ||
+		    schema_target(c, lit / 2, ref, 0, &to))
+			return v;
+		lit = to * 2;
+	}
+	return c->place[lit / 2].v;
+}
+
+static int one_of(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t lit, other;
+
+	json_each(e, it->v) {
+		TRY(child(c, it, e, &lit));
+		if (!schema_quick(c, lit, 0))
+			continue;
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_want(c, x, lit, it->mask));
+		json_each(o, it->v) {
+			TRY(work_steps(&c->w, 1));
+			if (o == e)
+				continue;
+			TRY(child(c, it, o, &other));
+			if (schema_quick(c, lit_not(other), 0) == 1 ||
+			    schema_apart(c, behind(c, lit), behind(c, other)))
+				continue;
+			TRY(schema_want(c, x, lit_not(other), 0));
+		}
+	}
+	return INFER_OK;
+}
+
+/* None of them, or two. */
+static int not_one_of(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t lit, other;
+
+	TRY(want_all(c, b, it));
+	json_each(e, it->v) {
+		TRY(child(c, it, e, &lit));
+		for (const struct json *o = e->next; o; o = o->next) {
+			TRY(child(c, it, o, &other));
+			TRY(schema_fork(c, b, &x));
+			TRY(schema_want(c, x, lit, 0));
+			TRY(schema_want(c, x, other, 0));
+		}
+	}
+	return INFER_OK;
+}
+
+/* -- if, constants -------------------------------------------------------------------------- */
+
+static int if_then(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *s = c->place[it->place].v, *then = json_get(s, "then"),
+			  *other = json_get(s, "else");
+	const int decide = it->neg || it->mask;
+	uint32_t lit, yes = LIT_TRUE, no = LIT_TRUE;
+	struct branch *x;
+
+	TRY(child(c, it, it->v, &lit));
+	if (then)
+		TRY(child(c, it, then, &yes));
+	if (other)
+		TRY(child(c, it, other, &no));
+	if (!it->neg && !it->mask && !then && !other)
+		return schema_fork(c, b, &x);
+	if (!it->neg || then) {
+		TRY(schema_fork(c, b, &x));
+		/* where nothing is evaluated, one side need not be decided if the other is free */
+		if (other || decide || !then)
+			TRY(schema_want(c, x, lit, it->neg ? 0 : it->mask));
+		TRY(schema_want(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
+	}
+	if (!it->neg || other) {
+		TRY(schema_fork(c, b, &x));
+		if (then || decide || !other)
+			TRY(schema_want(c, x, lit_not(lit), 0));
+		TRY(schema_want(c, x, no ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
+	}
+	return INFER_OK;
+}
+
+/* One value: an object or array is what has these members, and no others. */
+static int equal_object(struct schema *c, struct branch *x, const struct json *v)
+{
+	uint32_t lit;
+
+	x->min = x->min > v->n ? x->min : v->n;
+	x->max = x->max < v->n ? x->max : v->n;
+	json_each(m, v) {
+		struct fact f = { .kind = FACT_VALUE, .name = m->key, .name_n = m->key_n };
+
+		TRY(schema_place(c, m, 0, 1, &lit));
+		f.lit = lit * 2;
+		TRY(schema_fact(c, x, &f));
+		f.kind = FACT_REQUIRED;
+		TRY(schema_fact(c, x, &f));
+	}
+	return INFER_OK;
+}
+
+static int equal_array(struct schema *c, struct branch *x, const struct json *v)
+{
+	uint32_t i = 0, lit;
+
+	x->min = x->min > v->n ? x->min : v->n;
+	x->max = x->max < v->n ? x->max : v->n;
+	json_each(e, v) {
+		TRY(schema_place(c, e, 0, 1, &lit));
+		TRY(schema_fact(
+			c, x,
+			&(struct fact){
+				.kind = FACT_ITEMS, .from = i, .to = i + 1, .lit = lit * 2 }));
+		i++;
+	}
+	return INFER_OK;
+}
+
+static int other_object(struct schema *c, const struct branch *b, const struct json *v)
+{
+	struct branch *x;
+	uint32_t lit;
+
+	json_each(m, v) {
+		struct fact f = {
+			.kind = FACT_VALUE, .name = m->key, .name_n = m->key_n, .lit = LIT_FALSE
+		};
+
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x, &f));
+		TRY(schema_place(c, m, 0, 1, &lit));
+		TRY(schema_fork(c, b, &x));
+		f.lit = lit_not(lit * 2);
+		TRY(schema_fact(c, x, &f));
+		f.kind = FACT_REQUIRED;
+		TRY(schema_fact(c, x, &f));
+	}
+	/* or more members */
+	TRY(schema_fork(c, b, &x));
+	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
+	return INFER_OK;
+}
+
+static int other_array(struct schema *c, const struct branch *b, const struct json *v)
+{
+	uint32_t i = 0, lit;
+	struct branch *x;
+
+	json_each(e, v) {
+		TRY(schema_place(c, e, 0, 1, &lit));
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x,
+		                &(struct fact){ .kind = FACT_ITEMS,
+		                                .from = i,
+		                                .to = i + 1,
+		                                .lit = lit_not(lit * 2) }));
+		i++;
+		x->min = x->min > i ? x->min : i;
+	}
+	TRY(schema_fork(c, b, &x));
+	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
+	if (!v->n)
+		return INFER_OK;
+	TRY(schema_fork(c, b, &x));
+	x->max = x->max < v->n - 1 ? x->max : v->n - 1;
+	return INFER_OK;
+}
+
+int schema_constant(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *v = c->place[it->lit / 2].v;
+	const int neg = it->lit & 1;
+	const struct dfa *d;
+	struct branch *x;
+
+	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
+		TRY(schema_values(c, v, 0, neg, &d));
+		TRY(schema_fork(c, b, &x));
+		return schema_narrow(c, x, d);
+	}
+	if (neg)
+		return c->type == ALT_OBJECT ? other_object(c, b, v) : other_array(c, b, v);
+	TRY(schema_fork(c, b, &x));
+	return c->type == ALT_OBJECT ? equal_object(c, x, v) : equal_array(c, x, v);
+}
+
+/* const and enum; quick has answered for null, false and true */
+static int values(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const int list = it->row->kw == KW_ENUM;
+	const struct dfa *d;
+	struct branch *x = NULL;
+	uint32_t lit;
+
+	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
+		TRY(schema_values(c, it->v, list, it->neg, &d));
+		TRY(schema_fork(c, b, &x));
+		return schema_narrow(c, x, d);
+	}
+	if (it->neg)
+		TRY(schema_fork(c, b, &x));
+	for (const struct json *e = list ? json_first(it->v) : it->v; e;
+	     e = list ? e->next : NULL) {
+		TRY(schema_place(c, e, 0, 1, &lit));
+		lit = lit * 2 + (uint32_t)it->neg;
+		if (!schema_quick(c, lit, 0) && !it->neg)
+			continue;
+		if (!it->neg)
+			TRY(schema_fork(c, b, &x));
+		TRY(schema_want(c, x, lit, 0));
+	}
+	return INFER_OK;
+}
+
+/* -- all ------------------------------------------------------------------------------------ */
+
+static int narrow_by(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const enum keyword kw = (enum keyword)it->row->kw;
+	const struct dfa *d = NULL;
+	struct branch *x;
+
+	if (kw == KW_TYPE)
+		TRY(schema_integer(c, it->v, it->neg, &d));
+	else if (c->type == ALT_STRING)
+		TRY(schema_string(c, it->v, kw, it->neg, &d));
+	else
+		TRY(schema_number(c, it->v, kw, it->neg, &d));
+	TRY(schema_fork(c, b, &x));
+	return schema_narrow(c, x, d);
+}
+
+static int refer(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t to;
+
+	TRY(schema_target(c, it->place, it->v, it->row->kw == KW_DYNAMIC_REF, &to));
+	TRY(schema_fork(c, b, &x));
+	return schema_want(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
+}
+
+static int negate(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t lit;
+
+	TRY(child(c, it, it->v, &lit));
+	TRY(schema_fork(c, b, &x));
+	return schema_want(c, x, it->neg ? lit : lit_not(lit), 0);
+}
+
+int schema_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	int q = -1;
+
+	if (!it->entry && !it->mask)
+		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
+	if (q >= 0)
+		return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
+	switch (it->row->kw) {
+	case KW_ALL_OF:
+		return it->neg ? want_any(c, b, it) : want_all(c, b, it);
+	case KW_ANY_OF:
+		if (it->neg)
+			return want_all(c, b, it);
+		return it->mask ? decide_any(c, b, it) : want_any(c, b, it);
+	case KW_ONE_OF:
+		return it->neg ? not_one_of(c, b, it) : one_of(c, b, it);
+	case KW_NOT:
+		return negate(c, b, it);
+	case KW_IF:
+		return if_then(c, b, it);
+	case KW_REF:
+	case KW_DYNAMIC_REF:
+		return refer(c, b, it);
+	case KW_CONST:
+	case KW_ENUM:
+		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
+		if (q >= 0)
+			return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
+		return values(c, b, it);
+	case KW_TYPE:
+		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
+		if (q >= 0)
+			return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
+		return narrow_by(c, b, it);
+	default:
+		if (c->type == ALT_ARRAY)
+			return schema_apply_array(c, b, it);
+		if (c->type == ALT_OBJECT)
+			return schema_apply_object(c, b, it);
+		return narrow_by(c, b, it);
+	}
+}

@@ -1,0 +1,334 @@
+/* grammar/schema_array.c - keywords of arrays, and the shapes of arrays. */
+#include "grammar/schema.h"
+#include "base/err.h"
+
+#include <string.h>
+
+enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
+
+static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
+{
+	TRY(schema_place(c, v, c->place[it->place].resource, 0, lit));
+	*lit = *lit * 2 + (uint32_t)it->neg;
+	return INFER_OK;
+}
+
+static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
+static void at_most(struct branch *x, uint32_t n) { x->max = x->max < n ? x->max : n; }
+
+/* Elements at fixed positions: all of them, or one that is there and does not. */
+static int prefix(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x = NULL;
+	uint32_t i = 0, lit;
+
+	if (!it->neg)
+		TRY(schema_fork(c, b, &x));
+	json_each(e, it->v) {
+		TRY(child(c, it, e, &lit));
+		if (it->neg)
+			TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x,
+		                &(struct fact){ .kind = FACT_ITEMS,
+		                                .from = i,
+		                                .to = i + 1,
+		                                .lit = lit,
+		                                .mask = it->mask,
+		                                .marks = 1 }));
+		i++;
+		if (it->neg)
+			at_least(x, i);
+	}
+	return INFER_OK;
+}
+
+/* All elements at `from` and behind it, or one that does not. */
+static int behind(struct schema *c, const struct branch *b, const struct item *it, uint32_t from)
+{
+	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
+	struct branch *x;
+
+	f.marks = 1;
+	f.max = DFA_FOREVER;
+	f.min = 1;
+	f.v = it->v;
+	TRY(child(c, it, it->v, &f.lit));
+	if (it->neg)
+		f.kind = FACT_COUNT;
+	TRY(schema_fork(c, b, &x));
+	return schema_fact(c, x, &f);
+}
+
+static int contains(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *s = c->place[it->place].v;
+	const int seven = schema_draft(c, it->place) == SCHEMA_7;
+	const struct json *lo = seven ? NULL : json_get(s, "minContains"),
+			  *hi = seven ? NULL : json_get(s, "maxContains");
+	struct fact f = { .kind = FACT_COUNT, .v = it->v, .mask = it->mask };
+	const uint32_t min = lo ? schema_count(lo) : 1, max = hi ? schema_count(hi) : DFA_FOREVER;
+	struct branch *x;
+
+	TRY(child(c, it, it->v, &f.lit));
+	f.lit &= ~UINT32_C(1);
+	f.marks = !seven;
+	if (!it->neg) {
+		f.min = min;
+		f.max = max;
+		TRY(schema_fork(c, b, &x));
+		x->dead |= min > max;
+		return schema_fact(c, x, &f);
+	}
+	if (min) {
+		f.min = 0;
+		f.max = min - 1;
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x, &f));
+	}
+	if (hi) {
+		f.min = max + 1;
+		f.max = DFA_FOREVER;
+		TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x, &f));
+	}
+	return INFER_OK;
+}
+
+static int bound(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const uint32_t n = schema_count(it->v);
+	struct branch *x;
+
+	TRY(schema_fork(c, b, &x));
+	if ((it->row->kw == KW_MIN_ITEMS) != it->neg) {
+		at_least(x, n + (uint32_t)it->neg);
+	} else {
+		x->dead |= it->neg && !n;
+		at_most(x, n - (uint32_t)(it->neg && n));
+	}
+	return INFER_OK;
+}
+
+int schema_apply_array(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *s = c->place[it->place].v, *items = json_get(s, "items");
+	struct branch *x;
+
+	switch (it->row->kw) {
+	case KW_PREFIX_ITEMS:
+		return prefix(c, b, it);
+	case KW_ITEMS:
+		if (json_is_array(it->v))
+			return prefix(c, b, it);
+		return behind(c, b, it,
+		              schema_draft(c, it->place) == SCHEMA_7
+		                      ? 0
+		                      : (uint32_t)json_count(json_get(s, "prefixItems")));
+	case KW_ADDITIONAL_ITEMS:
+		if (json_is_array(items))
+			return behind(c, b, it, items->n);
+		if (it->neg)
+			return INFER_OK;
+		return schema_fork(c, b, &x);
+	case KW_CONTAINS:
+		return contains(c, b, it);
+	case KW_MIN_ITEMS:
+	case KW_MAX_ITEMS:
+		return bound(c, b, it);
+	default:
+		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
+	}
+}
+
+/* -- shapes --------------------------------------------------------------------------------- */
+
+struct rest {
+	const struct fact *f;
+	uint32_t from; /* the first element that nothing fixed has evaluated */
+};
+
+struct build {
+	const struct branch *b;
+	struct array_shape *a;
+	const struct fact *count[MOST_COUNTERS];
+	uint32_t decided; /* counters whose no is certain too */
+	struct rest rest[8];
+	uint32_t n_rest, n_facts;
+};
+
+static int add_counter(struct schema *c, struct build *u, const struct fact *f, uint32_t from)
+{
+	if (u->a->n_counters == MOST_COUNTERS)
+		return schema_fail(c, INFER_EUNSUP, f->v, "too many conditions count elements");
+	if (from > MOST_PREFIX || f->min > 1000 || (f->max != DFA_FOREVER && f->max > 1000))
+		return schema_fail(c, INFER_EUNSUP, f->v, "counts too many elements");
+	u->count[u->a->n_counters++] = f;
+	return INFER_OK;
+}
+
+/* What each unevaluatedItems is about. */
+static int rests(struct schema *c, struct build *u)
+{
+	for (const struct fact *f = u->b->facts; f; f = f->next) {
+		struct rest *r = u->rest + u->n_rest;
+		int counts = 0;
+
+		if (f->kind != FACT_REST)
+			continue;
+		if (u->n_rest == 8)
+			return schema_fail(c, INFER_EUNSUP, f->v, "too many of them at once");
+		*r = (struct rest){ f, 0 };
+		for (const struct fact *e = u->b->facts; e; e = e->next) {
+			if (!e->marks || !(e->mask & f->bit))
+				continue;
+			if (e->kind == FACT_ITEMS && e->to > r->from)
+				r->from = e->to;
+			if (e->kind == FACT_REST)
+				r->from = DFA_FOREVER;
+			counts |= e->kind == FACT_COUNT;
+		}
+		if (!f->neg) {
+			u->n_rest++;
+			continue;
+		}
+		/* some element that is not evaluated does not satisfy it */
+		if (counts)
+			return schema_fail(c, INFER_EUNSUP, f->v,
+			                   "is not supported under not beside contains");
+		struct fact *some;
+
+		TRY(work_alloc(&c->w, &some, 1, sizeof *some));
+		*some = *f;
+		some->kind = FACT_COUNT;
+		some->from = r->from;
+		some->min = 1;
+		some->max = DFA_FOREVER;
+		some->mask = 0;
+		TRY(add_counter(c, u, some, r->from == DFA_FOREVER ? 0 : r->from));
+	}
+	return INFER_OK;
+}
+
+static int gather(struct schema *c, struct build *u)
+{
+	struct array_shape *a = u->a;
+
+	a->min = u->b->min;
+	a->max = u->b->max;
+	for (const struct fact *f = u->b->facts; f; f = f->next) {
+		u->n_facts++;
+		if (f->kind == FACT_COUNT)
+			TRY(add_counter(c, u, f, f->from));
+		/* what lies behind an element that cannot be */
+		if (f->kind == FACT_ITEMS && f->lit == LIT_FALSE && f->from < a->max)
+			a->max = f->from;
+	}
+	TRY(rests(c, u));
+	for (const struct fact *f = u->b->facts; f; f = f->next)
+		if (f->kind == FACT_ITEMS) {
+			uint32_t end = f->to == DFA_FOREVER ? f->from : f->to;
+
+			a->n_prefix = end > a->n_prefix ? end : a->n_prefix;
+		}
+	for (uint32_t i = 0; i < a->n_counters; i++)
+		if (u->count[i]->from != DFA_FOREVER && u->count[i]->from > a->n_prefix)
+			a->n_prefix = u->count[i]->from;
+	for (uint32_t i = 0; i < u->n_rest; i++)
+		if (u->rest[i].from != DFA_FOREVER && u->rest[i].from > a->n_prefix)
+			a->n_prefix = u->rest[i].from;
+	if (a->n_prefix > a->max)
+		a->n_prefix = a->max;
+	if (a->n_prefix > MOST_PREFIX)
+		return err_set(c->w.err, INFER_EUNSUP, "the schema has arrays that are too long");
+	return INFER_OK;
+}
+
+static int make_counters(struct schema *c, struct build *u)
+{
+	struct array_shape *a = u->a;
+
+	TRY(work_alloc(&c->w, &a->counter, a->n_counters + 1, sizeof *a->counter));
+	a->width = 1;
+	for (uint32_t i = 0; i < a->n_counters; i++) {
+		const struct fact *f = u->count[i];
+		const uint32_t most = f->max == DFA_FOREVER ? f->min : f->max;
+
+		a->counter[i] = (struct counter){ f->min, f->max, a->width };
+		if ((uint64_t)a->width * (most + 1) > MOST_TABLE)
+			return schema_fail(c, INFER_EUNSUP, f->v, "counts too many elements");
+		a->width *= most + 1;
+		if (f->max != DFA_FOREVER)
+			u->decided |= UINT32_C(1) << i;
+		for (uint32_t k = 0; k < u->n_rest; k++)
+			if (f->marks && f->kind == FACT_COUNT && (f->mask & u->rest[k].f->bit))
+				u->decided |= UINT32_C(1) << i;
+	}
+	a->steady = a->max != DFA_FOREVER ? a->max : a->min > a->n_prefix ? a->min : a->n_prefix;
+	if (a->width == 1)
+		return INFER_OK;
+	if (((uint64_t)a->steady + 1) * a->width > MOST_TABLE)
+		return schema_fail(c, INFER_EUNSUP, u->count[0]->v,
+		                   "counts elements of arrays that are too long");
+	return work_alloc(&c->w, &a->can, (uint64_t)(a->steady + 1) * a->width, 1);
+}
+
+/* The options of position i: which counters its element goes up with. */
+static int options_at(struct schema *c, struct build *u, uint32_t i)
+{
+	struct options *o = u->a->item + i;
+	const uint32_t n = u->a->n_counters;
+	uint32_t *lits;
+
+	TRY(work_alloc(&c->w, &lits, u->n_facts + n + u->n_rest + 1, sizeof *lits));
+	TRY(work_alloc(&c->w, &o->at, UINT64_C(1) << n, sizeof *o->at));
+	for (uint32_t s = 0; s < UINT32_C(1) << n; s++) {
+		uint32_t k = 0, goal, evaluated = 0;
+		int out = 0;
+
+		for (const struct fact *f = u->b->facts; f; f = f->next)
+			if (f->kind == FACT_ITEMS && i >= f->from && i < f->to)
+				lits[k++] = f->lit;
+		for (uint32_t j = 0; j < n; j++) {
+			const struct fact *f = u->count[j];
+			const int in = i >= f->from && f->from != DFA_FOREVER;
+
+			out |= (!in || !f->max) && (s >> j & 1);
+			if (s >> j & 1) {
+				lits[k++] = f->lit;
+				evaluated |= f->marks ? f->mask : 0;
+			} else if (in && (u->decided >> j & 1)) {
+				lits[k++] = lit_not(f->lit);
+			}
+		}
+		for (uint32_t j = 0; j < u->n_rest; j++)
+			if (i >= u->rest[j].from && !(evaluated & u->rest[j].f->bit))
+				lits[k++] = u->rest[j].f->lit;
+		if (out)
+			continue;
+		TRY(schema_goal(c, lits, k, &goal));
+		if (goal != NOWHERE)
+			o->at[o->n++] = (struct option){ goal, s };
+	}
+	return INFER_OK;
+}
+
+int schema_array(struct schema *c, const struct branch *b, struct alt *out)
+{
+	struct grammar *g = c->g;
+	struct build u = { .b = b };
+
+	if (b->min > b->max)
+		return INFER_OK;
+	TRY(work_alloc(&c->w, &u.a, 1, sizeof *u.a));
+	TRY(gather(c, &u));
+	if (u.a->min > u.a->max)
+		return INFER_OK;
+	TRY(make_counters(c, &u));
+	TRY(work_alloc(&c->w, &u.a->item, (uint64_t)u.a->n_prefix + 1, sizeof *u.a->item));
+	for (uint32_t i = 0; i <= u.a->n_prefix; i++)
+		TRY(options_at(c, &u, i));
+	TRY(work_grow(&c->w, &g->array, &g->cap_arrays, g->n_arrays + 1, sizeof *g->array));
+	out->shape = g->n_arrays;
+	g->array[g->n_arrays++] = out->array = u.a;
+	return INFER_OK;
+}

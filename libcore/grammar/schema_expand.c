@@ -1,0 +1,564 @@
+/* grammar/schema_expand.c - goals are expanded, a type at a time, into branches without choices. */
+#include "grammar/schema.h"
+#include "base/err.h"
+
+#include <string.h>
+
+enum { MOST_DEPTH = 300, MOST_GOALS = 1 << 16 };
+
+int schema_fork(struct schema *c, const struct branch *b, struct branch **out)
+{
+	TRY(work_steps(&c->w, 4));
+	TRY(work_alloc(&c->w, out, 1, sizeof **out));
+	**out = *b;
+	(*out)->next = NULL;
+	*c->last = *out;
+	c->last = &(*out)->next;
+	return INFER_OK;
+}
+
+int schema_item(struct schema *c, struct branch *b, const struct item *like, int late)
+{
+	struct item *it, **at = late ? &b->late : &b->todo;
+
+	TRY(work_alloc(&c->w, &it, 1, sizeof *it));
+	*it = *like;
+	it->next = *at;
+	*at = it;
+	return INFER_OK;
+}
+
+int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask)
+{
+	if (lit == LIT_TRUE)
+		return INFER_OK;
+	b->dead |= lit == LIT_FALSE;
+	return schema_item(c, b, &(struct item){ .lit = lit, .mask = mask }, 0);
+}
+
+int schema_fact(struct schema *c, struct branch *b, const struct fact *like)
+{
+	struct fact *f;
+
+	TRY(work_alloc(&c->w, &f, 1, sizeof *f));
+	*f = *like;
+	f->next = b->facts;
+	b->facts = f;
+	return INFER_OK;
+}
+
+int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d)
+{
+	TRY(schema_both(c, b->text, d, &b->text));
+	b->dead |= dfa_is_none(b->text);
+	return INFER_OK;
+}
+
+/* -- what is known without looking inside --------------------------------------------------- */
+
+static int quick_type(const struct json *v, enum alt_type t)
+{
+	static const char *const names[] = { "null",   "boolean", "boolean", "number",
+		                             "string", "array",   "object" };
+
+	if (json_equals(v, names[t]))
+		return 1;
+	return json_equals(v, "integer") && t == ALT_NUMBER ? -1 : 0;
+}
+
+static int quick_value(const struct json *v, enum alt_type t)
+{
+	switch (t) {
+	case ALT_NULL:
+		return json_is_null(v);
+	case ALT_FALSE:
+		return json_is(v, JSON_FALSE);
+	case ALT_TRUE:
+		return json_is(v, JSON_TRUE);
+	case ALT_NUMBER:
+		return json_is_number(v) ? -1 : 0;
+	case ALT_STRING:
+		return json_is_string(v) ? -1 : 0;
+	case ALT_ARRAY:
+		return json_is_array(v) ? -1 : 0;
+	default:
+		return json_is_object(v) ? -1 : 0;
+	}
+}
+
+/* of several: any of them, or all of them */
+static int quick_list(struct schema *c, uint32_t place, const struct json *v, int any,
+                      uint32_t depth)
+{
+	int all = !any;
+
+	json_each(e, v) {
+		uint32_t child;
+		int q;
+
+		if (schema_place(c, e, c->place[place].resource, 0, &child))
+			return -1;
+		q = schema_quick(c, child * 2, depth + 1);
+		if (q == any)
+			return any;
+		if (q < 0)
+			all = -1;
+	}
+	return all;
+}
+
+int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
+                         const struct keyword_row *row, uint32_t depth)
+{
+	uint32_t to;
+	int any = 0, q;
+
+	if (!(row->types >> c->type & 1))
+		return 1;
+	switch (row->kw) {
+	case KW_TYPE:
+		if (json_is_string(v))
+			return quick_type(v, c->type);
+		json_each(e, v) {
+			q = quick_type(e, c->type);
+			any = q == 1 || any == 1 ? 1 : q < 0 ? -1 : any;
+		}
+		return any;
+	case KW_CONST:
+		return quick_value(v, c->type);
+	case KW_ENUM:
+		json_each(e, v) {
+			q = quick_value(e, c->type);
+			any = q == 1 || any == 1 ? 1 : q < 0 ? -1 : any;
+		}
+		return any;
+	case KW_REF:
+	case KW_NOT:
+		if (row->kw == KW_REF ? schema_target(c, place, v, 0, &to)
+		                      : schema_place(c, v, c->place[place].resource, 0, &to))
+			return -1;
+		q = schema_quick(c, to * 2, depth + 1);
+		return q < 0 || row->kw == KW_REF ? q : !q;
+	case KW_ALL_OF:
+		return quick_list(c, place, v, 0, depth);
+	case KW_ANY_OF:
+		return quick_list(c, place, v, 1, depth);
+	case KW_FORMAT:
+		return c->opts.annotate ? 1 : -1;
+	case KW_UNIQUE_ITEMS:
+		return json_is(v, JSON_FALSE) ? 1 : -1;
+	default:
+		return -1;
+	}
+}
+
+static const struct keyword_row *row_at(const struct schema *c, uint32_t place,
+                                        const struct json *m)
+{
+	const struct keyword_row *row = keyword_find(m);
+	const int seven = schema_draft(c, place) == SCHEMA_7;
+
+	if (!row || row->kw == KW_REMARK || !(row->drafts & (seven ? IN_7 : IN_2020)))
+		return NULL;
+	if (seven && row->kw != KW_REF && json_get(c->place[place].v, "$ref"))
+		return NULL;
+	return row;
+}
+
+int schema_quick(struct schema *c, uint32_t lit, uint32_t depth)
+{
+	const uint32_t place = lit / 2;
+	const struct json *v = c->place[place].v;
+	int all = 1, q;
+
+	if (depth > 6)
+		return -1;
+	if (c->place[place].constant) {
+		q = quick_value(v, c->type);
+		return q < 0 ? q : q != (int)(lit & 1);
+	}
+	if (json_is_bool(v))
+		return json_is(v, JSON_TRUE) != (int)(lit & 1);
+	json_each(m, v) {
+		const struct keyword_row *row = row_at(c, place, m);
+
+		if (!row)
+			continue;
+		q = schema_quick_keyword(c, place, m, row, depth);
+		if (!q)
+			return (int)(lit & 1);
+		if (q < 0)
+			all = -1;
+	}
+	return all < 0 ? all : !(lit & 1);
+}
+
+/* -- literals ------------------------------------------------------------------------------- */
+
+/* Keywords that choose come last: what is certain may rule choices out. */
+static int chooses(const struct keyword_row *row, int neg)
+{
+	switch (row->kw) {
+	case KW_ANY_OF:
+	case KW_ONE_OF:
+	case KW_IF:
+	case KW_DEPENDENCIES:
+	case KW_DEPENDENT_REQUIRED:
+	case KW_DEPENDENT_SCHEMAS:
+		return 1;
+	case KW_ENUM:
+		return !neg;
+	case KW_PROPERTIES:
+	case KW_PATTERN_PROPERTIES:
+	case KW_PREFIX_ITEMS:
+	case KW_ALL_OF:
+	case KW_REQUIRED:
+		return neg;
+	default:
+		return 0;
+	}
+}
+
+static int is_rest(const struct schema *c, const struct keyword_row *row)
+{
+	return (row->kw == KW_UNEVALUATED_PROPERTIES && c->type == ALT_OBJECT) ||
+	       (row->kw == KW_UNEVALUATED_ITEMS && c->type == ALT_ARRAY);
+}
+
+/* The unevaluated* of a schema, for this type. */
+static const struct json *rest_of(const struct schema *c, uint32_t place)
+{
+	json_each(m, c->place[place].v) {
+		const struct keyword_row *row = row_at(c, place, m);
+
+		if (row && is_rest(c, row))
+			return m;
+	}
+	return NULL;
+}
+
+/* All keywords of a schema, but not of what it leaves unevaluated: that has bit `bit`, 0: none. */
+static int all_keywords(struct schema *c, struct branch *x, uint32_t place, uint32_t mask)
+{
+	json_each(m, c->place[place].v) {
+		const struct keyword_row *row = row_at(c, place, m);
+		int q;
+
+		if (!row || is_rest(c, row))
+			continue;
+		q = schema_quick_keyword(c, place, m, row, 0);
+		x->dead |= !q;
+		/* what is true may still evaluate */
+		if (q == 1 && (!mask || !(row->types >> c->type & 1)))
+			continue;
+		TRY(schema_item(c, x,
+		                &(struct item){ .place = place, .v = m, .row = row, .mask = mask },
+		                chooses(row, 0)));
+	}
+	return INFER_OK;
+}
+
+static int rest_fact(struct schema *c, struct branch *x, uint32_t place, const struct json *rest,
+                     uint32_t mask, int neg, uint32_t *bit)
+{
+	uint32_t to;
+
+	if (x->bits == 31)
+		return schema_fail(c, INFER_EUNSUP, rest, "too many of them at once");
+	*bit = UINT32_C(1) << x->bits++;
+	TRY(schema_place(c, rest, c->place[place].resource, 0, &to));
+	return schema_fact(c, x,
+	                   &(struct fact){ .kind = FACT_REST,
+	                                   .lit = to * 2 + (uint32_t)neg,
+	                                   .mask = mask,
+	                                   .marks = !neg,
+	                                   .neg = neg,
+	                                   .bit = *bit,
+	                                   .v = rest });
+}
+
+static int open_schema(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *rest = rest_of(c, it->lit / 2);
+	uint32_t bit = 0;
+	struct branch *x;
+
+	TRY(schema_fork(c, b, &x));
+	if (rest)
+		TRY(rest_fact(c, x, it->lit / 2, rest, it->mask, 0, &bit));
+	return all_keywords(c, x, it->lit / 2, it->mask | bit);
+}
+
+/* One of the keywords does not hold. */
+static int open_negated(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const uint32_t place = it->lit / 2;
+	const struct json *rest = rest_of(c, place);
+	struct branch *x;
+	uint32_t bit;
+
+	json_each(m, c->place[place].v) {
+		const struct keyword_row *row = row_at(c, place, m);
+		int q;
+
+		if (!row || is_rest(c, row))
+			continue;
+		q = schema_quick_keyword(c, place, m, row, 0);
+		if (q == 1)
+			continue;
+		TRY(schema_fork(c, b, &x));
+		/* certain: no other choice is needed */
+		if (!q) {
+			c->made = x;
+			x->next = NULL;
+			c->last = &x->next;
+			return INFER_OK;
+		}
+		TRY(schema_item(c, x,
+		                &(struct item){ .place = place, .v = m, .row = row, .neg = 1 },
+		                chooses(row, 1)));
+	}
+	if (!rest)
+		return INFER_OK;
+	TRY(schema_fork(c, b, &x));
+	TRY(rest_fact(c, x, place, rest, 0, 1, &bit));
+	return all_keywords(c, x, place, bit);
+}
+
+static int open_literal(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	int q;
+
+	for (const struct item *d = b->done; d; d = d->next) {
+		TRY(work_steps(&c->w, 1));
+		if (d->lit == lit_not(it->lit))
+			return INFER_OK;
+		if (d->lit == it->lit && !(it->mask & ~d->mask))
+			return schema_fork(c, b, &x);
+	}
+	struct branch with = *b;
+	struct item *mark;
+
+	TRY(work_alloc(&c->w, &mark, 1, sizeof *mark));
+	*mark = (struct item){ .next = b->done, .lit = it->lit, .mask = it->mask };
+	with.done = mark;
+	q = schema_quick(c, it->lit, 0);
+	if (!q)
+		return INFER_OK;
+	if (q == 1 && !it->mask)
+		return schema_fork(c, &with, &x);
+	if (c->place[it->lit / 2].constant)
+		return schema_constant(c, &with, it);
+	if (json_is_bool(c->place[it->lit / 2].v))
+		return schema_fork(c, &with, &x);
+	return it->lit & 1 ? open_negated(c, &with, it) : open_schema(c, &with, it);
+}
+
+/* -- branches ------------------------------------------------------------------------------- */
+
+static int add_text(struct schema *c, struct goal *g, const struct dfa *text)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->alt[i].type == c->type && g->alt[i].text) {
+			struct dfa *d;
+
+			TRY(dfa_or(&d, g->alt[i].text, text, c->w.left, c->w.err));
+			return schema_keep(c, d, &g->alt[i].text);
+		}
+	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
+	g->alt[g->n++] = (struct alt){ .type = (uint8_t)c->type, .text = text };
+	return INFER_OK;
+}
+
+static int any_text(struct schema *c, const struct dfa **out)
+{
+	static const struct json any = { .kind = JSON_INT };
+	struct dfa *d;
+
+	for (uint32_t i = 0; i < c->n_kept; i++)
+		if (c->kept[i].of == &any && c->kept[i].how == (uint32_t)c->type) {
+			*out = c->kept[i].d;
+			return INFER_OK;
+		}
+	if (c->type == ALT_NUMBER)
+		TRY(schema_number(c, NULL, KW_REMARK, 0, out));
+	else {
+		TRY(dfa_all(&d, c->w.left, c->w.err));
+		TRY(schema_keep(c, d, out));
+	}
+	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
+	c->kept[c->n_kept++] = (struct kept){ &any, (uint32_t)c->type, *out };
+	return INFER_OK;
+}
+
+/* A branch without choices is an alternative of the goal. */
+static int finish(struct schema *c, const struct branch *b)
+{
+	struct alt a = { .type = (uint8_t)c->type };
+	const struct dfa *text = b->text;
+	struct goal *g;
+	struct dfa *d;
+
+	if ((c->type == ALT_NUMBER || c->type == ALT_STRING) && !text)
+		TRY(any_text(c, &text));
+	if (c->collect) {
+		if (!*c->collect) {
+			*c->collect = text;
+			return INFER_OK;
+		}
+		TRY(dfa_or(&d, *c->collect, text, c->w.left, c->w.err));
+		return schema_keep(c, d, c->collect);
+	}
+	if (text)
+		return add_text(c, c->g->goal + c->goal, text);
+	if (c->type == ALT_ARRAY)
+		TRY(schema_array(c, b, &a));
+	else if (c->type == ALT_OBJECT)
+		TRY(schema_object(c, b, &a));
+	if ((c->type == ALT_ARRAY && !a.array) || (c->type == ALT_OBJECT && !a.object))
+		return INFER_OK;
+	g = c->g->goal + c->goal;
+	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
+	g->alt[g->n++] = a;
+	/* null, false, true: once is enough */
+	if (c->type < ALT_NUMBER && g->n > 1 && g->alt[g->n - 2].type == c->type)
+		g->n--;
+	return INFER_OK;
+}
+
+static int run(struct schema *c, struct branch *b)
+{
+	if (++c->depth > MOST_DEPTH)
+		return err_set(c->w.err, INFER_EUNSUP, "the schema makes too many choices at once");
+	for (;;) {
+		struct item *it = b->todo ? b->todo : b->late;
+		struct branch *x, *live = NULL, **end = &live;
+
+		if (b->dead || !it)
+			break;
+		if (b->todo)
+			b->todo = it->next;
+		else
+			b->late = it->next;
+		c->made = NULL;
+		c->last = &c->made;
+		TRY(it->v ? schema_apply(c, b, it) : open_literal(c, b, it));
+		for (x = c->made; x; x = x->next)
+			if (!x->dead) {
+				*end = x;
+				end = &x->next;
+			}
+		*end = NULL;
+		if (live && !live->next) {
+			*b = *live;
+			continue;
+		}
+		for (x = live; x; x = x->next) {
+			struct branch one = *x;
+
+			TRY(run(c, &one));
+		}
+		c->depth--;
+		return INFER_OK;
+	}
+	c->depth--;
+	return b->dead ? INFER_OK : finish(c, b);
+}
+
+int schema_expand(struct schema *c, uint32_t goal)
+{
+	for (int t = ALT_NULL; t <= ALT_OBJECT; t++) {
+		struct branch b = { .max = DFA_FOREVER };
+
+		c->type = (enum alt_type)t;
+		c->goal = goal;
+		c->depth = 0;
+		for (uint32_t i = 0; i < c->g->goal[goal].n_lits; i++)
+			TRY(schema_want(c, &b, c->g->goal[goal].lit[i], 0));
+		TRY(run(c, &b));
+	}
+	return INFER_OK;
+}
+
+/* The strings that satisfy a literal. */
+int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
+{
+	const struct schema was = *c;
+	struct branch b = { .max = DFA_FOREVER };
+	const struct dfa *all = NULL;
+	struct dfa *none;
+	int rc;
+
+	c->type = ALT_STRING;
+	c->collect = &all;
+	c->depth = 0;
+	rc = schema_want(c, &b, lit, 0);
+	if (!rc)
+		rc = run(c, &b);
+	c->type = was.type;
+	c->collect = was.collect;
+	c->depth = was.depth;
+	c->made = was.made;
+	c->last = was.made ? was.last : &c->made;
+	*out = all;
+	if (rc || all)
+		return rc;
+	TRY(dfa_none(&none, c->w.left, c->w.err));
+	return schema_keep(c, none, out);
+}
+
+/* -- goals ---------------------------------------------------------------------------------- */
+
+static uint32_t sort_lits(uint32_t *lits, uint32_t n)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t j = i; j && lits[j - 1] > lits[j]; j--) {
+			uint32_t t = lits[j];
+
+			lits[j] = lits[j - 1];
+			lits[j - 1] = t;
+		}
+	for (uint32_t i = 0; i < n; i++)
+		if (lits[i] != LIT_TRUE && lits[i] != lit_not(LIT_FALSE) &&
+		    (!k || lits[k - 1] != lits[i]))
+			lits[k++] = lits[i];
+	return k;
+}
+
+int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
+{
+	struct grammar *g = c->g;
+	uint32_t hash = 0;
+	struct seat *s;
+
+	TRY(work_steps(&c->w, (uint64_t)n * n));
+	n = sort_lits(lits, n);
+	*goal = NOWHERE;
+	for (uint32_t i = 0; i < n; i++) {
+		if (lits[i] == LIT_FALSE || lits[i] == lit_not(LIT_TRUE) ||
+		    (i && lits[i - 1] == lit_not(lits[i])))
+			return INFER_OK;
+		hash = work_mix(hash, lits[i]);
+	}
+	for (s = seats_find(&c->by_lits, hash); s->index != NOWHERE;
+	     s = seats_next(&c->by_lits, s)) {
+		const struct goal *x = g->goal + s->index;
+
+		TRY(work_steps(&c->w, 1));
+		if (x->n_lits == n && !memcmp(x->lit, lits, n * sizeof *lits)) {
+			*goal = s->index;
+			return INFER_OK;
+		}
+	}
+	if (g->n_goals == MOST_GOALS)
+		return err_set(c->w.err, INFER_EUNSUP, "the schema is too large");
+	TRY(work_grow(&c->w, &g->goal, &g->cap_goals, g->n_goals + 1, sizeof *g->goal));
+	*goal = g->n_goals++;
+	g->goal[*goal] = (struct goal){ .n_lits = n };
+	TRY(work_alloc(&c->w, &g->goal[*goal].lit, (uint64_t)n + 1, sizeof *lits));
+	memcpy(g->goal[*goal].lit, lits, n * sizeof *lits);
+	return seats_take(&c->w, &c->by_lits, s, hash, *goal);
+}

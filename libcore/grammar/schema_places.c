@@ -1,0 +1,382 @@
+/* grammar/schema_places.c - the schemas of a document: keywords, identifiers, references. */
+#include "grammar/schema.h"
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- messages ------------------------------------------------------------------------------- */
+
+static void put(char *to, size_t cap, const char *s, size_t n)
+{
+	size_t at = strlen(to);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *two = s[i] == '~' ? "~0" : s[i] == '/' ? "~1" : NULL;
+
+		if (at + 3 >= cap)
+			break;
+		if (two)
+			to[at++] = two[0];
+		to[at++] = two ? two[1] : (unsigned char)s[i] < 32 ? '?' : s[i];
+	}
+	to[at] = 0;
+}
+
+/* The JSON pointer of v, found from above: only messages ask for it. */
+static int pointer(const struct json *at, const struct json *v, char *to, size_t cap, int depth)
+{
+	const size_t n = strlen(to);
+	uint32_t i = 0;
+
+	if (at == v)
+		return 1;
+	if (depth > 1000)
+		return 0;
+	json_each(m, at) {
+		char number[16];
+
+		if (n + 2 < cap)
+			strcpy(to + n, "/");
+		snprintf(number, sizeof number, "%u", i++);
+		if (m->key)
+			put(to, cap, m->key, m->key_n);
+		else
+			put(to, cap, number, strlen(number));
+		if (pointer(m, v, to, cap, depth + 1))
+			return 1;
+		to[n] = 0;
+	}
+	return 0;
+}
+
+int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
+{
+	char where[120] = "", why[120];
+	va_list ap;
+
+	pointer(c->root, v, where, sizeof where, 0);
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof why, fmt, ap);
+	va_end(ap);
+	return err_set(c->w.err, code, "#%s: %s", where, why);
+}
+
+/* -- places --------------------------------------------------------------------------------- */
+
+int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
+                 uint32_t *place)
+{
+	const uint32_t hash = work_mix((uint32_t)constant, (uint32_t)((uintptr_t)v >> 4));
+	struct seat *s = seats_find(&c->by_value, hash);
+
+	/* addresses differ from run to run: probes do not count */
+	for (; s->index != NOWHERE; s = seats_next(&c->by_value, s)) {
+		const struct place *p = c->place + s->index;
+
+		if (p->v == v && p->constant == constant) {
+			*place = s->index;
+			return INFER_OK;
+		}
+	}
+	TRY(work_grow(&c->w, &c->place, &c->cap_places, c->n_places + 1, sizeof *c->place));
+	*place = c->n_places++;
+	c->place[*place] = (struct place){ v, resource, constant };
+	return seats_take(&c->w, &c->by_value, s, hash, *place);
+}
+
+int schema_draft(const struct schema *c, uint32_t place)
+{
+	return c->resource[c->place[place].resource].draft;
+}
+
+static int new_resource(struct schema *c, const struct json *root, const char *uri, uint32_t n,
+                        int draft, uint32_t *out)
+{
+	TRY(work_grow(&c->w, &c->resource, &c->cap_resources, c->n_resources + 1,
+	              sizeof *c->resource));
+	while (n && uri[n - 1] == '#')
+		n--;
+	for (uint32_t i = 0; i < c->n_resources; i++)
+		if (n && c->resource[i].n == n && !memcmp(c->resource[i].uri, uri, n))
+			return schema_fail(c, INFER_EINVAL, root, "$id twice: %.*s", (int)n, uri);
+	c->resource[c->n_resources] = (struct resource){ uri, n, root, draft };
+	*out = c->n_resources++;
+	return INFER_OK;
+}
+
+static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
+                      const struct json *at, uint32_t resource, int dynamic)
+{
+	TRY(work_grow(&c->w, &c->anchor, &c->cap_anchors, c->n_anchors + 1, sizeof *c->anchor));
+	c->anchor[c->n_anchors++] = (struct anchor){ name, at, skip, resource, dynamic };
+	return INFER_OK;
+}
+
+static int draft_of(struct schema *c, const struct json *v, int draft, int *out)
+{
+	const struct json *s = json_get(v, "$schema");
+
+	*out = draft;
+	if (!s)
+		return INFER_OK;
+	if (!json_is_string(s))
+		return schema_fail(c, INFER_EINVAL, s, "must be a string");
+	if (memmem(s->s, s->n, "draft-07/schema", 15))
+		*out = SCHEMA_7;
+	else if (memmem(s->s, s->n, "draft/2020-12/schema", 20))
+		*out = SCHEMA_2020;
+	else
+		return schema_fail(c, INFER_EUNSUP, s, "only draft 7 and 2020-12 are supported");
+	return INFER_OK;
+}
+
+static int identify(struct schema *c, uint32_t at)
+{
+	const struct json *v = c->place[at].v, *id = json_get(v, "$id"),
+			  *a = json_get(v, "$anchor"), *d = json_get(v, "$dynamicAnchor");
+	uint32_t r = c->place[at].resource, n;
+	int draft = c->resource[r].draft;
+	const char *uri;
+
+	if (draft == SCHEMA_7 && json_get(v, "$ref"))
+		return INFER_OK;
+	if (json_is_string(id) && id->n && id->s[0] == '#' && draft == SCHEMA_7)
+		return new_anchor(c, id, 1, v, r, 0);
+	if (json_is_string(id) && (v != c->root || id->n)) {
+		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, id->s, id->n, &uri,
+		                &n));
+		TRY(draft_of(c, v, draft, &draft));
+		if (v == c->root) {
+			while (n && uri[n - 1] == '#')
+				n--;
+			c->resource[0].uri = uri;
+			c->resource[0].n = n;
+		} else {
+			TRY(new_resource(c, v, uri, n, draft, &r));
+		}
+		c->place[at].resource = r;
+	}
+	if (draft == SCHEMA_7)
+		return INFER_OK;
+	if (json_is_string(a))
+		TRY(new_anchor(c, a, 0, v, r, 0));
+	if (json_is_string(d))
+		TRY(new_anchor(c, d, 0, v, r, 1));
+	return INFER_OK;
+}
+
+/* The schemas in a keyword's value. */
+static int children(struct schema *c, const struct json *v, enum holds h, uint32_t resource)
+{
+	uint32_t place;
+
+	if (h == H_SCHEMA || (h == H_ITEMS && !json_is_array(v)))
+		return schema_place(c, v, resource, 0, &place);
+	if (h != H_SCHEMAS && h != H_MAP && h != H_DEPENDS && h != H_ITEMS)
+		return INFER_OK;
+	json_each(e, v) {
+		if (h == H_DEPENDS && json_is_array(e)) {
+			if (!keyword_all_texts(e))
+				return schema_fail(c, INFER_EINVAL, e,
+				                   "must be a schema or an array of strings");
+			continue;
+		}
+		TRY(schema_place(c, e, resource, 0, &place));
+	}
+	return INFER_OK;
+}
+
+static int scan_one(struct schema *c, uint32_t at)
+{
+	const struct json *v = c->place[at].v;
+	int draft;
+
+	if (json_is_bool(v))
+		return INFER_OK;
+	if (!json_is_object(v))
+		return schema_fail(c, INFER_EINVAL, v, "is not a schema");
+	TRY(identify(c, at));
+	draft = schema_draft(c, at);
+	json_each(m, v) {
+		const struct keyword_row *row = keyword_find(m);
+		const char *what;
+
+		TRY(work_steps(&c->w, 8));
+		if (draft == SCHEMA_7 && json_get(v, "$ref") && row &&
+		    strcmp(row->name, "definitions") != 0 && strcmp(row->name, "$ref") != 0)
+			continue;
+		if (!row || !(row->drafts & (draft == SCHEMA_7 ? IN_7 : IN_2020))) {
+			if (c->opts.lax)
+				continue;
+			return schema_fail(c, INFER_EUNSUP, m, "is no keyword of this draft");
+		}
+		what = keyword_mistake(m, (enum holds)row->holds);
+		if (!what && row->kw == KW_ITEMS && json_is_array(m) && draft != SCHEMA_7)
+			what = "must be a schema; prefixItems takes an array";
+		if (what)
+			return schema_fail(c, INFER_EINVAL, m, "%s", what);
+		TRY(children(c, m, (enum holds)row->holds, c->place[at].resource));
+	}
+	return INFER_OK;
+}
+
+/* New places are appended while the loop runs. */
+static int scan_from(struct schema *c, uint32_t first)
+{
+	for (uint32_t i = first; i < c->n_places; i++)
+		if (!c->place[i].constant)
+			TRY(scan_one(c, i));
+	return INFER_OK;
+}
+
+int schema_scan(struct schema *c)
+{
+	static const struct json yes = { .kind = JSON_TRUE }, no = { .kind = JSON_FALSE };
+	uint32_t place, r;
+	int draft;
+
+	TRY(draft_of(c, c->root, c->opts.draft, &draft));
+	TRY(new_resource(c, c->root, "", 0, draft, &r));
+	TRY(schema_place(c, &yes, 0, 0, &place));
+	TRY(schema_place(c, &no, 0, 0, &place));
+	TRY(schema_place(c, c->root, 0, 0, &place));
+	return scan_from(c, 2);
+}
+
+/* -- references ----------------------------------------------------------------------------- */
+
+static int hex(char ch)
+{
+	return ch >= '0' && ch <= '9'                 ? ch - '0'
+	       : (ch | 32) >= 'a' && (ch | 32) <= 'f' ? (ch | 32) - 'a' + 10
+	                                              : -1;
+}
+
+/* One step of a pointer, decoded into to: at most n bytes. */
+static uint32_t decode_step(const char *s, uint32_t n, char *to)
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (s[i] == '%' && i + 2 < n + 0 && hex(s[i + 1]) >= 0 && hex(s[i + 2]) >= 0) {
+			to[len++] = (char)(hex(s[i + 1]) * 16 + hex(s[i + 2]));
+			i += 2;
+		} else {
+			to[len++] = s[i];
+		}
+	}
+	n = len;
+	len = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (to[i] == '~' && i + 1 < n && (to[i + 1] == '0' || to[i + 1] == '1'))
+			to[len++] = to[++i] == '0' ? '~' : '/';
+		else
+			to[len++] = to[i];
+	return len;
+}
+
+static const struct json *step_into(const struct json *v, const char *s, uint32_t n)
+{
+	uint32_t i = 0;
+
+	if (json_is_object(v))
+		return json_getn(v, s, n);
+	if (!json_is_array(v) || !n || n > 9 || (n > 1 && s[0] == '0'))
+		return NULL;
+	for (uint32_t k = 0; k < n; k++) {
+		if (s[k] < '0' || s[k] > '9')
+			return NULL;
+		i = i * 10 + (uint32_t)(s[k] - '0');
+	}
+	return json_at(v, i);
+}
+
+/* Follow a pointer from the root of a resource; a schema on the way may be one of its own. */
+static int follow(struct schema *c, const struct json *ref, uint32_t resource, const char *s,
+                  uint32_t n, uint32_t *to)
+{
+	const struct json *v = c->resource[resource].root;
+	const uint32_t before = c->n_places;
+	char *step;
+
+	TRY(work_alloc(&c->w, &step, n + 1, 1));
+	while (n) {
+		uint32_t end = 1;
+
+		while (end < n && s[end] != '/')
+			end++;
+		v = step_into(v, step, decode_step(s + 1, end - 1, step));
+		if (!v)
+			return schema_fail(c, INFER_EINVAL, ref,
+			                   "there is nothing at this pointer");
+		for (uint32_t i = 2; i < c->n_places; i++)
+			if (c->place[i].v == v && !c->place[i].constant)
+				resource = c->place[i].resource;
+		s += end;
+		n -= end;
+	}
+	TRY(schema_place(c, v, resource, 0, to));
+	return scan_from(c, before);
+}
+
+static int find_anchor(const struct schema *c, uint32_t resource, const char *s, uint32_t n,
+                       uint32_t *at)
+{
+	for (uint32_t i = 0; i < c->n_anchors; i++) {
+		const struct anchor *a = c->anchor + i;
+
+		if (a->resource == resource && a->name->n - a->skip == n &&
+		    !memcmp(a->name->s + a->skip, s, n)) {
+			*at = i;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* A dynamic anchor: only where no other resource has one of that name is it the target for sure. */
+static int the_only(struct schema *c, const struct json *ref, const struct anchor *a)
+{
+	for (uint32_t i = 0; i < c->n_anchors; i++) {
+		const struct anchor *b = c->anchor + i;
+
+		if (b->dynamic && b->resource != a->resource && b->name->n == a->name->n &&
+		    !memcmp(a->name->s, b->name->s, a->name->n))
+			return schema_fail(c, INFER_EUNSUP, ref,
+			                   "has more than one target: not supported");
+	}
+	return INFER_OK;
+}
+
+int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
+                  uint32_t *to)
+{
+	uint32_t r = c->place[place].resource, n = 0, rest, i;
+	const char *s = ref->s, *uri;
+
+	while (n < ref->n && s[n] != '#')
+		n++;
+	rest = ref->n - n;
+	if (n) {
+		uint32_t len;
+
+		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, s, n, &uri, &len));
+		for (r = 0; r < c->n_resources; r++)
+			if (c->resource[r].n == len && !memcmp(c->resource[r].uri, uri, len))
+				break;
+		if (r == c->n_resources)
+			return schema_fail(c, INFER_EUNSUP, ref,
+			                   "refers to another document: not supported");
+	}
+	s += n + (rest > 0);
+	rest -= rest > 0;
+	if (!rest || *s == '/')
+		return follow(c, ref, r, s, rest, to);
+	if (!find_anchor(c, r, s, rest, &i))
+		return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
+	if (dynamic && c->anchor[i].dynamic)
+		TRY(the_only(c, ref, c->anchor + i));
+	return schema_place(c, c->anchor[i].at, r, 0, to);
+}

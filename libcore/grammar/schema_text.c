@@ -1,0 +1,355 @@
+/* grammar/schema_text.c - what keywords say about strings and numbers, as automata. */
+#include "regular/format.h"
+#include "regular/number.h"
+#include "regular/regex.h"
+#include "grammar/schema.h"
+#include "base/err.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* what is kept beside keywords */
+enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000 };
+
+/* numbers without exponent; those of them with a fraction that is not 0 */
+#define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
+#define BROKEN "-?(?:0|[1-9]\\d*)\\.\\d*[1-9]\\d*"
+
+int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
+{
+	struct grammar *g = c->g;
+	int rc = work_grow(&c->w, &g->dfa, &g->cap_dfas, g->n_dfas + 1, sizeof *g->dfa);
+
+	*out = NULL;
+	if (rc) {
+		dfa_drop(d, c->w.left);
+		return rc;
+	}
+	*out = g->dfa[g->n_dfas++] = d;
+	return INFER_OK;
+}
+
+static const struct dfa *kept(struct schema *c, const struct json *of, uint32_t how)
+{
+	for (uint32_t i = 0; i < c->n_kept; i++)
+		if (c->kept[i].of == of && c->kept[i].how == how)
+			return c->kept[i].d;
+	return NULL;
+}
+
+/* d is the automaton of a value, or rc says why there is none; the message gets its pointer. */
+static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how, struct dfa *d,
+                   const struct dfa **out)
+{
+	char why[160] = "";
+
+	if (rc == INFER_ENOMEM)
+		return rc;
+	if (rc) {
+		if (c->w.err)
+			snprintf(why, sizeof why, "%.150s", c->w.err->message);
+		return schema_fail(c, rc, of, "%s", why);
+	}
+	TRY(schema_keep(c, d, out));
+	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
+	c->kept[c->n_kept++] = (struct kept){ of, how, *out };
+	return INFER_OK;
+}
+
+/* *d becomes f(*d, other); other goes */
+static int combine(struct dfa **d, struct dfa *other, int rc,
+                   int (*f)(struct dfa **, const struct dfa *, const struct dfa *,
+                            struct grammar_budget *, infer_error *),
+                   struct grammar_budget *left, infer_error *err)
+{
+	struct dfa *both = NULL;
+
+	if (!rc)
+		rc = f(&both, *d, other, left, err);
+	dfa_drop(*d, left);
+	dfa_drop(other, left);
+	*d = both;
+	return rc;
+}
+
+int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, const struct dfa **out)
+{
+	struct dfa *d;
+
+	*out = !a ? b : a;
+	if (!a || !b || a == b || dfa_is_all(b))
+		return INFER_OK;
+	TRY(dfa_and(&d, a, b, c->w.left, c->w.err));
+	return schema_keep(c, d, out);
+}
+
+/* -- numbers -------------------------------------------------------------------------------- */
+
+/* The text of a number: what was read as a double is written so that it is read back. */
+static int text_of(struct schema *c, const struct json *v, struct number_text *t)
+{
+	struct jwrite w;
+	struct buf b;
+	char *at = NULL;
+	int rc;
+
+	buf_init(&b, MEM_GRAMMAR);
+	jw_init(&w, &b);
+	struct json plain = *v;
+
+	plain.key = NULL;
+	plain.next = NULL;
+	jw_value(&w, NULL, &plain);
+	rc = b.bad ? err_set(c->w.err, INFER_ENOMEM, "out of memory")
+	           : work_alloc(&c->w, &at, b.len + 1, 1);
+	if (!rc) {
+		memcpy(at, b.at, b.len);
+		*t = (struct number_text){ at, b.len };
+	}
+	buf_fini(&b);
+	return rc;
+}
+
+static int any_regex(struct schema *c, const char *s, struct dfa **d)
+{
+	return regex_dfa(d, s, strlen(s), REGEX_WHOLE, c->w.left, c->w.err);
+}
+
+int schema_integer(struct schema *c, const struct json *v, int neg, const struct dfa **out)
+{
+	struct dfa *d = NULL;
+	int rc;
+
+	*out = kept(c, NULL, KEPT_INTEGER + (uint32_t)neg);
+	if (*out)
+		return INFER_OK;
+	rc = neg ? any_regex(c, BROKEN, &d)
+	         : number_dfa(&d, &(struct number_spec){ .kind = NUMBER_INTEGER }, c->w.left,
+	                      c->w.err);
+	(void)v;
+	return keep_as(c, rc, NULL, KEPT_INTEGER + (uint32_t)neg, d, out);
+}
+
+int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
+                  const struct dfa **out)
+{
+	const uint32_t how = (uint32_t)kw * 2 + (uint32_t)neg;
+	struct number_spec spec = { .kind = NUMBER_ANY };
+	struct number_text t = { 0 };
+	struct dfa *d = NULL, *all = NULL;
+	int rc;
+
+	*out = kept(c, v, how);
+	if (*out)
+		return INFER_OK;
+	if (v)
+		TRY(text_of(c, v, &t));
+	if (kw == KW_MULTIPLE_OF)
+		spec.multiple_of = t;
+	else if (kw == KW_MAXIMUM)
+		*(neg ? &spec.exclusive_minimum : &spec.maximum) = t;
+	else if (kw == KW_EXCLUSIVE_MAXIMUM)
+		*(neg ? &spec.minimum : &spec.exclusive_maximum) = t;
+	else if (kw == KW_MINIMUM)
+		*(neg ? &spec.exclusive_maximum : &spec.minimum) = t;
+	else
+		*(neg ? &spec.maximum : &spec.exclusive_minimum) = t;
+	rc = number_dfa(&d, &spec, c->w.left, c->w.err);
+	if (!rc && kw == KW_MULTIPLE_OF && neg) {
+		rc = any_regex(c, PLAIN, &all);
+		rc = combine(&all, d, rc, dfa_minus, c->w.left, c->w.err);
+		d = all;
+	}
+	return keep_as(c, rc, v, how, d, out);
+}
+
+/* -- strings -------------------------------------------------------------------------------- */
+
+uint32_t schema_count(const struct json *v)
+{
+	const double d = json_double(v);
+
+	return d > 4e9 ? DFA_FOREVER - 1 : (uint32_t)d;
+}
+
+static int lengths(struct schema *c, uint32_t n, enum keyword kw, int neg, struct dfa **d)
+{
+	struct grammar_budget *left = c->w.left;
+
+	if ((kw == KW_MAX_LENGTH) != neg) {
+		if (kw == KW_MIN_LENGTH && !n)
+			return dfa_none(d, left, c->w.err);
+		return dfa_lengths(d, 0, n - (kw == KW_MIN_LENGTH), left, c->w.err);
+	}
+	return dfa_lengths(d, n + (kw == KW_MAX_LENGTH), DFA_FOREVER, left, c->w.err);
+}
+
+int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
+                  const struct dfa **out)
+{
+	const uint32_t how = (uint32_t)kw * 2 + (uint32_t)neg;
+	const struct string_format *f;
+	struct dfa *d = NULL, *no = NULL;
+	int rc;
+
+	*out = kept(c, v, how);
+	if (*out)
+		return INFER_OK;
+	if (kw == KW_MAX_LENGTH || kw == KW_MIN_LENGTH) {
+		rc = lengths(c, schema_count(v), kw, neg, &d);
+		return keep_as(c, rc, v, how, d, out);
+	}
+	if (kw == KW_FORMAT) {
+		f = string_format_find(v->s, v->n);
+		if (!f)
+			return schema_fail(c, INFER_EUNSUP, v, "this format is not supported");
+		rc = string_format_dfa(&d, f, c->w.left, c->w.err);
+	} else {
+		rc = regex_dfa(&d, v->s, v->n, REGEX_SEARCH, c->w.left, c->w.err);
+	}
+	if (!rc && neg) {
+		rc = dfa_not(&no, d, c->w.left, c->w.err);
+		dfa_drop(d, c->w.left);
+		d = no;
+	}
+	return keep_as(c, rc, v, how, d, out);
+}
+
+int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
+                 const struct dfa **out)
+{
+	struct dfa *d = NULL;
+	int rc;
+
+	*out = kept(c, at, KEPT_REGEX);
+	if (*out)
+		return INFER_OK;
+	rc = regex_dfa(&d, s, n, REGEX_SEARCH, c->w.left, c->w.err);
+	return keep_as(c, rc, at, KEPT_REGEX, d, out);
+}
+
+int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
+                 const struct dfa **out)
+{
+	struct dfa *d = NULL, *no = NULL;
+	int rc;
+
+	rc = dfa_words(&d, words, n, c->w.left, c->w.err);
+	if (!rc && neg) {
+		rc = dfa_not(&no, d, c->w.left, c->w.err);
+		dfa_drop(d, c->w.left);
+		d = no;
+	}
+	if (rc)
+		return rc;
+	return schema_keep(c, d, out);
+}
+
+/* -- values --------------------------------------------------------------------------------- */
+
+/* the numbers equal to v, or all others */
+static int one_number(struct schema *c, const struct json *v, int neg, struct dfa **d)
+{
+	struct number_spec spec = { .kind = NUMBER_ANY };
+	struct grammar_budget *left = c->w.left;
+	struct number_text t;
+	struct dfa *above = NULL;
+	int rc;
+
+	TRY(text_of(c, v, &t));
+	if (!neg) {
+		spec.minimum = spec.maximum = t;
+		return number_dfa(d, &spec, left, c->w.err);
+	}
+	spec.exclusive_maximum = t;
+	TRY(number_dfa(d, &spec, left, c->w.err));
+	spec = (struct number_spec){ .kind = NUMBER_ANY, .exclusive_minimum = t };
+	rc = number_dfa(&above, &spec, left, c->w.err);
+	return combine(d, above, rc, dfa_or, left, c->w.err);
+}
+
+static int numbers(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
+{
+	struct grammar_budget *left = c->w.left;
+
+	if (!list)
+		return one_number(c, v, neg, d);
+	TRY(neg ? number_dfa(d, &(struct number_spec){ .kind = NUMBER_ANY }, left, c->w.err)
+	        : dfa_none(d, left, c->w.err));
+	json_each(e, v) {
+		struct dfa *one = NULL;
+		int rc;
+
+		if (!json_is_number(e))
+			continue;
+		rc = one_number(c, e, neg, &one);
+		TRY(combine(d, one, rc, neg ? dfa_and : dfa_or, left, c->w.err));
+	}
+	return INFER_OK;
+}
+
+static int strings(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
+{
+	struct dfa_word *word, one = { json_str(v), json_bytes(v) };
+	struct dfa *no = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!list)
+		word = &one;
+	else
+		TRY(work_alloc(&c->w, &word, json_count(v) + 1, sizeof *word));
+	if (list)
+		json_each(e, v)
+			if (json_is_string(e))
+				word[n++] = (struct dfa_word){ e->s, e->n };
+	rc = dfa_words(d, word, list ? n : 1, c->w.left, c->w.err);
+	if (rc || !neg)
+		return rc;
+	rc = dfa_not(&no, *d, c->w.left, c->w.err);
+	dfa_drop(*d, c->w.left);
+	*d = no;
+	return rc;
+}
+
+int schema_values(struct schema *c, const struct json *v, int list, int neg, const struct dfa **out)
+{
+	const uint32_t how =
+		KEPT_VALUES + (uint32_t)c->type * 4 + (uint32_t)list * 2 + (uint32_t)neg;
+	struct dfa *d = NULL;
+	int rc;
+
+	*out = kept(c, v, how);
+	if (*out)
+		return INFER_OK;
+	rc = c->type == ALT_NUMBER ? numbers(c, v, list, neg, &d) : strings(c, v, list, neg, &d);
+	return keep_as(c, rc, v, how, d, out);
+}
+
+int schema_same(const struct json *a, const struct json *b)
+{
+	if (json_is_number(a) && json_is_number(b)) {
+		if (json_is_whole(a) && json_is_whole(b))
+			return a->kind == b->kind && a->i == b->i;
+		return json_double(a) <= json_double(b) && json_double(a) >= json_double(b);
+	}
+	if (!a || !b || a->kind != b->kind)
+		return 0;
+	if (json_is_string(a))
+		return a->n == b->n && !memcmp(a->s, b->s, a->n);
+	if (!json_is_array(a) && !json_is_object(a))
+		return 1;
+	if (a->n != b->n)
+		return 0;
+	const struct json *y = json_first(b);
+
+	json_each(x, a) {
+		const struct json *other = json_is_object(a) ? json_getn(b, x->key, x->key_n) : y;
+
+		if (!other || !schema_same(x, other))
+			return 0;
+		y = y->next;
+	}
+	return 1;
+}

@@ -1,0 +1,256 @@
+/* grammar/shape.c - whether arrays and objects can be completed. */
+#include "grammar/ir.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+/* -- arrays --------------------------------------------------------------------------------- */
+
+uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds)
+{
+	for (uint32_t i = 0; i < a->n_counters; i++) {
+		const struct counter *k = a->counter + i;
+		const uint32_t most = k->max == DFA_FOREVER ? k->min : k->max;
+
+		if (!(adds >> i & 1))
+			continue;
+		if (c / k->stride % (most + 1) < most)
+			c += k->stride;
+		else if (k->max != DFA_FOREVER)
+			return NOWHERE;
+	}
+	return c;
+}
+
+int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c)
+{
+	if (n < a->min)
+		return 0;
+	for (uint32_t i = 0; i < a->n_counters; i++) {
+		const struct counter *k = a->counter + i;
+		const uint32_t most = k->max == DFA_FOREVER ? k->min : k->max;
+
+		if (c / k->stride % (most + 1) < k->min)
+			return 0;
+	}
+	return 1;
+}
+
+static const struct options *item_at(const struct array_shape *a, uint32_t n)
+{
+	return a->item + (n < a->n_prefix ? n : a->n_prefix);
+}
+
+static int any_live(const struct grammar *g, const struct options *o)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		if (g->goal[o->at[i].goal].live)
+			return 1;
+	return 0;
+}
+
+static void array_most(const struct grammar *g, struct array_shape *a)
+{
+	a->most = 0;
+	while (a->most < a->n_prefix && any_live(g, item_at(a, a->most)))
+		a->most++;
+	if (a->most == a->n_prefix && any_live(g, item_at(a, a->most)))
+		a->most = DFA_FOREVER;
+	if (a->most > a->max)
+		a->most = a->max;
+	if (a->most < a->min)
+		a->most = 0; /* nothing can */
+}
+
+/* Whether an array at position n can be completed, for all counters; *more: it could not before. */
+static int array_row(struct work *w, const struct grammar *g, struct array_shape *a, uint32_t n,
+                     int *more)
+{
+	const struct options *o = item_at(a, n);
+	const uint32_t next = n < a->steady ? n + 1 : n;
+	uint8_t *can = a->can + (size_t)n * a->width;
+
+	*more = 0;
+	TRY(work_steps(w, (uint64_t)a->width * (o->n + 1)));
+	for (uint32_t c = 0; c < a->width; c++) {
+		int yes = array_may_end(a, n, c);
+
+		for (uint32_t i = 0; i < o->n && !yes && n < a->max; i++) {
+			uint32_t to = array_count(a, c, o->at[i].adds);
+
+			yes = g->goal[o->at[i].goal].live && to != NOWHERE &&
+			      a->can[(size_t)next * a->width + to];
+		}
+		*more |= yes && !can[c];
+		can[c] |= (uint8_t)yes;
+	}
+	return INFER_OK;
+}
+
+/* From the end to the beginning; the last position follows itself, until nothing changes. */
+static int array_live(struct work *w, const struct grammar *g, struct array_shape *a, int *live)
+{
+	int more = 1;
+
+	if (!a->can) {
+		array_most(g, a);
+		*live = a->most >= a->min;
+		return INFER_OK;
+	}
+	while (more)
+		TRY(array_row(w, g, a, a->steady, &more));
+	for (uint32_t n = a->steady; n--;)
+		TRY(array_row(w, g, a, n, &more));
+	*live = a->can[0];
+	return INFER_OK;
+}
+
+/* -- objects -------------------------------------------------------------------------------- */
+
+enum { NEVER = 1 << 20 };
+
+/* The fewest members beyond the required ones that meet the needs; used: slots taken for them. */
+static uint32_t cost(const struct grammar *g, const struct object_shape *o, uint32_t needs,
+                     const uint32_t *seen, uint32_t *used, uint32_t depth)
+{
+	uint32_t best = NEVER;
+	const uint32_t first = needs & -needs;
+
+	if (!needs)
+		return 0;
+	for (uint32_t s = 0; s < o->n_slots + o->n_classes && best; s++) {
+		const struct options *v =
+			s < o->n_slots ? &o->slot[s].value : &o->class[s - o->n_slots].value;
+		const uint32_t price = s >= o->n_slots || !o->slot[s].required;
+		uint32_t taken = 0;
+
+		if (s < o->n_slots && has_slot(seen, s))
+			continue;
+		for (uint32_t i = 0; i < depth; i++)
+			taken |= s < o->n_slots && used[i] == s;
+		for (uint32_t i = 0; i < v->n && !taken; i++) {
+			uint32_t c;
+
+			if (!(v->at[i].adds & first) || !g->goal[v->at[i].goal].live)
+				continue;
+			used[depth] = s;
+			c = price + cost(g, o, needs & ~v->at[i].adds, seen, used, depth + 1);
+			best = c < best ? c : best;
+		}
+	}
+	return best;
+}
+
+int object_can(const struct grammar *g, const struct object_shape *o, const struct object_place *p)
+{
+	uint32_t required = 0, used[32], least;
+	uint64_t most = 0;
+
+	if (o->easy)
+		return 1;
+	for (uint32_t s = 0; s < o->n_slots; s++) {
+		if (has_slot(p->seen, s))
+			continue;
+		required += o->slot[s].required != 0;
+		most += any_live(g, &o->slot[s].value);
+	}
+	for (uint32_t c = 0; c < o->n_classes; c++)
+		if (any_live(g, &o->class[c].value))
+			most = DFA_FOREVER;
+	least = required + cost(g, o, p->needs, p->seen, used, 0);
+	return least < NEVER && (uint64_t)p->n + least <= o->max && p->n + most >= o->min;
+}
+
+static int object_live(struct work *w, const struct grammar *g, struct object_shape *o, int *live)
+{
+	uint32_t *seen;
+
+	*live = 0;
+	TRY(work_steps(w, (uint64_t)o->n_slots + o->n_classes));
+	for (uint32_t s = 0; s < o->n_slots; s++)
+		if (o->slot[s].required && !any_live(g, &o->slot[s].value))
+			return INFER_OK;
+	if (o->easy) {
+		*live = 1;
+		return INFER_OK;
+	}
+	TRY(work_alloc(w, &seen, o->n_slots / 32 + 1, sizeof *seen));
+	*live = object_can(g, o, &(struct object_place){ 0, o->needs, seen });
+	return INFER_OK;
+}
+
+/* -- all of it ------------------------------------------------------------------------------ */
+
+static int alt_live(struct work *w, const struct grammar *g, struct alt *a, int *live)
+{
+	if (a->type == ALT_ARRAY)
+		return array_live(w, g, a->array, live);
+	if (a->type == ALT_OBJECT)
+		return object_live(w, g, a->object, live);
+	*live = !a->text || !dfa_is_none(a->text);
+	return INFER_OK;
+}
+
+static void options_prune(const struct grammar *g, struct options *o)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i++)
+		if (g->goal[o->at[i].goal].live)
+			o->at[n++] = o->at[i];
+	o->n = n;
+}
+
+static void prune(struct grammar *g)
+{
+	for (uint32_t i = 0; i < g->n_goals; i++) {
+		struct goal *x = g->goal + i;
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < x->n; k++)
+			if (x->alt[k].live)
+				x->alt[n++] = x->alt[k];
+		x->n = n;
+	}
+	for (uint32_t i = 0; i < g->n_arrays; i++)
+		for (uint32_t k = 0; k <= g->array[i]->n_prefix; k++)
+			options_prune(g, g->array[i]->item + k);
+	for (uint32_t i = 0; i < g->n_objects; i++) {
+		struct object_shape *o = g->object[i];
+
+		for (uint32_t k = 0; k < o->n_slots; k++)
+			options_prune(g, &o->slot[k].value);
+		for (uint32_t k = 0; k < o->n_classes; k++)
+			options_prune(g, &o->class[k].value);
+	}
+}
+
+int grammar_live(struct work *w, struct grammar *g)
+{
+	for (int more = 1; more;) {
+		more = 0;
+		for (uint32_t i = 0; i < g->n_goals; i++)
+			for (uint32_t k = 0; k < g->goal[i].n; k++) {
+				struct alt *a = g->goal[i].alt + k;
+				int live;
+
+				TRY(work_steps(w, 1));
+				if (a->live)
+					continue;
+				TRY(alt_live(w, g, a, &live));
+				if (!live)
+					continue;
+				a->live = 1;
+				more |= !g->goal[i].live;
+				g->goal[i].live = 1;
+			}
+	}
+	/* what became alive later may lengthen arrays that were alive before */
+	for (uint32_t i = 0; i < g->n_arrays; i++) {
+		int live;
+
+		TRY(array_live(w, g, g->array[i], &live));
+	}
+	prune(g);
+	return INFER_OK;
+}

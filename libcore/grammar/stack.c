@@ -1,0 +1,133 @@
+/* grammar/stack.c - nodes of stacks, one for each content, counted by reference. */
+#include "grammar/stack.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+int stacks_init(struct stacks *t, uint64_t bytes, infer_error *err)
+{
+	*t = (struct stacks){ .mask = 63, .bytes = bytes };
+	t->bucket = mem_zalloc(MEM_GRAMMAR, t->mask + 1, sizeof(struct node *));
+	if (!t->bucket)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	return INFER_OK;
+}
+
+void stacks_fini(struct stacks *t)
+{
+	must(!t->bucket || !t->n);
+	mem_free(t->bucket);
+	*t = (struct stacks){ 0 };
+}
+
+/* Twice as many buckets, if there is memory: without, they only get longer. */
+static void grow(struct stacks *t)
+{
+	const uint32_t mask = t->mask * 2 + 1;
+	struct node **more = mem_zalloc(MEM_GRAMMAR, (size_t)mask + 1, sizeof(struct node *));
+
+	if (!more)
+		return;
+	for (uint32_t i = 0; i <= t->mask; i++)
+		while (t->bucket[i]) {
+			struct node *n = t->bucket[i];
+
+			t->bucket[i] = n->chain;
+			n->chain = more[n->hash & mask];
+			more[n->hash & mask] = n;
+		}
+	mem_free(t->bucket);
+	t->bucket = more;
+	t->mask = mask;
+}
+
+static uint32_t hash_of(const struct node *like, const uint32_t *data)
+{
+	/* pointers are not hashed: the order in a bucket has no effect on what is found */
+	uint32_t h = work_mix(like->kind, like->n);
+
+	h = work_mix(h, like->up ? like->up->hash : 1);
+	h = work_mix(h, like->side ? like->side->hash : 2);
+	for (uint32_t i = 0; i < like->n; i++)
+		h = work_mix(h, data[i]);
+	return h;
+}
+
+int node_get(struct node **out, struct stacks *t, const struct node *like, const uint32_t *data,
+             infer_error *err)
+{
+	const uint32_t hash = hash_of(like, data);
+	const size_t size = sizeof *like + like->n * sizeof *data;
+	struct node *n;
+
+	*out = NULL;
+	for (n = t->bucket[hash & t->mask]; n; n = n->chain)
+		if (n->hash == hash && n->kind == like->kind && n->n == like->n &&
+		    n->up == like->up && n->side == like->side &&
+		    (!n->n || !memcmp(n->data, data, n->n * sizeof *data))) {
+			*out = node_ref(n);
+			return INFER_OK;
+		}
+	if (size > t->bytes)
+		return err_set(err, INFER_EUNSUP, "the constraint needs too much memory here");
+	n = mem_alloc(MEM_GRAMMAR, 1, size);
+	if (!n)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	if (t->n > t->mask)
+		grow(t);
+	t->bytes -= size;
+	*n = *like;
+	n->hash = hash;
+	n->refs = 1;
+	n->chain = t->bucket[hash & t->mask];
+	if (like->n)
+		memcpy(n->data, data, like->n * sizeof *data);
+	if (n->up)
+		n->up->refs++;
+	if (n->side)
+		n->side->refs++;
+	t->bucket[hash & t->mask] = n;
+	t->n++;
+	*out = n;
+	return INFER_OK;
+}
+
+void node_drop(struct stacks *t, struct node *n)
+{
+	struct node *dead = NULL;
+
+	for (;;) {
+		if (n && !--n->refs) {
+			struct node **at = t->bucket + (n->hash & t->mask);
+
+			while (*at != n)
+				at = &(*at)->chain;
+			*at = n->chain;
+			n->chain = dead;
+			dead = n;
+		}
+		/* first what hangs at the side, then what is below; then it goes */
+		if (!dead)
+			return;
+		n = dead;
+		if (n->side) {
+			struct node *side = n->side;
+
+			n->side = NULL;
+			n = side;
+		} else if (n->up) {
+			struct node *up = n->up;
+
+			n->up = NULL;
+			n = up;
+		} else {
+			dead = n->chain;
+			t->bytes += sizeof *n + n->n * sizeof *n->data;
+			t->n--;
+			mem_free(n);
+			n = NULL;
+		}
+	}
+}

@@ -1,0 +1,35 @@
+/* grammar/stack.h - (private) persistent stacks whose nodes are shared: equal stacks are one
+ * pointer.  Confined. */
+#ifndef GRAMMAR_STACK_H
+#define GRAMMAR_STACK_H
+#include <stdint.h>
+#include <infer/status.h>
+
+struct node {
+	struct node *chain; /* of its bucket; then of what is freed */
+	struct node *up;    /* below it in the stack */
+	struct node *side;  /* another stack that belongs to it */
+	uint32_t hash, refs;
+	uint16_t kind, n;
+	uint32_t data[]; /* [n] */
+};
+
+struct stacks {
+	struct node **bucket;
+	uint32_t mask, n;
+	uint64_t bytes; /* that may still be taken */
+};
+
+int stacks_init(struct stacks *t, uint64_t bytes, infer_error *err);
+void stacks_fini(struct stacks *t);
+/* A reference to the node with this content, which holds references to up and side.
+ * INFER_EUNSUP  the bytes are used up */
+int node_get(struct node **out, struct stacks *t, const struct node *like, const uint32_t *data,
+             infer_error *err);
+static inline struct node *node_ref(struct node *n)
+{
+	n->refs++;
+	return n;
+}
+void node_drop(struct stacks *t, struct node *n);
+#endif

@@ -1,0 +1,28 @@
+/* regular/format.h - the formats of strings that JSON Schema names, as automata.
+ *
+ * Each is written from its RFC.  Where a format is not regular, or its automaton would be large for
+ * what nobody writes, this differs from it:
+ *   time, date-time   a leap second only as 23:59:60 with Z or an offset of 00:00, so those of other
+ *                     zones are left out
+ *   hostname, email   names longer than 253 characters are let in; labels that begin with xn--, or
+ *                     have -- in that place, are left out: whether they are valid takes Punycode
+ *   email, idn-email  quoted local parts longer than 64 characters are let in
+ *   idn-email         a label of the domain is any characters beyond ASCII, letters and digits
+ * Not here: regex (nested brackets are not regular), idn-hostname (rules about the context of
+ * characters, Punycode).
+ * Immutable. */
+#ifndef REGULAR_FORMAT_H
+#define REGULAR_FORMAT_H
+#include "regular/dfa.h"
+
+struct string_format {
+	const char *name, *pattern;
+};
+
+/* NULL: there is none of that name */
+const struct string_format *string_format_find(const char *name, size_t n);
+/* the formats in the order of their names; NULL behind the last one */
+const struct string_format *string_format_at(size_t i);
+int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,
+                      infer_error *err);
+#endif

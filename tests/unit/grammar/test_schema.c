@@ -1,0 +1,490 @@
+/* tests/unit/grammar/test_schema.c - JSON Schema: what satisfies it, what is refused and where, that
+ * no text that was admitted is a dead end, memory and budgets. */
+#include "../nth.h"
+#include <stdio.h>
+#include <string.h>
+#include "../values.h"
+#include "base/rng.h"
+#include "follow.h"
+#include "grammar/grammar.h"
+
+/* ' stands for " everywhere */
+struct row {
+	const char *schema, *yes[12], *no[12];
+};
+
+static const struct row rows[] = {
+	{ "{}",
+	  { "1", "-0.5e+7", "null", "true", "'a'", "[]", "{}", "[1,{'a':[null]}]", "{'a':1,'':2}" },
+	  { "", "01", "1.", ".5", "+1", "nul", "{'a':1,'a':2}", "{'\\u0061':1,'a':2}", "[1,]",
+	    "{,}", "'\\x'", "'\\ud800'" } },
+	{ "true", { "1" }, { "" } },
+	{ "false", { 0 }, { "1", "null", "{}" } },
+	{ "{'type':'integer'}",
+	  { "0", "-7", "1.0", "1.00", "12e3" },
+	  { "1.5", "'1'", "null", "1e-1" } },
+	{ "{'type':['null','boolean']}", { "null", "true", "false" }, { "0", "'null'", "tru" } },
+	/* a keyword for one type lets the others through */
+	{ "{'minimum':3}", { "3", "4.5", "'a'", "null", "[]" }, { "2", "-3", "2.999" } },
+	{ "{'minLength':2}",
+	  { "'ab'", "1", "'\\u00e9\\n'", "'\xc3\xa9\xf0\x9f\x98\x80'" },
+	  { "'a'", "''", "'\xf0\x9f\x98\x80'", "'\\ud83d\\ude00'" } },
+	{ "{'type':'string','pattern':'b'}",
+	  { "'abc'", "'b'", "'\\u0062'" },
+	  { "'ac'", "''", "1" } },
+	{ "{'type':'string','pattern':'^a+$','maxLength':3}",
+	  { "'a'", "'aaa'" },
+	  { "'aaaa'", "''", "'ba'" } },
+	{ "{'enum':[1,'a',null,[1,2],{'k':[]}]}",
+	  { "1", "1.0", "'a'", "null", "[1,2]", "{'k':[]}" },
+	  { "2", "'b'", "[1]", "[1,2,3]", "{}", "{'k':[],'l':1}", "{'k':1}", "true" } },
+	{ "{'not':{'enum':[1,'a',[2],{'k':3}]}}",
+	  { "2", "0.5", "'b'", "null", "[]", "[3]", "[2,2]", "{}", "{'k':4}", "{'k':3,'l':3}" },
+	  { "1", "1.0", "'a'", "[2]", "{'k':3}" } },
+	/* properties in any order, none twice */
+	{ "{'type':'object','properties':{'a':{'type':'integer'},'b':{'type':'string'}},'required':"
+	  "['a','b'],"
+	  "'additionalProperties':false}",
+	  { "{'a':1,'b':'x'}", "{'b':'x','a':1}", "{'\\u0062':'x','a':1}" },
+	  { "{}", "{'a':1}", "{'a':1,'b':2}", "{'a':1,'b':'x','c':1}", "{'a':1,'a':1", "{'c'" } },
+	{ "{'type':'object','patternProperties':{'^x':{'type':'integer'}},'additionalProperties':{'"
+	  "type':'string'}}",
+	  { "{}", "{'x1':1,'y':'a'}", "{'y':'','z':''}" },
+	  { "{'x1':''}", "{'y':1}", "{'y':'','y':''}" } },
+	{ "{'type':'object','propertyNames':{'enum':['a','b']},'minProperties':2}",
+	  { "{'a':1,'b':2}", "{'b':0,'a':0}" },
+	  { "{}", "{'a':1}", "{'c':1", "{'a':1,'a'" } },
+	{ "{'type':'object','propertyNames':{'pattern':'^[ab]$'},'maxProperties':1,'required':['b']"
+	  "}",
+	  { "{'b':1}" },
+	  { "{'a':", "{}", "{'b':1,'a':1}" } },
+	{ "{'type':'object','propertyNames':{'maxLength':1}}",
+	  { "{'a':1,'b':2,'':3}" },
+	  { "{'ab'", "{'a':1,'a'" } },
+	{ "{'type':'object','minProperties':1,'maxProperties':2}",
+	  { "{'a':1}", "{'a':1,'b':1}" },
+	  { "{}", "{'a':1,'b':1,'c':1}" } },
+	{ "{'dependentRequired':{'a':['b']}}",
+	  { "{}", "{'b':1}", "{'a':1,'b':1}", "3" },
+	  { "{'a':1}" } },
+	{ "{'dependentSchemas':{'a':{'maxProperties':1}}}",
+	  { "{'a':1}", "{'b':1,'c':2}" },
+	  { "{'a':1,'b':2}" } },
+	{ "{'type':'array','prefixItems':[{'type':'integer'}],'items':{'type':'string'},'minItems':"
+	  "1,'maxItems':3}",
+	  { "[1]", "[1,'a']", "[1,'a','b']" },
+	  { "[]", "['a']", "[1,2]", "[1,'a','b','c']" } },
+	{ "{'type':'array','contains':{'const':7},'minContains':2,'maxContains':3}",
+	  { "[7,7]", "[7,1,7,7]", "['a',7,7]" },
+	  { "[]", "[7]", "[7,7,7,7]", "[1,2]" } },
+	{ "{'type':'array','items':{'enum':[1,2]},'contains':{'const':2},'maxItems':2}",
+	  { "[2]", "[1,2]", "[2,1]" },
+	  { "[1]", "[1,1", "[]", "[2,2,2]" } },
+	{ "{'not':{'type':'array','items':{'type':'integer'}}}",
+	  { "1", "['a']", "[1,'a']" },
+	  { "[]", "[1]", "[1,2]" } },
+	{ "{'anyOf':[{'type':'integer'},{'minLength':2}]}", { "1", "'ab'", "null" }, { "'a'" } },
+	{ "{'allOf':[{'minimum':1},{'maximum':3}],'type':'integer'}",
+	  { "1", "3", "2.0" },
+	  { "0", "4", "2.5" } },
+	{ "{'oneOf':[{'type':'integer'},{'minimum':2}]}", { "1", "2.5", "'a'" }, { "3", "1.5" } },
+	{ "{'oneOf':[{'properties':{'k':{'const':'a'},'x':{'type':'integer'}},'required':['k','x'],"
+	  "'type':'object'},"
+	  "{'properties':{'k':{'const':'b'},'y':{'type':'string'}},'required':['k','y'],'type':'"
+	  "object'}]}",
+	  { "{'k':'a','x':1}", "{'y':'','k':'b'}", "{'x':1,'k':'a','y':3}" },
+	  { "{'k':'c'", "{'k':'a'}", "{'k':'b','x':1}" } },
+	{ "{'if':{'properties':{'a':{'const':1}},'required':['a']},'then':{'required':['b']},'else'"
+	  ":{'required':['c']}}",
+	  { "{'a':1,'b':2}", "{'c':1}", "{'a':2,'c':1}", "5" },
+	  { "{'a':1}", "{'a':2}", "{}", "{'a':1,'c':1}" } },
+	{ "{'$ref':'#/$defs/"
+	  "n','$defs':{'n':{'type':'object','properties':{'v':{'type':'integer'},'next':{'$ref':'#/"
+	  "$defs/n'}},"
+	  "'required':['v'],'additionalProperties':false}}}",
+	  { "{'v':1}", "{'next':{'next':{'v':1},'v':2},'v':3}" },
+	  { "{'next':{}", "{'v':1,'next':{'v':'a'}}" } },
+	{ "{'properties':{'a':true},'unevaluatedProperties':false,'anyOf':[{'properties':{'b':{'"
+	  "const':1}}},{'properties':{'c':true}}]}",
+	  { "{'a':1}", "{'b':1}", "{'c':1,'b':1}", "{'c':1}" },
+	  { "{'d':1}", "{'b':2}" } },
+	{ "{'prefixItems':[true],'contains':{'const':1},'unevaluatedItems':{'type':'string'}}",
+	  { "[1]", "[0,1,'a']", "['a','b',1]" },
+	  { "[]", "[0]", "[0,1,2]", "['a']" } },
+	{ "{'$dynamicRef':'#n','$defs':{'x':{'$dynamicAnchor':'n','type':'null'}}}",
+	  { "null" },
+	  { "1" } },
+	{ "{'$schema':'http://json-schema.org/draft-07/"
+	  "schema#','items':[{'type':'integer'}],'additionalItems':false}",
+	  { "[]", "[1]" },
+	  { "['a']", "[1,2]" } },
+	{ "{'format':'date'}", { "'2024-02-29'", "1" }, { "'2023-02-29'", "'x'" } },
+	{ "{'multipleOf':0.5,'minimum':1}", { "1", "1.5", "2.0", "'a'" }, { "0.5", "1.25" } },
+};
+
+static const char *plain(char *to, size_t cap, const char *s)
+{
+	size_t n = strlen(s);
+
+	assert_true(n < cap);
+	for (size_t i = 0; i <= n; i++)
+		to[i] = s[i] == '\'' ? '"' : s[i];
+	return to;
+}
+
+static int compile(struct grammar **g, struct arena *a, const char *schema, infer_error *err)
+{
+	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	const struct json *v = value(a, schema);
+	int rc;
+
+	*g = NULL;
+	if (!v)
+		return INFER_ENOMEM;
+	rc = grammar_schema(g, v, NULL, &left, err);
+	assert_true(!rc == (*g != NULL));
+	assert_true(*g || left.bytes == GRAMMAR_BYTES);
+	return rc;
+}
+
+static void check_text(const struct grammar *g, const char *schema, const char *text, int want)
+{
+	infer_error err = { 0 };
+	char s[512];
+	size_t taken;
+	int got;
+
+	plain(s, sizeof s, text);
+	got = follow(g, MATCH_TIDY, s, strlen(s), &taken, &err);
+	if (got != want)
+		fail_msg("%s: %s is %d after %zu bytes %s", schema, s, got, taken, err.message);
+	got = follow(g, MATCH_ANY, s, strlen(s), &taken, &err);
+	assert_int_equal(got, want);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		infer_error err = { 0 };
+		struct grammar *g;
+		struct arena a;
+
+		arena_init(&a, MEM_TEXT);
+		if (compile(&g, &a, rows[i].schema, &err))
+			fail_msg("%s: %s", rows[i].schema, err.message);
+		/* nothing of the schema is kept */
+		arena_fini(&a);
+		for (int k = 0; k < 12 && rows[i].yes[k]; k++)
+			check_text(g, rows[i].schema, rows[i].yes[k], 1);
+		for (int k = 0; k < 12 && rows[i].no[k]; k++)
+			check_text(g, rows[i].schema, rows[i].no[k], 0);
+		assert_int_equal(grammar_is_none(g), !rows[i].yes[0]);
+		grammar_free(g);
+	}
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *schema;
+		int code;
+		const char *message;
+	} bad[] = {
+		{ "{'properties':{'a':{'uniqueItems':true}}}", INFER_EUNSUP,
+		  "#/properties/a/uniqueItems: is not supported" },
+		{ "{'items':{'maxlength':3}}", INFER_EUNSUP,
+		  "#/items/maxlength: is no keyword of this draft" },
+		{ "{'allOf':[true,{'format':'phone'}]}", INFER_EUNSUP,
+		  "#/allOf/1/format: this format is not supported" },
+		{ "{'type':'strin'}", INFER_EINVAL, "#/type: is not a type" },
+		{ "{'minLength':-1}", INFER_EINVAL,
+		  "#/minLength: must be a whole number, at least 0" },
+		{ "{'minLength':1.5}", INFER_EINVAL,
+		  "#/minLength: must be a whole number, at least 0" },
+		{ "{'required':'a'}", INFER_EINVAL, "#/required: must be an array of strings" },
+		{ "{'properties':{'a/b~':3}}", INFER_EINVAL,
+		  "#/properties/a~1b~0: is not a schema" },
+		{ "{'$ref':'#/$defs/x'}", INFER_EINVAL,
+		  "#/$ref: there is nothing at this pointer" },
+		{ "{'$ref':'#x'}", INFER_EINVAL, "#/$ref: there is no such anchor" },
+		{ "{'$ref':'http://a/b'}", INFER_EUNSUP,
+		  "#/$ref: refers to another document: not supported" },
+		{ "{'$schema':'http://json-schema.org/draft-04/schema#'}", INFER_EUNSUP,
+		  "#/$schema: only draft 7 and 2020-12 are supported" },
+		{ "{'items':[true]}", INFER_EINVAL,
+		  "#/items: must be a schema; prefixItems takes an array" },
+		{ "3", INFER_EINVAL, "#: is not a schema" },
+		{ "{'pattern':'('}", INFER_EINVAL, "#/pattern: " },
+		{ "{'patternProperties':{'(':true}}", INFER_EINVAL, "#/patternProperties/(: " },
+		{ "{'pattern':'(a)\\\\1'}", INFER_EUNSUP, "#/pattern: " },
+		{ "{'pattern':'^(a|b)*a(a|b){40}$'}", INFER_EUNSUP, "#/pattern: " },
+		{ "{'minLength':4000000000}", INFER_EUNSUP, "#/minLength: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		infer_error err = { 0 };
+		struct grammar *g;
+		struct arena a;
+
+		arena_init(&a, MEM_TEXT);
+		assert_int_equal(compile(&g, &a, bad[i].schema, &err), bad[i].code);
+		if (strncmp(err.message, bad[i].message, strlen(bad[i].message)) != 0)
+			fail_msg("%s: %s", bad[i].schema, err.message);
+		arena_fini(&a);
+	}
+}
+
+static void test_options(void **state)
+{
+	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	const struct json *v;
+	struct grammar *g;
+	struct arena a;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	v = value(&a, "{'x-note':1,'format':'phone','maxLength':1}");
+	assert_int_equal(grammar_schema(&g, v, &(struct schema_opts){ .lax = 1, .annotate = 1 },
+	                                &left, NULL),
+	                 INFER_OK);
+	check_text(g, "lax", "'a'", 1);
+	check_text(g, "lax", "'ab'", 0);
+	grammar_drop(g, &left);
+	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	/* both drafts know them; an array of items is of draft 7 only */
+	v = value(&a, "{'items':[{'type':'null'}]}");
+	assert_int_equal(
+		grammar_schema(&g, v, &(struct schema_opts){ .draft = SCHEMA_7 }, &left, NULL),
+		INFER_OK);
+	check_text(g, "7", "[null,1]", 1);
+	check_text(g, "7", "[1]", 0);
+	grammar_drop(g, &left);
+	arena_fini(&a);
+}
+
+/* -- white space ---------------------------------------------------------------------------- */
+
+static void test_spaces(void **state)
+{
+	static const struct {
+		const char *text;
+		int tidy, any;
+	} texts[] = {
+		{ "{\"a\":[1,2]}", 1, 1 },
+		{ "{ \"a\": [ 1, 2]}", 1, 1 },
+		{ "{\n\t\"a\":\n  [\n1,\n 2]}", 1, 1 },
+		{ "{}", 1, 1 },
+		{ "{ }", 1, 1 },
+		{ "[\n]", 1, 1 },
+		{ "{  \"a\":1}", 0, 1 },
+		{ "{\n\n\"a\":1}", 0, 1 },
+		{ " {}", 0, 1 },
+		{ "{} ", 0, 1 },
+		{ "{\"a\" :1}", 0, 1 },
+		{ "[1 ]", 0, 1 },
+		{ "[1 ,2]", 0, 1 },
+		{ "[\t1]", 0, 1 },
+		{ "[1,\r\n2]", 0, 1 },
+		{ "[\v1]", 0, 0 },
+		{ "1 ", 0, 1 },
+		{ "\n1", 0, 1 },
+	};
+	struct grammar *g;
+	struct arena a;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	assert_int_equal(compile(&g, &a, "{}", NULL), INFER_OK);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const char *s = texts[i].text;
+		size_t taken;
+
+		assert_int_equal(follow(g, MATCH_TIDY, s, strlen(s), &taken, NULL), texts[i].tidy);
+		assert_int_equal(follow(g, MATCH_ANY, s, strlen(s), &taken, NULL), texts[i].any);
+	}
+	grammar_free(g);
+	arena_fini(&a);
+}
+
+/* -- walks ---------------------------------------------------------------------------------- */
+
+/* Which bytes may come next. */
+static uint32_t next_bytes(struct match *m, const struct match_at *at, uint8_t *bytes)
+{
+	struct match_at try = { 0 };
+	uint32_t n = 0;
+
+	for (int b = 0; b < 256; b++) {
+		assert_int_equal(match_copy(m, &try, at, NULL), INFER_OK);
+		assert_int_equal(match_byte(m, &try, (uint8_t)b, NULL), INFER_OK);
+		if (match_live(&try))
+			bytes[n++] = (uint8_t)b;
+	}
+	match_drop(m, &try);
+	return n;
+}
+
+static int has_exponent(const char *s, int n)
+{
+	for (int i = 1; i < n; i++)
+		if ((s[i] | 32) == 'e' && s[i - 1] >= '0' && s[i - 1] <= '9')
+			return 1;
+	return 0;
+}
+
+/* Any admitted byte after any other: there is always one more, or the text is whole, and then it is
+ * JSON. */
+static void walk(const struct grammar *g, uint64_t seed, int steps)
+{
+	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	struct match_at at = { 0 };
+	char text[512];
+	uint8_t bytes[256];
+	struct arena a;
+	struct match *m;
+
+	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);
+	assert_int_equal(match_begin(m, &at, NULL), INFER_OK);
+	arena_init(&a, MEM_TEXT);
+	for (int i = 0; i < steps; i++) {
+		const uint32_t n = next_bytes(m, &at, bytes);
+		uint32_t r[4];
+
+		/* an exponent may be beyond what a double holds */
+		if (match_may_end(m, &at) && !value_n(&a, text, (size_t)i) &&
+		    !has_exponent(text, i))
+			fail_msg("%.*s may end", i, text);
+		if (!n && !match_may_end(m, &at))
+			fail_msg("%.*s is a dead end", i, text);
+		if (!n)
+			break;
+		rng_block(r, seed, (uint64_t)i);
+		/* brackets, quotes and the like are few among 256 */
+		uint8_t b = bytes[r[0] % n];
+
+		for (uint32_t k = 0; k < 4 && r[1] % 3; k++)
+			if (!strchr("\",:{}[]", b))
+				b = bytes[r[2] / (k + 1) % n];
+		text[i] = (char)b;
+		assert_int_equal(match_byte(m, &at, b, NULL), INFER_OK);
+		assert_true(match_live(&at));
+	}
+	arena_fini(&a);
+	match_drop(m, &at);
+	match_free(m);
+}
+
+static void test_walks(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct grammar *g;
+		struct arena a;
+
+		arena_init(&a, MEM_TEXT);
+		assert_int_equal(compile(&g, &a, rows[i].schema, NULL), INFER_OK);
+		for (uint64_t seed = 0; seed < 6 && !grammar_is_none(g); seed++)
+			walk(g, seed, 60);
+		grammar_free(g);
+		arena_fini(&a);
+	}
+}
+
+/* -- memory, budgets ------------------------------------------------------------------------ */
+
+static int case_memory(void)
+{
+	static const char schema[] =
+		"{'type':'object','properties':{'a':{'enum':[1,'x']},'b':{'$ref':'#'}},"
+		"'required':['a'],'anyOf':[{'required':['b']},{'minProperties':1}]}";
+	static const char text[] = "{\"b\":{\"a\":1},\"c\":[],\"a\":\"x\"}";
+	const struct grammar_budget most = { 1 << 20, 1 << 20 };
+	struct match_at at = { 0 }, was = { 0 };
+	struct grammar *g = NULL;
+	struct match *m = NULL;
+	struct arena a;
+	int rc;
+
+	arena_init(&a, MEM_TEXT);
+	nth_ok(compile(&g, &a, schema, NULL));
+	nth_ok(match_new(&m, g, MATCH_TIDY, &most, NULL));
+	nth_ok(match_begin(m, &at, NULL));
+	for (size_t i = 0; text[i]; i++) {
+		/* a byte that is refused, and back */
+		nth_ok(match_copy(m, &was, &at, NULL));
+		nth_ok(match_byte(m, &at, '@', NULL));
+		nth_ok(match_copy(m, &at, &was, NULL));
+		assert_true(match_same(&at, &was));
+		nth_ok(match_byte(m, &at, (uint8_t)text[i], NULL));
+	}
+	assert_true(match_may_end(m, &at));
+out:
+	if (m) {
+		match_drop(m, &at);
+		match_drop(m, &was);
+	}
+	match_free(m);
+	grammar_free(g);
+	arena_fini(&a);
+	return rc;
+}
+
+static void test_budget(void **state)
+{
+	static const char schema[] = "{'oneOf':[{'required':['a']},{'required':['b']},{'minItems':"
+				     "2}],'contains':{'const':1}}";
+	struct grammar_budget all = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct grammar *g;
+	struct arena a;
+	uint64_t steps;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	assert_int_equal(grammar_schema(&g, value(&a, schema), NULL, &all, NULL), INFER_OK);
+	steps = GRAMMAR_STEPS - all.steps;
+	grammar_drop(g, &all);
+	for (uint64_t part = 0; part < 8; part++) {
+		struct grammar_budget left = { steps * part / 8, GRAMMAR_BYTES };
+		infer_error err = { 0 };
+
+		assert_int_equal(grammar_schema(&g, value(&a, schema), NULL, &left, &err),
+		                 INFER_EUNSUP);
+		assert_non_null(strstr(err.message, "needs more than"));
+		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	}
+	/* the stacks of a text that goes ever deeper */
+	assert_int_equal(compile(&g, &a, "{}", NULL), INFER_OK);
+	const struct grammar_budget most = { 1 << 16, 1 << 14 };
+	struct match_at at = { 0 };
+	struct match *m;
+	int rc, n = 0;
+
+	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);
+	assert_int_equal(match_begin(m, &at, NULL), INFER_OK);
+	while (!(rc = match_byte(m, &at, '[', NULL)) && n < 100000)
+		n++;
+	assert_int_equal(rc, INFER_EUNSUP);
+	assert_true(n > 20 && n < 10000);
+	/* the place is what it was */
+	for (; n; n--)
+		assert_int_equal(match_byte(m, &at, ']', NULL), INFER_OK);
+	assert_true(match_may_end(m, &at));
+	match_drop(m, &at);
+	match_free(m);
+	grammar_free(g);
+	arena_fini(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_options), cmocka_unit_test(test_spaces),
+		cmocka_unit_test(test_walks),   nth_case(case_memory),
+		cmocka_unit_test(test_budget),
+	};
+
+	return nth_group(tests);
+}
