@@ -7,6 +7,7 @@
  *   of the f16 d
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static uint16_t scale_bits(const struct iq1_m *b)
@@ -47,6 +48,37 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-const struct type type_iq1_m = { { "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 },
-	                         decode,
-	                         .bad = bad };
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = { .dims = 8,
+		                   .n = 4,
+		                   .most = 7,
+		                   .shift = 1,
+		                   .unit = 0.125f,
+		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
+		                   .grid = (const int8_t *)grid_iq1 };
+	struct search_chosen k;
+	struct iq1_m *b = dst;
+	struct search s;
+
+	search_points_init(&p, NULL, 2048);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		memset(b->qh, 0, sizeof b->qh);
+		for (int i = 0; i < 32; i++) {
+			b->qs[i] = (uint8_t)k.q[i];
+			b->qh[i / 2] |= (uint8_t)((k.q[i] >> 8 | k.signs[i] << 3) << i % 2 * 4);
+		}
+		for (int i = 0; i < 4; i++) {
+			int sc = (k.d >> 4 * i & 15) << 12;
+			for (int l = 0; l < 4; l++)
+				sc |= k.sc[4 * i + l] << 3 * l;
+			search_put(b->sc + 2 * i, (uint16_t)sc);
+		}
+	}
+}
+
+const struct type type_iq1_m = {
+	{ "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 }, decode, encode, .bad = bad
+};

@@ -6,6 +6,7 @@
  *   scale, bit 15 shifts down
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
+#include "type/search_points.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -25,6 +26,35 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+{
+	struct search_points p = { .dims = 8,
+		                   .n = 8,
+		                   .most = 7,
+		                   .shift = 4,
+		                   .unit = 0.125f,
+		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
+		                   .grid = (const int8_t *)grid_iq1 };
+	struct search_chosen k;
+	struct iq1_s *b = dst;
+	struct search s;
+
+	search_points_init(&p, NULL, 2048);
+	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
+		search_load(&s, src, importance, 256);
+		search_points(&s, &p, &k);
+		search_put(b->d, k.d);
+		for (int i = 0; i < 8; i++) {
+			int qh = k.sc[i] << 12 | k.signs[4 * i] << 15;
+			for (int l = 0; l < 4; l++) {
+				b->qs[4 * i + l] = (uint8_t)k.q[4 * i + l];
+				qh |= k.q[4 * i + l] >> 8 << 3 * l;
+			}
+			search_put(b->qh + 2 * i, (uint16_t)qh);
+		}
+	}
+}
+
 const struct type type_iq1_s = {
-	{ "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 }, decode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
 };

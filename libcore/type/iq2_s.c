@@ -29,7 +29,9 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks)
 {
-	struct search_points p = { .dims = 8, .n = 4, .unit = 0.125f, .v = { { 8, 25, 43 } } };
+	struct search_points p = {
+		.dims = 8, .n = 4, .most = 15, .unit = 0.125f, .v = { { 8, 25, 43 } }
+	};
 	struct search_chosen k;
 	struct iq2_s *b = dst;
 	struct search s;

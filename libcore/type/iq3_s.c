@@ -29,7 +29,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 static void encode(void *dst, const float *src, const float *importance, size_t blocks)
 {
 	struct search_points p = {
-		.dims = 4, .n = 8, .unit = 1, .v = { { 1, 3, 5, 7 }, { 9, 11, 13, 15 } }
+		.dims = 4, .n = 8, .most = 15, .unit = 1, .v = { { 1, 3, 5, 7 }, { 9, 11, 13, 15 } }
 	};
 	struct search_chosen k;
 	struct iq3_s *b = dst;

@@ -1,5 +1,5 @@
 /* type/search_points.c - blocks of 256 values in groups whose scales are odd integers times d, the
- * values points of a codebook with signs.
+ * values points of a codebook with signs or shifts.
  *
  * For a scale, each value has a cost for each value of its coordinate.  A table has the sums for
  * all low halves of a point; high halves are passed by, with all their points, where their cost and
@@ -26,6 +26,7 @@ struct costs {
  * function declares would spend a sixth of the time on it. */
 struct scratch {
 	struct costs t;
+	float cost; /* of the point or points found last */
 	search_v4 e[8][2];
 	float least[8], c[81];
 	uint8_t h[9], m[9], both[81];
@@ -44,13 +45,25 @@ struct groups {
 	struct choice c[GROUPS];
 };
 
+/* Ternary coordinates in two bits each */
+static int ternary_code(const int8_t *point)
+{
+	const uint64_t ones = 0x0101010101010101;
+	uint64_t c = ((num_u64(point) & 3 * ones) + ones) & 3 * ones; /* 0, 1, 2 */
+
+	c = (c | c >> 6) & 0x000f000f000f000f;
+	c = (c | c >> 12) & 0x000000ff000000ff;
+	return (int)((c | c >> 24) & 0xffff);
+}
+
 void search_points_init(struct search_points *p, const uint16_t *codes, int count)
 {
 	int h = 0;
 
 	p->count = count;
 	for (int i = 0; i < count; i++) {
-		int c = codes[i], hi = (c >> 8 & 7) | (c >> 11 & 7) << 4;
+		int c = codes ? codes[i] : ternary_code(p->grid + 8 * i);
+		int hi = (c >> 8 & 7) | (c >> 11 & 7) << 4;
 		if (p->dims == 8) {
 			hi = ((c >> 8 & 3) + 3 * (c >> 10 & 3)) | ((c >> 12 & 3) + 3 * (c >> 14))
 			                                                  << 4;
@@ -111,13 +124,11 @@ static uint16_t nearest_point(const struct search_points *p, struct scratch *b, 
 		at = first_point(p, t, &best);
 	else
 		best = cost_of(p, t, at);
-	if (!(best > t->mid_min + t->high_min + t->low_min))
-		return (uint16_t)at;
 	for (int i = 0; i < t->k; i++) {
 		b->h[nh] = (uint8_t)i;
 		nh += t->high[i] + (t->mid_min + t->low_min) < best;
 	}
-	for (int i = 0; i < t->k; i++) {
+	for (int i = 0; i < t->k && nh; i++) {
 		b->m[nm] = (uint8_t)i;
 		nm += t->mid[i] + (t->high_min + t->low_min) < best;
 	}
@@ -130,6 +141,7 @@ static uint16_t nearest_point(const struct search_points *p, struct scratch *b, 
 	for (int i = 0; i < n; i++)
 		if (b->c[i] + t->low_min < best)
 			at = visit(p, t, b->both[i], b->c[i], at, &best);
+	b->cost += best;
 	return (uint16_t)at;
 }
 
@@ -198,13 +210,14 @@ static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, co
 	return at;
 }
 
-/* The points for 8 values x >= 0; v and vv are the values of a coordinate, scaled, and their
+/* The points for 8 values, x >= 0 if they have signs; v and vv are the values of a coordinate, scaled, and their
  * squares.  Returns the mask of the sign that changes to make them even, 0 if none. */
-static int unit(const struct search_points *p, const search_v4 v[2], const search_v4 vv[2],
+static int unit(const struct search_points *p, const search_v4 *v, const search_v4 *vv,
                 const search_v4 *x, const search_v4 *w, int odd, uint16_t *q, struct scratch *b)
 {
 	int kinds = p->dims == 8 ? 1 : 2, at = -1;
 
+	b->cost = 0;
 	for (int j = 0; j < 8; j++) {
 		float wj = w[j / 4][j % 4], wx = 2 * wj * x[j / 4][j % 4];
 		for (int l = 0; l < kinds; l++)
@@ -238,6 +251,29 @@ static search_v4 coordinates(const struct search_points *p, const uint16_t *q, i
 	return __builtin_convertvector(c, search_v4);
 }
 
+/* The points of a group under both shifts, and the better of them for p->shift points at a time. */
+static void choose_shifted(const struct search_points *p, const search_v4 *x, const search_v4 *w,
+                           const search_v4 *v, const search_v4 *vv, struct choice *c,
+                           struct scratch *b)
+{
+	for (int u = 0; u < p->n / 2; u += p->shift) {
+		uint16_t q[2][4];
+		float cost[2] = { 0 };
+		for (int k = 0; k < p->shift; k++)
+			for (int down = 0; down < 2; down++) {
+				int i = 2 * (u + k);
+				q[down][k] = c->q[u + k];
+				unit(p, v + down, vv + down, x + i, w + i, 0, &q[down][k], b);
+				cost[down] += b->cost;
+			}
+		int down = cost[1] < cost[0];
+		for (int k = 0; k < p->shift; k++) {
+			c->q[u + k] = q[down][k];
+			c->signs[u + k] = (uint8_t)down;
+		}
+	}
+}
+
 /* The points of a group under scale a.  c has those under another, or COLD. */
 static void choose(const struct search_points *p, const search_v4 *x, const search_v4 *w,
                    const uint8_t *signs, float a, struct choice *c, struct scratch *b)
@@ -245,13 +281,20 @@ static void choose(const struct search_points *p, const search_v4 *x, const sear
 	search_v4 v[2] = { p->v[0] * a, p->v[1] * a }, vv[2] = { v[0] * v[0], v[1] * v[1] };
 	search_v4 xq = { 0 }, qq = { 0 };
 
+	if (p->shift)
+		choose_shifted(p, x, w, v, vv, c, b);
 	for (int u = 0; u < p->n / 2; u++, x += 2, w += 2) {
 		uint16_t *q = c->q + u * 8 / p->dims;
-		int odd = p->even && __builtin_parity(signs[u]);
-		int flip = unit(p, v, vv, x, w, odd, q, b);
-		c->signs[u] = (uint8_t)(signs[u] ^ flip);
+		int odd = p->even && __builtin_parity(signs[u]), flip = 0;
+		if (!p->shift) {
+			flip = unit(p, v, vv, x, w, odd, q, b);
+			c->signs[u] = (uint8_t)(signs[u] ^ flip);
+		}
 		for (int i = 0; i < 2; i++) {
-			search_v4 k = coordinates(p, q, i), wk = w[i] * k, xi = x[i];
+			search_v4 k = coordinates(p, q, i), xi = x[i];
+			if (p->shift)
+				k = k * 8.0f + (c->signs[u] ? -1.0f : 1.0f);
+			search_v4 wk = w[i] * k;
 			if (flip >> 4 * i & 15)
 				xi[__builtin_ctz((unsigned)flip) % 4] *= -1;
 			xq += wk * xi;
@@ -261,20 +304,15 @@ static void choose(const struct search_points *p, const search_v4 *x, const sear
 	c->fit = (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* As search_try, as if every vector were a point and the values of a coordinate equally far apart.
- */
-static struct search_fit try_any(const struct search_points *p, const search_v4 *x,
-                                 const search_v4 *w, float inv)
+/* As search_try, as if every vector were a point and the values of a coordinate, v[0] ... v[top],
+ * step apart. */
+static struct search_fit try_any(const search_v4 *x, const search_v4 *w, int n, float inv,
+                                 float low, float step, float top)
 {
-	float low = p->v[0][0], step = p->v[0][1] - low, per = 1 / step, top = 7;
 	search_v4 xq = { 0 }, qq = { 0 };
+	float per = 1 / step;
 
-	if (p->dims == 8) {
-		top = 2;
-		step = (p->v[0][2] - low) * 0.5f;
-		per = 1 / step;
-	}
-	for (int i = 0; i < p->n; i++) {
+	for (int i = 0; i < n; i++) {
 		search_v4 k = search_rint(search_clamp((x[i] * inv - low) * per, 0, top));
 		search_v4 q = k * step + low, wq = w[i] * q;
 		xq += wq * x[i];
@@ -289,13 +327,18 @@ static float group(const struct search_points *p, const search_v4 *x, const sear
 {
 	float top = fabsf(search_farthest(x, w, p->n)), score = 0, a = 0;
 	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3];
+	float step = p->dims == 8 ? (end - p->v[0][0]) * 0.5f : p->v[0][1] - p->v[0][0];
+	/* ternary values are best with more of the values beyond the end */
+	float first = p->shift ? 0.9f : 0.8f, next = p->shift ? 0.2f : 0.1f;
 
 	memset(c->q, 0xff, sizeof c->q); /* COLD */
 	if (top < SEARCH_LEAST)
 		return 0;
-	for (int k = 0; k < TRIES; k++) {
-		struct search_fit f = try_any(p, x, w, end * (0.8f + 0.1f * (float)k) / top);
-		if (f.xq * f.xq > score * f.qq) {
+	for (int k = 0; k < (p->shift ? 2 : 1) * TRIES; k++) {
+		float t = end * (first + next * (float)(k % TRIES));
+		struct search_fit f = try_any(x, w, p->n, t / top, p->v[k / TRIES][0], step,
+		                              p->dims == 8 ? 2 : 7);
+		if (f.xq > 0 && f.xq * f.xq > score * f.qq) {
 			a = f.xq / f.qq;
 			score = a * f.xq;
 		}
@@ -306,7 +349,10 @@ static float group(const struct search_points *p, const search_v4 *x, const sear
 }
 
 /* The integer of a scale. */
-static int nearest(float t) { return t <= 1 ? 0 : t >= 31 ? 15 : (int)lrintf((t - 1) * 0.5f); }
+static int nearest(float t, int most)
+{
+	return t <= 1 ? 0 : t >= (float)(2 * most + 1) ? most : (int)lrintf((t - 1) * 0.5f);
+}
 
 /* d as F16 for *u = d unit */
 static uint16_t round_unit(const struct search *s, const struct search_points *p, float *u)
@@ -329,10 +375,11 @@ static float first_unit(const struct search *s, const struct search_points *p, s
 	if (top < SEARCH_LEAST / 256)
 		return 0;
 	for (int k = 0; k < STEPS; k++) {
-		float u = top / (31 * (1.05f - 0.4f / STEPS * (float)k)), loss = 0;
+		float u = top / ((float)(2 * p->most + 1) * (1.05f - 0.4f / STEPS * (float)k)),
+		      loss = 0;
 		round_unit(s, p, &u);
 		for (int i = 0; i < g->count; i++) {
-			float e = g->a[i] - u * (float)(2 * nearest(g->a[i] / u) + 1);
+			float e = g->a[i] - u * (float)(2 * nearest(g->a[i] / u, p->most) + 1);
 			loss += g->curve[i] * e * e;
 		}
 		if (loss < least) {
@@ -341,7 +388,7 @@ static float first_unit(const struct search *s, const struct search_points *p, s
 		}
 	}
 	for (int i = 0; i < g->count; i++)
-		g->sc[i] = nearest(g->a[i] / best);
+		g->sc[i] = nearest(g->a[i] / best, p->most);
 	return best;
 }
 
@@ -353,7 +400,7 @@ static float settle(struct groups *g, const struct search *s, const struct searc
 	struct choice c = g->c[i];
 	float most = -HUGE_VALF;
 
-	for (int sc = from < 0 ? 0 : from; sc <= to && sc < 16; sc++) {
+	for (int sc = from < 0 ? 0 : from; sc <= to && sc <= p->most; sc++) {
 		float a = u * (float)(2 * sc + 1);
 		choose(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, a, &c, b);
 		float gain = a * (2 * c.fit.xq - a * c.fit.qq);
@@ -366,10 +413,11 @@ static float settle(struct groups *g, const struct search *s, const struct searc
 	return most;
 }
 
-/* Absolute values, and the signs. */
-static void fold(struct search *s, uint8_t signs[32])
+/* Absolute values, and the signs, if they stand apart. */
+static void fold(struct search *s, const struct search_points *p, uint8_t signs[32])
 {
-	for (int k = 0; k < 32; k++) {
+	memset(signs, 0, 32);
+	for (int k = 0; k < 32 && !p->shift; k++) {
 		uint32_t m = 0;
 		for (int j = 0; j < 8; j++)
 			m |= (num_bits(s->x[2 * k + j / 4][j % 4]) >> 31) << j;
@@ -398,7 +446,7 @@ void search_points(struct search *s, const struct search_points *p, struct searc
 	float best = 0; /* what zeros take off the error */
 
 	memset(b, 0, sizeof *b);
-	fold(s, signs);
+	fold(s, p, signs);
 	for (int i = 0; i < g.count; i++) {
 		g.a[i] = group(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, &g.c[i],
 		               &t);

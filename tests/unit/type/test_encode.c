@@ -30,6 +30,8 @@ static const struct {
 	{ INFER_Q5_K, 2, 0.5 / 31, 0 },
 	{ INFER_Q3_K, 0, 0.5 / 3, 0 },
 	{ INFER_Q6_K, 0, 0.5 / 31, 0 },
+	{ INFER_IQ1_S, 0, 0.5, 0 },
+	{ INFER_IQ1_M, 0, 0.5, 0 },
 	{ INFER_IQ2_XXS, 0, 0.4, 0 },
 	{ INFER_IQ2_XS, 0, 0.4, 0 },
 	{ INFER_IQ2_S, 0, 0.4, 0 },
@@ -48,8 +50,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* Types that nobody quantises weights to. */
 static const int without_encoder[] = {
-	INFER_F64,  INFER_I8,   INFER_I16,   INFER_I32,   INFER_I64,
-	INFER_Q8_1, INFER_Q8_K, INFER_IQ1_S, INFER_IQ1_M,
+	INFER_F64, INFER_I8, INFER_I16, INFER_I32, INFER_I64, INFER_Q8_1, INFER_Q8_K,
 };
 enum { WITHOUT = sizeof without_encoder / sizeof *without_encoder };
 
@@ -290,6 +291,20 @@ static float on_grid(int i, int group, int n, const uint64_t *grid8, const uint3
 	return unit * b->d * (float)((2 * sc + 1) * c) * (signs >> i % 8 & 1 ? -1.0f : 1.0f);
 }
 
+/* The same for IQ1.  The points of a group have one shift: from others, the search for IQ1_M finds
+ * a scale that is not quite the best. */
+static float on_grid1(int i, int group, const struct fields *b)
+{
+	static int at, down;
+
+	if (i % 8 == 0)
+		at = i % group == 0 ? 2047 : pick(0, 2047);
+	if (i % group == 0)
+		down = pick(0, 1);
+	float c = (float)(int8_t)(grid_iq1[at] >> 8 * (i % 8) & 255) + (down ? -0.125f : 0.125f);
+	return b->d * (float)(2 * (b->scale[i % 256 / group] % 8) + 1) * c;
+}
+
 /* Values of the types with groups in a block of 256. */
 static float grouped(int type, int i, const struct fields *b)
 {
@@ -301,6 +316,10 @@ static float grouped(int type, int i, const struct fields *b)
 		return b->d * (float)(s16 % 32) * between(i, 16, -4, 3);
 	case INFER_Q6_K:
 		return b->d * (float)s16 * between(i, 16, -32, 31);
+	case INFER_IQ1_S:
+		return on_grid1(i, 32, b);
+	case INFER_IQ1_M:
+		return on_grid1(i, 16, b);
 	case INFER_IQ2_XXS:
 		return on_grid(i, 32, 256, grid_iq2_xxs, NULL, 0.125f, b);
 	case INFER_IQ2_XS:
@@ -396,10 +415,8 @@ static void test_points(void **state)
 	static const struct {
 		int type, at, count, step;
 	} to[] = {
-		{ INFER_IQ2_XS, 2, 32, 2 },
-		{ INFER_IQ2_S, 2, 32, 1 },
-		{ INFER_IQ3_XXS, 2, 64, 1 },
-		{ INFER_IQ3_S, 2, 64, 1 },
+		{ INFER_IQ1_S, 2, 32, 1 }, { INFER_IQ1_M, 0, 32, 1 },   { INFER_IQ2_XS, 2, 32, 2 },
+		{ INFER_IQ2_S, 2, 32, 1 }, { INFER_IQ3_XXS, 2, 64, 1 }, { INFER_IQ3_S, 2, 64, 1 },
 	};
 
 	(void)state;
