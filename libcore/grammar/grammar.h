@@ -1,4 +1,4 @@
-/* grammar/grammar.h - constraints: what may be written, compiled from a JSON Schema.
+/* grammar/grammar.h - constraints: what may be written, compiled from a JSON Schema, or from rules.
  *
  * What it is.  A struct grammar is a language of texts.  grammar/match.h follows a text through
  * one, byte by byte.  It is exact in one direction: what it accepts satisfies the schema by the
@@ -34,6 +34,12 @@ struct schema_opts {
  * INFER_EUNSUP  cannot be enforced; likewise.  The budget */
 int grammar_schema(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
                    struct grammar_budget *left, infer_error *err);
+/* The rules of llama.cpp's GBNF, of which `root` is the text.  Rules end with their line, unless it
+ * is inside parentheses or ends with ::= or |.
+ * INFER_EINVAL  not a grammar, with its line; a rule that begins with itself
+ * INFER_EUNSUP  rules about tokens; the budget */
+int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
+                 infer_error *err);
 /* nothing satisfies it */
 int grammar_is_none(const struct grammar *g);
 void grammar_free(struct grammar *g);

@@ -76,9 +76,29 @@ struct goal {
 	int live;
 };
 
+/* Rules are code: a character of a set, a choice, a jump, another rule, the end of the rule.  What
+ * follows stands behind it, but for OP_SPLIT (a, and b unless it is NOWHERE) and OP_JUMP (a). */
+enum op { OP_CHAR, OP_SPLIT, OP_JUMP, OP_CALL, OP_END };
+
+struct code {
+	enum op op;
+	uint32_t a, b;
+};
+
+/* ranges ascend and do not touch */
+struct charset {
+	uint32_t n;
+	const struct dfa_range *at;
+};
+
 struct grammar {
 	struct arena mem;
 	uint64_t bytes;
+	const struct code
+		*code; /* NULL: goals, of which root is one; else root is where it begins */
+	const struct charset *set;
+	uint32_t n_code;
+	uint8_t *code_live; /* [n_code] some text leads from there to the end of the rule */
 	uint32_t root, n_goals, cap_goals;
 	struct goal *goal;
 	uint32_t n_dfas, cap_dfas;

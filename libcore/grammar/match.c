@@ -89,7 +89,9 @@ int match_begin(struct match *m, struct match_at *at, infer_error *err)
 	rc = step_make(&s, &done, N_DONE, NULL, NULL, NULL, 0);
 	if (rc)
 		return rc;
-	if (m->g->goal[m->g->root].live)
+	if (m->g->code)
+		rc = step_enter(&s, m->g->root, done);
+	else if (m->g->goal[m->g->root].live)
 		rc = STEP_PUT(&s, N_VALUE, done, NULL, m->g->root,
 		              m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
 	node_drop(&m->stacks, done);

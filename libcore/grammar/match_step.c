@@ -245,7 +245,11 @@ int step_one(struct step *s, struct node *top, uint8_t b)
 	TRY(step_charge(s, 1));
 	switch (top->kind) {
 	case N_DONE:
-		return step_space(s->m, b, &spaces) ? step_add(s, node_ref(top)) : INFER_OK;
+		if (s->g->code || !step_space(s->m, b, &spaces))
+			return INFER_OK;
+		return step_add(s, node_ref(top));
+	case N_RULE:
+		return step_rule(s, top, b);
 	case N_VALUE:
 		return step_value(s, top, b);
 	case N_LITERAL:

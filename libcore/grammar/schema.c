@@ -35,7 +35,10 @@ void grammar_drop(struct grammar *g, struct grammar_budget *left)
 	grammar_free(g);
 }
 
-int grammar_is_none(const struct grammar *g) { return !g->goal[g->root].live; }
+int grammar_is_none(const struct grammar *g)
+{
+	return g->code ? !g->code_live[g->root] : !g->goal[g->root].live;
+}
 
 static int compare(const void *a, const void *b)
 {

@@ -1,4 +1,4 @@
-/* regular/cpset.h - (private) sets of code points while a pattern is read.  Confined. */
+/* regular/cpset.h - sets of code points while a pattern is read.  Confined. */
 #ifndef REGULAR_CPSET_H
 #define REGULAR_CPSET_H
 #include "regular/work.h"

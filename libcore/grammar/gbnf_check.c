@@ -1,0 +1,179 @@
+/* grammar/gbnf_check.c - which rules can be empty or cannot end, left recursion. */
+#include "grammar/gbnf.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* The places of a rule that are reached before any character; rules that can be empty are passed.
+ * stack, seen: [n_code], seen marks them with `mark` */
+struct walk {
+	uint32_t *stack, *seen, n, mark;
+};
+
+static void reach(struct walk *k, uint32_t pc)
+{
+	if (pc == NOWHERE || k->seen[pc] == k->mark)
+		return;
+	k->seen[pc] = k->mark;
+	k->stack[k->n++] = pc;
+}
+
+/* *ends: the end is reached; each called rule goes through `called` */
+static int walk(struct gbnf *p, struct walk *k, uint32_t start, int *ends, uint8_t *called)
+{
+	k->mark++;
+	k->n = 0;
+	*ends = 0;
+	reach(k, start);
+	while (k->n) {
+		const uint32_t pc = k->stack[--k->n];
+		const struct code *c = p->code + pc;
+
+		TRY(work_steps(&p->w, 1));
+		if (c->op == OP_SPLIT)
+			reach(k, c->b);
+		if (c->op == OP_SPLIT || c->op == OP_JUMP)
+			reach(k, c->a);
+		if (c->op == OP_CALL && called)
+			called[c->a] = 1;
+		if (c->op == OP_CALL && p->rule[c->a].empty)
+			reach(k, pc + 1);
+		*ends |= c->op == OP_END;
+	}
+	return INFER_OK;
+}
+
+static int find_empty(struct gbnf *p, struct walk *k)
+{
+	for (int more = 1; more;) {
+		more = 0;
+		for (uint32_t r = 0; r < p->n_rules; r++) {
+			int ends;
+
+			if (p->rule[r].empty)
+				continue;
+			TRY(walk(p, k, p->rule[r].start, &ends, NULL));
+			p->rule[r].empty = ends;
+			more |= ends;
+		}
+	}
+	return INFER_OK;
+}
+
+/* Whether the beginning of r leads to a rule that is left; callers: it is led to by one. */
+static int leads(struct gbnf *p, struct walk *k, uint32_t r, const uint8_t *gone, uint8_t *called,
+                 int callers, int *yes)
+{
+	int ends;
+
+	*yes = 0;
+	TRY(work_steps(&p->w, p->n_rules));
+	for (uint32_t i = callers ? 0 : r; i < (callers ? p->n_rules : r + 1); i++) {
+		if (gone[i])
+			continue;
+		memset(called, 0, p->n_rules);
+		TRY(walk(p, k, p->rule[i].start, &ends, called));
+		for (uint32_t j = 0; j < p->n_rules; j++)
+			*yes |= called[j] && !gone[j] && (!callers || j == r);
+	}
+	return INFER_OK;
+}
+
+/* Rules whose beginning leads to no rule that is left go, until none does: if any stays, some recur,
+ * and others only lead to those. */
+static int refuse_left(struct gbnf *p, struct walk *k)
+{
+	uint8_t *called, *gone;
+
+	TRY(work_alloc(&p->w, &called, p->n_rules, 1));
+	TRY(work_alloc(&p->w, &gone, p->n_rules, 1));
+	for (int callers = 0; callers < 2; callers++)
+		for (int more = 1; more;) {
+			more = 0;
+			for (uint32_t r = 0; r < p->n_rules; r++) {
+				int yes;
+
+				if (gone[r])
+					continue;
+				TRY(leads(p, k, r, gone, called, callers, &yes));
+				gone[r] |= !yes;
+				more |= !yes;
+			}
+		}
+	for (uint32_t r = 0; r < p->n_rules; r++)
+		if (!gone[r])
+			return err_set(
+				p->w.err, INFER_EINVAL,
+				"rule %.*s of the grammar begins with itself (left recursion)",
+				p->rule[r].n < 60 ? (int)p->rule[r].n : 60, p->rule[r].name);
+	return INFER_OK;
+}
+
+/* live[pc]: the end of its rule can be reached with some text. */
+static int find_live(struct gbnf *p, uint8_t *live)
+{
+	for (int more = 1; more;) {
+		more = 0;
+		TRY(work_steps(&p->w, p->n_code));
+		for (uint32_t pc = p->n_code; pc--;) {
+			const struct code *c = p->code + pc;
+			int yes = c->op == OP_END;
+
+			if (c->op == OP_SPLIT)
+				yes = live[c->a] || (c->b != NOWHERE && live[c->b]);
+			else if (c->op == OP_JUMP)
+				yes = live[c->a];
+			else if (c->op == OP_CHAR)
+				yes = p->set[c->a].n && live[pc + 1];
+			else if (c->op == OP_CALL)
+				yes = live[p->rule[c->a].start] && live[pc + 1];
+			more |= yes && !live[pc];
+			live[pc] |= (uint8_t)yes;
+		}
+	}
+	return INFER_OK;
+}
+
+static int compile(struct gbnf *p, struct grammar *g)
+{
+	struct walk k = { 0 };
+
+	TRY(gbnf_parse(p));
+	TRY(work_alloc(&p->w, &k.stack, p->n_code, sizeof *k.stack));
+	TRY(work_alloc(&p->w, &k.seen, p->n_code, sizeof *k.seen));
+	TRY(find_empty(p, &k));
+	TRY(refuse_left(p, &k));
+	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
+	TRY(find_live(p, g->code_live));
+	for (uint32_t pc = 0; pc < p->n_code; pc++)
+		if (p->code[pc].op == OP_CALL)
+			p->code[pc].a = p->rule[p->code[pc].a].start;
+	g->code = p->code;
+	g->set = p->set;
+	g->n_code = p->n_code;
+	g->root = p->rule[p->root].start;
+	return INFER_OK;
+}
+
+int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
+                 infer_error *err)
+{
+	struct gbnf p = { .text = text, .s = text, .end = text + n };
+	struct grammar *g;
+	int rc;
+
+	*out = NULL;
+	work_begin(&p.w, "the grammar", left, err);
+	p.w.mem.who = MEM_GRAMMAR;
+	rc = work_alloc(&p.w, &g, 1, sizeof *g);
+	if (!rc)
+		rc = compile(&p, g);
+	if (rc) {
+		work_end(&p.w);
+		return rc;
+	}
+	g->mem = p.w.mem;
+	g->bytes = p.w.taken;
+	*out = g;
+	return INFER_OK;
+}

@@ -1,0 +1,115 @@
+/* grammar/match_rule.c - a byte more of a text under rules. */
+#include "grammar/match_step.h"
+#include "base/err.h"
+#include "regular/work.h"
+
+static int set_has(const struct charset *s, uint32_t lo, uint32_t hi)
+{
+	uint32_t a = 0, b = s->n;
+
+	/* the first range that does not end before lo */
+	while (a < b) {
+		const uint32_t mid = (a + b) / 2;
+
+		if (s->at[mid].hi < lo)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	return a < s->n && s->at[a].lo <= hi;
+}
+
+/* An entry is a frame like those that wait for a rule to end; each is entered once a byte, so that
+ * what repeats nothing does not go on for ever. */
+static int enter(struct step *s, struct match_at *e, uint32_t pc, struct node *up)
+{
+	struct node *x;
+
+	if (pc == NOWHERE || !s->g->code_live[pc])
+		return INFER_OK;
+	TRY(step_make(s, &x, N_RULE, up, NULL, (const uint32_t[]){ pc, 0, 0 }, 3));
+	for (uint32_t i = 0; i < e->n; i++)
+		if (e->top[i] == x) {
+			node_drop(&s->m->stacks, x);
+			return step_charge(s, i / 8);
+		}
+	int rc = match_reserve(e, e->n + 1, s->err);
+
+	if (rc)
+		node_drop(&s->m->stacks, x);
+	else
+		e->top[e->n++] = x;
+	return rc;
+}
+
+static int enter_one(struct step *s, struct match_at *e, struct node *x)
+{
+	const uint32_t pc = x->data[0];
+	const struct code *c = s->g->code + pc;
+	struct node *after;
+	int rc;
+
+	switch (c->op) {
+	case OP_CHAR:
+		return step_add(s, node_ref(x));
+	case OP_SPLIT:
+		TRY(enter(s, e, c->a, x->up));
+		return enter(s, e, c->b, x->up);
+	case OP_JUMP:
+		return enter(s, e, c->a, x->up);
+	case OP_END:
+		if (x->up->kind == N_DONE)
+			return step_add(s, node_ref(x->up));
+		return enter(s, e, x->up->data[0], x->up->up);
+	default:
+		break;
+	}
+	/* behind the last call of a rule nothing waits: lists of any length need no stack */
+	uint32_t next = pc + 1;
+
+	while (s->g->code[next].op == OP_JUMP)
+		next = s->g->code[next].a;
+	if (s->g->code[next].op == OP_END)
+		return enter(s, e, c->a, x->up);
+	TRY(step_make(s, &after, N_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 }, 3));
+	rc = enter(s, e, c->a, after);
+	node_drop(&s->m->stacks, after);
+	return rc;
+}
+
+int step_enter(struct step *s, uint32_t pc, struct node *up)
+{
+	struct match_at e = { 0 };
+	int rc = enter(s, &e, pc, up);
+
+	for (uint32_t i = 0; i < e.n && !rc; i++) {
+		rc = step_charge(s, 1);
+		if (!rc)
+			rc = enter_one(s, &e, e.top[i]);
+	}
+	match_drop(s->m, &e);
+	return rc;
+}
+
+int step_rule(struct step *s, struct node *top, uint8_t b)
+{
+	const struct charset *set = s->g->set + s->g->code[top->data[0]].a;
+	struct decoder dec = { top->data[1], top->data[2] };
+	struct dfa_range r[3];
+	uint32_t cp;
+
+	switch (decode_utf8(&dec, b, &cp)) {
+	case DECODE_CHAR:
+		if (!set_has(set, cp, cp))
+			return INFER_OK;
+		return step_enter(s, top->data[0] + 1, top->up);
+	case DECODE_MORE:
+		for (int i = decode_ranges(&dec, r); i--;)
+			if (set_has(set, r[i].lo, r[i].hi))
+				return STEP_PUT(s, N_RULE, top->up, NULL, top->data[0], dec.mode,
+				                dec.acc);
+		return INFER_OK;
+	default:
+		return INFER_OK;
+	}
+}
