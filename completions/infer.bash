@@ -104,7 +104,7 @@ _infer_quant()
 	case $word in
 	-*) _infer_words '
 		--type --copy --keep --imatrix
-		--dry-run --split-max-size --verify --json
+		--dry-run --split-max-size --zstd --verify --json
 		-m --model -f --file --ref --choices --into
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;

@@ -56,11 +56,12 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 		}
 		if (o->name) {
 			must(strlen(o->name) < NAME_MAX_BYTES);
-			t->long_opts[n++] = (struct option){ o->name,
-				                             o->kind == OPT_HELP ? optional_argument
-				                             : o->arg            ? required_argument
-				                                                 : no_argument,
-				                             NULL, LONG + i };
+			t->long_opts[n++] =
+				(struct option){ o->name,
+				                 o->arg && *o->arg == '[' ? optional_argument
+				                 : o->arg                 ? required_argument
+				                                          : no_argument,
+				                 NULL, LONG + i };
 		}
 	}
 	*s = 0;
@@ -334,7 +335,10 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		++*(int *)at;
 		return INFER_OK;
 	case OPT_INT:
-		return take_int(o, at, text, from, err);
+		if (text)
+			return take_int(o, at, text, from, err);
+		*(int64_t *)at = o->value;
+		return INFER_OK;
 	case OPT_BITS:
 		return take_bits(at, text, from, err);
 	case OPT_SIZE:

@@ -16,7 +16,7 @@ enum opt_kind {
 	OPT_MORE,  /* int: counts the occurrences */
 	OPT_LAST,  /* like FLAG, and parsing ends: --version */
 	OPT_HELP,  /* the same, const char *: --help=SECTION, --help SECTION; "" without one */
-	OPT_INT,   /* int64_t in [lo, hi] */
+	OPT_INT,   /* int64_t in [lo, hi]; without a text, where arg is "[=...]": `value` */
 	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
 	/* uint64_t, bytes in [lo, hi]: 4096, 64K, 64KiB, 16M, 4G, 1T (powers of 1024), 64KB (of 1000) */
 	OPT_SIZE,

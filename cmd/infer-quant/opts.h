@@ -24,6 +24,8 @@ static const struct opt quant_rows[] = {
 	  .value = 1, .marks = OPT_COMMON },
 	{ OPT_SIZE, 0, "split-max-size", "SIZE", "several files, none larger: 4G, 500M",
 	  AT(shard_bytes), 1, 1e18, .marks = OPT_COMMON },
+	{ OPT_INT, 0, "zstd", "[=LEVEL]", "compressed, with a level from 1 to 22 (3)", AT(zstd), 1,
+	  22, .value = 3 },
 	{ OPT_FLAG, 0, "verify", NULL, "read all of it again, and compare", AT(verify),
 	  .value = 1 },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines: each tensor, and all; the evaluation", AT(json),

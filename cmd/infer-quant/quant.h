@@ -13,6 +13,7 @@ struct quant_opts {
 	const char *model, *ref, *choices, *into;
 	struct opt_list keep, texts;
 	uint64_t shard_bytes;
+	int64_t zstd; /* the level */
 	int copy, dry_run, verify, json;
 };
 

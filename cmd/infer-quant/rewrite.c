@@ -184,6 +184,8 @@ static void sum_up(const struct run *r)
 		say_summary("continued after %.1f of %.1f MiB of the input",
 		            (double)r->result.resumed_bytes / 1048576,
 		            (double)i->in_bytes / 1048576);
+	if (r->result.packed_bytes)
+		say_summary("compressed to %.1f MiB", (double)r->result.packed_bytes / 1048576);
 	say_summary("%.1f MiB of weights, %.3f bits each, from %.1f MiB",
 	            (double)i->out_bytes / 1048576, bits(i->out_bytes, i->n_elements),
 	            (double)i->in_bytes / 1048576);
@@ -223,6 +225,7 @@ static int run(struct run *r, infer_error *err)
 		.shard_bytes = o->shard_bytes,
 		.dry = o->dry_run,
 		.verify = o->verify,
+		.zstd = (int)o->zstd,
 	};
 
 	sig_mapped(r->in);

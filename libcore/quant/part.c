@@ -27,15 +27,18 @@ enum { TRIES = 100, HEAD = 128, TAIL = 256, PIECE = 1 << 16 };
 int part_path(struct buf *out, const char *path, int no, int count, const char *suffix,
               infer_error *err)
 {
-	static const char end[] = ".gguf";
+	static const char end[] = ".gguf", packed[] = ".zst";
 	size_t n = strlen(path);
+	int is_packed = count > 1 && n > sizeof packed - 1 &&
+	                !strcmp(path + n - (sizeof packed - 1), packed);
 
 	buf_clear(out);
-	if (count > 1 && n > sizeof end - 1 && !strcmp(path + n - (sizeof end - 1), end))
+	n -= is_packed ? sizeof packed - 1 : 0;
+	if (count > 1 && n > sizeof end - 1 && !memcmp(path + n - (sizeof end - 1), end, 5))
 		n -= sizeof end - 1;
 	buf_put(out, path, n);
 	if (count > 1)
-		buf_printf(out, "-%05d-of-%05d.gguf", no + 1, count);
+		buf_printf(out, "-%05d-of-%05d.gguf%s", no + 1, count, is_packed ? packed : "");
 	buf_puts(out, suffix);
 	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
 }
@@ -90,6 +93,10 @@ static int check_names(const struct part *p, infer_error *err)
 			rc = check_name(p, name.at, err);
 		if (!rc)
 			rc = part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		if (!rc)
+			rc = check_name(p, name.at, err);
+		if (!rc)
+			rc = part_path(&name, p->path, i, p->q->n_shards, PART_PACKED, err);
 		if (!rc)
 			rc = check_name(p, name.at, err);
 	}
@@ -219,11 +226,12 @@ static int reopen(struct part *p, infer_error *err)
 
 static void drop(const struct part *p, int count)
 {
+	static const char *const suffixes[] = { PART_SUFFIX, PART_PACKED };
 	struct buf name;
 
 	buf_init(&name, MEM_QUANT);
-	for (int i = 0; i < count; i++)
-		if (!part_path(&name, p->path, i, count, PART_SUFFIX, NULL))
+	for (int i = 0; i < 2 * count; i++)
+		if (!part_path(&name, p->path, i / 2, count, suffixes[i % 2], NULL))
 			unlink(name.at);
 	buf_fini(&name);
 }
@@ -300,7 +308,7 @@ static int open_all(struct part *p, const char *fingerprint, infer_error *err)
 int part_open(struct part *p, const infer_quant *q, const char *path, const char fingerprint[65],
               infer_error *err)
 {
-	*p = (struct part){ .q = q, .path = path, .resume_fd = -1 };
+	*p = (struct part){ .q = q, .path = path, .resume_fd = -1, .suffix = PART_SUFFIX };
 	buf_init(&p->resume, MEM_QUANT);
 	buf_puts(&p->resume, path);
 	buf_puts(&p->resume, PART_RESUME);
@@ -349,7 +357,7 @@ int part_end(struct part *p, infer_error *err)
 	buf_init(&from, MEM_QUANT);
 	buf_init(&to, MEM_QUANT);
 	for (int i = p->q->n_shards - 1; !rc && i >= 0; i--) {
-		rc = part_path(&from, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		rc = part_path(&from, p->path, i, p->q->n_shards, p->suffix, err);
 		if (!rc)
 			rc = part_path(&to, p->path, i, p->q->n_shards, "", err);
 		if (!rc && rename(from.at, to.at))

@@ -11,7 +11,8 @@ struct part {
 	int resume_fd, *fds;
 	/* what is done of it: all tensors before this one, and its first elements */
 	uint64_t tensor, elements;
-	int marks; /* of this run and earlier ones */
+	int marks;          /* of this run and earlier ones */
+	const char *suffix; /* of what gets the name at the end */
 };
 
 /* Open what an earlier run with this fingerprint has left, or begin.
@@ -32,5 +33,6 @@ void part_close(struct part *p, int keep);
 int part_path(struct buf *out, const char *path, int no, int count, const char *suffix,
               infer_error *err);
 #define PART_SUFFIX ".part"
+#define PART_PACKED ".part.zst"
 #define PART_RESUME ".resume"
 #endif

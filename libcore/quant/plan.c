@@ -155,6 +155,7 @@ static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *e
 	q->shard_bytes = o->shard_bytes;
 	q->dry = o->dry;
 	q->verify = o->verify;
+	q->zstd = o->zstd;
 	if (o->type) {
 		q->name = mix_find(o->type);
 		if (!q->name)

@@ -26,7 +26,7 @@ struct infer_quant {
 	struct importance *importance;
 	const char *imatrix; /* its path, copied */
 	uint64_t shard_bytes;
-	int dry, verify;
+	int dry, verify, zstd;
 	struct quant_tensor *tensors;
 	uint64_t n;
 	struct quant_shard *shards;

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/sha256.h"
 #include "file/file.h"
+#include "quant/pack.h"
 #include "quant/part.h"
 #include "type/type.h"
 
@@ -40,7 +41,8 @@ struct work {
 	struct error_sum *sums;  /* [STEP * threads], of the pieces of a step */
 	struct part part;
 	const struct infer_watch *watch;
-	uint64_t done; /* bytes of the input, of all q->info.in_bytes */
+	/* bytes of the input, once or twice, and of what is compressed, once or twice */
+	uint64_t done, all;
 	int64_t marked_ns;
 	int verify; /* compare with the file instead of writing it */
 	/* of one step of a tensor */
@@ -241,8 +243,7 @@ static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 		pages(k, from, k->to);
 		k->done = start + bytes_of(t->in->type, k->to);
 		if (k->watch && k->watch->fn)
-			k->watch->fn(k->watch->user, k->done,
-			             k->q->info.in_bytes * (k->q->verify ? 2 : 1));
+			k->watch->fn(k->watch->user, k->done, k->all);
 		if (k->verify || clock_now_ns() - k->marked_ns < MARK_NS)
 			continue;
 		TRY(part_mark(&k->part, i, k->to, err));
@@ -274,7 +275,14 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 	result->resumed_bytes = k->done + bytes_of(k->q->tensors[first].in->type, elements);
 	for (uint64_t i = first; i < k->q->n; i++)
 		TRY(tensor(k, i, i == first ? elements : 0, err));
-	return k->q->verify ? verify(k, err) : INFER_OK;
+	if (k->q->verify)
+		TRY(verify(k, err));
+	if (k->q->zstd)
+		TRY(part_mark(&k->part, k->q->n - 1, quant_elements(k->q->tensors[k->q->n - 1].in),
+		              err));
+	const struct pack_opts o = { k->q->zstd, k->q->verify, k->watch, k->done, k->all };
+
+	return o.level ? pack_files(&k->part, k->pool, &o, &result->packed_bytes, err) : INFER_OK;
 }
 
 /* ---- what makes a file that was left another one ---- */
@@ -370,6 +378,7 @@ int infer_quant_write(infer_quant *q, const char *path, int threads, const struc
 	struct work k = { .q = q, .watch = w, .bad = UINT64_MAX, .differs = UINT64_MAX };
 	int rc = open_work(&k, threads, err);
 
+	k.all = (q->info.in_bytes + (q->zstd ? q->info.file_bytes : 0)) * (q->verify ? 2 : 1);
 	*result = (struct infer_quant_result){ 0 };
 	if (!rc)
 		rc = write_parts(&k, path, result, err);

@@ -54,6 +54,8 @@ static int put_file(infer_writer *out, const struct infer_quant_info *i, const c
 	jw_num(w, "bits_per_weight", bits(i->out_bytes, i->n_elements));
 	if (r)
 		jw_uint(w, "resumed_bytes", r->resumed_bytes);
+	if (r && r->packed_bytes)
+		jw_uint(w, "packed_bytes", r->packed_bytes);
 	jw_str(w, "version", infer_version());
 	return record_end(out, err);
 }

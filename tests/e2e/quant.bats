@@ -237,3 +237,28 @@ stopped()
 	wait $!
 	infer-inspect verify a.gguf >/dev/null
 }
+
+@test "--zstd: what zstd unpacks to the same file, whatever the number of threads; split, verified, continued" {
+	infer-quant --type Q8_0 "$BIG" a.gguf
+	for t in 1 3; do infer-quant -t $t --type Q8_0 --zstd --verify "$BIG" a$t.gguf.zst; done
+	cmp a1.gguf.zst a3.gguf.zst
+	zstd -qdc a1.gguf.zst | cmp - a.gguf
+	same "$(infer-inspect --json a.gguf | json id)" "$(infer-inspect --json a1.gguf.zst | json id)"
+	infer-quant --copy --zstd=19 --split-max-size 300K --json "$F16" s.gguf.zst >records
+	same "$(cat s-*-of-*.gguf.zst | wc -c)" "$(tail -1 records | json packed_bytes)"
+	infer-quant --copy s-00001-of-*.gguf.zst b.gguf
+	infer-quant --copy "$F16" c.gguf
+	cmp b.gguf c.gguf
+	[ -z "$(find . -name '*.part*' -o -name '*.resume')" ]
+	fails 2 '\-\-zstd' infer-quant --copy --zstd=23 "$F16" x.gguf.zst
+	# killed while it compresses
+	infer-quant --copy --zstd=19 "$BIG" d.gguf.zst 2>err &
+	for _ in $(seq 600); do [ -s d.gguf.zst.part.zst ] && break; sleep 0.05; done
+	kill -9 $!
+	wait $! || true
+	[ ! -e d.gguf.zst ]
+	infer-quant --copy --zstd "$BIG" d.gguf.zst
+	infer-quant --copy "$BIG" e.gguf
+	zstd -qdc d.gguf.zst | cmp - e.gguf
+	[ -z "$(find . -name '*.part*' -o -name '*.resume')" ]
+}

@@ -27,6 +27,7 @@ struct infer_quant_opts {
 	/* 1: a tensor may lack the importances that its type needs, since nothing is written */
 	int dry;
 	int verify; /* 1: what was written is read again and compared */
+	int zstd;   /* 1 ... 22: compressed with that level; 0: not */
 };
 
 typedef struct infer_quant infer_quant;
@@ -74,10 +75,11 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 /* What was written. */
 struct infer_quant_result {
 	uint64_t resumed_bytes; /* of the tensors of the input that an earlier run had done */
+	uint64_t packed_bytes;  /* of the compressed files; 0: they are not */
 	int kept;               /* it has failed, and what is there can be continued */
 };
 /* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until all is on the disk
- * it lies beside in PATH.part, and PATH.resume says how far it is: where that is left by a run that
+ * it lies beside in PATH.part, of which the compressed one is made at the end, and PATH.resume says how far it is: where that is left by a run that
  * was stopped, and all is as it was then, it is continued.
  * threads  1 ... 1024
  * w        is told of bytes of the input, on this thread; may be NULL

@@ -1,0 +1,226 @@
+/* quant/pack.c - compression in frames that are independent of each other, as many at a time as there
+ * are threads.  The library allocates its contexts with malloc. */
+#include "quant/pack.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "file/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum { FRAME = 4 << 20 };
+
+struct slot {
+	ZSTD_CCtx *c;
+	ZSTD_DCtx *d;
+	unsigned char *in, *out, *back; /* [FRAME], [bound], [FRAME] */
+	size_t n;                       /* of out */
+	const char *failed;             /* NULL: it has not */
+	int errnum;
+};
+struct pack {
+	struct part *p;
+	const struct pack_opts *o;
+	struct slot *slots; /* by frame of a batch */
+	int n_slots, fd, to;
+	size_t bound;
+	uint64_t bytes, first; /* of the file; the first frame of the batch */
+	uint64_t *ends;        /* of its frames in the compressed file */
+	int verify;
+};
+
+/* Bytes of a file to or from memory; 0 or an errno. */
+static int whole(int is_read, int fd, void *at, size_t n, uint64_t offset)
+{
+	while (n) {
+		ssize_t got = is_read ? pread(fd, at, n, (off_t)offset)
+		                      : pwrite(fd, at, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? errno : EIO;
+		at = (char *)at + got;
+		n -= (size_t)got;
+		offset += (size_t)got;
+	}
+	return 0;
+}
+
+static void frame(void *user, int64_t i, int worker)
+{
+	struct pack *k = user;
+	struct slot *s = &k->slots[i];
+	uint64_t no = k->first + (uint64_t)i, at = no * FRAME;
+	size_t n = (size_t)num_min(FRAME, (int64_t)(k->bytes - at));
+
+	(void)worker;
+	s->errnum = whole(1, k->fd, s->in, n, at);
+	if (s->errnum)
+		return;
+	if (!k->verify) {
+		s->n = ZSTD_compress2(s->c, s->out, k->bound, s->in, n);
+		s->failed = ZSTD_isError(s->n) ? ZSTD_getErrorName(s->n) : NULL;
+		return;
+	}
+	uint64_t from = no ? k->ends[no - 1] : 0;
+
+	s->n = (size_t)(k->ends[no] - from);
+	s->errnum = whole(1, k->to, s->out, s->n, from);
+	if (s->errnum)
+		return;
+	size_t got = ZSTD_decompressDCtx(s->d, s->back, FRAME, s->out, s->n);
+
+	if (got != n || memcmp(s->back, s->in, n))
+		s->failed = "the file has not what was written to it";
+}
+
+static int failed(const struct pack *k, const char *why, infer_error *err)
+{
+	return err_set(err, INFER_EIO, "%s" PART_PACKED ": %s", file_label(k->p->path), why);
+}
+
+static int check(const struct pack *k, int64_t n, infer_error *err)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (k->slots[i].errnum)
+			return err_errno(err, k->slots[i].errnum, "%s" PART_SUFFIX ": reading",
+			                 file_label(k->p->path));
+		if (k->slots[i].failed)
+			return failed(k, k->slots[i].failed, err);
+	}
+	return INFER_OK;
+}
+
+/* All frames of a file, a batch after the other. */
+static int frames(struct pack *k, struct pool *pool, uint64_t done, infer_error *err)
+{
+	uint64_t count = (k->bytes + FRAME - 1) / FRAME;
+
+	for (k->first = 0; k->first < count; k->first += (uint64_t)k->n_slots) {
+		int64_t n = num_min(k->n_slots, (int64_t)(count - k->first));
+
+		pool_run(pool, n, frame, k);
+		TRY(check(k, n, err));
+		for (int64_t i = 0; !k->verify && i < n; i++) {
+			uint64_t no = k->first + (uint64_t)i, from = no ? k->ends[no - 1] : 0;
+			int errnum = whole(0, k->to, k->slots[i].out, k->slots[i].n, from);
+
+			if (errnum)
+				return err_errno(err, errnum, "%s" PART_PACKED ": writing",
+				                 file_label(k->p->path));
+			k->ends[no] = from + k->slots[i].n;
+		}
+		if (k->o->watch && k->o->watch->fn)
+			k->o->watch->fn(
+				k->o->watch->user,
+				done + (uint64_t)num_min((int64_t)k->bytes,
+			                                 (int64_t)(k->first + (uint64_t)n) * FRAME),
+				k->o->all);
+	}
+	return INFER_OK;
+}
+
+static int pack_open(struct pack *k, int no, infer_error *err)
+{
+	struct buf name;
+
+	k->fd = k->p->fds[no];
+	k->bytes = k->p->q->shards[no].file_bytes;
+	k->ends = mem_alloc(MEM_QUANT, (size_t)(k->bytes / FRAME + 1), sizeof *k->ends);
+	if (!k->ends)
+		return err_set(err, INFER_ENOMEM, "no memory to compress");
+	buf_init(&name, MEM_QUANT);
+	int rc = part_path(&name, k->p->path, no, k->p->q->n_shards, PART_PACKED, err);
+
+	if (!rc) {
+		k->to = open(name.at, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		if (k->to < 0)
+			rc = err_errno(err, errno, "%s", file_label(name.at));
+	}
+	buf_fini(&name);
+	return rc;
+}
+
+static int pack_one(struct pack *k, int no, struct pool *pool, uint64_t *done, uint64_t *bytes,
+                    infer_error *err)
+{
+	int rc;
+
+	k->to = -1;
+	k->ends = NULL;
+	k->verify = 0;
+	rc = pack_open(k, no, err);
+	if (!rc)
+		rc = frames(k, pool, *done, err);
+	if (!rc && fdatasync(k->to))
+		rc = err_errno(err, errno, "%s" PART_PACKED ": writing", file_label(k->p->path));
+	*done += k->bytes;
+	if (!rc && k->o->verify) {
+		(void)posix_fadvise(k->to, 0, 0, POSIX_FADV_DONTNEED);
+		k->verify = 1;
+		rc = frames(k, pool, *done, err);
+		*done += k->bytes;
+	}
+	if (!rc)
+		*bytes += k->ends[(k->bytes - 1) / FRAME];
+	if (k->to >= 0)
+		close(k->to);
+	mem_free(k->ends);
+	return rc;
+}
+
+static int slots_new(struct pack *k, infer_error *err)
+{
+	int bad = 0;
+
+	k->bound = ZSTD_compressBound(FRAME);
+	k->slots = mem_zalloc(MEM_QUANT, (size_t)k->n_slots, sizeof *k->slots);
+	for (int i = 0; k->slots && i < k->n_slots; i++) {
+		struct slot *s = &k->slots[i];
+
+		s->c = ZSTD_createCCtx();
+		s->d = k->o->verify ? ZSTD_createDCtx() : NULL;
+		s->in = mem_alloc(MEM_QUANT, FRAME, 1);
+		s->out = mem_alloc(MEM_QUANT, k->bound, 1);
+		s->back = k->o->verify ? mem_alloc(MEM_QUANT, FRAME, 1) : NULL;
+		bad |= !s->c || !s->in || !s->out || (k->o->verify && (!s->d || !s->back));
+		if (s->c) {
+			ZSTD_CCtx_setParameter(s->c, ZSTD_c_compressionLevel, k->o->level);
+			ZSTD_CCtx_setParameter(s->c, ZSTD_c_checksumFlag, 1);
+		}
+	}
+	return k->slots && !bad ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory to compress");
+}
+
+static void slots_free(struct pack *k)
+{
+	for (int i = 0; k->slots && i < k->n_slots; i++) {
+		ZSTD_freeCCtx(k->slots[i].c);
+		ZSTD_freeDCtx(k->slots[i].d);
+		mem_free(k->slots[i].in);
+		mem_free(k->slots[i].out);
+		mem_free(k->slots[i].back);
+	}
+	mem_free(k->slots);
+}
+
+int pack_files(struct part *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
+               infer_error *err)
+{
+	struct pack k = { .p = p, .o = o, .n_slots = pool_threads(pool) };
+	uint64_t done = o->done;
+	int rc = slots_new(&k, err);
+
+	*bytes = 0;
+	for (int i = 0; !rc && i < p->q->n_shards; i++)
+		rc = pack_one(&k, i, pool, &done, bytes, err);
+	slots_free(&k);
+	if (!rc)
+		p->suffix = PART_PACKED;
+	return rc;
+}
