@@ -7,7 +7,7 @@ setup_more()
 	mkmodel --embd 256 --ff 512 --vocab 512 "$F32"
 	mkmodel --embd 256 --ff 512 --vocab 512 --type f16 "$F16"
 	# seconds of work
-	mkmodel --embd 1024 --ff 4096 --heads 8 --kv-heads 2 --layers 3 --vocab 4096 --type f16 "$BIG"
+	mkmodel --embd 1024 --ff 4096 --heads 8 --kv-heads 2 --layers 2 --vocab 4096 --type f16 "$BIG"
 	infer-quant --type Q4_K_M "$BIG" "$WANT"
 }
 
@@ -125,7 +125,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 }
 
 @test "a run that was killed is continued, whenever that was, and the result is the same" {
-	for n in 1 2 3; do
+	for n in 1 2; do
 		i=0
 		while [ ! -e got.gguf ]; do
 			timeout -s KILL "$(awk -v n=$n -v i=$i 'BEGIN { srand(n * 100 + i); print 0.02 + rand() * (0.8 + i) }')" infer-quant -t 1 --type Q4_K_M "$BIG" got.gguf 2>/dev/null || true
@@ -174,12 +174,13 @@ stopped()
 	cp "$BIG" big.gguf
 	infer-quant --type Q4_K_M --json big.gguf got.gguf | tail -1 | json resumed_bytes | grep -qx 0
 	cmp "$WANT" got.gguf
-	# a line that was torn counts for nothing, nor does a file that is not what it was
+	# a line that was torn counts for nothing
 	rm got.gguf
 	stopped got.gguf TERM
 	printf '7 1' >>got.gguf.resume
 	infer-quant --type Q4_K_M "$BIG" got.gguf
 	cmp "$WANT" got.gguf
+	# nor does a file that is not what it was
 	rm got.gguf
 	stopped got.gguf TERM
 	truncate -s 1000 got.gguf.part
@@ -242,7 +243,9 @@ stopped()
 	infer-quant --type Q8_0 "$BIG" a.gguf
 	for t in 1 3; do infer-quant -t $t --type Q8_0 --zstd --verify "$BIG" a$t.gguf.zst; done
 	cmp a1.gguf.zst a3.gguf.zst
-	zstd -qdc a1.gguf.zst | cmp - a.gguf
+	infer-quant --copy a1.gguf.zst a1.gguf
+	infer-quant --copy a.gguf a2.gguf
+	cmp a1.gguf a2.gguf
 	same "$(infer-inspect --json a.gguf | json id)" "$(infer-inspect --json a1.gguf.zst | json id)"
 	infer-quant --copy --zstd=19 --split-max-size 300K --json "$F16" s.gguf.zst >records
 	same "$(cat s-*-of-*.gguf.zst | wc -c)" "$(tail -1 records | json packed_bytes)"
@@ -259,6 +262,7 @@ stopped()
 	[ ! -e d.gguf.zst ]
 	infer-quant --copy --zstd "$BIG" d.gguf.zst
 	infer-quant --copy "$BIG" e.gguf
-	zstd -qdc d.gguf.zst | cmp - e.gguf
+	infer-quant --copy d.gguf.zst d.gguf
+	cmp d.gguf e.gguf
 	[ -z "$(find . -name '*.part*' -o -name '*.resume')" ]
 }
