@@ -29,7 +29,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 static void encode(void *dst, const float *src, const float *importance, size_t blocks)
 {
 	struct search_table t;
-	struct search_levels levels = { search_iq4(&t), 8, -32, 31 };
+	struct search_levels levels = { search_iq4(&t), .n = 8,      .lo = -32, .hi = 31,
+		                        .steps = 24,    .rounds = 2, .wide = 1 };
 	struct iq4_xs *b = dst;
 	struct search s;
 	int8_t sc[8], q[256];

@@ -37,9 +37,12 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                       3,  3.3f,  2.7f,  3.7f,  4.1f,  4.6f,  5.2f };
 	static const struct search_levels levels = {
 		{ .lo = -4, .hi = 3, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
-		4,
-		-32,
-		31
+		.n = 4,
+		.lo = -32,
+		.hi = 31,
+		.steps = 24,
+		.rounds = 2,
+		.wide = 1,
 	};
 	struct q3_k *b = dst;
 	struct search s;

@@ -26,13 +26,16 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks)
 {
-	static const float tries[] = { -32, -31.5f, -31, -32.5f, -33,  -33.5f,
-		                       -34, -30.5f, 31,  30.5f,  31.5f };
+	static const float tries[] = { -32, -31, -33, 31 };
+	/* a scale has 8 bits: wide would find nothing better */
 	static const struct search_levels levels = {
 		{ .lo = -32, .hi = 31, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
-		4,
-		-128,
-		127
+		.n = 4,
+		.lo = -128,
+		.hi = 127,
+		.steps = 4,
+		.rounds = 1,
+		.wide = 0,
 	};
 	struct q6_k *b = dst;
 	struct search s;
@@ -41,12 +44,17 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256);
 		search_put(b->d, search_levels(&s, &levels, b->sc, q));
-		memset(b->ql, 0, sizeof b->ql);
-		memset(b->qh, 0, sizeof b->qh);
-		for (int i = 0; i < 256; i++) {
-			int half = i / 128, j = i % 128 / 32, l = i % 32, v = q[i] + 32;
-			b->ql[64 * half + 32 * (j & 1) + l] |= (uint8_t)((v & 15) << j / 2 * 4);
-			b->qh[32 * half + l] |= (uint8_t)(v >> 4 << 2 * j);
+		for (int half = 0; half < 2; half++) {
+			const int8_t *from = q + 128 * half;
+			uint8_t *ql = b->ql + 64 * half, *qh = b->qh + 32 * half;
+			for (int l = 0; l < 32; l++) {
+				int v0 = from[l] + 32, v1 = from[32 + l] + 32,
+				    v2 = from[64 + l] + 32, v3 = from[96 + l] + 32;
+				ql[l] = (uint8_t)((v0 & 15) | (v2 & 15) << 4);
+				ql[32 + l] = (uint8_t)((v1 & 15) | (v3 & 15) << 4);
+				qh[l] = (uint8_t)(v0 >> 4 | v1 >> 4 << 2 | v2 >> 4 << 4 |
+				                  v3 >> 4 << 6);
+			}
 		}
 	}
 }

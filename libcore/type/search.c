@@ -21,23 +21,44 @@ static float unit_of(float top)
 	return num_float((e < 1 ? 1 : e) << 23);
 }
 
+static float greatest(search_v4 v)
+{
+	float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
+
+	return a > b ? a : b;
+}
+
+static search_v4 greater(search_v4 a, search_v4 b)
+{
+	search_i4 m = a > b;
+
+	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
+}
+
+static search_v4 load(const float *from)
+{
+	search_v4 v;
+
+	memcpy(&v, from, sizeof v);
+	return v;
+}
+
 void search_load(struct search *s, const float *src, const float *importance, int n)
 {
-	float top = 0, heavy = 0;
+	search_v4 top = { 0 }, heavy = { 0 };
 
-	for (int i = 0; i < n; i++)
-		top = fabsf(src[i]) > top ? fabsf(src[i]) : top;
-	for (int i = 0; importance && i < n; i++)
-		heavy = importance[i] > heavy ? importance[i] : heavy;
-	s->unit = unit_of(top);
-	s->per_unit = 1.0f / s->unit;
-	float per_heavy = 1.0f / unit_of(heavy);
 	for (int i = 0; i < n / 4; i++)
-		for (int l = 0; l < 4; l++) {
-			s->x[i][l] = src[4 * i + l] * s->per_unit;
-			s->w[i][l] =
-				heavy > 0 ? importance[4 * i + l] * per_heavy + UNWEIGHTED : 1.0f;
-		}
+		top = greater(search_abs(load(src + 4 * i)), top);
+	for (int i = 0; importance && i < n / 4; i++)
+		heavy = greater(load(importance + 4 * i), heavy);
+	s->unit = unit_of(greatest(top));
+	s->per_unit = 1.0f / s->unit;
+	for (int i = 0; i < n / 4; i++)
+		s->x[i] = load(src + 4 * i) * s->per_unit;
+	float most = greatest(heavy), per_heavy = 1.0f / unit_of(most);
+	for (int i = 0; i < n / 4; i++)
+		s->w[i] = most > 0 ? load(importance + 4 * i) * per_heavy + UNWEIGHTED
+		                   : (search_v4){ 1, 1, 1, 1 };
 }
 
 uint16_t search_f16(float x)
@@ -79,19 +100,27 @@ void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct se
 	}
 }
 
-/* The value whose error matters and that is farthest from 0. */
+/* The value whose error matters and that is farthest from 0; of two, the first. */
 float search_farthest(const search_v4 *x, const search_v4 *w, int n)
 {
-	float top = 0, any = 0;
+	search_v4 any = { 0 }, heard = { 0 };
+	float least = SEARCH_UNHEARD;
 
+	for (int i = 0; i < n; i++) {
+		search_v4 v = search_abs(x[i]);
+		any = greater(v, any);
+		heard = greater((search_v4)((search_i4)v & (w[i] > SEARCH_UNHEARD)), heard);
+	}
+	float top = greatest(heard);
+	if (top < SEARCH_LEAST) {
+		top = greatest(any);
+		least = -1;
+	}
 	for (int i = 0; i < n; i++)
-		for (int l = 0; l < 4; l++) {
-			float v = x[i][l];
-			any = fabsf(v) > fabsf(any) ? v : any;
-			if (w[i][l] > SEARCH_UNHEARD)
-				top = fabsf(v) > fabsf(top) ? v : top;
-		}
-	return fabsf(top) >= SEARCH_LEAST ? top : any;
+		for (int l = 0; l < 4; l++)
+			if (fabsf(x[i][l]) == top && w[i][l] > least)
+				return x[i][l];
+	return 0;
 }
 
 static float score_of(struct search_fit f) { return f.qq > 0 ? f.xq * f.xq / f.qq : 0; }

@@ -121,6 +121,9 @@ struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
 struct search_levels {
 	struct search_grid grid;
 	int n, lo, hi; /* of a group's scale */
+	int steps;     /* how many d are tried for each end of a scale's range */
+	int rounds;    /* of codes and d in turn, after the first codes */
+	int wide;      /* a round tries integers so far from a group's */
 };
 /* sc [64 / n], q [256]; returns d */
 uint16_t search_levels(const struct search *s, const struct search_levels *l, int8_t *sc,

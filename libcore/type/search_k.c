@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MOST = 16, STEPS = 24, ROUNDS = 2 };
+enum { MOST = 16 };
 
 struct groups {
 	int count;
@@ -31,9 +31,9 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 		top = fabsf(g->a[i]) > fabsf(top) ? g->a[i] : top;
 	if (fabsf(top) < SEARCH_LEAST / 256)
 		return 0;
-	for (int k = 0; k < 2 * STEPS; k++) {
+	for (int k = 0; k < 2 * l->steps; k++) {
 		float end = (float)(k & 1 ? l->lo : l->hi);
-		float d = top / (end * (1.0f - 0.25f / STEPS * (float)(k / 2))), loss = 0;
+		float d = top / (end * (1.0f - 0.25f / (float)l->steps * (float)(k / 2))), loss = 0;
 		search_round_up(s, &d);
 		for (int i = 0; i < g->count; i++) {
 			float e = g->a[i] - d * (float)nearest(g->a[i] / d, l->lo, l->hi);
@@ -95,14 +95,14 @@ uint16_t search_levels(const struct search *s, const struct search_levels *l, in
 		g.curve[i] = f.qq;
 	}
 	float d = first_d(s, &g, l);
-	for (int k = 0; k < ROUNDS + 1; k++) {
+	for (int k = 0; k < l->rounds + 1; k++) {
 		uint16_t hd = search_round(s, &d);
 		float sum = 0, xq = 0, qq = 0;
 		if (d == 0)
 			break;
 		for (int i = 0; i < g.count; i++) {
 			struct search_fit f;
-			sum += settle(s, l, d, i, &g.sc[i], k < ROUNDS, &f);
+			sum += settle(s, l, d, i, &g.sc[i], k < l->rounds ? l->wide : 0, &f);
 			xq += (float)g.sc[i] * f.xq;
 			qq += (float)(g.sc[i] * g.sc[i]) * f.qq;
 		}
