@@ -1,4 +1,5 @@
-/* grammar/grammar.h - constraints: what may be written, compiled from a JSON Schema, or from rules.
+/* grammar/grammar.h - constraints: what may be written, by a JSON Schema, by rules, by a regular
+ * expression or by a choice of texts.
  *
  * What it is.  A struct grammar is a language of texts.  grammar/match.h follows a text through
  * one, byte by byte.  It is exact in one direction: what it accepts satisfies the schema by the
@@ -40,6 +41,14 @@ int grammar_schema(struct grammar **out, const struct json *schema, const struct
  * INFER_EUNSUP  rules about tokens; the budget */
 int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
                  infer_error *err);
+/* The texts that the whole of a regular expression matches (regular/regex.h).
+ * INFER_EINVAL  not a regular expression */
+int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct grammar_budget *left,
+                  infer_error *err);
+/* Exactly these texts.
+ * INFER_EINVAL  one is not UTF-8 */
+int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
+                   struct grammar_budget *left, infer_error *err);
 /* nothing satisfies it */
 int grammar_is_none(const struct grammar *g);
 void grammar_free(struct grammar *g);

@@ -94,8 +94,9 @@ struct charset {
 struct grammar {
 	struct arena mem;
 	uint64_t bytes;
-	const struct code
-		*code; /* NULL: goals, of which root is one; else root is where it begins */
+	/* the first of these that is there says what the text is; neither: a value of goal root */
+	const struct dfa *text;
+	const struct code *code; /* begins at root */
 	const struct charset *set;
 	uint32_t n_code;
 	uint8_t *code_live; /* [n_code] some text leads from there to the end of the rule */

@@ -89,9 +89,13 @@ int match_begin(struct match *m, struct match_at *at, infer_error *err)
 	rc = step_make(&s, &done, N_DONE, NULL, NULL, NULL, 0);
 	if (rc)
 		return rc;
-	if (m->g->code)
+	if (grammar_is_none(m->g))
+		rc = INFER_OK;
+	else if (m->g->text)
+		rc = STEP_PUT(&s, N_TEXT, done, NULL, m->g->text->start, 0, 0);
+	else if (m->g->code)
 		rc = step_enter(&s, m->g->root, done);
-	else if (m->g->goal[m->g->root].live)
+	else
 		rc = STEP_PUT(&s, N_VALUE, done, NULL, m->g->root,
 		              m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
 	node_drop(&m->stacks, done);
@@ -129,6 +133,8 @@ int match_may_end(const struct match *m, const struct match_at *at)
 		if (n->kind == N_NUMBER && dfa_accepts(step_text(m->g, n), n->data[2]))
 			n = n->up;
 		if (n->kind == N_DONE)
+			return 1;
+		if (n->kind == N_TEXT && !n->data[1] && dfa_accepts(m->g->text, n->data[0]))
 			return 1;
 	}
 	return 0;

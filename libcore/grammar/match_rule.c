@@ -1,4 +1,4 @@
-/* grammar/match_rule.c - a byte more of a text under rules. */
+/* grammar/match_rule.c - a byte more of a text under rules, or under one automaton. */
 #include "grammar/match_step.h"
 #include "base/err.h"
 #include "regular/work.h"
@@ -112,4 +112,26 @@ int step_rule(struct step *s, struct node *top, uint8_t b)
 	default:
 		return INFER_OK;
 	}
+}
+
+int step_plain(struct step *s, struct node *top, uint8_t b)
+{
+	const struct dfa *d = s->g->text;
+	struct decoder dec = { top->data[1], top->data[2] };
+	uint32_t state = top->data[0], cp;
+
+	switch (decode_utf8(&dec, b, &cp)) {
+	case DECODE_CHAR:
+		state = dfa_step(d, state, cp);
+		if (dfa_live(state))
+			break;
+		return INFER_OK;
+	case DECODE_MORE:
+		if (step_may_lead(d, state, &dec))
+			break;
+		return INFER_OK;
+	default:
+		return INFER_OK;
+	}
+	return STEP_PUT(s, N_TEXT, top->up, NULL, state, dec.mode, dec.acc);
 }

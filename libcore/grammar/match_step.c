@@ -250,6 +250,8 @@ int step_one(struct step *s, struct node *top, uint8_t b)
 		return step_add(s, node_ref(top));
 	case N_RULE:
 		return step_rule(s, top, b);
+	case N_TEXT:
+		return step_plain(s, top, b);
 	case N_VALUE:
 		return step_value(s, top, b);
 	case N_LITERAL:

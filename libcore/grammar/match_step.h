@@ -19,6 +19,7 @@
  *   N_CHAR       of a name: character, length
  *   N_NAME       class; at its side the name
  *   N_RULE       where in the code, decoder
+ *   N_TEXT       state, decoder
  * What follows a value is in the frame below it: that is written when the value begins. */
 enum frame {
 	N_DONE,
@@ -33,7 +34,8 @@ enum frame {
 	N_OBJECT,
 	N_CHAR,
 	N_NAME,
-	N_RULE
+	N_RULE,
+	N_TEXT
 };
 enum { AT_FIRST, AT_AFTER, AT_NEXT };    /* behind the bracket, a value, a comma */
 enum { SPACE_ANY, SPACE_NONE, NEWLINE }; /* then the indentation */
@@ -83,6 +85,7 @@ int step_slot_key(struct step *s, struct node *top, uint8_t b);
 int step_other_key(struct step *s, struct node *top, uint8_t b);
 int step_colon(struct step *s, struct node *top, uint8_t b);
 int step_rule(struct step *s, struct node *top, uint8_t b);
+int step_plain(struct step *s, struct node *top, uint8_t b);
 /* All places for a character that are reached from pc without one. */
 int step_enter(struct step *s, uint32_t pc, struct node *up);
 #endif

@@ -37,6 +37,8 @@ void grammar_drop(struct grammar *g, struct grammar_budget *left)
 
 int grammar_is_none(const struct grammar *g)
 {
+	if (g->text)
+		return dfa_is_none(g->text);
 	return g->code ? !g->code_live[g->root] : !g->goal[g->root].live;
 }
 

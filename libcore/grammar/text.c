@@ -1,0 +1,50 @@
+/* grammar/text.c - texts that one automaton accepts: a regular expression, a choice. */
+#include "base/err.h"
+#include "grammar/grammar.h"
+#include "grammar/ir.h"
+#include "regular/regex.h"
+#include "regular/work.h"
+
+/* A grammar that owns the automaton; without memory it goes. */
+static int own(struct grammar **out, struct dfa *d, struct grammar_budget *left, infer_error *err)
+{
+	struct grammar *g;
+	struct work w;
+	int rc;
+
+	work_begin(&w, "the constraint", left, err);
+	w.mem.who = MEM_GRAMMAR;
+	rc = work_alloc(&w, &g, 1, sizeof *g);
+	if (!rc)
+		rc = work_grow(&w, &g->dfa, &g->cap_dfas, 1, sizeof *g->dfa);
+	if (rc) {
+		work_end(&w);
+		dfa_drop(d, left);
+		return rc;
+	}
+	g->dfa[g->n_dfas++] = g->text = d;
+	g->mem = w.mem;
+	g->bytes = w.taken;
+	*out = g;
+	return INFER_OK;
+}
+
+int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct grammar_budget *left,
+                  infer_error *err)
+{
+	struct dfa *d;
+
+	*out = NULL;
+	TRY(regex_dfa(&d, pattern, n, REGEX_WHOLE, left, err));
+	return own(out, d, left, err);
+}
+
+int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
+                   struct grammar_budget *left, infer_error *err)
+{
+	struct dfa *d;
+
+	*out = NULL;
+	TRY(dfa_words(&d, words, n, left, err));
+	return own(out, d, left, err);
+}
