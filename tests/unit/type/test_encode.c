@@ -506,6 +506,42 @@ static void test_bytes(void **state)
 	}
 }
 
+static uint64_t digest(size_t bytes)
+{
+	uint64_t d = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < bytes; i++)
+		d = (d ^ code[i]) * 0x100000001b3;
+	return d;
+}
+
+/* The same bytes on every machine: those of tests/golden/encode-bytes.txt, whose lines this test
+ * prints.  An encoder that is made better gets a new one. */
+static void test_machines(void **state)
+{
+	char line[80], want[4096] = "";
+	FILE *f = fopen("tests/golden/encode-bytes.txt", "r");
+
+	(void)state;
+	assert_non_null(f);
+	want[fread(want, 1, sizeof want - 1, f)] = 0;
+	fclose(f);
+	for (int i = 0; i < N; i++) {
+		x[i] = bell((uint64_t)i + 7000);
+		w[i] = heed((uint64_t)i);
+	}
+	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
+		if (!type_get(t)->encode)
+			continue;
+		uint64_t plain = digest(pass(t, x, NULL, N)), weighed = digest(pass(t, x, w, N));
+		snprintf(line, sizeof line, "%s %016llx %016llx\n", infer_type_info(t)->name,
+		         (unsigned long long)plain, (unsigned long long)weighed);
+		const char *at = strstr(want, line);
+		if (!at || (at > want && at[-1] != '\n'))
+			fail_msg("not in tests/golden/encode-bytes.txt: %s", line);
+	}
+}
+
 /* Not worse than the program that the file names. */
 static void test_golden(void **state)
 {
@@ -549,7 +585,7 @@ int main(void)
 		cmocka_unit_test(test_importance), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_exact),      cmocka_unit_test(test_points),
 		cmocka_unit_test(test_floats),     cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_machines),   cmocka_unit_test(test_golden),
 	};
 	return nth_group(tests);
 }
