@@ -76,6 +76,9 @@ complete -c infer-quant -s f -l file -r -F -d 'predict this text; -: standard in
 complete -c infer-quant -l ref -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'compare with a model of the same vocabulary'
 complete -c infer-quant -l choices -r -F -d 'answer the questions of FILE, JSON lines'
 complete -c infer-quant -l into -r -F -d 'append the JSON line to FILE too'
+complete -c infer-quant -l out -r -F -d 'write the importance matrix to FILE'
+complete -c infer-quant -l show -d 'show what importance matrices hold'
+complete -c infer-quant -l merge -d 'add importance matrices up'
 complete -c infer-quant -s t -l threads -x -d 'threads (the cores this process may use; INFER_THREADS)'
 complete -c infer-quant -s c -l ctx -x -d 'largest context in tokens (the model\'s own, or what fits)'
 complete -c infer-quant -l kv-type -x -a 'f16 f32 q8_0 q4_0' -d 'type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)'
@@ -88,7 +91,7 @@ complete -c infer-quant -l isa -x -a '(infer-inspect hw 2>/dev/null | string rep
 complete -c infer-quant -s q -l quiet -d 'no warnings, no progress; errors are still said'
 complete -c infer-quant -s v -l verbose -d 'say more; -vv still more'
 complete -c infer-quant -s h -d 'the commonest options, and examples'
-complete -c infer-quant -l help -a 'recipe output eval engine general examples rows' -d 'all options, or a part of this text'
+complete -c infer-quant -l help -a 'recipe output eval imatrix engine general examples rows' -d 'all options, or a part of this text'
 complete -c infer-quant -l version -d 'version, kernel sets, families and libraries'
 
 # infer-run

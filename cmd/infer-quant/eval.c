@@ -38,8 +38,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		               "eval takes no argument: '%.60s'; -m names the "
 		               "model, -f a text",
 		               rest->words[0]);
-	if (o->type || o->copy || o->keep.n || o->imatrix || o->dry_run || o->shard_bytes ||
-	    o->verify)
+	if (quant_writes(o) || o->out || o->show || o->merge)
 		return err_set(err, INFER_EINVAL,
 		               "options that say what is written do not go with eval");
 	if (!o->texts.n && !o->choices)

@@ -16,7 +16,7 @@ static const struct program program = {
 	.name = "infer-quant",
 	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
 		 "       infer-quant --copy [OPTION]... IN OUT\n"
-		 "       infer-quant eval -m MODEL [--ref MODEL] [OPTION]... -f TEXT",
+		 "       infer-quant eval|imatrix -m MODEL [OPTION]... -f TEXT",
 	.brief = "Write a model again, in smaller types; measure what it lost.",
 	.examples = examples,
 	.rows = quant_rows,
@@ -28,6 +28,7 @@ static const struct {
 	int (*run)(const struct quant_opts *o, const struct opt_rest *rest);
 } subjects[] = {
 	{ "eval", eval },
+	{ "imatrix", imatrix },
 };
 
 static int subject(const struct quant_opts *o, struct opt_rest *rest)

@@ -42,8 +42,14 @@ static const struct opt quant_rows[] = {
 	{ OPT_STR, 0, "into", "FILE", "append the JSON line to FILE too", AT(into),
 	  .values = "@file" },
 
+	{ OPT_GROUP, .name = "imatrix", .help = "imatrix: which columns matter (-m, -f)" },
+	{ OPT_STR, 0, "out", "FILE", "write the importance matrix to FILE", AT(out),
+	  .values = "@file" },
+	{ OPT_FLAG, 0, "show", NULL, "show what importance matrices hold", AT(show), .value = 1 },
+	{ OPT_FLAG, 0, "merge", NULL, "add importance matrices up", AT(merge), .value = 1 },
+
 	{ OPT_GROUP, .name = "engine",
-	  .help = "Machine and engine (all but -t: of eval, where -c is the window, 512)" },
+	  .help = "Machine and engine (all but -t: of eval, imatrix; -c: a window, 512)" },
 	ENGINE_ROWS(struct quant_opts, engine),
 
 	START_ROWS(struct quant_opts, start),

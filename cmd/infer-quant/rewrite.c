@@ -23,15 +23,16 @@ struct run {
 	struct infer_quant_result result;
 };
 
-/* An option of evaluations. */
+/* An option of another subject. */
 static int is_stray(const struct quant_opts *o)
 {
 	const struct engine_args *e = &o->engine;
 
 	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa)))
 		return 1;
-	return o->texts.n || o->ref || o->choices || o->into || e->ctx || e->kv_type ||
-	       e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache;
+	return o->texts.n || o->ref || o->out || o->show || o->merge || o->choices || o->into ||
+	       e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk ||
+	       e->step_ms || e->no_prefix_cache;
 }
 
 static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
@@ -40,8 +41,7 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 
 	if (is_stray(o))
 		return err_set(err, INFER_EINVAL,
-		               "-m, -f, --ref, --choices, --into and options of the engine but -t "
-		               "go with eval only");
+		               "options of eval and imatrix go with eval and imatrix only");
 	if (!o->type == !o->copy)
 		return err_set(err, INFER_EINVAL, "%s",
 		               o->type ? "--type and --copy exclude each other"
@@ -75,10 +75,10 @@ static uint64_t elements(const struct infer_tensor *t)
 	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
 }
 
-static void put_name(struct buf *b, struct infer_str s)
+static void put_bytes(struct buf *b, const char *at, size_t n)
 {
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.at[i];
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)at[i];
 
 		if (c > 0x20 && c < 0x7f)
 			buf_putc(b, c);
@@ -86,6 +86,8 @@ static void put_name(struct buf *b, struct infer_str s)
 			buf_printf(b, "\\x%02x", c);
 	}
 }
+
+void quant_put_name(struct buf *b, const char *name) { put_bytes(b, name, strlen(name)); }
 
 static void put_row(struct buf *b, const struct infer_quant_tensor *t)
 {
@@ -99,7 +101,7 @@ static void put_row(struct buf *b, const struct infer_quant_tensor *t)
 	         t->type != t->wanted ? " !" : "");
 	buf_printf(b, "%5d %12llu %-8s %-10s %8.4f  %-24s ", t->shard, (unsigned long long)t->bytes,
 	           infer_type_info(t->in->type)->name, to, bits(t->bytes, elements(t->in)), shape);
-	put_name(b, t->in->name);
+	put_bytes(b, t->in->name.at, t->in->name.len);
 	buf_putc(b, '\n');
 }
 

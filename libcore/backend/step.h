@@ -3,6 +3,7 @@
 #ifndef BACKEND_STEP_H
 #define BACKEND_STEP_H
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <infer/watch.h>
 
@@ -27,6 +28,12 @@ struct backend_run {
 	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
 	const uint32_t *const *pages;
 };
+/* Shown the rows that a product has multiplied with a matrix of a weight: infer/observe.h. */
+struct backend_observer {
+	void (*fn)(void *user, int32_t weight, int32_t matrix, const float *x, size_t ld,
+	           const int32_t *at, int32_t n, int32_t k);
+	void *user;
+};
 enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K };
 struct backend_step {
 	int32_t n, n_out, n_runs;
@@ -38,6 +45,7 @@ struct backend_step {
 	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
 	/* NULL, or told between the parts of the step how much of its work is done, about */
 	const struct infer_watch *watch;
+	const struct backend_observer *observer; /* NULL: none; the host's processors only */
 	/* by edge, for RECV and SEND: f32 [rows][cols], memory of the host, 64-aligned; what was
 	 * sent is there when the step ends */
 	float *const *edges;

@@ -203,6 +203,28 @@ static int open_lock(infer_engine *e, infer_error *err)
 	return INFER_OK;
 }
 
+static void on_inputs(void *user, int32_t weight, int32_t matrix, const float *x, size_t ld,
+                      const int32_t *at, int32_t n, int32_t k)
+{
+	const infer_engine *e = user;
+	struct infer_inputs in = { e->model->tensors[weight], matrix, n, k, x, ld, at };
+
+	e->observer.fn(e->observer.user, &in);
+}
+
+/* Weights of a part of a model have numbers of their own, so that only one device is observed. */
+static int open_observer(infer_engine *e, const struct infer_engine_opts *o, int n,
+                         infer_error *err)
+{
+	e->observer = o->observer;
+	if (!o->observer.fn)
+		return INFER_OK;
+	if (n > 1)
+		return err_set(err, INFER_EUNSUP, "observing products on %d devices", n);
+	e->stages.observer = (struct backend_observer){ on_inputs, e };
+	return INFER_OK;
+}
+
 static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
                     const struct stages_device *devices, int n, infer_error *err)
 {
@@ -220,6 +242,7 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	TRY(open_cache(e, o, devices, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
 	TRY(stages_make(&e->stages, &e->place, e->kv, &size, err));
+	TRY(open_observer(e, o, n, err));
 	return open_step(e, err);
 }
 

@@ -132,6 +132,7 @@ struct infer_engine {
 	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
+	struct infer_observer observer;
 	uint64_t workspace_bytes;  /* of all devices, and between them */
 	int64_t step_ns, now_ns;   /* now: when this step began */
 	int64_t decode_ns, row_ns; /* running means: a step that only decodes, one prompt row */
@@ -141,7 +142,6 @@ struct infer_engine {
 	atomic_int newcomer;     /* a request was submitted since this step began */
 	struct request **active; /* [max_seqs] in rank: priority, then age */
 	int32_t n_active;
-
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct request *queue;

@@ -110,6 +110,7 @@ int stages_run(struct stages *s, const struct backend_step *step, struct backend
 	const struct infer_watch watch = { on_part, s };
 	struct backend_step part = *step;
 
+	part.observer = s->observer.fn ? &s->observer : NULL;
 	s->watch = step->watch;
 	s->before = 0;
 	for (int i = 0; i < s->n; i++) {

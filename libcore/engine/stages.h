@@ -29,6 +29,8 @@ struct stages {
 	 * one, of all */
 	const struct infer_watch *watch;
 	int32_t before, here, nodes;
+	/* shown the inputs of products, by weights of the model; fn NULL: nobody */
+	struct backend_observer observer;
 };
 /* Open the devices, in the order of the layers.  INFER_EINVAL: too many; errors as kind->open.
  * However this and stages_make end, stages_close it. */

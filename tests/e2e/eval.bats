@@ -110,11 +110,11 @@ evaluate() { infer-quant eval "$@"; }
 	fails 2 'two windows of 512' evaluate -f "$BATS_FILE_TMPDIR/window"
 	fails 2 'two windows of 30 have 60' evaluate -c 30 -f "$BATS_FILE_TMPDIR/window"
 	fails 2 'at least 4' evaluate -c 3 -f "$text"
-	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G'; do
+	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o
 	done
 	for o in '-m demo' '-f x' '--ref demo' '--choices x' '--into x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
-		fails 2 'go with eval only' infer-quant --copy demo x.gguf $o
+		fails 2 'go with eval and imatrix only' infer-quant --copy demo x.gguf $o
 	done
 	: >empty
 	fails 2 'empty: is empty' evaluate -f empty

@@ -203,3 +203,22 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 	products(&m, 2, 3);
 	pool_run(p->b->pool, m.rows, sum_row, &m);
 }
+
+void cpu_moe_show(const struct backend_plan *p, int32_t node)
+{
+	const struct backend_observer *o = p->s->observer;
+	const struct graph_node *n = cpu_node(p, node);
+	int32_t src = n->src[0], k = cpu_node(p, src)->cols, ff = n->moe.ff;
+
+	for (int e = 0; e < p->m.weights[n->w[0]].n; e++) {
+		int32_t first = p->moe.count[e], rows = p->moe.count[e + 1] - first;
+
+		if (!rows)
+			continue;
+		for (int s = 0; s < 2; s++)
+			o->fn(o->user, n->w[s], e, cpu_value(p, src, 0), (size_t)k,
+			      p->moe.row + first, rows, k);
+		o->fn(o->user, n->w[2], e, p->moe.gate + (size_t)first * (size_t)ff, (size_t)ff,
+		      NULL, rows, ff);
+	}
+}

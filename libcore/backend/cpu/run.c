@@ -299,6 +299,23 @@ static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
 	return (uint64_t)(sum * rows);
 }
 
+/* Show what the products of a step have read: the values are there until the next step. */
+static void show(const struct backend_plan *p, const struct cpu_step *step)
+{
+	const struct backend_observer *o = p->s->observer;
+
+	for (int32_t i = step->first; i < step->first + step->n; i++) {
+		const struct graph_node *n = cpu_node(p, i);
+		int32_t src = n->src[0], k = cpu_node(p, src)->cols;
+
+		if (n->op == GRAPH_MM)
+			o->fn(o->user, n->w[0], 0, cpu_value(p, src, 0), (size_t)k, NULL,
+			      cpu_rows(p, step->rows), k);
+		else if (n->op == GRAPH_MOE)
+			cpu_moe_show(p, i);
+	}
+}
+
 static void compute(struct backend_plan *p, const struct cpu_step *step)
 {
 	if (REDZONE)
@@ -317,6 +334,8 @@ static void compute(struct backend_plan *p, const struct cpu_step *step)
 		cpu_moe_run(p, step->first);
 		break;
 	}
+	if (p->s->observer)
+		show(p, step);
 }
 
 /* The calling thread is one of the workers, so all work is done here. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/model.h>
+#include <infer/observe.h>
 #include <infer/sample.h>
 #include <infer/watch.h>
 #pragma GCC visibility push(default)
@@ -51,6 +52,7 @@ struct infer_engine_opts {
 	/* told, while a step reads prompts, how many of the tokens of all prompts that run are
 	 * computed or were in the cache; by the thread that steps */
 	struct infer_watch watch;
+	struct infer_observer observer; /* is shown the inputs of every product with a matrix */
 };
 
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.

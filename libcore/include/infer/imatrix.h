@@ -1,0 +1,71 @@
+/* infer/imatrix.h - how much the columns of weight matrices matter.   floor: quant
+ *
+ * An importance matrix has, for every matrix of a model, the sums of the squares of what is
+ * multiplied with each of its columns while the model reads a text; for the experts of a stack each
+ * their own, and the number of rows.  Confined.
+ *
+ * Only matrices of layers count, not the output.  A text is cut into windows as infer/eval.h says;
+ * all tokens of a window count, but the last one behind the attention of the last layer, where
+ * nothing is computed for it. */
+#ifndef INFER_IMATRIX_H
+#define INFER_IMATRIX_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/engine.h>
+#include <infer/model.h>
+#include <infer/observe.h>
+#include <infer/status.h>
+#include <infer/watch.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct infer_imatrix infer_imatrix;
+
+int infer_imatrix_new(infer_imatrix **out, infer_error *err);
+void infer_imatrix_free(infer_imatrix *m); /* NULL is fine */
+/* To be given to the engine that reads the text; m must outlive the engine, which should have no
+ * prefix cache, since what comes from there is not computed. */
+struct infer_observer infer_imatrix_observer(infer_imatrix *m);
+
+/* Read windows `from` and on of a text; each changes the sums when it is over.
+ * done   NULL, or called after each window; a value other than INFER_OK ends the reading
+ * INFER_EINVAL  a text shorter than a window; INFER_ENOMEM; INFER_ENAN */
+struct infer_imatrix_text {
+	const int32_t *ids;
+	size_t n_ids;
+	int32_t window; /* 0: 512 */
+	size_t from;
+	int (*done)(void *user, size_t windows, size_t all, infer_error *err);
+	void *user;
+};
+int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine *e,
+                       const struct infer_imatrix_text *t, infer_error *err);
+
+/* Add the sums of a file in GGUF form.
+ * INFER_EFORMAT  no importance matrix, or damaged; a tensor of another shape than those before */
+int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
+/* The name of a text, for the file; copied.  Otherwise it is that of the file added first, or "".
+ * INFER_ENOMEM */
+int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
+const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed */
+/* Write a file in GGUF form, in the order of names.
+ * exact: 1: sums as f64, so that reading them again continues where they were */
+int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, infer_error *err);
+
+struct infer_imatrix_entry {
+	const char *name;
+	int64_t columns, matrices;
+	const double *sums;   /* [matrices][columns] */
+	const double *counts; /* [matrices] rows */
+};
+/* Entry i in the order of names; 0: there are no more. */
+int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_entry *e);
+uint64_t infer_imatrix_windows(const infer_imatrix *m, int32_t *window);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

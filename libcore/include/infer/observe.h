@@ -1,0 +1,32 @@
+/* infer/observe.h - being shown what is multiplied with the matrices of a model.   floor: file */
+#ifndef INFER_OBSERVE_H
+#define INFER_OBSERVE_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/file.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows of activations; everything is borrowed for the call. */
+struct infer_inputs {
+	const struct infer_tensor *tensor; /* of the file, that the matrix is in */
+	int32_t matrix;                    /* of a stack of experts; else 0 */
+	int32_t n, k;                      /* rows, columns */
+	/* f32, before any rounding; row i begins at x + (at ? at[i] : i) * ld */
+	const float *x;
+	size_t ld;
+	const int32_t *at;
+};
+/* Called after each product, in the order of the graph, on the thread that steps.  Products with
+ * parts of one tensor follow each other, and show the same x.  What it does changes no result. */
+typedef void infer_inputs_fn(void *user, const struct infer_inputs *in);
+struct infer_observer {
+	infer_inputs_fn *fn; /* NULL: nobody observes */
+	void *user;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
