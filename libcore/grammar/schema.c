@@ -148,6 +148,10 @@ int grammar_schema(struct grammar **out, const struct json *schema, const struct
 		c.g = g;
 		rc = compile(&c);
 	}
+	/* the last operation knows only what was left to it */
+	if (rc == INFER_EUNSUP && !left->steps && err && *err->message != '#')
+		err_set(err, rc, "the schema needs more than %llu steps",
+		        (unsigned long long)c.w.first.steps);
 	if (rc) {
 		if (g)
 			free_dfas(g, left);

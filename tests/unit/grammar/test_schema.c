@@ -451,7 +451,14 @@ static void test_budget(void **state)
 
 		assert_int_equal(grammar_schema(&g, value(&a, schema), NULL, &left, &err),
 		                 INFER_EUNSUP);
-		assert_non_null(strstr(err.message, "needs more than"));
+		char want[64];
+
+		snprintf(want, sizeof want, "the schema needs more than %llu steps",
+		         (unsigned long long)(steps * part / 8));
+		if (*err.message == '#')
+			assert_non_null(strstr(err.message, "needs more than"));
+		else
+			assert_string_equal(err.message, want);
 		assert_int_equal(left.bytes, GRAMMAR_BYTES);
 	}
 	/* the stacks of a text that goes ever deeper */
