@@ -200,6 +200,9 @@ Use infer-inspect tensors: it lists every tensor with its type and size. | How d
 Decode is bound by memory bandwidth: every token reads all weights once. | What limits decode? | Why is decode slow? | What bounds decode? | Why does generation depend on memory?
 Prefill is bound by compute: many tokens share each weight that is read. | What limits prefill? | What bounds prefill? | Why is prefill faster than decode?
 The KV cache holds keys and values of earlier tokens, so that they are not computed again. | What is the KV cache? | What is a KV cache? | Why is there a cache?
+Use infer-quant: infer-quant --type Q4_K_M IN OUT writes the model in smaller types. | How do I quantise a model? | How do I make a model smaller? | How do I quantize a model? | How do I make a file smaller? | How do I write another type?
+Use infer-quant eval with --ref: it compares two models on a text. | What did my model lose? | How do I compare two models? | What does infer-quant eval do? | How good is my small model?
+Use infer-inspect diff: it shows what two files do not have alike. | How do I compare two files? | What does infer-inspect diff do? | How do two model files differ?
 Quantisation stores weights with fewer bits, which saves memory and time. | What is quantisation? | Why quantise? | What is quantization? | Why are small types faster?
 A token is a piece of text: a word, a part of a word, or a byte. | What is a token? | What are tokens?
 Perplexity tells how surprised the model is by a text: lower is better. | What is perplexity? | What does perplexity mean?

@@ -11,8 +11,8 @@ build/release/infer-run is there, it says how many questions are answered as the
 combinations that it does not have, and questions that it does not teach.  Three prompts are continued whose combination of hero, place
 and object is searched for in all the training text and not found.
 
-The model in libcore/demo is made of the one before it (git show 74beab0:libcore/demo/demo.gguf; --steps 2400 made that of noise, of
-stories and answers alone), in some 10 minutes of processor time on one core:
+The model in libcore/demo is made of the one before it (git show c1a196a:libcore/demo/demo.gguf, which was made in the same way of
+74beab0's; --steps 2400 made that of noise, of stories and answers alone), in some 10 minutes of processor time on one core:
   train-demo.py --from OLD.gguf --steps 1200 --tokens 2048 --lr 1e-3"""
 import argparse, hashlib, json, math, pathlib, random, struct, subprocess, sys, time
 import numpy as np
@@ -162,6 +162,7 @@ def gguf(path, tensors, tok, quantised):
     strings = lambda k, v: kv(k, 9, struct.pack("<IQ", 8, len(v)) + b"".join(s(x.encode()) for x in v))
     string("general.architecture", "llama")
     string("general.name", "inferutils demo")
+    string("general.version", "3")  # of the models that were built in: the header, whose hash records have, differs from the last one's
     string("general.description", "tells short stories about a hero, a place and an object, answers questions about inferutils, and says of anything else that it is a demo")
     string("general.license", "mit")
     u32("general.file_type", 7 if quantised else 0)

@@ -248,6 +248,9 @@ put_keys()
 		What is a token?|piece of text
 		How do I get JSON output?|-o jsonl
 		How do I get a real model?|infer-run -m FILE.gguf
+		How do I quantise a model?|infer-quant --type Q4_K_M IN OUT
+		What did my model lose?|infer-quant eval with --ref
+		How do I compare two files?|infer-inspect diff
 		Who are you?|small model
 		Hello|Ask me about inferutils
 	END
@@ -266,7 +269,6 @@ put_keys()
 		same "$want" "$(infer-run -q -m demo --no-stdin --temp 0 "$q")" || { echo "$q"; return 1; }
 	done <<-'END'
 		What is the capital of Norway?
-		How do I quantise a model?
 		How do I run a server?
 		Write a Python function that sorts a list.
 		Translate to German: the night is long
