@@ -306,13 +306,15 @@ static void show(const struct backend_plan *p, const struct cpu_step *step)
 
 	for (int32_t i = step->first; i < step->first + step->n; i++) {
 		const struct graph_node *n = cpu_node(p, i);
-		int32_t src = n->src[0], k = cpu_node(p, src)->cols;
+		int32_t k;
 
-		if (n->op == GRAPH_MM)
-			o->fn(o->user, n->w[0], 0, cpu_value(p, src, 0), (size_t)k, NULL,
-			      cpu_rows(p, step->rows), k);
-		else if (n->op == GRAPH_MOE)
+		if (n->op == GRAPH_MOE)
 			cpu_moe_show(p, i);
+		if (n->op != GRAPH_MM)
+			continue;
+		k = cpu_node(p, n->src[0])->cols;
+		o->fn(o->user, n->w[0], 0, cpu_value(p, n->src[0], 0), (size_t)k, NULL,
+		      cpu_rows(p, step->rows), k);
 	}
 }
 
