@@ -63,7 +63,8 @@ complete -c infer-inspect -l version -d 'version, kernel sets, families and libr
 # infer-quant
 complete -c infer-quant -f
 complete -c infer-quant -l type -x -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4' -d 'a type, as Q8_0, or a mix of types, as Q4_K_M'
-complete -c infer-quant -l copy -d 'change no tensor: join files, or split one'
+complete -c infer-quant -l copy -d 'change no tensor: another split, compression'
+complete -c infer-quant -l merge -d 'join a split model; of imatrix: add files up'
 complete -c infer-quant -l keep -x -d 'tensors of such names in that type'
 complete -c infer-quant -l imatrix -r -F -d 'importances of columns, GGUF or .dat'
 complete -c infer-quant -l dry-run -d 'write nothing: show what would be written'
@@ -75,10 +76,9 @@ complete -c infer-quant -s m -l model -x -a 'demo (__fish_complete_suffix .gguf 
 complete -c infer-quant -s f -l file -r -F -d 'predict this text; -: standard input'
 complete -c infer-quant -l ref -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'compare with a model of the same vocabulary'
 complete -c infer-quant -l choices -r -F -d 'answer the questions of FILE, JSON lines'
-complete -c infer-quant -l into -r -F -d 'append the JSON line to FILE too'
+complete -c infer-quant -l record -r -F -d 'append the JSON line to FILE too'
 complete -c infer-quant -l out -r -F -d 'write the importance matrix to FILE'
 complete -c infer-quant -l show -d 'show what importance matrices hold'
-complete -c infer-quant -l merge -d 'add importance matrices up'
 complete -c infer-quant -s t -l threads -x -d 'threads (the cores this process may use; INFER_THREADS)'
 complete -c infer-quant -s c -l ctx -x -d 'largest context in tokens (the model\'s own, or what fits)'
 complete -c infer-quant -l kv-type -x -a 'f16 f32 q8_0 q4_0' -d 'type of the cache: f16, f32, q8_0, q4_0; of V after a comma (f16)'

@@ -87,7 +87,7 @@ static int open_all(struct eval *v, infer_error *err)
 	struct sampling_args none = { .seed = { 0, 1 } };
 	struct infer_engine_opts eo;
 
-	TRY(append_open(&v->out, o->json, o->into, err));
+	TRY(append_open(&v->out, o->json, o->record, err));
 	TRY(open_model(v, o->model, err));
 	v->ctx = choose_ctx(v);
 	if (o->ref)

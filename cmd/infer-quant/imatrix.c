@@ -29,7 +29,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 {
 	int files = o->show || o->merge;
 
-	if (quant_writes(o) || o->ref || o->choices || o->into || o->json)
+	if (quant_writes(o) || o->ref || o->choices || o->record || o->json)
 		return err_set(err, INFER_EINVAL,
 		               "imatrix takes -m, -f, --out, --show, --merge and options of the "
 		               "engine");

@@ -15,7 +15,7 @@ static const struct help_line examples[] = {
 static const struct program program = {
 	.name = "infer-quant",
 	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
-		 "       infer-quant --copy [OPTION]... IN OUT\n"
+		 "       infer-quant --copy|--merge [OPTION]... IN OUT\n"
 		 "       infer-quant eval|imatrix -m MODEL [OPTION]... -f TEXT",
 	.brief = "Write a model again, in smaller types; measure what it lost.",
 	.examples = examples,

@@ -12,8 +12,10 @@ static const struct opt quant_rows[] = {
 	            "Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S "
 	            "IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 "
 	            "MXFP4_MOE MXFP4 NVFP4" },
-	{ OPT_FLAG, 0, "copy", NULL, "change no tensor: join files, or split one", AT(copy),
+	{ OPT_FLAG, 0, "copy", NULL, "change no tensor: another split, compression", AT(copy),
 	  .value = 1, .marks = OPT_COMMON },
+	{ OPT_FLAG, 0, "merge", NULL, "join a split model; of imatrix: add files up", AT(merge),
+	  .value = 1 },
 	{ OPT_LIST, 0, "keep", "PATTERN=TYPE", "tensors of such names in that type", AT(keep),
 	  .marks = OPT_COMMON },
 	{ OPT_STR, 0, "imatrix", "FILE", "importances of columns, GGUF or .dat", AT(imatrix),
@@ -39,14 +41,13 @@ static const struct opt quant_rows[] = {
 	  .values = "@model" },
 	{ OPT_STR, 0, "choices", "FILE", "answer the questions of FILE, JSON lines", AT(choices),
 	  .values = "@file" },
-	{ OPT_STR, 0, "into", "FILE", "append the JSON line to FILE too", AT(into),
+	{ OPT_STR, 0, "record", "FILE", "append the JSON line to FILE too", AT(record),
 	  .values = "@file" },
 
 	{ OPT_GROUP, .name = "imatrix", .help = "imatrix: which columns matter (-m, -f)" },
 	{ OPT_STR, 0, "out", "FILE", "write the importance matrix to FILE", AT(out),
 	  .values = "@file" },
 	{ OPT_FLAG, 0, "show", NULL, "show what importance matrices hold", AT(show), .value = 1 },
-	{ OPT_FLAG, 0, "merge", NULL, "add importance matrices up", AT(merge), .value = 1 },
 
 	{ OPT_GROUP, .name = "engine",
 	  .help = "Machine and engine (all but -t: of eval, imatrix; -c: a window, 512)" },

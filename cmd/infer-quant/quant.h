@@ -11,7 +11,7 @@ struct quant_opts {
 	struct start start;
 	struct engine_args engine; /* of evaluations, but for threads */
 	const char *type, *imatrix;
-	const char *model, *ref, *choices, *into, *out;
+	const char *model, *ref, *choices, *record, *out;
 	struct opt_list keep, texts;
 	uint64_t shard_bytes;
 	int64_t zstd; /* the level */

@@ -30,9 +30,9 @@ static int is_stray(const struct quant_opts *o)
 
 	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa)))
 		return 1;
-	return o->texts.n || o->ref || o->out || o->show || o->merge || o->choices || o->into ||
-	       e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk ||
-	       e->step_ms || e->no_prefix_cache;
+	return o->texts.n || o->ref || o->out || o->show || o->choices || o->record || e->ctx ||
+	       e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
+	       e->no_prefix_cache;
 }
 
 static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
@@ -42,12 +42,15 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 	if (is_stray(o))
 		return err_set(err, INFER_EINVAL,
 		               "options of eval and imatrix go with eval and imatrix only");
-	if (!o->type == !o->copy)
+	if ((o->type != NULL) + o->copy + o->merge != 1)
 		return err_set(err, INFER_EINVAL, "%s",
-		               o->type ? "--type and --copy exclude each other"
-		                       : "--type or --copy says what is written");
-	if (o->copy && (o->imatrix || o->keep.n))
+		               o->type || o->copy || o->merge
+		                       ? "--type, --copy and --merge exclude each other"
+		                       : "--type, --copy or --merge says what is written");
+	if (!o->type && (o->imatrix || o->keep.n))
 		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
+	if (o->merge && o->shard_bytes)
+		return err_set(err, INFER_EINVAL, "--merge writes one file: not --split-max-size");
 	if (o->dry_run && o->verify)
 		return err_set(err, INFER_EINVAL,
 		               "--dry-run writes nothing that --verify could read");
@@ -219,6 +222,7 @@ static int write_it(struct run *r, infer_error *err)
 static int run(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
+	struct infer_file_info info;
 	const struct infer_quant_opts opts = {
 		.type = o->type,
 		.keep = o->keep.at,
@@ -232,6 +236,9 @@ static int run(struct run *r, infer_error *err)
 
 	sig_mapped(r->in);
 	TRY(infer_file_open_watched(&r->file, r->in, &model_watch, err));
+	infer_file_info(r->file, &info);
+	if (o->merge && info.n_shards < 2)
+		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
 	TRY(infer_quant_new(&r->quant, r->file, &opts, err));
 	infer_quant_info(r->quant, &r->info);
 	if (r->out)

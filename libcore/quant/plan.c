@@ -75,7 +75,7 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 		return INFER_OK;
 	}
 	if (!type_get(t->type)->encode)
-		return err_set(err, INFER_EEMPTY, "tensor %.*s: there is no encoder for %s yet",
+		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
 		               (int)in->name.len, in->name.at, infer_type_info(t->type)->name);
 	TRY(weigh(q, t, m, err));
 	q->info.n_encoded++;

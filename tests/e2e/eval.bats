@@ -15,11 +15,11 @@ mean() { echo "$(json "$1.value" <"$2") $(json "$1.se" <"$2")"; }
 evaluate() { infer-quant eval "$@"; }
 
 @test "eval: a table for people, one JSON line for programs, the same line appended to a file" {
-	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --into r >a
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --record r >a
 	grep -Eq '^tokens +[0-9]+ in [0-9]+ windows of 32, [0-9]+ scored$' a
 	grep -Eq '^perplexity +[0-9.]+ \+- [0-9.]+$' a
 	same 2 "$(wc -l <a)"
-	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --json --into r >b
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --json --record r >b
 	cmp b <(tail -n 1 r)
 	same 2 "$(wc -l <r)"
 	same "$(printf 'eval\neval')" "$(json kind <r)"
@@ -28,7 +28,7 @@ evaluate() { infer-quant eval "$@"; }
 	same "$(($(json tokens <b) / 32 * 15))" "$(json scored <b)"
 	same '["--ctx=32"]' "$(json run.flags <b)"
 	printf '{"torn' >>r
-	evaluate -f - -c 32 --into r <"$BATS_FILE_TMPDIR/text" >c
+	evaluate -f - -c 32 --record r <"$BATS_FILE_TMPDIR/text" >c
 	same 3 "$(json kind <r | wc -l)"
 	cmp a c
 }
@@ -68,9 +68,9 @@ evaluate() { infer-quant eval "$@"; }
 }
 
 @test "eval: the same numbers for any threads and steps" {
-	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 1 --into r >/dev/null
-	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 3 --prefill-chunk 5 --into r >/dev/null
-	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 2 --isa ref --no-prefix-cache --into r >/dev/null
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 1 --record r >/dev/null
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 3 --prefill-chunk 5 --record r >/dev/null
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 2 --isa ref --no-prefix-cache --record r >/dev/null
 	same 3 "$(wc -l <r)"
 	same 1 "$(sed 's/"run":.*//; s/^{"v":1,/{/' r | sort -u | wc -l)"
 }
@@ -113,7 +113,7 @@ evaluate() { infer-quant eval "$@"; }
 	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o
 	done
-	for o in '-m demo' '-f x' '--ref demo' '--choices x' '--into x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
+	for o in '-m demo' '-f x' '--ref demo' '--choices x' '--record x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
 		fails 2 'go with eval and imatrix only' infer-quant --copy demo x.gguf $o
 	done
 	: >empty
@@ -126,8 +126,8 @@ evaluate() { infer-quant eval "$@"; }
 	mkmodel --vocab 900 small.gguf
 	fails 2 'the vocabularies differ: 1024 tokens, and 900' evaluate -f "$text" -c 32 --ref small.gguf
 	printf 'text' >notes
-	fails 3 'notes: line 1 is no record' evaluate -f "$text" -c 32 --into notes
+	fails 3 'notes: line 1 is no record' evaluate -f "$text" -c 32 --record notes
 	same text "$(cat notes)"
-	fails 1 'nowhere' evaluate -f "$text" -c 32 --into nowhere/r
+	fails 1 'nowhere' evaluate -f "$text" -c 32 --record nowhere/r
 	fails 2 'names a model|model' env -u INFER_MODEL infer-quant eval -f "$text" -c 32
 }

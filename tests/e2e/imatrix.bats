@@ -70,7 +70,7 @@ imatrix() { infer-quant imatrix "$@"; }
 	fails 2 'writes nothing' imatrix --show t --out x
 	fails 2 'no importance matrix is named' imatrix --show
 	fails 2 'does not go with' imatrix --merge a -f t --out x
-	for o in '--type Q4_0' --copy --json '--ref x' '--choices x' '--into x'; do
+	for o in '--type Q4_0' --copy --json '--ref x' '--choices x' '--record x'; do
 		fails 2 'imatrix takes' imatrix -f t --out x $o
 	done
 	fails 2 'a window has 512' imatrix -f <(head -c 300 t) --out x

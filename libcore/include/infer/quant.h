@@ -34,8 +34,7 @@ typedef struct infer_quant infer_quant;
 
 /* Decide everything.  in: borrowed until infer_quant_free.
  * INFER_EINVAL   an unknown type, a pattern that is malformed or matches no tensor, importances
- *                that a type needs and that are missing
- * INFER_EEMPTY   there is no encoder for a type
+ *                that a type needs and that are missing, a type that weights never have
  * INFER_EUNSUP   a layer that a name does not say, more files than a name can count
  * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model
  * INFER_ENOMEM */
