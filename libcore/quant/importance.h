@@ -1,5 +1,5 @@
 /* quant/importance.h - (private) how much each column of a weight matrix matters: the mean square of
- * what is multiplied with it, from an importance matrix ("imatrix"). */
+ * its inputs, from an importance matrix ("imatrix"). */
 #ifndef QUANT_IMPORTANCE_H
 #define QUANT_IMPORTANCE_H
 #include <infer/file.h>

@@ -285,12 +285,26 @@ static int begin(struct part *p, const char *fingerprint, infer_error *err)
 	return rc;
 }
 
+/* Nothing of another program is lost: the file is empty, zeros after a power cut, or begins as ours
+ * do. */
+static int check_resume(const struct part *p, infer_error *err)
+{
+	char head[sizeof TITLE] = "";
+	ssize_t n = pread(p->resume_fd, head, sizeof head - 1, 0);
+
+	if (n > 0 && *head && strncmp(head, TITLE, (size_t)n))
+		return err_set(err, INFER_EIO, "%s: not a file of infer-quant; it is kept",
+		               file_label(p->resume.at));
+	return INFER_OK;
+}
+
 static int open_all(struct part *p, const char *fingerprint, infer_error *err)
 {
 	int count;
 
 	TRY(check_names(p, err));
 	TRY(lock(p, err));
+	TRY(check_resume(p, err));
 	if (read_resume(p, fingerprint, &count) && reopen(p, err)) {
 		p->marks = 1;
 		return INFER_OK;

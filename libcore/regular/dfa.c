@@ -178,7 +178,8 @@ static int list(const struct dfa *d, uint64_t most, struct place *at, uint32_t *
 			continue;
 		}
 		word[n] = range_char(d, p->range, p->k);
-		at[++n] = (struct place){ .state = dfa_step(d, p->state, word[n - 1]) };
+		at[n + 1] = (struct place){ .state = dfa_step(d, p->state, word[n]) };
+		n++;
 	}
 }
 

@@ -441,8 +441,8 @@ int number_dfa(struct dfa **out, const struct number_spec *spec, struct grammar_
 {
 	static const char *const kinds[] = {
 		[NUMBER_ANY] = "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?",
-		[NUMBER_INTEGER] = "-?(?:0|[1-9]\\d*)(?:\\.0+)?(?:[eE]\\+?\\d+)?|"
-				   "-?0(?:\\.0+)?[eE]-\\d+",
+		[NUMBER_INTEGER] = ("-?(?:0|[1-9]\\d*)(?:\\.0+)?(?:[eE]\\+?\\d+)?|"
+		                    "-?0(?:\\.0+)?[eE]-\\d+"),
 		[NUMBER_DIGITS] = "-?(?:0|[1-9]\\d*)",
 	};
 	const char *kind = kinds[spec->kind];

@@ -206,6 +206,10 @@ stopped()
 	fails 1 'd: not a regular file' infer-quant --type Q8_0 in.gguf d
 	fails 1 '/dev/null: not a regular file' infer-quant --type Q8_0 in.gguf /dev/null
 	fails 1 'nosuch.gguf' infer-quant --type Q8_0 nosuch.gguf a.gguf
+	echo notes >a.gguf.resume
+	fails 1 'a.gguf.resume: not a file of infer-quant; it is kept' infer-quant --type Q8_0 in.gguf a.gguf
+	same notes "$(cat a.gguf.resume)"
+	rm a.gguf.resume
 	# what was there stays until the new one is whole
 	echo old >a.gguf
 	fails 1 'cannot be written' bash -c 'ulimit -f 100; infer-quant --type Q8_0 "$1" a.gguf' bash "$F16"

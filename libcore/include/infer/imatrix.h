@@ -1,12 +1,12 @@
 /* infer/imatrix.h - how much the columns of weight matrices matter.   floor: quant
  *
- * An importance matrix has, for every matrix of a model, the sums of the squares of what is
- * multiplied with each of its columns while the model reads a text; for the experts of a stack each
- * their own, and the number of rows.  Confined.
+ * While a model reads a text, an importance matrix adds up the squares of the inputs of every
+ * column of every weight matrix, and counts the rows; each expert of a stack has its own sums.
+ * Confined.
  *
- * Only matrices of layers count, not the output.  A text is cut into windows as infer/eval.h says;
- * all tokens of a window count, but the last one behind the attention of the last layer, where
- * nothing is computed for it. */
+ * Only the matrices of layers are measured, not the output matrix.  A text is cut into windows as
+ * infer/eval.h says.  All tokens of a window are counted, except that the last one is not computed
+ * after the attention of the last layer. */
 #ifndef INFER_IMATRIX_H
 #define INFER_IMATRIX_H
 #include <stddef.h>
@@ -25,11 +25,11 @@ typedef struct infer_imatrix infer_imatrix;
 
 int infer_imatrix_new(infer_imatrix **out, infer_error *err);
 void infer_imatrix_free(infer_imatrix *m); /* NULL is fine */
-/* To be given to the engine that reads the text; m must outlive the engine, which should have no
- * prefix cache, since what comes from there is not computed. */
+/* The observer to open the engine with; m must outlive the engine.  The engine should have no
+ * prefix cache: tokens that come from the cache are not computed, and so not counted. */
 struct infer_observer infer_imatrix_observer(infer_imatrix *m);
 
-/* Read windows `from` and on of a text; each changes the sums when it is over.
+/* Read the windows of a text from number `from` on; the sums change when a window is finished.
  * done   NULL, or called after each window; a value other than INFER_OK ends the reading
  * INFER_EINVAL  a text shorter than a window; INFER_ENOMEM; INFER_ENAN */
 struct infer_imatrix_text {
@@ -46,7 +46,7 @@ int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine 
 /* Add the sums of a file in GGUF form.
  * INFER_EFORMAT  no importance matrix, or damaged; a tensor of another shape than those before */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
-/* The name of a text, for the file; copied.  Otherwise it is that of the file added first, or "".
+/* Set the name of the text that the file will have; copied.  Default: that of the file added first.
  * INFER_ENOMEM */
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed */

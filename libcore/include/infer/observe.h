@@ -1,4 +1,4 @@
-/* infer/observe.h - being shown what is multiplied with the matrices of a model.   floor: file */
+/* infer/observe.h - observing the inputs of the matrix products of a model.   floor: file */
 #ifndef INFER_OBSERVE_H
 #define INFER_OBSERVE_H
 #include <stddef.h>
@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* Rows of activations; everything is borrowed for the call. */
+/* Rows of activations that a matrix is multiplied with; borrowed for the call. */
 struct infer_inputs {
-	const struct infer_tensor *tensor; /* of the file, that the matrix is in */
+	const struct infer_tensor *tensor; /* the tensor of the file that holds the matrix */
 	int32_t matrix;                    /* of a stack of experts; else 0 */
 	int32_t n, k;                      /* rows, columns */
 	/* f32, before any rounding; row i begins at x + (at ? at[i] : i) * ld */
@@ -18,8 +18,8 @@ struct infer_inputs {
 	size_t ld;
 	const int32_t *at;
 };
-/* Called after each product, in the order of the graph, on the thread that steps.  Products with
- * parts of one tensor follow each other, and show the same x.  What it does changes no result. */
+/* Called after each product, in the order of the graph, on the thread that steps.  The products of
+ * the parts of one tensor follow each other and have the same x.  It must not change x. */
 typedef void infer_inputs_fn(void *user, const struct infer_inputs *in);
 struct infer_observer {
 	infer_inputs_fn *fn; /* NULL: nobody observes */

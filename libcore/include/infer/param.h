@@ -1,6 +1,7 @@
 /* infer/param.h - the numbers that a sampler takes, as a table.   floor: sample
  *
- * Each has a field in struct infer_sample_opts.  Options of programs, fields of requests and records all come from it.  Any thread. */
+ * Each has a field in struct infer_sample_opts.  Options of programs, fields of requests and records
+ * all come from it.  Any thread. */
 #ifndef INFER_PARAM_H
 #define INFER_PARAM_H
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* infer/quant.h - a model file written again in other element types.   floor: quant
  *
- * What becomes of each tensor is decided when an infer_quant is made, from the headers alone; then
- * it is written, with all cores.  The bytes depend on the input and the options alone, not on the
+ * infer_quant_new decides the type of each tensor, from the headers alone; infer_quant_write writes
+ * the file with several threads.  Its bytes depend only on the input and the options, not on the
  * number of threads.  Confined. */
 #ifndef INFER_QUANT_H
 #define INFER_QUANT_H
@@ -77,9 +77,10 @@ struct infer_quant_result {
 	uint64_t packed_bytes;  /* of the compressed files; 0: they are not */
 	int kept;               /* it has failed, and what is there can be continued */
 };
-/* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until all is on the disk
- * it lies beside in PATH.part, of which the compressed one is made at the end, and PATH.resume says how far it is: where that is left by a run that
- * was stopped, and all is as it was then, it is continued.
+/* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until it is complete and
+ * synced, the output is in PATH.part (a compressed file is made of that at the end), and PATH.resume
+ * records the progress.  If a run that was stopped has left these, and the input and the options are
+ * the same, the run continues there.
  * threads  1 ... 1024
  * w        is told of bytes of the input, on this thread; may be NULL
  * result   filled on failure too
