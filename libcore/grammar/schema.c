@@ -148,6 +148,11 @@ int grammar_schema(struct grammar **out, const struct json *schema, const struct
 		c.g = g;
 		rc = compile(&c);
 	}
+	if (c.failed) {
+		rc = c.failed;
+		if (err)
+			*err = c.why;
+	}
 	/* the last operation knows only what was left to it */
 	if (rc == INFER_EUNSUP && !left->steps && err && *err->message != '#')
 		err_set(err, rc, "the schema needs more than %llu steps",

@@ -98,6 +98,8 @@ struct schema {
 	struct branch *made, **last; /* by the keyword that is applied */
 	const struct dfa **collect;  /* not NULL: strings are gathered there, for property names */
 	uint32_t depth;
+	int failed;      /* 0, or the code of a mistake behind a reference */
+	infer_error why; /* it */
 };
 
 /* -- schema_places.c: where schemas are, and what refers to them */

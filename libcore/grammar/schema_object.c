@@ -324,7 +324,8 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 	}
 	TRY(work_steps(&c->w, o->n_slots - lo + 1));
 	TRY(work_alloc(&c->w, &own, (uint64_t)n + 1, 1));
-	memcpy(own, name, n);
+	if (n) /* an empty name may have no bytes to point to */
+		memcpy(own, name, n);
 	TRY(work_grow(&c->w, &o->slot, cap, o->n_slots + 1, sizeof *o->slot));
 	memmove(o->slot + lo + 1, o->slot + lo, (o->n_slots - lo) * sizeof *o->slot);
 	o->slot[lo] = (struct slot){ .name = own, .n = n };

@@ -63,6 +63,9 @@ int schema_fail(struct schema *c, int code, const struct json *v, const char *fm
 	return err_set(c->w.err, code, "#%s: %s", where, why);
 }
 
+/* the schema false */
+static const struct json no = { .kind = JSON_FALSE };
+
 /* -- places --------------------------------------------------------------------------------- */
 
 int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
@@ -233,7 +236,7 @@ static int scan_from(struct schema *c, uint32_t first)
 
 int schema_scan(struct schema *c)
 {
-	static const struct json yes = { .kind = JSON_TRUE }, no = { .kind = JSON_FALSE };
+	static const struct json yes = { .kind = JSON_TRUE };
 	uint32_t place, r;
 	int draft;
 
@@ -293,6 +296,22 @@ static const struct json *step_into(const struct json *v, const char *s, uint32_
 	return json_at(v, i);
 }
 
+/* Scan what a reference leads to.  A mistake in it refuses the schema, also where who asked can do
+ * without the answer; nothing may use places that were not scanned. */
+static int scan_target(struct schema *c, uint32_t first)
+{
+	int rc = scan_from(c, first);
+
+	if (!rc)
+		return INFER_OK;
+	c->failed = rc;
+	if (c->w.err)
+		c->why = *c->w.err;
+	for (uint32_t i = first; i < c->n_places; i++)
+		c->place[i].v = &no;
+	return rc;
+}
+
 /* Follow a pointer from the root of a resource; a schema on the way may be one of its own. */
 static int follow(struct schema *c, const struct json *ref, uint32_t resource, const char *s,
                   uint32_t n, uint32_t *to)
@@ -318,7 +337,7 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 		n -= end;
 	}
 	TRY(schema_place(c, v, resource, 0, to));
-	return scan_from(c, before);
+	return scan_target(c, before);
 }
 
 static int find_anchor(const struct schema *c, uint32_t resource, const char *s, uint32_t n,

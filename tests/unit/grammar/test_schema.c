@@ -212,6 +212,8 @@ static void test_refused(void **state)
 		  "#/$ref: refers to another document: not supported" },
 		{ "{'$schema':'http://json-schema.org/draft-04/schema#'}", INFER_EUNSUP,
 		  "#/$schema: only draft 7 and 2020-12 are supported" },
+		{ "{'$ref':'#/title/n','title':{'n':{'properties':[{}]}}}", INFER_EINVAL,
+		  "#/title/n/properties: must be an object" },
 		{ "{'items':[true]}", INFER_EINVAL,
 		  "#/items: must be a schema; prefixItems takes an array" },
 		{ "3", INFER_EINVAL, "#: is not a schema" },
