@@ -41,8 +41,8 @@ static int part_end(struct input *in, size_t from, const char *what, infer_error
 	                      : utf8_check(b->at + from, b->len - from);
 
 	if (good < b->len - from)
-		return err_set(err, INFER_EINVAL,
-		               "%s: not UTF-8 at byte %zu; --raw takes any bytes", what, good);
+		return err_set(err, INFER_EINVAL, "%s: not UTF-8 at byte %zu%s", what, good,
+		               in->flags & INPUT_ONLY_TEXT ? "" : "; --raw takes any bytes");
 	if (b->len == from && from)
 		b->len -= 2;
 	return INFER_OK;

@@ -9,8 +9,9 @@
 enum {
 	INPUT_NO_STDIN = 1 << 0,
 	INPUT_RAW = 1 << 1,
-	INPUT_MAYBE = 1 << 2, /* an empty input is allowed */
-	INPUT_TALK = 1 << 3   /* -i would talk: to be said on a terminal */
+	INPUT_MAYBE = 1 << 2,    /* an empty input is allowed */
+	INPUT_TALK = 1 << 3,     /* -i would talk: to be said on a terminal */
+	INPUT_ONLY_TEXT = 1 << 4 /* no option of the program takes other bytes */
 };
 
 /* How much is read at most; more is an error. */

@@ -143,8 +143,8 @@ static int measure(struct eval *v, infer_error *err)
 	if (o->choices)
 		TRY(file_read(&v->text, o->choices, QUESTIONS_MOST, err));
 	else
-		TRY(input_read(&v->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE, NULL,
-		               err));
+		TRY(input_read(&v->text, &none, &o->texts,
+		               INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL, err));
 	if (!v->text.len)
 		return err_set(err, INFER_EINVAL, "%s: is empty",
 		               o->choices ? o->choices : o->texts.at[0]);

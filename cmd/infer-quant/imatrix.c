@@ -62,7 +62,8 @@ static int open_all(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	TRY(input_read(&r->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE, NULL, err));
+	TRY(input_read(&r->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT,
+	               NULL, err));
 	if (!r->text.len)
 		return err_set(err, INFER_EINVAL, "%s: is empty", o->texts.at[0]);
 	TRY(model_path(&path, o->model, MODEL_NAMED, err));

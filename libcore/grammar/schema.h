@@ -48,7 +48,7 @@ struct item {
 	const struct json *entry; /* of the member, where each is a choice */
 	const struct keyword_row *row;
 	int neg;
-	uint32_t mask; /* whose unevaluated* sees what it evaluates */
+	uint32_t mask; /* a bit for each unevaluated* that applies to this item */
 };
 
 enum fact_kind {

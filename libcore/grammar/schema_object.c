@@ -64,7 +64,7 @@ static int patterns(struct schema *c, const struct branch *b, const struct item 
 	return INFER_OK;
 }
 
-/* *d becomes what is in it, or in more */
+/* Set *d to the union of *d and more. */
 static int unite(struct schema *c, const struct dfa **d, const struct dfa *more)
 {
 	struct dfa *both;

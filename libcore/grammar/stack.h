@@ -6,7 +6,7 @@
 #include <infer/status.h>
 
 struct node {
-	struct node *chain; /* of its bucket; then of what is freed */
+	struct node *chain; /* the next of its hash bucket, or of the free list */
 	struct node *up;    /* below it in the stack */
 	struct node *side;  /* another stack that belongs to it */
 	uint32_t hash, refs;

@@ -33,24 +33,6 @@ struct pack {
 	int verify;
 };
 
-/* Bytes of a file to or from memory; 0 or an errno. */
-static int whole(int is_read, int fd, void *at, size_t n, uint64_t offset)
-{
-	while (n) {
-		ssize_t got = is_read ? pread(fd, at, n, (off_t)offset)
-		                      : pwrite(fd, at, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? errno : EIO;
-		at = (char *)at + got;
-		n -= (size_t)got;
-		offset += (size_t)got;
-	}
-	return 0;
-}
-
 static void frame(void *user, int64_t i, int worker)
 {
 	struct pack *k = user;
@@ -59,7 +41,7 @@ static void frame(void *user, int64_t i, int worker)
 	size_t n = (size_t)num_min(FRAME, (int64_t)(k->bytes - at));
 
 	(void)worker;
-	s->errnum = whole(1, k->fd, s->in, n, at);
+	s->errnum = part_io(1, k->fd, s->in, n, at);
 	if (s->errnum)
 		return;
 	if (!k->verify) {
@@ -70,7 +52,7 @@ static void frame(void *user, int64_t i, int worker)
 	uint64_t from = no ? k->ends[no - 1] : 0;
 
 	s->n = (size_t)(k->ends[no] - from);
-	s->errnum = whole(1, k->to, s->out, s->n, from);
+	s->errnum = part_io(1, k->to, s->out, s->n, from);
 	if (s->errnum)
 		return;
 	size_t got = ZSTD_decompressDCtx(s->d, s->back, FRAME, s->out, s->n);
@@ -108,7 +90,7 @@ static int frames(struct pack *k, struct pool *pool, uint64_t done, infer_error 
 		TRY(check(k, n, err));
 		for (int64_t i = 0; !k->verify && i < n; i++) {
 			uint64_t no = k->first + (uint64_t)i, from = no ? k->ends[no - 1] : 0;
-			int errnum = whole(0, k->to, k->slots[i].out, k->slots[i].n, from);
+			int errnum = part_io(0, k->to, k->slots[i].out, k->slots[i].n, from);
 
 			if (errnum)
 				return err_errno(err, errnum, "%s" PART_PACKED ": writing",

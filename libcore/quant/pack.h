@@ -6,8 +6,8 @@
 #include "quant/part.h"
 
 struct pack_opts {
-	int level;                       /* 1 ... 22 */
-	int verify;                      /* read what was written again, unpack it, and compare */
+	int level;  /* 1 ... 22 */
+	int verify; /* 1: read the compressed file back, unpack it, and compare it */
 	const struct infer_watch *watch; /* of bytes of the unpacked files, after `done` of `all` */
 	uint64_t done, all;
 };

@@ -43,6 +43,23 @@ int part_path(struct buf *out, const char *path, int no, int count, const char *
 	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
 }
 
+int part_io(int is_read, int fd, void *at, size_t n, uint64_t offset)
+{
+	while (n) {
+		ssize_t got = is_read ? pread(fd, at, n, (off_t)offset)
+		                      : pwrite(fd, at, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? errno : EIO;
+		at = (char *)at + got;
+		n -= (size_t)got;
+		offset += (size_t)got;
+	}
+	return 0;
+}
+
 static int failed(const char *name, const char *what, infer_error *err)
 {
 	return err_errno(err, errno, "%s: %s", file_label(name), what);

@@ -29,6 +29,8 @@ int part_end(struct part *p, infer_error *err);
 /* keep 0: remove unfinished files */
 void part_close(struct part *p, int keep);
 
+/* Read or write n bytes at an offset.  0 or an errno; EIO if the file ends before. */
+int part_io(int is_read, int fd, void *at, size_t n, uint64_t offset);
 /* The name of file `no` of `count`, with a suffix, into *out, which is cleared. */
 int part_path(struct buf *out, const char *path, int no, int count, const char *suffix,
               infer_error *err);

@@ -118,23 +118,6 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 	return s->out;
 }
 
-static int io(int is_read, int fd, void *at, size_t n, uint64_t offset)
-{
-	while (n) {
-		ssize_t got = is_read ? pread(fd, at, n, (off_t)offset)
-		                      : pwrite(fd, at, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? errno : EIO;
-		at = (char *)at + got;
-		n -= (size_t)got;
-		offset += (size_t)got;
-	}
-	return 0;
-}
-
 /* What the encoding has lost: the values of the file against those of the input. */
 static struct error_sum compare(const struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
@@ -170,7 +153,7 @@ static void piece(void *user, int64_t i, int worker)
 
 	if (!out)
 		return;
-	errnum = io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
+	errnum = part_io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
 	if (errnum)
 		atomic_store(&k->errnum, errnum);
 	if (errnum || !k->verify)

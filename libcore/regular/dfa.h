@@ -19,8 +19,8 @@
  * says INFER_EUNSUP, "... needs more than ...".  Working memory is given back to the budget at
  * the end of each operation; the bytes of a result stay taken until dfa_drop.
  *
- * Ownership, threads.  A dfa is one block of memory of its own, independent of what it was made
- * from: dfa_free.  It is immutable: share it freely.  A budget is confined.
+ * Ownership, threads.  The caller owns a dfa, which is one block of memory, and frees it with
+ * dfa_free.  It is immutable: share it freely.  A budget is confined.
  * On failure outputs are NULL.  Errors everywhere: INFER_EUNSUP (the budget, or more than 65,535
  * classes or 2^31 states), INFER_ENOMEM; others where they are named. */
 #ifndef REGULAR_DFA_H

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* the characters of numbers, whose classes are 1 + their index; digit d is class ZERO + d */
+/* The characters of numbers.  The class of each is its index + 1; that of digit d is ZERO + d. */
 static const char alphabet[] = "+-.0123456789Ee";
 enum { PLUS = 1, MINUS, POINT, ZERO, BIG_E = ZERO + 10, SMALL_E };
 enum { MOST_DIGITS = 4096 };

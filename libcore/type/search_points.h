@@ -1,5 +1,5 @@
-/* type/search_points.h - (private) the search of the types whose values are points of a codebook:
- * 256 values in groups with a scale 2 sc + 1 times d.  Coordinates are positive, with signs beside
+/* type/search_points.h - (private) the encoders of types with a codebook: a block has 256 values in
+ * groups, each with the scale d (2 sc + 1).  Coordinates are positive, with signs beside
  * them, or ternary, with a shift. */
 #ifndef TYPE_SEARCH_POINTS_H
 #define TYPE_SEARCH_POINTS_H

@@ -63,6 +63,8 @@ imatrix() { infer-quant imatrix "$@"; }
 }
 
 @test "imatrix: what is asked wrongly" {
+	printf 'a \377' >bytes
+	fails 2 'bytes: not UTF-8 at byte 2$' imatrix -m "$M" -f bytes --out x
 	head -c 3000 "$TEXT" >t
 	fails 2 'no text' imatrix --out x
 	fails 2 '--out says' imatrix -f t

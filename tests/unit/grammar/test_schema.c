@@ -1,5 +1,5 @@
-/* tests/unit/grammar/test_schema.c - JSON Schema: what satisfies it, what is refused and where, that
- * no text that was admitted is a dead end, memory and budgets. */
+/* tests/unit/grammar/test_schema.c - JSON Schema: values that satisfy it, schemas that are refused and
+ * where; every admitted text can be completed; memory and budgets. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
