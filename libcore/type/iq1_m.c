@@ -7,6 +7,7 @@
  *   of the f16 d
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -79,6 +80,39 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq1, 8, 2048 };
+	struct iq1_m *b = block;
+	int g = i / 8, best = 0;
+	float dl = num_f16(scale_bits(b)) *
+	           (float)(2 * (num_u16(b->sc + g / 8 * 2) >> g % 8 / 2 * 3 & 7) + 1);
+	float y[8], least = HUGE_VALF;
+
+	for (int down = 0; down < 2; down++) {
+		float shift = dl * (down ? -0.125f : 0.125f), cost, all = 0;
+		for (int j = 0; j < 8; j++) {
+			y[j] = x[j] - shift;
+			all += w[j] * y[j] * y[j];
+		}
+		int q = round_point(&grid, dl, y, w, &cost);
+		if (all + cost < least) {
+			least = all + cost;
+			best = q | down << 11;
+		}
+	}
+	for (int j = 0; j < 8; j++)
+		x[j] = dl * ((float)grid.points[8 * (best & 2047) + j] +
+		             (best >> 11 ? -0.125f : 0.125f));
+	b->qs[g] = (uint8_t)best;
+	round_put(b->qh + g / 2, g % 2 * 4, 15, best >> 8);
+}
+
 const struct type type_iq1_m = {
-	{ "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 }, decode, encode, .bad = bad
+	{ "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 },
+	decode,
+	encode,
+	.bad = bad,
+	.unit = 8,
+	.round = round_fixed,
 };

@@ -6,6 +6,7 @@
  *   scale, bit 15 shifts down
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -55,6 +56,29 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq1, 8, 2048 };
+	struct iq1_s *b = block;
+	int g = i / 8, qh = num_u16(b->qh + g / 4 * 2), l = g % 4;
+	float dl = block_f16(b->d) * (float)(2 * (qh >> 12 & 7) + 1), cost,
+	      shift = dl * (qh & 0x8000 ? -0.125f : 0.125f);
+
+	for (int j = 0; j < 8; j++)
+		x[j] -= shift;
+	int q = round_point(&grid, dl, x, w, &cost);
+	for (int j = 0; j < 8; j++)
+		x[j] = dl * (float)grid.points[8 * q + j] + shift;
+	b->qs[g] = (uint8_t)q;
+	search_put(b->qh + g / 4 * 2, (uint16_t)((qh & ~(7 << 3 * l)) | q >> 8 << 3 * l));
+}
+
 const struct type type_iq1_s = {
-	{ "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ1_S", 19, 256, sizeof(struct iq1_s), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

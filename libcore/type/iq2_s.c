@@ -7,6 +7,7 @@
  *   74  u8 sc[8]: halves are the scales
  * value = d (0.5 + scale) / 4 grid[q][j], signed */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -53,6 +54,25 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq2_s, 8, 1024 };
+	struct iq2_s *b = block;
+	int q, signs, g = i / 8;
+	float dl = block_f16(b->d) * (0.5f + (float)(b->sc[g / 4] >> g % 4 / 2 * 4 & 15)) * 0.25f;
+
+	round_signed(&grid, dl, 0, x, w, &q, &signs);
+	b->qs[g] = (uint8_t)q;
+	b->signs[g] = (uint8_t)signs;
+	round_put(b->qh + g / 4, g % 4 * 2, 3, q >> 8);
+}
+
 const struct type type_iq2_s = {
-	{ "IQ2_S", 22, 256, sizeof(struct iq2_s), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ2_S", 22, 256, sizeof(struct iq2_s), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

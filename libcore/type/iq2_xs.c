@@ -5,6 +5,7 @@
  *   66  u8 sc[8]: halves are the scales
  * value = d (0.5 + scale) / 4 grid[q][j], signed */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -47,6 +48,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq2_xs, 8, 512 };
+	struct iq2_xs *b = block;
+	int q, signs, g = i / 8;
+	float dl = block_f16(b->d) * (0.5f + (float)(b->sc[g / 4] >> g % 4 / 2 * 4 & 15)) * 0.25f;
+
+	round_signed(&grid, dl, 1, x, w, &q, &signs);
+	search_put(b->q + 2 * g, (uint16_t)(q | (signs & 127) << 9));
+}
+
 const struct type type_iq2_xs = {
-	{ "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ2_XS", 17, 256, sizeof(struct iq2_xs), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

@@ -5,6 +5,7 @@
  *   ... 31 the scale
  * value = d (0.5 + scale) / 4 grid[idx][j], signed */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -52,6 +53,27 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq2_xxs, 8, 256 };
+	struct iq2_xxs *b = block;
+	uint8_t *group = b->qs + i / 32 * 8;
+	uint32_t aux = num_u32(group + 4);
+	int q, signs, l = i % 32 / 8;
+
+	round_signed(&grid, block_f16(b->d) * (0.5f + (float)(aux >> 28)) * 0.25f, 1, x, w, &q,
+	             &signs);
+	group[l] = (uint8_t)q;
+	aux = (aux & ~(127u << 7 * l)) | (uint32_t)(signs & 127) << 7 * l;
+	memcpy(group + 4, &aux, 4);
+}
+
 const struct type type_iq2_xxs = {
-	{ "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ2_XXS", 16, 256, sizeof(struct iq2_xxs), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

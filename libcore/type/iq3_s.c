@@ -7,6 +7,7 @@
  *   106  u8 sc[4]: halves are the scales
  * value = d (1 + 2 scale) grid[q][j], signed */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -52,6 +53,28 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq3_s, 4, 512 };
+	struct iq3_s *b = block;
+	int q[2], signs, p = i / 4;
+
+	round_signed(&grid,
+	             block_f16(b->d) * (float)(1 + 2 * (b->sc[p / 16] >> p % 16 / 8 * 4 & 15)), 0,
+	             x, w, q, &signs);
+	b->signs[i / 8] = (uint8_t)signs;
+	for (int k = 0; k < 2; k++) {
+		b->qs[p + k] = (uint8_t)q[k];
+		round_put(b->qh + p / 8, p % 8 + k, 1, q[k] >> 8);
+	}
+}
+
 const struct type type_iq3_s = {
-	{ "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ3_S", 21, 256, sizeof(struct iq3_s), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

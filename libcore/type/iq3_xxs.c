@@ -5,6 +5,7 @@
  *   66  u32 aux[8]: bits 7 l ... 7 l + 6 are the signs of eight elements, bits 28 ... 31 the scale
  * value = d (0.5 + scale) / 2 grid[q][j], signed */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_points.h"
 #include "type/grids.h"
 
@@ -56,6 +57,27 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	static const struct round_grid grid = { (const int8_t *)grid_iq3_xxs, 4, 256 };
+	struct iq3_xxs *b = block;
+	uint32_t aux = num_u32(b->aux + i / 32 * 4);
+	int q[2], signs, l = i % 32 / 8;
+
+	round_signed(&grid, block_f16(b->d) * (0.5f + (float)(aux >> 28)) * 0.5f, 1, x, w, q,
+	             &signs);
+	b->qs[i / 4] = (uint8_t)q[0];
+	b->qs[i / 4 + 1] = (uint8_t)q[1];
+	aux = (aux & ~(127u << 7 * l)) | (uint32_t)(signs & 127) << 7 * l;
+	memcpy(b->aux + i / 32 * 4, &aux, 4);
+}
+
 const struct type type_iq3_xxs = {
-	{ "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 }
+	{ "IQ3_XXS", 18, 256, sizeof(struct iq3_xxs), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 8,
+	.round = round_fixed,
 };

@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d table[q] */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 #include "type/grids.h"
 
@@ -33,6 +34,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct iq4_nl *b = block;
+	float d = block_f16(b->d);
+	int q = round_table(*x, d, grid_iq4);
+
+	(void)w;
+	round_put_nibble(b->qs, i, q);
+	*x = d * (float)grid_iq4[q];
+}
+
 const struct type type_iq4_nl = {
-	{ "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "IQ4_NL", 20, 32, sizeof(struct iq4_nl), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

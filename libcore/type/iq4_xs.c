@@ -6,6 +6,7 @@
  *   8  u8 qs[128]: byte 16 k + l holds elements 32 k + l (low half) and 32 k + 16 + l (high half)
  * value = d (scale - 32) table[q] */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 #include "type/grids.h"
 
@@ -53,6 +54,25 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct iq4_xs *b = block;
+	int k = i / 32;
+	int scale = (b->sl[k / 2] >> k % 2 * 4 & 15) | (num_u16(b->sh) >> 2 * k & 3) << 4;
+	float dl = block_f16(b->d) * (float)(scale - 32);
+	int q = round_table(*x, dl, grid_iq4);
+
+	(void)w;
+	round_put_nibble(b->qs + 16 * k, i % 32, q);
+	*x = dl * (float)grid_iq4[q];
+}
+
 const struct type type_iq4_xs = {
-	{ "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "IQ4_XS", 23, 256, sizeof(struct iq4_xs), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

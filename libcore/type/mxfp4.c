@@ -4,16 +4,19 @@
  * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: the decoder gives what
  * the formula gives, who looks for weights that are not finite finds it. */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 #include "type/grids.h"
+
+/* e = 0 and 1 give subnormal f32 */
+static float scale(int e) { return num_float(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct mxfp4 *b = src;
 
 	for (; blocks--; b++, dst += 32) {
-		/* e = 0 and 1 give subnormal f32 */
-		float d = num_float(b->e < 2 ? 0x00200000u << b->e : (uint32_t)(b->e - 1) << 23);
+		float d = scale(b->e);
 		for (int i = 0; i < 32; i++)
 			dst[i] = d * (float)grid_fp4[block_nibble(b->qs, i)];
 	}
@@ -71,6 +74,22 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct mxfp4 *b = block;
+	float d = scale(b->e);
+	int q = round_table(*x, d, grid_fp4);
+
+	(void)w;
+	round_put_nibble(b->qs, i, q);
+	*x = d * (float)grid_fp4[q];
+}
+
 const struct type type_mxfp4 = {
-	{ "MXFP4", 39, 32, sizeof(struct mxfp4), 0 }, decode, encode, .bad = bad
+	{ "MXFP4", 39, 32, sizeof(struct mxfp4), 0 },
+	decode,
+	encode,
+	.bad = bad,
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -4,6 +4,7 @@
  * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The
  * tensor's own f32 scale stands in another tensor. */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 #include "type/grids.h"
 
@@ -78,4 +79,21 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
-const struct type type_nvfp4 = { { "NVFP4", 40, 64, sizeof(struct nvfp4), 0 }, decode, encode };
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct nvfp4 *b = block;
+	float d = half_scale(b->d[i / 16]);
+	int q = round_table(*x, d, grid_fp4);
+
+	(void)w;
+	round_put(b->qs + i / 16 * 8 + i % 8, i % 16 / 8 * 4, 15, q);
+	*x = d * (float)grid_fp4[q];
+}
+
+const struct type type_nvfp4 = {
+	{ "NVFP4", 40, 64, sizeof(struct nvfp4), 0 },
+	decode,
+	encode,
+	.unit = 1,
+	.round = round_fixed,
+};

@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: element i is bit i % 8 of byte i / 8
  * value = bit ? d : -d */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -37,6 +38,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q1_0 *b = block;
+	float d = block_f16(b->d);
+	int q = (*x >= 0) == (d >= 0);
+
+	(void)w;
+	round_put(b->qs + i / 8, i % 8, 1, q);
+	*x = q ? d : -d;
+}
+
 const struct type type_q1_0 = {
-	{ "Q1_0", 41, 128, sizeof(struct q1_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "Q1_0", 41, 128, sizeof(struct q1_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -3,6 +3,7 @@
  *   2  u8 qs[16]: element i is at bit 2 (i % 4) of byte i / 4
  * value = d (q - 1) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -35,6 +36,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q2_0 *b = block;
+	float d = block_f16(b->d);
+	int q = d != 0 ? round_int(*x / d, -1, 2) : 0;
+
+	(void)w;
+	round_put(b->qs + i / 4, i % 4 * 2, 3, q + 1);
+	*x = d * (float)q;
+}
+
 const struct type type_q2_0 = {
-	{ "Q2_0", 42, 64, sizeof(struct q2_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "Q2_0", 42, 64, sizeof(struct q2_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

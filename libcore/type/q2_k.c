@@ -5,6 +5,7 @@
  *   82  f16 dmin
  * value = d scale q - dmin min */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -42,10 +43,24 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q2_k *b = block;
+	float dl = block_f16(b->d) * (float)(b->scales[i / 16] & 15);
+	float ml = block_f16(b->dmin) * (float)(b->scales[i / 16] >> 4);
+	int q = round_line(*x, dl, -ml, 0, 3);
+
+	(void)w;
+	round_put(b->qs + i / 128 * 32 + i % 32, i % 128 / 32 * 2, 3, q);
+	*x = dl * (float)q - ml;
+}
+
 const struct type type_q2_k = {
 	{ "Q2_K", 10, 256, sizeof(struct q2_k), 0 },
 	decode,
 	encode,
 	.n_f16 = 2,
 	.f16 = { offsetof(struct q2_k, d), offsetof(struct q2_k, dmin) },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -8,6 +8,7 @@
  *   108  f16 d
  * value = d (scale - 32) (q - 4 or 0) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static int scale(const uint8_t sc[12], int s)
@@ -67,7 +68,24 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q3_k *b = block;
+	float dl = block_f16(b->d) * (float)scale(b->sc, i / 16);
+	int q = dl != 0 ? round_int(*x / dl, -4, 3) : 0;
+
+	(void)w;
+	round_put(b->qs + i / 128 * 32 + i % 32, i % 128 / 32 * 2, 3, (q + 4) & 3);
+	round_put(b->hmask + i % 32, i / 32, 1, (q + 4) >> 2);
+	*x = dl * (float)q;
+}
+
 const struct type type_q3_k = {
-	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 }, decode, encode, .n_f16 = 1,
+	{ "Q3_K", 11, 256, sizeof(struct q3_k), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
 	.f16 = { offsetof(struct q3_k, d) },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -3,6 +3,7 @@
  *   2  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d (q - 8) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -35,6 +36,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q4_0 *b = block;
+	float d = block_f16(b->d);
+	int q = d != 0 ? round_int(*x / d, -8, 7) : 0;
+
+	(void)w;
+	round_put_nibble(b->qs, i, q + 8);
+	*x = d * (float)q;
+}
+
 const struct type type_q4_0 = {
-	{ "Q4_0", 2, 32, sizeof(struct q4_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "Q4_0", 2, 32, sizeof(struct q4_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -4,6 +4,7 @@
  *   4  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d q + m */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -31,6 +32,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q4_1 *b = block;
+	float d = block_f16(b->d), m = block_f16(b->m);
+	int q = round_line(*x, d, m, 0, 15);
+
+	(void)w;
+	round_put_nibble(b->qs, i, q);
+	*x = d * (float)q + m;
+}
+
 const struct type type_q4_1 = {
-	{ "Q4_1", 3, 32, sizeof(struct q4_1), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
+	{ "Q4_1", 3, 32, sizeof(struct q4_1), 0 },
+	decode,
+	encode,
+	.n_f16 = 2,
+	.f16 = { 0, 2 },
+	.unit = 1,
+	.round = round_fixed,
 };

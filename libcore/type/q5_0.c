@@ -4,6 +4,7 @@
  *   6  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d (q - 16) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -42,6 +43,24 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q5_0 *b = block;
+	float d = block_f16(b->d);
+	int q = d != 0 ? round_int(*x / d, -16, 15) : 0;
+
+	(void)w;
+	round_put_nibble(b->qs, i, (q + 16) & 15);
+	round_put(b->qh + i / 8, i % 8, 1, (q + 16) >> 4);
+	*x = d * (float)q;
+}
+
 const struct type type_q5_0 = {
-	{ "Q5_0", 6, 32, sizeof(struct q5_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 },
+	{ "Q5_0", 6, 32, sizeof(struct q5_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 0 },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -5,6 +5,7 @@
  *   8  16 bytes qs: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d q + m */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -37,6 +38,24 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q5_1 *b = block;
+	float d = block_f16(b->d), m = block_f16(b->m);
+	int q = round_line(*x, d, m, 0, 31);
+
+	(void)w;
+	round_put_nibble(b->qs, i, q & 15);
+	round_put(b->qh + i / 8, i % 8, 1, q >> 4);
+	*x = d * (float)q + m;
+}
+
 const struct type type_q5_1 = {
-	{ "Q5_1", 7, 32, sizeof(struct q5_1), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
+	{ "Q5_1", 7, 32, sizeof(struct q5_1), 0 },
+	decode,
+	encode,
+	.n_f16 = 2,
+	.f16 = { 0, 2 },
+	.unit = 1,
+	.round = round_fixed,
 };

@@ -6,6 +6,7 @@
  *   48  u8 qs[128]: byte 32 p + l holds elements 64 p + l (low half) and 64 p + 32 + l (high half)
  * value = d scale q - dmin min */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search_line.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -50,6 +51,27 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct q5_k *b = block;
+	int scale, min, k = i / 32;
+
+	(void)w;
+	block_scale_min(b->sc, k, &scale, &min);
+	float dl = block_f16(b->d) * (float)scale, ml = block_f16(b->dmin) * (float)min;
+	int q = round_line(*x, dl, -ml, 0, 31);
+
+	round_put(b->qs + k / 2 * 32 + i % 32, k % 2 * 4, 15, q & 15);
+	round_put(b->qh + i % 32, k, 1, q >> 4);
+	*x = dl * (float)q - ml;
+}
+
 const struct type type_q5_k = {
-	{ "Q5_K", 13, 256, sizeof(struct q5_k), 0 }, decode, encode, .n_f16 = 2, .f16 = { 0, 2 },
+	{ "Q5_K", 13, 256, sizeof(struct q5_k), 0 },
+	decode,
+	encode,
+	.n_f16 = 2,
+	.f16 = { 0, 2 },
+	.unit = 1,
+	.round = round_fixed,
 };

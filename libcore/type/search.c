@@ -35,29 +35,22 @@ static search_v4 greater(search_v4 a, search_v4 b)
 	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
 }
 
-static search_v4 load(const float *from)
-{
-	search_v4 v;
-
-	memcpy(&v, from, sizeof v);
-	return v;
-}
-
 void search_load(struct search *s, const float *src, const float *importance, int n)
 {
 	search_v4 top = { 0 }, heavy = { 0 };
 
 	for (int i = 0; i < n / 4; i++)
-		top = greater(search_abs(load(src + 4 * i)), top);
+		top = greater(search_abs(search_get(src + 4 * i)), top);
 	for (int i = 0; importance && i < n / 4; i++)
-		heavy = greater(load(importance + 4 * i), heavy);
+		heavy = greater(search_get(importance + 4 * i), heavy);
+	s->width = search_width();
 	s->unit = unit_of(greatest(top));
 	s->per_unit = 1.0f / s->unit;
 	for (int i = 0; i < n / 4; i++)
-		s->x[i] = load(src + 4 * i) * s->per_unit;
+		s->x[i] = search_get(src + 4 * i) * s->per_unit;
 	float most = greatest(heavy), per_heavy = 1.0f / unit_of(most);
 	for (int i = 0; i < n / 4; i++)
-		s->w[i] = most > 0 ? load(importance + 4 * i) * per_heavy + UNWEIGHTED
+		s->w[i] = most > 0 ? search_get(importance + 4 * i) * per_heavy + UNWEIGHTED
 		                   : (search_v4){ 1, 1, 1, 1 };
 }
 
@@ -130,15 +123,23 @@ struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
 {
 	struct search_fit best = { 0 };
 	float top = search_farthest(x, w, n), score = 0;
+	int width = search_width();
 
 	if (fabsf(top) < SEARCH_LEAST)
 		return best;
-	for (int k = 0; k < g->n_tries; k++) {
-		struct search_fit f = search_try(x, w, n, g->tries[k] / top, g);
-		if (f.xq * f.xq > score * f.qq) {
-			score = score_of(f);
-			best = f;
-		}
+	for (int from = 0; from < g->n_tries; from += 4) {
+		int n_here = g->n_tries - from < 4 ? g->n_tries - from : 4;
+		search_v4 inv = { 0 };
+		struct search_fit4 f;
+
+		for (int k = 0; k < n_here; k++)
+			inv[k] = g->tries[from + k];
+		search_try4(x, w, n, inv / top, g, n_here, width, &f);
+		for (int k = 0; k < n_here; k++)
+			if (f.xq[k] * f.xq[k] > score * f.qq[k]) {
+				best = (struct search_fit){ f.xq[k], f.qq[k] };
+				score = score_of(best);
+			}
 	}
 	for (int k = 0; k < ROUNDS && best.qq > 0 && best.xq != 0; k++) {
 		struct search_fit f = search_try(x, w, n, best.qq / best.xq, g);

@@ -21,6 +21,7 @@ typedef int32_t search_i4 __attribute__((vector_size(16)));
 struct search {
 	search_v4 x[64], w[64];
 	float unit, per_unit;
+	int width; /* search_width() */
 };
 
 /* The values that a code stands for, before the scale: all integers from lo to hi, or those of a
@@ -68,6 +69,14 @@ void search_put(uint8_t to[2], uint16_t h);
 
 static inline float search_sum(search_v4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
+static inline search_v4 search_get(const float *from)
+{
+	search_v4 v;
+
+	memcpy(&v, from, sizeof v);
+	return v;
+}
+
 static inline search_v4 search_abs(search_v4 v) { return (search_v4)((search_i4)v & 0x7fffffff); }
 
 static inline search_v4 search_clamp(search_v4 t, float lo, float hi)
@@ -106,6 +115,15 @@ static inline struct search_fit search_try(const search_v4 *x, const search_v4 *
 	}
 	return (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
+
+/* How many tries the registers of this processor hold side by side: 1, 2 or 4. */
+int search_width(void);
+/* Up to four times search_try: a lane each.  width: search_width(); it changes no bit. */
+struct search_fit4 {
+	search_v4 xq, qq;
+};
+void search_try4(const search_v4 *x, const search_v4 *w, int n, search_v4 inv,
+                 const struct search_grid *g, int tries, int width, struct search_fit4 *f);
 
 /* Value nearest under scale a as integers; a 0: all the grid's nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);

@@ -35,9 +35,12 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 		float end = (float)(k & 1 ? l->lo : l->hi);
 		float d = top / (end * (1.0f - 0.25f / (float)l->steps * (float)(k / 2))), loss = 0;
 		search_round_up(s, &d);
-		for (int i = 0; i < g->count; i++) {
-			float e = g->a[i] - d * (float)nearest(g->a[i] / d, l->lo, l->hi);
-			loss += g->curve[i] * e * e;
+		for (int i = 0; i < g->count; i += 4) {
+			search_v4 a = search_get(g->a + i);
+			search_v4 c = search_rint(search_clamp(a / d, (float)l->lo, (float)l->hi));
+			search_v4 e = a - d * c, cost = search_get(g->curve + i) * e * e;
+			for (int j = 0; j < 4; j++)
+				loss += cost[j];
 		}
 		if (loss < least) {
 			least = loss;
@@ -49,34 +52,52 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 	return best;
 }
 
-/* What codes for scale a take off the error. */
-static float gain(const search_v4 *x, const search_v4 *w, int n, float a,
-                  const struct search_grid *g, struct search_fit *f)
+/* Up to four integers from `from` on for group i, as settle says. */
+static void settle4(const struct search *s, const struct search_levels *l, float d, int i, int from,
+                    int n, int *sc, float *best, struct search_fit *fit)
 {
-	*f = search_try(x, w, n, 1.0f / a, g);
-	return a * (2 * f->xq - a * f->qq);
+	const search_v4 steps = { 0, 1, 2, 3 };
+	search_v4 c = steps + (float)from, a = d * c;
+	search_i4 some = c != 0;
+	search_v4 by = (search_v4)((some & (search_i4)a) | (~some & (search_i4)(steps * 0 + 1)));
+	struct search_fit4 f;
+
+	search_try4(s->x + i * l->n, s->w + i * l->n, l->n, 1.0f / by, &l->grid, n, s->width, &f);
+	search_v4 gain = a * (2 * f.xq - a * f.qq);
+
+	for (int k = 0; k < n; k++)
+		if (from + k != 0 && gain[k] > *best) {
+			*best = gain[k];
+			*sc = from + k;
+			*fit = (struct search_fit){ f.xq[k], f.qq[k] };
+		}
 }
 
-/* The best integer for group i by its codes, from those within one of it. */
+/* The best integer for group i by its codes, from those within `wide` of it: what the codes take
+ * off the error. */
 static float settle(const struct search *s, const struct search_levels *l, float d, int i, int *sc,
                     int wide, struct search_fit *fit)
 {
-	const search_v4 *x = s->x + i * l->n, *w = s->w + i * l->n;
 	float best = 0;
-	int at = 0, from = *sc;
+	int from = *sc - wide < l->lo ? l->lo : *sc - wide,
+	    to = *sc + wide > l->hi ? l->hi : *sc + wide, at = 0;
 
 	*fit = (struct search_fit){ 0 };
-	for (int c = from - wide; c <= from + wide; c++) {
-		struct search_fit f;
-		if (c == 0 || c < l->lo || c > l->hi)
-			continue;
-		float b = gain(x, w, l->n, d * (float)c, &l->grid, &f);
-		if (b > best) {
-			best = b;
-			at = c;
+	if (!wide && *sc) {
+		float a = d * (float)*sc;
+		struct search_fit f =
+			search_try(s->x + i * l->n, s->w + i * l->n, l->n, 1.0f / a, &l->grid);
+
+		best = a * (2 * f.xq - a * f.qq);
+		if (best > 0) {
 			*fit = f;
+			return best;
 		}
+		*sc = 0;
+		return 0;
 	}
+	for (; wide && from <= to; from += 4)
+		settle4(s, l, d, i, from, to - from < 4 ? to - from + 1 : 4, &at, &best, fit);
 	*sc = at;
 	return best;
 }

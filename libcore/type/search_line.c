@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MORE = 6, SHIFTS = 4, TRIES = MORE * SHIFTS, ROUNDS = 4 };
+enum { MORE = 6, ROUNDS = 4 };
 
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
                           float zero, float top)
@@ -40,16 +40,40 @@ void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float to
 /* The least and the greatest of the values that matter. */
 static void range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi)
 {
+	const search_v4 none = { HUGE_VALF, HUGE_VALF, HUGE_VALF, HUGE_VALF };
+	search_v4 least = none, most = -none;
+
+	for (int i = 0; i < n; i++) {
+		search_i4 heard = w[i] > SEARCH_UNHEARD;
+		search_i4 less = heard & (x[i] < least), more = heard & (x[i] > most);
+
+		least = (search_v4)((less & (search_i4)x[i]) | (~less & (search_i4)least));
+		most = (search_v4)((more & (search_i4)x[i]) | (~more & (search_i4)most));
+	}
 	*lo = HUGE_VALF;
 	*hi = -HUGE_VALF;
-	for (int i = 0; i < n; i++)
-		for (int l = 0; l < 4; l++)
-			if (w[i][l] > SEARCH_UNHEARD) {
-				*lo = x[i][l] < *lo ? x[i][l] : *lo;
-				*hi = x[i][l] > *hi ? x[i][l] : *hi;
-			}
+	for (int l = 0; l < 4; l++) {
+		*lo = least[l] < *lo ? least[l] : *lo;
+		*hi = most[l] > *hi ? most[l] : *hi;
+	}
 	if (*lo > *hi)
 		*lo = *hi = 0;
+}
+
+/* Codes are summed about that of the mean: one heavy value does not drown the others. */
+static float zero_of(float base, float top)
+{
+	return base <= 0 ? 0 : base >= top ? top : rintf(base);
+}
+
+static int is_better(struct line_sums f, float sw, float *score)
+{
+	float qq = f.qq - f.q * f.q / sw;
+
+	if (!(qq > 0x1p-20f * f.qq && f.xq > 0 && f.xq * f.xq > *score * qq))
+		return 0;
+	*score = f.xq * f.xq / qq;
+	return 1;
 }
 
 struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top)
@@ -57,6 +81,7 @@ struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top
 	search_v4 y[8], sum = { 0 }, sumw = { 0 };
 	float lo, hi, score = 0, step = top > 3 ? 0.7f : 0.35f;
 	struct line_sums best = { 0 };
+	int width = search_width();
 
 	for (int i = 0; i < n; i++) {
 		sum += w[i] * x[i];
@@ -68,28 +93,35 @@ struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top
 	range(y, w, n, &lo, &hi);
 	if (!(hi - lo > SEARCH_LEAST))
 		return (struct line){ 0, mean, mean, sw, 0, 0 };
-	float inv = 0, base = 0, best_zero = 0;
-	for (int k = 0; k < TRIES + ROUNDS; k++) {
-		if (k < TRIES) {
-			inv = (top + step * (float)(k / SHIFTS - 1)) / (hi - lo);
-			base = 0.5f * (top - (hi + lo) * inv) + 0.35f * (float)(k % SHIFTS) - 0.5f;
-		} else if (score > 0) {
-			inv = (best.qq - best.q * best.q / sw) / best.xq;
-			base = best.q / sw + best_zero;
-		} else {
-			break;
-		}
-		/* codes about that of the mean: one heavy value does not drown the others */
-		float zero = base <= 0 ? 0 : base >= top ? top : rintf(base);
+	float best_zero = 0;
+	for (int k = 0; k < MORE; k++) {
+		float inv = (top + step * (float)(k - 1)) / (hi - lo);
+		float middle = 0.5f * (top - (hi + lo) * inv);
+		const search_v4 shifts = { 0, 0.35f, 0.35f * 2, 0.35f * 3 };
+		struct line_place at = { shifts * 0 + inv, middle + shifts - 0.5f, { 0 } };
+		struct line_sums4 f;
+
+		at.zero = search_rint(search_clamp(at.base, 0, top));
+		line_try4(y, w, n, &at, top, 4, width, &f);
+		search_v4 qq = f.qq - f.q * f.q / sw, square = f.xq * f.xq;
+		search_i4 fits = (qq > 0x1p-20f * f.qq) & (f.xq > 0);
+
+		for (int i = 0; i < 4; i++)
+			if (fits[i] && square[i] > score * qq[i]) {
+				score = square[i] / qq[i];
+				best = (struct line_sums){ f.q[i], f.qq[i], f.xq[i] };
+				best_zero = at.zero[i];
+			}
+	}
+	for (int k = 0; k < ROUNDS && score > 0; k++) {
+		float inv = (best.qq - best.q * best.q / sw) / best.xq;
+		float base = best.q / sw + best_zero, zero = zero_of(base, top);
 		struct line_sums f = line_try(y, w, n, inv, base, zero, top);
-		float qq = f.qq - f.q * f.q / sw;
-		if (qq > 0x1p-20f * f.qq && f.xq > 0 && f.xq * f.xq > score * qq) {
-			score = f.xq * f.xq / qq;
-			best = f;
-			best_zero = zero;
-		} else if (k >= TRIES) {
+
+		if (!is_better(f, sw, &score))
 			break;
-		}
+		best = f;
+		best_zero = zero;
 	}
 	float q = best.q / sw + best_zero, curve = best.qq - best.q * (best.q / sw);
 	float a = score > 0 ? best.xq / curve : 0;

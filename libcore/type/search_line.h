@@ -15,6 +15,15 @@ struct line {
 
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
                           float zero, float top);
+/* Up to four times line_try in one pass: a lane each.  width as for search_try4. */
+struct line_place {
+	search_v4 inv, base, zero;
+};
+struct line_sums4 {
+	search_v4 q, qq, xq;
+};
+void line_try4(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at,
+               float top, int tries, int width, struct line_sums4 *f);
 void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
 struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top);
 void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q);

@@ -18,6 +18,7 @@ struct block {
 	const search_v4 *x, *w;
 	int n, count; /* vectors of a group, groups */
 	float top, most;
+	int width;
 	struct line line[MOST];
 	float wx[MOST]; /* sum of w x */
 	float d, dmin;
@@ -38,9 +39,12 @@ static float unit_for(const struct search *s, const float *v, const float *weigh
 	for (int t = 0; t < STEPS && top > SEARCH_LEAST; t++) {
 		float u = top / (most * (1 - 0.35f / STEPS * (float)t)), loss = 0;
 		search_round_up(s, &u);
-		for (int i = 0; i < count; i++) {
-			float e = v[i] - u * bound(v[i] / u, most);
-			loss += weight[i] * e * e;
+		for (int i = 0; i < count; i += 4) {
+			search_v4 of = search_get(v + i);
+			search_v4 e = of - u * search_rint(search_clamp(of / u, 0, most));
+			search_v4 cost = search_get(weight + i) * e * e;
+			for (int l = 0; l < 4; l++)
+				loss += cost[l];
 		}
 		if (loss < least) {
 			least = loss;
@@ -98,33 +102,79 @@ static void start(const struct search *s, struct block *b)
 	b->dmin = unit_for(s, v, weight, b->count, b->most, b->mn);
 }
 
-/* The best integers of group i by its codes: scales within wide of its own, each with the minimum
- * that its codes ask for. */
+/* gain of four scales at once */
+static search_v4 gain4(const struct block *b, int i, const struct line_sums4 *s, search_v4 a,
+                       search_v4 m)
+{
+	return a * (2 * s->xq - a * s->qq + 2 * m * s->q) - m * (2 * b->wx[i] + m * b->line[i].sw);
+}
+
+/* The sums of the codes of group i under scales a, of which the first `tries` count, and minima. */
+static struct line_sums4 sums4(const struct block *b, int i, search_v4 a, search_v4 m, int tries)
+{
+	search_i4 some = a != 0;
+	search_v4 by = (search_v4)((some & (search_i4)a) | (~some & (search_i4)(a * 0 + 1)));
+	const struct line_place at = { 1.0f / by, m / by, { 0 } };
+	struct line_sums4 f;
+
+	line_try4(b->x + i * b->n, b->w + i * b->n, b->n, &at, b->top, tries, b->width, &f);
+	f.q = (search_v4)(some & (search_i4)f.q);
+	f.qq = (search_v4)(some & (search_i4)f.qq);
+	f.xq = (search_v4)(some & (search_i4)f.xq);
+	return f;
+}
+
+/* Scales from `from` on, n of them up to 4, each with the minimum that the group has and, if
+ * `again`, with the one that its codes ask for.  *min: what it had. */
+static void settle4(struct block *b, int i, int from, int n, int again, int min, float *most,
+                    struct line_sums *best)
+{
+	const search_v4 steps = { 0, 1, 2, 3 };
+	search_v4 a = b->d * ((float)from + steps), m[2] = { 0 * steps + b->dmin * (float)min },
+		  ask = { 0 }, g[2] = { { 0 } };
+	struct line_sums4 s[2];
+	int more = 0;
+
+	s[0] = sums4(b, i, a, m[0], n);
+	g[0] = gain4(b, i, &s[0], a, m[0]);
+	if (again) {
+		ask = search_rint(search_clamp((a * s[0].q - b->wx[i]) / b->line[i].sw / b->dmin, 0,
+		                               b->most));
+		for (int j = 0; j < n; j++)
+			more |= ask[j] != (float)min;
+	}
+	if (more) {
+		m[1] = b->dmin * ask;
+		s[1] = sums4(b, i, a, m[1], n);
+		g[1] = gain4(b, i, &s[1], a, m[1]);
+	}
+	for (int j = 0; j < n; j++)
+		for (int k = 0; k < 1 + (more && ask[j] != (float)min); k++)
+			if (g[k][j] > *most) {
+				*most = g[k][j];
+				*best = (struct line_sums){ s[k].q[j], s[k].qq[j], s[k].xq[j] };
+				b->sc[i] = from + j;
+				b->mn[i] = k ? (int)ask[j] : min;
+			}
+}
+
+/* The best integers of group i by its codes: scales within wide of its own. */
 static float settle(struct block *b, int i, int wide, struct line_sums *best)
 {
 	float most = -HUGE_VALF;
-	int from = b->sc[i], min = b->mn[i];
+	int from = b->sc[i] - wide, to = b->sc[i] + wide, min = b->mn[i];
 
-	for (int c = from - wide; c <= from + wide; c++) {
-		int last = -1, m = min;
-		if (c < 0 || c > (int)b->most)
-			continue;
-		for (int k = 0; k < 2 && m != last; k++) {
-			float a = b->d * (float)c;
-			struct line_sums s = sums(b, i, a, b->dmin * (float)m);
-			float g = gain(b, i, s, a, b->dmin * (float)m);
-			if (g > most) {
-				most = g;
-				*best = s;
-				b->sc[i] = c;
-				b->mn[i] = m;
-			}
-			if (!wide || b->dmin == 0)
-				break;
-			last = m;
-			m = (int)bound((a * s.q - b->wx[i]) / b->line[i].sw / b->dmin, b->most);
-		}
+	if (!wide) {
+		float a = b->d * (float)b->sc[i], m = b->dmin * (float)min;
+
+		*best = sums(b, i, a, m);
+		return gain(b, i, *best, a, m);
 	}
+	from = from < 0 ? 0 : from;
+	to = to > (int)b->most ? (int)b->most : to;
+	for (; from <= to; from += 4)
+		settle4(b, i, from, to - from < 4 ? to - from + 1 : 4, b->dmin != 0, min, &most,
+		        best);
 	return most;
 }
 
@@ -194,6 +244,7 @@ void search_minima(struct search *s, int n, int top, int most, struct search_blo
 		           .n = n,
 		           .count = 64 / n,
 		           .top = (float)top,
+		           .width = s->width,
 		           .most = (float)most };
 	int positive = 1;
 

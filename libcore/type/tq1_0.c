@@ -5,6 +5,7 @@
  * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is
  * what three times (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static float digit(int byte, int n)
@@ -57,6 +58,38 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+/* Digit n of the byte, which has so many. */
+static void put_digit(uint8_t *at, int n, int count, int q)
+{
+	int8_t digits[5];
+
+	for (int k = 0; k < count; k++)
+		digits[k] = (int8_t)(k == n ? q : (int)digit(*at, k));
+	*at = five(digits, 1, count);
+}
+
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct tq1_0 *b = block;
+	float d = block_f16(b->d);
+	int q = d != 0 ? round_int(*x / d, -1, 1) : 0;
+
+	(void)w;
+	if (i < 160)
+		put_digit(b->qs + i % 32, i / 32, 5, q);
+	else if (i < 240)
+		put_digit(b->qs + 32 + (i - 160) % 16, (i - 160) / 16, 5, q);
+	else
+		put_digit(b->qh + (i - 240) % 4, (i - 240) / 4, 4, q);
+	*x = d * (float)q;
+}
+
 const struct type type_tq1_0 = {
-	{ "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 52 },
+	{ "TQ1_0", 34, 256, sizeof(struct tq1_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 52 },
+	.unit = 1,
+	.round = round_fixed,
 };

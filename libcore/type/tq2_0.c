@@ -3,6 +3,7 @@
  *   64  f16 d
  * value = d (q - 1) */
 #include "type/block.h"
+#include "type/round.h"
 #include "type/search.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -35,6 +36,23 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	}
 }
 
+static void round_fixed(void *block, int i, float *x, const float *w)
+{
+	struct tq2_0 *b = block;
+	float d = block_f16(b->d);
+	int q = d != 0 ? round_int(*x / d, -1, 1) : 0;
+
+	(void)w;
+	round_put(b->qs + i / 128 * 32 + i % 32, i % 128 / 32 * 2, 3, q + 1);
+	*x = d * (float)q;
+}
+
 const struct type type_tq2_0 = {
-	{ "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 }, decode, encode, .n_f16 = 1, .f16 = { 64 },
+	{ "TQ2_0", 35, 256, sizeof(struct tq2_0), 0 },
+	decode,
+	encode,
+	.n_f16 = 1,
+	.f16 = { 64 },
+	.unit = 1,
+	.round = round_fixed,
 };

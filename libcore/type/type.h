@@ -14,6 +14,12 @@ struct type {
 	 * The same bytes on every machine, whether block by block or all at once.  NULL: no encoder.
 	 * Any thread. */
 	void (*encode)(void *dst, const float *src, const float *importance, size_t blocks);
+	/* Give elements i ... i + unit - 1 of a block the codes nearest to x f32 [unit] while all its
+	 * scales stay; x becomes what they stand for.  w f32 [unit], > 0: what a squared error of
+	 * each costs.  i is a multiple of unit: 1, or the elements whose codes depend on each
+	 * other.  NULL: no such function.  Any thread. */
+	int unit;
+	void (*round)(void *block, int i, float *x, const float *w);
 	/* Where a block has floats, to look for weights that are not finite: n_f16 f16 fields at
 	 * these byte offsets, or a function of the type that returns the index of the first byte
 	 * of the first bad float, SIZE_MAX if there is none.  Neither: a type without floats. */

@@ -1,0 +1,53 @@
+/* infer/kind.h - the kinds of the records that all programs share.   floor: record */
+#ifndef INFER_KIND_H
+#define INFER_KIND_H
+#include <stdint.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* record/kind_list.h has one row per kind. */
+enum infer_kind {
+	INFER_KIND_COMPLETION,
+	INFER_KIND_REQUEST,
+	INFER_KIND_TOKEN,
+	INFER_KIND_SCORE,
+	INFER_KIND_REPLAY,
+	INFER_KIND_ERROR,
+	INFER_KIND_STATS,
+	INFER_KIND_BENCH,
+	INFER_KIND_EVAL,
+	INFER_KIND_FILE,
+	INFER_KIND_META,
+	INFER_KIND_TENSOR,
+	INFER_KIND_VERIFY,
+	INFER_KIND_DIFF,
+	INFER_KIND_TEMPLATE,
+	INFER_KIND_GRAMMAR,
+	INFER_KIND_HW,
+	INFER_KIND_IMATRIX,
+	INFER_KIND_QUANT,
+	INFER_KIND_ACCESS,
+	INFER_KIND_COUNT
+};
+struct infer_record_kind {
+	const char *name;     /* "token" */
+	const char *programs; /* the programs that write it, separated by spaces; "": only read */
+	const char *about;    /* "one token" */
+};
+/* Static; NULL for a value outside the enum.  Any thread. */
+const struct infer_record_kind *infer_record_kind(int kind);
+
+/* Begin and end the line of a record that the caller fills with base/jwrite.h, through *to. */
+enum { INFER_RECORD_FIRST = 1 << 0 }; /* the first record of its stream, which has "v":1 */
+struct jwrite;
+struct buf;
+void infer_record_open(struct jwrite *w, struct buf *to, enum infer_kind kind, uint32_t flags);
+void infer_record_close(struct jwrite *w);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
