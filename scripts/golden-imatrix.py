@@ -34,25 +34,34 @@ class Watched(eval_gguf.Model):
         rows = x.reshape(-1, x.shape[-1])
         if name == f"blk.{self.n_layer - 1}.attn_output":
             rows = rows[:-1]
-        key = (name + ".weight", expert or 0)
-        s, n = self.seen.get(key, (0, 0))
-        self.seen[key] = (s + (rows * rows).sum(0), n + len(rows))
+        self.see((name + ".weight", expert or 0), rows)
         return super().mm(x, name, expert)
 
+    def see(self, key, rows):
+        s, n = self.seen.get(key, (0, 0))
+        self.seen[key] = (s + (rows * rows).sum(0), n + len(rows))
 
-def main():
-    out = golden / "imatrix"
-    out.mkdir(exist_ok=True)
+
+def measured(kind):
+    """Models that have read two windows, and the tokens."""
     rng = np.random.default_rng(5)
     for name in ("llama-gqa", "qwen3moe", "phi3"):
         path = golden / f"logits/{name}.gguf"
         keys, tensors = eval_gguf.load(str(path))
-        m = Watched(keys, tensors, kv="f32")
+        m = kind(keys, tensors, kv="f32")
         m.seen = {}
         n_vocab = len(tensors["token_embd.weight"][0])
         ids = [int(t) for t in rng.integers(0, n_vocab - 1, 70)]
         for at in (0, 32):
             m.logits(ids[at:at + 32])
+        yield path, m, ids
+
+
+def main():
+    out = golden / "imatrix"
+    out.mkdir(exist_ok=True)
+    for path, m, ids in measured(Watched):
+        name = path.stem
         lines = ["# made by scripts/golden-imatrix.py, which says what the lines mean",
                  f"case {path.name} 32 {len(ids)} " + " ".join(map(str, ids))]
         for (tensor, e), (s, n) in sorted(m.seen.items()):
@@ -61,4 +70,5 @@ def main():
         (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,12 +7,15 @@
 #include "common/sampling.h"
 #include "common/say.h"
 #include "common/sig.h"
+#include <infer/certificate.h>
 #include <infer/eval.h>
 #include <infer/record.h>
 #include "base/err.h"
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WINDOW = 512, QUESTIONS_MOST = 1 << 30 };
 
@@ -23,6 +26,7 @@ struct eval {
 	infer_model *models[2];
 	infer_engine *engines[2];
 	int n_models;
+	infer_file *into;
 	int32_t ctx;              /* of the engines; 0: the model's */
 	struct sampling sampling; /* for the record: nothing is drawn */
 	struct append out;
@@ -48,6 +52,8 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		return err_set(err, INFER_EINVAL, "-f and --choices go one at a time");
 	if (o->choices && o->ref)
 		return err_set(err, INFER_EINVAL, "--ref goes with -f only");
+	if (o->choices && o->into)
+		return err_set(err, INFER_EINVAL, "--into goes with -f only");
 	return INFER_OK;
 }
 
@@ -81,6 +87,23 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	return INFER_OK;
 }
 
+/* The file that takes the figures is that of the model, or a copy. */
+static int open_into(struct eval *v, infer_error *err)
+{
+	char id[65], measured[65];
+
+	if (!v->o->into)
+		return INFER_OK;
+	TRY(infer_file_open(&v->into, v->o->into, err));
+	TRY(infer_certificate_check(v->into, err));
+	infer_file_id(v->into, id);
+	infer_file_id(infer_model_file(v->models[0]), measured);
+	if (strcmp(id, measured))
+		return err_set(err, INFER_EINVAL, "--into %s: not the model that is measured",
+		               v->o->into);
+	return INFER_OK;
+}
+
 static int open_all(struct eval *v, infer_error *err)
 {
 	const struct quant_opts *o = v->o;
@@ -89,6 +112,7 @@ static int open_all(struct eval *v, infer_error *err)
 
 	TRY(append_open(&v->out, o->json, o->record, err));
 	TRY(open_model(v, o->model, err));
+	TRY(open_into(v, err));
 	v->ctx = choose_ctx(v);
 	if (o->ref)
 		TRY(open_model(v, o->ref, err));
@@ -237,7 +261,11 @@ static int report(struct eval *v, infer_error *err)
 	if (v->out.out)
 		TRY(infer_write_eval(v->out.out, &e, &info, err));
 	TRY(append_send(&v->out, err));
-	return v->out.out ? INFER_OK : show(v, err);
+	TRY(v->out.out ? INFER_OK : show(v, err));
+	const struct infer_certificate c = { &v->got, hex, v->text.len, v->engines[0],
+		                             v->o->ref ? infer_model_file(v->models[1]) : NULL };
+
+	return v->into ? infer_certificate_write(v->into, &c, err) : INFER_OK;
 }
 
 int eval(const struct quant_opts *o, const struct opt_rest *rest)
@@ -258,7 +286,36 @@ int eval(const struct quant_opts *o, const struct opt_rest *rest)
 		infer_engine_close(&v.engines[i]);
 		infer_model_close(&v.models[i]);
 	}
+	infer_file_close(&v.into);
 	sampling_fini(&v.sampling);
 	buf_fini(&v.text);
 	return rc || late ? say_fail(&err) : EXIT_DONE;
+}
+
+int eval_check(const struct quant_opts *o, const char *in, infer_error *err)
+{
+	struct eval v = { .o = o };
+	int rc = open_model(&v, in, err);
+
+	for (int i = 0; !rc && i < o->texts.n; i++)
+		if (strcmp(o->texts.at[i], "-") && access(o->texts.at[i], R_OK))
+			rc = err_errno(err, errno, "%s", o->texts.at[i]);
+	infer_model_close(&v.models[0]);
+	return rc;
+}
+
+int eval_written(const struct quant_opts *o, const struct opt_rest *rest, const char *in,
+                 const char *out)
+{
+	const struct quant_opts mine = { .start = o->start,
+		                         .engine = o->engine,
+		                         .texts = o->texts,
+		                         .json = o->json,
+		                         .model = out,
+		                         .ref = in,
+		                         .into = out };
+	struct opt_rest none = *rest;
+
+	none.n_words = 0;
+	return eval(&mine, &none);
 }

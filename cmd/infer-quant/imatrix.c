@@ -2,9 +2,11 @@
 #include "quant.h"
 #include "common/input.h"
 #include "common/progress.h"
+#include "common/records.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include <infer/imatrix.h>
+#include <infer/record.h>
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -29,7 +31,8 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 {
 	int files = o->show || o->merge;
 
-	if (quant_writes(o) || o->ref || o->choices || o->record || o->json)
+	if (quant_writes(o) || o->ref || o->choices || o->record || o->into ||
+	    (o->json && !o->show))
 		return err_set(err, INFER_EINVAL,
 		               "imatrix takes -m, -f, --out, --show, --merge and options of the "
 		               "engine");
@@ -147,24 +150,25 @@ static int measure(struct run *r, infer_error *err)
 
 static void put_entry(struct buf *t, const struct infer_imatrix_entry *e)
 {
-	double least = e->counts[0], most = least, sum = 0, top = 0, mean = 0;
+	struct infer_imatrix_sum s;
 
-	for (int64_t m = 0; m < e->matrices; m++) {
-		least = e->counts[m] < least ? e->counts[m] : least;
-		most = e->counts[m] > most ? e->counts[m] : most;
-		sum += e->counts[m];
-		for (int64_t c = 0; c < e->columns; c++) {
-			double x = e->sums[m * e->columns + c];
-
-			mean += x;
-			top = x > top ? x : top;
-		}
-	}
+	infer_imatrix_sum(&s, e);
 	buf_printf(t, "%8lld %8lld %10.0f %10.0f %12.6g %8.3f  ", (long long)e->columns,
-	           (long long)e->matrices, least, most,
-	           sum > 0 ? mean / sum / (double)e->columns : 0, mean > 0 ? top / mean : 0);
+	           (long long)e->matrices, s.least, s.most, s.mean_square, s.largest);
 	quant_put_name(t, e->name);
 	buf_putc(t, '\n');
+}
+
+static int put_json(const struct run *r, infer_error *err)
+{
+	infer_writer *w = NULL;
+
+	TRY(infer_writer_new(&w, err));
+	int rc = infer_write_imatrix(w, r->im, err);
+
+	rc = records_put(rc, w, STDOUT_FILENO, err);
+	infer_writer_free(w);
+	return rc;
 }
 
 static int show(const struct run *r, infer_error *err)
@@ -208,7 +212,7 @@ static int work(struct run *r, const struct opt_rest *rest, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	TRY(o->show || o->merge ? add_files(r, rest, err) : measure(r, err));
 	if (o->show)
-		return show(r, err);
+		return o->json ? put_json(r, err) : show(r, err);
 	TRY(infer_imatrix_write(r->im, o->out, 0, err));
 	if (!o->merge)
 		unlink(r->part.at);

@@ -7,22 +7,38 @@
 #include "common/opt.h"
 #include "common/start.h"
 
+#include <string.h>
+
 struct quant_opts {
 	struct start start;
 	struct engine_args engine; /* of evaluations, but for threads */
-	const char *type, *imatrix;
-	const char *model, *ref, *choices, *record, *out;
+	const char *type, *imatrix, *method, *recipe, *save_recipe;
+	const char *model, *ref, *choices, *record, *out, *into;
 	struct opt_list keep, texts;
-	uint64_t shard_bytes;
+	uint64_t shard_bytes, max_bytes;
+	double bpw;
 	int64_t zstd; /* the level */
-	int copy, dry_run, verify, json, show, merge;
+	int copy, dry_run, verify, json, show, merge, report;
 };
 
 /* Options that say what rewrite writes were given. */
 static inline int quant_writes(const struct quant_opts *o)
 {
-	return o->type || o->copy || o->keep.n || o->imatrix || o->dry_run || o->shard_bytes ||
-	       o->zstd || o->verify;
+	return o->type || o->copy || o->keep.n || o->imatrix || o->method || o->dry_run ||
+	       o->shard_bytes || o->zstd || o->verify || o->report || o->recipe || o->save_recipe ||
+	       o->max_bytes || o->bpw > 0;
+}
+
+/* GPTQ rounds the weights. */
+static inline int quant_gptq(const struct quant_opts *o)
+{
+	return o->method && !strcmp(o->method, "gptq");
+}
+
+/* Options of the engine and texts may be needed: a recipe may aim at a size, too. */
+static inline int quant_measures(const struct quant_opts *o)
+{
+	return o->report || o->recipe || o->max_bytes || o->bpw > 0 || quant_gptq(o);
 }
 
 /* A name from a file: characters that do not show are escaped. */
@@ -32,5 +48,16 @@ void quant_put_name(struct buf *b, const char *name);
  * code.  rest: the words behind that of the subject. */
 int eval(const struct quant_opts *o, const struct opt_rest *rest);
 int imatrix(const struct quant_opts *o, const struct opt_rest *rest);
+/* Measure the written model beside its source: open both before the work, then compare. */
+int eval_check(const struct quant_opts *o, const char *in, infer_error *err);
+int eval_written(const struct quant_opts *o, const struct opt_rest *rest, const char *in,
+                 const char *out);
 int rewrite(const struct quant_opts *o, const struct opt_rest *rest);
+
+/* ---- aim.c ---- */
+
+int aim_check(const struct quant_opts *o, infer_error *err);
+/* A recipe with the type of every tensor.  from: NULL: the options say the size */
+int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
+        const struct quant_opts *o, infer_error *err);
 #endif

@@ -1,38 +1,112 @@
 /* infer-quant/rewrite.c - a model written again. */
-#include "quant.h"
+#include "calibrate.h"
 #include <infer/record.h>
 #include "base/err.h"
 #include "base/os.h"
 #include "common/env.h"
+#include "common/file.h"
 #include "common/model.h"
 #include "common/progress.h"
 #include "common/records.h"
 #include "common/say.h"
 #include "common/sig.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { RECIPE_MOST = 4 << 20 };
 
 struct run {
 	const struct quant_opts *o;
 	const char *in, *out; /* out NULL: nothing is written */
 	infer_file *file;
+	infer_recipe *recipe; /* NULL: the options say it */
 	infer_quant *quant;
+	struct calibrate calibrate; /* with --method gptq */
 	struct infer_quant_info info;
 	struct infer_quant_result result;
+	char first[PATH_MAX]; /* with --report: the file that a model is opened by */
 };
+
+/* Options of what measures on a text. */
+static int measures(const struct quant_opts *o)
+{
+	const struct engine_args *e = &o->engine;
+
+	return o->texts.n || e->ctx || e->kv_type || e->act_type || e->kv_bytes ||
+	       e->prefill_chunk || e->step_ms || e->no_prefix_cache;
+}
 
 /* An option of another subject. */
 static int is_stray(const struct quant_opts *o)
 {
 	const struct engine_args *e = &o->engine;
 
-	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa)))
+	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa) && !quant_gptq(o)))
 		return 1;
-	return o->texts.n || o->ref || o->out || o->show || o->choices || o->record || e->ctx ||
-	       e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
-	       e->no_prefix_cache;
+	if (o->ref || o->out || o->show || o->choices || o->record || o->into)
+		return 1;
+	return !quant_measures(o) && measures(o);
+}
+
+static int check_report(const struct quant_opts *o, infer_error *err)
+{
+	if ((!o->type && !o->recipe) || o->dry_run || o->zstd)
+		return err_set(err, INFER_EINVAL,
+		               "--report measures a file that is written: with --type or "
+		               "--recipe, not with --dry-run and --zstd");
+	if (!o->texts.n)
+		return err_set(err, INFER_EINVAL, "--report measures on a text: -f TEXT");
+	return INFER_OK;
+}
+
+/* What becomes of the tensors is said once. */
+static int check_what(const struct quant_opts *o, infer_error *err)
+{
+	int aims = o->max_bytes || o->bpw > 0, ways = (o->type != NULL) + o->copy + o->merge;
+
+	if (o->recipe && (ways || aims || o->keep.n))
+		return err_set(err, INFER_EINVAL,
+		               "--recipe says what --type, --keep, --copy, --merge, --max-bytes "
+		               "and --bpw say");
+	if (aims && ways)
+		return err_set(err, INFER_EINVAL,
+		               "--max-bytes and --bpw choose types: not --type, --copy or --merge");
+	if (aims)
+		return aim_check(o, err);
+	if (!o->recipe && ways != 1)
+		return err_set(err, INFER_EINVAL, "%s",
+		               ways ? "--type, --copy and --merge exclude each other"
+		                    : "--type, --copy or --merge says what is written");
+	if ((o->copy || o->merge) && (o->imatrix || o->keep.n))
+		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
+	if ((o->copy || o->merge) && o->save_recipe)
+		return err_set(err, INFER_EINVAL, "--save-recipe: a copy has no recipe");
+	return INFER_OK;
+}
+
+static int check_method(const struct quant_opts *o, infer_error *err)
+{
+	if (!o->method)
+		return INFER_OK;
+	if (!quant_gptq(o) && strcmp(o->method, "search"))
+		return err_set(err, INFER_EINVAL, "--method: search or gptq, not '%.60s'",
+		               o->method);
+	if (!o->type)
+		return err_set(err, INFER_EINVAL, "--method goes with --type only");
+	if (!quant_gptq(o))
+		return INFER_OK;
+	if (o->save_recipe || o->report)
+		return err_set(err, INFER_EINVAL,
+		               "--method gptq does not go with --save-recipe, since recipes lack "
+		               "its text, nor with --report, which would measure on it");
+	if (!o->texts.n)
+		return err_set(err, INFER_EINVAL,
+		               "--method gptq measures what the weights are multiplied with: -f "
+		               "TEXT");
+	return INFER_OK;
 }
 
 static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
@@ -42,18 +116,15 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 	if (is_stray(o))
 		return err_set(err, INFER_EINVAL,
 		               "options of eval and imatrix go with eval and imatrix only");
-	if ((o->type != NULL) + o->copy + o->merge != 1)
-		return err_set(err, INFER_EINVAL, "%s",
-		               o->type || o->copy || o->merge
-		                       ? "--type, --copy and --merge exclude each other"
-		                       : "--type, --copy or --merge says what is written");
-	if (!o->type && (o->imatrix || o->keep.n))
-		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
+	TRY(check_method(o, err));
+	TRY(check_what(o, err));
 	if (o->merge && o->shard_bytes)
 		return err_set(err, INFER_EINVAL, "--merge writes one file: not --split-max-size");
 	if (o->dry_run && o->verify)
 		return err_set(err, INFER_EINVAL,
 		               "--dry-run writes nothing that --verify could read");
+	if (o->report)
+		TRY(check_report(o, err));
 	if (rest->n_words < 1 || (rest->n_words < 2 && !o->dry_run))
 		return err_set(err, INFER_EINVAL,
 		               "a model and the file to write are needed: IN OUT");
@@ -219,30 +290,96 @@ static int write_it(struct run *r, infer_error *err)
 	return rc;
 }
 
+static int read_recipe(struct run *r, infer_error *err)
+{
+	const char *path = r->o->recipe;
+	struct buf text;
+	int rc;
+
+	if (!path)
+		return INFER_OK;
+	buf_init(&text, MEM_BASE);
+	rc = file_read(&text, path, RECIPE_MOST, err);
+	if (!rc)
+		rc = infer_recipe_read(&r->recipe, text.at ? text.at : "", text.len, path, err);
+	buf_fini(&text);
+	return rc;
+}
+
+static int save_recipe(const struct run *r, infer_error *err)
+{
+	const char *text = infer_quant_recipe(r->quant);
+
+	return r->o->save_recipe ? file_write(r->o->save_recipe, text, strlen(text), 0666, err)
+	                         : INFER_OK;
+}
+
+/* Where a size is aimed at, the types come from measurements. */
+static int choose(struct run *r, infer_error *err)
+{
+	struct infer_recipe_info info = { 0 };
+	infer_recipe *chosen;
+
+	if (r->recipe)
+		infer_recipe_info(r->recipe, &info);
+	if (info.type && !r->o->report && measures(r->o))
+		return err_set(err, INFER_EINVAL,
+		               "%s has all types: -f and options of the engine go with a recipe "
+		               "that aims at a size",
+		               r->o->recipe);
+	if (r->recipe ? info.type != NULL : !r->o->max_bytes && !(r->o->bpw > 0))
+		return INFER_OK;
+	TRY(aim_check(r->o, err));
+	TRY(aim(&chosen, r->recipe, r->file, r->o, err));
+	infer_recipe_free(r->recipe);
+	r->recipe = chosen;
+	return INFER_OK;
+}
+
+static int plan(struct run *r, infer_error *err)
+{
+	const struct quant_opts *o = r->o;
+	const struct infer_quant_opts opts = {
+		.gptq = r->calibrate.gptq,
+		.type = o->type,
+		.keep = o->keep.at,
+		.n_keep = r->recipe ? 0 : (size_t)o->keep.n,
+		.imatrix = o->imatrix,
+		.shard_bytes = o->shard_bytes,
+		.dry = o->dry_run,
+		.note = o->report,
+		.verify = o->verify,
+		.zstd = (int)o->zstd,
+		.recipe = r->recipe,
+	};
+
+	TRY(infer_quant_new(&r->quant, r->file, &opts, err));
+	infer_quant_info(r->quant, &r->info);
+	return INFER_OK;
+}
+
 static int run(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	struct infer_file_info info;
-	const struct infer_quant_opts opts = {
-		.type = o->type,
-		.keep = o->keep.at,
-		.n_keep = (size_t)o->keep.n,
-		.imatrix = o->imatrix,
-		.shard_bytes = o->shard_bytes,
-		.dry = o->dry_run,
-		.verify = o->verify,
-		.zstd = (int)o->zstd,
-	};
 
+	TRY(read_recipe(r, err));
+	if (o->report)
+		TRY(eval_check(o, r->in, err));
 	sig_mapped(r->in);
 	TRY(infer_file_open_watched(&r->file, r->in, &model_watch, err));
 	infer_file_info(r->file, &info);
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
-	TRY(infer_quant_new(&r->quant, r->file, &opts, err));
-	infer_quant_info(r->quant, &r->info);
+	TRY(choose(r, err));
+	if (quant_gptq(o))
+		TRY(calibrate_open(&r->calibrate, o, r->in, err));
+	TRY(plan(r, err));
 	if (r->out)
 		TRY(write_it(r, err));
+	if (o->report)
+		TRY(infer_quant_path(r->quant, r->out, 0, r->first, sizeof r->first, err));
+	TRY(save_recipe(r, err));
 	return show(r, err);
 }
 
@@ -255,6 +392,10 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = run(&r, &err);
 	infer_quant_free(r.quant);
+	infer_recipe_free(r.recipe);
+	calibrate_close(&r.calibrate);
 	infer_file_close(&r.file);
-	return rc ? say_fail(&err) : EXIT_DONE;
+	if (rc || !o->report)
+		return rc ? say_fail(&err) : EXIT_DONE;
+	return eval_written(o, rest, r.in, r.first);
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHUNK = 4 << 20, TRIES = 100 };
@@ -28,6 +29,7 @@ struct gguf_write {
 	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
 	uint32_t n_tensors, cap;
+	const struct file_shard *from; /* its tensors are copied; NULL: none are */
 };
 
 int gguf_write_new(struct gguf_write **out, const char *path, infer_error *err)
@@ -101,6 +103,14 @@ void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v)
 void gguf_write_f32(struct gguf_write *w, const char *key, float v)
 {
 	put_scalar(w, key, INFER_META_F32, &v, 4);
+}
+void gguf_write_u64(struct gguf_write *w, const char *key, uint64_t v)
+{
+	put_scalar(w, key, INFER_META_U64, &v, 8);
+}
+void gguf_write_f64(struct gguf_write *w, const char *key, double v)
+{
+	put_scalar(w, key, INFER_META_F64, &v, 8);
 }
 
 void gguf_write_bool(struct gguf_write *w, const char *key, int v)
@@ -185,6 +195,18 @@ int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_di
 	return INFER_OK;
 }
 
+void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f)
+{
+	const struct file_shard *s = &f->shards[0];
+	const struct file_value *last = f->meta.n ? &f->meta.at[f->meta.n - 1] : NULL;
+	const unsigned char *table = last ? last->at + last->bytes : s->at + 24;
+
+	must(s->at && !w->n_tensors);
+	w->from = s;
+	w->n_tensors = (uint32_t)num_u64(s->at + 8);
+	buf_put(&w->table, table, (size_t)(s->at + s->header_bytes - table));
+}
+
 static int put(int fd, const struct gguf_write *w, const void *p, size_t n, infer_error *err)
 {
 	while (n) {
@@ -260,6 +282,18 @@ int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *er
 	return out->bad ? no_memory(w, err) : INFER_OK;
 }
 
+/* The data of the file that the tensors are of, and its permissions. */
+static int put_copy(int fd, const struct gguf_write *w, infer_error *err)
+{
+	const struct file_shard *s = w->from;
+	size_t at = num_round_up(s->header_bytes, w->alignment);
+	struct stat st;
+
+	if (s->path && !stat(s->path, &st))
+		(void)fchmod(fd, st.st_mode & 07777);
+	return at < s->bytes ? put(fd, w, s->at + at, s->bytes - at, err) : INFER_OK;
+}
+
 static int put_all(int fd, const struct gguf_write *w, infer_error *err)
 {
 	struct buf head;
@@ -271,8 +305,10 @@ static int put_all(int fd, const struct gguf_write *w, infer_error *err)
 		rc = put(fd, w, head.at, head.len, err);
 	buf_fini(&head);
 	TRY(rc);
-	for (uint32_t i = 0; i < w->n_tensors; i++)
+	for (uint32_t i = 0; !w->from && i < w->n_tensors; i++)
 		TRY(put_tensor(fd, w, &w->tensors[i], err));
+	if (w->from)
+		TRY(put_copy(fd, w, err));
 	if (fsync(fd))
 		return err_errno(err, errno, "%s: fsync", file_label(w->tmp));
 	return INFER_OK;

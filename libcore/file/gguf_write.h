@@ -24,9 +24,11 @@ void gguf_write_free(struct gguf_write *w);
 
 /* Keys, in the order of the file.  Running out of memory is told by gguf_write_end. */
 void gguf_write_u16(struct gguf_write *w, const char *key, uint16_t v);
+void gguf_write_u64(struct gguf_write *w, const char *key, uint64_t v);
 void gguf_write_u32(struct gguf_write *w, const char *key, uint32_t v);
 void gguf_write_i32(struct gguf_write *w, const char *key, int32_t v);
 void gguf_write_f32(struct gguf_write *w, const char *key, float v);
+void gguf_write_f64(struct gguf_write *w, const char *key, double v);
 void gguf_write_bool(struct gguf_write *w, const char *key, int v);
 void gguf_write_str(struct gguf_write *w, const char *key, const char *s, size_t n);
 /* bytes: count elements in the layout of the file; strings are written by gguf_put_str */
@@ -42,6 +44,10 @@ void gguf_write_alignment(struct gguf_write *w, uint32_t alignment);
  * whole blocks. */
 int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
                       const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err);
+
+/* In place of tensors that are told: those of the first file of f, table and data as they are.  The
+ * new file has the permissions of that one.  Borrowed until gguf_write_free. */
+void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f);
 
 /* The bytes of the tensors so far, with their padding: where the data of the next one begins. */
 uint64_t gguf_write_data(const struct gguf_write *w);

@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "file/file.h"
 #include "file/gguf_write.h"
-#include "quant/plan.h"
+#include "quant/certificate.h"
 
 #include <string.h>
 
@@ -64,8 +64,9 @@ static int is_split(const struct infer_meta *m)
 	return is(m, "split.no") || is(m, "split.count") || is(m, "split.tensors.count");
 }
 
-/* In the order of the input; what is new comes behind. */
-static void put_keys(struct gguf_write *w, const infer_quant *q)
+/* In the order of the input; what is new comes behind.  How the input was made and what it lost is
+ * not true of what is made of it. */
+static int put_keys(struct gguf_write *w, const infer_quant *q, infer_error *err)
 {
 	struct own own[OWN_MAX];
 	int n = gather(own, q);
@@ -80,12 +81,13 @@ static void put_keys(struct gguf_write *w, const infer_quant *q)
 			put_own(w, &own[o]);
 		else if (is(m, "general.alignment"))
 			gguf_write_alignment(w, num_u32(file_value(m)->at));
-		else if (!is_split(m))
+		else if (!is_split(m) && !(q->name && infer_certificate_is(m->key)))
 			gguf_write_copy(w, m);
 	}
 	for (int o = 0; o < n; o++)
 		if (!own[o].done)
 			put_own(w, &own[o]);
+	return q->name && q->opts->note ? certificate_recipe(w, q, err) : INFER_OK;
 }
 
 static void put_split(struct gguf_write *w, int no, int count, uint64_t tensors)
@@ -99,7 +101,7 @@ static int begin(struct gguf_write **w, const infer_quant *q, int no, int count,
 {
 	TRY(gguf_write_new(w, infer_file_path(q->in), err));
 	if (!no)
-		put_keys(*w, q);
+		TRY(put_keys(*w, q, err));
 	if (count > 1)
 		put_split(*w, no, count, q->n);
 	return INFER_OK;

@@ -7,7 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/os.h"
 #include "file/gguf_write.h"
+#include "quant/dat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@ struct entry {
 	const char *name;
 	int64_t columns, matrices;
 	double *sums, *counts;
+	int loose; /* of a .dat alone: how many matrices the columns are of is not known */
 };
 struct infer_imatrix {
 	struct arena mem; /* of the entries' names and numbers */
@@ -57,6 +60,36 @@ void infer_imatrix_free(infer_imatrix *m)
 	mem_free(m);
 }
 
+/* What was read as one matrix is several. */
+static int reshape(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
+                   infer_error *err)
+{
+	double *counts = arena_alloc(&m->mem, (size_t)matrices, sizeof *counts);
+
+	if (!counts)
+		return no_memory(err);
+	for (int64_t i = 0; i < matrices; i++)
+		counts[i] = *e->counts;
+	e->counts = counts;
+	e->columns = columns;
+	e->matrices = matrices;
+	e->loose = 0;
+	return INFER_OK;
+}
+
+static int fit(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
+               infer_error *err)
+{
+	if (e->columns == columns && e->matrices == matrices)
+		return INFER_OK;
+	if (e->loose && e->columns == columns * matrices)
+		return reshape(m, e, columns, matrices, err);
+	return err_set(err, INFER_EFORMAT,
+	               "%s has %lld columns of %lld matrices, and %lld of %lld before", e->name,
+	               (long long)columns, (long long)matrices, (long long)e->columns,
+	               (long long)e->matrices);
+}
+
 /* The entry of a name, made if it is not there.  */
 static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t matrices,
                struct entry **out, infer_error *err)
@@ -70,15 +103,7 @@ static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t
 
 		if (!c && !m->at[i].name[name.len]) {
 			*out = &m->at[i];
-			return (*out)->columns == columns && (*out)->matrices == matrices
-			               ? INFER_OK
-			               : err_set(err, INFER_EFORMAT,
-			                         "%s has %lld columns of %lld matrices, and %lld "
-			                         "of "
-			                         "%lld before",
-			                         (*out)->name, (long long)columns,
-			                         (long long)matrices, (long long)(*out)->columns,
-			                         (long long)(*out)->matrices);
+			return fit(m, *out, columns, matrices, err);
 		}
 		if (c < 0)
 			lo = i + 1;
@@ -293,16 +318,84 @@ static int add_all(infer_imatrix *m, const infer_file *f, infer_error *err)
 	return m->n ? INFER_OK : err_set(err, INFER_EFORMAT, "no importances");
 }
 
+/* A .dat holds means over windows, and not how many tokens these have: as others do, they are
+ * taken to be of the usual size. */
+static int add_dat_entry(infer_imatrix *m, const struct dat_entry *d, infer_error *err)
+{
+	double size = m->window ? (double)m->window : WINDOW;
+	int64_t n = (int64_t)d->n;
+	struct entry *e = NULL;
+	infer_error why;
+	size_t was = m->n;
+	int rc = get(m, d->name, n, 1, &e, &why);
+
+	if (rc && !(e && e->columns * e->matrices == n))
+		return err_set(err, rc, "%s", why.message);
+	e->loose |= m->n > was;
+	for (int64_t i = 0; i < n; i++) {
+		double x = (double)dat_value(d, (size_t)i);
+
+		if (!(x >= 0 && isfinite(x)))
+			return err_set(err, INFER_EFORMAT, "importances of %s: %g", e->name, x);
+		e->sums[i] += x * size;
+	}
+	for (int64_t i = 0; i < e->matrices; i++)
+		e->counts[i] += (double)(d->calls ? d->calls : 1) * size;
+	return INFER_OK;
+}
+
+static int add_dat(infer_imatrix *m, const struct os_file *map, infer_error *err)
+{
+	struct dat_entry e;
+	struct dat d;
+
+	TRY(dat_begin(&d, map->at, map->bytes, err));
+	while (d.left) {
+		TRY(dat_next(&d, &e, err));
+		TRY(add_dat_entry(m, &e, err));
+	}
+	TRY(dat_end(&d, err));
+	m->windows += d.chunks;
+	m->window = m->window ? m->window : WINDOW;
+	if (!m->dataset && d.dataset.len) {
+		m->dataset = arena_strndup(&m->mem, d.dataset.at, d.dataset.len);
+		if (!m->dataset)
+			return no_memory(err);
+	}
+	return INFER_OK;
+}
+
+static int add_any(infer_imatrix *m, const char *path, int *named, infer_error *err)
+{
+	struct os_file map = { 0 };
+	infer_file *f = NULL;
+	int rc;
+
+	*named = 1;
+	TRY(os_file_map(&map, path, err));
+	if (map.bytes >= 4 && memcmp(map.at, "GGUF", 4)) {
+		*named = 0;
+		rc = add_dat(m, &map, err);
+	} else {
+		rc = infer_file_open(&f, path, err);
+		*named = rc != INFER_OK;
+		if (!rc)
+			rc = add_all(m, f, err);
+		infer_file_close(&f);
+	}
+	os_file_unmap(&map);
+	return rc;
+}
+
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err)
 {
 	infer_error why = { 0 };
-	infer_file *f;
-	int rc;
+	int named, rc = add_any(m, path, &named, &why);
 
-	TRY(infer_file_open(&f, path, err));
-	rc = add_all(m, f, &why);
-	infer_file_close(&f);
-	return rc ? err_set(err, rc, "%s: %s", path, why.message) : INFER_OK;
+	if (!rc)
+		return INFER_OK;
+	return named ? err_set(err, rc, "%s", why.message)
+	             : err_set(err, rc, "%s: %s", path, why.message);
 }
 
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err)
@@ -395,6 +488,26 @@ int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_e
 	*e = (struct infer_imatrix_entry){ m->at[i].name, m->at[i].columns, m->at[i].matrices,
 		                           m->at[i].sums, m->at[i].counts };
 	return 1;
+}
+
+void infer_imatrix_sum(struct infer_imatrix_sum *s, const struct infer_imatrix_entry *e)
+{
+	double rows = 0, all = 0, top = 0;
+
+	*s = (struct infer_imatrix_sum){ .least = e->counts[0], .most = e->counts[0] };
+	for (int64_t m = 0; m < e->matrices; m++) {
+		s->least = e->counts[m] < s->least ? e->counts[m] : s->least;
+		s->most = e->counts[m] > s->most ? e->counts[m] : s->most;
+		rows += e->counts[m];
+		for (int64_t c = 0; c < e->columns; c++) {
+			double x = e->sums[m * e->columns + c];
+
+			all += x;
+			top = x > top ? x : top;
+		}
+	}
+	s->mean_square = rows > 0 ? all / rows / (double)e->columns : 0;
+	s->largest = all > 0 ? top / all : 0;
 }
 
 uint64_t infer_imatrix_windows(const infer_imatrix *m, int32_t *window_size)

@@ -7,12 +7,13 @@
 #include "base/os.h"
 #include "base/sha256.h"
 #include "file/file.h"
+#include "quant/dat.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { NAMES_MAX = 256, ENTRIES_MAX = 1 << 20 };
+enum { NAMES_MAX = 256 };
 
 struct entry {
 	struct infer_str name;
@@ -139,70 +140,24 @@ static int take_gguf(struct importance *m, const infer_file *f, infer_error *err
 	return INFER_OK;
 }
 
-/* ---- .dat: i32 entries; each i32 length, name, i32 calls, i32 values, f32 sums; then i32 the last
- * chunk, i32 length, name of the text ---- */
-
-struct dat {
-	const unsigned char *at;
-	size_t n, pos;
-};
-
-static const unsigned char *bytes(struct dat *d, size_t n)
+static int take_dat(struct importance *m, const struct os_file *map, infer_error *err)
 {
-	const unsigned char *p = d->at + d->pos;
-
-	if (n > d->n - d->pos)
-		return NULL;
-	d->pos += n;
-	return p;
-}
-
-static int number(struct dat *d, int64_t lo, int64_t hi, int64_t *v, infer_error *err)
-{
-	const unsigned char *p = bytes(d, 4);
-
-	*v = p ? (int32_t)num_u32(p) : 0;
-	return p && *v >= lo && *v <= hi
-	               ? INFER_OK
-	               : err_set(err, INFER_EFORMAT, "neither GGUF nor .dat: byte %zu", d->pos);
-}
-
-static int text(struct dat *d, struct infer_str *s, infer_error *err)
-{
-	int64_t n;
-
-	TRY(number(d, 0, 1 << 16, &n, err));
-	s->at = (const char *)bytes(d, (size_t)n);
-	s->len = (size_t)n;
-	return s->at ? INFER_OK : err_set(err, INFER_EFORMAT, "ends inside a name");
-}
-
-static int take_dat(struct importance *m, struct dat *d, infer_error *err)
-{
-	int64_t entries, calls, n;
-	struct infer_str name;
+	struct dat_entry e;
+	struct dat d;
 	float *to;
 
-	TRY(number(d, 1, ENTRIES_MAX, &entries, err));
-	for (int64_t e = 0; e < entries; e++) {
-		TRY(text(d, &name, err));
-		TRY(number(d, 0, INT32_MAX, &calls, err));
-		TRY(number(d, 1, INT32_MAX, &n, err));
-		const unsigned char *p = bytes(d, 4 * (size_t)n);
-		if (!p)
-			return err_set(err, INFER_EFORMAT, "ends inside the values of %.*s",
-			               (int)num_min((int64_t)name.len, 80), name.at);
-		TRY(add(m, name, (size_t)n, &to, err));
-		for (int64_t i = 0; i < n; i++)
-			TRY(value(&to[i], num_float(num_u32(p + 4 * i)), calls ? (double)calls : 1,
-			          name, (size_t)i, err));
+	TRY(dat_begin(&d, map->at, map->bytes, err));
+	while (d.left) {
+		TRY(dat_next(&d, &e, err));
+		TRY(add(m, e.name, e.n, &to, err));
+		for (size_t i = 0; i < e.n; i++)
+			TRY(value(&to[i], dat_value(&e, i), e.calls ? (double)e.calls : 1, e.name,
+			          i, err));
 	}
-	if (d->pos == d->n)
-		return INFER_OK;
-	TRY(number(d, 0, INT32_MAX, &n, err));
-	m->chunks = (uint32_t)n;
-	TRY(text(d, &name, err));
-	m->dataset = (struct infer_str){ arena_strndup(&m->mem, name.at, name.len), name.len };
+	TRY(dat_end(&d, err));
+	m->chunks = d.chunks;
+	m->dataset = (struct infer_str){ arena_strndup(&m->mem, d.dataset.at, d.dataset.len),
+		                         d.dataset.len };
 	return m->dataset.at ? INFER_OK : no_memory(err);
 }
 
@@ -214,9 +169,7 @@ static int take_any(struct importance *m, const char *path, infer_error *err)
 
 	TRY(os_file_map(&map, path, err));
 	if (map.bytes < 4 || memcmp(map.at, "GGUF", 4)) {
-		struct dat d = { map.at, map.bytes, 0 };
-
-		rc = take_dat(m, &d, err);
+		rc = take_dat(m, &map, err);
 	} else {
 		rc = infer_file_open(&f, path, err);
 		if (!rc)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "quant/mix.h"
 
+#include <stdio.h>
 #include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -12,8 +13,8 @@ enum { STEPS_MAX = 1000000, DEPTH_MAX = 1000 };
 
 struct pattern {
 	pcre2_code *re;
-	const char *text; /* borrowed: the whole rule */
-	int type, used;
+	const struct keep_rule *rule; /* borrowed */
+	int used;
 };
 struct keep {
 	pcre2_general_context *heap; /* its allocations are ours */
@@ -40,36 +41,48 @@ static int no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "no memory for patterns of names");
 }
 
-static int compile(struct keep *k, struct pattern *p, const char *rule, infer_error *err)
+int keep_read(struct keep_rule *r, struct arena *a, const char *rule, infer_error *err)
 {
 	const char *equals = strrchr(rule, '=');
+	char label[96];
+
+	snprintf(label, sizeof label, "'%.80s'", rule);
+	if (!equals || equals == rule)
+		return err_set(err, INFER_EINVAL, "%s is not PATTERN=TYPE", label);
+	r->code = INFER_EINVAL;
+	r->type = mix_type(equals + 1);
+	if (r->type < 0)
+		return err_set(err, INFER_EINVAL, "%s: no type is called '%.40s'", label,
+		               equals + 1);
+	r->pattern = arena_strndup(a, rule, (size_t)(equals - rule));
+	r->label = arena_strndup(a, label, strlen(label));
+	return r->pattern && r->label ? INFER_OK : no_memory(err);
+}
+
+static int compile(struct keep *k, struct pattern *p, const struct keep_rule *rule,
+                   infer_error *err)
+{
 	PCRE2_UCHAR why[120];
 	PCRE2_SIZE at;
 	int code;
 
-	p->text = rule;
-	if (!equals || equals == rule)
-		return err_set(err, INFER_EINVAL, "'%.80s' is not PATTERN=TYPE", rule);
-	p->type = mix_type(equals + 1);
-	if (p->type < 0)
-		return err_set(err, INFER_EINVAL, "'%.80s': no type is called '%.40s'", rule,
-		               equals + 1);
+	p->rule = rule;
 	pcre2_compile_context *ctx = pcre2_compile_context_create(k->heap);
 	if (!ctx)
 		return no_memory(err);
-	p->re = pcre2_compile((PCRE2_SPTR)rule, (PCRE2_SIZE)(equals - rule), PCRE2_NEVER_UTF, &code,
-	                      &at, ctx);
+	p->re = pcre2_compile((PCRE2_SPTR)rule->pattern, PCRE2_ZERO_TERMINATED, PCRE2_NEVER_UTF,
+	                      &code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (p->re)
 		return INFER_OK;
 	if (code == PCRE2_ERROR_HEAP_FAILED)
 		return no_memory(err);
 	pcre2_get_error_message(code, why, sizeof why);
-	return err_set(err, INFER_EINVAL, "'%.80s': byte %zu of the pattern: %s", rule, at,
+	return err_set(err, rule->code, "%s: byte %zu of the pattern: %s", rule->label, at,
 	               (const char *)why);
 }
 
-int keep_new(struct keep **out, const char *const *rules, size_t n, infer_error *err)
+int keep_new(struct keep **out, const struct keep_rule *rules, size_t n, infer_error *err)
 {
 	struct keep *k = mem_zalloc(MEM_QUANT, 1, sizeof *k);
 	int rc = INFER_OK;
@@ -85,7 +98,7 @@ int keep_new(struct keep **out, const char *const *rules, size_t n, infer_error 
 	if (!k->at || !k->limits || !k->match)
 		rc = no_memory(err);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = compile(k, &k->at[i], rules[i], err);
+		rc = compile(k, &k->at[i], &rules[i], err);
 	if (rc) {
 		keep_free(k);
 		return rc;
@@ -119,12 +132,12 @@ int keep_find(int *type, struct keep *k, struct infer_str name, infer_error *err
 		if (n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_NOMEMORY)
 			return no_memory(err);
 		if (n < 0 && n != PCRE2_ERROR_NOMATCH)
-			return err_set(err, INFER_EINVAL,
-			               "'%.80s': the pattern takes too long over a name",
-			               k->at[i].text);
+			return err_set(err, k->at[i].rule->code,
+			               "%s: the pattern takes too long over a name",
+			               k->at[i].rule->label);
 		if (n >= 0) {
 			k->at[i].used = 1;
-			*type = k->at[i].type;
+			*type = k->at[i].rule->type;
 			return INFER_OK;
 		}
 	}
@@ -135,8 +148,8 @@ int keep_check(const struct keep *k, infer_error *err)
 {
 	for (size_t i = 0; i < k->n; i++)
 		if (!k->at[i].used)
-			return err_set(err, INFER_EINVAL,
-			               "'%.80s': no tensor that is quantised matches",
-			               k->at[i].text);
+			return err_set(err, k->at[i].rule->code,
+			               "%s: no tensor that is quantised matches",
+			               k->at[i].rule->label);
 	return INFER_OK;
 }

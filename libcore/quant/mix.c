@@ -66,9 +66,9 @@ static const struct mix_name names[] = {
 	{ "TQ2_0", FT_TQ2_0, INFER_TQ2_0 },       { "TQ1_0", FT_TQ1_0, INFER_TQ1_0 },
 	{ "Q2_0", FT_Q2_0, INFER_Q2_0 },          { "Q1_0", FT_Q1_0, INFER_Q1_0 },
 	{ "MXFP4_MOE", FT_MXFP4_MOE, INFER_MXFP4 },
-	/* types that no mix is called after */
-	{ "Q5_K", FT_Q5_K_S, INFER_Q5_K, 1 },     { "Q4_K", FT_Q4_K_S, INFER_Q4_K, 1 },
-	{ "Q3_K", FT_Q3_K_S, INFER_Q3_K, 1 },     { "MXFP4", FT_MXFP4_MOE, INFER_MXFP4, 1 },
+	/* types that no mix is called after, with the number that llama-quantize --pure gives */
+	{ "Q5_K", FT_Q5_K_M, INFER_Q5_K, 1 },     { "Q4_K", FT_Q4_K_M, INFER_Q4_K, 1 },
+	{ "Q3_K", FT_Q3_K_M, INFER_Q3_K, 1 },     { "MXFP4", FT_MXFP4_MOE, INFER_MXFP4, 1 },
 	{ "NVFP4", FT_NVFP4, INFER_NVFP4, 1 },
 };
 /* clang-format on */

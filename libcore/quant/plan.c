@@ -1,7 +1,8 @@
 /* quant/plan.c - a type for each tensor. */
 #include "quant/plan.h"
 #include "base/err.h"
-#include "quant/keep.h"
+#include "file/file.h"
+#include "quant/gptq.h"
 #include "type/type.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 			               (long long)(in->ne[2] * in->ne[3]));
 		t->importance = NULL;
 	}
-	if (!t->importance && mix_needs_importance(m, in, t->type)) {
+	if (!t->importance && !t->gptq && mix_needs_importance(m, in, t->type)) {
 		q->info.needs_importance = 1;
 		if (!q->dry)
 			return err_set(err, INFER_EINVAL,
@@ -77,15 +78,18 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 	if (!type_get(t->type)->encode)
 		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
 		               (int)in->name.len, in->name.at, infer_type_info(t->type)->name);
+	if (q->gptq && gptq_takes(t->type))
+		t->gptq = hessian_find(q->gptq, in);
 	TRY(weigh(q, t, m, err));
+	q->info.n_gptq += t->gptq != NULL;
 	q->info.n_encoded++;
 	q->info.n_again += !is_float(in->type);
 	q->info.n_fallback += t->type != t->wanted;
-	q->info.n_unweighed += q->importance && !t->importance && !is_float(t->type);
+	q->info.n_unweighed += q->importance && !t->importance && !t->gptq && !is_float(t->type);
 	return INFER_OK;
 }
 
-static int choose_all(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
+static int choose_all(infer_quant *q, infer_error *err)
 {
 	struct quant_tensor **order = mem_alloc(MEM_QUANT, q->n, sizeof *order);
 	struct keep *keep = NULL;
@@ -93,9 +97,9 @@ static int choose_all(infer_quant *q, const struct infer_quant_opts *o, infer_er
 	int rc = order ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for the tensors");
 
 	if (!rc)
-		rc = mix_init(&m, q->name, q->importance != NULL, q->in, err);
+		rc = mix_init(&m, q->name, q->importance || q->gptq, q->in, err);
 	if (!rc)
-		rc = keep_new(&keep, o->keep, o->n_keep, err);
+		rc = keep_new(&keep, q->recipe->rules, q->recipe->n, err);
 	for (uint64_t i = 0; !rc && i < q->n; i++)
 		order[i] = &q->tensors[i];
 	if (!rc)
@@ -138,6 +142,8 @@ static void sum(infer_quant *q)
 	info->type = q->name ? q->name->name : NULL;
 	info->file_type = q->name ? q->name->file_type : -1;
 	info->n_tensors = q->n;
+	info->core = q->gptq ? q->gptq->core : NULL;
+	info->text = q->gptq ? q->gptq->id : NULL;
 	for (uint64_t i = 0; i < q->n; i++) {
 		struct quant_tensor *t = &q->tensors[i];
 		const struct infer_type_info *type = infer_type_info(t->type);
@@ -150,28 +156,79 @@ static void sum(infer_quant *q)
 	}
 }
 
+/* Where the importances lie now; what they are called is what the recipe says. */
+static int open_importance(infer_quant *q, const char *path, infer_error *err)
+{
+	const infer_recipe *r = q->recipe;
+	const char *from = path ? path : r->imatrix;
+
+	q->imatrix = r->imatrix;
+	if (!from)
+		return INFER_OK;
+	if (!q->imatrix) {
+		q->own_imatrix = mem_strndup(MEM_QUANT, from, strlen(from));
+		if (!q->own_imatrix)
+			return err_set(err, INFER_ENOMEM, "no memory for a path");
+		q->imatrix = q->own_imatrix;
+	}
+	TRY(recipe_file_sha256(q->imatrix_sha256, from, err));
+	if (r->imatrix_sha256 && strcmp(r->imatrix_sha256, q->imatrix_sha256))
+		return err_set(err, INFER_EFORMAT, "%s: %s has another SHA-256", r->at_imatrix,
+		               file_label(from));
+	return importance_open(&q->importance, from, err);
+}
+
+/* The recipe that is given, or one of the options. */
+static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
+{
+	infer_recipe r;
+
+	if (o->recipe && (o->type || o->n_keep))
+		return err_set(err, INFER_EINVAL, "a recipe says what --type and --keep say");
+	if (o->type && !mix_find(o->type))
+		return err_set(err, INFER_EINVAL, "no type or mix is called '%.60s'", o->type);
+	if (!o->recipe && o->type)
+		TRY(recipe_make(&q->own_recipe, mix_find(o->type), o->imatrix, o->keep, o->n_keep,
+		                err));
+	q->recipe = o->recipe ? o->recipe : q->own_recipe;
+	if (!q->recipe)
+		return INFER_OK;
+	q->name = q->recipe->name;
+	if (!q->name)
+		return err_set(err, INFER_EINVAL, "the recipe leaves types open");
+	TRY(open_importance(q, o->imatrix, err));
+	r = *q->recipe;
+	if (q->gptq)
+		r.method = "gptq";
+	r.imatrix = q->imatrix;
+	r.imatrix_sha256 = q->imatrix ? q->imatrix_sha256 : NULL;
+	TRY(recipe_text(&q->text, &r, err));
+	return q->text.bad ? err_set(err, INFER_ENOMEM, "no memory for a recipe") : INFER_OK;
+}
+
 static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
 {
+	q->opts = o;
 	q->shard_bytes = o->shard_bytes;
 	q->dry = o->dry;
 	q->verify = o->verify;
 	q->zstd = o->zstd;
-	if (o->type) {
-		q->name = mix_find(o->type);
-		if (!q->name)
-			return err_set(err, INFER_EINVAL, "no type or mix is called '%.60s'",
-			               o->type);
-		if (o->imatrix)
-			TRY(importance_open(&q->importance, o->imatrix, err));
-		if (o->imatrix &&
-		    !(q->imatrix = mem_strndup(MEM_QUANT, o->imatrix, strlen(o->imatrix))))
-			return err_set(err, INFER_ENOMEM, "no memory for a path");
-	}
+	q->gptq = o->gptq;
+	TRY(take_recipe(q, o, err));
+	if (q->gptq && q->name && !gptq_takes(q->name->base))
+		return err_set(err, INFER_EINVAL, "GPTQ rounds to types of up to 5 bits: not to %s",
+		               q->name->name);
 	TRY(add_tensors(q, err));
 	if (q->name)
-		TRY(choose_all(q, o, err));
+		TRY(choose_all(q, err));
+	if (q->gptq && !q->info.n_gptq)
+		return err_set(
+			err, INFER_EINVAL,
+			"GPTQ has nothing to do: no matrix of a layer gets a type of up to 5 "
+			"bits");
 	sum(q);
 	TRY(quant_heads(q, err));
+	q->opts = NULL;
 	q->info.n_shards = q->n_shards;
 	for (int i = 0; i < q->n_shards; i++)
 		q->info.file_bytes += q->shards[i].file_bytes;
@@ -187,6 +244,7 @@ int infer_quant_new(infer_quant **out, const infer_file *in, const struct infer_
 	if (!q)
 		return err_set(err, INFER_ENOMEM, "no memory to plan");
 	q->in = in;
+	buf_init(&q->text, MEM_QUANT);
 	int rc = plan(q, o, err);
 
 	if (rc) {
@@ -204,11 +262,15 @@ void infer_quant_free(infer_quant *q)
 	for (int i = 0; i < q->n_shards; i++)
 		buf_fini(&q->shards[i].head);
 	importance_free(q->importance);
-	mem_free((char *)(size_t)q->imatrix);
+	infer_recipe_free(q->own_recipe);
+	mem_free(q->own_imatrix);
+	buf_fini(&q->text);
 	mem_free(q->shards);
 	mem_free(q->tensors);
 	mem_free(q);
 }
+
+const char *infer_quant_recipe(const infer_quant *q) { return q->text.at; }
 
 void infer_quant_info(const infer_quant *q, struct infer_quant_info *info) { *info = q->info; }
 
@@ -225,7 +287,8 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 		.wanted = from->wanted,
 		.shard = from->shard,
 		.bytes = from->bytes,
-		.weighed = from->importance != NULL,
+		.weighed = from->importance != NULL || from->gptq,
+		.gptq = from->gptq != NULL,
 		.error = from->error,
 	};
 	return INFER_OK;

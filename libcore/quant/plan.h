@@ -3,8 +3,10 @@
 #define QUANT_PLAN_H
 #include <infer/quant.h>
 #include "base/buf.h"
+#include "quant/hessian.h"
 #include "quant/importance.h"
 #include "quant/mix.h"
+#include "quant/recipe.h"
 
 struct quant_tensor {
 	const struct infer_tensor *in;
@@ -13,7 +15,8 @@ struct quant_tensor {
 	uint64_t bytes, at;      /* at: offset in the file */
 	const float *importance; /* [n_importance]: ne[0], or that for each matrix; NULL: none */
 	size_t n_importance;
-	double error; /* below 0: not known */
+	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
+	double error;                     /* below 0: not known */
 };
 struct quant_shard {
 	struct buf head;     /* the bytes before the first tensor */
@@ -22,11 +25,18 @@ struct quant_shard {
 };
 struct infer_quant {
 	const infer_file *in;
+	const infer_recipe *recipe;  /* NULL: copied */
+	infer_recipe *own_recipe;    /* NULL: it is the caller's */
+	struct buf text;             /* the recipe's, canonical */
 	const struct mix_name *name; /* NULL: copied */
 	struct importance *importance;
-	const char *imatrix; /* its path, copied */
+	const char *imatrix; /* its path, as the recipe says it */
+	char *own_imatrix;   /* that path, where the recipe does not say it */
+	char imatrix_sha256[65];
+	const struct infer_quant_opts *opts; /* while it is planned */
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
+	infer_gptq *gptq;
 	struct quant_tensor *tensors;
 	uint64_t n;
 	struct quant_shard *shards;

@@ -1,6 +1,6 @@
 /* quant/write.c - tensors are decoded, encoded and written, a piece at a time, by all threads.
  *
- * A tensor is a row of blocks, wherever its rows end, so it is cut at multiples of PIECE elements,
+ * A tensor is a row of blocks, wherever its rows end, so it is cut at multiples of WRITE_PIECE elements,
  * which are whole blocks of every type.  Each worker writes its pieces to their place in the file;
  * what they contain does not depend on who does it. */
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "file/file.h"
 #include "quant/pack.h"
-#include "quant/part.h"
+#include "quant/write.h"
 #include "type/type.h"
 
 #include <errno.h>
@@ -22,36 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* STEP: pieces for a worker between two looks at the clock.  MARK_NS: how often it is noted how far
- * the files are. */
-enum { PIECE = 1 << 16, STEP = 32, SAMPLE = 256 };
+/* MARK_NS: how often it is noted how far the files are. */
+enum { SAMPLE = 256 };
 #define MARK_NS INT64_C(1000000000)
-
-struct scratch {
-	float x[PIECE], w[PIECE];
-	unsigned char out[PIECE * sizeof(float)], back[PIECE * sizeof(float)];
-};
-struct error_sum {
-	double error, square;
-};
-struct work {
-	infer_quant *q;
-	struct pool *pool;
-	struct scratch *scratch; /* [threads] */
-	struct error_sum *sums;  /* [STEP * threads], of the pieces of a step */
-	struct part part;
-	const struct infer_watch *watch;
-	/* bytes of the input, once or twice, and of what is compressed, once or twice */
-	uint64_t done, all;
-	int64_t marked_ns;
-	int verify; /* compare with the file instead of writing it */
-	/* of one step of a tensor */
-	const struct quant_tensor *t;
-	uint64_t from, to; /* elements */
-	/* the first element that is not finite, that differs; UINT64_MAX: none */
-	_Atomic uint64_t bad, differs;
-	_Atomic int errnum;
-};
 
 static void lower(_Atomic uint64_t *least, uint64_t v)
 {
@@ -61,7 +34,7 @@ static void lower(_Atomic uint64_t *least, uint64_t v)
 		;
 }
 
-static size_t bytes_of(int type, uint64_t elements)
+size_t write_bytes(int type, uint64_t elements)
 {
 	const struct infer_type_info *info = infer_type_info(type);
 
@@ -69,6 +42,16 @@ static size_t bytes_of(int type, uint64_t elements)
 }
 
 static int not_finite(float x) { return (num_bits(x) & 0x7f800000u) == 0x7f800000u; }
+
+int write_finite(struct work *k, const float *x, uint64_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (not_finite(x[i])) {
+			lower(&k->bad, from + i);
+			return 0;
+		}
+	return 1;
+}
 
 /* The importances of elements [from, from + n) into w. */
 static void columns(float *w, const struct quant_tensor *t, uint64_t from, size_t n)
@@ -92,7 +75,7 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 {
 	const struct quant_tensor *t = k->t;
 	const struct type *in = type_get(t->in->type), *out = type_get(t->type);
-	const char *src = (const char *)t->in->data + bytes_of(t->in->type, from);
+	const char *src = (const char *)t->in->data + write_bytes(t->in->type, from);
 	const float *importance = NULL;
 
 	if (t->type == t->in->type) {
@@ -104,11 +87,8 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 		return at == SIZE_MAX ? src : NULL;
 	}
 	in->decode(s->x, src, n / (size_t)in->info.block);
-	for (size_t i = 0; i < n; i++)
-		if (not_finite(s->x[i])) {
-			lower(&k->bad, from + i);
-			return NULL;
-		}
+	if (!write_finite(k, s->x, from, n))
+		return NULL;
 	if (t->importance) {
 		columns(s->w, t, from, n);
 		importance_weigh(s->w, t->type, s->x, s->w, n);
@@ -126,7 +106,7 @@ static struct error_sum compare(const struct work *k, struct scratch *s, uint64_
 
 	if (k->t->type == k->t->in->type)
 		return sum;
-	in->decode(s->x, (const char *)k->t->in->data + bytes_of(k->t->in->type, from),
+	in->decode(s->x, (const char *)k->t->in->data + write_bytes(k->t->in->type, from),
 	           n / (size_t)in->info.block);
 	out->decode(s->w, s->back, n / (size_t)out->info.block);
 	for (size_t i = 0; i < n; i++) {
@@ -138,29 +118,39 @@ static struct error_sum compare(const struct work *k, struct scratch *s, uint64_
 	return sum;
 }
 
-static void piece(void *user, int64_t i, int worker)
+void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n, const void *out)
 {
-	struct work *k = user;
 	struct scratch *s = &k->scratch[worker];
-	uint64_t from = k->from + (uint64_t)i * PIECE;
-	size_t n = (size_t)num_min(PIECE, (int64_t)(k->to - from)), bytes = bytes_of(k->t->type, n);
-	uint64_t offset = k->t->at + bytes_of(k->t->type, from);
-	int fd = k->part.fds[k->t->shard], errnum;
+	size_t bytes = write_bytes(k->t->type, n);
+	uint64_t offset = k->t->at + write_bytes(k->t->type, from);
+	int fd = k->part.fds[k->t->shard];
+	int errnum =
+		part_io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
 
-	if (atomic_load(&k->bad) < from || atomic_load(&k->errnum))
-		return;
-	const void *out = convert(k, s, from, n);
-
-	if (!out)
-		return;
-	errnum = part_io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
 	if (errnum)
 		atomic_store(&k->errnum, errnum);
 	if (errnum || !k->verify)
 		return;
 	if (memcmp(s->back, out, bytes))
 		lower(&k->differs, from);
-	k->sums[i] = compare(k, s, from, n);
+	struct error_sum sum = compare(k, s, from, n);
+
+	k->sums[item].error += sum.error;
+	k->sums[item].square += sum.square;
+}
+
+static void piece(void *user, int64_t i, int worker)
+{
+	struct work *k = user;
+	uint64_t from = k->from + (uint64_t)i * WRITE_PIECE;
+	size_t n = (size_t)num_min(WRITE_PIECE, (int64_t)(k->to - from));
+
+	if (atomic_load(&k->bad) < from || atomic_load(&k->errnum))
+		return;
+	const void *out = convert(k, &k->scratch[worker], from, n);
+
+	if (out)
+		write_put(k, worker, i, from, n, out);
 }
 
 /* ---- one tensor after the other ---- */
@@ -192,7 +182,7 @@ static void pages(const struct work *k, uint64_t from, uint64_t to)
 {
 	const struct infer_tensor *in = k->t->in;
 	const struct file_shard *s = &k->q->in->shards[in->shard];
-	size_t page = os_page(), a = bytes_of(in->type, from), b = bytes_of(in->type, to);
+	size_t page = os_page(), a = write_bytes(in->type, from), b = write_bytes(in->type, to);
 	size_t at = (size_t)(in->offset + a), end = (size_t)(in->offset + b);
 
 	if (!s->map.at)
@@ -204,32 +194,66 @@ static void pages(const struct work *k, uint64_t from, uint64_t to)
 	os_file_want(&s->map, (size_t)(in->offset + b), b - a);
 }
 
-static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
+int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, infer_error *err)
 {
-	struct quant_tensor *t = &k->q->tensors[i];
-	uint64_t all = quant_elements(t->in), step = (uint64_t)pool_threads(k->pool) * STEP * PIECE,
-		 start = k->done;
-	struct error_sum sum = { 0 };
+	memset(k->sums, 0, (size_t)n * sizeof *k->sums);
+	pool_run(k->pool, n, fn, k);
+	TRY(check_step(k, err));
+	for (int64_t i = 0; i < n; i++) {
+		sum->error += k->sums[i].error;
+		sum->square += k->sums[i].square;
+	}
+	return INFER_OK;
+}
 
-	k->t = t;
+int write_step(struct work *k, struct error_sum *sum, infer_error *err)
+{
+	return write_run(k, (int64_t)((k->to - k->from + WRITE_PIECE - 1) / WRITE_PIECE), piece,
+	                 sum, err);
+}
+
+void write_tell(struct work *k, uint64_t done)
+{
+	k->done = done;
+	if (k->watch && k->watch->fn)
+		k->watch->fn(k->watch->user, k->done, k->all);
+}
+
+/* The tensor from an element on, step by step. */
+static int steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *sum, infer_error *err)
+{
+	const struct quant_tensor *t = k->t;
+	uint64_t all = quant_elements(t->in), start = k->done,
+		 step = (uint64_t)pool_threads(k->pool) * WRITE_STEP * WRITE_PIECE;
+
 	for (; from < all; from = k->to) {
 		k->from = from;
 		k->to = (uint64_t)num_min((int64_t)all, (int64_t)(from + step));
-		int64_t n = (int64_t)((k->to - from + PIECE - 1) / PIECE);
-
-		pool_run(k->pool, n, piece, k);
-		TRY(check_step(k, err));
-		for (int64_t p = 0; k->verify && p < n; p++) {
-			sum.error += k->sums[p].error;
-			sum.square += k->sums[p].square;
-		}
+		TRY(write_step(k, sum, err));
 		pages(k, from, k->to);
-		k->done = start + bytes_of(t->in->type, k->to);
-		if (k->watch && k->watch->fn)
-			k->watch->fn(k->watch->user, k->done, k->all);
+		write_tell(k, start + write_bytes(t->in->type, k->to));
 		if (k->verify || clock_now_ns() - k->marked_ns < MARK_NS)
 			continue;
 		TRY(part_mark(&k->part, i, k->to, err));
+		k->marked_ns = clock_now_ns();
+	}
+	return INFER_OK;
+}
+
+static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
+{
+	struct quant_tensor *t = &k->q->tensors[i];
+	uint64_t all = quant_elements(t->in);
+	struct error_sum sum = { 0 };
+
+	k->t = t;
+	if (!t->gptq) {
+		TRY(steps(k, i, from, &sum, err));
+	} else if (from < all) {
+		TRY(write_gptq(k, i, k->done, &sum, err));
+		pages(k, 0, all);
+		if (!k->verify)
+			TRY(part_mark(&k->part, i, all, err));
 		k->marked_ns = clock_now_ns();
 	}
 	if (k->verify)
@@ -244,6 +268,7 @@ static int verify(struct work *k, infer_error *err)
 	for (int i = 0; i < k->q->n_shards; i++)
 		(void)posix_fadvise(k->part.fds[i], 0, 0, POSIX_FADV_DONTNEED);
 	k->verify = 1;
+	TRY(write_gptq_begin(k, 0, err));
 	for (uint64_t i = 0; i < k->q->n; i++)
 		TRY(tensor(k, i, 0, err));
 	return INFER_OK;
@@ -255,7 +280,8 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 
 	for (uint64_t i = 0; i < first; i++)
 		k->done += k->q->tensors[i].in->bytes;
-	result->resumed_bytes = k->done + bytes_of(k->q->tensors[first].in->type, elements);
+	result->resumed_bytes = k->done + write_bytes(k->q->tensors[first].in->type, elements);
+	TRY(write_gptq_begin(k, first, err));
 	for (uint64_t i = first; i < k->q->n; i++)
 		TRY(tensor(k, i, i == first ? elements : 0, err));
 	if (k->q->verify)
@@ -287,7 +313,7 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 			continue;
 		seen[types[0]] = 1;
 		t->encode(out, x, NULL, (size_t)(SAMPLE / t->info.block));
-		sha256_add(s, out, bytes_of(types[0], SAMPLE));
+		sha256_add(s, out, write_bytes(types[0], SAMPLE));
 	}
 }
 
@@ -318,6 +344,8 @@ static void fingerprint(char hex[65], const infer_quant *q)
 		importance_sha256(q->importance, hex);
 		sha256_add(&s, hex, 64);
 	}
+	if (q->gptq)
+		sha256_add(&s, q->gptq->id, 64);
 	sha256_end(&s, sum);
 	sha256_hex(sum, hex);
 }
@@ -328,7 +356,7 @@ static int open_work(struct work *k, int threads, infer_error *err)
 	size_t n = (size_t)pool_threads(k->pool);
 
 	k->scratch = mem_alloc(MEM_QUANT, n, sizeof *k->scratch);
-	k->sums = mem_alloc(MEM_QUANT, n * STEP, sizeof *k->sums);
+	k->sums = mem_alloc(MEM_QUANT, n * WRITE_STEP, sizeof *k->sums);
 	return k->scratch && k->sums ? INFER_OK
 	                             : err_set(err, INFER_ENOMEM, "no memory for %zu threads", n);
 }
@@ -355,6 +383,23 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 	return rc;
 }
 
+int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, size_t n,
+                     infer_error *err)
+{
+	struct buf name;
+
+	buf_init(&name, MEM_QUANT);
+	int rc = no < 0 || no >= q->n_shards ? err_set(err, INFER_EINVAL, "there is no file %d", no)
+	                                     : part_path(&name, path, no, q->n_shards, "", err);
+
+	if (!rc && name.len >= n)
+		rc = err_set(err, INFER_EINVAL, "%s: too long a name", file_label(path));
+	if (!rc)
+		memcpy(out, name.at, name.len + 1);
+	buf_fini(&name);
+	return rc;
+}
+
 int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
                       struct infer_quant_result *result, infer_error *err)
 {
@@ -365,6 +410,7 @@ int infer_quant_write(infer_quant *q, const char *path, int threads, const struc
 	*result = (struct infer_quant_result){ 0 };
 	if (!rc)
 		rc = write_parts(&k, path, result, err);
+	write_gptq_end(&k);
 	pool_free(k.pool);
 	mem_free(k.scratch);
 	mem_free(k.sums);

@@ -42,6 +42,89 @@ imatrix() { infer-quant imatrix "$@"; }
 	same "$(($(imatrix --show a | sed -n 's/^windows *\([0-9]*\) .*/\1/p') * 2))" "$(sed -n 's/^windows *\([0-9]*\) .*/\1/p' one)"
 }
 
+# dat FILE OUT: the older form of an importance matrix, whose windows are of 32 tokens, by the records of --show
+dat()
+{
+	perl -e '
+		use strict;
+		my ($in, $out) = @ARGV;
+		open my $f, "<:raw", $in or die;
+		local $/;
+		my $b = <$f>;
+		my ($at, %t) = (24);
+		my $take = sub { my $n = shift; $at += $n; substr $b, $at - $n, $n };
+		my $text = sub { $take->(unpack "Q<", $take->(8)) };
+		my ($tensors, $keys) = unpack "x8 Q< Q<", $b;
+		for (1 .. $keys) {
+			$text->();
+			my $type = unpack "V", $take->(4);
+			if ($type == 8) { $text->() }
+			elsif ($type == 9) { my ($e, $n) = unpack "V Q<", $take->(12); $text->() for 1 .. $n }
+			else { $take->(4) }
+		}
+		for (1 .. $tensors) {
+			my $name = $text->();
+			my @ne = unpack "Q<*", $take->(8 * unpack "V", $take->(4));
+			$take->(4);
+			$t{$name} = [unpack("Q<", $take->(8)), $ne[0] * $ne[1]];
+		}
+		$at = int(($at + 31) / 32) * 32;
+		my @names = map { /(.*)\.in_sum2$/ ? $1 : () } sort keys %t;
+		print {*STDOUT} pack "V", scalar @names;
+		for my $n (@names) {
+			my ($sums, $counts) = map { my ($o, $k) = @{$t{"$n.$_"}}; [unpack "f<$k", substr $b, $at + $o, 4 * $k] } qw(in_sum2 counts);
+			my ($calls, $per) = (9, @$sums / @$counts);
+			print {*STDOUT} pack("V/a V V", $n, $calls, scalar @$sums), pack "f<*", map { my $c = $counts->[$_ / $per]; $c ? $sums->[$_] / $c * $calls : 0 } 0 .. $#$sums;
+		}
+		print {*STDOUT} pack "V V/a", 9, "old.txt";' "$1" >"$2"
+}
+
+@test "imatrix: the older form is shown, added up, and becomes the newer one; experts too" {
+	head -c 3000 "$TEXT" >t
+	for m in "$M" "$MOE"; do
+		imatrix -m "$m" -f t -c 32 --out a
+		dat a a.dat
+		imatrix --show a.dat >s
+		grep -q '^text  *old.txt$' s
+		grep -q '^windows  *9 of 512 tokens$' s
+		grep -Eq '^ +64 +1 +4608 +4608 .*  blk.0.attn_q.weight$' s
+		imatrix --merge a a.dat --out both
+		imatrix --merge a.dat a --out other
+		# the same means, and the shape of the newer form whichever comes first
+		for f in both other; do
+			same "$(imatrix --show a | awk 'NR > 3 { print $1, $2, $NF }')" "$(imatrix --show $f | awk 'NR > 3 { print $1, $2, $NF }')"
+		done
+		imatrix --merge a.dat --out new
+	done
+	imatrix -f t -c 32 --out a
+	dat a a.dat
+	imatrix --merge a.dat --out new
+	infer-quant -q --type Q4_K_M --imatrix a "$M" a.gguf
+	infer-quant -q --type Q4_K_M --imatrix a.dat "$M" b.gguf
+	infer-quant -q --type Q4_K_M --imatrix new "$M" c.gguf
+	same 0 "$(infer-inspect diff --json b.gguf c.gguf | grep '"of":"file"' | json error_rms)"
+	# but for what the older form rounds
+	{ infer-inspect diff --json a.gguf c.gguf || :; } | grep '"of":"file"' | json error_relative | awk '{ exit !($1 < 0.02) }'
+	head -c 500 a.dat >cut.dat
+	fails 3 'cut.dat: ' imatrix --show cut.dat
+	cp a.dat bad.dat
+	printf '\377\377\377\377' | dd of=bad.dat bs=1 conv=notrunc status=none
+	fails 3 'bad.dat: neither GGUF nor .dat: byte 4' imatrix --show bad.dat
+}
+
+@test "imatrix --show --json: the numbers of the table, a record for each tensor and one for all" {
+	head -c 3000 "$TEXT" >t
+	imatrix -m "$MOE" -f t -c 64 --out a
+	imatrix --show a >s
+	imatrix --show --json a >r
+	same imatrix "$(json kind <r | sort -u)"
+	same "$(awk 'NR > 3 { print $1, $2, $3, $4, $NF }' s)" "$(paste -d ' ' <(grep '"tensor"' r | json columns) <(grep '"tensor"' r | json matrices) \
+		<(grep '"tensor"' r | json least_rows) <(grep '"tensor"' r | json most_rows) <(grep '"tensor"' r | json name))"
+	same "$(sed -n 's/^windows *//p' s)" "$(tail -n 1 r | json windows) of $(tail -n 1 r | json window) tokens"
+	same "t $(($(wc -l <r) - 1))" "$(tail -n 1 r | json text) $(tail -n 1 r | json tensors)"
+	infer-quant imatrix -q --show --json a | head -n 1 | grep -q '^{"v":1,"kind":"imatrix"'
+}
+
 @test "imatrix: a run that was killed is continued, and the result is the same" {
 	imatrix -f "$TEXT" -c 16 -t 1 --out whole
 	imatrix -f "$TEXT" -c 16 -t 1 --out f &

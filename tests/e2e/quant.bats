@@ -4,10 +4,10 @@ load lib
 setup_more()
 {
 	export F32=$BATS_FILE_TMPDIR/f32.gguf F16=$BATS_FILE_TMPDIR/f16.gguf BIG=$BATS_FILE_TMPDIR/big.gguf WANT=$BATS_FILE_TMPDIR/want.gguf
-	mkmodel --embd 256 --ff 512 --vocab 512 "$F32"
+	mkmodel --embd 256 --ff 512 --layers 1 --vocab 512 "$F32"
 	mkmodel --embd 256 --ff 512 --vocab 512 --type f16 "$F16"
 	# seconds of work, and of a program with sanitizers no more
-	wide=$((${SAN:+-512} + 1024))
+	wide=$((${SAN:+-256} + 768))
 	mkmodel --embd $wide --ff $((4 * wide)) --heads 8 --kv-heads 2 --layers 2 --vocab $((4 * wide)) --type f16 "$BIG"
 	infer-quant --type Q4_K_M "$BIG" "$WANT"
 }
@@ -39,6 +39,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	done
 	same 7 "$(meta Q8_0.gguf general.file_type)"
 	same 15 "$(meta Q4_K_M.gguf general.file_type)"
+	same '12 15 17' "$(for t in 3 4 5; do meta Q${t}_K.gguf general.file_type; done | paste -sd ' ')"
 	same Q6_K "$(type_of Q4_K_M.gguf output.weight)"
 	same Q4_K "$(type_of Q4_K.gguf output.weight)"
 	same Q4_K "$(type_of Q4_K_M.gguf blk.0.attn_q.weight)"
@@ -129,11 +130,16 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	infer-quant --type Q4_0 --verify --json "$F16" a.gguf | grep '"output.weight"' | json relative_error | awk '{ exit !($1 < 0.1) }'
 }
 
+# LONG=1: killed at twenty points; else the runs end after a few
 @test "a run that was killed is continued, whenever that was, and the result is the same" {
-	for n in 1 2; do
-		i=0
+	killed=0 n=0
+	while [ $n -lt 2 ] || [ -n "$LONG" -a $killed -lt 20 ]; do
+		n=$((n + 1)) i=0
+		[ $n -lt 40 ]
 		while [ ! -e got.gguf ]; do
-			timeout -s KILL "$(awk -v n=$n -v i=$i 'BEGIN { srand(n * 100 + i); print 0.02 + rand() * (0.8 + i) }')" infer-quant -t 1 --type Q4_K_M "$BIG" got.gguf 2>/dev/null || true
+			rc=0
+			timeout -s KILL "$(awk -v n=$n -v i=$i 'BEGIN { srand(n * 100 + i); print 0.02 + rand() * (0.8 + i) }')" infer-quant -t 1 --type Q4_K_M "$BIG" got.gguf 2>/dev/null || rc=$?
+			[ $rc = 0 ] || killed=$((killed + 1))
 			i=$((i + 1))
 			[ $i -lt 60 ]
 		done
@@ -142,6 +148,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 		[ ! -e got.gguf.part ] && [ ! -e got.gguf.resume ]
 		rm got.gguf
 	done
+	echo "# killed $killed times in $n runs" >&3
 }
 
 # stopped with a line of how far it is
@@ -221,17 +228,17 @@ stopped()
 }
 
 @test "a weight that is not finite is named, and nothing is written" {
-	at=$(infer-inspect tensors --json "$F32" | grep '"blk.1.ffn_up.weight"' | json offset_bytes)
+	at=$(infer-inspect tensors --json "$F32" | grep '"blk.0.ffn_up.weight"' | json offset_bytes)
 	for bits in '\000\000\200\177' '\000\000\300\177'; do
 		cp "$F32" bad.gguf
 		printf "$bits" | dd of=bad.gguf bs=1 seek=$((at + 4 * 700)) conv=notrunc status=none
-		fails 3 'tensor blk.1.ffn_up.weight: element 700 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
+		fails 3 'tensor blk.0.ffn_up.weight: element 700 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
 		none a.gguf
 	done
-	at=$(infer-inspect tensors --json "$F32" | grep '"blk.1.attn_norm.weight"' | json offset_bytes)
+	at=$(infer-inspect tensors --json "$F32" | grep '"blk.0.attn_norm.weight"' | json offset_bytes)
 	cp "$F32" bad.gguf
 	printf '\000\000\300\177' | dd of=bad.gguf bs=1 seek=$((at + 4 * 7)) conv=notrunc status=none
-	fails 3 'tensor blk.1.attn_norm.weight: element 7 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
+	fails 3 'tensor blk.0.attn_norm.weight: element 7 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
 	head -c $(($(stat -c %s "$F32") - 100)) "$F32" >cut.gguf
 	fails 3 'cut.gguf' infer-quant --type Q4_K cut.gguf a.gguf
 	infer-quant --copy --split-max-size 300K "$F16" s.gguf

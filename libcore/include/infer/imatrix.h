@@ -43,7 +43,8 @@ struct infer_imatrix_text {
 int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine *e,
                        const struct infer_imatrix_text *t, infer_error *err);
 
-/* Add the sums of a file in GGUF form.
+/* Add the sums of a file, in GGUF form or in the older one, .dat, which has means over windows: of
+ * 512 tokens, or as many as the files before had.
  * INFER_EFORMAT  no importance matrix, or damaged; a tensor of another shape than those before */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
 /* Set the name of the text that the file will have; copied.  Default: that of the file added first.
@@ -62,6 +63,12 @@ struct infer_imatrix_entry {
 };
 /* Entry i in the order of names; 0: there are no more. */
 int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_entry *e);
+/* Statistics of an entry. */
+struct infer_imatrix_sum {
+	double least, most;          /* rows of a matrix */
+	double mean_square, largest; /* of the columns; the share of the largest column */
+};
+void infer_imatrix_sum(struct infer_imatrix_sum *s, const struct infer_imatrix_entry *e);
 uint64_t infer_imatrix_windows(const infer_imatrix *m, int32_t *window);
 
 #ifdef __cplusplus

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/file.h>
+#include <infer/gptq.h>
+#include <infer/recipe.h>
 #include <infer/status.h>
 #include <infer/watch.h>
 #pragma GCC visibility push(default)
@@ -22,25 +24,38 @@ struct infer_quant_opts {
 	 * expression of Perl that matches a part of the name; the first that matches counts. */
 	const char *const *keep;
 	size_t n_keep;
-	const char *imatrix;  /* path of an importance matrix; NULL: none */
+	const char *imatrix;  /* path of an importance matrix; NULL: none, or the recipe's */
 	uint64_t shard_bytes; /* most bytes of a file, where the tensors allow it; 0: one file */
 	/* 1: a tensor may lack the importances that its type needs, since nothing is written */
 	int dry;
+	int note;   /* 1: keys infer.quant.* say how the file was made */
 	int verify; /* 1: what was written is read again and compared */
 	int zstd;   /* 1 ... 22: compressed with that level; 0: not */
+	/* instead of type and keep; borrowed until infer_quant_free; NULL: none.  imatrix then says
+	 * where the matrix of the recipe lies */
+	const infer_recipe *recipe;
+	/* Not NULL: matrices that it knows are rounded by GPTQ, to types of up to 5 bits; it has
+	 * read the text.  Borrowed until infer_quant_free. */
+	infer_gptq *gptq;
 };
 
 typedef struct infer_quant infer_quant;
 
 /* Decide everything.  in: borrowed until infer_quant_free.
  * INFER_EINVAL   an unknown type, a pattern that is malformed or matches no tensor, importances
- *                that a type needs and that are missing, a type that weights never have
+ *                that a type needs and that are missing, a type that weights never have, one of
+ *                more than 5 bits with GPTQ
  * INFER_EUNSUP   a layer that a name does not say, more files than a name can count
- * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model
+ * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model; what a recipe says that
+ *                is wrong for this model
  * INFER_ENOMEM */
 int infer_quant_new(infer_quant **out, const infer_file *in, const struct infer_quant_opts *o,
                     infer_error *err);
 void infer_quant_free(infer_quant *q); /* NULL is fine */
+
+/* The recipe of all this as a text that infer_recipe_read takes: the same text for the same recipe,
+ * however it was given.  NULL: every tensor is copied as it is. */
+const char *infer_quant_recipe(const infer_quant *q);
 
 struct infer_quant_info {
 	const char *type; /* of the recipe, as it is spelt; NULL: copied */
@@ -53,6 +68,11 @@ struct infer_quant_info {
 	 * because of their shape, that have no importances although there is a matrix of them */
 	uint64_t n_encoded, n_again, n_fallback, n_unweighed;
 	int needs_importance; /* 1: tensors lack the importances that their type needs */
+	/* with GPTQ: tensors that are rounded so, what the bits depend on besides the files, the
+	 * text and the options (struct infer_solver), and the sha256 of the text's tokens and how they
+	 * are read, in hex; else 0, NULL, NULL */
+	uint64_t n_gptq;
+	const char *core, *text;
 };
 void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
 
@@ -63,6 +83,7 @@ struct infer_quant_tensor {
 	int shard;  /* from 0 */
 	uint64_t bytes;
 	int weighed; /* 1: importances take part */
+	int gptq;    /* 1: rounded by GPTQ */
 	/* after infer_quant_write with verify: the root of the mean squared error, of that of the
 	 * values; below 0: not known */
 	double error;
@@ -89,6 +110,10 @@ struct infer_quant_result {
  * INFER_EIO INFER_ENOMEM */
 int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
                       struct infer_quant_result *result, infer_error *err);
+/* The name of file `no` that infer_quant_write(q, path) writes, NUL-terminated, into out [n].
+ * INFER_EINVAL: no such file, or it does not fit */
+int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, size_t n,
+                     infer_error *err);
 /* The names that infer_quant_opts.type may have, and what general.file_type each gives; NULL past
  * the end.  Static. */
 const char *infer_quant_name(int i, int *file_type);

@@ -1,0 +1,19 @@
+/* infer-quant/calibrate.h - the text that GPTQ reads. */
+#ifndef INFER_QUANT_CALIBRATE_H
+#define INFER_QUANT_CALIBRATE_H
+#include "quant.h"
+
+struct calibrate {
+	infer_gptq *gptq;
+	infer_model *model;
+	infer_engine *engine;
+	struct buf text;
+	int32_t *ids;
+};
+
+struct infer_solver solver(void);
+/* Open the model at path, and read the part of the text that is used. */
+int calibrate_open(struct calibrate *c, const struct quant_opts *o, const char *path,
+                   infer_error *err);
+void calibrate_close(struct calibrate *c);
+#endif

@@ -1,0 +1,331 @@
+/* quant/aim.c - a size becomes the types of all tensors. */
+#include "quant/aim.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "type/type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WINDOW = 512, TRIES = 8 };
+
+/* ---- which tensors ---- */
+
+static int keep_one(struct aim_tensor *t, int type, infer_error *err)
+{
+	type = mix_fit(type, t->in->ne[0]);
+	if (type != t->in->type && !type_get(type)->encode)
+		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
+		               (int)t->in->name.len, t->in->name.at, infer_type_info(type)->name);
+	t->at[0].type = type;
+	t->at[0].bytes = type_row_bytes(type, (int64_t)quant_elements(t->in));
+	t->n = 1;
+	return INFER_OK;
+}
+
+static int add(struct aim *a, uint64_t index, const struct infer_tensor *in, struct keep *keep,
+               infer_error *err)
+{
+	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
+	struct aim_tensor *t = &a->t[a->n];
+	int kept;
+
+	*t = (struct aim_tensor){ .in = in, .index = index, .group = -1 };
+	if (a->importance)
+		t->importance = importance_get(a->importance, in->name, &t->n_importance);
+	if (t->n_importance != columns && t->n_importance != all)
+		t->importance = NULL;
+	TRY(keep_find(&kept, keep, in->name, err));
+	if (kept >= 0)
+		TRY(keep_one(t, kept, err));
+	a->n++;
+	return INFER_OK;
+}
+
+static int add_all(struct aim *a, struct keep *keep, infer_error *err)
+{
+	const struct infer_tensor *in;
+	struct infer_file_info info;
+	struct mix m;
+
+	infer_file_info(a->in, &info);
+	TRY(mix_init(&m, mix_find("F16"), 0, a->in, err));
+	a->t = mem_alloc(MEM_QUANT, info.n_tensors, sizeof *a->t);
+	if (!a->t)
+		return err_set(err, INFER_ENOMEM, "no memory for the tensors");
+	for (uint64_t i = 0; (in = infer_file_tensor_at(a->in, i)); i++)
+		if (mix_takes(&m, in) && !(in->type >= INFER_I8 && in->type <= INFER_I64))
+			TRY(add(a, i, in, keep, err));
+	return a->n ? keep_check(keep, err)
+	            : err_set(err, INFER_EUNSUP, "no tensor of it is quantised");
+}
+
+/* The part of a name behind its layer. */
+static struct infer_str role(struct infer_str name)
+{
+	const char *dot = mix_layer(name) < 0 ? NULL : memchr(name.at + 4, '.', name.len - 4);
+
+	if (dot)
+		name = (struct infer_str){ dot, name.len - (size_t)(dot - name.at) };
+	return name;
+}
+
+static int together(const struct aim_tensor *a, const struct aim_tensor *b, int layers)
+{
+	struct infer_str x = role(a->in->name), y = role(b->in->name);
+
+	return x.len == y.len && !memcmp(x.at, y.at, x.len) &&
+	       mix_layer(a->in->name) / layers == mix_layer(b->in->name) / layers;
+}
+
+/* Tensors of one role in so many layers one behind the other are measured together: as few layers
+ * as leave no more groups than are measured. */
+static void make_groups(struct aim *a)
+{
+	int layers = 1;
+
+	do {
+		a->n_groups = 0;
+		for (size_t i = 0; i < a->n; i++) {
+			size_t j = 0;
+
+			a->t[i].group = -1;
+			if (a->t[i].n < 2)
+				continue;
+			while (j < i && (a->t[j].n < 2 || !together(&a->t[j], &a->t[i], layers)))
+				j++;
+			a->t[i].group = j < i ? a->t[j].group : a->n_groups++;
+		}
+	} while (a->n_groups > AIM_GROUPS && layers++ < 1 << 12);
+}
+
+/* ---- the recipe ---- */
+
+/* The mix for general.file_type: that of the type of most weights. */
+static const struct mix_name *mix_of(const struct aim *a)
+{
+	uint64_t weights[INFER_TYPE_COUNT] = { 0 };
+	const struct mix_name *name, *found = NULL;
+	int most = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		weights[a->t[i].at[a->t[i].chosen].type] += quant_elements(a->t[i].in);
+	for (int i = 0; i < INFER_TYPE_COUNT; i++)
+		most = weights[i] > weights[most] ? i : most;
+	for (int i = 0; (name = mix_at(i)); i++)
+		if (name->base == most && (!found || (name->alone && !found->alone)))
+			found = name;
+	return found ? found : mix_find("F16");
+}
+
+static char *exactly(struct arena *mem, struct infer_str name)
+{
+	char *s = arena_raw(mem, 2 * name.len + 3), *p = s;
+
+	if (!s)
+		return NULL;
+	*p++ = '^';
+	for (size_t i = 0; i < name.len; i++) {
+		if (strchr("\\^$.|?*+()[]{}", name.at[i]))
+			*p++ = '\\';
+		*p++ = name.at[i];
+	}
+	*p++ = '$';
+	*p = 0;
+	return s;
+}
+
+static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
+{
+	const infer_recipe *from = a->recipe;
+	char hex[65];
+	infer_recipe *r;
+
+	TRY(recipe_make(out, mix_of(a), from->imatrix, NULL, 0, err));
+	r = *out;
+	r->method = arena_strndup(&r->mem, from->method, strlen(from->method));
+	if (from->imatrix_sha256)
+		r->imatrix_sha256 = arena_strndup(&r->mem, from->imatrix_sha256, 64);
+	r->max_bytes = from->max_bytes;
+	r->bpw = from->bpw;
+	sha256_name(hex, a->o->text, a->o->text_bytes);
+	r->text_sha256 = arena_strndup(&r->mem, hex, 64);
+	r->window = a->window;
+	r->rules = arena_alloc(&r->mem, a->n, sizeof *r->rules);
+	for (size_t i = 0; r->rules && i < a->n; i++) {
+		const struct aim_tensor *t = &a->t[i];
+
+		r->rules[i] = (struct keep_rule){ .pattern = exactly(&r->mem, t->in->name),
+			                          .type = t->at[t->chosen].type,
+			                          .code = INFER_EINVAL };
+		r->rules[i].label = r->rules[i].pattern;
+	}
+	r->n = a->n;
+	if (!r->mem.bad)
+		return INFER_OK;
+	infer_recipe_free(r);
+	*out = NULL;
+	return err_set(err, INFER_ENOMEM, "no memory for a recipe");
+}
+
+/* ---- the size ---- */
+
+/* What is counted of the file that a recipe makes; what may be is a->most. */
+static int count(uint64_t *now, struct aim *a, const infer_recipe *r, infer_error *err)
+{
+	const struct infer_quant_opts o = {
+		.recipe = r, .imatrix = a->o->imatrix, .shard_bytes = a->o->shard_bytes, .dry = 1
+	};
+	struct infer_quant_info info;
+	infer_quant *q;
+
+	TRY(infer_quant_new(&q, a->in, &o, err));
+	infer_quant_info(q, &info);
+	infer_quant_free(q);
+	a->elements = info.n_elements;
+	a->most = a->recipe->max_bytes ? a->recipe->max_bytes
+	                               : (uint64_t)(a->recipe->bpw * (double)info.n_elements / 8);
+	*now = a->recipe->max_bytes ? info.file_bytes : info.out_bytes;
+	return INFER_OK;
+}
+
+/* The recipe of what is chosen, and what is counted of it. */
+static int try(infer_recipe **out, uint64_t *now, struct aim *a, infer_error *err)
+{
+	TRY(describe(out, a, err));
+	int rc = count(now, a, *out, err);
+
+	if (rc) {
+		infer_recipe_free(*out);
+		*out = NULL;
+	}
+	return rc;
+}
+
+static int too_small(const struct aim *a, uint64_t least, infer_error *err)
+{
+	if (a->recipe->max_bytes)
+		return err_set(err, INFER_EINVAL,
+		               "%llu bytes are too few for the file: the least is %llu",
+		               (unsigned long long)a->most, (unsigned long long)least);
+	return err_set(err, INFER_EINVAL, "%g bits of a weight are too few: the least is %.4f",
+	               a->recipe->bpw, 8 * (double)least / (double)a->elements);
+}
+
+/* The bytes beside the tensors that are chosen, where these have their smallest types. */
+static int find_rest(uint64_t *rest, struct aim *a, infer_error *err)
+{
+	infer_recipe *r;
+	uint64_t now;
+
+	TRY(try(&r, &now, a, err));
+	infer_recipe_free(r);
+	if (now > a->most)
+		return too_small(a, now, err);
+	*rest = now - aim_least(a);
+	return INFER_OK;
+}
+
+/* What lies beside the tensors that are chosen depends a little on the choice, so this is repeated
+ * until it fits. */
+static int choose(infer_recipe **out, struct aim *a, uint64_t rest, infer_error *err)
+{
+	uint64_t now;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (a->most < rest + aim_least(a))
+			return too_small(a, rest + aim_least(a), err);
+		TRY(aim_fit(a, a->most - rest, err));
+		TRY(try(out, &now, a, err));
+		if (now <= a->most)
+			return INFER_OK;
+		infer_recipe_free(*out);
+		*out = NULL;
+		rest += now - a->most;
+	}
+	return err_set(err, INFER_EUNSUP, "no choice of types comes to %llu bytes",
+	               (unsigned long long)a->most);
+}
+
+/* ---- all of it ---- */
+
+static int take_recipe(struct aim *a, infer_error *err)
+{
+	const struct infer_aim_opts *o = a->o;
+	char hex[65];
+
+	if (!o->recipe) {
+		TRY(recipe_make(&a->made, NULL, o->imatrix, o->keep, o->n_keep, err));
+		a->made->max_bytes = o->max_bytes;
+		a->made->bpw = o->bpw;
+	}
+	a->recipe = o->recipe ? o->recipe : a->made;
+	if (a->recipe->name || (a->recipe->max_bytes != 0) + (a->recipe->bpw > 0) != 1)
+		return err_set(err, INFER_EINVAL, "one size to aim at, and no type");
+	sha256_name(hex, o->text, o->text_bytes);
+	if (a->recipe->text_sha256 && strcmp(hex, a->recipe->text_sha256))
+		return err_set(err, INFER_EFORMAT, "%s: the text has another SHA-256",
+		               a->recipe->at_text);
+	return INFER_OK;
+}
+
+static int open_importance(struct aim *a, infer_error *err)
+{
+	const char *from = a->o->imatrix ? a->o->imatrix : a->recipe->imatrix;
+	char hex[65];
+
+	if (!from)
+		return INFER_OK;
+	TRY(recipe_file_sha256(hex, from, err));
+	if (a->recipe->imatrix_sha256 && strcmp(a->recipe->imatrix_sha256, hex))
+		return err_set(err, INFER_EFORMAT, "%s: %s has another SHA-256",
+		               a->recipe->at_imatrix, from);
+	return importance_open(&a->importance, from, err);
+}
+
+static int prepare(struct aim *a, infer_error *err)
+{
+	const struct infer_engine_opts *e = &a->o->engine;
+	struct keep *keep = NULL;
+	int rc;
+
+	TRY(take_recipe(a, err));
+	a->window = e->ctx ? e->ctx : a->recipe->window ? a->recipe->window : WINDOW;
+	TRY(open_importance(a, err));
+	TRY(pool_new(&a->pool, e->threads ? e->threads : 1, err));
+	rc = keep_new(&keep, a->recipe->rules, a->recipe->n, err);
+	if (!rc)
+		rc = add_all(a, keep, err);
+	keep_free(keep);
+	return rc;
+}
+
+static int work(infer_recipe **out, struct aim *a, struct aim_probe **probe, infer_error *err)
+{
+	uint64_t rest = 0;
+
+	TRY(prepare(a, err));
+	TRY(aim_probe_open(probe, a, err));
+	TRY(aim_errors(a, err));
+	TRY(find_rest(&rest, a, err));
+	make_groups(a);
+	TRY(aim_probe(*probe, 8 * (double)a->most / (double)a->elements, err));
+	return choose(out, a, rest, err);
+}
+
+int infer_aim(infer_recipe **out, const infer_file *in, const struct infer_aim_opts *o,
+              infer_error *err)
+{
+	struct aim a = { .in = in, .o = o };
+	struct aim_probe *probe = NULL;
+
+	*out = NULL;
+	int rc = work(out, &a, &probe, err);
+
+	aim_probe_close(probe);
+	pool_free(a.pool);
+	importance_free(a.importance);
+	infer_recipe_free(a.made);
+	mem_free(a.t);
+	return rc;
+}

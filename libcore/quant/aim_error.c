@@ -1,0 +1,161 @@
+/* quant/aim_error.c - the squared errors of the types that a tensor may have. */
+#include "base/err.h"
+#include "base/num.h"
+#include "quant/aim.h"
+#include "type/type.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of a large tensor, so many pieces are looked at, evenly spread. */
+enum { PIECE = 1 << 14, PIECES = 24 };
+
+/* What is tried; a shape that has no whole blocks of a type gets its usual stand-in. */
+static const uint8_t tried[] = {
+	INFER_IQ2_XXS, INFER_IQ2_XS, INFER_IQ2_S,  INFER_Q2_K, INFER_IQ3_XXS,
+	INFER_IQ3_S,   INFER_Q3_K,   INFER_IQ4_XS, INFER_Q4_K, INFER_Q5_K,
+	INFER_Q6_K,    INFER_Q8_0,   INFER_F16,
+};
+
+struct scratch {
+	float x[PIECE], w[PIECE], cost[PIECE];
+	unsigned char out[PIECE * sizeof(float)];
+};
+struct work {
+	const struct aim_tensor *t;
+	int type;
+	uint64_t pieces, taken; /* of the tensor; of those: looked at */
+	struct scratch *scratch;
+	double sums[PIECES];
+	int bad[PIECES];
+};
+
+void aim_columns(float *w, const struct aim_tensor *t, uint64_t from, size_t n)
+{
+	uint64_t ne0 = (uint64_t)t->in->ne[0], matrix = ne0 * (uint64_t)t->in->ne[1];
+
+	for (size_t i = 0; i < n; i++) {
+		const float *of = t->importance;
+
+		if (of && t->n_importance > ne0)
+			of += (from + i) / matrix * ne0;
+		w[i] = of ? of[(from + i) % ne0] : 1;
+	}
+}
+
+static size_t bytes_of(int type, uint64_t elements)
+{
+	return type_row_bytes(type, (int64_t)elements);
+}
+
+static void on_piece(void *user, int64_t i, int worker)
+{
+	struct work *k = user;
+	struct scratch *s = &k->scratch[worker];
+	const struct infer_tensor *in = k->t->in;
+	const struct type *from = type_get(in->type), *to = type_get(k->type);
+	uint64_t at = (uint64_t)i * k->pieces / k->taken * PIECE, all = quant_elements(in);
+	size_t n = (size_t)num_min(PIECE, (int64_t)(all - at));
+	double sum = 0;
+
+	from->decode(s->x, (const char *)in->data + bytes_of(in->type, at),
+	             n / (size_t)from->info.block);
+	aim_columns(s->cost, k->t, at, n);
+	for (size_t j = 0; j < n; j++)
+		if (!isfinite(s->x[j])) {
+			k->bad[i] = 1;
+			return;
+		}
+	if (k->t->importance) {
+		memcpy(s->w, s->cost, n * sizeof *s->w);
+		importance_weigh(s->w, k->type, s->x, s->w, n);
+	}
+	to->encode(s->out, s->x, k->t->importance ? s->w : NULL, n / (size_t)to->info.block);
+	to->decode(s->w, s->out, n / (size_t)to->info.block);
+	for (size_t j = 0; j < n; j++) {
+		double e = (double)s->w[j] - (double)s->x[j];
+
+		sum += (double)s->cost[j] * e * e;
+	}
+	k->sums[i] = sum * (double)PIECE / (double)n;
+}
+
+static int measure(struct aim *a, struct work *k, struct aim_choice *c, infer_error *err)
+{
+	const struct infer_tensor *in = k->t->in;
+	uint64_t all = quant_elements(in);
+	double sum = 0;
+
+	c->error = 0;
+	if (c->type == in->type)
+		return INFER_OK;
+	k->type = c->type;
+	k->pieces = (all + PIECE - 1) / PIECE;
+	k->taken = (uint64_t)num_min((int64_t)k->pieces, PIECES);
+	memset(k->bad, 0, sizeof k->bad);
+	pool_run(a->pool, (int64_t)k->taken, on_piece, k);
+	for (uint64_t i = 0; i < k->taken; i++) {
+		if (k->bad[i])
+			return err_set(err, INFER_ENAN, "tensor %.*s: a weight is not finite",
+			               (int)in->name.len, in->name.at);
+		sum += k->sums[i];
+	}
+	c->error = sum / (double)k->taken / PIECE * (double)all;
+	return INFER_OK;
+}
+
+/* In the order of bytes; a type that is not smaller than one with a smaller error is left out. */
+static void insert(struct aim_tensor *t, const struct aim_choice *c)
+{
+	int i = t->n;
+
+	for (int j = 0; j < t->n; j++)
+		if (t->at[j].bytes <= c->bytes && t->at[j].error <= c->error)
+			return;
+	for (int j = i = 0; j < t->n; j++)
+		if (t->at[j].bytes < c->bytes || t->at[j].error < c->error)
+			t->at[i++] = t->at[j];
+	t->n = i;
+	for (; i > 0 && t->at[i - 1].bytes > c->bytes; i--)
+		t->at[i] = t->at[i - 1];
+	t->at[i] = *c;
+	t->n++;
+}
+
+static int one(struct aim *a, struct work *k, struct aim_tensor *t, const struct mix *m,
+               infer_error *err)
+{
+	uint8_t seen[INFER_TYPE_COUNT] = { 0 };
+	struct aim_choice c = { 0 };
+
+	k->t = t;
+	if (t->n) /* a pattern has said it */
+		return INFER_OK;
+	for (size_t i = 0; i <= sizeof tried; i++) {
+		c.type = i < sizeof tried ? mix_fit(tried[i], t->in->ne[0]) : t->in->type;
+		c.bytes = bytes_of(c.type, quant_elements(t->in));
+		if (seen[c.type]++ || c.bytes > t->in->bytes)
+			continue;
+		if (c.type != t->in->type && !t->importance &&
+		    mix_needs_importance(m, t->in, c.type))
+			continue;
+		TRY(measure(a, k, &c, err));
+		insert(t, &c);
+	}
+	return INFER_OK;
+}
+
+int aim_errors(struct aim *a, infer_error *err)
+{
+	struct work k = { 0 };
+	struct mix m;
+	int rc;
+
+	TRY(mix_init(&m, mix_find("F16"), a->importance != NULL, a->in, err));
+	k.scratch = mem_alloc(MEM_QUANT, (size_t)pool_threads(a->pool), sizeof *k.scratch);
+	rc = k.scratch ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory to look for types");
+	for (size_t i = 0; !rc && i < a->n; i++)
+		rc = one(a, &k, &a->t[i], &m, err);
+	mem_free(k.scratch);
+	return rc;
+}

@@ -1,0 +1,12 @@
+/* quant/certificate.h - (private) the names of the keys that say how a file was made. */
+#ifndef QUANT_CERTIFICATE_H
+#define QUANT_CERTIFICATE_H
+#include <infer/certificate.h>
+#include "file/gguf_write.h"
+#include "quant/plan.h"
+
+#define CERTIFICATE "infer.quant."
+#define CERTIFICATE_EVAL CERTIFICATE "eval."
+/* The type, the types by pattern, the importances and the version.  INFER_ENOMEM */
+int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *err);
+#endif

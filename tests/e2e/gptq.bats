@@ -1,0 +1,89 @@
+# infer-quant --method gptq
+load lib
+
+setup_more()
+{
+	export MANY=$BATS_FILE_TMPDIR/many.gguf F32=$BATS_FILE_TMPDIR/f32.gguf TEXT=$BATS_FILE_TMPDIR/text MOE=$BATS_FILE_TMPDIR/moe.gguf
+	mkmodel "$F32"
+	mkmodel --arch qwen3moe --experts 4 --experts-used 2 "$MOE"
+	mkmodel --arch qwen3moe --experts 24 --experts-used 2 "$MANY"
+	seq 40 | sed 's/.*/the of and on a day the fox &/' >"$TEXT"
+}
+
+gptq() { infer-quant --method gptq -f "$TEXT" -c 32 "$@"; }
+none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
+
+@test "gptq: the same bytes for any threads and steps, others than those of the search, and less is lost on the text" {
+	gptq -q -t 1 --type Q3_K "$F32" 1.gguf
+	gptq -q -t 2 --prefill-chunk 7 --type Q3_K "$F32" 2.gguf
+	gptq -q -t 3 --verify --type Q3_K --json "$F32" 3.gguf >records
+	cmp 1.gguf 2.gguf
+	cmp 1.gguf 3.gguf
+	infer-quant -q --method search --type Q3_K "$F32" s.gguf
+	infer-quant -q --type Q3_K "$F32" default.gguf
+	cmp s.gguf default.gguf
+	same "$(infer-inspect tensors s.gguf | awk 'NR > 1 { print $4, $NF }')" "$(infer-inspect tensors 1.gguf | awk 'NR > 1 { print $4, $NF }')"
+	lost() { infer-quant eval -m "$1" --ref "$F32" -f "$TEXT" -c 32 --json | json kl.mean.value; }
+	awk -v g="$(lost 1.gguf)" -v s="$(lost s.gguf)" 'BEGIN { exit !(g > 0 && g < 0.9 * s) }'
+	same gptq "$(tail -1 records | json method)"
+	same 14 "$(tail -1 records | json gptq)"
+	same 14 "$(grep -c '"gptq":true' records)"
+	[[ $(tail -1 records | json core) =~ ^[A-Za-z0-9_]+$ ]]
+	same 64 "$(tail -1 records | json text_sha256 | awk '{ print length }')"
+	infer-inspect verify 1.gguf >/dev/null
+}
+
+@test "gptq: every expert has its own Hessian; one that is never chosen is said" {
+	gptq -v --type Q4_0 "$MOE" a.gguf 2>err
+	grep -qE 'pass 1 over [0-9]+ windows of 32 tokens' err
+	infer-quant -q --type Q4_0 "$MOE" s.gguf
+	! cmp -s a.gguf s.gguf
+	infer-quant --method gptq -f <(head -c 30 "$TEXT") -c 4 --type Q4_0 "$MANY" b.gguf 2>err
+	[ "$(grep -c 'experts that the text never chooses' err)" = 1 ]
+}
+
+@test "gptq: a run that was killed is continued, and the result is the same; another text begins anew" {
+	mkmodel --embd 256 --ff 256 --vocab 512 model.gguf
+	infer-quant -q -t 1 --method gptq -f "$TEXT" -c 128 --type Q4_0 model.gguf whole.gguf
+	stopped()
+	{
+		rm -f got.gguf
+		infer-quant -q -t 1 --method gptq -f "$TEXT" -c 128 --type Q4_0 model.gguf got.gguf &
+		for _ in $(seq 2000); do
+			[ "$(wc -l 2>/dev/null <got.gguf.resume)" -ge 2 ] 2>/dev/null && break
+			sleep 0.01
+		done
+		kill -9 $! || true
+		wait $! || true
+	}
+	stopped
+	infer-quant -q -t 2 --method gptq -f "$TEXT" -c 128 --type Q4_0 model.gguf got.gguf
+	cmp whole.gguf got.gguf
+	stopped
+	if [ -e got.gguf.resume ]; then
+		head -c 900 "$TEXT" >less
+		infer-quant -q --method gptq -f less -c 128 --type Q4_0 --json model.gguf got.gguf | tail -1 | json resumed_bytes | grep -qx 0
+		! cmp -s whole.gguf got.gguf
+	fi
+	none whole.gguf.part
+}
+
+@test "gptq: what is asked wrongly" {
+	for t in Q6_K Q8_0 F16; do
+		fails 2 "types of up to 5 bits: not to $t" gptq --type $t "$F32" x.gguf
+	done
+	fails 2 'f TEXT' infer-quant --method gptq --type Q4_0 "$F32" x.gguf
+	fails 2 "search or gptq, not 'best'" infer-quant --method best --type Q4_0 "$F32" x.gguf
+	fails 2 'goes with --type only' infer-quant --method gptq -f "$TEXT" --copy "$F32" x.gguf
+	fails 2 'go with eval and imatrix only' infer-quant --method search -f "$TEXT" --type Q4_0 "$F32" x.gguf
+	fails 2 'do not go with eval' infer-quant eval --method gptq -m "$F32" -f "$TEXT"
+	fails 2 'a window has 512' infer-quant --method gptq -f <(head -c 300 "$TEXT") --type Q4_0 "$F32" x.gguf
+	: >empty
+	fails 2 'empty: is empty' infer-quant --method gptq -f empty --type Q4_0 "$F32" x.gguf
+	fails 1 'nosuch' infer-quant --method gptq -f nosuch --type Q4_0 "$F32" x.gguf
+	fails 2 'nothing to do' gptq --type Q4_0 --keep .=Q8_0 "$F32" x.gguf
+	for o in '--save-recipe r' --report; do
+		fails 2 'does not go with --save-recipe' gptq --type Q4_0 $o "$F32" x.gguf
+	done
+	none x.gguf
+}
