@@ -1,6 +1,7 @@
 /* infer-inspect/diff.c - two model files side by side: keys, tensors, types, and how far the values
  * of each tensor are apart. */
 #include "inspect.h"
+#include <infer/certificate.h>
 #include "common/progress.h"
 #include "base/err.h"
 
@@ -20,7 +21,7 @@ struct diff {
 	const infer_file *a, *b;
 	struct buf *out, name;
 	struct apart all; /* of tensors with the same name and shape */
-	uint64_t keys_same, tensors_same, differences, a_bytes, b_bytes;
+	uint64_t keys_same, keys_passed, tensors_same, differences, a_bytes, b_bytes;
 	uint64_t done, to_do; /* bytes of a's tensors that are compared */
 };
 
@@ -35,7 +36,7 @@ static int is_same(struct infer_str a, struct infer_str b)
 	return a.len == b.len && !memcmp(a.at, b.at, a.len);
 }
 
-/* ---- metadata ---- */
+/* ---- metadata: what says how a file was made and measured is not compared ---- */
 
 /* The key of that name; a name with a NUL inside is found in no file. */
 static int meta_of(struct diff *d, const infer_file *f, struct infer_str key,
@@ -151,12 +152,16 @@ static int metas(struct diff *d, infer_error *err)
 		if (other)
 			TRY(same_meta(d, m, other, &same, err));
 		d->keys_same += (uint64_t)same;
-		if (!same)
+		if (!same && infer_certificate_is(m->key))
+			d->keys_passed++;
+		else if (!same)
 			TRY(put_meta(d, m, other, err));
 	}
 	for (uint64_t i = 0; (m = infer_file_meta_at(d->b, i)); i++) {
 		TRY(meta_of(d, d->a, m->key, &other, err));
-		if (!other)
+		if (!other && infer_certificate_is(m->key))
+			d->keys_passed++;
+		else if (!other)
 			TRY(put_meta(d, NULL, m, err));
 	}
 	return INFER_OK;
@@ -372,6 +377,8 @@ static void sum_up(struct diff *d)
 		jw_str(&w, "b", infer_file_path(d->b));
 		jw_uint(&w, "differences", d->differences);
 		jw_uint(&w, "metas_same", d->keys_same);
+		if (d->keys_passed)
+			jw_uint(&w, "metas_passed", d->keys_passed);
 		jw_uint(&w, "tensors_same", d->tensors_same);
 		jw_uint(&w, "elements", s->elements);
 		jw_num(&w, "a_bits_per_weight", bits(d->a_bytes, s->elements));
@@ -383,6 +390,10 @@ static void sum_up(struct diff *d)
 	buf_printf(d->out, "%llu differences; %llu keys and %llu tensors are the same\n",
 	           (unsigned long long)d->differences, (unsigned long long)d->keys_same,
 	           (unsigned long long)d->tensors_same);
+	if (d->keys_passed)
+		buf_printf(d->out,
+		           "not compared: %llu keys that say how a file was made and measured\n",
+		           (unsigned long long)d->keys_passed);
 	if (s->elements)
 		buf_printf(
 			d->out,

@@ -17,6 +17,11 @@ struct inspect_opts {
 	struct opt_list files; /* tokens, template: texts */
 	struct chat_args chat;
 	int json, all, no_stdin, raw, special, bos, source;
+	/* of grammar */
+	int as, annotate, lax; /* as: 0 for auto */
+	int64_t samples, budget;
+	struct opt_list checks;
+	struct opt_bits seed;
 	struct os_limits limits; /* no option: asked before the sandbox closes */
 };
 
@@ -25,6 +30,10 @@ struct inspect_opts {
 struct subject {
 	const char *name;
 	int takes_words, takes_talk, needs_file; /* a file: with -m, or where words are files */
+	/* of a text, in place of run; words: what follows the subject.  *differs: 1 if what was compared
+	 * with it does not fit */
+	int (*text)(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
+	            int *differs, infer_error *err);
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	           const struct opt_rest *words, infer_error *err);
 	/* of two files, in place of run; *differs: 1 if they do */
@@ -43,6 +52,8 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
            const struct opt_rest *words, infer_error *err);
 int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, const infer_file *b,
          int *differs, infer_error *err);
+int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
+            int *differs, infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 
@@ -53,6 +64,9 @@ void put_plain(struct buf *out, struct infer_str s, size_t max);
 void put_bytes(struct buf *out, uint64_t bytes);
 /* The like of "1.1 MiB". */
 void put_size(struct buf *out, uint64_t bytes);
+
+/* How a file was quantised and what it lost, if it says so: a line each. */
+void put_lost(struct buf *out, const infer_file *f);
 
 /* The type of a value, as "u32" or "string[5]". */
 void put_meta_type(struct buf *out, const struct infer_meta *m);

@@ -16,6 +16,7 @@ static const struct help_line lines[] = {
 	{ "template", "what the chat template can do, and what it makes of a conversation" },
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
 	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
+	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
 	{ "hw", "processor, caches, limits and kernel sets" },
 	{ NULL, NULL },
 };
@@ -23,14 +24,13 @@ static const struct help_line examples[] = {
 	{ "infer-inspect m.gguf", "whether it runs here" },
 	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
-	{ "infer-inspect diff f16.gguf q4.gguf", "what quantising changed" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff [--json] FILE FILE, infer-inspect hw [--json]",
+		 "       infer-inspect diff FILE FILE, grammar [OPTION]... FILE|JSON, hw",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,
@@ -44,6 +44,7 @@ static const struct subject subjects[] = {
 	{ "template", .needs_file = 1, .takes_words = 1, .takes_talk = 1, .run = template },
 	{ "verify", .needs_file = 1, .run = verify },
 	{ "diff", .needs_file = 1, .pair = diff },
+	{ "grammar", .text = grammar },
 	{ "hw", .run = hw },
 };
 
@@ -59,7 +60,8 @@ static int subject_take(const struct subject **out, struct opt_rest *rest, infer
 		*out = &subjects[i];
 		rest->words++;
 		rest->n_words--;
-		if (rest->n_words && !subjects[i].takes_words && !subjects[i].needs_file)
+		if (rest->n_words && !subjects[i].takes_words && !subjects[i].needs_file &&
+		    !subjects[i].text)
 			return err_set(err, INFER_EINVAL, "%s takes no argument: '%.60s'",
 			               subjects[i].name, rest->words[0]);
 		return INFER_OK;
@@ -80,6 +82,14 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--source and conversations go with template only");
 	if (o->all && s->run != show)
 		return err_set(err, INFER_EINVAL, "--all goes with show only");
+	if (!s->text && (o->as || o->checks.n || o->samples || o->seed.given || o->annotate ||
+	                 o->lax || o->budget))
+		return err_set(
+			err, INFER_EINVAL,
+			"--as, --check, --sample, --seed, --format-annotation, --lax-schema and "
+			"--constraint-budget go with grammar only");
+	if (s->text && rest->record.n)
+		return err_set(err, INFER_EINVAL, "grammar takes no model");
 	if (s->pair && (rest->n_words != 2 || rest->record.n))
 		return err_set(err, INFER_EINVAL, "%s takes two files", s->name);
 	if (!s->takes_words && rest->n_words && rest->record.n) /* -m is all that is recorded */
@@ -96,8 +106,9 @@ static int run_on(const struct subject *s, const struct inspect_opts *o, infer_f
 	struct buf out;
 
 	buf_init(&out, MEM_BASE);
-	int rc = s->pair ? s->pair(&out, o, files[0], files[1], differs, err)
-	                 : s->run(&out, o, *files, words, err);
+	int rc = s->text   ? s->text(&out, o, words, differs, err)
+	         : s->pair ? s->pair(&out, o, files[0], files[1], differs, err)
+	                   : s->run(&out, o, *files, words, err);
 	if (!rc && out.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for the answer");
 	if (!rc && out.len)
@@ -175,14 +186,16 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 	infer_file *no_file = NULL;
 	const struct subject *s;
 	const char *path;
-	int differs;
+	int differs = 0, rc;
 
 	TRY(subject_take(&s, rest, err));
 	TRY(check_options(s, o, rest, err));
 	if (s->run == show)
 		os_limits(&o->limits); /* before the sandbox */
-	if (!s->needs_file)
-		return run_on(s, o, &no_file, rest, &differs, err);
+	if (!s->needs_file) {
+		rc = run_on(s, o, &no_file, rest, &differs, err);
+		return rc || !differs ? rc : -EXIT_DIFFERS;
+	}
 	if (s->takes_words)
 		return inspect_talk(s, o, rest, err);
 	if (rest->n_words)

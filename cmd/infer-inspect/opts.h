@@ -27,6 +27,19 @@ static const struct opt inspect_rows[] = {
 	  .value = 1 },
 	{ OPT_FLAG, 0, "bos", NULL, "add what the model's flags say", AT(bos), .value = 1 },
 
+	{ OPT_GROUP, .name = "grammar", .help = "Constraint of grammar" },
+	{ OPT_PICK, 0, "as", "auto|schema|gbnf|regex", "what the file is", AT(as) },
+	{ OPT_LIST, 0, "check", "FILE", "whether the text of this file satisfies it", AT(checks),
+	  .values = "@file" },
+	{ OPT_INT, 0, "sample", "N", "N random texts that satisfy it", AT(samples), 0, 1e9 },
+	{ OPT_BITS, 0, "seed", "N", "of the random texts", AT(seed) },
+	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is a remark", AT(annotate),
+	  .value = 1 },
+	{ OPT_FLAG, 0, "lax-schema", NULL,
+	  "ignore, by name, what a schema asks that cannot be enforced", AT(lax), .value = 1 },
+	{ OPT_INT, 0, "constraint-budget", "N", "steps that it may take to compile (67108864)",
+	  AT(budget), 1, 1e15 },
+
 	START_ROWS(struct inspect_opts, start),
 };
 #undef AT

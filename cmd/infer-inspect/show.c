@@ -141,8 +141,9 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 	buf_printf(out, ", %llu elements", (unsigned long long)s.elements);
 	if (s.elements)
 		buf_printf(out, ", %.3f bits each", 8 * (double)s.bytes / (double)s.elements);
-	buf_printf(out, "\nid         %s\nmetadata   %llu keys\n\n", id,
-	           (unsigned long long)info->n_meta);
+	buf_printf(out, "\nid         %s\n", id);
+	put_lost(out, f);
+	buf_printf(out, "metadata   %llu keys\n\n", (unsigned long long)info->n_meta);
 }
 
 static void put_file_json(struct buf *out, const infer_file *f, const struct infer_file_info *info,

@@ -4,19 +4,47 @@
 
 #include <string.h>
 
+#define ENVELOPE "{\"name\": \"" DIALECT_NAME "\", \"arguments\": " DIALECT_ARGS "}"
+#define HERMES \
+	{ \
+		.call = "<tool_call>\n" ENVELOPE "\n</tool_call>", .between = "\n" \
+	}
+#define LIST(begin, end) \
+	{ \
+		.open = begin "[", .call = ENVELOPE, .between = ", ", .close = "]" end \
+	}
+
 /* The first row whose signs are present is taken; signs in the rendered turn take precedence over
  * the source. */
 static const struct dialect formats[] = {
 	{ .name = "harmony",
 	  .sign = { "<|channel|>", "<|message|>" },
+	  .form = { { .call = "<|channel|>commentary to=functions." DIALECT_NAME
+	                      " <|constrain|>json<|message|>" DIALECT_ARGS } },
 	  .begun = "<|start|>assistant",
 	  .flags = DIALECT_HARMONY },
 	{ .name = "gemma",
 	  .sign = { "<|tool_call>call:" },
+	  .form = { { .call = "<|tool_call>call:" DIALECT_NAME DIALECT_ARGS "<tool_call|>",
+	              .between = "",
+	              .args = ARGS_GEMMA } },
 	  .head = { { "<|tool_call>call:" DIALECT_NAME DIALECT_PEEK "{", ARGS_GEMMA, 0 } },
 	  .close = { "<tool_call|>", "<|tool_response>" } },
 	{ .name = "dsml",
 	  .sign = { "<｜DSML｜", "invoke" },
+	  .form = { { .sign = "function_calls",
+	              .open = "<｜DSML｜function_calls>\n",
+	              .call = "<｜DSML｜invoke name=\"" DIALECT_NAME "\">\n" DIALECT_ARGS
+	                      "</｜DSML｜invoke>",
+	              .between = "\n",
+	              .close = "\n</｜DSML｜function_calls>",
+	              .args = ARGS_TAGS },
+	            { .open = "<｜DSML｜tool_calls>\n",
+	              .call = "<｜DSML｜invoke name=\"" DIALECT_NAME "\">\n" DIALECT_ARGS
+	                      "</｜DSML｜invoke>",
+	              .between = "\n",
+	              .close = "\n</｜DSML｜tool_calls>",
+	              .args = ARGS_TAGS } },
 	  .head = { { "<｜DSML｜function_calls>" DIALECT_WS "<｜DSML｜invoke name=\"" DIALECT_NAME
 	              "\">",
 	              ARGS_TAGS, 0 },
@@ -33,6 +61,17 @@ static const struct dialect formats[] = {
 	  .close = { "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>" } },
 	{ .name = "deepseek",
 	  .sign = { "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>" },
+	  .form = { { .sign = "```json",
+	              .open = "<｜tool▁calls▁begin｜>",
+	              .call = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME
+	                      "\n```json\n" DIALECT_ARGS "\n```<｜tool▁call▁end｜>",
+	              .between = "\n",
+	              .close = "<｜tool▁calls▁end｜>" },
+	            { .open = "<｜tool▁calls▁begin｜>",
+	              .call = "<｜tool▁call▁begin｜>" DIALECT_NAME "<｜tool▁sep｜>" DIALECT_ARGS
+	                      "<｜tool▁call▁end｜>",
+	              .between = "",
+	              .close = "<｜tool▁calls▁end｜>" } },
 	  .head = { { "<｜tool▁calls▁begin｜>" DIALECT_WS
 	              "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" DIALECT_NAME DIALECT_WS
 	              "```json" DIALECT_WS DIALECT_PEEK "{",
@@ -49,6 +88,11 @@ static const struct dialect formats[] = {
 	  .close = { "```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>" } },
 	{ .name = "kimi",
 	  .sign = { "<|tool_call_begin|>", "<|tool_call_argument_begin|>" },
+	  .form = { { .open = "<|tool_calls_section_begin|>",
+	              .call = "<|tool_call_begin|>functions." DIALECT_NAME ":" DIALECT_DIGITS
+	                      "<|tool_call_argument_begin|>" DIALECT_ARGS "<|tool_call_end|>",
+	              .between = "",
+	              .close = "<|tool_calls_section_end|>" } },
 	  .head = { { "<|tool_calls_section_begin|>" DIALECT_WS
 	              "<|tool_call_begin|>" DIALECT_WS DIALECT_IDB "functions." DIALECT_NAME
 	              ":" DIALECT_ANY DIALECT_IDE
@@ -62,6 +106,18 @@ static const struct dialect formats[] = {
 	  .flags = DIALECT_ENDS },
 	{ .name = "mistral",
 	  .sign = { "[TOOL_CALLS]" },
+	  .form = { { .sign = "[CALL_ID]",
+	              .call = "[TOOL_CALLS]" DIALECT_NAME "[CALL_ID]" DIALECT_ID
+	                      "[ARGS]" DIALECT_ARGS,
+	              .between = "" },
+	            { .sign = "[ARGS]",
+	              .call = "[TOOL_CALLS]" DIALECT_NAME "[ARGS]" DIALECT_ARGS,
+	              .between = "" },
+	            { .open = "[TOOL_CALLS][",
+	              .call = "{\"name\": \"" DIALECT_NAME "\", \"arguments\": " DIALECT_ARGS
+	                      ", \"id\": \"" DIALECT_ID "\"}",
+	              .between = ", ",
+	              .close = "]" } },
 	  .head = { { "[TOOL_CALLS]" DIALECT_WS DIALECT_NAME
 	              "[CALL_ID]" DIALECT_IDB DIALECT_ANY DIALECT_IDE
 	              "[ARGS]" DIALECT_WS DIALECT_PEEK "{",
@@ -73,6 +129,9 @@ static const struct dialect formats[] = {
 	            { "[TOOL_CALLS]" DIALECT_WS, ARGS_ENVELOPE, 0 } } },
 	{ .name = "glm",
 	  .sign = { "<arg_key>", "<arg_value>" },
+	  .form = { { .call = "<tool_call>" DIALECT_NAME "\n" DIALECT_ARGS "</tool_call>",
+	              .between = "\n",
+	              .args = ARGS_TAGS } },
 	  .head = { { "<tool_call>" DIALECT_WS DIALECT_NAME DIALECT_WS DIALECT_PEEK "<", ARGS_TAGS,
 	              0 } },
 	  .param = { "<arg_key>" DIALECT_IDB DIALECT_ANY DIALECT_IDE "</arg_key>" DIALECT_WS
@@ -81,6 +140,11 @@ static const struct dialect formats[] = {
 	  .tags_end = "</tool_call>" },
 	{ .name = "minimax",
 	  .sign = { "<minimax:tool_call>" },
+	  .form = { { .open = "<minimax:tool_call>\n",
+	              .call = "<invoke name=\"" DIALECT_NAME "\">\n" DIALECT_ARGS "</invoke>",
+	              .between = "\n",
+	              .close = "\n</minimax:tool_call>",
+	              .args = ARGS_TAGS } },
 	  .head = { { "<minimax:tool_call>" DIALECT_WS "<invoke name=\"" DIALECT_NAME "\">",
 	              ARGS_TAGS, 0 },
 	            { "<invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
@@ -90,6 +154,15 @@ static const struct dialect formats[] = {
 	  .close = { "</minimax:tool_call>" } },
 	{ .name = "qwen3-coder",
 	  .sign = { "<function=", "<parameter=" },
+	  .form = { { .sign = "<seed:tool_call>",
+	              .call = "<seed:tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
+	                      "</function>\n</seed:tool_call>",
+	              .between = "\n",
+	              .args = ARGS_TAGS },
+	            { .call = "<tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
+	                      "</function>\n</tool_call>",
+	              .between = "\n",
+	              .args = ARGS_TAGS } },
 	  .head = { { "<tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
 	            { "<seed:tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
 	            { "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 } },
@@ -100,17 +173,26 @@ static const struct dialect formats[] = {
 	  .flags = DIALECT_NEWLINES },
 	{ .name = "functionary-3.1",
 	  .sign = { "<function=", "</function>" },
+	  .form = { { .call = "<function=" DIALECT_NAME ">" DIALECT_ARGS "</function>",
+	              .between = "" } },
 	  .head = { { "<function=" DIALECT_NAME ">" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
 	            { "<|python_tag|>", ARGS_CODE, 0 } },
 	  .close = { "</function>" } },
 	{ .name = "functionary-3.2",
 	  .sign = { ">>>all" },
+	  .form = { { .call = DIALECT_NAME "\n" DIALECT_ARGS, .between = ">>>" } },
 	  .head = { { ">>>" DIALECT_NAME "\n" DIALECT_WS DIALECT_PEEK "{", ARGS_JSON, 0 },
 	            { ">>>python\n", ARGS_CODE, 0 } },
 	  .drop = { ">>>all\n" },
-	  .begun = ">>>" },
+	  .begun = ">>>",
+	  .plain = "all\n" },
 	{ .name = "mcp",
 	  .sign = { "<use_mcp_tool>" },
+	  .form = { { .call = "<use_mcp_tool>\n<server_name>" DIALECT_ID
+	                      "</server_name>\n<tool_name>" DIALECT_NAME
+	                      "</tool_name>\n<arguments>\n" DIALECT_ARGS
+	                      "\n</arguments>\n</use_mcp_tool>",
+	              .between = "\n" } },
 	  .head = { { "<use_mcp_tool>" DIALECT_WS "<server_name>" DIALECT_ANY
 	              "</server_name>" DIALECT_WS "<tool_name>" DIALECT_NAME
 	              "</tool_name>" DIALECT_WS "<arguments>" DIALECT_WS DIALECT_PEEK "{",
@@ -122,47 +204,73 @@ static const struct dialect formats[] = {
 	  .close = { "</arguments>", "</use_mcp_tool>" } },
 	{ .name = "command-r7b",
 	  .sign = { "<|START_ACTION|>" },
+	  .form = { { .open = "<|START_ACTION|>[\n    ",
+	              .call = "{\"tool_call_id\": \"" DIALECT_DIGITS
+	                      "\", \"tool_name\": \"" DIALECT_NAME
+	                      "\", \"parameters\": " DIALECT_ARGS "}",
+	              .between = ",\n    ",
+	              .close = "\n]<|END_ACTION|>" } },
 	  .head = { { "<|START_ACTION|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "<|END_ACTION|>" },
 	  .drop = { "<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>" } },
 	{ .name = "command-r",
 	  .sign = { "Action:", "```json" },
+	  .form = { { .open = "Action:\n```json\n[\n",
+	              .call = "    {\n        \"tool_name\": \"" DIALECT_NAME
+	                      "\",\n        \"parameters\": " DIALECT_ARGS "\n    }",
+	              .between = ",\n",
+	              .close = "\n]\n```" } },
 	  .head = { { "Action:" DIALECT_WS "```json" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "```" },
 	  .drop = { "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>" } },
 	{ .name = "apertus",
 	  .sign = { "<|tools_prefix|>" },
+	  .form = { { .open = "<|tools_prefix|>[",
+	              .call = "{\"" DIALECT_NAME "\": " DIALECT_ARGS "}",
+	              .between = ", ",
+	              .close = "]<|tools_suffix|>" } },
 	  .head = { { "<|tools_prefix|>" DIALECT_WS, ARGS_KEYED, 0 } },
 	  .close = { "<|tools_suffix|>" },
 	  .flags = DIALECT_ENDS },
 	{ .name = "granite",
 	  .sign = { "<|tool_call|>" },
+	  .form = { LIST("<|tool_call|>", "") },
 	  .head = { { "<|tool_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "<|/tool_call|>" },
 	  .drop = { "<response>", "</response>" } },
 	{ .name = "gigachat",
 	  .sign = { "<|function_call|>" },
+	  .form = { { .call = "<|function_call|>" ENVELOPE } },
 	  .head = { { "<|function_call|>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "<|message_sep|>" } },
 	{ .name = "gigachat-3",
 	  .sign = { "function call<|role_sep|>" },
+	  .form = { { .call = "<|message_sep|>\n\nfunction call<|role_sep|>\n" ENVELOPE } },
 	  .head = { { "<|message_sep|>" DIALECT_WS "function call<|role_sep|>" DIALECT_WS,
 	              ARGS_ENVELOPE, 0 } },
 	  .close = { "<|message_sep|>" } },
 	{ .name = "apriel",
 	  .sign = { "<tool_calls>[" },
+	  .form = { LIST("<tool_calls>", "</tool_calls>") },
 	  .head = { { "<tool_calls>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "</tool_calls>" } },
 	{ .name = "nemotron-2",
 	  .sign = { "<TOOLCALL>" },
+	  .form = { LIST("<TOOLCALL>", "</TOOLCALL>") },
 	  .head = { { "<TOOLCALL>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "</TOOLCALL>" },
 	  .drop = { "<SPECIAL_12>" } },
 	{ .name = "firefunction",
 	  .sign = { "functools[" },
+	  .form = { LIST("functools", "") },
 	  .head = { { "functools" DIALECT_WS DIALECT_PEEK "[", ARGS_ENVELOPE, 0 } } },
 	{ .name = "lfm2",
 	  .sign = { "List of tools: " },
+	  .form = { { .open = "<|tool_call_start|>[",
+	              .call = DIALECT_NAME DIALECT_ARGS,
+	              .between = ", ",
+	              .close = "]<|tool_call_end|>",
+	              .args = ARGS_PYTHON } },
 	  .head = { { "<|tool_call_start|>" DIALECT_WS "[" DIALECT_WS DIALECT_NAME DIALECT_PEEK "(",
 	              ARGS_PYTHON, 0 },
 	            { "[" DIALECT_NAME DIALECT_PEEK "(", ARGS_PYTHON, 0 },
@@ -170,10 +278,13 @@ static const struct dialect formats[] = {
 	  .close = { "<|tool_call_end|>" } },
 	{ .name = "hermes",
 	  .sign = { "<tool_call>" },
+	  .form = { HERMES },
 	  .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 } },
 	  .close = { "</tool_call>" } },
 	{ .name = "llama",
 	  .sign = { "\"parameters\": " },
+	  .form = { { .call = "{\"name\": \"" DIALECT_NAME "\", \"parameters\": " DIALECT_ARGS
+	                      "}" } },
 	  .head = { { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 },
 	            { "<|python_tag|>" DIALECT_WS DIALECT_PEEK "{", ARGS_ENVELOPE, 0 },
 	            { "<|python_tag|>" DIALECT_WS DIALECT_NAME ".call" DIALECT_PEEK "(",
@@ -182,6 +293,7 @@ static const struct dialect formats[] = {
 	  .close = { ";" } },
 	/* for templates without any sign: the format that most models learned */
 	{ .name = "any",
+	  .form = { HERMES },
 	  .head = { { "<tool_call>" DIALECT_WS, ARGS_ENVELOPE, 0 },
 	            { DIALECT_PEEK "{", ARGS_ENVELOPE, 1 } },
 	  .close = { "</tool_call>" } },
@@ -196,6 +308,11 @@ static const struct dialect_think thinks[] = {
 	{ "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]", NULL, DIALECT_KEEP },
 	{ "<think>", "</think>", NULL, 0 },
 };
+
+const struct dialect *dialect_at(size_t i)
+{
+	return i < sizeof formats / sizeof *formats ? &formats[i] : NULL;
+}
 
 static int has(const char *s, size_t n, const char *what)
 {

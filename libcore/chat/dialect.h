@@ -13,6 +13,11 @@
 #define DIALECT_IDE "\005"  /* ... and ends here */
 #define DIALECT_PEEK "\006" /* the rest must match, but belongs to the arguments */
 
+/* In forms, which are written, these and DIALECT_NAME: */
+#define DIALECT_ARGS "\007"   /* the arguments */
+#define DIALECT_DIGITS "\016" /* a number of one or two digits */
+#define DIALECT_ID "\017"     /* nine letters and digits */
+
 enum dialect_args {
 	ARGS_ENVELOPE = 1, /* {"name": ..., "arguments": {...}}, or a list of such */
 	ARGS_KEYED,        /* {"NAME": {...}}, or a list of such */
@@ -28,6 +33,14 @@ struct dialect_head {
 	int args, only_first;
 };
 
+/* How calls are written: open, a call, (between, a call) ..., close. */
+struct dialect_form {
+	const char *sign; /* in the source of the templates that write so; NULL: in any */
+	const char *call, *open, *close;
+	const char *between; /* NULL: one call only */
+	int args;            /* 0: ARGS_JSON */
+};
+
 enum dialect_flag {
 	DIALECT_ENDS = 1 << 0,     /* a call ends unclosed reasoning */
 	DIALECT_NEWLINES = 1 << 1, /* the value of a parameter is enclosed in newlines */
@@ -39,12 +52,14 @@ struct dialect {
 	 * source */
 	const char *sign[2];
 	struct dialect_head head[5];
+	struct dialect_form form[3]; /* the first one whose sign is there is written */
 	/* ARGS_TAGS: before a value; [1]: before one that is JSON, [0] is text then */
 	const char *param[2];
 	const char *param_end, *tags_end;
 	const char *close[4]; /* removed after a call */
 	const char *drop[4];  /* removed anywhere in the content */
 	const char *begun;    /* the end of the prompt that belongs to the answer */
+	const char *plain;    /* what text without calls begins with, behind begun */
 	uint32_t flags;
 };
 
@@ -57,6 +72,8 @@ struct dialect_think {
 	uint32_t flags;
 };
 
+/* The rows in their order; NULL behind the last one. */
+const struct dialect *dialect_at(size_t i);
 /* turn: the turn that the template renders for an assistant that calls a tool, or empty */
 void dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
                        const struct dialect **format, const struct dialect_think **think);

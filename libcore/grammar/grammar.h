@@ -6,12 +6,15 @@
  * standard, and every prefix that it admits can be completed.  What a schema allows and this leaves
  * out is named here and in number.h and format.h: some spellings of numbers.
  *
- * JSON Schema.  Drafts 7 and 2020-12, by $schema, by the options where there is none.  A keyword
- * for one type lets the other types through, `pattern` may match anywhere, lengths count code
- * points, 1.0 is an integer, properties come in any order and none comes twice.  `format` is
- * enforced for the names of format.h.  Whatever cannot be enforced is refused with the JSON pointer
- * of the keyword: names that are no keyword, references to other documents, $dynamicRef where it
- * has more than one target, uniqueItems, formats of other names.
+ * JSON Schema.  Drafts 4, 6, 7, 2019-09 and 2020-12, by $schema, by the options where there is none.
+ * A keyword for one type lets the other types through, `pattern` may match anywhere, lengths count
+ * code points, 1.0 is an integer (not in draft 4), properties come in any order and none comes twice.
+ * `format` is enforced for the names of format.h.  Whatever cannot be enforced is refused with the
+ * JSON pointer of the keyword: names that are no keyword of the draft, references to other
+ * documents, uniqueItems, formats of other names, `nullable`.
+ * Names of other tools that say nothing of values are remarks: what begins with x-; id; of OpenAPI
+ * components, discriminator, example, externalDocs and xml; of hyper-schemas base and links; self;
+ * version and author where they are strings; what editors and generators look at (keyword.c).
  *
  * Budget.  As in dfa.h; what a constraint takes stays taken until grammar_drop.
  * A grammar is immutable: share it freely. */
@@ -20,14 +23,23 @@
 #include "base/json.h"
 #include "regular/dfa.h"
 
+struct buf;
 struct grammar;
 
-enum { SCHEMA_2020 = 0, SCHEMA_7 = 7 };
+enum { SCHEMA_2020 = 0, SCHEMA_4 = 4, SCHEMA_6 = 6, SCHEMA_7 = 7, SCHEMA_2019 = 19 };
 
 struct schema_opts {
-	int draft;    /* where the schema does not say */
-	int annotate; /* format is a remark, whatever its name */
-	int lax;      /* names that are no keyword are remarks */
+	int draft;           /* where the schema does not say */
+	int annotate;        /* format is a remark, whatever its name */
+	int lax;             /* what cannot be enforced is a remark */
+	struct buf *ignored; /* NULL, or where their JSON pointers are put, each ended by NUL */
+	/* Properties come in the order in which `properties` names them, and where an object has
+	 * such, no others but those that a keyword speaks of come, behind them. */
+	int ordered;
+	const struct dfa *strings; /* all strings and names are among these; NULL: all there are */
+	/* Numbers are written as programs write them, where the schema allows that: integers by at
+	 * most 20 digits, others with as many behind the point and an exponent of 3, no -0. */
+	int usual;
 };
 
 /* schema: read by base/jread.h or built; nothing of it is kept.
@@ -51,6 +63,7 @@ int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
                    struct grammar_budget *left, infer_error *err);
 /* nothing satisfies it */
 int grammar_is_none(const struct grammar *g);
+uint64_t grammar_bytes(const struct grammar *g); /* that it takes of the budget, about */
 void grammar_free(struct grammar *g);
 /* the same, and its bytes return to the budget */
 void grammar_drop(struct grammar *g, struct grammar_budget *left);

@@ -40,7 +40,7 @@ struct array_shape {
 /* a property with a name of its own */
 struct slot {
 	const char *name;
-	uint32_t n;
+	uint32_t n, rank; /* where its object is ordered: they come by it */
 	int required;
 	struct options value;
 };
@@ -57,6 +57,7 @@ struct object_shape {
 	uint32_t needs;    /* a bit for each value that must exist */
 	uint32_t required; /* how many slots */
 	int easy;          /* neither needs nor bounds: what is begun can be ended */
+	int ordered; /* what comes later is left out with what precedes it; classes are last */
 	struct slot *slot; /* by name */
 	struct key_class *class;
 };
@@ -76,9 +77,11 @@ struct goal {
 	int live;
 };
 
-/* Rules are code: a character of a set, a choice, a jump, another rule, the end of the rule.  What
- * follows stands behind it, but for OP_SPLIT (a, and b unless it is NOWHERE) and OP_JUMP (a). */
-enum op { OP_CHAR, OP_SPLIT, OP_JUMP, OP_CALL, OP_END };
+/* Rules are code: a character of a set, a choice, a jump, another rule, the end of the rule; in
+ * constraints of parts also a byte that begins no character, a text of automaton plain[a] (b: a \ is
+ * before each " of it), a JSON value of goal a.  What follows stands behind it, but for OP_SPLIT (a,
+ * and b unless it is NOWHERE) and OP_JUMP (a). */
+enum op { OP_CHAR, OP_SPLIT, OP_JUMP, OP_CALL, OP_END, OP_BYTE, OP_TEXT, OP_VALUE };
 
 struct code {
 	enum op op;
@@ -98,8 +101,10 @@ struct grammar {
 	const struct dfa *text;
 	const struct code *code; /* begins at root */
 	const struct charset *set;
+	const struct dfa **plain; /* of OP_TEXT */
 	uint32_t n_code;
 	uint8_t *code_live; /* [n_code] some text leads from there to the end of the rule */
+	uint8_t *code_ends; /* [n_code] the empty text does; of parts, else NULL */
 	uint32_t root, n_goals, cap_goals;
 	struct goal *goal;
 	uint32_t n_dfas, cap_dfas;

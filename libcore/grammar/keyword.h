@@ -70,10 +70,24 @@ enum holds {
 	H_TEXTS_MAP,
 	H_LIST,
 	H_BOOL,
+	H_FALSE,
+	H_EXCLUSIVE, /* a number; in draft 4 whether the bound beside it is */
 	H_TYPE
 };
 
-enum { IN_7 = 1, IN_2020 = 2, IN_BOTH = 3 };
+/* drafts: a bit for each */
+enum {
+	IN_4 = 1,
+	IN_6 = 2,
+	IN_7 = 4,
+	IN_2019 = 8,
+	IN_2020 = 16,
+	IN_ALL = 31,
+	FROM_6 = IN_ALL - IN_4,
+	FROM_7 = FROM_6 - IN_6,
+	FROM_2019 = IN_2019 + IN_2020,
+	TO_2019 = IN_ALL - IN_2020
+};
 
 struct keyword_row {
 	const char *name;

@@ -30,6 +30,8 @@ int match_new(struct match **out, const struct grammar *g, enum match_spaces spa
 
 void match_free(struct match *m)
 {
+	while (m && m->n_spare)
+		mem_free(m->spare[--m->n_spare].top);
 	if (m)
 		stacks_fini(&m->stacks);
 	mem_free(m);
@@ -44,17 +46,24 @@ static void clear(struct match *m, struct match_at *at)
 void match_drop(struct match *m, struct match_at *at)
 {
 	clear(m, at);
-	mem_free(at->top);
+	if (at->top && m->n_spare < MATCH_SPARES)
+		m->spare[m->n_spare++] = *at;
+	else
+		mem_free(at->top);
 	*at = (struct match_at){ 0 };
 }
 
-int match_reserve(struct match_at *at, uint32_t n, infer_error *err)
+int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error *err)
 {
-	uint32_t cap = at->cap * 2 > n ? at->cap * 2 : n;
+	uint32_t cap;
 	struct node **top;
 
+	if (!at->top && m->n_spare)
+		*at = m->spare[--m->n_spare];
 	if (n <= at->cap)
 		return INFER_OK;
+	cap = at->cap * 2 > n ? at->cap * 2 : n;
+	cap = cap < 8 ? 8 : cap;
 	top = mem_realloc(MEM_GRAMMAR, at->top, cap, sizeof *top);
 	if (!top)
 		return err_set(err, INFER_ENOMEM, "out of memory");
@@ -65,7 +74,7 @@ int match_reserve(struct match_at *at, uint32_t n, infer_error *err)
 
 int match_copy(struct match *m, struct match_at *to, const struct match_at *from, infer_error *err)
 {
-	TRY(match_reserve(to, from->n, err));
+	TRY(match_reserve(m, to, from->n, err));
 	for (uint32_t i = 0; i < from->n; i++)
 		node_ref(from->top[i]);
 	clear(m, to);
@@ -131,6 +140,9 @@ int match_may_end(const struct match *m, const struct match_at *at)
 		const struct node *n = at->top[i];
 
 		if (n->kind == N_NUMBER && dfa_accepts(step_text(m->g, n), n->data[2]))
+			n = n->up;
+		while (n->kind == N_RULE && m->g->code_ends && !n->data[1] &&
+		       m->g->code_ends[n->data[0]])
 			n = n->up;
 		if (n->kind == N_DONE)
 			return 1;

@@ -5,7 +5,8 @@
  * is keeping an earlier copy.  A byte after which nothing could be completed leaves the set empty.
  *
  * White space.  MATCH_TIDY admits at most one space, or a newline and an indentation of at most
- * MATCH_INDENT spaces and tabs, after { [ , and :, and none elsewhere.  MATCH_ANY admits what
+ * MATCH_INDENT spaces and tabs, after { [ , and :, and none elsewhere; and in strings no escape of
+ * a printable character of ASCII but \" and \\.  MATCH_ANY admits what
  * RFC 8259 does: it is for checking texts.
  *
  * Budget.  A byte takes at most the steps given, one for each frame that is looked at; all stacks

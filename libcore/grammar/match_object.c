@@ -11,6 +11,24 @@ static const struct object_shape *object_of(const struct step *s, const struct n
 	return s->g->object[n->data[SHAPE]];
 }
 
+/* In an ordered object what precedes a member will not come any more.  slot NOWHERE: of a class */
+static void skip_slots(const struct object_shape *o, uint32_t *seen, uint32_t slot)
+{
+	for (uint32_t i = 0; i < o->n_slots; i++)
+		if (slot == NOWHERE || o->slot[i].rank < o->slot[slot].rank)
+			seen[i / 32] |= UINT32_C(1) << i % 32;
+}
+
+/* Whether nothing that is required is still to come before the slot. */
+static int in_order(const struct object_shape *o, const uint32_t *seen, uint32_t slot)
+{
+	for (uint32_t i = 0; i < o->n_slots; i++)
+		if (o->slot[i].required && !has_slot(seen, i) &&
+		    (slot == NOWHERE || o->slot[i].rank < o->slot[slot].rank))
+			return 0;
+	return 1;
+}
+
 /* The frame after one more member, in scratch; slot NOWHERE: of a class.  0: it cannot be
  * completed. */
 static int after_member(struct step *s, const struct node *top, uint32_t slot, uint32_t adds)
@@ -26,6 +44,8 @@ static int after_member(struct step *s, const struct node *top, uint32_t slot, u
 	d[EXTRA] &= ~adds;
 	if (slot != NOWHERE)
 		d[SEEN + slot / 32] |= UINT32_C(1) << slot % 32;
+	if (o->ordered)
+		skip_slots(o, d + SEEN, slot);
 	return object_can(s->g, o, &(struct object_place){ d[COUNT], d[EXTRA], d + SEEN });
 }
 
@@ -33,6 +53,8 @@ static int can_take(struct step *s, const struct node *top, uint32_t slot,
                     const struct options *value)
 {
 	if (slot != NOWHERE && has_slot(top->data + SEEN, slot))
+		return 0;
+	if (object_of(s, top)->ordered && !in_order(object_of(s, top), top->data + SEEN, slot))
 		return 0;
 	if (object_of(s, top)->easy)
 		return value->n > 0;
@@ -47,7 +69,7 @@ static int some_slot(struct step *s, const struct node *top, uint32_t lo, uint32
                      uint32_t depth, const struct decoder *dec)
 {
 	const struct object_shape *o = object_of(s, top);
-	struct dfa_range r[3];
+	struct dfa_range r[DECODE_RANGES];
 	const int n = dec ? decode_ranges(dec, r) : 0;
 
 	for (; lo < hi; lo++) {
@@ -104,39 +126,105 @@ static int end_key(struct step *s, struct node *top, uint32_t slot, struct node 
 	return INFER_OK;
 }
 
-int step_slot_key(struct step *s, struct node *top, uint8_t b)
+/* The first of the slots lo ... hi - 1 whose name goes on with more than these bytes; or, with
+ * equal, with at least these. */
+static uint32_t first_slot(const struct object_shape *o, const struct slot_at *at,
+                           const char *bytes, uint32_t n, int equal)
 {
-	const struct object_shape *o = object_of(s, top->up);
-	uint32_t lo = top->data[0], hi = top->data[1], depth = top->data[2], cp;
-	struct decoder dec = { top->data[3], top->data[4] };
+	uint32_t lo = at->lo, hi = at->hi;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		const struct slot *slot = o->slot + mid;
+		const uint32_t left = slot->n - at->depth;
+		const int cmp = memcmp(slot->name + at->depth, bytes, left < n ? left : n);
+
+		if (cmp > 0 || (!cmp && left >= n && equal))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* Whether the next character of a name can be in a range. */
+static int slots_may_lead(const struct object_shape *o, const struct slot_at *at)
+{
+	struct dfa_range r[DECODE_RANGES];
+	char bytes[4];
+
+	for (int i = decode_ranges(&at->dec, r); i--;) {
+		const uint32_t n = (uint32_t)utf8_put(bytes, r[i].lo),
+			       m = first_slot(o, at, bytes, n, 1);
+		uint32_t cp;
+
+		if (m < at->hi && o->slot[m].n > at->depth &&
+		    utf8_get(o->slot[m].name + at->depth, o->slot[m].n - at->depth, &cp) &&
+		    cp <= r[i].hi)
+			return 1;
+	}
+	return 0;
+}
+
+enum decoded slot_step(const struct match *m, const struct object_shape *o, struct slot_at *at,
+                       uint8_t b)
+{
+	uint32_t cp, lo, hi;
+	enum decoded got = step_decode(m, &at->dec, b, &cp);
 	char bytes[4];
 	int n;
 
-	TRY(step_charge(s, (hi - lo) / 8 + 1));
-	switch (decode_json(&dec, b, &cp)) {
+	if (got == DECODE_QUOTE)
+		return at->lo < at->hi && o->slot[at->lo].n == at->depth ? got : DECODE_BAD;
+	if (got == DECODE_MORE)
+		return slots_may_lead(o, at) ? got : DECODE_BAD;
+	if (got == DECODE_BAD)
+		return got;
+	n = utf8_put(bytes, cp);
+	lo = first_slot(o, at, bytes, (uint32_t)n, 1);
+	hi = first_slot(o, at, bytes, (uint32_t)n, 0);
+	at->lo = lo;
+	at->hi = hi;
+	at->depth += (uint32_t)n;
+	return lo < hi ? got : DECODE_BAD;
+}
+
+int step_slot_free(struct step *s, const struct node *object, uint32_t slot)
+{
+	return can_take(s, object, slot, &object_of(s, object)->slot[slot].value);
+}
+
+int step_end_slot(struct step *s, struct node *top, uint32_t slot)
+{
+	struct node *object = top->up;
+
+	if (!step_slot_free(s, object, slot))
+		return INFER_OK;
+	return end_key(s, object, slot, object->side, &object_of(s, object)->slot[slot].value);
+}
+
+int step_slot_key(struct step *s, struct node *top, uint8_t b)
+{
+	const struct object_shape *o = object_of(s, top->up);
+	const uint32_t *d = top->data;
+	struct slot_at at = { d[0], d[1], d[2], { d[3], d[4] } };
+
+	TRY(step_charge(s, (at.hi - at.lo) / 8 + 1));
+	switch (slot_step(s->m, o, &at, b)) {
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		if (o->slot[lo].n != depth || has_slot(top->up->data + SEEN, lo))
-			return INFER_OK;
-		return end_key(s, top->up, lo, top->up->side, &o->slot[lo].value);
+		return step_end_slot(s, top, at.lo);
 	case DECODE_MORE:
-		if (!some_slot(s, top->up, lo, hi, depth, &dec))
+		if (!some_slot(s, top->up, at.lo, at.hi, at.depth, &at.dec))
 			return INFER_OK;
 		break;
 	default:
-		n = utf8_put(bytes, cp);
-		while (lo < hi && (o->slot[lo].n < depth + (uint32_t)n ||
-		                   memcmp(o->slot[lo].name + depth, bytes, (size_t)n) != 0))
-			lo++;
-		while (lo < hi && (o->slot[hi - 1].n < depth + (uint32_t)n ||
-		                   memcmp(o->slot[hi - 1].name + depth, bytes, (size_t)n) != 0))
-			hi--;
-		depth += (uint32_t)n;
-		if (!some_slot(s, top->up, lo, hi, 0, NULL))
+		if (!some_slot(s, top->up, at.lo, at.hi, 0, NULL))
 			return INFER_OK;
 	}
-	return STEP_PUT(s, N_SLOT_KEY, top->up, NULL, lo, hi, depth, dec.mode, dec.acc);
+	return STEP_PUT(s, N_SLOT_KEY, top->up, NULL, at.lo, at.hi, at.depth, at.dec.mode,
+	                at.dec.acc);
 }
 
 /* How many of the names of a class begin with this one. */
@@ -161,17 +249,35 @@ static int has_name(const struct node *names, const struct node *name)
 	return names != NULL;
 }
 
-static int end_other_key(struct step *s, struct node *top)
+static int end_name(struct step *s, struct node *top, struct node *name)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 	struct node *names;
 	int rc;
 
-	if (!dfa_accepts(k->names, top->data[1]) || has_name(top->up->side, top->side))
-		return INFER_OK;
-	TRY(step_make(s, &names, N_NAME, top->up->side, top->side, top->data, 1));
+	TRY(step_make(s, &names, N_NAME, top->up->side, name, top->data, 1));
 	rc = end_key(s, top->up, NOWHERE, names, &k->value);
 	node_drop(&s->m->stacks, names);
+	return rc;
+}
+
+static int end_other_key(struct step *s, struct node *top)
+{
+	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
+
+	if (!dfa_accepts(k->names, top->data[1]) || has_name(top->up->side, top->side))
+		return INFER_OK;
+	return end_name(s, top, top->side);
+}
+
+int step_end_other(struct step *s, struct node *top)
+{
+	struct node *name;
+	int rc;
+
+	TRY(step_make(s, &name, N_CHAR, NULL, NULL, (const uint32_t[]){ NOWHERE, 1 }, 2));
+	rc = end_name(s, top, name);
+	node_drop(&s->m->stacks, name);
 	return rc;
 }
 
@@ -183,7 +289,7 @@ int step_other_key(struct step *s, struct node *top, uint8_t b)
 	struct node *name;
 	int rc = INFER_OK;
 
-	switch (decode_json(&dec, b, &cp)) {
+	switch (step_decode(s->m, &dec, b, &cp)) {
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
@@ -234,8 +340,7 @@ int step_object(struct step *s, struct node *top, uint8_t b)
 	const int space = step_space(s->m, b, &spaces);
 
 	if (b == '}' && where != AT_NEXT)
-		return may_close(object_of(s, top), top) ? step_add(s, node_ref(top->up))
-		                                         : INFER_OK;
+		return may_close(object_of(s, top), top) ? step_leave(s, top->up) : INFER_OK;
 	if (b == '"' && where != AT_AFTER)
 		return begin_key(s, top);
 	if (!space && (b != ',' || where != AT_AFTER))

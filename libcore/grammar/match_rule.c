@@ -3,20 +3,34 @@
 #include "base/err.h"
 #include "regular/work.h"
 
-static int set_has(const struct charset *s, uint32_t lo, uint32_t hi)
+/* the first range that does not end before cp */
+static uint32_t range_at(const struct charset *s, uint32_t cp)
 {
 	uint32_t a = 0, b = s->n;
 
-	/* the first range that does not end before lo */
 	while (a < b) {
 		const uint32_t mid = (a + b) / 2;
 
-		if (s->at[mid].hi < lo)
+		if (s->at[mid].hi < cp)
 			a = mid + 1;
 		else
 			b = mid;
 	}
-	return a < s->n && s->at[a].lo <= hi;
+	return a;
+}
+
+int charset_has(const struct charset *s, uint32_t lo, uint32_t hi)
+{
+	const uint32_t i = range_at(s, lo);
+
+	return i < s->n && s->at[i].lo <= hi;
+}
+
+int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi)
+{
+	const uint32_t i = range_at(s, lo);
+
+	return i < s->n && s->at[i].lo <= lo && s->at[i].hi >= hi;
 }
 
 /* An entry is a frame like those that wait for a rule to end; each is entered once a byte, so that
@@ -33,7 +47,7 @@ static int enter(struct step *s, struct match_at *e, uint32_t pc, struct node *u
 			node_drop(&s->m->stacks, x);
 			return step_charge(s, i / 8);
 		}
-	int rc = match_reserve(e, e->n + 1, s->err);
+	int rc = match_reserve(s->m, e, e->n + 1, s->err);
 
 	if (rc)
 		node_drop(&s->m->stacks, x);
@@ -51,6 +65,7 @@ static int enter_one(struct step *s, struct match_at *e, struct node *x)
 
 	switch (c->op) {
 	case OP_CHAR:
+	case OP_BYTE:
 		return step_add(s, node_ref(x));
 	case OP_SPLIT:
 		TRY(enter(s, e, c->a, x->up));
@@ -58,9 +73,14 @@ static int enter_one(struct step *s, struct match_at *e, struct node *x)
 	case OP_JUMP:
 		return enter(s, e, c->a, x->up);
 	case OP_END:
-		if (x->up->kind == N_DONE)
+		if (x->up->kind == N_DONE || x->up->kind == N_HOLE)
 			return step_add(s, node_ref(x->up));
 		return enter(s, e, x->up->data[0], x->up->up);
+	case OP_TEXT:
+		TRY(step_text_begins(s, x));
+		return dfa_accepts(s->g->plain[c->a], s->g->plain[c->a]->start)
+		               ? enter(s, e, pc + 1, x->up)
+		               : INFER_OK;
 	default:
 		break;
 	}
@@ -70,9 +90,11 @@ static int enter_one(struct step *s, struct match_at *e, struct node *x)
 	while (s->g->code[next].op == OP_JUMP)
 		next = s->g->code[next].a;
 	if (s->g->code[next].op == OP_END)
-		return enter(s, e, c->a, x->up);
-	TRY(step_make(s, &after, N_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 }, 3));
-	rc = enter(s, e, c->a, after);
+		after = node_ref(x->up);
+	else
+		TRY(step_make(s, &after, N_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 }, 3));
+	rc = c->op == OP_VALUE ? STEP_PUT(s, N_VALUE, after, NULL, c->a, SPACE_NONE)
+	                       : enter(s, e, c->a, after);
 	node_drop(&s->m->stacks, after);
 	return rc;
 }
@@ -93,19 +115,25 @@ int step_enter(struct step *s, uint32_t pc, struct node *up)
 
 int step_rule(struct step *s, struct node *top, uint8_t b)
 {
-	const struct charset *set = s->g->set + s->g->code[top->data[0]].a;
+	const struct code *c = s->g->code + top->data[0];
 	struct decoder dec = { top->data[1], top->data[2] };
-	struct dfa_range r[3];
+	const struct charset *set;
+	struct dfa_range r[DECODE_RANGES];
 	uint32_t cp;
 
+	if (c->op == OP_BYTE)
+		return b == c->a ? step_enter(s, top->data[0] + 1, top->up) : INFER_OK;
+	if (c->op != OP_CHAR)
+		return step_behind(s, top, b);
+	set = s->g->set + c->a;
 	switch (decode_utf8(&dec, b, &cp)) {
 	case DECODE_CHAR:
-		if (!set_has(set, cp, cp))
+		if (!charset_has(set, cp, cp))
 			return INFER_OK;
 		return step_enter(s, top->data[0] + 1, top->up);
 	case DECODE_MORE:
 		for (int i = decode_ranges(&dec, r); i--;)
-			if (set_has(set, r[i].lo, r[i].hi))
+			if (charset_has(set, r[i].lo, r[i].hi))
 				return STEP_PUT(s, N_RULE, top->up, NULL, top->data[0], dec.mode,
 				                dec.acc);
 		return INFER_OK;

@@ -23,7 +23,7 @@ int step_add(struct step *s, struct node *n)
 	int rc = step_charge(s, s->out.n / 8 + 1);
 
 	if (!rc)
-		rc = match_reserve(&s->out, s->out.n + 1, s->err);
+		rc = match_reserve(s->m, &s->out, s->out.n + 1, s->err);
 	for (uint32_t i = 0; i < s->out.n && !rc; i++)
 		if (s->out.top[i] == n) {
 			node_drop(&s->m->stacks, n);
@@ -133,7 +133,7 @@ static int step_literal(struct step *s, struct node *top, uint8_t b)
 	if (b != (uint8_t)t[at])
 		return INFER_OK;
 	if (!t[at + 1])
-		return step_add(s, node_ref(top->up));
+		return step_leave(s, top->up);
 	return STEP_PUT(s, N_LITERAL, top->up, NULL, top->data[0], at + 1);
 }
 
@@ -157,7 +157,7 @@ static int step_number(struct step *s, struct node *top, uint8_t b)
 /* Whether what a decoder has begun can lead on from the state. */
 int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec)
 {
-	struct dfa_range r[3];
+	struct dfa_range r[DECODE_RANGES];
 
 	for (int i = decode_ranges(dec, r); i--;)
 		if (dfa_reaches(d, state, r[i].lo, r[i].hi))
@@ -171,11 +171,11 @@ static int step_string(struct step *s, struct node *top, uint8_t b)
 	struct decoder dec = { top->data[3], top->data[4] };
 	uint32_t state = top->data[2], cp;
 
-	switch (decode_json(&dec, b, &cp)) {
+	switch (step_decode(s->m, &dec, b, &cp)) {
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		return dfa_accepts(d, state) ? step_add(s, node_ref(top->up)) : INFER_OK;
+		return dfa_accepts(d, state) ? step_leave(s, top->up) : INFER_OK;
 	case DECODE_MORE:
 		if (!step_may_lead(d, state, &dec))
 			return INFER_OK;
@@ -228,9 +228,8 @@ static int step_array(struct step *s, struct node *top, uint8_t b)
 		return STEP_PUT(s, N_ARRAY, top->up, NULL, top->data[SHAPE], top->data[WHERE],
 		                spaces, top->data[COUNT], top->data[EXTRA]);
 	if (b == ']')
-		return array_may_end(a, top->data[COUNT], top->data[EXTRA])
-		               ? step_add(s, node_ref(top->up))
-		               : INFER_OK;
+		return array_may_end(a, top->data[COUNT], top->data[EXTRA]) ? step_leave(s, top->up)
+		                                                            : INFER_OK;
 	if (top->data[WHERE] == AT_FIRST)
 		return next_item(s, top, b);
 	return b == ',' ? next_item(s, top, -1) : INFER_OK;
@@ -248,10 +247,14 @@ int step_one(struct step *s, struct node *top, uint8_t b)
 		if (s->g->code || !step_space(s->m, b, &spaces))
 			return INFER_OK;
 		return step_add(s, node_ref(top));
+	case N_HOLE:
+		return INFER_OK;
 	case N_RULE:
 		return step_rule(s, top, b);
 	case N_TEXT:
 		return step_plain(s, top, b);
+	case N_PLAIN:
+		return step_part(s, top, b);
 	case N_VALUE:
 		return step_value(s, top, b);
 	case N_LITERAL:

@@ -20,6 +20,8 @@
  *   N_NAME       class; at its side the name
  *   N_RULE       where in the code, decoder
  *   N_TEXT       state, decoder
+ *   N_PLAIN      where in the code, state, decoder
+ *   N_HOLE       whatever is below: it takes no byte
  * What follows a value is in the frame below it: that is written when the value begins. */
 enum frame {
 	N_DONE,
@@ -35,18 +37,24 @@ enum frame {
 	N_CHAR,
 	N_NAME,
 	N_RULE,
-	N_TEXT
+	N_TEXT,
+	N_PLAIN,
+	N_HOLE
 };
 enum { AT_FIRST, AT_AFTER, AT_NEXT };    /* behind the bracket, a value, a comma */
 enum { SPACE_ANY, SPACE_NONE, NEWLINE }; /* then the indentation */
 enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
 
+enum { MATCH_SPARES = 8 };
 struct match {
 	const struct grammar *g;
 	enum match_spaces spaces;
 	uint64_t steps;
 	struct stacks stacks;
 	uint32_t *scratch; /* the data of the largest frame */
+	/* memory of places that were dropped, for others */
+	struct match_at spare[MATCH_SPARES];
+	uint32_t n_spare;
 };
 
 /* One byte for all stacks of a place. */
@@ -59,7 +67,7 @@ struct step {
 };
 
 /* room for n stacks */
-int match_reserve(struct match_at *at, uint32_t n, infer_error *err);
+int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error *err);
 int step_charge(struct step *s, uint64_t n);
 /* Into the new place; takes the reference. */
 int step_add(struct step *s, struct node *n);
@@ -73,19 +81,49 @@ int step_put(struct step *s, enum frame kind, struct node *up, struct node *side
 	step_put(s, kind, up, side, (const uint32_t[]){ __VA_ARGS__ }, \
 	         sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
 
+/* A byte of a string. */
+static inline enum decoded step_decode(const struct match *m, struct decoder *d, uint8_t b,
+                                       uint32_t *cp)
+{
+	return m->spaces == MATCH_TIDY ? decode_tidy(d, b, cp) : decode_json(d, b, cp);
+}
 /* Whether the byte is white space that may stand here; *spaces: what may follow. */
 int step_space(const struct match *m, uint8_t b, uint32_t *spaces);
+/* Whether some, or all, of the characters lo ... hi are in the set. */
+int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
+int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
 /* Whether what a decoder has begun can lead on from the state. */
 int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec);
 const struct dfa *step_text(const struct grammar *g, const struct node *n);
 /* What the byte does to one stack; it may be pushed back to the frame below. */
 int step_one(struct step *s, struct node *top, uint8_t b);
 int step_object(struct step *s, struct node *top, uint8_t b);
+/* Part of the name of a slot: one of lo ... hi - 1, whose first depth bytes are read. */
+struct slot_at {
+	uint32_t lo, hi, depth;
+	struct decoder dec;
+};
+/* A byte more, whichever slots are free; behind DECODE_QUOTE the name is that of slot lo. */
+enum decoded slot_step(const struct match *m, const struct object_shape *o, struct slot_at *at,
+                       uint8_t b);
+/* Whether this slot may come next. */
+int step_slot_free(struct step *s, const struct node *object, uint32_t slot);
+/* The places behind the quote that ends the name of a slot, or a name of a class: then it counts as
+ * a name that differs from all others. */
+int step_end_slot(struct step *s, struct node *top, uint32_t slot);
+int step_end_other(struct step *s, struct node *top);
 int step_slot_key(struct step *s, struct node *top, uint8_t b);
 int step_other_key(struct step *s, struct node *top, uint8_t b);
 int step_colon(struct step *s, struct node *top, uint8_t b);
 int step_rule(struct step *s, struct node *top, uint8_t b);
 int step_plain(struct step *s, struct node *top, uint8_t b);
+int step_part(struct step *s, struct node *top, uint8_t b);
+/* What follows a value that has ended, in the frame below it. */
+int step_leave(struct step *s, struct node *up);
+/* A byte behind a value that only now is known to have ended: a number. */
+int step_behind(struct step *s, struct node *up, uint8_t b);
+/* An entry for a text begins. */
+int step_text_begins(struct step *s, const struct node *x);
 /* All places for a character that are reached from pc without one. */
 int step_enter(struct step *s, uint32_t pc, struct node *up);
 #endif

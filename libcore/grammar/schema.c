@@ -42,6 +42,15 @@ int grammar_is_none(const struct grammar *g)
 	return g->code ? !g->code_live[g->root] : !g->goal[g->root].live;
 }
 
+uint64_t grammar_bytes(const struct grammar *g)
+{
+	uint64_t bytes = g->bytes;
+
+	for (uint32_t i = 0; i < g->n_dfas; i++)
+		bytes += g->dfa[i]->bytes;
+	return bytes;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct dfa *x = *(const struct dfa *const *)a, *y = *(const struct dfa *const *)b;
@@ -94,15 +103,15 @@ static void sort_addresses(const struct dfa **at, uint32_t n)
 	}
 }
 
-/* Automata that only led to others go. */
-static int drop_unused(struct schema *c)
+int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
 {
-	struct grammar *g = c->g;
 	uint32_t n = 0;
 	uint8_t *used;
 
-	TRY(work_alloc(&c->w, &used, g->n_dfas + 1, 1));
+	TRY(work_alloc(w, &used, g->n_dfas + 1, 1));
 	sort_addresses(g->dfa, g->n_dfas);
+	for (uint32_t i = 0; i < n_plain; i++)
+		use(g, used, g->plain[i]);
 	for (uint32_t i = 0; i < g->n_goals; i++)
 		for (uint32_t k = 0; k < g->goal[i].n; k++)
 			use(g, used, g->goal[i].alt[k].text);
@@ -113,58 +122,79 @@ static int drop_unused(struct schema *c)
 		if (used[i])
 			g->dfa[n++] = g->dfa[i];
 		else
-			dfa_drop((struct dfa *)g->dfa[i], c->w.left);
+			dfa_drop((struct dfa *)g->dfa[i], w->left);
 	g->n_dfas = n;
 	return INFER_OK;
 }
 
-static int compile(struct schema *c)
+static int compile(struct schema *c, uint32_t *goal)
 {
-	struct grammar *g = c->g;
-	uint32_t root = 4;
+	uint32_t root = 2;
 
 	TRY(seats_init(&c->w, &c->by_value));
 	TRY(seats_init(&c->w, &c->by_lits));
+	TRY(seats_init(&c->w, &c->by_memo));
 	TRY(schema_scan(c));
-	TRY(schema_goal(c, &root, 1, &g->root));
-	for (uint32_t i = 0; i < g->n_goals; i++)
-		TRY(schema_expand(c, i));
-	TRY(grammar_live(&c->w, g));
-	return drop_unused(c);
+	uint32_t next = c->g->n_goals;
+
+	TRY(schema_enter(c, 0, &root));
+	root *= 2;
+	TRY(schema_goal(c, &root, 1, goal));
+	for (; next < c->g->n_goals; next++)
+		TRY(schema_expand(c, next));
+	return INFER_OK;
+}
+
+int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
+                   const struct schema_opts *opts, uint32_t *goal)
+{
+	struct schema c = { .g = g, .root = schema };
+	int rc;
+
+	if (opts)
+		c.opts = *opts;
+	c.w = *w;
+	c.w.what = "the schema";
+	rc = compile(&c, goal);
+	w->mem = c.w.mem;
+	w->taken = c.w.taken;
+	if (c.failed) {
+		rc = c.failed;
+		if (w->err)
+			*w->err = c.why;
+	}
+	/* the last operation knows only what was left to it */
+	if (rc == INFER_EUNSUP && !w->left->steps && w->err && *w->err->message != '#')
+		err_set(w->err, rc, "the schema needs more than %llu steps",
+		        (unsigned long long)w->first.steps);
+	return rc;
 }
 
 int grammar_schema(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
                    struct grammar_budget *left, infer_error *err)
 {
-	struct schema c = { .root = schema, .opts = opts ? *opts : (struct schema_opts){ 0 } };
 	struct grammar *g = NULL;
+	struct work w;
 	int rc;
 
 	*out = NULL;
-	work_begin(&c.w, "the schema", left, err);
-	c.w.mem.who = MEM_GRAMMAR;
-	rc = work_alloc(&c.w, &g, 1, sizeof *g);
-	if (!rc) {
-		c.g = g;
-		rc = compile(&c);
-	}
-	if (c.failed) {
-		rc = c.failed;
-		if (err)
-			*err = c.why;
-	}
-	/* the last operation knows only what was left to it */
-	if (rc == INFER_EUNSUP && !left->steps && err && *err->message != '#')
-		err_set(err, rc, "the schema needs more than %llu steps",
-		        (unsigned long long)c.w.first.steps);
+	work_begin(&w, "the schema", left, err);
+	w.mem.who = MEM_GRAMMAR;
+	rc = work_alloc(&w, &g, 1, sizeof *g);
+	if (!rc)
+		rc = schema_goal_of(g, &w, schema, opts, &g->root);
+	if (!rc)
+		rc = grammar_live(&w, g);
+	if (!rc)
+		rc = schema_sweep(g, &w, 0);
 	if (rc) {
 		if (g)
 			free_dfas(g, left);
-		work_end(&c.w);
+		work_end(&w);
 		return rc;
 	}
-	g->mem = c.w.mem;
-	g->bytes = c.w.taken;
+	g->mem = w.mem;
+	g->bytes = w.taken;
 	*out = g;
 	return INFER_OK;
 }

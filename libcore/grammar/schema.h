@@ -1,6 +1,8 @@
 /* grammar/schema.h - (private) a JSON Schema while it is compiled.
  *
- * A place is a schema, or a constant, somewhere in the document.  A literal is 2 * place, or that
+ * A place is a schema, or a constant, somewhere in the document, under a dynamic scope: for each
+ * name of dynamic anchors the outermost resource that was entered and has it.  Scope 0 has none; it
+ * is the only one unless a name is in several resources.  A literal is 2 * place, or that
  * + 1 for what does not satisfy it.  A goal is a set of literals that one value must satisfy; it is
  * expanded for each type into branches, in which every choice (anyOf, oneOf, not, if) is made, and
  * each branch becomes an alternative.  Confined. */
@@ -13,10 +15,11 @@
 #include "regular/work.h"
 
 enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* places 0 and 1 */
+enum { DRAFT_2020 = 20 };             /* others have the numbers of grammar.h */
 
 struct place {
 	const struct json *v;
-	uint32_t resource;
+	uint32_t resource, scope;
 	int constant;
 };
 
@@ -32,13 +35,17 @@ struct anchor {
 	uint32_t skip; /* of the name: the # */
 	uint32_t resource;
 	int dynamic;
+	uint32_t nth; /* of the names of dynamic anchors */
 };
 
 struct kept {
-	const struct json *of;
+	const void *of; /* a value of the schema, or an automaton */
 	uint32_t how;
 	const struct dfa *d;
 };
+
+enum memo_op { MEMO_AND, MEMO_OR, MEMO_MINUS, MEMO_NOT, MEMO_WORDS };
+struct memo;
 
 /* Something that is left to do in a branch: a literal, or a keyword of a schema. */
 struct item {
@@ -88,8 +95,11 @@ struct schema {
 	struct schema_opts opts;
 	struct place *place;
 	uint32_t n_places, cap_places, n_resources, cap_resources, n_anchors, cap_anchors, n_kept,
-		cap_kept;
-	struct seats by_value, by_lits;
+		cap_kept, n_names, n_scopes, cap_scopes, n_memo, cap_memo;
+	uint32_t **scope; /* [n_scopes][n_names] a resource, NOWHERE */
+	int scoped;       /* a name is in several resources */
+	struct seats by_value, by_lits, by_memo;
+	struct memo *memo;
 	struct resource *resource;
 	struct anchor *anchor;
 	struct kept *kept;
@@ -98,18 +108,35 @@ struct schema {
 	struct branch *made, **last; /* by the keyword that is applied */
 	const struct dfa **collect;  /* not NULL: strings are gathered there, for property names */
 	uint32_t depth;
+	int scanned;     /* all anchors are known, but those that only pointers lead to */
 	int failed;      /* 0, or the code of a mistake behind a reference */
 	infer_error why; /* it */
 };
+
+/* schema.c: Another schema in a grammar that is being built: a goal of g for its values.  The work is
+ * that of g; what is not named by goals in the end is for schema_sweep. */
+int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
+                   const struct schema_opts *opts, uint32_t *goal);
+/* Automata that nothing in g uses go: plain[0 .. n) do. */
+int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 
 /* -- schema_places.c: where schemas are, and what refers to them */
 int schema_scan(struct schema *c);
 int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
                  uint32_t *place);
+/* The schema v inside that of a place. */
+int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *place);
+/* in a scope that its resource has entered */
+int schema_enter(struct schema *c, uint32_t scope, uint32_t *place);
 int schema_draft(const struct schema *c, uint32_t place);
+/* a $ref hides what stands beside it */
+static inline int draft_hides(int draft) { return draft <= SCHEMA_7; }
+/* Whether the keyword is one of the draft. */
+int schema_knows(int draft, const struct keyword_row *row);
 /* Fails with the pointer of v and a sentence. */
 int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+void schema_ignore(struct schema *c, const struct json *v); /* its pointer is told */
 /* The place that a $ref or $dynamicRef of `place` names. */
 int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
                   uint32_t *to);
@@ -122,20 +149,30 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out);
 /* v NULL: any number */
 int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out);
+/* Those of these numbers whose spelling is usual; all of them where none is. */
+int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out);
 int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out);
-int schema_integer(struct schema *c, const struct json *v, int neg, const struct dfa **out);
+/* digits: without point and exponent */
+int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out);
 /* The values of that type among n, or all others. */
 int schema_values(struct schema *c, const struct json *v, int list, int neg,
                   const struct dfa **out);
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out);
-int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
-                 const struct dfa **out);
 int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, const struct dfa **out);
 uint32_t schema_count(const struct json *v);
-/* negative, 0, positive */
-int schema_same(const struct json *a, const struct json *b);
+int schema_same(const struct json *a, const struct json *b); /* negative, 0, positive */
+
+/* -- schema_memo.c: the same again */
+int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
+                 const struct dfa **out);
+/* a of MEMO_NOT: NULL is nothing, whose complement is all */
+int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const struct dfa *b,
+                const struct dfa **out);
+/* *d becomes the union of *d (NULL: nothing) and more, or all that is not in it */
+int schema_unite(struct schema *c, const struct dfa **d, const struct dfa *more);
+int schema_complement(struct schema *c, const struct dfa **d);
 
 /* -- schema_expand.c, schema_apply.c: choices */
 int schema_expand(struct schema *c, uint32_t goal);
@@ -155,8 +192,7 @@ int schema_apply_array(struct schema *c, const struct branch *b, const struct it
 int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it);
 int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
 static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
-
-/* -- schema_array.c, schema_object.c: branches become shapes */
+/* -- schema_array.c, schema_member.c, schema_object.c: branches become shapes */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);
 /* The goal of a set of literals, NOWHERE where they exclude each other. */

@@ -6,7 +6,7 @@
 
 static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
 {
-	TRY(schema_place(c, v, c->place[it->place].resource, 0, lit));
+	TRY(schema_child(c, it->place, v, lit));
 	*lit *= 2;
 	return INFER_OK;
 }
@@ -133,7 +133,7 @@ static const struct json *behind(struct schema *c, uint32_t lit)
 		const struct json *v = c->place[lit / 2].v, *ref = json_get(v, "$ref");
 		uint32_t to;
 
-		if (!ref || (v->n > 1 && schema_draft(c, lit / 2) != SCHEMA_7) ||
+		if (!ref || (v->n > 1 && !draft_hides(schema_draft(c, lit / 2))) ||
 		    schema_target(c, lit / 2, ref, 0, &to))
 			return v;
 		lit = to * 2;
@@ -354,12 +354,19 @@ static int values(struct schema *c, const struct branch *b, const struct item *i
 
 static int narrow_by(struct schema *c, const struct branch *b, const struct item *it)
 {
-	const enum keyword kw = (enum keyword)it->row->kw;
+	const int four = schema_draft(c, it->place) == SCHEMA_4;
+	const struct json *s = c->place[it->place].v;
+	enum keyword kw = (enum keyword)it->row->kw;
 	const struct dfa *d = NULL;
 	struct branch *x;
 
+	if (four && kw == KW_MINIMUM && json_is(json_get(s, "exclusiveMinimum"), JSON_TRUE))
+		kw = KW_EXCLUSIVE_MINIMUM;
+	if (four && kw == KW_MAXIMUM && json_is(json_get(s, "exclusiveMaximum"), JSON_TRUE))
+		kw = KW_EXCLUSIVE_MAXIMUM;
+	/* 1.0 is no integer of draft 4 */
 	if (kw == KW_TYPE)
-		TRY(schema_integer(c, it->v, it->neg, &d));
+		TRY(schema_integer(c, four, it->neg, &d));
 	else if (c->type == ALT_STRING)
 		TRY(schema_string(c, it->v, kw, it->neg, &d));
 	else

@@ -8,7 +8,7 @@ enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
 
 static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
 {
-	TRY(schema_place(c, v, c->place[it->place].resource, 0, lit));
+	TRY(schema_child(c, it->place, v, lit));
 	*lit = *lit * 2 + (uint32_t)it->neg;
 	return INFER_OK;
 }
@@ -62,7 +62,7 @@ static int behind(struct schema *c, const struct branch *b, const struct item *i
 static int contains(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v;
-	const int seven = schema_draft(c, it->place) == SCHEMA_7;
+	const int draft = schema_draft(c, it->place), seven = draft <= SCHEMA_7;
 	const struct json *lo = seven ? NULL : json_get(s, "minContains"),
 			  *hi = seven ? NULL : json_get(s, "maxContains");
 	struct fact f = { .kind = FACT_COUNT, .v = it->v, .mask = it->mask };
@@ -71,7 +71,7 @@ static int contains(struct schema *c, const struct branch *b, const struct item 
 
 	TRY(child(c, it, it->v, &f.lit));
 	f.lit &= ~UINT32_C(1);
-	f.marks = !seven;
+	f.marks = draft == DRAFT_2020;
 	if (!it->neg) {
 		f.min = min;
 		f.max = max;
@@ -121,7 +121,7 @@ int schema_apply_array(struct schema *c, const struct branch *b, const struct it
 		if (json_is_array(it->v))
 			return prefix(c, b, it);
 		return behind(c, b, it,
-		              schema_draft(c, it->place) == SCHEMA_7
+		              schema_draft(c, it->place) != DRAFT_2020
 		                      ? 0
 		                      : (uint32_t)json_count(json_get(s, "prefixItems")));
 	case KW_ADDITIONAL_ITEMS:

@@ -96,7 +96,7 @@ static int quick_list(struct schema *c, uint32_t place, const struct json *v, in
 		uint32_t child;
 		int q;
 
-		if (schema_place(c, e, c->place[place].resource, 0, &child))
+		if (schema_child(c, place, e, &child))
 			return -1;
 		q = schema_quick(c, child * 2, depth + 1);
 		if (q == any)
@@ -135,7 +135,7 @@ int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
 	case KW_REF:
 	case KW_NOT:
 		if (row->kw == KW_REF ? schema_target(c, place, v, 0, &to)
-		                      : schema_place(c, v, c->place[place].resource, 0, &to))
+		                      : schema_child(c, place, v, &to))
 			return -1;
 		q = schema_quick(c, to * 2, depth + 1);
 		return q < 0 || row->kw == KW_REF ? q : !q;
@@ -156,11 +156,14 @@ static const struct keyword_row *row_at(const struct schema *c, uint32_t place,
                                         const struct json *m)
 {
 	const struct keyword_row *row = keyword_find(m);
-	const int seven = schema_draft(c, place) == SCHEMA_7;
+	const int draft = schema_draft(c, place);
 
-	if (!row || row->kw == KW_REMARK || !(row->drafts & (seven ? IN_7 : IN_2020)))
+	if (!row || row->kw == KW_REMARK || !schema_knows(draft, row))
 		return NULL;
-	if (seven && row->kw != KW_REF && json_get(c->place[place].v, "$ref"))
+	/* in draft 4 a part of minimum and maximum */
+	if (draft == SCHEMA_4 && row->holds == H_EXCLUSIVE)
+		return NULL;
+	if (draft_hides(draft) && row->kw != KW_REF && json_get(c->place[place].v, "$ref"))
 		return NULL;
 	return row;
 }
@@ -266,7 +269,7 @@ static int rest_fact(struct schema *c, struct branch *x, uint32_t place, const s
 	if (x->bits == 31)
 		return schema_fail(c, INFER_EUNSUP, rest, "too many of them at once");
 	*bit = UINT32_C(1) << x->bits++;
-	TRY(schema_place(c, rest, c->place[place].resource, 0, &to));
+	TRY(schema_child(c, place, rest, &to));
 	return schema_fact(c, x,
 	                   &(struct fact){ .kind = FACT_REST,
 	                                   .lit = to * 2 + (uint32_t)neg,
@@ -361,10 +364,11 @@ static int add_text(struct schema *c, struct goal *g, const struct dfa *text)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->alt[i].type == c->type && g->alt[i].text) {
-			struct dfa *d;
+			const struct dfa *both;
 
-			TRY(dfa_or(&d, g->alt[i].text, text, c->w.left, c->w.err));
-			return schema_keep(c, d, &g->alt[i].text);
+			TRY(schema_memo(c, MEMO_OR, g->alt[i].text, text, &both));
+			c->g->goal[c->goal].alt[i].text = both;
+			return INFER_OK;
 		}
 	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
 	g->alt[g->n++] = (struct alt){ .type = (uint8_t)c->type, .text = text };
@@ -410,6 +414,10 @@ static int finish(struct schema *c, const struct branch *b)
 		TRY(dfa_or(&d, *c->collect, text, c->w.left, c->w.err));
 		return schema_keep(c, d, c->collect);
 	}
+	if (c->type == ALT_STRING)
+		TRY(schema_both(c, text, c->opts.strings, &text));
+	if (c->type == ALT_NUMBER && c->opts.usual)
+		TRY(schema_usual(c, text, &text));
 	if (text)
 		return add_text(c, c->g->goal + c->goal, text);
 	if (c->type == ALT_ARRAY)
@@ -425,6 +433,20 @@ static int finish(struct schema *c, const struct branch *b)
 	if (c->type < ALT_NUMBER && g->n > 1 && g->alt[g->n - 2].type == c->type)
 		g->n--;
 	return INFER_OK;
+}
+
+/* A keyword of a branch; with lax, what cannot be enforced is as if it were not there. */
+static int apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	int rc = schema_apply(c, b, it);
+
+	if (rc != INFER_EUNSUP || !c->opts.lax || c->failed || !c->w.left->steps)
+		return rc;
+	c->made = NULL;
+	c->last = &c->made;
+	schema_ignore(c, it->v);
+	return it->neg ? INFER_OK : schema_fork(c, b, &x);
 }
 
 static int run(struct schema *c, struct branch *b)
@@ -443,7 +465,7 @@ static int run(struct schema *c, struct branch *b)
 			b->late = it->next;
 		c->made = NULL;
 		c->last = &c->made;
-		TRY(it->v ? schema_apply(c, b, it) : open_literal(c, b, it));
+		TRY(it->v ? apply(c, b, it) : open_literal(c, b, it));
 		for (x = c->made; x; x = x->next)
 			if (!x->dead) {
 				*end = x;

@@ -1,237 +1,11 @@
-/* grammar/schema_object.c - keywords of objects, and the shapes of objects. */
+/* grammar/schema_object.c - the shapes of objects. */
 #include "grammar/schema.h"
 #include "base/err.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
 enum { MOST_NEEDS = 6, MOST_WORDS = 64, MOST_CLASSES = 64 };
-
-static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
-{
-	TRY(schema_place(c, v, c->place[it->place].resource, 0, lit));
-	*lit = *lit * 2 + (uint32_t)it->neg;
-	return INFER_OK;
-}
-
-static int named(struct schema *c, struct branch *x, enum fact_kind kind, const char *name,
-                 uint32_t n, uint32_t lit)
-{
-	return schema_fact(c, x,
-	                   &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
-}
-
-static int properties(struct schema *c, const struct branch *b, const struct item *it)
-{
-	struct branch *x = NULL;
-
-	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
-	json_each(m, it->v) {
-		struct fact f = { .kind = FACT_VALUE,
-			          .name = m->key,
-			          .name_n = m->key_n,
-			          .mask = it->mask,
-			          .marks = 1 };
-
-		TRY(child(c, it, m, &f.lit));
-		if (it->neg) {
-			TRY(schema_fork(c, b, &x));
-			TRY(named(c, x, FACT_REQUIRED, m->key, m->key_n, LIT_TRUE));
-		}
-		TRY(schema_fact(c, x, &f));
-	}
-	return INFER_OK;
-}
-
-static int patterns(struct schema *c, const struct branch *b, const struct item *it)
-{
-	struct branch *x = NULL;
-
-	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
-	json_each(m, it->v) {
-		struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
-			          .mask = it->mask,
-			          .marks = !it->neg,
-			          .v = it->v };
-
-		TRY(child(c, it, m, &f.lit));
-		TRY(schema_regex(c, m, m->key, m->key_n, &f.keys));
-		if (it->neg)
-			TRY(schema_fork(c, b, &x));
-		TRY(schema_fact(c, x, &f));
-	}
-	return INFER_OK;
-}
-
-/* Set *d to the union of *d and more. */
-static int unite(struct schema *c, const struct dfa **d, const struct dfa *more)
-{
-	struct dfa *both;
-
-	if (!*d) {
-		*d = more;
-		return INFER_OK;
-	}
-	TRY(dfa_or(&both, *d, more, c->w.left, c->w.err));
-	return schema_keep(c, both, d);
-}
-
-static int complement(struct schema *c, const struct dfa **d)
-{
-	struct dfa * not ;
-
-	TRY(*d ? dfa_not(&not, *d, c->w.left, c->w.err) : dfa_all(&not, c->w.left, c->w.err));
-	return schema_keep(c, not, d);
-}
-
-/* The names that neither properties nor patternProperties of the schema speak of. */
-static int additional(struct schema *c, const struct json *s, const struct dfa **out)
-{
-	const struct json *p = json_get(s, "properties");
-	struct dfa_word *word;
-	size_t n = 0;
-
-	*out = NULL;
-	TRY(work_alloc(&c->w, &word, json_count(p) + 1, sizeof *word));
-	json_each(m, p)
-		word[n++] = (struct dfa_word){ m->key, m->key_n };
-	if (n)
-		TRY(schema_words(c, word, n, 0, out));
-	json_each(m, json_get(s, "patternProperties")) {
-		const struct dfa *d;
-
-		TRY(schema_regex(c, m, m->key, m->key_n, &d));
-		TRY(unite(c, out, d));
-	}
-	return complement(c, out);
-}
-
-/* A schema for the values of names that something does not speak of; or for names themselves. */
-static int others(struct schema *c, const struct branch *b, const struct item *it)
-{
-	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
-		          .mask = it->mask,
-		          .marks = !it->neg,
-		          .v = it->v };
-	struct branch *x;
-
-	TRY(child(c, it, it->v, &f.lit));
-	if (it->row->kw == KW_PROPERTY_NAMES) {
-		f.marks = 0;
-		TRY(schema_names(c, f.lit & ~UINT32_C(1), &f.keys));
-		TRY(complement(c, &f.keys));
-		f.lit = it->neg ? LIT_TRUE : LIT_FALSE;
-	} else {
-		TRY(additional(c, c->place[it->place].v, &f.keys));
-	}
-	TRY(schema_fork(c, b, &x));
-	return schema_fact(c, x, &f);
-}
-
-static int bound(struct schema *c, const struct branch *b, const struct item *it)
-{
-	const uint32_t n = schema_count(it->v), neg = (uint32_t)it->neg;
-	struct branch *x;
-
-	TRY(schema_fork(c, b, &x));
-	if ((it->row->kw == KW_MIN_PROPERTIES) != it->neg) {
-		x->min = x->min > n + neg ? x->min : n + neg;
-	} else {
-		x->dead |= neg && !n;
-		x->max = x->max < n - (neg && n) ? x->max : n - (neg && n);
-	}
-	return INFER_OK;
-}
-
-static int required(struct schema *c, const struct branch *b, const struct item *it)
-{
-	struct branch *x = NULL;
-
-	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
-	json_each(e, it->v) {
-		if (it->neg)
-			TRY(schema_fork(c, b, &x));
-		TRY(named(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n, LIT_FALSE));
-	}
-	return INFER_OK;
-}
-
-/* One entry of dependencies: the name is absent, or what depends on it holds. */
-static int depends(struct schema *c, const struct branch *b, const struct item *it)
-{
-	const struct json *e = it->entry;
-	struct branch *x;
-	uint32_t lit;
-
-	if (!it->neg) {
-		TRY(schema_fork(c, b, &x));
-		TRY(named(c, x, FACT_VALUE, e->key, e->key_n, LIT_FALSE));
-	}
-	if (json_is_array(e) && it->neg) {
-		json_each(name, e) {
-			TRY(schema_fork(c, b, &x));
-			TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
-			TRY(named(c, x, FACT_VALUE, name->s, name->n, LIT_FALSE));
-		}
-		return INFER_OK;
-	}
-	TRY(schema_fork(c, b, &x));
-	TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
-	if (!json_is_array(e)) {
-		TRY(child(c, it, e, &lit));
-		return schema_want(c, x, lit, it->neg ? 0 : it->mask);
-	}
-	json_each(name, e)
-		TRY(named(c, x, FACT_REQUIRED, name->s, name->n, LIT_TRUE));
-	return INFER_OK;
-}
-
-static int dependencies(struct schema *c, const struct branch *b, const struct item *it)
-{
-	struct branch *x = NULL;
-
-	if (it->entry)
-		return depends(c, b, it);
-	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
-	json_each(e, it->v) {
-		struct item one = *it;
-
-		one.entry = e;
-		if (it->neg)
-			TRY(schema_fork(c, b, &x));
-		TRY(schema_item(c, x, &one, 1));
-	}
-	return INFER_OK;
-}
-
-int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it)
-{
-	switch (it->row->kw) {
-	case KW_PROPERTIES:
-		return properties(c, b, it);
-	case KW_PATTERN_PROPERTIES:
-		return patterns(c, b, it);
-	case KW_ADDITIONAL_PROPERTIES:
-	case KW_PROPERTY_NAMES:
-		return others(c, b, it);
-	case KW_REQUIRED:
-		return required(c, b, it);
-	case KW_MIN_PROPERTIES:
-	case KW_MAX_PROPERTIES:
-		return bound(c, b, it);
-	case KW_DEPENDENCIES:
-	case KW_DEPENDENT_REQUIRED:
-	case KW_DEPENDENT_SCHEMAS:
-		return dependencies(c, b, it);
-	default:
-		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
-	}
-}
-
-/* -- shapes --------------------------------------------------------------------------------- */
 
 struct part {
 	const struct dfa *names;
@@ -265,7 +39,7 @@ static int evaluated(struct schema *c, const struct branch *b, const struct fact
 		word = (struct dfa_word){ f->name, f->name_n };
 		if (!d)
 			TRY(schema_words(c, &word, 1, 0, &d));
-		TRY(unite(c, out, d));
+		TRY(schema_unite(c, out, d));
 	}
 	return INFER_OK;
 }
@@ -284,7 +58,7 @@ static int gather(struct schema *c, const struct branch *b, struct build *u)
 		if (f->kind == FACT_REST) {
 			to->kind = f->neg ? FACT_HAS : FACT_VALUE;
 			TRY(evaluated(c, b, f, &to->keys));
-			TRY(complement(c, &to->keys));
+			TRY(schema_complement(c, &to->keys));
 		}
 		if (to->kind != FACT_HAS)
 			continue;
@@ -304,24 +78,31 @@ static int name_order(const char *a, uint32_t an, const char *b, uint32_t bn)
 	return cmp ? cmp : (an > bn) - (an < bn);
 }
 
+/* The slot of that name, or where it would be. */
+static uint32_t slot_of(const struct object_shape *o, const char *name, uint32_t n)
+{
+	uint32_t lo = 0, hi = o->n_slots;
+
+	while (lo < hi) {
+		const uint32_t mid = (lo + hi) / 2;
+
+		if (name_order(name, n, o->slot[mid].name, o->slot[mid].n) > 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* A slot for the name, which keeps the order. */
 static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, const char *name,
                     uint32_t n)
 {
-	uint32_t lo = 0, hi = o->n_slots;
+	const uint32_t lo = slot_of(o, name, n);
 	char *own;
 
-	while (lo < hi) {
-		const uint32_t mid = (lo + hi) / 2;
-		const int cmp = name_order(name, n, o->slot[mid].name, o->slot[mid].n);
-
-		if (!cmp)
-			return INFER_OK;
-		if (cmp < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
+	if (lo < o->n_slots && !name_order(name, n, o->slot[lo].name, o->slot[lo].n))
+		return INFER_OK;
 	TRY(work_steps(&c->w, o->n_slots - lo + 1));
 	TRY(work_alloc(&c->w, &own, (uint64_t)n + 1, 1));
 	if (n) /* an empty name may have no bytes to point to */
@@ -333,26 +114,26 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 	return INFER_OK;
 }
 
-/* The options of names for which in[] says which facts speak of them. */
-static int options_of(struct schema *c, struct build *u, const uint8_t *in, struct options *o)
+/* The options of names that the facts of[0 .. n) speak of. */
+static int options_of(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
+                      struct options *o)
 {
 	uint32_t *lits, needs = 0;
 
-	for (uint32_t i = 0; i < u->n_facts; i++)
-		if (in[i] && u->fact[i].kind == FACT_HAS)
-			needs |= UINT32_C(1) << u->fact[i].from;
-	TRY(work_alloc(&c->w, &lits, u->n_facts + 1, sizeof *lits));
-	TRY(work_alloc(&c->w, &o->at, UINT64_C(1) << u->n_needs, sizeof *o->at));
+	for (uint32_t i = 0; i < n; i++)
+		if (u->fact[of[i]].kind == FACT_HAS)
+			needs |= UINT32_C(1) << u->fact[of[i]].from;
+	TRY(work_alloc(&c->w, &lits, (uint64_t)n + 1, sizeof *lits));
+	TRY(work_alloc(&c->w, &o->at, UINT64_C(1) << __builtin_popcount(needs), sizeof *o->at));
 	for (uint32_t s = 0; s < UINT32_C(1) << u->n_needs; s++) {
 		uint32_t k = 0, goal;
 
 		if (s & ~needs)
 			continue;
-		for (uint32_t i = 0; i < u->n_facts; i++) {
-			const struct fact *f = u->fact + i;
+		for (uint32_t i = 0; i < n; i++) {
+			const struct fact *f = u->fact + of[i];
 
-			if (in[i] &&
-			    (f->kind == FACT_VALUE || (f->kind == FACT_HAS && (s >> f->from & 1))))
+			if (f->kind == FACT_VALUE || (f->kind == FACT_HAS && (s >> f->from & 1)))
 				lits[k++] = f->lit;
 		}
 		TRY(schema_goal(c, lits, k, &goal));
@@ -362,24 +143,69 @@ static int options_of(struct schema *c, struct build *u, const uint8_t *in, stru
 	return INFER_OK;
 }
 
+/* The facts that name slot s: list[first[s] .. first[s + 1]), ascending. */
+static int facts_by_slot(struct schema *c, const struct build *u, uint32_t **first, uint32_t **list)
+{
+	uint32_t *slot, *at;
+
+	TRY(work_steps(&c->w, (uint64_t)u->n_facts * 8));
+	TRY(work_alloc(&c->w, first, (uint64_t)u->o->n_slots + 2, sizeof **first));
+	TRY(work_alloc(&c->w, list, (uint64_t)u->n_facts + 1, sizeof **list));
+	TRY(work_alloc(&c->w, &slot, (uint64_t)u->n_facts + 1, sizeof *slot));
+	for (uint32_t i = 0; i < u->n_facts; i++)
+		if (!u->fact[i].keys) {
+			slot[i] = slot_of(u->o, u->fact[i].name, u->fact[i].name_n);
+			(*first)[slot[i] + 2]++;
+		}
+	at = *first + 1;
+	for (uint32_t s = 1; s <= u->o->n_slots; s++)
+		at[s] += at[s - 1];
+	for (uint32_t i = 0; i < u->n_facts; i++)
+		if (!u->fact[i].keys)
+			(*list)[at[slot[i]]++] = i;
+	return INFER_OK;
+}
+
+static int fill_slot(struct schema *c, struct build *u, struct slot *slot, uint32_t *of, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct fact *f = u->fact + of[i];
+
+		slot->required |= f->kind == FACT_REQUIRED;
+		/* the last facts are first */
+		if (f->kind == FACT_VALUE && !f->keys)
+			slot->rank = u->n_facts - of[i];
+	}
+	if (!slot->rank)
+		slot->rank = UINT32_MAX - u->o->n_slots + (uint32_t)(slot - u->o->slot);
+	u->o->required += slot->required != 0;
+	if (c->opts.strings && !dfa_match(c->opts.strings, slot->name, slot->n))
+		return INFER_OK;
+	return options_of(c, u, of, n, &slot->value);
+}
+
 static int fill_slots(struct schema *c, struct build *u)
 {
-	uint8_t *in;
+	uint32_t *first, *list, *of, *keyed, n_keyed = 0;
 
-	TRY(work_alloc(&c->w, &in, u->n_facts + 1, 1));
+	TRY(facts_by_slot(c, u, &first, &list));
+	TRY(work_alloc(&c->w, &of, (uint64_t)u->n_facts + 1, sizeof *of));
+	TRY(work_alloc(&c->w, &keyed, (uint64_t)u->n_facts + 1, sizeof *keyed));
+	for (uint32_t i = 0; i < u->n_facts; i++)
+		if (u->fact[i].keys)
+			keyed[n_keyed++] = i;
 	for (uint32_t s = 0; s < u->o->n_slots; s++) {
 		struct slot *slot = u->o->slot + s;
+		uint32_t n = 0;
 
-		TRY(work_steps(&c->w, (uint64_t)u->n_facts * (slot->n + 1)));
-		for (uint32_t i = 0; i < u->n_facts; i++) {
-			const struct fact *f = u->fact + i;
-
-			in[i] = f->keys ? (uint8_t)dfa_match(f->keys, slot->name, slot->n)
-			                : !name_order(f->name, f->name_n, slot->name, slot->n);
-			slot->required |= in[i] && f->kind == FACT_REQUIRED;
-		}
-		u->o->required += slot->required != 0;
-		TRY(options_of(c, u, in, &slot->value));
+		TRY(work_steps(&c->w, first[s + 1] - first[s] +
+		                              (uint64_t)n_keyed * ((uint64_t)slot->n + 1)));
+		for (uint32_t i = first[s]; i < first[s + 1]; i++)
+			of[n++] = list[i];
+		for (uint32_t i = 0; i < n_keyed; i++)
+			if (dfa_match(u->fact[keyed[i]].keys, slot->name, slot->n))
+				of[n++] = keyed[i];
+		TRY(fill_slot(c, u, slot, of, n));
 	}
 	return INFER_OK;
 }
@@ -388,15 +214,13 @@ static int fill_slots(struct schema *c, struct build *u)
 static int divide(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 {
 	const struct dfa *in, *out;
-	struct dfa *d;
 	uint8_t *more;
 
 	TRY(schema_both(c, u->part[k].names, u->fact[i].keys, &in));
 	if (dfa_is_none(in))
 		return INFER_OK;
 	u->part[k].in[i] = 1;
-	TRY(dfa_minus(&d, u->part[k].names, u->fact[i].keys, c->w.left, c->w.err));
-	TRY(schema_keep(c, d, &out));
+	TRY(schema_memo(c, MEMO_MINUS, u->part[k].names, u->fact[i].keys, &out));
 	if (dfa_is_none(out))
 		return INFER_OK;
 	if (u->n_parts == MOST_CLASSES)
@@ -421,7 +245,8 @@ static int divide_all(struct schema *c, struct build *u)
 	if (u->o->n_slots)
 		TRY(schema_words(c, word, u->o->n_slots, 1, &rest));
 	else
-		TRY(complement(c, &rest));
+		TRY(schema_complement(c, &rest));
+	TRY(schema_both(c, rest, c->opts.strings, &rest));
 	u->n_parts = 1;
 	u->part[0].names = rest;
 	TRY(work_alloc(&c->w, &u->part[0].in, u->n_facts + 1, 1));
@@ -458,20 +283,8 @@ static int list_one(void *user, const uint32_t *cp, uint32_t n)
 	if (l->rc)
 		return l->rc;
 	at = name;
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t v = cp[i];
-
-		if (v < 0x80) {
-			*at++ = (char)v;
-			continue;
-		}
-		if (v >= 0x10000)
-			*at++ = (char)(0xf0 | v >> 18);
-		if (v >= 0x800)
-			*at++ = (char)(v >= 0x10000 ? 0x80 | (v >> 12 & 63) : 0xe0 | v >> 12);
-		*at++ = (char)(v >= 0x800 ? 0x80 | (v >> 6 & 63) : 0xc0 | v >> 6);
-		*at++ = (char)(0x80 | (v & 63));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		at += utf8_put(at, cp[i]);
 	l->rc = add_slot(l->c, l->o, &l->cap, name, (uint32_t)(at - name));
 	return l->rc;
 }
@@ -542,18 +355,29 @@ static int count_words(struct schema *c, struct key_class *k)
 	return INFER_OK;
 }
 
+static int spoken_of(const struct build *u, const uint8_t *in)
+{
+	return u->n_facts && memchr(in, 1, u->n_facts) != NULL;
+}
+
 static int fill_classes(struct schema *c, struct build *u)
 {
 	struct object_shape *o = u->o;
+	uint32_t *of, n;
 
+	TRY(work_alloc(&c->w, &of, (uint64_t)u->n_facts + 1, sizeof *of));
 	TRY(work_alloc(&c->w, &o->class, u->n_parts + 1, sizeof *o->class));
 	for (uint32_t k = 0; k < u->n_parts; k++) {
 		struct key_class *to = o->class + o->n_classes;
 
-		if (dfa_is_none(u->part[k].names))
+		if (dfa_is_none(u->part[k].names) ||
+		    (o->ordered && o->n_slots && !spoken_of(u, u->part[k].in)))
 			continue;
 		*to = (struct key_class){ .names = u->part[k].names };
-		TRY(options_of(c, u, u->part[k].in, &to->value));
+		for (uint32_t i = n = 0; i < u->n_facts; i++)
+			if (u->part[k].in[i])
+				of[n++] = i;
+		TRY(options_of(c, u, of, n, &to->value));
 		if (!to->value.n)
 			continue;
 		TRY(count_words(c, to));
@@ -575,6 +399,7 @@ int schema_object(struct schema *c, const struct branch *b, struct alt *out)
 	TRY(work_alloc(&c->w, &u->o, 1, sizeof *u->o));
 	u->o->min = b->min;
 	u->o->max = b->max;
+	u->o->ordered = c->opts.ordered;
 	TRY(gather(c, b, u));
 	for (uint32_t i = 0; i < u->n_facts; i++)
 		if (!u->fact[i].keys)

@@ -1,5 +1,6 @@
 /* grammar/schema_places.c - the schemas of a document: keywords, identifiers, references. */
 #include "grammar/schema.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdarg.h>
@@ -63,30 +64,132 @@ int schema_fail(struct schema *c, int code, const struct json *v, const char *fm
 	return err_set(c->w.err, code, "#%s: %s", where, why);
 }
 
+/* Each takes a search from above, so there is a bound. */
+void schema_ignore(struct schema *c, const struct json *v)
+{
+	const struct buf *b = c->opts.ignored;
+	char where[120] = "#";
+
+	if (!b || b->len > 4096)
+		return;
+	pointer(c->root, v, where, sizeof where, 0);
+	/* what is looked at in several ways is told of once */
+	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
+		if (!strcmp(b->at + at, where))
+			return;
+	buf_put(c->opts.ignored, where, strlen(where) + 1);
+}
+
 /* the schema false */
 static const struct json no = { .kind = JSON_FALSE };
 
 /* -- places --------------------------------------------------------------------------------- */
 
-int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
-                 uint32_t *place)
+static uint32_t place_hash(const struct place *p)
 {
-	const uint32_t hash = work_mix((uint32_t)constant, (uint32_t)((uintptr_t)v >> 4));
-	struct seat *s = seats_find(&c->by_value, hash);
+	return work_mix(work_mix((uint32_t)p->constant, p->scope),
+	                (uint32_t)((uintptr_t)p->v >> 4));
+}
+
+static struct seat *place_find(const struct schema *c, const struct place *like)
+{
+	struct seat *s = seats_find(&c->by_value, place_hash(like));
 
 	/* addresses differ from run to run: probes do not count */
 	for (; s->index != NOWHERE; s = seats_next(&c->by_value, s)) {
 		const struct place *p = c->place + s->index;
 
-		if (p->v == v && p->constant == constant) {
-			*place = s->index;
-			return INFER_OK;
-		}
+		if (p->v == like->v && p->constant == like->constant && p->scope == like->scope)
+			break;
 	}
+	return s;
+}
+
+static int place_of(struct schema *c, const struct place *like, uint32_t *place)
+{
+	struct seat *s = place_find(c, like);
+
+	*place = s->index;
+	if (s->index != NOWHERE)
+		return INFER_OK;
 	TRY(work_grow(&c->w, &c->place, &c->cap_places, c->n_places + 1, sizeof *c->place));
 	*place = c->n_places++;
-	c->place[*place] = (struct place){ v, resource, constant };
-	return seats_take(&c->w, &c->by_value, s, hash, *place);
+	c->place[*place] = *like;
+	return seats_take(&c->w, &c->by_value, s, place_hash(like), *place);
+}
+
+int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
+                 uint32_t *place)
+{
+	return place_of(c, &(struct place){ v, resource, 0, constant }, place);
+}
+
+/* The scope after the resource was entered: each of its names is its own, unless it is taken. */
+static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint32_t *out)
+{
+	uint32_t *outer;
+
+	TRY(work_alloc(&c->w, &outer, c->n_names, sizeof *outer));
+	memcpy(outer, c->scope[scope], c->n_names * sizeof *outer);
+	for (uint32_t i = 0; i < c->n_anchors; i++) {
+		const struct anchor *a = c->anchor + i;
+
+		if (a->dynamic && a->resource == resource && outer[a->nth] == NOWHERE)
+			outer[a->nth] = resource;
+	}
+	TRY(work_steps(&c->w, (uint64_t)c->n_anchors + (uint64_t)c->n_scopes * c->n_names));
+	for (*out = 0; *out < c->n_scopes; ++*out)
+		if (!memcmp(c->scope[*out], outer, c->n_names * sizeof *outer))
+			return INFER_OK;
+	TRY(work_grow(&c->w, &c->scope, &c->cap_scopes, c->n_scopes + 1, sizeof *c->scope));
+	c->scope[c->n_scopes++] = outer;
+	return INFER_OK;
+}
+
+int schema_enter(struct schema *c, uint32_t scope, uint32_t *place)
+{
+	struct place p = c->place[*place];
+
+	if (!c->scoped)
+		return INFER_OK;
+	TRY(scope_after(c, scope, p.resource, &p.scope));
+	return place_of(c, &p, place);
+}
+
+int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *place)
+{
+	TRY(schema_place(c, v, c->place[parent].resource, 0, place));
+	return schema_enter(c, c->place[parent].scope, place);
+}
+
+/* Which names are in several resources, once all anchors are known. */
+static int scopes_begin(struct schema *c)
+{
+	uint32_t *none;
+
+	for (uint32_t i = 0; i < c->n_anchors; i++)
+		for (uint32_t k = 0; k < i; k++)
+			c->scoped |= c->anchor[i].dynamic && c->anchor[k].dynamic &&
+			             c->anchor[i].nth == c->anchor[k].nth;
+	if (!c->scoped)
+		return INFER_OK;
+	TRY(work_alloc(&c->w, &none, c->n_names, sizeof *none));
+	for (uint32_t i = 0; i < c->n_names; i++)
+		none[i] = NOWHERE;
+	TRY(work_grow(&c->w, &c->scope, &c->cap_scopes, 1, sizeof *c->scope));
+	c->scope[c->n_scopes++] = none;
+	return INFER_OK;
+}
+
+int schema_knows(int draft, const struct keyword_row *row)
+{
+	const int bit = draft == SCHEMA_4      ? IN_4
+	                : draft == SCHEMA_6    ? IN_6
+	                : draft == SCHEMA_7    ? IN_7
+	                : draft == SCHEMA_2019 ? IN_2019
+	                                       : IN_2020;
+
+	return row->drafts & bit;
 }
 
 int schema_draft(const struct schema *c, uint32_t place)
@@ -112,13 +215,42 @@ static int new_resource(struct schema *c, const struct json *root, const char *u
 static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
                       const struct json *at, uint32_t resource, int dynamic)
 {
+	uint32_t nth = NOWHERE;
+
+	for (uint32_t i = 0; i < c->n_anchors && dynamic; i++) {
+		const struct anchor *b = c->anchor + i;
+
+		if (b->dynamic && b->name->n == name->n && !memcmp(b->name->s, name->s, name->n))
+			nth = b->nth;
+	}
+	TRY(work_steps(&c->w, c->n_anchors));
+	if (dynamic && c->scanned && (c->scoped || nth != NOWHERE))
+		return schema_fail(c, INFER_EUNSUP, name,
+		                   "an anchor of a schema that only a pointer leads to");
+	if (dynamic && nth == NOWHERE)
+		nth = c->n_names++;
 	TRY(work_grow(&c->w, &c->anchor, &c->cap_anchors, c->n_anchors + 1, sizeof *c->anchor));
-	c->anchor[c->n_anchors++] = (struct anchor){ name, at, skip, resource, dynamic };
+	c->anchor[c->n_anchors++] = (struct anchor){ name, at, skip, resource, dynamic, nth };
 	return INFER_OK;
 }
 
 static int draft_of(struct schema *c, const struct json *v, int draft, int *out)
 {
+	/* 0: no version in particular */
+	static const struct {
+		const char *part;
+		int draft;
+	} drafts[] = {
+		{ "json-schema.org/draft-04/", SCHEMA_4 },
+		{ "json-schema.org/draft-05/", SCHEMA_4 },
+		{ "json-schema.org/draft-06/", SCHEMA_6 },
+		{ "json-schema.org/draft-07/", SCHEMA_7 },
+		{ "json-schema.org/draft/2019-09/", SCHEMA_2019 },
+		{ "json-schema.org/draft/2020-12/", DRAFT_2020 },
+		{ "json-schema.org/schema", 0 },
+		/* draft 4, and `self`, which says what the schema is */
+		{ "iglucentral.com/schemas/com.snowplowanalytics.self-desc/", SCHEMA_4 },
+	};
 	const struct json *s = json_get(v, "$schema");
 
 	*out = draft;
@@ -126,26 +258,32 @@ static int draft_of(struct schema *c, const struct json *v, int draft, int *out)
 		return INFER_OK;
 	if (!json_is_string(s))
 		return schema_fail(c, INFER_EINVAL, s, "must be a string");
-	if (memmem(s->s, s->n, "draft-07/schema", 15))
-		*out = SCHEMA_7;
-	else if (memmem(s->s, s->n, "draft/2020-12/schema", 20))
-		*out = SCHEMA_2020;
-	else
-		return schema_fail(c, INFER_EUNSUP, s, "only draft 7 and 2020-12 are supported");
-	return INFER_OK;
+	for (size_t i = 0; i < sizeof drafts / sizeof *drafts; i++)
+		if (memmem(s->s, s->n, drafts[i].part, strlen(drafts[i].part))) {
+			*out = drafts[i].draft ? drafts[i].draft : draft;
+			return INFER_OK;
+		}
+	if (c->opts.lax) {
+		schema_ignore(c, s);
+		return INFER_OK;
+	}
+	return schema_fail(c, INFER_EUNSUP, s,
+	                   "names a dialect that is not supported: drafts 4, 6, 7, 2019-09 and "
+	                   "2020-12 are");
 }
 
 static int identify(struct schema *c, uint32_t at)
 {
-	const struct json *v = c->place[at].v, *id = json_get(v, "$id"),
-			  *a = json_get(v, "$anchor"), *d = json_get(v, "$dynamicAnchor");
+	static const struct json recursive = { .kind = JSON_STRING, .s = "" };
 	uint32_t r = c->place[at].resource, n;
 	int draft = c->resource[r].draft;
+	const struct json *v = c->place[at].v, *id = json_get(v, draft == SCHEMA_4 ? "id" : "$id"),
+			  *a = json_get(v, "$anchor"), *d = json_get(v, "$dynamicAnchor");
 	const char *uri;
 
-	if (draft == SCHEMA_7 && json_get(v, "$ref"))
+	if (draft_hides(draft) && json_get(v, "$ref"))
 		return INFER_OK;
-	if (json_is_string(id) && id->n && id->s[0] == '#' && draft == SCHEMA_7)
+	if (json_is_string(id) && id->n && id->s[0] == '#' && draft_hides(draft))
 		return new_anchor(c, id, 1, v, r, 0);
 	if (json_is_string(id) && (v != c->root || id->n)) {
 		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, id->s, id->n, &uri,
@@ -161,11 +299,14 @@ static int identify(struct schema *c, uint32_t at)
 		}
 		c->place[at].resource = r;
 	}
-	if (draft == SCHEMA_7)
+	if (draft_hides(draft))
 		return INFER_OK;
 	if (json_is_string(a))
 		TRY(new_anchor(c, a, 0, v, r, 0));
-	if (json_is_string(d))
+	if (draft == SCHEMA_2019 && v == c->resource[r].root &&
+	    json_is(json_get(v, "$recursiveAnchor"), JSON_TRUE))
+		return new_anchor(c, &recursive, 0, v, r, 1);
+	if (draft == DRAFT_2020 && json_is_string(d))
 		TRY(new_anchor(c, d, 0, v, r, 1));
 	return INFER_OK;
 }
@@ -191,10 +332,21 @@ static int children(struct schema *c, const struct json *v, enum holds h, uint32
 	return INFER_OK;
 }
 
+static const char *mistake(const struct json *m, const struct keyword_row *row, int draft)
+{
+	enum holds h = (enum holds)row->holds;
+
+	if (h == H_EXCLUSIVE)
+		h = draft == SCHEMA_4 ? H_BOOL : H_NUMBER;
+	if (row->kw == KW_ITEMS && json_is_array(m) && draft == DRAFT_2020)
+		return "must be a schema; prefixItems takes an array";
+	return keyword_mistake(m, h);
+}
+
 static int scan_one(struct schema *c, uint32_t at)
 {
 	const struct json *v = c->place[at].v;
-	int draft;
+	int draft, hidden;
 
 	if (json_is_bool(v))
 		return INFER_OK;
@@ -202,24 +354,30 @@ static int scan_one(struct schema *c, uint32_t at)
 		return schema_fail(c, INFER_EINVAL, v, "is not a schema");
 	TRY(identify(c, at));
 	draft = schema_draft(c, at);
+	hidden = draft_hides(draft) && json_get(v, "$ref");
 	json_each(m, v) {
 		const struct keyword_row *row = keyword_find(m);
 		const char *what;
 
 		TRY(work_steps(&c->w, 8));
-		if (draft == SCHEMA_7 && json_get(v, "$ref") && row &&
-		    strcmp(row->name, "definitions") != 0 && strcmp(row->name, "$ref") != 0)
+		if (hidden && row && strcmp(row->name, "definitions") != 0 &&
+		    strcmp(row->name, "$ref") != 0)
 			continue;
-		if (!row || !(row->drafts & (draft == SCHEMA_7 ? IN_7 : IN_2020))) {
-			if (c->opts.lax)
-				continue;
-			return schema_fail(c, INFER_EUNSUP, m, "is no keyword of this draft");
+		if (!row || !schema_knows(draft, row)) {
+			what = "is no keyword of this draft";
+			if (!c->opts.lax)
+				return schema_fail(c, INFER_EUNSUP, m, "%s", what);
+			schema_ignore(c, m);
+			continue;
 		}
-		what = keyword_mistake(m, (enum holds)row->holds);
-		if (!what && row->kw == KW_ITEMS && json_is_array(m) && draft != SCHEMA_7)
-			what = "must be a schema; prefixItems takes an array";
+		what = mistake(m, row, draft);
+		if (what && row->holds == H_FALSE && c->opts.lax) {
+			schema_ignore(c, m);
+			continue;
+		}
 		if (what)
-			return schema_fail(c, INFER_EINVAL, m, "%s", what);
+			return schema_fail(c, row->holds == H_FALSE ? INFER_EUNSUP : INFER_EINVAL,
+			                   m, "%s", what);
 		TRY(children(c, m, (enum holds)row->holds, c->place[at].resource));
 	}
 	return INFER_OK;
@@ -240,12 +398,14 @@ int schema_scan(struct schema *c)
 	uint32_t place, r;
 	int draft;
 
-	TRY(draft_of(c, c->root, c->opts.draft, &draft));
+	TRY(draft_of(c, c->root, c->opts.draft ? c->opts.draft : DRAFT_2020, &draft));
 	TRY(new_resource(c, c->root, "", 0, draft, &r));
 	TRY(schema_place(c, &yes, 0, 0, &place));
 	TRY(schema_place(c, &no, 0, 0, &place));
 	TRY(schema_place(c, c->root, 0, 0, &place));
-	return scan_from(c, 2);
+	TRY(scan_from(c, 2));
+	c->scanned = 1;
+	return scopes_begin(c);
 }
 
 /* -- references ----------------------------------------------------------------------------- */
@@ -318,6 +478,7 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 {
 	const struct json *v = c->resource[resource].root;
 	const uint32_t before = c->n_places;
+	const struct seat *seat;
 	char *step;
 
 	TRY(work_alloc(&c->w, &step, n + 1, 1));
@@ -330,9 +491,9 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 		if (!v)
 			return schema_fail(c, INFER_EINVAL, ref,
 			                   "there is nothing at this pointer");
-		for (uint32_t i = 2; i < c->n_places; i++)
-			if (c->place[i].v == v && !c->place[i].constant)
-				resource = c->place[i].resource;
+		seat = place_find(c, &(struct place){ .v = v });
+		if (seat->index != NOWHERE)
+			resource = c->place[seat->index].resource;
 		s += end;
 		n -= end;
 	}
@@ -355,23 +516,36 @@ static int find_anchor(const struct schema *c, uint32_t resource, const char *s,
 	return 0;
 }
 
-/* A dynamic anchor: only where no other resource has one of that name is it the target for sure. */
-static int the_only(struct schema *c, const struct json *ref, const struct anchor *a)
+/* The anchor of that name in the outermost resource that was entered and has one. */
+static const struct anchor *outermost(const struct schema *c, uint32_t scope,
+                                      const struct anchor *a)
 {
+	if (!c->scoped || c->scope[scope][a->nth] == NOWHERE)
+		return a;
 	for (uint32_t i = 0; i < c->n_anchors; i++) {
 		const struct anchor *b = c->anchor + i;
 
-		if (b->dynamic && b->resource != a->resource && b->name->n == a->name->n &&
-		    !memcmp(a->name->s, b->name->s, a->name->n))
-			return schema_fail(c, INFER_EUNSUP, ref,
-			                   "has more than one target: not supported");
+		if (b->dynamic && b->nth == a->nth && b->resource == c->scope[scope][a->nth])
+			return b;
 	}
-	return INFER_OK;
+	return a;
 }
 
-int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
+/* The dynamic anchor of $recursiveRef: what the root of the resource has, if anything. */
+static const struct anchor *recursive_anchor(const struct schema *c, uint32_t resource)
+{
+	for (uint32_t i = 0; i < c->n_anchors; i++)
+		if (c->anchor[i].dynamic && c->anchor[i].resource == resource &&
+		    !c->anchor[i].name->n)
+			return c->anchor + i;
+	return NULL;
+}
+
+static int target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
                   uint32_t *to)
 {
+	const uint32_t scope = c->place[place].scope;
+	const struct anchor *a;
 	uint32_t r = c->place[place].resource, n = 0, rest, i;
 	const char *s = ref->s, *uri;
 
@@ -391,11 +565,24 @@ int schema_target(struct schema *c, uint32_t place, const struct json *ref, int 
 	}
 	s += n + (rest > 0);
 	rest -= rest > 0;
-	if (!rest || *s == '/')
+	a = dynamic && !rest ? recursive_anchor(c, r) : NULL;
+	if (!a && (!rest || *s == '/'))
 		return follow(c, ref, r, s, rest, to);
-	if (!find_anchor(c, r, s, rest, &i))
-		return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
-	if (dynamic && c->anchor[i].dynamic)
-		TRY(the_only(c, ref, c->anchor + i));
-	return schema_place(c, c->anchor[i].at, r, 0, to);
+	if (!a) {
+		if (!find_anchor(c, r, s, rest, &i))
+			return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
+		a = c->anchor + i;
+	}
+	if (dynamic && a->dynamic)
+		a = outermost(c, scope, a);
+	return schema_place(c, a->at, a->resource, 0, to);
+}
+
+int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
+                  uint32_t *to)
+{
+	const uint32_t scope = c->place[place].scope;
+
+	TRY(target(c, place, ref, dynamic, to));
+	return schema_enter(c, scope, to);
 }

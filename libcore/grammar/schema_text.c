@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* what is kept beside keywords */
-enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000 };
+enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000, KEPT_USUAL = 4000 };
 
 /* numbers without exponent; those of them with a fraction that is not 0 */
 #define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
@@ -30,7 +30,7 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
 	return INFER_OK;
 }
 
-static const struct dfa *kept(struct schema *c, const struct json *of, uint32_t how)
+static const struct dfa *kept(struct schema *c, const void *of, uint32_t how)
 {
 	for (uint32_t i = 0; i < c->n_kept; i++)
 		if (c->kept[i].of == of && c->kept[i].how == how)
@@ -75,13 +75,10 @@ static int combine(struct dfa **d, struct dfa *other, int rc,
 
 int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, const struct dfa **out)
 {
-	struct dfa *d;
-
 	*out = !a ? b : a;
 	if (!a || !b || a == b || dfa_is_all(b))
 		return INFER_OK;
-	TRY(dfa_and(&d, a, b, c->w.left, c->w.err));
-	return schema_keep(c, d, out);
+	return schema_memo(c, MEMO_AND, a, b, out);
 }
 
 /* -- numbers -------------------------------------------------------------------------------- */
@@ -116,19 +113,18 @@ static int any_regex(struct schema *c, const char *s, struct dfa **d)
 	return regex_dfa(d, s, strlen(s), REGEX_WHOLE, c->w.left, c->w.err);
 }
 
-int schema_integer(struct schema *c, const struct json *v, int neg, const struct dfa **out)
+int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out)
 {
+	const struct number_spec spec = { .kind = digits ? NUMBER_DIGITS : NUMBER_INTEGER };
+	const uint32_t how = KEPT_INTEGER + (uint32_t)(digits * 2 + neg);
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = kept(c, NULL, KEPT_INTEGER + (uint32_t)neg);
+	*out = kept(c, NULL, how);
 	if (*out)
 		return INFER_OK;
-	rc = neg ? any_regex(c, BROKEN, &d)
-	         : number_dfa(&d, &(struct number_spec){ .kind = NUMBER_INTEGER }, c->w.left,
-	                      c->w.err);
-	(void)v;
-	return keep_as(c, rc, NULL, KEPT_INTEGER + (uint32_t)neg, d, out);
+	rc = neg ? any_regex(c, BROKEN, &d) : number_dfa(&d, &spec, c->w.left, c->w.err);
+	return keep_as(c, rc, NULL, how, d, out);
 }
 
 int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
@@ -162,6 +158,37 @@ int schema_number(struct schema *c, const struct json *v, enum keyword kw, int n
 		d = all;
 	}
 	return keep_as(c, rc, v, how, d, out);
+}
+
+/* the usual spellings of numbers, and of those that are integers */
+#define USUAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
+#define USUAL_INTEGERS "0|-?[1-9]\\d{0,19}"
+
+int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out)
+{
+	const struct dfa *integers;
+	struct dfa *d = NULL, *all = NULL;
+	int rc;
+
+	*out = kept(c, numbers, KEPT_USUAL);
+	if (*out)
+		return INFER_OK;
+	TRY(schema_integer(c, 0, 0, &integers));
+	TRY(dfa_minus(&d, numbers, integers, c->w.left, c->w.err));
+	rc = any_regex(c, dfa_is_none(d) ? USUAL_INTEGERS : USUAL, &all);
+	dfa_drop(d, c->w.left);
+	TRY(rc);
+	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
+	dfa_drop(all, c->w.left);
+	TRY(rc);
+	*out = numbers;
+	if (dfa_is_none(d))
+		dfa_drop(d, c->w.left);
+	else
+		TRY(schema_keep(c, d, out));
+	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
+	c->kept[c->n_kept++] = (struct kept){ numbers, KEPT_USUAL, *out };
+	return INFER_OK;
 }
 
 /* -- strings -------------------------------------------------------------------------------- */
@@ -227,23 +254,6 @@ int schema_regex(struct schema *c, const struct json *at, const char *s, size_t 
 		return INFER_OK;
 	rc = regex_dfa(&d, s, n, REGEX_SEARCH, c->w.left, c->w.err);
 	return keep_as(c, rc, at, KEPT_REGEX, d, out);
-}
-
-int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
-                 const struct dfa **out)
-{
-	struct dfa *d = NULL, *no = NULL;
-	int rc;
-
-	rc = dfa_words(&d, words, n, c->w.left, c->w.err);
-	if (!rc && neg) {
-		rc = dfa_not(&no, d, c->w.left, c->w.err);
-		dfa_drop(d, c->w.left);
-		d = no;
-	}
-	if (rc)
-		return rc;
-	return schema_keep(c, d, out);
 }
 
 /* -- values --------------------------------------------------------------------------------- */

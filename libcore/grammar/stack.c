@@ -18,6 +18,13 @@ int stacks_init(struct stacks *t, uint64_t bytes, infer_error *err)
 void stacks_fini(struct stacks *t)
 {
 	must(!t->bucket || !t->n);
+	for (int i = 0; i < STACK_SPARES; i++)
+		while (t->spare[i]) {
+			struct node *n = t->spare[i];
+
+			t->spare[i] = n->chain;
+			mem_free(n);
+		}
 	mem_free(t->bucket);
 	*t = (struct stacks){ 0 };
 }
@@ -72,7 +79,11 @@ int node_get(struct node **out, struct stacks *t, const struct node *like, const
 		}
 	if (size > t->bytes)
 		return err_set(err, INFER_EUNSUP, "the constraint needs too much memory here");
-	n = mem_alloc(MEM_GRAMMAR, 1, size);
+	n = like->n < STACK_SPARES ? t->spare[like->n] : NULL;
+	if (n)
+		t->spare[like->n] = n->chain;
+	else
+		n = mem_alloc(MEM_GRAMMAR, 1, size);
 	if (!n)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	if (t->n > t->mask)
@@ -92,6 +103,16 @@ int node_get(struct node **out, struct stacks *t, const struct node *like, const
 	t->n++;
 	*out = n;
 	return INFER_OK;
+}
+
+static void give_back(struct stacks *t, struct node *n)
+{
+	if (n->n >= STACK_SPARES) {
+		mem_free(n);
+		return;
+	}
+	n->chain = t->spare[n->n];
+	t->spare[n->n] = n;
 }
 
 void node_drop(struct stacks *t, struct node *n)
@@ -126,7 +147,7 @@ void node_drop(struct stacks *t, struct node *n)
 			dead = n->chain;
 			t->bytes += sizeof *n + n->n * sizeof *n->data;
 			t->n--;
-			mem_free(n);
+			give_back(t, n);
 			n = NULL;
 		}
 	}

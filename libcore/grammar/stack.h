@@ -14,8 +14,12 @@ struct node {
 	uint32_t data[]; /* [n] */
 };
 
+/* Nodes that are dropped are kept for others of their size: a text that goes on allocates
+ * nothing once it is under way. */
+enum { STACK_SPARES = 17 };
 struct stacks {
 	struct node **bucket;
+	struct node *spare[STACK_SPARES]; /* by n, chained */
 	uint32_t mask, n;
 	uint64_t bytes; /* that may still be taken */
 };

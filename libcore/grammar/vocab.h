@@ -18,15 +18,16 @@ struct vocab_token {
 	uint32_t n;
 };
 
-/* tokens: by their ids; the bytes are copied.  O(n log n) comparisons */
+/* tokens: by their ids; the bytes are copied.  O(bytes) but for tokens
+ * that share their first eight bytes */
 int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, infer_error *err);
 void vocab_free(struct vocab *v);
-uint32_t vocab_words(const struct vocab *v); /* of 32 bits, in a mask */
+uint32_t vocab_words(const struct vocab *v); /* of 64 bits, in a mask */
 
 /* Which tokens may come at this place.  Whether the text may end there is match_may_end().
- * bits   out, [vocab_words]; bit id % 32 of word id / 32
+ * bits   out, [vocab_words]; bit id % 64 of word id / 64
  * left   steps are counted down, one for each byte and stack
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
-int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint32_t *bits,
+int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint64_t *bits,
                struct grammar_budget *left, infer_error *err);
 #endif

@@ -1,9 +1,10 @@
 /* regular/decode.c - escapes and UTF-8, where every byte may be the last one so far. */
 #include "regular/decode.h"
 
-/* hex: + digits read; low: behind a high surrogate, which is in the upper half of acc */
-enum { PLAIN, ESCAPE, HEX, LOW_BACKSLASH = 6, LOW_U, LOW_HEX, UTF8 = 16 };
-enum { HIGH = 0xd800, LOW = 0xdc00, AFTER = 0xe000 };
+/* hex: + digits read; low: behind a high surrogate, which is in the upper half of acc.  TIDY is a
+ * bit of ESCAPE and HEX */
+enum { PLAIN, ESCAPE, HEX, LOW_BACKSLASH = 6, LOW_U, LOW_HEX, TIDY = 32, UTF8 = 64 };
+enum { PRINTABLE = 0x20, DEL = 0x7f, HIGH = 0xd800, LOW = 0xdc00, AFTER = 0xe000 };
 
 static int hex_value(uint8_t b)
 {
@@ -40,32 +41,38 @@ static uint32_t pair(uint32_t high, uint32_t low)
 	return 0x10000 + ((high - HIGH) << 10) + (low - LOW);
 }
 
-static int hex_ranges(uint32_t lo, uint32_t hi, struct dfa_range *r)
+static int hex_ranges(uint32_t lo, uint32_t hi, uint32_t tidy, struct dfa_range *r)
 {
 	struct dfa_range h;
-	int n = add_range(r, 0, lo, hi, 0, HIGH - 1);
+	int n = tidy ? add_range(r, 0, lo, hi, 0, PRINTABLE - 1) : 0;
 
+	n = add_range(r, n, lo, hi, tidy ? DEL : 0, HIGH - 1);
 	n = add_range(r, n, lo, hi, AFTER, 0xffff);
 	if (add_range(&h, 0, lo, hi, HIGH, LOW - 1))
 		r[n++] = (struct dfa_range){ pair(h.lo, LOW), pair(h.hi, AFTER - 1) };
 	return n;
 }
 
-int decode_ranges(const struct decoder *d, struct dfa_range r[3])
+int decode_ranges(const struct decoder *d, struct dfa_range r[DECODE_RANGES])
 {
 	const uint32_t acc = d->acc & 0xffff, high = d->acc >> 16;
+	const uint32_t tidy = d->mode & TIDY, mode = d->mode & ~(uint32_t)TIDY;
 	uint32_t left;
 	struct dfa_range low;
+	int n;
 
 	if (d->mode >= UTF8)
 		return utf8_ranges(d, r);
-	if (d->mode == PLAIN || d->mode == ESCAPE)
-		return hex_ranges(0, 0xffff, r);
-	if (d->mode < LOW_BACKSLASH) {
-		left = 4 * (4 - (d->mode - HEX));
-		return hex_ranges(acc << left, acc << left | ((UINT32_C(1) << left) - 1), r);
+	if (mode == PLAIN || mode == ESCAPE) {
+		n = hex_ranges(0, 0xffff, tidy, r);
+		n = tidy ? add_range(r, n, '"', '"', 0, DFA_MOST_CP) : n;
+		return tidy ? add_range(r, n, '\\', '\\', 0, DFA_MOST_CP) : n;
 	}
-	left = d->mode < LOW_HEX ? 16 : 4 * (4 - (d->mode - LOW_HEX));
+	if (mode < LOW_BACKSLASH) {
+		left = 4 * (4 - (mode - HEX));
+		return hex_ranges(acc << left, acc << left | ((UINT32_C(1) << left) - 1), tidy, r);
+	}
+	left = mode < LOW_HEX ? 16 : 4 * (4 - (mode - LOW_HEX));
 	if (!add_range(&low, 0, acc << left, acc << left | ((UINT32_C(1) << left) - 1), LOW,
 	               AFTER - 1))
 		return 0;
@@ -82,7 +89,7 @@ static enum decoded done(struct decoder *d, uint32_t cp, uint32_t *out)
 
 static enum decoded more(struct decoder *d, uint32_t mode, uint32_t acc)
 {
-	struct dfa_range r[3];
+	struct dfa_range r[DECODE_RANGES];
 
 	*d = (struct decoder){ mode, acc };
 	return decode_ranges(d, r) ? DECODE_MORE : DECODE_BAD;
@@ -116,8 +123,9 @@ static enum decoded escape(struct decoder *d, uint8_t b, uint32_t *cp)
 	switch (b) {
 	case '"':
 	case '\\':
-	case '/':
 		return done(d, b, cp);
+	case '/':
+		return d->mode & TIDY ? DECODE_BAD : done(d, b, cp);
 	case 'b':
 		return done(d, 8, cp);
 	case 'f':
@@ -129,7 +137,7 @@ static enum decoded escape(struct decoder *d, uint8_t b, uint32_t *cp)
 	case 't':
 		return done(d, 9, cp);
 	case 'u':
-		return more(d, HEX, 0);
+		return more(d, HEX | (d->mode & TIDY), 0);
 	default:
 		return DECODE_BAD;
 	}
@@ -139,28 +147,31 @@ static enum decoded digit(struct decoder *d, uint8_t b, uint32_t *cp)
 {
 	const int v = hex_value(b);
 	const uint32_t acc = (d->acc & 0xffff) << 4 | (uint32_t)v, high = d->acc & 0xffff0000;
+	const uint32_t tidy = d->mode & TIDY, mode = d->mode & ~(uint32_t)TIDY;
 
 	if (v < 0)
 		return DECODE_BAD;
-	if (d->mode == LOW_HEX + 3)
+	if (mode == LOW_HEX + 3)
 		return (acc & 0xfc00) == LOW ? done(d, pair(high >> 16, acc), cp) : DECODE_BAD;
-	if (d->mode != HEX + 3)
+	if (mode != HEX + 3)
 		return more(d, d->mode + 1, high | acc);
 	if (acc >= HIGH && acc < LOW)
 		return more(d, LOW_BACKSLASH, acc << 16);
-	return acc >= LOW && acc < AFTER ? DECODE_BAD : done(d, acc, cp);
+	if ((acc >= LOW && acc < AFTER) || (tidy && acc >= PRINTABLE && acc < DEL))
+		return DECODE_BAD;
+	return done(d, acc, cp);
 }
 
-enum decoded decode_json(struct decoder *d, uint8_t b, uint32_t *cp)
+static enum decoded decode(struct decoder *d, uint32_t tidy, uint8_t b, uint32_t *cp)
 {
 	if (d->mode >= UTF8)
 		return decode_utf8(d, b, cp);
-	switch (d->mode) {
+	switch (d->mode & ~(uint32_t)TIDY) {
 	case PLAIN:
 		if (b == '"')
 			return DECODE_QUOTE;
 		if (b == '\\')
-			return more(d, ESCAPE, 0);
+			return more(d, ESCAPE | tidy, 0);
 		return b < 0x20 ? DECODE_BAD : decode_utf8(d, b, cp);
 	case ESCAPE:
 		return escape(d, b, cp);
@@ -171,6 +182,12 @@ enum decoded decode_json(struct decoder *d, uint8_t b, uint32_t *cp)
 	default:
 		return digit(d, b, cp);
 	}
+}
+
+enum decoded decode_json(struct decoder *d, uint8_t b, uint32_t *cp) { return decode(d, 0, b, cp); }
+enum decoded decode_tidy(struct decoder *d, uint8_t b, uint32_t *cp)
+{
+	return decode(d, TIDY, b, cp);
 }
 
 int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi)

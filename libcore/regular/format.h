@@ -2,6 +2,7 @@
  *
  * Each is written from its RFC.  Where a format is not regular, or its automaton would be large for
  * what nobody writes, this differs from it:
+ *   date, date-time   the year 0000 is left out, which many libraries do not read
  *   time, date-time   a leap second only as 23:59:60 with Z or an offset of 00:00, so those of other
  *                     zones are left out
  *   hostname, email   names longer than 253 characters are let in; labels that begin with xn--, or

@@ -241,3 +241,70 @@ poke() # MODEL VALUE
 	fails 2 'diff takes two files' infer-inspect diff -m one.gguf two.gguf
 	fails 1 'absent.gguf: No such file' infer-inspect diff one.gguf absent.gguf
 }
+
+@test "grammar shows what a constraint takes; the file is what its name or its text says" {
+	echo '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}' >s.json
+	infer-inspect grammar s.json >a
+	grep -q '^form      json_schema$' a
+	grep -Eq '^bytes     [0-9]+ \(' a
+	grep -Eq '^compiled  [0-9.e-]+ ms, [0-9]+ steps$' a
+	grep -Eq '^automata  [0-9]+, with [0-9]+ states$' a
+	same json_schema "$(infer-inspect grammar --json - <s.json | json form)"
+	same null "$(infer-inspect grammar --json '{"type":"null"}' | json name)"
+	echo 'root ::= "a" | "b"' >rules
+	same grammar "$(infer-inspect grammar --json rules | json form)"
+	echo 'a{2}|c' >word
+	same regex "$(infer-inspect grammar --json word | json form)"
+	fails 5 'line 1 of the grammar' infer-inspect grammar --as gbnf word
+	fails 5 'json_schema: line 1, column 1' infer-inspect grammar --as schema word
+	fails 1 'absent: No such file' infer-inspect grammar absent
+	fails 2 'grammar takes one file, or the text of a schema' infer-inspect grammar
+	fails 2 'go with grammar only' infer-inspect hw --sample 3
+	fails 2 'grammar takes no model' infer-inspect grammar -m demo s.json
+}
+
+@test "grammar --check says where a text fails, and exits with 8" {
+	echo '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}' >s.json
+	printf ' {\t"a"\r\n : 1 } \n' >good
+	printf '{"a":\n 1.5}' >bad
+	printf '{"a":1' >short
+	infer-inspect grammar s.json --check good >a
+	same 'good: accepted' "$(cat a)"
+	rc=0
+	infer-inspect grammar s.json --check good --check bad --check short >a || rc=$?
+	same 8 "$rc"
+	same 'bad: not accepted: line 2, byte 10' "$(sed -n 2p a)"
+	same 'short: not accepted: line 1, byte 7: something is missing at the end' "$(sed -n 3p a)"
+	infer-inspect grammar s.json --json --check bad >a || true
+	same 'false 2 10' "$(json checks.0.accepted <a) $(json checks.0.line <a) $(json checks.0.byte <a)"
+	printf 'aa\n' >line
+	infer-inspect grammar --as regex <(echo 'a+') --check line
+	rc=0
+	infer-inspect grammar --as regex <(echo 'b+') --check line >a || rc=$?
+	same '8 line: not accepted: line 1, byte 1' "$rc $(cat a)"
+}
+
+@test "grammar --sample prints texts that satisfy the constraint; a seed repeats them" {
+	echo '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}' >s.json
+	infer-inspect grammar s.json --sample 20 --seed 1 >a
+	same 20 "$(wc -l <a)"
+	infer-inspect grammar s.json --sample 20 --seed 1 | cmp - a
+	infer-inspect grammar s.json --sample 20 >b
+	! cmp -s a b
+	while read -r line; do
+		printf %s "$line" >one
+		infer-inspect grammar s.json --check one >/dev/null
+	done <a
+	same 20 "$(infer-inspect grammar s.json --sample 20 --seed 1 --json | json samples.#)"
+}
+
+@test "grammar exits with 5 and the pointer for what cannot be enforced; --lax-schema ignores it by name" {
+	echo '{"properties":{"a":{"format":"phone","maxlength":3}}}' >s.json
+	fails 5 '#/properties/a/maxlength: is no keyword of this draft' infer-inspect grammar s.json
+	infer-inspect grammar s.json --lax-schema --json >a 2>err
+	same '#/properties/a/maxlength #/properties/a/format' "$(json ignored.0 <a) $(json ignored.1 <a)"
+	same 2 "$(grep -c 'cannot be enforced, and is ignored$' err)"
+	fails 5 'this format is not supported' infer-inspect grammar '{"format":"phone"}'
+	infer-inspect grammar --format-annotation '{"format":"phone"}' >a
+	fails 5 'needs more than 40 bytes' infer-inspect grammar --constraint-budget 10 '{"type":"string"}'
+}

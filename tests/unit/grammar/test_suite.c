@@ -134,15 +134,48 @@ static void test_suite(void **state)
 	}
 	printf("# required: %d of %d\n", passed, groups);
 	assert_int_equal(strict, 0);
-	assert_true(groups > 600 && passed * 20 >= groups * 19);
+	assert_true(groups > 600 && passed >= 595);
 	arena_fini(&a);
 	free(line);
 	fclose(f);
 }
 
+/* Thousands of properties, and many branches over the same names, are no more than they look. */
+static void test_large(void **state)
+{
+	struct grammar_budget left = { GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	struct grammar *g;
+	struct arena a;
+	struct buf b;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	buf_init(&b, MEM_TEXT);
+	buf_puts(&b, "{\"additionalProperties\":false,\"properties\":{\"\":true");
+	for (int i = 0; i < 3000; i++)
+		buf_printf(&b, ",\"property%d\":{\"type\":\"string\"}", i * 7919 % 3001);
+	buf_puts(&b, "}}");
+	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	grammar_drop(g, &left);
+	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	b.len = 0;
+	buf_puts(&b, "{\"type\":\"object\",\"anyOf\":[true");
+	for (int i = 0; i < 40; i++)
+		buf_printf(&b, ",{\"required\":[\"a%d\"]}", i);
+	buf_puts(&b, "],\"additionalProperties\":false,\"properties\":{\"b\":true");
+	for (int i = 0; i < 40; i++)
+		buf_printf(&b, ",\"a%d\":{\"enum\":[%d,\"value\"]}", i, i);
+	buf_puts(&b, "}}");
+	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	grammar_drop(g, &left);
+	buf_fini(&b);
+	arena_fini(&a);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_suite) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_suite),
+		                            cmocka_unit_test(test_large) };
 
 	return nth_group(tests);
 }

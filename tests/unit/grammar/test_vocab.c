@@ -9,7 +9,7 @@
 #include "grammar/grammar.h"
 #include "grammar/vocab.h"
 
-enum { TOKENS = 700, WORDS = (TOKENS + 31) / 32 };
+enum { TOKENS = 700, WORDS = (TOKENS + 63) / 64 };
 
 static const char *const pieces[] = {
 	"{",        "}",        "[",      "]",     "\"", ":",      ",",    " ",    "\n",
@@ -44,7 +44,7 @@ static void make_tokens(struct vocab_token *t, char (*bytes)[32])
 }
 
 static void brute(struct match *m, const struct match_at *at, const struct vocab_token *t,
-                  uint32_t *bits)
+                  uint64_t *bits)
 {
 	struct match_at try = { 0 };
 
@@ -54,7 +54,7 @@ static void brute(struct match *m, const struct match_at *at, const struct vocab
 		for (uint32_t i = 0; i < t[id].n; i++)
 			assert_int_equal(match_byte(m, &try, (uint8_t)t[id].at[i], NULL), INFER_OK);
 		if (t[id].n && match_live(&try))
-			bits[id / 32] |= UINT32_C(1) << id % 32;
+			bits[id / 64] |= UINT64_C(1) << id % 64;
 	}
 	match_drop(m, &try);
 }
@@ -70,20 +70,21 @@ static void along(const struct grammar *g, const struct vocab *v, const struct v
 	assert_int_equal(match_begin(m, &at, NULL), INFER_OK);
 	for (uint64_t i = 0; i < 12; i++) {
 		struct grammar_budget left = most;
-		uint32_t bits[WORDS], want[WORDS], r[4], n = 0, id = 0;
+		uint64_t bits[WORDS], want[WORDS];
+		uint32_t r[4], n = 0, id = 0;
 
 		assert_int_equal(vocab_mask(v, m, &at, bits, &left, NULL), INFER_OK);
 		brute(m, &at, t, want);
 		assert_memory_equal(bits, want, sizeof bits);
 		for (uint32_t k = 0; k < TOKENS; k++)
-			n += bits[k / 32] >> k % 32 & 1;
+			n += bits[k / 64] >> k % 64 & 1;
 		/* every byte is a token, so only an end has none */
 		assert_true(n || match_may_end(m, &at));
 		if (!n)
 			break;
 		rng_block(r, seed, i);
 		for (n = r[0] % n + 1; n; id += n > 0)
-			n -= bits[id / 32] >> id % 32 & 1;
+			n -= bits[id / 64] >> id % 64 & 1;
 		for (uint32_t k = 0; k < t[id].n; k++)
 			assert_int_equal(match_byte(m, &at, (uint8_t)t[id].at[k], NULL), INFER_OK);
 		assert_true(match_live(&at));
@@ -149,7 +150,7 @@ static int case_memory(void)
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	struct vocab *v = NULL;
-	uint32_t bits = 0;
+	uint64_t bits = 0;
 	infer_error err;
 	int rc;
 

@@ -12,7 +12,7 @@ typedef enum decoded decode_fn(struct decoder *, uint8_t, uint32_t *);
 static void decodes(decode_fn *f, const char *s, size_t n, uint32_t cp)
 {
 	struct decoder d = { 0 };
-	struct dfa_range r[3];
+	struct dfa_range r[DECODE_RANGES];
 	uint32_t got = 0;
 
 	for (size_t i = 0; i + 1 < n; i++) {
@@ -49,7 +49,12 @@ static void test_every_character(void **state)
 			snprintf(s, sizeof s, "\\u%04x\\u%04X", 0xd800 + ((cp - 0x10000) >> 10),
 			         0xdc00 + (cp & 0x3ff));
 		decodes(decode_json, s, strlen(s), cp);
+		if (cp < 0x20 || cp >= 0x7f)
+			decodes(decode_tidy, s, strlen(s), cp);
 	}
+	decodes(decode_tidy, "\\\"", 2, '"');
+	decodes(decode_tidy, "\\\\", 2, '\\');
+	decodes(decode_tidy, "\\n", 2, '\n');
 }
 
 /* Every text of a few bytes that is no character is refused at the first byte that rules it out. */
@@ -108,6 +113,23 @@ static void test_strings(void **state)
 	}
 }
 
+/* Printable characters of ASCII are refused at the first byte that makes them one. */
+static void test_tidy(void **state)
+{
+	static const char *const texts[] = { "\\/", "\\u002", "\\u003", "\\u006", "\\u007e" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct decoder d = { 0 };
+		const char *s = texts[i];
+		uint32_t cp;
+
+		for (; s[1]; s++)
+			assert_int_equal(decode_tidy(&d, (uint8_t)*s, &cp), DECODE_MORE);
+		assert_int_equal(decode_tidy(&d, (uint8_t)*s, &cp), DECODE_BAD);
+	}
+}
+
 static void test_reaches(void **state)
 {
 	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
@@ -127,9 +149,8 @@ static void test_reaches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_character),
-		cmocka_unit_test(test_every_text),
-		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_every_character), cmocka_unit_test(test_every_text),
+		cmocka_unit_test(test_strings),         cmocka_unit_test(test_tidy),
 		cmocka_unit_test(test_reaches),
 	};
 

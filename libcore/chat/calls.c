@@ -1,0 +1,435 @@
+/* chat/calls.c - the parts of an answer with tool calls. */
+#include "chat/calls.h"
+#include "base/err.h"
+#include "chat/chat.h"
+#include "chat/dialect.h"
+#include "grammar/parts.h"
+#include "regular/regex.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct calls {
+	struct parts *p;
+	const struct infer_chat *chat;
+	const struct dialect *f;
+	const struct dialect_form *form;
+	const struct calls_ask *ask;
+	/* of the tool at hand */
+	const struct chat_tool *tool;
+	char what[120];
+};
+
+static int in_source(const struct infer_chat *chat, const char *s)
+{
+	return chat->source.len && memmem(chat->source.at, chat->source.len, s, strlen(s)) != NULL;
+}
+
+static uint32_t nothing(struct parts *p) { return parts_sequence(p, 0); }
+
+/* -- arguments ------------------------------------------------------------------------------ */
+
+static const struct part_spelling python_values = {
+	.object = { "{", "}" },
+	.comma = ", ",
+	.name = { "", ": " },
+	.word = { "None", "False", "True" },
+	.quote = "\"",
+	.list = { "[", "]" },
+	.escapes = 1,
+};
+static const struct part_spelling python = {
+	.object = { "(", ")" },
+	.comma = ", ",
+	.name = { "", "=" },
+	.word = { "None", "False", "True" },
+	.quote = "\"",
+	.list = { "[", "]" },
+	.escapes = 1,
+	.nested = &python_values,
+};
+static const struct part_spelling gemma_values = {
+	.object = { "{", "}" },
+	.comma = ",",
+	.name = { "", ":" },
+	.end = "<|\"|>",
+	.word = { "null", "false", "true" },
+	.quote = "<|\"|>",
+	.list = { "[", "]" },
+	.bare = 1,
+};
+static const struct part_spelling gemma = {
+	.object = { "{", "}" },
+	.comma = ",",
+	.name = { "", ":" },
+	.end = "<|\"|>",
+	.word = { "null", "false", "true" },
+	.quote = "<|\"|>",
+	.list = { "[", "]" },
+	.nested = &gemma_values,
+};
+
+/* As the reader takes the value of a tag. */
+static enum part_value kind_of(const void *user, const char *name, size_t n)
+{
+	const struct calls *c = user;
+	int kinds;
+
+	if (c->f->param[1])
+		return PART_TYPED;
+	kinds = chat_tools_value(c->tool, name, n);
+	if (!(kinds & VALUE_TEXT))
+		return PART_JSON;
+	return kinds & VALUE_NULL ? PART_RAW_OR_NULL : PART_RAW;
+}
+
+/* The literal of a pattern up to the name of a parameter, or behind it; white space is one newline,
+ * and lead goes behind it all. */
+static const char *side(char *to, size_t size, const char *pattern, int behind, const char *lead)
+{
+	size_t n = 0;
+	int here = !behind;
+
+	for (; *pattern; pattern++) {
+		if (*pattern == *DIALECT_IDB)
+			here = 0;
+		else if (*pattern == *DIALECT_IDE)
+			here = behind;
+		else if (here && n + 1 < size)
+			to[n++] = (char)(*pattern == *DIALECT_WS ? '\n' : *pattern);
+	}
+	to[n] = 0;
+	if (behind)
+		snprintf(to + n, size - n, "%s", lead);
+	return to;
+}
+
+static uint32_t tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
+{
+	const char *const line = c->f->flags & DIALECT_NEWLINES ? "\n" : "",
+			  *json = c->f->param[1] ? c->f->param[1] : c->f->param[0];
+	char before[80], text[80], other[80], end[80];
+
+	snprintf(end, sizeof end, "%s%s\n", line, c->f->param_end);
+	return parts_spelled(
+		c->p, schema, o,
+		&(struct part_spelling){
+			.object = { "", "" },
+			.comma = "",
+			.name = { side(before, sizeof before, c->f->param[0], 0, ""), "" },
+			.raw = { side(text, sizeof text, c->f->param[0], 1, line), end },
+			.json = { side(other, sizeof other, json, 1, line), end },
+			.end = c->f->param_end,
+			.value = kind_of,
+			.user = c,
+		},
+		c->what);
+}
+
+/* A schema without a word about properties: of a tool without parameters. */
+static int has_none(const struct json *schema)
+{
+	static const char *const words[] = { "type",  "properties", "required", "description",
+		                             "title", "$schema",    "strict" };
+	const struct json *p = json_get(schema, "properties");
+
+	if (!schema || json_is_null(schema))
+		return 1;
+	if (!json_is_object(schema) || (!p && json_count(schema)) || json_count(p))
+		return 0;
+	json_each(m, schema) {
+		size_t k = 0;
+
+		while (k < sizeof words / sizeof *words &&
+		       (strlen(words[k]) != m->key_n || memcmp(words[k], m->key, m->key_n) != 0))
+			k++;
+		if (k == sizeof words / sizeof *words)
+			return 0;
+	}
+	return 1;
+}
+
+static uint32_t arguments(struct calls *c, const struct json *function)
+{
+	struct json no = { .kind = JSON_FALSE, .key = "additionalProperties", .key_n = 20 },
+		    none = { .kind = JSON_OBJECT, .n = 1, .first = &no, .last = &no };
+	const struct json *schema = json_get(function, "parameters");
+	const int strict = json_is(json_get(function, "strict"), JSON_TRUE);
+	const struct schema_opts o = {
+		.lax = !strict, .annotate = !strict, .ordered = 1, .usual = 1
+	};
+
+	if (has_none(schema))
+		schema = &none;
+	switch (c->form->args) {
+	case ARGS_TAGS:
+		return tags(c, schema, &o);
+	case ARGS_PYTHON:
+		return parts_spelled(c->p, schema, &o, &python, c->what);
+	case ARGS_GEMMA:
+		return parts_spelled(c->p, schema, &o, &gemma, c->what);
+	default:
+		return parts_object(c->p, schema, &o);
+	}
+}
+
+/* -- calls ---------------------------------------------------------------------------------- */
+
+/* The length of the literal text that a form begins with. */
+static size_t literal_of(const char *s)
+{
+	static const char patterns[] = DIALECT_WS DIALECT_NAME DIALECT_ANY DIALECT_IDB DIALECT_IDE
+		DIALECT_PEEK DIALECT_ARGS DIALECT_DIGITS DIALECT_ID;
+
+	return strcspn(s, patterns);
+}
+
+/* A form from s up to the name of the tool, or to its end. */
+static uint32_t form_of(struct calls *c, const char **s, const struct json *function)
+{
+	struct parts *p = c->p;
+	uint32_t all = nothing(p);
+
+	while (**s && **s != *DIALECT_NAME) {
+		const size_t n = literal_of(*s);
+		uint32_t one;
+
+		if (n)
+			one = parts_text(p, *s, n);
+		else if (**s == *DIALECT_ARGS)
+			one = arguments(c, function);
+		else if (**s == *DIALECT_DIGITS)
+			one = parts_regex(p, "[0-9]{1,2}");
+		else
+			one = parts_regex(p, "[A-Za-z0-9]{9}");
+		all = parts_sequence(p, 2, all, one);
+		*s += n ? n : 1;
+	}
+	return all;
+}
+
+static uint32_t refuse(struct calls *c, const char *why)
+{
+	return parts_refuse(c->p, INFER_EUNSUP, "%s: %s", c->what, why);
+}
+
+static int is_name(const struct chat_tool *t)
+{
+	for (size_t i = 0; i < t->len; i++)
+		if ((unsigned char)t->name[i] <= ' ' || strchr("\"'\\<>()[]{},:=", t->name[i]))
+			return 0;
+	return t->len > 0 && t->len <= 200;
+}
+
+/* From the name of a tool on. */
+static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, const char *s)
+{
+	const struct json *f = json_get(entry, "function");
+	struct parts *p = c->p;
+	uint32_t rest;
+
+	c->tool = c->ask->tools->at + i;
+	snprintf(c->what, sizeof c->what, "tool %.60s in the format %s", c->tool->name, c->f->name);
+	if (!is_name(c->tool))
+		return refuse(c, "a name that this format cannot write");
+	rest = form_of(c, &s, f ? f : entry);
+	if (!rest)
+		return parts_blame(p, c->what);
+	return parts_sequence(p, 2, parts_text(p, c->tool->name, c->tool->len), rest);
+}
+
+/* One call of any tool that may be called. */
+static uint32_t one_call(struct calls *c)
+{
+	struct parts *p = c->p;
+	const char *s = c->form->call;
+	const uint32_t before = form_of(c, &s, NULL);
+	uint32_t any = PART_NONE;
+	size_t i = 0;
+
+	json_each(entry, c->ask->tools->list) {
+		if (c->ask->only < 0 || (size_t)c->ask->only == i) {
+			const uint32_t one = call_of(c, i, entry, s + 1);
+
+			any = any ? parts_either(p, 2, any, one) : one;
+		}
+		i++;
+	}
+	return parts_shared(p, parts_sequence(p, 2, before, any ? any : parts_either(p, 0)));
+}
+
+static uint32_t all_calls(struct calls *c)
+{
+	const struct dialect_form *f = c->form;
+	struct parts *p = c->p;
+	const uint32_t call = one_call(c);
+	uint32_t more = nothing(p);
+
+	if (f->between && !c->ask->single)
+		more = parts_repeat(p, parts_sequence(p, 2, parts_string(p, f->between), call), 0,
+		                    CALLS_MOST - 1);
+	return parts_sequence(p, 4, parts_string(p, f->open ? f->open : ""), call, more,
+	                      parts_string(p, f->close ? f->close : ""));
+}
+
+/* -- what is around them -------------------------------------------------------------------- */
+
+static size_t trimmed(const struct calls_ask *ask)
+{
+	size_t n = ask->prompt_n;
+
+	while (n && chat_space(ask->prompt[n - 1]))
+		n--;
+	return n;
+}
+
+static int prompt_ends(const struct calls_ask *ask, size_t n, const char *with)
+{
+	const size_t len = strlen(with);
+
+	return n >= len && !memcmp(ask->prompt + n - len, with, len);
+}
+
+/* Reasoning: free, until it ends. */
+static uint32_t thinking(struct calls *c)
+{
+	const struct dialect_think *t = c->chat->think;
+	const size_t n = trimmed(c->ask);
+	struct parts *p = c->p;
+	uint32_t rest;
+
+	if (c->f->flags & DIALECT_HARMONY)
+		return parts_either(
+			p, 2, nothing(p),
+			parts_sequence(p, 3, parts_string(p, "<|channel|>analysis<|message|>"),
+		                       parts_until(p, "<|end|>"),
+		                       parts_string(p, "<|start|>assistant")));
+	if (c->f->begun || !in_source(c->chat, t->close) || prompt_ends(c->ask, n, t->close))
+		return nothing(p);
+	rest = parts_sequence(p, 2, parts_until(p, t->close), parts_regex(p, "\\n{0,2}"));
+	if (prompt_ends(c->ask, n, t->open))
+		return rest;
+	return parts_either(p, 2, nothing(p), parts_sequence(p, 2, parts_string(p, t->open), rest));
+}
+
+/* What opens calls in free text: the tag of the form. */
+static void opening(const struct calls *c, char to[128])
+{
+	const char *open = c->form->open ? c->form->open : "";
+	const size_t n = strlen(open), m = literal_of(c->form->call);
+	size_t i = 1;
+
+	must(n + m < 128);
+	memcpy(to, open, n);
+	memcpy(to + n, c->form->call, m);
+	to[n + m] = 0;
+	while (i < n + m && !strchr(">][", to[i]))
+		i++;
+	if (i < n + m)
+		to[i + 1] = 0;
+}
+
+/* Texts that open a call in other forms, which are not written: there is no way on behind them. */
+static uint32_t add_others(struct calls *c, struct part_tag *tag, char (*text)[128])
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sizeof c->f->head / sizeof *c->f->head && c->f->head[i].as; i++) {
+		const size_t len = literal_of(c->f->head[i].as);
+		int known = c->f->head[i].args == ARGS_CODE || len < 6 || len >= 128;
+
+		if (known)
+			continue;
+		memcpy(text[n + 1], c->f->head[i].as, len);
+		text[n + 1][len] = 0;
+		for (uint32_t k = 0; k <= n; k++)
+			known |= strstr(text[k], text[n + 1]) != NULL;
+		if (known)
+			continue;
+		n++;
+		tag[n] = (struct part_tag){ text[n], parts_either(c->p, 0), 0 };
+	}
+	return n + 1;
+}
+
+/* Control tokens of the dialect that are no calls. */
+static uint32_t between(struct calls *c)
+{
+	const struct dialect_think *t = c->chat->think;
+	struct parts *p = c->p;
+	uint32_t any = parts_either(p, 0);
+
+	for (size_t i = 0; i < sizeof c->f->drop / sizeof *c->f->drop && c->f->drop[i]; i++)
+		any = parts_either(p, 2, any, parts_string(p, c->f->drop[i]));
+	if (t->flags & DIALECT_AGAIN && in_source(c->chat, t->close))
+		any = parts_either(
+			p, 2, any,
+			parts_sequence(p, 2, parts_string(p, t->open), parts_until(p, t->close)));
+	return any;
+}
+
+/* Text, and calls from where one is opened. */
+static uint32_t text_or_calls(struct calls *c)
+{
+	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 1 };
+	struct part_tag tag[MOST];
+	char text[MOST][128];
+	struct parts *p = c->p;
+	uint32_t calls = all_calls(c), n;
+
+	if (c->f->flags & DIALECT_HARMONY)
+		return parts_either(
+			p, 2, calls,
+			parts_sequence(p, 3, parts_string(p, "<|channel|>final"),
+		                       parts_regex(p, "[ a-z]{0,20}"),
+		                       parts_sequence(p, 2, parts_string(p, "<|message|>"),
+		                                      parts_without(p, NULL, 0))));
+	if (*c->form->call == '{') /* calls are there at the beginning, and nowhere else */
+		return parts_either(p, 2, calls,
+		                    parts_regex(p, "(?!\\s*\\{\\s*\"name\"\\s*:)[\\s\\S]*"));
+	if (c->f->plain)
+		calls = parts_sequence(p, 2, parts_string(p, c->f->begun), calls);
+	if (c->f->plain)
+		snprintf(text[0], sizeof text[0], "%s", c->f->begun);
+	else
+		opening(c, text[0]);
+	tag[0] = (struct part_tag){ text[0], calls, 1 };
+	n = add_others(c, tag, text);
+	return parts_tags(p, tag, n, between(c), PART_TAGS_ONCE);
+}
+
+static uint32_t answer(struct calls *c)
+{
+	const char *begun = c->f->begun ? c->f->begun : "";
+	struct parts *p = c->p;
+	const uint32_t before = thinking(c);
+	uint32_t rest;
+
+	if (prompt_ends(c->ask, c->ask->prompt_n, begun))
+		begun = "";
+	if (c->ask->required)
+		rest = all_calls(c);
+	else if (c->f->plain)
+		rest = parts_either(
+			p, 2, all_calls(c),
+			parts_sequence(p, 2, parts_string(p, c->f->plain), text_or_calls(c)));
+	else
+		rest = text_or_calls(c);
+	return parts_sequence(p, 3, parts_string(p, begun), before, rest);
+}
+
+int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,
+                  struct grammar_budget *left, infer_error *err)
+{
+	struct calls c = { .chat = chat, .f = chat->calls, .form = chat->calls->form, .ask = ask };
+	int rc;
+
+	*out = NULL;
+	rc = parts_new(&c.p, ask->controls, ask->n_controls, left, err);
+	if (!rc) {
+		while (c.form->sign && !in_source(chat, c.form->sign))
+			c.form++;
+		rc = parts_build(out, c.p, answer(&c));
+	}
+	return rc;
+}

@@ -1,0 +1,93 @@
+/* grammar/cache.c - constraints that were compiled before; those used last are kept. */
+#include "grammar/shared.h"
+#include "base/err.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { MOST = 64, MOST_BYTES = 256 << 20 };
+
+struct infer_grammars {
+	pthread_mutex_t lock;
+	size_t n;
+	uint64_t bytes;
+	infer_grammar *at[MOST]; /* the one used last comes first */
+};
+
+int infer_grammars_new(infer_grammars **out, infer_error *err)
+{
+	infer_grammars *c = mem_zalloc(MEM_GRAMMAR, 1, sizeof *c);
+	int rc;
+
+	*out = NULL;
+	if (!c)
+		return err_set(err, INFER_ENOMEM, "no memory for constraints");
+	rc = pthread_mutex_init(&c->lock, NULL);
+	if (rc) {
+		mem_free(c);
+		return err_errno(err, rc, "cannot make a lock");
+	}
+	*out = c;
+	return INFER_OK;
+}
+
+void infer_grammars_free(infer_grammars *c)
+{
+	if (!c)
+		return;
+	while (c->n)
+		infer_grammar_free(c->at[--c->n]);
+	pthread_mutex_destroy(&c->lock);
+	mem_free(c);
+}
+
+/* The constraint of that name, which becomes the one used last; NULL: it is not there. */
+static infer_grammar *find(infer_grammars *c, const char *sha256)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		infer_grammar *g = c->at[i];
+
+		if (strcmp(g->sha256, sha256) != 0)
+			continue;
+		memmove(c->at + 1, c->at, i * sizeof *c->at);
+		c->at[0] = g;
+		return infer_grammar_share(g);
+	}
+	return NULL;
+}
+
+static void keep(infer_grammars *c, infer_grammar *g)
+{
+	while (c->n && (c->n == MOST || c->bytes + g->bytes > MOST_BYTES)) {
+		c->bytes -= c->at[--c->n]->bytes;
+		infer_grammar_free(c->at[c->n]);
+	}
+	memmove(c->at + 1, c->at, c->n++ * sizeof *c->at);
+	c->at[0] = infer_grammar_share(g);
+	c->bytes += g->bytes;
+}
+
+int infer_grammars_get(infer_grammar **out, infer_grammars *c, const struct infer_grammar_source *s,
+                       infer_error *err)
+{
+	char sha256[65];
+	infer_grammar *twin;
+
+	grammar_name(sha256, grammar_kind(s->form), s);
+	pthread_mutex_lock(&c->lock);
+	*out = find(c, sha256);
+	pthread_mutex_unlock(&c->lock);
+	if (*out)
+		return INFER_OK;
+	TRY(infer_grammar_compile(out, s, err)); /* without the lock: others do not wait */
+	pthread_mutex_lock(&c->lock);
+	twin = find(c, sha256);
+	if (twin) {
+		infer_grammar_free(*out);
+		*out = twin;
+	} else {
+		keep(c, *out);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return INFER_OK;
+}

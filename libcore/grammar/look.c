@@ -1,0 +1,71 @@
+/* grammar/look.c - what a constraint takes, whether a text satisfies it, and texts that do. */
+#include "base/err.h"
+#include "grammar/ir.h"
+#include "grammar/sample.h"
+#include "grammar/shared.h"
+
+void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out)
+{
+	const struct grammar *c = g->g;
+
+	*out = (struct infer_grammar_size){ .bytes = g->bytes,
+		                            .steps = g->steps,
+		                            .goals = c->n_goals,
+		                            .rule_codes = c->n_code,
+		                            .automata = c->n_dfas };
+	for (uint32_t i = 0; i < c->n_dfas; i++)
+		out->states += c->dfa[i]->n_states;
+}
+
+static int as_constraint(int rc, infer_error *err)
+{
+	if (rc != INFER_EUNSUP)
+		return rc;
+	if (err)
+		err->code = INFER_EEMPTY;
+	return INFER_EEMPTY;
+}
+
+int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int *accepted,
+                        size_t *at, infer_error *err)
+{
+	struct match_at place = { 0 };
+	struct match *m;
+	int rc;
+
+	*accepted = 0;
+	*at = 0;
+	rc = match_new(&m, g->g, MATCH_ANY, &g->budget, err);
+	if (rc)
+		return as_constraint(rc, err);
+	rc = match_begin(m, &place, err);
+	while (!rc && *at < n) {
+		/* a file of one line ends with a newline that is not part of the line */
+		const int last = *at + 1 == n && text[*at] == '\n' && match_may_end(m, &place);
+
+		rc = match_byte(m, &place, (uint8_t)text[*at], err);
+		*accepted = !rc && last;
+		if (rc || !match_live(&place))
+			break;
+		++*at;
+	}
+	if (!rc && *at == n)
+		*accepted |= match_may_end(m, &place);
+	*at = *accepted ? n : *at;
+	match_drop(m, &place);
+	match_free(m);
+	return as_constraint(rc, err);
+}
+
+int infer_grammar_sample(const infer_grammar *g, uint64_t seed, uint64_t draw, uint32_t length,
+                         struct buf *out, infer_error *err)
+{
+	struct match *m;
+	int rc;
+
+	rc = match_new(&m, g->g, MATCH_TIDY, &g->budget, err);
+	if (!rc)
+		rc = match_sample(m, seed, draw, length, out, err);
+	match_free(m);
+	return as_constraint(rc, err);
+}

@@ -1,0 +1,434 @@
+/* grammar/mask.c - a mask is put together from the remembered frames of the stacks. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "grammar/mask_parts.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+enum {
+	DEEP = 256, /* frames that one token ends; beyond, it is followed byte by byte */
+	RULES = 4,  /* frames of rules that are looked at together */
+};
+
+struct asker {
+	struct mask *k;
+	struct match *m;
+	uint64_t *bits;
+	struct grammar_budget *left;
+	uint32_t depth;
+	infer_error *err;
+};
+
+static int fill(struct asker *q, const struct trie *t, struct node *top);
+
+static int charge(struct asker *q, uint64_t n)
+{
+	if (n > q->left->steps)
+		return err_set(q->err, INFER_EUNSUP,
+		               "a mask of the vocabulary needs too many steps");
+	q->left->steps -= n;
+	return INFER_OK;
+}
+
+/* -- byte by byte --------------------------------------------------------------------------- */
+
+static int exact(struct asker *q, const struct trie *t, struct node *top)
+{
+	struct match_at at = { 1, 0, &top };
+
+	return vocab_walk(t, q->m, &at, q->bits, q->left, q->err);
+}
+
+/* One text. */
+static int exact_text(struct asker *q, const struct trie_text *x, struct node *top, int *takes)
+{
+	struct match_at first = { 1, 0, &top }, at = { 0 };
+	int rc = match_copy(q->m, &at, &first, q->err);
+
+	for (uint32_t i = 0; i < x->n && !rc && match_live(&at); i++) {
+		rc = charge(q, (uint64_t)at.n + 1);
+		if (!rc)
+			rc = match_byte(q->m, &at, (uint8_t)x->at[i], q->err);
+	}
+	*takes = !rc && match_live(&at);
+	match_drop(q->m, &at);
+	return rc;
+}
+
+/* -- what goes on below --------------------------------------------------------------------- */
+
+static int fill_place(struct asker *q, const struct trie *t, const struct match_at *at)
+{
+	for (uint32_t i = 0; i < at->n; i++)
+		TRY(fill(q, t, at->top[i]));
+	return INFER_OK;
+}
+
+/* From the places that a step has made. */
+static int fill_step(struct asker *q, const struct trie *t, struct step *s, int rc)
+{
+	if (!rc)
+		rc = fill_place(q, t, &s->out);
+	match_drop(q->m, &s->out);
+	return rc;
+}
+
+/* The last frame of a stack that its entry knows: rules are short and end all the time, so some that
+ * wait below are looked at together. */
+static struct node *last_known(struct node *top)
+{
+	if (top->kind == N_RULE || top->kind == N_PLAIN)
+		for (int n = 1; top->up->kind == N_RULE && n < RULES; n++)
+			top = top->up;
+	return top;
+}
+
+static int fill_below(struct asker *q, const struct trie *t, struct node *top)
+{
+	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
+	struct node *up = last_known(top)->up;
+
+	if (up->kind == N_RULE)
+		return fill_step(q, t, &s, step_enter(&s, up->data[0], up->up));
+	return fill(q, t, up);
+}
+
+/* -- names ---------------------------------------------------------------------------------- */
+
+/* The end of a name: the tokens that end there, and the others. */
+static int fill_ending(struct asker *q, const struct ending *x, struct node *top)
+{
+	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
+	int rc = x->slot == NOWHERE ? step_end_other(&s, top) : step_end_slot(&s, top, x->slot);
+
+	for (uint32_t i = 0; i < x->n && !rc && s.out.n; i++)
+		bit_set(q->bits, x->id[i]);
+	if (x->rest.n_texts)
+		return fill_step(q, &x->rest, &s, rc);
+	match_drop(q->m, &s.out);
+	return rc;
+}
+
+static int fill_slots(struct asker *q, const struct trie *t, const struct entry *e,
+                      struct node *top)
+{
+	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
+	const uint32_t lo = top->data[0], n = top->data[1] - lo;
+	/* how many slots before each are free */
+	uint32_t few[64],
+		*free = n < 64 ? few : mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof *free);
+	int rc = free ? charge(q, n / 8 + e->n_slots / 8)
+	              : err_set(q->err, INFER_ENOMEM, "out of memory");
+
+	if (free)
+		free[0] = 0;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		free[i + 1] = free[i] + (uint32_t)step_slot_free(&s, top->up, lo + i);
+	for (uint32_t i = 0; i < e->n_slots && !rc; i++)
+		if (free[e->slot[i].hi - lo] > free[e->slot[i].lo - lo])
+			bit_set(q->bits, e->slot[i].id);
+	for (uint32_t i = 0; i < e->n_endings && !rc; i++)
+		if (free[e->ending[i].slot - lo + 1] > free[e->ending[i].slot - lo])
+			rc = fill_ending(q, e->ending + i, top);
+	if (free != few)
+		mem_free(free);
+	for (uint32_t i = 0; i < e->n_odd && !rc; i++) {
+		const struct trie_text *x = t->text + e->odd[i];
+		int takes;
+
+		rc = exact_text(q, x, top, &takes);
+		if (takes)
+			bit_set(q->bits, x->id);
+	}
+	return rc;
+}
+
+/* -- frames --------------------------------------------------------------------------------- */
+
+static int fill_entry(struct asker *q, const struct trie *t, const struct entry *e,
+                      struct node *top)
+{
+	for (uint32_t i = 0; e->id && i < e->n; i++)
+		bit_set(q->bits, e->id[i]);
+	for (uint32_t i = 0; e->bits && i < q->k->words; i++)
+		q->bits[i] |= e->bits[i];
+	if (e->key.form == FORM_SLOTS)
+		return fill_slots(q, t, e, top);
+	for (uint32_t i = 0; i < e->n_endings; i++)
+		if (e->key.form == FORM_NAME)
+			TRY(fill_ending(q, e->ending + i, top));
+		else if (e->ending[i].rest.n_texts)
+			TRY(fill_below(q, &e->ending[i].rest, top));
+	return e->may_leave ? fill_below(q, t, top) : INFER_OK;
+}
+
+/* -- names that were there before ----------------------------------------------------------- */
+
+/* Texts of which an entry may admit too many, as it knows no names. */
+struct doubts {
+	const struct trie *t;
+	uint32_t n, cap, *text;
+	infer_error *err;
+};
+
+static int doubt(struct doubts *d, uint32_t text)
+{
+	const uint32_t cap = d->cap ? 2 * d->cap : d->t->n_quoted + 64;
+	uint32_t *more;
+
+	if (d->n == d->cap) {
+		more = mem_realloc(MEM_GRAMMAR, d->text, cap, sizeof *more);
+		if (!more)
+			return err_set(d->err, INFER_ENOMEM, "out of memory");
+		d->text = more;
+		d->cap = cap;
+	}
+	d->text[d->n++] = text;
+	return INFER_OK;
+}
+
+/* Texts that begin with the rest of an earlier name, of n characters, and a quote. */
+static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
+{
+	char *bytes = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, 4);
+	const struct trie_node *x;
+	char *at = bytes + 4 * n;
+	uint32_t node, left;
+
+	if (!bytes)
+		return err_set(d->err, INFER_ENOMEM, "out of memory");
+	*at = '"';
+	for (left = 1; n--; name = name->up) {
+		char c[4];
+		const uint32_t k = (uint32_t)utf8_put(c, name->data[0]);
+
+		at -= k;
+		left += k;
+		memcpy(at, c, k);
+	}
+	node = trie_find(d->t, at, left);
+	mem_free(bytes);
+	x = d->t->node + node;
+	for (uint32_t i = x->first; node && i < d->t->node[x->skip].first; i++)
+		TRY(doubt(d, i));
+	return INFER_OK;
+}
+
+/* The name so far may become one of the earlier ones. */
+static int doubt_names(struct doubts *d, const struct node *top)
+{
+	const uint32_t so_far = top->side ? top->side->data[1] : 0;
+	int some = 0;
+
+	for (const struct node *names = top->up->side; names; names = names->up) {
+		const struct node *x = names->side;
+		const uint32_t n = x ? x->data[1] : 0;
+
+		if (n < so_far || n - so_far > d->t->longest)
+			continue;
+		for (uint32_t i = so_far; i < n; i++)
+			x = x->up;
+		if (x != top->side)
+			continue;
+		some = 1;
+		TRY(doubt_name(d, names->side, n - so_far));
+	}
+	for (uint32_t i = 0; i < d->t->n_escaped && some; i++)
+		TRY(doubt(d, d->t->escaped[i]));
+	return INFER_OK;
+}
+
+/* What the entry admits of the doubtful texts is followed byte by byte. */
+static int fill_doubts(struct asker *q, const struct doubts *d, const struct entry *e,
+                       struct node *top, uint8_t *was)
+{
+	int rc, takes;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		was[i] = (uint8_t)bit_get(q->bits, d->t->text[d->text[i]].id);
+	for (uint32_t i = 0; i < d->n; i++)
+		bit_clear(q->bits, d->t->text[d->text[i]].id);
+	rc = fill_entry(q, d->t, e, top);
+	for (uint32_t i = 0; i < d->n && !rc; i++) {
+		const struct trie_text *x = d->t->text + d->text[i];
+
+		takes = was[i];
+		if (!takes && bit_get(q->bits, x->id))
+			rc = exact_text(q, x, top, &takes);
+		bit_clear(q->bits, x->id);
+		if (takes)
+			bit_set(q->bits, x->id);
+	}
+	return rc;
+}
+
+/* Texts with two quotes may contain a whole name; in a name, one may end it. */
+static int fill_checked(struct asker *q, const struct trie *t, const struct entry *e,
+                        struct node *top)
+{
+	struct doubts d = { .t = t, .err = q->err };
+	uint8_t *was = NULL;
+	int rc = INFER_OK;
+
+	for (uint32_t i = 0; i < t->n_quoted && !rc; i++)
+		rc = doubt(&d, t->quoted[i]);
+	if (!rc && top->kind == N_OTHER_KEY)
+		rc = doubt_names(&d, top);
+	if (!rc)
+		rc = charge(q, d.n);
+	if (!rc) {
+		was = mem_alloc(MEM_GRAMMAR, (size_t)d.n + 1, 1);
+		rc = was ? fill_doubts(q, &d, e, top, was)
+		         : err_set(q->err, INFER_ENOMEM, "out of memory");
+	}
+	mem_free(was);
+	mem_free(d.text);
+	return rc;
+}
+
+/* Whether names that were there before count; *counted: also how many of them. */
+static int has_names(const struct grammar *g, const struct node *top, int *counted)
+{
+	const struct node *object = top->kind == N_OTHER_KEY ? top->up : top;
+	const struct object_shape *o = g->object[object->data[SHAPE]];
+
+	*counted = 0;
+	for (uint32_t i = 0; i < o->n_classes && object->side; i++)
+		*counted |= o->class[i].count != NULL;
+	return top->kind == N_OTHER_KEY || object->side != NULL;
+}
+
+/* The frame on the hole, with what last_known() counts to it. */
+static int on_hole(struct mask *k, struct node **out, struct node *top, infer_error *err)
+{
+	const struct node *copied[RULES], *last = last_known(top);
+	struct node *up;
+	int n = 0, rc = INFER_OK;
+
+	do
+		copied[n++] = top;
+	while (top != last && (top = top->up));
+	/* what is done has no use for what is left of texts */
+	up = node_ref(last->up->kind == N_DONE ? k->done : k->hole);
+	while (n-- && !rc) {
+		struct node like = { .up = up, .kind = copied[n]->kind, .n = copied[n]->n };
+		struct node *made = NULL;
+
+		rc = node_get(&made, &k->m->stacks, &like, copied[n]->data, err);
+		node_drop(&k->m->stacks, up);
+		up = made;
+	}
+	*out = up;
+	return rc;
+}
+
+static void text_key(const struct trie *t, struct mask_key *key, struct mask_from *from,
+                     enum form form, const struct dfa *text, const uint32_t *d)
+{
+	static const char same;
+	uint32_t accepts;
+
+	key->form = form;
+	key->what = from->text = text;
+	key->d[0] = from->state = d[0];
+	if (form != FORM_NUMBER)
+		memcpy(key->d + 1, d + 1, 2 * sizeof *d);
+	if ((form == FORM_STRING || form == FORM_NAME) &&
+	    text_is_free(text, d[0], t->longest, &accepts)) {
+		from->free = 1;
+		key->what = &same;
+		key->d[0] = accepts;
+	}
+}
+
+static int key_of(struct mask *k, const struct trie *t, struct mask_key *key,
+                  struct mask_from *from, struct node *top, infer_error *err)
+{
+	const uint32_t *d = top->data;
+
+	key->serial = t->serial;
+	switch (top->kind) {
+	case N_STRING:
+		text_key(t, key, from, FORM_STRING, step_text(k->g, top), d + 2);
+		return INFER_OK;
+	case N_NUMBER:
+		text_key(t, key, from, FORM_NUMBER, step_text(k->g, top), d + 2);
+		return INFER_OK;
+	case N_OTHER_KEY:
+		text_key(t, key, from, FORM_NAME,
+		         k->g->object[top->up->data[SHAPE]]->class[d[0]].names, d + 1);
+		return INFER_OK;
+	case N_TEXT:
+		text_key(t, key, from, FORM_TEXT, k->g->text, d);
+		return INFER_OK;
+	case N_SLOT_KEY:
+		key->form = FORM_SLOTS;
+		key->what = k->g->object[top->up->data[SHAPE]];
+		memcpy(key->d, d, 5 * sizeof *d);
+		return INFER_OK;
+	default:
+		TRY(on_hole(k, &from->frame, top, err));
+		key->what = from->frame;
+		return INFER_OK;
+	}
+}
+
+static int fill_top(struct asker *q, const struct trie *t, struct node *top, int names)
+{
+	struct mask_key key = { 0 };
+	struct mask_from from = { 0 };
+	struct entry *e;
+	int rc;
+
+	TRY(key_of(q->k, t, &key, &from, top, q->err));
+	rc = mask_entry(&e, q->k, t, &key, &from, q->left->steps, q->err);
+	if (from.frame)
+		node_drop(&q->k->m->stacks, from.frame);
+	TRY(rc);
+	TRY(charge(q, e->steps));
+	if (names)
+		return fill_checked(q, t, e, top);
+	return fill_entry(q, t, e, top);
+}
+
+/* Whether this file knows what the frame is, and what is below it. */
+static int is_known(const struct node *top)
+{
+	return top->kind >= N_VALUE && top->kind < N_HOLE && top->kind != N_CHAR &&
+	       top->kind != N_NAME;
+}
+
+static int fill(struct asker *q, const struct trie *t, struct node *top)
+{
+	int names = 0, counted = 0, rc;
+
+	TRY(charge(q, 1));
+	if (top->kind == N_DONE && q->m->spaces == MATCH_TIDY)
+		return INFER_OK;
+	if (top->kind == N_OBJECT || top->kind == N_OTHER_KEY)
+		names = has_names(q->k->g, top, &counted);
+	if (!is_known(top) || counted || (names && t->twice) || q->depth > DEEP)
+		return exact(q, t, top);
+	q->depth++;
+	rc = fill_top(q, t, top, names);
+	q->depth--;
+	return rc;
+}
+
+int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
+              struct grammar_budget *left, infer_error *err)
+{
+	struct asker q = { k, m, bits, left, 0, err };
+	int rc;
+
+	memset(bits, 0, k->words * sizeof *bits);
+	pthread_mutex_lock(&k->lock);
+	rc = fill_place(&q, vocab_trie(k->v), at);
+	mask_settle(k);
+	pthread_mutex_unlock(&k->lock);
+	if (rc)
+		memset(bits, 0, k->words * sizeof *bits);
+	return rc;
+}

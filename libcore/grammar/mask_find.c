@@ -1,0 +1,184 @@
+/* grammar/mask_find.c - entries: the tokens taken, and the bytes behind the ends of frames. */
+#include "grammar/mask_parts.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int finder_too_long(struct finder *f)
+{
+	return err_set(f->err, INFER_EUNSUP, "a mask of the vocabulary needs too many steps");
+}
+
+static int no_memory(struct finder *f) { return err_set(f->err, INFER_ENOMEM, "out of memory"); }
+
+void finder_take(struct finder *f, uint32_t a, uint32_t b)
+{
+	uint64_t *bits = f->k->scratch;
+
+	for (const uint32_t *id = f->t->id; a < b; a++)
+		bit_set(bits, id[a]);
+}
+
+int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size)
+{
+	const uint32_t more = *cap * 2 > need ? *cap * 2 : need + 16;
+	void *old, *at;
+
+	if (need <= *cap)
+		return INFER_OK;
+	memcpy(&old, p, sizeof old);
+	at = mem_realloc(MEM_GRAMMAR, old, more, size);
+	if (!at)
+		return no_memory(f);
+	memcpy(p, &at, sizeof at);
+	*cap = more;
+	return INFER_OK;
+}
+
+int finder_exit(struct finder *f, uint32_t node, uint32_t slot)
+{
+	TRY(finder_grow(f, &f->exit, &f->cap_exits, f->n_exits + 1, sizeof *f->exit));
+	f->exit[f->n_exits++] = (struct mask_exit){ node, slot };
+	return INFER_OK;
+}
+
+static int by_slot(const void *x, const void *y)
+{
+	const struct mask_exit *a = x, *b = y;
+
+	if (a->slot != b->slot)
+		return (a->slot > b->slot) - (a->slot < b->slot);
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* What is left behind the exits a ... b - 1. */
+static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
+{
+	const struct trie *t = f->t;
+	struct trie_text *text;
+	uint64_t most = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = a; i < b; i++)
+		most += t->node[t->node[f->exit[i].node].skip].first - trie_end(t, f->exit[i].node);
+	if (!finder_charge(f, most) || most > UINT32_MAX)
+		return finder_too_long(f);
+	if (!most)
+		return INFER_OK;
+	text = mem_alloc(MEM_GRAMMAR, most, sizeof *text);
+	if (!text)
+		return no_memory(f);
+	for (uint32_t i = a; i < b; i++) {
+		const struct trie_node *x = t->node + f->exit[i].node;
+
+		for (uint32_t k = x[1].first; k < t->node[x->skip].first; k++)
+			text[n++] = (struct trie_text){ t->text[k].at + x->depth,
+				                        t->text[k].n - x->depth, t->text[k].id };
+	}
+	TRY(trie_make(&to->rest, text, n, f->err));
+	to->rest.serial = ++f->k->serial;
+	for (uint32_t i = a + 1; i < b; i++)
+		to->rest.twice |= f->exit[i].node < t->node[f->exit[i - 1].node].skip;
+	f->e->bytes += to->rest.bytes;
+	return INFER_OK;
+}
+
+/* Names: the tokens that end at the exits a ... b - 1. */
+static int ends(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
+{
+	const struct trie *t = f->t;
+	uint32_t n = 0;
+
+	for (uint32_t i = a; i < b; i++)
+		n += trie_end(t, f->exit[i].node) - t->node[f->exit[i].node].first;
+	to->id = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof *to->id);
+	if (!to->id)
+		return no_memory(f);
+	f->e->bytes += n * sizeof *to->id;
+	for (uint32_t i = a; i < b; i++)
+		for (uint32_t k = t->node[f->exit[i].node].first; k < trie_end(t, f->exit[i].node);
+		     k++)
+			to->id[to->n++] = t->text[k].id;
+	return INFER_OK;
+}
+
+static int endings(struct finder *f)
+{
+	const int names = f->e->key.form == FORM_NAME || f->e->key.form == FORM_SLOTS;
+	uint32_t n = 0, k;
+
+	if (!f->n_exits)
+		return INFER_OK;
+	if (f->e->key.form == FORM_SLOTS)
+		qsort(f->exit, f->n_exits, sizeof *f->exit, by_slot);
+	for (uint32_t i = 0; i < f->n_exits; i++)
+		n += !i || f->exit[i].slot != f->exit[i - 1].slot;
+	f->e->ending = mem_zalloc(MEM_GRAMMAR, n, sizeof *f->e->ending);
+	if (!f->e->ending)
+		return no_memory(f);
+	f->e->bytes += n * sizeof *f->e->ending;
+	for (uint32_t i = 0; i < f->n_exits; i = k) {
+		struct ending *to = f->e->ending + f->e->n_endings++;
+
+		for (k = i + 1; k < f->n_exits && f->exit[k].slot == f->exit[i].slot;)
+			k++;
+		to->slot = f->exit[i].slot;
+		if (names)
+			TRY(ends(f, to, i, k));
+		TRY(rest(f, to, i, k));
+	}
+	return INFER_OK;
+}
+
+static int tokens(struct finder *f)
+{
+	const uint32_t words = f->k->words;
+	const uint64_t *from = f->k->scratch;
+	struct entry *e = f->e;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < words; i++)
+		e->n += (uint32_t)__builtin_popcountll(from[i]);
+	if (e->n > words) {
+		e->bits = mem_alloc(MEM_GRAMMAR, words, sizeof *e->bits);
+		if (!e->bits)
+			return no_memory(f);
+		memcpy(e->bits, from, words * sizeof *e->bits);
+		e->bytes += words * sizeof *e->bits;
+		return INFER_OK;
+	}
+	e->id = mem_alloc(MEM_GRAMMAR, (size_t)e->n + 1, sizeof *e->id);
+	if (!e->id)
+		return no_memory(f);
+	e->bytes += e->n * sizeof *e->id;
+	for (uint32_t i = 0; i < words; i++)
+		for (uint64_t w = from[i]; w; w &= w - 1)
+			e->id[n++] = i * 64 + (uint32_t)__builtin_ctzll(w);
+	return INFER_OK;
+}
+
+int finder_done(struct finder *f)
+{
+	struct entry *e = f->e;
+
+	e->bytes += sizeof *e + e->n_slots * sizeof *e->slot + e->n_odd * sizeof *e->odd;
+	TRY(tokens(f));
+	return endings(f);
+}
+
+void entry_free(struct entry *e)
+{
+	for (uint32_t i = 0; i < e->n_endings; i++) {
+		trie_fini(&e->ending[i].rest);
+		mem_free(e->ending[i].id);
+	}
+	mem_free(e->ending);
+	mem_free(e->slot);
+	mem_free(e->odd);
+	mem_free(e->id);
+	mem_free(e->bits);
+	mem_free(e);
+}

@@ -1,0 +1,140 @@
+/* grammar/mask_parts.h - (private) remembered masks, and how they are computed.
+ *
+ * An entry says of one frame which texts of a trie may come as far as the frame itself decides, and
+ * what is left of the texts behind the frame's ends.  The frame's own content is its key: entries
+ * of strings, names and numbers are found by automaton and state, others by a copy of the frame
+ * that stands on N_HOLE. */
+#ifndef GRAMMAR_MASK_PARTS_H
+#define GRAMMAR_MASK_PARTS_H
+#include <pthread.h>
+
+#include "grammar/mask.h"
+#include "grammar/match_step.h"
+#include "grammar/trie.h"
+
+enum form { FORM_FRAME, FORM_STRING, FORM_NAME, FORM_TEXT, FORM_NUMBER, FORM_SLOTS };
+
+/* no padding */
+struct mask_key {
+	uint64_t serial; /* of the trie */
+	const void *what;
+	uint32_t form, d[5];
+};
+
+/* The texts that end the frame, or the name of a slot. */
+struct ending {
+	uint32_t slot;    /* NOWHERE: none */
+	uint32_t n, *id;  /* names: tokens that end with it; others are among the entry's */
+	struct trie rest; /* the remaining bytes of the other tokens */
+};
+
+/* A token that may come if one of these slots may. */
+struct slot_token {
+	uint32_t id, lo, hi;
+};
+
+struct entry {
+	struct entry *chain;
+	struct mask_key key;
+	struct node *frame; /* of the key; NULL: none */
+	uint64_t steps, bytes;
+	uint32_t n; /* tokens, whichever is shorter: */
+	uint32_t *id;
+	uint64_t *bits;
+	int may_leave; /* the frame may end before a byte */
+	uint32_t n_endings, n_slots, n_odd;
+	struct ending *ending;
+	struct slot_token *slot;
+	uint32_t *odd; /* texts about which the slots do not decide alone */
+};
+
+/* A place on the hole, and where each byte leads. */
+struct mask_state {
+	struct match_at place;
+	uint32_t hash, chain, asked;
+	uint8_t safe, measured; /* so many plain characters leave a way on and no end; found out */
+	int leaves;             /* the hole is among its stacks, or next */
+	uint32_t *next;         /* [256] 0: not known; NULL: not asked often enough */
+};
+
+struct mask {
+	const struct grammar *g;
+	const struct vocab *v;
+	uint32_t n_tokens, words;
+	pthread_mutex_t lock; /* all that follows */
+	struct match *m;      /* for frames on the hole */
+	struct node *hole, *done;
+	uint64_t serial, left; /* bytes */
+	struct entry **bucket, *old;
+	uint32_t mask, n_entries;
+	struct mask_state *state;
+	uint32_t n_states, cap_states, *state_bucket;
+	uint64_t *scratch; /* [words] */
+};
+enum { STATE_BUCKETS = 4096 };
+
+/* Where an entry is found out. */
+struct mask_from {
+	struct node *frame; /* the frame on the hole; NULL: none */
+	const struct dfa *text;
+	uint32_t state;
+	int free; /* behind state all is alike for as long as a text of the trie */
+};
+
+/* While an entry is found out. */
+struct finder {
+	struct mask *k;
+	const struct mask_from *from;
+	const struct trie *t;
+	struct entry *e;
+	uint64_t steps; /* that may still be taken */
+	struct mask_exit {
+		uint32_t node, slot;
+	} * exit;
+	uint32_t n_exits, cap_exits, cap_slots, cap_odd;
+	infer_error *err;
+};
+
+static inline int finder_charge(struct finder *f, uint64_t n)
+{
+	f->e->steps += n;
+	return f->e->steps <= f->steps;
+}
+int finder_too_long(struct finder *f); /* its error */
+/* The texts a ... b - 1 may come. */
+void finder_take(struct finder *f, uint32_t a, uint32_t b);
+int finder_exit(struct finder *f, uint32_t node, uint32_t slot);
+int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
+/* What was taken and the exits become the entry; its trie's texts are in order. */
+int finder_done(struct finder *f);
+void entry_free(struct entry *e);
+
+/* How a frame is found out: by its stack, by its automaton, by the names of its object. */
+int walk_frame(struct finder *f);
+int walk_text(struct finder *f);
+/* Whether `longest` characters, whatever they are, leave a way on, and the text may end behind each
+ * of them and before, *accepts, or behind none. */
+int text_is_free(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts);
+int walk_slots(struct finder *f, const struct object_shape *o);
+void mask_states_drop(struct mask *k);
+
+/* The entry, found out where it is not remembered, until mask_settle.
+ * steps: it may take so many */
+int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
+               const struct mask_from *from, uint64_t steps, infer_error *err);
+void mask_settle(struct mask *k);
+
+const struct trie *vocab_trie(const struct vocab *v);
+/* As vocab_mask, for a trie; the tokens are added to bits. */
+int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
+               struct grammar_budget *left, infer_error *err);
+static inline void bit_set(uint64_t *bits, uint32_t id) { bits[id / 64] |= UINT64_C(1) << id % 64; }
+static inline void bit_clear(uint64_t *bits, uint32_t id)
+{
+	bits[id / 64] &= ~(UINT64_C(1) << id % 64);
+}
+static inline int bit_get(const uint64_t *bits, uint32_t id)
+{
+	return bits[id / 64] >> id % 64 & 1;
+}
+#endif

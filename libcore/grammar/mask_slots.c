@@ -1,0 +1,70 @@
+/* grammar/mask_slots.c - what the names of an object say about a trie, whichever of them are still
+ * free. */
+#include "grammar/mask_parts.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+static int add_tokens(struct finder *f, uint32_t node, const struct slot_at *at)
+{
+	struct entry *e = f->e;
+
+	for (uint32_t i = f->t->node[node].first; i < trie_end(f->t, node); i++) {
+		TRY(finder_grow(f, &e->slot, &f->cap_slots, e->n_slots + 1, sizeof *e->slot));
+		e->slot[e->n_slots++] = (struct slot_token){ f->t->text[i].id, at->lo, at->hi };
+	}
+	return INFER_OK;
+}
+
+static int add_odd(struct finder *f, uint32_t node)
+{
+	struct entry *e = f->e;
+
+	for (uint32_t i = f->t->node[node].first; i < trie_end(f->t, node); i++) {
+		TRY(finder_grow(f, &e->odd, &f->cap_odd, e->n_odd + 1, sizeof *e->odd));
+		e->odd[e->n_odd++] = i;
+	}
+	return INFER_OK;
+}
+
+static int walk(struct finder *f, const struct object_shape *o, struct slot_at *at)
+{
+	for (uint32_t i = 1; i < f->t->n_nodes;) {
+		const struct trie_node *x = f->t->node + i;
+		struct slot_at *to = at + x->depth;
+
+		if (!finder_charge(f, 1))
+			return finder_too_long(f);
+		*to = to[-1];
+		switch (slot_step(f->k->m, o, to, x->byte)) {
+		case DECODE_BAD:
+			i = x->skip;
+			continue;
+		case DECODE_QUOTE:
+			TRY(finder_exit(f, i, to->lo));
+			i = x->skip;
+			continue;
+		case DECODE_MORE:
+			TRY(add_odd(f, i));
+			break;
+		default:
+			TRY(add_tokens(f, i, to));
+		}
+		i++;
+	}
+	return INFER_OK;
+}
+
+int walk_slots(struct finder *f, const struct object_shape *o)
+{
+	const uint32_t *d = f->e->key.d;
+	struct slot_at *at = mem_alloc(MEM_GRAMMAR, (size_t)f->t->longest + 1, sizeof *at);
+	int rc;
+
+	if (!at)
+		return err_set(f->err, INFER_ENOMEM, "out of memory");
+	at[0] = (struct slot_at){ d[0], d[1], d[2], { d[3], d[4] } };
+	rc = walk(f, o, at);
+	mem_free(at);
+	return rc;
+}

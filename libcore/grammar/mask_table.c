@@ -1,0 +1,217 @@
+/* grammar/mask_table.c - entries are remembered, and forgotten all at once where bytes run out. */
+#include "grammar/mask_parts.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+enum { BUCKETS = 256 };
+
+static int make_bottoms(struct mask *k, infer_error *err)
+{
+	struct node hole = { .kind = N_HOLE }, done = { .kind = N_DONE };
+
+	TRY(node_get(&k->hole, &k->m->stacks, &hole, NULL, err));
+	return node_get(&k->done, &k->m->stacks, &done, NULL, err);
+}
+
+int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
+             enum match_spaces spaces, const struct grammar_budget *most, infer_error *err)
+{
+	struct mask *k = mem_zalloc(MEM_GRAMMAR, 1, sizeof *k);
+	int rc;
+
+	*out = NULL;
+	if (!k)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	k->g = g;
+	k->v = v;
+	k->words = vocab_words(v);
+	k->left = most->bytes;
+	k->mask = BUCKETS - 1;
+	pthread_mutex_init(&k->lock, NULL);
+	rc = match_new(&k->m, g, spaces, most, err);
+	if (!rc)
+		rc = make_bottoms(k, err);
+	k->bucket = mem_zalloc(MEM_GRAMMAR, BUCKETS, sizeof(struct entry *));
+	k->state_bucket = mem_alloc(MEM_GRAMMAR, STATE_BUCKETS, sizeof *k->state_bucket);
+	k->scratch = mem_alloc(MEM_GRAMMAR, (size_t)k->words + 1, sizeof *k->scratch);
+	if (!rc && (!k->bucket || !k->state_bucket || !k->scratch))
+		rc = err_set(err, INFER_ENOMEM, "out of memory");
+	if (rc) {
+		mask_free(k);
+		return rc;
+	}
+	mask_states_drop(k);
+	*out = k;
+	return INFER_OK;
+}
+
+/* Entries that are in use stay until mask_settle. */
+static void forget(struct mask *k)
+{
+	for (uint32_t i = 0; i <= k->mask; i++)
+		while (k->bucket[i]) {
+			struct entry *e = k->bucket[i];
+
+			k->bucket[i] = e->chain;
+			k->left += e->bytes;
+			if (e->frame)
+				node_drop(&k->m->stacks, e->frame);
+			e->frame = NULL;
+			e->chain = k->old;
+			k->old = e;
+		}
+	k->n_entries = 0;
+	mask_states_drop(k);
+}
+
+void mask_settle(struct mask *k)
+{
+	while (k->old) {
+		struct entry *e = k->old;
+
+		k->old = e->chain;
+		if (e->frame)
+			node_drop(&k->m->stacks, e->frame);
+		entry_free(e);
+	}
+}
+
+void mask_free(struct mask *k)
+{
+	if (!k)
+		return;
+	if (k->bucket && k->state_bucket)
+		forget(k);
+	mask_settle(k);
+	if (k->hole)
+		node_drop(&k->m->stacks, k->hole);
+	if (k->done)
+		node_drop(&k->m->stacks, k->done);
+	match_free(k->m);
+	mem_free(k->state);
+	mem_free(k->bucket);
+	mem_free(k->state_bucket);
+	mem_free(k->scratch);
+	pthread_mutex_destroy(&k->lock);
+	mem_free(k);
+}
+
+static uint32_t hash_of(const struct mask_key *key)
+{
+	uint32_t word[sizeof *key / 4], h = 0;
+
+	memcpy(word, key, sizeof word);
+	for (size_t i = 0; i < sizeof *key / 4; i++)
+		h = work_mix(h, word[i]);
+	return h;
+}
+
+/* Twice as many buckets, if there is memory: without, they only get longer. */
+static void grow(struct mask *k)
+{
+	const uint32_t mask = k->mask * 2 + 1;
+	struct entry **more = mem_zalloc(MEM_GRAMMAR, (size_t)mask + 1, sizeof(struct entry *));
+
+	if (!more)
+		return;
+	for (uint32_t i = 0; i <= k->mask; i++)
+		while (k->bucket[i]) {
+			struct entry *e = k->bucket[i], **to = more + (hash_of(&e->key) & mask);
+
+			k->bucket[i] = e->chain;
+			e->chain = *to;
+			*to = e;
+		}
+	mem_free(k->bucket);
+	k->bucket = more;
+	k->mask = mask;
+}
+
+static void remember(struct mask *k, struct entry *e)
+{
+	if (e->bytes > k->left)
+		forget(k);
+	if (e->bytes > k->left) {
+		e->chain = k->old;
+		k->old = e;
+		return;
+	}
+	if (k->n_entries > k->mask)
+		grow(k);
+
+	struct entry **bucket = k->bucket + (hash_of(&e->key) & k->mask);
+
+	k->left -= e->bytes;
+	k->n_entries++;
+	e->chain = *bucket;
+	*bucket = e;
+}
+
+static int find_out(struct finder *f)
+{
+	const struct mask_key *key = &f->e->key;
+
+	memset(f->k->scratch, 0, f->k->words * sizeof *f->k->scratch);
+	switch ((enum form)key->form) {
+	case FORM_FRAME:
+		return walk_frame(f);
+	case FORM_SLOTS:
+		return walk_slots(f, key->what);
+	default:
+		return walk_text(f);
+	}
+}
+
+static int make(struct entry **out, struct mask *k, const struct trie *t,
+                const struct mask_key *key, const struct mask_from *from, uint64_t steps,
+                infer_error *err)
+{
+	struct entry *e = mem_zalloc(MEM_GRAMMAR, 1, sizeof *e);
+	struct finder f = { .k = k, .from = from, .t = t, .e = e, .steps = steps, .err = err };
+	int rc;
+
+	*out = NULL;
+	if (!e)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	e->key = *key;
+	rc = find_out(&f);
+	if (!rc)
+		rc = finder_done(&f);
+	mem_free(f.exit);
+	if (rc) {
+		entry_free(e);
+		return rc;
+	}
+	if (from->frame)
+		e->frame = node_ref(from->frame);
+	*out = e;
+	return INFER_OK;
+}
+
+int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
+               const struct mask_from *from, uint64_t steps, infer_error *err)
+{
+	int rc;
+
+	for (*out = k->bucket[hash_of(key) & k->mask]; *out; *out = (*out)->chain)
+		if (!memcmp(&(*out)->key, key, sizeof *key))
+			break;
+	if (*out) {
+		if ((*out)->steps <= steps)
+			return INFER_OK;
+		*out = NULL;
+		return err_set(err, INFER_EUNSUP, "a mask of the vocabulary needs too many steps");
+	}
+	rc = make(out, k, t, key, from, steps, err);
+	if (rc == INFER_EUNSUP && (k->n_entries || k->n_states)) {
+		/* what is remembered must not be the reason */
+		forget(k);
+		rc = make(out, k, t, key, from, steps, err);
+	}
+	if (!rc)
+		remember(k, *out);
+	return rc;
+}

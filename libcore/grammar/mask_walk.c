@@ -1,0 +1,224 @@
+/* grammar/mask_walk.c - what a frame says about a trie, by the places that texts lead to.  A place
+ * that is asked often remembers where each byte leads. */
+#include "grammar/mask_parts.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+enum { OFTEN = 3, KEEP_STATES = 4096, DEAD = 1, LOOKS = 32 };
+
+static uint32_t hash_of(const struct match_at *at)
+{
+	uint32_t h = at->n;
+
+	for (uint32_t i = 0; i < at->n; i++)
+		h = work_mix(h, at->top[i]->hash);
+	return h;
+}
+
+static int leaves(const struct mask *k, const struct match_at *at)
+{
+	for (uint32_t i = 0; i < at->n; i++) {
+		const struct node *n = at->top[i];
+
+		if (n->kind == N_NUMBER && dfa_accepts(step_text(k->g, n), n->data[2]))
+			n = n->up;
+		while (n->kind == N_RULE && k->g->code_ends && !n->data[1] &&
+		       k->g->code_ends[n->data[0]])
+			n = n->up;
+		if (n == k->hole)
+			return 1;
+	}
+	return 0;
+}
+
+void mask_states_drop(struct mask *k)
+{
+	for (uint32_t i = 0; i < k->n_states; i++) {
+		match_drop(k->m, &k->state[i].place);
+		mem_free(k->state[i].next);
+	}
+	k->n_states = 0;
+	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
+}
+
+/* The number of the state; takes the place. */
+static int state_of(struct finder *f, struct match_at *place, uint32_t *number)
+{
+	struct mask *k = f->k;
+	const uint32_t hash = hash_of(place);
+	uint32_t *bucket = k->state_bucket + hash % STATE_BUCKETS, i = *bucket;
+	int rc;
+
+	for (; i != NOWHERE; i = k->state[i].chain)
+		if (k->state[i].hash == hash && match_same(&k->state[i].place, place)) {
+			match_drop(k->m, place);
+			*number = i;
+			return INFER_OK;
+		}
+	rc = finder_grow(f, &k->state, &k->cap_states, k->n_states + 1, sizeof *k->state);
+	if (rc) {
+		match_drop(k->m, place);
+		return rc;
+	}
+	i = *number = k->n_states++;
+	k->state[i] = (struct mask_state){
+		.place = *place, .hash = hash, .chain = *bucket, .leaves = leaves(k, place)
+	};
+	*bucket = i;
+	return INFER_OK;
+}
+
+/* *to: DEAD, or the number of the state + 2 */
+static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
+{
+	struct mask_state *s = f->k->state + from;
+	struct match_at at = { 0 };
+	uint32_t number;
+	int rc;
+
+	if (s->next && s->next[b]) {
+		*to = s->next[b];
+		return INFER_OK;
+	}
+	if (!s->next && ++s->asked > OFTEN)
+		s->next = mem_zalloc(MEM_GRAMMAR, 256, sizeof *s->next); /* or none */
+	rc = match_copy(f->k->m, &at, &s->place, f->err);
+	if (!rc)
+		rc = match_byte(f->k->m, &at, b, f->err);
+	if (rc || !match_live(&at)) {
+		match_drop(f->k->m, &at);
+		*to = DEAD;
+	} else {
+		rc = state_of(f, &at, &number);
+		*to = number + 2;
+	}
+	s = f->k->state + from;
+	if (!rc && s->next)
+		s->next[b] = *to;
+	return rc;
+}
+
+/* -- plain characters: those that a node's height counts ------------------------------------ */
+
+static int plain_all_or_none(const struct charset *set)
+{
+	static const struct dfa_range plain[] = { { 0x20, 0x21 },
+		                                  { 0x23, 0x5b },
+		                                  { 0x5d, 0x7e },
+		                                  { 0x80, 0xd7ff },
+		                                  { 0xe000, DFA_MOST_CP } };
+	uint32_t all = 0, none = 0;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		none += !charset_has(set, plain[i].lo, plain[i].hi);
+		all += charset_covers(set, plain[i].lo, plain[i].hi);
+	}
+	return all == 5 || none == 5;
+}
+
+/* Whether all plain characters lead to the same place. */
+static int is_uniform(const struct mask *k, const struct match_at *at)
+{
+	for (uint32_t i = 0; i < at->n; i++) {
+		const struct node *n = at->top[i];
+
+		if (n == k->hole)
+			continue;
+		if (n->kind == N_RULE && !n->data[1]) {
+			const struct code *c = k->g->code + n->data[0];
+
+			if (c->op == OP_BYTE ||
+			    (c->op == OP_CHAR && plain_all_or_none(k->g->set + c->a)))
+				continue;
+		}
+		if (n->kind == N_STRING && !n->data[3] &&
+		    step_text(k->g, n)->flags[n->data[2]] & DFA_ALL)
+			continue;
+		return 0;
+	}
+	return 1;
+}
+
+/* So many plain characters leave a way on, and none of them an end. */
+static int measure(struct finder *f, uint32_t first, uint8_t *safe)
+{
+	uint32_t state = first, n = 0;
+
+	while (!f->k->state[first].measured) {
+		uint32_t to = DEAD;
+
+		if (n < LOOKS && is_uniform(f->k, &f->k->state[state].place))
+			TRY(state_step(f, state, 'a', &to));
+		f->k->state[first].measured = to == DEAD || f->k->state[to - 2].leaves;
+		if (to != DEAD && to - 2 == state) {
+			n = TRIE_ANY - 1;
+			f->k->state[first].measured = 1;
+		} else if (!f->k->state[first].measured) {
+			state = to - 2;
+			n++;
+		}
+		f->k->state[first].safe = (uint8_t)n;
+	}
+	*safe = f->k->state[first].safe;
+	return INFER_OK;
+}
+
+static int walk(struct finder *f, uint32_t *at)
+{
+	for (uint32_t i = 1; i < f->t->n_nodes;) {
+		const struct trie_node *x = f->t->node + i;
+		const struct mask_state *s;
+		uint8_t safe = 0;
+		uint32_t to;
+
+		if (!finder_charge(f, f->k->state[at[x->depth - 1]].place.n))
+			return finder_too_long(f);
+		if (x->tall != TRIE_ANY)
+			TRY(measure(f, at[x->depth - 1], &safe));
+		if (safe && x->tall <= safe) {
+			finder_take(f, x->first, f->t->node[x->skip].first);
+			i = x->skip;
+			continue;
+		}
+		TRY(state_step(f, at[x->depth - 1], x->byte, &to));
+		if (to == DEAD) {
+			i = x->skip;
+			continue;
+		}
+		at[x->depth] = to - 2;
+		s = f->k->state + to - 2;
+		finder_take(f, x->first, x[1].first);
+		if (s->leaves)
+			TRY(finder_exit(f, i, NOWHERE));
+		/* nothing but the end */
+		i = s->leaves && s->place.n == 1 && s->place.top[0] == f->k->hole ? x->skip : i + 1;
+	}
+	return INFER_OK;
+}
+
+int walk_frame(struct finder *f)
+{
+	uint32_t *at = mem_alloc(MEM_GRAMMAR, (size_t)f->t->longest + 1, sizeof *at);
+	struct match_at place = { 0 };
+	int rc;
+
+	if (!at)
+		return err_set(f->err, INFER_ENOMEM, "out of memory");
+	rc = match_reserve(f->k->m, &place, 1, f->err);
+	if (!rc) {
+		place.top[place.n++] = node_ref(f->from->frame);
+		rc = state_of(f, &place, at);
+	}
+	if (!rc) {
+		f->e->may_leave = f->k->state[at[0]].leaves;
+		rc = walk(f, at);
+	}
+	mem_free(at);
+	/* constraints that are no rules seldom come to the same place again */
+	if (f->k->n_states > KEEP_STATES)
+		mask_states_drop(f->k);
+	return rc;
+}

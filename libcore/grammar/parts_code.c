@@ -1,0 +1,212 @@
+/* grammar/parts_code.c - parts become code, and what of it leads to an end. */
+#include "base/err.h"
+#include "base/utf8.h"
+#include "grammar/parts_tree.h"
+#include "grammar/schema.h"
+
+enum { MOST_CODE = 1 << 20, MOST_DEPTH = 1000 };
+
+static int emit(struct parts *p, enum op op, uint32_t a, uint32_t b)
+{
+	if (p->n_code == MOST_CODE)
+		return err_set(p->w.err, INFER_EUNSUP, "the constraint is too large");
+	TRY(work_steps(&p->w, 1));
+	TRY(work_grow(&p->w, &p->code, &p->cap_code, p->n_code + 1, sizeof *p->code));
+	p->code[p->n_code++] = (struct code){ op, a, b };
+	return INFER_OK;
+}
+
+/* n 0: no character */
+static int emit_set(struct parts *p, uint32_t cp, uint32_t n)
+{
+	struct dfa_range *r;
+
+	if (n && cp < 128 && p->ascii[cp])
+		return emit(p, OP_CHAR, p->ascii[cp] - 1, 0);
+	TRY(work_alloc(&p->w, &r, 1, sizeof *r));
+	*r = (struct dfa_range){ cp, cp };
+	TRY(work_grow(&p->w, &p->set, &p->cap_sets, p->n_sets + 1, sizeof *p->set));
+	p->set[p->n_sets] = (struct charset){ n, r };
+	if (n && cp < 128)
+		p->ascii[cp] = p->n_sets + 1;
+	return emit(p, OP_CHAR, p->n_sets++, 0);
+}
+
+static int emit_piece(struct parts *p, uint32_t part, uint32_t depth);
+
+static int emit_text(struct parts *p, const struct piece *x)
+{
+	uint32_t cp;
+
+	for (uint32_t i = 0; i < x->n;) {
+		i += (uint32_t)utf8_get(x->s + i, x->n - i, &cp);
+		TRY(emit_set(p, cp, 1));
+	}
+	return INFER_OK;
+}
+
+static int emit_either(struct parts *p, const uint32_t *kid, uint32_t n, uint32_t depth)
+{
+	uint32_t jumps = NOWHERE;
+
+	if (!n)
+		return emit_set(p, 0, 0);
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		const uint32_t split = p->n_code;
+
+		TRY(emit(p, OP_SPLIT, split + 1, NOWHERE));
+		TRY(emit_piece(p, kid[i], depth));
+		TRY(emit(p, OP_JUMP, jumps, 0));
+		jumps = p->n_code - 1;
+		p->code[split].b = p->n_code;
+	}
+	TRY(emit_piece(p, kid[n - 1], depth));
+	while (jumps != NOWHERE) {
+		const uint32_t before = p->code[jumps].a;
+
+		p->code[jumps].a = p->n_code;
+		jumps = before;
+	}
+	return INFER_OK;
+}
+
+static int emit_repeat(struct parts *p, uint32_t kid, uint32_t lo, uint32_t hi, uint32_t depth)
+{
+	uint32_t splits = NOWHERE, at;
+
+	for (uint32_t i = 0; i < lo; i++)
+		TRY(emit_piece(p, kid, depth));
+	if (hi == DFA_FOREVER) {
+		at = p->n_code;
+		TRY(emit(p, OP_SPLIT, at + 1, NOWHERE));
+		TRY(emit_piece(p, kid, depth));
+		TRY(emit(p, OP_JUMP, at, 0));
+		p->code[at].b = p->n_code;
+		return INFER_OK;
+	}
+	for (uint32_t i = lo; i < hi; i++) {
+		at = p->n_code;
+		TRY(emit(p, OP_SPLIT, at + 1, splits));
+		splits = at;
+		TRY(emit_piece(p, kid, depth));
+	}
+	/* the splits are chained by b: all lead to the end */
+	while (splits != NOWHERE) {
+		at = p->code[splits].b;
+		p->code[splits].b = p->n_code;
+		splits = at;
+	}
+	return INFER_OK;
+}
+
+/* The code of what is called comes later; until then a is the part. */
+static int emit_call(struct parts *p, uint32_t part)
+{
+	struct piece *x = p->piece + part;
+
+	if (x->start == NOWHERE) {
+		TRY(work_grow(&p->tree, &p->call, &p->cap_calls, p->n_calls + 1, sizeof *p->call));
+		p->call[p->n_calls++] = part;
+		x->start = 0;
+	}
+	return emit(p, OP_CALL, part, 0);
+}
+
+static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
+{
+	const struct piece x = p->piece[part];
+
+	if (++depth > MOST_DEPTH)
+		return err_set(p->w.err, INFER_EUNSUP, "the constraint is too deep");
+	switch (x.kind) {
+	case PIECE_NEVER:
+		return emit_set(p, 0, 0);
+	case PIECE_TEXT:
+		return emit_text(p, &x);
+	case PIECE_BYTE:
+		return emit(p, OP_BYTE, x.a, 0);
+	case PIECE_SEQUENCE:
+		for (uint32_t i = 0; i < x.n; i++)
+			TRY(emit_piece(p, x.kid[i], depth));
+		return INFER_OK;
+	case PIECE_EITHER:
+		return emit_either(p, x.kid, x.n, depth);
+	case PIECE_REPEAT:
+		return emit_repeat(p, *x.kid, x.a, x.b, depth);
+	case PIECE_PLAIN:
+		return emit(p, OP_TEXT, x.a, x.b);
+	case PIECE_VALUE:
+		return emit(p, OP_VALUE, x.a, 0);
+	default:
+		return emit_call(p, x.a);
+	}
+}
+
+/* -- what leads to an end ------------------------------------------------------------------- */
+
+/* Whether the end of the rule is reached from pc; empty: with no text at all. */
+static int leads(const struct parts *p, const uint8_t *yes, uint32_t pc, int empty)
+{
+	const struct grammar *g = p->g;
+	const struct code *c = p->code + pc;
+
+	switch (c->op) {
+	case OP_END:
+		return 1;
+	case OP_SPLIT:
+		return yes[c->a] || yes[c->b];
+	case OP_JUMP:
+		return yes[c->a];
+	case OP_CALL:
+		return yes[c->a] && yes[pc + 1];
+	case OP_TEXT:
+		return yes[pc + 1] && (empty ? dfa_accepts(g->plain[c->a], g->plain[c->a]->start)
+		                             : !dfa_is_none(g->plain[c->a]));
+	case OP_VALUE:
+		return !empty && yes[pc + 1] && g->goal[c->a].live;
+	case OP_CHAR:
+		return !empty && yes[pc + 1] && p->set[c->a].n;
+	default:
+		return !empty && yes[pc + 1];
+	}
+}
+
+static int find(struct parts *p, uint8_t *yes, int empty)
+{
+	for (int more = 1; more;) {
+		more = 0;
+		TRY(work_steps(&p->w, p->n_code));
+		for (uint32_t pc = p->n_code; pc--;)
+			if (!yes[pc] && leads(p, yes, pc, empty))
+				more = yes[pc] = 1;
+	}
+	return INFER_OK;
+}
+
+int parts_code(struct parts *p, uint32_t root)
+{
+	struct grammar *g = p->g;
+
+	TRY(emit_piece(p, root, 0));
+	TRY(emit(p, OP_END, 0, 0));
+	for (uint32_t i = 0; i < p->n_calls; i++) {
+		const uint32_t part = p->call[i];
+
+		p->piece[part].start = p->n_code;
+		TRY(emit_piece(p, part, 0));
+		TRY(emit(p, OP_END, 0, 0));
+	}
+	for (uint32_t pc = 0; pc < p->n_code; pc++)
+		if (p->code[pc].op == OP_CALL)
+			p->code[pc].a = p->piece[p->code[pc].a].start;
+	TRY(grammar_live(&p->w, g));
+	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
+	TRY(work_alloc(&p->w, &g->code_ends, p->n_code, 1));
+	TRY(find(p, g->code_live, 0));
+	TRY(find(p, g->code_ends, 1));
+	g->code = p->code;
+	g->set = p->set;
+	g->n_code = p->n_code;
+	g->root = 0;
+	return schema_sweep(g, &p->w, p->n_plain);
+}

@@ -1,0 +1,209 @@
+/* grammar/schema_member.c - keywords of objects. */
+#include "grammar/schema.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
+{
+	TRY(schema_child(c, it->place, v, lit));
+	*lit = *lit * 2 + (uint32_t)it->neg;
+	return INFER_OK;
+}
+
+static int named(struct schema *c, struct branch *x, enum fact_kind kind, const char *name,
+                 uint32_t n, uint32_t lit)
+{
+	return schema_fact(c, x,
+	                   &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
+}
+
+static int properties(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x = NULL;
+
+	if (!it->neg)
+		TRY(schema_fork(c, b, &x));
+	json_each(m, it->v) {
+		struct fact f = { .kind = FACT_VALUE,
+			          .name = m->key,
+			          .name_n = m->key_n,
+			          .mask = it->mask,
+			          .marks = 1 };
+
+		TRY(child(c, it, m, &f.lit));
+		if (it->neg) {
+			TRY(schema_fork(c, b, &x));
+			TRY(named(c, x, FACT_REQUIRED, m->key, m->key_n, LIT_TRUE));
+		}
+		TRY(schema_fact(c, x, &f));
+	}
+	return INFER_OK;
+}
+
+static int patterns(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x = NULL;
+
+	if (!it->neg)
+		TRY(schema_fork(c, b, &x));
+	json_each(m, it->v) {
+		struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
+			          .mask = it->mask,
+			          .marks = !it->neg,
+			          .v = it->v };
+
+		TRY(child(c, it, m, &f.lit));
+		TRY(schema_regex(c, m, m->key, m->key_n, &f.keys));
+		if (it->neg)
+			TRY(schema_fork(c, b, &x));
+		TRY(schema_fact(c, x, &f));
+	}
+	return INFER_OK;
+}
+
+/* The names that neither properties nor patternProperties of the schema speak of. */
+static int additional(struct schema *c, const struct json *s, const struct dfa **out)
+{
+	const struct json *p = json_get(s, "properties");
+	struct dfa_word *word;
+	size_t n = 0;
+
+	*out = NULL;
+	TRY(work_alloc(&c->w, &word, json_count(p) + 1, sizeof *word));
+	json_each(m, p)
+		word[n++] = (struct dfa_word){ m->key, m->key_n };
+	if (n)
+		TRY(schema_words(c, word, n, 0, out));
+	json_each(m, json_get(s, "patternProperties")) {
+		const struct dfa *d;
+
+		TRY(schema_regex(c, m, m->key, m->key_n, &d));
+		TRY(schema_unite(c, out, d));
+	}
+	return schema_complement(c, out);
+}
+
+/* A schema for the values of names that something does not speak of; or for names themselves. */
+static int others(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
+		          .mask = it->mask,
+		          .marks = !it->neg,
+		          .v = it->v };
+	struct branch *x;
+
+	TRY(child(c, it, it->v, &f.lit));
+	if (it->row->kw == KW_PROPERTY_NAMES) {
+		f.marks = 0;
+		TRY(schema_names(c, f.lit & ~UINT32_C(1), &f.keys));
+		TRY(schema_complement(c, &f.keys));
+		f.lit = it->neg ? LIT_TRUE : LIT_FALSE;
+	} else {
+		TRY(additional(c, c->place[it->place].v, &f.keys));
+	}
+	TRY(schema_fork(c, b, &x));
+	return schema_fact(c, x, &f);
+}
+
+static int bound(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const uint32_t n = schema_count(it->v), neg = (uint32_t)it->neg;
+	struct branch *x;
+
+	TRY(schema_fork(c, b, &x));
+	if ((it->row->kw == KW_MIN_PROPERTIES) != it->neg) {
+		x->min = x->min > n + neg ? x->min : n + neg;
+	} else {
+		x->dead |= neg && !n;
+		x->max = x->max < n - (neg && n) ? x->max : n - (neg && n);
+	}
+	return INFER_OK;
+}
+
+static int required(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x = NULL;
+
+	if (!it->neg)
+		TRY(schema_fork(c, b, &x));
+	json_each(e, it->v) {
+		if (it->neg)
+			TRY(schema_fork(c, b, &x));
+		TRY(named(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n, LIT_FALSE));
+	}
+	return INFER_OK;
+}
+
+/* One entry of dependencies: the name is absent, or what depends on it holds. */
+static int depends(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *e = it->entry;
+	struct branch *x;
+	uint32_t lit;
+
+	if (!it->neg) {
+		TRY(schema_fork(c, b, &x));
+		TRY(named(c, x, FACT_VALUE, e->key, e->key_n, LIT_FALSE));
+	}
+	if (json_is_array(e) && it->neg) {
+		json_each(name, e) {
+			TRY(schema_fork(c, b, &x));
+			TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
+			TRY(named(c, x, FACT_VALUE, name->s, name->n, LIT_FALSE));
+		}
+		return INFER_OK;
+	}
+	TRY(schema_fork(c, b, &x));
+	TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
+	if (!json_is_array(e)) {
+		TRY(child(c, it, e, &lit));
+		return schema_want(c, x, lit, it->neg ? 0 : it->mask);
+	}
+	json_each(name, e)
+		TRY(named(c, x, FACT_REQUIRED, name->s, name->n, LIT_TRUE));
+	return INFER_OK;
+}
+
+static int dependencies(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x = NULL;
+
+	if (it->entry)
+		return depends(c, b, it);
+	if (!it->neg)
+		TRY(schema_fork(c, b, &x));
+	json_each(e, it->v) {
+		struct item one = *it;
+
+		one.entry = e;
+		if (it->neg)
+			TRY(schema_fork(c, b, &x));
+		TRY(schema_item(c, x, &one, 1));
+	}
+	return INFER_OK;
+}
+
+int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it)
+{
+	switch (it->row->kw) {
+	case KW_PROPERTIES:
+		return properties(c, b, it);
+	case KW_PATTERN_PROPERTIES:
+		return patterns(c, b, it);
+	case KW_ADDITIONAL_PROPERTIES:
+	case KW_PROPERTY_NAMES:
+		return others(c, b, it);
+	case KW_REQUIRED:
+		return required(c, b, it);
+	case KW_MIN_PROPERTIES:
+	case KW_MAX_PROPERTIES:
+		return bound(c, b, it);
+	case KW_DEPENDENCIES:
+	case KW_DEPENDENT_REQUIRED:
+	case KW_DEPENDENT_SCHEMAS:
+		return dependencies(c, b, it);
+	default:
+		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
+	}
+}

@@ -1,0 +1,124 @@
+/* grammar/schema_memo.c - automata of names that many branches ask for: each is made once. */
+#include "grammar/schema.h"
+#include "base/err.h"
+#include "base/rng.h"
+
+#include <string.h>
+
+/* What an operation on automata made of its operands, or of words. */
+struct memo {
+	enum memo_op op;
+	const struct dfa *a, *b, *d; /* d: the result */
+	uint32_t n;
+	const struct dfa_word *words; /* [n], whose bytes are in the document or the arena */
+};
+
+static uint32_t fold(uint64_t h) { return (uint32_t)(h ^ h >> 32); }
+
+/* The automaton of an operation, if it was made before; the seat for it, if not.  Addresses differ
+ * from run to run: probes do not count. */
+static struct seat *memo_find(const struct schema *c, const struct memo *like, uint32_t hash)
+{
+	struct seat *s = seats_find(&c->by_memo, hash);
+
+	for (; s->index != NOWHERE; s = seats_next(&c->by_memo, s)) {
+		const struct memo *m = c->memo + s->index;
+		uint32_t same = 0;
+
+		if (s->hash != hash || m->op != like->op || m->a != like->a || m->b != like->b ||
+		    m->n != like->n)
+			continue;
+		while (same < m->n && m->words[same].n == like->words[same].n &&
+		       (!m->words[same].n ||
+		        !memcmp(m->words[same].at, like->words[same].at, m->words[same].n)))
+			same++;
+		if (same == m->n)
+			break;
+	}
+	return s;
+}
+
+static int memo_add(struct schema *c, struct seat *s, const struct memo *m, uint32_t hash)
+{
+	TRY(work_grow(&c->w, &c->memo, &c->cap_memo, c->n_memo + 1, sizeof *c->memo));
+	c->memo[c->n_memo] = *m;
+	return seats_take(&c->w, &c->by_memo, s, hash, c->n_memo++);
+}
+
+static int make(struct schema *c, struct dfa **d, const struct memo *m)
+{
+	struct grammar_budget *left = c->w.left;
+
+	switch (m->op) {
+	case MEMO_AND:
+		return dfa_and(d, m->a, m->b, left, c->w.err);
+	case MEMO_OR:
+		return dfa_or(d, m->a, m->b, left, c->w.err);
+	case MEMO_MINUS:
+		return dfa_minus(d, m->a, m->b, left, c->w.err);
+	default:
+		return m->a ? dfa_not(d, m->a, left, c->w.err) : dfa_all(d, left, c->w.err);
+	}
+}
+
+int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const struct dfa *b,
+                const struct dfa **out)
+{
+	struct memo m = { .op = op, .a = a, .b = b };
+	const uint32_t hash = fold(rng_hash((uint64_t)op, (const void *[]){ a, b }, 2 * sizeof a));
+	struct seat *s = memo_find(c, &m, hash);
+	struct dfa *d;
+
+	TRY(work_steps(&c->w, 1));
+	if (s->index != NOWHERE) {
+		*out = c->memo[s->index].d;
+		return INFER_OK;
+	}
+	TRY(make(c, &d, &m));
+	TRY(schema_keep(c, d, &m.d));
+	*out = m.d;
+	return memo_add(c, s, &m, hash);
+}
+
+int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
+                 const struct dfa **out)
+{
+	struct memo m = { .op = MEMO_WORDS, .n = (uint32_t)n, .words = words };
+	uint64_t hash = n, bytes = 0;
+	struct dfa_word *own;
+	struct seat *s;
+	struct dfa *d;
+
+	for (size_t i = 0; i < n; i++) {
+		hash = rng_hash(hash, words[i].n ? words[i].at : "", words[i].n);
+		bytes += words[i].n;
+	}
+	TRY(work_steps(&c->w, bytes + n));
+	s = memo_find(c, &m, fold(hash));
+	if (s->index != NOWHERE) {
+		*out = c->memo[s->index].d;
+	} else {
+		TRY(dfa_words(&d, words, n, c->w.left, c->w.err));
+		TRY(schema_keep(c, d, &m.d));
+		TRY(work_alloc(&c->w, &own, n + 1, sizeof *own));
+		if (n)
+			memcpy(own, words, n * sizeof *own);
+		m.words = own;
+		TRY(memo_add(c, s, &m, fold(hash)));
+		*out = m.d;
+	}
+	return neg ? schema_memo(c, MEMO_NOT, *out, NULL, out) : INFER_OK;
+}
+
+int schema_unite(struct schema *c, const struct dfa **d, const struct dfa *more)
+{
+	if (*d)
+		return schema_memo(c, MEMO_OR, *d, more, d);
+	*d = more;
+	return INFER_OK;
+}
+
+int schema_complement(struct schema *c, const struct dfa **d)
+{
+	return schema_memo(c, MEMO_NOT, *d, NULL, d);
+}

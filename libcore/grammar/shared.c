@@ -1,0 +1,223 @@
+/* grammar/shared.c - constraints as requests share them: compiled, counted, named by a hash. */
+#include "grammar/shared.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/sha256.h"
+
+#include <string.h>
+
+static const char *const kinds[] = {
+	[INFER_GRAMMAR_SCHEMA] = "json_schema", [INFER_GRAMMAR_OBJECT] = "json_object",
+	[INFER_GRAMMAR_RULES] = "grammar",      [INFER_GRAMMAR_REGEX] = "regex",
+	[INFER_GRAMMAR_CHOICE] = "choice",
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *grammar_kind(int form) { return form >= 0 && form < KINDS ? kinds[form] : ""; }
+
+static struct grammar_budget budget_of(uint64_t n)
+{
+	n = n ? n : INFER_GRAMMAR_BUDGET;
+	return (struct grammar_budget){ n, n < UINT64_MAX / 4 ? 4 * n : UINT64_MAX };
+}
+
+/* Every failure but that of memory means that the constraint cannot be enforced. */
+static int as_constraint(int rc, infer_error *err)
+{
+	if (rc == INFER_OK || rc == INFER_ENOMEM)
+		return rc;
+	if (err)
+		err->code = INFER_EEMPTY;
+	return INFER_EEMPTY;
+}
+
+void grammar_name(char hex[65], const char *kind, const struct infer_grammar_source *s)
+{
+	const uint64_t numbers[] = { s->flags, budget_of(s->budget).steps, s->text.len };
+	struct sha256 hash;
+	uint8_t out[32];
+
+	sha256_init(&hash);
+	sha256_add(&hash, kind, strlen(kind) + 1);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		uint8_t bytes[8];
+
+		for (int b = 0; b < 8; b++)
+			bytes[b] = (uint8_t)(numbers[i] >> 8 * b);
+		sha256_add(&hash, bytes, sizeof bytes);
+	}
+	sha256_add(&hash, s->text.at, s->text.len);
+	sha256_end(&hash, out);
+	sha256_hex(out, hex);
+}
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a constraint");
+}
+
+/* Takes g on success. */
+static int wrap(infer_grammar **out, struct grammar *g, const char *kind,
+                const struct infer_grammar_source *s, infer_error *err)
+{
+	infer_grammar *w;
+
+	*out = NULL;
+	if (grammar_is_none(g))
+		return err_set(err, INFER_EEMPTY, "%s: no text satisfies it", kind);
+	w = mem_zalloc(MEM_GRAMMAR, 1, sizeof *w);
+	if (!w)
+		return no_memory(err);
+	atomic_init(&w->refs, 1);
+	w->g = g;
+	w->kind = kind;
+	w->budget = budget_of(s->budget);
+	w->bytes = grammar_bytes(g);
+	buf_init(&w->ignored, MEM_GRAMMAR);
+	grammar_name(w->sha256, kind, s);
+	*out = w;
+	return INFER_OK;
+}
+
+int grammar_share(infer_grammar **out, struct grammar *g, const char *kind, struct infer_str text,
+                  uint64_t budget, infer_error *err)
+{
+	const struct infer_grammar_source s = { .text = text, .budget = budget };
+
+	return wrap(out, g, kind, &s, err);
+}
+
+/* ---- compiling ---- */
+
+struct compile {
+	const struct infer_grammar_source *s;
+	struct grammar_budget left;
+	struct arena mem;
+	struct buf *ignored;
+	infer_error *err;
+};
+
+static int compile_schema(struct compile *c, struct grammar **g)
+{
+	static const char object[] = "{\"type\":\"object\"}";
+	const struct infer_grammar_source *s = c->s;
+	const struct schema_opts opts = {
+		.annotate = (s->flags & INFER_GRAMMAR_ANNOTATE) != 0,
+		.lax = (s->flags & INFER_GRAMMAR_LAX) != 0,
+		.ignored = c->ignored,
+		.ordered = (s->flags & INFER_GRAMMAR_ORDERED) != 0,
+		.usual = !(s->flags & INFER_GRAMMAR_SPELLINGS),
+	};
+	const struct json *schema;
+
+	if (s->form == INFER_GRAMMAR_OBJECT)
+		TRY(jread(&schema, &c->mem, object, sizeof object - 1, "json_object", c->err));
+	else
+		TRY(jread(&schema, &c->mem, s->text.at, s->text.len, "json_schema", c->err));
+	return grammar_schema(g, schema, &opts, &c->left, c->err);
+}
+
+static int compile_choice(struct compile *c, struct grammar **g)
+{
+	const struct json *list;
+	struct dfa_word *words;
+	size_t n = 0;
+
+	TRY(jread(&list, &c->mem, c->s->text.at, c->s->text.len, "choice", c->err));
+	if (!json_is_array(list) || !list->n)
+		return err_set(c->err, INFER_EINVAL, "choice is not a list of texts");
+	words = arena_alloc(&c->mem, list->n, sizeof *words);
+	if (!words)
+		return no_memory(c->err);
+	json_each(v, list) {
+		if (!json_is_string(v))
+			return err_set(c->err, INFER_EINVAL, "choice: entry %zu is not a text", n);
+		words[n++] = (struct dfa_word){ json_str(v), v->n };
+	}
+	return grammar_choice(g, words, n, &c->left, c->err);
+}
+
+static int compile(struct compile *c, struct grammar **g)
+{
+	const struct infer_str t = c->s->text;
+
+	switch (c->s->form) {
+	case INFER_GRAMMAR_SCHEMA:
+	case INFER_GRAMMAR_OBJECT:
+		return compile_schema(c, g);
+	case INFER_GRAMMAR_RULES:
+		return grammar_gbnf(g, t.at, t.len, &c->left, c->err);
+	case INFER_GRAMMAR_REGEX:
+		return grammar_regex(g, t.at, t.len, &c->left, c->err);
+	case INFER_GRAMMAR_CHOICE:
+		return compile_choice(c, g);
+	default:
+		return err_set(c->err, INFER_EINVAL, "a constraint of form %d", c->s->form);
+	}
+}
+
+int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source *s,
+                          infer_error *err)
+{
+	struct buf ignored;
+	struct compile c = {
+		.s = s, .left = budget_of(s->budget), .ignored = &ignored, .err = err
+	};
+	struct grammar *g = NULL;
+	int rc;
+
+	*out = NULL;
+	arena_init(&c.mem, MEM_GRAMMAR);
+	buf_init(&ignored, MEM_GRAMMAR);
+	rc = compile(&c, &g);
+	if (!rc)
+		rc = wrap(out, g, grammar_kind(s->form), s, err);
+	if (rc)
+		grammar_free(g);
+	if (!rc) {
+		(*out)->steps = budget_of(s->budget).steps - c.left.steps;
+		(*out)->ignored = ignored;
+		buf_init(&ignored, MEM_GRAMMAR);
+	}
+	if (!rc && (*out)->ignored.bad) {
+		infer_grammar_free(*out);
+		*out = NULL;
+		rc = no_memory(err);
+	}
+	buf_fini(&ignored);
+	arena_fini(&c.mem);
+	return as_constraint(rc, err);
+}
+
+infer_grammar *infer_grammar_share(infer_grammar *g)
+{
+	atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
+	return g;
+}
+
+void infer_grammar_free(infer_grammar *g)
+{
+	if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	grammar_free(g->g);
+	buf_fini(&g->ignored);
+	mem_free(g);
+}
+
+const char *infer_grammar_sha256(const infer_grammar *g) { return g->sha256; }
+
+const char *infer_grammar_kind(const infer_grammar *g) { return g->kind; }
+
+const char *infer_grammar_ignored(const infer_grammar *g, size_t i)
+{
+	const char *at = g->ignored.at;
+	size_t left = g->ignored.len;
+
+	for (; left && i; i--) {
+		const size_t n = strlen(at) + 1;
+
+		at += n;
+		left -= n;
+	}
+	return left ? at : NULL;
+}
