@@ -15,8 +15,8 @@ struct chat_args {
 	{ \
 		.think = -1 \
 	}
-/* A row for the table of a program; takes the type of its options and the member that receives the
- * values. */
+/* Rows for the table of a program; take the type of its options and the member that receives the
+ * values.  TEMPLATE_ROWS: only those of the template, for conversations that come later. */
 /* clang-format off */
 #define CHAT_ROWS(T, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
@@ -26,6 +26,8 @@ struct chat_args {
 	  offsetof(T, m.messages), .values = "@file" }, \
 	{ OPT_STR, 0, "tools", "FILE", "tools that the model may call, JSON as OpenAI's tools", \
 	  offsetof(T, m.tools), .values = "@file" }, \
+	TEMPLATE_ROWS(T, m)
+#define TEMPLATE_ROWS(T, m) \
 	{ OPT_STR, 0, "template", "NAME|FILE", \
 	  "chat template: one the model's file names, or a Jinja file", \
 	  offsetof(T, m.template), .values = "@file" }, \

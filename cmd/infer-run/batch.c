@@ -337,6 +337,8 @@ static int fill_opts(struct batch *b, infer_error *err)
 	const struct run_opts *o = r->o;
 	const struct sampling *s = &r->sampling;
 
+	const char *calls_name;
+
 	TRY(run_stop(&b->stop, r, err));
 	if (!o->raw)
 		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
@@ -360,9 +362,13 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.chat_tools = b->chat.with_tools,
 		.conversation = b->chat.c,
 		.raw = o->raw,
+		.grammar = r->constrain.grammar,
+		.constraint = r->constrain.source,
+		.calls = constrain_calls(&o->constrain, &calls_name),
 		.where = " in a batch",
 		.reads = o->with_request ? INFER_JOB_KEEP : 0,
 	};
+	b->opts.calls_name = calls_name;
 	return infer_job_reader_new(&b->reader, &b->opts, err);
 }
 

@@ -306,22 +306,41 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 	return code;
 }
 
-/* How the answer to a conversation is read back.  -o tokens are the model's own. */
-static void read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run *r,
-                      const struct prompt *prompt)
+/* How the answer to a conversation is read back, and what calls it makes: *calls, NULL where any.
+ * -o tokens are the model's own. */
+static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run *r,
+                     const struct prompt *prompt, infer_grammar **calls, infer_error *err)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(r->model);
+	const infer_tools *tools = prompt->chat.c.tools;
+	const infer_chat *chat = chat_for(&prompt->chat, tools != NULL);
 
-	if (!prompt->is_chat || r->o->output == OUTPUT_TOKENS)
-		return;
-	j->chat = chat_for(&prompt->chat, prompt->chat.c.tools != NULL);
-	j->reply = (struct infer_reply_options){
-		.tools = prompt->chat.c.tools,
-		.prompt = tail,
-		.prompt_n = infer_reply_tail(t, j->request.prompt, j->request.n_prompt, tail),
-	};
-	if (infer_reply_special(j->chat, t))
+	if (!prompt->is_chat)
+		return INFER_OK;
+	const size_t n = infer_reply_tail(t, j->request.prompt, j->request.n_prompt, tail);
+
+	if (j->request.grammar)
+		j->request.free_until = infer_reply_until(chat, tail, n);
+	if (infer_reply_special(chat, t) && r->o->output != OUTPUT_TOKENS)
 		j->request.flags |= INFER_REQ_SPECIAL_TEXT;
+	j->calls = constrain_calls(&r->o->constrain, &j->calls_name);
+	if (tools && j->calls >= INFER_CALLS_AUTO) {
+		const struct infer_calls_options o = { .tools = tools,
+			                               .tokenizer = t,
+			                               .choice = j->calls,
+			                               .name = j->calls_name,
+			                               .prompt = tail,
+			                               .prompt_n = n,
+			                               .budget = (uint64_t)r->o->constrain.budget };
+
+		TRY(infer_reply_constrain(calls, chat, &o, err));
+		j->request.grammar = *calls;
+	}
+	if (r->o->output == OUTPUT_TOKENS)
+		return INFER_OK;
+	j->chat = chat;
+	j->reply = (struct infer_reply_options){ .tools = tools, .prompt = tail, .prompt_n = n };
+	return INFER_OK;
 }
 
 /* Stop strings and the rest of the request, then run it. */
@@ -330,6 +349,7 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 	infer_error err = { 0 };
 	infer_writer *w = NULL, *asked = NULL;
 	char tail[INFER_REPLY_TAIL];
+	infer_grammar *calls = NULL;
 	struct infer_str *stop;
 	infer_job j = { .n = 1, .logprobs = -1 };
 	int rc = run_stop(&stop, r, &err);
@@ -345,10 +365,13 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 		.n_stop_tokens = r->o->stop_tokens.n,
 		.top = r->o->logprobs > 0 ? (int32_t)r->o->logprobs : 0,
 		.flags = r->o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
+		.grammar = r->constrain.grammar,
 	};
+	j.constraint = r->constrain.grammar ? &r->constrain.source : NULL;
 	if (r->o->output == OUTPUT_JSONL)
 		j.logprobs = (int32_t)r->o->logprobs;
-	read_back(&j, tail, r, prompt);
+	if (!rc)
+		rc = read_back(&j, tail, r, prompt, &calls, &err);
 	if (!rc && r->o->output != OUTPUT_TEXT)
 		rc = run_writer(&w, r, &err);
 	if (!rc && r->o->with_request)
@@ -357,6 +380,7 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 
 	infer_writer_free(asked);
 	infer_writer_free(w);
+	infer_grammar_free(calls);
 	mem_free(stop);
 	return code;
 }

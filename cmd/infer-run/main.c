@@ -42,6 +42,8 @@ static const char *conflict_talking(const struct run_opts *o, const struct opt_r
 		{ o->no_stdin, "-i reads standard input: not with --no-stdin" },
 		{ input_names_stdin(rest, &o->files) || is_stdin(o->chat.messages),
 		  "-i reads standard input: -f and --messages cannot, too" },
+		{ constrain_given(&o->constrain) != NULL,
+		  "-i answers freely: constraints do not go with it" },
 		{ o->chat.tools != NULL, "-i cannot carry out calls: --tools does not go with it" },
 	};
 
@@ -80,7 +82,7 @@ static const char *conflict_lines(const struct run_opts *o, const struct opt_res
 static int draws(const struct run_opts *o)
 {
 	return sampling_given(&o->sampling) || o->max_tokens >= 0 || o->stop.n ||
-	       o->stop_tokens.n || o->ignore_eos;
+	       o->stop_tokens.n || o->ignore_eos || constrain_given(&o->constrain);
 }
 
 /* Everything but the engine and the template is in the records. */
@@ -171,6 +173,19 @@ static int open_out(const struct run_opts *o)
 	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
+static const char *conflict_constrain(const struct run_opts *o, char *text, size_t room)
+{
+	const struct constrain_args *c = &o->constrain;
+
+	if (constrain_given(c) && o->chat.tools)
+		return "a constraint beside --tools is not supported";
+	if (c->tool_choice && !o->chat.tools && !o->batch)
+		return "--tool-choice goes with --tools or --batch only";
+	if ((c->lax_schema || c->format_annotation) && !c->json_schema && !o->batch)
+		return "--lax-schema and --format-annotation go with --json-schema or --batch only";
+	return constrain_conflict(c, text, room);
+}
+
 /* What does not go together, by name; NULL: all is well. */
 static const char *conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
@@ -249,6 +264,8 @@ int main(int argc, char **argv)
 	o.lines |= o.null;
 	const char *why = conflict_instead(&o, text, sizeof text);
 
+	if (!why)
+		why = conflict_constrain(&o, text, sizeof text);
 	if (!why)
 		why = conflict(&o, &rest);
 	if (!why)

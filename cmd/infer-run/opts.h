@@ -39,6 +39,11 @@ static const struct opt run_rows[] = {
 	{ OPT_FLAG, 0, "fail-on-length", NULL, "exit with code 6 where the limit cut the output",
 	  AT(fail_on_length), .value = 1 },
 
+	{ OPT_GROUP, .name = "form", .help = "What the answer may be" },
+	CONSTRAIN_ROWS(struct run_opts, constrain),
+	{ OPT_FLAG, 0, "no-jump", NULL, "compute tokens that are forced one by one", AT(no_jump),
+	  .value = 1, .marks = OPT_RECORDED },
+
 	{ OPT_GROUP, .name = "output", .help = "Output" },
 	{ OPT_PICK, 'o', "output", "text|jsonl|tokens",
 	  "the text, one record, or one record per token (text)", AT(output), .marks = OPT_COMMON },

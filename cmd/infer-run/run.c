@@ -22,11 +22,13 @@ static int open_parts(struct run *r, infer_error *err)
 	int records = r->o->score || r->o->batch || r->o->replay || r->o->output == OUTPUT_JSONL,
 	    many = r->o->batch || r->o->lines || r->o->replay;
 
+	TRY(constrain_take(&r->constrain, &r->o->constrain, err));
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
 	eo.log = say_log;
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
+	eo.flags |= r->o->no_jump ? INFER_ENGINE_NO_JUMP : 0;
 	if (!many) /* a batch counts requests */
 		eo.watch.fn = progress_at;
 	sig_mapped(path);
@@ -139,6 +141,7 @@ void run_close(struct run *r)
 	infer_runner_free(r->runner);
 	infer_engine_close(&r->engine);
 	sampling_fini(&r->sampling);
+	constrain_fini(&r->constrain);
 	infer_model_close(&r->model);
 	sig_mapped(NULL);
 	stats_print(&r->stats, clock_ms(from, clock_now_ns()));

@@ -9,6 +9,7 @@
 #include "common/sampling.h"
 #include "common/opt.h"
 #include "common/start.h"
+#include "constrain.h"
 #include "base/jwrite.h"
 #include "base/os.h"
 
@@ -25,6 +26,8 @@ struct run_opts {
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;
+	struct constrain_args constrain;
+	int no_jump;
 	struct opt_list files, stop, stop_tokens;
 	int64_t max_tokens; /* -1: no limit */
 	int64_t logprobs;   /* -1: not asked for */
@@ -58,6 +61,7 @@ struct run {
 	infer_engine *engine;
 	infer_runner *runner;
 	struct sampling sampling;
+	struct constrain constrain;
 	int32_t *stop_tokens; /* of --stop-token */
 	double load_ms;
 	/* started: the process, for --stats, from a file; 0: unknown */

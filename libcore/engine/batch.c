@@ -91,7 +91,8 @@ static void group_run(void *user, int64_t g, int worker)
 		struct row_job *j = &st->jobs[i];
 
 		score_row(e, j, e->events.tops + j->top_at);
-		if (j->err.code || (i + 1 < to && (uint64_t)j->token != j->r->ids[j->position]))
+		if (j->err.code || j->constraint ||
+		    (i + 1 < to && (uint64_t)j->token != j->r->ids[j->position]))
 			return;
 	}
 }
@@ -211,7 +212,10 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 		r->usage.completion_tokens--;
 		r->stop.over = 1;
 		request_end(e, r, INFER_FINISH_ERROR, rc, err.message);
-	} else if (over)
+	} else if (j->constraint == ROW_BROKEN)
+		request_end(e, r, INFER_FINISH_ERROR, follow_error(r->follow)->code,
+		            follow_error(r->follow)->message);
+	else if (over || j->constraint == ROW_COMPLETE)
 		request_end(e, r, INFER_FINISH_STOP, INFER_OK, "");
 	else if (r->n == r->cap)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");

@@ -17,7 +17,8 @@ enum {
 	MOST_CHUNK = 65536,
 	SCORE_ROWS = 64,
 	SCORE_BYTES = 32 << 20,
-	LATER_BYTES = 8 << 20
+	LATER_BYTES = 8 << 20,
+	KNOWN_FLAGS = INFER_ENGINE_NO_PREFIX_CACHE | INFER_ENGINE_NO_JUMP
 };
 
 static int check(const struct infer_engine_opts *o, infer_error *err)
@@ -41,9 +42,9 @@ static int check(const struct infer_engine_opts *o, infer_error *err)
 	if (o->act_type != INFER_F32 && o->act_type != INFER_BF16)
 		return err_set(err, INFER_EINVAL, "act_type is %d: INFER_F32 or INFER_BF16",
 		               o->act_type);
-	if (o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE)
+	if (o->flags & ~(uint32_t)KNOWN_FLAGS)
 		return err_set(err, INFER_EINVAL, "engine flags 0x%x are not known",
-		               (unsigned)(o->flags & ~(uint32_t)INFER_ENGINE_NO_PREFIX_CACHE));
+		               (unsigned)(o->flags & ~(uint32_t)KNOWN_FLAGS));
 	return INFER_OK;
 }
 
@@ -380,6 +381,7 @@ void infer_engine_close(infer_engine **at)
 	}
 	for (int32_t i = 0; i < e->n_active; i++)
 		request_free(e->active[i]);
+	constraints_free(e->constraints);
 	events_fini(&e->events);
 	kv_close(&e->kv);
 	stages_close(&e->stages);

@@ -11,29 +11,10 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "engine/constrain.h"
 #include "engine/stages.h"
+#include "engine/stop.h"
 #include "kv/kv.h"
-
-/* Stop strings in a stream of bytes, one automaton each (Knuth+ 1977).  Bytes that may be the
- * beginning of one are held back. */
-struct stop_string {
-	const char *at;
-	int32_t len, state;
-	int32_t *border; /* [len] longest border of the first i + 1 bytes */
-};
-struct stop {
-	struct stop_string *strings;
-	int32_t n, longest;
-	char *held;
-	int32_t n_held; /* [longest] */
-	int over;       /* a stop string is complete: no more text is given out */
-};
-/* Copies.  INFER_ENOMEM. */
-int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
-/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
- * complete; the text before it is in out, the rest is dropped. */
-int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
-void stop_flush(struct stop *s, struct buf *out);
 
 struct request {
 	struct request *next; /* in the queue */
@@ -49,18 +30,21 @@ struct request {
 	int32_t *stop_tokens, n_stop_tokens;
 	struct stop stop;
 	infer_sampler *sampler;
-	infer_detok *detok; /* NULL without text */
-	int cancelled;      /* under the lock */
-	int ended;          /* DONE is out; to be freed */
-	int admitted;       /* has been active before: its first times are kept */
-	struct kv_seq *seq; /* NULL while queued; its length: positions computed */
-	int32_t scored;     /* prompt tokens with their SCORE event sent, or not wanted */
-	int32_t rows;       /* of the step that runs */
-	int32_t rows_due;   /* rows of its prompt that are due; prompts.c */
+	infer_detok *detok;    /* NULL without text */
+	struct follow *follow; /* NULL: without a constraint */
+	int cancelled;         /* under the lock */
+	int ended;             /* DONE is out; to be freed */
+	int admitted;          /* has been active before: its first times are kept */
+	struct kv_seq *seq;    /* NULL while queued; its length: positions computed */
+	int32_t scored;        /* prompt tokens with their SCORE event sent, or not wanted */
+	int32_t rows;          /* of the step that runs */
+	int32_t rows_due;      /* rows of its prompt that are due; prompts.c */
 	int64_t submit_ns, admitted_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
 };
+
+enum row_constraint { ROW_GOES_ON, ROW_COMPLETE, ROW_BROKEN };
 
 /* One row of logits: the values to compute from it, and the result. */
 struct row_job {
@@ -70,6 +54,7 @@ struct row_job {
 	int draws;
 	int32_t token; /* drawn, or given: SCORE; -1: a guess before it was wrong */
 	float logprob;
+	int constraint; /* with this token: enum row_constraint */
 	size_t top_at;
 	int32_t n_top; /* in the list of the events */
 	infer_error err;
@@ -126,6 +111,7 @@ struct infer_engine {
 	struct kv *kv;
 	struct step step;
 	struct events events;
+	struct constraints *constraints; /* NULL until a request has one; under the lock */
 	struct engine_draft draft;
 	struct infer_watch watch, parts; /* parts: of a step, for the backend */
 	int32_t n_vocab, threads, threads_wanted, ctx;
@@ -151,7 +137,7 @@ struct infer_engine {
 };
 
 /* request.c */
-int request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
+int request_new(struct request **out, infer_engine *e, const struct infer_request *r,
                 infer_error *err);
 void request_free(struct request *r);
 int request_before(const struct request *a, const struct request *b); /* a ranks before b */

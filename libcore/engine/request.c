@@ -74,6 +74,8 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
+	if (!e->tok && r->grammar)
+		return err_set(err, INFER_EUNSUP, "the model has no vocabulary to constrain");
 	TRY(check_stops(r, err));
 	TRY(check_tokens(r->prompt, r->n_prompt, e->n_vocab, "prompt", err));
 	return check_tokens(r->stop_tokens, (size_t)r->n_stop_tokens, e->n_vocab, "stop token",
@@ -144,8 +146,47 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 	return infer_sampler_feed(q->sampler, r->prompt, r->n_prompt, err);
 }
 
-static int fill(struct request *q, const infer_engine *e, const struct infer_request *r,
-                infer_error *err)
+/* What all constraints share is made for the first one. */
+static int constraints_of(struct constraints **out, infer_engine *e, infer_error *err)
+{
+	struct constraints *made;
+
+	pthread_mutex_lock(&e->lock);
+	*out = e->constraints;
+	pthread_mutex_unlock(&e->lock);
+	if (*out)
+		return INFER_OK;
+	TRY(constraints_new(&made, e->tok, e->n_vocab, err));
+	pthread_mutex_lock(&e->lock);
+	if (!e->constraints) {
+		e->constraints = made;
+		made = NULL;
+	}
+	*out = e->constraints;
+	pthread_mutex_unlock(&e->lock);
+	constraints_free(made);
+	return INFER_OK;
+}
+
+static int constrain(struct request *q, infer_engine *e, const struct infer_request *r,
+                     infer_error *err)
+{
+	const struct follow_opts o = {
+		.grammar = r->grammar,
+		.free_until = r->free_until,
+		.last = r->prompt[r->n_prompt - 1],
+		.stops = q->stop_tokens,
+		.n_stops = q->n_stop_tokens,
+		.ignore_ends = (r->flags & INFER_REQ_IGNORE_EOS) != 0,
+		.no_ahead = r->sample.n_bias > 0, /* it may forbid one of them */
+	};
+	struct constraints *c;
+
+	TRY(constraints_of(&c, e, err));
+	return follow_new(&q->follow, c, &o, err);
+}
+
+static int fill(struct request *q, infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	const int32_t numeric[] = { e->k_type, e->v_type, e->act_type, e->ctx };
 
@@ -172,6 +213,8 @@ static int fill(struct request *q, const infer_engine *e, const struct infer_req
 		q->stop_tokens[i] = r->stop_tokens[i];
 	if (q->cap > q->n)
 		TRY(make_sampler(q, e, r, err));
+	if (q->cap > q->n && r->grammar)
+		TRY(constrain(q, e, r, err));
 	if (!(r->flags & INFER_REQ_NO_TEXT))
 		TRY(infer_detok_new(&q->detok, e->tok,
 		                    r->flags & INFER_REQ_SPECIAL_TEXT ? INFER_DECODE_SPECIAL : 0,
@@ -179,7 +222,7 @@ static int fill(struct request *q, const infer_engine *e, const struct infer_req
 	return INFER_OK;
 }
 
-int request_new(struct request **out, const infer_engine *e, const struct infer_request *r,
+int request_new(struct request **out, infer_engine *e, const struct infer_request *r,
                 infer_error *err)
 {
 	struct request *q;
@@ -207,6 +250,7 @@ void request_free(struct request *r)
 		return;
 	infer_sampler_free(r->sampler);
 	infer_detok_free(r->detok);
+	follow_free(r->follow);
 	arena_fini(&r->arena);
 	mem_free(r);
 }

@@ -143,15 +143,17 @@ void sched_admit(infer_engine *e)
 	}
 }
 
-/* Guess the next tokens of r, and append them to its ids. */
+/* The next tokens of r, guessed or forced by its constraint, behind its ids. */
 static int32_t guess(infer_engine *e, struct request *r)
 {
 	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left),
 	                       e->chunk - e->step.n_guesses);
-	int32_t n;
+	int32_t n = 0;
 
-	if (!e->draft.guess || most < 1)
-		return 0;
+	if (most >= 1 && r->follow && !(e->flags & INFER_ENGINE_NO_JUMP))
+		n = follow_ahead(r->follow, r->ids + r->n, (int32_t)most);
+	if (n || !e->draft.guess || most < 1)
+		return n;
 	n = e->draft.guess(e->draft.user, r->ids, r->n, r->ids + r->n, (int32_t)most);
 	must(n >= 0 && n <= most);
 	for (int32_t i = 0; i < n; i++)

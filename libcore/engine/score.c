@@ -34,6 +34,23 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
 }
 
+/* Under a constraint the text is followed at once: the next draw may be of the same step. */
+static int draw(struct row_job *j)
+{
+	struct follow *f = j->r->follow;
+	const uint64_t *allowed = f ? follow_allowed(f, &j->err) : NULL;
+
+	if (f && !allowed)
+		return j->err.code;
+	TRY(infer_sampler_draw(j->r->sampler, j->logits, allowed, (uint64_t)j->position, &j->token,
+	                       &j->err));
+	if (!f)
+		return INFER_OK;
+	follow_take(f, j->token);
+	j->constraint = follow_error(f) ? ROW_BROKEN : follow_done(f) ? ROW_COMPLETE : ROW_GOES_ON;
+	return INFER_OK;
+}
+
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 {
 	float lse;
@@ -43,8 +60,7 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 		not_finite(j, e->n_vocab);
 		return;
 	}
-	if (j->draws && infer_sampler_draw(j->r->sampler, j->logits, NULL, (uint64_t)j->position,
-	                                   &j->token, &j->err))
+	if (j->draws && draw(j))
 		return;
 	j->logprob = j->logits[j->token] - lse;
 	if (!isfinite(j->logprob)) { /* no record can represent it */

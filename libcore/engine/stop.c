@@ -1,5 +1,6 @@
 /* engine/stop.c - stop strings in a stream of text, independent of how tokens divide it */
-#include "engine/engine.h"
+#include "engine/stop.h"
+#include <infer/status.h>
 
 #include <string.h>
 

@@ -93,6 +93,27 @@ void job_put_tools(struct jwrite *w, const char *key, const struct job_asked *a)
 		jw_value(w, key, a->conversation->tools->list);
 }
 
+void job_put_tool_choice(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	static const char *const words[] = {
+		[INFER_CALLS_AUTO] = "auto", [INFER_CALLS_REQUIRED] = "required"
+	};
+	const infer_job *j = a->j;
+
+	if (!a->conversation || !a->conversation->tools || j->calls < INFER_CALLS_AUTO)
+		return;
+	if (j->calls != INFER_CALLS_NAMED) {
+		jw_str(w, key, words[j->calls]);
+		return;
+	}
+	jw_object(w, key);
+	jw_str(w, "type", "function");
+	jw_object(w, "function");
+	jw_str(w, "name", j->calls_name);
+	jw_end(w);
+	jw_end(w);
+}
+
 void job_put_args(struct jwrite *w, const char *key, const struct job_asked *a)
 {
 	if (a->conversation && a->values.args)
@@ -219,6 +240,7 @@ static int put(struct buf *to, struct job_asked *a, struct arena *mem, infer_err
 	jw_object(&w, NULL);
 	job_put_fields(&w, job_own, a);
 	job_put_fields(&w, job_common, a);
+	job_put_fields(&w, job_constraints, a);
 	job_put_sampling(&w, a);
 	jw_end(&w);
 	return to->bad ? job_no_memory(err) : INFER_OK;

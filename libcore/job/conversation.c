@@ -31,14 +31,38 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	          : INFER_OK;
 }
 
-/* Nothing is enforced: the model may call tools, or is not told about them. */
+/* {"type": "function", "function": {"name": ...}}, or a name where there are no such objects */
+static const struct json *name_of_choice(const struct job *j, const struct json *v)
+{
+	const struct json *f = json_get(v, "function");
+
+	if (json_is_string(v))
+		return j->j.form == &form_own ? v : NULL;
+	return json_equals(json_get(v, "type"), "function") ? json_get(f, "name") : NULL;
+}
+
 int job_take_tool_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	j->no_tools = json_equals(v, "none");
-	return j->no_tools || json_equals(v, "auto")
+	static const char *const words[] = { [INFER_CALLS_NONE] = "none",
+		                             [INFER_CALLS_AUTO] = "auto",
+		                             [INFER_CALLS_REQUIRED] = "required" };
+
+	j->choice_given = 1;
+	for (int i = INFER_CALLS_NONE; i <= INFER_CALLS_REQUIRED; i++)
+		if (json_equals(v, words[i])) {
+			j->j.calls = i;
+			return INFER_OK;
+		}
+	j->j.calls = INFER_CALLS_NAMED;
+	j->j.calls_name = json_cstr(&j->mem, name_of_choice(j, v));
+	if (j->mem.bad)
+		return job_no_memory(err);
+	return j->j.calls_name
 	               ? INFER_OK
-	               : err_set(err, INFER_EUNSUP, "%s: only none and auto are supported%s", key,
-	                         j->o->where ? j->o->where : "");
+	               : err_set(err, INFER_EINVAL,
+	                         "%s is none of none, auto, required and {\"type\": \"function\", "
+	                         "\"function\": {\"name\": ...}}",
+	                         key);
 }
 
 int job_take_args(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -146,8 +170,14 @@ static void fill(struct job *j, struct infer_conversation *c)
 		c->system = NULL;
 	c->user = j->prompt_value ? json_str(j->prompt_value) : NULL;
 	c->user_n = json_bytes(j->prompt_value);
-	if (j->tools_given || j->no_tools)
-		c->tools = j->tools.n && !j->no_tools ? &j->tools : NULL;
+	if (j->tools_given)
+		c->tools = j->tools.n ? &j->tools : NULL;
+	if (!j->choice_given) {
+		j->j.calls = j->o->calls;
+		j->j.calls_name = j->o->calls_name;
+	}
+	if (j->j.calls == INFER_CALLS_NONE)
+		c->tools = NULL;
 	c->think = j->think == INFER_THINK_DEFAULT ? c->think : j->think;
 	c->now = j->now_given ? j->now : c->now;
 }

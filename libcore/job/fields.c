@@ -139,15 +139,7 @@ const struct job_field job_common[] = {
 };
 
 const struct job_refused job_refused_common[] = {
-	{ "response_format", NAN },
-	{ "grammar", NAN },
-	{ "json_schema", NAN },
-	{ "regex", NAN },
-	{ "choice", NAN },
-	{ "lora", NAN },
-	{ "min_tokens", 0 },
-	{ "tfs_z", 1 },
-	{ "include_stop_str_in_output", 0 },
+	{ "lora", NAN }, { "min_tokens", 0 }, { "tfs_z", 1 }, { "include_stop_str_in_output", 0 },
 	{ NULL, 0 },
 };
 

@@ -57,6 +57,8 @@ void part_id(struct jwrite *w, const infer_job *j);
 void part_text(struct jwrite *w, const char *text, size_t n);
 /* [{id, logprob}] */
 void part_top(struct jwrite *w, const char *key, const struct infer_top *top, int32_t n);
+/* constrain.c: `constraint`, what constrained the answer, or nothing */
+void part_constraint(struct jwrite *w, const infer_job *j);
 /* `prefix` and 16 digits made of the request's id, so that the same request gets the same name */
 void part_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
 /* What all samples took together. */

@@ -11,6 +11,7 @@
 struct infer_job_reader {
 	struct infer_job_opts o;
 	infer_breakers *breakers;   /* of o's texts */
+	infer_grammars *grammars;   /* of requests */
 	int special, special_tools; /* infer_reply_special of the two templates */
 };
 
@@ -29,11 +30,15 @@ struct job {
 	int now_given;
 	struct infer_conversation conversation; /* that became the prompt, without the two above */
 	struct buf asked;                       /* j.asked */
-	int tools_given, no_tools;
-	struct infer_tools tools; /* its own; n 0: none */
+	int tools_given, choice_given;          /* of tools, j.calls */
+	struct infer_tools tools;               /* its own; n 0: none */
 	int raw, raw_given, think;
 	int32_t wants_logprobs, top_logprobs; /* of chat's form; top -1: not given */
 	int seeded, stream_options;
+	struct infer_grammar_source constraint; /* its texts are in mem */
+	const char *constraint_key;             /* the field that says it; NULL: none */
+	int is_free;                            /* a field says that there is no constraint */
+	infer_grammar *grammar;                 /* its own; NULL: none, or the options' */
 	/* INFER_ENOMEM is the conversation's: it is longer than a template may write */
 	int too_long;
 };
@@ -94,6 +99,10 @@ extern const struct job_field job_common[];
 extern const struct job_field job_own[];      /* of our own form: own.c */
 extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */
 extern const struct job_refused job_refused_common[];
+extern const struct job_field job_constraints[]; /* constrain.c */
+/* When all fields and the prompt are read: INFER_EEMPTY and errors of infer_grammars_get.  *param:
+ * the field at fault */
+int job_constrain_end(struct job *j, const char **param, infer_error *err);
 int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
                  infer_error *err);
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
@@ -123,9 +132,10 @@ int job_no_conversation(const struct job *j, const char **param, infer_error *er
 
 /* ask.c */
 job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, job_put_messages,
-	job_put_tools, job_put_args, job_put_think, job_put_now, job_put_template, job_put_logprobs,
-	job_put_max_tokens, job_put_n, job_put_stop, job_put_stop_ids, job_put_ignore_eos,
-	job_put_samplers, job_put_bias, job_put_breakers, job_put_seed;
+	job_put_tools, job_put_tool_choice, job_put_args, job_put_think, job_put_now,
+	job_put_template, job_put_logprobs, job_put_max_tokens, job_put_n, job_put_stop,
+	job_put_stop_ids, job_put_ignore_eos, job_put_samplers, job_put_bias, job_put_breakers,
+	job_put_seed;
 void job_put_fields(struct jwrite *w, const struct job_field *f, const struct job_asked *a);
 /* a: all but `sample`; texts of the conversation are read into `values`.
  * INFER_EINVAL  what no request can say; INFER_ENOMEM */

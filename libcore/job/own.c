@@ -13,6 +13,7 @@ const struct job_field job_own[] = {
 	{ "raw", job_take_raw, job_put_raw },
 	{ "messages", job_take_messages, job_put_messages },
 	{ "tools", job_take_tools, job_put_tools },
+	{ "tool_choice", job_take_tool_choice, job_put_tool_choice },
 	{ "template_args", job_take_args, job_put_args },
 	{ "template_sha256", job_take_template, job_put_template },
 	{ "think", job_take_think, job_put_think },
@@ -134,6 +135,7 @@ static void put_choices(struct jwrite *w, const struct form_answer *f)
 	}
 	jw_end(w);
 	put_counts(w, &u);
+	part_constraint(w, a->job);
 	put_more(w, f);
 }
 
@@ -149,6 +151,7 @@ static void put(struct jwrite *w, const struct form_answer *f)
 	}
 	put_parts(w, a, 0);
 	put_fault(w, a->choices);
+	part_constraint(w, a->job);
 	put_more(w, f);
 	if (a->job->logprobs >= 0)
 		put_tokens(w, a->choices->tokens, a->choices->n_tokens);

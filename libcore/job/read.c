@@ -26,6 +26,8 @@ int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o,
 	r->special = o->chat && infer_reply_special(o->chat, t);
 	r->special_tools = o->chat_tools && infer_reply_special(o->chat_tools, t);
 	rc = infer_breakers_new(&r->breakers, t, o->breaker_texts, o->n_breaker_texts, err);
+	if (!rc)
+		rc = infer_grammars_new(&r->grammars, err);
 	if (rc)
 		infer_job_reader_free(r);
 	else
@@ -35,8 +37,10 @@ int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o,
 
 void infer_job_reader_free(infer_job_reader *r)
 {
-	if (r)
-		infer_breakers_free(r->breakers);
+	if (!r)
+		return;
+	infer_breakers_free(r->breakers);
+	infer_grammars_free(r->grammars);
 	mem_free(r);
 }
 
@@ -98,6 +102,7 @@ static int take_field(struct job *j, const struct job_fields *form, const char *
 	const struct job_refused *r;
 
 	f = f ? f : find(job_common, key);
+	f = f ? f : find(job_constraints, key);
 	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find(job_streamed, key);
 	*known = 1;
 	if (f)
@@ -142,6 +147,8 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 	j->j.logprobs = o->logprobs;
 	j->j.breaker_texts = o->breaker_texts;
 	j->j.n_breaker_texts = o->n_breaker_texts;
+	j->constraint.flags = o->constraint.flags;
+	j->constraint.budget = o->constraint.budget;
 	j->j.request = (struct infer_request){
 		.max_tokens = form->max_tokens >= 0 && !o->max_tokens_given ? form->max_tokens
 		                                                            : o->max_tokens,
@@ -211,6 +218,12 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 		return err->code;
 	if (fill_prompt(j, &param, err))
 		return job_fault(j, param);
+	if (job_constrain_end(j, &param, err)) {
+		job_fault(j, param);
+		if (err->code == INFER_EEMPTY && j->constraint.form == INFER_GRAMMAR_SCHEMA)
+			j->j.fault.kind = INFER_FAULT_SCHEMA;
+		return err->code;
+	}
 	if (job_chat_end(j, err))
 		return job_fault(j, "top_logprobs");
 	if (j->stream_options && !j->j.stream) {
@@ -318,6 +331,7 @@ void infer_job_free(infer_job *job)
 	if (!j)
 		return;
 	infer_breakers_free(j->breakers);
+	infer_grammar_free(j->grammar);
 	infer_ids_free(j->prompt);
 	tools_fini(&j->tools);
 	buf_fini(&j->asked);

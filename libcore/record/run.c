@@ -145,6 +145,12 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 	jw_base64(w, "tools", o->conversation.tools ? o->conversation.tools->text : NULL,
 	          o->conversation.tools ? o->conversation.tools->text_n : 0);
 	jw_base64(w, "args", o->conversation.args, o->conversation.args_n);
+	if (o->grammar)
+		jw_str(w, "constraint", infer_grammar_sha256(o->grammar));
+	if (o->constraint.flags || o->constraint.budget) {
+		jw_uint(w, "constraint_flags", o->constraint.flags);
+		jw_uint(w, "constraint_budget", o->constraint.budget);
+	}
 	jw_int(w, "think", o->conversation.think);
 	jw_uint(w, "talk_flags", o->conversation.flags);
 }

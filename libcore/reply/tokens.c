@@ -60,3 +60,24 @@ size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
 	memmove(text, text + from, INFER_REPLY_TAIL - from);
 	return INFER_REPLY_TAIL - from;
 }
+
+static int ends_with(const char *text, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n >= k && !memcmp(text + n - k, end, k);
+}
+
+struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n)
+{
+	static const char final[] = "<|channel|>final<|message|>";
+
+	if (chat->calls->flags & DIALECT_HARMONY)
+		return ends_with(prompt, n, final) ? (struct infer_str){ "", 0 }
+		                                   : (struct infer_str){ final, sizeof final - 1 };
+	while (n && reply_space((unsigned char)prompt[n - 1]))
+		n--;
+	return ends_with(prompt, n, chat->think->open)
+	               ? (struct infer_str){ chat->think->close, strlen(chat->think->close) }
+	               : (struct infer_str){ "", 0 };
+}

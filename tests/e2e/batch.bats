@@ -84,7 +84,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 		7 g INFER_EINVAL prompt
 		8 h INFER_EINVAL prompt
 		9 i INFER_EUNSUP messages
-		10 j INFER_EUNSUP grammar
+		10 j INFER_EEMPTY grammar
 		11 k INFER_EINVAL null
 		12 null INFER_EFORMAT null
 		15 o INFER_EINVAL samplers

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/grammar.h>
 #include <infer/model.h>
 #include <infer/observe.h>
 #include <infer/sample.h>
@@ -29,7 +30,10 @@ extern "C" {
 
 typedef struct infer_engine infer_engine;
 
-enum { INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0 };
+enum {
+	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
+	INFER_ENGINE_NO_JUMP = 1 << 1, /* tokens that a constraint forces come one by one */
+};
 struct infer_engine_opts {
 	int32_t threads;    /* 0: the cores the process may use */
 	const char *isa;    /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
@@ -96,17 +100,20 @@ struct infer_request {
 	int32_t top;        /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
 	int32_t score_from; /* SCORE: index of the first prompt token with an event; 0: 1 */
 	uint32_t flags;
-	int32_t priority;    /* greater goes first */
-	int64_t deadline_ns; /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
-	uint64_t salt;       /* only requests with the same salt share the prefix cache */
-	void *user;          /* returned with every event */
+	int32_t priority;       /* greater goes first */
+	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
+	infer_grammar *grammar; /* what the answer may be; NULL: anything */
+	struct infer_str free_until; /* it begins behind this text, the end of reasoning */
+	uint64_t salt;               /* only requests with the same salt share the prefix cache */
+	void *user;                  /* returned with every event */
 };
 
 /* id: out, or NULL.
  * INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
  * INFER_ENOMEM  the prompt (+ 1 token) does not fit the context; names the size needed, the size
  *               available, and the nearest size that fits
- * INFER_EUNSUP  text is requested from a model without a vocabulary
+ * INFER_EUNSUP  text, or a constraint, is requested from a model without a vocabulary
+ * INFER_EEMPTY  the constraint: the budget, or no token of the vocabulary can begin it
  * INFER_EAGAIN  the queue is full */
 int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
                         infer_error *err);
@@ -153,14 +160,12 @@ struct infer_event {
 	const char *message;      /* DONE: a sentence, or empty */
 	struct infer_usage usage; /* DONE */
 };
-/* 1: *ev is filled; 0: there is no event now.  An end-of-turn or stop token is a TOKEN with empty
- * text, followed by DONE.  SCORE events have the order of the prompt.  Events that are not read
- * before the next step are kept. */
+/* 1: *ev is filled; 0: there is no event.  An end-of-turn or stop token is a TOKEN with empty text,
+ * followed by DONE.  SCORE events have the order of the prompt.  Events are kept until read. */
 int infer_engine_next(infer_engine *e, struct infer_event *ev);
 
 /* Compute one step, if there is work.  A logit that is NaN, or a device error, ends the affected
- * requests with DONE; the engine continues.  INFER_ENOMEM: there was no memory for events, and
- * nothing was computed. */
+ * requests with DONE.  INFER_ENOMEM: no memory for events, and nothing was computed. */
 int infer_engine_step(infer_engine *e, infer_error *err);
 int infer_engine_busy(const infer_engine *e); /* 1: requests have not ended, or events are unread */
 /* Wait for work.  1: a request waits or runs; 0: the timeout passed (-1: no timeout). */

@@ -97,6 +97,9 @@ int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const st
                          infer_error *err);
 int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
                          infer_error *err);
+/* The same as Anthropic's errors; there is no form for Anthropic's requests. */
+int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *fault,
+                              const char *request_id, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <infer/status.h>
 #include <infer/chat.h>
 #include <infer/engine.h>
+#include <infer/grammar.h>
 #include <infer/model.h>
 #include <infer/reply.h>
 #pragma GCC visibility push(default)
@@ -87,6 +88,13 @@ struct infer_job_opts {
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
 	int raw; /* 1: a text prompt is not a conversation */
+	/* of requests that have no constraint of their own: compiled, and what of; NULL: none.
+	 * The flags and the budget in `constraint` are also those of requests that give none */
+	infer_grammar *grammar;
+	struct infer_grammar_source constraint;
+	/* of requests with tools that say none: enum infer_calls, the name of a tool */
+	int calls;
+	const char *calls_name;
 	/* appended to "... is not supported": " in a batch"; NULL: nothing */
 	const char *where;
 	uint32_t reads; /* INFER_JOB_STREAM | INFER_JOB_LENIENT | INFER_JOB_KEEP */
@@ -116,8 +124,12 @@ typedef struct infer_job {
 	const infer_form *form; /* the form of the answer; NULL: our own */
 	struct infer_fault fault;
 	struct infer_request request; /* of sample 0; `user` belongs to the runner */
-	int32_t n;                    /* samples, 1 ... INFER_JOB_MOST */
-	int32_t logprobs;             /* as in infer_job_opts */
+	/* what request.grammar was compiled of; NULL: it was made otherwise, or there is none */
+	const struct infer_grammar_source *constraint;
+	int calls; /* enum infer_calls, of a conversation with tools */
+	const char *calls_name;
+	int32_t n;        /* samples, 1 ... INFER_JOB_MOST */
+	int32_t logprobs; /* as in infer_job_opts */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
 	const infer_chat *chat;           /* the template that rendered the prompt; NULL: not a
@@ -139,6 +151,9 @@ typedef struct infer_job {
 int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
                    const char *id, const char *body, size_t bytes, infer_error *err);
 void infer_job_free(infer_job *j); /* one that was read */
+/* The text that the template made of its conversation, before it became ids; infer_chat_free.
+ * INFER_EINVAL  the prompt is no conversation; and the errors of infer_chat_render */
+int infer_job_render(char **text, size_t *n, const infer_job *j, infer_error *err);
 /* The seed of sample i: that of the request for sample 0, the upper 53 bits of hash64(seed, i) for
  * the others. */
 uint64_t infer_job_seed(const infer_job *j, int32_t i);

@@ -11,7 +11,9 @@
 #include <infer/eval.h>
 #include <infer/form.h>
 #include <infer/job.h>
+#include <infer/kind.h>
 #include <infer/model.h>
+#include <infer/imatrix.h>
 #include <infer/probe.h>
 #include <infer/quant.h>
 #pragma GCC visibility push(default)
@@ -19,53 +21,16 @@
 extern "C" {
 #endif
 
-/* record/kind_list.h has one row per kind. */
-enum infer_kind {
-	INFER_KIND_COMPLETION,
-	INFER_KIND_REQUEST,
-	INFER_KIND_TOKEN,
-	INFER_KIND_SCORE,
-	INFER_KIND_REPLAY,
-	INFER_KIND_ERROR,
-	INFER_KIND_STATS,
-	INFER_KIND_BENCH,
-	INFER_KIND_EVAL,
-	INFER_KIND_FILE,
-	INFER_KIND_META,
-	INFER_KIND_TENSOR,
-	INFER_KIND_VERIFY,
-	INFER_KIND_DIFF,
-	INFER_KIND_TEMPLATE,
-	INFER_KIND_HW,
-	INFER_KIND_QUANT,
-	INFER_KIND_COUNT
-};
-struct infer_record_kind {
-	const char *name;     /* "token" */
-	const char *programs; /* the programs that write it, separated by spaces; "": only read */
-	const char *about;    /* "one token" */
-};
-/* Static; NULL for a value outside the enum.  Any thread. */
-const struct infer_record_kind *infer_record_kind(int kind);
-
-/* Begin and end the line of a record that the caller fills with base/jwrite.h, through *to. */
-enum { INFER_RECORD_FIRST = 1 << 0 }; /* the first record of its stream, which has "v":1 */
-struct jwrite;
-struct buf;
-void infer_record_open(struct jwrite *w, struct buf *to, enum infer_kind kind, uint32_t flags);
-void infer_record_close(struct jwrite *w);
-
 /* The contents of the `run` object; everything is borrowed. */
 struct infer_run_info {
 	const infer_model *model;
 	const infer_engine *engine;
 	const struct infer_sample_opts *sample;
 	const char *const *flags;
-	int n_flags;                /* the given options that affect numbers or scheduling */
-	int seed_random;            /* 1: the seed was not given */
-	const char *options_sha256; /* infer_job_opts_sha256; NULL: not part of a batch */
-	/* the breaker texts of DRY, written if it is on */
-	const struct infer_str *breakers;
+	int n_flags;                      /* the given options that affect numbers or scheduling */
+	int seed_random;                  /* 1: the seed was not given */
+	const char *options_sha256;       /* infer_job_opts_sha256; NULL: not part of a batch */
+	const struct infer_str *breakers; /* texts of DRY, written if it is on */
 	size_t n_breakers;
 };
 
@@ -173,11 +138,11 @@ struct infer_bench {
 };
 int infer_write_bench(infer_writer *w, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err);
-/* Records of kind quant: one for each tensor, and one for all.
- * path    where it is written; NULL: nowhere
- * result  of infer_quant_write; NULL: not written */
+/* Records of kind quant, and of kind imatrix: one for each tensor, and one for all.
+ * path: where it is written; NULL: nowhere.  result: of infer_quant_write; NULL: not written */
 int infer_write_quant(infer_writer *w, const infer_quant *q, const char *path,
                       const struct infer_quant_result *result, infer_error *err);
+int infer_write_imatrix(infer_writer *w, const infer_imatrix *m, infer_error *err);
 int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 

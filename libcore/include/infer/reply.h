@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/chat.h>
+#include <infer/grammar.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -80,6 +81,37 @@ int infer_reply_special(const infer_chat *chat, const infer_tokenizer *t);
 enum { INFER_REPLY_TAIL = 256 };
 size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
                         char text[INFER_REPLY_TAIL]);
+
+/* The text that ends the reasoning which a prompt has opened (its end, as in
+ * infer_reply_options), or behind which the answer proper begins; len 0: it begins at once.
+ * Static. */
+struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n);
+
+/* What an answer is with tools: text, with calls as the model writes them. */
+enum infer_calls {
+	INFER_CALLS_FREE,     /* as it comes */
+	INFER_CALLS_NONE,     /* the model is not told about the tools */
+	INFER_CALLS_AUTO,     /* text, until a call is opened; then calls, and the end */
+	INFER_CALLS_REQUIRED, /* calls, behind reasoning */
+	INFER_CALLS_NAMED,    /* one call, of the tool `name` */
+};
+struct infer_calls_options {
+	const infer_tools *tools;
+	const infer_tokenizer *tokenizer;
+	int choice;         /* enum infer_calls, from INFER_CALLS_AUTO on */
+	const char *name;   /* INFER_CALLS_NAMED */
+	const char *prompt; /* as in infer_reply_options */
+	size_t prompt_n;
+	uint64_t budget; /* as in infer_grammar_source */
+};
+/* The constraint for an answer whose calls are read back, each with arguments that satisfy the
+ * parameters of its tool; their properties come in the order of the schema, and no others.
+ * Reasoning is free.  infer_grammar_free.
+ * INFER_EINVAL  there is no tool of that name
+ * INFER_EEMPTY  cannot be enforced in the format of the model; the message names the tool
+ * INFER_ENOMEM */
+int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
+                          const struct infer_calls_options *o, infer_error *err);
 
 /* The name of the format of calls, and the tag that opens reasoning, for display: "qwen3-coder",
  * "<think>". */

@@ -37,6 +37,11 @@ static const struct {
 	  "{\"prompt\":\"the\"}" },
 	{ "tools", "{" TALK ",\"tools\":[{\"name\":\"look\",\"parameters\":{\"x\":1e300}}]}",
 	  "{" TALK "}" },
+	{ "tool_choice", "{" TALK ",\"tools\":[{\"name\":\"look\"}],\"tool_choice\":\"required\"}",
+	  "{" TALK ",\"tools\":[{\"name\":\"look\"}]}" },
+	{ "tool_choice",
+	  "{" TALK ",\"tools\":[{\"name\":\"look\"},{\"name\":\"f\"}],\"tool_choice\":\"f\"}",
+	  "{" TALK ",\"tools\":[{\"name\":\"look\"},{\"name\":\"f\"}],\"tool_choice\":\"auto\"}" },
 	{ "template_args", "{" TALK ",\"template_args\":{\"more\":[1.5,null,\"x\"]}}",
 	  "{" TALK "}" },
 	{ "template_sha256", "{" TALK "}", NULL },
@@ -147,6 +152,9 @@ static const char *differs(const infer_job *a, const infer_job *b)
 		return "id";
 	if (a->n != b->n || a->logprobs != b->logprobs)
 		return "n or logprobs";
+	if (!a->request.grammar != !b->request.grammar ||
+	    (a->request.grammar && a->calls != b->calls))
+		return "tool_choice";
 	if (a->chat != b->chat || !a->reply.tools != !b->reply.tools)
 		return "template or tools";
 	return a->reply.prompt_n == b->reply.prompt_n &&

@@ -32,7 +32,7 @@ static const char *const marked[] = { "{# <tool_call> #}",
 	                              "{# [TOOL_CALLS] [/THINK] #}",
 	                              "{# <arg_key> <arg_value> #}" };
 
-static infer_chat *marked_chat(const char *mark)
+__attribute__((unused)) static infer_chat *marked_chat(const char *mark)
 {
 	char source[512];
 	infer_chat *chat;

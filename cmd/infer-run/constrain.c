@@ -1,0 +1,160 @@
+/* infer-run/constrain.c - the constraint that the options ask for. */
+#include "constrain.h"
+#include <infer/reply.h>
+#include "common/file.h"
+#include "common/say.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 64 << 20, ROWS = 5 };
+
+int constrain_calls(const struct constrain_args *a, const char **name)
+{
+	static const char *const words[] = { [INFER_CALLS_NONE] = "none",
+		                             [INFER_CALLS_AUTO] = "auto",
+		                             [INFER_CALLS_REQUIRED] = "required" };
+
+	*name = a->tool_choice;
+	if (!a->tool_choice)
+		return INFER_CALLS_FREE;
+	for (int i = INFER_CALLS_NONE; i <= INFER_CALLS_REQUIRED; i++)
+		if (!strcmp(a->tool_choice, words[i]))
+			return i;
+	return INFER_CALLS_NAMED;
+}
+
+static void list(const struct constrain_args *a, const char *given[ROWS])
+{
+	int n = 0;
+
+	memset((void *)given, 0, ROWS * sizeof *given);
+	if (a->json_schema)
+		given[n++] = "--json-schema";
+	if (a->grammar)
+		given[n++] = "--grammar";
+	if (a->regex)
+		given[n++] = "--regex";
+	if (a->choice.n)
+		given[n++] = "--choice";
+	if (a->json_object)
+		given[n++] = "--json-object";
+}
+
+const char *constrain_given(const struct constrain_args *a)
+{
+	const char *given[ROWS];
+
+	list(a, given);
+	return given[0];
+}
+
+const char *constrain_conflict(const struct constrain_args *a, char *text, size_t room)
+{
+	const char *given[ROWS];
+
+	list(a, given);
+	if (!given[1])
+		return NULL;
+	snprintf(text, room, "%s and %s exclude each other", given[0], given[1]);
+	return text;
+}
+
+/* A schema, or the file that it is in; its text becomes one line. */
+static int take_schema(struct constrain *c, const char *s, infer_error *err)
+{
+	const size_t skip = strspn(s, " \t\r\n");
+	const int is_text = s[skip] == '{' || !strcmp(s, "true") || !strcmp(s, "false");
+	const struct json *v;
+	struct buf file;
+	struct arena mem;
+	struct jwrite w;
+	int rc = INFER_OK;
+
+	buf_init(&file, MEM_BASE);
+	arena_init(&mem, MEM_BASE);
+	if (is_text)
+		buf_puts(&file, s);
+	else
+		rc = file_read(&file, s, MOST, err);
+	if (!rc && file.bad)
+		rc = err_set(err, INFER_ENOMEM, "out of memory for --json-schema");
+	if (!rc)
+		rc = jread(&v, &mem, file.at, file.len, is_text ? "--json-schema" : s, err);
+	if (rc == INFER_EFORMAT)
+		err->code = rc = INFER_EEMPTY;
+	if (!rc) {
+		jw_init(&w, &c->text);
+		jw_value(&w, NULL, v);
+	}
+	buf_fini(&file);
+	arena_fini(&mem);
+	return rc;
+}
+
+static void take_choice(struct constrain *c, const struct opt_list *l)
+{
+	struct jwrite w;
+
+	jw_init(&w, &c->text);
+	jw_array(&w, NULL);
+	for (int i = 0; i < l->n; i++)
+		jw_str(&w, NULL, l->at[i]);
+	jw_end(&w);
+}
+
+static int take_text(struct constrain *c, const struct constrain_args *a, infer_error *err)
+{
+	if (a->json_schema) {
+		c->source.form = INFER_GRAMMAR_SCHEMA;
+		return take_schema(c, a->json_schema, err);
+	}
+	if (a->grammar) {
+		c->source.form = INFER_GRAMMAR_RULES;
+		return file_read(&c->text, a->grammar, MOST, err);
+	}
+	c->source.form = a->regex      ? INFER_GRAMMAR_REGEX
+	                 : a->choice.n ? INFER_GRAMMAR_CHOICE
+	                               : INFER_GRAMMAR_OBJECT;
+	if (a->regex)
+		buf_puts(&c->text, a->regex);
+	else if (a->choice.n)
+		take_choice(c, &a->choice);
+	return INFER_OK;
+}
+
+int constrain_take(struct constrain *out, const struct constrain_args *a, infer_error *err)
+{
+	const char *given = constrain_given(a), *ignored;
+	infer_error why = { 0 };
+	int rc;
+
+	*out = (struct constrain){
+		.source = { .flags = (a->lax_schema ? INFER_GRAMMAR_LAX : 0u) |
+		                     (a->format_annotation ? INFER_GRAMMAR_ANNOTATE : 0u),
+		            .budget = (uint64_t)a->budget },
+	};
+	buf_init(&out->text, MEM_BASE);
+	if (!given)
+		return INFER_OK;
+	TRY(take_text(out, a, err));
+	if (out->text.bad)
+		return err_set(err, INFER_ENOMEM, "out of memory for %s", given);
+	out->source.text = (struct infer_str){ out->text.at ? out->text.at : "", out->text.len };
+	rc = infer_grammar_compile(&out->grammar, &out->source, &why);
+	if (rc)
+		return err_set(err, rc, "%s: %s", given, why.message);
+	for (size_t i = 0; (ignored = infer_grammar_ignored(out->grammar, i)); i++)
+		say_warning("--json-schema: %s is ignored", ignored);
+	return INFER_OK;
+}
+
+void constrain_fini(struct constrain *c)
+{
+	infer_grammar_free(c->grammar);
+	buf_fini(&c->text);
+	*c = (struct constrain){ 0 };
+}

@@ -1,0 +1,54 @@
+/* infer-run/constrain.h - the constraint that the options ask for. */
+#ifndef INFER_RUN_CONSTRAIN_H
+#define INFER_RUN_CONSTRAIN_H
+#include <infer/grammar.h>
+#include "common/opt.h"
+#include "base/buf.h"
+
+struct constrain_args {
+	const char *json_schema, *grammar, *regex, *tool_choice;
+	struct opt_list choice;
+	int json_object, lax_schema, format_annotation;
+	int64_t budget;
+};
+/* clang-format off */
+#define CONSTRAIN_ROWS(T, m) \
+	{ OPT_STR, 0, "json-schema", "FILE|JSON", "JSON that satisfies this schema", \
+	  offsetof(T, m.json_schema), .values = "@file" }, \
+	{ OPT_FLAG, 0, "json-object", NULL, "a JSON object", offsetof(T, m.json_object), \
+	  .value = 1 }, \
+	{ OPT_STR, 0, "grammar", "FILE", "a text by these rules (GBNF)", offsetof(T, m.grammar), \
+	  .values = "@file" }, \
+	{ OPT_STR, 0, "regex", "REGEX", "a text of which the whole matches", \
+	  offsetof(T, m.regex) }, \
+	{ OPT_LIST, 0, "choice", "STR", "STR; given more than once: one of them", \
+	  offsetof(T, m.choice) }, \
+	{ OPT_STR, 0, "tool-choice", "auto|none|required|NAME", \
+	  "whether the answer calls tools, and which; NAME: that one", \
+	  offsetof(T, m.tool_choice), .values = "auto none required" }, \
+	{ OPT_FLAG, 0, "lax-schema", NULL, "ignore, by name, what is no keyword of a schema", \
+	  offsetof(T, m.lax_schema), .value = 1 }, \
+	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is a remark", \
+	  offsetof(T, m.format_annotation), .value = 1 }, \
+	{ OPT_INT, 0, "constraint-budget", "N", \
+	  "steps that a constraint may take to compile, and for each token (67108864)", \
+	  offsetof(T, m.budget), 1, 1e15 }
+/* clang-format on */
+struct constrain {
+	infer_grammar *grammar; /* NULL: none */
+	struct infer_grammar_source source;
+	struct buf text; /* of the source */
+};
+
+/* enum infer_calls of --tool-choice, and the name of the tool. */
+int constrain_calls(const struct constrain_args *a, const char **name);
+/* The first of the options that constrain, "--regex"; NULL: none is given. */
+const char *constrain_given(const struct constrain_args *a);
+/* Two of them, as a message; NULL: at most one is given. */
+const char *constrain_conflict(const struct constrain_args *a, char *text, size_t room);
+/* Compile it, with a warning for each name that is ignored.  On failure too *out is the caller's
+ * to constrain_fini.
+ * INFER_EEMPTY  it cannot be read or enforced; INFER_EIO INFER_ENOMEM */
+int constrain_take(struct constrain *out, const struct constrain_args *a, infer_error *err);
+void constrain_fini(struct constrain *c);
+#endif

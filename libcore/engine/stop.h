@@ -1,0 +1,28 @@
+/* engine/stop.h (private) - stop strings in a stream of text.  Confined. */
+#ifndef ENGINE_STOP_H
+#define ENGINE_STOP_H
+#include <infer/file.h>
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* Stop strings in a stream of bytes, one automaton each (Knuth+ 1977).  Bytes that may be the
+ * beginning of one are held back. */
+struct stop_string {
+	const char *at;
+	int32_t len, state;
+	int32_t *border; /* [len] longest border of the first i + 1 bytes */
+};
+struct stop {
+	struct stop_string *strings;
+	int32_t n, longest;
+	char *held;
+	int32_t n_held; /* [longest] */
+	int over;       /* a stop string is complete: no more text is given out */
+};
+/* Copies.  INFER_ENOMEM. */
+int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
+/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
+ * complete; the text before it is in out, the rest is dropped. */
+int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
+void stop_flush(struct stop *s, struct buf *out);
+#endif

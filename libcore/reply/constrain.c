@@ -1,0 +1,110 @@
+/* reply/constrain.c - answers that call tools as a template's model writes calls. */
+#include <infer/reply.h>
+#include "base/err.h"
+#include "base/jwrite.h"
+#include "base/mem.h"
+#include "chat/calls.h"
+#include "chat/chat.h"
+#include "chat/dialect.h"
+#include "grammar/shared.h"
+
+#include <string.h>
+
+/* The control tokens of a vocabulary without those that end an answer. */
+static int controls(const infer_tokenizer *t, struct dfa_word **out, size_t *n, infer_error *err)
+{
+	enum { CONTROL = 3, SHORTEST = 3 };
+	const int32_t all = infer_tokenizer_count(t);
+	struct infer_token_info info;
+
+	*n = 0;
+	*out = mem_alloc(MEM_REPLY, (size_t)all + 1, sizeof **out);
+	if (!*out)
+		return err_set(err, INFER_ENOMEM, "out of memory for the constraint of calls");
+	for (int32_t id = 0; id < all; id++)
+		if (!infer_token_info(t, id, &info, NULL) && info.kind == CONTROL && !info.eog &&
+		    info.piece.len >= SHORTEST)
+			(*out)[(*n)++] = (struct dfa_word){ info.piece.at, info.piece.len };
+	return INFER_OK;
+}
+
+static int find(const infer_tools *t, const char *name)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->at[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+/* What names the constraint in records. */
+static int describe(struct buf *b, const infer_chat *chat, const struct infer_calls_options *o,
+                    infer_error *err)
+{
+	struct jwrite w;
+
+	jw_init(&w, b);
+	jw_object(&w, NULL);
+	jw_str(&w, "format", chat->calls->name);
+	jw_int(&w, "choice", o->choice);
+	jw_str(&w, "name", o->choice == INFER_CALLS_NAMED ? o->name : "");
+	jw_value(&w, "tools", o->tools->list);
+	jw_end(&w);
+	return b->bad ? err_set(err, INFER_ENOMEM, "out of memory for the constraint of calls")
+	              : INFER_OK;
+}
+
+static int compile(struct grammar **g, const infer_chat *chat, const struct infer_calls_options *o,
+                   infer_error *err)
+{
+	const uint64_t steps = o->budget ? o->budget : INFER_GRAMMAR_BUDGET;
+	struct grammar_budget left = { steps, steps < UINT64_MAX / 4 ? 4 * steps : UINT64_MAX };
+	struct calls_ask ask = {
+		.tools = o->tools,
+		.required = o->choice != INFER_CALLS_AUTO,
+		.only = -1,
+		.single = o->choice == INFER_CALLS_NAMED,
+		.prompt = o->prompt,
+		.prompt_n = o->prompt_n,
+	};
+	struct dfa_word *words;
+	int rc;
+
+	*g = NULL;
+	if (o->choice == INFER_CALLS_NAMED) {
+		ask.only = find(o->tools, o->name);
+		if (ask.only < 0)
+			return err_set(err, INFER_EINVAL, "there is no tool %.100s", o->name);
+	}
+	rc = controls(o->tokenizer, &words, &ask.n_controls, err);
+	if (rc)
+		return rc;
+	ask.controls = words;
+	rc = calls_grammar(g, chat, &ask, &left, err);
+	mem_free(words);
+	if (rc == INFER_EINVAL || rc == INFER_EUNSUP) {
+		rc = INFER_EEMPTY;
+		if (err)
+			err->code = rc;
+	}
+	return rc;
+}
+
+int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
+                          const struct infer_calls_options *o, infer_error *err)
+{
+	struct grammar *g;
+	struct buf text;
+	int rc;
+
+	*out = NULL;
+	TRY(compile(&g, chat, o, err));
+	buf_init(&text, MEM_REPLY);
+	rc = describe(&text, chat, o, err);
+	if (!rc)
+		rc = grammar_share(out, g, "tools", (struct infer_str){ text.at, text.len },
+		                   o->budget, err);
+	buf_fini(&text);
+	if (rc)
+		grammar_free(g);
+	return rc;
+}

@@ -1,0 +1,80 @@
+# infer-run: answers under constraints
+load lib
+
+go() { infer-run -q --no-stdin --seed 1 "$@"; }
+bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":4},"of":{"enum":["red","blue"]}},"required":["the name","of"],"additionalProperties":false}'
+
+@test "--regex, --choice, --grammar, --json-schema: the answer is one, and ends by itself" {
+	go --regex '[0-9]{3}-[a-c]' the >out
+	grep -qxE '[0-9]{3}-[a-c]' out
+	go --choice 'the sun' --choice moon of >out
+	grep -qxE 'the sun|moon' out
+	echo 'root ::= "a " ("b" | "c") "."' >rules
+	go --grammar rules the >out
+	grep -qxE 'a [bc]\.' out
+	echo "$bounded" >schema
+	go --json-schema schema the >out
+	perl -MJSON::PP -0777 -ne '$v = decode_json($_); exit !($v->{of} =~ /^(red|blue)$/ && length $v->{"the name"} <= 4 && keys %$v == 2)' out
+	same "$(cat out)" "$(go --json-schema "$bounded" the)"
+	same stop "$(go --json --json-schema schema the | json finish_reason)"
+	same stop "$(go --json -n 200 --json-schema schema --raw the | json finish_reason)"
+}
+
+@test "log-probabilities are those of the model without the constraint" {
+	go --choice the --json --logprobs 0 of >a
+	[ "$(json logprobs.0 <a)" != 0 ]
+}
+
+@test "a constraint that cannot be enforced is exit 5, with its place" {
+	fails 5 '--json-schema: #/properties/a/typ: is no keyword' go --json-schema '{"properties":{"a":{"typ":1}}}' the
+	fails 5 'no text satisfies it' go --json-schema false the
+	fails 5 'lone surrogate|surrogate' go --json-schema '{"const":"\ud800"}' the
+	fails 5 'nest|deep' go --json-schema <(perl -e 'print "{\"not\":" x 100000, "{}", "}" x 100000') the
+	fails 5 'needs more than' go --regex '((a{0,1000}){0,1000}){0,1000}' the
+	fails 5 'needs more than 40 bytes' go --constraint-budget 10 --regex '[a-z]{9}' the
+	fails 5 '--regex: ' go --regex '(' the
+	echo 'root ::= a' >rules
+	fails 5 '--grammar: ' go --grammar rules the
+	fails 1 'missing' go --grammar missing the
+	fails 2 'exclude each other' go --regex a --choice b the
+	fails 2 'answers freely' infer-run -i --regex a
+}
+
+@test "--lax-schema ignores by name, on standard error and in the record" {
+	infer-run --no-stdin --seed 1 --lax-schema --json --json-schema '{"typ":1,"const":true}' the >out 2>err
+	grep -qx 'infer-run: warning: --json-schema: #/typ is ignored' err
+	same '["#/typ"]' "$(json constraint.ignored <out)"
+	same json_schema "$(json constraint.form <out)"
+	same true "$(json text <out)"
+}
+
+@test "a batch: constraints of its own, of the options, in OpenAI's form; faults by field" {
+	cat >in <<-'END'
+		{"id":"a","prompt":"the","regex":"[ab]{4}"}
+		{"id":"b","prompt":"the","choice":["sun","moon"]}
+		{"id":"c","prompt":"the","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"const":[1]}}}}
+		{"id":"d","prompt":"the","json_schema":{"const":1,"x":2}}
+		{"id":"e","prompt":"the","regex":"a","choice":["b"]}
+		{"id":"f","prompt":"the","max_tokens":3}
+		{"id":"g","prompt":"the","response_format":{"type":"text"},"max_tokens":3}
+		{"id":"h","prompt":"the","grammar":"root ::= \"yes\" root | \"no\""}
+		{"custom_id":"i","method":"POST","url":"/v1/completions","body":{"prompt":"the","json_object":true,"regex":"a"}}
+		{"id":"j","prompt":"the","response_format":{"type":"json_schema","json_schema":{"schema":{}}}}
+	END
+	rc=0
+	infer-run -q --batch in --ordered --with-request --regex 'z{2}' >out || rc=$?
+	same 7 $rc
+	sed -n 1p out | json text | grep -qxE '[ab]{4}'
+	sed -n 2p out | json text | grep -qxE 'sun|moon'
+	sed -n 3p out | json text | grep -qxE '\[\s*1(\.0*)?(e[+-]?0+)?\s*\]|\[.*\]'
+	same 'INFER_EEMPTY json_schema #/x: is no keyword of this draft' "$(sed -n 4p out | { read -r l; echo "$(json code <<<"$l") $(json param <<<"$l") $(json message <<<"$l")"; })"
+	sed -n 5p out | json message | grep -q 'regex and choice exclude each other'
+	same zz "$(sed -n 6p out | json text)"
+	same null "$(sed -n 7p out | json constraint)"
+	sed -n 8p out | json text | grep -qxE '(yes)*no'
+	sed -n 10p out | json message | grep -q 'the name of json_schema'
+	sed -n '1,3p;6,8p' out >records
+	infer-run -q --replay records >replayed
+	infer-run -q --batch in --ordered --regex 'z{2}' --no-jump -t 2 >again || :
+	same "$(grep '"text"' out | json text)" "$(grep '"text"' again | json text)"
+}

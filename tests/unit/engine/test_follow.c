@@ -1,0 +1,169 @@
+/* tests/unit/engine/test_follow.c - where constraints begin and end: behind reasoning, at stop
+ * tokens; what is refused; and memory that runs out. */
+#include "run.h"
+#include "engine/constrain.h"
+
+#define BPE "--tok bpe --vocab 1100 --ctx 512"
+
+static infer_model *model;
+
+static infer_grammar *regex(const char *text)
+{
+	const struct infer_grammar_source s = { INFER_GRAMMAR_REGEX, { text, strlen(text) }, 0, 0 };
+	infer_grammar *g;
+	infer_error err;
+
+	if (infer_grammar_compile(&g, &s, &err))
+		fail_msg("%s: %s", text, err.message);
+	return g;
+}
+
+static void run(struct infer_request *q, struct result *r)
+{
+	const struct infer_engine_opts o = { .threads = 1, .ctx = 512 };
+	infer_engine *e;
+	infer_error err;
+
+	*r = (struct result){ 0 };
+	q->user = r;
+	if (infer_engine_open(&e, model, &o, &err) || infer_engine_submit(e, q, NULL, &err) ||
+	    run_drive(e, &err))
+		fail_msg("%s", err.message);
+	infer_engine_close(&e);
+}
+
+static struct result got;
+
+/* The text up to the first e is free, then comes the constraint. */
+static void test_reasoning(void **state)
+{
+	static const int32_t prompt[] = { 300, 400, 500 };
+	infer_grammar *g = regex("[0-9]{2}(abc|xyz)");
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 8; seed++) {
+		struct infer_request q = { .prompt = prompt,
+			                   .n_prompt = 3,
+			                   .max_tokens = 300,
+			                   .grammar = g,
+			                   .free_until = { "e", 1 },
+			                   .sample = { .temp = 1, .seed = seed } };
+		const char *at;
+
+		run(&q, &got);
+		got.text[got.text_bytes] = 0;
+		at = memchr(got.text, 'e', got.text_bytes);
+		assert_int_equal(got.finish, INFER_FINISH_STOP);
+		assert_non_null(at);
+		for (at++; *at == '\n' || *at == ' ';)
+			at++;
+		assert_true(at[0] >= '0' && at[0] <= '9' && at[1] >= '0' && at[1] <= '9');
+		assert_true(!strcmp(at + 2, "abc") || !strcmp(at + 2, "xyz"));
+	}
+	infer_grammar_free(g);
+}
+
+/* A stop token ends the answer where it may end, and nowhere else; an end that is ignored does not
+ * come at all. */
+static void test_ends(void **state)
+{
+	static const int32_t stop = 300, prompt = 301;
+	infer_grammar *g = regex("(ab)+");
+
+	(void)state;
+	for (int ignore = 0; ignore < 2; ignore++)
+		for (uint64_t seed = 1; seed < 5; seed++) {
+			struct infer_request q = { .prompt = &prompt,
+				                   .n_prompt = 1,
+				                   .max_tokens = 200,
+				                   .grammar = g,
+				                   .stop_tokens = &stop,
+				                   .n_stop_tokens = !ignore,
+				                   .flags = ignore ? INFER_REQ_IGNORE_EOS : 0,
+				                   .sample = { .temp = 1, .seed = seed } };
+
+			run(&q, &got);
+			if (ignore)
+				assert_int_equal(got.finish, INFER_FINISH_LENGTH);
+			if (got.finish == INFER_FINISH_STOP)
+				assert_true(got.text_bytes && got.text_bytes % 2 == 0);
+			for (size_t i = 0; i < got.text_bytes; i++)
+				assert_int_equal(got.text[i], "ab"[i % 2]);
+		}
+	infer_grammar_free(g);
+}
+
+static void refused(int form, const char *text, uint64_t budget, const char *why)
+{
+	const struct infer_grammar_source s = { form, { text, strlen(text) }, 0, budget };
+	infer_grammar *g;
+	infer_error err;
+
+	assert_int_equal(infer_grammar_compile(&g, &s, &err), INFER_EEMPTY);
+	assert_null(g);
+	if (!strstr(err.message, why))
+		fail_msg("'%s' lacks '%s'", err.message, why);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	refused(INFER_GRAMMAR_SCHEMA, "{\"typ\":1}", 0, "#/typ");
+	refused(INFER_GRAMMAR_SCHEMA, "{", 0, "json_schema: ");
+	refused(INFER_GRAMMAR_SCHEMA, "false", 0, "no text satisfies it");
+	refused(INFER_GRAMMAR_CHOICE, "[]", 0, "choice is not a list");
+	refused(INFER_GRAMMAR_CHOICE, "[1]", 0, "entry 0");
+	refused(INFER_GRAMMAR_REGEX, "[a-z]{5}", 10, "needs more than");
+	refused(INFER_GRAMMAR_RULES, "root ::= root", 0, "");
+	refused(99, "", 0, "form 99");
+}
+
+static int case_shared(void)
+{
+	static const char schema[] = "{\"const\":[1,\"two\"],\"xyzzy\":0}";
+	const infer_tokenizer *t = infer_model_tokenizer(model);
+	const struct infer_grammar_source s = {
+		INFER_GRAMMAR_SCHEMA, { schema, sizeof schema - 1 }, INFER_GRAMMAR_LAX, 0
+	};
+	struct follow_opts o = { .last = 300 };
+	infer_grammars *cache = NULL;
+	infer_grammar *g = NULL, *same = NULL;
+	struct constraints *c = NULL;
+	struct follow *f = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(infer_grammars_new(&cache, NULL));
+	nth_ok(infer_grammars_get(&g, cache, &s, NULL));
+	nth_ok(infer_grammars_get(&same, cache, &s, NULL));
+	assert_ptr_equal(g, same);
+	assert_string_equal(infer_grammar_ignored(g, 0), "#/xyzzy");
+	assert_null(infer_grammar_ignored(g, 1));
+	nth_ok(constraints_new(&c, t, infer_tokenizer_count(t), NULL));
+	o.grammar = g;
+	nth_ok(follow_new(&f, c, &o, NULL));
+	nth_need(follow_allowed(f, &err) != NULL);
+out:
+	follow_free(f);
+	constraints_free(c);
+	infer_grammar_free(g);
+	infer_grammar_free(same);
+	infer_grammars_free(cache);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasoning),
+		                            cmocka_unit_test(test_ends),
+		                            cmocka_unit_test(test_refused), nth_case(case_shared) };
+	int failed;
+
+	(void)argc;
+	run_init(argv[0]);
+	if (infer_model_open(&model, run_model("bpe", BPE), NULL, NULL))
+		return 99;
+	failed = nth_group(tests);
+	infer_model_close(&model);
+	return failed;
+}
