@@ -50,8 +50,8 @@ _infer_bench()
 	case $word in
 	-*) _infer_words '
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
-		--filter --quick
-		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat
+		--filter
+		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run kernels' ;;
@@ -68,17 +68,20 @@ _infer_inspect()
 	case $before in
 	-m | --model) _infer_model; return ;;
 	--system | --template-args) return ;;
-	--messages | --tools | --template | -f | --file) _infer_files; return ;;
+	--messages | --tools | --template | -f | --file | --check) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
-	--help) _infer_words 'model template text general examples rows'; return ;;
+	--as) _infer_words 'auto schema gbnf regex'; return ;;
+	--sample | --seed | --constraint-budget) return ;;
+	--help) _infer_words 'model template text grammar general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
 		-m --model --json --all
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
+		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'show tensors tokens template verify diff hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
+	*) _infer_words 'show tensors tokens template verify diff grammar hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
 complete -F _infer_inspect infer-inspect
@@ -91,8 +94,9 @@ _infer_quant()
 	_infer_word
 	case $before in
 	--type) _infer_words 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4'; return ;;
-	--keep) return ;;
-	--imatrix | -f | --file | --choices | --record | --out) _infer_files; return ;;
+	--method) _infer_words 'search gptq'; return ;;
+	--keep | --max-bytes | --bpw) return ;;
+	--imatrix | --recipe | --save-recipe | -f | --file | --choices | --into | --record | --out) _infer_files; return ;;
 	--split-max-size) return ;;
 	-m | --model | --ref) _infer_model; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
@@ -103,9 +107,9 @@ _infer_quant()
 	esac
 	case $word in
 	-*) _infer_words '
-		--type --copy --merge --keep --imatrix
-		--dry-run --split-max-size --zstd --verify --json
-		-m --model -f --file --ref --choices --record
+		--type --method --copy --merge --keep --imatrix --max-bytes --bpw --recipe --save-recipe
+		--dry-run --split-max-size --zstd --report --verify --json
+		-m --model -f --file --ref --choices --into --record
 		--out --show
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;
@@ -120,7 +124,7 @@ _infer_run()
 
 	_infer_word
 	case $before in
-	-f | --file | --messages | --tools | --template | --out | --batch | --resume | --replay) _infer_files; return ;;
+	-f | --file | --messages | --tools | --template | --json-schema | --grammar | --out | --batch | --resume | --replay) _infer_files; return ;;
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
@@ -132,9 +136,11 @@ _infer_run()
 	--mirostat) _infer_words '0 1 2'; return ;;
 	--samplers) _infer_list 'penalties dry top_n_sigma top_k typ_p top_p min_p xtc temperature'; return ;;
 	-n | --max-tokens | --stop | --stop-token) return ;;
+	--regex | --choice | --constraint-budget) return ;;
+	--tool-choice) _infer_words 'auto none required'; return ;;
 	-o | --output) _infer_words 'text jsonl tokens'; return ;;
 	--logprobs | --fields | --repeat) return ;;
-	--help) _infer_words 'prompt model sampling end output instead safety general examples rows'; return ;;
+	--help) _infer_words 'prompt model sampling end form output instead safety general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
@@ -142,6 +148,7 @@ _infer_run()
 		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
+		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
 		-o --output --json --logprobs --fields --out --no-stream --with-request --stats --repeat
 		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --tokenize --bos --detokenize
 		--sandbox
@@ -149,3 +156,35 @@ _infer_run()
 	esac
 }
 complete -F _infer_run infer-run
+
+# infer-serve
+_infer_serve()
+{
+	local word before
+
+	_infer_word
+	case $before in
+	--listen | --alias | --cors) return ;;
+	--api-key-file | --access-log | --template) _infer_files; return ;;
+	-n | --max-tokens | --max-queue | --max-connections | --max-body | --header-timeout | --body-timeout | --drain) return ;;
+	-m | --model) _infer_model; return ;;
+	--template-args | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
+	--think) _infer_words 'on off'; return ;;
+	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--act-type) _infer_words 'f32 bf16'; return ;;
+	--isa) _infer_isa; return ;;
+	--temp | --dynatemp-range | --dynatemp-exp | --top-k | --top-p | --min-p | --typical | --top-n-sigma | --xtc-probability | --xtc-threshold | --repeat-penalty | --repeat-last-n | --presence-penalty | --frequency-penalty | --dry-multiplier | --dry-base | --dry-allowed-length | --dry-penalty-last-n | --dry-sequence-breaker | --mirostat-tau | --mirostat-eta | --logit-bias | --seed) return ;;
+	--mirostat) _infer_words '0 1 2'; return ;;
+	--samplers) _infer_list 'penalties dry top_n_sigma top_k typ_p top_p min_p xtc temperature'; return ;;
+	--help) _infer_words 'server limits model sampling general examples rows'; return ;;
+	esac
+	case $word in
+	-*) _infer_words '
+		--listen --alias --api-key-file --cors --access-log
+		-n --max-tokens --max-queue --max-connections --max-body --header-timeout --body-timeout --drain
+		-m --model --template --template-args --think -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
+		-q --quiet -v --verbose -h --help --version' ;;
+	esac
+}
+complete -F _infer_serve infer-serve

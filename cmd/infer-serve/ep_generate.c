@@ -1,0 +1,40 @@
+/* infer-serve/ep_generate.c - completions of text and of conversations: a wire form is read, and the
+ * job handed to the engine (stepper.c), which answers. */
+#include "infer-serve/serve.h"
+
+endpoint_fn ep_generate;
+
+infer_job *exchange_job(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
+	infer_job *job;
+	int rc = infer_job_read(&job, s->reader, infer_form_named(x->endpoint->form), x->name,
+	                        x->body.at ? x->body.at : "", x->body.len, &f.error);
+
+	buf_fini(&x->body);
+	buf_init(&x->body, MEM_BASE);
+	if (!rc && !job->fault.kind)
+		return job;
+	if (!rc) {
+		f = job->fault;
+		/* memory was not short: the conversation is longer than a template may write */
+		if (f.error.code == INFER_ENOMEM)
+			f.kind = INFER_FAULT_TOO_LONG;
+	}
+	exchange_fault(x, &f);
+	infer_job_free(job);
+	exchange_done(x);
+	return NULL;
+}
+
+void ep_generate(struct exchange *x)
+{
+	infer_job *job = exchange_job(x);
+
+	/* a refused body has been answered, and x may be gone */
+	if (!job)
+		return;
+	x->job = job;
+	stepper_put(x->server, x);
+}

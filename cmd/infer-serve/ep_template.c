@@ -1,0 +1,129 @@
+/* infer-serve/ep_template.c - what the chat template makes of a conversation, and what clients ask of
+ * the model and its defaults. */
+#include <infer/param.h>
+#include "infer-serve/serve.h"
+#include "common/chat.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+
+endpoint_fn ep_apply_template, ep_props;
+
+static void put_prompt(struct exchange *x, const infer_job *job)
+{
+	struct jwrite w;
+	infer_error err;
+	char *text;
+	size_t n;
+	int rc = infer_job_render(&text, &n, job, &err);
+
+	if (rc) {
+		exchange_refuse(x, infer_fault_kind(rc), "messages", "%s", err.message);
+		return;
+	}
+	jw_init(&w, &x->out);
+	jw_object(&w, NULL);
+	jw_strn(&w, "prompt", text, n);
+	jw_end(&w);
+	infer_chat_free(text);
+	exchange_answer(x, 200, exchange_json);
+}
+
+void ep_apply_template(struct exchange *x)
+{
+	infer_job *job = exchange_job(x);
+
+	if (!job)
+		return;
+	put_prompt(x, job);
+	infer_job_free(job);
+	exchange_done(x);
+}
+
+/* ---- /props ---- */
+
+static void put_special(struct jwrite *w, const char *key, const infer_tokenizer *t, int which)
+{
+	int32_t id = infer_token_special(t, which);
+	const char *bytes = "";
+	size_t n = 0;
+
+	if (id >= 0)
+		(void)infer_token_bytes(t, id, INFER_DECODE_SPECIAL, &bytes, &n, NULL);
+	jw_strn(w, key, n ? bytes : "", n);
+}
+
+/* A float with the digits that it has: 0.8, not 0.800000012. */
+static void put_number(struct jwrite *w, const char *key, double v)
+{
+	char text[32];
+	int n = snprintf(text, sizeof text, "%.7g", v);
+
+	jw_raw(w, key, text, (size_t)n);
+}
+
+static void put_settings(struct jwrite *w, const struct server *s)
+{
+	struct infer_sample_opts o = s->sampling.o;
+	const struct infer_sample_param *p;
+	struct infer_engine_info e;
+
+	infer_engine_info(s->engine, &e);
+	infer_sample_resolve(&o);
+	jw_object(w, "default_generation_settings");
+	jw_int(w, "n_ctx", e.ctx);
+	jw_object(w, "params");
+	for (int i = 0; (p = infer_sample_param(i)); i++)
+		put_number(w, p->name, infer_sample_get(&o, p));
+	jw_int(w, "max_tokens", s->o->max_tokens);
+	jw_end(w);
+	jw_end(w);
+}
+
+static void put_caps(struct jwrite *w, const struct server *s)
+{
+	struct infer_chat_caps c = { 0 };
+
+	if (s->chat.template)
+		infer_chat_caps(s->chat.template, &c);
+	jw_object(w, "chat_template_caps");
+	jw_bool(w, "supports_system_role", c.system);
+	jw_bool(w, "supports_tools", c.tools);
+	jw_bool(w, "supports_tool_calls", c.calls);
+	jw_bool(w, "supports_tool_responses", c.results);
+	jw_bool(w, "supports_thinking", c.thinking);
+	jw_end(w);
+}
+
+void ep_props(struct exchange *x)
+{
+	struct server *s = x->server;
+	const infer_tokenizer *t = infer_model_tokenizer(s->model);
+	const infer_file *f = infer_model_file(s->model);
+	struct buf source;
+	struct jwrite w;
+
+	buf_init(&source, MEM_BASE);
+	if (s->chat.template)
+		(void)chat_source(&source, &s->o->chat, f, NULL);
+	jw_init(&w, &x->out);
+	jw_object(&w, NULL);
+	put_settings(&w, s);
+	jw_int(&w, "total_slots", SERVE_SEQS);
+	jw_str(&w, "model_path", infer_file_path(f));
+	jw_str(&w, "model_alias", s->called);
+	jw_strn(&w, "chat_template", source.len ? source.at : "", source.len);
+	put_caps(&w, s);
+	put_special(&w, "bos_token", t, INFER_BOS);
+	put_special(&w, "eos_token", t, INFER_EOS);
+	jw_object(&w, "modalities");
+	jw_bool(&w, "vision", 0);
+	jw_bool(&w, "audio", 0);
+	jw_end(&w);
+	jw_str(&w, "build_info", "b" INFER_VERSION);
+	jw_end(&w);
+	x->out.bad |= source.bad;
+	buf_fini(&source);
+	exchange_answer(x, 200, exchange_json);
+	exchange_done(x);
+}

@@ -1,0 +1,201 @@
+/* infer-serve/ep_tokens.c - text to token ids, and back. */
+#include "infer-serve/serve.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/jwrite.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+endpoint_fn ep_tokenize, ep_detokenize;
+
+/* The body, an object; NULL: it was answered why not. */
+static const struct json *read_body(struct exchange *x, struct arena *mem)
+{
+	const struct json *body;
+	infer_error err = { 0 };
+	int rc = jread(&body, mem, x->body.at ? x->body.at : "", x->body.len, "request", &err);
+
+	if (!rc && json_is_object(body))
+		return body;
+	exchange_refuse(x, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID, NULL,
+	                "%s", rc ? err.message : "the body is not an object");
+	return NULL;
+}
+
+/* 0: the field is neither absent, null nor a boolean, and that was answered. */
+static int take_flag(struct exchange *x, const struct json *body, const char *key, int *flag)
+{
+	const struct json *v = json_get(body, key);
+
+	if (!v || json_is_null(v))
+		return 1;
+	if (json_is_bool(v)) {
+		*flag = json_is(v, JSON_TRUE);
+		return 1;
+	}
+	exchange_refuse(x, INFER_FAULT_INVALID, key, "%s is neither true nor false", key);
+	return 0;
+}
+
+struct tokenize {
+	const char *text;
+	size_t n;
+	int add, special, pieces;
+	int of_vllm; /* prompt and add_special_tokens, in the place of content and add_special */
+};
+
+static int take_text(struct exchange *x, const struct json *body, struct tokenize *t)
+{
+	const struct json *v = json_get(body, "content"), *prompt = json_get(body, "prompt");
+	const char *key = "content";
+
+	t->of_vllm = !v && prompt;
+	if (t->of_vllm)
+		v = prompt, key = "prompt";
+	if (v && !json_is_null(v) && !json_is_string(v)) {
+		exchange_refuse(x, INFER_FAULT_INVALID, key, "%s is not a text", key);
+		return 0;
+	}
+	t->text = v ? json_str(v) : "";
+	t->n = json_bytes(v);
+	t->add = t->of_vllm;
+	t->special = 1;
+	return take_flag(x, body, t->of_vllm ? "add_special_tokens" : "add_special", &t->add) &&
+	       take_flag(x, body, "parse_special", &t->special) &&
+	       take_flag(x, body, "with_pieces", &t->pieces);
+}
+
+static void put_piece(struct jwrite *w, const infer_tokenizer *t, int32_t id)
+{
+	const char *bytes = "";
+	size_t n = 0;
+
+	(void)infer_token_bytes(t, id, INFER_DECODE_SPECIAL, &bytes, &n, NULL);
+	jw_object(w, NULL);
+	jw_int(w, "id", id);
+	if (utf8_check(bytes, n) == n) {
+		jw_strn(w, "piece", n ? bytes : "", n);
+	} else {
+		jw_array(w, "piece");
+		for (size_t i = 0; i < n; i++)
+			jw_int(w, NULL, (unsigned char)bytes[i]);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void put_tokens(struct exchange *x, const struct tokenize *t, const int32_t *ids, size_t n)
+{
+	struct infer_engine_info e;
+	struct jwrite w;
+
+	jw_init(&w, &x->out);
+	jw_object(&w, NULL);
+	if (t->of_vllm) {
+		infer_engine_info(x->server->engine, &e);
+		jw_uint(&w, "count", n);
+		jw_int(&w, "max_model_len", e.ctx);
+	}
+	jw_array(&w, "tokens");
+	for (size_t i = 0; i < n; i++)
+		if (t->pieces)
+			put_piece(&w, infer_model_tokenizer(x->server->model), ids[i]);
+		else
+			jw_int(&w, NULL, ids[i]);
+	jw_end(&w);
+	jw_end(&w);
+	exchange_answer(x, 200, exchange_json);
+}
+
+void ep_tokenize(struct exchange *x)
+{
+	struct tokenize t = { .n = 0 };
+	struct arena mem;
+	const struct json *body;
+	infer_error err;
+	int32_t *ids;
+	size_t n;
+
+	arena_init(&mem, MEM_BASE);
+	body = read_body(x, &mem);
+	if (body && take_text(x, body, &t)) {
+		uint32_t flags =
+			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);
+		int rc = infer_encode(infer_model_tokenizer(x->server->model), t.text, t.n, flags,
+		                      &ids, &n, &err);
+
+		if (rc)
+			exchange_refuse(x, infer_fault_kind(rc), t.of_vllm ? "prompt" : "content",
+			                "%s", err.message);
+		else
+			put_tokens(x, &t, ids, n);
+		if (!rc)
+			infer_ids_free(ids);
+	}
+	arena_fini(&mem);
+	exchange_done(x);
+}
+
+static int add_token(struct buf *text, infer_detok *d, const struct json *id, infer_error *err)
+{
+	const char *bytes;
+	size_t n;
+
+	if (!json_is(id, JSON_INT) || id->i < 0 || id->i > INT32_MAX)
+		return err_set(err, INFER_EINVAL, "tokens has an entry that is not a token id");
+	TRY(infer_detok_put(d, (int32_t)id->i, &bytes, &n, err));
+	buf_put(text, bytes, n);
+	return INFER_OK;
+}
+
+static int detokenize(struct buf *text, const struct server *s, const struct json *tokens,
+                      infer_error *err)
+{
+	infer_detok *d;
+	const char *bytes;
+	size_t n;
+	int rc;
+
+	if (!json_is_array(tokens))
+		return err_set(err, INFER_EINVAL, "tokens is not a list of token ids");
+	TRY(infer_detok_new(&d, infer_model_tokenizer(s->model), INFER_DECODE_SPECIAL, -1, err));
+	rc = INFER_OK;
+	json_each(id, tokens)
+		if ((rc = add_token(text, d, id, err)))
+			break;
+	if (!rc && !(rc = infer_detok_end(d, &bytes, &n, err)))
+		buf_put(text, bytes, n);
+	infer_detok_free(d);
+	return rc;
+}
+
+void ep_detokenize(struct exchange *x)
+{
+	struct arena mem;
+	const struct json *body;
+	infer_error err;
+	struct jwrite w;
+	struct buf text;
+
+	arena_init(&mem, MEM_BASE);
+	buf_init(&text, MEM_BASE);
+	body = read_body(x, &mem);
+	if (body) {
+		int rc = detokenize(&text, x->server, json_get(body, "tokens"), &err);
+
+		if (rc || text.bad) {
+			exchange_refuse(x, rc ? infer_fault_kind(rc) : INFER_FAULT_SERVER, "tokens",
+			                "%s", rc ? err.message : "out of memory");
+		} else {
+			jw_init(&w, &x->out);
+			jw_object(&w, NULL);
+			jw_strn(&w, "content", text.at ? text.at : "", text.len);
+			jw_end(&w);
+			exchange_answer(x, 200, exchange_json);
+		}
+	}
+	buf_fini(&text);
+	arena_fini(&mem);
+	exchange_done(x);
+}

@@ -1,0 +1,158 @@
+/* infer-serve/exchange.c - a request and its answer, as threads hand it on. */
+#include "infer-serve/serve.h"
+#include "infer-serve/http.h"
+#include "infer-serve/sse.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/rng.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A client that does not read: above this, its answer ends. */
+enum { OUT_MOST = 16 << 20 };
+
+const char exchange_json[] = "application/json; charset=utf-8";
+
+struct exchange *exchange_new(struct server *s)
+{
+	struct exchange *x = mem_zalloc(MEM_BASE, 1, sizeof *x);
+	uint64_t n;
+
+	if (!x)
+		return NULL;
+	x->server = s;
+	x->began_ns = clock_now_ns();
+	x->refs = 1;
+	x->fd = -1;
+	buf_init(&x->body, MEM_BASE);
+	buf_init(&x->out, MEM_BASE);
+	pthread_mutex_lock(&s->lock);
+	n = s->n_named++;
+	x->next = s->exchanges;
+	if (x->next)
+		x->next->prev = x;
+	s->exchanges = x;
+	s->n_exchanges++;
+	pthread_mutex_unlock(&s->lock);
+	snprintf(x->name, sizeof x->name, "%016llx",
+	         (unsigned long long)rng_hash(s->salt, &n, sizeof n));
+	return x;
+}
+
+static void unlist(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	if (x->prev)
+		x->prev->next = x->next;
+	else
+		s->exchanges = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	s->n_exchanges--;
+}
+
+void exchange_drop(struct exchange *x)
+{
+	if (--x->refs)
+		return;
+	unlist(x);
+	buf_fini(&x->body);
+	buf_fini(&x->out);
+	mem_free(x->path);
+	mem_free(x->origin);
+	mem_free(x->remote);
+	mem_free(x->token_ns);
+	mem_free(x);
+}
+
+void exchange_done(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	pthread_mutex_lock(&s->lock);
+	s->n_admitted -= x->admitted;
+	x->admitted = 0;
+	exchange_drop(x);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void exchange_answer(struct exchange *x, int status, const char *type)
+{
+	static const char none[] = "{\"error\":{\"message\":\"out of memory\",\"type\":"
+				   "\"server_error\",\"param\":null,\"code\":null}}";
+	struct server *s = x->server;
+
+	if (x->out.bad) {
+		buf_clear(&x->out);
+		buf_puts(&x->out, none);
+		status = 500;
+		type = exchange_json;
+	}
+	pthread_mutex_lock(&s->lock);
+	x->status = status;
+	x->type = type;
+	x->stage = STAGE_ANSWER;
+	x->ended = 1;
+	http_wake(x);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void exchange_error(struct buf *out, const struct exchange *x, const struct infer_fault *f)
+{
+	infer_writer *w;
+	int rc = infer_writer_new(&w, NULL);
+
+	if (!rc)
+		rc = x->anthropic ? infer_fault_put_anthropic(w, f, x->id, NULL)
+		                  : infer_form_put_fault(w, infer_form_named("chat"), f, NULL);
+	if (rc) {
+		out->bad = 1;
+	} else {
+		struct infer_str text = infer_writer_text(w);
+
+		buf_put(out, text.at, text.len);
+	}
+	infer_writer_free(w);
+}
+
+void exchange_fault(struct exchange *x, const struct infer_fault *f)
+{
+	buf_clear(&x->out);
+	exchange_error(&x->out, x, f);
+	exchange_answer(x, infer_fault_status(f->kind), exchange_json);
+}
+
+void exchange_refuse(struct exchange *x, int kind, const char *param, const char *fmt, ...)
+{
+	struct infer_fault f = { .param = param, .kind = kind };
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(f.error.message, sizeof f.error.message, fmt, args);
+	va_end(args);
+	f.error.code = INFER_EINVAL;
+	exchange_fault(x, &f);
+}
+
+void exchange_stream(struct exchange *x, const struct buf *events, int ended)
+{
+	struct server *s = x->server;
+
+	pthread_mutex_lock(&s->lock);
+	if (x->stage != STAGE_STREAM) {
+		x->stage = STAGE_STREAM;
+		x->status = 200;
+		x->type = "text/event-stream";
+	}
+	if (events->len)
+		buf_put(&x->out, events->at, events->len);
+	x->ended |= ended;
+	/* it cannot be said any more that events are missing: the stream breaks off */
+	if (events->bad || x->out.bad || x->out.len > OUT_MOST)
+		x->gone = 1;
+	http_wake(x);
+	pthread_mutex_unlock(&s->lock);
+}

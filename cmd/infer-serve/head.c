@@ -1,0 +1,43 @@
+/* infer-serve/head.c - what the fields of a request's head say. */
+#include "infer-serve/head.h"
+
+#include <string.h>
+#include <strings.h>
+
+int head_is_json(const char *type)
+{
+	static const char json[] = "application/json", suffix[] = "+json";
+	size_t n;
+
+	if (!type)
+		return 1;
+	type += strspn(type, " \t");
+	n = strcspn(type, "; \t");
+	if (n == sizeof json - 1)
+		return !strncasecmp(type, json, n);
+	return n > sizeof suffix && memchr(type, '/', n - (sizeof suffix - 1)) &&
+	       !strncasecmp(type + n - (sizeof suffix - 1), suffix, sizeof suffix - 1);
+}
+
+int head_is_id(const char *id)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789-_.:/";
+	size_t n = strlen(id);
+
+	return n >= 1 && n <= 128 && strspn(id, allowed) == n;
+}
+
+int64_t head_length(const char *value)
+{
+	int64_t n = 0;
+
+	if (!value || !*value || value[strspn(value, "0123456789")])
+		return -1;
+	for (; *value; value++) {
+		if (n > (INT64_MAX - 9) / 10)
+			return INT64_MAX;
+		n = n * 10 + (*value - '0');
+	}
+	return n;
+}

@@ -1,0 +1,13 @@
+/* infer-serve/head.h - what the fields of a request's head say. */
+#ifndef INFER_SERVE_HEAD_H
+#define INFER_SERVE_HEAD_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* 1: a body of this Content-Type is read as JSON: application/json, ...+json, or none. */
+int head_is_json(const char *type);
+/* 1: may be used as a request id: 1 to 128 letters, digits and -_.:/ */
+int head_is_id(const char *id);
+/* The value of Content-Length; -1: none, or no number. */
+int64_t head_length(const char *value);
+#endif

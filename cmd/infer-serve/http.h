@@ -1,0 +1,24 @@
+/* infer-serve/http.h - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers. */
+#ifndef INFER_SERVE_HTTP_H
+#define INFER_SERVE_HTTP_H
+#include <stdint.h>
+#include <infer/status.h>
+
+struct server;
+struct exchange;
+
+/* Serve what arrives at a socket that listens, which is closed with the rest.
+ * INFER_EIO INFER_ENOMEM */
+int http_open(struct server *s, int socket, infer_error *err);
+/* Accept no more connections. */
+void http_quiesce(struct server *s);
+/* End connections that are past a deadline: 408 where a request can be answered. */
+void http_check(struct server *s, int64_t now_ns);
+/* End all connections, and the thread. */
+void http_close(struct server *s);
+
+/* Under s->lock: the HTTP side of x continues, if it waits for an answer. */
+void http_wake(struct exchange *x);
+/* Under s->lock: mark the exchanges whose client closed the connection; returns how many are new. */
+int http_look(struct server *s);
+#endif

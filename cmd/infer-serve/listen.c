@@ -1,0 +1,151 @@
+/* infer-serve/listen.c - sockets that listen. */
+#include "infer-serve/listen.h"
+#include "base/err.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024, HOST = 256, PORT = 16 };
+
+static int refused(const char *text, infer_error *err)
+{
+	return err_set(err, INFER_EIO, "--listen %.160s: %s", text, strerror(errno));
+}
+
+/* 1: a socket is there, and nobody accepts at it. */
+static int is_dead(const struct sockaddr_un *a)
+{
+	struct stat st;
+	int fd, dead;
+
+	if (lstat(a->sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return 0;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return 0;
+	dead = connect(fd, (const struct sockaddr *)(const void *)a, sizeof *a) &&
+	       errno == ECONNREFUSED;
+	close(fd);
+	return dead;
+}
+
+static int open_path(struct listener *l, const char *text, infer_error *err)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const char *path = text + 5;
+	int ok;
+
+	if (!*path || strlen(path) >= sizeof a.sun_path)
+		return err_set(err, INFER_EINVAL, "--listen %.160s: a path has 1 to %zu bytes",
+		               text, sizeof a.sun_path - 1);
+	memcpy(a.sun_path, path, strlen(path) + 1);
+	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0)
+		return refused(text, err);
+	if (is_dead(&a))
+		unlink(path);
+	ok = !bind(l->fd, (const struct sockaddr *)(const void *)&a, sizeof a);
+	if (ok) {
+		l->path = path;
+		ok = !listen(l->fd, BACKLOG);
+	}
+	l->local = 1;
+	snprintf(l->url, sizeof l->url, "unix:%s", path);
+	return ok ? INFER_OK : refused(text, err);
+}
+
+/* Split ADDR:PORT. */
+static int split(char host[HOST], char port[PORT], const char *text, infer_error *err)
+{
+	const char *colon = strrchr(text, ':'), *from = text, *to = colon;
+	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+	if (from < to && *from == '[' && to[-1] == ']')
+		from++, to--;
+	else if (colon && memchr(text, ':', (size_t)(colon - text)))
+		to = NULL; /* an address of IPv6 without brackets */
+	if (!colon || !to || !digits || colon[1 + digits] || digits > 5 || to - from >= HOST)
+		return err_set(err, INFER_EINVAL,
+		               "--listen '%.160s' is neither ADDR:PORT nor unix:PATH", text);
+	snprintf(host, HOST, "%.*s", (int)(to - from), from);
+	snprintf(port, PORT, "%s", colon + 1);
+	return INFER_OK;
+}
+
+static void name_it(struct listener *l, const char *host)
+{
+	struct sockaddr_in6 a = { 0 };
+	socklen_t n = sizeof a;
+	struct sockaddr *any = (struct sockaddr *)(void *)&a;
+	int port = 0;
+
+	if (!getsockname(l->fd, any, &n)) {
+		const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)&a;
+
+		port = ntohs(any->sa_family == AF_INET6 ? a.sin6_port : four->sin_port);
+		l->local = any->sa_family == AF_INET6
+		                   ? IN6_IS_ADDR_LOOPBACK(&a.sin6_addr)
+		                   : ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	}
+	snprintf(l->url, sizeof l->url, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d",
+	         *host ? host : "0.0.0.0", port);
+}
+
+static int open_port(struct listener *l, const char *text, infer_error *err)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+		                        .ai_socktype = SOCK_STREAM,
+		                        .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	char host[HOST], port[PORT];
+	struct addrinfo *found = NULL;
+	int one = 1, bound = 0, why;
+
+	TRY(split(host, port, text, err));
+	why = getaddrinfo(*host ? host : "0.0.0.0", port, &hints, &found);
+	if (why)
+		return err_set(err, why == EAI_SERVICE ? INFER_EINVAL : INFER_EIO,
+		               "--listen %.160s: %s", text, gai_strerror(why));
+	for (const struct addrinfo *a = found; a && !bound; a = a->ai_next) {
+		if (l->fd >= 0)
+			close(l->fd);
+		l->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (l->fd < 0)
+			continue;
+		setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+		bound = !bind(l->fd, a->ai_addr, a->ai_addrlen) && !listen(l->fd, BACKLOG);
+	}
+	freeaddrinfo(found);
+	if (!bound)
+		return refused(text, err);
+	name_it(l, host);
+	return INFER_OK;
+}
+
+int listen_open(struct listener *l, const char *text, infer_error *err)
+{
+	*l = (struct listener){ .fd = -1 };
+	int rc = strncmp(text, "unix:", 5) ? open_port(l, text, err) : open_path(l, text, err);
+
+	if (rc) {
+		if (l->fd >= 0)
+			close(l->fd);
+		l->fd = -1;
+		listen_remove(l);
+	}
+	return rc;
+}
+
+void listen_remove(struct listener *l)
+{
+	if (l->path)
+		unlink(l->path);
+	l->path = NULL;
+}

@@ -1,0 +1,200 @@
+/* infer-serve/metrics.c - counters and histograms, and their text for Prometheus. */
+#include "infer-serve/metrics.h"
+#include "infer-serve/route.h"
+#include "base/err.h"
+
+#include <stdio.h>
+
+static const int statuses[METRICS_STATUSES] = { 200, 400, 401, 403, 404, 405, 408, 413,
+	                                        415, 429, 499, 500, 501, 503, 0 };
+
+#define SECONDS \
+	{ \
+		.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92 \
+	}
+#define FIRST \
+	{ \
+		.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10 \
+	}
+#define EACH \
+	{ \
+		.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5 \
+	}
+#define TOKENS \
+	{ \
+		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144 \
+	}
+/* bounds: ascending; 0 ends them */
+static const struct {
+	const char *name, *help;
+	double bounds[METRICS_BOUNDS];
+} rows[METRICS_HISTOGRAMS] = {
+	[METRICS_E2E] = { "e2e_request_latency_seconds", "From a request's head to its last token.",
+	                  SECONDS },
+	[METRICS_TTFT] = { "time_to_first_token_seconds",
+	                   "From a request's head to its first token.", FIRST },
+	[METRICS_INTER] = { "inter_token_latency_seconds", "Between two tokens of an answer.",
+	                    EACH },
+	[METRICS_QUEUE] = { "request_queue_time_seconds", "Waiting for the engine.", SECONDS },
+	[METRICS_PREFILL] = { "request_prefill_time_seconds", "Reading the prompt.", SECONDS },
+	[METRICS_DECODE] = { "request_decode_time_seconds", "From the first token to the last.",
+	                     SECONDS },
+	[METRICS_PROMPT] = { "request_prompt_tokens", "Tokens of a prompt.", TOKENS },
+	[METRICS_GENERATION] = { "request_generation_tokens", "Tokens of an answer.", TOKENS },
+};
+
+static int n_bounds(enum metrics_histogram h)
+{
+	int n = 0;
+
+	while (n < METRICS_BOUNDS && rows[h].bounds[n] > 0)
+		n++;
+	return n;
+}
+
+void metrics_observe(struct metrics *m, enum metrics_histogram h, double value)
+{
+	struct histogram *to = &m->h[h];
+
+	to->count++;
+	to->sum += value;
+	for (int i = 0; i < n_bounds(h); i++)
+		if (value <= rows[h].bounds[i]) {
+			to->bucket[i]++;
+			return;
+		}
+}
+
+void metrics_request(struct metrics *m, int endpoint, int status)
+{
+	int row = endpoint < 0 ? METRICS_ENDPOINTS - 1 : endpoint, i = 0;
+
+	must(row < METRICS_ENDPOINTS);
+	while (i < METRICS_STATUSES - 1 && statuses[i] != status)
+		i++;
+	m->requests[row][i]++;
+}
+
+void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first)
+{
+	m->generation_tokens += (uint64_t)u->completion_tokens;
+	if (first) {
+		m->prompt_tokens += (uint64_t)u->prompt_tokens;
+		m->cached_tokens += (uint64_t)u->cached_tokens;
+		metrics_observe(m, METRICS_PROMPT, (double)u->prompt_tokens);
+		metrics_observe(m, METRICS_QUEUE, (double)u->queue_ns * 1e-9);
+		metrics_observe(m, METRICS_PREFILL, (double)u->prefill_ns * 1e-9);
+	}
+	metrics_observe(m, METRICS_DECODE, (double)u->decode_ns * 1e-9);
+	metrics_observe(m, METRICS_GENERATION, (double)u->completion_tokens);
+	if (finish >= 0 && finish < METRICS_FINISHES)
+		m->finished[finish]++;
+}
+
+/* ---- the text ---- */
+
+static void family(struct buf *to, const char *name, const char *type, const char *help)
+{
+	buf_printf(to, "# HELP infer_%s %s\n# TYPE infer_%s %s\n", name, help, name, type);
+}
+
+/* A label's value: backslash, quote and newline are escaped. */
+static void label(struct buf *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"')
+			buf_putc(to, '\\');
+		if (*text == '\n')
+			buf_puts(to, "\\n");
+		else
+			buf_putc(to, *text);
+	}
+}
+
+/* name{model_name="...", without the end of the labels */
+static void begin(struct buf *to, const char *name, const char *model)
+{
+	buf_printf(to, "infer_%s{model_name=\"", name);
+	label(to, model);
+	buf_putc(to, '"');
+}
+
+static void put_value(struct buf *to, const char *name, const char *type, const char *help,
+                      const struct metrics_now *now, double value)
+{
+	family(to, name, type, help);
+	begin(to, name, now->model);
+	buf_printf(to, "} %.17g\n", value);
+}
+
+static void put_histogram(struct buf *to, const struct metrics *m, enum metrics_histogram h,
+                          const struct metrics_now *now)
+{
+	char name[80];
+	uint64_t below = 0;
+
+	family(to, rows[h].name, "histogram", rows[h].help);
+	snprintf(name, sizeof name, "%s_bucket", rows[h].name);
+	for (int i = 0; i < n_bounds(h); i++) {
+		below += m->h[h].bucket[i];
+		begin(to, name, now->model);
+		buf_printf(to, ",le=\"%g\"} %llu\n", rows[h].bounds[i], (unsigned long long)below);
+	}
+	begin(to, name, now->model);
+	buf_printf(to, ",le=\"+Inf\"} %llu\n", (unsigned long long)m->h[h].count);
+	snprintf(name, sizeof name, "%s_sum", rows[h].name);
+	begin(to, name, now->model);
+	buf_printf(to, "} %.9g\n", m->h[h].sum);
+	snprintf(name, sizeof name, "%s_count", rows[h].name);
+	begin(to, name, now->model);
+	buf_printf(to, "} %llu\n", (unsigned long long)m->h[h].count);
+}
+
+static void put_requests(struct buf *to, const struct metrics *m, const struct metrics_now *now)
+{
+	family(to, "http_requests_total", "counter",
+	       "Requests by endpoint and status; 499: the client left.");
+	for (int e = 0; e < METRICS_ENDPOINTS; e++)
+		for (int i = 0; i < METRICS_STATUSES; i++) {
+			const struct endpoint *at = route_at(e);
+
+			if (!m->requests[e][i])
+				continue;
+			begin(to, "http_requests_total", now->model);
+			buf_printf(to, ",endpoint=\"%s\",status=\"%d\"} %llu\n",
+			           at ? at->path : "none", statuses[i],
+			           (unsigned long long)m->requests[e][i]);
+		}
+}
+
+void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_now *now)
+{
+	static const char *const finishes[METRICS_FINISHES] = { "stop", "length", "cancelled",
+		                                                "error" };
+
+	put_value(to, "prompt_tokens_total", "counter", "Tokens of prompts.", now,
+	          (double)m->prompt_tokens);
+	put_value(to, "prompt_tokens_cached_total", "counter",
+	          "Tokens of prompts that were in the cache.", now, (double)m->cached_tokens);
+	put_value(to, "generation_tokens_total", "counter", "Generated tokens.", now,
+	          (double)m->generation_tokens);
+	put_value(to, "engine_steps_total", "counter", "Steps of the engine.", now,
+	          (double)now->steps);
+	put_value(to, "num_preemptions_total", "counter",
+	          "Sequences that lost their place in the cache.", now, (double)now->preemptions);
+	put_value(to, "num_requests_running", "gauge", "Samples that are computed.", now,
+	          (double)now->running);
+	put_value(to, "num_requests_waiting", "gauge", "Requests that wait.", now,
+	          (double)now->waiting);
+	put_value(to, "kv_cache_usage_ratio", "gauge", "Part of the cache that is in use.", now,
+	          now->kv_used);
+	family(to, "request_success_total", "counter", "Answers by how they ended.");
+	for (int i = 0; i < METRICS_FINISHES; i++) {
+		begin(to, "request_success_total", now->model);
+		buf_printf(to, ",finished_reason=\"%s\"} %llu\n", finishes[i],
+		           (unsigned long long)m->finished[i]);
+	}
+	put_requests(to, m, now);
+	for (int h = 0; h < METRICS_HISTOGRAMS; h++)
+		put_histogram(to, m, h, now);
+}

@@ -1,0 +1,46 @@
+/* infer-serve/metrics.h - counters and histograms, and their text for Prometheus.  Guarded by the
+ * server's lock. */
+#ifndef INFER_SERVE_METRICS_H
+#define INFER_SERVE_METRICS_H
+#include <stdint.h>
+#include <infer/engine.h>
+#include "base/buf.h"
+
+/* In seconds, but those of tokens. */
+enum metrics_histogram {
+	METRICS_E2E,     /* from the request's head to the end of its answer */
+	METRICS_TTFT,    /* to its first token */
+	METRICS_INTER,   /* from one token of a sample to the next */
+	METRICS_QUEUE,   /* until the engine begins with the prompt */
+	METRICS_PREFILL, /* reading the prompt */
+	METRICS_DECODE,  /* from the first token to the last */
+	METRICS_PROMPT,  /* tokens */
+	METRICS_GENERATION,
+	METRICS_HISTOGRAMS
+};
+enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 48, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
+struct histogram {
+	uint64_t count, bucket[METRICS_BOUNDS]; /* not cumulative */
+	double sum;
+};
+struct metrics {
+	struct histogram h[METRICS_HISTOGRAMS];
+	/* of each endpoint, the last row is of no endpoint */
+	uint64_t requests[METRICS_ENDPOINTS][METRICS_STATUSES];
+	uint64_t prompt_tokens, cached_tokens, generation_tokens;
+	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
+};
+/* What is so now. */
+struct metrics_now {
+	int64_t running, waiting;
+	double kv_used; /* 0 ... 1 */
+	uint64_t steps, preemptions;
+	const char *model;
+};
+
+void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);
+void metrics_request(struct metrics *m, int endpoint, int status);
+/* A sample that ended; first: of its request, whose prompt counts once. */
+void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
+void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_now *now);
+#endif

@@ -1,0 +1,49 @@
+/* infer-serve/opts.h - the options of infer-serve.  Included by main.c alone. */
+#ifndef INFER_SERVE_OPTS_H
+#define INFER_SERVE_OPTS_H
+#include "infer-serve/serve.h"
+
+#define AT(field) offsetof(struct serve_opts, field)
+static const struct opt serve_rows[] = {
+	{ OPT_GROUP, .name = "server", .help = "Server" },
+	{ OPT_STR, 0, "listen", "ADDR:PORT|unix:PATH",
+	  "where to listen (127.0.0.1:8080); port 0: a free one", AT(listen), .marks = OPT_COMMON },
+	{ OPT_STR, 0, "alias", "NAME", "the name of the model in answers (its own)", AT(alias) },
+	{ OPT_STR, 0, "api-key-file", "FILE",
+	  "accept only requests with a key of FILE, a line each", AT(api_key_file),
+	  .marks = OPT_COMMON, .values = "@file" },
+	{ OPT_STR, 0, "cors", "ORIGIN", "the only origin whose pages may read answers (any)",
+	  AT(cors) },
+	{ OPT_STR, 0, "access-log", "FILE", "append a JSON line for each request; - is stdout",
+	  AT(access_log), .values = "@file" },
+
+	{ OPT_GROUP, .name = "limits", .help = "Limits" },
+	{ OPT_INT, 'n', "max-tokens", "N",
+	  "tokens of an answer whose request says nothing (no limit)", AT(max_tokens), 1,
+	  INT32_MAX },
+	{ OPT_INT, 0, "max-queue", "N", "requests that may wait; then 429 (256)", AT(max_queue), 0,
+	  1 << 20 },
+	{ OPT_INT, 0, "max-connections", "N", "connections at once (512)", AT(max_connections), 1,
+	  1 << 16 },
+	{ OPT_SIZE, 0, "max-body", "SIZE", "longest body of a request (32M)", AT(max_body), 1,
+	  1 << 30 },
+	{ OPT_INT, 0, "header-timeout", "S", "seconds for the head of a request (10)",
+	  AT(header_timeout), 1, 86400 },
+	{ OPT_INT, 0, "body-timeout", "S", "seconds for its body; then 408 (60)", AT(body_timeout),
+	  1, 86400 },
+	{ OPT_INT, 0, "drain", "S", "seconds that requests may go on after SIGTERM (30)", AT(drain),
+	  0, 86400 },
+
+	{ OPT_GROUP, .name = "model", .help = "Model and engine" },
+	MODEL_ROW(struct serve_opts, model),
+	TEMPLATE_ROWS(struct serve_opts, chat),
+	ENGINE_ROWS(struct serve_opts, engine),
+
+	{ OPT_GROUP, .name = "sampling",
+	  .help = "Sampling, where a request says nothing (the model's, else those shown)" },
+	SAMPLING_ROWS(struct serve_opts, sampling),
+
+	START_ROWS(struct serve_opts, start),
+};
+#undef AT
+#endif

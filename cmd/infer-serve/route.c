@@ -1,0 +1,88 @@
+/* infer-serve/route.c - paths and methods: the endpoints, and which of them a request names. */
+#include "infer-serve/route.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define EP(method, path, name, form, flags) endpoint_fn ep_##name;
+#define OFF(method, path)
+#include "infer-serve/endpoint_list.h"
+#undef EP
+#undef OFF
+
+static const struct endpoint endpoints[] = {
+#define EP(method, path, name, form, flags) { ROUTE_##method, path, ep_##name, form, flags },
+#define OFF(method, path) { ROUTE_##method, path, NULL, NULL, EP_OFF | EP_QUICK },
+#include "infer-serve/endpoint_list.h"
+#undef EP
+#undef OFF
+};
+enum { ENDPOINTS = sizeof endpoints / sizeof *endpoints };
+
+static int matches(const char *pattern, const char *path, const char **rest)
+{
+	size_t n = strlen(pattern);
+
+	if (pattern[n - 1] != '*')
+		return !strcmp(pattern, path);
+	if (strncmp(pattern, path, n - 1) || !path[n - 1])
+		return 0;
+	*rest = path + n - 1;
+	return 1;
+}
+
+const struct endpoint *route_find(const char *path, unsigned method, unsigned *allowed,
+                                  const char **rest)
+{
+	const struct endpoint *found = NULL;
+	unsigned asked = method & ROUTE_HEAD ? ROUTE_GET : method;
+
+	*allowed = 0;
+	*rest = NULL;
+	for (int i = 0; i < ENDPOINTS; i++) {
+		const struct endpoint *e = &endpoints[i];
+
+		if (!matches(e->path, path, rest))
+			continue;
+		*allowed |= e->method | ROUTE_OPTIONS | (e->method & ROUTE_GET ? ROUTE_HEAD : 0);
+		found = e->method & asked ? e : found;
+	}
+	return found;
+}
+
+static const struct {
+	const char *name;
+	unsigned method;
+} methods[] = {
+	{ "GET", ROUTE_GET },
+	{ "HEAD", ROUTE_HEAD },
+	{ "POST", ROUTE_POST },
+	{ "OPTIONS", ROUTE_OPTIONS },
+};
+
+unsigned route_method(const char *name)
+{
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+		if (!strcmp(methods[i].name, name))
+			return methods[i].method;
+	return 0;
+}
+
+const char *route_allow(unsigned allowed)
+{
+	return !(allowed & ROUTE_POST)  ? "GET, HEAD, OPTIONS"
+	       : !(allowed & ROUTE_GET) ? "POST, OPTIONS"
+	                                : "GET, HEAD, POST, OPTIONS";
+}
+
+int route_is_anthropic(const char *path)
+{
+	static const char messages[] = "/v1/messages";
+	size_t n = sizeof messages - 1;
+
+	return !strncmp(path, messages, n) && (!path[n] || path[n] == '/');
+}
+
+const struct endpoint *route_at(int i) { return i >= 0 && i < ENDPOINTS ? &endpoints[i] : NULL; }
+
+int route_index(const struct endpoint *e) { return e ? (int)(e - endpoints) : -1; }

@@ -1,0 +1,289 @@
+/* infer-serve/serve.c - the server from its start to its end: model, threads, signals. */
+#include "infer-serve/serve.h"
+#include "infer-serve/http.h"
+#include "infer-serve/listen.h"
+#include "common/progress.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/rng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* TICK_MS: between two looks at the deadlines.  FLUSH_MS: for the last bytes of answers that were
+ * cut off. */
+enum { TICK_MS = 100, FLUSH_MS = 1000 };
+
+/* ---- signals ---- */
+
+static int signal_pipe[2] = { -1, -1 };
+
+static void on_signal(int sig)
+{
+	int kept = errno;
+	char c = (char)sig;
+
+	if (write(signal_pipe[1], &c, 1) < 0) {
+		/* it is full of signals that say the same */
+	}
+	errno = kept;
+}
+
+static int catch_signals(infer_error *err)
+{
+	static const int caught[] = { SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK))
+		return err_set(err, INFER_EIO, "no pipe: %s", strerror(errno));
+	sigemptyset(&a.sa_mask);
+	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+		sigaction(caught[i], &a, NULL);
+	/* a client that closes its connection is no reason to end */
+	signal(SIGPIPE, SIG_IGN);
+	return INFER_OK;
+}
+
+/* Wait for a signal; 0: none came in TICK_MS. */
+static int next_signal(void)
+{
+	struct pollfd p = { .fd = signal_pipe[0], .events = POLLIN };
+	char c = 0;
+
+	if (poll(&p, 1, TICK_MS) < 1 || read(signal_pipe[0], &c, 1) != 1)
+		return 0;
+	return c;
+}
+
+/* ---- opening ---- */
+
+static int open_model(struct server *s, infer_error *err)
+{
+	const struct serve_opts *o = s->o;
+	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx,
+		                       .log = say_log,
+		                       .watch = model_watch };
+	struct infer_engine_opts eo;
+	const char *path;
+
+	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	TRY(engine_args_take(&eo, &o->engine, err));
+	eo.log = say_log;
+	eo.max_seqs = SERVE_SEQS;
+	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
+	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
+	sig_mapped(path);
+	TRY(infer_model_open(&s->model, path, &mo, err));
+	if (!infer_model_tokenizer(s->model))
+		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
+	TRY(sampling_take(&s->sampling, &o->sampling, s->model, err));
+	TRY(infer_engine_open(&s->engine, s->model, &eo, err));
+	TRY(infer_runner_new(&s->runner, s->engine, s->model, err));
+	return infer_writer_new(&s->writer, err);
+}
+
+static int open_reader(struct server *s, infer_error *err)
+{
+	const struct serve_opts *o = s->o;
+	struct infer_str called = infer_model_called(s->model);
+
+	TRY(chat_take(&s->chat, &o->chat, infer_model_file(s->model), err));
+	s->called = o->alias ? mem_strndup(MEM_BASE, o->alias, strlen(o->alias))
+	                     : mem_strndup(MEM_BASE, called.at, called.len);
+	if (!s->called)
+		return err_set(err, INFER_ENOMEM, "out of memory for the server");
+	struct infer_job_opts jo = {
+		.model = s->model,
+		.sample = s->sampling.o,
+		.breaker_texts = s->sampling.breaker_texts,
+		.n_breaker_texts = s->sampling.n_breaker_texts,
+		.max_tokens = (int32_t)o->max_tokens,
+		.logprobs = -1,
+		.chat = s->chat.template,
+		.chat_tools = s->chat.with_tools,
+		.conversation = s->chat.c,
+		.where = " by this server",
+		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
+	};
+	return infer_job_reader_new(&s->reader, &jo, err);
+}
+
+static int open_all(struct server *s, struct listener *l, infer_error *err)
+{
+	const struct serve_opts *o = s->o;
+
+	if (o->api_key_file)
+		TRY(keys_read(&s->keys, o->api_key_file, err));
+	TRY(access_open(s, err));
+	TRY(rng_system(&s->salt, err));
+	TRY(open_model(s, err));
+	TRY(open_reader(s, err));
+	TRY(listen_open(l, o->listen, err));
+	sig_unfinished(l->path);
+	return catch_signals(err);
+}
+
+static void close_all(struct server *s)
+{
+	infer_runner_free(s->runner);
+	infer_engine_close(&s->engine);
+	infer_job_reader_free(s->reader);
+	infer_writer_free(s->writer);
+	buf_fini(&s->scratch);
+	chat_fini(&s->chat);
+	sampling_fini(&s->sampling);
+	mem_free(s->called);
+	infer_model_close(&s->model);
+	sig_mapped(NULL);
+	keys_fini(&s->keys);
+	if (s->access_fd >= 0)
+		close(s->access_fd);
+}
+
+/* ---- running ---- */
+
+static void read_keys(struct server *s)
+{
+	struct keys fresh;
+	infer_error err;
+
+	if (!s->o->api_key_file)
+		return;
+	if (keys_read(&fresh, s->o->api_key_file, &err)) {
+		say_warning("the API keys stay as they were: %s", err.message);
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	struct keys old = s->keys;
+
+	s->keys = fresh;
+	pthread_mutex_unlock(&s->lock);
+	keys_fini(&old);
+}
+
+static int64_t exchanges(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	int64_t n = s->n_exchanges;
+
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
+/* No new connections; requests that run may end, for a while. */
+static void drain(struct server *s, struct listener *l)
+{
+	int64_t until = clock_now_ns() + s->o->drain * 1000000000;
+
+	s->draining = 1;
+	http_quiesce(s);
+	listen_remove(l);
+	sig_unfinished(NULL);
+	while (exchanges(s) && clock_now_ns() < until) {
+		http_check(s, clock_now_ns());
+		if (next_signal() == SIGTERM) /* twice: at once */
+			break;
+	}
+	if (!exchanges(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->cut = 1;
+	pthread_cond_signal(&s->engine_wake);
+	pthread_mutex_unlock(&s->lock);
+	until = clock_now_ns() + FLUSH_MS * INT64_C(1000000);
+	while (exchanges(s) && clock_now_ns() < until)
+		(void)next_signal();
+}
+
+static void watch(struct server *s, struct listener *l)
+{
+	for (;;) {
+		int sig = next_signal();
+
+		if (sig == SIGTERM)
+			break;
+		if (sig == SIGHUP)
+			read_keys(s);
+		http_check(s, clock_now_ns());
+	}
+	drain(s, l);
+}
+
+static void tell(const struct server *s, const struct listener *l)
+{
+	if (!l->local && !s->keys.n)
+		say_warning("%s can be reached from other machines, and --api-key-file is not "
+		            "given: everybody may use it",
+		            l->url);
+	say_note(1, "%s: serving %s", s->called, l->url);
+}
+
+struct threads {
+	pthread_t work[WORKERS], step;
+	int n_work, has_step;
+};
+
+static int start_threads(struct threads *t, struct server *s, infer_error *err)
+{
+	for (; t->n_work < WORKERS; t->n_work++)
+		if (pthread_create(&t->work[t->n_work], NULL, work_thread, s))
+			return err_set(err, INFER_ENOMEM, "the system starts no thread");
+	t->has_step = !pthread_create(&t->step, NULL, stepper_thread, s);
+	return t->has_step ? INFER_OK : err_set(err, INFER_ENOMEM, "the system starts no thread");
+}
+
+static void end_threads(struct threads *t, struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stop = STOP_WORK;
+	pthread_cond_broadcast(&s->work.some);
+	pthread_mutex_unlock(&s->lock);
+	for (int i = 0; i < t->n_work; i++)
+		pthread_join(t->work[i], NULL);
+	/* now no more jobs are handed on */
+	pthread_mutex_lock(&s->lock);
+	s->stop = STOP_ALL;
+	pthread_cond_signal(&s->engine_wake);
+	pthread_mutex_unlock(&s->lock);
+	if (t->has_step)
+		pthread_join(t->step, NULL);
+}
+
+int serve(const struct serve_opts *o)
+{
+	struct server s = { .o = o, .access_fd = -1, .started = (int64_t)time(NULL) };
+	struct listener l = { .fd = -1 };
+	struct threads t = { .n_work = 0 };
+	infer_error err = { 0 };
+
+	pthread_mutex_init(&s.lock, NULL);
+	pthread_cond_init(&s.work.some, NULL);
+	pthread_cond_init(&s.engine_wake, NULL);
+	buf_init(&s.scratch, MEM_BASE);
+	int rc = open_all(&s, &l, &err);
+
+	progress_end();
+	if (!rc)
+		rc = start_threads(&t, &s, &err);
+	if (!rc)
+		rc = http_open(&s, l.fd, &err);
+	if (!rc) {
+		tell(&s, &l);
+		rc = say_out(l.url, strlen(l.url), &err);
+		rc = rc ? rc : say_out("\n", 1, &err);
+	}
+	if (!rc)
+		watch(&s, &l);
+	http_close(&s);
+	end_threads(&t, &s);
+	listen_remove(&l);
+	close_all(&s);
+	return rc ? say_fail(&err) : EXIT_DONE;
+}

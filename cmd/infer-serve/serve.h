@@ -1,0 +1,167 @@
+/* infer-serve/serve.h - what the files of infer-serve share.
+ *
+ * Threads.  One reads and writes connections (http.c), two workers read requests (work.c), one
+ * steps the engine (stepper.c), and the first waits for signals and checks deadlines (serve.c).
+ *
+ * An exchange is a request and its answer.  While its body arrives it belongs to the HTTP thread,
+ * then to a worker, then, if it generates, to the engine's thread; `lock` guards the fields that
+ * several of them use.  It is held for copying and for lists, never while anything is computed,
+ * parsed, or written to a socket that could block. */
+#ifndef INFER_SERVE_SERVE_H
+#define INFER_SERVE_SERVE_H
+#include <pthread.h>
+#include <stdint.h>
+#include <infer/form.h>
+#include <infer/job.h>
+#include <infer/runner.h>
+#include "common/chat.h"
+#include "common/model.h"
+#include "common/opt.h"
+#include "common/sampling.h"
+#include "common/start.h"
+#include "base/buf.h"
+#include "infer-serve/keys.h"
+#include "infer-serve/metrics.h"
+#include "infer-serve/route.h"
+
+/* Sequences that are computed at once; samples of a request, at most, times those that wait. */
+enum { SERVE_SEQS = 32 };
+
+struct serve_opts {
+	struct start start;
+	const char *model, *listen, *alias;
+	struct engine_args engine;
+	struct sampling_args sampling;
+	struct chat_args chat;
+	const char *api_key_file, *cors, *access_log;
+	int64_t max_tokens; /* -1: no limit */
+	int64_t max_queue, max_connections, header_timeout, body_timeout, drain;
+	uint64_t max_body;
+};
+
+struct MHD_Connection;
+struct http;
+
+enum stage {
+	STAGE_BODY,   /* the body arrives */
+	STAGE_WORK,   /* the answer is being made */
+	STAGE_ANSWER, /* the whole answer is in `out` */
+	STAGE_STREAM, /* events are added to `out` until `ended` */
+};
+enum { EXCHANGE_ID = 128 };
+struct exchange {
+	struct server *server;
+	struct exchange *prev, *next; /* under lock: of all */
+	const struct endpoint *endpoint;
+	const char *rest; /* of the path, where the endpoint's ends with a star; in `path` */
+	char id[EXCHANGE_ID + 1];     /* X-Request-Id */
+	char name[24];                /* of the job: never the client's */
+	char *path, *origin, *remote; /* mem_free; origin NULL: none was sent */
+	const char *method;
+	int head, anthropic; /* HEAD; errors have Anthropic's form */
+	struct buf body;
+	uint64_t body_bytes;
+	int64_t began_ns;
+	struct infer_fault early; /* known from the head alone; param NULL */
+	const char *allow;        /* of a 405 */
+
+	/* under lock */
+	struct MHD_Connection *connection; /* NULL: the HTTP side is done with it */
+	int fd;
+	int64_t deadline_ns; /* for the body; 0: none */
+	enum stage stage;
+	int suspended, gone, ended, admitted;
+	int refs; /* the HTTP side, and the thread that makes the answer */
+	int status;
+	const char *type;
+	int64_t sent;    /* bytes, of all */
+	size_t out_sent; /* of `out` */
+	struct buf out;  /* an answer, or events that were not sent */
+
+	/* of the engine's thread, and read when the exchange is over */
+	struct exchange *next_job; /* of the inbox, under lock; then of those that run */
+	infer_job *job;
+	infer_task *task;
+	int streams, begun;          /* begun: an event went out */
+	int64_t created;             /* seconds since 1970 */
+	int64_t first_ns, *token_ns; /* of the first token; of the last one of each sample */
+	int64_t prompt_tokens, completion_tokens;
+};
+
+struct work_queue {
+	pthread_cond_t some;
+	struct exchange *first, *last; /* by next_job */
+};
+
+enum stop { STOP_NONE, STOP_WORK, STOP_ALL };
+struct server {
+	const struct serve_opts *o;
+	infer_model *model;
+	infer_engine *engine;
+	infer_runner *runner;
+	struct sampling sampling;
+	struct chat chat;
+	infer_job_reader *reader;
+	infer_writer *writer; /* of the engine's thread */
+	struct buf scratch;   /* of the engine's thread */
+	char *called;         /* the name of the model */
+	int64_t started;      /* seconds since 1970 */
+	uint64_t salt;        /* of names */
+	struct http *http;
+	int access_fd; /* -1: no log */
+	int access_first;
+
+	pthread_mutex_t lock;
+	struct keys keys;
+	struct metrics metrics;
+	struct exchange *exchanges;
+	int64_t n_exchanges, n_admitted; /* admitted: to workers and the engine */
+	int64_t samples, n_tasks;        /* those that the engine has */
+	uint64_t n_named;
+	struct work_queue work;
+	struct exchange *inbox, *inbox_last; /* of the engine's thread, by next_job */
+	pthread_cond_t engine_wake;
+	int cut;                  /* those that run end now */
+	enum stop stop;           /* threads end */
+	int closing;              /* connections end */
+	_Atomic int draining;     /* no new requests */
+	_Atomic int failed;       /* the model's file was changed */
+	struct exchange *running; /* of the engine's thread alone, by next_job */
+};
+
+/* serve.c */
+int serve(const struct serve_opts *o);
+
+/* work.c: the threads that call endpoints */
+enum { WORKERS = 2 };
+void *work_thread(void *server);
+void work_put(struct server *s, struct exchange *x); /* under lock */
+
+/* stepper.c: the thread that steps the engine.  stepper_put: x->job is to be run; takes the worker's
+ * reference.  Under no lock. */
+void *stepper_thread(void *server);
+void stepper_put(struct server *s, struct exchange *x);
+
+/* exchange.c */
+struct exchange *exchange_new(struct server *s); /* NULL: no memory */
+void exchange_drop(struct exchange *x);          /* under lock: one reference */
+/* The thread that made the answer is done with it.  Under no lock. */
+void exchange_done(struct exchange *x);
+/* The answer is in x->out: hand it to the HTTP side.  exchange_fault writes it.  Under no lock. */
+void exchange_answer(struct exchange *x, int status, const char *type);
+void exchange_fault(struct exchange *x, const struct infer_fault *f);
+void exchange_refuse(struct exchange *x, int kind, const char *param, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Write the error of a fault to `out`. */
+void exchange_error(struct buf *out, const struct exchange *x, const struct infer_fault *f);
+/* Add events to a stream, the first of which begins it; ended: no more follow.  Under no lock. */
+void exchange_stream(struct exchange *x, const struct buf *events, int ended);
+/* ep_generate.c: read the body in the wire form of the endpoint; the caller's to infer_job_free.
+ * NULL: it was answered why not, and x is done. */
+infer_job *exchange_job(struct exchange *x);
+extern const char exchange_json[];
+
+/* access.c: a line for an exchange that is over */
+int access_open(struct server *s, infer_error *err);
+void access_put(struct server *s, const struct exchange *x, int status);
+#endif

@@ -1,0 +1,310 @@
+/* infer-serve/stepper.c - the thread that steps the engine: jobs start and end here, and what they
+ * generate becomes answers and events. */
+#include "infer-serve/http.h"
+#include "infer-serve/serve.h"
+#include "infer-serve/sse.h"
+#include "common/say.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char fingerprint[] = "b" INFER_VERSION;
+
+void stepper_put(struct server *s, struct exchange *x)
+{
+	x->streams = x->job->stream;
+	x->token_ns = mem_zalloc(MEM_BASE, (size_t)x->job->n, sizeof *x->token_ns);
+	if (!x->token_ns) {
+		infer_job_free(x->job);
+		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "out of memory for a request");
+		exchange_done(x);
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	x->next_job = NULL;
+	if (s->inbox_last)
+		s->inbox_last->next_job = x;
+	else
+		s->inbox = x;
+	s->inbox_last = x;
+	pthread_cond_signal(&s->engine_wake);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- ends ---- */
+
+/* Forget an exchange: its samples are cancelled, if any runs. */
+static void leave(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct exchange **at = &s->running;
+
+	while (*at && *at != x)
+		at = &(*at)->next_job;
+	if (*at)
+		*at = x->next_job;
+	infer_task_free(x->task);
+	x->task = NULL;
+	pthread_mutex_lock(&s->lock);
+	s->n_tasks--;
+	pthread_mutex_unlock(&s->lock);
+	exchange_done(x);
+}
+
+/* End with an error: a status, or an event where the stream has begun. */
+static void fail(struct exchange *x, const struct infer_fault *f)
+{
+	struct buf *b = &x->server->scratch, error;
+
+	if (!x->begun) {
+		exchange_fault(x, f);
+		return;
+	}
+	buf_init(&error, MEM_BASE);
+	buf_clear(b);
+	exchange_error(&error, x, f);
+	sse_put(b, NULL, error.at ? error.at : "", error.len);
+	sse_put(b, NULL, "[DONE]", 6);
+	b->bad |= error.bad;
+	exchange_stream(x, b, 1);
+	buf_fini(&error);
+}
+
+static void count(struct exchange *x, const struct infer_answer *a)
+{
+	struct server *s = x->server;
+
+	pthread_mutex_lock(&s->lock);
+	for (int32_t i = 0; i < a->job->n; i++) {
+		metrics_sample(&s->metrics, &a->choices[i].usage, a->choices[i].finish, !i);
+		x->completion_tokens += a->choices[i].usage.completion_tokens;
+	}
+	x->prompt_tokens = a->choices->usage.prompt_tokens;
+	metrics_observe(&s->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static struct infer_answer answer_of(const struct exchange *x)
+{
+	const struct server *s = x->server;
+	struct infer_answer a = { .model = { s->called, strlen(s->called) },
+		                  .created = x->created,
+		                  .fingerprint = fingerprint };
+
+	infer_task_answer(x->task, &a);
+	return a;
+}
+
+/* 1: somebody wrote to the model's file, and answers mean nothing any more. */
+static int is_changed(struct server *s, struct infer_fault *f)
+{
+	*f = (struct infer_fault){ .kind = INFER_FAULT_SERVER };
+	if (!infer_file_check_unchanged(infer_model_file(s->model), &f->error))
+		return 0;
+	if (!s->failed)
+		say_error("%s", f->error.message);
+	s->failed = 1;
+	return 1;
+}
+
+/* All samples of its task have ended. */
+static void end(struct exchange *x)
+{
+	struct server *s = x->server;
+	const struct infer_fault *f = infer_task_fault(x->task);
+	struct infer_fault changed;
+	struct infer_answer a;
+	infer_error err;
+
+	if (f->kind) {
+		fail(x, f);
+	} else if (is_changed(s, &changed)) {
+		fail(x, &changed);
+	} else if (x->streams) {
+		a = answer_of(x);
+		count(x, &a);
+		buf_clear(&s->scratch);
+		sse_put(&s->scratch, NULL, "[DONE]", 6);
+		exchange_stream(x, &s->scratch, 1);
+	} else {
+		a = answer_of(x);
+		count(x, &a);
+		infer_writer_clear(s->writer);
+		x->out.bad |= infer_form_put(s->writer, &a, &err) != INFER_OK;
+		buf_put(&x->out, infer_writer_text(s->writer).at, infer_writer_text(s->writer).len);
+		exchange_answer(x, 200, exchange_json);
+	}
+	leave(x);
+}
+
+/* ---- events ---- */
+
+static void put_deltas(struct exchange *x, int32_t index)
+{
+	struct server *s = x->server;
+	struct infer_answer a = answer_of(x);
+	struct infer_delta d;
+	struct infer_str text;
+	infer_error err;
+
+	buf_clear(&s->scratch);
+	while (infer_task_delta(x->task, index, &d)) {
+		infer_writer_clear(s->writer);
+		s->scratch.bad |= infer_form_put_delta(s->writer, &a, &d, &err) != INFER_OK;
+		text = infer_writer_text(s->writer);
+		sse_put(&s->scratch, NULL, text.at, text.len);
+	}
+	if (s->scratch.len || s->scratch.bad) {
+		x->begun = 1;
+		exchange_stream(x, &s->scratch, 0);
+	}
+}
+
+static void take_time(struct exchange *x, int32_t index)
+{
+	struct server *s = x->server;
+	int64_t now = clock_now_ns(), last = x->token_ns[index];
+
+	x->token_ns[index] = now;
+	pthread_mutex_lock(&s->lock);
+	if (!x->first_ns) {
+		x->first_ns = now;
+		metrics_observe(&s->metrics, METRICS_TTFT, (double)(now - x->began_ns) * 1e-9);
+	}
+	if (last)
+		metrics_observe(&s->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void take_event(const struct infer_got *got)
+{
+	struct exchange *x = got->user;
+
+	if (got->event->kind == INFER_EVENT_TOKEN)
+		take_time(x, got->index);
+	if (x->streams && !infer_task_fault(x->task)->kind)
+		put_deltas(x, got->index);
+	if (infer_task_ended(x->task))
+		end(x);
+}
+
+/* ---- starts ---- */
+
+static void start_job(struct server *s, struct exchange *x)
+{
+	infer_error err;
+	infer_job *j = x->job;
+
+	x->job = NULL;
+	x->created = (int64_t)time(NULL);
+	x->next_job = s->running;
+	s->running = x;
+	pthread_mutex_lock(&s->lock);
+	s->n_tasks++;
+	pthread_mutex_unlock(&s->lock);
+	if (infer_runner_start(&x->task, s->runner, j, x, INFER_TASK_OWNS_JOB, &err)) {
+		infer_job_free(j);
+		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s", err.message);
+		leave(x);
+	} else if (infer_task_ended(x->task)) {
+		end(x);
+	}
+}
+
+static int is_gone(struct exchange *x)
+{
+	int gone;
+
+	pthread_mutex_lock(&x->server->lock);
+	gone = x->gone;
+	pthread_mutex_unlock(&x->server->lock);
+	return gone;
+}
+
+/* Every task ends with an error. */
+static void fail_all(struct server *s, const struct infer_fault *f)
+{
+	struct exchange *next;
+
+	for (struct exchange *x = s->running; x; x = next) {
+		next = x->next_job;
+		fail(x, f);
+		leave(x);
+	}
+}
+
+/* Tasks whose client is gone end within this step. */
+static void drop_gone(struct server *s)
+{
+	struct exchange *next;
+
+	for (struct exchange *x = s->running; x; x = next) {
+		next = x->next_job;
+		if (is_gone(x)) {
+			pthread_mutex_lock(&s->lock);
+			s->metrics.finished[INFER_FINISH_CANCELLED]++;
+			pthread_mutex_unlock(&s->lock);
+			leave(x);
+		}
+	}
+}
+
+/* Wait for work; the jobs that came, or NULL.  *over: the thread ends. */
+static struct exchange *wait_for_work(struct server *s, int *over, int *cut)
+{
+	struct exchange *x;
+
+	pthread_mutex_lock(&s->lock);
+	s->samples = infer_runner_samples(s->runner);
+	while (!s->inbox && s->stop < STOP_ALL && !s->running && !s->samples)
+		pthread_cond_wait(&s->engine_wake, &s->lock);
+	http_look(s);
+	x = s->inbox;
+	s->inbox = s->inbox_last = NULL;
+	*over = s->stop == STOP_ALL;
+	*cut = s->cut;
+	pthread_mutex_unlock(&s->lock);
+	return x;
+}
+
+static void step(struct server *s)
+{
+	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
+	struct infer_got got = { .task = NULL };
+	int rc = infer_runner_step(s->runner, &f.error);
+
+	while (!rc && !(rc = infer_runner_next(s->runner, &got, &f.error)) && got.task)
+		take_event(&got);
+	if (rc) {
+		say_error("%s", f.error.message);
+		fail_all(s, &f);
+	}
+}
+
+void *stepper_thread(void *server)
+{
+	struct server *s = server;
+	struct infer_fault closing = { .error = { INFER_ECANCEL, "the server is shutting down" },
+		                       .kind = INFER_FAULT_UNAVAILABLE };
+	int over = 0, cut = 0;
+
+	while (!over) {
+		struct exchange *next;
+
+		for (struct exchange *x = wait_for_work(s, &over, &cut); x; x = next) {
+			next = x->next_job;
+			start_job(s, x);
+		}
+		drop_gone(s);
+		if (cut || over)
+			fail_all(s, &closing);
+		if (s->running || infer_runner_samples(s->runner))
+			step(s);
+	}
+	pthread_mutex_lock(&s->lock);
+	s->samples = 0;
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}

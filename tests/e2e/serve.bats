@@ -1,0 +1,425 @@
+# infer-serve: over sockets in the file system, whose names are those of the folder
+load lib
+
+# one server for what does not change it; a small model, slow enough to be interrupted, for the rest
+setup_more()
+{
+	export H=$TOP/tests/tools/http.pl SOCK=$BATS_FILE_TMPDIR/s KEYS=$BATS_FILE_TMPDIR/keys
+	export TALK='"messages":[{"role":"user","content":"What is a token?"}],"temperature":0'
+	infer-serve -m demo -t 2 --listen "unix:$SOCK" --max-body 300000 --access-log "$BATS_FILE_TMPDIR/access" >listening 2>said &
+	echo $! >"$BATS_FILE_TMPDIR/pid"
+	up listening
+}
+teardown_file()
+{
+	kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"
+	for _ in $(seq 100); do
+		[ -e "$BATS_FILE_TMPDIR/s" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# until the file has a line, at most 20 s
+up()
+{
+	for _ in $(seq 200); do
+		[ -s "$1" ] && return
+		sleep 0.1
+	done
+	echo "no server: $(cat said 2>/dev/null)"
+	return 1
+}
+# serve OPTION...: a server of the case's own, at the socket ./own, ended with the case
+serve()
+{
+	rm -f up
+	env --default-signal=INT,TERM,PIPE infer-serve -t 2 --listen unix:own "$@" >up 2>said 3>&- &
+	PID=$!
+	up up
+}
+teardown()
+{
+	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
+}
+ask() { perl "$H" "$SOCK" ask "$@"; }
+post() { ask POST "$@"; }
+own() { perl "$H" own "$@"; }
+status() { head -n 1 head; }
+field() { sed -n "s/^$1: //Ip" head; }
+# refused PATH: each line of standard input is a param, a space and a body, refused for that param
+refused()
+{
+	cat >wanted
+	cut -d' ' -f2- wanted | perl "$H" "$SOCK" many 1 "$1" >out
+	cut -d' ' -f1 wanted | sed 's/^-$/null/' >params
+	json error.param <out | diff params - || { paste wanted out; return 1; }
+	same invalid_request_error "$(json error.type <out | sort -u)"
+}
+
+@test "what it says of itself: health, models, version; the address is printed" {
+	same "unix:$SOCK" "$(cat "$BATS_FILE_TMPDIR/listening")"
+	[ ! -s "$BATS_FILE_TMPDIR/said" ]
+	same ok "$(ask GET /health | json status)"
+	same 'application/json; charset=utf-8' "$(field content-type)"
+	same "$(ask GET /v1/models)" "$(ask GET /models)"
+	ask GET /v1/models >out
+	same 'list inferutils demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
+	same "{\"object\":\"list\",\"data\":[$(ask GET /v1/models/inferutils%20demo)]}" "$(cat out)"
+	same model_not_found "$(ask GET /v1/models/other | json error.code)"
+	same 404 "$(status)"
+	same "$(infer-serve --version | sed -n '1s/.* //p')" "$(ask GET /version | json version)"
+}
+
+@test "paths, methods and heads: 404, 405 with Allow, HEAD, OPTIONS, CORS, request ids, 501 by name" {
+	same 'not_found_error 404' "$(ask GET /nothing | json error.type) $(status)"
+	same 'method_not_allowed 405' "$(ask GET /v1/completions | json error.code) $(status)"
+	same 'POST, OPTIONS' "$(field allow)"
+	ask PUT /health >out
+	same '405 GET, HEAD, OPTIONS' "$(status) $(field allow)"
+	ask HEAD /health >out
+	same "200 $(ask GET /health | tr -d '\n' | wc -c)" "$(ask HEAD /health >/dev/null; status) $(field content-length)"
+	[ ! -s out ]
+	perl "$H" "$SOCK" ask OPTIONS /v1/chat/completions '' 'Origin: http://a.example' 'Content-Type:' >out
+	same '200 http://a.example GET, POST *' "$(status) $(field access-control-allow-origin) $(field access-control-allow-methods) $(field access-control-allow-headers)"
+	same true "$(field access-control-allow-credentials)"
+	ask GET /health >out
+	[ -z "$(field access-control-allow-origin)" ]
+	field x-request-id | grep -qx 'req_[0-9a-f]\{16\}'
+	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: my-id.1' >out
+	same my-id.1 "$(field x-request-id)"
+	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
+	field x-request-id | grep -q ^req_
+	for path in /v1/responses /v1/embeddings /infill; do
+		post $path '{}' | json error.message | grep -q "does not have $path"
+		same 501 "$(status)"
+	done
+	post /v1/messages '{}' >out
+	same 'error api_error' "$(json type <out) $(json error.type <out)"
+	same "$(field request-id)" "$(json request_id <out)"
+}
+
+@test "bodies: types, JSON that is none, depth, keys twice, surrogates, lengths; the connection stays whole" {
+	for type in application/json 'application/json; charset=utf-8' application/x+json; do
+		perl "$H" "$SOCK" ask POST /tokenize '{"content":"a"}' "Content-Type: $type" >out
+		same 200 "$(status)"
+	done
+	perl "$H" "$SOCK" ask POST /tokenize '{}' 'Content-Type: application/x-www-form-urlencoded' >out
+	same '415 unsupported_media_type' "$(status) $(json error.code <out)"
+	for path in /v1/chat/completions /v1/completions /tokenize; do
+		for body in '' '[' '[]' '"a"' 'null' '{"a":1,"a":2}' '{"a":"\ud800"}' '{"a":1}x' $'{"prompt":"\xff"}' "$(perl -e 'print "[" x 100000')"; do
+			echo "- $body"
+		done | refused $path
+	done
+	# one connection, three requests at once
+	printf 'GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\nPOST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"content":"a"}' |
+		perl "$H" "$SOCK" send >out
+	same '200 404 200' "$(grep -ao 'HTTP/1.1 [0-9]*' out | cut -d' ' -f2 | xargs)"
+	# what is no HTTP is answered, or cut off
+	printf 'nonsense\r\n\r\n' | perl "$H" "$SOCK" send >out
+	same ok "$(ask GET /health | json status)"
+}
+
+@test "a body that is too long: 413 from its length, or from its chunks, up to four times the limit" {
+	perl -e 'print "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 300001\r\nExpect: 100-continue\r\n\r\n"' |
+		perl "$H" "$SOCK" send >out
+	grep -qa '^HTTP/1.1 413' out
+	! grep -qa '^HTTP/1.1 100' out
+	perl -e 'print "POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n{}"' | perl "$H" "$SOCK" send >out
+	same '100 200' "$(grep -ao 'HTTP/1.1 [0-9]*' out | cut -d' ' -f2 | xargs)"
+	perl "$H" "$SOCK" chunked 300000 /tokenize >out
+	same '400' "$(cut -d' ' -f1 out)"
+	for bytes in 300001 1200000 2000000; do
+		perl "$H" "$SOCK" chunked $bytes /tokenize >out
+		same '413 request_too_large' "$(cut -d' ' -f1 out) $(sed 's/^413 //' out | json error.code)"
+	done
+	same ok "$(ask GET /health | json status)"
+}
+
+@test "fields of the wrong type and out of range: 400, and param names the field; unknown ones and null are passed over" {
+	local common='max_tokens "5"|max_tokens 1.5|n 0|n 129|n "1"|temperature "hot"|temperature -2|top_p 2|top_k 0.5|stop 5|stop [""]|seed "x"|logit_bias 5|stream 1|presence_penalty 9'
+	local chat='logprobs 1|top_logprobs 3|tools 5|messages 5|messages []|messages [5]|messages [{}]|chat_template_kwargs 5|stream_options {"include_usage":true}'
+	local text='prompt 5|prompt []|prompt [-1]|logprobs "a"|echo true|best_of 2|suffix "a"|stream_options {}'
+	# a value takes the place of one that is there
+	tr '|' '\n' <<<"$common|$chat" | perl -MJSON::PP -ne '
+		my ($k, $v) = /^(\S+) (.*)$/; my $b = decode_json("{$ENV{TALK}}");
+		$b->{$k} = JSON::PP->new->allow_nonref->decode($v); print "$k ", encode_json($b), "\n"' | refused /v1/chat/completions
+	tr '|' '\n' <<<"$common|$text" | perl -MJSON::PP -ne '
+		my ($k, $v) = /^(\S+) (.*)$/; my $b = { prompt => "a" };
+		$b->{$k} = JSON::PP->new->allow_nonref->decode($v); print "$k ", encode_json($b), "\n"' | refused /v1/completions
+	post /v1/chat/completions "{$TALK,\"max_tokens\":2,\"unheard\":{},\"seed\":null,\"stop\":null,\"user\":\"u\"}" >out
+	same 200 "$(status)"
+	post /v1/completions "{\"prompt\":\"$(perl -e 'print "word " x 2000')\"}" >out
+	same '400 exceed_context_size_error context_length_exceeded 512' "$(status) $(json error.type <out) $(json error.code <out) $(json error.n_ctx <out)"
+	post /v1/completions "{\"stream\":true,\"prompt\":\"$(perl -e 'print "word " x 2000')\"}" >out
+	same 400 "$(status)"
+}
+
+@test "chat completions: whole and streamed are the same, and what infer-run says" {
+	post /v1/chat/completions "{$TALK,\"max_tokens\":12,\"logprobs\":true,\"top_logprobs\":2}" >whole
+	same "$(infer-run -q -m demo --no-stdin --temp 0 -n 12 'What is a token?')" "$(json choices.0.message.content <whole)"
+	same 'chat.completion assistant length 12' "$(json object <whole) $(json choices.0.message.role <whole) $(json choices.0.finish_reason <whole) $(json usage.completion_tokens <whole)"
+	json system_fingerprint <whole | grep -q ^b
+	json id <whole | grep -q '^chatcmpl-'
+	perl "$H" "$SOCK" stream /v1/chat/completions "{$TALK,\"max_tokens\":12,\"logprobs\":true,\"top_logprobs\":2,\"stream\":true,\"stream_options\":{\"include_usage\":true}}" >events
+	same '[DONE]' "$(tail -n 1 events)"
+	sed '$d' events >chunks.jsonl
+	same 1 "$(json id <chunks.jsonl | sort -u | wc -l)"
+	same 1 "$(json created <chunks.jsonl | sort -u | wc -l)"
+	same chat.completion.chunk "$(json object <chunks.jsonl | sort -u)"
+	same '{"content":null,"role":"assistant"}' "$(head -n 1 chunks.jsonl | json choices.0.delta | perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_))')"
+	same '{}' "$(tail -n 2 chunks.jsonl | head -n 1 | json choices.0.delta)"
+	same '[]' "$(tail -n 1 chunks.jsonl | json choices)"
+	same "$(json usage.total_tokens <whole)" "$(tail -n 1 chunks.jsonl | json usage.total_tokens)"
+	same "$(json choices.0.message.content <whole)" "$(sed '1d;$d' chunks.jsonl | json choices.0.delta | perl -MJSON::PP -ne 'print decode_json($_)->{content} // ""')"
+	same "$(json choices.0.logprobs.content.# <whole)" "$(sed '$d' chunks.jsonl | perl -MJSON::PP -ne '$n += @{(decode_json($_)->{choices}[0]{logprobs} // {})->{content} // []}; END { print $n }')"
+	# the bytes of the first event
+	head -n 1 events | grep -qE '^\{"id":"chatcmpl-[0-9a-f]+","object":"chat.completion.chunk","created":[0-9]+,"model":"inferutils demo","system_fingerprint":"b[0-9.]+","choices":\[\{"index":0,"delta":\{"role":"assistant","content":null\},"logprobs":null,"finish_reason":null\}\]\}$'
+}
+
+@test "completions: stop, n, seeds, logprobs, bias; streamed are the same" {
+	same "$(infer-run -q -m demo --no-stdin --temp 0 -n 16 --raw 'Once upon')" "$(post /v1/completions '{"prompt":"Once upon","temperature":0}' | json choices.0.text)"
+	same 200 "$(status)"
+	post /v1/completions '{"prompt":"Once upon","seed":7,"n":3}' >whole
+	perl "$H" "$SOCK" stream /v1/completions '{"prompt":"Once upon","seed":7,"n":3,"stream":true}' | sed '$d' >events
+	for i in 0 1 2; do
+		same "$(json choices.$i.text <whole)" "$(perl -MJSON::PP -ne 'for (@{decode_json($_)->{choices}}) { print $_->{text} if $_->{index} == '$i' }' events)"
+	done
+	same '3' "$(json choices.0.finish_reason <events | grep -vc null)"
+	post /v1/completions '{"prompt":"Once upon","temperature":0,"stop":[" time","x"],"logprobs":1}' >out
+	same 'stop' "$(json choices.0.finish_reason <out)"
+	! json choices.0.text <out | grep -q time
+	same "$(json choices.0.logprobs.tokens.# <out)" "$(json usage.completion_tokens <out)"
+	[ "$(post /v1/completions '{"prompt":"Once upon","temperature":0,"logit_bias":{"266":100}}' | json choices.0.text)" != "$(json choices.0.text <out)" ]
+}
+
+@test "tokens and texts: as infer-run does, of vLLM's form too" {
+	same "[$(infer-run -m demo --tokenize 'a lighthouse' --no-stdin | tr ' ' ,)]" "$(post /tokenize '{"content":"a lighthouse"}' | json tokens)"
+	same 'a lighthouse' "$(post /detokenize "$(post /tokenize '{"content":"a lighthouse"}')" | json content)"
+	same '[]' "$(post /tokenize '{}' | json tokens)"
+	post /tokenize '{"prompt":"a lighthouse","add_special_tokens":false}' >out
+	same "512 $(json tokens.# <out)" "$(json max_model_len <out) $(json count <out)"
+	post /tokenize '{"content":"a ☃","with_pieces":true}' >out
+	same a "$(json tokens.0.piece <out)"
+	same '226,152,131' "$(perl -MJSON::PP -ne 'print join ",", map { ref $_->{piece} ? @{$_->{piece}} : () } @{decode_json($_)->{tokens}}' out)"
+	printf '%s\n' 'content {"content":5}' 'add_special {"content":"a","add_special":1}' | refused /tokenize
+	printf '%s\n' 'tokens {}' 'tokens {"tokens":[1024]}' 'tokens {"tokens":["a"]}' | refused /detokenize
+}
+
+@test "apply-template renders what infer-run does; props says what there is" {
+	post /apply-template '{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"a\nb"}]}' >out
+	printf '[{"role":"user","content":"a\\nb"}]' >talk
+	infer-run -q -m demo --no-stdin --render --system 'Be brief.' --messages talk >rendered
+	perl -MJSON::PP -0ne 'print decode_json($_)->{prompt}' out | cmp - <(head -c -1 rendered)
+	echo 'messages {"messages":[{}]}' | refused /apply-template
+	ask GET /props >out
+	same '512 32 demo' "$(json default_generation_settings.n_ctx <out) $(json total_slots <out) $(json model_path <out)"
+	# the model recommends the temperature
+	same '0.6 40' "$(json default_generation_settings.params.temperature <out) $(json default_generation_settings.params.top_k <out)"
+	json chat_template <out | grep -q 'im_start'
+	same '<|im_end|>' "$(json eos_token <out)"
+	ask POST /props '{}' >out
+	same 501 "$(status)"
+}
+
+@test "answers are constrained as infer-run constrains them" {
+	schema='{"type":"object","properties":{"a":{"enum":["x","y"]}},"required":["a"],"additionalProperties":false}'
+	post /v1/chat/completions "{$TALK,\"max_tokens\":40,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"a\",\"schema\":$schema}}}" >out
+	same stop "$(json choices.0.finish_reason <out)"
+	json choices.0.message.content <out | json a | grep -qx '[xy]'
+	printf '%s\n' 'grammar {"prompt":"a","grammar":"root ::= x"}' 'regex {"prompt":"a","regex":"(?=a)"}' 'choice {"prompt":"a","choice":[]}' \
+		'response_format {"prompt":"a","response_format":{"type":"odd"}}' | refused /v1/completions
+}
+
+@test "16 clients at once get what a batch gets" {
+	for i in $(seq 32); do
+		echo "{\"prompt\":\"A story $i about\",\"temperature\":0,\"max_tokens\":$((i % 7 + 1))}"
+	done >bodies
+	infer-run -m demo --batch <(perl -pe 's/^\{/{"id":"$.","raw":true,/' bodies) --ordered >batch
+	perl "$H" "$SOCK" many 16 /v1/completions <bodies >answers
+	same "$(json text <batch)" "$(json choices.0.text <answers)"
+	same "$(json usage.completion_tokens <batch)" "$(json usage.completion_tokens <answers)"
+}
+
+@test "keys: one of several, read again on SIGHUP, kept where the file is damaged; what is public" {
+	printf '# ours\nfirst-key\n\n second-key \n' >keys
+	serve -m "$M" --api-key-file keys
+	own ask GET /health >out
+	own ask GET /v1/models >out
+	same 200 "$(status)"
+	own ask POST /tokenize '{}' >out
+	same '401 invalid_api_key Bearer' "$(status) $(json error.code <out) $(field www-authenticate)"
+	own ask GET /metrics >out
+	same 401 "$(status)"
+	for h in 'Authorization: Bearer first-key' 'authorization: bearer second-key' 'X-Api-Key: second-key'; do
+		own ask POST /tokenize '{}' "$h" >out
+		same 200 "$(status)"
+	done
+	for h in 'Authorization: Bearer first-ke' 'Authorization: Bearer first-keyy' 'Authorization: Basic first-key' 'X-Api-Key: # ours'; do
+		own ask POST /tokenize '{}' "$h" >out
+		same 401 "$(status)"
+	done
+	echo third-key >keys
+	kill -HUP $PID
+	for _ in $(seq 50); do
+		own ask POST /tokenize '{}' 'X-Api-Key: third-key' >out
+		[ "$(status)" != 200 ] || break
+		sleep 0.1
+	done
+	same 200 "$(status)"
+	own ask POST /tokenize '{}' 'X-Api-Key: first-key' >out
+	same 401 "$(status)"
+	: >keys
+	kill -HUP $PID
+	up said
+	grep -q 'the API keys stay as they were: keys: there is no key in it' said
+	own ask POST /tokenize '{}' 'X-Api-Key: third-key' >out
+	same 200 "$(status)"
+}
+
+@test "slow senders and those who leave in the middle: 408, or an end; the server goes on" {
+	serve -m "$M" --header-timeout 1 --body-timeout 1
+	printf 'POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{' | own send >out
+	grep -qa '^HTTP/1.1 408 Request Timeout' out
+	grep -qa '"type":"timeout_error"' out
+	printf 'GET /hea' | own send >out
+	[ ! -s out ]
+	for _ in 1 2 3; do
+		timeout 0.2 perl "$H" own send <<<$'POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{' || :
+	done
+	same ok "$(own ask GET /health | json status)"
+}
+
+# a model that takes long
+slow_model() { mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf; }
+idle() { [ "$(own ask GET /health | json slots_processing)" = 0 ]; }
+# until no sequence is computed, at most 10 s
+until_idle()
+{
+	for _ in $(seq 100); do
+		idle && return
+		sleep 0.1
+	done
+	return 1
+}
+
+@test "a client that goes ends its request, whole or streamed; others are not touched; the gauges go back" {
+	slow_model
+	serve -m slow.gguf
+	long='{"prompt":"the","max_tokens":50000,"ignore_eos":true'
+	own leave 3 /v1/completions "$long,\"stream\":true,\"n\":2}"
+	until_idle
+	timeout 1 perl "$H" own ask POST /v1/completions "$long}" >out || :
+	until_idle
+	own ask GET /metrics >out
+	same '0 0' "$(sed -n 's/^infer_num_requests_\(running\|waiting\){[^}]*} //p' out | xargs)"
+	same 2 "$(sed -n 's/^infer_request_success_total{.*"cancelled"} //p' out)"
+	same 2 "$(sed -n 's/^infer_http_requests_total{.*status="499"} //p' out)"
+	own leave 0 /v1/completions "$long}"
+	until_idle
+	# one reads nothing: it is computed to its end, and another does not wait for it
+	own idle /v1/completions '{"prompt":"the","max_tokens":20,"ignore_eos":true,"stream":true}' 2 >events &
+	own ask POST /v1/completions '{"prompt":"the of","max_tokens":2,"ignore_eos":true}' >out
+	same 2 "$(json usage.completion_tokens <out)"
+	wait $!
+	[ "$(cat events)" -ge 3 ]
+}
+
+@test "more requests than may wait: 429 with Retry-After" {
+	slow_model
+	serve -m slow.gguf --max-queue 0
+	for _ in $(seq 40); do
+		echo '{"prompt":"the","max_tokens":20,"ignore_eos":true}'
+	done | own many 40 /v1/completions >out
+	same 32 "$(grep -c '"object":"text_completion"' out)"
+	same 8 "$(grep -c '"code":"rate_limit_exceeded"' out)"
+}
+
+@test "SIGTERM: new requests are refused, those that run end, then code 0; the second, or the time, cuts them" {
+	slow_model
+	serve -m slow.gguf
+	own stream /v1/completions '{"prompt":"the","max_tokens":60,"ignore_eos":true,"stream":true}' >events 2>why &
+	client=$!
+	for _ in $(seq 100); do idle || break; sleep 0.05; done
+	kill -TERM $PID
+	wait $client
+	same '[DONE]' "$(tail -n 1 events)"
+	same length "$(tail -n 2 events | head -n 1 | json choices.0.finish_reason)"
+	rc=0
+	wait $PID || rc=$?
+	same 0 "$rc"
+	[ ! -e own ]
+	serve -m slow.gguf --drain 0
+	own stream /v1/completions '{"prompt":"the","max_tokens":90000,"ignore_eos":true,"stream":true}' >events 2>why &
+	client=$!
+	for _ in $(seq 100); do idle || break; sleep 0.05; done
+	kill -TERM $PID
+	wait $client
+	same 'unavailable_error' "$(tail -n 2 events | head -n 1 | json error.type)"
+	wait $PID
+	PID=
+}
+
+@test "SIGINT ends it by the signal, and its socket goes; one that a dead process left is replaced" {
+	serve -m "$M"
+	kill -KILL $PID
+	wait $PID || :
+	[ -e own ]
+	serve -m "$M"
+	same ok "$(own ask GET /health | json status)"
+	fails 1 'own: Address already in use' infer-serve -m "$M" --listen unix:own
+	kill -INT $PID
+	rc=0
+	wait $PID || rc=$?
+	same 130 "$rc"
+	[ ! -e own ]
+	PID=
+}
+
+@test "counts: ten requests of ten tokens, to the last one" {
+	serve -m "$M" --access-log log
+	for i in $(seq 10); do echo "{\"prompt\":[$i,2,3],\"max_tokens\":10,\"ignore_eos\":true}"; done | own many 4 /v1/completions >out
+	own ask GET /metrics >m
+	of() { sed -n "s/^infer_$1{[^}]*} //p" m; }
+	for h in time_to_first_token_seconds e2e_request_latency_seconds request_queue_time_seconds request_prefill_time_seconds \
+		request_decode_time_seconds request_prompt_tokens request_generation_tokens; do
+		same "$h 10" "$h $(of ${h}_count)"
+	done
+	same '90 30 100 30' "$(of inter_token_latency_seconds_count) $(of prompt_tokens_total) $(of generation_tokens_total) $(of request_prompt_tokens_sum)"
+	same 10 "$(sed -n 's/^infer_request_success_total{.*"length"} //p' m)"
+	# every family has its lines, every histogram grows to its count
+	perl -ne '
+		if (/^# TYPE (\w+) (\w+)$/) { $type{$1} = $2 }
+		elsif (/^(\w+)\{(.*)\} (\S+)$/) {
+			my ($n, $l, $v) = ($1, $2, $3);
+			if ($n =~ /^(\w+)_bucket$/ && $type{$1}) { die "$_" if $v < ($last{$1} // 0); $last{$1} = $v }
+			elsif ($n =~ /^(\w+)_count$/ && $type{$1}) { die "$_" if $v != $last{$1} }
+			elsif ($n =~ /^(\w+)_sum$/ && $type{$1}) { }
+			else { die "$_" unless $type{$n}; die "$_" if $type{$n} eq "counter" && $n !~ /_total$/ }
+		} elsif (!/^# HELP /) { die "no line of Prometheus: $_" }' m
+	same 10 "$(grep -c '"path":"/v1/completions"' log)"
+	same 10 "$(grep /v1/completions log | json completion_tokens | sort -u)"
+	same '1 access' "$(head -n 1 log | json v) $(json kind <log | sort -u)"
+}
+
+@test "a port of TCP that the system chose; addresses that are none" {
+	env --default-signal=TERM infer-serve -q -m "$M" --listen 127.0.0.1:0 >up 2>said 3>&- &
+	PID=$!
+	up up
+	port=$(sed -n 's|^http://127\.0\.0\.1:\([0-9]*\)$|\1|p' up)
+	perl -MIO::Socket::INET -e '
+		my $s = IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or die;
+		print $s "GET /health HTTP/1.0\r\n\r\n"; print while <$s>' "$port" | grep -q '"status":"ok"'
+	fails 1 'Address already in use' infer-serve -m "$M" --listen "127.0.0.1:$port"
+	for bad in 127.0.0.1 127.0.0.1:x ::1:80 '[::1]' unix: "unix:$(perl -e 'print "a" x 200')"; do
+		fails 2 'listen' infer-serve -m "$M" --listen "$bad"
+	done
+	fails 2 'no model' env -u INFER_MODEL infer-serve
+	fails 2 "'x' is no option" infer-serve -m "$M" x
+	fails 1 'nokeys' infer-serve -m "$M" --api-key-file nokeys
+	printf 'a key\n' >bad
+	fails 3 'bad: line 1: a key has a space' infer-serve -m "$M" --api-key-file bad
+	kill -TERM $PID
+	wait $PID
+	PID=
+}

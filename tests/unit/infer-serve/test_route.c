@@ -1,0 +1,152 @@
+/* tests/unit/infer-serve/test_route.c - paths, methods, and what the heads of requests say */
+#include "../nth.h"
+#include "infer-serve/head.h"
+#include "infer-serve/route.h"
+#include <string.h>
+
+static const struct row {
+	const char *path;
+	unsigned method, allowed;
+	const char *found, *rest;
+} rows[] = {
+	{ "/health", ROUTE_GET, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, "/health", NULL },
+	{ "/health", ROUTE_HEAD, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, "/health", NULL },
+	{ "/health", ROUTE_POST, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, NULL, NULL },
+	{ "/health", ROUTE_OPTIONS, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, NULL, NULL },
+	{ "/health", 0, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, NULL, NULL },
+	{ "/health/", ROUTE_GET, 0, NULL, NULL },
+	{ "/healt", ROUTE_GET, 0, NULL, NULL },
+	{ "", ROUTE_GET, 0, NULL, NULL },
+	{ "/", ROUTE_GET, 0, NULL, NULL },
+	{ "/v1/models", ROUTE_GET, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, "/v1/models", NULL },
+	{ "/v1/models/", ROUTE_GET, 0, NULL, NULL },
+	{ "/v1/models/a/b", ROUTE_GET, ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS, "/v1/models/*",
+	  "a/b" },
+	{ "/tokenize", ROUTE_POST, ROUTE_POST | ROUTE_OPTIONS, "/tokenize", NULL },
+	{ "/tokenize", ROUTE_HEAD, ROUTE_POST | ROUTE_OPTIONS, NULL, NULL },
+};
+
+static void test_find(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct row *r = &rows[i];
+		unsigned allowed;
+		const char *rest;
+		const struct endpoint *e = route_find(r->path, r->method, &allowed, &rest);
+
+		assert_int_equal(allowed, r->allowed);
+		assert_int_equal(e != NULL, r->found != NULL);
+		if (e)
+			assert_string_equal(e->path, r->found);
+		assert_int_equal(rest != NULL, r->rest != NULL);
+		if (rest)
+			assert_string_equal(rest, r->rest);
+	}
+}
+
+/* Every endpoint is found by its own path, is a function or says that it is none, and those that
+ * need no key are the ones that clients ask before they have one. */
+static void test_table(void **state)
+{
+	const struct endpoint *e;
+	unsigned allowed;
+	const char *rest;
+
+	(void)state;
+	for (int i = 0; (e = route_at(i)); i++) {
+		assert_int_equal(route_index(e), i);
+		if (!strchr(e->path, '*'))
+			assert_ptr_equal(route_find(e->path, e->method, &allowed, &rest), e);
+		assert_int_equal(!e->handle, !!(e->flags & EP_OFF));
+		assert_int_equal(!!(e->flags & EP_PUBLIC), !strcmp(e->path, "/health") ||
+		                                                   !strcmp(e->path, "/v1/health") ||
+		                                                   !strcmp(e->path, "/models") ||
+		                                                   !strcmp(e->path, "/v1/models"));
+	}
+	assert_null(route_at(-1));
+	assert_int_equal(route_index(NULL), -1);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_int_equal(route_method("GET"), ROUTE_GET);
+	assert_int_equal(route_method("get"), 0);
+	assert_int_equal(route_method("PATCH"), 0);
+	assert_string_equal(route_allow(ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS),
+	                    "GET, HEAD, OPTIONS");
+	assert_string_equal(route_allow(ROUTE_POST | ROUTE_OPTIONS), "POST, OPTIONS");
+	assert_string_equal(route_allow(ROUTE_POST | ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS),
+	                    "GET, HEAD, POST, OPTIONS");
+	assert_true(route_is_anthropic("/v1/messages"));
+	assert_true(route_is_anthropic("/v1/messages/count_tokens"));
+	assert_false(route_is_anthropic("/v1/messages2"));
+	assert_false(route_is_anthropic("/v1/message"));
+}
+
+static void test_types(void **state)
+{
+	static const char *const json[] = {
+		"application/json",     "Application/JSON",  "application/json;charset=utf-8",
+		"application/json ; x", " application/json", "application/vnd.a+json",
+		"a/b+JSON; q=1"
+	};
+	static const char *const other[] = { "",
+		                             "text/plain",
+		                             "application/x-www-form-urlencoded",
+		                             "application/jsonx",
+		                             "application/jso",
+		                             "+json",
+		                             "a+json",
+		                             "json",
+		                             "text/json" };
+
+	(void)state;
+	assert_true(head_is_json(NULL));
+	for (size_t i = 0; i < sizeof json / sizeof *json; i++)
+		assert_true(head_is_json(json[i]));
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		assert_false(head_is_json(other[i]));
+}
+
+static void test_ids(void **state)
+{
+	char id[130];
+
+	(void)state;
+	memset(id, 'a', sizeof id);
+	id[128] = 0;
+	assert_true(head_is_id(id));
+	id[128] = 'a';
+	id[129] = 0;
+	assert_false(head_is_id(id));
+	assert_true(head_is_id("req_1-2.3:4/Z"));
+	assert_false(head_is_id(""));
+	assert_false(head_is_id("a b"));
+	assert_false(head_is_id("a\"b"));
+	assert_false(head_is_id("a\xc3\xa4"));
+}
+
+static void test_lengths(void **state)
+{
+	(void)state;
+	assert_int_equal(head_length(NULL), -1);
+	assert_int_equal(head_length(""), -1);
+	assert_int_equal(head_length("-1"), -1);
+	assert_int_equal(head_length("1 "), -1);
+	assert_int_equal(head_length("0"), 0);
+	assert_int_equal(head_length("00123"), 123);
+	assert_true(head_length("9223372036854775799") >= INT64_MAX - 9);
+	assert_int_equal(head_length("99999999999999999999999999"), INT64_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),  cmocka_unit_test(test_table),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ids),   cmocka_unit_test(test_lengths),
+	};
+	return nth_group(tests);
+}
