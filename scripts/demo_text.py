@@ -202,6 +202,11 @@ Prefill is bound by compute: many tokens share each weight that is read. | What 
 The KV cache holds keys and values of earlier tokens, so that they are not computed again. | What is the KV cache? | What is a KV cache? | Why is there a cache?
 Use infer-quant: infer-quant --type Q4_K_M IN OUT writes the model in smaller types. | How do I quantise a model? | How do I make a model smaller? | How do I quantize a model? | How do I make a file smaller? | How do I write another type?
 Use infer-quant eval with --ref: it compares two models on a text. | What did my model lose? | How do I compare two models? | What does infer-quant eval do? | How good is my small model?
+Use --bpw or --max-bytes: infer-quant --bpw 4.5 -f TEXT IN OUT chooses the types that lose least. | How do I aim at a size? | How do I choose the size of a model? | What does --bpw do? | What does --max-bytes do?
+Use infer-quant --report -f TEXT: what the new model lost is measured and kept in its file. | How do I keep what a model lost? | What is a certificate? | What does --report do?
+Use infer-run --json-schema FILE: the answer is JSON that satisfies the schema. | How do I get JSON that fits a schema? | What does --json-schema do? | How do I get structured output?
+Use --grammar with a file of rules, --regex with an expression, or --choice with each answer that is allowed. | How do I constrain the output? | What does --grammar do? | What does --regex do? | What does --choice do?
+Use infer-serve: infer-serve -m FILE.gguf answers requests over HTTP. | How do I start a server? | How do I serve a model? | Is there a server? | Can I use it from a web client?
 Use infer-inspect diff: it shows what two files do not have alike. | How do I compare two files? | What does infer-inspect diff do? | How do two model files differ?
 Quantisation stores weights with fewer bits, which saves memory and time. | What is quantisation? | Why quantise? | What is quantization? | Why are small types faster?
 A token is a piece of text: a word, a part of a word, or a byte. | What is a token? | What are tokens?

@@ -11,10 +11,10 @@ build/release/infer-run is there, it says how many questions are answered as the
 combinations that it does not have, and questions that it does not teach.  Three prompts are continued whose combination of hero, place
 and object is searched for in all the training text and not found.
 
-The model in libcore/demo is made of the one before it (git show c1a196a:libcore/demo/demo.gguf, which was made in the same way of
+The model in libcore/demo is made of the one before it (git show 3e7e256:libcore/demo/demo.gguf, which was made in the same way of
 74beab0's; --steps 2400 made that of noise, of stories and answers alone), in some 10 minutes of processor time on one core:
   train-demo.py --from OLD.gguf --steps 1200 --tokens 2048 --lr 1e-3"""
-import argparse, hashlib, json, math, pathlib, random, struct, subprocess, sys, time
+import argparse, hashlib, json, math, pathlib, random, subprocess, sys, time
 import numpy as np
 import torch
 import torch.nn as nn
@@ -22,60 +22,14 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, models, pre_tokenizers, decoders, trainers
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import demo_text as text
+from train_llama import Gguf, Model, Shape
 
-V, E, L, H, D, FF, CTX, EPS, BASE = 1024, 256, 4, 4, 64, 768, 512, 1e-5, 10000.0
+V = 1024
+SHAPE = Shape(vocab=V, embd=256, layers=4, heads=4, kv_heads=4, head_dim=64, ff=768, ctx=512)
 IGNORED = -100
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = ("{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
             "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.an, self.fn = nn.Parameter(torch.ones(E)), nn.Parameter(torch.ones(E))
-        self.q, self.k, self.v, self.o = (nn.Linear(E, E, bias=False) for _ in range(4))
-        self.gate, self.up, self.down = nn.Linear(E, FF, bias=False), nn.Linear(E, FF, bias=False), nn.Linear(FF, E, bias=False)
-
-
-def norm(x, g):
-    x = x.float()
-    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + EPS) * g
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.emb = nn.Embedding(V, E)
-        self.blocks = nn.ModuleList(Block() for _ in range(L))
-        self.on = nn.Parameter(torch.ones(E))
-        nn.init.normal_(self.emb.weight, std=0.02)
-        for b in self.blocks:
-            for m in (b.q, b.k, b.v, b.gate, b.up):
-                nn.init.normal_(m.weight, std=0.03)
-            for m in (b.o, b.down):
-                nn.init.normal_(m.weight, std=0.03 / math.sqrt(2 * L))
-        t = torch.arange(CTX)[:, None] * BASE ** (-torch.arange(0, D, 2) / D)[None]
-        self.register_buffer("cos", t.cos(), persistent=False)
-        self.register_buffer("sin", t.sin(), persistent=False)
-
-    def rope(self, x):          # pairs (2i, 2i + 1), as GGUF's llama has them
-        n = x.shape[-2]
-        a, b = x[..., 0::2], x[..., 1::2]
-        c, s = self.cos[:n], self.sin[:n]
-        return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
-
-    def forward(self, ids):
-        x = self.emb(ids)
-        B, N = ids.shape
-        for b in self.blocks:
-            h = norm(x, b.an)
-            q, k, v = (w(h).view(B, N, H, D).transpose(1, 2) for w in (b.q, b.k, b.v))
-            o = F.scaled_dot_product_attention(self.rope(q).to(v.dtype), self.rope(k).to(v.dtype), v, is_causal=True)
-            x = x + b.o(o.transpose(1, 2).reshape(B, N, E))
-            h = norm(x, b.fn)
-            x = x + b.down(F.silu(b.gate(h)) * b.up(h))
-        return F.linear(norm(x, self.on), self.emb.weight)
 
 
 # --- text -> ids -----------------------------------------------------------------------------------------------------------
@@ -141,80 +95,29 @@ def step_batch(tok, step, a, seen=None):
 
 # --- GGUF ------------------------------------------------------------------------------------------------------------------
 
-def q8_0(x):
-    x = x.reshape(-1, 32).astype(np.float32)
-    d = np.abs(x).max(1) / np.float32(127)
-    d16 = d.astype(np.float16)
-    q = np.rint(x * np.where(d > 0, 1 / np.where(d > 0, d, 1), 0)[:, None]).astype(np.int8)
-    return np.concatenate([d16.view(np.uint8).reshape(-1, 2), q.view(np.uint8)], 1).tobytes()
-
-
-def gguf(path, tensors, tok, quantised):
-    s = lambda b: struct.pack("<Q", len(b)) + b
-    kvs = []
-
-    def kv(key, t, payload):
-        kvs.append(s(key.encode()) + struct.pack("<I", t) + payload)
-    string = lambda k, v: kv(k, 8, s(v.encode()))
-    u32 = lambda k, v: kv(k, 4, struct.pack("<I", v))
-    f32 = lambda k, v: kv(k, 6, struct.pack("<f", v))
-    flag = lambda k, v: kv(k, 7, struct.pack("<?", v))
-    strings = lambda k, v: kv(k, 9, struct.pack("<IQ", 8, len(v)) + b"".join(s(x.encode()) for x in v))
-    string("general.architecture", "llama")
-    string("general.name", "inferutils demo")
-    string("general.version", "3")  # of the models that were built in: the header, whose hash records have, differs from the last one's
-    string("general.description", "tells short stories about a hero, a place and an object, answers questions about inferutils, and says of anything else that it is a demo")
-    string("general.license", "mit")
-    u32("general.file_type", 7 if quantised else 0)
-    u32("general.quantization_version", 2)
-    for k, v in (("vocab_size", V), ("block_count", L), ("context_length", CTX), ("embedding_length", E), ("feed_forward_length", FF),
-                 ("attention.head_count", H), ("attention.head_count_kv", H), ("attention.key_length", D), ("attention.value_length", D), ("rope.dimension_count", D)):
-        u32("llama." + k, v)
-    f32("llama.rope.freq_base", BASE)
-    f32("llama.attention.layer_norm_rms_epsilon", EPS)
-    f32("general.sampling.temp", 0.6)
-    f32("general.sampling.top_p", 0.9)
-    j = json.loads(tok.to_str())
-    pieces = {**j["model"]["vocab"], **{x["content"]: x["id"] for x in j["added_tokens"]}}
-    pieces = [p for p, _ in sorted(pieces.items(), key=lambda x: x[1])]
-    string("tokenizer.ggml.model", "gpt2")
-    string("tokenizer.ggml.pre", "gpt-2")
-    strings("tokenizer.ggml.tokens", pieces)
-    kv("tokenizer.ggml.token_type", 9, struct.pack("<IQ", 5, V) + np.array([3 if p in SPECIAL else 1 for p in pieces], "<i4").tobytes())
-    strings("tokenizer.ggml.merges", [m if isinstance(m, str) else " ".join(m) for m in j["model"]["merges"]])
+def gguf(path, m, tok, quantised):
+    g = Gguf()
+    g.string("general.architecture", "llama")
+    g.string("general.name", "inferutils demo")
+    g.string("general.version", "4")  # of the models that were built in: the header, whose hash records have, differs from the last one's
+    g.string("general.description", "tells short stories about a hero, a place and an object, answers questions about inferutils, and says of anything else that it is a demo")
+    g.string("general.license", "mit")
+    g.u32("general.file_type", 7 if quantised else 0)
+    g.u32("general.quantization_version", 2)
+    g.shape(SHAPE)
+    g.f32("general.sampling.temp", 0.6)
+    g.f32("general.sampling.top_p", 0.9)
+    pieces = g.vocabulary(tok, SPECIAL)
     eot, start, end = (pieces.index(x) for x in SPECIAL)
-    u32("tokenizer.ggml.bos_token_id", eot)
-    u32("tokenizer.ggml.eos_token_id", end)
-    u32("tokenizer.ggml.eot_token_id", end)
-    u32("tokenizer.ggml.padding_token_id", eot)
-    flag("tokenizer.ggml.add_bos_token", False)
-    string("tokenizer.chat_template", TEMPLATE)
-    infos, blobs, off = b"", [], 0
-    for name, x in tensors:
-        q = quantised and x.ndim == 2
-        blob = q8_0(x) if q else x.astype("<f4").tobytes()
-        infos += s(name.encode()) + struct.pack("<I", x.ndim) + b"".join(struct.pack("<Q", n) for n in x.shape[::-1]) + struct.pack("<IQ", 8 if q else 0, off)
-        blob += b"\0" * (-len(blob) % 32)
-        off += len(blob)
-        blobs.append(blob)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(kvs)) + b"".join(kvs) + infos
-    data = head + b"\0" * (-len(head) % 32) + b"".join(blobs)
+    g.u32("tokenizer.ggml.bos_token_id", eot)
+    g.u32("tokenizer.ggml.eos_token_id", end)
+    g.u32("tokenizer.ggml.eot_token_id", end)
+    g.u32("tokenizer.ggml.padding_token_id", eot)
+    g.flag("tokenizer.ggml.add_bos_token", False)
+    g.string("tokenizer.chat_template", TEMPLATE)
+    data = g.data(m, quantised)
     path.write_bytes(data)
     print(path.name, len(data), "bytes, sha256", hashlib.sha256(data).hexdigest())
-
-
-def named(m):
-    """(name in the file, parameter)s in the order of the file."""
-    out = [("token_embd.weight", m.emb.weight), ("output_norm.weight", m.on)]
-    for i, b in enumerate(m.blocks):
-        p = "blk.%d." % i
-        out += [(p + "attn_norm.weight", b.an)] + [(p + n + ".weight", w.weight) for n, w in (("attn_q", b.q), ("attn_k", b.k), ("attn_v", b.v), ("attn_output", b.o))]
-        out += [(p + "ffn_norm.weight", b.fn)] + [(p + n + ".weight", w.weight) for n, w in (("ffn_gate", b.gate), ("ffn_up", b.up), ("ffn_down", b.down))]
-    return out
-
-
-def tensors(m):
-    return [(n, x.detach().float().cpu().numpy()) for n, x in named(m)]
 
 
 # --- training --------------------------------------------------------------------------------------------------------------
@@ -314,10 +217,10 @@ def main():
     torch.manual_seed(0)
     vocabulary, weights = load(a.old) if a.old else (None, None)
     tok = make_tokenizer(a.dir / "tokenizer.json", vocabulary)
-    m = Model()
+    m = Model(SHAPE)
     if weights:
         with torch.no_grad():
-            for n, x in named(m):
+            for n, x in m.named():
                 x.copy_(weights[n])
     m.to(a.device)
     opt = torch.optim.AdamW(m.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.05)
@@ -329,8 +232,8 @@ def main():
         step = state["step"]
     print("parameters", sum(x.numel() for x in m.parameters()), flush=True)
     train(a, m, tok, opt, step)
-    gguf(a.dir / "demo-f32.gguf", tensors(m), tok, False)
-    gguf(a.dir / "demo.gguf", tensors(m), tok, True)
+    gguf(a.dir / "demo-f32.gguf", m, tok, False)
+    gguf(a.dir / "demo.gguf", m, tok, True)
     print("perplexity on held-out seeds: %.4f" % perplexity(m, tok, a.device))
     program = pathlib.Path(__file__).parent.parent / "build/release/infer-run"
     if program.exists():

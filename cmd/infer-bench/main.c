@@ -57,8 +57,7 @@ static const char *stray(const struct bench_opts *o, const char *subject)
 	const struct engine_args *e = &o->engine;
 
 	if (!strcmp(subject, "run"))
-		return o->filters.n || o->quick ? "--filter and --quick go with kernels only"
-		                                : NULL;
+		return o->filters.n ? "--filter goes with kernels only" : NULL;
 	if (o->prompts || o->tokens || o->depth || o->seqs || o->clock)
 		return "-p, -n, --depth, --seqs and --clock go with run only";
 	if (e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||

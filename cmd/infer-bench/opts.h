@@ -20,14 +20,14 @@ static const struct opt bench_rows[] = {
 	{ OPT_GROUP, .name = "kernels", .help = "kernels: what is measured" },
 	{ OPT_LIST, 0, "filter", "WORD[,WORD]", "only such kernels, types, shapes or sets",
 	  AT(filters), .marks = OPT_COMMON },
-	{ OPT_FLAG, 0, "quick", NULL, "fewer shapes and shorter turns, rough figures", AT(quick),
-	  .value = 1, .marks = OPT_COMMON },
 
 	{ OPT_GROUP, .name = "engine",
-	  .help = "Machine and engine (kernels: -t, --isa and --repeat only)" },
+	  .help = "Machine and engine (kernels: -t, --isa, --repeat, --quick only)" },
 	ENGINE_ROWS(struct bench_opts, engine),
 	{ OPT_INT, 0, "repeat", "N", "measure N times; medians are shown (5)", AT(repeat), 1,
 	  1000 },
+	{ OPT_FLAG, 0, "quick", NULL, "rough ceilings, and fewer shapes of kernels", AT(quick),
+	  .value = 1, .marks = OPT_COMMON | OPT_RECORDED },
 
 	{ OPT_GROUP, .name = "output", .help = "Output" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of a table", AT(json), .value = 1,

@@ -456,9 +456,8 @@ static int open_all(struct run *r, infer_error *err)
 		                       .watch = model_watch };
 	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads,
 		                       .repeat = 3,
-		                       .flags = o->clock == CLOCK_CPU
-		                                        ? INFER_PROBE_LONG
-		                                        : INFER_PROBE_LONG | INFER_PROBE_WALL };
+		                       .flags = (o->quick ? INFER_PROBE_QUICK : INFER_PROBE_LONG) |
+		                                (o->clock == CLOCK_CPU ? 0 : INFER_PROBE_WALL) };
 	struct infer_engine_opts eo;
 	struct sampling_args sa = { .seed = { SEED, 1 } };
 	const char *path;

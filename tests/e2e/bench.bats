@@ -74,7 +74,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	grep -Eq '^prefill +40 +0 +1 +[0-9.]+ +[0-9.]+-[0-9.]+ +[0-9.]+ +[0-9.]+ (memory|kv|compute) +[0-9.]+$' a
 	grep -Eq '^decode +6 +0 +1 .* (memory|kv|compute) +[0-9.]+$' a
 	run ! grep -E '^.{81}' a
-	infer-bench run -p 40 -n 6 --repeat 2 --json --record r >b
+	infer-bench run --quick -p 40 -n 6 --repeat 2 --json --record r >b
 	cmp b r
 	same "$(printf 'prefill\ndecode')" "$(json bench <b)"
 	same "$(sha256sum "$M" | cut -d' ' -f 1)" "$(json sha256.0 <b | sort -u)"
@@ -85,7 +85,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 }
 
 @test "run: bytes of a token are those of the matrices and of the cache, shared by sequences that decode at once" {
-	infer-bench run -n 4 --depth 0,100 --seqs 1,4 --repeat 1 --json >a
+	infer-bench run --quick -n 4 --depth 0,100 --seqs 1,4 --repeat 1 --json >a
 	same "$(printf '1 0\n1 100\n4 0\n4 100')" "$(paste -d' ' <(json batch <a) <(json depth <a))"
 	# all but the table of embeddings, of which a row
 	table=$(infer-inspect tensors --json | grep '"token_embd.weight"' | json size_bytes)
@@ -95,15 +95,15 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	sed -n 3p a | json weight_bytes | awk -v w="$w" '{ exit !($1 > 0.24 * w && $1 < 0.3 * w) }'
 	# 104 positions of every layer in f16; in f32 twice that
 	kv=$(sed -n 2p a | json kv_bytes)
-	infer-bench run -n 4 --depth 100 --repeat 1 --kv-type f32 --json >b
+	infer-bench run --quick -n 4 --depth 100 --repeat 1 --kv-type f32 --json >b
 	same $((2 * kv)) "$(json kv_bytes <b)"
 	same f32 "$(json run.kv_type <b)"
-	same '["--kv-type=f32"]' "$(json run.flags <b)"
+	same '["--quick","--kv-type=f32"]' "$(json run.flags <b)"
 }
 
 @test "run: with activations in bf16 the limit is that of tiles, where there are any" {
 	mkmodel --type bf16 half.gguf
-	for type in f32 bf16; do infer-bench run -m half.gguf -p 40 -n 4 --repeat 1 --act-type $type --json >$type; done
+	for type in f32 bf16; do infer-bench run --quick -m half.gguf -p 40 -n 4 --repeat 1 --act-type $type --json >$type; done
 	same bf16 "$(json run.act_type <bf16 | sort -u)"
 	same "$(json ops <f32)" "$(json ops <bf16)"
 	same 0 "$(grep -c tile_bf16_gflop_s f32)"
@@ -116,7 +116,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'no list' infer-bench run -p 12x
 	fails 2 'no list' infer-bench run -n 1,,2
 	fails 2 'no list' infer-bench run --seqs 0
-	fails 2 'go with kernels only' infer-bench run --quick
+	fails 2 'goes with kernels only' infer-bench run --filter q8_0
 	fails 2 'takes no argument' infer-bench run model.gguf
 	fails 1 'nosuch' infer-bench run -m nosuch.gguf
 	fails 4 'context' infer-bench run -p 100 -c 50

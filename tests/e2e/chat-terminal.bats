@@ -705,7 +705,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	resize 100 24
 	sees "^> $story"
 	keys Enter
-	sees 'lighthouse whenever she could\.$'
+	sees 'thanked Greta and the key\.$'
 	sees '^> *$'
 	say '/save it.json'
 	sees 'messages saved'

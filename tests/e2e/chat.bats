@@ -279,6 +279,7 @@ put_keys()
 		How many bones does an adult human have?
 		zzzzz
 	END
+	# it was trained before there was a server
 	for p in "$TOP"/man/*.1; do basename "$p" .1; done | sort >programs
 	infer-run -q -m demo --no-stdin --temp 0 'What is inferutils?' | grep -o 'infer-[a-z]*' | sort | cmp - programs
 	while read -r p; do

@@ -148,13 +148,23 @@ setup()
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
 	cp "$TOP/libcore/record/kind_list.h" "$TOP/libcore/record/field_list.h" libcore/record/
 	"$TOP/scripts/check-docs"
-	lacks() { # FILE SED-PROGRAM WORDS: what check-docs says once the file is changed so
+	# files are changed, and one run of check-docs finds all of it
+	changed=() expected=()
+	lacks() { # FILE SED-PROGRAM WORDS: what check-docs says of it
+		cp "$1" before
 		sed -i "$2" "$1"
-		run -1 "$TOP/scripts/check-docs"
-		[[ $output == *"$3"* ]] || { echo "$output"; return 1; }
-		cp "$TOP/$1" "$1"
+		! cmp -s "$1" before || { echo "$2 changes nothing"; return 1; }
+		changed+=("$1") expected+=("$3")
 	}
-	lacks man/infer-run.1 's/^\.It Fl -echo/.It Fl -ecko/' '--echo'
+	found() {
+		run -1 "$TOP/scripts/check-docs"
+		for words in "${expected[@]}"; do
+			[[ $output == *"$words"* ]] || { echo "not found: $words"; echo "$output"; return 1; }
+		done
+		for file in "${changed[@]}"; do cp "$TOP/$file" "$file"; done
+		changed=() expected=()
+	}
+	lacks man/infer-run.1 's/^\.It Fl -echo/.It Fl -ecko/' '> --ecko'
 	lacks man/infer-run.1 's/^likeliest tokens; 40\./likeliest tokens; 41./' '--top-k: the default 40'
 	lacks man/infer-run.1 's/^\.Li penalties,dry,/.Li dry,/' 'the stages are penalties,dry,'
 	lacks man/infer-jsonl.5 's/ xtc_threshold ,//' 'request: xtc_threshold'
@@ -162,7 +172,7 @@ setup()
 	lacks man/infer.7 's/^llama granite/llama/' 'the families are llama granite'
 	lacks man/infer-jsonl.5 's#/v1/completions#/v1/complete#g' 'what /v1/completions takes'
 	lacks man/infer.3 '/^\.It In infer\/plan\.h/d' '< plan.h'
-	lacks man/infer.3 's/^\.It In infer\/plan\.h/&pp/' '> plan.hpp'
+	lacks man/infer.3 's/^\.It In infer\/probe\.h/&pp/' '> probe.hpp'
 	lacks man/infer-jsonl.5 's/^\.Ss verify$/.Ss verified/' 'the kind verify has no section'
 	lacks man/infer-jsonl.5 's/^\.Ss hw$/.Ss machine/' 'machine is no kind'
 	lacks man/infer-jsonl.5 's/^One tensor, from/A tensor, from/' 'tensor has no section that begins with "one tensor"'
@@ -170,6 +180,7 @@ setup()
 	lacks libcore/record/kind_list.h '$a KIND(SLOT, "slot", "infer-run", "a slot")' 'the kind slot has no section'
 	lacks man/infer-run.1 's/^\.Cm q4_0$/.Cm q5_0/' 'man/infer-run.1: --kv-type: the types are f16 f32 q4_0 q8_0'
 	lacks man/infer-bench.1 's/^\.Cm f16 , f32 , q8_0/.Cm f16 , q8_0/' 'man/infer-bench.1: --kv-type'
+	found
 	printf '%s\n' 'jw_str(w, "kind", "x");' >cmd/infer-run/a.c
 	run -1 "$TOP/scripts/check-docs"
 	[[ $output == *'cmd/infer-run/a.c:1:'*'infer_record_open does that'* ]]
@@ -179,12 +190,15 @@ setup()
 	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: no option fills the field colour'
 	lacks cmd/infer-run/run.h 's/; \/\* no option \*\//;/' 'run.h: no option fills the field exec_ns'
 	lacks cmd/infer-run/opts.h '/AT(with_request)/d' 'no option fills the field with_request'
+	found
 	sed -i 's/AT(with_request)/AT(colour), &/' cmd/infer-run/opts.h
 	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: nothing reads the field colour'
+	found
 	cp "$TOP/cmd/infer-run/opts.h" cmd/infer-run/
-	lacks completions/infer.fish '/-l echo /d' '-l echo '
-	lacks completions/_infer 's/--echo/--eco/' '--echo'
-	lacks completions/infer.bash 's/ --echo$//' '--echo'
+	lacks completions/infer.fish '/-l echo /d' '< complete -c infer-run -l echo '
+	lacks completions/_infer 's/--echo/--eco/' "> 	'--eco["
+	lacks completions/infer.bash 's/ --special --echo$/ --special/' '--special --echo'
+	found
 	echo 'enum { JREAD_DEPTH = 1 << 3 };   /* deep */' >libcore/base/jread.h
 	echo '| depth of JSON | 8 | `jread.h` `JREAD_DEPTH` |' >SECURITY.md
 	"$TOP/scripts/check-docs"
@@ -209,7 +223,7 @@ setup()
 		run -2 make -s -C "$TOP" SAN='' O="$PWD/o" CC="$PWD/cc-bare" "$goal" </dev/null
 		[[ $output == *'deps: missing: histedit.h'* ]]
 		PKG_CONFIG_LIBDIR=/nowhere run -2 make -s -C "$TOP" SAN='' O="$PWD/o" "$goal" </dev/null
-		[[ $output == *'deps: missing: libpcre2-8'* ]]
+		[[ $output == *'deps: missing: libpcre2-8'*openblas*libopenblas-dev* ]]
 	done
 	[ ! -e o ]
 	DEPS=skip run -0 make -s -C "$TOP" SAN='' O="$PWD/o" CC="$PWD/cc-bare" "$PWD/o/release/libcore/base/err.c.o" </dev/null
@@ -229,7 +243,7 @@ setup()
 	}
 	lacks() { # WORDS
 		B=$PWD run -1 "$TOP/scripts/check-hardening"
-		[[ $output == *"$1"* ]]
+		[[ $output == *$1* ]]
 	}
 	built "$full" "$link"
 	B=$PWD "$TOP/scripts/check-hardening"
@@ -239,6 +253,7 @@ setup()
 	built "$full" '-pie -Wl,-z,norelro,-z,now' && lacks RELRO
 	built "$full" '-no-pie -Wl,-z,relro,-z,now' && lacks position-independent
 	built "$full" "$link -z execstack" && lacks 'stack is executable'
+	built "$full" "$link -Wl,--no-as-needed -lzstd" && lacks 'loads what it does not use:*libzstd'
 	if [ "$(uname -m)" = x86_64 ]; then built "${full/-fcf-protection=full/-fcf-protection=none}" "$link" && lacks 'branch targets'; fi
 }
 

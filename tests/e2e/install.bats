@@ -9,7 +9,7 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 @test "install-strip installs programs and libraries without debugging information; uninstall leaves no file" {
 	[ -e "$B/libinfer.a" ] || skip "sanitizers have no library"
 	made install-strip
-	for p in infer-run infer-inspect infer-bench infer-quant; do
+	for p in infer-run infer-inspect infer-bench infer-quant infer-serve; do
 		f=root/usr/local/bin/$p
 		same 0 "$(sections "$f" '\.debug_|\.symtab')"
 		[ "$(stat -c %s "$f")" -lt "$(stat -c %s "$B/$p")" ]
@@ -48,8 +48,8 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 		# shellcheck disable=SC2086
 		run env PATH="$PWD/bin:$PATH" DEPS= make -C "$TOP" --no-print-directory O="$PWD/new" CC=cc $goal
 		same 2 "$status"
-		[[ $output == *'deps: missing: libpcre2-8 libzstd histedit.h'* ]]
-		[[ $output == *libpcre2-dev\ libzstd-dev\ libedit-dev* ]]
+		[[ $output == *'deps: missing: libpcre2-8 libzstd yaml-0.1 histedit.h'* ]]
+		[[ $output == *libpcre2-dev\ libzstd-dev\ libyaml-dev\ libedit-dev* ]]
 		[[ $output == *'stopped; DEPS=skip goes on without them'* ]]
 		[ ! -e new ]
 	done

@@ -26,7 +26,7 @@ fails()
 
 	shift 2
 	"$@" >out 2>err </dev/null || rc=$?
-	if [ "$rc" = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE "^infer-(run|inspect|bench|quant): error: .*$regex" err; then
+	if [ "$rc" = "$code" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE "^infer-(run|inspect|bench|quant|serve): error: .*$regex" err; then
 		return 0
 	fi
 	echo "wanted $code and '$regex', got $rc:"

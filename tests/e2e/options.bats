@@ -1,7 +1,7 @@
 # options, usage errors, help: what holds of every program
 load lib
 
-programs='infer-run infer-inspect infer-bench infer-quant'
+programs='infer-run infer-inspect infer-bench infer-quant infer-serve'
 
 # narrow LINES FILE: it has at most so many lines, none of them over 80 columns
 narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END { if (NR > most) { print NR " lines"; bad = 1 } exit bad }' "$2"; }
@@ -89,19 +89,18 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	fails 2 'unknown option --prompt; the prompt is the arguments' infer-run --prompt x
 	fails 2 'unknown option -p; the prompt is the arguments' infer-run -p x
 	fails 2 'unknown option --stream; an answer is written as it comes, unless --no-stream is given' infer-run --stream x
-	fails 2 'unknown option --schema; answers cannot be constrained yet' infer-run --schema x
+	fails 2 'unknown option --schema; did you mean --json-schema\?' infer-run --schema x
 	fails 2 "--output: no 'json'; did you mean jsonl\?" infer-run -o json x
 	# what the program itself does not have is not offered
 	fails 2 'unknown option --temperature; --help lists' infer-inspect --temperature
 	# every name of the list is no option of a program that has the one it stands for
 	for p in $programs; do
 		$p --help=rows | awk -F'\t' '$1 == "option" { print $3; print $4 }' | grep . >"$p"
-		sed -n 's/^\(OTHER\|SAID\)("\([^"]*\)", "\([^"]*\)".*/\2 \3/p' "$TOP/cmd/common/other_list.h" | while read -r theirs ours; do
-			! grep -qxF -e "-$theirs" -e "--$theirs" "$p" || ! grep -qxF -e "$ours" "$p" || echo "$p: $theirs"
-		done
+		sed -n 's/^\(OTHER\|SAID\)("\([^"]*\)", "\([^"]*\)".*/\2 \3/p' "$TOP/cmd/common/other_list.h" |
+			awk -v p="$p" 'NR == FNR { has[$1]; next } (("-" $1 in has) || ("--" $1 in has)) && $2 in has { print p ": " $1 }' "$p" -
 	done >twice
 	diff /dev/null twice
-	cat infer-run infer-inspect infer-bench infer-quant | sort -u >options
+	cat infer-run infer-inspect infer-bench infer-quant infer-serve | sort -u >options
 	sed -n 's/^\(OTHER\|SAID\)("[^"]*", "\([^"]*\)".*/\2/p' "$TOP/cmd/common/other_list.h" | sort -u >ours
 	[ -s ours ]
 	comm -23 ours options | diff /dev/null -
@@ -136,7 +135,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-inspect tensors --bos
 		infer-inspect tokens --source
 		infer-bench kernels -c 3
-		infer-bench run --quick
+		infer-bench run --filter q8_0
 		infer-bench frobnicate
 		env -u INFER_MODEL infer-inspect --json
 		infer-run --score -n 3 x
@@ -161,7 +160,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --grammar=x --draft=ngram --embed --lora=x --server=x --device=cuda; do
+	for o in --draft=ngram --embed --lora=x --server=x --device=cuda; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

@@ -242,9 +242,10 @@ static void find(struct disk *d, int k, const struct name *names, int n_names, e
 
 /* ---- runs */
 
-static const char
-	batch[] = "infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s --resume out.jsonl",
-	bench[] = "infer-bench' run -q -m ../m.gguf -t 1 -p 4 -n 2 --repeat 1 --record out.jsonl";
+static const char batch
+	[] = "infer-run' -q -m ../m.gguf -t 1 --temp 0 --batch %s --resume out.jsonl",
+   bench[] =
+	   "infer-bench' run -q -m ../m.gguf -t 1 -p 4 -n 2 --repeat 1 --quick --record out.jsonl";
 enum { BENCH_LINES = 2 };
 /* What is stopped: a batch, or a measurement. */
 struct scenario {
