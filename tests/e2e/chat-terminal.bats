@@ -322,10 +322,10 @@ thinks()
 	(echo the; sleep 60) | exec env --default-signal=INT infer-run -q -m "$SLOW" -i --ignore-eos >out &
 	for _ in $(seq 200); do [ ! -s out ] || break; sleep .1; done
 	[ -s out ]
-	pid=$(jobs -p %%)
-	kill -INT -- "-$pid"
+	last=$!
+	kill -INT -- "-$(jobs -p %%)"
 	rc=0
-	wait %% || rc=$?
+	wait "$last" || rc=$?
 	same 130 "$rc"
 }
 
