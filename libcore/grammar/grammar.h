@@ -11,7 +11,9 @@
  * code points, 1.0 is an integer (not in draft 4), properties come in any order and none comes twice.
  * `format` is enforced for the names of format.h.  Whatever cannot be enforced is refused with the
  * JSON pointer of the keyword: names that are no keyword of the draft, references to other
- * documents, uniqueItems, formats of other names, `nullable`.
+ * documents, formats of other names, `nullable`, uniqueItems under not and where it asks for more
+ * than the elements before tell (beside contains, or minItems with few values).  Numbers inside
+ * elements of uniqueItems have one spelling: no exponent, no 0 at the end of a fraction.
  * Names of other tools that say nothing of values are remarks: what begins with x-; id; of OpenAPI
  * components, discriminator, example, externalDocs and xml; of hyper-schemas base and links; self;
  * version and author where they are strings; what editors and generators look at (keyword.c).

@@ -35,6 +35,7 @@ struct array_shape {
 	uint32_t steady;
 	uint8_t *can;  /* [steady + 1][width]; NULL: width is 1, then what counts is: */
 	uint32_t most; /* how many elements there can be */
+	int unique;    /* no two of them are equal */
 };
 
 /* a property with a name of its own */
@@ -66,6 +67,9 @@ struct alt {
 	uint8_t type, live; /* enum alt_type; something satisfies it */
 	uint32_t shape;     /* its number among arrays or objects */
 	const struct dfa *text;
+	/* [n_states] words from there, UINT64_MAX infinitely many; NULL: so from all.  Set where
+	 * elements must differ */
+	const uint64_t *count;
 	struct array_shape *array;
 	struct object_shape *object;
 };
@@ -75,6 +79,9 @@ struct goal {
 	uint32_t n, cap;
 	struct alt *alt;
 	int live;
+	int plain; /* numbers have one spelling each: values are compared */
+	/* of those: UINT64_MAX infinitely many; 0: few, but not counted */
+	uint64_t values;
 };
 
 /* Rules are code: a character of a set, a choice, a jump, another rule, the end of the rule; in
@@ -129,6 +136,8 @@ static inline int array_can(const struct array_shape *a, uint32_t n, uint32_t c)
 {
 	return a->can ? a->can[(size_t)n * a->width + c] & 1 : n <= a->most;
 }
+int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
+                    const struct options *value, uint32_t *seen);
 int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
 /* The counters after adds; NOWHERE where one would exceed its maximum. */
 uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);

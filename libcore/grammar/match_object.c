@@ -49,8 +49,8 @@ static int after_member(struct step *s, const struct node *top, uint32_t slot, u
 	return object_can(s->g, o, &(struct object_place){ d[COUNT], d[EXTRA], d + SEEN });
 }
 
-static int can_take(struct step *s, const struct node *top, uint32_t slot,
-                    const struct options *value)
+int step_can_take(struct step *s, const struct node *top, uint32_t slot,
+                  const struct options *value)
 {
 	if (slot != NOWHERE && has_slot(top->data + SEEN, slot))
 		return 0;
@@ -80,7 +80,7 @@ static int some_slot(struct step *s, const struct node *top, uint32_t lo, uint32
 		if (dec && slot->n > depth && utf8_get(slot->name + depth, slot->n - depth, &cp))
 			for (int i = 0; i < n; i++)
 				fits |= cp >= r[i].lo && cp <= r[i].hi;
-		if (fits && can_take(s, top, lo, &slot->value))
+		if (fits && step_can_take(s, top, lo, &slot->value))
 			return 1;
 	}
 	return 0;
@@ -100,7 +100,7 @@ static int begin_key(struct step *s, struct node *top)
 	if (some_slot(s, top, 0, o->n_slots, 0, NULL))
 		rc = STEP_PUT(s, N_SLOT_KEY, base, NULL, 0, o->n_slots, 0, 0, 0);
 	for (uint32_t k = 0; k < o->n_classes && !rc; k++)
-		if (can_take(s, top, NOWHERE, &o->class[k].value))
+		if (step_can_take(s, top, NOWHERE, &o->class[k].value))
 			rc = STEP_PUT(s, N_OTHER_KEY, base, NULL, k, o->class[k].names->start, 0,
 			              0);
 	node_drop(&s->m->stacks, base);
@@ -191,7 +191,7 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
 
 int step_slot_free(struct step *s, const struct node *object, uint32_t slot)
 {
-	return can_take(s, object, slot, &object_of(s, object)->slot[slot].value);
+	return step_can_take(s, object, slot, &object_of(s, object)->slot[slot].value);
 }
 
 int step_end_slot(struct step *s, struct node *top, uint32_t slot)
@@ -349,7 +349,7 @@ int step_object(struct step *s, struct node *top, uint8_t b)
 		const struct object_shape *o = object_of(s, top);
 		uint32_t k = 0;
 
-		while (k < o->n_classes && !can_take(s, top, NOWHERE, &o->class[k].value))
+		while (k < o->n_classes && !step_can_take(s, top, NOWHERE, &o->class[k].value))
 			k++;
 		if (k == o->n_classes)
 			return INFER_OK;

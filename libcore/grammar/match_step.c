@@ -86,9 +86,9 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up,
 		return b == '"' ? STEP_PUT(s, N_STRING, up, NULL, goal, k, a->text->start, 0, 0)
 		                : INFER_OK;
 	case ALT_ARRAY:
-		return b == '['
-		               ? STEP_PUT(s, N_ARRAY, up, NULL, a->shape, AT_FIRST, SPACE_ANY, 0, 0)
-		               : INFER_OK;
+		return b == '[' ? STEP_PUT(s, a->array->unique ? N_UNIQUE : N_ARRAY, up, NULL,
+		                           a->shape, AT_FIRST, SPACE_ANY, 0, 0)
+		                : INFER_OK;
 	case ALT_OBJECT: {
 		uint32_t *d = s->m->scratch;
 		const uint32_t words = a->object->n_slots / 32 + 1;
@@ -271,6 +271,10 @@ int step_one(struct step *s, struct node *top, uint8_t b)
 		return step_colon(s, top, b);
 	case N_ARRAY:
 		return step_array(s, top, b);
+	case N_UNIQUE:
+		return step_unique(s, top, b);
+	case N_ITEM:
+		return step_element(s, top, b);
 	default:
 		return step_object(s, top, b);
 	}

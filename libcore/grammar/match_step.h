@@ -22,6 +22,11 @@
  *   N_TEXT       state, decoder
  *   N_PLAIN      where in the code, state, decoder
  *   N_HOLE       whatever is below: it takes no byte
+ *   N_UNIQUE     as N_ARRAY; at its side the elements so far, which all differ
+ *   N_ITEM       an element of such an array: its stack, which ends on a hole, is at the side
+ *   N_WROTE      below N_ITEM: the array behind it; at its side the bytes of the element
+ *   N_BYTES      how many in all; some of them, four in a word; before them others
+ *   N_SEEN       how many bytes; an element as canon() writes it; before it others
  * What follows a value is in the frame below it: that is written when the value begins. */
 enum frame {
 	N_DONE,
@@ -39,7 +44,12 @@ enum frame {
 	N_RULE,
 	N_TEXT,
 	N_PLAIN,
-	N_HOLE
+	N_HOLE,
+	N_UNIQUE,
+	N_ITEM,
+	N_WROTE,
+	N_BYTES,
+	N_SEEN
 };
 enum { AT_FIRST, AT_AFTER, AT_NEXT };    /* behind the bracket, a value, a comma */
 enum { SPACE_ANY, SPACE_NONE, NEWLINE }; /* then the indentation */
@@ -124,6 +134,12 @@ int step_leave(struct step *s, struct node *up);
 int step_behind(struct step *s, struct node *up, uint8_t b);
 /* An entry for a text begins. */
 int step_text_begins(struct step *s, const struct node *x);
+/* Arrays whose elements differ, and an element of one. */
+int step_unique(struct step *s, struct node *top, uint8_t b);
+int step_element(struct step *s, struct node *top, uint8_t b);
+/* Whether a member of the slot (NOWHERE: of a class) with this value may come next. */
+int step_can_take(struct step *s, const struct node *object, uint32_t slot,
+                  const struct options *value);
 /* All places for a character that are reached from pc without one. */
 int step_enter(struct step *s, uint32_t pc, struct node *up);
 #endif

@@ -294,6 +294,8 @@ static uint32_t array(struct spell *s, const struct array_shape *a, const struct
 
 	if (a->n_counters)
 		return refuse(s, "contains, in this format");
+	if (a->unique)
+		return refuse(s, "uniqueItems, in this format");
 	last = last ? last : 1;
 	if (a->max != DFA_FOREVER)
 		last = a->max;

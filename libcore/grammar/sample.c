@@ -238,6 +238,7 @@ static int64_t frame_far(const struct sampler *s, const struct node *n)
 		return other_key_far(s, n);
 	case N_COLON:
 		return 1 + (int64_t)s->goal[n->data[0]];
+	case N_UNIQUE:
 	case N_ARRAY: {
 		const struct array_shape *a = s->g->array[n->data[SHAPE]];
 
@@ -261,15 +262,22 @@ static int64_t frame_far(const struct sampler *s, const struct node *n)
 	}
 }
 
+static int64_t stack_far(const struct sampler *s, const struct node *n)
+{
+	int64_t far = 0;
+
+	for (; n; n = n->up)
+		far += n->kind == N_ITEM ? stack_far(s, n->side) : frame_far(s, n);
+	return far;
+}
+
 static int64_t far_from(const struct sampler *s, const struct match_at *at)
 {
 	int64_t least = INT64_MAX;
 
 	for (uint32_t i = 0; i < at->n; i++) {
-		int64_t far = 0;
+		const int64_t far = stack_far(s, at->top[i]);
 
-		for (const struct node *n = at->top[i]; n; n = n->up)
-			far += frame_far(s, n);
 		least = far < least ? far : least;
 	}
 	return least;
@@ -279,6 +287,8 @@ static int64_t far_from(const struct sampler *s, const struct match_at *at)
 
 static int in_string(const struct node *n)
 {
+	while (n->kind == N_ITEM)
+		n = n->side;
 	return n->kind == N_STRING || n->kind == N_SLOT_KEY || n->kind == N_OTHER_KEY;
 }
 

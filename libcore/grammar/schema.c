@@ -142,7 +142,7 @@ static int compile(struct schema *c, uint32_t *goal)
 	TRY(schema_goal(c, &root, 1, goal));
 	for (; next < c->g->n_goals; next++)
 		TRY(schema_expand(c, next));
-	return INFER_OK;
+	return c->n_unique ? schema_unique(c) : INFER_OK;
 }
 
 int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,

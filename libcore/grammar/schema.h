@@ -12,6 +12,7 @@
 #include "grammar/grammar.h"
 #include "grammar/ir.h"
 #include "grammar/keyword.h"
+#include "grammar/schema_branch.h"
 #include "regular/work.h"
 
 enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* places 0 and 1 */
@@ -44,49 +45,14 @@ struct kept {
 	const struct dfa *d;
 };
 
-enum memo_op { MEMO_AND, MEMO_OR, MEMO_MINUS, MEMO_NOT, MEMO_WORDS };
-struct memo;
-
-/* Something that is left to do in a branch: a literal, or a keyword of a schema. */
-struct item {
-	struct item *next;
-	uint32_t lit, place;
-	const struct json *v;     /* the member; NULL: lit */
-	const struct json *entry; /* of the member, where each is a choice */
-	const struct keyword_row *row;
-	int neg;
-	uint32_t mask; /* a bit for each unevaluated* that applies to this item */
-};
-
-enum fact_kind {
-	FACT_VALUE,    /* of each member whose name is in keys */
-	FACT_REQUIRED, /* the name is there */
-	FACT_HAS,      /* of some member whose name is in keys */
-	FACT_ITEMS,    /* of each element from ... to - 1 */
-	FACT_COUNT,    /* of min ... max elements at from or behind */
-	FACT_REST      /* of what nothing else that is marked has evaluated */
-};
-
-struct fact {
-	struct fact *next;
-	enum fact_kind kind;
-	const struct dfa *keys; /* NULL: name */
-	const char *name;
-	uint32_t name_n, lit, mask, from, to, min, max;
-	int marks, neg; /* it evaluates; FACT_REST: some */
-	uint32_t bit;   /* FACT_REST: of the mask */
+/* an array whose elements must differ, and the keyword */
+struct unique {
+	const struct array_shape *array;
 	const struct json *v;
 };
 
-struct branch {
-	struct branch *next;
-	struct item *todo, *late, *done;
-	struct fact *facts;
-	const struct dfa *text; /* NULL: all */
-	uint32_t min, max;      /* members, elements */
-	uint32_t bits;
-	int dead;
-};
+enum memo_op { MEMO_AND, MEMO_OR, MEMO_MINUS, MEMO_NOT, MEMO_WORDS };
+struct memo;
 
 struct schema {
 	struct work w;
@@ -106,7 +72,10 @@ struct schema {
 	enum alt_type type; /* that is expanded */
 	uint32_t goal;
 	struct branch *made, **last; /* by the keyword that is applied */
-	const struct dfa **collect;  /* not NULL: strings are gathered there, for property names */
+	struct unique *unique;
+	uint32_t n_unique, cap_unique;
+	int plain;                  /* goals are for values that are compared */
+	const struct dfa **collect; /* not NULL: strings are gathered there, for property names */
 	uint32_t depth;
 	int scanned;     /* all anchors are known, but those that only pointers lead to */
 	int failed;      /* 0, or the code of a mistake behind a reference */
@@ -151,6 +120,8 @@ int schema_number(struct schema *c, const struct json *v, enum keyword kw, int n
                   const struct dfa **out);
 /* Those of these numbers whose spelling is usual; all of them where none is. */
 int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out);
+/* Those of these numbers that are spelled without exponent, as short as can be. */
+int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa **out);
 int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out);
 /* digits: without point and exponent */
@@ -192,6 +163,10 @@ int schema_apply_array(struct schema *c, const struct branch *b, const struct it
 int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it);
 int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
 static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
+/* How many words follow each state; states of finite languages by their greatest distance. */
+int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
+/* -- unique.c: what arrays whose elements differ must know of them */
+int schema_unique(struct schema *c);
 /* -- schema_array.c, schema_member.c, schema_object.c: branches become shapes */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);

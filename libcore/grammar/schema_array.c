@@ -109,6 +109,18 @@ static int bound(struct schema *c, const struct branch *b, const struct item *it
 	return INFER_OK;
 }
 
+/* That some elements are equal cannot be said. */
+static int unique(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+
+	if (it->neg)
+		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported under not");
+	TRY(schema_fork(c, b, &x));
+	x->unique = it->v;
+	return INFER_OK;
+}
+
 int schema_apply_array(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v, *items = json_get(s, "items");
@@ -135,6 +147,8 @@ int schema_apply_array(struct schema *c, const struct branch *b, const struct it
 	case KW_MIN_ITEMS:
 	case KW_MAX_ITEMS:
 		return bound(c, b, it);
+	case KW_UNIQUE_ITEMS:
+		return unique(c, b, it);
 	default:
 		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
 	}
@@ -325,8 +339,16 @@ int schema_array(struct schema *c, const struct branch *b, struct alt *out)
 		return INFER_OK;
 	TRY(make_counters(c, &u));
 	TRY(work_alloc(&c->w, &u.a->item, (uint64_t)u.a->n_prefix + 1, sizeof *u.a->item));
+	u.a->unique = b->unique && u.a->max > 1;
+	c->plain |= u.a->unique;
 	for (uint32_t i = 0; i <= u.a->n_prefix; i++)
 		TRY(options_at(c, &u, i));
+	c->plain = g->goal[c->goal].plain;
+	if (u.a->unique) {
+		TRY(work_grow(&c->w, &c->unique, &c->cap_unique, c->n_unique + 1,
+		              sizeof *c->unique));
+		c->unique[c->n_unique++] = (struct unique){ u.a, b->unique };
+	}
 	TRY(work_grow(&c->w, &g->array, &g->cap_arrays, g->n_arrays + 1, sizeof *g->array));
 	out->shape = g->n_arrays;
 	g->array[g->n_arrays++] = out->array = u.a;

@@ -416,6 +416,8 @@ static int finish(struct schema *c, const struct branch *b)
 	}
 	if (c->type == ALT_STRING)
 		TRY(schema_both(c, text, c->opts.strings, &text));
+	if (c->type == ALT_NUMBER && c->plain)
+		TRY(schema_plain(c, text, &text));
 	if (c->type == ALT_NUMBER && c->opts.usual)
 		TRY(schema_usual(c, text, &text));
 	if (text)
@@ -495,6 +497,7 @@ int schema_expand(struct schema *c, uint32_t goal)
 
 		c->type = (enum alt_type)t;
 		c->goal = goal;
+		c->plain = c->g->goal[goal].plain;
 		c->depth = 0;
 		for (uint32_t i = 0; i < c->g->goal[goal].n_lits; i++)
 			TRY(schema_want(c, &b, c->g->goal[goal].lit[i], 0));
@@ -553,7 +556,7 @@ static uint32_t sort_lits(uint32_t *lits, uint32_t n)
 int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 {
 	struct grammar *g = c->g;
-	uint32_t hash = 0;
+	uint32_t hash = (uint32_t)c->plain;
 	struct seat *s;
 
 	TRY(work_steps(&c->w, (uint64_t)n * n));
@@ -570,7 +573,8 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 		const struct goal *x = g->goal + s->index;
 
 		TRY(work_steps(&c->w, 1));
-		if (x->n_lits == n && !memcmp(x->lit, lits, n * sizeof *lits)) {
+		if (x->n_lits == n && x->plain == c->plain &&
+		    !memcmp(x->lit, lits, n * sizeof *lits)) {
 			*goal = s->index;
 			return INFER_OK;
 		}
@@ -579,7 +583,7 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 		return err_set(c->w.err, INFER_EUNSUP, "the schema is too large");
 	TRY(work_grow(&c->w, &g->goal, &g->cap_goals, g->n_goals + 1, sizeof *g->goal));
 	*goal = g->n_goals++;
-	g->goal[*goal] = (struct goal){ .n_lits = n };
+	g->goal[*goal] = (struct goal){ .n_lits = n, .plain = c->plain };
 	TRY(work_alloc(&c->w, &g->goal[*goal].lit, (uint64_t)n + 1, sizeof *lits));
 	memcpy(g->goal[*goal].lit, lits, n * sizeof *lits);
 	return seats_take(&c->w, &c->by_lits, s, hash, *goal);

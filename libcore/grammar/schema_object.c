@@ -314,10 +314,8 @@ static uint32_t range_size(const struct dfa *d, uint32_t i)
 	return end - d->from[i] - (d->from[i] < 0xd800 && end >= 0xe000 ? 0x800 : 0);
 }
 
-/* How many words follow each state; states of finite languages by their greatest distance. */
-static int count_words(struct schema *c, struct key_class *k)
+int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out)
 {
-	const struct dfa *d = k->names;
 	uint64_t *size, *count;
 	uint32_t far = 0, any = 0;
 
@@ -351,7 +349,7 @@ static int count_words(struct schema *c, struct key_class *k)
 	for (uint32_t s = 1; s < d->n_states; s++)
 		if (d->greatest[s] == DFA_FOREVER)
 			count[s] = UINT64_MAX;
-	k->count = count;
+	*out = count;
 	return INFER_OK;
 }
 
@@ -380,7 +378,7 @@ static int fill_classes(struct schema *c, struct build *u)
 		TRY(options_of(c, u, of, n, &to->value));
 		if (!to->value.n)
 			continue;
-		TRY(count_words(c, to));
+		TRY(schema_followers(c, to->names, &to->count));
 		o->n_classes++;
 	}
 	return INFER_OK;

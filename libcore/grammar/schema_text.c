@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* what is kept beside keywords */
-enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000, KEPT_USUAL = 4000 };
+enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000, KEPT_USUAL = 4000, KEPT_PLAIN };
 
 /* numbers without exponent; those of them with a fraction that is not 0 */
 #define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
@@ -188,6 +188,27 @@ int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa *
 		TRY(schema_keep(c, d, out));
 	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
 	c->kept[c->n_kept++] = (struct kept){ numbers, KEPT_USUAL, *out };
+	return INFER_OK;
+}
+
+/* one spelling of each number */
+#define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
+
+int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa **out)
+{
+	struct dfa *d = NULL, *all = NULL;
+	int rc;
+
+	*out = kept(c, numbers, KEPT_PLAIN);
+	if (*out)
+		return INFER_OK;
+	TRY(any_regex(c, SHORTEST, &all));
+	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
+	dfa_drop(all, c->w.left);
+	TRY(rc);
+	TRY(schema_keep(c, d, out));
+	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
+	c->kept[c->n_kept++] = (struct kept){ numbers, KEPT_PLAIN, *out };
 	return INFER_OK;
 }
 

@@ -161,6 +161,25 @@ int object_can(const struct grammar *g, const struct object_shape *o, const stru
 	return least < NEVER && (uint64_t)p->n + least <= o->max && p->n + most >= o->min;
 }
 
+/* The first member; seen: room for all slots, clear before and after.  slot NOWHERE: of a class */
+int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
+                    const struct options *value, uint32_t *seen)
+{
+	int can = 0;
+
+	for (uint32_t i = 0; i < value->n && !can; i++) {
+		if (!g->goal[value->at[i].goal].live)
+			continue;
+		if (slot != NOWHERE)
+			seen[slot / 32] |= UINT32_C(1) << slot % 32;
+		can = object_can(g, o,
+		                 &(struct object_place){ 1, o->needs & ~value->at[i].adds, seen });
+		if (slot != NOWHERE)
+			seen[slot / 32] &= ~(UINT32_C(1) << slot % 32);
+	}
+	return can;
+}
+
 static int object_live(struct work *w, const struct grammar *g, struct object_shape *o, int *live)
 {
 	uint32_t *seen;

@@ -42,6 +42,13 @@ static const char *const mask_cases[] = {
 	"{'type':'array','prefixItems':[{'type':'string'},{'type':'integer'}],'items':false}",
 	"{'type':'array','contains':{'const':1},'minContains':2}",
 	"{'type':'array','items':{'type':'array','items':{'type':'number'}}}",
+	"{'type':'array','items':{'type':'string'},'uniqueItems':true}",
+	"{'type':'array','items':{'enum':['a','ab','a1',1,12]},'minItems':3,'uniqueItems':true}",
+	("{'type':'array','items':{'type':'object','properties':{'a':{'enum':['a','ab']},'kind':"
+	 "{'type':'boolean'}},'required':['a'],'additionalProperties':false},'uniqueItems':true}"),
+	("{'type':'array','items':{'type':'object','properties':{'a':{'type':'string'}},"
+	 "'required':['a'],'additionalProperties':false},'uniqueItems':true}"),
+	"{'type':'array','items':{'type':'integer','maximum':20,'minimum':0},'uniqueItems':true}",
 	"{'oneOf':[{'type':'object','required':['a']},{'type':'array','contains':{'const':1}}]}",
 	"{'anyOf':[{'type':'string','maxLength':2},{'type':'string','pattern':'^a.*b$'}]}",
 	"{'type':'string','pattern':'^[a-z\\u00e9]{2,}$','maxLength':4}",

@@ -243,8 +243,12 @@ static const struct {
 	int code;
 	const char *message;
 } bad[] = {
-	{ "{'properties':{'a':{'uniqueItems':true}}}", INFER_EUNSUP,
-	  "#/properties/a/uniqueItems: is not supported" },
+	{ "{'properties':{'a':{'not':{'uniqueItems':true}}}}", INFER_EUNSUP,
+	  "#/properties/a/not/uniqueItems: is not supported under not" },
+	{ "{'items':{'enum':['a','b']},'minItems':3,'uniqueItems':true}", INFER_EUNSUP,
+	  "#/uniqueItems: is not supported where minItems asks for many of few values" },
+	{ "{'contains':{'const':1},'uniqueItems':true}", INFER_EUNSUP,
+	  "#/uniqueItems: is not supported beside contains where there are few values" },
 	{ "{'items':{'maxlength':3}}", INFER_EUNSUP,
 	  "#/items/maxlength: is no keyword of this draft" },
 	{ "{'allOf':[true,{'format':'phone'}]}", INFER_EUNSUP,

@@ -1,0 +1,186 @@
+/* grammar/canon.c - a JSON text that was matched, in the one form that equal values share. */
+#include "grammar/match_differ.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEEP = 512 };
+
+struct reader {
+	const char *at, *end;
+	struct buf *out;
+	int depth;
+};
+
+/* a member, in the buffer */
+struct piece {
+	size_t at, n, name;
+	const char *bytes;
+};
+
+static void skip(struct reader *r)
+{
+	while (r->at < r->end &&
+	       (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
+		r->at++;
+}
+
+/* behind the opening quote, up to the closing one */
+static void string(struct reader *r)
+{
+	struct decoder d = { 0 };
+
+	while (r->at < r->end) {
+		char bytes[4];
+		uint32_t cp;
+		const enum decoded got = decode_json(&d, (uint8_t)*r->at++, &cp);
+
+		if (got == DECODE_QUOTE) {
+			buf_putc(r->out, '"');
+			return;
+		}
+		if (got != DECODE_CHAR)
+			continue;
+		if (cp == '"' || cp == '\\')
+			buf_putc(r->out, '\\');
+		buf_put(r->out, bytes, (size_t)utf8_put(bytes, cp));
+	}
+}
+
+static int value(struct reader *r);
+
+static int array(struct reader *r)
+{
+	buf_putc(r->out, '[');
+	for (skip(r); r->at < r->end && *r->at != ']'; skip(r)) {
+		TRY(value(r));
+		buf_putc(r->out, ',');
+		skip(r);
+		r->at += r->at < r->end && *r->at == ',';
+	}
+	r->at++;
+	buf_putc(r->out, ']');
+	return INFER_OK;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+	const int cmp = memcmp(a->bytes, b->bytes, a->name < b->name ? a->name : b->name);
+
+	return cmp ? cmp : (a->name > b->name) - (a->name < b->name);
+}
+
+/* The members p[0 .. n) behind `from`, in order. */
+static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
+{
+	const size_t len = r->out->len - from;
+	char *copy = mem_alloc(MEM_GRAMMAR, len + 1, 1);
+
+	if (!copy)
+		return INFER_ENOMEM;
+	if (len)
+		memcpy(copy, r->out->at + from, len);
+	for (size_t i = 0; i < n; i++)
+		p[i].bytes = copy + (p[i].at - from);
+	qsort(p, n, sizeof *p, by_name);
+	r->out->len = from;
+	for (size_t i = 0; i < n; i++)
+		buf_put(r->out, p[i].bytes, p[i].n);
+	mem_free(copy);
+	return INFER_OK;
+}
+
+static int members(struct reader *r, struct piece **p, size_t *n)
+{
+	size_t cap = 0;
+
+	for (skip(r); r->at < r->end && *r->at != '}'; skip(r)) {
+		struct piece *x;
+
+		if (*n == cap) {
+			cap = cap * 2 + 8;
+			x = mem_realloc(MEM_GRAMMAR, *p, cap, sizeof *x);
+			if (!x)
+				return INFER_ENOMEM;
+			*p = x;
+		}
+		x = *p + *n;
+		*x = (struct piece){ .at = r->out->len };
+		r->at++;
+		buf_putc(r->out, '"');
+		string(r);
+		x->name = r->out->len - x->at;
+		buf_putc(r->out, ':');
+		skip(r);
+		r->at++; /* the colon */
+		TRY(value(r));
+		buf_putc(r->out, ',');
+		x = *p + (*n)++;
+		x->n = r->out->len - x->at;
+		skip(r);
+		r->at += r->at < r->end && *r->at == ',';
+	}
+	r->at++;
+	return INFER_OK;
+}
+
+static int object(struct reader *r)
+{
+	struct piece *p = NULL;
+	size_t n = 0, from;
+	int rc;
+
+	buf_putc(r->out, '{');
+	from = r->out->len;
+	rc = members(r, &p, &n);
+	if (!rc && !r->out->bad && n)
+		rc = sort(r, p, n, from);
+	mem_free(p);
+	buf_putc(r->out, '}');
+	return rc;
+}
+
+static int value(struct reader *r)
+{
+	int rc = INFER_OK;
+
+	if (++r->depth > MOST_DEEP)
+		return INFER_EUNSUP;
+	skip(r);
+	if (r->at < r->end && *r->at == '"') {
+		r->at++;
+		buf_putc(r->out, '"');
+		string(r);
+	} else if (r->at < r->end && *r->at == '[') {
+		r->at++;
+		rc = array(r);
+	} else if (r->at < r->end && *r->at == '{') {
+		r->at++;
+		rc = object(r);
+	} else {
+		while (r->at < r->end && !memchr(" \t\r\n,]}", *r->at, 7))
+			buf_putc(r->out, *r->at++);
+	}
+	r->depth--;
+	return rc;
+}
+
+int canon(struct buf *out, const char *text, uint32_t n)
+{
+	struct reader r = { text, text + n, out, 0 };
+
+	return value(&r);
+}
+
+void canon_part(struct buf *out, const char *text, uint32_t n)
+{
+	struct reader r = { text, text + n, out, 0 };
+
+	skip(&r);
+	r.at += r.at < r.end;
+	buf_putc(out, '"');
+	string(&r);
+}

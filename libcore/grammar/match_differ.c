@@ -1,0 +1,372 @@
+/* grammar/match_differ.c - whether an element can still become one that was not there before.
+ *
+ * It can where infinitely many values are left; of strings, numbers and constants, where more are
+ * left than elements before it are among them.  What remains are objects and arrays of few values:
+ * ends are tried until one differs. */
+#include "grammar/match_differ.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+enum { MOST_DEEP = 1024 };
+
+static const char *seen_bytes(const struct node *x) { return (const char *)(x->data + 1); }
+
+static uint32_t count_seen(const struct node *seen)
+{
+	uint32_t n = 0;
+
+	for (; seen; seen = seen->up)
+		n++;
+	return n;
+}
+
+/* -- infinitely many ------------------------------------------------------------------------ */
+
+static uint64_t words_from(const struct alt *a, uint32_t state)
+{
+	return a->count ? a->count[state] : UINT64_MAX;
+}
+
+static int many_options(const struct grammar *g, const struct options *o)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		if (g->goal[o->at[i].goal].values == UINT64_MAX)
+			return 1;
+	return 0;
+}
+
+static int many_elements(const struct grammar *g, const struct node *n)
+{
+	const struct array_shape *a = g->array[n->data[SHAPE]];
+
+	/* what counters leave is looked for */
+	if (a->n_counters)
+		return 0;
+	for (uint32_t i = n->data[COUNT]; i < a->n_prefix && i < a->most; i++)
+		if (many_options(g, a->item + i))
+			return 1;
+	if (a->most <= a->n_prefix || n->data[COUNT] >= a->max)
+		return 0;
+	return (a->max == DFA_FOREVER && n->kind == N_ARRAY) ||
+	       many_options(g, a->item + a->n_prefix);
+}
+
+static int many_members(struct step *s, const struct node *n)
+{
+	const struct object_shape *o = s->g->object[n->data[SHAPE]];
+
+	for (uint32_t i = 0; i < o->n_slots; i++)
+		if (!has_slot(n->data + SEEN, i) && many_options(s->g, &o->slot[i].value) &&
+		    step_can_take(s, n, i, &o->slot[i].value))
+			return 1;
+	for (uint32_t i = 0; i < o->n_classes; i++)
+		if ((!dfa_is_finite(o->class[i].names) || many_options(s->g, &o->class[i].value)) &&
+		    step_can_take(s, n, NOWHERE, &o->class[i].value))
+			return 1;
+	return 0;
+}
+
+static int many_key(struct step *s, const struct node *n)
+{
+	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
+
+	if (n->kind == N_OTHER_KEY) {
+		const struct key_class *k = o->class + n->data[0];
+
+		return k->count ? k->count[n->data[1]] == UINT64_MAX && !n->data[2] : 1;
+	}
+	for (uint32_t i = n->data[0]; i < n->data[1]; i++)
+		if (!n->data[3] && many_options(s->g, &o->slot[i].value) &&
+		    step_slot_free(s, n->up, i))
+			return 1;
+	return 0;
+}
+
+/* Whether infinitely many values are left, as far as that is seen at once. */
+static int many_left(struct step *s, const struct node *n)
+{
+	for (; n->kind != N_HOLE; n = n->up) {
+		int many = 0;
+
+		switch (n->kind) {
+		case N_VALUE:
+		case N_COLON:
+			many = s->g->goal[n->data[0]].values == UINT64_MAX;
+			break;
+		case N_NUMBER:
+		case N_STRING: {
+			const struct alt *a = s->g->goal[n->data[0]].alt + n->data[1];
+
+			many = !a->count || (a->count[n->data[2]] == UINT64_MAX &&
+			                     (n->kind == N_NUMBER || !n->data[3]));
+			break;
+		}
+		case N_ARRAY:
+		case N_UNIQUE:
+			many = many_elements(s->g, n);
+			break;
+		case N_OBJECT:
+			many = many_members(s, n);
+			break;
+		case N_SLOT_KEY:
+		case N_OTHER_KEY:
+			many = many_key(s, n);
+			/* what lies below does not know yet which member this is */
+			n = n->up;
+			break;
+		case N_ITEM:
+			many = many_left(s, n->side);
+			break;
+		default:
+			break;
+		}
+		if (many)
+			return 1;
+	}
+	return 0;
+}
+
+/* -- counted -------------------------------------------------------------------------------- */
+
+/* Whether the rest of an element before is accepted from the state. */
+static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at, uint32_t n,
+                            int string)
+{
+	while (n && !(string && *at == '"')) {
+		uint32_t cp = (uint8_t)*at;
+		int len = 1;
+
+		if (string && *at == '\\' && n > 1) {
+			at++;
+			n--;
+		}
+		if (string)
+			len = utf8_get(at, n, &cp);
+		if (len < 1)
+			return 0;
+		state = dfa_step(d, state, cp);
+		at += len;
+		n -= (uint32_t)len;
+	}
+	return dfa_accepts(d, state);
+}
+
+/* How many elements before can be reached by the text that begins with those bytes. */
+static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t state,
+                        const struct buf *so_far, int string)
+{
+	uint32_t n = 0;
+
+	for (; seen; seen = seen->up) {
+		const char *at = seen_bytes(seen);
+		const uint32_t len = seen->data[0];
+
+		if (len < so_far->len || !len || (at[0] == '"') != string ||
+		    memchr("{[ntf", at[0], 5) || memcmp(at, so_far->at, so_far->len))
+			continue;
+		n += rest_is_accepted(d, state, at + so_far->len, len - (uint32_t)so_far->len,
+		                      string) != 0;
+	}
+	return n;
+}
+
+static int text_differs(struct step *s, const struct node *stack, const struct node *wrote,
+                        int *can)
+{
+	const struct alt *a = s->g->goal[stack->data[0]].alt + stack->data[1];
+	const struct node *seen = wrote->up->side;
+	const int string = stack->kind == N_STRING;
+	const uint64_t left = words_from(a, stack->data[2]);
+	struct buf b;
+	uint32_t n;
+	char *at;
+
+	*can = 1;
+	if (left > count_seen(seen))
+		return INFER_OK;
+	at = text_of(wrote->side, &n);
+	if (!at)
+		return err_set(s->err, INFER_ENOMEM, "out of memory");
+	buf_init(&b, MEM_GRAMMAR);
+	if (string)
+		canon_part(&b, at, n);
+	else
+		canon(&b, at, n);
+	mem_free(at);
+	*can = !b.bad && left > reached(seen, a->text, stack->data[2], &b, string);
+	n = b.bad != 0;
+	buf_fini(&b);
+	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
+}
+
+static int has_seen(const struct node *seen, const char *text)
+{
+	const size_t n = strlen(text);
+
+	while (seen && (seen->data[0] != n || memcmp(seen_bytes(seen), text, n)))
+		seen = seen->up;
+	return seen != NULL;
+}
+
+static const char *const literal[] = { "null", "false", "true" };
+
+/* A value that has not begun, where there are few and none of them is an object or an array. */
+static int value_differs(const struct step *s, uint32_t goal, const struct node *seen)
+{
+	const struct goal *x = s->g->goal + goal;
+	uint64_t n = 0;
+
+	if (x->values > count_seen(seen))
+		return 1;
+	for (uint32_t k = 0; k < x->n; k++) {
+		const struct alt *a = x->alt + k;
+		const struct buf quote = { .at = (char *)"\"", .len = 1 },
+				 none = { .at = (char *)"" };
+
+		if (a->text)
+			n += reached(seen, a->text, a->text->start,
+			             a->type == ALT_STRING ? &quote : &none, a->type == ALT_STRING);
+		else
+			n += (uint64_t)has_seen(seen, literal[a->type]);
+	}
+	return x->values > n;
+}
+
+/* -- looked for ----------------------------------------------------------------------------- */
+
+struct search {
+	struct step *s;
+	const struct node *seen;
+	struct buf text; /* the bytes that are tried */
+	uint32_t depth;
+	int found;
+};
+
+/* Whether the text is an element that was not there. */
+static int is_new(struct search *q)
+{
+	const struct node *x = q->seen;
+	struct buf b;
+	int rc;
+
+	TRY(step_charge(q->s, q->text.len));
+	buf_init(&b, MEM_GRAMMAR);
+	rc = canon(&b, q->text.at, (uint32_t)q->text.len);
+	while (x && !rc && (x->data[0] != b.len || memcmp(seen_bytes(x), b.at, b.len)))
+		x = x->up;
+	q->found |= !x && !rc && !b.bad;
+	rc = rc || b.bad ? err_set(q->s->err, rc ? rc : INFER_ENOMEM, "%s",
+	                           rc ? "an element of uniqueItems is nested too deeply"
+	                              : "out of memory")
+	                 : INFER_OK;
+	buf_fini(&b);
+	return rc;
+}
+
+static int in_text(const struct node *n)
+{
+	while (n->kind == N_ITEM)
+		n = n->side;
+	return n->kind == N_STRING || n->kind == N_SLOT_KEY || n->kind == N_OTHER_KEY;
+}
+
+static int search(struct search *q, struct node *stack);
+
+static int search_byte(struct search *q, struct node *stack, uint8_t b)
+{
+	struct step in = { q->s->m, q->s->g, q->s->left, { 0 }, q->s->err };
+	int rc = step_one(&in, stack, b);
+
+	q->s->left = in.left;
+	buf_putc(&q->text, b);
+	if (!rc && q->text.bad)
+		rc = err_set(q->s->err, INFER_ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < in.out.n && !rc && !q->found; i++)
+		rc = in.out.top[i]->kind == N_HOLE ? is_new(q) : search(q, in.out.top[i]);
+	q->text.len--;
+	match_drop(q->s->m, &in.out);
+	return rc;
+}
+
+/* No white space: it makes no difference. */
+static int search(struct search *q, struct node *stack)
+{
+	static const uint8_t ends[] = "\"}]";
+	int rc = INFER_OK;
+
+	if (many_left(q->s, stack)) {
+		q->found = 1;
+		return INFER_OK;
+	}
+	if (++q->depth > MOST_DEEP)
+		return err_set(q->s->err, INFER_EUNSUP,
+		               "uniqueItems: no different element was found");
+	if (stack->kind == N_NUMBER && stack->up->kind == N_HOLE &&
+	    dfa_accepts(step_text(q->s->g, stack), stack->data[2]))
+		rc = is_new(q);
+	for (int i = 0; i < 3 && !rc && !q->found; i++)
+		rc = search_byte(q, stack, ends[i]);
+	for (int b = in_text(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
+		if (!memchr(ends, b, 3))
+			rc = search_byte(q, stack, (uint8_t)b);
+	q->depth--;
+	return rc;
+}
+
+/* -- all ------------------------------------------------------------------------------------ */
+
+static int search_from(struct step *s, struct node *stack, const struct node *wrote, int *can)
+{
+	struct search q = { .s = s, .seen = wrote->up->side };
+	uint32_t n;
+	char *at = text_of(wrote->side, &n);
+	int rc = at ? INFER_OK : err_set(s->err, INFER_ENOMEM, "out of memory");
+
+	buf_init(&q.text, MEM_GRAMMAR);
+	if (!rc)
+		buf_put(&q.text, at, n);
+	mem_free(at);
+	if (!rc)
+		rc = search(&q, stack);
+	buf_fini(&q.text);
+	*can = q.found;
+	return rc;
+}
+
+int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can)
+{
+	const struct node *seen = wrote->up->side;
+	const struct goal *goal;
+
+	*can = 1;
+	if (!seen)
+		return INFER_OK;
+	TRY(step_charge(s, 4));
+	if (stack->up->kind == N_HOLE)
+		switch (stack->kind) {
+		case N_LITERAL:
+			*can = !has_seen(seen, literal[stack->data[0]]);
+			return INFER_OK;
+		case N_STRING:
+			if (stack->data[3])
+				break;
+			return text_differs(s, stack, wrote, can);
+		case N_NUMBER:
+			return text_differs(s, stack, wrote, can);
+		case N_VALUE:
+			goal = s->g->goal + stack->data[0];
+			if (!goal->values)
+				break;
+			*can = value_differs(s, stack->data[0], seen);
+			return INFER_OK;
+		default:
+			break;
+		}
+	if (many_left(s, stack))
+		return INFER_OK;
+	return search_from(s, stack, wrote, can);
+}

@@ -1,0 +1,223 @@
+/* grammar/match_unique.c - a byte more of an array whose elements differ.
+ *
+ * An element is read by a stack of its own, beside its bytes.  When it has ended, it is written in
+ * canonical form and compared with those before it; until then each byte must leave a value that
+ * differs from them (match_differ.c). */
+#include "grammar/match_differ.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "regular/work.h"
+
+#include <string.h>
+
+enum { BLOCK = 12 }; /* words of bytes in a frame */
+
+/* One more byte behind those of text. */
+static int append(struct step *s, struct node **out, struct node *text, uint8_t b)
+{
+	uint32_t data[BLOCK + 1] = { 0 }, n = text ? text->data[0] % (4 * BLOCK) : 0;
+	struct node *up = !text ? NULL : n ? text->up : text;
+
+	if (text && n)
+		memcpy(data, text->data, text->n * sizeof *data);
+	data[0] = (text ? text->data[0] : 0) + 1;
+	memcpy((char *)(data + 1) + n, &b, 1);
+	return step_make(s, out, N_BYTES, up, NULL, data, 2 + n / 4);
+}
+
+char *text_of(const struct node *text, uint32_t *n)
+{
+	uint32_t left = *n = text ? text->data[0] : 0;
+	char *at = mem_alloc(MEM_GRAMMAR, (size_t)left + 1, 1);
+
+	for (; at && text; text = text->up) {
+		const uint32_t here = (left - 1) % (4 * BLOCK) + 1;
+
+		left -= here;
+		memcpy(at + left, text->data + 1, here);
+	}
+	return at;
+}
+
+/* -- an element ends ------------------------------------------------------------------------ */
+
+/* A frame of the element, with those before it; *out NULL: one is equal. */
+static int add_seen(struct step *s, struct node **out, struct node *seen, const struct buf *b)
+{
+	const size_t words = 1 + (b->len + 3) / 4;
+	uint32_t *data;
+	int rc;
+
+	*out = NULL;
+	if (words > UINT16_MAX)
+		return err_set(s->err, INFER_EUNSUP, "an element of uniqueItems is too long");
+	for (const struct node *x = seen; x; x = x->up) {
+		TRY(step_charge(s, 1));
+		if (x->data[0] == b->len && !memcmp(x->data + 1, b->at, b->len))
+			return INFER_OK;
+	}
+	data = mem_zalloc(MEM_GRAMMAR, words, sizeof *data);
+	if (!data)
+		return err_set(s->err, INFER_ENOMEM, "out of memory");
+	data[0] = (uint32_t)b->len;
+	memcpy(data + 1, b->at, b->len);
+	rc = step_make(s, out, N_SEEN, seen, NULL, data, (uint32_t)words);
+	mem_free(data);
+	return rc;
+}
+
+/* The array behind its element of these bytes; *out NULL: the element was there. */
+static int end_element(struct step *s, struct node **out, const struct node *array,
+                       const struct node *text)
+{
+	struct node *seen = NULL;
+	struct buf b;
+	uint32_t n;
+	char *at = text_of(text, &n);
+	int rc;
+
+	*out = NULL;
+	buf_init(&b, MEM_GRAMMAR);
+	rc = step_charge(s, n);
+	if (!rc)
+		rc = at ? canon(&b, at, n) : INFER_ENOMEM;
+	if (rc == INFER_ENOMEM || b.bad)
+		rc = err_set(s->err, INFER_ENOMEM, "out of memory");
+	else if (rc)
+		rc = err_set(s->err, rc, "an element of uniqueItems is nested too deeply");
+	if (!rc)
+		rc = add_seen(s, &seen, array->side, &b);
+	mem_free(at);
+	buf_fini(&b);
+	if (!rc && seen)
+		rc = step_make(s, out, N_UNIQUE, array->up, seen, array->data, array->n);
+	if (seen)
+		node_drop(&s->m->stacks, seen);
+	return rc;
+}
+
+/* -- bytes ---------------------------------------------------------------------------------- */
+
+/* What the byte made of an element: it ended, or its stack may go on. */
+static int put_element(struct step *s, struct node *wrote, struct node *stack)
+{
+	struct node *after;
+	int can;
+
+	if (stack->kind == N_HOLE) {
+		TRY(end_element(s, &after, wrote->up, wrote->side));
+		return after ? step_add(s, after) : INFER_OK;
+	}
+	TRY(step_differs(s, stack, wrote, &can));
+	return can ? step_put(s, N_ITEM, wrote, stack, NULL, 0) : INFER_OK;
+}
+
+/* A number ends before the byte that follows it. */
+static int end_number(struct step *s, const struct node *wrote, uint8_t b)
+{
+	struct node *after;
+	int rc;
+
+	TRY(end_element(s, &after, wrote->up, wrote->side));
+	if (!after)
+		return INFER_OK;
+	rc = step_one(s, after, b);
+	node_drop(&s->m->stacks, after);
+	return rc;
+}
+
+int step_element(struct step *s, struct node *top, uint8_t b)
+{
+	struct step in = { s->m, s->g, s->left, { 0 }, s->err };
+	struct node *stack = top->side, *text = NULL, *wrote = NULL;
+	int rc;
+
+	if (stack->kind == N_NUMBER && stack->up->kind == N_HOLE &&
+	    (b == ',' || b == ']' || b == ' ' || b == '\n' || b == '\t' || b == '\r') &&
+	    dfa_accepts(step_text(s->g, stack), stack->data[2]))
+		return end_number(s, top->up, b);
+	rc = step_one(&in, stack, b);
+	s->left = in.left;
+	if (!rc && in.out.n)
+		rc = append(s, &text, top->up->side, b);
+	if (!rc && in.out.n)
+		rc = step_make(s, &wrote, N_WROTE, top->up->up, text, NULL, 0);
+	for (uint32_t i = 0; i < in.out.n && !rc; i++)
+		rc = put_element(s, wrote, in.out.top[i]);
+	if (wrote)
+		node_drop(&s->m->stacks, wrote);
+	if (text)
+		node_drop(&s->m->stacks, text);
+	match_drop(s->m, &in.out);
+	return rc;
+}
+
+/* An element of that goal begins before `after`; b >= 0: with that byte. */
+static int begin_element(struct step *s, struct node *after, uint32_t goal, int b)
+{
+	struct node *hole, *stack = NULL, *wrote = NULL, *item = NULL;
+	int rc, can = 1;
+
+	TRY(step_make(s, &hole, N_HOLE, NULL, NULL, NULL, 0));
+	rc = step_make(s, &stack, N_VALUE, hole, NULL, (const uint32_t[]){ goal, SPACE_ANY }, 2);
+	node_drop(&s->m->stacks, hole);
+	if (!rc)
+		rc = step_make(s, &wrote, N_WROTE, after, NULL, NULL, 0);
+	if (!rc)
+		rc = step_differs(s, stack, wrote, &can);
+	if (!rc && can)
+		rc = step_make(s, &item, N_ITEM, wrote, stack, NULL, 0);
+	if (item && b < 0)
+		rc = step_add(s, node_ref(item));
+	else if (item)
+		rc = step_element(s, item, (uint8_t)b);
+	if (item)
+		node_drop(&s->m->stacks, item);
+	if (wrote)
+		node_drop(&s->m->stacks, wrote);
+	if (stack)
+		node_drop(&s->m->stacks, stack);
+	return rc;
+}
+
+static int next_element(struct step *s, struct node *top, int b)
+{
+	const struct array_shape *a = s->g->array[top->data[SHAPE]];
+	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
+	const struct options *o = a->item + (n < a->n_prefix ? n : a->n_prefix);
+
+	if (n >= a->max)
+		return INFER_OK;
+	for (uint32_t i = 0; i < o->n; i++) {
+		const uint32_t c = array_count(a, top->data[EXTRA], o->at[i].adds);
+		struct node *after;
+		int rc;
+
+		TRY(step_charge(s, 1));
+		if (c == NOWHERE || !array_can(a, next, c))
+			continue;
+		TRY(step_make(s, &after, N_UNIQUE, top->up, top->side,
+		              (const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c },
+		              5));
+		rc = begin_element(s, after, o->at[i].goal, b);
+		node_drop(&s->m->stacks, after);
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
+int step_unique(struct step *s, struct node *top, uint8_t b)
+{
+	const struct array_shape *a = s->g->array[top->data[SHAPE]];
+	const uint32_t *d = top->data;
+	uint32_t spaces = d[SPACES];
+
+	if (step_space(s->m, b, &spaces))
+		return STEP_PUT(s, N_UNIQUE, top->up, top->side, d[SHAPE], d[WHERE], spaces,
+		                d[COUNT], d[EXTRA]);
+	if (b == ']')
+		return array_may_end(a, d[COUNT], d[EXTRA]) ? step_leave(s, top->up) : INFER_OK;
+	if (d[WHERE] == AT_FIRST)
+		return next_element(s, top, b);
+	return b == ',' ? next_element(s, top, -1) : INFER_OK;
+}
