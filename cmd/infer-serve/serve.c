@@ -109,6 +109,8 @@ static int open_reader(struct server *s, infer_error *err)
 		.chat = s->chat.template,
 		.chat_tools = s->chat.with_tools,
 		.conversation = s->chat.c,
+		.encode = INFER_ENCODE_SPECIAL,
+		.calls = INFER_CALLS_AUTO,
 		.where = " by this server",
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
 	};

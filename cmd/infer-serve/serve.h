@@ -82,7 +82,8 @@ struct exchange {
 	struct exchange *next_job; /* of the inbox, under lock; then of those that run */
 	infer_job *job;
 	infer_task *task;
-	int streams, begun;          /* begun: an event went out */
+	int streams, begun; /* begun: an event went out */
+	struct infer_stream stream;
 	int64_t created;             /* seconds since 1970 */
 	int64_t first_ns, *token_ns; /* of the first token; of the last one of each sample */
 	int64_t prompt_tokens, completion_tokens;

@@ -2,10 +2,7 @@
 #ifndef INFER_SERVE_SSE_H
 #define INFER_SERVE_SSE_H
 #include <stddef.h>
-#include "base/buf.h"
 
-/* Append an event.  name: its type, or NULL; data: one line of UTF-8 [n]. */
-void sse_put(struct buf *to, const char *name, const char *data, size_t n);
 /* How many of the n bytes at `at`, a sequence of whole events, are to be sent where there is room
  * for `room`: whole events; or as much as fits of one that is longer than the room. */
 size_t sse_cut(const char *at, size_t n, size_t room);

@@ -2,7 +2,6 @@
  * generate becomes answers and events. */
 #include "infer-serve/http.h"
 #include "infer-serve/serve.h"
-#include "infer-serve/sse.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -53,23 +52,33 @@ static void leave(struct exchange *x)
 	exchange_done(x);
 }
 
+/* Send the events that the writer has. */
+static void put_written(struct exchange *x, int rc, int ended)
+{
+	struct buf *b = &x->server->scratch;
+	struct infer_str text = infer_writer_text(x->server->writer);
+
+	buf_clear(b);
+	buf_put(b, text.at, text.len);
+	b->bad |= rc != INFER_OK;
+	exchange_stream(x, b, ended);
+}
+
 /* End with an error: a status, or an event where the stream has begun. */
 static void fail(struct exchange *x, const struct infer_fault *f)
 {
-	struct buf *b = &x->server->scratch, error;
+	struct server *s = x->server;
+	infer_error err;
 
 	if (!x->begun) {
 		exchange_fault(x, f);
 		return;
 	}
-	buf_init(&error, MEM_BASE);
-	buf_clear(b);
-	exchange_error(&error, x, f);
-	sse_put(b, NULL, error.at ? error.at : "", error.len);
-	sse_put(b, NULL, "[DONE]", 6);
-	b->bad |= error.bad;
-	exchange_stream(x, b, 1);
-	buf_fini(&error);
+	infer_writer_clear(s->writer);
+	put_written(x,
+	            infer_form_put_fault_events(s->writer, infer_form_named(x->endpoint->form), f,
+	                                        x->id, &x->stream, &err),
+	            1);
 }
 
 static void count(struct exchange *x, const struct infer_answer *a)
@@ -125,9 +134,8 @@ static void end(struct exchange *x)
 	} else if (x->streams) {
 		a = answer_of(x);
 		count(x, &a);
-		buf_clear(&s->scratch);
-		sse_put(&s->scratch, NULL, "[DONE]", 6);
-		exchange_stream(x, &s->scratch, 1);
+		infer_writer_clear(s->writer);
+		put_written(x, infer_form_put_events(s->writer, &a, NULL, &x->stream, &err), 1);
 	} else {
 		a = answer_of(x);
 		count(x, &a);
@@ -146,19 +154,15 @@ static void put_deltas(struct exchange *x, int32_t index)
 	struct server *s = x->server;
 	struct infer_answer a = answer_of(x);
 	struct infer_delta d;
-	struct infer_str text;
 	infer_error err;
+	int rc = INFER_OK;
 
-	buf_clear(&s->scratch);
-	while (infer_task_delta(x->task, index, &d)) {
-		infer_writer_clear(s->writer);
-		s->scratch.bad |= infer_form_put_delta(s->writer, &a, &d, &err) != INFER_OK;
-		text = infer_writer_text(s->writer);
-		sse_put(&s->scratch, NULL, text.at, text.len);
-	}
-	if (s->scratch.len || s->scratch.bad) {
+	infer_writer_clear(s->writer);
+	while (!rc && infer_task_delta(x->task, index, &d))
+		rc = infer_form_put_events(s->writer, &a, &d, &x->stream, &err);
+	if (rc || infer_writer_text(s->writer).len) {
 		x->begun = 1;
-		exchange_stream(x, &s->scratch, 0);
+		put_written(x, rc, 0);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 enum {
 	KNOWN_FLAGS = INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT |
-	              INFER_REQ_SPECIAL_TEXT | INFER_REQ_LOGITS
+	              INFER_REQ_SPECIAL_TEXT | INFER_REQ_LOGITS | INFER_REQ_KEEP_STOP
 };
 
 static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what,
@@ -207,6 +207,7 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 	if (q->arena.bad || stop_init(&q->stop, &q->arena, r->stop, r->n_stop))
 		return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens",
 		               (int)q->cap);
+	q->stop.keep = (r->flags & INFER_REQ_KEEP_STOP) != 0;
 	for (int32_t i = 0; i < q->n; i++)
 		q->ids[i] = (uint64_t)r->prompt[i];
 	for (int32_t i = 0; i < r->n_stop_tokens; i++)
@@ -289,6 +290,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	}
 	s->ev.text_bytes = e->events.text.len - s->text_at;
 	s->ev.finish = finish;
+	s->ev.stop = r->stop.met;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
 	if (e->events.text.bad) { /* without a message, rather than as a request that never ends */

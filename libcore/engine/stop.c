@@ -18,7 +18,7 @@ static void borders(struct stop_string *s)
 
 int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n)
 {
-	*s = (struct stop){ .n = n };
+	*s = (struct stop){ .n = n, .met = -1 };
 	if (!n)
 		return INFER_OK;
 	s->strings = arena_alloc(a, (size_t)n, sizeof *s->strings);
@@ -51,8 +51,10 @@ static int32_t advance(struct stop *s, char c, int32_t *held)
 		while (t->state && (t->state == t->len || t->at[t->state] != c))
 			t->state = t->border[t->state - 1];
 		t->state += t->at[t->state] == c;
-		if (t->state == t->len && t->len > whole)
+		if (t->state == t->len && t->len > whole) {
 			whole = t->len;
+			s->met = i;
+		}
 		if (t->state > *held)
 			*held = t->state;
 	}
@@ -84,7 +86,8 @@ int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out)
 	for (size_t i = 0; i < n; i++) {
 		whole = advance(s, bytes[i], &held);
 		if (whole) {
-			release(s, bytes, (size_t)s->n_held + i + 1 - (size_t)whole, out);
+			release(s, bytes, (size_t)s->n_held + i + 1 - (s->keep ? 0 : (size_t)whole),
+			        out);
 			s->n_held = 0;
 			return s->over = 1;
 		}

@@ -18,11 +18,13 @@ struct stop {
 	char *held;
 	int32_t n_held; /* [longest] */
 	int over;       /* a stop string is complete: no more text is given out */
+	int32_t met;    /* its index; -1: none is complete */
+	int keep;       /* it belongs to the text */
 };
 /* Copies.  INFER_ENOMEM. */
 int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
 /* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
- * complete; the text before it is in out, the rest is dropped. */
+ * complete; the text before it is in out (with `keep`, up to its end), the rest is dropped. */
 int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
 void stop_flush(struct stop *s, struct buf *out);
 #endif

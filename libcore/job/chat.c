@@ -1,42 +1,65 @@
 /* job/chat.c - OpenAI's chat completions */
 #include "job/form.h"
 #include "job/job.h"
+#include "base/err.h"
 
 #include <math.h>
 
-/* The value that servers write for an impossible token. */
-enum { NEVER = -9999 };
+static int take_parallel(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int several;
+
+	TRY(job_take_bool(&several, key, v, err));
+	j->single = !several;
+	return INFER_OK;
+}
+
+static int take_modalities(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	(void)j;
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+	json_each(m, v)
+		if (!json_equals(m, "text"))
+			return err_set(err, INFER_EUNSUP, "%s: there is text alone", key);
+	return INFER_OK;
+}
 
 static const struct job_field known[] = {
 	{ "messages", job_take_messages },
 	{ "tools", job_take_tools },
 	{ "tool_choice", job_take_tool_choice },
+	{ "parallel_tool_calls", take_parallel },
 	{ "chat_template_kwargs", job_take_args },
+	{ "add_generation_prompt", job_take_prefill },
+	{ "continue_final_message", job_take_prefill },
+	{ "reasoning_effort", job_take_effort },
+	{ "reasoning_format", job_take_reasoning },
+	{ "thinking_budget_tokens", job_take_thinking_budget },
 	{ "max_completion_tokens", job_take_max_tokens },
 	{ "logprobs", job_take_chat_logprobs },
 	{ "top_logprobs", job_take_chat_logprobs },
 	/* accepted and ignored: there is one model, and no billing */
-	{ "model", job_pass },
-	{ "user", job_pass },
-	{ "metadata", job_pass },
-	{ "store", job_pass },
-	{ "service_tier", job_pass },
-	{ "safety_identifier", job_pass },
-	{ "prompt_cache_key", job_pass },
+	{ "model", job_pass_text },
+	{ "user", job_pass_text },
+	{ "metadata", job_pass_object },
+	{ "store", job_pass_bool },
+	{ "service_tier", job_pass_text },
+	{ "safety_identifier", job_pass_text },
+	{ "prompt_cache_key", job_pass_text },
+	{ "prediction", job_pass_object },
+	{ "web_search_options", job_pass_object },
+	{ "modalities", take_modalities },
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
 	{ "stream", 0 },
 	{ "stream_options", NAN },
 	{ "echo", 0 },
-	{ "parallel_tool_calls", 1 },
-	{ "reasoning_effort", NAN },
 	{ "functions", NAN },
 	{ "function_call", NAN },
-	{ "modalities", NAN },
-	{ "prediction", NAN },
 	{ "verbosity", NAN },
-	{ "web_search_options", NAN },
+	{ "documents", NAN },
 	{ NULL, 0 },
 };
 
@@ -55,7 +78,7 @@ static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, fl
 	if (part_token_text(t, id, &bytes, &n))
 		n = 0;
 	jw_strn(w, "token", n ? bytes : "", n);
-	jw_num(w, "logprob", isinf(logprob) ? NEVER : (double)logprob);
+	jw_num(w, "logprob", isinf(logprob) ? PART_NEVER : (double)logprob);
 	jw_array(w, "bytes");
 	for (size_t i = 0; i < n; i++)
 		jw_int(w, NULL, (unsigned char)bytes[i]);
@@ -158,9 +181,10 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 const struct infer_form form_chat = {
 	.name = "chat",
 	.path = "/v1/chat/completions",
-	.flags = FORM_BEGINS,
+	.flags = FORM_BEGINS | FORM_TALKS,
 	.read = read,
 	.put = put,
 	.put_delta = put_delta,
 	.put_error = openai_put_error,
+	.end = "[DONE]",
 };

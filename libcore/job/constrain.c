@@ -74,21 +74,6 @@ static int take_object(struct job *j, const char *key, const struct json *v, inf
 	return on ? choose(j, key, INFER_GRAMMAR_OBJECT, err) : INFER_OK;
 }
 
-/* OpenAI's name of a schema: letters, digits, _ and -, at most 64. */
-static int check_name(const struct json *v)
-{
-	if (!json_bytes(v) || v->n > 64)
-		return 0;
-	for (uint32_t i = 0; i < v->n; i++) {
-		const char c = v->s[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '_' || c == '-'))
-			return 0;
-	}
-	return 1;
-}
-
 /* {name, schema, strict, and a description, which has no effect}.  A schema is always enforced; what
  * strict adds is the order of its properties. */
 static int take_named(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -97,7 +82,7 @@ static int take_named(struct job *j, const char *key, const struct json *v, infe
 
 	if (!json_is_object(v) || !schema || json_is_null(schema))
 		return err_set(err, INFER_EINVAL, "%s: json_schema has no schema", key);
-	if (!check_name(json_get(v, "name")))
+	if (!job_is_name(json_get(v, "name")))
 		return err_set(err, INFER_EINVAL,
 		               "%s: the name of json_schema is not 1 to 64 letters, digits, _ or -",
 		               key);
@@ -125,6 +110,60 @@ static int take_format(struct job *j, const char *key, const struct json *v, inf
 		               "%s: the type is none of text, json_object and json_schema", key);
 	j->is_free = 1;
 	return INFER_OK;
+}
+
+/* A schema, as JSON or as a text that has it. */
+static int take_schema(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *read;
+
+	if (!json_is_string(v))
+		return take_value(j, key, v, err);
+	TRY(jread(&read, &j->mem, v->s, v->n, key, err));
+	return take_value(j, key, read, err);
+}
+
+static int take_rules(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(choose(j, key, INFER_GRAMMAR_RULES, err));
+	if (!json_is_string(v))
+		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+	j->constraint.text = (struct infer_str){ json_str(v), v->n };
+	return INFER_OK;
+}
+
+static int take_regex(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(take_rules(j, key, v, err));
+	j->constraint.form = INFER_GRAMMAR_REGEX;
+	return INFER_OK;
+}
+
+/* vLLM's object of constraints, of which there is one. */
+static int take_structured(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	static const struct job_field kinds[] = {
+		{ "json", take_schema },        { "regex", take_regex },
+		{ "choice", take_choice },      { "grammar", take_rules },
+		{ "json_object", take_object }, { NULL, NULL },
+	};
+	int n = 0;
+
+	if (!json_is_object(v))
+		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+	for (const struct job_field *k = kinds; k->key; k++) {
+		const struct json *one = json_get(v, k->key);
+
+		if (!one || json_is_null(one))
+			continue;
+		if (n++)
+			return err_set(err, INFER_EINVAL, "%s has more than one constraint", key);
+		TRY(k->take(j, key, one, err));
+	}
+	if (n)
+		return INFER_OK;
+	return err_set(err, INFER_EUNSUP,
+	               "%s has none of json, regex, choice, grammar and json_object", key);
 }
 
 static uint32_t flag_of(const char *key)
@@ -164,6 +203,7 @@ static int constrain_calls(struct job *j, const char **param, infer_error *err)
 		.prompt = j->j.reply.prompt,
 		.prompt_n = j->j.reply.prompt_n,
 		.budget = j->constraint.budget,
+		.single = j->single,
 	};
 
 	*param = "tool_choice";
@@ -265,6 +305,12 @@ const struct job_field job_constraints[] = {
 	{ "regex", take_text, put_source },
 	{ "choice", take_choice, put_source },
 	{ "response_format", take_format, job_put_nothing },
+	{ "structured_outputs", take_structured, job_put_nothing },
+	{ "guided_json", take_schema, job_put_nothing },
+	{ "guided_regex", take_regex, job_put_nothing },
+	{ "guided_choice", take_choice, job_put_nothing },
+	{ "guided_grammar", take_rules, job_put_nothing },
+	{ "ebnf", take_rules, job_put_nothing },
 	{ "schema_order", take_flag, put_flag },
 	{ "lax_schema", take_flag, put_flag },
 	{ "format_annotation", take_flag, put_flag },

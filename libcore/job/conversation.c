@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { TOP_MOST = 20 };
+
 int job_take_messages(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
@@ -23,6 +25,8 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is not an array", key);
 	j->tools_given = 1;
+	if (j->j.form != &form_own)
+		TRY(job_check_tools(v, err));
 	/* our own form accepts the same as --tools */
 	rc = tools_take(&j->tools, v, j->j.form == &form_own ? 0 : TOOLS_WRAPPED, &bad);
 	if (rc == INFER_ENOMEM)
@@ -48,6 +52,8 @@ int job_take_tool_choice(struct job *j, const char *key, const struct json *v, i
 		                             [INFER_CALLS_REQUIRED] = "required" };
 
 	j->choice_given = 1;
+	if (j->j.form != &form_own && json_equals(json_get(v, "type"), "allowed_tools"))
+		return job_take_allowed(j, key, v, err);
 	for (int i = INFER_CALLS_NONE; i <= INFER_CALLS_REQUIRED; i++)
 		if (json_equals(v, words[i])) {
 			j->j.calls = i;
@@ -100,7 +106,7 @@ int job_take_template(struct job *j, const char *key, const struct json *v, infe
 /* Chat completions use two fields where other forms use one. */
 int job_take_chat_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	return strcmp(key, "logprobs") ? job_whole(&j->top_logprobs, key, v, 0, INFER_MAX_TOP, err)
+	return strcmp(key, "logprobs") ? job_whole(&j->top_logprobs, key, v, 0, TOP_MOST, err)
 	                               : job_take_bool(&j->wants_logprobs, key, v, err);
 }
 
@@ -153,6 +159,7 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 	if (!tail)
 		return job_no_memory(err);
 	j->j.reply = (struct infer_reply_options){ .tools = c->tools, .prompt = tail };
+	j->j.reply.flags = j->inline_reasoning ? INFER_REPLY_INLINE : 0;
 	j->j.reply.prompt_n = infer_reply_tail(infer_model_tokenizer(j->o->model), j->prompt,
 	                                       j->j.request.n_prompt, tail);
 	if (j->j.chat == j->o->chat_tools ? j->reader->special_tools : j->reader->special)
@@ -204,7 +211,18 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		               j->prompt_value ? "prompt" : "raw");
 	if (j->messages && !j->o->chat)
 		return err_set(err, INFER_EUNSUP, "messages: there is no chat template for them");
+	if (j->messages && j->j.form != &form_own) {
+		TRY(job_check_messages(j, err));
+		*param = "tool_choice";
+		TRY(job_allow_tools(j, err));
+		infer_chat_caps(j->tools.n && j->o->chat_tools ? j->o->chat_tools : j->o->chat,
+		                &caps);
+		TRY(job_apply_effort(j, &caps, err));
+	}
 	fill(j, &c);
+	if (j->messages && j->j.form != &form_own)
+		TRY(job_begin_answer(j, &c, param, err));
+	*param = j->messages ? "messages" : "prompt";
 	j->j.chat = c.tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat;
 	if (infer_chat_check(j->j.chat, &c, err)) {
 		infer_chat_caps(j->j.chat, &caps);

@@ -1,8 +1,10 @@
 /* job/fields.c - the fields of requests that are neither sampling nor conversation */
+#include "job/form.h"
 #include "job/job.h"
 #include "base/err.h"
 
 #include <math.h>
+#include <string.h>
 
 int job_no_memory(infer_error *err)
 {
@@ -38,6 +40,28 @@ int job_pass(struct job *j, const char *key, const struct json *v, infer_error *
 	return INFER_OK;
 }
 
+/* Fields that change nothing here are read for their type alone. */
+int job_pass_text(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	(void)j;
+	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+}
+
+int job_pass_bool(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int any;
+
+	(void)j;
+	return job_take_bool(&any, key, v, err);
+}
+
+int job_pass_object(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	(void)j;
+	return json_is_object(v) ? INFER_OK
+	                         : err_set(err, INFER_EINVAL, "%s is not an object", key);
+}
+
 int job_take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v))
@@ -56,7 +80,27 @@ int job_take_raw(struct job *j, const char *key, const struct json *v, infer_err
 
 int job_take_max_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	return job_whole(&j->j.request.max_tokens, key, v, -1, INT32_MAX, err);
+	/* of several names the first one counts */
+	static const char *const names[] = { "n_predict", "max_completion_tokens", "max_tokens" };
+	enum { NAMES = sizeof names / sizeof *names };
+	int rank = 0;
+	int32_t most;
+
+	while (rank < NAMES && strcmp(key, names[rank]) != 0)
+		rank++;
+	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
+	if (!most && j->j.form->flags & FORM_TALKS)
+		return err_set(err, INFER_EINVAL, "%s is 0: from 1", key);
+	if (j->limit_rank && rank > j->limit_rank - 1)
+		return INFER_OK;
+	j->limit_rank = rank + 1;
+	j->j.request.max_tokens = most;
+	return INFER_OK;
+}
+
+int job_take_echo(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_take_bool(&j->j.echo, key, v, err);
 }
 
 int job_take_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -129,17 +173,35 @@ static int take_ignore_eos(struct job *j, const char *key, const struct json *v,
 	return INFER_OK;
 }
 
+static int take_keep_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int keep;
+
+	TRY(job_take_bool(&keep, key, v, err));
+	j->j.request.flags |= keep ? INFER_REQ_KEEP_STOP : 0;
+	return INFER_OK;
+}
+
+static void put_keep_stop(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->request.flags & INFER_REQ_KEEP_STOP)
+		jw_bool(w, key, 1);
+}
+
 const struct job_field job_common[] = {
 	{ "max_tokens", job_take_max_tokens, job_put_max_tokens },
 	{ "n", take_n, job_put_n },
 	{ "stop", take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
 	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },
+	{ "include_stop_str_in_output", take_keep_stop, put_keep_stop },
 	{ NULL, NULL, NULL },
 };
 
 const struct job_refused job_refused_common[] = {
-	{ "lora", NAN }, { "min_tokens", 0 }, { "tfs_z", 1 }, { "include_stop_str_in_output", 0 },
+	{ "lora", NAN },
+	{ "min_tokens", 0 },
+	{ "tfs_z", 1 },
 	{ NULL, 0 },
 };
 
@@ -148,7 +210,7 @@ static int take_stream(struct job *j, const char *key, const struct json *v, inf
 	return job_take_bool(&j->j.stream, key, v, err);
 }
 
-/* Read include_usage; include_obfuscation has no effect on the answer. */
+/* Read who is told the usage, and when; include_obfuscation has no effect on the answer. */
 static int take_stream_options(struct job *j, const char *key, const struct json *v,
                                infer_error *err)
 {
@@ -158,13 +220,14 @@ static int take_stream_options(struct job *j, const char *key, const struct json
 	j->stream_options = 1;
 	if (!json_is_object(v))
 		return err_set(err, INFER_EINVAL, "%s is not an object", key);
-	if (json_is(each, JSON_TRUE))
-		return err_set(err, INFER_EUNSUP,
-		               "stream_options: continuous_usage_stats is not supported");
-	return usage && !json_is_null(usage)
-	               ? job_take_bool(&j->j.include_usage, "stream_options: include_usage", usage,
-	                               err)
-	               : INFER_OK;
+	if (each && !json_is_null(each))
+		TRY(job_take_bool(&j->j.each_usage, "stream_options: continuous_usage_stats", each,
+		                  err));
+	if (usage && !json_is_null(usage))
+		TRY(job_take_bool(&j->j.include_usage, "stream_options: include_usage", usage,
+		                  err));
+	j->j.each_usage &= j->j.include_usage;
+	return INFER_OK;
 }
 
 const struct job_field job_streamed[] = {

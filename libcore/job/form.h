@@ -30,7 +30,10 @@ struct form_answer {
 	const void *user;
 };
 
-enum form_flag { FORM_BEGINS = 1 << 0 }; /* a stream says where each sample begins */
+enum form_flag {
+	FORM_BEGINS = 1 << 0, /* a stream says where each sample begins */
+	FORM_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
+};
 
 /* Every put writes members of an object that is open. */
 struct infer_form {
@@ -42,7 +45,18 @@ struct infer_form {
 	void (*put_delta)(struct jwrite *w, const struct infer_answer *a,
 	                  const struct infer_delta *d);
 	void (*put_error)(struct jwrite *w, const struct infer_fault *f);
+	/* Append the events of a delta, where a stream is not one of chunks, of put_delta; NULL:
+	 * `end` is what follows the last chunk, or NULL */
+	void (*put_events)(infer_writer *w, const struct infer_answer *a,
+	                   const struct infer_delta *d, struct infer_stream *s);
+	void (*put_fault_event)(infer_writer *w, const struct infer_fault *f,
+	                        const char *request_id, struct infer_stream *s);
+	const char *end;
 };
+
+/* events.c: an event between these two is an object that is open.  name: NULL: it has none */
+struct jwrite *event_begin(infer_writer *w, const char *name);
+void event_end(infer_writer *w);
 #define FORM(x) extern const struct infer_form form_##x;
 #include "job/form_list.h"
 #undef FORM
@@ -81,6 +95,8 @@ void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts
 void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n);
 
 /* its characters */
+/* the value that servers write for an impossible token */
+enum { PART_NEVER = -9999 };
 size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 
 /* openai.c: what the two forms of OpenAI share, and what sets them apart */

@@ -35,6 +35,13 @@ struct job {
 	int raw, raw_given, think;
 	int32_t wants_logprobs, top_logprobs; /* of chat's form; top -1: not given */
 	int seeded, stream_options;
+	int prefill, opens; /* continue_final_message, add_generation_prompt; -1: not given */
+	int32_t best_of;    /* 0: not given */
+	int limit_rank;     /* of the name that max_tokens came by, from 1; 0: none */
+	int single;         /* at most one call */
+	int inline_reasoning, no_thinking;
+	const struct json *effort;              /* reasoning_effort, or NULL */
+	const struct json *allowed;             /* tools of allowed_tools, or NULL */
 	struct infer_grammar_source constraint; /* its texts are in mem */
 	const char *constraint_key;             /* the field that says it; NULL: none */
 	int is_free;                            /* a field says that there is no constraint */
@@ -94,7 +101,8 @@ struct job_fields {
 int job_read_fields(struct job *j, const struct json *body, const struct job_fields *f);
 
 /* fields.c */
-job_take job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw, job_pass;
+job_take job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw, job_take_echo,
+	job_pass, job_pass_text, job_pass_bool, job_pass_object;
 extern const struct job_field job_common[];
 extern const struct job_field job_own[];      /* of our own form: own.c */
 extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */
@@ -103,6 +111,8 @@ extern const struct job_field job_constraints[]; /* constrain.c */
 /* When all fields and the prompt are read: INFER_EEMPTY and errors of infer_grammars_get.  *param:
  * the field at fault */
 int job_constrain_end(struct job *j, const char **param, infer_error *err);
+/* prompts.c: the prompt, or the prompts, of a request that is no conversation. */
+int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err);
 int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
                  infer_error *err);
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
@@ -129,6 +139,18 @@ int job_conversation(struct job *j, const char **param, infer_error *err);
 job_take job_take_now, job_take_template;
 /* Another prompt: INFER_EINVAL where a field wants a conversation. */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
+
+/* talk.c: conversations in the forms of servers */
+job_take job_take_prefill, job_take_effort, job_take_reasoning, job_take_thinking_budget,
+	job_take_allowed;
+int job_check_messages(struct job *j, infer_error *err);
+int job_check_tools(const struct json *tools, infer_error *err);
+int job_is_name(const struct json *v); /* 1 to 64 letters, digits, _ and - */
+int job_allow_tools(struct job *j, infer_error *err);
+/* Whether the last turn is continued.  *param: the field at fault */
+int job_begin_answer(struct job *j, struct infer_conversation *c, const char **param,
+                     infer_error *err);
+int job_apply_effort(struct job *j, const struct infer_chat_caps *caps, infer_error *err);
 
 /* ask.c */
 job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, job_put_messages,

@@ -93,4 +93,6 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		jw_null(w, "finish_reason");
 	jw_end(w);
 	jw_end(w);
+	if (a->job->each_usage)
+		put_usage(w, a);
 }

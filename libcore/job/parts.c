@@ -131,9 +131,17 @@ void part_name(struct jwrite *w, const char *key, const char *prefix, const infe
 struct infer_usage part_total(const struct infer_answer *a)
 {
 	struct infer_usage u = a->choices->usage;
+	int32_t each = infer_job_each(a->job);
 
-	for (int32_t i = 1; i < a->job->n; i++)
-		u.completion_tokens += a->choices[i].usage.completion_tokens;
+	for (int32_t i = 1; i < a->job->n; i++) {
+		const struct infer_usage *more = &a->choices[i].usage;
+
+		u.completion_tokens += more->completion_tokens;
+		if (i % each)
+			continue;
+		u.prompt_tokens += more->prompt_tokens;
+		u.cached_tokens += more->cached_tokens;
+	}
 	return u;
 }
 
@@ -148,7 +156,8 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 	size_t n, chars = 0;
 	const char *bytes;
 
-	if (part_token_text(t, id, &bytes, &n))
+	/* control tokens are not in the text */
+	if (infer_token_bytes(t, id, 0, &bytes, &n, NULL))
 		return 0;
 	for (size_t k = 0; k < n; k++)
 		chars += ((unsigned char)bytes[k] & 0xc0) != 0x80;

@@ -144,6 +144,7 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 	j->j.n = 1;
 	j->raw = o->raw;
 	j->top_logprobs = -1;
+	j->prefill = j->opens = -1;
 	j->j.logprobs = o->logprobs;
 	j->j.breaker_texts = o->breaker_texts;
 	j->j.n_breaker_texts = o->n_breaker_texts;
@@ -161,12 +162,16 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 	};
 }
 
+/* The field that has the prompt. */
+static const char *job_prompt_key(const struct job *j)
+{
+	return j->j.form->flags & FORM_TALKS ? "messages" : "prompt";
+}
+
 /* *param: the field at fault. */
 static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
-	size_t n = json_count(v);
-	int32_t *ids;
 
 	if (job_is_conversation(j)) {
 		TRY(job_conversation(j, param, err));
@@ -175,22 +180,13 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 		               ? INFER_OK
 		               : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
 	}
-	*param = j->j.form == &form_chat ? "messages" : "prompt";
+	*param = job_prompt_key(j);
 	if (!v)
 		return err_set(err, INFER_EINVAL, "there is no %s",
 		               j->j.form == &form_own ? "prompt, and there are no messages"
 		                                      : *param);
 	TRY(job_no_conversation(j, param, err));
-	if (json_is_string(v)) {
-		TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
-		                 INFER_ENCODE_ADD | j->o->encode, &j->prompt, &n, err));
-		ids = j->prompt;
-	} else {
-		TRY(job_take_ids(j, &ids, "prompt", v, err));
-	}
-	j->j.request.prompt = ids;
-	j->j.request.n_prompt = n;
-	return n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
+	return job_read_prompts(j, "prompt", v, err);
 }
 
 /* Write the request as a line that repeats it. */
@@ -339,9 +335,19 @@ void infer_job_free(infer_job *job)
 	mem_free(j);
 }
 
+int32_t infer_job_each(const infer_job *j) { return j->prompts ? j->n / j->n_prompts : j->n; }
+
+struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i)
+{
+	return j->prompts ? j->prompts[i / infer_job_each(j)]
+	                  : (struct infer_prompt){ .ids = j->request.prompt,
+		                                   .n = j->request.n_prompt };
+}
+
 uint64_t infer_job_seed(const infer_job *j, int32_t i)
 {
-	uint64_t index = (uint64_t)i, seed = j->request.sample.seed;
+	uint64_t index = (uint64_t)(j->prompts ? i % infer_job_each(j) : i),
+		 seed = j->request.sample.seed;
 
-	return i ? rng_hash(seed, &index, sizeof index) >> SEED_CUT : seed;
+	return index ? rng_hash(seed, &index, sizeof index) >> SEED_CUT : seed;
 }

@@ -5,12 +5,14 @@
 #include "base/err.h"
 #include "job/delta.h"
 
+#include <math.h>
 #include <string.h>
 
 struct sample {
 	infer_task *task;
 	uint64_t id;             /* of the engine */
 	int live;                /* submitted, and not yet DONE */
+	int echoed;              /* of the prompt, as bits: its first token, its text */
 	infer_reply *reply;      /* for a conversation, which then has the text */
 	struct buf text, events; /* events: struct infer_event [], their lists in `tops` */
 	struct arena tops;
@@ -134,7 +136,7 @@ static void show(struct sample *s)
 	c->text = p.content;
 }
 
-static void set_fault(infer_task *t, const infer_error *e)
+static void set_fault(infer_task *t, const struct infer_prompt *p, const infer_error *e)
 {
 	const struct infer_request *q = &t->job->request;
 	struct infer_engine_info info;
@@ -143,10 +145,10 @@ static void set_fault(infer_task *t, const infer_error *e)
 		return;
 	infer_engine_info(t->runner->engine, &info);
 	t->fault = (struct infer_fault){ .error = *e, .kind = infer_fault_kind(e->code) };
-	if (e->code != INFER_ENOMEM || q->n_prompt + (q->max_tokens != 0) <= (size_t)info.ctx)
+	if (e->code != INFER_ENOMEM || p->n + (q->max_tokens != 0) <= (size_t)info.ctx)
 		return;
 	t->fault.kind = INFER_FAULT_TOO_LONG;
-	t->fault.n_prompt = (int64_t)q->n_prompt;
+	t->fault.n_prompt = (int64_t)p->n;
 	t->fault.n_ctx = info.ctx;
 }
 
@@ -156,8 +158,13 @@ static void submit(infer_task *t, int32_t to)
 	while (t->submitted < to) {
 		struct sample *s = &t->samples[t->submitted];
 		struct infer_request q = t->job->request;
+		struct infer_prompt p = infer_job_prompt(t->job, t->submitted);
 		infer_error e = { 0 };
 
+		q.prompt = p.ids;
+		q.n_prompt = p.n;
+		if (t->job->echo && t->job->logprobs >= 0)
+			q.flags |= INFER_REQ_SCORE;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
 		q.user = s;
 		t->submitted++;
@@ -167,7 +174,7 @@ static void submit(infer_task *t, int32_t to)
 		if (s->live)
 			continue;
 		t->ended++;
-		set_fault(t, &e);
+		set_fault(t, &p, &e);
 	}
 }
 
@@ -199,6 +206,7 @@ static int task_new(infer_task **out, infer_runner *r, infer_job *j)
 		show(&t->samples[i]);
 		t->choices[i].finish = INFER_FINISH_CANCELLED;
 		t->choices[i].message = "";
+		t->choices[i].stop = -1;
 	}
 	*out = t;
 	if (t->choices)
@@ -267,15 +275,17 @@ static void done(struct sample *s, const struct infer_event *ev)
 {
 	infer_task *t = s->task;
 	struct infer_choice *c = &t->choices[s - t->samples];
+	struct infer_prompt p = infer_job_prompt(t->job, (int32_t)(s - t->samples));
 	infer_error e;
 
 	c->finish = ev->finish;
+	c->stop = ev->stop;
 	c->code = ev->code;
 	c->usage = ev->usage;
 	t->ended++;
 	if (ev->code != INFER_OK && ev->code != INFER_ECANCEL) {
 		err_set(&e, ev->code, "%s", ev->message);
-		set_fault(t, &e);
+		set_fault(t, &p, &e);
 		c->message = t->fault.error.message;
 	}
 }
@@ -293,20 +303,54 @@ static void count_reasoning(struct sample *s, int token)
 	s->reasoning = p.reasoning.len;
 }
 
+/* Put what stands in front of the answer: the first token of the prompt, whose probability nothing
+ * says, ahead of the others; the text when all of them have come. */
+static int echo(struct sample *s, const struct infer_event *ev, infer_error *err)
+{
+	const infer_job *j = s->task->job;
+	struct infer_prompt p = infer_job_prompt(j, (int32_t)(s - s->task->samples));
+	const struct infer_event first = { .kind = INFER_EVENT_SCORE,
+		                           .token = *p.ids,
+		                           .logprob = NAN };
+
+	if (!s->echoed && j->logprobs >= 0)
+		TRY(keep(s, &first, err));
+	s->echoed |= 1;
+	if (s->echoed == 1 && ev->kind != INFER_EVENT_SCORE) {
+		s->echoed = 3;
+		buf_put(&s->text, p.text.at, p.text.len);
+	}
+	return INFER_OK;
+}
+
+/* What is known before the end. */
+static void count(struct sample *s, const struct infer_event *ev)
+{
+	int32_t i = (int32_t)(s - s->task->samples);
+	struct infer_usage *u = &s->task->choices[i].usage;
+
+	u->prompt_tokens = (int64_t)infer_job_prompt(s->task->job, i).n;
+	u->completion_tokens = ev->index + 1;
+}
+
 static int take(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	infer_task *t = s->task;
 	int ends = ev->kind == INFER_EVENT_DONE;
 
+	if (t->job->echo)
+		TRY(echo(s, ev, err));
+	if (ev->kind == INFER_EVENT_TOKEN)
+		count(s, ev);
 	if (s->reply)
 		TRY(infer_reply_put(s->reply, ev->text, ev->text_bytes, err));
-	else
+	else if (ev->text_bytes)
 		buf_put(&s->text, ev->text, ev->text_bytes);
 	if (s->text.bad)
 		return no_memory(err);
 	if (s->reply && ends)
 		TRY(infer_reply_end(s->reply, err));
-	if (ev->kind == INFER_EVENT_TOKEN && t->job->logprobs >= 0)
+	if (!ends && t->job->logprobs >= 0)
 		TRY(keep(s, ev, err));
 	show(s);
 	count_reasoning(s, !ends);

@@ -92,32 +92,70 @@ static int64_t id_of(const struct json *v)
 	return id;
 }
 
-/* {"id": bias} or [[id, bias]] */
+struct biases {
+	struct infer_logit_bias *at;
+	size_t *n;
+	int32_t n_vocab;
+};
+
+/* A bias for each token of a text. */
+static int put_text_bias(const struct biases *to, const struct job *j, const struct json *text,
+                         const struct json *v, infer_error *err)
+{
+	int32_t *ids;
+	size_t n;
+	int rc = infer_encode(infer_model_tokenizer(j->o->model), text->s, text->n,
+	                      INFER_ENCODE_SPECIAL, &ids, &n, err);
+
+	TRY(rc);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = set_bias(&to->at[(*to->n)++], ids[i], v, to->n_vocab, err);
+	infer_ids_free(ids);
+	return rc;
+}
+
+/* token: an id or a text */
+static int put_bias(const struct biases *to, const struct job *j, const struct json *token,
+                    const struct json *v, infer_error *err)
+{
+	if (json_is_string(token))
+		return put_text_bias(to, j, token, v, err);
+	if (!json_is_whole(token))
+		return err_set(err, INFER_EINVAL,
+		               "logit_bias: a token is neither an id nor a text");
+	return set_bias(&to->at[(*to->n)++], json_is(token, JSON_INT) ? token->i : INT64_MAX, v,
+	                to->n_vocab, err);
+}
+
+/* {"id": bias} or [[id or text, bias]] */
 static int take_bias(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	size_t n = json_count(v), i = 0;
-	struct infer_logit_bias *bias = arena_alloc(&j->mem, n, sizeof *bias);
+	struct infer_logit_bias *bias = NULL;
+	size_t n = 0, i = 0;
 	int32_t n_vocab = vocabulary(j);
 
 	if (!json_is_object(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither an object nor a list", key);
+	/* a text has no more tokens than bytes, and one that begins all texts */
+	json_each(b, v)
+		n += 2 + json_bytes(json_first(b));
+	bias = arena_alloc(&j->mem, n, sizeof *bias);
 	if (!bias || n > INT32_MAX)
 		return job_no_memory(err);
+	n = 0;
 	json_each(b, v) {
-		const struct json *first = json_is_array(b) ? b->first : NULL;
-
-		if (json_is_object(v)) {
-			if (id_of(b) < 0)
-				return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
-				               b->key_n < 40 ? (int)b->key_n : 40, b->key);
-			TRY(set_bias(&bias[i++], id_of(b), b, n_vocab, err));
-			continue;
-		}
-		if (!first || b->n != 2 || !json_is_whole(first))
+		if (json_is_object(v) && id_of(b) < 0)
+			return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
+			               b->key_n < 40 ? (int)b->key_n : 40, b->key);
+		if (json_is_object(v))
+			TRY(set_bias(&bias[n++], id_of(b), b, n_vocab, err));
+		else if (json_is_array(b) && b->n == 2)
+			TRY(put_bias(&(struct biases){ bias, &n, n_vocab }, j, b->first,
+			             b->first->next, err));
+		else
 			return err_set(err, INFER_EINVAL,
-			               "%s: entry %zu is not a token id and a number", key, i);
-		TRY(set_bias(&bias[i++], json_is(first, JSON_INT) ? first->i : INT64_MAX,
-		             first->next, n_vocab, err));
+			               "%s: entry %zu is not a token and a number", key, i);
+		i++;
 	}
 	j->j.request.sample.bias = bias;
 	j->j.request.sample.n_bias = (int32_t)n;

@@ -1,33 +1,55 @@
 /* job/text.c - OpenAI's text completions */
 #include "job/form.h"
 #include "job/job.h"
+#include "base/err.h"
 #include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_TOKENS = 16 };
+enum { MAX_TOKENS = 16, TOP_MOST = 20 };
+
+static int take_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->j.logprobs, key, v, 0, TOP_MOST, err);
+}
+
+/* All samples are answers: the best of more than that are not chosen. */
+static int take_best_of(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->best_of, key, v, 1, INFER_JOB_MOST, err);
+}
 
 static const struct job_field known[] = {
 	{ "prompt", job_take_prompt },
-	{ "logprobs", job_take_logprobs },
+	{ "logprobs", take_logprobs },
+	{ "echo", job_take_echo },
+	{ "best_of", take_best_of },
 	/* accepted and ignored: there is one model, and no billing */
-	{ "model", job_pass },
-	{ "user", job_pass },
-	{ "metadata", job_pass },
+	{ "model", job_pass_text },
+	{ "user", job_pass_text },
+	{ "metadata", job_pass_object },
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
-	{ "suffix", NAN }, { "stream", 0 },  { "stream_options", NAN },
-	{ "echo", 0 },     { "best_of", 1 }, { NULL, 0 },
+	{ "suffix", NAN },
+	{ "stream", 0 },
+	{ "stream_options", NAN },
+	{ NULL, 0 },
 };
 
 static int read(struct job *j, const struct json *body)
 {
 	static const struct job_fields fields = { known, refused, MAX_TOKENS };
 
-	return job_read_fields(j, body, &fields);
+	if (job_read_fields(j, body, &fields))
+		return j->j.fault.error.code;
+	if (!j->best_of || j->best_of == infer_job_each(&j->j))
+		return INFER_OK;
+	err_set(&j->j.fault.error, INFER_EINVAL,
+	        "best_of is %d: as many as n are supported, no more and no fewer", (int)j->best_of);
+	return job_fault(j, "best_of");
 }
 
 /* A token as a key of an object: its text, if it is valid text and none of the n tokens before has
@@ -49,19 +71,44 @@ static void token_key(char key[128], const infer_tokenizer *t, const struct infe
 		snprintf(key, 128, "token_id:%d", (int)top[n].token);
 }
 
+/* Never is what servers write for it; what nothing says is null. */
+static void put_number(struct jwrite *w, const char *key, float logprob)
+{
+	jw_num(w, key, isinf(logprob) ? PART_NEVER : (double)logprob);
+}
+
+/* The most likely tokens, and the one that came: it alone if none were asked for. */
+static void put_tops(struct jwrite *w, const infer_tokenizer *t, const struct infer_event *ev)
+{
+	struct infer_top all[INFER_MAX_TOP + 1];
+	int32_t n = ev->n_top;
+	char key[128];
+	int there = 0;
+
+	if (isnan(ev->logprob)) { /* the first of a prompt */
+		jw_null(w, NULL);
+		return;
+	}
+	for (int32_t i = 0; i < n; i++) {
+		all[i] = ev->top[i];
+		there |= all[i].token == ev->token;
+	}
+	if (!there)
+		all[n++] = (struct infer_top){ ev->token, ev->logprob };
+	jw_object(w, NULL);
+	for (int32_t k = 0; k < n; k++) {
+		token_key(key, t, all, k);
+		put_number(w, key, all[k].logprob);
+	}
+	jw_end(w);
+}
+
 static void put_top(struct jwrite *w, const infer_tokenizer *t, const struct infer_event *tokens,
                     size_t n)
 {
-	char key[128];
-
 	jw_array(w, "top_logprobs");
 	for (size_t i = 0; i < n; i++) {
-		jw_object(w, NULL);
-		for (int32_t k = 0; k < tokens[i].n_top; k++) {
-			token_key(key, t, tokens[i].top, k);
-			jw_num(w, key, (double)tokens[i].top[k].logprob);
-		}
-		jw_end(w);
+		put_tops(w, t, &tokens[i]);
 	}
 	jw_end(w);
 }
@@ -81,7 +128,7 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
 	jw_end(w);
 	jw_array(w, "token_logprobs");
 	for (size_t i = 0; i < n; i++)
-		jw_num(w, NULL, (double)tokens[i].logprob);
+		put_number(w, NULL, tokens[i].logprob);
 	jw_end(w);
 	put_top(w, t, tokens, n);
 	jw_array(w, "text_offset");
@@ -131,4 +178,5 @@ const struct infer_form form_text = {
 	.put = put,
 	.put_delta = put_delta,
 	.put_error = openai_put_error,
+	.end = "[DONE]",
 };

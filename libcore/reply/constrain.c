@@ -47,6 +47,8 @@ static int describe(struct buf *b, const infer_chat *chat, const struct infer_ca
 	jw_str(&w, "format", chat->calls->name);
 	jw_int(&w, "choice", o->choice);
 	jw_str(&w, "name", o->choice == INFER_CALLS_NAMED ? o->name : "");
+	if (o->single)
+		jw_bool(&w, "single", 1);
 	jw_value(&w, "tools", o->tools->list);
 	jw_end(&w);
 	return b->bad ? err_set(err, INFER_ENOMEM, "out of memory for the constraint of calls")
@@ -62,7 +64,7 @@ static int compile(struct grammar **g, const infer_chat *chat, const struct infe
 		.tools = o->tools,
 		.required = o->choice != INFER_CALLS_AUTO,
 		.only = -1,
-		.single = o->choice == INFER_CALLS_NAMED,
+		.single = o->single || o->choice == INFER_CALLS_NAMED,
 		.prompt = o->prompt,
 		.prompt_n = o->prompt_n,
 	};

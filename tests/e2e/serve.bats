@@ -139,7 +139,7 @@ refused()
 @test "fields of the wrong type and out of range: 400, and param names the field; unknown ones and null are passed over" {
 	local common='max_tokens "5"|max_tokens 1.5|n 0|n 129|n "1"|temperature "hot"|temperature -2|top_p 2|top_k 0.5|stop 5|stop [""]|seed "x"|logit_bias 5|stream 1|presence_penalty 9'
 	local chat='logprobs 1|top_logprobs 3|tools 5|messages 5|messages []|messages [5]|messages [{}]|chat_template_kwargs 5|stream_options {"include_usage":true}'
-	local text='prompt 5|prompt []|prompt [-1]|logprobs "a"|echo true|best_of 2|suffix "a"|stream_options {}'
+	local text='prompt 5|prompt []|prompt [-1]|logprobs "a"|echo 1|best_of 2|suffix "a"|stream_options {}'
 	# a value takes the place of one that is there
 	tr '|' '\n' <<<"$common|$chat" | perl -MJSON::PP -ne '
 		my ($k, $v) = /^(\S+) (.*)$/; my $b = decode_json("{$ENV{TALK}}");
@@ -191,6 +191,41 @@ refused()
 	! json choices.0.text <out | grep -q time
 	same "$(json choices.0.logprobs.tokens.# <out)" "$(json usage.completion_tokens <out)"
 	[ "$(post /v1/completions '{"prompt":"Once upon","temperature":0,"logit_bias":{"266":100}}' | json choices.0.text)" != "$(json choices.0.text <out)" ]
+}
+
+@test "several prompts, each as if alone; echo with the log-probabilities of the prompt; the usage in every chunk" {
+	post /v1/completions '{"prompt":["Once upon",[266,"Once"]],"n":2,"seed":7,"max_tokens":4}' >whole
+	same '0 1 2 3' "$(perl -MJSON::PP -ne 'print join " ", map { $_->{index} } @{decode_json($_)->{choices}}' whole)"
+	same "$(post /v1/completions '{"prompt":"Once upon","n":2,"seed":7,"max_tokens":4}' | json choices.1.text)" "$(json choices.1.text <whole)"
+	same "$(post /v1/completions '{"prompt":[266,"Once"],"seed":7,"max_tokens":4}' | json choices.0.text)" "$(json choices.2.text <whole)"
+	same '4 16' "$(json usage.prompt_tokens <whole) $(json usage.completion_tokens <whole)"
+	post /v1/completions '{"prompt":"Once upon","temperature":0,"max_tokens":2,"echo":true,"logprobs":0}' >out
+	grep -q '"text":"Once upon a time"' out
+	same "null 4 0,4,9,11" "$(json choices.0.logprobs.token_logprobs.0 <out) $(json choices.0.logprobs.tokens.# <out) $(json choices.0.logprobs.text_offset <out | tr -d '[]')"
+	# the prompt's are those of a run that draws the same tokens
+	same "$(post /v1/completions '{"prompt":"Once","temperature":0,"max_tokens":3,"logprobs":0,"logit_bias":[[" upon",100]]}' | json choices.0.logprobs.token_logprobs.0)" \
+		"$(json choices.0.logprobs.token_logprobs.1 <out)"
+	post /v1/completions '{"prompt":"Once upon","max_tokens":0,"echo":true}' | json choices.0.text | grep -qx 'Once upon'
+	perl "$H" "$SOCK" stream /v1/completions '{"prompt":"Once upon","temperature":0,"max_tokens":3,"echo":true,"logprobs":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' | sed '$d' >events
+	same 'Once upon a time there' "$(sed '$d' events | json choices.0.text | tr -d '\n')"
+	same '1 2 3 3 3' "$(json usage.completion_tokens <events | xargs)"
+}
+
+@test "the last turn of the assistant is continued; what goes with it and what does not" {
+	begun='"messages":[{"role":"user","content":"What is a token?"},{"role":"assistant","content":"A token is"}]'
+	post /apply-template "{$begun}" | json prompt | tail -n 1 | grep -q 'A token is$'
+	same 2 "$(post /apply-template "{$begun,\"continue_final_message\":false}" | json prompt | grep -c 'assistant$')"
+	printf '%s\n' "continue_final_message {$begun,\"continue_final_message\":true,\"add_generation_prompt\":true}" \
+		"continue_final_message {$TALK,\"continue_final_message\":true}" "messages {$begun,\"chat_template_kwargs\":{\"enable_thinking\":true}}" \
+		"chat_template_kwargs {$TALK,\"chat_template_kwargs\":{\"enable_thinking\":\"yes\"}}" \
+		'messages {"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"assistant","content":"c"}]}' \
+		'messages {"messages":[{"role":"tool","content":"a"}]}' 'messages {"messages":[{"role":"assistant"}]}' 'messages {"messages":[{"role":"user","content":5}]}' \
+		'messages {"messages":[{"role":"odd","content":"a"}]}' 'messages {"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]}' \
+		"max_tokens {$TALK,\"max_tokens\":0}" "reasoning_effort {$TALK,\"reasoning_effort\":\"lots\"}" "modalities {$TALK,\"modalities\":[\"audio\"]}" \
+		"structured_outputs {$TALK,\"structured_outputs\":{}}" "structured_outputs {$TALK,\"structured_outputs\":{\"regex\":\"a\",\"choice\":[\"a\"]}}" | refused /v1/chat/completions
+	post /v1/chat/completions "{$TALK,\"structured_outputs\":{\"choice\":[\"yes\",\"no\"]}}" | json choices.0.message.content | grep -qxE 'yes|no'
+	same 2 "$(post /v1/chat/completions "{$TALK,\"max_tokens\":9,\"max_completion_tokens\":2}" | json usage.completion_tokens)"
+	post /v1/completions '{"prompt":"Once upon","temperature":0,"stop":" time","include_stop_str_in_output":true}' | json choices.0.text | grep -q ' time$'
 }
 
 @test "tokens and texts: as infer-run does, of vLLM's form too" {

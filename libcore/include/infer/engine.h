@@ -85,6 +85,7 @@ enum {
 	INFER_REQ_NO_TEXT = 1 << 2,      /* ids only: no detokenising, no stop strings */
 	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
 	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
+	INFER_REQ_KEEP_STOP = 1 << 5,    /* a stop string that ends the text is part of it */
 };
 enum { INFER_MAX_TOP = 128 };
 /* everything is copied at submit */
@@ -156,6 +157,7 @@ struct infer_event {
 	const char *text;
 	size_t text_bytes;
 	int finish;               /* DONE: enum infer_finish */
+	int32_t stop;             /* DONE: index of the stop string that ended it; -1: none */
 	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; the code of an ERROR */
 	const char *message;      /* DONE: a sentence, or empty */
 	struct infer_usage usage; /* DONE */

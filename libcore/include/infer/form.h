@@ -51,6 +51,7 @@ struct infer_choice {
 	const infer_reply *reply; /* the parsed answer, complete; or NULL */
 	int finish, code;         /* from its DONE event, with the message */
 	const char *message;
+	int32_t stop; /* index of the stop string that ended it; -1: none */
 	struct infer_usage usage;
 	int64_t reasoning_tokens;         /* tokens of the reasoning */
 	const struct infer_event *tokens; /* TOKEN events, if log-probabilities were requested */
@@ -97,7 +98,26 @@ int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const st
                          infer_error *err);
 int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
                          infer_error *err);
-/* The same as Anthropic's errors; there is no form for Anthropic's requests. */
+/* What a stream said so far, for forms whose events count it; all zero before its first event. */
+struct infer_stream {
+	int64_t sequence;  /* of the next event */
+	int32_t items;     /* begun: blocks, or items of the output */
+	int open;          /* enum infer_delta_kind of the one that is not ended; 0: none */
+	int32_t at_text;   /* index of the item of a text; of the one that is open */
+	size_t from, call; /* where its text begins in all of the content; its call */
+	int64_t n_tokens;
+};
+/* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, with
+ * `event: NAME` in front of it where the form has named events.  d NULL: what ends a stream, or
+ * nothing.
+ * INFER_ENOMEM  as above */
+int infer_form_put_events(infer_writer *w, const struct infer_answer *a,
+                          const struct infer_delta *d, struct infer_stream *s, infer_error *err);
+/* What a stream that began ends with where a fault cuts it. */
+int infer_form_put_fault_events(infer_writer *w, const infer_form *f,
+                                const struct infer_fault *fault, const char *request_id,
+                                struct infer_stream *s, infer_error *err);
+/* The errors of Anthropic's interface. */
 int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *fault,
                               const char *request_id, infer_error *err);
 

@@ -116,6 +116,13 @@ void infer_job_reader_free(infer_job_reader *r);
 enum { INFER_JOB_MOST = 128 };        /* samples of one prompt */
 typedef struct infer_form infer_form; /* infer/form.h */
 
+/* One of several prompts of a request. */
+struct infer_prompt {
+	const int32_t *ids;
+	size_t n;
+	struct infer_str text; /* what stands in front of the answer with `echo` */
+};
+
 /* A request.  If it could not be read, the job has a fault that says why.  Immutable after
  * reading. */
 typedef struct infer_job {
@@ -128,7 +135,12 @@ typedef struct infer_job {
 	const struct infer_grammar_source *constraint;
 	int calls; /* enum infer_calls, of a conversation with tools */
 	const char *calls_name;
-	int32_t n;        /* samples, 1 ... INFER_JOB_MOST */
+	int32_t n; /* samples of all prompts, 1 ... INFER_JOB_MOST */
+	/* NULL: that of `request` is the only one; else all of them, with the same number of
+	 * samples each: those of the first prompt come first */
+	const struct infer_prompt *prompts;
+	int32_t n_prompts;
+	int echo;         /* the prompt stands in front of the answer */
 	int32_t logprobs; /* as in infer_job_opts */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
@@ -136,6 +148,7 @@ typedef struct infer_job {
 	                         * conversation */
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
 	int stream, include_usage;        /* requested; see infer_form_put_delta */
+	int each_usage;                   /* every chunk says the usage so far */
 	struct infer_str asked; /* the request (infer_form_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was an integer, and is returned as one */
@@ -154,8 +167,11 @@ void infer_job_free(infer_job *j); /* one that was read */
 /* The text that the template made of its conversation, before it became ids; infer_chat_free.
  * INFER_EINVAL  the prompt is no conversation; and the errors of infer_chat_render */
 int infer_job_render(char **text, size_t *n, const infer_job *j, infer_error *err);
-/* The seed of sample i: that of the request for sample 0, the upper 53 bits of hash64(seed, i) for
- * the others. */
+/* The prompt of sample i, and how many samples each prompt has. */
+struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i);
+int32_t infer_job_each(const infer_job *j);
+/* The seed of sample i: that of the request for the first sample of a prompt, the upper 53 bits of
+ * hash64(seed, k) for the k-th behind it. */
 uint64_t infer_job_seed(const infer_job *j, int32_t i);
 
 #ifdef __cplusplus

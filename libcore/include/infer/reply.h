@@ -103,6 +103,7 @@ struct infer_calls_options {
 	const char *prompt; /* as in infer_reply_options */
 	size_t prompt_n;
 	uint64_t budget; /* as in infer_grammar_source */
+	int single;      /* at most one call */
 };
 /* The constraint for an answer whose calls are read back, each with arguments that satisfy the
  * parameters of its tool; their properties come in the order of the schema, and no others.

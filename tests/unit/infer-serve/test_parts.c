@@ -10,21 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int case_events(void)
-{
-	struct buf b;
-	int rc;
-
-	buf_init(&b, MEM_BASE);
-	sse_put(&b, NULL, "{}", 2);
-	sse_put(&b, "ping", "[DONE]", 6);
-	rc = b.bad ? INFER_ENOMEM : INFER_OK;
-	if (!rc)
-		assert_string_equal(b.at, "data: {}\n\nevent: ping\ndata: [DONE]\n\n");
-	buf_fini(&b);
-	return rc;
-}
-
 /* Whatever the room, pieces join to the whole, and end where an event does if one fits. */
 static void test_cut(void **state)
 {
@@ -179,9 +164,9 @@ static void test_listen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_events),  cmocka_unit_test(test_cut),
-		nth_case(case_keys),    cmocka_unit_test(test_bearer),
-		nth_case(case_metrics), cmocka_unit_test(test_listen),
+		cmocka_unit_test(test_cut),    nth_case(case_keys),
+		cmocka_unit_test(test_bearer), nth_case(case_metrics),
+		cmocka_unit_test(test_listen),
 	};
 	return nth_group(tests);
 }

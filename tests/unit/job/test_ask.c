@@ -55,6 +55,8 @@ static const struct {
 	{ "stop_token_ids", "{\"prompt\":\"the\",\"stop_token_ids\":[7,0]}",
 	  "{\"prompt\":\"the\"}" },
 	{ "ignore_eos", "{\"prompt\":\"the\",\"ignore_eos\":true}", "{\"prompt\":\"the\"}" },
+	{ "include_stop_str_in_output", "{\"prompt\":\"the\",\"include_stop_str_in_output\":true}",
+	  "{\"prompt\":\"the\"}" },
 	{ "samplers", "{\"prompt\":\"the\",\"samplers\":[\"temp\",\"typical\"]}",
 	  "{\"prompt\":\"the\"}" },
 	{ "logit_bias", "{\"prompt\":\"the\",\"logit_bias\":[[5,-99.1234567],[6,false],[7,1e-30]]}",

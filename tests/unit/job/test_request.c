@@ -123,7 +123,7 @@ static const struct bad bad[] = {
 	{ "{\"prompt\":\"x\",\"extra\":null}", INFER_EINVAL, "extra", "'extra'" },
 	{ "{\"prompt\":7}", INFER_EINVAL, "prompt", "neither a text" },
 	{ "{\"prompt\":[\"a\",\"b\"]}", INFER_EUNSUP, "prompt", "one prompt" },
-	{ "{\"prompt\":[1,\"b\"]}", INFER_EINVAL, "prompt", "entry 1" },
+	{ "{\"prompt\":[1,\"b\"]}", INFER_EINVAL, "prompt", "not a token id" },
 	{ "{\"prompt\":[-1]}", INFER_EINVAL, "prompt", "-1" },
 	{ "{\"prompt\":\"x\",\"max_tokens\":-2}", INFER_EINVAL, "max_tokens", "from -1" },
 	{ "{\"prompt\":\"x\",\"max_tokens\":1.5}", INFER_EINVAL, "max_tokens", "whole number" },

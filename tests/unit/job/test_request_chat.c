@@ -111,10 +111,10 @@ static const struct bad bad_conversations[] = {
 	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":{\"type\":\"function\","
 	                 "\"function\":{\"name\":\"g\"}}"),
 	  INFER_EINVAL, "tool_choice", "there is no tool g" },
-	{ CHAT_LINE(USER ",\"parallel_tool_calls\":false"), INFER_EUNSUP, "parallel_tool_calls",
-	  "not supported" },
-	{ CHAT_LINE(USER ",\"reasoning_effort\":\"low\""), INFER_EUNSUP, "reasoning_effort",
-	  "not supported" },
+	{ CHAT_LINE(USER ",\"parallel_tool_calls\":0"), INFER_EINVAL, "parallel_tool_calls",
+	  "true nor false" },
+	{ CHAT_LINE(USER ",\"reasoning_effort\":\"lots\""), INFER_EINVAL, "reasoning_effort",
+	  "none of none" },
 };
 
 static int case_bad_conversation(void)

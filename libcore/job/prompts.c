@@ -1,0 +1,165 @@
+/* job/prompts.c - prompts that are text or token ids, or both in turn: one, or a list of them */
+#include "job/form.h"
+#include "job/job.h"
+#include "base/err.h"
+
+#include <string.h>
+
+/* ---- one prompt ---- */
+
+static int put_text(struct buf *ids, const struct job *j, const struct json *v, infer_error *err)
+{
+	const uint32_t add = ids->len ? 0 : INFER_ENCODE_ADD;
+	int32_t *some;
+	size_t n;
+
+	TRY(infer_encode(infer_model_tokenizer(j->o->model), json_str(v), v->n, add | j->o->encode,
+	                 &some, &n, err));
+	if (n)
+		buf_put(ids, some, n * sizeof *some);
+	infer_ids_free(some);
+	return INFER_OK;
+}
+
+static int put_id(struct buf *ids, const char *key, const struct json *v, infer_error *err)
+{
+	int32_t id;
+
+	TRY(job_whole(&id, key, v, 0, INT32_MAX, err));
+	buf_put(ids, &id, sizeof id);
+	return INFER_OK;
+}
+
+static int put_part(struct buf *ids, const struct job *j, const char *key, const struct json *v,
+                    infer_error *err)
+{
+	if (json_is_string(v) && j->j.form != &form_own)
+		return put_text(ids, j, v, err);
+	if (json_is_number(v))
+		return put_id(ids, key, v, err);
+	return err_set(err, INFER_EINVAL, "%s: an entry is %s a token id", key,
+	               j->j.form == &form_own ? "not" : "neither a text nor");
+}
+
+static int put_prompt(struct buf *ids, const struct job *j, const char *key, const struct json *v,
+                      infer_error *err)
+{
+	if (json_is_string(v))
+		return put_text(ids, j, v, err);
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
+		               key);
+	json_each(part, v)
+		TRY(put_part(ids, j, key, part, err));
+	return INFER_OK;
+}
+
+/* What the prompt says: the text as it came, or that of its ids. */
+static int say(struct infer_prompt *p, struct job *j, const struct json *v, infer_error *err)
+{
+	const infer_tokenizer *t = infer_model_tokenizer(j->o->model);
+	struct buf text;
+
+	if (json_is_string(v)) {
+		p->text = (struct infer_str){ v->s, v->n };
+		return INFER_OK;
+	}
+	buf_init(&text, MEM_JOB);
+	for (size_t i = 0; i < p->n; i++) {
+		const char *bytes;
+		size_t n;
+
+		if (!infer_token_bytes(t, p->ids[i], i ? 0 : INFER_DECODE_FIRST, &bytes, &n, NULL))
+			buf_put(&text, bytes, n);
+	}
+	p->text = (struct infer_str){
+		text.bad ? NULL : arena_strndup(&j->mem, text.at ? text.at : "", text.len), text.len
+	};
+	buf_fini(&text);
+	return p->text.at ? INFER_OK : job_no_memory(err);
+}
+
+static int read_one(struct infer_prompt *p, struct job *j, const char *key, const struct json *v,
+                    infer_error *err)
+{
+	struct buf ids;
+	int32_t *kept = NULL;
+	int rc;
+
+	buf_init(&ids, MEM_JOB);
+	rc = put_prompt(&ids, j, key, v, err);
+	p->n = ids.len / sizeof *kept;
+	if (!rc)
+		kept = ids.bad ? NULL : arena_alloc(&j->mem, p->n, sizeof *kept);
+	if (kept && p->n)
+		memcpy(kept, ids.at, ids.len);
+	p->ids = kept;
+	buf_fini(&ids);
+	TRY(rc);
+	if (!kept)
+		return job_no_memory(err);
+	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
+}
+
+/* ---- all of them ---- */
+
+/* A list without token ids is one of prompts. */
+static int is_list(const struct json *v)
+{
+	if (!json_is_array(v) || !v->n)
+		return 0;
+	json_each(part, v)
+		if (!json_is_string(part) && !json_is_array(part))
+			return 0;
+	return 1;
+}
+
+static int read_list(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	struct infer_prompt *p = arena_alloc(&j->mem, v->n, sizeof *p);
+	size_t i = 0;
+
+	if (j->j.form == &form_own || j->o->reads & INFER_JOB_KEEP)
+		return err_set(err, INFER_EUNSUP, "%s: a record has one prompt", key);
+	if ((int64_t)v->n * j->j.n > INFER_JOB_MOST)
+		return err_set(err, INFER_EINVAL,
+		               "%s: %u prompts with n %d: a request has at most %d answers", key,
+		               (unsigned)v->n, (int)j->j.n, INFER_JOB_MOST);
+	if (!p)
+		return job_no_memory(err);
+	json_each(one, v) {
+		p[i] = (struct infer_prompt){ .n = 0 };
+		TRY(read_one(&p[i], j, key, one, err));
+		if (j->j.echo)
+			TRY(say(&p[i], j, one, err));
+		i++;
+	}
+	j->j.prompts = p;
+	j->j.n_prompts = (int32_t)v->n;
+	j->j.n *= (int32_t)v->n;
+	return INFER_OK;
+}
+
+int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	struct infer_prompt *p;
+
+	if (is_list(v)) {
+		TRY(read_list(j, key, v, err));
+		j->j.request.prompt = j->j.prompts->ids;
+		j->j.request.n_prompt = j->j.prompts->n;
+		return INFER_OK;
+	}
+	p = arena_alloc(&j->mem, 1, sizeof *p);
+	if (!p)
+		return job_no_memory(err);
+	*p = (struct infer_prompt){ .n = 0 };
+	TRY(read_one(p, j, key, v, err));
+	j->j.request.prompt = p->ids;
+	j->j.request.n_prompt = p->n;
+	if (!j->j.echo)
+		return INFER_OK;
+	j->j.prompts = p;
+	j->j.n_prompts = 1;
+	return say(p, j, v, err);
+}
