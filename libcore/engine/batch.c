@@ -164,6 +164,7 @@ static struct event_slot *say(infer_engine *e, const struct row_job *j, int kind
 	s->ev.token = j->token;
 	s->ev.logprob = j->logprob;
 	s->ev.n_top = j->n_top;
+	s->ev.usage = j->r->usage;
 	s->ev.logits = j->r->flags & INFER_REQ_LOGITS && !j->draws ? j->logits : NULL;
 	s->top_at = j->top_at;
 	j->r->digest = stats_digest(j->r->digest, j->token, j->logprob);

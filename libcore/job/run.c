@@ -329,7 +329,7 @@ static void count(struct sample *s, const struct infer_event *ev)
 	int32_t i = (int32_t)(s - s->task->samples);
 	struct infer_usage *u = &s->task->choices[i].usage;
 
-	u->prompt_tokens = (int64_t)infer_job_prompt(s->task->job, i).n;
+	*u = ev->usage;
 	u->completion_tokens = ev->index + 1;
 }
 

@@ -53,8 +53,7 @@ struct infer_engine_opts {
 	uint32_t flags;
 	infer_log_fn *log;
 	void *log_user;
-	/* told, while a step reads prompts, how many of the tokens of all prompts that run are
-	 * computed or were in the cache; by the thread that steps */
+	/* told, while a step reads prompts, how many tokens of all that run are computed or cached */
 	struct infer_watch watch;
 	struct infer_observer observer; /* is shown the inputs of every product with a matrix */
 };
@@ -152,15 +151,14 @@ struct infer_event {
 	/* INFER_REQ_LOGITS: f32 [n_vocab], nats, not normalised, of this token; borrowed until the
 	 * next step, and NULL for an event that is read after it */
 	const float *logits;
-	/* TOKEN, DONE: the bytes that are now final; never part of an incomplete UTF-8 sequence or
-	 * of a possible stop string */
+	/* TOKEN, DONE: the bytes that are final: no part of a character or a possible stop string */
 	const char *text;
 	size_t text_bytes;
 	int finish;               /* DONE: enum infer_finish */
 	int32_t stop;             /* DONE: index of the stop string that ended it; -1: none */
 	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; the code of an ERROR */
 	const char *message;      /* DONE: a sentence, or empty */
-	struct infer_usage usage; /* DONE */
+	struct infer_usage usage; /* TOKEN: so far, but for the token itself; DONE */
 };
 /* 1: *ev is filled; 0: there is no event.  An end-of-turn or stop token is a TOKEN with empty text,
  * followed by DONE.  SCORE events have the order of the prompt.  Events are kept until read. */
