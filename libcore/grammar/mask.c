@@ -327,20 +327,24 @@ static int on_hole(struct mask *k, struct node **out, struct node *top, infer_er
 static void text_key(const struct trie *t, struct mask_key *key, struct mask_from *from,
                      enum form form, const struct dfa *text, const uint32_t *d)
 {
-	static const char same;
-	uint32_t accepts;
+	static const char same, counted;
+	enum text_kind kind;
+	uint32_t accepts, n;
 
 	key->form = form;
 	key->what = from->text = text;
 	key->d[0] = from->state = d[0];
 	if (form != FORM_NUMBER)
 		memcpy(key->d + 1, d + 1, 2 * sizeof *d);
-	if ((form == FORM_STRING || form == FORM_NAME) &&
-	    text_is_free(text, d[0], t->longest, &accepts)) {
-		from->free = 1;
-		key->what = &same;
-		key->d[0] = accepts;
-	}
+	if (form != FORM_STRING && form != FORM_NAME)
+		return;
+	kind = text_kind(text, d[0], t->longest, &accepts, &n);
+	if (kind == TEXT_OWN)
+		return;
+	from->free = kind == TEXT_FREE;
+	key->what = from->free ? &same : &counted;
+	key->d[0] = accepts;
+	key->d[3] = from->free ? 0 : n;
 }
 
 static int key_of(struct mask *k, const struct trie *t, struct mask_key *key,

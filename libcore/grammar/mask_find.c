@@ -16,10 +16,8 @@ static int no_memory(struct finder *f) { return err_set(f->err, INFER_ENOMEM, "o
 
 void finder_take(struct finder *f, uint32_t a, uint32_t b)
 {
-	uint64_t *bits = f->k->scratch;
-
 	for (const uint32_t *id = f->t->id; a < b; a++)
-		bit_set(bits, id[a]);
+		finder_set(f, id[a]);
 }
 
 int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size)
@@ -133,6 +131,36 @@ static int endings(struct finder *f)
 	return INFER_OK;
 }
 
+static uint32_t ones(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* The words of scratch that are not zero, one after the other: the next from *at on. */
+static int next_word(const struct mask *k, uint32_t *at)
+{
+	while (*at < k->words) {
+		const uint64_t left = k->touched[*at / 64] >> *at % 64;
+
+		if (left) {
+			*at += (uint32_t)__builtin_ctzll(left);
+			return 1;
+		}
+		*at = (*at / 64 + 1) * 64;
+	}
+	return 0;
+}
+
+void finder_clear(struct mask *k)
+{
+	for (uint32_t i = 0; next_word(k, &i); i++)
+		k->scratch[i] = 0;
+	memset(k->touched, 0, (k->words / 64 + 1) * sizeof *k->touched);
+}
+
 static int tokens(struct finder *f)
 {
 	const uint32_t words = f->k->words;
@@ -140,8 +168,8 @@ static int tokens(struct finder *f)
 	struct entry *e = f->e;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < words; i++)
-		e->n += (uint32_t)__builtin_popcountll(from[i]);
+	for (uint32_t i = 0; next_word(f->k, &i) && e->n <= words; i++)
+		e->n += ones(from[i]);
 	if (e->n > words) {
 		e->bits = mem_alloc(MEM_GRAMMAR, words, sizeof *e->bits);
 		if (!e->bits)
@@ -154,7 +182,7 @@ static int tokens(struct finder *f)
 	if (!e->id)
 		return no_memory(f);
 	e->bytes += e->n * sizeof *e->id;
-	for (uint32_t i = 0; i < words; i++)
+	for (uint32_t i = 0; next_word(f->k, &i); i++)
 		for (uint64_t w = from[i]; w; w &= w - 1)
 			e->id[n++] = i * 64 + (uint32_t)__builtin_ctzll(w);
 	return INFER_OK;

@@ -53,6 +53,7 @@ struct mask_state {
 	struct match_at place;
 	uint32_t hash, chain, asked;
 	uint8_t safe, measured; /* so many plain characters leave a way on and no end; found out */
+	uint8_t outside;        /* of all strings */
 	int leaves;             /* the hole is among its stacks, or next */
 	uint32_t *next;         /* [256] 0: not known; NULL: not asked often enough */
 };
@@ -69,7 +70,8 @@ struct mask {
 	uint32_t mask, n_entries;
 	struct mask_state *state;
 	uint32_t n_states, cap_states, *state_bucket;
-	uint64_t *scratch; /* [words] */
+	uint64_t *scratch; /* [words], all zero between entries */
+	uint64_t *touched; /* a bit for each word of scratch that is not */
 };
 enum { STATE_BUCKETS = 4096 };
 
@@ -95,14 +97,26 @@ struct finder {
 	infer_error *err;
 };
 
+/* The token may come. */
+static inline void finder_set(const struct finder *f, uint32_t id)
+{
+	f->k->scratch[id / 64] |= UINT64_C(1) << id % 64;
+	f->k->touched[id / 4096] |= UINT64_C(1) << id / 64 % 64;
+}
 static inline int finder_charge(struct finder *f, uint64_t n)
 {
 	f->e->steps += n;
 	return f->e->steps <= f->steps;
 }
+/* The next node from i on; of those of depth 1 only the ones whose byte may come. */
+static inline uint32_t finder_next(const struct finder *f, uint32_t i, const uint8_t may[256])
+{
+	return i < f->t->n_nodes && f->t->node[i].depth == 1 ? trie_begin(f->t, i, may) : i;
+}
 int finder_too_long(struct finder *f); /* its error */
 /* The texts a ... b - 1 may come. */
 void finder_take(struct finder *f, uint32_t a, uint32_t b);
+void finder_clear(struct mask *k);
 int finder_exit(struct finder *f, uint32_t node, uint32_t slot);
 int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
 /* What was taken and the exits become the entry; its trie's texts are in order. */
@@ -112,9 +126,12 @@ void entry_free(struct entry *e);
 /* How a frame is found out: by its stack, by its automaton, by the names of its object. */
 int walk_frame(struct finder *f);
 int walk_text(struct finder *f);
-/* Whether `longest` characters, whatever they are, leave a way on, and the text may end behind each
- * of them and before, *accepts, or behind none. */
-int text_is_free(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts);
+/* TEXT_FREE: `longest` characters, whatever they are, leave a way on, and the text may end behind
+ * each of them and before, *accepts, or behind none.  TEXT_COUNTED: the same with *n characters, and
+ * none may come behind them. */
+enum text_kind { TEXT_OWN, TEXT_FREE, TEXT_COUNTED };
+enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
+                         uint32_t *n);
 int walk_slots(struct finder *f, const struct object_shape *o);
 void mask_states_drop(struct mask *k);
 

@@ -5,6 +5,10 @@
 #include "base/mem.h"
 #include "regular/work.h"
 
+#include <string.h>
+
+enum { FEW = 64 };
+
 static int add_tokens(struct finder *f, uint32_t node, const struct slot_at *at)
 {
 	struct entry *e = f->e;
@@ -27,9 +31,24 @@ static int add_odd(struct finder *f, uint32_t node)
 	return INFER_OK;
 }
 
+/* The bytes with which a few names go on, their end, and the beginning of an escape. */
+static void may_follow(const struct object_shape *o, const struct slot_at *at, uint8_t may[256])
+{
+	const int few = at->hi - at->lo <= FEW && !at->dec.mode;
+
+	memset(may, !few, 256);
+	may['"'] = may['\\'] = 1;
+	for (uint32_t i = at->lo; i < at->hi && few; i++)
+		if (o->slot[i].n > at->depth)
+			may[(uint8_t)o->slot[i].name[at->depth]] = 1;
+}
+
 static int walk(struct finder *f, const struct object_shape *o, struct slot_at *at)
 {
-	for (uint32_t i = 1; i < f->t->n_nodes;) {
+	uint8_t may[256];
+
+	may_follow(o, at, may);
+	for (uint32_t i = 1; (i = finder_next(f, i, may)) < f->t->n_nodes;) {
 		const struct trie_node *x = f->t->node + i;
 		struct slot_at *to = at + x->depth;
 

@@ -36,8 +36,9 @@ int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
 		rc = make_bottoms(k, err);
 	k->bucket = mem_zalloc(MEM_GRAMMAR, BUCKETS, sizeof(struct entry *));
 	k->state_bucket = mem_alloc(MEM_GRAMMAR, STATE_BUCKETS, sizeof *k->state_bucket);
-	k->scratch = mem_alloc(MEM_GRAMMAR, (size_t)k->words + 1, sizeof *k->scratch);
-	if (!rc && (!k->bucket || !k->state_bucket || !k->scratch))
+	k->scratch = mem_zalloc(MEM_GRAMMAR, (size_t)k->words + 1, sizeof *k->scratch);
+	k->touched = mem_zalloc(MEM_GRAMMAR, k->words / 64 + 1, sizeof *k->touched);
+	if (!rc && (!k->bucket || !k->state_bucket || !k->scratch || !k->touched))
 		rc = err_set(err, INFER_ENOMEM, "out of memory");
 	if (rc) {
 		mask_free(k);
@@ -95,6 +96,7 @@ void mask_free(struct mask *k)
 	mem_free(k->bucket);
 	mem_free(k->state_bucket);
 	mem_free(k->scratch);
+	mem_free(k->touched);
 	pthread_mutex_destroy(&k->lock);
 	mem_free(k);
 }
@@ -154,7 +156,6 @@ static int find_out(struct finder *f)
 {
 	const struct mask_key *key = &f->e->key;
 
-	memset(f->k->scratch, 0, f->k->words * sizeof *f->k->scratch);
 	switch ((enum form)key->form) {
 	case FORM_FRAME:
 		return walk_frame(f);
@@ -180,6 +181,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 	rc = find_out(&f);
 	if (!rc)
 		rc = finder_done(&f);
+	finder_clear(k);
 	mem_free(f.exit);
 	if (rc) {
 		entry_free(e);

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "regular/work.h"
 
+#include <string.h>
+
 enum { LOOKS = 32, SMALL_TABLE = 4096, LONG_WAY = 256 };
 
 /* What is known of a state.  safe: so many plain characters certainly leave a way on, whichever
@@ -92,22 +94,25 @@ static const struct bound *bound_of(struct walk *w, uint32_t state)
 	return b;
 }
 
-int text_is_free(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts)
+enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
+                         uint32_t *n)
 {
 	int live, dead;
 
 	*accepts = d->flags[state] & DFA_ACCEPT;
-	for (uint32_t n = 0; n <= longest; n++) {
-		if ((uint32_t)(d->flags[state] & DFA_ACCEPT) != *accepts || n > LONG_WAY)
-			return 0;
+	for (*n = 0; *n <= longest; ++*n) {
+		if ((uint32_t)(d->flags[state] & DFA_ACCEPT) != *accepts || *n > LONG_WAY)
+			return TEXT_OWN;
 		if (d->flags[state] & DFA_ALL)
-			return 1;
+			return TEXT_FREE;
 		state = only_way(d->next + (size_t)state * d->n_classes, d->n_classes, &live,
 		                 &dead);
+		if (!live)
+			return TEXT_COUNTED;
 		if (dead || state == NOWHERE)
-			return 0;
+			return TEXT_OWN;
 	}
-	return 1;
+	return TEXT_FREE;
 }
 
 /* Whether no state that can be reached has a way to the end of all. */
@@ -178,8 +183,23 @@ static int take_below(struct walk *w, const struct at *from, const struct trie_n
 		return 0;
 	for (uint32_t i = x->first; i < end; i++)
 		if (t->chars[i] <= from->chars + b->safe)
-			bit_set(w->f->k->scratch, t->id[i]);
+			finder_set(w->f, t->id[i]);
 	return 1;
+}
+
+/* Take the plain texts without looking at each, where they only count; the others are left. */
+static void take_plain(struct walk *w, const struct at *from)
+{
+	const struct trie *t = w->f->t;
+	const struct bound *b = bound_of(w, from->state);
+	const int all = from->all || b->safe >= TRIE_ANY - 1;
+
+	if (!t->odd || from->dec.mode || w->form == FORM_NUMBER || !(all || b->exact))
+		return;
+	memcpy(w->f->k->scratch, t->plain + (size_t)(all ? TRIE_LEVELS - 1 : b->safe) * t->words,
+	       t->words * sizeof *t->plain);
+	memset(w->f->k->touched, 0xff, (t->words / 64 + 1) * sizeof *w->f->k->touched);
+	w->f->t = t->odd;
 }
 
 static int walk(struct walk *w, struct at *at)
@@ -230,6 +250,7 @@ int walk_text(struct finder *f)
 		f->e->may_leave = dfa_accepts(w.d, at[0].state);
 	else
 		at[0].all = f->from->free || never_dies(w.d);
+	take_plain(&w, at);
 	rc = walk(&w, at);
 	mem_free(at);
 	return rc;

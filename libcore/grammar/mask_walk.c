@@ -34,6 +34,36 @@ static int leaves(const struct mask *k, const struct match_at *at)
 	return 0;
 }
 
+/* Bytes that JSON has outside of strings. */
+static void may_follow(const struct mask_state *s, uint8_t may[256])
+{
+	static const char outside[] = " \t\n\r{}[],:\"-+.0123456789eEaflnrstu";
+
+	memset(may, !s->outside, 256);
+	for (const char *b = outside; *b; b++)
+		may[(uint8_t)*b] = 1;
+}
+
+/* Whether all stacks are outside of strings. */
+static int outside(const struct match_at *at)
+{
+	for (uint32_t i = 0; i < at->n; i++)
+		switch (at->top[i]->kind) {
+		case N_DONE:
+		case N_VALUE:
+		case N_LITERAL:
+		case N_NUMBER:
+		case N_COLON:
+		case N_ARRAY:
+		case N_OBJECT:
+		case N_HOLE:
+			break;
+		default:
+			return 0;
+		}
+	return 1;
+}
+
 void mask_states_drop(struct mask *k)
 {
 	for (uint32_t i = 0; i < k->n_states; i++) {
@@ -64,9 +94,11 @@ static int state_of(struct finder *f, struct match_at *place, uint32_t *number)
 		return rc;
 	}
 	i = *number = k->n_states++;
-	k->state[i] = (struct mask_state){
-		.place = *place, .hash = hash, .chain = *bucket, .leaves = leaves(k, place)
-	};
+	k->state[i] = (struct mask_state){ .place = *place,
+		                           .hash = hash,
+		                           .chain = *bucket,
+		                           .leaves = leaves(k, place),
+		                           .outside = (uint8_t)outside(place) };
 	*bucket = i;
 	return INFER_OK;
 }
@@ -168,7 +200,10 @@ static int measure(struct finder *f, uint32_t first, uint8_t *safe)
 
 static int walk(struct finder *f, uint32_t *at)
 {
-	for (uint32_t i = 1; i < f->t->n_nodes;) {
+	uint8_t may[256];
+
+	may_follow(f->k->state + at[0], may);
+	for (uint32_t i = 1; (i = finder_next(f, i, may)) < f->t->n_nodes;) {
 		const struct trie_node *x = f->t->node + i;
 		const struct mask_state *s;
 		uint8_t safe = 0;

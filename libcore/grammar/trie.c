@@ -117,6 +117,8 @@ static void fill(struct trie *t, uint32_t *open)
 		t->node[open[depth]].skip = n;
 	t->node[0].skip = n;
 	t->node[n] = (struct trie_node){ .skip = n, .first = t->n_texts };
+	for (uint32_t i = 1; i < n; i = t->node[i].skip)
+		t->begin[t->node[i].byte] = i;
 }
 
 /* -- characters ----------------------------------------------------------------------------- */
@@ -290,6 +292,56 @@ int trie_make(struct trie *t, struct trie_text *text, uint32_t n, infer_error *e
 	return rc;
 }
 
+/* What is not plain becomes a trie of its own: the rest of a vocabulary is looked up. */
+static int make_odd(struct trie *t, infer_error *err)
+{
+	struct trie_text *text;
+	uint32_t n = 0, k = 0;
+
+	for (uint32_t i = 0; i < t->n_texts; i++)
+		n += t->chars[i] == TRIE_ANY;
+	t->odd = mem_zalloc(MEM_GRAMMAR, 1, sizeof *t->odd);
+	text = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof *text);
+	if (!t->odd || !text) {
+		mem_free(text);
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	}
+	for (uint32_t i = 0; i < t->n_texts; i++)
+		if (t->chars[i] == TRIE_ANY)
+			text[k++] = t->text[i];
+	return trie_make(t->odd, text, n, err);
+}
+
+int trie_split(struct trie *t, uint32_t words, infer_error *err)
+{
+	const uint32_t last = TRIE_LEVELS - 1;
+
+	t->words = words;
+	t->plain = mem_zalloc(MEM_GRAMMAR, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
+	if (!t->plain)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < t->n_texts; i++) {
+		const uint32_t chars = t->chars[i], id = t->id[i];
+
+		if (chars != TRIE_ANY)
+			t->plain[(size_t)(chars < last ? chars : last) * words + id / 64] |=
+				UINT64_C(1) << id % 64;
+	}
+	for (size_t i = words; i < (size_t)TRIE_LEVELS * words; i++)
+		t->plain[i] |= t->plain[i - words];
+	return make_odd(t, err);
+}
+
+uint32_t trie_begin(const struct trie *t, uint32_t i, const uint8_t may[256])
+{
+	if (i >= t->n_nodes)
+		return i;
+	for (uint32_t b = t->node[i].byte; b < 256; b++)
+		if (may[b] && t->begin[b])
+			return t->begin[b];
+	return t->n_nodes;
+}
+
 uint32_t trie_find(const struct trie *t, const char *bytes, uint32_t n)
 {
 	uint32_t at = 0;
@@ -313,5 +365,9 @@ void trie_fini(struct trie *t)
 	mem_free(t->escaped);
 	mem_free(t->chars);
 	mem_free(t->id);
+	mem_free(t->plain);
+	if (t->odd)
+		trie_fini(t->odd);
+	mem_free(t->odd);
 	*t = (struct trie){ 0 };
 }

@@ -41,10 +41,22 @@ struct trie {
 	uint32_t *escaped; /* those with a quote and a backslash */
 	uint64_t bytes;    /* that it takes */
 	int twice;         /* a token may have several texts */
+	/* of trie_split: the tokens of at most so many characters, level by level, the last one
+	 * without a limit, and the texts that the levels lack; NULL: there are none */
+	uint64_t *plain; /* [TRIE_LEVELS][words] */
+	uint32_t words;
+	struct trie *odd;
+	uint32_t begin[256]; /* the node of the texts that begin so; 0: there is none */
 };
+/* Strings whose length is bounded ask for the tokens of at most so many characters. */
+enum { TRIE_LEVELS = 34 };
 
 /* text: owned from here on, by mem.h; also on failure */
 int trie_make(struct trie *t, struct trie_text *text, uint32_t n, infer_error *err);
+/* The node i, of depth 1, or the next such one, whose byte may come. */
+uint32_t trie_begin(const struct trie *t, uint32_t i, const uint8_t may[256]);
+/* words: of a mask */
+int trie_split(struct trie *t, uint32_t words, infer_error *err);
 void trie_fini(struct trie *t);
 /* The node of the texts that begin so; 0: there is none, or n is 0. */
 uint32_t trie_find(const struct trie *t, const char *bytes, uint32_t n);

@@ -28,7 +28,8 @@ static int fill(struct vocab *v, struct trie_text *text, const struct vocab_toke
 		text[n++] = (struct trie_text){ to, t->n, id };
 		to += t->n;
 	}
-	return trie_make(&v->trie, text, n, err);
+	TRY(trie_make(&v->trie, text, n, err));
+	return trie_split(&v->trie, vocab_words(v), err);
 }
 
 int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, infer_error *err)

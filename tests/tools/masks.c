@@ -5,8 +5,8 @@
  * VOCABULARY: how many tokens, then for each its length and its bytes; 32-bit numbers of this
  * machine.  CONSTRAINTS: a JSON object on each line with one of schema, gbnf, regex, choice.  WALKS
  * for each, of at most about TOKENS tokens.  For each constraint one line of JSON: nanoseconds of
- * thread CPU time to compile it and for each mask, the texts, and whether they are finished.  With
- * check each mask is compared with that of vocab_mask(). */
+ * thread CPU time to compile it and for each mask, the texts that are finished, and the tokens of
+ * every walk.  With check each mask is compared with that of vocab_mask(). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,8 +147,8 @@ static void check(struct match *m, const struct match_at *at, const uint64_t *bi
 	free(want);
 }
 
-static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *text, uint64_t seed,
-                 uint32_t n)
+static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *text,
+                 struct buf *ids, uint64_t seed, uint32_t n)
 {
 	struct match_at at = { 0 };
 	uint64_t *bits = calloc(words, sizeof *bits);
@@ -175,6 +175,7 @@ static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *
 			break;
 		for (uint32_t b = 0; b < tokens[id].n && !rc; b++)
 			rc = match_byte(m, &at, (uint8_t)tokens[id].at[b], NULL);
+		buf_printf(ids, "%s%d", ids->len ? "," : "", (int)id);
 		buf_put(text, tokens[id].at, tokens[id].n);
 		buf_put(text, "", 1);
 		text->len--;
@@ -187,7 +188,7 @@ static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *
 
 static void constraint(const struct json *c, struct jwrite *w, uint32_t walks, uint32_t n)
 {
-	struct buf *text = calloc(walks, sizeof *text);
+	struct buf *text = calloc(2 * walks, sizeof *text), *ids = text + walks;
 	struct grammar *g;
 	struct mask *k;
 	struct match *m;
@@ -208,7 +209,8 @@ static void constraint(const struct json *c, struct jwrite *w, uint32_t walks, u
 	jw_array(w, "masks");
 	for (uint32_t i = 0; i < walks; i++) {
 		buf_init(text + i, MEM_GRAMMAR);
-		walk(k, m, w, text + i, i, n);
+		buf_init(ids + i, MEM_GRAMMAR);
+		walk(k, m, w, text + i, ids + i, i, n);
 	}
 	jw_end(w);
 	jw_array(w, "texts");
@@ -216,6 +218,12 @@ static void constraint(const struct json *c, struct jwrite *w, uint32_t walks, u
 		if (text[i].len)
 			jw_strn(w, NULL, text[i].at, text[i].len);
 		buf_fini(text + i);
+	}
+	jw_end(w);
+	jw_array(w, "walks");
+	for (uint32_t i = 0; i < walks; i++) {
+		jw_strn(w, NULL, ids[i].at ? ids[i].at : "", ids[i].len);
+		buf_fini(ids + i);
 	}
 	jw_end(w);
 	free(text);
