@@ -74,6 +74,8 @@ void exchange_done(struct exchange *x)
 
 	pthread_mutex_lock(&s->lock);
 	s->n_admitted -= x->admitted;
+	if (x->admitted)
+		x->turn.user->admitted--;
 	x->admitted = 0;
 	exchange_drop(x);
 	pthread_mutex_unlock(&s->lock);

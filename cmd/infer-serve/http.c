@@ -3,6 +3,7 @@
  * A request whose answer is being made has its connection suspended, and libmicrohttpd does not
  * look at it: http_look asks the kernel whether the client is still there. */
 #include "infer-serve/http.h"
+#include "infer-serve/admit.h"
 #include "infer-serve/head.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/sse.h"
@@ -24,7 +25,7 @@
 /* HEAD: memory of a connection, which bounds the head.  IDLE_S: without a byte in either
  * direction a connection ends.  DRAIN: a body that is too large is read up to so many times the
  * limit, so that its sender sees the answer. */
-enum { HEAD = 64 << 10, IDLE_S = 60, DRAIN = 4, BLOCK = 32 << 10 };
+enum { HEAD = 64 << 10, IDLE_S = 60, DRAIN = 4, BLOCK = 32 << 10, LOOK = 64 };
 #define SECOND INT64_C(1000000000)
 
 /* A connection between requests, or whose head arrives. */
@@ -117,6 +118,14 @@ static void add_cors(struct MHD_Response *r, const struct exchange *x)
 	header(r, "Vary", "Origin");
 }
 
+static void add_retry(struct MHD_Response *r, const struct exchange *x)
+{
+	char seconds[16];
+
+	snprintf(seconds, sizeof seconds, "%d", x->retry_s ? x->retry_s : 1);
+	header(r, "Retry-After", seconds);
+}
+
 static void add_headers(struct MHD_Response *r, const struct exchange *x)
 {
 	header(r, "Server", "infer-serve");
@@ -135,7 +144,7 @@ static void add_headers(struct MHD_Response *r, const struct exchange *x)
 	if (x->status == 405)
 		header(r, "Allow", x->allow);
 	if (x->status == 429 || x->status == 503)
-		header(r, "Retry-After", "1");
+		add_retry(r, x);
 	if (x->status == 408 || x->status == 413 || x->server->draining)
 		header(r, "Connection", "close");
 }
@@ -238,21 +247,6 @@ static char *address(struct MHD_Connection *c)
 	return copy(text);
 }
 
-static int has_key(struct exchange *x, struct MHD_Connection *c)
-{
-	struct server *s = x->server;
-	size_t n = 0;
-	const char *key = keys_bearer(field(c, "Authorization"), &n);
-	int ok;
-
-	if (!key && (key = field(c, "X-Api-Key")))
-		n = strlen(key);
-	pthread_mutex_lock(&s->lock);
-	ok = !s->keys.n || (key && keys_match(&s->keys, key, n));
-	pthread_mutex_unlock(&s->lock);
-	return ok;
-}
-
 static void __attribute__((format(printf, 3, 4)))
 refuse(struct exchange *x, int kind, const char *fmt, ...)
 {
@@ -286,7 +280,7 @@ static void check_head(struct exchange *x, struct MHD_Connection *c)
 	unsigned flags = x->endpoint->flags;
 	int64_t length = head_length(field(c, "Content-Length"));
 
-	if (!(flags & EP_PUBLIC) && !has_key(x, c))
+	if (!admit_key(x, field(c, "Authorization"), field(c, "X-Api-Key")) && !(flags & EP_PUBLIC))
 		refuse(x, INFER_FAULT_KEY, "the API key is missing or wrong");
 	else if (flags & EP_OFF)
 		refuse(x, INFER_FAULT_OFF, "this server does not have %s", x->endpoint->path);
@@ -416,9 +410,10 @@ static enum MHD_Result hand_on(struct exchange *x, struct MHD_Connection *c)
 		return send_answer(x, c);
 	}
 	pthread_mutex_lock(&s->lock);
-	busy = s->n_admitted >= SERVE_SEQS + s->o->max_queue;
+	busy = admit_full(x);
 	if (!busy) {
 		s->n_admitted++;
+		x->turn.user->admitted++;
 		x->admitted = 1;
 		x->refs++;
 		x->stage = STAGE_WORK;
@@ -502,20 +497,27 @@ void http_wake(struct exchange *x)
 	MHD_resume_connection(x->connection);
 }
 
-int http_look(struct server *s)
+void http_look(struct server *s)
 {
-	int n = 0;
+	struct exchange *of[LOOK], *x = s->exchanges;
+	struct pollfd p[LOOK];
 
-	for (struct exchange *x = s->exchanges; x; x = x->next) {
-		struct pollfd p = { .fd = x->fd, .events = POLLRDHUP };
+	while (x) {
+		nfds_t fds = 0;
 
-		if (!x->suspended || x->gone || x->fd < 0 || poll(&p, 1, 0) < 1)
+		for (; x && fds < LOOK; x = x->next)
+			if (x->suspended && !x->gone && x->fd >= 0) {
+				p[fds] = (struct pollfd){ .fd = x->fd, .events = POLLRDHUP };
+				of[fds++] = x;
+			}
+		if (!fds || poll(p, fds, 0) < 1)
 			continue;
-		x->gone = 1;
-		http_wake(x);
-		n++;
+		for (nfds_t i = 0; i < fds; i++)
+			if (p[i].revents) {
+				of[i]->gone = 1;
+				http_wake(of[i]);
+			}
 	}
-	return n;
 }
 
 void http_check(struct server *s, int64_t now)

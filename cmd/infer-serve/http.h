@@ -19,6 +19,6 @@ void http_close(struct server *s);
 
 /* Under s->lock: the HTTP side of x continues, if it waits for an answer. */
 void http_wake(struct exchange *x);
-/* Under s->lock: mark the exchanges whose client closed the connection; returns how many are new. */
-int http_look(struct server *s);
+/* Under s->lock: mark the exchanges whose client closed the connection. */
+void http_look(struct server *s);
 #endif

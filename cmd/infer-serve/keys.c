@@ -1,4 +1,5 @@
 /* infer-serve/keys.c - API keys: those that are accepted, and the comparison with one that was sent. */
+#include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
 #include "common/file.h"
 #include "base/err.h"
@@ -9,38 +10,89 @@
 
 static int add(struct keys *k, const char *key, size_t n, infer_error *err)
 {
-	uint8_t(*more)[32] = mem_realloc(MEM_BASE, k->digest, k->n + 1, sizeof *more);
+	struct key *more = mem_realloc(MEM_BASE, k->at, k->n + 1, sizeof *more);
 	struct sha256 s;
 
 	if (!more)
 		return err_set(err, INFER_ENOMEM, "out of memory for API keys");
-	k->digest = more;
+	k->at = more;
+	more += k->n++;
+	*more = (struct key){ .weight = 1 };
 	sha256_init(&s);
 	sha256_add(&s, key, n);
-	sha256_end(&s, k->digest[k->n++]);
+	sha256_end(&s, more->digest);
 	return INFER_OK;
+}
+
+/* `name`N, a whole number from lo to FAIR_MOST.  0: it is something else. */
+static int take_number(int32_t *to, const char *name, int32_t lo, const char *at, size_t n)
+{
+	size_t start = strlen(name);
+	int32_t value = 0;
+	int minus;
+
+	if (n <= start || memcmp(at, name, start))
+		return 0;
+	minus = lo < 0 && at[start] == '-';
+	start += (size_t)minus;
+	if (start == n || n - start > 3)
+		return 0;
+	for (; start < n; start++) {
+		if (at[start] < '0' || at[start] > '9')
+			return 0;
+		value = value * 10 + (at[start] - '0');
+	}
+	*to = minus ? -value : value;
+	return *to >= lo && *to <= FAIR_MOST;
+}
+
+/* What a line says of its key, behind it. */
+static int take_words(struct key *k, const char *at, size_t n)
+{
+	while (n) {
+		size_t blank = 0, word = 0;
+
+		while (blank < n && strchr(" \t", at[blank]))
+			blank++;
+		at += blank, n -= blank;
+		while (word < n && !strchr(" \t", at[word]))
+			word++;
+		if (word && !take_number(&k->weight, "weight=", 1, at, word) &&
+		    !take_number(&k->priority, "priority=", -FAIR_MOST, at, word))
+			return 0;
+		at += word, n -= word;
+	}
+	return 1;
 }
 
 /* One line, without its end. */
 static int take_line(struct keys *k, const char *path, int number, const char *at, size_t n,
                      infer_error *err)
 {
+	size_t key = 0;
+
 	while (n && strchr(" \t\r", at[n - 1]))
 		n--;
 	while (n && strchr(" \t", *at))
 		at++, n--;
 	if (!n || *at == '#')
 		return INFER_OK;
-	if (n > KEYS_LONGEST)
+	while (key < n && at[key] > ' ' && at[key] <= '~')
+		key++;
+	if (key > KEYS_LONGEST)
 		return err_set(err, INFER_EFORMAT, "%s: line %d: a key is longer than %d bytes",
 		               path, number, KEYS_LONGEST);
-	for (size_t i = 0; i < n; i++)
-		if (at[i] <= ' ' || at[i] > '~')
-			return err_set(err, INFER_EFORMAT,
-			               "%s: line %d: a key has a space or a character that is not "
-			               "ASCII",
-			               path, number);
-	return add(k, at, n, err);
+	if (!key || (key < n && !strchr(" \t", at[key])))
+		return err_set(err, INFER_EFORMAT,
+		               "%s: line %d: a key has a character that is not ASCII", path,
+		               number);
+	TRY(add(k, at, key, err));
+	return take_words(&k->at[k->n - 1], at + key, n - key)
+	               ? INFER_OK
+	               : err_set(err, INFER_EFORMAT,
+	                         "%s: line %d: a key has a space, or neither weight=N (1 to %d) "
+	                         "nor priority=N (-%d to %d) follows it",
+	                         path, number, FAIR_MOST, FAIR_MOST, FAIR_MOST);
 }
 
 static int take_lines(struct keys *k, const char *path, const char *at, size_t n, infer_error *err)
@@ -81,15 +133,15 @@ int keys_read(struct keys *out, const char *path, infer_error *err)
 
 void keys_fini(struct keys *k)
 {
-	mem_free(k->digest);
+	mem_free(k->at);
 	*k = (struct keys){ NULL, 0 };
 }
 
-int keys_match(const struct keys *k, const char *key, size_t n)
+size_t keys_match(const struct keys *k, const char *key, size_t n)
 {
 	struct sha256 s;
 	uint8_t digest[32];
-	unsigned found = 0;
+	size_t found = 0;
 
 	sha256_init(&s);
 	sha256_add(&s, key, n);
@@ -98,10 +150,13 @@ int keys_match(const struct keys *k, const char *key, size_t n)
 		unsigned differ = 0;
 
 		for (int b = 0; b < 32; b++)
-			differ |= (unsigned)(k->digest[i][b] ^ digest[b]);
-		found |= differ - 1; /* all ones where they are equal, for differ < 256 */
+			differ |= (unsigned)(k->at[i].digest[b] ^ digest[b]);
+		/* all ones where they are equal, for differ < 256; the last of equal keys counts */
+		size_t mask = 0 - (size_t)((differ - 1) >> 31);
+
+		found = (found & ~mask) | ((i + 1) & mask);
 	}
-	return (int)(found >> 31);
+	return found;
 }
 
 const char *keys_bearer(const char *value, size_t *n)

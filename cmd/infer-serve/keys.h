@@ -7,18 +7,23 @@
 #include <infer/status.h>
 
 /* SHA-256 of each key, so that neither its length nor its first bytes make a difference. */
+struct key {
+	uint8_t digest[32];
+	int32_t weight, priority;
+};
 struct keys {
-	uint8_t (*digest)[32];
+	struct key *at;
 	size_t n;
 };
-/* A key a line; blank lines, and lines that begin with #, are none.
+/* A key a line, and behind it weight=N and priority=N; blank lines, and lines that begin with #,
+ * are none.
  * INFER_EFORMAT  there is no key, one is longer than KEYS_LONGEST or has characters that no header
  *                can have, by its line; INFER_EIO INFER_ENOMEM */
 enum { KEYS_LONGEST = 512, KEYS_FILE = 1 << 20 };
 int keys_read(struct keys *out, const char *path, infer_error *err);
 void keys_fini(struct keys *k);
-/* 1: the n bytes are one of the keys.  Compares with all of them. */
-int keys_match(const struct keys *k, const char *key, size_t n);
+/* The number of the key that the n bytes are, from 1; 0: they are none.  Compares with all. */
+size_t keys_match(const struct keys *k, const char *key, size_t n);
 /* The key in the value of a header Authorization, and its length; NULL: it has none. */
 const char *keys_bearer(const char *value, size_t *n);
 #endif

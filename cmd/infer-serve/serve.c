@@ -77,6 +77,7 @@ static int open_model(struct server *s, infer_error *err)
 	TRY(engine_args_take(&eo, &o->engine, err));
 	eo.log = say_log;
 	eo.max_seqs = SERVE_SEQS;
+	eo.flags |= INFER_ENGINE_EVEN;
 	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
 	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
 	sig_mapped(path);
@@ -145,6 +146,10 @@ static void close_all(struct server *s)
 	infer_model_close(&s->model);
 	sig_mapped(NULL);
 	keys_fini(&s->keys);
+	for (struct fair_user *u = s->users, *next; u; u = next) {
+		next = u->next;
+		mem_free(u);
+	}
 	if (s->access_fd >= 0)
 		close(s->access_fd);
 }
@@ -260,7 +265,10 @@ static void end_threads(struct threads *t, struct server *s)
 
 int serve(const struct serve_opts *o)
 {
-	struct server s = { .o = o, .access_fd = -1, .started = (int64_t)time(NULL) };
+	struct server s = { .o = o,
+		            .access_fd = -1,
+		            .started = (int64_t)time(NULL),
+		            .fair = { .room = SERVE_SEQS } };
 	struct listener l = { .fd = -1 };
 	struct threads t = { .n_work = 0 };
 	infer_error err = { 0 };

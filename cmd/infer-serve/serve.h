@@ -20,6 +20,7 @@
 #include "common/sampling.h"
 #include "common/start.h"
 #include "base/buf.h"
+#include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
 #include "infer-serve/metrics.h"
 #include "infer-serve/route.h"
@@ -70,7 +71,7 @@ struct exchange {
 	int fd;
 	int64_t deadline_ns; /* for the body; 0: none */
 	enum stage stage;
-	int suspended, gone, ended, admitted;
+	int suspended, gone, ended, admitted, retry_s;
 	int refs; /* the HTTP side, and the thread that makes the answer */
 	int status;
 	const char *type;
@@ -80,6 +81,9 @@ struct exchange {
 
 	/* of the engine's thread, and read when the exchange is over */
 	struct exchange *next_job; /* of the inbox, under lock; then of those that run */
+	struct exchange *next_gone;
+	struct fair_item turn;      /* its user is set by the HTTP thread */
+	int64_t put_ns, started_ns; /* handed to the engine's thread, and to the engine */
 	infer_job *job;
 	infer_task *task;
 	int streams, begun; /* begun: an event went out */
@@ -114,6 +118,8 @@ struct server {
 
 	pthread_mutex_t lock;
 	struct keys keys;
+	struct fair_user *users; /* added to, never removed: there is one for each key ever used */
+	int64_t service_ns;      /* running mean: a request in the engine */
 	struct metrics metrics;
 	struct exchange *exchanges;
 	int64_t n_exchanges, n_admitted; /* admitted: to workers and the engine */
@@ -128,6 +134,7 @@ struct server {
 	_Atomic int draining;     /* no new requests */
 	_Atomic int failed;       /* the model's file was changed */
 	struct exchange *running; /* of the engine's thread alone, by next_job */
+	struct fair fair;         /* the same: requests that wait for the engine */
 };
 
 /* serve.c */

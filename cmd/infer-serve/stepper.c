@@ -21,6 +21,9 @@ void stepper_put(struct server *s, struct exchange *x)
 		exchange_done(x);
 		return;
 	}
+	x->put_ns = clock_now_ns();
+	x->turn.of = x;
+	x->turn.samples = x->job->n;
 	pthread_mutex_lock(&s->lock);
 	x->next_job = NULL;
 	if (s->inbox_last)
@@ -46,6 +49,7 @@ static void leave(struct exchange *x)
 		*at = x->next_job;
 	infer_task_free(x->task);
 	x->task = NULL;
+	fair_end(&s->fair, &x->turn);
 	pthread_mutex_lock(&s->lock);
 	s->n_tasks--;
 	pthread_mutex_unlock(&s->lock);
@@ -87,9 +91,13 @@ static void count(struct exchange *x, const struct infer_answer *a)
 
 	pthread_mutex_lock(&s->lock);
 	for (int32_t i = 0; i < a->job->n; i++) {
-		metrics_sample(&s->metrics, &a->choices[i].usage, a->choices[i].finish, !i);
-		x->completion_tokens += a->choices[i].usage.completion_tokens;
+		struct infer_usage u = a->choices[i].usage;
+
+		u.queue_ns += x->started_ns - x->put_ns;
+		metrics_sample(&s->metrics, &u, a->choices[i].finish, !i);
+		x->completion_tokens += u.completion_tokens;
 	}
+	s->service_ns += (clock_now_ns() - x->started_ns - s->service_ns) / 8;
 	x->prompt_tokens = a->choices->usage.prompt_tokens;
 	metrics_observe(&s->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
 	pthread_mutex_unlock(&s->lock);
@@ -186,8 +194,10 @@ static void take_event(const struct infer_got *got)
 {
 	struct exchange *x = got->user;
 
-	if (got->event->kind == INFER_EVENT_TOKEN)
+	if (got->event->kind == INFER_EVENT_TOKEN) {
+		fair_charge(x->turn.user, 1);
 		take_time(x, got->index);
+	}
 	if (x->streams && !infer_task_fault(x->task)->kind)
 		put_deltas(x, got->index);
 	if (infer_task_ended(x->task))
@@ -202,6 +212,9 @@ static void start_job(struct server *s, struct exchange *x)
 	infer_job *j = x->job;
 
 	x->job = NULL;
+	j->request.priority = x->turn.rank;
+	fair_charge(x->turn.user, (int64_t)j->request.n_prompt);
+	x->started_ns = clock_now_ns();
 	x->created = (int64_t)time(NULL);
 	x->next_job = s->running;
 	s->running = x;
@@ -217,17 +230,20 @@ static void start_job(struct server *s, struct exchange *x)
 	}
 }
 
-static int is_gone(struct exchange *x)
+/* A request that waits ends without having run; f NULL: nobody waits for it. */
+static void leave_queue(struct exchange *x, const struct infer_fault *f)
 {
-	int gone;
+	struct server *s = x->server;
 
-	pthread_mutex_lock(&x->server->lock);
-	gone = x->gone;
-	pthread_mutex_unlock(&x->server->lock);
-	return gone;
+	fair_drop(&s->fair, &x->turn);
+	infer_job_free(x->job);
+	x->job = NULL;
+	if (f)
+		exchange_fault(x, f);
+	exchange_done(x);
 }
 
-/* Every task ends with an error. */
+/* Every request ends with an error. */
 static void fail_all(struct server *s, const struct infer_fault *f)
 {
 	struct exchange *next;
@@ -237,40 +253,73 @@ static void fail_all(struct server *s, const struct infer_fault *f)
 		fail(x, f);
 		leave(x);
 	}
+	while (s->fair.busy)
+		leave_queue(s->fair.busy->first->of, f);
 }
 
-/* Tasks whose client is gone end within this step. */
+/* Requests whose client is gone end within this step. */
 static void drop_gone(struct server *s)
 {
-	struct exchange *next;
+	struct exchange *gone = NULL, *x;
 
-	for (struct exchange *x = s->running; x; x = next) {
-		next = x->next_job;
-		if (is_gone(x)) {
-			pthread_mutex_lock(&s->lock);
-			s->metrics.finished[INFER_FINISH_CANCELLED]++;
-			pthread_mutex_unlock(&s->lock);
-			leave(x);
+	pthread_mutex_lock(&s->lock);
+	for (x = s->running; x; x = x->next_job)
+		if (x->gone)
+			x->next_gone = gone, gone = x;
+	for (const struct fair_user *u = s->fair.busy; u; u = u->next_busy)
+		for (const struct fair_item *i = u->first; i; i = i->next) {
+			x = i->of;
+			if (x->gone)
+				x->next_gone = gone, gone = x;
 		}
+	for (x = gone; x; x = x->next_gone)
+		s->metrics.finished[INFER_FINISH_CANCELLED]++;
+	pthread_mutex_unlock(&s->lock);
+	while ((x = gone)) {
+		gone = x->next_gone;
+		if (x->task)
+			leave(x);
+		else
+			leave_queue(x, NULL);
 	}
 }
 
-/* Wait for work; the jobs that came, or NULL.  *over: the thread ends. */
-static struct exchange *wait_for_work(struct server *s, int *over, int *cut)
+/* ---- the loop ---- */
+
+/* Wait for work; the requests that came wait for their turn.  *over: the thread ends. */
+static void wait_for_work(struct server *s, int *over, int *cut)
 {
-	struct exchange *x;
+	struct exchange *next;
 
 	pthread_mutex_lock(&s->lock);
 	s->samples = infer_runner_samples(s->runner);
 	while (!s->inbox && s->stop < STOP_ALL && !s->running && !s->samples)
 		pthread_cond_wait(&s->engine_wake, &s->lock);
 	http_look(s);
-	x = s->inbox;
+	for (struct exchange *x = s->inbox; x; x = next) {
+		next = x->next_job;
+		fair_put(&s->fair, &x->turn);
+	}
 	s->inbox = s->inbox_last = NULL;
 	*over = s->stop == STOP_ALL;
 	*cut = s->cut;
 	pthread_mutex_unlock(&s->lock);
-	return x;
+}
+
+/* Start the requests whose turn it is. */
+static void start_jobs(struct server *s)
+{
+	struct fair_item *i;
+
+	do {
+		int32_t lowest = INT32_MAX;
+
+		for (const struct exchange *x = s->running; x; x = x->next_job)
+			lowest = x->turn.rank < lowest ? x->turn.rank : lowest;
+		i = fair_take(&s->fair, infer_runner_samples(s->runner), lowest);
+		if (i)
+			start_job(s, i->of);
+	} while (i);
 }
 
 static void step(struct server *s)
@@ -295,15 +344,11 @@ void *stepper_thread(void *server)
 	int over = 0, cut = 0;
 
 	while (!over) {
-		struct exchange *next;
-
-		for (struct exchange *x = wait_for_work(s, &over, &cut); x; x = next) {
-			next = x->next_job;
-			start_job(s, x);
-		}
+		wait_for_work(s, &over, &cut);
 		drop_gone(s);
 		if (cut || over)
 			fail_all(s, &closing);
+		start_jobs(s);
 		if (s->running || infer_runner_samples(s->runner))
 			step(s);
 	}

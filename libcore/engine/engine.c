@@ -18,7 +18,7 @@ enum {
 	SCORE_ROWS = 64,
 	SCORE_BYTES = 32 << 20,
 	LATER_BYTES = 8 << 20,
-	KNOWN_FLAGS = INFER_ENGINE_NO_PREFIX_CACHE | INFER_ENGINE_NO_JUMP
+	KNOWN_FLAGS = INFER_ENGINE_NO_PREFIX_CACHE | INFER_ENGINE_NO_JUMP | INFER_ENGINE_EVEN
 };
 
 static int check(const struct infer_engine_opts *o, infer_error *err)

@@ -18,21 +18,13 @@ enum {
 	 * of the step, or the step is cancelled; a larger step would not be cheaper per row */
 	OPEN_ROWS = 128,
 	SHARE = 8,
+	/* a prompt with more rows left is long: with INFER_ENGINE_EVEN it may add so many hundredths
+	 * to the time of a step, for it lasts anyway, and all that decode would wait for it at every
+	 * token */
+	LONG = 512,
+	LONG_PERCENT = 30,
 	WORTH = 16, /* waiting pays if it saves a sixteenth of the rows left */
 };
-
-/* The prompt rows that this step may hold. */
-static int32_t quota(const infer_engine *e)
-{
-	int64_t rows = e->chunk;
-
-	if (!e->step.n_decode && e->n_active < e->max_seqs)
-		rows = OPEN_ROWS;
-	else if (e->step.n_decode && e->row_ns)
-		rows = (e->step_ns - e->decode_ns) / e->row_ns;
-	return (int32_t)num_min(rows < LEAST_ROWS ? LEAST_ROWS : rows,
-	                        e->chunk - e->step.n_guesses);
-}
 
 /* The number of leading ids that r shares with q and may take from it. */
 static int32_t common(const struct request *r, const struct request *q)
@@ -120,6 +112,38 @@ static struct request *next(const infer_engine *e)
 	return best;
 }
 
+/* 1: more than half of the sequences that decode rank below the prompt r by priority.  They wait for
+ * it rather than it for them, unless it is long. */
+static int is_above(const infer_engine *e, const struct request *r)
+{
+	int32_t below = 0, decode = 0;
+
+	for (int32_t i = 0; i < e->n_active; i++) {
+		decode += e->active[i]->rows > 0;
+		below += e->active[i]->rows > 0 && e->active[i]->priority < r->priority;
+	}
+	return 2 * below > decode && r->rows_due <= LONG;
+}
+
+/* The prompt rows that this step may hold; r: the prompt to be served first. */
+static int32_t quota(const infer_engine *e, const struct request *r)
+{
+	int64_t rows = e->chunk, least = LEAST_ROWS;
+
+	if (!e->step.n_decode && e->n_active < e->max_seqs)
+		rows = OPEN_ROWS;
+	else if (e->step.n_decode && e->row_ns)
+		rows = (e->step_ns - e->decode_ns) / e->row_ns;
+	if (e->step.n_decode && is_above(e, r)) {
+		least = OPEN_ROWS;
+	} else if (e->flags & INFER_ENGINE_EVEN && e->step.n_decode && e->row_ns &&
+	           r->rows_due > LONG) {
+		rows = num_min(rows, e->decode_ns * LONG_PERCENT / 100 / e->row_ns);
+		least = 1;
+	}
+	return (int32_t)num_min(rows < least ? least : rows, e->chunk - e->step.n_guesses);
+}
+
 /* Get pages for `rows` more positions of r, if necessary by preempting sequences after it in rank
  * that have no row in this step. 0: there are none. */
 static int grow(infer_engine *e, struct request *r, int32_t rows)
@@ -145,11 +169,14 @@ static struct request *first_in_rank(const infer_engine *e)
 
 void prompts_compose(infer_engine *e)
 {
-	int32_t left = quota(e), part = (left + SHARE - 1) / SHARE, rows, most;
+	int32_t left, part, rows, most;
 	struct request *first, *r;
 	int ends = 0; /* a prompt ends in this step, and its first token should not wait long */
 
 	look(e);
+	r = next(e);
+	left = r ? quota(e, r) : 0;
+	part = (left + SHARE - 1) / SHARE;
 	first = first_in_rank(e);
 	while (left > 0 && (r = next(e))) {
 		most = first->rows_due && r != first ? left - part : left;

@@ -4,7 +4,7 @@
 #	ask METHOD PATH [BODY [HEADER]...]	the body of the answer; its head into the file `head`, a line each, status first
 #	stream PATH BODY			what each event says, a line each; the file `chunks` gets how many events each chunk has
 #	send				standard input as it is; everything that comes until the server closes the connection
-#	many N PATH				the lines of standard input as bodies, N at once; answers in the order of the lines
+#	many N PATH [HEADER]...			the lines of standard input as bodies, N at once; answers in the order of the lines
 #	leave N PATH BODY			a stream, closed after N events
 #	chunked BYTES PATH			a body of so many bytes, in chunks
 #	idle PATH BODY SECONDS			a stream that is not read for so long, then is; how many events there were
@@ -163,14 +163,14 @@ if ($command eq 'ask') {
 	put($s, scalar <STDIN>);
 	while (sysread $s, my $piece, 65536) { print $piece }
 } elsif ($command eq 'many') {
-	my ($n, $at) = @args;
+	my ($n, $at, @headers) = @args;
 	chomp(my @bodies = <STDIN>);
 	my (@answers, %of, $next);
 	my $select = IO::Select->new;
 	my $dial = sub {
 		return if ($next //= 0) >= @bodies;
 		my $s = dial();
-		put($s, request('POST', $at, $bodies[$next], 'Connection: close'));
+		put($s, request('POST', $at, $bodies[$next], 'Connection: close', @headers));
 		$of{$s} = [$next++, ''];
 		$select->add($s);
 	};

@@ -1,13 +1,12 @@
 /* infer/engine.h - requests in, events out: the one way to run a model.   floor: engine
  *
- * Shared.  submit, cancel, wait, stats and info may be called from any thread; step, next and busy
- * belong to one thread, which computes.
+ * Shared.  submit, cancel, wait, stats and info are for any thread; step, next and busy for one.
  *
- * A step contains every decoding row, and as many prefill rows as keep it under step_ms.  While
- * nothing decodes and another sequence could be admitted, it contains at most 128 prefill rows, to
- * keep the wait of a new request short.  A prefix shared by several prompts is computed once.
- * Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023, arXiv:2309.06180; chunked
- * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
+ * A step contains every decoding row, and as many prefill rows as keep it under step_ms; while nothing
+ * decodes and another sequence could be admitted, at most 128 of them.  A prefix that prompts share
+ * is computed once.  Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023,
+ * arXiv:2309.06180; chunked prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023,
+ * arXiv:2312.07104.
  *
  *	infer_engine_submit(e, &request, &id, &err);
  *	while (infer_engine_step(e, &err) == INFER_OK && infer_engine_busy(e))
@@ -33,6 +32,7 @@ typedef struct infer_engine infer_engine;
 enum {
 	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
 	INFER_ENGINE_NO_JUMP = 1 << 1, /* tokens that a constraint forces come one by one */
+	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
 };
 struct infer_engine_opts {
 	int32_t threads;    /* 0: the cores the process may use */

@@ -92,6 +92,56 @@ static void test_step_time(void **state)
 	}
 }
 
+/* Rows of a step beside one that decodes: a long prompt that comes evenly gets those of three tenths of
+ * the time, a short one those of the whole, and one that ranks above the other 128 at once. */
+static void test_even(void **state)
+{
+	const struct {
+		int32_t n, priority;
+		uint32_t flags;
+		uint64_t rows;
+	} cases[] = {
+		{ 700, 0, INFER_ENGINE_EVEN, 3 },
+		{ 700, 1, INFER_ENGINE_EVEN, 3 },
+		{ 700, 0, 0, 30 },
+		{ 500, 0, INFER_ENGINE_EVEN, 30 },
+		{ 500, 1, INFER_ENGINE_EVEN, 128 },
+	};
+	static int32_t ids[800];
+	struct infer_engine_stats before, after;
+	struct infer_request r;
+	infer_model *m;
+	infer_error err;
+
+	(void)state;
+	assert_int_equal(infer_model_open(&m, run_model("even", "--ctx 1024 --layers 1"),
+	                                  &(struct infer_model_opts){ 0 }, &err),
+	                 INFER_OK);
+	run_ids(ids, 800, 6, 260, 280);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct infer_engine_opts o = {
+			.threads = 1, .max_seqs = 2, .step_ms = 40, .flags = cases[i].flags
+		};
+		infer_engine *e;
+
+		assert_int_equal(infer_engine_open(&e, m, &o, &err), INFER_OK);
+		r = request(ids, 10, 100, 0);
+		submit(e, &r);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		r = request(ids + 20, (size_t)cases[i].n, 1, 1);
+		r.priority = cases[i].priority;
+		submit(e, &r);
+		e->row_ns = 1000000;
+		e->decode_ns = 10000000;
+		infer_engine_stats(e, &before);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		infer_engine_stats(e, &after);
+		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
+		infer_engine_close(&e);
+	}
+	infer_model_close(&m);
+}
+
 /* Requests that begin alike compute what they share once, to the position, those that run side by
  * side too; with a window, by whole pages at least. */
 static void shared_beginning(const infer_model *m, uint32_t flags, double most)
@@ -386,13 +436,10 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_step_time),
-		cmocka_unit_test(test_shared_beginning),
-		cmocka_unit_test(test_short_lead),
-		cmocka_unit_test(test_newcomer),
-		cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_order),      cmocka_unit_test(test_step_time),
+		cmocka_unit_test(test_even),       cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_short_lead), cmocka_unit_test(test_newcomer),
+		cmocka_unit_test(test_unread),     cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_threads),
 	};
 

@@ -41,7 +41,10 @@ static void write_keys(const char *path, const char *text, size_t n)
 
 static int case_keys(void)
 {
-	static const char text[] = "# a comment\n\n one \r\ntwo\n\tthree";
+	static const char text[] = "# a comment\n\n one \r\ntwo weight=100  priority=-7\n\tthree";
+	static const char *const bad[] = { "a b",          "a weight=0",  "a weight=101",
+		                           "a weight=",    "a weight=x",  "a priority=-101",
+		                           "a priority=-", "a weight=1x", "a\x01" };
 	char path[] = "/tmp/infer-keys-XXXXXX", longest[KEYS_LONGEST + 2];
 	struct keys k = { NULL, 0 };
 	infer_error err;
@@ -53,7 +56,10 @@ static int case_keys(void)
 	nth_ok(keys_read(&k, path, &err));
 	assert_int_equal(k.n, 3);
 	assert_true(keys_match(&k, "one", 3));
-	assert_true(keys_match(&k, "two", 3));
+	assert_int_equal(keys_match(&k, "two", 3), 2);
+	assert_int_equal(k.at[0].weight, 1);
+	assert_int_equal(k.at[1].weight, 100);
+	assert_int_equal(k.at[1].priority, -7);
 	assert_true(keys_match(&k, "three", 5));
 	assert_false(keys_match(&k, "tw", 2));
 	assert_false(keys_match(&k, "", 0));
@@ -62,14 +68,16 @@ static int case_keys(void)
 	assert_false(keys_match(&k, "one", 3));
 	write_keys(path, "# none\n\n", 8);
 	nth_fails(keys_read(&k, path, &err), INFER_EFORMAT);
-	write_keys(path, "a b\n", 4);
-	nth_fails(keys_read(&k, path, &err), INFER_EFORMAT);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		write_keys(path, bad[i], strlen(bad[i]));
+		nth_fails(keys_read(&k, path, &err), INFER_EFORMAT);
+	}
 	write_keys(path, "a\0b\n", 4);
 	nth_fails(keys_read(&k, path, &err), INFER_EFORMAT);
 	memset(longest, 'k', sizeof longest);
 	write_keys(path, longest, KEYS_LONGEST + 1);
 	nth_fails(keys_read(&k, path, &err), INFER_EFORMAT);
-	assert_null(k.digest);
+	assert_null(k.at);
 	write_keys(path, longest, KEYS_LONGEST);
 	nth_ok(keys_read(&k, path, &err));
 	assert_true(keys_match(&k, longest, KEYS_LONGEST));

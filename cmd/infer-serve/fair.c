@@ -1,0 +1,128 @@
+/* infer-serve/fair.c - whose request the engine gets next. */
+#include "infer-serve/fair.h"
+
+#include <stddef.h>
+
+static void make_busy(struct fair *f, struct fair_user *u)
+{
+	double least = 0;
+	int any = 0;
+
+	if (u->is_busy)
+		return;
+	for (const struct fair_user *o = f->busy; o; o = o->next_busy) {
+		least = !any || o->served < least ? o->served : least;
+		any = 1;
+	}
+	/* counts start again where nobody else counts, so they stay small */
+	u->served = any && u->served < least ? least : any ? u->served : 0;
+	u->is_busy = 1;
+	u->next_busy = f->busy;
+	f->busy = u;
+}
+
+static void look_idle(struct fair *f, struct fair_user *u)
+{
+	struct fair_user **at = &f->busy;
+
+	if (u->first || u->samples)
+		return;
+	while (*at != u)
+		at = &(*at)->next_busy;
+	*at = u->next_busy;
+	u->is_busy = 0;
+}
+
+void fair_put(struct fair *f, struct fair_item *i)
+{
+	struct fair_user *u = i->user;
+
+	make_busy(f, u);
+	i->next = NULL;
+	i->turn = f->turns++;
+	if (u->last)
+		u->last->next = i;
+	else
+		u->first = i;
+	u->last = i;
+}
+
+void fair_drop(struct fair *f, struct fair_item *i)
+{
+	struct fair_user *u = i->user;
+	struct fair_item *before = NULL;
+
+	for (struct fair_item *k = u->first; k != i; k = k->next)
+		before = k;
+	if (before)
+		before->next = i->next;
+	else
+		u->first = i->next;
+	if (u->last == i)
+		u->last = before;
+	look_idle(f, u);
+}
+
+void fair_end(struct fair *f, struct fair_item *i)
+{
+	i->user->samples -= i->samples;
+	look_idle(f, i->user);
+}
+
+void fair_charge(struct fair_user *u, int64_t tokens)
+{
+	u->served += (double)tokens / (double)u->weight;
+}
+
+/* 1: the first request of a goes before that of b */
+static int before(const struct fair_user *a, const struct fair_user *b)
+{
+	int32_t pa = a->priority, pb = b->priority;
+
+	return pa != pb                 ? pa > pb
+	       : a->served != b->served ? a->served < b->served
+	                                : a->first->turn < b->first->turn;
+}
+
+/* How far below its share of the engine a user is: 0 at the share or above; else, one more than how
+ * often its samples with this request could double within it. */
+static int32_t level(const struct fair *f, const struct fair_user *u)
+{
+	int64_t weights = 0, held = u->samples + 1;
+	int32_t n = 0, users = 0;
+
+	for (const struct fair_user *o = f->busy; o; o = o->next_busy) {
+		weights += o->weight;
+		users++;
+	}
+	if (users < 2)
+		return 0;
+	for (; n < FAIR_LEVELS - 1 && held * weights <= (int64_t)f->room * u->weight; held *= 2)
+		n++;
+	return n;
+}
+
+struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
+{
+	struct fair_user *best = NULL;
+	struct fair_item *i;
+	int32_t rank = 0, r;
+
+	for (struct fair_user *u = f->busy; u; u = u->next_busy) {
+		r = u->priority * FAIR_LEVELS + level(f, u);
+		/* a full engine preempts one of a lower rank, or the request waits here */
+		if (!u->first || (samples >= f->room && r <= lowest) || (best && !before(u, best)))
+			continue;
+		best = u;
+		rank = r;
+	}
+	if (!best)
+		return NULL;
+	i = best->first;
+	best->first = i->next;
+	if (!best->first)
+		best->last = NULL;
+	best->samples += i->samples;
+	i->rank = rank;
+	return i;
+}
