@@ -1,8 +1,9 @@
 /* infer-serve/ep_generate.c - completions of text and of conversations: a wire form is read, and the
  * job handed to the engine (stepper.c), which answers. */
 #include "infer-serve/serve.h"
+#include "base/jwrite.h"
 
-endpoint_fn ep_generate;
+endpoint_fn ep_generate, ep_count, ep_no_response;
 
 infer_job *exchange_job(struct exchange *x)
 {
@@ -37,4 +38,27 @@ void ep_generate(struct exchange *x)
 		return;
 	x->job = job;
 	stepper_put(x->server, x);
+}
+
+void ep_count(struct exchange *x)
+{
+	infer_job *job = exchange_job(x);
+	struct jwrite w;
+
+	if (!job)
+		return;
+	jw_init(&w, &x->out);
+	jw_object(&w, NULL);
+	jw_uint(&w, "input_tokens", job->request.n_prompt);
+	jw_end(&w);
+	infer_job_free(job);
+	exchange_answer(x, 200, exchange_json);
+	exchange_done(x);
+}
+
+/* Answers are not kept, so none can be asked for. */
+void ep_no_response(struct exchange *x)
+{
+	exchange_refuse(x, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",
+	                x->rest);
 }

@@ -94,7 +94,7 @@ static int take_named(struct job *j, const char *key, const struct json *v, infe
 	return INFER_OK;
 }
 
-static int take_format(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_format(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *type = json_get(v, "type"), *schema = json_get(v, "schema");
 
@@ -113,7 +113,7 @@ static int take_format(struct job *j, const char *key, const struct json *v, inf
 }
 
 /* A schema, as JSON or as a text that has it. */
-static int take_schema(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_schema(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *read;
 
@@ -143,7 +143,7 @@ static int take_regex(struct job *j, const char *key, const struct json *v, infe
 static int take_structured(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	static const struct job_field kinds[] = {
-		{ "json", take_schema },        { "regex", take_regex },
+		{ "json", job_take_schema },    { "regex", take_regex },
 		{ "choice", take_choice },      { "grammar", take_rules },
 		{ "json_object", take_object }, { NULL, NULL },
 	};
@@ -304,9 +304,9 @@ const struct job_field job_constraints[] = {
 	{ "grammar", take_text, put_source },
 	{ "regex", take_text, put_source },
 	{ "choice", take_choice, put_source },
-	{ "response_format", take_format, job_put_nothing },
+	{ "response_format", job_take_format, job_put_nothing },
 	{ "structured_outputs", take_structured, job_put_nothing },
-	{ "guided_json", take_schema, job_put_nothing },
+	{ "guided_json", job_take_schema, job_put_nothing },
 	{ "guided_regex", take_regex, job_put_nothing },
 	{ "guided_choice", take_choice, job_put_nothing },
 	{ "guided_grammar", take_rules, job_put_nothing },

@@ -53,17 +53,27 @@ void openai_put_error(struct jwrite *w, const struct infer_fault *f)
 	jw_end(w);
 }
 
+const char *part_code(const struct infer_fault *f)
+{
+	return faults[f->kind].code ? faults[f->kind].code : faults[f->kind].type;
+}
+
+void part_anthropic_error(struct jwrite *w, const struct infer_fault *f)
+{
+	must(f->kind > 0 && f->kind < (int)(sizeof faults / sizeof *faults));
+	jw_object(w, "error");
+	jw_str(w, "type", faults[f->kind].anthropic);
+	jw_str(w, "message", f->error.message);
+	jw_end(w);
+}
+
 int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *f, const char *request_id,
                               infer_error *err)
 {
-	must(f->kind > 0 && f->kind < (int)(sizeof faults / sizeof *faults));
 	jw_init(&w->w, &w->text);
 	jw_object(&w->w, NULL);
 	jw_str(&w->w, "type", "error");
-	jw_object(&w->w, "error");
-	jw_str(&w->w, "type", faults[f->kind].anthropic);
-	jw_str(&w->w, "message", f->error.message);
-	jw_end(&w->w);
+	part_anthropic_error(&w->w, f);
 	jw_str(&w->w, "request_id", request_id);
 	jw_end(&w->w);
 	return w->text.bad ? err_set(err, INFER_ENOMEM, "no memory for an error") : INFER_OK;

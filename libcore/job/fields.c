@@ -113,7 +113,7 @@ static int take_n(struct job *j, const char *key, const struct json *v, infer_er
 	return job_whole(&j->j.n, key, v, 1, INFER_JOB_MOST, err);
 }
 
-static int take_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *s = json_is_array(v) ? v->first : v;
 	size_t n = json_is_array(v) ? v->n : 1;
@@ -191,7 +191,7 @@ static void put_keep_stop(struct jwrite *w, const char *key, const struct job_as
 const struct job_field job_common[] = {
 	{ "max_tokens", job_take_max_tokens, job_put_max_tokens },
 	{ "n", take_n, job_put_n },
-	{ "stop", take_stop, job_put_stop },
+	{ "stop", job_take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
 	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },
 	{ "include_stop_str_in_output", take_keep_stop, put_keep_stop },

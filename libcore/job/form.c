@@ -98,6 +98,7 @@ int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *e
 int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          infer_error *err)
 {
+	must(form_of(a->job)->put_delta); /* streams of named events: infer_form_put_events */
 	form_of(a->job)->put_delta(begin(w), a, d);
 	return end(w, err);
 }

@@ -33,6 +33,7 @@ struct form_answer {
 enum form_flag {
 	FORM_BEGINS = 1 << 0, /* a stream says where each sample begins */
 	FORM_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
+	FORM_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
 };
 
 /* Every put writes members of an object that is open. */
@@ -79,6 +80,13 @@ void part_name(struct jwrite *w, const char *key, const char *prefix, const infe
 struct infer_usage part_total(const struct infer_answer *a);
 /* Write the calls in OpenAI's form; a client can put them into the messages of its next request. */
 void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index);
+/* The id of a call: the model's, or else the prefix and what is made of the request. */
+void part_call_id(struct jwrite *w, const char *key, const char *prefix,
+                  const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i);
+/* the code of a fault in OpenAI's terms */
+const char *part_code(const struct infer_fault *f);
+/* `error`: {type, message} */
+void part_anthropic_error(struct jwrite *w, const struct infer_fault *f);
 /* One call's members in a chunk: its id, type and name, or more of its arguments. */
 void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d);
 /* 0: the bytes of a token, control tokens too */

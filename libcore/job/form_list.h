@@ -2,3 +2,6 @@
 FORM(own)
 FORM(text)
 FORM(chat)
+FORM(messages)
+FORM(count)
+FORM(responses)

@@ -39,9 +39,13 @@ struct job {
 	int32_t best_of;    /* 0: not given */
 	int limit_rank;     /* of the name that max_tokens came by, from 1; 0: none */
 	int single;         /* at most one call */
-	int inline_reasoning, no_thinking;
-	const struct json *effort;              /* reasoning_effort, or NULL */
-	const struct json *allowed;             /* tools of allowed_tools, or NULL */
+	int inline_reasoning, no_thinking, wants_thinking;
+	int32_t thinking_budget;
+	int counts;                      /* the prompt is counted, and nothing generated */
+	const struct json *instructions; /* that come first, in a field of their own, or NULL */
+	const struct json *input;        /* of a form that calls its messages so */
+	const struct json *effort;       /* reasoning_effort, or NULL */
+	const struct json *allowed;      /* tools of allowed_tools, or NULL */
 	struct infer_grammar_source constraint; /* its texts are in mem */
 	const char *constraint_key;             /* the field that says it; NULL: none */
 	int is_free;                            /* a field says that there is no constraint */
@@ -96,13 +100,17 @@ struct job_fields {
 	const struct job_field *known;
 	const struct job_refused *refused;
 	int32_t max_tokens; /* where neither request nor options say it; -1: no limit */
+	/* when the fields are read, and before the prompt is: what they say together.  NULL: nothing.
+	 * *param: the field at fault */
+	int (*ready)(struct job *j, const char **param, infer_error *err);
 };
 /* For a form's read: defaults, fields, prompt, and what goes together. */
 int job_read_fields(struct job *j, const struct json *body, const struct job_fields *f);
 
 /* fields.c */
-job_take job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw, job_take_echo,
-	job_pass, job_pass_text, job_pass_bool, job_pass_object;
+job_take job_take_stop, job_take_schema, job_take_format, job_take_prompt, job_take_max_tokens,
+	job_take_logprobs, job_take_raw, job_take_echo, job_pass, job_pass_text, job_pass_bool,
+	job_pass_object;
 extern const struct job_field job_common[];
 extern const struct job_field job_own[];      /* of our own form: own.c */
 extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */

@@ -168,19 +168,19 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 
 /* The id that the model wrote, or else one derived from the request, so that the same request gives
  * the same id. */
-static void put_call_id(struct jwrite *w, const struct infer_reply_call *call, const infer_job *j,
-                        int32_t index, size_t i)
+void part_call_id(struct jwrite *w, const char *key, const char *prefix,
+                  const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i)
 {
 	const char *id = id_of(j);
 	uint64_t of[2] = { (uint64_t)index, i };
 	char made[32];
 
-	snprintf(made, sizeof made, "call_%016llx",
+	snprintf(made, sizeof made, "%s%016llx", prefix,
 	         (unsigned long long)rng_hash(rng_hash(0, id, strlen(id)), of, sizeof of));
 	if (call->id.len)
-		jw_strn(w, "id", call->id.at, call->id.len);
+		jw_strn(w, key, call->id.at, call->id.len);
 	else
-		jw_str(w, "id", made);
+		jw_str(w, key, made);
 }
 
 void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index)
@@ -194,7 +194,7 @@ void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int3
 
 		infer_reply_call(r, i, &call);
 		jw_object(w, NULL);
-		put_call_id(w, &call, j, index, i);
+		part_call_id(w, "id", "call_", &call, j, index, i);
 		jw_str(w, "type", "function");
 		jw_object(w, "function");
 		jw_strn(w, "name", call.name.at, call.name.len);
@@ -214,7 +214,7 @@ void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struc
 	jw_uint(w, "index", d->call);
 	if (d->kind == INFER_DELTA_CALL) {
 		infer_reply_call(a->choices[d->index].reply, d->call, &call);
-		put_call_id(w, &call, a->job, d->index, d->call);
+		part_call_id(w, "id", "call_", &call, a->job, d->index, d->call);
 		jw_str(w, "type", "function");
 		jw_object(w, "function");
 		jw_strn(w, "name", call.name.at, call.name.len);

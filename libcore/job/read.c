@@ -210,8 +210,11 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 	const char *param = NULL;
 
 	fill_defaults(j, form);
+	j->j.body = body;
 	if (take_fields(j, body, form))
 		return err->code;
+	if (form->ready && form->ready(j, &param, err))
+		return job_fault(j, param);
 	if (fill_prompt(j, &param, err))
 		return job_fault(j, param);
 	if (job_constrain_end(j, &param, err)) {

@@ -200,6 +200,8 @@ int job_apply_effort(struct job *j, const struct infer_chat_caps *caps, infer_er
 {
 	const int none = j->no_thinking || json_equals(j->effort, "none");
 
+	if (j->wants_thinking && caps->thinking)
+		j->think = INFER_THINK_ON;
 	if (none && caps->thinking)
 		j->think = INFER_THINK_OFF;
 	if (!j->effort)

@@ -90,12 +90,12 @@ refused()
 	same my-id.1 "$(field x-request-id)"
 	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
 	field x-request-id | grep -q ^req_
-	for path in /v1/responses /v1/embeddings /infill; do
+	for path in /v1/embeddings /infill; do
 		post $path '{}' | json error.message | grep -q "does not have $path"
 		same 501 "$(status)"
 	done
 	post /v1/messages '{}' >out
-	same 'error api_error' "$(json type <out) $(json error.type <out)"
+	same 'error invalid_request_error' "$(json type <out) $(json error.type <out)"
 	same "$(field request-id)" "$(json request_id <out)"
 }
 

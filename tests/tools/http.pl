@@ -3,6 +3,7 @@
 # is not what HTTP/1.1 and server-sent events allow.
 #	ask METHOD PATH [BODY [HEADER]...]	the body of the answer; its head into the file `head`, a line each, status first
 #	stream PATH BODY			what each event says, a line each; the file `chunks` gets how many events each chunk has
+#	named PATH BODY			the same of a stream whose events have names, which their data repeats
 #	send				standard input as it is; everything that comes until the server closes the connection
 #	many N PATH [HEADER]...			the lines of standard input as bodies, N at once; answers in the order of the lines
 #	leave N PATH BODY			a stream, closed after N events
@@ -113,6 +114,22 @@ sub events {
 	@data;
 }
 
+# The same where each event has a name, its data says it as its type, and nothing comes behind the last.
+sub named {
+	my $r = shift;
+	my $text = '';
+	stream_head($r);
+	while (length(my $c = chunk($r))) {
+		$c =~ /\n\n\z/ or die "http.pl: a chunk ends inside an event\n";
+		$text .= $c;
+	}
+	my @names = $text =~ /^event: ([\w.]+)\ndata: \{"type":"/mg;
+	my @all = events($text);
+	@names == @all or die "http.pl: an event has no name\n";
+	for my $i (0 .. $#all) { $all[$i] =~ /^\{"type":"\Q$names[$i]\E"/ or die "http.pl: $names[$i] is of another type\n" }
+	@all;
+}
+
 sub stream_head {
 	my $r = shift;
 	my $h = head($r);
@@ -157,6 +174,10 @@ if ($command eq 'ask') {
 	my ($all, $sizes) = stream($r);
 	save('chunks', @$sizes);
 	print "$_\n" for @$all;
+} elsif ($command eq 'named') {
+	my $r = reader(dial());
+	put($r->{s}, request('POST', @args));
+	print "$_\n" for named($r);
 } elsif ($command eq 'send') {
 	my $s = dial();
 	local $/;

@@ -3,6 +3,8 @@
  *	own   our own requests and completion records (man 5 infer-jsonl)
  *	text  OpenAI's /v1/completions
  *	chat  OpenAI's /v1/chat/completions
+ *	responses  OpenAI's /v1/responses
+ *	messages, count  Anthropic's /v1/messages, /v1/messages/count_tokens
  *
  * Output goes to the memory of a writer; the program sends it. */
 #ifndef INFER_FORM_H

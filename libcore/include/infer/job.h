@@ -115,6 +115,7 @@ void infer_job_reader_free(infer_job_reader *r);
 
 enum { INFER_JOB_MOST = 128 };        /* samples of one prompt */
 typedef struct infer_form infer_form; /* infer/form.h */
+struct json;                          /* a value of JSON, of the library's own */
 
 /* One of several prompts of a request. */
 struct infer_prompt {
@@ -149,6 +150,7 @@ typedef struct infer_job {
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
 	int stream, include_usage;        /* requested; see infer_form_put_delta */
 	int each_usage;                   /* every chunk says the usage so far */
+	const struct json *body;          /* the fields that were read; NULL: none were */
 	struct infer_str asked; /* the request (infer_form_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was an integer, and is returned as one */

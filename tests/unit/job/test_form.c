@@ -2,6 +2,7 @@
  * and streams whose chunks together are the whole answer. */
 #include "../engine/run.h"
 #include "../json.h"
+#include "events.h"
 #include <math.h>
 
 #include <infer/form.h>
@@ -56,6 +57,47 @@ static const struct {
 	{ "text", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 	{ "text", "[1]", INFER_FAULT_INVALID, INFER_EINVAL, NULL, "not an object" },
 	{ "text", "{", INFER_FAULT_INVALID, INFER_EFORMAT, NULL, "request: column 2: " },
+	{ "messages", "{\"max_tokens\":2," USER ",\"frob\":1}", 0, 0, NULL, "" },
+	{ "messages", "{" USER "}", INFER_FAULT_INVALID, INFER_EINVAL, "max_tokens",
+	  "no max_tokens" },
+	{ "messages", "{\"max_tokens\":0," USER "}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "max_tokens", "from 1" },
+	{ "messages", "{\"max_tokens\":2}", INFER_FAULT_INVALID, INFER_EINVAL, "messages",
+	  "no messages" },
+	{ "messages", "{\"max_tokens\":2,\"n\":2," USER "}", INFER_FAULT_INVALID, INFER_EINVAL, "n",
+	  "one answer" },
+	{ "messages", "{\"max_tokens\":2,\"messages\":[{\"role\":\"system\",\"content\":\"x\"}]}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "messages", "neither user nor assistant" },
+	{ "messages",
+	  "{\"max_tokens\":2,\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":"
+	  "\"tool_result\",\"tool_use_id\":\"x\",\"content\":\"y\"}]}]}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "messages", "names no tool_use" },
+	{ "messages", "{\"max_tokens\":2," USER ",\"temperature\":1.5}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "temperature", "from 0 to 1" },
+	{ "messages", "{\"max_tokens\":2," USER ",\"tools\":[{\"type\":\"bash_20250124\"}]}",
+	  INFER_FAULT_INVALID, INFER_EUNSUP, "tools", "of the server's own" },
+	{ "messages", "{\"max_tokens\":2," USER ",\"tool_choice\":{\"type\":\"odd\"}}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "tool_choice", "none of auto" },
+	{ "messages",
+	  "{\"max_tokens\":2," USER ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":5}}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "thinking", "from 1024" },
+	{ "messages",
+	  "{\"max_tokens\":2," USER ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "thinking", "less than max_tokens" },
+	{ "count", "{" USER "}", 0, 0, NULL, "" },
+	{ "count", "{}", INFER_FAULT_INVALID, INFER_EINVAL, "messages", "no messages" },
+	{ "responses", "{\"input\":\"x\",\"stream\":true}", 0, 0, NULL, "" },
+	{ "responses", "{}", INFER_FAULT_INVALID, INFER_EINVAL, "input", "no input" },
+	{ "responses", "{\"input\":[{\"role\":\"odd\",\"content\":\"x\"}]}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "input", "the role is none" },
+	{ "responses", "{\"input\":[{\"type\":\"item_reference\",\"id\":\"x\"}]}",
+	  INFER_FAULT_INVALID, INFER_EUNSUP, "input", "item_reference" },
+	{ "responses", "{\"input\":\"x\",\"previous_response_id\":\"y\"}", INFER_FAULT_INVALID,
+	  INFER_EUNSUP, "previous_response_id", "not kept" },
+	{ "responses", "{\"input\":\"x\",\"background\":true}", INFER_FAULT_INVALID, INFER_EUNSUP,
+	  "background", "not supported" },
+	{ "responses", "{\"input\":\"x\",\"max_output_tokens\":0}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "max_output_tokens", "from 1" },
 	{ "own", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 };
 
@@ -150,107 +192,6 @@ out:
 
 enum { MOST_CHUNKS = 400 };
 
-/* The chunks of one sample, put together. */
-struct sum {
-	struct arena mem;
-	struct buf content, reasoning, ids, names, args, logprobs, offsets;
-	int chunks, begun, ended;
-	char finish[16];
-};
-
-static void sum_init(struct sum *s)
-{
-	struct buf *all[] = { &s->content, &s->reasoning, &s->ids,    &s->names,
-		              &s->args,    &s->logprobs,  &s->offsets };
-
-	*s = (struct sum){ .chunks = 0 };
-	arena_init(&s->mem, MEM_BASE);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		buf_init(all[i], MEM_BASE);
-		buf_puts(all[i], "");
-	}
-}
-
-static void sum_fini(struct sum *s)
-{
-	arena_fini(&s->mem);
-	buf_fini(&s->content);
-	buf_fini(&s->reasoning);
-	buf_fini(&s->ids);
-	buf_fini(&s->names);
-	buf_fini(&s->args);
-	buf_fini(&s->logprobs);
-	buf_fini(&s->offsets);
-}
-
-static void add(struct buf *b, const struct json *v) { buf_put(b, json_str(v), json_bytes(v)); }
-
-/* {tool_calls}, of a message or of what is new of it: the parts of each call behind those of the
- * last, a bar between calls. */
-static void add_calls(struct sum *s, const struct json *calls)
-{
-	json_each(c, calls) {
-		const struct json *f = json_get(c, "function");
-
-		if (json_get(c, "id")) {
-			assert_json_string(json_get(c, "type"), "function");
-			buf_putc(&s->ids, '|');
-			buf_putc(&s->names, '|');
-			buf_putc(&s->args, '|');
-		}
-		add(&s->ids, json_get(c, "id"));
-		add(&s->names, json_get(f, "name"));
-		add(&s->args, json_get(f, "arguments"));
-	}
-}
-
-static void add_logprobs(struct sum *s, const struct json *choice)
-{
-	const struct json *l = json_get(choice, "logprobs");
-	const struct json *list = json_is_array(l)         ? l
-	                          : json_get(l, "content") ? json_get(l, "content")
-	                                                   : json_get(l, "token_logprobs"),
-			  *offsets = json_get(l, "text_offset");
-
-	json_each(v, list) {
-		const struct json *x = json_is_object(v) ? json_get(v, "logprob") : v;
-		buf_printf(&s->logprobs, "%.9g ", json_double(x));
-	}
-	json_each(v, offsets)
-		buf_printf(&s->offsets, "%lld ", (long long)json_int(v));
-}
-
-/* message: {content, reasoning_content, tool_calls}, of a whole or of what is new */
-static void add_choice(struct sum *s, const struct json *choice)
-{
-	const struct json *m = json_get(choice, "message"), *finish;
-
-	m = m ? m : json_get(choice, "delta");
-	m = m ? m : choice;
-	finish = json_get(choice, "finish_reason");
-	s->begun += json_get(m, "role") != NULL;
-	add(&s->content, json_get(m, "content"));
-	add(&s->content, json_get(m, "text"));
-	add(&s->reasoning, json_get(m, "reasoning_content"));
-	add(&s->reasoning, json_get(m, "reasoning"));
-	add_calls(s, json_get(m, "tool_calls"));
-	add_logprobs(s, choice);
-	if (json_is_string(finish)) {
-		s->ended++;
-		snprintf(s->finish, sizeof s->finish, "%.*s", (int)finish->n, finish->s);
-	}
-}
-
-static void take_json(struct sum *s, infer_writer *w)
-{
-	const struct json *o = json_need(&s->mem, infer_writer_text(w).at), *first;
-
-	first = json_get(o, "choices") ? json_at(json_get(o, "choices"), 0) : o;
-	add_choice(s, first);
-	s->chunks++;
-	infer_writer_clear(w);
-}
-
 static void same_sum(const struct sum *a, const struct sum *b, const char *what)
 {
 	const struct buf *x[] = { &a->content, &a->reasoning, &a->ids,    &a->names,
@@ -276,29 +217,15 @@ static const char *const texts[] = {
 	"",
 };
 
-/* Its answers are texts as the model wrote them: it takes no conversations. */
-static int is_raw(const struct infer_form *form)
-{
-	static const char body[] = "{" USER "}";
-	infer_job *j = NULL;
-	int raw;
-
-	assert_int_equal(infer_job_read(&j, reader, form, "id", body, sizeof body - 1, NULL),
-	                 INFER_OK);
-	raw = j->fault.kind != 0;
-	infer_job_free(j);
-	return raw;
-}
-
 /* One text in pieces of n bytes, a token for each. */
 static int stream(const struct infer_form *form, int raw, const char *text, size_t piece,
                   struct infer_event *events, struct sum *parts, struct sum *whole)
 {
-	infer_job j = { .id = "q", .n = 1, .logprobs = 0, .form = form };
+	infer_job j = { .id = "q", .n = 1, .logprobs = form->put_events ? -1 : 0, .form = form };
 	const struct infer_reply_options o = { .tools = tools };
-	struct infer_choice c = { .finish = INFER_FINISH_STOP,
-		                  .tokens = events,
-		                  .text = { "", 0 } };
+	struct infer_choice c = {
+		.finish = INFER_FINISH_STOP, .tokens = events, .stop = -1, .text = { "", 0 }
+	};
 	struct infer_answer a = { .job = &j,
 		                  .choices = &c,
 		                  .tokenizer = infer_model_tokenizer(model),
@@ -307,6 +234,7 @@ static int stream(const struct infer_form *form, int raw, const char *text, size
 		                  .fingerprint = "b1" };
 	struct delta_given g = { 0 };
 	struct infer_delta d = { 0 };
+	struct infer_stream st = { 0 };
 	struct infer_reply_parts p;
 	infer_reply *r = NULL;
 	infer_writer *w = NULL;
@@ -335,12 +263,13 @@ static int stream(const struct infer_form *form, int raw, const char *text, size
 			c.text = p.content;
 		}
 		while (delta_next(&g, &j, &c, (int)ended, a.tokenizer, &d)) {
-			nth_ok(infer_form_put_delta(w, &a, &d, &err));
-			take_json(parts, w);
+			nth_ok(form->put_events ? infer_form_put_events(w, &a, &d, &st, &err)
+			                        : infer_form_put_delta(w, &a, &d, &err));
+			(form->put_events ? take_events : take_json)(parts, w);
 		}
 	}
 	nth_ok(infer_form_put(w, &a, &err));
-	take_json(whole, w);
+	(form->put_events ? take_whole : take_json)(whole, w);
 out:
 	infer_reply_free(r);
 	infer_writer_free(w);
@@ -372,10 +301,14 @@ static void test_streams(void **state)
 	for (int i = 0; i < MOST_CHUNKS; i++)
 		events[i] = (struct infer_event){ .token = 5 + i % 40, .logprob = (float)-i };
 	for (size_t f = 0; f < FORMS; f++) {
-		int raw = is_raw(forms[f].form);
+		int raw = forms[f].form == &form_own || forms[f].form == &form_text;
+
+		if (forms[f].form->flags & FORM_COUNTS)
+			continue;
 
 		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-			for (size_t piece = 1; piece < 40; piece += piece < 8 ? 1 : 13)
+			for (size_t piece = forms[f].form == &form_messages && i == 4 ? 40 : 1;
+			     piece < 40; piece += piece < 8 ? 1 : 13)
 				try_stream(&forms[f], raw, texts[i], piece, events);
 	}
 }
@@ -413,6 +346,7 @@ static const struct {
 	const char *form;
 	struct infer_delta d;
 	const char *want;
+	int open; /* of an item before it */
 } chunks[] = {
 	{ "chat",
 	  { .kind = INFER_DELTA_BEGIN, .index = 1 },
@@ -446,6 +380,30 @@ static const struct {
 	  TEXT_HEAD
 	  "{\"index\":1,\"text\":\"\",\"logprobs\":null,\"finish_reason\":\"length\"}]}" },
 	{ "text", { .kind = INFER_DELTA_USAGE }, TEXT_HEAD USAGE },
+	{ "messages",
+	  { .kind = INFER_DELTA_TEXT, .text = { "Hi", 2 } },
+	  "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,"
+	  "\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n",
+	  INFER_DELTA_TEXT },
+	{ "messages",
+	  { .kind = INFER_DELTA_CALL },
+	  "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\n"
+	  "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":2,"
+	  "\"content_block\":{\"type\":\"tool_use\",\"id\":\"x\",\"name\":\"f\",\"input\":{}}}\n\n",
+	  INFER_DELTA_TEXT },
+	{ "messages",
+	  { .kind = INFER_DELTA_END },
+	  "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\n"
+	  "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+	  "\"tool_use\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":4}}\n\n"
+	  "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+	  INFER_DELTA_CALL },
+	{ "responses",
+	  { .kind = INFER_DELTA_ARGUMENTS, .text = { "{}", 2 } },
+	  "event: response.function_call_arguments.delta\ndata: {\"type\":"
+	  "\"response.function_call_arguments.delta\",\"sequence_number\":0,\"item_id\":\"fc_ID\","
+	  "\"output_index\":1,\"delta\":\"{}\"}\n\n",
+	  INFER_DELTA_CALL },
 	{ "own",
 	  { .kind = INFER_DELTA_TEXT, .index = 1, .text = { "a\xff", 2 } },
 	  "{\"id\":\"q\",\"index\":1,\"text\":\"a\xef\xbf\xbd\",\"text_b64\":\"Yf8=\"}" },
@@ -470,7 +428,7 @@ static int case_chunks(void)
 	const struct infer_reply_options o = { .tools = tools };
 	infer_job j = { .id = "q", .n = 2, .logprobs = -1 };
 	struct infer_choice c[2] = {
-		{ .usage = { 3, 4, 2 }, .reasoning_tokens = 1 },
+		{ .usage = { 3, 4, 2 }, .reasoning_tokens = 1, .stop = -1 },
 		{ .usage = { 3, 2, 2 }, .finish = INFER_FINISH_LENGTH },
 	};
 	struct infer_answer a = { .job = &j,
@@ -492,7 +450,14 @@ static int case_chunks(void)
 	c[0].reply = r;
 	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
 		j.form = infer_form_named(chunks[i].form);
-		nth_ok(infer_form_put_delta(w, &a, &chunks[i].d, &err));
+		j.n = j.form->put_events ? 1 : 2;
+		if (j.form->put_events) {
+			struct infer_stream st = { .items = 2, .open = chunks[i].open };
+
+			nth_ok(infer_form_put_events(w, &a, &chunks[i].d, &st, &err));
+		} else {
+			nth_ok(infer_form_put_delta(w, &a, &chunks[i].d, &err));
+		}
 		with_id(want, sizeof want, chunks[i].want, infer_writer_text(w).at);
 		assert_string_equal(infer_writer_text(w).at, want);
 		infer_writer_clear(w);
@@ -514,7 +479,8 @@ static void test_list(void **state)
 
 		if (!form->name || strcmp(form->name, row))
 			fail_msg("the form %s has another name, or none", row);
-		if (!form->read || !form->put || !form->put_delta || !form->put_error)
+		if (!form->read || !form->put || !form->put_error ||
+		    !form->put_delta == !form->put_events)
 			fail_msg("the form %s lacks a function", row);
 		if (form != &form_own && (!form->path || infer_form_at(form->path) != form))
 			fail_msg("the form %s is not found by its path", row);
@@ -524,7 +490,7 @@ static void test_list(void **state)
 			written += !strcmp(chunks[i].form, row);
 		if (!refused)
 			fail_msg("bodies[] has none that the form %s refuses", row);
-		if (!written)
+		if (!written && !(form->flags & FORM_COUNTS))
 			fail_msg("chunks[] has no bytes of the form %s", row);
 	}
 }

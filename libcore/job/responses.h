@@ -1,0 +1,7 @@
+/* job/responses.h (private) - OpenAI's responses, read. */
+#ifndef JOB_RESPONSES_H
+#define JOB_RESPONSES_H
+#include "job/job.h"
+
+int responses_read(struct job *j, const struct json *body);
+#endif

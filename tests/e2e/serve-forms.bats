@@ -1,0 +1,147 @@
+# infer-serve: the forms of requests other than completions, and a model that calls tools
+load lib
+
+setup_more()
+{
+	export H=$TOP/tests/tools/http.pl SOCK=$BATS_FILE_TMPDIR/s
+	export TALK='"messages":[{"role":"user","content":"What is a token?"}],"temperature":0'
+	# calls as Hermes writes them
+	cat >template <<'E'
+{%- if tools %}<|im_start|>system
+{% for t in tools %}{{ t.function | tojson }}{% endfor %}<|im_end|>
+{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
+{"name": {{ c.function.name | tojson }}, "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}
+E
+	infer-serve -m demo -t 2 --listen "unix:$SOCK" --template template >listening 2>said 3>&- &
+	echo $! >"$BATS_FILE_TMPDIR/pid"
+	for _ in $(seq 200); do
+		[ ! -s listening ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
+
+post() { perl "$H" "$SOCK" ask POST "$@"; }
+named() { perl "$H" "$SOCK" named "$@"; }
+status() { head -n 1 head; }
+# refused PATH: each line of standard input is a param, a space and a body, refused for that param
+refused()
+{
+	cat >wanted
+	cut -d' ' -f2- wanted | perl "$H" "$SOCK" many 1 "$1" >out
+	cut -d' ' -f1 wanted >params
+	json error.param <out | diff params - || { paste wanted out; return 1; }
+	same invalid_request_error "$(json error.type <out | sort -u)"
+}
+# with BODY: each line of standard input, a field and a value, becomes the field, a space, and the body with that field
+with()
+{
+	perl -MJSON::PP -e '
+		my $base = shift;
+		while (my $line = <STDIN>) {
+			my ($k, $v) = $line =~ /^(\S+) (.*)$/;
+			my $b = decode_json($base);
+			$b->{$k} = JSON::PP->new->allow_nonref->decode($v);
+			print "$k ", encode_json($b), "\n";
+		}' "$1"
+}
+
+PARAMETERS='{"type":"object","properties":{"city":{"enum":["Rome","Oslo"]}},"required":["city"],"additionalProperties":false}'
+
+@test "messages: whole and streamed are the same, and what chat completions say; the bytes of the events" {
+	post /v1/messages "{\"model\":\"m\",\"max_tokens\":8,$TALK}" >whole
+	post /v1/chat/completions "{\"max_tokens\":8,$TALK}" >chat
+	same "$(json choices.0.message.content <chat)" "$(json content.0.text <whole)"
+	same 'message assistant max_tokens null 8' "$(json type <whole) $(json role <whole) $(json stop_reason <whole) $(json stop_sequence <whole) $(json usage.output_tokens <whole)"
+	same "$(json usage.prompt_tokens <chat)" "$(json usage.input_tokens <whole)"
+	same "{\"input_tokens\":$(json usage.input_tokens <whole)}" "$(post /v1/messages/count_tokens "{\"model\":\"m\",$TALK}")"
+	named /v1/messages "{\"model\":\"m\",\"max_tokens\":2,$TALK,\"stream\":true}" | sed 's/msg_[0-9a-f]*/msg_1/' >events
+	cat >wanted <<'E'
+{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"inferutils demo","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":13,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
+{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"}}
+{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}
+{"type":"content_block_stop","index":0}
+{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":2}}
+{"type":"message_stop"}
+E
+	diff wanted events
+	post /v1/messages "{\"model\":\"m\",\"max_tokens\":20,$TALK,\"stop_sequences\":[\"zz\",\" is\"]}" >out
+	same 'stop_sequence | is|A token' "$(json stop_reason <out) |$(json stop_sequence <out)|$(json content.0.text <out)"
+}
+
+@test "messages: tools, results, a system, an answer that is begun; each field of a wrong type" {
+	tools="\"tools\":[{\"name\":\"weather\",\"description\":\"d\",\"input_schema\":$PARAMETERS}]"
+	post /v1/messages "{\"model\":\"m\",\"max_tokens\":60,$TALK,$tools,\"tool_choice\":{\"type\":\"tool\",\"name\":\"weather\"}}" >out
+	same 'tool_use tool_use weather' "$(json stop_reason <out) $(json content.0.type <out) $(json content.0.name <out)"
+	json content.0.input.city <out | grep -qxE 'Rome|Oslo'
+	json content.0.id <out | grep -q '^toolu_'
+	named /v1/messages "{\"model\":\"m\",\"max_tokens\":60,$TALK,$tools,\"tool_choice\":{\"type\":\"any\",\"disable_parallel_tool_use\":true},\"stream\":true}" >events
+	same 1 "$(grep -c '"type":"content_block_start"' events)"
+	grep '"type":"input_json_delta"' events | json delta.partial_json | json city | grep -qxE 'Rome|Oslo'
+	same weather "$(grep '"type":"content_block_start"' events | json content_block.name)"
+	past='{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"},{"type":"tool_use","id":"t1","name":"weather","input":{"city":"Rome"}}]}'
+	# turns of one role are one; a result comes before the words beside it
+	post /v1/messages/count_tokens "{\"model\":\"m\",\"system\":\"s\",\"messages\":[$past,{\"role\":\"user\",\"content\":\"so\"},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":[{\"type\":\"text\",\"text\":\"5\"}]}]}]}" >out
+	post /apply-template '{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[{"id":"t1","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}}]},{"role":"tool","tool_call_id":"t1","content":"5"},{"role":"user","content":"so"}]}' >rendered
+	perl -MJSON::PP -0ne 'print encode_json({ content => decode_json($_)->{prompt}, parse_special => JSON::PP::true })' rendered >text
+	same "$(post /tokenize "$(cat text)" | json tokens.#)" "$(json input_tokens <out)"
+	post /v1/messages "{\"model\":\"m\",\"max_tokens\":4,\"temperature\":0,\"messages\":[{\"role\":\"user\",\"content\":\"What is a token?\"},{\"role\":\"assistant\",\"content\":\"A token\"}]}" | json content.0.text | grep -q '^ is'
+	printf '%s\n' 'messages 5' 'messages []' 'messages [5]' 'system 5' 'max_tokens "a"' 'max_tokens 0' 'temperature "a"' 'temperature 2' 'top_p "a"' 'top_k "a"' 'stop_sequences "a"' \
+		'stop_sequences [5]' 'stream 5' 'metadata 5' 'thinking 5' 'output_config 5' 'tools 5' 'tools [{}]' 'tool_choice 5' 'tool_choice {"type":"any"}' 'model 5' 'service_tier 5' 'n 2' |
+		with "{\"model\":\"m\",\"max_tokens\":4,$TALK}" | cut -d' ' -f2- | perl "$H" "$SOCK" many 1 /v1/messages >out
+	same '23 invalid_request_error' "$(wc -l <out) $(json error.type <out | sort -u)"
+}
+
+@test "responses: whole and streamed are the same; the order and the numbers of the events" {
+	ask='"input":"What is a token?","temperature":0'
+	post /v1/responses "{\"model\":\"m\",$ask,\"max_output_tokens\":8}" >whole
+	same "$(post /v1/chat/completions "{\"max_tokens\":8,$TALK}" | json choices.0.message.content)" "$(json output.0.content.0.text <whole)"
+	same 'response incomplete max_output_tokens 8' "$(json object <whole) $(json status <whole) $(json incomplete_details.reason <whole) $(json usage.output_tokens <whole)"
+	named /v1/responses "{\"model\":\"m\",$ask,\"max_output_tokens\":8,\"stream\":true}" >events
+	same "$(seq -s ' ' 0 $(($(wc -l <events) - 1)))" "$(json sequence_number <events | xargs)"
+	same 'response.created response.in_progress response.output_item.added response.content_part.added response.output_text.delta response.output_text.done response.content_part.done response.output_item.done response.incomplete' \
+		"$(json type <events | uniq | xargs)"
+	same "$(json output.0.content.0.text <whole)" "$(grep output_text.delta events | json delta | tr -d '\n')"
+	plain() { sed 's/_[0-9a-f]\{16\}/_1/g;s/_at":[0-9]*/_at":0/g' | perl -MJSON::PP -ne 'my $r = decode_json($_); delete $r->{usage}{input_tokens_details}; print JSON::PP->new->canonical->encode($r)'; }
+	same "$(plain <whole)" "$(tail -n 1 events | json response | plain)"
+	same 1 "$(grep -o '"\(item_\)\?id":"msg_[0-9a-f]*"' events | sed 's/item_//' | sort -u | wc -l)"
+	perl "$H" "$SOCK" ask GET /v1/responses/resp_1 >out
+	same 404 "$(status)"
+}
+
+@test "responses: tools, items, formats; each field of a wrong type" {
+	tools="\"tools\":[{\"type\":\"function\",\"name\":\"weather\",\"parameters\":$PARAMETERS},{\"type\":\"web_search\"}]"
+	named /v1/responses "{\"model\":\"m\",\"input\":\"Rome?\",$tools,\"tool_choice\":{\"type\":\"function\",\"name\":\"weather\"},\"stream\":true}" >events
+	same 'response.created response.in_progress response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done response.completed' \
+		"$(json type <events | uniq | xargs)"
+	tail -n 1 events | json response.output.0.arguments | json city | grep -qxE 'Rome|Oslo'
+	same "$(grep output_item.added events | json item.call_id)" "$(tail -n 1 events | json response.output.0.call_id)"
+	post /v1/responses "{\"model\":\"m\",\"input\":\"a\",\"text\":{\"format\":{\"type\":\"json_schema\",\"name\":\"a\",\"schema\":$PARAMETERS,\"strict\":true}}}" | json output.0.content.0.text | json city | grep -qxE 'Rome|Oslo'
+	post /v1/responses '{"model":"m","instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"5"}],"max_output_tokens":1}' >out
+	same 200 "$(status)"
+	printf '%s\n' 'input 5' 'input []' 'input [5]' 'input [{"type":"odd"}]' 'input [{"role":"user","content":[{"type":"input_image","image_url":"x"}]}]' 'instructions 5' 'max_output_tokens 0' 'max_output_tokens "a"' \
+		'temperature "a"' 'top_p 2' 'tools 5' 'tools [5]' 'tool_choice 5' 'tool_choice "required"' 'parallel_tool_calls 5' 'text 5' 'reasoning 5' 'truncation 5' 'previous_response_id "a"' 'conversation "a"' \
+		'background true' 'include 5' 'model 5' 'metadata 5' 'store 5' 'stream 5' 'user 5' 'n 2' | with '{"input":"a"}' | refused /v1/responses
+}
+
+@test "tools in chat completions: required, named, allowed, one call or more; what they must be" {
+	f() { echo "{\"type\":\"function\",\"function\":{\"name\":\"$1\",\"parameters\":$PARAMETERS}}"; }
+	tools="\"tools\":[$(f weather),$(f time)]"
+	post /v1/chat/completions "{$TALK,$tools,\"tool_choice\":\"required\",\"max_tokens\":200,\"parallel_tool_calls\":false}" >out
+	same 'tool_calls null 1' "$(json choices.0.finish_reason <out) $(json choices.0.message.content <out) $(json choices.0.message.tool_calls.# <out)"
+	for choice in '{"type":"function","function":{"name":"time"}}' '{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"time"}}]}}'; do
+		post /v1/chat/completions "{$TALK,$tools,\"tool_choice\":$choice,\"max_tokens\":200}" >out
+		same time "$(json choices.0.message.tool_calls.0.function.name <out)"
+		json choices.0.message.tool_calls.0.function.arguments <out | json city | grep -qxE 'Rome|Oslo'
+	done
+	printf '%s\n' "tools {$TALK,\"tools\":[$(f a),$(f a)]}" "tools {$TALK,\"tools\":[$(f 'a b')]}" "tools {$TALK,\"tools\":[{\"type\":\"odd\",\"function\":{\"name\":\"a\"}}]}" \
+		"tools {$TALK,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\",\"parameters\":5}}]}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"other\"}}}" \
+		"tool_choice {$TALK,\"tool_choice\":\"required\"}" "tool_choice {$TALK,$tools,\"tool_choice\":\"odd\"}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"auto\",\"tools\":[{\"name\":\"other\"}]}}}" \
+		"response_format {$TALK,$tools,\"response_format\":{\"type\":\"json_object\"}}" "parallel_tool_calls {$TALK,$tools,\"parallel_tool_calls\":1}" | refused /v1/chat/completions
+}
