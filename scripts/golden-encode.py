@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Write tests/golden/encode.txt: the errors of ggml's quantisers (github.com/ggml-org/llama.cpp, MIT; library libggml-base) on the
+"""Write tests/golden/encode.txt and encode-plain.txt: the errors of ggml's quantisers (github.com/ggml-org/llama.cpp, MIT; library libggml-base) on the
 tensor that tests/unit/type/test_encode.c makes too.
 
-    scripts/golden-encode.py LIBGGML [FILE]
+    scripts/golden-encode.py LIBGGML [FOLDER]
 
 A line is TYPE, the sum of squared errors, and the weighted sum, where the quantiser was given the weights as its importance matrix.
-Types with a codebook are given ones for the first: some of them are refused without."""
+Types with a codebook are given ones for the first: some of them are refused without.
+
+A line of encode-plain.txt is TYPE and a digest (FNV-1a) of the bytes of the rounding without a search, for the types that have one."""
 import ctypes, pathlib, sys
 import numpy as np
 
@@ -27,7 +29,7 @@ x = ((sum((z >> np.uint64(s) & np.uint64(65535)).astype(np.int64) for s in (0, 1
 w = (1 + (splitmix(1000000) >> np.uint64(60))).astype(np.float32)
 
 lib = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
-out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "tests/golden/encode.txt")
+out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "tests/golden")
 lines = ["# scripts/golden-encode.py: TYPE, ggml's error, its weighted error"]
 for name in TYPES:
     low = name.lower().replace("_k", "_K")
@@ -43,4 +45,16 @@ for name in TYPES:
         decode(q.ctypes.data, y.ctypes.data, N)
         errors.append(float(np.sum((x.astype(float) - y) ** 2 * (1 if weights is None else weights))))
     lines.append("%s %.9g %.9g" % (name, *errors))
-out.write_text("\n".join(lines) + "\n")
+(out / "encode.txt").write_text("\n".join(lines) + "\n")
+
+PLAIN = {"Q4_0": 18 / 32, "Q4_1": 20 / 32, "Q5_0": 22 / 32, "Q5_1": 24 / 32, "Q8_0": 34 / 32, "TQ1_0": 54 / 256, "TQ2_0": 66 / 256,
+         "MXFP4": 17 / 32, "NVFP4": 36 / 64, "Q1_0": 18 / 128, "Q2_0": 18 / 64}
+lines = ["# scripts/golden-encode.py: TYPE, the digest of ggml's bytes without a search"]
+for name, size in PLAIN.items():
+    q = np.zeros(int(N * size), np.uint8)
+    getattr(lib, "quantize_row_%s_ref" % name.lower())(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(q.ctypes.data), ctypes.c_int64(N))
+    digest = 0xCBF29CE484222325
+    for byte in q.tobytes():
+        digest = (digest ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    lines.append("%s %016x" % (name, digest))
+(out / "encode-plain.txt").write_text("\n".join(lines) + "\n")

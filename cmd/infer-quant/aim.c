@@ -10,11 +10,11 @@ int aim_check(const struct quant_opts *o, infer_error *err)
 {
 	if (o->max_bytes && o->bpw > 0)
 		return err_set(err, INFER_EINVAL, "--max-bytes and --bpw exclude each other");
-	if (o->report)
+	if (o->report && !o->calibration.n)
 		return err_set(err, INFER_EINVAL,
 		               "--report would measure on the text that types are chosen by: "
-		               "--save-recipe first, then --recipe and --report");
-	if (!o->texts.n)
+		               "--calibration TEXT");
+	if (!quant_calibration(o)->n)
 		return err_set(err, INFER_EINVAL,
 		               "types for a size are chosen by measuring on a text: -f TEXT");
 	return INFER_OK;
@@ -29,6 +29,7 @@ int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
 		                     .keep = o->keep.at,
 		                     .n_keep = (size_t)o->keep.n,
 		                     .imatrix = o->imatrix,
+		                     .method = o->method,
 		                     .shard_bytes = o->shard_bytes,
 		                     .watch = { progress_at, NULL } };
 	const struct opt_rest none = { 0 };
@@ -41,8 +42,8 @@ int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
 	if (!ao.engine.threads)
 		ao.engine.threads = limits.threads;
 	buf_init(&text, MEM_BASE);
-	rc = input_read(&text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT,
-	                NULL, err);
+	rc = input_read(&text, &none, quant_calibration(o),
+	                INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL, err);
 	ao.text = text.at ? text.at : "";
 	ao.text_bytes = text.len;
 	if (!rc) {

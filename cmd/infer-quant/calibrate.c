@@ -3,16 +3,17 @@
 #include "common/input.h"
 #include "common/say.h"
 #include "base/err.h"
+#include "base/sha256.h"
 
 enum { WINDOW = 512 };
 
-static int open_engine(struct calibrate *c, const struct quant_opts *o, infer_error *err)
+static int open_engine(struct calibrate *c, const struct engine_args *args, infer_error *err)
 {
 	struct infer_model_info info;
 	struct infer_engine_opts eo;
 
 	infer_model_info(c->model, &info);
-	TRY(engine_args_take(&eo, &o->engine, err));
+	TRY(engine_args_take(&eo, args, err));
 	if (!eo.ctx)
 		eo.ctx = info.ctx_train && info.ctx_train < WINDOW ? info.ctx_train : WINDOW;
 	eo.log = say_log;
@@ -21,11 +22,24 @@ static int open_engine(struct calibrate *c, const struct quant_opts *o, infer_er
 	return infer_engine_open(&c->engine, c->model, &eo, err);
 }
 
-int calibrate_open(struct calibrate *c, const struct quant_opts *o, const char *path,
-                   infer_error *err)
+/* What the options leave open, the recipe says. */
+static struct engine_args args_of(const struct quant_opts *o, const struct infer_recipe_info *r)
 {
-	const int32_t window = o->engine.ctx ? (int32_t)o->engine.ctx : WINDOW;
+	struct engine_args a = o->engine;
+
+	a.ctx = a.ctx ? a.ctx : r->gptq_window ? r->gptq_window : 0;
+	a.kv_type = a.kv_type ? a.kv_type : r->gptq_kv_type;
+	a.act_type = a.act_type ? a.act_type : r->gptq_act_type;
+	return a;
+}
+
+int calibrate_open(struct calibrate *c, const struct quant_opts *o,
+                   const struct infer_recipe_info *recipe, const char *path, infer_error *err)
+{
+	const struct engine_args args = args_of(o, recipe);
+	const int32_t window = args.ctx ? (int32_t)args.ctx : WINDOW;
 	const struct infer_model_opts mo = { .ctx = window, .log = say_log, .watch = model_watch };
+	const struct opt_list *texts = quant_calibration(o);
 	const struct infer_solver s = solver();
 	struct infer_gptq_text t = { .log = say_log };
 	const struct opt_rest none = { 0 };
@@ -33,18 +47,20 @@ int calibrate_open(struct calibrate *c, const struct quant_opts *o, const char *
 
 	*c = (struct calibrate){ 0 };
 	buf_init(&c->text, MEM_BASE);
-	TRY(input_read(&c->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT,
-	               NULL, err));
+	TRY(input_read(&c->text, &none, texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL,
+	               err));
 	if (!c->text.len)
-		return err_set(err, INFER_EINVAL, "%s: is empty", o->texts.at[0]);
+		return err_set(err, INFER_EINVAL, "%s: is empty", texts->at[0]);
 	TRY(infer_gptq_new(&c->gptq, &s, err));
 	TRY(infer_model_open(&c->model, path, &mo, err));
 	if (!infer_model_tokenizer(c->model))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
-	TRY(open_engine(c, o, err));
+	TRY(open_engine(c, &args, err));
 	infer_engine_info(c->engine, &e);
 	TRY(infer_encode(infer_model_tokenizer(c->model), c->text.at, c->text.len, INFER_ENCODE_ADD,
 	                 &c->ids, &t.n_ids, err));
+	sha256_name(c->sha256, c->text.at, c->text.len);
+	t.sha256 = c->sha256;
 	t.model = c->model;
 	t.engine = c->engine;
 	t.ids = c->ids;

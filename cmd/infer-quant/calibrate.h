@@ -8,12 +8,13 @@ struct calibrate {
 	infer_model *model;
 	infer_engine *engine;
 	struct buf text;
+	char sha256[65];
 	int32_t *ids;
 };
 
 struct infer_solver solver(void);
 /* Open the model at path, and read the part of the text that is used. */
-int calibrate_open(struct calibrate *c, const struct quant_opts *o, const char *path,
-                   infer_error *err);
+int calibrate_open(struct calibrate *c, const struct quant_opts *o,
+                   const struct infer_recipe_info *recipe, const char *path, infer_error *err);
 void calibrate_close(struct calibrate *c);
 #endif

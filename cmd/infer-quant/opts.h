@@ -12,8 +12,10 @@ static const struct opt quant_rows[] = {
 	            "Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S "
 	            "IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 "
 	            "MXFP4_MOE MXFP4 NVFP4" },
-	{ OPT_STR, 0, "method", "METHOD", "search, or gptq: errors made up for; -f TEXT",
-	  AT(method), .values = "search gptq" },
+	{ OPT_STR, 0, "method", "METHOD", "search; rtn: no search; gptq: errors made up for",
+	  AT(method), .values = "search rtn gptq" },
+	{ OPT_LIST, 0, "calibration", "TEXT", "what gptq, --bpw ... read, if not -f",
+	  AT(calibration), .values = "@file" },
 	{ OPT_FLAG, 0, "copy", NULL, "change no tensor: another split, compression", AT(copy),
 	  .value = 1 },
 	{ OPT_FLAG, 0, "merge", NULL, "join a split model; of imatrix: add files up", AT(merge),

@@ -14,7 +14,7 @@ struct quant_opts {
 	struct engine_args engine; /* of evaluations, but for threads */
 	const char *type, *imatrix, *method, *recipe, *save_recipe;
 	const char *model, *ref, *choices, *record, *out, *into;
-	struct opt_list keep, texts;
+	struct opt_list keep, texts, calibration;
 	uint64_t shard_bytes, max_bytes;
 	double bpw;
 	int64_t zstd; /* the level */
@@ -26,7 +26,13 @@ static inline int quant_writes(const struct quant_opts *o)
 {
 	return o->type || o->copy || o->keep.n || o->imatrix || o->method || o->dry_run ||
 	       o->shard_bytes || o->zstd || o->verify || o->report || o->recipe || o->save_recipe ||
-	       o->max_bytes || o->bpw > 0;
+	       o->max_bytes || o->bpw > 0 || o->calibration.n;
+}
+
+/* The text that GPTQ reads and types are chosen by. */
+static inline const struct opt_list *quant_calibration(const struct quant_opts *o)
+{
+	return o->calibration.n ? &o->calibration : &o->texts;
 }
 
 /* GPTQ rounds the weights. */

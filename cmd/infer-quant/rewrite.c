@@ -35,8 +35,8 @@ static int measures(const struct quant_opts *o)
 {
 	const struct engine_args *e = &o->engine;
 
-	return o->texts.n || e->ctx || e->kv_type || e->act_type || e->kv_bytes ||
-	       e->prefill_chunk || e->step_ms || e->no_prefix_cache;
+	return o->texts.n || o->calibration.n || e->ctx || e->kv_type || e->act_type ||
+	       e->kv_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache;
 }
 
 /* An option of another subject. */
@@ -91,21 +91,12 @@ static int check_method(const struct quant_opts *o, infer_error *err)
 {
 	if (!o->method)
 		return INFER_OK;
-	if (!quant_gptq(o) && strcmp(o->method, "search"))
-		return err_set(err, INFER_EINVAL, "--method: search or gptq, not '%.60s'",
+	if (!quant_gptq(o) && strcmp(o->method, "search") && strcmp(o->method, "rtn"))
+		return err_set(err, INFER_EINVAL, "--method: search, rtn or gptq, not '%.60s'",
 		               o->method);
-	if (!o->type)
-		return err_set(err, INFER_EINVAL, "--method goes with --type only");
-	if (!quant_gptq(o))
-		return INFER_OK;
-	if (o->save_recipe || o->report)
+	if (!o->type && !o->max_bytes && !(o->bpw > 0))
 		return err_set(err, INFER_EINVAL,
-		               "--method gptq does not go with --save-recipe, since recipes lack "
-		               "its text, nor with --report, which would measure on it");
-	if (!o->texts.n)
-		return err_set(err, INFER_EINVAL,
-		               "--method gptq measures what the weights are multiplied with: -f "
-		               "TEXT");
+		               "--method goes with --type, --max-bytes and --bpw only");
 	return INFER_OK;
 }
 
@@ -322,10 +313,10 @@ static int choose(struct run *r, infer_error *err)
 
 	if (r->recipe)
 		infer_recipe_info(r->recipe, &info);
-	if (info.type && !r->o->report && measures(r->o))
+	if (info.type && !info.gptq && !r->o->report && measures(r->o))
 		return err_set(err, INFER_EINVAL,
 		               "%s has all types: -f and options of the engine go with a recipe "
-		               "that aims at a size",
+		               "that aims at a size, and with the method gptq",
 		               r->o->recipe);
 	if (r->recipe ? info.type != NULL : !r->o->max_bytes && !(r->o->bpw > 0))
 		return INFER_OK;
@@ -336,11 +327,38 @@ static int choose(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
+/* The text of GPTQ, where it rounds something. */
+static int calibrate(struct run *r, infer_error *err)
+{
+	const struct quant_opts *o = r->o;
+	struct infer_recipe_info info = { .gptq = quant_gptq(o) };
+
+	if (r->recipe)
+		infer_recipe_info(r->recipe, &info);
+	if (!info.gptq)
+		return o->calibration.n && !info.max_bytes && !(info.bpw > 0)
+		               ? err_set(err, INFER_EINVAL,
+		                         "--calibration goes with the method gptq and with a size "
+		                         "that is aimed at")
+		               : INFER_OK;
+	if (o->report && !o->calibration.n)
+		return err_set(err, INFER_EINVAL,
+		               "--report would measure on the text that GPTQ reads: --calibration "
+		               "TEXT");
+	if (!quant_calibration(o)->n)
+		return o->dry_run ? INFER_OK
+		                  : err_set(err, INFER_EINVAL,
+		                            "GPTQ measures what the weights are multiplied with: "
+		                            "-f TEXT");
+	return calibrate_open(&r->calibrate, o, &info, r->in, err);
+}
+
 static int plan(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	const struct infer_quant_opts opts = {
 		.gptq = r->calibrate.gptq,
+		.method = r->recipe ? NULL : o->method,
 		.type = o->type,
 		.keep = o->keep.at,
 		.n_keep = r->recipe ? 0 : (size_t)o->keep.n,
@@ -372,8 +390,7 @@ static int run(struct run *r, infer_error *err)
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
 	TRY(choose(r, err));
-	if (quant_gptq(o))
-		TRY(calibrate_open(&r->calibrate, o, r->in, err));
+	TRY(calibrate(r, err));
 	TRY(plan(r, err));
 	if (r->out)
 		TRY(write_it(r, err));

@@ -28,7 +28,7 @@ static int add(struct aim *a, uint64_t index, const struct infer_tensor *in, str
 {
 	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
 	struct aim_tensor *t = &a->t[a->n];
-	int kept;
+	const struct keep_rule *kept;
 
 	*t = (struct aim_tensor){ .in = in, .index = index, .group = -1 };
 	if (a->importance)
@@ -36,8 +36,9 @@ static int add(struct aim *a, uint64_t index, const struct infer_tensor *in, str
 	if (t->n_importance != columns && t->n_importance != all)
 		t->importance = NULL;
 	TRY(keep_find(&kept, keep, in->name, err));
-	if (kept >= 0)
-		TRY(keep_one(t, kept, err));
+	t->method = kept ? kept->method : -1;
+	if (kept)
+		TRY(keep_one(t, kept->type, err));
 	a->n++;
 	return INFER_OK;
 }
@@ -143,7 +144,8 @@ static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
 
 	TRY(recipe_make(out, mix_of(a), from->imatrix, NULL, 0, err));
 	r = *out;
-	r->method = arena_strndup(&r->mem, from->method, strlen(from->method));
+	r->method = from->method;
+	recipe_copy_gptq(r, &from->gptq);
 	if (from->imatrix_sha256)
 		r->imatrix_sha256 = arena_strndup(&r->mem, from->imatrix_sha256, 64);
 	r->max_bytes = from->max_bytes;
@@ -157,6 +159,7 @@ static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
 
 		r->rules[i] = (struct keep_rule){ .pattern = exactly(&r->mem, t->in->name),
 			                          .type = t->at[t->chosen].type,
+			                          .method = t->method,
 			                          .code = INFER_EINVAL };
 		r->rules[i].label = r->rules[i].pattern;
 	}
@@ -256,6 +259,9 @@ static int take_recipe(struct aim *a, infer_error *err)
 
 	if (!o->recipe) {
 		TRY(recipe_make(&a->made, NULL, o->imatrix, o->keep, o->n_keep, err));
+		a->made->method = o->method ? method_find(o->method) : METHOD_SEARCH;
+		if (a->made->method < 0)
+			return err_set(err, INFER_EINVAL, "no method is called '%.60s'", o->method);
 		a->made->max_bytes = o->max_bytes;
 		a->made->bpw = o->bpw;
 	}

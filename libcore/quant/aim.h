@@ -23,6 +23,7 @@ struct aim_tensor {
 	struct aim_choice at[AIM_CHOICES]; /* ascending bytes; without those that gain nothing */
 	int n, chosen;
 	int group;
+	int method; /* of the pattern that it has; -1: as the others */
 };
 struct aim {
 	const infer_file *in;

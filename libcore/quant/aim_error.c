@@ -70,7 +70,7 @@ static void on_piece(void *user, int64_t i, int worker)
 		memcpy(s->w, s->cost, n * sizeof *s->w);
 		importance_weigh(s->w, k->type, s->x, s->w, n);
 	}
-	to->encode(s->out, s->x, k->t->importance ? s->w : NULL, n / (size_t)to->info.block);
+	to->encode(s->out, s->x, k->t->importance ? s->w : NULL, n / (size_t)to->info.block, 0);
 	to->decode(s->w, s->out, n / (size_t)to->info.block);
 	for (size_t j = 0; j < n; j++) {
 		double e = (double)s->w[j] - (double)s->x[j];

@@ -96,7 +96,7 @@ static void on_piece(void *user, int64_t i, int worker)
 		importance_weigh(s->w, q->type, s->x, s->w, n);
 	}
 	to->encode(p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x,
-	           p->t->importance ? s->w : NULL, n / (size_t)to->info.block);
+	           p->t->importance ? s->w : NULL, n / (size_t)to->info.block, 0);
 }
 
 static void fill(struct aim_probe *p)

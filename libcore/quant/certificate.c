@@ -26,6 +26,16 @@ static void put_text(struct gguf_write *w, const char *key, const char *s)
 	gguf_write_str(w, key, s, strlen(s));
 }
 
+static void put_gptq(struct gguf_write *w, const struct recipe_gptq *g)
+{
+	if (g->sha256)
+		put_text(w, CERTIFICATE "gptq.text.sha256", g->sha256);
+	gguf_write_u32(w, CERTIFICATE "gptq.window", (uint32_t)g->window);
+	put_text(w, CERTIFICATE "gptq.kv_type", g->kv_type);
+	put_text(w, CERTIFICATE "gptq.act_type", g->act_type);
+	put_text(w, CERTIFICATE "gptq.core", g->core);
+}
+
 int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *err)
 {
 	const infer_recipe *r = q->recipe;
@@ -34,7 +44,10 @@ int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *
 
 	put_text(w, CERTIFICATE "version", infer_version());
 	put_text(w, CERTIFICATE "type", q->name->name);
-	put_text(w, CERTIFICATE "method", "search");
+	put_text(w, CERTIFICATE "method", method_name(r->method));
+	put_text(w, CERTIFICATE "recipe", q->text.at);
+	if (q->gptq)
+		put_gptq(w, &q->read);
 	if (q->importance) {
 		importance_sha256(q->importance, hex);
 		put_text(w, CERTIFICATE "imatrix.sha256", hex);

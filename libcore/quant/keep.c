@@ -24,6 +24,22 @@ struct keep {
 	size_t n;
 };
 
+static const char *const methods[METHOD_COUNT] = {
+	[METHOD_SEARCH] = "search",
+	[METHOD_RTN] = "rtn",
+	[METHOD_GPTQ] = "gptq",
+};
+
+const char *method_name(int method) { return methods[method]; }
+
+int method_find(const char *name)
+{
+	for (int i = 0; i < METHOD_COUNT; i++)
+		if (!strcmp(methods[i], name))
+			return i;
+	return -1;
+}
+
 static void *heap_alloc(size_t n, void *user)
 {
 	(void)user;
@@ -50,6 +66,7 @@ int keep_read(struct keep_rule *r, struct arena *a, const char *rule, infer_erro
 	if (!equals || equals == rule)
 		return err_set(err, INFER_EINVAL, "%s is not PATTERN=TYPE", label);
 	r->code = INFER_EINVAL;
+	r->method = -1;
 	r->type = mix_type(equals + 1);
 	if (r->type < 0)
 		return err_set(err, INFER_EINVAL, "%s: no type is called '%.40s'", label,
@@ -122,9 +139,10 @@ void keep_free(struct keep *k)
 	mem_free(k);
 }
 
-int keep_find(int *type, struct keep *k, struct infer_str name, infer_error *err)
+int keep_find(const struct keep_rule **rule, struct keep *k, struct infer_str name,
+              infer_error *err)
 {
-	*type = -1;
+	*rule = NULL;
 	for (size_t i = 0; i < k->n; i++) {
 		int n = pcre2_match(k->at[i].re, (PCRE2_SPTR)name.at, name.len, 0, 0, k->match,
 		                    k->limits);
@@ -137,7 +155,7 @@ int keep_find(int *type, struct keep *k, struct infer_str name, infer_error *err
 			               k->at[i].rule->label);
 		if (n >= 0) {
 			k->at[i].used = 1;
-			*type = k->at[i].rule->type;
+			*rule = k->at[i].rule;
 			return INFER_OK;
 		}
 	}

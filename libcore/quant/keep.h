@@ -4,9 +4,15 @@
 #include <infer/file.h>
 #include "base/arena.h"
 
+/* How weights are rounded. */
+enum method { METHOD_SEARCH, METHOD_RTN, METHOD_GPTQ, METHOD_COUNT };
+const char *method_name(int method);
+int method_find(const char *name); /* -1: there is none */
+
 struct keep_rule {
 	const char *pattern, *label; /* label: the rule in messages */
 	int type, code;              /* code: of errors that are the rule's fault */
+	int method;                  /* -1: as the other tensors */
 };
 /* Read "PATTERN=TYPE"; the texts are copied into a.  INFER_EINVAL, INFER_ENOMEM */
 int keep_read(struct keep_rule *r, struct arena *a, const char *rule, infer_error *err);
@@ -15,9 +21,10 @@ struct keep;
 /* rules: borrowed.  The code of a rule: its pattern is malformed; INFER_ENOMEM */
 int keep_new(struct keep **out, const struct keep_rule *rules, size_t n, infer_error *err);
 void keep_free(struct keep *k); /* NULL is fine */
-/* The type of the first pattern that matches a part of the name; -1: none does.
+/* The rule of the first pattern that matches a part of the name; NULL: none does.
  * The code of a rule: the pattern takes too long */
-int keep_find(int *type, struct keep *k, struct infer_str name, infer_error *err);
+int keep_find(const struct keep_rule **rule, struct keep *k, struct infer_str name,
+              infer_error *err);
 /* The code of a rule: its pattern has matched no tensor */
 int keep_check(const struct keep *k, infer_error *err);
 #endif

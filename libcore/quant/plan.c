@@ -1,10 +1,12 @@
 /* quant/plan.c - a type for each tensor. */
 #include "quant/plan.h"
+#include <infer/kvtype.h>
 #include "base/err.h"
 #include "file/file.h"
 #include "quant/gptq.h"
 #include "type/type.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,8 @@ static int is_float(int type)
 }
 
 /* The importances of a tensor: as many as it has columns, or that for each matrix. */
-static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, infer_error *err)
+static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, int gptq,
+                 infer_error *err)
 {
 	const struct infer_tensor *in = t->in;
 	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
@@ -47,7 +50,7 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 			               (long long)(in->ne[2] * in->ne[3]));
 		t->importance = NULL;
 	}
-	if (!t->importance && !t->gptq && mix_needs_importance(m, in, t->type)) {
+	if (!t->importance && !gptq && mix_needs_importance(m, in, t->type)) {
 		q->info.needs_importance = 1;
 		if (!q->dry)
 			return err_set(err, INFER_EINVAL,
@@ -56,20 +59,44 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 			               (int)in->name.len, in->name.at,
 			               infer_type_info(t->type)->name);
 	}
+	if (t->plain)
+		t->importance = NULL;
 	return INFER_OK;
+}
+
+/* rule: of the tensor; NULL: none.  Matrices that are no layer's are searched unless a rule says that
+ * GPTQ rounds them. */
+static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct keep_rule *rule,
+                     infer_error *err)
+{
+	int wants = rule && rule->method == METHOD_GPTQ;
+
+	if (gptq_takes(t->type) && q->gptq)
+		t->gptq = hessian_find(q->gptq, t->in);
+	if (!wants || t->gptq || (q->dry && !q->gptq && gptq_takes(t->type)))
+		return INFER_OK;
+	if (!gptq_takes(t->type))
+		return err_set(err, rule->code,
+		               "%s: GPTQ rounds to types of up to 5 bits: not to %s", rule->label,
+		               infer_type_info(t->type)->name);
+	return err_set(err, rule->code,
+	               "%s: GPTQ does not round %.*s, which is no matrix of a layer", rule->label,
+	               (int)t->in->name.len, t->in->name.at);
 }
 
 static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct keep *keep,
                   infer_error *err)
 {
 	const struct infer_tensor *in = t->in;
-	int type, kept;
+	const struct keep_rule *rule;
+	int type, method;
 
 	if (!mix_takes(m, in) || (in->type >= INFER_I8 && in->type <= INFER_I64))
 		return INFER_OK;
 	TRY(mix_choose(&type, m, in, err));
-	TRY(keep_find(&kept, keep, in->name, err));
-	t->wanted = (uint8_t)(kept >= 0 ? kept : type);
+	TRY(keep_find(&rule, keep, in->name, err));
+	method = rule && rule->method >= 0 ? rule->method : q->recipe->method;
+	t->wanted = (uint8_t)(rule ? rule->type : type);
 	t->type = (uint8_t)mix_fit(t->wanted, in->ne[0]);
 	if (t->type == in->type) {
 		t->wanted = t->type;
@@ -78,14 +105,17 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 	if (!type_get(t->type)->encode)
 		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
 		               (int)in->name.len, in->name.at, infer_type_info(t->type)->name);
-	if (q->gptq && gptq_takes(t->type))
-		t->gptq = hessian_find(q->gptq, in);
-	TRY(weigh(q, t, m, err));
+	t->plain = method == METHOD_RTN;
+	if (method == METHOD_GPTQ)
+		TRY(take_gptq(q, t, rule, err));
+	TRY(weigh(q, t, m, t->gptq || (method == METHOD_GPTQ && !q->gptq && gptq_takes(t->type)),
+	          err));
 	q->info.n_gptq += t->gptq != NULL;
 	q->info.n_encoded++;
 	q->info.n_again += !is_float(in->type);
 	q->info.n_fallback += t->type != t->wanted;
-	q->info.n_unweighed += q->importance && !t->importance && !t->gptq && !is_float(t->type);
+	q->info.n_unweighed +=
+		q->importance && !t->importance && !t->gptq && !t->plain && !is_float(t->type);
 	return INFER_OK;
 }
 
@@ -97,7 +127,8 @@ static int choose_all(infer_quant *q, infer_error *err)
 	int rc = order ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for the tensors");
 
 	if (!rc)
-		rc = mix_init(&m, q->name, q->importance || q->gptq, q->in, err);
+		rc = mix_init(&m, q->name, q->importance || q->recipe->method == METHOD_GPTQ, q->in,
+		              err);
 	if (!rc)
 		rc = keep_new(&keep, q->recipe->rules, q->recipe->n, err);
 	for (uint64_t i = 0; !rc && i < q->n; i++)
@@ -142,6 +173,7 @@ static void sum(infer_quant *q)
 	info->type = q->name ? q->name->name : NULL;
 	info->file_type = q->name ? q->name->file_type : -1;
 	info->n_tensors = q->n;
+	info->method = q->recipe ? method_name(q->recipe->method) : NULL;
 	info->core = q->gptq ? q->gptq->core : NULL;
 	info->text = q->gptq ? q->gptq->id : NULL;
 	for (uint64_t i = 0; i < q->n; i++) {
@@ -178,6 +210,66 @@ static int open_importance(infer_quant *q, const char *path, infer_error *err)
 	return importance_open(&q->importance, from, err);
 }
 
+static const char *kv_name(int type)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (t->type == type)
+			return t->name;
+	return NULL;
+}
+
+static int other(const struct recipe_gptq *r, const char *what, infer_error *err)
+{
+	return err_set(err, INFER_EFORMAT, "%s: %s", r->at, what);
+}
+
+/* What GPTQ reads is what the recipe says.  Another core is a note: the bytes may be others. */
+static int check_gptq(infer_quant *q, infer_error *err)
+{
+	const struct infer_gptq_text *t = &q->gptq->text;
+	const struct recipe_gptq *r = &q->recipe->gptq;
+	struct infer_engine_info e;
+
+	infer_engine_info(t->engine, &e);
+	snprintf(q->kv_type, sizeof q->kv_type, e.k_type == e.v_type ? "%s" : "%s,%s",
+	         kv_name(e.k_type), kv_name(e.v_type));
+	q->read = (struct recipe_gptq){ .sha256 = t->sha256,
+		                        .kv_type = q->kv_type,
+		                        .act_type = e.act_type == INFER_BF16 ? "bf16" : "f32",
+		                        .core = q->gptq->core,
+		                        .window = t->window };
+	if (r->sha256 && t->sha256 && strcmp(r->sha256, t->sha256))
+		return other(r, "the text has another SHA-256", err);
+	if (r->window && r->window != t->window)
+		return other(r, "the windows of the text are others", err);
+	if (r->kv_type && strcmp(r->kv_type, q->read.kv_type))
+		return other(r, "the cache has another type", err);
+	if (r->act_type && strcmp(r->act_type, q->read.act_type))
+		return other(r, "activations have another type", err);
+	if (r->core && strcmp(r->core, q->read.core) && t->log)
+		t->log(t->log_user, INFER_LOG_WARN,
+		       "the recipe was made on a processor of another kind: GPTQ may give other "
+		       "bytes");
+	return INFER_OK;
+}
+
+static int check_method(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
+{
+	if (!recipe_gptq(q->recipe)) {
+		q->gptq = NULL;
+		return o->gptq ? err_set(err, INFER_EINVAL, "GPTQ has nothing to do") : INFER_OK;
+	}
+	if (q->recipe->method == METHOD_GPTQ && !gptq_takes(q->name->base) &&
+	    !q->recipe->max_bytes && !(q->recipe->bpw > 0))
+		return err_set(err, INFER_EINVAL, "GPTQ rounds to types of up to 5 bits: not to %s",
+		               q->name->name);
+	if (q->gptq)
+		return check_gptq(q, err);
+	return o->dry ? INFER_OK : err_set(err, INFER_EINVAL, "GPTQ reads a text");
+}
+
 /* The recipe that is given, or one of the options. */
 static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
 {
@@ -187,19 +279,26 @@ static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_e
 		return err_set(err, INFER_EINVAL, "a recipe says what --type and --keep say");
 	if (o->type && !mix_find(o->type))
 		return err_set(err, INFER_EINVAL, "no type or mix is called '%.60s'", o->type);
-	if (!o->recipe && o->type)
+	if (!o->recipe && o->type) {
 		TRY(recipe_make(&q->own_recipe, mix_find(o->type), o->imatrix, o->keep, o->n_keep,
 		                err));
+		q->own_recipe->method = o->method ? method_find(o->method)
+		                        : o->gptq ? METHOD_GPTQ
+		                                  : METHOD_SEARCH;
+		if (q->own_recipe->method < 0)
+			return err_set(err, INFER_EINVAL, "no method is called '%.60s'", o->method);
+	}
 	q->recipe = o->recipe ? o->recipe : q->own_recipe;
 	if (!q->recipe)
 		return INFER_OK;
 	q->name = q->recipe->name;
 	if (!q->name)
 		return err_set(err, INFER_EINVAL, "the recipe leaves types open");
+	TRY(check_method(q, o, err));
 	TRY(open_importance(q, o->imatrix, err));
 	r = *q->recipe;
 	if (q->gptq)
-		r.method = "gptq";
+		r.gptq = q->read;
 	r.imatrix = q->imatrix;
 	r.imatrix_sha256 = q->imatrix ? q->imatrix_sha256 : NULL;
 	TRY(recipe_text(&q->text, &r, err));
@@ -215,9 +314,6 @@ static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *e
 	q->zstd = o->zstd;
 	q->gptq = o->gptq;
 	TRY(take_recipe(q, o, err));
-	if (q->gptq && q->name && !gptq_takes(q->name->base))
-		return err_set(err, INFER_EINVAL, "GPTQ rounds to types of up to 5 bits: not to %s",
-		               q->name->name);
 	TRY(add_tensors(q, err));
 	if (q->name)
 		TRY(choose_all(q, err));
@@ -289,6 +385,7 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 		.bytes = from->bytes,
 		.weighed = from->importance != NULL || from->gptq,
 		.gptq = from->gptq != NULL,
+		.plain = from->plain,
 		.error = from->error,
 	};
 	return INFER_OK;

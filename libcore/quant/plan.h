@@ -16,6 +16,7 @@ struct quant_tensor {
 	const float *importance; /* [n_importance]: ne[0], or that for each matrix; NULL: none */
 	size_t n_importance;
 	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
+	int plain;                        /* 1: without a search */
 	double error;                     /* below 0: not known */
 };
 struct quant_shard {
@@ -37,6 +38,8 @@ struct infer_quant {
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
 	infer_gptq *gptq;
+	struct recipe_gptq read; /* what it reads, and how */
+	char kv_type[32];
 	struct quant_tensor *tensors;
 	uint64_t n;
 	struct quant_shard *shards;

@@ -25,7 +25,6 @@ int recipe_make(infer_recipe **out, const struct mix_name *name, const char *ima
 		return no_memory(err);
 	arena_init(&r->mem, MEM_QUANT);
 	r->name = name;
-	r->method = "search";
 	if (imatrix)
 		r->imatrix = arena_strndup(&r->mem, imatrix, strlen(imatrix));
 	r->rules = arena_alloc(&r->mem, n_keep, sizeof *r->rules);
@@ -53,7 +52,11 @@ void infer_recipe_free(infer_recipe *r)
 void infer_recipe_info(const infer_recipe *r, struct infer_recipe_info *info)
 {
 	*info = (struct infer_recipe_info){ .type = r->name ? r->name->name : NULL,
-		                            .method = r->method,
+		                            .method = method_name(r->method),
+		                            .gptq = recipe_gptq(r),
+		                            .gptq_window = r->gptq.window,
+		                            .gptq_kv_type = r->gptq.kv_type,
+		                            .gptq_act_type = r->gptq.act_type,
 		                            .imatrix = r->imatrix,
 		                            .max_bytes = r->max_bytes,
 		                            .bpw = r->bpw,
@@ -99,6 +102,62 @@ static int put_imatrix(struct buf *to, const infer_recipe *r, infer_error *err)
 	return INFER_OK;
 }
 
+int recipe_gptq(const infer_recipe *r)
+{
+	int any = r->method == METHOD_GPTQ;
+
+	for (size_t i = 0; i < r->n; i++)
+		any |= r->rules[i].method == METHOD_GPTQ;
+	return any;
+}
+
+static const char *copy(struct arena *mem, const char *s)
+{
+	return s ? arena_strndup(mem, s, strlen(s)) : NULL;
+}
+
+void recipe_copy_gptq(infer_recipe *r, const struct recipe_gptq *from)
+{
+	r->gptq = (struct recipe_gptq){ .sha256 = copy(&r->mem, from->sha256),
+		                        .kv_type = copy(&r->mem, from->kv_type),
+		                        .act_type = copy(&r->mem, from->act_type),
+		                        .core = copy(&r->mem, from->core),
+		                        .window = from->window,
+		                        .at = copy(&r->mem, from->at) };
+}
+
+static int put_gptq(struct buf *to, const struct recipe_gptq *g, infer_error *err)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = { { "kv-type", g->kv_type }, { "act-type", g->act_type }, { "core", g->core } };
+
+	buf_printf(to, "gptq:\n  sha256: '%s'\n", g->sha256);
+	if (g->window)
+		buf_printf(to, "  window: %d\n", (int)g->window);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		if (!texts[i].text)
+			continue;
+		buf_printf(to, "  %s: ", texts[i].key);
+		TRY(put_quoted(to, texts[i].text, err));
+		buf_putc(to, '\n');
+	}
+	return INFER_OK;
+}
+
+static int put_rule(struct buf *to, const struct keep_rule *r, infer_error *err)
+{
+	const char *type = infer_type_info(r->type)->name;
+
+	buf_puts(to, "  ");
+	TRY(put_quoted(to, r->pattern, err));
+	if (r->method < 0)
+		buf_printf(to, ": %s\n", type);
+	else
+		buf_printf(to, ": { type: %s, method: %s }\n", type, method_name(r->method));
+	return INFER_OK;
+}
+
 int recipe_text(struct buf *to, const infer_recipe *r, infer_error *err)
 {
 	const struct json bpw = { .kind = JSON_REAL, .d = r->bpw };
@@ -107,7 +166,9 @@ int recipe_text(struct buf *to, const infer_recipe *r, infer_error *err)
 	buf_printf(to, "infer-recipe: %d\n", RECIPE_VERSION);
 	if (r->name)
 		buf_printf(to, "type: %s\n", r->name->name);
-	buf_printf(to, "method: %s\n", r->method);
+	buf_printf(to, "method: %s\n", method_name(r->method));
+	if (r->gptq.sha256)
+		TRY(put_gptq(to, &r->gptq, err));
 	if (r->imatrix)
 		TRY(put_imatrix(to, r, err));
 	if (r->max_bytes)
@@ -124,11 +185,8 @@ int recipe_text(struct buf *to, const infer_recipe *r, infer_error *err)
 		buf_printf(to, "  window: %d\n", (int)r->window);
 	if (r->n)
 		buf_puts(to, "tensors:\n");
-	for (size_t i = 0; i < r->n; i++) {
-		buf_puts(to, "  ");
-		TRY(put_quoted(to, r->rules[i].pattern, err));
-		buf_printf(to, ": %s\n", infer_type_info(r->rules[i].type)->name);
-	}
+	for (size_t i = 0; i < r->n; i++)
+		TRY(put_rule(to, &r->rules[i], err));
 	return INFER_OK;
 }
 

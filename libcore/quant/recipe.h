@@ -10,11 +10,20 @@
 
 enum { RECIPE_VERSION = 1 };
 
+/* What GPTQ has read; NULL, 0: not known. */
+struct recipe_gptq {
+	const char *sha256; /* of the text's bytes, in hex */
+	const char *kv_type, *act_type, *core;
+	int32_t window;
+	const char *at; /* for messages, "FILE: line 3, column 7" */
+};
 struct infer_recipe {
 	struct arena mem;
 	const char *what;            /* the text's name; NULL: not read from one */
 	const struct mix_name *name; /* NULL: what no pattern matches is aimed */
-	const char *method, *imatrix;
+	int method;                  /* enum method */
+	struct recipe_gptq gptq;
+	const char *imatrix;
 	const char *imatrix_sha256; /* of the file's bytes, in hex; NULL: not known */
 	uint64_t max_bytes;         /* the size that is aimed at; 0: not by bytes */
 	double bpw;                 /* 0: not by bits */
@@ -30,6 +39,10 @@ struct infer_recipe {
  * INFER_EINVAL: a rule is malformed; INFER_ENOMEM */
 int recipe_make(infer_recipe **out, const struct mix_name *name, const char *imatrix,
                 const char *const *keep, size_t n_keep, infer_error *err);
+/* INFER_ENOMEM is r->mem.bad. */
+void recipe_copy_gptq(infer_recipe *r, const struct recipe_gptq *from);
+/* Nonzero: weights are rounded by GPTQ. */
+int recipe_gptq(const infer_recipe *r);
 /* Append the canonical text: the same for the same recipe, however it came to be.  INFER_ENOMEM is
  * to->bad.  INFER_EINVAL: a text is not UTF-8 */
 int recipe_text(struct buf *to, const infer_recipe *r, infer_error *err);

@@ -1,4 +1,5 @@
 /* quant/recipe_read.c - recipes from YAML. */
+#include <infer/kvtype.h>
 #include "base/err.h"
 #include "quant/recipe.h"
 #include "text/yaml.h"
@@ -165,18 +166,122 @@ static int take_type(struct reader *d, const struct ytree *y)
 	                               "no type or mix is called '%.60s'", s);
 }
 
-static int take_method(struct reader *d, const struct ytree *y)
+static int read_method(struct reader *d, const struct ytree *y, int *method)
 {
 	const char *s;
 
 	TRY(ytree_text(&s, y, d->r->what, d->err));
-	if (!strcmp(s, "gptq"))
-		return ytree_fail(y, d->r->what, d->err, INFER_EUNSUP,
-		                  "the method gptq is not supported in recipes");
-	if (strcmp(s, "search"))
-		return ytree_fail(y, d->r->what, d->err, INFER_EUNSUP,
-		                  "no method is called '%.60s'", s);
+	*method = method_find(s);
+	return *method >= 0 ? INFER_OK
+	                    : ytree_fail(y, d->r->what, d->err, INFER_EUNSUP,
+	                                 "no method is called '%.60s'", s);
+}
+
+static int take_method(struct reader *d, const struct ytree *y)
+{
+	return read_method(d, y, &d->r->method);
+}
+
+/* ---- what GPTQ reads ---- */
+
+static int gptq_sha256(struct reader *d, const struct ytree *y)
+{
+	d->r->gptq.at = place(d, y, NULL);
+	return take_sha256(d, &d->r->gptq.sha256, y);
+}
+
+static int gptq_window(struct reader *d, const struct ytree *y)
+{
+	uint64_t v;
+
+	TRY(ytree_u64(&v, y, 4, INT32_MAX, d->r->what, d->err));
+	d->r->gptq.window = (int32_t)v;
 	return INFER_OK;
+}
+
+/* The end of the name of a type at s; NULL: there is none. */
+static const char *kv_end(const char *s)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++) {
+		size_t n = strlen(t->name);
+
+		if (!strncmp(s, t->name, n) && (!s[n] || s[n] == ','))
+			return s + n;
+	}
+	return NULL;
+}
+
+static int gptq_kv_type(struct reader *d, const struct ytree *y)
+{
+	TRY(take(d, &d->r->gptq.kv_type, y));
+	const char *end = kv_end(d->r->gptq.kv_type);
+
+	if (end && *end)
+		end = kv_end(end + 1);
+	if (end && !*end)
+		return INFER_OK;
+	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT, "no types of a cache: '%.60s'",
+	                  d->r->gptq.kv_type);
+}
+
+static int gptq_act_type(struct reader *d, const struct ytree *y)
+{
+	TRY(take(d, &d->r->gptq.act_type, y));
+	if (!strcmp(d->r->gptq.act_type, "f32") || !strcmp(d->r->gptq.act_type, "bf16"))
+		return INFER_OK;
+	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT, "no type of activations: '%.60s'",
+	                  d->r->gptq.act_type);
+}
+
+static int gptq_core(struct reader *d, const struct ytree *y)
+{
+	return take(d, &d->r->gptq.core, y);
+}
+
+static int take_gptq(struct reader *d, const struct ytree *y)
+{
+	static const struct key keys[] = {
+		{ "sha256", gptq_sha256 },   { "window", gptq_window },
+		{ "kv-type", gptq_kv_type }, { "act-type", gptq_act_type },
+		{ "core", gptq_core },       { NULL, NULL }
+	};
+
+	TRY(take_map(d, y, keys));
+	return d->r->gptq.sha256 ? INFER_OK
+	                         : ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
+	                                      "gptq needs the key sha256");
+}
+
+/* ---- tensors ---- */
+
+/* A type, or a map of a type and a method. */
+static int take_rule(struct reader *d, struct keep_rule *rule, const struct ytree *y)
+{
+	infer_recipe *r = d->r;
+	const struct ytree *at = y;
+	const char *type;
+
+	if (y->kind == YTREE_MAP) {
+		const struct ytree *method = ytree_get(y, "method");
+
+		at = ytree_get(y, "type");
+		for (const struct ytree *m = y->first; m; m = m->next)
+			if (m != at && m != method)
+				return ytree_fail(m->key, r->what, d->err, INFER_EFORMAT,
+				                  "no key is called '%.60s' here", m->key->at);
+		if (!at)
+			return ytree_fail(y, r->what, d->err, INFER_EFORMAT,
+			                  "a tensor needs the key type");
+		if (method)
+			TRY(read_method(d, method, &rule->method));
+	}
+	TRY(ytree_text(&type, at, r->what, d->err));
+	rule->type = mix_type(type);
+	return rule->type >= 0 ? INFER_OK
+	                       : ytree_fail(at, r->what, d->err, INFER_EFORMAT,
+	                                    "no type is called '%.60s'", type);
 }
 
 static int take_tensors(struct reader *d, const struct ytree *y)
@@ -187,15 +292,11 @@ static int take_tensors(struct reader *d, const struct ytree *y)
 	r->rules = arena_alloc(&r->mem, y->n, sizeof *r->rules);
 	for (const struct ytree *m = y->first; r->rules && m; m = m->next) {
 		struct keep_rule *rule = &r->rules[r->n++];
-		const char *type;
 
 		TRY(take(d, &rule->pattern, m->key));
-		TRY(ytree_text(&type, m, r->what, d->err));
 		rule->code = INFER_EFORMAT;
-		rule->type = mix_type(type);
-		if (rule->type < 0)
-			return ytree_fail(m, r->what, d->err, INFER_EFORMAT,
-			                  "no type is called '%.60s'", type);
+		rule->method = -1;
+		TRY(take_rule(d, rule, m));
 		rule->label = place(d, m->key, rule->pattern);
 	}
 	return r->mem.bad ? no_memory(d->err) : INFER_OK;
@@ -203,12 +304,15 @@ static int take_tensors(struct reader *d, const struct ytree *y)
 
 static int take_root(struct reader *d, const struct ytree *y)
 {
-	static const struct key keys[] = {
-		{ "infer-recipe", take_version }, { "type", take_type },
-		{ "method", take_method },        { "imatrix", take_imatrix },
-		{ "target", take_target },        { "calibration", take_calibration },
-		{ "tensors", take_tensors },      { NULL, NULL }
-	};
+	static const struct key keys[] = { { "infer-recipe", take_version },
+		                           { "type", take_type },
+		                           { "method", take_method },
+		                           { "imatrix", take_imatrix },
+		                           { "target", take_target },
+		                           { "calibration", take_calibration },
+		                           { "tensors", take_tensors },
+		                           { "gptq", take_gptq },
+		                           { NULL, NULL } };
 	infer_recipe *r = d->r;
 
 	TRY(take_map(d, y, keys));

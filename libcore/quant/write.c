@@ -94,7 +94,7 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 		importance_weigh(s->w, t->type, s->x, s->w, n);
 		importance = s->w;
 	}
-	out->encode(s->out, s->x, importance, n / (size_t)out->info.block);
+	out->encode(s->out, s->x, importance, n / (size_t)out->info.block, t->plain);
 	return s->out;
 }
 
@@ -306,14 +306,18 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 		x[i] = (float)((i * 37 + 11) % 255 - 127) / 64 * (float)(1 + i / 64);
 	for (uint64_t i = 0; i < q->n; i++) {
 		const struct type *t = type_get(q->tensors[i].type);
-		uint8_t types[2] = { q->tensors[i].type, (uint8_t)q->tensors[i].in->type };
+		uint8_t types[3] = { q->tensors[i].type, (uint8_t)q->tensors[i].in->type,
+			             (uint8_t)(q->tensors[i].plain | (q->tensors[i].gptq != NULL)
+			                                                     << 1) };
 
 		sha256_add(s, types, sizeof types);
 		if (types[0] == types[1] || seen[types[0]])
 			continue;
 		seen[types[0]] = 1;
-		t->encode(out, x, NULL, (size_t)(SAMPLE / t->info.block));
-		sha256_add(s, out, write_bytes(types[0], SAMPLE));
+		for (int plain = 0; plain < 2; plain++) {
+			t->encode(out, x, NULL, (size_t)(SAMPLE / t->info.block), plain);
+			sha256_add(s, out, write_bytes(types[0], SAMPLE));
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ static int put_tensor(infer_writer *out, const struct infer_quant_tensor *t, inf
 	jw_bool(w, "importance", t->weighed);
 	if (t->gptq)
 		jw_bool(w, "gptq", 1);
+	if (t->plain)
+		jw_bool(w, "plain", 1);
 	jw_int(w, "shard", t->shard);
 	jw_uint(w, "from_bytes", t->in->bytes);
 	jw_uint(w, "size_bytes", t->bytes);
@@ -43,8 +45,9 @@ static int put_file(infer_writer *out, const struct infer_quant_info *i, const c
 	jw_str(w, "quant", "file");
 	jw_str(w, "name", path);
 	jw_str(w, "type", i->type);
+	if (i->method)
+		jw_str(w, "method", i->method);
 	if (i->core) {
-		jw_str(w, "method", "gptq");
 		jw_str(w, "core", i->core);
 		jw_str(w, "text_sha256", i->text);
 		jw_uint(w, "gptq", i->n_gptq);

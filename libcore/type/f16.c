@@ -11,11 +11,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 /* To the nearest, ties to even; what is too large becomes the largest finite value. */
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	uint8_t *to = dst;
 
 	(void)importance;
+	(void)plain;
 	for (size_t i = 0; i < blocks; i++)
 		search_put(to + 2 * i, search_f16(src[i]));
 }

@@ -18,7 +18,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct search_table t;
 	struct search_grid grid = search_iq4(&t);
@@ -27,7 +27,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_put(b->d, search_scale(&s, 8, &grid, q));
 		for (int i = 0; i < 16; i++)
 			b->qs[i] = (uint8_t)(t.code[q[i] + 128] | t.code[q[i + 16] + 128] << 4);

@@ -40,7 +40,8 @@ static int best_exponent(const struct search *s, const struct search_grid *g, fl
 	int unit = (int)(num_bits(s->unit) >> 23), p = (int)(num_bits(top) >> 23), best = 0;
 
 	*scale = 0;
-	for (int k = p - 2; k > p - 7; k--) {
+	/* without a search, the largest is between 8 and 16 */
+	for (int k = s->plain ? p - 3 : p - 2; k > (s->plain ? p - 4 : p - 7); k--) {
 		int e = unit + k - 126;         /* 2^(e - 128) = 2^(k - 127) unit */
 		if (e < 0 || e > 252 || k < 28) /* 12 2^125 is no float */
 			continue;
@@ -56,7 +57,7 @@ static int best_exponent(const struct search *s, const struct search_grid *g, fl
 	return best;
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct search_table t;
 	struct search_grid grid = search_fp4(&t);
@@ -65,7 +66,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		float scale;
 		b->e = (uint8_t)best_exponent(&s, &grid, &scale);
 		search_codes(q, s.x, 8, scale, &grid);

@@ -45,6 +45,13 @@ static int best_scale(const struct search *s, const search_v4 *x, const search_v
 		if (c + bit < 126 && half_scale(c + bit) * s->per_unit * 12 < top)
 			c += bit;
 	c++;
+	if (s->plain) { /* the one nearest to a twelfth of the largest */
+		float low = half_scale(c - 1), at = top * s->unit / 12, high = half_scale(c);
+
+		c -= c > 1 && at - low < high - at;
+		*scale = half_scale(c) * s->per_unit;
+		return top > 0 ? c : 0;
+	}
 	for (int k = c - 6 < 1 ? 1 : c - 6; k <= c + 5 && k <= 126; k++) {
 		float a = half_scale(k) * s->per_unit;
 		struct search_fit f = search_try(x, w, 4, 1.0f / a, g);
@@ -58,7 +65,7 @@ static int best_scale(const struct search *s, const search_v4 *x, const search_v
 	return best;
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct search_table t;
 	struct search_grid grid = search_fp4(&t);
@@ -67,7 +74,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[16];
 
 	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
-		search_load(&s, src, importance, 64);
+		search_load(&s, src, importance, 64, plain);
 		for (int g = 0; g < 4; g++) {
 			float a;
 			b->d[g] = (uint8_t)best_scale(&s, s.x + 4 * g, s.w + 4 * g, &grid, &a);

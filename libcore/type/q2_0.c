@@ -17,18 +17,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { 2, 1.5f, 2.5f, 3, 4, 6, -1, -1.5f, -2, -2.5f, -3, -4 };
-	static const struct search_grid grid = {
-		.lo = -1, .hi = 2, .tries = tries, .n_tries = sizeof tries / sizeof *tries
-	};
+	static const struct search_grid grid = { .lo = -1,
+		                                 .hi = 2,
+		                                 .tries = tries,
+		                                 .n_tries = sizeof tries / sizeof *tries,
+		                                 .plain = 1 };
 	struct q2_0 *b = dst;
 	struct search s;
 	int8_t q[64];
 
 	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
-		search_load(&s, src, importance, 64);
+		search_load(&s, src, importance, 64, plain);
 		search_put(b->d, search_scale(&s, 16, &grid, q));
 		for (int i = 0; i < 16; i++)
 			b->qs[i] = (uint8_t)((q[4 * i] + 1) | (q[4 * i + 1] + 1) << 2 |

@@ -32,12 +32,16 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -4, -3.6f, -3.2f, -4.4f, -4.8f, -5.3f, -6,
 		                       3,  3.3f,  2.7f,  3.7f,  4.1f,  4.6f,  5.2f };
 	static const struct search_levels levels = {
-		{ .lo = -4, .hi = 3, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
+		{ .lo = -4,
+		  .hi = 3,
+		  .tries = tries,
+		  .n_tries = sizeof tries / sizeof *tries,
+		  .plain = -4 },
 		.n = 4,
 		.lo = -32,
 		.hi = 31,
@@ -50,7 +54,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t sc[16], q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256);
+		search_load(&s, src, importance, 256, plain);
 		search_put(b->d, search_levels(&s, &levels, sc, q));
 		memset(b->hmask, 0, sizeof b->hmask);
 		memset(b->qs, 0, sizeof b->qs);

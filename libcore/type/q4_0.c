@@ -17,19 +17,21 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -8,  -7.5f, -7,   -8.5f, -9, -9.5f, -10,
 		                       -11, 7,     7.5f, 6.5f,  8,  8.5f,  9 };
-	static const struct search_grid grid = {
-		.lo = -8, .hi = 7, .tries = tries, .n_tries = sizeof tries / sizeof *tries
-	};
+	static const struct search_grid grid = { .lo = -8,
+		                                 .hi = 7,
+		                                 .tries = tries,
+		                                 .n_tries = sizeof tries / sizeof *tries,
+		                                 .plain = -8 };
 	struct q4_0 *b = dst;
 	struct search s;
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_put(b->d, search_scale(&s, 8, &grid, q));
 		for (int i = 0; i < 16; i++)
 			b->qs[i] = (uint8_t)((q[i] + 8) | (q[i + 16] + 8) << 4);

@@ -18,14 +18,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct q4_1 *b = dst;
 	struct search s;
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_line(&s, 15, b->d, b->m, q);
 		for (int i = 0; i < 16; i++)
 			b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);

@@ -20,19 +20,21 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -16, -15.5f, -15, -16.5f, -17,   -17.5f,
 		                       -18, -19,    15,  15.5f,  14.5f, 16 };
-	static const struct search_grid grid = {
-		.lo = -16, .hi = 15, .tries = tries, .n_tries = sizeof tries / sizeof *tries
-	};
+	static const struct search_grid grid = { .lo = -16,
+		                                 .hi = 15,
+		                                 .tries = tries,
+		                                 .n_tries = sizeof tries / sizeof *tries,
+		                                 .plain = -16 };
 	struct q5_0 *b = dst;
 	struct search s;
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_put(b->d, search_scale(&s, 8, &grid, q));
 		uint32_t qh = 0;
 		for (int i = 0; i < 32; i++)

@@ -20,14 +20,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct q5_1 *b = dst;
 	struct search s;
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_line(&s, 31, b->d, b->m, q);
 		uint32_t qh = 0;
 		for (int i = 0; i < 32; i++)

@@ -24,12 +24,16 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -32, -31, -33, 31 };
 	/* a scale has 8 bits: wide would find nothing better */
 	static const struct search_levels levels = {
-		{ .lo = -32, .hi = 31, .tries = tries, .n_tries = sizeof tries / sizeof *tries },
+		{ .lo = -32,
+		  .hi = 31,
+		  .tries = tries,
+		  .n_tries = sizeof tries / sizeof *tries,
+		  .plain = -32 },
 		.n = 4,
 		.lo = -128,
 		.hi = 127,
@@ -42,7 +46,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256);
+		search_load(&s, src, importance, 256, plain);
 		search_put(b->d, search_levels(&s, &levels, b->sc, q));
 		for (int half = 0; half < 2; half++) {
 			const int8_t *from = q + 128 * half;

@@ -16,18 +16,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { 127, 126, 125, 124 };
-	static const struct search_grid grid = {
-		.lo = -127, .hi = 127, .tries = tries, .n_tries = sizeof tries / sizeof *tries
-	};
+	static const struct search_grid grid = { .lo = -127,
+		                                 .hi = 127,
+		                                 .tries = tries,
+		                                 .n_tries = sizeof tries / sizeof *tries,
+		                                 .plain = 127 };
 	struct q8_0 *b = dst;
 	struct search s;
 	int8_t q[32];
 
 	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32);
+		search_load(&s, src, importance, 32, plain);
 		search_put(b->d, search_scale(&s, 8, &grid, q));
 		memcpy(b->q, q, sizeof q);
 	}

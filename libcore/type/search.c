@@ -35,9 +35,12 @@ static search_v4 greater(search_v4 a, search_v4 b)
 	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
 }
 
-void search_load(struct search *s, const float *src, const float *importance, int n)
+void search_load(struct search *s, const float *src, const float *importance, int n, int plain)
 {
 	search_v4 top = { 0 }, heavy = { 0 };
+
+	s->plain = plain;
+	importance = plain ? NULL : importance;
 
 	for (int i = 0; i < n / 4; i++)
 		top = greater(search_abs(search_get(src + 4 * i)), top);
@@ -151,8 +154,26 @@ struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
 	return best;
 }
 
+float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g)
+{
+	float top = search_farthest(x, w, n);
+
+	return (g->plain > 0 ? fabsf(top) : top) / g->plain;
+}
+
+/* Codes are those under the scale before it is rounded, as the public tools have them. */
+static uint16_t plain_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q)
+{
+	float a = search_plain(s->x, s->w, n, g);
+
+	search_codes(q, s->x, n, a, g);
+	return search_round_up(s, &a);
+}
+
 uint16_t search_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q)
 {
+	if (s->plain)
+		return plain_scale(s, n, g, q);
 	struct search_fit f = search_group(s->x, s->w, n, g);
 	float a = f.qq > 0 ? f.xq / f.qq : 0;
 	uint16_t h = search_round_up(s, &a);
@@ -192,6 +213,7 @@ void search_table_init(struct search_table *t, const int8_t values[16])
 static const float ternary_tries[] = { 1, 1.3f, 1.6f, 2, 2.5f, 3, 3.7f, 4.5f, 6, 9, 14 };
 const struct search_grid search_ternary = { .lo = -1,
 	                                    .hi = 1,
+	                                    .plain = 1,
 	                                    .tries = ternary_tries,
 	                                    .n_tries =
 	                                            sizeof ternary_tries / sizeof *ternary_tries };
@@ -201,8 +223,9 @@ static const float iq4_tries[] = { -127, -120, -113, -134, -141, -148, -160,
 struct search_grid search_iq4(struct search_table *t)
 {
 	search_table_init(t, grid_iq4);
-	return (struct search_grid){ -127, 113, t->nearest, iq4_tries,
-		                     sizeof iq4_tries / sizeof *iq4_tries };
+	return (struct search_grid){
+		-127, 113, t->nearest, iq4_tries, sizeof iq4_tries / sizeof *iq4_tries, -127
+	};
 }
 
 struct search_grid search_fp4(struct search_table *t)
@@ -213,5 +236,5 @@ struct search_grid search_fp4(struct search_table *t)
 	search_table_init(t, ascending);
 	for (int c = 15; c >= 0; c--)
 		t->code[grid_fp4[c] + 128] = (uint8_t)c;
-	return (struct search_grid){ -12, 12, t->nearest, NULL, 0 };
+	return (struct search_grid){ -12, 12, t->nearest, NULL, 0, 12 };
 }

@@ -22,6 +22,7 @@ struct search {
 	search_v4 x[64], w[64];
 	float unit, per_unit;
 	int width; /* search_width() */
+	int plain; /* the range says the scales: nothing is searched */
 };
 
 /* The values that a code stands for, before the scale: all integers from lo to hi, or those of a
@@ -33,6 +34,8 @@ struct search_grid {
 	/* What the largest |x| of a group stands for under the scales tried first */
 	const float *tries;
 	int n_tries;
+	/* The same for the only scale without a search; above 0, its magnitude. */
+	float plain;
 };
 
 /* For a grid of 16 ascending values: .nearest of the grid, and the codes, at value + 128. */
@@ -57,8 +60,8 @@ struct search_fit {
 	float xq, qq;
 };
 
-/* src, f32 [n], n a multiple of 4 up to 256; importance as in struct type's encode */
-void search_load(struct search *s, const float *src, const float *importance, int n);
+/* src, f32 [n], n a multiple of 4 up to 256; importance and plain as in struct type's encode */
+void search_load(struct search *s, const float *src, const float *importance, int n, int plain);
 /* The nearest F16 to x that is finite */
 uint16_t search_f16(float x);
 /* The nearest F16 to x * unit as bits, *x becomes what it stands for */
@@ -131,6 +134,8 @@ void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct se
 /* One scale for n vectors: value = d q.  Returns d as F16. */
 uint16_t search_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q);
 
+/* The scale of a group of n vectors without a search. */
+float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g);
 /* The best fit of codes to a group of n vectors. */
 struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
                                const struct search_grid *g);

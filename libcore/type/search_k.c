@@ -102,8 +102,31 @@ static float settle(const struct search *s, const struct search_levels *l, float
 	return best;
 }
 
+/* The group of the largest scale gets the integer of the largest magnitude. */
+static uint16_t plain_levels(const struct search *s, const struct search_levels *l, int8_t *sc,
+                             int8_t *q)
+{
+	int count = 64 / l->n;
+	float a[MOST], top = 0;
+
+	for (int i = 0; i < count; i++) {
+		a[i] = search_plain(s->x + i * l->n, s->w + i * l->n, l->n, &l->grid);
+		top = fabsf(a[i]) > fabsf(top) ? a[i] : top;
+	}
+	float d = top / (float)l->lo;
+	uint16_t h = search_round_up(s, &d);
+
+	for (int i = 0; i < count; i++) {
+		sc[i] = (int8_t)(d != 0 ? nearest(a[i] / d, l->lo, l->hi) : 0);
+		search_codes(q + 4 * i * l->n, s->x + i * l->n, l->n, d * (float)sc[i], &l->grid);
+	}
+	return h;
+}
+
 uint16_t search_levels(const struct search *s, const struct search_levels *l, int8_t *sc, int8_t *q)
 {
+	if (s->plain)
+		return plain_levels(s, l, sc, q);
 	struct groups g = { .count = 64 / l->n };
 	float best = -1, at = 0;
 	uint16_t h = 0;

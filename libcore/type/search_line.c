@@ -37,8 +37,7 @@ void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float to
 	}
 }
 
-/* The least and the greatest of the values that matter. */
-static void range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi)
+void line_range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi)
 {
 	const search_v4 none = { HUGE_VALF, HUGE_VALF, HUGE_VALF, HUGE_VALF };
 	search_v4 least = none, most = -none;
@@ -90,7 +89,7 @@ struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top
 	float sw = search_sum(sumw), mean = search_sum(sum) / sw;
 	for (int i = 0; i < n; i++)
 		y[i] = x[i] - mean;
-	range(y, w, n, &lo, &hi);
+	line_range(y, w, n, &lo, &hi);
 	if (!(hi - lo > SEARCH_LEAST))
 		return (struct line){ 0, mean, mean, sw, 0, 0 };
 	float best_zero = 0;
@@ -141,8 +140,31 @@ static float error_of(const search_v4 *x, const search_v4 *w, int n, float a, fl
 	return search_sum(e);
 }
 
+/* From the least value to the greatest; codes are those before the two are rounded, as the public
+ * tools have them. */
+static void plain_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q)
+{
+	float lo, hi;
+
+	line_range(s->x, s->w, 8, &lo, &hi);
+	float a = (hi - lo) / top, inv = a != 0 ? 1.0f / a : 0;
+
+	for (int i = 0; i < 8; i++) {
+		search_i4 v = __builtin_convertvector(
+			search_rint(search_clamp((s->x[i] - lo) * inv, 0, top)), search_i4);
+		for (int l = 0; l < 4; l++)
+			q[4 * i + l] = (int8_t)v[l];
+	}
+	search_put(d, search_round(s, &a));
+	search_put(m, search_round(s, &lo));
+}
+
 void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q)
 {
+	if (s->plain) {
+		plain_line(s, top, d, m, q);
+		return;
+	}
 	struct line f = line_search(s->x, s->w, 8, top);
 	float best = HUGE_VALF, at_a = 0, at_c = 0;
 

@@ -25,6 +25,8 @@ struct line_sums4 {
 void line_try4(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at,
                float top, int tries, int width, struct line_sums4 *f);
 void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
+/* The least and the greatest of the values that matter. */
+void line_range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi);
 struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top);
 void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q);
 /* 256 values in groups of n vectors: value = d sc q - dmin mn, 0 <= q <= top, 0 <= sc and mn <=

@@ -207,6 +207,42 @@ static void refit(struct block *b, const struct line_sums *s)
 	}
 }
 
+/* The integer of each group for the unit that gives the largest the last; returns the unit. */
+static float plain_unit(const struct search *s, const float *v, const struct block *b, uint16_t *h,
+                        uint8_t *k)
+{
+	float top = 0;
+
+	for (int i = 0; i < b->count; i++)
+		top = v[i] > top ? v[i] : top;
+	float u = top / b->most;
+
+	*h = search_round_up(s, &u);
+	for (int i = 0; i < b->count; i++)
+		k[i] = (uint8_t)(u > 0 ? bound(v[i] / u, b->most) : 0);
+	return u;
+}
+
+/* From the least value, or 0, to the greatest. */
+static void plain(const struct search *s, struct block *b, struct search_block *out)
+{
+	float a[MOST], m[MOST];
+
+	for (int i = 0; i < b->count; i++) {
+		float lo, hi;
+
+		line_range(b->x + i * b->n, b->w + i * b->n, b->n, &lo, &hi);
+		m[i] = lo < 0 ? -lo : 0;
+		a[i] = (hi > -m[i] ? hi + m[i] : 0) / b->top;
+	}
+	float d = plain_unit(s, a, b, &out->d, out->sc),
+	      dmin = plain_unit(s, m, b, &out->dmin, out->mn);
+
+	for (int i = 0; i < b->count; i++)
+		line_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
+		           -dmin * (float)out->mn[i], b->top);
+}
+
 static void search(const struct search *s, struct block *b, struct search_block *out)
 {
 	float best = -HUGE_VALF, d = 0, dmin = 0;
@@ -248,6 +284,10 @@ void search_minima(struct search *s, int n, int top, int most, struct search_blo
 		           .most = (float)most };
 	int positive = 1;
 
+	if (s->plain) {
+		plain(s, &b, out);
+		return;
+	}
 	for (int i = 0; i < 64; i++)
 		for (int l = 0; l < 4; l++)
 			positive &= s->x[i][l] > 0;

@@ -438,6 +438,27 @@ static void keep(struct search_chosen *b, const struct search_points *p, const s
 	}
 }
 
+/* The largest value of a group is the largest coordinate. */
+static void plain(const struct search *s, const struct search_points *p, const uint8_t *signs,
+                  struct groups *g, struct search_chosen *b, struct scratch *t)
+{
+	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3], top = 0;
+
+	for (int i = 0; i < g->count; i++) {
+		g->a[i] = fabsf(search_farthest(s->x + i * p->n, s->w + i * p->n, p->n)) / end;
+		top = g->a[i] > top ? g->a[i] : top;
+	}
+	float u = top / (float)(2 * p->most + 1);
+
+	b->d = round_unit(s, p, &u);
+	for (int i = 0; i < g->count; i++) {
+		memset(g->c[i].q, 0xff, sizeof g->c[i].q); /* COLD */
+		int sc = u > 0 ? nearest(g->a[i] / u, p->most) : 0;
+		settle(g, s, p, signs, u, i, sc, sc, t);
+	}
+	keep(b, p, g);
+}
+
 void search_points(struct search *s, const struct search_points *p, struct search_chosen *b)
 {
 	struct groups g = { .count = 64 / p->n };
@@ -447,6 +468,10 @@ void search_points(struct search *s, const struct search_points *p, struct searc
 
 	memset(b, 0, sizeof *b);
 	fold(s, p, signs);
+	if (s->plain) {
+		plain(s, p, signs, &g, b, &t);
+		return;
+	}
 	for (int i = 0; i < g.count; i++) {
 		g.a[i] = group(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, &g.c[i],
 		               &t);

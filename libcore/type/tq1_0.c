@@ -40,14 +40,14 @@ static uint8_t five(const int8_t *q, int step, int n)
 	return (uint8_t)((v * 256 + 242) / 243);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct tq1_0 *b = dst;
 	struct search s;
 	int8_t q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256);
+		search_load(&s, src, importance, 256, plain);
 		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
 		for (int l = 0; l < 32; l++)
 			b->qs[l] = five(q + l, 32, 5);

@@ -19,14 +19,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct tq2_0 *b = dst;
 	struct search s;
 	int8_t q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256);
+		search_load(&s, src, importance, 256, plain);
 		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
 		for (int i = 0; i < 64; i++) {
 			const int8_t *at = q + i / 32 * 128 + i % 32;

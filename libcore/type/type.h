@@ -11,9 +11,12 @@ struct type {
 	/* Codes for blocks * block finite values of src; dst any alignment, not overlapping src.
 	 * importance  f32 [blocks * block], finite, >= 0: what a squared error of each value costs;
 	 *             NULL: 1 for all
+	 * plain       1: scales follow from the range of the values alone, nothing is searched, and
+	 *             importances do not count
 	 * The same bytes on every machine, whether block by block or all at once.  NULL: no encoder.
 	 * Any thread. */
-	void (*encode)(void *dst, const float *src, const float *importance, size_t blocks);
+	void (*encode)(void *dst, const float *src, const float *importance, size_t blocks,
+	               int plain);
 	/* Give elements i ... i + unit - 1 of a block the codes nearest to x f32 [unit] while all its
 	 * scales stay; x becomes what they stand for.  w f32 [unit], > 0: what a squared error of
 	 * each costs.  i is a multiple of unit: 1, or the elements whose codes depend on each

@@ -73,8 +73,8 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 		fails 2 "types of up to 5 bits: not to $t" gptq --type $t "$F32" x.gguf
 	done
 	fails 2 'f TEXT' infer-quant --method gptq --type Q4_0 "$F32" x.gguf
-	fails 2 "search or gptq, not 'best'" infer-quant --method best --type Q4_0 "$F32" x.gguf
-	fails 2 'goes with --type only' infer-quant --method gptq -f "$TEXT" --copy "$F32" x.gguf
+	fails 2 "search, rtn or gptq, not 'best'" infer-quant --method best --type Q4_0 "$F32" x.gguf
+	fails 2 'goes with --type, --max-bytes and --bpw only' infer-quant --method gptq -f "$TEXT" --copy "$F32" x.gguf
 	fails 2 'go with eval and imatrix only' infer-quant --method search -f "$TEXT" --type Q4_0 "$F32" x.gguf
 	fails 2 'do not go with eval' infer-quant eval --method gptq -m "$F32" -f "$TEXT"
 	fails 2 'a window has 512' infer-quant --method gptq -f <(head -c 300 "$TEXT") --type Q4_0 "$F32" x.gguf
@@ -82,8 +82,58 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	fails 2 'empty: is empty' infer-quant --method gptq -f empty --type Q4_0 "$F32" x.gguf
 	fails 1 'nosuch' infer-quant --method gptq -f nosuch --type Q4_0 "$F32" x.gguf
 	fails 2 'nothing to do' gptq --type Q4_0 --keep .=Q8_0 "$F32" x.gguf
-	for o in '--save-recipe r' --report; do
-		fails 2 'does not go with --save-recipe' gptq --type Q4_0 $o "$F32" x.gguf
-	done
+	fails 2 'report would measure on the text that GPTQ reads' gptq --type Q4_0 --report "$F32" x.gguf
+	fails 2 'calibration goes with the method gptq and with a size' infer-quant --type Q4_0 --calibration "$TEXT" -f "$TEXT" --report "$F32" x.gguf
 	none x.gguf
+}
+
+@test "gptq: a recipe with it, as a whole and for a pattern, gives the same bytes, and only with the same text" {
+	gptq -q --type Q4_0 --save-recipe a.yaml "$F32" a.gguf
+	grep -qx "  sha256: '$(head -c -1 "$TEXT" | sha256sum | cut -c1-64)'" a.yaml
+	infer-quant -q -t 2 -f "$TEXT" --recipe a.yaml --save-recipe b.yaml "$F32" b.gguf
+	cmp a.gguf b.gguf
+	cmp a.yaml b.yaml
+	recipe() { infer-quant --recipe "$@" "$F32" x.gguf; }
+	head -c 900 "$TEXT" >less
+	fails 3 'a.yaml: line 5, column 11: the text has another SHA-256' recipe a.yaml -f less
+	fails 3 'a.yaml: line 5, column 11: the windows of the text are others' recipe a.yaml -f "$TEXT" -c 64
+	fails 3 'a.yaml: line 5, column 11: the cache has another type' recipe a.yaml -f "$TEXT" --kv-type f32
+	fails 2 'multiplied with: -f TEXT' recipe a.yaml
+	sed "s/core: .*/core: other/" a.yaml >c.yaml
+	recipe c.yaml -f "$TEXT" 2>err
+	grep -q 'a processor of another kind' err
+	cmp a.gguf x.gguf
+	rm x.gguf
+	printf 'infer-recipe: 1\ntype: Q4_0\ntensors:\n  ffn_up: {type: Q5_0, method: gptq}\n  attn_k: {type: Q4_0, method: rtn}\n' >p.yaml
+	infer-quant -q --recipe p.yaml -f "$TEXT" -c 32 --json "$F32" p.gguf >records
+	same 2 "$(tail -1 records | json gptq)"
+	same 2 "$(grep -c '"plain":true' records)"
+	sed s/Q5_0/Q8_0/ p.yaml >q.yaml
+	fails 3 "q.yaml: line 4, column 3: 'ffn_up': GPTQ rounds to types of up to 5 bits: not to Q8_0" recipe q.yaml -f "$TEXT" -c 32
+	sed s/ffn_up/token_embd/ p.yaml >q.yaml
+	fails 3 "'token_embd': GPTQ does not round token_embd.weight" recipe q.yaml -f "$TEXT" -c 32
+	# the certificate names the text that was calibrated on, and is measured on another
+	infer-quant -q --recipe p.yaml --calibration "$TEXT" -f less --report -c 32 "$F32" q.gguf >/dev/null
+	infer-inspect --json --all q.gguf >keys
+	grep '"infer.quant.gptq.text.sha256"' keys | grep -q "$(head -c -1 "$TEXT" | sha256sum | cut -c1-64)"
+	grep '"infer.quant.eval.text.sha256"' keys | grep -q "$(sha256sum less | cut -c1-64)"
+	grep '"infer.quant.recipe"' keys | grep -qF 'method: gptq'
+}
+
+@test "gptq: with types for a size, too" {
+	gptq -q --bpw 5 --save-recipe s.yaml "$F32" s.gguf
+	infer-quant -q -f "$TEXT" --recipe s.yaml "$F32" t.gguf
+	cmp s.gguf t.gguf
+	grep -qx 'method: gptq' s.yaml
+}
+
+@test "rtn: without a search; in a recipe, too" {
+	infer-quant -q --method rtn --type Q4_K --save-recipe r.yaml --json "$F32" r.gguf >records
+	same rtn "$(tail -1 records | json method)"
+	infer-quant -q --recipe r.yaml "$F32" s.gguf
+	cmp r.gguf s.gguf
+	infer-quant -q --type Q4_K "$F32" t.gguf
+	! cmp -s r.gguf t.gguf
+	infer-quant -q --method rtn --type Q4_K --report -f "$TEXT" -c 32 "$F32" u.gguf >/dev/null
+	infer-inspect show --all u.gguf | grep -qE '^infer.quant.method +string +rtn'
 }

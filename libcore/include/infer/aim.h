@@ -22,12 +22,12 @@ struct infer_aim_opts {
 	/* with a target, and no type; its patterns are kept */
 	const infer_recipe *recipe;
 	/* or, where that is NULL: most bytes of the file, or bits of a weight, one of the two; what
-	 * struct infer_quant_opts says of the next four */
+	 * struct infer_quant_opts says of the next five */
 	uint64_t max_bytes;
 	double bpw;
 	const char *const *keep;
 	size_t n_keep;
-	const char *imatrix;
+	const char *imatrix, *method;
 	uint64_t shard_bytes;
 	const char *text; /* [text_bytes], UTF-8: what sensitivities are measured on */
 	size_t text_bytes;

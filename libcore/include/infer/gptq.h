@@ -48,7 +48,8 @@ struct infer_gptq_text {
 	infer_engine *engine;     /* opened with the observer */
 	const int32_t *ids;
 	size_t n_ids;
-	int32_t window; /* 0: 512 */
+	const char *sha256; /* of the bytes that ids are of, in hex, for recipes; NULL: not known */
+	int32_t window;     /* 0: 512 */
 	/* what is added to the diagonal of a Hessian, of its mean; 0: 0.01 */
 	double damping;
 	uint64_t most_bytes; /* of Hessians at a time; one is always there.  0: 512 MiB */

@@ -34,8 +34,11 @@ struct infer_quant_opts {
 	/* instead of type and keep; borrowed until infer_quant_free; NULL: none.  imatrix then says
 	 * where the matrix of the recipe lies */
 	const infer_recipe *recipe;
-	/* Not NULL: matrices that it knows are rounded by GPTQ, to types of up to 5 bits; it has
-	 * read the text.  Borrowed until infer_quant_free. */
+	/* with type: "search", "rtn": no search, scales follow from the range of the values, or
+	 * "gptq"; NULL: search, or gptq where there is one */
+	const char *method;
+	/* For the method gptq, of the recipe too: matrices that it knows are rounded so, to types of
+	 * up to 5 bits; it has read the text.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
 };
 
@@ -73,6 +76,7 @@ struct infer_quant_info {
 	 * are read, in hex; else 0, NULL, NULL */
 	uint64_t n_gptq;
 	const char *core, *text;
+	const char *method; /* of tensors without a pattern that says another; NULL: copied */
 };
 void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
 
@@ -84,6 +88,7 @@ struct infer_quant_tensor {
 	uint64_t bytes;
 	int weighed; /* 1: importances take part */
 	int gptq;    /* 1: rounded by GPTQ */
+	int plain;   /* 1: rounded without a search */
 	/* after infer_quant_write with verify: the root of the mean squared error, of that of the
 	 * values; below 0: not known */
 	double error;

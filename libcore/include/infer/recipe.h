@@ -27,8 +27,13 @@ void infer_recipe_free(infer_recipe *r); /* NULL is fine */
 
 /* Texts are borrowed from the recipe; NULL: it does not say that. */
 struct infer_recipe_info {
-	const char *type;    /* of tensors that no pattern matches; NULL: infer_aim chooses them */
-	const char *method;  /* never NULL */
+	const char *type;   /* of tensors that no pattern matches; NULL: infer_aim chooses them */
+	const char *method; /* never NULL */
+	/* 1: GPTQ rounds some tensors.  How it reads its text: tokens of a window, and types as in
+	 * the options of the programs; 0, NULL: not said */
+	int gptq;
+	int32_t gptq_window;
+	const char *gptq_kv_type, *gptq_act_type;
 	const char *imatrix; /* path of the importance matrix */
 	/* the size that is aimed at: bytes of all files, bits of a weight; 0: none */
 	uint64_t max_bytes;

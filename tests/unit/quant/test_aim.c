@@ -155,7 +155,7 @@ static double error_of(int type, const float *importance)
 	}
 	if (importance)
 		importance_weigh(w, type, x, w, COLUMNS * ROWS);
-	t->encode(out, x, importance ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block));
+	t->encode(out, x, importance ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block), 0);
 	t->decode(back, out, (size_t)(COLUMNS * ROWS / t->info.block));
 	for (int i = 0; i < COLUMNS * ROWS; i++) {
 		double e = (double)back[i] - (double)x[i];

@@ -208,7 +208,7 @@ static void test_types(void **state)
 		fill(&m, 1);
 		for (int r = 0; r < ROWS; r++)
 			t->encode(alone + r * COLUMNS, m.w + r * COLUMNS, NULL,
-			          (size_t)(COLUMNS / t->info.block));
+			          (size_t)(COLUMNS / t->info.block), 0);
 		round_all(&m, type, g);
 		double got = loss(&m, type, m.out, COLUMNS), was = loss(&m, type, alone, COLUMNS);
 

@@ -9,7 +9,13 @@
 
 static const char canonical[] = "infer-recipe: 1\n"
 				"type: Q4_K_M\n"
-				"method: search\n"
+				"method: gptq\n"
+				"gptq:\n"
+				"  sha256: '" SHA "'\n"
+				"  window: 32\n"
+				"  kv-type: 'q8_0,f16'\n"
+				"  act-type: 'bf16'\n"
+				"  core: 'Zen'\n"
 				"imatrix:\n"
 				"  file: 'it''s \\here'\n"
 				"  sha256: '" SHA "'\n"
@@ -19,14 +25,16 @@ static const char canonical[] = "infer-recipe: 1\n"
 				"  sha256: '" SHA "'\n"
 				"  window: 256\n"
 				"tensors:\n"
-				"  '^blk\\.0\\.': Q6_K\n"
+				"  '^blk\\.0\\.': { type: Q6_K, method: rtn }\n"
 				"  \"\\U000000e9\\\\\\\"\\U00000009\": F32\n";
 
 /* the same in other words */
 static const char free_form[] =
 	"# a comment\n"
-	"tensors: {\"^blk\\\\.0\\\\.\": q6_k, \"\xc3\xa9\\\\\\\"\\t\": f32}\n"
+	"tensors: {\"^blk\\\\.0\\\\.\": {method: rtn, type: q6_k}, \"\xc3\xa9\\\\\\\"\\t\": f32}\n"
 	"calibration: {window: 256, sha256: " SHA "}\n"
+	"method: gptq\n"
+	"gptq: {core: Zen, act-type: bf16, kv-type: 'q8_0,f16', window: 32, sha256: " SHA "}\n"
 	"target: {bpw: 45e-1}\n"
 	"type: q4_k_m\n"
 	"imatrix: {sha256: " SHA ", file: it's \\here}\n"
@@ -69,7 +77,11 @@ static int case_info(void)
 	nth_ok(read_text(&r, canonical, NULL));
 	infer_recipe_info(r, &info);
 	assert_string_equal(info.type, "Q4_K_M");
-	assert_string_equal(info.method, "search");
+	assert_string_equal(info.method, "gptq");
+	assert_int_equal(info.gptq, 1);
+	assert_int_equal(info.gptq_window, 32);
+	assert_string_equal(info.gptq_kv_type, "q8_0,f16");
+	assert_string_equal(info.gptq_act_type, "bf16");
 	assert_string_equal(info.imatrix, "it's \\here");
 	assert_int_equal(info.max_bytes, 0);
 	assert_true(info.bpw == 4.5);
@@ -147,6 +159,19 @@ static void test_refused(void **state)
 		  "r: line 1, column 9: target needs one of the keys max-bytes and bpw" },
 		{ "target: {bpw: 0}\n", "r: line 1, column 15: 0 is not between 0.5 and 64" },
 		{ "target: {max-bytes: 4.5}\n", "r: line 1, column 21: not a whole number" },
+		{ "gptq: {window: 64}\n", "r: line 1, column 7: gptq needs the key sha256" },
+		{ "gptq: {kv-type: q9}\n", "r: line 1, column 17: no types of a cache: 'q9'" },
+		{ "gptq: {kv-type: 'f16,'}\n",
+		  "r: line 1, column 17: no types of a cache: 'f16,'" },
+		{ "gptq: {kv-type: 'f16,f32,f16'}\n",
+		  "r: line 1, column 17: no types of a cache: 'f16,f32,f16'" },
+		{ "gptq: {act-type: f16}\n",
+		  "r: line 1, column 18: no type of activations: 'f16'" },
+		{ "tensors: {a: {method: rtn}}\n",
+		  "r: line 1, column 14: a tensor needs the key type" },
+		{ "tensors: {a: {type: F16, tipe: 3}}\n",
+		  "r: line 1, column 26: no key is called 'tipe' here" },
+		{ "tensors: {a: [F16]}\n", "r: line 1, column 14: not a text" },
 		{ "calibration: {window: 64}\n",
 		  "r: line 1, column 14: calibration needs the key sha256" },
 	};
@@ -156,8 +181,8 @@ static void test_refused(void **state)
 		refused(cases[i].text, INFER_EFORMAT, cases[i].want);
 	refused("infer-recipe: 2\n", INFER_EUNSUP,
 	        "r: line 1, column 15: version 2 of recipes is not supported");
-	refused("method: gptq\n", INFER_EUNSUP,
-	        "r: line 1, column 9: the method gptq is not supported in recipes");
+	refused("tensors: {a: {type: F16, method: luck}}\n", INFER_EUNSUP,
+	        "r: line 1, column 34: no method is called 'luck'");
 	refused("method: luck\n", INFER_EUNSUP, "r: line 1, column 9: no method is called 'luck'");
 }
 

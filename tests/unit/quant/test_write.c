@@ -95,7 +95,7 @@ static void expect(unsigned char *want, int type, int weighed)
 	}
 	importance_weigh(w, type, x, w, VALUES);
 	type_get(type)->encode(want, x, weighed ? w : NULL,
-	                       (size_t)(VALUES / infer_type_info(type)->block));
+	                       (size_t)(VALUES / infer_type_info(type)->block), 0);
 }
 
 static int unfinished(void)

@@ -34,7 +34,7 @@ static void check(const struct type *t, uint64_t seed)
 
 	for (int i = 0; i < t->info.block; i++)
 		x[i] = noise(&seed) + (seed % 3 ? 0.3f : 0);
-	t->encode(block, x, NULL, 1);
+	t->encode(block, x, NULL, 1, 0);
 	t->decode(was, block, 1);
 	for (int i = 0; i < t->info.block; i += t->unit) {
 		const char *name = t->info.name;
@@ -99,7 +99,7 @@ static void test_zeros(void **state)
 
 		if (!t->round)
 			continue;
-		t->encode(block, x, NULL, 1);
+		t->encode(block, x, NULL, 1, 0);
 		for (int i = 0; i < t->info.block; i += t->unit) {
 			for (int j = 0; j < t->unit; j++)
 				y[j] = j % 2 ? 1 : -1;

@@ -33,7 +33,7 @@ static void test_widths(void **state)
 			x[i] = bell((uint64_t)(k * 32 + i));
 			w[i] = heed((uint64_t)(k * 32 + i));
 		}
-		search_load(&s, x, k & 1 ? w : NULL, 32);
+		search_load(&s, x, k & 1 ? w : NULL, 32, 0);
 		for (int l = 0; l < 4; l++) {
 			at.inv[l] = 9 + 4 * bell((uint64_t)(9 * k + l));
 			at.base[l] = 7 + bell((uint64_t)(9 * k + l + 4));
