@@ -59,8 +59,9 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	# a compiler and an archiver that make empty files, and a program that echoes
 	mkdir bin
 	cat >bin/cc <<-'END'
-		#!/bin/bash
+		#!/bin/sh
 		[ -z "$MAKELEVEL" ] || echo "$MAKEFLAGS" >>"$SAW"
+		last=
 		for i; do
 			[ "$last" != -o ] || { printf '#!/bin/sh\necho "answer of $#"\n' >"$i"; chmod +x "$i"; }
 			last=$i
@@ -78,7 +79,7 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	same 2 "$(grep -c '^answer of' out)"
 	same "$PWD/new/$(basename "$B")/infer-run -i" "$(sed -n 's/ *# talk.*//p' out)"
 	tail -n 1 out | grep -q 'make install  *# into /usr/local$'
-	rm -r new saw
+	rm saw new/*/cmd/infer-run/main.c.o
 	d -j3 demo >out
 	grep -q -- '-j3' saw
 	run grep -q -- "-j$(nproc)" saw

@@ -1,9 +1,11 @@
 /* tests/tools/runlist.c - run a program on every file that mkhostile wrote, and hold it to the
  * list.
  *
- *	runlist DIR COLUMN[/N] MOST_MIB MOST_MS PROGRAM ARGUMENT...   {} in an argument is the file
+ *	runlist DIR COLUMN[/N+K[/M]] MOST_MIB MOST_MS PROGRAM ARGUMENT...   {} in an argument: the file
  *
- * COLUMN: 1 show, 2 tokenize, 3 run; with /N on every Nth file only.  A line for each file on which
+ * COLUMN: 1 show, 2 tokenize, 3 run; with /N+K on those files alone
+ * whose number leaves K when divided by N, and of the files that not every program refuses on every
+ * Mth (on each, without /M).  A line for each file on which
  * the program ends by a signal, with another exit code than the list says, with more than MOST_MIB
  * resident, after more than MOST_MS of processor time, or (code 3) without one line on stderr that
  * names the file.  Exit code 1 where there is any. */
@@ -105,19 +107,21 @@ static const char *judge(const struct result *r, char want, const char *file, lo
 int main(int argc, char **argv)
 {
 	char path[8192], file[256], want[4];
-	int n = 0, bad = 0, column = 0, every = 1, line = 0;
+	int n = 0, bad = 0, column = 0, every = 1, from = 0, other = 1, line = 0;
 
-	if (argc <= 5 || sscanf(argv[2], "%d/%d", &column, &every) < 1 || column < 1 ||
-	    column > 3 || every < 1) {
-		fprintf(stderr,
-		        "usage: runlist DIR COLUMN[/N] MOST_MIB MOST_MS PROGRAM ARGUMENT...\n");
+	if (argc <= 5 || sscanf(argv[2], "%d/%d+%d/%d", &column, &every, &from, &other) < 1 ||
+	    column < 1 || column > 3 || every < 1 || other < 1) {
+		fprintf(stderr, "usage: runlist DIR COLUMN[/N+K[/M]] MOST_MIB MOST_MS PROGRAM "
+		                "ARGUMENT...\n");
 		return 2;
 	}
 	snprintf(path, sizeof path, "%s/list", argv[1]);
 	FILE *list = fopen(path, "r");
 	while (list && fscanf(list, "%255s %c %c %c", file, want, want + 1, want + 2) == 4) {
 		struct result r;
-		if (line++ % every)
+		int refused = want[0] == '3' && want[1] == '3' && want[2] == '3';
+		int number = line++;
+		if (refused ? number % every != from : number % other)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", argv[1], file);
 		run(argv + 5, path, &r);

@@ -57,6 +57,9 @@ static void test_cuts(void **state)
 			deal(a, 0);
 			same_by_hand(m, h, &want, 2);
 			for (int b = 1; a + b <= m->h.n_layers; b++) {
+				/* of three devices a third of the cuts, another of each model */
+				if ((a + 2 * b + (int)i) % 3 && m->h.n_layers > 2)
+					continue;
 				deal(a, b);
 				same_by_hand(m, h, &want, 3);
 			}
@@ -79,7 +82,7 @@ static void test_engine(void **state)
 
 		run_cpu(m, h, on_cpu, &st);
 		for (int n = 2; n < 4; n++)
-			for (int a = 0; a <= layers - (n - 2); a += 1 + (layers > 3)) {
+			for (int a = (int)(i + (size_t)n) % 2; a <= layers - (n - 2); a += 2) {
 				deal(a, n - 2);
 				run_on(m, h, devices, n, on_apart, &st);
 				for (int r = 0; r < REQUESTS; r++)
