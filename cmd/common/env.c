@@ -39,6 +39,21 @@ const char *env_name(const char *value)
 	return NULL;
 }
 
+/* A number from 1 to 2^30; 0: it is none. */
+static long number(const char *value)
+{
+	char *end;
+	long n = value && *value >= '0' && *value <= '9' ? strtol(value, &end, 10) : 0;
+
+	return n > 0 && n <= 1 << 30 && !*end ? n : 0;
+}
+
+int env_listen_fds(void)
+{
+	return number(getenv("LISTEN_PID")) == (long)getpid() ? (int)number(getenv("LISTEN_FDS"))
+	                                                      : 0;
+}
+
 static int is_set(const char *value) { return value && *value; }
 
 unsigned env_terminal(int fd)

@@ -19,6 +19,10 @@ const char *env_name(const char *value);
 enum { ENV_ESCAPES = 1 << 0, ENV_COLOURS = 1 << 1 };
 unsigned env_terminal(int fd);
 
+/* The sockets that whoever started the process opened for it, from descriptor 3 on (systemd's
+ * LISTEN_FDS and LISTEN_PID); 0: there are none, or they are another process's. */
+int env_listen_fds(void);
+
 /* The directory of the user's state, created if it is missing: inferutils/ below XDG_STATE_HOME, or
  * else below ~/.local/state.  path: initialised by the caller, who also frees it with buf_fini.
  * INFER_EIO  there is no home, or a directory cannot be created */

@@ -354,6 +354,10 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return INFER_OK;
 	case OPT_STR:
 	case OPT_LIST:
+		if (!text) {
+			*(const char **)at = "";
+			return INFER_OK;
+		}
 		if (!*text)
 			return err_set(err, INFER_EINVAL, "%s: the value is empty", from);
 		if (o->kind == OPT_LIST)

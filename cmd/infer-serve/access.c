@@ -55,6 +55,10 @@ void access_put(struct server *s, const struct exchange *x, int status)
 		jw_int(&w, "completion_tokens", x->completion_tokens);
 	}
 	pthread_mutex_unlock(&s->lock);
+	if (x->has_trace)
+		jw_str(&w, "trace_id", x->trace);
+	if (x->note.len)
+		jw_raw(&w, "request", x->note.at, x->note.len);
 	infer_record_close(&w);
 	if (!b.bad && file_put(s->access_fd, b.at, b.len) < 0) {
 		say_warning("the access log ends: %s", strerror(errno));
@@ -62,4 +66,41 @@ void access_put(struct server *s, const struct exchange *x, int status)
 		s->access_fd = -1;
 	}
 	buf_fini(&b);
+}
+
+void access_note(struct exchange *x, const struct infer_answer *a)
+{
+	const char *how = x->server->o->log_requests;
+	const infer_job *j = a->job;
+	int64_t cached = 0;
+	struct jwrite w;
+
+	if (!how)
+		return;
+	buf_clear(&x->note);
+	jw_init(&w, &x->note);
+	jw_object(&w, NULL);
+	jw_bool(&w, "stream", j->stream);
+	jw_int(&w, "n", j->n);
+	jw_int(&w, "max_tokens", j->request.max_tokens);
+	jw_num(&w, "temperature", (double)j->request.sample.temp);
+	jw_int(&w, "seed", (int64_t)infer_job_seed(j, 0));
+	jw_bool(&w, "constrained", j->request.grammar != NULL);
+	for (int32_t i = 0; i < j->n; i += infer_job_each(j))
+		cached += a->choices[i].usage.cached_tokens;
+	jw_int(&w, "cached_tokens", cached);
+	jw_num(&w, "queue_ms",
+	       clock_ms(x->put_ns, x->started_ns) + (double)a->choices->usage.queue_ns / 1e6);
+	if (*how) {
+		jw_strn(&w, "body", x->body.at ? x->body.at : "", x->body.len);
+		jw_array(&w, "texts");
+		for (int32_t i = 0; i < j->n; i++)
+			jw_strn(&w, NULL, a->choices[i].text.at, a->choices[i].text.len);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	if (x->note.bad) {
+		buf_fini(&x->note);
+		buf_init(&x->note, MEM_BASE);
+	}
 }

@@ -13,8 +13,11 @@ infer_job *exchange_job(struct exchange *x)
 	int rc = infer_job_read(&job, s->reader, infer_form_named(x->endpoint->form), x->name,
 	                        x->body.at ? x->body.at : "", x->body.len, &f.error);
 
-	buf_fini(&x->body);
-	buf_init(&x->body, MEM_BASE);
+	/* the log may want it */
+	if (!s->o->log_requests || !*s->o->log_requests) {
+		buf_fini(&x->body);
+		buf_init(&x->body, MEM_BASE);
+	}
 	if (!rc && !job->fault.kind)
 		return job;
 	if (!rc) {

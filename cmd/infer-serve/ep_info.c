@@ -2,7 +2,9 @@
 #include "infer-serve/serve.h"
 #include "base/jwrite.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 endpoint_fn ep_health, ep_models, ep_model, ep_version, ep_metrics;
 
@@ -106,6 +108,20 @@ void ep_version(struct exchange *x)
 	exchange_answer(x, 200, exchange_json);
 }
 
+/* Bytes of the process in memory; 0: the system does not say. */
+static uint64_t resident(void)
+{
+	unsigned long long all = 0, there = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu %llu", &all, &there) != 2)
+		there = 0;
+	fclose(f);
+	return there * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 void ep_metrics(struct exchange *x)
 {
 	struct server *s = x->server;
@@ -113,9 +129,14 @@ void ep_metrics(struct exchange *x)
 	struct metrics_now now = { .model = s->called };
 
 	infer_engine_stats(s->engine, &e);
-	now.kv_used = e.kv_pages ? (double)e.kv_pages_used / (double)e.kv_pages : 0;
+	if (e.kv_pages) {
+		now.kv_used = (double)(e.kv_pages_used - e.kv_pages_idle) / (double)e.kv_pages;
+		now.kv_idle = (double)e.kv_pages_idle / (double)e.kv_pages;
+	}
 	now.steps = e.steps;
 	now.preemptions = e.preemptions;
+	now.resident_bytes = resident();
+	now.started = s->started;
 	pthread_mutex_lock(&s->lock);
 	now.running = s->samples < SERVE_SEQS ? s->samples : SERVE_SEQS;
 	now.waiting = s->samples - now.running + s->n_admitted - s->n_tasks;

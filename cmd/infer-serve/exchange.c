@@ -28,6 +28,7 @@ struct exchange *exchange_new(struct server *s)
 	x->fd = -1;
 	buf_init(&x->body, MEM_BASE);
 	buf_init(&x->out, MEM_BASE);
+	buf_init(&x->note, MEM_BASE);
 	pthread_mutex_lock(&s->lock);
 	n = s->n_named++;
 	x->next = s->exchanges;
@@ -52,6 +53,7 @@ static void unlist(struct exchange *x)
 	if (x->next)
 		x->next->prev = x->prev;
 	s->n_exchanges--;
+	s->ended_ns = clock_now_ns();
 }
 
 void exchange_drop(struct exchange *x)
@@ -61,6 +63,7 @@ void exchange_drop(struct exchange *x)
 	unlist(x);
 	buf_fini(&x->body);
 	buf_fini(&x->out);
+	buf_fini(&x->note);
 	mem_free(x->path);
 	mem_free(x->origin);
 	mem_free(x->remote);

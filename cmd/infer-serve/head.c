@@ -41,3 +41,26 @@ int64_t head_length(const char *value)
 	}
 	return n;
 }
+
+/* n digits, in lower case, not all of them 0 */
+static int is_hex(const char *at, size_t n)
+{
+	return strspn(at, "0123456789abcdef") >= n && strspn(at, "0") < n;
+}
+
+int head_trace(char id[33], const char *value)
+{
+	static const char any[] = "0123456789abcdef";
+	size_t n = value ? strlen(value) : 0;
+
+	/* 00-TRACE-PARENT-FLAGS; a later version may have more behind a further hyphen */
+	*id = 0;
+	if (n < 55 || strspn(value, any) != 2 || !strncmp(value, "ff", 2) || value[2] != '-' ||
+	    value[35] != '-' || value[52] != '-' || strspn(value + 53, any) != 2 ||
+	    !is_hex(value + 3, 32) || !is_hex(value + 36, 16) ||
+	    (n > 55 && (value[55] != '-' || !strncmp(value, "00", 2))))
+		return 0;
+	memcpy(id, value + 3, 32);
+	id[32] = 0;
+	return 1;
+}

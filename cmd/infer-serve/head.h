@@ -10,4 +10,6 @@ int head_is_json(const char *type);
 int head_is_id(const char *id);
 /* The value of Content-Length; -1: none, or no number. */
 int64_t head_length(const char *value);
+/* The trace id of a W3C traceparent, 32 digits.  0: there is none, or it is none. */
+int head_trace(char id[33], const char *value);
 #endif

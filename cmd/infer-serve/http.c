@@ -5,6 +5,7 @@
 #include "infer-serve/http.h"
 #include "infer-serve/admit.h"
 #include "infer-serve/head.h"
+#include "infer-serve/headers.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/sse.h"
 #include "common/say.h"
@@ -103,52 +104,6 @@ static void on_connection(void *user, struct MHD_Connection *c, void **context,
 
 /* ---- answers ---- */
 
-static void header(struct MHD_Response *r, const char *name, const char *value)
-{
-	MHD_add_response_header(r, name, value);
-}
-
-static void add_cors(struct MHD_Response *r, const struct exchange *x)
-{
-	const char *only = x->server->o->cors;
-
-	if (!x->origin || (only && strcmp(only, "*") && strcmp(only, x->origin)))
-		return;
-	header(r, "Access-Control-Allow-Origin", x->origin);
-	header(r, "Vary", "Origin");
-}
-
-static void add_retry(struct MHD_Response *r, const struct exchange *x)
-{
-	char seconds[16];
-
-	snprintf(seconds, sizeof seconds, "%d", x->retry_s ? x->retry_s : 1);
-	header(r, "Retry-After", seconds);
-}
-
-static void add_headers(struct MHD_Response *r, const struct exchange *x)
-{
-	header(r, "Server", "infer-serve");
-	header(r, "X-Request-Id", x->id);
-	if (x->anthropic)
-		header(r, "request-id", x->id);
-	add_cors(r, x);
-	if (x->type)
-		header(r, "Content-Type", x->type);
-	if (x->stage == STAGE_STREAM) {
-		header(r, "Cache-Control", "no-cache");
-		header(r, "X-Accel-Buffering", "no");
-	}
-	if (x->status == 401)
-		header(r, "WWW-Authenticate", "Bearer");
-	if (x->status == 405)
-		header(r, "Allow", x->allow);
-	if (x->status == 429 || x->status == 503)
-		add_retry(r, x);
-	if (x->status == 408 || x->status == 413 || x->server->draining)
-		header(r, "Connection", "close");
-}
-
 /* The next events of a stream, called by libmicrohttpd where it can send. */
 static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
 {
@@ -193,7 +148,7 @@ static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *c)
 
 	if (!r)
 		return MHD_NO;
-	add_headers(r, x);
+	headers_put(r, x);
 	if (x->stage == STAGE_ANSWER)
 		x->sent = x->head ? 0 : (int64_t)x->out.len;
 	ok = MHD_queue_response(c, (unsigned)x->status, r);
@@ -210,11 +165,11 @@ static enum MHD_Result send_preflight(struct exchange *x, struct MHD_Connection 
 		return MHD_NO;
 	x->status = 200;
 	x->stage = STAGE_ANSWER;
-	add_headers(r, x);
-	header(r, "Access-Control-Allow-Credentials", "true");
-	header(r, "Access-Control-Allow-Methods", "GET, POST");
-	header(r, "Access-Control-Allow-Headers", "*");
-	header(r, "Allow", x->allow);
+	headers_put(r, x);
+	MHD_add_response_header(r, "Access-Control-Allow-Credentials", "true");
+	MHD_add_response_header(r, "Access-Control-Allow-Methods", "GET, POST");
+	MHD_add_response_header(r, "Access-Control-Allow-Headers", "*");
+	MHD_add_response_header(r, "Allow", x->allow);
 	ok = MHD_queue_response(c, 200, r);
 	MHD_destroy_response(r);
 	return ok;
@@ -225,6 +180,14 @@ static enum MHD_Result send_preflight(struct exchange *x, struct MHD_Connection 
 static const char *field(struct MHD_Connection *c, const char *name)
 {
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* name=1 behind the question mark */
+static int asks(struct MHD_Connection *c, const char *name)
+{
+	const char *value = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
+
+	return value && !strcmp(value, "1");
 }
 
 static char *copy(const char *text)
@@ -329,6 +292,8 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 		snprintf(x->id, sizeof x->id, "req_%s", x->name);
 	if (!x->path || !x->remote)
 		return MHD_NO;
+	x->has_trace = head_trace(x->trace, field(c, "traceparent"));
+	x->demands_slot = asks(c, "fail_on_no_slot");
 	find_endpoint(x, route_method(method));
 	if (x->endpoint)
 		check_head(x, c);

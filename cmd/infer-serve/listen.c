@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -141,6 +143,41 @@ int listen_open(struct listener *l, const char *text, infer_error *err)
 		listen_remove(l);
 	}
 	return rc;
+}
+
+int listen_take(struct listener *l, int fd, infer_error *err)
+{
+	struct sockaddr_storage a = { 0 };
+	struct sockaddr *any = (struct sockaddr *)(void *)&a;
+	socklen_t n = sizeof a, size = sizeof(int);
+	int listens = 0, type = 0;
+	char host[INET6_ADDRSTRLEN] = "";
+
+	*l = (struct listener){ .fd = -1 };
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) || !listens ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) || type != SOCK_STREAM ||
+	    getsockname(fd, any, &n))
+		return err_set(err, INFER_EINVAL,
+		               "LISTEN_FDS: descriptor %d is no socket that listens", fd);
+	l->fd = fd;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	if (any->sa_family == AF_UNIX) {
+		const struct sockaddr_un *u = (const struct sockaddr_un *)(const void *)&a;
+
+		l->local = 1;
+		snprintf(l->url, sizeof l->url, "unix:%.*s",
+		         (int)(sizeof a - offsetof(struct sockaddr_un, sun_path)), u->sun_path);
+		return INFER_OK;
+	}
+	if (any->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)&a)->sin_addr, host,
+		          sizeof host);
+	else
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)&a)->sin6_addr,
+		          host, sizeof host);
+	name_it(l, host);
+	return INFER_OK;
 }
 
 void listen_remove(struct listener *l)

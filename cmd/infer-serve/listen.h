@@ -13,6 +13,9 @@ struct listener {
  * INFER_EINVAL  not of that form, or a path that is too long
  * INFER_EIO     the system refuses: in use, no permission, no such address */
 int listen_open(struct listener *l, const char *text, infer_error *err);
+/* Take a socket that listens and is open already.
+ * INFER_EINVAL  the descriptor is something else */
+int listen_take(struct listener *l, int fd, infer_error *err);
 /* Remove the path.  The descriptor is closed by whom it was given to. */
 void listen_remove(struct listener *l);
 #endif

@@ -41,6 +41,14 @@ static const struct {
 	                     SECONDS },
 	[METRICS_PROMPT] = { "request_prompt_tokens", "Tokens of a prompt.", TOKENS },
 	[METRICS_GENERATION] = { "request_generation_tokens", "Tokens of an answer.", TOKENS },
+	[METRICS_INFERENCE] = { "request_inference_time_seconds",
+	                        "Reading the prompt and generating.", SECONDS },
+	[METRICS_STEP] = { "iteration_tokens", "Tokens in a step of the engine.", TOKENS },
+	[METRICS_N] = { "request_params_n",
+	                "Samples that requests ask for.",
+	                { 1, 2, 5, 10, 20, 50, 128 } },
+	[METRICS_MAX] = { "request_params_max_tokens", "Tokens that requests allow, where they do.",
+	                  TOKENS },
 };
 
 static int n_bounds(enum metrics_histogram h)
@@ -86,9 +94,17 @@ void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, 
 		metrics_observe(m, METRICS_PREFILL, (double)u->prefill_ns * 1e-9);
 	}
 	metrics_observe(m, METRICS_DECODE, (double)u->decode_ns * 1e-9);
+	metrics_observe(m, METRICS_INFERENCE, (double)(u->prefill_ns + u->decode_ns) * 1e-9);
 	metrics_observe(m, METRICS_GENERATION, (double)u->completion_tokens);
 	if (finish >= 0 && finish < METRICS_FINISHES)
 		m->finished[finish]++;
+}
+
+void metrics_job(struct metrics *m, const infer_job *j)
+{
+	metrics_observe(m, METRICS_N, (double)infer_job_each(j));
+	if (j->request.max_tokens >= 0)
+		metrics_observe(m, METRICS_MAX, (double)j->request.max_tokens);
 }
 
 /* ---- the text ---- */
@@ -176,6 +192,10 @@ void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_n
 	          (double)m->prompt_tokens);
 	put_value(to, "prompt_tokens_cached_total", "counter",
 	          "Tokens of prompts that were in the cache.", now, (double)m->cached_tokens);
+	put_value(to, "prefix_cache_queries_total", "counter",
+	          "Tokens that were looked up in the cache.", now, (double)m->prompt_tokens);
+	put_value(to, "prefix_cache_hits_total", "counter", "Tokens that the cache had.", now,
+	          (double)m->cached_tokens);
 	put_value(to, "generation_tokens_total", "counter", "Generated tokens.", now,
 	          (double)m->generation_tokens);
 	put_value(to, "engine_steps_total", "counter", "Steps of the engine.", now,
@@ -186,8 +206,10 @@ void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_n
 	          (double)now->running);
 	put_value(to, "num_requests_waiting", "gauge", "Requests that wait.", now,
 	          (double)now->waiting);
-	put_value(to, "kv_cache_usage_ratio", "gauge", "Part of the cache that is in use.", now,
+	put_value(to, "kv_cache_usage_ratio", "gauge", "Part of the cache that sequences use.", now,
 	          now->kv_used);
+	put_value(to, "kv_cache_idle_ratio", "gauge",
+	          "Part of the cache that holds prefixes of earlier requests.", now, now->kv_idle);
 	family(to, "request_success_total", "counter", "Answers by how they ended.");
 	for (int i = 0; i < METRICS_FINISHES; i++) {
 		begin(to, "request_success_total", now->model);
@@ -197,4 +219,12 @@ void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_n
 	put_requests(to, m, now);
 	for (int h = 0; h < METRICS_HISTOGRAMS; h++)
 		put_histogram(to, m, h, now);
+	/* of the process, under the names that all exporters have for them */
+	buf_printf(to,
+	           "# HELP process_resident_memory_bytes Memory in use, mapped files "
+	           "included.\n# TYPE process_resident_memory_bytes gauge\n"
+	           "process_resident_memory_bytes %llu\n"
+	           "# HELP process_start_time_seconds When the process started.\n"
+	           "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %lld\n",
+	           (unsigned long long)now->resident_bytes, (long long)now->started);
 }

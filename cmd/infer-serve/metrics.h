@@ -4,6 +4,7 @@
 #define INFER_SERVE_METRICS_H
 #include <stdint.h>
 #include <infer/engine.h>
+#include <infer/job.h>
 #include "base/buf.h"
 
 /* In seconds, but those of tokens. */
@@ -16,6 +17,10 @@ enum metrics_histogram {
 	METRICS_DECODE,  /* from the first token to the last */
 	METRICS_PROMPT,  /* tokens */
 	METRICS_GENERATION,
+	METRICS_INFERENCE, /* prefill and decode */
+	METRICS_STEP,      /* tokens of a step of the engine */
+	METRICS_N,         /* samples that a request asks for */
+	METRICS_MAX,       /* tokens that it allows */
 	METRICS_HISTOGRAMS
 };
 enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 48, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
@@ -33,14 +38,16 @@ struct metrics {
 /* What is so now. */
 struct metrics_now {
 	int64_t running, waiting;
-	double kv_used; /* 0 ... 1 */
-	uint64_t steps, preemptions;
+	double kv_used, kv_idle; /* 0 ... 1: of sequences; prefixes for later */
+	uint64_t steps, preemptions, resident_bytes;
+	int64_t started; /* seconds since 1970 */
 	const char *model;
 };
 
 void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);
 void metrics_request(struct metrics *m, int endpoint, int status);
 /* A sample that ended; first: of its request, whose prompt counts once. */
+void metrics_job(struct metrics *m, const infer_job *j); /* once for a request */
 void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
 void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_now *now);
 #endif

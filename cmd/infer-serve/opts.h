@@ -16,6 +16,11 @@ static const struct opt serve_rows[] = {
 	  AT(cors) },
 	{ OPT_STR, 0, "access-log", "FILE", "append a JSON line for each request; - is stdout",
 	  AT(access_log), .values = "@file" },
+	{ OPT_STR, 0, "log-requests", "[=content]",
+	  "with what was asked, and the texts too, in the access log", AT(log_requests),
+	  .values = "content" },
+	{ OPT_FLAG, 0, "no-slots", NULL, "do not tell at /slots what is computed", AT(no_slots),
+	  .value = 1 },
 
 	{ OPT_GROUP, .name = "limits", .help = "Limits" },
 	{ OPT_INT, 'n', "max-tokens", "N",
@@ -31,6 +36,8 @@ static const struct opt serve_rows[] = {
 	  AT(header_timeout), 1, 86400 },
 	{ OPT_INT, 0, "body-timeout", "S", "seconds for its body; then 408 (60)", AT(body_timeout),
 	  1, 86400 },
+	{ OPT_INT, 0, "idle", "S", "end after so many seconds without a request (never)", AT(idle),
+	  1, 1 << 30 },
 	{ OPT_INT, 0, "drain", "S", "seconds that requests may go on after SIGTERM (30)", AT(drain),
 	  0, 86400 },
 

@@ -2,6 +2,7 @@
 #include "infer-serve/serve.h"
 #include "infer-serve/http.h"
 #include "infer-serve/listen.h"
+#include "common/env.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -118,17 +119,33 @@ static int open_reader(struct server *s, infer_error *err)
 	return infer_job_reader_new(&s->reader, &jo, err);
 }
 
+/* Where --listen says, or at the socket that was handed down. */
+static int open_listener(struct listener *l, const char *listen, infer_error *err)
+{
+	int n = env_listen_fds();
+
+	if (n > 1)
+		return err_set(err, INFER_EINVAL, "LISTEN_FDS is %d: infer-serve takes one socket",
+		               n);
+	return n ? listen_take(l, STDERR_FILENO + 1, err) : listen_open(l, listen, err);
+}
+
 static int open_all(struct server *s, struct listener *l, infer_error *err)
 {
 	const struct serve_opts *o = s->o;
 
+	if (o->log_requests && *o->log_requests && strcmp(o->log_requests, "content"))
+		return err_set(err, INFER_EINVAL, "--log-requests=%.40s: only 'content' is known",
+		               o->log_requests);
+	if (o->log_requests && !o->access_log)
+		return err_set(err, INFER_EINVAL, "--log-requests needs --access-log");
 	if (o->api_key_file)
 		TRY(keys_read(&s->keys, o->api_key_file, err));
 	TRY(access_open(s, err));
 	TRY(rng_system(&s->salt, err));
 	TRY(open_model(s, err));
 	TRY(open_reader(s, err));
-	TRY(listen_open(l, o->listen, err));
+	TRY(open_listener(l, o->listen, err));
 	sig_unfinished(l->path);
 	return catch_signals(err);
 }
@@ -209,12 +226,26 @@ static void drain(struct server *s, struct listener *l)
 		(void)next_signal();
 }
 
+/* 1: no request for --idle seconds, and none now */
+static int is_idle(struct server *s)
+{
+	int64_t now = clock_now_ns();
+	int idle;
+
+	if (!s->o->idle)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	idle = !s->n_exchanges && now - s->ended_ns > s->o->idle * 1000000000;
+	pthread_mutex_unlock(&s->lock);
+	return idle;
+}
+
 static void watch(struct server *s, struct listener *l)
 {
 	for (;;) {
 		int sig = next_signal();
 
-		if (sig == SIGTERM)
+		if (sig == SIGTERM || is_idle(s))
 			break;
 		if (sig == SIGHUP)
 			read_keys(s);
@@ -280,6 +311,7 @@ int serve(const struct serve_opts *o)
 	int rc = open_all(&s, &l, &err);
 
 	progress_end();
+	s.ended_ns = clock_now_ns();
 	if (!rc)
 		rc = start_threads(&t, &s, &err);
 	if (!rc)

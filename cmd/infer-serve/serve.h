@@ -35,13 +35,21 @@ struct serve_opts {
 	struct sampling_args sampling;
 	struct chat_args chat;
 	const char *api_key_file, *cors, *access_log;
-	int64_t max_tokens; /* -1: no limit */
-	int64_t max_queue, max_connections, header_timeout, body_timeout, drain;
+	int64_t max_tokens;       /* -1: no limit */
+	const char *log_requests; /* empty: without content; NULL: not */
+	int no_slots;
+	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
 	uint64_t max_body;
 };
 
 struct MHD_Connection;
 struct http;
+
+/* A sample that is computed, as /slots shows it. */
+struct slot {
+	const struct exchange *of; /* NULL: idle */
+	int32_t index, decoded;
+};
 
 enum stage {
 	STAGE_BODY,   /* the body arrives */
@@ -59,7 +67,9 @@ struct exchange {
 	char name[24];                /* of the job: never the client's */
 	char *path, *origin, *remote; /* mem_free; origin NULL: none was sent */
 	const char *method;
-	int head, anthropic; /* HEAD; errors have Anthropic's form */
+	int head, anthropic;         /* HEAD; errors have Anthropic's form */
+	int has_trace, demands_slot; /* ?fail_on_no_slot=1 */
+	char trace[33];              /* the trace id that came in */
 	struct buf body;
 	uint64_t body_bytes;
 	int64_t began_ns;
@@ -91,6 +101,7 @@ struct exchange {
 	int64_t created;             /* seconds since 1970 */
 	int64_t first_ns, *token_ns; /* of the first token; of the last one of each sample */
 	int64_t prompt_tokens, completion_tokens;
+	struct buf note; /* of the access log: what was asked and answered */
 };
 
 struct work_queue {
@@ -120,6 +131,8 @@ struct server {
 	struct keys keys;
 	struct fair_user *users; /* added to, never removed: there is one for each key ever used */
 	int64_t service_ns;      /* running mean: a request in the engine */
+	struct slot slots[SERVE_SEQS];
+	int64_t ended_ns; /* when the last exchange ended, or the start */
 	struct metrics metrics;
 	struct exchange *exchanges;
 	int64_t n_exchanges, n_admitted; /* admitted: to workers and the engine */
@@ -169,7 +182,12 @@ void exchange_stream(struct exchange *x, const struct buf *events, int ended);
 infer_job *exchange_job(struct exchange *x);
 extern const char exchange_json[];
 
-/* access.c: a line for an exchange that is over */
+/* slots.c: under lock.  A sample begins, or has a token; it ended, or all of x. */
+void slots_take(struct server *s, const struct exchange *x, int32_t index, int32_t tokens);
+void slots_leave(struct server *s, const struct exchange *x);
+
+/* access.c: a line for an exchange that is over; access_note adds what was asked and answered. */
+void access_note(struct exchange *x, const struct infer_answer *a);
 int access_open(struct server *s, infer_error *err);
 void access_put(struct server *s, const struct exchange *x, int status);
 #endif

@@ -47,6 +47,9 @@ static void leave(struct exchange *x)
 		at = &(*at)->next_job;
 	if (*at)
 		*at = x->next_job;
+	pthread_mutex_lock(&s->lock);
+	slots_leave(s, x); /* nobody looks at its task any more */
+	pthread_mutex_unlock(&s->lock);
 	infer_task_free(x->task);
 	x->task = NULL;
 	fair_end(&s->fair, &x->turn);
@@ -94,12 +97,15 @@ static void count(struct exchange *x, const struct infer_answer *a)
 		struct infer_usage u = a->choices[i].usage;
 
 		u.queue_ns += x->started_ns - x->put_ns;
-		metrics_sample(&s->metrics, &u, a->choices[i].finish, !i);
+		metrics_sample(&s->metrics, &u, a->choices[i].finish,
+		               !(i % infer_job_each(a->job)));
 		x->completion_tokens += u.completion_tokens;
+		x->prompt_tokens += i % infer_job_each(a->job) ? 0 : u.prompt_tokens;
 	}
 	s->service_ns += (clock_now_ns() - x->started_ns - s->service_ns) / 8;
-	x->prompt_tokens = a->choices->usage.prompt_tokens;
+	metrics_job(&s->metrics, a->job);
 	metrics_observe(&s->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
+	access_note(x, a);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -181,12 +187,24 @@ static void take_time(struct exchange *x, int32_t index)
 
 	x->token_ns[index] = now;
 	pthread_mutex_lock(&s->lock);
+	slots_take(s, x, index, 1);
 	if (!x->first_ns) {
 		x->first_ns = now;
 		metrics_observe(&s->metrics, METRICS_TTFT, (double)(now - x->began_ns) * 1e-9);
 	}
 	if (last)
 		metrics_observe(&s->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void slot_done(struct exchange *x, int32_t index)
+{
+	struct server *s = x->server;
+
+	pthread_mutex_lock(&s->lock);
+	for (int i = 0; i < SERVE_SEQS; i++)
+		if (s->slots[i].of == x && s->slots[i].index == index)
+			s->slots[i].of = NULL;
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -198,6 +216,8 @@ static void take_event(const struct infer_got *got)
 		fair_charge(x->turn.user, 1);
 		take_time(x, got->index);
 	}
+	if (got->event->kind == INFER_EVENT_DONE)
+		slot_done(x, got->index);
 	if (x->streams && !infer_task_fault(x->task)->kind)
 		put_deltas(x, got->index);
 	if (infer_task_ended(x->task))
@@ -227,6 +247,10 @@ static void start_job(struct server *s, struct exchange *x)
 		leave(x);
 	} else if (infer_task_ended(x->task)) {
 		end(x);
+	} else {
+		pthread_mutex_lock(&s->lock);
+		slots_take(s, x, 0, 0);
+		pthread_mutex_unlock(&s->lock);
 	}
 }
 
@@ -326,8 +350,17 @@ static void step(struct server *s)
 {
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	struct infer_got got = { .task = NULL };
+	struct infer_engine_stats before, after;
+
+	infer_engine_stats(s->engine, &before);
 	int rc = infer_runner_step(s->runner, &f.error);
 
+	infer_engine_stats(s->engine, &after);
+	if (after.rows > before.rows) {
+		pthread_mutex_lock(&s->lock);
+		metrics_observe(&s->metrics, METRICS_STEP, (double)(after.rows - before.rows));
+		pthread_mutex_unlock(&s->lock);
+	}
 	while (!rc && !(rc = infer_runner_next(s->runner, &got, &f.error)) && got.task)
 		take_event(&got);
 	if (rc) {

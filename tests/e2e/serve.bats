@@ -425,7 +425,7 @@ until_idle()
 	# every family has its lines, every histogram grows to its count
 	perl -ne '
 		if (/^# TYPE (\w+) (\w+)$/) { $type{$1} = $2 }
-		elsif (/^(\w+)\{(.*)\} (\S+)$/) {
+		elsif (/^(\w+)(?:\{(.*)\})? (\S+)$/) {
 			my ($n, $l, $v) = ($1, $2, $3);
 			if ($n =~ /^(\w+)_bucket$/ && $type{$1}) { die "$_" if $v < ($last{$1} // 0); $last{$1} = $v }
 			elsif ($n =~ /^(\w+)_count$/ && $type{$1}) { die "$_" if $v != $last{$1} }

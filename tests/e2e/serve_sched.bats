@@ -79,3 +79,76 @@ until_has()
 	printf 'a\nb weight=0\n' >bad
 	fails 3 'bad: line 2: a key has a space, or neither weight' infer-serve -m "$M" --api-key-file bad
 }
+
+@test "slots: which are taken, with what, and no text of it; --no-slots; one is demanded" {
+	serve -m "$SLOW"
+	own ask GET /slots >idle
+	same '32 false' "$(json '#' <idle) $(json 7.is_processing <idle)"
+	own stream /v1/completions '{"prompt":"the of secret","max_tokens":60,"n":2,"seed":3,"temperature":0.25,"ignore_eos":true,"stream":true}' >events &
+	until_has 2
+	own ask GET '/slots?fail_on_no_slot=1' >busy
+	same '200 true 0.25 60' "$(head -n 1 head) $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
+	same '2' "$(perl -MJSON::PP -0ne 'print scalar grep { $_->{is_processing} } @{decode_json($_)}' busy)"
+	! grep -q secret busy
+	wait $!
+	own ask GET /slots | cmp - idle
+	# 32 samples take all of them
+	own stream /v1/completions '{"prompt":"the","max_tokens":60,"n":40,"ignore_eos":true,"stream":true}' >events &
+	until_has 32
+	for _ in $(seq 100); do
+		own ask GET '/slots?fail_on_no_slot=1' >out
+		[ "$(head -n 1 head)" = 200 ] || break
+	done
+	same '503 unavailable_error' "$(head -n 1 head) $(json error.type <out)"
+	wait $!
+	kill -KILL $PID
+	serve -m "$M" --no-slots
+	own ask GET /slots | json error.message | grep -q -e --no-slots
+	same 501 "$(head -n 1 head)"
+}
+
+@test "the log of requests: the trace, what was asked; texts only where they are wanted" {
+	for how in --log-requests --log-requests=content; do
+		serve -m "$M" --access-log "log$how" "$how"
+		own ask POST /v1/completions '{"prompt":["the of","of the of"],"max_tokens":3,"seed":5,"temperature":0,"ignore_eos":true}' \
+			'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' >answer
+		own ask GET /health '' 'traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01' >out
+		kill -TERM $PID
+		wait $PID
+	done
+	head -n 1 log--log-requests >line
+	same '4bf92f3577b34da6a3ce929d0e0e4736 2 3 5 0 6' "$(json trace_id <line) $(json request.n <line) $(json request.max_tokens <line) $(json request.seed <line) $(json request.temperature <line) $(json completion_tokens <line)"
+	! grep -q 'the of' log--log-requests
+	! grep health log--log-requests | grep -q trace_id
+	head -n 1 log--log-requests=content >line
+	same "$(json choices.0.text <answer)|$(json choices.1.text <answer)" "$(json request.texts.0 <line)|$(json request.texts.1 <line)"
+	json request.body <line | json prompt.1 | grep -qx 'of the of'
+	fails 2 "log-requests=all: only 'content'" infer-serve -m "$M" --access-log x --log-requests=all
+	fails 2 'needs --access-log' infer-serve -m "$M" --log-requests
+}
+
+@test "it ends when nobody asks, at a socket that it was given; the socket stays" {
+	cat >give.pl <<-'END'
+	use IO::Socket::UNIX; use Fcntl; use POSIX ();
+	unlink 'own';
+	my $s = IO::Socket::UNIX->new(Local => 'own', Listen => 9) or die;
+	POSIX::dup2(fileno $s, 3); fcntl(STDIN, F_GETFD, 0); $^F = 9;
+	fcntl($s, F_SETFD, 0);
+	$ENV{LISTEN_FDS} = shift; $ENV{LISTEN_PID} = $$;
+	exec @ARGV;
+	END
+	env --default-signal=TERM perl give.pl 1 infer-serve -m "$M" --listen unix:other --idle 1 >up 2>said 3>&- &
+	PID=$!
+	up up
+	same unix:own "$(cat up)"
+	own ask POST /v1/completions '{"prompt":"the of","max_tokens":3}' >out
+	same 200 "$(head -n 1 head)"
+	rc=0
+	wait $PID || rc=$?
+	PID=
+	same 0 "$rc"
+	[ -S own ] && [ ! -e other ]
+	fails 2 'LISTEN_FDS is 2' perl give.pl 2 infer-serve -m "$M"
+	LISTEN_FDS=1 LISTEN_PID=1 infer-serve -m "$M" --idle 1 --listen unix:mine >up
+	same unix:mine "$(cat up)"
+}

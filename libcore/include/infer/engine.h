@@ -174,7 +174,8 @@ int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
-	uint64_t kv_pages, kv_pages_used, kv_page_bytes; /* 32 positions of all layers */
+	/* 32 positions of all layers; idle: used, but only as prefixes for later */
+	uint64_t kv_pages, kv_pages_used, kv_pages_idle, kv_page_bytes;
 	uint64_t barriers;      /* how often the threads waited for each other in steps */
 	uint64_t decode_allocs; /* heap calls of the process during steps that only decode */
 	uint64_t workspace_bytes, kv_reserved_bytes;
@@ -183,8 +184,7 @@ struct infer_engine_stats {
 };
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
-/* The part of a run's record that describes the machine. */
-struct infer_engine_info {
+struct infer_engine_info {   /* what a run's record says of the machine */
 	char isa[128];       /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
 	char placement[320]; /* where layers run: "cpu:0-31" */
 	int32_t threads, ctx;

@@ -141,12 +141,40 @@ static void test_lengths(void **state)
 	assert_int_equal(head_length("99999999999999999999999999"), INT64_MAX);
 }
 
+static void test_trace(void **state)
+{
+#define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
+	static const char *const bad[] = {
+		"",
+		"00-" TRACE "-00f067aa0ba902b7",
+		"00-" TRACE "-00f067aa0ba902b7-0",
+		"00-" TRACE "-00f067aa0ba902b7-01-more",
+		"00-" TRACE "-00f067aa0ba902b7-01x",
+		"ff-" TRACE "-00f067aa0ba902b7-01",
+		"00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+		"00-" TRACE "-0000000000000000-01",
+		"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+		"00-4bf92f3577b34da6a3ce929d0e0e473-600f067aa0ba902b7-01",
+	};
+	char id[33];
+
+	(void)state;
+	assert_true(head_trace(id, "00-" TRACE "-00f067aa0ba902b7-01"));
+	assert_string_equal(id, TRACE);
+	assert_true(head_trace(id, "cc-" TRACE "-00f067aa0ba902b7-01-what-comes-later"));
+	assert_false(head_trace(id, NULL));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(head_trace(id, bad[i]));
+#undef TRACE
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),  cmocka_unit_test(test_table),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_ids),   cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_trace),   cmocka_unit_test(test_find),
+		cmocka_unit_test(test_table),   cmocka_unit_test(test_names),
+		cmocka_unit_test(test_types),   cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_lengths),
 	};
 	return nth_group(tests);
 }

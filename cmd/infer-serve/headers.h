@@ -1,0 +1,10 @@
+/* infer-serve/headers.h - the fields in the head of an answer. */
+#ifndef INFER_SERVE_HEADERS_H
+#define INFER_SERVE_HEADERS_H
+
+struct MHD_Response;
+struct exchange;
+
+/* Those that follow from the exchange and its status. */
+void headers_put(struct MHD_Response *r, const struct exchange *x);
+#endif

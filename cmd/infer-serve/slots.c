@@ -1,0 +1,130 @@
+/* infer-serve/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private. */
+#include <infer/param.h>
+#include "infer-serve/serve.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+
+endpoint_fn ep_slots;
+
+void slots_take(struct server *s, const struct exchange *x, int32_t index, int32_t tokens)
+{
+	struct slot *idle = NULL;
+
+	for (int i = 0; i < SERVE_SEQS; i++) {
+		struct slot *l = &s->slots[i];
+
+		if (l->of == x && l->index == index) {
+			l->decoded += tokens;
+			return;
+		}
+		if (!l->of && !idle)
+			idle = l;
+	}
+	/* there are more samples than sequences: some wait for others */
+	if (idle)
+		*idle = (struct slot){ .of = x, .index = index, .decoded = tokens };
+}
+
+void slots_leave(struct server *s, const struct exchange *x)
+{
+	for (int i = 0; i < SERVE_SEQS; i++)
+		if (s->slots[i].of == x)
+			s->slots[i].of = NULL;
+}
+
+/* Copied under lock: the exchange may end while the answer is written. */
+struct shown {
+	int busy;
+	char task[24];
+	int64_t prompt;
+	int32_t index, decoded, most;
+	struct infer_sample_opts sample;
+};
+
+static void copy_one(struct shown *to, const struct slot *l)
+{
+	const infer_job *j = l->of && l->of->task ? infer_task_job(l->of->task) : NULL;
+
+	*to = (struct shown){ .busy = j != NULL };
+	if (!j)
+		return;
+	snprintf(to->task, sizeof to->task, "%s", l->of->name);
+	to->index = l->index;
+	to->decoded = l->decoded;
+	to->most = j->request.max_tokens;
+	to->sample = j->request.sample;
+	to->prompt = (int64_t)infer_job_prompt(j, l->index).n;
+}
+
+static void put_params(struct jwrite *w, const struct shown *l)
+{
+	const struct infer_sample_param *p;
+	struct infer_sample_opts o = l->sample;
+	char text[32];
+
+	infer_sample_resolve(&o);
+	jw_object(w, "params");
+	for (int i = 0; (p = infer_sample_param(i)); i++) {
+		int n = snprintf(text, sizeof text, "%.7g", infer_sample_get(&o, p));
+
+		jw_raw(w, p->name, text, (size_t)n);
+	}
+	jw_int(w, "max_tokens", l->most);
+	jw_end(w);
+}
+
+static void put_slot(struct jwrite *w, int id, int32_t ctx, const struct shown *l)
+{
+	jw_object(w, NULL);
+	jw_int(w, "id", id);
+	if (l->busy)
+		jw_str(w, "id_task", l->task);
+	else
+		jw_null(w, "id_task");
+	jw_int(w, "n_ctx", ctx);
+	jw_bool(w, "speculative", 0);
+	jw_bool(w, "is_processing", l->busy);
+	if (l->busy) {
+		put_params(w, l);
+		jw_int(w, "index", l->index);
+		jw_int(w, "n_prompt_tokens", l->prompt);
+		jw_object(w, "next_token");
+		jw_bool(w, "has_next_token", 1);
+		jw_int(w, "n_remain", l->most < 0 ? -1 : l->most - l->decoded);
+		jw_int(w, "n_decoded", l->decoded);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+void ep_slots(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct shown shown[SERVE_SEQS];
+	struct infer_engine_info e;
+	struct jwrite w;
+	int busy = 0;
+
+	if (s->o->no_slots) {
+		exchange_refuse(x, INFER_FAULT_OFF, NULL, "this server runs with --no-slots");
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	for (int i = 0; i < SERVE_SEQS; i++) {
+		copy_one(&shown[i], &s->slots[i]);
+		busy += shown[i].busy;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (x->demands_slot && busy == SERVE_SEQS) {
+		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");
+		return;
+	}
+	infer_engine_info(s->engine, &e);
+	jw_init(&w, &x->out);
+	jw_array(&w, NULL);
+	for (int i = 0; i < SERVE_SEQS; i++)
+		put_slot(&w, i, e.ctx, &shown[i]);
+	jw_end(&w);
+	exchange_answer(x, 200, exchange_json);
+}
