@@ -152,7 +152,8 @@ int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
 int schema_quick(struct schema *c, uint32_t lit, uint32_t depth);
 int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
                          const struct keyword_row *row, uint32_t depth);
-int schema_apart(struct schema *c, const struct json *a, const struct json *b);
+/* schema_apart.c: no value of the type that is expanded satisfies both of these places */
+int schema_apart(struct schema *c, uint32_t a, uint32_t b);
 int schema_fork(struct schema *c, const struct branch *b, struct branch **out);
 int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
 int schema_item(struct schema *c, struct branch *b, const struct item *like, int late);

@@ -79,68 +79,6 @@ static int decide_any(struct schema *c, const struct branch *b, const struct ite
 
 /* -- oneOf ---------------------------------------------------------------------------------- */
 
-/* The property `name` of a schema is required, or has only these constants. */
-static const struct json *constants(const struct json *schema, const char *name, size_t n)
-{
-	const struct json *p = json_getn(json_get(schema, "properties"), name, n);
-
-	return json_get(p, "const") ? json_get(p, "const") : json_get(p, "enum");
-}
-
-static int requires(const struct json *schema, const char *name, size_t n)
-{
-	json_each(e, json_get(schema, "required"))
-		if (json_is_string(e) && e->n == n && !memcmp(e->s, name, n))
-			return 1;
-	return 0;
-}
-
-static int no_common(const struct json *a, int many_a, const struct json *b, int many_b)
-{
-	for (const struct json *x = many_a ? json_first(a) : a; x; x = many_a ? x->next : NULL)
-		for (const struct json *y = many_b ? json_first(b) : b; y;
-		     y = many_b ? y->next : NULL)
-			if (schema_same(x, y))
-				return 0;
-	return 1;
-}
-
-/* Whether no object satisfies both: a property that one of them requires has constants in both,
- * and none in common.  So tagged unions need no negations. */
-int schema_apart(struct schema *c, const struct json *a, const struct json *b)
-{
-	if (c->type != ALT_OBJECT || json_get(a, "$ref") || json_get(b, "$ref"))
-		return 0;
-	json_each(p, json_get(a, "properties")) {
-		const struct json *of_a = constants(a, p->key, p->key_n),
-				  *of_b = constants(b, p->key, p->key_n);
-
-		if (!of_a || !of_b ||
-		    (!requires(a, p->key, p->key_n) && !requires(b, p->key, p->key_n)))
-			continue;
-		if (no_common(of_a, json_get(p, "const") == NULL, of_b,
-		              json_get(json_getn(json_get(b, "properties"), p->key, p->key_n),
-		                       "const") == NULL))
-			return 1;
-	}
-	return 0;
-}
-
-/* A schema, behind a reference that stands alone. */
-static const struct json *behind(struct schema *c, uint32_t lit)
-{
-	for (int i = 0; i < 8; i++) {
-		const struct json *v = c->place[lit / 2].v, *ref = json_get(v, "$ref");
-		uint32_t to;
-
-		if (!ref || (v->n > 1 && !draft_hides(schema_draft(c, lit / 2))) ||
-		    schema_target(c, lit / 2, ref, 0, &to))
-			return v;
-		lit = to * 2;
-	}
-	return c->place[lit / 2].v;
-}
-
 static int one_of(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x;
@@ -158,7 +96,7 @@ static int one_of(struct schema *c, const struct branch *b, const struct item *i
 				continue;
 			TRY(child(c, it, o, &other));
 			if (schema_quick(c, lit_not(other), 0) == 1 ||
-			    schema_apart(c, behind(c, lit), behind(c, other)))
+			    schema_apart(c, lit / 2, other / 2))
 				continue;
 			TRY(schema_want(c, x, lit_not(other), 0));
 		}

@@ -1,0 +1,222 @@
+/* grammar/schema_apart.c - schemas that exclude each other: with these, oneOf needs no negations.
+ *
+ * What is looked for is what people write: types that differ, constants that differ, a property
+ * that one of them requires and whose schemas exclude each other, or that the other forbids. */
+#include "grammar/schema.h"
+
+#include <string.h>
+
+enum { MOST_PARTS = 12, MOST_CHOICES = 64, MOST_DEPTH = 5 };
+
+/* Schemas that all hold: one, what it refers to, those of its allOf. */
+struct parts {
+	uint32_t n, place[MOST_PARTS];
+};
+
+static void gather(struct schema *c, uint32_t place, struct parts *p)
+{
+	const struct json *v = c->place[place].v, *ref;
+	uint32_t to;
+
+	if (p->n == MOST_PARTS || c->place[place].constant)
+		return;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->place[i] == place)
+			return;
+	ref = json_get(v, "$ref");
+	if (!ref || !draft_hides(schema_draft(c, place)))
+		p->place[p->n++] = place;
+	if (json_is_string(ref) && !schema_target(c, place, ref, 0, &to))
+		gather(c, to, p);
+	if (ref && draft_hides(schema_draft(c, place)))
+		return;
+	json_each(e, json_get(v, "allOf"))
+		if (!schema_child(c, place, e, &to))
+			gather(c, to, p);
+}
+
+/* -- types and constants -------------------------------------------------------------------- */
+
+static unsigned type_bits(const struct json *name)
+{
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} names[] = { { "null", 1 << ALT_NULL }, { "boolean", 1 << ALT_FALSE | 1 << ALT_TRUE },
+		      { "number", ON_NUMBER },   { "integer", ON_NUMBER },
+		      { "string", ON_STRING },   { "array", ON_ARRAY },
+		      { "object", ON_OBJECT } };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (json_equals(name, names[i].name))
+			return names[i].bits;
+	return ON_ALL;
+}
+
+static unsigned value_bits(const struct json *v)
+{
+	if (json_is_null(v))
+		return 1 << ALT_NULL;
+	if (json_is_bool(v))
+		return json_is(v, JSON_TRUE) ? 1 << ALT_TRUE : 1 << ALT_FALSE;
+	return json_is_number(v)   ? ON_NUMBER
+	       : json_is_string(v) ? ON_STRING
+	       : json_is_array(v)  ? ON_ARRAY
+	                           : ON_OBJECT;
+}
+
+/* A list of constants, or one; NULL: there is none. */
+static const struct json *constants(struct schema *c, uint32_t place, int *many)
+{
+	const struct json *v = c->place[place].v,
+			  *one = schema_draft(c, place) == SCHEMA_4 ? NULL : json_get(v, "const"),
+			  *list = json_get(v, "enum");
+
+	*many = !one;
+	return one ? one : json_is_array(list) ? list : NULL;
+}
+
+static unsigned types_of(struct schema *c, uint32_t place)
+{
+	const struct json *v = c->place[place].v, *type = json_get(v, "type"), *k;
+	unsigned bits = 0, of_type = 0;
+	int many;
+
+	if (json_is_bool(v))
+		return json_is(v, JSON_TRUE) ? ON_ALL : 0;
+	json_each(e, type)
+		of_type |= type_bits(e);
+	of_type = json_is_string(type) ? type_bits(type) : type ? of_type : ON_ALL;
+	k = constants(c, place, &many);
+	for (const struct json *x = many ? json_first(k) : k; x; x = many ? x->next : NULL)
+		bits |= value_bits(x);
+	return k ? bits & of_type : of_type;
+}
+
+/* No constant of both; types: others do not count. */
+static int no_common(struct schema *c, uint32_t a, uint32_t b, unsigned types)
+{
+	int many_a, many_b;
+	const struct json *of_a = constants(c, a, &many_a), *of_b = constants(c, b, &many_b);
+
+	if (!of_a || !of_b)
+		return 0;
+	for (const struct json *x = many_a ? json_first(of_a) : of_a; x;
+	     x = many_a ? x->next : NULL) {
+		if (!(value_bits(x) & types))
+			continue;
+		for (const struct json *y = many_b ? json_first(of_b) : of_b; y;
+		     y = many_b ? y->next : NULL)
+			if (schema_same(x, y))
+				return 0;
+	}
+	return 1;
+}
+
+/* -- objects -------------------------------------------------------------------------------- */
+
+static int apart(struct schema *c, uint32_t a, uint32_t b, unsigned types, int depth);
+
+static int forbids(struct schema *c, uint32_t place)
+{
+	const struct json *v = c->place[place].v;
+
+	return json_is(json_get(v, "additionalProperties"), JSON_FALSE) &&
+	       !json_get(v, "patternProperties");
+}
+
+/* Whether no object has this property, which one of them requires, as both want it. */
+static int property_apart(struct schema *c, const struct parts *a, const struct parts *b,
+                          const struct json *name, int depth)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct json *x = json_getn(json_get(c->place[a->place[i]].v, "properties"),
+		                                 name->s, name->n);
+		uint32_t of_x, of_y;
+
+		if (!x || schema_child(c, a->place[i], x, &of_x))
+			continue;
+		for (uint32_t k = 0; k < b->n; k++) {
+			const struct json *y = json_getn(
+				json_get(c->place[b->place[k]].v, "properties"), name->s, name->n);
+
+			if (y && !schema_child(c, b->place[k], y, &of_y) &&
+			    apart(c, of_x, of_y, ON_ALL, depth + 1))
+				return 1;
+		}
+	}
+	for (uint32_t k = 0; k < b->n; k++)
+		if (forbids(c, b->place[k]) &&
+		    !json_getn(json_get(c->place[b->place[k]].v, "properties"), name->s, name->n))
+			return 1;
+	return 0;
+}
+
+/* What a requires. */
+static int members_apart(struct schema *c, const struct parts *a, const struct parts *b, int depth)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		json_each(name, json_get(c->place[a->place[i]].v, "required")) {
+			if (work_steps(&c->w, 4))
+				return 0;
+			if (json_is_string(name) && property_apart(c, a, b, name, depth))
+				return 1;
+		}
+	return 0;
+}
+
+/* -- all ------------------------------------------------------------------------------------ */
+
+/* Every choice that some part of a offers is apart from b. */
+static int choices_apart(struct schema *c, const struct parts *a, uint32_t b, unsigned types,
+                         int depth)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct json *v = c->place[a->place[i]].v, *any = json_get(v, "anyOf");
+		uint32_t to;
+		int all = 1;
+
+		any = any ? any : json_get(v, "oneOf");
+		if (!any || json_count(any) > MOST_CHOICES)
+			continue;
+		json_each(e, any)
+			all = all && !schema_child(c, a->place[i], e, &to) &&
+			      apart(c, to, b, types, depth + 1);
+		if (all)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether no value of these types satisfies both. */
+static int apart(struct schema *c, uint32_t a, uint32_t b, unsigned types, int depth)
+{
+	struct parts pa = { 0 }, pb = { 0 };
+
+	if (depth > MOST_DEPTH || a == b || work_steps(&c->w, 8))
+		return 0;
+	gather(c, a, &pa);
+	gather(c, b, &pb);
+	for (uint32_t i = 0; i < pa.n; i++)
+		types &= types_of(c, pa.place[i]);
+	for (uint32_t i = 0; i < pb.n; i++)
+		types &= types_of(c, pb.place[i]);
+	if (!types)
+		return 1;
+	for (uint32_t i = 0; i < pa.n; i++)
+		for (uint32_t k = 0; k < pb.n; k++)
+			if (no_common(c, pa.place[i], pb.place[k], types))
+				return 1;
+	if (types == ON_OBJECT &&
+	    (members_apart(c, &pa, &pb, depth) || members_apart(c, &pb, &pa, depth)))
+		return 1;
+	return choices_apart(c, &pa, b, types, depth) || choices_apart(c, &pb, a, types, depth);
+}
+
+int schema_apart(struct schema *c, uint32_t a, uint32_t b)
+{
+	/* others are decided by their automata */
+	if (c->type != ALT_OBJECT && c->type != ALT_ARRAY)
+		return 0;
+	return apart(c, a, b, 1u << c->type, 0);
+}
