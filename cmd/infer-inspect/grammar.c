@@ -93,7 +93,7 @@ static int compile(struct look *l, infer_error *err)
 	TRY(infer_grammar_compile(&l->g, &l->source, err));
 	l->compile_ms = clock_ms(from, clock_thread_ns());
 	for (size_t i = 0; (at = infer_grammar_ignored(l->g, i)); i++)
-		say_warning("%s: cannot be enforced, and is ignored", at);
+		say_warning("%s is ignored", at);
 	return INFER_OK;
 }
 

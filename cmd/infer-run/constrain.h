@@ -26,7 +26,7 @@ struct constrain_args {
 	{ OPT_STR, 0, "tool-choice", "auto|none|required|NAME", \
 	  "whether the answer calls tools, and which; NAME: that one", \
 	  offsetof(T, m.tool_choice), .values = "auto none required" }, \
-	{ OPT_FLAG, 0, "lax-schema", NULL, "ignore, by name, what is no keyword of a schema", \
+	{ OPT_FLAG, 0, "lax-schema", NULL, "ignore, by name, what a schema asks that cannot be enforced", \
 	  offsetof(T, m.lax_schema), .value = 1 }, \
 	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is a remark", \
 	  offsetof(T, m.format_annotation), .value = 1 }, \

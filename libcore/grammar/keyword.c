@@ -18,9 +18,11 @@ static const struct keyword_row rows[] = {
 	{ "additionalItems", KW_ADDITIONAL_ITEMS, ON_ARRAY, H_SCHEMA, TO_2019 },
 	{ "additionalProperties", KW_ADDITIONAL_PROPERTIES, ON_OBJECT, H_SCHEMA, IN_ALL },
 	{ "allOf", KW_ALL_OF, ON_ALL, H_SCHEMAS, IN_ALL },
+	{ "allRequired", KW_REMARK, 0, H_ANY, 0 },
 	{ "allowComments", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "allowTrailingCommas", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "anyOf", KW_ANY_OF, ON_ALL, H_SCHEMAS, IN_ALL },
+	{ "anyRequired", KW_REMARK, 0, H_ANY, 0 },
 	{ "author", KW_REMARK, 0, H_TEXT, IN_ALL },
 	{ "base", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "components", KW_REMARK, 0, H_ANY, IN_ALL },
@@ -29,16 +31,21 @@ static const struct keyword_row rows[] = {
 	{ "contentEncoding", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "contentMediaType", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "contentSchema", KW_REMARK, 0, H_SCHEMA, FROM_2019 },
+	{ "deepProperties", KW_REMARK, 0, H_ANY, 0 },
+	{ "deepRequired", KW_REMARK, 0, H_ANY, 0 },
 	{ "default", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "defaultSnippets", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "definitions", KW_REMARK, 0, H_MAP, IN_ALL },
 	{ "dependencies", KW_DEPENDENCIES, ON_OBJECT, H_DEPENDS, IN_ALL },
+	{ "dependentExcluded", KW_REMARK, 0, H_ANY, 0 },
 	{ "dependentRequired", KW_DEPENDENT_REQUIRED, ON_OBJECT, H_TEXTS_MAP, FROM_2019 },
 	{ "dependentSchemas", KW_DEPENDENT_SCHEMAS, ON_OBJECT, H_MAP, FROM_2019 },
 	{ "deprecated", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "deprecationMessage", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "description", KW_REMARK, 0, H_ANY, IN_ALL },
+	{ "disallow", KW_REMARK, 0, H_ANY, 0 },
 	{ "discriminator", KW_REMARK, 0, H_ANY, IN_ALL },
+	{ "divisibleBy", KW_REMARK, 0, H_ANY, 0 },
 	{ "doNotSuggest", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "else", KW_REMARK, 0, H_SCHEMA, FROM_7 },
 	{ "enum", KW_ENUM, ON_ALL, H_LIST, IN_ALL },
@@ -49,10 +56,17 @@ static const struct keyword_row rows[] = {
 	{ "examples", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "exclusiveMaximum", KW_EXCLUSIVE_MAXIMUM, ON_NUMBER, H_EXCLUSIVE, IN_ALL },
 	{ "exclusiveMinimum", KW_EXCLUSIVE_MINIMUM, ON_NUMBER, H_EXCLUSIVE, IN_ALL },
+	{ "exclusiveRange", KW_REMARK, 0, H_ANY, 0 },
+	{ "extends", KW_REMARK, 0, H_ANY, 0 },
 	{ "externalDocs", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "format", KW_FORMAT, ON_STRING, H_TEXT, IN_ALL },
+	{ "formatExclusiveMaximum", KW_REMARK, 0, H_ANY, 0 },
+	{ "formatExclusiveMinimum", KW_REMARK, 0, H_ANY, 0 },
+	{ "formatMaximum", KW_REMARK, 0, H_ANY, 0 },
+	{ "formatMinimum", KW_REMARK, 0, H_ANY, 0 },
 	{ "id", KW_REMARK, 0, H_TEXT, IN_ALL },
 	{ "if", KW_IF, ON_ALL, H_SCHEMA, FROM_7 },
+	{ "instanceof", KW_REMARK, 0, H_ANY, 0 },
 	{ "items", KW_ITEMS, ON_ARRAY, H_ITEMS, IN_ALL },
 	{ "javaType", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "links", KW_REMARK, 0, H_ANY, IN_ALL },
@@ -72,15 +86,23 @@ static const struct keyword_row rows[] = {
 	{ "not", KW_NOT, ON_ALL, H_SCHEMA, IN_ALL },
 	{ "nullable", KW_REMARK, 0, H_FALSE, IN_ALL },
 	{ "oneOf", KW_ONE_OF, ON_ALL, H_SCHEMAS, IN_ALL },
+	{ "oneRequired", KW_REMARK, 0, H_ANY, 0 },
 	{ "pattern", KW_PATTERN, ON_STRING, H_TEXT, IN_ALL },
 	{ "patternErrorMessage", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "patternProperties", KW_PATTERN_PROPERTIES, ON_OBJECT, H_MAP, IN_ALL },
+	{ "patternRequired", KW_REMARK, 0, H_ANY, 0 },
 	{ "prefixItems", KW_PREFIX_ITEMS, ON_ARRAY, H_SCHEMAS, IN_2020 },
+	{ "prohibited", KW_REMARK, 0, H_ANY, 0 },
 	{ "properties", KW_PROPERTIES, ON_OBJECT, H_MAP, IN_ALL },
 	{ "propertyNames", KW_PROPERTY_NAMES, ON_OBJECT, H_SCHEMA, FROM_6 },
 	{ "propertyOrder", KW_REMARK, 0, H_ANY, IN_ALL },
+	{ "range", KW_REMARK, 0, H_ANY, 0 },
 	{ "readOnly", KW_REMARK, 0, H_ANY, IN_ALL },
+	{ "regexp", KW_REMARK, 0, H_ANY, 0 },
 	{ "required", KW_REQUIRED, ON_OBJECT, H_TEXTS, IN_ALL },
+	{ "requiredOr", KW_REMARK, 0, H_ANY, 0 },
+	{ "requiredXor", KW_REMARK, 0, H_ANY, 0 },
+	{ "selectCases", KW_REMARK, 0, H_ANY, 0 },
 	{ "self", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "suggestSortText", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "then", KW_REMARK, 0, H_SCHEMA, FROM_7 },
@@ -88,9 +110,12 @@ static const struct keyword_row rows[] = {
 	{ "tsEnumNames", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "tsType", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "type", KW_TYPE, ON_ALL, H_TYPE, IN_ALL },
+	{ "typeof", KW_REMARK, 0, H_ANY, 0 },
 	{ "unevaluatedItems", KW_UNEVALUATED_ITEMS, ON_ARRAY, H_SCHEMA, FROM_2019 },
 	{ "unevaluatedProperties", KW_UNEVALUATED_PROPERTIES, ON_OBJECT, H_SCHEMA, FROM_2019 },
+	{ "uniqueItemProperties", KW_REMARK, 0, H_ANY, 0 },
 	{ "uniqueItems", KW_UNIQUE_ITEMS, ON_ARRAY, H_BOOL, IN_ALL },
+	{ "uniqueKeys", KW_REMARK, 0, H_ANY, 0 },
 	{ "version", KW_REMARK, 0, H_TEXT, IN_ALL },
 	{ "writeOnly", KW_REMARK, 0, H_ANY, IN_ALL },
 	{ "xml", KW_REMARK, 0, H_ANY, IN_ALL },
@@ -116,6 +141,54 @@ const struct keyword_row *keyword_find(const struct json *member)
 			hi = mid;
 		else
 			lo = mid + 1;
+	}
+	return NULL;
+}
+
+/* How many characters must be changed, inserted, left out or exchanged with the next one, where
+ * capitals are as good as others; more than 2: at least so many. */
+static int distance(const char *a, size_t n, const char *b, size_t m)
+{
+	enum { MOST = 32 };
+	int d[3][MOST + 1], row = 0;
+
+	if (n > MOST || m > MOST || n > m + 2 || m > n + 2)
+		return 3;
+	for (size_t k = 0; k <= m; k++)
+		d[0][k] = (int)k;
+	for (size_t i = 1; i <= n; i++) {
+		const int *up = d[row], *two = d[(row + 2) % 3];
+		int *at = d[row = (row + 1) % 3];
+
+		at[0] = (int)i;
+		for (size_t k = 1; k <= m; k++) {
+			const int same = (a[i - 1] | 32) == (b[k - 1] | 32);
+			int least = up[k - 1] + !same;
+
+			least = up[k] + 1 < least ? up[k] + 1 : least;
+			least = at[k - 1] + 1 < least ? at[k - 1] + 1 : least;
+			if (i > 1 && k > 1 && (a[i - 1] | 32) == (b[k - 2] | 32) &&
+			    (a[i - 2] | 32) == (b[k - 1] | 32) && two[k - 2] + 1 < least)
+				least = two[k - 2] + 1;
+			at[k] = least;
+		}
+	}
+	return d[row][m];
+}
+
+const char *keyword_near(const struct json *member)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct keyword_row *r = rows + i;
+		const size_t n = strlen(r->name);
+		const int most = n < 4 ? 0 : n < 8 ? 1 : 2;
+
+		/* those that have an effect, alone or beside others */
+		if (r->kw == KW_REMARK && r->holds != H_SCHEMA && r->holds != H_COUNT &&
+		    r->holds != H_MAP)
+			continue;
+		if (distance(member->key, member->key_n, r->name, n) <= most)
+			return r->name;
 	}
 	return NULL;
 }

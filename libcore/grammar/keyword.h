@@ -96,6 +96,8 @@ struct keyword_row {
 
 /* NULL: the member's name is no keyword */
 const struct keyword_row *keyword_find(const struct json *member);
+/* A keyword whose name is so much like that of the member that it may be meant; NULL: none. */
+const char *keyword_near(const struct json *member);
 /* What is wrong with its value, NULL: nothing. */
 const char *keyword_mistake(const struct json *v, enum holds h);
 int keyword_all_texts(const struct json *v); /* an array of strings */

@@ -53,7 +53,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 		{"id":"a","prompt":"the","regex":"[ab]{4}"}
 		{"id":"b","prompt":"the","choice":["sun","moon"]}
 		{"id":"c","prompt":"the","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"const":[1]}}}}
-		{"id":"d","prompt":"the","json_schema":{"const":1,"x":2}}
+		{"id":"d","prompt":"the","json_schema":{"const":1,"enums":2}}
 		{"id":"e","prompt":"the","regex":"a","choice":["b"]}
 		{"id":"f","prompt":"the","max_tokens":3}
 		{"id":"g","prompt":"the","response_format":{"type":"text"},"max_tokens":3}
@@ -67,7 +67,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	sed -n 1p out | json text | grep -qxE '[ab]{4}'
 	sed -n 2p out | json text | grep -qxE 'sun|moon'
 	sed -n 3p out | json text | grep -qxE '\[\s*1(\.0*)?(e[+-]?0+)?\s*\]|\[.*\]'
-	same 'INFER_EEMPTY json_schema #/x: is no keyword of this draft' "$(sed -n 4p out | { read -r l; echo "$(json code <<<"$l") $(json param <<<"$l") $(json message <<<"$l")"; })"
+	same 'INFER_EEMPTY json_schema #/enums: is no keyword of this draft; enum is' "$(sed -n 4p out | { read -r l; echo "$(json code <<<"$l") $(json param <<<"$l") $(json message <<<"$l")"; })"
 	sed -n 5p out | json message | grep -q 'regex and choice exclude each other'
 	same zz "$(sed -n 6p out | json text)"
 	same null "$(sed -n 7p out | json constraint)"

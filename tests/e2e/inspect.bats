@@ -303,7 +303,9 @@ poke() # MODEL VALUE
 	fails 5 '#/properties/a/maxlength: is no keyword of this draft' infer-inspect grammar s.json
 	infer-inspect grammar s.json --lax-schema --json >a 2>err
 	same '#/properties/a/maxlength #/properties/a/format' "$(json ignored.0 <a) $(json ignored.1 <a)"
-	same 2 "$(grep -c 'cannot be enforced, and is ignored$' err)"
+	same 2 "$(grep -c ' is ignored$' err)"
+	infer-inspect grammar '{"type":"null","unit":"m"}' >a 2>err
+	grep -qx 'infer-inspect: warning: #/unit is ignored' err
 	fails 5 'this format is not supported' infer-inspect grammar '{"format":"phone"}'
 	infer-inspect grammar --format-annotation '{"format":"phone"}' >a
 	fails 5 'needs more than 40 bytes' infer-inspect grammar --constraint-budget 10 '{"type":"string"}'

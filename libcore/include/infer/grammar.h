@@ -59,7 +59,8 @@ void infer_grammar_free(infer_grammar *g);            /* NULL is fine */
 const char *infer_grammar_sha256(const infer_grammar *g);
 /* "json_schema" "json_object" "grammar" "regex" "choice", as in requests; "tools" for calls. */
 const char *infer_grammar_kind(const infer_grammar *g);
-/* The JSON pointer of the i-th keyword that INFER_GRAMMAR_LAX ignored; NULL: no more. */
+/* The JSON pointer of the i-th name that is no keyword and says nothing of values, or that
+ * INFER_GRAMMAR_LAX ignored; NULL: no more. */
 const char *infer_grammar_ignored(const infer_grammar *g, size_t i);
 
 /* Constraints that were compiled before, by their contents; those used last are kept.  Shared. */

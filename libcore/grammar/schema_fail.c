@@ -1,0 +1,79 @@
+/* grammar/schema_fail.c - messages about a schema, with the JSON pointer of what they are about. */
+#include "grammar/schema.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put(char *to, size_t cap, const char *s, size_t n)
+{
+	size_t at = strlen(to);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *two = s[i] == '~' ? "~0" : s[i] == '/' ? "~1" : NULL;
+
+		if (at + 3 >= cap)
+			break;
+		if (two)
+			to[at++] = two[0];
+		to[at++] = two ? two[1] : (unsigned char)s[i] < 32 ? '?' : s[i];
+	}
+	to[at] = 0;
+}
+
+/* The JSON pointer of v, found from above: only messages ask for it. */
+static int pointer(const struct json *at, const struct json *v, char *to, size_t cap, int depth)
+{
+	const size_t n = strlen(to);
+	uint32_t i = 0;
+
+	if (at == v)
+		return 1;
+	if (depth > 1000)
+		return 0;
+	json_each(m, at) {
+		char number[16];
+
+		if (n + 2 < cap)
+			strcpy(to + n, "/");
+		snprintf(number, sizeof number, "%u", i++);
+		if (m->key)
+			put(to, cap, m->key, m->key_n);
+		else
+			put(to, cap, number, strlen(number));
+		if (pointer(m, v, to, cap, depth + 1))
+			return 1;
+		to[n] = 0;
+	}
+	return 0;
+}
+
+int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
+{
+	char where[120] = "", why[120];
+	va_list ap;
+
+	pointer(c->root, v, where, sizeof where, 0);
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof why, fmt, ap);
+	va_end(ap);
+	return err_set(c->w.err, code, "#%s: %s", where, why);
+}
+
+/* Each takes a search from above, so there is a bound. */
+void schema_ignore(struct schema *c, const struct json *v)
+{
+	const struct buf *b = c->opts.ignored;
+	char where[120] = "#";
+
+	if (!b || b->len > 4096)
+		return;
+	pointer(c->root, v, where, sizeof where, 0);
+	/* what is looked at in several ways is told of once */
+	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
+		if (!strcmp(b->at + at, where))
+			return;
+	buf_put(c->opts.ignored, where, strlen(where) + 1);
+}
