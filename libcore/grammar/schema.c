@@ -134,6 +134,8 @@ static int compile(struct schema *c, uint32_t *goal)
 	TRY(seats_init(&c->w, &c->by_value));
 	TRY(seats_init(&c->w, &c->by_lits));
 	TRY(seats_init(&c->w, &c->by_memo));
+	TRY(seats_init(&c->w, &c->by_kept));
+	TRY(seats_init(&c->w, &c->by_text));
 	TRY(schema_scan(c));
 	uint32_t next = c->g->n_goals;
 

@@ -61,14 +61,15 @@ struct schema {
 	struct schema_opts opts;
 	struct place *place;
 	uint32_t n_places, cap_places, n_resources, cap_resources, n_anchors, cap_anchors, n_kept,
-		cap_kept, n_names, n_scopes, cap_scopes, n_memo, cap_memo;
+		cap_kept, n_texts, cap_texts, n_names, n_scopes, cap_scopes, n_memo, cap_memo;
 	uint32_t **scope; /* [n_scopes][n_names] a resource, NOWHERE */
 	int scoped;       /* a name is in several resources */
-	struct seats by_value, by_lits, by_memo;
+	struct seats by_value, by_lits, by_memo, by_kept, by_text;
 	struct memo *memo;
 	struct resource *resource;
 	struct anchor *anchor;
 	struct kept *kept;
+	const struct dfa_word **text;
 	enum alt_type type; /* that is expanded */
 	uint32_t goal;
 	struct branch *made, **last; /* by the keyword that is applied */
@@ -115,6 +116,9 @@ int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref
 
 /* -- schema_text.c: automata of keywords */
 int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out);
+/* An automaton that was made before, of something; NULL: it was not. */
+const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how);
+int schema_keep_as(struct schema *c, const void *of, uint32_t how, const struct dfa *d);
 /* v NULL: any number */
 int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out);
@@ -136,6 +140,7 @@ uint32_t schema_count(const struct json *v);
 int schema_same(const struct json *a, const struct json *b); /* negative, 0, positive */
 
 /* -- schema_memo.c: the same again */
+uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed);
 int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
                  const struct dfa **out);
 /* a of MEMO_NOT: NULL is nothing, whose complement is all */

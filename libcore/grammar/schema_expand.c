@@ -380,20 +380,16 @@ static int any_text(struct schema *c, const struct dfa **out)
 	static const struct json any = { .kind = JSON_INT };
 	struct dfa *d;
 
-	for (uint32_t i = 0; i < c->n_kept; i++)
-		if (c->kept[i].of == &any && c->kept[i].how == (uint32_t)c->type) {
-			*out = c->kept[i].d;
-			return INFER_OK;
-		}
+	*out = schema_kept(c, &any, (uint32_t)c->type);
+	if (*out)
+		return INFER_OK;
 	if (c->type == ALT_NUMBER)
 		TRY(schema_number(c, NULL, KW_REMARK, 0, out));
 	else {
 		TRY(dfa_all(&d, c->w.left, c->w.err));
 		TRY(schema_keep(c, d, out));
 	}
-	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
-	c->kept[c->n_kept++] = (struct kept){ &any, (uint32_t)c->type, *out };
-	return INFER_OK;
+	return schema_keep_as(c, &any, (uint32_t)c->type, *out);
 }
 
 /* A branch without choices is an alternative of the goal. */

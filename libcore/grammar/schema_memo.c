@@ -15,6 +15,11 @@ struct memo {
 
 static uint32_t fold(uint64_t h) { return (uint32_t)(h ^ h >> 32); }
 
+uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed)
+{
+	return fold(rng_hash(seed, n ? bytes : "", n));
+}
+
 /* The automaton of an operation, if it was made before; the seat for it, if not.  Addresses differ
  * from run to run: probes do not count. */
 static struct seat *memo_find(const struct schema *c, const struct memo *like, uint32_t hash)

@@ -30,17 +30,66 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
 	return INFER_OK;
 }
 
-static const struct dfa *kept(struct schema *c, const void *of, uint32_t how)
+/* Addresses differ from run to run: probes do not count. */
+static struct seat *kept_seat(const struct schema *c, const void *of, uint32_t how, uint32_t *hash)
 {
-	for (uint32_t i = 0; i < c->n_kept; i++)
-		if (c->kept[i].of == of && c->kept[i].how == how)
-			return c->kept[i].d;
-	return NULL;
+	struct seat *s;
+
+	*hash = schema_hash(&of, sizeof of, how);
+	for (s = seats_find(&c->by_kept, *hash); s->index != NOWHERE;
+	     s = seats_next(&c->by_kept, s))
+		if (c->kept[s->index].of == of && c->kept[s->index].how == how)
+			break;
+	return s;
+}
+
+const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how)
+{
+	uint32_t hash;
+	const struct seat *s = kept_seat(c, of, how, &hash);
+
+	return s->index == NOWHERE ? NULL : c->kept[s->index].d;
+}
+
+int schema_keep_as(struct schema *c, const void *of, uint32_t how, const struct dfa *d)
+{
+	uint32_t hash;
+	struct seat *s = kept_seat(c, of, how, &hash);
+
+	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
+	c->kept[c->n_kept] = (struct kept){ of, how, d };
+	return seats_take(&c->w, &c->by_kept, s, hash, c->n_kept++);
+}
+
+/* One address for all texts that are equal: patterns come more than once. */
+static int same_text(struct schema *c, const char *s, size_t n, const void **out)
+{
+	const uint32_t hash = schema_hash(s, n, 0);
+	struct seat *at;
+
+	TRY(work_steps(&c->w, n / 8 + 1));
+	for (at = seats_find(&c->by_text, hash); at->index != NOWHERE;
+	     at = seats_next(&c->by_text, at)) {
+		const struct dfa_word *w = c->text[at->index];
+
+		if (w->n == n && (!n || !memcmp(w->at, s, n))) {
+			*out = w;
+			return INFER_OK;
+		}
+	}
+	struct dfa_word *own;
+
+	TRY(work_alloc(&c->w, &own, 1, sizeof *own));
+	*own = (struct dfa_word){ s, n };
+	*out = own;
+	TRY(work_grow(&c->w, &c->text, &c->cap_texts, c->n_texts + 1, sizeof *c->text));
+	c->text[c->n_texts] = own;
+	return seats_take(&c->w, &c->by_text, at, hash, c->n_texts++);
 }
 
 /* d is the automaton of a value, or rc says why there is none; the message gets its pointer. */
-static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how, struct dfa *d,
-                   const struct dfa **out)
+static int keep_of(struct schema *c, int rc, const struct json *at, const void *of, uint32_t how,
+                   struct dfa *d, const struct dfa **out)
 {
 	char why[160] = "";
 
@@ -49,12 +98,16 @@ static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how
 	if (rc) {
 		if (c->w.err)
 			snprintf(why, sizeof why, "%.150s", c->w.err->message);
-		return schema_fail(c, rc, of, "%s", why);
+		return schema_fail(c, rc, at, "%s", why);
 	}
 	TRY(schema_keep(c, d, out));
-	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
-	c->kept[c->n_kept++] = (struct kept){ of, how, *out };
-	return INFER_OK;
+	return schema_keep_as(c, of, how, *out);
+}
+
+static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how, struct dfa *d,
+                   const struct dfa **out)
+{
+	return keep_of(c, rc, of, of, how, d, out);
 }
 
 /* *d becomes f(*d, other); other goes */
@@ -120,7 +173,7 @@ int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = kept(c, NULL, how);
+	*out = schema_kept(c, NULL, how);
 	if (*out)
 		return INFER_OK;
 	rc = neg ? any_regex(c, BROKEN, &d) : number_dfa(&d, &spec, c->w.left, c->w.err);
@@ -136,7 +189,7 @@ int schema_number(struct schema *c, const struct json *v, enum keyword kw, int n
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = kept(c, v, how);
+	*out = schema_kept(c, v, how);
 	if (*out)
 		return INFER_OK;
 	if (v)
@@ -170,7 +223,7 @@ int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa *
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = kept(c, numbers, KEPT_USUAL);
+	*out = schema_kept(c, numbers, KEPT_USUAL);
 	if (*out)
 		return INFER_OK;
 	TRY(schema_integer(c, 0, 0, &integers));
@@ -186,9 +239,7 @@ int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa *
 		dfa_drop(d, c->w.left);
 	else
 		TRY(schema_keep(c, d, out));
-	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
-	c->kept[c->n_kept++] = (struct kept){ numbers, KEPT_USUAL, *out };
-	return INFER_OK;
+	return schema_keep_as(c, numbers, KEPT_USUAL, *out);
 }
 
 /* one spelling of each number */
@@ -199,7 +250,7 @@ int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa *
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = kept(c, numbers, KEPT_PLAIN);
+	*out = schema_kept(c, numbers, KEPT_PLAIN);
 	if (*out)
 		return INFER_OK;
 	TRY(any_regex(c, SHORTEST, &all));
@@ -207,9 +258,7 @@ int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa *
 	dfa_drop(all, c->w.left);
 	TRY(rc);
 	TRY(schema_keep(c, d, out));
-	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
-	c->kept[c->n_kept++] = (struct kept){ numbers, KEPT_PLAIN, *out };
-	return INFER_OK;
+	return schema_keep_as(c, numbers, KEPT_PLAIN, *out);
 }
 
 /* -- strings -------------------------------------------------------------------------------- */
@@ -237,14 +286,18 @@ int schema_string(struct schema *c, const struct json *v, enum keyword kw, int n
                   const struct dfa **out)
 {
 	const uint32_t how = (uint32_t)kw * 2 + (uint32_t)neg;
-	const struct string_format *f;
+	const int length = kw == KW_MAX_LENGTH || kw == KW_MIN_LENGTH;
+	const struct string_format *f = NULL;
 	struct dfa *d = NULL, *no = NULL;
+	const void *of = v;
 	int rc;
 
-	*out = kept(c, v, how);
+	if (!length)
+		TRY(same_text(c, json_str(v), v->n, &of));
+	*out = schema_kept(c, of, how);
 	if (*out)
 		return INFER_OK;
-	if (kw == KW_MAX_LENGTH || kw == KW_MIN_LENGTH) {
+	if (length) {
 		rc = lengths(c, schema_count(v), kw, neg, &d);
 		return keep_as(c, rc, v, how, d, out);
 	}
@@ -261,20 +314,22 @@ int schema_string(struct schema *c, const struct json *v, enum keyword kw, int n
 		dfa_drop(d, c->w.left);
 		d = no;
 	}
-	return keep_as(c, rc, v, how, d, out);
+	return keep_of(c, rc, v, of, how, d, out);
 }
 
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out)
 {
 	struct dfa *d = NULL;
+	const void *of;
 	int rc;
 
-	*out = kept(c, at, KEPT_REGEX);
+	TRY(same_text(c, s, n, &of));
+	*out = schema_kept(c, of, KEPT_REGEX);
 	if (*out)
 		return INFER_OK;
 	rc = regex_dfa(&d, s, n, REGEX_SEARCH, c->w.left, c->w.err);
-	return keep_as(c, rc, at, KEPT_REGEX, d, out);
+	return keep_of(c, rc, at, of, KEPT_REGEX, d, out);
 }
 
 /* -- values --------------------------------------------------------------------------------- */
@@ -351,7 +406,7 @@ int schema_values(struct schema *c, const struct json *v, int list, int neg, con
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = kept(c, v, how);
+	*out = schema_kept(c, v, how);
 	if (*out)
 		return INFER_OK;
 	rc = c->type == ALT_NUMBER ? numbers(c, v, list, neg, &d) : strings(c, v, list, neg, &d);
