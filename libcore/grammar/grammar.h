@@ -6,7 +6,8 @@
  * standard, and every prefix that it admits can be completed.  What a schema allows and this leaves
  * out is named here and in number.h and format.h: some spellings of numbers.
  *
- * JSON Schema.  Drafts 4, 6, 7, 2019-09 and 2020-12, by $schema, by the options where there is none.
+ * JSON Schema.  Drafts 4, 6, 7, 2019-09 and 2020-12, by $schema, by the options where there is none;
+ * without either an array of items is of 2019-09, and exclusiveMinimum true of draft 4.
  * A keyword for one type lets the other types through, `pattern` may match anywhere, lengths count
  * code points, 1.0 is an integer (not in draft 4), properties come in any order and none comes twice.
  * `format` is enforced for the names of format.h.  Whatever cannot be enforced is refused with the

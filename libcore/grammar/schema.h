@@ -78,6 +78,7 @@ struct schema {
 	int plain;                  /* goals are for values that are compared */
 	const struct dfa **collect; /* not NULL: strings are gathered there, for property names */
 	uint32_t depth;
+	int older;       /* the draft that a mistake was written for; 0: none */
 	int scanned;     /* all anchors are known, but those that only pointers lead to */
 	int failed;      /* 0, or the code of a mistake behind a reference */
 	infer_error why; /* it */

@@ -1,5 +1,6 @@
 /* grammar/schema_places.c - the schemas of a document: keywords, identifiers, references. */
 #include "grammar/schema.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -267,6 +268,17 @@ static const char *mistake(const struct json *m, const struct keyword_row *row, 
 	return keyword_mistake(m, h);
 }
 
+/* Where nobody says which draft it is, what was written for an older one shows it: then the newest
+ * draft in which it means something. */
+static int older_draft(const struct schema *c, const struct json *m, const struct keyword_row *row)
+{
+	if (c->opts.draft || json_get(c->root, "$schema"))
+		return 0;
+	if (row->kw == KW_ITEMS && json_is_array(m))
+		return SCHEMA_2019;
+	return row->holds == H_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
+}
+
 /* A name without a meaning says nothing of values, by the standard; it is told of.  One that may be
  * meant for a keyword, or that constrains elsewhere, is refused. */
 static int unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
@@ -312,6 +324,7 @@ static int scan_one(struct schema *c, uint32_t at)
 			schema_ignore(c, m);
 			continue;
 		}
+		c->older = what ? older_draft(c, m, row) : 0;
 		if (what)
 			return schema_fail(c, row->holds == H_FALSE ? INFER_EUNSUP : INFER_EINVAL,
 			                   m, "%s", what);
@@ -329,18 +342,35 @@ static int scan_from(struct schema *c, uint32_t first)
 	return INFER_OK;
 }
 
-int schema_scan(struct schema *c)
+static int scan_as(struct schema *c, int draft)
 {
 	static const struct json yes = { .kind = JSON_TRUE };
 	uint32_t place, r;
-	int draft;
 
-	TRY(draft_of(c, c->root, c->opts.draft ? c->opts.draft : DRAFT_2020, &draft));
+	c->n_places = c->n_resources = c->n_anchors = c->n_names = 0;
+	c->older = 0;
+	seats_clear(&c->by_value);
 	TRY(new_resource(c, c->root, "", 0, draft, &r));
 	TRY(schema_place(c, &yes, 0, 0, &place));
 	TRY(schema_place(c, &no, 0, 0, &place));
 	TRY(schema_place(c, c->root, 0, 0, &place));
-	TRY(scan_from(c, 2));
+	return scan_from(c, 2);
+}
+
+int schema_scan(struct schema *c)
+{
+	const size_t told = c->opts.ignored ? c->opts.ignored->len : 0;
+	int draft, rc;
+
+	TRY(draft_of(c, c->root, c->opts.draft ? c->opts.draft : DRAFT_2020, &draft));
+	rc = scan_as(c, draft);
+	while (rc == INFER_EINVAL && c->older && c->older < draft) {
+		if (c->opts.ignored)
+			c->opts.ignored->len = told;
+		draft = c->older;
+		rc = scan_as(c, draft);
+	}
+	TRY(rc);
 	c->scanned = 1;
 	return scopes_begin(c);
 }

@@ -292,14 +292,10 @@ static int check_list(const struct grammar *g, const struct json *row, const cha
 	return wrong;
 }
 
-/* A schema of these files that is refused for a reason: an array of items is of draft 7, prefixItems
- * is an array, and DISABLED_uniqueItems is no keyword. */
+/* A schema of these files that is refused for a reason: prefixItems is an array. */
 static int refused(int rc, const char *why)
 {
-	if (rc == INFER_EUNSUP)
-		return strstr(why, "/DISABLED_uniqueItems: is no keyword") != NULL;
-	return rc == INFER_EINVAL && (strstr(why, "/items: must be a schema") ||
-	                              strstr(why, "/prefixItems: must be an array of schemas"));
+	return rc == INFER_EINVAL && strstr(why, "/prefixItems: must be an array of schemas");
 }
 
 static int check_row(struct arena *a, const struct json *row)

@@ -165,6 +165,13 @@ static const struct row rows[] = {
 	  "'$dynamicAnchor':'n','type':'boolean'}}}}}",
 	  { "[null]", "[true,false]", "[]" },
 	  { "[null,true]", "[1]" } },
+	/* the draft shows */
+	{ "{'items':[{'type':'null'}],'additionalItems':false,'type':'array'}",
+	  { "[]", "[null]" },
+	  { "[1]", "[null,null]" } },
+	{ "{'items':{'minimum':1,'exclusiveMinimum':true},'type':'array'}",
+	  { "[1.5,2]" },
+	  { "[1]" } },
 	/* what says nothing of values */
 	{ "{'x-order':1,'markdownDescription':'','nullable':false,'discriminator':{'propertyName':'"
 	  "a'},"
@@ -276,12 +283,13 @@ static const struct {
 	  "#/if: is no keyword of this draft" },
 	{ "{'$schema':'http://json-schema.org/draft-04/schema#','exclusiveMinimum':1}",
 	  INFER_EINVAL, "#/exclusiveMinimum: must be true or false" },
-	{ "{'exclusiveMinimum':true}", INFER_EINVAL, "#/exclusiveMinimum: must be a number" },
+	{ "{'$schema':'http://json-schema.org/draft-07/schema#','exclusiveMinimum':true}",
+	  INFER_EINVAL, "#/exclusiveMinimum: must be a number" },
 	{ "{'$schema':'https://json-schema.org/draft/2019-09/schema','prefixItems':[true]}",
 	  INFER_EUNSUP, "#/prefixItems: is no keyword of this draft" },
 	{ "{'$ref':'#/title/n','title':{'n':{'properties':[{}]}}}", INFER_EINVAL,
 	  "#/title/n/properties: must be an object" },
-	{ "{'items':[true]}", INFER_EINVAL,
+	{ "{'$schema':'https://json-schema.org/draft/2020-12/schema','items':[true]}", INFER_EINVAL,
 	  "#/items: must be a schema; prefixItems takes an array" },
 	{ "3", INFER_EINVAL, "#: is not a schema" },
 	{ "{'pattern':'('}", INFER_EINVAL, "#/pattern: " },
