@@ -6,11 +6,14 @@
 A row for each format: words that have it and words that have not.  Dates and times are judged by Python's calendar, addresses by
 its ipaddress, names of hosts by the rules of RFC 1123 in plain Python; the words of the other formats are sorted by hand from
 the examples of their RFCs and what is easily got wrong."""
+import base64
+import binascii
 import calendar
 import ipaddress
 import json
 import pathlib
 import random
+import re
 
 OUT = pathlib.Path(__file__).parent.parent / "tests/golden/format/cases.jsonl"
 
@@ -63,6 +66,13 @@ def hostname(s):
     return all(label(x) for x in s.split("."))
 
 
+def base64_only(s):
+    try:
+        return s.isascii() and base64.b64encode(base64.b64decode(s, validate=True)).decode()[-2:].count("=") == s[-2:].count("=") and len(s) % 4 == 0
+    except binascii.Error:
+        return False
+
+
 JUDGED = {
     "date": (date, ["2024-02-29", "1999-12-31", "2000-02-29", "0004-02-29", "1900-03-01", "2023-06-30"]),
     "time": (time, ["00:00:00Z", "23:59:60z", "12:30:45.678+05:30", "23:59:60+00:00", "09:08:07-23:59", "23:59:60.5Z"]),
@@ -70,9 +80,12 @@ JUDGED = {
     "ipv4": (address(ipaddress.IPv4Address), ["0.0.0.0", "255.255.255.255", "127.0.0.1", "10.99.199.249"]),
     "ipv6": (address(ipaddress.IPv6Address), ["::", "::1", "1::", "2001:db8::8:800:200c:417A", "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "::ffff:192.0.2.1",
                                               "1:2:3:4:5:6:1.2.3.4", "1::8", "1:2::7:8", "1:2:3::1.2.3.4", "64:ff9b::1.2.3.4", "1:2:3:4:5::1.2.3.4"]),
+    "byte": (base64_only, ["", "YQ==", "YWI=", "YWJj", "YWJjZGVm+/89", "AAAA", "////"]),
     "hostname": (hostname, ["a", "example.com", "a-b.c0", "x" * 63 + ".y", "1.2", "a--b", "ab-c", "abc--d"]),
 }
 BY_HAND = {
+    "regex": (["", "a", "^a.*b$", r"([abc])+\s+$", "[^a-z0-9_-]{2,7}", "(?:a|b)?c+?", "(?=a)b", "(?!x)y*", "a{3,}", r"[\d.]", r"\u00e9\x41\/", "é|", "()", "x{10,200}", "((a)b)*", "|", "[-+]?"],
+              ["(", ")", "(^(abc]", "a**", "*", "+a", "[z-a]", "[", "a)", "(?", "(?<", "\\", "[a", "x{2,1}", "(a", "a|*", "(?:", "[9-0]", "(*)"]),
     "duration": (["P1D", "PT0S", "P3Y6M4DT12H30M5S", "P23DT23H", "P4Y", "P1M", "PT1M", "PT36H", "P1DT12H", "P2W", "P007D", "P1Y2M3D", "PT1H30M"],
                  ["", "P", "PT", "P1", "1D", "PD", "P1DT", "P1S", "PT1D", "P1Y3D", "PT1H5S", "P1W2D", "P1D1M", "p1d", "P1.5D", "-P1D", "P1D ", "P1DT1", "P1H"]),
     "email": (["a@b", "john.q.public@example.com", "user+tag@sub.example.org", "!#$%&'*+-/=?^_`{|}~@x.y", '"a b"@c', '"\\""@c', '""@c', "x@[1.2.3.4]", "x@[IPv6:2001:db8::1]",
@@ -114,12 +127,20 @@ def mutants(r, words, letters, n):
 
 def main():
     r = random.Random(3)
-    letters = {"date": "0123459-", "time": "0123569:.+-Zz", "date-time": "01239:-.+TtZ", "ipv4": "0125.9", "ipv6": "01:af9.:2", "hostname": "a0-.-X_é"}
+    letters = {"date": "0123459-", "time": "0123569:.+-Zz", "date-time": "01239:-.+TtZ", "ipv4": "0125.9", "ipv6": "01:af9.:2", "hostname": "a0-.-X_é", "byte": "aA0+/=-"}
     rows = {k: (words, no) for k, (words, no) in BY_HAND.items()}
     for name, (ok, words) in JUDGED.items():
         every = mutants(r, words, letters[name], 150)
         rows[name] = ([w for w in every if ok(w)], [w for w in every if not ok(w)])
         assert len(rows[name][0]) > 8, name
+    for word in rows["regex"][0]:
+        re.compile(word)
+    for word in rows["regex"][1]:
+        try:
+            re.compile(word)
+        except re.error:
+            continue
+        raise SystemExit(f"regex: {word}")
     OUT.parent.mkdir(parents=True, exist_ok=True)
     with OUT.open("w") as f:
         for name in sorted(rows):

@@ -1,5 +1,6 @@
 /* grammar/schema_expand.c - goals are expanded, a type at a time, into branches without choices. */
 #include "grammar/schema.h"
+#include "regular/format.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -144,7 +145,7 @@ int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
 	case KW_ANY_OF:
 		return quick_list(c, place, v, 1, depth);
 	case KW_FORMAT:
-		return c->opts.annotate ? 1 : -1;
+		return c->opts.annotate || string_format_is_free(v->s, v->n) ? 1 : -1;
 	case KW_UNIQUE_ITEMS:
 		return json_is(v, JSON_FALSE) ? 1 : -1;
 	default:

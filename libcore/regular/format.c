@@ -81,7 +81,28 @@
 /* RFC 6901, 3; draft-bhutton-relative-json-pointer-00, 3, without the index manipulation */
 #define POINTER "(?:/(?:[^~/]|~[01])*)*"
 
+/* ECMA-262, 22.2.1, where it is regular and other dialects read it alike: no back-references, no names
+ * of groups, nothing behind the place; ranges of letters or digits; groups in groups, no deeper */
+#define MARKS "\\^$.*+?()\\[\\]{}|"
+#define ESCAPE \
+	"\\\\(?:[dDwWsSfnrtv/\\\\" MARKS \
+	"]|x[0-9A-Fa-f]{2}|u(?:[0-9A-Ca-cE-Fe-f][0-9A-Fa-f]|[Dd][0-7])" \
+	"[0-9A-Fa-f]{2})"
+#define SPAN \
+	"(?:0-\\d|[12]-[2-9]|[34]-[4-9]|[56]-[6-9]|[78]-[89]|a-[a-z]|[b-m]-[m-z]|[n-z]-z|A-[A-Z]|" \
+	"[B-M]-[M-Z]|[N-Z]-Z)"
+#define MEMBER "(?:" SPAN "|[^\\\\\\[\\]\\^\\-&~|]|" ESCAPE ")"
+#define TIMES \
+	"(?:[*+?]|\\{(?:\\d{1,3},?|\\d,[1-9]\\d|[1-9]\\d,[1-9]\\d\\d|0,\\d|1,[1-9]|2,[2-9]|3,[3-" \
+	"9]|" \
+	"4,[4-9]|5,[5-9]|6,[6-9]|7,[7-9]|8,[89]|9,9)\\})\\??"
+#define TERMS(group) \
+	"(?:[|\\^$]|\\\\[bB]|\\(\\?[=!]" group "\\)|(?:[^\\\\" MARKS "]|\\.|" ESCAPE \
+	"|\\[\\^?-?" MEMBER "+-?\\]|\\((?:\\?:)?" group "\\))(?:" TIMES ")?)*"
+
 static const struct string_format formats[] = {
+	/* of OpenAPI: RFC 4648, 4 */
+	{ "byte", "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?" },
 	{ "date", DATE },
 	{ "date-time", DATE "[Tt]" TIME },
 	{ "duration", DURATION },
@@ -93,6 +114,7 @@ static const struct string_format formats[] = {
 	{ "iri", FULL(UCSCHAR, IPRIVATE) },
 	{ "iri-reference", FULL(UCSCHAR, IPRIVATE) "|" RELATIVE(UCSCHAR, IPRIVATE) },
 	{ "json-pointer", POINTER },
+	{ "regex", TERMS(TERMS(TERMS("(?!)"))) },
 	{ "relative-json-pointer", "(?:0|[1-9]\\d*)(?:#|" POINTER ")" },
 	{ "time", TIME },
 	{ "uri", FULL("", "") },
@@ -112,6 +134,19 @@ const struct string_format *string_format_find(const char *name, size_t n)
 		if (strlen(formats[i].name) == n && !memcmp(formats[i].name, name, n))
 			return formats + i;
 	return NULL;
+}
+
+int string_format_is_free(const char *name, size_t n)
+{
+	/* of OpenAPI's registry */
+	static const char *const free[] = { "binary", "double", "float",    "int16", "int32",
+		                            "int64",  "int8",   "password", "uint",  "uint16",
+		                            "uint32", "uint64", "uint8" };
+
+	for (size_t i = 0; i < sizeof free / sizeof *free; i++)
+		if (strlen(free[i]) == n && !memcmp(free[i], name, n))
+			return 1;
+	return 0;
 }
 
 int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,

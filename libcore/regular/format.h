@@ -9,7 +9,10 @@
  *                     have -- in that place, are left out: whether they are valid takes Punycode
  *   email, idn-email  quoted local parts longer than 64 characters are let in
  *   idn-email         a label of the domain is any characters beyond ASCII, letters and digits
- * Not here: regex (nested brackets are not regular), idn-hostname (rules about the context of
+ *   regex             what other dialects read otherwise or not at all is left out: references back,
+ *                     names of groups, what looks behind, ranges other than of letters and digits;
+ *                     and groups that are three deep
+ * Not here: idn-hostname (rules about the context of
  * characters, Punycode).
  * Immutable. */
 #ifndef REGULAR_FORMAT_H
@@ -22,6 +25,8 @@ struct string_format {
 
 /* NULL: there is none of that name */
 const struct string_format *string_format_find(const char *name, size_t n);
+/* Names that say nothing of strings: they are for numbers, or for who reads. */
+int string_format_is_free(const char *name, size_t n);
 /* the formats in the order of their names; NULL behind the last one */
 const struct string_format *string_format_at(size_t i);
 int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,
