@@ -124,7 +124,7 @@ static void check_candidates(const struct row *r, infer_sampler *s, int number)
 /* chi-square of draws at successive positions; history is put back after each */
 static void check_draws(const struct row *r, infer_sampler *s, int number)
 {
-	enum { DRAWS = NTH_SANITIZED ? 800 : 4000 };
+	enum { DRAWS = NTH_SANITIZED ? 800 : 1600 };
 	int seen[MOST] = { 0 }, bins = 0;
 	double x = 0, rest = 0, rest_seen = 0;
 
@@ -353,7 +353,7 @@ static void test_refused(void **state)
 /* mirostat holds the mean surprise near tau on a Zipf distribution, in both versions */
 static void test_mirostat(void **state)
 {
-	enum { N = 2000, DRAWS = NTH_SANITIZED ? 1000 : 3000 };
+	enum { N = 2000, DRAWS = 1000 };
 	static float zipf[N], l[N];
 	double lse = 0;
 
