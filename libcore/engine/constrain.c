@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "tok/again.h"
 
 #include <string.h>
 
@@ -88,6 +89,8 @@ static int fill(struct constraints *c, infer_error *err)
 	} else {
 		fill_tokens(c, tokens, n, room);
 		rc = vocab_new(&c->vocab, tokens, (uint32_t)n, err);
+		if (!rc)
+			rc = tok_run_new(&c->run, c->tok, AHEAD_KEY, err);
 	}
 	mem_free(tokens);
 	mem_free(room);
@@ -132,6 +135,7 @@ void constraints_free(struct constraints *c)
 		mem_free(k);
 	}
 	vocab_free(c->vocab);
+	tok_run_free(c->run);
 	mem_free(c->spellings);
 	mem_free(c->ends);
 	mem_free(c->newlines);
@@ -175,9 +179,9 @@ static size_t find_from(const struct constraints *c, const int32_t *ids, size_t 
 /* What the tokenizer cannot write is left to the model. */
 static int encode(struct spelling *to, const struct constraints *c, infer_error *err)
 {
-	int32_t *ids;
+	const int32_t *ids;
 	size_t n, first;
-	int rc = infer_encode(c->tok, to->key, to->n_key, 0, &ids, &n, err);
+	int rc = tok_run_text(c->run, to->key, to->n_key, &ids, &n, err);
 
 	if (rc)
 		return rc == INFER_ENOMEM ? rc : INFER_OK;
@@ -185,7 +189,6 @@ static int encode(struct spelling *to, const struct constraints *c, infer_error 
 	to->n_ids = (uint32_t)(n - first < AHEAD ? n - first : AHEAD);
 	if (to->n_ids)
 		memcpy(to->ids, ids + first, to->n_ids * sizeof *ids);
-	infer_ids_free(ids);
 	return INFER_OK;
 }
 
@@ -195,7 +198,7 @@ int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes
 	struct spelling s = { 0 }, *slot;
 	const char *before;
 	size_t n_before;
-	int control, known;
+	int control, known, rc = INFER_OK;
 
 	constraints_bytes(c, last, &before, &n_before, &control);
 	if (control || n_before > AHEAD_KEY - AHEAD_BYTES)
@@ -209,16 +212,15 @@ int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes
 	pthread_mutex_lock(&c->lock);
 	known = slot->from == s.from && slot->n_key == s.n_key &&
 	        !memcmp(slot->key, s.key, s.n_key);
-	if (known)
+	if (!known)
+		rc = encode(&s, c, err);
+	if (!known && !rc)
+		*slot = s;
+	else if (known)
 		s = *slot;
 	pthread_mutex_unlock(&c->lock);
-	if (!known) {
-		if (encode(&s, c, err))
-			return -1;
-		pthread_mutex_lock(&c->lock);
-		*slot = s;
-		pthread_mutex_unlock(&c->lock);
-	}
+	if (rc)
+		return -1;
 	memcpy(ids, s.ids, s.n_ids * sizeof *ids);
 	return (int32_t)s.n_ids - (cut && s.n_ids);
 }

@@ -36,7 +36,8 @@ struct constraints {
 	struct vocab *vocab;
 	struct shared_mask *masks;  /* the one used last comes first */
 	struct spelling *spellings; /* a table by hash */
-	int32_t *ends, n_ends;      /* tokens that end generation */
+	struct tok_run *run;
+	int32_t *ends, n_ends; /* tokens that end generation */
 	int32_t *newlines, n_newlines;
 };
 int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_t n_vocab,

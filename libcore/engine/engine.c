@@ -180,7 +180,7 @@ static int open_step(infer_engine *e, infer_error *err)
 	e->active = mem_alloc(MEM_ENGINE, seqs, sizeof *e->active);
 	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !s->groups || !e->active)
 		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
-	return events_init(&e->events, 4 * seqs, seqs * INFER_MAX_TOP, err);
+	return events_init(&e->events, out + 3 * seqs, seqs * INFER_MAX_TOP, err);
 }
 
 static int open_lock(infer_engine *e, infer_error *err)

@@ -1,6 +1,5 @@
 /* grammar/mask.c - a mask is put together from the remembered frames of the stacks. */
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "grammar/mask_parts.h"
 #include "regular/work.h"
@@ -118,7 +117,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 	const uint32_t lo = top->data[0], n = top->data[1] - lo;
 	/* how many slots before each are free */
 	uint32_t few[64],
-		*free = n < 64 ? few : mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof *free);
+		*free = n < 64 ? few : room_alloc(q->m->room, (size_t)n + 1, sizeof *free);
 	int rc = free ? charge(q, n / 8 + e->n_slots / 8)
 	              : err_set(q->err, INFER_ENOMEM, "out of memory");
 
@@ -133,7 +132,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 		if (free[e->ending[i].slot - lo + 1] > free[e->ending[i].slot - lo])
 			rc = fill_ending(q, e->ending + i, top);
 	if (free != few)
-		mem_free(free);
+		room_free(q->m->room, free);
 	for (uint32_t i = 0; i < e->n_odd && !rc; i++) {
 		const struct trie_text *x = t->text + e->odd[i];
 		int takes;
@@ -169,6 +168,7 @@ static int fill_entry(struct asker *q, const struct trie *t, const struct entry 
 /* Texts of which an entry may admit too many, as it knows no names. */
 struct doubts {
 	const struct trie *t;
+	struct room *room;
 	uint32_t n, cap, *text;
 	infer_error *err;
 };
@@ -179,7 +179,7 @@ static int doubt(struct doubts *d, uint32_t text)
 	uint32_t *more;
 
 	if (d->n == d->cap) {
-		more = mem_realloc(MEM_GRAMMAR, d->text, cap, sizeof *more);
+		more = room_realloc(d->room, d->text, cap, sizeof *more);
 		if (!more)
 			return err_set(d->err, INFER_ENOMEM, "out of memory");
 		d->text = more;
@@ -192,7 +192,7 @@ static int doubt(struct doubts *d, uint32_t text)
 /* Texts that begin with the rest of an earlier name, of n characters, and a quote. */
 static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
 {
-	char *bytes = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, 4);
+	char *bytes = room_alloc(d->room, (size_t)n + 1, 4);
 	const struct trie_node *x;
 	char *at = bytes + 4 * n;
 	uint32_t node, left;
@@ -209,7 +209,7 @@ static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
 		memcpy(at, c, k);
 	}
 	node = trie_find(d->t, at, left);
-	mem_free(bytes);
+	room_free(d->room, bytes);
 	x = d->t->node + node;
 	for (uint32_t i = x->first; node && i < d->t->node[x->skip].first; i++)
 		TRY(doubt(d, i));
@@ -268,7 +268,7 @@ static int fill_doubts(struct asker *q, const struct doubts *d, const struct ent
 static int fill_checked(struct asker *q, const struct trie *t, const struct entry *e,
                         struct node *top)
 {
-	struct doubts d = { .t = t, .err = q->err };
+	struct doubts d = { .t = t, .room = q->m->room, .err = q->err };
 	uint8_t *was = NULL;
 	int rc = INFER_OK;
 
@@ -279,12 +279,12 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 	if (!rc)
 		rc = charge(q, d.n);
 	if (!rc) {
-		was = mem_alloc(MEM_GRAMMAR, (size_t)d.n + 1, 1);
+		was = room_alloc(d.room, (size_t)d.n + 1, 1);
 		rc = was ? fill_doubts(q, &d, e, top, was)
 		         : err_set(q->err, INFER_ENOMEM, "out of memory");
 	}
-	mem_free(was);
-	mem_free(d.text);
+	room_free(d.room, was);
+	room_free(d.room, d.text);
 	return rc;
 }
 

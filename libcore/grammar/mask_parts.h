@@ -63,6 +63,7 @@ struct mask {
 	const struct vocab *v;
 	uint32_t n_tokens, words;
 	pthread_mutex_t lock; /* all that follows */
+	struct room room;     /* all of it */
 	struct match *m;      /* for frames on the hole */
 	struct node *hole, *done;
 	uint64_t serial, left; /* bytes */
@@ -121,7 +122,7 @@ int finder_exit(struct finder *f, uint32_t node, uint32_t slot);
 int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
 /* What was taken and the exits become the entry; its trie's texts are in order. */
 int finder_done(struct finder *f);
-void entry_free(struct entry *e);
+void entry_free(struct mask *k, struct entry *e);
 
 /* How a frame is found out: by its stack, by its automaton, by the names of its object. */
 int walk_frame(struct finder *f);

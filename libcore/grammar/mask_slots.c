@@ -2,7 +2,6 @@
  * free. */
 #include "grammar/mask_parts.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "regular/work.h"
 
 #include <string.h>
@@ -77,13 +76,13 @@ static int walk(struct finder *f, const struct object_shape *o, struct slot_at *
 int walk_slots(struct finder *f, const struct object_shape *o)
 {
 	const uint32_t *d = f->e->key.d;
-	struct slot_at *at = mem_alloc(MEM_GRAMMAR, (size_t)f->t->longest + 1, sizeof *at);
+	struct slot_at *at = room_alloc(&f->k->room, (size_t)f->t->longest + 1, sizeof *at);
 	int rc;
 
 	if (!at)
 		return err_set(f->err, INFER_ENOMEM, "out of memory");
 	at[0] = (struct slot_at){ d[0], d[1], d[2], { d[3], d[4] } };
 	rc = walk(f, o, at);
-	mem_free(at);
+	room_free(&f->k->room, at);
 	return rc;
 }

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { BUCKETS = 256 };
+/* A mask takes its memory at once, at most so much of its budget. */
+enum { BUCKETS = 256, ROOM = 32 << 20 };
 
 static int make_bottoms(struct mask *k, infer_error *err)
 {
@@ -14,6 +15,24 @@ static int make_bottoms(struct mask *k, infer_error *err)
 
 	TRY(node_get(&k->hole, &k->m->stacks, &hole, NULL, err));
 	return node_get(&k->done, &k->m->stacks, &done, NULL, err);
+}
+
+static int fill(struct mask *k, enum match_spaces spaces, const struct grammar_budget *most,
+                infer_error *err)
+{
+	const uint64_t room = most->bytes < ROOM ? most->bytes : ROOM;
+
+	if (room_init(&k->room, room + room / 4 + k->words * sizeof *k->scratch))
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	k->bucket = room_zalloc(&k->room, BUCKETS, sizeof(struct entry *));
+	k->state_bucket = room_alloc(&k->room, STATE_BUCKETS, sizeof *k->state_bucket);
+	k->scratch = room_zalloc(&k->room, (size_t)k->words + 1, sizeof *k->scratch);
+	k->touched = room_zalloc(&k->room, k->words / 64 + 1, sizeof *k->touched);
+	if (!k->bucket || !k->state_bucket || !k->scratch || !k->touched)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
+	TRY(match_new_in(&k->m, k->g, spaces, most, &k->room, err));
+	return make_bottoms(k, err);
 }
 
 int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
@@ -31,22 +50,12 @@ int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
 	k->left = most->bytes;
 	k->mask = BUCKETS - 1;
 	pthread_mutex_init(&k->lock, NULL);
-	rc = match_new(&k->m, g, spaces, most, err);
-	if (!rc)
-		rc = make_bottoms(k, err);
-	k->bucket = mem_zalloc(MEM_GRAMMAR, BUCKETS, sizeof(struct entry *));
-	k->state_bucket = mem_alloc(MEM_GRAMMAR, STATE_BUCKETS, sizeof *k->state_bucket);
-	k->scratch = mem_zalloc(MEM_GRAMMAR, (size_t)k->words + 1, sizeof *k->scratch);
-	k->touched = mem_zalloc(MEM_GRAMMAR, k->words / 64 + 1, sizeof *k->touched);
-	if (!rc && (!k->bucket || !k->state_bucket || !k->scratch || !k->touched))
-		rc = err_set(err, INFER_ENOMEM, "out of memory");
-	if (rc) {
+	rc = fill(k, spaces, most, err);
+	if (rc)
 		mask_free(k);
-		return rc;
-	}
-	mask_states_drop(k);
-	*out = k;
-	return INFER_OK;
+	else
+		*out = k;
+	return rc;
 }
 
 /* Entries that are in use stay until mask_settle. */
@@ -76,7 +85,7 @@ void mask_settle(struct mask *k)
 		k->old = e->chain;
 		if (e->frame)
 			node_drop(&k->m->stacks, e->frame);
-		entry_free(e);
+		entry_free(k, e);
 	}
 }
 
@@ -92,11 +101,7 @@ void mask_free(struct mask *k)
 	if (k->done)
 		node_drop(&k->m->stacks, k->done);
 	match_free(k->m);
-	mem_free(k->state);
-	mem_free(k->bucket);
-	mem_free(k->state_bucket);
-	mem_free(k->scratch);
-	mem_free(k->touched);
+	room_fini(&k->room);
 	pthread_mutex_destroy(&k->lock);
 	mem_free(k);
 }
@@ -115,7 +120,7 @@ static uint32_t hash_of(const struct mask_key *key)
 static void grow(struct mask *k)
 {
 	const uint32_t mask = k->mask * 2 + 1;
-	struct entry **more = mem_zalloc(MEM_GRAMMAR, (size_t)mask + 1, sizeof(struct entry *));
+	struct entry **more = room_zalloc(&k->room, (size_t)mask + 1, sizeof(struct entry *));
 
 	if (!more)
 		return;
@@ -127,7 +132,7 @@ static void grow(struct mask *k)
 			e->chain = *to;
 			*to = e;
 		}
-	mem_free(k->bucket);
+	room_free(&k->room, k->bucket);
 	k->bucket = more;
 	k->mask = mask;
 }
@@ -170,7 +175,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
                 const struct mask_key *key, const struct mask_from *from, uint64_t steps,
                 infer_error *err)
 {
-	struct entry *e = mem_zalloc(MEM_GRAMMAR, 1, sizeof *e);
+	struct entry *e = room_zalloc(&k->room, 1, sizeof *e);
 	struct finder f = { .k = k, .from = from, .t = t, .e = e, .steps = steps, .err = err };
 	int rc;
 
@@ -182,9 +187,9 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 	if (!rc)
 		rc = finder_done(&f);
 	finder_clear(k);
-	mem_free(f.exit);
+	room_free(&k->room, f.exit);
 	if (rc) {
-		entry_free(e);
+		entry_free(k, e);
 		return rc;
 	}
 	if (from->frame)

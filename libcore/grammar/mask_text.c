@@ -1,7 +1,6 @@
 /* grammar/mask_text.c - what one automaton says about a trie: strings, names, numbers, texts. */
 #include "grammar/mask_parts.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "regular/work.h"
 
 #include <string.h>
@@ -239,7 +238,7 @@ static int walk(struct walk *w, struct at *at)
 int walk_text(struct finder *f)
 {
 	const struct mask_key *key = &f->e->key;
-	struct at *at = mem_alloc(MEM_GRAMMAR, (size_t)f->t->longest + 1, sizeof *at);
+	struct at *at = room_alloc(&f->k->room, (size_t)f->t->longest + 1, sizeof *at);
 	struct walk w = { .f = f, .d = f->from->text, .form = (enum form)key->form };
 	int rc;
 
@@ -252,6 +251,6 @@ int walk_text(struct finder *f)
 		at[0].all = f->from->free || never_dies(w.d);
 	take_plain(&w, at);
 	rc = walk(&w, at);
-	mem_free(at);
+	room_free(&f->k->room, at);
 	return rc;
 }

@@ -5,8 +5,11 @@
 
 #include <string.h>
 
-int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
-              const struct grammar_budget *most, infer_error *err)
+/* What a matcher takes at once: the pages that it does not use cost nothing. */
+enum { ROOM = 1 << 20 };
+
+int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
+                 const struct grammar_budget *most, struct room *room, infer_error *err)
 {
 	uint32_t words = 16;
 	struct match *m;
@@ -17,23 +20,39 @@ int match_new(struct match **out, const struct grammar *g, enum match_spaces spa
 		if (g->object[i]->n_slots / 32 + 16 > words)
 			words = g->object[i]->n_slots / 32 + 16;
 	m = mem_zalloc(MEM_GRAMMAR, 1, sizeof *m + words * sizeof(uint32_t));
-	if (!m)
-		return err_set(err, INFER_ENOMEM, "out of memory");
-	*m = (struct match){ g, spaces, most->steps, { 0 }, (uint32_t *)(m + 1) };
-	rc = stacks_init(&m->stacks, most->bytes, err);
-	if (rc)
+	if (!m || (!room && room_init(&m->own, most->bytes < ROOM ? most->bytes : ROOM))) {
 		mem_free(m);
-	else
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	}
+	m->g = g;
+	m->spaces = spaces;
+	m->steps = most->steps;
+	m->scratch = (uint32_t *)(m + 1);
+	m->room = room ? room : &m->own;
+	rc = stacks_init(&m->stacks, most->bytes, m->room, err);
+	if (rc) {
+		room_fini(&m->own);
+		mem_free(m);
+	} else {
 		*out = m;
+	}
 	return rc;
+}
+
+int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
+              const struct grammar_budget *most, infer_error *err)
+{
+	return match_new_in(out, g, spaces, most, NULL, err);
 }
 
 void match_free(struct match *m)
 {
-	while (m && m->n_spare)
-		mem_free(m->spare[--m->n_spare].top);
-	if (m)
-		stacks_fini(&m->stacks);
+	if (!m)
+		return;
+	while (m->n_spare)
+		room_free(m->room, m->spare[--m->n_spare].top);
+	stacks_fini(&m->stacks);
+	room_fini(&m->own);
 	mem_free(m);
 }
 
@@ -49,7 +68,7 @@ void match_drop(struct match *m, struct match_at *at)
 	if (at->top && m->n_spare < MATCH_SPARES)
 		m->spare[m->n_spare++] = *at;
 	else
-		mem_free(at->top);
+		room_free(m->room, at->top);
 	*at = (struct match_at){ 0 };
 }
 
@@ -64,7 +83,7 @@ int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error 
 		return INFER_OK;
 	cap = at->cap * 2 > n ? at->cap * 2 : n;
 	cap = cap < 8 ? 8 : cap;
-	top = mem_realloc(MEM_GRAMMAR, at->top, cap, sizeof *top);
+	top = room_realloc(m->room, at->top, cap, sizeof *top);
 	if (!top)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	at->top = top;

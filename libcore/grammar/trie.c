@@ -1,7 +1,6 @@
 /* grammar/trie.c - texts in the order of their bytes, and the tree of their beginnings. */
 #include "grammar/trie.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static void sort(struct sorted *s, struct sorted *spare, uint32_t n)
 
 static int order(struct trie *t, infer_error *err)
 {
-	struct sorted *s = mem_alloc(MEM_GRAMMAR, (size_t)t->n_texts + 1, 2 * sizeof *s);
+	struct sorted *s = room_alloc(t->room, (size_t)t->n_texts + 1, 2 * sizeof *s);
 
 	if (!s)
 		return err_set(err, INFER_ENOMEM, "out of memory");
@@ -79,7 +78,7 @@ static int order(struct trie *t, infer_error *err)
 	sort(s, s + t->n_texts, t->n_texts);
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		t->text[i] = s[i].text;
-	mem_free(s);
+	room_free(t->room, s);
 	return INFER_OK;
 }
 
@@ -232,7 +231,7 @@ static int list(const struct trie *t, int (*of)(const struct trie_text *x), uint
 {
 	uint32_t got = 0;
 
-	*to = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof **to);
+	*to = room_alloc(t->room, (size_t)n + 1, sizeof **to);
 	if (!*to)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < t->n_texts && got < n; i++)
@@ -257,13 +256,13 @@ static int build(struct trie *t, infer_error *err)
 	if (nodes >= UINT32_MAX || t->longest >= UINT32_MAX - 2)
 		return err_set(err, INFER_EUNSUP, "the vocabulary is too large");
 	t->n_nodes = (uint32_t)nodes;
-	t->node = mem_alloc(MEM_GRAMMAR, nodes + 1, sizeof *t->node);
-	t->id = mem_alloc(MEM_GRAMMAR, (size_t)t->n_texts + 1, sizeof *t->id);
-	t->chars = mem_alloc(MEM_GRAMMAR, (size_t)t->n_texts + 1, 1);
+	t->node = room_alloc(t->room, nodes + 1, sizeof *t->node);
+	t->id = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->id);
+	t->chars = room_alloc(t->room, (size_t)t->n_texts + 1, 1);
 	/* for each depth */
-	open = mem_alloc(MEM_GRAMMAR, (size_t)t->longest + 2, 3 * sizeof *open);
+	open = room_alloc(t->room, (size_t)t->longest + 2, 3 * sizeof *open);
 	if (!t->node || !open || !t->chars || !t->id) {
-		mem_free(open);
+		room_free(t->room, open);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
@@ -272,7 +271,7 @@ static int build(struct trie *t, infer_error *err)
 	/* the first two words of each depth for struct part */
 	groups = (uint16_t *)(open + 2 * (t->longest + 2));
 	measure(t, (struct part *)open, (uint8_t *)(groups + t->longest + 2), groups);
-	mem_free(open);
+	room_free(t->room, open);
 	TRY(list(t, has_two_quotes, &t->quoted, t->n_quoted, err));
 	TRY(list(t, has_quote_escape, &t->escaped, t->n_escaped, err));
 	t->bytes = sizeof *t + (nodes + 1) * sizeof *t->node +
@@ -281,11 +280,12 @@ static int build(struct trie *t, infer_error *err)
 	return INFER_OK;
 }
 
-int trie_make(struct trie *t, struct trie_text *text, uint32_t n, infer_error *err)
+int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct room *room,
+              infer_error *err)
 {
 	int rc;
 
-	*t = (struct trie){ .n_texts = n, .text = text };
+	*t = (struct trie){ .room = room, .n_texts = n, .text = text };
 	rc = build(t, err);
 	if (rc)
 		trie_fini(t);
@@ -300,16 +300,16 @@ static int make_odd(struct trie *t, infer_error *err)
 
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		n += t->chars[i] == TRIE_ANY;
-	t->odd = mem_zalloc(MEM_GRAMMAR, 1, sizeof *t->odd);
-	text = mem_alloc(MEM_GRAMMAR, (size_t)n + 1, sizeof *text);
+	t->odd = room_zalloc(t->room, 1, sizeof *t->odd);
+	text = room_alloc(t->room, (size_t)n + 1, sizeof *text);
 	if (!t->odd || !text) {
-		mem_free(text);
+		room_free(t->room, text);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		if (t->chars[i] == TRIE_ANY)
 			text[k++] = t->text[i];
-	return trie_make(t->odd, text, n, err);
+	return trie_make(t->odd, text, n, t->room, err);
 }
 
 int trie_split(struct trie *t, uint32_t words, infer_error *err)
@@ -317,7 +317,7 @@ int trie_split(struct trie *t, uint32_t words, infer_error *err)
 	const uint32_t last = TRIE_LEVELS - 1;
 
 	t->words = words;
-	t->plain = mem_zalloc(MEM_GRAMMAR, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
+	t->plain = room_zalloc(t->room, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
 	if (!t->plain)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < t->n_texts; i++) {
@@ -359,15 +359,15 @@ uint32_t trie_find(const struct trie *t, const char *bytes, uint32_t n)
 
 void trie_fini(struct trie *t)
 {
-	mem_free(t->node);
-	mem_free(t->text);
-	mem_free(t->quoted);
-	mem_free(t->escaped);
-	mem_free(t->chars);
-	mem_free(t->id);
-	mem_free(t->plain);
+	room_free(t->room, t->node);
+	room_free(t->room, t->text);
+	room_free(t->room, t->quoted);
+	room_free(t->room, t->escaped);
+	room_free(t->room, t->chars);
+	room_free(t->room, t->id);
+	room_free(t->room, t->plain);
 	if (t->odd)
 		trie_fini(t->odd);
-	mem_free(t->odd);
+	room_free(t->room, t->odd);
 	*t = (struct trie){ 0 };
 }

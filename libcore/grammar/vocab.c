@@ -28,7 +28,7 @@ static int fill(struct vocab *v, struct trie_text *text, const struct vocab_toke
 		text[n++] = (struct trie_text){ to, t->n, id };
 		to += t->n;
 	}
-	TRY(trie_make(&v->trie, text, n, err));
+	TRY(trie_make(&v->trie, text, n, NULL, err));
 	return trie_split(&v->trie, vocab_words(v), err);
 }
 
@@ -100,7 +100,7 @@ static int walk(const struct trie *t, struct match *m, struct match_at *place, u
 int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
                struct grammar_budget *left, infer_error *err)
 {
-	struct match_at *place = mem_zalloc(MEM_GRAMMAR, (size_t)t->longest + 1, sizeof *place);
+	struct match_at *place = room_zalloc(m->room, (size_t)t->longest + 1, sizeof *place);
 	int rc;
 
 	if (!place)
@@ -110,7 +110,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at,
 		rc = walk(t, m, place, bits, left, err);
 	for (uint32_t i = 0; i <= t->longest; i++)
 		match_drop(m, place + i);
-	mem_free(place);
+	room_free(m->room, place);
 	return rc;
 }
 

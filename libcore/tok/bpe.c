@@ -326,24 +326,21 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 
 static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
-	struct buf b;
-	int rc;
+	struct buf *b = &r->text;
 
 	r->end = s + n;
 	if (!raw(r->t) && !(r->t->add_space && *s != ' '))
 		return pretok_run(r->t->pre_code, s, n, word, r, err);
-	buf_init(&b, MEM_TOK);
+	buf_clear(b);
 	if (raw(r->t)) {
-		spm_escape(&b, s, n, r->t->add_space);
+		spm_escape(b, s, n, r->t->add_space);
 	} else {
-		buf_putc(&b, ' ');
-		buf_put(&b, s, n);
+		buf_putc(b, ' ');
+		buf_put(b, s, n);
 	}
-	r->end = b.bad ? NULL : b.at + b.len;
-	rc = b.bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n)
-	           : pretok_run(r->t->pre_code, b.at, b.len, word, r, err);
-	buf_fini(&b);
-	return rc;
+	r->end = b->bad ? NULL : b->at + b->len;
+	return b->bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n)
+	              : pretok_run(r->t->pre_code, b->at, b->len, word, r, err);
 }
 
 #define NO_IDS \

@@ -26,6 +26,20 @@ int merge_room(struct merge **out, size_t n)
 	return INFER_OK;
 }
 
+int merge_heap(struct merge *m, size_t n)
+{
+	struct merge_pair *heap;
+
+	if (n <= m->heap_cap)
+		return INFER_OK;
+	heap = mem_realloc(MEM_TOK, m->heap, n, sizeof *heap);
+	if (!heap)
+		return INFER_ENOMEM;
+	m->heap = heap;
+	m->heap_cap = n;
+	return INFER_OK;
+}
+
 void merge_free(struct merge *m)
 {
 	if (!m)
@@ -78,14 +92,8 @@ static int push(struct merge *m, int32_t left, merge_rank *rank, void *user)
 		return INFER_OK;
 	p.key = p.key << 32 | (uint32_t)left;
 	p.len = l->len + m->sym[l->next].len;
-	if (m->heap_n == m->heap_cap) {
-		size_t cap = m->heap_cap ? 2 * m->heap_cap : 256;
-		struct merge_pair *heap = mem_realloc(MEM_TOK, m->heap, cap, sizeof *heap);
-		if (!heap)
-			return INFER_ENOMEM;
-		m->heap = heap;
-		m->heap_cap = cap;
-	}
+	if (m->heap_n == m->heap_cap && merge_heap(m, m->heap_cap ? 2 * m->heap_cap : 256))
+		return INFER_ENOMEM;
 	size_t i = m->heap_n++;
 	for (; i && m->heap[(i - 1) / 2].key > p.key; i = (i - 1) / 2)
 		m->heap[i] = m->heap[(i - 1) / 2];

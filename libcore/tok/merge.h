@@ -35,6 +35,7 @@ typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct 
 
 /* grow *m (NULL at first) to n symbols; INFER_OK or INFER_ENOMEM */
 int merge_room(struct merge **m, size_t n);
+int merge_heap(struct merge *m, size_t n);                    /* the same, of n pairs */
 int merge_run(struct merge *m, merge_rank *rank, void *user); /* OK or ENOMEM */
 void merge_free(struct merge *m);
 #endif

@@ -21,8 +21,8 @@ struct word {
 	const char *s;
 	/* unused pieces that were formed, see tok_run.left: they are split again at the end */
 	int32_t *unused;
-	struct part *part; /* still to be output, the last one first */
-	size_t n_unused, cap, n_part, part_cap;
+	struct part *part; /* still to be output, the last one first; memory of the run */
+	size_t n_unused, cap, n_part;
 	int bad;
 };
 
@@ -124,14 +124,14 @@ static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_s
 
 static int part_push(struct word *w, const char *s, size_t n)
 {
-	if (w->n_part == w->part_cap) {
-		size_t cap = w->part_cap ? 2 * w->part_cap : 8;
+	if (w->n_part == w->r->part_cap) {
+		size_t cap = w->r->part_cap ? 2 * w->r->part_cap : 8;
 		struct part *p = mem_realloc(MEM_TOK, w->part, cap, sizeof *p);
 		w->bad |= !p;
 		if (!p)
 			return INFER_ENOMEM;
-		w->part = p;
-		w->part_cap = cap;
+		w->part = w->r->part = p;
+		w->r->part_cap = cap;
 	}
 	w->part[w->n_part++] = (struct part){ s, n };
 	return INFER_OK;
@@ -165,7 +165,7 @@ static void emit(struct word *w, const char *s, size_t n)
 
 static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
-	struct word w = { .r = r, .s = s };
+	struct word w = { .r = r, .s = s, .part = r->part };
 	struct tok_word *slot;
 	size_t from = r->ids.n, k = 0;
 
@@ -192,7 +192,6 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	while (w.n_unused)
 		r->left[w.unused[--w.n_unused]] = 0;
 	mem_free(w.unused);
-	mem_free(w.part);
 	if (rc || w.bad)
 		return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
 	tok_word_put(r, slot, s, n, from);
@@ -201,28 +200,27 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 
 static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
-	struct buf b;
+	struct buf *b = &r->text;
 	int rc;
 
-	buf_init(&b, MEM_TOK);
-	buf_reserve(&b, n + n / 2 + 16);
-	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
-	r->end = b.bad ? NULL : b.at + b.len;
-	for (size_t at = 0; !rc && at < b.len;) {
-		size_t end = r->t->words_separate ? at : b.len;
-		while (end + 3 <= b.len && !memcmp(b.at + end, TOK_SPACE, 3))
+	buf_clear(b);
+	buf_reserve(b, n + n / 2 + 16);
+	rc = spm_normal(r->t, b, s, n, r->t->add_space, err);
+	r->end = b->bad ? NULL : b->at + b->len;
+	for (size_t at = 0; !rc && at < b->len;) {
+		size_t end = r->t->words_separate ? at : b->len;
+		while (end + 3 <= b->len && !memcmp(b->at + end, TOK_SPACE, 3))
 			end += 3;
-		while (end < b.len) { /* to the next U+2581 */
-			const char *p = memchr(b.at + end, TOK_SPACE[0], b.len - end);
-			end = p ? (size_t)(p - b.at) : b.len;
-			if (p && b.len - end >= 3 && !memcmp(p, TOK_SPACE, 3))
+		while (end < b->len) { /* to the next U+2581 */
+			const char *p = memchr(b->at + end, TOK_SPACE[0], b->len - end);
+			end = p ? (size_t)(p - b->at) : b->len;
+			if (p && b->len - end >= 3 && !memcmp(p, TOK_SPACE, 3))
 				break;
 			end += p != NULL;
 		}
-		rc = encode_word(r, b.at + at, end - at, err);
+		rc = encode_word(r, b->at + at, end - at, err);
 		at = end;
 	}
-	buf_fini(&b);
 	return rc;
 }
 

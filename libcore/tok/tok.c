@@ -1,5 +1,6 @@
 /* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, then the text
  * between them by the kind of vocabulary. */
+#include "tok/again.h"
 #include "tok/key.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -241,16 +242,17 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
                   uint32_t flags, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
-	struct tok_ids added = { 0 };
+	struct tok_ids *added = &r->added;
 	size_t from = 0;
 	int rc = INFER_OK;
 
-	tok_added_find(t, s, n, content, flags, &added);
-	if (added.bad)
+	added->n = 0;
+	tok_added_find(t, s, n, content, flags, added);
+	if (added->bad)
 		rc = err_set(err, INFER_ENOMEM, "the added tokens of %zu bytes of text", n);
-	for (size_t i = added.n; !rc && i; i -= 2) {
-		size_t at = (size_t)added.at[i - 2], end = at;
-		int32_t id = added.at[i - 1];
+	for (size_t i = added->n; !rc && i; i -= 2) {
+		size_t at = (size_t)added->at[i - 2], end = at;
+		int32_t id = added->at[i - 1];
 		if (at < from)
 			continue;
 		while (t->flag[id] & TOK_LSTRIP && end > from && is_space(s[end - 1]))
@@ -263,7 +265,6 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 			at++;
 		from = at;
 	}
-	mem_free(added.at);
 	return rc || from == n
 	               ? rc
 	               : between(r, s + from, n - from, content ? content + from : NULL, err);
@@ -288,6 +289,41 @@ int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t 
 	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
 }
 
+/* What has been allocated, but for the ids. */
+static void run_fini(struct tok_run *r)
+{
+	mem_free(r->word);
+	mem_free(r->left);
+	mem_free(r->added.at);
+	mem_free(r->part);
+	merge_free(r->merge);
+	buf_fini(&r->text);
+}
+
+/* Behind the ids that r has already. */
+static int run(struct tok_run *r, const char *text, size_t n, const unsigned char *content,
+               uint32_t flags, infer_error *err)
+{
+	const infer_tokenizer *t = r->t;
+	int rc;
+
+	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
+		tok_push(&r->ids, t->id[TOK_BOS]);
+	rc = pieces(r, text, n, content, flags, err);
+	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
+		tok_push(&r->ids, t->id[TOK_EOS]);
+	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)
+		tok_push(&r->ids, t->id[TOK_SEP]);
+	if (!rc && r->lost)
+		rc = err_set(err, INFER_EUNSUP,
+		             "the vocabulary has no token for byte 0x%02x, no unknown token and "
+		             "none for U+FFFD",
+		             r->lost_byte);
+	if (!rc && r->ids.bad)
+		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", n);
+	return rc;
+}
+
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {
@@ -299,25 +335,11 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	if (n > INT32_MAX / 4)
 		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n,
 		               INT32_MAX / 4);
+	buf_init(&r.text, MEM_TOK);
 	if (!content || !t->ends_in_text) /* otherwise a word does not always have the same ids */
 		words_new(&r, n);
-	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
-		tok_push(&r.ids, t->id[TOK_BOS]);
-	rc = pieces(&r, text, n, content, flags, err);
-	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
-		tok_push(&r.ids, t->id[TOK_EOS]);
-	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)
-		tok_push(&r.ids, t->id[TOK_SEP]);
-	mem_free(r.word);
-	mem_free(r.left);
-	merge_free(r.merge);
-	if (!rc && r.lost)
-		rc = err_set(err, INFER_EUNSUP,
-		             "the vocabulary has no token for byte 0x%02x, no unknown token and "
-		             "none for U+FFFD",
-		             r.lost_byte);
-	if (!rc && r.ids.bad)
-		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", n);
+	rc = run(&r, text, n, content, flags, err);
+	run_fini(&r);
 	if (rc) {
 		mem_free(r.ids.at);
 		return rc;
@@ -325,6 +347,57 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	*ids = r.ids.at;
 	*n_ids = r.ids.n;
 	return INFER_OK;
+}
+
+/* ---- text after text ---- */
+
+int tok_run_new(struct tok_run **out, const infer_tokenizer *t, size_t most, infer_error *err)
+{
+	/* a byte may take the three of U+FFFD, a symbol two entries of the heap */
+	const size_t n_ids = 3 * most + 3;
+	struct tok_run *r = mem_zalloc(MEM_TOK, 1, sizeof *r);
+	int bad;
+
+	*out = NULL;
+	if (!r)
+		return err_set(err, INFER_ENOMEM, "no memory to encode");
+	r->t = t;
+	buf_init(&r->text, MEM_TOK);
+	bad = buf_reserve(&r->text, 3 * most + 16) || merge_room(&r->merge, 3 * most) ||
+	      merge_heap(r->merge, 6 * most);
+	r->ids.at = mem_alloc(MEM_TOK, n_ids, sizeof *r->ids.at);
+	r->added.at = mem_alloc(MEM_TOK, n_ids, sizeof *r->added.at);
+	if (bad || !r->ids.at || !r->added.at) {
+		tok_run_free(r);
+		return err_set(err, INFER_ENOMEM, "no memory to encode");
+	}
+	r->ids.cap = r->added.cap = n_ids;
+	*out = r;
+	return INFER_OK;
+}
+
+int tok_run_text(struct tok_run *r, const char *text, size_t n, const int32_t **ids, size_t *n_ids,
+                 infer_error *err)
+{
+	int rc;
+
+	r->ids.n = 0;
+	r->ids.bad = r->added.bad = r->lost = 0;
+	r->unk_end = SIZE_MAX;
+	buf_clear(&r->text);
+	rc = run(r, text, n, NULL, 0, err);
+	*ids = r->ids.at;
+	*n_ids = rc ? 0 : r->ids.n;
+	return rc;
+}
+
+void tok_run_free(struct tok_run *r)
+{
+	if (!r)
+		return;
+	run_fini(r);
+	mem_free(r->ids.at);
+	mem_free(r);
 }
 
 void infer_ids_free(int32_t *ids) { mem_free(ids); }

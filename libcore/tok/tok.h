@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/token.h>
+#include "base/buf.h"
 #include "tok/added.h"
 #include "tok/pretok.h"
-
 enum tok_kind { TOK_NORMAL = 1, TOK_UNKNOWN, TOK_CONTROL, TOK_USER, TOK_UNUSED, TOK_BYTE };
 enum {
 	TOK_EOG = 1 << 0,
@@ -135,16 +135,17 @@ struct tok_run {
 	size_t unk_end;        /* ids.n after the last unknown token */
 	struct tok_word *word; /* [word_mask + 1]; NULL: none */
 	uint32_t word_mask;
-	struct merge *merge; /* scratch of merge.c */
-	const char *end;     /* end of the bytes of the words: reading stops there */
-	/* [n] spm.c: bytes of the left part of an unused piece; NULL until one occurs */
-	uint32_t *left;
-	int no_end; /* part of a conversation: no token that ends generation comes of it */
-	/* a byte that has neither a byte token nor an unknown token */
+	struct merge *merge; /* scratch, kept from text to text, and all up to part_cap */
+	struct buf text;
+	struct tok_ids added;
+	void *part;
+	size_t part_cap;
+	const char *end; /* end of the bytes of the words: reading stops there */
+	uint32_t *left;  /* [n] spm.c: bytes of the left part of an unused piece; NULL: none yet */
+	int no_end;      /* part of a conversation: no token that ends generation comes of it */
 	int lost;
-	unsigned lost_byte;
+	unsigned lost_byte; /* one that has neither a byte token nor an unknown token */
 };
-
 struct tok_model {
 	const char *gguf;    /* value of tokenizer.ggml.model */
 	const char *kind;    /* infer_tokenizer_kind */
@@ -169,8 +170,7 @@ const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: not
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
-/* Derive what depends on flags, which the reader sets by looking tokens up.  INFER_OK or
- * INFER_ENOMEM. */
+/* Derive what depends on flags, which the reader sets.  INFER_OK or INFER_ENOMEM. */
 int tok_settle(struct infer_tokenizer *t);
 /* Whether text may become the token, as far as ends of generation are concerned. */
 static inline int tok_may(const struct tok_run *r, int32_t id)

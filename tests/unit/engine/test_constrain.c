@@ -104,6 +104,7 @@ static uint64_t run_all(const infer_model *m, infer_grammar **g, int threads, in
 		submit(e, m, NULL, 3, NULL, other);
 	assert_int_equal(run_drive(e, &err), INFER_OK);
 	infer_engine_stats(e, &st);
+	assert_int_equal(st.decode_allocs, 0);
 	infer_engine_close(&e);
 	free(other);
 	return st.steps;
