@@ -1,5 +1,6 @@
 /* infer-serve/serve.c - the server from its start to its end: model, threads, signals. */
 #include "infer-serve/serve.h"
+#include "infer-serve/harden.h"
 #include "infer-serve/http.h"
 #include "infer-serve/listen.h"
 #include "common/env.h"
@@ -312,11 +313,14 @@ int serve(const struct serve_opts *o)
 
 	progress_end();
 	s.ended_ns = clock_now_ns();
-	if (!rc)
+	if (!rc) {
+		harden_files(&s);
 		rc = start_threads(&t, &s, &err);
+	}
 	if (!rc)
 		rc = http_open(&s, l.fd, &err);
 	if (!rc) {
+		harden();
 		tell(&s, &l);
 		rc = say_out(l.url, strlen(l.url), &err);
 		rc = rc ? rc : say_out("\n", 1, &err);

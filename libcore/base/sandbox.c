@@ -16,6 +16,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -47,11 +48,21 @@ int sandbox_enter(unsigned flags, infer_error *err)
 	(void)flags;
 	return err_set(err, INFER_EDEVICE, "%s", WHY_NOT);
 }
+
+int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
+                  infer_error *err)
+{
+	(void)read, (void)n_read, (void)written, (void)n_written;
+	return err_set(err, INFER_EDEVICE, "%s", WHY_NOT);
+}
+
+int sandbox_serve(infer_error *err) { return err_set(err, INFER_EDEVICE, "%s", WHY_NOT); }
 #else
 
 /* ANY: with any arguments.  Otherwise the low half of one argument, which is all the kernel
- * looks at, decides: EQUAL to value, or WITHOUT its bits; NIL: a pointer, both halves. */
-enum how { ANY, EQUAL, WITHOUT, NIL, SELF };
+ * looks at, decides: EQUAL to value, WITHOUT its bits, or WITH one of them; SELF: this process,
+ * OTHER: another; NIL: a pointer, both halves. */
+enum how { ANY, EQUAL, WITHOUT, WITH, NIL, SELF, OTHER };
 struct rule {
 	uint16_t call;
 	uint8_t how, arg;
@@ -134,10 +145,92 @@ static const struct rule reading[] = {
 	{ 446, ANY, 0, 0 }, /* Landlock: the same numbers on every architecture */
 };
 
+/* What a server never needs once it listens: a new program, process or socket, another process,
+ * executable memory, privileges, and the parts of the kernel that most of its holes are in.  A list
+ * of what it needs would depend on the C library and on libmicrohttpd. */
+static const struct rule never[] = {
+	{ SYS_execve, ANY, 0, 0 },
+	{ SYS_execveat, ANY, 0, 0 },
+	{ SYS_clone, WITHOUT, 0, CLONE_THREAD },
+	{ SYS_ptrace, ANY, 0, 0 },
+	{ SYS_process_vm_readv, ANY, 0, 0 },
+	{ SYS_process_vm_writev, ANY, 0, 0 },
+	{ SYS_kcmp, ANY, 0, 0 },
+	{ SYS_kill, OTHER, 0, 0 },
+	{ SYS_tgkill, OTHER, 0, 0 },
+	{ SYS_tkill, ANY, 0, 0 },
+	{ SYS_socket, ANY, 0, 0 },
+	{ SYS_socketpair, ANY, 0, 0 },
+	{ SYS_connect, ANY, 0, 0 },
+	{ SYS_bind, ANY, 0, 0 },
+	{ SYS_listen, ANY, 0, 0 },
+	{ SYS_mmap, WITH, 2, PROT_EXEC },
+	{ SYS_mprotect, WITH, 2, PROT_EXEC },
+	{ SYS_memfd_create, ANY, 0, 0 },
+	{ SYS_personality, ANY, 0, 0 },
+	{ SYS_ioctl, EQUAL, 1, TIOCSTI },
+	{ SYS_mount, ANY, 0, 0 },
+	{ SYS_umount2, ANY, 0, 0 },
+	{ SYS_pivot_root, ANY, 0, 0 },
+	{ SYS_chroot, ANY, 0, 0 },
+	{ SYS_unshare, ANY, 0, 0 },
+	{ SYS_setns, ANY, 0, 0 },
+	{ SYS_open_by_handle_at, ANY, 0, 0 },
+	{ SYS_setuid, ANY, 0, 0 },
+	{ SYS_setgid, ANY, 0, 0 },
+	{ SYS_setreuid, ANY, 0, 0 },
+	{ SYS_setregid, ANY, 0, 0 },
+	{ SYS_setresuid, ANY, 0, 0 },
+	{ SYS_setresgid, ANY, 0, 0 },
+	{ SYS_setgroups, ANY, 0, 0 },
+	{ SYS_capset, ANY, 0, 0 },
+	{ SYS_bpf, ANY, 0, 0 },
+	{ SYS_perf_event_open, ANY, 0, 0 },
+	{ SYS_userfaultfd, ANY, 0, 0 },
+	{ SYS_add_key, ANY, 0, 0 },
+	{ SYS_request_key, ANY, 0, 0 },
+	{ SYS_keyctl, ANY, 0, 0 },
+	{ SYS_init_module, ANY, 0, 0 },
+	{ SYS_finit_module, ANY, 0, 0 },
+	{ SYS_delete_module, ANY, 0, 0 },
+	{ SYS_kexec_load, ANY, 0, 0 },
+	{ SYS_reboot, ANY, 0, 0 },
+	{ SYS_swapon, ANY, 0, 0 },
+	{ SYS_swapoff, ANY, 0, 0 },
+	{ SYS_acct, ANY, 0, 0 },
+	{ SYS_settimeofday, ANY, 0, 0 },
+	{ SYS_clock_settime, ANY, 0, 0 },
+	{ SYS_adjtimex, ANY, 0, 0 },
+	{ SYS_sethostname, ANY, 0, 0 },
+	{ SYS_setdomainname, ANY, 0, 0 },
+	{ SYS_syslog, ANY, 0, 0 },
+	{ SYS_quotactl, ANY, 0, 0 },
+	/* of every architecture: io_uring, the new calls to mount, pidfd_getfd */
+	{ 425, ANY, 0, 0 },
+	{ 426, ANY, 0, 0 },
+	{ 427, ANY, 0, 0 },
+	{ 428, ANY, 0, 0 },
+	{ 429, ANY, 0, 0 },
+	{ 430, ANY, 0, 0 },
+	{ 431, ANY, 0, 0 },
+	{ 432, ANY, 0, 0 },
+	{ 433, ANY, 0, 0 },
+	{ 438, ANY, 0, 0 },
+	{ 442, ANY, 0, 0 },
+#ifdef SYS_fork
+	{ SYS_fork, ANY, 0, 0 },
+	{ SYS_vfork, ANY, 0, 0 },
+	{ SYS_iopl, ANY, 0, 0 },
+	{ SYS_ioperm, ANY, 0, 0 },
+	{ SYS_modify_ldt, ANY, 0, 0 },
+#endif
+};
+
 enum {
 	PER_RULE = 7,
-	AROUND = 4,
-	ROOM = AROUND + PER_RULE * (sizeof compute + sizeof reading) / sizeof(struct rule)
+	AROUND = 8,
+	ROOM = AROUND +
+	       PER_RULE * (sizeof compute + sizeof reading + sizeof never) / sizeof(struct rule)
 };
 struct program {
 	struct sock_filter at[ROOM];
@@ -148,16 +241,19 @@ struct program {
 #define LOAD(p, from) PUT(p, BPF_LD | BPF_W | BPF_ABS, from, 0, 0)
 #define RETURN(p, what) PUT(p, BPF_RET | BPF_K, what, 0, 0)
 
-/* The accumulator holds the number of the call before and after.  Jumps count the instructions
- * that they skip. */
-static void put_rule(struct program *p, const struct rule *r)
+/* Calls that a rule is about get `what`.  The accumulator holds the number of the call before and
+ * after.  Jumps count the instructions that they skip. */
+static void put_rule(struct program *p, const struct rule *r, uint32_t what)
 {
+	uint32_t value = r->how == SELF || r->how == OTHER ? (uint32_t)getpid() : r->value;
+	int no = r->how == WITHOUT || r->how == OTHER; /* where the test succeeds */
+
 	/* little-endian */
 	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + 8 * r->arg);
 
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, r->how == ANY ? 1 : r->how == NIL ? 6 : 4);
 	if (r->how == ANY) {
-		RETURN(p, SECCOMP_RET_ALLOW);
+		RETURN(p, what);
 		return;
 	}
 	LOAD(p, low);
@@ -165,27 +261,45 @@ static void put_rule(struct program *p, const struct rule *r)
 		PUT(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
 		LOAD(p, low + 4);
 	}
-	if (r->how == WITHOUT)
-		PUT(p, BPF_JMP | BPF_JSET | BPF_K, r->value, 1, 0);
-	else
-		PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->how == SELF ? (uint32_t)getpid() : r->value, 0,
-		    1);
-	RETURN(p, SECCOMP_RET_ALLOW);
+	PUT(p, BPF_JMP | BPF_K | (r->how == WITHOUT || r->how == WITH ? BPF_JSET : BPF_JEQ), value,
+	    no, !no);
+	RETURN(p, what);
 	LOAD(p, offsetof(struct seccomp_data, nr));
 }
 
-static void put_all(struct program *p, unsigned flags)
+static void put_start(struct program *p)
 {
 	p->n = 0;
 	LOAD(p, offsetof(struct seccomp_data, arch));
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
 	RETURN(p, SECCOMP_RET_KILL_PROCESS);
 	LOAD(p, offsetof(struct seccomp_data, nr));
+}
+
+static void put_all(struct program *p, unsigned flags)
+{
+	put_start(p);
 	for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
-		put_rule(p, &compute[i]);
+		put_rule(p, &compute[i], SECCOMP_RET_ALLOW);
 	for (size_t i = 0; flags & SANDBOX_READ && i < sizeof reading / sizeof *reading; i++)
-		put_rule(p, &reading[i]);
+		put_rule(p, &reading[i], SECCOMP_RET_ALLOW);
 	RETURN(p, SECCOMP_RET_ERRNO | EPERM);
+}
+
+static void put_never(struct program *p)
+{
+	enum { CLONE3 = 435, X32 = 0x40000000 };
+
+	put_start(p);
+	/* the numbers of x32 would get past the list */
+	PUT(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
+	RETURN(p, SECCOMP_RET_KILL_PROCESS);
+	/* its flags are out of sight; the C library then uses clone */
+	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1);
+	RETURN(p, SECCOMP_RET_ERRNO | ENOSYS);
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+		put_rule(p, &never[i], SECCOMP_RET_ERRNO | EPERM);
+	RETURN(p, SECCOMP_RET_ALLOW);
 }
 
 /* As in the header of the kernel, which may be older than the kernel: rights to files since version
@@ -212,24 +326,91 @@ static void landlock(unsigned flags)
 	close((int)fd);
 }
 
-int sandbox_enter(unsigned flags, infer_error *err)
+/* For all threads, from now on. */
+static int filter(struct program *p, infer_error *err)
 {
-	struct program p;
-	long rc;
+	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+	                  &(struct sock_fprog){ p->n, p->at });
 
-	put_all(&p, flags);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return err_set(err, INFER_EDEVICE,
-		               "the kernel does not let privileges be given up: %s",
-		               strerror(errno));
-	landlock(flags);
-	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-	             &(struct sock_fprog){ p.n, p.at });
 	if (rc > 0)
 		return err_set(err, INFER_EDEVICE, "thread %ld has a filter of its own", rc);
 	if (rc)
 		return err_set(err, INFER_EDEVICE, "the kernel refuses filters of system calls: %s",
 		               strerror(errno));
 	return INFER_OK;
+}
+
+static int no_new_privileges(infer_error *err)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err_set(err, INFER_EDEVICE,
+		               "the kernel does not let privileges be given up: %s",
+		               strerror(errno));
+	return INFER_OK;
+}
+
+int sandbox_enter(unsigned flags, infer_error *err)
+{
+	struct program p;
+
+	put_all(&p, flags);
+	TRY(no_new_privileges(err));
+	landlock(flags);
+	return filter(&p, err);
+}
+
+int sandbox_serve(infer_error *err)
+{
+	struct program p;
+
+	put_never(&p);
+	TRY(no_new_privileges(err));
+	return filter(&p, err);
+}
+
+/* Allow what is below a path, which may be missing. */
+static void allow(int rules, const char *path, uint64_t rights)
+{
+	enum { ADD = 445, BENEATH = 1, OF_FILES = 0x4007 };
+	struct {
+		uint64_t rights;
+		int32_t fd;
+	} __attribute__((packed)) beneath = { rights, open(path, O_PATH | O_CLOEXEC) };
+
+	if (beneath.fd < 0)
+		return;
+	if (syscall(ADD, rules, BENEATH, &beneath, 0)) {
+		beneath.rights &= OF_FILES; /* it is no directory */
+		(void)syscall(ADD, rules, BENEATH, &beneath, 0);
+	}
+	close(beneath.fd);
+}
+
+int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
+                  infer_error *err)
+{
+	static const uint64_t known[] = { 0, 0x1fff, 0x3fff, 0x7fff };
+	enum { CREATE = 444, RESTRICT = 446, VERSION = 1, READ = 0xc, REMOVE_FILE = 0x20 };
+	/* write, remove and make files and directories, rename them, cut them off */
+	const uint64_t write = READ | 0x2 | 0x10 | 0x80 | 0x100 | 0x2000 | 0x4000;
+	long version = syscall(CREATE, NULL, 0, VERSION);
+	uint64_t rights;
+	int rules, failed;
+
+	if (version < 1)
+		return err_set(err, INFER_EDEVICE, "the kernel has no Landlock");
+	TRY(no_new_privileges(err));
+	/* a socket can be removed wherever it lies */
+	rights = known[version > 3 ? 3 : version] & ~(uint64_t)REMOVE_FILE;
+	rules = (int)syscall(CREATE, &rights, sizeof rights, 0);
+	if (rules < 0)
+		return err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno));
+	for (int i = 0; i < n_read; i++)
+		allow(rules, read[i], READ & rights);
+	for (int i = 0; i < n_written; i++)
+		allow(rules, written[i], write & rights);
+	failed = syscall(RESTRICT, rules, 0) != 0;
+	close(rules);
+	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;
 }
 #endif

@@ -18,14 +18,32 @@ need_sandbox() { [ -z "$WHY_NOT" ] || skip "$WHY_NOT"; }
 	for how in '' --thread; do
 		# shellcheck disable=SC2086
 		sandbox $how >out
-		[ "$(wc -l <out)" = 23 ]
+		[ "$(wc -l <out)" = 24 ]
 		same "$left" "$(sed -n 's/: done$//p' out | tr '\n' ' ' | sed 's/ $//')"
-		[ "$(grep -c ': EPERM$' out)" = 20 ]
+		[ "$(grep -c ': EPERM$' out)" = 21 ]
 		[ ! -e sandbox.new ] && [ ! -e sandbox.dir ]
 	done
 	sandbox --read >out
-	same "open $left" "$(sed -n 's/: done$//p' out | tr '\n' ' ' | sed 's/ $//')"
+	same "open share $left" "$(sed -n 's/: done$//p' out | tr '\n' ' ' | sed 's/ $//')"
 	[ ! -e sandbox.new ] && [ ! -e sandbox.dir ]
+}
+
+@test "what a server enters: no program, process, socket or executable memory; files by path" {
+	need_sandbox
+	for how in --serve '--serve --thread'; do
+		rm -rf sandbox.*
+		# shellcheck disable=SC2086
+		sandbox $how >out
+		same 'socket unix exec fork trace kill tgkill executable map-executable type uring' \
+			"$(sed -n 's/: EPERM$//p' out | grep -vx append | tr '\n' ' ' | sed 's/ $//')"
+		grep -qx 'thread: done' out
+	done
+	rm -rf sandbox.*
+	sandbox --paths >out || skip 'no Landlock'
+	grep -qx 'open: Permission denied' out
+	for may in share write unlink mkdir socket thread read map; do
+		grep -qx "$may: done" out
+	done
 }
 
 @test "--sandbox: the same bytes, one prompt, records, scores, batches, tokens" {

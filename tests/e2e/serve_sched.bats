@@ -143,6 +143,8 @@ until_has()
 	same unix:own "$(cat up)"
 	own ask POST /v1/completions '{"prompt":"the of","max_tokens":3}' >out
 	same 200 "$(head -n 1 head)"
+	# as far as this kernel and build let it
+	! sandbox --serve >/dev/null 2>&1 || same '1 2' "$(sed -n 's/^NoNewPrivs:\t//p;s/^Seccomp:\t//p' /proc/$PID/status | xargs)"
 	rc=0
 	wait $PID || rc=$?
 	PID=

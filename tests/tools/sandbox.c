@@ -1,6 +1,7 @@
 /* sandbox [--read] [--thread]: enter it, and try what must not work any more, and what must: a line
  * for each, "open: EPERM" or "read: done".  --read: files may still be read.  --thread: the tries
- * are made by a thread that ran before. sandbox --without COMMAND [ARG]...: run it on a kernel that
+ * are made by a thread that ran before.  --serve: what a server enters; --paths: only /usr/share may
+ * be read, and only the current folder written. sandbox --without COMMAND [ARG]...: run it on a kernel that
  * knows no filters of system calls. */
 #include "base/sandbox.h"
 
@@ -29,6 +30,7 @@ static void *page;
 static void *idle(void *arg) { return arg; }
 
 static long try_open(void) { return open("/etc/passwd", O_RDONLY); }
+static long try_share(void) { return open("/usr/share", O_RDONLY | O_DIRECTORY); }
 static long try_write(void) { return open("sandbox.new", O_WRONLY | O_CREAT, 0600); }
 static long try_append(void) { return open("/etc/passwd", O_RDONLY | O_APPEND); }
 static long try_unnamed(void) { return open(".", O_TMPFILE | O_RDWR, 0600); }
@@ -94,6 +96,7 @@ try {
 }
 tries[] = {
 	{ "open", try_open },
+	{ "share", try_share },
 	{ "write", try_write },
 	{ "append", try_append },
 	{ "unnamed", try_unnamed },
@@ -158,8 +161,9 @@ static int without(char **command)
 
 int main(int argc, char **argv)
 {
+	static const char *const read[] = { "/usr/share", "/missing" }, *const written[] = { "." };
 	unsigned flags = 0;
-	int threaded = 0;
+	int threaded = 0, serve = 0, paths = 0;
 	infer_error err;
 	pthread_barrier_t b;
 	pthread_t t;
@@ -169,6 +173,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		flags |= !strcmp(argv[i], "--read") ? SANDBOX_READ : 0u;
 		threaded |= !strcmp(argv[i], "--thread");
+		serve |= !strcmp(argv[i], "--serve");
+		paths |= !strcmp(argv[i], "--paths");
 	}
 	fd_of_file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -179,7 +185,9 @@ int main(int argc, char **argv)
 	}
 	if (threaded)
 		pthread_barrier_wait(&b);
-	if (sandbox_enter(flags, &err)) {
+	if (paths   ? sandbox_paths(read, 2, written, 1, &err)
+	    : serve ? sandbox_serve(&err)
+	            : sandbox_enter(flags, &err)) {
 		fprintf(stderr, "%s\n", err.message);
 		_exit(3);
 	}

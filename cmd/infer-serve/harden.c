@@ -1,0 +1,65 @@
+/* infer-serve/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
+ * serves all the same, and -v says so. */
+#include "infer-serve/harden.h"
+#include "infer-serve/serve.h"
+#include "common/say.h"
+#include "base/sandbox.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATHS = 16 };
+struct paths {
+	char *at[PATHS];
+	int n;
+};
+
+static void add(struct paths *p, const char *path)
+{
+	char *copy = path && p->n < PATHS ? mem_strndup(MEM_BASE, path, strlen(path)) : NULL;
+
+	if (copy)
+		p->at[p->n++] = copy;
+}
+
+/* The folder of a file that is read again, and that of what its name leads to. */
+static void add_folder(struct paths *p, const char *file)
+{
+	char *real, *copy;
+
+	if (!file || !(copy = mem_strndup(MEM_BASE, file, strlen(file))))
+		return;
+	add(p, dirname(copy));
+	mem_free(copy);
+	real = realpath(file, NULL);
+	if (real)
+		add(p, dirname(real));
+	free(real);
+}
+
+void harden_files(const struct server *s)
+{
+	/* counters of the process; the time, in templates */
+	static const char *const always[] = { "/proc", "/etc", "/usr/share/zoneinfo", "/dev/null" };
+	struct paths p = { .n = 0 };
+	infer_error err;
+
+	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+		add(&p, always[i]);
+	add_folder(&p, infer_file_path(infer_model_file(s->model)));
+	add_folder(&p, s->o->api_key_file);
+	add_folder(&p, s->o->chat.template);
+	if (sandbox_paths((const char *const *)p.at, p.n, NULL, 0, &err))
+		say_note(1, "all files stay in reach: %s", err.message);
+	while (p.n)
+		mem_free(p.at[--p.n]);
+}
+
+void harden(void)
+{
+	infer_error err;
+
+	if (sandbox_serve(&err))
+		say_note(1, "all system calls stay in reach: %s", err.message);
+}

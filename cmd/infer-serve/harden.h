@@ -1,0 +1,11 @@
+/* infer-serve/harden.h - the server gives up what it does not need. */
+#ifndef INFER_SERVE_HARDEN_H
+#define INFER_SERVE_HARDEN_H
+
+struct server;
+
+/* Files, for this thread and those that it starts: after everything was opened. */
+void harden_files(const struct server *s);
+/* The rest, for all threads: after they were started. */
+void harden(void);
+#endif
