@@ -140,6 +140,7 @@ _infer_run()
 	--tool-choice) _infer_words 'auto none required'; return ;;
 	-o | --output) _infer_words 'text jsonl tokens'; return ;;
 	--logprobs | --fields | --repeat) return ;;
+	--embed) _infer_words '[=mean last cls]'; return ;;
 	--help) _infer_words 'prompt model sampling end form output instead safety general examples rows'; return ;;
 	esac
 	case $word in
@@ -150,7 +151,7 @@ _infer_run()
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
 		-o --output --json --logprobs --fields --out --no-stream --with-request --stats --repeat
-		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --tokenize --bos --detokenize
+		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --embed --no-normalize --tokenize --bos --detokenize
 		--sandbox
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac
@@ -171,6 +172,7 @@ _infer_serve()
 	-m | --model) _infer_model; return ;;
 	--template-args | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
 	--think) _infer_words 'on off'; return ;;
+	--embed) _infer_words 'mean last cls'; return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -183,7 +185,7 @@ _infer_serve()
 	-*) _infer_words '
 		--listen --alias --api-key-file --cors --access-log --log-requests --no-slots
 		-n --max-tokens --max-queue --max-connections --max-body --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model --template --template-args --think --embed -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

@@ -270,34 +270,42 @@ static int take_given(const struct opt *o, struct opt_number *v, const char *tex
 	return INFER_OK;
 }
 
+/* "a|b", of which "[=a|b]" can be left out. */
+static const char *words_of(const struct opt *o) { return o->arg + (*o->arg == '[' ? 2 : 0); }
+
 static int unknown_word(const struct opt *o, const char *text, const char *from, infer_error *err)
 {
 	char word[NAME_MAX_BYTES];
 	size_t n;
 
-	for (const char *p = o->arg; *p; p += n + (p[n] == '|')) {
-		n = strcspn(p, "|");
+	for (const char *p = words_of(o); *p && *p != ']'; p += n + (p[n] == '|')) {
+		n = strcspn(p, "|]");
 		snprintf(word, sizeof word, "%.*s", (int)n, p);
 		if (strlen(text) < NAME_MAX_BYTES && nearest_edits(text, word) == 1)
 			return err_set(err, INFER_EINVAL, "%s: no '%s'; did you mean %s?", from,
 			               text, word);
 	}
-	return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %s", from, text, o->arg);
+	return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %.*s", from, text,
+	               (int)strcspn(words_of(o), "]"), words_of(o));
 }
 
 static int take_pick(const struct opt *o, int *v, const char *text, const char *from,
                      infer_error *err)
 {
-	const char *p = o->arg;
+	const char *p = words_of(o);
 
+	if (!text) {
+		*v = o->value;
+		return INFER_OK;
+	}
 	for (int i = 0;; i++) {
-		size_t n = strcspn(p, "|");
+		size_t n = strcspn(p, "|]");
 
 		if (strlen(text) == n && !memcmp(text, p, n)) {
 			*v = i;
 			return INFER_OK;
 		}
-		if (!p[n])
+		if (p[n] != '|')
 			return unknown_word(o, text, from, err);
 		p += n + 1;
 	}

@@ -24,8 +24,9 @@ enum opt_kind {
 	OPT_GIVEN, /* struct opt_number in [lo, hi] */
 	OPT_STR,   /* const char *, not empty; without a text, where arg is "[=...]": "" */
 	OPT_LIST,  /* struct opt_list: appended each time, not empty */
-	OPT_PICK,  /* int: which of the words of `arg`, "text|jsonl|tokens" */
-	OPT_ROWS,  /* is replaced by the rows that `rows` writes */
+	/* int: which of the words of `arg`, "text|jsonl|tokens"; in "[=...]": `value` without one */
+	OPT_PICK,
+	OPT_ROWS, /* is replaced by the rows that `rows` writes */
 };
 
 enum opt_mark {

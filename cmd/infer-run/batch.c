@@ -85,7 +85,10 @@ static int text_answer(struct batch *b, const infer_job *j, const struct infer_c
 	if (run_cut(b->run, c) && !b->full++)
 		b->first_full = j->line;
 	buf_clear(&b->line);
-	plain_line(&b->line, &b->scratch, c);
+	if (j->request.embed)
+		embed_line(&b->line, c);
+	else
+		plain_line(&b->line, &b->scratch, c);
 	return b->line.bad ? no_memory(err) : say_out(b->line.at, b->line.len, err);
 }
 
@@ -369,6 +372,11 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.reads = o->with_request ? INFER_JOB_KEEP : 0,
 	};
 	b->opts.calls_name = calls_name;
+	if (o->embed != EMBED_NONE) {
+		b->opts.reads |= INFER_JOB_EMBED;
+		b->opts.no_normalize = o->no_normalize;
+		TRY(embed_pooling(&b->opts.embed, o, r->model, err));
+	}
 	return infer_job_reader_new(&b->reader, &b->opts, err);
 }
 

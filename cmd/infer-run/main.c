@@ -108,10 +108,15 @@ static const char *conflict_instead(const struct run_opts *o, char *text, size_t
 		int is;
 		const char *name;
 	} all[] = {
-		{ o->score, "--score" },           { o->tokenize, "--tokenize" },
-		{ o->detokenize, "--detokenize" }, { o->render, "--render" },
-		{ o->batch != NULL, "--batch" },   { o->lines, "--lines" },
-		{ o->interactive, "-i" },          { o->replay != NULL, "--replay" },
+		{ o->score, "--score" },
+		{ o->tokenize, "--tokenize" },
+		{ o->detokenize, "--detokenize" },
+		{ o->render, "--render" },
+		{ o->embed != EMBED_NONE && !o->batch && !o->lines, "--embed" },
+		{ o->batch != NULL, "--batch" },
+		{ o->lines, "--lines" },
+		{ o->interactive, "-i" },
+		{ o->replay != NULL, "--replay" },
 	};
 	const char *first = NULL;
 
@@ -186,18 +191,36 @@ static const char *conflict_constrain(const struct run_opts *o, char *text, size
 	return constrain_conflict(c, text, room);
 }
 
+/* A vector, instead of an answer. */
+static const char *conflict_embed(const struct run_opts *o)
+{
+	int embeds = o->embed != EMBED_NONE;
+
+	if (o->no_normalize && !embeds)
+		return "--no-normalize goes with --embed only";
+	if (!embeds)
+		return NULL;
+	return o->output == OUTPUT_TOKENS ? "--embed writes text or records: not with -o tokens"
+	       : o->with_request   ? "--with-request is for answers: --embed does not go with it"
+	       : o->fail_on_length ? "--fail-on-length: an embedding has no length"
+	       : o->logprobs >= 0  ? "--logprobs: an embedding has no tokens"
+	                           : NULL;
+}
+
 /* What does not go together, by name; NULL: all is well. */
 static const char *conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
 	int no_model = o->tokenize || o->detokenize || o->render, many = o->batch || o->lines,
-	    instead = o->score || no_model || many || o->interactive || o->replay;
-	int as_it_is = o->score || o->tokenize || o->detokenize, talk = chat_given(&o->chat);
+	    embeds = o->embed != EMBED_NONE,
+	    instead = o->score || embeds || no_model || many || o->interactive || o->replay;
+	int as_it_is = o->score || embeds || o->tokenize || o->detokenize,
+	    talk = chat_given(&o->chat);
 	const struct {
 		int is;
 		const char *why;
 	} rules[] = {
 		{ o->raw && talk, "--raw gives the model the bytes as they are: no conversation" },
-		{ as_it_is && talk, "--score, --tokenize, --detokenize take a text as it is" },
+		{ as_it_is && talk, "--score, --embed and --tokenize take a text as it is" },
 		{ o->batch && o->chat.messages,
 		  "--batch has conversations: --messages does not go with it" },
 		{ o->resume && !o->batch, "--resume goes with --batch only" },
@@ -253,6 +276,7 @@ int main(int argc, char **argv)
 		              .chat = CHAT_ARGS,
 		              .max_tokens = -1,
 		              .output = OUTPUT_DEFAULT,
+		              .embed = EMBED_NONE,
 		              .logprobs = -1,
 		              .repeat = 1 };
 	struct opt_rest rest;
@@ -269,6 +293,8 @@ int main(int argc, char **argv)
 	if (!why)
 		why = conflict(&o, &rest);
 	if (!why)
+		why = conflict_embed(&o);
+	if (!why)
 		why = conflict_output(&o);
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
@@ -282,12 +308,13 @@ int main(int argc, char **argv)
 	} else if (o.detokenize || o.render) {
 		code = o.render ? render(&o, &rest) : detokenize(&o, &rest);
 	} else {
-		code = o.interactive ? repl(&o, &rest)
-		       : o.batch     ? batch(&o, &rest)
-		       : o.lines     ? batch(&o, &rest)
-		       : o.score     ? score(&o, &rest)
-		       : o.replay    ? replay(&o, &rest)
-		                     : complete(&o, &rest);
+		code = o.interactive           ? repl(&o, &rest)
+		       : o.batch               ? batch(&o, &rest)
+		       : o.lines               ? batch(&o, &rest)
+		       : o.score               ? score(&o, &rest)
+		       : o.embed != EMBED_NONE ? embed(&o, &rest)
+		       : o.replay              ? replay(&o, &rest)
+		                               : complete(&o, &rest);
 	}
 	opt_rest_fini(&rest);
 	return out_end(code);

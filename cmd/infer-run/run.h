@@ -16,6 +16,8 @@
 /* Sequences of a batch that are computed at once. */
 enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
 /* DEFAULT: not given. */
+/* EMBED_MODEL: as the model's file says. */
+enum run_embed { EMBED_NONE = -1, EMBED_MEAN, EMBED_LAST, EMBED_CLS, EMBED_MODEL };
 enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
 
 struct run_opts {
@@ -38,6 +40,7 @@ struct run_opts {
 	int with_request, no_stream;
 	const char *out, *fields;
 	int score, tokenize, detokenize, render, interactive, sandbox;
+	int embed, no_normalize; /* enum run_embed */
 	const char *batch, *resume, *replay;
 	int lines, null; /* null: with lines */
 	int ordered;
@@ -72,6 +75,7 @@ struct run {
 /* The modes of infer-run.  Each prints its own errors and returns the exit code. */
 int complete(const struct run_opts *o, const struct opt_rest *rest);
 int score(const struct run_opts *o, const struct opt_rest *rest);
+int embed(const struct run_opts *o, const struct opt_rest *rest);
 int tokenize(const struct run_opts *o, const struct opt_rest *rest);
 int detokenize(const struct run_opts *o, const struct opt_rest *rest);
 int render(const struct run_opts *o, const struct opt_rest *rest);
@@ -103,6 +107,10 @@ struct input_bound run_bound(const struct run *r);
 /* Log-probabilities of tokens ids[0 .. n), n >= 2, each under those before it: *logprobs [n], NAN
  * for the first, the caller's to mem_free, on failure too. */
 int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, infer_error *err);
+
+/* The pooling of --embed; and a vector as a line of text. */
+int embed_pooling(int *embed, const struct run_opts *o, const infer_model *m, infer_error *err);
+void embed_line(struct buf *to, const struct infer_choice *c);
 
 /* A writer of records, with --fields. */
 int run_writer(infer_writer **w, const struct run *r, infer_error *err);

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 	struct serve_opts o = {
 		.listen = "127.0.0.1:8080",
 		.chat = CHAT_ARGS,
+		.embed = -1,
 		.max_tokens = -1,
 		.max_queue = 256,
 		.max_connections = 512,

@@ -94,6 +94,8 @@ static int open_model(struct server *s, infer_error *err)
 
 static int open_reader(struct server *s, infer_error *err)
 {
+	static const int embeds[] = { INFER_EMBED_NONE, INFER_EMBED_MEAN, INFER_EMBED_LAST,
+		                      INFER_EMBED_CLS };
 	const struct serve_opts *o = s->o;
 	struct infer_str called = infer_model_called(s->model);
 
@@ -114,6 +116,7 @@ static int open_reader(struct server *s, infer_error *err)
 		.conversation = s->chat.c,
 		.encode = INFER_ENCODE_SPECIAL,
 		.calls = INFER_CALLS_AUTO,
+		.embed = embeds[o->embed + 1],
 		.where = " by this server",
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
 	};

@@ -36,6 +36,7 @@ struct serve_opts {
 	struct chat_args chat;
 	const char *api_key_file, *cors, *access_log;
 	int64_t max_tokens;       /* -1: no limit */
+	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
 	const char *log_requests; /* empty: without content; NULL: not */
 	int no_slots;
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;

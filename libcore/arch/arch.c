@@ -102,6 +102,7 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	}
 	m->starts[m->h.n_layers] = g->n;
 	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], x);
+	g->hidden = x;
 	n = graph_node_of(GRAPH_MM);
 	n.cols = m->h.n_vocab;
 	n.src[0] = x;

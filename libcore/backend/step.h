@@ -34,7 +34,7 @@ struct backend_observer {
 	           const int32_t *at, int32_t n, int32_t k);
 	void *user;
 };
-enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K };
+enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K, BACKEND_HIDDEN };
 struct backend_step {
 	int32_t n, n_out, n_runs;
 	const int32_t *ids;             /* [n] */
@@ -51,7 +51,11 @@ struct backend_step {
 	float *const *edges;
 };
 struct backend_result {
-	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output */
+	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output, and where all rows
+	 * want HIDDEN */
 	const float *logits;
+	/* [n_out][n_embd], what the logits are made of; NULL where n_out is 0 or the graph has
+	 * none */
+	const float *hidden;
 };
 #endif

@@ -7,17 +7,20 @@
 
 void batch_begin(struct step *st, int32_t score_rows)
 {
-	st->s = (struct backend_step){ .ids = st->ids, .runs = st->runs, .out = st->out };
+	st->s = (struct backend_step){
+		.ids = st->ids, .runs = st->runs, .out = st->out, .want = st->want
+	};
 	st->logits_left = score_rows;
 	st->n_decode = st->n_prefill = st->n_guesses = st->n_groups = 0;
 }
 
 static int draws(const struct request *r) { return r->cap > r->n; }
 
-/* The prompt rows [from, to), among positions [pos, pos + rows), with logits that give scores. */
+/* The prompt rows [from, to), among positions [pos, pos + rows), with logits that give scores, or
+ * states of an embedding. */
 static int32_t score_range(const struct request *r, int32_t pos, int32_t rows, int32_t *from)
 {
-	int32_t to = pos + rows < r->n_prompt - 1 ? pos + rows : r->n_prompt - 1;
+	int32_t to = pos + rows < r->scored_end - 1 ? pos + rows : r->scored_end - 1;
 
 	*from = pos > r->scored - 1 ? pos : r->scored - 1;
 	return to > *from ? to - *from : 0;
@@ -43,9 +46,11 @@ static void want(struct step *st, struct request *r, int32_t row, int32_t positi
 		.r = r,
 		.position = position,
 		.draws = is_draw,
-		.n_top = r->top,
-		.token = is_draw ? -1 : (int32_t)r->ids[position],
+		.pools = r->pool != NULL,
+		.n_top = r->pool ? 0 : r->top,
+		.token = is_draw || r->pool ? -1 : (int32_t)r->ids[position],
 	};
+	st->want[st->s.n_out] = r->pool ? BACKEND_HIDDEN : BACKEND_LOGITS;
 	st->out[st->s.n_out++] = row;
 }
 
@@ -90,6 +95,8 @@ static void group_run(void *user, int64_t g, int worker)
 	for (int32_t i = st->groups[g]; i < to; i++) {
 		struct row_job *j = &st->jobs[i];
 
+		if (j->pools)
+			continue;
 		score_row(e, j, e->events.tops + j->top_at);
 		if (j->err.code || j->constraint ||
 		    (i + 1 < to && (uint64_t)j->token != j->r->ids[j->position]))
@@ -138,7 +145,10 @@ int batch_run(infer_engine *e, infer_error *err)
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
-		j->logits = res.logits + (size_t)i * (size_t)e->n_vocab;
+		if (j->pools)
+			j->hidden = res.hidden + (size_t)i * (size_t)e->model->h.n_embd;
+		else
+			j->logits = res.logits + (size_t)i * (size_t)e->n_vocab;
 		if (j->n_top > e->n_vocab)
 			j->n_top = e->n_vocab;
 		j->top_at = e->events.n_tops;
@@ -236,6 +246,15 @@ static void take_rows(infer_engine *e, struct request *r)
 /* A row after a wrong guess, whose input was never drawn. */
 static int is_void(const struct row_job *j) { return j->draws && j->token < 0 && !j->err.code; }
 
+static void take_state(infer_engine *e, const struct row_job *j)
+{
+	infer_error err;
+	int rc = embed_row(j->r, j, e->model->h.n_embd, &err);
+
+	if (rc)
+		request_end(e, j->r, INFER_FINISH_ERROR, rc, err.message);
+}
+
 void batch_absorb(infer_engine *e)
 {
 	const struct step *st = &e->step;
@@ -256,6 +275,8 @@ void batch_absorb(infer_engine *e)
 			request_end(e, r, INFER_FINISH_ERROR, j->err.code, j->err.message);
 		} else if (j->draws) {
 			take_token(e, j, now);
+		} else if (j->pools) {
+			take_state(e, j);
 		} else {
 			say(e, j, INFER_EVENT_SCORE, j->position);
 			r->scored = j->position + 1;
@@ -266,6 +287,6 @@ void batch_absorb(infer_engine *e)
 		if (r->ended || draws(r) || request_pending(r))
 			continue;
 		r->usage.prefill_ns = now - r->admitted_ns;
-		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
+		request_end(e, r, r->pool ? INFER_FINISH_STOP : INFER_FINISH_LENGTH, INFER_OK, "");
 	}
 }

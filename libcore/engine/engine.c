@@ -175,10 +175,12 @@ static int open_step(infer_engine *e, infer_error *err)
 	s->runs = mem_alloc(MEM_ENGINE, seqs, sizeof *s->runs);
 	s->requests = mem_alloc(MEM_ENGINE, seqs, sizeof *s->requests);
 	s->out = mem_alloc(MEM_ENGINE, out, sizeof *s->out);
+	s->want = mem_alloc(MEM_ENGINE, out, sizeof *s->want);
 	s->jobs = mem_alloc(MEM_ENGINE, out, sizeof *s->jobs);
 	s->groups = mem_alloc(MEM_ENGINE, out, sizeof *s->groups);
 	e->active = mem_alloc(MEM_ENGINE, seqs, sizeof *e->active);
-	if (!s->ids || !s->runs || !s->requests || !s->out || !s->jobs || !s->groups || !e->active)
+	if (!s->ids || !s->runs || !s->requests || !s->out || !s->want || !s->jobs || !s->groups ||
+	    !e->active)
 		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
 	return events_init(&e->events, out + 3 * seqs, seqs * INFER_MAX_TOP, err);
 }
@@ -395,6 +397,7 @@ void infer_engine_close(infer_engine **at)
 	mem_free(e->step.runs);
 	mem_free(e->step.requests);
 	mem_free(e->step.out);
+	mem_free(e->step.want);
 	mem_free(e->step.jobs);
 	mem_free(e->step.groups);
 	mem_free(e->active);

@@ -36,9 +36,14 @@ struct request {
 	int ended;             /* DONE is out; to be freed */
 	int admitted;          /* has been active before: its first times are kept */
 	struct kv_seq *seq;    /* NULL while queued; its length: positions computed */
-	int32_t scored;        /* prompt tokens with their SCORE event sent, or not wanted */
-	int32_t rows;          /* of the step that runs */
-	int32_t rows_due;      /* rows of its prompt that are due; prompts.c */
+	/* the rows of the prompt from scored - 1 to before scored_end - 1 are wanted, for the scores
+	 * of the tokens behind them or for the embedding; those before have given theirs */
+	int32_t scored, scored_end;
+	double *pool;     /* [n_embd] the sum of the states so far; NULL: no embedding */
+	float *embedding; /* the caller's */
+	int32_t states;   /* that the embedding is the mean of */
+	int32_t rows;     /* of the step that runs */
+	int32_t rows_due; /* rows of its prompt that are due; prompts.c */
 	int64_t submit_ns, admitted_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
@@ -49,10 +54,11 @@ enum row_constraint { ROW_GOES_ON, ROW_COMPLETE, ROW_BROKEN };
 /* One row of logits: the values to compute from it, and the result. */
 struct row_job {
 	struct request *r;
-	const float *logits;
+	const float *logits, *hidden;
 	int32_t position; /* of the token that these logits are about */
-	int draws;
-	int32_t token; /* drawn, or given: SCORE; -1: a guess before it was wrong */
+	int draws, pools;
+	/* drawn, or given: SCORE; -1: a guess before it was wrong, or no logits are wanted */
+	int32_t token;
 	float logprob;
 	int constraint; /* with this token: enum row_constraint */
 	size_t top_at;
@@ -94,6 +100,7 @@ struct step {
 	int32_t *ids;             /* [max_rows] */
 	struct backend_run *runs; /* [max_seqs] */
 	int32_t *out;             /* [max_out] */
+	uint8_t *want;            /* [max_out] enum backend_want */
 	struct row_job *jobs;     /* [max_out] */
 	/* [max_out] the first job of each group: the draws of a request come one after the other */
 	int32_t *groups, n_groups;
@@ -176,6 +183,13 @@ void batch_absorb(infer_engine *e);               /* turn the results into event
 
 /* score.c: one row of logits; any thread */
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
+
+/* embed.c */
+int embed_check(const struct infer_request *r, infer_error *err);
+int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
+              infer_error *err);
+/* Take the state of the next position; the last one makes the vector.  INFER_ENAN */
+int embed_row(struct request *r, const struct row_job *j, int32_t n_embd, infer_error *err);
 /* engine.c: as infer_engine_open, on these devices */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
                 const struct stages_device *devices, int n, infer_error *err);

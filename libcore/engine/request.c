@@ -71,6 +71,7 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known",
 		               (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
 	TRY(check_scores(r, err));
+	TRY(embed_check(r, err));
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
@@ -199,6 +200,7 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 	q->flags = r->flags;
 	q->deadline_ns = r->deadline_ns;
 	q->root = rng_hash(r->salt, numeric, sizeof numeric);
+	q->scored_end = q->n_prompt;
 	q->scored = !(r->flags & INFER_REQ_SCORE) ? q->n_prompt : r->score_from ? r->score_from : 1;
 	q->usage.prompt_tokens = q->n_prompt;
 	q->ids = arena_alloc(&q->arena, (size_t)q->cap, sizeof *q->ids);
@@ -212,6 +214,8 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 		q->ids[i] = (uint64_t)r->prompt[i];
 	for (int32_t i = 0; i < r->n_stop_tokens; i++)
 		q->stop_tokens[i] = r->stop_tokens[i];
+	if (r->embed)
+		TRY(embed_new(q, e, r, err));
 	if (q->cap > q->n)
 		TRY(make_sampler(q, e, r, err));
 	if (q->cap > q->n && r->grammar)

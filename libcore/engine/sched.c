@@ -105,9 +105,8 @@ static void admit(infer_engine *e, struct request *r, int32_t cached)
 
 size_t sched_reuse(const struct request *r)
 {
-	/* a row whose score has not been reported must be computed, cached or not */
-	return r->flags & INFER_REQ_SCORE && r->scored < r->n_prompt ? (size_t)r->scored
-	                                                             : (size_t)r->n;
+	/* a row whose score or state has not been taken must be computed, cached or not */
+	return r->scored < r->scored_end ? (size_t)r->scored : (size_t)r->n;
 }
 
 /* Admit the first request of the queue if its ids fit beside those that the active ones have yet to

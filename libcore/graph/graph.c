@@ -28,7 +28,7 @@ int graph_op_weights(int op) { return ops[op].weights; }
 int graph_op_over(int op) { return ops[op].over; }
 enum graph_cols graph_op_cols(int op) { return ops[op].cols; }
 
-void graph_init(struct graph *g) { *g = (struct graph){ .output = -1 }; }
+void graph_init(struct graph *g) { *g = (struct graph){ .output = -1, .hidden = -1 }; }
 
 void graph_fini(struct graph *g)
 {

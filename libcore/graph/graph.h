@@ -47,8 +47,10 @@ struct graph_node {
 };
 struct graph {
 	struct graph_node *nodes;
-	int32_t n, cap, output; /* output: the logits; -1: not set, or of another part (split.h) */
-	int bad;                /* out of memory while building; sticky */
+	/* the logits, and the states that they are made of, which last to the end of a step; -1: not
+	 * set, or of another part (split.h) */
+	int32_t n, cap, output, hidden;
+	int bad; /* out of memory while building; sticky */
 };
 
 void graph_init(struct graph *g);

@@ -59,7 +59,9 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 	return INFER_OK;
 }
 
-/* For each node: the last node that reads it (the output: the end). */
+static int lasts(const struct graph *g, int32_t i) { return i == g->output || i == g->hidden; }
+
+/* For each node: the last node that reads it; what lasts: the end. */
 static void last_reads(const struct graph *g, int32_t *last)
 {
 	for (int32_t i = 0; i < g->n; i++) {
@@ -67,8 +69,9 @@ static void last_reads(const struct graph *g, int32_t *last)
 		for (int s = 0; s < graph_op_srcs(g->nodes[i].op); s++)
 			last[g->nodes[i].src[s]] = i;
 	}
-	if (g->output >= 0)
-		last[g->output] = g->n - 1;
+	for (int32_t i = 0; i < g->n; i++)
+		if (lasts(g, i))
+			last[i] = g->n - 1;
 }
 
 /* Find values that share a place: home[i] is the first node of the chain that i overwrites. */
@@ -79,7 +82,7 @@ static void share(const struct graph *g, const int32_t *last, int32_t *home)
 		int32_t a = graph_op_over(n->op) ? n->src[0] : -1;
 
 		home[i] = i;
-		if (a >= 0 && last[a] == i && a != g->output && g->nodes[a].cols == n->cols &&
+		if (a >= 0 && last[a] == i && !lasts(g, a) && g->nodes[a].cols == n->cols &&
 		    g->nodes[a].rows == n->rows)
 			home[i] = home[a];
 	}
@@ -95,7 +98,7 @@ static int place(const struct graph *g, const int32_t *stage, int64_t rows, int6
 	share(g, last, home);
 	for (int32_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = &g->nodes[i];
-		int32_t to = i == g->output ? end : stage ? stage[last[i]] : last[i];
+		int32_t to = lasts(g, i) ? end : stage ? stage[last[i]] : last[i];
 		size_t of_row = (size_t)n->cols * sizeof(float);
 
 		span[i] = (struct graph_span){ .from = stage ? stage[i] : i, .to = to };

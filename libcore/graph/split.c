@@ -127,6 +127,8 @@ static int make_part(struct cutter *c, struct graph_part *p, int part, infer_err
 			send(&p->graph, c->local[i], c->edge[i]);
 	if (g->output >= from && g->output < to)
 		p->graph.output = c->local[g->output];
+	if (g->hidden >= from && g->hidden < to)
+		p->graph.hidden = c->local[g->hidden];
 	return p->graph.bad ? err_set(err, INFER_ENOMEM, "no memory for a part of the graph")
 	                    : INFER_OK;
 }

@@ -34,6 +34,7 @@ enum form_flag {
 	FORM_BEGINS = 1 << 0, /* a stream says where each sample begins */
 	FORM_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
 	FORM_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
+	FORM_WHOLE = 1 << 3,  /* there are no streams */
 };
 
 /* Every put writes members of an object that is open. */
@@ -123,6 +124,11 @@ struct openai_form {
 void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o);
 void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
                       const struct openai_form *o);
+/* embed.c: embeddings in our own form; the vector of a sample that has ended, cut and normalised in
+ * its place */
+int embed_read_own(struct job *j, const struct json *body);
+void embed_put_own(struct jwrite *w, const struct form_answer *f);
+void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c);
 /* form.c */
 void openai_put_error(struct jwrite *w, const struct infer_fault *f);
 #endif

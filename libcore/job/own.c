@@ -27,7 +27,8 @@ static int read(struct job *j, const struct json *body)
 {
 	static const struct job_fields fields = { job_own, refused, -1 };
 
-	return job_read_fields(j, body, &fields);
+	return j->o->reads & INFER_JOB_EMBED ? embed_read_own(j, body)
+	                                     : job_read_fields(j, body, &fields);
 }
 
 /* Tokens per second, null if nothing was timed. */
@@ -143,6 +144,10 @@ static void put(struct jwrite *w, const struct form_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
+	if (a->job->request.embed) {
+		embed_put_own(w, f);
+		return;
+	}
 	part_id(w, a->job);
 	jw_int(w, "created", a->created);
 	if (a->job->n > 1) {

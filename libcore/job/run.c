@@ -3,10 +3,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "job/delta.h"
+#include "job/form.h"
 
 #include <math.h>
 #include <string.h>
+
+/* inputs of a request for embeddings that wait or run */
+enum { AT_ONCE = 64 };
 
 struct sample {
 	infer_task *task;
@@ -30,7 +35,9 @@ struct infer_task {
 	int dropped; /* cancelled by the caller: freed with its last event */
 	int usage_given;
 	struct infer_fault fault;
-	struct infer_choice *choices; /* [n], in one block with the samples */
+	struct infer_choice *choices; /* [n] */
+	float *vectors;               /* [n][n_embd], of embeddings */
+	int32_t n_embd;
 	struct sample samples[];
 };
 struct infer_runner {
@@ -77,6 +84,7 @@ static void task_free(infer_task *t)
 	if (t->flags & INFER_TASK_OWNS_JOB)
 		infer_job_free(t->job);
 	mem_free(t->choices);
+	mem_free(t->vectors);
 	mem_free(t);
 }
 
@@ -136,20 +144,28 @@ static void show(struct sample *s)
 	c->text = p.content;
 }
 
-static void set_fault(infer_task *t, const struct infer_prompt *p, const infer_error *e)
+/* Sample i ended with an error. */
+static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 {
 	const struct infer_request *q = &t->job->request;
+	size_t n = infer_job_prompt(t->job, i).n;
 	struct infer_engine_info info;
 
 	if (t->fault.kind)
 		return;
 	infer_engine_info(t->runner->engine, &info);
 	t->fault = (struct infer_fault){ .error = *e, .kind = infer_fault_kind(e->code) };
-	if (e->code != INFER_ENOMEM || p->n + (q->max_tokens != 0) <= (size_t)info.ctx)
+	if (e->code != INFER_ENOMEM || n + (q->max_tokens != 0) <= (size_t)info.ctx)
 		return;
 	t->fault.kind = INFER_FAULT_TOO_LONG;
-	t->fault.n_prompt = (int64_t)p->n;
+	t->fault.n_prompt = (int64_t)n;
 	t->fault.n_ctx = info.ctx;
+	if (q->embed) {
+		t->fault.param = "input";
+		err_set(&t->fault.error, e->code,
+		        "input %d is too large: it has %zu tokens, and the context %d", (int)i, n,
+		        (int)info.ctx);
+	}
 }
 
 /* Submit samples up to `to`; one that the engine refuses has ended. */
@@ -167,6 +183,8 @@ static void submit(infer_task *t, int32_t to)
 			q.flags |= INFER_REQ_SCORE;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
 		q.user = s;
+		if (q.embed)
+			q.embedding = t->vectors + (size_t)t->submitted * (size_t)t->n_embd;
 		t->submitted++;
 		s->live = !infer_engine_submit(t->runner->engine, &q, &s->id, &e);
 		t->live += s->live;
@@ -174,8 +192,18 @@ static void submit(infer_task *t, int32_t to)
 		if (s->live)
 			continue;
 		t->ended++;
-		set_fault(t, &p, &e);
+		set_fault(t, (int32_t)(s - t->samples), &e);
 	}
+}
+
+static int new_vectors(infer_task *t, int32_t n)
+{
+	struct infer_model_info info;
+
+	infer_model_info(t->runner->model, &info);
+	t->n_embd = info.n_embd;
+	t->vectors = mem_alloc(MEM_JOB, (size_t)n, (size_t)t->n_embd * sizeof *t->vectors);
+	return t->vectors ? INFER_OK : INFER_ENOMEM;
 }
 
 static int task_new(infer_task **out, infer_runner *r, infer_job *j)
@@ -200,6 +228,8 @@ static int task_new(infer_task **out, infer_runner *r, infer_job *j)
 		arena_init(&t->samples[i].tops, MEM_JOB);
 	}
 	t->choices = mem_zalloc(MEM_JOB, (size_t)n, sizeof *t->choices);
+	if (n && j->request.embed && new_vectors(t, n))
+		goto fail;
 	for (int32_t i = 0; t->choices && i < n; i++) {
 		if (j->chat && infer_reply_new(&t->samples[i].reply, j->chat, &j->reply, NULL))
 			goto fail;
@@ -226,7 +256,7 @@ int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *us
 	(*out)->flags = flags;
 	(*out)->fault = j->fault;
 	if ((*out)->n)
-		submit(*out, 1);
+		submit(*out, j->request.embed ? (int32_t)num_min((*out)->n, AT_ONCE) : 1);
 	if ((*out)->fault.kind) /* the other samples would fail too */
 		infer_task_cancel(*out);
 	return INFER_OK;
@@ -275,7 +305,6 @@ static void done(struct sample *s, const struct infer_event *ev)
 {
 	infer_task *t = s->task;
 	struct infer_choice *c = &t->choices[s - t->samples];
-	struct infer_prompt p = infer_job_prompt(t->job, (int32_t)(s - t->samples));
 	infer_error e;
 
 	c->finish = ev->finish;
@@ -283,9 +312,12 @@ static void done(struct sample *s, const struct infer_event *ev)
 	c->code = ev->code;
 	c->usage = ev->usage;
 	t->ended++;
+	if (t->vectors && !ev->code)
+		embed_end(t->job, t->vectors + (size_t)(s - t->samples) * (size_t)t->n_embd,
+		          t->n_embd, c);
 	if (ev->code != INFER_OK && ev->code != INFER_ECANCEL) {
 		err_set(&e, ev->code, "%s", ev->message);
-		set_fault(t, &p, &e);
+		set_fault(t, (int32_t)(s - t->samples), &e);
 		c->message = t->fault.error.message;
 	}
 }
@@ -362,7 +394,10 @@ static int take(struct sample *s, const struct infer_event *ev, infer_error *err
 		t->ended += t->n - t->submitted;
 		t->submitted = t->n;
 	} else {
-		submit(t, t->n);
+		submit(t,
+		       t->job->request.embed ? (int32_t)num_min(t->n, t->ended + AT_ONCE) : t->n);
+		if (t->fault.kind)
+			infer_task_cancel(t);
 	}
 	return INFER_OK;
 }

@@ -42,8 +42,8 @@ static int check_envelope(struct job *j, const infer_form *form)
 	TRY(fault(j, "method"));
 	if (!form)
 		err_set(err, INFER_EUNSUP,
-		        "url: '%.*s' is not answered in a batch; /v1/chat/completions and "
-		        "/v1/completions are",
+		        "url: '%.*s' is not answered in a batch; /v1/chat/completions, "
+		        "/v1/completions and /v1/embeddings are",
 		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
 	TRY(fault(j, "url"));
 	if (!json_is_object(json_get(j->json, "body")))
@@ -248,7 +248,8 @@ int infer_write_answer(infer_writer *out, const struct infer_answer *a,
 		named.model = infer_model_called(run->model);
 
 	if (form == &form_own) {
-		w = record_begin(out, INFER_KIND_COMPLETION);
+		w = record_begin(out, a->job->request.embed ? INFER_KIND_EMBEDDING
+		                                            : INFER_KIND_COMPLETION);
 		form->put(w, &f);
 		return record_end(out, err);
 	}

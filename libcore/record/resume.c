@@ -69,7 +69,8 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 	d->failed = is_kind(kind, INFER_KIND_ERROR);
 	if (d->failed)
 		d->line = whole_of(o, "line");
-	return d->failed || (d->id && is_kind(kind, INFER_KIND_COMPLETION));
+	return d->failed || (d->id && (is_kind(kind, INFER_KIND_COMPLETION) ||
+	                               is_kind(kind, INFER_KIND_EMBEDDING)));
 }
 
 /* 1: the line looks like one damaged by a crash or by truncation: the beginning of a record

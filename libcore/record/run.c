@@ -151,6 +151,10 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 		jw_uint(w, "constraint_flags", o->constraint.flags);
 		jw_uint(w, "constraint_budget", o->constraint.budget);
 	}
+	if (o->reads & INFER_JOB_EMBED) {
+		jw_int(w, "embed", o->embed);
+		jw_int(w, "no_normalize", o->no_normalize);
+	}
 	jw_int(w, "think", o->conversation.think);
 	jw_uint(w, "talk_flags", o->conversation.flags);
 }

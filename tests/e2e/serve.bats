@@ -90,7 +90,7 @@ refused()
 	same my-id.1 "$(field x-request-id)"
 	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
 	field x-request-id | grep -q ^req_
-	for path in /v1/embeddings /infill; do
+	for path in /v1/rerank /v1/score /infill; do
 		post $path '{}' | json error.message | grep -q "does not have $path"
 		same 501 "$(status)"
 	done
@@ -457,4 +457,42 @@ until_idle()
 	kill -TERM $PID
 	wait $PID
 	PID=
+}
+
+@test "embeddings: texts and ids, alone and in a list; base64 of the same numbers; dimensions; usage; refusals by name" {
+	post /v1/embeddings '{"input":"a fox"}' >out
+	same 'list embedding 0 inferutils demo' "$(json object <out) $(json data.0.object <out) $(json data.0.index <out) $(json model <out)"
+	same "$(json data.0.embedding <out | tr -d '[]' | tr , ' ')" "$(infer-run -m demo --embed --no-stdin "a fox")"
+	post /tokenize '{"content":"a fox","add_special":true}' | json tokens >ids
+	same "$(json data.0.embedding <out)" "$(post /v1/embeddings "{\"input\":$(cat ids)}" | json data.0.embedding)"
+	post /v1/embeddings "{\"input\":[\"x\",\"a fox\",$(cat ids)],\"model\":\"any\",\"user\":\"u\"}" >more
+	same "3 2 $(json data.0.embedding <out)" "$(json data.# <more) $(json data.2.index <more) $(json data.1.embedding <more)"
+	same "$(json data.1.embedding <more)" "$(json data.2.embedding <more)"
+	same "$(json usage.prompt_tokens <more)" "$(json usage.total_tokens <more)"
+	same "$(json usage.prompt_tokens <out)" "$(tr ',' '\n' <ids | wc -l)"
+	post /embeddings '{"input":"a fox","encoding_format":"base64"}' | json data.0.embedding |
+		perl -MMIME::Base64 -ne 'print "[", join(",", map { $x = sprintf "%.9g", $_; $x } unpack "f<*", decode_base64($_)), "]\n"' >bits
+	same "$(json data.0.embedding <out)" "$(cat bits)"
+	post /v1/embeddings '{"input":"a fox","dimensions":5}' | json data.0.embedding >five
+	perl -ne '@v = /[-.\de]+/g; $s += $_ ** 2 for @v; die "@v" if @v != 5 || abs($s - 1) > 1e-6' five
+	refused /v1/embeddings <<-'E'
+		input {}
+		input {"input":7}
+		input {"input":[]}
+		input {"input":[[]]}
+		input {"input":["a",7]}
+		input {"input":[1,"a"]}
+		input {"input":[[-1]]}
+		encoding_format {"input":"a","encoding_format":"hex"}
+		dimensions {"input":"a","dimensions":0}
+		dimensions {"input":"a","dimensions":100000}
+		embd_normalize {"input":"a","embd_normalize":3}
+		model {"input":"a","model":4}
+	E
+	perl -e 'print "{\"input\":\"", "fox " x 4000, "\"}"' >long
+	perl "$H" "$SOCK" many 1 /v1/embeddings <long >out
+	grep -q 'too large' out
+	same 'input context_length_exceeded' "$(json error.param <out) $(json error.code <out)"
+	post /v1/embeddings '{"input":"a"}' >out
+	[ -s out ]
 }

@@ -227,7 +227,7 @@ static void angles(void *user, int64_t row, int worker)
 static int check_wants(const struct backend_step *s, infer_error *err)
 {
 	for (int32_t i = 0; s->want && i < s->n_out; i++)
-		if (s->want[i] != BACKEND_LOGITS)
+		if (s->want[i] != BACKEND_LOGITS && s->want[i] != BACKEND_HIDDEN)
 			return err_set(err, INFER_EUNSUP, "row %d: the cpu does not compute %s",
 			               s->out[i],
 			               s->want[i] == BACKEND_ARGMAX  ? "ARGMAX"
@@ -340,11 +340,24 @@ static void compute(struct backend_plan *p, const struct cpu_step *step)
 		show(p, step);
 }
 
+/* What every row wants is known before the last product, which is then left out. */
+static int no_logits(const struct backend_plan *p, const struct backend_step *s)
+{
+	int32_t i = 0;
+
+	if (!s->want || !s->n_out || p->m.graph->hidden < 0 || p->m.graph->output < 0)
+		return 0;
+	while (i < s->n_out && s->want[i] == BACKEND_HIDDEN)
+		i++;
+	return i == s->n_out;
+}
+
 /* The calling thread is one of the workers, so all work is done here. */
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;
 	uint64_t done = 0, all = 0;
+	int brief = no_logits(p, s);
 
 	*r = (struct backend_result){ 0 };
 	must(s);
@@ -363,14 +376,16 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 		const struct cpu_step *step = &p->steps[i];
 		if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
 			return err_set(err, INFER_ECANCEL, "the step was stopped");
-		if (!cpu_rows(p, step->rows))
+		if (!cpu_rows(p, step->rows) || (brief && step->first > p->m.graph->hidden))
 			continue;
 		compute(p, step);
 		if (s->watch)
 			s->watch->fn(s->watch->user, done += ops(p, step), all);
 	}
-	if (s->n_out && p->m.graph->output >= 0)
+	if (s->n_out && p->m.graph->output >= 0 && !brief)
 		r->logits = cpu_value(p, p->m.graph->output, 0);
+	if (s->n_out && p->m.graph->hidden >= 0)
+		r->hidden = cpu_value(p, p->m.graph->hidden, 0);
 	p->s = NULL;
 	return INFER_OK;
 }

@@ -17,10 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/embed.h>
 #include <infer/grammar.h>
 #include <infer/model.h>
 #include <infer/observe.h>
 #include <infer/sample.h>
+#include <infer/stats.h>
 #include <infer/watch.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -104,8 +106,12 @@ struct infer_request {
 	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
 	infer_grammar *grammar; /* what the answer may be; NULL: anything */
 	struct infer_str free_until; /* it begins behind this text, the end of reasoning */
-	uint64_t salt;               /* only requests with the same salt share the prefix cache */
-	void *user;                  /* returned with every event */
+	int embed;                   /* enum infer_embed; with max_tokens 0, and without scores */
+	/* embed: f32 [n_embd], not normalised, the caller's until DONE; written by the thread that
+	 * steps, and whole when DONE has come without a code */
+	float *embedding;
+	uint64_t salt; /* only requests with the same salt share the prefix cache */
+	void *user;    /* returned with every event */
 };
 
 /* id: out, or NULL.
@@ -171,26 +177,9 @@ int infer_engine_busy(const infer_engine *e); /* 1: requests have not ended, or 
 /* Wait for work.  1: a request waits or runs; 0: the timeout passed (-1: no timeout). */
 int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
-struct infer_engine_stats {
-	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
-	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
-	/* 32 positions of all layers; idle: used, but only as prefixes for later */
-	uint64_t kv_pages, kv_pages_used, kv_pages_idle, kv_page_bytes;
-	uint64_t barriers;      /* how often the threads waited for each other in steps */
-	uint64_t decode_allocs; /* heap calls of the process during steps that only decode */
-	uint64_t workspace_bytes, kv_reserved_bytes;
-	int64_t compute_ns, open_ns;
-	uint64_t digest; /* of (ids, log-probs) of ended requests, in the order of submission */
-};
+/* infer/stats.h */
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 
-struct infer_engine_info {   /* what a run's record says of the machine */
-	char isa[128];       /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
-	char placement[320]; /* where layers run: "cpu:0-31" */
-	int32_t threads, ctx;
-	int k_type, v_type, act_type;
-	int32_t prefill_chunk; /* most prefill rows of a step */
-};
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
  *	chat  OpenAI's /v1/chat/completions
  *	responses  OpenAI's /v1/responses
  *	messages, count  Anthropic's /v1/messages, /v1/messages/count_tokens
+ *	embed OpenAI's /v1/embeddings
  *
  * Output goes to the memory of a writer; the program sends it. */
 #ifndef INFER_FORM_H
@@ -58,6 +59,8 @@ struct infer_choice {
 	int64_t reasoning_tokens;         /* tokens of the reasoning */
 	const struct infer_event *tokens; /* TOKEN events, if log-probabilities were requested */
 	size_t n_tokens;
+	const float *embedding; /* f32 [n_embedding]; NULL: none */
+	int32_t n_embedding;
 };
 struct infer_answer {
 	const infer_job *job;

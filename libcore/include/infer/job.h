@@ -97,12 +97,15 @@ struct infer_job_opts {
 	const char *calls_name;
 	/* appended to "... is not supported": " in a batch"; NULL: nothing */
 	const char *where;
-	uint32_t reads; /* INFER_JOB_STREAM | INFER_JOB_LENIENT | INFER_JOB_KEEP */
+	int embed;        /* enum infer_embed, of embeddings; NONE: what infer_embed_of says */
+	int no_normalize; /* 1: embeddings that say nothing have any length */
+	uint32_t reads;   /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are accepted */
 	INFER_JOB_LENIENT = 1 << 1, /* an unknown field is ignored, as servers do */
 	INFER_JOB_KEEP = 1 << 2,    /* jobs keep their request: infer_job.asked */
+	INFER_JOB_EMBED = 1 << 3,   /* requests in our own form ask for embeddings */
 };
 
 typedef struct infer_job_reader infer_job_reader; /* immutable: share freely */
@@ -112,6 +115,10 @@ int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o,
 void infer_job_reader_free(infer_job_reader *r);
 
 /* ---- jobs ---- */
+
+/* The embedding that the model's file names, the mean where it names none.
+ * INFER_EUNSUP  the model has a head that gives a score; INFER_EFORMAT */
+int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
 enum { INFER_JOB_MOST = 128 };        /* samples of one prompt */
 typedef struct infer_form infer_form; /* infer/form.h */
@@ -136,13 +143,16 @@ typedef struct infer_job {
 	const struct infer_grammar_source *constraint;
 	int calls; /* enum infer_calls, of a conversation with tools */
 	const char *calls_name;
-	int32_t n; /* samples of all prompts, 1 ... INFER_JOB_MOST */
+	/* samples of all prompts, 1 ... INFER_JOB_MOST; of embeddings, one of each prompt */
+	int32_t n;
 	/* NULL: that of `request` is the only one; else all of them, with the same number of
 	 * samples each: those of the first prompt come first */
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
-	int echo;         /* the prompt stands in front of the answer */
-	int32_t logprobs; /* as in infer_job_opts */
+	int32_t dimensions;       /* of embeddings, the first so many; 0: all */
+	int no_normalize, base64; /* of embeddings; base64: in the answer */
+	int echo;                 /* the prompt stands in front of the answer */
+	int32_t logprobs;         /* as in infer_job_opts */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
 	const infer_chat *chat;           /* the template that rendered the prompt; NULL: not a

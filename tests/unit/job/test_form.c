@@ -98,6 +98,17 @@ static const struct {
 	  "background", "not supported" },
 	{ "responses", "{\"input\":\"x\",\"max_output_tokens\":0}", INFER_FAULT_INVALID,
 	  INFER_EINVAL, "max_output_tokens", "from 1" },
+	{ "embed", "{\"input\":[\"x\",[5,6]],\"dimensions\":3,\"encoding_format\":\"base64\"}", 0,
+	  0, NULL, "" },
+	{ "embed", "{\"input\":\"x\",\"frob\":1,\"user\":7}", 0, 0, NULL, "" },
+	{ "embed", "{}", INFER_FAULT_INVALID, INFER_EINVAL, "input", "no input" },
+	{ "embed", "{\"input\":null}", INFER_FAULT_INVALID, INFER_EINVAL, "input", "no input" },
+	{ "embed", "{\"input\":[\"x\",{}]}", INFER_FAULT_INVALID, INFER_EINVAL, "input",
+	  "neither a text nor" },
+	{ "embed", "{\"input\":[\"x\",[5.5]]}", INFER_FAULT_INVALID, INFER_EUNSUP, "input",
+	  "entry 0 is not a token id" },
+	{ "embed", "{\"input\":\"x\",\"dimensions\":9999}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "dimensions", "from 1" },
 	{ "own", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 };
 
@@ -303,7 +314,7 @@ static void test_streams(void **state)
 	for (size_t f = 0; f < FORMS; f++) {
 		int raw = forms[f].form == &form_own || forms[f].form == &form_text;
 
-		if (forms[f].form->flags & FORM_COUNTS)
+		if (forms[f].form->flags & (FORM_COUNTS | FORM_WHOLE))
 			continue;
 
 		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -480,7 +491,7 @@ static void test_list(void **state)
 		if (!form->name || strcmp(form->name, row))
 			fail_msg("the form %s has another name, or none", row);
 		if (!form->read || !form->put || !form->put_error ||
-		    !form->put_delta == !form->put_events)
+		    (!(form->flags & FORM_WHOLE) && !form->put_delta == !form->put_events))
 			fail_msg("the form %s lacks a function", row);
 		if (form != &form_own && (!form->path || infer_form_at(form->path) != form))
 			fail_msg("the form %s is not found by its path", row);
@@ -490,7 +501,7 @@ static void test_list(void **state)
 			written += !strcmp(chunks[i].form, row);
 		if (!refused)
 			fail_msg("bodies[] has none that the form %s refuses", row);
-		if (!written && !(form->flags & FORM_COUNTS))
+		if (!written && !(form->flags & (FORM_COUNTS | FORM_WHOLE)))
 			fail_msg("chunks[] has no bytes of the form %s", row);
 	}
 }

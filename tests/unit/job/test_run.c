@@ -191,12 +191,72 @@ out:
 	return rc;
 }
 
+/* More inputs than wait at once: each has the vector that it has alone, cut and of length 1. */
+static void test_embeddings(void **state)
+{
+	enum { N = 80, DIMENSIONS = 5, LONGEST = 9 };
+	static struct infer_prompt in[N];
+	infer_job j = job_of(N), one = job_of(1);
+	struct infer_answer a, b;
+	infer_task *t, *alone;
+	infer_runner *r;
+	infer_error err;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		in[i] = (struct infer_prompt){ .ids = prompt + i % 7,
+			                       .n = 1 + (size_t)i % LONGEST };
+	j.prompts = in;
+	j.n_prompts = N;
+	j.dimensions = DIMENSIONS;
+	j.logprobs = one.logprobs = -1;
+	j.request.max_tokens = one.request.max_tokens = 0;
+	j.request.embed = one.request.embed = INFER_EMBED_MEAN;
+	one.prompts = &in[N - 1];
+	one.n_prompts = 1;
+	assert_int_equal(infer_runner_new(&r, engine, model, &err), INFER_OK);
+	assert_int_equal(infer_runner_start(&t, r, &j, &j, 0, &err), INFER_OK);
+	assert_true(infer_runner_samples(r) < N);
+	assert_int_equal(drive(r, NULL, NULL, &err), INFER_OK);
+	assert_int_equal(infer_runner_start(&alone, r, &one, &one, 0, &err), INFER_OK);
+	assert_int_equal(drive(r, NULL, NULL, &err), INFER_OK);
+	assert_int_equal(infer_task_fault(t)->kind, INFER_FAULT_NONE);
+	infer_task_answer(t, &a);
+	infer_task_answer(alone, &b);
+	for (int i = 0; i < N; i++) {
+		double sum = 0;
+
+		assert_int_equal(a.choices[i].n_embedding, DIMENSIONS);
+		assert_int_equal(a.choices[i].usage.prompt_tokens, in[i].n);
+		for (int k = 0; k < DIMENSIONS; k++)
+			sum += (double)a.choices[i].embedding[k] *
+			       (double)a.choices[i].embedding[k];
+		assert_true(sum > 1 - 1e-6 && sum < 1 + 1e-6);
+	}
+	assert_true(b.choices->n_embedding > DIMENSIONS);
+	for (int k = 1; k < DIMENSIONS; k++) { /* of another length: proportions stay */
+		double of = (double)a.choices[N - 1].embedding[k] * (double)b.choices->embedding[0],
+		       want = (double)b.choices->embedding[k] *
+		              (double)a.choices[N - 1].embedding[0];
+
+		assert_true(of - want < 1e-6 && want - of < 1e-6);
+	}
+	infer_task_free(alone);
+	infer_task_free(t);
+	in[70].n = CTX + 1;
+	assert_int_equal(infer_runner_start(&t, r, &j, &j, 0, &err), INFER_OK);
+	assert_int_equal(drive(r, NULL, NULL, &err), INFER_OK);
+	assert_int_equal(infer_task_fault(t)->kind, INFER_FAULT_TOO_LONG);
+	assert_non_null(strstr(infer_task_fault(t)->error.message, "input 70 is too large"));
+	infer_task_free(t);
+	infer_runner_free(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_samples), cmocka_unit_test(test_embeddings),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_given_up),
 		nth_case(case_memory),
 	};
 	const struct infer_engine_opts o = {

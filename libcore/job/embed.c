@@ -1,0 +1,300 @@
+/* job/embed.c - embeddings: requests of texts, and their vectors in our form and in OpenAI's */
+#include "job/form.h"
+#include "job/job.h"
+#include "base/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* INPUTS: of one request */
+enum { INPUTS = 2048, NOT_NORMAL = -1, EUCLIDEAN = 2 };
+
+/* ---- what the model says ---- */
+
+int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
+{
+	static const int of_file[] = { INFER_EMBED_MEAN, INFER_EMBED_MEAN, INFER_EMBED_CLS,
+		                       INFER_EMBED_LAST };
+	struct infer_model_info info;
+	uint64_t pooling = 0;
+	char key[128];
+
+	infer_model_info(m, &info);
+	snprintf(key, sizeof key, "%s.pooling_type", info.arch);
+	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
+	if (pooling >= sizeof of_file / sizeof *of_file)
+		return err_set(err, INFER_EUNSUP, "%s is %llu: no embedding but a score", key,
+		               (unsigned long long)pooling);
+	*embed = of_file[pooling];
+	return INFER_OK;
+}
+
+/* The vector is made of the states of the prompt alone: nothing is drawn. */
+static int begin(struct job *j, infer_error *err)
+{
+	j->j.n = 1;
+	j->j.logprobs = -1;
+	j->j.request = (struct infer_request){ .embed = j->o->embed, .flags = INFER_REQ_NO_TEXT };
+	j->j.no_normalize = j->o->no_normalize;
+	return j->o->embed ? INFER_OK : infer_embed_of(&j->j.request.embed, j->o->model, err);
+}
+
+static const struct job_field *find(const struct job_field *f, const char *key, size_t n)
+{
+	while (f->key && (strlen(f->key) != n || memcmp(f->key, key, n)))
+		f++;
+	return f->key ? f : NULL;
+}
+
+/* other: fields of our form that an embedding cannot have. */
+static int take_fields(struct job *j, const struct json *o, const struct job_field *known,
+                       const struct job_field *other)
+{
+	infer_error *err = &j->j.fault.error;
+
+	json_each(v, o) {
+		const struct job_field *f = find(known, v->key, v->key_n);
+
+		if (f && !json_is_null(v) && f->take(j, f->key, v, err))
+			return job_fault(j, f->key);
+		if (!f && other && (f = find(other, v->key, v->key_n))) {
+			err_set(err, INFER_EUNSUP, "%s has no effect on an embedding", f->key);
+			return job_fault(j, f->key);
+		}
+		if (!f && !(j->o->reads & INFER_JOB_LENIENT))
+			return job_unknown(j, v->key, v->key_n);
+	}
+	return INFER_OK;
+}
+
+/* ---- inputs ---- */
+
+/* A text, whose ids go into the arena. */
+static int take_text(struct job *j, struct infer_prompt *in, const struct json *v, infer_error *err)
+{
+	int32_t *ids, *own;
+	size_t n;
+
+	TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
+	                 INFER_ENCODE_ADD | j->o->encode, &ids, &n, err));
+	own = arena_alloc(&j->mem, n, sizeof *own);
+	if (own && n)
+		memcpy(own, ids, n * sizeof *own);
+	infer_ids_free(ids);
+	*in = (struct infer_prompt){ .ids = own, .n = n };
+	return own ? INFER_OK : job_no_memory(err);
+}
+
+static int take_input(struct job *j, struct infer_prompt *in, const char *key, const struct json *v,
+                      infer_error *err)
+{
+	int32_t *ids;
+
+	if (json_is_string(v)) {
+		TRY(take_text(j, in, v, err));
+	} else if (json_is_array(v)) {
+		TRY(job_take_ids(j, &ids, key, v, err));
+		*in = (struct infer_prompt){ .ids = ids, .n = json_count(v) };
+	} else {
+		return err_set(err, INFER_EINVAL,
+		               "%s: an entry is neither a text nor a list of token ids", key);
+	}
+	return in->n ? INFER_OK : err_set(err, INFER_EINVAL, "%s: an input is empty", key);
+}
+
+/* A text, ids, or a list of both. */
+static int take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int one = json_is_string(v) || (json_is_array(v) && json_is_whole(v->first));
+	size_t n = one ? 1 : json_count(v), i = 0;
+	struct infer_prompt *in = arena_alloc(&j->mem, n, sizeof *in);
+
+	if (!json_is_string(v) && !json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list", key);
+	if (!n)
+		return err_set(err, INFER_EINVAL, "%s is an empty list", key);
+	if (n > INPUTS)
+		return err_set(err, INFER_EINVAL, "%s has %zu entries: at most %d", key, n, INPUTS);
+	if (!in)
+		return job_no_memory(err);
+	if (one)
+		TRY(take_input(j, in, key, v, err));
+	else
+		json_each(item, v)
+			TRY(take_input(j, &in[i++], key, item, err));
+	j->j.prompts = in;
+	j->j.n = j->j.n_prompts = (int32_t)n;
+	j->j.request.prompt = in->ids;
+	j->j.request.n_prompt = in->n;
+	return INFER_OK;
+}
+
+/* ---- OpenAI's form ---- */
+
+static int take_encoding(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	j->j.base64 = json_equals(v, "base64");
+	return j->j.base64 || json_equals(v, "float")
+	               ? INFER_OK
+	               : err_set(err, INFER_EINVAL, "%s is neither float nor base64", key);
+}
+
+static int take_dimensions(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	struct infer_model_info info;
+
+	infer_model_info(j->o->model, &info);
+	return job_whole(&j->j.dimensions, key, v, 1, info.n_embd, err);
+}
+
+static int take_norm(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int32_t norm;
+
+	TRY(job_whole(&norm, key, v, INT32_MIN, INT32_MAX, err));
+	if (norm != EUCLIDEAN && norm != NOT_NORMAL)
+		return err_set(err, INFER_EUNSUP, "%s is %d: %d is Euclidean, and %d none", key,
+		               (int)norm, EUCLIDEAN, NOT_NORMAL);
+	j->j.no_normalize = norm == NOT_NORMAL;
+	return INFER_OK;
+}
+
+static int take_model(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	(void)j;
+	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a name", key);
+}
+
+static int read(struct job *j, const struct json *body)
+{
+	static const struct job_field known[] = {
+		{ "input", take_inputs },
+		{ "encoding_format", take_encoding },
+		{ "dimensions", take_dimensions },
+		{ "embd_normalize", take_norm },
+		{ "model", take_model },
+		{ "user", job_pass },
+		{ NULL, NULL },
+	};
+	infer_error *err = &j->j.fault.error;
+
+	if (begin(j, err))
+		return job_fault(j, NULL);
+	if (take_fields(j, body, known, NULL))
+		return err->code;
+	if (j->j.prompts)
+		return INFER_OK;
+	err_set(err, INFER_EINVAL, "there is no input");
+	return job_fault(j, "input");
+}
+
+static void put_values(struct jwrite *w, const char *key, const struct infer_choice *c)
+{
+	jw_array(w, key);
+	for (int32_t i = 0; i < c->n_embedding; i++)
+		jw_num(w, NULL, (double)c->embedding[i]);
+	jw_end(w);
+}
+
+static void put(struct jwrite *w, const struct form_answer *f)
+{
+	const struct infer_answer *a = f->a;
+	int64_t tokens = 0;
+
+	jw_str(w, "object", "list");
+	jw_array(w, "data");
+	for (int32_t i = 0; i < a->job->n; i++) {
+		const struct infer_choice *c = &a->choices[i];
+
+		jw_object(w, NULL);
+		jw_str(w, "object", "embedding");
+		jw_int(w, "index", i);
+		if (a->job->base64)
+			jw_base64(w, "embedding", c->embedding,
+			          (size_t)c->n_embedding * sizeof *c->embedding);
+		else
+			put_values(w, "embedding", c);
+		jw_end(w);
+		tokens += c->usage.prompt_tokens;
+	}
+	jw_end(w);
+	jw_strn(w, "model", a->model.at, a->model.len);
+	jw_object(w, "usage");
+	jw_int(w, "prompt_tokens", tokens);
+	jw_int(w, "total_tokens", tokens);
+	jw_end(w);
+	if (f->more)
+		f->more(w, f->user);
+}
+
+const struct infer_form form_embed = {
+	.name = "embed",
+	.path = "/v1/embeddings",
+	.flags = FORM_WHOLE,
+	.read = read,
+	.put = put,
+	.put_error = openai_put_error,
+};
+
+/* ---- our own form ---- */
+
+static int take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(job_take_prompt(j, key, v, err));
+	if (json_is_array(v) && !json_is_whole(v->first))
+		return err_set(err, INFER_EINVAL, "%s is no list of token ids", key);
+	return take_inputs(j, key, v, err);
+}
+
+int embed_read_own(struct job *j, const struct json *body)
+{
+	static const struct job_field known[] = {
+		{ "v", job_pass },         { "kind", job_pass },    { "id", job_pass },
+		{ "prompt", take_prompt }, { "raw", job_take_raw }, { NULL, NULL },
+	};
+	infer_error *err = &j->j.fault.error;
+
+	if (begin(j, err))
+		return job_fault(j, NULL);
+	if (take_fields(j, body, known, job_own))
+		return err->code;
+	if (j->j.prompts)
+		return INFER_OK;
+	err_set(err, INFER_EINVAL, "there is no prompt");
+	return job_fault(j, "prompt");
+}
+
+void embed_put_own(struct jwrite *w, const struct form_answer *f)
+{
+	static const char *const names[] = { "none", "mean", "last", "cls" };
+	const struct infer_answer *a = f->a;
+	const struct infer_choice *c = a->choices;
+
+	part_id(w, a->job);
+	jw_int(w, "created", a->created);
+	jw_str(w, "pooling", names[a->job->request.embed]);
+	jw_bool(w, "normalized", !a->job->no_normalize);
+	put_values(w, "values", c);
+	jw_object(w, "usage");
+	jw_int(w, "prompt_tokens", c->usage.prompt_tokens);
+	jw_int(w, "cached_tokens", c->usage.cached_tokens);
+	jw_end(w);
+	if (f->more)
+		f->more(w, f->user);
+}
+
+/* ---- vectors ---- */
+
+void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c)
+{
+	int32_t n = j->dimensions ? j->dimensions : n_embd;
+	double sum = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		sum += (double)v[i] * (double)v[i];
+	for (int32_t i = 0; i < n && sum > 0 && !j->no_normalize; i++)
+		v[i] = (float)((double)v[i] / sqrt(sum));
+	c->embedding = v;
+	c->n_embedding = n;
+}
