@@ -84,11 +84,13 @@ until_has()
 	serve -m "$SLOW"
 	own ask GET /slots >idle
 	same '32 false' "$(json '#' <idle) $(json 7.is_processing <idle)"
-	own stream /v1/completions '{"prompt":"the of secret","max_tokens":60,"n":2,"seed":3,"temperature":0.25,"ignore_eos":true,"stream":true}' >events &
-	until_has 2
-	own ask GET '/slots?fail_on_no_slot=1' >busy
-	same '200 true 0.25 60' "$(head -n 1 head) $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
-	same '2' "$(perl -MJSON::PP -0ne 'print scalar grep { $_->{is_processing} } @{decode_json($_)}' busy)"
+	own stream /v1/completions '{"prompt":"the of secret","max_tokens":200,"n":2,"seed":3,"temperature":0.25,"ignore_eos":true,"stream":true}' >events &
+	for _ in $(seq 100); do
+		own ask GET '/slots?fail_on_no_slot=1' >busy
+		[ "$(grep -o '"is_processing":true' busy | wc -l)" != 2 ] || break
+	done
+	same "200 true 0.25 200" "$(head -n 1 head) $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
+	same 2 "$(grep -o '"is_processing":true' busy | wc -l)"
 	! grep -q secret busy
 	wait $!
 	own ask GET /slots | cmp - idle
