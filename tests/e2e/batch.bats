@@ -419,11 +419,10 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	mkfifo pipe
 	infer-run --batch - --resume kept <pipe &
 	exec 7>pipe
-	for _ in {1..100}; do
-		[ ! -e kept ] || break
+	for _ in {1..400}; do
+		[ ! -e kept ] || ! grep -q ":$(stat -c %i kept) " /proc/locks || break
 		sleep 0.05
 	done
-	sleep 0.2
 	fails 1 'kept: another process is writing it' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
 	exec 7>&-
 	wait

@@ -612,8 +612,12 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	mkfifo nobody-writes
 	say '/load nobody-writes'
 	sees '^> /load nobody-writes'
-	sleep .5
-	keys C-c
+	# it may not wait for the writer yet
+	for _ in $(seq 100); do
+		sleep .3
+		keys C-c
+		! screen | grep -q 'nobody-writes: Interrupted' || break
+	done
 	sees 'nobody-writes: Interrupted'
 	sees '^> *$'
 	keys C-d
@@ -757,7 +761,9 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	same -icanon "$before"
 	tty=$(tm display-message -p '#{pane_tty}')
 	for p in /proc/[0-9]*; do
-		if [ "$(readlink "$p/fd/0")" = "$tty" ] && [ "$(cat "$p/comm")" = infer-run ]; then pid=${p#/proc/}; fi
+		name=
+		read -r name 2>/dev/null <"$p/comm" || true
+		if [ "$name" = infer-run ] && [ "$(readlink "$p/fd/0")" = "$tty" ]; then pid=${p#/proc/}; fi
 	done
 	kill -TERM "$pid"
 	sees '^ended with 143'

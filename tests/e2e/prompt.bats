@@ -71,7 +71,7 @@ ids() { infer-run --tokenize "$@"; }
 @test "on a terminal with no text: a usage error, not a wait" {
 	fails 2 'no text' infer-run --no-stdin
 	if command -v script >/dev/null; then
-		run -2 timeout 10 script -qec 'infer-run' /dev/null
+		run -2 timeout 60 script -qec 'infer-run' /dev/null
 		[[ $output == *'no text'* ]]
 	fi
 }

@@ -328,12 +328,20 @@ refused()
 # a model that takes long
 slow_model() { mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf; }
 idle() { [ "$(own ask GET /health | json slots_processing)" = 0 ]; }
-# until no sequence is computed, at most 10 s
+# until no sequence is computed, or until one is, at most a minute
 until_idle()
 {
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		idle && return
 		sleep 0.1
+	done
+	return 1
+}
+until_busy()
+{
+	for _ in $(seq 1200); do
+		idle || return 0
+		sleep 0.05
 	done
 	return 1
 }
@@ -344,7 +352,10 @@ until_idle()
 	long='{"prompt":"the","max_tokens":50000,"ignore_eos":true'
 	own leave 3 /v1/completions "$long,\"stream\":true,\"n\":2}"
 	until_idle
-	timeout 1 perl "$H" own ask POST /v1/completions "$long}" >out || :
+	perl "$H" own ask POST /v1/completions "$long}" >out &
+	until_busy
+	kill $!
+	wait $! || :
 	until_idle
 	own ask GET /metrics >out
 	same '0 0' "$(sed -n 's/^infer_num_requests_\(running\|waiting\){[^}]*} //p' out | xargs)"
@@ -375,7 +386,7 @@ until_idle()
 	serve -m slow.gguf
 	own stream /v1/completions '{"prompt":"the","max_tokens":60,"ignore_eos":true,"stream":true}' >events 2>why &
 	client=$!
-	for _ in $(seq 100); do idle || break; sleep 0.05; done
+	until_busy
 	kill -TERM $PID
 	wait $client
 	same '[DONE]' "$(tail -n 1 events)"
@@ -387,7 +398,7 @@ until_idle()
 	serve -m slow.gguf --drain 0
 	own stream /v1/completions '{"prompt":"the","max_tokens":90000,"ignore_eos":true,"stream":true}' >events 2>why &
 	client=$!
-	for _ in $(seq 100); do idle || break; sleep 0.05; done
+	until_busy
 	kill -TERM $PID
 	wait $client
 	same 'unavailable_error' "$(tail -n 2 events | head -n 1 | json error.type)"

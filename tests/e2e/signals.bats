@@ -10,10 +10,10 @@ setup_more()
 # whoever runs the tests may ignore signals, as shells do for what runs in the background: begin with the defaults
 slow() { exec env --default-signal=INT,TERM,PIPE infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 100000 the; }
 
-# until FILE has bytes, at most 20 s
+# until FILE has bytes, at most a minute
 wait_for()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		[ -s "$1" ] && return
 		sleep 0.1
 	done
@@ -23,18 +23,24 @@ wait_for()
 
 @test "SIGINT ends it promptly by the signal itself: 130, no word, what was said is whole" {
 	set -m
-	slow >out 2>err &
-	pid=$!
-	wait_for out
-	sleep 1
-	before=$(date +%s%N)
-	kill -INT $pid
-	rc=0
-	wait $pid || rc=$?
-	same 130 "$rc"
-	[ $(($(date +%s%N) - before)) -lt 500000000 ]
-	[ ! -s err ]
-	[ -s out ]
+	# other work of the machine may make one of them late, but not each
+	for _ in 1 2 3 4; do
+		slow >out 2>err &
+		pid=$!
+		wait_for out
+		sleep 0.3
+		before=$(date +%s%N)
+		kill -INT $pid
+		rc=0
+		wait $pid || rc=$?
+		took=$(($(date +%s%N) - before))
+		same 130 "$rc"
+		[ ! -s err ]
+		[ -s out ]
+		[ $took -ge 500000000 ] || return 0
+	done
+	echo "the last one took $took ns"
+	return 1
 }
 
 @test "SIGTERM ends it by the signal: 143" {
