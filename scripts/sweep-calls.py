@@ -5,7 +5,7 @@
 
 For each *.jinja in DIR whose name contains a PATTERN (all of them without one) a batch of -n conversations, half with tool_choice
 "required", half with the name of a tool, without thinking where that can be switched off, drawn from schemas such as tools have;
-sampled at temperature 1 by a model that knows nothing of calls (one that opens its thinking does not find its end: these are cut off).
+sampled at temperature 1 by a model that knows nothing of calls (one that opens its thinking does not find its end: the engine ends it at half of the tokens).
 Every call must be whole, of the tool that was asked for, with arguments that jsonschema accepts.  A table is printed, by template: its
 format, conversations, those that ended with calls, calls, those that are valid, cut off by the limit, refused, wrong.
 Needs jsonschema (PyPI); fails where a call is not valid, content is left beside calls, or more than 2 % are cut off."""

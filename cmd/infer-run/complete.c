@@ -324,6 +324,9 @@ static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run
 	if (infer_reply_special(chat, t) && r->o->output != OUTPUT_TOKENS)
 		j->request.flags |= INFER_REQ_SPECIAL_TEXT;
 	j->calls = constrain_calls(&r->o->constrain, &j->calls_name);
+	if (j->request.free_until.len || (tools && j->calls > INFER_CALLS_AUTO))
+		j->request.reason_close =
+			infer_reply_reasoning(chat, tail, n, &j->request.reason_open);
 	if (tools && j->calls >= INFER_CALLS_AUTO) {
 		const struct infer_calls_options o = { .tools = tools,
 			                               .tokenizer = t,

@@ -56,8 +56,11 @@ int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes
 struct follow_opts {
 	infer_grammar *grammar;
 	struct infer_str free_until; /* len 0: constrained from the start */
-	int32_t last;                /* token of the prompt */
-	const int32_t *stops;        /* tokens that end it; must outlive the follow */
+	/* reasoning that is ended behind reason_most tokens; close.len 0: there is none */
+	struct infer_str reason_open, reason_close;
+	int32_t reason_most;
+	int32_t last;         /* token of the prompt */
+	const int32_t *stops; /* tokens that end it; must outlive the follow */
 	int32_t n_stops;
 	int ignore_ends, no_ahead;
 };

@@ -1,5 +1,6 @@
 /* engine/follow.c - a request under its constraint: the tokens allowed next, and those forced. */
 #include "engine/constrain.h"
+#include "engine/reason.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -25,6 +26,8 @@ struct follow {
 		first; /* first: the text begins, behind the token that begins all texts */
 	int32_t last;
 	int32_t ahead[AHEAD], n_ahead, at_ahead;
+	struct reason reason;
+	int32_t reason_end; /* its control token; -1: it is text */
 	infer_error err;
 };
 
@@ -240,6 +243,50 @@ const uint64_t *follow_allowed(struct follow *f, infer_error *err)
 
 /* ---- what comes ---- */
 
+/* Whether the tokens may come here; the place stays. */
+static int may_come(struct follow *f, const int32_t *ids, int32_t n, int *may, infer_error *err)
+{
+	const char *at;
+	size_t bytes;
+	int control, rc = INFER_OK;
+
+	*may = 1;
+	if (f->phase == FREE)
+		return INFER_OK;
+	TRY(match_copy(f->m, &f->try, &f->at, err));
+	for (int32_t i = 0; i < n && !rc && match_live(&f->try); i++) {
+		constraints_bytes(f->c, ids[i], &at, &bytes, &control);
+		if (control)
+			rc = match_byte(f->m, &f->try, 0xff, err);
+		for (size_t k = 0; k < bytes && !rc; k++)
+			rc = match_byte(f->m, &f->try, (uint8_t)at[k], err);
+	}
+	*may = !rc && match_live(&f->try);
+	return rc;
+}
+
+/* Reasoning that is too long ends as soon as it can. */
+static int end_reasoning(struct follow *f, infer_error *err)
+{
+	int32_t n = 1;
+	int may;
+
+	if (!reason_is_long(&f->reason) || f->o.no_ahead)
+		return INFER_OK;
+	f->ahead[0] = f->reason_end;
+	if (f->reason_end < 0)
+		n = constraints_spell(f->c, f->last, f->reason.close, f->reason.n_close, 0,
+		                      f->ahead, err);
+	if (n < 0)
+		return INFER_ENOMEM;
+	for (int32_t i = 0; i < n; i++)
+		if (is_stop(f, f->ahead[i]))
+			n = 0;
+	TRY(may_come(f, f->ahead, n, &may, err));
+	f->n_ahead = may ? n : 0;
+	return INFER_OK;
+}
+
 /* What is sure to follow: nothing where the text may end, which is looked at at once, because it
  * may be complete. */
 static int look(struct follow *f, infer_error *err)
@@ -248,9 +295,12 @@ static int look(struct follow *f, infer_error *err)
 	const char *control;
 	uint32_t n = 0;
 
-	if (f->phase != BOUND || f->at_ahead < f->n_ahead)
+	if (f->at_ahead < f->n_ahead)
 		return INFER_OK;
 	f->n_ahead = f->at_ahead = 0;
+	TRY(as_constraint(end_reasoning(f, err), err));
+	if (f->n_ahead || f->phase != BOUND)
+		return INFER_OK;
 	if (match_may_end(f->m, &f->at))
 		return fill(f, err);
 	if (f->o.no_ahead)
@@ -310,6 +360,7 @@ static int take(struct follow *f, int32_t token, infer_error *err)
 	int control;
 
 	constraints_bytes(f->c, token, &at, &n, &control);
+	reason_take(&f->reason, at, n);
 	if (f->phase == FREE) {
 		f->met = advance(f, f->met, at, n, &used);
 		if (f->met == f->o.free_until.len)
@@ -365,6 +416,24 @@ static void find_borders(struct follow *f)
 	}
 }
 
+/* The control token that ends reasoning, if one does. */
+static int find_reasoning(struct follow *f, infer_error *err)
+{
+	const struct follow_opts *o = &f->o;
+	const char *at;
+	size_t n;
+	int control;
+
+	TRY(reason_init(&f->reason, o->reason_open, o->reason_close, o->reason_most, err));
+	f->reason_end = -1;
+	for (int32_t id = 0; id < f->c->n_vocab && o->reason_close.len; id++) {
+		constraints_bytes(f->c, id, &at, &n, &control);
+		if (n == o->reason_close.len && !memcmp(at, o->reason_close.at, n))
+			f->reason_end = id;
+	}
+	return INFER_OK;
+}
+
 static int begin(struct follow *f, infer_error *err)
 {
 	const struct follow_opts *o = &f->o;
@@ -378,6 +447,7 @@ static int begin(struct follow *f, infer_error *err)
 	if (!until || !f->border || !f->bits || !f->one)
 		return err_set(err, INFER_ENOMEM, "no memory for a constraint");
 	find_borders(f);
+	TRY(find_reasoning(f, err));
 	TRY(get(&f->shared, f->c, o->grammar, err));
 	TRY(match_new(&f->m, o->grammar->g, MATCH_TIDY, &o->grammar->budget, err));
 	TRY(match_begin(f->m, &f->at, err));

@@ -175,6 +175,9 @@ static int constrain(struct request *q, infer_engine *e, const struct infer_requ
 	const struct follow_opts o = {
 		.grammar = r->grammar,
 		.free_until = r->free_until,
+		.reason_open = r->reason_open,
+		.reason_close = r->reason_close,
+		.reason_most = (q->cap - q->n_prompt) / 2,
 		.last = r->prompt[r->n_prompt - 1],
 		.stops = q->stop_tokens,
 		.n_stops = q->n_stop_tokens,

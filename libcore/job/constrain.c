@@ -213,6 +213,9 @@ static int constrain_calls(struct job *j, const char **param, infer_error *err)
 		               : err_set(err, INFER_EINVAL, "tool_choice: there are no tools");
 	TRY(infer_reply_constrain(&j->grammar, j->j.chat, &o, err));
 	j->j.request.grammar = j->grammar;
+	if (o.choice > INFER_CALLS_AUTO)
+		j->j.request.reason_close = infer_reply_reasoning(j->j.chat, o.prompt, o.prompt_n,
+		                                                  &j->j.request.reason_open);
 	return INFER_OK;
 }
 
@@ -238,9 +241,13 @@ int job_constrain_end(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EUNSUP, "%s beside tools is not supported%s",
 		               *param ? *param : infer_grammar_kind(q->grammar),
 		               j->o->where ? j->o->where : "");
-	if (j->j.chat)
+	if (j->j.chat) {
 		q->free_until =
 			infer_reply_until(j->j.chat, j->j.reply.prompt, j->j.reply.prompt_n);
+		if (q->free_until.len)
+			q->reason_close = infer_reply_reasoning(
+				j->j.chat, j->j.reply.prompt, j->j.reply.prompt_n, &q->reason_open);
+	}
 	return INFER_OK;
 }
 

@@ -81,3 +81,24 @@ struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, s
 	               ? (struct infer_str){ chat->think->close, strlen(chat->think->close) }
 	               : (struct infer_str){ "", 0 };
 }
+
+static struct infer_str str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
+
+struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *prompt, size_t n,
+                                       struct infer_str *open)
+{
+	const struct dialect_think *t = chat->think;
+
+	*open = str("");
+	while (n && reply_space((unsigned char)prompt[n - 1]))
+		n--;
+	if (chat->calls->flags & DIALECT_HARMONY) {
+		*open = str("<|channel|>analysis<|message|>");
+		return str("<|end|>");
+	}
+	if (!t->close || chat->calls->begun || ends_with(prompt, n, t->close))
+		return str("");
+	if (!ends_with(prompt, n, t->open))
+		*open = str(t->open);
+	return str(t->close);
+}

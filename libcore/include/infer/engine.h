@@ -106,7 +106,11 @@ struct infer_request {
 	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
 	infer_grammar *grammar; /* what the answer may be; NULL: anything */
 	struct infer_str free_until; /* it begins behind this text, the end of reasoning */
-	int embed;                   /* enum infer_embed; with max_tokens 0, and without scores */
+	/* Reasoning before the constrained answer, or its first part: what begins it (len 0: the
+	 * prompt has) and what ends it (len 0: there is none).  Where it has half of the tokens that
+	 * may come, it is ended, so that the answer has the others.  At most 64 bytes each. */
+	struct infer_str reason_open, reason_close;
+	int embed; /* enum infer_embed; with max_tokens 0, and without scores */
 	/* embed: f32 [n_embd], not normalised, the caller's until DONE; written by the thread that
 	 * steps, and whole when DONE has come without a code */
 	float *embedding;

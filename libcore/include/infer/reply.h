@@ -87,6 +87,11 @@ size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
  * Static. */
 struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n);
 
+/* What begins the reasoning that an answer may have, len 0: the prompt has begun it; returns what
+ * ends it, len 0: there is none.  Static. */
+struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *prompt, size_t n,
+                                       struct infer_str *open);
+
 /* What an answer is with tools: text, with calls as the model writes them. */
 enum infer_calls {
 	INFER_CALLS_FREE,     /* as it comes */

@@ -63,6 +63,49 @@ static void test_reasoning(void **state)
 	infer_grammar_free(g);
 }
 
+/* Reasoning that goes on and on is ended where it has half of the tokens, free or in the grammar;
+ * one that is not begun is not. */
+static void test_long_reasoning(void **state)
+{
+	static const int32_t prompt[] = { 300, 400, 500 };
+	infer_grammar *in = regex("[ -Z^-~]*\\]=\\][0-9]{2}(abc|xyz)"),
+		      *alone = regex("[0-9]{2}(abc|xyz)"), *text = regex("[a-z]{40,60}");
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 5; seed++)
+		for (int how = 0; how < 3; how++) {
+			struct infer_request q = { .prompt = prompt,
+				                   .n_prompt = 3,
+				                   .max_tokens = 60,
+				                   .grammar = how == 2 ? text
+				                              : how    ? alone
+				                                       : in,
+				                   .reason_close = { "]=]", 3 },
+				                   .sample = { .temp = 1, .seed = seed } };
+			const char *at;
+
+			if (how == 1)
+				q.free_until = q.reason_close;
+			if (how == 2)
+				q.reason_open = (struct infer_str){ "[=[", 3 };
+			run(&q, &got);
+			got.text[got.text_bytes] = 0;
+			at = strstr(got.text, "]=]");
+			if (how == 2) {
+				assert_null(at);
+				continue;
+			}
+			assert_int_equal(got.finish, INFER_FINISH_STOP);
+			assert_non_null(at);
+			at += 3 + strspn(at + 3, " \n");
+			assert_true(at[0] >= '0' && at[0] <= '9' && at[1] >= '0' && at[1] <= '9');
+			assert_true(!strcmp(at + 2, "abc") || !strcmp(at + 2, "xyz"));
+		}
+	infer_grammar_free(text);
+	infer_grammar_free(alone);
+	infer_grammar_free(in);
+}
+
 /* A stop token ends the answer where it may end, and nowhere else; an end that is ignored does not
  * come at all. */
 static void test_ends(void **state)
@@ -154,7 +197,8 @@ out:
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasoning),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_long_reasoning),
+		                            cmocka_unit_test(test_reasoning),
 		                            cmocka_unit_test(test_ends),
 		                            cmocka_unit_test(test_refused), nth_case(case_shared) };
 	int failed;
