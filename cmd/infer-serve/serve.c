@@ -100,6 +100,7 @@ static int open_reader(struct server *s, infer_error *err)
 	struct infer_str called = infer_model_called(s->model);
 
 	TRY(chat_take(&s->chat, &o->chat, infer_model_file(s->model), err));
+	TRY(chatml_open(&s->chat.template, err));
 	s->called = o->alias ? mem_strndup(MEM_BASE, o->alias, strlen(o->alias))
 	                     : mem_strndup(MEM_BASE, called.at, called.len);
 	if (!s->called)

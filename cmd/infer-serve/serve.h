@@ -187,6 +187,9 @@ extern const char exchange_json[];
 void slots_take(struct server *s, const struct exchange *x, int32_t index, int32_t tokens);
 void slots_leave(struct server *s, const struct exchange *x);
 
+/* chatml.c: a template where the model has none, and none was given */
+int chatml_open(infer_chat **chat, infer_error *err);
+
 /* access.c: a line for an exchange that is over; access_note adds what was asked and answered. */
 void access_note(struct exchange *x, const struct infer_answer *a);
 int access_open(struct server *s, infer_error *err);

@@ -173,6 +173,11 @@ static int take_ignore_eos(struct job *j, const char *key, const struct json *v,
 	return INFER_OK;
 }
 
+static int take_timings(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_take_bool(&j->j.each_timings, key, v, err);
+}
+
 static int take_keep_stop(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int keep;
@@ -194,6 +199,7 @@ const struct job_field job_common[] = {
 	{ "stop", job_take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
 	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },
+	{ "timings_per_token", take_timings, job_put_nothing },
 	{ "include_stop_str_in_output", take_keep_stop, put_keep_stop },
 	{ NULL, NULL, NULL },
 };

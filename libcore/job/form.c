@@ -91,7 +91,14 @@ static int end(infer_writer *w, infer_error *err)
 
 int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
 {
-	form_of(a->job)->put(begin(w), &(struct form_answer){ .a = a });
+	const struct infer_form *f = form_of(a->job);
+
+	if (f->put_list && a->job->n > 1) {
+		jw_init(&w->w, &w->text);
+		f->put_list(&w->w, a);
+		return w->text.bad ? no_memory(err) : INFER_OK;
+	}
+	f->put(begin(w), &(struct form_answer){ .a = a });
 	return end(w, err);
 }
 

@@ -54,6 +54,8 @@ struct infer_form {
 	void (*put_fault_event)(infer_writer *w, const struct infer_fault *f,
 	                        const char *request_id, struct infer_stream *s);
 	const char *end;
+	/* a whole value for several answers, where they are a list; NULL: put has all of them */
+	void (*put_list)(struct jwrite *w, const struct infer_answer *a);
 };
 
 /* events.c: an event between these two is an object that is open.  name: NULL: it has none */
@@ -86,6 +88,8 @@ void part_call_id(struct jwrite *w, const char *key, const char *prefix,
                   const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i);
 /* the code of a fault in OpenAI's terms */
 const char *part_code(const struct infer_fault *f);
+/* `timings`, as llama.cpp's server has them */
+void part_timings(struct jwrite *w, const struct infer_usage *u);
 /* `error`: {type, message} */
 void part_anthropic_error(struct jwrite *w, const struct infer_fault *f);
 /* One call's members in a chunk: its id, type and name, or more of its arguments. */

@@ -41,7 +41,13 @@ struct job {
 	int single;         /* at most one call */
 	int inline_reasoning, no_thinking, wants_thinking;
 	int32_t thinking_budget;
-	int counts;                      /* the prompt is counted, and nothing generated */
+	int counts; /* the prompt is counted, and nothing generated */
+	int no_cache, has_gap;
+	int min_logprobs; /* tokens are kept in any case */
+	struct fim {
+		/* texts around a gap, what fills it so far, and files beside: [{text, filename}] */
+		const struct json *before, *behind, *begun, *extra;
+	} fim;
 	const struct json *instructions; /* that come first, in a field of their own, or NULL */
 	const struct json *input;        /* of a form that calls its messages so */
 	const struct json *effort;       /* reasoning_effort, or NULL */
@@ -147,6 +153,11 @@ int job_conversation(struct job *j, const char **param, infer_error *err);
 job_take job_take_now, job_take_template;
 /* Another prompt: INFER_EINVAL where a field wants a conversation. */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
+
+/* fim.c: the prompt of text with a gap.  INFER_EUNSUP: the model has no tokens for it */
+int job_read_gap(struct job *j, const struct fim *f, infer_error *err);
+/* A salt that no other request has. */
+uint64_t job_salt(const struct job *j);
 
 /* talk.c: conversations in the forms of servers */
 job_take job_take_prefill, job_take_effort, job_take_reasoning, job_take_thinking_budget,

@@ -64,6 +64,8 @@ void openai_put(struct jwrite *w, const struct form_answer *f, const struct open
 	}
 	jw_end(w);
 	put_usage(w, a);
+	if (a->fingerprint)
+		part_timings(w, &a->choices->usage);
 	if (f->more)
 		f->more(w, f->user);
 }
@@ -95,4 +97,6 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	jw_end(w);
 	if (a->job->each_usage)
 		put_usage(w, a);
+	if (a->job->each_timings)
+		part_timings(w, &a->choices[d->index].usage);
 }

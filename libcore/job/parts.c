@@ -164,6 +164,32 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 	return chars;
 }
 
+static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t ns)
+{
+	static const char *const ends[] = { "_n", "_ms", "_per_token_ms", "_per_second" };
+	const double ms = (double)ns / 1e6;
+	const double values[] = { (double)n, ms, n ? ms / (double)n : 0,
+		                  ns > 0 ? (double)n * 1e9 / (double)ns : 0 };
+	char key[40];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(key, sizeof key, "%s%s", of, ends[i]);
+		if (i)
+			jw_num(w, key, values[i]);
+		else
+			jw_int(w, key, n);
+	}
+}
+
+void part_timings(struct jwrite *w, const struct infer_usage *u)
+{
+	jw_object(w, "timings");
+	jw_int(w, "cache_n", u->cached_tokens);
+	put_rates(w, "prompt", u->prompt_tokens - u->cached_tokens, u->prefill_ns);
+	put_rates(w, "predicted", u->completion_tokens, u->decode_ns);
+	jw_end(w);
+}
+
 /* ---- calls ---- */
 
 /* The id that the model wrote, or else one derived from the request, so that the same request gives

@@ -173,6 +173,9 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
 
+	*param = j->j.form == &form_text ? "suffix" : NULL;
+	if (j->has_gap)
+		return job_read_gap(j, &j->fim, err);
 	if (job_is_conversation(j)) {
 		TRY(job_conversation(j, param, err));
 		j->j.request.prompt = j->prompt;
@@ -232,6 +235,8 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 	if (!j->seeded)
 		j->j.request.sample.seed =
 			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
+	if (j->min_logprobs && j->j.logprobs < 0)
+		j->j.logprobs = 0;
 	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
 	if (job_sampling_end(j, err))
 		return job_fault(j, NULL);
@@ -346,6 +351,8 @@ struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i)
 	                  : (struct infer_prompt){ .ids = j->request.prompt,
 		                                   .n = j->request.n_prompt };
 }
+
+uint64_t job_salt(const struct job *j) { return rng_hash(1, j->j.id, strlen(j->j.id)) | 1; }
 
 uint64_t infer_job_seed(const infer_job *j, int32_t i)
 {

@@ -186,6 +186,11 @@ static int take_seed(struct job *j, const char *key, const struct json *v, infer
 {
 	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+	if (j->j.form != &form_own && json_is(v, JSON_UINT))
+		return err_set(err, INFER_EINVAL, "%s is %llu: at most %lld", key,
+		               (unsigned long long)v->u, (long long)INT64_MAX);
+	if (j->j.form != &form_own && v->i == -1) /* any */
+		return INFER_OK;
 	j->j.request.sample.seed = v->u;
 	j->seeded = 1;
 	return INFER_OK;

@@ -15,6 +15,12 @@ static int take_logprobs(struct job *j, const char *key, const struct json *v, i
 	return job_whole(&j->j.logprobs, key, v, 0, TOP_MOST, err);
 }
 
+static int take_suffix(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	j->fim.behind = v;
+	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+}
+
 /* All samples are answers: the best of more than that are not chosen. */
 static int take_best_of(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
@@ -26,6 +32,7 @@ static const struct job_field known[] = {
 	{ "logprobs", take_logprobs },
 	{ "echo", job_take_echo },
 	{ "best_of", take_best_of },
+	{ "suffix", take_suffix },
 	/* accepted and ignored: there is one model, and no billing */
 	{ "model", job_pass_text },
 	{ "user", job_pass_text },
@@ -33,15 +40,29 @@ static const struct job_field known[] = {
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
-	{ "suffix", NAN },
 	{ "stream", 0 },
 	{ "stream_options", NAN },
 	{ NULL, 0 },
 };
 
+/* With a suffix, the prompt is what stands before the gap. */
+static int ready(struct job *j, const char **param, infer_error *err)
+{
+	*param = "suffix";
+	if (!json_bytes(j->fim.behind))
+		return INFER_OK;
+	if (!json_is_string(j->prompt_value) || j->j.echo)
+		return err_set(err, INFER_EUNSUP,
+		               "suffix goes with one text as the prompt, and "
+		               "without echo");
+	j->fim.before = j->prompt_value;
+	j->has_gap = 1;
+	return INFER_OK;
+}
+
 static int read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, MAX_TOKENS };
+	static const struct job_fields fields = { known, refused, MAX_TOKENS, ready };
 
 	if (job_read_fields(j, body, &fields))
 		return j->j.fault.error.code;

@@ -145,3 +145,48 @@ E
 		"tool_choice {$TALK,\"tool_choice\":\"required\"}" "tool_choice {$TALK,$tools,\"tool_choice\":\"odd\"}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"auto\",\"tools\":[{\"name\":\"other\"}]}}}" \
 		"response_format {$TALK,$tools,\"response_format\":{\"type\":\"json_object\"}}" "parallel_tool_calls {$TALK,$tools,\"parallel_tool_calls\":1}" | refused /v1/chat/completions
 }
+
+@test "/completion: what infer-run says; events of a stream; lists, stops, chosen fields; each field of a wrong type" {
+	post /completion '{"prompt":"Once upon","n_predict":6,"temperature":-1,"return_tokens":true,"n_probs":2}' >whole
+	same "$(infer-run -q -m demo --no-stdin --temp 0 -n 6 --raw 'Once upon')" "$(json content <whole)"
+	same 'limit  6 2 6 2 true' "$(json stop_type <whole) $(json stopping_word <whole) $(json tokens_predicted <whole) $(json tokens_evaluated <whole) $(json tokens.# <whole) $(json completion_probabilities.0.top_logprobs.# <whole) $(json stop <whole)"
+	same "$(json content <whole)" "$(post /detokenize "{\"tokens\":$(json tokens <whole)}" | json content)"
+	same "$(json tokens <whole)" "$(json completion_probabilities <whole | perl -MJSON::PP -ne 'print encode_json([map { $_->{id} } @{decode_json($_)}])')"
+	perl "$H" "$SOCK" events /completion '{"prompt":"Once upon","n_predict":6,"temperature":0,"stream":true}' >events
+	same "$(json content <whole)" "$(json content <events | tr -d '\n')"
+	same "$(json tokens <whole | tr -d '[]')" "$(json tokens <events | tr -d '[]' | grep . | xargs | tr ' ' ,)"
+	same 'false false false false false false true' "$(json stop <events | xargs)"
+	head -n 1 events | grep -qx '{"index":0,"content":" a","tokens":\[[0-9]*\],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":2}'
+	tail -n 1 events | grep -q '^{"index":0,"content":"","tokens":\[\],"stop":true,"stop_type":"limit","stopping_word":"",'
+	post /completion '{"prompt":["Once upon","Hi"],"n_predict":2,"temperature":0,"response_fields":["content","generation_settings/n_predict"]}' >out
+	same '2 {"content":" a time","n_predict":2}' "$(json '#' <out) $(json 0 <out | perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_))')"
+	post /completion '{"prompt":"Once upon","n_predict":20,"temperature":0,"stop":["zz"," time"]}' >out
+	same ' a word | time' "$(json content <out) $(json stop_type <out) |$(json stopping_word <out)"
+	printf '%s\n' 'prompt 5' 'prompt []' 'prompt [-1]' 'prompt ["a",[]]' 'n_predict "a"' 'n_predict -2' 'n_probs -1' 'return_tokens 5' 'cache_prompt 5' 'response_fields 5' 'id_slot "a"' 'n_keep "a"' 'lora 5' \
+		'temperature "a"' 'top_k "a"' 'repeat_last_n -2' 'dry_sequence_breakers 5' 'samplers 5' 'seed "a"' 'stop 5' 'logit_bias [[5]]' 'logit_bias [["a","b"]]' 'stream 5' 'timings_per_token 5' 'ignore_eos 5' \
+		'grammar 5' 'json_schema 5' 'post_sampling_probs true' 't_max_predict_ms 5' 'min_keep "a"' 'mirostat 3' | with '{"prompt":"a"}' | refused /completion
+	# a prompt that is not to be cached is read anew
+	post /completion '{"prompt":"A long prompt that is here to fill more than a page of the cache, again and again and again, until it does, and then some more of it","n_predict":1}' >out
+	same 0 "$(post /completion '{"prompt":"A long prompt that is here to fill more than a page of the cache, again and again and again, until it does, and then some more of it","n_predict":1,"cache_prompt":false}' | json timings.cache_n)"
+}
+
+@test "/infill and suffix: with tokens for a gap, and without" {
+	post /infill '{"input_prefix":"a","input_suffix":"b"}' >out
+	same '501 not_supported_error' "$(status) $(json error.type <out)"
+	printf '%s\n' 'input_prefix 5' 'input_suffix 5' 'input_extra 5' 'input_extra [{}]' 'prompt 5' | with '{"input_prefix":"a","input_suffix":"b"}' | refused /infill
+	echo 'suffix {"prompt":"a","suffix":"b"}' | refused /v1/completions
+	mkmodel --fim fim.gguf
+	infer-serve -m fim.gguf -t 1 --listen unix:gap >up 2>said 3>&- &
+	pid=$!
+	for _ in $(seq 100); do [ ! -s up ] || break; sleep 0.1; done
+	perl "$H" gap ask POST /detokenize '{"tokens":[600]}' >pre
+	perl "$H" gap ask POST /detokenize '{"tokens":[601]}' >suf
+	perl "$H" gap ask POST /detokenize '{"tokens":[602]}' >mid
+	perl "$H" gap ask POST /infill '{"input_prefix":"the of","input_suffix":"and","prompt":"so","input_extra":[{"text":"first"}],"n_predict":1}' >out
+	perl "$H" gap ask POST /v1/completions '{"prompt":"the of","suffix":"and","max_tokens":1}' >text
+	kill -TERM $pid
+	wait $pid
+	same "first
+$(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json prompt <out)"
+	json usage.prompt_tokens <text | grep -q '[0-9]'
+}

@@ -90,7 +90,7 @@ refused()
 	same my-id.1 "$(field x-request-id)"
 	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
 	field x-request-id | grep -q ^req_
-	for path in /v1/rerank /v1/score /infill; do
+	for path in /v1/rerank /v1/score; do
 		post $path '{}' | json error.message | grep -q "does not have $path"
 		same 501 "$(status)"
 	done

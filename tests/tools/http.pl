@@ -3,6 +3,7 @@
 # is not what HTTP/1.1 and server-sent events allow.
 #	ask METHOD PATH [BODY [HEADER]...]	the body of the answer; its head into the file `head`, a line each, status first
 #	stream PATH BODY			what each event says, a line each; the file `chunks` gets how many events each chunk has
+#	events PATH BODY			the same of a stream that ends without [DONE]
 #	named PATH BODY			the same of a stream whose events have names, which their data repeats
 #	send				standard input as it is; everything that comes until the server closes the connection
 #	many N PATH [HEADER]...			the lines of standard input as bodies, N at once; answers in the order of the lines
@@ -174,6 +175,13 @@ if ($command eq 'ask') {
 	my ($all, $sizes) = stream($r);
 	save('chunks', @$sizes);
 	print "$_\n" for @$all;
+} elsif ($command eq 'events') {
+	my $r = reader(dial());
+	put($r->{s}, request('POST', @args));
+	stream_head($r);
+	my $text = '';
+	while (length(my $c = chunk($r))) { $text .= $c }
+	print "$_\n" for events($text);
 } elsif ($command eq 'named') {
 	my $r = reader(dial());
 	put($r->{s}, request('POST', @args));

@@ -25,7 +25,7 @@ struct spec {
 	long layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, rope_dim, orig_ctx,
 		experts, experts_used, expert_ff, window, split;
 	double rope_base, rope_factor, eps;
-	long tied, bias, chat;
+	long tied, bias, chat, fim;
 	int type_id, moe, qk_norm, post_norm;
 	/* of type_id: elements under scale 1; second field to first where their mean is 0 */
 	float std, ratio;
@@ -68,6 +68,7 @@ static const struct option_row {
 	O("tied", 'f', tied, "no output matrix"),
 	O("bias", 'f', bias, "on q, k, v and o"),
 	O("chat", 'f', chat, "ChatML tokens and template"),
+	O("fim", 'f', fim, "tokens for text with a gap: words 600 to 602"),
 #undef O
 };
 
@@ -118,6 +119,11 @@ static void write_vocab(struct gguf_write *w, const struct vocab *v, const struc
 		gguf_write_u32(w, "tokenizer.ggml.eot_token_id",
 		               (uint32_t)find(v, "<|im_end|>", 10));
 		gguf_write_str(w, "tokenizer.chat_template", chatml, sizeof chatml - 1);
+	}
+	if (s->fim) {
+		gguf_write_u32(w, "tokenizer.ggml.fim_pre_token_id", 600);
+		gguf_write_u32(w, "tokenizer.ggml.fim_suf_token_id", 601);
+		gguf_write_u32(w, "tokenizer.ggml.fim_mid_token_id", 602);
 	}
 	buf_fini(&pieces);
 	buf_fini(&scores);

@@ -83,6 +83,7 @@ static void add_choice(struct sum *s, const struct json *choice)
 	m = m ? m : json_get(choice, "delta");
 	m = m ? m : choice;
 	finish = json_get(choice, "finish_reason");
+	finish = finish ? finish : json_get(choice, "stop_type");
 	s->begun += json_get(m, "role") != NULL;
 	add(&s->content, json_get(m, "content"));
 	add(&s->content, json_get(m, "text"));

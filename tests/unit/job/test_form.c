@@ -109,6 +109,29 @@ static const struct {
 	  "entry 0 is not a token id" },
 	{ "embed", "{\"input\":\"x\",\"dimensions\":9999}", INFER_FAULT_INVALID, INFER_EINVAL,
 	  "dimensions", "from 1" },
+	{ "text", "{\"prompt\":\"x\",\"suffix\":\"y\"}", INFER_FAULT_INVALID, INFER_EUNSUP,
+	  "suffix", "no tokens for text with a gap" },
+	{ "text", "{\"prompt\":\"x\",\"suffix\":\"\"}", 0, 0, NULL, "" },
+	{ "native", "{\"prompt\":\"x\",\"n_predict\":3,\"seed\":-1,\"temperature\":-1}", 0, 0, NULL,
+	  "" },
+	{ "native", "{\"prompt\":\"x\",\"n_probs\":\"a\"}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "n_probs", "whole number" },
+	{ "native", "{\"prompt\":\"x\",\"seed\":18446744073709551615}", INFER_FAULT_INVALID,
+	  INFER_EINVAL, "seed", "at most" },
+	{ "native", "{\"prompt\":\"x\",\"post_sampling_probs\":true}", INFER_FAULT_INVALID,
+	  INFER_EUNSUP, "post_sampling_probs", "not supported" },
+	{ "native", "{\"prompt\":\"x\",\"lora\":[{\"id\":0,\"scale\":1}]}", INFER_FAULT_INVALID,
+	  INFER_EUNSUP, "lora", "not supported" },
+	{ "native", "{\"prompt\":\"x\",\"response_fields\":[5]}", INFER_FAULT_INVALID, INFER_EINVAL,
+	  "response_fields", "not a text" },
+	{ "infill", "{\"input_prefix\":\"x\"}", INFER_FAULT_INVALID, INFER_EINVAL, "input_suffix",
+	  "no input_suffix" },
+	{ "infill", "{\"input_prefix\":5}", INFER_FAULT_INVALID, INFER_EINVAL, "input_prefix",
+	  "not a text" },
+	{ "infill", "{\"input_prefix\":\"\",\"input_suffix\":\"\",\"input_extra\":[{}]}",
+	  INFER_FAULT_INVALID, INFER_EINVAL, "input_extra", "an object with a text" },
+	{ "infill", "{\"input_prefix\":\"x\",\"input_suffix\":\"y\"}", INFER_FAULT_OFF,
+	  INFER_EUNSUP, NULL, "no tokens for text with a gap" },
 	{ "own", "{\"prompt\":[]}", INFER_FAULT_INVALID, INFER_EINVAL, "prompt", "empty" },
 };
 
@@ -312,7 +335,7 @@ static void test_streams(void **state)
 	for (int i = 0; i < MOST_CHUNKS; i++)
 		events[i] = (struct infer_event){ .token = 5 + i % 40, .logprob = (float)-i };
 	for (size_t f = 0; f < FORMS; f++) {
-		int raw = forms[f].form == &form_own || forms[f].form == &form_text;
+		int raw = forms[f].form == &form_own || !(forms[f].form->flags & FORM_TALKS);
 
 		if (forms[f].form->flags & (FORM_COUNTS | FORM_WHOLE))
 			continue;
@@ -415,6 +438,14 @@ static const struct {
 	  "\"response.function_call_arguments.delta\",\"sequence_number\":0,\"item_id\":\"fc_ID\","
 	  "\"output_index\":1,\"delta\":\"{}\"}\n\n",
 	  INFER_DELTA_CALL },
+	{ "native",
+	  { .kind = INFER_DELTA_TEXT, .text = { "Hel", 3 } },
+	  "{\"index\":0,\"content\":\"Hel\",\"tokens\":[],\"stop\":false,\"id_slot\":0,"
+	  "\"tokens_predicted\":4,\"tokens_evaluated\":3}" },
+	{ "infill",
+	  { .kind = INFER_DELTA_TEXT, .index = 1, .text = { "lo", 2 } },
+	  "{\"index\":1,\"content\":\"lo\",\"tokens\":[],\"stop\":false,\"id_slot\":1,"
+	  "\"tokens_predicted\":2,\"tokens_evaluated\":3}" },
 	{ "own",
 	  { .kind = INFER_DELTA_TEXT, .index = 1, .text = { "a\xff", 2 } },
 	  "{\"id\":\"q\",\"index\":1,\"text\":\"a\xef\xbf\xbd\",\"text_b64\":\"Yf8=\"}" },
