@@ -159,10 +159,10 @@ typedef struct infer_job {
 	                         * conversation */
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
 	int stream, include_usage;        /* requested; see infer_form_put_delta */
-	int each_usage, each_timings; /* every chunk says the usage so far, the timings */
-	int tokens;                   /* the ids of the answer are told, where a form has them */
-	const struct json *body;      /* the fields that were read; NULL: none were */
-	struct infer_str asked; /* the request (infer_form_put_request); len 0: not kept */
+	int each_usage, each_timings;     /* every chunk says the usage so far, the timings */
+	int tokens;              /* the ids of the answer are told, where a form has them */
+	const struct json *body; /* the fields that were read; NULL: none were */
+	struct infer_str asked;  /* the request (infer_form_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was an integer, and is returned as one */
 	int64_t line;
