@@ -26,7 +26,7 @@
 /* HEAD: memory of a connection, which bounds the head.  IDLE_S: without a byte in either
  * direction a connection ends.  DRAIN: a body that is too large is read up to so many times the
  * limit, so that its sender sees the answer. */
-enum { HEAD = 64 << 10, IDLE_S = 60, DRAIN = 4, BLOCK = 32 << 10, LOOK = 64 };
+enum { HEAD = 32 << 10, IDLE_S = 60, DRAIN = 4, BLOCK = 16 << 10, LOOK = 64 };
 #define SECOND INT64_C(1000000000)
 
 /* A connection between requests, or whose head arrives. */

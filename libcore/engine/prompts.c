@@ -125,6 +125,17 @@ static int is_above(const infer_engine *e, const struct request *r)
 	return 2 * below > decode && r->rows_due <= LONG;
 }
 
+/* The least rows where more prompts wait than sequences decode: few would hold up many, and steps
+ * with few rows that decode cost much. */
+static int64_t crowd(const infer_engine *e)
+{
+	int64_t waiting = 0;
+
+	for (int32_t i = 0; i < e->n_active; i++)
+		waiting += e->active[i]->rows_due > 0;
+	return waiting > e->step.n_decode ? LEAST_ROWS * waiting / e->step.n_decode : LEAST_ROWS;
+}
+
 /* The prompt rows that this step may hold; r: the prompt to be served first. */
 static int32_t quota(const infer_engine *e, const struct request *r)
 {
@@ -140,6 +151,8 @@ static int32_t quota(const infer_engine *e, const struct request *r)
 	           r->rows_due > LONG) {
 		rows = num_min(rows, e->decode_ns * LONG_PERCENT / 100 / e->row_ns);
 		least = 1;
+	} else if (e->flags & INFER_ENGINE_EVEN && e->step.n_decode) {
+		least = num_min(OPEN_ROWS, crowd(e));
 	}
 	return (int32_t)num_min(rows < least ? least : rows, e->chunk - e->step.n_guesses);
 }

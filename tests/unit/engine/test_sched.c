@@ -142,6 +142,41 @@ static void test_even(void **state)
 	infer_model_close(&m);
 }
 
+/* Where more prompts wait than decode, they get more rows, but at most 128. */
+static void test_crowd(void **state)
+{
+	static const struct {
+		int waiting;
+		uint64_t rows;
+	} cases[] = { { 1, 16 }, { 3, 48 }, { 7, 112 }, { 12, 128 } };
+	static int32_t ids[3000];
+	struct infer_engine_stats before, after;
+	struct infer_request r;
+
+	(void)state;
+	run_ids(ids, 3000, 6, 260, 700);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){
+			.threads = 1, .max_seqs = 16, .step_ms = 1, .flags = INFER_ENGINE_EVEN });
+
+		r = request(ids, 10, 100, 0);
+		submit(e, &r);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		for (int k = 1; k <= cases[i].waiting; k++) {
+			r = request(ids + 200 * k, 150, 1, k);
+			submit(e, &r);
+		}
+		e->row_ns = 1000000;
+		e->decode_ns = 10000000;
+		infer_engine_stats(e, &before);
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		infer_engine_stats(e, &after);
+		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
+		drive(e);
+		infer_engine_close(&e);
+	}
+}
+
 /* Requests that begin alike compute what they share once, to the position, those that run side by
  * side too; with a window, by whole pages at least. */
 static void shared_beginning(const infer_model *m, uint32_t flags, double most)
@@ -436,10 +471,15 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),      cmocka_unit_test(test_step_time),
-		cmocka_unit_test(test_even),       cmocka_unit_test(test_shared_beginning),
-		cmocka_unit_test(test_short_lead), cmocka_unit_test(test_newcomer),
-		cmocka_unit_test(test_unread),     cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_step_time),
+		cmocka_unit_test(test_even),
+		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_short_lead),
+		cmocka_unit_test(test_newcomer),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_threads),
 	};
 
