@@ -397,6 +397,43 @@ static int fill_top(struct asker *q, const struct trie *t, struct node *top, int
 	return fill_entry(q, t, e, top);
 }
 
+/* -- elements that differ ------------------------------------------------------------------- */
+
+/* The string or the name that an element is in, if infinitely many may come of it wherever it goes;
+ * else NULL. */
+static struct node *in_free_text(const struct mask *k, struct node *top)
+{
+	while (top->kind == N_ITEM)
+		top = top->side;
+	if (top->kind == N_STRING)
+		return k->g->goal[top->data[0]].alt[top->data[1]].count ? NULL : top;
+	if (top->kind != N_OTHER_KEY)
+		return NULL;
+	return k->g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
+}
+
+/* Tokens without a quote leave the text as free as it is; the others are followed. */
+static int fill_element(struct asker *q, const struct trie *t, struct node *top)
+{
+	struct node *text = in_free_text(q->k, top);
+	const uint64_t *quoted = vocab_quoted(q->k->v);
+	struct mask_key key = { 0 };
+	struct mask_from from = { 0 };
+	struct entry *e;
+
+	if (!text || t != vocab_trie(q->k->v))
+		return exact(q, t, top);
+	TRY(key_of(q->k, t, &key, &from, text, q->err));
+	TRY(mask_entry(&e, q->k, t, &key, &from, q->left->steps, q->err));
+	TRY(charge(q, e->steps));
+	for (uint32_t i = 0; e->id && i < e->n; i++)
+		if (!bit_get(quoted, e->id[i]))
+			bit_set(q->bits, e->id[i]);
+	for (uint32_t i = 0; e->bits && i < q->k->words; i++)
+		q->bits[i] |= e->bits[i] & ~quoted[i];
+	return exact(q, vocab_quotes(q->k->v), top);
+}
+
 /* Whether this file knows what the frame is, and what is below it. */
 static int is_known(const struct node *top)
 {
@@ -413,6 +450,8 @@ static int fill(struct asker *q, const struct trie *t, struct node *top)
 		return INFER_OK;
 	if (top->kind == N_OBJECT || top->kind == N_OTHER_KEY)
 		names = has_names(q->k->g, top, &counted);
+	if (top->kind == N_ITEM)
+		return fill_element(q, t, top);
 	if (!is_known(top) || counted || (names && t->twice) || q->depth > DEEP)
 		return exact(q, t, top);
 	q->depth++;
