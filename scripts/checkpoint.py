@@ -39,8 +39,8 @@ def use_float64():
     return torch
 
 
-def draw(name, shape, rng, gemma):
-    """Random values whose effect can be seen, each a float32 number."""
+def draw(name, shape, rng, gemma, turned=False):
+    """Random values whose effect can be seen, each a float32 number.  turned: experts of [in][out], which are clamped."""
     if name.endswith("norm.weight") or "layernorm" in name:
         a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
     elif name.endswith("bias"):
@@ -48,7 +48,7 @@ def draw(name, shape, rng, gemma):
     elif "embed_tokens" in name:
         a = (0.4 if gemma else 1.0) * rng.standard_normal(shape)
     else:
-        gain = 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight")) else 1.2
+        gain = 5.0 if "experts.gate_up_proj" in name and turned else 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight", "router.weight")) else 1.2
         a = gain / np.sqrt(shape[-1]) * rng.standard_normal(shape)
     return a.astype(np.float32).astype(np.float64)
 
@@ -57,8 +57,10 @@ def fill(name, model, rng, gemma):
     """Draw every parameter of a model in float64; name -> value."""
     import torch
     state = {}
-    for k, p in model.named_parameters():
-        state[k] = draw(k, tuple(p.shape), rng, gemma)
+    turned = model.config.model_type == "gpt_oss"
+    trained = [(k, b) for k, b in model.named_buffers() if k.endswith("e_score_correction_bias")]
+    for k, p in [*model.named_parameters(), *trained]:
+        state[k] = draw(k, tuple(p.shape), rng, gemma, turned)
         with torch.no_grad():
             p.copy_(torch.from_numpy(state[k]))
     for k, b in model.named_buffers():
@@ -89,9 +91,16 @@ def from_hub(config):
     return c, transformers.AutoModelForCausalLM.from_config(c).double().eval()
 
 
-def as_saved(state, mixtral):
-    """transformers joins experts when it loads; checkpoints hold them one by one."""
-    out = {}
+def as_saved(state, model_type):
+    """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
+    out, mixtral = {}, model_type == "mixtral"
+    if model_type == "gpt_oss":
+        return state
+    if model_type.startswith("granitemoe"):
+        for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),
+                         ("router.weight", "router.layer.weight")):
+            state = {k.replace("block_sparse_moe." + new, "block_sparse_moe." + old): a for k, a in state.items()}
+        return state
     first, third, second = ("w1", "w3", "w2") if mixtral else ("gate_proj", "up_proj", "down_proj")
     for k, a in state.items():
         if mixtral:
@@ -116,7 +125,7 @@ def save(path, config, state):
         with open(os.path.join(path, name), "w") as f:
             json.dump(what, f)
     head, body = {}, b""
-    for k, a in as_saved(state, config["model_type"] == "mixtral").items():
+    for k, a in as_saved(state, config["model_type"]).items():
         raw = a.astype("<f4").tobytes()
         head[k] = {"dtype": "F32", "shape": list(a.shape), "data_offsets": [len(body), len(body) + len(raw)]}
         body += raw
@@ -153,7 +162,8 @@ def main():
 
     def find_patched(*args, **kwargs):
         c = find(*args, **kwargs)
-        c.set_vocab = set_vocab
+        for one in (c, *(v for v in vars(c).values() if isinstance(v, type))):      # some hand their work to a class inside
+            one.set_vocab = set_vocab
         return c
 
     program.get_model_class = find_patched

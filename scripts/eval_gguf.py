@@ -35,6 +35,16 @@ FAULTS = {
     "swa-scaled": "window layers take the RoPE scaling of the full ones",
     "all-rope": "layers without rotation are rotated",
     "no-softcap": "softcaps are skipped",
+    "no-sinks": "sinks take no share of the softmax",
+    "no-clamp": "gate and up are not clamped",
+    "ramp-rounded": "YaRN's ramp bounds are rounded where they are not",
+    "no-pick-bias": "experts are chosen without the bias",
+    "pick-weights": "the bias is in the experts' weights too",
+    "softmax-gate": "experts are scored by softmax",
+    "no-shared": "the experts of every row are left out",
+    "no-shared-gate": "the experts of every row are not weighted",
+    "no-temper": "queries do not grow with the position",
+    "norm-head": "queries and keys are normed by heads, not over all of them",
     "tie-high": "equal router logits go to the higher expert",
 }
 # types with an integer product: elements that share a scale of the activations
@@ -53,7 +63,11 @@ ARCHS = {
     "qwen2moe": {"rope": "halves", "renorm": False},
     "qwen3moe": {"rope": "halves"},
     "phi3": {"rope": "halves"},
-    "olmo2": {"rope": "halves"},
+    "olmo2": {"rope": "halves", "period": 4, "base_swa": None},
+    "gpt-oss": {"rope": "halves", "period": 2, "exact": True, "act": "swiglu", "ffn_norm": "post_attention_norm"},
+    "glm4": {"rope": "pairs"},
+    "glm4moe": {"rope": "halves", "ffn_norm": "post_attention_norm"},
+    "mistral3": {"rope": "pairs"},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
 }
@@ -94,11 +108,11 @@ def round_act(x, block):
     return (q.astype(np.float64) * d.astype(np.float64)).reshape(x.shape), edge
 
 
-def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, faults):
+def yarn_inv(inv, n_rot, base, factor, orig, fast, slow, exact, faults):
     def corr(beta):
         return n_rot * math.log(orig / (beta * 2 * math.pi)) / (2 * math.log(base))
     lo, hi = corr(fast), corr(slow)
-    if "no-round" not in faults:
+    if "ramp-rounded" in faults if exact else "no-round" not in faults:
         lo, hi = math.floor(lo), math.ceil(hi)
     lo, hi = max(lo, 0), min(hi, n_rot - 1)
     ramp = np.clip((np.arange(len(inv)) - lo) / max(hi - lo, 0.001), 0, 1)
@@ -131,7 +145,7 @@ class Model:
             raise SystemExit(f"architecture {self.arch} is not written here")
         self.how = ARCHS[self.arch]
         k = self.key
-        self.n_layer, self.n_embd = k("block_count"), k("embedding_length")
+        self.n_layer, self.n_embd = k("block_count") - k("nextn_predict_layers", 0), k("embedding_length")
         self.eps = float(k("attention.layer_norm_rms_epsilon"))
         self.ctx = ctx or k("context_length")
         self.window, self.scale_all = k("attention.sliding_window", 0), k("attention.scale", 0.0)
@@ -172,7 +186,9 @@ class Model:
         """x [..., k] times the rows of a weight, and its bias if there is one."""
         w, kind = self.tensors[name + ".weight"]
         y = self.rounded(x, kind) @ (w if expert is None else w[expert]).T
-        return y + self.tensors[name + ".bias"][0] if self.has(name + ".bias") else y
+        if not self.has(name + ".bias"):
+            return y
+        return y + (self.tensors[name + ".bias"][0] if expert is None else self.tensors[name + ".bias"][0][expert])
 
     def norm(self, x, name):
         y = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
@@ -181,7 +197,8 @@ class Model:
     def rope(self, il, n_rot, n):
         """cos and sin [n][n_rot / 2] of layer il, and their scale applied."""
         local = self.is_window(il) and "base_swa" in self.how and "swa-base" not in self.faults
-        base = float(self.key("rope.freq_base_swa", self.how["base_swa"]) if local else self.key("rope.freq_base", 10000.0))
+        full = self.key("rope.freq_base", 10000.0)
+        base = float(self.key("rope.freq_base_swa", self.how["base_swa"] or full) if local else full)
         inv = base ** (-np.arange(0, n_rot, 2) / n_rot)
         kind = self.key("rope.scaling.type", "linear")
         if kind == "linear" and self.has("rope_factors_long.weight"):
@@ -195,8 +212,9 @@ class Model:
             inv = inv / factor
         elif kind == "yarn":
             inv = yarn_inv(inv, n_rot, base, factor, orig, float(self.key("rope.scaling.yarn_beta_fast", 32.0)),
-                           float(self.key("rope.scaling.yarn_beta_slow", 1.0)), self.faults)
+                           float(self.key("rope.scaling.yarn_beta_slow", 1.0)), self.how.get("exact"), self.faults)
             mscale *= float(self.key("rope.scaling.yarn_attn_factor", 0.0)) or (0.1 * math.log(factor) + 1 if factor > 1 else 1)
+            mscale /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * math.log(factor) + 1
         if self.has("rope_freqs.weight"):
             inv = inv / self.tensors["rope_freqs.weight"][0]
         if kind == "longrope":
@@ -231,6 +249,8 @@ class Model:
             return x
         if self.tensors[name + ".weight"][0].size == x.shape[-1]:
             return self.norm(x, name)
+        if "norm-head" in self.faults:
+            return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.tensors[name + ".weight"][0].reshape(x.shape[1:])
         return self.norm(x.reshape(len(x), -1), name).reshape(x.shape)
 
     def qkv(self, h, p, heads, kv, dk, dv):
@@ -255,6 +275,9 @@ class Model:
         q, k = self.rotate(q, il), self.rotate(k, il)
         if late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
+        beta = self.key("attention.temperature_scale", 0.0)
+        if beta and "no-temper" not in self.faults:
+            q = q * (1 + beta * np.log(1 + np.arange(n) // self.key("rope.scaling.original_context_length")))[:, None, None]
         k, v = round_kv(k, self.k_type), round_kv(v, self.v_type)
         scale = self.scale_all or 1 / math.sqrt(dk)
         i = np.arange(n)
@@ -267,7 +290,10 @@ class Model:
             s = q[:, g] @ k[:, j].T * scale
             if self.cap_attn and "no-softcap" not in self.faults:
                 s = self.cap_attn * np.tanh(s / self.cap_attn)
-            o[:, g] = softmax(np.where(seen, s, -np.inf)) @ v[:, j]
+            s = np.where(seen, s, -np.inf)
+            if self.has(p + "attn_sinks.weight") and "no-sinks" not in self.faults:     # a key with a value of 0
+                s = np.append(s, np.full((n, 1), self.tensors[p + "attn_sinks.weight"][0].reshape(-1)[g]), 1)
+            o[:, g] = softmax(s)[:, :n] @ v[:, j]
         return self.mm(o.reshape(n, -1), p + "attn_output")
 
     def activate(self, gate):
@@ -280,17 +306,27 @@ class Model:
             gate, up = np.split(self.mm(h, p + "ffn_up" + tail), 2, axis=-1)
         else:
             gate, up = self.mm(h, p + "ffn_gate" + tail, expert), self.mm(h, p + "ffn_up" + tail, expert)
+        if self.how.get("act") == "swiglu":
+            if "no-clamp" not in self.faults:
+                gate, up = np.minimum(gate, 7.0), np.clip(up, -7.0, 7.0)
+            return self.mm((up + 1) * gate * sigmoid(1.702 * gate), p + "ffn_down" + tail, expert)
         return self.mm(self.activate(gate) * up, p + "ffn_down" + tail, expert)
 
     def route(self, h, p):
         """Chosen experts [n][used] in rank order, equal logits to the lower index; weights [n][used]."""
         logits = self.mm(h, p + "ffn_gate_inp")
         used = self.key("expert_used_count")
+        score = sigmoid(logits) if self.key("expert_gating_func", 1) == 2 and "softmax-gate" not in self.faults else softmax(logits)
+        pick = logits
+        if self.has(p + "exp_probs_b.bias"):
+            bias = self.tensors[p + "exp_probs_b.bias"][0]
+            pick = score + (0 if "no-pick-bias" in self.faults else bias)
+            score = score + (bias if "pick-weights" in self.faults else 0)
         if "tie-high" in self.faults:
             top = logits.shape[-1] - 1 - np.argsort(-logits[:, ::-1], axis=-1, kind="stable")[:, :used]
         else:
-            top = np.argsort(-logits, axis=-1, kind="stable")[:, :used]
-        w = np.take_along_axis(softmax(logits), top, -1)
+            top = np.argsort(-pick, axis=-1, kind="stable")[:, :used]
+        w = np.take_along_axis(score, top, -1)
         if self.key("expert_weights_norm", self.how.get("renorm", True)) and "no-renorm" not in self.faults:
             w = w / w.sum(-1, keepdims=True)
         return top, w * (self.key("expert_weights_scale", 0.0) or 1.0)
@@ -304,15 +340,16 @@ class Model:
         for r, row in enumerate(h):
             for e, we in zip(top[r], w[r]):
                 y[r] += we * self.mlp(row, p, "_exps", e)
-        if self.has(p + "ffn_up_shexp.weight"):
-            g = sigmoid(h @ self.tensors[p + "ffn_gate_inp_shexp.weight"][0].reshape(-1, 1))
+        if self.has(p + "ffn_up_shexp.weight") and "no-shared" not in self.faults:
+            gated = self.has(p + "ffn_gate_inp_shexp.weight") and "no-shared-gate" not in self.faults
+            g = sigmoid(h @ self.tensors[p + "ffn_gate_inp_shexp.weight"][0].reshape(-1, 1)) if gated else 1.0
             y += g * self.mlp(h, p, "_shexp")
         return y
 
     def branch(self, x, il, f, pre, post):
         p = f"blk.{il}."
         y = f(self.norm(x, p + pre) if self.has(p + pre + ".weight") else x, il)
-        if self.has(p + post + ".weight") and "no-post-norm" not in self.faults:
+        if post and self.has(p + post + ".weight") and "no-post-norm" not in self.faults:
             y = self.norm(y, p + post)
         return x + self.res * y
 
@@ -321,8 +358,9 @@ class Model:
         if "no-embed-scale" not in self.faults:
             x = x * (math.sqrt(self.n_embd) if self.how.get("embed") == "sqrt" else self.key("embedding_scale", 0.0) or 1.0)
         for il in range(self.n_layer):
-            x = self.branch(x, il, self.attention, "attn_norm", "post_attention_norm")
-            x = self.branch(x, il, self.ffn, "ffn_norm", "post_ffw_norm")
+            pre = self.how.get("ffn_norm", "ffn_norm")
+            x = self.branch(x, il, self.attention, "attn_norm", "post_attention_norm" if pre == "ffn_norm" else None)
+            x = self.branch(x, il, self.ffn, pre, "post_ffw_norm")
         return self.norm(x, "output_norm")
 
     def logits(self, ids):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Make tests/golden/hf/names.txt: which tensor of a Hugging Face checkpoint is which GGUF tensor, and by what transform.
 
-  golden-hf.py     rewrite the file (needs torch, transformers, gguf, safetensors, numpy)
+  golden-hf.py CONVERTER          rewrite the file (needs torch, transformers, gguf, safetensors, numpy)
+  golden-hf.py --add CONVERTER    leave what it has, and add the cases that the public converter writes; CONVERTER is its folder
 
 For each class a tiny random model with every optional tensor that its config offers is written by transformers itself
 (save_pretrained), and converted by scripts/golden-logits.py, whose conversion counts only because the float64 logits of
@@ -16,6 +17,7 @@ config.json.  Transform "-": the tensor is of no use (RoPE frequencies in old ch
 import importlib.util
 import os
 import re
+import sys
 import tempfile
 
 import numpy as np
@@ -29,6 +31,8 @@ spec.loader.exec_module(logits)
 # cases of golden_logits_cases.py, one or more for each class
 USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtral", "granite", "qwen2", "qwen3", "qwen3moe",
         "gemma2", "gemma3", "phi3"]
+# those whose file the public converter writes
+HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 
 
@@ -69,11 +73,25 @@ def transforms(h, g, d):
     return [how for how, a in tries.items() if np.array_equal(a, g)]
 
 
+def part(h, g):
+    """Half of the rows of h's matrices that g is: the first or the second half as they are; every other one, which in weights of
+    experts (not in vectors) is a column; or all rows, turned."""
+    tries = []
+    if h.ndim == 3:
+        tries += [("T_NONE", h[:, :g.shape[1]]), ("T_NONE", h[:, -g.shape[1]:]), ("T_TURN", h.swapaxes(1, 2)),
+                  ("T_EVEN", h[:, :, ::2].swapaxes(1, 2)), ("T_ODD", h[:, :, 1::2].swapaxes(1, 2))]
+    elif h.ndim == 2:
+        tries += [("T_NONE", h[:len(g)]), ("T_NONE", h[-len(g):]), ("T_EVEN", h[:, ::2]), ("T_ODD", h[:, 1::2])]
+    return [how for how, a in tries if np.array_equal(a, g)]
+
+
 def match(state, tensors, d, made):
     """[(HF name, GGUF name, transform)]; everything on both sides is used, once."""
     lines, used = [], []
     for name, g in tensors.items():
         found = [(h, name, how) for h, a in state.items() for how in transforms(a, g, d)]
+        if not found:
+            found = [(h, name, how) for h, a in state.items() for how in part(a, g)]
         if not found and g.ndim == 3:
             found = [[(h, name, "T_STACK") for h, a in state.items() if np.array_equal(a, e)] for e in g]
             for i, f in enumerate(found):
@@ -86,7 +104,8 @@ def match(state, tensors, d, made):
             raise SystemExit(f"{name}: is {found}")
         lines += found
         used += [f[0] for f in found if f[0] != "-"]
-    if sorted(used) != sorted(state):
+    joined = {u for u in used if "gate_up_proj" in u or "input_linear" in u}      # two tensors of the other kind
+    if sorted(u for u in used if u not in joined) + sorted(joined) != sorted(set(state) - joined) + sorted(joined):
         raise SystemExit(f"not used once: {sorted(set(state) ^ set(used)) or sorted(used)}")
     return lines
 
@@ -154,14 +173,41 @@ def lines_of(name, case):
     return [(case["arch"], cls, *l) for l in lines if layer(l[1]) < 2]
 
 
+def lines_of_hub(name, hub, converter):
+    """The file is the converter's, whose logits golden-logits.py compares; a vector of one row has one dimension there."""
+    _, model = logits.checkpoint.from_hub(hub)
+    state = logits.checkpoint.fill(name, model, np.random.default_rng([*name.encode()]), False)
+    keys, tensors = logits.by_converter(name, hub, state, converter)
+    saved = {k: a.reshape(-1) if a.ndim == 2 and len(a) == 1 else a for k, a in logits.checkpoint.as_saved(state, hub["model_type"]).items()}
+    tensors = {k: a[0] if a.ndim == 2 and len(a) == 1 else a for k, a in tensors.items()}
+    lines = match(saved, tensors, hub.get("head_dim") or hub["hidden_size"] // hub["num_attention_heads"], {})
+    print(f"{name}: {len(lines)} tensors of {hub['architectures'][0]}")
+    return [(keys["general.architecture"], hub["architectures"][0], *l) for l in lines if layer(l[1]) < 2]
+
+
 def main():
     lines = []
-    for name in USED:
+    if len(sys.argv) > 2 and sys.argv[1] == "--add":      # what the file has, and the cases of HUB
+        lines = [tuple(l.split("\t")) for l in open(OUT).read().splitlines()[1:]]
+        used = []
+    else:
+        used = USED
+    for name in used:
         lines += lines_of(name, with_options(logits.CASES[name]))
+    for name in HUB:
+        lines += lines_of_hub(name, logits.CASES[name]["hub"], sys.argv[-1])
+    without = {k: v for k, v in logits.CASES["granitemoe-hub"]["hub"].items() if k != "shared_intermediate_size"}
+    lines += lines_of_hub("granitemoe", dict(without, architectures=["GraniteMoeForCausalLM"], model_type="granitemoe"), sys.argv[-1])
+    if not used:
+        return write(lines)
     unused = gguf_names("llama", 2)
     for il in range(2):
         hf = f"model.layers.{il}.self_attn.rotary_emb.inv_freq"
         lines.append(("llama", "LlamaForCausalLM", hf, unused(hf) + ".weight", "-"))
+    write(lines)
+
+
+def write(lines):
     with open(OUT, "w") as f:
         f.write("# made by scripts/golden-hf.py, which says what the lines mean\n")
         f.writelines("\t".join(l) + "\n" for l in dict.fromkeys(lines))

@@ -343,13 +343,20 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--mutants", action="store_true")
     a.add_argument("--only", help="work on this case alone, write nothing")
+    a.add_argument("--add", nargs="+", default=[], metavar="CASE", help="write the files of these cases alone, and their lines")
     a.add_argument("--converter", default=os.environ.get("GGUF_CONVERTER"))
     o = a.parse_args()
     write = not (o.mutants or o.only)
+    kept = []
+    if o.add:
+        for line in open(os.path.join(OUT, "cases.txt")).read().splitlines()[1:]:
+            if line.startswith("case "):
+                keep = line.split()[2].removesuffix(".gguf") not in o.add
+            kept += [line] if keep else []
     checkpoint.use_float64()
     index, table, weak = [], [], []
     for name, case in CASES.items():
-        if o.only and name != o.only:
+        if (o.only and name != o.only) or (o.add and name not in o.add):
             continue
         keys, tensors, packed, runs = make(name, case, o.converter, write)
         found = measure(case, keys, tensors, packed, runs)
@@ -371,7 +378,7 @@ def main():
         print("\n".join(f"| {r} | {m} | {h} | {x:.0f} |" for r, m, h, x in table))
     else:
         with open(os.path.join(OUT, "cases.txt"), "w") as f:
-            f.write("# made by scripts/golden-logits.py, which says what the lines mean\n" + "\n".join(index) + "\n")
+            f.write("# made by scripts/golden-logits.py, which says what the lines mean\n" + "\n".join(kept + index) + "\n")
     if weak:
         raise SystemExit("mutants that miss the bound by too little:\n" + "\n".join(weak))
 

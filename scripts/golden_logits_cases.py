@@ -320,6 +320,85 @@ CASES = {
                     "freq-base-swa": ["key gemma3.rope.freq_base_swa 500"], "freq-base": ["key gemma3.rope.freq_base 10000"]},
         "faults": ["swa-scaled", "swa-base", "window-all", "no-window"],
     },
+    # sinks, experts with biases under a clamp, windows on every other layer, YaRN without rounded bounds
+    "gpt-oss-hub": {
+        "hub": hub("gpt_oss", "GptOssForCausalLM", head_dim=16, rope_theta=500.0, sliding_window=9, layer_types=["sliding_attention", "full_attention"],
+                   num_local_experts=5, num_experts_per_tok=2, intermediate_size=20, attention_bias=True, swiglu_limit=7.0, rope_scaling={
+                       "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 2.0, "beta_slow": 0.5, "truncate": False}),
+        "mutants": {
+            "sinks-0": each(2, "fill blk.%d.attn_sinks.weight 0"), "window-10": ["key gpt-oss.attention.sliding_window 10"],
+            "no-router-bias": each(2, "fill blk.%d.ffn_gate_inp.bias 0"), "no-gate-bias": each(2, "fill blk.%d.ffn_gate_exps.bias 0"),
+            "no-up-bias": each(2, "fill blk.%d.ffn_up_exps.bias 0"), "no-down-bias": each(2, "fill blk.%d.ffn_down_exps.bias 0"),
+            "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"], "one-expert": ["key gpt-oss.expert_used_count 1"],
+            "beta-fast": ["key gpt-oss.rope.scaling.yarn_beta_fast 32"],
+        },
+        "faults": ["no-sinks", "no-clamp", "ramp-rounded", "no-window", "window-all", "no-renorm", "no-mscale"],
+    },
+    # an expert for every row, weighted by a router of its own; weights of the chosen as they are
+    "qwen2moe-hub": {
+        "hub": hub("qwen2_moe", "Qwen2MoeForCausalLM", rope_theta=10000.0, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=12, qkv_bias=True,
+                   shared_expert_intermediate_size=20, norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[], use_sliding_window=False),
+        "mutants": {"one-expert": ["key qwen2moe.expert_used_count 1"], "no-shared-down": each(2, "fill blk.%d.ffn_down_shexp.weight 0"),
+                    "half-shared": each(2, "fill blk.%d.ffn_gate_inp_shexp.weight 0"), "no-q-bias": each(2, "fill blk.%d.attn_q.bias 0")},
+        "faults": ["no-shared", "no-shared-gate", "rope-other"],
+    },
+    # layers that do not rotate
+    "smollm3-hub": {
+        "hub": hub("smollm3", "SmolLM3ForCausalLM", num_hidden_layers=4, hidden_size=16, intermediate_size=24, rope_theta=10000.0, tie_word_embeddings=True,
+                   pad_token_id=None, no_rope_layer_interval=4, no_rope_layers=[1, 1, 1, 0], use_sliding_window=False, sliding_window=None),
+        "mutants": {"halves": pairs_mixed(3, QK_OTHER, 8), "freq-base": ["key smollm3.rope.freq_base 500000"]},
+        "faults": ["all-rope", "rope-other"],
+    },
+    # norms behind the branches alone, queries and keys normed over all heads
+    "olmo2-hub": {
+        "hub": hub("olmo2", "Olmo2ForCausalLM", rope_theta=10000.0, attention_bias=False, pad_token_id=None),
+        "mutants": {"no-q-norm-weight": each(2, "fill blk.%d.attn_q_norm.weight 1"), "no-post-norm-weight": each(2, "fill blk.%d.post_attention_norm.weight 1"),
+                    "no-post-ffw-norm-weight": each(2, "fill blk.%d.post_ffw_norm.weight 1")},
+        "faults": ["no-qk-norm", "norm-head", "no-post-norm", "rope-other"],
+    },
+    # OLMo 3: windows on three of four layers, whose rotation is not scaled
+    "olmo3-hub": {
+        "hub": hub("olmo3", "Olmo3ForCausalLM", num_hidden_layers=4, hidden_size=16, intermediate_size=24, rope_theta=500000.0, sliding_window=9, attention_bias=False,
+                   pad_token_id=None, layer_types=["sliding_attention"] * 3 + ["full_attention"], rope_scaling={
+                       "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 2.0, "beta_slow": 0.5,
+                       "attention_factor": 1.1386294361119891}),
+        "mutants": {"window-10": ["key olmo2.attention.sliding_window 10"], "no-factor": ["key olmo2.rope.scaling.factor 1"]},
+        "faults": ["swa-scaled", "no-window", "window-all", "norm-head"],
+    },
+    # half of each head rotates, by pairs; a norm behind each branch too; fused gate and up
+    "glm4-hub": {
+        "hub": hub("glm4", "Glm4ForCausalLM", rope_theta=10000.0, head_dim=12, partial_rotary_factor=0.5, attention_bias=True, pad_token_id=None),
+        "mutants": {"no-post-norm-weight": each(2, "fill blk.%d.post_attention_norm.weight 1"), "no-k-bias": each(2, "fill blk.%d.attn_k.bias 0"),
+                    "no-post-ffw-norm-weight": each(2, "fill blk.%d.post_ffw_norm.weight 1"), "rows-swapped": ["swaprows blk.0.ffn_up.weight 0 32 32"]},
+        "faults": ["rope-other", "rope-full", "no-post-norm"],
+    },
+    # a dense layer first; experts chosen by sigmoid and a bias, weights renormalised and scaled; one for every row
+    "glm4moe-hub": {
+        "hub": hub("glm4_moe", "Glm4MoeForCausalLM", num_hidden_layers=3, hidden_size=16, rope_theta=10000.0, head_dim=12, partial_rotary_factor=0.5,
+                   attention_bias=True, use_qk_norm=True, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2, moe_intermediate_size=12,
+                   first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.5, num_nextn_predict_layers=0),
+        "mutants": {"one-expert": ["key glm4moe.expert_used_count 1"], "scale-1": ["key glm4moe.expert_weights_scale 1"],
+                    "no-norm": ["key glm4moe.expert_weights_norm false"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
+                    "no-k-norm-weight": each(3, "fill blk.%d.attn_k_norm.weight 1"), "no-shared-down": ["fill blk.1.ffn_down_shexp.weight 0"]},
+        "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "no-shared", "rope-full", "rope-other", "no-renorm"],
+    },
+    "granitemoe-hub": {
+        "hub": hub("granitemoeshared", "GraniteMoeSharedForCausalLM", rope_theta=10000.0, num_local_experts=5, num_experts_per_tok=2, shared_intermediate_size=20,
+                   embedding_multiplier=3.0, residual_multiplier=0.3125, attention_multiplier=0.21875, logits_scaling=0.625, attention_bias=False,
+                   tie_word_embeddings=True, pad_token_id=None, intermediate_size=12),
+        "mutants": {"one-expert": ["key granitemoe.expert_used_count 1"], "no-residual-scale": ["key granitemoe.residual_scale 1"],
+                    "no-shared-down": each(2, "fill blk.%d.ffn_down_shexp.weight 0"), "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"]},
+        "faults": ["no-shared", "no-renorm", "rope-other"],
+    },
+    # queries grow with the position; YaRN's factor of cos and sin is 1
+    "mistral3-hub": {
+        "hub": hub("ministral3", "Ministral3ForCausalLM", head_dim=16, sliding_window=None, pad_token_id=None, rope_parameters={
+            "rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 2.0, "beta_slow": 0.5,
+            "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.5}),
+        "mutants": {"no-temper": ["key mistral3.attention.temperature_scale 0"], "mscale": ["key mistral3.rope.scaling.yarn_log_multiplier 0"],
+                    "beta-slow": ["key mistral3.rope.scaling.yarn_beta_slow 1"]},
+        "faults": ["no-temper", "no-ramp", "rope-other"],
+    },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {
         "hf": "Llama", "arch": "llama", "draws": 60, "n": 8, "edge": 3e-4,

@@ -60,7 +60,7 @@ const struct arch_tensor *arch_row(const struct arch *a, int slot)
 	for (; a; a = a->like)
 		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
 			if (t->slot == slot)
-				return t;
+				return t->gguf ? t : NULL;
 	return NULL;
 }
 

@@ -14,10 +14,10 @@
 enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
 /* llama3: divisors in rope_freqs */
 enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };
-/* as i1 of ROUTE */
+/* as ROUTE has it */
 enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };
-/* as i2 of MOE */
-enum arch_act { ACT_SILU, ACT_GELU };
+/* as MOE has it */
+enum arch_act { ACT_SILU, ACT_GELU, ACT_SWIGLU };
 
 enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
 /* what one frequency table is made from */
@@ -27,6 +27,7 @@ struct arch_rope {
 	double factor, ext_factor, beta_fast, beta_slow;
 	double attn_factor;      /* cos and sin are multiplied by this, and by what follows */
 	double yarn_attn_factor; /* 0: from factor */
+	int exact;               /* YaRN: the bounds of its ramp are not rounded */
 	int has_attn_factor;     /* longrope: in the file; else from the contexts */
 	int64_t orig_ctx;
 	int has_divisors; /* llama3 in config.json: W_ROPE_FREQS has to be there */
@@ -35,13 +36,21 @@ struct arch_rope {
 struct arch_hparam {
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
 	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm; /* 0: dense */
-	float eps, expert_scale; /* scales: 0 is 1 */
+	int32_t n_shared_ff;                     /* of the experts that every row takes; 0: none */
+	int32_t n_next;                          /* layers of the file behind the n_layers */
+	int32_t n_dense;                         /* layers at the front without experts */
+	int32_t groups, groups_used, group_best; /* of experts, as ROUTE has them; 0: none */
+	float act_limit;                         /* of ACT_SWIGLU */
+	float eps, expert_scale;                 /* scales: 0 is 1 */
 	float embd_scale, residual_scale, logit_scale, attn_scale;
 	float attn_cap, logit_cap; /* 0: none */
 	int32_t act;               /* enum arch_act */
 	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
 	uint8_t windowed[ARCH_MAX_LAYERS]; /* 1: the layer slides */
-	struct arch_rope rope[2];          /* [1]: of windowed layers, where n_ropes is 2 */
+	uint8_t still[ARCH_MAX_LAYERS];    /* 1: the layer rotates nothing */
+	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
+	int32_t temper_length;
+	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
 };
 
@@ -126,6 +135,19 @@ int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double 
 /* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
  * absent: period. */
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
+
+/* A flag for each layer; absent: flags are left alone. */
+int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
+                   uint8_t *flags, infer_error *err);
+/* Refuses a key that is there. */
+int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
+/* Layers that predict further tokens stand behind the others, and are of no use here. */
+int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
+int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
+static inline int arch_has_experts(const struct arch_hparam *h, int layer)
+{
+	return h->n_expert && layer >= h->n_dense;
+}
 
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);

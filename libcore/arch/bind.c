@@ -31,6 +31,12 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 		return (int64_t)h->n_head * h->dv;
 	case D_FF:
 		return h->n_ff;
+	case D_HEADS:
+		return h->n_head;
+	case D_ONE:
+		return 1;
+	case D_SHARED_FF:
+		return h->n_shared_ff;
 	case D_HALF_ROT:
 		return h->n_rot / 2;
 	case D_EXPERTS:
@@ -292,6 +298,26 @@ static int find_how(const infer_model *m, const struct parts *p, const struct in
 	               (int)t->name.len, t->name.at);
 }
 
+/* 1: the tensor has to be there; 0: it may; -1: it has no use in this layer. */
+static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
+{
+	int experts = arch_has_experts(&m->h, layer);
+
+	switch ((enum arch_need)t->need) {
+	case ARCH_MUST:
+		return 1;
+	case ARCH_MAY:
+		break;
+	case ARCH_DENSE:
+		return experts ? -1 : 1;
+	case ARCH_EXPERTS:
+		return experts ? 1 : -1;
+	case ARCH_SHARED:
+		return experts && m->h.n_shared_ff ? 1 : -1;
+	}
+	return 0;
+}
+
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
 	struct infer_str rest = t->name;
@@ -303,16 +329,17 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 
 	if (t->of) /* bound together with that tensor */
 		return INFER_OK;
-	if (!p.n || layer >= m->h.n_layers || (p.row[0]->need == ARCH_DENSE && m->h.n_expert) ||
-	    (p.row[0]->need == ARCH_EXPERTS && !m->h.n_expert))
+	if (layer >= m->h.n_layers && layer < m->h.n_layers + m->h.n_next)
+		return INFER_OK; /* predicts a token further on */
+	if (!p.n || layer >= m->h.n_layers || wants(m, p.row[0], layer) < 0)
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",
 		               (int)t->name.len, t->name.at, m->arch->gguf,
 		               layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
 	if (p.row[0]->slot == W_UNUSED)
 		return INFER_OK;
+	TRY(find_how(m, &p, t, vector, &how, err));
 	TRY(check_shape(m, &p, t, err));
 	TRY(check_type(t, vector, err));
-	TRY(find_how(m, &p, t, vector, &how, err));
 	for (int i = 0; i < p.n; i++) {
 		int32_t *slot =
 			layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot];
@@ -344,13 +371,14 @@ static int check_all(const infer_model *m, infer_error *err)
 {
 	for (int slot = 1; slot < W_SLOTS; slot++) {
 		const struct arch_tensor *row = arch_row(m->arch, slot);
-		if (!row || row->need == ARCH_MAY ||
-		    row->need == (m->h.n_expert ? ARCH_DENSE : ARCH_EXPERTS))
+		if (!row)
 			continue;
 		const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-		if (slot < W_GLOBALS && m->global[slot] < 0)
+		if (slot < W_GLOBALS && wants(m, row, 0) > 0 && m->global[slot] < 0)
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
 		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++) {
+			if (wants(m, row, i) <= 0)
+				continue;
 			if (m->layer[i][slot] < 0)
 				return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
 				               m->naming == ARCH_GGUF ? "blk." : "model.layers.", i,

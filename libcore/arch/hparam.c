@@ -90,9 +90,49 @@ int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo
 	return INFER_OK;
 }
 
-static int key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err)
+int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err)
 {
 	return look(r, key).kind ? r->keys.kind->flag(&r->keys, key, v, err) : INFER_OK;
+}
+
+int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
+{
+	return look(r, key).kind ? refuse(r, key, INFER_EUNSUP, err,
+	                                  "not supported with architecture %s", r->keys.arch->gguf)
+	                         : INFER_OK;
+}
+
+int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+{
+	TRY(arch_key_i32(r, K_NEXTN, &h->n_next, 0, 64, err));
+	if (!r->keys.kind->counts_next)
+		return INFER_OK;
+	if (h->n_next >= h->n_layers)
+		return refuse(r, K_NEXTN, INFER_EFORMAT, err, "%d of %d layers", h->n_next,
+		              h->n_layers);
+	h->n_layers -= h->n_next;
+	return INFER_OK;
+}
+
+int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
+                   uint8_t *flags, infer_error *err)
+{
+	struct key_found f = look(r, key);
+	int64_t one;
+
+	if (!f.kind)
+		return INFER_OK;
+	if (!f.list || f.n != (uint64_t)h->n_layers)
+		return refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
+		              (unsigned long long)f.n, h->n_layers);
+	for (int i = 0; i < h->n_layers; i++) {
+		TRY(whole(r, key, (uint64_t)i, &one, err));
+		if (one != 0 && one != 1)
+			return refuse(r, key, INFER_EFORMAT, err, "%lld is no flag",
+			              (long long)one);
+		flags[i] = (uint8_t)one;
+	}
+	return INFER_OK;
 }
 
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err)
@@ -168,7 +208,7 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 		return refuse(r, K_EXPERT_GATING, INFER_EUNSUP, err, "%d is not supported", gating);
 	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	h->expert_norm = 1;
-	TRY(key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
+	TRY(arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
 	TRY(arch_key_float(r, K_EXPERT_SCALE, &h->expert_scale, 0, 1e6, err));
 	if (!h->n_expert && h->expert_scale != 0 && h->expert_scale != 1)
 		return refuse(r, K_EXPERT_SCALE, INFER_EUNSUP, err,
@@ -250,6 +290,11 @@ static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error 
 	TRY(arch_key_double(r, K_YARN_FAST, &p->beta_fast, 1e-3, 1e6, err));
 	TRY(arch_key_double(r, K_YARN_SLOW, &p->beta_slow, 1e-3, 1e6, err));
 	TRY(arch_key_double(r, K_YARN_ATTN, &p->yarn_attn_factor, 1e-3, 1e3, err));
+	if (p->scaling == SCALING_YARN) {
+		int round = !p->exact;
+		TRY(arch_key_bool(r, K_YARN_ROUND, &round, err));
+		p->exact = !round;
+	}
 	p->has_divisors = look(r, K_LOW_FACTOR).kind != KEY_ABSENT;
 	p->has_attn_factor = look(r, K_ROPE_ATTN).kind != KEY_ABSENT;
 	TRY(arch_key_double(r, K_ROPE_ATTN, &p->attn_factor, 1e-3, 1e3, err));

@@ -55,6 +55,8 @@ struct arch_keys_kind {
 	 * its row, ARCH_KEYS where none has it; *turns: it changes how positions rotate. */
 	int (*next)(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 	            struct infer_str *name, int *turns);
+	/* the number of layers has those in it that predict further tokens */
+	int counts_next;
 	/* What must hold before any key is believed. */
 	int (*check)(const struct arch_keys *k, infer_error *err);
 };

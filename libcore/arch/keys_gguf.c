@@ -124,7 +124,9 @@ static int check(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-static const struct arch_keys_kind gguf_keys = { name, arr, whole, real, flag, str, next, check };
+static const struct arch_keys_kind gguf_keys = {
+	name, arr, whole, real, flag, str, next, 1, check
+};
 
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a)
 {

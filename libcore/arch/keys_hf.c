@@ -315,7 +315,7 @@ static int check(const struct arch_keys *k, infer_error *err)
 	return check_layers(k, err);
 }
 
-static const struct arch_keys_kind hf_keys = { name, arr, whole, real, flag, str, next, check };
+static const struct arch_keys_kind hf_keys = { name, arr, whole, real, flag, str, next, 0, check };
 
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a)
 {

@@ -11,7 +11,7 @@
 
 static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
 {
-	char known[128] = "";
+	char known[256] = "";
 	size_t n = 0;
 
 	for (int i = 0; infer_model_family(i) && n < sizeof known; i++)

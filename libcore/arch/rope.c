@@ -18,8 +18,10 @@ static double turns_at(const struct arch_rope *p, int n_rot, double beta)
 static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq)
 {
 	int n_rot = 2 * r->half;
-	double lo = fmax(0, floor(turns_at(p, n_rot, p->beta_fast)));
-	double hi = fmin(n_rot - 1, ceil(turns_at(p, n_rot, p->beta_slow)));
+	double lo = turns_at(p, n_rot, p->beta_fast), hi = turns_at(p, n_rot, p->beta_slow);
+
+	lo = fmax(0, p->exact ? lo : floor(lo));
+	hi = fmin(n_rot - 1, p->exact ? hi : ceil(hi));
 
 	for (int i = 0; i < r->half; i++) {
 		double t = (i - lo) / fmax(0.001, hi - lo);

@@ -28,6 +28,7 @@ enum arch_slot {
 	W_O_BIAS,
 	W_Q_NORM,
 	W_K_NORM,
+	W_SINKS,
 	W_ATTN_POST_NORM,
 	W_FFN_NORM,
 	W_GATE,
@@ -38,9 +39,18 @@ enum arch_slot {
 	W_DOWN_BIAS,
 	W_FFN_POST_NORM,
 	W_ROUTER,
+	W_ROUTER_BIAS,
+	W_ROUTER_PICK, /* added to the scores for the choice alone */
 	W_GATE_EXPS,
 	W_UP_EXPS,
 	W_DOWN_EXPS,
+	W_GATE_EXPS_BIAS,
+	W_UP_EXPS_BIAS,
+	W_DOWN_EXPS_BIAS,
+	W_SHARED_ROUTER,
+	W_GATE_SHARED,
+	W_UP_SHARED,
+	W_DOWN_SHARED,
 	W_UNUSED, /* known, and of no use to us: the row in models/llama.c says why */
 	W_SLOTS
 };
@@ -55,21 +65,28 @@ enum arch_dim {
 	D_O,
 	D_FF,
 	D_HALF_ROT,
+	D_HEADS,
+	D_ONE,
 	D_EXPERTS,
-	D_EXPERT_FF
+	D_EXPERT_FF,
+	D_SHARED_FF
 };
-/* Rows of one name are parts of one tensor, its rows in the order of the slots.
+/* A row without names takes the slot away: the architecture has none, though the row it is like has.
+ * Rows of one name are parts of one tensor, its rows in the order of the slots.
  * need: when a tensor has to be there; a tensor that is there and has no use by this column is
  * refused */
-/* without, with experts */
-enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS };
+/* in layers without, with experts; with experts that every row takes */
+enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS, ARCH_SHARED };
 /* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
  * its elements.  Closed. */
 enum arch_transform {
 	T_NONE,
 	T_PLUS1, /* x to x + 1 */
 	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
-	T_STACK  /* one tensor for each expert, which stand behind each other */
+	T_STACK, /* one tensor for each expert, which stand behind each other */
+	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */
+	T_ODD, /* experts are transposed, and so they are with T_TURN, which takes all rows */
+	T_TURN
 };
 struct arch_tensor {
 	int slot;

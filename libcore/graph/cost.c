@@ -57,6 +57,8 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:

@@ -26,6 +26,20 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 	}
 }
 
+static const char *wrong_route(const struct graph_node *n, int experts)
+{
+	int groups = n->route.groups;
+
+	if (n->route.used < 1 || n->route.used > experts)
+		return "more experts chosen than there are";
+	return groups && (groups < 1 || experts % groups || n->route.groups_used < 1 ||
+	                  n->route.groups_used > groups || n->route.group_best < 1 ||
+	                  n->route.group_best > experts / groups ||
+	                  n->route.used > experts / groups * n->route.groups_used)
+	               ? "groups that do not fit the experts"
+	               : NULL;
+}
+
 /* The error in the numbers of one node, or NULL. */
 static const char *wrong(const struct graph *g, const struct graph_node *n)
 {
@@ -62,10 +76,12 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 		return a->cols != b->cols ? "sources of different width" : NULL;
+	case GRAPH_GATE:
+		return b->cols != 1 && b->cols != a->cols ? "sources of different width" : NULL;
+	case GRAPH_TEMPER:
+		return n->temper.length < 1 ? "no length" : NULL;
 	case GRAPH_ROUTE:
-		return n->route.used < 1 || n->route.used > a->cols
-		               ? "more experts chosen than there are"
-		               : NULL;
+		return wrong_route(n, a->cols);
 	case GRAPH_MOE:
 		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
 		               ? "src1 is no ROUTE of as many experts"

@@ -7,9 +7,8 @@
  *     which is subtracted (blocks of 32: added) at the end;
  *     codebooks: points, signs, shifts and scales enter isum as integers (ref/mm_grid.c), and dw is
  *     divided by the power of two that makes them integers, which is exact;
- *   - a product of float weights, a norm: 16 lanes over k (lane i takes
- *     k = i mod 16, ascending, by fma from +0), then the fixed tree of kern_sum16; lanes past the
- *     end of k are left out;
+ *   - a product of float weights, a norm: 16 lanes over k (lane i takes k = i mod 16, ascending, by
+ *     fma from +0), then the fixed tree of kern_sum16; lanes past the end of k are left out;
  *   - attention: over struct kern_attn;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
@@ -99,8 +98,8 @@ struct kern_act {
 	struct kern_prefetch *prefetch; /* or NULL */
 };
 enum { KERN_LANES = 16 };
-/* The bytes that the caller reads after a tile.  The tile may prefetch some of them, from `at` on,
- * and advances `at`.  A prefetch is harmless at any address.  Owned by one thread. */
+/* The bytes that the caller reads after a tile, which may prefetch some of them and advance `at`.
+ * A prefetch is harmless at any address.  Owned by one thread. */
 struct kern_prefetch {
 	const char *at, *end;
 	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
@@ -155,6 +154,8 @@ struct kern_mm {
 	             int n)) /* gate * sigmoid(gate) * up; y may be gate */ \
 	S(gelu_mul, \
 	  (float *y, const float *gate, const float *up, int n)) /* tanh form; y may be gate */ \
+	S(swiglu_mul, (float *y, const float *g, const float *u, float limit, int n)) \
+	S(sigmoid_mul, (float *y, const float *x, const float *g, int n)) /* x sigmoid(g) */ \
 	S(add_scaled, (float *y, const float *a, const float *b, float s, \
 	               int n))                               /* y = fma(s, b, a); y may be a */ \
 	S(scale, (float *y, const float *x, float s, int n)) /* y may be x */ \
@@ -194,7 +195,6 @@ void kern_act_bf16(struct kern *k); /* products take bf16 activations: mm become
 struct kern kern_select(uint64_t have);
 const char *kern_name(unsigned i); /* row i of isa_list.h; NULL past the end */
 uint64_t kern_needs(unsigned i);
-/* Reduce *have to the features of the named overlay and the narrower ones, as `--isa NAME` does.
- * INFER_EUNSUP: there is no such overlay, or the processor lacks it. */
+/* Reduce *have to the named overlay and the narrower ones.  INFER_EUNSUP: none, or not here. */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);
 #endif

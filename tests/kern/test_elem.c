@@ -68,6 +68,9 @@ static void all_slots(const struct kern *k, const struct kern *ref, struct data 
 	BOTH(rms_norm, d->fx, NULL, n, 1e-5f);
 	BOTH(silu_mul, d->fx, d->fa, n);
 	BOTH(gelu_mul, d->fx, d->fa, n);
+	BOTH(swiglu_mul, d->fx, d->fa, 1.5f, n);
+	BOTH(swiglu_mul, d->fx, d->fa, 1e30f, n);
+	BOTH(sigmoid_mul, d->fx, d->fa, n);
 	BOTH(add_scaled, d->fx, d->fa, 0.37f, n);
 	BOTH(scale, d->fx, -1.7f, n);
 	BOTH(softcap, d->fx, 30.0f, n);
@@ -208,6 +211,17 @@ static void test_truth(void **state)
 		              (1 + tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))) *
 		              (double)g[i];
 		assert_true(fabs((double)y[i] - want) <= 2e-6 * fabs(want));
+	}
+	k.swiglu_mul(y, x, g, 0.75f, MOST);
+	for (int i = 0; i < MOST; i++) {
+		double v = fmin((double)x[i], 0.75), u = fmax(-0.75, fmin((double)g[i], 0.75)),
+		       want = v / (1 + exp(-(double)1.702f * v)) * (u + 1);
+		assert_true(fabs((double)y[i] - want) <= 1e-6 * fabs(want));
+	}
+	k.sigmoid_mul(y, x, g, MOST);
+	for (int i = 0; i < MOST; i++) {
+		double want = (double)x[i] / (1 + exp(-(double)g[i]));
+		assert_true(fabs((double)y[i] - want) <= 5e-7 * fabs(want));
 	}
 	k.softcap(y, x, 2.5f, MOST);
 	for (int i = 0; i < MOST; i++) {

@@ -31,7 +31,7 @@ struct golden {
 };
 static struct golden cases[MAX_CASES];
 static int n_cases;
-static char golden_text[1 << 16];
+static char golden_text[1 << 17];
 
 static inline void golden_case(struct golden *g, char *line)
 {

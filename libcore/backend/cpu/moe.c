@@ -29,10 +29,46 @@ static void gate(float *y, const float *x, int n, int gating)
 		y[i] /= sum;
 }
 
-/* Scratch floats: the probabilities, and the scores of the experts not yet chosen. */
+/* The best of n scores, the lower index if some are equal; one that is taken is NaN and never wins. */
+static int best_of(const float *score, int n)
+{
+	int best = 0;
+
+	for (int i = 1; i < n; i++)
+		if (score[i] > score[best] || (isnan(score[best]) && !isnan(score[i])))
+			best = i;
+	return best;
+}
+
+/* Mark as taken the experts outside the best groups.  A group's score is the sum of its best
+ * experts' scores, best first; room: floats for two scores of each group and its experts. */
+static void keep_groups(const struct graph_node *n, float *score, int experts, float *room)
+{
+	int groups = n->route.groups, each = experts / groups;
+	float *of = room, *left = room + groups;
+
+	for (int g = 0; g < groups; g++) {
+		memcpy(left, score + g * each, (size_t)each * sizeof *left);
+		of[g] = 0;
+		for (int i = 0; i < n->route.group_best; i++) {
+			int best = best_of(left, each);
+			of[g] += left[best];
+			left[best] = NAN;
+		}
+	}
+	for (int i = 0; i < n->route.groups_used; i++) {
+		int best = best_of(of, groups);
+		of[best] = NAN;
+	}
+	for (int g = 0; g < groups; g++)
+		for (int e = 0; e < each && !isnan(of[g]); e++)
+			score[g * each + e] = NAN;
+}
+
+/* Scratch floats: the probabilities, the room of keep_groups and the scores of the experts not yet chosen. */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
-	return 2 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
+	return 4 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
 }
 
 void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch)
@@ -47,12 +83,10 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 	gate(prob, cpu_value(p, n->src[0], row), experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
 		left[e] = bias ? prob[e] + bias[e] : prob[e];
+	if (n->route.groups > 1)
+		keep_groups(n, left, experts, scratch + 2 * experts);
 	for (int r = 0; r < used; r++) {
-		int best = 0;
-		/* the lower id wins a tie; a chosen expert is marked NaN and never wins */
-		for (int e = 1; e < experts; e++)
-			if (left[e] > left[best] || (isnan(left[best]) && !isnan(left[e])))
-				best = e;
+		int best = best_of(left, experts);
 		left[best] = NAN;
 		y[r] = (float)best;
 		y[used + r] = prob[best];
@@ -122,7 +156,7 @@ static void gather(void *user, int64_t pair, int worker)
 	}
 }
 
-/* act(gate) * up of a pair, then the form that down reads. */
+/* act(gate, up) of a pair, then the form that down reads. */
 static void middle(void *user, int64_t pair, int worker)
 {
 	struct moe *m = user;
@@ -132,7 +166,10 @@ static void middle(void *user, int64_t pair, int worker)
 	const float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
 
 	(void)worker;
-	(m->n->moe.gelu ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
+	if (m->n->moe.act == 2)
+		k->swiglu_mul(g, g, u, m->n->moe.limit, ff);
+	else
+		(m->n->moe.act == 1 ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
 	cpu_mm(m->p->b, type)->quant(&m->mid[form_of(m, 2)], (int)pair, g, ff);
 }
 
@@ -149,6 +186,14 @@ static void sum_row(void *user, int64_t row, int worker)
 		                         m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] *
 		                                                 (size_t)m->n->cols,
 		                         weights[i], m->n->cols);
+}
+
+/* The bias of an expert's weight s, or NULL. */
+static const float *bias_of(const struct moe *m, int s, int expert)
+{
+	const struct weight *w = m->n->w[3 + s] < 0 ? NULL : &m->p->m.weights[m->n->w[3 + s]];
+
+	return w ? (const float *)w->at[0] + (size_t)expert * (size_t)w->ne[0] : NULL;
 }
 
 /* One job for each chosen expert and each of the weights [from, to). */
@@ -174,6 +219,7 @@ static void products(struct moe *m, int from, int to)
 				                          : &m->mid[form_of(m, s)],
 				               .y = y + (size_t)first * (size_t)w->ne[1],
 				               .ldy = (size_t)w->ne[1],
+				               .bias = bias_of(m, s, e),
 				               .mul = w->scale };
 			cpu_job_cut(p, j);
 		}

@@ -22,6 +22,8 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
@@ -78,6 +80,15 @@ static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
 		if (p->m.weights[n->w[s]].n != experts)
 			return err_set(err, INFER_EINVAL,
 			               "node %d (MOE): weights of different numbers of experts", i);
+	for (int s = 3; s < 6; s++)
+		if (n->w[s] >= 0) {
+			const struct weight *w = &p->m.weights[n->w[s]];
+			TRY(check_matrix(p, i, s, s == 5 ? n->cols : n->moe.ff, experts, err));
+			if (w->type != INFER_F32 || (uintptr_t)w->at[0] % sizeof(float))
+				return err_set(err, INFER_EUNSUP,
+				               "node %d (MOE): biases that are not aligned floats",
+				               i);
+		}
 	if (cpu_node(p, cpu_node(p, n->src[1])->src[0])->cols != experts)
 		return err_set(err, INFER_EINVAL,
 		               "node %d (MOE): a router of another number of experts", i);
@@ -118,6 +129,8 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:

@@ -65,6 +65,20 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	}
 }
 
+static void gate(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
+                 const float *by)
+{
+	if (cpu_node(p, n->src[1])->cols == 1)
+		p->b->kern.scale(y, x, fm_sigmoidf(*by), n->cols);
+	else
+		p->b->kern.sigmoid_mul(y, x, by, n->cols);
+}
+
+static float temper(const struct graph_node *n, int pos)
+{
+	return (float)(1 + (double)n->temper.beta * fm_log(1 + pos / n->temper.length));
+}
+
 static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)
 {
 	return p->s->edges[edge] + (size_t)row * (size_t)cols;
@@ -99,6 +113,12 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		break;
 	case GRAPH_GELU_MUL:
 		k->gelu_mul(y, a, b, n->cols);
+		break;
+	case GRAPH_GATE:
+		gate(p, n, y, a, b);
+		break;
+	case GRAPH_TEMPER:
+		k->scale(y, a, temper(n, p->pos[row]), n->cols);
 		break;
 	case GRAPH_SCALE:
 		k->scale(y, a, n->scale.mul, n->cols);

@@ -27,6 +27,15 @@ static inline vf gelu(vf g, vf u)
 	return v_mul(v_mul(g, v_sigmoid(v_mul(v_mul(v_set(0x1.988454p+0f), g), t))), u);
 }
 
+/* g sigmoid(1.702 g) (u + 1), g and u clamped from above to limit, u from below to -limit too.  A NaN stays one:
+ * it is the second operand of v_min and v_max. */
+static inline vf swiglu(vf g, vf u, float limit)
+{
+	g = v_min(v_set(limit), g);
+	u = v_max(v_set(-limit), v_min(v_set(limit), u));
+	return v_mul(v_mul(g, v_sigmoid(v_mul(v_set(1.702f), g))), v_add(u, v_set(1.0f)));
+}
+
 void KERN_FN(silu_mul)(float *y, const float *gate, const float *up, int n)
 {
 #define E(load, at) silu(at(load, gate), at(load, up))
@@ -37,6 +46,20 @@ void KERN_FN(silu_mul)(float *y, const float *gate, const float *up, int n)
 void KERN_FN(gelu_mul)(float *y, const float *gate, const float *up, int n)
 {
 #define E(load, at) gelu(at(load, gate), at(load, up))
+	MAP(n, E);
+#undef E
+}
+
+void KERN_FN(swiglu_mul)(float *y, const float *gate, const float *up, float limit, int n)
+{
+#define E(load, at) swiglu(at(load, gate), at(load, up), limit)
+	MAP(n, E);
+#undef E
+}
+
+void KERN_FN(sigmoid_mul)(float *y, const float *x, const float *gate, int n)
+{
+#define E(load, at) v_mul(at(load, x), v_sigmoid(at(load, gate)))
 	MAP(n, E);
 #undef E
 }

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = { "llama-bias", "granite", "qwen2-tied", "qwen3", "qwen3moe",
-	                             "mixtral",    "gemma2",  "gemma3",     "phi3" };
+static const char *const names[] = { "llama-bias",  "granite",     "qwen2-tied",   "qwen3",
+	                             "qwen3moe",    "mixtral",     "gemma2",       "gemma3",
+	                             "phi3",        "gpt-oss-hub", "qwen2moe-hub", "smollm3-hub",
+	                             "olmo3-hub",   "glm4-hub",    "glm4moe-hub",  "granitemoe-hub",
+	                             "mistral3-hub" };
 enum { NAMES = sizeof names / sizeof names[0] };
 
 static char *read_file(const char *name)

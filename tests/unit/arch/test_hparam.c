@@ -212,6 +212,24 @@ static const struct {
 	{ { "llama.attention.sliding_window", U32, 128 }, INFER_EUNSUP, "qwen3" },
 	{ { "llama.residual_scale", F32, NAN }, INFER_EFORMAT, "granite" },
 	{ { "llama.logit_scale", F32, 0 }, INFER_EFORMAT, "granite" },
+	{ { "llama.attention.sliding_window", U32, 0x7fffffff }, INFER_EFORMAT, "gpt-oss" },
+	{ { "llama.expert_shared_feed_forward_length", U32, 0 }, INFER_EFORMAT, "qwen2moe" },
+	{ { "llama.expert_shared_feed_forward_length", U32, 1 << 25 }, INFER_EFORMAT, "qwen2moe" },
+	{ { "llama.expert_shared_feed_forward_length", I32, -1 }, INFER_EFORMAT, "granitemoe" },
+	{ { "llama.expert_shared_count", I32, -1 }, INFER_EFORMAT, "glm4moe" },
+	{ { "llama.expert_shared_count", U32, 65 }, INFER_EFORMAT, "glm4moe" },
+	{ { "llama.leading_dense_block_count", U32, 5 }, INFER_EFORMAT, "glm4moe" },
+	{ { "llama.leading_dense_block_count", I32, -1 }, INFER_EFORMAT, "glm4moe" },
+	{ { "llama.nextn_predict_layers", U32, 4 }, INFER_EFORMAT, "glm4moe" }, /* all there are */
+	{ { "llama.nextn_predict_layers", I32, -1 }, INFER_EFORMAT, "glm4moe" },
+	{ { "llama.expert_group_count", U32, 2 }, INFER_EUNSUP, "glm4moe" },
+	{ { "llama.attention.temperature_scale", F32, -1 }, INFER_EFORMAT, "mistral3" },
+	{ { "llama.attention.temperature_scale", F32, INFINITY }, INFER_EFORMAT, "mistral3" },
+	{ { "llama.rope.scaling.yarn_log_multiplier", F32, -1 }, INFER_EFORMAT, "mistral3" },
+	{ { "llama.rope.scaling.yarn_log_multiplier", F32, NAN }, INFER_EFORMAT, "mistral3" },
+	{ { "llama.rope.dimension_sections", ARR_U32, .more = { 2, 2, 2, 2 }, .n = 4 },
+	  INFER_EUNSUP,
+	  "glm4" },
 	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 },
 	  INFER_EFORMAT,
 	  "gemma3" },
@@ -351,6 +369,38 @@ out:
 	return rc;
 }
 
+/* What the newer families say by their name alone. */
+static int case_families(void)
+{
+	const struct key next[] = { { "llama.nextn_predict_layers", U32, 1 },
+		                    { "llama.expert_count", U32, 4 },
+		                    { "llama.expert_used_count", U32, 2 },
+		                    { "llama.expert_shared_count", U32, 3 },
+		                    { "llama.leading_dense_block_count", U32, 2 } };
+	const struct key slides[] = { { "llama.attention.sliding_window", U32, 8 } };
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "smollm3", NULL, 0, NULL, NULL, &e));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(h.still[i], i == 3);
+	nth_ok(read_with(&h, "glm4moe", next, 5, NULL, NULL, &e));
+	assert_int_equal(h.n_layers, 3);
+	assert_int_equal(h.n_next, 1);
+	assert_int_equal(h.n_shared_ff, 3 * 172);
+	assert_int_equal(h.expert_gating, GATING_SIGMOID);
+	assert_true(!arch_has_experts(&h, 1) && arch_has_experts(&h, 2));
+	nth_fails(read_with(&h, "gpt-oss", next, 1, NULL, NULL, &e), INFER_EUNSUP);
+	nth_ok(read_with(&h, "gpt-oss", NULL, 0, NULL, NULL, &e));
+	assert_true(h.window == 128 && h.windowed[0] && !h.windowed[1] && h.rope[0].exact);
+	assert_true(h.act == ACT_SWIGLU && h.act_limit == 7);
+	nth_ok(read_with(&h, "olmo2", slides, 1, NULL, NULL, &e));
+	assert_true(h.n_ropes == 2 && h.windowed[2] && !h.windowed[3]);
+out:
+	return rc;
+}
+
 static void hear(void *user, int level, const char *line)
 {
 	struct buf *b = user;
@@ -432,13 +482,10 @@ static void test_neutral(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_good),
-		nth_case(case_bad),
-		nth_case(case_experts),
-		nth_case(case_scaling),
-		nth_case(case_windows),
-		nth_case(case_unknown_key),
-		cmocka_unit_test(test_neutral),
+		nth_case(case_good),        nth_case(case_bad),
+		nth_case(case_experts),     nth_case(case_scaling),
+		nth_case(case_windows),     nth_case(case_families),
+		nth_case(case_unknown_key), cmocka_unit_test(test_neutral),
 	};
 	return nth_group(tests);
 }

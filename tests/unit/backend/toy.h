@@ -27,6 +27,13 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
 	n.src[0] = toy_rope(t, q, TOY_HEADS, layer);
+	if (layer) {
+		struct graph_node temper = graph_node_of(GRAPH_TEMPER);
+		temper.src[0] = n.src[0];
+		temper.temper.beta = 0.4f;
+		temper.temper.length = 3;
+		n.src[0] = graph_add(&t->g, temper);
+	}
 	put.src[0] = toy_rope(t, toy_norm(t, kk, TOY_KV, 1), TOY_KV, layer);
 	put.src[1] = v;
 	put.kv_put.layer = n.attn.layer = layer;
@@ -64,6 +71,10 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	route.src[0] = graph_add(&t->g, r);
 	route.route.used = TOY_USED;
 	route.route.norm = 1;
+	route.w[0] = toy_vector(t, TOY_EXPERTS);
+	route.route.groups = TOY_EXPERTS / 2;
+	route.route.groups_used = 2;
+	route.route.group_best = 2;
 	n.src[0] = h;
 	n.src[1] = graph_add(&t->g, route);
 	n.w[0] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.embd, t->k.ff);
@@ -71,7 +82,14 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	n.w[2] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.ff, t->k.embd);
 	n.moe.used = TOY_USED;
 	n.moe.ff = t->k.ff;
-	return toy_add(t, x, graph_add(&t->g, n), 0);
+	n.w[3] = toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.w[4] = toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.w[5] = toy_weight(t, INFER_F32, 1, t->k.embd, TOY_EXPERTS);
+	n.moe.act = 2;
+	n.moe.limit = 1;
+	x = toy_add(t, x, graph_add(&t->g, n), 0);
+	h = toy_op(t, GRAPH_GATE, x, toy_mm(t, h, 1, 0, 0, 0));
+	return toy_op(t, GRAPH_GATE, h, x);
 }
 
 /* Out of the graph and back in. */

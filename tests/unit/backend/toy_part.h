@@ -12,11 +12,11 @@
 #include "type/type.h"
 
 enum {
-	TOY_W = 32,
+	TOY_W = 48,
 	TOY_LAYERS = 2,
 	TOY_HEADS = 4,
 	TOY_KV = 2,
-	TOY_EXPERTS = 5,
+	TOY_EXPERTS = 6,
 	TOY_USED = 2,
 	TOY_VOCAB = 72
 };

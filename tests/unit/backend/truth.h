@@ -103,7 +103,8 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	free(s);
 }
 
-static void truth_elements(const struct graph_node *n, double *y, const double *a, const double *b)
+static void truth_elements(const struct truth *t, const struct graph_node *n, double *y,
+                           const double *a, const double *b, int pos)
 {
 	for (int c = 0; c < n->cols; c++)
 		switch ((enum graph_op)n->op) {
@@ -115,6 +116,13 @@ static void truth_elements(const struct graph_node *n, double *y, const double *
 			break;
 		case GRAPH_GELU_MUL:
 			y[c] = truth_act(1, a[c]) * b[c];
+			break;
+		case GRAPH_GATE:
+			y[c] = a[c] / (1 + exp(-b[truth_node(t, n->src[1])->cols == 1 ? 0 : c]));
+			break;
+		case GRAPH_TEMPER:
+			y[c] = a[c] *
+			       (1 + (double)n->temper.beta * log(1 + pos / n->temper.length));
 			break;
 		case GRAPH_SCALE:
 			y[c] = a[c] * (double)n->scale.mul;
@@ -178,7 +186,7 @@ __attribute__((unused)) static void truth_eval(struct truth *t)
 					truth_head(t, n, y, a, r, h);
 				break;
 			default:
-				truth_elements(n, y, a, b);
+				truth_elements(t, n, y, a, b, r);
 				break;
 			}
 		}
