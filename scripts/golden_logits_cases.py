@@ -380,6 +380,8 @@ CASES = {
         "mutants": {"one-expert": ["key glm4moe.expert_used_count 1"], "scale-1": ["key glm4moe.expert_weights_scale 1"],
                     "no-norm": ["key glm4moe.expert_weights_norm false"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
                     "no-k-norm-weight": each(3, "fill blk.%d.attn_k_norm.weight 1"), "no-shared-down": ["fill blk.1.ffn_down_shexp.weight 0"]},
+        "derived": {"-next": ["key glm4moe.nextn_predict_layers 1"]},       # as if the last layer predicted further tokens
+        "mutants-next": {"scale-1": ["key glm4moe.expert_weights_scale 1"], "no-shared-down": ["fill blk.1.ffn_down_shexp.weight 0"]},
         "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "no-shared", "rope-full", "rope-other", "no-renorm"],
     },
     "granitemoe-hub": {

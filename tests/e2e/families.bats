@@ -1,0 +1,28 @@
+# families of models, each in the file that a public converter wrote for it
+load lib
+
+# Requests that have 66 ids in common, of a file $1 in tests/golden/logits; with the options $2 ...: what of their answers is promised.
+answers()
+{
+	file=$1
+	shift
+	awk 'BEGIN { for (r = 0; r < 6; r++) {
+		line = "{\"id\":\"" r "\",\"max_tokens\":40,\"logprobs\":1,\"prompt\":[5"
+		for (i = 1; i < 66; i++) line = line "," i * i * 7 % 61
+		for (i = 0; i < 4 + r; i++) line = line "," (i * 11 + r * 5) % 59
+		print line "]}" } }' |
+		infer-run -q -m "$TOP/tests/golden/logits/$file-hub.gguf" --batch - --ordered --temp 0 --ignore-eos --stats --fields id,text,logprobs "$@" 2>err
+}
+
+stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" err; }
+
+@test "the same answers alone, after a prefix that is cached, and after a sequence gave its pages up" {
+	for m in gpt-oss qwen2moe smollm3 olmo3 glm4moe mistral3; do
+		answers $m --no-prefix-cache --prefill-chunk 7 -t 1 >alone
+		same 6 "$(grep -c logprobs alone)"
+		answers $m -t 2 | cmp - alone
+		[ "$(stat_of cached_tokens)" -gt 0 ]
+		answers $m -t 2 --kv-bytes $(($(stat_of kv_page_bytes) * 8)) | cmp - alone
+		[ "$(stat_of preemptions)" -gt 0 ]
+	done
+}
