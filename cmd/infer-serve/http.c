@@ -324,7 +324,8 @@ static void answer_raw(struct exchange *x, int kind, const char *reason, const c
 	           "%s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
 	           infer_fault_status(kind), reason, x->id, exchange_json, error.len);
 	buf_put(&all, error.at ? error.at : "", error.len);
-	if (!error.bad && !all.bad &&
+	/* under TLS nobody else can write to the connection: it only ends */
+	if (!error.bad && !all.bad && !x->server->cert.len &&
 	    send(x->fd, all.at, all.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		/* the client is gone, or does not read: it only sees the end */
 	}
@@ -515,20 +516,34 @@ static void on_log(void *user, const char *fmt, va_list args)
 int http_open(struct server *s, int socket, infer_error *err)
 {
 	struct http *h = mem_zalloc(MEM_BASE, 1, sizeof *h);
+	unsigned flags =
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
 	s->http = h;
 	if (!h)
 		return err_set(err, INFER_ENOMEM, "out of memory for the server");
 	h->listener = socket;
 	pthread_mutex_init(&h->lock, NULL);
+
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert.at },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, s->key.at },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
+
 	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-		NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->o->max_connections,
+		s->cert.len ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, s,
+		MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, socket,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->o->max_connections,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_ARRAY, s->cert.len ? tls : &none, MHD_OPTION_END);
+	if (!h->daemon && s->cert.len)
+		return err_set(err, INFER_EFORMAT,
+		               "%s and %s are no certificate with its key (-vv says more)",
+		               s->o->tls_cert, s->o->tls_key);
 	return h->daemon ? INFER_OK
 	                 : err_set(err, INFER_EIO, "the HTTP server does not start: %s",
 	                           strerror(errno));

@@ -3,6 +3,7 @@
 #include "infer-serve/harden.h"
 #include "infer-serve/http.h"
 #include "infer-serve/listen.h"
+#include "infer-serve/tls.h"
 #include "common/env.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -135,6 +136,17 @@ static int open_listener(struct listener *l, const char *listen, infer_error *er
 	return n ? listen_take(l, STDERR_FILENO + 1, err) : listen_open(l, listen, err);
 }
 
+/* http:// becomes https:// where TLS is used. */
+static void name_scheme(struct listener *l, const struct serve_opts *o)
+{
+	size_t n = strlen(l->url);
+
+	if (!o->tls_cert || strncmp(l->url, "http://", 7) || n + 1 >= sizeof l->url)
+		return;
+	memmove(l->url + 5, l->url + 4, n - 4 + 1);
+	l->url[4] = 's';
+}
+
 static int open_all(struct server *s, struct listener *l, infer_error *err)
 {
 	const struct serve_opts *o = s->o;
@@ -146,11 +158,13 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 		return err_set(err, INFER_EINVAL, "--log-requests needs --access-log");
 	if (o->api_key_file)
 		TRY(keys_read(&s->keys, o->api_key_file, err));
+	TRY(tls_read(s, err));
 	TRY(access_open(s, err));
 	TRY(rng_system(&s->salt, err));
 	TRY(open_model(s, err));
 	TRY(open_reader(s, err));
 	TRY(open_listener(l, o->listen, err));
+	name_scheme(l, o);
 	sig_unfinished(l->path);
 	return catch_signals(err);
 }
@@ -168,6 +182,7 @@ static void close_all(struct server *s)
 	infer_model_close(&s->model);
 	sig_mapped(NULL);
 	keys_fini(&s->keys);
+	tls_fini(s);
 	for (struct fair_user *u = s->users, *next; u; u = next) {
 		next = u->next;
 		mem_free(u);
@@ -313,6 +328,8 @@ int serve(const struct serve_opts *o)
 	pthread_cond_init(&s.work.some, NULL);
 	pthread_cond_init(&s.engine_wake, NULL);
 	buf_init(&s.scratch, MEM_BASE);
+	buf_init(&s.cert, MEM_BASE);
+	buf_init(&s.key, MEM_BASE);
 	int rc = open_all(&s, &l, &err);
 
 	progress_end();

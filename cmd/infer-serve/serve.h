@@ -34,7 +34,7 @@ struct serve_opts {
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;
-	const char *api_key_file, *cors, *access_log;
+	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
 	int64_t max_tokens;       /* -1: no limit */
 	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
 	const char *log_requests; /* empty: without content; NULL: not */
@@ -125,7 +125,8 @@ struct server {
 	int64_t started;      /* seconds since 1970 */
 	uint64_t salt;        /* of names */
 	struct http *http;
-	int access_fd; /* -1: no log */
+	struct buf cert, key; /* of HTTPS, in PEM; empty: HTTP */
+	int access_fd;        /* -1: no log */
 	int access_first;
 
 	pthread_mutex_t lock;

@@ -56,7 +56,11 @@ until_has()
 	perl "$TOP/tests/tools/hurt.pl" own 150 2 >out
 	grep -q ' went, ' out
 	same 0 "$(gauge num_requests_running)"
+	# four times what fits: the same answers as one by one
+	for i in $(seq 16); do echo "{\"prompt\":\"the of $i\",\"max_tokens\":300,\"seed\":$i,\"ignore_eos\":true}"; done >bodies
+	own many 16 /v1/completions <bodies | json choices.0.text >together
 	[ "$(gauge num_preemptions_total)" -gt 0 ]
+	own many 1 /v1/completions <bodies | json choices.0.text | cmp - together
 }
 
 @test "a user who fills the queue shuts out nobody, and who comes late is served first" {
@@ -155,4 +159,30 @@ until_has()
 	fails 2 'LISTEN_FDS is 2' perl give.pl 2 infer-serve -m "$M"
 	LISTEN_FDS=1 LISTEN_PID=1 infer-serve -m "$M" --idle 1 --listen unix:mine >up
 	same unix:mine "$(cat up)"
+}
+
+@test "HTTPS: with a certificate and its key; files that are none are named" {
+	command -v openssl >openssl || skip 'no openssl'
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 \
+		-subj /CN=localhost -addext 'subjectAltName=IP:127.0.0.1' 2>why
+	rm -f up
+	env --default-signal=TERM infer-serve -q -m "$M" --listen 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem --body-timeout 1 >up 2>said 3>&- &
+	PID=$!
+	up up
+	port=$(sed -n 's|^https://127\.0\.0\.1:\([0-9]*\)$|\1|p' up)
+	talk() { openssl s_client -quiet -no_ign_eof -verify_return_error -CAfile cert.pem -connect "127.0.0.1:$port" 2>why; }
+	{ printf 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 68\r\n\r\n{"prompt":"the of","max_tokens":3,"stream":true,"ignore_eos":true}  '; sleep 1; } | talk >out
+	grep -q '^HTTP/1.1 200' out
+	grep -q '^data: \[DONE\]' out
+	# what came too late is not answered in plain text
+	{ printf 'POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'; sleep 2; } | talk >out || :
+	! grep -q 408 out
+	kill -TERM $PID
+	wait $PID
+	PID=
+	fails 2 'tls-cert and --tls-key go together' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem
+	fails 3 'key.pem: there is no certificate' infer-serve -m "$M" --listen unix:x --tls-cert key.pem --tls-key key.pem
+	fails 1 'nokey' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key nokey
+	openssl ecparam -genkey -name prime256v1 -noout -out other.pem 2>why
+	fails 3 'are no certificate with its key' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key other.pem
 }
