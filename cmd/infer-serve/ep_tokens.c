@@ -108,6 +108,19 @@ static void put_tokens(struct exchange *x, const struct tokenize *t, const int32
 	exchange_answer(x, 200, exchange_json);
 }
 
+/* The tokens of a conversation, as its answer would follow them. */
+static void tokenize_talk(struct exchange *x)
+{
+	const struct tokenize t = { .of_vllm = 1 };
+	infer_job *job = exchange_job(x);
+
+	if (!job)
+		return;
+	put_tokens(x, &t, job->request.prompt, job->request.n_prompt);
+	infer_job_free(job);
+	exchange_done(x);
+}
+
 void ep_tokenize(struct exchange *x)
 {
 	struct tokenize t = { .n = 0 };
@@ -119,6 +132,11 @@ void ep_tokenize(struct exchange *x)
 
 	arena_init(&mem, MEM_BASE);
 	body = read_body(x, &mem);
+	if (json_get(body, "messages")) {
+		arena_fini(&mem);
+		tokenize_talk(x);
+		return;
+	}
 	if (body && take_text(x, body, &t)) {
 		uint32_t flags =
 			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);

@@ -167,7 +167,7 @@ static void put_part(struct jwrite *w, const struct infer_answer *a, const struc
 }
 
 static const struct openai_form form = {
-	"chatcmpl-",  "chat.completion", "chat.completion.chunk", put_message, put_part,
+	"chatcmpl-",  "chat.completion", "chat.completion.chunk", 1, put_message, put_part,
 	has_logprobs, put_logprobs,
 };
 

@@ -82,7 +82,7 @@ static int take_named(struct job *j, const char *key, const struct json *v, infe
 
 	if (!json_is_object(v) || !schema || json_is_null(schema))
 		return err_set(err, INFER_EINVAL, "%s: json_schema has no schema", key);
-	if (!job_is_name(json_get(v, "name")))
+	if (json_get(v, "name") && !job_is_name(json_get(v, "name")))
 		return err_set(err, INFER_EINVAL,
 		               "%s: the name of json_schema is not 1 to 64 letters, digits, _ or -",
 		               key);
@@ -203,7 +203,7 @@ static int constrain_calls(struct job *j, const char **param, infer_error *err)
 		.prompt = j->j.reply.prompt,
 		.prompt_n = j->j.reply.prompt_n,
 		.budget = j->constraint.budget,
-		.single = j->single,
+		.single = j->single < 0 ? j->j.calls == INFER_CALLS_REQUIRED : j->single,
 	};
 
 	*param = "tool_choice";

@@ -115,6 +115,7 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 /* openai.c: what the two forms of OpenAI share, and what sets them apart */
 struct openai_form {
 	const char *prefix, *object, *chunk; /* of ids; what an answer and a chunk are called */
+	int marks_chunks;                    /* chunks have the fingerprint, too */
 	/* members of a choice: the whole of sample i, or its new part */
 	void (*put_choice)(struct jwrite *w, const struct infer_answer *a, int32_t i);
 	void (*put_part)(struct jwrite *w, const struct infer_answer *a,

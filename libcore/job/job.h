@@ -38,7 +38,7 @@ struct job {
 	int prefill, opens; /* continue_final_message, add_generation_prompt; -1: not given */
 	int32_t best_of;    /* 0: not given */
 	int limit_rank;     /* of the name that max_tokens came by, from 1; 0: none */
-	int single;         /* at most one call */
+	int single; /* at most one call; -1: not given, which is one where calls are required */
 	int inline_reasoning, no_thinking, wants_thinking;
 	int32_t thinking_budget;
 	int counts; /* the prompt is counted, and nothing generated */

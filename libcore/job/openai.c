@@ -3,23 +3,28 @@
 #include "job/form.h"
 
 static void put_head(struct jwrite *w, const struct infer_answer *a, const char *prefix,
-                     const char *object)
+                     const char *object, const char *fingerprint)
 {
 	part_name(w, "id", prefix, a->job);
 	jw_str(w, "object", object);
 	jw_int(w, "created", a->created);
 	jw_strn(w, "model", a->model.at, a->model.len);
-	if (a->fingerprint)
-		jw_str(w, "system_fingerprint", a->fingerprint);
+	if (fingerprint)
+		jw_str(w, "system_fingerprint", fingerprint);
+}
+
+static int64_t count_reasoning(const struct infer_answer *a)
+{
+	int64_t n = 0;
+
+	for (int32_t i = 0; i < a->job->n; i++)
+		n += a->choices[i].reasoning_tokens;
+	return n;
 }
 
 /* The counted tokens include no rejected guesses, so the prediction counts are 0. */
-static void put_details(struct jwrite *w, const struct infer_answer *a)
+static void put_details(struct jwrite *w, int64_t reasoning)
 {
-	int64_t reasoning = 0;
-
-	for (int32_t i = 0; i < a->job->n; i++)
-		reasoning += a->choices[i].reasoning_tokens;
 	jw_object(w, "completion_tokens_details");
 	jw_int(w, "reasoning_tokens", reasoning);
 	jw_int(w, "accepted_prediction_tokens", 0);
@@ -27,7 +32,8 @@ static void put_details(struct jwrite *w, const struct infer_answer *a)
 	jw_end(w);
 }
 
-static void put_usage(struct jwrite *w, const struct infer_answer *a)
+/* A chunk has details where there is something in them. */
+static void put_usage(struct jwrite *w, const struct infer_answer *a, int whole)
 {
 	struct infer_usage u = part_total(a);
 
@@ -38,8 +44,8 @@ static void put_usage(struct jwrite *w, const struct infer_answer *a)
 	jw_object(w, "prompt_tokens_details");
 	jw_int(w, "cached_tokens", u.cached_tokens);
 	jw_end(w);
-	if (a->fingerprint)
-		put_details(w, a);
+	if (a->fingerprint && (whole || count_reasoning(a)))
+		put_details(w, count_reasoning(a));
 	jw_end(w);
 }
 
@@ -47,7 +53,7 @@ void openai_put(struct jwrite *w, const struct form_answer *f, const struct open
 {
 	const struct infer_answer *a = f->a;
 
-	put_head(w, a, o->prefix, o->object);
+	put_head(w, a, o->prefix, o->object, a->fingerprint);
 	jw_array(w, "choices");
 	for (int32_t i = 0; i < a->job->n; i++) {
 		const struct infer_choice *c = &a->choices[i];
@@ -63,7 +69,7 @@ void openai_put(struct jwrite *w, const struct form_answer *f, const struct open
 		jw_end(w);
 	}
 	jw_end(w);
-	put_usage(w, a);
+	put_usage(w, a, 1);
 	if (a->fingerprint)
 		part_timings(w, &a->choices->usage);
 	if (f->more)
@@ -75,11 +81,11 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 {
 	const infer_tokenizer *t = a->tokenizer;
 
-	put_head(w, a, o->prefix, o->chunk);
+	put_head(w, a, o->prefix, o->chunk, o->marks_chunks ? a->fingerprint : NULL);
 	jw_array(w, "choices");
 	if (d->kind == INFER_DELTA_USAGE) {
 		jw_end(w);
-		put_usage(w, a);
+		put_usage(w, a, 0);
 		return;
 	}
 	jw_object(w, NULL);
@@ -96,7 +102,7 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	jw_end(w);
 	jw_end(w);
 	if (a->job->each_usage)
-		put_usage(w, a);
+		put_usage(w, a, 0);
 	if (a->job->each_timings)
 		part_timings(w, &a->choices[d->index].usage);
 }

@@ -145,6 +145,7 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 	j->raw = o->raw;
 	j->top_logprobs = -1;
 	j->prefill = j->opens = -1;
+	j->single = j->j.form == &form_own ? 0 : -1;
 	j->j.logprobs = o->logprobs;
 	j->j.breaker_texts = o->breaker_texts;
 	j->j.n_breaker_texts = o->n_breaker_texts;

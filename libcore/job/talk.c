@@ -98,7 +98,7 @@ static int check_kept(const struct job *j, int anew, const char **param, infer_e
 		return INFER_OK;
 	*param = anew                  ? "continue_final_message"
 	         : !j->opens           ? "add_generation_prompt"
-	         : j->single           ? "parallel_tool_calls"
+	         : j->single > 0       ? "parallel_tool_calls"
 	         : j->inline_reasoning ? "reasoning_format"
 	                               : NULL;
 	return *param ? err_set(err, INFER_EUNSUP, "%s: a record of the request cannot say that",

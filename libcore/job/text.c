@@ -181,8 +181,8 @@ static void put_part(struct jwrite *w, const struct infer_answer *a, const struc
 }
 
 static const struct openai_form form = {
-	"cmpl-",  "text_completion", "text_completion", put_choice,
-	put_part, has_logprobs,      put_logprobs,
+	"cmpl-",    "text_completion", "text_completion", 0,
+	put_choice, put_part,          has_logprobs,      put_logprobs,
 };
 
 static void put(struct jwrite *w, const struct form_answer *f) { openai_put(w, f, &form); }

@@ -86,7 +86,7 @@ def test_tools(client):
 
 def test_parallel_tools(client):
     """Several calls in one answer, from a model that may not end it before there are as many as can be."""
-    ask = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "seed": 1, "extra_body": {"ignore_eos": True}}
+    ask = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": True, "seed": 1, "extra_body": {"ignore_eos": True}}
     calls = client.chat.completions.create(model="m", **ask).choices[0].message.tool_calls
     assert len(calls) > 2 and len({c.id for c in calls}) == len(calls)
     for c in calls[:-1]:  # the context may have cut the last

@@ -87,6 +87,7 @@ E
 	same weather "$(grep '"type":"content_block_start"' events | json content_block.name)"
 	past='{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"},{"type":"tool_use","id":"t1","name":"weather","input":{"city":"Rome"}}]}'
 	# turns of one role are one; a result comes before the words beside it
+	same "$(post /v1/messages/count_tokens "{\"model\":\"m\",$TALK}" | json input_tokens)" "$(post /tokenize "{$TALK}" | json count)"
 	post /v1/messages/count_tokens "{\"model\":\"m\",\"system\":\"s\",\"messages\":[$past,{\"role\":\"user\",\"content\":\"so\"},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":[{\"type\":\"text\",\"text\":\"5\"}]}]}]}" >out
 	post /apply-template '{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[{"id":"t1","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}}]},{"role":"tool","tool_call_id":"t1","content":"5"},{"role":"user","content":"so"}]}' >rendered
 	perl -MJSON::PP -0ne 'print encode_json({ content => decode_json($_)->{prompt}, parse_special => JSON::PP::true })' rendered >text
@@ -140,6 +141,11 @@ E
 		same time "$(json choices.0.message.tool_calls.0.function.name <out)"
 		json choices.0.message.tool_calls.0.function.arguments <out | json city | grep -qxE 'Rome|Oslo'
 	done
+	# one call is enough where one is required; more come where the request says so
+	post /v1/chat/completions "{$TALK,$tools,\"tool_choice\":\"required\",\"ignore_eos\":true}" >out
+	same 1 "$(json choices.0.message.tool_calls.# <out)"
+	post /v1/chat/completions "{$TALK,$tools,\"tool_choice\":\"required\",\"ignore_eos\":true,\"max_tokens\":150,\"parallel_tool_calls\":true}" >out
+	[ "$(json choices.0.message.tool_calls.# <out)" -gt 1 ]
 	printf '%s\n' "tools {$TALK,\"tools\":[$(f a),$(f a)]}" "tools {$TALK,\"tools\":[$(f 'a b')]}" "tools {$TALK,\"tools\":[{\"type\":\"odd\",\"function\":{\"name\":\"a\"}}]}" \
 		"tools {$TALK,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\",\"parameters\":5}}]}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"other\"}}}" \
 		"tool_choice {$TALK,\"tool_choice\":\"required\"}" "tool_choice {$TALK,$tools,\"tool_choice\":\"odd\"}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"auto\",\"tools\":[{\"name\":\"other\"}]}}}" \

@@ -368,7 +368,7 @@ static int case_stream(void)
 	"\"m\",\"system_fingerprint\":\"b1\",\"choices\":["
 #define TEXT_HEAD \
 	"{\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":7,\"model\":" \
-	"\"m\",\"system_fingerprint\":\"b1\",\"choices\":["
+	"\"m\",\"choices\":["
 #define TAIL ",\"logprobs\":null,\"finish_reason\":null}]}"
 #define USAGE \
 	"],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":6,\"total_tokens\":9," \
