@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { LOOKS = 32, SMALL_TABLE = 4096, LONG_WAY = 256 };
+enum { LOOKS = 32, CHAIN = 128, SMALL_TABLE = 4096, LONG_WAY = 256 };
 
 /* What is known of a state.  safe: so many plain characters certainly leave a way on, whichever
  * they are, at most as many as a node is tall; exact: one more leaves none.  loops: the groups of
@@ -186,18 +186,86 @@ static int take_below(struct walk *w, const struct at *from, const struct trie_n
 	return 1;
 }
 
+/* Where the groups of plain characters lead. */
+struct ways {
+	uint32_t live, dead, to; /* groups; to: NOWHERE, none is live */
+	int split;               /* to more than one state */
+};
+
+static void add_way(struct ways *w, uint32_t to, uint8_t byte)
+{
+	if (!dfa_live(to)) {
+		w->dead |= 1u << trie_group(byte);
+		return;
+	}
+	w->split |= w->to != NOWHERE && w->to != to;
+	w->to = to;
+	w->live |= 1u << trie_group(byte);
+}
+
+/* The groups that a state admits, if all of them lead to the same state, *to; else 0. */
+static uint32_t admitted(const struct dfa *d, uint32_t state, uint32_t *to)
+{
+	const uint32_t *next = d->next + (size_t)state * d->n_classes;
+	struct ways w = { .to = NOWHERE };
+
+	for (uint32_t c = 0x20; c < 0x7f; c++)
+		if (c != '"' && c != '\\')
+			add_way(&w, next[d->ascii[c]], (uint8_t)c);
+	add_way(&w, next[dfa_class(d, 0x80)], 0x80);
+	for (uint32_t i = d->n_ranges; i-- && d->from[i] > 0x80;)
+		add_way(&w, next[d->range_class[i]], 0x80);
+	*to = w.to;
+	return w.split || w.live & w.dead ? 0 : w.live;
+}
+
+/* Take the plain texts where every character is of the same groups, up to a number of them. */
+static int take_groups(struct walk *w, uint32_t state)
+{
+	const struct trie *t = w->f->t;
+	uint32_t to, n = 0, groups = admitted(w->d, state, &to);
+
+	if (!groups)
+		return 0;
+	for (; n < CHAIN && to != state; n++) {
+		uint32_t more;
+
+		state = to;
+		more = admitted(w->d, state, &to);
+		if (to == NOWHERE)
+			break;
+		if (more != groups)
+			return 0;
+	}
+	if (n == CHAIN)
+		return 0;
+	n = to == NOWHERE ? n + 1 : TRIE_ANY;
+	for (uint32_t i = 0; i < t->n_kinds; i++)
+		for (uint32_t k = t->kind[i].first;
+		     !(t->kind[i].groups & ~groups) && k < t->kind[i + 1].first &&
+		     t->kind_chars[k] <= n;
+		     k++)
+			finder_set(w->f, t->kind_id[k]);
+	return 1;
+}
+
 /* Take the plain texts without looking at each, where they only count; the others are left. */
 static void take_plain(struct walk *w, const struct at *from)
 {
+	struct mask *k = w->f->k;
 	const struct trie *t = w->f->t;
 	const struct bound *b = bound_of(w, from->state);
 	const int all = from->all || b->safe >= TRIE_ANY - 1;
 
-	if (!t->odd || from->dec.mode || w->form == FORM_NUMBER || !(all || b->exact))
+	if (!t->odd || from->dec.mode || w->form == FORM_NUMBER)
 		return;
-	memcpy(w->f->k->scratch, t->plain + (size_t)(all ? TRIE_LEVELS - 1 : b->safe) * t->words,
-	       t->words * sizeof *t->plain);
-	memset(w->f->k->touched, 0xff, (t->words / 64 + 1) * sizeof *w->f->k->touched);
+	if (all || b->exact) {
+		memcpy(k->scratch, t->plain + (size_t)(all ? TRIE_LEVELS - 1 : b->safe) * t->words,
+		       t->words * sizeof *t->plain);
+		memset(k->touched, 0xff, (t->words / 64 + 1) * sizeof *k->touched);
+	} else if (!take_groups(w, from->state)) {
+		return;
+	}
 	w->f->t = t->odd;
 }
 

@@ -312,6 +312,93 @@ static int make_odd(struct trie *t, infer_error *err)
 	return trie_make(t->odd, text, n, t->room, err);
 }
 
+static uint16_t groups_of(const struct trie_text *x, const uint16_t group[256])
+{
+	uint16_t groups = 0;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		groups |= group[(uint8_t)x->at[i]];
+	return groups;
+}
+
+struct kinded {
+	uint32_t key, id; /* groups, characters */
+};
+
+static int by_key(const void *x, const void *y)
+{
+	const struct kinded *a = x, *b = y;
+
+	if (a->key != b->key)
+		return (a->key > b->key) - (a->key < b->key);
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The same by 12 bits of the keys at a time, which are 24. */
+static void sort_kinds(struct kinded *s, struct kinded *spare, uint32_t n)
+{
+	enum { BITS = 12 };
+	struct kinded *from = s, *to = spare;
+
+	if (n < 1u << BITS) {
+		qsort(s, n, sizeof *s, by_key);
+		return;
+	}
+	for (unsigned shift = 0; shift < 2 * BITS; shift += BITS) {
+		uint32_t at[1 << BITS] = { 0 }, sum = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			at[from[i].key >> shift & ((1u << BITS) - 1)]++;
+		for (uint32_t b = 0; b < 1u << BITS; b++) {
+			const uint32_t k = at[b];
+
+			at[b] = sum;
+			sum += k;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			to[at[from[i].key >> shift & ((1u << BITS) - 1)]++] = from[i];
+		to = from;
+		from = from == s ? spare : s;
+	}
+}
+
+static void list_kinds(struct trie *t, const struct kinded *s, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!i || s[i].key >> 8 != s[i - 1].key >> 8)
+			t->kind[t->n_kinds++] = (struct trie_kind){ s[i].key >> 8, i };
+		t->kind_id[i] = s[i].id;
+		t->kind_chars[i] = (uint8_t)s[i].key;
+	}
+	t->kind[t->n_kinds] = (struct trie_kind){ 0, n };
+}
+
+static int make_kinds(struct trie *t, infer_error *err)
+{
+	struct kinded *s = room_alloc(t->room, (size_t)t->n_texts + 1, 2 * sizeof *s);
+	uint16_t group[256];
+	uint32_t n = 0;
+
+	t->kind = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->kind);
+	t->kind_id = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->kind_id);
+	t->kind_chars = room_alloc(t->room, (size_t)t->n_texts + 1, 1);
+	if (!s || !t->kind || !t->kind_id || !t->kind_chars) {
+		room_free(t->room, s);
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	}
+	for (int b = 0; b < 256; b++)
+		group[b] = (uint16_t)(1u << trie_group((uint8_t)b));
+	for (uint32_t i = 0; i < t->n_texts; i++)
+		if (t->chars[i] != TRIE_ANY)
+			s[n++] = (struct kinded){
+				(uint32_t)groups_of(t->text + i, group) << 8 | t->chars[i], t->id[i]
+			};
+	sort_kinds(s, s + t->n_texts, n);
+	list_kinds(t, s, n);
+	room_free(t->room, s);
+	return INFER_OK;
+}
+
 int trie_split(struct trie *t, uint32_t words, infer_error *err)
 {
 	const uint32_t last = TRIE_LEVELS - 1;
@@ -329,6 +416,7 @@ int trie_split(struct trie *t, uint32_t words, infer_error *err)
 	}
 	for (size_t i = words; i < (size_t)TRIE_LEVELS * words; i++)
 		t->plain[i] |= t->plain[i - words];
+	TRY(make_kinds(t, err));
 	return make_odd(t, err);
 }
 
@@ -366,6 +454,9 @@ void trie_fini(struct trie *t)
 	room_free(t->room, t->chars);
 	room_free(t->room, t->id);
 	room_free(t->room, t->plain);
+	room_free(t->room, t->kind);
+	room_free(t->room, t->kind_id);
+	room_free(t->room, t->kind_chars);
 	if (t->odd)
 		trie_fini(t->odd);
 	room_free(t->room, t->odd);

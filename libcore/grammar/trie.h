@@ -28,6 +28,9 @@ struct trie_node {
 
 /* Groups of plain characters, those that tall counts; all that are not ASCII are one. */
 enum { TRIE_GROUPS = 16 };
+struct trie_kind {
+	uint32_t groups, first; /* of kind_id and kind_chars */
+};
 unsigned trie_group(uint8_t byte);
 
 struct trie {
@@ -48,7 +51,11 @@ struct trie {
 	uint64_t *plain; /* [TRIE_LEVELS][words] */
 	uint32_t words;
 	struct trie *odd;
-	uint32_t begin[256]; /* the node of the texts that begin so; 0: there is none */
+	/* the plain tokens once more, by the groups of their characters, then by their number */
+	uint32_t n_kinds, *kind_id;
+	uint8_t *kind_chars;
+	struct trie_kind *kind; /* [n_kinds + 1] */
+	uint32_t begin[256];    /* the node of the texts that begin so; 0: there is none */
 };
 /* Strings whose length is bounded ask for the tokens of at most so many characters. */
 enum { TRIE_LEVELS = 34 };
