@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "grammar/mask_parts.h"
+#include "grammar/match_differ.h"
 #include "regular/work.h"
 
 #include <string.h>
@@ -399,30 +400,33 @@ static int fill_top(struct asker *q, const struct trie *t, struct node *top, int
 
 /* -- elements that differ ------------------------------------------------------------------- */
 
-/* The string or the name that an element is in, if infinitely many may come of it wherever it goes;
- * else NULL. */
-static struct node *in_free_text(const struct mask *k, struct node *top)
+/* The string or the name that an element is in, if infinitely many values may come of it wherever it
+ * goes; else NULL. */
+static struct node *in_free_text(struct asker *q, struct node *top)
 {
+	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
+	const struct grammar *g = q->k->g;
+
 	while (top->kind == N_ITEM)
 		top = top->side;
 	if (top->kind == N_STRING)
-		return k->g->goal[top->data[0]].alt[top->data[1]].count ? NULL : top;
+		return !g->goal[top->data[0]].alt[top->data[1]].count ||
+		                       (top->up->kind != N_HOLE && step_many_left(&s, top->up))
+		               ? top
+		               : NULL;
 	if (top->kind != N_OTHER_KEY)
 		return NULL;
-	return k->g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
+	return g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
 }
 
-/* Tokens without a quote leave the text as free as it is; the others are followed. */
-static int fill_element(struct asker *q, const struct trie *t, struct node *top)
+/* What the text admits, but for the tokens with a quote, or also those with a \. */
+static int fill_plain(struct asker *q, const struct trie *t, struct node *text, int escapes)
 {
-	struct node *text = in_free_text(q->k, top);
-	const uint64_t *quoted = vocab_quoted(q->k->v);
+	const uint64_t *quoted = vocab_quoted(q->k->v, escapes);
 	struct mask_key key = { 0 };
 	struct mask_from from = { 0 };
 	struct entry *e;
 
-	if (!text || t != vocab_trie(q->k->v))
-		return exact(q, t, top);
 	TRY(key_of(q->k, t, &key, &from, text, q->err));
 	TRY(mask_entry(&e, q->k, t, &key, &from, q->left->steps, q->err));
 	TRY(charge(q, e->steps));
@@ -431,7 +435,87 @@ static int fill_element(struct asker *q, const struct trie *t, struct node *top)
 			bit_set(q->bits, e->id[i]);
 	for (uint32_t i = 0; e->bits && i < q->k->words; i++)
 		q->bits[i] |= e->bits[i] & ~quoted[i];
-	return exact(q, vocab_quotes(q->k->v), top);
+	return INFER_OK;
+}
+
+/* The texts that begin what is left of an element before, behind so many bytes of it. */
+static int doubt_element(struct doubts *d, const struct node *seen, uint32_t n)
+{
+	const char *bytes = (const char *)(seen->data + 1);
+
+	for (uint32_t k = 1; n + k <= seen->data[0]; k++) {
+		const uint32_t node = trie_find(d->t, bytes + n, k);
+
+		if (!node)
+			break;
+		for (uint32_t i = d->t->node[node].first; i < trie_end(d->t, node); i++)
+			TRY(doubt(d, i));
+	}
+	return INFER_OK;
+}
+
+/* A string that is an element, of few words: those are in doubt that may become one before. */
+static int doubt_elements(struct doubts *d, const struct node *top, infer_error *err)
+{
+	const struct node *seen = top->up->up->side;
+	int rc = INFER_OK;
+	struct buf b;
+	uint32_t n;
+	char *at = text_of(top->up->side, &n);
+
+	if (!at)
+		return err_set(err, INFER_ENOMEM, "out of memory");
+	buf_init(&b, MEM_GRAMMAR);
+	canon_part(&b, at, n);
+	mem_free(at);
+	if (b.bad)
+		rc = err_set(err, INFER_ENOMEM, "out of memory");
+	for (; seen && !rc; seen = seen->up)
+		if (seen->data[0] > b.len && !memcmp(seen->data + 1, b.at, b.len))
+			rc = doubt_element(d, seen, (uint32_t)b.len);
+	buf_fini(&b);
+	return rc;
+}
+
+static int fill_few(struct asker *q, const struct trie *t, struct node *top)
+{
+	struct doubts d = { .t = t, .room = &q->k->room, .err = q->err };
+	int rc = doubt_elements(&d, top, q->err), takes;
+	uint32_t n = 0;
+
+	/* what other stacks admit stays */
+	for (uint32_t i = 0; i < d.n && !rc; i++)
+		if (!bit_get(q->bits, t->text[d.text[i]].id))
+			d.text[n++] = d.text[i];
+	if (!rc)
+		rc = fill_plain(q, t, top->side, 1);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		const struct trie_text *x = t->text + d.text[i];
+
+		rc = exact_text(q, x, top, &takes);
+		if (!rc && !takes)
+			bit_clear(q->bits, x->id);
+	}
+	room_free(&q->k->room, d.text);
+	return rc;
+}
+
+/* Tokens that may end it are followed; where few values are left, so are those with a \, which spell
+ * characters in another way. */
+static int fill_element(struct asker *q, const struct trie *t, struct node *top)
+{
+	struct node *text = in_free_text(q, top);
+	const struct node *stack = top->side;
+
+	if (t != vocab_trie(q->k->v))
+		return exact(q, t, top);
+	if (text)
+		TRY(fill_plain(q, t, text, 0));
+	else if (stack->kind == N_STRING && stack->up->kind == N_HOLE && !stack->data[3])
+		TRY(fill_few(q, t, top));
+	else
+		return exact(q, t, top);
+	return exact(q, vocab_quotes(q->k->v, !text), top);
 }
 
 /* Whether this file knows what the frame is, and what is below it. */

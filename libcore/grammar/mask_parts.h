@@ -143,9 +143,9 @@ int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const s
 void mask_settle(struct mask *k);
 
 const struct trie *vocab_trie(const struct vocab *v);
-/* the tokens with a quote: their texts, and a bit for each */
-const struct trie *vocab_quotes(const struct vocab *v);
-const uint64_t *vocab_quoted(const struct vocab *v);
+/* the tokens with a quote, or with a quote or \: their texts, and a bit for each */
+const struct trie *vocab_quotes(const struct vocab *v, int escapes);
+const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for a trie; the tokens are added to bits. */
 int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
                struct grammar_budget *left, infer_error *err);

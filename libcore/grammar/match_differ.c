@@ -86,8 +86,7 @@ static int many_key(struct step *s, const struct node *n)
 	return 0;
 }
 
-/* Whether infinitely many values are left, as far as that is seen at once. */
-static int many_left(struct step *s, const struct node *n)
+int step_many_left(struct step *s, const struct node *n)
 {
 	for (; n->kind != N_HOLE; n = n->up) {
 		int many = 0;
@@ -119,7 +118,7 @@ static int many_left(struct step *s, const struct node *n)
 			n = n->up;
 			break;
 		case N_ITEM:
-			many = many_left(s, n->side);
+			many = step_many_left(s, n->side);
 			break;
 		default:
 			break;
@@ -298,7 +297,7 @@ static int search(struct search *q, struct node *stack)
 	static const uint8_t ends[] = "\"}]";
 	int rc = INFER_OK;
 
-	if (many_left(q->s, stack)) {
+	if (step_many_left(q->s, stack)) {
 		q->found = 1;
 		return INFER_OK;
 	}
@@ -366,7 +365,7 @@ int step_differs(struct step *s, struct node *stack, struct node *wrote, int *ca
 		default:
 			break;
 		}
-	if (many_left(s, stack))
+	if (step_many_left(s, stack))
 		return INFER_OK;
 	return search_from(s, stack, wrote, can);
 }

@@ -17,4 +17,6 @@ char *text_of(const struct node *text, uint32_t *n);
 
 /* Whether the stack of an element can end so that the element differs from all before it. */
 int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can);
+/* Whether infinitely many values are left for it, as far as that is seen at once. */
+int step_many_left(struct step *s, const struct node *n);
 #endif

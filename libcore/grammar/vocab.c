@@ -9,27 +9,30 @@
 struct vocab {
 	uint32_t n_tokens;
 	char *bytes;
-	struct trie trie, quotes; /* of all, and of those with a quote */
-	uint64_t *quoted;         /* a bit for each of these */
+	/* of all; of those with a quote, and with a quote or \; a bit for each of these */
+	struct trie trie, quotes[2];
+	uint64_t *quoted[2];
 };
 
-static int fill_quotes(struct vocab *v, infer_error *err)
+static int fill_quotes(struct vocab *v, int escapes, infer_error *err)
 {
 	const struct trie *t = &v->trie;
 	struct trie_text *text = mem_alloc(MEM_GRAMMAR, (size_t)t->n_texts + 1, sizeof *text);
+	uint64_t *bits = mem_zalloc(MEM_GRAMMAR, vocab_words(v) + 1, sizeof *bits);
 	uint32_t n = 0;
 
-	v->quoted = mem_zalloc(MEM_GRAMMAR, vocab_words(v) + 1, sizeof *v->quoted);
-	if (!text || !v->quoted) {
+	v->quoted[escapes] = bits;
+	if (!text || !bits) {
 		mem_free(text);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
-		if (memchr(t->text[i].at, '"', t->text[i].n)) {
+		if (memchr(t->text[i].at, '"', t->text[i].n) ||
+		    (escapes && memchr(t->text[i].at, '\\', t->text[i].n))) {
 			text[n++] = t->text[i];
-			bit_set(v->quoted, t->text[i].id);
+			bit_set(bits, t->text[i].id);
 		}
-	return trie_make(&v->quotes, text, n, NULL, err);
+	return trie_make(v->quotes + escapes, text, n, NULL, err);
 }
 
 /* Takes text; its tokens' bytes are copied. */
@@ -49,7 +52,8 @@ static int fill(struct vocab *v, struct trie_text *text, const struct vocab_toke
 		to += t->n;
 	}
 	TRY(trie_make(&v->trie, text, n, NULL, err));
-	TRY(fill_quotes(v, err));
+	TRY(fill_quotes(v, 0, err));
+	TRY(fill_quotes(v, 1, err));
 	return trie_split(&v->trie, vocab_words(v), err);
 }
 
@@ -85,16 +89,18 @@ void vocab_free(struct vocab *v)
 	if (!v)
 		return;
 	trie_fini(&v->trie);
-	trie_fini(&v->quotes);
-	mem_free(v->quoted);
+	for (int i = 0; i < 2; i++) {
+		trie_fini(v->quotes + i);
+		mem_free(v->quoted[i]);
+	}
 	mem_free(v->bytes);
 	mem_free(v);
 }
 
 uint32_t vocab_words(const struct vocab *v) { return (v->n_tokens + 63) / 64; }
 const struct trie *vocab_trie(const struct vocab *v) { return &v->trie; }
-const struct trie *vocab_quotes(const struct vocab *v) { return &v->quotes; }
-const uint64_t *vocab_quoted(const struct vocab *v) { return v->quoted; }
+const struct trie *vocab_quotes(const struct vocab *v, int escapes) { return v->quotes + escapes; }
+const uint64_t *vocab_quoted(const struct vocab *v, int escapes) { return v->quoted[escapes]; }
 
 /* place[k]: after k bytes */
 static int walk(const struct trie *t, struct match *m, struct match_at *place, uint64_t *bits,

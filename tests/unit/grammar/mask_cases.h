@@ -43,6 +43,7 @@ static const char *const mask_cases[] = {
 	"{'type':'array','contains':{'const':1},'minContains':2}",
 	"{'type':'array','items':{'type':'array','items':{'type':'number'}}}",
 	"{'type':'array','items':{'type':'string'},'uniqueItems':true}",
+	"{'type':'array','items':{'type':'string','maxLength':2},'minItems':4,'uniqueItems':true}",
 	"{'type':'array','items':{'enum':['a','ab','a1',1,12]},'minItems':3,'uniqueItems':true}",
 	("{'type':'array','items':{'type':'object','properties':{'a':{'enum':['a','ab']},'kind':"
 	 "{'type':'boolean'}},'required':['a'],'additionalProperties':false},'uniqueItems':true}"),
