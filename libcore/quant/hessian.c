@@ -12,6 +12,10 @@ enum { WINDOW = 512, PANEL = 64 };
 #define MOST_BYTES (UINT64_C(512) << 20)
 
 typedef float v4 __attribute__((vector_size(16)));
+#if defined __x86_64__
+typedef float v8 __attribute__((vector_size(32)));
+typedef float v16 __attribute__((vector_size(64)));
+#endif
 
 static int no_memory(infer_error *err)
 {
@@ -72,28 +76,43 @@ struct sums {
 	int n;
 };
 
-static v4 load(const float *from)
-{
-	v4 v;
-
-	memcpy(&v, from, sizeof v);
-	return v;
-}
-
-/* 4 columns of panel a with 8 of panel b, for n rows */
-static void corner(const float *a, const float *b, int n, float out[4][8])
-{
-	v4 s[4][2] = { { { 0 } } };
-
-	for (int r = 0; r < n; r++, a += PANEL, b += PANEL) {
-		v4 x = load(b), y = load(b + 4);
-
-		for (int i = 0; i < 4; i++) {
-			s[i][0] += x * a[i];
-			s[i][1] += y * a[i];
-		}
+/* The products of ROWS columns of panel a with 16 of panel b, for n rows.  Each is a sum of its own, in
+ * the order of the rows, so the registers' width changes no bit. */
+#define CORNER(name, target, V, SETS, ROWS) \
+	target static void name(const float *a, const float *b, int n, float out[ROWS][16]) \
+	{ \
+		V s[ROWS][SETS] = { { { 0 } } }, x[SETS]; \
+\
+		for (int r = 0; r < n; r++, a += PANEL, b += PANEL) { \
+			memcpy(x, b, sizeof x); \
+			for (int i = 0; i < ROWS; i++) \
+				for (int k = 0; k < SETS; k++) \
+					s[i][k] += x[k] * a[i]; \
+		} \
+		memcpy(out, s, sizeof s); \
 	}
-	memcpy(out, s, sizeof s);
+#define ANY
+CORNER(corner_plain, ANY, v4, 4, 2)
+#if defined __x86_64__
+CORNER(corner_avx2, __attribute__((target("avx2"))), v8, 2, 4)
+CORNER(corner_avx512, __attribute__((target("avx512f"))), v16, 1, 8)
+#endif
+
+/* 8 columns of panel a with 16 of panel b */
+static void corner(const float *a, const float *b, int n, float out[8][16])
+{
+#if defined __x86_64__
+	if (__builtin_cpu_supports("avx512f")) {
+		corner_avx512(a, b, n, out);
+		return;
+	}
+	for (int i = 0; __builtin_cpu_supports("avx2") && i < 8; i += 4)
+		corner_avx2(a + i, b, n, out + i);
+	if (__builtin_cpu_supports("avx2"))
+		return;
+#endif
+	for (int i = 0; i < 8; i += 2)
+		corner_plain(a + i, b, n, out + i);
 }
 
 static void tile(void *user, int64_t item, int worker)
@@ -107,15 +126,15 @@ static void tile(void *user, int64_t item, int worker)
 	int64_t pj = pi + left;
 	const float *a = s->rows + pi * PANEL * HESSIAN_ROWS,
 		    *b = s->rows + pj * PANEL * HESSIAN_ROWS;
-	float part[4][8];
+	float part[8][16];
 
-	for (int i = 0; i < PANEL; i += 4)
-		for (int j = pi == pj ? i / 8 * 8 : 0; j < PANEL; j += 8) {
+	for (int i = 0; i < PANEL; i += 8)
+		for (int j = pi == pj ? i / 16 * 16 : 0; j < PANEL; j += 16) {
 			corner(a + i, b + j, s->n, part);
-			for (int64_t r = pi * PANEL + i; r < pi * PANEL + i + 4; r++)
-				for (int64_t c = pj * PANEL + j; c < pj * PANEL + j + 8; c++)
+			for (int64_t r = pi * PANEL + i; r < pi * PANEL + i + 8; r++)
+				for (int64_t c = pj * PANEL + j; c < pj * PANEL + j + 16; c++)
 					if (r < s->k && c < s->k && c >= r)
-						s->h[r * s->k + c] += (double)part[r % 4][c % 8];
+						s->h[r * s->k + c] += (double)part[r % 8][c % 16];
 		}
 }
 
