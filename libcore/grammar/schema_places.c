@@ -454,6 +454,8 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 
 		while (end < n && s[end] != '/')
 			end++;
+		/* members are looked at one after the other */
+		TRY(work_steps(&c->w, json_count(v) / 8 + 1));
 		v = step_into(v, step, decode_step(s + 1, end - 1, step));
 		if (!v)
 			return schema_fail(c, INFER_EINVAL, ref,

@@ -355,24 +355,54 @@ static int one_number(struct schema *c, const struct json *v, int neg, struct df
 	return combine(d, above, rc, dfa_or, left, c->w.err);
 }
 
+enum { LEVELS = 32 };
+
+/* One more automaton: of[k] is of 2^k numbers, or NULL, so that each is copied few times.  d goes. */
+static int join(struct schema *c, struct dfa **of, struct dfa *d, int neg, int all)
+{
+	for (int k = 0; k < LEVELS; k++) {
+		if (!of[k] && !all) {
+			of[k] = d;
+			return INFER_OK;
+		}
+		if (of[k] && d)
+			TRY(combine(of + k, d, INFER_OK, neg ? dfa_and : dfa_or, c->w.left,
+			            c->w.err));
+		d = of[k] ? of[k] : d;
+		of[k] = NULL;
+	}
+	of[0] = d;
+	return INFER_OK;
+}
+
 static int numbers(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
 {
 	struct grammar_budget *left = c->w.left;
+	struct dfa *of[LEVELS] = { 0 };
+	int rc = INFER_OK;
 
 	if (!list)
 		return one_number(c, v, neg, d);
-	TRY(neg ? number_dfa(d, &(struct number_spec){ .kind = NUMBER_ANY }, left, c->w.err)
-	        : dfa_none(d, left, c->w.err));
 	json_each(e, v) {
-		struct dfa *one = NULL;
-		int rc;
+		struct dfa *one;
 
 		if (!json_is_number(e))
 			continue;
 		rc = one_number(c, e, neg, &one);
-		TRY(combine(d, one, rc, neg ? dfa_and : dfa_or, left, c->w.err));
+		if (!rc)
+			rc = join(c, of, one, neg, 0);
+		if (rc)
+			break;
 	}
-	return INFER_OK;
+	if (!rc)
+		rc = join(c, of, NULL, neg, 1);
+	*d = of[0];
+	for (int k = rc ? 0 : LEVELS; k < LEVELS; k++)
+		dfa_drop(of[k], left);
+	if (rc || *d)
+		return rc;
+	return neg ? number_dfa(d, &(struct number_spec){ .kind = NUMBER_ANY }, left, c->w.err)
+	           : dfa_none(d, left, c->w.err);
 }
 
 static int strings(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
