@@ -1,5 +1,6 @@
 /* infer-serve/exchange.c - a request and its answer, as threads hand it on. */
 #include "infer-serve/serve.h"
+#include "infer-serve/files.h"
 #include "infer-serve/http.h"
 #include "infer-serve/sse.h"
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A client that does not read: above this, its answer ends. */
 enum { OUT_MOST = 16 << 20 };
@@ -25,7 +27,7 @@ struct exchange *exchange_new(struct server *s)
 	x->server = s;
 	x->began_ns = clock_now_ns();
 	x->refs = 1;
-	x->fd = -1;
+	x->fd = x->file = -1;
 	buf_init(&x->body, MEM_BASE);
 	buf_init(&x->out, MEM_BASE);
 	buf_init(&x->note, MEM_BASE);
@@ -64,6 +66,11 @@ void exchange_drop(struct exchange *x)
 	buf_fini(&x->body);
 	buf_fini(&x->out);
 	buf_fini(&x->note);
+	upload_free(&x->upload);
+	if (x->file >= 0)
+		close(x->file);
+	mem_free(x->query.after);
+	mem_free(x->query.purpose);
 	mem_free(x->path);
 	mem_free(x->origin);
 	mem_free(x->remote);
@@ -75,6 +82,10 @@ void exchange_done(struct exchange *x)
 {
 	struct server *s = x->server;
 
+	if (x->is_line) {
+		batches_took(x);
+		return;
+	}
 	pthread_mutex_lock(&s->lock);
 	s->n_admitted -= x->admitted;
 	if (x->admitted)

@@ -50,7 +50,9 @@ void harden_files(const struct server *s)
 	add_folder(&p, infer_file_path(infer_model_file(s->model)));
 	add_folder(&p, s->o->api_key_file);
 	add_folder(&p, s->o->chat.template);
-	if (sandbox_paths((const char *const *)p.at, p.n, NULL, 0, &err))
+	add(&p, s->o->files_dir);
+	if (sandbox_paths((const char *const *)p.at, p.n, &s->o->files_dir, s->o->files_dir != NULL,
+	                  &err))
 		say_note(1, "all files stay in reach: %s", err.message);
 	while (p.n)
 		mem_free(p.at[--p.n]);

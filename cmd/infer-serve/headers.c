@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of the page: nothing but its own files and this server. */
+static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
+			     "'self'; img-src data:; "
+			     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 static void header(struct MHD_Response *r, const char *name, const char *value)
 {
 	MHD_add_response_header(r, name, value);
@@ -36,6 +41,11 @@ void headers_put(struct MHD_Response *r, const struct exchange *x)
 	if (x->anthropic)
 		header(r, "request-id", x->id);
 	add_cors(r, x);
+	if (x->is_page) {
+		header(r, "Content-Security-Policy", policy);
+		header(r, "X-Content-Type-Options", "nosniff");
+		header(r, "Referrer-Policy", "no-referrer");
+	}
 	if (x->type)
 		header(r, "Content-Type", x->type);
 	if (x->stage == STAGE_STREAM) {

@@ -4,6 +4,7 @@
  * look at it: http_look asks the kernel whether the client is still there. */
 #include "infer-serve/http.h"
 #include "infer-serve/admit.h"
+#include "infer-serve/files.h"
 #include "infer-serve/head.h"
 #include "infer-serve/headers.h"
 #include "infer-serve/serve.h"
@@ -138,8 +139,10 @@ static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
 
 static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *c)
 {
+	int is_file = x->file >= 0;
 	struct MHD_Response *r =
-		x->stage == STAGE_STREAM
+		is_file ? files_response(x)
+		: x->stage == STAGE_STREAM
 			? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x,
 	                                                    NULL)
 			: MHD_create_response_from_buffer(x->out.len, x->out.at ? x->out.at : "",
@@ -149,7 +152,7 @@ static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *c)
 	if (!r)
 		return MHD_NO;
 	headers_put(r, x);
-	if (x->stage == STAGE_ANSWER)
+	if (x->stage == STAGE_ANSWER && !is_file)
 		x->sent = x->head ? 0 : (int64_t)x->out.len;
 	ok = MHD_queue_response(c, (unsigned)x->status, r);
 	MHD_destroy_response(r);
@@ -230,10 +233,22 @@ static void find_endpoint(struct exchange *x, unsigned method)
 	x->endpoint = route_find(x->path, method, &allowed, &x->rest);
 	x->allow = route_allow(allowed);
 	x->anthropic = route_is_anthropic(x->path);
+	if (x->endpoint && x->endpoint->flags & EP_PAGE && x->server->o->no_page) {
+		x->endpoint = NULL;
+		allowed = 0;
+	}
 	if (!allowed)
 		refuse(x, INFER_FAULT_NOT_FOUND, "there is no %.160s", x->path);
 	else if (!x->endpoint && method != ROUTE_OPTIONS)
 		refuse(x, INFER_FAULT_METHOD, "%.160s takes %s", x->path, x->allow);
+}
+
+static void check_upload(struct exchange *x, struct MHD_Connection *c, int64_t length)
+{
+	int kind = 0;
+	const char *why = upload_refused(x, c, length, &kind);
+	if (why)
+		refuse(x, kind, "%s", why);
 }
 
 /* What the head alone says against a request for an endpoint that is there. */
@@ -245,10 +260,12 @@ static void check_head(struct exchange *x, struct MHD_Connection *c)
 
 	if (!admit_key(x, field(c, "Authorization"), field(c, "X-Api-Key")) && !(flags & EP_PUBLIC))
 		refuse(x, INFER_FAULT_KEY, "the API key is missing or wrong");
-	else if (flags & EP_OFF)
+	else if (flags & EP_OFF || (flags & EP_FILES && !s->o->files_dir))
 		refuse(x, INFER_FAULT_OFF, "this server does not have %s", x->endpoint->path);
 	else if (s->draining && !(flags & EP_ALWAYS))
 		refuse(x, INFER_FAULT_UNAVAILABLE, "the server is shutting down");
+	else if (flags & EP_UPLOAD)
+		check_upload(x, c, length);
 	else if (x->endpoint->method & ROUTE_POST && !head_is_json(field(c, "Content-Type")))
 		refuse(x, INFER_FAULT_MEDIA_TYPE, "the body must be application/json, not %.80s",
 		       field(c, "Content-Type"));
@@ -261,9 +278,8 @@ static void check_head(struct exchange *x, struct MHD_Connection *c)
  * body is more than is worth reading. */
 static int answer_now(const struct exchange *x, struct MHD_Connection *c)
 {
-	return x->early.kind &&
-	       (x->early.kind == INFER_FAULT_TOO_LARGE || field(c, "Expect") ||
-	        head_length(field(c, "Content-Length")) > (int64_t)x->server->o->max_body);
+	return x->early.kind && (x->early.kind == INFER_FAULT_TOO_LARGE || field(c, "Expect") ||
+	                         head_length(field(c, "Content-Length")) > (int64_t)upload_most(x));
 }
 
 static enum MHD_Result send_early(struct exchange *x, struct MHD_Connection *c)
@@ -297,6 +313,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 	find_endpoint(x, route_method(method));
 	if (x->endpoint)
 		check_head(x, c);
+	query_take(x, c);
 	conn_deadline(s, c, 0);
 	pthread_mutex_lock(&s->lock);
 	x->connection = c;
@@ -341,18 +358,23 @@ static int take_body(struct exchange *x, const char *at, size_t n)
 {
 	struct server *s = x->server;
 
+	uint64_t most = upload_most(x);
+
 	x->body_bytes += n;
 	if (x->early.kind && x->early.kind != INFER_FAULT_TOO_LARGE)
-		return x->body_bytes <= s->o->max_body;
-	if (x->body_bytes <= s->o->max_body) {
+		return x->body_bytes <= most;
+	if (x->body_bytes <= most) {
+		if (x->upload)
+			return upload_put(x->upload, at, n);
 		buf_put(&x->body, at, n);
 		return !x->body.bad;
 	}
 	buf_fini(&x->body);
 	buf_init(&x->body, MEM_BASE);
-	if (x->body_bytes <= DRAIN * s->o->max_body) {
+	upload_free(&x->upload);
+	if (x->body_bytes <= DRAIN * s->o->max_body + most) {
 		refuse(x, INFER_FAULT_TOO_LARGE, "the body is longer than %llu bytes",
-		       (unsigned long long)s->o->max_body);
+		       (unsigned long long)most);
 		return 1;
 	}
 	pthread_mutex_lock(&s->lock);

@@ -30,6 +30,7 @@ int main(int argc, char **argv)
 		.max_queue = 256,
 		.max_connections = 512,
 		.max_body = 32 << 20,
+		.max_file = 512 << 20,
 		.header_timeout = 10,
 		.body_timeout = 60,
 		.drain = 30,

@@ -25,6 +25,10 @@ static const struct opt serve_rows[] = {
 	{ OPT_FLAG, 0, "no-slots", NULL, "do not tell at /slots what is computed", AT(no_slots),
 	  .value = 1 },
 
+	{ OPT_STR, 0, "files-dir", "DIR", "keep files and batches there; without it there are none",
+	  AT(files_dir), .values = "@file" },
+	{ OPT_FLAG, 0, "no-page", NULL, "no page at /", AT(no_page), .value = 1 },
+
 	{ OPT_GROUP, .name = "limits", .help = "Limits" },
 	{ OPT_INT, 'n', "max-tokens", "N",
 	  "tokens of an answer whose request says nothing (no limit)", AT(max_tokens), 1,
@@ -35,6 +39,8 @@ static const struct opt serve_rows[] = {
 	  1 << 16 },
 	{ OPT_SIZE, 0, "max-body", "SIZE", "longest body of a request (32M)", AT(max_body), 1,
 	  1 << 30 },
+	{ OPT_SIZE, 0, "max-file", "SIZE", "longest upload (512M)", AT(max_file), 1,
+	  (double)(UINT64_C(1) << 40) },
 	{ OPT_INT, 0, "header-timeout", "S", "seconds for the head of a request (10)",
 	  AT(header_timeout), 1, 86400 },
 	{ OPT_INT, 0, "body-timeout", "S", "seconds for its body; then 408 (60)", AT(body_timeout),

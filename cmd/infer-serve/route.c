@@ -54,10 +54,8 @@ static const struct {
 	const char *name;
 	unsigned method;
 } methods[] = {
-	{ "GET", ROUTE_GET },
-	{ "HEAD", ROUTE_HEAD },
-	{ "POST", ROUTE_POST },
-	{ "OPTIONS", ROUTE_OPTIONS },
+	{ "GET", ROUTE_GET },         { "HEAD", ROUTE_HEAD },     { "POST", ROUTE_POST },
+	{ "OPTIONS", ROUTE_OPTIONS }, { "DELETE", ROUTE_DELETE },
 };
 
 unsigned route_method(const char *name)
@@ -70,9 +68,10 @@ unsigned route_method(const char *name)
 
 const char *route_allow(unsigned allowed)
 {
-	return !(allowed & ROUTE_POST)  ? "GET, HEAD, OPTIONS"
-	       : !(allowed & ROUTE_GET) ? "POST, OPTIONS"
-	                                : "GET, HEAD, POST, OPTIONS";
+	return allowed & ROUTE_DELETE    ? "GET, HEAD, DELETE, OPTIONS"
+	       : !(allowed & ROUTE_POST) ? "GET, HEAD, OPTIONS"
+	       : !(allowed & ROUTE_GET)  ? "POST, OPTIONS"
+	                                 : "GET, HEAD, POST, OPTIONS";
 }
 
 int route_is_anthropic(const char *path)

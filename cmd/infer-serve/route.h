@@ -4,17 +4,26 @@
 
 struct exchange;
 
-enum { ROUTE_GET = 1 << 0, ROUTE_POST = 1 << 1, ROUTE_HEAD = 1 << 2, ROUTE_OPTIONS = 1 << 3 };
+enum {
+	ROUTE_GET = 1 << 0,
+	ROUTE_POST = 1 << 1,
+	ROUTE_HEAD = 1 << 2,
+	ROUTE_OPTIONS = 1 << 3,
+	ROUTE_DELETE = 1 << 4,
+};
 enum {
 	EP_PUBLIC = 1 << 0, /* needs no key */
 	EP_QUICK = 1 << 1,  /* answers at once, on the HTTP thread */
 	EP_ALWAYS = 1 << 2, /* answers while the server shuts down, too */
 	EP_OFF = 1 << 3,    /* known, and not there: 501 */
+	EP_FILES = 1 << 4,  /* needs --files-dir, or it is off */
+	EP_UPLOAD = 1 << 5, /* its body is a form with a file */
+	EP_PAGE = 1 << 6,   /* of the page, which --no-page leaves out */
 };
 /* Makes the answer of an exchange: exchange_answer, exchange_refuse or stepper_put. */
 typedef void endpoint_fn(struct exchange *x);
 struct endpoint {
-	unsigned method;  /* ROUTE_GET or ROUTE_POST */
+	unsigned method;  /* ROUTE_GET, ROUTE_POST or ROUTE_DELETE */
 	const char *path; /* a star at the end stands for one or more characters */
 	endpoint_fn *handle;
 	const char *form; /* the wire form of its requests (infer/form.h), or NULL */

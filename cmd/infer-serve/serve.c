@@ -160,6 +160,8 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 		TRY(keys_read(&s->keys, o->api_key_file, err));
 	TRY(tls_read(s, err));
 	TRY(access_open(s, err));
+	if (o->files_dir)
+		TRY(store_open(&s->store, o->files_dir, err));
 	TRY(rng_system(&s->salt, err));
 	TRY(open_model(s, err));
 	TRY(open_reader(s, err));
@@ -187,6 +189,8 @@ static void close_all(struct server *s)
 		next = u->next;
 		mem_free(u);
 	}
+	batches_close(s);
+	store_close(&s->store);
 	if (s->access_fd >= 0)
 		close(s->access_fd);
 }
@@ -228,6 +232,7 @@ static void drain(struct server *s, struct listener *l)
 
 	s->draining = 1;
 	http_quiesce(s);
+	batches_stop(s);
 	listen_remove(l);
 	sig_unfinished(NULL);
 	while (exchanges(s) && clock_now_ns() < until) {
@@ -318,6 +323,7 @@ int serve(const struct serve_opts *o)
 {
 	struct server s = { .o = o,
 		            .access_fd = -1,
+		            .store = { .dir = -1, .lock = -1 },
 		            .started = (int64_t)time(NULL),
 		            .fair = { .room = SERVE_SEQS } };
 	struct listener l = { .fd = -1 };
@@ -327,6 +333,7 @@ int serve(const struct serve_opts *o)
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.work.some, NULL);
 	pthread_cond_init(&s.engine_wake, NULL);
+	pthread_cond_init(&s.batches.wake, NULL);
 	buf_init(&s.scratch, MEM_BASE);
 	buf_init(&s.cert, MEM_BASE);
 	buf_init(&s.key, MEM_BASE);
@@ -338,6 +345,8 @@ int serve(const struct serve_opts *o)
 		harden_files(&s);
 		rc = start_threads(&t, &s, &err);
 	}
+	if (!rc && o->files_dir)
+		rc = batches_open(&s, &err);
 	if (!rc)
 		rc = http_open(&s, l.fd, &err);
 	if (!rc) {
@@ -348,6 +357,7 @@ int serve(const struct serve_opts *o)
 	}
 	if (!rc)
 		watch(&s, &l);
+	batches_stop(&s);
 	http_close(&s);
 	end_threads(&t, &s);
 	listen_remove(&l);

@@ -14,34 +14,17 @@
 #include <infer/form.h>
 #include <infer/job.h>
 #include <infer/runner.h>
-#include "common/chat.h"
-#include "common/model.h"
-#include "common/opt.h"
-#include "common/sampling.h"
-#include "common/start.h"
 #include "base/buf.h"
+#include "infer-serve/batches.h"
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
 #include "infer-serve/metrics.h"
+#include "infer-serve/options.h"
 #include "infer-serve/route.h"
+#include "infer-serve/store.h"
 
 /* Sequences that are computed at once; samples of a request, at most, times those that wait. */
 enum { SERVE_SEQS = 32 };
-
-struct serve_opts {
-	struct start start;
-	const char *model, *listen, *alias;
-	struct engine_args engine;
-	struct sampling_args sampling;
-	struct chat_args chat;
-	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
-	int64_t max_tokens;       /* -1: no limit */
-	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
-	const char *log_requests; /* empty: without content; NULL: not */
-	int no_slots;
-	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
-	uint64_t max_body;
-};
 
 struct MHD_Connection;
 struct http;
@@ -73,6 +56,13 @@ struct exchange {
 	char trace[33];              /* the trace id that came in */
 	struct buf body;
 	uint64_t body_bytes;
+	struct upload *upload;         /* of a form, in the place of the body */
+	struct query {                 /* of lists; NULL, 0: not given */
+		char *after, *purpose; /* mem_free */
+		int64_t limit;
+	} query;
+	int file;             /* whose contents are the answer, in the place of `out`; -1: none */
+	int is_line, is_page; /* is_line: of a batch, without a connection; `path` is its id */
 	int64_t began_ns;
 	struct infer_fault early; /* known from the head alone; param NULL */
 	const char *allow;        /* of a 405 */
@@ -131,6 +121,8 @@ struct server {
 
 	pthread_mutex_t lock;
 	struct keys keys;
+	struct store store; /* of --files-dir */
+	struct batches batches;
 	struct fair_user *users; /* added to, never removed: there is one for each key ever used */
 	int64_t service_ns;      /* running mean: a request in the engine */
 	struct slot slots[SERVE_SEQS];

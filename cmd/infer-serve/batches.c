@@ -1,0 +1,527 @@
+/* infer-serve/batches.c - the thread that runs batches. */
+#include "infer-serve/batches.h"
+#include "infer-serve/batch_lines.h"
+#include "infer-serve/files.h"
+#include "infer-serve/serve.h"
+#include "common/say.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* RUNNING: lines of a batch that the engine has at once. */
+enum { RUNNING = 16, SYNC_MS = 1000 };
+
+/* A batch in work. */
+struct work {
+	struct server *s;
+	struct batch *b;
+	struct batch_input in;
+	struct seen ids;
+	struct arena mem;
+	struct buf line;
+	int out, errors; /* -1: not open */
+	int64_t out_bytes, errors_bytes, synced_ns;
+	int late; /* lines were left out, because the time was over */
+};
+
+/* ---- answers ---- */
+
+/* *length stays what it was on failure: nothing half written remains. */
+static int append(int fd, int64_t *length, const struct buf *line, infer_error *err)
+{
+	int rc = line->bad ? err_set(err, INFER_ENOMEM, "out of memory for an answer")
+	                   : store_write(fd, line->at, line->len, "an answer", err);
+
+	if (!rc)
+		*length += (int64_t)line->len;
+	else if (ftruncate(fd, (off_t)*length))
+		return rc; /* the next start cuts it */
+	return rc;
+}
+
+static int put_line(struct work *w, int failed, infer_error *err)
+{
+	TRY(append(failed ? w->errors : w->out, failed ? &w->errors_bytes : &w->out_bytes, &w->line,
+	           err));
+	pthread_mutex_lock(&w->s->lock);
+	if (failed)
+		w->b->failed++;
+	else
+		w->b->completed++;
+	pthread_mutex_unlock(&w->s->lock);
+	return INFER_OK;
+}
+
+static void begin_line(struct work *w, struct jwrite *j, const char *name, const char *custom_id)
+{
+	char id[40];
+
+	buf_clear(&w->line);
+	snprintf(id, sizeof id, "batch_req_%s", name);
+	jw_init(j, &w->line);
+	jw_object(j, NULL);
+	jw_str(j, "id", id);
+	jw_str(j, "custom_id", custom_id);
+}
+
+/* Write down a line's answer, unless it was given up. */
+static int answered(struct work *w, const struct exchange *x, infer_error *err)
+{
+	char id[40];
+	struct jwrite j;
+
+	if (!x->status)
+		return INFER_OK;
+	begin_line(w, &j, x->name, x->path);
+	jw_object(&j, "response");
+	jw_int(&j, "status_code", x->status);
+	snprintf(id, sizeof id, "req_%s", x->name);
+	jw_str(&j, "request_id", id);
+	jw_raw(&j, "body", x->out.at, x->out.len);
+	jw_end(&j);
+	jw_null(&j, "error");
+	jw_end(&j);
+	buf_putc(&w->line, '\n');
+	return put_line(w, x->status != 200, err);
+}
+
+static int expired(struct work *w, const char *custom_id, infer_error *err)
+{
+	char name[STORE_NAME];
+	struct jwrite j;
+
+	store_name_of(name, "", custom_id);
+	name[16] = 0;
+	begin_line(w, &j, name, custom_id);
+	jw_null(&j, "response");
+	jw_object(&j, "error");
+	jw_str(&j, "code", "batch_expired");
+	jw_str(&j, "message", "the batch expired before this request could run");
+	jw_end(&j);
+	jw_end(&j);
+	buf_putc(&w->line, '\n');
+	w->late = 1;
+	return put_line(w, 1, err);
+}
+
+void batches_took(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	pthread_mutex_lock(&s->lock);
+	x->next_job = s->batches.done;
+	s->batches.done = x;
+	s->batches.running--;
+	pthread_cond_signal(&s->batches.wake);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Lines that the engine has end now, without an answer.  Under the lock. */
+static void give_up(struct server *s)
+{
+	for (struct exchange *x = s->exchanges; x; x = x->next)
+		x->gone |= x->is_line;
+	pthread_cond_signal(&s->engine_wake);
+}
+
+static int is_cancelled(const struct work *w) { return w->b->status == BATCH_CANCELLING; }
+
+/* Write answers that have come; wait until the engine has fewer than `most` lines. */
+static int settle(struct work *w, int32_t most, infer_error *err)
+{
+	struct server *s = w->s;
+	struct exchange *done, *next;
+	int rc = INFER_OK, busy = 1;
+
+	while (busy) {
+		pthread_mutex_lock(&s->lock);
+		if (is_cancelled(w) || s->batches.stop || rc)
+			give_up(s);
+		while (!s->batches.done && s->batches.running >= most)
+			pthread_cond_wait(&s->batches.wake, &s->lock);
+		done = s->batches.done;
+		s->batches.done = NULL;
+		busy = s->batches.running >= most;
+		pthread_mutex_unlock(&s->lock);
+		for (; done; done = next) {
+			next = done->next_job;
+			if (!rc && !done->gone)
+				rc = answered(w, done, err);
+			pthread_mutex_lock(&s->lock);
+			exchange_drop(done);
+			pthread_mutex_unlock(&s->lock);
+		}
+		if (rc)
+			most = 1;
+	}
+	if (!rc && clock_ms(w->synced_ns, clock_now_ns()) >= SYNC_MS) {
+		w->synced_ns = clock_now_ns();
+		if (fdatasync(w->out) || fdatasync(w->errors))
+			rc = err_set(err, INFER_EIO, "the answers do not reach the disk");
+	}
+	return rc;
+}
+
+/* ---- lines ---- */
+
+/* Give the request to the engine, or answer what is wrong with it. */
+static void start_line(struct exchange *x, const char *endpoint, const struct buf *body)
+{
+	struct server *s = x->server;
+	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
+	infer_job *job = NULL;
+	int rc = infer_job_read(&job, s->reader, infer_form_at(endpoint), x->path, body->at,
+	                        body->len, &f.error);
+
+	if (!rc && !job->fault.kind && !job->stream) {
+		x->job = job;
+		stepper_put(s, x);
+		return;
+	}
+	if (!rc && job->fault.kind) {
+		f = job->fault;
+		if (f.error.code == INFER_ENOMEM)
+			f.kind = INFER_FAULT_TOO_LONG;
+	} else if (!rc) {
+		f.kind = INFER_FAULT_INVALID;
+		f.param = "stream";
+		err_set(&f.error, INFER_EUNSUP, "stream is not supported in a batch");
+	}
+	exchange_fault(x, &f);
+	infer_job_free(job);
+	exchange_done(x);
+}
+
+static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
+{
+	struct server *s = w->s;
+	struct batch_line l;
+	struct exchange *x;
+	struct jwrite j;
+	struct buf body;
+
+	arena_reset(&w->mem);
+	if (batch_line_read(&l, &w->mem, w->b->endpoint, at, n)) /* blank: all were checked */
+		return INFER_OK;
+	if (seen_has(&w->ids, l.id->s, l.id->n))
+		return INFER_OK;
+	const char *id = arena_strndup(&w->mem, l.id->s, l.id->n);
+
+	if (!id)
+		return err_set(err, INFER_ENOMEM, "out of memory for a request");
+	if (time(NULL) >= w->b->created + BATCH_DAY_S)
+		return expired(w, id, err);
+	x = exchange_new(s);
+	if (!x)
+		return err_set(err, INFER_ENOMEM, "out of memory for a request");
+	buf_init(&body, MEM_BASE);
+	jw_init(&j, &body);
+	jw_value(&j, NULL, l.body);
+	x->is_line = 1;
+	x->turn.user = &s->batches.user;
+	x->path = mem_strndup(MEM_BASE, id, strlen(id));
+	pthread_mutex_lock(&s->lock);
+	s->batches.running++;
+	pthread_mutex_unlock(&s->lock);
+	if (x->path && !body.bad) {
+		start_line(x, w->b->endpoint, &body);
+	} else {
+		batches_took(x); /* without a status: it runs again */
+		err_set(err, INFER_ENOMEM, "out of memory for a request");
+	}
+	int rc = body.bad ? INFER_ENOMEM : INFER_OK;
+
+	buf_fini(&body);
+	return rc;
+}
+
+static int interrupted(struct work *w)
+{
+	pthread_mutex_lock(&w->s->lock);
+	int yes = is_cancelled(w) || w->s->batches.stop;
+
+	pthread_mutex_unlock(&w->s->lock);
+	return yes;
+}
+
+static int run_lines(struct work *w, infer_error *err)
+{
+	const char *at;
+	size_t n;
+	int whole, got, rc = INFER_OK;
+
+	while (!rc && !interrupted(w) && (got = batch_input_next(&w->in, &at, &n, &whole, err))) {
+		rc = got < 0 ? err->code : take_line(w, at, n, err);
+		if (!rc)
+			rc = settle(w, RUNNING, err);
+	}
+	infer_error last;
+	int end = settle(w, 1, rc ? &last : err);
+
+	return rc ? rc : end;
+}
+
+/* ---- from status to status ---- */
+
+/* A batch without its record would be run again: what cannot be saved is said. */
+static void enter(struct work *w, enum batch_status status)
+{
+	infer_error err;
+
+	pthread_mutex_lock(&w->s->lock);
+	batch_set(w->b, status);
+	pthread_mutex_unlock(&w->s->lock);
+	if (batch_save(w->s, w->b, &err))
+		say_warning("%s: %s", w->b->id, err.message);
+}
+
+static void fail(struct work *w, const char *code, const char *message)
+{
+	struct jwrite j;
+	struct buf b;
+
+	buf_init(&b, MEM_BASE);
+	jw_init(&j, &b);
+	jw_object(&j, NULL);
+	jw_str(&j, "object", "list");
+	jw_array(&j, "data");
+	jw_object(&j, NULL);
+	jw_str(&j, "code", code);
+	jw_str(&j, "message", message);
+	jw_null(&j, "param");
+	jw_null(&j, "line");
+	jw_end(&j);
+	jw_end(&j);
+	jw_end(&j);
+	pthread_mutex_lock(&w->s->lock);
+	if (!w->b->faults && !b.bad)
+		w->b->faults = mem_strndup(MEM_BASE, b.at, b.len);
+	pthread_mutex_unlock(&w->s->lock);
+	buf_fini(&b);
+	enter(w, BATCH_FAILED);
+}
+
+static const char *path_of(char to[STORE_NAME + 8], const struct batch *b, const char *suffix)
+{
+	snprintf(to, STORE_NAME + 8, "%s.%s", b->id, suffix);
+	return to;
+}
+
+/* Answers become a file of the client's.  Each step may have been done before a stop. */
+static int publish(struct work *w, const char *suffix, char to[STORE_NAME], infer_error *err)
+{
+	struct store *s = &w->s->store;
+	char from[STORE_NAME + 8], name[STORE_NAME], filename[STORE_NAME + 16];
+	int64_t bytes;
+
+	path_of(from, w->b, suffix);
+	store_name_of(name, "file-", from);
+	bytes = store_bytes(s, from);
+	if (bytes < 0 && store_bytes(s, name) < 0)
+		return INFER_OK;
+	if (bytes == 0) {
+		(void)store_remove(s, from);
+		return INFER_OK;
+	}
+	if (bytes > 0) {
+		snprintf(filename, sizeof filename, "%s_%s.jsonl", w->b->id,
+		         !strcmp(suffix, "out") ? "output" : "error");
+		TRY(files_describe(s, name, bytes, filename, "batch_output", err));
+		TRY(store_rename(s, from, name, err));
+	}
+	pthread_mutex_lock(&w->s->lock);
+	snprintf(to, STORE_NAME, "%s", name);
+	pthread_mutex_unlock(&w->s->lock);
+	return INFER_OK;
+}
+
+static void finish(struct work *w, enum batch_status status)
+{
+	infer_error err;
+
+	if (publish(w, "out", w->b->output, &err) || publish(w, "err", w->b->errors, &err)) {
+		say_warning("%s: %s", w->b->id, err.message);
+		fail(w, "server_error", err.message);
+		return;
+	}
+	enter(w, status);
+}
+
+/* 1: its lines can be run. */
+static int validate(struct work *w)
+{
+	char *faults;
+	int64_t total;
+	infer_error err;
+	int rc = batch_validate(&faults, &total, w->b, w->in.fd, w->s->o->max_body, &err);
+
+	pthread_mutex_lock(&w->s->lock);
+	w->b->total = total;
+	w->b->faults = faults;
+	int cancelled = is_cancelled(w);
+
+	pthread_mutex_unlock(&w->s->lock);
+	if (rc)
+		fail(w, "server_error", err.message);
+	else if (faults)
+		enter(w, BATCH_FAILED);
+	else if (!cancelled)
+		enter(w, BATCH_IN_PROGRESS);
+	return !rc && !faults;
+}
+
+static int open_answers(struct work *w, infer_error *err)
+{
+	char name[STORE_NAME + 8];
+	int64_t completed, failed;
+
+	w->out = store_append(&w->s->store, path_of(name, w->b, "out"), err);
+	if (w->out < 0)
+		return INFER_EIO;
+	w->errors = store_append(&w->s->store, path_of(name, w->b, "err"), err);
+	if (w->errors < 0)
+		return INFER_EIO;
+	TRY(batch_answered(&w->ids, &completed, w->out, err));
+	TRY(batch_answered(&w->ids, &failed, w->errors, err));
+	w->out_bytes = lseek(w->out, 0, SEEK_END);
+	w->errors_bytes = lseek(w->errors, 0, SEEK_END);
+	pthread_mutex_lock(&w->s->lock);
+	w->b->completed = completed;
+	w->b->failed = failed;
+	pthread_mutex_unlock(&w->s->lock);
+	return INFER_OK;
+}
+
+static void run_opened(struct work *w)
+{
+	infer_error err;
+	int rc = open_answers(w, &err), stop, cancelled;
+
+	if (!rc)
+		rc = run_lines(w, &err);
+	pthread_mutex_lock(&w->s->lock);
+	stop = w->s->batches.stop;
+	cancelled = is_cancelled(w);
+	pthread_mutex_unlock(&w->s->lock);
+	if (stop)
+		return;
+	if (rc) {
+		say_warning("%s: %s", w->b->id, err.message);
+		fail(w, "server_error", err.message);
+		return;
+	}
+	if (!cancelled)
+		enter(w, BATCH_FINALIZING);
+	finish(w, cancelled ? BATCH_CANCELLED : w->late ? BATCH_EXPIRED : BATCH_COMPLETED);
+}
+
+static void run(struct server *s, struct batch *b)
+{
+	struct work w = { .s = s, .b = b, .out = -1, .errors = -1, .synced_ns = clock_now_ns() };
+	int fd = store_read(&s->store, b->input);
+
+	batch_input_init(&w.in, fd, s->o->max_body);
+	seen_init(&w.ids, MEM_BASE, 0);
+	arena_init(&w.mem, MEM_BASE);
+	buf_init(&w.line, MEM_BASE);
+	if (b->status == BATCH_FINALIZING)
+		finish(&w, b->at[BATCH_EXPIRED] ? BATCH_EXPIRED : BATCH_COMPLETED);
+	else if (fd < 0)
+		fail(&w, "invalid_file", "the input file is not there any more");
+	else if (b->status != BATCH_VALIDATING || validate(&w))
+		run_opened(&w);
+	if (w.out >= 0)
+		close(w.out);
+	if (w.errors >= 0)
+		close(w.errors);
+	if (fd >= 0)
+		close(fd);
+	batch_input_fini(&w.in);
+	seen_fini(&w.ids);
+	arena_fini(&w.mem);
+	buf_fini(&w.line);
+}
+
+/* The oldest that is not over. */
+static struct batch *due(struct server *s)
+{
+	struct batch *oldest = NULL;
+
+	for (struct batch *b = s->batches.first; b; b = b->next)
+		if (!batch_is_over(b))
+			oldest = b;
+	return oldest;
+}
+
+static void *batches_thread(void *server)
+{
+	struct server *s = server;
+	struct batch *b;
+
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		while (!s->batches.stop && !due(s))
+			pthread_cond_wait(&s->batches.wake, &s->lock);
+		b = s->batches.stop ? NULL : due(s);
+		pthread_mutex_unlock(&s->lock);
+		if (!b)
+			return NULL;
+		run(s, b);
+	}
+}
+
+/* ---- from start to end ---- */
+
+static int add(void *user, const char *name)
+{
+	struct server *s = user;
+	struct batch **at = &s->batches.first, *b;
+	infer_error err;
+
+	if (batch_load(&b, s, name, &err)) {
+		say_warning("%s", err.message);
+		return 0;
+	}
+	while (*at && (*at)->created > b->created)
+		at = &(*at)->next;
+	b->next = *at;
+	*at = b;
+	return 0;
+}
+
+int batches_open(struct server *s, infer_error *err)
+{
+	s->batches.user = (struct fair_user){ .weight = 1, .priority = -FAIR_MOST };
+	(void)store_each(&s->store, "batch_", add, s);
+	s->batches.started = !pthread_create(&s->batches.thread, NULL, batches_thread, s);
+	return s->batches.started ? INFER_OK
+	                          : err_set(err, INFER_ENOMEM, "the system starts no thread");
+}
+
+void batches_stop(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->batches.stop = 1;
+	give_up(s);
+	pthread_cond_signal(&s->batches.wake);
+	pthread_mutex_unlock(&s->lock);
+	if (s->batches.started)
+		pthread_join(s->batches.thread, NULL);
+	s->batches.started = 0;
+}
+
+void batches_close(struct server *s)
+{
+	struct batch *next;
+
+	for (struct batch *b = s->batches.first; b; b = next) {
+		next = b->next;
+		batch_free(b);
+	}
+	s->batches.first = NULL;
+}

@@ -1,0 +1,26 @@
+/* infer-serve/options.h - what the command line says. */
+#ifndef INFER_SERVE_OPTIONS_H
+#define INFER_SERVE_OPTIONS_H
+#include <stdint.h>
+#include "common/chat.h"
+#include "common/model.h"
+#include "common/opt.h"
+#include "common/sampling.h"
+#include "common/start.h"
+
+struct serve_opts {
+	struct start start;
+	const char *model, *listen, *alias;
+	struct engine_args engine;
+	struct sampling_args sampling;
+	struct chat_args chat;
+	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
+	int64_t max_tokens;       /* -1: no limit */
+	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
+	const char *log_requests; /* empty: without content; NULL: not */
+	const char *files_dir;    /* NULL: no files and batches */
+	int no_slots, no_page;
+	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
+	uint64_t max_body, max_file;
+};
+#endif
