@@ -66,11 +66,15 @@ static void on_piece(void *user, int64_t i, int worker)
 			k->bad[i] = 1;
 			return;
 		}
-	if (k->t->importance) {
+	int weighs = k->t->importance != NULL;
+
+	if (weighs) {
 		memcpy(s->w, s->cost, n * sizeof *s->w);
 		importance_weigh(s->w, k->type, s->x, s->w, n);
+	} else {
+		weighs = importance_alone(s->w, k->type, s->x, n);
 	}
-	to->encode(s->out, s->x, k->t->importance ? s->w : NULL, n / (size_t)to->info.block, 0);
+	to->encode(s->out, s->x, weighs ? s->w : NULL, n / (size_t)to->info.block, 0);
 	to->decode(s->w, s->out, n / (size_t)to->info.block);
 	for (size_t j = 0; j < n; j++) {
 		double e = (double)s->w[j] - (double)s->x[j];

@@ -91,12 +91,17 @@ static void on_piece(void *user, int64_t i, int worker)
 
 	from->decode(s->x, (const char *)in->data + type_row_bytes(in->type, (int64_t)at),
 	             n / (size_t)from->info.block);
+	const float *importance = NULL;
+
 	if (p->t->importance) {
 		aim_columns(s->w, p->t, at, n);
 		importance_weigh(s->w, q->type, s->x, s->w, n);
+		importance = s->w;
+	} else if (importance_alone(s->w, q->type, s->x, n)) {
+		importance = s->w;
 	}
-	to->encode(p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x,
-	           p->t->importance ? s->w : NULL, n / (size_t)to->info.block, 0);
+	to->encode(p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x, importance,
+	           n / (size_t)to->info.block, 0);
 }
 
 static void fill(struct aim_probe *p)

@@ -280,3 +280,25 @@ void importance_weigh(float *w, int type, const float *src, const float *columns
 		}
 	}
 }
+
+int importance_alone(float *w, int type, const float *src, size_t n)
+{
+	size_t block = (size_t)infer_type_info(type)->block;
+	float times = spread(type);
+
+	if (type != INFER_Q2_K && type != INFER_Q3_K && type != INFER_Q4_K && type != INFER_Q5_K)
+		return 0;
+	for (size_t i = 0; i < n; i += block) {
+		double sum = 0;
+
+		for (size_t j = i; j < i + block; j++)
+			sum += (double)src[j] * (double)src[j];
+		double sigma2 = (double)times * sum / (double)block;
+		for (size_t j = i; j < i + block; j++) {
+			double v = sigma2 + (double)src[j] * (double)src[j];
+
+			w[j] = v < 1e30 ? (float)v : 1e30f;
+		}
+	}
+	return 1;
+}

@@ -22,4 +22,7 @@ void importance_sha256(const struct importance *m, char hex[65]);
  * columns  f32 [n], the values of the columns
  * w        f32 [n], out */
 void importance_weigh(float *w, int type, const float *src, const float *columns, size_t n);
+/* The same where no importances are known: in types whose models diverge less so, errors of large
+ * weights cost more, by their square.  0: this type has none, and w is as it was. */
+int importance_alone(float *w, int type, const float *src, size_t n);
 #endif

@@ -93,6 +93,8 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 		columns(s->w, t, from, n);
 		importance_weigh(s->w, t->type, s->x, s->w, n);
 		importance = s->w;
+	} else if (importance_alone(s->w, t->type, s->x, n)) {
+		importance = s->w;
 	}
 	out->encode(s->out, s->x, importance, n / (size_t)out->info.block, t->plain);
 	return s->out;

@@ -153,9 +153,13 @@ static double error_of(int type, const float *importance)
 		x[i] = value(i);
 		w[i] = importance ? importance[i % COLUMNS] : 1;
 	}
-	if (importance)
+	int weighs = importance != NULL;
+
+	if (weighs)
 		importance_weigh(w, type, x, w, COLUMNS * ROWS);
-	t->encode(out, x, importance ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block), 0);
+	else
+		weighs = importance_alone(w, type, x, COLUMNS * ROWS);
+	t->encode(out, x, weighs ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block), 0);
 	t->decode(back, out, (size_t)(COLUMNS * ROWS / t->info.block));
 	for (int i = 0; i < COLUMNS * ROWS; i++) {
 		double e = (double)back[i] - (double)x[i];

@@ -93,7 +93,10 @@ static void expect(unsigned char *want, int type, int weighed)
 		x[i] = value(i);
 		w[i] = importance(i / (COLUMNS * ROWS) * COLUMNS + i % COLUMNS);
 	}
-	importance_weigh(w, type, x, w, VALUES);
+	if (weighed)
+		importance_weigh(w, type, x, w, VALUES);
+	else
+		weighed = importance_alone(w, type, x, VALUES);
 	type_get(type)->encode(want, x, weighed ? w : NULL,
 	                       (size_t)(VALUES / infer_type_info(type)->block), 0);
 }
