@@ -6,8 +6,9 @@ setup_more()
 	export F32=$BATS_FILE_TMPDIR/f32.gguf F16=$BATS_FILE_TMPDIR/f16.gguf BIG=$BATS_FILE_TMPDIR/big.gguf WANT=$BATS_FILE_TMPDIR/want.gguf
 	mkmodel --embd 256 --ff 512 --layers 1 --vocab 512 "$F32"
 	mkmodel --embd 256 --ff 512 --vocab 512 --type f16 "$F16"
-	# some tenths of a second of work
-	mkmodel --embd 512 --ff 2048 --heads 8 --kv-heads 2 --layers 2 --vocab 2048 --type f16 "$BIG"
+	# long enough to be stopped in the middle, and of a program with sanitizers no longer
+	wide=$((${SAN:+-256} + 768))
+	mkmodel --embd $wide --ff $((4 * wide)) --heads 8 --kv-heads 2 --layers 2 --vocab $((4 * wide)) --type f16 "$BIG"
 	infer-quant --type Q4_K_M "$BIG" "$WANT"
 }
 
@@ -155,7 +156,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 stopped()
 {
 	# a shell starts what is in the background with interrupts ignored; who waits for a point of its work comes before it
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' nice -n 5 infer-quant -t 1 --type Q4_K_M "$BIG" "$1" 2>err &
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' nice -n 19 infer-quant -t 1 --type Q4_K_M "$BIG" "$1" 2>err &
 	for _ in $(seq 600); do
 		[ "$(wc -l 2>/dev/null <"$1.resume")" -ge 2 ] 2>/dev/null && break
 		sleep 0.02
