@@ -161,7 +161,13 @@ stopped()
 		[ "$(wc -l 2>/dev/null <"$1.resume")" -ge 2 ] 2>/dev/null && break
 		sleep 0.02
 	done
-	kill "-$2" $!
+	# on a loaded machine it may be done before this shell has its turn: once more
+	kill "-$2" $! 2>/dev/null || {
+		wait $!
+		rm "$1"
+		stopped "$@"
+		return
+	}
 	rc=0
 	wait $! || rc=$?
 }
