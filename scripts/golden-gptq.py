@@ -51,7 +51,7 @@ def gptq(w, x):
         for j in range(len(r)):
             if j % BLOCK == 0:
                 at = slice(j, j + BLOCK)
-                weight = importance[at] * np.sqrt(2 * (r[at] ** 2).mean() + r[at] ** 2)  # as all quantisers weigh
+                weight = importance[at]
                 d = float(np.float16((weight * abs(r[at])).sum() / weight.sum()))
                 blocks.append([d, 0])
             least = min(least, abs(r[j]))

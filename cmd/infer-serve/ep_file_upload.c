@@ -169,7 +169,7 @@ static int keep(struct upload *u, char name[STORE_NAME], infer_error *err)
 {
 	if (u->err.code)
 		return err_set(err, u->err.code, "%s", u->err.message);
-	if (u->fd < 0)
+	if (!u->bytes)
 		return err_set(err, INFER_EINVAL, "the file is empty");
 	store_name(u->store, name, prefix);
 	TRY(files_describe(u->store, name, u->bytes, *u->filename ? u->filename : "file",

@@ -31,3 +31,20 @@ client()
 @test "openai" { client openai; }
 @test "anthropic" { client anthropic; }
 @test "LangChain, and with LONG=1 litellm and llm" { client langchain_openai test_others.py; }
+
+@test "the page, in Chromium: send, stream, stop, regenerate, edit, reload, Markdown; no request to another host" {
+	local python='' at
+
+	for at in "${PYTHON:-}" python3 /usr/bin/python3; do
+		[ -z "$python" ] && [ -n "$at" ] && "$at" -c 'import selenium' 2>/dev/null && python=$at
+	done
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null && [ -n "$python" ] ||
+		skip "needs chromium, chromedriver and the Python package selenium"
+	infer-serve -m demo -t 2 --listen 127.0.0.1:0 >up 2>said 3>&- &
+	for _ in $(seq 200); do [ ! -s up ] || break; sleep 0.1; done
+	rc=0
+	"$python" "$TOP/tests/clients/page.py" "$(cat up)/" || rc=$?
+	kill "$!"
+	wait "$!"
+	[ "$rc" = 0 ]
+}

@@ -59,7 +59,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 		{"id":"g","prompt":"the","response_format":{"type":"text"},"max_tokens":3}
 		{"id":"h","prompt":"the","grammar":"root ::= \"yes\" root | \"no\""}
 		{"custom_id":"i","method":"POST","url":"/v1/completions","body":{"prompt":"the","json_object":true,"regex":"a"}}
-		{"id":"j","prompt":"the","response_format":{"type":"json_schema","json_schema":{"schema":{}}}}
+		{"id":"j","prompt":"the","response_format":{"type":"json_schema","json_schema":{"name":3,"schema":{}}}}
 	END
 	rc=0
 	infer-run -q --batch in --ordered --with-request --regex 'z{2}' >out || rc=$?

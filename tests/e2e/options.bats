@@ -61,7 +61,10 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	[[ ${lines[3]} == libraries:*pcre2*zstd* ]]
 	[ -z "$stderr" ]
 	# the families are those of the list, and a message that refuses one has them
-	same "families: $(sed -n 's/^ARCH(\(.*\))$/\1/p' "$TOP/libcore/arch/arch_list.h" | tr '\n' ' ' | sed 's/ $//')" "${lines[2]}"
+	for a in $(sed -n 's/^ARCH(\(.*\))$/\1/p' "$TOP/libcore/arch/arch_list.h"); do
+		sed -n 's/.*\.gguf = "\([^"]*\)".*/\1/p' "$TOP/libcore/arch/models/$a.c" | head -n 1
+	done >families
+	same "families: $(paste -sd ' ' families)" "${lines[2]}"
 	sed 's/llama/zebra/g' "$M" >zebra.gguf
 	fails 3 "architecture zebra is not supported; these run: $(echo "${lines[2]#families: }" | sed 's/ /, /g')\$" infer-run -m zebra.gguf x
 }

@@ -371,8 +371,10 @@ static void test_end_without_memory(void **state)
 		infer_engine *e;
 
 		if (infer_engine_open(&e, m,
-		                      &(struct infer_engine_opts){
-					      .threads = 1, .max_seqs = 1, .kv_bytes = 16 << 20 },
+		                      &(struct infer_engine_opts){ .threads = 1,
+		                                                   .max_seqs = 1,
+		                                                   .prefill_chunk = 1,
+		                                                   .kv_bytes = 16 << 20 },
 		                      &err))
 			fail_msg("%s", err.message);
 		r.stop = &stop;

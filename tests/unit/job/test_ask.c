@@ -57,6 +57,7 @@ static const struct {
 	{ "ignore_eos", "{\"prompt\":\"the\",\"ignore_eos\":true}", "{\"prompt\":\"the\"}" },
 	{ "include_stop_str_in_output", "{\"prompt\":\"the\",\"include_stop_str_in_output\":true}",
 	  "{\"prompt\":\"the\"}" },
+	{ "timings_per_token", "{\"prompt\":\"the\",\"timings_per_token\":true}", NULL },
 	{ "samplers", "{\"prompt\":\"the\",\"samplers\":[\"temp\",\"typical\"]}",
 	  "{\"prompt\":\"the\"}" },
 	{ "logit_bias", "{\"prompt\":\"the\",\"logit_bias\":[[5,-99.1234567],[6,false],[7,1e-30]]}",
