@@ -165,6 +165,12 @@ ODD = [
      [call("look_up", "{\"note\": \"12\", \"n\": \"twelve\", \"other\": [1]}")]),
     ("qwen3-coder", "</think><function=look_up><parameter=text>\na\n</para", "", "", [call("look_up", "{\"text\": \"a\\n</para")]),
     ("qwen3-coder", "</think><function=look_up><parameter=text>a</parameter>oops", "oops", "", [call("look_up", "{\"text\": \"a\"}")]),
+    # numbers beyond double stay as they are written
+    ("glm", "<tool_call>look_up\n<arg_key>n</arg_key>\n<arg_value>-256.155E925</arg_value>\n<arg_key>list</arg_key>\n<arg_value>[1e999, 2]</arg_value>\n"
+     "</tool_call>", "", "", [call("look_up", "{\"n\": -256.155E925, \"list\": [1e999, 2]}")]),
+    ("dsml", "</think><｜DSML｜function_calls>\n<｜DSML｜invoke name=\"look_up\">\n<｜DSML｜parameter name=\"n\" string=\"false\">-256.155E925"
+     "</｜DSML｜parameter>\n<｜DSML｜parameter name=\"list\" string=\"false\">[1e999, 2]</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", "", "",
+     [call("look_up", "{\"n\": -256.155E925, \"list\": [1e999, 2]}")]),
     ("kimi", "<think>a<|tool_call_begin|>functions.look_up:0<|tool_call_argument_begin|>{}", "", "a", [call("look_up", "{}", "functions.look_up:0")]),
     ("lfm2", "[look_up(n=1), [look_up(2)] [look_up]", ", [look_up(2)] [look_up]", "", [call("look_up", "{\"n\": 1}")]),
     ("lfm2", "[look_up(n=1, text='it\\'s')]x", "x", "", [call("look_up", "{\"n\": 1, \"text\": \"it's\"}")]),

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
+#include <float.h>
 #include <string.h>
 
 /* An open array or object has no sibling yet, so its `next` points to the enclosing one until it is
@@ -11,7 +12,7 @@ struct reader {
 	const char *text, *p, *end;
 	struct arena *a;
 	struct json *top, *open;
-	int depth;
+	int depth, huge;          /* huge: numbers beyond double are taken */
 	const char *at, *why;     /* of a refusal */
 	const struct json *twice; /* a member whose key occurred before */
 };
@@ -365,8 +366,12 @@ static int number(struct reader *r, struct json *v)
 
 	if (!n)
 		return refuse(r, r->p, "no JSON number");
-	if (v->kind == JSON_NULL)
+	if (v->kind == JSON_NULL && !r->huge)
 		return refuse(r, r->p, "a number beyond double");
+	if (v->kind == JSON_NULL) {
+		v->kind = JSON_REAL;
+		v->d = *r->p == '-' ? -DBL_MAX : DBL_MAX;
+	}
 	r->p += n;
 	return INFER_OK;
 }
@@ -514,10 +519,10 @@ static int say(const struct reader *r, const char *what, infer_error *err)
 	               line, (size_t)(r->at - from) + 1, n, r->twice->key);
 }
 
-int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
-          const char *what, infer_error *err)
+static int take(const struct json **out, struct arena *a, const char *text, size_t bytes, int huge,
+                const char *what, infer_error *err)
 {
-	struct reader r = { .text = text, .p = text, .end = text + bytes, .a = a };
+	struct reader r = { .text = text, .p = text, .end = text + bytes, .a = a, .huge = huge };
 	int rc;
 
 	*out = NULL;
@@ -535,62 +540,14 @@ int jread(const struct json **out, struct arena *a, const char *text, size_t byt
 	return INFER_OK;
 }
 
-/* ---- members */
-
-/* The value of key, or NULL if it is absent or null. */
-static const struct json *field(const struct json *o, const char *name)
+int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
+          const char *what, infer_error *err)
 {
-	const struct json *v = json_get(o, name);
-
-	return json_is_null(v) ? NULL : v;
+	return take(out, a, text, bytes, 0, what, err);
 }
 
-int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, int64_t hi,
-              const char *what, infer_error *err)
+int jread_huge(const struct json **out, struct arena *a, const char *text, size_t bytes,
+               const char *what, infer_error *err)
 {
-	const struct json *j = field(o, name);
-
-	if (!j)
-		return INFER_OK;
-	if (!json_is_whole(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not an integer", what, name);
-	if (j->kind == JSON_UINT)
-		return err_set(err, INFER_EFORMAT, "%s: %s is %llu, not in %lld ... %lld", what,
-		               name, (unsigned long long)j->u, (long long)lo, (long long)hi);
-	if (j->i < lo || j->i > hi)
-		return err_set(err, INFER_EFORMAT, "%s: %s is %lld, not in %lld ... %lld", what,
-		               name, (long long)j->i, (long long)lo, (long long)hi);
-	*v = j->i;
-	return INFER_OK;
-}
-
-int jread_f64(const struct json *o, const char *name, double *v, double lo, double hi,
-              const char *what, infer_error *err)
-{
-	const struct json *j = field(o, name);
-	double x = json_double(j);
-
-	if (!j)
-		return INFER_OK;
-	if (!json_is_number(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not a number", what, name);
-	if (!(x >= lo && x <= hi))
-		return err_set(err, INFER_EFORMAT, "%s: %s is %.9g, not in %.9g ... %.9g", what,
-		               name, x, lo, hi);
-	*v = x;
-	return INFER_OK;
-}
-
-int jread_str(const struct json *o, const char *name, const char **v, size_t *len, const char *what,
-              infer_error *err)
-{
-	const struct json *j = field(o, name);
-
-	if (!j)
-		return INFER_OK;
-	if (!json_is_string(j))
-		return err_set(err, INFER_EFORMAT, "%s: %s is not a string", what, name);
-	*v = j->s;
-	*len = j->n;
-	return INFER_OK;
+	return take(out, a, text, bytes, 1, what, err);
 }

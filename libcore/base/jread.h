@@ -21,6 +21,10 @@ enum { JREAD_DEPTH = 1000 };
  * O(bytes); a takes at most 64 bytes for 2 of text. */
 int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
           const char *what, infer_error *err);
+/* As jread, but a number too large for a double is the largest one: for a text that is passed on as
+ * it is written. */
+int jread_huge(const struct json **out, struct arena *a, const char *text, size_t bytes,
+               const char *what, infer_error *err);
 
 /* The number that begins s[0 .. n), in the grammar of JSON: its kind and value into *v, NULL's kind
  * where it is beyond double.

@@ -130,7 +130,7 @@ static void put_value(struct infer_reply *r, size_t from, size_t to)
 	/* a string that may be null */
 	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null");
 	arena_init(&a, MEM_REPLY);
-	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread(&j, &a, s, n, "a value", NULL);
+	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread_huge(&j, &a, s, n, "a value", NULL);
 	arena_fini(&a);
 	if (rc == INFER_ENOMEM)
 		r->rc = rc;

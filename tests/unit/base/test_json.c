@@ -2,6 +2,7 @@
  * same after writing. */
 #include "../nth.h"
 #include "../json.h"
+#include "base/jread.h"
 #include "base/jwrite.h"
 
 #include <float.h>
@@ -270,12 +271,38 @@ static void test_read_back(void **state)
 	setlocale(LC_NUMERIC, "C");
 }
 
+/* Numbers that jread refuses are taken as the largest; all else is as strict. */
+static int case_huge(void)
+{
+	const char *const huge = "[1e999,-1e309,1e308]";
+	const struct json *v;
+	infer_error err;
+	struct arena a;
+	int rc;
+
+	arena_init(&a, MEM_BASE);
+	nth_fails(jread(&v, &a, huge, strlen(huge), "f.json", &err), INFER_EFORMAT);
+	nth_ok(jread_huge(&v, &a, huge, strlen(huge), "f.json", &err));
+	assert_true(json_double(json_at(v, 0)) == DBL_MAX);
+	assert_true(json_double(json_at(v, 1)) == -DBL_MAX);
+	assert_true(json_double(json_at(v, 2)) == 1e308);
+	nth_fails(jread_huge(&v, &a, "1e999e1", 7, "f.json", &err), INFER_EFORMAT);
+	nth_fails(jread_huge(&v, &a, "01e999", 6, "f.json", &err), INFER_EFORMAT);
+out:
+	arena_fini(&a);
+	return rc;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_built),          nth_case(case_copied),
-		nth_case(case_none),           cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_inside), cmocka_unit_test(test_read_back),
+		nth_case(case_built),
+		nth_case(case_copied),
+		nth_case(case_none),
+		nth_case(case_huge),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_read_back),
 	};
 	return nth_group(tests);
 }
