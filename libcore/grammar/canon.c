@@ -10,7 +10,7 @@ enum { MOST_DEEP = 512 };
 
 struct reader {
 	const char *at, *end;
-	struct buf *out;
+	struct room_text *out;
 	int depth;
 };
 
@@ -38,14 +38,14 @@ static void string(struct reader *r)
 		const enum decoded got = decode_json(&d, (uint8_t)*r->at++, &cp);
 
 		if (got == DECODE_QUOTE) {
-			buf_putc(r->out, '"');
+			room_putc(r->out, '"');
 			return;
 		}
 		if (got != DECODE_CHAR)
 			continue;
 		if (cp == '"' || cp == '\\')
-			buf_putc(r->out, '\\');
-		buf_put(r->out, bytes, (size_t)utf8_put(bytes, cp));
+			room_putc(r->out, '\\');
+		room_put(r->out, bytes, (size_t)utf8_put(bytes, cp));
 	}
 }
 
@@ -53,15 +53,15 @@ static int value(struct reader *r);
 
 static int array(struct reader *r)
 {
-	buf_putc(r->out, '[');
+	room_putc(r->out, '[');
 	for (skip(r); r->at < r->end && *r->at != ']'; skip(r)) {
 		TRY(value(r));
-		buf_putc(r->out, ',');
+		room_putc(r->out, ',');
 		skip(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
-	buf_putc(r->out, ']');
+	room_putc(r->out, ']');
 	return INFER_OK;
 }
 
@@ -77,7 +77,7 @@ static int by_name(const void *x, const void *y)
 static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 {
 	const size_t len = r->out->len - from;
-	char *copy = mem_alloc(MEM_GRAMMAR, len + 1, 1);
+	char *copy = room_alloc(r->out->room, len + 1, 1);
 
 	if (!copy)
 		return INFER_ENOMEM;
@@ -88,8 +88,8 @@ static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 	qsort(p, n, sizeof *p, by_name);
 	r->out->len = from;
 	for (size_t i = 0; i < n; i++)
-		buf_put(r->out, p[i].bytes, p[i].n);
-	mem_free(copy);
+		room_put(r->out, p[i].bytes, p[i].n);
+	room_free(r->out->room, copy);
 	return INFER_OK;
 }
 
@@ -102,7 +102,7 @@ static int members(struct reader *r, struct piece **p, size_t *n)
 
 		if (*n == cap) {
 			cap = cap * 2 + 8;
-			x = mem_realloc(MEM_GRAMMAR, *p, cap, sizeof *x);
+			x = room_realloc(r->out->room, *p, cap, sizeof *x);
 			if (!x)
 				return INFER_ENOMEM;
 			*p = x;
@@ -110,14 +110,14 @@ static int members(struct reader *r, struct piece **p, size_t *n)
 		x = *p + *n;
 		*x = (struct piece){ .at = r->out->len };
 		r->at++;
-		buf_putc(r->out, '"');
+		room_putc(r->out, '"');
 		string(r);
 		x->name = r->out->len - x->at;
-		buf_putc(r->out, ':');
+		room_putc(r->out, ':');
 		skip(r);
 		r->at++; /* the colon */
 		TRY(value(r));
-		buf_putc(r->out, ',');
+		room_putc(r->out, ',');
 		x = *p + (*n)++;
 		x->n = r->out->len - x->at;
 		skip(r);
@@ -133,13 +133,13 @@ static int object(struct reader *r)
 	size_t n = 0, from;
 	int rc;
 
-	buf_putc(r->out, '{');
+	room_putc(r->out, '{');
 	from = r->out->len;
 	rc = members(r, &p, &n);
 	if (!rc && !r->out->bad && n)
 		rc = sort(r, p, n, from);
-	mem_free(p);
-	buf_putc(r->out, '}');
+	room_free(r->out->room, p);
+	room_putc(r->out, '}');
 	return rc;
 }
 
@@ -152,7 +152,7 @@ static int value(struct reader *r)
 	skip(r);
 	if (r->at < r->end && *r->at == '"') {
 		r->at++;
-		buf_putc(r->out, '"');
+		room_putc(r->out, '"');
 		string(r);
 	} else if (r->at < r->end && *r->at == '[') {
 		r->at++;
@@ -162,25 +162,25 @@ static int value(struct reader *r)
 		rc = object(r);
 	} else {
 		while (r->at < r->end && !memchr(" \t\r\n,]}", *r->at, 7))
-			buf_putc(r->out, *r->at++);
+			room_putc(r->out, *r->at++);
 	}
 	r->depth--;
 	return rc;
 }
 
-int canon(struct buf *out, const char *text, uint32_t n)
+int canon(struct room_text *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
 	return value(&r);
 }
 
-void canon_part(struct buf *out, const char *text, uint32_t n)
+void canon_part(struct room_text *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
 	skip(&r);
 	r.at += r.at < r.end;
-	buf_putc(out, '"');
+	room_putc(out, '"');
 	string(&r);
 }

@@ -459,21 +459,20 @@ static int doubt_elements(struct doubts *d, const struct node *top, infer_error 
 {
 	const struct node *seen = top->up->up->side;
 	int rc = INFER_OK;
-	struct buf b;
+	struct room_text b = { .room = d->room };
 	uint32_t n;
-	char *at = text_of(top->up->side, &n);
+	char *at = text_of(d->room, top->up->side, &n);
 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "out of memory");
-	buf_init(&b, MEM_GRAMMAR);
 	canon_part(&b, at, n);
-	mem_free(at);
+	room_free(d->room, at);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory");
 	for (; seen && !rc; seen = seen->up)
 		if (seen->data[0] > b.len && !memcmp(seen->data + 1, b.at, b.len))
 			rc = doubt_element(d, seen, (uint32_t)b.len);
-	buf_fini(&b);
+	room_text_fini(&b);
 	return rc;
 }
 

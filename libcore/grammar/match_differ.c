@@ -5,7 +5,6 @@
  * ends are tried until one differs. */
 #include "grammar/match_differ.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "regular/work.h"
 
@@ -156,7 +155,7 @@ static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at,
 
 /* How many elements before can be reached by the text that begins with those bytes. */
 static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t state,
-                        const struct buf *so_far, int string)
+                        const struct room_text *so_far, int string)
 {
 	uint32_t n = 0;
 
@@ -180,25 +179,24 @@ static int text_differs(struct step *s, const struct node *stack, const struct n
 	const struct node *seen = wrote->up->side;
 	const int string = stack->kind == N_STRING;
 	const uint64_t left = words_from(a, stack->data[2]);
-	struct buf b;
+	struct room_text b = { .room = s->m->room };
 	uint32_t n;
 	char *at;
 
 	*can = 1;
 	if (left > count_seen(seen))
 		return INFER_OK;
-	at = text_of(wrote->side, &n);
+	at = text_of(b.room, wrote->side, &n);
 	if (!at)
 		return err_set(s->err, INFER_ENOMEM, "out of memory");
-	buf_init(&b, MEM_GRAMMAR);
 	if (string)
 		canon_part(&b, at, n);
 	else
 		canon(&b, at, n);
-	mem_free(at);
+	room_free(b.room, at);
 	*can = !b.bad && left > reached(seen, a->text, stack->data[2], &b, string);
 	n = b.bad != 0;
-	buf_fini(&b);
+	room_text_fini(&b);
 	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
 }
 
@@ -223,8 +221,8 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 		return 1;
 	for (uint32_t k = 0; k < x->n; k++) {
 		const struct alt *a = x->alt + k;
-		const struct buf quote = { .at = (char *)"\"", .len = 1 },
-				 none = { .at = (char *)"" };
+		const struct room_text quote = { .at = (char *)"\"", .len = 1 },
+				       none = { .at = (char *)"" };
 
 		if (a->text)
 			n += reached(seen, a->text, a->text->start,
@@ -240,7 +238,7 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 struct search {
 	struct step *s;
 	const struct node *seen;
-	struct buf text; /* the bytes that are tried */
+	struct room_text text; /* the bytes that are tried */
 	uint32_t depth;
 	int found;
 };
@@ -249,11 +247,10 @@ struct search {
 static int is_new(struct search *q)
 {
 	const struct node *x = q->seen;
-	struct buf b;
+	struct room_text b = { .room = q->text.room };
 	int rc;
 
 	TRY(step_charge(q->s, q->text.len));
-	buf_init(&b, MEM_GRAMMAR);
 	rc = canon(&b, q->text.at, (uint32_t)q->text.len);
 	while (x && !rc && (x->data[0] != b.len || memcmp(seen_bytes(x), b.at, b.len)))
 		x = x->up;
@@ -262,7 +259,7 @@ static int is_new(struct search *q)
 	                           rc ? "an element of uniqueItems is nested too deeply"
 	                              : "out of memory")
 	                 : INFER_OK;
-	buf_fini(&b);
+	room_text_fini(&b);
 	return rc;
 }
 
@@ -281,7 +278,7 @@ static int search_byte(struct search *q, struct node *stack, uint8_t b)
 	int rc = step_one(&in, stack, b);
 
 	q->s->left = in.left;
-	buf_putc(&q->text, b);
+	room_putc(&q->text, (char)b);
 	if (!rc && q->text.bad)
 		rc = err_set(q->s->err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < in.out.n && !rc && !q->found; i++)
@@ -320,18 +317,17 @@ static int search(struct search *q, struct node *stack)
 
 static int search_from(struct step *s, struct node *stack, const struct node *wrote, int *can)
 {
-	struct search q = { .s = s, .seen = wrote->up->side };
+	struct search q = { .s = s, .seen = wrote->up->side, .text = { .room = s->m->room } };
 	uint32_t n;
-	char *at = text_of(wrote->side, &n);
+	char *at = text_of(s->m->room, wrote->side, &n);
 	int rc = at ? INFER_OK : err_set(s->err, INFER_ENOMEM, "out of memory");
 
-	buf_init(&q.text, MEM_GRAMMAR);
 	if (!rc)
-		buf_put(&q.text, at, n);
-	mem_free(at);
+		room_put(&q.text, at, n);
+	room_free(s->m->room, at);
 	if (!rc)
 		rc = search(&q, stack);
-	buf_fini(&q.text);
+	room_text_fini(&q.text);
 	*can = q.found;
 	return rc;
 }

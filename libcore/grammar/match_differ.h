@@ -1,19 +1,19 @@
 /* grammar/match_differ.h - (private) elements that must differ, and their canonical form.  Confined. */
 #ifndef GRAMMAR_MATCH_DIFFER_H
 #define GRAMMAR_MATCH_DIFFER_H
-#include "base/buf.h"
 #include "grammar/match_step.h"
+#include "grammar/room.h"
 
 /* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
  * order of their names, characters as they are, \ only before " and \, no white space; a number as
  * it is written.  Behind the last character of text that is not whole, canon_part() ends.
  * INFER_EUNSUP  nested too deeply */
-int canon(struct buf *out, const char *text, uint32_t n);
+int canon(struct room_text *out, const char *text, uint32_t n);
 /* of a string without its closing quote, between two characters */
-void canon_part(struct buf *out, const char *text, uint32_t n);
+void canon_part(struct room_text *out, const char *text, uint32_t n);
 
-/* The bytes of frames N_BYTES: mem_free(); NULL: no memory. */
-char *text_of(const struct node *text, uint32_t *n);
+/* The bytes of frames N_BYTES, from the room and to be given back to it; NULL: no memory. */
+char *text_of(struct room *room, const struct node *text, uint32_t *n);
 
 /* Whether the stack of an element can end so that the element differs from all before it. */
 int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can);

@@ -141,3 +141,31 @@ void room_free(struct room *r, void *p)
 	h->next = r->spare[h->class];
 	r->spare[h->class] = h;
 }
+
+/* -- texts ---------------------------------------------------------------------------------- */
+
+void room_text_fini(struct room_text *t)
+{
+	room_free(t->room, t->at);
+	*t = (struct room_text){ .room = t->room };
+}
+
+void room_put(struct room_text *t, const void *bytes, size_t n)
+{
+	if (n > t->cap - t->len && !t->bad) {
+		const size_t more = t->cap * 2 > t->len + n ? t->cap * 2 : t->len + n + 32;
+		char *at = room_realloc(t->room, t->at, more, 1);
+
+		t->bad = !at;
+		if (at) {
+			t->at = at;
+			t->cap = more;
+		}
+	}
+	if (t->bad || !n)
+		return;
+	memcpy(t->at + t->len, bytes, n);
+	t->len += n;
+}
+
+void room_putc(struct room_text *t, char c) { room_put(t, &c, 1); }

@@ -26,4 +26,15 @@ void *room_alloc(struct room *r, size_t n, size_t size);
 void *room_zalloc(struct room *r, size_t n, size_t size);
 void *room_realloc(struct room *r, void *p, size_t n, size_t size);
 void room_free(struct room *r, void *p);
+
+/* A growing text, as in base/buf.h, without a NUL behind it. */
+struct room_text {
+	struct room *room;
+	char *at;
+	size_t len, cap;
+	int bad; /* out of memory: later puts do nothing */
+};
+void room_text_fini(struct room_text *t);
+void room_put(struct room_text *t, const void *bytes, size_t n);
+void room_putc(struct room_text *t, char c);
 #endif

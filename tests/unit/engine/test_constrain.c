@@ -5,7 +5,7 @@
 #include "../grammar/follow.h"
 #include "grammar/shared.h"
 
-enum { CTX = 512, FORMS = 7, NEW = 400 };
+enum { CTX = 512, FORMS = 8, NEW = 400 };
 
 static const struct {
 	int form;
@@ -17,6 +17,11 @@ static const struct {
 	  "99},\"kinds\":{\"type\":\"array\",\"items\":{\"enum\":[\"large and red\",\"small and "
 	  "blue\"]},\"maxItems\":3}},\"required\":[\"a name that is long\",\"number of things\","
 	  "\"kinds\"],\"additionalProperties\":false}" },
+	{ INFER_GRAMMAR_SCHEMA,
+	  "{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":1,\"maxItems\":6,\"items\":{"
+	  "\"anyOf\":[{\"enum\":[\"large\",\"small\"]},{\"type\":\"integer\",\"minimum\":0,"
+	  "\"maximum\":3},{\"type\":\"object\",\"properties\":{\"of\":{\"type\":\"boolean\"},"
+	  "\"at\":{\"enum\":[1,2]}},\"required\":[\"at\"],\"additionalProperties\":false}]}}" },
 	{ INFER_GRAMMAR_RULES, "root ::= \"the answer is \" (\"yes\" | \"no\") \", of course\"" },
 	{ INFER_GRAMMAR_REGEX, "[a-c]{3,9}(-[0-9]+){2}!" },
 	{ INFER_GRAMMAR_CHOICE, "[\"spring\", \"summer time\", \"\\u00e4rger\"]" },
