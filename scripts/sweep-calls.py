@@ -5,7 +5,8 @@
 
 For each *.jinja in DIR whose name contains a PATTERN (all of them without one) a batch of -n conversations, half with tool_choice
 "required", half with the name of a tool, without thinking where that can be switched off, drawn from schemas such as tools have;
-sampled at temperature 1 by a model that knows nothing of calls (one that opens its thinking does not find its end: the engine ends it at half of the tokens).
+sampled at temperature 1 by a model that knows nothing of calls: it goes on with further calls as often as not, and does not find the end of
+its thinking, which the engine ends at half of the tokens; templates that always think get twice as many, so that the most calls have room behind it.
 Every call must be whole, of the tool that was asked for, with arguments that jsonschema accepts.  A table is printed, by template: its
 format, conversations, those that ended with calls, calls, those that are valid, cut off by the limit, refused, wrong.
 Needs jsonschema (PyPI); fails where a call is not valid, content is left beside calls, or more than 2 % are cut off."""
@@ -36,7 +37,7 @@ PARAMETERS = [
 def tools(rng):
     out = []
     for i in rng.sample(range(len(PARAMETERS)), rng.randint(1, 3)):
-        p = PARAMETERS[i]
+        p = {k: v | {"description": "d"} for k, v in PARAMETERS[i].items()}
         required = [k for k in p if rng.random() < 0.6]
         out.append({"type": "function", "function": {"name": f"{rng.choice(['get', 'find', 'do'])}_{i}", "description": "d",
                                                      "parameters": {"type": "object", "properties": p, "required": required}}})
@@ -81,7 +82,8 @@ def sweep(args, template, folder, thinks):
     batch = folder / "batch.jsonl"
     batch.write_text("".join(json.dumps(r) + "\n" for r in asked.values()))
     done = subprocess.run([args.program, "-q", "-m", args.model, "-c", "8192", "--threads", str(args.threads), "--template", template,
-                           "--batch", batch, "-n", "1500", "--temp", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+                           "--batch", batch, "-n", "1500" if thinks else "3000", "--temp", "1"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     why = done.stderr.strip().splitlines()[-1:] if not done.stdout else []
     for line in done.stdout.splitlines():
         record = json.loads(line)
