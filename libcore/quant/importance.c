@@ -262,17 +262,24 @@ static float spread(int type)
 	}
 }
 
+/* sigma2 of a block */
+static double spread_of(float times, const float *src, size_t block)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < block; j++)
+		sum += (double)src[j] * (double)src[j];
+	return (double)times * sum / (double)block;
+}
+
 void importance_weigh(float *w, int type, const float *src, const float *columns, size_t n)
 {
 	size_t block = (size_t)infer_type_info(type)->block;
 	float times = spread(type);
 
 	for (size_t i = 0; i < n; i += block) {
-		double sum = 0;
+		double sigma2 = spread_of(times, src + i, block);
 
-		for (size_t j = i; j < i + block; j++)
-			sum += (double)src[j] * (double)src[j];
-		double sigma2 = (double)times * sum / (double)block;
 		for (size_t j = i; j < i + block; j++) {
 			double x = (double)src[j],
 			       v = (double)columns[j] * (times > 0 ? sqrt(sigma2 + x * x) : 1);
@@ -290,11 +297,8 @@ int importance_alone(float *w, int type, const float *src, size_t n)
 	if (type != INFER_Q2_K && type != INFER_Q3_K && type != INFER_Q4_K && type != INFER_Q5_K)
 		return 0;
 	for (size_t i = 0; i < n; i += block) {
-		double sum = 0;
+		double sigma2 = spread_of(times, src + i, block);
 
-		for (size_t j = i; j < i + block; j++)
-			sum += (double)src[j] * (double)src[j];
-		double sigma2 = (double)times * sum / (double)block;
 		for (size_t j = i; j < i + block; j++) {
 			double v = sigma2 + (double)src[j] * (double)src[j];
 

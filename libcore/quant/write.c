@@ -302,10 +302,12 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 {
 	unsigned char out[SAMPLE * sizeof(float)];
 	uint8_t seen[INFER_TYPE_COUNT] = { 0 };
-	float x[SAMPLE];
+	float x[SAMPLE], ones[SAMPLE], w[SAMPLE];
 
-	for (int i = 0; i < SAMPLE; i++)
+	for (int i = 0; i < SAMPLE; i++) {
 		x[i] = (float)((i * 37 + 11) % 255 - 127) / 64 * (float)(1 + i / 64);
+		ones[i] = 1;
+	}
 	for (uint64_t i = 0; i < q->n; i++) {
 		const struct type *t = type_get(q->tensors[i].type);
 		uint8_t types[3] = { q->tensors[i].type, (uint8_t)q->tensors[i].in->type,
@@ -316,8 +318,14 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 		if (types[0] == types[1] || seen[types[0]])
 			continue;
 		seen[types[0]] = 1;
-		for (int plain = 0; plain < 2; plain++) {
-			t->encode(out, x, NULL, (size_t)(SAMPLE / t->info.block), plain);
+		/* plainly, without importances and with them */
+		for (int way = 0; way < 3; way++) {
+			int alone = way == 1 && importance_alone(w, types[0], x, SAMPLE);
+
+			if (way == 2)
+				importance_weigh(w, types[0], x, ones, SAMPLE);
+			t->encode(out, x, alone || way == 2 ? w : NULL,
+			          (size_t)(SAMPLE / t->info.block), !way);
 			sha256_add(s, out, write_bytes(types[0], SAMPLE));
 		}
 	}
