@@ -24,7 +24,17 @@ static const struct part_spelling spelling = {
 	.list = { "[", "]" },
 };
 
+static struct arena texts; /* of the values, and copies that end in NUL */
+
 static uint32_t part(struct parts *p, const struct json *v, int depth);
+
+/* a text without NUL, not empty; NULL: there is none */
+static const char *text_of_member(const struct json *v, const char *name)
+{
+	const struct json *t = json_get(v, name);
+
+	return json_is_string(t) && t->n ? json_cstr(&texts, t) : NULL;
+}
 
 static uint32_t list(struct parts *p, const struct json *v, int either, int depth)
 {
@@ -42,12 +52,11 @@ static uint32_t tags(struct parts *p, const struct json *v, int depth)
 	uint32_t n = 0;
 
 	json_each(e, v) {
-		const struct json *begin = json_get(e, "begin");
+		const char *begin = text_of_member(e, "begin");
 
-		if (n == MOST || !json_is_string(begin) || !begin->n ||
-		    memchr(begin->s, 0, begin->n))
+		if (n == MOST || !begin)
 			continue;
-		tag[n++] = (struct part_tag){ .begin = json_str(begin),
+		tag[n++] = (struct part_tag){ .begin = begin,
 			                      .then = part(p, json_get(e, "then"), depth) };
 	}
 	return n ? parts_tags(p, tag, n, PART_NONE, 0) : parts_string(p, "");
@@ -62,14 +71,6 @@ static uint32_t without(struct parts *p, const struct json *v)
 		if (n < MOST && json_is_string(e) && e->n)
 			never[n++] = (struct dfa_word){ e->s, e->n };
 	return parts_without(p, never, n);
-}
-
-/* a text without NUL */
-static const char *text_of_member(const struct json *v, const char *name)
-{
-	const struct json *t = json_get(v, name);
-
-	return json_is_string(t) && t->n && !memchr(t->s, 0, t->n) ? json_str(t) : NULL;
 }
 
 static uint32_t part(struct parts *p, const struct json *v, int depth)
@@ -119,20 +120,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct grammar *g = NULL;
 	const struct json *v;
 	struct parts *p;
-	struct arena a;
 
 	if (!tight)
 		abort();
 	memcpy(tight, data, size);
-	arena_init(&a, MEM_GRAMMAR);
-	if (!jread(&v, &a, tight, size, "parts", NULL)) {
+	arena_init(&texts, MEM_GRAMMAR);
+	if (!jread(&v, &texts, tight, size, "parts", NULL)) {
 		int rc = parts_new(&p, controls, 2, &left, &err);
 
 		if (!rc)
 			rc = parts_build(&g, p, part(p, v, 0));
 		walk_all(g, rc, &err, &left, BYTES);
 	}
-	arena_fini(&a);
+	arena_fini(&texts);
 	free(tight);
 	return 0;
 }

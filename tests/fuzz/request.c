@@ -35,7 +35,11 @@ static void check(const infer_job *j)
 /* The same bytes as the body of a request to a server, in each form: read, or refused in it. */
 static void check_body(const infer_job_reader *r, const char *text, size_t n)
 {
-	static const char *const forms[] = { "own", "text", "chat" };
+	static const char *const forms[] = {
+#define FORM(x) #x,
+#include "job/form_list.h"
+#undef FORM
+	};
 	infer_writer *w;
 	infer_job *j;
 
