@@ -1,32 +1,11 @@
 # infer-serve: OpenAI's files and batches, on a directory
 load lib
+load serve
 
-setup_more() { export H=$TOP/tests/tools/http.pl; }
-up()
-{
-	for _ in $(seq 200); do
-		[ -s "$1" ] && return
-		sleep 0.1
-	done
-	echo "no server: $(cat said 2>/dev/null)"
-	return 1
-}
-# serve OPTION...: a server at the socket ./own, its files in ./kept
-serve()
-{
-	rm -f up
-	env --default-signal=INT,TERM,PIPE infer-serve -m "$M" -t 2 --listen unix:own --files-dir kept "$@" >up 2>said 3>&- &
-	PID=$!
-	up up
-}
-teardown()
-{
-	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
-}
-own() { perl "$H" own ask "$@"; }
-status() { head -n 1 head; }
+# keep OPTION...: a server that keeps files in ./kept
+keep() { serve -m "$M" --files-dir kept "$@"; }
 # form FILE PURPOSE [NAME]: an upload of FILE, to out
-form() { perl "$H" own upload "${@:2}" <"$1" >out; }
+form() { own upload "${@:2}" <"$1" >out; }
 # requests N: so many lines
 requests()
 {
@@ -38,7 +17,7 @@ requests()
 ended()
 {
 	for _ in $(seq 300); do
-		own GET "/v1/batches/$1" >out
+		own ask GET "/v1/batches/$1" >out
 		case $(json status <out) in completed | failed | cancelled | expired) return ;; esac
 		sleep 0.05
 	done
@@ -46,88 +25,88 @@ ended()
 }
 
 @test "files: an upload is there whole, listed, read and deleted; names are no paths; what is wrong is refused by name" {
-	serve --max-file 5000
+	keep --max-file 5000
 	requests 3 >three
 	form three batch ../../etc/passwd
 	same "file batch ../../etc/passwd processed" "$(json object <out) $(json purpose <out) $(json filename <out) $(json status <out)"
 	ID=$(json id <out)
 	same "$(wc -c <three)" "$(json bytes <out)"
-	own GET "/v1/files/$ID/content" | cmp three
-	same "$(cat out)" "$(own GET "/v1/files/$ID")"
-	same "$ID" "$(own GET '/v1/files?purpose=batch&limit=5' | json data.0.id)"
-	same 0 "$(own GET '/v1/files?purpose=evals' | json data.#)"
+	own ask GET "/v1/files/$ID/content" | cmp three
+	same "$(cat out)" "$(own ask GET "/v1/files/$ID")"
+	same "$ID" "$(own ask GET '/v1/files?purpose=batch&limit=5' | json data.0.id)"
+	same 0 "$(own ask GET '/v1/files?purpose=evals' | json data.#)"
 	[ ! -e etc ]
 	for path in /v1/files/file-x "/v1/files/..%2flock" /v1/files/lock "/v1/files/$ID.json" /v1/batches/batch_x; do
-		own GET $path >out
+		own ask GET $path >out
 		same 404 "$(status)"
 	done
 	form three odd
 	same 'purpose 400' "$(json error.param <out) $(status)"
 	form /dev/null batch
 	same 'file 400' "$(json error.param <out) $(status)"
-	own POST /v1/files '{}' >out
+	own ask POST /v1/files '{}' >out
 	same 415 "$(status)"
 	requests 60 >long
 	form long batch
 	same 413 "$(status)"
-	same 1 "$(own GET /v1/files | json data.#)"
-	same true "$(own DELETE "/v1/files/$ID" | json deleted)"
-	own GET "/v1/files/$ID/content" >out
+	same 1 "$(own ask GET /v1/files | json data.#)"
+	same true "$(own ask DELETE "/v1/files/$ID" | json deleted)"
+	own ask GET "/v1/files/$ID/content" >out
 	same 404 "$(status)"
 	same lock "$(ls -A kept)"
 	fails 1 'another server has its files there' infer-serve -m "$M" --listen unix:other --files-dir kept
 }
 
 @test "batches: answers are those of requests, errors stand apart, a bad file names its lines, and one that is cancelled ends" {
-	serve
+	keep
 	requests 10 >ten
 	form ten batch
 	ID=$(json id <out)
-	own POST /v1/batches "{\"input_file_id\":\"$ID\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\",\"metadata\":{\"a\":\"b\"}}" >out
+	own ask POST /v1/batches "{\"input_file_id\":\"$ID\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\",\"metadata\":{\"a\":\"b\"}}" >out
 	ended "$(json id <out)"
 	same 'completed {"a":"b"} 8 2 10' "$(json status <out) $(json metadata <out) $(json request_counts.completed <out) $(json request_counts.failed <out) $(json request_counts.total <out)"
-	own GET "/v1/files/$(json output_file_id <out)/content" >answers
-	own GET "/v1/files/$(json error_file_id <out)/content" >errors
+	own ask GET "/v1/files/$(json output_file_id <out)/content" >answers
+	own ask GET "/v1/files/$(json error_file_id <out)/content" >errors
 	same "$(requests 10 | json custom_id | sort)" "$(cat answers errors | json custom_id | sort)"
 	same '400 max_tokens' "$(json response.status_code <errors | sort -u) $(json response.body.error.param <errors | sort -u)"
-	own POST /v1/completions "$(grep '"r3"' ten | json body)" >alone
+	own ask POST /v1/completions "$(grep '"r3"' ten | json body)" >alone
 	same "$(json choices.0.text <alone)" "$(grep '"r3"' answers | json response.body.choices.0.text)"
 	printf '{"custom_id":"a","method":"GET","url":"/v1/completions","body":{}}\nx\n{"custom_id":"a","method":"POST","url":"/v1/completions","body":{}}\n' >bad
 	form bad batch
-	own POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
+	own ask POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
 	ended "$(json id <out)"
 	same 'failed invalid_method invalid_json_line 2' "$(json status <out) $(json errors.data.0.code <out) $(json errors.data.1.code <out) $(json errors.data.1.line <out)"
 	requests 2000 >many
 	form many batch
-	own POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
+	own ask POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
 	B=$(json id <out)
-	own POST "/v1/batches/$B/cancel" >out
+	own ask POST "/v1/batches/$B/cancel" >out
 	ended "$B"
 	same cancelled "$(json status <out)"
 	for body in '{}' '{"input_file_id":"file-x"}' "{\"input_file_id\":\"$ID\",\"endpoint\":\"/v1/odd\"}" "{\"input_file_id\":\"$ID\",\"endpoint\":\"/v1/embeddings\",\"completion_window\":\"1h\"}"; do
-		own POST /v1/batches "$body" | json error.param
+		own ask POST /v1/batches "$body" | json error.param
 	done >params
 	same 'input_file_id input_file_id endpoint completion_window' "$(tr '\n' ' ' <params | sed 's/ $//')"
 }
 
 @test "a batch goes on after kill -9: no line is lost, none is answered twice" {
-	serve
+	keep
 	requests 300 >many
 	form many batch
-	own POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
+	own ask POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" >out
 	B=$(json id <out)
 	for wait in 0.02 0.1 0.05 0.2; do
 		sleep $wait
 		{ kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
 		# a line that was being written
 		! grep -q '"status":"in_progress"' "kept/$B" || printf '{"custom_id":"r1' >>"kept/$B.err"
-		serve
+		keep
 	done
 	ended "$B"
 	same 'completed 240 60' "$(json status <out) $(json request_counts.completed <out) $(json request_counts.failed <out)"
 	{
-		own GET "/v1/files/$(json output_file_id <out)/content"
-		own GET "/v1/files/$(json error_file_id <out)/content"
+		own ask GET "/v1/files/$(json output_file_id <out)/content"
+		own ask GET "/v1/files/$(json error_file_id <out)/content"
 	} | json custom_id | sort >ids
 	same "$(json custom_id <many | sort)" "$(cat ids)"
 }

@@ -1,9 +1,10 @@
 # infer-serve: the forms of requests other than completions, and a model that calls tools
 load lib
+load serve
 
 setup_more()
 {
-	export H=$TOP/tests/tools/http.pl SOCK=$BATS_FILE_TMPDIR/s
+	export SOCK=$BATS_FILE_TMPDIR/s
 	export TALK='"messages":[{"role":"user","content":"What is a token?"}],"temperature":0'
 	# calls as Hermes writes them
 	cat >template <<'E'
@@ -18,26 +19,12 @@ setup_more()
 E
 	infer-serve -m demo -t 2 --listen "unix:$SOCK" --template template >listening 2>said 3>&- &
 	echo $! >"$BATS_FILE_TMPDIR/pid"
-	for _ in $(seq 200); do
-		[ ! -s listening ] || return 0
-		sleep 0.1
-	done
-	return 1
+	up listening
 }
 teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
 
 post() { perl "$H" "$SOCK" ask POST "$@"; }
 named() { perl "$H" "$SOCK" named "$@"; }
-status() { head -n 1 head; }
-# refused PATH: each line of standard input is a param, a space and a body, refused for that param
-refused()
-{
-	cat >wanted
-	cut -d' ' -f2- wanted | perl "$H" "$SOCK" many 1 "$1" >out
-	cut -d' ' -f1 wanted >params
-	json error.param <out | diff params - || { paste wanted out; return 1; }
-	same invalid_request_error "$(json error.type <out | sort -u)"
-}
 # with BODY: each line of standard input, a field and a value, becomes the field, a space, and the body with that field
 with()
 {

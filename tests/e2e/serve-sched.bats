@@ -1,34 +1,12 @@
 # infer-serve under load: clients who go away, users who share, a queue that is full
 load lib
+load serve
 
 setup_more()
 {
-	export H=$TOP/tests/tools/http.pl
 	mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf
 	export SLOW=$BATS_FILE_TMPDIR/slow.gguf
 }
-# until the file has a line, at most 20 s
-up()
-{
-	for _ in $(seq 200); do
-		[ -s "$1" ] && return
-		sleep 0.1
-	done
-	echo "no server: $(cat said 2>/dev/null)"
-	return 1
-}
-serve()
-{
-	rm -f up
-	env --default-signal=INT,TERM,PIPE infer-serve -t 2 --listen unix:own "$@" >up 2>said 3>&- &
-	PID=$!
-	up up
-}
-teardown()
-{
-	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
-}
-own() { perl "$H" own "$@"; }
 gauge() { own ask GET /metrics '' 'X-Api-Key: mine' | sed -n "s/^infer_$1{[^}]*} //p"; }
 # until the server has that many requests, at most 10 s
 until_has()

@@ -1,10 +1,11 @@
 # infer-serve: over sockets in the file system, whose names are those of the folder
 load lib
+load serve
 
 # one server for what does not change it; a small model, slow enough to be interrupted, for the rest
 setup_more()
 {
-	export H=$TOP/tests/tools/http.pl SOCK=$BATS_FILE_TMPDIR/s KEYS=$BATS_FILE_TMPDIR/keys
+	export SOCK=$BATS_FILE_TMPDIR/s KEYS=$BATS_FILE_TMPDIR/keys
 	export TALK='"messages":[{"role":"user","content":"What is a token?"}],"temperature":0'
 	infer-serve -m demo -t 2 --listen "unix:$SOCK" --max-body 300000 --access-log "$BATS_FILE_TMPDIR/access" >listening 2>said &
 	echo $! >"$BATS_FILE_TMPDIR/pid"
@@ -20,42 +21,9 @@ teardown_file()
 	return 1
 }
 
-# until the file has a line, at most 20 s
-up()
-{
-	for _ in $(seq 200); do
-		[ -s "$1" ] && return
-		sleep 0.1
-	done
-	echo "no server: $(cat said 2>/dev/null)"
-	return 1
-}
-# serve OPTION...: a server of the case's own, at the socket ./own, ended with the case
-serve()
-{
-	rm -f up
-	env --default-signal=INT,TERM,PIPE infer-serve -t 2 --listen unix:own "$@" >up 2>said 3>&- &
-	PID=$!
-	up up
-}
-teardown()
-{
-	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
-}
 ask() { perl "$H" "$SOCK" ask "$@"; }
 post() { ask POST "$@"; }
-own() { perl "$H" own "$@"; }
-status() { head -n 1 head; }
 field() { sed -n "s/^$1: //Ip" head; }
-# refused PATH: each line of standard input is a param, a space and a body, refused for that param
-refused()
-{
-	cat >wanted
-	cut -d' ' -f2- wanted | perl "$H" "$SOCK" many 1 "$1" >out
-	cut -d' ' -f1 wanted | sed 's/^-$/null/' >params
-	json error.param <out | diff params - || { paste wanted out; return 1; }
-	same invalid_request_error "$(json error.type <out | sort -u)"
-}
 
 @test "what it says of itself: health, models, version; the address is printed" {
 	same "unix:$SOCK" "$(cat "$BATS_FILE_TMPDIR/listening")"

@@ -119,7 +119,7 @@ static int cut_back(const struct chat_history *h, infer_error *err)
 static int load(struct chat_history *h, const char *path, infer_error *err)
 {
 	struct buf text;
-	size_t lines;
+	size_t lines = 0;
 
 	buf_init(&text, MEM_BASE);
 	int rc = file_read(&text, path, CHAT_HISTORY_FILE, err);
