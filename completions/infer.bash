@@ -128,7 +128,7 @@ _infer_run()
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --server) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -146,7 +146,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump

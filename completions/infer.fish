@@ -133,6 +133,7 @@ complete -c infer-run -l prefill-chunk -x -d 'most prompt tokens in a step (512)
 complete -c infer-run -l step-ms -x -d 'time a step with prompt tokens may take (50)'
 complete -c infer-run -l no-prefix-cache -d 'compute every prompt from its start'
 complete -c infer-run -l isa -x -a '(infer-inspect hw 2>/dev/null | string replace -rf "^kernels *" "" | string split " ")' -d 'widest kernel set: infer-inspect hw lists them (INFER_ISA)'
+complete -c infer-run -l server -x -d 'let an infer-serve answer: http://HOST:PORT, unix:PATH (INFER_SERVER)'
 complete -c infer-run -l temp -x -d 'temperature; 0 takes the likeliest token (0.8)'
 complete -c infer-run -l dynatemp-range -x -d 'temperature by entropy, up to X below and above; 0: off (0)'
 complete -c infer-run -l dynatemp-exp -x -d 'how that temperature follows the entropy (1)'

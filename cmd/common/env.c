@@ -14,6 +14,7 @@ static const struct {
 	{ "INFER_MODEL", "model" },
 	{ "INFER_THREADS", "threads" },
 	{ "INFER_ISA", "isa" },
+	{ "INFER_SERVER", "server" },
 };
 
 int env_read(const struct opt *rows, void *into, struct arena *mem, infer_error *err)

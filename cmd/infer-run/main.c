@@ -1,5 +1,7 @@
 /* infer-run/main.c - options, then one call. */
 #include "opts.h"
+#include "handoff.h"
+#include "common/env.h"
 #include "common/out.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -284,7 +286,8 @@ int main(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	char text[64];
+	char text[96];
+	const char *instead;
 	o.lines |= o.null;
 	const char *why = conflict_instead(&o, text, sizeof text);
 
@@ -296,6 +299,11 @@ int main(int argc, char **argv)
 		why = conflict_embed(&o);
 	if (!why)
 		why = conflict_output(&o);
+	if (!why && o.server && (instead = handoff_conflict(&o, &rest))) {
+		snprintf(text, sizeof text, "%.40s cannot be handed to a server (%s)", instead,
+		         env_name(o.server) ? "INFER_SERVER" : "--server");
+		why = text;
+	}
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
 	if (why) {
@@ -303,6 +311,8 @@ int main(int argc, char **argv)
 		code = EXIT_USAGE;
 	} else if ((code = open_out(&o))) {
 		/* it was said why */
+	} else if (o.server) {
+		code = handoff(&o, &rest);
 	} else if (o.tokenize) {
 		code = tokenize(&o, &rest);
 	} else if (o.detokenize || o.render) {

@@ -23,6 +23,8 @@ static const struct opt run_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and engine" },
 	MODEL_ROW(struct run_opts, model),
 	ENGINE_ROWS(struct run_opts, engine),
+	{ OPT_STR, 0, "server", "URL",
+	  "let an infer-serve answer: http://HOST:PORT, unix:PATH (INFER_SERVER)", AT(server) },
 
 	{ OPT_GROUP, .name = "sampling",
 	  .help = "Sampling (defaults: the model's, else those shown)" },

@@ -24,7 +24,7 @@ struct run_opts {
 	/* when main began, and what the process had been on a processor then */
 	int64_t main_ns, exec_ns; /* no option */
 	struct start start;
-	const char *model;
+	const char *model, *server;
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;

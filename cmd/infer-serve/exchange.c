@@ -1,6 +1,7 @@
 /* infer-serve/exchange.c - a request and its answer, as threads hand it on. */
 #include "infer-serve/serve.h"
 #include "infer-serve/files.h"
+#include "infer-serve/handoff.h"
 #include "infer-serve/http.h"
 #include "infer-serve/sse.h"
 #include "base/clock.h"
@@ -75,6 +76,7 @@ void exchange_drop(struct exchange *x)
 	mem_free(x->origin);
 	mem_free(x->remote);
 	mem_free(x->token_ns);
+	handoff_free(x->handoff);
 	mem_free(x);
 }
 
@@ -122,8 +124,10 @@ void exchange_error(struct buf *out, const struct exchange *x, const struct infe
 	int rc = infer_writer_new(&w, NULL);
 
 	if (!rc)
-		rc = x->anthropic ? infer_fault_put_anthropic(w, f, x->id, NULL)
-		                  : infer_form_put_fault(w, infer_form_named("chat"), f, NULL);
+		rc = x->anthropic
+		             ? infer_fault_put_anthropic(w, f, x->id, NULL)
+		             : infer_form_put_fault(
+				       w, infer_form_named(x->handoff ? "own" : "chat"), f, NULL);
 	if (rc) {
 		out->bad = 1;
 	} else {

@@ -101,6 +101,7 @@ static int open_reader(struct server *s, infer_error *err)
 	struct infer_str called = infer_model_called(s->model);
 
 	TRY(chat_take(&s->chat, &o->chat, infer_model_file(s->model), err));
+	s->own_chat = s->chat.template != NULL;
 	TRY(chatml_open(&s->chat.template, err));
 	s->called = o->alias ? mem_strndup(MEM_BASE, o->alias, strlen(o->alias))
 	                     : mem_strndup(MEM_BASE, called.at, called.len);
@@ -122,7 +123,13 @@ static int open_reader(struct server *s, infer_error *err)
 		.where = " by this server",
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
 	};
-	return infer_job_reader_new(&s->reader, &jo, err);
+	TRY(infer_job_reader_new(&s->reader, &jo, err));
+	jo.chat = s->own_chat ? s->chat.template : NULL;
+	jo.max_tokens_given = 1;
+	jo.encode = 0;
+	jo.calls = INFER_CALLS_FREE;
+	jo.reads = 0;
+	return infer_job_reader_new(&s->own_reader, &jo, err);
 }
 
 /* Where --listen says, or at the socket that was handed down. */
@@ -176,6 +183,7 @@ static void close_all(struct server *s)
 	infer_runner_free(s->runner);
 	infer_engine_close(&s->engine);
 	infer_job_reader_free(s->reader);
+	infer_job_reader_free(s->own_reader);
 	infer_writer_free(s->writer);
 	buf_fini(&s->scratch);
 	chat_fini(&s->chat);

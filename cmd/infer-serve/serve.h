@@ -27,6 +27,7 @@
 enum { SERVE_SEQS = 32 };
 
 struct MHD_Connection;
+struct handoff;
 struct http;
 
 /* A sample that is computed, as /slots shows it. */
@@ -92,7 +93,8 @@ struct exchange {
 	int64_t created;             /* seconds since 1970 */
 	int64_t first_ns, *token_ns; /* of the first token; of the last one of each sample */
 	int64_t prompt_tokens, completion_tokens;
-	struct buf note; /* of the access log: what was asked and answered */
+	struct handoff *handoff; /* of infer-run, or NULL (handoff.h) */
+	struct buf note;         /* of the access log: what was asked and answered */
 };
 
 struct work_queue {
@@ -109,6 +111,9 @@ struct server {
 	struct sampling sampling;
 	struct chat chat;
 	infer_job_reader *reader;
+	/* of infer-run's requests: as it reads them itself, where the template is the model's alone */
+	infer_job_reader *own_reader;
+	int own_chat;         /* there is one */
 	infer_writer *writer; /* of the engine's thread */
 	struct buf scratch;   /* of the engine's thread */
 	char *called;         /* the name of the model */

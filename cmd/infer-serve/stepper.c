@@ -1,5 +1,6 @@
 /* infer-serve/stepper.c - the thread that steps the engine: jobs start and end here, and what they
  * generate becomes answers and events. */
+#include "infer-serve/handoff.h"
 #include "infer-serve/http.h"
 #include "infer-serve/serve.h"
 #include "common/say.h"
@@ -77,6 +78,12 @@ static void fail(struct exchange *x, const struct infer_fault *f)
 	struct server *s = x->server;
 	infer_error err;
 
+	if (x->handoff) {
+		buf_clear(&s->scratch);
+		s->scratch.bad |= handoff_fault(x, f, &s->scratch, &err) != INFER_OK;
+		exchange_stream(x, &s->scratch, 1);
+		return;
+	}
 	if (!x->begun) {
 		exchange_fault(x, f);
 		return;
@@ -148,8 +155,15 @@ static void end(struct exchange *x)
 	} else if (x->streams) {
 		a = answer_of(x);
 		count(x, &a);
-		infer_writer_clear(s->writer);
-		put_written(x, infer_form_put_events(s->writer, &a, NULL, &x->stream, &err), 1);
+		if (x->handoff) {
+			buf_clear(&s->scratch);
+			s->scratch.bad |= handoff_end(x, &a, &s->scratch, &err) != INFER_OK;
+			exchange_stream(x, &s->scratch, 1);
+		} else {
+			infer_writer_clear(s->writer);
+			put_written(x, infer_form_put_events(s->writer, &a, NULL, &x->stream, &err),
+			            1);
+		}
 	} else {
 		a = answer_of(x);
 		count(x, &a);
@@ -208,6 +222,18 @@ static void slot_done(struct exchange *x, int32_t index)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void put_records(const struct infer_got *got)
+{
+	struct exchange *x = got->user;
+	struct buf *b = &x->server->scratch;
+	infer_error err;
+
+	buf_clear(b);
+	b->bad |= handoff_event(x, got, b, &err) != INFER_OK;
+	if (b->len || b->bad)
+		exchange_stream(x, b, 0);
+}
+
 static void take_event(const struct infer_got *got)
 {
 	struct exchange *x = got->user;
@@ -218,7 +244,9 @@ static void take_event(const struct infer_got *got)
 	}
 	if (got->event->kind == INFER_EVENT_DONE)
 		slot_done(x, got->index);
-	if (x->streams && !infer_task_fault(x->task)->kind)
+	if (x->handoff && x->handoff->output != HANDOFF_TEXT)
+		put_records(got);
+	else if (x->streams && !infer_task_fault(x->task)->kind)
 		put_deltas(x, got->index);
 	if (infer_task_ended(x->task))
 		end(x);

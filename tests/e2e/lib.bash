@@ -8,7 +8,7 @@ export TOP B PATH=$B:$B/tests/tools:$PATH
 # small, words only, answers in milliseconds: byte-level BPE without BOS, and SentencePiece with it
 setup_file()
 {
-	unset INFER_MODEL INFER_ISA INFER_THREADS CDPATH
+	unset INFER_MODEL INFER_ISA INFER_THREADS INFER_SERVER CDPATH
 	export M=$BATS_FILE_TMPDIR/bpe.gguf SPM=$BATS_FILE_TMPDIR/spm.gguf
 	mkmodel "$M"
 	mkmodel --tok spm "$SPM"

@@ -163,7 +163,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --draft=ngram --lora=x --server=x --device=cuda; do
+	for o in --draft=ngram --lora=x --device=cuda; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

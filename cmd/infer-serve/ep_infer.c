@@ -1,0 +1,307 @@
+/* infer-serve/ep_infer.c - POST /v1/infer: a request in our own form, as infer-run hands it over, and an
+ * answer from which infer-run prints what it would print itself. */
+#include "infer-serve/handoff.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/jwrite.h"
+
+#include <string.h>
+
+endpoint_fn ep_infer;
+
+void handoff_free(struct handoff *h)
+{
+	if (!h)
+		return;
+	infer_writer_free(h->records);
+	arena_fini(&h->mem);
+	mem_free(h);
+}
+
+/* ---- the answer ---- */
+
+/* The record in the writer, without its newline, as an event. */
+static int put_record(struct handoff *h, struct buf *to)
+{
+	struct infer_str line = infer_writer_text(h->records);
+
+	buf_puts(to, "event: record\ndata: ");
+	buf_put(to, line.at, line.len - (line.len > 0));
+	buf_puts(to, "\n\n");
+	infer_writer_clear(h->records);
+	return to->bad ? INFER_ENOMEM : INFER_OK;
+}
+
+int handoff_event(struct exchange *x, const struct infer_got *got, struct buf *to, infer_error *err)
+{
+	struct handoff *h = x->handoff;
+
+	if (h->output != HANDOFF_TOKENS || got->event->kind != INFER_EVENT_TOKEN)
+		return INFER_OK;
+	TRY(infer_write_token(h->records, got->event, err));
+	return put_record(h, to);
+}
+
+static int put_completion(struct exchange *x, const struct infer_answer *a, struct buf *to,
+                          infer_error *err)
+{
+	struct handoff *h = x->handoff;
+	const struct server *s = x->server;
+	const struct infer_run_info info = {
+		.model = s->model,
+		.engine = s->engine,
+		.sample = &a->job->request.sample,
+		.breakers = a->job->breaker_texts,
+		.n_breakers = a->job->n_breaker_texts,
+		.flags = (const char *const *)h->flags,
+		.n_flags = h->n_flags,
+		.seed_random = h->seed_random,
+	};
+
+	TRY(infer_write_answer(h->records, a, &info, err));
+	return put_record(h, to);
+}
+
+/* The last event of every answer says how it ended. */
+static int put_last(struct exchange *x, const struct infer_answer *a, struct buf *to,
+                    infer_error *err)
+{
+	const struct infer_delta d = { .kind = INFER_DELTA_END };
+	struct infer_str text;
+	infer_writer *w;
+
+	TRY(infer_writer_new(&w, err));
+	int rc = infer_form_put_events(w, a, &d, &x->stream, err);
+
+	text = infer_writer_text(w);
+	buf_put(to, text.at, text.len);
+	infer_writer_free(w);
+	return rc;
+}
+
+int handoff_end(struct exchange *x, const struct infer_answer *a, struct buf *to, infer_error *err)
+{
+	if (x->handoff->output == HANDOFF_TEXT)
+		return INFER_OK; /* it was among the parts */
+	if (x->handoff->output == HANDOFF_JSONL)
+		TRY(put_completion(x, a, to, err));
+	return put_last(x, a, to, err);
+}
+
+int handoff_fault(struct exchange *x, const struct infer_fault *f, struct buf *to, infer_error *err)
+{
+	struct handoff *h = x->handoff;
+	struct infer_str text;
+	infer_writer *w;
+
+	if (h->output != HANDOFF_TEXT) {
+		TRY(infer_write_error(h->records, h->id, &f->error, NULL, err));
+		TRY(put_record(h, to));
+	}
+	TRY(infer_writer_new(&w, err));
+	int rc = infer_form_put_fault_events(w, infer_form_named("own"), f, x->id, &x->stream, err);
+
+	text = infer_writer_text(w);
+	buf_put(to, text.at, text.len);
+	infer_writer_free(w);
+	return rc;
+}
+
+/* ---- the request ---- */
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for a request");
+}
+
+/* The fields beside the request; *param: the one at fault. */
+struct asked {
+	const struct json *request, *output, *id, *flags, *fields, *seed_random, *model, *now,
+		*follows;
+};
+
+static int take_asked(struct asked *a, const struct json *body, const char **param,
+                      infer_error *err)
+{
+	const struct {
+		const char *key;
+		const struct json **to;
+		enum json_kind kind;
+	} rows[] = {
+		{ "request", &a->request, JSON_OBJECT },
+		{ "output", &a->output, JSON_STRING },
+		{ "id", &a->id, JSON_STRING },
+		{ "flags", &a->flags, JSON_ARRAY },
+		{ "fields", &a->fields, JSON_STRING },
+		{ "seed_random", &a->seed_random, JSON_TRUE },
+		{ "model", &a->model, JSON_STRING },
+		{ "now", &a->now, JSON_INT },
+		{ "follows", &a->follows, JSON_TRUE },
+	};
+	size_t i;
+
+	*param = NULL;
+	if (!json_is_object(body))
+		return err_set(err, INFER_EINVAL, "the body is not an object");
+	json_each(v, body) {
+		for (i = 0; i < sizeof rows / sizeof *rows; i++)
+			if (v->key_n == strlen(rows[i].key) &&
+			    !memcmp(v->key, rows[i].key, v->key_n))
+				break;
+		if (i == sizeof rows / sizeof *rows)
+			return err_set(err, INFER_EINVAL, "'%.*s' is no field of a request",
+			               v->key_n < 80 ? (int)v->key_n : 80, v->key);
+		*param = rows[i].key;
+		if (v->kind != rows[i].kind)
+			return err_set(err, INFER_EINVAL, "%s is of another type", rows[i].key);
+		*rows[i].to = v;
+	}
+	*param = "request";
+	return a->request ? INFER_OK : err_set(err, INFER_EINVAL, "there is no request");
+}
+
+static int take_flags(struct handoff *h, const struct json *flags, infer_error *err)
+{
+	h->flags = arena_alloc(&h->mem, json_count(flags), sizeof *h->flags);
+	if (!h->flags)
+		return no_memory(err);
+	json_each(v, flags) {
+		if (!json_is_string(v))
+			return err_set(err, INFER_EINVAL, "flags: an entry is not a text");
+		h->flags[h->n_flags] = arena_strndup(&h->mem, v->s, v->n);
+		if (!h->flags[h->n_flags++])
+			return no_memory(err);
+	}
+	return INFER_OK;
+}
+
+static int take_output(struct handoff *h, const struct json *v, infer_error *err)
+{
+	static const char *const words[] = { "text", "jsonl", "tokens" };
+
+	for (int i = 0; v && i < 3; i++)
+		if (json_equals(v, words[i])) {
+			h->output = i;
+			return INFER_OK;
+		}
+	return v ? err_set(err, INFER_EINVAL, "output is none of text, jsonl and tokens")
+	         : INFER_OK;
+}
+
+/* Is this a name of the model: the one it is called by, or its file? */
+static int is_served(const struct server *s, const struct json *name)
+{
+	const char *path = infer_file_path(infer_model_file(s->model)), *slash = strrchr(path, '/');
+
+	return json_equals(name, s->called) || json_equals(name, path) ||
+	       json_equals(name, slash ? slash + 1 : path);
+}
+
+static int fill(struct handoff *h, const struct asked *a, const char **param, infer_error *err)
+{
+	*param = "output";
+	TRY(take_output(h, a->output, err));
+	*param = "flags";
+	TRY(take_flags(h, a->flags, err));
+	h->seed_random = a->seed_random != NULL;
+	h->id = a->id ? arena_strndup(&h->mem, a->id->s, a->id->n) : arena_strndup(&h->mem, "1", 1);
+	*param = NULL;
+	if (!h->id)
+		return no_memory(err);
+	TRY(infer_writer_new(&h->records, err));
+	if (a->follows)
+		infer_writer_continue(h->records);
+	const char *fields = a->fields ? json_cstr(&h->mem, a->fields) : NULL;
+
+	*param = "fields";
+	if (fields)
+		return infer_writer_fields(h->records, fields, err);
+	return a->fields ? err_set(err, INFER_EINVAL, "fields is no list of names") : INFER_OK;
+}
+
+/* The request alone; a conversation gets the time of who asks, for templates. */
+static int put_request(struct buf *to, struct arena *mem, const struct server *s,
+                       const struct asked *a, infer_error *err)
+{
+	int talks = s->own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
+	struct json *r = json_copy(mem, a->request);
+	struct jwrite w;
+
+	if (r && talks && a->now && !json_get(r, "now"))
+		json_set(r, "now", json_new_int(mem, a->now->i));
+	if (!r || mem->bad)
+		return no_memory(err);
+	r->key = NULL;
+	r->next = NULL;
+	jw_init(&w, to);
+	jw_value(&w, NULL, r);
+	return to->bad ? no_memory(err) : INFER_OK;
+}
+
+/* The job as the records want it: it streams, and tokens are the model's own, unread. */
+static void prepare(infer_job *j, const struct handoff *h)
+{
+	j->stream = 1;
+	if (h->output != HANDOFF_TOKENS)
+		return;
+	j->chat = NULL;
+	j->request.flags &= ~(uint32_t)INFER_REQ_SPECIAL_TEXT;
+}
+
+/* Everything of the body into x; *f: why not. */
+static int take(struct exchange *x, struct infer_fault *f)
+{
+	struct server *s = x->server;
+	struct handoff *h = x->handoff;
+	infer_error *err = &f->error;
+	struct asked a = { .request = NULL };
+	const struct json *body;
+	struct buf text;
+
+	buf_init(&text, MEM_BASE);
+	int rc = jread(&body, &h->mem, x->body.at ? x->body.at : "", x->body.len, "request", err);
+
+	if (!rc)
+		rc = take_asked(&a, body, &f->param, err);
+	if (!rc && a.model && !is_served(s, a.model)) {
+		f->param = "model";
+		rc = err_set(err, INFER_EINVAL, "the model here is %.80s, not %.*s", s->called,
+		             a.model->n < 80 ? (int)a.model->n : 80, a.model->s);
+	}
+	if (!rc)
+		rc = fill(h, &a, &f->param, err);
+	if (!rc)
+		rc = put_request(&text, &h->mem, s, &a, err);
+	if (!rc)
+		rc = infer_job_read(&x->job, s->own_reader, infer_form_named("own"), h->id, text.at,
+		                    text.len, err);
+	buf_fini(&text);
+	f->kind = rc ? infer_fault_kind(rc) : INFER_FAULT_NONE;
+	if (!rc && x->job->fault.kind) {
+		*f = x->job->fault;
+		rc = f->error.code;
+	}
+	return rc;
+}
+
+void ep_infer(struct exchange *x)
+{
+	struct infer_fault f = { .param = NULL };
+
+	x->handoff = mem_zalloc(MEM_BASE, 1, sizeof *x->handoff);
+	if (!x->handoff) {
+		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "out of memory for a request");
+		exchange_done(x);
+		return;
+	}
+	arena_init(&x->handoff->mem, MEM_BASE);
+	if (take(x, &f)) {
+		exchange_fault(x, &f);
+		infer_job_free(x->job);
+		x->job = NULL;
+		exchange_done(x);
+		return;
+	}
+	prepare(x->job, x->handoff);
+	stepper_put(x->server, x);
+}
