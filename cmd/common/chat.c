@@ -128,8 +128,7 @@ static int check_args(const char *text, infer_error *err)
 	return INFER_OK;
 }
 
-/* Seconds since 1970 in local time. */
-static int64_t local_now(void)
+int64_t chat_local_now(void)
 {
 	time_t now = time(NULL);
 	struct tm tm = { 0 };
@@ -171,7 +170,7 @@ static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
 		         : a->think   ? INFER_THINK_OFF
 		                      : INFER_THINK_ON,
 		.flags = INFER_CHAT_CONTINUE,
-		.now = local_now(),
+		.now = chat_local_now(),
 	};
 	TRY(check_system(a->system, err));
 	if (a->args)

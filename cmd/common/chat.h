@@ -40,6 +40,9 @@ struct chat_args {
 
 int chat_given(const struct chat_args *a); /* one of them is */
 
+/* Seconds since 1970 by the local clock, as templates see them. */
+int64_t chat_local_now(void);
+
 /* The result of the options. */
 struct chat {
 	infer_chat *template;   /* NULL: neither the options nor the model file have one */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static int no_memory(infer_error *err)
@@ -285,16 +284,6 @@ static int put_request(struct jwrite *w, struct handoff *h, infer_error *err)
 	return INFER_OK;
 }
 
-/* Seconds since 1970 in local time, as templates see it. */
-static int64_t local_now(void)
-{
-	time_t now = time(NULL);
-	struct tm tm = { 0 };
-
-	localtime_r(&now, &tm);
-	return (int64_t)now + tm.tm_gmtoff;
-}
-
 int handoff_body(struct handoff *h, int64_t number, infer_error *err)
 {
 	static const char *const outputs[] = { "text", "jsonl", "tokens" };
@@ -312,7 +301,7 @@ int handoff_body(struct handoff *h, int64_t number, infer_error *err)
 		jw_str(&w, "model", o->model);
 	if (o->fields)
 		jw_str(&w, "fields", o->fields);
-	jw_int(&w, "now", local_now());
+	jw_int(&w, "now", chat_local_now());
 	jw_array(&w, "flags");
 	for (int i = 0; i < h->rest->record.n; i++)
 		jw_str(&w, NULL, h->rest->record.at[i]);

@@ -117,6 +117,7 @@ static int open_reader(struct server *s, infer_error *err)
 		.chat = s->chat.template,
 		.chat_tools = s->chat.with_tools,
 		.conversation = s->chat.c,
+		.now = chat_local_now,
 		.encode = INFER_ENCODE_SPECIAL,
 		.calls = INFER_CALLS_AUTO,
 		.embed = embeds[o->embed + 1],

@@ -186,7 +186,10 @@ static void fill(struct job *j, struct infer_conversation *c)
 	if (j->j.calls == INFER_CALLS_NONE)
 		c->tools = NULL;
 	c->think = j->think == INFER_THINK_DEFAULT ? c->think : j->think;
-	c->now = j->now_given ? j->now : c->now;
+	if (j->now_given)
+		c->now = j->now;
+	else if (j->o->now)
+		c->now = j->o->now();
 }
 
 /* A request may say which template it is for. */

@@ -87,6 +87,9 @@ struct infer_job_opts {
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
+	/* conversation.now for each request, asked when it is read; any thread may call it.  NULL:
+	 * all have the same */
+	int64_t (*now)(void);
 	int raw; /* 1: a text prompt is not a conversation */
 	/* of requests that have no constraint of their own: compiled, and what of; NULL: none.
 	 * The flags and the budget in `constraint` are also those of requests that give none */

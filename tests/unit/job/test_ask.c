@@ -334,6 +334,40 @@ out:
 	return rc;
 }
 
+/* A year later at every call. */
+static int64_t next_year(void)
+{
+	static int64_t now = 1000000000;
+
+	return now += 366 * 86400;
+}
+
+/* The clock is read for each request, unless that says what time it is. */
+static int case_clock(void)
+{
+	static const char with[] = "{" TALK ",\"now\":1000000000}", without[] = "{" TALK "}";
+	infer_job_reader *r = NULL;
+	infer_job *jobs[4] = { NULL };
+	infer_error err;
+	int rc;
+
+	set_chat(0);
+	opts.now = next_year;
+	rc = infer_job_reader_new(&r, &opts, &err);
+	opts.now = NULL;
+	nth_ok(rc);
+	for (int i = 0; i < 4; i++)
+		nth_ok(read_line(&jobs[i], r, i < 2 ? without : with,
+		                 i < 2 ? sizeof without - 1 : sizeof with - 1, &err));
+	assert_non_null(differs(jobs[0], jobs[1]));
+	assert_null(differs(jobs[2], jobs[3]));
+out:
+	for (int i = 0; i < 4; i++)
+		infer_job_free(jobs[i]);
+	infer_job_reader_free(r);
+	return rc;
+}
+
 /* A job made by hand: text that is no UTF-8 and prompts with special tokens are their ids; a bias
  * that requests do not have is refused. */
 static int case_by_hand(void)
@@ -405,7 +439,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),  cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_numbers), nth_case(case_options),
-		nth_case(case_by_hand),         nth_case(case_other_template),
+		nth_case(case_clock),           nth_case(case_by_hand),
+		nth_case(case_other_template),
 	};
 	infer_error err;
 	int failed;
