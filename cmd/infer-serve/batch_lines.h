@@ -22,7 +22,8 @@ void batch_input_fini(struct batch_input *in);
 int batch_input_next(struct batch_input *in, const char **at, size_t *n, int *whole,
                      infer_error *err);
 
-/* A request; what is wrong with it, as OpenAI names that, or NULL. */
+/* One request of the input file.  A request that cannot be run has the code of the error by which
+ * OpenAI's batches call it; NULL: it can. */
 struct batch_line {
 	const struct json *id, *body;
 	const char *code, *param;

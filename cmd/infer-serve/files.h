@@ -26,7 +26,7 @@ struct upload;
 /* Begin one where the head of a request says that one follows, of `length` bytes, -1: unknown.  Why
  * it is refused, with its enum infer_fault_kind; NULL: it is not. */
 const char *upload_refused(struct exchange *x, struct MHD_Connection *c, int64_t length, int *kind);
-/* The body, a form, of which the part `file` goes to the disk as it arrives. */
+/* Take a piece of the body, which is a form.  Its part `file` is written to the disk as it arrives. */
 int upload_put(struct upload *u, const char *at, size_t n); /* 1 */
 void upload_free(struct upload **u);
 #endif

@@ -1,8 +1,7 @@
 /* infer-serve/store.h - a directory of files that appear whole or not at all.
  *
- * Names are made here, of a prefix and 32 hexadecimal digits, and what a client sends is never part
- * of one.  NAME is the contents of a file, NAME.json what is said of it: a file is there if its
- * contents are.  The directory belongs to one server at a time. */
+ * This module makes the names: a prefix and 32 hexadecimal digits, nothing that a client sends.
+ * NAME holds the contents of a file, NAME.json describes it.  A file exists if its contents do.  The directory belongs to one server at a time. */
 #ifndef INFER_SERVE_STORE_H
 #define INFER_SERVE_STORE_H
 #include <stdint.h>

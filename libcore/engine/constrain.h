@@ -2,10 +2,10 @@
  * how far each is.
  *
  * What is shared is made when the first constraint comes, and not at all without one.  Where the
- * bytes that follow are forced, their tokens are those that the tokenizer makes of them behind the
- * last token, but for the last one, which what follows may make longer.  These tokens are drawn
- * like others, each as the only one allowed, so it changes nothing whether they are computed one
- * by one or as rows of one step. */
+ * bytes that follow are forced, the tokenizer encodes them behind the last token.  The last of these
+ * tokens is left out, since the bytes behind it may belong to it too.  The others are drawn as usual,
+ * each as the only one allowed; so the result is the same whether they are computed one by one or
+ * as rows of one step. */
 #ifndef ENGINE_CONSTRAIN_H
 #define ENGINE_CONSTRAIN_H
 #include <pthread.h>

@@ -517,7 +517,7 @@ static int fill_element(struct asker *q, const struct trie *t, struct node *top)
 	return exact(q, vocab_quotes(q->k->v, !text), top);
 }
 
-/* Whether this file knows what the frame is, and what is below it. */
+/* 1: this file walks frames of this kind. */
 static int is_known(const struct node *top)
 {
 	return top->kind >= N_VALUE && top->kind < N_HOLE && top->kind != N_CHAR &&

@@ -85,7 +85,7 @@ struct schema {
 };
 
 /* schema.c: Another schema in a grammar that is being built: a goal of g for its values.  The work is
- * that of g; what is not named by goals in the end is for schema_sweep. */
+ * counted as that of g.  schema_sweep removes what no goal names in the end. */
 int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
                    const struct schema_opts *opts, uint32_t *goal);
 /* Automata that nothing in g uses go: plain[0 .. n) do. */

@@ -109,7 +109,7 @@ static void test_rows(void **state)
 	}
 }
 
-/* Every walk comes to an end, whatever it begins. */
+/* A walk that has begun in any way can be finished: no state is a dead end. */
 static void test_ends(void **state)
 {
 	(void)state;
