@@ -152,11 +152,13 @@ static void two_nodes(struct numa *t, int first, int second)
 
 struct chase {
 	_Atomic int64_t first; /* the first item that the caller took from another share; 0: none */
+	_Atomic int begun;     /* workers that have an item */
 	_Atomic int strange;
 	uint64_t all[NUMA_WORDS];
 };
 
-/* Workers do not get on before the caller has taken an item of theirs. */
+/* The caller waits until each worker holds its first item, or the lengths of the shares would be
+ * a matter of chance; workers do not get on before the caller has taken an item of theirs. */
 static void chase_item(void *user, int64_t i, int worker)
 {
 	struct chase *c = user;
@@ -164,10 +166,14 @@ static void chase_item(void *user, int64_t i, int worker)
 
 	if (!worker) {
 		int64_t none = 0;
+
+		while (c->begun < 2)
+			sched_yield();
 		if (i > 2)
 			atomic_compare_exchange_strong(&c->first, &none, i);
 		return;
 	}
+	c->begun++;
 	while (!c->first)
 		sched_yield();
 	sched_getaffinity(0, sizeof mask, (cpu_set_t *)(void *)mask);
@@ -203,23 +209,31 @@ static void test_near_first(void **state)
 	}
 }
 
+enum { STAY = 4 };
+struct stay {
+	_Atomic int begun; /* workers that have an item */
+	uint64_t masks[STAY][NUMA_WORDS];
+};
+
+/* Nobody takes a second item before each worker has its first. */
 static void where(void *user, int64_t i, int worker)
 {
-	uint64_t *masks = user;
+	struct stay *s = user;
 
 	(void)i;
-	if (worker)
-		sched_getaffinity(0, NUMA_WORDS * 8,
-		                  (cpu_set_t *)(void *)(masks + (size_t)worker * NUMA_WORDS));
-	else
-		usleep(1000);
+	if (worker) {
+		sched_getaffinity(0, NUMA_WORDS * 8, (cpu_set_t *)(void *)s->masks[worker]);
+		s->begun++;
+	}
+	while (s->begun < STAY - 1)
+		sched_yield();
 }
 
 /* Workers of a node run on its processors alone; on a machine with one processor, on that. */
 static void test_stay(void **state)
 {
-	enum { THREADS = 4 };
-	uint64_t all[NUMA_WORDS], want[NUMA_WORDS], *masks;
+	uint64_t all[NUMA_WORDS], want[NUMA_WORDS];
+	struct stay *s;
 	char list[4000], *half;
 	int cpus = allowed(all, list, sizeof list);
 	struct numa t;
@@ -237,17 +251,16 @@ static void test_stay(void **state)
 	assert_int_equal(t.n, 2);
 	assert_int_equal(t.cpus[0], 1);
 	assert_int_equal(t.cpus[1], cpus > 1 ? cpus - 1 : 1);
-	masks = mem_zalloc(MEM_BASE, (size_t)THREADS * NUMA_WORDS, sizeof *masks);
-	assert_non_null(masks);
-	assert_int_equal(pool_new_on(&p, THREADS, &t, NULL), INFER_OK);
-	for (int again = 0; again < 50; again++)
-		pool_run(p, 64, where, masks);
-	for (int i = 1; i < THREADS; i++) {
-		assert_true(numa_mask(&t, numa_node_of(&t, i, THREADS), want) > 0);
-		assert_memory_equal(masks + i * NUMA_WORDS, want, sizeof want);
+	s = mem_zalloc(MEM_BASE, 1, sizeof *s);
+	assert_non_null(s);
+	assert_int_equal(pool_new_on(&p, STAY, &t, NULL), INFER_OK);
+	pool_run(p, 64, where, s);
+	for (int i = 1; i < STAY; i++) {
+		assert_true(numa_mask(&t, numa_node_of(&t, i, STAY), want) > 0);
+		assert_memory_equal(s->masks[i], want, sizeof want);
 	}
 	pool_free(p);
-	mem_free(masks);
+	mem_free(s);
 }
 
 /* Memory spread over nodes is memory as any other; the kernel knows its policy where it has any. */
