@@ -1,4 +1,4 @@
-/* infer-serve/batch_state.c - what is known of a batch: in memory, as JSON, and on the disk. */
+/* infer-serve/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored on disk. */
 #include "infer-serve/batches.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"

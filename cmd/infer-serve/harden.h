@@ -1,4 +1,4 @@
-/* infer-serve/harden.h - the server gives up what it does not need. */
+/* infer-serve/harden.h - drop privileges after start: no_new_privs, Landlock, seccomp. */
 #ifndef INFER_SERVE_HARDEN_H
 #define INFER_SERVE_HARDEN_H
 

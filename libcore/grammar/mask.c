@@ -419,7 +419,7 @@ static struct node *in_free_text(struct asker *q, struct node *top)
 	return g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
 }
 
-/* What the text admits, but for the tokens with a quote, or also those with a \. */
+/* Add the tokens that the text admits, without those that have a quote and, with escapes, a \. */
 static int fill_plain(struct asker *q, const struct trie *t, struct node *text, int escapes)
 {
 	const uint64_t *quoted = vocab_quoted(q->k->v, escapes);

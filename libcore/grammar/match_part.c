@@ -31,7 +31,7 @@ int step_text_begins(struct step *s, const struct node *x)
 	                             : INFER_OK;
 }
 
-/* The state behind a whole character: more may follow, and what is behind the text. */
+/* A character is complete: the text may go on, and where it may end, what follows it may begin. */
 static int next_state(struct step *s, struct node *top, uint32_t state)
 {
 	const struct dfa *d = s->g->plain[s->g->code[top->data[0]].a];

@@ -10,7 +10,7 @@ struct memo {
 	enum memo_op op;
 	const struct dfa *a, *b, *d; /* d: the result */
 	uint32_t n;
-	const struct dfa_word *words; /* [n], whose bytes are in the document or the arena */
+	const struct dfa_word *words; /* [n]; the document or the arena holds their bytes */
 };
 
 static uint32_t fold(uint64_t h) { return (uint32_t)(h ^ h >> 32); }

@@ -13,7 +13,7 @@ struct aim_choice {
 	int type;
 	uint64_t bytes;
 	double error; /* weighed squared error of all values */
-	double cost;  /* what it adds to the divergence */
+	double cost;  /* how much the KL divergence grows with this type */
 };
 struct aim_tensor {
 	const struct infer_tensor *in;
