@@ -27,7 +27,7 @@ _infer_model()
 	compopt -o filenames 2>/dev/null
 	mapfile -t COMPREPLY < <(compgen -W demo -- "$word"; compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word"; compgen -f -X '!*.gguf.zst' -- "$word")
 }
-_infer_isa() { _infer_words "$(infer-inspect hw 2>/dev/null | sed -n 's/^kernels *//p')"; }
+_infer_isa() { _infer_words "$(infer-inspect --version 2>/dev/null | sed -n 's/^kernels: //p')"; }
 
 # infer-bench
 _infer_bench()
@@ -68,11 +68,11 @@ _infer_inspect()
 	case $before in
 	-m | --model) _infer_model; return ;;
 	--system | --template-args) return ;;
-	--messages | --tools | --template | -f | --file | --check) _infer_files; return ;;
+	--messages | --tools | --template | -f | --file | --check | --hw) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
 	--as) _infer_words 'auto schema gbnf regex'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
-	--help) _infer_words 'model template text grammar general examples rows'; return ;;
+	--help) _infer_words 'model template text grammar machine general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
@@ -80,6 +80,7 @@ _infer_inspect()
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget
+		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'show tensors tokens template verify diff grammar hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac

@@ -87,20 +87,32 @@ static int make_dirs(char *path, infer_error *err)
 	}
 }
 
-int env_state_dir(struct buf *path, infer_error *err)
+/* inferutils/ below the directory that a variable names, or below ~/home. */
+static int user_dir(struct buf *path, const char *variable, const char *below, const char *what,
+                    infer_error *err)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *given = getenv(variable), *home = getenv("HOME");
 
 	buf_clear(path);
 	/* the XDG specification says to ignore a relative path */
-	if (state && *state == '/')
-		buf_printf(path, "%s/inferutils", state);
+	if (given && *given == '/')
+		buf_printf(path, "%s/inferutils", given);
 	else if (home && *home == '/')
-		buf_printf(path, "%s/.local/state/inferutils", home);
+		buf_printf(path, "%s/%s/inferutils", home, below);
 	else
-		return err_set(err, INFER_EIO,
-		               "no directory for state: neither XDG_STATE_HOME nor HOME names one");
+		return err_set(err, INFER_EIO, "no directory for %s: neither %s nor HOME names one",
+		               what, variable);
 	if (path->bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for a path");
 	return make_dirs(path->at, err);
+}
+
+int env_state_dir(struct buf *path, infer_error *err)
+{
+	return user_dir(path, "XDG_STATE_HOME", ".local/state", "state", err);
+}
+
+int env_cache_dir(struct buf *path, infer_error *err)
+{
+	return user_dir(path, "XDG_CACHE_HOME", ".cache", "caches", err);
 }

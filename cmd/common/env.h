@@ -27,4 +27,6 @@ int env_listen_fds(void);
  * else below ~/.local/state.  path: initialised by the caller, who also frees it with buf_fini.
  * INFER_EIO  there is no home, or a directory cannot be created */
 int env_state_dir(struct buf *path, infer_error *err);
+/* The same of what can be made again: below XDG_CACHE_HOME, or else below ~/.cache. */
+int env_cache_dir(struct buf *path, infer_error *err);
 #endif

@@ -3,6 +3,7 @@
 #define INFER_INSPECT_INSPECT_H
 #include <infer/engine.h>
 #include <infer/file.h>
+#include <infer/machine.h>
 #include <infer/record.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
@@ -22,6 +23,8 @@ struct inspect_opts {
 	int64_t samples, budget;
 	struct opt_list checks;
 	struct opt_bits seed;
+	const char *machine; /* hw, plan */
+	int again;
 	struct os_limits limits; /* no option: asked before the sandbox closes */
 };
 
@@ -56,6 +59,10 @@ int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest
             int *differs, infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
+
+/* The machine that --hw names, or this one as it was measured, now if there is no measurement yet or
+ * `again` asks for another; loops: with the rates of all loops. */
+int machine_get(struct infer_machine *m, const char *name, int again, int loops, infer_error *err);
 
 /* s as people read it: control characters and ill-formed parts escaped, at most `max` bytes of
  * it. */

@@ -17,7 +17,7 @@ static const struct help_line lines[] = {
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
 	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
-	{ "hw", "processor, caches, limits and kernel sets" },
+	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
@@ -30,7 +30,8 @@ static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff FILE FILE, grammar [OPTION]... FILE|JSON, hw",
+		 "       infer-inspect diff FILE FILE, grammar [OPTION]... FILE|JSON, hw "
+		 "[OPTION]...",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,
@@ -80,8 +81,12 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 	if (!s->takes_talk && (chat_given(&o->chat) || o->source))
 		return err_set(err, INFER_EINVAL,
 		               "--source and conversations go with template only");
-	if (o->all && s->run != show)
-		return err_set(err, INFER_EINVAL, "--all goes with show only");
+	if (o->all && s->run != show && s->run != hw)
+		return err_set(err, INFER_EINVAL, "--all goes with show and hw only");
+	if ((o->machine || o->again) && s->run != hw)
+		return err_set(err, INFER_EINVAL, "--hw and --again go with hw only");
+	if (o->machine && o->again)
+		return err_set(err, INFER_EINVAL, "--again measures this machine, not --hw");
 	if (!s->text && (o->as || o->checks.n || o->samples || o->seed.given || o->annotate ||
 	                 o->lax || o->budget))
 		return err_set(

@@ -12,7 +12,7 @@ static const struct opt inspect_rows[] = {
 	  .values = "@model" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1,
 	  .marks = OPT_COMMON },
-	{ OPT_FLAG, 0, "all", NULL, "show: every key, not one page of them", AT(all), .value = 1 },
+	{ OPT_FLAG, 0, "all", NULL, "show: every key; hw: every loop", AT(all), .value = 1 },
 
 	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
 	CHAT_ROWS(struct inspect_opts, chat),
@@ -39,6 +39,12 @@ static const struct opt inspect_rows[] = {
 	  "ignore, by name, what a schema asks that cannot be enforced", AT(lax), .value = 1 },
 	{ OPT_INT, 0, "constraint-budget", "N", "steps that it may take to compile (67108864)",
 	  AT(budget), 1, 1e15 },
+
+	{ OPT_GROUP, .name = "machine", .help = "The machine of hw" },
+	{ OPT_STR, 0, "hw", "NAME|FILE", "a described machine: h100*8, or YAML; all: names",
+	  AT(machine), .values = "@file" },
+	{ OPT_FLAG, 0, "again", NULL, "measure, whatever was measured before", AT(again),
+	  .value = 1 },
 
 	START_ROWS(struct inspect_opts, start),
 };

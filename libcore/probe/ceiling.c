@@ -56,11 +56,11 @@ static double tile_rate(const infer_probe *p, int bf16)
 	p->widest.peak_tile(&ops, bf16, TURNS);
 	return ops;
 }
-static double tile_i8(struct probe_worker *w) { return tile_rate(w->p, 0); }
+double probe_tile_i8(struct probe_worker *w) { return tile_rate(w->p, 0); }
 double probe_tile_bf16(struct probe_worker *w) { return tile_rate(w->p, 1); }
 
-static int measure(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct infer_rate *r,
-                   infer_error *err)
+int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct infer_rate *r,
+                infer_error *err)
 {
 	double rates[PROBE_TURNS], *at[2] = { rates, NULL };
 	probe_fn *const fns[2] = { fn, NULL };
@@ -101,13 +101,13 @@ static int measure_memory(infer_probe *p, struct infer_rate *r, infer_error *err
 	madvise(at, p->bytes, MADV_HUGEPAGE);
 	for (size_t i = 0; i < p->bytes; i += 4096)
 		((unsigned char *)at)[i] = 1;
-	int rc = measure(p, probe_read, (struct probe_memory){ at, p->bytes, 512 }, r, err);
+	int rc = probe_alone(p, probe_read, (struct probe_memory){ at, p->bytes, 512 }, r, err);
 
 	os_release(at, p->bytes);
 	return rc;
 }
 
-static int weights_open(infer_probe *p, infer_error *err)
+int probe_weights(infer_probe *p, infer_error *err)
 {
 	void *at;
 
@@ -128,19 +128,20 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 	if (file)
 		mem = file_memory(file);
 	if (mem.bytes < (size_t)p->threads * LEAST) { /* a toy, or nothing */
-		TRY(weights_open(p, err));
+		TRY(probe_weights(p, err));
 		mem = (struct probe_memory){ p->weights, p->bytes, 512 };
 	}
-	TRY(measure(p, probe_read, mem, &out.mapped, err));
+	TRY(probe_alone(p, probe_read, mem, &out.mapped, err));
 	if (!file)
 		TRY(measure_memory(p, &out.memory, err));
-	TRY(measure(p, probe_fma, (struct probe_memory){ .grain = 1 }, &out.fma, err));
-	TRY(measure(p, probe_dot, (struct probe_memory){ .grain = 1 }, &out.dot, err));
+	TRY(probe_alone(p, probe_fma, (struct probe_memory){ .grain = 1 }, &out.fma, err));
+	TRY(probe_alone(p, probe_dot, (struct probe_memory){ .grain = 1 }, &out.dot, err));
 	if (p->widest.peak_tile && !file)
-		TRY(measure(p, tile_i8, (struct probe_memory){ .grain = 1 }, &out.tile_i8, err));
+		TRY(probe_alone(p, probe_tile_i8, (struct probe_memory){ .grain = 1 }, &out.tile_i8,
+		                err));
 	if (p->widest.peak_tile && (!file || p->flags & INFER_PROBE_BF16))
-		TRY(measure(p, probe_tile_bf16, (struct probe_memory){ .grain = 1 }, &out.tile_bf16,
-		            err));
+		TRY(probe_alone(p, probe_tile_bf16, (struct probe_memory){ .grain = 1 },
+		                &out.tile_bf16, err));
 	p->ceilings = *c = out;
 	p->has_ceilings = 1;
 	return INFER_OK;

@@ -87,6 +87,8 @@ const char *probe_elem_name(int slot)
 	return slot >= 0 && slot < SLOTS ? slots[slot].name : NULL;
 }
 
+double probe_elem_ops(int slot) { return slots[slot].ops; }
+
 int probe_elem_same(int slot, const struct kern *a, const struct kern *b)
 {
 	return !memcmp((const char *)a + slots[slot].at, (const char *)b + slots[slot].at,

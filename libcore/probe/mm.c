@@ -198,7 +198,8 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 	if (!j->y || (panels(c) && !j->panels))
 		return no_memory(err);
 	memset(j->y, 0, threads * j->y_floats * sizeof(float));
-	TRY(check(j, err));
+	if (!(p->flags & PROBE_UNCHECKED))
+		TRY(check(j, err));
 	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * KERN_PANELS; i++)
 		mm->pack(j->panels + i * j->panel_bytes,
 		         p->weights + i % KERN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,

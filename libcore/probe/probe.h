@@ -6,6 +6,8 @@
 #include "kern/dispatch.h"
 
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
+/* beside the flags of infer_probe_opts: loops are not compared with those of ref */
+enum { PROBE_UNCHECKED = 1 << 16 };
 
 enum probe_kind {
 	PROBE_ROWS,
@@ -77,6 +79,7 @@ probe_fn probe_read, probe_fma, probe_dot, probe_tile_bf16; /* ceiling.c */
 /* cases.c */
 int probe_cases(infer_probe *p, infer_error *err);
 const char *probe_elem_name(int slot);
+double probe_elem_ops(int slot); /* operations of one element */
 int probe_elem_same(int slot, const struct kern *a, const struct kern *b); /* the same function */
 
 /* A case ready to be measured.  It owns the memory below, freed by probe_job_fini. */
@@ -109,4 +112,16 @@ float *probe_floats(size_t n, uint64_t seed);
 void probe_fill(infer_probe *p, int type, int k);
 /* The first `have` bytes of p->weights over the rest. */
 void probe_spread(infer_probe *p, size_t have);
+/* ceiling.c: the rate of fn, in 1e9 units a second */
+int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct infer_rate *r,
+                infer_error *err);
+probe_fn probe_tile_i8;
+int probe_weights(infer_probe *p, infer_error *err); /* p->weights, if they are not there yet */
+/* machine_loops.c: into m the rates of the loops of the widest set; all 0: of bf16 alone */
+struct infer_machine;
+int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_error *err);
+/* machine_text.c: the figures of a map.  INFER_EFORMAT names the place */
+struct ytree;
+int probe_machine_take(struct infer_machine *m, const struct ytree *y, const char *what,
+                       infer_error *err);
 #endif

@@ -47,7 +47,7 @@ load lib
 	infer-inspect -m demo --all >b
 	same "$(sed -n 's/^metadata *\([0-9]*\) keys/\1/p' b)" "$(sed '1,/^$/d' b | wc -l)"
 	grep -q '^general.description  string  tells short stories about a hero, a place' b
-	fails 2 '--all goes with show only' infer-inspect tensors --all
+	fails 2 '--all goes with show and hw only' infer-inspect tensors --all
 }
 
 @test "files are named as arguments; one that fails does not keep the others from being shown" {
@@ -167,6 +167,45 @@ load lib
 	[ "$(json threads <a)" -ge 1 ]
 	[ "$(json memory_bytes <a)" -gt 0 ]
 	infer-inspect hw | grep -q '^kernels *ref'
+}
+
+@test "hw measures once, and again where it is asked to; what is measured is kept, and read as a description" {
+	export XDG_CACHE_HOME=$PWD/cache
+	infer-inspect hw --json >a
+	infer-inspect hw --json >b
+	same "$(json measured.memory_gb_s <a)" "$(json measured.memory_gb_s <b)"
+	same "$(json threads <a)" "$(json measured.threads <a)"
+	for figure in memory_gb_s huge_gb_s cached_gb_s f32_gflop_s i8_gop_s barrier_ns; do
+		awk -v x="$(json measured.$figure <a)" 'BEGIN { exit !(x > 0) }'
+	done
+	same 'no GPU support in this build' "$(json gpu <a)"
+	ls cache/inferutils/hw-*.json
+	echo '{"name":' >"$(ls cache/inferutils/hw-*.json)" # torn: measured again
+	infer-inspect hw >c
+	grep -q '^read  *measured' c
+	infer-inspect hw --hw ./a --json >d
+	for figure in memory_gb_s f32_gflop_s read.0.gb_s kernels; do
+		same "$(json measured.$figure <a)" "$(json measured.$figure <d)"
+	done
+}
+
+@test "hw --hw: parts of the library, several of them beside a host, and what is no machine" {
+	infer-inspect hw --hw all >a
+	grep -q '^h100 .*NVIDIA H100' a
+	infer-inspect hw --hw 'h100*8' --json >b
+	same 8 "$(json described.gpu.count <b)"
+	case $(json described.sources.memory_gb_s <b) in https://*) ;; *) false ;; esac
+	fails 2 "no machine is called 'h101'; is it h100" infer-inspect hw --hw h101
+	fails 2 'only accelerators come in numbers' infer-inspect hw --hw 'epyc-9654*2'
+	fails 2 'behind \* stands a number' infer-inspect hw --hw 'h100*x'
+	infer-inspect hw --hw epyc-9654+rtx-4090 --json >c
+	same 1 "$(json described.gpu.count <c)"
+	printf 'name: x\nmemory_bytes: 1\n' >y.yaml
+	fails 3 'y.yaml: line 1, column 1: a machine needs memory_bytes and memory_gb_s' infer-inspect hw --hw y.yaml
+	printf 'name: x\nmemori: 1\n' >y.yaml
+	fails 3 "y.yaml: line 2, column 1: no figure of a machine is called 'memori'" infer-inspect hw --hw y.yaml
+	fails 1 'No such file' infer-inspect hw --hw ./none.yaml
+	fails 2 'go with hw only' infer-inspect show --again
 }
 
 @test "hw: the cores are those the process may use" {

@@ -10,6 +10,7 @@ setup_file()
 {
 	unset INFER_MODEL INFER_ISA INFER_THREADS INFER_SERVER CDPATH
 	export M=$BATS_FILE_TMPDIR/bpe.gguf SPM=$BATS_FILE_TMPDIR/spm.gguf
+	export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache # what is measured once
 	mkmodel "$M"
 	mkmodel --tok spm "$SPM"
 	cd "$BATS_FILE_TMPDIR" || return

@@ -1,0 +1,231 @@
+/* probe/machine.c - this machine: memory by the number of threads, arithmetic, barriers, drawing, the
+ * disk */
+#include <infer/hw.h>
+#include <infer/machine.h>
+#include <infer/sample.h>
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/numa.h"
+#include "base/os.h"
+#include "base/pool.h"
+#include "probe/probe.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CACHED = 3 << 20, DISK_BYTES = 32 << 20, DISK_PIECE = 4 << 20, LOGITS = 32000 };
+
+static int read_memory(struct infer_machine *m, infer_probe *p, infer_error *err)
+{
+	struct probe_memory all, some;
+	struct infer_rate r;
+	int32_t most = p->threads;
+	int rc = INFER_OK;
+
+	TRY(probe_weights(p, err));
+	all = (struct probe_memory){ p->weights, p->bytes, 512 };
+	for (int32_t t = 1; !rc && m->n_read < INFER_MACHINE_COUNTS;
+	     t = 2 * t < most ? 2 * t : most) {
+		p->threads = t;
+		rc = probe_alone(p, probe_read, all, &r, err);
+		m->read[m->n_read].threads = t;
+		m->read[m->n_read++].gb_s = r.median;
+		if (t == most)
+			break;
+	}
+	p->threads = most;
+	TRY(rc);
+	m->memory_gb_s = m->read[m->n_read - 1].gb_s;
+	some = (struct probe_memory){ p->weights, (size_t)most * CACHED, 512 };
+	TRY(probe_alone(p, probe_read, some, &r, err));
+	m->cached_gb_s = r.median;
+	return INFER_OK;
+}
+
+static int read_huge(struct infer_machine *m, infer_probe *p, infer_error *err)
+{
+	size_t bytes = p->bytes / 2;
+	struct infer_rate r;
+	void *at;
+
+	TRY(os_reserve(&at, bytes, err));
+	madvise(at, bytes, MADV_HUGEPAGE);
+	for (size_t i = 0; i < bytes; i += 4096)
+		((unsigned char *)at)[i] = 1;
+	int rc = probe_alone(p, probe_read, (struct probe_memory){ at, bytes, 512 }, &r, err);
+
+	os_release(at, bytes);
+	m->huge_gb_s = rc ? 0 : r.median;
+	return rc;
+}
+
+/* Arithmetic has a fixed ceiling, which other work on the machine can only hide: the best turn. */
+static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
+{
+	const struct probe_memory none = { .grain = 1 };
+	int32_t most = p->threads;
+	struct infer_rate fma, dot, tile;
+	int rc;
+
+	p->threads = 1;
+	rc = probe_alone(p, probe_fma, none, &fma, err);
+	if (!rc)
+		rc = probe_alone(p, probe_dot, none, &dot, err);
+	p->threads = most;
+	TRY(rc);
+	m->f32_one_gflop_s = fma.most;
+	m->i8_one_gop_s = dot.most;
+	TRY(probe_alone(p, probe_fma, none, &fma, err));
+	TRY(probe_alone(p, probe_dot, none, &dot, err));
+	m->f32_gflop_s = fma.most;
+	m->i8_gop_s = dot.most;
+	if (!p->widest.peak_tile)
+		return INFER_OK;
+	TRY(probe_alone(p, probe_tile_i8, none, &tile, err));
+	m->tile_i8_gop_s = tile.most;
+	TRY(probe_alone(p, probe_tile_bf16, none, &tile, err));
+	m->tile_bf16_gflop_s = tile.most;
+	return INFER_OK;
+}
+
+static void nothing(void *user, int64_t i, int worker)
+{
+	(void)user;
+	(void)i;
+	(void)worker;
+}
+
+/* The time of regions without work; the least of some turns. */
+static int barriers(struct infer_machine *m, int threads, infer_error *err)
+{
+	enum { TURNS = 20, REGIONS = 100 };
+	struct pool *pool;
+
+	TRY(pool_new(&pool, threads, err));
+	for (int t = 0; t < TURNS; t++) {
+		int64_t from = clock_now_ns();
+		for (int i = 0; i < REGIONS; i++)
+			pool_run(pool, 4 * threads, nothing, NULL);
+		double ns = (double)(clock_now_ns() - from) / REGIONS;
+		if (!t || ns < m->barrier_ns)
+			m->barrier_ns = ns;
+	}
+	pool_free(pool);
+	return INFER_OK;
+}
+
+/* A token drawn with the options that programs have where nothing else is said, and its log-probability. */
+static int draws(struct infer_machine *m, const struct kern *k, infer_error *err)
+{
+	enum { TURNS = 12 };
+	const struct infer_sample_opts o = { .temp = 0.8f, .top_k = 40, .top_p = 0.95f };
+	float *x = probe_floats(LOGITS, 3), sum;
+	infer_sampler *s = NULL;
+	int32_t token;
+	int rc = x ? infer_sampler_new(&s, &o, LOGITS, err)
+	           : err_set(err, INFER_ENOMEM, "no memory for logits");
+
+	for (int t = 0; !rc && t < TURNS; t++) {
+		int64_t from = clock_thread_ns();
+		k->lse(&sum, x, LOGITS);
+		rc = infer_sampler_draw(s, x, NULL, (uint64_t)t, &token, err);
+		double ns = (double)(clock_thread_ns() - from) * 1000 / LOGITS;
+		if (!t || ns < m->sample_ns)
+			m->sample_ns = ns;
+	}
+	infer_sampler_free(s);
+	mem_free(x);
+	return rc;
+}
+
+/* Write a file and read it past the page cache.  A disk that cannot do that is not measured, which is
+ * no error. */
+static void disk(struct infer_machine *m, const char *dir, void *piece)
+{
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_DIRECT, 0600);
+	size_t done = 0;
+
+	if (fd < 0)
+		return;
+	memset(piece, 0x5a, DISK_PIECE);
+	while (done < DISK_BYTES && write(fd, piece, DISK_PIECE) == DISK_PIECE)
+		done += DISK_PIECE;
+	if (done == DISK_BYTES && !fdatasync(fd)) {
+		int64_t from = clock_now_ns();
+		for (done = 0; done < DISK_BYTES; done += DISK_PIECE)
+			if (pread(fd, piece, DISK_PIECE, (off_t)done) != DISK_PIECE)
+				break;
+		if (done == DISK_BYTES)
+			m->disk_gb_s = (double)done / (double)(clock_now_ns() - from);
+	}
+	close(fd);
+}
+
+static void describe(struct infer_machine *m, const infer_probe *p)
+{
+	struct cpu_caches caches;
+	struct os_limits l;
+	struct numa nodes;
+	size_t at = 0;
+	char cpu[64];
+
+	cpu_model_name(cpu);
+	cpu_caches(&caches);
+	os_limits(&l);
+	numa_find(&nodes, "");
+	*m = (struct infer_machine){ .measured = 1,
+		                     .threads = p->threads,
+		                     .nodes = nodes.n,
+		                     .memory_bytes = l.memory_bytes,
+		                     .l1d_bytes = caches.l1d_bytes,
+		                     .l2_bytes = caches.l2_bytes,
+		                     .l3_bytes = caches.l3_bytes,
+		                     .page_bytes = os_page() };
+	snprintf(m->name, sizeof m->name, "%s", *cpu ? cpu : "unknown");
+	for (unsigned i = 0; kern_name(i) && at < sizeof m->kernels; i++)
+		if (p->widest.used >> i & 1) {
+			int n = snprintf(m->kernels + at, sizeof m->kernels - at, "%s%s",
+			                 at ? "+" : "", kern_name(i));
+			at += n > 0 ? (size_t)n : 0;
+		}
+}
+
+int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *dir,
+                          infer_error *err)
+{
+	const struct infer_probe_opts o = { .repeat = 3, .flags = INFER_PROBE_QUICK };
+	infer_probe *p;
+	void *piece;
+	int rc;
+
+	TRY(infer_probe_open(&p, &o, err));
+	p->flags |= PROBE_UNCHECKED;
+	p->bytes = (size_t)256 << 20;
+	if (p->bytes < (size_t)p->threads * 2 * CACHED)
+		p->bytes = (size_t)p->threads * 2 * CACHED;
+	describe(m, p);
+	rc = read_memory(m, p, err);
+	if (!rc)
+		rc = read_huge(m, p, err);
+	if (!rc)
+		rc = arithmetic(m, p, err);
+	if (!rc)
+		rc = probe_machine_loops(m, p, (flags & INFER_MACHINE_LOOPS) != 0, err);
+	if (!rc)
+		rc = barriers(m, p->threads, err);
+	if (!rc)
+		rc = draws(m, &p->widest, err);
+	infer_probe_close(&p);
+	TRY(rc);
+	piece = dir ? mem_aligned(MEM_PLAN, 4096, DISK_PIECE) : NULL;
+	if (piece)
+		disk(m, dir, piece);
+	mem_free(piece);
+	return INFER_OK;
+}

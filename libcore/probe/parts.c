@@ -1,0 +1,127 @@
+/* probe/parts.c - the library of described machines, which lies in .rodata. */
+#include <infer/machine.h>
+#include "base/arena.h"
+#include "base/err.h"
+#include "probe/probe.h"
+#include "text/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+__asm__(".pushsection .rodata.parts, \"a\", %progbits\n"
+        "parts_first: .incbin \"libcore/probe/parts.yaml\"\n"
+        "parts_last: .byte 0\n"
+        ".popsection\n");
+extern const char parts_first[] __attribute__((visibility("hidden")));
+extern const char parts_last[] __attribute__((visibility("hidden")));
+
+enum { NAME = 32 };
+
+/* A part begins with its name at the beginning of a line; copied to `to`, and where it is. */
+static const char *part_at(int i, char to[NAME])
+{
+	for (const char *p = parts_first; p < parts_last; p++) {
+		const char *end = memchr(p, '\n', (size_t)(parts_last - p));
+		size_t n = end ? (size_t)(end - p) : 0;
+
+		if (n > 1 && n <= NAME && *p >= 'a' && *p <= 'z' && p[n - 1] == ':' && !i--) {
+			memcpy(to, p, n - 1);
+			to[n - 1] = 0;
+			return p;
+		}
+		if (!end)
+			break;
+		p = end;
+	}
+	return NULL;
+}
+
+int infer_machine_name(int i, char name[32]) { return part_at(i, name) != NULL; }
+
+/* The text of a part, by its name: up to the next. */
+static int find(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
+{
+	char is[NAME], near[NAME] = "";
+	const char *p;
+
+	for (int i = 0; (p = part_at(i, is)); i++) {
+		char next[NAME];
+		const char *end = part_at(i + 1, next);
+
+		if (!strncmp(is, name, n < 3 ? n : 3) && !*near)
+			memcpy(near, is, NAME);
+		if (strlen(is) != n || memcmp(is, name, n))
+			continue;
+		*at = p + n + 2;
+		*bytes = (size_t)((end ? end : parts_last) - *at);
+		return INFER_OK;
+	}
+	return err_set(err, INFER_EINVAL,
+	               "no machine is called '%.*s'%s%s: infer-inspect hw --hw all lists them",
+	               (int)(n < 40 ? n : 40), name, *near ? "; is it " : "", near);
+}
+
+static int one(struct infer_machine *m, const char *name, size_t n, infer_error *err)
+{
+	struct ytree *root = NULL;
+	struct arena tree;
+	const char *at;
+	size_t bytes;
+
+	*m = (struct infer_machine){ .measured = 0 };
+	TRY(find(name, n, &at, &bytes, err));
+	arena_init(&tree, MEM_PLAN);
+	int rc = ytree_read(&root, &tree, at, bytes, "parts.yaml", err);
+
+	if (!rc)
+		rc = probe_machine_take(m, root, "parts.yaml", err);
+	arena_fini(&tree);
+	return rc;
+}
+
+/* Accelerators beside what is there already. */
+static int join(struct infer_machine *m, const struct infer_machine *more, infer_error *err)
+{
+	if (!*m->name) {
+		*m = *more;
+		return INFER_OK;
+	}
+	if (m->gpu.count || !more->gpu.count || more->memory_bytes)
+		return err_set(err, INFER_EINVAL,
+		               "a machine is a host, or accelerators, or a host and behind + one "
+		               "kind of accelerator");
+	m->gpu = more->gpu;
+	for (int i = 0; i < more->n_sources && m->n_sources < INFER_MACHINE_SOURCES; i++)
+		m->sources[m->n_sources++] = more->sources[i];
+	return INFER_OK;
+}
+
+int infer_machine_find(struct infer_machine *m, const char *name, infer_error *err)
+{
+	struct infer_machine part;
+
+	*m = (struct infer_machine){ .measured = 0 };
+	for (const char *p = name;;) {
+		size_t n = strcspn(p, "+*");
+		long count = 1;
+		char *end = (char *)p + n;
+
+		TRY(one(&part, p, n, err));
+		if (p[n] == '*') {
+			count = strtol(p + n + 1, &end, 10);
+			if (count < 1 || count > 1024 || (*end && *end != '+'))
+				return err_set(err, INFER_EINVAL,
+				               "'%.60s': behind * stands a number up to 1024",
+				               name);
+			if (!part.gpu.count || part.gpu.unified)
+				return err_set(err, INFER_EINVAL,
+				               "'%.60s': only accelerators come in numbers", name);
+		}
+		if (part.gpu.count)
+			part.gpu.count *= (int32_t)count;
+		TRY(join(m, &part, err));
+		if (!*end)
+			return INFER_OK;
+		p = end + 1;
+	}
+}

@@ -1,0 +1,171 @@
+/* tests/unit/probe/test_machine.c - descriptions of machines: the library, files, what is refused, and
+ * records that are read back. */
+#include <infer/machine.h>
+#include "base/jwrite.h"
+#include "../nth.h"
+#include <stdio.h>
+#include <string.h>
+
+static int read_text(struct infer_machine *m, const char *text, infer_error *err)
+{
+	return infer_machine_read(m, text, strlen(text), "m.yaml", err);
+}
+
+/* Every part of the library is a machine whose figures have sources. */
+static int case_library(void)
+{
+	struct infer_machine m;
+	char name[32];
+	int n = 0, rc = INFER_OK;
+
+	for (; infer_machine_name(n, name); n++) {
+		nth_ok(infer_machine_find(&m, name, NULL));
+		assert_false(m.measured);
+		assert_true(m.n_sources > 1);
+		for (int i = 0; i < m.n_sources; i++)
+			assert_true(strstr(m.sources[i].from, "https://") ||
+			            !strcmp(m.sources[i].figure, "memory_bytes"));
+	}
+	assert_true(n >= 20);
+	assert_string_equal(name, "m4-max");
+out:
+	return rc;
+}
+
+static int case_several(void)
+{
+	struct infer_machine m;
+	int rc;
+
+	nth_ok(infer_machine_find(&m, "epyc-9654+rtx-4090*2", NULL));
+	assert_string_equal(m.name, "AMD EPYC 9654");
+	assert_int_equal(m.threads, 96);
+	assert_true(m.memory_gb_s == 460.8);
+	assert_int_equal(m.gpu.count, 2);
+	assert_int_equal(m.gpu.memory_bytes, (uint64_t)24 << 30);
+	nth_ok(infer_machine_find(&m, "gb200", NULL));
+	assert_int_equal(m.gpu.count, 2);
+out:
+	return rc;
+}
+
+static int case_refused(void)
+{
+	static const struct {
+		const char *name, *says;
+	} names[] = {
+		{ "h101", "no machine is called 'h101'; is it h100" },
+		{ "", "no machine is called ''" },
+		{ "h100*0", "behind * stands a number" },
+		{ "h100*2x", "behind * stands a number" },
+		{ "epyc-9654*2", "only accelerators come in numbers" },
+		{ "m1-max*2", "only accelerators come in numbers" },
+		{ "rtx-4090+epyc-9654", "a host and behind + one kind" },
+		{ "epyc-9654+rtx-4090+a100", "a host and behind + one kind" },
+	};
+	static const struct {
+		const char *text, *says;
+	} texts[] = {
+		{ "", "m.yaml: line 1, column 1: an empty description" },
+		{ "- 1", "m.yaml: line 1, column 1" },
+		{ "name: x", "needs memory_bytes and memory_gb_s" },
+		{ "memory_bytes: 1\nmemory_gb_s: 1", "needs the key name" },
+		{ "name: x\nmemory_bytes: -1", "line 2" },
+		{ "name: x\nmemory_gb_s: fast", "line 2" },
+		{ "name: x\nbandwidth: 1", "line 2, column 1: no figure of a machine is called" },
+		{ "name: x\ngpu: {name: y, memory_bytes: 1}", "a gpu without memory_bytes" },
+		{ "name: x\ngpu: {speed: 1}", "no figure of a machine is called 'speed'" },
+		{ "name: x\ndecode_part: 1.5", "line 2" },
+		{ "name: x\nloops: [{type: Q9, rows: [1, 2, 3, 4]}]", "no type is called 'Q9'" },
+		{ "name: x\nloops: [{type: Q8_0, rows: [1, 2]}]", "rows: a list of 4 numbers" },
+		{ "name: x\nread: [{threads: 1}]", "takes threads and gb_s" },
+	};
+	struct infer_machine m;
+	infer_error err;
+	int rc = INFER_OK;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		nth_fails(infer_machine_find(&m, names[i].name, &err), INFER_EINVAL);
+		if (!strstr(err.message, names[i].says))
+			fail_msg("%s: %s", names[i].name, err.message);
+	}
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		nth_fails(read_text(&m, texts[i].text, &err), INFER_EFORMAT);
+		if (!strstr(err.message, texts[i].says))
+			fail_msg("%s: %s", texts[i].text, err.message);
+	}
+out:
+	return rc;
+}
+
+/* What is written is read as it was. */
+static int case_back(void)
+{
+	struct infer_machine a = { .name = "a \"b\"",
+		                   .measured = 1,
+		                   .threads = 4,
+		                   .memory_bytes = 123456789012,
+		                   .memory_gb_s = 50.5,
+		                   .n_read = 2,
+		                   .gpu = { .name = "g",
+		                            .count = 2,
+		                            .memory_bytes = 5,
+		                            .memory_gb_s = 7 } },
+			     b;
+	struct jwrite w;
+	struct buf t;
+	int rc;
+
+	a.read[0].threads = 1;
+	a.read[0].gb_s = 25.25;
+	a.read[1].threads = 4;
+	a.read[1].gb_s = 50.5;
+	a.slots[3] = 0.5;
+	for (int i = 0; i < 4; i++)
+		a.loops[INFER_Q4_K].rows[i] = i + 1;
+	a.loops[INFER_Q4_K].tile[2] = 700;
+	a.attn[INFER_F16].decode[1] = 9;
+	a.attn[INFER_F16].decode[0] = 8;
+	buf_init(&t, MEM_BASE);
+	jw_init(&w, &t);
+	jw_object(&w, NULL);
+	jw_object(&w, "measured");
+	infer_machine_write(&a, &w);
+	jw_end(&w);
+	jw_end(&w);
+	nth_need(!t.bad);
+	nth_ok(infer_machine_read(&b, t.at, t.len, "back", NULL));
+	assert_memory_equal(&a, &b, sizeof a);
+out:
+	buf_fini(&t);
+	return rc;
+}
+
+static int case_measure(void)
+{
+	struct infer_machine m;
+	int rc;
+
+	nth_ok(infer_machine_measure(&m, 0, NULL, NULL));
+	assert_true(m.measured && m.threads > 0 && m.n_read > 0);
+	assert_true(m.memory_gb_s > 0 && m.huge_gb_s > 0 && m.cached_gb_s > 0);
+	assert_true(m.f32_gflop_s > 0 && m.i8_gop_s > 0 && m.sample_ns > 0);
+	assert_true(m.read[0].threads == 1 && m.read[m.n_read - 1].threads == m.threads);
+	assert_true(m.disk_gb_s == 0 && m.loops[INFER_F32].rows[0] == 0);
+out:
+	return rc;
+}
+
+static void test_measure(void **state)
+{
+	(void)state;
+	assert_int_equal(case_measure(), INFER_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { nth_case(case_library), nth_case(case_several),
+		                            nth_case(case_refused), nth_case(case_back),
+		                            cmocka_unit_test(test_measure) };
+	return nth_group(tests);
+}
