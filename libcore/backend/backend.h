@@ -23,11 +23,14 @@ struct weight {
 };
 
 /* Layers whose K and V share pages of the cache.  A page holds the positions of one page (of the
- * kind: how many) of all of them; how they lie there is the backend's. */
+ * kind: how many) of all of them; how they lie there is the backend's.  Of recurrent layers a page
+ * holds the state behind the last of its positions that is computed: a step goes on from the page of
+ * the position before, and leaves the state in each page that it passes and that is there. */
 struct backend_group {
 	int n_layers;
 	const int *layers; /* of the model */
 	int k_type, v_type, kv_heads, dk, dv;
+	int64_t state; /* floats of a recurrent layer, K and V aside; 0: layers with K and V */
 };
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
  * once to f32.  freq [half]: radians a position. */

@@ -31,6 +31,21 @@ static void attention(struct graph_cost *c, const struct graph_node *n,
 	c->flops += 2.0 * rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
 }
 
+/* The state of every row's sequence is read and written. */
+static void recurrence(struct graph_cost *c, const struct graph_node *n, double rows)
+{
+	double floats = (double)n->delta.heads * n->delta.dk * n->delta.dv;
+
+	c->kv_bytes += rows * 2 * floats * sizeof(float);
+	c->flops += rows * 7 * floats;
+}
+
+static void convolution(struct graph_cost *c, const struct graph_node *n, double rows)
+{
+	c->kv_bytes += rows * 2 * (n->conv.taps - 1) * n->cols * sizeof(float);
+	c->flops += rows * (2 * n->conv.taps + 4) * n->cols;
+}
+
 void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
                      const struct graph_load *load, struct graph_cost *cost)
 {
@@ -51,7 +66,14 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_MOE:
 		experts(cost, n, w, rows);
 		break;
+	case GRAPH_CONV:
+		convolution(cost, n, rows);
+		break;
+	case GRAPH_DELTA:
+		recurrence(cost, n, rows);
+		break;
 	case GRAPH_NORM:
+	case GRAPH_PART:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:

@@ -25,7 +25,7 @@ enum graph_op {
 /* every row of the step, or those that want logits */
 enum graph_rows { GRAPH_ALL, GRAPH_OUT };
 
-enum { GRAPH_SRC = 3, GRAPH_W = 6 };
+enum { GRAPH_SRC = 5, GRAPH_W = 6 };
 struct graph_node {
 	uint8_t op, rows;       /* enum graph_op, graph_rows */
 	int32_t cols;           /* floats of a row; 0: no value (KV_PUT) */

@@ -40,6 +40,43 @@ static const char *wrong_route(const struct graph_node *n, int experts)
 	               : NULL;
 }
 
+static const char *wrong_attn(const struct graph_node *n, const struct graph_node *q,
+                              const struct graph_node *put)
+{
+	if (put->op != GRAPH_KV_PUT || put->kv_put.layer != n->attn.layer)
+		return "src1 is no KV_PUT of its layer";
+	return (int64_t)n->attn.heads * n->attn.dk != q->cols || n->attn.kv_heads < 1 ||
+	                       n->attn.heads % n->attn.kv_heads || n->attn.dk != put->kv_put.dk ||
+	                       n->attn.dv != put->kv_put.dv
+	               ? "heads that do not fit the columns"
+	               : NULL;
+}
+
+static const char *wrong_delta(const struct graph *g, const struct graph_node *n)
+{
+	int64_t k_cols = (int64_t)n->delta.k_heads * n->delta.dk, cols = n->cols;
+	const struct graph_node *of[5];
+
+	for (int i = 0; i < 5; i++)
+		of[i] = &g->nodes[n->src[i]];
+	if (n->delta.k_heads < 1 || n->delta.heads < 1 || n->delta.heads % n->delta.k_heads ||
+	    n->delta.dk < 1 || n->delta.dv < 1 || (int64_t)n->delta.heads * n->delta.dv != cols ||
+	    of[0]->cols != k_cols || of[1]->cols != k_cols || of[2]->cols != cols ||
+	    of[3]->cols != n->delta.heads || of[4]->cols != n->delta.heads)
+		return "heads that do not fit the columns";
+	return n->w[0] < 0 || n->w[1] < 0 ? "no weight" : n->delta.at < 0 ? "no state" : NULL;
+}
+
+static const char *wrong_part(const struct graph_node *n, int cols)
+{
+	int pieces = n->part.pieces;
+
+	return pieces < 1 || cols % pieces || n->cols % pieces || n->part.from < 0 ||
+	                       n->part.from > cols / pieces - n->cols / pieces
+	               ? "pieces that do not fit the columns"
+	               : NULL;
+}
+
 /* The error in the numbers of one node, or NULL. */
 static const char *wrong(const struct graph *g, const struct graph_node *n)
 {
@@ -65,13 +102,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		               ? "heads that do not fit the columns"
 		               : NULL;
 	case GRAPH_ATTN:
-		if (b->op != GRAPH_KV_PUT || b->kv_put.layer != n->attn.layer)
-			return "src1 is no KV_PUT of its layer";
-		return (int64_t)n->attn.heads * n->attn.dk != a->cols || n->attn.kv_heads < 1 ||
-		                       n->attn.heads % n->attn.kv_heads ||
-		                       n->attn.dk != b->kv_put.dk || n->attn.dv != b->kv_put.dv
-		               ? "heads that do not fit the columns"
-		               : NULL;
+		return wrong_attn(n, a, b);
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
@@ -86,6 +117,14 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
 		               ? "src1 is no ROUTE of as many experts"
 		               : NULL;
+	case GRAPH_PART:
+		return wrong_part(n, a->cols);
+	case GRAPH_CONV:
+		return n->w[0] < 0                          ? "no weight"
+		       : n->conv.taps < 1 || n->conv.at < 0 ? "no taps or state"
+		                                            : NULL;
+	case GRAPH_DELTA:
+		return wrong_delta(g, n);
 	case GRAPH_RECV:
 		return n->recv.edge < 0 ? "no edge" : NULL;
 	case GRAPH_SEND:

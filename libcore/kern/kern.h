@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <infer/type.h>
 #include "base/cpu.h"
+#include "kern/state.h"
 
 /* Fold halves three times (16 -> 8 -> 4 -> 2), then add the two. */
 static inline float kern_sum16(const float l[16])
@@ -68,8 +69,7 @@ struct kern_attn {
 	void *scratch;        /* kern_attn_scratch bytes, aligned to 64 */
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_GROUP = 16 };
-/* the largest fixed-point number: 127 * 256, so that both of its bytes can be signed */
-enum { KERN_FIXED_MAX = 32512 };
+enum { KERN_FIXED_MAX = 32512 }; /* of fixed point: 127 * 256, so both of its bytes can be signed */
 /* For each query of a group: blocks of 32 fixed-point numbers of q and of the weights, and the
  * floats of each block. */
 #define KERN_ATTN_FIXED(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
@@ -160,17 +160,17 @@ struct kern_mm {
 	               int n))                               /* y = fma(s, b, a); y may be a */ \
 	S(scale, (float *y, const float *x, float s, int n)) /* y may be x */ \
 	S(softcap, \
-	  (float *y, const float *x, float cap, int n))  /* cap * tanh(x / cap); y may be x */ \
+	  (float *y, const float *x, float cap, int n))  /* cap tanh(x / cap); y may be x */ \
 	S(to_f16, (uint16_t * y, const float *x, int n)) /* ties to even */ \
-	S(lse, \
-	  (float *out, const float *x, int n)) /* *out = ln sum exp(x): max + ln(16-lane sum) */ \
+	S(lse, (float *out, const float *x, int n)) /* ln sum exp(x): max + ln(16-lane sum) */ \
 	S(attn, (const struct kern_attn *a)) \
+	S(conv, (float *y, const float *const *x, const float *w, int taps, int n)) \
+	S(delta, (const struct kern_delta *d)) \
 	S(attn_merge, (float *o, const float *m, const float *l, const float *parts, int splits, \
 	               int heads, int dv)) \
 	S(peak_read, (uint32_t * sink, const void *p, \
 	              size_t bytes)) /* reads bytes, a multiple of 512, once; *sink: their sum */ \
-	S(peak_fma, (double *ops, float *sink, \
-	             int reps)) /* fma without memory accesses; *ops: their number */
+	S(peak_fma, (double *ops, float *sink, int reps)) /* fma alone; *ops: their number */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
  * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
 
@@ -191,8 +191,8 @@ struct kern {
 };
 void kern_act_bf16(struct kern *k); /* products take bf16 activations: mm becomes mm_bf16 */
 
-/* ref, overlaid by each row of isa_list.h (narrowest first) whose needs are met. */
-struct kern kern_select(uint64_t have);
+struct kern
+kern_select(uint64_t have);        /* ref, overlaid by each row of isa_list.h whose needs are met */
 const char *kern_name(unsigned i); /* row i of isa_list.h; NULL past the end */
 uint64_t kern_needs(unsigned i);
 /* Reduce *have to the named overlay and the narrower ones.  INFER_EUNSUP: none, or not here. */

@@ -104,6 +104,65 @@ static void test_same_bits(void **state)
 	each_set(set_same);
 }
 
+/* Channels and taps; taps that are not there. */
+static void set_conv(const struct kern *k, const struct kern *ref)
+{
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (int taps = 1; taps < 6; taps++) {
+			struct data d = data_new(sizes[i], KERN_DATA_PLAIN, i);
+			const float *x[5] = { d.fx, d.fa, taps & 1 ? NULL : d.fb, d.fx, d.fb };
+			float w[5 * MOST];
+			kern_data_floats(w, sizeof w / sizeof *w, KERN_DATA_PLAIN, i + 5);
+			ref->conv(d.fz, x, w, taps, d.n);
+			k->conv(d.fy, x, w, taps, d.n);
+			same(d.fy, d.fz, d.n, k, "conv");
+			for (int c = 0; c < d.n; c++) {
+				double sum = 0;
+				for (int t = 0; t < taps; t++)
+					sum += x[t] ? (double)x[t][c] * (double)w[t * d.n + c] : 0;
+				assert_true(fabs((double)d.fz[c] - sum / (1 + exp(-sum))) < 1e-5);
+			}
+			data_free(&d);
+		}
+}
+
+/* Rows at once and one by one; some of the 16 columns. */
+static void set_delta(const struct kern *k, const struct kern *ref)
+{
+	enum { ROWS = 5, ROW = 40, DK = 33 };
+	float in[4 * ROWS * ROW], g[2 * ROWS], s[3][DK * 16], y[3][ROWS * 16];
+
+	for (int dk = 1; dk <= DK; dk += 1 + dk % 5)
+		for (int cols = 1; cols <= 16; cols += 5) {
+			kern_data_floats(in, sizeof in / sizeof *in, KERN_DATA_PLAIN, (uint64_t)dk);
+			kern_data_floats(g, 2 * ROWS, KERN_DATA_PLAIN, 3);
+			memset(s, 0, sizeof s), memset(y, 0, sizeof y);
+			struct kern_delta d = { s[0],     in,   in + ROW, in + 2 * ROW, g,
+				                g + ROWS, y[0], 4 * ROW,  4 * ROW,      16,
+				                ROWS,     dk,   cols,     0.3f };
+			ref->delta(&d);
+			d.s = s[1], d.y = y[1];
+			k->delta(&d);
+			d.s = s[2], d.rows = 1;
+			for (int r = 0; r < ROWS;
+			     r++, d.q += 4 * ROW, d.k += 4 * ROW, d.v += 4 * ROW) {
+				d.y = y[2] + 16 * r, d.g = g + r, d.beta = g + ROWS + r;
+				k->delta(&d);
+			}
+			for (int i = 1; i < 3; i++) {
+				same(y[i], y[0], ROWS * 16, k, i == 1 ? "delta" : "delta by row");
+				same(s[i], s[0], DK * 16, k, "state of delta");
+			}
+		}
+}
+
+static void test_recurrent(void **state)
+{
+	(void)state;
+	each_set(set_conv);
+	each_set(set_delta);
+}
+
 static void set_rope(const struct kern *k, const struct kern *ref)
 {
 	static const int shape[][3] = { { 1, 2, 2 },   { 3, 64, 64 }, { 2, 80, 32 },
@@ -266,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope),
 		cmocka_unit_test(test_fmath),     cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_f16),
+		cmocka_unit_test(test_f16),       cmocka_unit_test(test_recurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

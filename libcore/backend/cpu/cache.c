@@ -3,7 +3,11 @@
  *
  *   page p  at base + p page_bytes, whole pages of the operating system, so that it can go back
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
- *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64 */
+ *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64
+ *
+ * of recurrent layers:
+ *   | state of layer 0 | state of layer 1 | ...
+ *     '-- f32: | the last rows of CONV | [head][block of 16 columns][dk][16] of DELTA | */
 #include "backend/cpu/cpu.h"
 #include <infer/kvtype.h>
 #include "base/err.h"
@@ -37,8 +41,19 @@ static int check(int type, int dim, infer_error *err)
 	return INFER_OK;
 }
 
+static void lay_state(struct backend_cache *c, const struct backend_group *g)
+{
+	*c = (struct backend_cache){ .state = g->state };
+	c->layer_bytes = num_round_up((size_t)g->state * sizeof(float), 64);
+	c->page_bytes = num_round_up((size_t)g->n_layers * c->layer_bytes, os_page());
+}
+
 int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err)
 {
+	if (g->state) {
+		lay_state(c, g);
+		return INFER_OK;
+	}
 	TRY(check(g->k_type, g->dk, err));
 	TRY(check(g->v_type, g->dv, err));
 	*c = (struct backend_cache){

@@ -9,6 +9,7 @@ struct backend_cache {
 	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
 	size_t v_at;                                    /* from a layer's K to its V */
 	int k_type, v_type;
+	int64_t state; /* floats of a layer; 0: K and V */
 	size_t reserved;
 };
 int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err);
@@ -17,7 +18,7 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
 void cpu_kv_drop(struct backend_cache *c, uint32_t page);
 void cpu_kv_free(struct backend_cache *c);
-/* K of the first head of a layer in a page; V is v_at behind it. */
+/* K of the first head of a layer in a page, V is v_at behind it; or the layer's state. */
 static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
                                          const struct backend_kv_layer *l, uint32_t page)
 {

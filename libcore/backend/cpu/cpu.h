@@ -21,7 +21,7 @@ struct backend_weights {
 	const struct weight *at;
 	int n;
 };
-enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE };
+enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE, CPU_STATE };
 struct cpu_step {
 	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
 	int32_t first, n;    /* nodes */
@@ -153,6 +153,9 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);
 /* attn.c */
 size_t cpu_attn_scratch(const struct graph_node *n);
 void cpu_attn_run(struct backend_plan *p, int32_t node);
+/* state.c: CONV and DELTA */
+size_t cpu_state_scratch(const struct graph_node *n);
+void cpu_state_run(struct backend_plan *p, int32_t node);
 /* moe.c */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n);
 void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch);

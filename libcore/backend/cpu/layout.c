@@ -166,7 +166,7 @@ static size_t scratch_bytes(const struct backend_plan *p)
 		const struct graph_node *n = cpu_node(p, i);
 		size_t bytes = n->op == GRAPH_ATTN    ? cpu_attn_scratch(n)
 		               : n->op == GRAPH_ROUTE ? cpu_route_scratch(p, n)
-		                                      : 0;
+		                                      : cpu_state_scratch(n);
 		most = bytes > most ? bytes : most;
 		for (int w = 0; w < (n->op == GRAPH_MM ? 1 : n->op == GRAPH_MOE ? 3 : 0); w++) {
 			const struct weight *m = &p->m.weights[n->w[w]];

@@ -15,6 +15,10 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 		return CPU_ATTN;
 	case GRAPH_MOE:
 		return CPU_MOE;
+	case GRAPH_CONV:
+	case GRAPH_DELTA:
+		return CPU_STATE;
+	case GRAPH_PART:
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -95,12 +99,25 @@ static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
 	return INFER_OK;
 }
 
+static int check_taps(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	const struct weight *w = &p->m.weights[n->w[0]];
+
+	TRY(check_matrix(p, i, 0, n->conv.taps, n->cols, err));
+	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "node %d (CONV): taps that are not aligned floats", i);
+}
+
 static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cpu_node(p, i);
 
 	if (n->rows == GRAPH_OUT &&
-	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN))
+	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN ||
+	     n->op == GRAPH_CONV || n->op == GRAPH_DELTA))
 		return err_set(err, INFER_EUNSUP,
 		               "node %d (%s): rows picked out have no neighbours", i,
 		               graph_op_name(n->op));
@@ -125,6 +142,12 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 		return check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err);
 	case GRAPH_MOE:
 		return check_moe(p, i, err);
+	case GRAPH_CONV:
+		return check_taps(p, i, err);
+	case GRAPH_DELTA:
+		TRY(check_vector(p, i, 0, n->delta.heads, err));
+		return check_vector(p, i, 1, n->delta.heads, err);
+	case GRAPH_PART:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
@@ -253,7 +276,8 @@ static void make_steps(struct backend_plan *p)
 			add_moe(p, i);
 			break;
 		case CPU_ATTN:
-			push_step(p, CPU_ATTN, n->rows, i)->n = 1;
+		case CPU_STATE:
+			push_step(p, kind_of(n->op), n->rows, i)->n = 1;
 			break;
 		}
 		p->stage[i] = p->n_steps - 1;

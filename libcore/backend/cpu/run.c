@@ -65,6 +65,15 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	}
 }
 
+static void part(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
+{
+	int of = cpu_node(p, n->src[0])->cols / n->part.pieces, cols = n->cols / n->part.pieces;
+
+	for (int i = 0; i < n->part.pieces; i++)
+		memcpy(y + (size_t)i * (size_t)cols, x + (size_t)i * (size_t)of + n->part.from,
+		       (size_t)cols * sizeof *y);
+}
+
 static void gate(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
                  const float *by)
 {
@@ -82,6 +91,18 @@ static float temper(const struct graph_node *n, int pos)
 static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)
 {
 	return p->s->edges[edge] + (size_t)row * (size_t)cols;
+}
+
+/* A row over an edge: in to y, or out from x. */
+static void cross(const struct backend_plan *p, const struct graph_node *n, float *y,
+                  const float *x, int32_t row)
+{
+	int cols = y ? n->cols : cpu_node(p, n->src[0])->cols;
+
+	if (y)
+		memcpy(y, edge_row(p, n->recv.edge, cols, row), (size_t)cols * sizeof *y);
+	else
+		memcpy(edge_row(p, n->send.edge, cols, row), x, (size_t)cols * sizeof *x);
 }
 
 static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
@@ -117,22 +138,20 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_GATE:
 		gate(p, n, y, a, b);
 		break;
-	case GRAPH_TEMPER:
-		k->scale(y, a, temper(n, p->pos[row]), n->cols);
+	case GRAPH_PART:
+		part(p, n, y, a);
 		break;
+	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
-		k->scale(y, a, n->scale.mul, n->cols);
+		k->scale(y, a, n->op == GRAPH_SCALE ? n->scale.mul : temper(n, p->pos[row]),
+		         n->cols);
 		break;
 	case GRAPH_RECV:
-		memcpy(y, edge_row(p, n->recv.edge, n->cols, row), (size_t)n->cols * sizeof *y);
+	case GRAPH_SEND:
+		cross(p, n, y, a, row);
 		break;
-	case GRAPH_SEND: {
-		int cols = cpu_node(p, n->src[0])->cols;
-		memcpy(edge_row(p, n->send.edge, cols, row), a, (size_t)cols * sizeof *a);
-		break;
-	}
 	case GRAPH_PICK:
-		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof(float));
+		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof *y);
 		break;
 	case GRAPH_ROUTE:
 		cpu_route_row(p, i, row, scratch);
@@ -140,6 +159,8 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_MM:
 	case GRAPH_ATTN:
 	case GRAPH_MOE:
+	case GRAPH_CONV:
+	case GRAPH_DELTA:
 	case GRAPH_OPS:
 		break; /* steps of their own: plan.c:kind_of */
 	}
@@ -313,6 +334,8 @@ static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
 		else if (n->op == GRAPH_ATTN)
 			sum += (int64_t)2 * (last->pos + last->n) * n->attn.heads *
 			       (n->attn.dk + n->attn.dv);
+		else if (n->op == GRAPH_DELTA)
+			sum += (int64_t)7 * n->delta.dk * n->cols;
 		else
 			sum += (int64_t)4 * n->cols;
 	}
@@ -354,6 +377,9 @@ static void compute(struct backend_plan *p, const struct cpu_step *step)
 		break;
 	case CPU_MOE:
 		cpu_moe_run(p, step->first);
+		break;
+	case CPU_STATE:
+		cpu_state_run(p, step->first);
 		break;
 	}
 	if (p->s->observer)

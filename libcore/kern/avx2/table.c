@@ -10,7 +10,7 @@
  *                                  pack tile              mm_grid_tile.c, x86/mm_grid_tile.h
  *   forms Q8, Q8K                  quant; peak_dot        quant.c, x86/quant.h, x86/peak.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
- *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h, tmpl/state.h */
 #include "kern/dispatch.h"
 #include "kern/avx2/int.h"
 #include "kern/avx2/bf16.h"

@@ -4,7 +4,7 @@
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, bf16.h, tmpl/mm_bf16.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
- *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h, tmpl/state.h
  *   quantised types                as avx2 */
 #include "kern/dispatch.h"
 #include "kern/avx512/bf16.h"

@@ -1,3 +1,4 @@
 #include "kern/neon/simd.h"
 #include "kern/tmpl/elem.h"
 #include "kern/tmpl/rope.h"
+#include "kern/tmpl/state.h"

@@ -7,7 +7,7 @@
  *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
  *   forms Q8, Q8K                  quant                  quant.c, arm/quant.h
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h, tmpl/codes.h
- *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h, tmpl/state.h */
 #include "kern/dispatch.h"
 #include "kern/neon/int.h"
 #include "kern/neon/bf16.h"

@@ -8,7 +8,7 @@
  *   codebooks, ternary             rows pack tile         mm_grid.c, mm.h
  *   forms Q8, Q8K                  quant; peak_dot        quant.c
  *   KERN_SLOTS: attention          attn attn_merge        attn.c, tmpl/attn.h
- *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h */
+ *   KERN_SLOTS: the others                                elem.c, tmpl/elem.h, tmpl/state.h */
 #include "kern/dispatch.h"
 #include "kern/ref/simd.h"
 

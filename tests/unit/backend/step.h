@@ -16,22 +16,23 @@ struct step {
 	struct open o;
 	struct backend_kv kv;
 	struct backend_kv_layer *layers;
-	int *numbers; /* of the layers: all are one group */
-	struct backend_cache *cache;
-	uint32_t pages[STEP_SEQS][STEP_PAGES];
-	const uint32_t *tables[STEP_SEQS];
+	int *numbers; /* of the layers: the last is a group of its own where it has a state */
+	struct backend_cache *caches[2];
+	uint32_t pages[STEP_SEQS][STEP_PAGES], states[STEP_SEQS][STEP_PAGES];
+	const uint32_t *tables[STEP_SEQS][2];
 	int32_t len[STEP_SEQS];
 	float *edge; /* the one that a graph may have */
 };
 
 struct step_shape {
 	int n_layers, kv_heads, dk, dv, type;
+	int64_t state; /* of the last layer; 0: it is as the others */
 };
 
 __attribute__((unused)) static void step_close(struct step *s)
 {
-	if (s->o.kind)
-		s->o.kind->kv_free(s->cache);
+	for (int i = 0; i < 2 && s->o.kind; i++)
+		s->o.kind->kv_free(s->caches[i]);
 	open_close(&s->o);
 	mem_free(s->layers);
 	mem_free(s->numbers);
@@ -44,12 +45,14 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
                                              const struct step_shape *k, int threads,
                                              const char *isa, int rows, infer_error *err)
 {
-	struct backend_group group = { .n_layers = k->n_layers,
+	int recurrent = k->state > 0;
+	struct backend_group group = { .n_layers = k->n_layers - recurrent,
 		                       .k_type = k->type,
 		                       .v_type = k->type,
 		                       .kv_heads = k->kv_heads,
 		                       .dk = k->dk,
-		                       .dv = k->dv };
+		                       .dv = k->dv },
+			     last = { .n_layers = 1, .state = k->state };
 	struct backend_size size = { .rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE };
 
 	memset(s, 0, sizeof *s);
@@ -64,15 +67,35 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 		s->numbers[i] = i;
 	}
 	group.layers = s->numbers;
+	last.layers = s->numbers + k->n_layers - 1;
+	if (recurrent)
+		s->layers[k->n_layers - 1] = (struct backend_kv_layer){ 1, 0 };
 	for (uint32_t q = 0; q < STEP_SEQS; q++) {
 		for (uint32_t i = 0; i < STEP_PAGES; i++)
 			s->pages[q][i] = (i * STEP_SEQS + q) * 37 % (STEP_SEQS * STEP_PAGES);
-		s->tables[q] = s->pages[q];
+		s->tables[q][0] = s->pages[q];
+		s->tables[q][1] = s->states[q];
 	}
 	TRY(open_plan(&s->o, backend_find("cpu"), m, &size, threads, isa, err));
-	TRY(s->o.kind->kv_new(&s->cache, s->o.b, &group, STEP_SEQS * STEP_PAGES, err));
-	s->kv = (struct backend_kv){ s->layers, &s->cache, k->n_layers, 1 };
+	TRY(s->o.kind->kv_new(&s->caches[0], s->o.b, &group, STEP_SEQS * STEP_PAGES, err));
+	if (recurrent)
+		TRY(s->o.kind->kv_new(&s->caches[1], s->o.b, &last, STEP_SEQS * STEP_PAGES, err));
+	s->kv = (struct backend_kv){ s->layers, s->caches, k->n_layers, 1 + recurrent };
 	return INFER_OK;
+}
+
+/* Of the pages of states a step sees the one of the position before, the last, and some on the way. */
+static void step_states(struct step *s, int q, int n)
+{
+	for (int i = 0; i < STEP_PAGES; i++) {
+		int last = (s->len[q] + n - 1) / KERN_PAGE;
+
+		s->states[q][i] =
+			i == (s->len[q] - 1) / KERN_PAGE || i == last ||
+					(i < last && i * KERN_PAGE > s->len[q] && i % 3 == 0)
+				? s->pages[q][i]
+				: BACKEND_NO_PAGE;
+	}
 }
 
 /* Rows of some sequences as one step; n[q] of ids[q] each.  All rows want logits: *logits [sum of
@@ -81,7 +104,6 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
                                             const float **logits, infer_error *err)
 {
 	struct backend_run runs[STEP_SEQS];
-	const uint32_t *const *tables[STEP_SEQS];
 	int32_t all[STEP_ROWS], out[STEP_ROWS];
 	struct backend_step step = {
 		.ids = all, .runs = runs, .out = out, .kv = &s->kv, .edges = &s->edge
@@ -92,9 +114,9 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 	for (int q = 0; q < STEP_SEQS; q++) {
 		if (!n[q])
 			continue;
-		tables[q] = &s->tables[q];
+		step_states(s, q, n[q]);
 		runs[step.n_runs++] = (struct backend_run){
-			.row = step.n, .n = n[q], .pos = s->len[q], .pages = tables[q]
+			.row = step.n, .n = n[q], .pos = s->len[q], .pages = s->tables[q]
 		};
 		for (int i = 0; i < n[q]; i++)
 			all[step.n++] = ids[q][i];

@@ -17,7 +17,10 @@ enum { KINDS = sizeof names / sizeof *names };
 static const struct toy_shape plain = {
 	.type = INFER_F32, .embd = 64, .dk = 32, .dv = 32, .rot = 32, .ff = 96, .window = 40
 };
-static const struct step_shape cache = { TOY_LAYERS, TOY_KV, 32, 32, INFER_F16 };
+static struct step_shape cache_of(void)
+{
+	return (struct step_shape){ TOY_LAYERS, TOY_KV, 32, 32, INFER_F16, toy_state(&plain) };
+}
 
 /* A folder without a row would never be opened.  That of CUDA has one where nvcc is. */
 static void test_folders(void **state)
@@ -111,11 +114,13 @@ static int case_wants(void)
 	float alone[2 * TOY_VOCAB];
 	uint8_t want[2] = { BACKEND_LOGITS, BACKEND_LOGITS };
 	infer_error e;
+	const struct step_shape cache = cache_of();
 	int rc;
 
 	nth_ok(toy_make(&t, &plain, -1));
 	nth_ok(step_open(&s, &t.m, &cache, 1, NULL, 8, &e));
-	const uint32_t *const *pages = s.tables;
+	step_states(&s, 0, 3);
+	const uint32_t *const *pages = s.tables[0];
 	struct backend_run run = { .n = 3, .pages = pages };
 	struct backend_step step = { 3, 2, 1, ids, &run, out, &s.kv, .edges = &s.edge };
 	nth_ok(backend_compute(s.o.kind, s.o.plan, &step, &res, &e));

@@ -78,7 +78,7 @@ static void test_plan(void **state)
 		               .rot = 32,
 		               .ff = 96,
 		               .window = 40 };
-	struct step_shape cache = { TOY_LAYERS, TOY_KV, k.dk, k.dv, INFER_F16 };
+	struct step_shape cache = { TOY_LAYERS, TOY_KV, k.dk, k.dv, INFER_F16, toy_state(&k) };
 	const int32_t ids[5] = { 1, 2, 3, 4, 5 }, *of[STEP_SEQS] = { ids };
 	const float *logits;
 	infer_error e = { 0 };

@@ -19,7 +19,7 @@ static const struct toy_shape plain = { .type = INFER_F32,
 	                                .cap = 7 };
 static struct step_shape cache_of(const struct toy_shape *k, int type)
 {
-	return (struct step_shape){ TOY_LAYERS, TOY_KV, k->dk, k->dv, type };
+	return (struct step_shape){ TOY_LAYERS, TOY_KV, k->dk, k->dv, type, toy_state(k) };
 }
 
 static void make_ids(int32_t *ids, int n, uint32_t seed)

@@ -1,5 +1,5 @@
-/* tests/unit/backend/toy.h - a small random model with every operation in it: two blocks, one
- * with experts. */
+/* tests/unit/backend/toy.h - a small random model with every operation in it: three blocks, one
+ * with experts, one recurrent. */
 #ifndef TESTS_TOY_H
 #define TESTS_TOY_H
 #include "toy_part.h"
@@ -92,6 +92,61 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	return toy_op(t, GRAPH_GATE, h, x);
 }
 
+static int32_t toy_piece(struct toy *t, int32_t x, int pieces, int from, int cols)
+{
+	struct graph_node n = graph_node_of(GRAPH_PART);
+
+	n.src[0] = x;
+	n.cols = cols;
+	n.part.pieces = pieces;
+	n.part.from = from;
+	return graph_add(&t->g, n);
+}
+
+/* Heads that share q and k with their neighbours, then the same with those TOY_KV apart. */
+static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
+{
+	int32_t at = (TOY_TAPS - 1) * toy_conv_cols(&t->k), y;
+
+	n->cols = TOY_HEADS * t->k.dv;
+	n->w[0] = toy_vector(t, TOY_HEADS);
+	for (int i = 0; i < TOY_HEADS && t->bytes[n->w[0]]; i++) /* it forgets */
+		((float *)t->bytes[n->w[0]])[i] = -0.05f * (float)(i + 1);
+	n->w[1] = toy_vector(t, TOY_HEADS);
+	n->delta.layer = layer;
+	n->delta.heads = TOY_HEADS;
+	n->delta.k_heads = TOY_KV;
+	n->delta.dk = t->k.dk;
+	n->delta.dv = t->k.dv;
+	n->delta.scale = 0.7f;
+	n->delta.at = at;
+	y = graph_add(&t->g, *n);
+	n->delta.tiled = 1;
+	n->delta.at = at + toy_delta_floats(&t->k);
+	return toy_add(t, y, graph_add(&t->g, *n), 0);
+}
+
+static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
+{
+	const struct toy_shape *k = &t->k;
+	int c = toy_conv_cols(k), qk = TOY_KV * k->dk;
+	int32_t h = toy_norm(t, x, 1, 1), gates = toy_mm(t, h, 2 * TOY_HEADS, 0, 2, 0);
+	struct graph_node conv = graph_node_of(GRAPH_CONV), n = graph_node_of(GRAPH_DELTA);
+
+	conv.src[0] = toy_mm(t, h, c, 0, 3, 0);
+	conv.w[0] = toy_weight(t, INFER_F32, 1, TOY_TAPS, c);
+	conv.conv.layer = layer;
+	conv.conv.taps = TOY_TAPS;
+	x = graph_add(&t->g, conv);
+	n.src[0] = toy_norm(t, toy_piece(t, x, 1, 0, qk), TOY_KV, 0);
+	n.src[1] = toy_op(t, GRAPH_GATE, toy_norm(t, toy_piece(t, x, 1, qk, qk), TOY_KV, 0),
+	                  toy_mm(t, h, 1, 0, 0, 0));
+	n.src[2] = toy_piece(t, x, 1, 2 * qk, TOY_HEADS * k->dv);
+	n.src[3] = toy_piece(t, gates, TOY_KV, 0, TOY_HEADS);
+	n.src[4] = toy_piece(t, gates, TOY_KV, TOY_HEADS / TOY_KV, TOY_HEADS);
+	return toy_mm(t, toy_delta(t, &n, layer), k->embd, 0, 0, 0);
+}
+
 /* Out of the graph and back in. */
 static int32_t toy_edge(struct toy *t, int32_t x)
 {
@@ -119,6 +174,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	x = toy_attention(t, graph_add(&t->g, n), 0);
 	x = toy_mlp(t, x);
 	x = toy_experts(t, toy_attention(t, x, 1));
+	x = toy_add(t, x, toy_recurrent(t, x, 2), 0);
 	scale.src[0] = x;
 	scale.scale.mul = 0.25f;
 	x = toy_edge(t, toy_op(t, GRAPH_SILU_MUL, x, graph_add(&t->g, scale)));

@@ -12,8 +12,9 @@
 #include "type/type.h"
 
 enum {
-	TOY_W = 48,
-	TOY_LAYERS = 2,
+	TOY_W = 64,
+	TOY_LAYERS = 3, /* the last is recurrent */
+	TOY_TAPS = 4,
 	TOY_HEADS = 4,
 	TOY_KV = 2,
 	TOY_EXPERTS = 6,
@@ -36,6 +37,20 @@ struct toy {
 	struct backend_model m;
 	uint32_t seed;
 };
+
+/* columns of the convolution: q and k of TOY_KV heads, v of TOY_HEADS; and what a DELTA keeps */
+static int toy_conv_cols(const struct toy_shape *k)
+{
+	return 2 * TOY_KV * k->dk + TOY_HEADS * k->dv;
+}
+static int toy_delta_floats(const struct toy_shape *k)
+{
+	return TOY_HEADS * ((k->dv + 15) / 16 * 16) * k->dk;
+}
+__attribute__((unused)) static int64_t toy_state(const struct toy_shape *k)
+{
+	return (TOY_TAPS - 1) * toy_conv_cols(k) + 2 * toy_delta_floats(k);
+}
 
 static float toy_random(struct toy *t) /* -1 ... 1 */
 {

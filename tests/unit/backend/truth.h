@@ -103,6 +103,64 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	free(s);
 }
 
+static const double *truth_source(const struct truth *t, const struct graph_node *n, int src,
+                                  int row)
+{
+	return t->value[n->src[src]] + (size_t)row * (size_t)truth_node(t, n->src[src])->cols;
+}
+
+static void truth_conv(const struct truth *t, const struct graph_node *n, double *y, int row)
+{
+	const float *w = t->m->weights[n->w[0]].at[0];
+
+	for (int c = 0; c < n->cols; c++) {
+		double sum = 0;
+		for (int k = 0; k < n->conv.taps && k <= row; k++)
+			sum += (double)w[(c + 1) * n->conv.taps - 1 - k] *
+			       truth_source(t, n, 0, row - k)[c];
+		y[c] = sum / (1 + exp(-sum));
+	}
+}
+
+/* One head of all rows, in order; the state begins at 0. */
+static void truth_delta(const struct truth *t, const struct graph_node *n, double *y, int h)
+{
+	int dk = n->delta.dk, dv = n->delta.dv, nk = n->delta.k_heads,
+	    kh = n->delta.tiled ? h % nk : h / (n->delta.heads / nk);
+	double *s = calloc((size_t)(dk * dv), sizeof *s);
+	double a = (double)((const float *)t->m->weights[n->w[0]].at[0])[h],
+	       shift = (double)((const float *)t->m->weights[n->w[1]].at[0])[h];
+
+	y += h * dv;
+	for (int r = 0; r < t->rows; r++, y += n->cols) {
+		const double *q = truth_source(t, n, 0, r) + kh * dk,
+			     *k = truth_source(t, n, 1, r) + kh * dk,
+			     *v = truth_source(t, n, 2, r) + h * dv;
+		double beta = 1 / (1 + exp(-truth_source(t, n, 3, r)[h])),
+		       g = exp(a * log1p(exp(truth_source(t, n, 4, r)[h] + shift)));
+		for (int c = 0; c < dv; c++) {
+			double m = 0;
+			for (int i = 0; i < dk; i++)
+				m += (s[i * dv + c] *= g) * k[i];
+			y[c] = 0;
+			for (int i = 0; i < dk; i++) {
+				s[i * dv + c] += k[i] * beta * (v[c] - m);
+				y[c] += (double)n->delta.scale * s[i * dv + c] * q[i];
+			}
+		}
+	}
+	free(s);
+}
+
+static void truth_part(const struct truth *t, const struct graph_node *n, double *y,
+                       const double *x)
+{
+	int of = truth_node(t, n->src[0])->cols / n->part.pieces, cols = n->cols / n->part.pieces;
+
+	for (int c = 0; c < n->cols; c++)
+		y[c] = x[c / cols * of + n->part.from + c % cols];
+}
+
 static void truth_elements(const struct truth *t, const struct graph_node *n, double *y,
                            const double *a, const double *b, int pos)
 {
@@ -135,61 +193,67 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 		}
 }
 
+static void truth_node_row(const struct truth *t, int i, double *y, int r)
+{
+	const struct graph_node *n = truth_node(t, i);
+	const double *a = n->src[0] < 0 ? NULL : truth_source(t, n, 0, r),
+		     *b = n->src[1] < 0 ? NULL : truth_source(t, n, 1, r);
+
+	switch (n->op) {
+	case GRAPH_EMBED:
+		truth_embed(t, n, y, r);
+		break;
+	case GRAPH_NORM:
+		truth_norm(t, n, y, a);
+		break;
+	case GRAPH_MM:
+		truth_mm(t, n, y, a);
+		break;
+	case GRAPH_ROPE:
+		truth_rope(t, n, y, a, r);
+		break;
+	case GRAPH_KV_PUT:
+	case GRAPH_SEND:
+		break;
+	case GRAPH_RECV: /* right behind the SEND of the same edge */
+		memcpy(y, t->value[truth_node(t, i - 1)->src[0]] + r * n->cols,
+		       (size_t)n->cols * sizeof *y);
+		break;
+	case GRAPH_ROUTE:
+		truth_route(t, n, y, a);
+		break;
+	case GRAPH_MOE:
+		truth_moe(t, n, y, a, b);
+		break;
+	case GRAPH_PART:
+		truth_part(t, n, y, a);
+		break;
+	case GRAPH_CONV:
+		truth_conv(t, n, y, r);
+		break;
+	case GRAPH_DELTA:
+		for (int h = 0; h < n->delta.heads && !r; h++)
+			truth_delta(t, n, y, h);
+		break;
+	case GRAPH_ATTN:
+		for (int h = 0; h < n->attn.heads; h++)
+			truth_head(t, n, y, a, r, h);
+		break;
+	default:
+		truth_elements(t, n, y, a, b, r);
+		break;
+	}
+}
+
 __attribute__((unused)) static void truth_eval(struct truth *t)
 {
 	t->value = calloc((size_t)t->m->graph->n, sizeof *t->value);
 	for (int i = 0; i < t->m->graph->n; i++) {
-		const struct graph_node *n = truth_node(t, i);
-		t->value[i] = calloc((size_t)t->rows * (size_t)n->cols + 1, sizeof(double));
-		for (int r = 0; r < t->rows; r++) {
-			double *y = t->value[i] + (size_t)r * (size_t)n->cols;
-			const double *a =
-				n->src[0] < 0
-					? NULL
-					: t->value[n->src[0]] +
-						  (size_t)r *
-							  (size_t)truth_node(t, n->src[0])->cols;
-			const double *b =
-				n->src[1] < 0
-					? NULL
-					: t->value[n->src[1]] +
-						  (size_t)r *
-							  (size_t)truth_node(t, n->src[1])->cols;
-			switch (n->op) {
-			case GRAPH_EMBED:
-				truth_embed(t, n, y, r);
-				break;
-			case GRAPH_NORM:
-				truth_norm(t, n, y, a);
-				break;
-			case GRAPH_MM:
-				truth_mm(t, n, y, a);
-				break;
-			case GRAPH_ROPE:
-				truth_rope(t, n, y, a, r);
-				break;
-			case GRAPH_KV_PUT:
-			case GRAPH_SEND:
-				break;
-			case GRAPH_RECV: /* right behind the SEND of the same edge */
-				memcpy(y, t->value[truth_node(t, i - 1)->src[0]] + r * n->cols,
-				       (size_t)n->cols * sizeof *y);
-				break;
-			case GRAPH_ROUTE:
-				truth_route(t, n, y, a);
-				break;
-			case GRAPH_MOE:
-				truth_moe(t, n, y, a, b);
-				break;
-			case GRAPH_ATTN:
-				for (int h = 0; h < n->attn.heads; h++)
-					truth_head(t, n, y, a, r, h);
-				break;
-			default:
-				truth_elements(t, n, y, a, b, r);
-				break;
-			}
-		}
+		int cols = truth_node(t, i)->cols;
+
+		t->value[i] = calloc((size_t)t->rows * (size_t)cols + 1, sizeof(double));
+		for (int r = 0; r < t->rows; r++)
+			truth_node_row(t, i, t->value[i] + (size_t)r * (size_t)cols, r);
 	}
 }
 

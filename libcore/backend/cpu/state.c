@@ -1,0 +1,256 @@
+/* backend/cpu/state.c - recurrent layers.  A task takes the rows of one sequence in order through some
+ * channels of a convolution, or through some columns of a head's state; the same operations on a row
+ * whatever else the step holds.  No task reads what another writes.
+ *
+ *   pages of a run of rows     | source |        |  there |        |  there |
+ *                                   '-- state --> rows -->'-- a copy --> rows -->'
+ * The state goes from page to page: rows change it in the first page from theirs on that is there.  Where
+ * a run begins inside a page, that page is the source as well. */
+#include "backend/cpu/cpu.h"
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/num.h"
+
+#include <string.h>
+
+enum {
+	CHANNELS = 64,   /* of a task of CONV */
+	ROWS = 64,       /* whose gates are made at a time */
+	SMALL = 16 << 10 /* floats of state below which one thread is quicker */
+};
+
+size_t cpu_state_scratch(const struct graph_node *n)
+{
+	if (n->op ==
+	    GRAPH_CONV) /* the weights and the rows before, both by tap; pointers to rows */
+		return (size_t)n->conv.taps *
+		       (2 * CHANNELS * sizeof(float) + sizeof(const float *));
+	return n->op == GRAPH_DELTA ? 2 * ROWS * sizeof(float) : 0;
+}
+
+struct state {
+	struct backend_plan *p;
+	const struct graph_node *n;
+	float *y;
+	int layer, at;
+	int blocks, parts; /* DELTA: of a head; that it is dealt out in */
+};
+
+/* The layer's state in the page of position pos; NULL: that page is not there. */
+static float *state_in(const struct state *s, const struct backend_run *run, int pos)
+{
+	const struct backend_kv_layer *l = &s->p->s->kv->layers[s->layer];
+	const struct backend_cache *c = s->p->s->kv->caches[l->group];
+	uint32_t page = run->pages[l->group][pos / KERN_PAGE];
+
+	if (page == BACKEND_NO_PAGE)
+		return NULL;
+	must(c->state);
+	return (float *)(void *)cpu_kv_page(c, l, page) + s->at;
+}
+
+/* The state that rows of the run from position pos on change; *end: the first position it is not for. */
+static float *state_for(const struct state *s, const struct backend_run *run, int pos, int *end)
+{
+	int last = run->pos + run->n - 1;
+	float *to;
+
+	while (!(to = state_in(s, run, pos))) {
+		pos = (pos / KERN_PAGE + 1) * KERN_PAGE;
+		must(pos <= last);
+	}
+	*end = (int)num_min(last, pos / KERN_PAGE * KERN_PAGE + KERN_PAGE - 1) + 1;
+	return to;
+}
+
+/* What CONV reads at position pos of some channels: a row of the step, of those before it (old
+ * [taps - 1][n]), or nothing before the first. */
+struct channels {
+	const struct state *s;
+	const struct backend_run *run;
+	const float *x, *old; /* x: of the run's first row */
+	int n;
+};
+
+static const float *input(const struct channels *c, int pos)
+{
+	int taps = c->s->n->conv.taps, at = pos - c->run->pos;
+
+	if (pos < 0)
+		return NULL;
+	return at >= 0 ? c->x + (size_t)at * (size_t)c->s->n->cols
+	               : c->old + (at + taps - 1) * c->n;
+}
+
+/* Leave the taps - 1 rows before position end in the state. */
+static void conv_keep(const struct channels *c, float *to, int end)
+{
+	const struct graph_node *n = c->s->n;
+
+	for (int t = 0; t < n->conv.taps - 1; t++, to += n->cols) {
+		const float *x = input(c, end - n->conv.taps + 1 + t);
+		for (int i = 0; i < c->n; i++)
+			to[i] = x ? x[i] : 0;
+	}
+}
+
+static void conv_task(void *user, int64_t i, int worker)
+{
+	const struct state *s = user;
+	const struct graph_node *n = s->n;
+	int parts = (n->cols + CHANNELS - 1) / CHANNELS, taps = n->conv.taps,
+	    first = (int)(i % parts) * CHANNELS, end;
+	const struct backend_run *run = &s->p->s->runs[i / parts];
+	float *w = (float *)(void *)(s->p->scratch + (size_t)worker * s->p->scratch_bytes),
+	      *old = w + taps * CHANNELS, *y = s->y + (size_t)run->row * (size_t)n->cols + first;
+	const float **x = (const float **)(void *)(old + taps * CHANNELS);
+	struct channels c = { .s = s,
+		              .run = run,
+		              .x = cpu_value(s->p, n->src[0], run->row) + first,
+		              .old = old,
+		              .n = (int)num_min(CHANNELS, n->cols - first) };
+
+	for (int k = 0; k < c.n; k++)
+		for (int t = 0; t < taps; t++)
+			w[t * c.n + k] = ((const float *)s->p->m.weights[n->w[0]]
+			                          .at[0])[(first + k) * taps + t];
+	for (int t = 0; t < taps - 1 && run->pos; t++)
+		memcpy(old + t * c.n,
+		       state_in(s, run, run->pos - 1) + (size_t)t * (size_t)n->cols + first,
+		       (size_t)c.n * sizeof *old);
+	for (int pos = run->pos; pos < run->pos + run->n; pos++, y += n->cols) {
+		for (int t = 0; t < taps; t++)
+			x[t] = input(&c, pos - taps + 1 + t);
+		s->p->b->kern.conv(y, x, w, taps, c.n);
+	}
+	for (int pos = run->pos; pos < run->pos + run->n; pos = end) {
+		float *to = state_for(s, run, pos, &end) + first;
+		conv_keep(&c, to, end);
+	}
+}
+
+/* g and beta of some rows from `row` on */
+static void gates(const struct state *s, int head, int row, int rows, float *g, float *beta)
+{
+	const struct graph_node *n = s->n;
+	double a = (double)((const float *)s->p->m.weights[n->w[0]].at[0])[head];
+	float shift = ((const float *)s->p->m.weights[n->w[1]].at[0])[head];
+
+	for (int r = 0; r < rows; r++) {
+		float x = cpu_value(s->p, n->src[4], row + r)[head] + shift;
+		double soft = x > 20 ? (double)x : fm_log(1 + fm_exp((double)x));
+		g[r] = (float)fm_exp(a * soft);
+		beta[r] = fm_sigmoidf(cpu_value(s->p, n->src[3], row + r)[head]);
+	}
+}
+
+struct lane { /* the rows of a run through one head */
+	const struct state *s;
+	const struct backend_run *run;
+	int head, from, to; /* blocks of columns */
+};
+
+static float *block_of(const struct lane *l, float *state, int block)
+{
+	return state + ((size_t)l->head * (size_t)l->s->blocks + (size_t)block) *
+	                       (size_t)l->s->n->delta.dk * KERN_DELTA;
+}
+
+/* The state of the blocks goes on from one page to the next; from NULL: it is 0. */
+static void move(const struct lane *l, float *to, float *from)
+{
+	size_t n = (size_t)l->s->n->delta.dk * KERN_DELTA * (size_t)(l->to - l->from);
+
+	if (!from)
+		memset(block_of(l, to, l->from), 0, n * sizeof *to);
+	else if (to != from)
+		memcpy(block_of(l, to, l->from), block_of(l, from, l->from), n * sizeof *to);
+}
+
+/* Rows [row, row + rows) of the step, which change `state`. */
+static void rows_of(const struct lane *l, float *state, int row, int rows, const float *g,
+                    const float *beta)
+{
+	const struct graph_node *n = l->s->n;
+	int share = n->delta.heads / n->delta.k_heads, dk = n->delta.dk, dv = n->delta.dv,
+	    kh = n->delta.tiled ? l->head % n->delta.k_heads : l->head / share;
+
+	for (int b = l->from; b < l->to; b++) {
+		int col = l->head * dv + b * KERN_DELTA;
+		struct kern_delta d = {
+			.s = block_of(l, state, b),
+			.q = cpu_value(l->s->p, n->src[0], row) + kh * dk,
+			.k = cpu_value(l->s->p, n->src[1], row) + kh * dk,
+			.v = cpu_value(l->s->p, n->src[2], row) + col,
+			.g = g,
+			.beta = beta,
+			.y = l->s->y + (size_t)row * (size_t)n->cols + col,
+			.qk_row = (size_t)(n->delta.k_heads * dk),
+			.v_row = (size_t)n->cols,
+			.y_row = (size_t)n->cols,
+			.rows = rows,
+			.dk = dk,
+			.cols = (int)num_min(KERN_DELTA, dv - b * KERN_DELTA),
+			.scale = n->delta.scale,
+		};
+		l->s->p->b->kern.delta(&d);
+	}
+}
+
+static void delta_task(void *user, int64_t i, int worker)
+{
+	const struct state *s = user;
+	int heads = s->n->delta.heads, part = (int)(i % s->parts), end, rows;
+	struct lane l = { .s = s,
+		          .run = &s->p->s->runs[i / s->parts / heads],
+		          .head = (int)(i / s->parts % heads),
+		          .from = s->blocks * part / s->parts,
+		          .to = s->blocks * (part + 1) / s->parts };
+	float *g = (float *)(void *)(s->p->scratch + (size_t)worker * s->p->scratch_bytes),
+	      *from = l.run->pos ? state_in(s, l.run, l.run->pos - 1) : NULL, *to;
+
+	must(from || !l.run->pos);
+	for (int pos = l.run->pos; pos < l.run->pos + l.run->n; from = to) {
+		to = state_for(s, l.run, pos, &end);
+		move(&l, to, from);
+		for (; pos < end; pos += rows) {
+			int row = l.run->row + pos - l.run->pos;
+			rows = (int)num_min(ROWS, end - pos);
+			gates(s, l.head, row, rows, g, g + ROWS);
+			rows_of(&l, to, row, rows, g, g + ROWS);
+		}
+	}
+}
+
+/* The parts that the columns of a head are dealt out in, so that there is work for all threads. */
+static int parts_of(const struct state *s, int64_t heads)
+{
+	int64_t want = 4 * (int64_t)pool_threads(s->p->b->pool);
+
+	return (int)num_min(s->blocks, heads < want ? (want + heads - 1) / heads : 1);
+}
+
+void cpu_state_run(struct backend_plan *p, int32_t node)
+{
+	const struct graph_node *n = cpu_node(p, node);
+	struct state s = { .p = p, .n = n, .y = cpu_value(p, node, 0) };
+	int64_t tasks, work = (int64_t)p->s->n * n->cols;
+
+	if (n->op == GRAPH_CONV) {
+		s.layer = n->conv.layer;
+		s.at = n->conv.at;
+		tasks = (int64_t)p->s->n_runs * ((n->cols + CHANNELS - 1) / CHANNELS);
+	} else {
+		s.layer = n->delta.layer;
+		s.at = n->delta.at;
+		s.blocks = (n->delta.dv + KERN_DELTA - 1) / KERN_DELTA;
+		s.parts = parts_of(&s, (int64_t)p->s->n_runs * n->delta.heads);
+		tasks = (int64_t)p->s->n_runs * n->delta.heads * s.parts;
+		work *= n->delta.dk;
+	}
+	if (work >= SMALL)
+		pool_run(p->b->pool, tasks, n->op == GRAPH_CONV ? conv_task : delta_task, &s);
+	else
+		for (int64_t i = 0; i < tasks; i++)
+			(n->op == GRAPH_CONV ? conv_task : delta_task)(&s, i, 0);
+}
