@@ -12,6 +12,8 @@ enum {
 	                               * larger */
 	/* of x multiplied with the panels at a time: fits in L2 beside them */
 	KERN_X_BYTES = 512 << 10,
+	/* rows_max of a type whose loop in place is the fastest for any number of rows */
+	KERN_ALWAYS = UINT8_MAX,
 	KERN_SKINNY_MAX = 63, /* the most rows of x for the skinny loop: bits of skinny_mask */
 };
 
@@ -26,7 +28,7 @@ enum kern_loop { KERN_IN_PLACE, KERN_SKINNY, KERN_TILE };
 /* The fastest loop for m rows of x, from the table of the kernel set */
 static inline enum kern_loop kern_loop(const struct kern_mm *mm, int m)
 {
-	if (m <= mm->rows_max)
+	if (m <= mm->rows_max || mm->rows_max == KERN_ALWAYS)
 		return KERN_IN_PLACE;
 	return m <= KERN_SKINNY_MAX && mm->skinny_mask >> m & 1 ? KERN_SKINNY : KERN_TILE;
 }

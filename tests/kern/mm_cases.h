@@ -245,6 +245,8 @@ static inline void shapes_of(const struct kern *kern, const struct kern *ref, in
 			one(kern, ref,
 			    (struct shape){ type, m, m % 2 ? 33 : 16, block == 32 ? 960 : 768,
 			                    KERN_DATA_PLAIN, m == 105 });
+	if (block == 1) /* more rows of x than the loop in place keeps in L2 */
+		one(kern, ref, (struct shape){ type, 31, 11, 8200, KERN_DATA_PLAIN, 0 });
 	for (int m = 1; m <= 16; m++)
 		one(kern, ref,
 		    (struct shape){ type, m, 35, block == 1 ? 75 : 512, KERN_DATA_PLAIN, 1 });

@@ -33,6 +33,7 @@
 		           KERN_MM_DISPATCH(DISPATCH_##TYPE) },
 #define Q32(TYPE, name) MM(TYPE, name, transpose_q8)
 #define Q256(TYPE, name) MM(TYPE, name, transpose_q8k)
+#define HALF_F32(TYPE, name) [INFER_##TYPE] = { KERN_MM_DISPATCH(36, 0) },
 #define HALF(TYPE, name) \
 	[INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_TILE(name, TOKENS / 2, NR) \
 		                   KERN_MM_DISPATCH(DISPATCH_##TYPE) },
@@ -41,6 +42,6 @@ const struct kern kern_amx = {
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
 	         CPU_AVX512BF16 | CPU_GFNI | CPU_AMX,
 	.peak_tile = KERN_FN(peak_tile),
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) },
+	.mm = { KERN_ROWS_HALF(HALF_F32) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

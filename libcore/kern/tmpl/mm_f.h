@@ -8,6 +8,7 @@
  * of MM_R), the weight rows for a single row of x. */
 #include <string.h>
 #include "kern/act.h"
+#include "kern/dispatch.h"
 #include "kern/tmpl/lines.h"
 
 enum { MM_KC = 1024 };
@@ -33,7 +34,7 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 }
 
 /* acc[r * tn + t] += lanes of k elements; k % 16 may be nonzero only in the last call of a chain.
- * prefetch: prefetch the weights */
+ * prefetch: prefetch the weights, farther ahead if there are fewer streams */
 INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x,
                 size_t xrow, int k, int rn, int tn, int prefetch)
 {
@@ -48,7 +49,7 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 		for (int r = 0; r < rn; r++) {
 			const unsigned char *p = w + (size_t)r * wrow;
 			if (prefetch && (size_t)i * width(type) % 64 == 0)
-				v_prefetch(p + (size_t)i * width(type) + KERN_AHEAD);
+				v_prefetch(p + (size_t)i * width(type) + KERN_AHEAD * MM_W / rn);
 			vf wv = load_w(type, p, i);
 			UNROLL
 			for (int t = 0; t < tn; t++)
@@ -88,22 +89,63 @@ INLINE void rows_part(float *y, size_t ldy, size_t row_step, enum infer_type typ
 	}
 }
 
-/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q.h) */
+/* the weight rows of a part with tn rows of x whose sums fit the registers */
+INLINE int w_rows_of(int tn)
+{
+	int rn = MM_W;
+
+	while (rn * tn > MM_R * MM_T && rn > MM_R)
+		rn /= 2;
+	return rn;
+}
+
+/* MM_W rows wrow bytes apart, with tn rows of x */
+INLINE void rows_parts(float *y, size_t ldy, size_t row_step, enum infer_type type,
+                       const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
+                       int tn, int prefetch)
+{
+	const int rn = tn == 1 ? MM_W : w_rows_of(tn);
+
+	for (int q = 0; q < MM_W; q += rn)
+		rows_part(y + (size_t)q * row_step, ldy, row_step, type, w + (size_t)q * wrow, wrow,
+		          x, xrow, k, rn, tn, prefetch);
+}
+
+/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q.h).  Up to MM_T
+ * rows of x share a pass over the weights. */
 INLINE void rows_group_f(float *y, size_t ldy, size_t row_step, enum infer_type type,
                          const unsigned char *w, size_t row_bytes, const float *x, size_t xrow,
-                         int m, int k)
+                         int m, int k, int prefetch)
 {
 	size_t wrow = row_step * row_bytes;
-	int t = 0;
 
-	for (; m - t >= MM_T; t += MM_T)
-		for (int q = 0; q < MM_W; q += MM_R)
-			rows_part(y + (size_t)t * ldy + (size_t)q * row_step, ldy, row_step, type,
-			          w + (size_t)q * wrow, wrow, x + (size_t)t * xrow, xrow, k, MM_R,
-			          MM_T, !t);
-	for (; t < m; t++)
-		rows_part(y + (size_t)t * ldy, ldy, row_step, type, w, wrow, x + (size_t)t * xrow,
-		          xrow, k, MM_W, 1, !t);
+#define PARTS(tn) \
+	rows_parts(y + (size_t)t * ldy, ldy, row_step, type, w, wrow, x + (size_t)t * xrow, xrow, \
+	           k, tn, prefetch && !t)
+	for (int t = 0, by; t < m; t += by) {
+		by = m - t < MM_T ? m - t : MM_T;
+		if (by == MM_T)
+			PARTS(MM_T);
+		else if (by == 5)
+			PARTS(MM_T > 5 ? 5 : 1);
+		else if (by == 4)
+			PARTS(MM_T > 4 ? 4 : 1);
+		else if (by == 3)
+			PARTS(MM_T > 3 ? 3 : 1);
+		else if (by == 2)
+			PARTS(MM_T > 2 ? 2 : 1);
+		else
+			PARTS(1);
+	}
+#undef PARTS
+}
+
+/* Rows of x, a multiple of MM_T, that stay in L2 while all the weights of a call pass by */
+INLINE int x_rows_of_call(size_t q_row)
+{
+	int rows = (int)(KERN_X_BYTES / (q_row + 1)) / MM_T * MM_T;
+
+	return rows > MM_T ? rows : MM_T;
 }
 
 INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, size_t row_bytes,
@@ -112,10 +154,15 @@ INLINE void rows_f(enum infer_type type, float *y, size_t ldy, const void *wv, s
 	const float *x = act_f(a, x_row);
 	const unsigned char *w = wv;
 	size_t xrow = a->q_row / 4, row_step = (size_t)(n / MM_W);
+	const int part = x_rows_of_call(a->q_row);
 
-	for (size_t r = 0; r < row_step; r++)
-		rows_group_f(y + r, ldy, row_step, type, w + r * row_bytes, row_bytes, x, xrow, m,
-		             k);
+	for (int t = 0, by; t < m; t += by) {
+		by = m - t < part ? m - t : part;
+		for (size_t r = 0; r < row_step; r++)
+			rows_group_f(y + (size_t)t * ldy + r, ldy, row_step, type,
+			             w + r * row_bytes, row_bytes, x + (size_t)t * xrow, xrow, by,
+			             k, !t);
+	}
 	for (int r = n / MM_W * MM_W; r < n; r++)
 		for (int t = 0; t < m; t++)
 			rows_part(y + (size_t)t * ldy + r, ldy, 1, type, w + (size_t)r * row_bytes,
