@@ -11,6 +11,7 @@
 #include "common/start.h"
 
 enum bench_clock { CLOCK_WALL, CLOCK_CPU };
+enum bench_api { API_COMPLETIONS, API_CHAT };
 struct bench_opts {
 	struct start start;
 	struct engine_args engine;
@@ -19,9 +20,18 @@ struct bench_opts {
 	const char *record;
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */
+	/* serve */
+	const char *url, *alias, *key_file, *output, *trace;
+	double rate, timeout, price;
+	int64_t clients, requests, shared_prefix, seed, warmup, pid;
+	int api, may_stop; /* api: enum bench_api */
 };
 
 /* The subcommands.  Each prints its own errors and returns the exit code. */
 int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
+int serve(const struct bench_opts *o, const struct opt_rest *rest);
+
+/* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */
+const char *bench_commit(void);
 #endif

@@ -7,19 +7,23 @@
 
 static const struct help_line lines[] = {
 	{ "run", "a model: tokens a second, reading and producing, beside the limit" },
+	{ "serve", "a server: latencies and throughput under a load" },
 	{ "kernels", "every inner loop: GB/s, GOP/s, and its part of the ceiling" },
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
 	{ "infer-bench run -m m.gguf", "a model" },
 	{ "infer-bench run -m m.gguf -p 512 --seqs 1,8", "alone, and eight at once" },
+	{ "infer-bench serve --url unix:s --rate 5", "a server" },
 	{ "infer-bench kernels --quick --filter q4_k", "the loops of one type" },
 	{ "infer-bench run -m m.gguf --record b.jsonl", "kept for later" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-bench",
-	.usage = "infer-bench run -m MODEL [OPTION]...\n       infer-bench kernels [OPTION]...",
+	.usage = "infer-bench run -m MODEL [OPTION]...\n"
+		 "       infer-bench serve --url URL [OPTION]...\n"
+		 "       infer-bench kernels [OPTION]...",
 	.brief = "Measure, beside what the machine can in the same run.",
 	.subjects = lines,
 	.examples = examples,
@@ -31,10 +35,11 @@ static const struct {
 	int (*run)(const struct bench_opts *o, const struct opt_rest *rest);
 } subjects[] = {
 	{ "run", run },
+	{ "serve", serve },
 	{ "kernels", kernels },
 };
 /* what there will be */
-static const char *const later[] = { "serve", "compare", "plot" };
+static const char *const later[] = { "compare", "plot" };
 
 static int refuse(const struct opt_rest *rest)
 {
@@ -42,27 +47,42 @@ static int refuse(const struct opt_rest *rest)
 	const char *word = rest->n_words ? rest->words[0] : NULL;
 
 	if (!word)
-		err_set(&err, INFER_EINVAL, "nothing to measure is named: run or kernels");
+		err_set(&err, INFER_EINVAL, "nothing to measure is named: run, serve or kernels");
 	else
-		err_set(&err, INFER_EINVAL, "'%.60s' is none of run, kernels", word);
+		err_set(&err, INFER_EINVAL, "'%.60s' is none of run, serve, kernels", word);
 	for (size_t i = 0; word && i < sizeof later / sizeof *later; i++)
 		if (!strcmp(later[i], word))
 			err_set(&err, INFER_EINVAL, "%s is not supported yet", word);
 	return say_fail(&err);
 }
 
-/* An option of another subject, by what to say; NULL: none. */
-static const char *stray(const struct bench_opts *o, const char *subject)
+enum { RUN = 1 << 0, SERVE = 1 << 1, KERNELS = 1 << 2 };
+
+/* An option that the subject does not have, and those that do, by what to say; NULL: none. */
+static const char *stray(const struct bench_opts *o, unsigned of)
 {
 	const struct engine_args *e = &o->engine;
+	int engine = e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk ||
+	             e->step_ms || e->no_prefix_cache;
+	int server = o->url || o->alias || o->key_file || o->output || o->trace || o->rate > 0 ||
+	             o->price > 0 || o->clients || o->requests || o->shared_prefix || o->pid ||
+	             o->api || o->may_stop;
+	const struct {
+		int given;
+		unsigned of;
+		const char *say;
+	} rows[] = {
+		{ o->filters.n > 0, KERNELS, "--filter goes with kernels only" },
+		{ o->tokens || o->depth || o->seqs || o->clock, RUN,
+		  "-n, --depth, --seqs and --clock go with run only" },
+		{ o->prompts != NULL, RUN | SERVE, "-p goes with run and serve only" },
+		{ engine, RUN, "options of the engine, but -t and --isa, go with run only" },
+		{ server, SERVE, "--url and the options of its section go with serve only" },
+	};
 
-	if (!strcmp(subject, "run"))
-		return o->filters.n ? "--filter goes with kernels only" : NULL;
-	if (o->prompts || o->tokens || o->depth || o->seqs || o->clock)
-		return "-p, -n, --depth, --seqs and --clock go with run only";
-	if (e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk || e->step_ms ||
-	    e->no_prefix_cache)
-		return "options of the engine, but -t and --isa, go with run only";
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].given && !(rows[i].of & of))
+			return rows[i].say;
 	return NULL;
 }
 
@@ -76,7 +96,7 @@ static int subject(const struct bench_opts *o, struct opt_rest *rest)
 			          rest->words[1]);
 			return EXIT_USAGE;
 		}
-		const char *why = stray(o, subjects[i].name);
+		const char *why = stray(o, 1u << i);
 
 		if (why)
 			say_error("%s", why);
@@ -87,7 +107,7 @@ static int subject(const struct bench_opts *o, struct opt_rest *rest)
 
 int main(int argc, char **argv)
 {
-	struct bench_opts o = { .repeat = 5 };
+	struct bench_opts o = { .repeat = 5, .seed = 1, .warmup = 2, .timeout = 600 };
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 

@@ -41,7 +41,8 @@ struct run {
 	int n_sha256;
 	int32_t *ids;
 	size_t cap;
-	double *tok_s, *fraction, *rates[4]; /* [repeat]; rates: read, fma, dot, bf16 in tiles */
+	/* ordered: the first two by turn, and room; rates: read, fma, dot, bf16 in tiles */
+	double *tok_s, *fraction, *ordered[3], *rates[4]; /* [repeat] */
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
 	uint64_t turns, all_turns;
@@ -314,6 +315,8 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		r->rates[2][i] = top.dot.median;
 		r->rates[3][i] = top.tile_bf16.median;
 	}
+	memcpy(r->ordered[0], r->tok_s, (size_t)n * sizeof(double));
+	memcpy(r->ordered[1], r->fraction, (size_t)n * sizeof(double));
 	*b = (struct infer_bench){
 		.decode = t->decode,
 		.tokens = t->tokens,
@@ -333,6 +336,10 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		              .tile_bf16 = spread(r->rates[3], n) },
 		.sha256 = r->sha256,
 		.n_sha256 = r->n_sha256,
+		.turns_tok_s = r->ordered[0],
+		.turns_fraction = r->ordered[1],
+		.scratch = r->ordered[2],
+		.commit = bench_commit(),
 	};
 	b->limit_tok_s = units / infer_cost_seconds(&c, &b->ceilings, &b->limit);
 	return INFER_OK;
@@ -474,13 +481,15 @@ static int open_all(struct run *r, infer_error *err)
 	po.flags |= eo.act_type == INFER_BF16 ? INFER_PROBE_BF16 : 0;
 	TRY(infer_probe_open(&r->probe, &po, err));
 	TRY(append_open(&r->out, o->json, o->record, err));
-	all = arena_alloc(&r->mem, 6 * n, sizeof *all);
+	all = arena_alloc(&r->mem, 9 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
 	r->tok_s = all;
 	r->fraction = all + n;
 	for (size_t i = 0; i < 4; i++)
 		r->rates[i] = all + (2 + i) * n;
+	for (size_t i = 0; i < 3; i++)
+		r->ordered[i] = all + (6 + i) * n;
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }
 

@@ -1,7 +1,11 @@
 /* record/bench.c - measured rates beside the ceilings of the machine */
 #include "record/record.h"
 #include <infer/hw.h>
+#include <infer/statistic.h>
+#include <infer/type.h>
 #include "base/cpu.h"
+
+#include <string.h>
 
 static void put_rate(struct jwrite *w, const char *key, const struct infer_rate *r)
 {
@@ -93,6 +97,92 @@ int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infe
 	return record_end(out, err);
 }
 
+void infer_put_machine(struct jwrite *w, int32_t threads)
+{
+	jw_object(w, "machine");
+	record_machine(w, threads);
+	jw_end(w);
+}
+
+/* Weights of experts, of which a token uses a part. */
+static int is_expert(const struct infer_tensor *t)
+{
+	return t->name.len > 5 && memmem(t->name.at, t->name.len, "_exps", 5);
+}
+
+/* Bytes of each type, those with the most first left to readers: in the order of the enum. */
+static void put_types(struct jwrite *w, const infer_file *f)
+{
+	uint64_t bytes[INFER_TYPE_COUNT] = { 0 }, all = 0;
+	double weights = 0;
+	const struct infer_tensor *t;
+
+	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
+		if (t->of)
+			continue;
+		bytes[t->type] += t->bytes;
+		all += t->bytes;
+		weights +=
+			(double)t->ne[0] * (double)t->ne[1] * (double)t->ne[2] * (double)t->ne[3];
+	}
+	jw_num(w, "bits_per_weight", weights > 0 ? 8 * (double)all / weights : 0);
+	jw_object(w, "types");
+	for (int i = 0; i < INFER_TYPE_COUNT; i++)
+		if (bytes[i])
+			jw_uint(w, infer_type_info(i)->name, bytes[i]);
+	jw_end(w);
+}
+
+void infer_put_model(struct jwrite *w, const infer_model *m, const char *const *sha256, int n)
+{
+	const infer_file *f = infer_model_file(m);
+	const struct infer_tensor *t;
+	struct infer_model_info info;
+	double idle = 0;
+	char id[65];
+
+	infer_model_info(m, &info);
+	infer_file_id(f, id);
+	for (uint64_t i = 0; info.n_expert && (t = infer_file_tensor_at(f, i)); i++)
+		if (!t->of && is_expert(t))
+			idle += (double)t->ne[0] * (double)t->ne[1] * (double)t->ne[2] *
+			        (info.n_expert - info.n_expert_used) / info.n_expert;
+	jw_object(w, "model");
+	jw_str(w, "architecture", info.arch);
+	jw_str(w, "id", id);
+	jw_uint(w, "n_params", info.n_params);
+	jw_num(w, "active_params", (double)info.n_params - idle);
+	put_types(w, f);
+	if (n) {
+		jw_array(w, "sha256");
+		for (int i = 0; i < n; i++)
+			jw_str(w, NULL, sha256[i]);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void put_metrics(struct jwrite *w, const struct infer_bench *b)
+{
+	size_t n = b->turns_tok_s ? (size_t)b->repeat : 0;
+
+	jw_object(w, "metrics");
+	infer_metric_put(
+		w, &(struct infer_metric){ .name = b->decode ? "decode_tok_s" : "prefill_tok_s",
+	                                   .unit = "tok/s",
+	                                   .higher = 1,
+	                                   .values = b->turns_tok_s,
+	                                   .scratch = b->scratch,
+	                                   .n = n });
+	infer_metric_put(w, &(struct infer_metric){ .name = "fraction",
+	                                            .unit = "of the limit",
+	                                            .higher = 1,
+	                                            .values = b->turns_fraction,
+	                                            .scratch = b->scratch,
+	                                            .n = n });
+	jw_end(w);
+}
+
 int infer_write_bench(infer_writer *out, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err)
 {
@@ -116,9 +206,11 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 	for (int i = 0; i < b->n_sha256; i++)
 		jw_str(w, NULL, b->sha256[i]);
 	jw_end(w);
-	jw_object(w, "machine");
-	record_machine(w, b->threads);
-	jw_end(w);
+	put_metrics(w, b);
+	infer_put_model(w, run->model, NULL, 0);
+	if (b->commit)
+		jw_str(w, "commit", b->commit);
+	infer_put_machine(w, b->threads);
 	record_run(out, run);
 	return record_end(out, err);
 }

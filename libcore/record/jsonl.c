@@ -39,6 +39,13 @@ int record_end(infer_writer *w, infer_error *err)
 	return INFER_OK;
 }
 
+struct jwrite *infer_writer_begin(infer_writer *w, enum infer_kind kind)
+{
+	return record_begin(w, kind);
+}
+
+int infer_writer_end(infer_writer *w, infer_error *err) { return record_end(w, err); }
+
 void infer_writer_continue(infer_writer *w) { w->started = 1; }
 
 int infer_write_token(infer_writer *out, const struct infer_event *ev, infer_error *err)

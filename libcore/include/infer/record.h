@@ -16,6 +16,7 @@
 #include <infer/imatrix.h>
 #include <infer/probe.h>
 #include <infer/quant.h>
+#include <infer/statistic.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,13 @@ int infer_write_error(infer_writer *w, const char *id, const infer_error *e, con
  * kind, which stay; lines in the forms of others stay whole.
  * INFER_EINVAL  no field of the records of infer-run, by name */
 int infer_writer_fields(infer_writer *w, const char *list, infer_error *err);
+/* A record whose fields the caller writes in between, with base/jwrite.h.  INFER_ENOMEM */
+struct jwrite *infer_writer_begin(infer_writer *w, enum infer_kind kind);
+int infer_writer_end(infer_writer *w, infer_error *err);
+/* Fields of such a record: `model`, what the model is and which types its weights have, with the
+ * sha256 of its files where given; `machine`, the processor and kernel sets.   sha256  [n] */
+void infer_put_model(struct jwrite *w, const infer_model *m, const char *const *sha256, int n);
+void infer_put_machine(struct jwrite *w, int32_t threads);
 /* The lines follow others of ours: none of them has "v". */
 void infer_writer_continue(infer_writer *w);
 
@@ -135,6 +143,10 @@ struct infer_bench {
 	struct infer_ceilings ceilings; /* medians, minima and maxima over the turns */
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
+	/* turn by turn, in order: f64 [repeat], and room for sorting; NULL: left out */
+	const double *turns_tok_s, *turns_fraction;
+	double *scratch;
+	const char *commit; /* of the source; NULL: not known */
 };
 int infer_write_bench(infer_writer *w, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err);

@@ -43,6 +43,22 @@ void infer_shift_unpaired(struct infer_shift *s, double *a, size_t na, double *b
  * alpha by chance with probability alpha at most.   p  f64 [n], in place.  O(n^2) */
 void infer_holm(double *p, size_t n);
 
+/* A measure with its measurements, and how its record has it: an object with unit, better ("higher" or
+ * "lower"), n, mean, p50, p95, p99 (each with value, and lo and hi where n is enough for an interval of
+ * 95 %), min, max and values, in the order they were taken; more than INFER_METRIC_VALUES are left
+ * out. */
+enum { INFER_METRIC_VALUES = 10000 };
+struct infer_metric {
+	const char *name, *unit; /* "ttft_ms", "ms"; borrowed */
+	int higher;              /* 1: more is better */
+	const double *values;    /* f64 [n] */
+	double *scratch;         /* f64 [n], for sorting */
+	size_t n;
+};
+struct jwrite;
+/* Nothing, if n is 0. */
+void infer_metric_put(struct jwrite *w, const struct infer_metric *m);
+
 double infer_log(double x); /* natural, for ratios; the same bits on every machine */
 double infer_exp(double x);
 

@@ -1,0 +1,354 @@
+/* infer-bench/load.c - requests go out when they are due, and answers are read as they come. */
+#include "load.h"
+#include "common/progress.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/jwrite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_MOST = 1 << 20, SOME = 64, IDLE_NS = 1000000000 };
+
+/* A connection and the request on it. */
+struct slot {
+	struct http_call call;
+	struct load *l;
+	struct load_done *d;
+	struct buf body, line, prompt;
+	struct arena mem;
+	int busy;
+	int64_t free_ns; /* when its last request ended */
+};
+
+/* ---- what a request is ---- */
+
+static void put_body(struct buf *to, const struct load *l, const char *prompt, int32_t max_tokens,
+                     int stream)
+{
+	struct jwrite w;
+
+	buf_clear(to);
+	jw_init(&w, to);
+	jw_object(&w, NULL);
+	if (l->model)
+		jw_str(&w, "model", l->model);
+	if (l->chat) {
+		jw_array(&w, "messages");
+		jw_object(&w, NULL);
+		jw_str(&w, "role", "user");
+		jw_str(&w, "content", prompt);
+		jw_end(&w);
+		jw_end(&w);
+	} else {
+		jw_str(&w, "prompt", prompt);
+	}
+	jw_int(&w, "max_tokens", max_tokens);
+	jw_int(&w, "temperature", 0);
+	if (!l->may_stop)
+		jw_bool(&w, "ignore_eos", 1);
+	jw_bool(&w, "stream", stream);
+	if (stream) {
+		jw_object(&w, "stream_options");
+		jw_bool(&w, "include_usage", 1);
+		jw_end(&w);
+	}
+	jw_end(&w);
+}
+
+/* ---- what an answer says ---- */
+
+static int has_text(const struct json *v) { return json_bytes(v) > 0; }
+
+static int has_token(const struct json *choice)
+{
+	const struct json *delta = json_get(choice, "delta");
+
+	return has_text(json_get(choice, "text")) || has_text(json_get(delta, "content")) ||
+	       has_text(json_get(delta, "reasoning_content")) ||
+	       has_text(json_get(delta, "reasoning")) ||
+	       json_count(json_get(delta, "tool_calls")) > 0;
+}
+
+static void take_usage(struct load_done *d, const struct json *usage)
+{
+	if (!json_is_object(usage))
+		return;
+	d->has_usage = 1;
+	d->prompt_tokens = (int64_t)json_double(json_get(usage, "prompt_tokens"));
+	d->completion_tokens = (int64_t)json_double(json_get(usage, "completion_tokens"));
+	d->cached_tokens = (int64_t)json_double(
+		json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"));
+}
+
+static void refuse(struct load_done *d, const struct json *error)
+{
+	const struct json *m = json_get(error, "message");
+
+	m = json_is_string(error) ? error : m;
+	d->failed = 1;
+	snprintf(d->why, sizeof d->why, "%.*s", (int)(json_bytes(m) < 150 ? json_bytes(m) : 150),
+	         json_bytes(m) ? json_str(m) : "refused");
+}
+
+static void token(struct slot *s, int64_t now)
+{
+	struct load_done *d = s->d;
+	double ms = (double)(now - d->last_ns) * 1e-6;
+
+	if (!d->chunks++)
+		d->first_ns = now;
+	else
+		buf_put(&s->l->gaps, &ms, sizeof ms);
+	d->last_ns = now;
+}
+
+/* "data: {...}" */
+static void event(struct slot *s, const char *at, size_t n, int64_t now)
+{
+	const struct json *v;
+
+	while (n && (*at == ' ' || *at == '\t'))
+		at++, n--;
+	if (!n || *at != '{')
+		return; /* [DONE] */
+	arena_reset(&s->mem);
+	if (jread(&v, &s->mem, at, n, "an event", NULL)) {
+		s->d->failed = 1;
+		snprintf(s->d->why, sizeof s->d->why, "an event is no JSON");
+		return;
+	}
+	if (json_get(v, "error") && !json_is_null(json_get(v, "error"))) {
+		refuse(s->d, json_get(v, "error"));
+		return;
+	}
+	take_usage(s->d, json_get(v, "usage"));
+	if (has_token(json_first(json_get(v, "choices"))))
+		token(s, now);
+}
+
+static void line(struct slot *s, int64_t now)
+{
+	size_t n = s->line.len;
+
+	if (n && s->line.at[n - 1] == '\r')
+		n--;
+	if (n > 5 && !memcmp(s->line.at, "data:", 5))
+		event(s, s->line.at + 5, n - 5, now);
+	else if (n && *s->line.at == '{') /* an error is no stream */
+		event(s, s->line.at, n, now);
+	buf_clear(&s->line);
+}
+
+static void got(void *user, const char *at, size_t n)
+{
+	struct slot *s = user;
+	int64_t now = clock_now_ns();
+
+	while (n) {
+		const char *lf = memchr(at, '\n', n);
+		size_t part = lf ? (size_t)(lf - at) : n;
+
+		if (s->line.len + part < LINE_MOST)
+			buf_put(&s->line, at, part);
+		else
+			s->d->failed = 1;
+		if (lf)
+			line(s, now);
+		at += part + (lf != NULL);
+		n -= part + (lf != NULL);
+	}
+}
+
+/* ---- sending ---- */
+
+static int send(struct slot *s, int64_t i, int64_t due, infer_error *err)
+{
+	struct load *l = s->l;
+	const struct planned *p = i < 0 ? &l->work->at[(-1 - i) % l->work->n] : &l->work->at[i];
+
+	workload_prompt(l->work, i, &s->prompt);
+	put_body(&s->body, l, s->prompt.at ? s->prompt.at : "", p->max_tokens, 1);
+	if (s->body.bad || s->prompt.bad)
+		return err_set(err, INFER_ENOMEM, "no memory for a request");
+	*s->d = (struct load_done){ .due_ns = due };
+	buf_clear(&s->line);
+	s->busy = 1;
+	s->d->sent_ns = clock_now_ns();
+	return http_start(l->http, &s->call, l->path, s->body.at, s->body.len, err);
+}
+
+static void ended(struct slot *s, int64_t now)
+{
+	struct load_done *d = s->d;
+
+	if (s->line.len)
+		line(s, now);
+	d->end_ns = d->last_ns ? d->last_ns : now;
+	s->busy = 0;
+	s->free_ns = now;
+	if (!d->failed && *s->call.why) {
+		d->failed = 1;
+		snprintf(d->why, sizeof d->why, "%s", s->call.why);
+	} else if (!d->failed && s->call.status != 200) {
+		d->failed = 1;
+		snprintf(d->why, sizeof d->why, "status %d", (int)s->call.status);
+	} else if (!d->failed && !d->chunks && !d->completion_tokens) {
+		d->failed = 1;
+		snprintf(d->why, sizeof d->why, "no token came");
+	}
+	if (!d->has_usage)
+		d->completion_tokens = d->chunks;
+}
+
+struct slots {
+	struct slot **at;
+	int64_t n, cap, busy;
+	struct arena mem;
+};
+
+static struct slot *slot_new(struct slots *all, struct load *l)
+{
+	if (all->n == all->cap) {
+		int64_t cap = all->cap ? 2 * all->cap : SOME;
+		struct slot **more = arena_alloc(&all->mem, (size_t)cap, sizeof(struct slot *));
+
+		if (!more)
+			return NULL;
+		if (all->n)
+			memcpy(more, all->at, (size_t)all->n * sizeof(struct slot *));
+		all->at = more;
+		all->cap = cap;
+	}
+	struct slot *s = arena_alloc(&all->mem, 1, sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->l = l;
+	s->call = (struct http_call){ .got = got, .user = s, .ended = 1 };
+	s->free_ns = l->start_ns;
+	buf_init(&s->body, MEM_BASE);
+	buf_init(&s->line, MEM_BASE);
+	buf_init(&s->prompt, MEM_BASE);
+	arena_init(&s->mem, MEM_BASE);
+	return all->at[all->n++] = s;
+}
+
+/* One that is free, the one that has been longest; NULL: as many as there may be are busy, or no
+ * memory. */
+static struct slot *slot_free(struct slots *all, struct load *l)
+{
+	struct slot *best = NULL;
+
+	for (int64_t i = 0; i < all->n; i++)
+		if (!all->at[i]->busy && (!best || all->at[i]->free_ns < best->free_ns))
+			best = all->at[i];
+	if (best && (!l->closed || all->n >= l->clients))
+		return best;
+	return l->clients && all->n >= l->clients ? NULL : slot_new(all, l);
+}
+
+static void slots_fini(struct slots *all, struct load *l)
+{
+	for (int64_t i = 0; i < all->n; i++) {
+		struct slot *s = all->at[i];
+
+		http_call_fini(l->http, &s->call);
+		buf_fini(&s->body);
+		buf_fini(&s->line);
+		buf_fini(&s->prompt);
+		arena_fini(&s->mem);
+	}
+	arena_fini(&all->mem);
+}
+
+/* All requests that are due and have a connection.  *next_ns: when the next one is due. */
+static int send_due(struct load *l, struct slots *all, int64_t from, int64_t n, int64_t *sent,
+                    struct load_done *into, int64_t *next_ns, infer_error *err)
+{
+	int paced = !l->closed && from >= 0;
+
+	*next_ns = clock_now_ns() + IDLE_NS;
+	while (*sent < n) {
+		int64_t due = l->start_ns + (paced ? l->work->at[from + *sent].at_ns : 0);
+
+		if (paced && due > clock_now_ns()) {
+			*next_ns = due < *next_ns ? due : *next_ns;
+			return INFER_OK;
+		}
+		struct slot *s = slot_free(all, l);
+
+		if (!s && l->clients && all->n >= l->clients)
+			return INFER_OK;
+		if (!s)
+			return err_set(err, INFER_ENOMEM, "no memory for a connection");
+		s->d = &into[*sent];
+		TRY(send(s, from < 0 ? from - *sent : from + *sent, paced ? due : s->free_ns, err));
+		++*sent;
+		all->busy++;
+		if (all->busy > l->most_at_once)
+			l->most_at_once = all->busy;
+	}
+	return INFER_OK;
+}
+
+int load_run(struct load *l, int64_t from, int64_t n, infer_error *err)
+{
+	struct slots all = { 0 };
+	struct load_done *into = l->done + (from < 0 ? 0 : from);
+	int64_t sent = 0, done = 0, next;
+	int rc = INFER_OK;
+
+	arena_init(&all.mem, MEM_BASE);
+	l->start_ns = clock_now_ns();
+	l->most_at_once = 0;
+	buf_clear(&l->gaps);
+	while (!rc && done < n) {
+		struct http_call *over;
+
+		rc = send_due(l, &all, from, n, &sent, into, &next, err);
+		if (!rc)
+			rc = http_step(l->http, next, &over, err);
+		for (int64_t now = clock_now_ns(); !rc && over; over = over->next) {
+			ended(over->user, now);
+			all.busy--;
+			progress_at(NULL, (uint64_t)++done, (uint64_t)n);
+		}
+	}
+	l->end_ns = clock_now_ns();
+	slots_fini(&all, l);
+	return !rc && l->gaps.bad ? err_set(err, INFER_ENOMEM, "no memory for latencies") : rc;
+}
+
+int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *err)
+{
+	struct load_done d = { 0 };
+	struct buf prompt, body, answer;
+	struct arena mem;
+	const struct json *v = NULL;
+	int64_t status = 0;
+	int rc;
+
+	buf_init(&prompt, MEM_BASE);
+	buf_init(&body, MEM_BASE);
+	buf_init(&answer, MEM_BASE);
+	arena_init(&mem, MEM_BASE);
+	workload_words(l->work->seed, (uint64_t)n << 40, n, &prompt);
+	put_body(&body, l, prompt.at ? prompt.at : "", 1, 0);
+	rc = body.bad ? err_set(err, INFER_ENOMEM, "no memory for a request")
+	              : http_ask(l->http, l->path, body.at, &status, &answer, err);
+	if (!rc && jread(&v, &mem, answer.at, answer.len - 1, "the answer", NULL))
+		rc = err_set(err, INFER_ENET, "%s: status %d, and no JSON", l->path, (int)status);
+	if (!rc && status != 200) {
+		refuse(&d, json_get(v, "error"));
+		rc = err_set(err, INFER_ENET, "%s: status %d: %s", l->path, (int)status, d.why);
+	}
+	take_usage(&d, json_get(v, "usage"));
+	*prompt_tokens = d.prompt_tokens;
+	arena_fini(&mem);
+	buf_fini(&answer);
+	buf_fini(&body);
+	buf_fini(&prompt);
+	return rc;
+}

@@ -1,0 +1,67 @@
+# infer-bench serve: against a server of ours, over a socket in the file system
+load lib
+load serve
+
+setup_more()
+{
+	export SOCK=$BATS_FILE_TMPDIR/s
+	infer-serve -m demo -t 2 --listen "unix:$SOCK" >listening 2>said &
+	echo $! >"$BATS_FILE_TMPDIR/pid"
+	up listening
+}
+teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
+bench() { infer-bench serve --url "unix:$SOCK" --requests 6 --warmup 1 -p 20-30 --output 3-6 "$@"; }
+has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there is no libcurl' && skip "no libcurl"; return 0; }
+
+@test "closed loop: lengths as asked, counts as the server's, the same request for the same seed" {
+	has_libcurl
+	bench --json --record r --clients 2 --pid "$(cat "$BATS_FILE_TMPDIR/pid")" --price 3 >a
+	cmp a r
+	same 'serve closed 2 6' "$(json bench <a) $(json workload.loop <a) $(json workload.clients <a) $(json workload.requests <a)"
+	same '6 0 0 true true' "$(for k in completed failed short usage agree; do json counts.$k <a; done | tr '\n' ' ' | sed 's/ $//')"
+	same "$(json counts.completion_tokens <a)" "$(json counts.server_completion_tokens <a)"
+	n=$(json counts.completion_tokens <a)
+	[ "$n" -ge 18 ] && [ "$n" -le 36 ]
+	n=$(json counts.prompt_tokens <a)
+	[ "$n" -ge 110 ] && [ "$n" -le 200 ]
+	for m in ttft_ms tpot_ms e2e_ms prefill_tok_s decode_tok_s tok_s requests_s peak_memory_bytes cost_per_million_tokens; do
+		json metrics.$m.p50.value <a | awk '!($1 > 0) { exit 1 }'
+	done
+	same 6 "$(json metrics.e2e_ms.values.# <a)"
+	bench --json --warmup 0 --seed 1 >b
+	same "$(json counts.prompt_tokens <a) $(json counts.completion_tokens <a)" "$(json counts.prompt_tokens <b) $(json counts.completion_tokens <b)"
+	bench --json --warmup 0 --seed 2 --api chat >c
+	[ "$(json counts.prompt_tokens <a)" != "$(json counts.prompt_tokens <c)" ]
+}
+
+@test "open loop: what a request waited for a connection is part of its latency" {
+	has_libcurl
+	# one connection, and all requests due at once: each waits for those before it
+	for i in 0 1 2 3 4; do echo '{"at_ms":'$i',"prompt":"the fox number '$i'","max_tokens":40}'; done >trace
+	infer-bench serve --url "unix:$SOCK" --trace trace --clients 1 --json >a
+	same 'trace 5 200 1 true' "$(json workload.loop <a) $(json workload.requests <a) $(json counts.completion_tokens <a) $(json most_at_once <a) $(json counts.agree <a )"
+	last=$(json metrics.e2e_ms.values.4 <a) wall=$(json wall_s <a)
+	awk -v e="$last" -v w="$wall" 'BEGIN { exit !(e > 1000 * w - 10) }'
+	awk -v l="$(json metrics.send_lag_ms.max <a)" -v e="$last" 'BEGIN { exit !(l > e / 2) }'
+	bench --rate 500 --shared-prefix 16 >table
+	grep -q '^6 requests, 0 failed, open loop' table
+	grep -q 'counts agree' table
+	awk 'length > 80 { wide = 1 } END { exit wide }' table
+}
+
+@test "what fails is counted, what is asked wrongly is refused by name" {
+	has_libcurl
+	printf '{"at_ms":0,"prompt":"a","max_tokens":2}\n{"at_ms":0,"prompt":"%s","max_tokens":2}\n' "$(yes 'a fox' | head -n 600 | tr '\n' ' ')" >trace
+	run -7 --separate-stderr infer-bench serve --url "unix:$SOCK" --trace trace --json
+	same '1 1' "$(json counts.completed <<<"$output") $(json counts.failed <<<"$output")"
+	grep -q 'request 1 failed: .*context' <<<"$stderr"
+	fails 2 'serve measures a server' infer-bench serve
+	fails 2 'is none of http' infer-bench serve --url ftp://here
+	fails 2 'is no length' bench --output few
+	fails 2 'go with serve only' infer-bench run --url "unix:$SOCK"
+	fails 2 'go with run only' bench --depth 3
+	fails 1 'nosuch' bench --trace nosuch
+	echo '{"at_ms":0}' >bad
+	fails 3 'bad: line 1 has no max_tokens' bench --trace bad
+	fails 1 'nothing' infer-bench serve --url unix:nothing
+}
