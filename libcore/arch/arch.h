@@ -46,8 +46,10 @@ struct arch_hparam {
 	float attn_cap, logit_cap; /* 0: none */
 	int32_t act;               /* enum arch_act */
 	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
-	uint8_t windowed[ARCH_MAX_LAYERS]; /* 1: the layer slides */
-	uint8_t still[ARCH_MAX_LAYERS];    /* 1: the layer rotates nothing */
+	uint8_t windowed[ARCH_MAX_LAYERS];  /* 1: the layer slides */
+	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
+	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
+	int32_t state;                      /* floats of it; 0: no layer does */
 	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
 	int32_t temper_length;
 	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */

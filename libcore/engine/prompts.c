@@ -180,6 +180,18 @@ static struct request *first_in_rank(const infer_engine *e)
 	return NULL;
 }
 
+/* A step that was stopped is computed again.  It must not begin inside a page of a state, for it would
+ * have changed that. */
+static int can_repeat(const infer_engine *e)
+{
+	const struct backend_step *s = &e->step.s;
+
+	for (int32_t i = 0; e->model->h.state && i < s->n_runs; i++)
+		if (s->runs[i].pos % e->place.groups[0].on.kind->page)
+			return 0;
+	return 1;
+}
+
 void prompts_compose(infer_engine *e)
 {
 	int32_t left, part, rows, most;
@@ -209,6 +221,6 @@ void prompts_compose(infer_engine *e)
 	}
 	/* No event comes out of this step, so a new arrival may cancel it, but not twice in a
 	 * row. */
-	if (!e->step.s.n_out && e->n_active < e->max_seqs && !e->stopped)
+	if (can_repeat(e) && !e->step.s.n_out && e->n_active < e->max_seqs && !e->stopped)
 		e->step.s.stop = &e->newcomer;
 }

@@ -176,7 +176,8 @@ static void compose_decode(infer_engine *e)
 		}
 		if (!r->seq)
 			continue;
-		guesses = guess(e, r);
+		/* a state cannot go back to the row of a wrong guess */
+		guesses = e->model->h.state ? 0 : guess(e, r);
 		if (guesses && kv_seq_grow(e->kv, r->seq, r->n + guesses))
 			guesses = 0;
 		batch_add(e, r, 1 + guesses);

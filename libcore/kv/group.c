@@ -13,6 +13,8 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
 		int page = groups[g].on.kind->page;
 		int64_t pages = (n + page - 1) / page;
 
+		if (groups[g].kind == KV_STATE)
+			pages = num_min(pages, kv_state_pages(page, groups[g].stride, rows));
 		if (groups[g].kind == KV_WINDOW)
 			pages = num_min(pages, kv_window_pages(page, groups[g].window, rows));
 		sum += (uint64_t)pages * groups[g].page_bytes;
@@ -36,7 +38,8 @@ static int check(const struct kv_opts *o, infer_error *err)
 		const struct kv_group *gr = &o->groups[g];
 
 		must(gr->shape.n_layers > 0 && gr->page_bytes > 0);
-		must(gr->kind == KV_FULL || gr->window > 0);
+		must(gr->kind != KV_WINDOW || gr->window > 0);
+		must(gr->kind != KV_STATE || gr->stride > 0);
 		must(gr->device >= (g ? gr[-1].device : 0) && gr->device < KV_DEVICES);
 		if (gr->on.kind->page != page)
 			return err_set(err, INFER_EINVAL,
@@ -109,7 +112,7 @@ static void parts_count(struct kv *kv, struct parts *p)
 	                 (size_t)kv_pages_of(kv, kv->ctx) * sizeof(uint32_t));
 	if (kv->flags & KV_NO_TREE)
 		return;
-	/* a node without any page can exist only where all groups are windows; then nodes may run
+	/* a node without any page can exist only where no group is full; then nodes may run
 	 * out, and the tree takes no more until some are idle */
 	while (buckets < most)
 		buckets *= 2;
@@ -158,6 +161,7 @@ static void devices_fill(struct kv *kv, const struct kv_opts *o)
 			d->first = g;
 		d->page_bytes += gr->page_bytes;
 		kv->n_devices = gr->device + 1;
+		kv->stride = gr->kind == KV_STATE ? gr->stride : kv->stride;
 		kv->groups[g] = (struct group){ .kind = gr->kind,
 			                        .window = gr->window,
 			                        .page_bytes = gr->page_bytes,

@@ -44,7 +44,7 @@ struct group {
 	struct page *pages;
 	uint32_t cap;
 	uint32_t fresh, free; /* pages from fresh on were never used; free: head of the others */
-	struct list stale;    /* KV_WINDOW: pages that the tree alone holds */
+	struct list stale;    /* not KV_FULL: pages that the tree alone holds */
 };
 
 /* One page of positions.  All nodes above a node in use are in use, and a node leaves use before
@@ -56,7 +56,8 @@ struct node {
 	uint64_t root;
 	uint32_t parent, chain;   /* chain: next of its bucket; next free node */
 	uint32_t users, children; /* users: sequences that have it on their path */
-	uint32_t page[KV_GROUPS]; /* NONE: a window's page that was let go */
+	uint32_t page
+		[KV_GROUPS]; /* NONE: a window's page that was let go, a state that was not kept */
 };
 
 struct kv_seq {
@@ -65,6 +66,7 @@ struct kv_seq {
 	int32_t n_tree;           /* nodes on the path = leading pages that the tree has too */
 	int32_t len, n_pages;     /* committed positions; slots of the tables in use */
 	int32_t first[KV_GROUPS]; /* pages before it were let go */
+	int32_t read; /* positions up to it came many at a time, as those of prompts do */
 	uint32_t *table[KV_GROUPS];
 	uint32_t next_free;
 	int open;
@@ -77,6 +79,7 @@ struct kv {
 	struct group groups[KV_GROUPS];
 	struct device devices[KV_DEVICES];
 	int n_groups, n_devices; /* n_devices: that hold pages, at most */
+	int stride;              /* of the groups of states */
 	int32_t page;            /* positions of a page of any group */
 	int32_t ctx, max_seqs, n_seqs;
 	uint32_t flags;
@@ -127,7 +130,21 @@ static inline int32_t kv_first_page(const struct kv *kv, int g, int32_t len)
 {
 	const struct group *gr = &kv->groups[g];
 
+	if (gr->kind == KV_STATE)
+		return len ? (len - 1) / kv->page : 0;
 	return gr->kind == KV_WINDOW && len >= gr->window ? (len - gr->window + 1) / kv->page : 0;
+}
+/* Whether page i is taken where a sequence grows to len. */
+static inline int kv_takes(const struct kv *kv, int g, int32_t i, int32_t len)
+{
+	return kv->groups[g].kind != KV_STATE || i == (len - 1) / kv->page ||
+	       i + 1 == len / kv->page || (i + 1) % kv->stride == 0;
+}
+/* Pages of states that a sequence holds at most while `rows` rows are computed in a step: the one it
+ * goes on from, the last, that of the last page end, and those that are kept. */
+static inline int64_t kv_state_pages(int page, int stride, int64_t rows)
+{
+	return rows == 1 ? 2 : 4 + rows / ((int64_t)page * stride);
 }
 /* Pages of a window that a sequence holds at most while `rows` rows are computed in a step. */
 static inline int64_t kv_window_pages(int page, int window, int64_t rows)

@@ -15,8 +15,11 @@
 #include <infer/status.h>
 #include "backend/backend.h"
 
-enum kv_kind { KV_FULL, KV_WINDOW };
-enum { KV_DEVICES = 16, KV_GROUPS = 2 * KV_DEVICES };
+/* KV_STATE: of recurrent layers, whose page is the state behind its last position.  A sequence holds the
+ * page of its last position, and while it grows those of some page ends on the way; only from these, and
+ * from where a sequence ends, another can go on. */
+enum kv_kind { KV_FULL, KV_WINDOW, KV_STATE };
+enum { KV_DEVICES = 16, KV_GROUPS = 3 * KV_DEVICES };
 struct kv_group {
 	enum kv_kind kind;
 	int window;               /* KV_WINDOW: positions a row sees, itself included */
@@ -24,6 +27,7 @@ struct kv_group {
 	uint64_t page_bytes;      /* of a page there, as its need says */
 	struct backend_group shape;
 	int device; /* number of `on`, below KV_DEVICES */
+	int stride; /* KV_STATE: the state of every so many page ends is kept; the same in all */
 };
 
 struct kv_opts {
@@ -68,17 +72,20 @@ int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_
 int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len);
 /* Tell that the positions up to len, named by ids[0 .. len), are computed.  Whole pages become
  * shareable; where the tree already has the same prefix, its pages replace ours; pages of a window
- * that no later row can see are released. */
+ * that no later row can see are released, and so are states but the last.  Of a sequence with states all
+ * positions that were grown and computed are committed. */
 void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t len);
 /* A second sequence with the same committed positions: shares all pages, a part-filled last one is
  * copied by the first of the two that grows.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *s);
 /* Make s the first len positions of `of`, as a fork would; what s had is released.
- * INFER_EINVAL: a window of `of` has released positions that len needs; nothing is done. */
+ * INFER_EINVAL: a window of `of` has released positions that len needs, or there is no state of len;
+ * nothing is done. */
 int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len);
 /* Forget positions >= len and the pages grown for them.  A full group can go back to any length.  A
  * window of W that has released its first p positions can go back to p + W - 1, or not at all where
- * that is more than the length.  INFER_EINVAL: some group cannot go back to len; nothing is done. */
+ * that is more than the length.  A state can stay, or go back to 0 from its first page.
+ * INFER_EINVAL: some group cannot go back to len; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 /* NULL is fine.  Its committed pages stay in the tree until evicted. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s);

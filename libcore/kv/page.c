@@ -65,7 +65,7 @@ void kv_page_ref(struct kv *kv, int g, uint32_t p)
 	must(pg->refs);
 	if (pg->refs++ == 1 && pg->node != NONE) {
 		gr->device->idle -= gr->page_bytes;
-		if (gr->kind == KV_WINDOW)
+		if (gr->kind != KV_FULL)
 			kv_list_remove(&gr->stale, p);
 	}
 }
@@ -81,7 +81,7 @@ void kv_page_unref(struct kv *kv, int g, uint32_t p)
 	} else if (pg->refs == 1 && pg->node != NONE) {
 		pg->stamp = kv->now;
 		gr->device->idle += gr->page_bytes;
-		if (gr->kind == KV_WINDOW)
+		if (gr->kind != KV_FULL)
 			kv_list_push(&gr->stale, p);
 	}
 }
@@ -106,7 +106,7 @@ void kv_page_unlend(struct kv *kv, int g, uint32_t p)
 	kv->nodes[pg->node].page[g] = NONE;
 	if (pg->refs == 1) {
 		gr->device->idle -= gr->page_bytes;
-		if (gr->kind == KV_WINDOW)
+		if (gr->kind != KV_FULL)
 			kv_list_remove(&gr->stale, p);
 	}
 	pg->node = NONE;

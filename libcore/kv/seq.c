@@ -2,6 +2,7 @@
  * tree */
 #include "kv/inner.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
 	kv->now++;
 	s->root = root;
 	s->node = NONE;
-	s->n_tree = s->len = s->n_pages = 0;
+	s->n_tree = s->len = s->n_pages = s->read = 0;
 	memset(s->first, 0, sizeof s->first);
 	s->open = 1;
 	return s;
@@ -55,7 +56,7 @@ static void enter(struct kv *kv, struct kv_seq *s, uint32_t at, int32_t depth)
 {
 	s->node = at;
 	s->n_tree = s->n_pages = depth;
-	s->len = depth * kv->page;
+	s->len = s->read = depth * kv->page;
 	for (int g = 0; g < kv->n_groups; g++)
 		s->first[g] = kv_first_page(kv, g, s->len);
 	for (int32_t d = depth; d-- > 0; at = kv->nodes[at].parent) {
@@ -68,12 +69,19 @@ static void enter(struct kv *kv, struct kv_seq *s, uint32_t at, int32_t depth)
 	}
 }
 
+/* Let go of pages from `from` on. */
+static void drop_from(struct kv *kv, const struct kv_seq *s, int32_t from)
+{
+	for (int g = 0; g < kv->n_groups; g++)
+		for (int32_t i = from > s->first[g] ? from : s->first[g]; i < s->n_pages; i++)
+			if (s->table[g][i] != NONE)
+				kv_page_unref(kv, g, s->table[g][i]);
+}
+
 static void leave(struct kv *kv, const struct kv_seq *s)
 {
 	kv->now++;
-	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t i = s->first[g]; i < s->n_pages; i++)
-			kv_page_unref(kv, g, s->table[g][i]);
+	drop_from(kv, s, 0);
 	for (uint32_t n = s->node, up; n != NONE; n = up) {
 		up = kv->nodes[n].parent;
 		kv_tree_leave(kv, n);
@@ -123,6 +131,23 @@ static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t
 	return kv->groups[g].pages[s->table[g][i]].refs > 1;
 }
 
+/* Page i of s, which may lie behind its table; NONE: there is none. */
+static uint32_t page_at(const struct kv_seq *s, int g, int32_t i)
+{
+	return i < s->n_pages ? s->table[g][i] : NONE;
+}
+
+/* Pages of group g that s takes to grow to len. */
+static int64_t to_take(const struct kv *kv, const struct kv_seq *s, int g, int32_t len)
+{
+	int64_t n = 0;
+
+	for (int32_t i = kv->groups[g].kind == KV_STATE ? s->first[g] : s->n_pages;
+	     i < kv_pages_of(kv, len); i++)
+		n += page_at(s, g, i) == NONE && kv_takes(kv, g, i, len);
+	return n;
+}
+
 int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 {
 	int32_t want = kv_pages_of(kv, len), part = part_page(kv, s, len);
@@ -136,7 +161,7 @@ int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 		const struct group *gr = &kv->groups[g];
 		uint64_t *sum = &need[gr->device - kv->devices];
 
-		*sum += (uint64_t)(want - s->n_pages) * gr->page_bytes;
+		*sum += (uint64_t)to_take(kv, s, g, len) * gr->page_bytes;
 		if (part >= 0 && is_shared(kv, s, g, part))
 			*sum += gr->page_bytes;
 	}
@@ -152,8 +177,11 @@ int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 			kv_page_unref(kv, g, s->table[g][part]);
 			s->table[g][part] = p;
 		}
-		for (int32_t i = s->n_pages; i < want; i++)
-			s->table[g][i] = kv_page_take(kv, g);
+		for (int32_t i = gr->kind == KV_STATE ? s->first[g] : s->n_pages; i < want; i++)
+			if (page_at(s, g, i) == NONE)
+				s->table[g][i] = i < kv_pages_of(kv, len) && kv_takes(kv, g, i, len)
+				                         ? kv_page_take(kv, g)
+				                         : NONE;
 	}
 	s->n_pages = want;
 	return INFER_OK;
@@ -177,12 +205,34 @@ static void lend(struct kv *kv, struct kv_seq *s, uint32_t node, int32_t i)
 	}
 }
 
+/* A state that the tree need not hold either: of tokens that came one by one, where a later page end has
+ * another.  A conversation goes on behind the last of them. */
+static int is_passing(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
+{
+	const struct page *p = &kv->groups[g].pages[s->table[g][i]];
+
+	return kv->groups[g].kind == KV_STATE && (i + 1) * kv->page > s->read &&
+	       (i + 1) % kv->stride && p->node != NONE && p->refs == 2;
+}
+
+/* Release page i, which no later row sees. */
+static void pass(struct kv *kv, struct kv_seq *s, int g, int32_t i)
+{
+	if (s->table[g][i] == NONE)
+		return;
+	if (is_passing(kv, s, g, i))
+		kv_page_unlend(kv, g, s->table[g][i]);
+	kv_page_unref(kv, g, s->table[g][i]);
+	s->table[g][i] = NONE;
+}
+
 void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t len)
 {
 	uint32_t node;
 
 	must(len >= s->len && kv_pages_of(kv, len) <= s->n_pages);
 	kv->now++;
+	s->read = len > s->len + 1 ? len : s->read;
 	s->len = len;
 	while (!(kv->flags & KV_NO_TREE) && (s->n_tree + 1) * kv->page <= len) {
 		const uint64_t *key = ids + (size_t)s->n_tree * kv->page;
@@ -197,11 +247,8 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 		s->n_tree++;
 	}
 	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t first = kv_first_page(kv, g, len); s->first[g] < first;
-		     s->first[g]++) {
-			kv_page_unref(kv, g, s->table[g][s->first[g]]);
-			s->table[g][s->first[g]] = NONE;
-		}
+		for (int32_t first = kv_first_page(kv, g, len); s->first[g] < first; s->first[g]++)
+			pass(kv, s, g, s->first[g]);
 }
 
 /* s holds nothing and becomes what `of` has committed. */
@@ -210,6 +257,7 @@ static void mirror(struct kv *kv, struct kv_seq *s, const struct kv_seq *of)
 	s->node = of->node;
 	s->n_tree = of->n_tree;
 	s->len = of->len;
+	s->read = of->read;
 	s->n_pages = kv_pages_of(kv, of->len);
 	memcpy(s->first, of->first, sizeof s->first);
 	for (int g = 0; g < kv->n_groups; g++) {
@@ -230,12 +278,21 @@ struct kv_seq *kv_seq_fork(struct kv *kv, const struct kv_seq *of)
 	return s;
 }
 
+/* Whether s has what rows from position len on go on from, len at most its length. */
+static int has_end(const struct kv *kv, const struct kv_seq *s, int32_t len)
+{
+	for (int g = 0; g < kv->n_groups; g++)
+		if (kv_first_page(kv, g, len) < s->first[g] ||
+		    (kv->groups[g].kind == KV_STATE && len && len != s->len))
+			return 0;
+	return 1;
+}
+
 int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32_t len)
 {
 	must(s != of && s->root == of->root && len <= of->len);
-	for (int g = 0; g < kv->n_groups; g++)
-		if (kv_first_page(kv, g, len) < of->first[g])
-			return INFER_EINVAL;
+	if (!has_end(kv, of, len))
+		return INFER_EINVAL;
 	leave(kv, s);
 	mirror(kv, s, of);
 	return kv_seq_trim(kv, s, len);
@@ -247,13 +304,10 @@ int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
 	uint32_t up;
 
 	must(len >= 0);
-	for (int g = 0; g < kv->n_groups; g++)
-		if (len < s->len && kv_first_page(kv, g, len) < s->first[g])
-			return INFER_EINVAL;
+	if (len < s->len && !has_end(kv, s, len))
+		return INFER_EINVAL;
 	kv->now++;
-	for (int g = 0; g < kv->n_groups; g++)
-		for (int32_t i = keep > s->first[g] ? keep : s->first[g]; i < s->n_pages; i++)
-			kv_page_unref(kv, g, s->table[g][i]);
+	drop_from(kv, s, keep);
 	if (s->n_pages > keep)
 		s->n_pages = keep;
 	if (s->len > len)
@@ -299,6 +353,11 @@ void kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32
 		const struct group *gr = &kv->groups[g];
 		uint64_t *sum = &need[gr->device - kv->devices];
 		int64_t held = s->n_pages - s->first[g], peak = kv_pages_of(kv, len) - s->first[g];
+
+		for (int32_t i = s->first[g]; gr->kind == KV_STATE && i < s->n_pages; i++)
+			held -= s->table[g][i] == NONE;
+		if (gr->kind == KV_STATE)
+			peak = num_min(peak, kv_state_pages(kv->page, kv->stride, rows));
 
 		if (gr->kind == KV_WINDOW && peak > kv_window_pages(kv->page, gr->window, rows))
 			peak = kv_window_pages(kv->page, gr->window, rows);

@@ -97,8 +97,13 @@ static int cut(struct place_plan *p, const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Groups of layers of each device: those that see the whole context, and those with a sliding window,
- * if there are any. */
+static enum kv_kind kind_of(const infer_model *m, int layer)
+{
+	return m->h.recurrent[layer] ? KV_STATE : m->h.windowed[layer] ? KV_WINDOW : KV_FULL;
+}
+
+/* Groups of layers of each device: those that see the whole context, those with a sliding window, and
+ * those that are recurrent, if there are any. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -107,29 +112,46 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "no memory to place %d layers", m->h.n_layers);
 	p->layers = at;
-	for (int i = 0; i < 2 * p->n_parts; i++) {
-		struct place_part *part = &p->parts[i / 2];
+	for (int i = 0; i < 3 * p->n_parts; i++) {
+		struct place_part *part = &p->parts[i / 3];
 		struct kv_group *g = &p->groups[p->n_groups];
-		int slides = i & 1;
+		enum kv_kind kind = (enum kv_kind)(i % 3);
 
-		*g = (struct kv_group){ .kind = slides ? KV_WINDOW : KV_FULL,
-			                .window = slides ? m->h.window : 0,
+		*g = (struct kv_group){ .kind = kind,
+			                .window = kind == KV_WINDOW ? m->h.window : 0,
 			                .on = part->on,
-			                .device = i / 2,
+			                .device = i / 3,
 			                .shape = { .layers = at,
 			                           .k_type = ask->k_type,
 			                           .v_type = ask->v_type,
 			                           .kv_heads = m->h.n_head_kv,
 			                           .dk = m->h.dk,
-			                           .dv = m->h.dv } };
+			                           .dv = m->h.dv,
+			                           .state = kind == KV_STATE ? m->h.state : 0 } };
 		for (int l = part->from; l < part->to; l++)
-			if (!m->h.windowed[l] == !slides)
+			if (kind_of(m, l) == kind)
 				at[g->shape.n_layers++] = l;
 		at += g->shape.n_layers;
 		p->n_groups += g->shape.n_layers > 0;
 		part->n_groups += g->shape.n_layers > 0;
 	}
 	return INFER_OK;
+}
+
+enum { STRIDE = 64 }; /* the most pages between two states that are kept */
+
+/* States are kept so far apart that they take no more bytes than the K and V between them. */
+static void space_states(struct place_plan *p)
+{
+	uint64_t states = 0, others = 0;
+	int stride = STRIDE;
+
+	for (int g = 0; g < p->n_groups; g++)
+		*(p->groups[g].kind == KV_STATE ? &states : &others) += p->groups[g].page_bytes;
+	if (others && states)
+		stride = (int)num_min((int64_t)((states + others - 1) / others), STRIDE);
+	for (int g = 0; g < p->n_groups; g++)
+		p->groups[g].stride = p->groups[g].kind == KV_STATE ? stride : 0;
 }
 
 /* The memory that a context needs on each device: the cache of one sequence (part->kv), and the rest,
@@ -155,8 +177,11 @@ static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
 		part->weights = need.weights;
 		part->workspace = need.workspace;
 		part->host = need.host;
-		part->kv = kv_seq_bytes(g, part->n_groups, ctx, ask->rows);
 	}
+	space_states(p);
+	g = p->groups;
+	for (int i = 0; i < p->n_parts; g += p->parts[i++].n_groups)
+		p->parts[i].kv = kv_seq_bytes(g, p->parts[i].n_groups, ctx, ask->rows);
 	return INFER_OK;
 }
 

@@ -32,6 +32,13 @@ static void test_walk_small(void **state)
 	     120 * small.page_bytes + 80 * small_window.page_bytes);
 }
 
+static void test_walk_states(void **state)
+{
+	(void)state;
+	walk(&(struct world){ .groups = { full, states }, .n_groups = 2, .seed = 8 }, 30000,
+	     16 * full.page_bytes + 12 * states.page_bytes);
+}
+
 static void test_walk_no_tree(void **state)
 {
 	(void)state;
@@ -167,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_walk_window),
 		cmocka_unit_test(test_walk_both),
 		cmocka_unit_test(test_walk_small),
+		cmocka_unit_test(test_walk_states),
 		cmocka_unit_test(test_walk_no_tree),
 	};
 	return nth_group(tests);

@@ -23,6 +23,9 @@ static const struct backend_kind marks, small_marks; /* pages of 32 and of 8 pos
 	}
 static const struct kv_group full = GROUP(KV_FULL, 0, marks, even, 12288);
 static const struct kv_group window = GROUP(KV_WINDOW, 70, marks, odd, 49152);
+static const struct kv_group states = {
+	KV_STATE, 0, { &marks, NULL }, 98304, { .n_layers = 3, .layers = odd }, 0, 3
+};
 static const struct kv_group small = GROUP(KV_FULL, 0, small_marks, even, 4096);
 static const struct kv_group small_window = GROUP(KV_WINDOW, 70, small_marks, odd, 8192);
 
@@ -122,7 +125,7 @@ static const struct backend_kind small_marks = {
 	.kv_free = marks_free,
 };
 
-/* -1: nobody keeps the layer */
+/* -1: nobody keeps the layer.  A page of states has one mark, of its last position. */
 static int group_of(const struct world *w, int layer)
 {
 	for (int g = 0; g < w->n_groups; g++)
@@ -144,14 +147,38 @@ static uint64_t *cell(const struct world *w, const struct walker *k, int layer, 
 	assert_true(l->group < v->n_groups && l->group + kv->devices[device].first == g);
 	assert_true(page != BACKEND_NO_PAGE);
 	return page_of(v->caches[l->group], page) + (l->index * 2 + is_v) * MOST_PAGE +
-	       pos % kv->page;
+	       (w->groups[g].kind == KV_STATE ? 0 : pos % kv->page);
+}
+
+static int has_states(const struct world *w) { return w->groups[w->n_groups - 1].kind == KV_STATE; }
+
+/* Goes on from the state of the position before, and leaves one in every page that is there. */
+static void compute_state(struct world *w, struct walker *k, int layer, int32_t from, int32_t to)
+{
+	int g = group_of(w, layer);
+	int32_t page = w->kv->page;
+
+	for (int v = 0; v < 2; v++) {
+		uint64_t of = (uint64_t)(layer * 2 + v);
+
+		if (from && from < to &&
+		    *cell(w, k, layer, from - 1, v) != (k->marks[from - 1] ^ of))
+			fail_msg("layer %d has no state of position %d", layer, (int)from - 1);
+		for (int32_t pos = from; pos < to; pos++)
+			if ((pos == to - 1 || pos % page == page - 1) &&
+			    kv_seq_pages(k->s)[g][pos / page] != BACKEND_NO_PAGE)
+				*cell(w, k, layer, pos, v) = k->marks[pos] ^ of;
+	}
 }
 
 static void compute(struct world *w, struct walker *k, int32_t from, int32_t to)
 {
+	for (int l = 0; l < LAYERS; l++)
+		if (group_of(w, l) >= 0 && w->groups[group_of(w, l)].kind == KV_STATE)
+			compute_state(w, k, l, from, to);
 	for (int32_t pos = from; pos < to; pos++)
 		for (int l = 0; l < LAYERS; l++)
-			if (group_of(w, l) >= 0)
+			if (group_of(w, l) >= 0 && w->groups[group_of(w, l)].kind != KV_STATE)
 				for (int v = 0; v < 2; v++)
 					*cell(w, k, l, pos, v) =
 						k->marks[pos] ^ (uint64_t)(l * 2 + v);
@@ -169,6 +196,8 @@ static void read_back(struct world *w, const struct walker *k)
 		                       ? k->len - w->groups[g].window + 1
 		                       : 0;
 
+		if (w->groups[g].kind == KV_STATE)
+			from = k->len ? k->len - 1 : 0;
 		for (int32_t pos = from; pos < k->len; pos += 1 + (int32_t)draw(w, 9))
 			for (int v = 0; v < 2; v++)
 				if (*cell(w, k, l, pos, v) !=
@@ -197,7 +226,8 @@ static void recount(struct world *w)
 			struct kv_seq *s = w->w[i].s;
 
 			for (int32_t p = 0; s && p < s->n_pages; p++) {
-				assert_int_equal(s->table[g][p] == NONE, p < s->first[g]);
+				if (gr->kind != KV_STATE || p <= s->first[g])
+					assert_int_equal(s->table[g][p] == NONE, p < s->first[g]);
 				if (s->table[g][p] != NONE)
 					refs[s->table[g][p]]++;
 			}
@@ -316,7 +346,8 @@ static void op_grow(struct world *w, struct walker *k)
 		k->grown = len;
 	write_ids(w, k, k->len, k->grown);
 	compute(w, k, k->len, k->grown);
-	want = k->len + (int32_t)draw(w, (uint64_t)(k->grown - k->len) + 1);
+	want = has_states(w) ? k->grown
+	                     : k->len + (int32_t)draw(w, (uint64_t)(k->grown - k->len) + 1);
 	kv_seq_commit(w->kv, k->s, k->ids, want);
 	k->len = want;
 	read_back(w, k);
@@ -346,6 +377,8 @@ static void op_trim(struct world *w, struct walker *k)
 		if (k->s->first[g] * w->kv->page + w->groups[g].window - 1 > least &&
 		    k->s->first[g])
 			least = k->s->first[g] * w->kv->page + w->groups[g].window - 1;
+	if (has_states(w))
+		least = len && len < k->len ? k->len : k->s->first[w->n_groups - 1] ? k->len : 0;
 	if (kv_seq_trim(w->kv, k->s, len)) {
 		assert_true(len < least && len < k->len);
 		w->held++;
@@ -418,8 +451,8 @@ __attribute__((unused)) static void walk_two(struct world *w, int ops, uint64_t 
 		assert_true(st.evicted > 1000);
 		assert_true(w->hits > 100);
 	}
-	assert_true(w->flags & KV_NO_TREE ? !w->adopted : w->adopted > 10);
-	assert_true(w->shared > 10);
+	assert_true(w->flags & KV_NO_TREE ? !w->adopted : w->adopted > (has_states(w) ? 0 : 10));
+	assert_true(w->shared > (has_states(w) ? 0 : 10));
 	assert_true(w->refused > 10 && w->forks > 100 && w->trims > 100 && w->copies > 100);
 	for (int i = 0; i < SEQS; i++)
 		kv_seq_close(w->kv, w->w[i].s);
