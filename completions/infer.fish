@@ -228,6 +228,7 @@ complete -c infer-run -l version -d 'version, kernel sets, families and librarie
 # infer-serve
 complete -c infer-serve -f
 complete -c infer-serve -l listen -x -d 'where to listen (127.0.0.1:8080); port 0: a free one'
+complete -c infer-serve -l config -r -F -d 'serve the models that this YAML file names, each loaded when it is asked for'
 complete -c infer-serve -l alias -x -d 'the name of the model in answers (its own)'
 complete -c infer-serve -l api-key-file -r -F -d 'accept only requests with a key of FILE, a line each'
 complete -c infer-serve -l tls-cert -r -F -d 'HTTPS with this certificate, or chain, in PEM'

@@ -26,38 +26,57 @@ static struct fair_user *user_of(struct server *s, uint64_t id)
 	return u;
 }
 
+/* Under the lock: the key of n bytes among those of the server and of its models; NULL: none. */
+static const struct key *find_key(struct server *s, const char *key, size_t n)
+{
+	size_t i = keys_match(&s->keys, key, n);
+	const struct key *k = i ? &s->keys.at[i - 1] : NULL;
+
+	for (const struct served *m = s->models; m; m = m->next) {
+		i = m->retired ? 0 : keys_match(&m->keys, key, n);
+		k = !k && i ? &m->keys.at[i - 1] : k;
+	}
+	return k;
+}
+
 int admit_key(struct exchange *x, const char *authorization, const char *api_key)
 {
 	struct server *s = x->server;
 	struct fair_user *u;
 	const struct key *k;
 	uint64_t id = 0;
-	size_t n = 0, found;
+	size_t n = 0;
+	int ok;
 	const char *key = keys_bearer(authorization, &n);
 
 	if (!key && (key = api_key))
 		n = strlen(key);
 	pthread_mutex_lock(&s->lock);
-	found = s->keys.n && key ? keys_match(&s->keys, key, n) : 0;
-	k = found ? &s->keys.at[found - 1] : NULL;
-	if (k)
+	k = key ? find_key(s, key, n) : NULL;
+	if (k) {
 		memcpy(&id, k->digest, sizeof id);
+		keys_owner(x->owner, k);
+	}
 	u = user_of(s, id);
 	if (u && k) {
 		u->weight = k->weight;
 		u->priority = k->priority;
 	}
-	x->turn.user = u;
-	found |= !s->keys.n;
+	x->user = u;
+	/* models with keys of their own ask for them once it is known which one is meant */
+	ok = (k || !s->keys.n) && u;
 	pthread_mutex_unlock(&s->lock);
-	return found && u;
+	return ok;
 }
 
 /* Seconds after which there may be room: as long as the requests before it may take. */
 static int retry_s(const struct server *s)
 {
-	int64_t ns = s->service_ns * (1 + s->n_admitted / SERVE_SEQS);
+	int64_t ns = 0;
 
+	for (const struct served *m = s->models; m; m = m->next)
+		ns = m->service_ns > ns ? m->service_ns : ns;
+	ns *= 1 + s->n_admitted / SERVE_SEQS;
 	return ns < SECOND                ? 1
 	       : ns > RETRY_MOST * SECOND ? RETRY_MOST
 	                                  : (int)((ns + SECOND - 1) / SECOND);
@@ -71,7 +90,7 @@ int admit_full(struct exchange *x)
 	if (s->n_admitted < most)
 		return 0;
 	for (const struct fair_user *u = s->users; u; u = u->next)
-		users += u != x->turn.user && u->admitted;
+		users += u != x->user && u->admitted;
 	x->retry_s = retry_s(s);
-	return x->turn.user->admitted >= most / users;
+	return x->user->admitted >= most / users;
 }

@@ -37,11 +37,11 @@ int batch_is_over(const struct batch *b)
 	       b->status == BATCH_EXPIRED || b->status == BATCH_CANCELLED;
 }
 
-struct batch *batch_find(struct server *s, const char *id)
+struct batch *batch_find(struct server *s, const char *id, const char *owner)
 {
 	struct batch *b = s->batches.first;
 
-	while (b && strcmp(b->id, id))
+	while (b && (strcmp(b->id, id) || (owner && strcmp(b->owner, owner))))
 		b = b->next;
 	return b;
 }
@@ -59,12 +59,15 @@ static void put_name(struct jwrite *w, const char *key, const char *name)
 	jw_str(w, key, *name ? name : NULL);
 }
 
-void batch_put(struct buf *to, const struct batch *b)
+/* owned: with the owner */
+static void put(struct buf *to, const struct batch *b, int owned)
 {
 	struct jwrite w;
 
 	jw_init(&w, to);
 	jw_object(&w, NULL);
+	if (owned && *b->owner)
+		jw_str(&w, "owner", b->owner);
 	jw_str(&w, "id", b->id);
 	jw_str(&w, "object", "batch");
 	jw_str(&w, "endpoint", b->endpoint);
@@ -94,6 +97,8 @@ void batch_put(struct buf *to, const struct batch *b)
 	jw_end(&w);
 }
 
+void batch_put(struct buf *to, const struct batch *b) { put(to, b, 0); }
+
 int batch_save(struct server *s, const struct batch *b, infer_error *err)
 {
 	char name[STORE_NAME + 8];
@@ -102,7 +107,7 @@ int batch_save(struct server *s, const struct batch *b, infer_error *err)
 
 	buf_init(&text, MEM_BASE);
 	pthread_mutex_lock(&s->lock);
-	batch_put(&text, b);
+	put(&text, b, 1);
 	pthread_mutex_unlock(&s->lock);
 	snprintf(name, sizeof name, "%s", b->id);
 	rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for %s", name)
@@ -140,6 +145,7 @@ static int take(struct batch *b, const struct json *o, const char *what, infer_e
 	const struct json *counts = json_get(o, "request_counts");
 	int known = 0;
 
+	take_name(b->owner, sizeof b->owner, json_get(o, "owner"));
 	take_name(b->endpoint, sizeof b->endpoint, json_get(o, "endpoint"));
 	take_name(b->input, sizeof b->input, json_get(o, "input_file_id"));
 	take_name(b->output, sizeof b->output, json_get(o, "output_file_id"));

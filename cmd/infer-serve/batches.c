@@ -169,14 +169,16 @@ static int settle(struct work *w, int32_t most, infer_error *err)
 
 /* ---- lines ---- */
 
-/* Give the request to the engine, or answer what is wrong with it. */
-static void start_line(struct exchange *x, const char *endpoint, const struct buf *body)
+void batches_line(struct exchange *x)
 {
 	struct server *s = x->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job = NULL;
-	int rc = infer_job_read(&job, s->reader, infer_form_at(endpoint), x->path, body->at,
-	                        body->len, &f.error);
+	int rc = infer_job_read(&job, x->model->reader, x->form, x->path, x->body.at, x->body.len,
+	                        &f.error);
+
+	buf_fini(&x->body);
+	buf_init(&x->body, MEM_BASE);
 
 	if (!rc && !job->fault.kind && !job->stream) {
 		x->job = job;
@@ -203,7 +205,7 @@ static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
 	struct batch_line l;
 	struct exchange *x;
 	struct jwrite j;
-	struct buf body;
+	int bad;
 
 	arena_reset(&w->mem);
 	if (batch_line_read(&l, &w->mem, w->b->endpoint, at, n)) /* blank: all were checked */
@@ -219,25 +221,22 @@ static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
 	x = exchange_new(s);
 	if (!x)
 		return err_set(err, INFER_ENOMEM, "out of memory for a request");
-	buf_init(&body, MEM_BASE);
-	jw_init(&j, &body);
+	jw_init(&j, &x->body);
 	jw_value(&j, NULL, l.body);
 	x->is_line = 1;
-	x->turn.user = &s->batches.user;
+	x->user = &s->batches.user;
+	x->form = infer_form_at(w->b->endpoint);
+	snprintf(x->owner, sizeof x->owner, "%s", w->b->owner);
 	x->path = mem_strndup(MEM_BASE, id, strlen(id));
 	pthread_mutex_lock(&s->lock);
 	s->batches.running++;
 	pthread_mutex_unlock(&s->lock);
-	if (x->path && !body.bad) {
-		start_line(x, w->b->endpoint, &body);
-	} else {
+	bad = !x->path || x->body.bad;
+	if (bad)
 		batches_took(x); /* without a status: it runs again */
-		err_set(err, INFER_ENOMEM, "out of memory for a request");
-	}
-	int rc = body.bad ? INFER_ENOMEM : INFER_OK;
-
-	buf_fini(&body);
-	return rc;
+	else if (served_find(x))
+		batches_line(x);
+	return bad ? err_set(err, INFER_ENOMEM, "out of memory for a request") : INFER_OK;
 }
 
 static int interrupted(struct work *w)
@@ -331,7 +330,7 @@ static int publish(struct work *w, const char *suffix, char to[STORE_NAME], infe
 	if (bytes > 0) {
 		snprintf(filename, sizeof filename, "%s_%s.jsonl", w->b->id,
 		         !strcmp(suffix, "out") ? "output" : "error");
-		TRY(files_describe(s, name, bytes, filename, "batch_output", err));
+		TRY(files_describe(s, name, w->b->owner, bytes, filename, "batch_output", err));
 		TRY(store_rename(s, from, name, err));
 	}
 	pthread_mutex_lock(&w->s->lock);
@@ -496,7 +495,8 @@ static int add(void *user, const char *name)
 
 int batches_open(struct server *s, infer_error *err)
 {
-	s->batches.user = (struct fair_user){ .weight = 1, .priority = -FAIR_MOST };
+	s->batches.user =
+		(struct fair_user){ .id = UINT64_MAX, .weight = 1, .priority = -FAIR_MOST };
 	(void)store_each(&s->store, "batch_", add, s);
 	s->batches.started = !pthread_create(&s->batches.thread, NULL, batches_thread, s);
 	return s->batches.started ? INFER_OK

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include "infer-serve/fair.h"
+#include "infer-serve/keys.h"
 #include "infer-serve/store.h"
 
 struct server;
@@ -35,6 +36,7 @@ struct batch {
 	struct batch *next; /* the older ones */
 	char id[STORE_NAME], input[STORE_NAME], endpoint[BATCH_ENDPOINT];
 	char output[STORE_NAME], errors[STORE_NAME]; /* empty: none */
+	char owner[KEYS_OWNER + 1]; /* whose key made it, and sees it; empty: none was needed */
 	enum batch_status status;
 	int64_t at[BATCH_STATUSES]; /* when it came to be that, seconds; 0: it did not */
 	int64_t created, total, completed, failed;
@@ -56,13 +58,18 @@ int batches_open(struct server *s, infer_error *err);
 /* Lines that run are given up: the next start runs them again. */
 void batches_stop(struct server *s);
 void batches_close(struct server *s);
+/* Give the request of a line, whose model is loaded, to the engine, or answer what is wrong with it.
+ * Under no lock. */
+void batches_line(struct exchange *x);
 /* An exchange of a line has its answer; takes the reference.  Under no lock. */
 void batches_took(struct exchange *x);
 
 /* batch_state.c.  Under the server's lock, but for the last two. */
+/* as clients see it */
 void batch_put(struct buf *to, const struct batch *b);
 const char *batch_status_name(enum batch_status status);
-struct batch *batch_find(struct server *s, const char *id);
+/* owner NULL: whoever owns it */
+struct batch *batch_find(struct server *s, const char *id, const char *owner);
 /* Enter a status.  batch_save writes what it is then. */
 void batch_set(struct batch *b, enum batch_status status);
 int batch_is_over(const struct batch *b);

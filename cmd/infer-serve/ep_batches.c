@@ -31,7 +31,7 @@ static const char *wrong(const struct exchange *x, const struct json *o, const c
 		return "input_file_id is not the name of a file";
 	if (in->n < sizeof name)
 		snprintf(name, sizeof name, "%.*s", (int)in->n, in->s);
-	if (!files_has(&x->server->store, name))
+	if (!files_of(x, name))
 		return "input_file_id: there is no such file";
 	*param = "endpoint";
 	if (json_is_string(to) && to->n < sizeof path)
@@ -65,6 +65,7 @@ static struct batch *make(struct exchange *x, const struct json *o)
 	store_name(&x->server->store, b->id, "batch_");
 	snprintf(b->input, sizeof b->input, "%.*s", (int)in->n, in->s);
 	snprintf(b->endpoint, sizeof b->endpoint, "%.*s", (int)to->n, to->s);
+	snprintf(b->owner, sizeof b->owner, "%s", x->owner);
 	b->created = (int64_t)time(NULL);
 	if (json_is_object(meta)) {
 		buf_init(&text, MEM_BASE);
@@ -119,10 +120,18 @@ void ep_batch_create(struct exchange *x)
 	exchange_done(x);
 }
 
+/* The first from b on that belongs to the key of x. */
+static const struct batch *owned(const struct batch *b, const struct exchange *x)
+{
+	while (b && strcmp(b->owner, x->owner))
+		b = b->next;
+	return b;
+}
+
 void ep_batches(struct exchange *x)
 {
 	struct server *s = x->server;
-	const struct batch *b, *last = NULL, *first;
+	const struct batch *b, *last = NULL, *first = NULL;
 	int64_t left = x->query.limit ? x->query.limit : LIST_MOST;
 	struct buf text;
 	struct jwrite w;
@@ -135,14 +144,15 @@ void ep_batches(struct exchange *x)
 	pthread_mutex_lock(&s->lock);
 	b = s->batches.first;
 	if (x->query.after) {
-		b = batch_find(s, x->query.after);
+		b = batch_find(s, x->query.after, x->owner);
 		b = b ? b->next : NULL;
 	}
-	for (first = b; b && left; b = b->next, left--) {
+	for (; (b = owned(b, x)) && left; b = b->next, left--) {
 		buf_clear(&text);
 		batch_put(&text, b);
 		jw_raw(&w, NULL, text.at, text.len);
 		last = b;
+		first = first ? first : b;
 	}
 	pthread_mutex_unlock(&s->lock);
 	x->out.bad |= text.bad;
@@ -173,7 +183,7 @@ void ep_batch(struct exchange *x)
 	struct batch *b;
 
 	pthread_mutex_lock(&s->lock);
-	b = batch_find(s, x->rest);
+	b = batch_find(s, x->rest, x->owner);
 	if (b)
 		batch_put(&x->out, b);
 	pthread_mutex_unlock(&s->lock);
@@ -193,7 +203,7 @@ void ep_batch_cancel(struct exchange *x)
 	if (n > k && n - k < sizeof id && !strcmp(x->rest + n - k, tail))
 		snprintf(id, sizeof id, "%.*s", (int)(n - k), x->rest);
 	pthread_mutex_lock(&s->lock);
-	b = batch_find(s, id);
+	b = batch_find(s, id, x->owner);
 	if (b && !batch_is_over(b) && b->status != BATCH_FINALIZING) {
 		changed = b->status != BATCH_CANCELLING;
 		batch_set(b, BATCH_CANCELLING);

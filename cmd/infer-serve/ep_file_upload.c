@@ -110,6 +110,7 @@ void query_take(struct exchange *x, struct MHD_Connection *c)
 {
 	x->query.after = argument(c, "after");
 	x->query.purpose = argument(c, "purpose");
+	x->query.model = argument(c, "model");
 	x->query.limit =
 		head_length(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "limit"));
 	if (x->query.limit < 0)
@@ -165,14 +166,14 @@ static const char *wrong(const struct upload *u, const char **param)
 	               : NULL;
 }
 
-static int keep(struct upload *u, char name[STORE_NAME], infer_error *err)
+static int keep(const struct exchange *x, struct upload *u, char name[STORE_NAME], infer_error *err)
 {
 	if (u->err.code)
 		return err_set(err, u->err.code, "%s", u->err.message);
 	if (!u->bytes)
 		return err_set(err, INFER_EINVAL, "the file is empty");
 	store_name(u->store, name, prefix);
-	TRY(files_describe(u->store, name, u->bytes, *u->filename ? u->filename : "file",
+	TRY(files_describe(u->store, name, x->owner, u->bytes, *u->filename ? u->filename : "file",
 	                   u->purpose, err));
 	int fd = u->fd;
 
@@ -194,8 +195,8 @@ void ep_file_upload(struct exchange *x)
 	why = wrong(u, &param);
 	if (why) {
 		exchange_refuse(x, INFER_FAULT_INVALID, param, "%s", why);
-	} else if ((rc = keep(u, name, &err)) ||
-	           (rc = files_said(&x->server->store, name, &x->out, &err))) {
+	} else if ((rc = keep(x, u, name, &err)) ||
+	           (rc = files_said(&x->server->store, name, x->owner, &x->out, &err))) {
 		exchange_refuse(x, infer_fault_kind(rc), "file", "%s", err.message);
 	} else {
 		exchange_answer(x, 200, exchange_json);

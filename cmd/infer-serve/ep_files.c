@@ -16,12 +16,12 @@
 endpoint_fn ep_files, ep_file, ep_file_delete;
 
 enum { LIST_MOST = 10000 };
-static const char prefix[] = FILES_PREFIX;
+static const char prefix[] = FILES_PREFIX, owner_key[] = "owner";
 
 /* ---- objects ---- */
 
-int files_describe(struct store *s, const char *name, int64_t bytes, const char *filename,
-                   const char *purpose, infer_error *err)
+int files_describe(struct store *s, const char *name, const char *owner, int64_t bytes,
+                   const char *filename, const char *purpose, infer_error *err)
 {
 	char path[STORE_NAME + 8];
 	struct jwrite w;
@@ -41,6 +41,8 @@ int files_describe(struct store *s, const char *name, int64_t bytes, const char 
 	jw_str(&w, "purpose", purpose);
 	jw_str(&w, "status", "processed");
 	jw_null(&w, "status_details");
+	if (*owner)
+		jw_str(&w, owner_key, owner);
 	jw_end(&w);
 	rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for a file")
 	           : store_put(s, path, b.at, b.len, err);
@@ -48,17 +50,61 @@ int files_describe(struct store *s, const char *name, int64_t bytes, const char 
 	return rc;
 }
 
-int files_has(const struct store *s, const char *name)
+/* Everything but the owner. */
+static int show(struct buf *to, const struct buf *text, const char *name, const char *owner,
+                infer_error *err)
 {
-	return store_is_name(name, prefix) && store_bytes(s, name) >= 0;
+	const struct json *o, *of;
+	struct arena mem;
+	struct jwrite w;
+
+	arena_init(&mem, MEM_BASE);
+	int rc = jread(&o, &mem, text->at ? text->at : "", text->len, name, err);
+
+	of = rc ? NULL : json_get(o, owner_key);
+	if (!rc && (of ? !json_equals(of, owner) : *owner != 0))
+		rc = err_set(err, INFER_EIO, "there is no file %s", name);
+	if (!rc) {
+		jw_init(&w, to);
+		jw_object(&w, NULL);
+		json_each(v, o)
+			if (v != of)
+				jw_value(&w, arena_strndup(&mem, v->key, v->key_n), v);
+		jw_end(&w);
+	}
+	to->bad |= mem.bad;
+	arena_fini(&mem);
+	return rc;
 }
 
-int files_said(const struct store *s, const char *name, struct buf *to, infer_error *err)
+int files_said(const struct store *s, const char *name, const char *owner, struct buf *to,
+               infer_error *err)
 {
 	char path[STORE_NAME + 8];
+	struct buf text;
 
 	snprintf(path, sizeof path, "%s.json", name);
-	return store_get(s, path, to, err);
+	buf_init(&text, MEM_BASE);
+	int rc = store_get(s, path, &text, err);
+
+	if (!rc)
+		rc = show(to, &text, name, owner, err);
+	buf_fini(&text);
+	return rc;
+}
+
+int files_of(const struct exchange *x, const char *name)
+{
+	const struct store *s = &x->server->store;
+	struct buf text;
+
+	if (!store_is_name(name, prefix) || store_bytes(s, name) < 0)
+		return 0;
+	buf_init(&text, MEM_BASE);
+	int rc = files_said(s, name, x->owner, &text, NULL);
+
+	buf_fini(&text);
+	return !rc;
 }
 
 /* ---- what is there ---- */
@@ -69,7 +115,7 @@ struct entry {
 };
 struct list {
 	const struct store *s;
-	const char *purpose; /* NULL: all */
+	const char *purpose, *owner; /* purpose NULL: all */
 	struct buf entries;
 };
 
@@ -84,7 +130,7 @@ static int add_entry(void *user, const char *name)
 	arena_init(&mem, MEM_BASE);
 	buf_init(&text, MEM_BASE);
 	snprintf(e.name, sizeof e.name, "%s", name);
-	if (!files_said(l->s, name, &text, NULL) &&
+	if (!files_said(l->s, name, l->owner, &text, NULL) &&
 	    !jread(&o, &mem, text.at, text.len, "file", NULL) &&
 	    (!l->purpose || json_equals(json_get(o, "purpose"), l->purpose))) {
 		(void)jread_i64(o, "created_at", &e.created, 0, INT64_MAX, "file", NULL);
@@ -106,7 +152,7 @@ static int newer(const void *a, const void *b)
 
 void ep_files(struct exchange *x)
 {
-	struct list l = { .s = &x->server->store, .purpose = x->query.purpose };
+	struct list l = { .s = &x->server->store, .purpose = x->query.purpose, .owner = x->owner };
 	struct jwrite w;
 	int64_t put = 0, most = x->query.limit ? x->query.limit : LIST_MOST;
 	const struct entry *e;
@@ -133,7 +179,7 @@ void ep_files(struct exchange *x)
 	buf_init(&text, MEM_BASE);
 	for (; i < n && put < most; i++) {
 		buf_clear(&text);
-		if (files_said(l.s, e[i].name, &text, NULL)) /* it was deleted just now */
+		if (files_said(l.s, e[i].name, x->owner, &text, NULL)) /* it was deleted just now */
 			continue;
 		jw_raw(&w, NULL, text.at, text.len);
 		put++;
@@ -157,7 +203,7 @@ static int named(struct exchange *x, const char *tail, char name[STORE_NAME])
 
 	n = n > k && !strcmp(x->rest + n - k, tail) ? n - k : n;
 	snprintf(name, STORE_NAME, "%.*s", n < STORE_NAME ? (int)n : STORE_NAME - 1, x->rest);
-	if (n < STORE_NAME && files_has(&x->server->store, name))
+	if (n < STORE_NAME && files_of(x, name))
 		return 1;
 	exchange_refuse(x, INFER_FAULT_NOT_FOUND, "file_id", "there is no file %.80s", name);
 	return 0;
@@ -180,7 +226,7 @@ void ep_file(struct exchange *x)
 			exchange_refuse(x, INFER_FAULT_NOT_FOUND, "file_id", "%s is gone", name);
 		else
 			exchange_answer(x, 200, "application/octet-stream");
-	} else if (files_said(&x->server->store, name, &x->out, &err)) {
+	} else if (files_said(&x->server->store, name, x->owner, &x->out, &err)) {
 		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s", err.message);
 	} else {
 		exchange_answer(x, 200, exchange_json);

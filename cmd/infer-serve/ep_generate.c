@@ -10,8 +10,8 @@ infer_job *exchange_job(struct exchange *x)
 	struct server *s = x->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job;
-	int rc = infer_job_read(&job, s->reader, infer_form_named(x->endpoint->form), x->name,
-	                        x->body.at ? x->body.at : "", x->body.len, &f.error);
+	int rc = infer_job_read(&job, x->model->reader, infer_form_named(x->endpoint->form),
+	                        x->name, x->body.at ? x->body.at : "", x->body.len, &f.error);
 
 	/* the log may want it */
 	if (!s->o->log_requests || !*s->o->log_requests) {

@@ -46,7 +46,7 @@ static int put_completion(struct exchange *x, const struct infer_answer *a, stru
                           infer_error *err)
 {
 	struct handoff *h = x->handoff;
-	const struct server *s = x->server;
+	const struct served *s = x->model;
 	const struct infer_run_info info = {
 		.model = s->model,
 		.engine = s->engine,
@@ -189,11 +189,11 @@ static int take_output(struct handoff *h, const struct json *v, infer_error *err
 }
 
 /* Is this a name of the model: the one it is called by, or its file? */
-static int is_served(const struct server *s, const struct json *name)
+static int is_served(const struct served *m, const struct json *name)
 {
-	const char *path = infer_file_path(infer_model_file(s->model)), *slash = strrchr(path, '/');
+	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
 
-	return json_equals(name, s->called) || json_equals(name, path) ||
+	return json_equals(name, m->name) || json_equals(name, path) ||
 	       json_equals(name, slash ? slash + 1 : path);
 }
 
@@ -220,10 +220,10 @@ static int fill(struct handoff *h, const struct asked *a, const char **param, in
 }
 
 /* The request alone; a conversation gets the time of who asks, for templates. */
-static int put_request(struct buf *to, struct arena *mem, const struct server *s,
+static int put_request(struct buf *to, struct arena *mem, const struct served *m,
                        const struct asked *a, infer_error *err)
 {
-	int talks = s->own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
+	int talks = m->own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
 	struct json *r = json_copy(mem, a->request);
 	struct jwrite w;
 
@@ -251,7 +251,7 @@ static void prepare(infer_job *j, const struct handoff *h)
 /* Everything of the body into x; *f: why not. */
 static int take(struct exchange *x, struct infer_fault *f)
 {
-	struct server *s = x->server;
+	struct served *m = x->model;
 	struct handoff *h = x->handoff;
 	infer_error *err = &f->error;
 	struct asked a = { .request = NULL };
@@ -263,17 +263,17 @@ static int take(struct exchange *x, struct infer_fault *f)
 
 	if (!rc)
 		rc = take_asked(&a, body, &f->param, err);
-	if (!rc && a.model && !is_served(s, a.model)) {
+	if (!rc && a.model && !x->server->o->config && !is_served(m, a.model)) {
 		f->param = "model";
-		rc = err_set(err, INFER_EINVAL, "the model here is %.80s, not %.*s", s->called,
+		rc = err_set(err, INFER_EINVAL, "the model here is %.80s, not %.*s", m->name,
 		             a.model->n < 80 ? (int)a.model->n : 80, a.model->s);
 	}
 	if (!rc)
 		rc = fill(h, &a, &f->param, err);
 	if (!rc)
-		rc = put_request(&text, &h->mem, s, &a, err);
+		rc = put_request(&text, &h->mem, m, &a, err);
 	if (!rc)
-		rc = infer_job_read(&x->job, s->own_reader, infer_form_named("own"), h->id, text.at,
+		rc = infer_job_read(&x->job, m->own_reader, infer_form_named("own"), h->id, text.at,
 		                    text.len, err);
 	buf_fini(&text);
 	f->kind = rc ? infer_fault_kind(rc) : INFER_FAULT_NONE;

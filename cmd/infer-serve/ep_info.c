@@ -12,9 +12,18 @@ void ep_health(struct exchange *x)
 {
 	struct server *s = x->server;
 	struct jwrite w;
-	int64_t busy;
+	int64_t busy = 0, all = 0;
+	int failed = 0;
 
-	if (s->failed) {
+	pthread_mutex_lock(&s->lock);
+	for (const struct served *m = s->models; m; m = m->next) {
+		/* one of several is loaded anew once nobody uses it */
+		failed |= m->failed && !s->o->config;
+		busy += m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
+		all += m->state == SERVED_IN ? SERVE_SEQS : 0;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (failed) {
 		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "the model's file was changed");
 		return;
 	}
@@ -22,13 +31,10 @@ void ep_health(struct exchange *x)
 		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
 		return;
 	}
-	pthread_mutex_lock(&s->lock);
-	busy = s->samples < SERVE_SEQS ? s->samples : SERVE_SEQS;
-	pthread_mutex_unlock(&s->lock);
 	jw_init(&w, &x->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "status", "ok");
-	jw_int(&w, "slots_idle", SERVE_SEQS - busy);
+	jw_int(&w, "slots_idle", all > busy ? all - busy : 0);
 	jw_int(&w, "slots_processing", busy);
 	jw_end(&w);
 	exchange_answer(x, 200, exchange_json);
@@ -45,39 +51,69 @@ static int vocab_type(const char *kind)
 	return 0;
 }
 
-static void put_model(struct jwrite *w, const struct server *s)
+static void put_meta(struct jwrite *w, const infer_model *model)
 {
 	struct infer_model_info m;
-	struct infer_engine_info e;
 
-	infer_model_info(s->model, &m);
-	infer_engine_info(s->engine, &e);
-	jw_object(w, NULL);
-	jw_str(w, "id", s->called);
-	jw_str(w, "object", "model");
-	jw_int(w, "created", s->started);
-	jw_str(w, "owned_by", "inferutils");
-	jw_int(w, "max_model_len", e.ctx);
+	infer_model_info(model, &m);
 	jw_object(w, "meta");
-	jw_int(w, "vocab_type", vocab_type(infer_tokenizer_kind(infer_model_tokenizer(s->model))));
+	jw_int(w, "vocab_type", vocab_type(infer_tokenizer_kind(infer_model_tokenizer(model))));
 	jw_int(w, "n_vocab", m.n_vocab);
 	jw_int(w, "n_ctx_train", m.ctx_train);
 	jw_int(w, "n_embd", m.n_embd);
 	jw_uint(w, "n_params", m.n_params);
 	jw_uint(w, "size", m.weight_bytes);
 	jw_end(w);
+}
+
+/* What only a server of several models has to say. */
+static void put_status(struct jwrite *w, const struct served *m)
+{
+	static const char *const words[] = { "unloaded", "loading", "loaded", "unloaded" };
+
+	jw_array(w, "aliases");
+	for (int i = 0; i < m->aliases.n; i++)
+		jw_str(w, NULL, m->aliases.at[i]);
+	jw_end(w);
+	jw_object(w, "status");
+	jw_str(w, "value", words[m->state]);
+	jw_end(w);
+}
+
+/* Under the lock. */
+static void put_model(struct jwrite *w, const struct server *s, const struct served *m)
+{
+	struct infer_engine_info e;
+
+	jw_object(w, NULL);
+	jw_str(w, "id", m->name);
+	jw_str(w, "object", "model");
+	jw_int(w, "created", s->started);
+	jw_str(w, "owned_by", "inferutils");
+	if (m->state == SERVED_IN) {
+		infer_engine_info(m->engine, &e);
+		jw_int(w, "max_model_len", e.ctx);
+		put_meta(w, m->model);
+	}
+	if (s->o->config)
+		put_status(w, m);
 	jw_end(w);
 }
 
 void ep_models(struct exchange *x)
 {
+	struct server *s = x->server;
 	struct jwrite w;
 
 	jw_init(&w, &x->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "object", "list");
 	jw_array(&w, "data");
-	put_model(&w, x->server);
+	pthread_mutex_lock(&s->lock);
+	for (const struct served *m = s->models; m; m = m->next)
+		if (!m->retired)
+			put_model(&w, s, m);
+	pthread_mutex_unlock(&s->lock);
 	jw_end(&w);
 	jw_end(&w);
 	exchange_answer(x, 200, exchange_json);
@@ -85,15 +121,21 @@ void ep_models(struct exchange *x)
 
 void ep_model(struct exchange *x)
 {
+	struct server *s = x->server;
+	const struct served *m;
 	struct jwrite w;
 
-	if (strcmp(x->rest, x->server->called)) {
+	jw_init(&w, &x->out);
+	pthread_mutex_lock(&s->lock);
+	m = served_named(s, x->rest, strlen(x->rest));
+	if (m)
+		put_model(&w, s, m);
+	pthread_mutex_unlock(&s->lock);
+	if (!m) {
 		exchange_refuse(x, INFER_FAULT_MODEL, "model", "there is no model '%.120s'",
 		                x->rest);
 		return;
 	}
-	jw_init(&w, &x->out);
-	put_model(&w, x->server);
 	exchange_answer(x, 200, exchange_json);
 }
 
@@ -122,25 +164,49 @@ static uint64_t resident(void)
 	return there * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Under the lock. */
+static void look(struct metrics_now *now, const struct server *s, const struct served *m)
+{
+	struct infer_engine_stats e = { 0 };
+
+	*now = (struct metrics_now){ .of = &m->metrics, .model = m->name };
+	if (m->state == SERVED_IN)
+		infer_engine_stats(m->engine, &e);
+	if (e.kv_pages) {
+		now->kv_used = (double)(e.kv_pages_used - e.kv_pages_idle) / (double)e.kv_pages;
+		now->kv_idle = (double)e.kv_pages_idle / (double)e.kv_pages;
+	}
+	now->steps = m->steps + e.steps;
+	now->preemptions = m->preemptions + e.preemptions;
+	now->loaded = m->state == SERVED_IN;
+	now->bytes = m->bytes;
+	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
+	now->waiting = m->samples - now->running + m->n_admitted - m->n_tasks;
+	/* requests that no thread has read wait for the one model that there is */
+	if (!s->o->config)
+		now->waiting = m->samples - now->running + s->n_admitted - m->n_tasks;
+}
+
 void ep_metrics(struct exchange *x)
 {
 	struct server *s = x->server;
-	struct infer_engine_stats e;
-	struct metrics_now now = { .model = s->called };
+	struct metrics_process p = { .resident_bytes = resident(), .started = s->started };
+	struct metrics_now *now;
+	int n = 0, k = 0;
 
-	infer_engine_stats(s->engine, &e);
-	if (e.kv_pages) {
-		now.kv_used = (double)(e.kv_pages_used - e.kv_pages_idle) / (double)e.kv_pages;
-		now.kv_idle = (double)e.kv_pages_idle / (double)e.kv_pages;
-	}
-	now.steps = e.steps;
-	now.preemptions = e.preemptions;
-	now.resident_bytes = resident();
-	now.started = s->started;
 	pthread_mutex_lock(&s->lock);
-	now.running = s->samples < SERVE_SEQS ? s->samples : SERVE_SEQS;
-	now.waiting = s->samples - now.running + s->n_admitted - s->n_tasks;
-	metrics_put(&x->out, &s->metrics, &now);
+	for (const struct served *m = s->models; m; m = m->next)
+		n++;
+	now = mem_alloc(MEM_BASE, (size_t)n + 1, sizeof *now);
+	for (const struct served *m = s->models; now && m; m = m->next)
+		if (!m->retired)
+			look(&now[k++], s, m);
+	if (now) {
+		now[k] = (struct metrics_now){ .of = &s->metrics, .model = "" };
+		metrics_put(&x->out, now, k, &p);
+	}
 	pthread_mutex_unlock(&s->lock);
+	x->out.bad |= !now;
+	mem_free(now);
 	exchange_answer(x, 200, "text/plain; version=0.0.4");
 }

@@ -62,30 +62,30 @@ static void put_number(struct jwrite *w, const char *key, double v)
 	jw_raw(w, key, text, (size_t)n);
 }
 
-static void put_settings(struct jwrite *w, const struct server *s)
+static void put_settings(struct jwrite *w, const struct served *m)
 {
-	struct infer_sample_opts o = s->sampling.o;
+	struct infer_sample_opts o = m->sampling.o;
 	const struct infer_sample_param *p;
 	struct infer_engine_info e;
 
-	infer_engine_info(s->engine, &e);
+	infer_engine_info(m->engine, &e);
 	infer_sample_resolve(&o);
 	jw_object(w, "default_generation_settings");
 	jw_int(w, "n_ctx", e.ctx);
 	jw_object(w, "params");
 	for (int i = 0; (p = infer_sample_param(i)); i++)
 		put_number(w, p->name, infer_sample_get(&o, p));
-	jw_int(w, "max_tokens", s->o->max_tokens);
+	jw_int(w, "max_tokens", m->o.max_tokens);
 	jw_end(w);
 	jw_end(w);
 }
 
-static void put_caps(struct jwrite *w, const struct server *s)
+static void put_caps(struct jwrite *w, const struct served *m)
 {
 	struct infer_chat_caps c = { 0 };
 
-	if (s->chat.template)
-		infer_chat_caps(s->chat.template, &c);
+	if (m->chat.template)
+		infer_chat_caps(m->chat.template, &c);
 	jw_object(w, "chat_template_caps");
 	jw_bool(w, "supports_system_role", c.system);
 	jw_bool(w, "supports_tools", c.tools);
@@ -97,23 +97,23 @@ static void put_caps(struct jwrite *w, const struct server *s)
 
 void ep_props(struct exchange *x)
 {
-	struct server *s = x->server;
-	const infer_tokenizer *t = infer_model_tokenizer(s->model);
-	const infer_file *f = infer_model_file(s->model);
+	const struct served *m = x->model;
+	const infer_tokenizer *t = infer_model_tokenizer(m->model);
+	const infer_file *f = infer_model_file(m->model);
 	struct buf source;
 	struct jwrite w;
 
 	buf_init(&source, MEM_BASE);
-	if (s->chat.template)
-		(void)chat_source(&source, &s->o->chat, f, NULL);
+	if (m->chat.template)
+		(void)chat_source(&source, &m->o.chat, f, NULL);
 	jw_init(&w, &x->out);
 	jw_object(&w, NULL);
-	put_settings(&w, s);
+	put_settings(&w, m);
 	jw_int(&w, "total_slots", SERVE_SEQS);
 	jw_str(&w, "model_path", infer_file_path(f));
-	jw_str(&w, "model_alias", s->called);
+	jw_str(&w, "model_alias", m->name);
 	jw_strn(&w, "chat_template", source.len ? source.at : "", source.len);
-	put_caps(&w, s);
+	put_caps(&w, m);
 	put_special(&w, "bos_token", t, INFER_BOS);
 	put_special(&w, "eos_token", t, INFER_EOS);
 	jw_object(&w, "modalities");

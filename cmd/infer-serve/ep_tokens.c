@@ -93,14 +93,14 @@ static void put_tokens(struct exchange *x, const struct tokenize *t, const int32
 	jw_init(&w, &x->out);
 	jw_object(&w, NULL);
 	if (t->of_vllm) {
-		infer_engine_info(x->server->engine, &e);
+		infer_engine_info(x->model->engine, &e);
 		jw_uint(&w, "count", n);
 		jw_int(&w, "max_model_len", e.ctx);
 	}
 	jw_array(&w, "tokens");
 	for (size_t i = 0; i < n; i++)
 		if (t->pieces)
-			put_piece(&w, infer_model_tokenizer(x->server->model), ids[i]);
+			put_piece(&w, infer_model_tokenizer(x->model->model), ids[i]);
 		else
 			jw_int(&w, NULL, ids[i]);
 	jw_end(&w);
@@ -140,7 +140,7 @@ void ep_tokenize(struct exchange *x)
 	if (body && take_text(x, body, &t)) {
 		uint32_t flags =
 			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);
-		int rc = infer_encode(infer_model_tokenizer(x->server->model), t.text, t.n, flags,
+		int rc = infer_encode(infer_model_tokenizer(x->model->model), t.text, t.n, flags,
 		                      &ids, &n, &err);
 
 		if (rc)
@@ -167,7 +167,7 @@ static int add_token(struct buf *text, infer_detok *d, const struct json *id, in
 	return INFER_OK;
 }
 
-static int detokenize(struct buf *text, const struct server *s, const struct json *tokens,
+static int detokenize(struct buf *text, const struct served *m, const struct json *tokens,
                       infer_error *err)
 {
 	infer_detok *d;
@@ -177,7 +177,7 @@ static int detokenize(struct buf *text, const struct server *s, const struct jso
 
 	if (!json_is_array(tokens))
 		return err_set(err, INFER_EINVAL, "tokens is not a list of token ids");
-	TRY(infer_detok_new(&d, infer_model_tokenizer(s->model), INFER_DECODE_SPECIAL, -1, err));
+	TRY(infer_detok_new(&d, infer_model_tokenizer(m->model), INFER_DECODE_SPECIAL, -1, err));
 	rc = INFER_OK;
 	json_each(id, tokens)
 		if ((rc = add_token(text, d, id, err)))
@@ -200,7 +200,7 @@ void ep_detokenize(struct exchange *x)
 	buf_init(&text, MEM_BASE);
 	body = read_body(x, &mem);
 	if (body) {
-		int rc = detokenize(&text, x->server, json_get(body, "tokens"), &err);
+		int rc = detokenize(&text, x->model, json_get(body, "tokens"), &err);
 
 		if (rc || text.bad) {
 			exchange_refuse(x, rc ? infer_fault_kind(rc) : INFER_FAULT_SERVER, "tokens",

@@ -59,11 +59,22 @@ static void unlist(struct exchange *x)
 	s->ended_ns = clock_now_ns();
 }
 
+struct metrics *exchange_metrics(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	return x->model ? &x->model->metrics : s->o->config ? &s->metrics : &s->models->metrics;
+}
+
 void exchange_drop(struct exchange *x)
 {
 	if (--x->refs)
 		return;
 	unlist(x);
+	if (x->model) {
+		x->model->refs--;
+		x->model->ended_ns = clock_now_ns();
+	}
 	buf_fini(&x->body);
 	buf_fini(&x->out);
 	buf_fini(&x->note);
@@ -72,6 +83,7 @@ void exchange_drop(struct exchange *x)
 		close(x->file);
 	mem_free(x->query.after);
 	mem_free(x->query.purpose);
+	mem_free(x->query.model);
 	mem_free(x->path);
 	mem_free(x->origin);
 	mem_free(x->remote);
@@ -91,7 +103,11 @@ void exchange_done(struct exchange *x)
 	pthread_mutex_lock(&s->lock);
 	s->n_admitted -= x->admitted;
 	if (x->admitted)
+		x->user->admitted--;
+	if (x->admitted && x->model) {
+		x->model->n_admitted--;
 		x->turn.user->admitted--;
+	}
 	x->admitted = 0;
 	exchange_drop(x);
 	pthread_mutex_unlock(&s->lock);

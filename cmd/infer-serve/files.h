@@ -1,4 +1,7 @@
-/* infer-serve/files.h - OpenAI's files: their objects, and uploads while they arrive. */
+/* infer-serve/files.h - OpenAI's files: their objects, and uploads while they arrive.
+ *
+ * A file belongs to the key that it came with; for other keys it is not there.  Files that came
+ * without one belong to requests without one. */
 #ifndef INFER_SERVE_FILES_H
 #define INFER_SERVE_FILES_H
 #include "infer-serve/store.h"
@@ -9,15 +12,18 @@ struct MHD_Response;
 struct exchange;
 
 /* Write what is said of the file `name` (NAME.json). */
-int files_describe(struct store *s, const char *name, int64_t bytes, const char *filename,
-                   const char *purpose, infer_error *err);
-int files_said(const struct store *s, const char *name, struct buf *to, infer_error *err);
-/* 1: the contents of such a file are there. */
-int files_has(const struct store *s, const char *name);
+int files_describe(struct store *s, const char *name, const char *owner, int64_t bytes,
+                   const char *filename, const char *purpose, infer_error *err);
+/* What is said of a file of this owner, as clients see it.
+ * INFER_EIO  there is none, or it is another's */
+int files_said(const struct store *s, const char *name, const char *owner, struct buf *to,
+               infer_error *err);
+/* 1: there is such a file, and it belongs to the key of x. */
+int files_of(const struct exchange *x, const char *name);
 
 /* The contents of x->file as an answer; NULL: no memory. */
 struct MHD_Response *files_response(struct exchange *x);
-/* Take limit, after and purpose from the path's end. */
+/* Take limit, after, purpose and model from the path's end. */
 void query_take(struct exchange *x, struct MHD_Connection *c);
 
 /* The most bytes of the body of x. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATHS = 16 };
+enum { PATHS = 512 };
 struct paths {
 	char *at[PATHS];
 	int n;
@@ -47,9 +47,18 @@ void harden_files(const struct server *s)
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(&p, always[i]);
-	add_folder(&p, infer_file_path(infer_model_file(s->model)));
+	for (const struct served *m = s->models; m; m = m->next) {
+		add_folder(&p, m->model ? infer_file_path(infer_model_file(m->model)) : m->o.model);
+		add_folder(&p, m->o.chat.template);
+		add_folder(&p, m->o.api_key_file);
+	}
+	if (s->o->config) {
+		/* what an engine that is opened later looks at */
+		add(&p, "/sys/devices/system");
+		add(&p, "/sys/fs/cgroup");
+		add_folder(&p, s->o->config);
+	}
 	add_folder(&p, s->o->api_key_file);
-	add_folder(&p, s->o->chat.template);
 	add(&p, s->o->files_dir);
 	if (sandbox_paths((const char *const *)p.at, p.n, &s->o->files_dir, s->o->files_dir != NULL,
 	                  &err))

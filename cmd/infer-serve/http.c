@@ -401,7 +401,7 @@ static enum MHD_Result hand_on(struct exchange *x, struct MHD_Connection *c)
 	busy = admit_full(x);
 	if (!busy) {
 		s->n_admitted++;
-		x->turn.user->admitted++;
+		x->user->admitted++;
 		x->admitted = 1;
 		x->refs++;
 		x->stage = STAGE_WORK;
@@ -466,7 +466,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 		x->gone = 1;
 	/* 499: nothing could be written, or not all of it */
 	status = x->gone && x->status != 408 && x->status != 413 ? 499 : x->status;
-	metrics_request(&s->metrics, route_index(x->endpoint), status);
+	metrics_request(exchange_metrics(x), route_index(x->endpoint), status);
 	pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 	access_put(s, x, status);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -157,6 +158,24 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 		found = (found & ~mask) | ((i + 1) & mask);
 	}
 	return found;
+}
+
+void keys_owner(char to[KEYS_OWNER + 1], const struct key *k)
+{
+	for (int i = 0; i < KEYS_OWNER / 2; i++)
+		snprintf(to + 2 * i, 3, "%02x", k->digest[i]);
+}
+
+int keys_have(const struct keys *k, const char *owner)
+{
+	char mine[KEYS_OWNER + 1];
+
+	for (size_t i = 0; i < k->n; i++) {
+		keys_owner(mine, &k->at[i]);
+		if (!strcmp(mine, owner))
+			return 1;
+	}
+	return 0;
 }
 
 const char *keys_bearer(const char *value, size_t *n)

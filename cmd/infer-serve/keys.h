@@ -24,6 +24,10 @@ int keys_read(struct keys *out, const char *path, infer_error *err);
 void keys_fini(struct keys *k);
 /* The number of the key that the n bytes are, from 1; 0: they are none.  Compares with all. */
 size_t keys_match(const struct keys *k, const char *key, size_t n);
+/* What a key is known by: half of its digest, hexadecimal.  keys_have: one of them is known by it. */
+enum { KEYS_OWNER = 32 };
+void keys_owner(char to[KEYS_OWNER + 1], const struct key *k);
+int keys_have(const struct keys *k, const char *owner);
 /* The key in the value of a header Authorization, and its length; NULL: it has none. */
 const char *keys_bearer(const char *value, size_t *n);
 #endif

@@ -8,6 +8,7 @@ static const struct help_line examples[] = {
 	{ "infer-serve -m demo --listen 127.0.0.1:0", "at a free port, which it prints" },
 	{ "infer-serve -m m.gguf --listen unix:/run/infer.sock", "at a socket" },
 	{ "infer-serve -m m.gguf --listen 0.0.0.0:80 --api-key-file keys", "for others" },
+	{ "infer-serve --config serve.yaml", "several models" },
 	{ NULL, NULL },
 };
 static const struct program program = {
@@ -44,7 +45,7 @@ int main(int argc, char **argv)
 		say_error("'%.60s' is no option: infer-serve takes nothing else", rest.words[0]);
 		code = EXIT_USAGE;
 	} else {
-		code = serve(&o);
+		code = serve(&o, serve_rows);
 	}
 	opt_rest_fini(&rest);
 	return out_end(code);

@@ -3,6 +3,7 @@
 #include "infer-serve/route.h"
 #include "base/err.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 static const int statuses[METRICS_STATUSES] = { 200, 400, 401, 403, 404, 405, 408, 413,
@@ -135,90 +136,132 @@ static void begin(struct buf *to, const char *name, const char *model)
 	buf_putc(to, '"');
 }
 
-static void put_value(struct buf *to, const char *name, const char *type, const char *help,
-                      const struct metrics_now *now, double value)
+/* A family with one value of each model, which lies at `at` in struct metrics_now, or in its metrics. */
+enum at { AT_NOW, AT_METRICS };
+enum as { AS_U64, AS_I64, AS_DOUBLE, AS_INT };
+struct value {
+	const char *name, *type, *help;
+	size_t at;
+	enum at where;
+	enum as as;
+};
+#define NOW(f, as) offsetof(struct metrics_now, f), AT_NOW, as
+#define SUM(f) offsetof(struct metrics, f), AT_METRICS, AS_U64
+static const struct value values[] = {
+	{ "prompt_tokens_total", "counter", "Tokens of prompts.", SUM(prompt_tokens) },
+	{ "prompt_tokens_cached_total", "counter", "Tokens of prompts that were in the cache.",
+	  SUM(cached_tokens) },
+	{ "prefix_cache_queries_total", "counter", "Tokens that were looked up in the cache.",
+	  SUM(prompt_tokens) },
+	{ "prefix_cache_hits_total", "counter", "Tokens that the cache had.", SUM(cached_tokens) },
+	{ "generation_tokens_total", "counter", "Generated tokens.", SUM(generation_tokens) },
+	{ "engine_steps_total", "counter", "Steps of the engine.", NOW(steps, AS_U64) },
+	{ "num_preemptions_total", "counter", "Sequences that lost their place in the cache.",
+	  NOW(preemptions, AS_U64) },
+	{ "num_requests_running", "gauge", "Samples that are computed.", NOW(running, AS_I64) },
+	{ "num_requests_waiting", "gauge", "Requests that wait.", NOW(waiting, AS_I64) },
+	{ "kv_cache_usage_ratio", "gauge", "Part of the cache that sequences use.",
+	  NOW(kv_used, AS_DOUBLE) },
+	{ "kv_cache_idle_ratio", "gauge",
+	  "Part of the cache that holds prefixes of earlier requests.", NOW(kv_idle, AS_DOUBLE) },
+	{ "model_loaded", "gauge", "1: the model is loaded.", NOW(loaded, AS_INT) },
+	{ "model_accounted_bytes", "gauge", "Memory that a loaded model of several may take.",
+	  NOW(bytes, AS_U64) },
+};
+
+static double value_of(const struct value *v, const struct metrics_now *now)
 {
-	family(to, name, type, help);
-	begin(to, name, now->model);
-	buf_printf(to, "} %.17g\n", value);
+	const char *at = (v->where == AT_NOW ? (const char *)now : (const char *)now->of) + v->at;
+
+	switch (v->as) {
+	case AS_U64:
+		return (double)*(const uint64_t *)(const void *)at;
+	case AS_I64:
+		return (double)*(const int64_t *)(const void *)at;
+	case AS_INT:
+		return *(const int *)(const void *)at;
+	case AS_DOUBLE:
+		break;
+	}
+	return *(const double *)(const void *)at;
 }
 
-static void put_histogram(struct buf *to, const struct metrics *m, enum metrics_histogram h,
-                          const struct metrics_now *now)
+static void put_values(struct buf *to, const struct metrics_now *now, int n)
 {
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		family(to, values[i].name, values[i].type, values[i].help);
+		for (int k = 0; k < n; k++) {
+			begin(to, values[i].name, now[k].model);
+			buf_printf(to, "} %.17g\n", value_of(&values[i], &now[k]));
+		}
+	}
+}
+
+static void put_histogram(struct buf *to, enum metrics_histogram h, const struct metrics_now *now)
+{
+	const struct histogram *of = &now->of->h[h];
 	char name[80];
 	uint64_t below = 0;
 
-	family(to, rows[h].name, "histogram", rows[h].help);
 	snprintf(name, sizeof name, "%s_bucket", rows[h].name);
 	for (int i = 0; i < n_bounds(h); i++) {
-		below += m->h[h].bucket[i];
+		below += of->bucket[i];
 		begin(to, name, now->model);
 		buf_printf(to, ",le=\"%g\"} %llu\n", rows[h].bounds[i], (unsigned long long)below);
 	}
 	begin(to, name, now->model);
-	buf_printf(to, ",le=\"+Inf\"} %llu\n", (unsigned long long)m->h[h].count);
+	buf_printf(to, ",le=\"+Inf\"} %llu\n", (unsigned long long)of->count);
 	snprintf(name, sizeof name, "%s_sum", rows[h].name);
 	begin(to, name, now->model);
-	buf_printf(to, "} %.9g\n", m->h[h].sum);
+	buf_printf(to, "} %.9g\n", of->sum);
 	snprintf(name, sizeof name, "%s_count", rows[h].name);
 	begin(to, name, now->model);
-	buf_printf(to, "} %llu\n", (unsigned long long)m->h[h].count);
+	buf_printf(to, "} %llu\n", (unsigned long long)of->count);
 }
 
-static void put_requests(struct buf *to, const struct metrics *m, const struct metrics_now *now)
+static void put_requests(struct buf *to, const struct metrics_now *now)
 {
-	family(to, "http_requests_total", "counter",
-	       "Requests by endpoint and status; 499: the client left.");
 	for (int e = 0; e < METRICS_ENDPOINTS; e++)
 		for (int i = 0; i < METRICS_STATUSES; i++) {
 			const struct endpoint *at = route_at(e);
 
-			if (!m->requests[e][i])
+			if (!now->of->requests[e][i])
 				continue;
 			begin(to, "http_requests_total", now->model);
 			buf_printf(to, ",endpoint=\"%s\",status=\"%d\"} %llu\n",
 			           at ? at->path : "none", statuses[i],
-			           (unsigned long long)m->requests[e][i]);
+			           (unsigned long long)now->of->requests[e][i]);
 		}
 }
 
-void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_now *now)
+static void put_finishes(struct buf *to, const struct metrics_now *now)
 {
 	static const char *const finishes[METRICS_FINISHES] = { "stop", "length", "cancelled",
 		                                                "error" };
 
-	put_value(to, "prompt_tokens_total", "counter", "Tokens of prompts.", now,
-	          (double)m->prompt_tokens);
-	put_value(to, "prompt_tokens_cached_total", "counter",
-	          "Tokens of prompts that were in the cache.", now, (double)m->cached_tokens);
-	put_value(to, "prefix_cache_queries_total", "counter",
-	          "Tokens that were looked up in the cache.", now, (double)m->prompt_tokens);
-	put_value(to, "prefix_cache_hits_total", "counter", "Tokens that the cache had.", now,
-	          (double)m->cached_tokens);
-	put_value(to, "generation_tokens_total", "counter", "Generated tokens.", now,
-	          (double)m->generation_tokens);
-	put_value(to, "engine_steps_total", "counter", "Steps of the engine.", now,
-	          (double)now->steps);
-	put_value(to, "num_preemptions_total", "counter",
-	          "Sequences that lost their place in the cache.", now, (double)now->preemptions);
-	put_value(to, "num_requests_running", "gauge", "Samples that are computed.", now,
-	          (double)now->running);
-	put_value(to, "num_requests_waiting", "gauge", "Requests that wait.", now,
-	          (double)now->waiting);
-	put_value(to, "kv_cache_usage_ratio", "gauge", "Part of the cache that sequences use.", now,
-	          now->kv_used);
-	put_value(to, "kv_cache_idle_ratio", "gauge",
-	          "Part of the cache that holds prefixes of earlier requests.", now, now->kv_idle);
-	family(to, "request_success_total", "counter", "Answers by how they ended.");
 	for (int i = 0; i < METRICS_FINISHES; i++) {
 		begin(to, "request_success_total", now->model);
 		buf_printf(to, ",finished_reason=\"%s\"} %llu\n", finishes[i],
-		           (unsigned long long)m->finished[i]);
+		           (unsigned long long)now->of->finished[i]);
 	}
-	put_requests(to, m, now);
-	for (int h = 0; h < METRICS_HISTOGRAMS; h++)
-		put_histogram(to, m, h, now);
+}
+
+void metrics_put(struct buf *to, const struct metrics_now *now, int n,
+                 const struct metrics_process *p)
+{
+	put_values(to, now, n);
+	family(to, "request_success_total", "counter", "Answers by how they ended.");
+	for (int k = 0; k < n; k++)
+		put_finishes(to, &now[k]);
+	family(to, "http_requests_total", "counter",
+	       "Requests by endpoint and status; 499: the client left.");
+	for (int k = 0; k <= n; k++)
+		put_requests(to, &now[k]);
+	for (int h = 0; h < METRICS_HISTOGRAMS; h++) {
+		family(to, rows[h].name, "histogram", rows[h].help);
+		for (int k = 0; k < n; k++)
+			put_histogram(to, h, &now[k]);
+	}
 	/* of the process, under the names that all exporters have for them */
 	buf_printf(to,
 	           "# HELP process_resident_memory_bytes Memory in use, mapped files "
@@ -226,5 +269,5 @@ void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_n
 	           "process_resident_memory_bytes %llu\n"
 	           "# HELP process_start_time_seconds When the process started.\n"
 	           "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %lld\n",
-	           (unsigned long long)now->resident_bytes, (long long)now->started);
+	           (unsigned long long)p->resident_bytes, (long long)p->started);
 }

@@ -35,13 +35,18 @@ struct metrics {
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
 	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
 };
-/* What is so now. */
+/* What is so now of a model. */
 struct metrics_now {
+	const struct metrics *of;
+	const char *model;
 	int64_t running, waiting;
 	double kv_used, kv_idle; /* 0 ... 1: of sequences; prefixes for later */
-	uint64_t steps, preemptions, resident_bytes;
+	uint64_t steps, preemptions, bytes;
+	int loaded;
+};
+struct metrics_process {
+	uint64_t resident_bytes;
 	int64_t started; /* seconds since 1970 */
-	const char *model;
 };
 
 void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);
@@ -49,5 +54,7 @@ void metrics_request(struct metrics *m, int endpoint, int status);
 /* A sample that ended; first: of its request, whose prompt counts once. */
 void metrics_job(struct metrics *m, const infer_job *j); /* once for a request */
 void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
-void metrics_put(struct buf *to, const struct metrics *m, const struct metrics_now *now);
+/* now: of n models, and behind them one for requests that were for none of them */
+void metrics_put(struct buf *to, const struct metrics_now *now, int n,
+                 const struct metrics_process *p);
 #endif

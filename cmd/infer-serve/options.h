@@ -10,7 +10,7 @@
 
 struct serve_opts {
 	struct start start;
-	const char *model, *listen, *alias;
+	const char *model, *listen, *alias, *config;
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;

@@ -19,6 +19,7 @@ enum {
 	EP_FILES = 1 << 4,  /* needs --files-dir, or it is off */
 	EP_UPLOAD = 1 << 5, /* its body is a form with a file */
 	EP_PAGE = 1 << 6,   /* of the page, which --no-page leaves out */
+	EP_MODEL = 1 << 7,  /* is about a model, which is loaded for it */
 };
 /* Makes the answer of an exchange: exchange_answer, exchange_refuse or stepper_put. */
 typedef void endpoint_fn(struct exchange *x);

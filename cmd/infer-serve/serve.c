@@ -67,70 +67,17 @@ static int next_signal(void)
 
 /* ---- opening ---- */
 
-static int open_model(struct server *s, infer_error *err)
+/* The one model of a server without --config. */
+static int open_single(struct server *s, infer_error *err)
 {
-	const struct serve_opts *o = s->o;
-	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx,
-		                       .log = say_log,
-		                       .watch = model_watch };
-	struct infer_engine_opts eo;
-	const char *path;
+	struct served *m = served_new(s, s->o);
 
-	TRY(model_path(&path, o->model, MODEL_NAMED, err));
-	TRY(engine_args_take(&eo, &o->engine, err));
-	eo.log = say_log;
-	eo.max_seqs = SERVE_SEQS;
-	eo.flags |= INFER_ENGINE_EVEN;
-	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
-	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
-	sig_mapped(path);
-	TRY(infer_model_open(&s->model, path, &mo, err));
-	if (!infer_model_tokenizer(s->model))
-		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
-	TRY(sampling_take(&s->sampling, &o->sampling, s->model, err));
-	TRY(infer_engine_open(&s->engine, s->model, &eo, err));
-	TRY(infer_runner_new(&s->runner, s->engine, s->model, err));
-	return infer_writer_new(&s->writer, err);
-}
-
-static int open_reader(struct server *s, infer_error *err)
-{
-	static const int embeds[] = { INFER_EMBED_NONE, INFER_EMBED_MEAN, INFER_EMBED_LAST,
-		                      INFER_EMBED_CLS };
-	const struct serve_opts *o = s->o;
-	struct infer_str called = infer_model_called(s->model);
-
-	TRY(chat_take(&s->chat, &o->chat, infer_model_file(s->model), err));
-	s->own_chat = s->chat.template != NULL;
-	TRY(chatml_open(&s->chat.template, err));
-	s->called = o->alias ? mem_strndup(MEM_BASE, o->alias, strlen(o->alias))
-	                     : mem_strndup(MEM_BASE, called.at, called.len);
-	if (!s->called)
+	if (!m)
 		return err_set(err, INFER_ENOMEM, "out of memory for the server");
-	struct infer_job_opts jo = {
-		.model = s->model,
-		.sample = s->sampling.o,
-		.breaker_texts = s->sampling.breaker_texts,
-		.n_breaker_texts = s->sampling.n_breaker_texts,
-		.max_tokens = (int32_t)o->max_tokens,
-		.logprobs = -1,
-		.chat = s->chat.template,
-		.chat_tools = s->chat.with_tools,
-		.conversation = s->chat.c,
-		.now = chat_local_now,
-		.encode = INFER_ENCODE_SPECIAL,
-		.calls = INFER_CALLS_AUTO,
-		.embed = embeds[o->embed + 1],
-		.where = " by this server",
-		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
-	};
-	TRY(infer_job_reader_new(&s->reader, &jo, err));
-	jo.chat = s->own_chat ? s->chat.template : NULL;
-	jo.max_tokens_given = 1;
-	jo.encode = 0;
-	jo.calls = INFER_CALLS_FREE;
-	jo.reads = 0;
-	return infer_job_reader_new(&s->own_reader, &jo, err);
+	s->models = m;
+	TRY(served_open(m, NULL, err));
+	m->state = SERVED_IN;
+	return INFER_OK;
 }
 
 /* Where --listen says, or at the socket that was handed down. */
@@ -159,6 +106,10 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 {
 	const struct serve_opts *o = s->o;
 
+	if (o->config && ((o->model && !env_name(o->model)) || o->alias))
+		return err_set(err, INFER_EINVAL,
+		               "--config names the models: %s does not go with it",
+		               o->alias ? "--alias" : "--model");
 	if (o->log_requests && *o->log_requests && strcmp(o->log_requests, "content"))
 		return err_set(err, INFER_EINVAL, "--log-requests=%.40s: only 'content' is known",
 		               o->log_requests);
@@ -171,8 +122,8 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 	if (o->files_dir)
 		TRY(store_open(&s->store, o->files_dir, err));
 	TRY(rng_system(&s->salt, err));
-	TRY(open_model(s, err));
-	TRY(open_reader(s, err));
+	TRY(infer_writer_new(&s->writer, err));
+	TRY(o->config ? served_configure(s, err) : open_single(s, err));
 	TRY(open_listener(l, o->listen, err));
 	name_scheme(l, o);
 	sig_unfinished(l->path);
@@ -181,16 +132,12 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 
 static void close_all(struct server *s)
 {
-	infer_runner_free(s->runner);
-	infer_engine_close(&s->engine);
-	infer_job_reader_free(s->reader);
-	infer_job_reader_free(s->own_reader);
+	for (struct served *m = s->models, *next; m; m = next) {
+		next = m->next;
+		served_free(m);
+	}
 	infer_writer_free(s->writer);
 	buf_fini(&s->scratch);
-	chat_fini(&s->chat);
-	sampling_fini(&s->sampling);
-	mem_free(s->called);
-	infer_model_close(&s->model);
 	sig_mapped(NULL);
 	keys_fini(&s->keys);
 	tls_fini(s);
@@ -206,11 +153,13 @@ static void close_all(struct server *s)
 
 /* ---- running ---- */
 
-static void read_keys(struct server *s)
+static void read_again(struct server *s)
 {
 	struct keys fresh;
 	infer_error err;
 
+	if (s->o->config && served_configure(s, &err))
+		say_warning("the models stay as they were: %s", err.message);
 	if (!s->o->api_key_file)
 		return;
 	if (keys_read(&fresh, s->o->api_key_file, &err)) {
@@ -282,8 +231,9 @@ static void watch(struct server *s, struct listener *l)
 		if (sig == SIGTERM || is_idle(s))
 			break;
 		if (sig == SIGHUP)
-			read_keys(s);
+			read_again(s);
 		http_check(s, clock_now_ns());
+		served_look(s);
 	}
 	drain(s, l);
 }
@@ -294,12 +244,12 @@ static void tell(const struct server *s, const struct listener *l)
 		say_warning("%s can be reached from other machines, and --api-key-file is not "
 		            "given: everybody may use it",
 		            l->url);
-	say_note(1, "%s: serving %s", s->called, l->url);
+	say_note(1, "%s: serving %s", s->models->name, l->url);
 }
 
 struct threads {
-	pthread_t work[WORKERS], step;
-	int n_work, has_step;
+	pthread_t work[WORKERS], step, load;
+	int n_work, has_step, has_load;
 };
 
 static int start_threads(struct threads *t, struct server *s, infer_error *err)
@@ -307,7 +257,9 @@ static int start_threads(struct threads *t, struct server *s, infer_error *err)
 	for (; t->n_work < WORKERS; t->n_work++)
 		if (pthread_create(&t->work[t->n_work], NULL, work_thread, s))
 			return err_set(err, INFER_ENOMEM, "the system starts no thread");
-	t->has_step = !pthread_create(&t->step, NULL, stepper_thread, s);
+	s->steps = 1;
+	t->has_load = !pthread_create(&t->load, NULL, loader_thread, s);
+	t->has_step = t->has_load && !pthread_create(&t->step, NULL, stepper_thread, s);
 	return t->has_step ? INFER_OK : err_set(err, INFER_ENOMEM, "the system starts no thread");
 }
 
@@ -316,7 +268,11 @@ static void end_threads(struct threads *t, struct server *s)
 	pthread_mutex_lock(&s->lock);
 	s->stop = STOP_WORK;
 	pthread_cond_broadcast(&s->work.some);
+	pthread_cond_broadcast(&s->load.some);
+	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	if (t->has_load)
+		pthread_join(t->load, NULL);
 	for (int i = 0; i < t->n_work; i++)
 		pthread_join(t->work[i], NULL);
 	/* now no more jobs are handed on */
@@ -328,19 +284,21 @@ static void end_threads(struct threads *t, struct server *s)
 		pthread_join(t->step, NULL);
 }
 
-int serve(const struct serve_opts *o)
+int serve(const struct serve_opts *o, const struct opt *rows)
 {
 	struct server s = { .o = o,
+		            .rows = rows,
 		            .access_fd = -1,
 		            .store = { .dir = -1, .lock = -1 },
-		            .started = (int64_t)time(NULL),
-		            .fair = { .room = SERVE_SEQS } };
+		            .started = (int64_t)time(NULL) };
 	struct listener l = { .fd = -1 };
 	struct threads t = { .n_work = 0 };
 	infer_error err = { 0 };
 
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.work.some, NULL);
+	pthread_cond_init(&s.load.some, NULL);
+	pthread_cond_init(&s.changed, NULL);
 	pthread_cond_init(&s.engine_wake, NULL);
 	pthread_cond_init(&s.batches.wake, NULL);
 	buf_init(&s.scratch, MEM_BASE);

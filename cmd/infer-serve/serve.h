@@ -1,7 +1,8 @@
 /* infer-serve/serve.h - what the files of infer-serve share.
  *
  * Threads.  One reads and writes connections (http.c), two workers read requests (work.c), one
- * steps the engine (stepper.c), and the first waits for signals and checks deadlines (serve.c).
+ * loads models (loading.c), one steps their engines (stepper.c), and the first waits for signals and
+ * checks deadlines (serve.c).
  *
  * An exchange is a request and its answer.  While its body arrives it belongs to the HTTP thread,
  * then to a worker, then, if it generates, to the engine's thread; `lock` guards the fields that
@@ -21,20 +22,12 @@
 #include "infer-serve/metrics.h"
 #include "infer-serve/options.h"
 #include "infer-serve/route.h"
+#include "infer-serve/served.h"
 #include "infer-serve/store.h"
-
-/* Sequences that are computed at once; samples of a request, at most, times those that wait. */
-enum { SERVE_SEQS = 32 };
 
 struct MHD_Connection;
 struct handoff;
 struct http;
-
-/* A sample that is computed, as /slots shows it. */
-struct slot {
-	const struct exchange *of; /* NULL: idle */
-	int32_t index, decoded;
-};
 
 enum stage {
 	STAGE_BODY,   /* the body arrives */
@@ -51,19 +44,21 @@ struct exchange {
 	char id[EXCHANGE_ID + 1];     /* X-Request-Id */
 	char name[24];                /* of the job: never the client's */
 	char *path, *origin, *remote; /* mem_free; origin NULL: none was sent */
+	char owner[KEYS_OWNER + 1];   /* what its key is known by; empty: none that is known */
 	const char *method;
 	int head, anthropic;         /* HEAD; errors have Anthropic's form */
 	int has_trace, demands_slot; /* ?fail_on_no_slot=1 */
 	char trace[33];              /* the trace id that came in */
 	struct buf body;
 	uint64_t body_bytes;
-	struct upload *upload;         /* of a form, in the place of the body */
-	struct query {                 /* of lists; NULL, 0: not given */
-		char *after, *purpose; /* mem_free */
+	struct upload *upload;                 /* of a form, in the place of the body */
+	struct query {                         /* NULL, 0: not given */
+		char *after, *purpose, *model; /* mem_free */
 		int64_t limit;
 	} query;
-	int file;             /* whose contents are the answer, in the place of `out`; -1: none */
-	int is_line, is_page; /* is_line: of a batch, without a connection; `path` is its id */
+	const infer_form *form; /* of a line of a batch */
+	int file;               /* whose contents are the answer, in the place of `out`; -1: none */
+	int is_line, is_page;   /* is_line: of a batch, without a connection; `path` is its id */
 	int64_t began_ns;
 	struct infer_fault early; /* known from the head alone; param NULL */
 	const char *allow;        /* of a 405 */
@@ -73,6 +68,8 @@ struct exchange {
 	int fd;
 	int64_t deadline_ns; /* for the body; 0: none */
 	enum stage stage;
+	struct fair_user *user; /* whose key it has */
+	struct served *model;   /* that it is for; NULL: none, or not known yet */
 	int suspended, gone, ended, admitted, retry_s;
 	int refs; /* the HTTP side, and the thread that makes the answer */
 	int status;
@@ -84,7 +81,7 @@ struct exchange {
 	/* of the engine's thread, and read when the exchange is over */
 	struct exchange *next_job; /* of the inbox, under lock; then of those that run */
 	struct exchange *next_gone;
-	struct fair_item turn;      /* its user is set by the HTTP thread */
+	struct fair_item turn;
 	int64_t put_ns, started_ns; /* handed to the engine's thread, and to the engine */
 	infer_job *job;
 	infer_task *task;
@@ -105,20 +102,11 @@ struct work_queue {
 enum stop { STOP_NONE, STOP_WORK, STOP_ALL };
 struct server {
 	const struct serve_opts *o;
-	infer_model *model;
-	infer_engine *engine;
-	infer_runner *runner;
-	struct sampling sampling;
-	struct chat chat;
-	infer_job_reader *reader;
-	/* of infer-run's requests: as it reads them itself, where the template is the model's alone */
-	infer_job_reader *own_reader;
-	int own_chat;         /* there is one */
-	infer_writer *writer; /* of the engine's thread */
-	struct buf scratch;   /* of the engine's thread */
-	char *called;         /* the name of the model */
-	int64_t started;      /* seconds since 1970 */
-	uint64_t salt;        /* of names */
+	const struct opt *rows; /* of the command line */
+	infer_writer *writer;   /* of the engine's thread */
+	struct buf scratch;     /* of the engine's thread */
+	int64_t started;        /* seconds since 1970 */
+	uint64_t salt;          /* of names */
 	struct http *http;
 	struct buf cert, key; /* of HTTPS, in PEM; empty: HTTP */
 	int access_fd;        /* -1: no log */
@@ -129,33 +117,35 @@ struct server {
 	struct store store; /* of --files-dir */
 	struct batches batches;
 	struct fair_user *users; /* added to, never removed: there is one for each key ever used */
-	int64_t service_ns;      /* running mean: a request in the engine */
-	struct slot slots[SERVE_SEQS];
-	int64_t ended_ns; /* when the last exchange ended, or the start */
-	struct metrics metrics;
+	struct served *models;   /* in the order of the configuration; the first is the usual one */
+	uint64_t memory;         /* that models may take; without --config, whatever there is */
+	struct work_queue load;  /* requests whose model is not loaded */
+	pthread_cond_t changed;  /* a model left */
+	int64_t ended_ns;        /* when the last exchange ended, or the start */
+	struct metrics metrics;  /* of requests that name no model */
 	struct exchange *exchanges;
 	int64_t n_exchanges, n_admitted; /* admitted: to workers and the engine */
-	int64_t samples, n_tasks;        /* those that the engine has */
 	uint64_t n_named;
 	struct work_queue work;
 	struct exchange *inbox, *inbox_last; /* of the engine's thread, by next_job */
 	pthread_cond_t engine_wake;
-	int cut;                  /* those that run end now */
-	enum stop stop;           /* threads end */
-	int closing;              /* connections end */
-	_Atomic int draining;     /* no new requests */
-	_Atomic int failed;       /* the model's file was changed */
-	struct exchange *running; /* of the engine's thread alone, by next_job */
-	struct fair fair;         /* the same: requests that wait for the engine */
+	int steps;            /* the engine's thread runs */
+	int cut;              /* those that run end now */
+	enum stop stop;       /* threads end */
+	int closing;          /* connections end */
+	_Atomic int draining; /* no new requests */
 };
 
 /* serve.c */
-int serve(const struct serve_opts *o);
+int serve(const struct serve_opts *o, const struct opt *rows);
 
 /* work.c: the threads that call endpoints */
 enum { WORKERS = 2 };
 void *work_thread(void *server);
-void work_put(struct server *s, struct exchange *x); /* under lock */
+/* Under lock.  work_take waits for the next; NULL: the server ends. */
+void work_put(struct server *s, struct exchange *x);
+void work_add(struct work_queue *q, struct exchange *x);
+struct exchange *work_take(struct server *s, struct work_queue *q);
 
 /* stepper.c: the thread that steps the engine.  stepper_put: x->job is to be run; takes the worker's
  * reference.  Under no lock. */
@@ -165,6 +155,8 @@ void stepper_put(struct server *s, struct exchange *x);
 /* exchange.c */
 struct exchange *exchange_new(struct server *s); /* NULL: no memory */
 void exchange_drop(struct exchange *x);          /* under lock: one reference */
+/* under lock: what it counts in */
+struct metrics *exchange_metrics(struct exchange *x);
 /* The thread that made the answer is done with it.  Under no lock. */
 void exchange_done(struct exchange *x);
 /* The answer is in x->out: hand it to the HTTP side.  exchange_fault writes it.  Under no lock. */
@@ -181,9 +173,9 @@ void exchange_stream(struct exchange *x, const struct buf *events, int ended);
 infer_job *exchange_job(struct exchange *x);
 extern const char exchange_json[];
 
-/* slots.c: under lock.  A sample begins, or has a token; it ended, or all of x. */
-void slots_take(struct server *s, const struct exchange *x, int32_t index, int32_t tokens);
-void slots_leave(struct server *s, const struct exchange *x);
+/* slots.c: under lock.  A sample begins, or has a token; all of x ended. */
+void slots_take(const struct exchange *x, int32_t index, int32_t tokens);
+void slots_leave(const struct exchange *x);
 
 /* chatml.c: a template where the model has none, and none was given */
 int chatml_open(infer_chat **chat, infer_error *err);

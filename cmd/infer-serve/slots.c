@@ -7,12 +7,12 @@
 
 endpoint_fn ep_slots;
 
-void slots_take(struct server *s, const struct exchange *x, int32_t index, int32_t tokens)
+void slots_take(const struct exchange *x, int32_t index, int32_t tokens)
 {
 	struct slot *idle = NULL;
 
 	for (int i = 0; i < SERVE_SEQS; i++) {
-		struct slot *l = &s->slots[i];
+		struct slot *l = &x->model->slots[i];
 
 		if (l->of == x && l->index == index) {
 			l->decoded += tokens;
@@ -26,11 +26,11 @@ void slots_take(struct server *s, const struct exchange *x, int32_t index, int32
 		*idle = (struct slot){ .of = x, .index = index, .decoded = tokens };
 }
 
-void slots_leave(struct server *s, const struct exchange *x)
+void slots_leave(const struct exchange *x)
 {
 	for (int i = 0; i < SERVE_SEQS; i++)
-		if (s->slots[i].of == x)
-			s->slots[i].of = NULL;
+		if (x->model->slots[i].of == x)
+			x->model->slots[i].of = NULL;
 }
 
 /* Copied under lock: the exchange may end while the answer is written. */
@@ -74,10 +74,14 @@ static void put_params(struct jwrite *w, const struct shown *l)
 	jw_end(w);
 }
 
-static void put_slot(struct jwrite *w, int id, int32_t ctx, const struct shown *l)
+/* model: NULL where there is only one */
+static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
+                     const struct shown *l)
 {
 	jw_object(w, NULL);
 	jw_int(w, "id", id);
+	if (model)
+		jw_str(w, "model", model);
 	if (l->busy)
 		jw_str(w, "id_task", l->task);
 	else
@@ -98,33 +102,54 @@ static void put_slot(struct jwrite *w, int id, int32_t ctx, const struct shown *
 	jw_end(w);
 }
 
+/* The slots of a loaded model, copied; -1: it is not loaded.  Under the lock. */
+static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m, int *busy)
+{
+	struct infer_engine_info e;
+
+	if (m->state != SERVED_IN)
+		return -1;
+	for (int i = 0; i < SERVE_SEQS; i++) {
+		copy_one(&shown[i], &m->slots[i]);
+		*busy += shown[i].busy;
+	}
+	infer_engine_info(m->engine, &e);
+	return e.ctx;
+}
+
+/* All slots, one model after the other; returns how many are idle. */
+static int put_slots(struct jwrite *w, struct server *s)
+{
+	struct shown shown[SERVE_SEQS];
+	int n = 0, busy = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (const struct served *m = s->models; m; m = m->next) {
+		int32_t ctx = copy_all(shown, m, &busy);
+
+		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
+			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &shown[i]);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return n - busy;
+}
+
 void ep_slots(struct exchange *x)
 {
 	struct server *s = x->server;
-	struct shown shown[SERVE_SEQS];
-	struct infer_engine_info e;
 	struct jwrite w;
-	int busy = 0;
+	int idle;
 
 	if (s->o->no_slots) {
 		exchange_refuse(x, INFER_FAULT_OFF, NULL, "this server runs with --no-slots");
 		return;
 	}
-	pthread_mutex_lock(&s->lock);
-	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_one(&shown[i], &s->slots[i]);
-		busy += shown[i].busy;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (x->demands_slot && busy == SERVE_SEQS) {
-		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");
-		return;
-	}
-	infer_engine_info(s->engine, &e);
 	jw_init(&w, &x->out);
 	jw_array(&w, NULL);
-	for (int i = 0; i < SERVE_SEQS; i++)
-		put_slot(&w, i, e.ctx, &shown[i]);
+	idle = put_slots(&w, s);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	if (x->demands_slot && !idle)
+		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");
+	else
+		exchange_answer(x, 200, exchange_json);
 }

@@ -42,20 +42,21 @@ void stepper_put(struct server *s, struct exchange *x)
 static void leave(struct exchange *x)
 {
 	struct server *s = x->server;
-	struct exchange **at = &s->running;
+	struct served *m = x->model;
+	struct exchange **at = &m->running;
 
 	while (*at && *at != x)
 		at = &(*at)->next_job;
 	if (*at)
 		*at = x->next_job;
 	pthread_mutex_lock(&s->lock);
-	slots_leave(s, x); /* nobody looks at its task any more */
+	slots_leave(x); /* nobody looks at its task any more */
 	pthread_mutex_unlock(&s->lock);
 	infer_task_free(x->task);
 	x->task = NULL;
-	fair_end(&s->fair, &x->turn);
+	fair_end(&m->fair, &x->turn);
 	pthread_mutex_lock(&s->lock);
-	s->n_tasks--;
+	m->n_tasks--;
 	pthread_mutex_unlock(&s->lock);
 	exchange_done(x);
 }
@@ -98,28 +99,29 @@ static void fail(struct exchange *x, const struct infer_fault *f)
 static void count(struct exchange *x, const struct infer_answer *a)
 {
 	struct server *s = x->server;
+	struct served *m = x->model;
 
 	pthread_mutex_lock(&s->lock);
 	for (int32_t i = 0; i < a->job->n; i++) {
 		struct infer_usage u = a->choices[i].usage;
 
 		u.queue_ns += x->started_ns - x->put_ns;
-		metrics_sample(&s->metrics, &u, a->choices[i].finish,
+		metrics_sample(&m->metrics, &u, a->choices[i].finish,
 		               !(i % infer_job_each(a->job)));
 		x->completion_tokens += u.completion_tokens;
 		x->prompt_tokens += i % infer_job_each(a->job) ? 0 : u.prompt_tokens;
 	}
-	s->service_ns += (clock_now_ns() - x->started_ns - s->service_ns) / 8;
-	metrics_job(&s->metrics, a->job);
-	metrics_observe(&s->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
+	m->service_ns += (clock_now_ns() - x->started_ns - m->service_ns) / 8;
+	metrics_job(&m->metrics, a->job);
+	metrics_observe(&m->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
 	access_note(x, a);
 	pthread_mutex_unlock(&s->lock);
 }
 
 static struct infer_answer answer_of(const struct exchange *x)
 {
-	const struct server *s = x->server;
-	struct infer_answer a = { .model = { s->called, strlen(s->called) },
+	const char *name = x->model->name;
+	struct infer_answer a = { .model = { name, strlen(name) },
 		                  .created = x->created,
 		                  .fingerprint = fingerprint };
 
@@ -128,14 +130,14 @@ static struct infer_answer answer_of(const struct exchange *x)
 }
 
 /* 1: somebody wrote to the model's file, and answers mean nothing any more. */
-static int is_changed(struct server *s, struct infer_fault *f)
+static int is_changed(struct served *m, struct infer_fault *f)
 {
 	*f = (struct infer_fault){ .kind = INFER_FAULT_SERVER };
-	if (!infer_file_check_unchanged(infer_model_file(s->model), &f->error))
+	if (!infer_file_check_unchanged(infer_model_file(m->model), &f->error))
 		return 0;
-	if (!s->failed)
+	if (!m->failed)
 		say_error("%s", f->error.message);
-	s->failed = 1;
+	m->failed = 1;
 	return 1;
 }
 
@@ -150,7 +152,7 @@ static void end(struct exchange *x)
 
 	if (f->kind) {
 		fail(x, f);
-	} else if (is_changed(s, &changed)) {
+	} else if (is_changed(x->model, &changed)) {
 		fail(x, &changed);
 	} else if (x->streams) {
 		a = answer_of(x);
@@ -201,13 +203,14 @@ static void take_time(struct exchange *x, int32_t index)
 
 	x->token_ns[index] = now;
 	pthread_mutex_lock(&s->lock);
-	slots_take(s, x, index, 1);
+	slots_take(x, index, 1);
 	if (!x->first_ns) {
 		x->first_ns = now;
-		metrics_observe(&s->metrics, METRICS_TTFT, (double)(now - x->began_ns) * 1e-9);
+		metrics_observe(&x->model->metrics, METRICS_TTFT,
+		                (double)(now - x->began_ns) * 1e-9);
 	}
 	if (last)
-		metrics_observe(&s->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
+		metrics_observe(&x->model->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -216,9 +219,12 @@ static void slot_done(struct exchange *x, int32_t index)
 	struct server *s = x->server;
 
 	pthread_mutex_lock(&s->lock);
-	for (int i = 0; i < SERVE_SEQS; i++)
-		if (s->slots[i].of == x && s->slots[i].index == index)
-			s->slots[i].of = NULL;
+	for (int i = 0; i < SERVE_SEQS; i++) {
+		struct slot *l = &x->model->slots[i];
+
+		if (l->of == x && l->index == index)
+			l->of = NULL;
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -254,8 +260,10 @@ static void take_event(const struct infer_got *got)
 
 /* ---- starts ---- */
 
-static void start_job(struct server *s, struct exchange *x)
+static void start_job(struct exchange *x)
 {
+	struct server *s = x->server;
+	struct served *m = x->model;
 	infer_error err;
 	infer_job *j = x->job;
 
@@ -264,12 +272,12 @@ static void start_job(struct server *s, struct exchange *x)
 	fair_charge(x->turn.user, (int64_t)j->request.n_prompt);
 	x->started_ns = clock_now_ns();
 	x->created = (int64_t)time(NULL);
-	x->next_job = s->running;
-	s->running = x;
+	x->next_job = m->running;
+	m->running = x;
 	pthread_mutex_lock(&s->lock);
-	s->n_tasks++;
+	m->n_tasks++;
 	pthread_mutex_unlock(&s->lock);
-	if (infer_runner_start(&x->task, s->runner, j, x, INFER_TASK_OWNS_JOB, &err)) {
+	if (infer_runner_start(&x->task, m->runner, j, x, INFER_TASK_OWNS_JOB, &err)) {
 		infer_job_free(j);
 		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s", err.message);
 		leave(x);
@@ -277,7 +285,7 @@ static void start_job(struct server *s, struct exchange *x)
 		end(x);
 	} else {
 		pthread_mutex_lock(&s->lock);
-		slots_take(s, x, 0, 0);
+		slots_take(x, 0, 0);
 		pthread_mutex_unlock(&s->lock);
 	}
 }
@@ -285,9 +293,7 @@ static void start_job(struct server *s, struct exchange *x)
 /* A request that waits ends without having run; f NULL: nobody waits for it. */
 static void leave_queue(struct exchange *x, const struct infer_fault *f)
 {
-	struct server *s = x->server;
-
-	fair_drop(&s->fair, &x->turn);
+	fair_drop(&x->model->fair, &x->turn);
 	infer_job_free(x->job);
 	x->job = NULL;
 	if (f)
@@ -295,37 +301,38 @@ static void leave_queue(struct exchange *x, const struct infer_fault *f)
 	exchange_done(x);
 }
 
-/* Every request ends with an error. */
-static void fail_all(struct server *s, const struct infer_fault *f)
+/* Every request of a model ends with an error. */
+static void fail_all(struct served *m, const struct infer_fault *f)
 {
 	struct exchange *next;
 
-	for (struct exchange *x = s->running; x; x = next) {
+	for (struct exchange *x = m->running; x; x = next) {
 		next = x->next_job;
 		fail(x, f);
 		leave(x);
 	}
-	while (s->fair.busy)
-		leave_queue(s->fair.busy->first->of, f);
+	while (m->fair.busy)
+		leave_queue(m->fair.busy->first->of, f);
 }
 
 /* Requests whose client is gone end within this step. */
-static void drop_gone(struct server *s)
+static void drop_gone(struct served *m)
 {
+	struct server *s = m->server;
 	struct exchange *gone = NULL, *x;
 
 	pthread_mutex_lock(&s->lock);
-	for (x = s->running; x; x = x->next_job)
+	for (x = m->running; x; x = x->next_job)
 		if (x->gone)
 			x->next_gone = gone, gone = x;
-	for (const struct fair_user *u = s->fair.busy; u; u = u->next_busy)
+	for (const struct fair_user *u = m->fair.busy; u; u = u->next_busy)
 		for (const struct fair_item *i = u->first; i; i = i->next) {
 			x = i->of;
 			if (x->gone)
 				x->next_gone = gone, gone = x;
 		}
 	for (x = gone; x; x = x->next_gone)
-		s->metrics.finished[INFER_FINISH_CANCELLED]++;
+		m->metrics.finished[INFER_FINISH_CANCELLED]++;
 	pthread_mutex_unlock(&s->lock);
 	while ((x = gone)) {
 		gone = x->next_gone;
@@ -338,19 +345,31 @@ static void drop_gone(struct server *s)
 
 /* ---- the loop ---- */
 
+/* Under the lock: a model has work for its engine, or leaves. */
+static int has_work(struct server *s)
+{
+	int some = 0;
+
+	for (struct served *m = s->models; m; m = m->next) {
+		if (m->state == SERVED_IN)
+			m->samples = infer_runner_samples(m->runner);
+		some |= m->running || m->samples || m->state == SERVED_LEAVING;
+	}
+	return some;
+}
+
 /* Wait for work; the requests that came wait for their turn.  *over: the thread ends. */
 static void wait_for_work(struct server *s, int *over, int *cut)
 {
 	struct exchange *next;
 
 	pthread_mutex_lock(&s->lock);
-	s->samples = infer_runner_samples(s->runner);
-	while (!s->inbox && s->stop < STOP_ALL && !s->running && !s->samples)
+	while (!has_work(s) && !s->inbox && s->stop < STOP_ALL)
 		pthread_cond_wait(&s->engine_wake, &s->lock);
 	http_look(s);
 	for (struct exchange *x = s->inbox; x; x = next) {
 		next = x->next_job;
-		fair_put(&s->fair, &x->turn);
+		fair_put(&x->model->fair, &x->turn);
 	}
 	s->inbox = s->inbox_last = NULL;
 	*over = s->stop == STOP_ALL;
@@ -359,41 +378,42 @@ static void wait_for_work(struct server *s, int *over, int *cut)
 }
 
 /* Start the requests whose turn it is. */
-static void start_jobs(struct server *s)
+static void start_jobs(struct served *m)
 {
 	struct fair_item *i;
 
 	do {
 		int32_t lowest = INT32_MAX;
 
-		for (const struct exchange *x = s->running; x; x = x->next_job)
+		for (const struct exchange *x = m->running; x; x = x->next_job)
 			lowest = x->turn.rank < lowest ? x->turn.rank : lowest;
-		i = fair_take(&s->fair, infer_runner_samples(s->runner), lowest);
+		i = fair_take(&m->fair, infer_runner_samples(m->runner), lowest);
 		if (i)
-			start_job(s, i->of);
+			start_job(i->of);
 	} while (i);
 }
 
-static void step(struct server *s)
+static void step(struct served *m)
 {
+	struct server *s = m->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	struct infer_got got = { .task = NULL };
 	struct infer_engine_stats before, after;
 
-	infer_engine_stats(s->engine, &before);
-	int rc = infer_runner_step(s->runner, &f.error);
+	infer_engine_stats(m->engine, &before);
+	int rc = infer_runner_step(m->runner, &f.error);
 
-	infer_engine_stats(s->engine, &after);
+	infer_engine_stats(m->engine, &after);
 	if (after.rows > before.rows) {
 		pthread_mutex_lock(&s->lock);
-		metrics_observe(&s->metrics, METRICS_STEP, (double)(after.rows - before.rows));
+		metrics_observe(&m->metrics, METRICS_STEP, (double)(after.rows - before.rows));
 		pthread_mutex_unlock(&s->lock);
 	}
-	while (!rc && !(rc = infer_runner_next(s->runner, &got, &f.error)) && got.task)
+	while (!rc && !(rc = infer_runner_next(m->runner, &got, &f.error)) && got.task)
 		take_event(&got);
 	if (rc) {
 		say_error("%s", f.error.message);
-		fail_all(s, &f);
+		fail_all(m, &f);
 	}
 }
 
@@ -406,15 +426,21 @@ void *stepper_thread(void *server)
 
 	while (!over) {
 		wait_for_work(s, &over, &cut);
-		drop_gone(s);
-		if (cut || over)
-			fail_all(s, &closing);
-		start_jobs(s);
-		if (s->running || infer_runner_samples(s->runner))
-			step(s);
+		for (struct served *m = served_first(s); m; m = served_next(m)) {
+			drop_gone(m);
+			if (cut || over)
+				fail_all(m, &closing);
+			start_jobs(m);
+			if (m->running || infer_runner_samples(m->runner))
+				step(m);
+		}
+		served_leave(s);
 	}
 	pthread_mutex_lock(&s->lock);
-	s->samples = 0;
+	for (struct served *m = s->models; m; m = m->next)
+		m->samples = 0;
+	s->steps = 0;
+	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }

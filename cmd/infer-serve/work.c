@@ -2,10 +2,8 @@
  * wait for a long prompt. */
 #include "infer-serve/serve.h"
 
-void work_put(struct server *s, struct exchange *x)
+void work_add(struct work_queue *q, struct exchange *x)
 {
-	struct work_queue *q = &s->work;
-
 	x->next_job = NULL;
 	if (q->last)
 		q->last->next_job = x;
@@ -15,10 +13,10 @@ void work_put(struct server *s, struct exchange *x)
 	pthread_cond_signal(&q->some);
 }
 
-/* Under lock: wait for the next; NULL: the server ends. */
-static struct exchange *take(struct server *s)
+void work_put(struct server *s, struct exchange *x) { work_add(&s->work, x); }
+
+struct exchange *work_take(struct server *s, struct work_queue *q)
 {
-	struct work_queue *q = &s->work;
 	struct exchange *x;
 
 	while (!q->first && !s->stop)
@@ -40,10 +38,11 @@ void *work_thread(void *server)
 
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
-		x = take(s);
+		x = work_take(s, &s->work);
 		pthread_mutex_unlock(&s->lock);
 		if (!x)
 			return NULL;
-		x->endpoint->handle(x);
+		if (served_find(x))
+			x->is_line ? batches_line(x) : x->endpoint->handle(x);
 	}
 }

@@ -2,7 +2,7 @@
 #include <infer/kvtype.h>
 #include "base/err.h"
 #include "quant/recipe.h"
-#include "text/yaml.h"
+#include "base/yaml.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -110,3 +110,38 @@ ended()
 	} | json custom_id | sort >ids
 	same "$(json custom_id <many | sort)" "$(cat ids)"
 }
+
+@test "keys: files and batches of one are not there for another, nor for a server without keys" {
+	printf 'one\ntwo\n' >keys
+	keep --api-key-file keys
+	requests 2 >two
+	own upload batch in.jsonl 'X-Api-Key: one' <two >out
+	ID=$(json id <out)
+	same null "$(json owner <out)"
+	same "$(cat out)" "$(own ask GET "/v1/files/$ID" '' 'X-Api-Key: one')"
+	own ask GET "/v1/files/$ID/content" '' 'X-Api-Key: one' | cmp two
+	other() { own ask "$@" 'X-Api-Key: two' >out; status; }
+	same '404 404 404' "$(other GET "/v1/files/$ID" '') $(other GET "/v1/files/$ID/content" '') $(other DELETE "/v1/files/$ID" '')"
+	other GET /v1/files '' >/dev/null
+	same 0 "$(json data.# <out)"
+	B="{\"input_file_id\":\"$ID\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}"
+	same '400 input_file_id' "$(other POST /v1/batches "$B") $(json error.param <out)"
+	BATCH=$(own ask POST /v1/batches "$B" 'X-Api-Key: one' | json id)
+	same '404 404 200' "$(other GET "/v1/batches/$BATCH" '') $(other POST "/v1/batches/$BATCH/cancel" '{}') $(other GET /v1/batches '')"
+	same 0 "$(json data.# <out)"
+	same "$BATCH" "$(own ask GET /v1/batches '' 'X-Api-Key: one' | json data.0.id)"
+	for _ in $(seq 100); do
+		own ask GET "/v1/batches/$BATCH" '' 'X-Api-Key: one' >out
+		[ "$(json status <out)" != completed ] || break
+		sleep 0.05
+	done
+	same null "$(json owner <out)"
+	OUT=$(json output_file_id <out)
+	same '404 200' "$(other GET "/v1/files/$OUT" '') $(own ask GET "/v1/files/$OUT/content" '' 'X-Api-Key: one' >out; status)"
+	# the owner survives the server
+	kill -TERM $PID
+	wait $PID
+	keep
+	own ask GET "/v1/files/$ID" >out
+	same '404 404' "$(status) $(own ask GET "/v1/batches/$BATCH" >out; status)"
+}

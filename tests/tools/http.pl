@@ -2,7 +2,7 @@
 # http.pl SOCKET COMMAND [ARG]...: a client for serve.bats, over a socket in the file system.  It ends with an error where an answer
 # is not what HTTP/1.1 and server-sent events allow.
 #	ask METHOD PATH [BODY [HEADER]...]	the body of the answer; its head into the file `head`, a line each, status first
-#	upload PURPOSE [NAME]			the same of POST /v1/files with standard input as the file, called in.jsonl
+#	upload PURPOSE [NAME [HEADER]...]	the same of POST /v1/files with standard input as the file, called in.jsonl
 #	stream PATH BODY			what each event says, a line each; the file `chunks` gets how many events each chunk has
 #	events PATH BODY			the same of a stream that ends without [DONE]
 #	named PATH BODY			the same of a stream whose events have names, which their data repeats
@@ -176,11 +176,12 @@ sub ask {
 if ($command eq 'ask') {
 	ask(@args);
 } elsif ($command eq 'upload') {
-	my ($purpose, $name) = (@args, 'in.jsonl');
+	my ($purpose, $name, @headers) = @args;
+	$name //= 'in.jsonl';
 	my $file = do { local $/; <STDIN> } // '';
 	my $part = "--part-of-a-form\r\nContent-Disposition: form-data; name=";
 	ask('POST', '/v1/files', qq($part"purpose"\r\n\r\n$purpose\r\n$part"file"; filename="$name"\r\n\r\n$file\r\n--part-of-a-form--\r\n),
-		'Content-Type: multipart/form-data; boundary=part-of-a-form');
+		'Content-Type: multipart/form-data; boundary=part-of-a-form', @headers);
 } elsif ($command eq 'stream') {
 	my $r = reader(dial());
 	put($r->{s}, request('POST', @args));

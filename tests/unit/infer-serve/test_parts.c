@@ -108,11 +108,17 @@ static int case_metrics(void)
 {
 	static struct metrics m;
 	const struct infer_usage u = { .prompt_tokens = 5, .completion_tokens = 3 };
-	const struct metrics_now now = { .running = 2, .model = "a\"b\\c\nd" };
+	static struct metrics none;
+	const struct metrics_now now[] = {
+		{ .of = &m, .running = 2, .model = "a\"b\\c\nd" },
+		{ .of = &none, .model = "second", .loaded = 1 },
+		{ .of = &none, .model = "" },
+	};
+	const struct metrics_process process = { .resident_bytes = 77 };
 	struct buf b;
 	int rc;
 
-	m = (struct metrics){ .prompt_tokens = 0 };
+	m = none = (struct metrics){ .prompt_tokens = 0 };
 	metrics_observe(&m, METRICS_TTFT, .001);
 	metrics_observe(&m, METRICS_TTFT, .0011);
 	metrics_observe(&m, METRICS_TTFT, 1e9);
@@ -121,7 +127,8 @@ static int case_metrics(void)
 	metrics_request(&m, -1, 404);
 	metrics_request(&m, 0, 418);
 	buf_init(&b, MEM_BASE);
-	metrics_put(&b, &m, &now);
+	metrics_request(&none, -1, 401);
+	metrics_put(&b, now, 2, &process);
 	rc = b.bad ? INFER_ENOMEM : INFER_OK;
 	if (!rc) {
 #define L "{model_name=\"a\\\"b\\\\c\\nd\""
@@ -133,7 +140,12 @@ static int case_metrics(void)
 			"\ninfer_time_to_first_token_seconds_count" L "} 3\n",
 			"infer_prompt_tokens_total" L "} 5\n",
 			"\ninfer_generation_tokens_total" L "} 6\n",
-			"\ninfer_num_requests_running" L "} 2\n",
+			"\ninfer_num_requests_running" L
+			"} 2\ninfer_num_requests_running{model_name=\"second\"} 0\n",
+			"\ninfer_model_loaded{model_name=\"second\"} 1\n",
+			"\ninfer_http_requests_total{model_name=\"\",endpoint=\"none\",status="
+			"\"401\"} 1\n",
+			"\nprocess_resident_memory_bytes 77\n",
 			"\ninfer_request_success_total" L ",finished_reason=\"stop\"} 1\n",
 			"\ninfer_request_success_total" L ",finished_reason=\"length\"} 1\n",
 			"\ninfer_http_requests_total" L ",endpoint=\"none\",status=\"404\"} 1\n",

@@ -1,7 +1,7 @@
-/* tests/unit/text/test_yaml.c - a document becomes a tree with places; what is hostile or means more
+/* tests/unit/base/test_yaml.c - a document becomes a tree with places; what is hostile or means more
  * than lists, maps and scalars is refused with line and column. */
 #include "../nth.h"
-#include "text/yaml.h"
+#include "base/yaml.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int case_tree(void)
 	struct arena a;
 	int rc;
 
-	arena_init(&a, MEM_TEXT);
+	arena_init(&a, MEM_BASE);
 	nth_ok(read_text(&root, &a, text, NULL));
 	assert_int_equal(root->kind, YTREE_MAP);
 	assert_int_equal(root->n, 4);
@@ -63,7 +63,7 @@ static int case_values(void)
 	double d = 0;
 	int rc;
 
-	arena_init(&a, MEM_TEXT);
+	arena_init(&a, MEM_BASE);
 	nth_ok(read_text(&root, &a, text, NULL));
 	assert_int_equal(root->n, 10);
 	v[0] = root->first;
@@ -105,7 +105,7 @@ static void refused(const char *text, const char *want)
 	infer_error err = { 0 };
 	struct arena a;
 
-	arena_init(&a, MEM_TEXT);
+	arena_init(&a, MEM_BASE);
 	assert_int_equal(read_text(&root, &a, text, &err), INFER_EFORMAT);
 	assert_null(root);
 	if (strncmp(err.message, want, strlen(want)))
@@ -158,7 +158,7 @@ static void test_limits(void **state)
 	struct arena a;
 
 	(void)state;
-	arena_init(&a, MEM_TEXT);
+	arena_init(&a, MEM_BASE);
 	memset(text, '[', YTREE_DEPTH);
 	memset(text + YTREE_DEPTH, ']', YTREE_DEPTH);
 	assert_int_equal(ytree_read(&root, &a, text, 2 * (size_t)YTREE_DEPTH, "doc", &err),

@@ -1,5 +1,5 @@
-/* text/yaml.c - libyaml's events become a tree, or are refused. */
-#include "text/yaml.h"
+/* base/yaml.c - libyaml's events become a tree, or are refused. */
+#include "base/yaml.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/map.h"
@@ -159,7 +159,7 @@ static int check_keys(struct reader *r, const struct ytree *map)
 					return twice(r, y->key);
 		return INFER_OK;
 	}
-	if (map_init(&seen, MEM_TEXT, map->n))
+	if (map_init(&seen, MEM_BASE, map->n))
 		return err_set(r->err, INFER_ENOMEM, "no memory for %s", r->what);
 	for (const struct ytree *y = map->first; !rc && y; y = y->next) {
 		rc = map_put(&seen, y->key->at, y->key->n, 0);

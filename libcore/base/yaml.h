@@ -1,10 +1,10 @@
-/* text/yaml.h - untrusted YAML as a tree of nodes with their places, read by libyaml.  Confined;
+/* base/yaml.h - untrusted YAML as a tree of nodes with their places, read by libyaml.  Confined;
  * immutable once it is read.
  *
  * One document of lists, maps and scalars.  What a scalar means is up to the caller, who asks for a
  * number or a text. */
-#ifndef TEXT_YAML_H
-#define TEXT_YAML_H
+#ifndef BASE_YAML_H
+#define BASE_YAML_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>

@@ -1,0 +1,390 @@
+/* infer-serve/config.c - several models, from the YAML of --config.  What it says of a model has the
+ * names and ranges of options, whose rows read it. */
+#include "infer-serve/serve.h"
+#include "common/file.h"
+#include "common/say.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/yaml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, UNLOAD_S = 300, UNLOAD_MOST = 1 << 30, NAME_LONGEST = 256 };
+
+/* The file while it is read. */
+struct config {
+	struct server *s;
+	const char *what; /* its path, for messages */
+	struct opt rows[OPT_ROWS_MAX];
+	struct served *models, *last;
+	uint64_t memory;
+	infer_error *err;
+};
+/* A model while it is read. */
+struct reading {
+	struct config *c;
+	struct served *m;
+	struct buf said;
+};
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "out of memory for the configuration");
+}
+
+/* ---- options ---- */
+
+/* Options of the whole command line that a model may have for itself. */
+static int is_limit(const char *name)
+{
+	return !strcmp(name, "max-tokens") || !strcmp(name, "max-queue") ||
+	       !strcmp(name, "api-key-file");
+}
+
+/* The row of an option that a model may have; NULL: there is none of that name. */
+static const struct opt *row_of(const struct config *c, const char *name)
+{
+	int of_model = 0;
+
+	for (const struct opt *o = c->rows; o->kind != OPT_END; o++) {
+		if (o->kind == OPT_GROUP)
+			of_model = !strcmp(o->name, "model") || !strcmp(o->name, "sampling");
+		else if (o->name && !strcmp(o->name, name) && (of_model || is_limit(name)))
+			return o;
+	}
+	return NULL;
+}
+
+static int take_option(struct reading *r, const struct opt *o, const struct ytree *v)
+{
+	const struct config *c = r->c;
+	infer_error why;
+	const char *text;
+
+	TRY(ytree_text(&text, v, c->what, c->err));
+	text = arena_strndup(&r->m->mem, text, v->n);
+	if (!text)
+		return no_memory(c->err);
+	if (o->kind == OPT_FLAG) {
+		if (!ytree_is(v, "true") && !ytree_is(v, "false"))
+			return ytree_fail(v, c->what, c->err, INFER_EFORMAT,
+			                  "%s is neither true nor false", o->name);
+		if (ytree_is(v, "false"))
+			return INFER_OK;
+		text = NULL;
+	}
+	int rc = opt_value(o, &r->m->o, text, o->name, &r->m->mem, &why);
+
+	return rc ? ytree_fail(v, c->what, c->err, rc == INFER_ENOMEM ? rc : INFER_EFORMAT, "%s",
+	                       why.message)
+	          : INFER_OK;
+}
+
+/* One value, or a list where the option may be given more than once. */
+static int take_options(struct reading *r, const struct opt *o, const struct ytree *v)
+{
+	if (o->kind == OPT_LIST) {
+		/* in the place of what the command line says */
+		struct opt_list *l = (void *)((char *)&r->m->o + o->at);
+
+		*l = (struct opt_list){ .n = 0 };
+	}
+	if (o->kind != OPT_LIST || v->kind != YTREE_LIST)
+		return take_option(r, o, v);
+	for (const struct ytree *i = v->first; i; i = i->next)
+		TRY(take_option(r, o, i));
+	return INFER_OK;
+}
+
+/* ---- names ---- */
+
+static int take_name(struct config *c, const struct ytree *y, const char *name)
+{
+	for (struct served *m = c->models; m; m = m->next) {
+		int same = !strcmp(m->name, name);
+
+		for (int i = 0; i < m->aliases.n; i++)
+			same |= !strcmp(m->aliases.at[i], name);
+		if (same)
+			return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+			                  "two models are called '%.80s'", name);
+	}
+	return y->n <= NAME_LONGEST ? INFER_OK
+	                            : ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+	                                         "a name is longer than %d bytes", NAME_LONGEST);
+}
+
+static int take_alias(struct reading *r, const struct ytree *y)
+{
+	struct served *m = r->m;
+	const char *name;
+
+	TRY(ytree_text(&name, y, r->c->what, r->c->err));
+	TRY(take_name(r->c, y, name));
+	m->aliases.at[m->aliases.n] = arena_strndup(&m->mem, name, y->n);
+	return m->aliases.at[m->aliases.n++] ? INFER_OK : no_memory(r->c->err);
+}
+
+static int take_aliases(struct reading *r, const struct ytree *y)
+{
+	size_t n = y->kind == YTREE_LIST ? y->n : 1;
+
+	r->m->aliases.at = arena_alloc(&r->m->mem, n, sizeof *r->m->aliases.at);
+	if (!r->m->aliases.at)
+		return no_memory(r->c->err);
+	if (y->kind != YTREE_LIST)
+		return take_alias(r, y);
+	for (const struct ytree *i = y->first; i; i = i->next)
+		TRY(take_alias(r, i));
+	return INFER_OK;
+}
+
+/* ---- a model ---- */
+
+static int take_load(struct reading *r, const struct ytree *y)
+{
+	r->m->at_start = ytree_is(y, "start");
+	if (r->m->at_start || ytree_is(y, "demand"))
+		return INFER_OK;
+	return ytree_fail(y, r->c->what, r->c->err, INFER_EFORMAT,
+	                  "load is neither start nor demand");
+}
+
+static int take_unload(struct reading *r, const struct ytree *y)
+{
+	uint64_t v;
+
+	TRY(ytree_u64(&v, y, 0, UNLOAD_MOST, r->c->what, r->c->err));
+	r->m->unload_s = (int64_t)v;
+	return INFER_OK;
+}
+
+static int take_member(struct reading *r, const struct ytree *v)
+{
+	const char *key = v->key->at;
+	const struct opt *o;
+
+	if (!strcmp(key, "aliases"))
+		return take_aliases(r, v);
+	if (!strcmp(key, "load"))
+		return take_load(r, v);
+	if (!strcmp(key, "unload"))
+		return take_unload(r, v);
+	o = row_of(r->c, key);
+	if (!o)
+		return ytree_fail(v->key, r->c->what, r->c->err, INFER_EFORMAT,
+		                  "no key is called '%.60s' here", key);
+	return take_options(r, o, v);
+}
+
+/* Append a value to the text by which changes are found. */
+static void say(struct buf *to, const struct ytree *v)
+{
+	buf_printf(to, "%d %zu ", v->kind, (size_t)v->n);
+	if (v->kind == YTREE_SCALAR)
+		buf_put(to, v->at, v->n);
+	for (const struct ytree *i = v->first; i; i = i->next) {
+		if (i->key)
+			say(to, i->key);
+		say(to, i);
+	}
+}
+
+static int take_members(struct reading *r, const struct ytree *y)
+{
+	struct served *m = r->m;
+	struct config *c = r->c;
+
+	TRY(ytree_map(y, c->what, c->err));
+	for (const struct ytree *v = y->first; v; v = v->next)
+		TRY(take_member(r, v));
+	if (!m->o.model)
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+		                  "a model needs the key model, its file");
+	if (m->at_start && !ytree_get(y, "unload"))
+		m->unload_s = 0;
+	say(&r->said, y);
+	m->said = r->said.bad ? NULL : arena_strndup(&m->mem, r->said.at, r->said.len);
+	if (!m->said)
+		return no_memory(c->err);
+	if (ytree_get(y, "api-key-file"))
+		return keys_read(&m->keys, m->o.api_key_file, c->err);
+	return INFER_OK;
+}
+
+static int take_model(struct config *c, const struct ytree *y)
+{
+	struct reading r = { .c = c, .m = served_new(c->s, c->s->o) };
+	int rc;
+
+	if (!r.m)
+		return no_memory(c->err);
+	buf_init(&r.said, MEM_BASE);
+	r.m->o.model = NULL;
+	r.m->unload_s = UNLOAD_S;
+	r.m->name = mem_strndup(MEM_BASE, y->key->at, y->key->n);
+	rc = r.m->name ? take_name(c, y->key, r.m->name) : no_memory(c->err);
+	if (c->last)
+		c->last->next = r.m;
+	else
+		c->models = r.m;
+	c->last = r.m;
+	if (!rc)
+		rc = take_members(&r, y);
+	buf_fini(&r.said);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+static int take_version(struct config *c, const struct ytree *y)
+{
+	uint64_t v;
+
+	TRY(ytree_u64(&v, y, 1, INT32_MAX, c->what, c->err));
+	return v == VERSION ? INFER_OK
+	                    : ytree_fail(y, c->what, c->err, INFER_EUNSUP,
+	                                 "version %llu of configurations is not supported",
+	                                 (unsigned long long)v);
+}
+
+static int take_memory(struct config *c, const struct ytree *y)
+{
+	static const struct opt row = { OPT_SIZE, .name = "memory", .lo = 1, .hi = 1e18 };
+	infer_error why;
+	const char *text;
+
+	TRY(ytree_text(&text, y, c->what, c->err));
+	if (opt_value(&row, &c->memory, text, row.name, NULL, &why))
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "%s", why.message);
+	return INFER_OK;
+}
+
+static int take_models(struct config *c, const struct ytree *y)
+{
+	TRY(ytree_map(y, c->what, c->err));
+	for (const struct ytree *v = y->first; v; v = v->next)
+		TRY(take_model(c, v));
+	return c->models ? INFER_OK
+	                 : ytree_fail(y, c->what, c->err, INFER_EFORMAT, "there are no models");
+}
+
+static int take_root(struct config *c, const struct ytree *y)
+{
+	static const struct {
+		const char *name;
+		int (*take)(struct config *c, const struct ytree *y);
+	} keys[] = { { "infer-serve", take_version },
+		     { "memory", take_memory },
+		     { "models", take_models } };
+
+	TRY(ytree_map(y, c->what, c->err));
+	for (const struct ytree *v = y->first; v; v = v->next) {
+		size_t i = 0;
+
+		while (i < 3 && strcmp(keys[i].name, v->key->at))
+			i++;
+		if (i == 3)
+			return ytree_fail(v->key, c->what, c->err, INFER_EFORMAT,
+			                  "no key is called '%.60s' here", v->key->at);
+		TRY(keys[i].take(c, v));
+	}
+	for (size_t i = 0; i < 3; i += 2)
+		if (!ytree_get(y, keys[i].name))
+			return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+			                  "the key %s is not there", keys[i].name);
+	return INFER_OK;
+}
+
+static int read_config(struct config *c)
+{
+	struct ytree *root = NULL;
+	struct os_limits l;
+	struct arena tree;
+	struct buf text;
+	int rc;
+
+	arena_init(&tree, MEM_BASE);
+	buf_init(&text, MEM_BASE);
+	rc = file_read(&text, c->what, YTREE_BYTES, c->err);
+	if (!rc)
+		rc = ytree_read(&root, &tree, text.at ? text.at : "", text.len, c->what, c->err);
+	if (!rc && !root)
+		rc = err_set(c->err, INFER_EFORMAT, "%s: line 1, column 1: it is empty", c->what);
+	if (!rc)
+		rc = take_root(c, root);
+	if (!rc && !c->memory) {
+		os_limits(&l);
+		c->memory = l.memory_bytes;
+	}
+	buf_fini(&text);
+	arena_fini(&tree);
+	return rc;
+}
+
+/* ---- taking it ---- */
+
+/* The link to the one that is served and was configured by the same text; NULL: none. */
+static struct served **same(struct served **at, const struct served *as)
+{
+	for (; *at; at = &(*at)->next)
+		if (!(*at)->retired && !strcmp((*at)->name, as->name) &&
+		    !strcmp((*at)->said, as->said))
+			return at;
+	return NULL;
+}
+
+/* Under the lock: the models of c in the place of the server's, of which those stay that were said in
+ * the same words; what is not needed of c remains in it. */
+static void replace(struct config *c)
+{
+	struct server *s = c->s;
+	struct served *old = s->models, *first = NULL, **at = &first, *m, *next, **found;
+
+	m = c->models;
+	c->models = NULL;
+	for (; m; m = next) {
+		next = m->next;
+		found = same(&old, m);
+		if (found) {
+			struct served *kept = *found;
+			struct keys keys = kept->keys;
+
+			*found = kept->next;
+			kept->keys = m->keys;
+			m->keys = keys;
+			m->next = c->models;
+			c->models = m;
+			m = kept;
+		}
+		m->next = NULL;
+		*at = m;
+		at = &m->next;
+	}
+	*at = old;
+	for (; old; old = old->next)
+		old->retired = 1;
+	s->models = first;
+	s->memory = c->memory;
+}
+
+int served_configure(struct server *s, infer_error *err)
+{
+	struct config c = { .s = s, .what = s->o->config, .err = err };
+	struct served *next;
+	int rc;
+
+	opt_rows(c.rows, s->rows);
+	rc = read_config(&c);
+	if (!rc) {
+		pthread_mutex_lock(&s->lock);
+		replace(&c);
+		pthread_mutex_unlock(&s->lock);
+	}
+	for (; c.models; c.models = next) {
+		next = c.models->next;
+		served_free(c.models);
+	}
+	return rc ? rc : served_start(s, err);
+}

@@ -1,0 +1,395 @@
+/* infer-serve/loading.c - which model a request is for; loading it where it is not loaded, and having
+ * those leave that are not used. */
+#include "infer-serve/serve.h"
+#include "common/say.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <string.h>
+
+endpoint_fn ep_infer;
+
+#define SECOND INT64_C(1000000000)
+enum { RETRY_S = 5 };
+
+/* ---- choosing ---- */
+
+/* The name that a request gives, in mem; *name NULL: none.  0: it was answered why there is none. */
+static int asked_name(struct exchange *x, struct arena *mem, const char **name, size_t *n)
+{
+	const struct json *body, *v;
+	infer_error err;
+	int rc;
+
+	*name = x->query.model;
+	*n = *name ? strlen(*name) : 0;
+	if (!x->is_line && !(x->endpoint->method & ROUTE_POST))
+		return 1;
+	rc = jread(&body, mem, x->body.at ? x->body.at : "", x->body.len, "request", &err);
+	if (rc) {
+		exchange_refuse(x, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,
+		                NULL, "%s", err.message);
+		return 0;
+	}
+	v = json_get(body, "model");
+	/* the form says what is wrong with one that is no text */
+	if (!json_is_string(v))
+		return 1;
+	*name = v->s;
+	*n = v->n;
+	return 1;
+}
+
+static struct served *usual(struct server *s)
+{
+	struct served *m = s->models;
+
+	while (m && m->retired)
+		m = m->next;
+	return m;
+}
+
+/* A key that is demanded: enum infer_fault_kind of what is wrong with that of x. */
+static int key_fault(const struct exchange *x, const struct served *m)
+{
+	const struct keys *k = m->keys.n ? &m->keys : &x->server->keys;
+
+	if (!k->n || keys_have(k, x->owner))
+		return INFER_FAULT_NONE;
+	return *x->owner ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
+}
+
+/* The user of x among those who share the engine of m; NULL: no memory. */
+static struct fair_user *user_of(struct served *m, const struct fair_user *of)
+{
+	struct fair_user *u = m->users;
+
+	while (u && u->id != of->id)
+		u = u->next;
+	if (!u && (u = mem_zalloc(MEM_BASE, 1, sizeof *u))) {
+		u->id = of->id;
+		u->next = m->users;
+		m->users = u;
+	}
+	if (u) {
+		u->weight = of->weight;
+		u->priority = of->priority;
+	}
+	return u;
+}
+
+/* Whether m has no place for x: more wait than its configuration allows, and the user of x has a
+ * share of them. */
+static int is_full(const struct exchange *x, const struct served *m, int64_t most)
+{
+	int64_t users = 1;
+
+	if (!x->server->o->config || !x->admitted || m->n_admitted < most)
+		return 0;
+	for (const struct fair_user *u = m->users; u; u = u->next)
+		users += u != x->turn.user && u->admitted;
+	return x->turn.user->admitted >= most / users;
+}
+
+/* Under the lock: x is for m, or *f says why not. */
+static void take(struct exchange *x, struct served *m, struct infer_fault *f)
+{
+	int64_t most = SERVE_SEQS + m->o.max_queue;
+
+	f->kind = key_fault(x, m);
+	f->error.code = INFER_EINVAL;
+	if (f->kind) {
+		err_set(&f->error, INFER_EINVAL,
+		        f->kind == INFER_FAULT_KEY ? "the model '%.120s' needs an API key"
+		                                   : "this key may not use the model '%.120s'",
+		        m->name);
+		return;
+	}
+	x->turn.user = user_of(m, x->user);
+	if (!x->turn.user) {
+		f->kind = INFER_FAULT_SERVER;
+		err_set(&f->error, INFER_ENOMEM, "out of memory for a request");
+		return;
+	}
+	if (is_full(x, m, most)) {
+		f->kind = INFER_FAULT_BUSY;
+		x->retry_s = RETRY_S;
+		err_set(&f->error, INFER_EINVAL,
+		        "%lld requests for '%.120s' run or wait: try again later", (long long)most,
+		        m->name);
+		return;
+	}
+	x->turn.user->admitted += x->admitted;
+	x->model = m;
+	m->refs++;
+	m->n_admitted += x->admitted;
+}
+
+/* 0: x was answered why it has no model. */
+static int choose(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct infer_fault f = { .param = "model" };
+	const char *name = NULL;
+	struct served *m;
+	struct arena mem;
+	size_t n = 0;
+	int ok;
+
+	arena_init(&mem, MEM_BASE);
+	ok = !s->o->config || asked_name(x, &mem, &name, &n);
+	if (ok) {
+		pthread_mutex_lock(&s->lock);
+		m = name ? served_named(s, name, n) : usual(s);
+		if (!m && x->endpoint && x->endpoint->handle == ep_infer)
+			m = served_of_file(s, name, n);
+		if (m)
+			take(x, m, &f);
+		pthread_mutex_unlock(&s->lock);
+		if (!m) {
+			f.kind = INFER_FAULT_MODEL;
+			err_set(&f.error, INFER_EINVAL, "there is no model '%.*s'",
+			        n < 120 ? (int)n : 120, name ? name : "");
+		}
+		ok = !f.kind;
+		if (f.kind)
+			exchange_fault(x, &f);
+	}
+	arena_fini(&mem);
+	return ok;
+}
+
+int served_find(struct exchange *x)
+{
+	struct server *s = x->server;
+	int in, stop;
+
+	if (!x->is_line && !(x->endpoint->flags & EP_MODEL))
+		return 1;
+	if (!x->model && !choose(x)) {
+		exchange_done(x);
+		return 0;
+	}
+	pthread_mutex_lock(&s->lock);
+	in = x->model->state == SERVED_IN;
+	stop = s->stop;
+	if (!in && !stop)
+		work_add(&s->load, x);
+	pthread_mutex_unlock(&s->lock);
+	if (!in && stop) {
+		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
+		exchange_done(x);
+	}
+	return in;
+}
+
+/* ---- loading ---- */
+
+/* Under the lock: memory of models other than m; *idle: the one that nobody uses for longest;
+ * *leaving: one will be gone soon. */
+static uint64_t taken(struct server *s, const struct served *m, struct served **idle, int *leaving)
+{
+	uint64_t sum = 0;
+
+	*idle = NULL;
+	*leaving = 0;
+	for (struct served *k = s->models; k; k = k->next) {
+		if (k == m)
+			continue;
+		sum += k->bytes;
+		*leaving |= k->state == SERVED_LEAVING;
+		if (k->state == SERVED_IN && !k->refs &&
+		    (!*idle || k->ended_ns < (*idle)->ended_ns))
+			*idle = k;
+	}
+	return sum;
+}
+
+/* Account for m, once others have left that are in its way. */
+static int make_room(struct served *m, uint64_t bytes, infer_error *err)
+{
+	struct server *s = m->server;
+	struct served *idle;
+	int leaving, rc = INFER_OK;
+
+	pthread_mutex_lock(&s->lock);
+	while (taken(s, m, &idle, &leaving) + bytes > s->memory) {
+		if (s->stop || (!leaving && !idle) || !s->steps) {
+			rc = err_set(err, s->steps ? INFER_EAGAIN : INFER_ENOMEM,
+			             "%s needs %.0f MiB, and models that are in use leave less",
+			             m->name, (double)bytes / (1 << 20));
+			break;
+		}
+		if (!leaving) {
+			idle->state = SERVED_LEAVING;
+			pthread_cond_signal(&s->engine_wake);
+		}
+		pthread_cond_wait(&s->changed, &s->lock);
+	}
+	if (!rc)
+		m->bytes = bytes;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+/* Load m, which is out, as its state says already. */
+static int load(struct served *m, infer_error *err)
+{
+	struct server *s = m->server;
+	int64_t from = clock_now_ns();
+	int rc = served_open(m, make_room, err);
+
+	pthread_mutex_lock(&s->lock);
+	m->state = rc ? SERVED_OUT : SERVED_IN;
+	m->bytes = rc ? 0 : m->bytes;
+	m->ended_ns = clock_now_ns();
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (!rc)
+		say_note(1, "%s: loaded in %.0f ms, %.1f MiB", m->name,
+		         clock_ms(from, clock_now_ns()), (double)m->bytes / (1 << 20));
+	return rc;
+}
+
+int served_start(struct server *s, infer_error *err)
+{
+	struct served *m;
+	int rc = INFER_OK;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		m = s->models;
+		while (m && (!m->at_start || m->retired || m->state != SERVED_OUT))
+			m = m->next;
+		if (m) {
+			m->at_start = 0;
+			m->state = SERVED_LOADING;
+		}
+		pthread_mutex_unlock(&s->lock);
+		rc = m ? load(m, err) : INFER_OK;
+	} while (m && !rc);
+	return rc;
+}
+
+/* Load what x is for, and hand x on. */
+static void load_for(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct served *m = x->model;
+	struct infer_fault f = { .kind = INFER_FAULT_NONE };
+	infer_error err;
+	int mine, rc = INFER_OK;
+
+	pthread_mutex_lock(&s->lock);
+	while (m->state == SERVED_LEAVING || m->state == SERVED_LOADING)
+		pthread_cond_wait(&s->changed, &s->lock);
+	mine = m->state == SERVED_OUT;
+	if (mine)
+		m->state = SERVED_LOADING;
+	pthread_mutex_unlock(&s->lock);
+	if (mine)
+		rc = load(m, &err);
+	if (!rc) {
+		pthread_mutex_lock(&s->lock);
+		work_put(s, x);
+		pthread_mutex_unlock(&s->lock);
+		return;
+	}
+	if (rc != INFER_EAGAIN)
+		say_warning("%s cannot be loaded: %s", m->name, err.message);
+	f.kind = rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : INFER_FAULT_SERVER;
+	x->retry_s = RETRY_S;
+	err_set(&f.error, rc, "the model cannot be loaded: %.200s", err.message);
+	exchange_fault(x, &f);
+	exchange_done(x);
+}
+
+void *loader_thread(void *server)
+{
+	struct server *s = server;
+	struct exchange *x;
+
+	for (;;) {
+		pthread_mutex_lock(&s->lock);
+		x = work_take(s, &s->load);
+		pthread_mutex_unlock(&s->lock);
+		if (!x)
+			return NULL;
+		load_for(x);
+	}
+}
+
+/* ---- leaving ---- */
+
+void served_look(struct server *s)
+{
+	int64_t now = clock_now_ns();
+
+	if (!s->o->config)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (struct served *m = s->models; m; m = m->next) {
+		int is_in = m->state == SERVED_IN;
+
+		if (m->refs || (!is_in && m->state != SERVED_OUT))
+			continue;
+		if (m->retired || (is_in && m->failed) ||
+		    (is_in && m->unload_s && now - m->ended_ns > m->unload_s * SECOND)) {
+			m->state = SERVED_LEAVING;
+			pthread_cond_signal(&s->engine_wake);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Take m, which has left, off the list if nothing can find it any more.  Under the lock. */
+static int unlist(struct server *s, struct served *m)
+{
+	struct served **at = &s->models;
+
+	if (!m->retired || m->refs)
+		return 0;
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	return 1;
+}
+
+static struct served *leaving(struct server *s)
+{
+	struct served *m;
+
+	pthread_mutex_lock(&s->lock);
+	for (m = s->models; m && m->state != SERVED_LEAVING;)
+		m = m->next;
+	pthread_mutex_unlock(&s->lock);
+	return m;
+}
+
+void served_leave(struct server *s)
+{
+	struct infer_engine_stats e = { 0 };
+	struct served *m;
+
+	while ((m = leaving(s))) {
+		if (m->engine) {
+			infer_engine_stats(m->engine, &e);
+			say_note(1, "%s: unloaded", m->name);
+		}
+		/* nobody looks at it in this state */
+		served_close(m);
+		pthread_mutex_lock(&s->lock);
+		m->steps += e.steps;
+		m->preemptions += e.preemptions;
+		m->samples = 0;
+		m->bytes = 0;
+		m->state = SERVED_OUT;
+		int gone = unlist(s, m);
+
+		pthread_cond_broadcast(&s->changed);
+		pthread_mutex_unlock(&s->lock);
+		if (gone)
+			served_free(m);
+	}
+}

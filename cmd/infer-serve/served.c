@@ -1,0 +1,249 @@
+/* infer-serve/served.c - one of the models that are served: its file, engine and readers. */
+#include "infer-serve/served.h"
+#include "infer-serve/serve.h"
+#include "common/progress.h"
+#include "common/say.h"
+#include "common/sig.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <string.h>
+
+struct served *served_new(struct server *s, const struct serve_opts *o)
+{
+	struct served *m = mem_zalloc(MEM_BASE, 1, sizeof *m);
+
+	if (!m)
+		return NULL;
+	m->server = s;
+	m->o = *o;
+	m->fair.room = SERVE_SEQS;
+	m->ended_ns = clock_now_ns();
+	arena_init(&m->mem, MEM_BASE);
+	return m;
+}
+
+void served_free(struct served *m)
+{
+	if (!m)
+		return;
+	served_close(m);
+	for (struct fair_user *u = m->users, *next; u; u = next) {
+		next = u->next;
+		mem_free(u);
+	}
+	keys_fini(&m->keys);
+	mem_free(m->name);
+	arena_fini(&m->mem);
+	mem_free(m);
+}
+
+/* ---- opening ---- */
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* What the engine will take.  A cache whose size is not given is as large as the model's share of the
+ * memory allows, but has room for one whole context where that fits at all. */
+static int plan(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes, infer_error *err)
+{
+	const struct server *s = m->server;
+	struct infer_engine_opts single = *eo;
+	struct infer_engine_need all, one;
+	uint64_t share, fixed, room, n = 0;
+
+	single.max_seqs = 1;
+	TRY(infer_engine_need(m->model, eo, &all, err));
+	TRY(infer_engine_need(m->model, &single, &one, err));
+	for (const struct served *k = s->models; k; k = k->next)
+		n += !k->retired;
+	fixed = all.weight_bytes + all.workspace_bytes;
+	share = s->memory / (n ? n : 1);
+	room = share > fixed ? share - fixed : 0;
+	if (room < one.kv_bytes)
+		room = least(one.kv_bytes, s->memory > fixed ? s->memory - fixed : 0);
+	if (!eo->kv_bytes)
+		eo->kv_bytes = least(all.kv_bytes, room);
+	*bytes = fixed + eo->kv_bytes;
+	if (*bytes <= s->memory && eo->kv_bytes)
+		return INFER_OK;
+	return err_set(err, INFER_ENOMEM,
+	               "%s needs %.0f MiB, and models may take %.0f: give it less --ctx or "
+	               "--kv-bytes",
+	               m->name, (double)*bytes / (1 << 20), (double)s->memory / (1 << 20));
+}
+
+static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
+{
+	const struct serve_opts *o = &m->o;
+	struct infer_engine_opts eo;
+	uint64_t bytes;
+
+	TRY(engine_args_take(&eo, &o->engine, err));
+	eo.log = say_log;
+	eo.max_seqs = SERVE_SEQS;
+	eo.flags |= INFER_ENGINE_EVEN;
+	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
+	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
+	if (room) {
+		TRY(plan(m, &eo, &bytes, err));
+		TRY(room(m, bytes, err));
+	}
+	TRY(infer_engine_open(&m->engine, m->model, &eo, err));
+	return infer_runner_new(&m->runner, m->engine, m->model, err);
+}
+
+static int open_model(struct served *m, served_room_fn *room, infer_error *err)
+{
+	const struct serve_opts *o = &m->o;
+	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx, .log = say_log };
+	const char *path;
+
+	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	if (!room) {
+		mo.watch = model_watch;
+		sig_mapped(path);
+	}
+	TRY(infer_model_open(&m->model, path, &mo, err));
+	if (!infer_model_tokenizer(m->model))
+		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
+	TRY(sampling_take(&m->sampling, &o->sampling, m->model, err));
+	return open_engine(m, room, err);
+}
+
+static int open_reader(struct served *m, infer_error *err)
+{
+	static const int embeds[] = { INFER_EMBED_NONE, INFER_EMBED_MEAN, INFER_EMBED_LAST,
+		                      INFER_EMBED_CLS };
+	const struct serve_opts *o = &m->o;
+
+	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model), err));
+	m->own_chat = m->chat.template != NULL;
+	TRY(chatml_open(&m->chat.template, err));
+	struct infer_job_opts jo = {
+		.model = m->model,
+		.sample = m->sampling.o,
+		.breaker_texts = m->sampling.breaker_texts,
+		.n_breaker_texts = m->sampling.n_breaker_texts,
+		.max_tokens = (int32_t)o->max_tokens,
+		.max_tokens_given = o->max_tokens >= 0,
+		.logprobs = -1,
+		.chat = m->chat.template,
+		.chat_tools = m->chat.with_tools,
+		.conversation = m->chat.c,
+		.now = chat_local_now,
+		.encode = INFER_ENCODE_SPECIAL,
+		.calls = INFER_CALLS_AUTO,
+		.embed = embeds[o->embed + 1],
+		.where = " by this server",
+		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
+	};
+	TRY(infer_job_reader_new(&m->reader, &jo, err));
+	jo.chat = m->own_chat ? m->chat.template : NULL;
+	jo.max_tokens_given = 1;
+	jo.encode = 0;
+	jo.calls = INFER_CALLS_FREE;
+	jo.reads = 0;
+	return infer_job_reader_new(&m->own_reader, &jo, err);
+}
+
+/* Without a name from the options it is called as its file says. */
+static int take_name(struct served *m, infer_error *err)
+{
+	struct infer_str called;
+
+	if (m->name)
+		return INFER_OK;
+	called = infer_model_called(m->model);
+	m->name = m->o.alias ? mem_strndup(MEM_BASE, m->o.alias, strlen(m->o.alias))
+	                     : mem_strndup(MEM_BASE, called.at, called.len);
+	return m->name ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for the server");
+}
+
+int served_open(struct served *m, served_room_fn *room, infer_error *err)
+{
+	int rc = open_model(m, room, err);
+
+	if (!rc)
+		rc = open_reader(m, err);
+	if (!rc)
+		rc = take_name(m, err);
+	if (rc)
+		served_close(m);
+	return rc;
+}
+
+void served_close(struct served *m)
+{
+	infer_runner_free(m->runner);
+	m->runner = NULL;
+	infer_engine_close(&m->engine);
+	infer_job_reader_free(m->reader);
+	infer_job_reader_free(m->own_reader);
+	m->reader = m->own_reader = NULL;
+	chat_fini(&m->chat);
+	m->chat = (struct chat){ 0 };
+	sampling_fini(&m->sampling);
+	m->sampling = (struct sampling){ .n_breaker_texts = 0 };
+	infer_model_close(&m->model);
+	m->failed = 0;
+}
+
+/* ---- names ---- */
+
+static int is_called(const char *name, const char *at, size_t n)
+{
+	return strlen(name) == n && !memcmp(name, at, n);
+}
+
+struct served *served_named(struct server *s, const char *name, size_t n)
+{
+	for (struct served *m = s->models; m; m = m->next) {
+		if (m->retired)
+			continue;
+		if (is_called(m->name, name, n))
+			return m;
+		for (int i = 0; i < m->aliases.n; i++)
+			if (is_called(m->aliases.at[i], name, n))
+				return m;
+	}
+	return NULL;
+}
+
+struct served *served_of_file(struct server *s, const char *path, size_t n)
+{
+	for (struct served *m = s->models; m; m = m->next) {
+		const char *slash = strrchr(m->o.model, '/');
+
+		if (!m->retired && (is_called(m->o.model, path, n) ||
+		                    is_called(slash ? slash + 1 : m->o.model, path, n)))
+			return m;
+	}
+	return NULL;
+}
+
+/* Under the lock: the first from m on. */
+static struct served *loaded(struct served *m)
+{
+	while (m && m->state != SERVED_IN)
+		m = m->next;
+	return m;
+}
+
+struct served *served_first(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	struct served *m = loaded(s->models);
+
+	pthread_mutex_unlock(&s->lock);
+	return m;
+}
+
+struct served *served_next(struct served *m)
+{
+	struct server *s = m->server;
+
+	pthread_mutex_lock(&s->lock);
+	m = loaded(m->next);
+	pthread_mutex_unlock(&s->lock);
+	return m;
+}
