@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/jwrite.h"
 #include "probe/probe.h"
-#include "text/yaml.h"
+#include "base/yaml.h"
 
 #include <stdio.h>
 #include <string.h>

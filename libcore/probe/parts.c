@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "probe/probe.h"
-#include "text/yaml.h"
+#include "base/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
