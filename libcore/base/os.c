@@ -165,6 +165,23 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 	madvise((void *)(f->at + from), bytes, MADV_WILLNEED);
 }
 
+enum os_brought os_populate(const void *at, size_t bytes)
+{
+	enum { POPULATE_READ = 22 }; /* MADV_POPULATE_READ of Linux 5.14 */
+	size_t before = (uintptr_t)at % os_page();
+	void *from = (void *)((uintptr_t)at - before);
+	struct rusage old, now;
+
+	getrusage(RUSAGE_THREAD, &old);
+	if (!madvise(from, bytes + before, POPULATE_READ)) {
+		getrusage(RUSAGE_THREAD, &now);
+		return now.ru_majflt > old.ru_majflt ? OS_READ : OS_THERE;
+	}
+	/* an older kernel: begin to read, and leave the waiting to the faults */
+	return errno == EINVAL && !madvise(from, bytes + before, MADV_WILLNEED) ? OS_READ
+	                                                                        : OS_FAILED;
+}
+
 static int refuse_room(size_t bytes, infer_error *err)
 {
 	struct os_limits l;

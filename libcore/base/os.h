@@ -38,6 +38,14 @@ int os_file_read(const struct os_file *f, const char *path, size_t from, void *t
 /* 1: the file was modified since (its size or modification time changed).  Another file renamed to
  * the same name does not count. */
 int os_file_changed(const struct os_file *f);
+/* Bring mapped memory in, from the file where it is not there yet, and wait for it.  Where the file
+ * has become shorter or cannot be read no signal comes. */
+enum os_brought {
+	OS_FAILED,
+	OS_THERE, /* it was in memory, or is being read already */
+	OS_READ,  /* this call read some of it */
+};
+enum os_brought os_populate(const void *at, size_t bytes);
 /* start reading ahead; a hint */
 void os_file_want(const struct os_file *f, size_t from, size_t bytes);
 

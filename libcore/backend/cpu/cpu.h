@@ -9,6 +9,7 @@
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
 #include "backend/cpu/cache.h"
+#include "base/ahead.h"
 #include "base/pool.h"
 #include "kern/kern.h"
 #include "kern/dispatch.h"
@@ -99,6 +100,7 @@ struct backend_plan {
 	int64_t slots;
 	struct cpu_block *blocks; /* [rows] */
 	struct cpu_moe moe;
+	struct ahead *ahead; /* reads the weights of the first step, or NULL */
 	/* of the step that runs */
 	const struct backend_step *s;
 };
@@ -109,6 +111,8 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
              const struct backend_model *m, const struct backend_size *size, infer_error *err);
 void cpu_plan_free(struct backend_plan *p);
+/* threads that read the weights of products ahead of the first step, in its order; or NULL */
+struct ahead *cpu_ahead(const struct backend_plan *p);
 /* NULL: read as it is */
 const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);
 

@@ -6,6 +6,8 @@
 #include "base/num.h"
 #include "type/type.h"
 
+#define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights worth a thread that reads them ahead */
+
 static enum cpu_step_kind kind_of(enum graph_op op)
 {
 	switch (op) {
@@ -357,6 +359,30 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 	return rc;
 }
 
+struct ahead *cpu_ahead(const struct backend_plan *p)
+{
+	struct ahead_part *parts = mem_alloc(MEM_BACKEND, (size_t)p->m.graph->n + 1, sizeof *parts);
+	struct ahead *a;
+	int n = 0;
+	uint64_t bytes = 0;
+
+	for (int i = 0; parts && i < p->n_steps; i++) {
+		const struct cpu_step *step = &p->steps[i];
+		for (int32_t k = step->first; step->kind == CPU_MM && k < step->first + step->n;
+		     k++) {
+			const struct weight *w = &p->m.weights[cpu_node(p, k)->w[0]];
+			parts[n] =
+				(struct ahead_part){ w->at[0], w->row_bytes * (size_t)w->ne[1], i };
+			bytes += parts[n++].bytes;
+		}
+	}
+	a = bytes < AHEAD_LEAST ? NULL
+	                        : ahead_new(parts, n, AHEAD_MOST, pool_nodes(p->b->pool),
+	                                    pool_threads(p->b->pool));
+	mem_free(parts);
+	return a;
+}
+
 int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
              const struct backend_model *m, const struct backend_size *size, infer_error *err)
 {
@@ -381,6 +407,7 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 		goto out;
 	}
 	cpu_layout(p, &(struct cpu_space){ .base = p->mem });
+	p->ahead = cpu_ahead(p);
 	*out = p;
 	p = NULL;
 out:
@@ -392,6 +419,7 @@ void cpu_plan_free(struct backend_plan *p)
 {
 	if (!p)
 		return;
+	ahead_free(p->ahead);
 	mem_free(p->mem);
 	mem_free(p->jobs);
 	mem_free(p->offset);

@@ -424,6 +424,7 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 			return err_set(err, INFER_ECANCEL, "the step was stopped");
 		if (!cpu_rows(p, step->rows) || (brief && step->first > p->m.graph->hidden))
 			continue;
+		ahead_reach(p->ahead, i);
 		compute(p, step);
 		if (s->watch)
 			s->watch->fn(s->watch->user, done += ops(p, step), all);

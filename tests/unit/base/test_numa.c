@@ -1,12 +1,14 @@
 /* tests/unit/base/test_numa.c - memory nodes read from made-up machines, and workers that stay on
  * them. */
 #include "../nth.h"
+#include "base/ahead.h"
 #include "base/mem.h"
 #include "base/numa.h"
 #include "base/os.h"
 #include "base/pool.h"
 #include "put.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -229,17 +231,13 @@ static void where(void *user, int64_t i, int worker)
 		sched_yield();
 }
 
-/* Workers of a node run on its processors alone; on a machine with one processor, on that. */
-static void test_stay(void **state)
+/* Two nodes: the first processor, and the others. */
+static void cut_nodes(struct numa *t)
 {
-	uint64_t all[NUMA_WORDS], want[NUMA_WORDS];
-	struct stay *s;
+	uint64_t all[NUMA_WORDS];
 	char list[4000], *half;
 	int cpus = allowed(all, list, sizeof list);
-	struct numa t;
-	struct pool *p;
 
-	(void)state;
 	clear();
 	half = strchr(list, ',');
 	put("online", "0-1");
@@ -247,10 +245,22 @@ static void test_stay(void **state)
 	if (half)
 		*half = 0;
 	put("node0/cpulist", list);
-	numa_find(&t, root);
-	assert_int_equal(t.n, 2);
-	assert_int_equal(t.cpus[0], 1);
-	assert_int_equal(t.cpus[1], cpus > 1 ? cpus - 1 : 1);
+	numa_find(t, root);
+	assert_int_equal(t->n, 2);
+	assert_int_equal(t->cpus[0], 1);
+	assert_int_equal(t->cpus[1], cpus > 1 ? cpus - 1 : 1);
+}
+
+/* Workers of a node run on its processors alone; on a machine with one processor, on that. */
+static void test_stay(void **state)
+{
+	uint64_t want[NUMA_WORDS];
+	struct stay *s;
+	struct numa t;
+	struct pool *p;
+
+	(void)state;
+	cut_nodes(&t);
 	s = mem_zalloc(MEM_BASE, 1, sizeof *s);
 	assert_non_null(s);
 	assert_int_equal(pool_new_on(&p, STAY, &t, NULL), INFER_OK);
@@ -261,6 +271,55 @@ static void test_stay(void **state)
 	}
 	pool_free(p);
 	mem_free(s);
+}
+
+/* Threads of the process, but for the caller, that may run on exactly these processors; *all: those
+ * there are. */
+static int threads_on(const uint64_t want[NUMA_WORDS], int *all)
+{
+	DIR *d = opendir("/proc/self/task");
+	int n = 0;
+
+	assert_non_null(d);
+	*all = 0;
+	for (struct dirent *e; (e = readdir(d));) {
+		uint64_t mask[NUMA_WORDS] = { 0 };
+		int id = atoi(e->d_name);
+
+		if (!id || id == getpid())
+			continue;
+		++*all;
+		sched_getaffinity(id, sizeof mask, (cpu_set_t *)(void *)mask);
+		n += !memcmp(mask, want, sizeof mask);
+	}
+	closedir(d);
+	return n;
+}
+
+/* Who reads files ahead does so on the node whose workers use what is read. */
+static void test_ahead(void **state)
+{
+	static const unsigned char bytes[1];
+	uint64_t mask[NUMA_WORDS];
+	struct ahead *a;
+	struct numa t;
+	int before, all;
+
+	(void)state;
+	cut_nodes(&t);
+	threads_on(mask, &before); /* a sanitizer has threads of its own */
+	a = ahead_new(&(struct ahead_part){ bytes, 1, 0 }, 1, AHEAD_MOST, &t, 2);
+	for (int k = 0; k < 2; k++) {
+		assert_true(numa_mask(&t, k, mask) > 0);
+		assert_true(threads_on(mask, &all) >= 1);
+		assert_int_equal(all, before + 2);
+	}
+	ahead_free(a);
+	t.cpus[0] = 0; /* no worker there */
+	a = ahead_new(&(struct ahead_part){ bytes, 1, 0 }, 1, AHEAD_MOST, &t, 2);
+	assert_true(threads_on(mask, &all) >= 1);
+	assert_int_equal(all, before + 1);
+	ahead_free(a);
 }
 
 /* Memory spread over nodes is memory as any other; the kernel knows its policy where it has any. */
@@ -283,9 +342,10 @@ static void test_interleave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),    cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_node_of), cmocka_unit_test(test_near_first),
-		cmocka_unit_test(test_stay),    cmocka_unit_test(test_interleave),
+		cmocka_unit_test(test_find),       cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_node_of),    cmocka_unit_test(test_near_first),
+		cmocka_unit_test(test_stay),       cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_interleave),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
