@@ -43,21 +43,23 @@ _infer_bench()
 	--api) _infer_words 'completions chat'; return ;;
 	--api-key-file | --trace | --record) _infer_files; return ;;
 	--filter) return ;;
+	--tolerance | --rounds) return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
-	--help) _infer_words 'run serve kernels engine output general examples rows'; return ;;
+	--help) _infer_words 'run serve kernels compare engine output general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
+		--tolerance --rounds
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'run serve kernels' ;;
+	*) _infer_words 'run serve ab compare kernels' ;;
 	esac
 }
 complete -F _infer_bench infer-bench

@@ -22,8 +22,8 @@ struct bench_opts {
 	int json, quick, clock; /* clock: enum bench_clock */
 	/* serve */
 	const char *url, *alias, *key_file, *output, *trace;
-	double rate, timeout, price;
-	int64_t clients, requests, shared_prefix, seed, warmup, pid;
+	double rate, timeout, price, tolerance;
+	int64_t rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int api, may_stop; /* api: enum bench_api */
 };
 
@@ -31,6 +31,8 @@ struct bench_opts {
 int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 int serve(const struct bench_opts *o, const struct opt_rest *rest);
+int compare(const struct bench_opts *o, const struct opt_rest *rest);
+int ab(const struct bench_opts *o, const struct opt_rest *rest);
 
 /* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */
 const char *bench_commit(void);

@@ -54,6 +54,12 @@ static const struct opt bench_rows[] = {
 	{ OPT_LIST, 0, "filter", "WORD[,WORD]", "only such kernels, types, shapes or sets",
 	  AT(filters), .marks = OPT_COMMON },
 
+	{ OPT_GROUP, .name = "compare", .help = "compare, ab: what counts as different" },
+	{ OPT_NUM, 0, "tolerance", "P", "changes up to P percent are none (2)", AT(tolerance), 0,
+	  1000, .marks = OPT_COMMON },
+	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each of both in turns (20)", AT(rounds), 1,
+	  100000, .marks = OPT_COMMON },
+
 	{ OPT_GROUP, .name = "engine",
 	  .help = "Machine and engine (kernels: -t, --isa, --repeat, --quick only)" },
 	ENGINE_ROWS(struct bench_opts, engine),

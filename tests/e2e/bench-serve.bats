@@ -58,7 +58,7 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	fails 2 'serve measures a server' infer-bench serve
 	fails 2 'is none of http' infer-bench serve --url ftp://here
 	fails 2 'is no length' bench --output few
-	fails 2 'go with serve only' infer-bench run --url "unix:$SOCK"
+	fails 2 'goes with serve only' infer-bench run --url "unix:$SOCK"
 	fails 2 'go with run only' bench --depth 3
 	fails 1 'nosuch' bench --trace nosuch
 	echo '{"at_ms":0}' >bad

@@ -51,12 +51,12 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'no case has such' kernels --filter nosuch
 	fails 2 'is no kernel set' kernels --isa nosuch
 	fails 2 'takes no argument' kernels more
-	fails 2 "goes with run and serve only" kernels -p 3
+	fails 2 "goes with run, serve and ab only" kernels -p 3
 	fails 2 'go with run only' kernels --kv-type f32
 	fails 2 'go with run only' kernels --act-type f32
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "'walk' is none of" infer-bench walk
-	for s in compare plot; do fails 2 "$s is not supported" infer-bench $s; done
+	for s in plot; do fails 2 "$s is not supported" infer-bench $s; done
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
 	printf 'my notes' >notes

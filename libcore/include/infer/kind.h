@@ -30,6 +30,7 @@ enum infer_kind {
 	INFER_KIND_IMATRIX,
 	INFER_KIND_QUANT,
 	INFER_KIND_ACCESS,
+	INFER_KIND_COMPARE,
 	INFER_KIND_COUNT
 };
 struct infer_record_kind {

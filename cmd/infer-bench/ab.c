@@ -1,0 +1,347 @@
+/* infer-bench/ab.c - two commands, two binaries or two servers, measured in turns. */
+#include "bench.h"
+#include "child.h"
+#include "compare.h"
+#include "judge.h"
+#include "serve.h"
+#include "common/progress.h"
+#include "common/say.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { METRICS = 64, NAME = 96 };
+
+/* A metric of both sides, round by round. */
+struct both {
+	char name[NAME];
+	const char *unit;
+	int higher;
+	double *v[2];
+	size_t n[2];
+};
+struct side {
+	const char *name;
+	char **argv; /* NULL: a server */
+	struct serve serve;
+	int open;
+};
+struct ab {
+	const struct bench_opts *o;
+	struct side side[2];
+	struct both metrics[METRICS];
+	struct judged judged[METRICS];
+	size_t n;
+	struct arena mem;
+};
+
+/* ---- what a round gave ---- */
+
+static int take(struct ab *a, int side, const char *name, const char *unit, int higher, double v,
+                infer_error *err)
+{
+	size_t i = 0, rounds = (size_t)a->o->rounds;
+
+	while (i < a->n && strcmp(a->metrics[i].name, name) != 0)
+		i++;
+	struct both *b = &a->metrics[i];
+
+	if (i == METRICS)
+		return INFER_OK;
+	if (i == a->n) {
+		snprintf(b->name, sizeof b->name, "%s", name);
+		b->unit = unit;
+		b->higher = higher;
+		b->v[0] = arena_alloc(&a->mem, 2 * rounds, sizeof(double));
+		b->v[1] = b->v[0] ? b->v[0] + rounds : NULL;
+		if (!b->v[0])
+			return err_set(err, INFER_ENOMEM, "no memory for measurements");
+		a->n++;
+	}
+	if (b->n[side] < rounds)
+		b->v[side][b->n[side]++] = v;
+	return INFER_OK;
+}
+
+/* The metrics of the records that a command printed, under their names, with what was measured behind
+ * where there is more than one such. */
+static int take_record(struct ab *a, int side, const struct json *r, infer_error *err)
+{
+	const struct json *bench = json_get(r, "bench");
+
+	if (!json_equals(json_get(r, "kind"), "bench") || json_equals(bench, "ceilings"))
+		return INFER_OK;
+	json_each(m, json_get(r, "metrics")) {
+		const struct json *p50 = json_get(json_get(m, "p50"), "value");
+		const char *unit = json_cstr(&a->mem, json_get(m, "unit"));
+		char name[NAME];
+		int n = snprintf(name, sizeof name, "%.*s", (int)m->key_n, m->key);
+
+		if (json_get(r, "tokens") && n > 0)
+			snprintf(name + n, sizeof name - (size_t)n, " %lld/%lld/%lld",
+			         (long long)json_double(json_get(r, "tokens")),
+			         (long long)json_double(json_get(r, "depth")),
+			         (long long)json_double(json_get(r, "batch")));
+		if (json_is_number(p50) && unit)
+			TRY(take(a, side, name, unit, json_equals(json_get(m, "better"), "higher"),
+			         json_double(p50), err));
+	}
+	return INFER_OK;
+}
+
+static int take_output(struct ab *a, int side, const struct buf *out, infer_error *err)
+{
+	for (size_t at = 0, n; at < out->len; at += n + 1) {
+		const char *from = out->at + at, *end = memchr(from, '\n', out->len - at);
+		const struct json *v;
+
+		n = end ? (size_t)(end - from) : out->len - at;
+		char *own = n && *from == '{' ? arena_strndup(&a->mem, from, n) : NULL;
+
+		if (own && !jread(&v, &a->mem, own, n, "output", NULL))
+			TRY(take_record(a, side, v, err));
+	}
+	return INFER_OK;
+}
+
+static int round_command(struct ab *a, int side, int counted, infer_error *err)
+{
+	struct child c;
+	struct buf out;
+	int rc;
+
+	buf_init(&out, MEM_BASE);
+	rc = child_run(&c, a->side[side].argv, &out, err);
+	if (!rc && counted)
+		rc = take_output(a, side, &out, err);
+	if (!rc && counted)
+		rc = take(a, side, "wall_s", "s", 0, c.wall_s, err);
+	if (!rc && counted)
+		rc = take(a, side, "cpu_s", "s", 0, c.cpu_s, err);
+	if (!rc && counted)
+		rc = take(a, side, "peak_memory_bytes", "bytes", 0, c.peak_bytes, err);
+	buf_fini(&out);
+	return rc;
+}
+
+/* The same lengths each time, and other words: nothing of the last round is in a cache. */
+static int round_server(struct ab *a, int side, int64_t round, infer_error *err)
+{
+	struct serve *s = &a->side[side].serve;
+	struct infer_metric m;
+
+	s->work.seed = rng_hash((uint64_t)a->o->seed, &round, sizeof round);
+	TRY(serve_run(s, err));
+	if (s->failed)
+		return err_set(err, INFER_ENET, "%s: %lld requests failed", a->side[side].name,
+		               (long long)s->failed);
+	if (round < 0)
+		return INFER_OK;
+	for (int i = 0; serve_metric(s, i, &m); i++) {
+		if (!m.n || !strcmp(m.name, "send_lag_ms") || !strcmp(m.name, "itl_ms"))
+			continue;
+		infer_sort(s->series[i], m.n);
+		TRY(take(a, side, m.name, m.unit, m.higher, infer_quantile(m.values, m.n, 0.5),
+		         err));
+	}
+	return take(a, side, "tok_s", "tok/s", 1, (double)s->completion_tokens / s->wall_s, err);
+}
+
+static int rounds(struct ab *a, infer_error *err)
+{
+	uint64_t done = 0;
+
+	/* the first of each is not counted */
+	for (int64_t round = -1; round < a->o->rounds; round++) {
+		/* which one is first is drawn: what comes second finds a warmer machine */
+		int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
+
+		for (int i = 0; i < 2; i++) {
+			int side = first ^ i;
+
+			TRY(a->side[side].argv ? round_command(a, side, round >= 0, err)
+			                       : round_server(a, side, round, err));
+			progress_at(NULL, ++done, 2 * (uint64_t)(a->o->rounds + 1));
+		}
+	}
+	return INFER_OK;
+}
+
+/* ---- what is run ---- */
+
+static int is_url(const char *s)
+{
+	return !strncmp(s, "http://", 7) || !strncmp(s, "https://", 8) || !strncmp(s, "unix:", 5);
+}
+
+/* One word is a line for the shell; with words behind both, each is a program and those are its
+ * arguments. */
+static int commands(struct ab *a, const struct opt_rest *rest, infer_error *err)
+{
+	static char sh[] = "/bin/sh", c[] = "-c";
+	size_t n = (size_t)rest->n_words - 3;
+
+	for (int i = 0; i < 2; i++) {
+		char **argv = arena_alloc(&a->mem, n + 4, sizeof(char *));
+
+		if (!argv)
+			return err_set(err, INFER_ENOMEM, "no memory for the commands");
+		a->side[i].argv = argv;
+		if (n) {
+			*argv = rest->words[1 + i];
+			memcpy(argv + 1, rest->words + 3, n * sizeof(char *));
+		} else {
+			argv[0] = sh;
+			argv[1] = c;
+			argv[2] = rest->words[1 + i];
+		}
+	}
+	return INFER_OK;
+}
+
+static int sides(struct ab *a, const struct opt_rest *rest, infer_error *err)
+{
+	int urls = is_url(rest->words[1]) + is_url(rest->words[2]);
+
+	for (int i = 0; i < 2; i++)
+		a->side[i].name = rest->words[1 + i];
+	if (!urls)
+		return commands(a, rest, err);
+	if (urls == 1 || rest->n_words > 3)
+		return err_set(err, INFER_EINVAL,
+		               "ab compares two servers, or two commands: '%.60s' and '%.60s'",
+		               rest->words[1], urls == 1 ? rest->words[2] : rest->words[3]);
+	for (int i = 0; i < 2; i++) {
+		a->side[i].open = 1;
+		TRY(serve_open(&a->side[i].serve, a->o, a->side[i].name, err));
+	}
+	return INFER_OK;
+}
+
+/* ---- out ---- */
+
+static int verdicts(struct ab *a, infer_error *err)
+{
+	struct judged *all[METRICS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		struct both *b = &a->metrics[i];
+		enum pairing paired = b->n[0] == b->n[1] ? PAIR_ROUNDS : PAIR_NONE;
+
+		a->judged[i].higher = b->higher;
+		TRY(judge(&a->judged[i], b->v[0], b->n[0], b->v[1], b->n[1], paired, &a->mem, err));
+		all[n++] = &a->judged[i];
+	}
+	judge_verdicts(all, n, a->o->tolerance / 100, &a->mem);
+	return INFER_OK;
+}
+
+static int write_side(const struct ab *a, int side, infer_writer *out, infer_error *err)
+{
+	struct jwrite *w = infer_writer_begin(out, INFER_KIND_BENCH);
+	double *room;
+
+	jw_str(w, "bench", "ab");
+	jw_str(w, "side", side ? "new" : "base");
+	jw_str(w, "command", a->side[side].name);
+	jw_int(w, "rounds", a->o->rounds);
+	jw_object(w, "metrics");
+	for (size_t i = 0; i < a->n; i++) {
+		const struct both *b = &a->metrics[i];
+
+		room = mem_alloc(MEM_BASE, b->n[side] + 1, sizeof *room);
+		if (!room)
+			return err_set(err, INFER_ENOMEM, "no memory for a record");
+		infer_metric_put(w, &(struct infer_metric){ .name = b->name,
+		                                            .unit = b->unit,
+		                                            .higher = b->higher,
+		                                            .values = b->v[side],
+		                                            .scratch = room,
+		                                            .n = b->n[side] });
+		mem_free(room);
+	}
+	jw_end(w);
+	if (bench_commit())
+		jw_str(w, "commit", bench_commit());
+	infer_put_machine(w, (int32_t)a->o->engine.threads);
+	return infer_writer_end(out, err);
+}
+
+static int write_all(const struct ab *a, infer_writer *out, infer_error *err)
+{
+	TRY(write_side(a, 0, out, err));
+	TRY(write_side(a, 1, out, err));
+	for (size_t i = 0; i < a->n; i++) {
+		struct jwrite *w = infer_writer_begin(out, INFER_KIND_COMPARE);
+
+		compare_put(w, "ab", a->metrics[i].name, a->metrics[i].unit, &a->judged[i]);
+		jw_num(w, "tolerance", a->o->tolerance);
+		TRY(infer_writer_end(out, err));
+	}
+	return INFER_OK;
+}
+
+static int show_all(const struct ab *a, infer_error *err)
+{
+	struct buf t;
+	int rc;
+
+	buf_init(&t, MEM_BASE);
+	buf_printf(&t, "base: %.70s\nnew:  %.70s\n%lld rounds in turns\n", a->side[0].name,
+	           a->side[1].name, (long long)a->o->rounds);
+	for (size_t i = 0; i < a->n; i++)
+		compare_line(&t, a->metrics[i].name, &a->judged[i]);
+	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
+	           : say_out(t.at, t.len, err);
+	buf_fini(&t);
+	return rc;
+}
+
+static int report_all(struct ab *a, struct append *out, infer_error *err)
+{
+	TRY(verdicts(a, err));
+	TRY(append_open(out, a->o->json, a->o->record, err));
+	if (out->file)
+		TRY(write_all(a, out->file, err));
+	if (out->out)
+		TRY(write_all(a, out->out, err));
+	TRY(append_send(out, err));
+	return out->out ? INFER_OK : show_all(a, err);
+}
+
+int ab(const struct bench_opts *o, const struct opt_rest *rest)
+{
+	static struct ab a;
+	struct append out = { .fd = -1 };
+	infer_error err = { 0 };
+	int rc, late, worse = 0;
+
+	if (rest->n_words < 3) {
+		say_error("ab takes two commands, two programs and their arguments behind --, or "
+		          "two URLs");
+		return EXIT_USAGE;
+	}
+	a.o = o;
+	arena_init(&a.mem, MEM_BASE);
+	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(o->rounds + 1));
+	rc = sides(&a, rest, &err);
+	if (!rc)
+		rc = rounds(&a, &err);
+	progress_end();
+	if (!rc)
+		rc = report_all(&a, &out, &err);
+	for (size_t i = 0; i < a.n; i++)
+		worse |= a.judged[i].verdict == VERDICT_WORSE;
+	late = append_close(&out, rc ? NULL : &err);
+	for (int i = 0; i < 2; i++)
+		if (a.side[i].open)
+			serve_close(&a.side[i].serve);
+	arena_fini(&a.mem);
+	if (rc || late)
+		return say_fail(&err);
+	return worse ? EXIT_DIFFERS : EXIT_DONE;
+}

@@ -1,0 +1,189 @@
+/* infer-bench/cases.c - records read, and sorted by what was measured. */
+#include "cases.h"
+#include "common/file.h"
+#include "base/err.h"
+#include "base/jread.h"
+#include "base/jwrite.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MOST = 1 << 30, PIECE = 1 << 16 };
+
+static int read_all(struct buf *to, const char *path, infer_error *err)
+{
+	char piece[PIECE];
+	ssize_t n;
+
+	if (strcmp(path, "-"))
+		return file_read(to, path, FILE_MOST, err);
+	while ((n = read(STDIN_FILENO, piece, sizeof piece)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_errno(err, errno, "standard input");
+		buf_put(to, piece, (size_t)n);
+	}
+	return to->bad ? err_set(err, INFER_ENOMEM, "no memory for standard input") : INFER_OK;
+}
+
+/* Fields that say what was measured, by the kind of measurement; a null ends them. */
+static const char *const of_model[] = { "tokens", "depth", "batch", "clock", NULL };
+static const char *const of_kernel[] = { "kernel", "type", "shape", "n", "k", "m", "isa", NULL };
+static const char *const of_server[] = { "api",           "loop",  "rate",   "clients",
+	                                 "requests",      "trace", "prompt", "output",
+	                                 "shared_prefix", "seed",  NULL };
+static const char *const of_pair[] = { "command", NULL };
+
+static void put_fields(struct buf *to, const struct json *from, const char *const *names)
+{
+	struct jwrite w;
+
+	for (; *names; names++) {
+		const struct json *v = json_get(from, *names);
+
+		if (!v)
+			continue;
+		buf_printf(to, " %s=", *names);
+		if (json_is_string(v)) {
+			buf_put(to, json_str(v), json_bytes(v));
+			continue;
+		}
+		jw_init(&w, to);
+		jw_value(&w, NULL, v);
+	}
+}
+
+static const char *key_of(struct arena *mem, const struct json *r)
+{
+	const struct json *bench = json_get(r, "bench"), *work = json_get(r, "workload");
+	struct buf b;
+	const char *key = NULL;
+
+	buf_init(&b, MEM_BASE);
+	buf_put(&b, json_str(bench), json_bytes(bench));
+	if (json_equals(bench, "serve"))
+		put_fields(&b, work, of_server);
+	else if (json_equals(bench, "ab"))
+		put_fields(&b, r, of_pair);
+	else
+		put_fields(&b, r, json_equals(bench, "kernel") ? of_kernel : of_model);
+	if (!b.bad)
+		key = arena_strndup(mem, b.at, b.len);
+	buf_fini(&b);
+	return key;
+}
+
+struct bench_case *cases_find(const struct cases *c, const char *key)
+{
+	struct bench_case *k = c->first;
+
+	while (k && strcmp(k->key, key))
+		k = k->next;
+	return k;
+}
+
+static int add(struct cases *c, const struct json *r, infer_error *err)
+{
+	const char *key = key_of(&c->mem, r);
+	struct bench_case *k = key ? cases_find(c, key) : NULL;
+
+	if (key && !k && (k = arena_alloc(&c->mem, 1, sizeof *k))) {
+		k->key = key;
+		*(c->last ? &c->last->next : &c->first) = k;
+		c->last = k;
+		c->n++;
+	}
+	if (k && k->n == k->cap) {
+		size_t cap = k->cap ? 2 * k->cap : 4;
+		const struct json **more = arena_alloc(&c->mem, cap, sizeof(struct json *));
+
+		if (more && k->n)
+			memcpy(more, k->records, k->n * sizeof(struct json *));
+		k->records = more;
+		k->cap = more ? cap : 0;
+	}
+	if (!k || !k->cap)
+		return err_set(err, INFER_ENOMEM, "no memory for records");
+	k->records[k->n++] = r;
+	c->records++;
+	return INFER_OK;
+}
+
+int cases_read(struct cases *c, const char *path, infer_error *err)
+{
+	int64_t line = 0;
+
+	*c = (struct cases){ .name = path };
+	arena_init(&c->mem, MEM_BASE);
+	buf_init(&c->text, MEM_BASE);
+	TRY(read_all(&c->text, path, err));
+	for (size_t at = 0, n; at < c->text.len; at += n + 1) {
+		const char *from = c->text.at + at, *end = memchr(from, '\n', c->text.len - at);
+		const struct json *v;
+		infer_error why;
+
+		n = end ? (size_t)(end - from) : c->text.len - at;
+		line++;
+		if (!n)
+			continue;
+		int rc = jread(&v, &c->mem, from, n, path, &why);
+
+		if (rc == INFER_EFORMAT)
+			return err_set(err, rc, "%s: line %lld is no record", path,
+			               (long long)line);
+		if (rc)
+			return err_set(err, rc, "%s", why.message);
+		if (json_equals(json_get(v, "kind"), "bench") &&
+		    !json_equals(json_get(v, "bench"), "ceilings"))
+			TRY(add(c, v, err));
+	}
+	return c->records
+	               ? INFER_OK
+	               : err_set(err, INFER_EFORMAT, "%s: no record of a measurement in it", path);
+}
+
+void cases_fini(struct cases *c)
+{
+	arena_fini(&c->mem);
+	buf_fini(&c->text);
+}
+
+const struct json *case_metric(const struct bench_case *c, size_t i)
+{
+	for (size_t k = 0; k < c->n; k++) {
+		const struct json *m = json_get(c->records[k], "metrics");
+
+		if (m)
+			return json_at(m, i);
+	}
+	return NULL;
+}
+
+double *case_values(const struct bench_case *c, const char *metric, size_t *n, int *one_each,
+                    struct arena *mem)
+{
+	size_t all = c->n;
+	double *v;
+
+	*n = 0;
+	*one_each = c->n >= CASES_MANY;
+	for (size_t k = 0; k < c->n; k++)
+		all += json_count(
+			json_get(json_get(json_get(c->records[k], "metrics"), metric), "values"));
+	v = arena_alloc(mem, all + 1, sizeof *v);
+	for (size_t k = 0; v && k < c->n; k++) {
+		const struct json *m = json_get(json_get(c->records[k], "metrics"), metric),
+				  *p50 = json_get(json_get(m, "p50"), "value");
+
+		if (*one_each || !json_count(json_get(m, "values"))) {
+			if (json_is_number(p50))
+				v[(*n)++] = json_double(p50);
+			continue;
+		}
+		json_each(x, json_get(m, "values"))
+			v[(*n)++] = json_double(x);
+	}
+	return v;
+}

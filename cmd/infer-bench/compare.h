@@ -1,0 +1,11 @@
+/* infer-bench/compare.h - a verdict as a record and as a line of a table. */
+#ifndef INFER_BENCH_COMPARE_H
+#define INFER_BENCH_COMPARE_H
+#include "judge.h"
+#include "base/buf.h"
+#include "base/jwrite.h"
+
+void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
+                 const struct judged *j);
+void compare_line(struct buf *t, const char *metric, const struct judged *j);
+#endif
