@@ -8,6 +8,7 @@
  *
  * The last whole line counts.  The lock on PATH.resume keeps other processes away. */
 #include "quant/part.h"
+#include "quant/write.h"
 #include "base/err.h"
 #include "base/os.h"
 #include "file/file.h"
@@ -362,6 +363,14 @@ int part_sync(struct part *p, infer_error *err)
 			return err_errno(err, errno, "%s" PART_SUFFIX ": writing",
 			                 file_label(p->path));
 	return INFER_OK;
+}
+
+void part_want(const struct part *p, const struct quant_tensor *t, uint64_t from, uint64_t to)
+{
+	uint64_t a = write_bytes(t->type, from), b = write_bytes(t->type, to);
+
+	(void)sync_file_range(p->fds[t->shard], (off_t)(t->at + a), (off_t)(b - a),
+	                      SYNC_FILE_RANGE_WRITE);
 }
 
 int part_mark(struct part *p, uint64_t tensor, uint64_t elements, infer_error *err)

@@ -20,6 +20,9 @@ struct part {
  * INFER_EIO     also where another process writes it, or the disk has no room */
 int part_open(struct part *p, const infer_quant *q, const char *path, const char fingerprint[65],
               infer_error *err);
+/* Elements [from, to) of a tensor are in the file: the system begins to bring them to the disk, so
+ * that the next mark waits for little. */
+void part_want(const struct part *p, const struct quant_tensor *t, uint64_t from, uint64_t to);
 /* Everything before this position is written: sync it, and record the position. */
 int part_mark(struct part *p, uint64_t tensor, uint64_t elements, infer_error *err);
 /* To the disk. */

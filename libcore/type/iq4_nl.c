@@ -4,7 +4,7 @@
  * value = d table[q] */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -18,20 +18,22 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct iq4_nl *b = block;
+
+	search_put(b->d, d);
+	for (int i = 0; i < 16; i++)
+		b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	struct search_table t;
 	struct search_grid grid = search_iq4(&t);
-	struct iq4_nl *b = dst;
-	struct search s;
-	int8_t q[32];
+	const struct search_single single = { 32, sizeof(struct iq4_nl), put, &t };
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		search_put(b->d, search_scale(&s, 8, &grid, q));
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)(t.code[q[i] + 128] | t.code[q[i + 16] + 128] << 4);
-	}
+	search_single(&single, &grid, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

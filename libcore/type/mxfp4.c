@@ -5,7 +5,7 @@
  * the formula gives, who looks for weights that are not finite finds it. */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 #include "type/grids.h"
 
 /* e = 0 and 1 give subnormal f32 */
@@ -32,29 +32,50 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-/* Of the exponents under which the largest value is between 4 and 128, the one of the least error;
- * 0 where all become zeros. */
-static int best_exponent(const struct search *s, const struct search_grid *g, float *scale)
-{
-	float top = fabsf(search_farthest(s->x, s->w, 8)), gain = 0;
-	int unit = (int)(num_bits(s->unit) >> 23), p = (int)(num_bits(top) >> 23), best = 0;
+/* Four blocks. */
+struct four {
+	struct search s[4];
+	struct search_four at;
+	int e[4];
+	search_v4 scale;
+};
 
-	*scale = 0;
-	/* without a search, the largest is between 8 and 16 */
-	for (int k = s->plain ? p - 3 : p - 2; k > (s->plain ? p - 4 : p - 7); k--) {
-		int e = unit + k - 126;         /* 2^(e - 128) = 2^(k - 127) unit */
-		if (e < 0 || e > 252 || k < 28) /* 12 2^125 is no float */
-			continue;
-		float a = num_float((uint32_t)k << 23);
-		struct search_fit f = search_try(s->x, s->w, 8, 1.0f / a, g);
-		float won = a * (2 * f.xq - a * f.qq);
-		if (won > gain) {
-			gain = won;
-			best = e;
-			*scale = a;
-		}
+/* Of the exponents under which the largest value of each block is between 4 and 128, the one of the
+ * least error; 0 where all become zeros. */
+static void best_exponents(struct four *f, const struct search_grid *g)
+{
+	int p[4], unit[4], plain = f->s[0].plain;
+	search_v4 gain = { 0 };
+	struct search_fit4 fit;
+
+	f->scale = gain;
+	for (int i = 0; i < 4; i++) {
+		p[i] = (int)(num_bits(fabsf(search_farthest(f->s[i].x, f->s[i].w, 8))) >> 23);
+		unit[i] = (int)(num_bits(f->s[i].unit) >> 23);
+		f->e[i] = 0;
 	}
-	return best;
+	/* without a search, the largest is between 8 and 16 */
+	for (int down = plain ? 3 : 2; down < (plain ? 4 : 7); down++) {
+		search_v4 a = { 1, 1, 1, 1 };
+		int e[4], k[4];
+
+		for (int i = 0; i < 4; i++) {
+			k[i] = p[i] - down;
+			e[i] = unit[i] + k[i] - 126; /* 2^(e - 128) = 2^(k - 127) unit */
+			if (e[i] < 0 || e[i] > 252 || k[i] < 28) /* 12 2^125 is no float */
+				e[i] = -1;
+			else
+				a[i] = num_float((uint32_t)k[i] << 23);
+		}
+		search_each4(&f->at, 8, 1.0f / a, g, f->s[0].width, &fit);
+		search_v4 won = a * (2 * fit.xq - a * fit.qq);
+		for (int i = 0; i < 4; i++)
+			if (e[i] >= 0 && won[i] > gain[i]) {
+				gain[i] = won[i];
+				f->e[i] = e[i];
+				f->scale[i] = a[i];
+			}
+	}
 }
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
@@ -62,16 +83,28 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	struct search_table t;
 	struct search_grid grid = search_fp4(&t);
 	struct mxfp4 *b = dst;
-	struct search s;
+	struct four f;
 	int8_t q[32];
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		float scale;
-		b->e = (uint8_t)best_exponent(&s, &grid, &scale);
-		search_codes(q, s.x, 8, scale, &grid);
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)(t.code[q[i] + 128] | t.code[q[i + 16] + 128] << 4);
+	for (size_t from = 0; from < blocks; from += 4) {
+		size_t some = blocks - from < 4 ? blocks - from : 4;
+
+		for (size_t i = 0; i < 4; i++) {
+			/* those that lack are the last one again */
+			size_t of = 32 * (from + (i < some ? i : some - 1));
+
+			search_load(&f.s[i], src + of, importance ? importance + of : NULL, 32,
+			            plain);
+			search_side_by_side(&f.at, (int)i, f.s[i].x, f.s[i].w, 8);
+		}
+		best_exponents(&f, &grid);
+		for (size_t i = 0; i < some; i++, b++) {
+			b->e = (uint8_t)f.e[i];
+			search_codes(q, f.s[i].x, 8, f.scale[i], &grid);
+			for (int j = 0; j < 16; j++)
+				b->qs[j] = (uint8_t)(t.code[q[j] + 128] | t.code[q[j + 16] + 128]
+				                                                  << 4);
+		}
 	}
 }
 

@@ -4,7 +4,7 @@
  * value = d (q - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -17,6 +17,16 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct q2_0 *b = block;
+
+	search_put(b->d, d);
+	for (int i = 0; i < 16; i++)
+		b->qs[i] = (uint8_t)((q[4 * i] + 1) | (q[4 * i + 1] + 1) << 2 |
+		                     (q[4 * i + 2] + 1) << 4 | (q[4 * i + 3] + 1) << 6);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { 2, 1.5f, 2.5f, 3, 4, 6, -1, -1.5f, -2, -2.5f, -3, -4 };
@@ -25,17 +35,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = 1 };
-	struct q2_0 *b = dst;
-	struct search s;
-	int8_t q[64];
+	static const struct search_single single = { 64, sizeof(struct q2_0), put };
 
-	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
-		search_load(&s, src, importance, 64, plain);
-		search_put(b->d, search_scale(&s, 16, &grid, q));
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)((q[4 * i] + 1) | (q[4 * i + 1] + 1) << 2 |
-			                     (q[4 * i + 2] + 1) << 4 | (q[4 * i + 3] + 1) << 6);
-	}
+	search_single(&single, &grid, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

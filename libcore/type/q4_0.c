@@ -4,7 +4,7 @@
  * value = d (q - 8) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -17,6 +17,15 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct q4_0 *b = block;
+
+	search_put(b->d, d);
+	for (int i = 0; i < 16; i++)
+		b->qs[i] = (uint8_t)((q[i] + 8) | (q[i + 16] + 8) << 4);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -8,  -7.5f, -7,   -8.5f, -9, -9.5f, -10,
@@ -26,16 +35,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = -8 };
-	struct q4_0 *b = dst;
-	struct search s;
-	int8_t q[32];
+	static const struct search_single single = { 32, sizeof(struct q4_0), put };
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		search_put(b->d, search_scale(&s, 8, &grid, q));
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)((q[i] + 8) | (q[i + 16] + 8) << 4);
-	}
+	search_single(&single, &grid, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

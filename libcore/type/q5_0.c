@@ -5,7 +5,7 @@
  * value = d (q - 16) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -20,6 +20,19 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct q5_0 *b = block;
+
+	search_put(b->d, d);
+	uint32_t qh = 0;
+	for (int i = 0; i < 32; i++)
+		qh |= (uint32_t)((q[i] + 16) >> 4) << i;
+	memcpy(b->qh, &qh, sizeof qh);
+	for (int i = 0; i < 16; i++)
+		b->qs[i] = (uint8_t)(((q[i] + 16) & 15) | ((q[i + 16] + 16) & 15) << 4);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -16, -15.5f, -15, -16.5f, -17,   -17.5f,
@@ -29,20 +42,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = -16 };
-	struct q5_0 *b = dst;
-	struct search s;
-	int8_t q[32];
+	static const struct search_single single = { 32, sizeof(struct q5_0), put };
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		search_put(b->d, search_scale(&s, 8, &grid, q));
-		uint32_t qh = 0;
-		for (int i = 0; i < 32; i++)
-			qh |= (uint32_t)((q[i] + 16) >> 4) << i;
-		memcpy(b->qh, &qh, sizeof qh);
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)(((q[i] + 16) & 15) | ((q[i + 16] + 16) & 15) << 4);
-	}
+	search_single(&single, &grid, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

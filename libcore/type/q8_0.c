@@ -3,7 +3,7 @@
  *   2  i8 q[32]
  * value = d q */
 #include "type/block.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -16,6 +16,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct q8_0 *b = block;
+
+	search_put(b->d, d);
+	memcpy(b->q, q, sizeof b->q);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { 127, 126, 125, 124 };
@@ -24,15 +32,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = 127 };
-	struct q8_0 *b = dst;
-	struct search s;
-	int8_t q[32];
+	static const struct search_single single = { 32, sizeof(struct q8_0), put };
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		search_put(b->d, search_scale(&s, 8, &grid, q));
-		memcpy(b->q, q, sizeof q);
-	}
+	search_single(&single, &grid, dst, src, importance, blocks, plain);
 }
 
 const struct type type_q8_0 = {

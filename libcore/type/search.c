@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-enum { ROUNDS = 4 };
 #define UNWEIGHTED \
 	0x1p-40f /* the weight of values of importance 0: they decide where nothing else does */
 
@@ -28,13 +27,6 @@ static float greatest(search_v4 v)
 	return a > b ? a : b;
 }
 
-static search_v4 greater(search_v4 a, search_v4 b)
-{
-	search_i4 m = a > b;
-
-	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
-}
-
 void search_load(struct search *s, const float *src, const float *importance, int n, int plain)
 {
 	search_v4 top = { 0 }, heavy = { 0 };
@@ -43,9 +35,9 @@ void search_load(struct search *s, const float *src, const float *importance, in
 	importance = plain ? NULL : importance;
 
 	for (int i = 0; i < n / 4; i++)
-		top = greater(search_abs(search_get(src + 4 * i)), top);
+		top = search_greater(search_abs(search_get(src + 4 * i)), top);
 	for (int i = 0; importance && i < n / 4; i++)
-		heavy = greater(search_get(importance + 4 * i), heavy);
+		heavy = search_greater(search_get(importance + 4 * i), heavy);
 	s->width = search_width();
 	s->unit = unit_of(greatest(top));
 	s->per_unit = 1.0f / s->unit;
@@ -85,33 +77,41 @@ uint16_t search_round_up(const struct search *s, float *x)
 
 void search_put(uint8_t to[2], uint16_t h) { memcpy(to, &h, 2); }
 
+/* The integers in a vector as bytes; those of four vectors as 16. */
+static void put_codes(int8_t *to, const search_v4 *v, int n)
+{
+	int i = 0;
+
+#if defined __SSE2__
+	for (; i + 4 <= n; i += 4) {
+		__m128i a = _mm_packs_epi32(_mm_cvttps_epi32(v[i]), _mm_cvttps_epi32(v[i + 1]));
+		__m128i b = _mm_packs_epi32(_mm_cvttps_epi32(v[i + 2]), _mm_cvttps_epi32(v[i + 3]));
+
+		_mm_storeu_si128((__m128i *)(void *)(to + 4 * i), _mm_packs_epi16(a, b));
+	}
+#endif
+	for (; i < n; i++)
+		for (int l = 0; l < 4; l++)
+			to[4 * i + l] = (int8_t)v[i][l];
+}
+
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g)
 {
 	float inv = a != 0 ? 1.0f / a : 0.0f;
 
-	for (int i = 0; i < n; i++) {
-		search_i4 c = __builtin_convertvector(search_nearest(x[i] * inv, g), search_i4);
-		for (int l = 0; l < 4; l++)
-			q[4 * i + l] = (int8_t)c[l];
+	for (int i = 0; i < n; i += 4) {
+		int some = n - i < 4 ? n - i : 4;
+		search_v4 v[4];
+
+		for (int k = 0; k < some; k++)
+			v[k] = search_nearest(x[i + k] * inv, g);
+		put_codes(q + 4 * i, v, some);
 	}
 }
 
 /* The value whose error matters and that is farthest from 0; of two, the first. */
-float search_farthest(const search_v4 *x, const search_v4 *w, int n)
+static float first_at(const search_v4 *x, const search_v4 *w, int n, float top, float least)
 {
-	search_v4 any = { 0 }, heard = { 0 };
-	float least = SEARCH_UNHEARD;
-
-	for (int i = 0; i < n; i++) {
-		search_v4 v = search_abs(x[i]);
-		any = greater(v, any);
-		heard = greater((search_v4)((search_i4)v & (w[i] > SEARCH_UNHEARD)), heard);
-	}
-	float top = greatest(heard);
-	if (top < SEARCH_LEAST) {
-		top = greatest(any);
-		least = -1;
-	}
 	for (int i = 0; i < n; i++)
 		for (int l = 0; l < 4; l++)
 			if (fabsf(x[i][l]) == top && w[i][l] > least)
@@ -119,39 +119,27 @@ float search_farthest(const search_v4 *x, const search_v4 *w, int n)
 	return 0;
 }
 
-static float score_of(struct search_fit f) { return f.qq > 0 ? f.xq * f.xq / f.qq : 0; }
-
-struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
-                               const struct search_grid *g)
+float search_farthest(const search_v4 *x, const search_v4 *w, int n)
 {
-	struct search_fit best = { 0 };
-	float top = search_farthest(x, w, n), score = 0;
-	int width = search_width();
+	search_v4 high = { 0 }, low = { 0 };
 
-	if (fabsf(top) < SEARCH_LEAST)
-		return best;
-	for (int from = 0; from < g->n_tries; from += 4) {
-		int n_here = g->n_tries - from < 4 ? g->n_tries - from : 4;
-		search_v4 inv = { 0 };
-		struct search_fit4 f;
+	for (int i = 0; i < n; i++) {
+		search_v4 v = (search_v4)((search_i4)x[i] & (w[i] > SEARCH_UNHEARD));
 
-		for (int k = 0; k < n_here; k++)
-			inv[k] = g->tries[from + k];
-		search_try4(x, w, n, inv / top, g, n_here, width, &f);
-		for (int k = 0; k < n_here; k++)
-			if (f.xq[k] * f.xq[k] > score * f.qq[k]) {
-				best = (struct search_fit){ f.xq[k], f.qq[k] };
-				score = score_of(best);
-			}
+		high = search_greater(v, high);
+		low = search_less(v, low);
 	}
-	for (int k = 0; k < ROUNDS && best.qq > 0 && best.xq != 0; k++) {
-		struct search_fit f = search_try(x, w, n, best.qq / best.xq, g);
-		if (!(f.xq * f.xq > score * f.qq))
-			break;
-		score = score_of(f);
-		best = f;
-	}
-	return best;
+	float above = greatest(high), below = greatest(-low);
+	float top = above > below ? above : below;
+
+	if (top >= SEARCH_LEAST)
+		return above > below   ? above
+		       : below > above ? -below
+		                       : first_at(x, w, n, top, SEARCH_UNHEARD);
+	high = (search_v4){ 0 };
+	for (int i = 0; i < n; i++)
+		high = search_greater(search_abs(x[i]), high);
+	return first_at(x, w, n, greatest(high), -1);
 }
 
 float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g)
@@ -159,42 +147,6 @@ float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct s
 	float top = search_farthest(x, w, n);
 
 	return (g->plain > 0 ? fabsf(top) : top) / g->plain;
-}
-
-/* Codes are those under the scale before it is rounded, as the public tools have them. */
-static uint16_t plain_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q)
-{
-	float a = search_plain(s->x, s->w, n, g);
-
-	search_codes(q, s->x, n, a, g);
-	return search_round_up(s, &a);
-}
-
-uint16_t search_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q)
-{
-	if (s->plain)
-		return plain_scale(s, n, g, q);
-	struct search_fit f = search_group(s->x, s->w, n, g);
-	float a = f.qq > 0 ? f.xq / f.qq : 0;
-	uint16_t h = search_round_up(s, &a);
-
-	if (a != 0) { /* the best scale for the codes under the rounded one */
-		f = search_try(s->x, s->w, n, 1.0f / a, g);
-		if (!(2 * a * f.xq > a * a * f.qq)) /* nothing is better than 0 */
-			a = h = 0;
-		float b = f.qq > 0 ? f.xq / f.qq : 0;
-		uint16_t h2 = search_round(s, &b);
-		/* the error lowers by 2 a xq - a a qq */
-		if (h2 != h && b != 0) {
-			struct search_fit f2 = search_try(s->x, s->w, n, 1.0f / b, g);
-			if (2 * b * f2.xq - b * b * f2.qq > 2 * a * f.xq - a * a * f.qq) {
-				a = b;
-				h = h2;
-			}
-		}
-	}
-	search_codes(q, s->x, n, a, g);
-	return h;
 }
 
 void search_table_init(struct search_table *t, const int8_t values[16])
@@ -223,9 +175,9 @@ static const float iq4_tries[] = { -127, -120, -113, -134, -141, -148, -160,
 struct search_grid search_iq4(struct search_table *t)
 {
 	search_table_init(t, grid_iq4);
-	return (struct search_grid){
-		-127, 113, t->nearest, iq4_tries, sizeof iq4_tries / sizeof *iq4_tries, -127
-	};
+	return (struct search_grid){ -127, 113,       t->nearest,
+		                     NULL, iq4_tries, sizeof iq4_tries / sizeof *iq4_tries,
+		                     -127 };
 }
 
 struct search_grid search_fp4(struct search_table *t)
@@ -233,8 +185,13 @@ struct search_grid search_fp4(struct search_table *t)
 	static const int8_t ascending[16] = { -12, -8, -6, -4, -3, -2, -1, 0,
 		                              0,   1,  2,  3,  4,  6,  8,  12 };
 
+	static const float half[32] = {
+		0, 1, 1, 2, 2,  3,  3,  4,  4,  4,  6,  6,  6,  6,  8,  8,
+		8, 8, 8, 8, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12
+	};
+
 	search_table_init(t, ascending);
 	for (int c = 15; c >= 0; c--)
 		t->code[grid_fp4[c] + 128] = (uint8_t)c;
-	return (struct search_grid){ -12, 12, t->nearest, NULL, 0, 12 };
+	return (struct search_grid){ -12, 12, t->nearest, half, NULL, 0, 12 };
 }

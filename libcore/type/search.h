@@ -7,6 +7,9 @@
 #ifndef TYPE_SEARCH_H
 #define TYPE_SEARCH_H
 #include "type/block.h"
+#if defined __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Values of this weight and less do not set the range of a search. */
 #define SEARCH_UNHEARD 0x1p-30f
@@ -31,6 +34,10 @@ struct search_grid {
 	float lo, hi;
 	/* NULL, or the value nearest to t in [-128, 128) at 2 (t + 128) rounded down */
 	const int8_t *nearest;
+	/* With a table whose values are the same on both sides of 0, or NULL: the value nearest to
+	 * t in [0, 16) at 2 t rounded down.  A negative t has the negative of what -t has, and ties
+	 * go up. */
+	const float *half;
 	/* What the largest |x| of a group stands for under the scales tried first */
 	const float *tries;
 	int n_tries;
@@ -82,13 +89,39 @@ static inline search_v4 search_get(const float *from)
 
 static inline search_v4 search_abs(search_v4 v) { return (search_v4)((search_i4)v & 0x7fffffff); }
 
+/* a > b ? a : b and a < b ? a : b in each lane */
+static inline search_v4 search_greater(search_v4 a, search_v4 b)
+{
+#if defined __SSE2__
+	return _mm_max_ps(a, b);
+#else
+	search_i4 m = a > b;
+
+	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
+#endif
+}
+
+static inline search_v4 search_less(search_v4 a, search_v4 b)
+{
+#if defined __SSE2__
+	return _mm_min_ps(a, b);
+#else
+	search_i4 m = a < b;
+
+	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
+#endif
+}
+
+static inline search_v4 search_pick(search_i4 m, search_v4 a, search_v4 b)
+{
+	return (search_v4)((m & (search_i4)a) | (~m & (search_i4)b));
+}
+
 static inline search_v4 search_clamp(search_v4 t, float lo, float hi)
 {
-	for (int l = 0; l < 4; l++)
-		t[l] = t[l] < lo ? lo : t[l];
-	for (int l = 0; l < 4; l++)
-		t[l] = t[l] > hi ? hi : t[l];
-	return t;
+	const search_v4 none = { 0 };
+
+	return search_less(none + hi, search_greater(none + lo, t));
 }
 
 /* To the nearest integer, ties to even; |t| < 2^22. */
@@ -119,26 +152,14 @@ static inline struct search_fit search_try(const search_v4 *x, const search_v4 *
 	return (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* How many tries the registers of this processor hold side by side: 1, 2 or 4. */
+/* How many tries or groups the registers of this processor hold side by side: 1, 2 or 4. */
 int search_width(void);
-/* Up to four times search_try: a lane each.  width: search_width(); it changes no bit. */
-struct search_fit4 {
-	search_v4 xq, qq;
-};
-void search_try4(const search_v4 *x, const search_v4 *w, int n, search_v4 inv,
-                 const struct search_grid *g, int tries, int width, struct search_fit4 *f);
 
 /* Value nearest under scale a as integers; a 0: all the grid's nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);
 
-/* One scale for n vectors: value = d q.  Returns d as F16. */
-uint16_t search_scale(const struct search *s, int n, const struct search_grid *g, int8_t *q);
-
 /* The scale of a group of n vectors without a search. */
 float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g);
-/* The best fit of codes to a group of n vectors. */
-struct search_fit search_group(const search_v4 *x, const search_v4 *w, int n,
-                               const struct search_grid *g);
 
 /* 256 values in groups of n vectors whose scales are integers times d: value = d sc[g] q. */
 struct search_levels {

@@ -15,7 +15,7 @@ struct line {
 
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
                           float zero, float top);
-/* Up to four times line_try in one pass: a lane each.  width as for search_try4. */
+/* Up to four times line_try in one pass: a lane each.  width: search_width(); it changes no bit. */
 struct line_place {
 	search_v4 inv, base, zero;
 };

@@ -1,27 +1,9 @@
 /* type/search_wide.c - four tries of codes in one pass over a group, in registers as wide as the
  * processor has them.  Every width gives the same bits. */
 #include "type/search_line.h"
+#include "type/search_lanes.h"
 
 #if defined __x86_64__
-#include <immintrin.h>
-
-struct lanes {
-	search_v4 v[4]; /* a try each */
-};
-
-/* The sums of four vectors, each as search_sum. */
-static search_v4 sum4(const struct lanes *s)
-{
-	const search_v4 a = s->v[0], b = s->v[1], c = s->v[2], d = s->v[3];
-	search_v4 ab =
-		(search_v4){ a[0], b[0], a[1], b[1] } + (search_v4){ a[2], b[2], a[3], b[3] };
-	search_v4 cd =
-		(search_v4){ c[0], d[0], c[1], d[1] } + (search_v4){ c[2], d[2], c[3], d[3] };
-
-	return (search_v4){ ab[0], ab[1], cd[0], cd[1] } +
-	       (search_v4){ ab[2], ab[3], cd[2], cd[3] };
-}
-
 #define WIDE __attribute__((target("avx2")))
 #define OF(name) name##_avx2
 #define V __m256
@@ -64,8 +46,6 @@ int search_width(void)
 #endif
 }
 
-/* ---- a scale and an offset ---- */
-
 static void line_plain(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at,
                        float top, int tries, struct line_sums4 *f)
 {
@@ -93,32 +73,6 @@ void line_try4(const search_v4 *x, const search_v4 *w, int n, const struct line_
 		line_avx512(x, w, n, at, top, s);
 	else
 		line_avx2(x, w, n, at, top, s);
-	*f = (struct line_sums4){ sum4(&s[0]), sum4(&s[1]), sum4(&s[2]) };
-#endif
-}
-
-/* ---- a scale ---- */
-
-void search_try4(const search_v4 *x, const search_v4 *w, int n, search_v4 inv,
-                 const struct search_grid *g, int tries, int width, struct search_fit4 *f)
-{
-	*f = (struct search_fit4){ { 0 } };
-	if (width == 1 || g->nearest) {
-		for (int k = 0; k < tries; k++) {
-			struct search_fit s = search_try(x, w, n, inv[k], g);
-
-			f->xq[k] = s.xq;
-			f->qq[k] = s.qq;
-		}
-		return;
-	}
-#if defined __x86_64__
-	struct lanes s[2];
-
-	if (width == 4)
-		group_avx512(x, w, n, inv, g, s);
-	else
-		group_avx2(x, w, n, inv, g, s);
-	*f = (struct search_fit4){ sum4(&s[0]), sum4(&s[1]) };
+	*f = (struct line_sums4){ lanes_sum(&s[0]), lanes_sum(&s[1]), lanes_sum(&s[2]) };
 #endif
 }

@@ -23,24 +23,3 @@ WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
 		memcpy(&sums[2].v[from], &xq, sizeof xq);
 	}
 }
-
-WIDE static void OF(group)(const search_v4 *x, const search_v4 *w, int n, search_v4 inv,
-                           const struct search_grid *g, struct lanes sums[2])
-{
-	const V none = { 0 }, lo = none + g->lo, hi = none + g->hi, big = none + 0x1.8p23f;
-
-	for (int from = 0; from < 4; from += SETS) {
-		const V i = EACH(inv, from);
-		V xq = { 0 }, qq = { 0 };
-
-		for (int k = 0; k < n; k++) {
-			V v = SPREAD(x + k);
-			V q = (AT_MOST(hi, AT_LEAST(lo, v * i)) + big) - big;
-			V wq = SPREAD(w + k) * q;
-			xq += wq * v;
-			qq += wq * q;
-		}
-		memcpy(&sums[0].v[from], &xq, sizeof xq);
-		memcpy(&sums[1].v[from], &qq, sizeof qq);
-	}
-}

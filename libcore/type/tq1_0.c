@@ -6,7 +6,7 @@
  * what three times (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static float digit(int byte, int n)
 {
@@ -40,22 +40,24 @@ static uint8_t five(const int8_t *q, int step, int n)
 	return (uint8_t)((v * 256 + 242) / 243);
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct tq1_0 *b = block;
+
+	search_put(b->d, d);
+	for (int l = 0; l < 32; l++)
+		b->qs[l] = five(q + l, 32, 5);
+	for (int l = 0; l < 16; l++)
+		b->qs[32 + l] = five(q + 160 + l, 16, 5);
+	for (int l = 0; l < 4; l++)
+		b->qh[l] = five(q + 240 + l, 4, 4);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
-	struct tq1_0 *b = dst;
-	struct search s;
-	int8_t q[256];
+	static const struct search_single single = { 256, sizeof(struct tq1_0), put };
 
-	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
-		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
-		for (int l = 0; l < 32; l++)
-			b->qs[l] = five(q + l, 32, 5);
-		for (int l = 0; l < 16; l++)
-			b->qs[32 + l] = five(q + 160 + l, 16, 5);
-		for (int l = 0; l < 4; l++)
-			b->qh[l] = five(q + 240 + l, 4, 4);
-	}
+	search_single(&single, &search_ternary, dst, src, importance, blocks, plain);
 }
 
 /* Digit n of the byte, which has so many. */

@@ -4,7 +4,7 @@
  * value = d (q - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -19,21 +19,23 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, const int8_t *q)
+{
+	struct tq2_0 *b = block;
+
+	search_put(b->d, d);
+	for (int i = 0; i < 64; i++) {
+		const int8_t *at = q + i / 32 * 128 + i % 32;
+		b->qs[i] = (uint8_t)((at[0] + 1) | (at[32] + 1) << 2 | (at[64] + 1) << 4 |
+		                     (at[96] + 1) << 6);
+	}
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
-	struct tq2_0 *b = dst;
-	struct search s;
-	int8_t q[256];
+	static const struct search_single single = { 256, sizeof(struct tq2_0), put };
 
-	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
-		search_put(b->d, search_scale(&s, 64, &search_ternary, q));
-		for (int i = 0; i < 64; i++) {
-			const int8_t *at = q + i / 32 * 128 + i % 32;
-			b->qs[i] = (uint8_t)((at[0] + 1) | (at[32] + 1) << 2 | (at[64] + 1) << 4 |
-			                     (at[96] + 1) << 6);
-		}
-	}
+	search_single(&single, &search_ternary, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -2,6 +2,7 @@
 #include "../nth.h"
 
 #include "base/rng.h"
+#include "type/search_four.h"
 #include "type/search_line.h"
 
 static float x[32], w[32];
@@ -16,19 +17,23 @@ static float bell(uint64_t i)
 }
 static float heed(uint64_t i) { return (float)(1 + (int)(16 * rng_unit(2, i))); }
 
-/* Four tries at once give the bits of one after the other, in registers of every width. */
+/* Four tries at once, and four groups at once, give the bits of one after the other, in registers of
+ * every width. */
 static void test_widths(void **state)
 {
 	static const struct search_grid grid = { .lo = -32, .hi = 31 };
 	struct line_place at;
 	struct line_sums4 lines;
 	struct search_fit4 fits;
+	struct search_four four;
+	struct search_table table;
+	const struct search_grid fp4 = search_fp4(&table);
 	struct search s;
 
 	(void)state;
 	assert_true(search_width() == 1 || search_width() == 2 || search_width() == 4);
 	for (int k = 0; k < 2000; k++) {
-		int n = 1 + k % 8;
+		int n = 1 + k % 5;
 		for (int i = 0; i < 32; i++) {
 			x[i] = bell((uint64_t)(k * 32 + i));
 			w[i] = heed((uint64_t)(k * 32 + i));
@@ -41,11 +46,15 @@ static void test_widths(void **state)
 		}
 		for (int width = 1; width <= search_width(); width *= 2) {
 			line_try4(s.x, s.w, n, &at, 15, 4, width, &lines);
-			search_try4(s.x, s.w, n, at.inv, &grid, 4, width, &fits);
+			for (int l = 0; l < 4; l++)
+				search_side_by_side(&four, l, s.x + l, s.w + l, n);
+			const struct search_grid *of = k & 2 ? &fp4 : &grid;
+			search_each4(&four, n, at.inv, of, width, &fits);
 			for (int l = 0; l < 4; l++) {
 				struct line_sums f = line_try(s.x, s.w, n, at.inv[l], at.base[l],
 				                              at.zero[l], 15);
-				struct search_fit g = search_try(s.x, s.w, n, at.inv[l], &grid);
+				struct search_fit g =
+					search_try(s.x + l, s.w + l, n, at.inv[l], of);
 				assert_true(f.q == lines.q[l] && f.qq == lines.qq[l] &&
 				            f.xq == lines.xq[l]);
 				assert_true(g.xq == fits.xq[l] && g.qq == fits.qq[l]);

@@ -1,0 +1,326 @@
+/* type/search_four.c - groups searched side by side, each as search.c says, and the encoders of the
+ * types whose blocks have one scale. */
+#include "type/search_lanes.h"
+
+#include <math.h>
+
+enum { ROUNDS = 4 };
+
+/* ---- one scale each ---- */
+
+/* Four groups one by one. */
+static void each_plain(const struct search_four *at, int n, search_v4 inv,
+                       const struct search_grid *g, struct search_fit4 *f)
+{
+	for (int i = 0; i < 4; i++) {
+		search_v4 xq = { 0 }, qq = { 0 };
+
+		for (int k = 0; k < n; k++) {
+			search_v4 x = at->x[4 * k + i], q = search_nearest(x * inv[i], g);
+			search_v4 wq = at->w[4 * k + i] * q;
+			xq += wq * x;
+			qq += wq * q;
+		}
+		f->xq[i] = search_sum(xq);
+		f->qq[i] = search_sum(qq);
+	}
+}
+
+#if defined __x86_64__
+#define WIDE __attribute__((target("avx2")))
+#define OF(name) name##_avx2
+#define V __m256
+#define SETS 2
+#define LOAD(p) _mm256_loadu_ps((const float *)(p))
+#define EACH(v, from) \
+	_mm256_permutevar8x32_ps( \
+		_mm256_castps128_ps256(v), \
+		_mm256_setr_epi32(from, from, from, from, from + 1, from + 1, from + 1, from + 1))
+#define AT_LEAST _mm256_max_ps
+#define AT_MOST _mm256_min_ps
+#include "type/search_each.h"
+#undef WIDE
+#undef OF
+#undef V
+#undef SETS
+#undef LOAD
+#undef EACH
+#undef AT_LEAST
+#undef AT_MOST
+#define WIDE __attribute__((target("avx512f")))
+#define OF(name) name##_avx512
+#define V __m512
+#define SETS 4
+#define LOAD(p) _mm512_loadu_ps((const float *)(p))
+#define EACH(v, from) \
+	_mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), \
+	                      _mm512_castps128_ps512(v))
+#define AT_LEAST _mm512_max_ps
+#define AT_MOST _mm512_min_ps
+#include "type/search_each.h"
+
+/* The same with the values of g->half. */
+WIDE static void half_avx512(const struct search_four *at, int n, search_v4 inv,
+                             const struct search_grid *g, struct lanes sums[2])
+{
+	const V none = { 0 }, lo = none + g->lo, hi = none + g->hi, i = EACH(inv, 0);
+	const __m512i sign = _mm512_set1_epi32(INT32_MIN);
+	const V few = _mm512_loadu_ps(g->half), many = _mm512_loadu_ps(g->half + 16);
+	V xq = { 0 }, qq = { 0 };
+
+	for (int k = 0; k < n; k++) {
+		V v = LOAD(at->x + 4 * k), t = AT_MOST(hi, AT_LEAST(lo, v * i)) * 2.0f + 256.0f;
+		__m512i c = _mm512_sub_epi32(_mm512_cvttps_epi32(t), _mm512_set1_epi32(256));
+		V q = _mm512_permutex2var_ps(few, _mm512_xor_epi32(c, _mm512_srai_epi32(c, 31)),
+		                             many);
+
+		q = (V)_mm512_xor_epi32((__m512i)q, _mm512_and_epi32(c, sign));
+		V wq = LOAD(at->w + 4 * k) * q;
+		xq += wq * v;
+		qq += wq * q;
+	}
+	memcpy(sums[0].v, &xq, sizeof xq);
+	memcpy(sums[1].v, &qq, sizeof qq);
+}
+#endif
+
+static inline void each4(const struct search_four *at, int n, search_v4 inv,
+                         const struct search_grid *g, int width, struct search_fit4 *f)
+{
+	if (width == 1 || (g->nearest && !(g->half && width == 4))) {
+		each_plain(at, n, inv, g, f);
+		return;
+	}
+#if defined __x86_64__
+	struct lanes s[2];
+
+	if (g->nearest)
+		half_avx512(at, n, inv, g, s);
+	else if (width == 4)
+		each_avx512(at, n, inv, g, s);
+	else
+		each_avx2(at, n, inv, g, s);
+	*f = (struct search_fit4){ lanes_sum(&s[0]), lanes_sum(&s[1]) };
+#endif
+}
+
+void search_each4(const struct search_four *at, int n, search_v4 inv, const struct search_grid *g,
+                  int width, struct search_fit4 *f)
+{
+	each4(at, n, inv, g, width, f);
+}
+
+/* ---- the search ---- */
+
+/* A function once more for each kind of register, with all that it calls. */
+#define WITH_AVX2 __attribute__((target("avx2"), flatten))
+#define WITH_AVX512 __attribute__((target("avx512f"), flatten))
+
+static int any(search_i4 m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+
+static search_v4 score_of(const struct search_fit4 *f)
+{
+	const search_v4 one = { 1, 1, 1, 1 };
+	search_i4 some = f->qq > 0;
+
+	return search_pick(some, f->xq * f->xq / search_pick(some, f->qq, one), one * 0);
+}
+
+/* Where m, *f becomes the best so far. */
+static void take(search_i4 m, const struct search_fit4 *f, struct search_fit4 *best,
+                 search_v4 *score)
+{
+	*score = search_pick(m, score_of(f), *score);
+	best->xq = search_pick(m, f->xq, best->xq);
+	best->qq = search_pick(m, f->qq, best->qq);
+}
+
+static inline void group4(const struct search_four *at, int n, search_v4 top,
+                          const struct search_grid *g, int width, struct search_fit4 *best)
+{
+	const search_v4 one = { 1, 1, 1, 1 };
+	search_i4 go = search_abs(top) >= SEARCH_LEAST;
+	search_v4 score = { 0 };
+	struct search_fit4 f;
+
+	top = search_pick(go, top, one);
+	*best = (struct search_fit4){ { 0 }, { 0 } };
+	for (int k = 0; k < g->n_tries; k++) {
+		each4(at, n, g->tries[k] / top, g, width, &f);
+		take(go & (f.xq * f.xq > score * f.qq), &f, best, &score);
+	}
+	for (int k = 0; k < ROUNDS; k++) {
+		go &= (best->qq > 0) & (best->xq != 0);
+		if (!any(go))
+			return;
+		each4(at, n, search_pick(go, best->qq, one) / search_pick(go, best->xq, one), g,
+		      width, &f);
+		go &= f.xq * f.xq > score * f.qq;
+		take(go, &f, best, &score);
+	}
+}
+
+#if defined __x86_64__
+WITH_AVX2 static void group4_avx2(const struct search_four *at, int n, search_v4 top,
+                                  const struct search_grid *g, struct search_fit4 *best)
+{
+	group4(at, n, top, g, 2, best);
+}
+
+WITH_AVX512 static void group4_avx512(const struct search_four *at, int n, search_v4 top,
+                                      const struct search_grid *g, struct search_fit4 *best)
+{
+	group4(at, n, top, g, 4, best);
+}
+#endif
+
+void search_group4(const struct search_four *at, int n, search_v4 top, const struct search_grid *g,
+                   int width, struct search_fit4 *best)
+{
+#if defined __x86_64__
+	if (width == 4)
+		group4_avx512(at, n, top, g, best);
+	else if (width == 2)
+		group4_avx2(at, n, top, g, best);
+	else
+#endif
+		group4(at, n, top, g, width, best);
+}
+
+/* ---- one scale for a block ---- */
+
+static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], int up)
+{
+	for (int i = 0; i < 4; i++) {
+		float v = a[i];
+
+		h[i] = up ? search_round_up(&s[i], &v) : search_round(&s[i], &v);
+		a[i] = v;
+	}
+	return a;
+}
+
+/* What codes with these sums take off the error. */
+static search_v4 gain(search_v4 a, const struct search_fit4 *f)
+{
+	return 2 * a * f->xq - a * a * f->qq;
+}
+
+/* The best scale of each of four blocks, as F16 in h. */
+static inline search_v4 scales(const struct search s[4], const struct search_four *at, int n,
+                               const struct search_grid *g, int width, uint16_t h[4])
+{
+	const search_v4 none = { 0 }, one = { 1, 1, 1, 1 };
+	struct search_fit4 f, f2;
+	search_v4 top, a, b;
+	uint16_t h2[4];
+
+	for (int i = 0; i < 4; i++)
+		top[i] = search_farthest(s[i].x, s[i].w, n);
+	group4(at, n, top, g, width, &f);
+	search_i4 some = f.qq > 0;
+	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1);
+	some = a != 0;
+	if (!any(some))
+		return a;
+	/* the best scale for the codes under the rounded one */
+	each4(at, n, one / search_pick(some, a, one), g, width, &f);
+	search_i4 helps = f.qq > 0;
+	b = rounded(s, search_pick(some & helps, f.xq / search_pick(helps, f.qq, one), none), h2,
+	            0);
+	helps = some & (2 * a * f.xq > a * a * f.qq); /* else nothing is better than 0 */
+	a = search_pick(helps, a, none);
+	search_i4 other = some & (b != 0);
+	for (int i = 0; i < 4; i++) {
+		h[i] = some[i] && !helps[i] ? 0 : h[i];
+		other[i] = h2[i] != h[i] ? other[i] : 0;
+	}
+	if (!any(other))
+		return a;
+	each4(at, n, one / search_pick(other, b, one), g, width, &f2);
+	other &= gain(b, &f2) > gain(a, &f);
+	for (int i = 0; i < 4; i++)
+		h[i] = other[i] ? h2[i] : h[i];
+	return search_pick(other, b, a);
+}
+
+#if defined __x86_64__
+WITH_AVX2 static search_v4 scales_avx2(const struct search s[4], const struct search_four *at,
+                                       int n, const struct search_grid *g, uint16_t h[4])
+{
+	return scales(s, at, n, g, 2, h);
+}
+
+WITH_AVX512 static search_v4 scales_avx512(const struct search s[4], const struct search_four *at,
+                                           int n, const struct search_grid *g, uint16_t h[4])
+{
+	return scales(s, at, n, g, 4, h);
+}
+#endif
+
+static search_v4 any_scales(const struct search s[4], const struct search_four *at, int n,
+                            const struct search_grid *g, uint16_t h[4])
+{
+#if defined __x86_64__
+	if (s->width == 4)
+		return scales_avx512(s, at, n, g, h);
+	if (s->width == 2)
+		return scales_avx2(s, at, n, g, h);
+#endif
+	return scales(s, at, n, g, 1, h);
+}
+
+static void codes(const struct search_single *t, int8_t *q, const search_v4 *x, float a,
+                  const struct search_grid *g)
+{
+	search_codes(q, x, t->n / 4, a, g);
+	for (int i = 0; t->table && i < t->n; i++)
+		q[i] = (int8_t)t->table->code[q[i] + 128];
+}
+
+/* Codes are those under the scale before it is rounded, as the public tools have them. */
+static void plain(const struct search_single *t, const struct search_grid *g, void *dst,
+                  const float *src, size_t blocks)
+{
+	struct search s;
+	int8_t q[256];
+
+	for (size_t i = 0; i < blocks; i++) {
+		search_load(&s, src + i * (size_t)t->n, NULL, t->n, 1);
+		float a = search_plain(s.x, s.w, t->n / 4, g);
+
+		codes(t, q, s.x, a, g);
+		t->put((char *)dst + i * t->bytes, search_round_up(&s, &a), q);
+	}
+}
+
+void search_single(const struct search_single *t, const struct search_grid *g, void *dst,
+                   const float *src, const float *importance, size_t blocks, int is_plain)
+{
+	size_t n = (size_t)t->n;
+	struct search_four at;
+	struct search s[4];
+	uint16_t h[4];
+	int8_t q[256];
+
+	if (is_plain) {
+		plain(t, g, dst, src, blocks);
+		return;
+	}
+	for (size_t from = 0; from < blocks; from += 4) {
+		size_t some = blocks - from < 4 ? blocks - from : 4;
+
+		for (size_t i = 0; i < 4; i++) {
+			/* those that lack are the last one again */
+			size_t of = (from + (i < some ? i : some - 1)) * n;
+
+			search_load(&s[i], src + of, importance ? importance + of : NULL, t->n, 0);
+			search_side_by_side(&at, (int)i, s[i].x, s[i].w, t->n / 4);
+		}
+		search_v4 a = any_scales(s, &at, t->n / 4, g, h);
+		for (size_t i = 0; i < some; i++) {
+			codes(t, q, s[i].x, a[i], g);
+			t->put((char *)dst + (from + i) * t->bytes, h[i], q);
+		}
+	}
+}
