@@ -77,7 +77,9 @@ _infer_inspect()
 	--think) _infer_words 'on off'; return ;;
 	--as) _infer_words 'auto schema gbnf regex'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
-	--help) _infer_words 'model template text grammar machine general examples rows'; return ;;
+	-c | --ctx | --users | --prompt | --output | --shared-prefix | --ttft | --tpot | --budget | --price | --prefill-chunk | -t | --threads) return ;;
+	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--help) _infer_words 'model template text grammar plan machine general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
@@ -85,9 +87,10 @@ _infer_inspect()
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget
+		-c --ctx --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
 		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'show tensors tokens template verify diff grammar hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
+	*) _infer_words 'show tensors tokens template verify diff grammar plan hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
 complete -F _infer_inspect infer-inspect

@@ -12,6 +12,15 @@
 #include "common/opt.h"
 #include "common/start.h"
 
+/* Of plan; 0: not given. */
+struct plan_args {
+	int64_t ctx, users, prompt, output, shared, chunk, threads;
+	double ttft_ms, tpot_ms, price;
+	uint64_t budget;
+	const char *kv_type;
+	int table;
+};
+
 struct inspect_opts {
 	struct start start;
 	const char *model;
@@ -25,7 +34,9 @@ struct inspect_opts {
 	struct opt_bits seed;
 	const char *machine; /* hw, plan */
 	int again;
-	struct os_limits limits; /* no option: asked before the sandbox closes */
+	struct plan_args plan;
+	struct infer_machine *on; /* no option: plan's machine, found before the sandbox closes */
+	struct os_limits limits;  /* no option: asked before the sandbox closes */
 };
 
 /* One row of the table of subjects in main.c.  run: the answer into `out` (text, or JSON lines with
@@ -57,6 +68,8 @@ int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, con
          int *differs, infer_error *err);
 int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
             int *differs, infer_error *err);
+int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+         const struct opt_rest *words, infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 

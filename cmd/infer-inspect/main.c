@@ -17,6 +17,7 @@ static const struct help_line lines[] = {
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
 	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
+	{ "plan", "whether a model fits, how fast it is, for how many users, and what is better" },
 	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
 	{ NULL, NULL },
 };
@@ -46,6 +47,7 @@ static const struct subject subjects[] = {
 	{ "verify", .needs_file = 1, .run = verify },
 	{ "diff", .needs_file = 1, .pair = diff },
 	{ "grammar", .text = grammar },
+	{ "plan", .needs_file = 1, .run = plan },
 	{ "hw", .run = hw },
 };
 
@@ -83,8 +85,14 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--source and conversations go with template only");
 	if (o->all && s->run != show && s->run != hw)
 		return err_set(err, INFER_EINVAL, "--all goes with show and hw only");
-	if ((o->machine || o->again) && s->run != hw)
-		return err_set(err, INFER_EINVAL, "--hw and --again go with hw only");
+	if ((o->machine || o->again) && s->run != hw && s->run != plan)
+		return err_set(err, INFER_EINVAL, "--hw and --again go with hw and plan only");
+	if (s->run != plan &&
+	    (o->plan.ctx || o->plan.users || o->plan.prompt || o->plan.output || o->plan.shared ||
+	     o->plan.ttft_ms > 0 || o->plan.tpot_ms > 0 || o->plan.budget || o->plan.price > 0 ||
+	     o->plan.kv_type || o->plan.chunk || o->plan.table))
+		return err_set(err, INFER_EINVAL,
+		               "--ctx, --users, --prompt, --output and the like go with plan only");
 	if (o->machine && o->again)
 		return err_set(err, INFER_EINVAL, "--again measures this machine, not --hw");
 	if (!s->text && (o->as || o->checks.n || o->samples || o->seed.given || o->annotate ||
@@ -195,8 +203,10 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 
 	TRY(subject_take(&s, rest, err));
 	TRY(check_options(s, o, rest, err));
-	if (s->run == show)
+	if (s->run == show || s->run == plan)
 		os_limits(&o->limits); /* before the sandbox */
+	if (s->run == plan && !(o->plan.table && o->machine && !strcmp(o->machine, "all")))
+		TRY(machine_get(o->on, o->machine, o->again, 1, err));
 	if (!s->needs_file) {
 		rc = run_on(s, o, &no_file, rest, &differs, err);
 		return rc || !differs ? rc : -EXIT_DIFFERS;
@@ -213,7 +223,8 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 
 int main(int argc, char **argv)
 {
-	struct inspect_opts o = { .chat = CHAT_ARGS };
+	static struct infer_machine on;
+	struct inspect_opts o = { .chat = CHAT_ARGS, .on = &on };
 	struct opt_rest rest;
 	infer_error err = { 0 };
 	int code = start(&program, &o, &o.start, argc, argv, &rest);

@@ -4,6 +4,34 @@
 #include "common/model.h"
 #include "inspect.h"
 
+/* clang-format off */
+#define PLAN_ROWS(T, m) \
+	{ OPT_INT, 'c', "ctx", "N", "context of each user (prompt and output)", offsetof(T, m.ctx), 1, \
+	  INT32_MAX, .marks = OPT_KILO }, \
+	{ OPT_INT, 0, "users", "N", "users at once (1)", offsetof(T, m.users), 1, 4096 }, \
+	{ OPT_INT, 0, "prompt", "N", "tokens of a prompt (512)", offsetof(T, m.prompt), 1, 1 << 30, \
+	  .marks = OPT_KILO }, \
+	{ OPT_INT, 0, "output", "N", "tokens of an answer (128)", offsetof(T, m.output), 1, 1 << 30, \
+	  .marks = OPT_KILO }, \
+	{ OPT_INT, 0, "shared-prefix", "N", "tokens that all prompts begin with (0)", \
+	  offsetof(T, m.shared), 0, 1 << 30, .marks = OPT_KILO }, \
+	{ OPT_NUM, 0, "ttft", "MS", "wanted: time to the first token", offsetof(T, m.ttft_ms), 0, 1e9 }, \
+	{ OPT_NUM, 0, "tpot", "MS", "wanted: time for each token behind it", offsetof(T, m.tpot_ms), 0, \
+	  1e9 }, \
+	{ OPT_SIZE, 0, "budget", "SIZE", "memory: 8G (what the machine has)", offsetof(T, m.budget), 1, \
+	  1e18 }, \
+	{ OPT_NUM, 0, "price", "X", "of the machine for an hour", offsetof(T, m.price), 0, 1e9 }, \
+	{ OPT_STR, 0, "kv-type", "TYPE[,TYPE]", \
+	  "type of the cache: " KV_NAMES "; of V after a comma (f16)", offsetof(T, m.kv_type), \
+	  .values = "," KV_WORDS }, \
+	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", offsetof(T, m.chunk), 1, \
+	  65536 }, \
+	{ OPT_INT, 't', "threads", "N", "threads (all that the machine has)", offsetof(T, m.threads), 1, \
+	  1024 }, \
+	{ OPT_FLAG, 0, "table", NULL, "types and contexts of one model, or machines", \
+	  offsetof(T, m.table), .value = 1 }
+/* clang-format on */
+
 #define AT(field) offsetof(struct inspect_opts, field)
 static const struct opt inspect_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and output" },
@@ -40,7 +68,10 @@ static const struct opt inspect_rows[] = {
 	{ OPT_INT, 0, "constraint-budget", "N", "steps that it may take to compile (67108864)",
 	  AT(budget), 1, 1e15 },
 
-	{ OPT_GROUP, .name = "machine", .help = "The machine of hw" },
+	{ OPT_GROUP, .name = "plan", .help = "Work of plan" },
+	PLAN_ROWS(struct inspect_opts, plan),
+
+	{ OPT_GROUP, .name = "machine", .help = "The machine of hw and plan" },
 	{ OPT_STR, 0, "hw", "NAME|FILE", "a described machine: h100*8, or YAML; all: names",
 	  AT(machine), .values = "@file" },
 	{ OPT_FLAG, 0, "again", NULL, "measure, whatever was measured before", AT(again),

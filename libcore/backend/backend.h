@@ -60,6 +60,7 @@ struct backend_need {
 	uint64_t workspace;               /* of a plan */
 	uint64_t kv_page[BACKEND_GROUPS]; /* of a page of each group */
 	uint64_t host;                    /* of the host, for a plan and a loaded set */
+	uint64_t thread;                  /* of the workspace, of each worker */
 };
 
 struct backend_opts {

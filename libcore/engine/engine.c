@@ -349,6 +349,7 @@ static int find_need(infer_engine *e, const infer_model *m, const struct infer_e
 		const struct place_part *part = &e->place.parts[i];
 		need->weight_bytes += part->weights;
 		need->workspace_bytes += part->workspace + part->host;
+		need->thread_bytes += part->thread;
 	}
 	return INFER_OK;
 }

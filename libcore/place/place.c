@@ -176,6 +176,7 @@ static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
 			g[k].page_bytes = need.kv_page[k];
 		part->weights = need.weights;
 		part->workspace = need.workspace;
+		part->thread = need.thread;
 		part->host = need.host;
 	}
 	space_states(p);

@@ -25,7 +25,7 @@ struct place_part {
 	struct backend_device on;
 	struct backend_model model; /* what runs there; its groups are those of the plan */
 	int from, to, n_groups;
-	uint64_t weights, workspace, kv, host;
+	uint64_t weights, workspace, kv, host, thread; /* thread: of workspace, of each worker */
 };
 struct place_plan {
 	int32_t ctx;

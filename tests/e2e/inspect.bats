@@ -205,7 +205,53 @@ load lib
 	printf 'name: x\nmemori: 1\n' >y.yaml
 	fails 3 "y.yaml: line 2, column 1: no figure of a machine is called 'memori'" infer-inspect hw --hw y.yaml
 	fails 1 'No such file' infer-inspect hw --hw ./none.yaml
-	fails 2 'go with hw only' infer-inspect show --again
+	fails 2 'go with hw and plan only' infer-inspect show --again
+}
+
+# a host of round numbers
+host() { printf 'name: host\nthreads: 4\nmemory_bytes: %s\nmemory_gb_s: 50\nf32_gflop_s: 500\ni8_gop_s: 2000\ndecode_part: 0.8\nprefill_part: 0.6\n' "$1"; }
+
+@test "plan answers the ten questions by name, and gives three strategies with lines that are taken" {
+	host 8000000000 >h.yaml
+	infer-inspect plan -m demo --hw ./h.yaml --users 4 --price 1 >a
+	for question in hardware 'fast memory' bottleneck concurrency prefixes model use quantisation interconnect optimised cost; do
+		grep -q "^$question " a || { cat a; false; }
+	done
+	same 3 "$(grep -cE '^[123]\. ' a)"
+	line=$(grep -m1 -o 'infer-run .*' a)
+	printf 'the' >prompt.txt
+	eval "${line/demo-*.gguf/demo}" --temp 0 -q >answer # what a strategy says is taken as it is
+	[ -s answer ]
+	grep -o 'infer-quant .*' a | head -n 1 | sed 's/$/ --dry-run/' | sh >b
+	[ -s b ]
+}
+
+@test "plan --json: bytes as the engine's own plan has them; predictions below limits; exit 4 with the nearest that fits" {
+	host 8000000000 >h.yaml
+	infer-inspect plan -m demo --hw ./h.yaml --json --prompt 100 --output 28 >a
+	same plan "$(json kind <a)"
+	same true "$(json asked.memory.fits <a)"
+	same "$(infer-inspect demo --json | head -n 1 | json memory.0.weight_bytes)" "$(json asked.memory.weight_bytes <a)"
+	awk -v x="$(json asked.decode_tok_s <a)" -v l="$(json asked.limit_decode_tok_s <a)" 'BEGIN { exit !(x > 0 && x < l) }'
+	host 1000000 >small.yaml
+	fails 4 'nothing fits: .* there is 0.00; not even a context of 2' infer-inspect plan -m demo --hw ./small.yaml
+	host 60000000 >small.yaml
+	fails 4 'the nearest that fits: one user, a context of [0-9]+ tokens' infer-inspect plan -m demo --hw ./small.yaml -c 1000000
+	fails 2 'do not hold a prompt' infer-inspect plan -m demo --hw ./h.yaml -c 100 --prompt 100
+	fails 2 'go with plan only' infer-inspect show --users 3
+	infer-inspect plan -m demo --hw 'h100*8' | grep -q '^other engines  llama.cpp'
+	infer-inspect plan -m demo --hw 'h100*8' --users 9 | grep -q '^other engines  vLLM'
+	infer-inspect plan -m demo --hw m4-max | grep -q '^other engines  llama.cpp or MLX'
+}
+
+@test "plan --table: types and contexts of a machine; machines of a model" {
+	host 8000000000 >h.yaml
+	infer-inspect plan -m demo --hw ./h.yaml --table >a
+	grep -qE '^\./h.yaml +Q8_0 +4096 +yes' a
+	infer-inspect plan -m demo --table --hw all --json >b
+	same "$(infer-inspect hw --hw all | wc -l)" "$(wc -l <b)"
+	same '"v"' "$(head -n 1 b | cut -c 2-4)"
+	grep -q 'NVIDIA H200' b
 }
 
 @test "hw: the cores are those the process may use" {

@@ -351,6 +351,7 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 	}
 	rc = measure(&p, err);
 	need->workspace = rc ? 0 : p.bytes;
+	need->thread = rc ? 0 : p.scratch_bytes;
 	mem_free(p.steps);
 	mem_free(p.acts);
 	mem_free(p.stage);

@@ -69,13 +69,14 @@ int infer_engine_open(infer_engine **out, const infer_model *model,
 void infer_engine_close(infer_engine **e);
 
 /* The memory that an engine with these options would need: nothing is reserved, and no weight is
- * read. o->threads is ignored: the workspace is that of one thread, and each more adds a little.
+ * read. o->threads is ignored: the workspace is that of one thread.
  * o->ctx 0: the context of the model.  Errors are those of infer_engine_open, but sizes are no
  * error. */
 struct infer_engine_need {
 	int32_t ctx;
 	uint64_t weight_bytes; /* weights that every step reads, in the file or in copies */
 	uint64_t kv_bytes, workspace_bytes;
+	uint64_t thread_bytes; /* workspace of each thread beyond the first */
 };
 int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
                       struct infer_engine_need *need, infer_error *err);

@@ -1,0 +1,297 @@
+/* infer-inspect/plan_best.c - other ways to run a model: types of weights and cache, placement over host
+ * and accelerators; the best of those that do what was asked. */
+#include "plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Types that a model is quantised to, and by how many per cent perplexity grew where that was measured:
+ * Llama 3 70B, wiki.test, in the README of github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference (from
+ * github.com/ggerganov/llama.cpp/pull/6745).  name: of --type. */
+static const struct {
+	int type;
+	const char *name;
+	double loss;
+} types[] = {
+	{ -1, "", 0 },
+	{ INFER_Q8_0, "Q8_0", 0.03 },
+	{ INFER_Q6_K, "Q6_K", 0.47 },
+	{ INFER_Q5_K, "Q5_K_M", 1.23 },
+	{ INFER_Q4_K, "Q4_K_M", 4.83 },
+	{ INFER_IQ4_XS, "IQ4_XS", 7.07 },
+	{ INFER_Q3_K, "Q3_K_M", 18.75 },
+};
+enum { N_TYPES = sizeof types / sizeof *types, N_KV = 3, PLACES = 6 };
+static const int kv_types[N_KV] = { INFER_F16, INFER_Q8_0, INFER_Q4_0 };
+
+const char *plan_type_name(int type)
+{
+	for (int i = 1; i < N_TYPES; i++)
+		if (types[i].type == type)
+			return types[i].name;
+	return infer_type_info(type)->name;
+}
+
+static double bits(int type)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+
+	return 8.0 * t->block_bytes / t->block;
+}
+
+struct candidate {
+	struct strategy s;
+	double loss;
+	int kv, meets;
+};
+
+/* The part of the layers that accelerators hold, where not all fit: by halving. */
+static double part_that_fits(const struct infer_shape *s, const struct infer_machine *m,
+                             struct infer_plan_ask a)
+{
+	struct infer_plan p;
+	int lo = 0, hi = s->layers;
+
+	while (lo < hi) {
+		int mid = lo + (hi - lo + 1) / 2;
+		a.how.gpu_part = (double)mid / s->layers;
+		infer_plan_make(&p, s, m, &a, NULL);
+		if (p.need.gpu <= p.need.gpu_there)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return (double)lo / s->layers;
+}
+
+/* The placements of a machine, into `to`. */
+static int places(struct infer_setup *to, const struct planned *p, const struct infer_shape *s,
+                  const struct infer_plan_ask *a)
+{
+	const struct infer_machine *m = p->m;
+	struct infer_setup how = a->how;
+	int n = 0;
+
+	if (!m->gpu.count || m->memory_bytes) {
+		how.gpus = 0;
+		how.gpu_part = 0;
+		how.split = INFER_SPLIT_NONE;
+		to[n++] = how;
+	}
+	if (!m->gpu.count)
+		return n;
+	how.gpu_part = 1;
+	how.gpus = 1;
+	how.split = INFER_SPLIT_NONE;
+	to[n++] = how;
+	if (m->gpu.count > 1) {
+		how.gpus = m->gpu.count;
+		how.split = INFER_SPLIT_TENSOR;
+		to[n++] = how;
+		how.split = INFER_SPLIT_PIPELINE;
+		to[n++] = how;
+		how.split = INFER_SPLIT_EXPERT;
+		if (s->experts)
+			to[n++] = how;
+	}
+	if (m->memory_bytes) {
+		struct infer_plan_ask part = *a;
+		part.how = how;
+		part.how.split = m->gpu.count > 1 ? INFER_SPLIT_PIPELINE : INFER_SPLIT_NONE;
+		part.how.gpu_part = part_that_fits(s, m, part);
+		if (part.how.gpu_part > 0 && part.how.gpu_part < 1)
+			to[n++] = part.how;
+	}
+	return n;
+}
+
+static int meets(const struct infer_plan_ask *a, const struct infer_plan *r)
+{
+	if (!r->need.fits)
+		return 0;
+	if (!(a->ttft_ms > 0) && !(a->tpot_ms > 0))
+		return 1;
+	return r->all_tok_s > 0 && (!(a->ttft_ms > 0) || r->ttft_ms <= a->ttft_ms) &&
+	       (!(a->tpot_ms > 0) || r->tpot_ms <= a->tpot_ms);
+}
+
+static double speed(const struct infer_plan *r)
+{
+	return r->all_tok_s > 0 ? r->all_tok_s : r->limit_all_tok_s;
+}
+
+static double users(const struct infer_plan *r)
+{
+	return r->users_latency >= 0 ? r->users_latency : r->users_memory;
+}
+
+enum { CLOSEST, FASTEST, MOST };
+static const char *const aims[] = { "closest to the file as it is", "most tokens a second",
+	                            "most users" };
+/* A loss that is not worth being fast for; beyond the second, for nothing. */
+static const double most_loss[] = { 100, 5, 20 };
+
+/* Is a better than b for an aim?  The cache in f16 is exact, so where all else is equal it wins. */
+static int better(int aim, const struct candidate *a, const struct candidate *b)
+{
+	const struct infer_plan *x = &a->s.plan, *y = &b->s.plan;
+
+	if (aim == MOST && users(x) != users(y))
+		return users(x) > users(y);
+	if (aim == FASTEST && speed(x) > 1.01 * speed(y))
+		return 1;
+	if (aim == FASTEST && speed(y) > 1.01 * speed(x))
+		return 0;
+	if (a->loss != b->loss)
+		return a->loss < b->loss;
+	if (a->kv != b->kv)
+		return a->kv < b->kv;
+	return speed(x) > speed(y);
+}
+
+static int same(const struct strategy *a, const struct strategy *b)
+{
+	return a->type == b->type && !memcmp(&a->ask.how, &b->ask.how, sizeof a->ask.how);
+}
+
+static void say_why(struct strategy *s, const struct candidate *c, const struct planned *p, int aim)
+{
+	const struct infer_plan *r = &s->plan, *was = &p->asked.plan;
+	char loss[64] = "";
+
+	if (s->type >= 0)
+		snprintf(loss, sizeof loss, "; perplexity about %.2g %% up (Llama 3 70B)", c->loss);
+	if (aim == MOST)
+		snprintf(s->why, sizeof s->why, "%.0f users in place of %.0f%s", users(r),
+		         users(was), loss);
+	else if (r->all_tok_s > 0 && was->all_tok_s > 0)
+		snprintf(s->why, sizeof s->why, "%.2f times the tokens a second, by %s%s",
+		         r->all_tok_s / was->all_tok_s, infer_bound_name(r->decode.total_by), loss);
+	else
+		snprintf(s->why, sizeof s->why, "a limit %.2f times as high, by %s%s",
+		         r->limit_all_tok_s / was->limit_all_tok_s,
+		         infer_bound_name(r->decode.limit_by), loss);
+}
+
+/* All candidates in turn: those better than the best so far for each aim replace it. */
+struct search {
+	struct planned *p;
+	struct candidate best[STRATEGIES];
+	int found[STRATEGIES], any_fits;
+};
+
+static void offer(struct search *q, const struct candidate *c)
+{
+	q->any_fits |= c->s.plan.need.fits;
+	for (int aim = 0; aim < STRATEGIES; aim++) {
+		int taken = 0;
+		if (!c->meets || c->loss > most_loss[aim])
+			continue;
+		for (int k = 0; k < aim; k++)
+			taken |= q->found[k] && same(&q->best[k].s, &c->s);
+		if (taken || (q->found[aim] && !better(aim, c, &q->best[aim])))
+			continue;
+		q->best[aim] = *c;
+		q->found[aim] = 1;
+	}
+}
+
+static int divides(const struct infer_shape *s, int kv)
+{
+	for (int i = 0; i < s->n_work; i++)
+		if (s->work[i].kind == INFER_WORK_ATTN &&
+		    (s->work[i].dk % infer_type_info(kv)->block ||
+		     s->work[i].dv % infer_type_info(kv)->block))
+			return 0;
+	return 1;
+}
+
+static void try_type(struct search *q, int i)
+{
+	struct planned *p = q->p;
+	struct infer_shape s = p->shape;
+	struct infer_setup where[PLACES];
+
+	if (i && bits(types[i].type) >= bits(p->type))
+		return;
+	if (i)
+		infer_shape_retype(&s, types[i].type);
+	for (int kv = 0; kv < N_KV; kv++) {
+		struct candidate c = { .loss = types[i].loss, .kv = kv };
+		if ((kv && bits(kv_types[kv]) >= bits(p->asked.ask.how.k_type)) ||
+		    !divides(&s, kv_types[kv]))
+			continue;
+		c.s.type = types[i].type;
+		c.s.ask = p->asked.ask;
+		if (kv)
+			c.s.ask.how.k_type = c.s.ask.how.v_type = kv_types[kv];
+		int n = places(where, p, &s, &c.s.ask);
+		for (int k = 0; k < n; k++) {
+			c.s.ask.how = where[k];
+			if (!i && !kv && same(&c.s, &p->asked))
+				c.s.plan = p->asked.plan;
+			else
+				infer_plan_make(&c.s.plan, &s, p->m, &c.s.ask, NULL);
+			c.meets = meets(&c.s.ask, &c.s.plan);
+			offer(q, &c);
+		}
+	}
+}
+
+/* Where nothing fits: one user, and the longest context that does with the smallest type. */
+static void nearest(struct planned *p)
+{
+	struct infer_shape s = p->shape;
+	struct strategy *n = &p->near;
+	int32_t lo = 0, hi;
+
+	n->type = -1;
+	if (bits(INFER_Q3_K) < bits(p->type)) {
+		n->type = INFER_Q3_K;
+		infer_shape_retype(&s, INFER_Q3_K);
+	}
+	n->ask = p->asked.ask;
+	n->ask.users = 1;
+	n->ask.output = 1;
+	n->ask.shared = 0;
+	if (divides(&s, INFER_Q4_0))
+		n->ask.how.k_type = n->ask.how.v_type = INFER_Q4_0;
+	for (hi = n->ask.ctx; lo < hi;) {
+		int32_t mid = lo + (hi - lo + 1) / 2;
+		n->ask.ctx = mid;
+		n->ask.prompt = mid > 1 ? mid - 1 : 1;
+		infer_plan_make(&n->plan, &s, p->m, &n->ask, NULL);
+		if (n->plan.need.fits)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	n->ask.ctx = lo;
+	if (lo < 2)
+		n->type = -2;
+}
+
+void plan_best(struct planned *p)
+{
+	struct search q = { .p = p };
+
+	p->near.type = -2;
+	/* an aim may not take what an earlier one has, which is known when that has seen all */
+	for (int pass = 0; pass < STRATEGIES; pass++) {
+		for (int aim = pass; aim < STRATEGIES; aim++)
+			q.found[aim] = 0;
+		for (int i = 0; i < N_TYPES; i++)
+			try_type(&q, i);
+	}
+	for (int aim = 0; aim < STRATEGIES; aim++) {
+		if (!q.found[aim])
+			continue;
+		struct strategy *s = &p->best[p->n_best++];
+		*s = q.best[aim].s;
+		s->aim = aims[aim];
+		say_why(s, &q.best[aim], p, aim);
+	}
+	p->fits = q.any_fits;
+	if (!q.any_fits)
+		nearest(p);
+}

@@ -1,0 +1,137 @@
+/* infer-inspect/plan_json.c - a plan as a record, which infer-bench run reads to measure it. */
+#include "plan.h"
+
+static void put_step(struct jwrite *w, const char *name, const struct infer_step_time *t)
+{
+	jw_object(w, name);
+	jw_num(w, "weight_bytes", t->weight_bytes);
+	jw_num(w, "kv_bytes", t->kv_bytes);
+	jw_num(w, "ops", t->ops);
+	jw_num(w, "limit_ms", t->limit * 1e3);
+	jw_str(w, "limit_by", infer_bound_name(t->limit_by));
+	if (t->total > 0) {
+		jw_num(w, "predicted_ms", t->total * 1e3);
+		jw_str(w, "predicted_by", infer_bound_name(t->total_by));
+		jw_object(w, "parts_ms");
+		for (int i = 0; i < INFER_BOUND_COUNT; i++)
+			if (t->part[i] > 0)
+				jw_num(w, infer_bound_name(i), t->part[i] * 1e3);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void known(struct jwrite *w, const char *name, double v)
+{
+	if (v > 0)
+		jw_num(w, name, v);
+	else
+		jw_null(w, name);
+}
+
+static void put_memory(struct jwrite *w, const struct infer_plan_need *n)
+{
+	jw_object(w, "memory");
+	jw_bool(w, "fits", n->fits);
+	jw_num(w, "weight_bytes", n->weights);
+	jw_num(w, "kv_bytes", n->kv);
+	jw_num(w, "workspace_bytes", n->workspace);
+	jw_num(w, "process_bytes", n->process);
+	jw_num(w, "host_bytes", n->host);
+	jw_num(w, "gpu_bytes", n->gpu);
+	jw_num(w, "host_there_bytes", n->host_there);
+	jw_num(w, "gpu_there_bytes", n->gpu_there);
+	jw_end(w);
+}
+
+static void put_line(struct jwrite *w, const char *name, struct buf *line)
+{
+	size_t from = 0;
+
+	while (from < line->len && line->at[from] == ' ')
+		from++;
+	if (line->len && !line->bad)
+		jw_strn(w, name, line->at + from, line->len - from - 1);
+	buf_clear(line);
+}
+
+static void put_lines(struct jwrite *w, const struct planned *p, const struct strategy *s)
+{
+	struct buf line;
+
+	buf_init(&line, MEM_BASE);
+	plan_quant_line(&line, p, s);
+	put_line(w, "quant", &line);
+	if (!(s->ask.how.gpu_part > 0)) {
+		plan_run_line(&line, p, s);
+		put_line(w, "run_line", &line);
+		plan_serve_line(&line, p, s);
+		put_line(w, "serve_line", &line);
+	}
+	buf_fini(&line);
+}
+
+static void put_strategy(struct jwrite *w, const struct planned *p, const struct strategy *s,
+                         const char *name)
+{
+	const struct infer_plan *r = &s->plan;
+	const struct infer_plan_ask *a = &s->ask;
+
+	jw_object(w, name);
+	if (s->aim)
+		jw_str(w, "aim", s->aim);
+	if (*s->why)
+		jw_str(w, "why", s->why);
+	jw_str(w, "type", infer_type_info(s->type < 0 ? p->type : s->type)->name);
+	jw_int(w, "ctx", a->ctx);
+	jw_int(w, "users", a->users);
+	jw_int(w, "prompt", a->prompt);
+	jw_int(w, "output", a->output);
+	jw_str(w, "k_type", infer_type_info(a->how.k_type)->name);
+	jw_str(w, "v_type", infer_type_info(a->how.v_type)->name);
+	jw_int(w, "gpus", a->how.gpus);
+	jw_num(w, "gpu_part", a->how.gpu_part);
+	put_memory(w, &r->need);
+	put_step(w, "prefill", &r->prefill);
+	put_step(w, "decode", &r->decode);
+	known(w, "limit_prefill_tok_s", r->prefill.partial ? 0 : r->limit_prefill_tok_s);
+	jw_num(w, "limit_decode_tok_s", r->limit_decode_tok_s);
+	jw_num(w, "limit_all_tok_s", r->limit_all_tok_s);
+	known(w, "prefill_tok_s", r->prefill_tok_s);
+	known(w, "decode_tok_s", r->decode_tok_s);
+	known(w, "all_tok_s", r->all_tok_s);
+	known(w, "ttft_ms", r->ttft_ms);
+	known(w, "ttft_alone_ms", r->ttft_alone_ms);
+	known(w, "tpot_ms", r->tpot_ms);
+	known(w, "request_ms", r->request_ms);
+	jw_int(w, "users_memory", r->users_memory);
+	if (r->users_latency < 0)
+		jw_null(w, "users_latency");
+	else
+		jw_int(w, "users_latency", r->users_latency);
+	known(w, "prefix_saves_ms", r->prefix_ms);
+	known(w, "prefix_saves_bytes", r->prefix_bytes);
+	known(w, "cost", r->cost);
+	if (s->aim)
+		put_lines(w, p, s);
+	jw_str(w, "slower", r->slower ? "decode" : "prefill");
+	jw_end(w);
+}
+
+void plan_json(struct buf *out, const struct planned *p)
+{
+	struct jwrite w;
+
+	infer_record_open(&w, out, INFER_KIND_PLAN, INFER_RECORD_FIRST);
+	jw_str(&w, "model", p->path);
+	jw_str(&w, "machine", p->m->name);
+	jw_num(&w, "params", p->shape.params);
+	jw_num(&w, "active_params", p->shape.active_params);
+	put_strategy(&w, p, &p->asked, "asked");
+	jw_array(&w, "strategies");
+	for (int i = 0; i < p->n_best; i++)
+		put_strategy(&w, p, &p->best[i], NULL);
+	jw_end(&w);
+	jw_str(&w, "other_engine", plan_other_engine(p));
+	infer_record_close(&w);
+}

@@ -1,0 +1,134 @@
+/* infer-inspect/plan_lines.c - the command lines of a strategy, and other engines. */
+#include "plan.h"
+#include <infer/kvtype.h>
+
+#include <string.h>
+
+/* A word for the shell. */
+static void put_word(struct buf *out, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_-./+=:,@%";
+
+	if (*s && strspn(s, plain) == strlen(s)) {
+		buf_puts(out, s);
+		return;
+	}
+	buf_putc(out, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *s);
+	buf_putc(out, '\'');
+}
+
+/* MODEL.gguf becomes MODEL-Q4_K_M.gguf in the folder where one is. */
+static void put_model(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	const char *base = strrchr(p->path, '/');
+	struct buf name;
+	size_t n;
+
+	if (s->type < 0) {
+		put_word(out, p->path);
+		return;
+	}
+	base = base ? base + 1 : p->path;
+	n = strlen(base);
+	if (n > 5 && !strcmp(base + n - 5, ".gguf"))
+		n -= 5;
+	buf_init(&name, MEM_BASE);
+	buf_printf(&name, "%.*s-%s.gguf", (int)n, base, plan_type_name(s->type));
+	if (name.bad)
+		out->bad = 1;
+	else
+		put_word(out, name.at);
+	buf_fini(&name);
+}
+
+static int computes_here(const struct strategy *s) { return !(s->ask.how.gpu_part > 0); }
+
+static const char *kv_name(int type)
+{
+	const struct infer_kv_type *t;
+
+	for (int i = 0; (t = infer_kv_type(i)); i++)
+		if (t->type == type)
+			return t->name;
+	return "f16";
+}
+
+static void put_engine(struct buf *out, const struct strategy *s)
+{
+	const struct infer_setup *how = &s->ask.how;
+
+	if (how->k_type != INFER_F16 || how->v_type != INFER_F16) {
+		buf_printf(out, " --kv-type %s", kv_name(how->k_type));
+		if (how->v_type != how->k_type)
+			buf_printf(out, ",%s", kv_name(how->v_type));
+	}
+	if (how->threads)
+		buf_printf(out, " -t %d", (int)how->threads);
+}
+
+void plan_quant_line(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	if (s->type < 0)
+		return;
+	buf_printf(out, "   infer-quant --type %s ", plan_type_name(s->type));
+	put_word(out, p->path);
+	buf_putc(out, ' ');
+	put_model(out, p, s);
+	buf_putc(out, '\n');
+}
+
+void plan_run_line(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	if (!computes_here(s)) {
+		buf_puts(out, "   this build has no GPU support: see other engines\n");
+		return;
+	}
+	buf_puts(out, "   infer-run -m ");
+	put_model(out, p, s);
+	buf_printf(out, " -c %d -n %d", (int)s->ask.ctx, (int)s->ask.output);
+	put_engine(out, s);
+	buf_puts(out, " -f prompt.txt\n");
+}
+
+void plan_serve_line(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	if (!computes_here(s))
+		return;
+	buf_puts(out, "   infer-serve -m ");
+	put_model(out, p, s);
+	/* the cache of all users: in whole MiB, with a part more for the pages of a step */
+	buf_printf(out, " -c %d --kv-bytes %.0fM", (int)s->ask.ctx,
+	           s->plan.need.kv * 1.05 / (1 << 20) + 1);
+	put_engine(out, s);
+	buf_putc(out, '\n');
+}
+
+const char *plan_other_engine(const struct planned *p)
+{
+	const struct infer_gpu *g = &p->m->gpu;
+
+	if (!g->count)
+		return NULL;
+	if (g->unified && strstr(g->name, "Apple"))
+		return "llama.cpp or MLX: they use the GPU of this machine (Metal), which this "
+		       "build "
+		       "does not";
+	if (g->unified)
+		return "llama.cpp (Vulkan or SYCL) or OpenVINO: they use the GPU of this machine, "
+		       "which this build does not";
+	if (g->count > 1 && p->asked.ask.users > 1 && strstr(g->name, "AMD"))
+		return "vLLM or SGLang with ROCm: batches of many users over several accelerators; "
+		       "this build computes on the host alone";
+	if (g->count > 1 && p->asked.ask.users > 1)
+		return "vLLM, SGLang or TensorRT-LLM: batches of many users over several "
+		       "accelerators; this build computes on the host alone";
+	return "llama.cpp (CUDA, HIP, Vulkan or SYCL): it uses this accelerator, and the host "
+	       "beside "
+	       "it; this build computes on the host alone";
+}

@@ -1,0 +1,212 @@
+/* infer-inspect/plan_text.c - a plan for people: the ten questions that choose an engine, answered, and
+ * the three best strategies. */
+#include "plan.h"
+
+#include <string.h>
+
+enum { HEAD = 14 };
+
+static void head(struct buf *out, const char *name) { buf_printf(out, "%-*s ", HEAD, name); }
+
+static void put_gib(struct buf *out, double bytes) { put_size(out, (uint64_t)bytes); }
+
+static void put_rate(struct buf *out, double predicted, double limit, int partial)
+{
+	if (partial)
+		buf_puts(out, "unknown, as the machine's arithmetic is not described");
+	else if (predicted > 0)
+		buf_printf(out, "%.*f tokens/s predicted, limit %.*f", predicted < 10 ? 2 : 1,
+		           predicted, limit < 10 ? 2 : 1, limit);
+	else
+		buf_printf(out, "limit %.*f tokens/s; no efficiency is known, so none is predicted",
+		           limit < 10 ? 2 : 1, limit);
+}
+
+static void put_hardware(struct buf *out, const struct planned *p)
+{
+	const struct infer_machine *m = p->m;
+
+	head(out, "hardware");
+	buf_printf(out, "%s%s", m->name, m->measured ? ", measured" : ", described");
+	if (m->memory_bytes) {
+		buf_puts(out, ": ");
+		put_gib(out, (double)m->memory_bytes);
+		buf_printf(out, " at %.1f GB/s", m->memory_gb_s);
+	}
+	if (m->gpu.count) {
+		buf_printf(out, "; %d x ", (int)m->gpu.count);
+		put_gib(out, (double)m->gpu.memory_bytes);
+		buf_printf(out, " at %.0f GB/s", m->gpu.memory_gb_s);
+	}
+	buf_putc(out, '\n');
+}
+
+static void put_memory(struct buf *out, const struct planned *p)
+{
+	const struct infer_plan_need *n = &p->asked.plan.need;
+	int gpu = p->asked.ask.how.gpu_part > 0;
+
+	head(out, "fast memory");
+	buf_puts(out, n->fits ? "fits: " : "does not fit: ");
+	put_gib(out, gpu ? n->gpu : n->host);
+	buf_puts(out, gpu ? " of each accelerator's " : " of ");
+	put_gib(out, gpu ? n->gpu_there : n->host_there);
+	buf_puts(out, " (weights ");
+	put_gib(out, n->weights);
+	buf_puts(out, ", cache ");
+	put_gib(out, n->kv);
+	buf_puts(out, ", work ");
+	put_gib(out, n->workspace + n->process);
+	buf_puts(out, gpu && p->asked.ask.how.gpus > 1 ? "; of all)\n" : ")\n");
+}
+
+static const char *by(const struct infer_step_time *t)
+{
+	return infer_bound_name(t->total > 0 ? t->total_by : t->limit_by);
+}
+
+static void put_speed(struct buf *out, const struct planned *p)
+{
+	const struct infer_plan *r = &p->asked.plan;
+	const struct infer_plan_ask *a = &p->asked.ask;
+
+	head(out, "bottleneck");
+	buf_printf(out, "%s takes longer for %d tokens in, %d out\n",
+	           r->slower ? "decode" : "prefill", (int)a->prompt, (int)a->output);
+	head(out, "  prefill");
+	put_rate(out, r->prefill_tok_s, r->limit_prefill_tok_s, r->prefill.partial);
+	buf_printf(out, "; %s binds\n", by(&r->prefill));
+	head(out, "  decode");
+	put_rate(out, r->decode_tok_s, r->limit_decode_tok_s, 0);
+	buf_printf(out, "; %s binds\n", by(&r->alone));
+	if (a->users > 1) {
+		head(out, "  all users");
+		put_rate(out, r->all_tok_s, r->limit_all_tok_s, 0);
+		buf_printf(out, "; %s binds\n", by(&r->decode));
+	}
+	if (r->ttft_ms > 0) {
+		head(out, "  a request");
+		buf_printf(out, "first token after %.0f ms, then one each %.1f ms, all %.1f s\n",
+		           r->ttft_ms, r->tpot_ms, r->request_ms * 1e-3);
+	}
+}
+
+static void put_users(struct buf *out, const struct planned *p)
+{
+	const struct infer_plan *r = &p->asked.plan;
+	const struct infer_plan_ask *a = &p->asked.ask;
+
+	head(out, "concurrency");
+	buf_printf(out, "%d user%s of %d tokens; memory holds %d", (int)a->users,
+	           a->users == 1 ? "" : "s", (int)a->ctx, (int)r->users_memory);
+	if (r->users_latency >= 0 && (a->ttft_ms > 0 || a->tpot_ms > 0))
+		buf_printf(out, ", %d at the latency asked", (int)r->users_latency);
+	buf_putc(out, '\n');
+	head(out, "prefixes");
+	if (a->shared > 0 && r->prefix_ms > 0) {
+		buf_printf(out, "%d shared tokens save each request %.0f ms and all of them ",
+		           (int)a->shared, r->prefix_ms);
+		put_gib(out, r->prefix_bytes);
+		buf_putc(out, '\n');
+	} else if (r->prefill_tok_s > 0) {
+		buf_printf(out, "none shared; 100 shared tokens would save each request %.0f ms\n",
+		           1e5 / r->prefill_tok_s);
+	} else {
+		buf_puts(out, "none shared\n");
+	}
+	if (!(r->cost > 0))
+		return;
+	head(out, "cost");
+	buf_printf(out, "%.3g for a million tokens of output with their prompts\n", r->cost);
+}
+
+static void put_model(struct buf *out, const struct planned *p)
+{
+	const struct infer_shape *s = &p->shape;
+	int32_t users = p->asked.ask.users;
+
+	head(out, "model");
+	buf_printf(out, "%s%s, %.2f billion parameters", s->experts ? "experts" : "dense",
+	           s->window ? ", with windows" : "", s->params * 1e-9);
+	if (s->experts)
+		buf_printf(out, ", %.2f active; %d of %d experts a token, %.1f read by %d at once",
+		           s->active_params * 1e-9, (int)s->used, (int)s->experts,
+		           infer_experts_touched(s->experts, s->used, users), (int)users);
+	buf_printf(out, "; mostly %s\n", infer_type_info(p->type)->name);
+}
+
+static void put_choices(struct buf *out, const struct planned *p)
+{
+	const struct infer_machine *m = p->m;
+	const struct infer_plan_ask *a = &p->asked.ask;
+	const char *other = plan_other_engine(p);
+
+	head(out, "use");
+	buf_puts(out, a->users > 1 ? "several users: a server (infer-serve)\n"
+	                           : "one user: a program a prompt (infer-run)\n");
+	head(out, "quantisation");
+	if (m->measured)
+		buf_printf(out, "%s %s\n", infer_type_info(p->type)->name,
+		           m->loops[p->type].rows[0] > 0
+		                   ? "has loops of its own here"
+		                   : "has no loops here: it is decoded to floats first");
+	else
+		buf_puts(out, "kernels of a described machine are not known\n");
+	head(out, "interconnect");
+	if (m->gpu.count > 1 && m->gpu.link_gb_s > 0)
+		buf_printf(out, "%.0f GB/s to each other: %s\n", m->gpu.link_gb_s,
+		           m->gpu.link_gb_s >= 100 ? "fast enough to cut layers (tensor parallel)"
+		                                   : "whole layers on each (pipeline)");
+	else if (m->gpu.count > 1)
+		buf_printf(out, "%.0f GB/s through the host: whole layers on each (pipeline)\n",
+		           m->gpu.host_gb_s);
+	else
+		buf_puts(out, "none is needed\n");
+	head(out, "optimised");
+	buf_puts(out, a->price > 0                       ? "cost of a token\n"
+	              : a->ttft_ms > 0 || a->tpot_ms > 0 ? "latency: most users at what is asked\n"
+	              : a->users > 1                     ? "tokens a second of all users\n"
+	                                                 : "tokens a second of one user\n");
+	if (other) {
+		head(out, "other engines");
+		buf_printf(out, "%s\n", other);
+	}
+}
+
+static void put_strategy(struct buf *out, const struct planned *p, const struct strategy *s, int i)
+{
+	const struct infer_plan *r = &s->plan;
+	const struct infer_setup *how = &s->ask.how;
+	static const char *const splits[] = { "", ", tensor parallel", ", pipeline",
+		                              ", expert parallel" };
+
+	buf_printf(out, "\n%d. %s: %s, cache %s", i, s->aim,
+	           s->type < 0 ? "the file as it is" : plan_type_name(s->type),
+	           infer_type_info(how->k_type)->name);
+	if (how->gpu_part > 0)
+		buf_printf(out, ", %.0f of %d layers on %d accelerator%s%s",
+		           how->gpu_part * p->shape.layers, (int)p->shape.layers, (int)how->gpus,
+		           how->gpus == 1 ? "" : "s", splits[how->split]);
+	buf_puts(out, "\n   ");
+	put_rate(out, r->all_tok_s, r->limit_all_tok_s, 0);
+	buf_puts(out, "; ");
+	put_gib(out, how->gpu_part > 0 ? r->need.gpu : r->need.host);
+	buf_printf(out, "; %s\n", s->why);
+	plan_quant_line(out, p, s);
+	plan_run_line(out, p, s);
+	plan_serve_line(out, p, s);
+}
+
+void plan_text(struct buf *out, const struct planned *p)
+{
+	put_hardware(out, p);
+	put_memory(out, p);
+	put_speed(out, p);
+	put_users(out, p);
+	put_model(out, p);
+	put_choices(out, p);
+	for (int i = 0; i < p->n_best; i++)
+		put_strategy(out, p, &p->best[i], i + 1);
+	if (!p->n_best)
+		buf_puts(out, "\nnothing that fits is as quick as is asked\n");
+}

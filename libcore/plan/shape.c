@@ -1,0 +1,316 @@
+/* plan/shape.c - a model as a list of work: its graph, equal nodes counted together */
+#include <infer/plan.h>
+#include "arch/arch.h"
+#include "base/err.h"
+#include "graph/graph.h"
+#include "probe/probe.h"
+
+#include <string.h>
+
+static double element_bytes(int type)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+
+	return (double)t->block_bytes / t->block;
+}
+
+static int slot_of(const char *name)
+{
+	for (int i = 0; probe_elem_name(i); i++)
+		if (!strcmp(probe_elem_name(i), name))
+			return i;
+	return 0;
+}
+
+/* The kernel that an operation on rows is like. */
+static int row_slot(const struct graph_node *n)
+{
+	switch ((enum graph_op)n->op) {
+	case GRAPH_NORM:
+		return slot_of("rms_norm");
+	case GRAPH_ROPE:
+		return slot_of(n->rope.halves ? "rope_halves" : "rope_pairs");
+	case GRAPH_SILU_MUL:
+		return slot_of("silu_mul");
+	case GRAPH_GELU_MUL:
+		return slot_of("gelu_mul");
+	case GRAPH_GATE:
+		return slot_of("sigmoid_mul");
+	case GRAPH_ADD:
+		return slot_of("add_scaled");
+	case GRAPH_KV_PUT:
+		return slot_of("to_f16");
+	case GRAPH_ROUTE:
+		return slot_of("lse");
+	case GRAPH_CONV:
+		return slot_of("add_scaled");
+	case GRAPH_EMBED:
+	case GRAPH_MM:
+	case GRAPH_ATTN:
+	case GRAPH_PART:
+	case GRAPH_DELTA:
+	case GRAPH_TEMPER:
+	case GRAPH_SCALE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
+	case GRAPH_PICK:
+	case GRAPH_MOE:
+	case GRAPH_OPS:
+		break;
+	}
+	return slot_of("scale");
+}
+
+static int add(struct infer_shape *s, const struct infer_work *w, infer_error *err)
+{
+	for (int i = 0; i < s->n_work; i++) {
+		struct infer_work like = s->work[i];
+		like.times = 1;
+		if (!memcmp(&like, w, sizeof like)) {
+			s->work[i].times++;
+			return INFER_OK;
+		}
+	}
+	if (s->n_work == INFER_WORKS)
+		return err_set(err, INFER_EUNSUP,
+		               "planning: the layers are of more than %d different kinds",
+		               INFER_WORKS);
+	s->work[s->n_work++] = *w;
+	return INFER_OK;
+}
+
+static int add_matrix(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
+{
+	struct infer_work work;
+
+	memset(&work, 0, sizeof work);
+	work.kind = INFER_WORK_MATRIX;
+	work.times = 1;
+	work.out = out;
+	work.type = w->type;
+	work.n = w->ne[1];
+	work.k = w->ne[0];
+	return add(s, &work, err);
+}
+
+static int add_experts(struct infer_shape *s, const struct backend_model *parts,
+                       const struct graph_node *n, int out, infer_error *err)
+{
+	struct infer_work w;
+
+	memset(&w, 0, sizeof w);
+	w.kind = INFER_WORK_EXPERTS;
+	w.times = 1;
+	w.out = out;
+	w.used = n->moe.used;
+	for (int i = 0; i < 3; i++) {
+		const struct weight *of = &parts->weights[n->w[i]];
+		w.experts = of->n;
+		w.type = of->type;
+		w.n = of->ne[1];
+		w.k = of->ne[0];
+		TRY(add(s, &w, err));
+	}
+	return INFER_OK;
+}
+
+static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
+                    infer_error *err)
+{
+	const struct graph_node *n = &parts->graph->nodes[at];
+	struct infer_work w;
+
+	memset(&w, 0, sizeof w); /* compared as bytes */
+	w.times = 1;
+	w.out = n->rows == GRAPH_OUT;
+	switch ((enum graph_op)n->op) {
+	case GRAPH_MM:
+		return add_matrix(s, &parts->weights[n->w[0]], w.out, err);
+	case GRAPH_MOE:
+		return add_experts(s, parts, n, w.out, err);
+	case GRAPH_ATTN:
+		w.kind = INFER_WORK_ATTN;
+		w.heads = n->attn.heads;
+		w.kv_heads = n->attn.kv_heads;
+		w.dk = n->attn.dk;
+		w.dv = n->attn.dv;
+		w.window = n->attn.window;
+		return add(s, &w, err);
+	case GRAPH_DELTA:
+		w.kind = INFER_WORK_STATE;
+		w.heads = n->delta.heads;
+		w.dk = n->delta.dk;
+		w.dv = n->delta.dv;
+		w.slot = slot_of("add_scaled");
+		return add(s, &w, err);
+	case GRAPH_EMBED:
+	case GRAPH_NORM:
+	case GRAPH_ROPE:
+	case GRAPH_KV_PUT:
+	case GRAPH_PART:
+	case GRAPH_CONV:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
+	case GRAPH_SCALE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
+	case GRAPH_PICK:
+	case GRAPH_ROUTE:
+	case GRAPH_OPS:
+		break;
+	}
+	w.kind = INFER_WORK_ROWS;
+	w.slot = row_slot(n);
+	w.k = n->cols;
+	if (n->op == GRAPH_KV_PUT)
+		w.k = (int64_t)n->kv_put.heads * (n->kv_put.dk + n->kv_put.dv);
+	else if (n->op == GRAPH_CONV)
+		w.k = (int64_t)n->cols * n->conv.taps;
+	return add(s, &w, err);
+}
+
+/* The table that tokens are looked up in, unless the output is the same matrix. */
+static double table_bytes(const struct backend_model *parts)
+{
+	double bytes = 0;
+
+	for (int32_t i = 0; i < parts->graph->n; i++) {
+		const struct graph_node *n = &parts->graph->nodes[i];
+		if (n->op != GRAPH_EMBED)
+			continue;
+		const struct weight *w = &parts->weights[n->w[0]];
+		bytes = (double)w->row_bytes * (double)w->ne[1];
+		for (int32_t k = 0; k < parts->graph->n; k++)
+			if (parts->graph->nodes[k].op == GRAPH_MM &&
+			    parts->weights[parts->graph->nodes[k].w[0]].at[0] == w->at[0])
+				return 0;
+	}
+	return bytes;
+}
+
+/* Weights that a token is multiplied with, of those there are. */
+static double active(const struct infer_shape *s)
+{
+	double sum = 0;
+
+	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		double one = (double)w->n * (double)w->k * w->times;
+		if (w->kind == INFER_WORK_MATRIX)
+			sum += one;
+		else if (w->kind == INFER_WORK_EXPERTS)
+			sum += one * w->used;
+	}
+	return sum;
+}
+
+/* Regions that all threads meet behind: products with one source are one, and so are the operations
+ * on rows between them, which are not counted where one thread computes them. */
+static int32_t regions(const struct graph *g)
+{
+	int32_t n = 0, last = -1;
+
+	for (int32_t i = 0; i < g->n; i++) {
+		const struct graph_node *node = &g->nodes[i];
+		if (node->op == GRAPH_MM) {
+			n += node->src[0] != last;
+			last = node->src[0];
+		} else if (node->op == GRAPH_ATTN || node->op == GRAPH_DELTA ||
+		           node->op == GRAPH_CONV) {
+			n++;
+		} else if (node->op == GRAPH_MOE) {
+			n += 5;
+		}
+	}
+	return n;
+}
+
+int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err)
+{
+	struct backend_model parts = arch_parts(m);
+
+	memset(s, 0, sizeof *s);
+	s->layers = m->h.n_layers;
+	s->vocab = m->h.n_vocab;
+	s->embd = m->h.n_embd;
+	s->ctx_train = m->h.ctx_train;
+	s->experts = m->h.n_expert;
+	s->used = m->h.n_expert_used;
+	s->window = m->h.window;
+	s->params = (double)m->n_params;
+	s->weight_bytes = (double)m->weight_bytes;
+	for (int32_t i = 0; i < parts.graph->n; i++)
+		TRY(add_node(s, &parts, i, err));
+	s->regions = regions(parts.graph);
+	s->table_bytes = table_bytes(&parts);
+	s->active_params = active(s);
+	return INFER_OK;
+}
+
+static double matrix_bytes(const struct infer_work *w)
+{
+	return (double)w->n * (double)w->k * element_bytes(w->type) * w->times *
+	       (w->kind == INFER_WORK_EXPERTS ? w->experts : 1);
+}
+
+void infer_shape_retype(struct infer_shape *s, int type)
+{
+	double was = 0, is = 0;
+
+	for (int i = 0; i < s->n_work; i++) {
+		struct infer_work *w = &s->work[i];
+		int to = type;
+
+		if (w->kind != INFER_WORK_MATRIX && w->kind != INFER_WORK_EXPERTS)
+			continue;
+		was += matrix_bytes(w);
+		if (w->out && element_bytes(to) < element_bytes(INFER_Q6_K))
+			to = INFER_Q6_K;
+		if (w->k % infer_type_info(to)->block)
+			to = INFER_Q8_0;
+		if (w->k % infer_type_info(to)->block == 0 && w->type != INFER_F32)
+			w->type = to;
+		is += matrix_bytes(w);
+	}
+	if (s->table_bytes > 0) {
+		double table = (double)s->vocab * s->embd * element_bytes(type);
+		was += s->table_bytes;
+		is += table;
+		s->table_bytes = table;
+	}
+	s->weight_bytes += is - was;
+}
+
+double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_type)
+{
+	double sum = 0;
+
+	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		if (w->kind == INFER_WORK_STATE && n > 0) /* however long */
+			sum += 4.0 * w->times * w->heads * w->dk * w->dv;
+		if (w->kind != INFER_WORK_ATTN)
+			continue;
+		int64_t seen = w->window && w->window < n ? w->window : n;
+		sum += (double)seen * w->times * w->kv_heads *
+		       (w->dk * element_bytes(k_type) + w->dv * element_bytes(v_type));
+	}
+	return sum;
+}
+
+double infer_experts_touched(int experts, int used, double rows)
+{
+	double missed = 1;
+	/* (1 - used / experts) ^ rows, by squaring: rows is whole */
+	double base = 1 - (double)used / experts;
+
+	for (int64_t e = (int64_t)rows; e > 0; e >>= 1) {
+		if (e & 1)
+			missed *= base;
+		base *= base;
+	}
+	return experts * (1 - missed);
+}

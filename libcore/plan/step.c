@@ -1,0 +1,393 @@
+/* plan/step.c - the least time of a step, and the time that it is predicted to take: from the rates of
+ * the loops where they were measured, else from the part of the limit that is published for such a
+ * machine.  Williams+ 2009, doi:10.1145/1498765.1498785 */
+#include <infer/plan.h>
+
+#include <string.h>
+
+static double element_bytes(int type)
+{
+	const struct infer_type_info *t = infer_type_info(type);
+
+	return (double)t->block_bytes / t->block;
+}
+
+const char *infer_bound_name(int bound)
+{
+	static const char *const names[] = { "memory", "kv",      "compute",
+		                             "link",   "runtime", "scheduler" };
+
+	return bound >= 0 && bound < INFER_BOUND_COUNT ? names[bound] : "unknown";
+}
+
+static double least(double a, double b) { return a < b ? a : b; }
+static double most(double a, double b) { return a > b ? a : b; }
+
+/* ---- counts ---- */
+
+static double rows_of(const struct infer_work *w, const struct infer_load *l)
+{
+	return (double)(w->out ? l->out : l->rows);
+}
+
+static double seen(const struct infer_work *w, const struct infer_load *l)
+{
+	return (double)(w->window && w->window < l->ctx ? w->window : l->ctx);
+}
+
+/* Operations of a node, and the bytes that it reads: of weights, or of the cache, which a block of
+ * rows of one sequence reads once. */
+struct counts {
+	double ops, weight_bytes, kv_bytes;
+};
+static struct counts count(const struct infer_work *w, const struct infer_setup *how,
+                           const struct infer_load *l)
+{
+	double rows = rows_of(w, l), touched;
+	struct counts c = { 0 };
+
+	switch ((enum infer_work_kind)w->kind) {
+	case INFER_WORK_MATRIX:
+		c.ops = 2 * rows * (double)w->n * (double)w->k;
+		c.weight_bytes =
+			rows > 0 ? (double)w->n * (double)w->k * element_bytes(w->type) : 0;
+		break;
+	case INFER_WORK_EXPERTS:
+		touched = infer_experts_touched(w->experts, w->used, rows);
+		c.ops = 2 * rows * w->used * (double)w->n * (double)w->k;
+		c.weight_bytes = touched * (double)w->n * (double)w->k * element_bytes(w->type);
+		break;
+	case INFER_WORK_ATTN:
+		c.ops = 2 * rows * seen(w, l) * w->heads * (w->dk + w->dv);
+		c.kv_bytes =
+			(double)l->seqs * seen(w, l) * w->kv_heads *
+			(w->dk * element_bytes(how->k_type) + w->dv * element_bytes(how->v_type));
+		break;
+	case INFER_WORK_STATE: /* read and written by every row; a few operations an element */
+		c.ops = 7 * rows * w->heads * w->dk * w->dv;
+		c.kv_bytes = 8.0 * (double)l->seqs * w->heads * w->dk * w->dv;
+		break;
+	case INFER_WORK_ROWS:
+		c.ops = 4 * rows * (double)w->k;
+		break;
+	}
+	c.ops *= w->times;
+	c.weight_bytes *= w->times;
+	c.kv_bytes *= w->times;
+	return c;
+}
+
+/* ---- a host whose loops were measured ---- */
+
+/* Between points of ascending x, straight lines; beyond them the nearest. */
+static double between(const double *x, const double *y, int n, double at)
+{
+	if (at <= x[0])
+		return y[0];
+	for (int i = 1; i < n; i++)
+		if (at <= x[i])
+			return y[i - 1] + (y[i] - y[i - 1]) * (at - x[i - 1]) / (x[i] - x[i - 1]);
+	return y[n - 1];
+}
+
+/* Seconds for 1e9 weights by the loops in place for m rows; 0: there is no such loop. */
+static double in_place(const double *rates, double m)
+{
+	static const double at[] = { 1, 2, 4, 8 };
+	double x[4], y[4];
+	int n = 0;
+
+	for (int i = 0; i < 4; i++)
+		if (rates[i] > 0) {
+			x[n] = at[i];
+			y[n++] = 1 / rates[i];
+		}
+	return n && m <= x[n - 1] ? between(x, y, n, m) : 0;
+}
+
+static double skinny(const struct infer_loop_rate *r, double m)
+{
+	static const double at[] = { 8, 16, 32 };
+	double y[3];
+
+	if (!(r->few[0] > 0) || m < 2 || m > 32)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		y[i] = 1 / r->few[i];
+	return between(at, y, 3, m < 8 ? 8 : m);
+}
+
+static double tiled(const struct infer_loop_rate *r, double m)
+{
+	static const double at[] = { 16, 64, 512 };
+
+	if (!(r->tile[0] > 0) || !(r->pack > 0))
+		return 0;
+	return 1 / r->pack + 2 * m / between(at, r->tile, 3, m);
+}
+
+/* Seconds for 1e9 weights of a type with m rows of x, by the fastest loop. */
+static double weight_time(const struct infer_machine *m, int type, double rows, int resident)
+{
+	const struct infer_loop_rate *r = &m->loops[type];
+	double best = 0;
+
+	if (!(r->rows[0] > 0)) /* decoded to floats first: no better than their loop */
+		r = &m->loops[INFER_F32];
+	const double ways[] = { in_place(resident ? r->cached : r->rows, rows), skinny(r, rows),
+		                tiled(r, rows) };
+
+	for (int i = 0; i < 3; i++)
+		if (ways[i] > 0 && (!(best > 0) || ways[i] < best))
+			best = ways[i];
+	return best;
+}
+
+/* Threads other than those that were measured: arithmetic goes with their number, memory as far as it
+ * goes. */
+static double slower(const struct infer_machine *m, const struct infer_setup *how)
+{
+	return how->threads && how->threads < m->threads ? (double)m->threads / how->threads : 1;
+}
+
+static double attention_time(const struct infer_machine *m, const struct infer_work *w,
+                             const struct infer_setup *how, const struct infer_load *l,
+                             const struct counts *c, int resident)
+{
+	const struct infer_attn_rate *r = &m->attn[how->k_type];
+	int wide = w->dk > 96;
+	double ops = c->ops * 1e-9, rows = (double)l->rows / (double)l->seqs;
+	double alone =
+		most(ops / r->cached[wide], resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
+
+	if (rows < 2)
+		return alone;
+	return least(alone, ops / r->prefill[wide]);
+}
+
+static double row_time(const struct infer_machine *m, const struct infer_work *w,
+                       const struct infer_load *l)
+{
+	double rows = rows_of(w, l), threads = rows > 1 ? m->threads : 1;
+
+	return rows * (double)w->k * 1e-9 * w->times / (m->slots[w->slot] * threads);
+}
+
+/* Making what products read: once for every source, about once for each layer's widths. */
+static double quant_time(const struct infer_machine *m, const struct infer_work *w,
+                         const struct infer_load *l)
+{
+	double rate = m->loops[w->type].quant, rows = rows_of(w, l);
+
+	if (!(rate > 0))
+		return 0;
+	return rows * (double)w->k * 1e-9 * w->times / rate * (rows > 1 ? 1 : m->threads) / 2;
+}
+
+static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
+                     const struct infer_machine *m, const struct infer_setup *how,
+                     const struct infer_load *l)
+{
+	/* half of the last cache may be other's */
+	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
+	double more = slower(m, how), compute = 0, memory = 0;
+
+	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		struct counts c = count(w, how, l);
+		double rows = rows_of(w, l), touched = 1, x;
+
+		switch ((enum infer_work_kind)w->kind) {
+		case INFER_WORK_EXPERTS:
+			touched = infer_experts_touched(w->experts, w->used, rows);
+			rows = touched > 0 ? rows * w->used / touched : 0;
+			/* fall through */
+		case INFER_WORK_MATRIX:
+			if (!(rows > 0))
+				break;
+			x = weight_time(m, w->type, rows, resident) * 1e-9 * (double)w->n *
+			    (double)w->k * w->times * touched;
+			if (c.weight_bytes * 1e-9 / m->memory_gb_s > 0.5 * x && !resident)
+				memory += x;
+			else
+				compute += x;
+			t->part[INFER_BOUND_RUNTIME] += quant_time(m, w, l);
+			break;
+		case INFER_WORK_ATTN:
+			t->part[INFER_BOUND_KV] += attention_time(m, w, how, l, &c, resident);
+			break;
+		case INFER_WORK_STATE: /* three passes over a state, heads side by side */
+			t->part[INFER_BOUND_KV] += 3 * rows * w->heads * w->dk * w->dv * 1e-9 *
+			                           w->times / (m->slots[w->slot] * m->threads);
+			break;
+		case INFER_WORK_ROWS:
+			t->part[INFER_BOUND_RUNTIME] += row_time(m, w, l);
+			break;
+		}
+	}
+	t->part[INFER_BOUND_COMPUTE] += compute * more;
+	t->part[INFER_BOUND_MEMORY] += memory * (more > 1 ? more : 1);
+	t->part[INFER_BOUND_RUNTIME] +=
+		(double)s->regions * m->barrier_ns * 1e-9 +
+		(double)l->out * s->vocab * 1e-3 * m->sample_ns * 1e-9 /
+			(l->out > 1 ? least((double)l->out, m->threads) : 1);
+}
+
+/* ---- limits ---- */
+
+static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
+                       const struct infer_machine *m, const struct infer_setup *how,
+                       const struct infer_load *l, double part)
+{
+	double bytes = 0, kv = 0, dot = 0, fma = 0, dots, compute;
+
+	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		struct counts c = count(w, how, l);
+		int floats = w->kind == INFER_WORK_ATTN || w->kind == INFER_WORK_STATE ||
+		             w->kind == INFER_WORK_ROWS || w->type == INFER_F32 ||
+		             w->type == INFER_F16 || w->type == INFER_BF16;
+		bytes += c.weight_bytes;
+		kv += c.kv_bytes;
+		if (floats)
+			fma += c.ops;
+		else
+			dot += c.ops;
+	}
+	dots = most(m->i8_gop_s, m->tile_i8_gop_s);
+	compute = (m->f32_gflop_s > 0 ? fma * 1e-9 / m->f32_gflop_s : 0) +
+	          (dots > 0 ? dot * 1e-9 / dots : 0);
+	double memory = (bytes + kv) * 1e-9 / m->memory_gb_s;
+	/* weights that stay in caches are read from there */
+	if (m->cached_gb_s > 0 && s->weight_bytes + kv < (double)m->l3_bytes)
+		memory = (bytes + kv) * 1e-9 / m->cached_gb_s;
+	double x = part * most(compute, memory);
+
+	if (x > 0 && x >= t->limit * 0.5)
+		t->limit_by = compute > memory ? INFER_BOUND_COMPUTE
+		              : kv > bytes     ? INFER_BOUND_KV
+		                               : INFER_BOUND_MEMORY;
+	t->limit += x;
+}
+
+/* What crosses between accelerators in a step, in seconds. */
+static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
+                        const struct infer_setup *how, const struct infer_load *l)
+{
+	double n = how->gpus, link = g->link_gb_s > 0 ? g->link_gb_s : g->host_gb_s,
+	       row = 2.0 * s->embd * (double)l->rows; /* in f16 */
+
+	if (n < 2 || !(link > 0))
+		return 0;
+	switch ((enum infer_split)how->split) {
+	case INFER_SPLIT_TENSOR: /* two sums over all of them in each layer, in a ring */
+		return 2.0 * s->layers * how->gpu_part * 2 * (n - 1) / n * row * 1e-9 / link;
+	case INFER_SPLIT_PIPELINE:
+		return (n - 1) * row * 1e-9 / link;
+	case INFER_SPLIT_EXPERT: /* rows to their experts and back */
+		return 2.0 * s->layers * how->gpu_part * (s->used ? s->used : 1) * (n - 1) / n *
+		       row / n * 1e-9 / link;
+	case INFER_SPLIT_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* The part of a step on accelerators: its limit, and what is predicted of it. */
+static void on_gpus(struct infer_step_time *t, const struct infer_shape *s,
+                    const struct infer_machine *m, const struct infer_setup *how,
+                    const struct infer_load *l)
+{
+	const struct infer_gpu *g = &m->gpu;
+	double n = how->gpus > 1 && how->split != INFER_SPLIT_PIPELINE ? how->gpus : 1;
+	double bytes = t->weight_bytes + t->kv_bytes, f16 = g->f16_tflop_s,
+	       memory = how->gpu_part * bytes * 1e-9 / g->memory_gb_s / n,
+	       compute = f16 > 0 ? how->gpu_part * t->ops * 1e-12 / f16 / n : 0,
+	       link = link_time(s, g, how, l), x = most(most(memory, compute), link);
+
+	t->limit += x;
+	t->limit_by = link >= x && link > 0           ? INFER_BOUND_LINK
+	              : compute > memory              ? INFER_BOUND_COMPUTE
+	              : t->kv_bytes > t->weight_bytes ? INFER_BOUND_KV
+	                                              : INFER_BOUND_MEMORY;
+	int many = compute > memory;
+	double part = many ? g->prefill_part : g->decode_part;
+
+	t->partial = !(f16 > 0) && l->rows > l->seqs;
+	if (!(part > 0) || t->partial)
+		return;
+	if (many) {
+		t->part[INFER_BOUND_COMPUTE] += compute / part;
+	} else {
+		t->part[INFER_BOUND_MEMORY] += memory * t->weight_bytes / bytes / part;
+		t->part[INFER_BOUND_KV] += memory * t->kv_bytes / bytes / part;
+	}
+	t->part[INFER_BOUND_LINK] += link;
+}
+
+static void described_host(struct infer_step_time *t, const struct infer_machine *m, double limit,
+                           int prompt)
+{
+	int many = t->limit_by == INFER_BOUND_COMPUTE;
+	double part = many ? m->prefill_part : m->decode_part;
+
+	if (part > 0 && (m->f32_gflop_s > 0 || !prompt))
+		t->part[t->limit_by] += limit / part;
+}
+
+static double sum_of(const struct infer_step_time *t)
+{
+	double sum = 0;
+
+	for (int i = 0; i < INFER_BOUND_COUNT; i++)
+		sum += t->part[i];
+	return sum;
+}
+
+/* The part of a step on the host; 0: nothing is known about its efficiency. */
+static int on_host(struct infer_step_time *t, const struct infer_shape *s,
+                   const struct infer_machine *m, const struct infer_setup *how,
+                   const struct infer_load *l, double part)
+{
+	struct infer_step_time host = *t;
+
+	host.limit = 0;
+	memset(host.part, 0, sizeof host.part);
+	host_limit(&host, s, m, how, l, part);
+	if (m->loops[INFER_F32].rows[0] > 0)
+		by_loops(&host, s, m, how, l);
+	else
+		described_host(&host, m, host.limit / part, l->rows > l->seqs);
+	if (host.limit > t->limit)
+		t->limit_by = host.limit_by;
+	t->partial |= !(m->f32_gflop_s > 0) && l->rows > l->seqs;
+	t->limit += host.limit;
+	for (int i = 0; i < INFER_BOUND_COUNT; i++)
+		t->part[i] += host.part[i] * part;
+	return sum_of(&host) > 0;
+}
+
+void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
+                     const struct infer_machine *m, const struct infer_setup *how,
+                     const struct infer_load *l)
+{
+	int known = 1;
+
+	memset(t, 0, sizeof *t);
+	for (int i = 0; i < s->n_work; i++) {
+		struct counts c = count(&s->work[i], how, l);
+		t->weight_bytes += c.weight_bytes;
+		t->kv_bytes += c.kv_bytes;
+		t->ops += c.ops;
+	}
+	if (how->gpu_part > 0) {
+		on_gpus(t, s, m, how, l);
+		known = sum_of(t) > 0;
+	}
+	if (how->gpu_part < 1)
+		known &= on_host(t, s, m, how, l, 1 - how->gpu_part);
+	t->total = known ? sum_of(t) : 0;
+	for (int i = 0; i < INFER_BOUND_COUNT; i++)
+		if (t->part[i] > t->part[t->total_by])
+			t->total_by = i;
+}

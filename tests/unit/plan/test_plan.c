@@ -1,0 +1,327 @@
+/* tests/unit/plan/test_plan.c - plans: bytes and operations that follow from the published sizes of
+ * models, limits against published rates, users, sharing and cost. */
+#include <infer/plan.h>
+#include "../nth.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(struct infer_shape *s, int times, int type, int64_t n, int64_t k, int out)
+{
+	s->work[s->n_work++] = (struct infer_work){
+		.kind = INFER_WORK_MATRIX, .times = times, .out = out, .type = type, .n = n, .k = k
+	};
+}
+
+/* A dense decoder by the numbers of its config.json. */
+struct config {
+	int layers, embd, heads, kv_heads, dk, ff, vocab;
+};
+static const struct config llama3_8b = { 32, 4096, 32, 8, 128, 14336, 128256 },
+			   llama2_7b = { 32, 4096, 32, 32, 128, 11008, 32000 };
+
+static struct infer_shape dense(const struct config *c, int type, int better)
+{
+	struct infer_shape s = { .layers = c->layers,
+		                 .vocab = c->vocab,
+		                 .embd = c->embd,
+		                 .ctx_train = 8192,
+		                 .regions = 4 * c->layers };
+	int half = c->layers / 2;
+
+	/* Q4_K_M: V and down are better in half of the layers, and the output in all */
+	add(&s, c->layers, type, (int64_t)c->heads * c->dk, c->embd, 0);
+	add(&s, c->layers, type, (int64_t)c->kv_heads * c->dk, c->embd, 0);
+	add(&s, half, type, (int64_t)c->kv_heads * c->dk, c->embd, 0);
+	add(&s, half, better, (int64_t)c->kv_heads * c->dk, c->embd, 0);
+	add(&s, c->layers, type, c->embd, (int64_t)c->heads * c->dk, 0);
+	add(&s, 2 * c->layers, type, c->ff, c->embd, 0);
+	add(&s, half, type, c->embd, c->ff, 0);
+	add(&s, half, better, c->embd, c->ff, 0);
+	add(&s, 1, better, c->vocab, c->embd, 1);
+	s.work[s.n_work++] = (struct infer_work){ .kind = INFER_WORK_ATTN,
+		                                  .times = c->layers,
+		                                  .heads = c->heads,
+		                                  .kv_heads = c->kv_heads,
+		                                  .dk = c->dk,
+		                                  .dv = c->dk };
+	const struct infer_type_info *t = infer_type_info(type);
+	s.table_bytes = (double)c->vocab * c->embd * t->block_bytes / t->block;
+	s.weight_bytes = s.table_bytes;
+	for (int i = 0; i < s.n_work; i++) {
+		t = infer_type_info(s.work[i].type);
+		s.weight_bytes += (double)s.work[i].times * (double)s.work[i].n *
+		                  (double)s.work[i].k * t->block_bytes / t->block;
+	}
+	return s;
+}
+
+static struct infer_machine machine(const char *name)
+{
+	struct infer_machine m;
+
+	assert_int_equal(infer_machine_find(&m, name, NULL), INFER_OK);
+	return m;
+}
+
+static const struct infer_setup on_gpu = {
+	.k_type = INFER_F16, .v_type = INFER_F16, .gpu_part = 1, .gpus = 1
+};
+static const struct infer_setup on_host = { .k_type = INFER_F16, .v_type = INFER_F16 };
+
+/* The sizes that the source of published.txt says: 14.96 GiB in F16, 4.58 GiB in Q4_K_M. */
+static void test_bytes(void **state)
+{
+	struct infer_shape f16 = dense(&llama3_8b, INFER_F16, INFER_F16),
+			   q4 = dense(&llama3_8b, INFER_Q4_K, INFER_Q6_K);
+
+	(void)state;
+	assert_true(fabs(f16.weight_bytes / (1 << 30) / 14.96 - 1) < 0.003);
+	assert_true(fabs(q4.weight_bytes / (1 << 30) / 4.58 - 1) < 0.01);
+	/* Llama 3 8B: 128 KiB a position */
+	assert_true(infer_shape_kv(&f16, 1000, INFER_F16, INFER_F16) == 1000.0 * (128 << 10));
+	assert_true(infer_shape_kv(&f16, 64, INFER_Q8_0, INFER_Q8_0) ==
+	            64.0 * (128 << 10) * 34 / 64);
+	infer_shape_retype(&f16, INFER_Q4_K);
+	assert_true(fabs(f16.weight_bytes / q4.weight_bytes - 1) < 0.06);
+	infer_shape_retype(&f16, INFER_Q8_0); /* 8.5 bits */
+	assert_true(fabs(f16.weight_bytes / (8.03e9 * 8.5 / 8) - 1) < 0.001);
+}
+
+static void test_window(void **state)
+{
+	struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
+
+	(void)state;
+	s.work[s.n_work - 1].window = 512;
+	assert_true(infer_shape_kv(&s, 4096, INFER_F16, INFER_F16) == 512.0 * (128 << 10));
+	assert_true(infer_shape_kv(&s, 100, INFER_F16, INFER_F16) == 100.0 * (128 << 10));
+}
+
+/* Of 8 experts one row takes 2; of many rows all are taken; E (1 - (1 - u/E)^n) between. */
+static void test_experts(void **state)
+{
+	(void)state;
+	assert_true(fabs(infer_experts_touched(8, 2, 1) - 2) < 1e-12);
+	assert_true(fabs(infer_experts_touched(8, 2, 2) - 3.5) < 1e-12);
+	assert_true(fabs(infer_experts_touched(128, 8, 16) - 128 * (1 - pow(0.9375, 16))) < 1e-9);
+	assert_true(fabs(infer_experts_touched(64, 8, 512) - 64) < 1e-9);
+	assert_true(infer_experts_touched(64, 8, 0) == 0);
+}
+
+/* A step of an F16 model on a machine of round numbers. */
+static void test_limits(void **state)
+{
+	const struct infer_shape s = dense(&llama2_7b, INFER_F16, INFER_F16);
+	const struct infer_machine m = { .gpu = { .count = 2,
+		                                  .memory_bytes = (uint64_t)1 << 40,
+		                                  .memory_gb_s = 1000,
+		                                  .f16_tflop_s = 100,
+		                                  .link_gb_s = 10,
+		                                  .decode_part = 0.5,
+		                                  .prefill_part = 0.25 } };
+	struct infer_setup how = on_gpu;
+	struct infer_step_time t;
+
+	(void)state;
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(fabs(t.limit / (2 * 6.607e9 / 1000e9) - 1) < 0.001);
+	assert_true(fabs(t.total - 2 * t.limit) < 1e-9);
+	assert_int_equal(t.limit_by, INFER_BOUND_MEMORY);
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 512, 1, 1, 1 });
+	assert_int_equal(t.limit_by, INFER_BOUND_COMPUTE);
+	/* the output multiplies one row */
+	assert_true(fabs(t.limit / (2 * 512 * (6.607e9 - 0.131e9) / 100e12) - 1) < 0.002);
+	assert_true(fabs(t.total - 4 * t.limit) < 1e-9);
+	/* a long context reads more cache than weights */
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 16, 16, 16, 8192 });
+	assert_int_equal(t.limit_by, INFER_BOUND_KV);
+	assert_true(fabs(t.kv_bytes - 16 * infer_shape_kv(&s, 8192, INFER_F16, INFER_F16)) < 1);
+	/* halves of each layer on two: twice as fast, and 2 sums a layer of 2 * 4096 * 2 bytes / 2 */
+	how.gpus = 2;
+	how.split = INFER_SPLIT_TENSOR;
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(fabs(t.limit / (6.607e9 / 1000e9) - 1) < 0.001);
+	assert_true(fabs(t.part[INFER_BOUND_LINK] / (2 * 32 * 4096 * 2 / 10e9) - 1) < 1e-9);
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 4096, 1, 1, 1 });
+	assert_int_equal(t.limit_by, INFER_BOUND_COMPUTE);
+	how.split = INFER_SPLIT_PIPELINE;
+	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(fabs(t.limit / (2 * 6.607e9 / 1000e9) - 1) < 0.001);
+	assert_true(fabs(t.part[INFER_BOUND_LINK] / (4096 * 2 / 10e9) - 1) < 1e-9);
+}
+
+/* Without arithmetic nothing is said about prompts. */
+static void test_partial(void **state)
+{
+	const struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
+	struct infer_machine m = machine("m4-pro"), host = machine("epyc-9654");
+	struct infer_step_time t;
+
+	(void)state;
+	infer_step_time(&t, &s, &m, &on_gpu, &(struct infer_load){ 512, 1, 1, 256 });
+	assert_true(t.partial && t.total == 0);
+	infer_step_time(&t, &s, &m, &on_gpu, &(struct infer_load){ 1, 1, 1, 256 });
+	assert_true(!t.partial && t.limit > 0);
+	infer_step_time(&t, &s, &host, &on_host, &(struct infer_load){ 512, 1, 1, 256 });
+	assert_true(t.partial && t.total == 0);
+}
+
+/* Every published rate lies below the limit, and not so far that it could be another machine's. */
+static void test_published(void **state)
+{
+	FILE *f = fopen("tests/golden/plans/published.txt", "r");
+	char line[512], name[32], model[32], type[16], what[8];
+	double rate;
+	int n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f)) {
+		struct infer_step_time t;
+		if (*line == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%31[^|]|%31[^|]|%15[^|]|%7[^|]|%lf|", name, model,
+		                        type, what, &rate),
+		                 5);
+		int is = !strcmp(type, "F16")    ? INFER_F16
+		         : !strcmp(type, "Q4_0") ? INFER_Q4_0
+		                                 : INFER_Q4_K,
+		    prompt = !strcmp(what, "pp");
+		const struct infer_shape s =
+			dense(!strcmp(model, "llama-2-7b") ? &llama2_7b : &llama3_8b, is,
+		              is == INFER_F16 ? INFER_F16 : INFER_Q6_K);
+		const struct infer_machine m = machine(name);
+		const struct infer_load l = { prompt ? 512 : 1, 1, 1, 256 };
+		infer_step_time(&t, &s, &m, &on_gpu, &l);
+		double part = rate * t.limit / (double)l.rows;
+		if (!(part > 0.25 && part < 1))
+			fail_msg("%s %s %s %s: %.1f is %.3f of the limit", name, model, type, what,
+			         rate, part);
+		n++;
+	}
+	fclose(f);
+	assert_true(n >= 8);
+}
+
+static struct infer_plan_ask ask(int users, int prompt, int output)
+{
+	return (struct infer_plan_ask){ .ctx = prompt + output,
+		                        .users = users,
+		                        .prompt = prompt,
+		                        .output = output,
+		                        .how = on_gpu };
+}
+
+/* Memory: 8B in F16 and 640 tokens of cache for each user in 24 GiB. */
+static void test_users(void **state)
+{
+	const struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
+	const struct infer_machine m = machine("rtx-4090");
+	struct infer_plan_ask a = ask(4, 512, 128);
+	struct infer_plan p, q;
+
+	(void)state;
+	infer_plan_make(&p, &s, &m, &a, NULL);
+	assert_true(p.need.fits);
+	assert_true(p.need.kv == 4 * 640.0 * (128 << 10));
+	/* as many as there is room for, and no more */
+	a.users = p.users_memory;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_true(q.need.fits);
+	a.users++;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_false(q.need.fits);
+	assert_true(p.decode_tok_s > 0 && p.decode_tok_s < p.limit_decode_tok_s);
+	assert_true(p.prefill_tok_s < p.limit_prefill_tok_s && p.slower);
+	/* fewer users where a token may take no longer */
+	a = ask(4, 512, 128);
+	a.tpot_ms = p.tpot_ms;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_in_range(q.users_latency, 4, p.users_latency);
+	a.tpot_ms = p.tpot_ms * 0.99;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_in_range(q.users_latency, 1, 3);
+	a.tpot_ms = 1e-6;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_int_equal(q.users_latency, 0);
+	/* a budget of memory */
+	a = ask(1, 512, 128);
+	a.budget_bytes = (uint64_t)1 << 30;
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_false(q.need.fits);
+	assert_int_equal(q.users_memory, 0);
+}
+
+static void test_sharing_and_cost(void **state)
+{
+	const struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
+	const struct infer_machine m = machine("rtx-4090");
+	struct infer_plan_ask a = ask(8, 2048, 256), b;
+	struct infer_plan p, q;
+
+	(void)state;
+	infer_plan_make(&p, &s, &m, &a, NULL);
+	assert_true(p.prefix_ms == 0 && p.cost == 0);
+	b = a;
+	b.shared = 1536;
+	b.price = 0.36;
+	infer_plan_make(&q, &s, &m, &b, NULL);
+	assert_true(q.prefix_bytes == 7 * 1536.0 * (128 << 10));
+	assert_true(p.need.kv - q.need.kv == q.prefix_bytes);
+	/* three quarters of the prompt, and a little less than that of the time */
+	assert_true(q.prefix_ms > 0.6 * p.ttft_alone_ms && q.prefix_ms < 0.8 * p.ttft_alone_ms);
+	assert_true(q.all_tok_s > p.all_tok_s);
+	/* 0.36 an hour are 1e-4 a second */
+	assert_true(fabs(q.cost - 1e-4 / q.all_tok_s * 1e6) < 1e-9);
+}
+
+/* What the engine says about memory is what a plan of the host says. */
+static void test_engine(void **state)
+{
+	struct infer_plan_ask a = ask(2, 64, 32);
+	struct infer_engine_need need;
+	struct infer_shape s;
+	infer_model *model;
+	struct infer_plan p;
+	const infer_file *file;
+	const struct infer_tensor *t;
+	double matrices = 0;
+	const struct infer_machine m = { .memory_bytes = (uint64_t)1 << 34, .memory_gb_s = 50 };
+
+	(void)state;
+	a.how = on_host;
+	assert_int_equal(infer_model_open(&model, "demo", NULL, NULL), INFER_OK);
+	assert_int_equal(infer_shape_of(&s, model, NULL), INFER_OK);
+	file = infer_model_file(model);
+	for (uint64_t i = 0; (t = infer_file_tensor_at(file, i)); i++)
+		if (t->n_dims == 2 && strncmp(t->name.at, "token_embd", 10) != 0)
+			matrices += (double)t->ne[0] * (double)t->ne[1];
+		else if (t->n_dims == 2)
+			matrices += infer_file_tensor(file, "output.weight")
+			                    ? 0
+			                    : (double)t->ne[0] * (double)t->ne[1];
+	assert_true(s.active_params == matrices);
+	assert_int_equal(infer_plan_engine(&need, model, &a, 4, NULL), INFER_OK);
+	infer_plan_make(&p, &s, &m, &a, &need);
+	assert_true(p.need.weights == (double)need.weight_bytes);
+	assert_true(p.need.workspace == (double)need.workspace_bytes);
+	assert_true(p.need.kv == (double)need.kv_bytes && p.need.fits);
+	double alone = p.need.workspace;
+	assert_int_equal(infer_plan_engine(&need, model, &a, 1, NULL), INFER_OK);
+	assert_true(need.thread_bytes > 0);
+	assert_true(alone == (double)(need.workspace_bytes + 3 * need.thread_bytes));
+	infer_model_close(&model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes),   cmocka_unit_test(test_window),
+		cmocka_unit_test(test_experts), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_partial), cmocka_unit_test(test_published),
+		cmocka_unit_test(test_users),   cmocka_unit_test(test_sharing_and_cost),
+		cmocka_unit_test(test_engine),
+	};
+	return nth_group(tests);
+}
