@@ -107,7 +107,7 @@ _infer_quant()
 	--calibration | --imatrix | --recipe | --save-recipe | -f | --file | --choices | --into | --record | --out) _infer_files; return ;;
 	--keep | --max-bytes | --bpw) return ;;
 	--split-max-size) return ;;
-	-m | --model | --ref) _infer_model; return ;;
+	-m | --model | --ref | --beside) _infer_model; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
@@ -118,7 +118,7 @@ _infer_quant()
 	-*) _infer_words '
 		--type --method --calibration --copy --merge --keep --imatrix --max-bytes --bpw --recipe --save-recipe
 		--dry-run --split-max-size --zstd --report --verify --json
-		-m --model -f --file --ref --choices --into --record
+		-m --model -f --file --ref --beside --choices --into --record
 		--out --show
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;

@@ -127,6 +127,7 @@ complete -c infer-quant -l json -d 'JSON lines: each tensor, and all; the evalua
 complete -c infer-quant -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'GGUF file; demo: built in (INFER_MODEL)'
 complete -c infer-quant -s f -l file -r -F -d 'the text that is predicted or measured'
 complete -c infer-quant -l ref -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'compare with a model of the same vocabulary'
+complete -c infer-quant -l beside -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'and with this one, position by position'
 complete -c infer-quant -l choices -r -F -d 'answer the questions of FILE, JSON lines'
 complete -c infer-quant -l into -r -F -d 'keep the figures in FILE, the model measured'
 complete -c infer-quant -l record -r -F -d 'append the JSON line to FILE too'

@@ -5,7 +5,7 @@ Needs numpy and gguf.  Logits are those of scripts/eval_gguf.py in float64, with
 divergences and statistics are computed here from their definitions (libcore/include/infer/eval.h), not by the library.
 
 cases.txt, read by tests/unit/quant/test_eval.c:
-  case NAME MODEL REF WINDOW N ID...     REF: - for none
+  case NAME MODEL REF BESIDE WINDOW N ID...     REF, BESIDE: - for none
   value FIELD X...                       a value and its error, or a value and the ends of its interval
   questions NAME MODEL N RIGHT RIGHT_NORM   NAME.jsonl holds the questions
 """
@@ -102,7 +102,12 @@ def rows(m, ids, window, bos):
     return np.array(y), np.array(want)
 
 
-def case(out, name, path, ref, ids, window):
+def around(x):
+    m, se = spread(x)
+    return m, m - Z * se, m + Z * se
+
+
+def case(out, name, path, ref, ids, window, beside=None):
     m, keys = model(path)
     bos = keys["tokenizer.ggml.bos_token_id"] if keys["tokenizer.ggml.add_bos_token"] else None
     p, want = rows(m, ids, window, bos)
@@ -117,13 +122,19 @@ def case(out, name, path, ref, ids, window):
         d = spread(nll - rnll)
         got |= {"ref_nll": spread(rnll), "ref_perplexity": (np.exp(rnll.mean()), np.exp(rnll.mean()) * spread(rnll)[1]),
                 "ratio": (np.exp(d[0]), np.exp(d[0]) * d[1]), "kl": spread(kl),
-                "kl_mean": (kl.mean(), kl.mean() - Z * spread(kl)[1], kl.mean() + Z * spread(kl)[1]),
+                "kl_mean": around(kl),
                 "kl_median": quantile(kl, .5), "kl_p90": quantile(kl, .9), "kl_p99": quantile(kl, .99), "kl_max": (kl.max(),),
                 "dp": spread(dp), "dp_rms": (np.sqrt((dp * dp).mean()), spread(dp * dp)[1] / (2 * np.sqrt((dp * dp).mean()))),
                 "dp_p1": quantile(dp, .01), "dp_median": quantile(dp, .5), "dp_p99": quantile(dp, .99),
                 "top1": share(p.argmax(-1) == q.argmax(-1)),
                 "top5": share(np.array([set(a[:5]) == set(b[:5]) for a, b in zip((-p).argsort(-1), (-q).argsort(-1))]))}
-    out.append(f"case {name} {path.name} {ref.name if ref else '-'} {window} {len(ids)} " + " ".join(map(str, ids)))
+    if beside:
+        b, _ = rows(model(beside)[0], ids, window, bos)
+        bnll, bkl = -b[i, want], (np.exp(q) * (q - b)).sum(-1)
+        got |= {"beside_nll": spread(bnll), "beside_perplexity": (np.exp(bnll.mean()), np.exp(bnll.mean()) * spread(bnll)[1]),
+                "beside_kl": around(bkl), "beside_top1": share(b.argmax(-1) == q.argmax(-1)), "nll_difference": around(nll - bnll),
+                "kl_difference": around(kl - bkl)}
+    out.append(f"case {name} {path.name} {ref.name if ref else '-'} {beside.name if beside else '-'} {window} {len(ids)} " + " ".join(map(str, ids)))
     out.extend(f"value {k} " + " ".join(f"{x:.17g}" for x in v) for k, v in got.items())
 
 
@@ -167,6 +178,7 @@ def main():
     case(out, "q4_0", q4, REF, draw(rng, 33, 198, [q4]), 33)
     case(out, "both", q4, q8, draw(rng, 40, 161, [q4, q8]), 40)
     questions(out, "questions", q4, rng)
+    case(out, "beside", q4, REF, draw(rng, 37, 187, [q4, q8]), 37, q8)
     (OUT / "cases.txt").write_text("\n".join(out) + "\n")
 
 

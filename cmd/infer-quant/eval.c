@@ -22,9 +22,10 @@ enum { WINDOW = 512, QUESTIONS_MOST = 1 << 30 };
 struct eval {
 	const struct quant_opts *o;
 	const struct opt_rest *rest;
-	struct infer_eval_side model, ref; /* ref: empty without one */
-	infer_model *models[2];
-	infer_engine *engines[2];
+	/* the model, the reference, the model beside it */
+	struct infer_eval_side sides[3];
+	infer_model *models[3];
+	infer_engine *engines[3];
 	int n_models;
 	infer_file *into;
 	int32_t ctx;              /* of the engines; 0: the model's */
@@ -50,6 +51,9 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		               "nothing to measure with: -f TEXT or --choices FILE");
 	if (o->texts.n && o->choices)
 		return err_set(err, INFER_EINVAL, "-f and --choices go one at a time");
+	if (o->beside && !o->ref)
+		return err_set(err, INFER_EINVAL,
+		               "--beside compares two models with --ref, which is missing");
 	if (o->choices && o->ref)
 		return err_set(err, INFER_EINVAL, "--ref goes with -f only");
 	if (o->choices && o->into)
@@ -79,7 +83,7 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	if (!mo.ctx && !o->choices)
 		mo.ctx = WINDOW;
 	TRY(model_path(&path, ref, MODEL_NAMED, err));
-	sig_mapped(v->n_models ? NULL : path); /* of two, either may become shorter */
+	sig_mapped(v->n_models ? NULL : path); /* of several, each may become shorter */
 	TRY(infer_model_open(&v->models[v->n_models], path, &mo, err));
 	if (!infer_model_tokenizer(v->models[v->n_models]))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
@@ -116,21 +120,25 @@ static int open_all(struct eval *v, infer_error *err)
 	v->ctx = choose_ctx(v);
 	if (o->ref)
 		TRY(open_model(v, o->ref, err));
+	if (o->beside)
+		TRY(open_model(v, o->beside, err));
 	TRY(sampling_take(&v->sampling, &none, v->models[0], err));
 	TRY(engine_args_take(&eo, &o->engine, err));
 	eo.ctx = v->ctx;
 	eo.log = say_log;
-	for (int i = 0; i < v->n_models; i++)
+	for (int i = 0; i < v->n_models; i++) {
 		TRY(infer_engine_open(&v->engines[i], v->models[i], &eo, err));
-	v->model = (struct infer_eval_side){ v->models[0], v->engines[0] };
-	v->ref = (struct infer_eval_side){ v->models[1], v->engines[1] };
+		v->sides[i] = (struct infer_eval_side){ v->models[i], v->engines[i] };
+	}
 	return INFER_OK;
 }
 
 static int measure_text(struct eval *v, infer_error *err)
 {
 	const infer_tokenizer *tok = infer_model_tokenizer(v->models[0]);
-	struct infer_eval_opts eo = { .window = v->ctx, .watch = { progress_at, NULL } };
+	struct infer_eval_opts eo = { .window = v->ctx,
+		                      .watch = { progress_at, NULL },
+		                      .beside = v->n_models > 2 ? &v->sides[2] : NULL };
 	int32_t *ids;
 	int rc;
 
@@ -139,7 +147,8 @@ static int measure_text(struct eval *v, infer_error *err)
 	eo.ids = ids;
 	progress_begin("evaluated", PROGRESS_TOKENS, eo.n_ids);
 	progress_part(0, eo.n_ids);
-	rc = infer_eval_text(&v->got, &v->model, v->n_models > 1 ? &v->ref : NULL, &eo, err);
+	rc = infer_eval_text(&v->got, &v->sides[0], v->n_models > 1 ? &v->sides[1] : NULL, &eo,
+	                     err);
 	progress_end();
 	infer_ids_free(ids);
 	return rc;
@@ -152,8 +161,8 @@ static int measure_choices(struct eval *v, infer_error *err)
 
 	progress_begin("answered", PROGRESS_BYTES, v->text.len);
 	progress_part(0, v->text.len);
-	rc = infer_eval_choices(&v->answered, &v->model, v->text.at ? v->text.at : "", v->text.len,
-	                        v->o->choices, &watch, err);
+	rc = infer_eval_choices(&v->answered, &v->sides[0], v->text.at ? v->text.at : "",
+	                        v->text.len, v->o->choices, &watch, err);
 	progress_end();
 	return rc;
 }
@@ -217,6 +226,12 @@ static void put_text(struct buf *t, const struct infer_eval_text *g)
 	put_range(t, "  99 %", &g->dp_p99);
 	put_range(t, "same first token", &g->top1);
 	put_range(t, "same first five", &g->top5);
+	if (!g->has_beside)
+		return;
+	put_mean(t, "beside: perplexity", &g->beside_perplexity);
+	put_range(t, "  divergence, mean", &g->beside_kl);
+	put_range(t, "  same first token", &g->beside_top1);
+	put_range(t, "model less beside", &g->kl_difference);
 }
 
 static void put_choices(struct buf *t, const struct infer_eval_choices *c)
@@ -253,7 +268,8 @@ static int report(struct eval *v, infer_error *err)
 	const struct infer_eval e = { .text = v->o->choices ? NULL : &v->got,
 		                      .choices = v->o->choices ? &v->answered : NULL,
 		                      .sha256 = hex,
-		                      .ref = v->models[1] };
+		                      .ref = v->models[1],
+		                      .beside = v->models[2] };
 
 	sha256_name(hex, v->text.at, v->text.len);
 	if (v->out.file)
@@ -282,7 +298,7 @@ int eval(const struct quant_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = report(&v, &err);
 	late = append_close(&v.out, rc ? NULL : &err);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		infer_engine_close(&v.engines[i]);
 		infer_model_close(&v.models[i]);
 	}

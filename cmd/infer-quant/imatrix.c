@@ -31,7 +31,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 {
 	int files = o->show || o->merge;
 
-	if (quant_writes(o) || o->ref || o->choices || o->record || o->into ||
+	if (quant_writes(o) || o->ref || o->beside || o->choices || o->record || o->into ||
 	    (o->json && !o->show))
 		return err_set(err, INFER_EINVAL,
 		               "imatrix takes -m, -f, --out, --show, --merge and options of the "

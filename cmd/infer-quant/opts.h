@@ -53,6 +53,8 @@ static const struct opt quant_rows[] = {
 	  .marks = OPT_COMMON, .values = "@file" },
 	{ OPT_STR, 0, "ref", "MODEL", "compare with a model of the same vocabulary", AT(ref),
 	  .values = "@model" },
+	{ OPT_STR, 0, "beside", "MODEL", "and with this one, position by position", AT(beside),
+	  .values = "@model" },
 	{ OPT_STR, 0, "choices", "FILE", "answer the questions of FILE, JSON lines", AT(choices),
 	  .values = "@file" },
 	{ OPT_STR, 0, "into", "FILE", "keep the figures in FILE, the model measured", AT(into),

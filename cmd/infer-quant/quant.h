@@ -13,7 +13,7 @@ struct quant_opts {
 	struct start start;
 	struct engine_args engine; /* of evaluations, but for threads */
 	const char *type, *imatrix, *method, *recipe, *save_recipe;
-	const char *model, *ref, *choices, *record, *out, *into;
+	const char *model, *ref, *beside, *choices, *record, *out, *into;
 	struct opt_list keep, texts, calibration;
 	uint64_t shard_bytes, max_bytes;
 	double bpw;

@@ -46,7 +46,7 @@ static int is_stray(const struct quant_opts *o)
 
 	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa) && !quant_gptq(o)))
 		return 1;
-	if (o->ref || o->out || o->show || o->choices || o->record || o->into)
+	if (o->ref || o->beside || o->out || o->show || o->choices || o->record || o->into)
 		return 1;
 	return !quant_measures(o) && measures(o);
 }

@@ -1,4 +1,4 @@
-/* quant/eval.c - a text in windows, through one model or two at once */
+/* quant/eval.c - a text in windows, through one model or up to three at once */
 #include "quant/eval.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -10,10 +10,11 @@
 #include <string.h>
 
 enum { WINDOW = 512, LEAST_WINDOW = 4 };
+enum { MODEL, REF, BESIDE, SIDES };
 
 struct text {
-	struct eval_rows side[2]; /* model, reference */
-	const struct infer_eval_side *of[2];
+	struct eval_rows side[SIDES];
+	const struct infer_eval_side *of[SIDES];
 	int n_sides;
 	const float **at; /* [n_sides][fresh] */
 	int32_t *ids;     /* [window] */
@@ -24,29 +25,32 @@ struct text {
 	struct pool *pool;
 };
 
-static int same_pieces(const infer_tokenizer *a, const infer_tokenizer *b, infer_error *err)
+/* other: what b is called */
+static int same_pieces(const infer_tokenizer *a, const infer_tokenizer *b, const char *other,
+                       infer_error *err)
 {
 	struct infer_token_info x, y;
 	int32_t n = infer_tokenizer_count(a), m = infer_tokenizer_count(b);
 
 	if (n != m)
 		return err_set(err, INFER_EINVAL,
-		               "the vocabularies differ: %d tokens, and %d in the reference",
-		               (int)n, (int)m);
+		               "the vocabularies differ: %d tokens, and %d in %s", (int)n, (int)m,
+		               other);
 	for (int32_t i = 0; i < n; i++) {
 		TRY(infer_token_info(a, i, &x, err));
 		TRY(infer_token_info(b, i, &y, err));
 		if (x.piece.len != y.piece.len || memcmp(x.piece.at, y.piece.at, x.piece.len))
 			return err_set(err, INFER_EINVAL,
 			               "the vocabularies differ: token %d is '%.*s', and '%.*s' in "
-			               "the reference",
+			               "%s",
 			               (int)i, x.piece.len < 40 ? (int)x.piece.len : 40, x.piece.at,
-			               y.piece.len < 40 ? (int)y.piece.len : 40, y.piece.at);
+			               y.piece.len < 40 ? (int)y.piece.len : 40, y.piece.at, other);
 	}
 	return INFER_OK;
 }
 
-static int same_vocabulary(const infer_model *a, const infer_model *b, infer_error *err)
+static int same_vocabulary(const infer_model *a, const infer_model *b, const char *other,
+                           infer_error *err)
 {
 	const infer_tokenizer *s = infer_model_tokenizer(a), *t = infer_model_tokenizer(b);
 	struct infer_model_info x, y;
@@ -54,20 +58,25 @@ static int same_vocabulary(const infer_model *a, const infer_model *b, infer_err
 	infer_model_info(a, &x);
 	infer_model_info(b, &y);
 	if (!s != !t)
-		return err_set(err, INFER_EINVAL, "the vocabularies differ: the %s has none",
-		               s ? "reference" : "model");
+		return err_set(err, INFER_EINVAL, "the vocabularies differ: %s has none",
+		               s ? other : "the model");
 	if (s)
-		TRY(same_pieces(s, t, err));
+		TRY(same_pieces(s, t, other, err));
 	if (x.n_vocab != y.n_vocab)
 		return err_set(err, INFER_EINVAL,
-		               "the vocabularies differ: %d logits, and %d in the reference",
-		               (int)x.n_vocab, (int)y.n_vocab);
+		               "the vocabularies differ: %d logits, and %d in %s", (int)x.n_vocab,
+		               (int)y.n_vocab, other);
 	return INFER_OK;
 }
 
 static int check(struct text *t, const struct infer_eval_opts *o, infer_error *err)
 {
+	static const char *const names[] = { "the model", "the reference", "the model beside it" };
 	struct infer_engine_info e;
+
+	if (o->beside && !t->of[REF])
+		return err_set(err, INFER_EINVAL,
+		               "a model beside the other needs a reference for both");
 
 	t->window = o->window ? o->window : WINDOW;
 	if (t->window < LEAST_WINDOW)
@@ -85,7 +94,9 @@ static int check(struct text *t, const struct infer_eval_opts *o, infer_error *e
 		return err_set(err, INFER_EINVAL,
 		               "the text has %zu tokens; two windows of %d have %d", o->n_ids,
 		               (int)t->window, 2 * (int)t->window);
-	return t->n_sides < 2 ? INFER_OK : same_vocabulary(t->of[0]->model, t->of[1]->model, err);
+	for (int i = REF; i < t->n_sides; i++)
+		TRY(same_vocabulary(t->of[MODEL]->model, t->of[i]->model, names[i], err));
+	return INFER_OK;
 }
 
 static int make(struct text *t, const struct infer_eval_opts *o, infer_error *err)
@@ -110,16 +121,24 @@ static int make(struct text *t, const struct infer_eval_opts *o, infer_error *er
 	return pool_new(&t->pool, e.threads, err);
 }
 
-/* Row i of those that both sides have. */
+/* Row i of those that all sides have. */
 static void on_row(void *user, int64_t i, int worker)
 {
 	struct text *t = user;
-	const struct eval_rows *a = &t->side[0], *b = &t->side[1];
 	int32_t at = t->done + (int32_t)i; /* of the scored tokens of the window */
+	struct eval_point *p = &t->points[at], other;
+	const float *row[SIDES] = { NULL };
 
 	(void)worker;
-	eval_point(&t->points[at], a->at[a->used + i], t->n_sides > 1 ? b->at[b->used + i] : NULL,
-	           t->n_vocab, t->ids[t->from + at]);
+	for (int k = 0; k < t->n_sides; k++)
+		row[k] = t->side[k].at[t->side[k].used + i];
+	eval_point(p, row[MODEL], row[REF], t->n_vocab, t->ids[t->from + at]);
+	if (!row[BESIDE])
+		return;
+	eval_point(&other, row[BESIDE], row[REF], t->n_vocab, t->ids[t->from + at]);
+	p->beside_nll = other.nll;
+	p->beside_kl = other.kl;
+	p->beside_top1 = other.top1;
 }
 
 /* Each side is stepped when its rows are used up, so none of them holds more than a step's. */
@@ -153,11 +172,12 @@ static int window(struct text *t, infer_error *err)
 static int infinite(const struct text *t, size_t w, infer_error *err)
 {
 	for (int32_t i = 0; i < t->fresh; i++)
-		if (!isfinite(t->points[i].kl))
+		if (!isfinite(t->points[i].kl) || !isfinite(t->points[i].beside_kl))
 			return err_set(err, INFER_ENAN,
-			               "at position %d of window %zu the model excludes a token "
+			               "at position %d of window %zu the model%s excludes a token "
 			               "that the reference allows: the divergence is infinite",
-			               (int)(t->from + i), w + 1);
+			               (int)(t->from + i), w + 1,
+			               isfinite(t->points[i].kl) ? " beside it" : "");
 	return INFER_OK;
 }
 
@@ -250,6 +270,33 @@ static void compare(struct infer_eval_text *out, const struct text *t)
 	out->dp_p99 = eval_quantile(x, n, 0.99);
 }
 
+/* The model and the other, each against the reference. */
+static void set_beside(struct infer_eval_text *out, const struct text *t)
+{
+	double *x = t->column;
+	size_t n = column(t, offsetof(struct eval_point, beside_nll));
+	struct infer_eval_mean m;
+	uint64_t top1 = 0;
+
+	out->has_beside = 1;
+	out->beside_nll = eval_mean(x, n);
+	out->beside_perplexity = exp_of(&out->beside_nll);
+	for (size_t i = 0; i < n; i++)
+		x[i] = t->points[i].nll - t->points[i].beside_nll;
+	m = eval_mean(x, n);
+	out->nll_difference = eval_around(&m);
+	column(t, offsetof(struct eval_point, beside_kl));
+	m = eval_mean(x, n);
+	out->beside_kl = eval_around(&m);
+	for (size_t i = 0; i < n; i++) {
+		x[i] = t->points[i].kl - t->points[i].beside_kl;
+		top1 += (uint64_t)t->points[i].beside_top1;
+	}
+	m = eval_mean(x, n);
+	out->kl_difference = eval_around(&m);
+	out->beside_top1 = eval_share(top1, n);
+}
+
 static void sum_up(struct infer_eval_text *out, const struct text *t, size_t tokens)
 {
 	size_t n = column(t, offsetof(struct eval_point, nll));
@@ -260,15 +307,20 @@ static void sum_up(struct infer_eval_text *out, const struct text *t, size_t tok
 	out->scored = n;
 	out->nll = eval_mean(t->column, n);
 	out->perplexity = exp_of(&out->nll);
-	if (t->n_sides > 1)
+	if (t->n_sides > REF)
 		compare(out, t);
+	if (t->n_sides > BESIDE)
+		set_beside(out, t);
 }
 
 int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *model,
                     const struct infer_eval_side *ref, const struct infer_eval_opts *o,
                     infer_error *err)
 {
-	struct text t = { .of = { model, ref }, .n_sides = ref ? 2 : 1 };
+	struct text t = { .of = { model, ref, o->beside },
+		          .n_sides = !ref         ? REF
+		                     : !o->beside ? BESIDE
+		                                  : SIDES };
 	int rc;
 
 	*out = (struct infer_eval_text){ 0 };

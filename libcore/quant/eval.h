@@ -9,7 +9,9 @@
 struct eval_point {
 	double nll, ref_nll; /* -ln p(token) */
 	double kl, dp;
+	double beside_nll, beside_kl;
 	int top1, top5; /* the same in both */
+	int beside_top1;
 };
 /* ln p(token) by logits f32 [n_vocab]: log-softmax in double, sums in the order of ids.  Any
  * thread. */

@@ -41,6 +41,16 @@ static void put_ref(struct jwrite *w, const struct infer_eval_text *t)
 	put_range(w, "same_top5", &t->top5);
 }
 
+static void put_beside(struct jwrite *w, const struct infer_eval_text *t)
+{
+	put_mean(w, "beside_nll", &t->beside_nll);
+	put_mean(w, "beside_perplexity", &t->beside_perplexity);
+	put_range(w, "beside_kl", &t->beside_kl);
+	put_range(w, "beside_same_top1", &t->beside_top1);
+	put_range(w, "nll_difference", &t->nll_difference);
+	put_range(w, "kl_difference", &t->kl_difference);
+}
+
 static void put_text(struct jwrite *w, const struct infer_eval_text *t)
 {
 	jw_uint(w, "tokens", t->tokens);
@@ -51,6 +61,8 @@ static void put_text(struct jwrite *w, const struct infer_eval_text *t)
 	put_mean(w, "perplexity", &t->perplexity);
 	if (t->has_ref)
 		put_ref(w, t);
+	if (t->has_beside)
+		put_beside(w, t);
 }
 
 static void put_choices(struct jwrite *w, const struct infer_eval_choices *c)
@@ -75,6 +87,8 @@ int infer_write_eval(infer_writer *out, const struct infer_eval *e,
 		put_choices(w, e->choices);
 	if (e->ref)
 		record_model(out, "ref", e->ref);
+	if (e->beside)
+		record_model(out, "beside", e->beside);
 	record_run(out, run);
 	return record_end(out, err);
 }

@@ -67,6 +67,18 @@ evaluate() { infer-quant eval "$@"; }
 	awk 'length > 80 { print; wide = 1 } END { exit wide }' table
 }
 
+@test "eval --beside: which of two models is nearer to the reference, position by position" {
+	# the reference itself on one side: the difference is all of the other's divergence
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" --beside "$OTHER" --json >a
+	same "$(for f in value lo hi; do json kl.mean.$f <a; done)" "$(for f in value lo hi; do json kl_difference.$f <a; done)"
+	same "$(mean ref_nll a) 0 1" "$(mean beside_nll a) $(json beside_kl.value <a) $(json beside_same_top1.value <a)"
+	same "$OTHER" "$(json beside.path <a)"
+	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" --beside "$OTHER" >table
+	same 20 "$(wc -l <table)"
+	same "$(sed -n 's/^divergence, mean //p' table | tr -d ' ')" "$(sed -n 's/^model less beside//p' table | tr -d ' ')"
+	fails 2 'with --ref, which is missing' evaluate -f "$BATS_FILE_TMPDIR/text" --beside "$OTHER"
+}
+
 @test "eval: the same numbers for any threads and steps" {
 	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 1 --record r >/dev/null
 	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" -t 3 --prefill-chunk 5 --record r >/dev/null
@@ -113,7 +125,7 @@ evaluate() { infer-quant eval "$@"; }
 	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o
 	done
-	for o in '-m demo' '-f x' '--ref demo' '--choices x' '--record x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
+	for o in '-m demo' '-f x' '--ref demo' '--beside demo' '--choices x' '--record x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
 		fails 2 'go with eval and imatrix only' infer-quant --copy demo x.gguf $o
 	done
 	: >empty

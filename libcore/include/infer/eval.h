@@ -56,17 +56,26 @@ struct infer_eval_text {
 	/* share of positions with the same most likely token, and with the same set of the five
 	 * most likely; equal logits by id; intervals by Wilson 1927 */
 	struct infer_eval_range top1, top5;
+	int has_beside; /* 1: so was what follows, of the other model */
+	struct infer_eval_mean beside_nll, beside_perplexity;
+	struct infer_eval_range beside_kl, beside_top1; /* as kl_mean and top1 */
+	/* the model less the other, position by position: mean +- 1.96 standard errors.  What moves
+	 * both alike is not in it, so it is narrower than the two intervals. */
+	struct infer_eval_range nll_difference, kl_difference;
 };
 struct infer_eval_opts {
 	const int32_t *ids; /* the text */
 	size_t n_ids;
 	int32_t window;           /* at least 4, at most the context of the engines; 0: 512 */
 	struct infer_watch watch; /* is told of the tokens of windows that are done */
+	/* another model to compare with the same reference, or NULL; only with a reference */
+	const struct infer_eval_side *beside;
 };
 
-/* Measure a text in one pass: both engines compute the same window, a few rows at a time.
- * ref: NULL: none.  Memory: 40 bytes for each scored token; logits stay with the engines.
- * INFER_EINVAL  a text shorter than two windows; the vocabularies differ, naming how
+/* Measure a text in one pass: all engines compute the same window, a few rows at a time.
+ * ref: NULL: none.  Memory: 72 bytes for each scored token; logits stay with the engines.
+ * INFER_EINVAL  a text shorter than two windows; the vocabularies differ, naming how; another model
+ *               without a reference
  * INFER_ENOMEM  memory, or a window longer than a context
  * INFER_ENAN    a logit is not finite, or the model excludes what the reference allows */
 int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *model,

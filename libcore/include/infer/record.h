@@ -164,7 +164,7 @@ struct infer_eval {
 	const struct infer_eval_text *text;
 	const struct infer_eval_choices *choices;
 	const char *sha256;
-	const infer_model *ref;
+	const infer_model *ref, *beside;
 };
 int infer_write_eval(infer_writer *w, const struct infer_eval *e, const struct infer_run_info *run,
                      infer_error *err);

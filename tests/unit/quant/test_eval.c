@@ -93,10 +93,16 @@ static const struct field {
 	RANGE(dp_p99),
 	RANGE(top1),
 	RANGE(top5),
+	MEAN(beside_nll),
+	MEAN(beside_perplexity),
+	RANGE(beside_kl),
+	RANGE(beside_top1),
+	RANGE(nll_difference),
+	RANGE(kl_difference),
 };
 
 struct golden {
-	char name[NAME], model[NAME], ref[NAME];
+	char name[NAME], model[NAME], ref[NAME], beside[NAME];
 	int window, n;
 	int32_t ids[MOST_IDS];
 };
@@ -132,8 +138,8 @@ static int golden_case(struct golden *g, const char *line)
 	int used = 0;
 
 	*g = (struct golden){ 0 };
-	if (sscanf(line, "%63s %63s %63s %d %d%n", g->name, g->model, g->ref, &g->window, &g->n,
-	           &used) != 5)
+	if (sscanf(line, "%63s %63s %63s %63s %d %d%n", g->name, g->model, g->ref, g->beside,
+	           &g->window, &g->n, &used) != 6)
 		return 0;
 	assert_true(g->n <= MOST_IDS);
 	for (int i = 0, k = 0; i < g->n; i++, used += k)
@@ -149,23 +155,29 @@ static const char *folder_of(const char *name)
 static void evaluate(struct infer_eval_text *got, const struct golden *g, const struct way *w)
 {
 	int has_ref = strcmp(g->ref, "-") != 0;
-	struct model m = opened(folder_of(g->model), g->model, w), r = { 0 };
+	int has_beside = strcmp(g->beside, "-") != 0;
+	struct model m = opened(folder_of(g->model), g->model, w), r = { 0 }, b = { 0 };
 	const struct infer_eval_opts o = { .ids = g->ids,
 		                           .n_ids = (size_t)g->n,
-		                           .window = g->window };
+		                           .window = g->window,
+		                           .beside = has_beside ? &b.side : NULL };
 	infer_error err;
 
 	if (has_ref)
 		r = opened(folder_of(g->ref), g->ref, &usual);
+	if (has_beside)
+		b = opened(folder_of(g->beside), g->beside, &usual);
 	if (infer_eval_text(got, &m.side, has_ref ? &r.side : NULL, &o, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(got->has_ref, has_ref);
+	assert_int_equal(got->has_beside, has_beside);
 	assert_int_equal(got->tokens, g->n);
 	assert_int_equal(got->windows, g->n / g->window);
 	assert_int_equal(got->scored, got->windows * (uint64_t)((g->window - 1) / 2));
 	assert_false(infer_engine_busy(m.e));
 	model_close(&m);
 	model_close(&r);
+	model_close(&b);
 }
 
 static void check_questions(const char *line)
@@ -227,18 +239,19 @@ static void test_golden(void **state)
 		}
 	}
 	fclose(f);
-	assert_true(cases == 4 && values == 56 && questions == 1);
+	assert_true(cases == 5 && values == 80 && questions == 1);
 	print_message("# furthest from numpy: %.2g\n", worst);
 }
 
 /* ---- the same bits ---- */
 
-static void draw(struct golden *g, const char *model, const char *ref)
+static void draw(struct golden *g, const char *model, const char *ref, const char *beside)
 {
 	*g = (struct golden){ .window = 50, .n = 155 };
 	snprintf(g->name, NAME, "drawn");
 	snprintf(g->model, NAME, "%s", model);
 	snprintf(g->ref, NAME, "%s", ref);
+	snprintf(g->beside, NAME, "%s", beside);
 	for (int i = 0; i < g->n; i++)
 		g->ids[i] = (i * i + 3 * i) % 79;
 }
@@ -251,7 +264,7 @@ static void test_ways(void **state)
 	struct golden g;
 
 	(void)state;
-	draw(&g, "q4_0.gguf", "q8_0.gguf");
+	draw(&g, "q4_0.gguf", "llama-gqa.gguf", "q8_0.gguf");
 	evaluate(&first, &g, &usual);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		evaluate(&got, &g, &ways[i]);
@@ -266,8 +279,11 @@ static void test_self(void **state)
 	struct golden g;
 
 	(void)state;
-	draw(&g, "q4_0.gguf", "q4_0.gguf");
+	draw(&g, "q4_0.gguf", "q4_0.gguf", "q4_0.gguf");
 	evaluate(&got, &g, &usual);
+	assert_true(got.kl_difference.value == 0 && got.kl_difference.hi == 0);
+	assert_true(got.nll_difference.lo == 0 && got.beside_kl.value == 0);
+	assert_true(got.beside_nll.value == got.nll.value && got.beside_top1.value == 1);
 	assert_true(got.kl_max == 0 && got.dp_rms.value == 0 && got.dp_rms.se == 0);
 	assert_true(got.ratio.value == 1 && got.ratio.se == 0);
 	assert_true(got.top1.value == 1 && got.top5.value == 1 && got.top1.hi == 1);
@@ -335,7 +351,7 @@ static void test_refused(void **state)
 	(void)state;
 	edited(&pieces, other_pieces);
 	edited(&nan, not_a_number);
-	draw(&g, "", "");
+	draw(&g, "", "", "");
 	o.ids = g.ids;
 	o.n_ids = 99;
 	refused(INFER_EINVAL, "the text has 99 tokens; two windows of 50 have 100", &m, NULL, &o);
@@ -355,6 +371,11 @@ static void test_refused(void **state)
 	refused(INFER_ENAN, "the logit of token 0 at position 26 is nan", &nan, NULL, &o);
 	refused(INFER_ENAN, "the logit of token 0 at position 26 is nan", &m, &nan, &o);
 	refused(INFER_ENAN, "the logit of token 0 at position 26 is nan", &nan, &m, &o);
+	o.beside = &m.side;
+	refused(INFER_EINVAL, "needs a reference for both", &pieces, NULL, &o);
+	o.beside = &other.side;
+	refused(INFER_EINVAL, "80 tokens, and 72 in the model beside it", &m, &nan, &o);
+	o.beside = NULL;
 	o.n_ids = 100; /* it is whole again */
 	assert_int_equal(infer_eval_text(&got, &m.side, NULL, &o, NULL), INFER_OK);
 	model_close(&m);
@@ -419,11 +440,11 @@ static int case_text(void)
 	struct golden g;
 	int rc;
 
-	draw(&g, "", "");
+	draw(&g, "", "", "");
 	nth_ok(model_open(&m, GOLDEN "q4_0.gguf", &alone, NULL));
 	nth_ok(model_open(&r, GOLDEN "q8_0.gguf", &alone, NULL));
 	nth_ok(infer_eval_text(&got, &m.side, &r.side,
-	                       &(struct infer_eval_opts){ g.ids, 35, 16, { 0 } }, NULL));
+	                       &(struct infer_eval_opts){ g.ids, 35, 16, { 0 }, NULL }, NULL));
 	assert_int_equal(got.scored, 14);
 out:
 	model_close(&m);
