@@ -39,6 +39,13 @@ void ep_generate(struct exchange *x)
 	/* a refused body has been answered, and x may be gone */
 	if (!job)
 		return;
+	if (job->slot > SERVE_SEQS) {
+		exchange_refuse(x, INFER_FAULT_INVALID, "id_slot", "id_slot is %d: from -1 to %d",
+		                (int)job->slot - 1, SERVE_SEQS - 1);
+		infer_job_free(job);
+		exchange_done(x);
+		return;
+	}
 	x->job = job;
 	stepper_put(x->server, x);
 }

@@ -76,6 +76,10 @@ static void put_settings(struct jwrite *w, const struct served *m)
 	for (int i = 0; (p = infer_sample_param(i)); i++)
 		put_number(w, p->name, infer_sample_get(&o, p));
 	jw_int(w, "max_tokens", m->o.max_tokens);
+	if (m->o.sampling.seed.given)
+		jw_uint(w, "seed", m->o.sampling.seed.value);
+	else
+		jw_int(w, "seed", -1);
 	jw_end(w);
 	jw_end(w);
 }

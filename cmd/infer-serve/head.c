@@ -1,6 +1,7 @@
 /* infer-serve/head.c - what the fields of a request's head say. */
 #include "infer-serve/head.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,6 +41,22 @@ int64_t head_length(const char *value)
 		n = n * 10 + (*value - '0');
 	}
 	return n;
+}
+
+int head_seconds(double *s, const char *value)
+{
+	size_t whole, n;
+
+	*s = 0;
+	if (!value)
+		return 1;
+	whole = n = strspn(value, "0123456789");
+	if (value[n] == '.')
+		n += 1 + strspn(value + n + 1, "0123456789");
+	if (!whole || value[n] || n > 15)
+		return 0;
+	*s = strtod(value, NULL);
+	return *s > 0;
 }
 
 /* n digits, in lower case, not all of them 0 */

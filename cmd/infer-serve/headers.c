@@ -54,6 +54,9 @@ void headers_put(struct MHD_Response *r, const struct exchange *x)
 	}
 	if (x->status == 401)
 		header(r, "WWW-Authenticate", "Bearer");
+	/* its time would be over again */
+	if (x->late)
+		header(r, "x-should-retry", "false");
 	if (x->status == 405)
 		header(r, "Allow", x->allow);
 	if (x->status == 429 || x->status == 503)

@@ -311,6 +311,8 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 	x->has_trace = head_trace(x->trace, field(c, "traceparent"));
 	x->demands_slot = asks(c, "fail_on_no_slot");
 	find_endpoint(x, route_method(method));
+	if (!x->early.kind && !head_seconds(&x->timeout_s, field(c, "X-Request-Timeout")))
+		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not a number of seconds");
 	if (x->endpoint)
 		check_head(x, c);
 	query_take(x, c);

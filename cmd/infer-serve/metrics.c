@@ -17,6 +17,11 @@ static const int statuses[METRICS_STATUSES] = { 200, 400, 401, 403, 404, 405, 40
 	{ \
 		.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10 \
 	}
+#define SHORT \
+	{ \
+		1e-5, 1e-4, 2.5e-4, 5e-4, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, \
+			10 \
+	}
 #define EACH \
 	{ \
 		.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5 \
@@ -45,6 +50,10 @@ static const struct {
 	[METRICS_INFERENCE] = { "request_inference_time_seconds",
 	                        "Reading the prompt and generating.", SECONDS },
 	[METRICS_STEP] = { "iteration_tokens", "Tokens in a step of the engine.", TOKENS },
+	[METRICS_CONSTRAINT] = { "request_constraint_time_seconds",
+	                         "Finding which tokens a constraint allows, of an answer that has "
+	                         "one.",
+	                         SHORT },
 	[METRICS_N] = { "request_params_n",
 	                "Samples that requests ask for.",
 	                { 1, 2, 5, 10, 20, 50, 128 } },

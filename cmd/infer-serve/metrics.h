@@ -17,10 +17,11 @@ enum metrics_histogram {
 	METRICS_DECODE,  /* from the first token to the last */
 	METRICS_PROMPT,  /* tokens */
 	METRICS_GENERATION,
-	METRICS_INFERENCE, /* prefill and decode */
-	METRICS_STEP,      /* tokens of a step of the engine */
-	METRICS_N,         /* samples that a request asks for */
-	METRICS_MAX,       /* tokens that it allows */
+	METRICS_INFERENCE,  /* prefill and decode */
+	METRICS_STEP,       /* tokens of a step of the engine */
+	METRICS_CONSTRAINT, /* of a sample that has one: what may come next */
+	METRICS_N,          /* samples that a request asks for */
+	METRICS_MAX,        /* tokens that it allows */
 	METRICS_HISTOGRAMS
 };
 enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 48, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };

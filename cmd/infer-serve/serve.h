@@ -48,6 +48,7 @@ struct exchange {
 	const char *method;
 	int head, anthropic;         /* HEAD; errors have Anthropic's form */
 	int has_trace, demands_slot; /* ?fail_on_no_slot=1 */
+	double timeout_s;            /* of the head; 0: none */
 	char trace[33];              /* the trace id that came in */
 	struct buf body;
 	uint64_t body_bytes;
@@ -83,6 +84,8 @@ struct exchange {
 	struct exchange *next_gone;
 	struct fair_item turn;
 	int64_t put_ns, started_ns; /* handed to the engine's thread, and to the engine */
+	int64_t until_ns;           /* it is given up then; 0: never */
+	int late;                   /* it was */
 	infer_job *job;
 	infer_task *task;
 	int streams, begun; /* begun: an event went out */

@@ -9,6 +9,7 @@ endpoint_fn ep_slots;
 
 void slots_take(const struct exchange *x, int32_t index, int32_t tokens)
 {
+	int32_t want = x->task ? infer_task_job(x->task)->slot - 1 : -1;
 	struct slot *idle = NULL;
 
 	for (int i = 0; i < SERVE_SEQS; i++) {
@@ -21,6 +22,9 @@ void slots_take(const struct exchange *x, int32_t index, int32_t tokens)
 		if (!l->of && !idle)
 			idle = l;
 	}
+	/* the one that the request asks for, if nobody has it */
+	if (want >= 0 && !index && !x->model->slots[want].of)
+		idle = &x->model->slots[want];
 	/* there are more samples than sequences: some wait for others */
 	if (idle)
 		*idle = (struct slot){ .of = x, .index = index, .decoded = tokens };

@@ -12,6 +12,16 @@
 
 static const char fingerprint[] = "b" INFER_VERSION;
 
+/* The sooner of what the head and the body say. */
+static void set_deadline(struct exchange *x)
+{
+	double s = x->job->timeout_s;
+
+	if (x->timeout_s > 0 && (s <= 0 || x->timeout_s < s))
+		s = x->timeout_s;
+	x->until_ns = s > 0 ? x->began_ns + (int64_t)(s * 1e9) : 0;
+}
+
 void stepper_put(struct server *s, struct exchange *x)
 {
 	x->streams = x->job->stream;
@@ -23,6 +33,7 @@ void stepper_put(struct server *s, struct exchange *x)
 		return;
 	}
 	x->put_ns = clock_now_ns();
+	set_deadline(x);
 	x->turn.of = x;
 	x->turn.samples = x->job->n;
 	pthread_mutex_lock(&s->lock);
@@ -106,6 +117,9 @@ static void count(struct exchange *x, const struct infer_answer *a)
 		struct infer_usage u = a->choices[i].usage;
 
 		u.queue_ns += x->started_ns - x->put_ns;
+		if (a->job->request.grammar)
+			metrics_observe(&m->metrics, METRICS_CONSTRAINT,
+			                (double)u.constraint_ns * 1e-9);
 		metrics_sample(&m->metrics, &u, a->choices[i].finish,
 		               !(i % infer_job_each(a->job)));
 		x->completion_tokens += u.completion_tokens;
@@ -315,20 +329,44 @@ static void fail_all(struct served *m, const struct infer_fault *f)
 		leave_queue(m->fair.busy->first->of, f);
 }
 
-/* Requests whose client is gone end within this step. */
+/* Whether a request is to end now. */
+static int is_over(struct exchange *x, int64_t now)
+{
+	x->late = x->until_ns && now > x->until_ns;
+	return x->gone || x->late;
+}
+
+/* End a request that waits or runs, whose client is gone or whose time is over. */
+static void give_up(struct exchange *x)
+{
+	struct infer_fault f = { .kind = INFER_FAULT_TIMEOUT, .param = "timeout" };
+
+	err_set(&f.error, INFER_ECANCEL, "the answer took longer than the %.9g s of the request",
+	        (double)(x->until_ns - x->began_ns) / 1e9);
+	if (!x->task) {
+		leave_queue(x, x->gone ? NULL : &f);
+		return;
+	}
+	if (!x->gone)
+		fail(x, &f);
+	leave(x);
+}
+
+/* Requests whose client is gone end within this step, and those whose time is over. */
 static void drop_gone(struct served *m)
 {
 	struct server *s = m->server;
 	struct exchange *gone = NULL, *x;
+	int64_t now = clock_now_ns();
 
 	pthread_mutex_lock(&s->lock);
 	for (x = m->running; x; x = x->next_job)
-		if (x->gone)
+		if (is_over(x, now))
 			x->next_gone = gone, gone = x;
 	for (const struct fair_user *u = m->fair.busy; u; u = u->next_busy)
 		for (const struct fair_item *i = u->first; i; i = i->next) {
 			x = i->of;
-			if (x->gone)
+			if (is_over(x, now))
 				x->next_gone = gone, gone = x;
 		}
 	for (x = gone; x; x = x->next_gone)
@@ -336,10 +374,7 @@ static void drop_gone(struct served *m)
 	pthread_mutex_unlock(&s->lock);
 	while ((x = gone)) {
 		gone = x->next_gone;
-		if (x->task)
-			leave(x);
-		else
-			leave_queue(x, NULL);
+		give_up(x);
 	}
 }
 

@@ -184,10 +184,13 @@ static int constrain(struct request *q, infer_engine *e, const struct infer_requ
 		.ignore_ends = (r->flags & INFER_REQ_IGNORE_EOS) != 0,
 		.no_ahead = r->sample.n_bias > 0, /* it may forbid one of them */
 	};
+	int64_t from = clock_now_ns();
 	struct constraints *c;
 
 	TRY(constraints_of(&c, e, err));
-	return follow_new(&q->follow, c, &o, err);
+	TRY(follow_new(&q->follow, c, &o, err));
+	q->usage.constraint_ns = clock_now_ns() - from;
+	return INFER_OK;
 }
 
 static int fill(struct request *q, infer_engine *e, const struct infer_request *r, infer_error *err)

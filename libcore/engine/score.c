@@ -1,5 +1,6 @@
 /* engine/score.c - log-probabilities and alternatives of one row of logits, and the draw from it */
 #include "engine/engine.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <math.h>
@@ -38,15 +39,19 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 static int draw(struct row_job *j)
 {
 	struct follow *f = j->r->follow;
+	int64_t from = f ? clock_now_ns() : 0;
 	const uint64_t *allowed = f ? follow_allowed(f, &j->err) : NULL;
 
 	if (f && !allowed)
 		return j->err.code;
+	j->constraint_ns = f ? clock_now_ns() - from : 0;
 	TRY(infer_sampler_draw(j->r->sampler, j->logits, allowed, (uint64_t)j->position, &j->token,
 	                       &j->err));
 	if (!f)
 		return INFER_OK;
+	from = clock_now_ns();
 	follow_take(f, j->token);
+	j->constraint_ns += clock_now_ns() - from;
 	j->constraint = follow_error(f) ? ROW_BROKEN : follow_done(f) ? ROW_COMPLETE : ROW_GOES_ON;
 	return INFER_OK;
 }

@@ -63,10 +63,10 @@ static const struct job_refused refused[] = {
 	{ NULL, 0 },
 };
 
+static const struct job_fields fields = { known, refused, -1 };
+
 static int read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, -1 };
-
 	return job_read_fields(j, body, &fields);
 }
 
@@ -183,6 +183,7 @@ const struct infer_form form_chat = {
 	.path = "/v1/chat/completions",
 	.flags = FORM_BEGINS | FORM_TALKS,
 	.read = read,
+	.fields = &fields,
 	.put = put,
 	.put_delta = put_delta,
 	.put_error = openai_put_error,

@@ -169,13 +169,10 @@ static int take_model(struct job *j, const char *key, const struct json *v, infe
 static int read(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "input", take_inputs },
-		{ "encoding_format", take_encoding },
-		{ "dimensions", take_dimensions },
-		{ "embd_normalize", take_norm },
-		{ "model", take_model },
-		{ "user", job_pass },
-		{ NULL, NULL },
+		{ "input", take_inputs },          { "encoding_format", take_encoding },
+		{ "dimensions", take_dimensions }, { "embd_normalize", take_norm },
+		{ "model", take_model },           { "user", job_pass },
+		{ "timeout", job_take_timeout },   { NULL, NULL },
 	};
 	infer_error *err = &j->j.fault.error;
 

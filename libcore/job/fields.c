@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { TIMEOUT_MOST = 1000000 };
+
 int job_no_memory(infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "no memory for a request");
@@ -211,6 +213,17 @@ const struct job_refused job_refused_common[] = {
 	{ NULL, 0 },
 };
 
+int job_take_timeout(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	double s = json_is_number(v) ? json_double(v) : 0;
+
+	if (!(s > 0) || s > TIMEOUT_MOST)
+		return err_set(err, INFER_EINVAL, "%s is not a number of seconds from 0 to %d", key,
+		               TIMEOUT_MOST);
+	j->j.timeout_s = s;
+	return INFER_OK;
+}
+
 static int take_stream(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_take_bool(&j->j.stream, key, v, err);
@@ -239,5 +252,6 @@ static int take_stream_options(struct job *j, const char *key, const struct json
 const struct job_field job_streamed[] = {
 	{ "stream", take_stream },
 	{ "stream_options", take_stream_options },
+	{ "timeout", job_take_timeout },
 	{ NULL, NULL },
 };

@@ -37,6 +37,7 @@ enum form_flag {
 	FORM_WHOLE = 1 << 3,  /* there are no streams */
 };
 
+struct job_fields;
 /* Every put writes members of an object that is open. */
 struct infer_form {
 	const char *name, *path; /* path NULL: not one of HTTP's */
@@ -54,6 +55,8 @@ struct infer_form {
 	void (*put_fault_event)(infer_writer *w, const struct infer_fault *f,
 	                        const char *request_id, struct infer_stream *s);
 	const char *end;
+	/* what read knows; NULL: it has a way of its own */
+	const struct job_fields *fields;
 	/* a whole value for several answers, where they are a list; NULL: put has all of them */
 	void (*put_list)(struct jwrite *w, const struct infer_answer *a);
 };

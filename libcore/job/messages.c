@@ -280,6 +280,7 @@ const struct infer_form form_messages = {
 	.path = "/v1/messages",
 	.flags = FORM_BEGINS | FORM_TALKS,
 	.read = messages_read,
+	.fields = &messages_fields,
 	.put = put,
 	.put_events = put_events,
 	.put_error = put_error,

@@ -365,9 +365,9 @@ int messages_ready(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
+const struct job_fields messages_fields = { known, refused, -1, messages_ready };
+
 int messages_read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, -1, messages_ready };
-
-	return job_read_fields(j, body, &fields);
+	return job_read_fields(j, body, &messages_fields);
 }

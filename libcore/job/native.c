@@ -133,7 +133,7 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 	put_tokens(w, c->tokens, streamed || !a->job->tokens ? 0 : c->n_tokens);
 	jw_bool(w, "stop", 1);
 	put_stop(w, a, c);
-	jw_int(w, "id_slot", i);
+	jw_int(w, "id_slot", a->job->slot ? a->job->slot - 1 : i);
 	jw_strn(w, "model", a->model.at, a->model.len);
 	put_counts(w, c);
 	put_settings(w, a, i);
@@ -238,7 +238,7 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	put_head(w, d->index, d->text);
 	put_tokens(w, d->tokens, d->n_tokens);
 	jw_bool(w, "stop", 0);
-	jw_int(w, "id_slot", d->index);
+	jw_int(w, "id_slot", a->job->slot ? a->job->slot - 1 : d->index);
 	put_counts(w, c);
 	if (a->job->each_timings)
 		part_timings(w, &c->usage);
@@ -249,6 +249,7 @@ const struct infer_form form_native = {
 	.name = "native",
 	.path = "/completion",
 	.read = native_read,
+	.fields = &native_fields,
 	.put = put,
 	.put_list = put_list,
 	.put_delta = put_delta,
@@ -258,6 +259,7 @@ const struct infer_form form_infill = {
 	.name = "infill",
 	.path = "/infill",
 	.read = gap_read,
+	.fields = &gap_fields,
 	.put = put,
 	.put_list = put_list,
 	.put_delta = put_delta,

@@ -38,14 +38,20 @@ static int take_cache(struct job *j, const char *key, const struct json *v, infe
 	return INFER_OK;
 }
 
-/* There are no slots that a request could want, and nothing is shifted out of the context: any whole
- * number is passed over. */
+/* Nothing is shifted out of the context: any number of tokens that would stay means the same. */
 static int pass_whole(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t any;
 
 	(void)j;
 	return job_whole(&any, key, v, -1, INT32_MAX, err);
+}
+
+static int take_slot(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(job_whole(&j->j.slot, key, v, -1, INT32_MAX - 1, err));
+	j->j.slot++;
+	return INFER_OK;
 }
 
 /* No adapters is what there is. */
@@ -115,7 +121,7 @@ static int take_extra(struct job *j, const char *key, const struct json *v, infe
 	{ "n_predict", job_take_max_tokens }, { "n_probs", take_probs }, \
 		{ "temperature", take_temperature }, { "return_tokens", take_tokens }, \
 		{ "cache_prompt", take_cache }, { "response_fields", take_response_fields }, \
-		{ "id_slot", pass_whole }, { "n_keep", pass_whole }, { "n_discard", pass_whole }, \
+		{ "id_slot", take_slot }, { "n_keep", pass_whole }, { "n_discard", pass_whole }, \
 		{ "lora", take_lora }, { "model", job_pass_text }, \
 	{ \
 		NULL, NULL \
@@ -150,12 +156,12 @@ static int finish(struct job *j)
 	return INFER_OK;
 }
 
+const struct job_fields native_fields = { known, refused, -1, NULL };
+
 int native_read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, -1, NULL };
-
 	j->min_logprobs = 1;
-	return job_read_fields(j, body, &fields) ? j->j.fault.error.code : finish(j);
+	return job_read_fields(j, body, &native_fields) ? j->j.fault.error.code : finish(j);
 }
 
 static int ready(struct job *j, const char **param, infer_error *err)
@@ -167,14 +173,15 @@ static int ready(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
+const struct job_fields gap_fields = { known_gap, refused, -1, ready };
+
 int gap_read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known_gap, refused, -1, ready };
 	int rc;
 
 	j->min_logprobs = 1;
 	j->has_gap = 1;
-	rc = job_read_fields(j, body, &fields);
+	rc = job_read_fields(j, body, &gap_fields);
 	if (rc && !j->j.fault.param && rc == INFER_EUNSUP)
 		j->j.fault.kind = INFER_FAULT_OFF;
 	return rc ? rc : finish(j);

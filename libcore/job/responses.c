@@ -430,6 +430,7 @@ const struct infer_form form_responses = {
 	.path = "/v1/responses",
 	.flags = FORM_BEGINS | FORM_TALKS,
 	.read = responses_read,
+	.fields = &responses_fields,
 	.put = put,
 	.put_events = put_events,
 	.put_error = openai_put_error,

@@ -329,9 +329,9 @@ static int ready(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
+const struct job_fields responses_fields = { known, refused, -1, ready };
+
 int responses_read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, -1, ready };
-
-	return job_read_fields(j, body, &fields);
+	return job_read_fields(j, body, &responses_fields);
 }

@@ -60,10 +60,10 @@ static int ready(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
+static const struct job_fields fields = { known, refused, MAX_TOKENS, ready };
+
 static int read(struct job *j, const struct json *body)
 {
-	static const struct job_fields fields = { known, refused, MAX_TOKENS, ready };
-
 	if (job_read_fields(j, body, &fields))
 		return j->j.fault.error.code;
 	if (!j->best_of || j->best_of == infer_job_each(&j->j))
@@ -196,6 +196,7 @@ const struct infer_form form_text = {
 	.name = "text",
 	.path = "/v1/completions",
 	.read = read,
+	.fields = &fields,
 	.put = put,
 	.put_delta = put_delta,
 	.put_error = openai_put_error,

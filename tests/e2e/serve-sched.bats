@@ -164,3 +164,28 @@ until_has()
 	openssl ecparam -genkey -name prime256v1 -noout -out other.pem 2>why
 	fails 3 'are no certificate with its key' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key other.pem
 }
+
+@test "a request's own limit of time: the body's, the head's, in the queue, in a stream; the place is free behind it" {
+	serve -m "$SLOW"
+	LONG_ONE='"prompt":"the of","max_tokens":9000,"ignore_eos":true'
+	own ask POST /v1/completions "{$LONG_ONE,\"timeout\":0.2}" >out
+	same '408 timeout_error timeout false' "$(status) $(json error.type <out) $(json error.param <out) $(sed -n 's/^x-should-retry: //Ip' head)"
+	same 'the answer took longer than the 0.2 s of the request' "$(json error.message <out)"
+	own ask POST /v1/completions "{$LONG_ONE,\"timeout\":100}" 'X-Request-Timeout: 0.1' >out
+	same '408 0.1' "$(status) $(json error.message <out | grep -o '0.1')"
+	own ask POST /v1/completions "{$LONG_ONE}" 'X-Request-Timeout: soon' >out
+	same 400 "$(status)"
+	own events /v1/messages '{"messages":[{"role":"user","content":"the"}],"max_tokens":9000,"timeout":0.3,"stream":true}' >events || :
+	grep -q '"type":"timeout_error"' events
+	# more than there are places: those that wait have no more time than the others
+	for _ in $(seq 40); do echo "{$LONG_ONE,\"timeout\":0.5}"; done >bodies
+	own many 40 /v1/completions <bodies >out
+	same 40 "$(grep -c '"type":"timeout_error"' out)"
+	same 0 "$(gauge num_requests_running)"
+	same 0 "$(gauge kv_cache_usage_ratio)"
+	same 4 "$(own ask POST /v1/completions '{"prompt":"the of","max_tokens":4,"ignore_eos":true,"timeout":30}' | json usage.completion_tokens)"
+	# time under a constraint is counted where there is one
+	own ask POST /v1/completions '{"prompt":"the of","max_tokens":4,"regex":"[a-z ]*"}' >out
+	same 1 "$(gauge request_constraint_time_seconds_count)"
+	same -1 "$(own ask GET /props | json default_generation_settings.params.seed)"
+}

@@ -146,6 +146,7 @@ struct infer_usage {
 	int64_t queue_ns, prefill_ns;
 	int64_t first_token_ns; /* from submit */
 	int64_t decode_ns;      /* from the first token to the last */
+	int64_t constraint_ns;  /* finding which tokens its constraint allows, and following it */
 	int64_t preemptions, chunks;
 };
 struct infer_event {

@@ -162,6 +162,8 @@ typedef struct infer_job {
 	                         * conversation */
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
 	int stream, include_usage;        /* requested; see infer_form_put_delta */
+	int32_t slot;                     /* of a server, that it asks for, plus 1; 0: any */
+	double timeout_s;                 /* a server gives it up after so many seconds; 0: never */
 	int each_usage, each_timings;     /* every chunk says the usage so far, the timings */
 	int tokens;              /* the ids of the answer are told, where a form has them */
 	const struct json *body; /* the fields that were read; NULL: none were */

@@ -137,6 +137,24 @@ static void test_ids(void **state)
 	assert_false(head_is_id("a\xc3\xa4"));
 }
 
+static void test_seconds(void **state)
+{
+	static const char *const bad[] = {
+		"", "0", "-1", ".5", "1e3", " 1", "a", "0.", "1s", "1.2.3", "123456789012345678"
+	};
+	double s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(head_seconds(&s, bad[i]));
+	assert_true(head_seconds(&s, NULL));
+	assert_true(s == 0);
+	assert_true(head_seconds(&s, "2.5"));
+	assert_true(s == 2.5);
+	assert_true(head_seconds(&s, "600"));
+	assert_true(s == 600);
+}
+
 static void test_lengths(void **state)
 {
 	(void)state;
@@ -183,7 +201,7 @@ int main(void)
 		cmocka_unit_test(test_trace),   cmocka_unit_test(test_find),
 		cmocka_unit_test(test_table),   cmocka_unit_test(test_names),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_lengths), cmocka_unit_test(test_seconds),
 	};
 	return nth_group(tests);
 }
