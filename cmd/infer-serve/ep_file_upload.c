@@ -108,6 +108,9 @@ static char *argument(struct MHD_Connection *c, const char *name)
 
 void query_take(struct exchange *x, struct MHD_Connection *c)
 {
+	const char *slot = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "fail_on_no_slot");
+
+	x->demands_slot = slot && !strcmp(slot, "1");
 	x->query.after = argument(c, "after");
 	x->query.purpose = argument(c, "purpose");
 	x->query.model = argument(c, "model");

@@ -23,7 +23,7 @@ int files_of(const struct exchange *x, const char *name);
 
 /* The contents of x->file as an answer; NULL: no memory. */
 struct MHD_Response *files_response(struct exchange *x);
-/* Take limit, after, purpose and model from the path's end. */
+/* Take limit, after, purpose, model and fail_on_no_slot from the path's end. */
 void query_take(struct exchange *x, struct MHD_Connection *c);
 
 /* The most bytes of the body of x. */

@@ -185,14 +185,6 @@ static const char *field(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-/* name=1 behind the question mark */
-static int asks(struct MHD_Connection *c, const char *name)
-{
-	const char *value = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
-
-	return value && !strcmp(value, "1");
-}
-
 static char *copy(const char *text)
 {
 	return text ? mem_strndup(MEM_BASE, text, strlen(text)) : NULL;
@@ -309,7 +301,6 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 	if (!x->path || !x->remote)
 		return MHD_NO;
 	x->has_trace = head_trace(x->trace, field(c, "traceparent"));
-	x->demands_slot = asks(c, "fail_on_no_slot");
 	find_endpoint(x, route_method(method));
 	if (!x->early.kind && !head_seconds(&x->timeout_s, field(c, "X-Request-Timeout")))
 		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not a number of seconds");

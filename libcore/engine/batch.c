@@ -206,7 +206,6 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 
 	r->ids[r->n++] = (uint64_t)j->token;
 	r->usage.completion_tokens++;
-	r->usage.constraint_ns += j->constraint_ns;
 	times(r, now);
 	if (!over && r->detok) {
 		rc = infer_detok_put(r->detok, j->token, &bytes, &n, &err);

@@ -61,7 +61,6 @@ struct row_job {
 	int32_t token;
 	float logprob;
 	int constraint; /* with this token: enum row_constraint */
-	int64_t constraint_ns;
 	size_t top_at;
 	int32_t n_top; /* in the list of the events */
 	infer_error err;

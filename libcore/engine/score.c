@@ -35,7 +35,8 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
 }
 
-/* Under a constraint the text is followed at once: the next draw may be of the same step. */
+/* Under a constraint the text is followed at once: the next draw may be of the same step.  Draws of one
+ * request are made by one thread. */
 static int draw(struct row_job *j)
 {
 	struct follow *f = j->r->follow;
@@ -44,14 +45,14 @@ static int draw(struct row_job *j)
 
 	if (f && !allowed)
 		return j->err.code;
-	j->constraint_ns = f ? clock_now_ns() - from : 0;
+	j->r->usage.constraint_ns += f ? clock_now_ns() - from : 0;
 	TRY(infer_sampler_draw(j->r->sampler, j->logits, allowed, (uint64_t)j->position, &j->token,
 	                       &j->err));
 	if (!f)
 		return INFER_OK;
 	from = clock_now_ns();
 	follow_take(f, j->token);
-	j->constraint_ns += clock_now_ns() - from;
+	j->r->usage.constraint_ns += clock_now_ns() - from;
 	j->constraint = follow_error(f) ? ROW_BROKEN : follow_done(f) ? ROW_COMPLETE : ROW_GOES_ON;
 	return INFER_OK;
 }
