@@ -41,14 +41,15 @@ _infer_bench()
 	--clock) _infer_words 'wall cpu'; return ;;
 	--url | --alias | --clients | --rate | --requests | --output | --shared-prefix | --seed | --warmup | --timeout | --pid | --price) return ;;
 	--api) _infer_words 'completions chat'; return ;;
-	--api-key-file | --trace | --record) _infer_files; return ;;
+	--api-key-file | --trace | --out | --record) _infer_files; return ;;
 	--filter) return ;;
 	--tolerance | --rounds) return ;;
+	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
-	--help) _infer_words 'run serve kernels compare engine output general examples rows'; return ;;
+	--help) _infer_words 'run serve kernels compare plot engine output general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
@@ -56,10 +57,11 @@ _infer_bench()
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
 		--tolerance --rounds
+		--out --kind
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'run serve ab compare kernels' ;;
+	*) _infer_words 'run serve ab compare plot report kernels' ;;
 	esac
 }
 complete -F _infer_bench infer-bench

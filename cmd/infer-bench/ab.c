@@ -114,7 +114,7 @@ static int round_command(struct ab *a, int side, int counted, infer_error *err)
 	int rc;
 
 	buf_init(&out, MEM_BASE);
-	rc = child_run(&c, a->side[side].argv, &out, err);
+	rc = child_run(&c, a->side[side].argv, -1, &out, err);
 	if (!rc && counted)
 		rc = take_output(a, side, &out, err);
 	if (!rc && counted)

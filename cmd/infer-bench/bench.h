@@ -21,10 +21,10 @@ struct bench_opts {
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */
 	/* serve */
-	const char *url, *alias, *key_file, *output, *trace;
+	const char *url, *alias, *key_file, *output, *trace, *out;
 	double rate, timeout, price, tolerance;
 	int64_t rounds, clients, requests, shared_prefix, seed, warmup, pid;
-	int api, may_stop; /* api: enum bench_api */
+	int api, may_stop, kind; /* api: enum bench_api; kind: of a picture, enum figure_kind */
 };
 
 /* The subcommands.  Each prints its own errors and returns the exit code. */
@@ -32,6 +32,8 @@ int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 int serve(const struct bench_opts *o, const struct opt_rest *rest);
 int compare(const struct bench_opts *o, const struct opt_rest *rest);
+int plot(const struct bench_opts *o, const struct opt_rest *rest);
+int report(const struct bench_opts *o, const struct opt_rest *rest);
 int ab(const struct bench_opts *o, const struct opt_rest *rest);
 
 /* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */

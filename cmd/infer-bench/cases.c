@@ -111,24 +111,22 @@ static int add(struct cases *c, const struct json *r, infer_error *err)
 	return INFER_OK;
 }
 
-int cases_read(struct cases *c, const char *path, infer_error *err)
+static int read_lines(struct cases *c, const char *path, const struct buf *text, infer_error *err)
 {
 	int64_t line = 0;
 
-	*c = (struct cases){ .name = path };
-	arena_init(&c->mem, MEM_BASE);
-	buf_init(&c->text, MEM_BASE);
-	TRY(read_all(&c->text, path, err));
-	for (size_t at = 0, n; at < c->text.len; at += n + 1) {
-		const char *from = c->text.at + at, *end = memchr(from, '\n', c->text.len - at);
+	for (size_t at = 0, n; at < text->len; at += n + 1) {
+		const char *from = text->at + at, *end = memchr(from, '\n', text->len - at);
 		const struct json *v;
 		infer_error why;
 
-		n = end ? (size_t)(end - from) : c->text.len - at;
+		n = end ? (size_t)(end - from) : text->len - at;
 		line++;
 		if (!n)
 			continue;
-		int rc = jread(&v, &c->mem, from, n, path, &why);
+		const char *own = arena_strndup(&c->mem, from, n);
+		int rc = own ? jread(&v, &c->mem, own, n, path, &why)
+		             : err_set(&why, INFER_ENOMEM, "no memory for %s", path);
 
 		if (rc == INFER_EFORMAT)
 			return err_set(err, rc, "%s: line %lld is no record", path,
@@ -139,16 +137,41 @@ int cases_read(struct cases *c, const char *path, infer_error *err)
 		    !json_equals(json_get(v, "bench"), "ceilings"))
 			TRY(add(c, v, err));
 	}
-	return c->records
-	               ? INFER_OK
-	               : err_set(err, INFER_EFORMAT, "%s: no record of a measurement in it", path);
+	return INFER_OK;
 }
 
-void cases_fini(struct cases *c)
+static int more(struct cases *c, const char *path, infer_error *err)
 {
-	arena_fini(&c->mem);
-	buf_fini(&c->text);
+	size_t before = c->records;
+	struct buf text;
+	int rc;
+
+	buf_init(&text, MEM_BASE);
+	rc = read_all(&text, path, err);
+	if (!rc)
+		rc = read_lines(c, path, &text, err);
+	buf_fini(&text);
+	if (!rc && c->records == before)
+		rc = err_set(err, INFER_EFORMAT, "%s: no record of a measurement in it", path);
+	return rc;
 }
+
+int cases_read(struct cases *c, const char *path, infer_error *err)
+{
+	*c = (struct cases){ .name = path };
+	arena_init(&c->mem, MEM_BASE);
+	return more(c, path, err);
+}
+
+int cases_read_all(struct cases *c, char *const *paths, int n, infer_error *err)
+{
+	TRY(cases_read(c, n ? paths[0] : "-", err));
+	for (int i = 1; i < n; i++)
+		TRY(more(c, paths[i], err));
+	return INFER_OK;
+}
+
+void cases_fini(struct cases *c) { arena_fini(&c->mem); }
 
 const struct json *case_metric(const struct bench_case *c, size_t i)
 {

@@ -17,13 +17,14 @@ struct cases {
 	const char *name;
 	struct bench_case *first, *last;
 	size_t n, records;
-	struct buf text;
 	struct arena mem;
 };
 /* Read the records of kind bench; path "-": standard input.  Other kinds are passed over.  On failure
  * too *c is the caller's.
  * INFER_EFORMAT  a line that is no JSON, or no record at all; INFER_EIO, INFER_ENOMEM */
 int cases_read(struct cases *c, const char *path, infer_error *err);
+/* The records of several files together; of standard input, if there is none. */
+int cases_read_all(struct cases *c, char *const *paths, int n, infer_error *err);
 void cases_fini(struct cases *c);
 struct bench_case *cases_find(const struct cases *c, const char *key);
 

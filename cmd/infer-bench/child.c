@@ -29,7 +29,7 @@ static int read_back(int fd, struct buf *out)
 	return n || out->bad ? -1 : 0;
 }
 
-static int start(pid_t *pid, char *const *argv, int out, int said)
+static int start(pid_t *pid, char *const *argv, int in, int out, int said)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -37,7 +37,10 @@ static int start(pid_t *pid, char *const *argv, int out, int said)
 	int rc;
 
 	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	if (in >= 0)
+		posix_spawn_file_actions_adddup2(&files, in, 0);
+	else
+		posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, out, 1);
 	posix_spawn_file_actions_adddup2(&files, said, 2);
 	posix_spawnattr_init(&attr);
@@ -71,7 +74,7 @@ static int failed(const struct child *c, char *const *argv, int said, infer_erro
 	return INFER_EIO;
 }
 
-int child_run(struct child *c, char *const *argv, struct buf *out, infer_error *err)
+int child_run(struct child *c, char *const *argv, int in, struct buf *out, infer_error *err)
 {
 	int to = memfd_create("out", MFD_CLOEXEC), said = memfd_create("said", MFD_CLOEXEC), rc = 0;
 	int64_t from = clock_now_ns();
@@ -80,7 +83,7 @@ int child_run(struct child *c, char *const *argv, struct buf *out, infer_error *
 
 	if (to < 0 || said < 0)
 		rc = err_errno(err, errno, "a file in memory");
-	if (!rc && (rc = start(&pid, argv, to, said)))
+	if (!rc && (rc = start(&pid, argv, in, to, said)))
 		rc = err_set(err, INFER_EIO, "%.80s: %s", argv[0], strerror(rc));
 	if (!rc) {
 		do

@@ -10,6 +10,8 @@ static const struct help_line lines[] = {
 	{ "serve", "a server: latencies and throughput under a load" },
 	{ "ab", "two commands, binaries or servers in turns: which is faster" },
 	{ "compare", "two files of records: what became better, what worse" },
+	{ "plot", "a picture of records, in the terminal or in a file" },
+	{ "report", "records as one page of HTML" },
 	{ "kernels", "every inner loop: GB/s, GOP/s, and its part of the ceiling" },
 	{ NULL, NULL },
 };
@@ -29,6 +31,7 @@ static const struct program program = {
 		 "       infer-bench serve --url URL [OPTION]...\n"
 		 "       infer-bench ab [OPTION]... A B [-- ARG...]\n"
 		 "       infer-bench compare [OPTION]... BASE NEW\n"
+		 "       infer-bench plot|report [OPTION]... [FILE]...\n"
 		 "       infer-bench kernels [OPTION]...",
 	.brief = "Measure, beside what the machine can in the same run.",
 	.subjects = lines,
@@ -42,7 +45,9 @@ enum {
 	KERNELS = 1 << 2,
 	AB = 1 << 3,
 	COMPARE = 1 << 4,
-	TAKE_WORDS = AB | COMPARE
+	PLOT = 1 << 5,
+	REPORT = 1 << 6,
+	TAKE_WORDS = AB | COMPARE | PLOT | REPORT
 };
 static const struct {
 	const char *name;
@@ -53,11 +58,10 @@ static const struct {
 	{ "serve", serve, SERVE },
 	{ "ab", ab, AB },
 	{ "compare", compare, COMPARE },
+	{ "plot", plot, PLOT },
+	{ "report", report, REPORT },
 	{ "kernels", kernels, KERNELS },
 };
-/* what there will be */
-static const char *const later[] = { "plot" };
-
 static int refuse(const struct opt_rest *rest)
 {
 	infer_error err;
@@ -65,13 +69,11 @@ static int refuse(const struct opt_rest *rest)
 
 	if (!word)
 		err_set(&err, INFER_EINVAL,
-		        "nothing to measure is named: run, serve, ab, compare or kernels");
+		        "nothing to measure is named: run, serve, ab, compare, plot, report or "
+		        "kernels");
 	else
-		err_set(&err, INFER_EINVAL, "'%.60s' is none of run, serve, ab, compare, kernels",
-		        word);
-	for (size_t i = 0; word && i < sizeof later / sizeof *later; i++)
-		if (!strcmp(later[i], word))
-			err_set(&err, INFER_EINVAL, "%s is not supported yet", word);
+		err_set(&err, INFER_EINVAL,
+		        "'%.60s' is none of run, serve, ab, compare, plot, report, kernels", word);
 	return say_fail(&err);
 }
 
@@ -98,6 +100,8 @@ static const char *stray(const struct bench_opts *o, unsigned of)
 		{ server, SERVE | AB, "options for servers go with serve and ab only" },
 		{ o->tolerance < 2 || o->tolerance > 2, AB | COMPARE,
 		  "--tolerance goes with compare and ab only" },
+		{ o->out != NULL, PLOT | REPORT, "--out goes with plot and report only" },
+		{ o->kind, PLOT, "--kind goes with plot only" },
 		{ o->rounds != 20, AB, "--rounds goes with ab only" },
 	};
 

@@ -2,6 +2,7 @@
 #ifndef INFER_BENCH_OPTS_H
 #define INFER_BENCH_OPTS_H
 #include "bench.h"
+#include "figure.h"
 
 #define AT(field) offsetof(struct bench_opts, field)
 static const struct opt bench_rows[] = {
@@ -59,6 +60,11 @@ static const struct opt bench_rows[] = {
 	  1000, .marks = OPT_COMMON },
 	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each of both in turns (20)", AT(rounds), 1,
 	  100000, .marks = OPT_COMMON },
+
+	{ OPT_GROUP, .name = "plot", .help = "plot, report: pictures" },
+	{ OPT_STR, 0, "out", "FILE", "into FILE.svg or FILE.png by gnuplot; report: FILE.html",
+	  AT(out), .marks = OPT_COMMON, .values = "@file" },
+	{ OPT_PICK, 0, "kind", FIGURE_KINDS, "what is drawn", AT(kind) },
 
 	{ OPT_GROUP, .name = "engine",
 	  .help = "Machine and engine (kernels: -t, --isa, --repeat, --quick only)" },

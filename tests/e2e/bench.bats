@@ -56,7 +56,6 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'go with run only' kernels --act-type f32
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "'walk' is none of" infer-bench walk
-	for s in plot; do fails 2 "$s is not supported" infer-bench $s; done
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
 	printf 'my notes' >notes
