@@ -1,6 +1,7 @@
 /* infer-bench/draw.c - a picture drawn by gnuplot, or in letters. */
 #include "child.h"
 #include "figure.h"
+#include "common/file.h"
 #include <infer/statistic.h>
 #include "base/err.h"
 
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "common/file.h"
 
 enum { WIDE = 66, HIGH = 20, MARGIN = 10 };
 
