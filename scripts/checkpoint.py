@@ -43,6 +43,8 @@ def draw(name, shape, rng, gemma, turned=False):
     """Random values whose effect can be seen, each a float32 number.  turned: experts of [in][out], which are clamped."""
     if name.endswith("norm.weight") or "layernorm" in name:
         a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
+    elif name.endswith("A_log"):        # states that last
+        a = -2.0 + 0.5 * rng.standard_normal(shape)
     elif name.endswith("bias"):
         a = 0.5 * rng.standard_normal(shape)
     elif "embed_tokens" in name:
@@ -94,7 +96,7 @@ def from_hub(config):
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
     out, mixtral = {}, model_type == "mixtral"
-    if model_type == "gpt_oss":
+    if model_type == "gpt_oss" or model_type.startswith("qwen3_5"):
         return state
     if model_type.startswith("granitemoe"):
         for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),
@@ -169,6 +171,8 @@ def main():
     program.get_model_class = find_patched
     for d in paths:
         sys.argv = ["convert_hf_to_gguf.py", "--outtype", "f32", "--outfile", d + ".gguf", d]
+        with open(os.path.join(d, "config.json")) as f:         # whose classes expect layers that predict further tokens
+            sys.argv += ["--no-mtp"] if json.load(f)["model_type"].startswith(("qwen3_next", "qwen3_5")) else []
         try:
             program.main()
             print("ok", d, flush=True)

@@ -45,6 +45,16 @@ FAULTS = {
     "no-shared-gate": "the experts of every row are not weighted",
     "no-temper": "queries do not grow with the position",
     "norm-head": "queries and keys are normed by heads, not over all of them",
+    "no-decay": "states do not fade",
+    "no-delta": "what a state has under a key is not taken away before the new value comes",
+    "no-beta": "every value is written in full",
+    "no-unit": "queries and keys of states keep their lengths",
+    "no-conv": "the convolution sees its own row alone",
+    "state-anew": "states are forgotten before row 32",
+    "conv-anew": "the convolution sees nothing before row 32 from there on",
+    "heads-other": "heads of a state share keys the other way",
+    "no-attn-gate": "what attention gives is not gated",
+    "no-state-gate": "what a state gives is not gated",
     "tie-high": "equal router logits go to the higher expert",
 }
 # types with an integer product: elements that share a scale of the activations
@@ -65,6 +75,9 @@ ARCHS = {
     "phi3": {"rope": "halves"},
     "olmo2": {"rope": "halves", "period": 4, "base_swa": None},
     "gpt-oss": {"rope": "halves", "period": 2, "exact": True, "act": "swiglu", "ffn_norm": "post_attention_norm"},
+    "qwen3next": {"rope": "halves", "ffn_norm": "post_attention_norm", "gated": True},
+    "qwen35": {"rope": "halves", "ffn_norm": "post_attention_norm", "gated": True, "tiled": True},
+    "qwen35moe": {"rope": "halves", "ffn_norm": "post_attention_norm", "gated": True, "tiled": True},
     "glm4": {"rope": "pairs"},
     "glm4moe": {"rope": "halves", "ffn_norm": "post_attention_norm"},
     "mistral3": {"rope": "pairs"},
@@ -255,6 +268,9 @@ class Model:
 
     def qkv(self, h, p, heads, kv, dk, dv):
         n = len(h)
+        if self.how.get("gated"):
+            k, v = self.mm(h, p + "attn_k"), self.mm(h, p + "attn_v")
+            return None, k.reshape(n, kv, dk), v.reshape(n, kv, dv)
         if self.has(p + "attn_qkv.weight"):
             y = self.mm(h, p + "attn_qkv")
             q, k, v = np.split(y, [heads * dk, heads * dk + kv * dk], axis=-1)
@@ -268,7 +284,12 @@ class Model:
         kv = self.per_layer("attention.head_count_kv", il, heads)
         dk = self.key("attention.key_length", self.n_embd // heads)
         dv = self.key("attention.value_length", self.n_embd // heads)
-        q, k, v = self.qkv(h, p, heads, kv, dk, dv)
+        if self.has(p + "ssm_conv1d.weight"):
+            return self.recurrent(h, p)
+        q, k, v, by = *self.qkv(h, p, heads, kv, dk, dv), 1.0
+        if self.how.get("gated"):
+            q, by = np.split(self.mm(h, p + "attn_q").reshape(n, heads, dk + dv), [dk], axis=-1)
+            by = 1.0 if "no-attn-gate" in self.faults else sigmoid(by)
         late = "qk-norm-after-rope" in self.faults
         if not late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
@@ -294,7 +315,49 @@ class Model:
             if self.has(p + "attn_sinks.weight") and "no-sinks" not in self.faults:     # a key with a value of 0
                 s = np.append(s, np.full((n, 1), self.tensors[p + "attn_sinks.weight"][0].reshape(-1)[g]), 1)
             o[:, g] = softmax(s)[:, :n] @ v[:, j]
-        return self.mm(o.reshape(n, -1), p + "attn_output")
+        return self.mm((o * by).reshape(n, -1), p + "attn_output")
+
+    def convolved(self, x, w):
+        """x [n][c], w [c][taps]"""
+        taps, y = w.shape[1], np.zeros_like(x)
+        for r in range(len(x)):
+            first = 32 if "conv-anew" in self.faults and r >= 32 else r if "no-conv" in self.faults else 0
+            for t in range(taps):
+                if r - t >= first:
+                    y[r] += w[:, taps - 1 - t] * x[r - t]
+        return y * sigmoid(y)
+
+    def gates(self, h, p, nk, nv):
+        """beta and g [n][nv]"""
+        if self.has(p + "ssm_ba.weight"):
+            y = self.mm(h, p + "ssm_ba").reshape(len(h), nk, 2, nv // nk)
+            b, a = y[:, :, 0].reshape(len(h), nv), y[:, :, 1].reshape(len(h), nv)
+        else:
+            b, a = self.mm(h, p + "ssm_beta"), self.mm(h, p + "ssm_alpha")
+        g = np.exp(self.tensors[p + "ssm_a"][0].reshape(-1) * np.log1p(np.exp(a + self.tensors[p + "ssm_dt.bias"][0].reshape(-1))))
+        return np.ones_like(b) if "no-beta" in self.faults else sigmoid(b), np.ones_like(g) if "no-decay" in self.faults else g
+
+    def recurrent(self, h, p):
+        n, nk, nv, dk = len(h), self.key("ssm.group_count"), self.key("ssm.time_step_rank"), self.key("ssm.state_size")
+        dv = self.key("ssm.inner_size") // nv
+        x = self.convolved(self.mm(h, p + "attn_qkv"), self.tensors[p + "ssm_conv1d.weight"][0])
+        q, k, v = np.split(x, [nk * dk, 2 * nk * dk], axis=-1)
+        q, k, v = q.reshape(n, nk, dk), k.reshape(n, nk, dk), v.reshape(n, nv, dv)
+        if "no-unit" not in self.faults:
+            q, k = (a / np.sqrt((a * a).sum(-1, keepdims=True) + 1e-6) for a in (q, k))
+        beta, g = self.gates(h, p, nk, nv)
+        tiled = bool(self.how.get("tiled")) != ("heads-other" in self.faults)
+        y = np.empty((n, nv, dv))
+        for j in range(nv):
+            s, kj = np.zeros((dk, dv)), j % nk if tiled else j // (nv // nk)
+            for r in range(n):
+                s = s * (0.0 if r == 32 and "state-anew" in self.faults else g[r, j])
+                had = 0.0 if "no-delta" in self.faults else k[r, kj] @ s
+                s = s + np.outer(k[r, kj], beta[r, j] * (v[r, j] - had))
+                y[r, j] = q[r, kj] @ s / math.sqrt(dk)
+        z = self.mm(h, p + "attn_gate").reshape(n, nv, dv)
+        y = self.norm(y, p + "ssm_norm") * (1.0 if "no-state-gate" in self.faults else z * sigmoid(z))
+        return self.mm(y.reshape(n, -1), p + "ssm_out")
 
     def activate(self, gate):
         if self.how.get("act") != "gelu" or "silu" in self.faults:

@@ -32,7 +32,8 @@ spec.loader.exec_module(logits)
 USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtral", "granite", "qwen2", "qwen3", "qwen3moe",
         "gemma2", "gemma3", "phi3"]
 # those whose file the public converter writes
-HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub"]
+HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub",
+       "qwen3next-hub", "qwen35-hub", "qwen35moe-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 
 
@@ -85,13 +86,41 @@ def part(h, g):
     return [how for how, a in tries if np.array_equal(a, g)]
 
 
-def match(state, tensors, d, made):
+def of_states(h, hub):
+    """What h becomes in a file whose layers keep states, by transform."""
+    nk, nv, dk, dv = (hub["linear_" + k] for k in ("num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim"))
+    r, qk, out = nv // nk, 2 * nk * dk, [("T_NEG_EXP", -np.exp(h)), ("T_PLUS1", h + 1.0)]
+
+    def tiled(a, d, axis=0):
+        at = np.arange(nv * d).reshape(nk, r, d).swapaxes(0, 1).reshape(-1)
+        return np.take(a, at, axis)
+    h = h.reshape(h.shape[0], -1) if h.ndim == 3 else h
+    out += [("T_NONE", h)]                      # of a convolution, which has a dimension more there
+    if len(h) == nk * 2 * (dk + r * dv):
+        parts = np.split(h.reshape(nk, -1, h.shape[1]), np.cumsum([dk, dk, r * dv]), axis=1)
+        q, k, v, z = (p.reshape(-1, h.shape[1]) for p in parts)
+        out += [("T_BY_HEAD", np.concatenate([q, k, v])), ("T_BY_HEAD_Z", z)]
+    if len(h) == nv:
+        out += [("T_TILED", tiled(h, 1)), ("T_TILED_NEG_EXP", -np.exp(tiled(h, 1)))]
+    if len(h) == nv * dv:
+        out += [("T_TILED", tiled(h, dv))]
+    if len(h) == qk + nv * dv:
+        out += [("T_TILED_V", np.concatenate([h[:qk], tiled(h[qk:], dv)]))]
+    if h.ndim == 2 and h.shape[1] == nv * dv:
+        out += [("T_TILED_COLS", tiled(h, dv, 1))]
+    return out
+
+
+def match(state, tensors, d, made, hub=None):
     """[(HF name, GGUF name, transform)]; everything on both sides is used, once."""
     lines, used = [], []
     for name, g in tensors.items():
         found = [(h, name, how) for h, a in state.items() for how in transforms(a, g, d)]
+        if not found and hub and "linear_conv_kernel_dim" in hub:
+            found = [(h, name, how) for h, a in state.items() for how, x in of_states(a, hub)
+                     if x.shape == g.shape and np.abs(x - g).max() < 1e-6]
         if not found:
-            found = [(h, name, how) for h, a in state.items() for how in part(a, g)]
+            found = [(h, name, how) for h, a in state.items() if a.ndim == g.ndim for how in part(a, g)]
         if not found and g.ndim == 3:
             found = [[(h, name, "T_STACK") for h, a in state.items() if np.array_equal(a, e)] for e in g]
             for i, f in enumerate(found):
@@ -104,7 +133,7 @@ def match(state, tensors, d, made):
             raise SystemExit(f"{name}: is {found}")
         lines += found
         used += [f[0] for f in found if f[0] != "-"]
-    joined = {u for u in used if "gate_up_proj" in u or "input_linear" in u}      # two tensors of the other kind
+    joined = {u for u in used if any(s in u for s in ("gate_up_proj", "input_linear", "in_proj_qkvz"))}      # two tensors of the other kind
     if sorted(u for u in used if u not in joined) + sorted(joined) != sorted(set(state) - joined) + sorted(joined):
         raise SystemExit(f"not used once: {sorted(set(state) ^ set(used)) or sorted(used)}")
     return lines
@@ -180,7 +209,7 @@ def lines_of_hub(name, hub, converter):
     keys, tensors = logits.by_converter(name, hub, state, converter)
     saved = {k: a.reshape(-1) if a.ndim == 2 and len(a) == 1 else a for k, a in logits.checkpoint.as_saved(state, hub["model_type"]).items()}
     tensors = {k: a[0] if a.ndim == 2 and len(a) == 1 else a for k, a in tensors.items()}
-    lines = match(saved, tensors, hub.get("head_dim") or hub["hidden_size"] // hub["num_attention_heads"], {})
+    lines = match(saved, tensors, hub.get("head_dim") or hub["hidden_size"] // hub["num_attention_heads"], {}, hub)
     print(f"{name}: {len(lines)} tensors of {hub['architectures'][0]}")
     return [(keys["general.architecture"], hub["architectures"][0], *l) for l in lines if layer(l[1]) < 2]
 

@@ -73,6 +73,14 @@ def phi3_hub(**more):
     return hub("phi3", "Phi3ForCausalLM", **{"hidden_size": 32, "num_key_value_heads": 2, "rope_theta": 10000.0, "pad_token_id": None, **more})
 
 
+STATES = dict(head_dim=16, layer_types=["linear_attention", "full_attention"], full_attention_interval=2, linear_num_key_heads=2,
+              linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=20, linear_conv_kernel_dim=4, pad_token_id=None,
+              rope_parameters={"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25})
+STATES35 = dict(STATES, attn_output_gate=True, mamba_ssm_dtype="float32", rope_parameters=dict(
+    STATES["rope_parameters"], mrope_section=[1, 1, 0], mrope_interleaved=True))
+STATE_FAULTS = ["no-decay", "no-delta", "no-beta", "no-unit", "no-conv", "state-anew", "conv-anew", "heads-other", "no-attn-gate",
+                "no-state-gate", "rope-full", "rope-other", "no-qk-norm"]
+
 CASES = {
     # grouped queries, untied, defaults for head sizes
     "llama-gqa": {
@@ -400,6 +408,27 @@ CASES = {
         "mutants": {"no-temper": ["key mistral3.attention.temperature_scale 0"], "mscale": ["key mistral3.rope.scaling.yarn_log_multiplier 0"],
                     "beta-slow": ["key mistral3.rope.scaling.yarn_beta_slow 1"]},
         "faults": ["no-temper", "no-ramp", "rope-other"],
+    },
+    # states behind a convolution; attention with a gate; experts
+    "qwen3next-hub": {
+        "hub": hub("qwen3_next", "Qwen3NextForCausalLM", **STATES, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=12,
+                   shared_expert_intermediate_size=20, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[]),
+        "mutants": {"one-expert": ["key qwen3next.expert_used_count 1"], "no-shared-down": each(2, "fill blk.%d.ffn_down_shexp.weight 0"),
+                    "no-shift": ["fill blk.0.ssm_dt.bias 0"], "rope-dim": ["key qwen3next.rope.dimension_count 8"]},
+        "faults": STATE_FAULTS + ["no-shared-gate"],
+    },
+    # the same as tensors of its own, heads of v in another order; without experts, and with
+    "qwen35-hub": {
+        "hub": hub("qwen3_5_text", "Qwen3_5ForCausalLM", **STATES35),
+        "mutants": {"no-shift": ["fill blk.0.ssm_dt.bias 0"], "no-state-norm": ["fill blk.0.ssm_norm.weight 1"],
+                    "beta-is-decay": ["copy blk.0.ssm_beta.weight blk.0.ssm_alpha.weight"]},
+        "faults": STATE_FAULTS,
+    },
+    "qwen35moe-hub": {
+        "hub": hub("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", **STATES35, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=12,
+                   shared_expert_intermediate_size=20),
+        "mutants": {"one-expert": ["key qwen35moe.expert_used_count 1"], "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"]},
+        "faults": STATE_FAULTS + ["no-shared-gate"],
     },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {

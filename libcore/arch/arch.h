@@ -50,6 +50,10 @@ struct arch_hparam {
 	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
 	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
 	int32_t state;                      /* floats of it; 0: no layer does */
+	/* of recurrent layers: heads of q and k, of v, their sizes, rows that a convolution sees */
+	int32_t state_k_heads, state_heads, state_dk, state_dv, taps;
+	int state_tiled; /* in GGUF files the k head of head h is h mod state_k_heads */
+	int gated;       /* rows of W_Q are a head and its gate in turns */
 	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
 	int32_t temper_length;
 	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
@@ -143,6 +147,8 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
                    uint8_t *flags, infer_error *err);
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
+/* Which layers are recurrent, and the sizes of their states. */
+int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
 /* Layers that predict further tokens stand behind the others, and are of no use here. */
 int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
 int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
@@ -165,6 +171,10 @@ int arch_check_used(const infer_model *m, infer_error *err);
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* of a normed row; before W_O */
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
+/* delta.c: as arch_attention, of a recurrent layer; before W_STATE_OUT */
+int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
+/* cols columns of x: of each of its pieces those from `from` on */
+int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* w -1: x itself */

@@ -37,6 +37,21 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 		return 1;
 	case D_SHARED_FF:
 		return h->n_shared_ff;
+	case D_Q_GATED:
+		return (int64_t)h->n_head * (h->dk + h->dv);
+	case D_STATE_QKV:
+		return 2 * (int64_t)h->state_k_heads * h->state_dk +
+		       (int64_t)h->state_heads * h->state_dv;
+	case D_STATE_O:
+		return (int64_t)h->state_heads * h->state_dv;
+	case D_STATE_V:
+		return h->state_dv;
+	case D_STATE_HEADS:
+		return h->state_heads;
+	case D_STATE_PAIRS:
+		return 2 * (int64_t)h->state_heads;
+	case D_TAPS:
+		return h->taps;
 	case D_HALF_ROT:
 		return h->n_rot / 2;
 	case D_EXPERTS:
@@ -314,6 +329,10 @@ static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
 		return experts ? 1 : -1;
 	case ARCH_SHARED:
 		return experts && m->h.n_shared_ff ? 1 : -1;
+	case ARCH_ATTENDS:
+		return m->h.recurrent[layer] ? -1 : 1;
+	case ARCH_RECURRENT:
+		return m->h.recurrent[layer] ? 1 : -1;
 	}
 	return 0;
 }

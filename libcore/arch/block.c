@@ -71,14 +71,27 @@ static int32_t temper(struct graph *g, const infer_model *m, int32_t x)
 	return graph_add(g, n);
 }
 
+static int32_t gated(struct graph *g, int32_t x, int32_t by)
+{
+	struct graph_node n = graph_node_of(GRAPH_GATE);
+
+	n.src[0] = x;
+	n.src[1] = by;
+	return graph_add(g, n);
+}
+
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
-	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h);
+	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h), by = q;
 	int32_t k = arch_linear(g, m, w[W_K], w[W_K_BIAS], h);
 	int32_t v = arch_linear(g, m, w[W_V], w[W_V_BIAS], h);
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
+	if (m->h.gated) {
+		q = arch_part(g, by, m->h.n_head, 0, m->h.n_head * m->h.dk);
+		by = arch_part(g, by, m->h.n_head, m->h.dk, m->h.n_head * m->h.dv);
+	}
 	q = temper(g, m, heads(g, m, layer, q, m->h.n_head, w[W_Q_NORM]));
 	k = heads(g, m, layer, k, m->h.n_head_kv, w[W_K_NORM]);
 	put.src[0] = k;
@@ -98,7 +111,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
 	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)m->h.dk);
 	n.attn.cap = m->h.attn_cap;
-	return graph_add(g, n);
+	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
 }
 
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
@@ -117,7 +130,7 @@ static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t 
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(m->h.act == ACT_GELU ? GRAPH_GELU_MUL : GRAPH_SILU_MUL);
-	struct graph_node gate = graph_node_of(GRAPH_GATE), sum = graph_node_of(GRAPH_ADD);
+	struct graph_node sum = graph_node_of(GRAPH_ADD);
 
 	if (w[W_GATE_SHARED] < 0 || w[W_UP_SHARED] < 0 || w[W_DOWN_SHARED] < 0)
 		return y;
@@ -125,11 +138,8 @@ static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t 
 	n.src[1] = arch_linear(g, m, w[W_UP_SHARED], -1, h);
 	sum.src[0] = y;
 	sum.src[1] = arch_linear(g, m, w[W_DOWN_SHARED], -1, graph_add(g, n));
-	if (w[W_SHARED_ROUTER] >= 0) {
-		gate.src[0] = sum.src[1];
-		gate.src[1] = arch_linear(g, m, w[W_SHARED_ROUTER], -1, h);
-		sum.src[1] = graph_add(g, gate);
-	}
+	if (w[W_SHARED_ROUTER] >= 0)
+		sum.src[1] = gated(g, sum.src[1], arch_linear(g, m, w[W_SHARED_ROUTER], -1, h));
 	return graph_add(g, sum);
 }
 
@@ -191,13 +201,16 @@ static int32_t pick(struct graph *g, int32_t x)
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	const int32_t *w = m->layer[layer];
-	int32_t h = arch_attention(g, m, layer, arch_norm(g, m, w[W_ATTN_NORM], x));
+	int32_t h = arch_norm(g, m, w[W_ATTN_NORM], x);
+	int recurs = m->h.recurrent[layer];
+
+	h = recurs ? arch_delta(g, m, layer, h) : arch_attention(g, m, layer, h);
 
 	if (layer == m->h.n_layers - 1) { /* only the output rows are needed from here on */
 		h = pick(g, h);
 		x = pick(g, x);
 	}
-	h = arch_linear(g, m, w[W_O], w[W_O_BIAS], h);
+	h = arch_linear(g, m, w[recurs ? W_STATE_OUT : W_O], w[W_O_BIAS], h);
 	x = add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
 	h = arch_norm(g, m, w[W_FFN_NORM], x);
 	h = arch_has_experts(&m->h, layer) ? arch_moe(g, m, layer, h) : arch_mlp(g, m, layer, h);

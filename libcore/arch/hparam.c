@@ -122,7 +122,7 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 
 	if (!f.kind)
 		return INFER_OK;
-	if (!f.list || f.n != (uint64_t)h->n_layers)
+	if (!f.list || (f.n != (uint64_t)h->n_layers && f.n != (uint64_t)(h->n_layers + h->n_next)))
 		return refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
 		              (unsigned long long)f.n, h->n_layers);
 	for (int i = 0; i < h->n_layers; i++) {
@@ -161,13 +161,58 @@ static int must_have(struct arch_reader *r, enum arch_key key, infer_error *err)
 	return look(r, key).kind ? INFER_OK : refuse(r, key, INFER_EFORMAT, err, "missing");
 }
 
-static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+/* A flag for each layer, or every period-th attends. */
+static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
 {
-	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD,
-		                                K_FF,          K_HEADS,   K_RMS_EPS };
+	int32_t period = 4;
+
+	look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	TRY(arch_key_i32(r, K_FULL_INTERVAL, &period, 1, ARCH_MAX_LAYERS, err));
+	for (int i = 0; i < h->n_layers; i++)
+		h->recurrent[i] = i % period != period - 1;
+	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
+}
+
+int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+{
+	static const enum arch_key needed[] = { K_STATE_CONV, K_STATE_DK, K_STATE_O,
+		                                K_STATE_K_HEADS, K_STATE_HEADS };
+	int32_t out = 0;
+	int64_t floats;
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		TRY(must_have(r, needed[i], err));
+	TRY(arch_key_i32(r, K_STATE_CONV, &h->taps, 1, 64, err));
+	TRY(arch_key_i32(r, K_STATE_DK, &h->state_dk, 1, 1 << 12, err));
+	TRY(arch_key_i32(r, K_STATE_HEADS, &h->state_heads, 1, 1 << 12, err));
+	TRY(arch_key_i32(r, K_STATE_K_HEADS, &h->state_k_heads, 1, h->state_heads, err));
+	TRY(arch_key_i32(r, K_STATE_O, &out, 1, 1 << 20, err));
+	if (h->state_heads % h->state_k_heads)
+		return refuse(r, K_STATE_K_HEADS, INFER_EFORMAT, err,
+		              "%d does not divide the %d heads", h->state_k_heads, h->state_heads);
+	if (out % h->state_heads)
+		return refuse(r, K_STATE_O, INFER_EFORMAT, err, "%d is no multiple of the %d heads",
+		              out, h->state_heads);
+	h->state_dv = out / h->state_heads;
+	floats = (int64_t)(h->taps - 1) * (2 * (int64_t)h->state_k_heads * h->state_dk + out);
+	floats = (floats + 15) / 16 * 16 +
+	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
+	if (floats > 1 << 28)
+		return refuse(r, K_STATE_DK, INFER_EFORMAT, err, "a state of %lld numbers a layer",
+		              (long long)floats);
+	h->state = (int32_t)floats;
+	return read_recurrent(r, h, err);
+}
+
+static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD, K_HEADS,
+		                                K_RMS_EPS };
+
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+		TRY(must_have(r, needed[i], err));
+	if (!look(r, K_EXPERT_FF).kind)
+		TRY(must_have(r, K_FF, err));
 	TRY(arch_key_i32(r, K_BLOCK_COUNT, &h->n_layers, 1, ARCH_MAX_LAYERS, err));
 	TRY(arch_key_i32(r, K_CONTEXT, &h->ctx_train, 1, 1 << 30, err));
 	TRY(arch_key_i32(r, K_EMBD, &h->n_embd, 1, 1 << 20, err));

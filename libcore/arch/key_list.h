@@ -48,7 +48,7 @@ KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",   
 KEY(SHARED_EXPERTS,     "expert_shared_count",              "n_shared_experts",          NEUTRAL,  0, 0)
 KEY(SHARED_EXPERT_FF,   "expert_shared_feed_forward_length", "shared_expert_intermediate_size|shared_intermediate_size", NEUTRAL, 0, 0)
 KEY(LEADING_DENSE,      "leading_dense_block_count",        "first_k_dense_replace",     NEUTRAL,  0, 0)
-KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers",  NEUTRAL,  0, 0)
+KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers|mtp_num_hidden_layers", NEUTRAL,  0, 0)
 KEY(TEMPERATURE,        "attention.temperature_scale",      "rope.llama_4_scaling_beta", NEUTRAL,  0, 0)
 KEY(YARN_LOG,           "rope.scaling.yarn_log_multiplier", "rope.mscale_all_dim",       NEUTRAL,  0, 0)
 KEY(YARN_MSCALE,        NULL,                               "rope.mscale",               NEUTRAL,  0, 0)
@@ -58,6 +58,14 @@ KEY(SWIGLU_GAIN,        NULL,                               "swiglu_alpha",     
 KEY(STILL_PERIOD,       NULL,                               "no_rope_layer_interval",    NEUTRAL,  0, 0)
 KEY(ROTATES,            NULL,                               "no_rope_layers",            NEUTRAL,  2, 2) /* a list; 1: the layer rotates */
 KEY(QK_NORM,            NULL,                               "use_qk_norm",               NEUTRAL,  0, 0)
+KEY(RECURRENT,          "attention.recurrent_layers",       "layer_types",               NEUTRAL,  0, 0) /* keys_hf.c: a flag for each */
+KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
+KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim",    NEUTRAL,  0, 0)
+KEY(STATE_DK,           "ssm.state_size",                   "linear_key_head_dim",       NEUTRAL,  0, 0)
+KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_dim",     NEUTRAL,  0, 0) /* times the heads: keys_hf.c */
+KEY(STATE_K_HEADS,      "ssm.group_count",                  "linear_num_key_heads",      NEUTRAL,  0, 0)
+KEY(STATE_HEADS,        "ssm.time_step_rank",               "linear_num_value_heads",    NEUTRAL,  0, 0)
+KEY(ATTN_GATE,          NULL,                               "attn_output_gate",          NEUTRAL,  0, 0)
 KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
 KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
 
@@ -84,12 +92,8 @@ KEY(VALUE_SCALE,        "attention.value_scale",            NULL,               
 KEY(BUCKETS,            "attention.relative_buckets_count", NULL,                        NEUTRAL,  0, 0)
 KEY(LAYER_EMBD,         "embedding_length_per_layer_input", "hidden_size_per_layer_input", NEUTRAL, 0, 0)
 KEY(EMBD_OUT,           "embedding_length_out",             NULL,                        NEUTRAL,  0, 0)
-KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
 KEY(ROPE_ALPHA,         "rope.scaling.alpha",               NULL,                        NEUTRAL,  0, 0)
 KEY(SWIN_NORM,          "swin_norm",                        NULL,                        NEUTRAL,  0, 0)
-KEY(SSM_CONV,           "ssm.conv_kernel",                  NULL,                        NEUTRAL,  0, 0)
-KEY(SSM_STATE,          "ssm.state_size",                   NULL,                        NEUTRAL,  0, 0)
-KEY(SSM_INNER,          "ssm.inner_size",                   NULL,                        NEUTRAL,  0, 0)
 KEY(DENSE_LAYERS,       NULL,                               "mlp_only_layers",           NEUTRAL, -1, -1) /* none: the list is empty */
 KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_attention", NEUTRAL, 0, 0)
 
@@ -99,7 +103,7 @@ KEY(LAYOUT,             "tensor_data_layout",               NULL,               
 KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* of embeddings */
 KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* no norm here takes a mean away */
 KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained */
-KEY(SECTIONS,           "rope.dimension_sections",          NULL,                        HARMLESS, 0, 0) /* text has one position in all of them */
+KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|rope.mrope_interleaved", HARMLESS, 0, 0) /* text has one position in all of them */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
 KEY(LONG_FACTOR,        NULL,                               "rope.long_factor",          HARMLESS, 0, 0) /* tensors; so is what follows */
@@ -115,6 +119,7 @@ KEY(CLASS,              NULL,                               "architectures|model
 KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */
 KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|pad_token_id", HARMLESS, 0, 0) /* the tokenizer's */
 KEY(WRITER,             NULL,                               "transformers_version|_name_or_path", HARMLESS, 0, 0)
+KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
                                                             "router_aux_loss_coef|router_jitter_noise|pretraining_tp", HARMLESS, 0, 0)
 KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"

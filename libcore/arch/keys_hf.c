@@ -7,6 +7,8 @@
  *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN         layer_types: a flag for each
+ *   RECURRENT     layer_types: a flag for each
+ *   STATE_O       linear_value_head_dim times the heads
  *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
  * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
  * opens such a checkpoint makes the tensor W_ROPE_FREQS of them. */
@@ -122,6 +124,14 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 		return is_type(k, "llama3") ? NULL : v;
 	case K_WINDOW:
 		return json_is(json_get(k->config, "use_sliding_window"), JSON_FALSE) ? NULL : v;
+	case K_RECURRENT: /* of others it says which layers slide */
+		return arch_row(k->arch, W_STATE_CONV) ? v : NULL;
+	case K_STATE_O:
+		if (!json_is(v, JSON_INT) || !json_is(plain(k, K_STATE_HEADS), JSON_INT) ||
+		    v->i > 1 << 20 || plain(k, K_STATE_HEADS)->i > 1 << 20)
+			return v;
+		*room = integer(v->i * plain(k, K_STATE_HEADS)->i);
+		return room;
 	case K_ROPE_BASE_SWA:
 		return v ? v : present(json_get(rope_of(k, "sliding_attention"), "rope_theta"));
 	default:
@@ -149,6 +159,14 @@ static enum key_kind kind_of(const struct json *v)
 	return json_is_bool(v) ? KEY_FLAG : KEY_TEXT;
 }
 
+/* The kind of layers that layer_types flags for the key; NULL: it is another key. */
+static const char *layers_of(enum arch_key key)
+{
+	return key == K_WINDOW_PATTERN ? "sliding_attention"
+	       : key == K_RECURRENT    ? "linear_attention"
+	                               : NULL;
+}
+
 static struct key_found arr(const struct arch_keys *k, enum arch_key key)
 {
 	struct json room;
@@ -158,7 +176,7 @@ static struct key_found arr(const struct arch_keys *k, enum arch_key key)
 		return (struct key_found){ 0 };
 	if (!json_is_array(v))
 		return (struct key_found){ kind_of(v), 0, 1 };
-	return (struct key_found){ key == K_WINDOW_PATTERN ? KEY_FLAG : kind_of(json_first(v)), 1,
+	return (struct key_found){ layers_of(key) ? KEY_FLAG : kind_of(json_first(v)), 1,
 		                   json_count(v) };
 }
 
@@ -185,9 +203,8 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	struct json room;
 	const struct json *v = element(k, key, i, &room);
 
-	if (key == K_WINDOW_PATTERN &&
-	    json_is_string(v)) { /* arch_keys_kind.check accepts no third kind */
-		*out = json_equals(v, "sliding_attention");
+	if (layers_of(key) && json_is_string(v)) { /* arch_keys_kind.check knows all kinds */
+		*out = json_equals(v, layers_of(key));
 		return INFER_OK;
 	}
 	if (json_is_bool(v))
@@ -278,7 +295,8 @@ static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 static int check_layers(const struct arch_keys *k, infer_error *err)
 {
 	json_each(v, json_get(k->config, "layer_types"))
-		if (!json_equals(v, "full_attention") && !json_equals(v, "sliding_attention"))
+		if (!json_equals(v, "full_attention") && !json_equals(v, "sliding_attention") &&
+		    !(json_equals(v, "linear_attention") && arch_row(k->arch, W_STATE_CONV)))
 			return err_set(
 				err, INFER_EUNSUP,
 				"key layer_types: %.*s is not supported with architecture %s",

@@ -51,6 +51,16 @@ enum arch_slot {
 	W_GATE_SHARED,
 	W_UP_SHARED,
 	W_DOWN_SHARED,
+	W_STATE_QKV, /* of recurrent layers */
+	W_STATE_GATE,
+	W_STATE_BETA_DECAY, /* rows of W_STATE_BETA and W_STATE_DECAY, by k head */
+	W_STATE_BETA,
+	W_STATE_DECAY,
+	W_STATE_CONV,
+	W_STATE_DECAY_BIAS,
+	W_STATE_DECAY_RATE,
+	W_STATE_NORM,
+	W_STATE_OUT,
 	W_UNUSED, /* known, and of no use to us: the row in models/llama.c says why */
 	W_SLOTS
 };
@@ -69,14 +79,30 @@ enum arch_dim {
 	D_ONE,
 	D_EXPERTS,
 	D_EXPERT_FF,
-	D_SHARED_FF
+	D_SHARED_FF,
+	D_Q_GATED, /* each head of q, and a gate for what it attends to */
+	D_STATE_QKV,
+	D_STATE_O,
+	D_STATE_V, /* of one head */
+	D_STATE_HEADS,
+	D_STATE_PAIRS, /* two for each head */
+	D_TAPS
 };
 /* A row without names takes the slot away: the architecture has none, though the row it is like has.
  * Rows of one name are parts of one tensor, its rows in the order of the slots.
  * need: when a tensor has to be there; a tensor that is there and has no use by this column is
  * refused */
-/* in layers without, with experts; with experts that every row takes */
-enum arch_need { ARCH_MUST, ARCH_MAY, ARCH_DENSE, ARCH_EXPERTS, ARCH_SHARED };
+/* in layers without, with experts; with experts that every row takes; in layers that attend, that are
+ * recurrent */
+enum arch_need {
+	ARCH_MUST,
+	ARCH_MAY,
+	ARCH_DENSE,
+	ARCH_EXPERTS,
+	ARCH_SHARED,
+	ARCH_ATTENDS,
+	ARCH_RECURRENT
+};
 /* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
  * its elements.  Closed. */
 enum arch_transform {
@@ -86,7 +112,17 @@ enum arch_transform {
 	T_STACK, /* one tensor for each expert, which stand behind each other */
 	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */
 	T_ODD, /* experts are transposed, and so they are with T_TURN, which takes all rows */
-	T_TURN
+	T_TURN,
+	T_NEG_EXP, /* x to -e^x */
+	/* rows of each k head's q, k, v and z: all q, then all k, then all v; T_BY_HEAD_Z: all z */
+	T_BY_HEAD,
+	T_BY_HEAD_Z,
+	/* heads of v beside those of their k head: those of one k head as many apart as there are k heads.
+	 * Behind q and k in T_TILED_V; of columns in T_TILED_COLS; of -e^x in T_TILED_NEG_EXP */
+	T_TILED,
+	T_TILED_V,
+	T_TILED_COLS,
+	T_TILED_NEG_EXP
 };
 struct arch_tensor {
 	int slot;

@@ -1,5 +1,5 @@
 /* tests/unit/floor.h - logits of an open model from a backend, without an engine: one sequence,
- * one group of pages in order, an f32 cache.  Programs see the same numbers only as
+ * pages of K and V and of states in order, an f32 cache.  Programs see the same numbers only as
  * log-probabilities in SCORE events. */
 #ifndef TESTS_FLOOR_H
 #define TESTS_FLOOR_H
@@ -21,17 +21,17 @@ struct floor {
 	struct backend_model parts;
 	struct backend_size size;
 	struct backend_kv kv;
-	struct backend_cache *cache;
+	struct backend_cache *caches[2]; /* of K and V, of states */
 	struct backend_kv_layer *layers;
-	int *numbers; /* of the layers: all are one group */
+	int *numbers; /* of the layers, those that are recurrent behind the others */
 	uint32_t pages[FLOOR_PAGES];
 	int rows;
 };
 
 static inline void floor_close(struct floor *f)
 {
-	if (f->o.kind)
-		f->o.kind->kv_free(f->cache);
+	for (int i = 0; i < 2 && f->o.kind; i++)
+		f->o.kind->kv_free(f->caches[i]);
 	open_close(&f->o);
 	mem_free(f->layers);
 	mem_free(f->numbers);
@@ -41,23 +41,30 @@ static inline void floor_close(struct floor *f)
 static inline int floor_cache(struct floor *f, int type, infer_error *err)
 {
 	const struct arch_hparam *h = &f->m->h;
-	struct backend_group g = { h->n_layers, NULL, type, type, h->n_head_kv, h->dk, h->dv };
+	struct backend_group g[2] = { { 0, NULL, type, type, h->n_head_kv, h->dk, h->dv },
+		                      { .state = h->state } };
+	int n = 0;
 
 	f->layers = mem_zalloc(MEM_KV, (size_t)h->n_layers, sizeof *f->layers);
 	f->numbers = mem_zalloc(MEM_KV, (size_t)h->n_layers, sizeof *f->numbers);
 	if (!f->layers || !f->numbers)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache");
-	for (int il = 0; il < h->n_layers; il++) {
-		f->layers[il] = (struct backend_kv_layer){ 0, il };
-		f->numbers[il] = il;
+	for (int k = 0; k < 2; k++) {
+		g[k].layers = f->numbers + n;
+		for (int il = 0; il < h->n_layers; il++)
+			if (h->recurrent[il] == k) {
+				f->layers[il] = (struct backend_kv_layer){ k, g[k].n_layers++ };
+				f->numbers[n++] = il;
+			}
+		if (k && !h->state)
+			continue;
+		TRY(f->o.kind->kv_new(&f->caches[k], f->o.b, &g[k], FLOOR_PAGES, err));
+		/* NaN: what is read before it is written shows */
+		memset(f->caches[k]->base, 0xff, f->caches[k]->page_bytes * FLOOR_PAGES);
 	}
-	g.layers = f->numbers;
-	TRY(f->o.kind->kv_new(&f->cache, f->o.b, &g, FLOOR_PAGES, err));
-	/* NaN: what is read before it is written shows */
-	memset(f->cache->base, 0xff, f->cache->page_bytes * FLOOR_PAGES);
 	for (uint32_t i = 0; i < FLOOR_PAGES; i++)
 		f->pages[i] = FLOOR_PAGES - 1 - i;
-	f->kv = (struct backend_kv){ f->layers, &f->cache, h->n_layers, 1 };
+	f->kv = (struct backend_kv){ f->layers, f->caches, h->n_layers, 1 + (h->state > 0) };
 	return INFER_OK;
 }
 
@@ -76,7 +83,7 @@ static inline int floor_open(struct floor *f, const infer_model *m, const char *
 static inline int floor_run(struct floor *f, const int32_t *ids, int from, int n, float *y,
                             infer_error *err)
 {
-	const uint32_t *const pages[1] = { f->pages };
+	const uint32_t *const pages[2] = { f->pages, f->pages };
 	int32_t out[FLOOR_ROWS];
 	size_t v = (size_t)f->m->h.n_vocab;
 

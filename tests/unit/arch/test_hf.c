@@ -65,9 +65,20 @@ static const char *expand(char out[MAX_NAME], int hf, const char *name, int slot
 static void spell_how(char out[MAX_NAME], const struct arch *a, const struct arch_tensor *t)
 {
 	static const char *const names[] = {
-		[T_NONE] = "T_NONE",   [T_PLUS1] = "T_PLUS1", [T_PAIRS] = "T_PAIRS",
-		[T_STACK] = "T_STACK", [T_EVEN] = "T_EVEN",   [T_ODD] = "T_ODD",
+		[T_NONE] = "T_NONE",
+		[T_PLUS1] = "T_PLUS1",
+		[T_PAIRS] = "T_PAIRS",
+		[T_STACK] = "T_STACK",
+		[T_EVEN] = "T_EVEN",
+		[T_ODD] = "T_ODD",
 		[T_TURN] = "T_TURN",
+		[T_NEG_EXP] = "T_NEG_EXP",
+		[T_BY_HEAD] = "T_BY_HEAD",
+		[T_BY_HEAD_Z] = "T_BY_HEAD_Z",
+		[T_TILED] = "T_TILED",
+		[T_TILED_V] = "T_TILED_V",
+		[T_TILED_COLS] = "T_TILED_COLS",
+		[T_TILED_NEG_EXP] = "T_TILED_NEG_EXP",
 	};
 	enum arch_transform how = arch_how(a, t);
 
@@ -209,7 +220,9 @@ static void check_class(const struct arch *a, const char *cls)
 		for (int layer = 0; layer < (slot < W_GLOBALS ? 1 : LAYERS); layer++) {
 			int n_experts = count(a, exps, cls, layer),
 			    want = t->how == T_STACK ? n_experts : 1;
-			if (t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS))
+			/* of classes with both the first layer is recurrent, the second attends */
+			if (t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS) ||
+			    t->need == (layer ? ARCH_RECURRENT : ARCH_ATTENDS))
 				want = 0;
 			if (count(a, t, cls, layer) != want)
 				fail_msg("%s: %d tensors of layer %d are %s, not %d", cls,

@@ -28,6 +28,13 @@ static const struct key llama[] = {
 	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
 };
 enum { LLAMA = sizeof llama / sizeof llama[0] };
+/* and of those with recurrent layers */
+static const struct key states[] = {
+	{ "llama.ssm.conv_kernel", U32, 4 },    { "llama.ssm.state_size", U32, 8 },
+	{ "llama.ssm.inner_size", U32, 80 },    { "llama.ssm.group_count", U32, 2 },
+	{ "llama.ssm.time_step_rank", U32, 4 },
+};
+enum { STATES = sizeof states / sizeof states[0] };
 
 static void put_key(struct make *m, const struct key *k, const char *name)
 {
@@ -80,16 +87,20 @@ static int read_with(struct arch_hparam *h, const char *arch, const struct key *
 {
 	static struct make m;
 	infer_file *f;
-	int count = 0, rc;
+	int count = 0, rc, own = LLAMA;
 	char name[128];
 
+	if (arch_row(arch_find((struct infer_str){ arch, strlen(arch) }), W_STATE_CONV))
+		own += STATES;
 	for (int pass = 0; pass < 2; pass++) {
 		make_head(&m, 0, (uint64_t)count);
 		count = 0;
-		for (int i = 0; i < LLAMA + n; i++) {
-			const struct key *k = i < LLAMA ? &llama[i] : &with[i - LLAMA];
+		for (int i = 0; i < own + n; i++) {
+			const struct key *k = i < LLAMA ? &llama[i]
+			                      : i < own ? &states[i - LLAMA]
+			                                : &with[i - own];
 			int replaced = k->kind == NONE;
-			for (int j = 0; j < n && i < LLAMA; j++)
+			for (int j = 0; j < n && i < own; j++)
 				replaced |= !strcmp(with[j].key, k->key);
 			if (replaced)
 				continue;
@@ -401,6 +412,66 @@ out:
 	return rc;
 }
 
+/* Which layers keep states, how large these are, and what cannot be. */
+static int case_states(void)
+{
+	static const struct {
+		struct key k;
+		const char *says;
+	} hostile[] = {
+		{ { "llama.ssm.conv_kernel" }, "missing" },
+		{ { "llama.ssm.conv_kernel", U32, 0 }, "0 is not in 1 ... 64" },
+		{ { "llama.ssm.conv_kernel", U32, 65 }, "65 is not in" },
+		{ { "llama.ssm.state_size", U32, 0 }, "0 is not in" },
+		{ { "llama.ssm.state_size", U32, 4097 }, "4097 is not in" },
+		{ { "llama.ssm.inner_size", U32, 0 }, "0 is not in" },
+		{ { "llama.ssm.inner_size", U32, 81 }, "81 is no multiple of the 4 heads" },
+		{ { "llama.ssm.group_count", U32, 3 }, "3 does not divide the 4 heads" },
+		{ { "llama.ssm.group_count", U32, 5 }, "5 is not in 1 ... 4" },
+		{ { "llama.ssm.group_count", U32, 0 }, "0 is not in" },
+		{ { "llama.ssm.time_step_rank", U32, 0 }, "0 is not in" },
+		{ { "llama.ssm.time_step_rank", U32, 4097 }, "4097 is not in" },
+		{ { "llama.ssm.time_step_rank", STR, 0, "four" }, "ssm.time_step_rank" },
+		{ { "llama.full_attention_interval", U32, 0 }, "0 is not in" },
+		{ { "llama.attention.recurrent_layers", ARR_BOOL, 0, NULL, { 1, 1, 0 }, 3 },
+		  "3 values for 4 layers" },
+		{ { "llama.attention.recurrent_layers", ARR_U32, 0, NULL, { 1, 2, 0, 0 }, 4 },
+		  "2 is no flag" },
+		{ { "llama.attention.recurrent_layers", BOOL, 1 }, "values for 4 layers" },
+	};
+	static const struct key big[] = { { "llama.ssm.state_size", U32, 4096 },
+		                          { "llama.ssm.inner_size", U32, 1 << 20 } };
+	static const struct key odd[] = {
+		{ "llama.attention.recurrent_layers", ARR_BOOL, 0, NULL, { 0, 1, 1, 0, 0 }, 5 },
+		{ "llama.nextn_predict_layers", U32, 1 },
+		{ "llama.block_count", U32, 5 },
+	};
+	struct arch_hparam h;
+	infer_error e;
+	int rc;
+
+	nth_ok(read_with(&h, "qwen3next", NULL, 0, NULL, NULL, &e));
+	assert_true(h.recurrent[0] && h.recurrent[2] && !h.recurrent[3] && h.gated);
+	assert_true(h.taps == 4 && h.state_dv == 20 && !h.state_tiled);
+	assert_int_equal(h.state, 3 * (2 * 2 * 8 + 80) + 4 * 32 * 8);
+	nth_ok(read_with(&h, "qwen35", odd, 3, NULL, NULL, &e));
+	assert_true(!h.recurrent[0] && h.recurrent[1] && !h.recurrent[3] && h.state_tiled);
+	for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+		rc = read_with(&h, "qwen35moe", &hostile[i].k, 1, NULL, NULL, &e);
+		if (rc == INFER_ENOMEM)
+			goto out;
+		if (rc != INFER_EFORMAT || !strstr(e.message, hostile[i].says) ||
+		    !strstr(e.message, hostile[i].k.key + 6))
+			fail_msg("%s: %d, %s", hostile[i].k.key, rc, e.message);
+	}
+	nth_fails(read_with(&h, "qwen3next", big, 2, NULL, NULL, &e), INFER_EFORMAT);
+	assert_non_null(strstr(e.message, "a state of"));
+	nth_fails(read_with(&h, "llama", states, 1, NULL, NULL, &e), INFER_EUNSUP);
+	rc = INFER_OK;
+out:
+	return rc;
+}
+
 static void hear(void *user, int level, const char *line)
 {
 	struct buf *b = user;
@@ -482,10 +553,9 @@ static void test_neutral(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_good),        nth_case(case_bad),
-		nth_case(case_experts),     nth_case(case_scaling),
-		nth_case(case_windows),     nth_case(case_families),
-		nth_case(case_unknown_key), cmocka_unit_test(test_neutral),
+		nth_case(case_good),        nth_case(case_bad),     nth_case(case_experts),
+		nth_case(case_scaling),     nth_case(case_windows), nth_case(case_families),
+		nth_case(case_unknown_key), nth_case(case_states),  cmocka_unit_test(test_neutral),
 	};
 	return nth_group(tests);
 }

@@ -165,6 +165,8 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(residual_scale), SAME(logit_scale), SAME(attn_cap), SAME(logit_cap), SAME(act);
 	SAME(window), SAME(n_ropes), SAME(n_shared_ff), SAME(n_dense), SAME(n_next);
 	SAME(act_limit), SAME(temper), SAME(temper_length);
+	SAME(state), SAME(state_k_heads), SAME(state_heads), SAME(state_dk), SAME(state_dv);
+	SAME(taps), SAME(state_tiled), SAME(gated);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)

@@ -1,0 +1,90 @@
+/* arch/delta.c - recurrent layers: a gated delta rule behind a short convolution.
+ * Yang+ 2024, arXiv:2412.06464 */
+#include "arch/arch.h"
+
+#include <math.h>
+
+int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols)
+{
+	struct graph_node n = graph_node_of(GRAPH_PART);
+
+	n.src[0] = x;
+	n.cols = cols;
+	n.part.pieces = pieces;
+	n.part.from = from;
+	return graph_add(g, n);
+}
+
+/* Heads of length sqrt(dk): x over the root of (its squares + 1e-6) / dk. */
+static int32_t even(struct graph *g, const infer_model *m, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_NORM);
+
+	n.src[0] = x;
+	n.norm.groups = m->h.state_k_heads;
+	n.norm.eps = 1e-6f / (float)m->h.state_dk;
+	return graph_add(g, n);
+}
+
+static int32_t convolve(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_CONV);
+
+	n.src[0] = x;
+	n.w[0] = m->layer[layer][W_STATE_CONV];
+	n.conv.layer = layer;
+	n.conv.taps = m->h.taps;
+	return graph_add(g, n);
+}
+
+/* The norm of each head, times silu of the gate. */
+static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t y, int32_t gate)
+{
+	struct graph_node n = graph_node_of(GRAPH_NORM), mul = graph_node_of(GRAPH_SILU_MUL);
+
+	n.src[0] = y;
+	n.w[0] = m->layer[layer][W_STATE_NORM];
+	n.norm.groups = m->h.state_heads;
+	n.norm.eps = m->h.eps;
+	mul.src[0] = gate;
+	mul.src[1] = graph_add(g, n);
+	return graph_add(g, mul);
+}
+
+/* Lengths of k are 1 and those of q 1 / sqrt(dk) in the papers: the scale of y makes up for q. */
+int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
+{
+	const int32_t *w = m->layer[layer];
+	int32_t qk = m->h.state_k_heads * m->h.state_dk, o = m->h.state_heads * m->h.state_dv,
+		heads = m->h.state_heads, k_heads = m->h.state_k_heads,
+		x = arch_linear(g, m, w[W_STATE_QKV], -1, h),
+		gate = arch_linear(g, m, w[W_STATE_GATE], -1, h);
+	struct graph_node n = graph_node_of(GRAPH_DELTA), k = graph_node_of(GRAPH_SCALE);
+
+	if (w[W_STATE_BETA_DECAY] >= 0) {
+		h = arch_linear(g, m, w[W_STATE_BETA_DECAY], -1, h);
+		n.src[3] = arch_part(g, h, k_heads, 0, heads);
+		n.src[4] = arch_part(g, h, k_heads, heads / k_heads, heads);
+	} else {
+		n.src[3] = arch_linear(g, m, w[W_STATE_BETA], -1, h);
+		n.src[4] = arch_linear(g, m, w[W_STATE_DECAY], -1, h);
+	}
+	x = convolve(g, m, layer, x);
+	k.src[0] = even(g, m, arch_part(g, x, 1, qk, qk));
+	k.scale.mul = 1 / sqrtf((float)m->h.state_dk);
+	n.src[0] = even(g, m, arch_part(g, x, 1, 0, qk));
+	n.src[1] = graph_add(g, k);
+	n.src[2] = arch_part(g, x, 1, 2 * qk, o);
+	n.cols = o;
+	n.w[0] = w[W_STATE_DECAY_RATE];
+	n.w[1] = w[W_STATE_DECAY_BIAS];
+	n.delta.layer = layer;
+	n.delta.at = m->h.state - heads * ((m->h.state_dv + 15) / 16 * 16) * m->h.state_dk;
+	n.delta.heads = heads;
+	n.delta.k_heads = k_heads;
+	n.delta.dk = m->h.state_dk;
+	n.delta.dv = m->h.state_dv;
+	n.delta.tiled = m->h.state_tiled && m->naming == ARCH_GGUF;
+	n.delta.scale = 1 / (float)m->h.state_dk;
+	return finish(g, m, layer, graph_add(g, n), gate);
+}
