@@ -74,6 +74,8 @@ _infer_inspect()
 	_infer_word
 	case $before in
 	-m | --model) _infer_model; return ;;
+	--sort) _infer_words 'offset bytes type bits elements name rms range outliers'; return ;;
+	--filter) return ;;
 	--system | --template-args) return ;;
 	--messages | --tools | --template | -f | --file | --check | --hw) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
@@ -81,11 +83,12 @@ _infer_inspect()
 	--sample | --seed | --constraint-budget) return ;;
 	-c | --ctx | --users | --prompt | --output | --shared-prefix | --ttft | --tpot | --budget | --price | --prefill-chunk | -t | --threads) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
-	--help) _infer_words 'model template text grammar plan machine general examples rows'; return ;;
+	--help) _infer_words 'model tensors template text grammar plan machine general examples rows'; return ;;
 	esac
 	case $word in
 	-*) _infer_words '
 		-m --model --json --all
+		--sort --filter --stats
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget

@@ -69,6 +69,9 @@ complete -c infer-inspect -n __fish_use_subcommand -a hw -d 'this machine, measu
 complete -c infer-inspect -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'GGUF file; demo: built in (INFER_MODEL)'
 complete -c infer-inspect -l json -d 'JSON lines instead of text'
 complete -c infer-inspect -l all -d 'show: every key; hw: every loop'
+complete -c infer-inspect -l sort -x -a 'offset bytes type bits elements name rms range outliers' -d 'bytes, elements, bits, type, name; rms, range, outliers'
+complete -c infer-inspect -l filter -x -d 'only tensors of such names: \'blk.*.ffn_*\', attn_q'
+complete -c infer-inspect -l stats -d 'range, rms, outliers and a histogram of the values'
 complete -c infer-inspect -l system -x -d 'a system turn before the others'
 complete -c infer-inspect -l messages -r -F -d 'a conversation, JSON as OpenAI\'s messages; - is standard input'
 complete -c infer-inspect -l tools -r -F -d 'tools that the model may call, JSON as OpenAI\'s tools'
@@ -106,7 +109,7 @@ complete -c infer-inspect -l again -d 'measure, whatever was measured before'
 complete -c infer-inspect -s q -l quiet -d 'no warnings, no progress; errors are still said'
 complete -c infer-inspect -s v -l verbose -d 'say more; -vv still more'
 complete -c infer-inspect -s h -d 'the commonest options, and examples'
-complete -c infer-inspect -l help -a 'model template text grammar plan machine general examples rows' -d 'all options, or a part of this text'
+complete -c infer-inspect -l help -a 'model tensors template text grammar plan machine general examples rows' -d 'all options, or a part of this text'
 complete -c infer-inspect -l version -d 'version, kernel sets, families and libraries'
 
 # infer-quant

@@ -170,7 +170,7 @@ static int metas(struct diff *d, infer_error *err)
 /* ---- tensors ---- */
 
 /* What multiplies the values of t's matrix that element i lies in. */
-static double scale_of(const struct infer_tensor *t, uint64_t i)
+double scale_of(const struct infer_tensor *t, uint64_t i)
 {
 	const struct infer_tensor *s = t->aux[INFER_AUX_SCALE];
 	uint64_t matrix = i / ((uint64_t)t->ne[0] * (uint64_t)t->ne[1]);

@@ -32,6 +32,8 @@ struct inspect_opts {
 	int64_t samples, budget;
 	struct opt_list checks;
 	struct opt_bits seed;
+	const char *sort, *filter; /* of tensors */
+	int stats;
 	const char *machine; /* hw, plan */
 	int again;
 	struct plan_args plan;
@@ -76,6 +78,9 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 /* The machine that --hw names, or this one as it was measured, now if there is no measurement yet or
  * `again` asks for another; loops: with the rates of all loops. */
 int machine_get(struct infer_machine *m, const char *name, int again, int loops, infer_error *err);
+
+/* What values of a tensor are multiplied by, at element i: 1, or its auxiliary tensor's (diff.c). */
+double scale_of(const struct infer_tensor *t, uint64_t i);
 
 /* s as people read it: control characters and ill-formed parts escaped, at most `max` bytes of
  * it. */

@@ -85,6 +85,9 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--source and conversations go with template only");
 	if (o->all && s->run != show && s->run != hw)
 		return err_set(err, INFER_EINVAL, "--all goes with show and hw only");
+	if ((o->sort || o->filter || o->stats) && s->run != tensors)
+		return err_set(err, INFER_EINVAL,
+		               "--sort, --filter and --stats go with tensors only");
 	if ((o->machine || o->again) && s->run != hw && s->run != plan)
 		return err_set(err, INFER_EINVAL, "--hw and --again go with hw and plan only");
 	if (s->run != plan &&

@@ -42,6 +42,14 @@ static const struct opt inspect_rows[] = {
 	  .marks = OPT_COMMON },
 	{ OPT_FLAG, 0, "all", NULL, "show: every key; hw: every loop", AT(all), .value = 1 },
 
+	{ OPT_GROUP, .name = "tensors", .help = "Table of tensors" },
+	{ OPT_STR, 0, "sort", "COLUMN", "bytes, elements, bits, type, name; rms, range, outliers",
+	  AT(sort), .values = "offset bytes type bits elements name rms range outliers" },
+	{ OPT_STR, 0, "filter", "PATTERN", "only tensors of such names: 'blk.*.ffn_*', attn_q",
+	  AT(filter) },
+	{ OPT_FLAG, 0, "stats", NULL, "range, rms, outliers and a histogram of the values",
+	  AT(stats), .value = 1 },
+
 	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
 	CHAT_ROWS(struct inspect_opts, chat),
 	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1 },

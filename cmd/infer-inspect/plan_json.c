@@ -38,6 +38,7 @@ static void put_memory(struct jwrite *w, const struct infer_plan_need *n)
 	jw_num(w, "workspace_bytes", n->workspace);
 	jw_num(w, "process_bytes", n->process);
 	jw_num(w, "host_bytes", n->host);
+	known(w, "peak_bytes", n->peak);
 	jw_num(w, "gpu_bytes", n->gpu);
 	jw_num(w, "host_there_bytes", n->host_there);
 	jw_num(w, "gpu_there_bytes", n->gpu_there);

@@ -351,6 +351,13 @@ static int find_need(infer_engine *e, const infer_model *m, const struct infer_e
 		need->workspace_bytes += part->workspace + part->host;
 		need->thread_bytes += part->thread;
 	}
+	place_fini(&e->place);
+	ask.rows = e->chunk;
+	ask.out = e->max_seqs < e->chunk ? e->max_seqs : e->chunk;
+	ask.ctx = need->ctx;
+	TRY(place_solve(&e->place, m, &ask, err));
+	for (int i = 0; i < e->place.n_parts; i++)
+		need->touched_bytes += e->place.parts[i].workspace;
 	return INFER_OK;
 }
 

@@ -4,9 +4,12 @@
 
 #include <string.h>
 
-/* What a program takes beside weights, cache and workspace: its code and tables, the vocabulary, events.
- * WIRED: measured as the peak of a program that has run a model of a few KB. */
-enum { CHUNK = 512, WIRED = 9 << 20, MOST_USERS = 4096 };
+/* What a program takes beside weights, cache and workspace, as its peak was measured with models of
+ * some KB and with vocabularies of 500 and of 102400 tokens: its code; for each token of the
+ * vocabulary tables, and candidates for each user. */
+enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
+/* files are mapped in huge pages, of which the system maps all where one byte is touched */
+enum { AROUND = 2 << 20 };
 
 static int64_t ctx_of(const struct infer_plan_ask *a)
 {
@@ -58,13 +61,38 @@ static void share(struct infer_plan_need *n, const struct infer_shape *s,
 	          (!(how->gpu_part > 0) || n->gpu <= n->gpu_there);
 }
 
+/* Of the table that tokens are looked up in, the pages of as many tokens, drawn evenly. */
+static double looked_up(const struct infer_shape *s, const struct infer_plan_ask *a)
+{
+	double tokens = (double)a->users * (a->prompt + a->output),
+	       windows = s->table_bytes / AROUND;
+
+	if (windows < 1)
+		return s->table_bytes;
+	/* the chance of a window to be missed by all, as of an expert */
+	return AROUND * (windows < (double)INT32_MAX
+	                         ? infer_experts_touched((int)windows, 1, tokens)
+	                         : tokens);
+}
+
+/* The cache of prompts and outputs, in whole pages. */
+static double used_pages(const struct infer_shape *s, const struct infer_plan_ask *a)
+{
+	int64_t page = 32, n = ((int64_t)a->prompt + a->output + page - 1) / page * page;
+
+	return a->users * infer_shape_kv(s, n, a->how.k_type, a->how.v_type);
+}
+
 static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
                     const struct infer_machine *m, const struct infer_plan_ask *a,
                     const struct infer_engine_need *engine)
 {
 	const struct infer_setup *how = &a->how;
 
-	*n = (struct infer_plan_need){ .weights = s->weight_bytes, .process = WIRED };
+	*n = (struct infer_plan_need){ .weights = s->weight_bytes,
+		                       .process =
+		                               CODE + s->header_bytes +
+		                               (double)s->vocab * (TOKEN + CANDIDATE * a->users) };
 	n->kv = a->users * infer_shape_kv(s, ctx_of(a), how->k_type, how->v_type);
 	if (a->shared > 0 && a->users > 1)
 		n->kv -= (a->users - 1) *
@@ -76,6 +104,8 @@ static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
 		n->workspace = (double)engine->workspace_bytes;
 		if (!a->shared)
 			n->kv = (double)engine->kv_bytes;
+		n->peak = n->weights - s->table_bytes + looked_up(s, a) + used_pages(s, a) +
+		          (double)engine->touched_bytes + n->process;
 	}
 	share(n, s, m, a);
 }
@@ -90,8 +120,16 @@ int infer_plan_engine(struct infer_engine_need *need, const infer_model *model,
 		                             .prefill_chunk = a->chunk,
 		                             .max_seqs = a->users };
 
+	struct infer_engine_opts used = o;
+	struct infer_engine_need touched;
+	int32_t chunk = a->chunk ? a->chunk : CHUNK;
+
 	TRY(infer_engine_need(model, &o, need, err));
-	need->workspace_bytes += (uint64_t)(threads > 1 ? threads - 1 : 0) * need->thread_bytes;
+	used.prefill_chunk = a->prompt < chunk ? a->prompt : chunk;
+	TRY(infer_engine_need(model, &used, &touched, err));
+	uint64_t more = (uint64_t)(threads > 1 ? threads - 1 : 0) * need->thread_bytes;
+	need->workspace_bytes += more;
+	need->touched_bytes = touched.touched_bytes + more;
 	return INFER_OK;
 }
 

@@ -231,6 +231,7 @@ static int32_t regions(const struct graph *g)
 int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err)
 {
 	struct backend_model parts = arch_parts(m);
+	struct infer_gguf_info gguf;
 
 	memset(s, 0, sizeof *s);
 	s->layers = m->h.n_layers;
@@ -242,6 +243,8 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 	s->window = m->h.window;
 	s->params = (double)m->n_params;
 	s->weight_bytes = (double)m->weight_bytes;
+	if (!infer_file_gguf(m->file, &gguf, NULL))
+		s->header_bytes = (double)gguf.header_bytes;
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		TRY(add_node(s, &parts, i, err));
 	s->regions = regions(parts.graph);

@@ -109,6 +109,28 @@ load lib
 	same 4.5 "$(infer-inspect tensors -m q4.gguf --json | grep '"blk.0.attn_q.weight"' | json bits_per_weight)"
 }
 
+@test "tensors: sorted, filtered, with statistics that a sum over the values gives" {
+	infer-inspect tensors --sort bytes --json >a
+	perl -ne '/"size_bytes":(\d+)/ or die; die "unsorted\n" if defined $was && $1 > $was; $was = $1' a
+	same "$(infer-inspect tensors | wc -l)" "$(infer-inspect tensors --sort name | wc -l)"
+	infer-inspect tensors --sort name | tail -n +2 | awk '{ print $NF }' >b
+	LC_ALL=C sort -c b
+	same 2 "$(infer-inspect tensors --filter 'blk.[01].attn_q.weight' --json | wc -l)"
+	same "$(infer-inspect tensors --json | grep -c attn_q)" "$(infer-inspect tensors --filter attn_q --json | wc -l)"
+	infer-inspect tensors --filter output_norm --stats --json >c
+	at=$(json offset_bytes <c) n=$(($(json size_bytes <c) / 4))
+	tail -c +$((at + 1)) "$M" | head -c $((4 * n)) | perl -e '
+		local $/; my @x = unpack "f<*", <STDIN>; my ($s, $lo, $hi) = (0, $x[0], $x[0]);
+		for (@x) { $s += $_ * $_; $lo = $_ if $_ < $lo; $hi = $_ if $_ > $hi }
+		printf "%.6g %.6g %.6g\n", $lo, $hi, sqrt($s / @x)' >d
+	same "$(cat d)" "$(printf '%.6g %.6g %.6g' "$(json least <c)" "$(json most <c)" "$(json rms <c)")"
+	same "$n" "$(perl -ne '/"histogram":\[([\d,]+)\]/ or die; $s += $_ for split /,/, $1; print "$s\n"' c)"
+	infer-inspect tensors --stats --sort rms | head -n 1 | grep -q 'rms  outliers histogram'
+	fails 2 "'size' is no column" infer-inspect tensors --sort size
+	fails 2 'goes with --stats' infer-inspect tensors --sort rms
+	fails 2 'go with tensors only' infer-inspect show --stats
+}
+
 @test "tokens: the ids of infer-run --tokenize, with pieces" {
 	a=$(infer-run --tokenize --no-stdin 'the of')
 	same "$a" "$(infer-inspect tokens --no-stdin 'the of' | awk '{ print $1 }' | tr '\n' ' ' | sed 's/ $//')"

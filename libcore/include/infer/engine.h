@@ -77,6 +77,8 @@ struct infer_engine_need {
 	uint64_t weight_bytes; /* weights that every step reads, in the file or in copies */
 	uint64_t kv_bytes, workspace_bytes;
 	uint64_t thread_bytes; /* workspace of each thread beyond the first */
+	/* of the workspace, what steps of prefill_chunk rows touch that score no prompt */
+	uint64_t touched_bytes;
 };
 int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
                       struct infer_engine_need *need, infer_error *err);

@@ -57,6 +57,7 @@ struct infer_shape {
 	int32_t n_work, layers, vocab, embd, ctx_train, regions; /* regions: between barriers */
 	int32_t experts, used, window;
 	double params, active_params;
+	double header_bytes; /* of the file: metadata with the vocabulary */
 	double weight_bytes; /* of the file's tensors */
 	double table_bytes; /* of the table that tokens are looked up in, where no product reads it */
 };
@@ -120,6 +121,9 @@ struct infer_plan_need {
 	double weights, kv, workspace, process; /* kv: of all users */
 	double host, gpu;                       /* the same by place; gpu: of each */
 	double host_there, gpu_there;
+	/* what a run on the host comes to touch: of the weights not all rows of the table, of the
+	 * workspace not what is there for other steps; the most memory that the process has */
+	double peak;
 	int fits;
 };
 struct infer_plan {
@@ -135,7 +139,8 @@ struct infer_plan {
 	double cost;           /* of a million tokens of output, with their prompts; 0: unknown */
 	int slower;            /* 0: a request takes longer in prefill, 1: in decode */
 };
-/* need: what the engine says for the host (infer_plan_engine); NULL: estimated from the shape. */
+/* need: what the engine says for the host (infer_plan_engine); NULL: estimated from the shape, and no
+ * peak. */
 void infer_plan_make(struct infer_plan *p, const struct infer_shape *s,
                      const struct infer_machine *m, const struct infer_plan_ask *ask,
                      const struct infer_engine_need *need);
