@@ -55,6 +55,11 @@ FAULTS = {
     "heads-other": "heads of a state share keys the other way",
     "no-attn-gate": "what attention gives is not gated",
     "no-state-gate": "what a state gives is not gated",
+    "no-latent-norm": "latents are not normed",
+    "no-score-growth": "scores do not grow with YaRN's factor",
+    "no-groups": "experts are chosen from all groups",
+    "group-one": "a group is as good as its best expert",
+    "group-sum": "a group is as good as its two best experts",
     "tie-high": "equal router logits go to the higher expert",
 }
 # types with an integer product: elements that share a scale of the activations
@@ -81,6 +86,7 @@ ARCHS = {
     "glm4": {"rope": "pairs"},
     "glm4moe": {"rope": "halves", "ffn_norm": "post_attention_norm"},
     "mistral3": {"rope": "pairs"},
+    "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
 }
@@ -203,8 +209,8 @@ class Model:
             return y
         return y + (self.tensors[name + ".bias"][0] if expert is None else self.tensors[name + ".bias"][0][expert])
 
-    def norm(self, x, name):
-        y = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
+    def norm(self, x, name, eps=None):
+        y = x / np.sqrt((x * x).mean(-1, keepdims=True) + (eps or self.eps))
         return y * self.tensors[name + ".weight"][0]
 
     def rope(self, il, n_rot, n):
@@ -227,7 +233,10 @@ class Model:
             inv = yarn_inv(inv, n_rot, base, factor, orig, float(self.key("rope.scaling.yarn_beta_fast", 32.0)),
                            float(self.key("rope.scaling.yarn_beta_slow", 1.0)), self.how.get("exact"), self.faults)
             mscale *= float(self.key("rope.scaling.yarn_attn_factor", 0.0)) or (0.1 * math.log(factor) + 1 if factor > 1 else 1)
-            mscale /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * math.log(factor) + 1
+            all_dim = self.key("rope.scaling.yarn_log_multiplier", 0.0)
+            if self.how.get("latent"):      # the factor is on the scores instead, and mscale is mscale_all_dim
+                all_dim = 1.0 if all_dim else 0.0
+            mscale /= 0.1 * all_dim * math.log(factor) + 1 if factor > 1 else 1
         if self.has("rope_freqs.weight"):
             inv = inv / self.tensors["rope_freqs.weight"][0]
         if kind == "longrope":
@@ -278,8 +287,38 @@ class Model:
             q, k, v = (self.mm(h, p + "attn_" + c) for c in "qkv")
         return q.reshape(n, heads, dk), k.reshape(n, kv, dk), v.reshape(n, kv, dv)
 
+    def latent_qkv(self, h, il):
+        """Queries, keys and values of every head, made of one latent of each position."""
+        p, n, heads = f"blk.{il}.", len(h), self.key("attention.head_count")
+        rank, rot = self.key("attention.kv_lora_rank"), self.key("rope.dimension_count")
+        dk = self.key("attention.key_length_mla", self.key("attention.key_length"))
+        dv = self.key("attention.value_length_mla", self.key("attention.value_length"))
+        q = h
+        if self.has(p + "attn_q_a.weight"):
+            q = self.norm(self.mm(h, p + "attn_q_a"), p + "attn_q_a_norm", 1e-6)
+        q = self.mm(q, p + ("attn_q" if q is h else "attn_q_b")).reshape(n, heads, dk)
+        c, pe = np.split(self.mm(h, p + "attn_kv_a_mqa"), [rank], axis=-1)
+        if "no-latent-norm" not in self.faults:
+            c = self.norm(c, p + "attn_kv_a_norm", 1e-6)        # transformers: not the eps of the config
+        pe = self.rotate(pe.reshape(n, 1, rot), il)[:, 0]
+        c, pe = np.split(round_kv(np.concatenate([c, pe], -1), self.k_type), [rank], axis=-1)
+        if self.has(p + "attn_kv_b.weight"):
+            k_b, v_b = np.split(self.tensors[p + "attn_kv_b.weight"][0].reshape(heads, -1, rank), [dk - rot], axis=1)
+        else:
+            k_b, v_b = self.tensors[p + "attn_k_b.weight"][0].swapaxes(1, 2), self.tensors[p + "attn_v_b.weight"][0]
+        k, v = (np.einsum("nr,hdr->nhd", c, b) for b in (k_b, v_b))
+        q = np.concatenate([q[..., :dk - rot], self.rotate(q[..., dk - rot:], il)], -1)
+        factor = float(self.key("rope.scaling.factor", 0.0) or 1.0)
+        grow = 1 + self.key("rope.scaling.yarn_log_multiplier", 0.0) * math.log(factor) if factor > 1 else 1.0
+        return q * (grow**2 if "no-score-growth" not in self.faults else 1), np.concatenate([k, np.repeat(pe[:, None], heads, 1)], -1), v
+
     def attention(self, h, il):
         p, n = f"blk.{il}.", len(h)
+        if self.how.get("latent"):
+            q, k, v = self.latent_qkv(h, il)
+            s = np.einsum("nhd,mhd->hnm", q, k) / math.sqrt(k.shape[-1])
+            o = softmax(np.where(np.tri(n, dtype=bool), s, -np.inf)) @ v.swapaxes(0, 1)
+            return self.mm(o.swapaxes(0, 1).reshape(n, -1), p + "attn_output")
         heads = self.per_layer("attention.head_count", il)
         kv = self.per_layer("attention.head_count_kv", il, heads)
         dk = self.key("attention.key_length", self.n_embd // heads)
@@ -375,16 +414,31 @@ class Model:
             return self.mm((up + 1) * gate * sigmoid(1.702 * gate), p + "ffn_down" + tail, expert)
         return self.mm(self.activate(gate) * up, p + "ffn_down" + tail, expert)
 
+    def keep_groups(self, pick, sigmoid_scored):
+        """Experts outside the best groups are out of the choice."""
+        groups, n = self.key("expert_group_count", 1), len(pick)
+        if groups < 2 or "no-groups" in self.faults:
+            return pick
+        best = 1 if "group-one" in self.faults else 2 if sigmoid_scored or "group-sum" in self.faults else 1
+        g = pick.reshape(n, groups, -1)
+        good = np.argsort(-np.sort(g, -1)[..., -best:].sum(-1), axis=-1, kind="stable")[:, :self.key("expert_group_used_count")]
+        keep = np.zeros((n, groups), bool)
+        np.put_along_axis(keep, good, True, -1)
+        return np.where(keep[..., None], g, -np.inf).reshape(pick.shape)
+
     def route(self, h, p):
         """Chosen experts [n][used] in rank order, equal logits to the lower index; weights [n][used]."""
         logits = self.mm(h, p + "ffn_gate_inp")
         used = self.key("expert_used_count")
-        score = sigmoid(logits) if self.key("expert_gating_func", 1) == 2 and "softmax-gate" not in self.faults else softmax(logits)
-        pick = logits
+        by_norm = 2 if self.how.get("latent") and self.key("expert_weights_norm", False) else 1
+        gating = self.key("expert_gating_func", by_norm)
+        score = sigmoid(logits) if gating == 2 and "softmax-gate" not in self.faults else softmax(logits)
+        pick = logits if self.key("expert_group_count", 1) < 2 else score
         if self.has(p + "exp_probs_b.bias"):
             bias = self.tensors[p + "exp_probs_b.bias"][0]
             pick = score + (0 if "no-pick-bias" in self.faults else bias)
             score = score + (bias if "pick-weights" in self.faults else 0)
+        pick = self.keep_groups(pick, gating == 2)
         if "tie-high" in self.faults:
             top = logits.shape[-1] - 1 - np.argsort(-logits[:, ::-1], axis=-1, kind="stable")[:, :used]
         else:

@@ -18,6 +18,8 @@ from golden_logits_cases import CASES  # noqa: E402
 
 def config_of(case):
     import transformers
+    if "old" in case:
+        return CASES[case["old"]]["hub"]
     if "hub" in case:
         return case["hub"]
     given = dict(case["config"], num_hidden_layers=case["config"].get("num_hidden_layers", 2))

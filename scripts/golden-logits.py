@@ -285,6 +285,35 @@ def make_hub(name, case, converter, write):
     return model, ids, keys, tensors
 
 
+def joined(tensors):
+    """Keys and values out of latents in one tensor, as checkpoints and older files have it."""
+    out = {}
+    for k, a in tensors.items():
+        if k.endswith(".attn_k_b.weight"):
+            both = np.concatenate([a.swapaxes(1, 2), tensors[k.replace("_k_b", "_v_b")]], axis=1)
+            out[k.replace("_k_b", "_kv_b")] = both.reshape(-1, a.shape[1])
+        elif not k.endswith(".attn_v_b.weight"):
+            out[k] = a
+    return out
+
+
+def make_old(name, case):
+    """The file of another case as converters wrote latent attention at first."""
+    base = CASES[case["old"]]
+    model, ids, keys, tensors = make_hub(case["old"], base, None, False)
+    arch, hub = keys["general.architecture"], base["hub"]
+    keys = {k: v for k, v in keys.items() if not k.startswith("GGUF.") and not k.endswith("_length_mla")}
+    keys[f"{arch}.attention.head_count_kv"] = hub["num_attention_heads"]
+    keys[f"{arch}.attention.key_length"] = hub["qk_nope_head_dim"] + hub["qk_rope_head_dim"]
+    keys[f"{arch}.attention.value_length"] = hub["v_head_dim"]
+    out = {k: a[0] if a.ndim == 2 and len(a) == 1 else a for k, a in joined(tensors).items()}
+    want = checkpoint.expect(model, ids)
+    gap = np.abs(evaluate(keys, out, ids, 64) - want).max()
+    if not gap < 1e-5:
+        raise SystemExit(f"{name}: transformers and eval_gguf.py differ by {gap:.3g}")
+    return keys, out, {}, [(name, 64, ids, want, [])]
+
+
 def check_own(name, case, config, model, state, ids, converter):
     """What the converter writes for a case of our own writer comes to the same."""
     hub = dict(config.to_dict(), architectures=[type(model).__name__])
@@ -299,6 +328,8 @@ def make(name, case, converter, write):
     """The case's keys, tensors, packed tensors, and its runs: name, context, ids, expected logits, edits."""
     if "types" in case:
         return make_packed(name, case)
+    if "old" in case:
+        return make_old(name, case)
     bound = 1e-9
     if "hub" in case:
         model, ids, keys, tensors = make_hub(name, case, converter, write)

@@ -1,7 +1,7 @@
 """The cases of golden-logits.py: configs of transformers classes, the keys a converter writes for them, and mutants.
 
 Each case: hub (a config.json; the public converter writes the file), or hf (class prefix), arch (GGUF), config, keys (GGUF keys beyond the common ones; None takes a common one
-away), tensors (made from the config), runs (name tail, context, ids), mutants (edits), faults (of eval_gguf.py),
+away), old (another case, whose file is written as it was at first), tensors (made from the config), runs (name tail, context, ids), mutants (edits), faults (of eval_gguf.py),
 derived (edits of the file with truth from eval_gguf.py), own (why the public converter cannot write this case).
 """
 import math
@@ -80,6 +80,19 @@ STATES35 = dict(STATES, attn_output_gate=True, mamba_ssm_dtype="float32", rope_p
     STATES["rope_parameters"], mrope_section=[1, 1, 0], mrope_interleaved=True))
 STATE_FAULTS = ["no-decay", "no-delta", "no-beta", "no-unit", "no-conv", "state-anew", "conv-anew", "heads-other", "no-attn-gate",
                 "no-state-gate", "rope-full", "rope-other", "no-qk-norm"]
+
+
+def latent(model_type, cls, **more):
+    """Latent attention; a dense layer, then experts."""
+    return hub(model_type, cls, **{**dict(
+        num_hidden_layers=3, hidden_size=16, num_attention_heads=4, num_key_value_heads=4, kv_lora_rank=16, q_lora_rank=12, qk_nope_head_dim=8,
+        qk_rope_head_dim=8, v_head_dim=6, rope_theta=10000.0, n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=2, moe_intermediate_size=12,
+        first_k_dense_replace=1, moe_layer_freq=1, routed_scaling_factor=1.5, attention_bias=False, pad_token_id=None, num_nextn_predict_layers=0), **more})
+
+
+def latent_yarn(m):
+    return {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 2.0, "beta_slow": 0.5, "mscale": m, "mscale_all_dim": m}
+
 
 CASES = {
     # grouped queries, untied, defaults for head sizes
@@ -429,6 +442,55 @@ CASES = {
                    shared_expert_intermediate_size=20),
         "mutants": {"one-expert": ["key qwen35moe.expert_used_count 1"], "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"]},
         "faults": STATE_FAULTS + ["no-shared-gate"],
+    },
+    # DeepSeek 2: queries in two steps, the best experts of the best groups by softmax, weights as they are; YaRN on the scores
+    "deepseek2-hub": {
+        "hub": latent("deepseek_v2", "DeepseekV2ForCausalLM", scoring_func="softmax", topk_method="group_limited_greedy", n_group=4, topk_group=2,
+                      num_experts_per_tok=3, norm_topk_prob=False, rope_scaling=latent_yarn(0.707)),
+        "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "groups-3": ["key deepseek2.expert_group_used_count 3"],
+                    "scale-1": ["key deepseek2.expert_weights_scale 1"], "no-q-a-norm-weight": each(3, "fill blk.%d.attn_q_a_norm.weight 1"),
+                    "no-kv-a-norm-weight": each(3, "fill blk.%d.attn_kv_a_norm.weight 1"), "no-growth": ["key deepseek2.rope.scaling.yarn_log_multiplier 0"],
+                    "no-shared-down": ["fill blk.1.ffn_down_shexp.weight 0"], "beta-slow": ["key deepseek2.rope.scaling.yarn_beta_slow 1"]},
+        "faults": ["rope-other", "no-groups", "group-sum", "no-shared", "no-score-growth", "no-latent-norm", "no-ramp"],
+    },
+    # DeepSeek 2 Lite: queries in one step, no groups
+    "deepseek2-lite-hub": {
+        "hub": latent("deepseek_v2", "DeepseekV2ForCausalLM", q_lora_rank=None, scoring_func="softmax", topk_method="greedy", n_group=1, topk_group=1,
+                      norm_topk_prob=False, routed_scaling_factor=1.0, rope_scaling=latent_yarn(0.707)),
+        "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "no-growth": ["key deepseek2.rope.scaling.yarn_log_multiplier 0"],
+                    "freq-base": ["key deepseek2.rope.freq_base 500000"]},
+        "faults": ["rope-other", "no-latent-norm", "no-ramp"],
+    },
+    # the same as older files have it: keys and values out of one tensor, sizes of the heads and not of the cache
+    "deepseek2-old": {
+        "old": "deepseek2-lite-hub",
+        "mutants": {"freq-base": ["key deepseek2.rope.freq_base 500000"], "heads-swapped": ["swaprows blk.0.attn_kv_b.weight 0 14 14"]},
+        "faults": ["rope-other", "no-latent-norm"],
+    },
+    # DeepSeek 3, Kimi K2: sigmoid and a bias, groups by their two best
+    "deepseek3-hub": {
+        "hub": latent("deepseek_v3", "DeepseekV3ForCausalLM", scoring_func="sigmoid", topk_method="noaux_tc", n_group=4, topk_group=2, norm_topk_prob=True,
+                      routed_scaling_factor=2.5, rope_scaling=latent_yarn(1.0)),
+        "mutants": {"groups-3": ["key deepseek2.expert_group_used_count 3"], "no-norm": ["key deepseek2.expert_weights_norm false"],
+                    "softmax": ["key deepseek2.expert_gating_func 1"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
+                    "no-growth": ["key deepseek2.rope.scaling.yarn_log_multiplier 0"], "scale-1": ["key deepseek2.expert_weights_scale 1"]},
+        "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "no-groups", "group-one", "no-score-growth", "rope-other", "no-renorm", "no-shared"],
+    },
+    # GLM 4.7 Flash: no scaling, and no key for the sigmoid
+    "glm4moelite-hub": {
+        "hub": latent("glm4_moe_lite", "Glm4MoeLiteForCausalLM", topk_method="noaux_tc", n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.8,
+                      rope_scaling=None, partial_rotary_factor=1.0),
+        "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
+                    "freq-base": ["key deepseek2.rope.freq_base 500000"]},
+        "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "rope-other", "no-latent-norm"],
+    },
+    # GLM 4.5 has a key for groups
+    "glm4moe-groups-hub": {
+        "hub": hub("glm4_moe", "Glm4MoeForCausalLM", num_hidden_layers=2, hidden_size=16, rope_theta=10000.0, head_dim=12, partial_rotary_factor=0.5,
+                   attention_bias=False, use_qk_norm=False, n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=12,
+                   first_k_dense_replace=0, n_group=4, topk_group=2, norm_topk_prob=True, routed_scaling_factor=1.5, num_nextn_predict_layers=0),
+        "mutants": {"groups-3": ["key glm4moe.expert_group_used_count 3"], "one-expert": ["key glm4moe.expert_used_count 1"]},
+        "faults": ["no-groups", "group-one"],
     },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {

@@ -40,8 +40,12 @@ struct arch_hparam {
 	int32_t n_next;                          /* layers of the file behind the n_layers */
 	int32_t n_dense;                         /* layers at the front without experts */
 	int32_t groups, groups_used, group_best; /* of experts, as ROUTE has them; 0: none */
-	float act_limit;                         /* of ACT_SWIGLU */
-	float eps, expert_scale;                 /* scales: 0 is 1 */
+	/* latent attention: dk, dv and the one KV head are of the cache, whose rows are a latent and
+	 * what rotates; these are of the heads.  kv_rank 0: none; q_rank 0: queries in one step */
+	int32_t kv_rank, q_rank, k_head, v_head;
+	float latent_eps;        /* of the norms between the steps */
+	float act_limit;         /* of ACT_SWIGLU */
+	float eps, expert_scale; /* scales: 0 is 1 */
 	float embd_scale, residual_scale, logit_scale, attn_scale;
 	float attn_cap, logit_cap; /* 0: none */
 	int32_t act;               /* enum arch_act */
@@ -152,6 +156,10 @@ int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *e
 /* Layers that predict further tokens stand behind the others, and are of no use here. */
 int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
 int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
+/* Groups of experts; after expert_gating is known. */
+int arch_key_groups(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
+/* Sizes of latent attention, and its scale; after the common keys. */
+int arch_key_latent(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
 static inline int arch_has_experts(const struct arch_hparam *h, int layer)
 {
 	return h->n_expert && layer >= h->n_dense;
@@ -159,6 +167,8 @@ static inline int arch_has_experts(const struct arch_hparam *h, int layer)
 
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
+/* W_K_B and W_V_B of a layer out of W_KV_B, where a file has that.  INFER_EFORMAT: it has neither. */
+int arch_split_latent(infer_model *m, int layer, infer_error *err);
 /* Fill in everything after the file: parameters, tensors, frequencies and graph of m->arch, with
  * names by m->naming. */
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
@@ -175,6 +185,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* cols columns of x: of each of its pieces those from `from` on */
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
+int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* w -1: x itself */

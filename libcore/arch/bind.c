@@ -22,13 +22,13 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	case D_HEAD:
 		return h->dk;
 	case D_Q:
-		return (int64_t)h->n_head * h->dk;
+		return (int64_t)h->n_head * (h->kv_rank ? h->k_head : h->dk);
 	case D_KV_K:
 		return (int64_t)h->n_head_kv * h->dk;
 	case D_KV_V:
 		return (int64_t)h->n_head_kv * h->dv;
 	case D_O:
-		return (int64_t)h->n_head * h->dv;
+		return (int64_t)h->n_head * (h->kv_rank ? h->v_head : h->dv);
 	case D_FF:
 		return h->n_ff;
 	case D_HEADS:
@@ -58,6 +58,14 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 		return h->n_expert;
 	case D_EXPERT_FF:
 		return h->n_expert_ff;
+	case D_Q_RANK:
+		return h->q_rank;
+	case D_NOPE:
+		return h->k_head - h->n_rot;
+	case D_V_HEAD:
+		return h->v_head;
+	case D_KV_B:
+		return (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head);
 	}
 	return 0;
 }
@@ -333,6 +341,10 @@ static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
 		return m->h.recurrent[layer] ? -1 : 1;
 	case ARCH_RECURRENT:
 		return m->h.recurrent[layer] ? 1 : -1;
+	case ARCH_ONE_STEP:
+		return m->h.q_rank ? -1 : 1;
+	case ARCH_TWO_STEPS:
+		return m->h.q_rank ? 1 : -1;
 	}
 	return 0;
 }
@@ -488,5 +500,8 @@ int arch_bind(infer_model *m, infer_error *err)
 			m->private_bytes += t->bytes;
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
-	return check_all(m, err);
+	TRY(check_all(m, err));
+	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)
+		TRY(arch_split_latent(m, i, err));
+	return INFER_OK;
 }

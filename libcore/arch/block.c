@@ -83,6 +83,9 @@ static int32_t gated(struct graph *g, int32_t x, int32_t by)
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
+
+	if (m->h.kv_rank)
+		return arch_latent(g, m, layer, h);
 	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h), by = q;
 	int32_t k = arch_linear(g, m, w[W_K], w[W_K_BIAS], h);
 	int32_t v = arch_linear(g, m, w[W_V], w[W_V_BIAS], h);

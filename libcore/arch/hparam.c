@@ -2,7 +2,9 @@
  * would change the computation in an unknown way is refused by name. */
 #include "arch/arch.h"
 #include "base/err.h"
+#include "base/fmath.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +102,89 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 	return look(r, key).kind ? refuse(r, key, INFER_EUNSUP, err,
 	                                  "not supported with architecture %s", r->keys.arch->gguf)
 	                         : INFER_OK;
+}
+
+int arch_key_groups(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+{
+	int32_t groups = 1, used, best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
+
+	TRY(arch_key_i32(r, K_EXPERT_GROUPS, &groups, 0, ARCH_MAX_EXPERTS, err));
+	used = groups;
+	TRY(arch_key_i32(r, K_EXPERT_GROUPS_USED, &used, 0, groups > 1 ? groups : ARCH_MAX_EXPERTS,
+	                 err));
+	if (groups < 2 || !h->n_expert)
+		return INFER_OK;
+	if (h->n_expert % groups || h->n_expert / groups < best)
+		return refuse(r, K_EXPERT_GROUPS, INFER_EFORMAT, err, "%d groups of %d experts",
+		              groups, h->n_expert);
+	if (used < 1 || h->n_expert_used > h->n_expert / groups * used)
+		return refuse(r, K_EXPERT_GROUPS_USED, INFER_EFORMAT, err,
+		              "%d groups have fewer than %d experts", used, h->n_expert_used);
+	h->groups = groups;
+	h->groups_used = used;
+	h->group_best = best;
+	return INFER_OK;
+}
+
+/* Older files have the sizes of the heads in the place of those of the cache. */
+static int read_latent_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int absorbed = look(r, K_K_MLA).kind != KEY_ABSENT;
+
+	h->k_head = h->dk;
+	h->v_head = h->dv;
+	TRY(arch_key_i32(r, K_K_MLA, &h->k_head, 1, 1 << 12, err));
+	TRY(arch_key_i32(r, K_V_MLA, &h->v_head, 1, 1 << 12, err));
+	if (h->n_rot >= h->k_head)
+		return refuse(r, K_ROPE_DIM, INFER_EFORMAT, err, "%d in heads of %d", h->n_rot,
+		              h->k_head);
+	if (absorbed && (h->dk != h->kv_rank + h->n_rot || h->dv != h->kv_rank))
+		return refuse(r, K_K_LENGTH, INFER_EFORMAT, err,
+		              "%d and %d for latents of %d and %d that rotate", h->dk, h->dv,
+		              h->kv_rank, h->n_rot);
+	if (h->n_head_kv != (absorbed ? 1 : h->n_head))
+		return refuse(r, K_HEADS_KV, INFER_EFORMAT, err, "%d, with latents for %d heads",
+		              h->n_head_kv, h->n_head);
+	return INFER_OK;
+}
+
+/* Scores grow with the square of YaRN's factor for the whole head; then cos and sin do not grow.
+ * GGUF files have a tenth of mscale_all_dim. */
+static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	struct arch_rope *p = &h->rope[0];
+	double all = 0, own = 0, grow;
+
+	TRY(arch_key_double(r, K_YARN_LOG, &all, 0, 1e3, err));
+	own = 10 * all;
+	TRY(arch_key_double(r, K_YARN_MSCALE, &own, all != 0 ? own - 1e-4 : 0,
+	                    all != 0 ? own + 1e-4 : 1e4, err));
+	if (all != 0 && (p->scaling != SCALING_YARN || p->yarn_attn_factor > 0))
+		return refuse(r, K_YARN_LOG, INFER_EUNSUP, err,
+		              "%g without YaRN, or beside another factor of it", all);
+	grow = p->factor > 1 ? all * fm_log(p->factor) + 1 : 1;
+	if (all != 0 && p->factor > 1)
+		p->attn_factor /= 0.1 * fm_log(p->factor) + 1;
+	if (h->attn_scale == 0)
+		h->attn_scale = (float)(grow * grow / sqrt((double)h->k_head));
+	return INFER_OK;
+}
+
+int arch_key_latent(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+{
+	TRY(arch_key_i32(r, K_KV_LORA, &h->kv_rank, 1, (1 << 12) - h->n_rot, err));
+	if (!h->kv_rank)
+		return refuse(r, K_KV_LORA, INFER_EFORMAT, err, "missing");
+	TRY(arch_key_i32(r, K_Q_LORA, &h->q_rank, 0, 1 << 16, err));
+	TRY(read_latent_heads(h, r, err));
+	h->latent_eps = 1e-6f; /* transformers' norms have it, whatever the config says */
+	h->dk = h->kv_rank + h->n_rot;
+	h->dv = h->kv_rank;
+	h->n_head_kv = 1;
+	if ((int64_t)h->n_head * h->dk > 1 << 20)
+		return refuse(r, K_KV_LORA, INFER_EFORMAT, err, "%d for %d heads", h->kv_rank,
+		              h->n_head);
+	return read_latent_scale(h, r, err);
 }
 
 int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err)

@@ -23,7 +23,7 @@ KEY(ATTN_SCALAR,        NULL,                               "query_pre_attn_scal
 KEY(EXPERTS,            "expert_count",                     "num_local_experts|num_experts|n_routed_experts", READ, 0, 0)
 KEY(EXPERTS_USED,       "expert_used_count",                "num_experts_per_tok",       READ,     0, 0)
 KEY(EXPERT_FF,          "expert_feed_forward_length",       "moe_intermediate_size",     READ,     0, 0)
-KEY(EXPERT_GATING,      "expert_gating_func",               NULL,                        READ,     0, 0)
+KEY(EXPERT_GATING,      "expert_gating_func",               "scoring_func",              READ,     0, 0)
 KEY(EXPERT_NORM,        "expert_weights_norm",              "norm_topk_prob",            READ,     0, 0)
 KEY(EXPERT_SCALE,       "expert_weights_scale",             "routed_scaling_factor",     READ,     0, 0)
 KEY(ROPE_DIM,           "rope.dimension_count",             NULL,                        READ,     0, 0) /* of partial_rotary_factor */
@@ -48,7 +48,7 @@ KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",   
 KEY(SHARED_EXPERTS,     "expert_shared_count",              "n_shared_experts",          NEUTRAL,  0, 0)
 KEY(SHARED_EXPERT_FF,   "expert_shared_feed_forward_length", "shared_expert_intermediate_size|shared_intermediate_size", NEUTRAL, 0, 0)
 KEY(LEADING_DENSE,      "leading_dense_block_count",        "first_k_dense_replace",     NEUTRAL,  0, 0)
-KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers|mtp_num_hidden_layers", NEUTRAL,  0, 0)
+KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers|mtp_num_hidden_layers|num_mtp_layers", NEUTRAL,  0, 0)
 KEY(TEMPERATURE,        "attention.temperature_scale",      "rope.llama_4_scaling_beta", NEUTRAL,  0, 0)
 KEY(YARN_LOG,           "rope.scaling.yarn_log_multiplier", "rope.mscale_all_dim",       NEUTRAL,  0, 0)
 KEY(YARN_MSCALE,        NULL,                               "rope.mscale",               NEUTRAL,  0, 0)
@@ -66,6 +66,12 @@ KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_d
 KEY(STATE_K_HEADS,      "ssm.group_count",                  "linear_num_key_heads",      NEUTRAL,  0, 0)
 KEY(STATE_HEADS,        "ssm.time_step_rank",               "linear_num_value_heads",    NEUTRAL,  0, 0)
 KEY(ATTN_GATE,          NULL,                               "attn_output_gate",          NEUTRAL,  0, 0)
+KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",                   NEUTRAL,  0, 1)
+KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
+KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
+KEY(KV_LORA,            "attention.kv_lora_rank",           "kv_lora_rank",              NEUTRAL,  0, 0)
+KEY(K_MLA,              "attention.key_length_mla",         "qk_nope_head_dim",          NEUTRAL,  0, 0) /* with what rotates */
+KEY(V_MLA,              "attention.value_length_mla",       "v_head_dim",                NEUTRAL,  0, 0)
 KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
 KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
 
@@ -76,15 +82,14 @@ KEY(CLAMP_KQV,          "attention.clamp_kqv",              NULL,               
 KEY(ALIBI,              "attention.max_alibi_bias",         NULL,                        NEUTRAL,  0, 0)
 KEY(ROUTER_CAP,         "router_logit_softcapping",         NULL,                        NEUTRAL,  0, 0)
 KEY(CHUNK_EXPERT_FF,    "expert_chunk_feed_forward_length", NULL,                        NEUTRAL,  0, 0)
-KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",                   NEUTRAL,  0, 1)
-KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
 KEY(EXPERT_GROUP_SCALE, "expert_group_scale",               NULL,                        NEUTRAL,  0, 1)
 KEY(GROUP_EXPERTS,      "experts_per_group",                NULL,                        NEUTRAL,  0, 0)
 KEY(MOE_EVERY,          "moe_every_n_layers",               "decoder_sparse_step",       NEUTRAL,  0, 1)
+KEY(MOE_FREQ,           NULL,                               "moe_layer_freq",            NEUTRAL,  0, 1)
 KEY(MOE_LATENT,         "moe_latent_size",                  NULL,                        NEUTRAL,  0, 0)
 KEY(MOE_STEP,           "interleave_moe_layer_step",        "interleave_moe_layer_step", NEUTRAL,  0, 1)
-KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
-KEY(KV_LORA,            "attention.kv_lora_rank",           "kv_lora_rank",              NEUTRAL,  0, 0)
+KEY(INDEX_TOP_K,        "attention.indexer.top_k",          "index_topk",                NEUTRAL,  0, 0)
+KEY(INTERLEAVE,         NULL,                               "rope_interleave",           NEUTRAL,  1, 1)
 KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
 KEY(TEMPERATURE_LENGTH, "attention.temperature_length",     NULL,                        NEUTRAL,  0, 0)
 KEY(OUTPUT_SCALE,       "attention.output_scale",           NULL,                        NEUTRAL,  0, 1)
@@ -104,6 +109,9 @@ KEY(POOLING,            "pooling_type",                     NULL,               
 KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* no norm here takes a mean away */
 KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained */
 KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|rope.mrope_interleaved", HARMLESS, 0, 0) /* text has one position in all of them */
+KEY(ROTATING,           NULL,                               "qk_rope_head_dim",          HARMLESS, 0, 0) /* read with ROPE_DIM */
+KEY(QK_HEAD,            NULL,                               "qk_head_dim",               HARMLESS, 0, 0) /* the sum of its parts */
+KEY(TOP_K_METHOD,       NULL,                               "topk_method",               HARMLESS, 0, 0) /* read with EXPERT_GROUPS */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
 KEY(LONG_FACTOR,        NULL,                               "rope.long_factor",          HARMLESS, 0, 0) /* tensors; so is what follows */
@@ -121,7 +129,8 @@ KEY(TOKENS,             NULL,                               "bos_token_id|eos_to
 KEY(WRITER,             NULL,                               "transformers_version|_name_or_path", HARMLESS, 0, 0)
 KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
-                                                            "router_aux_loss_coef|router_jitter_noise|pretraining_tp", HARMLESS, 0, 0)
+                                                            "router_aux_loss_coef|router_jitter_noise|pretraining_tp|"
+                                                            "aux_loss_alpha|seq_aux|ep_size", HARMLESS, 0, 0)
 KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"
                                                             "return_dict|chunk_size_feed_forward|is_encoder_decoder|id2label|label2id|"
                                                             "problem_type|cache_implementation", HARMLESS, 0, 0) /* of the class, for its caller */

@@ -5,6 +5,10 @@
  *   ROPE_DIM      head_dim times partial_rotary_factor
  *   ATTN_SCALE    of Gemma: 1 / sqrt(query_pre_attn_scalar)
  *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
+ *   EXPERT_GATING scoring_func, as the number that GGUF files have
+ *   EXPERT_GROUPS, EXPERT_GROUPS_USED   absent where topk_method is greedy
+ *   of latent attention (kv_lora_rank), as in its absorbed form: HEADS_KV  1;  ROPE_DIM  qk_rope_head_dim;  K_LENGTH, V_LENGTH
+ *                 the latent with and without what rotates;  K_MLA  the whole of a head;  YARN_LOG  a tenth
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN         layer_types: a flag for each
  *   RECURRENT     layer_types: a flag for each
@@ -93,12 +97,59 @@ static int64_t head_dim(const struct arch_keys *k)
 	               : 0;
 }
 
+static int64_t int_of(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
+
+/* What a key of latent attention comes to, in *room; NULL: as it is for others. */
+static const struct json *latent(const struct arch_keys *k, enum arch_key key, struct json *room)
+{
+	const struct json *rank = plain(k, K_KV_LORA), *v = plain(k, key);
+	int64_t rot = int_of(plain(k, K_ROTATING));
+
+	if (!rank)
+		return NULL;
+	switch (key) {
+	case K_HEADS_KV:
+		*room = integer(1);
+		return room;
+	case K_ROPE_DIM:
+		return plain(k, K_ROTATING);
+	case K_K_LENGTH:
+		*room = integer(int_of(rank) + rot);
+		return room;
+	case K_V_LENGTH:
+		return rank;
+	case K_K_MLA:
+		*room = integer(int_of(v) + rot);
+		return v ? room : NULL;
+	case K_YARN_LOG:
+		*room = number(0.1 * (json_is_number(v) ? json_double(v) : 0));
+		return json_is_number(v) ? room : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static const struct json *gating(const struct json *v, struct json *room)
+{
+	if (!json_equals(v, "sigmoid") && !json_equals(v, "softmax"))
+		return v;
+	*room = integer(json_equals(v, "sigmoid") ? 2 : 1);
+	return room;
+}
+
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
-	const struct json *v = plain(k, key);
+	const struct json *v = plain(k, key), *of = latent(k, key, room);
 
+	if (of)
+		return of;
 	switch (key) {
+	case K_EXPERT_GATING:
+		return gating(v, room);
+	case K_EXPERT_GROUPS:
+	case K_EXPERT_GROUPS_USED:
+		return json_equals(plain(k, K_TOP_K_METHOD), "greedy") ? NULL : v;
 	case K_ROPE_DIM:
 		v = plain(k, K_PARTIAL_ROTARY);
 		if (!json_is_number(v))

@@ -186,6 +186,14 @@ void infer_model_close(infer_model **model)
 	mem_free(m);
 }
 
+static int is_by_heads(const infer_model *m, int w)
+{
+	for (int i = 0; i < m->h.n_layers; i++)
+		if (m->layer[i][W_K_B] == w || m->layer[i][W_V_B] == w)
+			return 1;
+	return 0;
+}
+
 /* The bytes that one token reads: all matrices; of an embedding table that is not the output, one
  * row; of experts, only the chosen ones. */
 static uint64_t token_bytes(const infer_model *m)
@@ -197,7 +205,7 @@ static uint64_t token_bytes(const infer_model *m)
 		uint64_t bytes = (uint64_t)w->row_bytes * (uint64_t)w->ne[1] * (uint64_t)w->n;
 		if (i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0)
 			bytes /= (uint64_t)m->h.n_vocab;
-		if (w->n > 1)
+		if (w->n > 1 && !is_by_heads(m, i))
 			bytes = bytes / (uint64_t)w->n * (uint64_t)m->h.n_expert_used;
 		sum += bytes;
 	}
@@ -227,7 +235,7 @@ void infer_model_info(const infer_model *m, struct infer_model_info *info)
 		.tokenizer_ns = m->tokenizer_ns,
 		.open_ns = m->open_ns,
 		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv *
-		            (uint64_t)(m->h.dk + m->h.dv),
+		            (uint64_t)(m->h.dk + (m->h.kv_rank ? 0 : m->h.dv)),
 	};
 	if (infer_meta_str(m->file, "general.name", &info->name, NULL, NULL))
 		info->name = (struct infer_str){ "", 0 };

@@ -29,6 +29,14 @@ enum arch_slot {
 	W_Q_NORM,
 	W_K_NORM,
 	W_SINKS,
+	W_Q_A, /* latent attention: queries in two steps, keys and values out of one latent */
+	W_Q_A_NORM,
+	W_Q_B,
+	W_KV_A,
+	W_KV_A_NORM,
+	W_K_B,
+	W_V_B,
+	W_KV_B, /* both, as older files have it; bind.c makes W_K_B and W_V_B of it */
 	W_ATTN_POST_NORM,
 	W_FFN_NORM,
 	W_GATE,
@@ -86,14 +94,18 @@ enum arch_dim {
 	D_STATE_V, /* of one head */
 	D_STATE_HEADS,
 	D_STATE_PAIRS, /* two for each head */
-	D_TAPS
+	D_TAPS,
+	D_Q_RANK,
+	D_NOPE, /* of a head, what does not rotate */
+	D_V_HEAD,
+	D_KV_B
 };
 /* A row without names takes the slot away: the architecture has none, though the row it is like has.
  * Rows of one name are parts of one tensor, its rows in the order of the slots.
  * need: when a tensor has to be there; a tensor that is there and has no use by this column is
  * refused */
 /* in layers without, with experts; with experts that every row takes; in layers that attend, that are
- * recurrent */
+ * recurrent; queries in one step, in two */
 enum arch_need {
 	ARCH_MUST,
 	ARCH_MAY,
@@ -101,7 +113,9 @@ enum arch_need {
 	ARCH_EXPERTS,
 	ARCH_SHARED,
 	ARCH_ATTENDS,
-	ARCH_RECURRENT
+	ARCH_RECURRENT,
+	ARCH_ONE_STEP,
+	ARCH_TWO_STEPS
 };
 /* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
  * its elements.  Closed. */

@@ -83,7 +83,9 @@ static int has_half(const infer_model *m)
 
 	for (int32_t i = 0; i < parts.graph->n; i++) {
 		const struct graph_node *n = &parts.graph->nodes[i];
-		int matrices = n->op == GRAPH_MM ? 1 : n->op == GRAPH_MOE ? 3 : 0;
+		int matrices = n->op == GRAPH_MM || n->op == GRAPH_HEAD_MM ? 1
+		               : n->op == GRAPH_MOE                        ? 3
+		                                                           : 0;
 		for (int w = 0; w < matrices; w++)
 			if (is_half(&parts.weights[n->w[w]]))
 				return 1;
@@ -210,6 +212,11 @@ static void on_inputs(void *user, int32_t weight, int32_t matrix, const float *x
                       const int32_t *at, int32_t n, int32_t k)
 {
 	const infer_engine *e = user;
+	const struct infer_tensor *t = e->model->tensors[weight];
+
+	/* made of a tensor whose columns are others: old files of latent attention */
+	if (e->model->weights[weight].ne[0] != t->ne[0] || (t->n_dims < 3 && matrix))
+		return;
 	struct infer_inputs in = { e->model->tensors[weight], matrix, n, k, x, ld, at };
 
 	e->observer.fn(e->observer.user, &in);

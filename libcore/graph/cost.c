@@ -6,7 +6,7 @@
 static void product(struct graph_cost *c, const struct graph_weight_size *w, double rows)
 {
 	c->weight_bytes += (double)w->bytes;
-	c->flops += 2.0 * rows * (double)w->n * (double)w->k;
+	c->flops += 2.0 * rows * (double)w->n * (double)w->k * (double)w->count;
 }
 
 static void experts(struct graph_cost *c, const struct graph_node *n,
@@ -21,13 +21,14 @@ static void experts(struct graph_cost *c, const struct graph_node *n,
 	}
 }
 
-static void attention(struct graph_cost *c, const struct graph_node *n,
+static void attention(struct graph_cost *c, const struct graph *g, const struct graph_node *n,
                       const struct graph_load *load, double rows)
 {
 	double seen = (double)(n->attn.window ? num_min(n->attn.window, load->ctx) : load->ctx);
+	int latent = g->nodes[n->src[1]].kv_put.latent; /* K is V too */
 
 	c->kv_bytes += rows * seen * n->attn.kv_heads *
-	               (n->attn.dk * load->k_bytes + n->attn.dv * load->v_bytes);
+	               (n->attn.dk * load->k_bytes + (latent ? 0 : n->attn.dv) * load->v_bytes);
 	c->flops += 2.0 * rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
 }
 
@@ -58,10 +59,11 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 		cost->weight_bytes = rows * (double)w[n->w[0]].bytes / (double)w[n->w[0]].n;
 		break;
 	case GRAPH_MM:
+	case GRAPH_HEAD_MM:
 		product(cost, &w[n->w[0]], rows);
 		break;
 	case GRAPH_ATTN:
-		attention(cost, n, load, rows);
+		attention(cost, g, n, load, rows);
 		break;
 	case GRAPH_MOE:
 		experts(cost, n, w, rows);

@@ -52,6 +52,28 @@ static const char *wrong_attn(const struct graph_node *n, const struct graph_nod
 	               : NULL;
 }
 
+static const char *wrong_norm(const struct graph_node *n)
+{
+	return n->norm.groups < 1 || n->cols % n->norm.groups || n->norm.first < 0 ||
+	                       n->norm.first > n->cols || (n->norm.first && n->norm.groups != 1)
+	               ? "groups that do not divide the columns"
+	               : NULL;
+}
+
+static const char *wrong_kv_put(const struct graph_node *n, const struct graph_node *a,
+                                const struct graph_node *b)
+{
+	if (n->kv_put.latent)
+		return n->src[1] != n->src[0] || n->kv_put.heads != 1 || n->kv_put.dk != a->cols ||
+		                       n->kv_put.dv < 1 || n->kv_put.dv > n->kv_put.dk
+		               ? "a latent that does not fit the columns"
+		               : NULL;
+	return (int64_t)n->kv_put.heads * n->kv_put.dk != a->cols ||
+	                       (int64_t)n->kv_put.heads * n->kv_put.dv != b->cols
+	               ? "heads that do not fit the columns"
+	               : NULL;
+}
+
 static const char *wrong_delta(const struct graph *g, const struct graph_node *n)
 {
 	int64_t k_cols = (int64_t)n->delta.k_heads * n->delta.dk, cols = n->cols;
@@ -88,19 +110,21 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_MM:
 		return n->w[0] < 0 ? "no weight" : NULL;
 	case GRAPH_NORM:
-		return n->norm.groups < 1 || n->cols % n->norm.groups
-		               ? "groups that do not divide the columns"
+		return wrong_norm(n);
+	case GRAPH_HEAD_MM:
+		return n->w[0] < 0 ? "no weight"
+		       : n->head_mm.heads < 1 || a->cols % n->head_mm.heads ||
+		                       n->cols % n->head_mm.heads
+		               ? "heads that do not fit the columns"
 		               : NULL;
 	case GRAPH_ROPE:
 		return (int64_t)n->rope.heads * n->rope.dk != n->cols || n->rope.rot < 2 ||
-		                       n->rope.rot > n->rope.dk || n->rope.rot & 1
+		                       n->rope.from < 0 || n->rope.from > n->rope.dk ||
+		                       n->rope.rot > n->rope.dk - n->rope.from || n->rope.rot & 1
 		               ? "heads or rotated part that do not fit the columns"
 		               : NULL;
 	case GRAPH_KV_PUT:
-		return (int64_t)n->kv_put.heads * n->kv_put.dk != a->cols ||
-		                       (int64_t)n->kv_put.heads * n->kv_put.dv != b->cols
-		               ? "heads that do not fit the columns"
-		               : NULL;
+		return wrong_kv_put(n, a, b);
 	case GRAPH_ATTN:
 		return wrong_attn(n, a, b);
 	case GRAPH_ADD:

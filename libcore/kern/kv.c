@@ -161,3 +161,53 @@ void kern_v_put(const struct kern *kern, void *page, int type, int at, const flo
 		v_put_block(page, type, at, b, dim, q);
 	}
 }
+
+/* Eight positions of one dimension after the other become eight dimensions of one position after the
+ * other: neighbours of 1, 2 and 4 elements change places. */
+static void turn_f16(uint16_t *v, const uint16_t *k, int dv)
+{
+	int whole = dv / 8 * 8;
+
+	for (int d = 0; d < whole; d += 8)
+		for (int p = 0; p < KERN_PAGE; p += 8)
+			for (int i = 0; i < 8; i++)
+				for (int j = 0; j < 8; j++)
+					v[(p + i) * dv + d + j] = k[(d + j) * KERN_PAGE + p + i];
+	for (int d = whole; d < dv; d++)
+		for (int p = 0; p < KERN_PAGE; p++)
+			v[p * dv + d] = k[d * KERN_PAGE + p];
+}
+
+static void turn_f32(float *v, const float *k, int dv)
+{
+	for (int d = 0; d < dv; d++)
+		for (int p = 0; p < KERN_PAGE; p++)
+			v[p * dv + d] = k[d * KERN_PAGE + p];
+}
+
+/* Bytes of four dimensions of a position to those of four positions of a dimension; in Q4_0 a byte is
+ * two dimensions in either layout, and `of` bytes are a block. */
+static void turn_codes(uint8_t *v, const uint8_t *k, int of, int blocks)
+{
+	for (int b = 0; b < blocks; b++)
+		for (int i = 0; i < of; i++)
+			for (int p = 0; p < KERN_PAGE; p++)
+				v[((p / 4 * blocks + b) * of + i) * 4 + lane_byte(p)] =
+					k[((b * of + i) / 4 * KERN_PAGE + p) * 4 + lane_byte(i)];
+}
+
+void kern_k_turn(void *v, const void *k, int type, int dk, int dv)
+{
+	must(kern_kv_bytes(type, dk) && kern_kv_bytes(type, dv) && dv <= dk);
+	if (type == INFER_F32) {
+		turn_f32(v, k, dv);
+	} else if (type == INFER_F16) {
+		turn_f16(v, k, dv);
+	} else {
+		turn_codes(v, k, type == INFER_Q8_0 ? BLOCK : HALF, dv / BLOCK);
+		memcpy(scales(v, type, dv),
+		       (const unsigned char *)k + kern_kv_bytes(type, dk) -
+		               (size_t)(dk / BLOCK) * KERN_PAGE * 2,
+		       (size_t)(dv / BLOCK) * KERN_PAGE * 2);
+	}
+}

@@ -31,4 +31,7 @@ int kern_kv_block(int type);
 /* Write x, f32 [dim], as position `at` of the page. */
 void kern_k_put(const struct kern *kern, void *page, int type, int at, const float *x, int dim);
 void kern_v_put(const struct kern *kern, void *page, int type, int at, const float *x, int dim);
+/* The first dv dimensions of a page of K as a page of V: the same values and scales in the other
+ * layout, without rounding. */
+void kern_k_turn(void *v, const void *k, int type, int dk, int dv);
 #endif

@@ -124,6 +124,7 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 			                .shape = { .layers = at,
 			                           .k_type = ask->k_type,
 			                           .v_type = ask->v_type,
+			                           .latent = m->h.kv_rank > 0,
 			                           .kv_heads = m->h.n_head_kv,
 			                           .dk = m->h.dk,
 			                           .dv = m->h.dv,

@@ -34,7 +34,7 @@ static void add_node(struct infer_cost *c, const struct backend_model *parts, co
 	graph_node_cost(parts->graph, i, sizes, load, &one);
 	c->weight_bytes += one.weight_bytes;
 	c->kv_bytes += one.kv_bytes * shared;
-	if (n->op == GRAPH_MM || n->op == GRAPH_MOE)
+	if (n->op == GRAPH_MM || n->op == GRAPH_HEAD_MM || n->op == GRAPH_MOE)
 		*count_of(c, k, &parts->weights[n->w[0]]) += one.flops;
 	else
 		c->fma_ops += one.flops;

@@ -471,6 +471,38 @@ static void rounded(const float *x, const unsigned char *want, int type, int is_
 	free(page);
 }
 
+/* A page of K in the layout of V is what V is for the same numbers, for each number of its dimensions. */
+static void test_turn(void **state)
+{
+	static const int types[] = { INFER_F32, INFER_F16, INFER_Q8_0, INFER_Q4_0 };
+	const struct kern ref = kern_select(0);
+	static float x[KERN_PAGE][DIM];
+
+	(void)state;
+	for (int i = 0; i < KERN_PAGE * DIM; i++)
+		x[i / DIM][i % DIM] = sinf((float)i * 1.7f) * (float)(1 + i % 13);
+	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+		for (int dv = 1; dv <= DIM; dv++) {
+			size_t bytes = kern_kv_bytes(types[t], dv);
+			unsigned char *k, *want, *v;
+			if (!bytes)
+				continue;
+			k = block_new(kern_kv_bytes(types[t], DIM));
+			want = block_new(bytes);
+			v = block_new(bytes);
+			for (int at = 0; at < KERN_PAGE; at++) {
+				kern_k_put(&ref, k, types[t], at, x[at], DIM);
+				kern_v_put(&ref, want, types[t], at, x[at], dv);
+			}
+			kern_k_turn(v, k, types[t], DIM, dv);
+			if (memcmp(v, want, bytes) != 0)
+				fail_msg("type %d: %d of %d dimensions", types[t], dv, DIM);
+			free(k);
+			free(want);
+			free(v);
+		}
+}
+
 static void test_rounding(void **state)
 {
 	static float x[BLOCKS * 32];
@@ -520,9 +552,10 @@ static void test_odd_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),     cmocka_unit_test(test_some),
-		cmocka_unit_test(test_unseen),   cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_rounding), cmocka_unit_test(test_odd_numbers),
+		cmocka_unit_test(test_same),        cmocka_unit_test(test_some),
+		cmocka_unit_test(test_unseen),      cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_rounding),    cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_odd_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,8 @@ static inline void floor_close(struct floor *f)
 static inline int floor_cache(struct floor *f, int type, infer_error *err)
 {
 	const struct arch_hparam *h = &f->m->h;
-	struct backend_group g[2] = { { 0, NULL, type, type, h->n_head_kv, h->dk, h->dv },
+	struct backend_group g[2] = { { 0, NULL, type, type, h->n_head_kv, h->dk, h->dv,
+		                        .latent = h->kv_rank > 0 },
 		                      { .state = h->state } };
 	int n = 0;
 

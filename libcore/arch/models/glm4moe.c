@@ -30,6 +30,8 @@ static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	if (!rc)
 		rc = arch_key_i32(r, K_LEADING_DENSE, &h->n_dense, 0, h->n_layers, err);
 	if (!rc)
+		rc = arch_key_groups(r, h, err);
+	if (!rc)
 		rc = arch_key_bool(r, K_QK_NORM, &normed, err); /* tensors that are there or not */
 	return rc ? rc : arch_key_next(r, h, err);
 }

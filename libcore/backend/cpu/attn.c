@@ -1,20 +1,33 @@
 /* backend/cpu/attn.c - attention: the cache is cut into splits at fixed positions, each split gives
  * a partial result, and the partial results of a row are merged in ascending order.  A task is
  * (rows of one sequence, split, one or some KV heads), so one decoded row at a long context keeps
- * every thread busy. Memory for partial results is bounded: if they do not fit for all rows, the
+ * every thread busy.  Where V is a part of K, a task turns the pages of its split into the layout of
+ * V, in scratch.  Memory for partial results is bounded: if they do not fit for all rows, the
  * rows are done in waves. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "kern/kv.h"
 
 enum {
 	BLOCK = 32,       /* rows of a task: a split of keys stays in cache for all of them */
 	SMALL = 64 << 10, /* multiplications below which one thread is quicker */
+	QUERIES = 8,      /* of one KV head; fewer are no task of their own */
+	PAGES = KERN_SPLIT / KERN_PAGE,
 };
 
-size_t cpu_attn_scratch(const struct graph_node *n)
+static size_t attn_bytes(const struct graph_node *n)
 {
-	return kern_attn_scratch(n->attn.dk, n->attn.dv);
+	return num_round_up(kern_attn_scratch(n->attn.dk, n->attn.dv), 64);
+}
+
+/* With a split of V of any cache type, where V is a part of K. */
+size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n)
+{
+	size_t latent = (size_t)cpu_node(p, n->src[1])->kv_put.latent;
+
+	return attn_bytes(n) +
+	       latent * KERN_SPLIT * num_round_up((size_t)n->attn.dv, 32) * sizeof(float);
 }
 
 struct wave {
@@ -67,6 +80,39 @@ static void find_pages(const struct wave *w, const struct cpu_block *b, int head
 	}
 }
 
+/* Make V of the pages of K, and point v to it. */
+static void turn_pages(const struct wave *w, const struct backend_cache *c, const void *const *k,
+                       const void **v, int n, unsigned char *at)
+{
+	int dv = w->n->attn.dv;
+	size_t bytes = kern_kv_bytes(c->k_type, dv);
+
+	for (int i = 0; i < n; i++) {
+		if (k[i])
+			kern_k_turn(at + (size_t)i * bytes, k[i], c->k_type, w->n->attn.dk, dv);
+		v[i] = k[i] ? at + (size_t)i * bytes : NULL;
+	}
+}
+
+/* What task number `at` of a block takes. */
+struct share {
+	int kv, head, heads, split; /* KV head, first query head of it, how many */
+};
+static int parts_of(const struct graph_node *n, const struct cpu_block *b)
+{
+	int group = n->attn.heads / n->attn.kv_heads;
+
+	return (n->attn.kv_heads + b->kv - 1) / b->kv * ((group + b->q - 1) / b->q);
+}
+static struct share share_of(const struct graph_node *n, const struct cpu_block *b, int at)
+{
+	int group = n->attn.heads / n->attn.kv_heads, cuts = (group + b->q - 1) / b->q,
+	    parts = parts_of(n, b), part = at % parts, head = part % cuts * b->q;
+
+	return (struct share){ part / cuts * b->kv, head, (int)num_min(b->q, group - head),
+		               b->s0 + at / parts };
+}
+
 static void task(void *user, int64_t i, int worker)
 {
 	const struct wave *w = user;
@@ -76,16 +122,14 @@ static void task(void *user, int64_t i, int worker)
 	const struct backend_kv *kv = w->p->s->kv;
 	const struct backend_cache *c = kv->caches[kv->layers[n->attn.layer].group];
 	int splits = b->s1 - b->s0, at = (int)(i - b->first),
-	    parts = (n->attn.kv_heads + b->kv - 1) / b->kv, head = at % parts * b->kv,
-	    split = at / parts;
-	int group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row,
-	    from = (b->s0 + split) * KERN_SPLIT;
-	const void *k[KERN_SPLIT / KERN_PAGE], *v[KERN_SPLIT / KERN_PAGE],
-		*next_k[KERN_SPLIT / KERN_PAGE] = { 0 }, *next_v[KERN_SPLIT / KERN_PAGE];
-	size_t slot = (size_t)(b->slot + split), heads = (size_t)n->attn.heads;
+	    group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row;
+	struct share t = share_of(n, b, at);
+	const void *k[PAGES], *v[PAGES], *next_k[PAGES] = { 0 }, *next_v[PAGES];
+	size_t heads = (size_t)n->attn.heads, head = (size_t)(t.kv * group + t.head),
+	       slot = (size_t)(b->slot + t.split - b->s0) * heads + head, dv = (size_t)n->attn.dv;
+	unsigned char *scratch = w->p->scratch + (size_t)worker * w->p->scratch_bytes;
 	struct kern_attn a = {
-		.q = w->q + (size_t)b->row * heads * (size_t)n->attn.dk +
-		     (size_t)(head * group) * (size_t)n->attn.dk,
+		.q = w->q + ((size_t)b->row * heads + head) * (size_t)n->attn.dk,
 		.q_row = heads * (size_t)n->attn.dk,
 		.k = k,
 		.v = v,
@@ -93,30 +137,34 @@ static void task(void *user, int64_t i, int worker)
 		.k_type = (uint8_t)c->k_type,
 		.v_type = (uint8_t)c->v_type,
 		.rows = b->n,
-		.kv_heads = (int)num_min(b->kv, n->attn.kv_heads - head),
-		.heads = group,
+		.kv_heads = (int)num_min(b->kv, n->attn.kv_heads - t.kv),
+		.heads = t.heads,
 		.dk = n->attn.dk,
 		.dv = n->attn.dv,
-		.from = from,
-		.to = (int)num_min(from + KERN_SPLIT, pos + b->n),
+		.from = t.split * KERN_SPLIT,
+		.to = (int)num_min((t.split + 1) * KERN_SPLIT, pos + b->n),
 		.pos = pos,
 		.window = n->attn.window,
 		.scale = n->attn.scale,
 		.cap = n->attn.cap,
-		.sink = w->sinks && !split ? w->sinks + head * group : NULL,
-		.m = w->p->part_m + slot * heads + head * group,
-		.l = w->p->part_l + slot * heads + head * group,
-		.o = w->p->part_o + (slot * heads + (size_t)(head * group)) * (size_t)n->attn.dv,
+		.sink = w->sinks && t.split == b->s0 ? w->sinks + head : NULL,
+		.m = w->p->part_m + slot,
+		.l = w->p->part_l + slot,
+		.o = w->p->part_o + slot * dv,
 		.ml_row = (size_t)splits * heads,
-		.o_row = (size_t)splits * heads * (size_t)n->attn.dv,
-		.scratch = w->p->scratch + (size_t)worker * w->p->scratch_bytes,
+		.o_row = (size_t)splits * heads * dv,
+		.scratch = scratch,
 	};
 
-	find_pages(w, b, head, a.from, a.to, k, v);
+	find_pages(w, b, t.kv, a.from, a.to, k, v);
+	if (c->latent)
+		turn_pages(w, c, k, v, (a.to - a.from + KERN_PAGE - 1) / KERN_PAGE,
+		           scratch + attn_bytes(n));
 	/* a worker's next task, unless this one was its last */
-	if (at + 1 < parts * splits)
-		find_pages(w, b, (at + 1) % parts * b->kv, (b->s0 + (at + 1) / parts) * KERN_SPLIT,
-		           pos + b->n, next_k, next_v);
+	if (at + 1 < parts_of(n, b) * splits) {
+		t = share_of(n, b, at + 1);
+		find_pages(w, b, t.kv, t.split * KERN_SPLIT, pos + b->n, next_k, next_v);
+	}
 	w->p->b->kern.attn(&a);
 }
 
@@ -173,16 +221,21 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 	return b;
 }
 
-/* The number of KV heads of a task.  With few rows a task takes as many as the kernel allows, since
- * the heads of a page are adjacent in memory; but there must be enough tasks for all threads. */
-static int32_t heads_of(const struct wave *w, const struct cpu_block *b)
+/* The heads of a task.  With few rows a task takes as many as the kernel allows, since
+ * the heads of a page are adjacent in memory; but there must be enough tasks for all threads, which the
+ * query heads of one KV head share if need be. */
+static void cut_heads(const struct wave *w, struct cpu_block *b)
 {
-	int32_t all = w->n->attn.kv_heads, kv = KERN_ATTN_Q / (b->n * (w->n->attn.heads / all));
+	int32_t all = w->n->attn.kv_heads, group = w->n->attn.heads / all,
+		want = 2 * pool_threads(w->p->b->pool), kv = KERN_ATTN_Q / (b->n * group);
 
 	kv = (int32_t)num_max(1, num_min(kv, all));
-	while (kv > 1 && (b->s1 - b->s0) * ((all + kv - 1) / kv) < 2 * pool_threads(w->p->b->pool))
+	while (kv > 1 && (b->s1 - b->s0) * ((all + kv - 1) / kv) < want)
 		kv = (kv + 1) / 2;
-	return kv;
+	b->kv = kv;
+	b->q = group;
+	while (kv == 1 && b->q >= 2 * QUERIES && (b->s1 - b->s0) * parts_of(w->n, b) < want)
+		b->q = (b->q + 1) / 2;
 }
 
 void cpu_attn_run(struct backend_plan *p, int32_t node)
@@ -205,12 +258,12 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 				used = 0;
 				continue;
 			}
-			b.kv = heads_of(&w, &b);
+			cut_heads(&w, &b);
 			b.first = w.tasks;
 			b.slot = used;
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
-			w.tasks += (int64_t)(b.s1 - b.s0) * ((n->attn.kv_heads + b.kv - 1) / b.kv);
+			w.tasks += (int64_t)(b.s1 - b.s0) * parts_of(n, &b);
 			w.work +=
 				b.n * n->cols *
 				(num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -

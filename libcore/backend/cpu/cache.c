@@ -4,6 +4,7 @@
  *   page p  at base + p page_bytes, whole pages of the operating system, so that it can go back
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
  *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64
+ *   A group of latents has no V.
  *
  * of recurrent layers:
  *   | state of layer 0 | state of layer 1 | ...
@@ -56,11 +57,18 @@ int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_err
 	}
 	TRY(check(g->k_type, g->dk, err));
 	TRY(check(g->v_type, g->dv, err));
+	if (g->latent && g->v_type != g->k_type)
+		return err_set(
+			err, INFER_EUNSUP,
+			"this model keeps no values beside its keys: the cache has one type, "
+			"not %s and %s",
+			infer_type_info(g->k_type)->name, infer_type_info(g->v_type)->name);
 	*c = (struct backend_cache){
+		.latent = g->latent,
 		.k_type = g->k_type,
 		.v_type = g->v_type,
 		.k_head = kern_kv_bytes(g->k_type, g->dk),
-		.v_head = kern_kv_bytes(g->v_type, g->dv),
+		.v_head = g->latent ? 0 : kern_kv_bytes(g->v_type, g->dv),
 	};
 	c->v_at = num_round_up((size_t)g->kv_heads * c->k_head, 64);
 	c->layer_bytes = c->v_at + num_round_up((size_t)g->kv_heads * c->v_head, 64);

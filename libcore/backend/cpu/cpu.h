@@ -22,7 +22,7 @@ struct backend_weights {
 	const struct weight *at;
 	int n;
 };
-enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE, CPU_STATE };
+enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE, CPU_STATE, CPU_HEADS };
 struct cpu_step {
 	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
 	int32_t first, n;    /* nodes */
@@ -59,10 +59,10 @@ struct cpu_job {
 	int64_t then_bytes;
 };
 
-/* Rows of one sequence that go through attention together, the splits they see, and how many KV
- * heads a task takes. */
+/* Rows of one sequence that go through attention together, the splits they see, and what a task
+ * takes: kv KV heads and all that share them, or q query heads of one. */
 struct cpu_block {
-	int32_t run, row, n, s0, s1, kv;
+	int32_t run, row, n, s0, s1, kv, q;
 	int64_t first, slot;
 };
 
@@ -100,7 +100,9 @@ struct backend_plan {
 	int64_t slots;
 	struct cpu_block *blocks; /* [rows] */
 	struct cpu_moe moe;
-	struct ahead *ahead; /* reads the weights of the first step, or NULL */
+	struct ahead *ahead;        /* reads the weights of the first step, or NULL */
+	void *heads;                /* rows of a product by heads in another form than f32 */
+	struct kern_act *head_acts; /* of each of its jobs */
 	/* of the step that runs */
 	const struct backend_step *s;
 };
@@ -155,11 +157,14 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n);
 size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k);
 void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);
 /* attn.c */
-size_t cpu_attn_scratch(const struct graph_node *n);
+size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n);
 void cpu_attn_run(struct backend_plan *p, int32_t node);
 /* state.c: CONV and DELTA */
 size_t cpu_state_scratch(const struct graph_node *n);
 void cpu_state_run(struct backend_plan *p, int32_t node);
+/* heads.c */
+void cpu_heads_run(struct backend_plan *p, int32_t node);
+void cpu_heads_show(const struct backend_plan *p, int32_t node);
 /* moe.c */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n);
 void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch);

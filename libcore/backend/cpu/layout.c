@@ -2,7 +2,7 @@
  * bytes and hands them out.
  *
  *   mem                                                                              mem + bytes
- *   | values | acts | cos sin | pos, run_of | attention | experts | scratch of worker 0 | of 1 |...
+ *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of worker 0 | of 1 |...
  *
  *   values     what nodes compute, f32 [rows][cols]
  *                | x | h = norm x | q | k | v | ...      a value reuses the place of a dead one, or
@@ -13,6 +13,7 @@
  *   pos ...    of each row: its position, its run
  *   attention  | m | l | o | of as many (row, split) as are kept at a time; blocks of rows
  *   experts    rows of pairs in the forms that gate, up and down read; their lists; gate, up, out
+ *   heads      [head][row] of a product by heads, in the form that it reads
  *   scratch    of each worker: what one item of work needs
  *
  * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone follows each
@@ -158,17 +159,41 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 	m->out = cpu_space_take(s, (size_t)(pairs * cols), sizeof(float));
 }
 
+static void lay_heads(struct backend_plan *p, struct cpu_space *s)
+{
+	size_t most = 0, heads = 0;
+
+	for (int32_t i = 0; i < p->m.graph->n; i++) {
+		const struct graph_node *n = cpu_node(p, i);
+		if (n->op != GRAPH_HEAD_MM)
+			continue;
+		heads = (size_t)num_max((int64_t)heads, n->head_mm.heads);
+		const struct weight *w = &p->m.weights[n->w[0]];
+		enum kern_form form = cpu_mm(p->b, w->type)->form;
+		size_t bytes = form == KERN_FORM_F32
+		                       ? 0
+		                       : kern_act_bytes(form, p->size.rows * n->head_mm.heads,
+		                                        (int)w->ne[0]);
+		most = bytes > most ? bytes : most;
+	}
+	p->heads = most ? cpu_space_take(s, most, 1) : NULL;
+	p->head_acts = heads ? cpu_space_take(s, heads, sizeof *p->head_acts) : NULL;
+}
+
 static size_t scratch_bytes(const struct backend_plan *p)
 {
 	size_t most = 0;
 
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *n = cpu_node(p, i);
-		size_t bytes = n->op == GRAPH_ATTN    ? cpu_attn_scratch(n)
+		size_t bytes = n->op == GRAPH_ATTN    ? cpu_attn_scratch(p, n)
 		               : n->op == GRAPH_ROUTE ? cpu_route_scratch(p, n)
 		                                      : cpu_state_scratch(n);
 		most = bytes > most ? bytes : most;
-		for (int w = 0; w < (n->op == GRAPH_MM ? 1 : n->op == GRAPH_MOE ? 3 : 0); w++) {
+		int weights = n->op == GRAPH_MOE                            ? 3
+		              : n->op == GRAPH_MM || n->op == GRAPH_HEAD_MM ? 1
+		                                                            : 0;
+		for (int w = 0; w < weights; w++) {
 			const struct weight *m = &p->m.weights[n->w[w]];
 			bytes = cpu_tile_scratch(p->b, m->type, m->ne[0]);
 			most = bytes > most ? bytes : most;
@@ -189,6 +214,7 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 	p->run_of = cpu_space_take(s, rows, sizeof *p->run_of);
 	lay_attention(p, s);
 	lay_moe(p, s);
+	lay_heads(p, s);
 	p->scratch_bytes = scratch_bytes(p) + REDZONE;
 	p->scratch = cpu_space_take(s, (size_t)pool_threads(p->b->pool), p->scratch_bytes);
 	for (int i = 0; i < pool_threads(p->b->pool) && p->scratch && REDZONE; i++)

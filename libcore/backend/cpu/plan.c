@@ -13,6 +13,8 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	switch (op) {
 	case GRAPH_MM:
 		return CPU_MM;
+	case GRAPH_HEAD_MM:
+		return CPU_HEADS;
 	case GRAPH_ATTN:
 		return CPU_ATTN;
 	case GRAPH_MOE:
@@ -113,6 +115,22 @@ static int check_taps(const struct backend_plan *p, int32_t i, infer_error *err)
 	                         "node %d (CONV): taps that are not aligned floats", i);
 }
 
+static int check_heads(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	const struct weight *w = &p->m.weights[n->w[0]];
+	int64_t from = cpu_node(p, n->src[0])->cols / n->head_mm.heads,
+		to = n->cols / n->head_mm.heads;
+
+	TRY(check_matrix(p, i, 0, w->ne[0], w->ne[1], err));
+	if (w->n != n->head_mm.heads || w->ne[0] > from || w->ne[1] + from - w->ne[0] != to)
+		return err_set(err, INFER_EINVAL,
+		               "node %d (HEAD_MM): %d matrices of %lld x %lld for %d heads of %lld",
+		               i, w->n, (long long)w->ne[0], (long long)w->ne[1], n->head_mm.heads,
+		               (long long)from);
+	return INFER_OK;
+}
+
 static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cpu_node(p, i);
@@ -129,8 +147,11 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_MM:
 		TRY(check_matrix(p, i, 0, cpu_node(p, n->src[0])->cols, n->cols, err));
 		return check_vector(p, i, 1, n->cols, err);
+	case GRAPH_HEAD_MM:
+		return check_heads(p, i, err);
 	case GRAPH_NORM:
-		return check_vector(p, i, 0, n->cols / n->norm.groups, err);
+		return check_vector(p, i, 0,
+		                    n->norm.first ? n->norm.first : n->cols / n->norm.groups, err);
 	case GRAPH_ROPE:
 		if (n->rope.table < 0 || n->rope.table >= p->m.n_ropes ||
 		    p->m.ropes[n->rope.table].half * 2 != n->rope.rot)
@@ -279,6 +300,7 @@ static void make_steps(struct backend_plan *p)
 			break;
 		case CPU_ATTN:
 		case CPU_STATE:
+		case CPU_HEADS:
 			push_step(p, kind_of(n->op), n->rows, i)->n = 1;
 			break;
 		}
@@ -289,6 +311,8 @@ static void make_steps(struct backend_plan *p)
 			                      : p->steps[p->n_steps - 1].n;
 		if (n->op == GRAPH_MOE) /* gate and up of every expert */
 			p->max_jobs = (int)num_max(p->max_jobs, 2 * p->m.weights[n->w[0]].n);
+		if (n->op == GRAPH_HEAD_MM)
+			p->max_jobs = (int)num_max(p->max_jobs, n->head_mm.heads);
 	}
 }
 

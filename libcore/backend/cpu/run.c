@@ -28,8 +28,10 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 static void norm(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
 {
 	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
-	int cols = n->cols / n->norm.groups;
+	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
 
+	if (n->norm.first && y != x)
+		memcpy(y + cols, x + cols, (size_t)(n->cols - cols) * sizeof *y);
 	for (int i = 0; i < n->norm.groups; i++)
 		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->norm.eps);
 }
@@ -42,8 +44,8 @@ static void rope(const struct backend_plan *p, const struct graph_node *n, float
 
 	if (y != x)
 		memcpy(y, x, (size_t)n->cols * sizeof(float));
-	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(y, cs, n->rope.heads,
-	                                                                  n->rope.dk, n->rope.rot);
+	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(
+		y + n->rope.from, cs, n->rope.heads, n->rope.dk, n->rope.rot);
 }
 
 static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
@@ -60,6 +62,8 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	for (int h = 0; h < n->kv_put.heads; h++) {
 		kern_k_put(&p->b->kern, base + (size_t)h * c->k_head, c->k_type, at,
 		           k + h * n->kv_put.dk, n->kv_put.dk);
+		if (n->kv_put.latent)
+			continue;
 		kern_v_put(&p->b->kern, base + c->v_at + (size_t)h * c->v_head, c->v_type, at,
 		           v + h * n->kv_put.dv, n->kv_put.dv);
 	}
@@ -157,6 +161,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		cpu_route_row(p, i, row, scratch);
 		break;
 	case GRAPH_MM:
+	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
 	case GRAPH_MOE:
 	case GRAPH_CONV:
@@ -329,6 +334,9 @@ static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
 
 		if (n->op == GRAPH_MM)
 			sum += 2 * p->m.weights[n->w[0]].ne[0] * n->cols;
+		else if (n->op == GRAPH_HEAD_MM)
+			sum += 2 * p->m.weights[n->w[0]].ne[0] * p->m.weights[n->w[0]].ne[1] *
+			       n->head_mm.heads;
 		else if (n->op == GRAPH_MOE)
 			sum += (int64_t)6 * n->moe.used * n->moe.ff * n->cols;
 		else if (n->op == GRAPH_ATTN)
@@ -353,6 +361,8 @@ static void show(const struct backend_plan *p, const struct cpu_step *step)
 
 		if (n->op == GRAPH_MOE)
 			cpu_moe_show(p, i);
+		if (n->op == GRAPH_HEAD_MM)
+			cpu_heads_show(p, i);
 		if (n->op != GRAPH_MM)
 			continue;
 		k = cpu_node(p, n->src[0])->cols;
@@ -380,6 +390,9 @@ static void compute(struct backend_plan *p, const struct cpu_step *step)
 		break;
 	case CPU_STATE:
 		cpu_state_run(p, step->first);
+		break;
+	case CPU_HEADS:
+		cpu_heads_run(p, step->first);
 		break;
 	}
 	if (p->s->observer)

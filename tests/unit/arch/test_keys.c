@@ -167,6 +167,8 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(act_limit), SAME(temper), SAME(temper_length);
 	SAME(state), SAME(state_k_heads), SAME(state_heads), SAME(state_dk), SAME(state_dv);
 	SAME(taps), SAME(state_tiled), SAME(gated);
+	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(latent_eps);
+	SAME(groups), SAME(groups_used), SAME(group_best);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)
@@ -312,6 +314,11 @@ static const struct {
 	"{\"architectures\":[\"" name "ForCausalLM\"],\"hidden_size\":32,\"num_hidden_layers\":2," \
 	"\"num_attention_heads\":4,\"intermediate_size\":64,\"max_position_embeddings\":128," \
 	"\"rms_norm_eps\":1e-5,\"head_dim\":8,\"rope_theta\":1e4,\"num_key_value_heads\":4"
+#define LATENT \
+	FAMILY("DeepseekV3") \
+	",\"kv_lora_rank\":16,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":4,\"v_head_dim\":6," \
+	"\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"n_shared_experts\":1," \
+	"\"moe_intermediate_size\":8,\"norm_topk_prob\":true"
 static const struct {
 	const char *json;
 	int code; /* INFER_OK: what the others differ from */
@@ -356,8 +363,19 @@ static const struct {
 	  INFER_EFORMAT, "key n_routed_experts: missing" },
 	{ FAMILY("Glm4Moe") ",\"partial_rotary_factor\":0.5,\"norm_topk_prob\":true,\"n_routed_"
 	                    "experts\":4,\"n_shared_experts\":1,\"first_k_dense_replace\":1,\"num_"
-	                    "experts_per_tok\":2,\"n_group\":2}",
-	  INFER_EUNSUP, "key n_group: 2" },
+	                    "experts_per_tok\":2,\"n_group\":3}",
+	  INFER_EFORMAT, "key n_group: 3" },
+	{ FAMILY("Llama") ",\"kv_lora_rank\":16}", INFER_EUNSUP, "key kv_lora_rank: 16" },
+	{ FAMILY("DeepseekV3") "}", INFER_EFORMAT, "key kv_lora_rank: missing" },
+	{ LATENT "}", INFER_OK, "" },
+	{ LATENT ",\"index_topk\":2048}", INFER_EUNSUP, "key index_topk: 2048" },
+	{ LATENT ",\"rope_interleave\":false}", INFER_EUNSUP, "key rope_interleave: 0" },
+	{ LATENT ",\"moe_layer_freq\":2}", INFER_EUNSUP, "key moe_layer_freq: 2" },
+	{ LATENT ",\"scoring_func\":\"sqrtsoftplus\"}", INFER_EFORMAT, "key scoring_func" },
+	{ LATENT ",\"topk_group\":3,\"n_group\":2}", INFER_EFORMAT, "key topk_group: 3" },
+	{ LATENT ",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4.0,\"mscale\":0.7,\"mscale_all_"
+	         "dim\":1.0}}",
+	  INFER_EFORMAT, "key mscale: 0.7" },
 	{ FAMILY("Glm4Moe") ",\"partial_rotary_factor\":0.5,\"norm_topk_prob\":true,\"n_routed_"
 	                    "experts\":4,\"n_shared_experts\":1,\"num_experts_per_tok\":2,\"first_"
 	                    "k_dense_replace\":3}",

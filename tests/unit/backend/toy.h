@@ -58,6 +58,24 @@ static int32_t toy_mlp(struct toy *t, int32_t x)
 	return toy_add(t, x, toy_mm(t, toy_op(t, GRAPH_GELU_MUL, g, u), t->k.embd, 1, 0, 0), 0);
 }
 
+/* Two heads, each multiplied with a matrix of its own but for its last columns, of which some are normed. */
+static int32_t toy_by_heads(struct toy *t, int32_t x)
+{
+	enum { LEFT = 8 };
+	struct graph_node n = graph_node_of(GRAPH_HEAD_MM), norm = graph_node_of(GRAPH_NORM);
+
+	norm.src[0] = toy_mm(t, x, 2 * (t->k.embd + LEFT), 0, 0, 0);
+	norm.norm.groups = 1;
+	norm.norm.first = t->k.embd + LEFT / 2;
+	norm.norm.eps = 1e-5f;
+	norm.w[0] = toy_vector(t, norm.norm.first);
+	n.src[0] = graph_add(&t->g, norm);
+	n.w[0] = toy_weight(t, t->k.type, 2, t->k.embd, t->k.embd / 2 - LEFT);
+	n.cols = t->k.embd;
+	n.head_mm.heads = 2;
+	return toy_add(t, x, graph_add(&t->g, n), 0);
+}
+
 static int32_t toy_experts(struct toy *t, int32_t x)
 {
 	struct graph_node r = graph_node_of(GRAPH_MM), route = graph_node_of(GRAPH_ROUTE),
@@ -172,7 +190,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	n.w[0] = toy_weight(t, k->type, 1, k->embd, TOY_VOCAB);
 	n.embed.mul = sqrtf((float)k->embd);
 	x = toy_attention(t, graph_add(&t->g, n), 0);
-	x = toy_mlp(t, x);
+	x = toy_by_heads(t, toy_mlp(t, x));
 	x = toy_experts(t, toy_attention(t, x, 1));
 	x = toy_add(t, x, toy_recurrent(t, x, 2), 0);
 	scale.src[0] = x;

@@ -17,8 +17,9 @@ static void truth_embed(const struct truth *t, const struct graph_node *n, doubl
 static void truth_norm(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x)
 {
-	int cols = n->cols / n->norm.groups;
+	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
 
+	memcpy(y, x, (size_t)n->cols * sizeof *y);
 	for (int g = 0; g < n->norm.groups; g++) {
 		double sum = 0;
 		for (int c = 0; c < cols; c++)
@@ -44,6 +45,21 @@ static void truth_mm(const struct truth *t, const struct graph_node *n, double *
 	}
 }
 
+static void truth_head_mm(const struct truth *t, const struct graph_node *n, double *y,
+                          const double *x)
+{
+	const struct weight *w = &t->m->weights[n->w[0]];
+	int heads = n->head_mm.heads, in = truth_node(t, n->src[0])->cols / heads,
+	    k = (int)w->ne[0], left = in - k, out = n->cols / heads;
+
+	for (int h = 0; h < heads; h++) {
+		for (int c = 0; c < out - left; c++)
+			y[h * out + c] = truth_dot(w, h, c, x + h * in);
+		for (int c = 0; c < left; c++)
+			y[h * out + out - left + c] = x[h * in + k + c];
+	}
+}
+
 static void truth_rope(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x, int pos)
 {
@@ -53,7 +69,7 @@ static void truth_rope(const struct truth *t, const struct graph_node *n, double
 	memcpy(y, x, (size_t)n->cols * sizeof(double));
 	for (int h = 0; h < n->rope.heads; h++)
 		for (int i = 0; i < rot / 2; i++) {
-			int a = h * n->rope.dk + (n->rope.halves ? i : 2 * i),
+			int a = h * n->rope.dk + n->rope.from + (n->rope.halves ? i : 2 * i),
 			    b = n->rope.halves ? a + rot / 2 : a + 1;
 			double c = cos(pos * r->freq[i]) * r->mscale,
 			       s = sin(pos * r->freq[i]) * r->mscale;
@@ -89,8 +105,10 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	for (int i = 0; i < dv; i++)
 		y[h * dv + i] = 0;
 	for (int p = from; p <= pos; p++) {
-		const double *v = t->value[put->src[1]] +
-		                  (size_t)p * (size_t)(n->attn.kv_heads * dv) + kv * dv;
+		const double *v =
+			t->value[put->src[1]] +
+			(size_t)p * (size_t)(put->kv_put.latent ? dk : n->attn.kv_heads * dv) +
+			kv * dv;
 		double e = exp(s[p] - most);
 		sum += e;
 		for (int i = 0; i < dv; i++)
@@ -211,6 +229,9 @@ static void truth_node_row(const struct truth *t, int i, double *y, int r)
 		break;
 	case GRAPH_ROPE:
 		truth_rope(t, n, y, a, r);
+		break;
+	case GRAPH_HEAD_MM:
+		truth_head_mm(t, n, y, a);
 		break;
 	case GRAPH_KV_PUT:
 	case GRAPH_SEND:
