@@ -213,12 +213,11 @@ static void on_inputs(void *user, int32_t weight, int32_t matrix, const float *x
 {
 	const infer_engine *e = user;
 	const struct infer_tensor *t = e->model->tensors[weight];
+	struct infer_inputs in = { t, matrix, n, k, x, ld, at };
 
-	/* made of a tensor whose columns are others: old files of latent attention */
-	if (e->model->weights[weight].ne[0] != t->ne[0] || (t->n_dims < 3 && matrix))
+	/* matrices made of one that the file has, as of old files of latent attention, are not its */
+	if (e->model->weights[weight].n != (t->n_dims > 2 ? t->ne[2] : 1))
 		return;
-	struct infer_inputs in = { e->model->tensors[weight], matrix, n, k, x, ld, at };
-
 	e->observer.fn(e->observer.user, &in);
 }
 
