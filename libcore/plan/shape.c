@@ -46,6 +46,7 @@ static int row_slot(const struct graph_node *n)
 		return slot_of("add_scaled");
 	case GRAPH_EMBED:
 	case GRAPH_MM:
+	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
 	case GRAPH_PART:
 	case GRAPH_DELTA:
@@ -93,6 +94,14 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 	return add(s, &work, err);
 }
 
+/* Matrices of heads, one after the other, like those of a step. */
+static int add_heads(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
+{
+	for (int i = 0; i < w->n; i++)
+		TRY(add_matrix(s, w, out, err));
+	return INFER_OK;
+}
+
 static int add_experts(struct infer_shape *s, const struct backend_model *parts,
                        const struct graph_node *n, int out, infer_error *err)
 {
@@ -128,6 +137,8 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		return add_matrix(s, &parts->weights[n->w[0]], w.out, err);
 	case GRAPH_MOE:
 		return add_experts(s, parts, n, w.out, err);
+	case GRAPH_HEAD_MM:
+		return add_heads(s, &parts->weights[n->w[0]], w.out, err);
 	case GRAPH_ATTN:
 		w.kind = INFER_WORK_ATTN;
 		w.heads = n->attn.heads;
@@ -135,6 +146,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.dk = n->attn.dk;
 		w.dv = n->attn.dv;
 		w.window = n->attn.window;
+		w.latent = parts->graph->nodes[n->src[1]].kv_put.latent;
 		return add(s, &w, err);
 	case GRAPH_DELTA:
 		w.kind = INFER_WORK_STATE;
@@ -166,7 +178,8 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	w.slot = row_slot(n);
 	w.k = n->cols;
 	if (n->op == GRAPH_KV_PUT)
-		w.k = (int64_t)n->kv_put.heads * (n->kv_put.dk + n->kv_put.dv);
+		w.k = (int64_t)n->kv_put.heads *
+		      (n->kv_put.dk + (n->kv_put.latent ? 0 : n->kv_put.dv));
 	else if (n->op == GRAPH_CONV)
 		w.k = (int64_t)n->cols * n->conv.taps;
 	return add(s, &w, err);
@@ -219,7 +232,7 @@ static int32_t regions(const struct graph *g)
 			n += node->src[0] != last;
 			last = node->src[0];
 		} else if (node->op == GRAPH_ATTN || node->op == GRAPH_DELTA ||
-		           node->op == GRAPH_CONV) {
+		           node->op == GRAPH_CONV || node->op == GRAPH_HEAD_MM) {
 			n++;
 		} else if (node->op == GRAPH_MOE) {
 			n += 5;
@@ -299,7 +312,8 @@ double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_
 			continue;
 		int64_t seen = w->window && w->window < n ? w->window : n;
 		sum += (double)seen * w->times * w->kv_heads *
-		       (w->dk * element_bytes(k_type) + w->dv * element_bytes(v_type));
+		       (w->dk * element_bytes(k_type) +
+		        (w->latent ? 0 : w->dv) * element_bytes(v_type));
 	}
 	return sum;
 }

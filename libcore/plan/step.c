@@ -59,9 +59,9 @@ static struct counts count(const struct infer_work *w, const struct infer_setup 
 		break;
 	case INFER_WORK_ATTN:
 		c.ops = 2 * rows * seen(w, l) * w->heads * (w->dk + w->dv);
-		c.kv_bytes =
-			(double)l->seqs * seen(w, l) * w->kv_heads *
-			(w->dk * element_bytes(how->k_type) + w->dv * element_bytes(how->v_type));
+		c.kv_bytes = (double)l->seqs * seen(w, l) * w->kv_heads *
+		             (w->dk * element_bytes(how->k_type) +
+		              (w->latent ? 0 : w->dv) * element_bytes(how->v_type));
 		break;
 	case INFER_WORK_STATE: /* read and written by every row; a few operations an element */
 		c.ops = 7 * rows * w->heads * w->dk * w->dv;

@@ -48,8 +48,8 @@ struct infer_work {
 	int type;     /* MATRIX, EXPERTS: of the weights */
 	int64_t n, k; /* rows of the matrix and their length; ROWS: k floats */
 	int experts, used;
-	int heads, kv_heads, dk, dv, window;
-	int slot; /* ROWS: of infer_machine.slots */
+	int heads, kv_heads, dk, dv, window, latent; /* latent 1: K is V too */
+	int slot;                                    /* ROWS: of infer_machine.slots */
 };
 enum { INFER_WORKS = 192 };
 struct infer_shape {
