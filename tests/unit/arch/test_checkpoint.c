@@ -26,6 +26,7 @@ struct back {
 	int64_t head;
 	const struct infer_tensor
 		*behind; /* whose rows stand behind those of each matrix, or NULL */
+	int turned;      /* and those of t are its columns */
 };
 
 /* Row r of the matrices of two tensors, those of the second behind those of the first. */
@@ -38,6 +39,17 @@ static const float *joined(const struct back *b, int64_t r)
 	                       (e * b->behind->ne[1] + i - n) * b->t->ne[0];
 }
 
+/* The same where the first is turned. */
+static void joined_turned(const struct back *b, int64_t r, float *to)
+{
+	const float *k = b->t->data, *v = b->behind->data;
+	int64_t n = b->t->ne[0], cols = b->t->ne[1], more = b->behind->ne[1], e = r / (n + more),
+		i = r % (n + more);
+
+	for (int64_t c = 0; c < cols; c++)
+		to[c] = i < n ? k[(e * cols + c) * n + i] : v[(e * more + i - n) * cols + c];
+}
+
 static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 {
 	const struct back *b = user;
@@ -45,7 +57,9 @@ static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 	float *to = dst;
 
 	(void)err;
-	for (int64_t r = row; b->behind && r < row + n; r++)
+	for (int64_t r = row; b->turned && r < row + n; r++)
+		joined_turned(b, r, to + (r - row) * b->t->ne[1]);
+	for (int64_t r = row; b->behind && !b->turned && r < row + n; r++)
 		memcpy(to + (r - row) * cols, joined(b, r), (size_t)cols * sizeof *to);
 	if (b->behind)
 		return INFER_OK;
@@ -101,6 +115,18 @@ static int put_joined(struct gguf_write *w, const struct infer_tensor *t,
 	return gguf_write_tensor(w, name, INFER_F32, t->n_dims, ne, rows, b, err);
 }
 
+/* Keys and values of latents. */
+static int put_latent(struct gguf_write *w, const struct infer_tensor *k,
+                      const struct infer_tensor *v, const char *name, infer_error *err)
+{
+	struct back *b = &backs[n_backs++];
+	int64_t ne[4] = { k->ne[1], (k->ne[0] + v->ne[1]) * k->ne[2], 1, 1 };
+
+	assert_true(n_backs <= MAX_TENSORS);
+	*b = (struct back){ .t = k, .behind = v, .turned = 1 };
+	return gguf_write_tensor(w, name, INFER_F32, 2, ne, rows, b, err);
+}
+
 /* The slot of up whose rows stand behind those of gate in a checkpoint's tensor; -1: it has its own. */
 static int joins(const struct arch *a, const struct arch_tensor *gate)
 {
@@ -130,6 +156,12 @@ static int put_back(struct gguf_write *w, const infer_file *f, const struct arch
 	const struct arch_tensor *row = row_of(a, gguf + used, layer >= 0);
 	assert_non_null(row);
 	assert_int_equal(t->type, INFER_F32);
+	if (row->slot == W_K_B) {
+		snprintf(gguf, sizeof gguf, "blk.%d.%s", layer, arch_row(a, W_V_B)->gguf);
+		snprintf(name, sizeof name, "model.layers.%d.%s", layer,
+		         arch_row(a, W_KV_B)->hf[0]);
+		return put_latent(w, t, infer_file_tensor(f, gguf), name, err);
+	}
 	if (!row->hf[0] || row->how == T_ODD ||
 	    row->how == T_BY_HEAD_Z) /* T_EVEN, T_BY_HEAD have the name */
 		return INFER_OK;
