@@ -93,17 +93,16 @@ typedef void rows_part(float *y, size_t ldy, const struct row_group *s, const st
 typedef void tile_part(float *y, size_t ldy, const uint8_t *p, const struct kern_act *x, int x_row,
                        int n, int k);
 
-/* by 4, 2, 1 rows of x */
-static inline void rows_run(rows_part *const part[3], float *y, size_t ldy, const void *w,
+/* by 4, 3, 2, 1 rows of x */
+static inline void rows_run(rows_part *const part[4], float *y, size_t ldy, const void *w,
                             size_t row_bytes, const struct kern_act *x, int x_row, int m, int n,
                             int k)
 {
 	for (int i = 0; i < row_groups(n); i++) {
 		const struct row_group s = row_group_at(i, n, w, row_bytes);
 		for (int t = 0, by; t < m; t += by) {
-			by = m - t >= 4 ? 4 : m - t >= 2 ? 2 : 1;
-			part[by == 4 ? 0 : 2 - by / 2](y + s.row + (size_t)t * ldy, ldy, &s, x,
-			                               x_row + t, k);
+			by = m - t < 4 ? m - t : 4;
+			part[4 - by](y + s.row + (size_t)t * ldy, ldy, &s, x, x_row + t, k);
 		}
 	}
 }
@@ -129,12 +128,14 @@ static inline void tile_run(tile_part *const part[4], int most, float *y, size_t
 	}
 #define ROWS_OF(loop, TYPE, name) \
 	ROWS_BY(loop, TYPE, name, 4) \
+	ROWS_BY(loop, TYPE, name, 3) \
 	ROWS_BY(loop, TYPE, name, 2) \
 	ROWS_BY(loop, TYPE, name, 1) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \
 	{ \
-		static rows_part *const part[3] = { name##_rows4, name##_rows2, name##_rows1 }; \
+		static rows_part *const part[4] = { name##_rows4, name##_rows3, name##_rows2, \
+			                            name##_rows1 }; \
 		rows_run(part, y, ldy, w, row_bytes, x, x_row, m, n, k); \
 	}
 

@@ -7,21 +7,51 @@
 #ifndef KERN_X86_PACK256_H
 #define KERN_X86_PACK256_H
 
-/* pack a block of n rows of eight at dst, their place in a panel */
-INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n)
+/* whether the bytes of eight rows are transposed before they are unpacked: they are fewer */
+INLINE int packs_bytes(enum infer_type t)
 {
-	const struct rows8 e = rows8_clamped(w, row_bytes, n);
-	uint8_t *q = dst + NR * 4 * k_fields(type);
-	__m256i v[8][8];
-	struct header h;
+	return t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q6_K || t == INFER_IQ4_XS;
+}
 
-	prefetch8(w, row_bytes, 0, block_bytes(type));
-	header_get(type, &h, &e, 0);
-	header_put(type, dst, &h);
+/* the weights of half a block of eight rows; q: those of the block in a panel */
+INLINE void pack_half(enum infer_type type, uint8_t *q, const struct rows8 *e, int half)
+{
+	const int by_nibble = type == INFER_IQ4_XS;
+	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
+	__m256i v[3][8];
+
+	UNROLL
+	for (int g = 0; g < half_parts(type); g++) {
+		UNROLL
+		for (int r = 0; r < 8; r++)
+			v[g][r] = load32(e->p[r] + half_at(type, half, g));
+		transpose8(v[g]);
+	}
+	UNROLL
+	for (int j = 0; j < 8; j++) {
+		__m256i b[3], u[4];
+		UNROLL
+		for (int g = 0; g < half_parts(type); g++)
+			b[g] = v[g][j];
+		half_unpack(type, half, u, b);
+		UNROLL
+		for (int i = 0; i < 4; i++) {
+			int at =
+				by_nibble ? (i / 2 * 2 + j / 4) * 8 + i % 2 * 4 + j % 4 : i * 8 + j;
+			put32(q + (32 * half + at) * NR * 4, _mm256_xor_si256(u[i], flip));
+		}
+	}
+}
+
+/* those of a whole block, unpacked row by row */
+INLINE void pack_unpacked(enum infer_type type, uint8_t *q, const struct rows8 *e)
+{
+	__m256i v[8][8];
+
 	UNROLL
 	for (int r = 0; r < 8; r++) {
 		__m256i u[8];
-		unpack_for_tile(type, u, e.p[r]);
+		unpack_for_tile(type, u, e->p[r]);
 		UNROLL
 		for (int i = 0; i < 8; i++)
 			v[i][r] = u[i];
@@ -32,6 +62,24 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 		UNROLL
 		for (int j = 0; j < 8; j++)
 			put32(q + (i * 8 + j) * NR * 4, v[i][j]);
+	}
+}
+
+/* pack a block of n rows of eight at dst, their place in a panel */
+INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n)
+{
+	const struct rows8 e = rows8_clamped(w, row_bytes, n);
+	uint8_t *q = dst + NR * 4 * k_fields(type);
+	struct header h;
+
+	prefetch8(w, row_bytes, 0, block_bytes(type));
+	header_get(type, &h, &e, 0);
+	header_put(type, dst, &h);
+	if (packs_bytes(type)) {
+		pack_half(type, q, &e, 0);
+		pack_half(type, q, &e, 1);
+	} else {
+		pack_unpacked(type, q, &e);
 	}
 }
 

@@ -3,48 +3,51 @@
 #ifndef KERN_X86_Q256_H
 #define KERN_X86_Q256_H
 
-/* 8 times 32 weights, in order */
-INLINE void unpack_k4(__m256i u[8], const uint8_t *qs)
+/* Half a block of Q4_K, Q5_K, Q6_K or IQ4_XS: how many times 32 of its bytes hold the weights, and the
+ * offset of the g-th of them.  The bytes of Q5_K's fifth bits belong to both halves. */
+INLINE int half_parts(enum infer_type t) { return t == INFER_Q5_K || t == INFER_Q6_K ? 3 : 2; }
+INLINE int half_at(enum infer_type t, int half, int g)
 {
-	UNROLL
-	for (int i = 0; i < 4; i++) {
-		__m256i b = load32(qs + 32 * i);
-		u[2 * i] = low4(b);
-		u[2 * i + 1] = shr4(b);
-	}
+	if (t == INFER_Q6_K)
+		return g < 2 ? 64 * half + 32 * g : 128 + 32 * half;
+	if (t == INFER_Q5_K)
+		return g < 2 ? 48 + 64 * half + 32 * g : 16;
+	return (t == INFER_Q4_K ? 16 : 8) + 64 * half + 32 * g;
 }
-
-INLINE void unpack_k5(__m256i u[8], const uint8_t *qh, const uint8_t *qs)
+/* bit c of every byte to bit 4 */
+INLINE __m256i bit_4(__m256i x, int c)
 {
-	const __m256i sixteen = _mm256_set1_epi8(16);
-	__m256i h = load32(qh);
-
-	unpack_k4(u, qs);
-	/* bit c of every byte to bit 4 */
-	u[0] = _mm256_or_si256(u[0], _mm256_and_si256(_mm256_slli_epi16(h, 4), sixteen));
-	u[1] = _mm256_or_si256(u[1], _mm256_and_si256(_mm256_slli_epi16(h, 3), sixteen));
-	u[2] = _mm256_or_si256(u[2], _mm256_and_si256(_mm256_slli_epi16(h, 2), sixteen));
-	u[3] = _mm256_or_si256(u[3], _mm256_and_si256(_mm256_slli_epi16(h, 1), sixteen));
-	u[4] = _mm256_or_si256(u[4], _mm256_and_si256(h, sixteen));
-	u[5] = _mm256_or_si256(u[5], _mm256_and_si256(_mm256_srli_epi16(h, 1), sixteen));
-	u[6] = _mm256_or_si256(u[6], _mm256_and_si256(_mm256_srli_epi16(h, 2), sixteen));
-	u[7] = _mm256_or_si256(u[7], _mm256_and_si256(_mm256_srli_epi16(h, 3), sixteen));
+	x = c < 4 ? _mm256_slli_epi16(x, 4 - c) : _mm256_srli_epi16(x, c - 4);
+	return _mm256_and_si256(x, _mm256_set1_epi8(16));
 }
-
-INLINE void unpack_k6(__m256i u[8], const uint8_t *ql, const uint8_t *qh)
+/* Those bytes as 4 times 32 weights, byte by byte: b may be the bytes of a row, which gives the weights
+ * in order, or the same few bytes of several rows.  Of IQ4_XS the low nibbles of each 32 bytes come
+ * first. */
+INLINE void half_unpack(enum infer_type t, int half, __m256i u[4], const __m256i b[3])
 {
 	const __m256i two = _mm256_set1_epi8(0x30);
 
+	if (t == INFER_Q6_K) {
+		u[0] = _mm256_or_si256(low4(b[0]),
+		                       _mm256_and_si256(_mm256_slli_epi16(b[2], 4), two));
+		u[1] = _mm256_or_si256(low4(b[1]),
+		                       _mm256_and_si256(_mm256_slli_epi16(b[2], 2), two));
+		u[2] = _mm256_or_si256(shr4(b[0]), _mm256_and_si256(b[2], two));
+		u[3] = _mm256_or_si256(shr4(b[1]),
+		                       _mm256_and_si256(_mm256_srli_epi16(b[2], 2), two));
+		return;
+	}
 	UNROLL
-	for (int h = 0; h < 2; h++, u += 4, ql += 64, qh += 32) {
-		__m256i a = load32(ql), b = load32(ql + 32), x = load32(qh);
-		u[0] = _mm256_or_si256(low4(a), _mm256_and_si256(_mm256_slli_epi16(x, 4), two));
-		u[1] = _mm256_or_si256(low4(b), _mm256_and_si256(_mm256_slli_epi16(x, 2), two));
-		u[2] = _mm256_or_si256(shr4(a), _mm256_and_si256(x, two));
-		u[3] = _mm256_or_si256(shr4(b), _mm256_and_si256(_mm256_srli_epi16(x, 2), two));
+	for (int i = 0; i < 4; i++) {
+		u[i] = i % 2 ? shr4(b[i / 2]) : low4(b[i / 2]);
+		if (t == INFER_Q5_K)
+			u[i] = _mm256_or_si256(u[i], bit_4(b[2], 4 * half + i));
+		if (t == INFER_IQ4_XS)
+			u[i] = nl4(u[i]);
 	}
 }
 
+/* 8 times 32 weights, in order */
 INLINE void unpack_k2(__m256i u[8], const uint8_t *qs)
 {
 	const __m256i three = _mm256_set1_epi8(3);
@@ -87,23 +90,25 @@ INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
 INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	switch (t) {
-	case INFER_Q4_K:
-		unpack_k4(u, p + 16);
-		break;
-	case INFER_Q5_K:
-		unpack_k5(u, p + 16, p + 48);
-		break;
-	case INFER_Q6_K:
-		unpack_k6(u, p, p + 128);
-		break;
 	case INFER_Q2_K:
 		unpack_k2(u, p + 16);
-		break;
+		return;
 	case INFER_Q3_K:
 		unpack_k3(u, p, p + 32);
-		break;
-	default:
+		return;
+	case INFER_IQ4_XS:
 		unpack_x4(u, p + 8);
+		return;
+	default:
+		break;
+	}
+	UNROLL
+	for (int h = 0; h < 2; h++) {
+		__m256i b[3];
+		UNROLL
+		for (int g = 0; g < half_parts(t); g++)
+			b[g] = load32(p + half_at(t, h, g));
+		half_unpack(t, h, u + 4 * h, b);
 	}
 }
 
