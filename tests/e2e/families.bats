@@ -26,3 +26,13 @@ stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" err; }
 		[ "$(stat_of preemptions)" -gt 0 ]
 	done
 }
+
+# A column is a page of K and V and one of states, each in whole pages of 4 KiB: 32 positions of 16 halves
+# each, and floats: 3 rows of 112 for the convolution, 4 heads of 8 rows of 20 (32 where vectors are full).
+@test "states are the same by every kernel, and take what the arithmetic says" {
+	answers qwen35 --no-prefix-cache --prefill-chunk 7 -t 1 >alone
+	answers qwen35 -t 2 --isa ref | cmp - alone
+	same $((4096 + 8192)) "$(stat_of kv_page_bytes)"
+	answers qwen35moe --no-prefix-cache --prefill-chunk 1 -t 1 >alone
+	answers qwen35moe -t 2 | cmp - alone
+}
