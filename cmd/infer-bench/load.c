@@ -13,7 +13,7 @@ enum { LINE_MOST = 1 << 20, SOME = 64, IDLE_NS = 1000000000 };
 
 /* A connection and the request on it. */
 struct slot {
-	struct http_call call;
+	struct client_call call;
 	struct load *l;
 	struct load_done *d;
 	struct buf body, line, prompt;
@@ -176,7 +176,7 @@ static int send(struct slot *s, int64_t i, int64_t due, infer_error *err)
 	buf_clear(&s->line);
 	s->busy = 1;
 	s->d->sent_ns = clock_now_ns();
-	return http_start(l->http, &s->call, l->path, s->body.at, s->body.len, err);
+	return client_start(l->http, &s->call, l->path, s->body.at, s->body.len, err);
 }
 
 static void ended(struct slot *s, int64_t now)
@@ -226,7 +226,7 @@ static struct slot *slot_new(struct slots *all, struct load *l)
 	if (!s)
 		return NULL;
 	s->l = l;
-	s->call = (struct http_call){ .got = got, .user = s, .ended = 1 };
+	s->call = (struct client_call){ .got = got, .user = s, .ended = 1 };
 	s->free_ns = l->start_ns;
 	buf_init(&s->body, MEM_BASE);
 	buf_init(&s->line, MEM_BASE);
@@ -254,7 +254,7 @@ static void slots_fini(struct slots *all, struct load *l)
 	for (int64_t i = 0; i < all->n; i++) {
 		struct slot *s = all->at[i];
 
-		http_call_fini(l->http, &s->call);
+		client_call_fini(l->http, &s->call);
 		buf_fini(&s->body);
 		buf_fini(&s->line);
 		buf_fini(&s->prompt);
@@ -305,11 +305,11 @@ int load_run(struct load *l, int64_t from, int64_t n, infer_error *err)
 	l->most_at_once = 0;
 	buf_clear(&l->gaps);
 	while (!rc && done < n) {
-		struct http_call *over;
+		struct client_call *over;
 
 		rc = send_due(l, &all, from, n, &sent, into, &next, err);
 		if (!rc)
-			rc = http_step(l->http, next, &over, err);
+			rc = client_step(l->http, next, &over, err);
 		for (int64_t now = clock_now_ns(); !rc && over; over = over->next) {
 			ended(over->user, now);
 			all.busy--;
@@ -337,7 +337,7 @@ int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *er
 	workload_words(l->work->seed, (uint64_t)n << 40, n, &prompt);
 	put_body(&body, l, prompt.at ? prompt.at : "", 1, 0);
 	rc = body.bad ? err_set(err, INFER_ENOMEM, "no memory for a request")
-	              : http_ask(l->http, l->path, body.at, &status, &answer, err);
+	              : client_ask(l->http, l->path, body.at, &status, &answer, err);
 	if (!rc && jread(&v, &mem, answer.at, answer.len - 1, "the answer", NULL))
 		rc = err_set(err, INFER_ENET, "%s: status %d, and no JSON", l->path, (int)status);
 	if (!rc && status != 200) {

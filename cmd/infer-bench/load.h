@@ -1,7 +1,7 @@
 /* infer-bench/load.h - a workload sent to a server, and what came of each request. */
 #ifndef INFER_BENCH_LOAD_H
 #define INFER_BENCH_LOAD_H
-#include "http.h"
+#include "common/client.h"
 #include "workload.h"
 
 /* One request.  Times are of clock_now_ns; 0: it did not happen. */
@@ -16,7 +16,7 @@ struct load_done {
 	char why[160]; /* that it failed */
 };
 struct load {
-	struct http *http;
+	struct client *http;
 	const struct workload *work;
 	const char *path, *model; /* of the server; NULL: requests name none */
 	int chat, may_stop;

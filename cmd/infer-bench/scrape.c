@@ -71,20 +71,20 @@ void scrape_read(struct scraped *s, const char *text)
 	}
 }
 
-int scrape_metrics(struct scraped *s, struct http *h, infer_error *err)
+int scrape_metrics(struct scraped *s, struct client *h, infer_error *err)
 {
 	struct buf text;
 	int64_t status;
 	int rc;
 
 	buf_init(&text, MEM_BASE);
-	rc = http_ask(h, "/metrics", NULL, &status, &text, err);
+	rc = client_ask(h, "/metrics", NULL, &status, &text, err);
 	scrape_read(s, !rc && status == 200 ? text.at : "");
 	buf_fini(&text);
 	return rc;
 }
 
-int scrape_model(struct http *h, struct buf *name, int64_t *ctx, infer_error *err)
+int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *err)
 {
 	struct buf text;
 	struct arena mem;
@@ -94,7 +94,7 @@ int scrape_model(struct http *h, struct buf *name, int64_t *ctx, infer_error *er
 
 	buf_init(&text, MEM_BASE);
 	arena_init(&mem, MEM_BASE);
-	rc = http_ask(h, "/v1/models", NULL, &status, &text, err);
+	rc = client_ask(h, "/v1/models", NULL, &status, &text, err);
 	if (!rc && status == 200 && jread(&v, &mem, text.at, text.len - 1, "models", NULL))
 		v = NULL;
 	first = json_first(json_get(v, "data"));

@@ -1,7 +1,7 @@
 /* infer-bench/scrape.h - what a server says of itself. */
 #ifndef INFER_BENCH_SCRAPE_H
 #define INFER_BENCH_SCRAPE_H
-#include "http.h"
+#include "common/client.h"
 
 /* Its counters at a time, from /metrics in Prometheus' form; -1: it does not say. */
 struct scraped {
@@ -10,13 +10,13 @@ struct scraped {
 	double resident_bytes;
 };
 /* A server without /metrics says nothing; that is no failure. */
-int scrape_metrics(struct scraped *s, struct http *h, infer_error *err);
+int scrape_metrics(struct scraped *s, struct client *h, infer_error *err);
 /* Read the text. */
 void scrape_read(struct scraped *s, const char *text);
 
 /* The first model of /v1/models: its name, and its context, 0 if that is not said.   name: to
  * buf_fini.  INFER_ENET  the server does not answer so */
-int scrape_model(struct http *h, struct buf *name, int64_t *ctx, infer_error *err);
+int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *err);
 
 /* The most memory that process pid has had, and what energy all packages have used, by RAPL; -1:
  * cannot be read. */

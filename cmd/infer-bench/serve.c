@@ -81,7 +81,8 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 	buf_init(&s->name, MEM_BASE);
 	buf_init(&s->load.gaps, MEM_BASE);
 	TRY(workload_make(&s->work, &w, err));
-	TRY(http_open(&s->load.http, &(struct http_server){ url, o->key_file, o->timeout }, err));
+	TRY(client_open(&s->load.http, &(struct client_server){ url, o->key_file, o->timeout },
+	                err));
 	TRY(model_open(s, err));
 	s->load.work = &s->work;
 	s->load.chat = o->api == API_CHAT;
@@ -217,7 +218,7 @@ int serve_run(struct serve *s, infer_error *err)
 
 void serve_close(struct serve *s)
 {
-	http_close(s->load.http);
+	client_close(s->load.http);
 	infer_model_close(&s->model);
 	buf_fini(&s->load.gaps);
 	buf_fini(&s->name);

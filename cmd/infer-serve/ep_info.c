@@ -197,6 +197,7 @@ void ep_metrics(struct exchange *x)
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next)
 		n++;
+	p.spans_dropped = s->spans_dropped;
 	now = mem_alloc(MEM_BASE, (size_t)n + 1, sizeof *now);
 	for (const struct served *m = s->models; now && m; m = m->next)
 		if (!m->retired)

@@ -32,6 +32,7 @@ struct exchange *exchange_new(struct server *s)
 	buf_init(&x->body, MEM_BASE);
 	buf_init(&x->out, MEM_BASE);
 	buf_init(&x->note, MEM_BASE);
+	buf_init(&x->span, MEM_BASE);
 	pthread_mutex_lock(&s->lock);
 	n = s->n_named++;
 	x->next = s->exchanges;
@@ -78,6 +79,7 @@ void exchange_drop(struct exchange *x)
 	buf_fini(&x->body);
 	buf_fini(&x->out);
 	buf_fini(&x->note);
+	buf_fini(&x->span);
 	upload_free(&x->upload);
 	if (x->file >= 0)
 		close(x->file);

@@ -65,6 +65,13 @@ static int is_hex(const char *at, size_t n)
 	return strspn(at, "0123456789abcdef") >= n && strspn(at, "0") < n;
 }
 
+int head_parent(char id[17], const char *value)
+{
+	memcpy(id, value + 36, 16);
+	id[16] = 0;
+	return strtol(value + 53, NULL, 16) & 1;
+}
+
 int head_trace(char id[33], const char *value)
 {
 	static const char any[] = "0123456789abcdef";

@@ -12,6 +12,8 @@ int head_is_id(const char *id);
 int64_t head_length(const char *value);
 /* The trace id of a W3C traceparent, 32 digits.  0: there is none, or it is none. */
 int head_trace(char id[33], const char *value);
+/* The id of the span in such a value, 16 digits; returns whether its trace is recorded. */
+int head_parent(char id[17], const char *value);
 /* A number of seconds, such as 2.5, into *s; 0 where there is no value.  0: it is none, or not above 0. */
 int head_seconds(double *s, const char *value);
 #endif

@@ -7,6 +7,7 @@
 #include "infer-serve/files.h"
 #include "infer-serve/head.h"
 #include "infer-serve/headers.h"
+#include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/sse.h"
 #include "common/say.h"
@@ -301,6 +302,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 	if (!x->path || !x->remote)
 		return MHD_NO;
 	x->has_trace = head_trace(x->trace, field(c, "traceparent"));
+	x->sampled = x->has_trace && head_parent(x->parent, field(c, "traceparent"));
 	find_endpoint(x, route_method(method));
 	if (!x->early.kind && !head_seconds(&x->timeout_s, field(c, "X-Request-Timeout")))
 		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not a number of seconds");
@@ -463,6 +465,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 	pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 	access_put(s, x, status);
+	otlp_put(s, x, status);
 	pthread_mutex_lock(&s->lock);
 	exchange_drop(x);
 	pthread_mutex_unlock(&s->lock);

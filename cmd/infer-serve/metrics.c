@@ -271,6 +271,9 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 		for (int k = 0; k < n; k++)
 			put_histogram(to, h, &now[k]);
 	}
+	family(to, "otlp_spans_dropped_total", "counter", "Spans that found no room on their way.");
+	buf_printf(to, "infer_otlp_spans_dropped_total %llu\n",
+	           (unsigned long long)p->spans_dropped);
 	/* of the process, under the names that all exporters have for them */
 	buf_printf(to,
 	           "# HELP process_resident_memory_bytes Memory in use, mapped files "

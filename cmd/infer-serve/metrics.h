@@ -46,7 +46,7 @@ struct metrics_now {
 	int loaded;
 };
 struct metrics_process {
-	uint64_t resident_bytes;
+	uint64_t resident_bytes, spans_dropped;
 	int64_t started; /* seconds since 1970 */
 };
 

@@ -17,6 +17,7 @@ struct serve_opts {
 	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
 	int64_t max_tokens;       /* -1: no limit */
 	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
+	const char *otlp;         /* NULL: no spans */
 	const char *log_requests; /* empty: without content; NULL: not */
 	const char *files_dir;    /* NULL: no files and batches */
 	int no_slots, no_page;

@@ -25,6 +25,8 @@ static const struct opt serve_rows[] = {
 	{ OPT_STR, 0, "log-requests", "[=content]",
 	  "with what was asked, and the texts too, in the access log", AT(log_requests),
 	  .values = "content" },
+	{ OPT_STR, 0, "otlp", "URL",
+	  "send a span for each request to this collector of OpenTelemetry", AT(otlp) },
 	{ OPT_FLAG, 0, "no-slots", NULL, "do not tell at /slots what is computed", AT(no_slots),
 	  .value = 1 },
 

@@ -3,6 +3,7 @@
 #include "infer-serve/harden.h"
 #include "infer-serve/http.h"
 #include "infer-serve/listen.h"
+#include "infer-serve/otlp.h"
 #include "infer-serve/tls.h"
 #include "common/env.h"
 #include "common/progress.h"
@@ -115,13 +116,14 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 		               o->log_requests);
 	if (o->log_requests && !o->access_log)
 		return err_set(err, INFER_EINVAL, "--log-requests needs --access-log");
+	TRY(rng_system(&s->salt, err));
+	TRY(otlp_open(s, err));
 	if (o->api_key_file)
 		TRY(keys_read(&s->keys, o->api_key_file, err));
 	TRY(tls_read(s, err));
 	TRY(access_open(s, err));
 	if (o->files_dir)
 		TRY(store_open(&s->store, o->files_dir, err));
-	TRY(rng_system(&s->salt, err));
 	TRY(infer_writer_new(&s->writer, err));
 	TRY(o->config ? served_configure(s, err) : open_single(s, err));
 	TRY(open_listener(l, o->listen, err));
@@ -146,6 +148,7 @@ static void close_all(struct server *s)
 		mem_free(u);
 	}
 	batches_close(s);
+	otlp_close(s);
 	store_close(&s->store);
 	if (s->access_fd >= 0)
 		close(s->access_fd);
@@ -289,6 +292,7 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	struct server s = { .o = o,
 		            .rows = rows,
 		            .access_fd = -1,
+		            .otlp_fd = -1,
 		            .store = { .dir = -1, .lock = -1 },
 		            .started = (int64_t)time(NULL) };
 	struct listener l = { .fd = -1 };

@@ -49,7 +49,8 @@ struct exchange {
 	int head, anthropic;         /* HEAD; errors have Anthropic's form */
 	int has_trace, demands_slot; /* ?fail_on_no_slot=1 */
 	double timeout_s;            /* of the head; 0: none */
-	char trace[33];              /* the trace id that came in */
+	char trace[33], parent[17];  /* the ids of the trace and the span that came in */
+	int sampled;                 /* and whether that trace is recorded */
 	struct buf body;
 	uint64_t body_bytes;
 	struct upload *upload;                 /* of a form, in the place of the body */
@@ -95,6 +96,7 @@ struct exchange {
 	int64_t prompt_tokens, completion_tokens;
 	struct handoff *handoff; /* of infer-run, or NULL (handoff.h) */
 	struct buf note;         /* of the access log: what was asked and answered */
+	struct buf span;         /* the same for --otlp: an array of attributes */
 };
 
 struct work_queue {
@@ -113,6 +115,8 @@ struct server {
 	struct http *http;
 	struct buf cert, key; /* of HTTPS, in PEM; empty: HTTP */
 	int access_fd;        /* -1: no log */
+	int otlp_fd;          /* a pipe, -1: no spans */
+	pid_t otlp_pid;
 	int access_first;
 
 	pthread_mutex_t lock;
@@ -128,7 +132,7 @@ struct server {
 	struct metrics metrics;  /* of requests that name no model */
 	struct exchange *exchanges;
 	int64_t n_exchanges, n_admitted; /* admitted: to workers and the engine */
-	uint64_t n_named;
+	uint64_t n_named, spans_dropped;
 	struct work_queue work;
 	struct exchange *inbox, *inbox_last; /* of the engine's thread, by next_job */
 	pthread_cond_t engine_wake;

@@ -2,6 +2,7 @@
  * generate becomes answers and events. */
 #include "infer-serve/handoff.h"
 #include "infer-serve/http.h"
+#include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -129,6 +130,7 @@ static void count(struct exchange *x, const struct infer_answer *a)
 	metrics_job(&m->metrics, a->job);
 	metrics_observe(&m->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
 	access_note(x, a);
+	otlp_note(x, a);
 	pthread_mutex_unlock(&s->lock);
 }
 

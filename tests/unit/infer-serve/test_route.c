@@ -137,6 +137,19 @@ static void test_ids(void **state)
 	assert_false(head_is_id("a\xc3\xa4"));
 }
 
+static void test_parent(void **state)
+{
+	static const char one[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			  other[] = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-fe";
+	char id[17];
+
+	(void)state;
+	assert_true(head_parent(id, one));
+	assert_string_equal(id, "b7ad6b7169203331");
+	assert_false(head_parent(id, other));
+	assert_string_equal(id, "00f067aa0ba902b7");
+}
+
 static void test_seconds(void **state)
 {
 	static const char *const bad[] = {
@@ -202,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_table),   cmocka_unit_test(test_names),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_lengths), cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_parent),
 	};
 	return nth_group(tests);
 }

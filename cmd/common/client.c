@@ -1,6 +1,6 @@
-/* infer-bench/http.c - libcurl's interface for many transfers.  Its numbers are part of its binary
+/* common/client.c - libcurl's interface for many transfers.  Its numbers are part of its binary
  * interface, which has been the same since 7.16, so no header of it is needed. */
-#include "http.h"
+#include "common/client.h"
 #include "common/file.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -63,7 +63,7 @@ struct wait_fd {
 	F(multi_strerror, const char *, (int))
 
 #define FIELD(name, result, arguments) result(*name) arguments;
-struct http {
+struct client {
 	CALLS(FIELD)
 	void *so, *multi, *headers;
 	struct buf base, socket;
@@ -71,7 +71,7 @@ struct http {
 	int timer;
 };
 
-static int load(struct http *h, infer_error *err)
+static int load(struct client *h, infer_error *err)
 {
 	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4",
 		                             "libcurl.4.dylib" };
@@ -89,7 +89,7 @@ static int load(struct http *h, infer_error *err)
 	                                  : INFER_OK;
 }
 
-static int address(struct http *h, const char *url, infer_error *err)
+static int address(struct client *h, const char *url, const char *option, infer_error *err)
 {
 	size_t n = strlen(url);
 
@@ -99,8 +99,8 @@ static int address(struct http *h, const char *url, infer_error *err)
 		n = strlen(url);
 	} else if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
 		return err_set(err, INFER_EINVAL,
-		               "--url %.120s is none of http://HOST[:PORT], https://..., unix:PATH",
-		               url);
+		               "%s %.120s is none of http://HOST[:PORT], https://..., unix:PATH",
+		               option, url);
 	}
 	while (n && url[n - 1] == '/')
 		n--;
@@ -109,7 +109,7 @@ static int address(struct http *h, const char *url, infer_error *err)
 	return INFER_OK;
 }
 
-static int headers(struct http *h, const char *key_file, infer_error *err)
+static int headers(struct client *h, const char *key_file, infer_error *err)
 {
 	struct buf key, line;
 	int rc = INFER_OK;
@@ -133,9 +133,9 @@ static int headers(struct http *h, const char *key_file, infer_error *err)
 	return rc;
 }
 
-int http_open(struct http **out, const struct http_server *s, infer_error *err)
+int client_open(struct client **out, const struct client_server *s, infer_error *err)
 {
-	struct http *h = mem_zalloc(MEM_BASE, 1, sizeof *h);
+	struct client *h = mem_zalloc(MEM_BASE, 1, sizeof *h);
 	int rc;
 
 	*out = h;
@@ -145,7 +145,7 @@ int http_open(struct http **out, const struct http_server *s, infer_error *err)
 	h->timeout_ms = (long)(s->timeout_s * 1e3);
 	buf_init(&h->base, MEM_BASE);
 	buf_init(&h->socket, MEM_BASE);
-	rc = address(h, s->url, err);
+	rc = address(h, s->url, s->option ? s->option : "--url", err);
 	if (!rc)
 		rc = load(h, err);
 	if (!rc)
@@ -159,7 +159,7 @@ int http_open(struct http **out, const struct http_server *s, infer_error *err)
 	return INFER_OK;
 }
 
-void http_close(struct http *h)
+void client_close(struct client *h)
 {
 	if (!h)
 		return;
@@ -176,14 +176,14 @@ void http_close(struct http *h)
 
 static size_t take(char *bytes, size_t size, size_t n, void *user)
 {
-	struct http_call *c = user;
+	struct client_call *c = user;
 
 	c->got(c->user, bytes, size * n);
 	return size * n;
 }
 
-int http_start(struct http *h, struct http_call *c, const char *path, const char *body, size_t n,
-               infer_error *err)
+int client_start(struct client *h, struct client_call *c, const char *path, const char *body,
+                 size_t n, infer_error *err)
 {
 	struct buf url;
 	int bad;
@@ -217,13 +217,13 @@ int http_start(struct http *h, struct http_call *c, const char *path, const char
 	           : INFER_OK;
 }
 
-static void collect(struct http *h, struct http_call **ended)
+static void collect(struct client *h, struct client_call **ended)
 {
 	struct message *m;
 	int left;
 
 	while ((m = h->multi_info_read(h->multi, &left))) {
-		struct http_call *c = NULL;
+		struct client_call *c = NULL;
 		int result = m->data.result;
 		void *easy = m->easy;
 		long status = 0;
@@ -246,7 +246,7 @@ static void collect(struct http *h, struct http_call **ended)
 	}
 }
 
-int http_step(struct http *h, int64_t until_ns, struct http_call **ended, infer_error *err)
+int client_step(struct client *h, int64_t until_ns, struct client_call **ended, infer_error *err)
 {
 	struct wait_fd timer = { h->timer, 1, 0 };
 	struct itimerspec at = { .it_value = { until_ns / 1000000000, until_ns % 1000000000 } };
@@ -268,7 +268,7 @@ int http_step(struct http *h, int64_t until_ns, struct http_call **ended, infer_
 	return rc ? err_set(err, INFER_ENET, "libcurl: %s", h->multi_strerror(rc)) : INFER_OK;
 }
 
-void http_call_fini(struct http *h, struct http_call *c)
+void client_call_fini(struct client *h, struct client_call *c)
 {
 	if (!c->easy)
 		return;
@@ -285,17 +285,17 @@ static void keep(void *user, const char *bytes, size_t n)
 	buf_put(to, bytes, n);
 }
 
-int http_ask(struct http *h, const char *path, const char *body, int64_t *status, struct buf *out,
-             infer_error *err)
+int client_ask(struct client *h, const char *path, const char *body, int64_t *status,
+               struct buf *out, infer_error *err)
 {
-	struct http_call c = { .got = keep, .user = out }, *ended;
+	struct client_call c = { .got = keep, .user = out }, *ended;
 	int rc;
 
 	buf_clear(out);
-	rc = http_start(h, &c, path, body, body ? strlen(body) : 0, err);
+	rc = client_start(h, &c, path, body, body ? strlen(body) : 0, err);
 	while (!rc && !c.ended)
-		rc = http_step(h, clock_now_ns() + 1000000000, &ended, err);
-	http_call_fini(h, &c);
+		rc = client_step(h, clock_now_ns() + 1000000000, &ended, err);
+	client_call_fini(h, &c);
 	*status = c.status;
 	if (!rc && *c.why)
 		rc = err_set(err, INFER_ENET, "%s%s: %s", h->socket.len ? h->socket.at : h->base.at,

@@ -1,0 +1,388 @@
+/* infer-serve/otlp.c - spans of requests, and the process that sends them. */
+#include <infer/param.h>
+#include "infer-serve/otlp.h"
+#include "infer-serve/serve.h"
+#include "common/client.h"
+#include "common/say.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/jwrite.h"
+#include "base/rng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* LINE: what a pipe takes whole.  SOON_MS: spans wait so long for others; FULL: so many bytes do not.
+ * TIMEOUT_S: of a collector.  END_MS: for the last spans, at the end. */
+enum { LINE = 4096, SOON_MS = 500, FULL = 256 << 10, TIMEOUT_S = 5, END_MS = 2000 };
+
+/* ---- the process that sends ---- */
+
+/* The whole lines of `text`, as one request of the exporter. */
+static void put_spans(struct buf *to, const struct buf *text)
+{
+	struct jwrite w;
+
+	jw_init(&w, to);
+	jw_object(&w, NULL);
+	jw_array(&w, "resourceSpans");
+	jw_object(&w, NULL);
+	jw_object(&w, "resource");
+	jw_array(&w, "attributes");
+	jw_object(&w, NULL);
+	jw_str(&w, "key", "service.name");
+	jw_object(&w, "value");
+	jw_str(&w, "stringValue", "infer-serve");
+	jw_end(&w);
+	jw_end(&w);
+	jw_end(&w);
+	jw_end(&w);
+	jw_array(&w, "scopeSpans");
+	jw_object(&w, NULL);
+	jw_object(&w, "scope");
+	jw_str(&w, "name", "inferutils");
+	jw_str(&w, "version", infer_version());
+	jw_end(&w);
+	jw_array(&w, "spans");
+	for (const char *at = text->at, *end = at + text->len, *next; at < end; at = next + 1) {
+		next = memchr(at, '\n', (size_t)(end - at));
+		if (!next)
+			break;
+		jw_raw(&w, NULL, at, (size_t)(next - at));
+	}
+	for (int i = 0; i < 6; i++) /* from the spans to the root */
+		jw_end(&w);
+}
+
+static void send_spans(struct client *c, struct buf *text, int *warned)
+{
+	struct buf body, answer;
+	int64_t status = 0;
+	infer_error err = { 0 };
+
+	buf_init(&body, MEM_BASE);
+	buf_init(&answer, MEM_BASE);
+	put_spans(&body, text);
+	buf_putc(&body, 0);
+	int rc = body.bad ? INFER_ENOMEM
+	                  : client_ask(c, "/v1/traces", body.at, &status, &answer, &err);
+
+	if ((rc || status / 100 != 2) && !*warned) {
+		*warned = 1;
+		if (rc)
+			say_warning("spans are lost: %s", err.message);
+		else
+			say_warning("spans are lost: the collector answers with status %lld",
+			            (long long)status);
+	}
+	buf_fini(&body);
+	buf_fini(&answer);
+	buf_clear(text);
+}
+
+/* Send what comes until nothing can come any more. */
+static void run(int fd, struct client *c)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int64_t since = 0;
+	int warned = 0, over = 0;
+	char piece[LINE];
+	struct buf text;
+
+	buf_init(&text, MEM_BASE);
+	while (!over) {
+		int n = poll(&p, 1, text.len ? SOON_MS : -1);
+		ssize_t got = n > 0 ? read(fd, piece, sizeof piece) : 0;
+
+		over = (n > 0 && got <= 0) || (n < 0 && errno != EINTR);
+		if (got > 0 && !text.len)
+			since = clock_now_ns();
+		if (got > 0)
+			buf_put(&text, piece, (size_t)got);
+		if (text.len && text.at[text.len - 1] == '\n' &&
+		    (over || text.len > FULL ||
+		     clock_now_ns() - since >= SOON_MS * INT64_C(1000000)))
+			send_spans(c, &text, &warned);
+	}
+	buf_fini(&text);
+}
+
+/* It ends with the pipe alone, and keeps nothing else open. */
+static void __attribute__((noreturn)) child(int fd, const struct client_server *to)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	infer_error err;
+	struct client *c;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	for (int i = STDERR_FILENO + 1; i < fd; i++)
+		close(i);
+	if (client_open(&c, to, &err))
+		say_warning("spans are lost: %s", err.message);
+	else
+		run(fd, c);
+	_exit(0);
+}
+
+int otlp_open(struct server *s, infer_error *err)
+{
+	const struct client_server to = { .url = s->o->otlp,
+		                          .timeout_s = TIMEOUT_S,
+		                          .option = "--otlp" };
+	struct client *c = NULL;
+	int fds[2];
+
+	if (!s->o->otlp)
+		return INFER_OK;
+	/* what is wrong with the address is said before anything is served */
+	int rc = client_open(&c, &to, err);
+
+	client_close(c);
+	if (rc)
+		return rc;
+	if (pipe2(fds, O_CLOEXEC))
+		return err_set(err, INFER_EIO, "no pipe: %s", strerror(errno));
+	s->otlp_pid = fork();
+	if (!s->otlp_pid) {
+		close(fds[1]);
+		child(fds[0], &to);
+	}
+	close(fds[0]);
+	if (s->otlp_pid < 0) {
+		close(fds[1]);
+		return err_set(err, INFER_EIO, "no process for --otlp: %s", strerror(errno));
+	}
+	s->otlp_fd = fds[1];
+	return fcntl(fds[1], F_SETFL, O_NONBLOCK) ? err_set(err, INFER_EIO, "the pipe of --otlp")
+	                                          : INFER_OK;
+}
+
+void otlp_close(struct server *s)
+{
+	int64_t until = clock_now_ns() + END_MS * INT64_C(1000000);
+
+	if (s->otlp_pid <= 0)
+		return;
+	if (s->otlp_fd >= 0)
+		close(s->otlp_fd);
+	while (!waitpid(s->otlp_pid, NULL, WNOHANG) && clock_now_ns() < until)
+		poll(NULL, 0, 10);
+}
+
+/* ---- spans ---- */
+
+static void begin(struct jwrite *w, const char *key)
+{
+	jw_object(w, NULL);
+	jw_str(w, "key", key);
+	jw_object(w, "value");
+}
+
+static void end(struct jwrite *w)
+{
+	jw_end(w);
+	jw_end(w);
+}
+
+static void put_str(struct jwrite *w, const char *key, const char *v)
+{
+	begin(w, key);
+	jw_str(w, "stringValue", v);
+	end(w);
+}
+
+/* 64 bits are texts in the JSON of OTLP. */
+static void put_int(struct jwrite *w, const char *key, int64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%lld", (long long)v);
+	begin(w, key);
+	jw_str(w, "intValue", text);
+	end(w);
+}
+
+static void put_num(struct jwrite *w, const char *key, double v)
+{
+	begin(w, key);
+	jw_num(w, "doubleValue", v);
+	end(w);
+}
+
+static void put_finishes(struct jwrite *w, const struct infer_answer *a)
+{
+	begin(w, "gen_ai.response.finish_reasons");
+	jw_object(w, "arrayValue");
+	jw_array(w, "values");
+	for (int32_t i = 0; i < a->job->n; i++) {
+		jw_object(w, NULL);
+		jw_str(w, "stringValue",
+		       a->choices[i].finish == INFER_FINISH_LENGTH ? "length" : "stop");
+		jw_end(w);
+	}
+	jw_end(w);
+	jw_end(w);
+	end(w);
+}
+
+static void put_sampling(struct jwrite *w, const infer_job *j)
+{
+	struct infer_sample_opts o = j->request.sample;
+
+	infer_sample_resolve(&o);
+	put_num(w, "gen_ai.request.temperature", (double)o.temp);
+	put_num(w, "gen_ai.request.top_p", (double)o.top_p);
+	put_num(w, "gen_ai.request.top_k", (double)o.top_k);
+	put_num(w, "gen_ai.request.frequency_penalty", (double)o.frequency);
+	put_num(w, "gen_ai.request.presence_penalty", (double)o.presence);
+	put_int(w, "gen_ai.request.seed", (int64_t)infer_job_seed(j, 0));
+}
+
+void otlp_note(struct exchange *x, const struct infer_answer *a)
+{
+	const infer_job *j = a->job;
+	int64_t in = 0, out = 0;
+	struct jwrite w;
+
+	if (x->server->otlp_fd < 0 || x->is_line)
+		return;
+	for (int32_t i = 0; i < j->n; i++) {
+		in += i % infer_job_each(j) ? 0 : a->choices[i].usage.prompt_tokens;
+		out += a->choices[i].usage.completion_tokens;
+	}
+	buf_clear(&x->span);
+	jw_init(&w, &x->span);
+	jw_array(&w, NULL);
+	put_sampling(&w, j);
+	if (j->request.max_tokens >= 0)
+		put_int(&w, "gen_ai.request.max_tokens", j->request.max_tokens);
+	put_int(&w, "gen_ai.request.choice.count", infer_job_each(j));
+	put_str(&w, "gen_ai.output.type", j->request.grammar && !j->chat ? "json" : "text");
+	put_finishes(&w, a);
+	put_int(&w, "gen_ai.usage.input_tokens", in);
+	put_int(&w, "gen_ai.usage.output_tokens", out);
+	if (x->first_ns)
+		put_num(&w, "gen_ai.server.time_to_first_token",
+		        (double)(x->first_ns - x->began_ns) * 1e-9);
+	jw_end(&w);
+}
+
+/* What all requests of an endpoint are called. */
+static const char *operation(const struct exchange *x)
+{
+	const char *form = x->endpoint->form;
+
+	return !strcmp(form, "embed") ? "embeddings"
+	       : !strcmp(form, "text") || !strcmp(form, "native") || !strcmp(form, "infill")
+	               ? "text_completion"
+	               : "chat";
+}
+
+static void put_common(struct jwrite *w, const struct exchange *x, int status)
+{
+	const char *name = x->model ? x->model->name : "", *listen = x->server->o->listen;
+	const char *colon = strrchr(listen, ':');
+	char text[24], host[256];
+
+	put_str(w, "gen_ai.operation.name", operation(x));
+	put_str(w, "gen_ai.provider.name", "inferutils");
+	put_str(w, "gen_ai.request.model", name);
+	put_str(w, "gen_ai.response.model", name);
+	if (!strncmp(listen, "unix:", 5)) {
+		put_str(w, "server.address", listen + 5);
+	} else if (colon) {
+		snprintf(host, sizeof host, "%.*s", (int)(colon - listen), listen);
+		put_str(w, "server.address", host);
+		put_int(w, "server.port", strtol(colon + 1, NULL, 10));
+	}
+	put_int(w, "http.response.status_code", status);
+	if (status >= 400) {
+		snprintf(text, sizeof text, "%d", status);
+		put_str(w, "error.type", text);
+	}
+}
+
+static void put_ns(struct jwrite *w, const char *key, int64_t ns)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%lld", (long long)ns);
+	jw_str(w, key, text);
+}
+
+static void put_ids(struct jwrite *w, const struct exchange *x)
+{
+	char trace[33];
+
+	snprintf(trace, sizeof trace, "%016llx%s",
+	         (unsigned long long)rng_hash(~x->server->salt, x->name, strlen(x->name)), x->name);
+	jw_str(w, "traceId", x->has_trace ? x->trace : trace);
+	jw_str(w, "spanId", x->name);
+	if (x->has_trace)
+		jw_str(w, "parentSpanId", x->parent);
+}
+
+static const char kind[] = "kind"; /* of a span, not of a record */
+
+static void put_span(struct jwrite *w, const struct exchange *x, int status)
+{
+	int64_t now = clock_now_ns();
+	struct timespec t;
+	char name[320];
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	int64_t real = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+
+	snprintf(name, sizeof name, "%s %.256s", operation(x), x->model ? x->model->name : "");
+	jw_object(w, NULL);
+	put_ids(w, x);
+	jw_str(w, "name", name);
+	jw_int(w, kind, 2); /* of a server */
+	put_ns(w, "startTimeUnixNano", real - (now - x->began_ns));
+	put_ns(w, "endTimeUnixNano", real);
+	jw_array(w, "attributes");
+	put_common(w, x, status);
+	/* the members of the array */
+	if (x->span.len > 2 && !x->span.bad)
+		jw_raw(w, NULL, x->span.at + 1, x->span.len - 2);
+	jw_end(w);
+	jw_object(w, "status");
+	if (status >= 500)
+		jw_int(w, "code", 2);
+	jw_end(w);
+	jw_end(w);
+}
+
+void otlp_put(struct server *s, const struct exchange *x, int status)
+{
+	struct jwrite w;
+	struct buf b;
+
+	if (s->otlp_fd < 0 || !x->endpoint || !x->endpoint->form || (x->has_trace && !x->sampled) ||
+	    x->endpoint->flags & EP_OFF)
+		return;
+	buf_init(&b, MEM_BASE);
+	jw_init(&w, &b);
+	put_span(&w, x, status);
+	buf_putc(&b, '\n');
+	if (b.bad || b.len > LINE || write(s->otlp_fd, b.at, b.len) != (ssize_t)b.len) {
+		pthread_mutex_lock(&s->lock);
+		s->spans_dropped++;
+		pthread_mutex_unlock(&s->lock);
+	}
+	buf_fini(&b);
+}

@@ -1,0 +1,24 @@
+/* infer-serve/otlp.h - spans of requests, in the words of OpenTelemetry's conventions for generative
+ * AI, over OTLP/HTTP as JSON.
+ *
+ * A process of its own sends them: this one opens no socket once it serves (harden.c), and no request
+ * waits for a collector.  A line of a pipe is a span; the process ends with the pipe.  A span that the
+ * pipe has no room for is dropped, and counted. */
+#ifndef INFER_SERVE_OTLP_H
+#define INFER_SERVE_OTLP_H
+#include <infer/form.h>
+#include <infer/status.h>
+
+struct server;
+struct exchange;
+
+/* Start that process, before there are threads.  Without --otlp nothing is done.
+ * INFER_EINVAL  the address; INFER_EUNSUP there is no libcurl; INFER_EIO INFER_ENOMEM */
+int otlp_open(struct server *s, infer_error *err);
+/* Wait for what it has, for a while. */
+void otlp_close(struct server *s);
+/* Remember what was asked and answered; of the thread that has the answer. */
+void otlp_note(struct exchange *x, const struct infer_answer *a);
+/* The request is over; of the HTTP thread. */
+void otlp_put(struct server *s, const struct exchange *x, int status);
+#endif
