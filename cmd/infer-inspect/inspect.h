@@ -90,6 +90,11 @@ void put_bytes(struct buf *out, uint64_t bytes);
 /* The like of "1.1 MiB". */
 void put_size(struct buf *out, uint64_t bytes);
 
+/* about.c: dimensions, types, vocabulary, template and licence, a line each; model: NULL if it does not
+ * open. */
+void put_about(struct buf *out, const infer_file *f, const infer_model *model);
+void put_about_json(struct jwrite *w, const infer_file *f, const infer_model *model);
+
 /* How a file was quantised and what it lost, if it says so: a line each. */
 void put_lost(struct buf *out, const infer_file *f);
 

@@ -172,6 +172,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	jw_num(&w, "bits_per_weight", s.elements ? 8 * (double)s.bytes / (double)s.elements : 0);
 	jw_str(&w, "id", id);
 	put_verdict_json(&w, v);
+	put_about_json(&w, f, v->model);
 	infer_record_close(&w);
 }
 
@@ -219,6 +220,7 @@ int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 		put_file_json(out, file, &info, &v, id);
 	} else {
 		put_verdict(out, &v);
+		put_about(out, file, v.model);
 		put_file_text(out, file, &info, id);
 	}
 	infer_model_close(&v.model);

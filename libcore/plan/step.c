@@ -143,6 +143,19 @@ static double weight_time(const struct infer_machine *m, int type, double rows, 
 	return best;
 }
 
+/* How many times as long a product takes as if all threads had their share of it: the backend gives no
+ * thread less than some 65536 multiplications, and twice that to one alone (backend/cpu/tile.c). */
+enum { ITEM_WORK = 64 << 10 };
+static double uneven(const struct infer_machine *m, double work)
+{
+	double items = work / ITEM_WORK, threads = m->threads, rounds;
+
+	if (items <= 2)
+		return threads;
+	rounds = (double)(int64_t)((items + threads - 1) / threads);
+	return items > 64 * threads ? 1 : rounds * threads / items;
+}
+
 /* Threads other than those that were measured: arithmetic goes with their number, memory as far as it
  * goes. */
 static double slower(const struct infer_machine *m, const struct infer_setup *how)
@@ -206,7 +219,8 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 			if (!(rows > 0))
 				break;
 			x = weight_time(m, w->type, rows, resident) * 1e-9 * (double)w->n *
-			    (double)w->k * w->times * touched;
+			    (double)w->k * w->times * touched *
+			    uneven(m, rows * (double)w->n * (double)w->k);
 			if (c.weight_bytes * 1e-9 / m->memory_gb_s > 0.5 * x && !resident)
 				memory += x;
 			else

@@ -94,29 +94,40 @@ static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-static void nothing(void *user, int64_t i, int worker)
+/* Some microseconds of work, so that no thread can do the items of another before that has come. */
+static void some_work(void *user, int64_t i, int worker)
 {
-	(void)user;
+	const infer_probe *p = user;
+	float sink[4];
+	double ops;
+
 	(void)i;
 	(void)worker;
+	p->widest.peak_fma(&ops, sink, 40);
 }
 
-/* The time of regions without work; the least of some turns. */
-static int barriers(struct infer_machine *m, int threads, infer_error *err)
+/* What a region costs beside its work: an item for each thread, against one alone; the middle of some
+ * turns. */
+static int barriers(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
-	enum { TURNS = 20, REGIONS = 100 };
+	enum { TURNS = 15, REGIONS = 60 };
+	double of[TURNS];
 	struct pool *pool;
 
-	TRY(pool_new(&pool, threads, err));
+	TRY(pool_new(&pool, p->threads, err));
 	for (int t = 0; t < TURNS; t++) {
-		int64_t from = clock_now_ns();
+		int64_t from = clock_now_ns(), middle;
 		for (int i = 0; i < REGIONS; i++)
-			pool_run(pool, 4 * threads, nothing, NULL);
-		double ns = (double)(clock_now_ns() - from) / REGIONS;
-		if (!t || ns < m->barrier_ns)
-			m->barrier_ns = ns;
+			some_work(p, 0, 0);
+		middle = clock_now_ns();
+		for (int i = 0; i < REGIONS; i++)
+			pool_run(pool, p->threads, some_work, p);
+		of[t] = (double)(clock_now_ns() - middle - (middle - from)) / REGIONS;
 	}
 	pool_free(pool);
+	struct infer_rate r = probe_rate(of, TURNS, 1);
+
+	m->barrier_ns = r.median > 100 ? r.median : 100;
 	return INFER_OK;
 }
 
@@ -218,7 +229,7 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 	if (!rc)
 		rc = probe_machine_loops(m, p, (flags & INFER_MACHINE_LOOPS) != 0, err);
 	if (!rc)
-		rc = barriers(m, p->threads, err);
+		rc = barriers(m, p, err);
 	if (!rc)
 		rc = draws(m, &p->widest, err);
 	infer_probe_close(&p);

@@ -112,7 +112,7 @@ static int of_cache(struct infer_attn_rate *r, infer_probe *p, int type, infer_e
 			                .m = 1 };
 		TRY(best(p, &c, 0, &r->decode[d], err));
 		TRY(best(p, &c, (size_t)p->threads * CACHED, &r->cached[d], err));
-		c.m = 64;
+		c.m = 32; /* as a backend's block of rows */
 		c.shape = "prefill";
 		TRY(best(p, &c, 0, &r->prefill[d], err));
 	}

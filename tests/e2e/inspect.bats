@@ -50,6 +50,19 @@ load lib
 	fails 2 '--all goes with show and hw only' infer-inspect tensors --all
 }
 
+@test "show says what the model is: dimensions, types, vocabulary, template, licence" {
+	infer-inspect -m demo >a
+	grep -q '^shape      width 256, .* heads of .*, .* of keys, ff 768$' a
+	grep -qE '^types      Q8_0 [0-9.]+ %' a
+	grep -qE '^vocabulary 1024 tokens, bpe' a
+	grep -q '^template   .*; answers: ' a
+	infer-inspect -m demo --json | head -n 1 >b
+	same 256 "$(json model.width <b)"
+	same "$(json tensor_bytes <b)" "$(perl -ne '/"types":\[(.*?)\]/ or die; $s += $_ for $1 =~ /"size_bytes":(\d+)/g; print "$s\n"' b)"
+	infer-inspect "$SPM" >c
+	grep -q '^vocabulary .*, spm; begin 1 <s>; end 2 </s>' c
+}
+
 @test "files are named as arguments; one that fails does not keep the others from being shown" {
 	infer-inspect -m "$M" >a
 	infer-inspect "$M" | cmp - a

@@ -1,0 +1,199 @@
+/* infer-inspect/about.c - what a model is: its dimensions, the types of its weights, its vocabulary, what
+ * its template can do, its licence. */
+#include "inspect.h"
+#include <infer/plan.h>
+#include <infer/reply.h>
+#include <infer/token.h>
+#include "common/chat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 79, HEAD = 11, TYPES = 4 };
+
+struct by_type {
+	uint64_t bytes, elements;
+	int type;
+};
+
+/* Types by their bytes, the most first. */
+static int types_of(struct by_type all[INFER_TYPE_COUNT], const infer_file *f)
+{
+	const struct infer_tensor *t;
+	int n = 0;
+
+	for (int i = 0; i < INFER_TYPE_COUNT; i++)
+		all[i] = (struct by_type){ .type = i };
+	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
+		all[t->type].bytes += t->bytes;
+		all[t->type].elements += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] *
+		                         (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
+	}
+	for (int i = 0; i < INFER_TYPE_COUNT; i++)
+		for (int k = i; k > 0 && all[k].bytes > all[k - 1].bytes; k--) {
+			struct by_type swap = all[k];
+			all[k] = all[k - 1];
+			all[k - 1] = swap;
+		}
+	while (n < INFER_TYPE_COUNT && all[n].bytes)
+		n++;
+	return n;
+}
+
+static void put_types(struct buf *out, const infer_file *f)
+{
+	struct by_type all[INFER_TYPE_COUNT];
+	uint64_t sum = 0;
+	int n = types_of(all, f);
+
+	for (int i = 0; i < n; i++)
+		sum += all[i].bytes;
+	buf_puts(out, "types     ");
+	for (int i = 0; i < n && i < TYPES; i++)
+		buf_printf(out, "%s %s %.1f %%", i ? "," : "", infer_type_info(all[i].type)->name,
+		           100 * (double)all[i].bytes / (double)sum);
+	if (n > TYPES)
+		buf_printf(out, " and %d more", n - TYPES);
+	buf_putc(out, '\n');
+}
+
+/* Weights that a token is multiplied with, or all that are not those of other experts. */
+static double active(const struct infer_shape *s)
+{
+	double idle = 0;
+
+	for (int i = 0; i < s->n_work; i++)
+		if (s->work[i].kind == INFER_WORK_EXPERTS)
+			idle += (double)s->work[i].n * (double)s->work[i].k * s->work[i].times *
+			        (s->work[i].experts - s->work[i].used);
+	return s->params - idle;
+}
+
+static void put_shape(struct buf *out, const struct infer_model_info *m, const infer_model *model)
+{
+	struct infer_shape s;
+
+	buf_printf(out, "shape      width %d, %d heads of %d, %d of keys, ff %d\n", (int)m->n_embd,
+	           (int)m->n_head, (int)m->head_dim, (int)m->n_head_kv, (int)m->n_ff);
+	if (!m->n_expert || infer_shape_of(&s, model, NULL))
+		return;
+	double n = active(&s);
+	buf_printf(out, "experts    %d, of which a token takes %d: %.*f %s active\n",
+	           (int)m->n_expert, (int)m->n_expert_used, n < 1e9 ? 1 : 2,
+	           n * (n < 1e9 ? 1e-6 : 1e-9), n < 1e9 ? "million" : "billion");
+}
+
+static void put_token(struct buf *out, const infer_tokenizer *t, const char *what, int32_t id,
+                      size_t from)
+{
+	struct infer_token_info info;
+
+	if (id < 0 || infer_token_info(t, id, &info, NULL))
+		return;
+	if (out->len - from + info.piece.len + 16 > COLUMNS)
+		return;
+	buf_printf(out, "; %s %d ", what, (int)id);
+	put_plain(out, info.piece, 24);
+}
+
+static void put_vocabulary(struct buf *out, const infer_tokenizer *t)
+{
+	size_t from = out->len;
+	int32_t eos = infer_token_special(t, INFER_EOS), eot = infer_token_special(t, INFER_EOT);
+
+	buf_printf(out, "vocabulary %d tokens, %s", (int)infer_tokenizer_count(t),
+	           infer_tokenizer_kind(t));
+	put_token(out, t, "begin", infer_token_special(t, INFER_BOS), from);
+	put_token(out, t, "end", eos, from);
+	if (eot != eos)
+		put_token(out, t, "end of turn", eot, from);
+	buf_putc(out, '\n');
+}
+
+static void put_template(struct buf *out, const infer_file *f)
+{
+	static const struct chat_args none = CHAT_ARGS;
+	const char *calls, *reasoning;
+	struct infer_chat_caps can;
+	infer_error err;
+	struct chat c = { 0 };
+
+	buf_puts(out, "template  ");
+	if (chat_take(&c, &none, f, &err)) {
+		buf_printf(out, " damaged: %.50s", err.message);
+	} else if (!c.template) {
+		buf_puts(out, " none");
+	} else {
+		infer_chat_caps(c.template, &can);
+		infer_reply_format(c.template, &calls, &reasoning);
+		buf_printf(out, "%s%s%s%s", can.system ? " system" : "", can.tools ? " tools" : "",
+		           can.results ? " results" : "", can.thinking ? " thinking" : "");
+		buf_printf(out, "; answers: %s, %s", calls, reasoning);
+	}
+	buf_putc(out, '\n');
+	chat_fini(&c);
+}
+
+static void put_licence(struct buf *out, const infer_file *f)
+{
+	const struct infer_meta *m = infer_file_meta(f, "general.license");
+	size_t cursor = 0;
+
+	if (!m || m->count != 1)
+		return;
+	buf_puts(out, "licence    ");
+	if (put_meta_element(out, NULL, f, m, 0, &cursor, COLUMNS - HEAD - 20, NULL))
+		buf_puts(out, "unreadable");
+	buf_putc(out, '\n');
+}
+
+void put_about(struct buf *out, const infer_file *f, const infer_model *model)
+{
+	struct infer_model_info m;
+
+	if (model) {
+		infer_model_info(model, &m);
+		put_shape(out, &m, model);
+	}
+	put_types(out, f);
+	if (model && infer_model_tokenizer(model))
+		put_vocabulary(out, infer_model_tokenizer(model));
+	put_template(out, f);
+	put_licence(out, f);
+}
+
+void put_about_json(struct jwrite *w, const infer_file *f, const infer_model *model)
+{
+	struct by_type all[INFER_TYPE_COUNT];
+	struct infer_model_info m;
+	struct infer_shape s;
+	int n = types_of(all, f);
+
+	jw_array(w, "types");
+	for (int i = 0; i < n; i++) {
+		jw_object(w, NULL);
+		jw_str(w, "type", infer_type_info(all[i].type)->name);
+		jw_uint(w, "size_bytes", all[i].bytes);
+		jw_uint(w, "elements", all[i].elements);
+		jw_end(w);
+	}
+	jw_end(w);
+	if (!model || infer_shape_of(&s, model, NULL))
+		return;
+	infer_model_info(model, &m);
+	jw_object(w, "model");
+	jw_str(w, "arch", m.arch);
+	jw_num(w, "params", s.params);
+	jw_num(w, "active_params", active(&s));
+	jw_int(w, "layers", m.n_layers);
+	jw_int(w, "width", m.n_embd);
+	jw_int(w, "heads", m.n_head);
+	jw_int(w, "kv_heads", m.n_head_kv);
+	jw_int(w, "head_dim", m.head_dim);
+	jw_int(w, "ff", m.n_ff);
+	jw_int(w, "ctx", m.ctx_train);
+	jw_int(w, "vocab", m.n_vocab);
+	jw_int(w, "experts", m.n_expert);
+	jw_int(w, "experts_used", m.n_expert_used);
+	jw_end(w);
+}
