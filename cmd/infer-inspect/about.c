@@ -90,7 +90,7 @@ static void put_token(struct buf *out, const infer_tokenizer *t, const char *wha
 
 	if (id < 0 || infer_token_info(t, id, &info, NULL))
 		return;
-	if (out->len - from + info.piece.len + 16 > COLUMNS)
+	if (out->len - from + info.piece.len + strlen(what) + 11 > COLUMNS)
 		return;
 	buf_printf(out, "; %s %d ", what, (int)id);
 	put_plain(out, info.piece, 24);

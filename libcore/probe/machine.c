@@ -1,6 +1,6 @@
 /* probe/machine.c - this machine: memory by the number of threads, arithmetic, barriers, drawing, the
  * disk */
-#include <infer/hw.h>
+#include <infer/engine.h>
 #include <infer/machine.h>
 #include <infer/sample.h>
 #include "base/clock.h"
@@ -155,6 +155,41 @@ static int draws(struct infer_machine *m, const struct kern *k, infer_error *err
 	return rc;
 }
 
+/* Steps that produce a token of the built-in model, by the engine that programs run; the middle one. */
+static int steps(struct infer_machine *m, infer_error *err)
+{
+	enum { TOKENS = 96 };
+	const struct infer_engine_opts o = { .ctx = TOKENS + 32 };
+	const int32_t prompt[] = { 1 };
+	const struct infer_request r = { .prompt = prompt,
+		                         .n_prompt = 1,
+		                         .max_tokens = TOKENS,
+		                         .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
+	double of[TOKENS];
+	struct infer_event ev;
+	infer_engine *e = NULL;
+	infer_model *model;
+	int n = 0, rc;
+
+	TRY(infer_model_open(&model, "demo", NULL, err));
+	rc = infer_engine_open(&e, model, &o, err);
+	if (!rc)
+		rc = infer_engine_submit(e, &r, NULL, err);
+	while (!rc && infer_engine_busy(e)) {
+		int64_t from = clock_now_ns();
+		rc = infer_engine_step(e, err);
+		if (n < TOKENS)
+			of[n++] = (double)(clock_now_ns() - from);
+		while (infer_engine_next(e, &ev))
+			;
+	}
+	infer_engine_close(&e);
+	infer_model_close(&model);
+	if (!rc && n)
+		m->step_ns = probe_rate(of, n, 1).median;
+	return rc;
+}
+
 /* Write a file and read it past the page cache.  A disk that cannot do that is not measured, which is
  * no error. */
 static void disk(struct infer_machine *m, const char *dir, void *piece)
@@ -232,6 +267,8 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 		rc = barriers(m, p, err);
 	if (!rc)
 		rc = draws(m, &p->widest, err);
+	if (!rc && flags & INFER_MACHINE_LOOPS)
+		rc = steps(m, err);
 	infer_probe_close(&p);
 	TRY(rc);
 	piece = dir ? mem_aligned(MEM_PLAN, 4096, DISK_PIECE) : NULL;

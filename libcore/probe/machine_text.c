@@ -47,6 +47,7 @@ static const struct field host_fields[] = {
 	HOST(REAL, tile_i8_gop_s, 1e9),
 	HOST(REAL, tile_bf16_gflop_s, 1e9),
 	HOST(REAL, barrier_ns, 1e9),
+	HOST(REAL, step_ns, 1e12),
 	HOST(REAL, sample_ns, 1e9),
 	HOST(REAL, decode_part, 1),
 	HOST(REAL, prefill_part, 1),

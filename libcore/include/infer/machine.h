@@ -66,6 +66,7 @@ struct infer_machine {
 	double bf16_gflop_s;                     /* products of bf16 matrices by many rows */
 	double tile_i8_gop_s, tile_bf16_gflop_s; /* in tile registers; 0: there are none */
 	double barrier_ns;                       /* of one region of all threads */
+	double step_ns;   /* of the engine: a token of the built-in model by one sequence */
 	double sample_ns; /* drawing a token with the usual options, of 1000 logits */
 	double slots[INFER_MACHINE_SLOTS]; /* 1e9 elements a second of one thread: probe/elem.c */
 	struct infer_loop_rate loops[INFER_TYPE_COUNT];
