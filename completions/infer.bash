@@ -41,9 +41,10 @@ _infer_bench()
 	--clock) _infer_words 'wall cpu'; return ;;
 	--url | --alias | --clients | --rate | --requests | --output | --shared-prefix | --seed | --warmup | --timeout | --pid | --price) return ;;
 	--api) _infer_words 'completions chat'; return ;;
-	--api-key-file | --trace | --out | --record) _infer_files; return ;;
+	--api-key-file | --trace | --suite | --out | --record) _infer_files; return ;;
 	--filter) return ;;
 	--tolerance | --rounds) return ;;
+	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
 	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
@@ -56,12 +57,12 @@ _infer_bench()
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
-		--tolerance --rounds
+		--tolerance --rounds --suite --to
 		--out --kind
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'run serve ab compare plot report kernels' ;;
+	*) _infer_words 'run serve ab compare plot report convert kernels' ;;
 	esac
 }
 complete -F _infer_bench infer-bench

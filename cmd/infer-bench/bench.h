@@ -11,6 +11,17 @@
 #include "common/start.h"
 
 enum bench_clock { CLOCK_WALL, CLOCK_CPU };
+enum {
+	BENCH_RUN = 1 << 0,
+	BENCH_SERVE = 1 << 1,
+	BENCH_KERNELS = 1 << 2,
+	BENCH_AB = 1 << 3,
+	BENCH_COMPARE = 1 << 4,
+	BENCH_PLOT = 1 << 5,
+	BENCH_REPORT = 1 << 6,
+	BENCH_CONVERT = 1 << 7,
+	BENCH_TAKE_WORDS = BENCH_AB | BENCH_COMPARE | BENCH_PLOT | BENCH_REPORT | BENCH_CONVERT
+};
 enum bench_api { API_COMPLETIONS, API_CHAT };
 struct bench_opts {
 	struct start start;
@@ -21,9 +32,11 @@ struct bench_opts {
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */
 	/* serve */
-	const char *url, *alias, *key_file, *output, *trace, *out;
+	const char *url, *alias, *key_file, *output, *trace, *out, *suite;
 	double rate, timeout, price, tolerance;
 	int64_t rounds, clients, requests, shared_prefix, seed, warmup, pid;
+	int to;                  /* convert: enum convert_form */
+	int follows;             /* no option: records follow others of ours */
 	int api, may_stop, kind; /* api: enum bench_api; kind: of a picture, enum figure_kind */
 };
 
@@ -33,8 +46,13 @@ int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 int serve(const struct bench_opts *o, const struct opt_rest *rest);
 int compare(const struct bench_opts *o, const struct opt_rest *rest);
 int plot(const struct bench_opts *o, const struct opt_rest *rest);
+int convert(const struct bench_opts *o, const struct opt_rest *rest);
 int report(const struct bench_opts *o, const struct opt_rest *rest);
 int ab(const struct bench_opts *o, const struct opt_rest *rest);
+
+/* An option that the subject (BENCH_RUN ...) does not have, and those that do, by what to say; NULL:
+ * none. */
+const char *bench_stray(const struct bench_opts *o, unsigned of);
 
 /* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */
 const char *bench_commit(void);

@@ -1,5 +1,6 @@
 /* infer-bench/main.c - options, then one call. */
 #include "opts.h"
+#include "suite.h"
 #include "common/say.h"
 #include "base/err.h"
 
@@ -12,6 +13,7 @@ static const struct help_line lines[] = {
 	{ "compare", "two files of records: what became better, what worse" },
 	{ "plot", "a picture of records, in the terminal or in a file" },
 	{ "report", "records as one page of HTML" },
+	{ "convert", "records from and to llama-bench and vLLM" },
 	{ "kernels", "every inner loop: GB/s, GOP/s, and its part of the ceiling" },
 	{ NULL, NULL },
 };
@@ -32,6 +34,7 @@ static const struct program program = {
 		 "       infer-bench ab [OPTION]... A B [-- ARG...]\n"
 		 "       infer-bench compare [OPTION]... BASE NEW\n"
 		 "       infer-bench plot|report [OPTION]... [FILE]...\n"
+		 "       infer-bench convert --to FORM [OPTION]... [FILE]...\n"
 		 "       infer-bench kernels [OPTION]...",
 	.brief = "Measure, beside what the machine can in the same run.",
 	.subjects = lines,
@@ -39,28 +42,19 @@ static const struct program program = {
 	.rows = bench_rows,
 };
 
-enum {
-	RUN = 1 << 0,
-	SERVE = 1 << 1,
-	KERNELS = 1 << 2,
-	AB = 1 << 3,
-	COMPARE = 1 << 4,
-	PLOT = 1 << 5,
-	REPORT = 1 << 6,
-	TAKE_WORDS = AB | COMPARE | PLOT | REPORT
-};
 static const struct {
 	const char *name;
 	int (*run)(const struct bench_opts *o, const struct opt_rest *rest);
 	unsigned of;
 } subjects[] = {
-	{ "run", run, RUN },
-	{ "serve", serve, SERVE },
-	{ "ab", ab, AB },
-	{ "compare", compare, COMPARE },
-	{ "plot", plot, PLOT },
-	{ "report", report, REPORT },
-	{ "kernels", kernels, KERNELS },
+	{ "run", run, BENCH_RUN },
+	{ "serve", serve, BENCH_SERVE },
+	{ "ab", ab, BENCH_AB },
+	{ "compare", compare, BENCH_COMPARE },
+	{ "plot", plot, BENCH_PLOT },
+	{ "report", report, BENCH_REPORT },
+	{ "convert", convert, BENCH_CONVERT },
+	{ "kernels", kernels, BENCH_KERNELS },
 };
 static int refuse(const struct opt_rest *rest)
 {
@@ -69,46 +63,14 @@ static int refuse(const struct opt_rest *rest)
 
 	if (!word)
 		err_set(&err, INFER_EINVAL,
-		        "nothing to measure is named: run, serve, ab, compare, plot, report or "
-		        "kernels");
+		        "nothing to measure is named: run, serve, ab, compare, plot, report, "
+		        "convert or kernels");
 	else
 		err_set(&err, INFER_EINVAL,
-		        "'%.60s' is none of run, serve, ab, compare, plot, report, kernels", word);
+		        "'%.60s' is none of run, serve, ab, compare, plot, report, convert, "
+		        "kernels",
+		        word);
 	return say_fail(&err);
-}
-
-/* An option that the subject does not have, and those that do, by what to say; NULL: none. */
-static const char *stray(const struct bench_opts *o, unsigned of)
-{
-	const struct engine_args *e = &o->engine;
-	int engine = e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->prefill_chunk ||
-	             e->step_ms || e->no_prefix_cache;
-	int server = o->alias || o->key_file || o->output || o->trace || o->rate > 0 ||
-	             o->price > 0 || o->clients || o->requests || o->shared_prefix || o->pid ||
-	             o->api || o->may_stop;
-	const struct {
-		int given;
-		unsigned of;
-		const char *say;
-	} rows[] = {
-		{ o->filters.n > 0, KERNELS, "--filter goes with kernels only" },
-		{ o->tokens || o->depth || o->seqs || o->clock, RUN,
-		  "-n, --depth, --seqs and --clock go with run only" },
-		{ o->prompts != NULL, RUN | SERVE | AB, "-p goes with run, serve and ab only" },
-		{ engine, RUN, "options of the engine, but -t and --isa, go with run only" },
-		{ o->url != NULL, SERVE, "--url goes with serve only" },
-		{ server, SERVE | AB, "options for servers go with serve and ab only" },
-		{ o->tolerance < 2 || o->tolerance > 2, AB | COMPARE,
-		  "--tolerance goes with compare and ab only" },
-		{ o->out != NULL, PLOT | REPORT, "--out goes with plot and report only" },
-		{ o->kind, PLOT, "--kind goes with plot only" },
-		{ o->rounds != 20, AB, "--rounds goes with ab only" },
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].given && !(rows[i].of & of))
-			return rows[i].say;
-	return NULL;
 }
 
 static int subject(const struct bench_opts *o, struct opt_rest *rest)
@@ -116,18 +78,48 @@ static int subject(const struct bench_opts *o, struct opt_rest *rest)
 	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
 		if (strcmp(subjects[i].name, rest->words[0]))
 			continue;
-		if (rest->n_words > 1 && !(subjects[i].of & TAKE_WORDS)) {
+		if (rest->n_words > 1 && !(subjects[i].of & BENCH_TAKE_WORDS)) {
 			say_error("%s takes no argument: '%.60s'", subjects[i].name,
 			          rest->words[1]);
 			return EXIT_USAGE;
 		}
-		const char *why = stray(o, subjects[i].of);
+		const char *why = bench_stray(o, subjects[i].of);
 
 		if (why)
 			say_error("%s", why);
 		return why ? EXIT_USAGE : subjects[i].run(o, rest);
 	}
 	return refuse(rest);
+}
+
+/* Each run of a suite has the options of the line, and then its own. */
+static int suite(const struct bench_opts *given, const struct opt_rest *outer)
+{
+	static struct opt rows[OPT_ROWS_MAX];
+	struct suite s;
+	infer_error err;
+	int code = EXIT_DONE, rc = suite_read(&s, given->suite, outer->words[0], &err);
+
+	opt_rows(rows, bench_rows);
+	for (size_t i = 0; !rc && i < s.n; i++) {
+		struct bench_opts o = *given;
+		struct opt_rest rest;
+		int one;
+
+		o.suite = NULL;
+		o.follows = i > 0;
+		rc = opt_parse(rows, &o, s.runs[i].argc, s.runs[i].argv, &rest, &err);
+		say_note(1, "%s", s.runs[i].name);
+		one = !rc && !o.suite ? subject(&o, &rest) : EXIT_USAGE;
+		if (!rc && o.suite)
+			say_error("%s: a suite in a suite", given->suite);
+		opt_rest_fini(&rest);
+		if (!rc && one && one != EXIT_SOME)
+			code = one, i = s.n;
+		code = code ? code : one;
+	}
+	suite_fini(&s);
+	return rc ? say_fail(&err) : code;
 }
 
 int main(int argc, char **argv)
@@ -140,7 +132,10 @@ int main(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = subject(&o, &rest);
+	int listed = o.suite && rest.n_words == 1 &&
+	             (!strcmp(rest.words[0], "run") || !strcmp(rest.words[0], "serve"));
+
+	code = listed ? suite(&o, &rest) : subject(&o, &rest);
 	opt_rest_fini(&rest);
 	return say_end(code);
 }

@@ -61,6 +61,10 @@ static const struct opt bench_rows[] = {
 	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each of both in turns (20)", AT(rounds), 1,
 	  100000, .marks = OPT_COMMON },
 
+	{ OPT_STR, 0, "suite", "FILE", "run, serve: each of the runs that FILE (YAML) lists",
+	  AT(suite), .values = "@file" },
+	{ OPT_PICK, 0, "to", "jsonl|llama-bench|vllm", "convert: into this form (jsonl)", AT(to) },
+
 	{ OPT_GROUP, .name = "plot", .help = "plot, report: pictures" },
 	{ OPT_STR, 0, "out", "FILE", "into FILE.svg or FILE.png by gnuplot; report: FILE.html",
 	  AT(out), .marks = OPT_COMMON, .values = "@file" },

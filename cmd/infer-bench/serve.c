@@ -267,6 +267,8 @@ int serve(const struct bench_opts *o, const struct opt_rest *rest)
 	rc = serve_open(&s, o, o->url, &err);
 	if (!rc)
 		rc = append_open(&out, o->json, o->record, &err);
+	if (!rc && o->follows && out.out)
+		infer_writer_continue(out.out);
 	if (!rc)
 		rc = serve_run(&s, &err);
 	progress_end();
