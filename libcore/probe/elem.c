@@ -57,6 +57,31 @@ static void rope_halves(const struct kern *k, const struct row *r)
 	memcpy(r->y, r->a, (size_t)r->k * sizeof(float));
 	k->rope_halves(r->y, r->b, r->k / HEAD, HEAD, HEAD);
 }
+static void conv(const struct kern *k, const struct row *r)
+{
+	const float *const x[1] = { r->a };
+
+	k->conv(r->y, x, r->b, 1, r->k);
+}
+/* one row, which changes a state of k / 16 rows */
+static void delta(const struct kern *k, const struct row *r)
+{
+	const float g = 0.5f, beta = 1e-3f; /* it stays bounded */
+	float y[KERN_DELTA];
+	const struct kern_delta d = { .s = r->y,
+		                      .q = r->a,
+		                      .k = r->b,
+		                      .v = r->a,
+		                      .g = &g,
+		                      .beta = &beta,
+		                      .y = y,
+		                      .rows = 1,
+		                      .dk = r->k / KERN_DELTA,
+		                      .cols = KERN_DELTA,
+		                      .scale = 1 };
+
+	k->delta(&d);
+}
 /* one head of SPLITS splits: k floats of parts */
 static void attn_merge(const struct kern *k, const struct row *r)
 {
@@ -78,7 +103,7 @@ static const struct {
 	SLOT(silu_mul, 12, 27),    SLOT(gelu_mul, 12, 32),  SLOT(swiglu_mul, 12, 32),
 	SLOT(sigmoid_mul, 12, 26), SLOT(add_scaled, 12, 2), SLOT(scale, 8, 1),
 	SLOT(softcap, 8, 41),      SLOT(to_f16, 6, 1),      SLOT(lse, 4, 26),
-	SLOT(attn_merge, 4, 2),
+	SLOT(conv, 12, 28),        SLOT(delta, 12, 7),      SLOT(attn_merge, 4, 2),
 };
 enum { SLOTS = sizeof slots / sizeof *slots };
 
