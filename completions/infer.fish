@@ -67,7 +67,7 @@ complete -c infer-inspect -n __fish_use_subcommand -a template -d 'what the chat
 complete -c infer-inspect -n __fish_use_subcommand -a verify -d 'read the whole file: sha256, and that every weight is finite'
 complete -c infer-inspect -n __fish_use_subcommand -a diff -d 'what two files do not have alike: keys, tensors, types, values'
 complete -c infer-inspect -n __fish_use_subcommand -a grammar -d 'a constraint: its size, whether texts satisfy it, texts that do'
-complete -c infer-inspect -n __fish_use_subcommand -a plan -d 'whether a model fits, how fast it is, for how many users, and what is better'
+complete -c infer-inspect -n __fish_use_subcommand -a plan -d 'whether a model fits, how fast it is and for how many users'
 complete -c infer-inspect -n __fish_use_subcommand -a hw -d 'this machine, measured: memory, arithmetic, loops, disk; or --hw'
 complete -c infer-inspect -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'GGUF file; demo: built in (INFER_MODEL)'
 complete -c infer-inspect -l json -d 'JSON lines instead of text'

@@ -17,13 +17,12 @@ static const struct help_line lines[] = {
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
 	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
-	{ "plan", "whether a model fits, how fast it is, for how many users, and what is better" },
+	{ "plan", "whether a model fits, how fast it is and for how many users" },
 	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
 	{ "infer-inspect m.gguf", "whether it runs here" },
-	{ "infer-inspect tokens -m m.gguf some text", "how a text is cut" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
 	{ NULL, NULL },
 };
@@ -31,8 +30,7 @@ static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff FILE FILE, grammar [OPTION]... FILE|JSON, hw "
-		 "[OPTION]...",
+		 "       infer-inspect diff FILE FILE, grammar FILE|JSON, plan -m MODEL, hw",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,

@@ -342,7 +342,7 @@ complete_bash()
 	same 'a.gguf' "$(complete_bash infer-run -m a)"
 	same 'a.jsonl' "$(complete_bash infer-run --batch a.j)"
 	same 'show' "$(complete_bash infer-inspect s)"
-	same 'run' "$(complete_bash infer-bench r)"
+	same 'run report' "$(complete_bash infer-bench r)"
 	[[ " $(complete_bash infer-run --isa '') " == *' ref '* ]]
 	[ -z "$(complete_bash infer-run --temp '')" ]
 	[ -z "$(complete_bash infer-bench --seqs '')" ]
