@@ -5,7 +5,7 @@
  * tensor's own f32 scale stands in another tensor. */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search.h"
+#include "type/search_four.h"
 #include "type/grids.h"
 
 static float half_scale(int x)
@@ -33,36 +33,58 @@ static void decode(float *dst, const void *src, size_t blocks)
 		}
 }
 
-/* Of the scales about the one under which the largest value is 12, the one of the least error. */
-static int best_scale(const struct search *s, const search_v4 *x, const search_v4 *w,
-                      const struct search_grid *g, float *scale)
+/* The code of the least scale under which a group's largest value is at most 12. */
+static int widest(float top, float per_unit)
 {
-	float top = fabsf(search_farthest(x, w, 4)), gain = 0;
-	int c = 0, best = 0;
+	int c = 0;
 
-	*scale = 0;
 	for (int bit = 64; bit; bit /= 2) /* the last under which the largest is above 12 */
-		if (c + bit < 126 && half_scale(c + bit) * s->per_unit * 12 < top)
+		if (c + bit < 126 && half_scale(c + bit) * per_unit * 12 < top)
 			c += bit;
-	c++;
-	if (s->plain) { /* the one nearest to a twelfth of the largest */
-		float low = half_scale(c - 1), at = top * s->unit / 12, high = half_scale(c);
+	return c + 1;
+}
 
-		c -= c > 1 && at - low < high - at;
-		*scale = half_scale(c) * s->per_unit;
-		return top > 0 ? c : 0;
+/* The code of the scale nearest to a twelfth of the largest value. */
+static int plain_scale(const struct search *s, float top, float *scale)
+{
+	int c = widest(top, s->per_unit);
+	float low = half_scale(c - 1), at = top * s->unit / 12, high = half_scale(c);
+
+	c -= c > 1 && at - low < high - at;
+	*scale = half_scale(c) * s->per_unit;
+	return top > 0 ? c : 0;
+}
+
+/* Of the scales about that one, the one of the least error, for each of the four groups. */
+static void best_scales(const struct search *s, const struct search_grid *g, const float *top,
+                        int *best, float *scale)
+{
+	struct search_four at;
+	search_v4 gain = { 0 };
+	int c[4];
+
+	for (int i = 0; i < 4; i++) {
+		c[i] = widest(top[i], s->per_unit);
+		best[i] = 0;
+		scale[i] = 0;
+		search_side_by_side(&at, i, s->x + 4 * i, s->w + 4 * i, 4);
 	}
-	for (int k = c - 6 < 1 ? 1 : c - 6; k <= c + 5 && k <= 126; k++) {
-		float a = half_scale(k) * s->per_unit;
-		struct search_fit f = search_try(x, w, 4, 1.0f / a, g);
-		float e = a * (2 * f.xq - a * f.qq);
-		if (e > gain) {
-			gain = e;
-			best = k;
-			*scale = a;
-		}
+	for (int by = -6; by <= 5; by++) {
+		search_v4 a = { 1, 1, 1, 1 };
+		struct search_fit4 f;
+
+		for (int i = 0; i < 4; i++)
+			if (c[i] + by >= 1 && c[i] + by <= 126)
+				a[i] = half_scale(c[i] + by) * s->per_unit;
+		search_each4(&at, 4, 1.0f / a, g, s->width, &f);
+		search_v4 e = a * (2 * f.xq - a * f.qq);
+		for (int i = 0; i < 4; i++)
+			if (c[i] + by >= 1 && c[i] + by <= 126 && e[i] > gain[i]) {
+				gain[i] = e[i];
+				best[i] = c[i] + by;
+				scale[i] = a[i];
+			}
 	}
-	return best;
 }
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
@@ -74,11 +96,20 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[16];
 
 	for (; blocks--; b++, src += 64, importance += importance ? 64 : 0) {
+		float top[4], a[4];
+		int d[4];
+
 		search_load(&s, src, importance, 64, plain);
 		for (int g = 0; g < 4; g++) {
-			float a;
-			b->d[g] = (uint8_t)best_scale(&s, s.x + 4 * g, s.w + 4 * g, &grid, &a);
-			search_codes(q, s.x + 4 * g, 4, a, &grid);
+			top[g] = fabsf(search_farthest(s.x + 4 * g, s.w + 4 * g, 4));
+			if (plain)
+				d[g] = plain_scale(&s, top[g], &a[g]);
+		}
+		if (!plain)
+			best_scales(&s, &grid, top, d, a);
+		for (int g = 0; g < 4; g++) {
+			b->d[g] = (uint8_t)d[g];
+			search_codes(q, s.x + 4 * g, 4, a[g], &grid);
 			for (int r = 0; r < 8; r++)
 				b->qs[8 * g + r] =
 					(uint8_t)(t.code[q[r] + 128] | t.code[q[r + 8] + 128] << 4);
