@@ -329,7 +329,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.fraction = spread(r->fraction, n),
 		.weight_bytes = c.weight_bytes / units,
 		.kv_bytes = c.kv_bytes / units,
-		.ops = (c.fma_ops + c.dot_ops + c.bf16_ops) / units,
+		.ops = (c.fma_ops + c.dot_ops + c.bf16_ops + c.attn_ops) / units,
 		.ceilings = { .mapped = spread(r->rates[0], n),
 		              .fma = spread(r->rates[1], n),
 		              .dot = spread(r->rates[2], n),

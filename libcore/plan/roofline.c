@@ -36,6 +36,8 @@ static void add_node(struct infer_cost *c, const struct backend_model *parts, co
 	c->kv_bytes += one.kv_bytes * shared;
 	if (n->op == GRAPH_MM || n->op == GRAPH_HEAD_MM || n->op == GRAPH_MOE)
 		*count_of(c, k, &parts->weights[n->w[0]]) += one.flops;
+	else if (n->op == GRAPH_ATTN)
+		c->attn_ops += one.flops;
 	else
 		c->fma_ops += one.flops;
 }
@@ -70,15 +72,22 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 	return INFER_OK;
 }
 
+/* A phase reads while it computes, but phases follow each other: the arithmetic of attention does
+ * not hide the reading of weights. */
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit)
 {
 	double bf16 = top->tile_bf16.median > 0 ? top->tile_bf16.median : top->fma.median,
-	       memory = (c->weight_bytes + c->kv_bytes) * 1e-9 / top->mapped.median,
-	       compute = c->fma_ops * 1e-9 / top->fma.median + c->dot_ops * 1e-9 / top->dot.median +
-	                 c->bf16_ops * 1e-9 / bf16;
+	       read = c->weight_bytes * 1e-9 / top->mapped.median,
+	       multiply = c->fma_ops * 1e-9 / top->fma.median +
+	                  c->dot_ops * 1e-9 / top->dot.median + c->bf16_ops * 1e-9 / bf16,
+	       weights = read > multiply ? read : multiply,
+	       read_kv = c->kv_bytes * 1e-9 / top->mapped.median,
+	       attend = c->attn_ops * 1e-9 / top->fma.median,
+	       attention = read_kv > attend ? read_kv : attend;
 
-	*limit = compute > memory                ? INFER_LIMIT_COMPUTE
-	         : c->kv_bytes > c->weight_bytes ? INFER_LIMIT_KV
-	                                         : INFER_LIMIT_MEMORY;
-	return compute > memory ? compute : memory;
+	if (weights >= attention)
+		*limit = multiply > read ? INFER_LIMIT_COMPUTE : INFER_LIMIT_MEMORY;
+	else
+		*limit = attend > read_kv ? INFER_LIMIT_COMPUTE : INFER_LIMIT_KV;
+	return weights + attention;
 }

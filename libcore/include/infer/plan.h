@@ -26,12 +26,14 @@ struct infer_cost {
 	double weight_bytes, kv_bytes;
 	/* counted by the kind of product that each weight type uses */
 	double fma_ops, dot_ops, bf16_ops;
+	double attn_ops; /* of attention, in fp32 whatever the type of the cache */
 };
 /* Add the cost of a step to *c.  Any thread.  INFER_ENOMEM */
 int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infer_engine_info *info,
                    const struct infer_load *l, infer_error *err);
-/* The minimum time in seconds, of bf16_ops by fma where there are no tiles of bf16.  *limit: MEMORY or
- * KV, whichever has more bytes, or COMPUTE. */
+/* The minimum time in seconds of two phases, of weights and of attention: each takes the longer of
+ * reading its bytes and of computing; bf16_ops by fma where there are no tiles of bf16.  *limit: of
+ * the longer phase, MEMORY or KV or COMPUTE. */
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
 
 /* ---- a model as work: its graph, equal nodes counted together ---- */

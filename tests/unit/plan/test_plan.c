@@ -109,6 +109,44 @@ static void test_experts(void **state)
 	assert_true(infer_experts_touched(64, 8, 0) == 0);
 }
 
+/* Seconds of weights, then of attention, at ceilings of round numbers. */
+static void test_phases(void **state)
+{
+	const struct infer_ceilings top = { .mapped.median = 10,
+		                            .fma.median = 100,
+		                            .dot.median = 1000 };
+	static const struct {
+		struct infer_cost c;
+		double seconds;
+		int limit;
+	} rows[] = {
+		{ { .weight_bytes = 20e9, .fma_ops = 100e9 }, 2, INFER_LIMIT_MEMORY },
+		{ { .weight_bytes = 20e9, .fma_ops = 200e9, .dot_ops = 1000e9 },
+		  3,
+		  INFER_LIMIT_COMPUTE },
+		/* what attention computes does not hide what weights read */
+		{ { .weight_bytes = 20e9, .kv_bytes = 5e9, .attn_ops = 100e9 },
+		  3,
+		  INFER_LIMIT_MEMORY },
+		{ { .weight_bytes = 20e9, .kv_bytes = 30e9, .attn_ops = 100e9 },
+		  5,
+		  INFER_LIMIT_KV },
+		{ { .weight_bytes = 20e9, .kv_bytes = 30e9, .attn_ops = 400e9 },
+		  6,
+		  INFER_LIMIT_COMPUTE },
+		{ { .bf16_ops = 500e9, .attn_ops = 100e9 }, 6, INFER_LIMIT_COMPUTE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		int limit = -1;
+
+		assert_true(fabs(infer_cost_seconds(&rows[i].c, &top, &limit) - rows[i].seconds) <
+		            1e-9);
+		assert_int_equal(limit, rows[i].limit);
+	}
+}
+
 /* A step of an F16 model on a machine of round numbers. */
 static void test_limits(void **state)
 {
@@ -317,10 +355,15 @@ static void test_engine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes),   cmocka_unit_test(test_window),
-		cmocka_unit_test(test_experts), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_partial), cmocka_unit_test(test_published),
-		cmocka_unit_test(test_users),   cmocka_unit_test(test_sharing_and_cost),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_published),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_sharing_and_cost),
 		cmocka_unit_test(test_engine),
 	};
 	return nth_group(tests);
