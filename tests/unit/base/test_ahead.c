@@ -134,11 +134,10 @@ static void test_nodes(void **state)
 static void test_warm(void **state)
 {
 	struct ahead *a = ahead_new(parts, 2 * STEPS, BYTES, &one, 2);
-	volatile unsigned sum = 0;
 
 	(void)state;
 	for (size_t i = 0; i < BYTES; i += 4096)
-		sum += file.at[i];
+		(void)*(volatile const unsigned char *)&file.at[i];
 	ahead_reach(a, 0);
 	ahead_wait(a);
 	assert_int_equal(ahead_bytes(a), 0);
