@@ -162,21 +162,60 @@ void kern_v_put(const struct kern *kern, void *page, int type, int at, const flo
 	}
 }
 
-/* Eight positions of one dimension after the other become eight dimensions of one position after the
- * other: neighbours of 1, 2 and 4 elements change places. */
-static void turn_f16(uint16_t *v, const uint16_t *k, int dv)
+static void turn_each(uint16_t *v, const uint16_t *k, int from, int dv)
 {
-	int whole = dv / 8 * 8;
-
-	for (int d = 0; d < whole; d += 8)
-		for (int p = 0; p < KERN_PAGE; p += 8)
-			for (int i = 0; i < 8; i++)
-				for (int j = 0; j < 8; j++)
-					v[(p + i) * dv + d + j] = k[(d + j) * KERN_PAGE + p + i];
-	for (int d = whole; d < dv; d++)
+	for (int d = from; d < dv; d++)
 		for (int p = 0; p < KERN_PAGE; p++)
 			v[p * dv + d] = k[d * KERN_PAGE + p];
 }
+
+#if defined __has_builtin && __has_builtin(__builtin_shufflevector)
+typedef uint16_t u16x8 __attribute__((vector_size(16)));
+
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+
+/* The neighbours of rows i and i + 4 side by side. */
+static inline void zip(u16x8 *to, const u16x8 *a)
+{
+	to[0] = LOW(a[0], a[4]);
+	to[1] = HIGH(a[0], a[4]);
+	to[2] = LOW(a[1], a[5]);
+	to[3] = HIGH(a[1], a[5]);
+	to[4] = LOW(a[2], a[6]);
+	to[5] = HIGH(a[2], a[6]);
+	to[6] = LOW(a[3], a[7]);
+	to[7] = HIGH(a[3], a[7]);
+}
+
+/* Eight dimensions of eight positions: zipped three times, rows are columns. */
+static inline void turn_8x8(uint16_t *v, const uint16_t *k, int dv)
+{
+	u16x8 a[8], b[8];
+
+	for (int i = 0; i < 8; i++)
+		memcpy(&a[i], k + i * KERN_PAGE, sizeof a[i]);
+	zip(b, a);
+	zip(a, b);
+	zip(b, a);
+	for (int i = 0; i < 8; i++)
+		memcpy(v + i * dv, &b[i], sizeof b[i]);
+}
+
+/* 32 dimensions at a time: whole cache lines on both sides. */
+static void turn_f16(uint16_t *v, const uint16_t *k, int dv)
+{
+	int whole = dv / 32 * 32;
+
+	for (int from = 0; from < whole; from += 32)
+		for (int p = 0; p < KERN_PAGE; p += 8)
+			for (int d = from; d < from + 32; d += 8)
+				turn_8x8(v + p * dv + d, k + d * KERN_PAGE + p, dv);
+	turn_each(v, k, whole, dv);
+}
+#else
+static void turn_f16(uint16_t *v, const uint16_t *k, int dv) { turn_each(v, k, 0, dv); }
+#endif
 
 static void turn_f32(float *v, const float *k, int dv)
 {
