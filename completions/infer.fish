@@ -11,7 +11,7 @@ complete -c infer-bench -n __fish_use_subcommand -a report -d 'records as one pa
 complete -c infer-bench -n __fish_use_subcommand -a convert -d 'records from and to llama-bench and vLLM'
 complete -c infer-bench -n __fish_use_subcommand -a kernels -d 'every inner loop: GB/s, GOP/s, and its part of the ceiling'
 complete -c infer-bench -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'GGUF file; demo: built in (INFER_MODEL)'
-complete -c infer-bench -s p -l prompt -x -d 'read prompts of N tokens; 0: none; serve: lengths (512)'
+complete -c infer-bench -s p -l prompt -x -d 'read N tokens; 0: none; serve: lengths (512)'
 complete -c infer-bench -s n -l max-tokens -x -d 'produce N tokens; 0: none (128)'
 complete -c infer-bench -l depth -x -d 'with N tokens in the cache before (0)'
 complete -c infer-bench -l clock -x -a 'wall cpu' -d 'time that passes, or that threads are on a processor (wall)'

@@ -18,24 +18,15 @@ static const struct help_line lines[] = {
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
-	{ "infer-bench run -m m.gguf", "a model" },
 	{ "infer-bench run -m m.gguf -p 512 --seqs 1,8", "alone, and eight at once" },
 	{ "infer-bench serve --url unix:s --rate 5", "a server" },
-	{ "infer-bench ab old/infer-run infer-run -- -m m.gguf Hi", "two binaries" },
 	{ "infer-bench compare base.jsonl new.jsonl", "exit code 8: slower" },
-	{ "infer-bench kernels --quick --filter q4_k", "the loops of one type" },
-	{ "infer-bench run -m m.gguf --record b.jsonl", "kept for later" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-bench",
-	.usage = "infer-bench run -m MODEL [OPTION]...\n"
-		 "       infer-bench serve --url URL [OPTION]...\n"
-		 "       infer-bench ab [OPTION]... A B [-- ARG...]\n"
-		 "       infer-bench compare [OPTION]... BASE NEW\n"
-		 "       infer-bench plot|report [OPTION]... [FILE]...\n"
-		 "       infer-bench convert --to FORM [OPTION]... [FILE]...\n"
-		 "       infer-bench kernels [OPTION]...",
+	.usage = "infer-bench run|kernels|serve [OPTION]...\n"
+		 "       infer-bench ab|compare|plot|report|convert [OPTION]... ARG...",
 	.brief = "Measure, beside what the machine can in the same run.",
 	.subjects = lines,
 	.examples = examples,
@@ -66,9 +57,7 @@ static int refuse(const struct opt_rest *rest)
 		        "nothing to measure is named: run, serve, ab, compare, plot, report, "
 		        "convert or kernels");
 	else
-		err_set(&err, INFER_EINVAL,
-		        "'%.60s' is none of run, serve, ab, compare, plot, report, convert, "
-		        "kernels",
+		err_set(&err, INFER_EINVAL, "nothing called '%.20s': infer-bench -h lists all",
 		        word);
 	return say_fail(&err);
 }

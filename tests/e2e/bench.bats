@@ -55,7 +55,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'go with run only' kernels --kv-type f32
 	fails 2 'go with run only' kernels --act-type f32
 	fails 2 'nothing to measure' infer-bench
-	fails 2 "'walk' is none of" infer-bench walk
+	fails 2 "nothing called 'walk'" infer-bench walk
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
 	printf 'my notes' >notes
