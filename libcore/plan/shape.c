@@ -254,6 +254,8 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 	s->experts = m->h.n_expert;
 	s->used = m->h.n_expert_used;
 	s->window = m->h.window;
+	for (int32_t l = 0; l < m->h.n_layers; l++)
+		s->state_bytes += m->h.recurrent[l] ? 4.0 * m->h.state : 0;
 	s->params = (double)m->n_params;
 	s->weight_bytes = (double)m->weight_bytes;
 	if (!infer_file_gguf(m->file, &gguf, NULL))
@@ -300,14 +302,22 @@ void infer_shape_retype(struct infer_shape *s, int type)
 	s->weight_bytes += is - was;
 }
 
+/* States that a sequence of n positions holds at once: of the pages behind it and of those that a step
+ * of a prompt writes. */
+static double states_held(int64_t n)
+{
+	int64_t pages = (n + 31) / 32;
+
+	return pages < 4 ? (double)pages : 4;
+}
+
 double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_type)
 {
-	double sum = 0;
+	double sum = states_held(n) * s->state_bytes;
 
 	for (int i = 0; i < s->n_work; i++) {
 		const struct infer_work *w = &s->work[i];
-		if (w->kind == INFER_WORK_STATE && n > 0) /* however long */
-			sum += 4.0 * w->times * w->heads * w->dk * w->dv;
+
 		if (w->kind != INFER_WORK_ATTN)
 			continue;
 		int64_t seen = w->window && w->window < n ? w->window : n;

@@ -61,6 +61,7 @@ struct infer_shape {
 	double params, active_params;
 	double header_bytes; /* of the file: metadata with the vocabulary */
 	double weight_bytes; /* of the file's tensors */
+	double state_bytes;  /* of the states of all recurrent layers, at one position */
 	double table_bytes; /* of the table that tokens are looked up in, where no product reads it */
 };
 /* INFER_EUNSUP  a model of more kinds of nodes than fit */
@@ -68,7 +69,8 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 /* The same model with matrices of another type: those whose rows are whole blocks of it, the output
  * at least in Q6_K.  Bytes are those of matrices, so they are an estimate. */
 void infer_shape_retype(struct infer_shape *s, int type);
-/* Bytes of the cache of one sequence of n positions. */
+/* Bytes of the cache of one sequence of n positions; of states, those of the pages that it holds while
+ * a prompt is read. */
 double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_type);
 /* Of `experts`, those that `rows` rows are expected to choose, each `used` at random. */
 double infer_experts_touched(int experts, int used, double rows);

@@ -88,6 +88,19 @@ static void test_bytes(void **state)
 	assert_true(fabs(f16.weight_bytes / (8.03e9 * 8.5 / 8) - 1) < 0.001);
 }
 
+/* A state does not grow with the context, but a sequence holds those of several page ends. */
+static void test_states(void **state)
+{
+	struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
+
+	(void)state;
+	s.state_bytes = 1 << 20;
+	assert_true(infer_shape_kv(&s, 0, INFER_F16, INFER_F16) == 0);
+	assert_true(infer_shape_kv(&s, 32, INFER_F16, INFER_F16) == 32.0 * (128 << 10) + (1 << 20));
+	assert_true(infer_shape_kv(&s, 4096, INFER_F16, INFER_F16) ==
+	            4096.0 * (128 << 10) + (4 << 20));
+}
+
 static void test_window(void **state)
 {
 	struct infer_shape s = dense(&llama3_8b, INFER_F16, INFER_F16);
@@ -355,15 +368,11 @@ static void test_engine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_experts),
-		cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_partial),
-		cmocka_unit_test(test_published),
-		cmocka_unit_test(test_users),
-		cmocka_unit_test(test_sharing_and_cost),
+		cmocka_unit_test(test_bytes),   cmocka_unit_test(test_states),
+		cmocka_unit_test(test_window),  cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_phases),  cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_partial), cmocka_unit_test(test_published),
+		cmocka_unit_test(test_users),   cmocka_unit_test(test_sharing_and_cost),
 		cmocka_unit_test(test_engine),
 	};
 	return nth_group(tests);
