@@ -4,6 +4,7 @@
 #include "common/say.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -13,13 +14,15 @@ static const char *program = "infer", *volatile mapped, *volatile unfinished, *v
 
 static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
-/* Only async-signal-safe calls: strlen, unlink, writev, _exit. */
+/* Only async-signal-safe calls: strlen, pause, unlink, writev, _exit. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
 	const struct iovec line[] = { part(progress_wiper()), part(program), part(": error: "),
 		                      part(path ? path : "a mapped file"),
 		                      part(": became shorter while it was in use\n") };
+
+	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	(void)context;
 	/* not a page that the file lost, but a sent signal or a fault of our own */
@@ -28,6 +31,9 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 		raise(sig);
 		return;
 	}
+	/* threads that compute with the same file find the same: one of them says it and ends all */
+	while (atomic_flag_test_and_set(&said))
+		pause();
 	if (unfinished)
 		unlink(unfinished);
 	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {

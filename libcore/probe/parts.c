@@ -65,8 +65,8 @@ static int one(struct infer_machine *m, const char *name, size_t n, infer_error 
 {
 	struct ytree *root = NULL;
 	struct arena tree;
-	const char *at;
-	size_t bytes;
+	const char *at = NULL;
+	size_t bytes = 0;
 
 	*m = (struct infer_machine){ .measured = 0 };
 	TRY(find(name, n, &at, &bytes, err));
