@@ -43,7 +43,7 @@ _infer_bench()
 	--api) _infer_words 'completions chat'; return ;;
 	--api-key-file | --trace | --suite | --out | --record) _infer_files; return ;;
 	--filter) return ;;
-	--tolerance | --rounds) return ;;
+	--tolerance | --rounds | --max-rounds) return ;;
 	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
 	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
 	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
@@ -57,7 +57,7 @@ _infer_bench()
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
-		--tolerance --rounds --suite --to
+		--tolerance --rounds --max-rounds --suite --to
 		--out --kind
 		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record

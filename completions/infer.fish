@@ -35,6 +35,7 @@ complete -c infer-bench -l price -x -d 'of the machine per hour, for the cost of
 complete -c infer-bench -l filter -x -d 'only such kernels, types, shapes or sets'
 complete -c infer-bench -l tolerance -x -d 'changes up to P percent are none (2)'
 complete -c infer-bench -l rounds -x -d 'ab: N rounds, each of both in turns (20)'
+complete -c infer-bench -l max-rounds -x -d 'ab: more, up to N, while the interval is wide (100)'
 complete -c infer-bench -l suite -r -F -d 'run, serve: each of the runs that FILE (YAML) lists'
 complete -c infer-bench -l to -x -a 'jsonl llama-bench vllm' -d 'convert: into this form (jsonl)'
 complete -c infer-bench -l out -r -F -d 'into FILE.svg or FILE.png by gnuplot; report: FILE.html'

@@ -35,6 +35,7 @@ struct ab {
 	struct both metrics[METRICS];
 	struct judged judged[METRICS];
 	size_t n;
+	int64_t rounds, most; /* done; and how many there may be */
 	struct arena mem;
 };
 
@@ -43,7 +44,7 @@ struct ab {
 static int take(struct ab *a, int side, const char *name, const char *unit, int higher, double v,
                 infer_error *err)
 {
-	size_t i = 0, rounds = (size_t)a->o->rounds;
+	size_t i = 0, rounds = (size_t)a->most;
 
 	while (i < a->n && strcmp(a->metrics[i].name, name) != 0)
 		i++;
@@ -150,22 +151,52 @@ static int round_server(struct ab *a, int side, int64_t round, infer_error *err)
 	return take(a, side, "tok_s", "tok/s", 1, (double)s->completion_tokens / s->wall_s, err);
 }
 
+/* Whether the shift of a time or a rate is known less exactly than the tolerance asks.  Rounds go on for
+ * the width of an interval alone, never for where it lies: looking for a verdict again and again would
+ * find one. */
+static int is_wide(int *yes, struct ab *a, infer_error *err)
+{
+	*yes = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct both *b = &a->metrics[i];
+		struct judged j = { 0 };
+
+		if ((strcmp(b->name, "wall_s") != 0 && !strstr(b->name, "tok_s")) ||
+		    b->n[0] != b->n[1])
+			continue;
+		TRY(judge(&j, b->v[0], b->n[0], b->v[1], b->n[1], PAIR_ROUNDS, &a->mem, err));
+		*yes |= j.bounded && j.hi - j.lo > 2 * a->o->tolerance / 100;
+	}
+	return INFER_OK;
+}
+
+static int one_round(struct ab *a, int64_t round, uint64_t *done, infer_error *err)
+{
+	/* which one is first is drawn: what comes second finds a warmer machine */
+	int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
+
+	for (int i = 0; i < 2; i++) {
+		int side = first ^ i;
+
+		TRY(a->side[side].argv ? round_command(a, side, round >= 0, err)
+		                       : round_server(a, side, round, err));
+		progress_at(NULL, ++*done, 2 * (uint64_t)(a->most + 1));
+	}
+	return INFER_OK;
+}
+
 static int rounds(struct ab *a, infer_error *err)
 {
 	uint64_t done = 0;
+	int more = 1;
 
-	/* the first of each is not counted */
-	for (int64_t round = -1; round < a->o->rounds; round++) {
-		/* which one is first is drawn: what comes second finds a warmer machine */
-		int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
+	TRY(one_round(a, -1, &done, err)); /* the first of each is not counted */
+	while (more && a->rounds < a->most) {
+		int64_t to = a->rounds + a->o->rounds;
 
-		for (int i = 0; i < 2; i++) {
-			int side = first ^ i;
-
-			TRY(a->side[side].argv ? round_command(a, side, round >= 0, err)
-			                       : round_server(a, side, round, err));
-			progress_at(NULL, ++done, 2 * (uint64_t)(a->o->rounds + 1));
-		}
+		for (; a->rounds < to && a->rounds < a->most; a->rounds++)
+			TRY(one_round(a, a->rounds, &done, err));
+		TRY(is_wide(&more, a, err));
 	}
 	return INFER_OK;
 }
@@ -248,7 +279,7 @@ static int write_side(const struct ab *a, int side, infer_writer *out, infer_err
 	jw_str(w, "bench", "ab");
 	jw_str(w, "side", side ? "new" : "base");
 	jw_str(w, "command", a->side[side].name);
-	jw_int(w, "rounds", a->o->rounds);
+	jw_int(w, "rounds", a->rounds);
 	jw_object(w, "metrics");
 	for (size_t i = 0; i < a->n; i++) {
 		const struct both *b = &a->metrics[i];
@@ -292,7 +323,7 @@ static int show_all(const struct ab *a, infer_error *err)
 
 	buf_init(&t, MEM_BASE);
 	buf_printf(&t, "base: %.70s\nnew:  %.70s\n%lld rounds in turns\n", a->side[0].name,
-	           a->side[1].name, (long long)a->o->rounds);
+	           a->side[1].name, (long long)a->rounds);
 	for (size_t i = 0; i < a->n; i++)
 		compare_line(&t, a->metrics[i].name, &a->judged[i]);
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
@@ -326,8 +357,9 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 		return EXIT_USAGE;
 	}
 	a.o = o;
+	a.most = o->max_rounds > o->rounds ? o->max_rounds : o->rounds;
 	arena_init(&a.mem, MEM_BASE);
-	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(o->rounds + 1));
+	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(a.most + 1));
 	rc = sides(&a, rest, &err);
 	if (!rc)
 		rc = rounds(&a, &err);

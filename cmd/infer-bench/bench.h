@@ -34,7 +34,7 @@ struct bench_opts {
 	/* serve */
 	const char *url, *alias, *key_file, *output, *trace, *out, *suite;
 	double rate, timeout, price, tolerance;
-	int64_t rounds, clients, requests, shared_prefix, seed, warmup, pid;
+	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
 	int follows;             /* no option: records follow others of ours */
 	int api, may_stop, kind; /* api: enum bench_api; kind: of a picture, enum figure_kind */

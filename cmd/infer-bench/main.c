@@ -113,9 +113,13 @@ static int suite(const struct bench_opts *given, const struct opt_rest *outer)
 
 int main(int argc, char **argv)
 {
-	struct bench_opts o = {
-		.repeat = 5, .seed = 1, .warmup = 2, .timeout = 600, .tolerance = 2, .rounds = 20
-	};
+	struct bench_opts o = { .repeat = 5,
+		                .seed = 1,
+		                .warmup = 2,
+		                .timeout = 600,
+		                .tolerance = 2,
+		                .rounds = 20,
+		                .max_rounds = 100 };
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 

@@ -58,6 +58,8 @@ static const struct opt bench_rows[] = {
 	  1000 },
 	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each of both in turns (20)", AT(rounds), 1,
 	  100000 },
+	{ OPT_INT, 0, "max-rounds", "N", "ab: more, up to N, while the interval is wide (100)",
+	  AT(max_rounds), 1, 100000 },
 
 	{ OPT_STR, 0, "suite", "FILE", "run, serve: each of the runs that FILE (YAML) lists",
 	  AT(suite), .values = "@file" },

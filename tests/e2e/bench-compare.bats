@@ -61,10 +61,13 @@ record()
 	record 8 1 1 >fast
 	record 8 0.8 1 >slow
 	rc=0
-	infer-bench ab --rounds 10 --json 'cat fast' 'cat slow' >out || rc=$?
+	infer-bench ab --rounds 10 --max-rounds 10 --json 'cat fast' 'cat slow' >out || rc=$?
 	same 8 $rc
 	same "$(printf 'ab base 10\nab new 10')" "$(grep '"bench"' out | while read -r l; do echo "$(json bench <<<"$l") $(json side <<<"$l") $(json metrics.wall_s.n <<<"$l")"; done)"
 	same 'worse rounds' "$(grep '"metric":"decode_tok_s' out | while read -r l; do echo "$(json verdict <<<"$l") $(json paired <<<"$l")"; done)"
+	# an interval that is wider than the tolerance asks for more rounds, up to the most
+	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1e-6 true true | grep -q '^12 rounds in turns$'
+	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1000 true true | grep -q '^8 rounds in turns$'
 	infer-bench ab --rounds 3 echo printf -- 'hello\n' | grep -Eq 'wall_s .* unclear$'
 	fails 1 'exit code 3: said why' infer-bench ab --rounds 2 true 'echo said why >&2; exit 3'
 	fails 1 'nosuchprogram' infer-bench ab --rounds 2 nosuchprogram true -- x
