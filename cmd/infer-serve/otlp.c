@@ -148,7 +148,7 @@ int otlp_open(struct server *s, infer_error *err)
 
 	if (!s->o->otlp)
 		return INFER_OK;
-	/* what is wrong with the address is said before anything is served */
+	/* a wrong address is refused before anything is served */
 	int rc = client_open(&c, &to, err);
 
 	client_close(c);

@@ -59,7 +59,7 @@ struct exchange {
 		int64_t limit;
 	} query;
 	const infer_form *form; /* of a line of a batch */
-	int file;               /* whose contents are the answer, in the place of `out`; -1: none */
+	int file;               /* its contents are sent instead of `out`; -1: none */
 	int is_line, is_page;   /* is_line: of a batch, without a connection; `path` is its id */
 	int64_t began_ns;
 	struct infer_fault early; /* known from the head alone; param NULL */

@@ -77,7 +77,7 @@ static struct counts count(const struct infer_work *w, const struct infer_setup 
 	return c;
 }
 
-/* ---- a host whose loops were measured ---- */
+/* ---- the host, from measured loops ---- */
 
 /* Between points of ascending x, straight lines; beyond them the nearest. */
 static double between(const double *x, const double *y, int n, double at)

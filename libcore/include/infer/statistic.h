@@ -1,4 +1,4 @@
-/* infer/statistic.h - what a number of measurements says, and what it does not.   floor: stat
+/* infer/statistic.h - quantiles, shifts and tests of measurements.   floor: stat
  *
  * Measurements of a computer are skewed, have outliers and several modes, so everything here works
  * by rank and assumes no shape of their distribution.  Pure functions, any thread; none allocates. */

@@ -310,7 +310,7 @@ static int settled(int want)
 	return all == want;
 }
 
-/* Who reads files ahead does so on the node whose workers use what is read. */
+/* The thread that reads a file ahead runs on the node whose workers use those pages. */
 static void test_ahead(void **state)
 {
 	/* each has a share and waits to begin: a thread without one would have ended by itself */
