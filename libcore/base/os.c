@@ -165,6 +165,16 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 	madvise((void *)(f->at + from), bytes, MADV_WILLNEED);
 }
 
+void os_sparse(const void *at, size_t bytes)
+{
+	/* only whole pages: what shares one with them is read in long runs */
+	size_t page = os_page(), from = ((uintptr_t)at + page - 1) / page * page,
+	       to = ((uintptr_t)at + bytes) / page * page;
+
+	if (to > from)
+		(void)madvise((void *)from, to - from, MADV_NOHUGEPAGE);
+}
+
 enum os_brought os_populate(const void *at, size_t bytes)
 {
 	enum { POPULATE_READ = 22 }; /* MADV_POPULATE_READ of Linux 5.14 */

@@ -46,6 +46,9 @@ enum os_brought {
 	OS_READ,  /* this call read some of it */
 };
 enum os_brought os_populate(const void *at, size_t bytes);
+/* Of a mapping by os_file_map these bytes are read a few at a time, here and there: a fault then
+ * brings in and maps some 64 KiB instead of 2 MiB.  A hint. */
+void os_sparse(const void *at, size_t bytes);
 /* start reading ahead; a hint */
 void os_file_want(const struct os_file *f, size_t from, size_t bytes);
 

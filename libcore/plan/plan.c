@@ -8,8 +8,8 @@
  * some KB and with vocabularies of 500 and of 102400 tokens: its code; for each token of the
  * vocabulary tables, and candidates for each user. */
 enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
-/* files are mapped in huge pages, of which the system maps all where one byte is touched */
-enum { AROUND = 2 << 20 };
+/* what Linux maps of a file where one byte is touched, if its pages are in memory */
+enum { AROUND = 64 << 10 };
 
 static int64_t ctx_of(const struct infer_plan_ask *a)
 {

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/os.h"
 #include "type/type.h"
 
 #define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights worth a thread that reads them ahead */
@@ -408,6 +409,25 @@ struct ahead *cpu_ahead(const struct backend_plan *p)
 	return a;
 }
 
+/* Tables that rows are looked up in, unless they are multiplied by as well. */
+static void spare_lookups(const struct backend_plan *p)
+{
+	const struct graph *g = p->m.graph;
+
+	for (int32_t i = 0; i < g->n; i++) {
+		const struct graph_node *table = &g->nodes[i];
+		int looked_up = table->op == GRAPH_EMBED;
+
+		for (int32_t k = 0; k < g->n && looked_up; k++)
+			looked_up = g->nodes[k].op != GRAPH_MM || g->nodes[k].w[0] != table->w[0];
+		if (looked_up) {
+			const struct weight *w = &p->m.weights[table->w[0]];
+
+			os_sparse(w->at[0], w->row_bytes * (size_t)w->ne[1]);
+		}
+	}
+}
+
 int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
              const struct backend_model *m, const struct backend_size *size, infer_error *err)
 {
@@ -433,6 +453,7 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 	}
 	cpu_layout(p, &(struct cpu_space){ .base = p->mem });
 	p->ahead = cpu_ahead(p);
+	spare_lookups(p);
 	*out = p;
 	p = NULL;
 out:

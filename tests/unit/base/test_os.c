@@ -76,6 +76,33 @@ static void test_map_ahead(void **state)
 	os_file_unmap(&f);
 }
 
+/* Whole pages of a sparse part lose the advice, their neighbours keep it. */
+static void test_map_sparse(void **state)
+{
+	enum { PAGES = 4 };
+	size_t page = os_page();
+	char *text = calloc(PAGES * page + 1, 1);
+	struct os_file f;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', PAGES * page);
+	assert_int_equal(os_file_map(&f, put("sparse", text), NULL), 0);
+	os_sparse(f.at + 1, 3 * page);
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
+		assert_int_not_equal(has_advice(f.at + page, " hg"), 1);
+	} else {
+		assert_int_equal(has_advice(f.at, " hg"), 1);
+		assert_int_equal(has_advice(f.at + page, " nh"), 1);
+		assert_int_equal(has_advice(f.at + 2 * page, " nh"), 1);
+		assert_int_equal(has_advice(f.at + 3 * page, " hg"), 1);
+	}
+	os_sparse(f.at, 1); /* no whole page */
+	assert_int_not_equal(has_advice(f.at, " nh"), 1);
+	os_file_unmap(&f);
+	free(text);
+}
+
 static void test_map(void **state)
 {
 	struct os_file f;
@@ -392,6 +419,7 @@ static void test_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_map_sparse),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_map_ahead),
 		cmocka_unit_test(test_hold),
