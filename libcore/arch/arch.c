@@ -58,16 +58,24 @@ enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming
 const struct arch_tensor *arch_row(const struct arch *a, int slot)
 {
 	for (; a; a = a->like)
-		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
-			if (t->slot == slot)
-				return t->gguf ? t : NULL;
+		for (int i = 0; i < ARCH_MAX_GROUPS && a->tensors[i]; i++)
+			for (const struct arch_tensor *t = a->tensors[i]; t->slot; t++)
+				if (t->slot == slot)
+					return t->gguf ? t : NULL;
 	return NULL;
 }
 
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t)
 {
-	a = rotating(a);
-	return t->how == T_PAIRS && a->rope.gguf == a->rope.hf ? T_NONE : t->how;
+	const struct arch *by = rotating(a);
+
+	if (t->how == T_PAIRS && by->rope.gguf == by->rope.hf)
+		return T_NONE;
+	if (t->how != T_GAIN)
+		return t->how;
+	while (!a->less_one && a->like)
+		a = a->like;
+	return a->less_one ? T_PLUS1 : T_NONE;
 }
 
 struct backend_model arch_parts(const infer_model *m)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <infer/model.h>
 #include "arch/keys.h"
+#include "arch/read.h"
 #include "arch/tensor.h"
 #include "backend/backend.h"
 #include "base/arena.h"
@@ -69,25 +70,26 @@ struct arch_expect {
 	const char *key, *value;
 };
 
-struct arch_reader; /* hparam.c: keys of one checkpoint */
+enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 6 };
 struct arch {
 	const char *gguf;        /* general.architecture */
 	const char *hf[3];       /* config.json: architectures[0]; NULL: no more */
 	const struct arch *like; /* NULL: the base row */
-	/* the base row's: all; else on top of like's (a slot again: instead).  Ends with W_END */
-	const struct arch_tensor *tensors;
+	/* groups of tensor_list.h on top of like's; a slot again: instead */
+	const struct arch_tensor *tensors[ARCH_MAX_GROUPS];
+	/* gains of norms are one less in checkpoints of Hugging Face; 0: as in like's */
+	int less_one;
 	/* what rotates together in either kind of file; ROPE_NONE: both are like's */
 	struct {
 		enum arch_rope_mode gguf, hf;
 	} rope;
-	/* keys beyond the common ones, and what they change; NULL: none.  Called once the common
-	 * ones are read */
-	int (*hparam)(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
-	/* of config.json: what has to say so where it is there, and what the class has defaults for
-	 * that are not ours, so that it has to be there (as in key_list.h); NULL: like's.  Both end
-	 * with NULL */
+	/* keys beyond the common ones, and what they change; called in order, once those are read */
+	arch_read *read[ARCH_MAX_READ];
+	/* of config.json: what has to say so where it is there; and what the class has defaults for
+	 * that are not ours, so that it has to be there (as in key_list.h, with spaces between);
+	 * NULL: like's */
 	const struct arch_expect *expect;
-	const char *const *must;
+	const char *must;
 	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is
 	 * arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -128,38 +130,12 @@ enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
- * else T_NONE. */
+ * else T_NONE; T_PLUS1 or T_NONE for T_GAIN. */
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
 int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
                      void *log_user, infer_error *err);
-/* For arch.hparam.  Absent: *v is left alone.  Outside [lo, hi], or no
- * number: INFER_EFORMAT. */
-int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t lo, int64_t hi,
-                 infer_error *err);
-int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo, double hi,
-                   infer_error *err);
-int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double lo, double hi,
-                    infer_error *err);
-/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
- * absent: period. */
-int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
-
-/* A flag for each layer; absent: flags are left alone. */
-int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
-                   uint8_t *flags, infer_error *err);
-/* Refuses a key that is there. */
-int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
-/* Which layers are recurrent, and the sizes of their states. */
-int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
-/* Layers that predict further tokens stand behind the others, and are of no use here. */
-int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
-int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
-/* Groups of experts; after expert_gating is known. */
-int arch_key_groups(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
-/* Sizes of latent attention, and its scale; after the common keys. */
-int arch_key_latent(struct arch_reader *r, struct arch_hparam *h, infer_error *err);
 static inline int arch_has_experts(const struct arch_hparam *h, int layer)
 {
 	return h->n_expert && layer >= h->n_dense;

@@ -22,7 +22,8 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	case D_HEAD:
 		return h->dk;
 	case D_Q:
-		return (int64_t)h->n_head * (h->kv_rank ? h->k_head : h->dk);
+		return (int64_t)h->n_head *
+		       (h->kv_rank ? h->k_head : h->dk + (h->gated ? h->dv : 0));
 	case D_KV_K:
 		return (int64_t)h->n_head_kv * h->dk;
 	case D_KV_V:
@@ -37,8 +38,6 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 		return 1;
 	case D_SHARED_FF:
 		return h->n_shared_ff;
-	case D_Q_GATED:
-		return (int64_t)h->n_head * (h->dk + h->dv);
 	case D_STATE_QKV:
 		return 2 * (int64_t)h->state_k_heads * h->state_dk +
 		       (int64_t)h->state_heads * h->state_dv;
@@ -311,7 +310,7 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 static int find_how(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)
 {
-	*how = m->naming == ARCH_GGUF ? T_NONE : p->row[0]->how;
+	*how = m->naming == ARCH_GGUF ? T_NONE : arch_how(m->arch, p->row[0]);
 	if (*how == T_PAIRS || *how == T_STACK)
 		*how = T_NONE;
 	if (*how == T_NONE || (*how == T_PLUS1 && vector))

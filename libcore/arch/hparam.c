@@ -104,7 +104,7 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 	                         : INFER_OK;
 }
 
-int arch_key_groups(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t groups = 1, used, best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
 
@@ -170,7 +170,7 @@ static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer
 	return INFER_OK;
 }
 
-int arch_key_latent(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+int arch_read_latent(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	TRY(arch_key_i32(r, K_KV_LORA, &h->kv_rank, 1, (1 << 12) - h->n_rot, err));
 	if (!h->kv_rank)
@@ -187,7 +187,7 @@ int arch_key_latent(struct arch_reader *r, struct arch_hparam *h, infer_error *e
 	return read_latent_scale(h, r, err);
 }
 
-int arch_key_next(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+int arch_read_next(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	TRY(arch_key_i32(r, K_NEXTN, &h->n_next, 0, 64, err));
 	if (!r->keys.kind->counts_next)
@@ -258,7 +258,7 @@ static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_er
 	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
 }
 
-int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
+int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	static const enum arch_key needed[] = { K_STATE_CONV, K_STATE_DK, K_STATE_O,
 		                                K_STATE_K_HEADS, K_STATE_HEADS };
@@ -279,6 +279,8 @@ int arch_key_states(struct arch_reader *r, struct arch_hparam *h, infer_error *e
 		return refuse(r, K_STATE_O, INFER_EFORMAT, err, "%d is no multiple of the %d heads",
 		              out, h->state_heads);
 	h->state_dv = out / h->state_heads;
+	const struct arch_tensor *gate = arch_row(r->keys.arch, W_STATE_GATE);
+	h->state_tiled = gate && gate->how == T_TILED;
 	floats = (int64_t)(h->taps - 1) * (2 * (int64_t)h->state_k_heads * h->state_dk + out);
 	floats = (floats + 15) / 16 * 16 +
 	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
@@ -517,8 +519,8 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 	TRY(read_sizes(h, &r, err));
 	TRY(read_experts(h, &r, err));
 	TRY(read_rope(h, &r, err));
-	if (a->hparam)
-		TRY(a->hparam(h, &r, err));
+	for (int i = 0; i < ARCH_MAX_READ && a->read[i]; i++)
+		TRY(a->read[i](h, &r, err));
 	TRY(check_neutral(&r, err));
 	return check_unknown(h, &r, log, log_user, err);
 }

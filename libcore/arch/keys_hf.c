@@ -377,10 +377,15 @@ static int check(const struct arch_keys *k, infer_error *err)
 	}
 	while (!b->must && b->like)
 		b = b->like;
-	for (const char *const *must = b->must; must && *must; must++)
-		if (!(is_rope(*must) ? rope_member(k, *must) : member(k->config, *must)))
+	for (const char *must = b->must; must; must = *must ? must + 1 : NULL) {
+		char one[KEY_NAME];
+		size_t n = strcspn(must, " ");
+		snprintf(one, sizeof one, "%.*s", (int)n, must);
+		if (!(is_rope(one) ? rope_member(k, one) : member(k->config, one)))
 			return err_set(err, INFER_EFORMAT, "key %s: missing",
-			               *must + (is_rope(*must) ? 5 : 0));
+			               one + (is_rope(one) ? 5 : 0));
+		must += n;
+	}
 	return check_layers(k, err);
 }
 

@@ -69,7 +69,7 @@ enum arch_slot {
 	W_STATE_DECAY_RATE,
 	W_STATE_NORM,
 	W_STATE_OUT,
-	W_UNUSED, /* known, and of no use to us: the row in models/llama.c says why */
+	W_UNUSED, /* known, and of no use to us: tensor_list.h says why */
 	W_SLOTS
 };
 enum arch_dim {
@@ -77,7 +77,7 @@ enum arch_dim {
 	D_VOCAB,
 	D_EMBD,
 	D_HEAD,
-	D_Q,
+	D_Q, /* where heads are gated, with a gate behind each */
 	D_KV_K,
 	D_KV_V,
 	D_O,
@@ -88,7 +88,6 @@ enum arch_dim {
 	D_EXPERTS,
 	D_EXPERT_FF,
 	D_SHARED_FF,
-	D_Q_GATED, /* each head of q, and a gate for what it attends to */
 	D_STATE_QKV,
 	D_STATE_O,
 	D_STATE_V, /* of one head */
@@ -122,6 +121,7 @@ enum arch_need {
 enum arch_transform {
 	T_NONE,
 	T_PLUS1, /* x to x + 1 */
+	T_GAIN,  /* T_PLUS1 where arch.less_one says so, else T_NONE; see arch_how */
 	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
 	T_STACK, /* one tensor for each expert, which stand behind each other */
 	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */
@@ -148,4 +148,14 @@ struct arch_tensor {
 	uint8_t need;     /* enum arch_need */
 	enum arch_transform how;
 };
+/* Groups of tensors that rows share; each ends with W_END. */
+#define GROUP(name) extern const struct arch_tensor group_##name[];
+#define TENSOR(slot, gguf, hf, other, ne0, ne1, ne2, need, how)
+#define GONE(slot)
+#define END_GROUP
+#include "arch/tensor_list.h"
+#undef GROUP
+#undef TENSOR
+#undef GONE
+#undef END_GROUP
 #endif

@@ -1,23 +1,21 @@
 /* Qwen 1.5 and 2 with experts: weights of the chosen are left as they are, and every row goes through a
  * shared one, weighted by a router of its own.  Yang+ 2024, arXiv:2407.10671 */
 #include "arch/arch.h"
+#include "base/err.h"
 
 extern const struct arch arch_qwen2;
 
-static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	int rc;
-
 	h->expert_norm = 0;
-	rc = arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err);
-	return rc ? rc : arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 1, 1 << 24, err);
+	TRY(arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
+	return arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 1, 1 << 24, err);
 }
 
-static const char *const must[] = { "num_key_value_heads", "shared_expert_intermediate_size",
-	                            NULL };
-
-const struct arch arch_qwen2moe = { .gguf = "qwen2moe",
-	                            .hf = { "Qwen2MoeForCausalLM" },
-	                            .like = &arch_qwen2,
-	                            .must = must,
-	                            .hparam = hparam };
+const struct arch arch_qwen2moe = {
+	.gguf = "qwen2moe",
+	.hf = { "Qwen2MoeForCausalLM" },
+	.like = &arch_qwen2,
+	.must = "num_key_value_heads shared_expert_intermediate_size",
+	.read = { own },
+};

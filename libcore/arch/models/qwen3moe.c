@@ -3,8 +3,9 @@
 
 extern const struct arch arch_qwen3;
 
-static const char *const must[] = { "head_dim", "norm_topk_prob", NULL };
-
 const struct arch arch_qwen3moe = {
-	.gguf = "qwen3moe", .hf = { "Qwen3MoeForCausalLM" }, .like = &arch_qwen3, .must = must
+	.gguf = "qwen3moe",
+	.hf = { "Qwen3MoeForCausalLM" },
+	.like = &arch_qwen3,
+	.must = "head_dim norm_topk_prob",
 };

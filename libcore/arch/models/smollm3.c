@@ -1,28 +1,28 @@
 /* SmolLM 3: llama in which every fourth layer rotates nothing.  Hugging Face 2025,
  * https://huggingface.co/blog/smollm3 */
 #include "arch/arch.h"
+#include "base/err.h"
 
 extern const struct arch arch_llama;
 
-static int hparam(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	uint8_t rotates[ARCH_MAX_LAYERS];
 	int32_t period = 4;
-	int rc = arch_key_i32(r, K_STILL_PERIOD, &period, 1, ARCH_MAX_LAYERS, err);
 
+	TRY(arch_key_i32(r, K_STILL_PERIOD, &period, 1, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++)
 		rotates[i] = i % period != period - 1;
-	if (!rc)
-		rc = arch_key_flags(r, K_ROTATES, h, rotates, err);
+	TRY(arch_key_flags(r, K_ROTATES, h, rotates, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->still[i] = !rotates[i];
-	return rc ? rc : arch_key_slides(r, h, 0, err);
+	return INFER_OK;
 }
 
-static const char *const must[] = { "num_key_value_heads", "rope.rope_theta", NULL };
-
-const struct arch arch_smollm3 = { .gguf = "smollm3",
-	                           .hf = { "SmolLM3ForCausalLM" },
-	                           .like = &arch_llama,
-	                           .must = must,
-	                           .hparam = hparam };
+const struct arch arch_smollm3 = {
+	.gguf = "smollm3",
+	.hf = { "SmolLM3ForCausalLM" },
+	.like = &arch_llama,
+	.must = "num_key_value_heads rope.rope_theta",
+	.read = { own, arch_read_all_slide },
+};

@@ -179,6 +179,14 @@ static int seen(const struct arch_tensor *t, int spelling)
 	return 0;
 }
 
+static void check_names(const struct arch *a, const struct arch_tensor *t)
+{
+	for (; t->slot; t++)
+		for (int k = 0; k < 2; k++)
+			if (t->hf[k] && !seen(t, k))
+				fail_msg("%s: %s is no tensor of the classes", a->gguf, t->hf[k]);
+}
+
 /* Every name of every row, also where it only passes the row on, was met. */
 static void test_every_name_is_theirs(void **state)
 {
@@ -186,11 +194,8 @@ static void test_every_name_is_theirs(void **state)
 
 	(void)state;
 	for (int i = 0; (a = arch_at(i)); i++)
-		for (const struct arch_tensor *t = a->tensors; t && t->slot; t++)
-			for (int k = 0; k < 2; k++)
-				if (t->hf[k] && !seen(t, k))
-					fail_msg("%s: %s is no tensor of the classes", a->gguf,
-					         t->hf[k]);
+		for (int group = 0; group < ARCH_MAX_GROUPS && a->tensors[group]; group++)
+			check_names(a, a->tensors[group]);
 }
 
 /* Lines of a class that say what a row says, in a layer. */
@@ -211,6 +216,7 @@ static int count(const struct arch *a, const struct arch_tensor *t, const char *
 static void check_class(const struct arch *a, const char *cls)
 {
 	const struct arch_tensor *exps = arch_row(a, W_GATE_EXPS);
+	int recurs = arch_row(a, W_STATE_CONV) != NULL;
 
 	assert_ptr_equal(arch_find_hf(str(cls)), a);
 	for (int slot = 1; slot < W_SLOTS; slot++) {
@@ -223,7 +229,7 @@ static void check_class(const struct arch *a, const char *cls)
 			    want = t->how == T_STACK ? n_experts : 1;
 			/* of classes with both the first layer is recurrent, the second attends */
 			if (t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS) ||
-			    t->need == (layer ? ARCH_RECURRENT : ARCH_ATTENDS))
+			    t->need == (layer || !recurs ? ARCH_RECURRENT : ARCH_ATTENDS))
 				want = 0;
 			if (count(a, t, cls, layer) != want)
 				fail_msg("%s: %d tensors of layer %d are %s, not %d", cls,

@@ -1,0 +1,65 @@
+/* arch/read.c - readers of keys that several families share. */
+#include "arch/arch.h"
+#include "base/err.h"
+
+int arch_read_all_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_slides(r, h, 0, err);
+}
+
+int arch_read_half_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_slides(r, h, 2, err);
+}
+
+int arch_read_own_base(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	if (!h->window)
+		return INFER_OK;
+	h->n_ropes = 2;
+	h->rope[1].attn_factor = 1;
+	if (h->rope[1].base == 0)
+		h->rope[1].base = h->rope[0].base;
+	return arch_key_double(r, K_ROPE_BASE_SWA, &h->rope[1].base, 1, 1e12, err);
+}
+
+int arch_read_dense(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_i32(r, K_LEADING_DENSE, &h->n_dense, 0, h->n_layers, err);
+}
+
+int arch_read_shared(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t shared = 0;
+
+	TRY(arch_key_i32(r, K_SHARED_EXPERTS, &shared, 0, 64, err));
+	h->n_shared_ff = shared * h->n_expert_ff;
+	return INFER_OK;
+}
+
+int arch_read_shared_ff(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	if (!h->n_expert)
+		return INFER_OK;
+	return arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 1, 1 << 24, err);
+}
+
+int arch_read_gate(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t gate = 1;
+
+	h->gated = 1;
+	return arch_key_i32(r, K_ATTN_GATE, &gate, 1, 1, err);
+}
+
+int arch_read_scales(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	float divisor = 0;
+
+	TRY(arch_key_float(r, K_EMBD_SCALE, &h->embd_scale, 1e-6, 1e6, err));
+	TRY(arch_key_float(r, K_RESIDUAL_SCALE, &h->residual_scale, 1e-6, 1e6, err));
+	TRY(arch_key_float(r, K_LOGIT_SCALE, &divisor, 1e-6, 1e6, err));
+	if (divisor != 0)
+		h->logit_scale = 1 / divisor;
+	return INFER_OK;
+}

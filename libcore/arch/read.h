@@ -1,0 +1,44 @@
+/* arch/read.h - how rows of architectures read keys, and readers that several of them share.  Read through arch.h. */
+#ifndef ARCH_READ_H
+#define ARCH_READ_H
+#include <stdint.h>
+#include <infer/file.h>
+#include "arch/keys.h"
+
+struct arch_hparam;
+struct arch_reader; /* hparam.c: keys of one checkpoint */
+/* Reads keys that belong together. */
+typedef int arch_read(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
+/* Absent: *v is left alone.  Outside [lo, hi], or no number: INFER_EFORMAT. */
+int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t lo, int64_t hi,
+                 infer_error *err);
+int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo, double hi,
+                   infer_error *err);
+int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double lo, double hi,
+                    infer_error *err);
+int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
+/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
+ * absent: period. */
+int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
+/* A flag for each layer; absent: flags are left alone. */
+int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
+                   uint8_t *flags, infer_error *err);
+/* Refuses a key that is there. */
+int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
+
+/* For arch.read.  Layers slide, where there is a window: all, or every other one. */
+arch_read arch_read_all_slide, arch_read_half_slide;
+/* Layers that slide rotate by a base of their own. */
+arch_read arch_read_own_base;
+arch_read arch_read_states; /* which layers are recurrent, and the sizes of their states */
+arch_read arch_read_next;   /* layers that predict further tokens: behind the others, of no use */
+arch_read arch_read_dense;  /* layers at the front without experts */
+arch_read arch_read_groups; /* of experts; after expert_gating is known */
+arch_read arch_read_shared; /* how many experts every row takes, as wide as the others */
+/* How wide the expert is that every row takes, where there are others. */
+arch_read arch_read_shared_ff;
+arch_read arch_read_gate;   /* attention is gated */
+arch_read arch_read_latent; /* sizes of latent attention, and its scale */
+arch_read arch_read_scales; /* of embeddings, residuals and logits */
+arch_read arch_read_gemma;  /* gelu, scales, capped logits */
+#endif

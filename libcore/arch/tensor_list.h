@@ -1,0 +1,163 @@
+/* arch/tensor_list.h - the tensors that architectures have, by groups: a row in models/ names the groups that it has on top of those of
+ * the row it is like.
+ *
+ * GROUP(name) opens one and END_GROUP closes it.
+ * TENSOR(slot, GGUF name, Hugging Face name, another spelling, ne[0], ne[1], ne[2], need, how): a struct arch_tensor
+ * GONE(slot): the architecture has none, though the row it is like has */
+
+/* what every row but the first has from the row it is like */
+GROUP(base)
+TENSOR(TOKEN_EMBD,       "token_embd.weight",          "model.embed_tokens.weight",           NULL, EMBD, VOCAB, END,           MUST, NONE)
+TENSOR(OUTPUT_NORM,      "output_norm.weight",         "model.norm.weight",                   NULL, EMBD, END, END,             MUST, GAIN)
+TENSOR(OUTPUT,           "output.weight",              "lm_head.weight",                      NULL, EMBD, VOCAB, END,           MAY, NONE) /* else token_embd */
+TENSOR(OUTPUT_BIAS,      "output.bias",                NULL,                                  NULL, VOCAB, END, END,            MAY, NONE)
+TENSOR(ROPE_FREQS,       "rope_freqs.weight",          NULL,                                  NULL, HALF_ROT, END, END,         MAY, NONE)
+TENSOR(ROPE_LONG,        "rope_factors_long.weight",   NULL,                                  NULL, HALF_ROT, END, END,         MAY, NONE)
+TENSOR(ROPE_SHORT,       "rope_factors_short.weight",  NULL,                                  NULL, HALF_ROT, END, END,         MAY, NONE)
+TENSOR(ATTN_NORM,        "attn_norm.weight",           "input_layernorm.weight",              NULL, EMBD, END, END,             MUST, GAIN)
+TENSOR(Q,                "attn_q.weight",              "self_attn.q_proj.weight",             NULL, EMBD, Q, END,               ATTENDS, PAIRS)
+TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,            ATTENDS, PAIRS)
+TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,            ATTENDS, NONE)
+TENSOR(O,                "attn_output.weight",         "self_attn.o_proj.weight",             NULL, O, EMBD, END,               ATTENDS, NONE)
+TENSOR(Q_BIAS,           "attn_q.bias",                "self_attn.q_proj.bias",               NULL, Q, END, END,                MAY, PAIRS)
+TENSOR(K_BIAS,           "attn_k.bias",                "self_attn.k_proj.bias",               NULL, KV_K, END, END,             MAY, PAIRS)
+TENSOR(V_BIAS,           "attn_v.bias",                "self_attn.v_proj.bias",               NULL, KV_V, END, END,             MAY, NONE)
+TENSOR(O_BIAS,           "attn_output.bias",           "self_attn.o_proj.bias",               NULL, EMBD, END, END,             MAY, NONE)
+TENSOR(UNUSED,           "attn_rot_embd.weight",       "self_attn.rotary_emb.inv_freq",       NULL, HALF_ROT, END, END,         MAY, NONE) /* old converters' copy of what rope.freq_base says; no engine reads it */
+TENSOR(FFN_NORM,         "ffn_norm.weight",            "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
+TENSOR(GATE,             "ffn_gate.weight",            "mlp.gate_proj.weight",                NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(UP,               "ffn_up.weight",              "mlp.up_proj.weight",                  NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(DOWN,             "ffn_down.weight",            "mlp.down_proj.weight",                NULL, FF, EMBD, END,              DENSE, NONE)
+TENSOR(GATE_BIAS,        "ffn_gate.bias",              "mlp.gate_proj.bias",                  NULL, FF, END, END,               MAY, NONE)
+TENSOR(UP_BIAS,          "ffn_up.bias",                "mlp.up_proj.bias",                    NULL, FF, END, END,               MAY, NONE)
+TENSOR(DOWN_BIAS,        "ffn_down.bias",              "mlp.down_proj.bias",                  NULL, EMBD, END, END,             MAY, NONE)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "block_sparse_moe.gate.weight",        "mlp.gate.weight", EMBD, EXPERTS, END, EXPERTS, NONE)
+TENSOR(ROUTER_BIAS,      "ffn_gate_inp.bias",          NULL,                                  NULL, EXPERTS, END, END,          MAY, NONE)
+TENSOR(SHARED_ROUTER,    "ffn_gate_inp_shexp.weight",  "mlp.shared_expert_gate.weight",       NULL, EMBD, ONE, END,             MAY, NONE)
+TENSOR(GATE_SHARED,      "ffn_gate_shexp.weight",      "mlp.shared_expert.gate_proj.weight",  "mlp.shared_experts.gate_proj.weight", EMBD, SHARED_FF, END, SHARED, NONE)
+TENSOR(UP_SHARED,        "ffn_up_shexp.weight",        "mlp.shared_expert.up_proj.weight",    "mlp.shared_experts.up_proj.weight", EMBD, SHARED_FF, END, SHARED, NONE)
+TENSOR(DOWN_SHARED,      "ffn_down_shexp.weight",      "mlp.shared_expert.down_proj.weight",  "mlp.shared_experts.down_proj.weight", SHARED_FF, EMBD, END, SHARED, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "block_sparse_moe.experts.%d.w1.weight", "mlp.experts.%d.gate_proj.weight", EMBD, EXPERT_FF, EXPERTS, EXPERTS, STACK)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "block_sparse_moe.experts.%d.w3.weight", "mlp.experts.%d.up_proj.weight", EMBD, EXPERT_FF, EXPERTS, EXPERTS, STACK)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "block_sparse_moe.experts.%d.w2.weight", "mlp.experts.%d.down_proj.weight", EXPERT_FF, EMBD, EXPERTS, EXPERTS, STACK)
+END_GROUP
+
+/* norms: of each head of q and k, where all files have them, or some; of all heads together; behind the branches, by the
+ * names of Gemma and of GLM; before the FFN, by other names */
+GROUP(head_norms)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
+END_GROUP
+GROUP(some_head_norms)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,             MAY, GAIN)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,             MAY, GAIN)
+END_GROUP
+GROUP(row_norms)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, Q, END, END,                MUST, GAIN)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, KV_K, END, END,             MUST, GAIN)
+END_GROUP
+GROUP(post_norms)
+TENSOR(ATTN_POST_NORM,   "post_attention_norm.weight", "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
+TENSOR(FFN_POST_NORM,    "post_ffw_norm.weight",       "post_feedforward_layernorm.weight",   NULL, EMBD, END, END,             MUST, GAIN)
+END_GROUP
+GROUP(post_norms_glm)
+TENSOR(ATTN_POST_NORM,   "post_attention_norm.weight", "post_self_attn_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
+TENSOR(FFN_POST_NORM,    "post_ffw_norm.weight",       "post_mlp_layernorm.weight",           NULL, EMBD, END, END,             MUST, GAIN)
+END_GROUP
+GROUP(no_pre_norms)
+GONE(ATTN_NORM)
+GONE(FFN_NORM)
+END_GROUP
+GROUP(pre_ffn_norm)
+TENSOR(FFN_NORM,         "ffn_norm.weight",            "pre_feedforward_layernorm.weight",    NULL, EMBD, END, END,             MUST, GAIN)
+END_GROUP
+GROUP(ffn_norm_named_post) /* though it is before the FFN */
+TENSOR(FFN_NORM,         "post_attention_norm.weight", "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
+END_GROUP
+
+/* matrices in one */
+GROUP(fused_qkv)
+TENSOR(Q,                "attn_qkv.weight",            "self_attn.qkv_proj.weight",           NULL, EMBD, Q, END,               MUST, NONE)
+TENSOR(K,                "attn_qkv.weight",            "self_attn.qkv_proj.weight",           NULL, EMBD, KV_K, END,            MUST, NONE)
+TENSOR(V,                "attn_qkv.weight",            "self_attn.qkv_proj.weight",           NULL, EMBD, KV_V, END,            MUST, NONE)
+END_GROUP
+GROUP(fused_ffn)
+TENSOR(GATE,             "ffn_up.weight",              "mlp.gate_up_proj.weight",             NULL, EMBD, FF, END,              MUST, NONE)
+TENSOR(UP,               "ffn_up.weight",              "mlp.gate_up_proj.weight",             NULL, EMBD, FF, END,              MUST, NONE)
+END_GROUP
+
+/* experts, as checkpoints have them in one tensor; what is added to scores for the choice, where all files have it, or some */
+GROUP(fused_experts)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
+END_GROUP
+GROUP(granite_experts)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "block_sparse_moe.router.layer.weight", NULL, EMBD, EXPERTS, END,        EXPERTS, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "block_sparse_moe.input_linear.weight", NULL, EMBD, EXPERT_FF, EXPERTS,  EXPERTS, NONE)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "block_sparse_moe.input_linear.weight", NULL, EMBD, EXPERT_FF, EXPERTS,  EXPERTS, NONE)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "block_sparse_moe.output_linear.weight", NULL, EXPERT_FF, EMBD, EXPERTS, EXPERTS, NONE)
+TENSOR(GATE_SHARED,      "ffn_gate_shexp.weight",      "shared_mlp.input_linear.weight",      NULL, EMBD, SHARED_FF, END,       SHARED, NONE)
+TENSOR(UP_SHARED,        "ffn_up_shexp.weight",        "shared_mlp.input_linear.weight",      NULL, EMBD, SHARED_FF, END,       SHARED, NONE)
+TENSOR(DOWN_SHARED,      "ffn_down_shexp.weight",      "shared_mlp.output_linear.weight",     NULL, SHARED_FF, EMBD, END,       SHARED, NONE)
+END_GROUP
+GROUP(gptoss_experts)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "mlp.router.weight",                   NULL, EMBD, EXPERTS, END,         MUST, NONE)
+TENSOR(ROUTER_BIAS,      "ffn_gate_inp.bias",          "mlp.router.bias",                     NULL, EXPERTS, END, END,          MUST, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   MUST, EVEN)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   MUST, ODD)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   MUST, TURN)
+TENSOR(GATE_EXPS_BIAS,   "ffn_gate_exps.bias",         "mlp.experts.gate_up_proj_bias",       NULL, EXPERT_FF, EXPERTS, END,    MUST, EVEN)
+TENSOR(UP_EXPS_BIAS,     "ffn_up_exps.bias",           "mlp.experts.gate_up_proj_bias",       NULL, EXPERT_FF, EXPERTS, END,    MUST, ODD)
+TENSOR(DOWN_EXPS_BIAS,   "ffn_down_exps.bias",         "mlp.experts.down_proj_bias",          NULL, EMBD, EXPERTS, END,         MUST, NONE)
+END_GROUP
+GROUP(pick_bias)
+TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    NULL, EXPERTS, END, END,          EXPERTS, NONE)
+END_GROUP
+GROUP(some_pick_bias)
+TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    NULL, EXPERTS, END, END,          MAY, NONE)
+END_GROUP
+
+/* attention: a sink in each head; latents, of which a file has W_K_B and W_V_B or both in one, which arch_split_latent checks */
+GROUP(sinks)
+TENSOR(SINKS,            "attn_sinks.weight",          "self_attn.sinks",                     NULL, HEADS, END, END,            MUST, NONE)
+END_GROUP
+GROUP(latent)
+TENSOR(Q,                "attn_q.weight",              "self_attn.q_proj.weight",             NULL, EMBD, Q, END,               ONE_STEP, NONE)
+TENSOR(Q_A,              "attn_q_a.weight",            "self_attn.q_a_proj.weight",           NULL, EMBD, Q_RANK, END,          TWO_STEPS, NONE)
+TENSOR(Q_A_NORM,         "attn_q_a_norm.weight",       "self_attn.q_a_layernorm.weight",      NULL, Q_RANK, END, END,           TWO_STEPS, NONE)
+TENSOR(Q_B,              "attn_q_b.weight",            "self_attn.q_b_proj.weight",           NULL, Q_RANK, Q, END,             TWO_STEPS, NONE)
+TENSOR(KV_A,             "attn_kv_a_mqa.weight",       "self_attn.kv_a_proj_with_mqa.weight", NULL, EMBD, KV_K, END,            MUST, NONE)
+TENSOR(KV_A_NORM,        "attn_kv_a_norm.weight",      "self_attn.kv_a_layernorm.weight",     NULL, KV_V, END, END,             MUST, NONE)
+TENSOR(K_B,              "attn_k_b.weight",            NULL,                                  NULL, NOPE, KV_V, HEADS,          MAY, NONE)
+TENSOR(V_B,              "attn_v_b.weight",            NULL,                                  NULL, KV_V, V_HEAD, HEADS,        MAY, NONE)
+TENSOR(KV_B,             "attn_kv_b.weight",           "self_attn.kv_b_proj.weight",          NULL, KV_V, KV_B, END,            MAY, NONE)
+GONE(K)
+GONE(V)
+GONE(Q_BIAS)
+GONE(K_BIAS)
+GONE(V_BIAS)
+END_GROUP
+
+/* recurrent layers: a gated delta rule, with projections in two tensors, or with one for each and heads of v in another order */
+GROUP(delta)
+TENSOR(STATE_QKV,        "attn_qkv.weight",            "linear_attn.in_proj_qkvz.weight",     NULL, EMBD, STATE_QKV, END,       RECURRENT, BY_HEAD)
+TENSOR(STATE_GATE,       "attn_gate.weight",           "linear_attn.in_proj_qkvz.weight",     NULL, EMBD, STATE_O, END,         RECURRENT, BY_HEAD_Z)
+TENSOR(STATE_BETA_DECAY, "ssm_ba.weight",              "linear_attn.in_proj_ba.weight",       NULL, EMBD, STATE_PAIRS, END,     RECURRENT, NONE)
+TENSOR(STATE_CONV,       "ssm_conv1d.weight",          "linear_attn.conv1d.weight",           NULL, TAPS, STATE_QKV, END,       RECURRENT, NONE)
+TENSOR(STATE_DECAY_BIAS, "ssm_dt.bias",                "linear_attn.dt_bias",                 NULL, STATE_HEADS, END, END,      RECURRENT, NONE)
+TENSOR(STATE_DECAY_RATE, "ssm_a",                      "linear_attn.A_log",                   NULL, STATE_HEADS, END, END,      RECURRENT, NEG_EXP)
+TENSOR(STATE_NORM,       "ssm_norm.weight",            "linear_attn.norm.weight",             NULL, STATE_V, END, END,          RECURRENT, NONE)
+TENSOR(STATE_OUT,        "ssm_out.weight",             "linear_attn.out_proj.weight",         NULL, STATE_O, EMBD, END,         RECURRENT, NONE)
+END_GROUP
+GROUP(tiled_delta)
+TENSOR(STATE_QKV,        "attn_qkv.weight",            "linear_attn.in_proj_qkv.weight",      NULL, EMBD, STATE_QKV, END,       RECURRENT, TILED_V)
+TENSOR(STATE_GATE,       "attn_gate.weight",           "linear_attn.in_proj_z.weight",        NULL, EMBD, STATE_O, END,         RECURRENT, TILED)
+TENSOR(STATE_BETA,       "ssm_beta.weight",            "linear_attn.in_proj_b.weight",        NULL, EMBD, STATE_HEADS, END,     RECURRENT, TILED)
+TENSOR(STATE_DECAY,      "ssm_alpha.weight",           "linear_attn.in_proj_a.weight",        NULL, EMBD, STATE_HEADS, END,     RECURRENT, TILED)
+TENSOR(STATE_CONV,       "ssm_conv1d.weight",          "linear_attn.conv1d.weight",           NULL, TAPS, STATE_QKV, END,       RECURRENT, TILED_V)
+TENSOR(STATE_DECAY_BIAS, "ssm_dt.bias",                "linear_attn.dt_bias",                 NULL, STATE_HEADS, END, END,      RECURRENT, TILED)
+TENSOR(STATE_DECAY_RATE, "ssm_a",                      "linear_attn.A_log",                   NULL, STATE_HEADS, END, END,      RECURRENT, TILED_NEG_EXP)
+TENSOR(STATE_OUT,        "ssm_out.weight",             "linear_attn.out_proj.weight",         NULL, STATE_O, EMBD, END,         RECURRENT, TILED_COLS)
+GONE(STATE_BETA_DECAY)
+END_GROUP
