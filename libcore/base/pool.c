@@ -275,12 +275,10 @@ static int start_worker(struct worker *w, int on_node)
 	return rc;
 }
 
-/* Signals are handled by the callers, but a fault by the thread that caused it.  Workers do not
- * look at p->threads before the first run. */
-static void start(struct pool *p)
+/* Signals are handled by the callers, but a fault by the thread that caused it. */
+static void without_signals(sigset_t *old)
 {
-	sigset_t most, old;
-	int rc = 0;
+	sigset_t most;
 
 	sigfillset(&most);
 	sigdelset(&most, SIGBUS);
@@ -288,7 +286,16 @@ static void start(struct pool *p)
 	sigdelset(&most, SIGFPE);
 	sigdelset(&most, SIGILL);
 	sigdelset(&most, SIGTRAP);
-	pthread_sigmask(SIG_SETMASK, &most, &old);
+	pthread_sigmask(SIG_SETMASK, &most, old);
+}
+
+/* Workers do not look at p->threads before the first run. */
+static void start(struct pool *p)
+{
+	sigset_t old;
+	int rc = 0;
+
+	without_signals(&old);
 	for (int i = 1; i < p->threads && !rc; i++) {
 		struct worker *w = &p->workers[i];
 
@@ -300,6 +307,23 @@ static void start(struct pool *p)
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	p->threads = p->started + 1;
+}
+
+int pool_thread(pthread_t *out, void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t old;
+	int rc = pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	rc = pthread_attr_setstacksize(&attr, STACK_BYTES);
+	without_signals(&old);
+	if (!rc)
+		rc = pthread_create(out, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
 }
 
 int pool_new(struct pool **out, int threads, infer_error *err)

@@ -9,6 +9,7 @@
  * MiB and take no signals but those of their own faults. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
+#include <pthread.h>
 #include <stdint.h>
 #include <infer/status.h>
 #include "base/numa.h"
@@ -29,4 +30,7 @@ int pool_threads(const struct pool *p);
 /* runs so far that used several threads; each ends with a barrier */
 uint64_t pool_runs(const struct pool *p);
 void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user); /* allocates nothing */
+
+/* Start a thread outside of any pool, with the stack and the signals of a worker.  An errno. */
+int pool_thread(pthread_t *out, void *(*run)(void *), void *arg);
 #endif

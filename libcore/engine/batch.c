@@ -1,5 +1,6 @@
 /* engine/batch.c - collects the rows of a step from requests, and hands the results back */
 #include "engine/engine.h"
+#include "engine/beside.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -134,6 +135,39 @@ static void watch(infer_engine *e)
 	on_part(e, 0, 1);
 }
 
+/* The constraint of the first draw of a group; NULL: it has none, or its mask is ready. */
+static struct follow *mask_wanted(const struct step *st, int32_t g)
+{
+	const struct row_job *j = &st->jobs[st->groups[g]];
+
+	return j->draws && j->r->follow && !follow_ready(j->r->follow) ? j->r->follow : NULL;
+}
+
+static void find_mask(void *user, int32_t g)
+{
+	struct follow *f = mask_wanted(user, g);
+
+	if (f)
+		follow_find(f);
+}
+
+/* Compute, and find the masks that cannot be looked up meanwhile. */
+static int compute(infer_engine *e, struct backend_result *res, infer_error *err)
+{
+	struct step *st = &e->step;
+	int32_t g = 0;
+	int rc;
+
+	while (g < st->n_groups && !mask_wanted(st, g))
+		g++;
+	if (g == st->n_groups)
+		return stages_run(&e->stages, &st->s, res, err);
+	beside_begin(e->constraints->beside, st->n_groups, find_mask, st);
+	rc = stages_run(&e->stages, &st->s, res, err);
+	beside_end(e->constraints->beside);
+	return rc;
+}
+
 int batch_run(infer_engine *e, infer_error *err)
 {
 	struct step *st = &e->step;
@@ -141,7 +175,7 @@ int batch_run(infer_engine *e, infer_error *err)
 
 	watch(e);
 	e->events.step++; /* the logits of the last step give way */
-	TRY(stages_run(&e->stages, &st->s, &res, err));
+	TRY(compute(e, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 

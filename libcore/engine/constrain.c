@@ -1,6 +1,7 @@
 /* engine/constrain.c - what the constraints of an engine share: the vocabulary in the order of its
  * bytes, masks, and how forced bytes are spelled. */
 #include "engine/constrain.h"
+#include "engine/beside.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -114,17 +115,20 @@ int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_
 	c->tok = tok;
 	c->n_vocab = n_vocab;
 	rc = fill(c, err);
-	if (rc)
+	if (rc) {
 		constraints_free(c);
-	else
-		*out = c;
-	return rc;
+		return rc;
+	}
+	c->beside = beside_new();
+	*out = c;
+	return INFER_OK;
 }
 
 void constraints_free(struct constraints *c)
 {
 	if (!c)
 		return;
+	beside_free(c->beside);
 	while (c->masks) {
 		struct shared_mask *k = c->masks;
 

@@ -39,6 +39,7 @@ struct constraints {
 	struct tok_run *run;
 	int32_t *ends, n_ends; /* tokens that end generation */
 	int32_t *newlines, n_newlines;
+	struct beside *beside; /* finds masks while the model computes */
 };
 int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_t n_vocab,
                     infer_error *err);
@@ -72,6 +73,11 @@ void follow_free(struct follow *f); /* NULL is fine */
 const uint64_t *follow_allowed(struct follow *f, infer_error *err);
 /* A token was drawn.  A failure is kept. */
 void follow_take(struct follow *f, int32_t token);
+/* Find out beforehand what follow_allowed will say here, or behind the tokens that are sure to come:
+ * if that can be looked up; or whatever it takes.  Nothing is said otherwise for it. */
+void follow_recall(struct follow *f);
+void follow_find(struct follow *f);
+int follow_ready(const struct follow *f); /* there is nothing to find out */
 /* Tokens that are sure to come next, at most cap; returns how many. */
 int32_t follow_ahead(const struct follow *f, uint64_t *ids, int32_t cap);
 /* The text is complete, and nothing can follow. */

@@ -22,8 +22,10 @@ struct follow {
 	int32_t *border;      /* of free_until: its longest border, by length */
 	size_t met;           /* bytes of free_until that have come */
 	enum phase phase;
-	int filled, done,
-		first; /* first: the text begins, behind the token that begins all texts */
+	/* filled: bits are those of this place; past: of the place behind the tokens ahead;
+	 * done: with that mask, nothing can follow; first: the text begins, behind the token that
+	 * begins all texts */
+	int filled, past, done, first;
 	int32_t last;
 	int32_t ahead[AHEAD], n_ahead, at_ahead;
 	struct reason reason;
@@ -161,12 +163,17 @@ static void put_ends(struct follow *f, int may_end)
 		set(f->bits, f->c->ends[i]);
 }
 
-static int fill_bound(struct follow *f, infer_error *err)
+enum how { FIND, RECALL }; /* RECALL: INFER_EAGAIN rather than to find out */
+
+static int fill_bound(struct follow *f, enum how how, infer_error *err)
 {
 	struct grammar_budget left = f->o.grammar->budget;
 
+	if (how == RECALL && f->first)
+		return INFER_EAGAIN;
 	memset(f->bits, 0, words(f) * sizeof *f->bits);
-	TRY(mask_fill(f->shared->mask, f->m, &f->at, f->bits, &left, err));
+	TRY((how == RECALL ? mask_recall : mask_fill)(f->shared->mask, f->m, &f->at, f->bits, &left,
+	                                              err));
 	if (f->first)
 		without_space(f);
 	put_ends(f, match_may_end(f->m, &f->at));
@@ -220,14 +227,16 @@ static void fill_free(struct follow *f)
 		clear(f->bits, f->o.stops[i]);
 }
 
-static int fill(struct follow *f, infer_error *err)
+static int fill(struct follow *f, enum how how, infer_error *err)
 {
 	if (f->filled)
 		return INFER_OK;
-	if (f->phase == FREE)
-		fill_free(f);
+	if (f->phase != FREE)
+		TRY(as_constraint(fill_bound(f, how, err), err));
+	else if (how == RECALL)
+		return INFER_EAGAIN;
 	else
-		TRY(as_constraint(fill_bound(f, err), err));
+		fill_free(f);
 	f->filled = 1;
 	return INFER_OK;
 }
@@ -238,7 +247,7 @@ const uint64_t *follow_allowed(struct follow *f, infer_error *err)
 		set(f->one, f->ahead[f->at_ahead]);
 		return f->one;
 	}
-	return fill(f, err) ? NULL : f->bits;
+	return fill(f, FIND, err) ? NULL : f->bits;
 }
 
 /* ---- what comes ---- */
@@ -302,7 +311,7 @@ static int look(struct follow *f, infer_error *err)
 	if (f->n_ahead || f->phase != BOUND)
 		return INFER_OK;
 	if (match_may_end(f->m, &f->at))
-		return fill(f, err);
+		return fill(f, FIND, err);
 	if (f->o.no_ahead)
 		return INFER_OK;
 	TRY(as_constraint(mask_forced(f->m, &f->at, bytes, AHEAD_BYTES, &n, err), err));
@@ -375,16 +384,48 @@ static int take(struct follow *f, int32_t token, infer_error *err)
 
 void follow_take(struct follow *f, int32_t token)
 {
+	const int was_free = f->filled && f->phase == FREE;
+	const size_t met = f->met;
 	infer_error err = { 0 };
 
-	if (f->at_ahead < f->n_ahead)
+	f->filled = f->first = 0;
+	if (f->at_ahead < f->n_ahead) {
 		clear(f->one, f->ahead[f->at_ahead++]);
-	f->filled = f->first = f->done = 0;
+		f->filled = f->past && f->at_ahead == f->n_ahead;
+		f->past &= !f->filled;
+	}
 	f->last = token;
 	if (is_stop(f, token) || f->err.code)
 		return;
 	if (take(f, token, &err))
 		f->err = err;
+	if (was_free && f->phase == FREE && f->met == met) /* the same may come */
+		f->filled = 1;
+}
+
+/* Bits of the place behind the tokens ahead. */
+static int fill_past(struct follow *f, enum how how, infer_error *err)
+{
+	const struct match_at here = f->at;
+	const char *at;
+	size_t n;
+	int control, rc = INFER_OK;
+
+	if (f->phase != BOUND || f->first)
+		return INFER_OK;
+	TRY(match_copy(f->m, &f->try, &f->at, err));
+	f->at = f->try;
+	f->try = (struct match_at){ 0 };
+	for (int32_t i = f->at_ahead; i < f->n_ahead && !rc; i++) {
+		constraints_bytes(f->c, f->ahead[i], &at, &n, &control);
+		rc = feed(f, at, n, control, err);
+	}
+	if (!rc)
+		rc = fill_bound(f, how, err);
+	match_drop(f->m, &f->at);
+	f->at = here;
+	f->past = !rc;
+	return rc;
 }
 
 int32_t follow_ahead(const struct follow *f, uint64_t *ids, int32_t cap)
@@ -396,7 +437,31 @@ int32_t follow_ahead(const struct follow *f, uint64_t *ids, int32_t cap)
 	return n;
 }
 
-int follow_done(const struct follow *f) { return f->done; }
+int follow_ready(const struct follow *f)
+{
+	if (f->at_ahead < f->n_ahead)
+		return f->past || f->phase != BOUND || f->first;
+	return f->filled || f->err.code;
+}
+
+/* What is wrong is said when it is asked for. */
+static void prepare(struct follow *f, enum how how)
+{
+	infer_error err;
+
+	if (follow_ready(f))
+		return;
+	if (f->at_ahead < f->n_ahead)
+		(void)fill_past(f, how, &err);
+	else
+		(void)fill(f, how, &err);
+}
+
+void follow_recall(struct follow *f) { prepare(f, RECALL); }
+
+void follow_find(struct follow *f) { prepare(f, FIND); }
+
+int follow_done(const struct follow *f) { return f->filled && f->done; }
 
 const infer_error *follow_error(const struct follow *f) { return f->err.code ? &f->err : NULL; }
 

@@ -52,6 +52,7 @@ static int draw(struct row_job *j)
 		return INFER_OK;
 	from = clock_now_ns();
 	follow_take(f, j->token);
+	follow_recall(f);
 	j->r->usage.constraint_ns += clock_now_ns() - from;
 	j->constraint = follow_error(f) ? ROW_BROKEN : follow_done(f) ? ROW_COMPLETE : ROW_GOES_ON;
 	return INFER_OK;

@@ -10,6 +10,7 @@
 enum {
 	DEEP = 256, /* frames that one token ends; beyond, it is followed byte by byte */
 	RULES = 4,  /* frames of rules that are looked at together */
+	FEW = 64,   /* texts that are soon followed byte by byte */
 };
 
 struct asker {
@@ -18,6 +19,7 @@ struct asker {
 	uint64_t *bits;
 	struct grammar_budget *left;
 	uint32_t depth;
+	int recall; /* nothing is found out */
 	infer_error *err;
 };
 
@@ -32,12 +34,17 @@ static int charge(struct asker *q, uint64_t n)
 	return INFER_OK;
 }
 
+/* Where nothing is to be found out, a look at so many texts must wait. */
+static int must_wait(const struct asker *q, uint32_t n) { return q->recall && n > FEW; }
+
 /* -- byte by byte --------------------------------------------------------------------------- */
 
 static int exact(struct asker *q, const struct trie *t, struct node *top)
 {
 	struct match_at at = { 1, 0, &top };
 
+	if (must_wait(q, t->n_texts))
+		return INFER_EAGAIN;
 	return vocab_walk(t, q->m, &at, q->bits, q->left, q->err);
 }
 
@@ -278,7 +285,7 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 	if (!rc && top->kind == N_OTHER_KEY)
 		rc = doubt_names(&d, top);
 	if (!rc)
-		rc = charge(q, d.n);
+		rc = must_wait(q, d.n) ? INFER_EAGAIN : charge(q, d.n);
 	if (!rc) {
 		was = room_alloc(d.room, (size_t)d.n + 1, 1);
 		rc = was ? fill_doubts(q, &d, e, top, was)
@@ -380,6 +387,14 @@ static int key_of(struct mask *k, const struct trie *t, struct mask_key *key,
 	}
 }
 
+static int find_entry(struct asker *q, struct entry **out, const struct trie *t,
+                      const struct mask_key *key, const struct mask_from *from)
+{
+	if (q->recall && !mask_has(q->k, key))
+		return INFER_EAGAIN;
+	return mask_entry(out, q->k, t, key, from, q->left->steps, q->err);
+}
+
 static int fill_top(struct asker *q, const struct trie *t, struct node *top, int names)
 {
 	struct mask_key key = { 0 };
@@ -388,7 +403,7 @@ static int fill_top(struct asker *q, const struct trie *t, struct node *top, int
 	int rc;
 
 	TRY(key_of(q->k, t, &key, &from, top, q->err));
-	rc = mask_entry(&e, q->k, t, &key, &from, q->left->steps, q->err);
+	rc = find_entry(q, &e, t, &key, &from);
 	if (from.frame)
 		node_drop(&q->k->m->stacks, from.frame);
 	TRY(rc);
@@ -428,7 +443,7 @@ static int fill_plain(struct asker *q, const struct trie *t, struct node *text, 
 	struct entry *e;
 
 	TRY(key_of(q->k, t, &key, &from, text, q->err));
-	TRY(mask_entry(&e, q->k, t, &key, &from, q->left->steps, q->err));
+	TRY(find_entry(q, &e, t, &key, &from));
 	TRY(charge(q, e->steps));
 	for (uint32_t i = 0; e->id && i < e->n; i++)
 		if (!bit_get(quoted, e->id[i]))
@@ -543,17 +558,33 @@ static int fill(struct asker *q, const struct trie *t, struct node *top)
 	return rc;
 }
 
+static int ask(struct asker *q, const struct match_at *at)
+{
+	struct mask *k = q->k;
+	int rc;
+
+	memset(q->bits, 0, k->words * sizeof *q->bits);
+	pthread_mutex_lock(&k->lock);
+	rc = fill_place(q, vocab_trie(k->v), at);
+	mask_settle(k);
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
+                struct grammar_budget *left, infer_error *err)
+{
+	struct asker q = { k, m, bits, left, 0, 1, err };
+
+	return ask(&q, at);
+}
+
 int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
               struct grammar_budget *left, infer_error *err)
 {
-	struct asker q = { k, m, bits, left, 0, err };
-	int rc;
+	struct asker q = { k, m, bits, left, 0, 0, err };
+	int rc = ask(&q, at);
 
-	memset(bits, 0, k->words * sizeof *bits);
-	pthread_mutex_lock(&k->lock);
-	rc = fill_place(&q, vocab_trie(k->v), at);
-	mask_settle(k);
-	pthread_mutex_unlock(&k->lock);
 	if (rc)
 		memset(bits, 0, k->words * sizeof *bits);
 	return rc;

@@ -28,6 +28,10 @@ void mask_free(struct mask *k);
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
 int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
               struct grammar_budget *left, infer_error *err);
+/* The same at about the cost of looking it up: INFER_EAGAIN, without a message, where something would
+ * have to be found out first; bits say nothing then. */
+int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
+                struct grammar_budget *left, infer_error *err);
 /* The bytes that every text goes on with here, as many as there are, up to cap.  None where the
  * text may end.  at stays where it is.
  * *n   out, how many; 0 on failure */

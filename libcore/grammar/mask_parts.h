@@ -141,6 +141,7 @@ void mask_states_drop(struct mask *k);
 int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
                const struct mask_from *from, uint64_t steps, infer_error *err);
 void mask_settle(struct mask *k);
+int mask_has(const struct mask *k, const struct mask_key *key); /* the entry is remembered */
 
 const struct trie *vocab_trie(const struct vocab *v);
 /* the tokens with a quote, or with a quote or \: their texts, and a bit for each */

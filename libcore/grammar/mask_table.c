@@ -198,14 +198,23 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 	return INFER_OK;
 }
 
+static struct entry *find(const struct mask *k, const struct mask_key *key)
+{
+	struct entry *e = k->bucket[hash_of(key) & k->mask];
+
+	while (e && memcmp(&e->key, key, sizeof *key) != 0)
+		e = e->chain;
+	return e;
+}
+
+int mask_has(const struct mask *k, const struct mask_key *key) { return find(k, key) != NULL; }
+
 int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
                const struct mask_from *from, uint64_t steps, infer_error *err)
 {
 	int rc;
 
-	for (*out = k->bucket[hash_of(key) & k->mask]; *out; *out = (*out)->chain)
-		if (!memcmp(&(*out)->key, key, sizeof *key))
-			break;
+	*out = find(k, key);
 	if (*out) {
 		if ((*out)->steps <= steps)
 			return INFER_OK;

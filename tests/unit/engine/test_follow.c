@@ -1,6 +1,7 @@
 /* tests/unit/engine/test_follow.c - where constraints begin and end: behind reasoning, at stop
  * tokens; what is refused; and memory that runs out. */
 #include "run.h"
+#include "base/rng.h"
 #include "engine/constrain.h"
 
 #define BPE "--tok bpe --vocab 1100 --ctx 512"
@@ -161,6 +162,103 @@ static void test_refused(void **state)
 	refused(99, "", 0, "form 99");
 }
 
+/* One of the tokens that may come; -1: none. */
+static int32_t pick(const uint64_t *bits, int32_t n_vocab, uint32_t r)
+{
+	int32_t n = 0, k;
+
+	for (int32_t i = 0; i < n_vocab; i++)
+		n += (int32_t)(bits[i / 64] >> i % 64 & 1);
+	if (!n)
+		return -1;
+	k = (int32_t)(r % (uint32_t)n);
+	for (int32_t i = 0;; i++)
+		if (bits[i / 64] >> i % 64 & 1 && !k--)
+			return i;
+}
+
+enum { WALK = 60, TURNS = 4 };
+
+/* A text in which masks are found beforehand, or tried to be looked up, beside one in which they are
+ * asked for.  Returns how many were found beforehand. */
+static int walk_beforehand(const struct follow_opts *o, uint64_t seed)
+{
+	const infer_tokenizer *t = infer_model_tokenizer(model);
+	const int32_t n_vocab = infer_tokenizer_count(t);
+	struct constraints *c[2];
+	struct follow *f[2];
+	infer_error err;
+	int found = 0;
+
+	for (int k = 0; k < 2; k++)
+		if (constraints_new(&c[k], t, n_vocab, &err) || follow_new(&f[k], c[k], o, &err))
+			fail_msg("%s", err.message);
+	for (uint32_t i = 0; i < WALK; i++) {
+		const uint64_t *a, *b;
+		uint32_t r[4];
+		int32_t id;
+
+		rng_block(r, seed, i);
+		if (r[1] % TURNS < 2)
+			follow_recall(f[0]);
+		if (r[1] % TURNS == 1)
+			follow_find(f[0]);
+		found += follow_ready(f[0]) && !follow_ready(f[1]);
+		a = follow_allowed(f[0], &err);
+		b = follow_allowed(f[1], &err);
+		assert_non_null(a);
+		assert_non_null(b);
+		assert_memory_equal(a, b, (size_t)(n_vocab + 63) / 64 * sizeof *a);
+		id = pick(a, n_vocab, r[0]);
+		if (id < 0 || infer_token_is_eog(t, id))
+			break;
+		for (int k = 0; k < 2; k++)
+			follow_take(f[k], id);
+		assert_int_equal(follow_done(f[0]), follow_done(f[1]));
+		assert_null(follow_error(f[0]));
+		if (follow_done(f[0]))
+			break;
+	}
+	for (int k = 0; k < 2; k++) {
+		follow_free(f[k]);
+		constraints_free(c[k]);
+	}
+	return found;
+}
+
+/* Masks are the same whether they are found beforehand or when they are needed, also behind tokens
+ * that are sure to come, and while the text is still free. */
+static void test_beforehand(void **state)
+{
+	static const char schema[] =
+		"{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"uniqueItems\":true,\"items\":{"
+		"\"type\":\"object\",\"properties\":{\"the first of them\":{\"enum\":[1,2,3,4,5]},"
+		"\"then the second\":{\"type\":\"string\",\"maxLength\":6}},\"required\":["
+		"\"the first of them\",\"then the second\"],\"additionalProperties\":false}}";
+	const struct infer_grammar_source s = {
+		INFER_GRAMMAR_SCHEMA, { schema, sizeof schema - 1 }, 0, 0
+	};
+	infer_grammar *g[3] = { NULL, regex("(ab|cd){3}x*[0-9]{2,9}"), regex("[a-z]+, of course") };
+	int found[4] = { 0 };
+	infer_error err;
+
+	(void)state;
+	if (infer_grammar_compile(&g[0], &s, &err))
+		fail_msg("%s", err.message);
+	for (uint64_t seed = 0; seed < 5; seed++)
+		for (int k = 0; k < 4; k++) {
+			const struct follow_opts o = { .last = 300,
+				                       .grammar = g[k % 3],
+				                       .free_until = { "e", k == 3 } };
+
+			found[k] += walk_beforehand(&o, seed);
+		}
+	for (int k = 0; k < 4; k++)
+		assert_true(found[k] > 0);
+	for (int k = 0; k < 3; k++)
+		infer_grammar_free(g[k]);
+}
+
 static int case_shared(void)
 {
 	static const char schema[] = "{\"const\":[1,\"two\"],\"xyzzy\":0}";
@@ -197,10 +295,11 @@ out:
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_long_reasoning),
-		                            cmocka_unit_test(test_reasoning),
-		                            cmocka_unit_test(test_ends),
-		                            cmocka_unit_test(test_refused), nth_case(case_shared) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_reasoning), cmocka_unit_test(test_reasoning),
+		cmocka_unit_test(test_ends),           cmocka_unit_test(test_beforehand),
+		cmocka_unit_test(test_refused),        nth_case(case_shared)
+	};
 	int failed;
 
 	(void)argc;
