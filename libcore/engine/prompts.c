@@ -40,8 +40,8 @@ static int32_t common(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Of n positions that q has in common with another, those that the other can take later: a sequence
- * that ends with its first token leaves no more than whole pages. */
+/* Of n positions that q has in common with another, those that the other can take later, from the cache
+ * where q ends with its first token. */
 static int32_t lasting(const infer_engine *e, const struct request *q, int32_t n)
 {
 	return q->cap > q->n + 1 ? n : kv_lasting(e->kv, n);

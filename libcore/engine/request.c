@@ -313,6 +313,6 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 		r->usage.queue_ns = clock_now_ns() - r->submit_ns;
 	s->ev.usage = r->usage;
 	e->digest += rng_hash(r->digest, &r->id, sizeof r->id);
-	kv_seq_close(e->kv, r->seq);
+	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;
 }

@@ -78,7 +78,7 @@ void sched_preempt_last(infer_engine *e)
 {
 	struct request *r = e->active[--e->n_active];
 
-	kv_seq_close(e->kv, r->seq);
+	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;
 	r->usage.preemptions++;
 	e->now.preemptions++;
@@ -123,7 +123,7 @@ static int try_admit(infer_engine *e)
 	for (int32_t i = 0; i < e->n_active; i++)
 		kv_seq_need(e->kv, e->active[i]->seq, e->active[i]->n, e->chunk, need);
 	if (e->n_active && !kv_has_room(e->kv, need)) {
-		kv_seq_close(e->kv, r->seq);
+		kv_seq_close(e->kv, r->seq, NULL);
 		r->seq = NULL;
 		return 0;
 	}

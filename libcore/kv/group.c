@@ -79,7 +79,7 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 
 /* Where the parts of the reservation begin; counted first, then laid out. */
 struct parts {
-	size_t records[KV_GROUPS], tables, nodes, keys, buckets, end;
+	size_t records[KV_GROUPS], tables, nodes, keys, buckets, kin, end;
 	int bad;
 };
 
@@ -121,6 +121,7 @@ static void parts_count(struct kv *kv, struct parts *p)
 	p->nodes = part(p, most, sizeof(struct node));
 	p->keys = part(p, most, (size_t)kv->page * sizeof(uint64_t));
 	p->buckets = part(p, buckets, sizeof(uint32_t));
+	p->kin = part(p, buckets, sizeof(uint32_t));
 }
 
 static void parts_place(struct kv *kv, const struct parts *p)
@@ -138,6 +139,7 @@ static void parts_place(struct kv *kv, const struct parts *p)
 	kv->nodes = (struct node *)(void *)(kv->at + p->nodes);
 	kv->keys = (uint64_t *)(void *)(kv->at + p->keys);
 	kv->buckets = (uint32_t *)(void *)(kv->at + p->buckets);
+	kv->kin = (uint32_t *)(void *)(kv->at + p->kin);
 	kv->idle_nodes = (struct list){ kv->at + p->nodes, sizeof(struct node), NONE, NONE };
 	kv->node_free = NONE;
 	sip_draw(&kv->sip);

@@ -8,7 +8,10 @@
 #include "base/sip.h"
 #include "kv/kv.h"
 
-enum { NONE = UINT32_MAX };
+enum {
+	NONE = UINT32_MAX,
+	KV_KIN = 64, /* nodes that begin alike and are looked at, the newest */
+};
 
 /* A list through records that begin with a link; newest at the head. */
 struct link {
@@ -56,6 +59,8 @@ struct node {
 	uint64_t root;
 	uint32_t parent, chain;   /* chain: next of its bucket; next free node */
 	uint32_t users, children; /* users: sequences that have it on their path */
+	struct link kin;          /* nodes with the same parent and the same first key */
+	int32_t n; /* keys: a whole page, or the end of a sequence, which is a leaf */
 	uint32_t page
 		[KV_GROUPS]; /* NONE: a window's page that was let go, a state that was not kept */
 };
@@ -88,7 +93,8 @@ struct kv {
 	uint64_t *keys; /* [node][page] */
 	uint32_t node_cap, node_fresh, node_free, n_nodes;
 	struct list idle_nodes;
-	uint32_t *buckets, bucket_mask; /* node + 1; 0: empty */
+	/* node + 1; 0: empty.  buckets: of whole pages, by all keys; kin: of all, by the first key */
+	uint32_t *buckets, *kin, bucket_mask;
 	struct sip_key sip;
 	struct kv_seq *seqs;
 	uint32_t seq_free;
@@ -112,14 +118,32 @@ void kv_page_unlend(struct kv *kv, int g, uint32_t p);
 
 /* radix.c */
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
-/* A node in use, without pages; NONE: no node is left. */
-uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
+/* A node of n keys in use, without pages; NONE: no node is left.  Ends of other sequences that its keys
+ * include leave the tree. */
+uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key, int32_t n);
+/* A node below `parent` with the same first key, then the older ones; NONE: there is none. */
+uint32_t kv_tree_kin(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first);
+uint32_t kv_tree_older(const struct kv *kv, uint32_t node);
 void kv_tree_use(struct kv *kv, uint32_t node); /* one more user */
 void kv_tree_leave(struct kv *kv, uint32_t node);
 /* Let the oldest go that may, of those that free memory of a device or hold nodes that do; NULL: of
  * any.  0: there is none. */
 int kv_tree_evict(struct kv *kv, const struct device *device);
 
+static inline uint64_t *kv_key(const struct kv *kv, uint32_t node)
+{
+	return kv->keys + (size_t)node * (size_t)kv->page;
+}
+/* How many of n keys are the first ones of a node. */
+static inline int32_t kv_alike(const struct kv *kv, uint32_t node, const uint64_t *key, int32_t n)
+{
+	const uint64_t *own = kv_key(kv, node);
+	int32_t i = 0, most = n < kv->nodes[node].n ? n : kv->nodes[node].n;
+
+	while (i < most && own[i] == key[i])
+		i++;
+	return i;
+}
 static inline uint64_t kv_room(const struct device *d) { return d->budget - d->used + d->idle; }
 static inline int32_t kv_pages_of(const struct kv *kv, int64_t len)
 {

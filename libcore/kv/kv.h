@@ -4,8 +4,9 @@
  * This module keeps the books: which sequence holds which page.  The bytes belong to the backends,
  * which allocate, copy and drop pages.  A group is a set of layers of one kind, one row size and one
  * device; a page holds the same number of positions in every group.  A sequence has a block table
- * per group.  Pages that are full go into a radix tree and may be shared; a shared page is never
- * written: a sequence that must write into one gets a copy.  The groups of a device draw on one
+ * per group.  Pages that are full go into a radix tree and may be shared, and so does the last page of a
+ * sequence that is closed; others go on behind the last position that they have in common with it.  A
+ * shared page is never written: a sequence that must write into one gets a copy.  The groups of a device draw on one
  * budget of bytes; a sequence needs room on every device.
  * Pages: Kwon+ 2023, arXiv:2309.06180; tree: Zheng+ 2023, arXiv:2312.07104 */
 #ifndef KV_KV_H
@@ -63,8 +64,8 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
  * every group, at most n - 1 positions; *cached: how many.  NULL when max_seqs are open. */
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
                            int32_t *cached);
-/* If the tree has come to hold more of ids[0 .. n) than s, and s ends with a whole page, extend s
- * by those positions.  Returns how many. */
+/* If the tree has come to hold more of ids[0 .. n) than s, of which no row is grown, extend s by those
+ * positions.  Returns how many. */
 int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n);
 /* Pages for positions up to `len` (exclusive), the committed ones kept; always called before
  * positions are written.  INFER_ENOMEM when free pages and what can be evicted do not suffice (then
@@ -87,9 +88,11 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
  * that is more than the length.  A state can stay, or go back to 0 from its first page.
  * INFER_EINVAL: some group cannot go back to len; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
-/* NULL is fine.  Its committed pages stay in the tree until evicted. */
-void kv_seq_close(struct kv *kv, struct kv_seq *s);
-/* Of len positions, those that stay in the tree when their sequence is closed. */
+/* NULL is fine.  Its committed pages stay in the tree until evicted.  ids: of the committed positions, so
+ * that the last page stays too where it is not full, but not in a cache with states; or NULL. */
+void kv_seq_close(struct kv *kv, struct kv_seq *s, const uint64_t *ids);
+/* Of len positions, those that stay in the tree when their sequence is closed with its ids: less than a
+ * page leaves nothing, and states leave page ends. */
 int32_t kv_lasting(const struct kv *kv, int32_t len);
 int32_t kv_seq_len(const struct kv_seq *s);                  /* committed */
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s); /* [group][page]: for backend_run */

@@ -24,42 +24,88 @@ static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
 	return s;
 }
 
-/* The deepest node from which every group can go on, at most `most` pages down; *depth: its pages.
- */
-static uint32_t match(const struct kv *kv, uint64_t root, const uint64_t *ids, int32_t most,
-                      int32_t *depth)
+/* A way down the tree: the node where it ends after `depth` whole pages, and the first positions of a
+ * page of `part` below it, or NONE. */
+struct match {
+	uint32_t node, part;
+	int32_t depth, len;
+};
+
+static int has_pages(const struct kv *kv, uint32_t node)
 {
-	int32_t have[KV_GROUPS] = { 0 };
-	uint32_t at = NONE, best = NONE;
-
-	*depth = 0;
-	for (int32_t d = 0; d < most; d++) {
-		int fits = 1;
-
-		at = kv_tree_find(kv, root, at, ids + (size_t)d * kv->page);
-		if (at == NONE)
-			break;
-		for (int g = 0; g < kv->n_groups; g++) {
-			have[g] = kv->nodes[at].page[g] != NONE ? have[g] + 1 : 0;
-			fits &= have[g] >= d + 1 - kv_first_page(kv, g, (d + 1) * kv->page);
-		}
-		if (fits) {
-			best = at;
-			*depth = d + 1;
-		}
-	}
-	return best;
+	for (int g = 0; g < kv->n_groups; g++)
+		if (kv->nodes[node].page[g] == NONE)
+			return 0;
+	return 1;
 }
 
-/* s holds nothing and becomes the path to node `at`. */
-static void enter(struct kv *kv, struct kv_seq *s, uint32_t at, int32_t depth)
+/* Whether sequences of len positions, the last in the page of `node`, can go on: have[group]: pages that
+ * lie before it without a gap. */
+static int resumes(const struct kv *kv, uint32_t node, const int32_t *have, int32_t len)
 {
-	s->node = at;
-	s->n_tree = s->n_pages = depth;
-	s->len = s->read = depth * kv->page;
+	int32_t pages = kv_pages_of(kv, len);
+
 	for (int g = 0; g < kv->n_groups; g++)
+		if (have[g] + 1 < pages - kv_first_page(kv, g, len))
+			return 0;
+	return has_pages(kv, node);
+}
+
+/* Look below node `at`, which `depth` pages end with, for a page that begins as ids do, of which at most
+ * `most` count; a better one than *m has is put there. */
+static void match_part(const struct kv *kv, uint64_t root, uint32_t at, int32_t depth,
+                       const int32_t *have, const uint64_t *ids, int32_t most, struct match *m)
+{
+	int32_t from = depth * kv->page, n, left = KV_KIN;
+
+	if (kv->stride || most < 1) /* from a state only what it stands for goes on */
+		return;
+	for (uint32_t i = kv_tree_kin(kv, root, at, *ids); i != NONE && left--;
+	     i = kv_tree_older(kv, i)) {
+		n = kv_alike(kv, i, ids, most);
+		if (n && from + n >= kv->page && from + n > m->len &&
+		    resumes(kv, i, have, from + n))
+			*m = (struct match){ at, i, depth, from + n };
+	}
+}
+
+/* The longest beginning of ids, of which at most n count, from which every group can go on. */
+static struct match match(const struct kv *kv, uint64_t root, const uint64_t *ids, int32_t n)
+{
+	struct match m = { NONE, NONE, 0, 0 };
+	int32_t have[KV_GROUPS] = { 0 }, d = 0;
+	uint32_t at = NONE, next;
+
+	for (; (d + 1) * kv->page <= n; d++, at = next) {
+		next = kv_tree_find(kv, root, at, ids + (size_t)d * kv->page);
+		if (next == NONE)
+			break;
+		if (resumes(kv, next, have, (d + 1) * kv->page))
+			m = (struct match){ next, NONE, d + 1, (d + 1) * kv->page };
+		for (int g = 0; g < kv->n_groups; g++)
+			have[g] = kv->nodes[next].page[g] != NONE ? have[g] + 1 : 0;
+	}
+	match_part(kv, root, at, d, have, ids + (size_t)d * kv->page, n - d * kv->page, &m);
+	return m;
+}
+
+/* s holds nothing and becomes the way that was found. */
+static void enter(struct kv *kv, struct kv_seq *s, const struct match *m)
+{
+	uint32_t at = m->node;
+
+	s->node = m->node;
+	s->n_tree = m->depth;
+	s->n_pages = kv_pages_of(kv, m->len);
+	s->len = s->read = m->len;
+	for (int g = 0; g < kv->n_groups; g++) {
 		s->first[g] = kv_first_page(kv, g, s->len);
-	for (int32_t d = depth; d-- > 0; at = kv->nodes[at].parent) {
+		if (m->part != NONE) {
+			s->table[g][m->depth] = kv->nodes[m->part].page[g];
+			kv_page_ref(kv, g, s->table[g][m->depth]);
+		}
+	}
+	for (int32_t d = m->depth; d-- > 0; at = kv->nodes[at].parent) {
 		kv_tree_use(kv, at);
 		for (int g = 0; g < kv->n_groups; g++) {
 			s->table[g][d] = d < s->first[g] ? NONE : kv->nodes[at].page[g];
@@ -92,31 +138,46 @@ struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, si
                            int32_t *cached)
 {
 	struct kv_seq *s = seq_take(kv, root);
-	int32_t depth;
-	uint32_t at;
+	struct match m;
 
 	*cached = 0;
 	if (!s || !n || kv->flags & KV_NO_TREE)
 		return s;
-	at = match(kv, root, ids, (int32_t)((n - 1) / kv->page), &depth);
-	enter(kv, s, at, depth);
+	m = match(kv, root, ids, (int32_t)n - 1);
+	enter(kv, s, &m);
 	*cached = s->len;
 	return s;
 }
 
+/* Whether the tree may have more of ids than s, of which at most n count: a quick look at what is below
+ * its node. */
+static int has_more(const struct kv *kv, const struct kv_seq *s, const uint64_t *ids, int32_t n)
+{
+	int32_t from = s->n_tree * kv->page, left = KV_KIN;
+
+	ids += from;
+	if (from + kv->page <= n && kv_tree_find(kv, s->root, s->node, ids) != NONE)
+		return 1;
+	for (uint32_t i = kv->stride ? NONE : kv_tree_kin(kv, s->root, s->node, *ids);
+	     i != NONE && left--; i = kv_tree_older(kv, i))
+		if (from + kv_alike(kv, i, ids, n - from) > s->len)
+			return 1;
+	return 0;
+}
+
 int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_t n)
 {
-	int32_t had = s->len, depth, most = n ? (int32_t)((n - 1) / kv->page) : 0;
-	uint32_t at;
+	int32_t had = s->len, most = n ? (int32_t)n - 1 : 0;
+	struct match m;
 
-	if (kv->flags & KV_NO_TREE || s->n_tree * kv->page != s->len || s->n_pages != s->n_tree ||
-	    most <= s->n_tree || kv_tree_find(kv, s->root, s->node, ids + s->len) == NONE)
+	if (kv->flags & KV_NO_TREE || s->n_pages != kv_pages_of(kv, had) || most <= had ||
+	    !has_more(kv, s, ids, most))
 		return 0;
-	at = match(kv, s->root, ids, most, &depth);
-	if (depth <= s->n_tree)
+	m = match(kv, s->root, ids, most);
+	if (m.len <= had)
 		return 0;
 	leave(kv, s); /* nothing goes before the next page is taken */
-	enter(kv, s, at, depth);
+	enter(kv, s, &m);
 	return s->len - had;
 }
 
@@ -240,7 +301,7 @@ void kv_seq_commit(struct kv *kv, struct kv_seq *s, const uint64_t *ids, int32_t
 		node = kv_tree_find(kv, s->root, s->node, key);
 		if (node != NONE)
 			kv_tree_use(kv, node);
-		else if ((node = kv_tree_add(kv, s->root, s->node, key)) == NONE)
+		else if ((node = kv_tree_add(kv, s->root, s->node, key, kv->page)) == NONE)
 			break;
 		lend(kv, s, node, s->n_tree);
 		s->node = node;
@@ -320,21 +381,61 @@ int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len)
 	return INFER_OK;
 }
 
-void kv_seq_close(struct kv *kv, struct kv_seq *s)
+int32_t kv_lasting(const struct kv *kv, int32_t len)
+{
+	if (kv->flags & KV_NO_TREE || len < kv->page)
+		return 0;
+	return kv->stride ? len - len % kv->page : len;
+}
+
+/* A node below that of s that has n keys and all pages, or exactly these keys; NONE: there is none. */
+static uint32_t find_end(const struct kv *kv, const struct kv_seq *s, const uint64_t *key,
+                         int32_t n)
+{
+	int32_t left = KV_KIN;
+
+	for (uint32_t i = kv_tree_kin(kv, s->root, s->node, *key); i != NONE && left--;
+	     i = kv_tree_older(kv, i))
+		if (kv_alike(kv, i, key, n) == n && (kv->nodes[i].n == n || has_pages(kv, i)))
+			return i;
+	return NONE;
+}
+
+/* Give the tree the last page of s, which is not full. */
+static void keep_end(struct kv *kv, struct kv_seq *s, const uint64_t *ids)
+{
+	int32_t from = s->n_tree * kv->page, n = s->len - from;
+	uint32_t node;
+
+	if (kv_lasting(kv, s->len) != s->len || n < 1 || n >= kv->page)
+		return;
+	for (int g = 0; g < kv->n_groups; g++) /* another's that s has not written to */
+		if (kv->groups[g].pages[s->table[g][s->n_tree]].node != NONE)
+			return;
+	node = find_end(kv, s, ids + from, n);
+	if (node != NONE && kv->nodes[node].n > n)
+		return;
+	if (node != NONE)
+		kv_tree_use(kv, node);
+	else if ((node = kv_tree_add(kv, s->root, s->node, ids + from, n)) == NONE)
+		return;
+	lend(kv, s, node, s->n_tree);
+	s->node = node;
+	s->n_tree++;
+}
+
+void kv_seq_close(struct kv *kv, struct kv_seq *s, const uint64_t *ids)
 {
 	if (!s)
 		return;
 	must(s->open);
+	if (ids)
+		keep_end(kv, s, ids);
 	leave(kv, s);
 	s->open = 0;
 	s->next_free = kv->seq_free;
 	kv->seq_free = (uint32_t)(s - kv->seqs);
 	kv->n_seqs--;
-}
-
-int32_t kv_lasting(const struct kv *kv, int32_t len)
-{
-	return kv->flags & KV_NO_TREE ? 0 : len - len % kv->page;
 }
 
 int32_t kv_seq_len(const struct kv_seq *s) { return s->len; }

@@ -82,8 +82,8 @@ static void by_hand(struct hand *d, const infer_model *m, const struct how *h,
 	assert_int_equal(kv_seq_share(d->kv, b, a, 165), INFER_OK);
 	memcpy(b_ids, a_ids, sizeof b_ids);
 	compute(d, b, b_ids, 165, 200, 7);
-	kv_seq_close(d->kv, a);
-	kv_seq_close(d->kv, b);
+	kv_seq_close(d->kv, a, NULL);
+	kv_seq_close(d->kv, b, NULL);
 	kv_close(&d->kv);
 	if (all_apart(h, devices, n))
 		let_file(m, PROT_READ);

@@ -178,15 +178,15 @@ static void test_crowd(void **state)
 }
 
 /* Requests that begin alike compute what they share once, to the position, those that run side by
- * side too; with a window, by whole pages at least. */
-static void shared_beginning(const infer_model *m, uint32_t flags, double most)
+ * side too. */
+static void shared_beginning(const infer_model *m, int32_t seqs, uint32_t flags, double most)
 {
 	enum { SHARED = 140, TAIL = 9, N = 24 };
 	static struct result all[N];
 	int32_t ids[SHARED + TAIL];
 	uint64_t cached = 0, distinct = SHARED + N * TAIL;
 	struct infer_engine_opts o = {
-		.threads = 1, .max_seqs = 8, .kv_bytes = 16 << 20, .flags = flags
+		.threads = 1, .max_seqs = seqs, .kv_bytes = 16 << 20, .flags = flags
 	};
 	struct infer_engine_stats st;
 	infer_engine *e;
@@ -217,20 +217,22 @@ static void test_shared_beginning(void **state)
 	infer_model *m;
 
 	(void)state;
-	shared_beginning(model, 0, 1.1);
-	shared_beginning(model, INFER_ENGINE_NO_PREFIX_CACHE, 24);
+	shared_beginning(model, 8, 0, 1);
+	shared_beginning(model, 1, 0, 1);
+	shared_beginning(model, 8, INFER_ENGINE_NO_PREFIX_CACHE, 24);
 	assert_int_equal(infer_model_open(&m,
 	                                  run_model("window", "--arch gemma3 --layers 6 --embd 32 "
 	                                                      "--heads 2 --kv-heads 1 --window 70 "
 	                                                      "--vocab 1003 --ctx 256"),
 	                                  &(struct infer_model_opts){ 0 }, NULL),
 	                 INFER_OK);
-	shared_beginning(m, 0, 1.1);
+	shared_beginning(m, 8, 0, 1);
+	shared_beginning(m, 1, 0, 1);
 	infer_model_close(&m);
 }
 
-/* Nobody waits for a part of a page of a request that ends with its first token: that part goes
- * with the request. */
+/* All wait for the first, which computes what they share; where it ends with its first token, if that is
+ * a page at least, for less does not stay in the cache. */
 static void test_short_lead(void **state)
 {
 	const struct {
@@ -239,7 +241,7 @@ static void test_short_lead(void **state)
 	} cases[] = {
 		{ 5, 1, 1, 0 },
 		{ 5, 2, 3, 7 * 5 },
-		{ 70, 1, 2, 7 * 64 },
+		{ 70, 1, 2, 7 * 70 },
 	};
 	int32_t ids[80];
 

@@ -14,7 +14,7 @@ static void test_walk_full(void **state)
 static void test_walk_window(void **state)
 {
 	(void)state;
-	walk(&(struct world){ .groups = { window }, .n_groups = 1, .seed = 2 }, 20000,
+	walk(&(struct world){ .groups = { window }, .n_groups = 1, .seed = 2 }, 30000,
 	     14 * window.page_bytes);
 }
 
@@ -45,7 +45,7 @@ static void test_walk_no_tree(void **state)
 	walk(
 		&(struct world){
 			.groups = { full, window }, .n_groups = 2, .flags = KV_NO_TREE, .seed = 4 },
-		10000, 25 * full.page_bytes + 14 * window.page_bytes);
+		14000, 25 * full.page_bytes + 14 * window.page_bytes);
 }
 
 /* What is found, to the position. */
@@ -63,15 +63,16 @@ static int case_prefix(void)
 		ids[i] = other[i] = (uint64_t)i * 7;
 	other[200]++;
 	nth_ok(kv_open(&kv, &o, &err));
-	run_through(kv, 5, ids, 300, 0);
-	run_through(kv, 5, ids, 300, 288); /* nine whole pages */
-	run_through(kv, 5, ids, 289, 288);
-	run_through(kv, 5, ids, 288, 256); /* at most n - 1 */
-	run_through(kv, 5, ids, 33, 32);
-	run_through(kv, 5, ids, 32, 0);
-	run_through(kv, 6, ids, 300, 0);     /* another root */
-	run_through(kv, 5, other, 300, 192); /* they part inside a page */
-	run_through(kv, 5, other, 300, 288);
+	run_and_leave(kv, 5, ids, 300, 0, ids);
+	run_and_leave(kv, 5, ids, 300, 299, ids); /* at most n - 1 */
+	run_and_leave(kv, 5, ids, 289, 288, ids);
+	run_and_leave(kv, 5, ids, 288, 287, ids);
+	run_and_leave(kv, 5, ids, 33, 32, ids);
+	run_and_leave(kv, 5, ids, 32, 0, ids); /* less than a page */
+	run_and_leave(kv, 5, ids, 310, 300, ids);
+	run_and_leave(kv, 6, ids, 300, 0, ids);       /* another root */
+	run_and_leave(kv, 5, other, 300, 200, other); /* they part inside a page */
+	run_and_leave(kv, 5, other, 300, 299, other);
 	kv_clear(kv);
 	run_through(kv, 5, ids, 300, 0);
 out:
@@ -154,9 +155,9 @@ static int case_quiet(void)
 	assert_int_equal(kv_seq_grow(kv, f, 96), INFER_OK);
 	kv_seq_commit(kv, f, ids, 96);
 	assert_int_equal(kv_seq_trim(kv, f, 3), INFER_OK);
-	kv_seq_close(kv, s);
-	kv_seq_close(kv, f);
-	kv_seq_close(kv, NULL);
+	kv_seq_close(kv, s, ids);
+	kv_seq_close(kv, f, ids);
+	kv_seq_close(kv, NULL, NULL);
 	assert_int_equal(mem_calls_all(), calls);
 out:
 	kv_close(&kv);
