@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fmath.h"
 
 #include <math.h>
 
@@ -58,6 +59,18 @@ static int draw(struct row_job *j)
 	return INFER_OK;
 }
 
+/* What the sampler left to choose from, instead of what the model gave. */
+static void after(struct row_job *j, struct infer_top *top)
+{
+	struct infer_candidate left[INFER_MAX_TOP];
+	float p;
+
+	j->n_top = infer_sampler_candidates(j->r->sampler, left, j->n_top, &p);
+	j->logprob = fm_logf(p);
+	for (int32_t i = 0; i < j->n_top; i++)
+		top[i] = (struct infer_top){ left[i].token, fm_logf(left[i].p) };
+}
+
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 {
 	float lse;
@@ -69,6 +82,10 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 	}
 	if (j->draws && draw(j))
 		return;
+	if (j->draws && j->r->flags & INFER_REQ_AFTER) {
+		after(j, top);
+		return;
+	}
 	j->logprob = j->logits[j->token] - lse;
 	if (!isfinite(j->logprob)) { /* no record can represent it */
 		err_set(&j->err, INFER_ENAN, "the log-probability of token %d at position %d is %g",

@@ -66,7 +66,8 @@ int job_pass_object(struct job *j, const char *key, const struct json *v, infer_
 
 int job_take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	if (!json_is_string(v) && !json_is_array(v))
+	if (!json_is_string(v) && !json_is_array(v) &&
+	    (j->j.form == &form_own || !json_is_object(v)))
 		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
 		               key);
 	j->prompt_value = v;

@@ -2,6 +2,7 @@
 #include "job/native.h"
 #include "job/form.h"
 #include "base/err.h"
+#include "base/fmath.h"
 #include "base/jread.h"
 
 #include <math.h>
@@ -9,8 +10,10 @@
 
 /* ---- parts ---- */
 
-static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, float logprob)
+/* A probability after all stages of the sampler is written as such. */
+static void put_token(struct jwrite *w, const struct infer_answer *a, int32_t id, float logprob)
 {
+	const infer_tokenizer *t = a->tokenizer;
 	const char *bytes;
 	size_t n;
 
@@ -22,23 +25,27 @@ static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, fl
 	for (size_t i = 0; i < n; i++)
 		jw_int(w, NULL, (unsigned char)bytes[i]);
 	jw_end(w);
-	jw_num(w, "logprob", isinf(logprob) ? PART_NEVER : (double)logprob);
+	if (a->job->request.flags & INFER_REQ_AFTER)
+		jw_num(w, "prob", fm_exp((double)logprob));
+	else
+		jw_num(w, "logprob", isinf(logprob) ? PART_NEVER : (double)logprob);
 }
 
 static void put_probs(struct jwrite *w, const struct infer_answer *a,
                       const struct infer_event *tokens, size_t n)
 {
+	const int after = a->job->request.flags & INFER_REQ_AFTER;
+
 	if (a->job->logprobs <= 0)
 		return;
 	jw_array(w, "completion_probabilities");
 	for (size_t i = 0; i < n; i++) {
 		jw_object(w, NULL);
-		put_token(w, a->tokenizer, tokens[i].token, tokens[i].logprob);
-		jw_array(w, "top_logprobs");
+		put_token(w, a, tokens[i].token, tokens[i].logprob);
+		jw_array(w, after ? "top_probs" : "top_logprobs");
 		for (int32_t k = 0; k < tokens[i].n_top; k++) {
 			jw_object(w, NULL);
-			put_token(w, a->tokenizer, tokens[i].top[k].token,
-			          tokens[i].top[k].logprob);
+			put_token(w, a, tokens[i].top[k].token, tokens[i].top[k].logprob);
 			jw_end(w);
 		}
 		jw_end(w);
@@ -52,6 +59,32 @@ static void put_tokens(struct jwrite *w, const struct infer_event *tokens, size_
 	jw_array(w, "tokens");
 	for (size_t i = 0; i < n; i++)
 		jw_int(w, NULL, tokens[i].token);
+	jw_end(w);
+}
+
+static void put_one_bias(struct jwrite *w, int32_t token, float bias)
+{
+	jw_object(w, NULL);
+	if (isinf(bias))
+		jw_null(w, "bias");
+	else
+		jw_num(w, "bias", (double)bias);
+	jw_int(w, "token", token);
+	jw_end(w);
+}
+
+/* Tokens that end a turn are among them where they are ignored. */
+static void put_bias(struct jwrite *w, const struct infer_answer *a)
+{
+	const struct infer_request *q = &a->job->request;
+	const int32_t n = q->flags & INFER_REQ_IGNORE_EOS ? infer_tokenizer_count(a->tokenizer) : 0;
+
+	jw_array(w, "logit_bias");
+	for (int32_t i = 0; i < q->sample.n_bias; i++)
+		put_one_bias(w, q->sample.bias[i].token, q->sample.bias[i].bias);
+	for (int32_t id = 0; id < n; id++)
+		if (infer_token_is_eog(a->tokenizer, id))
+			put_one_bias(w, id, -INFINITY);
 	jw_end(w);
 }
 
@@ -69,6 +102,8 @@ static void put_settings(struct jwrite *w, const struct infer_answer *a, int32_t
 	jw_int(w, "max_tokens", q->max_tokens);
 	jw_int(w, "n_predict", q->max_tokens);
 	jw_int(w, "n_probs", a->job->logprobs);
+	jw_bool(w, "post_sampling_probs", (q->flags & INFER_REQ_AFTER) != 0);
+	put_bias(w, a);
 	jw_bool(w, "ignore_eos", (q->flags & INFER_REQ_IGNORE_EOS) != 0);
 	jw_bool(w, "stream", a->job->stream);
 	part_constraint(w, a->job);
@@ -149,18 +184,15 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 
 /* ---- chosen fields ---- */
 
-/* The value at a path "a/b"; *name: its last part. */
-static const struct json *at_path(const struct json *v, const struct json *path,
-                                  struct infer_str *name)
+/* The value at a path "a/b". */
+static const struct json *at_path(const struct json *v, const struct json *path)
 {
 	const char *at = path->s, *end = at + path->n;
 
 	for (;;) {
 		const char *slash = memchr(at, '/', (size_t)(end - at));
-		size_t n = (size_t)((slash ? slash : end) - at);
 
-		*name = (struct infer_str){ at, n };
-		v = json_getn(v, at, n);
+		v = json_getn(v, at, (size_t)((slash ? slash : end) - at));
 		if (!slash || !v)
 			return v;
 		at = slash + 1;
@@ -170,9 +202,8 @@ static const struct json *at_path(const struct json *v, const struct json *path,
 static void put_field(struct jwrite *w, struct arena *mem, const struct json *all,
                       const struct json *path)
 {
-	struct infer_str name;
-	const struct json *v = at_path(all, path, &name);
-	const char *key = arena_strndup(mem, name.at, name.len);
+	const struct json *v = at_path(all, path);
+	const char *key = arena_strndup(mem, path->s, path->n);
 
 	if (v && key)
 		jw_value(w, key, json_share(mem, v));

@@ -24,6 +24,16 @@ static int take_probs(struct job *j, const char *key, const struct json *v, infe
 	return job_whole(&j->j.logprobs, key, v, 0, INFER_MAX_TOP, err);
 }
 
+/* Probabilities that the sampler's stages left, instead of those of the model */
+static int take_after(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int after;
+
+	TRY(job_take_bool(&after, key, v, err));
+	j->j.request.flags |= after ? INFER_REQ_AFTER : 0;
+	return INFER_OK;
+}
+
 static int take_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_take_bool(&j->j.tokens, key, v, err);
@@ -119,10 +129,11 @@ static int take_extra(struct job *j, const char *key, const struct json *v, infe
 
 #define NATIVE \
 	{ "n_predict", job_take_max_tokens }, { "n_probs", take_probs }, \
-		{ "temperature", take_temperature }, { "return_tokens", take_tokens }, \
-		{ "cache_prompt", take_cache }, { "response_fields", take_response_fields }, \
-		{ "id_slot", take_slot }, { "n_keep", pass_whole }, { "n_discard", pass_whole }, \
-		{ "lora", take_lora }, { "model", job_pass_text }, \
+		{ "post_sampling_probs", take_after }, { "temperature", take_temperature }, \
+		{ "return_tokens", take_tokens }, { "cache_prompt", take_cache }, \
+		{ "response_fields", take_response_fields }, { "id_slot", take_slot }, \
+		{ "n_keep", pass_whole }, { "n_discard", pass_whole }, { "lora", take_lora }, \
+		{ "model", job_pass_text }, \
 	{ \
 		NULL, NULL \
 	}
@@ -136,9 +147,10 @@ static const struct job_field known_gap[] = {
 	NATIVE,
 };
 static const struct job_refused refused[] = {
-	{ "stream", 0 },          { "stream_options", NAN }, { "post_sampling_probs", 0 },
-	{ "return_progress", 0 }, { "t_max_predict_ms", 0 }, { "t_max_prompt_ms", 0 },
-	{ "n_indent", 0 },        { "image_data", NAN },     { NULL, 0 },
+	{ "stream", 0 },          { "stream_options", NAN },
+	{ "return_progress", 0 }, { "t_max_predict_ms", 0 },
+	{ "t_max_prompt_ms", 0 }, { "n_indent", 0 },
+	{ "image_data", NAN },    { NULL, 0 },
 };
 
 /* Tokens are kept, for they are in the stream; no other request finds a prompt that is not cached. */

@@ -41,11 +41,28 @@ static int put_part(struct buf *ids, const struct job *j, const char *key, const
 	               j->j.form == &form_own ? "not" : "neither a text nor");
 }
 
+/* llama.cpp's server: {"prompt_string": text, "multimodal_data": []} */
+static int put_object(struct buf *ids, const struct job *j, const char *key, const struct json *v,
+                      infer_error *err)
+{
+	const struct json *text = json_get(v, "prompt_string"),
+			  *media = json_get(v, "multimodal_data");
+
+	if (!json_is_string(text))
+		return err_set(err, INFER_EINVAL, "%s: prompt_string is not a text", key);
+	if (media && !json_is_null(media) && !(json_is_array(media) && !media->n))
+		return err_set(err, INFER_EUNSUP, "%s: multimodal_data is not supported%s", key,
+		               j->o->where ? j->o->where : "");
+	return put_text(ids, j, text, err);
+}
+
 static int put_prompt(struct buf *ids, const struct job *j, const char *key, const struct json *v,
                       infer_error *err)
 {
 	if (json_is_string(v))
 		return put_text(ids, j, v, err);
+	if (json_is_object(v) && j->j.form != &form_own)
+		return put_object(ids, j, key, v, err);
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
 		               key);
@@ -109,7 +126,7 @@ static int is_list(const struct json *v)
 	if (!json_is_array(v) || !v->n)
 		return 0;
 	json_each(part, v)
-		if (!json_is_string(part) && !json_is_array(part))
+		if (!json_is_string(part) && !json_is_array(part) && !json_is_object(part))
 			return 0;
 	return 1;
 }

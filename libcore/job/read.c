@@ -307,6 +307,9 @@ int job_parse(struct job *j, const char *text, size_t bytes)
 int job_end(infer_job **out, struct job *j, infer_error *err)
 {
 	*out = NULL;
+	/* what succeeded may have tried something else before, which left its error */
+	if (!j->j.fault.kind && j->j.fault.error.code != INFER_ENOMEM)
+		j->j.fault.error = (infer_error){ 0 };
 	if ((j->j.fault.error.code == INFER_ENOMEM && !j->too_long) || j->mem.bad) {
 		infer_job_free(&j->j);
 		return job_no_memory(err);

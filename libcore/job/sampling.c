@@ -99,12 +99,12 @@ struct biases {
 };
 
 /* A bias for each token of a text. */
-static int put_text_bias(const struct biases *to, const struct job *j, const struct json *text,
+static int put_text_bias(const struct biases *to, const struct job *j, struct infer_str text,
                          const struct json *v, infer_error *err)
 {
 	int32_t *ids;
 	size_t n;
-	int rc = infer_encode(infer_model_tokenizer(j->o->model), text->s, text->n,
+	int rc = infer_encode(infer_model_tokenizer(j->o->model), text.at, text.len,
 	                      INFER_ENCODE_SPECIAL, &ids, &n, err);
 
 	TRY(rc);
@@ -119,12 +119,26 @@ static int put_bias(const struct biases *to, const struct job *j, const struct j
                     const struct json *v, infer_error *err)
 {
 	if (json_is_string(token))
-		return put_text_bias(to, j, token, v, err);
+		return put_text_bias(to, j, (struct infer_str){ token->s, token->n }, v, err);
 	if (!json_is_whole(token))
 		return err_set(err, INFER_EINVAL,
 		               "logit_bias: a token is neither an id nor a text");
 	return set_bias(&to->at[(*to->n)++], json_is(token, JSON_INT) ? token->i : INT64_MAX, v,
 	                to->n_vocab, err);
+}
+
+/* A member of an object: its key is an id, or a text in the forms of llama.cpp's server. */
+static int put_key_bias(const struct biases *to, const struct job *j, const char *key,
+                        const struct json *b, infer_error *err)
+{
+	int64_t id = id_of(b);
+
+	if (id >= 0)
+		return set_bias(&to->at[(*to->n)++], id, b, to->n_vocab, err);
+	if (j->j.form == &form_native || j->j.form == &form_infill)
+		return put_text_bias(to, j, (struct infer_str){ b->key, b->key_n }, b, err);
+	return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
+	               b->key_n < 40 ? (int)b->key_n : 40, b->key);
 }
 
 /* {"id": bias} or [[id or text, bias]] */
@@ -138,20 +152,18 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 		return err_set(err, INFER_EINVAL, "%s is neither an object nor a list", key);
 	/* a text has no more tokens than bytes, and one that begins all texts */
 	json_each(b, v)
-		n += 2 + json_bytes(json_first(b));
+		n += 2 + b->key_n + json_bytes(json_first(b));
 	bias = arena_alloc(&j->mem, n, sizeof *bias);
 	if (!bias || n > INT32_MAX)
 		return job_no_memory(err);
 	n = 0;
 	json_each(b, v) {
-		if (json_is_object(v) && id_of(b) < 0)
-			return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
-			               b->key_n < 40 ? (int)b->key_n : 40, b->key);
+		const struct biases to = { bias, &n, n_vocab };
+
 		if (json_is_object(v))
-			TRY(set_bias(&bias[n++], id_of(b), b, n_vocab, err));
+			TRY(put_key_bias(&to, j, key, b, err));
 		else if (json_is_array(b) && b->n == 2)
-			TRY(put_bias(&(struct biases){ bias, &n, n_vocab }, j, b->first,
-			             b->first->next, err));
+			TRY(put_bias(&to, j, b->first, b->first->next, err));
 		else
 			return err_set(err, INFER_EINVAL,
 			               "%s: entry %zu is not a token and a number", key, i);

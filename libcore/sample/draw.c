@@ -116,9 +116,27 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 	narrow(s, c);
 	int32_t i = pick(s, c);
 	int32_t id = c->at[i].id;
+	s->drawn_p = c->at[i].p;
 	TRY(infer_sampler_feed(s, &id, 1, err));
 	if (s->o.mirostat && s->o.temp > 0)
 		mirostat_update(s, c->at[i].p);
 	*token = id;
 	return INFER_OK;
+}
+
+int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,
+                                 float *drawn)
+{
+	struct cands *c = &s->c;
+
+	*drawn = s->drawn_p;
+	n = n < c->n ? n : c->n;
+	c->sorted = 0; /* stages leave orders of their own */
+	cands_sort(c, n);
+	for (int32_t i = 0; i < n; i++) {
+		if (!(c->at[i].p > 0))
+			return i;
+		to[i] = (struct infer_candidate){ c->at[i].id, c->at[i].p };
+	}
+	return n;
 }

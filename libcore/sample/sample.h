@@ -42,6 +42,7 @@ struct infer_sampler {
 	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
 	uint64_t position; /* of the current draw */
+	float drawn_p;     /* of the last one */
 	double mu;         /* mirostat */
 };
 

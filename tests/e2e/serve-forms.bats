@@ -153,12 +153,25 @@ E
 	head -n 1 events | grep -qx '{"index":0,"content":" a","tokens":\[[0-9]*\],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":2}'
 	tail -n 1 events | grep -q '^{"index":0,"content":"","tokens":\[\],"stop":true,"stop_type":"limit","stopping_word":"",'
 	post /completion '{"prompt":["Once upon","Hi"],"n_predict":2,"temperature":0,"response_fields":["content","generation_settings/n_predict"]}' >out
-	same '2 {"content":" a time","n_predict":2}' "$(json '#' <out) $(json 0 <out | perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_))')"
+	same '2 {"content":" a time","generation_settings/n_predict":2}' "$(json '#' <out) $(json 0 <out | perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_))')"
 	post /completion '{"prompt":"Once upon","n_predict":20,"temperature":0,"stop":["zz"," time"]}' >out
 	same ' a word | time' "$(json content <out) $(json stop_type <out) |$(json stopping_word <out)"
 	printf '%s\n' 'prompt 5' 'prompt []' 'prompt [-1]' 'prompt ["a",[]]' 'n_predict "a"' 'n_predict -2' 'n_probs -1' 'return_tokens 5' 'cache_prompt 5' 'response_fields 5' 'id_slot "a"' 'n_keep "a"' 'lora 5' \
 		'temperature "a"' 'top_k "a"' 'repeat_last_n -2' 'dry_sequence_breakers 5' 'samplers 5' 'seed "a"' 'stop 5' 'logit_bias [[5]]' 'logit_bias [["a","b"]]' 'stream 5' 'timings_per_token 5' 'ignore_eos 5' \
-		'grammar 5' 'json_schema 5' 'post_sampling_probs true' 't_max_predict_ms 5' 'min_keep "a"' 'mirostat 3' | with '{"prompt":"a"}' | refused /completion
+		'grammar 5' 'json_schema 5' 'post_sampling_probs 5' 't_max_predict_ms 5' 'min_keep "a"' 'mirostat 3' | with '{"prompt":"a"}' | refused /completion
+	# tokens that end a turn never come where they are ignored; those of a text do not where their bias says so
+	post /completion '{"prompt":{"prompt_string":"Once upon"},"n_predict":1,"temperature":0,"ignore_eos":true,"logit_bias":{" a":false}}' >out
+	[ "$(json content <out)" != ' a' ]
+	grep -q '"logit_bias":\[{"bias":null,"token":[0-9]*},{"bias":null,"token":' out
+	post /completion '{"prompt":"Once upon","n_predict":1,"temperature":0}' >out
+	same '[]' "$(json generation_settings.logit_bias <out)"
+	# what the sampler chose from: two candidates, whose chances make 1
+	post /completion '{"prompt":"Once upon","n_predict":1,"top_k":2,"samplers":["top_k"],"n_probs":5,"post_sampling_probs":true,"seed":3}' >out
+	same '2 1.000' "$(json completion_probabilities.0.top_probs.# <out) $(json completion_probabilities.0.top_probs <out | perl -MJSON::PP -ne 'my $s = 0; $s += $_->{prob} for @{decode_json($_)}; printf "%.3f", $s')"
+	json completion_probabilities.0.top_probs <out | grep -q "\"prob\":$(json completion_probabilities.0.prob <out)"
+	# a schema that takes two tries to compile is answered: the error of the first one is no fault
+	post /completion '{"prompt":"Once upon","n_predict":3,"json_schema":{"items":[{"type":"integer"}]}}' >out
+	same '200 3' "$(status) $(json tokens_predicted <out)"
 	# a prompt that is not to be cached is read anew
 	post /completion '{"prompt":"A long prompt that is here to fill more than a page of the cache, again and again and again, until it does, and then some more of it","n_predict":1}' >out
 	same 0 "$(post /completion '{"prompt":"A long prompt that is here to fill more than a page of the cache, again and again and again, until it does, and then some more of it","n_predict":1,"cache_prompt":false}' | json timings.cache_n)"

@@ -90,6 +90,7 @@ enum {
 	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
 	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
 	INFER_REQ_KEEP_STOP = 1 << 5,    /* a stop string that ends the text is part of it */
+	INFER_REQ_AFTER = 1 << 6, /* log-probabilities are those after all stages of the sampler */
 };
 enum { INFER_MAX_TOP = 128 };
 /* everything is copied at submit */
@@ -157,7 +158,7 @@ struct infer_event {
 	int kind;
 	int32_t index; /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
 	int32_t token;
-	float logprob; /* ln p(token) under the unmodified logits */
+	float logprob; /* ln p(token) under the unmodified logits, unless INFER_REQ_AFTER */
 	/* most likely first; borrowed, like every pointer here, until the next call of
 	 * infer_engine_next */
 	const struct infer_top *top;

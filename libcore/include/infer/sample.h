@@ -97,6 +97,17 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
 int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
                        uint64_t position, int32_t *token, infer_error *err);
 
+/* A candidate that passed all stages, and its probability among them. */
+struct infer_candidate {
+	int32_t token;
+	float p;
+};
+/* Write the n likeliest candidates of the last draw, the greatest p first, and return how many there
+ * were; *drawn is the probability of the token that was drawn.  Any thread that has the sampler.
+ * to  [n], out */
+int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,
+                                 float *drawn);
+
 /* Append n tokens that were not drawn here (a prompt, a draft) to the history.  INFER_EINVAL: an id
  * outside the vocabulary.  INFER_ENOMEM is possible only beyond the size reserved with
  * infer_sampler_reserve. */

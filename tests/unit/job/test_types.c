@@ -63,6 +63,7 @@ static const struct {
 	{ "n_probs", "n" },
 	{ "output_config", "o" },
 	{ "parallel_tool_calls", "b" },
+	{ "post_sampling_probs", "b" },
 	{ "prediction", "o" },
 	{ "previous_response_id", "" },
 	{ "prompt", "sa" },

@@ -97,28 +97,27 @@ static int read_row(FILE *f, struct row *r)
 	return 1;
 }
 
-/* The candidates that the last draw chose from, likeliest first. */
-static const struct cand *last_of(infer_sampler *s, int32_t *n)
+static void check_candidates(const struct row *r, infer_sampler *s, int32_t token, int number)
 {
-	s->c.sorted = 0;
-	cands_sort(&s->c, s->c.n);
-	*n = s->c.n;
-	return s->c.at;
-}
-
-static void check_candidates(const struct row *r, infer_sampler *s, int number)
-{
-	int32_t n, want = 0;
-	const struct cand *c = last_of(s, &n);
+	struct infer_candidate c[MOST];
+	float drawn;
+	int32_t n = infer_sampler_candidates(s, c, MOST, &drawn), want = 0;
 
 	for (int32_t i = 0; i < r->n; i++)
 		want += r->want[i] > 0;
 	if (n != want)
 		fail_msg("row %d: %d candidates, not %d", number, n, want);
-	for (int32_t i = 0; i < n; i++)
-		if (fabs((double)c[i].p - r->want[c[i].id]) > 2e-6)
-			fail_msg("row %d: token %d has %.8f, not %.8f", number, c[i].id,
-			         (double)c[i].p, r->want[c[i].id]);
+	for (int32_t i = 0; i < n; i++) {
+		if (fabs((double)c[i].p - r->want[c[i].token]) > 2e-6)
+			fail_msg("row %d: token %d has %.8f, not %.8f", number, c[i].token,
+			         (double)c[i].p, r->want[c[i].token]);
+		if (i && c[i].p > c[i - 1].p)
+			fail_msg("row %d: candidate %d is likelier than the one before", number, i);
+	}
+	if (fabs((double)drawn - r->want[token]) > 2e-6)
+		fail_msg("row %d: the drawn token %d has %.8f, not %.8f", number, token,
+		         (double)drawn, r->want[token]);
+	assert_int_equal(infer_sampler_candidates(s, c, 1, &drawn), 1);
 }
 
 /* chi-square of draws at successive positions; history is put back after each */
@@ -181,7 +180,7 @@ static int case_chains(void)
 		if (!rc)
 			rc = infer_sampler_draw(s, l, NULL, 0, &token, NULL);
 		if (!rc && (r->o.xtc_probability <= 0 || r->o.xtc_probability >= 1))
-			check_candidates(r, s, number);
+			check_candidates(r, s, token, number);
 		infer_sampler_free(s);
 		s = NULL;
 		number++;
@@ -288,15 +287,17 @@ static void test_row_kept(void **state)
 			.temp = 1, .top_k = 3, .bias = bias, .n_bias = with ? 3 : 0
 		};
 		float l[6];
-		int32_t token, n;
+		struct infer_candidate c[6];
 		infer_sampler *s;
+		int32_t token;
+		float drawn;
 
 		memcpy(l, row, sizeof l);
 		assert_int_equal(infer_sampler_new(&s, &o, 6, NULL), 0);
 		assert_int_equal(infer_sampler_draw(s, l, NULL, 0, &token, NULL), 0);
 		assert_memory_equal(l, row, sizeof l);
-		assert_int_equal(last_of(s, &n)[0].id, with ? 2 : 1);
-		assert_int_equal(n, 3);
+		assert_int_equal(infer_sampler_candidates(s, c, 6, &drawn), 3);
+		assert_int_equal(c[0].token, with ? 2 : 1);
 		infer_sampler_free(s);
 	}
 }
@@ -370,19 +371,19 @@ static void test_mirostat(void **state)
 				                       .mirostat_tau = (float)tau,
 				                       .seed = 3 };
 			double sum = 0;
+			struct infer_candidate likeliest;
 			infer_sampler *s;
 			int32_t token;
+			float drawn;
 
 			assert_int_equal(infer_sampler_new(&s, &o, N, NULL), 0);
 			for (uint64_t i = 0; i < DRAWS; i++) {
 				memcpy(l, zipf, sizeof l);
 				assert_int_equal(infer_sampler_draw(s, l, NULL, i, &token, NULL),
 				                 0);
-				int32_t n;
-				const struct cand *c = last_of(s, &n);
-				for (int32_t k = 0; k < n; k++)
-					if (c[k].id == token)
-						sum += -log2((double)c[k].p);
+				assert_int_equal(infer_sampler_candidates(s, &likeliest, 1, &drawn),
+				                 1);
+				sum += -log2((double)drawn);
 			}
 			if (fabs(sum / DRAWS - tau) > 0.35)
 				fail_msg("mirostat %d: mean surprise %.2f bits, tau %d", version,
