@@ -3,7 +3,9 @@
 token by token under masks, satisfy their schemas, says Python's jsonschema (which must be installed, with gguf).  TOOL is
 build/release/tests/tools/masks; a line of SCHEMAS is a schema, or an object with one as `schema`.  With --check each mask is
 compared with following every token alone: that takes 1000 times as long.  Prints how many texts there were, and the times of the
-masks."""
+masks.
+
+check-masks.py --texts FILE: the same of the texts that tests/unit/grammar/test_masks has written, with LONG=1 MASK_TEXTS=FILE."""
 import argparse
 import json
 import os
@@ -31,7 +33,42 @@ def tokens(path):
             yield b''
 
 
+def number(text):
+    """What is an integer stays one, however it is written; exponents beyond 400 count as 400."""
+    mantissa, _, exponent = text.lower().partition('e')
+    digits = int(mantissa.replace('.', ''))
+    shift = int(exponent or 0) - len(mantissa.partition('.')[2])
+    if shift >= 0:
+        return digits * 10 ** min(shift, 400)
+    return digits // 10 ** min(-shift, 400) if digits % 10 ** min(-shift, 400) == 0 else float(text)
+
+
+def satisfies(text, schema, kinds={}):
+    from jsonschema import validators, Draft202012Validator
+    key = json.dumps(schema)
+    if key not in kinds:
+        kind = validators.validator_for(schema, default=Draft202012Validator)
+        kinds[key] = kind(schema, format_checker=kind.FORMAT_CHECKER)
+    if kinds[key].is_valid(json.loads(text, parse_float=number)):
+        return True
+    print(f'not valid: {text}\n  under {key[:300]}')
+    return False
+
+
+def check_texts(path):
+    good, all_of, schemas = 0, 0, set()
+    for line in open(path, encoding='utf-8'):
+        row = json.loads(line)
+        schemas.add(row['case'])
+        good += satisfies(row['text'], json.loads(row['case'].replace("'", '"')))
+        all_of += 1
+    print(f'{len(schemas)} schemas; {good} texts valid, {all_of - good} not')
+    sys.exit(good < all_of or not all_of)
+
+
 def main():
+    if sys.argv[1:2] == ['--texts']:
+        check_texts(sys.argv[2])
     p = argparse.ArgumentParser()
     p.add_argument('-w', type=int, default=5)
     p.add_argument('-t', type=int, default=30)
@@ -40,7 +77,6 @@ def main():
     p.add_argument('vocabulary')
     p.add_argument('schemas')
     o = p.parse_args()
-    from jsonschema import validators, Draft202012Validator
     schemas = [json.loads(line) for line in open(o.schemas)]
     schemas = [s['schema'] if isinstance(s, dict) and 'schema' in s else s for s in schemas]
     with tempfile.TemporaryDirectory() as there:
@@ -59,13 +95,10 @@ def main():
         refused += got['rc'] != 0
         times += got.get('masks', [])
         for text in got.get('texts', []):
-            kind = validators.validator_for(schema, default=Draft202012Validator)
-            v = kind(schema, format_checker=kind.FORMAT_CHECKER)
-            if v.is_valid(json.loads(text)):
+            if satisfies(text, schema):
                 good += 1
-                continue
-            bad += 1
-            print(f'not valid: {text}\n  under {json.dumps(schema)[:300]}')
+            else:
+                bad += 1
     times.sort()
     at = [times[min(len(times) - 1, int(len(times) * q))] / 1000 for q in (.5, .99)] if times else [0, 0]
     print(f'{len(schemas)} schemas, {refused} refused; {good} texts valid, {bad} not; '

@@ -72,6 +72,8 @@ def main():
                                 "top_k": 0, "top_p": 1, "min_p": 0, "max_tokens": 1000,
                                 "json_schema": schemas[i % kinds]}) + "\n" for i in range(n))
     p = subprocess.run([run, "-q", "-m", model, "-c", "1200", "--batch", "-", *sys.argv[5:]], input=lines.encode(), stdout=subprocess.PIPE)
+    kind = jsonschema.Draft202012Validator
+    validators = [kind(s, format_checker=kind.FORMAT_CHECKER) for s in schemas]
     finished, cut, bad, wrong, tokens = [0] * kinds, [0] * kinds, 0, 0, 0
     for line in p.stdout.decode().splitlines():
         a = json.loads(line)
@@ -86,8 +88,7 @@ def main():
             continue
         finished[k] += 1
         try:
-            jsonschema.validate(json.loads(a["text"]), schemas[k], jsonschema.Draft202012Validator,
-                                format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
+            validators[k].validate(json.loads(a["text"]))
         except (ValueError, jsonschema.ValidationError) as e:
             wrong += 1
             print("wrong:", json.dumps(schemas[k]), a["text"], str(e).splitlines()[0])

@@ -107,6 +107,8 @@ int schema_knows(int draft, const struct keyword_row *row);
 /* Fails with the pointer of v and a sentence. */
 int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Fails since nothing satisfies the schema, by the keywords at its root. */
+int schema_none(const struct json *schema, infer_error *err);
 void schema_ignore(struct schema *c, const struct json *v); /* its pointer is told */
 /* The place that a $ref or $dynamicRef of `place` names. */
 int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,

@@ -112,12 +112,16 @@ static int bound(struct schema *c, const struct branch *b, const struct item *it
 /* That some elements are equal cannot be said. */
 static int unique(struct schema *c, const struct branch *b, const struct item *it)
 {
+	const int asked = json_is(it->v, JSON_TRUE);
 	struct branch *x;
 
-	if (it->neg)
+	if (it->neg && asked)
 		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported under not");
+	if (it->neg)
+		return INFER_OK;
 	TRY(schema_fork(c, b, &x));
-	x->unique = it->v;
+	if (asked)
+		x->unique = it->v;
 	return INFER_OK;
 }
 

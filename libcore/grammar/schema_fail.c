@@ -62,6 +62,24 @@ int schema_fail(struct schema *c, int code, const struct json *v, const char *fm
 	return err_set(c->w.err, code, "#%s: %s", where, why);
 }
 
+int schema_none(const struct json *schema, infer_error *err)
+{
+	char names[100] = "";
+	int n = 0;
+
+	json_each(m, schema) {
+		const struct keyword_row *row = m->key ? keyword_find(m) : NULL;
+		const size_t at = strlen(names);
+
+		if (row && row->kw != KW_REMARK && ++n)
+			snprintf(names + at, sizeof names - at, n > 1 ? ", %s" : "%s", row->name);
+	}
+	if (n < 2)
+		return err_set(err, INFER_EEMPTY, "#%s%s: no text satisfies it", n ? "/" : "",
+		               names);
+	return err_set(err, INFER_EEMPTY, "#: no text satisfies all of %s", names);
+}
+
 /* Each takes a search from above, so there is a bound. */
 void schema_ignore(struct schema *c, const struct json *v)
 {

@@ -1,4 +1,5 @@
 /* grammar/shared.c - constraints as requests share them: compiled, counted, named by a hash. */
+#include "grammar/schema.h"
 #include "grammar/shared.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -114,7 +115,8 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		TRY(jread(&schema, &c->mem, object, sizeof object - 1, "json_object", c->err));
 	else
 		TRY(jread(&schema, &c->mem, s->text.at, s->text.len, "json_schema", c->err));
-	return grammar_schema(g, schema, &opts, &c->left, c->err);
+	TRY(grammar_schema(g, schema, &opts, &c->left, c->err));
+	return grammar_is_none(*g) ? schema_none(schema, c->err) : INFER_OK;
 }
 
 static int compile_choice(struct compile *c, struct grammar **g)

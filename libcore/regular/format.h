@@ -5,8 +5,10 @@
  *   date, date-time   the year 0000 is left out, which many libraries do not read
  *   time, date-time   a leap second only as 23:59:60 with Z or an offset of 00:00, so those of other
  *                     zones are left out
- *   hostname, email   names longer than 253 characters are let in; labels that begin with xn--, or
- *                     have -- in that place, are left out: whether they are valid takes Punycode
+ *   hostname, email   labels that begin with xn--, or have -- in that place, are left out: whether
+ *                     they are valid takes Punycode
+ *   hostname          names with more than 61 characters behind their third label are left out
+ *   email             domains longer than 253 characters are let in
  *   email, idn-email  quoted local parts longer than 64 characters are let in
  *   idn-email         a label of the domain is any characters beyond ASCII, letters and digits
  *   regex             what other dialects read otherwise or not at all is left out: references back,

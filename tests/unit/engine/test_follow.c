@@ -154,7 +154,10 @@ static void test_refused(void **state)
 	(void)state;
 	refused(INFER_GRAMMAR_SCHEMA, "{\"typ\":1}", 0, "#/typ");
 	refused(INFER_GRAMMAR_SCHEMA, "{", 0, "json_schema: ");
-	refused(INFER_GRAMMAR_SCHEMA, "false", 0, "no text satisfies it");
+	refused(INFER_GRAMMAR_SCHEMA, "false", 0, "#: no text satisfies it");
+	refused(INFER_GRAMMAR_SCHEMA, "{\"title\":\"x\",\"allOf\":[false]}", 0, "#/allOf: no text");
+	refused(INFER_GRAMMAR_SCHEMA, "{\"minimum\":3,\"maximum\":2,\"type\":\"number\"}", 0,
+	        "all of minimum, maximum, type");
 	refused(INFER_GRAMMAR_CHOICE, "[]", 0, "choice is not a list");
 	refused(INFER_GRAMMAR_CHOICE, "[1]", 0, "entry 0");
 	refused(INFER_GRAMMAR_REGEX, "[a-z]{5}", 10, "needs more than");

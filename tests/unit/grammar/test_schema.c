@@ -77,6 +77,10 @@ static const struct row rows[] = {
 	{ "{'type':'array','contains':{'const':7},'minContains':2,'maxContains':3}",
 	  { "[7,7]", "[7,1,7,7]", "['a',7,7]" },
 	  { "[]", "[7]", "[7,7,7,7]", "[1,2]" } },
+	/* false asks for nothing, wherever it is looked at again */
+	{ "{'not':{'allOf':[{'uniqueItems':false}],'unevaluatedItems':false}}",
+	  { "[1.0,1]", "['a']" },
+	  { "[]", "1" } },
 	{ "{'type':'array','items':{'enum':[1,2]},'contains':{'const':2},'maxItems':2}",
 	  { "[2]", "[1,2]", "[2,1]" },
 	  { "[1]", "[1,1", "[]", "[2,2,2]" } },
