@@ -95,7 +95,7 @@ def from_hub(config):
 
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
-    out, mixtral = {}, model_type == "mixtral"
+    out, mixtral = {}, model_type in ("mixtral", "minimax_m2")
     if model_type == "gpt_oss" or model_type.startswith("qwen3_5"):
         return state
     if model_type.startswith("granitemoe"):

@@ -86,6 +86,7 @@ ARCHS = {
     "glm4": {"rope": "pairs"},
     "glm4moe": {"rope": "halves", "ffn_norm": "post_attention_norm"},
     "mistral3": {"rope": "pairs"},
+    "minimax-m2": {"rope": "halves"},
     "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},

@@ -492,6 +492,15 @@ CASES = {
         "mutants": {"groups-3": ["key glm4moe.expert_group_used_count 3"], "one-expert": ["key glm4moe.expert_used_count 1"]},
         "faults": ["no-groups", "group-one"],
     },
+    # experts by sigmoid and a bias beside norms over all heads; rotary_dim instead of a part
+    "minimaxm2-hub": {
+        "hub": hub("minimax_m2", "MiniMaxM2ForCausalLM", head_dim=16, rotary_dim=8, rope_theta=500.0, num_local_experts=5, num_experts_per_tok=2,
+                   intermediate_size=12, scoring_func="sigmoid", use_qk_norm=True, qk_norm_type="per_layer", attn_type_list=[1, 1], use_routing_bias=True),
+        "mutants": {"one-expert": ["key minimax-m2.expert_used_count 1"], "no-bias": each(2, "fill blk.%d.exp_probs_b.bias 0"),
+                    "rope-dim": ["key minimax-m2.rope.dimension_count 16"], "softmax": ["key minimax-m2.expert_gating_func 1"],
+                    "no-k-norm-weight": each(2, "fill blk.%d.attn_k_norm.weight 1")},
+        "faults": ["no-qk-norm", "norm-head", "no-pick-bias", "pick-weights", "softmax-gate", "no-renorm", "rope-full", "rope-other"],
+    },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {
         "hf": "Llama", "arch": "llama", "draws": 60, "n": 8, "edge": 3e-4,

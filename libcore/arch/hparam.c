@@ -433,15 +433,20 @@ static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error 
 	return check_scaling(p, r, err);
 }
 
+int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hparam *h,
+                      infer_error *err)
+{
+	TRY(arch_key_i32(r, key, &h->n_rot, 2, h->dk, err));
+	return h->n_rot % 2 ? refuse(r, key, INFER_EFORMAT, err, "%d is odd", h->n_rot) : INFER_OK;
+}
+
 static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct arch_rope *p = &h->rope[0];
 
 	h->n_rot = h->dk;
 	h->n_ropes = 1;
-	TRY(arch_key_i32(r, K_ROPE_DIM, &h->n_rot, 2, h->dk, err));
-	if (h->n_rot % 2)
-		return refuse(r, K_ROPE_DIM, INFER_EFORMAT, err, "%d is odd", h->n_rot);
+	TRY(arch_key_rotating(r, K_ROPE_DIM, h, err));
 	p->base = 10000;
 	p->orig_ctx = h->ctx_train;
 	TRY(arch_key_double(r, K_ROPE_BASE, &p->base, 1, 1e12, err));

@@ -58,6 +58,8 @@ KEY(SWIGLU_GAIN,        NULL,                               "swiglu_alpha",     
 KEY(STILL_PERIOD,       NULL,                               "no_rope_layer_interval",    NEUTRAL,  0, 0)
 KEY(ROTATES,            NULL,                               "no_rope_layers",            NEUTRAL,  2, 2) /* a list; 1: the layer rotates */
 KEY(QK_NORM,            NULL,                               "use_qk_norm",               NEUTRAL,  0, 0)
+KEY(ROTARY_DIM,         NULL,                               "rotary_dim",                NEUTRAL,  0, 0)
+KEY(LAYER_KINDS,        NULL,                               "attn_type_list",            NEUTRAL,  1, 1)
 KEY(RECURRENT,          "attention.recurrent_layers",       "layer_types",               NEUTRAL,  0, 0) /* keys_hf.c: a flag for each */
 KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
 KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim",    NEUTRAL,  0, 0)
@@ -120,7 +122,7 @@ KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_fact
 KEY(ROPE_PARAMETERS,    NULL,                               "rope_parameters|rope_scaling", HARMLESS, 0, 0) /* their members are looked at */
 KEY(USE_WINDOW,         NULL,                               "use_sliding_window",        HARMLESS, 0, 0) /* read with WINDOW */
 KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
-KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias", HARMLESS, 0, 0) /* tensors that are there or not */
+KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias", HARMLESS, 0, 0) /* tensors that are there or not */
 KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
 KEY(ACTIVATION,         NULL,                               "hidden_act|hidden_activation", HARMLESS, 0, 0) /* compared with arch.expect */
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */

@@ -23,6 +23,9 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 /* A flag for each layer; absent: flags are left alone. */
 int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
                    uint8_t *flags, infer_error *err);
+/* How many columns of each head rotate. */
+int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hparam *h,
+                      infer_error *err);
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 

@@ -112,7 +112,7 @@ TENSOR(UP_EXPS_BIAS,     "ffn_up_exps.bias",           "mlp.experts.gate_up_proj
 TENSOR(DOWN_EXPS_BIAS,   "ffn_down_exps.bias",         "mlp.experts.down_proj_bias",          NULL, EMBD, EXPERTS, END,         MUST, NONE)
 END_GROUP
 GROUP(pick_bias)
-TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    NULL, EXPERTS, END, END,          EXPERTS, NONE)
+TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    "block_sparse_moe.e_score_correction_bias", EXPERTS, END, END, EXPERTS, NONE)
 END_GROUP
 GROUP(some_pick_bias)
 TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    NULL, EXPERTS, END, END,          MAY, NONE)

@@ -8,11 +8,11 @@
 #include <string.h>
 
 static const char *const names[] = {
-	"llama-bias",     "granite",      "qwen2-tied",    "qwen3",      "qwen3moe",
-	"mixtral",        "gemma2",       "gemma3",        "phi3",       "gpt-oss-hub",
-	"qwen2moe-hub",   "smollm3-hub",  "olmo3-hub",     "glm4-hub",   "glm4moe-hub",
-	"granitemoe-hub", "mistral3-hub", "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-	"deepseek2-hub",  "deepseek2-old"
+	"llama-bias",     "granite",       "qwen2-tied",    "qwen3",      "qwen3moe",
+	"mixtral",        "gemma2",        "gemma3",        "phi3",       "gpt-oss-hub",
+	"qwen2moe-hub",   "smollm3-hub",   "olmo3-hub",     "glm4-hub",   "glm4moe-hub",
+	"granitemoe-hub", "mistral3-hub",  "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
+	"deepseek2-hub",  "deepseek2-old", "minimaxm2-hub",
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 

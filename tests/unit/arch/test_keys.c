@@ -314,6 +314,7 @@ static const struct {
 	"{\"architectures\":[\"" name "ForCausalLM\"],\"hidden_size\":32,\"num_hidden_layers\":2," \
 	"\"num_attention_heads\":4,\"intermediate_size\":64,\"max_position_embeddings\":128," \
 	"\"rms_norm_eps\":1e-5,\"head_dim\":8,\"rope_theta\":1e4,\"num_key_value_heads\":4"
+#define MINIMAX FAMILY("MiniMaxM2") ",\"num_local_experts\":4,\"num_experts_per_tok\":2"
 #define LATENT \
 	FAMILY("DeepseekV3") \
 	",\"kv_lora_rank\":16,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":4,\"v_head_dim\":6," \
@@ -359,6 +360,17 @@ static const struct {
 	  "key shared_expert_intermediate_size: 0" },
 	{ FAMILY("Qwen2Moe") ",\"shared_expert_intermediate_size\":8,\"mlp_only_layers\":[1]}",
 	  INFER_EUNSUP, "key mlp_only_layers" },
+	{ MINIMAX ",\"rotary_dim\":4}", INFER_OK, "" },
+	{ MINIMAX ",\"rotary_dim\":3}", INFER_EFORMAT, "key rotary_dim: 3 is odd" },
+	{ MINIMAX ",\"rotary_dim\":10}", INFER_EFORMAT, "key rotary_dim: 10" },
+	{ MINIMAX ",\"attn_type_list\":[1,0]}", INFER_EUNSUP, "key attn_type_list: differs" },
+	{ MINIMAX ",\"attn_type_list\":[0,0]}", INFER_EFORMAT, "key attn_type_list: 0" },
+	{ MINIMAX ",\"use_qk_norm\":false}", INFER_EFORMAT, "key use_qk_norm: 0" },
+	{ MINIMAX ",\"qk_norm_type\":\"per_head\"}", INFER_EUNSUP, "key qk_norm_type: per_head" },
+	{ MINIMAX ",\"shared_intermediate_size\":8}", INFER_EUNSUP,
+	  "key shared_expert_intermediate_size: 8" },
+	{ FAMILY("Llama") ",\"rotary_dim\":4}", INFER_EUNSUP, "key rotary_dim: 4" },
+	{ FAMILY("Llama") ",\"attn_type_list\":[0,1]}", INFER_EUNSUP, "key attn_type_list: 0" },
 	{ FAMILY("Glm4Moe") ",\"partial_rotary_factor\":0.5,\"norm_topk_prob\":true}",
 	  INFER_EFORMAT, "key n_routed_experts: missing" },
 	{ FAMILY("Glm4Moe") ",\"partial_rotary_factor\":0.5,\"norm_topk_prob\":true,\"n_routed_"
