@@ -46,6 +46,12 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err)
 	return rc;
 }
 
+int file_read_any(struct buf *out, const char *path, size_t most, infer_error *err)
+{
+	return strcmp(path, "-") ? file_read(out, path, most, err)
+	                         : read_all(out, STDIN_FILENO, "standard input", most, err);
+}
+
 int file_put(int fd, const char *at, size_t n)
 {
 	while (n) {

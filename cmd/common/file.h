@@ -10,6 +10,8 @@
  * INFER_EIO  missing or unreadable
  * INFER_EFORMAT  longer than `most`; INFER_ENOMEM */
 int file_read(struct buf *out, const char *path, size_t most, infer_error *err);
+int file_read_any(struct buf *out, const char *path, size_t most,
+                  infer_error *err); /* path "-": standard input */
 
 /* Write to a temporary file beside path, sync it, and rename it.  Until then path keeps its old
  * contents.  mode: of a new file, before the umask

@@ -32,7 +32,7 @@ struct bench_opts {
 	int64_t repeat;
 	int json, quick, clock; /* clock: enum bench_clock */
 	/* serve */
-	const char *url, *alias, *key_file, *output, *trace, *out, *suite;
+	const char *url, *alias, *key_file, *output, *trace, *out, *suite, *plan;
 	double rate, timeout, price, tolerance;
 	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */

@@ -5,28 +5,9 @@
 #include "base/jread.h"
 #include "base/jwrite.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FILE_MOST = 1 << 30, PIECE = 1 << 16 };
-
-static int read_all(struct buf *to, const char *path, infer_error *err)
-{
-	char piece[PIECE];
-	ssize_t n;
-
-	if (strcmp(path, "-"))
-		return file_read(to, path, FILE_MOST, err);
-	while ((n = read(STDIN_FILENO, piece, sizeof piece)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_errno(err, errno, "standard input");
-		buf_put(to, piece, (size_t)n);
-	}
-	return to->bad ? err_set(err, INFER_ENOMEM, "no memory for standard input") : INFER_OK;
-}
+enum { FILE_MOST = 1 << 30 };
 
 /* Fields that say what was measured, by the kind of measurement; a null ends them. */
 static const char *const of_model[] = { "tokens", "depth", "batch", "clock", NULL };
@@ -147,7 +128,7 @@ static int more(struct cases *c, const char *path, infer_error *err)
 	int rc;
 
 	buf_init(&text, MEM_BASE);
-	rc = read_all(&text, path, err);
+	rc = file_read_any(&text, path, FILE_MOST, err);
 	if (!rc)
 		rc = read_lines(c, path, &text, err);
 	buf_fini(&text);

@@ -1,6 +1,7 @@
 /* infer-bench/run.c - a model measured through the engine: a prompt read, tokens produced, and the
  * ceilings between. */
 #include "bench.h"
+#include "forecast.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -26,10 +27,12 @@ struct list {
 struct test {
 	int decode;
 	int32_t tokens, depth, batch;
+	double predicted; /* tokens a second; 0: nothing says */
 };
 
 struct run {
 	const struct bench_opts *o;
+	const struct forecast *plan; /* NULL: none */
 	const struct opt_rest *rest;
 	infer_model *model;
 	infer_engine *engine;
@@ -325,6 +328,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.threads = infer_probe_threads(r->probe),
 		.repeat = (int32_t)n,
 		.cpu_time = r->o->clock == CLOCK_CPU,
+		.predicted_tok_s = t->predicted,
 		.tok_s = spread(r->tok_s, n),
 		.fraction = spread(r->fraction, n),
 		.weight_bytes = c.weight_bytes / units,
@@ -355,6 +359,21 @@ static void put_number(struct buf *t, int width, int most, double v, const char 
 	buf_printf(t, "%*.*f%s", width, most, v, behind);
 }
 
+/* The least and the most of the turns; beside a plan what it predicts, and the part of that that was
+ * measured. */
+static void put_spread(struct buf *t, const struct run *r, const struct infer_bench *b)
+{
+	if (!r->plan) {
+		put_number(t, 7, 1, b->tok_s.least, "-");
+		put_number(t, -7, 1, b->tok_s.most, " ");
+	} else if (b->predicted_tok_s > 0) {
+		put_number(t, 8, 1, b->predicted_tok_s, " ");
+		put_number(t, 6, 3, b->tok_s.median / b->predicted_tok_s, " ");
+	} else {
+		buf_printf(t, "%8s %6s ", "-", "-");
+	}
+}
+
 static int show(struct run *r, const struct infer_bench *b, infer_error *err)
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
@@ -366,14 +385,13 @@ static int show(struct run *r, const struct infer_bench *b, infer_error *err)
 	buf_init(&t, MEM_BASE);
 	if (!r->header)
 		buf_printf(&t, "%-7s %6s %6s %3s %8s %-15s %6s %8s %-7s %5s\n", "test", "tokens",
-		           "depth", "seq", "tok/s", "   least-most", "MB/tok", "limit", "by",
-		           "part");
+		           "depth", "seq", "tok/s", r->plan ? "    plan  ratio" : "   least-most",
+		           "MB/tok", "limit", "by", "part");
 	r->header = 1;
 	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
 	           (int)b->depth, (int)b->batch);
 	put_number(&t, 8, 2, b->tok_s.median, " ");
-	put_number(&t, 7, 1, b->tok_s.least, "-");
-	put_number(&t, -7, 1, b->tok_s.most, " ");
+	put_spread(&t, r, b);
 	put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
 	put_number(&t, 8, 1, b->limit_tok_s, " ");
 	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
@@ -427,9 +445,23 @@ static int tests(struct run *r, infer_error *err)
 						TRY(test(r,
 						         &(struct test){ kind, sizes[kind].at[i],
 						                         depths.at[d],
-						                         batches.at[b] },
+						                         batches.at[b], 0 },
 						         err));
 	return INFER_OK;
+}
+
+/* A prompt as the plan has it, alone, and behind as many tokens the steps of all users. */
+static int planned_tests(struct run *r, infer_error *err)
+{
+	const struct forecast *f = r->plan;
+	const struct test prefill = { 0, f->prompt, 0, 1, f->prefill_tok_s },
+			  decode = { 1, f->output, f->prompt, f->users, f->decode_tok_s };
+
+	r->all_turns = (uint64_t)((f->prompt > 0) + (f->output > 0)) * (uint64_t)(r->o->repeat + 1);
+	progress_begin("", PROGRESS_ITEMS, r->all_turns);
+	if (f->prompt)
+		TRY(test(r, &prefill, err));
+	return f->output ? test(r, &decode, err) : INFER_OK;
 }
 
 /* sha256 of each of the model's files, in full. */
@@ -495,23 +527,45 @@ static int open_all(struct run *r, infer_error *err)
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }
 
-int run(const struct bench_opts *o, const struct opt_rest *rest)
+static int run_all(struct run *r)
 {
-	struct run r = { .o = o, .rest = rest, .out.fd = -1 };
 	infer_error err = { 0 };
 	int rc, late;
 
-	arena_init(&r.mem, MEM_BASE);
-	rc = open_all(&r, &err);
+	arena_init(&r->mem, MEM_BASE);
+	rc = open_all(r, &err);
 	if (!rc)
-		rc = tests(&r, &err);
+		rc = (r->plan ? planned_tests : tests)(r, &err);
 	progress_end();
-	late = append_close(&r.out, rc ? NULL : &err);
-	infer_runner_free(r.runner);
-	infer_engine_close(&r.engine);
-	infer_probe_close(&r.probe);
-	sampling_fini(&r.sampling);
-	infer_model_close(&r.model);
-	arena_fini(&r.mem);
+	late = append_close(&r->out, rc ? NULL : &err);
+	infer_runner_free(r->runner);
+	infer_engine_close(&r->engine);
+	infer_probe_close(&r->probe);
+	sampling_fini(&r->sampling);
+	infer_model_close(&r->model);
+	arena_fini(&r->mem);
 	return rc || late ? say_fail(&err) : EXIT_DONE;
+}
+
+int run(const struct bench_opts *o, const struct opt_rest *rest)
+{
+	struct run r = { .o = o, .rest = rest, .out.fd = -1 };
+	struct forecast plan;
+	struct bench_opts of_plan;
+	infer_error err;
+	int rc;
+
+	if (!o->plan)
+		return run_all(&r);
+	rc = forecast_read(&plan, o->plan, &err);
+	if (!rc) {
+		of_plan = forecast_opts(&plan, o);
+		r.o = &of_plan;
+		r.plan = &plan;
+		rc = run_all(&r);
+	} else {
+		rc = say_fail(&err);
+	}
+	forecast_fini(&plan);
+	return rc;
 }

@@ -200,6 +200,8 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 	jw_num(w, "ops", b->ops);
 	jw_str(w, "limit", limit_name(b->limit));
 	jw_num(w, "limit_tok_s", b->limit_tok_s);
+	if (b->predicted_tok_s > 0)
+		jw_num(w, "predicted_tok_s", b->predicted_tok_s);
 	put_rate(w, "fraction", &b->fraction);
 	record_ceilings(w, &b->ceilings);
 	jw_array(w, "sha256");

@@ -122,3 +122,37 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 4 'a depth of at most' infer-bench run -n 4 --depth 1000000 --repeat 1
 	INFER_MODEL='' fails 2 'no model' infer-bench run
 }
+
+@test "run --plan: what a plan was asked for is measured, beside what it predicts" {
+	# a described machine: nothing is measured for the plan
+	printf '%s\n' 'name: host' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 40' 'f32_gflop_s: 200' \
+		'i8_gop_s: 800' 'decode_part: 0.9' 'prefill_part: 0.7' >hw.yaml
+	infer-inspect plan -m demo --hw hw.yaml --users 2 --prompt 40 --output 8 --kv-type q8_0,f16 --json >p
+	infer-bench run --plan - --quick --repeat 1 --json --record r <p >a
+	cmp a r
+	same "$(printf 'prefill 40 0 1\ndecode 8 40 2')" \
+		"$(paste -d' ' <(json bench <a) <(json tokens <a) <(json depth <a) <(json batch <a))"
+	same q8_0,f16 "$(json run.kv_type <a | sort -u)"
+	near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.999 * b && a < 1.001 * b) }'; }
+	near "$(head -n 1 a | json predicted_tok_s)" "$(json asked.prefill_tok_s <p)"
+	near "$(tail -n 1 a | json predicted_tok_s)" "$(awk -v ms="$(json asked.decode.predicted_ms <p)" 'BEGIN { print 2000 / ms }')"
+	infer-bench run --plan p --quick --repeat 1 >t
+	awk 'length > 80 { print; wide = 1 } END { exit wide }' t
+	grep -Eq '^decode +8 +40 +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' t
+}
+
+@test "run --plan: what is no plan, or not for this machine, is refused by name" {
+	fails 2 'do not go with it' infer-bench run --plan p -p 4
+	fails 2 'goes with run only' infer-bench kernels --plan p
+	fails 1 'nowhere' infer-bench run --plan /nowhere
+	echo '{"v":1,"kind":"bench"}' >p
+	fails 3 'no plan in it' infer-bench run --plan p
+	echo '{"v":1,"kind":"plan","model":"demo","asked":{"users":0}}' >p
+	fails 3 'users' infer-bench run --plan p
+	echo '{"v":1,"kind":"plan","model":"demo","asked":{"users":1,"prompt":4}}' >p
+	fails 3 'output' infer-bench run --plan p
+	echo 'not JSON' >p
+	fails 3 'line 1' infer-bench run --plan p
+	infer-inspect plan -m demo --hw h100 --json >p
+	fails 3 'accelerators' infer-bench run --plan p
+}

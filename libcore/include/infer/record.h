@@ -139,6 +139,7 @@ struct infer_bench {
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;
+	double predicted_tok_s;         /* by a plan; 0: none */
 	int limit;                      /* MEMORY KV COMPUTE */
 	struct infer_ceilings ceilings; /* medians, minima and maxima over the turns */
 	const char *const *sha256;

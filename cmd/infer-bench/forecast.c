@@ -1,0 +1,138 @@
+/* infer-bench/forecast.c - a plan as what a run measures */
+#include "forecast.h"
+#include "common/env.h"
+#include "common/file.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_BYTES = 16 << 20, MOST_TOKENS = 1 << 24, MOST_USERS = 4096 };
+
+/* The plan of a line; *out NULL: the line is another record. */
+static int plan_of(const struct json **out, struct forecast *f, const char *from, size_t n,
+                   const char *path, infer_error *err)
+{
+	const struct json *v;
+
+	*out = NULL;
+	TRY(jread(&v, &f->mem, from, n, path, err));
+	if (json_equals(json_get(v, "kind"), "plan"))
+		*out = v;
+	return INFER_OK;
+}
+
+static int first_plan(const struct json **plan, struct forecast *f, const struct buf *text,
+                      const char *path, infer_error *err)
+{
+	*plan = NULL;
+	for (size_t at = 0, n; at < text->len && !*plan; at += n + 1) {
+		const char *from = text->at + at, *end = memchr(from, '\n', text->len - at);
+
+		n = end ? (size_t)(end - from) : text->len - at;
+		if (n)
+			TRY(plan_of(plan, f, from, n, path, err));
+	}
+	return *plan ? INFER_OK
+	             : err_set(err, INFER_EFORMAT,
+	                       "%s: no plan in it: infer-inspect plan --json makes one", path);
+}
+
+static int take_type(char *to, size_t cap, const struct json *asked, const char *key,
+                     const char *path, infer_error *err)
+{
+	const char *name = NULL;
+	size_t n = 0;
+
+	TRY(jread_str(asked, key, &name, &n, path, err));
+	if (!name || n >= cap)
+		return err_set(err, INFER_EFORMAT, "%s: the plan has no %s", path, key);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (char)tolower((unsigned char)name[i]);
+	to[n] = 0;
+	return INFER_OK;
+}
+
+static int take_counts(struct forecast *f, const struct json *asked, const char *path,
+                       infer_error *err)
+{
+	const struct {
+		const char *key;
+		int32_t *to;
+		int64_t least, most;
+	} counts[] = { { "users", &f->users, 1, MOST_USERS },
+		       { "prompt", &f->prompt, 0, MOST_TOKENS },
+		       { "output", &f->output, 0, MOST_TOKENS } };
+
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		int64_t v = -1;
+
+		TRY(jread_i64(asked, counts[i].key, &v, counts[i].least, counts[i].most, path,
+		              err));
+		if (v < 0)
+			return err_set(err, INFER_EFORMAT, "%s: the plan has no %s", path,
+			               counts[i].key);
+		*counts[i].to = (int32_t)v;
+	}
+	return INFER_OK;
+}
+
+static int take(struct forecast *f, const struct json *plan, const char *path, infer_error *err)
+{
+	const struct json *asked = json_get(plan, "asked");
+	const char *model = NULL;
+	char k[24], v[24];
+	double gpu_part = 0, step_ms = 0;
+	size_t n = 0;
+
+	TRY(jread_str(plan, "model", &model, &n, path, err));
+	f->model = model ? arena_strndup(&f->mem, model, n) : NULL;
+	if (!f->model || !json_is(asked, JSON_OBJECT))
+		return err_set(err, INFER_EFORMAT, "%s: the plan has no %s", path,
+		               f->model ? "asked" : "model");
+	TRY(take_counts(f, asked, path, err));
+	TRY(take_type(k, sizeof k, asked, "k_type", path, err));
+	TRY(take_type(v, sizeof v, asked, "v_type", path, err));
+	snprintf(f->kv_type, sizeof f->kv_type, "%s,%s", k, v);
+	TRY(jread_f64(asked, "gpu_part", &gpu_part, 0, 1, path, err));
+	if (gpu_part > 0)
+		return err_set(err, INFER_EUNSUP,
+		               "%s: the plan is for accelerators, which run cannot measure", path);
+	TRY(jread_f64(asked, "prefill_tok_s", &f->prefill_tok_s, 0, 1e15, path, err));
+	TRY(jread_f64(json_get(asked, "decode"), "predicted_ms", &step_ms, 0, 1e15, path, err));
+	f->decode_tok_s = step_ms > 0 ? f->users * 1e3 / step_ms : 0;
+	return INFER_OK;
+}
+
+int forecast_read(struct forecast *f, const char *path, infer_error *err)
+{
+	const struct json *plan = NULL;
+	struct buf text;
+	int rc;
+
+	*f = (struct forecast){ 0 };
+	arena_init(&f->mem, MEM_BASE);
+	buf_init(&text, MEM_BASE);
+	rc = file_read_any(&text, path, MOST_BYTES, err);
+	if (!rc)
+		rc = first_plan(&plan, f, &text, path, err);
+	if (!rc)
+		rc = take(f, plan, path, err);
+	buf_fini(&text);
+	return rc;
+}
+
+void forecast_fini(struct forecast *f) { arena_fini(&f->mem); }
+
+struct bench_opts forecast_opts(const struct forecast *f, const struct bench_opts *o)
+{
+	struct bench_opts out = *o;
+
+	if (!out.model || env_name(out.model)) /* the plan is nearer than the environment */
+		out.model = f->model;
+	if (!out.engine.kv_type)
+		out.engine.kv_type = f->kv_type;
+	return out;
+}
