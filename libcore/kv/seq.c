@@ -192,6 +192,14 @@ static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t
 	return kv->groups[g].pages[s->table[g][i]].refs > 1;
 }
 
+/* Whether sequences other than s hold page i: the tree alone would give it up. */
+static int is_others(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
+{
+	const struct page *p = &kv->groups[g].pages[s->table[g][i]];
+
+	return p->refs > 1u + (p->node != NONE);
+}
+
 /* Page i of s, which may lie behind its table; NONE: there is none. */
 static uint32_t page_at(const struct kv_seq *s, int g, int32_t i)
 {
@@ -209,15 +217,21 @@ static int64_t to_take(const struct kv *kv, const struct kv_seq *s, int g, int32
 	return n;
 }
 
-int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
+/* The tree gives up the page that s writes to, so that no copy of it is needed, unless other sequences
+ * hold it. */
+static void take_over(struct kv *kv, const struct kv_seq *s, int32_t part)
 {
-	int32_t want = kv_pages_of(kv, len), part = part_page(kv, s, len);
-	uint64_t need[KV_DEVICES] = { 0 };
-	uint32_t p;
+	for (int g = 0; g < kv->n_groups; g++) {
+		if (is_shared(kv, s, g, part) && !is_others(kv, s, g, part))
+			kv_page_unlend(kv, g, s->table[g][part]);
+	}
+}
 
-	must(len >= s->len && len <= kv->ctx);
-	if (want < s->n_pages)
-		want = s->n_pages;
+/* Whether there is room for s to grow to len. */
+static int has_room(const struct kv *kv, const struct kv_seq *s, int32_t len, int32_t part)
+{
+	uint64_t need[KV_DEVICES] = { 0 };
+
 	for (int g = 0; g < kv->n_groups; g++) {
 		const struct group *gr = &kv->groups[g];
 		uint64_t *sum = &need[gr->device - kv->devices];
@@ -226,8 +240,23 @@ int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
 		if (part >= 0 && is_shared(kv, s, g, part))
 			*sum += gr->page_bytes;
 	}
-	if (!kv_has_room(kv, need))
-		return INFER_ENOMEM;
+	return kv_has_room(kv, need);
+}
+
+int kv_seq_grow(struct kv *kv, struct kv_seq *s, int32_t len)
+{
+	int32_t want = kv_pages_of(kv, len), part = part_page(kv, s, len);
+	uint32_t p;
+
+	must(len >= s->len && len <= kv->ctx);
+	if (want < s->n_pages)
+		want = s->n_pages;
+	if (!has_room(kv, s, len, part)) {
+		if (part >= 0)
+			take_over(kv, s, part);
+		if (part < 0 || !has_room(kv, s, len, part))
+			return INFER_ENOMEM;
+	}
 	kv->now++;
 	for (int g = 0; g < kv->n_groups; g++) {
 		struct group *gr = &kv->groups[g];
@@ -464,7 +493,7 @@ void kv_seq_need(const struct kv *kv, const struct kv_seq *s, int32_t len, int32
 			peak = kv_window_pages(kv->page, gr->window, rows);
 		if (peak > held)
 			*sum += (uint64_t)(peak - held) * gr->page_bytes;
-		if (part >= 0 && is_shared(kv, s, g, part))
+		if (part >= 0 && is_others(kv, s, g, part))
 			*sum += gr->page_bytes;
 	}
 }

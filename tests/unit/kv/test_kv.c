@@ -113,6 +113,24 @@ out:
 	return rc;
 }
 
+/* A cache that holds one such sequence: who goes on inside the page that another left takes it over. */
+static int case_tight(void)
+{
+	struct kv_opts o = { &full, 1, LAYERS, { 3 * 12288 }, CTX, 2, 0 };
+	struct kv *kv = NULL;
+	infer_error err;
+	uint64_t ids[96] = { 0 };
+	int rc;
+
+	nth_ok(kv_open(&kv, &o, &err));
+	run_and_leave(kv, 0, ids, 90, 0, ids);
+	run_and_leave(kv, 0, ids, 96, 90, ids);
+	run_and_leave(kv, 0, ids, 96, 95, ids);
+out:
+	kv_close(&kv);
+	return rc;
+}
+
 static int case_refuse(void)
 {
 	const struct kv_group mixed[2] = { full, small_window };
@@ -168,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_refuse),
+		nth_case(case_tight),
 		nth_case(case_prefix),
 		nth_case(case_evict),
 		nth_case(case_quiet),
