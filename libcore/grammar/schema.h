@@ -31,6 +31,13 @@ struct resource {
 	int draft;
 };
 
+/* A schema of JSON Schema itself: known by its address, as if each document had it. */
+struct metaschema {
+	const char *uri;
+	int draft;
+	const char *text;
+};
+
 struct anchor {
 	const struct json *name, *at;
 	uint32_t skip; /* of the name: the # */
@@ -68,6 +75,11 @@ struct schema {
 	struct memo *memo;
 	struct resource *resource;
 	struct anchor *anchor;
+	struct away {
+		const struct json *ref;
+		uint32_t resource;
+	} * away; /* references with an address */
+	uint32_t n_away, cap_away;
 	struct kept *kept;
 	const struct dfa_word **text;
 	enum alt_type type; /* that is expanded */
@@ -113,6 +125,10 @@ void schema_ignore(struct schema *c, const struct json *v); /* its pointer is to
 /* The place that a $ref or $dynamicRef of `place` names. */
 int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
                   uint32_t *to);
+/* -- schema_meta.c: the draft that v names, or `draft`; that of the address, by http or https; NULL: none */
+int schema_draft_of(struct schema *c, const struct json *v, int draft, int *out);
+const struct metaschema *metaschema_find(const char *uri, size_t n);
+int metaschema_read(struct work *w, const struct metaschema *m, const struct json **out);
 /* RFC 3986, 5.2: in the arena; NULL: no memory */
 int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
                 const char **out, uint32_t *out_n);

@@ -50,16 +50,30 @@ static int pointer(const struct json *at, const struct json *v, char *to, size_t
 	return 0;
 }
 
+/* The pointer, behind the address of a metaschema. */
+static void locate(const struct schema *c, const struct json *v, char *to, size_t cap)
+{
+	strcpy(to, "#");
+	if (pointer(c->root, v, to, cap, 0))
+		return;
+	for (uint32_t r = 0; r < c->n_resources; r++) {
+		snprintf(to, cap, "%.*s#", (int)c->resource[r].n, c->resource[r].uri);
+		if (pointer(c->resource[r].root, v, to, cap, 0))
+			return;
+	}
+	strcpy(to, "#");
+}
+
 int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
 {
-	char where[120] = "", why[120];
+	char where[120], why[120];
 	va_list ap;
 
-	pointer(c->root, v, where, sizeof where, 0);
+	locate(c, v, where, sizeof where);
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	return err_set(c->w.err, code, "#%s: %s", where, why);
+	return err_set(c->w.err, code, "%s: %s", where, why);
 }
 
 int schema_none(const struct json *schema, infer_error *err)
@@ -84,11 +98,11 @@ int schema_none(const struct json *schema, infer_error *err)
 void schema_ignore(struct schema *c, const struct json *v)
 {
 	const struct buf *b = c->opts.ignored;
-	char where[120] = "#";
+	char where[120];
 
 	if (!b || b->len > 4096)
 		return;
-	pointer(c->root, v, where, sizeof where, 0);
+	locate(c, v, where, sizeof where);
 	/* what is looked at in several ways is told of once */
 	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
 		if (!strcmp(b->at + at, where))

@@ -159,44 +159,6 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 	return INFER_OK;
 }
 
-static int draft_of(struct schema *c, const struct json *v, int draft, int *out)
-{
-	/* 0: no version in particular */
-	static const struct {
-		const char *part;
-		int draft;
-	} drafts[] = {
-		{ "json-schema.org/draft-04/", SCHEMA_4 },
-		{ "json-schema.org/draft-05/", SCHEMA_4 },
-		{ "json-schema.org/draft-06/", SCHEMA_6 },
-		{ "json-schema.org/draft-07/", SCHEMA_7 },
-		{ "json-schema.org/draft/2019-09/", SCHEMA_2019 },
-		{ "json-schema.org/draft/2020-12/", DRAFT_2020 },
-		{ "json-schema.org/schema", 0 },
-		/* draft 4, and `self`, which says what the schema is */
-		{ "iglucentral.com/schemas/com.snowplowanalytics.self-desc/", SCHEMA_4 },
-	};
-	const struct json *s = json_get(v, "$schema");
-
-	*out = draft;
-	if (!s)
-		return INFER_OK;
-	if (!json_is_string(s))
-		return schema_fail(c, INFER_EINVAL, s, "must be a string");
-	for (size_t i = 0; i < sizeof drafts / sizeof *drafts; i++)
-		if (memmem(s->s, s->n, drafts[i].part, strlen(drafts[i].part))) {
-			*out = drafts[i].draft ? drafts[i].draft : draft;
-			return INFER_OK;
-		}
-	if (c->opts.lax) {
-		schema_ignore(c, s);
-		return INFER_OK;
-	}
-	return schema_fail(c, INFER_EUNSUP, s,
-	                   "names a dialect that is not supported: drafts 4, 6, 7, 2019-09 and "
-	                   "2020-12 are");
-}
-
 static int identify(struct schema *c, uint32_t at)
 {
 	static const struct json recursive = { .kind = JSON_STRING, .s = "" };
@@ -210,10 +172,11 @@ static int identify(struct schema *c, uint32_t at)
 		return INFER_OK;
 	if (json_is_string(id) && id->n && id->s[0] == '#' && draft_hides(draft))
 		return new_anchor(c, id, 1, v, r, 0);
-	if (json_is_string(id) && (v != c->root || id->n)) {
+	/* the address of a metaschema is known before it is looked at */
+	if (json_is_string(id) && (v == c->root ? id->n : v != c->resource[r].root)) {
 		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, id->s, id->n, &uri,
 		                &n));
-		TRY(draft_of(c, v, draft, &draft));
+		TRY(schema_draft_of(c, v, draft, &draft));
 		if (v == c->root) {
 			while (n && uri[n - 1] == '#')
 				n--;
@@ -254,6 +217,16 @@ static int children(struct schema *c, const struct json *v, enum holds h, uint32
 		}
 		TRY(schema_place(c, e, resource, 0, &place));
 	}
+	return INFER_OK;
+}
+
+/* A reference with an address: what it names is looked for when all of the document is known. */
+static int note_away(struct schema *c, const struct json *m, uint32_t resource)
+{
+	if (!m->n || *m->s == '#')
+		return INFER_OK;
+	TRY(work_grow(&c->w, &c->away, &c->cap_away, c->n_away + 1, sizeof *c->away));
+	c->away[c->n_away++] = (struct away){ m, resource };
 	return INFER_OK;
 }
 
@@ -328,6 +301,8 @@ static int scan_one(struct schema *c, uint32_t at)
 		if (what)
 			return schema_fail(c, row->holds == H_FALSE ? INFER_EUNSUP : INFER_EINVAL,
 			                   m, "%s", what);
+		if (row->kw == KW_REF || row->kw == KW_DYNAMIC_REF)
+			TRY(note_away(c, m, c->place[at].resource));
 		TRY(children(c, m, (enum holds)row->holds, c->place[at].resource));
 	}
 	return INFER_OK;
@@ -342,19 +317,65 @@ static int scan_from(struct schema *c, uint32_t first)
 	return INFER_OK;
 }
 
+static uint32_t resource_of(const struct schema *c, const char *uri, size_t n)
+{
+	for (uint32_t r = 0; r < c->n_resources; r++)
+		if (c->resource[r].n == n && !memcmp(c->resource[r].uri, uri, n))
+			return r;
+	return NOWHERE;
+}
+
+/* The resource that the address in front of a reference's # names: one of the document, or a
+ * metaschema, whose place is new then.  NOWHERE: another document. */
+static int address(struct schema *c, uint32_t from, const struct json *ref, uint32_t *out)
+{
+	const char *sharp = memchr(ref->s, '#', ref->n), *uri;
+	const struct metaschema *m;
+	const struct json *root;
+	uint32_t n, place;
+
+	TRY(uri_resolve(&c->w, c->resource[from].uri, c->resource[from].n, ref->s,
+	                sharp ? (size_t)(sharp - ref->s) : ref->n, &uri, &n));
+	*out = resource_of(c, uri, n);
+	m = *out == NOWHERE ? metaschema_find(uri, n) : NULL;
+	if (!m)
+		return INFER_OK;
+	*out = resource_of(c, m->uri, strlen(m->uri));
+	if (*out != NOWHERE)
+		return INFER_OK;
+	TRY(metaschema_read(&c->w, m, &root));
+	TRY(new_resource(c, root, m->uri, (uint32_t)strlen(m->uri), m->draft, out));
+	return schema_place(c, root, *out, 0, &place);
+}
+
+/* The metaschemas that are referred to, also by each other. */
+static int scan_away(struct schema *c)
+{
+	uint32_t resource;
+
+	for (uint32_t i = 0; i < c->n_away; i++) {
+		const uint32_t before = c->n_places;
+
+		TRY(address(c, c->away[i].resource, c->away[i].ref, &resource));
+		TRY(scan_from(c, before));
+	}
+	return INFER_OK;
+}
+
 static int scan_as(struct schema *c, int draft)
 {
 	static const struct json yes = { .kind = JSON_TRUE };
 	uint32_t place, r;
 
-	c->n_places = c->n_resources = c->n_anchors = c->n_names = 0;
+	c->n_places = c->n_resources = c->n_anchors = c->n_names = c->n_away = 0;
 	c->older = 0;
 	seats_clear(&c->by_value);
 	TRY(new_resource(c, c->root, "", 0, draft, &r));
 	TRY(schema_place(c, &yes, 0, 0, &place));
 	TRY(schema_place(c, &no, 0, 0, &place));
 	TRY(schema_place(c, c->root, 0, 0, &place));
-	return scan_from(c, 2);
+	TRY(scan_from(c, 2));
+	return scan_away(c);
 }
 
 int schema_scan(struct schema *c)
@@ -362,7 +383,7 @@ int schema_scan(struct schema *c)
 	const size_t told = c->opts.ignored ? c->opts.ignored->len : 0;
 	int draft, rc;
 
-	TRY(draft_of(c, c->root, c->opts.draft ? c->opts.draft : DRAFT_2020, &draft));
+	TRY(schema_draft_of(c, c->root, c->opts.draft ? c->opts.draft : DRAFT_2020, &draft));
 	rc = scan_as(c, draft);
 	while (rc == INFER_EINVAL && c->older && c->older < draft) {
 		if (c->opts.ignored)
@@ -514,23 +535,21 @@ static int target(struct schema *c, uint32_t place, const struct json *ref, int 
                   uint32_t *to)
 {
 	const uint32_t scope = c->place[place].scope;
+	const uint32_t before = c->n_places;
 	const struct anchor *a;
 	uint32_t r = c->place[place].resource, n = 0, rest, i;
-	const char *s = ref->s, *uri;
+	const char *s = ref->s;
 
 	while (n < ref->n && s[n] != '#')
 		n++;
 	rest = ref->n - n;
 	if (n) {
-		uint32_t len;
-
-		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, s, n, &uri, &len));
-		for (r = 0; r < c->n_resources; r++)
-			if (c->resource[r].n == len && !memcmp(c->resource[r].uri, uri, len))
-				break;
-		if (r == c->n_resources)
+		TRY(address(c, r, ref, &r));
+		if (r == NOWHERE)
 			return schema_fail(c, INFER_EUNSUP, ref,
-			                   "refers to another document: not supported");
+			                   "refers to another document, %.*s: not supported",
+			                   n < 60 ? (int)n : 60, s);
+		TRY(scan_target(c, before));
 	}
 	s += n + (rest > 0);
 	rest -= rest > 0;
