@@ -29,6 +29,7 @@ MODELS = {
     'llama-70b': ('llama', 80, 64, 8, 0, 1, 0, DENSE, 256),
     'mixtral': ('llama', 8, 32, 8, 8, 0, 0, MOE, 256),
     'qwen2-72b': ('qwen2', 80, 64, 8, 0, 1, 0, DENSE, 256),
+    'qwen2': ('qwen2', 28, 12, 2, 0, 0, 1, DENSE, 256),
     'qwen3moe': ('qwen3moe', 12, 32, 4, 128, 0, 0, MOE, 256),
     'gemma2': ('gemma2', 26, 8, 4, 0, 0, 1, DENSE, 256),
     'phi3': ('phi3', 32, 32, 32, 0, 0, 0, FUSED, 256),

@@ -9,8 +9,8 @@ other document has.  The built-in model is small and knows a few hundred words; 
 every quantised type fits, grouped heads, and real text.  Needs torch, numpy and tokenizers (PyPI).
 
 Written to DIR: docs-f32.gguf (the master), docs-train.txt (1 MB of the training text, to calibrate with) and docs-test.txt (300 KB of
-the held-out text).  Training takes --minutes of wall time whatever the machine; the loss on held-out text and that of a unigram model
-are printed at the end."""
+the held-out text).  Training takes --minutes of wall time whatever the machine, and the master is written every five minutes; the loss
+on held-out text and that of a unigram model are printed at the end."""
 import argparse, gzip, hashlib, html.parser, pathlib, re, subprocess, sys, tempfile, time
 import numpy as np
 import torch
@@ -160,10 +160,10 @@ def unigram(train, test):
     return -np.log(p / p.sum())[test].mean()
 
 
-def train(a, m, ids):
+def train(a, m, ids, save):
     wide = [p for p in m.parameters() if p.ndim == 2]
     opt = torch.optim.AdamW([{"params": wide, "weight_decay": 0.05}, {"params": [p for p in m.parameters() if p.ndim == 1], "weight_decay": 0.0}], lr=a.lr, betas=(0.9, 0.95))
-    rng, start, step, done = np.random.default_rng(0), time.time(), 0, 0.0
+    rng, start, step, done, saved = np.random.default_rng(0), time.time(), 0, 0.0, 0.0
     while done < 1:
         for g in opt.param_groups:
             g["lr"] = a.lr * min(1.0, (step + 1) / 100, 0.02 + (1 - done) / 0.4)      # up, level, and down
@@ -179,6 +179,9 @@ def train(a, m, ids):
             print("step %d  %.0f s  loss %.4f" % (step, time.time() - start, loss.item()), flush=True)
         step += 1
         done = (time.time() - start) / (60 * a.minutes)
+        if time.time() - start > saved + 300:
+            saved += 300
+            save()
     print("steps", step, "tokens", step * a.tokens, flush=True)
 
 
@@ -213,7 +216,7 @@ def main():
     ids, test = ids_of(tok, docs), ids_of(tok, held)
     m = Model(SHAPE)
     print("parameters", sum(x.numel() for x in m.parameters()), "documents", len(docs), len(held), "tokens", len(ids), len(test), flush=True)
-    train(a, m, ids)
+    train(a, m, ids, lambda: write(a.dir / "docs-f32.gguf", m, tok))
     write(a.dir / "docs-f32.gguf", m, tok)
     print("held-out loss %.4f, of a unigram model %.4f" % (held_out(m, test), unigram(ids, test)))
 
